@@ -92,8 +92,12 @@ func (w *writer) plain(n *object.Node, _ int) object.Object {
 		w.leftOut(n)
 		return nil
 	}
+	mode := n.Apply.Mode
+	if mode == object.ModeForce && n.Object.Kind() == "Job" {
+		mode = object.ModeApply // A client refuses to change a Job: nothing is lost unseen.
+	}
 	for _, lost := range []struct{ field, value, harmless string }{
-		{"mode", n.Apply.Mode, object.ModeApply},
+		{"mode", mode, object.ModeApply},
 		{"conflict", n.Apply.Conflict, object.ConflictEngine},
 		{"adopt", n.Apply.Adopt, object.AdoptTakeOwnership},
 	} {

@@ -47,6 +47,9 @@ Write git:REVISION where a file has the name of the revision. Nothing is fetched
 Git revision: it is read from this repository, and so are files of --values and --crds
 where the revision has them.
 
+The sides have one environment (--env). To compare two of them, render each with -o and
+compare the directories.
+
 Where the sides are written in different dialects, that is reported first, and waves, layers
 and what a dialect writes into objects are not compared.
 
