@@ -106,11 +106,11 @@ func (g *generator) workload(i int) *workload {
 	return w
 }
 
-// queue is a server with a password among the resources of w.
+// queue is a server with lists of Redis and a password among the resources of w.
 func (g *generator) queue(w *workload) string {
 	for _, r := range w.resources {
 		known := g.survey[g.p.backend][kind{r.kind, r.class}]
-		if _, server := known["host"]; server && known["password"].secret && w.kind != "Job" && w.kind != "CronJob" {
+		if _, server := known["host"]; server && r.kind == "redis" && known["password"].secret && w.kind != "Job" && w.kind != "CronJob" {
 			return r.name
 		}
 	}
