@@ -329,37 +329,6 @@ func (l *loading) specs(ctx context.Context, out *Loaded) error {
 	return nil
 }
 
-// use is the module of a spec, or that of a policy.
-type use struct {
-	reference
-	policy spec.Policy
-}
-
-// usesOf are the modules of a spec: its own first, then its policies.
-func (l *loading) usesOf(t spec.Transform) ([]use, bool) {
-	at := t.RefPath()
-	switch {
-	case l.packages[t.Name]:
-		at = nil
-	case t.Instance != nil:
-		at = t.Instance.Append(object.Field("module"))
-	}
-	w, ok := l.modules.reference(t.CueRef, at)
-	policies, more := l.uses(t.Policies)
-	return append([]use{{reference: w}}, policies...), ok && more && t.Name != "" && !t.InputUnsure && !l.overlays.Incomplete
-}
-
-func (l *loading) uses(policies []spec.Policy) ([]use, bool) {
-	var out []use
-	ok := true
-	for i, p := range policies {
-		w, good := l.modules.reference(p.CueRef, object.Fields("spec", "policies").Append(object.Index(i), object.Field("cueRef")))
-		ok = ok && good
-		out = append(out, use{reference: w, policy: p})
-	}
-	return out, ok
-}
-
 // spec returns a spec in the form that render takes.
 func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy) (render.Spec, bool) {
 	tree, ok := l.modules.tree(uses[0].reference)
@@ -404,14 +373,6 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 	return out, true
 }
 
-// joined is a followed by b; most specs have no policies of their own, and share a.
-func joined(a, b []evaluate.Policy) []evaluate.Policy {
-	if len(b) == 0 {
-		return slices.Clip(a)
-	}
-	return slices.Concat(a, b)
-}
-
 // contextOf is the context of a spec; namespace is "" where it names none. A name or a
 // namespace that is none has been reported, and is not reported again at each object.
 func (l *loading) contextOf(name, namespace, environment string) object.Context {
@@ -433,20 +394,4 @@ func sourceOf(name, policy string, tree source.Tree) render.Source {
 	return render.Source{
 		Spec: name, Policy: policy, Origin: tree.Origin, Revision: tree.Revision, Pinned: tree.Pinned, Digest: tree.Digest,
 	}
-}
-
-// evaluatePolicies returns policies in the form that evaluate takes.
-func (l *loading) evaluatePolicies(uses []use) ([]evaluate.Policy, bool) {
-	var out []evaluate.Policy
-	ok := true
-	for _, u := range uses {
-		tree, good := l.modules.tree(u.reference)
-		if ok = ok && good; !good {
-			continue
-		}
-		out = append(out, evaluate.Policy{
-			Name: u.policy.Name, Module: l.modules.module(u.reference, tree, nil), Input: u.policy.Input, Pos: u.policy.Pos,
-		})
-	}
-	return out, ok
 }

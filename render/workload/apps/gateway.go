@@ -54,7 +54,7 @@ func (f *file) gateways(p reader.Part) []spec.Transform {
 		out = append(out, spec.Transform{
 			Kind: spec.KindGateway, Name: strings.Trim(name, "-"), Namespace: namespace, Pos: p.Pos, NamePos: p.Pos, Written: writtenGateway,
 			CueRef:      spec.CueRef{Type: spec.RefEmbedded, TypePos: p.Pos, Ref: spec.DefaultGatewayModule, RefPos: p.Pos, Pos: p.Pos},
-			Input:       all.Merge(reader.Pairs(p.Pos, "routes", reader.List(p.At("routes").Pos, routes[namespace]...))),
+			Input:       all.Merge(reader.Pairs(p.Pos, "routes", object.ListAt(p.At("routes").Pos, routes[namespace]...))),
 			InputUnsure: f.doc.Unsure || len(f.Errs.Failures()) > before,
 		})
 	}
@@ -82,7 +82,7 @@ func (f *file) route(r reader.Part, target object.Value) (string, object.Value) 
 		f.ports[name] = append(f.ports[name], port)
 	}
 	return namespace, reader.Pairs(r.Pos, "path", r.At("path").Value, "rateLimit", limit(r.At("rate_limit"), target), "auth", r.At("auth").Value,
-		"to", reader.Pairs(of.Pos, "workload", reader.Text(name, of.Pos), "port", port))
+		"to", reader.Pairs(of.Pos, "workload", object.TextAt(name, of.Pos), "port", port))
 }
 
 // limit is a rate limit. Bursts are of Traefik only; there they are twice the rate where
@@ -94,9 +94,9 @@ func limit(p reader.Part, target object.Value) object.Value {
 	case p.Kind != object.KindMap:
 		return object.Value{}
 	case !on(p):
-		return reader.Bool(false, p.Pos)
+		return object.BoolAt(false, p.Pos)
 	case !burst.Given() && ok && target.Text == gateway.Traefik:
-		burst.Value = reader.Number(2*n, p.Pos) //nolint:mnd // see above
+		burst.Value = object.NumberAt(2*n, p.Pos) //nolint:mnd // see above
 	}
-	return reader.Pairs(p.Pos, "requests", requests.Value, "per", reader.Text("second", p.Pos), "burst", burst.Value)
+	return reader.Pairs(p.Pos, "requests", requests.Value, "per", object.TextAt("second", p.Pos), "burst", burst.Value)
 }

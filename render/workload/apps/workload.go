@@ -17,7 +17,7 @@ const sources = "apps.ropewalk.dev/path"
 
 // workload is the application as a document of kind Workload.
 func (a *app) workload() object.Value {
-	body := reader.Pairs(a.Pos, "containers", reader.Pairs(a.Pos, a.label, reader.Pairs(a.Pos, "image", reader.Text(".", a.name.Pos))))
+	body := reader.Pairs(a.Pos, "containers", reader.Pairs(a.Pos, a.label, reader.Pairs(a.Pos, "image", object.TextAt(".", a.name.Pos))))
 	for _, f := range fields() {
 		if f.to == "" || !strings.Contains(f.types, a.At("scaling", "type").Text) && f.types != "" {
 			continue
@@ -34,8 +34,8 @@ func (a *app) workload() object.Value {
 	if body = body.Merge(a.scaling()); len(a.Part.Errs.Failures()) > before { // What is missing may be all that is wrong.
 		body = body.Without(object.Fields("replicas"))
 	}
-	return reader.Pairs(a.Pos, "apiVersion", reader.Text(spec.APIVersion, a.Pos), "kind", reader.Text(spec.KindWorkload, a.Pos),
-		"metadata", reader.Pairs(a.Pos, "name", reader.Text(a.label, a.name.Pos)), "spec", body)
+	return reader.Pairs(a.Pos, "apiVersion", object.TextAt(spec.APIVersion, a.Pos), "kind", object.TextAt(spec.KindWorkload, a.Pos),
+		"metadata", reader.Pairs(a.Pos, "name", object.TextAt(a.label, a.name.Pos)), "spec", body)
 }
 
 // value is the value of a field as a Workload has it.
@@ -54,7 +54,7 @@ func (a *app) value(from string) object.Value {
 		}
 	case "security.create_service_account":
 		if create := p.Flag(); create || s.At("service_account").Given() {
-			return reader.Bool(!create, p.Pos)
+			return object.BoolAt(!create, p.Pos)
 		}
 		return object.Value{}
 	case "security.network_policy.allow_from", "security.network_policy.allow_to":
@@ -110,7 +110,7 @@ func (a *app) scaling() object.Value {
 	}
 	queue := server.Without(object.Fields("resource"))
 	if r := server.At("resource"); r.Given() {
-		queue = queue.Merge(reader.Pairs(r.Pos, "resource", reader.Text("queue", r.Pos)))
+		queue = queue.Merge(reader.Pairs(r.Pos, "resource", object.TextAt("queue", r.Pos)))
 	}
 	return reader.Pairs(s.Pos, "replicas", reader.Pairs(s.Pos, "queue", queue), "resources", reader.Pairs(s.Pos, "queue", server.At("resource").Value))
 }
@@ -141,10 +141,10 @@ func (a *app) variables(p reader.Part) object.Value {
 		v, secret := e.Value, e.At("secret")
 		switch {
 		case e.Given() && e.Kind != object.KindMap:
-			v = reader.Text(e.Loose(), e.Pos)
+			v = object.TextAt(e.Loose(), e.Pos)
 		case secret.Given() && a.environment == local:
 			e.Only("key", "local", "provider", "secret", "version")
-			v = reader.Pairs(e.Pos, "local", secret.Value, "key", reader.Text(cmp.Or(e.At("key").Text, e.Name), e.Pos))
+			v = reader.Pairs(e.Pos, "local", secret.Value, "key", object.TextAt(cmp.Or(e.At("key").Text, e.Name), e.Pos))
 		}
 		out = append(out, object.Member{Name: e.Name, Pos: e.NamePos, Value: v})
 	}

@@ -41,7 +41,7 @@ func Compile(doc spec.Document, project Project) ([]spec.Document, object.Errors
 	if hasKind(doc.Value) {
 		r.document(r.Root(doc.Value), &unit)
 	} else {
-		unit.files = []reader.Part{r.Root(reader.Text(path.Base(doc.Pos.File), object.Pos{File: doc.Pos.File}))}
+		unit.files = []reader.Part{r.Root(object.TextAt(path.Base(doc.Pos.File), object.Pos{File: doc.Pos.File}))}
 	}
 	if len(unit.files) > 0 {
 		unit.dir = path.Dir(unit.files[0].Text)

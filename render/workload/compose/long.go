@@ -31,7 +31,7 @@ func (r *reading) long(s reader.Part, dir string) reader.Part {
 			v = keyed(m, "=", m.Name == "extra_hosts")
 		case "depends_on":
 			v = named(m, func(pos object.Pos) object.Value {
-				return reader.Pairs(pos, "condition", reader.Text("service_started", pos))
+				return reader.Pairs(pos, "condition", object.TextAt("service_started", pos))
 			})
 		case "networks":
 			v = named(m, func(pos object.Pos) object.Value { return object.Value{Kind: object.KindNull, Pos: pos} })
@@ -139,7 +139,7 @@ func keyed(m reader.Entry, sep string, hosts bool) object.Value {
 		if !found && hosts {
 			key, value, found = strings.Cut(p.Loose(), ":")
 		}
-		v := reader.Text(value, p.Pos)
+		v := object.TextAt(value, p.Pos)
 		if !found {
 			v = object.Value{Kind: object.KindNull, Pos: p.Pos}
 		}
@@ -148,7 +148,7 @@ func keyed(m reader.Entry, sep string, hosts bool) object.Value {
 			i, index[key] = len(out.Members), len(out.Members)
 			out.Members = append(out.Members, object.Member{})
 		} else if hosts {
-			v = reader.List(p.Pos, append(values(reader.Part{Value: out.Members[i].Value}), v)...)
+			v = object.ListAt(p.Pos, append(values(reader.Part{Value: out.Members[i].Value}), v)...)
 		}
 		out.Members[i] = object.Member{Name: key, Pos: p.Pos, Value: v}
 	}
@@ -182,7 +182,7 @@ func named(m reader.Entry, value func(object.Pos) object.Value) object.Value {
 // asMap is a map that may be the text of one of its fields.
 func asMap(p reader.Part, name string) object.Value {
 	if p.Kind == object.KindString || p.Kind == object.KindNumber {
-		return reader.Pairs(p.Pos, name, reader.Text(p.Loose(), p.Pos))
+		return reader.Pairs(p.Pos, name, object.TextAt(p.Loose(), p.Pos))
 	}
 	p.Is(object.KindMap)
 	return p.Value
@@ -212,12 +212,12 @@ func port(p reader.Part) []object.Value {
 	}
 	var out []object.Value
 	for _, m := range mappings {
-		f := reader.Pairs(p.Pos, "target", reader.Number(m.Port.Int(), p.Pos), "protocol", reader.Text(m.Port.Proto(), p.Pos))
+		f := reader.Pairs(p.Pos, "target", object.NumberAt(m.Port.Int(), p.Pos), "protocol", object.TextAt(m.Port.Proto(), p.Pos))
 		if m.Binding.HostPort != "" {
-			f.Members = append(f.Members, object.Member{Name: "published", Pos: p.Pos, Value: reader.Text(m.Binding.HostPort, p.Pos)})
+			f.Members = append(f.Members, object.Member{Name: "published", Pos: p.Pos, Value: object.TextAt(m.Binding.HostPort, p.Pos)})
 		}
 		if ip, err := netip.ParseAddr(m.Binding.HostIP); err == nil && !ip.IsUnspecified() {
-			f.Members = append(f.Members, object.Member{Name: "host_ip", Pos: p.Pos, Value: reader.Text(m.Binding.HostIP, p.Pos)})
+			f.Members = append(f.Members, object.Member{Name: "host_ip", Pos: p.Pos, Value: object.TextAt(m.Binding.HostIP, p.Pos)})
 		}
 		out = append(out, f)
 	}
@@ -249,10 +249,10 @@ func mountOf(p reader.Part, dir string) object.Value {
 			p.Fail("write SOURCE:/target, or SOURCE:/target:ro", "%q is not a mount", v.Text)
 			return object.Value{}
 		}
-		v = reader.Pairs(p.Pos, "type", reader.Text(kind, p.Pos), "target", reader.Text(path.Clean(target), p.Pos),
-			"read_only", reader.Bool(slices.Contains(strings.Split(options, ","), "ro"), p.Pos))
+		v = reader.Pairs(p.Pos, "type", object.TextAt(kind, p.Pos), "target", object.TextAt(path.Clean(target), p.Pos),
+			"read_only", object.BoolAt(slices.Contains(strings.Split(options, ","), "ro"), p.Pos))
 		if source != "" {
-			v.Members = append(v.Members, object.Member{Name: "source", Pos: p.Pos, Value: reader.Text(source, p.Pos)})
+			v.Members = append(v.Members, object.Member{Name: "source", Pos: p.Pos, Value: object.TextAt(source, p.Pos)})
 		}
 	}
 	kind, _ := v.Get("type")

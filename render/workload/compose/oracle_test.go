@@ -101,7 +101,7 @@ func TestModelsAreThoseOfComposeGo(t *testing.T) {
 	r := &reading{Reading: reader.Reading{Free: true, Sparse: true}, project: onDisk{dir, env}, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}}
 	u := unit{dir: ".", scope: scope{project: r.project}}
 	for _, name := range []string{"compose.yaml", "prod.yaml"} {
-		u.files = append(u.files, r.Root(reader.Text(name, object.Pos{File: "app.yaml"})))
+		u.files = append(u.files, r.Root(object.TextAt(name, object.Pos{File: "app.yaml"})))
 	}
 	model := r.model(u, nil)
 	require.NoError(t, r.Errs.Err())

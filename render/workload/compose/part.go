@@ -46,7 +46,7 @@ func bytes(p reader.Part) object.Value {
 	for n > 0 && n%step == 0 && unit < len(binaryUnits)-1 {
 		n, unit = n/step, unit+1
 	}
-	return reader.Text(strconv.FormatInt(n, 10)+binaryUnits[unit], p.Pos)
+	return object.TextAt(strconv.FormatInt(n, 10)+binaryUnits[unit], p.Pos)
 }
 
 var binaryUnits = [...]string{"", "Ki", "Mi", "Gi", "Ti"} //nolint:gochecknoglobals // a constant

@@ -21,7 +21,7 @@ func words(p reader.Part) []object.Value {
 	if p.Kind != object.KindString {
 		var out []object.Value
 		for _, item := range p.List() {
-			out = append(out, reader.Text(item.Loose(), item.Pos))
+			out = append(out, object.TextAt(item.Loose(), item.Pos))
 		}
 		return out
 	}
@@ -31,7 +31,7 @@ func words(p reader.Part) []object.Value {
 	}
 	out := make([]object.Value, len(words))
 	for i, w := range words {
-		out[i] = reader.Text(w, p.Pos)
+		out[i] = object.TextAt(w, p.Pos)
 	}
 	return out
 }
@@ -57,12 +57,12 @@ func (s *service) ports() {
 		}
 		targets[k] = target
 		var f reader.Fields
-		f.Put("port", reader.Number(port, at.Pos))
+		f.Put("port", object.NumberAt(port, at.Pos))
 		if port != target {
-			f.Put("targetPort", reader.Number(target, at.Pos))
+			f.Put("targetPort", object.NumberAt(target, at.Pos))
 		}
 		if protocol != "TCP" {
-			f.Put("protocol", reader.Text(protocol, at.Pos))
+			f.Put("protocol", object.TextAt(protocol, at.Pos))
 		}
 		ports.Put(cmp.Or(name, strings.ToLower(protocol)+"-"+strconv.Itoa(port)), f.Value(at.Pos))
 	}
@@ -90,7 +90,7 @@ func (s *service) ports() {
 	service.Put("ports", ports.Value(s.Pos))
 	if len(ports) == 0 && !s.job || strings.EqualFold(s.kompose["service.type"].Text, "headless") {
 		// In Compose the name of each service leads to its containers, at any port.
-		service.Put("headless", reader.Bool(true, s.NamePos))
+		service.Put("headless", object.BoolAt(true, s.NamePos))
 	}
 	s.spec.Put("service", service.Value(s.Pos))
 }
@@ -99,7 +99,7 @@ func (s *service) ports() {
 func (s *service) exposed() []reader.Part {
 	var out []reader.Part
 	for _, p := range s.At("expose").List() {
-		for _, v := range port(reader.Part{Reading: p.Reading, Value: reader.Text(p.Loose(), p.Pos), Path: p.Path}) {
+		for _, v := range port(reader.Part{Reading: p.Reading, Value: object.TextAt(p.Loose(), p.Pos), Path: p.Path}) {
 			out = append(out, reader.Part{Reading: p.Reading, Value: v, Path: p.Path})
 		}
 	}
@@ -124,9 +124,9 @@ func (s *service) probes() {
 			}
 			return
 		case test.Kind == object.KindString:
-			words = []object.Value{reader.Text("/bin/sh", test.Pos), reader.Text("-c", test.Pos), test.Value}
+			words = []object.Value{object.TextAt("/bin/sh", test.Pos), object.TextAt("-c", test.Pos), test.Value}
 		case words[0].Text == "CMD-SHELL":
-			words = append([]object.Value{reader.Text("/bin/sh", test.Pos), reader.Text("-c", test.Pos)}, words[1:]...)
+			words = append([]object.Value{object.TextAt("/bin/sh", test.Pos), object.TextAt("-c", test.Pos)}, words[1:]...)
 		case words[0].Text == "CMD":
 			words = words[1:]
 		default:
@@ -137,18 +137,18 @@ func (s *service) probes() {
 			words[i].Text = literal(w.Text)
 		}
 		if len(action) == 0 {
-			action.Put("exec", reader.Pairs(test.Pos, "command", reader.List(test.Pos, words...)))
+			action.Put("exec", reader.Pairs(test.Pos, "command", object.ListAt(test.Pos, words...)))
 		}
 		const usual, tries = 30, 3
-		action.Put("periodSeconds", reader.Number(max(1, seconds(h.At("interval"), usual)), h.Pos))
-		action.Put("timeoutSeconds", reader.Number(max(1, seconds(h.At("timeout"), usual)), h.Pos))
+		action.Put("periodSeconds", object.NumberAt(max(1, seconds(h.At("interval"), usual)), h.Pos))
+		action.Put("timeoutSeconds", object.NumberAt(max(1, seconds(h.At("timeout"), usual)), h.Pos))
 		retries, ok := h.At("retries").Integer(0)
 		if !ok || retries == 0 {
 			retries = tries
 		}
-		action.Put("failureThreshold", reader.Number(retries, h.Pos))
+		action.Put("failureThreshold", object.NumberAt(retries, h.Pos))
 		if n := seconds(h.At("start_period"), 0); n > 0 {
-			action.Put("initialDelaySeconds", reader.Number(n, h.At("start_period").Pos))
+			action.Put("initialDelaySeconds", object.NumberAt(n, h.At("start_period").Pos))
 		}
 		s.container.Put(kind+"Probe", action.Value(cmp.Or(h.Pos, s.Pos)))
 	}
@@ -159,7 +159,7 @@ func (s *service) komposeProbe(kind string) (action reader.Fields) {
 	of := func(name string) reader.Part { return s.kompose["service.healthcheck."+kind+"."+name] }
 	if p := of("http_get_port"); p.Reading != nil {
 		path := of("http_get_path")
-		action.Put("httpGet", reader.Pairs(p.Pos, "port", numberOf(p), "path", reader.Text(cmp.Or(path.Text, "/"), cmp.Or(path.Pos, p.Pos))))
+		action.Put("httpGet", reader.Pairs(p.Pos, "port", numberOf(p), "path", object.TextAt(cmp.Or(path.Text, "/"), cmp.Or(path.Pos, p.Pos))))
 	} else if p := of("tcp_port"); p.Reading != nil {
 		action.Put("tcpSocket", reader.Pairs(p.Pos, "port", numberOf(p)))
 	}
@@ -173,7 +173,7 @@ func (s *service) amounts() {
 	out := map[string]*reader.Fields{"limits": {}, "requests": {}}
 	cpu := func(to string, p reader.Part) {
 		if p.Given() {
-			out[to].Put("cpu", reader.Text(p.Loose(), p.Pos))
+			out[to].Put("cpu", object.TextAt(p.Loose(), p.Pos))
 		}
 	}
 	limits, reservations := resources.At("limits"), resources.At("reservations")
@@ -216,28 +216,28 @@ func (s *service) secure() {
 		case err != nil || n < 0:
 			user.Fail(`write its number, such as "1000:1000"`, "the user or group %q is a name of the image, and Kubernetes takes numbers", id.name)
 		default:
-			s.security.Put(id.field, reader.Number(n, user.Pos))
+			s.security.Put(id.field, object.NumberAt(n, user.Pos))
 		}
 	}
 	if p := s.At("read_only"); p.Flag() {
-		s.security.Put("readOnlyRootFilesystem", reader.Bool(true, p.Pos))
+		s.security.Put("readOnlyRootFilesystem", object.BoolAt(true, p.Pos))
 	}
 	var caps reader.Fields
 	for _, field := range [][2]string{{"cap_add", "add"}, {"cap_drop", "drop"}} {
 		var names []object.Value
 		for _, c := range s.At(field[0]).List() {
-			names = append(names, reader.Text(strings.TrimPrefix(strings.ToUpper(c.Loose()), "CAP_"), c.Pos))
+			names = append(names, object.TextAt(strings.TrimPrefix(strings.ToUpper(c.Loose()), "CAP_"), c.Pos))
 		}
-		caps.Put(field[1], reader.List(s.At(field[0]).Pos, names...))
+		caps.Put(field[1], object.ListAt(s.At(field[0]).Pos, names...))
 	}
 	s.security.Put("capabilities", caps.Value(s.Pos))
 	for _, o := range s.At("security_opt").List() {
 		name, value, _ := strings.Cut(strings.Replace(o.Loose(), "=", ":", 1), ":")
 		switch {
 		case name == "no-new-privileges" && value != "false":
-			s.security.Put("allowPrivilegeEscalation", reader.Bool(false, o.Pos))
+			s.security.Put("allowPrivilegeEscalation", object.BoolAt(false, o.Pos))
 		case (name == "seccomp" || name == "apparmor") && value == "unconfined":
-			s.security.Put(map[string]string{"seccomp": "seccompProfile", "apparmor": "appArmorProfile"}[name], reader.Pairs(o.Pos, "type", reader.Text("Unconfined", o.Pos)))
+			s.security.Put(map[string]string{"seccomp": "seccompProfile", "apparmor": "appArmorProfile"}[name], reader.Pairs(o.Pos, "type", object.TextAt("Unconfined", o.Pos)))
 		case name != "no-new-privileges":
 			o.Fail("write x-ropewalk: {containers: {"+s.label+": {securityContext: …}}}", "the option %q has no counterpart", name)
 		}
@@ -250,7 +250,7 @@ func (s *service) pods() {
 		s.pod.Put("hostname", p.Value)
 	}
 	if p := s.At("stop_grace_period"); p.Given() {
-		s.pod.Put("terminationGracePeriodSeconds", reader.Number(seconds(p, 0), p.Pos))
+		s.pod.Put("terminationGracePeriodSeconds", object.NumberAt(seconds(p, 0), p.Pos))
 	}
 	var aliases []object.Value
 	for _, h := range s.At("extra_hosts").Entries() {
@@ -260,37 +260,37 @@ func (s *service) pods() {
 				h.Fail("write an address", "%q is not an address: there is no gateway of a host in Kubernetes", v.Text)
 				continue
 			}
-			aliases = append(aliases, reader.Pairs(v.Pos, "ip", reader.Text(ip.String(), v.Pos), "hostnames", reader.List(h.NamePos, reader.Text(h.Name, h.NamePos))))
+			aliases = append(aliases, reader.Pairs(v.Pos, "ip", object.TextAt(ip.String(), v.Pos), "hostnames", object.ListAt(h.NamePos, object.TextAt(h.Name, h.NamePos))))
 		}
 	}
-	s.pod.Put("hostAliases", reader.List(s.At("extra_hosts").Pos, aliases...))
+	s.pod.Put("hostAliases", object.ListAt(s.At("extra_hosts").Pos, aliases...))
 	var dns reader.Fields
-	dns.Put("nameservers", reader.List(s.At("dns").Pos, s.At("dns").Items...))
-	dns.Put("searches", reader.List(s.At("dns_search").Pos, s.At("dns_search").Items...))
+	dns.Put("nameservers", object.ListAt(s.At("dns").Pos, s.At("dns").Items...))
+	dns.Put("searches", object.ListAt(s.At("dns_search").Pos, s.At("dns_search").Items...))
 	var options []object.Value
 	for _, o := range s.At("dns_opt").List() {
 		name, value, found := strings.Cut(o.Loose(), ":")
-		option := reader.Pairs(o.Pos, "name", reader.Text(name, o.Pos))
+		option := reader.Pairs(o.Pos, "name", object.TextAt(name, o.Pos))
 		if found {
-			option.Members = append(option.Members, object.Member{Name: "value", Pos: o.Pos, Value: reader.Text(value, o.Pos)})
+			option.Members = append(option.Members, object.Member{Name: "value", Pos: o.Pos, Value: object.TextAt(value, o.Pos)})
 		}
 		options = append(options, option)
 	}
-	dns.Put("options", reader.List(s.At("dns_opt").Pos, options...))
+	dns.Put("options", object.ListAt(s.At("dns_opt").Pos, options...))
 	s.pod.Put("dnsConfig", dns.Value(s.At("dns").Pos))
 	var sysctls, groups []object.Value
 	for _, c := range s.At("sysctls").Entries() {
-		sysctls = append(sysctls, reader.Pairs(c.NamePos, "name", reader.Text(c.Name, c.NamePos), "value", reader.Text(c.Loose(), c.Pos)))
+		sysctls = append(sysctls, reader.Pairs(c.NamePos, "name", object.TextAt(c.Name, c.NamePos), "value", object.TextAt(c.Loose(), c.Pos)))
 	}
-	s.podSecurity.Put("sysctls", reader.List(s.At("sysctls").Pos, sysctls...))
+	s.podSecurity.Put("sysctls", object.ListAt(s.At("sysctls").Pos, sysctls...))
 	for _, g := range s.At("group_add").List() {
 		if n, err := strconv.Atoi(g.Loose()); err == nil {
-			groups = append(groups, reader.Number(n, g.Pos))
+			groups = append(groups, object.NumberAt(n, g.Pos))
 		} else {
 			g.Fail("write its number", "the group %q is a name of the image, and Kubernetes takes numbers", g.Loose())
 		}
 	}
-	s.podSecurity.Put("supplementalGroups", reader.List(s.At("group_add").Pos, groups...))
+	s.podSecurity.Put("supplementalGroups", object.ListAt(s.At("group_add").Pos, groups...))
 }
 
 // networks lets the services of one network call each other, where the project makes network
@@ -315,7 +315,7 @@ func (s *service) networks() {
 				a.Fail("call the service by its own name", "Kubernetes knows the service as %q only, not as %q", s.label, a.Loose())
 			}
 		}
-		one := reader.Pairs(n.NamePos, prefix+reader.Label(n.Name), reader.Text(cmp.Or(reader.Label(s.app.app), "true"), n.NamePos))
+		one := reader.Pairs(n.NamePos, prefix+reader.Label(n.Name), object.TextAt(cmp.Or(reader.Label(s.app.app), "true"), n.NamePos))
 		labels = append(labels, one.Members...)
 		rules = append(rules, reader.Pairs(n.NamePos, "labels", one))
 	}
@@ -325,6 +325,6 @@ func (s *service) networks() {
 	s.spec.Put("labels", labels.Value(s.Pos))
 	own, more := s.At("networks"), s.At("x-ropewalk", "network")
 	s.spec.Put("network", reader.Pairs(cmp.Or(own.Pos, s.Pos),
-		"allowFrom", reader.List(s.Pos, append(slices.Clip(rules), more.At("allowFrom").Items...)...),
-		"allowTo", reader.List(s.Pos, append(slices.Clip(rules), more.At("allowTo").Items...)...)))
+		"allowFrom", object.ListAt(s.Pos, append(slices.Clip(rules), more.At("allowFrom").Items...)...),
+		"allowTo", object.ListAt(s.Pos, append(slices.Clip(rules), more.At("allowTo").Items...)...)))
 }

@@ -132,8 +132,8 @@ func (s *service) workload() object.Value {
 	s.spec.Put("annotations", s.annotations.Value(s.Pos))
 	body := s.spec.Value(s.Pos).Merge(s.extension())
 	return reader.Pairs(s.Pos,
-		"apiVersion", reader.Text(spec.APIVersion, s.Pos), "kind", reader.Text(spec.KindWorkload, s.Pos),
-		"metadata", reader.Pairs(s.NamePos, "name", reader.Text(s.label, s.NamePos)), "spec", body)
+		"apiVersion", object.TextAt(spec.APIVersion, s.Pos), "kind", object.TextAt(spec.KindWorkload, s.Pos),
+		"metadata", reader.Pairs(s.NamePos, "name", object.TextAt(s.label, s.NamePos)), "spec", body)
 }
 
 // extension is x-ropewalk of the service: fields of the spec of a Workload. A route is
@@ -151,7 +151,7 @@ func (s *service) extension() object.Value {
 		return x.Value
 	}
 	return x.Without(object.Fields("route")).Merge(reader.Pairs(route.Pos, "resources", reader.Pairs(route.Pos, "route",
-		reader.Pairs(route.Pos, "type", reader.Text("route", route.Pos), "params", route.Value))))
+		reader.Pairs(route.Pos, "type", object.TextAt("route", route.Pos), "params", route.Value))))
 }
 
 // kind decides what runs the pods. A service that ends is a Job: one whose end another
@@ -192,15 +192,15 @@ func (s *service) kind() {
 	if !s.job {
 		return
 	}
-	s.spec.Put("kind", reader.Text(score.KindJob, cmp.Or(at.Pos, s.Pos)))
+	s.spec.Put("kind", object.TextAt(score.KindJob, cmp.Or(at.Pos, s.Pos)))
 	if condition == "on-failure" {
-		s.pod.Put("restartPolicy", reader.Text("OnFailure", at.Pos))
+		s.pod.Put("restartPolicy", object.TextAt("OnFailure", at.Pos))
 	}
 	switch n, err := strconv.Atoi(retries); {
 	case err == nil && n >= 0 && condition == "on-failure":
-		s.jobFields.Put("backoffLimit", reader.Number(n, at.Pos))
+		s.jobFields.Put("backoffLimit", object.NumberAt(n, at.Pos))
 	case condition != "on-failure":
-		s.jobFields.Put("backoffLimit", reader.Number(0, cmp.Or(at.Pos, s.Pos)))
+		s.jobFields.Put("backoffLimit", object.NumberAt(0, cmp.Or(at.Pos, s.Pos)))
 	}
 }
 
@@ -210,9 +210,9 @@ func (s *service) image() {
 	case image.Given() && image.Is(object.KindString):
 		s.container.Put("image", image.Value)
 	case build.Given():
-		s.container.Put("image", reader.Text(".", build.Pos))
+		s.container.Put("image", object.TextAt(".", build.Pos))
 	default:
-		s.container.Put("image", reader.Text("unknown", s.Pos))
+		s.container.Put("image", object.TextAt("unknown", s.Pos))
 		if image.Kind == object.KindNull && s.Errs.Failures().Err() != nil {
 			return
 		}
@@ -221,11 +221,11 @@ func (s *service) image() {
 	policy := s.At("pull_policy")
 	switch p := policy.Loose(); {
 	case p == "always", p == "daily", p == "weekly", strings.HasPrefix(p, "every_"):
-		s.container.Put("imagePullPolicy", reader.Text("Always", policy.Pos))
+		s.container.Put("imagePullPolicy", object.TextAt("Always", policy.Pos))
 	case p == "never":
-		s.container.Put("imagePullPolicy", reader.Text("Never", policy.Pos))
+		s.container.Put("imagePullPolicy", object.TextAt("Never", policy.Pos))
 	case p == "missing", p == "if_not_present", p == "build":
-		s.container.Put("imagePullPolicy", reader.Text("IfNotPresent", policy.Pos))
+		s.container.Put("imagePullPolicy", object.TextAt("IfNotPresent", policy.Pos))
 	case policy.Given():
 		policy.Fail("expected always, never, missing, if_not_present or build", "%q is not known", p)
 	}
@@ -248,7 +248,7 @@ func (s *service) command() {
 		for i, w := range words {
 			words[i].Text = literal(w.Text)
 		}
-		s.container.Put(field[1], reader.List(p.Pos, words...))
+		s.container.Put(field[1], object.ListAt(p.Pos, words...))
 	}
 	for _, field := range [][2]string{{"working_dir", "workingDir"}} {
 		if p := s.At(field[0]); p.Given() && p.Is(object.KindString) {
@@ -257,7 +257,7 @@ func (s *service) command() {
 	}
 	for _, field := range [][2]string{{"stdin_open", "stdin"}, {"tty", "tty"}} {
 		if p := s.At(field[0]); p.Flag() {
-			s.container.Put(field[1], reader.Bool(true, p.Pos))
+			s.container.Put(field[1], object.BoolAt(true, p.Pos))
 		}
 	}
 }
@@ -290,11 +290,11 @@ func (s *service) variables() {
 			}
 		}
 		for name, value := range s.app.envFile(at, at.Loose()) {
-			values[name] = reader.Text(value, at.Pos)
+			values[name] = object.TextAt(value, at.Pos)
 		}
 	}
 	for _, m := range s.At("environment").Entries() {
-		v := reader.Text(m.Loose(), m.Pos)
+		v := object.TextAt(m.Loose(), m.Pos)
 		if m.Kind == object.KindNull {
 			value, ok := s.app.scope.get(m.Name)
 			if v.Text = value; !ok {
@@ -328,8 +328,8 @@ func (s *service) replicas() {
 	highest, most := s.kompose["hpa.replicas.max"]
 	switch {
 	case s.job && ok && n != 1:
-		s.jobFields.Put("parallelism", reader.Number(n, scale.Pos))
-		s.jobFields.Put("completions", reader.Number(n, scale.Pos))
+		s.jobFields.Put("parallelism", object.NumberAt(n, scale.Pos))
+		s.jobFields.Put("completions", object.NumberAt(n, scale.Pos))
 	case s.job:
 	case hpa || most:
 		var f reader.Fields
@@ -339,7 +339,7 @@ func (s *service) replicas() {
 		f.Put("memory", numberOf(s.kompose["hpa.memory"]))
 		s.spec.Put("replicas", f.Value(cmp.Or(highest.Pos, lowest.Pos)))
 	case ok:
-		s.spec.Put("replicas", reader.Number(n, scale.Pos))
+		s.spec.Put("replicas", object.NumberAt(n, scale.Pos))
 	}
 }
 
@@ -348,7 +348,7 @@ func numberOf(p reader.Part) object.Value {
 		return object.Value{}
 	}
 	if n, ok := p.Integer(0); ok {
-		return reader.Number(n, p.Pos)
+		return object.NumberAt(n, p.Pos)
 	}
 	return object.Value{}
 }
@@ -366,7 +366,7 @@ func (s *service) dependencies() {
 		case other == s:
 			at.Fail("remove it", "the service depends on itself")
 		case other != nil:
-			names = append(names, reader.Text(other.label, d.NamePos))
+			names = append(names, object.TextAt(other.label, d.NamePos))
 		case !required:
 		case s.app.root.At("services", d.Name).Given():
 			at.Fail("activate its profile, or write required: false", "the service %q has a profile that is not active", d.Name)
@@ -386,5 +386,5 @@ func (s *service) dependencies() {
 			l.Fail("call the service by its own name", "Kubernetes knows the service as %q only, not as %q", other.label, alias)
 		}
 	}
-	s.spec.Put("dependsOn", reader.List(s.At("depends_on").Pos, names...))
+	s.spec.Put("dependsOn", object.ListAt(s.At("depends_on").Pos, names...))
 }

@@ -87,7 +87,7 @@ func (s *service) labels() {
 				key.Warn("remove it", "the label %q cannot be an annotation of Kubernetes, and is left out", l.Name)
 			default:
 				s.annotations = append(slices.DeleteFunc(s.annotations, func(m object.Member) bool { return m.Name == l.Name }),
-					object.Member{Name: l.Name, Pos: l.NamePos, Value: reader.Text(l.Loose(), l.Pos)})
+					object.Member{Name: l.Name, Pos: l.NamePos, Value: object.TextAt(l.Loose(), l.Pos)})
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func isKey(name string) bool {
 // komposeLabel carries over what a label of kompose means; those that are read elsewhere
 // are passed by.
 func (s *service) komposeLabel(name string, p reader.Part) {
-	value := reader.Text(p.Loose(), p.Pos)
+	value := object.TextAt(p.Loose(), p.Pos)
 	switch name {
 	case "service.type":
 		switch kind := strings.ToLower(value.Text); kind {
@@ -128,32 +128,32 @@ func (s *service) komposeLabel(name string, p reader.Part) {
 		}
 		host := value
 		if host.Text == "true" {
-			s.resources.Put("dns", reader.Pairs(p.Pos, "type", reader.Text("dns", p.Pos)))
+			s.resources.Put("dns", reader.Pairs(p.Pos, "type", object.TextAt("dns", p.Pos)))
 			host.Text = "${resources.dns.host}"
 		}
 		hosts := strings.Split(host.Text, ",")
 		for i, h := range hosts {
 			domain, route, _ := strings.Cut(strings.TrimSpace(h), "/")
-			params := reader.Fields{{Name: "host", Pos: p.Pos, Value: reader.Text(domain, p.Pos)}}
+			params := reader.Fields{{Name: "host", Pos: p.Pos, Value: object.TextAt(domain, p.Pos)}}
 			if route != "" {
-				params.Put("path", reader.Text("/"+route, p.Pos))
+				params.Put("path", object.TextAt("/"+route, p.Pos))
 			}
 			s.routes(&params)
-			s.resources.Put([]string{"route", "route-" + reader.Label(domain)}[min(i, 1)], reader.Pairs(p.Pos, "type", reader.Text("route", p.Pos), "params", params.Value(p.Pos)))
+			s.resources.Put([]string{"route", "route-" + reader.Label(domain)}[min(i, 1)], reader.Pairs(p.Pos, "type", object.TextAt("route", p.Pos), "params", params.Value(p.Pos)))
 		}
 	case "controller.type":
 		switch kind := strings.ToLower(value.Text); kind {
 		case "deployment":
-			s.spec.Put("kind", reader.Text("Deployment", p.Pos))
+			s.spec.Put("kind", object.TextAt("Deployment", p.Pos))
 		case "statefulset":
-			s.spec.Put("kind", reader.Text("StatefulSet", p.Pos))
+			s.spec.Put("kind", object.TextAt("StatefulSet", p.Pos))
 		default:
 			p.Fail("expected deployment or statefulset", "a Workload is no %q", value.Text)
 		}
 	case "serviceaccount-name":
-		s.spec.Put("serviceAccount", reader.Pairs(p.Pos, "name", value, "existing", reader.Bool(true, p.Pos)))
+		s.spec.Put("serviceAccount", reader.Pairs(p.Pos, "name", value, "existing", object.BoolAt(true, p.Pos)))
 	case "image-pull-secret":
-		s.pod.Put("imagePullSecrets", reader.List(p.Pos, reader.Pairs(p.Pos, "name", value)))
+		s.pod.Put("imagePullSecrets", object.ListAt(p.Pos, reader.Pairs(p.Pos, "name", value)))
 	case "image-pull-policy":
 		s.container = slices.DeleteFunc(s.container, func(m object.Member) bool { return m.Name == "imagePullPolicy" })
 		i := slices.IndexFunc(pullPolicies[:], func(known string) bool { return strings.EqualFold(known, value.Text) })
@@ -161,12 +161,12 @@ func (s *service) komposeLabel(name string, p reader.Part) {
 			p.Fail("expected Always, IfNotPresent or Never", "%q is not known", value.Text)
 			return
 		}
-		s.container.Put("imagePullPolicy", reader.Text(pullPolicies[i], p.Pos))
+		s.container.Put("imagePullPolicy", object.TextAt(pullPolicies[i], p.Pos))
 	case "security-context.fsgroup":
 		s.podSecurity.Put("fsGroup", numberOf(p))
 	case "cronjob.schedule":
 		s.spec = slices.DeleteFunc(s.spec, func(m object.Member) bool { return m.Name == "kind" || m.Name == "replicas" })
-		s.spec.Put("kind", reader.Text("CronJob", p.Pos))
+		s.spec.Put("kind", object.TextAt("CronJob", p.Pos))
 		s.spec.Put("schedule", value)
 	case "cronjob.concurrency_policy":
 		s.jobFields.Put("concurrencyPolicy", value)

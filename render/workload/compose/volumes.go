@@ -46,7 +46,7 @@ func (s *service) volumes() {
 				t.Warn("remove it", "the option %q of a tmpfs has no counterpart", option)
 			}
 			if sized {
-				t.Value = reader.Text(n, t.Pos)
+				t.Value = object.TextAt(n, t.Pos)
 				size = bytes(t)
 			}
 		}
@@ -82,7 +82,7 @@ func (s *service) bind(v reader.Part, target string) {
 		if !v.At("read_only").Flag() {
 			at.Warn("write "+name+":"+target+":ro", "the container can only read the file %q: in Compose it can write to it too", name)
 		}
-		s.file(v, target, reader.Fields{{Name: "source", Pos: v.Pos, Value: reader.Text(name, v.Pos)}}, reader.Part{})
+		s.file(v, target, reader.Fields{{Name: "source", Pos: v.Pos, Value: object.TextAt(name, v.Pos)}}, reader.Part{})
 	}
 }
 
@@ -97,10 +97,10 @@ func (s *service) file(at reader.Part, target string, content reader.Fields, mod
 		if err != nil || n < 0 || n > 0o777 {
 			mode.Fail("write 0444, or the mode that it is", "expected a file mode, from 0 to 0777")
 		} else {
-			content.Put("mode", reader.Text("0"+leftPad(strconv.FormatInt(n, octal)), mode.Pos))
+			content.Put("mode", object.TextAt("0"+leftPad(strconv.FormatInt(n, octal)), mode.Pos))
 		}
 	}
-	content.Put("noExpand", reader.Bool(true, at.Pos))
+	content.Put("noExpand", object.BoolAt(true, at.Pos))
 	s.files = append(s.files, object.Member{Name: target, Pos: at.Pos, Value: content.Value(at.Pos)})
 }
 
@@ -119,12 +119,12 @@ func (s *service) mount(at reader.Part, called, target, sub string, readOnly boo
 		s.resources.Put(name, resource)
 	}
 	var f reader.Fields
-	f.Put("source", reader.Text("${resources."+name+"}", at.Pos))
+	f.Put("source", object.TextAt("${resources."+name+"}", at.Pos))
 	if sub != "" {
-		f.Put("path", reader.Text(sub, at.Pos))
+		f.Put("path", object.TextAt(sub, at.Pos))
 	}
 	if readOnly {
-		f.Put("readOnly", reader.Bool(true, at.Pos))
+		f.Put("readOnly", object.BoolAt(true, at.Pos))
 	}
 	s.mounted = append(s.mounted, object.Member{Name: target, Pos: at.Pos, Value: f.Value(at.Pos)})
 }
@@ -133,11 +133,11 @@ func (s *service) mount(at reader.Part, called, target, sub string, readOnly boo
 func (s *service) scratch(at reader.Part, target, medium string, limit object.Value) {
 	var params reader.Fields
 	if medium != "" {
-		params.Put("medium", reader.Text(medium, at.Pos))
+		params.Put("medium", object.TextAt(medium, at.Pos))
 	}
 	params.Put("sizeLimit", limit)
 	s.mount(at, "scratch-"+strings.Trim(target, "/"), target, "", false,
-		reader.Pairs(at.Pos, "type", reader.Text("volume", at.Pos), "params", params.Value(at.Pos)))
+		reader.Pairs(at.Pos, "type", object.TextAt("volume", at.Pos), "params", params.Value(at.Pos)))
 }
 
 // claim mounts a named volume: a claim of each replica, one for all services that mount it,
@@ -154,10 +154,10 @@ func (s *service) claim(at, source reader.Part, target string) {
 	v.Only("name", "external", "driver", "driver_opts", "labels")
 	sub := strings.TrimPrefix(at.At("volume", "subpath").Loose(), "/")
 	readOnly := at.At("read_only").Flag()
-	resource := reader.Fields{{Name: "type", Pos: v.Pos, Value: reader.Text("volume", v.Pos)}}
+	resource := reader.Fields{{Name: "type", Pos: v.Pos, Value: object.TextAt("volume", v.Pos)}}
 	if external := v.At("external"); external.Kind == object.KindMap || external.Flag() {
 		claim := cmp.Or(v.At("name").Loose(), external.At("name").Loose(), name)
-		resource.Put("params", reader.Pairs(v.Pos, "claimName", reader.Text(claim, v.Pos)))
+		resource.Put("params", reader.Pairs(v.Pos, "claimName", object.TextAt(claim, v.Pos)))
 		s.mount(at, name, target, sub, readOnly, resource.Value(v.Pos))
 		return
 	}
@@ -170,7 +170,7 @@ func (s *service) claim(at, source reader.Part, target string) {
 				break
 			}
 		}
-		resource.Put("id", reader.Text(reader.Label(id), v.Pos))
+		resource.Put("id", object.TextAt(reader.Label(id), v.Pos))
 	}
 	if users[0] == s {
 		checkDriver(v, len(users))
@@ -187,7 +187,7 @@ func (s *service) claim(at, source reader.Part, target string) {
 		params = reader.Pairs(v.Pos, "size", size(v, s, users[0] == s)).Merge(params)
 	}
 	if class := cmp.Or(s.kompose["volume.storage-class-name"].Text, v.At("labels", "kompose.volume.storage-class-name").Text); class != "" {
-		params = reader.Pairs(v.Pos, "storageClass", reader.Text(class, v.Pos)).Merge(params)
+		params = reader.Pairs(v.Pos, "storageClass", object.TextAt(class, v.Pos)).Merge(params)
 	}
 	resource.Put("params", params)
 	s.mount(at, name, target, sub, readOnly, resource.Value(v.Pos))
@@ -196,17 +196,17 @@ func (s *service) claim(at, source reader.Part, target string) {
 // size is that of the claim of a volume; first is set for the first service that mounts it.
 func size(v reader.Part, s *service, first bool) object.Value {
 	if size, ok := s.kompose["volume.size"]; ok {
-		return reader.Text(size.Loose(), size.Pos)
+		return object.TextAt(size.Loose(), size.Pos)
 	}
 	for _, at := range []reader.Part{v.At("labels", "kompose.volume.size"), v.At("driver_opts", "size")} {
 		if at.Given() {
-			return reader.Text(at.Loose(), at.Pos)
+			return object.TextAt(at.Loose(), at.Pos)
 		}
 	}
 	if first {
 		v.Warn("write x-ropewalk: {size: 10Gi}", "the volume names no size: its claim asks for "+defaultSize)
 	}
-	return reader.Text(defaultSize, v.Pos)
+	return object.TextAt(defaultSize, v.Pos)
 }
 
 // checkDriver reports drivers that lead to a place of a host or of a network.
@@ -272,9 +272,9 @@ func (s *service) configs() {
 			if !ok {
 				missing(variable, variable.Text)
 			}
-			s.file(p, target, reader.Fields{{Name: "content", Pos: variable.Pos, Value: reader.Text(value, variable.Pos)}}, p.At("mode"))
+			s.file(p, target, reader.Fields{{Name: "content", Pos: variable.Pos, Value: object.TextAt(value, variable.Pos)}}, p.At("mode"))
 		default:
-			s.file(p, target, reader.Fields{{Name: "content", Pos: content.Pos, Value: reader.Text(content.Loose(), content.Pos)}}, p.At("mode"))
+			s.file(p, target, reader.Fields{{Name: "content", Pos: content.Pos, Value: object.TextAt(content.Loose(), content.Pos)}}, p.At("mode"))
 		}
 	}
 }
@@ -312,6 +312,6 @@ func (s *service) existing(p, c reader.Part, name, target, kind string) {
 	if reader.Label(called) != called {
 		c.Fail("write x-ropewalk: {name: "+reader.Label(called)+", key: "+name+"}, or the one that it is", "%q is not the name of an object of Kubernetes", called)
 	}
-	s.mount(p, kind+"-"+name, target, cmp.Or(x.At("key").Loose(), name), true, reader.Pairs(c.Pos, "type", reader.Text("volume", c.Pos),
-		"params", reader.Pairs(c.Pos, kind+"Name", reader.Text(called, c.Pos))))
+	s.mount(p, kind+"-"+name, target, cmp.Or(x.At("key").Loose(), name), true, reader.Pairs(c.Pos, "type", object.TextAt("volume", c.Pos),
+		"params", reader.Pairs(c.Pos, kind+"Name", object.TextAt(called, c.Pos))))
 }

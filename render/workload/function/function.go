@@ -96,12 +96,12 @@ func target(p reader.Part) object.Value {
 	t := p.At("target")
 	switch {
 	case !t.Given() || t.Text == targetKnative:
-		return reader.Text(score.KindKnativeService, cmp.Or(t.Pos, p.Pos))
+		return object.TextAt(score.KindKnativeService, cmp.Or(t.Pos, p.Pos))
 	case t.Is(object.KindString) && t.Text != targetKEDA:
 		t.Fail(object.Suggest(t.Text, []string{targetKEDA, targetKnative}), "%q is not known: expected %s or %s", t.Text, targetKnative, targetKEDA)
 		return object.Value{}
 	}
-	return reader.Text(score.KindDeployment, t.Pos)
+	return object.TextAt(score.KindDeployment, t.Pos)
 }
 
 // service is the port at which a function is called, and the one that it listens at.
@@ -111,7 +111,7 @@ func service(p reader.Part) object.Value {
 	if !port.Given() {
 		at = object.Value{Kind: object.KindNumber, Pos: p.Pos, Text: defaultPort}
 	}
-	one := reader.Pairs(at.Pos, "port", reader.Number(score.KnativePort, at.Pos), "targetPort", at)
+	one := reader.Pairs(at.Pos, "port", object.NumberAt(score.KnativePort, at.Pos), "targetPort", at)
 	return reader.Pairs(at.Pos, "ports", reader.Pairs(at.Pos, "http", one))
 }
 
@@ -131,7 +131,7 @@ func replicasOf(p reader.Part, knative bool) reader.Part {
 	}
 	_, least := p.Get("min")
 	if !least && !knative && len(http) > 0 {
-		all.Put("min", reader.Number(0, p.Pos))
+		all.Put("min", object.NumberAt(0, p.Pos))
 	}
 	all.Put("http", http.Value(p.Pos))
 	if p.Value = all.Value(p.Pos); p.Kind == object.KindNone {

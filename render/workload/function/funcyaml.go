@@ -71,8 +71,8 @@ func Compile(doc spec.Document) ([]spec.Document, object.Errors) {
 	}
 	out := doc
 	out.Kind, out.Name, out.NamePos, out.Unsure = spec.KindFunction, name.Text, name.Pos, doc.Unsure || r.Errs.Err() != nil
-	out.Value = reader.Pairs(at, "apiVersion", reader.Text(spec.APIVersion, at), "kind", reader.Text(spec.KindFunction, at),
-		"metadata", reader.Pairs(at, "name", reader.Text(name.Text, name.Pos)), "spec", body.Value(at))
+	out.Value = reader.Pairs(at, "apiVersion", object.TextAt(spec.APIVersion, at), "kind", object.TextAt(spec.KindFunction, at),
+		"metadata", reader.Pairs(at, "name", object.TextAt(name.Text, name.Pos)), "spec", body.Value(at))
 	return []spec.Document{out}, r.Errs
 }
 
@@ -114,7 +114,7 @@ func (f *funcYAML) refuse() {
 // container is the one of the function.
 func (f *funcYAML) container() object.Value {
 	at := f.root.Pos
-	image := reader.Text(".", at)
+	image := object.TextAt(".", at)
 	for _, p := range []reader.Part{f.root.At("image"), f.deploy.At("image")} {
 		if p.Str() != "" {
 			image = p.Value
@@ -141,7 +141,7 @@ func probe(p reader.Part, path string) object.Value {
 	if p.Str() != "" {
 		path = p.Text
 	}
-	get := reader.Pairs(p.Pos, "path", reader.Text(path, p.Pos), "port", object.Value{Kind: object.KindNumber, Pos: p.Pos, Text: defaultPort})
+	get := reader.Pairs(p.Pos, "path", object.TextAt(path, p.Pos), "port", object.Value{Kind: object.KindNumber, Pos: p.Pos, Text: defaultPort})
 	return reader.Pairs(p.Pos, "httpGet", get)
 }
 
@@ -189,7 +189,7 @@ func valueOf(p reader.Part, words []string) object.Value {
 	case words[3] == "":
 		p.Fail("write {{ "+words[1]+":"+words[2]+":KEY }}", "names no key")
 	case words[1] == "secret":
-		return reader.Pairs(p.Pos, "local", reader.Text(words[2], p.Pos), "key", reader.Text(words[3], p.Pos))
+		return reader.Pairs(p.Pos, "local", object.TextAt(words[2], p.Pos), "key", object.TextAt(words[3], p.Pos))
 	default:
 		p.Fail("mount the ConfigMap with volumes, or write the value", "a key of a ConfigMap cannot be a variable")
 	}
@@ -213,12 +213,12 @@ func (f *funcYAML) volumes() object.Value {
 			continue
 		}
 		name := "volume" + strings.TrimSuffix(strings.TrimPrefix(v.Path.String()[strings.LastIndex(v.Path.String(), "["):], "["), "]")
-		f.resources.Put(name, reader.Pairs(v.Pos, "type", reader.Text("volume", v.Pos), "params", params))
+		f.resources.Put(name, reader.Pairs(v.Pos, "type", object.TextAt("volume", v.Pos), "params", params))
 		readOnly := claim.At("readOnly").Value
 		if v.At("secret").Given() || v.At("configMap").Given() {
-			readOnly = reader.Bool(true, v.Pos)
+			readOnly = object.BoolAt(true, v.Pos)
 		}
-		out = append(out, object.Member{Name: path.Text, Pos: path.Pos, Value: reader.Pairs(path.Pos, "source", reader.Text(name, path.Pos), "readOnly", readOnly)})
+		out = append(out, object.Member{Name: path.Text, Pos: path.Pos, Value: reader.Pairs(path.Pos, "source", object.TextAt(name, path.Pos), "readOnly", readOnly)})
 	}
 	return out.Value(all.Pos)
 }
@@ -250,7 +250,7 @@ func (f *funcYAML) options(body *reader.Fields) {
 		pods.Put("autoscaling.knative.dev/metric", metric.Value)
 	}
 	if u := scale.At("utilization"); u.Is(object.KindNumber) {
-		pods.Put("autoscaling.knative.dev/target-utilization-percentage", reader.Text(u.Text, u.Pos))
+		pods.Put("autoscaling.knative.dev/target-utilization-percentage", object.TextAt(u.Text, u.Pos))
 	}
 	// Knative wants what is about scaling at the template of the pods.
 	annotations := f.moved("annotations")
@@ -281,7 +281,7 @@ func (f *funcYAML) labels() object.Value {
 			continue
 		}
 		if !value.Given() {
-			value.Value = reader.Text("", l.Pos)
+			value.Value = object.TextAt("", l.Pos)
 		}
 		out = append(out, object.Member{Name: key.Str(), Pos: key.Pos, Value: value.Value})
 	}
@@ -294,9 +294,9 @@ func (f *funcYAML) labels() object.Value {
 // account is the service account, which is there already, and the Secret for the image.
 func (f *funcYAML) account(body *reader.Fields) {
 	if a := f.moved("serviceAccountName"); a.Str() != "" {
-		body.Put("serviceAccount", reader.Pairs(a.Pos, "name", a.Value, "existing", reader.Bool(true, a.Pos)))
+		body.Put("serviceAccount", reader.Pairs(a.Pos, "name", a.Value, "existing", object.BoolAt(true, a.Pos)))
 	}
 	if s := f.deploy.At("imagePullSecret"); s.Str() != "" {
-		body.Put("pod", reader.Pairs(s.Pos, "imagePullSecrets", reader.List(s.Pos, reader.Pairs(s.Pos, "name", s.Value))))
+		body.Put("pod", reader.Pairs(s.Pos, "imagePullSecrets", object.ListAt(s.Pos, reader.Pairs(s.Pos, "name", s.Value))))
 	}
 }

@@ -22,9 +22,9 @@ func (l *lowering) container(i int, ready string) object.Value {
 	l.checkImage(s)
 	env, from := l.environment(c).finish()
 	m := make(members, 0, 12)
-	m.put("name", lowerText(s.Name, s.Pos))
+	m.put("name", object.TextAt(s.Name, s.Pos))
 	image, _ := Mirrored(s.Image.Value, l.r.Config.Images.Mirrors)
-	m.put("image", lowerText(image, s.Image.Pos))
+	m.put("image", object.TextAt(image, s.Image.Pos))
 	m.put("command", lowerTexts(s.Command))
 	m.put("args", lowerTexts(s.Args))
 	m.put("env", env)
@@ -35,7 +35,7 @@ func (l *lowering) container(i int, ready string) object.Value {
 	l.probes(&m, s, ready)
 	m.put("securityContext", s.SecurityContext)
 	if ready == score.ReadyStarted || ready == score.ReadyHealthy {
-		m.put("restartPolicy", lowerText("Always", s.Before[0].Pos))
+		m.put("restartPolicy", object.TextAt("Always", s.Before[0].Pos))
 	}
 	for _, f := range s.Further.Members {
 		if f.Name == "lifecycle" && ready == score.ReadyComplete {

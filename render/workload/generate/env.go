@@ -111,16 +111,16 @@ func (e *environment) assign(v *Variable) {
 	e.warnSecret(v, text)
 	switch expands := e.expands(pieces); {
 	case !expands && isKey(v.Name):
-		e.config = append(e.config, object.Member{Name: v.Name, Pos: v.NamePos, Value: lowerText(text, v.Value.Pos)})
+		e.config = append(e.config, object.Member{Name: v.Name, Pos: v.NamePos, Value: object.TextAt(text, v.Value.Pos)})
 	case !expands:
-		e.add(v, lowerText(strings.ReplaceAll(text, "$", "$$"), v.Value.Pos), nil)
+		e.add(v, object.TextAt(strings.ReplaceAll(text, "$", "$$"), v.Value.Pos), nil)
 	case slices.ContainsFunc(pieces, func(p Piece) bool { return p.Verbatim }):
 		composed, refs := e.compose(pieces, true)
-		e.add(v, lowerText(composed, v.Value.Pos), refs)
+		e.add(v, object.TextAt(composed, v.Value.Pos), refs)
 	default:
 		var refs []string
 		scan(text, func(string) {}, func(name string) { refs = append(refs, name) })
-		e.add(v, lowerText(text, v.Value.Pos), refs)
+		e.add(v, object.TextAt(text, v.Value.Pos), refs)
 	}
 }
 
@@ -144,7 +144,7 @@ func (e *environment) assignSecret(v *Variable, pieces []Piece) {
 		e.secret.template(v.Name, v.NamePos, pieces, v.Value.Pos)
 	default:
 		text, refs := e.compose(pieces, expands)
-		e.add(v, lowerText(text, v.Value.Pos), refs)
+		e.add(v, object.TextAt(text, v.Value.Pos), refs)
 	}
 }
 

@@ -165,7 +165,7 @@ func (x *externalSecret) template(key string, keyPos object.Pos, pieces []Piece,
 		x.read(p.Secret)
 		templateSecret(&b, p)
 	}
-	x.templates = append(x.templates, object.Member{Name: key, Pos: keyPos, Value: lowerText(b.String(), pos)})
+	x.templates = append(x.templates, object.Member{Name: key, Pos: keyPos, Value: object.TextAt(b.String(), pos)})
 }
 
 // templateLiteral writes literal text in a Go template. Only {{ means anything

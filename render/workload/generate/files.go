@@ -95,11 +95,11 @@ func (l *lowering) mountFiles() {
 func (f *filing) add(p keyedFile) {
 	switch pieces := p.file.Content.Pieces; {
 	case !p.file.IsText:
-		f.binary.put(p.key, lowerText(base64.StdEncoding.EncodeToString(p.file.Binary), p.pos()))
+		f.binary.put(p.key, object.TextAt(base64.StdEncoding.EncodeToString(p.file.Binary), p.pos()))
 		f.keep(p)
 	case !p.file.Content.Tainted():
 		f.l.warnValue(p.file.Content.Plain(), p.pos(), p.path())
-		f.data.put(p.key, lowerText(p.file.Content.Plain(), p.pos()))
+		f.data.put(p.key, object.TextAt(p.file.Content.Plain(), p.pos()))
 		f.keep(p)
 	case len(pieces) == 1 && f.l.direct(pieces[0]):
 		if f.l.readable(pieces[0].Secret, p.pos(), p.path()) {
@@ -162,7 +162,7 @@ func (f *filing) mount(v *fileVolume, p keyedFile, key string) {
 	target := p.file.Spec
 	var mode object.Value
 	if target.Mode != nil {
-		mode = lowerInt(*target.Mode, target.ModePos)
+		mode = object.NumberAt(*target.Mode, target.ModePos)
 	}
 	v.items = append(v.items, MapOf(target.Pos, StringMember("key", key, target.Pos),
 		StringMember("path", p.key, target.Pos), with("mode", mode)))

@@ -115,8 +115,8 @@ func (l *lowering) input() object.Value {
 	s := l.spec
 	init, main := l.containers()
 	m := make(members, 0, 16)
-	m.put("name", lowerText(s.Name.Value, s.Name.Pos))
-	m.put("kind", lowerText(l.kind, s.Kind.Pos))
+	m.put("name", object.TextAt(s.Name.Value, s.Name.Pos))
+	m.put("kind", object.TextAt(l.kind, s.Kind.Pos))
 	m.put("labels", lowerPairs(s.Labels))
 	m.put("annotations", lowerPairs(s.Annotations))
 	m.put("podAnnotations", lowerPairs(s.PodAnnotations))
@@ -246,7 +246,7 @@ func (l *lowering) store() object.Value {
 func (l *lowering) dependsOn() object.Value {
 	items := make([]object.Value, len(l.r.DependsOn))
 	for i, id := range l.r.DependsOn {
-		items[i] = lowerText(id, object.Pos{})
+		items[i] = object.TextAt(id, object.Pos{})
 	}
 	return lowerList(items, object.Pos{})
 }

@@ -199,7 +199,7 @@ func knativeGateway(n network.Network, config spec.Workloads) []score.Rule {
 	}
 	peer := MapOf(object.Pos{})
 	if from := config.Network.RoutesFrom; from != "" {
-		peer = addMember(peer, "namespace", lowerText(from, object.Pos{}))
+		peer = addMember(peer, "namespace", object.TextAt(from, object.Pos{}))
 	}
 	return []score.Rule{{Peer: peer, Ports: []score.Port{{Target: network.KnativeGateway, Protocol: network.ProtocolTCP}}}}
 }

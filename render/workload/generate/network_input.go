@@ -52,7 +52,7 @@ func (l *lowering) network() object.Value {
 func words(texts []string) object.Value {
 	items := make([]object.Value, len(texts))
 	for i, t := range texts {
-		items[i] = lowerText(t, object.Pos{})
+		items[i] = object.TextAt(t, object.Pos{})
 	}
 	return lowerList(items, object.Pos{})
 }
@@ -65,7 +65,7 @@ func (l *lowering) Openings() object.Value {
 	for i, o := range open {
 		items[i] = networkPort(o.Port)
 		if o.Namespace != "" {
-			items[i] = addMember(items[i], "namespace", lowerText(o.Namespace, object.Pos{}))
+			items[i] = addMember(items[i], "namespace", object.TextAt(o.Namespace, object.Pos{}))
 		}
 		if o.Pods {
 			items[i] = addMember(items[i], "pods", BoolMember("", true, object.Pos{}).Value)
@@ -83,10 +83,10 @@ func dns(d spec.DNS) object.Value {
 	}
 	labels := make(members, 0, len(d.Labels))
 	for _, name := range object.SortedKeys(d.Labels) {
-		labels.put(name, lowerText(d.Labels[name], none))
+		labels.put(name, object.TextAt(d.Labels[name], none))
 	}
 	if d.Labels == nil {
-		labels.put("k8s-app", lowerText("kube-dns", none))
+		labels.put("k8s-app", object.TextAt("kube-dns", none))
 	}
 	return MapOf(none, StringMember("namespace", cmp.Or(d.Namespace, "kube-system"), none),
 		with("labels", object.Value{Kind: object.KindMap, Members: labels}),

@@ -20,9 +20,9 @@ func (l *lowering) replicas(m *members) {
 	switch {
 	case !l.runs():
 	case r == nil:
-		m.put("replicas", lowerInt(1, object.Pos{}))
+		m.put("replicas", object.NumberAt(1, object.Pos{}))
 	case r.Max <= r.Min && !r.Triggered():
-		m.put("replicas", lowerInt(r.Min, r.Pos))
+		m.put("replicas", object.NumberAt(r.Min, r.Pos))
 	default:
 		m.put("autoscaling", l.autoscaling(r))
 	}
@@ -69,7 +69,7 @@ func (l *lowering) atLeast(scaling object.Value, r *score.Replicas) object.Value
 		return scaling
 	}
 	if bound(scaling, "min") < r.Min {
-		scaling = withPart(scaling, "min", lowerInt(r.Min, r.Pos))
+		scaling = withPart(scaling, "min", object.NumberAt(r.Min, r.Pos))
 	}
 	return scaling
 }
@@ -113,7 +113,7 @@ func (l *lowering) finish(input object.Value) object.Value {
 		input = addMember(input, "disruption", MapOf(object.Pos{}, IntMember("maxUnavailable", 1, object.Pos{})))
 	}
 	if h := hash(input); h != "" {
-		input = addMember(input, "hash", lowerText(h, object.Pos{}))
+		input = addMember(input, "hash", object.TextAt(h, object.Pos{}))
 	}
 	return input
 }

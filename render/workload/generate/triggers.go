@@ -28,10 +28,10 @@ const scalingSecret = "scaling"
 func (l *lowering) autoscaling(r *score.Replicas) object.Value {
 	var cpu, memory object.Value
 	if r.CPU > 0 {
-		cpu = lowerInt(r.CPU, r.Pos)
+		cpu = object.NumberAt(r.CPU, r.Pos)
 	}
 	if r.Memory > 0 {
-		memory = lowerInt(r.Memory, r.Pos)
+		memory = object.NumberAt(r.Memory, r.Pos)
 	}
 	m := MapOf(r.Pos, IntMember("min", r.Min, r.Pos), IntMember("max", r.Max, r.Pos), with("cpu", cpu), with("memory", memory))
 	if !r.Triggered() {
@@ -72,7 +72,7 @@ func (l *lowering) queue(q *score.Queue) object.Value {
 				"the resource %q gives its password as plain text, which the ScaledObject would show", q.Resource.Value)
 			continue
 		case !part.text.Tainted():
-			m.put(part.parameter, lowerText(part.text.Plain(), pos))
+			m.put(part.parameter, object.TextAt(part.text.Plain(), pos))
 			continue
 		case s != nil && l.clustered(part.text.Pieces[0]):
 			if !l.readable(s, pos, at) {
@@ -134,7 +134,7 @@ func (l *lowering) requests(http object.Value) object.Value {
 			break
 		}
 	}
-	l.requested = withPart(withPart(http, "port", lowerInt(ports[0].Port, ports[0].Pos)), "targetPort", lowerInt(ports[0].Target, ports[0].Pos))
+	l.requested = withPart(withPart(http, "port", object.NumberAt(ports[0].Port, ports[0].Pos)), "targetPort", object.NumberAt(ports[0].Target, ports[0].Pos))
 	return l.requested
 }
 

@@ -6,7 +6,6 @@ package generate
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"strconv"
 
 	"github.com/ropewalk/ropewalk/render/workload/score"
 
@@ -27,17 +26,17 @@ func MapOf(pos object.Pos, members ...object.Member) object.Value {
 
 // StringMember is a member with a text.
 func StringMember(name, value string, pos object.Pos) object.Member {
-	return object.Member{Name: name, Pos: pos, Value: object.Value{Kind: object.KindString, Pos: pos, Text: value}}
+	return object.Member{Name: name, Pos: pos, Value: object.TextAt(value, pos)}
 }
 
 // BoolMember is a member with true or false.
 func BoolMember(name string, value bool, pos object.Pos) object.Member {
-	return object.Member{Name: name, Pos: pos, Value: object.Value{Kind: object.KindBool, Pos: pos, Text: strconv.FormatBool(value)}}
+	return object.Member{Name: name, Pos: pos, Value: object.BoolAt(value, pos)}
 }
 
 // IntMember is a member with an integer.
 func IntMember(name string, value int, pos object.Pos) object.Member {
-	return object.Member{Name: name, Pos: pos, Value: object.Value{Kind: object.KindNumber, Pos: pos, Text: strconv.Itoa(value)}}
+	return object.Member{Name: name, Pos: pos, Value: object.NumberAt(value, pos)}
 }
 
 // members is a map in the making.
@@ -59,29 +58,17 @@ func (m members) value(pos object.Pos) object.Value {
 	return object.Value{Kind: object.KindMap, Pos: pos, Members: m}
 }
 
-// lowerText is text with its position; lowerGiven is nothing where the text is "".
-func lowerText(s string, pos object.Pos) object.Value {
-	return object.Value{Kind: object.KindString, Pos: pos, Text: s}
-}
-
+// lowerGiven is text with its position, nothing where it is "".
 func lowerGiven(s string, pos object.Pos) object.Value {
 	if s == "" {
 		return object.Value{}
 	}
-	return lowerText(s, pos)
-}
-
-// lowerInt is a number with its position.
-func lowerInt(n int, pos object.Pos) object.Value {
-	return object.Value{Kind: object.KindNumber, Pos: pos, Text: strconv.Itoa(n)}
+	return object.TextAt(s, pos)
 }
 
 // lowerList is a list, nothing where it is empty.
 func lowerList(items []object.Value, pos object.Pos) object.Value {
-	if len(items) == 0 {
-		return object.Value{}
-	}
-	return object.Value{Kind: object.KindList, Pos: pos, Items: items}
+	return object.ListAt(pos, items...)
 }
 
 // with is a member of a map; mapOf leaves it out where v is nothing.
@@ -93,7 +80,7 @@ func with(name string, v object.Value) object.Member {
 func lowerPairs(pairs []score.Pair) object.Value {
 	m := make(members, 0, len(pairs))
 	for _, p := range pairs {
-		m = append(m, object.Member{Name: p.Name, Pos: p.NamePos, Value: lowerText(p.Value.Value, p.Value.Pos)})
+		m = append(m, object.Member{Name: p.Name, Pos: p.NamePos, Value: object.TextAt(p.Value.Value, p.Value.Pos)})
 	}
 	if len(m) == 0 {
 		return object.Value{}
@@ -105,7 +92,7 @@ func lowerPairs(pairs []score.Pair) object.Value {
 func lowerTexts(texts []score.Text) object.Value {
 	items := make([]object.Value, len(texts))
 	for i, t := range texts {
-		items[i] = lowerText(t.Value, t.Pos)
+		items[i] = object.TextAt(t.Value, t.Pos)
 	}
 	if len(items) == 0 {
 		return object.Value{}

@@ -6,7 +6,6 @@ package reader
 import (
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -38,29 +37,6 @@ func (f Fields) Value(pos object.Pos) object.Value {
 		return object.Value{}
 	}
 	return object.Value{Kind: object.KindMap, Pos: pos, Members: f}
-}
-
-// Text is a string.
-func Text(s string, pos object.Pos) object.Value {
-	return object.Value{Kind: object.KindString, Pos: pos, Text: s}
-}
-
-// Number is a whole number.
-func Number(n int, pos object.Pos) object.Value {
-	return object.Value{Kind: object.KindNumber, Pos: pos, Text: strconv.Itoa(n)}
-}
-
-// Bool is true or false.
-func Bool(b bool, pos object.Pos) object.Value {
-	return object.Value{Kind: object.KindBool, Pos: pos, Text: strconv.FormatBool(b)}
-}
-
-// List is a list of values, nothing where there are none.
-func List(pos object.Pos, items ...object.Value) object.Value {
-	if len(items) == 0 {
-		return object.Value{}
-	}
-	return object.Value{Kind: object.KindList, Pos: pos, Items: items}
 }
 
 // Pairs is a map of names and values in turn, without those whose value is nothing.

@@ -17,8 +17,8 @@ func at(line int) object.Pos { return object.Pos{File: "f", Line: line, Column: 
 func TestAMistakeIsAtItsOwnPart(t *testing.T) {
 	r := &reader.Reading{}
 	root := r.Root(reader.Pairs(at(1),
-		"name", reader.Number(3, at(2)), "flag", reader.Text("maybe", at(3)), "count", reader.Number(1, at(4)), "x-own", reader.Bool(true, at(5)),
-		"list", reader.List(at(6), object.Value{Kind: object.KindNull, Pos: at(6)}, reader.Text("a", at(7)))))
+		"name", object.NumberAt(3, at(2)), "flag", object.TextAt("maybe", at(3)), "count", object.NumberAt(1, at(4)), "x-own", object.BoolAt(true, at(5)),
+		"list", object.ListAt(at(6), object.Value{Kind: object.KindNull, Pos: at(6)}, object.TextAt("a", at(7)))))
 	root.Only("name", "flags", "count", "list")
 	require.Equal(t, "3", root.At("name").Loose())
 	require.Empty(t, root.At("name").Str())
@@ -42,8 +42,8 @@ func TestAMistakeIsAtItsOwnPart(t *testing.T) {
 
 func TestOtherDialectsAreLooser(t *testing.T) {
 	r := &reader.Reading{Free: true, Sparse: true}
-	root := r.Root(reader.Pairs(at(1), "x-own", reader.Bool(true, at(2)),
-		"list", reader.List(at(3), object.Value{Kind: object.KindNull, Pos: at(3)}, reader.Text("a", at(4)))))
+	root := r.Root(reader.Pairs(at(1), "x-own", object.BoolAt(true, at(2)),
+		"list", object.ListAt(at(3), object.Value{Kind: object.KindNull, Pos: at(3)}, object.TextAt("a", at(4)))))
 	root.Only("list")
 	require.Len(t, root.At("list").List(), 1)
 	require.Empty(t, r.Errs)
