@@ -115,6 +115,10 @@ func TestEveryMistakeIsAtItsLine(t *testing.T) {
 		"link alias":          {"    links: ['db:database']\n  db: {image: x}\n", `4:13: services.web.links[0]: Kubernetes knows the service as "db" only`},
 		"duration":            {"    healthcheck: {test: a, interval: 5}\n", "4:38: services.web.healthcheck.interval: expected a duration"},
 		"test":                {"    healthcheck: {test: [a]}\n", "4:25: services.web.healthcheck.test: the test begins with CMD"},
+		"millicpus":           {"    cpus: 500m\n", "4:11: services.web.cpus: expected a number of CPUs, such as 0.5 or 2"},
+		"cpus reserved":       {"    deploy: {resources: {reservations: {cpus: -1}}}\n", "4:47: services.web.deploy.resources.reservations.cpus: expected a number of CPUs"},
+		"start of a check":    {"    healthcheck: {test: a, start_period: 5}\n", "4:42: services.web.healthcheck.start_period: expected a duration"},
+		"condition of a job":  {"    depends_on: {db: {condition: service_complete}}\n  db: {image: x, restart: on-failure}\n", `4:34: services.web.depends_on.db.condition: "service_complete" is not known`},
 		"memory":              {"    mem_limit: lots\n", "4:16: services.web.mem_limit: expected an amount of memory"},
 		"request over limit":  {"    cpus: 1\n    deploy: {resources: {reservations: {cpus: '2'}}}\n", `is more than the limit`},
 		"replicas":            {"    deploy: {replicas: -1}\n", "4:24: services.web.deploy.replicas: expected a whole number from 0 on"},
@@ -145,6 +149,9 @@ func TestEveryMistakeIsAtItsLine(t *testing.T) {
 			_, errs := compiled(t, service(c.fields), "compose.yaml")
 			require.Error(t, errs.Failures().Err())
 			require.Len(t, errs.Failures(), 1, "%v", errs)
+			if strings.HasPrefix(name, "condition") {
+				require.Len(t, errs, 1, "what follows from it is not reported")
+			}
 			require.Contains(t, strings.ReplaceAll(errs.Failures()[0].Error(), "spec: ", ""), c.want)
 		})
 	}
@@ -245,6 +252,35 @@ func TestXRopewalkDecidesTheKind(t *testing.T) {
 		out, errs := compiled(t, service(fields), "compose.yaml")
 		require.NoError(t, errs.Failures().Err())
 		require.Equal(t, want, out[0].Kind.Value)
+	}
+}
+
+// Docker compose restarts no service for its health, whatever start_period is.
+func TestAHealthCheckIsReadinessOnly(t *testing.T) {
+	const check = "    healthcheck: {test: ok, interval: 0s, start_period: 90s, retries: 2}\n"
+	const exec, timing = `"exec":{"command":["/bin/sh","-c","ok"]},`, `"failureThreshold":2,"periodSeconds":30,"timeoutSeconds":30}`
+	for fields, want := range map[string][2]string{
+		check: {"{" + exec + timing, ""},
+		check + "    labels: {kompose.service.healthcheck.liveness.tcp_port: 80}\n": {
+			"{" + exec + timing, `{"failureThreshold":2,"initialDelaySeconds":90,"periodSeconds":30,"tcpSocket":{"port":80},"timeoutSeconds":30}`,
+		},
+		check + "    labels: {kompose.service.healthcheck.readiness.tcp_port: 80}\n": {
+			`{"failureThreshold":2,"periodSeconds":30,"tcpSocket":{"port":80},"timeoutSeconds":30}`, "",
+		},
+		"    healthcheck: {disable: true}\n    labels: {kompose.service.healthcheck.liveness.http_get_port: 80}\n": {
+			"", `{"failureThreshold":3,"httpGet":{"path":"/","port":80},"periodSeconds":30,"timeoutSeconds":30}`,
+		},
+	} {
+		out, errs := compiled(t, service(fields), "compose.yaml")
+		require.NoError(t, errs.Err())
+		c := out[0].Containers[0]
+		for i, v := range []object.Value{c.ReadinessProbe, c.LivenessProbe, c.StartupProbe} {
+			got := ""
+			if v.Kind != object.KindNone {
+				got = string(v.JSON())
+			}
+			require.Equal(t, append(want[:], "")[i], got, fields)
+		}
 	}
 }
 

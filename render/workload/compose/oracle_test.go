@@ -178,3 +178,26 @@ func line(t *testing.T, of ...any) string {
 	require.NoError(t, err)
 	return string(data)
 }
+
+// What compose-go takes as a number of CPUs or an amount of memory is taken, and what it
+// refuses is refused; negative amounts and what is no finite number fail in Docker.
+func TestAmountsAreThoseOfComposeGo(t *testing.T) {
+	for text, mine := range map[string]bool{
+		"500m": true, "0.5": true, ".5": true, "2": true, "1e-1": true, "": true, "half": true, "0.5 ": true, "1,5": true, "+1": true, "0": true,
+		"512MiB": true, "512m": true, "1.5 GB": true, "1Gi": true, "64K": true, "1gbit": true, "1b": true, "1024": true, "k": true, "1Ei": true, "1P": true,
+		"-1": false, "-1m": false, "inf": false, "nan": false,
+	} {
+		for kind, read := range map[string]struct {
+			own    func(reader.Part) object.Value
+			theirs interface{ DecodeMapstructure(v any) error }
+		}{"cpus": {cpus, new(types.NanoCPUs)}, "memory": {bytes, new(types.UnitBytes)}} {
+			var r reader.Reading
+			read.own(r.Root(object.TextAt(text, object.Pos{Line: 1})))
+			if mine {
+				require.Equal(t, read.theirs.DecodeMapstructure(text) == nil, r.Errs.Err() == nil, "%s: %q", kind, text)
+			} else {
+				require.Error(t, r.Errs.Err(), "%s: %q", kind, text)
+			}
+		}
+	}
+}

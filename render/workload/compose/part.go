@@ -31,7 +31,8 @@ func oneOrMore(p reader.Part) []reader.Part {
 	return p.List()
 }
 
-// bytes is an amount of memory such as 512m, as a quantity of Kubernetes.
+// bytes is an amount of memory such as 512m, as a quantity of Kubernetes; nothing for 0,
+// which is no limit.
 func bytes(p reader.Part) object.Value {
 	if !p.Given() {
 		return object.Value{}
@@ -39,6 +40,8 @@ func bytes(p reader.Part) object.Value {
 	n, err := units.RAMInBytes(p.Loose())
 	if err != nil || n < 0 {
 		p.Fail("", "expected an amount of memory, such as 512m or 1g")
+	}
+	if err != nil || n <= 0 {
 		return object.Value{}
 	}
 	const step = 1024
@@ -51,15 +54,29 @@ func bytes(p reader.Part) object.Value {
 
 var binaryUnits = [...]string{"", "Ki", "Mi", "Gi", "Ti"} //nolint:gochecknoglobals // a constant
 
-// seconds is a duration in full seconds, rounded up; def where there is none.
-func seconds(p reader.Part, def int) int {
+// cpus is a number of CPUs, as a quantity of Kubernetes; nothing for 0, which is no limit.
+// Quantities such as 500m are no numbers in Compose.
+func cpus(p reader.Part) object.Value {
+	n, err := strconv.ParseFloat(p.Loose(), 64)
+	switch {
+	case !p.Given() || n == 0 && err == nil:
+		return object.Value{}
+	case err != nil || n < 0 || math.IsInf(n, 0) || math.IsNaN(n):
+		p.Fail(`write 0.5 in place of 500m`, "expected a number of CPUs, such as 0.5 or 2")
+		return object.Value{}
+	}
+	return object.TextAt(p.Loose(), p.Pos)
+}
+
+// seconds is a duration in full seconds, rounded up; 0 where there is none.
+func seconds(p reader.Part) int {
 	if !p.Given() {
-		return def
+		return 0
 	}
 	d, err := time.ParseDuration(p.Loose())
 	if err != nil || d < 0 || d > math.MaxInt32*time.Second {
 		p.Fail("", "expected a duration, such as 30s or 1m30s")
-		return def
+		return 0
 	}
 	return int(math.Ceil(d.Seconds()))
 }

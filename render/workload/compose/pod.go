@@ -106,52 +106,57 @@ func (s *service) exposed() []reader.Part {
 	return out
 }
 
-// probes sets a readiness probe and a liveness probe from the health check, with the
-// defaults of Compose.
+// probes sets the readiness probe that the health check is: Compose never restarts a service
+// for its health, so that a liveness probe comes of the labels of kompose only.
 func (s *service) probes() {
 	h := s.At("healthcheck")
 	h.Only("test", "interval", "timeout", "retries", "start_period", "start_interval", "disable")
 	unused(h, "start_interval")
-	for _, kind := range []string{"readiness", "liveness"} {
-		action := s.komposeProbe(kind)
-		test := h.At("test")
-		words := words(test)
-		switch {
-		case len(action) > 0:
-		case h.At("disable").Flag() || len(words) == 0 || words[0].Text == "NONE":
-			if h.Given() && !test.Given() && !h.At("disable").Flag() {
-				h.Warn("write test", "the health check of an image is not known here: there is no probe")
-			}
-			return
-		case test.Kind == object.KindString:
-			words = []object.Value{object.TextAt("/bin/sh", test.Pos), object.TextAt("-c", test.Pos), test.Value}
-		case words[0].Text == "CMD-SHELL":
-			words = append([]object.Value{object.TextAt("/bin/sh", test.Pos), object.TextAt("-c", test.Pos)}, words[1:]...)
-		case words[0].Text == "CMD":
-			words = words[1:]
-		default:
-			test.Fail(`write ["CMD", …] or ["CMD-SHELL", …]`, "the test begins with CMD, CMD-SHELL or NONE, got %q", words[0].Text)
-			return
-		}
-		for i, w := range words {
-			words[i].Text = literal(w.Text)
-		}
-		if len(action) == 0 {
-			action.Put("exec", reader.Pairs(test.Pos, "command", object.ListAt(test.Pos, words...)))
-		}
-		const usual, tries = 30, 3
-		action.Put("periodSeconds", object.NumberAt(max(1, seconds(h.At("interval"), usual)), h.Pos))
-		action.Put("timeoutSeconds", object.NumberAt(max(1, seconds(h.At("timeout"), usual)), h.Pos))
-		retries, ok := h.At("retries").Integer(0)
-		if !ok || retries == 0 {
-			retries = tries
-		}
-		action.Put("failureThreshold", object.NumberAt(retries, h.Pos))
-		if n := seconds(h.At("start_period"), 0); n > 0 {
-			action.Put("initialDelaySeconds", object.NumberAt(n, h.At("start_period").Pos))
-		}
-		s.container.Put(kind+"Probe", action.Value(cmp.Or(h.Pos, s.Pos)))
+	const usual, tries = 30, 3
+	retries, _ := h.At("retries").Integer(0)
+	timing := reader.Pairs(h.Pos,
+		"periodSeconds", object.NumberAt(cmp.Or(seconds(h.At("interval")), usual), h.Pos),
+		"timeoutSeconds", object.NumberAt(cmp.Or(seconds(h.At("timeout")), usual), h.Pos),
+		"failureThreshold", object.NumberAt(cmp.Or(retries, tries), h.Pos)).Members
+	ready, live := s.komposeProbe("readiness"), s.komposeProbe("liveness")
+	if test := s.healthTest(h); len(ready) == 0 {
+		ready = test
 	}
+	if start := h.At("start_period"); seconds(start) > 0 && len(live) > 0 {
+		live.Put("initialDelaySeconds", object.NumberAt(seconds(start), start.Pos))
+	}
+	for i, action := range []reader.Fields{ready, live} {
+		if len(action) > 0 {
+			s.container.Put([]string{"readinessProbe", "livenessProbe"}[i], append(action, timing...).Value(cmp.Or(h.Pos, s.Pos)))
+		}
+	}
+}
+
+// healthTest is the action of the probe that a health check is, nothing where it is none.
+func (s *service) healthTest(h reader.Part) reader.Fields {
+	test := h.At("test")
+	words := words(test)
+	shell := []object.Value{object.TextAt("/bin/sh", test.Pos), object.TextAt("-c", test.Pos)}
+	switch {
+	case h.At("disable").Flag() || len(words) == 0 || words[0].Text == "NONE":
+		if h.Given() && !test.Given() && !h.At("disable").Flag() {
+			h.Warn("write test", "the health check of an image is not known here: there is no probe")
+		}
+		return nil
+	case test.Kind == object.KindString:
+		words = append(shell, test.Value)
+	case words[0].Text == "CMD-SHELL":
+		words = append(shell, words[1:]...)
+	case words[0].Text == "CMD":
+		words = words[1:]
+	default:
+		test.Fail(`write ["CMD", …] or ["CMD-SHELL", …]`, "the test begins with CMD, CMD-SHELL or NONE, got %q", words[0].Text)
+		return nil
+	}
+	for i, w := range words {
+		words[i].Text = literal(w.Text)
+	}
+	return reader.Fields{{Name: "exec", Pos: test.Pos, Value: reader.Pairs(test.Pos, "command", object.ListAt(test.Pos, words...))}}
 }
 
 // komposeProbe is the action of a probe that labels describe, nothing where none do.
@@ -171,11 +176,6 @@ func (s *service) amounts() {
 	resources := s.At("deploy", "resources")
 	resources.Only("limits", "reservations")
 	out := map[string]*reader.Fields{"limits": {}, "requests": {}}
-	cpu := func(to string, p reader.Part) {
-		if p.Given() {
-			out[to].Put("cpu", object.TextAt(p.Loose(), p.Pos))
-		}
-	}
 	limits, reservations := resources.At("limits"), resources.At("reservations")
 	limits.Only("cpus", "memory", "pids")
 	reservations.Only("cpus", "memory", "devices", "generic_resources")
@@ -191,9 +191,9 @@ func (s *service) amounts() {
 		}
 		return o
 	}
-	cpu("limits", first(limits.At("cpus"), s.At("cpus")))
+	out["limits"].Put("cpu", cpus(first(limits.At("cpus"), s.At("cpus"))))
 	out["limits"].Put("memory", bytes(first(limits.At("memory"), s.At("mem_limit"))))
-	cpu("requests", reservations.At("cpus"))
+	out["requests"].Put("cpu", cpus(reservations.At("cpus")))
 	out["requests"].Put("memory", bytes(first(reservations.At("memory"), s.At("mem_reservation"))))
 	s.container.Put("resources", reader.Pairs(s.Pos, "limits", out["limits"].Value(s.Pos), "requests", out["requests"].Value(s.Pos)))
 }
@@ -250,7 +250,7 @@ func (s *service) pods() {
 		s.pod.Put("hostname", p.Value)
 	}
 	if p := s.At("stop_grace_period"); p.Given() {
-		s.pod.Put("terminationGracePeriodSeconds", object.NumberAt(seconds(p, 0), p.Pos))
+		s.pod.Put("terminationGracePeriodSeconds", object.NumberAt(seconds(p), p.Pos))
 	}
 	var aliases []object.Value
 	for _, h := range s.At("extra_hosts").Entries() {

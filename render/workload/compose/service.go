@@ -35,11 +35,11 @@ type service struct {
 	// name is that in the file, label the same as a DNS label.
 	name, label string
 	NamePos     object.Pos
-	// completed is where another service waits for this one to end, and reached is set
-	// where others wait for it to run.
-	completed reader.Part
-	reached   bool
-	job       bool
+	// completed is where another service waits for this one to end; reached is set where
+	// others wait for it to run, and unclear where one waits for what is not known.
+	completed        reader.Part
+	reached, unclear bool
+	job              bool
 	// The parts of the workload in the making.
 	spec, container, pod, podSecurity, security, resources, annotations, jobFields reader.Fields
 	files, mounted                                                                 reader.Fields
@@ -48,6 +48,11 @@ type service struct {
 	// kompose are the labels that kompose reads.
 	kompose map[string]reader.Part
 }
+
+// completed is the condition that a service has ended.
+const completed = "service_completed_successfully"
+
+var conditions = [...]string{"service_started", "service_healthy", completed} //nolint:gochecknoglobals // a constant
 
 func (r *reading) application(root reader.Part) *application {
 	a := &application{reading: r, root: root, byName: map[string]*service{}, mounts: map[string][]*service{}}
@@ -81,8 +86,10 @@ func (r *reading) application(root reader.Part) *application {
 			other := a.byName[d.Name]
 			switch condition := d.At("condition"); {
 			case other == nil:
-			case condition.Text == "service_completed_successfully":
+			case condition.Loose() == completed:
 				other.completed = condition
+			case condition.Given() && !slices.Contains(conditions[:], condition.Text):
+				other.unclear = true
 			default:
 				other.reached = true
 			}
@@ -172,6 +179,7 @@ func (s *service) kind() {
 		s.job = own.Text == score.KindJob || own.Text == score.KindCronJob
 	case condition != "" && !ends && condition != "always" && condition != "unless-stopped":
 		at.Fail(`expected "no", on-failure, always or unless-stopped`, "%q is not known", at.Text)
+	case s.unclear:
 	case s.job && condition != "" && !ends:
 		at.Fail(`write restart: "no"`, "the service is always restarted, and another one waits for its end at %s", s.completed.Pos)
 	case ends && serves && !s.job:
@@ -373,8 +381,8 @@ func (s *service) dependencies() {
 		default:
 			at.Fail(object.Suggest(d.Name, object.SortedKeys(s.app.byName)), "there is no service %q", d.Name)
 		}
-		if c := d.At("condition"); c.Given() && !slices.Contains([]string{"service_started", "service_healthy", "service_completed_successfully"}, c.Loose()) {
-			c.Fail("expected service_started, service_healthy or service_completed_successfully", "%q is not known", c.Text)
+		if c := d.At("condition"); c.Given() && !slices.Contains(conditions[:], c.Loose()) {
+			c.Fail(object.Suggest(c.Text, conditions[:]), "%q is not known", c.Text)
 		}
 	}
 	for _, l := range s.At("links").List() {
