@@ -39,6 +39,10 @@ const (
 	maxSecrets  = 10_000
 )
 
+// common are passwords that are a part of names and of the words of messages. Messages quote
+// values, so that these are hidden in quotes only; lines of files are another matter.
+var common = regexp.MustCompile(`(?i)^(pass(word|wd|phrase)|secret|credentials?)$`)
+
 // hidden stands for a secret in a message.
 const hidden = "(hidden)"
 
@@ -209,7 +213,9 @@ func (s *Secrets) replacers() (quoted, plain *strings.Replacer) {
 			continue
 		}
 		for _, form := range forms(text) {
-			anywhere = append(anywhere, form, hidden)
+			if !common.MatchString(form) {
+				anywhere = append(anywhere, form, hidden)
+			}
 		}
 	}
 	s.quoted, s.plain = strings.NewReplacer(inQuotes...), strings.NewReplacer(anywhere...)

@@ -14,7 +14,7 @@ import (
 func TestSecretsAreHiddenInAllTheirForms(t *testing.T) {
 	t.Parallel()
 	s := &Secrets{}
-	s.AddObject(Object{"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"a": "aHVudGVyMi90YW5n"}, "stringData": map[string]any{"b": "tiger\"3+", "c": "abc", "d": "line one\nline two", "e": "-"}})
+	s.AddObject(Object{"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"a": "aHVudGVyMi90YW5n"}, "stringData": map[string]any{"b": "tiger\"3+", "c": "abc", "d": "line one\nline two", "e": "-", "f": "password"}})
 	s.AddObject(Object{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "harmless"}})
 	s.AddObject(Object{"apiVersion": "v1", "kind": "List", "items": []any{map[string]any{"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{"x": "in a list"}}}})
 	for text, want := range map[string]string{
@@ -27,6 +27,9 @@ func TestSecretsAreHiddenInAllTheirForms(t *testing.T) {
 		`got "abc", not abcd`:   "got (hidden), not abcd",
 		"only line one is here": "only (hidden) is here",
 		"harmless":              "harmless",
+		`no "db_password"`:      `no "db_password"`,
+		`got "password"`:        "got (hidden)",
+		"got cGFzc3dvcmQ=":      "got (hidden)=",
 		"in a list":             "(hidden)",
 		`letters, "-" and "_"`:  `letters, "-" and "_"`,
 	} {
@@ -98,6 +101,8 @@ func TestLinesAreMasked(t *testing.T) {
 	} {
 		require.Equal(t, want, s.Mask(line, ""), line)
 	}
+	s.Add("password")
+	require.Equal(t, "args: [--pw, ********]", s.Mask("args: [--pw, password]", ""))
 	require.Equal(t, "  value: ***", s.Mask("  value: abc", "env:\n- name: API_TOKEN\n"))
 	require.Equal(t, "  value: abc", s.Mask("  value: abc", "- name: API_TOKEN\n- name: LEVEL\n"))
 }

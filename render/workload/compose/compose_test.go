@@ -105,7 +105,7 @@ func TestEveryMistakeIsAtItsLine(t *testing.T) {
 		"named user":          {"    user: node\n", `4:11: services.web.user: the user or group "node" is a name of the image`},
 		"group":               {"    user: '1:staff'\n", `4:11: services.web.user: the user or group "staff" is a name`},
 		"security option":     {"    security_opt: ['label:x']\n", `4:20: services.web.security_opt[0]: the option "label" has no counterpart`},
-		"secret name":         {"    secrets: [a_b]\nsecrets: {a_b: {external: true}}\n", `5:16: secrets.a_b: "a_b" is not the name of an object`},
+		"secret name":         {"    secrets: [a_b]\nsecrets: {a_b: {external: true}}\n", `5:16: secrets.a_b: Kubernetes has no Secret "a_b": this is not the name of an object`},
 		"no such secret":      {"    secrets: [a]\n", `4:15: services.web.secrets[0].source: there is no secret "a"`},
 		"no such config":      {"    configs: [a]\n", `4:15: services.web.configs[0].source: there is no config "a"`},
 		"config gone":         {"    configs: [{source: a, mode: 644}]\nconfigs: {a: {content: x}}\n", "4:33: services.web.configs[0].mode: expected a file mode"},

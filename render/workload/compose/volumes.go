@@ -310,7 +310,7 @@ func (s *service) existing(p, c reader.Part, name, target, kind string) {
 			"the value is not read: it comes from the Secret %q of the cluster, under the key %q", called, name)
 	}
 	if reader.Label(called) != called {
-		c.Fail("write x-ropewalk: {name: "+reader.Label(called)+", key: "+name+"}, or the one that it is", "%q is not the name of an object of Kubernetes", called)
+		c.Fail("write x-ropewalk: {name: "+reader.Label(called)+", key: "+name+"}, or the one that it is", "Kubernetes has no %s %q: this is not the name of an object", map[string]string{"secret": "Secret", "configMap": "ConfigMap"}[kind], called)
 	}
 	s.mount(p, kind+"-"+name, target, cmp.Or(x.At("key").Loose(), name), true, reader.Pairs(c.Pos, "type", object.TextAt("volume", c.Pos),
 		"params", reader.Pairs(c.Pos, kind+"Name", object.TextAt(called, c.Pos))))
