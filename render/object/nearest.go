@@ -11,7 +11,8 @@ import (
 
 // Nearest is the known name that word was most likely meant to be: at most a
 // third of its letters away, counting a swap of two neighbours as one, or one of
-// which the other is the beginning; ok is false where none is near. Of a long list only
+// which the other is the beginning, or one letter longer than a word of two; ok is
+// false where none is near. Of a long list only
 // those are compared that are sorted next to word: most mistakes leave its beginning.
 func Nearest(word string, known []string) (name string, ok bool) {
 	const letters, longest = 3, 64
@@ -25,6 +26,8 @@ func Nearest(word string, known []string) (name string, ok bool) {
 		}
 		d := longest
 		switch {
+		case len(word) == letters-1 && len(l) == letters && Distance(lower, l) == 1: // mn is min
+			d = 0
 		case len(word) >= letters && strings.HasPrefix(l, lower):
 			d = min(1, len(l)-len(lower))
 		case len(word) <= longest && len(k) <= longest:

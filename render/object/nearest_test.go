@@ -20,6 +20,8 @@ func TestNearestGuessesOnlyWhatIsNear(t *testing.T) {
 		want  string
 	}{
 		"a letter too few":               {"replica", []string{"image", "replicas"}, "replicas"},
+		"two letters of three":           {"mn", []string{"max", "min"}, "min"},
+		"nothing for two other letters":  {"mn", []string{"mm", "on"}, ""},
 		"two letters swapped":            {"paht", []string{"git", "path"}, "path"},
 		"another case":                   {"DEPENDSON", []string{"dependsOn"}, "dependsOn"},
 		"the beginning":                  {"depend", []string{"dependsOn"}, "dependsOn"},

@@ -169,11 +169,12 @@ func (f *fields) words(name string) []string {
 
 // duration is an optional duration of Go.
 func (f *fields) duration(name string) string {
-	text, pos := f.text(name)
-	if d, err := time.ParseDuration(text); text != "" && (err != nil || d < 0) {
-		f.fail(pos, f.path.Append(object.Field(name)), "", "%q is not a duration: expected one such as 30m or 1h", text)
+	v, path, ok := f.get(name)
+	d, err := time.ParseDuration(v.Text)
+	if ok && (v.Kind != object.KindString || v.Text != "" && (err != nil || d < 0)) {
+		f.fail(v.Pos, path, "", "%q is not a duration: expected one such as 30m or 1h", v.Text)
 	}
-	return text
+	return v.Text
 }
 
 // Images is where the images of workloads are pulled from.

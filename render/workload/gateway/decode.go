@@ -4,6 +4,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -18,6 +19,8 @@ const maxErrors = 100
 // decoder holds a document against the table.
 type decoder struct {
 	target string
+	// can are the targets that can do all of it.
+	can Set
 	// names are those of the settings.
 	names []string
 	errs  object.Errors
@@ -42,7 +45,7 @@ func (d *decoder) able(by Set, what string, pos object.Pos, at object.Path) bool
 	if by == 0 || d.target == "" || by.Has(d.target) {
 		return true
 	}
-	d.fail(pos, at, "remove it, or set target: "+by.String(), "the target %s has no %s", d.target, what)
+	d.fail(pos, at, "remove it"+by.instead(d.can), "the target %s has no %s", d.target, what)
 	return false
 }
 
@@ -53,7 +56,7 @@ func (d *decoder) value(f Field, v object.Value, at object.Path) (object.Value, 
 	}
 	scalar := v.Kind == object.KindString || v.Kind == object.KindNumber
 	if v.Kind != f.Kind && (!f.Text || !scalar) {
-		expected := f.Kind.String()
+		expected := cmp.Or(map[Rule]string{duration: "duration such as 30s", seconds: "number of seconds such as 600"}[f.Rule], f.Kind.String())
 		if f.Text {
 			expected = "string or a number"
 		}

@@ -13,6 +13,10 @@ type Field struct {
 	Text bool
 	// Need says that the field must be given; Off that false switches it off.
 	Need, Off bool
+	// NeedBy are the targets that need it beside those that Need says.
+	NeedBy Set
+	// Usual is the value where none is given, if not all targets have it.
+	Usual string
 	// Values are all that a scalar, or an item of a list, may be; empty where Rule decides.
 	Values []Choice
 	// Rule is that of a scalar, of an item of a list of scalars, or of the values of a map
@@ -72,14 +76,14 @@ func Fields() []Field {
 			{Name: "path", Kind: text, Need: true, Rule: urlPath, Doc: "path of the requests"},
 			{Name: "pathType", Kind: text, Values: choices("Prefix", "Exact"), Doc: "default Prefix: whole parts of the path, so that /api is not /apis"},
 			{Name: "hosts", Kind: list, Rule: host, Doc: "in place of the hosts of the Gateway"},
-			{Name: "to", Kind: fields, Doc: "where the requests go; may be absent with `redirect`, but not for the HAProxies", Fields: []Field{
+			{Name: "to", Kind: fields, NeedBy: ingresses, Doc: "where the requests go; may be absent with `redirect`, but not for the HAProxies", Fields: []Field{
 				{Name: "workload", Kind: text, Need: true, Rule: label, Doc: "a workload of the project"},
 				{Name: "port", Kind: number, Text: true, Doc: "name or number of a port of its service; may be absent where it has one, or one called http"},
 			}},
 			{Name: "redirect", Kind: fields, Doc: "answer with another address", Fields: []Field{
-				{Name: "scheme", Kind: text, Values: choices("http", "https")},
-				{Name: "host", Kind: text, Rule: exactHost},
-				{Name: "path", Kind: text, Rule: newPath, By: all &^ ht},
+				{Name: "scheme", Kind: text, NeedBy: jc, Values: choices("http", "https")},
+				{Name: "host", Kind: text, NeedBy: jc, Rule: exactHost},
+				{Name: "path", Kind: text, NeedBy: jc, Rule: newPath, By: all &^ ht},
 				{Name: "status", Kind: number, Doc: "default 302", Values: []Choice{
 					{"301", all &^ jc}, {"302", all}, {"303", ht | gateways}, {"307", gateways}, {"308", gateways},
 				}},
@@ -102,7 +106,7 @@ func settings() []Field {
 		{Name: "rateLimit", Kind: fields, Off: true, By: all &^ gw, Doc: "answers 429 above it", Fields: []Field{
 			{Name: "requests", Kind: number, Need: true, Rule: positive},
 			{Name: "per", Kind: text, Values: []Choice{{Name: "second"}, {"minute", ht | tr | eg}}, Doc: "default second"},
-			{Name: "by", Kind: text, Values: []Choice{{"client", ingresses | tr}, {"all", eg}}, Doc: "what is counted: each client address (default), or all clients of one proxy together"},
+			{Name: "by", Kind: text, Usual: "client", Values: []Choice{{"client", ingresses | tr}, {"all", eg}}, Doc: "what is counted: each client address (default), or all clients of one proxy together"},
 			{Name: "burst", Kind: number, Rule: positive, By: tr, Doc: "requests at once; default that of `requests`"},
 		}},
 		{Name: "cors", Kind: fields, Off: true, Doc: "pages of other origins that browsers let call", Fields: []Field{
@@ -111,7 +115,7 @@ func settings() []Field {
 			{Name: "allowHeaders", Kind: list, Rule: headerName, Doc: "default Accept, Content-Type"},
 			{Name: "exposeHeaders", Kind: list, Rule: headerName, By: all &^ ht},
 			{Name: "allowCredentials", Kind: truth, Doc: "default false"},
-			{Name: "maxAge", Kind: number, Rule: positive, Doc: "seconds; default 5"},
+			{Name: "maxAge", Kind: number, Rule: seconds, Doc: "seconds; default 5"},
 		}},
 		{Name: "auth", Kind: fields, Off: true, By: all &^ gw, Doc: "how a client proves what it is", Fields: []Field{
 			{Name: "type", Kind: text, Need: true, Values: []Choice{{"basic", all &^ gw}, {"api-key", eg}, {"oauth2", jc | tr | eg}, {"jwt", eg}}},

@@ -23,6 +23,7 @@ type Gateway struct {
 
 	target  string
 	spec    object.Value
+	can     Set
 	routes  []*route
 	secrets []secret
 }
@@ -64,7 +65,10 @@ func Decode(name string, pos object.Pos, c object.Context, spec object.Value) (*
 	if target := field(spec, "target").Text; slices.Contains(Targets(), target) {
 		d.target, g.target = target, target
 	}
-	if good, ok := d.value(Field{Kind: object.KindMap, Fields: Fields()}, spec, at); ok {
+	all := Field{Kind: object.KindMap, Fields: Fields()}
+	d.can = can(all, spec)
+	g.can = d.can
+	if good, ok := d.value(all, spec, at); ok {
 		g.spec = good
 	}
 	d.entry(g)
@@ -166,7 +170,7 @@ func (d *decoder) route(g *Gateway, r *route) {
 	case redirect.Kind == object.KindNone:
 		d.fail(r.Pos, in("to"), "write to: {workload: …}, or a redirect", "is missing")
 	case ingresses.Has(d.target):
-		d.fail(r.Pos, in("to"), "write the workload that the host belongs to: it receives no request", "an Ingress with a redirect needs a workload")
+		d.fail(r.Pos, in("to"), "write the workload that the host belongs to, which receives no request"+(all&^ingresses).instead(d.can), "an Ingress with a redirect needs a workload")
 	}
 	d.redirect(redirect, in("redirect"))
 	d.callback(r)
@@ -212,7 +216,7 @@ func (d *decoder) redirect(v object.Value, at object.Path) {
 	case len(parts) == 0:
 		d.fail(v.Pos, at, "", "expected at least one of scheme, host and path")
 	case d.target == Jcmoraisjr && len(parts) < 3:
-		d.fail(v.Pos, at, "write all three, or set target: "+(all&^jc).String(), "the target %s redirects to a complete address: scheme, host and path", d.target)
+		d.fail(v.Pos, at, "write all three"+(all&^jc).instead(d.can), "the target %s redirects to a complete address: scheme, host and path", d.target)
 	}
 }
 
@@ -221,7 +225,7 @@ func (d *decoder) redirect(v object.Value, at object.Path) {
 func (d *decoder) settings(v object.Value, at object.Path) []secret {
 	in := func(names ...string) object.Path { return at.Append(object.Fields(names...)...) }
 	if limit := field(v, "rateLimit"); d.target == EnvoyGateway && limit.Kind == object.KindMap && field(limit, "by").Kind == object.KindNone {
-		d.fail(limit.Pos, in("rateLimit", "by"), "write by: all, or set target: "+(ingresses|tr).String(),
+		d.fail(limit.Pos, in("rateLimit", "by"), "write by: all"+(ingresses|tr).instead(d.can),
 			"the target %s counts no single clients, which is the default", d.target)
 	}
 	cors := field(v, "cors")

@@ -139,7 +139,7 @@ func TestGatewaysAreRelatedToEachOther(t *testing.T) {
 		},
 		"different settings of one Service, which has them once": {
 			[]string{document("a", "jcmoraisjr", "  rateLimit: {requests: 10}\n", api+"    - {path: /b, to: {workload: api}, rateLimit: {requests: 20}}\n    - {path: /c, to: {workload: api}, rateLimit: {requests: 10}}\n    - {path: /d, to: {workload: api, port: admin}, rateLimit: false}\n")},
-			[]string{`g.yaml:9:50: spec: spec.routes[1].rateLimit: the target jcmoraisjr has one rateLimit for all routes to a port of a workload, and another route has a different one (write the same in both, or set target: traefik or envoy-gateway)`},
+			[]string{`g.yaml:9:50: spec: spec.routes[1].rateLimit: the target jcmoraisjr has one rateLimit for all routes to a port of a workload, and another route has a different one (write the same in both, or set target: haproxytech or traefik)`},
 		},
 		"a workload with mistakes of its own": {
 			[]string{document("a", "traefik", "", "    - {path: /, to: {workload: broken}}\n")}, nil,

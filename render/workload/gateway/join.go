@@ -105,7 +105,7 @@ func (j *joining) backend(g *Gateway, r *route) {
 		}
 		return
 	case w.Namespace != g.Context.Namespace && g.target != "" && !gateways.Has(g.target):
-		j.fail(to.Pos, at, nil, fmt.Sprintf("write a Gateway in the namespace %s, or set target: %s", w.Namespace, gateways),
+		j.fail(to.Pos, at, nil, "write a Gateway in the namespace "+w.Namespace+gateways.instead(g.can),
 			"the workload %q is in the namespace %q, and routes of the target %s lead to their own namespace only, which is %q",
 			w.Name, w.Namespace, g.target, g.Context.Namespace)
 		return
@@ -128,7 +128,13 @@ func (j *joining) backend(g *Gateway, r *route) {
 	case found < 0 && port.Kind == object.KindNone:
 		j.fail(to.Pos, at, nil, "write port: one of "+strings.Join(names, ", "), "the workload %q has several ports, and none of them is called http", w.Name)
 	case found < 0:
-		j.fail(port.Pos, at, nil, object.Suggest(port.Text, names), "the workload %q has no port %q", w.Name, port.Text)
+		hint := object.Suggest(port.Text, names)
+		for _, p := range w.Ports {
+			if strconv.Itoa(p.Target) == port.Text {
+				hint = fmt.Sprintf("%d is the port of its container: write port: %d, that of its service, or its name %s", p.Target, p.Port, p.Name)
+			}
+		}
+		j.fail(port.Pos, at, nil, hint, "the workload %q has no port %q", w.Name, port.Text)
 	case w.Ports[found].Protocol == "UDP":
 		j.fail(port.Pos, at, nil, "", "the port %q of the workload %q is UDP, and requests need TCP", w.Ports[found].Name, w.Name)
 	default:
@@ -190,7 +196,7 @@ func (j *joining) shared(g *Gateway, r *route) {
 		if own.Pos.IsValid() {
 			pos = own.Pos
 		}
-		j.fail(pos, r.at.Append(object.Field(name)), first, "write the same in both, or set target: "+(tr|eg).String(),
+		j.fail(pos, r.at.Append(object.Field(name)), first, "write the same in both"+(all&^jc).instead(g.can),
 			"the target %s has one %s for all routes to a port of a workload, and another route has a different one", g.target, name)
 	}
 }

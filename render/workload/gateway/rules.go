@@ -34,6 +34,7 @@ const (
 	httpsURL    Rule = "an address that begins with https://, without user and password"
 	duration    Rule = "a duration above 0: expected a number and one of ms, s, m and h, such as 30s"
 	positive    Rule = "an integer above 0"
+	seconds     Rule = "a number of seconds above 0"
 	cidr        Rule = "a range of addresses: expected one such as 10.0.0.0/8, without bits beside its mask"
 	size        Rule = "a size: expected a number of bytes, or one such as 10Mi, up to 2Gi"
 )
@@ -80,7 +81,7 @@ func (r Rule) holds(s string) bool {
 	case duration:
 		digits := strings.TrimRight(s, "msh")
 		return slices.Contains([]string{"ms", "s", "m", "h"}, s[len(digits):]) && len(digits) < 6 && positive.holds(digits)
-	case positive:
+	case positive, seconds:
 		n, err := strconv.ParseInt(s, 10, 32)
 		return err == nil && n > 0 && strconv.FormatInt(n, 10) == s
 	case cidr:

@@ -3,7 +3,12 @@
 
 package gateway
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
 
 // The targets: what receives requests from outside and forwards them.
 const (
@@ -61,6 +66,40 @@ func (s Set) String() string {
 		return strings.Join(names[:last], ", ") + " or " + names[last]
 	}
 	return strings.Join(names, "")
+}
+
+// instead is the end of a hint: the targets of s that can do all of a Gateway.
+func (s Set) instead(can Set) string {
+	if s&can == 0 {
+		return "; " + s.String() + " can, but no target can do all of this Gateway"
+	}
+	return ", or set target: " + (s & can).String()
+}
+
+// can are the targets that can do all of a value.
+func can(f Field, v object.Value) Set {
+	out := cmp.Or(f.By, all)
+	if v.Kind == object.KindNone || v.Kind == object.KindNull || f.Off && v.Kind == object.KindBool {
+		return all
+	}
+	for _, c := range f.Values {
+		if c.Name == v.Text {
+			out &= cmp.Or(c.By, all)
+		}
+	}
+	for _, item := range v.Items {
+		out &= can(Field{Fields: f.Fields, Values: f.Values}, item)
+	}
+	for _, own := range f.Fields {
+		switch given, ok := v.Get(own.Name); {
+		case v.Kind != object.KindMap:
+		case ok && given.Kind != object.KindNull:
+			out &= can(own, given)
+		default:
+			out &= can(Field{Values: own.Values}, object.TextAt(own.Usual, v.Pos)) &^ own.NeedBy
+		}
+	}
+	return out
 }
 
 // Secret is a kind of Secret that a Gateway names, and the keys that its target reads.

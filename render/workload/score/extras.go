@@ -172,7 +172,7 @@ func (p part) canary() Canary {
 	f := p.fields()
 	var out Canary
 	if i := f.get("interval"); i.given() {
-		out.Interval = i.text().Value
+		out.Interval = i.Text
 		n, err := strconv.Atoi(strings.TrimRight(out.Interval, "ms"))
 		if len(strings.TrimRight(out.Interval, "ms")) != len(out.Interval)-1 || err != nil || n < 1 || out.Interval[0] == '+' {
 			i.fail("", "expected minutes or seconds, such as 1m or 30s")

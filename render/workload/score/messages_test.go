@@ -110,6 +110,7 @@ s.yaml:7:37: spec: containers.web.before.web: container "web" comes before itsel
 		{"an autoscaler keeps a pod", own + "  replicas: {min: 0, max: 2}\n", `s.yaml:6:13: spec: spec.replicas: an autoscaler keeps one pod at least (write min: 1 or more, or a queue, cron or http, which start a pod where there is none)`},
 		{"a target needs an autoscaler", own + "  replicas: {min: 2, cpu: 50}\n", `s.yaml:6:27: spec: spec.replicas.cpu: a target in percent of the request needs an autoscaler (write max too)`},
 		{"the Services of a canary are Flagger's", own + "  service: {ports: {a: {port: 80}}, headless: true}\n  deploy: {strategy: canary}\n", `s.yaml:6:47: spec: spec.service.headless: the Services of a KnativeService and of a workload with canaries are made in the cluster, and are not headless (remove it)`},
+		{"an interval is no number of seconds", own + "  deploy: {canary: {interval: 60}}\n", `s.yaml:6:31: spec: spec.deploy.canary.interval: expected minutes or seconds, such as 1m or 30s`},
 		{"an interval is a time", own + "  deploy: {canary: {interval: 1h}}\n", `s.yaml:6:31: spec: spec.deploy.canary.interval: expected minutes or seconds, such as 1m or 30s`},
 		{"a step is no more than the whole", own + "  deploy: {canary: {stepWeight: 60}}\n", `s.yaml:6:33: spec: spec.deploy.canary.stepWeight: is 60, more than maxWeight, which is 50`},
 		{"a share is a share", own + "  disruption: {minAvailable: 101%}\n", `s.yaml:6:30: spec: spec.disruption.minAvailable: "101%" is not a percentage: expected 0% to 100%`},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -117,6 +118,22 @@ func (p part) number(least, most int) (n int, ok bool) {
 	default:
 		return n, true
 	}
+	return 0, false
+}
+
+// seconds is number for seconds, which the name of the field does not say.
+func (p part) seconds(least, most int) (n int, ok bool) {
+	if !p.given() || p.Kind == object.KindNumber {
+		return p.number(least, most)
+	}
+	hint, text := "write one such as 30", p.Text
+	if _, err := strconv.Atoi(text); err == nil {
+		text += "s"
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 && d%time.Second == 0 {
+		hint = "write " + strconv.FormatInt(int64(d/time.Second), 10)
+	}
+	p.fail(hint, "expected a number of seconds, got a %s", p.Kind)
 	return 0, false
 }
 

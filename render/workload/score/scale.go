@@ -107,10 +107,10 @@ func (d *decoder) replicas(p part) *Replicas {
 
 // pace decodes what only KEDA has.
 func (r *Replicas) pace(polling, cooldown part) {
-	if _, ok := polling.number(1, maxInt32); ok {
+	if _, ok := polling.seconds(1, maxInt32); ok {
 		r.PollingInterval = polling.Value
 	}
-	if _, ok := cooldown.number(0, maxInt32); ok {
+	if _, ok := cooldown.seconds(0, maxInt32); ok {
 		r.Cooldown = cooldown.Value
 	}
 	const hint = "remove it, or write a queue, cron or http"

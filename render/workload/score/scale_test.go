@@ -50,6 +50,13 @@ func TestMessagesOnScaling(t *testing.T) {
 `, `s.yaml:6:13: spec: spec.replicas: an autoscaler keeps one pod at least (write min: 1 or more, or a queue, cron or http, which start a pod where there is none)`},
 		{"a polling interval of none", own + `  replicas: {max: 2, pollingInterval: 0, queue: {name: jobs, address: "a.b:1"}}
 `, `s.yaml:6:39: spec: spec.replicas.pollingInterval: 0 is out of range: expected 1 to 2147483647`},
+		{"a cooldown and an interval with units", own + `  replicas: {min: 0, max: 2, cooldown: 5m, pollingInterval: 1500ms, queue: {name: jobs, address: "a.b:1"}}
+`, `s.yaml:6:40: spec: spec.replicas.cooldown: expected a number of seconds, got a string (write 300)
+s.yaml:6:61: spec: spec.replicas.pollingInterval: expected a number of seconds, got a string (write one such as 30)`},
+		{"a cooldown in quotes", own + `  replicas: {min: 0, max: 2, cooldown: "30", queue: {name: jobs, address: "a.b:1"}}
+`, `s.yaml:6:40: spec: spec.replicas.cooldown: expected a number of seconds, got a string (write 30)`},
+		{"a bound that lacks a letter", own + `  replicas: {mn: 0, max: 2}
+`, `s.yaml:6:14: spec: spec.replicas.mn: unknown field "mn" (did you mean "min"?)`},
 		{"a negative cooldown", own + `  replicas: {min: 0, max: 2, cooldown: -1, queue: {name: jobs, address: "a.b:1"}}
 `, `s.yaml:6:40: spec: spec.replicas.cooldown: -1 is out of range: expected 0 to 2147483647`},
 		{"a cooldown that never comes", own + `  replicas: {min: 1, max: 2, cooldown: 60, queue: {name: jobs, address: "a.b:1"}}

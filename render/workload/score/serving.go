@@ -44,7 +44,7 @@ func (d *decoder) serving(p part) {
 	f := p.fields()
 	limit, timeout := f.get("concurrencyLimit"), f.get("timeout")
 	_, limited := limit.number(0, maxConcurrencyLimit)
-	seconds, timed := timeout.number(1, maxInt32)
+	seconds, timed := timeout.seconds(1, maxInt32)
 	f.done(nil)
 	const hint = "write kind: KnativeService"
 	r := d.out.Replicas
@@ -95,7 +95,7 @@ func (d *decoder) knativeReplicas(p part) {
 	least, most, cooldown := f.get("min"), f.get("max"), f.get("cooldown")
 	n, from := least.number(0, maxInt32)
 	m, to := most.number(1, maxInt32)
-	if _, ok := cooldown.number(0, maxRetention); ok {
+	if _, ok := cooldown.seconds(0, maxRetention); ok {
 		d.serve("cooldown", cooldown.Value)
 	}
 	if from {

@@ -25,7 +25,7 @@ func TestMessagesOnKnative(t *testing.T) {
 		{"a timeout of none", knative + "  serving: {timeout: 0}\n",
 			`s.yaml:7:22: spec: spec.serving.timeout: 0 is out of range: expected 1 to 2147483647`},
 		{"a timeout with a unit", knative + "  serving: {timeout: 60s}\n",
-			`s.yaml:7:22: spec: spec.serving.timeout: expected an integer, got a string`},
+			`s.yaml:7:22: spec: spec.serving.timeout: expected a number of seconds, got a string (write 60)`},
 		{"a long timeout", knative + "  serving: {timeout: 601}\n",
 			`warning s.yaml:7:22: spec: spec.serving.timeout: Knative refuses more than 600 seconds, unless max-revision-timeout-seconds of its ConfigMap config-defaults is higher`},
 		{"a field of serving with a typo", knative + "  serving: {timout: 5}\n",
