@@ -67,6 +67,8 @@ type Options struct {
 	Root string
 	// Stdin is read for the argument "-".
 	Stdin io.Reader
+	// Held are files, relative to Dir, whose documents Stdin has: they are not read.
+	Held []string
 	// Name is the name of the spec where Args is a folder of a CUE package without a
 	// document, converted to a DNS label; where it is "", the name is that of the folder,
 	// and "app" for the root.
@@ -126,7 +128,7 @@ type Options struct {
 
 // Project are the options of the discovery.
 func (o Options) Project() project.Options {
-	return project.Options{FS: o.FS, Args: o.Args, Documents: o.Documents, Dir: o.Dir, Root: o.Root, Stdin: o.Stdin, AllowEmpty: o.AllowEmpty, Values: o.Values}
+	return project.Options{FS: o.FS, Args: o.Args, Documents: o.Documents, Dir: o.Dir, Root: o.Root, Stdin: o.Stdin, Held: o.Held, AllowEmpty: o.AllowEmpty, Values: o.Values}
 }
 
 // charge is Charge within ctx, which ends a load without one too.

@@ -13,7 +13,8 @@
 //   - a Transform or a Workload is one spec; specs among the items are left alone
 //   - a Project is its environments, policies and defaults; the specs are the
 //     Transforms and Workloads among the items, and the files that spec.specs
-//     names, relative to the working directory
+//     names, relative to the working directory; a file whose path is that of an item
+//     counts once, as the item is
 //
 // A Score file has no kind, so that it cannot be functionConfig: its content below
 // spec of a Workload is the same. Among the items of a Project it is a spec.

@@ -24,6 +24,9 @@ type documents struct {
 	settings settings
 	text     []byte
 	parts    []part
+	// files are those of specs and projects among the items, which other functions may
+	// have changed since: where the project names one of them, it is not read.
+	files []string
 	// owner is what begins the mark of everything that this run may replace.
 	owner owner
 }
@@ -72,9 +75,12 @@ func gather(l *list) (documents, error) {
 	specs := []item{l.config}
 	if config.Kind() == spec.KindProject {
 		out.owner = owner{project: config.Name()}
-		for _, i := range l.items {
+		for _, i := range slices.Concat(l.items, []item{l.config}) {
 			if i.isSpec() {
 				specs = append(specs, i)
+			}
+			if name, _ := i.file(); name != "" && (i.isSpec() || i.object.Kind() == spec.KindProject) {
+				out.files = append(out.files, name)
 			}
 		}
 	}

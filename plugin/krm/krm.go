@@ -25,7 +25,7 @@ type Function struct {
 	// Host fetches the modules.
 	Host host.Host
 	// Options are what else to load and how to write; they win over the
-	// annotations of functionConfig. Args and Stdin are set here.
+	// annotations of functionConfig. Args, Stdin and Held are set here.
 	Options host.Options
 	// Evaluator evaluates modules.
 	Evaluator evaluate.Evaluator
@@ -101,7 +101,7 @@ func (f Function) apply(ctx context.Context, l *list) object.Errors {
 // their text.
 func (f Function) render(ctx context.Context, docs documents) ([]rendered, object.Errors) {
 	opts := f.Options
-	opts.Args, opts.Stdin = []string{"-"}, bytes.NewReader(docs.text)
+	opts.Args, opts.Stdin, opts.Held = []string{"-"}, bytes.NewReader(docs.text), docs.files
 	docs.settings.over(&opts)
 	opts.Evaluator = f.Evaluator
 	loaded, err := f.Host.Load(ctx, opts)

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -239,6 +241,42 @@ spec:
 	texts[0] = strings.ReplaceAll(texts[0], "dependsOn: [config]", "dependsOn: []")
 	items, _ = read(t, run(t, list(project, texts...)))
 	require.NotContains(t, titles(items), "ConfigMap one shop/config config/configmap-one.yaml")
+}
+
+// Orchestrators pass the files of a folder as items, and a project names files of it too.
+func TestAFileThatIsAnItemIsOneSpec(t *testing.T) {
+	f := function(t)
+	dir := f.Options.Dir
+	project := "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: shop%s}\nspec: {specs: [%s]}\n"
+	file := func(name, value string) string { return inline(name, configMap(name, value)) }
+	item := func(name, value, annotations string) string {
+		return strings.Replace(file(name, value), "{name: "+name+"}", "{name: "+name+", annotations: {"+annotations+"}}", 1)
+	}
+	for name, text := range map[string]string{
+		"ropewalk.yaml": fmt.Sprintf(project, "", `"*.yaml"`), "one.yaml": file("one", "disk"), "two.yaml": file("two", "disk"), "three.yaml": file("three", "disk"),
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	one := item("one", "item", "internal.config.kubernetes.io/path: ./one.yaml")
+	for _, specs := range []string{`"*.yaml"`, "one.yaml, two.yaml, three.yaml", `"one.*", two.yaml, "th*.yaml"`} {
+		config := fmt.Sprintf(project, ", annotations: {config.kubernetes.io/path: ropewalk.yaml}", specs)
+		out, err := f.Run(t.Context(), strings.NewReader(list(config, one, item("two", "item", "config.kubernetes.io/path: two.yaml"))))
+		require.NoError(t, err, specs)
+		items, _ := read(t, out.List)
+		got := map[string]string{}
+		for _, i := range items {
+			if i.GetKind() == "ConfigMap" {
+				got[i.GetName()] = i.GetDataMap()["k"]
+			}
+		}
+		require.Equal(t, map[string]string{"one": "item", "two": "item", "three": "disk"}, got, specs)
+	}
+	unnamed, own := fmt.Sprintf(project, "", `"*.yaml"`), fmt.Sprintf(project, ", annotations: {config.kubernetes.io/path: ropewalk.yaml}", `"*.yaml"`)
+	_, err := f.Run(t.Context(), strings.NewReader(list(unnamed, own, one)))
+	require.NoError(t, err, "the project is an item too")
+	other := item("one", "item", "config.kubernetes.io/path: elsewhere.yaml")
+	_, err = f.Run(t.Context(), strings.NewReader(list(fmt.Sprintf(project, "", "one.yaml"), other)))
+	require.ErrorContains(t, err, `a second spec is called "one"`)
 }
 
 func TestAWorkloadIsAFunctionConfigWhoseOrchestratorIsNotPassedOn(t *testing.T) {

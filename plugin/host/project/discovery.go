@@ -40,6 +40,8 @@ type Options struct {
 	Root string
 	// Stdin is read for the argument "-".
 	Stdin io.Reader
+	// Held are files, relative to Dir, whose documents Stdin has: they are not read.
+	Held []string
 	// Values are the values files, FILE or SPEC:FILE, which a search takes for no specs.
 	Values []string
 	// AllowEmpty accepts a folder without anything to render.
@@ -66,6 +68,8 @@ type Discovery struct {
 	opts Options
 	// given are the files that a user or a project names.
 	given []string
+	// held are those of Options.Held.
+	held []string
 	// memory is the root of Options.FS, nil on disk. With it all paths are relative to
 	// it and slash-separated.
 	memory    rootfs.Folder
@@ -258,6 +262,11 @@ func (d *Discovery) stdin() {
 	if !d.add(file, Location{r, rel}) {
 		return
 	}
+	for _, name := range d.opts.Held {
+		name = path.Join(rel, name)
+		d.locations[r.Display(name)] = Location{r, path.Dir(name)}
+		d.held = append(d.held, r.Display(name))
+	}
 	for _, p := range projects(file) {
 		d.specsOf(r, rel, p)
 	}
@@ -410,25 +419,6 @@ func (d *Discovery) pattern(r *Root, full string, p spec.Pattern) {
 	}
 	d.Errs = append(d.Errs, m.warnings...)
 	d.patterns = append(d.patterns, pattern{Pattern: p, specs: m.specs})
-}
-
-// HasFile reports whether there is a file or a folder called name in the folder arg.
-func (d *Discovery) HasFile(arg, name string) bool {
-	full, err := d.full(arg)
-	if err == nil {
-		_, err = d.stat(filepath.ToSlash(filepath.Join(full, name)))
-	}
-	return err == nil
-}
-
-// IsFolder reports whether arg is a folder.
-func (d *Discovery) IsFolder(arg string) bool {
-	full, err := d.full(arg)
-	if err != nil {
-		return false
-	}
-	info, err := d.stat(full)
-	return err == nil && info.IsDir()
 }
 
 // Module is the module in the folder arg, as if a document there referenced it; false

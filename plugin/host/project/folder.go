@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -73,6 +74,9 @@ func (d *Discovery) Documents(name string) (docs spec.Documents, packages map[st
 // filesWithDocuments are the files that hold a document of ours, or a mistake in one.
 func (d *Discovery) filesWithDocuments(docs spec.Documents) map[string]bool {
 	out := map[string]bool{}
+	for _, name := range d.held {
+		out[name] = true
+	}
 	for _, t := range docs.Transforms {
 		out[t.Pos.File] = true
 	}
@@ -89,6 +93,25 @@ func (d *Discovery) filesWithDocuments(docs spec.Documents) map[string]bool {
 		out[e.Pos.File] = true
 	}
 	return out
+}
+
+// HasFile reports whether there is a file or a folder called name in the folder arg.
+func (d *Discovery) HasFile(arg, name string) bool {
+	full, err := d.full(arg)
+	if err == nil {
+		_, err = d.stat(filepath.ToSlash(filepath.Join(full, name)))
+	}
+	return err == nil
+}
+
+// IsFolder reports whether arg is a folder.
+func (d *Discovery) IsFolder(arg string) bool {
+	full, err := d.full(arg)
+	if err != nil {
+		return false
+	}
+	info, err := d.stat(full)
+	return err == nil && info.IsDir()
 }
 
 // Unrendered reports the CUE packages that make objects and that nothing renders, because
