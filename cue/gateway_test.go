@@ -42,7 +42,7 @@ func ofGateway(t *testing.T, one spec.Transform) evaluate.Request {
 	require.Equal(t, "gateway", one.CueRef.Ref)
 	req := request(t, embedded(t, "gateway"), "gateway.yaml", []byte("{}"))
 	g, errs := gateway.Decode(one.Name, one.Pos, req.Context, one.Input)
-	require.Empty(t, errs)
+	require.Empty(t, errs.Failures())
 	joined, errs := gateway.Join([]*gateway.Gateway{g}, []gateway.Workload{
 		{Name: "storefront", Namespace: "shop", Ports: []score.Port{{Name: "http", Port: 80}}},
 		{Name: "api", Namespace: "shop", Ports: []score.Port{{Name: "http", Port: 80, Target: 8080}, {Name: "admin", Port: 9000, Target: 9000}}},

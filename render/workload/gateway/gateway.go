@@ -174,6 +174,7 @@ func (d *decoder) route(g *Gateway, r *route) {
 	}
 	d.redirect(redirect, in("redirect"))
 	d.callback(r)
+	d.preflight(r)
 	if rewrite.Kind == object.KindNone {
 		return
 	}
@@ -205,6 +206,21 @@ func (d *decoder) callback(r *route) {
 	if end != r.path && (r.exact || !strings.HasPrefix(end, strings.TrimSuffix(r.path, "/")+"/")) {
 		d.fail(pos, r.at.Append(object.Fields("auth", "redirectURL")...), "write redirectURL: https://HOST"+strings.TrimSuffix(r.path, "/")+"/oauth2/callback",
 			"a login ends at %s, which the route for %s does not receive", end, r.path)
+	}
+}
+
+// preflight warns of authentication that comes before CORS: browsers ask for what they may
+// send without credentials.
+func (d *decoder) preflight(r *route) {
+	cors := r.setting("cors")
+	known := slices.ContainsFunc(d.errs, func(e *object.Error) bool { return e.Pos == cors.Pos })
+	if d.target != Haproxytech || cors.Kind == object.KindNone || r.setting("auth").Kind == object.KindNone || known {
+		return
+	}
+	d.fail(cors.Pos, r.at.Append(object.Field("cors")), "remove auth or cors"+(jc|tr|eg).instead(d.can),
+		"the target %s asks for auth before it answers the OPTIONS requests of browsers, which get 401", d.target)
+	if last := d.errs[len(d.errs)-1]; last.Pos == cors.Pos {
+		last.Severity = object.SeverityWarning
 	}
 }
 

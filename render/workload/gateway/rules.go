@@ -24,7 +24,7 @@ const (
 	name        Rule = "a name: expected a-z, 0-9, - and ."
 	exactHost   Rule = "a host: expected one such as shop.example.com, without scheme and port"
 	host        Rule = "a host: expected one such as shop.example.com or *.example.com, without scheme and port"
-	urlPath     Rule = "a path: it begins with /, and has no query, no fragment, no //, no /../ and no encoded slash"
+	urlPath     Rule = "a path: it begins with /, and has no query, no fragment, no //, no /../ and no %, which the targets decode in different ways"
 	newPath     Rule = "a path to write: it begins with /, and may hold letters, digits and -/._~+@=,:"
 	headerName  Rule = "the name of a header"
 	headerValue Rule = "plain text: it may hold no \" \\ ` % $ and no control characters"
@@ -58,8 +58,8 @@ func (r Rule) holds(s string) bool {
 	case host:
 		return exactHost.holds(strings.TrimPrefix(s, "*."))
 	case urlPath:
-		never := []string{"//", "/./", "/../", "%2f", "%2F"}
-		return strings.HasPrefix(s, "/") && only("-/._~!$&'()*+,;=:@%") &&
+		never := []string{"//", "/./", "/../"}
+		return strings.HasPrefix(s, "/") && only("-/._~!$&'()*+,;=:@") &&
 			!slices.ContainsFunc(never, func(n string) bool { return strings.Contains(strings.TrimSuffix(s, "/")+"/", n) })
 	case newPath:
 		return urlPath.holds(s) && only("-/._~+@=,:")

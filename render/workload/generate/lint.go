@@ -17,7 +17,8 @@ const secretHint = "use a sensitive output of a resource"
 // warnSecret warns of a literal in a variable whose name, or whose text, suggests
 // that it is a secret. Neither proves anything, so it stays what it is.
 func (e *environment) warnSecret(v *Variable, text string) {
-	if soundsSecret(v.Name) && couldBeSecret(text) {
+	pair := strings.HasSuffix(strings.ToUpper(v.Name), "_AUTH") && strings.ContainsAny(text, ":/") // NEO4J_AUTH: user/password
+	if (soundsSecret(v.Name) || pair) && couldBeSecret(text) {
 		e.l.warn(v.Value.Pos, e.path(v.Name), secretHint,
 			"the name suggests a secret, and the manifests hold the value in plain text")
 		return
@@ -46,6 +47,10 @@ func soundsSecret(name string) bool {
 		switch w {
 		case "PASS", "PWD", "PASSWORD", "PASSWORDS", "PASSWD", "PASSPHRASE", "SECRET", "SECRETS", "TOKEN", "PAT", "CREDENTIAL", "CREDENTIALS", "APIKEY":
 			return true
+		case "SALT":
+			if i == len(words)-1 { // which SALT_ROUNDS is not
+				return true
+			}
 		case "KEY":
 			if i > 0 && slices.Contains([]string{"API", "PRIVATE", "ACCESS", "ENCRYPTION", "SIGNING", "MASTER"}, words[i-1]) {
 				return true

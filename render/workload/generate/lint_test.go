@@ -38,10 +38,10 @@ func TestTextsThatHoldASecretAreFoundWhateverTheyAreCalled(t *testing.T) {
 }
 
 func TestNamesThatSoundLikeASecret(t *testing.T) {
-	for _, name := range []string{"DB_PASS", "MYSQL_PWD", "GITHUB_PAT", "smtp.pass", "API_KEY", "SECRET", "auth-token"} {
+	for _, name := range []string{"DB_PASS", "MYSQL_PWD", "GITHUB_PAT", "smtp.pass", "API_KEY", "SECRET", "auth-token", "HASH_SALT"} {
 		require.True(t, soundsSecret(name), name)
 	}
-	for _, name := range []string{"PASSES", "PATH", "COMPASS", "PA", "KEY", "PARTITION_KEY", "PATIENCE"} {
+	for _, name := range []string{"PASSES", "PATH", "COMPASS", "PA", "KEY", "PARTITION_KEY", "PATIENCE", "SALT_ROUNDS"} {
 		require.False(t, soundsSecret(name), name)
 	}
 }
