@@ -264,6 +264,7 @@ func (e *extending) service(name string, depth int) object.Value {
 	}
 	e.open[name] = true
 	v := e.merge(e.base(extends, name, base, depth), s.Without(object.Fields("extends")), object.Fields("services", name))
+	v.Pos = s.Pos
 	e.open[name] = false
 	e.done[name] = v
 	return v

@@ -224,6 +224,7 @@ services:
 	require.Equal(t, "postgres:16", db.Containers[0].Image.Value)
 	require.Equal(t, object.Pos{File: "lib/db.yaml", Line: 3, Column: 12}, db.Containers[0].Image.Pos)
 	require.Equal(t, "/data", db.Containers[0].Volumes[0].Target)
+	require.Equal(t, object.Pos{File: "deploy/compose.yaml", Line: 4, Column: 5}, web.Containers[0].Pos, "neither where it is laid over nor what it extends")
 	require.Equal(t, "nginx:1.2", web.Containers[0].Image.Value)
 	require.Equal(t, object.Pos{File: "deploy/compose.yaml", Line: 5, Column: 12}, web.Containers[0].Image.Pos)
 	require.Equal(t, "run", web.Containers[0].Args[0].Value)

@@ -304,8 +304,8 @@ func (r *reading) merge(v, over object.Value, at object.Path) object.Value {
 	case v.Kind == object.KindNone || v.Kind == object.KindNull, last == "command", last == "entrypoint", last == "test":
 		return over
 	case v.Kind == object.KindMap && over.Kind == object.KindMap:
-		out := v
-		out.Pos, out.Members = over.Pos, slices.Clone(v.Members)
+		out := v // At its own position: what is missing is missing there.
+		out.Members = slices.Clone(v.Members)
 		index := make(map[string]int, len(v.Members))
 		for i, m := range v.Members {
 			index[m.Name] = i
