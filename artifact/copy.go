@@ -46,6 +46,9 @@ type CopyOptions struct {
 	MountFrom string
 	// At is the time in the retention tags, see [PushOptions].
 	At time.Time
+	// Verify is called with the digest before something is copied, and with Check always;
+	// an error ends the copy. It may be nil.
+	Verify func(ctx context.Context, digest string) error
 	// Progress is called with the size of each blob and manifest that was written, from
 	// several goroutines. It may be nil.
 	Progress func(bytes int64)
@@ -105,6 +108,11 @@ func Copy(ctx context.Context, from, to Store, reference string, opts CopyOption
 	if compared {
 		if c.layers, err = layerRefs(c.root.Manifest); err != nil {
 			return Copied{}, ofSource(manifest.About(reference, err))
+		}
+		if opts.Verify != nil {
+			if err := opts.Verify(ctx, c.root.desc.Digest.String()); err != nil {
+				return Copied{}, ofSource(err)
+			}
 		}
 		if err := c.run(ctx); err != nil {
 			return Copied{}, c.about(reference, err)

@@ -6,6 +6,7 @@ package lock
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -42,6 +43,8 @@ type Fetcher struct {
 	File File
 	// Mode says what it means.
 	Mode Mode
+	// Plan is the name of the build plan that File is of, for errors; "" for the lock.
+	Plan string
 	// Record gets each reference that was fetched, with what it led to; nil
 	// records nothing.
 	Record *Recorder
@@ -62,7 +65,7 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	}
 	tree, err := f.Next.Fetch(ctx, pinned(ref, entry))
 	if err != nil {
-		return source.Tree{}, err
+		return source.Tree{}, f.gone(entry, err)
 	}
 	if ok {
 		switch {
@@ -70,7 +73,7 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 		case signedTag(ref) && tree.Pinned != entry.Pinned:
 			return source.Tree{}, moved(entry, source.Resolved{Revision: tree.Revision, Ref: source.Ref{Ref: tree.Pinned}})
 		default:
-			return source.Tree{}, other(entry, tree.Digest)
+			return source.Tree{}, f.other(entry, tree.Digest)
 		}
 		tree.Revision, tree.Pinned = cmp.Or(entry.Revision, tree.Revision), cmp.Or(entry.Pinned, tree.Pinned)
 	}
@@ -107,7 +110,8 @@ func (f Fetcher) entry(ctx context.Context, ref source.Ref) (entry Source, ok bo
 		return Source{}, false, nil
 	case !ok:
 		name := Source{Type: ref.Type, Ref: ref.Ref, Path: ref.Path}.name()
-		return Source{}, false, source.Refuse(source.ErrLocked, fmt.Sprintf("%s: not in %s: run %q", name, Name, "ropewalk lock"))
+		in, run := f.written()
+		return Source{}, false, source.Refuse(source.ErrLocked, fmt.Sprintf("%s: not in %s: run %q", name, in, run))
 	case f.Mode != Enforce || entry.Pinned == "":
 		return entry, true, nil
 	}
@@ -158,13 +162,30 @@ func moved(entry Source, now source.Resolved) error {
 }
 
 // other says that content is not that of an entry.
-func other(entry Source, got string) error {
+func (f Fetcher) other(entry Source, got string) error {
+	in, run := f.written()
 	why := "the same revision must not have other content, so find out who changed it; if it is meant"
 	if entry.Type == source.TypeEmbedded {
 		why = "another version of ropewalk wrote the lock; if this one is meant"
 	}
 	return source.Refuse(source.ErrLocked, fmt.Sprintf("%s: its digest is %s, and %s says %s: %s, run %q",
-		entry.name(), got, Name, entry.Digest, why, "ropewalk lock"))
+		entry.name(), got, in, entry.Digest, why, run))
+}
+
+// written is what holds the entries, and the command that writes it.
+func (f Fetcher) written() (name, command string) {
+	if f.Plan != "" {
+		return f.Plan, "ropewalk build --plan"
+	}
+	return Name, "ropewalk lock"
+}
+
+// gone names what a plan pins where it is not there any more.
+func (f Fetcher) gone(entry Source, err error) error {
+	if f.Plan == "" || !errors.Is(err, source.ErrNotFound) || entry.Pinned == "" {
+		return err
+	}
+	return fmt.Errorf("%s pins %s %q: %w", f.Plan, entry.Type, entry.Pinned, err)
 }
 
 // Fixed is a resolver of references that lead to the same place always, as far as

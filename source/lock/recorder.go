@@ -4,6 +4,8 @@
 package lock
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/ropewalk/ropewalk/source"
@@ -12,8 +14,9 @@ import (
 // Recorder collects what was used. The zero value is empty. It is safe for
 // concurrent use.
 type Recorder struct {
-	mu   sync.Mutex
-	file File
+	mu      sync.Mutex
+	file    File
+	secrets map[string]bool
 }
 
 // Source records that ref led to tree; references that are not locked are passed
@@ -24,6 +27,10 @@ func (r *Recorder) Source(ref source.Ref, tree source.Tree) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.secrets == nil {
+		r.secrets = map[string]bool{}
+	}
+	r.secrets[ref.Secret], r.secrets[ref.Verify.Secret] = true, true
 	r.file = r.file.Add(Source{
 		Type: ref.Type, Ref: ref.Ref, Path: ref.Path,
 		Revision: tree.Revision, Pinned: tree.Pinned, Digest: tree.Digest,
@@ -42,4 +49,12 @@ func (r *Recorder) File() File {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.file // Add copies, so what was returned never changes
+}
+
+// Secrets are the names of the Secrets that the references name, sorted.
+func (r *Recorder) Secrets() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names := slices.Sorted(maps.Keys(r.secrets))
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }

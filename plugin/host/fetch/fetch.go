@@ -56,6 +56,8 @@ type Options struct {
 	// Lock pins references; Mode is how it is enforced.
 	Lock lock.File
 	Mode lock.Mode
+	// Plan is the name of the build plan that Lock is of, for errors; "" for a lock.
+	Plan string
 	// Record records the references that were used; nil records nothing.
 	Record *lock.Recorder
 	// Guard applies the pull policy; the zero value has none.
@@ -148,7 +150,7 @@ func (o Options) report(err error) {
 }
 
 func (o Options) locked(next source.Resolver) source.Fetcher {
-	return lock.Fetcher{Next: next, File: o.Lock, Mode: o.Mode, Record: o.Record}
+	return lock.Fetcher{Next: next, File: o.Lock, Mode: o.Mode, Plan: o.Plan, Record: o.Record}
 }
 
 // git is Git behind the cache; secret names the credentials of references without a

@@ -3,13 +3,14 @@
 
 // Package schema holds a JSON Schema (draft 2020-12) for each kind of document
 // that users write, for editors and for other tools. A document that the schema
-// refuses is refused by render/spec and render/workload too; those check more,
+// refuses is refused by render/spec, render/workload and plugin/host/release too; those check more,
 // such as names and references.
 //
 // # Invariants
 //
 // Each map that a decoder closes is closed in its schema, with the same fields:
-// test/deploy compares them, so that a field has to be added to both.
+// test/deploy compares them, so that a field has to be added to both. Those of
+// plugin/host/release are written by its test, with ROPEWALK_UPDATE=1.
 //
 // Caller: the command line.
 package schema
@@ -25,7 +26,7 @@ var files embed.FS
 
 // Kinds are the kinds that have a schema, sorted.
 func Kinds() []string {
-	return []string{"Apps", "Compose", "Function", "Gateway", "Project", "Transform", "Workload"}
+	return []string{"Apps", "ArtifactSync", "BuildPlan", "Compose", "DeployPlan", "Function", "Gateway", "Installation", "Project", "Transform", "Workload"}
 }
 
 // Of is the JSON Schema of a kind, whose letters may be small; false where there is none.

@@ -29,11 +29,11 @@ type Commands struct{ *command.App }
 func (a Commands) Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "artifact",
-		Short: "Push, pull, copy, inspect, sign and prune artifacts",
+		Short: "Push, pull, copy, sync, inspect, sign and prune artifacts",
 		Long: `Work with renders as OCI artifacts, in registries and in image layouts.
 ` + command.LocationHelp,
 	}
-	cmd.AddCommand(a.artifactPush(), a.artifactPull(), a.artifactCopy(), a.artifactTag(), a.artifactInspect(),
+	cmd.AddCommand(a.artifactPush(), a.artifactPull(), a.artifactCopy(), a.artifactSync(), a.artifactTag(), a.artifactInspect(),
 		a.artifactSign(), a.artifactVerify(), a.artifactPrune(), a.artifactKeygen())
 	return cmd
 }

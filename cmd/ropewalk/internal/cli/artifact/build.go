@@ -15,9 +15,9 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/signature"
-	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/release"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render/diff"
 )
@@ -32,18 +32,28 @@ type buildFlags struct {
 	revision string
 	folders  bool
 	format   command.Choice
+	// plan is where a plan is written to in place of the push, labels are its labels.
+	plan     string
+	labels   []string
+	atDeploy bool
+	// follows is the plan that is built; nil is none.
+	follows *release.BuildPlan
 }
 
 // Options are those of the artifact.
 func (f *buildFlags) Options() artifact.Options {
-	return artifact.Options{Source: f.source, Revision: f.revision, Folders: f.folders, Empty: f.AllowEmpty}
+	out := artifact.Options{Source: f.source, Revision: f.revision, Folders: f.folders, Empty: f.AllowEmpty}
+	if f.atDeploy {
+		out.Annotations = map[string]string{release.AnnotationNamespace: release.AtDeploy}
+	}
+	return out
 }
 
 // Build returns the command build.
 func (a Commands) Build() *cobra.Command {
 	var flags buildFlags
 	cmd := &cobra.Command{
-		Use:   "build [PATH...|-] --to REFERENCE",
+		Use:   "build [PATH...|-|PLAN] --to REFERENCE",
 		Short: "Render specs and push the manifests as an artifact",
 		Long: `Render specs, pack the manifests as an OCI artifact that Flux and Argo CD both take, and
 push it to a registry or into an image layout. The graph, the provenance and a list of
@@ -51,6 +61,12 @@ the images are attached to it; with --sign-key all of it is signed. Tags move la
 
 The same render gives the same digest everywhere. Where the tag leads to the same
 manifests already, nothing is pushed.
+
+With --plan nothing is pushed: what would be fetched, rendered and pushed is written into a
+BuildPlan. "build PLAN" does just that later, elsewhere, in the same folder of a checkout
+of the same revision: references are those that the plan pins, and what is not as planned
+is refused. Options whose values may be secret (--set, --var, …) are named in the plan and
+given again.
 ` + command.LocationHelp + `
 ` + command.ProjectHelp + `
 
@@ -58,16 +74,30 @@ manifests already, nothing is pushed.
 		Example: `  ropewalk build shop --to oci-layout:out/shop            no registry, no account
   ropewalk build shop --dialect flux --to oci://ghcr.io/acme/shop:v1.4.0 --tag latest
   ropewalk build --env prod --to oci://ghcr.io/acme/shop:prod --sign-key cosign.key
-  ropewalk build shop --to oci-archive:shop.tar --format json | jq -r .digest`,
-		RunE: a.Run(func(ctx context.Context, args []string) error { return a.runBuild(ctx, &flags, args) }),
+  ropewalk build shop --to oci-archive:shop.tar --format json | jq -r .digest
+  ropewalk build shop --to oci://ghcr.io/acme/shop:v2 --plan shop-v2.yaml
+  ropewalk build shop-v2.yaml`,
 	}
 	f := cmd.Flags()
+	cmd.RunE = a.Run(func(ctx context.Context, args []string) error {
+		args, err := a.follow(f, &flags, args)
+		if err != nil {
+			return err
+		}
+		if flags.plan != "" {
+			return a.runPlan(ctx, f, &flags, args)
+		}
+		return a.runBuild(ctx, &flags, args)
+	})
 	f.StringVar(&flags.to, "to", "", "`REFERENCE` to push to")
 	f.StringArrayVar(&flags.tags, "tag", nil, "another `TAG` to push it under; may be repeated")
 	f.StringVar(&flags.signKey, "sign-key", "", "`FILE` of the private key to sign with (PEM, cosign's own too; its password is\nin $COSIGN_PASSWORD)")
 	f.StringVar(&flags.source, "source", "", "`URL` of the repository that the specs come from, for the engines to show")
 	f.StringVar(&flags.revision, "revision", "", "`REVISION` of it, such as main@sha1:<hash>, for commit statuses")
 	f.BoolVar(&flags.folders, "folders", false, foldersHelp)
+	f.StringVar(&flags.plan, "plan", "", "`FILE` to write a BuildPlan to, or -; nothing is pushed")
+	f.StringArrayVar(&flags.labels, "label", nil, "`NAME=VALUE` for the plan, such as component=shop; may be repeated")
+	f.BoolVar(&flags.atDeploy, "namespace-at-deploy", false, "leave the namespace of objects out, for \"deploy --namespace\"; what names it\nelsewhere is an error")
 	flags.format = command.NewChoice("text", "json")
 	flags.format.Add(cmd, "format", "how to print what was done")
 	flags.Add(cmd)
@@ -108,26 +138,29 @@ func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []strin
 	}
 	defer r.Close()
 	a.Warn(r.Warnings)
+	out, err := packed(r, flags)
+	if err != nil {
+		return err
+	}
+	if err := flags.asPlanned(out); err != nil {
+		return err
+	}
 	// A layout is made only for a render that is good.
 	return a.WithLocation(ctx, &flags.Sources.RegistryFlags, flags.format.Value, flags.to, true, func(to command.Location) (any, string, error) {
-		out, err := a.push(ctx, flags, r, to, signer)
+		out, err := a.push(ctx, flags, out, to, signer)
 		return out, builtText(out), err
 	})
 }
 
 // push packs and pushes a render.
-func (a Commands) push(ctx context.Context, flags *buildFlags, r command.Rendered, to command.Location, signer *signature.Signer) (Built, error) {
-	set, err := host.Pack(r.Files, r.Layers, flags.Options())
-	if err != nil {
-		return Built{}, err
-	}
-	graph, err := r.Plan.Document().Below(shownDir(r.Paths)).JSON()
+func (a Commands) push(ctx context.Context, flags *buildFlags, r build, to command.Location, signer *signature.Signer) (Built, error) {
+	graph, err := r.graph()
 	if err != nil {
 		return Built{}, err
 	}
 	bar := command.NewProgress(a.Streams, "pushing")
 	pushed, err := host.Publication{
-		Set: set, Graph: graph, Build: host.BuildOf(r.Loaded, r.Sources, process.CurrentRelease().Version),
+		Set: r.set, Graph: graph, Build: r.provenance(),
 		Images: host.Images(r.Plan.Graph.Nodes), Signer: signer,
 		Push: artifact.PushOptions{At: time.Now(), Progress: bar.Bytes},
 	}.Publish(ctx, to.Store, append([]string{to.Reference}, flags.tags...))
@@ -140,7 +173,7 @@ func (a Commands) push(ctx context.Context, flags *buildFlags, r command.Rendere
 		Signed: signer != nil && pushed.Changed,
 	}
 	if pushed.Changed && pushed.Previous != "" {
-		out.Changes, out.Dangers = a.sincePush(ctx, r, to, pushed.Previous)
+		out.Changes, out.Dangers = a.sincePush(ctx, r.Rendered, to, pushed.Previous)
 	}
 	return out, nil
 }

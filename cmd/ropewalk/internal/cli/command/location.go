@@ -223,6 +223,12 @@ func LocationError(p Location, err error) error {
 	return &EnvironmentError{Err: err, Hint: hint}
 }
 
+// RegistryError is what went wrong at a location of a registry, as users read it.
+func RegistryError(at artifact.Location, err error) error {
+	p := Location{name: "oci://" + at.Name, Repository: at.Name, Reference: at.Reference()}
+	return LocationError(p, err)
+}
+
 // inFull is an error that names the complete reference of a location, and not the tag
 // or the digest alone.
 func inFull(p Location, err error) error {

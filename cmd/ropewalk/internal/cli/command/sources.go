@@ -41,6 +41,11 @@ type SourceFlags struct {
 	secrets  []string
 	policy   string
 	CacheDir string
+	// Plan pins every reference, in place of the lock; PlanName is what errors call it.
+	Plan     *lock.File
+	PlanName string
+	// Record gets what was used, and leaves the lock as it is.
+	Record *lock.Recorder
 }
 
 // Add adds the flags to a command.
@@ -103,7 +108,7 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 	}
 	registries := sync.OnceValues(s.Registries)
 	o := fetch.Options{
-		Registries: registries, Secrets: secrets, Offline: s.Offline, Record: record,
+		Registries: registries, Secrets: secrets, Offline: s.Offline, Record: cmp.Or(record, s.Record),
 		Guard: pullpolicy.Guard{Policy: policy.Current()}, Signed: fetch.NewSigned(),
 		Git: func() git.Fetcher {
 			return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: s.Plain, CA: ca}
@@ -128,6 +133,9 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 		return unfetching(h), broken.Sorted()
 	}
 	o.Lock, o.Mode = file, s.mode(record != nil)
+	if s.Plan != nil {
+		o.Lock, o.Mode, o.Plan, found = *s.Plan, lock.Frozen, s.PlanName, true
+	}
 	if s.Locked && !found {
 		return h, Usagef("run \"ropewalk lock\"", "--locked: there is no %s", lock.Name)
 	}

@@ -1,0 +1,174 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/signature"
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/plugin/host/release"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+func (a Commands) artifactSync() *cobra.Command {
+	var r command.RegistryFlags
+	var check bool
+	parallel := 8
+	format := command.NewChoice("text", "json")
+	cmd := &cobra.Command{
+		Use:   "sync FILE...",
+		Short: "Copy the artifacts of installations to their registries",
+		Long: `Copy the artifacts that documents of kind ArtifactSync and Installation list, each with its
+barrier layers, signatures and attestations, many at once.
+
+What is there already costs two requests. One that fails stops no other; what was copied
+stays, and the next run copies the rest. Where a document has verify.keys, what is copied
+must be signed by one of them; --check verifies and compares all, as in "artifact copy".
+Exit code 1 says that something is not signed or not what its digest says, and 3 that
+something could not be read or written.
+
+Credentials are those of docker (` + "`docker login`" + `).`,
+		Example: `  ropewalk artifact sync installations/*.yaml
+  ropewalk artifact sync release.yaml --check --format json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: a.Run(func(ctx context.Context, args []string) error {
+			if parallel < 1 || parallel > 64 {
+				return command.Usagef("", "--parallel %d: expected 1 to 64", parallel)
+			}
+			items, err := a.syncItems(args)
+			if err != nil {
+				return err
+			}
+			return a.runSync(ctx, &r, items, release.SyncOptions{Check: check, Parallel: parallel, At: time.Now()}, format.Value)
+		}),
+	}
+	f := cmd.Flags()
+	f.BoolVar(&check, "check", false, "verify and compare what is there already too")
+	f.IntVar(&parallel, "parallel", parallel, "copy `N` at once")
+	format.Add(cmd, "format", "how to print what was done")
+	r.Add(cmd)
+	return cmd
+}
+
+// syncItems are the artifacts of documents, each once.
+func (a Commands) syncItems(files []string) (items []release.Item, err error) {
+	var mistakes object.Errors
+	seen := map[string]bool{}
+	for _, name := range files {
+		document, err := a.document(name)
+		var wrong object.Errors
+		if errors.As(err, &wrong) {
+			mistakes = append(mistakes, wrong...)
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		var more []release.Item
+		switch d := document.(type) {
+		case *release.ArtifactSync:
+			keys, err := keysOf(name, d.Spec.Verify)
+			if err != nil {
+				return nil, err
+			}
+			more = d.Items(keys)
+		case *release.Installation:
+			keys, err := keysOf(name, d.Spec.Verify)
+			if err != nil {
+				return nil, err
+			}
+			more = d.Items(keys)
+		default:
+			return nil, command.Usagef("", "%s: expected a document of kind %s or %s", name, release.KindArtifactSync, release.KindInstallation)
+		}
+		for _, i := range more {
+			if key := fmt.Sprint(i.From, i.To, i.Tags, i.Keys != nil); !seen[key] {
+				seen[key], items = true, append(items, i)
+			}
+		}
+	}
+	return items, mistakes.Err()
+}
+
+// document reads a file that must be a document of a release.
+func (a Commands) document(name string) (any, error) {
+	document, err := a.readRelease(name)
+	if err == nil && document == nil {
+		data, err := command.ReadRegular(name)
+		if err != nil {
+			return nil, err
+		}
+		_, err = release.Read(name, data, process.CurrentRelease().Version)
+		mistakes, _ := command.FileMistakes(err)
+		return nil, mistakes
+	}
+	return document, err
+}
+
+// keysOf reads the public keys of a document; nil where it has none.
+func keysOf(name string, verify release.Verify) (*signature.Verifier, error) {
+	if len(verify.Keys) == 0 {
+		return nil, nil //nolint:nilnil // no key checks nothing
+	}
+	var files []string
+	for _, key := range verify.Keys {
+		if !filepath.IsAbs(key) {
+			key = filepath.Join(filepath.Dir(name), key)
+		}
+		files = append(files, key)
+	}
+	return readVerifier(files)
+}
+
+// runSync copies, and prints a report.
+func (a Commands) runSync(ctx context.Context, r *command.RegistryFlags, items []release.Item, opts release.SyncOptions, format string) error {
+	registries, err := r.Registries()
+	if err != nil {
+		return err
+	}
+	// One set of connections and tokens is for all.
+	opts.Open = func(ctx context.Context, at artifact.Location) (artifact.Store, error) {
+		return registries.Repository(ctx, at.Name, nil)
+	}
+	opts.Explain = command.RegistryError
+	bar := command.NewProgress(a.Streams, "copying")
+	opts.Progress = bar.Bytes
+	results := release.Sync(ctx, items, opts)
+	bar.Clear()
+	count := map[string]int{}
+	var failed []error
+	rows := [][]string{{"STATUS", "TO", "DIGEST", "FROM"}}
+	for _, one := range results {
+		count[one.Status]++
+		rows = append(rows, []string{one.Status, one.To, one.Digest, one.From})
+		if one.Err != nil {
+			failed = append(failed, one.Err)
+		}
+	}
+	summary := map[string]any{"results": results, "copied": count["copied"], "unchanged": count["unchanged"], "failed": count["failed"]}
+	if err := a.Outcome(format, summary, command.Table(rows)); err != nil {
+		return err
+	}
+	for _, one := range results {
+		if one.Err != nil {
+			a.Note("ropewalk: %s: %s\n", one.To, (*object.Secrets)(nil).Hide(one.Reason))
+			if hint := command.HintOf(one.Err); hint != "" {
+				a.Note("  %s\n", hint)
+			}
+		}
+	}
+	a.Note("%d copied, %d unchanged, %d failed\n", count["copied"], count["unchanged"], count["failed"])
+	if len(failed) > 0 {
+		return errors.Join(append(failed, command.ErrReported)...)
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/ropewalk/ropewalk/source/lock"
+)
+
+// Version is the apiVersion of the documents.
+const Version = "ropewalk.dev/v1alpha1"
+
+// The kinds of documents.
+const (
+	KindBuildPlan    = "BuildPlan"
+	KindDeployPlan   = "DeployPlan"
+	KindArtifactSync = "ArtifactSync"
+	KindInstallation = "Installation"
+)
+
+// Header begins each document. A field without omitempty is required in all of them.
+type Header struct {
+	APIVersion string   `yaml:"apiVersion"`
+	Kind       string   `yaml:"kind"`
+	Metadata   Metadata `yaml:"metadata"`
+}
+
+// Metadata names a document.
+type Metadata struct {
+	Name   string            `yaml:"name" is:"name"`
+	Labels map[string]string `yaml:"labels,omitempty"`
+}
+
+// BuildPlan is what a build fetches, renders and pushes.
+type BuildPlan struct {
+	Header `yaml:",inline"`
+	Spec   BuildPlanSpec `yaml:"spec"`
+	// Checksum is that of the document without it: it finds accidents. A signature beside
+	// the file is what makes a plan trusted.
+	Checksum string `yaml:"checksum" is:"digest"`
+}
+
+// BuildPlanSpec is the content of a BuildPlan.
+type BuildPlanSpec struct {
+	// Ropewalk is the version that wrote the plan.
+	Ropewalk    string   `yaml:"ropewalk"`
+	Paths       []string `yaml:"paths,omitempty"`
+	Environment string   `yaml:"environment,omitempty"`
+	Dialect     string   `yaml:"dialect"`
+	// Options are the other options of the command build, by their names.
+	Options map[string][]string `yaml:"options,omitempty"`
+	// Again are the options whose values may be secret: the build is given them again.
+	Again []string `yaml:"again,omitempty"`
+	// Inputs is the digest of what the specs are given, values and workload files included.
+	Inputs    string        `yaml:"inputs" is:"digest"`
+	Variables *Variables    `yaml:"variables,omitempty"`
+	Sources   []lock.Source `yaml:"sources,omitempty"`
+	Modules   []lock.Module `yaml:"modules,omitempty"`
+	// Credentials are the names of the Secrets that the references name.
+	Credentials []string    `yaml:"credentials,omitempty"`
+	Destination Destination `yaml:"destination"`
+	Artifact    Built       `yaml:"artifact"`
+}
+
+// Variables are those of ${NAME} in workloads.
+type Variables struct {
+	Names []string `yaml:"names"`
+	// Digest is that of names and values together.
+	Digest string `yaml:"digest" is:"digest"`
+}
+
+// Destination is where a build pushes to.
+type Destination struct {
+	Repository string   `yaml:"repository" is:"repository"`
+	Tags       []string `yaml:"tags" is:"tag"`
+}
+
+// Built is what a build makes.
+type Built struct {
+	Digest string `yaml:"digest" is:"digest"`
+	Tree   string `yaml:"tree" is:"digest"`
+}
+
+// DeployPlan is what deploy writes.
+type DeployPlan struct {
+	Header   `yaml:",inline"`
+	Spec     DeployPlanSpec `yaml:"spec"`
+	Checksum string         `yaml:"checksum" is:"digest"`
+}
+
+// DeployPlanSpec is the content of a DeployPlan.
+type DeployPlanSpec struct {
+	Ropewalk string `yaml:"ropewalk"`
+	// Artifact is the reference with the digest.
+	Artifact string `yaml:"artifact" is:"pinned"`
+	Target   `yaml:",inline"`
+	// Documents is the digest of what is written.
+	Documents string `yaml:"documents" is:"digest"`
+}
+
+// Target is how an artifact is applied.
+type Target struct {
+	Engine string `yaml:"engine" is:"engine"`
+	// Namespace is that of the objects, where the artifact leaves it open.
+	Namespace string `yaml:"namespace,omitempty" is:"name"`
+	// EngineNamespace is that of the engine's objects: flux-system or argocd where it is "".
+	EngineNamespace string `yaml:"engineNamespace,omitempty" is:"name"`
+	// Insecure is set if the cluster speaks to the registry without TLS.
+	Insecure bool    `yaml:"insecure,omitempty"`
+	Secrets  Secrets `yaml:"secrets,omitempty"`
+}
+
+// Secrets are the names of Secrets in the namespace of the engine.
+type Secrets struct {
+	// Pull holds the credentials of the registry, for Flux.
+	Pull string `yaml:"pull,omitempty" is:"name"`
+	// Verify holds public keys of cosign, for Flux.
+	Verify string `yaml:"verify,omitempty" is:"name"`
+}
+
+// ArtifactSync is artifacts to copy.
+type ArtifactSync struct {
+	Header `yaml:",inline"`
+	Spec   ArtifactSyncSpec `yaml:"spec"`
+}
+
+// ArtifactSyncSpec is the content of an ArtifactSync.
+type ArtifactSyncSpec struct {
+	Verify    Verify `yaml:"verify,omitempty"`
+	Artifacts []Copy `yaml:"artifacts"`
+}
+
+// Verify are the public keys of which one must have signed.
+type Verify struct {
+	// Keys are files, relative to the document.
+	Keys []string `yaml:"keys"`
+}
+
+// Copy is one artifact to copy.
+type Copy struct {
+	From string   `yaml:"from" is:"reference"`
+	To   string   `yaml:"to" is:"target"`
+	Tags []string `yaml:"tags,omitempty" is:"tag"`
+}
+
+// Installation is a cluster, or a part of one, and what runs there.
+type Installation struct {
+	Header `yaml:",inline"`
+	Spec   InstallationSpec `yaml:"spec"`
+}
+
+// InstallationSpec is the content of an Installation.
+type InstallationSpec struct {
+	Environment string `yaml:"environment,omitempty"`
+	// Registry is the folder of repositories that the cluster pulls from.
+	Registry   string `yaml:"registry" is:"folder"`
+	Target     `yaml:",inline"`
+	Verify     Verify      `yaml:"verify,omitempty"`
+	Components []Component `yaml:"components"`
+}
+
+// Component is an artifact of an Installation.
+type Component struct {
+	Name string `yaml:"name" is:"name"`
+	// From is the repository that the build pushed to.
+	From string `yaml:"from" is:"repository"`
+	// Version is the tag. With Digest as well, the tag is moved to the digest.
+	Version   string `yaml:"version,omitempty" is:"tag"`
+	Digest    string `yaml:"digest,omitempty" is:"digest"`
+	Namespace string `yaml:"namespace,omitempty" is:"name"`
+}
+
+// Seal sets the checksum, and returns the document as YAML.
+func (p *BuildPlan) Seal() ([]byte, error) {
+	p.Checksum = ""
+	sum, err := checksum(p)
+	if err != nil {
+		return nil, err
+	}
+	p.Checksum = sum
+	return yaml.Marshal(p)
+}
+
+// Seal sets the checksum, and returns the document as YAML.
+func (p *DeployPlan) Seal() ([]byte, error) {
+	p.Checksum = ""
+	sum, err := checksum(p)
+	if err != nil {
+		return nil, err
+	}
+	p.Checksum = sum
+	return yaml.Marshal(p)
+}
+
+// checksum is that of a document as JSON with sorted names, and without empty fields: one
+// that an older version wrote keeps its own.
+func checksum(document any) (string, error) {
+	text, err := yaml.Marshal(document)
+	if err != nil {
+		return "", err
+	}
+	var plain map[string]any
+	if err := yaml.Unmarshal(text, &plain); err != nil {
+		return "", err
+	}
+	delete(plain, "checksum")
+	data, err := json.Marshal(plain)
+	return Sum(data), err
+}
+
+// Sum is the digest of data, sha256:<hex>.
+func Sum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
