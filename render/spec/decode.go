@@ -20,6 +20,15 @@ type decoder struct {
 	// stray is set if a field near the root is not known, which may be a known
 	// one misspelt.
 	stray bool
+	// secret is set where a value of the wrong kind may be that of a secret.
+	secret bool
+}
+
+// hide keeps what is written out of the excerpts of the errors from before on.
+func (d *decoder) hide(before int) {
+	for _, e := range d.errs[before:] {
+		e.Secret = true
+	}
 }
 
 func (d *decoder) fail(pos object.Pos, path object.Path, hint, format string, args ...any) {
@@ -46,6 +55,10 @@ func (d *decoder) kind(v object.Value, path object.Path, want object.Kind) bool 
 	}
 	if want == object.KindString && (v.Kind == object.KindNumber || v.Kind == object.KindBool) {
 		hint = "write it in quotes: " + strconv.Quote(v.Written())
+	}
+	if d.secret { // The hint repeats the value.
+		hint, _, _ = strings.Cut(hint, ":")
+		defer d.hide(len(d.errs))
 	}
 	d.fail(v.Pos, path, hint, "expected a %s, got a %s", want, v.Kind)
 	return false

@@ -192,9 +192,11 @@ func (d *decoder) workloadsOf(v object.Value, path object.Path) Workloads {
 		out.Module = f.cueRef(module, modulePath)
 	}
 	out.Provisioners = f.modules("provisioners")
+	f.secret = true
 	if s, ok := f.child("secrets"); ok {
 		s.secrets(&out.Secrets)
 	}
+	f.secret = false
 	if n, ok := f.child("network"); ok {
 		n.network(&out)
 	}
@@ -279,7 +281,9 @@ func (f *fields) secrets(out *Secrets) {
 	out.KubernetesStore = f.label("kubernetesStore")
 	out.RefreshInterval = cmp.Or(f.duration("refreshInterval"), out.RefreshInterval)
 	f.providers(out)
+	before := len(f.errs)
 	f.done()
+	f.hide(before) // A secret by its name, with its value.
 }
 
 // providerNames are the providers of a store and what External Secrets calls

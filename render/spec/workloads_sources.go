@@ -22,8 +22,16 @@ type EnvFile struct {
 	Pos  object.Pos
 }
 
+// variable is the beginning of NAME=VALUE, in the place of a path.
+var variable = regexp.MustCompile(`^[\w ]+[=:]`)
+
 // envFiles decodes the list of files of variables.
 func (f *fields) envFiles(name string) []EnvFile {
+	f.secret = true
+	defer func(before int) {
+		f.secret = false
+		f.hide(before)
+	}(len(f.errs))
 	items, path := f.list(name)
 	var out []EnvFile
 	for i, v := range items {
@@ -31,7 +39,9 @@ func (f *fields) envFiles(name string) []EnvFile {
 		switch {
 		case !f.kind(v, at, object.KindString):
 		case v.Text == "" || strings.HasPrefix(v.Text, "/") || strings.Contains(v.Text, `\`):
-			f.fail(v.Pos, at, "", "%q is not a path relative to the project's folder, with / between folders", v.Text)
+			f.fail(v.Pos, at, "", "expected a path relative to the project's folder, with / between folders")
+		case variable.MatchString(v.Text):
+			f.fail(v.Pos, at, "write the variable into a file, and its path here; a path with = or : begins with ./", "expected the path of a file, got a variable")
 		default:
 			out = append(out, EnvFile{Path: v.Text, Pos: v.Pos})
 		}
@@ -144,9 +154,7 @@ func (f *fields) sources(name string, providers []string, rest func(b *fields, s
 		rest(b, &s)
 		b.done()
 		if !object.IsReference(m.Value) || slices.ContainsFunc(m.Value.Members, func(m object.Member) bool { return m.Value.Kind == object.KindMap }) {
-			for _, e := range f.errs[before:] {
-				e.Secret = true // The author may have written the value.
-			}
+			f.hide(before) // The author may have written the value.
 		}
 		out[m.Name] = s
 	}
@@ -211,14 +219,18 @@ func (f *fields) images() Images {
 		}
 		out.Mirrors = append(out.Mirrors, Mirror{Prefix: prefix, To: mirrors[prefix]})
 	}
-	for _, name := range f.words("pullSecrets") {
-		if len(validation.IsDNS1123Subdomain(name)) > 0 {
-			v, _ := f.value.Get("pullSecrets")
-			f.fail(v.Pos, f.path.Append(object.Field("pullSecrets")), "", "%q is no name of a Secret", name)
+	f.secret = true
+	names, path := f.list("pullSecrets")
+	for i, v := range names {
+		at, before := path.Append(object.Index(i)), len(f.errs)
+		if f.kind(v, at, object.KindString) && len(validation.IsDNS1123Subdomain(v.Text)) > 0 {
+			f.fail(v.Pos, at, "write the name of a Secret of the namespace, of a-z, 0-9, - and .", "expected the name of a Secret")
 		}
-		out.PullSecrets = append(out.PullSecrets, name)
+		f.hide(before)
+		out.PullSecrets = append(out.PullSecrets, v.Text)
 	}
 	out.PullSecretsFrom = f.sources("pullSecretsFrom", storeProviders(), func(s *fields, from *SecretSource) { from.Key, _ = s.text("key") })
+	f.secret = false
 	f.done()
 	return out
 }
