@@ -100,8 +100,8 @@ func (l *lowering) checkTokens(policies []string) {
 	}
 	for _, cloud := range []struct{ annotation, host, v1, v2, hint string }{
 		{"iam.gke.io/gcp-service-account", "$^", "169.254.169.252:988", "169.254.169.254:80", "{cidr: 169.254.169.252/32, ports: [988]}, with Dataplane V2 {cidr: 169.254.169.254/32, ports: [80]}"},
-		{"eks.amazonaws.com/role-arn", `^(sts|\*)(\.[a-z0-9-]+)?\.amazonaws\.com(\.cn)?$`, "0.0.0.0:443", "[::]:443", "{host: sts.REGION.amazonaws.com, ports: [443]}"},
-		{"azure.workload.identity/client-id", `^(login|\*)(\.partner)?\.microsoftonline\.(com|us|cn)$`, "0.0.0.0:443", "[::]:443", "{host: login.microsoftonline.com, ports: [443]}"},
+		{"eks.amazonaws.com/role-arn", `^(sts|\*)(\.[a-z0-9-]+)?\.amazonaws\.com(\.cn)?$`, "0.0.0.0:443", "0.0.0.0:443", "{host: sts.REGION.amazonaws.com, ports: [443]}"},
+		{"azure.workload.identity/client-id", `^(login|\*)(\.partner)?\.microsoftonline\.(com|us|cn)$`, "0.0.0.0:443", "0.0.0.0:443", "{host: login.microsoftonline.com, ports: [443]}"},
 	} {
 		for _, a := range l.spec.ServiceAccount.Annotations {
 			if a.Name != cloud.annotation {
@@ -121,15 +121,19 @@ func (l *lowering) checkTokens(policies []string) {
 	}
 }
 
-// reaches reports whether a rule opens a port of an address. A host has many: 0.0.0.0 and ::
-// stand for those, which a cidr with its ports is taken to mean.
+// reaches reports whether a rule opens a port of an address; without ports it opens all. A
+// host has addresses that are not known here, for which 0.0.0.0 stands: a public cidr is
+// taken to hold them, and a private one that names the port, as of a private endpoint.
 func reaches(r score.Rule, to netip.AddrPort) bool {
 	if len(r.Ports) > 0 && !slices.ContainsFunc(r.Ports, func(p score.Port) bool { return p.Port == int(to.Port()) && p.Protocol == network.ProtocolTCP }) {
 		return false
 	}
 	holds := func(v object.Value) bool {
 		prefix, err := netip.ParsePrefix(v.Text)
-		return err == nil && (prefix.Contains(to.Addr()) || to.Addr().IsUnspecified() && len(r.Ports) > 0)
+		if at := prefix.Addr(); err == nil && to.Addr().IsUnspecified() {
+			return !at.IsLinkLocalUnicast() && (!at.IsPrivate() || len(r.Ports) > 0)
+		}
+		return err == nil && prefix.Contains(to.Addr())
 	}
 	cidr, ranged := r.Peer.Get("cidr")
 	except, _ := r.Peer.Get("except")
