@@ -142,6 +142,10 @@ func textWarnings() []badWorkload {
 			"score.yaml:12:5: spec: containers.web.variables.API_KEY: " + sounds, "score.yaml:12:5: spec: containers.web.variables.DB_PASSWORD: " + sounds,
 			`score.yaml:12:5: spec: containers.web.variables["auth.token"]: ` + sounds,
 		}},
+		{"auth that is a pair of user and password, but not a switch, an address or another name", func(r *Resolved) {
+			withVariables(r, named("APP_AUTH", lit("app:hunter2")), named("AUTHOR", lit("a/b")), named("BASIC_AUTH", lit("true")), named("FILE_AUTH", lit("/run/x")),
+				named("NEO4J_AUTH", lit("neo4j/password")), named("NO_AUTH", lit("none")), named("URL_AUTH", lit("https://auth.example")))
+		}, []string{"score.yaml:12:5: spec: containers.web.variables.APP_AUTH: " + sounds, "score.yaml:12:5: spec: containers.web.variables.NEO4J_AUTH: " + sounds}},
 		{"a variable that refers to itself", func(r *Resolved) { withVariables(r, named("PATH", lit("/x:$(PATH)"))) },
 			[]string{`score.yaml:12:5: spec: containers.web.variables.PATH: "PATH" refers to itself: Kubernetes leaves $(PATH) in it as it is (a variable that the image sets cannot be extended here)`}},
 		{"variables in a ring", func(r *Resolved) {
