@@ -107,6 +107,8 @@ func (p *parsing) document(doc document, found bool) bool {
 	docGroup, _, _ := strings.Cut(apiVersion, "/")
 	ours := docGroup == scoreGroup || docGroup == scoreGroupOld || docGroup == group || apiVersion == "" && !found && isKnown(kind)
 	switch {
+	case found && docGroup == group && isRelease(kind):
+		return false
 	case ours && doc.full:
 		// Mistakes in what is left of it would be untrue.
 		p.errs = append(p.errs, doc.errs...)
@@ -290,6 +292,8 @@ func (p *parsing) unknown(v object.Value, kind string) {
 	switch {
 	case !ok:
 		p.fail(v.Pos, path, "known kinds: "+strings.Join(kinds(), ", "), "is missing")
+	case isRelease(kind):
+		p.fail(at.Pos, path, "\"ropewalk artifact sync\", \"ropewalk deploy\" and \"ropewalk build\" take it by its name", "%q is the kind of a release, and is not rendered", kind)
 	case isLater(kind):
 		p.fail(at.Pos, path, "known kinds: "+strings.Join(kinds(), ", "),
 			"%q is not available in this version", kind)
@@ -338,6 +342,12 @@ func SpecKinds() []string {
 }
 
 func isKnown(kind string) bool { return slices.Contains(kinds(), kind) }
+
+// isRelease reports whether documents of a kind are for releases, of package
+// plugin/host/release: a search passes over them.
+func isRelease(kind string) bool {
+	return slices.Contains([]string{"ArtifactSync", "BuildPlan", "DeployPlan", "Installation"}, kind)
+}
 
 // isLater reports whether a kind belongs to us and is not read yet.
 func isLater(kind string) bool { return kind == "Component" }
