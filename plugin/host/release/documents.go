@@ -177,25 +177,16 @@ type Component struct {
 }
 
 // Seal sets the checksum, and returns the document as YAML.
-func (p *BuildPlan) Seal() ([]byte, error) {
-	p.Checksum = ""
-	sum, err := checksum(p)
-	if err != nil {
-		return nil, err
-	}
-	p.Checksum = sum
-	return yaml.Marshal(p)
-}
+func (p *BuildPlan) Seal() ([]byte, error) { return seal(p, &p.Checksum) }
 
 // Seal sets the checksum, and returns the document as YAML.
-func (p *DeployPlan) Seal() ([]byte, error) {
-	p.Checksum = ""
-	sum, err := checksum(p)
-	if err != nil {
+func (p *DeployPlan) Seal() ([]byte, error) { return seal(p, &p.Checksum) }
+
+func seal(document any, at *string) (_ []byte, err error) {
+	if *at, err = checksum(document); err != nil {
 		return nil, err
 	}
-	p.Checksum = sum
-	return yaml.Marshal(p)
+	return yaml.Marshal(document)
 }
 
 // checksum is that of a document as JSON with sorted names, and without empty fields: one

@@ -4,7 +4,6 @@
 package release
 
 import (
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -208,61 +207,52 @@ func (r *reader) entries(v reflect.Value, n *yaml.Node, name, is string) {
 	}
 }
 
+// forms are the texts of tag "is" that name something of a registry: what to write, and
+// whether a location is that.
+var forms = map[string]struct { //nolint:gochecknoglobals // a constant
+	want string
+	ok   func(at artifact.Location) bool
+}{
+	"pinned":     {"oci://REGISTRY/REPOSITORY@sha256:…", func(at artifact.Location) bool { return at.Digest != "" && at.Tag == "" }},
+	"reference":  {"oci://REGISTRY/REPOSITORY with :TAG or @sha256:…", func(at artifact.Location) bool { return at.Digest != "" || at.Tag != "" }},
+	"target":     {"oci://REGISTRY/REPOSITORY or oci://REGISTRY/REPOSITORY:TAG", func(at artifact.Location) bool { return at.Digest == "" }},
+	"repository": {"oci://REGISTRY/REPOSITORY without a tag", func(at artifact.Location) bool { return at.Digest == "" && at.Tag == "" }},
+	"folder":     {"oci://REGISTRY or oci://REGISTRY/FOLDER", func(at artifact.Location) bool { return at.Digest == "" && at.Tag == "" }},
+}
+
 // text is a text of a form.
 func (r *reader) text(n *yaml.Node, name, is string) string {
 	text := r.Text(n, name)
-	if text == "" {
-		return ""
-	}
-	at, err := artifact.ParseLocation(text)
-	located := err == nil && at.Kind == artifact.Registry && strings.HasPrefix(text, "oci://")
-	want := ""
+	want, ok := "", text == ""
 	switch is {
+	case "":
+		ok = true
 	case "name":
 		if r.at == nil {
 			r.at = map[string]*yaml.Node{}
 		}
 		r.at[text] = n
-		if err := spec.CheckName(text); err != nil {
-			want = "a name of lower-case letters, digits and -"
-		}
+		want, ok = "a name of lower-case letters, digits and -", ok || spec.CheckName(text) == nil
 	case "digest":
-		if _, err := artifact.ParseLocation("oci://a/b@" + text); err != nil || !strings.HasPrefix(text, "sha256:") {
-			want = "sha256: and 64 digits of 0-9a-f"
-		}
+		_, err := artifact.ParseLocation("oci://a/b@" + text)
+		want, ok = "sha256: and 64 digits of 0-9a-f", ok || err == nil && strings.HasPrefix(text, "sha256:")
 	case "tag":
-		if artifact.CheckTags([]string{text}) != nil {
-			want = "a tag"
-		}
+		want, ok = "a tag", ok || artifact.CheckTags([]string{text}) == nil
 	case "engine":
-		if text != "flux" && text != "argocd" {
-			want = "flux or argocd"
+		want, ok = "flux or argocd", ok || text == "flux" || text == "argocd"
+	default:
+		whole := text
+		if is == "folder" {
+			whole += "/a"
 		}
-	case "pinned":
-		if !located || at.Digest == "" || at.Tag != "" {
-			want = "oci://REGISTRY/REPOSITORY@sha256:…"
-		}
-	case "reference":
-		if !located || at.Digest == "" && at.Tag == "" {
-			want = "oci://REGISTRY/REPOSITORY with :TAG or @sha256:…"
-		}
-	case "target":
-		if !located || at.Digest != "" {
-			want = "oci://REGISTRY/REPOSITORY or oci://REGISTRY/REPOSITORY:TAG"
-		}
-	case "repository":
-		if !located || at.Digest != "" || at.Tag != "" {
-			want = "oci://REGISTRY/REPOSITORY without a tag"
-		}
-	case "folder":
-		if at, err := artifact.ParseLocation(text + "/a"); err != nil || at.Kind != artifact.Registry || !strings.HasPrefix(text, "oci://") {
-			want = "oci://REGISTRY or oci://REGISTRY/FOLDER"
-		}
+		at, err := artifact.ParseLocation(whole)
+		want, ok = forms[is].want, ok || err == nil && strings.HasPrefix(text, "oci://") && forms[is].ok(at)
 	}
 	switch {
-	case errors.Is(err, artifact.ErrReference) && strings.Contains(text, "@") && want != "":
+	case ok:
+	case strings.Contains(text, "@") && !strings.Contains(text, "@sha256:"):
 		r.Fail(n, "%s: expected %s, without credentials", name, want) // They are not repeated.
-	case want != "":
+	default:
 		r.Fail(n, "%s is %q: expected %s", name, text, want)
 	}
 	return text
