@@ -21,6 +21,7 @@ type provider struct {
 // The annotations and the label that the clouds document: Workload Identity Federation for
 // GKE, IAM roles for service accounts (EKS), and Microsoft Entra Workload ID (AKS).
 const (
+	azureClient = "azure.workload.identity/client-id"
 	azureTenant = "azure.workload.identity/tenant-id"
 	azureLabel  = "azure.workload.identity/use"
 )
@@ -37,7 +38,7 @@ func providers() []provider {
 			"expected the ARN of a role, such as arn:aws:iam::123456789012:role/api",
 		},
 		{
-			"azure", "azure.workload.identity/client-id", regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`),
+			"azure", azureClient, regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`),
 			"expected a UUID, such as 12345678-90ab-cdef-1234-567890abcdef",
 		},
 	}
@@ -70,7 +71,6 @@ func (d *decoder) cloudIdentity(p part) {
 			ids.done(nil)
 		}
 		d.identityOf(cloud, value, cloud.annotation)
-		d.useAzure(p.Pos)
 	}
 	// A null of an environment takes an identity away.
 	if given > 1 || f.given() && len(f.Members) == 0 {
@@ -102,8 +102,14 @@ func (d *decoder) identityOf(cloud provider, value part, annotation string) {
 	account.Annotations = slices.Insert(slices.Clone(account.Annotations), i, Pair{Name: annotation, NamePos: t.Pos, Value: t})
 }
 
-// useAzure labels the pods, by which the webhook of AKS finds them.
-func (d *decoder) useAzure(pos object.Pos) {
+// useAzure labels the pods of an account with an identity of azure, which the author may
+// have annotated: by the label the webhook of AKS finds them.
+func (d *decoder) useAzure() {
+	account := d.out.ServiceAccount.Annotations
+	at, ok := slices.BinarySearchFunc(account, Pair{Name: azureClient}, comparePairs)
+	if !ok {
+		return
+	}
 	if i, ok := slices.BinarySearchFunc(d.out.Labels, Pair{Name: azureLabel}, comparePairs); ok {
 		if v := d.out.Labels[i].Value; v.Value != "true" {
 			root := "spec"
@@ -115,5 +121,6 @@ func (d *decoder) useAzure(pos object.Pos) {
 		}
 		return
 	}
+	pos := account[at].NamePos
 	d.out.PodLabels = []Pair{{Name: azureLabel, NamePos: pos, Value: Text{Value: "true", Pos: pos}}}
 }

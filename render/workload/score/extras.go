@@ -97,6 +97,7 @@ func (d *decoder) extras(f *fields) {
 	d.out.Disruption = d.disruption(f.get("disruption"))
 	d.out.ServiceAccount = d.serviceAccount(f.get("serviceAccount"))
 	d.cloudIdentity(f.get("identity"))
+	d.useAzure()
 	d.out.Network = d.network(f.get("network"))
 	d.out.SecurityContext = f.get("securityContext").open(nil)
 	d.out.Pod = f.get("pod").open(podOwned)

@@ -140,6 +140,9 @@ func TestMessagesOnIdentitiesOfClouds(t *testing.T) {
 		{"a label against the identity", own + `  identity: {azure: 12345678-90ab-cdef-1234-567890abcdef}
   labels: {azure.workload.identity/use: "false"}
 `, `s.yaml:7:41: spec: spec.labels["azure.workload.identity/use"]: "false" keeps pods from the identity of azure: the label must be "true" (remove the label)`},
+		{"a label against the annotation", own + `  serviceAccount: {annotations: {azure.workload.identity/client-id: x}}
+  labels: {azure.workload.identity/use: "false"}
+`, `s.yaml:7:41: spec: spec.labels["azure.workload.identity/use"]: "false" keeps pods from the identity of azure: the label must be "true" (remove the label)`},
 	})
 }
 
@@ -239,6 +242,14 @@ func TestExtrasOfAScoreFileScaleAndAllow(t *testing.T) {
 	web := w.Containers[0]
 	require.Equal(t, []string{"cpu", "ephemeral-storage"}, []string{web.Requests[0].Name, web.Requests[1].Name})
 	require.Equal(t, "2Gi", web.Limits[0].Value.Value)
+}
+
+func TestAnAnnotationOfAzureLabelsThePodsToo(t *testing.T) {
+	w, errs := decode(t, own+"  serviceAccount: {annotations: {azure.workload.identity/client-id: x}}\n")
+	require.Empty(t, said(errs))
+	require.Len(t, w.PodLabels, 1)
+	require.Equal(t, "azure.workload.identity/use", w.PodLabels[0].Name)
+	require.Equal(t, "true", w.PodLabels[0].Value.Value)
 }
 
 func TestMessagesOnAmountsThatScoreDoesNotHave(t *testing.T) {
