@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // Evaluator evaluates modules. Implementations are safe for concurrent use.
@@ -37,6 +38,12 @@ type Request struct {
 	// spec.input.
 	InputPath object.Path
 	Context   object.Context
+	// Component, if set, is what the files of Module are built as; they are no CUE then, and
+	// Dir is the folder that its paths are relative to.
+	Component *spec.Component
+	// Overlays is a list of what is laid over the nodes, see render/component/overlay;
+	// KindNone where there is nothing. Its place in the document is spec.overlays.
+	Overlays object.Value
 	// Policies are judged on the input and the nodes, in this order.
 	Policies []Policy
 	Limits   Limits

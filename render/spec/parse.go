@@ -263,26 +263,26 @@ func (p *parsing) own(doc document, apiVersion, kind string) {
 				"this Transform is for the controller in a cluster: a spec has no %s", m.Name)
 			return
 		}
-		t := d.transform(v)
-		t.InputUnsure = t.InputUnsure || len(doc.errs) > 0
-		p.out.Incomplete = p.out.Incomplete || badLabel(t.Name) != "" || len(doc.errs) > 0
-		p.out.Transforms = append(p.out.Transforms, t)
+		p.transform(d.transform(v), len(doc.errs) > 0)
 	case KindPivotCluster:
-		t := d.pivotCluster(v)
-		t.InputUnsure = t.InputUnsure || len(doc.errs) > 0
-		p.out.Incomplete = p.out.Incomplete || badLabel(t.Name) != "" || len(doc.errs) > 0
-		p.out.Transforms = append(p.out.Transforms, t)
+		p.transform(d.pivotCluster(v), len(doc.errs) > 0)
 	case KindGateway:
-		t := d.gateway(v)
-		t.InputUnsure = t.InputUnsure || len(doc.errs) > 0
-		p.out.Incomplete = p.out.Incomplete || badLabel(t.Name) != "" || len(doc.errs) > 0
-		p.out.Transforms = append(p.out.Transforms, t)
+		p.transform(d.gateway(v), len(doc.errs) > 0)
+	case KindComponent:
+		p.transform(d.component(v), len(doc.errs) > 0)
 	case KindProject:
 		p.out.Projects = append(p.out.Projects, d.project(v))
 	default:
 		p.unknown(v, kind)
 	}
 	p.errs = append(p.errs, d.errs...)
+}
+
+// transform adds t; unsure says that a mistake may hide part of it.
+func (p *parsing) transform(t Transform, unsure bool) {
+	t.InputUnsure = t.InputUnsure || unsure
+	p.out.Incomplete = p.out.Incomplete || unsure || badLabel(t.Name) != ""
+	p.out.Transforms = append(p.out.Transforms, t)
 }
 
 // unknown reports what is wrong with a kind of our group that is not read.
@@ -294,9 +294,6 @@ func (p *parsing) unknown(v object.Value, kind string) {
 		p.fail(v.Pos, path, "known kinds: "+strings.Join(kinds(), ", "), "is missing")
 	case isRelease(kind):
 		p.fail(at.Pos, path, "\"ropewalk artifact sync\", \"ropewalk deploy\" and \"ropewalk build\" take it by its name", "%q is the kind of a release, and is not rendered", kind)
-	case isLater(kind):
-		p.fail(at.Pos, path, "known kinds: "+strings.Join(kinds(), ", "),
-			"%q is not available in this version", kind)
 	default:
 		p.fail(at.Pos, path, object.Suggest(kind, kinds()), "%q is not known", kind)
 	}
@@ -333,12 +330,12 @@ func (p *parsing) fail(pos object.Pos, path object.Path, hint, format string, ar
 
 // kinds are the kinds that this version reads.
 func kinds() []string {
-	return []string{KindApps, KindCompose, KindFunction, KindGateway, KindPivotCluster, KindProject, KindTransform, KindWorkload}
+	return []string{KindApps, KindComponent, KindCompose, KindFunction, KindGateway, KindPivotCluster, KindProject, KindTransform, KindWorkload}
 }
 
 // SpecKinds are the kinds of documents that are rendered.
 func SpecKinds() []string {
-	return []string{KindApps, KindCompose, KindFunction, KindGateway, KindPivotCluster, KindTransform, KindWorkload}
+	return []string{KindApps, KindComponent, KindCompose, KindFunction, KindGateway, KindPivotCluster, KindTransform, KindWorkload}
 }
 
 func isKnown(kind string) bool { return slices.Contains(kinds(), kind) }
@@ -348,9 +345,6 @@ func isKnown(kind string) bool { return slices.Contains(kinds(), kind) }
 func isRelease(kind string) bool {
 	return slices.Contains([]string{"ArtifactSync", "BuildPlan", "DeployPlan", "Installation"}, kind)
 }
-
-// isLater reports whether a kind belongs to us and is not read yet.
-func isLater(kind string) bool { return kind == "Component" }
 
 // textOf is a string field of a map, "" where it is none.
 func textOf(v object.Value, name string) string {

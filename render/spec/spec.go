@@ -21,6 +21,7 @@ const (
 	KindPivotCluster = "PivotCluster"
 	KindGateway      = "Gateway"
 	KindApps         = "Apps"
+	KindComponent    = "Component"
 )
 
 // KindFuncYAML stands for the file of a function of knative's func, which has no kind.
@@ -50,8 +51,8 @@ type Documents struct {
 	// Projects is every Project document; more than one is an error of
 	// a caller that needs just one.
 	Projects []Project
-	// Transforms are in the order of the files and documents, PivotClusters and Gateways
-	// among them.
+	// Transforms are in the order of the files and documents, PivotClusters, Gateways and
+	// Components among them.
 	Transforms []Transform
 	// Workloads are Score files, Workload and Function documents, as they stand, in the
 	// order of the files and documents.
@@ -88,7 +89,7 @@ func (m Manifest) TextAt(v object.Value) Block {
 }
 
 // Transform is a spec that sends an input through a CUE module: a Transform, or a
-// PivotCluster or Gateway, whose spec is the input.
+// PivotCluster or Gateway, whose spec is the input. A Component is one without a module.
 type Transform struct {
 	// Kind is that of the document.
 	Kind      string
@@ -120,6 +121,21 @@ type Transform struct {
 	// Written leads errors on the input to what its author wrote; nil where that is the
 	// input itself.
 	Written func(object.Errors) object.Errors
+	// Component says how the objects are built without CUE, in place of CueRef and Input;
+	// it is of KindNone for others. See [DecodeComponent].
+	Component object.Value
+	// Blocks are those of the document of a component, see [Manifest].
+	Blocks map[object.Pos]Block
+	// Overlays are laid over the objects, as they were written: a list, or nothing.
+	Overlays object.Value
+}
+
+// ComponentPath leads to Component in the document.
+func (t Transform) ComponentPath() object.Path {
+	if t.Kind == KindComponent {
+		return object.Fields("spec")
+	}
+	return object.Fields("spec", "component")
 }
 
 // InputPath leads to the input in the document.

@@ -43,7 +43,14 @@ func inCluster(v object.Value) (object.Member, bool) {
 
 // inTransform decodes the spec of a Transform.
 func (f *fields) inTransform(t *Transform) {
-	if ref, _, ok := f.need("cueRef"); ok {
+	if built, path, ok := f.get("component"); ok && f.kind(built, path, object.KindMap) {
+		t.Component, t.Blocks = built, f.blocks
+		for _, name := range []string{"cueRef", "input", "tags"} {
+			if m, at, both := f.get(name); both {
+				f.fail(m.Pos, at, "remove it, or remove component", "has no meaning beside component")
+			}
+		}
+	} else if ref, _, ok := f.need("cueRef"); ok {
 		t.CueRef = f.cueRef(ref, f.path.Append(object.Field("cueRef")))
 	}
 	t.Tags = f.texts("tags", true)
@@ -53,9 +60,17 @@ func (f *fields) inTransform(t *Transform) {
 			t.TagPos[m.Name] = m.Pos
 		}
 	}
-	t.DependsOn = f.others("dependsOn", t.Name)
 	t.Input = f.input("input")
+	f.ofSpec(t)
+}
+
+// ofSpec decodes what every spec has whose objects are made as they are.
+func (f *fields) ofSpec(t *Transform) {
+	t.DependsOn = f.others("dependsOn", t.Name)
 	t.Policies = f.policies("policies")
+	if v, path, ok := f.get("overlays"); ok && f.kind(v, path, object.KindList) {
+		t.Overlays = v
+	}
 	t.Adopt = f.enum("adopt", object.AdoptNever, object.AdoptTakeOwnership, object.AdoptMirror)
 	items, at := f.list("allowSecrets")
 	for i, v := range items {

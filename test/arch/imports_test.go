@@ -95,12 +95,13 @@ func rules() []rule {
 // stageRules keep the stages of a render in their order, and the packages of the
 // evaluation in theirs.
 func stageRules() []rule {
-	stages := []string{"object", "dialect", "spec", "workload", "evaluate", "graph", "order", "check", "emit"}
+	stages := []string{"object", "dialect", "spec", "workload", "component", "evaluate", "graph", "order", "check", "emit"}
 	var out []rule
 	parts := []string{"diagnose", "module", "trace", "provision", "inprocess", "worker", "resultcache"}
 	for dir, parts := range map[string][]string{
-		"render/evaluate": parts,
-		"render/workload": {"reader", "placeholder", "score", "compose", "function", "resource", "network", "generate", "gateway", "apps"},
+		"render/evaluate":  parts,
+		"render/component": {"manifests", "kustomize", "helm", "overlay"},
+		"render/workload":  {"reader", "placeholder", "score", "compose", "function", "resource", "network", "generate", "gateway", "apps"},
 	} {
 		for i, part := range parts {
 			out = append(out, rule{in: []string{dir + "/" + part}, deny: within(dir, parts[i+1:]), reason: "imports below " + dir + " go one way"})

@@ -65,7 +65,7 @@ func (d *nodeDecoder) finish(v cue.Value) {
 		if s, ok := field.value.(string); !ok || s == "" {
 			d.fail(v.LookupPath(cue.ParsePath("object")), "object."+field.name, "must be text that is not empty")
 			if field.name == "metadata.name" {
-				d.errs[len(d.errs)-1].Hint = nameHint(o)
+				d.errs[len(d.errs)-1].Hint = o.NameHint()
 			}
 		}
 	}

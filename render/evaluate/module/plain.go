@@ -63,7 +63,7 @@ func (s *Session) walked() (*walker, error) {
 		return nil, fmt.Errorf("module %q makes no objects: no value has both a concrete apiVersion and a concrete kind", s.Module.Name())
 	}
 	w.nodes = withoutCopies(w.nodes)
-	return w, s.nameNodes(w.nodes)
+	return w, object.NameNodes(s.Req.Spec, w.nodes, "give one of them another name, or hide the one that is not meant: _name or #Name")
 }
 
 // withoutCopies is nodes without those whose object is an earlier one in all of its
@@ -309,7 +309,7 @@ func (w *walker) take(v cue.Value) {
 		return
 	}
 	pos, at := w.pos(v), v.Path().String()
-	for i, o := range expand(o) {
+	for i, o := range o.Expand() {
 		w.budget.objects += min(i, 1) // the first is counted
 		if w.timoni && isKustomize(o) {
 			e := s.ModuleError(v, at, "configuration of kustomize is left out: it is not an object of the cluster")
@@ -321,7 +321,7 @@ func (w *walker) take(v cue.Value) {
 			w.errs = append(w.errs, &object.Error{
 				Stage: object.StageEvaluate, Pos: pos, Path: at,
 				Err:  fmt.Errorf("an object needs apiVersion, kind and metadata.name, got %q, %q and %q", o.APIVersion(), o.Kind(), o.Name()),
-				Hint: nameHint(o),
+				Hint: o.NameHint(),
 			})
 			continue
 		}
@@ -329,78 +329,6 @@ func (w *walker) take(v cue.Value) {
 		w.nodes = append(w.nodes, n)
 		w.values[n] = v
 	}
-}
-
-// nameHint is what to do about an object that leaves its name to the API server.
-func nameHint(o object.Object) string {
-	if o.Name() != "" || o.Text("metadata", "generateName") == "" {
-		return ""
-	}
-	return "set metadata.name: with generateName every apply creates another object, and a GitOps engine cannot find its own"
-}
-
-// expand gives the items of a List, and of Lists in it; anything else is
-// itself.
-func expand(o object.Object) []object.Object {
-	if o.Kind() != "List" || o.APIVersion() != "v1" {
-		return []object.Object{o}
-	}
-	var out []object.Object
-	for _, item := range o.List("items") {
-		m, ok := item.(map[string]any)
-		if !ok {
-			out = append(out, object.Object{})
-			continue
-		}
-		out = append(out, expand(m)...)
-	}
-	return out
-}
-
-// nameNodes gives nodes ids made of their objects: kind and name, with the
-// namespace and then the group where that is not enough.
-func (s *Session) nameNodes(nodes []*object.Node) error {
-	rest := nodes
-	for _, name := range []func(object.Ref) string{
-		func(r object.Ref) string { return nodeName(r.Kind, r.Name) },
-		func(r object.Ref) string { return nodeName(r.Kind, r.Namespace, r.Name) },
-		func(r object.Ref) string { return nodeName(r.Kind, r.Group, r.Namespace, r.Name) },
-	} {
-		count := map[string]int{}
-		for _, n := range rest {
-			count[name(n.Object.Ref())]++
-		}
-		var again []*object.Node
-		for _, n := range rest {
-			id := name(n.Object.Ref())
-			n.ID = object.MakeID(s.Req.Spec, id)
-			if count[id] > 1 {
-				again = append(again, n)
-			}
-		}
-		rest = again
-	}
-	var errs object.Errors
-	first := map[object.ID]*object.Node{}
-	for _, n := range nodes {
-		if f, ok := first[n.ID]; ok {
-			errs = append(errs, &object.Error{
-				Stage: object.StageEvaluate, Pos: n.Pos, Node: n.ID,
-				Err:   fmt.Errorf("object %q is made twice, with different content", n.Object.Ref()),
-				Hint:  "give one of them another name, or hide the one that is not meant: _name or #Name",
-				Notes: []object.Note{{Pos: f.Pos, Text: "first made here"}},
-			})
-			continue
-		}
-		first[n.ID] = n
-	}
-	return errs.Err()
-}
-
-// nodeName joins what there is of parts to the second half of an id.
-func nodeName(parts ...string) string {
-	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
-	return strings.ReplaceAll(strings.ToLower(strings.Join(parts, "-")), "/", "-")
 }
 
 // misspeltMark is the hint where a module is read as plain CUE because the field that says

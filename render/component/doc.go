@@ -1,0 +1,22 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package component is what the engines have in common that make objects of files without
+// CUE: an [Engine] makes the objects of a [Request], and [Nodes] makes the nodes of a graph
+// of them.
+//
+// # Invariants
+//
+// An engine reads the files of its request only: it has no network, no environment, no clock
+// and no host path, and starts no program. What it needs from elsewhere was fetched before,
+// and lies in the tree. Equal requests give equal objects, in the same order.
+//
+// # Packages
+//
+//	manifests    YAML and JSON as they are
+//	kustomize    kustomizations, by kustomize's own library
+//	helm         charts, by Helm's own engine; linked by the program ropewalk-helm only
+//	overlay      readyWhen, dependsOn, apply and patches, by selector, for all nodes of a spec
+//
+// Callers: render/evaluate/inprocess, and for what a kustomization refers to plugin/host.
+package component

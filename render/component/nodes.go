@@ -1,0 +1,62 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Nodes are the nodes of what an engine made; at is the place of the spec.
+func Nodes(req Request, out Output, at object.Pos) ([]*object.Node, error) {
+	var errs object.Errors
+	var nodes []*object.Node
+	sets := phases(out.Objects)
+	for _, made := range out.Objects {
+		for _, o := range made.Object.Expand() {
+			if o.APIVersion() == "" || o.Kind() == "" || o.Name() == "" {
+				errs = append(errs, &object.Error{
+					Stage: object.StageEvaluate, Pos: made.Pos, Hint: o.NameHint(),
+					Err: fmt.Errorf("an object needs apiVersion, kind and metadata.name, got %q, %q and %q", o.APIVersion(), o.Kind(), o.Name()),
+				})
+				continue
+			}
+			nodes = append(nodes, &object.Node{
+				Object: o, Pos: made.Pos, SpecPos: at, Set: sets[made.Phase], SetName: made.PhaseName, ReadyWhen: made.ReadyWhen, Apply: made.Apply,
+			})
+		}
+		if len(nodes) > MaxObjects {
+			return nil, object.Errors{Fail(req.Component.Pos, req.Component.Path, "make several components of it", "makes more than %d objects", MaxObjects)}
+		}
+	}
+	if err := errs.Sorted().Err(); err != nil {
+		return nil, err
+	}
+	if err := object.NameNodes(req.Name, nodes, "remove one of them"); err != nil {
+		return nil, err
+	}
+	object.SortNodes(nodes)
+	return nodes, nil
+}
+
+// phases are the numbers of apply sets, from 1, by phase; there are none where all objects
+// are of one.
+func phases(objects []Object) map[int]int {
+	var all []int
+	for _, o := range objects {
+		all = append(all, o.Phase)
+	}
+	slices.SortFunc(all, cmp.Compare[int])
+	all = slices.Compact(all)
+	out := map[int]int{}
+	for i, phase := range all {
+		if len(all) > 1 {
+			out[phase] = i + 1
+		}
+	}
+	return out
+}

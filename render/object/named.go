@@ -1,0 +1,83 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Expand returns the items of a List, and of Lists in it; anything else is itself.
+func (o Object) Expand() []Object {
+	if o.Kind() != "List" || o.APIVersion() != "v1" {
+		return []Object{o}
+	}
+	var out []Object
+	for _, item := range o.List("items") {
+		m, ok := item.(map[string]any)
+		if !ok {
+			out = append(out, Object{})
+			continue
+		}
+		out = append(out, Object(m).Expand()...)
+	}
+	return out
+}
+
+// NameHint is what to do about an object that leaves its name to the API server; "" for
+// others.
+func (o Object) NameHint() string {
+	if o.Name() != "" || o.Text("metadata", "generateName") == "" {
+		return ""
+	}
+	return "set metadata.name: with generateName every apply creates another object, and a GitOps engine cannot find its own"
+}
+
+// NameNodes gives the nodes of a spec ids made of their objects: kind and name, with the
+// namespace and then the group where that is not enough. Two nodes of one object are an
+// error with that hint.
+func NameNodes(spec string, nodes []*Node, hint string) error {
+	rest := nodes
+	for _, name := range []func(Ref) string{
+		func(r Ref) string { return nodeName(r.Kind, r.Name) },
+		func(r Ref) string { return nodeName(r.Kind, r.Namespace, r.Name) },
+		func(r Ref) string { return nodeName(r.Kind, r.Group, r.Namespace, r.Name) },
+	} {
+		count := map[string]int{}
+		for _, n := range rest {
+			count[name(n.Object.Ref())]++
+		}
+		var again []*Node
+		for _, n := range rest {
+			id := name(n.Object.Ref())
+			n.ID = MakeID(spec, id)
+			if count[id] > 1 {
+				again = append(again, n)
+			}
+		}
+		rest = again
+	}
+	var errs Errors
+	first := map[ID]*Node{}
+	for _, n := range nodes {
+		if f, ok := first[n.ID]; ok {
+			errs = append(errs, &Error{
+				Stage: StageEvaluate, Pos: n.Pos, Node: n.ID,
+				Err:   fmt.Errorf("object %q is made twice, with different content", n.Object.Ref()),
+				Hint:  hint,
+				Notes: []Note{{Pos: f.Pos, Text: "first made here"}},
+			})
+			continue
+		}
+		first[n.ID] = n
+	}
+	return errs.Err()
+}
+
+// nodeName joins what there is of parts to the second half of an id.
+func nodeName(parts ...string) string {
+	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+	return strings.ReplaceAll(strings.ToLower(strings.Join(parts, "-")), "/", "-")
+}
