@@ -155,7 +155,7 @@ func sources(specs []Spec) []Source {
 	}
 	slices.SortStableFunc(out, func(a, b Source) int {
 		return cmp.Or(cmp.Compare(a.Spec, b.Spec), cmp.Compare(a.Policy, b.Policy),
-			cmp.Compare(a.Provisioners, b.Provisioners))
+			cmp.Compare(a.Provisioners, b.Provisioners), cmp.Compare(a.Part, b.Part))
 	})
 	return out
 }

@@ -111,8 +111,11 @@ type Source struct {
 	// Provisioners is the name of the module of provisioners that it is; "" where
 	// it is none.
 	Provisioners string `json:"provisioners,omitempty"`
-	Origin       string `json:"origin"`
-	Revision     string `json:"revision,omitempty"`
+	// Part says which part of a component it is, such as its chart or a remote base; ""
+	// for what is no part.
+	Part     string `json:"part,omitempty"`
+	Origin   string `json:"origin"`
+	Revision string `json:"revision,omitempty"`
 	// Pinned is a reference that always resolves to this revision, "" where there is
 	// none.
 	Pinned string `json:"pinned,omitempty"`
@@ -144,7 +147,7 @@ type Result struct {
 func (r Result) Source(id object.ID) Source {
 	of := func(provisioners string) int {
 		return slices.IndexFunc(r.Sources, func(s Source) bool {
-			return s.Spec == id.Spec() && s.Policy == "" && s.Provisioners == provisioners
+			return s.Spec == id.Spec() && s.Policy == "" && s.Provisioners == provisioners && s.Part == ""
 		})
 	}
 	for _, provisioners := range []string{r.Provisioned[id], ""} {

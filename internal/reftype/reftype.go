@@ -27,6 +27,9 @@ const (
 	Git       = "git"
 	OCI       = "oci"
 	Flux      = "source"
+	// Helm is a chart of an HTTP repository, and HTTP a file by its URL.
+	Helm = "helm"
+	HTTP = "http"
 )
 
 // Type is what is known of a type without asking its backend.
@@ -47,6 +50,9 @@ type Type struct {
 	// Absent is why an adapter has no fetcher for the type, for its error; "" where
 	// every adapter has one.
 	Absent string
+	// Files says that the type is one of files that components are built of, and that no
+	// module is.
+	Files bool
 }
 
 // All returns the types in the order in which errors and documents list them.
@@ -59,14 +65,18 @@ func All() []Type {
 		{Name: Git, Remote: true, Locked: true, Policed: true, Pinned: hasCommit},
 		{Name: OCI, Remote: true, Locked: true, Policed: true, Pinned: hasDigest},
 		{Name: Flux, Remote: true, Locked: true, Absent: "a Flux source is an object of a cluster"},
+		{Name: Helm, Remote: true, Locked: true, Policed: true, Files: true},
+		{Name: HTTP, Remote: true, Locked: true, Policed: true, Files: true},
 	}
 }
 
-// Names returns the names of all types, in the order of [All].
+// Names returns the names of the types that modules have, in the order of [All].
 func Names() []string {
 	var out []string
 	for _, t := range All() {
-		out = append(out, t.Name)
+		if !t.Files {
+			out = append(out, t.Name)
+		}
 	}
 	return out
 }

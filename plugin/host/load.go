@@ -60,7 +60,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	}
 	l.unused()
 	l.unrendered()
-	out.NotRendered, out.Nested, out.NotApplied = d.NotRendered(l.docs), d.Nested(), d.NotApplied()
+	out.NotRendered, out.Nested, out.NotApplied = d.NotRendered(l.docs, l.read), d.Nested(), d.NotApplied()
 	out.Request.CRDs = d.CRDs(opts.CRDs)
 	out.Texts = l.overlays.Texts
 	for _, file := range d.Files {
@@ -136,6 +136,8 @@ type loading struct {
 	docs spec.Documents
 	// packages names the specs that are folders of a CUE package without a document.
 	packages map[string]bool
+	// read are the files that components read, by their names in positions.
+	read     map[string]bool
 	modules  modules
 	runtime  runtime
 	overlays *project.Overlays
@@ -154,7 +156,7 @@ type loading struct {
 func (h Host) loading(d *project.Discovery, opts Options) *loading {
 	docs, packages := d.Documents(opts.Name)
 	l := &loading{
-		Discovery: d, opts: opts, docs: docs, packages: packages,
+		Discovery: d, opts: opts, docs: docs, packages: packages, read: map[string]bool{},
 		modules: modules{host: h, discovery: d, docs: docs, trees: map[module]source.Tree{}, errs: map[module]error{}, positions: map[module]map[string]evaluate.Source{}, charge: opts.charge},
 	}
 	l.sources()
@@ -280,7 +282,7 @@ func (l *loading) dependencies(req *render.Request) {
 func (l *loading) specs(ctx context.Context, out *Loaded) error {
 	transforms := slices.Clone(l.docs.Transforms)
 	slices.SortStableFunc(transforms, func(a, b spec.Transform) int { return strings.Compare(a.Name, b.Name) })
-	uses := make([][]use, len(transforms))
+	uses, components := make([][]use, len(transforms)), make([]*built, len(transforms))
 	shared, complete := l.uses(l.policies)
 	l.projectUses = shared
 	var all []reference
@@ -289,10 +291,18 @@ func (l *loading) specs(ctx context.Context, out *Loaded) error {
 	}
 	for i, t := range transforms {
 		own, ok := l.usesOf(t)
+		if isComponent(t) {
+			var good bool
+			components[i], good = l.component(t)
+			ok = ok && good
+		}
 		if !ok || !complete {
 			continue
 		}
 		uses[i] = own
+		if isComponent(t) {
+			all = append(all, components[i].references()...)
+		}
 		for _, u := range own {
 			all = append(all, u.reference)
 		}
@@ -309,7 +319,13 @@ func (l *loading) specs(ctx context.Context, out *Loaded) error {
 		if uses[i] == nil || !ok {
 			continue
 		}
-		if s, good := l.spec(t, uses[i], policies); good {
+		s, good := render.Spec{}, false
+		if isComponent(t) {
+			s, good = l.componentSpec(ctx, t, components[i], uses[i], policies)
+		} else {
+			s, good = l.spec(t, uses[i], policies)
+		}
+		if good {
 			if err := l.opts.charge(ctx, sizeOf(s)); err != nil {
 				return err
 			}
@@ -357,7 +373,7 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 			Input: l.overlays.Apply(t.Name, input, project.IsTimoni(tree.FS, tree.Dir)), InputPath: inputPath,
 			Context:  l.contextOf(t.Name, t.Namespace, l.opts.Environment),
 			Policies: joined(policies, own),
-			Limits:   l.opts.Limits, AllowEmpty: l.opts.AllowEmpty,
+			Limits:   l.opts.Limits, AllowEmpty: l.opts.AllowEmpty, Overlays: t.Overlays,
 		},
 		DependsOn: t.DependsOn,
 		Adopt:     t.Adopt,

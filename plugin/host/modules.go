@@ -43,6 +43,8 @@ type module struct {
 	source.Ref
 	// root is where a path begins, nil for other types.
 	root *project.Root
+	// files says that it is no module: nothing is completed.
+	files bool
 }
 
 // modules fetches the modules that documents reference, each once.
@@ -148,7 +150,7 @@ func (m *modules) fetch(ctx context.Context, all []reference) error {
 func (m *modules) complete(ctx context.Context, key module) (tree source.Tree, err error) {
 	defer crash.Recover(&err)
 	tree, err = m.fetcher(key).Fetch(ctx, key.Ref)
-	if err == nil && m.host.Complete != nil {
+	if err == nil && m.host.Complete != nil && !key.files {
 		tree, err = m.host.Complete(ctx, tree)
 	}
 	if err != nil || tree.FS == nil {

@@ -17,7 +17,8 @@ type use struct {
 	policy spec.Policy
 }
 
-// usesOf are the modules of a spec: its own first, then its policies.
+// usesOf are the modules of a spec: its own first, where it is not a component, then its
+// policies.
 func (l *loading) usesOf(t spec.Transform) ([]use, bool) {
 	at := t.RefPath()
 	switch {
@@ -26,8 +27,11 @@ func (l *loading) usesOf(t spec.Transform) ([]use, bool) {
 	case t.Instance != nil:
 		at = t.Instance.Append(object.Field("module"))
 	}
-	w, ok := l.modules.reference(t.CueRef, at)
 	policies, more := l.uses(t.Policies)
+	if isComponent(t) {
+		return append([]use{}, policies...), more
+	}
+	w, ok := l.modules.reference(t.CueRef, at)
 	return append([]use{{reference: w}}, policies...), ok && more && t.Name != "" && !t.InputUnsure && !l.overlays.Incomplete
 }
 

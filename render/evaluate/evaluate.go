@@ -6,6 +6,7 @@ package evaluate
 import (
 	"context"
 	"io/fs"
+	"path"
 	"regexp"
 	"time"
 
@@ -41,9 +42,8 @@ type Request struct {
 	// Component, if set, is what the files of Module are built as; they are no CUE then, and
 	// Dir is the folder that its paths are relative to.
 	Component *spec.Component
-	// Overlays is a list of what is laid over the nodes, see render/component/overlay;
-	// KindNone where there is nothing. Its place in the document is spec.overlays.
-	Overlays object.Value
+	// Overlays are laid over the nodes, in order, before they are judged.
+	Overlays []spec.Overlay
 	// Policies are judged on the input and the nodes, in this order.
 	Policies []Policy
 	Limits   Limits
@@ -93,6 +93,27 @@ type Module struct {
 	Version string
 }
 
+// Position is the place, as the user knows it, of a line and a column of a file of m; 0 is
+// one that is not known.
+func (m Module) Position(name string, line, column int) object.Pos {
+	src, ok := m.Sources[name]
+	if !ok {
+		return object.Pos{File: path.Join(m.Label, name), Line: line, Column: column}
+	}
+	if line == 0 {
+		return src.Pos
+	}
+	at := object.Pos{File: src.Pos.File, Line: src.Pos.Line + line - 1}
+	switch {
+	case column == 0:
+	case line == 1:
+		at.Column = max(src.Pos.Column, 1) + column - 1
+	default:
+		at.Column = column + src.Indent
+	}
+	return at
+}
+
 // Source is the place of a file of a module inside a file of the user. Line
 // and column 1:1 of the file stand at Pos; Indent is how many further columns
 // later lines are indented by.
@@ -138,6 +159,8 @@ const (
 	// FlavourPlain has neither: whatever has a concrete apiVersion and kind is
 	// an object.
 	FlavourPlain Flavour = "plain"
+	// FlavourComponent is no module: the objects are built without CUE.
+	FlavourComponent Flavour = "component"
 )
 
 // Result is what a module makes of an input.

@@ -126,8 +126,8 @@ type Transform struct {
 	Component object.Value
 	// Blocks are those of the document of a component, see [Manifest].
 	Blocks map[object.Pos]Block
-	// Overlays are laid over the objects, as they were written: a list, or nothing.
-	Overlays object.Value
+	// Overlays are laid over the objects, in order.
+	Overlays []Overlay
 }
 
 // ComponentPath leads to Component in the document.

@@ -68,9 +68,7 @@ func (f *fields) inTransform(t *Transform) {
 func (f *fields) ofSpec(t *Transform) {
 	t.DependsOn = f.others("dependsOn", t.Name)
 	t.Policies = f.policies("policies")
-	if v, path, ok := f.get("overlays"); ok && f.kind(v, path, object.KindList) {
-		t.Overlays = v
-	}
+	t.Overlays = f.overlays(t.Name)
 	t.Adopt = f.enum("adopt", object.AdoptNever, object.AdoptTakeOwnership, object.AdoptMirror)
 	items, at := f.list("allowSecrets")
 	for i, v := range items {

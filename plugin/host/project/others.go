@@ -5,6 +5,7 @@ package project
 
 import (
 	"bytes"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -30,9 +31,11 @@ func isManifest(data []byte) bool {
 		!bytes.Contains(data, []byte("{{")) && !bytes.Contains(data, []byte("kustomize.config.k8s.io/"))
 }
 
-// NotRendered are the files of plain manifests that a search found beside specs, sorted.
-func (d *Discovery) NotRendered(docs spec.Documents) []string {
+// NotRendered are the files of plain manifests that a search found beside specs, sorted, but
+// for those that components read.
+func (d *Discovery) NotRendered(docs spec.Documents, read map[string]bool) []string {
 	ours := d.filesWithDocuments(docs)
+	maps.Copy(ours, read)
 	for _, m := range docs.ConfigMaps {
 		ours[m.Pos.File] = ours[m.Pos.File] || m.Module
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/ropewalk/ropewalk/render/component"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/evaluate/module"
@@ -23,6 +24,8 @@ type Options struct {
 	Schemas map[string]fs.FS
 	// CacheModules is how many compiled modules are kept; 64 where zero.
 	CacheModules int
+	// Helm renders charts; nil refuses them.
+	Helm component.Engine
 }
 
 // Evaluator evaluates in the process of its caller. It is for modules that
@@ -33,6 +36,8 @@ type Options struct {
 type Evaluator struct {
 	schemas map[string]fs.FS
 	modules *moduleCache
+	// helm and kustomize build components; nil refuses those.
+	helm, kustomize component.Engine
 	// slowly loads every module through CUE's loader: tests compare the two ways.
 	slowly bool
 }
@@ -41,7 +46,7 @@ var _ evaluate.Evaluator = (*Evaluator)(nil)
 
 // New is an evaluator that has compiled no module yet.
 func New(opts Options) *Evaluator {
-	return &Evaluator{schemas: opts.Schemas, modules: newModuleCache(opts.CacheModules)}
+	return &Evaluator{schemas: opts.Schemas, modules: newModuleCache(opts.CacheModules), helm: opts.Helm}
 }
 
 // Evaluate implements [Evaluator].
@@ -50,7 +55,7 @@ func (p *Evaluator) Evaluate(ctx context.Context, req evaluate.Request) (evaluat
 		return evaluate.Result{}, err
 	}
 	return guarded(ctx, req, func() (evaluate.Result, error) {
-		result, err := p.evaluate(req)
+		result, err := p.evaluate(ctx, req)
 		return result, diagnose.Fail(req, err)
 	})
 }
@@ -61,6 +66,10 @@ func (p *Evaluator) Trace(ctx context.Context, req evaluate.Request, queries []e
 		return nil, err
 	}
 	return guarded(ctx, req, func() ([]evaluate.Origin, error) {
+		if req.Component != nil {
+			origins, err := p.traceComponent(ctx, req, queries)
+			return origins, diagnose.Fail(req, err)
+		}
 		s, err := p.open(req, req.Module)
 		if err != nil {
 			return nil, diagnose.Fail(req, err)
@@ -75,7 +84,10 @@ func (p *Evaluator) Trace(ctx context.Context, req evaluate.Request, queries []e
 	})
 }
 
-func (p *Evaluator) evaluate(req evaluate.Request) (evaluate.Result, error) {
+func (p *Evaluator) evaluate(ctx context.Context, req evaluate.Request) (evaluate.Result, error) {
+	if req.Component != nil {
+		return p.component(ctx, req)
+	}
 	if req.Values {
 		values, err := module.Values(req.Module)
 		return evaluate.Result{Values: values}, err
@@ -104,10 +116,7 @@ func (p *Evaluator) evaluate(req evaluate.Request) (evaluate.Result, error) {
 		return evaluate.Result{}, err
 	}
 	object.SortNodes(result.Nodes)
-	if result.Violations, err = p.judge(req, result.Nodes); err != nil {
-		return evaluate.Result{}, err
-	}
-	return result, nil
+	return p.laid(req, result)
 }
 
 // provision asks a module of provisioners for its catalog, or for resources.

@@ -244,20 +244,5 @@ func (t *tree) pos(m evaluate.Module, filename string, line, column int) object.
 	if label, ok := t.laid[name]; ok {
 		return object.Pos{File: label, Line: line, Column: column}
 	}
-	src, ok := m.Sources[name]
-	if !ok {
-		return object.Pos{File: path.Join(m.Label, name), Line: line, Column: column}
-	}
-	if line == 0 {
-		return src.Pos
-	}
-	at := object.Pos{File: src.Pos.File, Line: src.Pos.Line + line - 1}
-	switch {
-	case column == 0:
-	case line == 1:
-		at.Column = max(src.Pos.Column, 1) + column - 1
-	default:
-		at.Column = column + src.Indent
-	}
-	return at
+	return m.Position(name, line, column)
 }

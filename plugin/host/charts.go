@@ -1,0 +1,192 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// chartFile is the file that makes a folder a chart.
+const chartFile = "Chart.yaml"
+
+// maxDependencies is how many charts one chart may pull in.
+const maxDependencies = 100
+
+// chartFiles are the files of a chart with its values files; dependencies that are not in
+// its folder are fetched and mounted.
+func (l *loading) chartFiles(ctx context.Context, t spec.Transform, b *built, f *files) ([]string, error) {
+	var errs object.Errors
+	fail := func(pos object.Pos, at object.Path, hint, format string, args ...any) {
+		errs = append(errs, &object.Error{Stage: object.StageResolve, Pos: pos, Path: at.String(), Err: fmt.Errorf(format, args...), Hint: hint})
+	}
+	var names []string
+	for i, p := range b.Helm.ValuesFiles {
+		name, at := path.Join(f.dir, p.Text), b.Path.Append(object.Field("valuesFiles"), object.Index(i))
+		switch info, err := statIn(f, name); {
+		case err != nil:
+			fail(p.Pos, at, "a path is relative to this file, or to the source", "%q: %v", p.Text, err)
+		case info.IsDir():
+			fail(p.Pos, at, "name a file of YAML or JSON", "%q is a folder", p.Text)
+		default:
+			names = append(names, name)
+		}
+	}
+	dir, at := path.Join(f.dir, b.Helm.Chart.Text), b.Path.Append(object.Field("chart"))
+	info, err := statIn(f, dir)
+	switch {
+	case err != nil:
+		fail(b.Helm.Chart.Pos, at, "write the path of a folder with "+chartFile+", oci://…, or name the repository in repo", "%q: %v", b.Helm.Chart.Text, err)
+		return nil, errs
+	case !info.IsDir():
+		return append(names, dir), errs.Err()
+	}
+	if _, err := fs.Stat(f, path.Join(dir, chartFile)); err != nil {
+		fail(b.Helm.Chart.Pos, at, "", "%q holds no %s: it is no chart", b.Helm.Chart.Text, chartFile)
+		return nil, errs
+	}
+	all, err := tree(f, dir)
+	if err != nil {
+		fail(b.Helm.Chart.Pos, at, "", "read %q: %v", b.Helm.Chart.Text, err)
+		return nil, errs
+	}
+	laid, missing := l.chartDependencies(ctx, t, f, dir)
+	return slices.Concat(names, all, laid), append(errs, missing...).Err()
+}
+
+// statIn describes a file that a component names.
+func statIn(f *files, name string) (fs.FileInfo, error) {
+	if !fs.ValidPath(name) {
+		return nil, errors.New("leaves the root")
+	}
+	info, err := fs.Stat(f, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("does not exist")
+	}
+	return info, err
+}
+
+// tree are the files below a folder, but for hidden folders.
+func tree(f *files, dir string) (out []string, err error) {
+	err = fs.WalkDir(f, dir, func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && name != dir && strings.HasPrefix(e.Name(), "."):
+			return fs.SkipDir
+		case !e.IsDir():
+			out = append(out, name)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// chartDependencies fetches the dependencies in the chart of a folder that are not in its
+// folder charts, and returns their files.
+func (l *loading) chartDependencies(ctx context.Context, t spec.Transform, f *files, dir string) (names []string, errs object.Errors) {
+	read := func(name string) object.Value {
+		data, err := fs.ReadFile(f, path.Join(dir, name))
+		if err != nil {
+			return object.Value{}
+		}
+		// The engine reports what is no YAML, at its line.
+		v, _ := spec.ParseValue(spec.File{Name: f.place(path.Join(dir, name)).File, Data: data})
+		return v
+	}
+	wanted, _ := read(chartFile).Get("dependencies")
+	locked, _ := read("Chart.lock").Get("dependencies")
+	present, _ := fs.ReadDir(f, path.Join(dir, "charts")) // A chart without has none.
+	for i, d := range wanted.Items {
+		name, version, repo := textOf(d, "name"), textOf(d, "version"), textOf(d, "repository")
+		if name == "" || slices.ContainsFunc(present, func(e fs.DirEntry) bool {
+			return e.Name() == name || strings.HasPrefix(e.Name(), name+"-") && path.Ext(e.Name()) == ".tgz" || e.Name() == textOf(d, "alias")
+		}) {
+			continue
+		}
+		for _, lock := range locked.Items {
+			if textOf(lock, "name") == name && textOf(lock, "repository") == repo {
+				version = cmp.Or(textOf(lock, "version"), version)
+			}
+		}
+		at := spec.Text{Text: name, Pos: d.Pos}
+		laid, e := l.dependency(ctx, t, f, dir, spec.Helm{Chart: at, Repo: spec.Text{Text: repo, Pos: d.Pos}, Version: spec.Text{Text: version, Pos: d.Pos}})
+		if names = append(names, laid...); e != nil {
+			e.Path = fmt.Sprintf("dependencies[%d]", i)
+			errs = append(errs, e)
+		}
+	}
+	return names, errs
+}
+
+// dependency fetches one dependency of the chart in dir.
+func (l *loading) dependency(ctx context.Context, t spec.Transform, f *files, dir string, h spec.Helm) ([]string, *object.Error) {
+	name, repo := h.Chart.Text, h.Repo.Text
+	fail := func(hint, format string, args ...any) *object.Error {
+		return &object.Error{Stage: object.StageResolve, Pos: h.Chart.Pos, Err: fmt.Errorf(format, args...), Hint: hint}
+	}
+	to := path.Join(dir, "charts", name) // where Helm looks for it
+	switch {
+	case len(f.mounts) > maxDependencies:
+		return nil, fail("", "the chart needs more than %d others", maxDependencies)
+	case strings.HasPrefix(repo, "file://"):
+		from := path.Join(dir, strings.TrimPrefix(repo, "file://"))
+		_, err := statIn(f, from)
+		if err == nil {
+			var sub fs.FS
+			sub, err = fs.Sub(f, from)
+			f.mounts = append(f.mounts, mount{to, f.place(from).File, sub})
+		}
+		if err != nil {
+			return nil, fail("", "the chart %q, %q: %v", name, repo, err)
+		}
+	case strings.HasPrefix(repo, "https://"), strings.HasPrefix(repo, "http://"), strings.HasPrefix(repo, "oci://"):
+		if strings.HasPrefix(repo, "oci://") {
+			h.Chart.Text, h.Repo.Text = strings.TrimSuffix(repo, "/")+"/"+name, ""
+		}
+		ref, _ := chartOf(h)
+		w, ok := l.modules.reference(ref, nil)
+		if !ok {
+			return nil, fail("", "the chart %q of %s cannot be fetched here", name, repo)
+		}
+		w.key.files = true
+		if err := l.modules.fetch(ctx, []reference{w}); err != nil {
+			return nil, fail("", "%w", err)
+		}
+		if err := l.modules.errs[w.key]; err != nil {
+			return nil, fail("run helm dependency build, which puts it into the folder charts", "the chart %q of %s: %w", name, repo, err)
+		}
+		fetched := l.modules.trees[w.key]
+		s := sourceOf(t.Name, "", fetched)
+		s.Part = "chart " + name
+		f.sources = append(f.sources, s)
+		f.mounts = append(f.mounts, mount{to, fetched.Origin, fetched.FS})
+	default:
+		return nil, fail("run helm dependency build, which puts it into the folder charts", "the chart %q is not in the folder charts, and %q is no repository that can be fetched", name, repo)
+	}
+	names, err := tree(f, to)
+	if err != nil {
+		return nil, fail("", "read the chart %q: %v", name, err)
+	}
+	further, errs := l.chartDependencies(ctx, t, f, to)
+	if len(errs) > 0 {
+		return nil, errs[0]
+	}
+	return append(names, further...), nil
+}
+
+// textOf is a string of a map, "" where it is none.
+func textOf(v object.Value, name string) string {
+	f, _ := v.Get(name)
+	return f.Text
+}

@@ -1,0 +1,230 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package manifests takes Kubernetes objects from files and text as they are.
+//
+// # Invariants
+//
+// Every document of the named files is an object of the component, or a mistake. Of a
+// folder these are the files .yaml, .yml and .json in it and below it, but for hidden ones
+// and those with a document of a project of ours, which describe and are not applied.
+// Objects that are for tools (config.kubernetes.io/local-config) are left out, as kustomize
+// and kpt do.
+//
+// Callers: render/evaluate/inprocess; plugin/host, which takes the files of a project.
+package manifests
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/component"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// localConfig is the annotation of objects that are for tools only.
+const localConfig = "config.kubernetes.io/local-config"
+
+// Files are the files of fsys that a component reads, sorted; its paths are relative to
+// dir. The error is an object.Errors with every path that leads to nothing.
+func Files(fsys fs.FS, dir string, m spec.Manifests, at object.Path) ([]string, error) {
+	var out []string
+	var errs object.Errors
+	for i, p := range m.Paths {
+		fail := func(hint, format string, args ...any) {
+			errs = append(errs, component.Fail(p.Pos, at.Append(object.Field("paths"), object.Index(i)), hint, format, args...))
+		}
+		name := path.Join(dir, p.Text)
+		if !fs.ValidPath(name) {
+			fail("keep the files below the folder of the project, or name their source", "%q leaves the root", p.Text)
+			continue
+		}
+		info, err := fs.Stat(fsys, name)
+		switch {
+		case err == nil && info.IsDir():
+			files, err := below(fsys, name)
+			if err != nil {
+				fail("", "read %q: %v", p.Text, err)
+			} else if len(files) == 0 {
+				fail("", "%q holds no file .yaml, .yml or .json", p.Text)
+			}
+			out = append(out, files...)
+		case err == nil:
+			out = append(out, name)
+		default:
+			files, _ := fs.Glob(fsys, name)
+			if !strings.ContainsAny(p.Text, "*?[") || len(files) == 0 {
+				fail(object.Suggest(path.Base(name), beside(fsys, name)), "%q does not exist", p.Text)
+			}
+			out = append(out, files...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), errs.Err()
+}
+
+// below are the files of manifests in a folder, and below it.
+func below(fsys fs.FS, dir string) (out []string, err error) {
+	err = fs.WalkDir(fsys, dir, func(name string, e fs.DirEntry, err error) error {
+		hidden := strings.HasPrefix(e.Name(), ".") && name != dir
+		switch {
+		case err != nil:
+			return err
+		case hidden && e.IsDir():
+			return fs.SkipDir
+		case !e.IsDir() && !hidden && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)):
+			out = append(out, name)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// beside are the names in the folder of a file.
+func beside(fsys fs.FS, name string) (out []string) {
+	entries, _ := fs.ReadDir(fsys, path.Dir(name)) // One that does not exist has none.
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+// Build is the engine.
+func Build(ctx context.Context, req component.Request) (component.Output, error) {
+	var out component.Output
+	var errs object.Errors
+	m := *req.Component.Manifests
+	if m.Inline.Text != "" {
+		errs = append(errs, read(&out, inline, []byte(m.Inline.Text), true, place(m.Inline))...)
+	}
+	files, err := Files(req.FS, req.Dir, m, req.Component.Path)
+	if err != nil {
+		return out, err
+	}
+	for _, name := range files {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		data, err := fs.ReadFile(req.FS, name)
+		if err != nil {
+			return out, err
+		}
+		named := slices.ContainsFunc(m.Paths, func(p spec.Text) bool { return path.Join(req.Dir, p.Text) == name })
+		errs = append(errs, read(&out, name, data, named, func(p object.Pos) object.Pos { return req.At(name, p.Line, p.Column) })...)
+		if len(out.Objects) > component.MaxObjects {
+			break // Nodes reports it.
+		}
+	}
+	if err := errs.Sorted().Err(); err != nil {
+		return out, err
+	}
+	if len(out.Objects) == 0 {
+		return out, object.Errors{component.Fail(req.Component.Pos, req.Component.Path, "", "the files hold no object")}
+	}
+	return out, nil
+}
+
+// inline is the name of the text in a document.
+const inline = "inline"
+
+// place leads from positions in a text to those in its document.
+func place(t spec.Text) func(object.Pos) object.Pos {
+	return func(p object.Pos) object.Pos {
+		if p.Line == 1 {
+			return object.Pos{File: t.Pos.File, Line: t.Pos.Line, Column: max(t.Pos.Column, 1) + max(p.Column, 1) - 1}
+		}
+		return object.Pos{File: t.Pos.File, Line: t.Pos.Line + p.Line - 1, Column: p.Column + t.Indent}
+	}
+}
+
+// read adds the objects of a file; named says that the component names it.
+func read(out *component.Output, name string, data []byte, named bool, at func(object.Pos) object.Pos) (errs object.Errors) {
+	docs, err := spec.ParseManifests(spec.File{Name: name, Data: data}, component.MaxBytes)
+	for _, e := range object.AsErrors(err, object.StageEvaluate) {
+		moved := *e
+		moved.Stage, moved.Pos = object.StageEvaluate, at(e.Pos)
+		errs = append(errs, &moved)
+	}
+	if !named && slices.ContainsFunc(docs, isOurs) {
+		return nil
+	}
+	for _, doc := range docs {
+		fail := func(v object.Value, hint, format string, args ...any) {
+			errs = append(errs, component.Fail(at(v.Pos), nil, hint, format, args...))
+		}
+		kind, _ := doc.Value.Get("kind")
+		version, _ := doc.Value.Get("apiVersion")
+		switch {
+		case doc.Value.Kind != object.KindMap:
+			fail(doc.Value, "", "expected an object with apiVersion and kind, got a %s", doc.Value.Kind)
+		case isOurs(doc):
+			fail(kind, "name it in the specs of the project", "a %s is rendered, and is no object of the cluster", kind.Text)
+		case strings.HasPrefix(version.Text, "kustomize.config.k8s.io/") || path.Base(name) == "kustomization.yaml" && kind.Text == "":
+			fail(doc.Value, "write kustomize: {path: …} in place of manifests, or name the files", "a kustomization is no object of the cluster")
+		case kind.Text == "" || version.Text == "":
+			fail(doc.Value, "write apiVersion and kind, or leave the file out of the folder", "this is no object: it needs apiVersion and kind")
+		default:
+			o, err := object.Decode(doc.Value.JSON())
+			if err != nil {
+				fail(doc.Value, "", "%v", err)
+			} else if o.Annotations()[localConfig] != "true" {
+				out.Objects = append(out.Objects, component.Object{Object: o, Pos: at(doc.Value.Pos)})
+			}
+		}
+	}
+	return errs
+}
+
+// isOurs reports whether a document is one of a project, and no object of a cluster. A
+// Transform and a PivotCluster may be either: they are objects.
+func isOurs(m spec.Manifest) bool {
+	kind, _ := m.Value.Get("kind")
+	version, _ := m.Value.Get("apiVersion")
+	switch kind.Text {
+	case spec.KindTransform, spec.KindPivotCluster:
+		return false
+	}
+	return version.Text == spec.APIVersion || version.Text == spec.ScoreVersion
+}
+
+// Trace is the place of the part of an object that path leads to, and false where the
+// component does not have the object.
+func Trace(req component.Request, ref object.Ref, p object.Path) (object.Pos, bool) {
+	m := *req.Component.Manifests
+	texts := map[string][]byte{inline: []byte(m.Inline.Text)}
+	files, _ := Files(req.FS, req.Dir, m, req.Component.Path) // Build has reported it.
+	for _, name := range files {
+		texts[name], _ = fs.ReadFile(req.FS, name)
+	}
+	for _, name := range append(files, inline) {
+		docs, _ := spec.ParseManifests(spec.File{Name: name, Data: texts[name]}, component.MaxBytes)
+		for _, doc := range docs {
+			if v, ok := find(doc.Value, ref); ok {
+				pos := v.NearestPos(p)
+				if name == inline {
+					return place(m.Inline)(pos), true
+				}
+				return req.At(name, pos.Line, pos.Column), true
+			}
+		}
+	}
+	return object.Pos{}, false
+}
+
+// find is the object that ref names: v, or an item of the List that it is.
+func find(v object.Value, ref object.Ref) (object.Value, bool) {
+	if o, err := object.Decode(v.JSON()); err == nil && o.Ref() == ref {
+		return v, true
+	}
+	items, _ := v.Get("items")
+	for _, item := range items.Items {
+		if found, ok := find(item, ref); ok {
+			return found, true
+		}
+	}
+	return object.Value{}, false
+}

@@ -1,0 +1,182 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package overlay lays dependencies, readiness, apply policies and patches over the nodes of
+// a spec, by selector.
+//
+// # Invariants
+//
+// An overlay that selects nothing is a mistake: what its author wanted would not happen. A
+// patch keeps apiVersion, kind, name and namespace of its object.
+//
+// Patches are those of kustomize: a map is a strategic merge patch, with the merge keys of
+// the types of Kubernetes; a list is a patch of RFC 6902.
+//
+// Callers: render/evaluate/inprocess.
+package overlay
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
+
+	"github.com/ropewalk/ropewalk/internal/crash"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// schemas is held while kyaml merges: its schemas are global, and not safe for concurrent
+// use.
+var schemas sync.Mutex //nolint:gochecknoglobals // it guards a global of the library
+
+// Apply lays overlays over nodes, in order, and changes them. The error is an object.Errors
+// with every mistake.
+func Apply(nodes []*object.Node, overlays []spec.Overlay) error {
+	var errs object.Errors
+	for _, o := range overlays {
+		selected := 0
+		for _, n := range nodes {
+			if !o.Select.Matches(n.Object) {
+				continue
+			}
+			selected++
+			if e := one(n, o); e != nil {
+				errs = append(errs, e)
+				break // The same mistake is in all others.
+			}
+		}
+		if selected == 0 {
+			errs = append(errs, &object.Error{
+				Stage: object.StageEvaluate, Pos: o.Select.Pos, Path: o.Path.Append(object.Field("select")).String(),
+				Err: fmt.Errorf("selects none of the %d objects of the spec", len(nodes)), Hint: nearest(o.Select, nodes),
+			})
+		}
+	}
+	return errs.Sorted().Err()
+}
+
+// one lays o over n.
+func one(n *object.Node, o spec.Overlay) *object.Error {
+	for _, d := range o.DependsOn {
+		if d.ID != n.ID {
+			n.DependsOn = append(slices.Clip(n.DependsOn), d)
+		}
+	}
+	if len(o.ReadyWhen) > 0 {
+		n.ReadyWhen = o.ReadyWhen
+	}
+	for _, field := range [...]struct {
+		to   *string
+		from string
+	}{{&n.Apply.Mode, o.Apply.Mode}, {&n.Apply.Conflict, o.Apply.Conflict}, {&n.Apply.Adopt, o.Apply.Adopt}, {&n.Apply.Deletion, o.Apply.Deletion}} {
+		if field.from != "" {
+			*field.to = field.from
+		}
+	}
+	if o.Apply.Prune != nil {
+		n.Apply.Prune = o.Apply.Prune
+	}
+	if o.Patch.Kind == object.KindNone {
+		return nil
+	}
+	at := o.Path.Append(object.Field("patch"))
+	patched, pos, err := patch(n.Object, o.Patch)
+	switch {
+	case err != nil:
+	case patched.APIVersion() != n.Object.APIVersion() || patched.Ref() != n.Object.Ref():
+		err = fmt.Errorf("makes another object of it: %s %s", patched.APIVersion(), patched.Ref())
+	default:
+		n.Object = patched
+		return nil
+	}
+	return &object.Error{
+		Stage: object.StageEvaluate, Pos: pos, Path: at.String(), Node: n.ID,
+		Err: fmt.Errorf("the patch of %s fails: %w", n.Object.Ref(), err), Hint: "a patch changes fields of an object: its apiVersion, kind, name and namespace stay",
+	}
+}
+
+// patch is o with a patch, and the place of the part of the patch that fails.
+func patch(o object.Object, p object.Value) (out object.Object, at object.Pos, err error) {
+	defer crash.Recover(&err)
+	at = p.Pos
+	data, err := json.Marshal(o)
+	if err != nil {
+		return nil, at, err
+	}
+	if p.Kind == object.KindMap {
+		data, err = merged(data, p)
+	} else {
+		for _, op := range p.Items {
+			var ops jsonpatch.Patch
+			if ops, err = jsonpatch.DecodePatch(object.ListAt(op.Pos, op).JSON()); err == nil {
+				data, err = ops.Apply(data)
+			}
+			if err != nil {
+				return nil, op.Pos, short(err, op)
+			}
+		}
+	}
+	if err != nil {
+		return nil, at, err
+	}
+	out, err = object.Decode(data)
+	return out, at, err
+}
+
+// short is an error of the library on one operation, without its repetitions.
+func short(err error, op object.Value) error {
+	kind, _ := op.Get("op")
+	path, _ := op.Get("path")
+	text := regexp.MustCompile(`^[a-z]+ operation does not apply: `).ReplaceAllString(err.Error(), "")
+	text = strings.TrimSuffix(strings.TrimSuffix(text, ": missing value"), ": missing path")
+	return fmt.Errorf("%s %s: %s", kind.Text, path.Text, strings.ReplaceAll(text, "doc is missing", "the object lacks"))
+}
+
+// merged is a strategic merge patch of an object as JSON.
+func merged(data []byte, p object.Value) ([]byte, error) {
+	if d, ok := p.Get("$patch"); ok {
+		return nil, fmt.Errorf("$patch: %s for the whole object", d.Text)
+	}
+	schemas.Lock()
+	defer schemas.Unlock()
+	dest, err := yaml.Parse(string(data))
+	if err != nil {
+		return nil, err
+	}
+	src, err := yaml.Parse(string(p.JSON()))
+	if err != nil {
+		return nil, err
+	}
+	out, err := merge2.Merge(src, dest, yaml.MergeOptions{ListIncreaseDirection: yaml.MergeOptionsListPrepend})
+	if err != nil {
+		return nil, err
+	}
+	return out.MarshalJSON()
+}
+
+// nearest says what there is of the kind that a selector names.
+func nearest(s spec.Selector, nodes []*object.Node) string {
+	var kinds, names []string
+	for _, n := range nodes {
+		kinds = append(kinds, n.Object.Kind())
+		if (spec.Selector{Kind: s.Kind}).Matches(n.Object) {
+			names = append(names, n.Object.Name())
+		}
+	}
+	if s.Kind != "" && len(names) == 0 {
+		return object.Suggest(s.Kind, unique(kinds))
+	}
+	return object.Suggest(s.Name, unique(names))
+}
+
+func unique(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}

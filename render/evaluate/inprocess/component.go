@@ -1,0 +1,84 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inprocess
+
+import (
+	"context"
+
+	"github.com/ropewalk/ropewalk/render/component"
+	"github.com/ropewalk/ropewalk/render/component/manifests"
+	"github.com/ropewalk/ropewalk/render/component/overlay"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// component builds a spec that needs no CUE, and judges it as any other.
+func (p *Evaluator) component(ctx context.Context, req evaluate.Request) (evaluate.Result, error) {
+	building := buildOf(req)
+	engine := manifests.Build
+	switch {
+	case req.Component.Kustomize != nil:
+		engine = p.kustomize
+	case req.Component.Helm != nil:
+		engine = p.helm
+	}
+	if engine == nil {
+		return evaluate.Result{}, object.Errors{{Stage: object.StageEvaluate, Pos: req.Component.Pos, Path: req.Component.Path.String(), Err: component.ErrNoHelm}}
+	}
+	out, err := engine(ctx, building)
+	if err != nil {
+		return evaluate.Result{}, err
+	}
+	result := evaluate.Result{Flavour: evaluate.FlavourComponent, Warnings: out.Warnings}
+	if result.Nodes, err = component.Nodes(building, out, req.Pos); err != nil {
+		return evaluate.Result{}, err
+	}
+	return p.laid(req, result)
+}
+
+// laid is the end of every evaluation: overlays, and then the policies.
+func (p *Evaluator) laid(req evaluate.Request, result evaluate.Result) (evaluate.Result, error) {
+	err := overlay.Apply(result.Nodes, req.Overlays)
+	if err == nil {
+		result.Violations, err = p.judge(req, result.Nodes)
+	}
+	if err != nil {
+		return evaluate.Result{}, err
+	}
+	return result, nil
+}
+
+// buildOf is what an engine gets of a request.
+func buildOf(req evaluate.Request) component.Request {
+	return component.Request{
+		Name: req.Spec, Component: *req.Component, FS: req.Module.FS, Dir: req.Module.Dir, Context: req.Context, At: req.Module.Position,
+	}
+}
+
+// traceComponent finds the parts of objects in their files. Of engines that compute objects it
+// is not known more than the place of an object.
+func (p *Evaluator) traceComponent(ctx context.Context, req evaluate.Request, queries []evaluate.Query) ([]evaluate.Origin, error) {
+	origins := make([]evaluate.Origin, len(queries))
+	result, err := p.component(ctx, req)
+	if err != nil {
+		return origins, err
+	}
+	nodes := map[object.ID]*object.Node{}
+	for _, n := range result.Nodes {
+		nodes[n.ID] = n
+	}
+	for i, q := range queries {
+		n := nodes[q.Node]
+		if n == nil {
+			continue
+		}
+		origins[i].Module = n.Pos
+		if req.Component.Manifests != nil {
+			if pos, ok := manifests.Trace(buildOf(req), n.Object.Ref(), q.Path); ok {
+				origins[i].Module = pos
+			}
+		}
+	}
+	return origins, nil
+}
