@@ -34,7 +34,8 @@ type folder struct {
 
 // Documents parses the files that were found. Each folder among the arguments that has
 // no document of ours and is a CUE package becomes a spec: a Transform of that package
-// and of nothing else, called name, or like the folder where name is "". packages are
+// and of nothing else, called name, or like the folder where name is "". A chart, a
+// kustomization and a folder of manifests become a Component in the same way. packages are
 // the names of those specs. Any other folder without a document is an error.
 func (d *Discovery) Documents(name string) (docs spec.Documents, packages map[string]bool) {
 	docs, err := spec.Parse(d.Files)
@@ -158,14 +159,16 @@ func holdsObject(data []byte) bool {
 	return has(`\bapiVersion"?:`) && has(`\bkind"?:`) && !has(`(?m)^#\w+"?:`)
 }
 
-// packageSpec is the Transform of a folder that is a CUE package.
+// packageSpec is the spec of a folder that is a CUE package, or a component.
 func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Transform, bool) {
 	entries, err := f.Root.folder.List(f.Dir, maxEntries)
 	if err != nil {
 		d.Fail(f.pos, "", bare(err))
 		return spec.Transform{}, false
 	}
-	if content := contentOf(entries); content != cuePackage {
+	content := contentOf(entries)
+	built, isBuilt := componentOf(f, entries)
+	if content != cuePackage && (!isBuilt || content == cueModule || len(f.projects) > 0) {
 		d.noSpec(f, content)
 		return spec.Transform{}, false
 	}
@@ -185,7 +188,29 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 		return spec.Transform{}, false
 	}
 	d.locations[f.pos.File] = at
+	if content != cuePackage {
+		return spec.Transform{Kind: spec.KindComponent, Name: name, Pos: f.pos, NamePos: f.pos, Component: built}, true
+	}
 	return spec.Transform{Name: name, Pos: f.pos, NamePos: f.pos, CueRef: here(f.pos)}, true
+}
+
+// componentOf is the component that a folder of others is: a chart, a kustomization, or
+// manifests; false where it is none.
+func componentOf(f folder, entries []fs.DirEntry) (object.Value, bool) {
+	field := func(name string, v object.Value) object.Value {
+		return object.Value{Kind: object.KindMap, Pos: f.pos, Members: []object.Member{{Name: name, Pos: f.pos, Value: v}}}
+	}
+	here := object.TextAt(".", f.pos)
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return slices.Contains(names, e.Name()) && !e.IsDir() })
+	}
+	switch {
+	case has("Chart.yaml"):
+		return field("helm", field("chart", here)), true
+	case has("kustomization.yaml", "kustomization.yml", "Kustomization"):
+		return field("kustomize", field("path", here)), true
+	}
+	return field("manifests", field("paths", object.ListAt(f.pos, here))), f.manifests != ""
 }
 
 // ErrNoSpec is the error of a folder without anything to render; Options.AllowEmpty accepts
@@ -210,9 +235,6 @@ func (d *Discovery) noSpec(f folder, content content) {
 		hint = "pass the file itself, or name it in spec.specs of a project"
 	case content == cueModule:
 		err, hint = fmt.Errorf("%w: the CUE module has no package in this folder", ErrNoSpec), "pass the folder of a package, which holds .cue files"
-	case f.manifests != "":
-		err = fmt.Errorf("%w: %q holds plain manifests, which need no render", ErrNoSpec, f.manifests)
-		hint = "point Argo CD or Flux at the folder directly; a spec has apiVersion: " + spec.APIVersion
 	}
 	d.Errs = append(d.Errs, f.warnings...) // They are why, such as an empty file.
 	d.Fail(f.pos, hint, err)

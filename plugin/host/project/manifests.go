@@ -37,7 +37,7 @@ func ReadManifests(fsys fs.FS, file string) ([]byte, error) {
 }
 
 // HoldsSpecs reports whether a file or a directory on disk is input of a render: one
-// with specs, a project, or a folder that is a CUE package. Parts of CUE count too, so
+// with specs, a project, or a folder that is a CUE package, a chart or a kustomization. Parts of CUE count too, so
 // that the render reports what to name instead. A directory with the output of a render
 // holds manifests, and so does any other without a document of ours.
 func HoldsSpecs(name string) (bool, error) {
@@ -46,15 +46,15 @@ func HoldsSpecs(name string) (bool, error) {
 		return false, err
 	}
 	defer d.Close()
-	r, rel, folder, err := d.at(name)
+	r, rel, isFolder, err := d.at(name)
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", name, err)
 	}
 	w, cue := &walk{files: []string{rel}}, noCUE
-	if !folder && path.Ext(rel) == ".cue" {
+	if !isFolder && path.Ext(rel) == ".cue" {
 		return true, nil
 	}
-	if folder {
+	if isFolder {
 		for _, marker := range []string{output.MarkerFile, spec.ProjectFile} {
 			if _, err := r.folder.Lstat(path.Join(rel, marker)); err == nil {
 				return marker == spec.ProjectFile, nil
@@ -67,7 +67,8 @@ func HoldsSpecs(name string) (bool, error) {
 		if w, err = walked(r, rel); err != nil {
 			return false, err
 		}
-		if cue = contentOf(entries); cue == cuePackage || len(w.projects) > 0 {
+		_, component := componentOf(folder{}, entries)
+		if cue = contentOf(entries); cue == cuePackage || len(w.projects) > 0 || component {
 			return true, nil
 		}
 	}
@@ -80,7 +81,7 @@ func HoldsSpecs(name string) (bool, error) {
 			return true, nil
 		}
 		// A compose file is read where a user names it.
-		if docs, _ := spec.Parse([]spec.File{{Name: file, Data: data}}); !folder && len(docs.Sources) > 0 {
+		if docs, _ := spec.Parse([]spec.File{{Name: file, Data: data}}); !isFolder && len(docs.Sources) > 0 {
 			return true, nil
 		}
 	}
