@@ -143,6 +143,9 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 		}
 	}
 	stray := len(d.errs)
+	if len(at) == 1 { // A Component has these beside it, decoded before.
+		f.known = append(f.known, "adopt", "allowSecrets", "dependsOn", "overlays", "policies")
+	}
 	f.done()
 	switch {
 	case len(given) > 1:

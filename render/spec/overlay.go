@@ -156,6 +156,11 @@ func (f *fields) ready() object.Ready {
 	r := object.Ready{Pos: f.value.Pos}
 	r.Type = f.enum("type", object.ReadyExists, object.ReadyConditionMatch, object.ReadyDeploymentAvailable, object.ReadyCEL)
 	f.needText("type")
+	for name, of := range map[string]string{"condition": object.ReadyConditionMatch, "status": object.ReadyConditionMatch, "expr": object.ReadyCEL} {
+		if v, at, ok := f.get(name); ok && r.Type != of && r.Type != "" {
+			f.fail(v.Pos, at, "remove it, or write type: "+of, "has no meaning for type %q", r.Type)
+		}
+	}
 	switch r.Type {
 	case object.ReadyConditionMatch:
 		r.Condition = f.needText("condition").Text

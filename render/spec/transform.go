@@ -50,8 +50,11 @@ func (f *fields) inTransform(t *Transform) {
 				f.fail(m.Pos, at, "remove it, or remove component", "has no meaning beside component")
 			}
 		}
-	} else if ref, _, ok := f.need("cueRef"); ok {
-		t.CueRef = f.cueRef(ref, f.path.Append(object.Field("cueRef")))
+	} else {
+		f.need("cueRef")
+	}
+	if ref, path, ok := f.get("cueRef"); ok {
+		t.CueRef = f.cueRef(ref, path)
 	}
 	t.Tags = f.texts("tags", true)
 	if v, _, ok := f.get("tags"); ok && len(t.Tags) > 0 {

@@ -120,6 +120,10 @@ func TestSchemasHaveTheFieldsOfTheDecoders(t *testing.T) {
 				errs = append(errs, more...)
 			}
 			for _, one := range docs.Transforms {
+				if one.Component.Kind != object.KindNone {
+					_, more := spec.DecodeComponent(one.Component, one.ComponentPath(), nil)
+					errs = append(errs, more...)
+				}
 				if one.Kind == spec.KindGateway {
 					_, more := gateway.Decode(one.Name, one.Pos, object.Context{}, one.Input)
 					errs = append(errs, more...)

@@ -51,10 +51,12 @@ type TransformList struct {
 
 // TransformSpec says what is rendered, where it is published, and which engine applies it.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.sourceRef) || has(self.cueRef)",message="one of sourceRef and cueRef is needed: a source with a project in it, or a module"
+// +kubebuilder:validation:XValidation:rule="has(self.sourceRef) || has(self.cueRef) || has(self.component)",message="one of sourceRef, cueRef and component is needed: a source with a project in it, a module, or a component"
+// +kubebuilder:validation:XValidation:rule="!has(self.component) || !(has(self.cueRef) || has(self.tags) || has(self.input))",message="a component has neither cueRef nor tags nor input"
+// +kubebuilder:validation:XValidation:rule="!has(self.component) || !has(self.component.source) || self.component.source.type != 'path' || has(self.sourceRef)",message="a source of type path is a folder in a source: name it in sourceRef"
 // +kubebuilder:validation:XValidation:rule="!has(self.cueRef) || self.cueRef.type != 'path' || has(self.sourceRef)",message="a cueRef of type path is a folder in a source: name it in sourceRef"
-// +kubebuilder:validation:XValidation:rule="has(self.cueRef) || !(has(self.input) || has(self.inputsFrom) && self.inputsFrom.exists(i, !has(i.spec)))",message="without a cueRef the source has several specs: an input there names its spec (inputsFrom[].spec), and input is that of its documents"
-// +kubebuilder:validation:XValidation:rule="!has(self.cueRef) || !has(self.sourceRef) || !has(self.sourceRef.environment)",message="an environment is one of a project: take it away, or take cueRef away"
+// +kubebuilder:validation:XValidation:rule="has(self.cueRef) || has(self.component) || !(has(self.input) || has(self.inputsFrom) && self.inputsFrom.exists(i, !has(i.spec)))",message="without a cueRef the source has several specs: an input there names its spec (inputsFrom[].spec), and input is that of its documents"
+// +kubebuilder:validation:XValidation:rule="!(has(self.cueRef) || has(self.component)) || !has(self.sourceRef) || !has(self.sourceRef.environment)",message="an environment is one of a project: take it away, or take cueRef or component away"
 // +kubebuilder:validation:XValidation:rule="!has(self.delivery) || !has(self.delivery.type) || self.delivery.type != 'ArgoCD' || !has(self.output) || !has(self.output.externalArtifact)",message="Argo CD cannot read an ExternalArtifact: set spec.output.oci"
 type TransformSpec struct {
 	// SourceRef is a Flux source that holds a project, or the module that cueRef
@@ -147,6 +149,19 @@ type RenderSpec struct {
 	// sourceRef leads to is rendered, as `ropewalk render` would.
 	// +optional
 	CueRef *CueReference `json:"cueRef,omitempty"`
+
+	// Component says how the objects are built without CUE, in place of cueRef.
+	// +optional
+	Component *Component `json:"component,omitempty"`
+
+	// Overlays lay readyWhen, dependsOn, apply and patch over the objects that each selects
+	// by kind, name, namespace, group and labels.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=array
+	// +kubebuilder:validation:MaxItems=256
+	Overlays []apiextensionsv1.JSON `json:"overlays,omitempty"`
 
 	// Tags are the values of the module's @tag, @if and @timoni(runtime:TYPE:NAME)
 	// attributes. Without a cueRef they are those of the last kind in the modules and the

@@ -64,7 +64,7 @@ func isThere(files fs.FS, t *v1alpha1.Transform) (folder bool, err error) {
 	switch {
 	case err != nil:
 		return false, mistake("spec.sourceRef.path", "hidden files and folders are not part of a source", "%q does not exist in the source", name)
-	case !info.IsDir() && t.Spec.CueRef != nil:
+	case !info.IsDir() && t.Spec.One():
 		return false, mistake("spec.sourceRef.path", "", "%q is a file: expected the folder that spec.cueRef.ref is relative to", name)
 	}
 	return info.IsDir(), nil

@@ -46,7 +46,7 @@ func options(id Identity, t *v1alpha1.Transform, limits evaluate.Limits) host.Op
 		// The delivery refuses what it is not told to have decrypted.
 		out.Emit.Repository, out.Emit.DecryptionConfigured = repository, true
 	}
-	if t.Spec.CueRef == nil {
+	if !t.Spec.One() {
 		for _, name := range object.SortedKeys(t.Spec.Tags) {
 			out.Runtime = append(out.Runtime, name+"="+t.Spec.Tags[name])
 		}
@@ -96,7 +96,7 @@ func contextOf(files fs.FS, t *v1alpha1.Transform, environment string) spec.Cont
 func (l *Loader) connect(id Identity, t *v1alpha1.Transform, opts host.Options) (host.Host, error) {
 	h := host.Host{Embedded: l.Embedded, EmbeddedNames: l.EmbeddedNames}
 	var locked lock.File
-	if t.Spec.CueRef == nil {
+	if !t.Spec.One() {
 		var err error
 		if locked, _, err = project.Lock(opts.Project()); err != nil {
 			return h, err
@@ -112,7 +112,7 @@ func (l *Loader) connect(id Identity, t *v1alpha1.Transform, opts host.Options) 
 	}
 	h = o.Connect(h)
 	h.Fetchers[source.TypeFlux] = l.newest(h.Fetchers[source.TypeFlux], id.Client, t)
-	if t.Spec.CueRef != nil {
+	if t.Spec.One() {
 		h = l.inCluster(h, id.Client, t)
 	}
 	return h, nil

@@ -23,12 +23,14 @@ const hidden = ".ropewalk"
 // nothing. It lies in dir, which its paths are relative to.
 func newDocument(t *v1alpha1.Transform, dir string) (*spec.Structured, error) {
 	part := *t.Spec.RenderSpec.DeepCopy()
-	if part.CueRef == nil {
+	if !part.One() {
 		part = v1alpha1.RenderSpec{
 			Policies: part.Policies, CueRef: &v1alpha1.CueReference{Type: source.TypeInline, Ref: "package none\n"},
 		}
 	}
-	qualify(part.CueRef, t.Namespace)
+	for _, named := range part.References() {
+		qualify(named.Ref, t.Namespace)
+	}
 	for i := range part.Policies {
 		qualify(&part.Policies[i].CueRef, t.Namespace)
 	}

@@ -24,8 +24,16 @@ func CheckNames(t *v1alpha1.Transform) error {
 		c.required("spec.sourceRef.name", ref.Name)
 		c.namespace("spec.sourceRef.namespace", ref.Namespace)
 	}
-	if t.Spec.CueRef != nil {
-		c.module("spec.cueRef", *t.Spec.CueRef)
+	for _, named := range t.Spec.References() {
+		c.module(named.At, *named.Ref)
+	}
+	if built := t.Spec.Component; built != nil {
+		if h := built.Helm; h != nil {
+			c.module("spec.component.helm", v1alpha1.CueReference{PullSecretRef: h.PullSecretRef, Verify: h.Verify})
+		}
+		if a := built.Artifact; a != nil {
+			c.module("spec.component.artifact", v1alpha1.CueReference{PullSecretRef: a.PullSecretRef, Verify: a.Verify})
+		}
 	}
 	for i, p := range t.Spec.Policies {
 		c.module(fmt.Sprintf("spec.policies[%d].cueRef", i), p.CueRef)

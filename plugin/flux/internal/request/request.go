@@ -126,7 +126,7 @@ func (l *Loader) Load(ctx context.Context, id Identity, t *v1alpha1.Transform) (
 	opts.FS, opts.Values = files.fsys, files.values
 	opts.Runtime = append(opts.Runtime, files.runtime...)
 	project := spec.Context{}
-	if t.Spec.CueRef != nil {
+	if t.Spec.One() {
 		opts.Documents = []spec.File{out.positions.doc.File}
 	} else {
 		opts.Args = []string{folderOf(t)}
@@ -143,7 +143,7 @@ func (l *Loader) Load(ctx context.Context, id Identity, t *v1alpha1.Transform) (
 	if out.Loaded, err = h.Load(ctx, opts); err != nil {
 		return out, out.Explain(err)
 	}
-	if t.Spec.CueRef != nil {
+	if t.Spec.One() {
 		return out, nil
 	}
 	return out, l.complete(ctx, l.inCluster(h, id.Client, t), opts, t, &out)

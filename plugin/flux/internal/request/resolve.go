@@ -175,8 +175,8 @@ func moduleSources(t *v1alpha1.Transform) []reference {
 			out = append(out, r)
 		}
 	}
-	if t.Spec.CueRef != nil {
-		add(*t.Spec.CueRef)
+	for _, named := range t.Spec.References() {
+		add(*named.Ref)
 	}
 	for _, p := range t.Spec.Policies {
 		add(p.CueRef)
@@ -211,8 +211,10 @@ func ConfigMaps(t *v1alpha1.Transform) []string {
 			out = append(out, in.Name)
 		}
 	}
-	if ref := t.Spec.CueRef; ref != nil && ref.Type == source.TypeConfigMap {
-		out = append(out, ref.Ref)
+	for _, named := range t.Spec.References() {
+		if named.Ref.Type == source.TypeConfigMap {
+			out = append(out, named.Ref.Ref)
+		}
 	}
 	for _, p := range t.Spec.Policies {
 		if p.CueRef.Type == source.TypeConfigMap {

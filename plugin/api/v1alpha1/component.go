@@ -1,0 +1,141 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+// Component says how objects are built without CUE: of manifests, a kustomization, a Helm
+// chart, or the artifact of another build.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.manifests), has(self.kustomize), has(self.helm), has(self.artifact)].filter(x, x).size() == 1",message="a component is built in one way: one of manifests, kustomize, helm and artifact"
+// +kubebuilder:validation:XValidation:rule="!has(self.artifact) || !has(self.source)",message="ref of the artifact is its source"
+type Component struct {
+	// Source holds the files; that of sourceRef where it is empty.
+	// +optional
+	Source *CueReference `json:"source,omitempty"`
+	// Manifests are objects as they are.
+	// +optional
+	Manifests *Manifests `json:"manifests,omitempty"`
+	// Kustomize is a kustomization: path, enableHelm, loadRestrictor (rootOnly, none), and
+	// fields of a kustomization that are laid over it (patches, components, images,
+	// namespace, namePrefix, nameSuffix, labels, commonAnnotations, replacements, replicas).
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	Kustomize *apiextensionsv1.JSON `json:"kustomize,omitempty"`
+	// Helm is a chart with its values.
+	// +optional
+	Helm *HelmChart `json:"helm,omitempty"`
+	// Artifact is an OCI artifact with manifests in it.
+	// +optional
+	Artifact *ManifestArtifact `json:"artifact,omitempty"`
+}
+
+// Manifests are Kubernetes objects as they are.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.inline) || has(self.paths)",message="one of inline and paths is needed"
+type Manifests struct {
+	// Inline is YAML or JSON.
+	// +optional
+	// +kubebuilder:validation:MaxLength=262144
+	Inline string `json:"inline,omitempty"`
+	// Paths are files, and folders with all that is below them, in the source.
+	// +optional
+	// +kubebuilder:validation:MaxItems=256
+	Paths []string `json:"paths,omitempty"`
+}
+
+// HelmChart is a Helm chart with its values.
+type HelmChart struct {
+	// Chart is the path of a folder or an archive in the source, a reference oci://…, or the
+	// name of a chart of repo.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Chart string `json:"chart"`
+	// Repo is the URL of an HTTP repository.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Repo string `json:"repo,omitempty"`
+	// Version is one or a range; the latest that is no prerelease where it is empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Version string `json:"version,omitempty"`
+	// PullSecretRef names a Secret of this namespace with credentials for the registry or
+	// the repository.
+	// +optional
+	PullSecretRef *LocalObjectReference `json:"pullSecretRef,omitempty"`
+	// Verify asks for a signature of a chart in a registry.
+	// +optional
+	Verify *Verify `json:"verify,omitempty"`
+	// Values win over those of valuesFiles.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	Values *apiextensionsv1.JSON `json:"values,omitempty"`
+	// ValuesFiles are files in the source; a later one wins.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	ValuesFiles []string `json:"valuesFiles,omitempty"`
+	// ReleaseName is that of the Transform where it is empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=53
+	ReleaseName string `json:"releaseName,omitempty"`
+	// Namespace is that of the context where it is empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+	// SkipCRDs leaves out the folder crds of the chart.
+	// +optional
+	SkipCRDs bool `json:"skipCRDs,omitempty"`
+	// APIVersions are added to the capabilities that a chart asks for.
+	// +optional
+	// +kubebuilder:validation:MaxItems=1024
+	APIVersions []string `json:"apiVersions,omitempty"`
+	// Hooks of the chart become waves, or are refused; waves where it is empty.
+	// +optional
+	// +kubebuilder:validation:Enum=waves;reject
+	Hooks string `json:"hooks,omitempty"`
+}
+
+// ManifestArtifact is an OCI artifact with manifests in it: of Flux, Argo CD, kustomize or
+// Ropewalk.
+type ManifestArtifact struct {
+	// Ref is oci://HOST/REPOSITORY with a tag or a digest.
+	// +required
+	// +kubebuilder:validation:Pattern="^oci://"
+	// +kubebuilder:validation:MaxLength=1024
+	Ref string `json:"ref"`
+	// Path is a folder in it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Path string `json:"path,omitempty"`
+	// PullSecretRef names a Secret of this namespace with credentials.
+	// +optional
+	PullSecretRef *LocalObjectReference `json:"pullSecretRef,omitempty"`
+	// Verify asks for a signature.
+	// +optional
+	Verify *Verify `json:"verify,omitempty"`
+}
+
+// One reports whether the Transform is one spec by itself, with a module or a component,
+// and does not render the project in its source.
+func (s *RenderSpec) One() bool { return s.CueRef != nil || s.Component != nil }
+
+// References are those of the modules and of the component, which the caller may change.
+func (s *RenderSpec) References() (out []NamedReference) {
+	if s.CueRef != nil {
+		out = append(out, NamedReference{"spec.cueRef", s.CueRef})
+	}
+	if s.Component != nil && s.Component.Source != nil {
+		out = append(out, NamedReference{"spec.component.source", s.Component.Source})
+	}
+	return out
+}
+
+// NamedReference is a reference with its place in a Transform.
+type NamedReference struct {
+	At  string
+	Ref *CueReference
+}
