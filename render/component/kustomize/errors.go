@@ -1,0 +1,206 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/component"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// What errors of the library are recognised by.
+const (
+	noTarget   = `no (?:resource )?matches for Id (\S+?)[;,]?(?:\s|$)`
+	several    = `multiple matches for Id (\S+?)[;,]?(?:\s|$)`
+	registered = `already registered id: (\S+)`
+	jsonPath   = `(?:path|pointer|key|value)[^/]*?(/[^'":\s]+)`
+	folder     = `(?:path|target for path|under) '?/?t/([^':\n]*)'?`
+)
+
+// explain is the mistake of the user that err of the library is about.
+func (b *build) explain(err error) error {
+	text := err.Error()
+	if id := find(noTarget, text); id != "" {
+		return b.untargeted(id, text)
+	}
+	if id := find(several, text); id != "" {
+		return b.untargeted(id, text)
+	}
+	if id := find(registered, text); id != "" {
+		return b.twice(id)
+	}
+	if strings.Contains(text, "missing metadata.name") || strings.Contains(text, "missing Resource metadata") || strings.Contains(text, "missing kind") {
+		if errs := b.nameless(); errs != nil {
+			return errs
+		}
+	}
+	pos := b.pos(b.root, nil)
+	dirs := regexp.MustCompile(folder).FindAllStringSubmatch(text, -1)
+	for _, d := range slices.Backward(dirs) {
+		if k, ok := b.made[strings.TrimSuffix(d[1], "/")]; ok {
+			pos = b.pos(k, nil)
+			break
+		}
+	}
+	return object.Errors{component.Fail(b.patchAt(text, pos), nil, "", "%w", errors.New(b.short(text)))}
+}
+
+func find(pattern, text string) string {
+	if m := regexp.MustCompile(pattern).FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// split reads an id of the library: Kind.version.group/name.namespace.
+func split(id string) (kind, name, namespace string) {
+	gvk, rest, _ := strings.Cut(strings.Trim(id, `"'`), "/")
+	kind, _, _ = strings.Cut(gvk, ".")
+	if i := strings.LastIndexByte(rest, '.'); i >= 0 {
+		rest, namespace = rest[:i], rest[i+1:]
+	}
+	if namespace == "[noNs]" || namespace == "[noNamespace]" {
+		namespace = ""
+	}
+	return kind, rest, namespace
+}
+
+// untargeted is that of a patch without an object.
+func (b *build) untargeted(id, text string) error {
+	kind, name, namespace := split(id)
+	var of []string
+	for _, docs := range b.docs {
+		for _, d := range docs {
+			if d.kind == kind {
+				of = append(of, d.name)
+			}
+		}
+	}
+	hint := fmt.Sprintf("there is no %s to patch", kind)
+	if slices.Contains(of, name) {
+		hint = "one of this name has another group, version or namespace, or comes later"
+	} else if len(of) > 0 {
+		hint = object.Suggest(name, of)
+	}
+	if namespace != "" {
+		name = namespace + "/" + name
+	}
+	what := "nothing: no"
+	if find(several, text) != "" {
+		what, hint = "several objects:", "set target in patches, with the namespace or labels of one"
+	}
+	pos := b.pos(b.root, nil)
+	for _, p := range b.patches {
+		for _, d := range p.docs {
+			if d.kind == kind && (d.name == name || namespace != "" && namespace+"/"+d.name == name) {
+				pos = p.pos(d)
+			}
+		}
+	}
+	return object.Errors{component.Fail(pos, nil, hint, "the patch matches %s %s %q", what, kind, name)}
+}
+
+// twice is that of two objects of one name.
+func (b *build) twice(id string) error {
+	kind, name, _ := split(id)
+	var at []object.Pos
+	for _, file := range slices.Sorted(maps.Keys(b.docs)) {
+		for _, d := range b.docs[file] {
+			if d.kind == kind && (d.name == name || strings.Contains(name, d.name)) {
+				at = append(at, b.at(file, d.line, d.column))
+			}
+		}
+	}
+	e := component.Fail(b.pos(b.root, nil), nil, "remove one of them, or give one another name or namespace", "%s %q is there twice", kind, name)
+	if len(at) > 0 {
+		e.Pos = at[len(at)-1]
+	}
+	if len(at) > 1 {
+		e.Notes = []object.Note{{Pos: at[0], Text: "first here"}}
+	}
+	return object.Errors{e}
+}
+
+// nameless are objects without a name or a kind.
+func (b *build) nameless() object.Errors {
+	var errs object.Errors
+	for file, docs := range b.docs {
+		for _, d := range docs {
+			if field := map[bool]string{d.name == "": "metadata.name", d.kind == "": "kind"}[true]; field != "" {
+				errs = append(errs, component.Fail(b.at(file, d.line, d.column), nil, "", "%s has no %s", cmp.Or(d.kind, "the object"), field))
+			}
+		}
+	}
+	return errs.Sorted()
+}
+
+// patchAt is the place of the patch that an error is about.
+func (b *build) patchAt(text string, pos object.Pos) object.Pos {
+	at := find(jsonPath, text)
+	for _, p := range b.patches {
+		broken := slices.ContainsFunc(p.docs, func(d document) bool { return d.kind == "" || d.name == "" })
+		quoted := len(p.text) > 0 && strings.Contains(text, strings.TrimSpace(p.text[:min(len(p.text), 80)]))
+		broken = broken && strings.Contains(text, "unable to parse") || len(p.docs) == 0 && strings.Contains(text, "empty")
+		if at != "" && strings.Contains(p.text, at) || quoted || broken {
+			return p.field
+		}
+	}
+	return pos
+}
+
+// short is what the library says, without the folders that led there, and without what is in
+// files: that may be a secret.
+func (b *build) short(text string) string {
+	switch {
+	case strings.Contains(text, "exists; behavior must be merge or replace"):
+		return "a generator makes an object that is there already: set behavior: merge or replace"
+	case strings.Contains(text, "patch appears to be empty"):
+		return "the patch is empty"
+	case strings.Contains(text, "merging vars ["):
+		text = text[strings.LastIndex(text, ": ")+2:]
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	for _, of := range []string{"{", "`", "[{", "with config:"} {
+		text, _, _ = strings.Cut(text, of)
+	}
+	parts := strings.Split(text, ": ")
+	text = strings.Join(parts[max(0, len(parts)-3):], ": ")
+	text = strings.NewReplacer(treeDir+"/", "", topDir, "the component").Replace(text)
+	const most = 300
+	return "kustomize: " + b.secrets().Hide(text[:min(len(text), most)])
+}
+
+// secrets are the texts that no message shows.
+func (b *build) secrets() *object.Secrets {
+	var s object.Secrets
+	for _, k := range b.made {
+		for _, g := range k.types.SecretGenerator {
+			for _, l := range g.LiteralSources {
+				_, value, _ := strings.Cut(l, "=")
+				s.Add(l)
+				s.Add(value)
+				s.Add(strings.Trim(value, `"'`))
+			}
+		}
+	}
+	for _, docs := range b.docs {
+		for _, d := range docs {
+			var o object.Object
+			if d.kind == "Secret" && d.node.Decode(&o) == nil {
+				s.AddObject(o)
+			}
+		}
+	}
+	for _, p := range b.patches {
+		s.AddText(p.text)
+	}
+	return &s
+}

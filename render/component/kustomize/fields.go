@@ -1,0 +1,362 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/ropewalk/ropewalk/render/component"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// fields walks what the fields of k refer to.
+func (w *walker) fields(k *kustomization) {
+	t := &k.types
+	w.deprecated(k)
+	for i := range t.Resources {
+		w.resource(k, &t.Resources[i], item("resources", i), false)
+	}
+	for i := range t.Bases { //nolint:staticcheck // Files of others have deprecated fields.
+		w.resource(k, &t.Bases[i], item("bases", i), false) //nolint:staticcheck // As above.
+	}
+	for i := range t.Components {
+		w.resource(k, &t.Components[i], item("components", i), true)
+	}
+	for name, list := range map[string][]string{"crds": t.Crds, "configurations": t.Configurations} {
+		for i := range list {
+			w.yaml(k, &list[i], item(name, i))
+		}
+	}
+	if ref, ok := t.OpenAPI["path"]; ok {
+		w.yaml(k, &ref, object.Fields("openapi", "path"))
+		t.OpenAPI["path"] = ref
+	}
+	for i := range t.PatchesStrategicMerge { //nolint:staticcheck // As above.
+		w.inlineOr(k, (*string)(&t.PatchesStrategicMerge[i]), item("patchesStrategicMerge", i), w.yaml) //nolint:staticcheck // As above.
+	}
+	for name, list := range map[string][]types.Patch{"patches": t.Patches, "patchesJson6902": t.PatchesJson6902} { //nolint:staticcheck // As above.
+		for i := range list {
+			if list[i].Path != "" {
+				w.yaml(k, &list[i].Path, item(name, i).Append(object.Field("path")))
+			}
+			if list[i].Patch != "" {
+				w.inline(k, list[i].Patch, item(name, i).Append(object.Field("patch")))
+			}
+		}
+	}
+	for i := range t.Replacements {
+		if t.Replacements[i].Path != "" {
+			w.yaml(k, &t.Replacements[i].Path, item("replacements", i).Append(object.Field("path")))
+		}
+	}
+	for i := range t.ConfigMapGenerator {
+		w.sources(k, &t.ConfigMapGenerator[i].KvPairSources, item("configMapGenerator", i))
+	}
+	for i := range t.SecretGenerator {
+		w.sources(k, &t.SecretGenerator[i].KvPairSources, item("secretGenerator", i))
+	}
+	for name, list := range map[string][]string{"generators": t.Generators, "transformers": t.Transformers, "validators": t.Validators} {
+		for i := range list {
+			w.inlineOr(k, &list[i], item(name, i), func(k *kustomization, ref *string, p object.Path) {
+				w.plugins++
+				w.resource(k, ref, p, false)
+				w.plugins--
+			})
+		}
+	}
+	w.helm(k)
+	t.FixKustomization()
+}
+
+func item(name string, i int) object.Path { return object.Fields(name).Append(object.Index(i)) }
+
+// deprecated warns of fields that a later kustomize may not read, in files of the user.
+func (w *walker) deprecated(k *kustomization) {
+	if k.in != "." {
+		return
+	}
+	for _, f := range [][2]string{
+		{"bases", "resources"}, {"commonLabels", "labels, with includeSelectors: true"}, {"imageTags", "images"},
+		{"patchesJson6902", "patches"}, {"patchesStrategicMerge", "patches"}, {"vars", "replacements"},
+	} {
+		if _, ok := k.value.Get(f[0]); ok {
+			e := component.Fail(w.pos(k, object.Fields(f[0])), object.Fields(f[0]), "write it as "+f[1], "kustomize has deprecated this field")
+			e.Severity = object.SeverityWarning
+			w.warnings = append(w.warnings, e)
+		}
+	}
+}
+
+// yaml reads a file of YAML that makes no objects.
+func (w *walker) yaml(k *kustomization, ref *string, p object.Path) {
+	name, data, ok := w.file(k, ref, p)
+	if !ok {
+		return
+	}
+	docs, line, err := documents(data)
+	if err != nil {
+		w.errs = append(w.errs, component.Fail(w.at(name, line, 0), nil, "", "%w", err))
+		return
+	}
+	w.patches = append(w.patches, patch{text: string(data), docs: docs, field: w.pos(k, p), pos: func(d document) object.Pos { return w.at(name, d.line, d.column) }})
+}
+
+// inline checks YAML in a string.
+func (w *walker) inline(k *kustomization, text string, p object.Path) []document {
+	docs, _, err := documents([]byte(text))
+	if err != nil {
+		w.fail(k, p)("", "%w", err)
+	}
+	pos := w.pos(k, p)
+	w.patches = append(w.patches, patch{text: text, docs: docs, field: pos, pos: func(document) object.Pos { return pos }})
+	return docs
+}
+
+// inlineOr checks YAML in a string, or what it refers to.
+func (w *walker) inlineOr(k *kustomization, text *string, p object.Path, refer func(*kustomization, *string, object.Path)) {
+	if !strings.ContainsAny(*text, "\n{") {
+		refer(k, text, p)
+		return
+	}
+	for _, d := range w.inline(k, *text, p) {
+		if p[0].Name != "patchesStrategicMerge" {
+			w.plugin(k, d, w.pos(k, p))
+		}
+	}
+}
+
+// plugin checks the configuration of a plugin, and walks what it refers to.
+func (w *walker) plugin(k *kustomization, d document, pos object.Pos) {
+	annotations := get(get(d.node, "metadata"), "annotations")
+	function := get(annotations, "config.kubernetes.io/function") != nil || get(annotations, "config.k8s.io/function") != nil
+	if function || d.apiVersion != "builtin" || !slices.Contains(krusty.GetBuiltinPluginNames(), d.kind) {
+		w.errs = append(w.errs, component.Fail(pos, nil, "use patches, replacements or a builtin plugin", "%s %q starts a program, which a build does not do", d.kind, d.name))
+		return
+	}
+	if d.kind == "HelmChartInflationGenerator" {
+		w.errs = append(w.errs, component.Fail(pos, nil, "write it in helmCharts of the kustomization", "a chart is not read from generators"))
+		return
+	}
+	var refers struct {
+		types.KvPairSources `yaml:",inline"`
+		Path                string
+		Paths               []string
+		Replacements        []struct{ Path string }
+	}
+	if d.node.Decode(&refers) != nil {
+		return // The library says what is wrong.
+	}
+	at := *k
+	at.name, at.value = "", object.Value{Kind: object.KindMap, Pos: pos}
+	paths := refers.Paths
+	if refers.Path != "" {
+		paths = append(paths, refers.Path)
+	}
+	for _, r := range refers.Replacements {
+		if r.Path != "" {
+			paths = append(paths, r.Path)
+		}
+	}
+	for _, ref := range paths {
+		if !strings.ContainsAny(ref, "\n{") {
+			w.local(&at, ref, nil)
+		}
+	}
+	w.sources(&at, &refers.KvPairSources, nil)
+}
+
+// local reads a file that cannot be a remote one.
+func (w *walker) local(k *kustomization, ref string, p object.Path) (name string, data []byte) {
+	if _, isRemote := remote(ref); isRemote && strings.Contains(ref, "://") {
+		w.fail(k, p)("put the file beside the kustomization", "expected a path, got a URL")
+		return "", nil
+	}
+	name, data, _ = w.file(k, &ref, p)
+	return name, data
+}
+
+// sources reads the files of a generator.
+func (w *walker) sources(k *kustomization, s *types.KvPairSources, p object.Path) {
+	for i, ref := range s.FileSources {
+		if _, file, ok := strings.Cut(ref, "="); ok {
+			ref = file
+		}
+		w.local(k, ref, p.Append(object.Field("files"), object.Index(i)))
+	}
+	for i, ref := range s.EnvSources {
+		w.env(k, ref, p.Append(object.Field("envs"), object.Index(i)))
+	}
+	if s.EnvSource != "" {
+		w.env(k, s.EnvSource, p.Append(object.Field("env")))
+	}
+}
+
+// env reads a file of variables. An older kustomize takes those without a value from its
+// environment.
+func (w *walker) env(k *kustomization, ref string, p object.Path) {
+	name, data := w.local(k, ref, p)
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	for line := 1; lines.Scan(); line++ {
+		if text := strings.TrimSpace(lines.Text()); text != "" && text[0] != '#' && !strings.Contains(text, "=") {
+			e := component.Fail(w.at(name, line, 0), nil, "write NAME=", "a variable without = is empty")
+			e.Severity = object.SeverityWarning
+			w.warnings = append(w.warnings, e)
+		}
+	}
+}
+
+// helm finds the charts of k and what they read.
+func (w *walker) helm(k *kustomization) {
+	t := &k.types
+	if n := len(t.HelmChartInflationGenerator); n > 0 {
+		w.fail(k, object.Fields("helmChartInflationGenerator"))("write it as helmCharts", "kustomize has replaced this field")
+		return
+	}
+	home := types.HelmDefaultHome
+	if t.HelmGlobals != nil && t.HelmGlobals.ChartHome != "" {
+		home = t.HelmGlobals.ChartHome
+	}
+	k.charts = make([]string, len(t.HelmCharts))
+	for i := range t.HelmCharts {
+		c, p := &t.HelmCharts[i], item("helmCharts", i)
+		fail := w.fail(k, p)
+		if !w.c.EnableHelm {
+			fail("set enableHelm: true in kustomize of the component", "the kustomization has helmCharts")
+			continue
+		}
+		switch {
+		case c.Name == "":
+			fail("", "a chart needs a name")
+			continue
+		case c.NameTemplate != "" || c.Debug || c.Devel:
+			fail("remove it; a version names a prerelease", "nameTemplate, debug and devel of a chart are not supported")
+		case c.ReleaseName == "":
+			fail("set releaseName: without one each build has another", "chart %q has no releaseName", c.Name)
+		case c.ValuesMerge != "" && !slices.Contains([]string{"override", "replace", "merge"}, c.ValuesMerge):
+			fail("write override, replace or merge", "unknown valuesMerge %q", c.ValuesMerge)
+		}
+		if c.ValuesFile != "" {
+			w.yaml(k, &c.ValuesFile, p.Append(object.Field("valuesFile")))
+		}
+		for j := range c.AdditionalValuesFiles {
+			w.yaml(k, &c.AdditionalValuesFiles[j], p.Append(object.Field("additionalValuesFiles"), object.Index(j)))
+		}
+		dir := path.Join(home, c.Name)
+		if c.Version != "" && c.Repo != "" {
+			dir = path.Join(home, c.Name+"-"+c.Version, c.Name)
+		}
+		k.charts[i] = w.chart(k, c, dir, p)
+	}
+}
+
+// chart is the folder of a chart, whose files are read; "" where it is not there yet.
+func (w *walker) chart(k *kustomization, c *types.HelmChart, dir string, p object.Path) string {
+	fail := w.fail(k, p)
+	folder, ok := w.join(k, dir, fail)
+	if !ok {
+		return ""
+	}
+	if info, err := fs.Stat(w.fsys, folder); err != nil || !info.IsDir() {
+		key := spec.ChartKey(c.Repo, c.Name, c.Version)
+		if folder, ok = w.c.Charts[key]; !ok {
+			if c.Repo == "" {
+				fail("name the repository in repo, or put the chart there", "chart %q is not in folder %q", c.Name, path.Join(k.dir, dir))
+			} else if !slices.ContainsFunc(w.charts, func(o Chart) bool { return spec.ChartKey(o.Repo, o.Name, o.Version) == key }) {
+				w.charts = append(w.charts, Chart{Repo: c.Repo, Name: c.Name, Version: c.Version, Pos: w.pos(k, p)})
+			}
+			return ""
+		}
+	}
+	err := fs.WalkDir(w.fsys, folder, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		if _, ok := w.read(name, fail); !ok {
+			return errors.New("stopped")
+		}
+		return nil
+	})
+	if err != nil && len(w.errs) == 0 {
+		fail("", "the files of chart %q cannot be read", c.Name)
+	}
+	return folder
+}
+
+// parse reads the file of k, with the mistakes that the library would find, too.
+func (w *walker) parse(k *kustomization, fail failure) bool {
+	data, ok := w.read(k.name, fail)
+	if !ok {
+		return false
+	}
+	v, err := spec.ParseValue(spec.File{Name: k.name, Data: data})
+	if err != nil {
+		for _, e := range object.AsErrors(err, object.StageEvaluate) {
+			e.Stage, e.Pos = object.StageEvaluate, w.at(k.name, e.Pos.Line, e.Pos.Column)
+			w.errs = append(w.errs, e)
+		}
+		return false
+	}
+	k.value = v
+	return w.decode(k, data)
+}
+
+// decode reads a kustomization as the library does.
+func (w *walker) decode(k *kustomization, data []byte) bool {
+	before := len(w.errs)
+	w.unknown(k, k.value, reflect.TypeFor[types.Kustomization](), nil)
+	if len(w.errs) > before {
+		return false
+	}
+	if err := k.types.Unmarshal(data); err != nil {
+		w.fail(k, typePath(k.value, err))("", "%w", errors.New(typeText(err)))
+		return false
+	}
+	fixed := k.types
+	fixed.FixKustomization()
+	if k.name != "" && fixed.CheckEmpty() != nil {
+		w.fail(k, nil)("list files in resources", "the kustomization is empty")
+	}
+	for _, text := range fixed.EnforceFields() {
+		w.fail(k, object.Fields("apiVersion"))("", "%w", errors.New(text))
+	}
+	return len(w.errs) == before
+}
+
+// typePath leads to the list or map of the field that has another type in the library, which
+// reads YAML 1.1.
+func typePath(v object.Value, err error) (p object.Path) {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return nil
+	}
+	for name := range strings.SplitSeq(wrong.Field, ".") {
+		m, ok := v.Get(name)
+		if !ok {
+			return p
+		}
+		v, p = m, p.Append(object.Field(name))
+	}
+	return p
+}
+
+func typeText(err error) string {
+	text := err.Error()
+	if i := strings.LastIndex(text, "json: "); i >= 0 {
+		text = text[i+len("json: "):]
+	}
+	return fmt.Sprintf("it is no kustomization: %s", strings.ReplaceAll(text, "Go struct field ", ""))
+}

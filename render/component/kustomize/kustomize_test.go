@@ -1,0 +1,376 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/component"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// tree is a tree of "name: content" with files of Kubernetes objects by short names.
+func tree(files map[string]string) fstest.MapFS {
+	out := fstest.MapFS{}
+	for name, text := range files {
+		out[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return out
+}
+
+func request(fsys fs.FS, change func(*spec.Kustomize)) component.Request {
+	at := object.Pos{File: "app.yaml", Line: 5, Column: 3}
+	k := &spec.Kustomize{Path: spec.Text{Text: "k", Pos: at}}
+	if change != nil {
+		change(k)
+	}
+	return component.Request{
+		Name: "app", FS: fsys, Dir: ".", Component: spec.Component{Pos: at, Path: object.Fields("spec", "kustomize"), Kustomize: k},
+		At: func(name string, line, column int) object.Pos {
+			return object.Pos{File: name, Line: line, Column: column}
+		},
+	}
+}
+
+func laid(t *testing.T, text string) object.Value {
+	t.Helper()
+	v, err := spec.ParseValue(spec.File{Name: "app.yaml", Data: []byte(text)})
+	require.NoError(t, err)
+	return v
+}
+
+const deployment = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {containers: [{name: web, image: nginx}]}}}
+`
+
+const service = `---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {ports: [{port: 80}]}
+`
+
+func TestMistakesAreAtTheirLine(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		files  map[string]string
+		change func(*spec.Kustomize)
+		want   string
+	}{
+		"no folder":           {map[string]string{}, nil, `app.yaml:5:3: evaluate: spec.kustomize.path: folder "k" holds no kustomization.yaml`},
+		"two kustomizations":  {map[string]string{"k/kustomization.yaml": "namePrefix: a\n", "k/Kustomization": "namePrefix: a\n"}, nil, `app.yaml:5:3: evaluate: spec.kustomize.path: folder "k" holds kustomization.yaml and Kustomization`},
+		"a file not there":    {map[string]string{"k/kustomization.yaml": "resources:\n- web.yml\n", "k/web.yaml": deployment}, nil, `k/kustomization.yaml:2:3: evaluate: resources[0]: file or folder "k/web.yml" is not there (did you mean "web.yaml"?)`},
+		"outside of the tree": {map[string]string{"k/kustomization.yaml": "resources: [../../x]\n"}, nil, `k/kustomization.yaml:1:13: evaluate: resources[0]: path "../../x" leaves the source`},
+		"outside of the folder": {
+			map[string]string{"k/kustomization.yaml": "resources: [../web.yaml]\n", "web.yaml": deployment},
+			nil, `k/kustomization.yaml:1:13: evaluate: resources[0]: file "web.yaml" is not in the folder of the kustomization, "k" (move it`,
+		},
+		"a circle": {
+			map[string]string{"k/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources:\n- ../k\n"},
+			nil, `b/kustomization.yaml:2:3: evaluate: resources[0]: the kustomizations refer to each other in a circle: k -> b -> k`,
+		},
+		"unknown fields, all of them": {
+			map[string]string{"k/kustomization.yaml": "resource: [a]\npatches:\n- pach: x\n"},
+			nil, "k/kustomization.yaml:1:11: evaluate: resource: kustomize knows no field \"resource\" here (did you mean \"resources\"?)\nk/kustomization.yaml:3:9: evaluate: patches[0].pach: ",
+		},
+		"a type":                {map[string]string{"k/kustomization.yaml": "resources: web.yaml\n"}, nil, "k/kustomization.yaml:1:12: evaluate: resources: expected list, got string"},
+		"a word that is a bool": {map[string]string{"k/kustomization.yaml": "configMapGenerator:\n- name: a\n- name: no\n"}, nil, "k/kustomization.yaml:2:1: evaluate: configMapGenerator: it is no kustomization: cannot unmarshal bool"},
+		"nothing in it":         {map[string]string{"k/kustomization.yaml": "kind: Kustomization\n"}, nil, "k/kustomization.yaml:1:1: evaluate: the kustomization is empty"},
+		"an old version":        {map[string]string{"k/kustomization.yaml": "apiVersion: v1\nnamePrefix: a\n"}, nil, "k/kustomization.yaml:1:13: evaluate: apiVersion: "},
+		"no YAML":               {map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\n", "k/web.yaml": "a: b\nc: [\n"}, nil, "k/web.yaml:2: evaluate: it is no valid YAML"},
+		"charts":                {map[string]string{"k/kustomization.yaml": "helmCharts:\n- name: x\n"}, nil, "k/kustomization.yaml:2:3: evaluate: helmCharts[0]: the kustomization has helmCharts (set enableHelm: true"},
+		"no Helm":               {map[string]string{"k/kustomization.yaml": "helmCharts:\n- {name: x, releaseName: x}\n", "k/charts/x/Chart.yaml": "name: x"}, func(k *spec.Kustomize) { k.EnableHelm = true }, "k/kustomization.yaml:2:3: evaluate: helmCharts[0]: " + component.ErrNoHelm.Error()},
+		"nameTemplate":          {map[string]string{"k/kustomization.yaml": "helmCharts:\n- {name: x, nameTemplate: tpl}\n", "k/charts/x/Chart.yaml": "name: x"}, func(k *spec.Kustomize) { k.EnableHelm = true }, "k/kustomization.yaml:2:3: evaluate: helmCharts[0]: nameTemplate"},
+		"a plugin":              {map[string]string{"k/kustomization.yaml": "transformers: [t.yaml]\n", "k/t.yaml": "\napiVersion: x.io/v1\nkind: Sed\nmetadata: {name: s}\n"}, nil, `k/t.yaml:2:1: evaluate: Sed "s" starts a program`},
+		"a function":            {map[string]string{"k/kustomization.yaml": "transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: s, annotations: {config.kubernetes.io/function: \"exec: {path: /bin/sh}\"}}\n"}, nil, "k/kustomization.yaml:2:3: evaluate: PatchTransformer \"s\" starts a program"},
+		"a URL of a file":       {map[string]string{"k/kustomization.yaml": "configMapGenerator:\n- name: c\n  files: [a=https://example.com/a.txt]\n"}, nil, "k/kustomization.yaml:3:11: evaluate: configMapGenerator[0].files[0]: expected a path, got a URL"},
+		"a patch without an object": {
+			map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\npatches:\n- path: p.yaml\n", "k/web.yaml": deployment, "k/p.yaml": "\n" + strings.Replace(deployment, "name: web}", "name: wob}", 1)},
+			nil, `k/p.yaml:2:1: evaluate: the patch matches nothing: no Deployment "wob" (did you mean "web"?)`,
+		},
+		"two of one name": {
+			map[string]string{"k/kustomization.yaml": "resources: [a.yaml, web.yaml]\n", "k/web.yaml": deployment, "k/a.yaml": deployment},
+			nil, `k/web.yaml:1:1: evaluate: Deployment "web" is there twice`,
+		},
+		"no name":             {map[string]string{"k/kustomization.yaml": "resources: [a.yaml]\n", "k/a.yaml": "\nkind: Pod\napiVersion: v1\n"}, nil, "k/a.yaml:2:1: evaluate: Pod has no metadata.name"},
+		"a path that is none": {map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\npatches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: remove, path: /spec/nothing}\n", "k/web.yaml": deployment}, nil, "k/kustomization.yaml:4:"},
+		"fields of the author": {map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\n", "k/web.yaml": deployment}, func(k *spec.Kustomize) {
+			k.Fields = object.Value{Kind: object.KindMap, Members: fields("patches:\n- path: no.yaml\n")}
+		}, `app.yaml:2:9: evaluate: patches[0].path: file "no.yaml" is not there`},
+		"many aliases": {map[string]string{"k/kustomization.yaml": "resources: [a.yaml]\n", "k/a.yaml": bomb()}, nil, "k/a.yaml:1: evaluate: it has more than 2000000 values"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := New(nil)(t.Context(), request(tree(tt.files), tt.change))
+			require.Error(t, err)
+			require.Contains(t, err.Error(), tt.want)
+			var errs object.Errors
+			require.ErrorAs(t, err, &errs)
+		})
+	}
+}
+
+func fields(text string) []object.Member {
+	v, _ := spec.ParseValue(spec.File{Name: "app.yaml", Data: []byte(text)})
+	return v.Members
+}
+
+// bomb is a file of a kilobyte that is a gigabyte without its aliases.
+func bomb() string {
+	var b strings.Builder
+	b.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
+	for i := range 9 {
+		fmt.Fprintf(&b, "a%d: &a%d [%s*a%d]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), i)
+	}
+	return b.String()
+}
+
+// Bases that share bases are built once for each way to them.
+func TestBasesAreBounded(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"k/kustomization.yaml": "resources: [../b0, ../c0]\n"}
+	for i := range 30 {
+		for _, name := range []string{"b", "c"} {
+			files[fmt.Sprintf("%s%d/kustomization.yaml", name, i)] = fmt.Sprintf("namePrefix: %s\nresources: [../b%d, ../c%d]\n", name, i+1, i+1)
+		}
+	}
+	for _, name := range []string{"b30", "c30"} {
+		files[name+"/kustomization.yaml"] = "resources: [web.yaml]\n"
+		files[name+"/web.yaml"] = deployment
+	}
+	_, err := New(nil)(t.Context(), request(tree(files), nil))
+	require.ErrorContains(t, err, "built more than 2000 times")
+
+	files = map[string]string{"k/kustomization.yaml": "resources: [b]\n"}
+	dir := "k"
+	for range 70 {
+		dir += "/b"
+		files[dir+"/kustomization.yaml"] = "resources: [b]\n"
+	}
+	_, err = New(nil)(t.Context(), request(tree(files), nil))
+	require.ErrorContains(t, err, "bases of bases are more than 64 deep")
+}
+
+func TestObjectsAreThoseOfKustomizeAtTheirLines(t *testing.T) {
+	t.Parallel()
+	files := tree(map[string]string{
+		"k/kustomization.yaml":    "namePrefix: p-\nresources: [../base]\nconfigMapGenerator:\n- name: other\n- name: conf\n  literals: [a=b]\n",
+		"base/kustomization.yaml": "resources:\n- all.yaml\ncommonLabels: {team: a}\n",
+		"base/all.yaml":           service + "---\n" + deployment,
+	})
+	req := request(files, func(k *spec.Kustomize) {
+		k.Fields = laid(t, "namespace: prod\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Service\n    metadata: {name: p-web}\n    spec: {type: LoadBalancer}\n")
+	})
+	out, err := New(nil)(t.Context(), req)
+	require.NoError(t, err)
+	var got []string
+	for _, o := range out.Objects {
+		got = append(got, fmt.Sprintf("%s %s/%s %s", o.Object.Kind(), o.Object.Namespace(), o.Object.Name(), o.Pos))
+		require.Empty(t, o.Object.Text("metadata", "annotations", "config.kubernetes.io/origin"))
+	}
+	require.Equal(t, []string{
+		"ConfigMap prod/p-conf-4h2mbtbbt6 k/kustomization.yaml:5:3",
+		"ConfigMap prod/p-other-6ct58987ht k/kustomization.yaml:4:3",
+		"Service prod/p-web base/all.yaml:2:1",
+		"Deployment prod/p-web base/all.yaml:7:1",
+	}, got)
+	require.Equal(t, "LoadBalancer", out.Objects[2].Object.Text("spec", "type"))
+	require.Len(t, out.Warnings, 1)
+	require.Contains(t, out.Warnings[0].Error(), "base/kustomization.yaml:3:15: evaluate: commonLabels: kustomize has deprecated this field (write it as labels")
+}
+
+// A mark in the annotations must not make good what kustomize refuses.
+func TestAnnotationsAreThoseOfTheAuthor(t *testing.T) {
+	t.Parallel()
+	patch := "resources: [web.yaml]\npatches:\n- target: {kind: Deployment}\n  patch: '[{op: add, path: /metadata/annotations/a, value: b}]'\n"
+	_, err := New(nil)(t.Context(), request(tree(map[string]string{"k/kustomization.yaml": patch, "k/web.yaml": deployment}), nil))
+	require.Error(t, err)
+
+	out, err := New(nil)(t.Context(), request(tree(map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\nbuildMetadata: [originAnnotations]\n", "k/web.yaml": deployment}), nil))
+	require.NoError(t, err)
+	require.Equal(t, "path: web.yaml\n", out.Objects[0].Object.Text("metadata", "annotations", "config.kubernetes.io/origin"))
+}
+
+// The library keeps the schema of a build for the next one.
+func TestASchemaIsThatOfItsBuild(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"k/kustomization.yaml": "resources: [web.yaml]\npatches:\n- path: p.yaml\n", "k/web.yaml": deployment,
+		"k/p.yaml":             strings.Replace(deployment, "image: nginx", "args: [a]", 1),
+		"s/kustomization.yaml": "resources: [web.yaml]\nopenapi: {path: s.json}\n", "s/web.yaml": deployment, "s/s.json": `{"definitions": {}}`,
+	}
+	_, err := New(nil)(t.Context(), request(tree(files), func(k *spec.Kustomize) { k.Path.Text = "s" }))
+	require.NoError(t, err)
+	out, err := New(nil)(t.Context(), request(tree(files), nil))
+	require.NoError(t, err)
+	require.Contains(t, string(mustJSON(t, out.Objects[0].Object)), `"image":"nginx"`, "containers are merged by name")
+}
+
+func mustJSON(t *testing.T, o object.Object) []byte {
+	t.Helper()
+	data, err := json.Marshal(o)
+	require.NoError(t, err)
+	return data
+}
+
+func TestRemotesAreFetchedByTheCaller(t *testing.T) {
+	t.Parallel()
+	const base, file = "github.com/org/repo/deploy/prod?ref=v1.2.0", "https://example.com/releases/crds.yaml"
+	files := tree(map[string]string{
+		"k/kustomization.yaml":                    "resources:\n- " + base + "\n- " + file + "\n",
+		"far/repo/deploy/prod/kustomization.yaml": "resources: [../base]\n",
+		"far/repo/deploy/base/kustomization.yaml": "resources: [web.yaml]\n",
+		"far/repo/deploy/base/web.yaml":           deployment,
+		"far/crds.yaml":                           service,
+	})
+	req := request(files, nil)
+	got, err := Collect(files, ".", req.Component, req.At)
+	require.NoError(t, err)
+	require.Equal(t, []Remote{
+		{URL: base, Pos: object.Pos{File: "k/kustomization.yaml", Line: 2, Column: 3}, Type: "git", Path: "deploy/prod", Refs: []string{"https://github.com/org/repo?tag=v1.2.0&submodules=true", "https://github.com/org/repo?branch=v1.2.0&submodules=true"}},
+		{URL: file, Pos: object.Pos{File: "k/kustomization.yaml", Line: 3, Column: 3}, Type: "http", Refs: []string{file}},
+	}, got.Remotes)
+	_, err = New(nil)(t.Context(), req)
+	require.ErrorContains(t, err, "k/kustomization.yaml:2:3: evaluate: what \""+base+"\" refers to was not fetched")
+
+	req.Component.Kustomize.Remotes = map[string]string{base: "far/repo/deploy/prod", file: "far/crds.yaml"}
+	got, err = Collect(files, ".", req.Component, req.At)
+	require.NoError(t, err)
+	require.Empty(t, got.Remotes)
+	require.Equal(t, []string{"far/crds.yaml", "far/repo/deploy/base/kustomization.yaml", "far/repo/deploy/base/web.yaml", "far/repo/deploy/prod/kustomization.yaml", "k/kustomization.yaml"}, got.Files)
+	out, err := New(nil)(t.Context(), req)
+	require.NoError(t, err)
+	require.Len(t, out.Objects, 2)
+	require.Equal(t, object.Pos{File: "far/repo/deploy/base/web.yaml", Line: 1, Column: 1}, out.Objects[1].Pos)
+
+	files["far/repo/deploy/prod/kustomization.yaml"].Data = []byte("resources: [../../../../k2]\n")
+	files["k2/kustomization.yaml"] = &fstest.MapFile{Data: []byte("namePrefix: a\n")}
+	_, err = New(nil)(t.Context(), req)
+	require.ErrorContains(t, err, `"k2" is outside of the repository that refers to it`)
+}
+
+func TestReferencesAreReadAsKustomizeDoes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"https://github.com/org/repo//deploy?ref=main":                     "git https://github.com/org/repo?tag=main&submodules=true deploy",
+		"git@github.com:org/repo.git//deploy":                              "git git@github.com:org/repo.git?submodules=true deploy",
+		"ssh://git@host/org/repo.git/a?ref=x&submodules=false":             "git ssh://git@host/org/repo.git?tag=x a",
+		"git::https://host/org/repo.git":                                   "git https://host/org/repo.git?submodules=true ",
+		"github.com/org/repo?ref=0123456789012345678901234567890123456789": "git https://github.com/org/repo?commit=0123456789012345678901234567890123456789&submodules=true ",
+		"https://raw.githubusercontent.com/org/repo/main/x.yaml":           "http https://raw.githubusercontent.com/org/repo/main/x.yaml ",
+		"https://github.com/org/repo/releases/download/v1/install.yaml":    "http https://github.com/org/repo/releases/download/v1/install.yaml ",
+		"https://example.com/manifests":                                    "http https://example.com/manifests ",
+		"https://dev.azure.com/org/project/_git/repo/deploy?version=v1":    "git https://dev.azure.com/org/project/_git/repo?tag=v1&submodules=true deploy",
+		"../base": "", "base/web.yaml": "", "file:///etc": "",
+	} {
+		r, ok := remote(text)
+		require.Equal(t, want != "", ok, text)
+		if ok {
+			require.Equal(t, want, r.Type+" "+r.Refs[0]+" "+r.Path, text)
+		}
+	}
+}
+
+func TestChartsComeAfterGenerators(t *testing.T) {
+	t.Parallel()
+	files := tree(map[string]string{
+		"k/kustomization.yaml": "namespace: prod\nsortOptions: {order: fifo}\nconfigMapGenerator:\n- {name: c}\nhelmCharts:\n- name: web\n  releaseName: r\n  version: 1.0.0\n" +
+			"  repo: https://example.com\n  valuesInline: {a: 1}\n  additionalValuesFiles: [v.yaml]\n  apiVersions: [x/v1]\n",
+		"k/v.yaml": "b: 2\n", "far/web/Chart.yaml": "name: web\n", "far/web/values.yaml": "a: 0\n",
+	})
+	req := request(files, func(k *spec.Kustomize) { k.EnableHelm = true })
+	got, err := Collect(files, ".", req.Component, req.At)
+	require.NoError(t, err)
+	require.Equal(t, []Chart{{Repo: "https://example.com", Name: "web", Version: "1.0.0", Pos: object.Pos{File: "k/kustomization.yaml", Line: 6, Column: 3}}}, got.Charts)
+
+	req.Component.Kustomize.Charts = map[string]string{spec.ChartKey("https://example.com", "web", "1.0.0"): "far/web"}
+	var options ChartOptions
+	out, err := New(func(_ context.Context, _ fs.FS, dir string, o ChartOptions) ([]byte, error) {
+		require.Equal(t, "far/web", dir)
+		options = o
+		return []byte(service), nil
+	})(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, ChartOptions{
+		Name: "web", ReleaseName: "r", Namespace: "prod", Values: [][]byte{[]byte("a: 0\n"), []byte(`{"a":1}`), []byte("b: 2\n")}, APIVersions: []string{"x/v1"},
+	}, options)
+	require.Equal(t, "ConfigMap", out.Objects[0].Object.Kind())
+	require.Equal(t, "Service", out.Objects[1].Object.Kind())
+	require.Equal(t, object.Pos{File: "k/kustomization.yaml", Line: 6, Column: 3}, out.Objects[1].Pos)
+	require.NotContains(t, string(mustJSON(t, out.Objects[1].Object)), "helm-generated")
+
+	_, err = New(func(context.Context, fs.FS, string, ChartOptions) ([]byte, error) {
+		return nil, errors.New("the chart is broken")
+	})(t.Context(), req)
+	require.ErrorContains(t, err, "k/kustomization.yaml:6:3: evaluate: helmCharts[0]: the chart is broken")
+}
+
+// canary is a secret that nothing may show.
+const canary = "hunter2-canary"
+
+func TestNoErrorShowsASecret(t *testing.T) {
+	t.Parallel()
+	secret := "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: " + canary + "}\n"
+	for name, files := range map[string]map[string]string{
+		"a literal":        {"k/kustomization.yaml": "secretGenerator:\n- name: s\n  literals: [" + canary + "]\n"},
+		"two of one key":   {"k/kustomization.yaml": "secretGenerator:\n- name: s\n  literals: [a=" + canary + ", a=" + canary + "]\n"},
+		"a broken patch":   {"k/kustomization.yaml": "resources: [s.yaml]\npatches:\n- patch: '[{op: add, path: /x, valu: " + canary + "}, 3]'\n", "k/s.yaml": secret},
+		"a patch":          {"k/kustomization.yaml": "resources: [s.yaml]\npatches:\n- target: {kind: Secret}\n  patch: '[{op: test, path: /stringData/password, value: other}]'\n", "k/s.yaml": secret},
+		"no name":          {"k/kustomization.yaml": "resources: [s.yaml]\n", "k/s.yaml": strings.Replace(secret, "{name: s}", "{}", 1)},
+		"twice":            {"k/kustomization.yaml": "resources: [s.yaml, t.yaml]\n", "k/s.yaml": secret, "k/t.yaml": secret},
+		"no YAML":          {"k/kustomization.yaml": "resources: [s.yaml]\n", "k/s.yaml": secret + "\t\"" + canary + ": x\n"},
+		"an unknown patch": {"k/kustomization.yaml": "resources: [s.yaml]\npatches:\n- patch: " + canary + "\n", "k/s.yaml": secret},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := New(nil)(t.Context(), request(tree(files), nil))
+			require.Error(t, err)
+			require.NotContains(t, err.Error(), canary)
+			require.NotContains(t, err.Error(), "/t/")
+		})
+	}
+}
+
+// Not parallel: it looks at what the process prints.
+func TestTheLibraryPrintsNothing(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	stderr, logged := os.Stderr, log.Writer()
+	os.Stderr = w
+	log.SetOutput(w)
+	out, err := New(nil)(t.Context(), request(tree(map[string]string{
+		"k/kustomization.yaml": "bases: [../b]\ncommonLabels: {a: b}\nvars:\n- {name: X, objref: {kind: Deployment, name: web, apiVersion: apps/v1}}\n",
+		"b/kustomization.yaml": "resources: [web.yaml]\n", "b/web.yaml": deployment,
+	}), nil))
+	require.Same(t, w, os.Stderr)
+	os.Stderr = stderr
+	log.SetOutput(logged)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	printed := make([]byte, 1)
+	n, _ := r.Read(printed)
+	require.Zero(t, n)
+	require.Len(t, out.Warnings, 4, "%v", out.Warnings)
+}
+
+func TestABuildEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := New(nil)(ctx, request(tree(map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\n", "k/web.yaml": deployment}), nil))
+	require.ErrorIs(t, err, context.Canceled)
+}

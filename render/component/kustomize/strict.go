@@ -1,0 +1,75 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// unknown reports fields of v that the type t of the library does not have, and values of
+// another type. The library names the first one only, and no line.
+func (w *walker) unknown(k *kustomization, v object.Value, t reflect.Type, p object.Path) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	want := map[reflect.Kind]object.Kind{
+		reflect.Struct: object.KindMap, reflect.Map: object.KindMap, reflect.Slice: object.KindList, reflect.String: object.KindString, reflect.Bool: object.KindBool,
+	}[t.Kind()]
+	switch {
+	case v.Kind == object.KindNull || want == object.KindNone:
+		return
+	case v.Kind != want:
+		w.fail(k, p)("", "expected %s, got %s", want, v.Kind)
+		return
+	}
+	switch t.Kind() { //nolint:exhaustive // Scalars have nothing below.
+	case reflect.Slice:
+		for i, item := range v.Items {
+			w.unknown(k, item, t.Elem(), p.Append(object.Index(i)))
+		}
+	case reflect.Map:
+		for _, m := range v.Members {
+			w.unknown(k, m.Value, t.Elem(), p.Append(object.Field(m.Name)))
+		}
+	case reflect.Struct:
+		known := map[string]reflect.Type{}
+		names := fieldsOf(t, known, nil)
+		for _, m := range v.Members {
+			at := p.Append(object.Field(m.Name))
+			field, ok := known[strings.ToLower(m.Name)]
+			if !ok {
+				w.fail(k, at)(object.Suggest(m.Name, names), "kustomize knows no field %q here", m.Name)
+				continue
+			}
+			w.unknown(k, m.Value, field, at)
+		}
+	}
+}
+
+// fieldsOf adds the fields of a struct by their names in lower case: decoding does not mind
+// the case.
+func fieldsOf(t reflect.Type, known map[string]reflect.Type, names []string) []string {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" {
+			in := f.Type
+			if in.Kind() == reflect.Pointer {
+				in = in.Elem()
+			}
+			names = fieldsOf(in, known, names)
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		if f.IsExported() && name != "-" {
+			known[strings.ToLower(name)], names = f.Type, append(names, name)
+		}
+	}
+	return names
+}
