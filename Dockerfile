@@ -12,10 +12,10 @@ COPY . .
 ARG VERSION REVISION
 # certified builds with the validated cryptographic module: see deploy/pivot/fips.md.
 ARG GOFIPS140=off
-RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w \
+RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace,kustomize_disable_go_plugin_support -ldflags "-s -w \
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedVersion=${VERSION} \
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedRevision=${REVISION}" -o /ropewalk ./cmd/ropewalk
-RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w \
+RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace,kustomize_disable_go_plugin_support -ldflags "-s -w \
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedVersion=${VERSION} \
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedRevision=${REVISION}" -o /ropewalk-controller ./cmd/ropewalk-controller
 

@@ -31,7 +31,7 @@ controller: $(BIN)/ropewalk-controller ## Build the controller for Flux into .bi
 
 $(BIN)/ropewalk $(BIN)/ropewalk-controller: $(SOURCES)
 	@mkdir -p $(BIN)
-	$(GO) build -trimpath -buildvcs=auto -tags grpcnotrace -ldflags '$(LDFLAGS)' -o $@ ./cmd/$(@F)
+	$(GO) build -trimpath -buildvcs=auto -tags grpcnotrace,kustomize_disable_go_plugin_support -ldflags '$(LDFLAGS)' -o $@ ./cmd/$(@F)
 
 .PHONY: run
 run: build ## Render the example shop into out/shop and an image layout, and print its waves.
@@ -115,8 +115,9 @@ verify: modules lint api ## Lint, regenerate code, and want a clean tree; stale 
 	@test -z "$$(git status --porcelain)" || { git status --short; echo 'the tree is not clean' >&2; exit 1; }
 
 .PHONY: bench
-bench: build $(BIN)/cue ## Run the benchmarks; ratios are against cue export.
-	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CUE=$(BIN)/cue $(GO) test -run '^$$' -bench . -benchmem -benchtime 1s -timeout 60m \
+bench: build $(BIN)/cue ## Run the benchmarks; ratios are against cue export, and against kustomize.
+	$(GO) -C test/kustomize build -o $(BIN)/kustomize sigs.k8s.io/kustomize/kustomize/v5
+	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CUE=$(BIN)/cue ROPEWALK_KUSTOMIZE=$(BIN)/kustomize $(GO) test -run '^$$' -bench . -benchmem -benchtime 1s -timeout 60m \
 	  ./artifact/... ./cue/... ./plugin/... ./render/... ./source/... ./test/bench/...
 	$(GO) -C test/peers test -run '^$$' -bench . -benchtime 20x ./...
 	ROPEWALK_AGENTS=2000 ROPEWALK_DOWN=60s $(GO) test -run '^TestIdleAgentsOfOneParent$$' -v -count=1 -timeout 30m ./plugin/pivot/internal/link

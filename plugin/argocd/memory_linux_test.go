@@ -39,7 +39,7 @@ func program(t testing.TB) string {
 	if _, err := os.Stat(name); err == nil {
 		return name
 	}
-	build := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", name, "./cmd/ropewalk")
+	build := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace,kustomize_disable_go_plugin_support", "-ldflags", "-s -w", "-o", name, "./cmd/ropewalk")
 	build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)

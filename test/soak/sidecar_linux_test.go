@@ -54,7 +54,7 @@ func program(t testing.TB) string {
 		return name
 	}
 	name := filepath.Join(t.TempDir(), "ropewalk")
-	build := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", name, "github.com/ropewalk/ropewalk/cmd/ropewalk")
+	build := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace,kustomize_disable_go_plugin_support", "-ldflags", "-s -w", "-o", name, "github.com/ropewalk/ropewalk/cmd/ropewalk")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return name
