@@ -214,7 +214,7 @@ func locate(e *Error, s Spec, origin evaluate.Origin) {
 	case !e.Pos.IsValid() && own:
 		e.Pos = origin.Module
 		if s.Evaluate.Pos.Line > 0 { // Else the spec is the folder of the module.
-			e.Notes = append(e.Notes, object.Note{Pos: s.Evaluate.Pos, Text: "the spec uses the module here"})
+			e.Notes = append(e.Notes, object.Note{Pos: s.Evaluate.Pos, Text: "the spec that makes it is here"})
 		}
 		return
 	case !e.Pos.IsValid():

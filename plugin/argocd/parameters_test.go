@@ -86,7 +86,7 @@ timoni: #Timoni
 		"one/web.yaml":     "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: web}\nspec: {cueRef: {type: embedded, ref: webservice}}\n",
 		"static/web.yaml":  "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: web}\nspec: {cueRef: {type: path, ref: m}}\n",
 		"static/m/m.cue":   "package m\n\nropewalk: apiVersion: \"v1alpha1\"\ninput: {set: string | *\"x\", \"a.b\": \"c=d\": int | *1, \"a.b\": \"c:d\": int | *2}\n" + "graph: nodes: {}\n",
-		"manifests/a.yaml": "apiVersion: v1\nkind: Service\n",
+		"manifests/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\n",
 		"bundle/bundle.cue": `bundle: {
 	apiVersion: "v1alpha1"
 	name:       "all"
@@ -116,7 +116,7 @@ func TestAFolderWithoutADocumentIsRendered(t *testing.T) {
 		"a bundle without a runtime value": {"bundle", nil, nil, `bundle/bundle.cue:4:21: evaluate: runtime value "TEXT" is not set`},
 		"a runtime value of no use": {"bundle", params(`[{"name": "runtime", "array": ["TEXT=a", "TEST=secret"]}]`), nil,
 			`spec.source.plugin.parameters: runtime: TEST: spec: no bundle and no module has an attribute @timoni(runtime:TYPE:TEST)`},
-		"a folder of manifests": {"manifests", nil, nil, `manifests: spec: no spec found: "manifests/a.yaml" holds plain manifests, which need no render`},
+		"a folder of manifests": {"manifests", nil, []string{"kind: ConfigMap"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := generate(t, socket, call{archive: packed, path: c.path, env: c.env})

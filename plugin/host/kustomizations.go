@@ -30,7 +30,7 @@ func (l *loading) kustomization(ctx context.Context, t spec.Transform, b *built,
 	for range maxRemoteRounds {
 		c, err := kustomize.Collect(f, f.dir, b.Component, f.position)
 		if err != nil || len(c.Remotes)+len(c.Charts) == 0 {
-			return c.Files, err
+			return c.Files, f.explain(err)
 		}
 		wanted := make([]part, 0, len(c.Remotes)+len(c.Charts))
 		for _, r := range c.Remotes {
@@ -54,6 +54,20 @@ func (l *loading) kustomization(ctx context.Context, t spec.Transform, b *built,
 	return nil, object.Errors{{
 		Stage: object.StageResolve, Pos: b.Pos, Path: b.Path.String(), Err: fmt.Errorf("remote bases refer to further ones more than %d times", maxRemoteRounds),
 	}}
+}
+
+// explain says of a path that leaves the root what that is.
+func (f *files) explain(err error) error {
+	var errs object.Errors
+	if f.at.Root == nil || !errors.As(err, &errs) {
+		return err
+	}
+	for _, e := range errs {
+		if strings.Contains(e.Err.Error(), "leaves the source") {
+			e.Hint = f.at.Root.Describe()
+		}
+	}
+	return errs
 }
 
 // helmChart is a chart of a kustomization as that of a component.

@@ -234,11 +234,8 @@ func TestLoadSaysWhatIsMissing(t *testing.T) {
 		"any spec":    {nil, host.Options{}, `.: spec: no spec found: no document of ropewalk.dev/v1alpha1, no Score file and no CUE package in this folder (create a project with ropewalk init)`},
 		"a package in the folder of a module": {[]string{"cue.mod/module.cue", "", "sub/a.cue", "package a\n", "_b.cue", "", ".c.cue", ""}, host.Options{},
 			`.: spec: no spec found: the CUE module has no package in this folder (pass the folder of a package, which holds .cue files)`},
-		"anything that is no manifest": {[]string{"x.txt", "", "sub/web.yaml", "apiVersion: apps/v1\nkind: Deployment\n"}, host.Options{Args: []string{"sub", "."}},
-			`.: spec: no spec found: "sub/web.yaml" holds plain manifests, which need no render ` +
-				`(point Argo CD or Flux at the folder directly; a spec has apiVersion: ropewalk.dev/v1alpha1)` + "\n" +
-				`sub: spec: no spec found: "sub/web.yaml" holds plain manifests, which need no render ` +
-				`(point Argo CD or Flux at the folder directly; a spec has apiVersion: ropewalk.dev/v1alpha1)`},
+		"a manifest of its own": {[]string{"x.txt", "", "sub/web.yaml", "apiVersion: apps/v1\nkind: Deployment\n---\na: b\n"}, host.Options{Args: []string{"sub", "."}},
+			`.: spec: duplicate spec name "app" (write a Transform with a name of its own for each)`},
 		"the folder of a package": {[]string{"m/a.cue", "package a\n"}, host.Options{Args: []string{"m/a.cue"}},
 			`m/a.cue: spec: a .cue file is part of a package, not a spec (pass its folder; a Timoni bundle has the field bundle at its top)`},
 		"any spec, where a file only speaks of us": {[]string{"a.yaml", "a: {b: ropewalk.dev/ready-when}\n"}, host.Options{},

@@ -30,7 +30,7 @@ func TestMistakesAreResultsAndTheItemsStay(t *testing.T) {
 		"an environment without a project":      {strings.Replace(transform("spec: {cueRef: {type: embedded, ref: webservice}}"), "{internal", "{ropewalk.dev/environment: prod, internal", 1), `metadata.annotations["ropewalk.dev/environment"]`, "prod"},
 		"a project without a spec":              {"apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: x}\n", "", "the project has no spec (add"},
 		"a module that makes nothing":           {inline("web", "ropewalk: apiVersion: \"v1alpha1\"\ninput: {...}\ncontext: {...}\ngraph: nodes: {}\n"), "", "nothing was rendered"},
-		"no functionConfig":                     {"", "", "functionConfig is missing (expected kind Apps, Compose, Function, Gateway, PivotCluster, Transform"},
+		"no functionConfig":                     {"", "", "functionConfig is missing (expected kind Apps, Component, Compose, Function, Gateway, PivotCluster, Transform"},
 		"a ConfigMap as functionConfig":         {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", "", `of kind "ConfigMap"`},
 		"a Score file as functionConfig":        {"apiVersion: score.dev/v1b1\nkind: x\nmetadata: {name: x}\n", "", "below spec of kind Workload"},
 		"a functionConfig without a name":       {"apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\n", "", "no metadata.name"},

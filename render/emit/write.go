@@ -176,7 +176,7 @@ func inExpression(e *object.Error, ready object.Ready, n *object.Node) {
 		}
 	}
 	if n.SpecPos.IsValid() && n.SpecPos != e.Pos {
-		e.Notes = []object.Note{{Pos: n.SpecPos, Text: "the spec uses the module here"}}
+		e.Notes = []object.Note{{Pos: n.SpecPos, Text: "the spec that makes it is here"}}
 	}
 }
 

@@ -27,9 +27,13 @@ func rules() []rule {
 			reason: "a comparison takes objects, wherever they come from",
 		},
 		rule{
-			in: []string{"cmd", "plugin"}, deny: []string{"render/check", "render/component"},
+			in: []string{"cmd", "plugin"}, except: []string{"plugin/host"}, deny: []string{"render/check", "render/component"},
 			reason: "render runs the stages: callers build a render.Request and read a render.Result, whose words are those of object, spec, dialect, " +
 				"workload (front ends), evaluate (the evaluator is theirs), order (the plan as data), emit (files) and diff",
+		},
+		rule{
+			in: []string{"plugin/host"}, deny: []string{"render/check", "render/component/helm", "render/component/overlay"},
+			reason: "the host fetches what components read, and their engines say what that is",
 		},
 		rule{
 			in: []string{"cmd", "plugin"}, except: []string{"cmd/ropewalk"}, deny: []string{"render/graph"},
@@ -182,7 +186,7 @@ func TestImportsKeepTheLayers(t *testing.T) {
 
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
-	for _, s := range []string{"object", "dialect", "spec", "spec/schema", "workload", "workload/score", "workload/compose", "workload/function", "workload/placeholder", "workload/reader", "workload/resource", "workload/network", "workload/generate", "workload/gateway", "workload/apps", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
+	for _, s := range []string{"object", "dialect", "spec", "spec/schema", "workload", "workload/score", "workload/compose", "workload/function", "workload/placeholder", "workload/reader", "workload/resource", "workload/network", "workload/generate", "workload/gateway", "workload/apps", "component", "component/manifests", "component/kustomize", "component/overlay", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
 		"graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff"} {
 		known["render/"+s] = true
 	}

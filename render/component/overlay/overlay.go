@@ -9,8 +9,8 @@
 // An overlay that selects nothing is a mistake: what its author wanted would not happen. A
 // patch keeps apiVersion, kind, name and namespace of its object.
 //
-// Patches are those of kustomize: a map is a strategic merge patch, with the merge keys of
-// the types of Kubernetes; a list is a patch of RFC 6902.
+// Patches are those of `kubectl patch`: a map is a strategic merge patch, with the merge keys
+// of the types of Kubernetes; a list is a patch of RFC 6902.
 //
 // Callers: render/evaluate/inprocess.
 package overlay
@@ -86,19 +86,20 @@ func one(n *object.Node, o spec.Overlay) *object.Error {
 	if o.Patch.Kind == object.KindNone {
 		return nil
 	}
-	at := o.Path.Append(object.Field("patch"))
+	at, hint := o.Path.Append(object.Field("patch")), ""
 	patched, pos, err := patch(n.Object, o.Patch)
 	switch {
 	case err != nil:
 	case patched.APIVersion() != n.Object.APIVersion() || patched.Ref() != n.Object.Ref():
-		err = fmt.Errorf("makes another object of it: %s %s", patched.APIVersion(), patched.Ref())
+		err = fmt.Errorf("it makes another object: %s %s", patched.APIVersion(), patched.Ref())
+		hint = "a patch changes fields of an object: its apiVersion, kind, name and namespace stay"
 	default:
 		n.Object = patched
 		return nil
 	}
 	return &object.Error{
 		Stage: object.StageEvaluate, Pos: pos, Path: at.String(), Node: n.ID,
-		Err: fmt.Errorf("the patch of %s fails: %w", n.Object.Ref(), err), Hint: "a patch changes fields of an object: its apiVersion, kind, name and namespace stay",
+		Err: fmt.Errorf("the patch of %s fails: %w", n.Object.Ref(), err), Hint: hint,
 	}
 }
 
@@ -135,8 +136,11 @@ func short(err error, op object.Value) error {
 	kind, _ := op.Get("op")
 	path, _ := op.Get("path")
 	text := regexp.MustCompile(`^[a-z]+ operation does not apply: `).ReplaceAllString(err.Error(), "")
-	text = strings.TrimSuffix(strings.TrimSuffix(text, ": missing value"), ": missing path")
-	return fmt.Errorf("%s %s: %s", kind.Text, path.Text, strings.ReplaceAll(text, "doc is missing", "the object lacks"))
+	text = strings.TrimSuffix(text, ": missing value")
+	if strings.Contains(text, "missing") {
+		text = "the object has no such path"
+	}
+	return fmt.Errorf("%s %s: %s", kind.Text, path.Text, text)
 }
 
 // merged is a strategic merge patch of an object as JSON.
@@ -154,7 +158,7 @@ func merged(data []byte, p object.Value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := merge2.Merge(src, dest, yaml.MergeOptions{ListIncreaseDirection: yaml.MergeOptionsListPrepend})
+	out, err := merge2.Merge(src, dest, yaml.MergeOptions{ListIncreaseDirection: yaml.MergeOptionsListAppend})
 	if err != nil {
 		return nil, err
 	}

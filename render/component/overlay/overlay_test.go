@@ -1,0 +1,89 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package overlay_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/component/overlay"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// node is a Deployment called name.
+func node(t *testing.T, name string) *object.Node {
+	t.Helper()
+	o, err := object.Decode(fmt.Appendf(nil, `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": %q, "labels": {"app": %q}},
+		"spec": {"replicas": 1, "template": {"spec": {"containers": [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b:1"}]}}}}`, name, name))
+	require.NoError(t, err)
+	return &object.Node{ID: object.MakeID("s", "deployment-"+name), Object: o}
+}
+
+// overlays are those of a document.
+func overlays(t *testing.T, text string) []spec.Overlay {
+	t.Helper()
+	docs, err := spec.Parse([]spec.File{{Name: "c.yaml", Data: []byte("apiVersion: ropewalk.dev/v1alpha1\nkind: Component\nmetadata: {name: s}\nspec:\n  manifests: {paths: [a]}\n  overlays:\n" + text)}})
+	require.NoError(t, err)
+	return docs.Transforms[0].Overlays
+}
+
+func TestOnlyWhatIsSelectedIsChanged(t *testing.T) {
+	web, api := node(t, "web"), node(t, "api")
+	require.NoError(t, overlay.Apply([]*object.Node{web, api}, overlays(t, `
+    - {select: {name: "w*", labels: {app: web}}, apply: {mode: Force}, dependsOn: [deployment-api, deployment-web]}
+    - {select: {kind: Deployment, group: apps}, apply: {deletion: Orphan}}
+`)))
+	require.Equal(t, object.Apply{Mode: "Force", Deletion: "Orphan"}, web.Apply)
+	require.Equal(t, object.Apply{Deletion: "Orphan"}, api.Apply)
+	require.Len(t, web.DependsOn, 1, "an object does not depend on itself")
+	require.Equal(t, object.ID("s/deployment-api"), web.DependsOn[0].ID)
+	require.Empty(t, api.DependsOn)
+}
+
+func TestPatchesAreThoseOfKubectl(t *testing.T) {
+	for name, c := range map[string]struct{ patch, want string }{
+		"lists are merged by their keys": {
+			`{spec: {template: {spec: {containers: [{name: b, image: "b:2"}]}}}}`,
+			`{"replicas":1,"template":{"spec":{"containers":[{"image":"a:1","name":"a"},{"image":"b:2","name":"b"}]}}}`,
+		},
+		"null removes": {`{spec: {replicas: null, template: null}}`, `{}`},
+		"$patch deletes": {
+			`{spec: {template: {spec: {containers: [{name: a, $patch: delete}]}}}}`,
+			`{"replicas":1,"template":{"spec":{"containers":[{"image":"b:1","name":"b"}]}}}`,
+		},
+		"operations": {
+			`[{op: remove, path: /spec/template}, {op: replace, path: /spec/replicas, value: 9007199254740993}]`, `{"replicas":9007199254740993}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := node(t, "web")
+			require.NoError(t, overlay.Apply([]*object.Node{n}, overlays(t, "    - {select: {name: web}, patch: "+c.patch+"}\n")))
+			got, err := json.Marshal(n.Object["spec"])
+			require.NoError(t, err)
+			require.Equal(t, c.want, string(got))
+		})
+	}
+}
+
+func TestWhatAPatchCannotDoIsAtItsLine(t *testing.T) {
+	for name, c := range map[string]struct{ overlay, want string }{
+		"another object":  {`{select: {name: web}, patch: {metadata: {name: x}}}`, `c.yaml:7:36: evaluate: s/deployment-web: spec.overlays[0].patch: the patch of Deployment.apps web fails: it makes another object: apps/v1`},
+		"the object":      {`{select: {name: web}, patch: {$patch: delete}}`, `$patch: delete for the whole object`},
+		"a missing path":  {`{select: {name: web}, patch: [{op: remove, path: /a/b}]}`, `c.yaml:7:37: evaluate: s/deployment-web: spec.overlays[0].patch: the patch of Deployment.apps web fails: remove /a/b: the object has no such path`},
+		"a test":          {`{select: {name: web}, patch: [{op: test, path: /spec/replicas, value: 2}]}`, `test /spec/replicas: `},
+		"an absent name":  {`{select: {name: wab}, apply: {mode: Force}}`, `c.yaml:7:16: evaluate: spec.overlays[0].select: selects none of the 1 objects of the spec (did you mean "web"?)`},
+		"an absent label": {`{select: {labels: {app: api}}, apply: {mode: Force}}`, `selects none of the 1 objects`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := node(t, "web")
+			before := n.Object.Clone()
+			require.ErrorContains(t, overlay.Apply([]*object.Node{n}, overlays(t, "    - "+c.overlay+"\n")), c.want)
+			require.Equal(t, before, n.Object)
+		})
+	}
+}
