@@ -23,6 +23,8 @@ const (
 	TypeGit       = reftype.Git
 	TypeOCI       = reftype.OCI
 	TypeFlux      = reftype.Flux
+	TypeHelm      = reftype.Helm
+	TypeHTTP      = reftype.HTTP
 )
 
 // InlineFile is the name of the only file of an inline module.

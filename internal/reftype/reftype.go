@@ -65,8 +65,8 @@ func All() []Type {
 		{Name: Git, Remote: true, Locked: true, Policed: true, Pinned: hasCommit},
 		{Name: OCI, Remote: true, Locked: true, Policed: true, Pinned: hasDigest},
 		{Name: Flux, Remote: true, Locked: true, Absent: "a Flux source is an object of a cluster"},
-		{Name: Helm, Remote: true, Locked: true, Policed: true, Files: true},
-		{Name: HTTP, Remote: true, Locked: true, Policed: true, Files: true},
+		{Name: Helm, Remote: true, Locked: true, Policed: true, Files: true, Pinned: hasArchive},
+		{Name: HTTP, Remote: true, Locked: true, Policed: true, Pinned: hasSum, Files: true},
 	}
 }
 
@@ -102,5 +102,9 @@ func hasCommit(ref string) bool {
 	_, query, _ := strings.Cut(ref, "?")
 	return slices.ContainsFunc(strings.Split(query, "&"), func(option string) bool { return strings.HasPrefix(option, "commit=") })
 }
+
+func hasArchive(ref string) bool { return strings.Contains(ref, "&digest=sha256:") }
+
+func hasSum(ref string) bool { return strings.Contains(ref, "#sha256=") }
 
 func hasDigest(ref string) bool { return strings.Contains(ref, "@sha256:") }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -154,9 +155,16 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 		return source.Tree{}, about(r, err)
 	}
 	tree.Pinned, tree.Version = r.pinned(digest), manifest.Annotations[ocispec.AnnotationVersion]
+	if layers.strip {
+		tree.Version = strings.ReplaceAll(r.tag, "_", "+") // Tags of OCI have no plus.
+	}
 	if tree.Version == "" && manifest.Config.MediaType == configTimoni {
 		// Where Timoni wrote it before 0.14.
 		tree.Version = manifest.Annotations[ocispec.AnnotationRevision]
+	}
+	if layers.strip && ref.Path == "" {
+		tree.Dir = "." // Templates may read hidden files.
+		return tree, nil
 	}
 	if tree, err = tarball.Narrow(ctx, tree, ref.Path, f.Limits); err != nil {
 		return source.Tree{}, about(r, err)

@@ -219,7 +219,6 @@ func TestOtherArtifactsAreRefused(t *testing.T) {
 	plain := layer{ocispec.MediaTypeImageLayerGzip, tgz(t, files)}
 	push(t, server, "a", "image", ocispec.MediaTypeImageConfig, plain)
 	push(t, server, "a", "unknown", "application/vnd.wasm.config.v0+json", layer{"application/wasm", []byte("w")})
-	push(t, server, "a", "helm", "application/vnd.cncf.helm.config.v1+json", layer{"application/vnd.cncf.helm.chart.content.v1.tar+gzip", tgz(t, files)})
 	push(t, server, "a", "two", configFlux, flux, plain)
 	push(t, server, "a", "none", configFlux)
 	push(t, server, "a", "cue", configCUE, plain)
@@ -231,7 +230,6 @@ func TestOtherArtifactsAreRefused(t *testing.T) {
 	for tag, want := range map[string]string{
 		"image":   "it is a container image",
 		"unknown": `it is an artifact with the config "application/vnd.wasm.config.v0+json" and the layer "application/wasm"`,
-		"helm":    `it is an artifact with the config "application/vnd.cncf.helm.config.v1+json" and the layer "application/vnd.cncf.helm.chart.content.v1.tar+gzip"`,
 		"two":     `it is an artifact with the config "application/vnd.cncf.flux.config.v1+json" and 2 layers`,
 		"none":    `it is an artifact with the config "application/vnd.cncf.flux.config.v1+json" and 0 layers`,
 		"cue":     `it is a CUE module whose first layer is "application/vnd.oci.image.layer.v1.tar+gzip", and not a zip`,

@@ -26,6 +26,8 @@ const (
 	configCUE    = "application/vnd.cue.module.v1+json"
 	configTimoni = "application/vnd.timoni.config.v1+json"
 	configFlux   = "application/vnd.cncf.flux.config.v1+json"
+	configHelm   = "application/vnd.cncf.helm.config.v1+json"
+	layerHelm    = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 	layerZip     = "application/zip"
 	layerTimoni  = "application/vnd.timoni.content.v1.tar+gzip"
 	layerFlux    = "application/vnd.cncf.flux.content.v1.tar+gzip"
@@ -39,6 +41,8 @@ type selected struct {
 	layers []ocispec.Descriptor
 	// zip says that there is one, which is a zip. The others are tars.
 	zip bool
+	// strip says that the tree is in a folder of the tar: that of a chart.
+	strip bool
 }
 
 // shape is what of an artifact is a tree, within limits.
@@ -82,6 +86,14 @@ func layersOf(m ocispec.Manifest) (selected, error) {
 			return selected{}, other("a Timoni module without a layer of the type " + layerTimoni)
 		}
 		return c, nil
+	case config == configHelm:
+		// Beside the chart there may be its provenance.
+		for _, layer := range m.Layers {
+			if layer.MediaType == layerHelm {
+				return selected{layers: []ocispec.Descriptor{layer}, strip: true}, nil
+			}
+		}
+		return selected{}, other("a chart without a layer of the type " + layerHelm)
 	case len(m.Layers) != 1:
 		return selected{}, other(fmt.Sprintf("an artifact with the config %q and %d layers", config, len(m.Layers)))
 	case first.MediaType == layerFlux, config == configFlux && first.MediaType == ocispec.MediaTypeImageLayerGzip:
@@ -103,7 +115,7 @@ func (f Fetcher) unpack(ctx context.Context, repo Repository, r reference, c sel
 			err = f.zip(ctx, repo, r, layer, b)
 		} else {
 			err = f.layer(ctx, repo, r, layer, func(in io.Reader) error {
-				return tarball.Gzip(ctx, in, b, tarball.Options{Keep: tarball.Visible, Symlinks: true})
+				return tarball.Gzip(ctx, in, b, c.options())
 			})
 		}
 		if err != nil {
@@ -119,6 +131,14 @@ func (f Fetcher) unpack(ctx context.Context, repo Repository, r reference, c sel
 		return nil, about(r, err)
 	}
 	return b, nil
+}
+
+// options are what is taken of a tar; the templates of a chart may read hidden files.
+func (c selected) options() tarball.Options {
+	if c.strip {
+		return tarball.Options{Strip: true}
+	}
+	return tarball.Options{Keep: tarball.Visible, Symlinks: true}
 }
 
 // merge is one tree of several; a file that is in two of them is that of the

@@ -6,6 +6,7 @@ package pullpolicy
 import (
 	"errors"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,10 +75,11 @@ var (
 	errUpperOCI = errors.New("it has upper case in its path, which no repository of a registry has")
 )
 
-// locate returns the location of a reference of the type oci or git. Credentials in
+// locate returns the location of a reference of the type oci, git, helm or http. Credentials in
 // the reference are neither in the location nor in the error.
 func locate(ref string) (location, error) {
-	base, _, _ := strings.Cut(ref, "?")
+	base, _, _ := strings.Cut(ref, "#")
+	base, query, _ := strings.Cut(base, "?")
 	scheme, rest, ok := strings.Cut(base, "://")
 	if !ok {
 		// git@host:path
@@ -103,6 +105,10 @@ func locate(ref string) (location, error) {
 		path, _, _ = strings.Cut(path, ":")
 	} else {
 		path = strings.TrimSuffix(strings.TrimSuffix(path, "/"), ".git")
+	}
+	// A chart is below its repository, which may be the root of a host.
+	if options, err := url.ParseQuery(query); err == nil && options.Has("chart") {
+		path = strings.TrimPrefix(path+"/"+options.Get("chart"), "/")
 	}
 	if server == "" || path == "" {
 		return location{}, errNoPath

@@ -290,3 +290,22 @@ rules:
 	// oci://ghcr.io/acme/web:v1 <nil>
 	// oci://docker.io/library/web no rule of the pull policy allows "oci://docker.io/library/web" for the project "shop"
 }
+
+func TestAChartIsJudgedBelowItsRepository(t *testing.T) {
+	p := parse(t, `default: Deny
+rules:
+- {name: certificates, effect: Allow, sources: ["https://charts.jetstack.io/cert-manager", "https://example.com/charts/*"]}
+`)
+	for ref, allowed := range map[string]bool{
+		"https://charts.jetstack.io?chart=cert-manager&version=%5E1":            true,
+		"https://charts.jetstack.io/?chart=cert-manager":                        true,
+		"https://charts.jetstack.io?chart=trust-manager":                        false,
+		"https://example.com/charts?chart=web&version=1.0.0&digest=sha256:abcd": true,
+		"https://example.com/charts?chart=..":                                   false,
+		"https://example.com/charts/web.yaml#sha256=abcd":                       true,
+		"https://example.com/other?chart=web":                                   false,
+	} {
+		_, err := p.Judge("shop", source.Ref{Type: source.TypeHelm, Ref: ref})
+		require.Equal(t, allowed, err == nil, ref)
+	}
+}

@@ -37,6 +37,8 @@ type Options struct {
 	// Symlinks takes the symlinks of a tar, as links for the reader of the tree. They are
 	// refused otherwise, and always in a zip.
 	Symlinks bool
+	// Strip takes the first folder off each path, and leaves out what is in none.
+	Strip bool
 }
 
 // taker puts the entries of an archive into a tree.
@@ -71,6 +73,12 @@ func (t *taker) place(raw string, mode fs.FileMode) (name string, ok bool, err e
 	}
 	if err := source.CheckPath(name); err != nil {
 		return "", false, err
+	}
+	if t.Strip && !mode.IsDir() {
+		inside := false
+		if _, name, inside = strings.Cut(name, "/"); !inside {
+			return "", false, nil
+		}
 	}
 	switch {
 	case mode.IsDir():

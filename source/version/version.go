@@ -50,7 +50,8 @@ func (r Range) Highest() *Highest { return &Highest{in: r} }
 
 // Add looks at a tag, in any order; what is no version is passed over.
 func (h *Highest) Add(tag string) {
-	text := strings.TrimPrefix(tag, "v")
+	// Helm writes the + of a version as _, which a tag of OCI may have.
+	text := strings.ReplaceAll(strings.TrimPrefix(tag, "v"), "_", "+")
 	if !complete(text) {
 		return
 	}

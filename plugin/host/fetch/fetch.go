@@ -6,6 +6,7 @@ package fetch
 import (
 	"cmp"
 	"context"
+	"io"
 	"sync"
 	"time"
 
@@ -18,10 +19,12 @@ import (
 	"github.com/ropewalk/ropewalk/source/cache"
 	"github.com/ropewalk/ropewalk/source/flux"
 	"github.com/ropewalk/ropewalk/source/git"
+	"github.com/ropewalk/ropewalk/source/helmrepo"
 	"github.com/ropewalk/ropewalk/source/lock"
 	"github.com/ropewalk/ropewalk/source/modules"
 	"github.com/ropewalk/ropewalk/source/oci"
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
+	"github.com/ropewalk/ropewalk/source/web"
 )
 
 // Options select the sources of modules. The zero value fetches over https, without
@@ -83,6 +86,12 @@ func (o Options) Connect(h host.Host) host.Host {
 	fetchers := map[string]source.Fetcher{
 		source.TypeGit: o.lazy(func(store *cache.Store) source.Resolver { return hostCredentials{options: o, store: store} }),
 		source.TypeOCI: o.lazy(o.oci),
+		source.TypeHelm: o.lazy(func(store *cache.Store) source.Resolver {
+			return o.cached(helmrepo.Fetcher{Get: o.get, Secrets: o.Secrets, Limits: o.Limits}, store)
+		}),
+		source.TypeHTTP: o.lazy(func(store *cache.Store) source.Resolver {
+			return o.cached(web.Fetcher{Get: o.get, Secrets: o.Secrets, Limits: o.Limits}, store)
+		}),
 	}
 	if o.Artifacts != nil {
 		fetchers[source.TypeFlux] = o.lazy(o.flux)
@@ -213,6 +222,15 @@ func (o Options) oci(store *cache.Store) source.Resolver {
 		},
 		Secrets: o.Secrets, Limits: o.Limits, Explain: remote.Explain, Verifier: verifier{},
 	}, store)
+}
+
+// get is a file by its URL.
+func (o Options) get(ctx context.Context, url string, secret map[string][]byte) (io.ReadCloser, error) {
+	r, err := o.Registries()
+	if err != nil {
+		return nil, err
+	}
+	return r.Get(ctx, url, secret)
 }
 
 // verifier verifies the signatures of artifacts.
