@@ -29,7 +29,7 @@ func schemas() map[string]fs.FS { return map[string]fs.FS{cue.SchemaPath: cue.Sc
 // as the program does.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == worker.Arg {
-		if err := worker.Serve(context.Background(), os.Stdin, os.Stdout, inprocess.Options{Schemas: schemas()}); err != nil {
+		if err := worker.Serve(context.Background(), os.Stdin, os.Stdout, "", inprocess.Options{Schemas: schemas()}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(3)
 		}

@@ -27,7 +27,7 @@ func rules() []rule {
 			reason: "a comparison takes objects, wherever they come from",
 		},
 		rule{
-			in: []string{"cmd", "plugin"}, except: []string{"plugin/host"}, deny: []string{"render/check", "render/component"},
+			in: []string{"cmd", "plugin"}, except: []string{"plugin/host", "cmd/ropewalk-helm"}, deny: []string{"render/check", "render/component"},
 			reason: "render runs the stages: callers build a render.Request and read a render.Result, whose words are those of object, spec, dialect, " +
 				"workload (front ends), evaluate (the evaluator is theirs), order (the plan as data), emit (files) and diff",
 		},
@@ -45,6 +45,14 @@ func rules() []rule {
 		rule{
 			in: roots, reason: "engines, servers and the command line are adapters of the core",
 			deny: []string{"sigs.k8s.io/controller-runtime", "k8s.io/client-go", "google.golang.org/grpc", "connectrpc.com/connect", "github.com/spf13/cobra"},
+		},
+		rule{
+			in: []string{""}, except: []string{"render/component/helm", "test"}, deny: []string{"helm.sh/helm"},
+			reason: "Helm costs start-up time wherever it is linked: cmd/ropewalk-helm alone does",
+		},
+		rule{
+			in: []string{""}, except: []string{"cmd/ropewalk-helm", "test"}, deny: []string{"render/component/helm"},
+			reason: "Helm costs start-up time wherever it is linked: cmd/ropewalk-helm alone does",
 		},
 		rule{
 			in: []string{""}, except: []string{"render/evaluate", "test"}, deny: []string{"cuelang.org/go/cue"},

@@ -21,7 +21,7 @@ import (
 func TestTheImageKnowsItsVersion(t *testing.T) {
 	dockerfile := read(t, root+"/Dockerfile")
 	builds := regexp.MustCompile(`(?s)go build (-[^"]*?) -ldflags "(.*?)" -o /(\S+) (\S+)`).FindAllStringSubmatch(dockerfile, -1)
-	require.Len(t, builds, 2)
+	require.Len(t, builds, 3)
 	binaries := map[string]string{}
 	for _, m := range builds {
 		flags := strings.NewReplacer("\\\n", "", "${VERSION}", "v9.8.7", "${REVISION}", "0123abcd").Replace(m[2])
@@ -39,6 +39,7 @@ func TestTheImageKnowsItsVersion(t *testing.T) {
 	require.Equal(t, "v9.8.7", is.Version)
 	require.Equal(t, "0123abcd", is.Revision)
 	require.Equal(t, "ropewalk-controller v9.8.7 0123abcd\n", run(t, binaries["ropewalk-controller"], "--version"))
+	require.Equal(t, "ropewalk-helm v9.8.7 0123abcd\n", run(t, binaries["ropewalk-helm"], "--version"))
 
 	// The guides give what the Dockerfile takes, and each stage sees it.
 	require.Len(t, regexp.MustCompile(`(?m)^ARG VERSION REVISION$`).FindAllString(dockerfile, -1), 2)

@@ -5,14 +5,67 @@ package process
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 )
+
+// helmProgram is the program that renders charts: Helm is not linked into the others.
+const helmProgram = "ropewalk-helm"
+
+// HelmProgram is the path of the program that renders charts: that of ROPEWALK_HELM, one
+// beside this program, or one in PATH. The error says how to get it.
+func HelmProgram() (string, error) {
+	if path := os.Getenv("ROPEWALK_HELM"); path != "" {
+		return filepath.Abs(path)
+	}
+	beside := "this program"
+	if self, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(self); err == nil {
+			self = real
+		}
+		beside = filepath.Dir(self)
+		name := helmProgram
+		if runtime.GOOS == "windows" {
+			name += ".exe"
+		}
+		if info, err := os.Stat(filepath.Join(beside, name)); err == nil && info.Mode().IsRegular() {
+			return filepath.Join(beside, name), nil
+		}
+	}
+	if path, err := exec.LookPath(helmProgram); err == nil {
+		return filepath.Abs(path)
+	}
+	version := CurrentRelease().Version
+	if !strings.HasPrefix(version, "v") {
+		version = "latest"
+	}
+	return "", fmt.Errorf("charts need the program %s, which is neither in %s nor in PATH: install it with go install github.com/ropewalk/ropewalk/cmd/%s@%s, "+
+		"or take it from the archive of the release, and set ROPEWALK_HELM to its path if it lies elsewhere", helmProgram, beside, helmProgram, version)
+}
+
+// Components is next, with charts rendered by workers of the program ropewalk-helm under
+// opts. Its Close ends them.
+func Components(next evaluate.Evaluator, opts worker.Options) *worker.Components {
+	opts.Release = CurrentRelease().String()
+	return &worker.Components{Next: next, Program: HelmProgram, Options: opts}
+}
+
+// ServeHelm is [ServeWorker] for charts.
+func ServeHelm(opts inprocess.Options) error {
+	signal.Ignore(os.Interrupt)
+	return worker.Serve(context.Background(), os.Stdin, os.Stdout, CurrentRelease().String(), opts)
+}
 
 // IsWorker reports whether this process is to be a worker. The first argument says
 // so, and is looked at by hand: to build a tree of commands would cost a worker more
@@ -25,7 +78,7 @@ func ServeWorker() error {
 	// An interrupt on a terminal reaches the whole process group. The parent
 	// decides what becomes of its workers.
 	signal.Ignore(os.Interrupt)
-	return worker.Serve(context.Background(), os.Stdin, os.Stdout, EvaluateOptions())
+	return worker.Serve(context.Background(), os.Stdin, os.Stdout, "", EvaluateOptions())
 }
 
 // EvaluateOptions are the same in a command and in its workers, so that both give the

@@ -22,10 +22,10 @@ import (
 //	pool to worker   hello, then any number of messages
 //	worker to pool   the greeting, then one reply for each call
 //
-// Both ends are the same program, so that the frames carry no version: only the
-// greeting tells a worker from another program.
+// Both ends are of one build, so that the frames carry no version. The greeting tells a
+// worker from another program, and from one of another release.
 
-// greeting is the first frame that a worker sends.
+// greeting is the first frame that a worker sends, with its release after it.
 const greeting = "ropewalk evaluate worker"
 
 // maxFrame bounds a frame. A tree holds at most 64 MiB (see source.Limits), and an

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case Arg:
-			if err := Serve(context.Background(), os.Stdin, os.Stdout, inprocess.Options{}); err != nil {
+			if err := Serve(context.Background(), os.Stdin, os.Stdout, "", inprocess.Options{}); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(3)
 			}

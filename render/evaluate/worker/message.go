@@ -18,6 +18,8 @@ import (
 type hello struct {
 	// Memory is what the worker may use, in bytes; 0 leaves the process as it is.
 	Memory int64
+	// Release is the build of the pool.
+	Release string
 	// Schemas lie over modules, as packed trees by import path.
 	Schemas map[string][]byte
 }

@@ -27,6 +27,9 @@ type Options struct {
 	// Command is the program that serves a worker, with its arguments; this
 	// program with [WorkerArg] where empty.
 	Command []string
+	// Release is the build of this program, and of that in Command; "" where they are the same
+	// program.
+	Release string
 	// Size is how many workers run at once at most; GOMAXPROCS where zero.
 	Size int
 	// Schemas is as in [Options].

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ type process struct {
 	stderr *beginning
 
 	codec    codec
+	release  string
 	greeting []byte            // the hello frame, until it was sent
 	ready    bool              // the worker has answered it
 	used     bool              // it has evaluated something
@@ -48,10 +50,10 @@ const stderrSize = 4 << 10
 // of this process but three streams: no environment, no folder, no files.
 func startProcess(opts Options, c codec, memory int64) (*process, error) {
 	p := &process{
-		memory: memory, trees: map[string]treeID{}, done: make(chan struct{}),
+		memory: memory, release: opts.Release, trees: map[string]treeID{}, done: make(chan struct{}),
 		stderr: &beginning{}, codec: c,
 	}
-	first := hello{Memory: memory, Schemas: map[string][]byte{}}
+	first := hello{Memory: memory, Release: opts.Release, Schemas: map[string][]byte{}}
 	var err error
 	for importPath, fsys := range opts.Schemas {
 		if first.Schemas[importPath], err = pack(fsys); err != nil {
@@ -156,8 +158,22 @@ func (p *process) call(ctx context.Context, j job, left time.Duration) (*reply, 
 	return nil, &loss{cause: why}
 }
 
+// releaseError is a worker of another release.
+type releaseError struct{ worker, pool string }
+
+func (e *releaseError) Error() string {
+	return fmt.Sprintf("the program is of release %q, and this one of %q", e.worker, e.pool)
+}
+
 // lost tells how a process ended that the pool did not kill.
 func (p *process) lost(err error, used bool) *loss {
+	var release *releaseError
+	if errors.As(err, &release) {
+		return &loss{
+			cause: diagnose.Because(evaluate.ErrWorker, "%q cannot be used: %v", p.cmd.Path, release),
+			hint:  "install both of the same release",
+		}
+	}
 	select {
 	case <-p.done:
 	case <-time.After(time.Second):
@@ -219,8 +235,11 @@ func (p *process) exchange(frames [][]byte) (*reply, error) {
 		if err := p.codec.receive(p.reader, 1<<10, &text); err != nil {
 			return nil, err
 		}
-		if text != greeting {
+		switch release, ok := strings.CutPrefix(text, greeting); {
+		case !ok:
 			return nil, errors.New("no greeting of an evaluation worker")
+		case release != p.release:
+			return nil, &releaseError{worker: release, pool: p.release}
 		}
 		p.ready = true
 	}

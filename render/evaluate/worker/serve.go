@@ -43,13 +43,14 @@ const (
 // be stopped otherwise. The process limits itself to the memory that the pool
 // names: nothing but a worker may call this.
 //
-// Schemas of opts lie below those that the pool sends.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, opts inprocess.Options) error {
-	return serve(ctx, in, out, opts, limitWorker)
+// Schemas of opts lie below those that the pool sends. A pool of another release than this
+// one is refused, where it is another program: see Options.Release.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, release string, opts inprocess.Options) error {
+	return serve(ctx, in, out, release, opts, limitWorker)
 }
 
 // serve is ServeWorker with the limits of the process as a value.
-func serve(ctx context.Context, in io.Reader, out io.Writer, opts inprocess.Options, limit func(memory int64) error) error {
+func serve(ctx context.Context, in io.Reader, out io.Writer, release string, opts inprocess.Options, limit func(memory int64) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c, err := newCodec()
@@ -79,7 +80,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, opts inprocess.Opti
 	}
 	opts.Schemas = schemas
 	w.evaluator = inprocess.New(opts)
-	if err := c.send(out, greeting); err != nil {
+	if err := c.send(out, greeting+release); err != nil || h.Release != release {
 		return err
 	}
 	return ended(w.loop(ctx))

@@ -27,7 +27,7 @@ func startServe(t *testing.T) (to io.WriteCloser, from *bufio.Reader, ended <-ch
 	out, answers := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := serve(context.Background(), in, answers, inprocess.Options{}, func(int64) error { return nil })
+		err := serve(context.Background(), in, answers, "", inprocess.Options{}, func(int64) error { return nil })
 		_, _ = in.Close(), answers.Close()
 		done <- err
 	}()
@@ -169,6 +169,6 @@ func FuzzServe(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Add([]byte("\xff\xff\xff\xff"))
 	f.Fuzz(func(_ *testing.T, data []byte) {
-		_ = serve(context.Background(), bytes.NewReader(data), io.Discard, inprocess.Options{}, func(int64) error { return nil })
+		_ = serve(context.Background(), bytes.NewReader(data), io.Discard, "", inprocess.Options{}, func(int64) error { return nil })
 	})
 }

@@ -40,6 +40,7 @@ const renderPending = 8 << 20
 type parts struct {
 	shares      shares
 	pool        *worker.Pool
+	charts      *worker.Components
 	evaluations *resultcache.Results
 	renders     *lru.Cache[string, []byte]
 	trees       *lru.Cache[string, source.Tree]
@@ -80,12 +81,11 @@ func (f *flags) parts(log logr.Logger) (*parts, error) {
 			return nil, fmt.Errorf("--pull-policy: %w", err)
 		}
 	}
-	p.pool, err = worker.NewPool(worker.Options{
-		Size: f.workers, Schemas: process.EvaluateOptions().Schemas, Memory: divided.worker, Timeout: f.timeout,
-	})
-	if err != nil {
+	options := worker.Options{Size: f.workers, Schemas: process.EvaluateOptions().Schemas, Memory: divided.worker, Timeout: f.timeout}
+	if p.pool, err = worker.NewPool(options); err != nil {
 		return nil, err
 	}
+	p.charts = process.Components(p.pool, options)
 	p.evaluations = resultcache.New(divided.evaluations)
 	p.renders, p.trees = lru.New[string, []byte](divided.renders), lru.New[string, source.Tree](divided.trees)
 	return p, nil
@@ -107,7 +107,7 @@ func (p *parts) openDisk(dir string) error {
 
 // close ends the workers, and returns when the disk has every render.
 func (p *parts) close() error {
-	err := p.pool.Close()
+	err := errors.Join(p.charts.Close(), p.pool.Close())
 	if p.writer != nil {
 		p.writer.Wait()
 	}
@@ -130,7 +130,7 @@ func (p *parts) stores() (version string, stores []rendercache.Store) {
 func (f *flags) options(p *parts) flux.Options {
 	version, stores := p.stores()
 	o := flux.Options{
-		Renderer: render.Renderer{Evaluator: p.pool}, Workers: f.workers, Evaluations: p.evaluations, Stores: stores, Version: version,
+		Renderer: render.Renderer{Evaluator: p.charts}, Workers: f.workers, Evaluations: p.evaluations, Stores: stores, Version: version,
 		Limits: evaluate.Limits{Timeout: f.timeout, Memory: p.shares.worker}, Parallel: f.workers, Working: p.shares.working,
 		Modules:               f.modules(p),
 		WorkloadIdentity:      f.gates[flux.GateWorkloadIdentity],

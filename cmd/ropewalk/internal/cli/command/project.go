@@ -302,17 +302,18 @@ func (p *ProjectFlags) Evaluator() (evaluate.Evaluator, func(), error) {
 	if p.Shared != nil {
 		return p.Shared, func() {}, nil
 	}
+	options := worker.Options{Size: p.workers, Schemas: process.EvaluateOptions().Schemas, Memory: p.limit(), Timeout: p.timeout}
 	if p.workers == 0 {
-		return inprocess.New(process.EvaluateOptions()), func() {}, nil
+		charts := process.Components(inprocess.New(process.EvaluateOptions()), options)
+		return charts, func() { _ = charts.Close() }, nil
 	}
-	pool, err := worker.NewPool(worker.Options{
-		Size: p.workers, Schemas: process.EvaluateOptions().Schemas, Memory: p.limit(), Timeout: p.timeout,
-	})
+	pool, err := worker.NewPool(options)
 	if err != nil {
 		return nil, nil, &EnvironmentError{Err: err}
 	}
 	// What a worker says when it ends is of no use any more.
-	return pool, func() { _ = pool.Close() }, nil
+	charts := process.Components(pool, options)
+	return charts, func() { _, _ = charts.Close(), pool.Close() }, nil
 }
 
 // IsFindings reports whether err is mistakes in files.

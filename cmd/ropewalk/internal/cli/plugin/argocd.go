@@ -206,18 +206,18 @@ func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done fu
 	if err != nil {
 		return nil, nil, err
 	}
-	pool, err := worker.NewPool(worker.Options{
-		Size: f.workers, Schemas: process.EvaluateOptions().Schemas, Memory: parts.Worker, Timeout: f.timeout,
-	})
+	options := worker.Options{Size: f.workers, Schemas: process.EvaluateOptions().Schemas, Memory: parts.Worker, Timeout: f.timeout}
+	pool, err := worker.NewPool(options)
 	if err != nil {
 		return nil, nil, &command.EnvironmentError{Err: err}
 	}
+	charts := process.Components(pool, options)
 	parts.hold()
 	evaluations, renders := resultcache.New(parts.Evaluations), lru.New[string, []byte](parts.Renders)
 	version, stores, written := renderStores(renders, store, report)
 	server = argocd.New(argocd.Options{
 		Name: f.name, Dir: f.dir, Temporary: f.temporary,
-		Evaluator: pool, Workers: f.workers, Evaluations: evaluations, Stores: stores, Version: version,
+		Evaluator: charts, Workers: f.workers, Evaluations: evaluations, Stores: stores, Version: version,
 		Connect: connect, Epoch: func() string { return policy.Current().Digest() },
 		Collectors:    []prometheus.Collector{readings{pool: pool, evaluations: evaluations, renders: renders, store: store, policy: policy, shares: parts}},
 		AllowUnlocked: f.allowUnlocked, HealthConfigured: f.health,
@@ -226,7 +226,7 @@ func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done fu
 		Limits:  evaluate.Limits{Timeout: f.timeout, Memory: parts.Worker},
 		Timeout: f.request, Read: f.read, Drain: f.drain, Report: report, AskPass: argocd.AskPass(f.askPass),
 	})
-	return server, func() { report(pool.Close()); written() }, nil
+	return server, func() { report(errors.Join(charts.Close(), pool.Close())); written() }, nil
 }
 
 // renderPending is how many bytes of finished renders may wait for the disk.

@@ -1,0 +1,192 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/loader/archive"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/ignore"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// missing are the dependencies that the folder charts/ lacks.
+func missing(c *chart.Chart) []*chart.Dependency {
+	return slices.DeleteFunc(slices.Clone(c.Metadata.Dependencies), func(d *chart.Dependency) bool {
+		return slices.ContainsFunc(c.Dependencies(), func(sub *chart.Chart) bool { return sub.Name() == d.Name })
+	})
+}
+
+// place is where a file of a chart is: a file, or one inside of an archive.
+type place struct{ file, inner string }
+
+func (p place) join(name string) place {
+	if p.inner != "" {
+		return place{p.file, path.Join(p.inner, name)}
+	}
+	return place{file: path.Join(p.file, name)}
+}
+
+// loaded is a chart with the places of its files.
+type loaded struct {
+	chart *chart.Chart
+	root  place
+	files map[*common.File]place
+	at    func(name string, line, column int) object.Pos
+}
+
+// pos is a line and column of a file.
+func (l *loaded) pos(p place, line, column int) object.Pos {
+	if p.inner == "" {
+		return l.at(p.file, line, column)
+	}
+	return object.Pos{File: l.at(p.file, 0, 0).File + "/" + p.inner, Line: line, Column: column}
+}
+
+// load reads the chart in dir, a folder or an archive.
+func load(fsys fs.FS, dir string, at func(name string, line, column int) object.Pos) (*loaded, error) {
+	l := &loaded{files: map[*common.File]place{}, at: at, root: place{file: path.Clean(dir)}}
+	files, err := read(fsys, dir)
+	if err != nil {
+		return l, err
+	}
+	if isArchive(dir) {
+		l.root.inner = "."
+	}
+	if l.chart, err = loader.LoadFiles(files); err != nil {
+		return l, err
+	}
+	l.locate(l.chart, l.root)
+	return l, nil
+}
+
+func isArchive(name string) bool {
+	return strings.HasSuffix(name, ".tgz") || strings.HasSuffix(name, ".tar.gz")
+}
+
+// maxChart is how large a chart may be that is no archive, as that of one is.
+const maxChart = 100 << 20
+
+// read is the files of a chart.
+func read(fsys fs.FS, dir string) (files []*archive.BufferedFile, err error) {
+	dir = path.Clean(dir)
+	if isArchive(dir) {
+		data, err := fs.ReadFile(fsys, dir)
+		if err != nil {
+			return nil, err
+		}
+		return archive.LoadArchiveFiles(bytes.NewReader(data))
+	}
+	rules := ignore.Empty()
+	if data, err := fs.ReadFile(fsys, path.Join(dir, ignore.HelmIgnore)); err == nil {
+		if rules, err = ignore.Parse(bytes.NewReader(data)); err != nil {
+			return nil, err
+		}
+	}
+	rules.AddDefaults()
+	total := 0
+	err = fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || name == dir {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		inside := name
+		if dir != "." {
+			inside = strings.TrimPrefix(name, dir+"/")
+		}
+		if skip := rules.Ignore(inside, info); skip || d.IsDir() {
+			if skip && d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		if total += len(data); int64(len(data)) > archive.MaxDecompressedFileSize || total > maxChart {
+			return fmt.Errorf("file %q is too large: a file of a chart has at most %d bytes, and all have %d", inside, archive.MaxDecompressedFileSize, maxChart)
+		}
+		files = append(files, &archive.BufferedFile{Name: inside, Data: bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))})
+		return nil
+	})
+	if err == nil && len(files) == 0 {
+		err = errors.New("there are no files")
+	}
+	return files, err
+}
+
+var inCharts = regexp.MustCompile(`^charts/([^/]+)(/Chart\.yaml|\.tgz)$`)
+
+// locate remembers where the files of c are, and puts its subcharts in order: the loader
+// leaves that to chance.
+func (l *loaded) locate(c *chart.Chart, at place) {
+	for _, f := range slices.Concat(c.Templates, c.Files) {
+		l.files[f] = at.join(f.Name)
+	}
+	subs := slices.Clone(c.Dependencies())
+	slices.SortFunc(subs, func(a, b *chart.Chart) int {
+		return cmp.Or(strings.Compare(a.Name(), b.Name()), strings.Compare(a.Metadata.Version, b.Metadata.Version))
+	})
+	c.SetDependencies(subs...)
+	for _, sub := range subs {
+		where := at.join("charts/" + sub.Name())
+		for _, f := range c.Raw {
+			m := inCharts.FindStringSubmatch(f.Name)
+			switch {
+			case m == nil:
+			case m[2] != ".tgz":
+				var meta chart.Metadata
+				if yaml.Unmarshal(f.Data, &meta) == nil && meta.Name == sub.Name() && meta.Version == sub.Metadata.Version {
+					where = at.join(path.Dir(f.Name))
+				}
+			case m[1] == sub.Name()+"-"+sub.Metadata.Version:
+				if where = at.join(f.Name); where.inner == "" {
+					where.inner = "."
+				}
+			}
+		}
+		l.locate(sub, where)
+	}
+}
+
+// source is a template by the name that the engine gives it.
+type source struct {
+	place place
+	text  string
+	// chart is the path of its chart in values: sub.subsub., "" for the chart itself.
+	chart string
+}
+
+// sources are the templates of the chart, after its dependencies were processed.
+func (l *loaded) sources() map[string]source {
+	out := map[string]source{}
+	var add func(c *chart.Chart, values string)
+	add = func(c *chart.Chart, values string) {
+		for _, t := range c.Templates {
+			out[path.Join(c.ChartFullPath(), t.Name)] = source{place: l.files[t], text: string(t.Data), chart: values}
+		}
+		for _, sub := range c.Dependencies() {
+			add(sub, values+sub.Name()+".")
+		}
+	}
+	add(l.chart, "")
+	return out
+}

@@ -1,0 +1,282 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/component"
+	"github.com/ropewalk/ropewalk/render/component/helm"
+	"github.com/ropewalk/ropewalk/render/component/kustomize"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// shop is the chart in testdata with other files over it; "" removes one.
+func shop(t *testing.T, over map[string]string) fstest.MapFS {
+	t.Helper()
+	files := fstest.MapFS{}
+	root := os.DirFS("testdata")
+	require.NoError(t, fs.WalkDir(root, "shop", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(root, name)
+		files[name] = &fstest.MapFile{Data: data}
+		return err
+	}))
+	for name, text := range over {
+		if files[name] = (&fstest.MapFile{Data: []byte(text)}); text == "" {
+			delete(files, name)
+		}
+	}
+	return files
+}
+
+// request asks for the chart with values as in a file called component.yaml.
+func request(t *testing.T, files fs.FS, values string) component.Request {
+	t.Helper()
+	v, err := spec.ParseValue(spec.File{Name: "component.yaml", Data: []byte(values)})
+	require.NoError(t, err)
+	at := object.Pos{File: "component.yaml", Line: 90, Column: 3}
+	return component.Request{
+		Name: "shop", FS: files, Dir: ".", Context: object.Context{Namespace: "apps", KubeVersion: "1.33"},
+		Component: spec.Component{Pos: at, Path: object.Fields("spec", "helm"), Helm: &spec.Helm{Chart: spec.Text{Text: "shop", Pos: at}, Values: v, Hooks: spec.HooksWaves}},
+		At: func(name string, line, column int) object.Pos {
+			return object.Pos{File: name, Line: line, Column: column}
+		},
+	}
+}
+
+func TestAChartIsRendered(t *testing.T) {
+	out, err := helm.Engine(t.Context(), request(t, shop(t, nil), "replicas: 3\nsettings: {shape: null, size: 1.50}\n"))
+	require.NoError(t, err)
+	var b strings.Builder
+	for _, o := range out.Objects {
+		data, err := json.MarshalIndent(o.Object, "", " ")
+		require.NoError(t, err)
+		fmt.Fprintf(&b, "%s phase %d %q mode %q deletion %q\n%s\n", o.Pos, o.Phase, o.PhaseName, o.Apply.Mode, o.Apply.Deletion, data)
+	}
+	for _, w := range out.Warnings {
+		fmt.Fprintln(&b, w)
+	}
+	const golden = "testdata/shop.golden"
+	if os.Getenv("ROPEWALK_UPDATE") != "" {
+		require.NoError(t, os.WriteFile(golden, []byte(b.String()), 0o600))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), b.String())
+	for range 5 {
+		again, err := helm.Engine(t.Context(), request(t, shop(t, nil), "replicas: 3\nsettings: {shape: null, size: 1.50}\n"))
+		require.NoError(t, err)
+		require.Equal(t, out, again)
+	}
+}
+
+func TestAChartOfAnArchiveIsTheSame(t *testing.T) {
+	files := shop(t, nil)
+	want, err := helm.Engine(t.Context(), request(t, files, ""))
+	require.NoError(t, err)
+	req := request(t, fstest.MapFS{"charts/shop.tgz": {Data: pack(t, files)}}, "")
+	req.Component.Helm.Chart.Text = "charts/shop.tgz"
+	got, err := helm.Engine(t.Context(), req)
+	require.NoError(t, err)
+	require.Len(t, got.Objects, len(want.Objects))
+	for i, o := range got.Objects {
+		require.Equal(t, want.Objects[i].Object, o.Object)
+		require.Equal(t, strings.Replace(want.Objects[i].Pos.String(), "shop/", "charts/shop.tgz/", 1), o.Pos.String())
+	}
+}
+
+func pack(t *testing.T, files fstest.MapFS) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	for _, name := range object.SortedKeys(files) {
+		require.NoError(t, w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(files[name].Data)), Typeflag: tar.TypeReg}))
+		_, err := w.Write(files[name].Data)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	require.NoError(t, z.Close())
+	return b.Bytes()
+}
+
+// template is a template of one ConfigMap with a field.
+func template(value string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n  x: " + value + "\n"
+}
+
+func TestMistakesAreAtTheirLines(t *testing.T) {
+	const x = "shop/templates/x.yaml"
+	for name, c := range map[string]struct {
+		over   map[string]string
+		values string
+		change func(h *spec.Helm)
+		want   string
+	}{
+		"a value of another type":     {nil, "image: shop:2\nreplicas: many\n", nil, "component.yaml:2:11: evaluate: replicas: values do not match the schema of chart \"shop\": got string, want integer"},
+		"a value that is too small":   {nil, "replicas: 0\n", nil, "component.yaml:1:11: evaluate: replicas: values do not match the schema of chart \"shop\": minimum: got 0, want 1"},
+		"a pattern shows no value":    {nil, "image: S3CRET-VALUE\n", nil, "component.yaml:1:8: evaluate: image: values do not match the schema of chart \"shop\": does not match pattern ^[a-z:0-9]+$"},
+		"a default that is wrong":     {map[string]string{"shop/values.yaml": "replicas: x\n"}, "", nil, "component.yaml:90:3: evaluate: replicas: values do not match the schema of chart \"shop\": got string, want integer"},
+		"a required value":            {map[string]string{x: template("{{ required \"give a host\" .Values.web.host }}"), "shop/values.yaml": "web: {}\n"}, "", nil, "shop/templates/x.yaml:5:9: evaluate: a value is missing: give a host (set web.host in values)"},
+		"one of a subchart":           {nil, "store: {size: null}\n", nil, "shop/charts/db/templates/claim.yaml:7:38: evaluate: a value is missing: a size is needed (set store.size in values)"},
+		"fail":                        {map[string]string{x: "{{ if .Values.bad }}\n{{ fail \"do not set bad\" }}{{ end }}"}, "bad: true\n", nil, "shop/templates/x.yaml:2:4: evaluate: the chart refuses its values: do not set bad"},
+		"nothing that has a field":    {map[string]string{x: template("{{ .Values.tls.cert.name }}")}, "", nil, "shop/templates/x.yaml:5:16: evaluate: there is no value that could have a field cert (set tls.cert.name in values)"},
+		"a template that is not":      {map[string]string{x: template("{{ include \"nowhere\" . }}")}, "", nil, "shop/templates/x.yaml:5:9: evaluate: no template \"nowhere\" is defined (it may be of a chart that is not in the folder charts)"},
+		"a function that is not":      {map[string]string{x: template("{{ nowhere . }}")}, "", nil, "shop/templates/x.yaml:5: evaluate: function \"nowhere\" not defined"},
+		"an action that does not end": {map[string]string{x: template("{{ if true }}")}, "", nil, "shop/templates/x.yaml:6: evaluate: unexpected EOF"},
+		"no YAML":                     {map[string]string{x: "a: b\n---\nkind: [\n"}, "", nil, "shop/templates/x.yaml:2:1: evaluate: the template makes no object: line"},
+		"no map":                      {map[string]string{x: "just text\n"}, "", nil, "shop/templates/x.yaml:1:1: evaluate: the template makes no object: it is no map"},
+		"a random text":               {map[string]string{x: "{{- $p := .Values.auth.password | default (randAlphaNum 8) }}\n" + template("{{ $p }}"), "shop/values.yaml": "{auth: {}, settings: {}}"}, "", nil, "shop/templates/x.yaml:1:44: evaluate: randAlphaNum gives something else at each render, and is data.x of ConfigMap \"x\" (set auth.password in values)"},
+		"a date":                      {map[string]string{x: template("{{ now | date \"2006\" }}")}, "", nil, "shop/templates/x.yaml:5:9: evaluate: now gives something else at each render, and is data.x of ConfigMap \"x\" (set the value that the chart takes in its place, or switch off what needs it)"},
+		"a certificate":               {map[string]string{x: template("{{ (genCA \"x\" 3).Cert | b64enc }}")}, "", nil, "shop/templates/x.yaml:5:10: evaluate: genCA gives something else"},
+		"endless include":             {map[string]string{x: template("{{ include \"again\" . }}"), "shop/templates/_a.tpl": "{{ define \"again\" }}{{ include \"again\" . }}{{ end }}"}, "", nil, "shop/templates/_a.tpl:1:24: evaluate: a template includes itself more than a thousand times (report it to the authors of the chart)"},
+		"a dependency that is missing": {map[string]string{"shop/charts/db/Chart.yaml": "", "shop/charts/db/values.yaml": "", "shop/charts/db/templates/claim.yaml": ""}, "", nil,
+			"shop/Chart.yaml:6:11: evaluate: chart \"shop\" needs chart \"db\" 0.1.0, which is not in its folder charts (run helm dependency build, and commit the folder charts)"},
+		"no chart":                {map[string]string{"shop/Chart.yaml": ""}, "", nil, "component.yaml:90:3: evaluate: spec.helm.chart: \"shop\" is no chart: it has no Chart.yaml (name the folder that holds Chart.yaml)"},
+		"a chart that is no YAML": {map[string]string{"shop/Chart.yaml": "name: [\n"}, "", nil, "shop/Chart.yaml:1:1: evaluate: spec.helm.chart: the chart cannot be read: cannot load Chart.yaml: "},
+		"a library":               {map[string]string{"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\ntype: library\n"}, "", nil, "component.yaml:90:3: evaluate: spec.helm.chart: chart \"shop\" is a library chart, which makes no objects (name a chart that depends on it)"},
+		"another Kubernetes":      {map[string]string{"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\nkubeVersion: '>=1.40'\n"}, "", nil, "component.yaml:90:3: evaluate: spec.helm.chart: chart \"shop\" wants Kubernetes >=1.40, and this render is for v1.33 (set kubeVersion"},
+		"hooks that are rejected": {nil, "", func(h *spec.Helm) { h.Hooks = spec.HooksReject }, "shop/templates/hooks.yaml:4:1: evaluate: Job \"job-0\" is a hook, pre-install,pre-upgrade, and hooks are rejected here"},
+		"a release name":          {nil, "", func(h *spec.Helm) { h.ReleaseName = "No Name" }, "component.yaml:90:3: evaluate: spec.helm.chart: \"No Name\" cannot be the name of a release"},
+		"values files": {nil, "", func(h *spec.Helm) {
+			h.ValuesFiles = []spec.Text{{Text: "none.yaml", Pos: object.Pos{File: "component.yaml", Line: 8}}}
+		}, "component.yaml:8: evaluate: spec.helm.valuesFiles[0]: there is no file \"none.yaml\""},
+		"a value in a file": {map[string]string{"prod.yaml": "image: shop:1\n\nreplicas: x\n"}, "image: shop:3\n", func(h *spec.Helm) { h.ValuesFiles = []spec.Text{{Text: "prod.yaml"}} }, "prod.yaml:3:11: evaluate: replicas: values do not match"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := request(t, shop(t, c.over), c.values)
+			if c.change != nil {
+				c.change(req.Component.Helm)
+			}
+			_, err := helm.Engine(t.Context(), req)
+			require.Error(t, err)
+			require.Contains(t, err.Error(), c.want)
+			require.NotContains(t, err.Error(), "S3CRET")
+			require.NotContains(t, err.Error(), "executing")
+		})
+	}
+}
+
+// TestMistakesShowNoValue follows a value of the user through what shows values: messages of
+// charts, errors of functions and of parsers.
+func TestMistakesShowNoValue(t *testing.T) {
+	const canary = "c4nary-P4ssw0rd"
+	for name, text := range map[string]string{
+		"fail":       "{{ fail (printf \"bad %s\" .Values.password) }}",
+		"required":   "{{ required (printf \"with %q\" .Values.password) .Values.none }}",
+		"encoded":    "{{ fail (.Values.password | b64enc) }}",
+		"tpl":        "{{ tpl (printf \"{{ %s\" .Values.password) . }}",
+		"tpl inside": "{{ tpl (printf \"{{ fail %q }}\" .Values.password) . }}",
+		"regexp":     "{{ mustRegexMatch (printf \"(%s\" .Values.password) \"x\" }}",
+		"an alias":   "a: *{{ .Values.password }}",
+		"a tag":      "a: !!int {{ .Values.password }}",
+		"a key":      "{{ .Values.password }}: 1\n{{ .Values.password }}: [",
+		"text":       "{{ .Values.password }}",
+		"a template": "{{ include .Values.password . }}",
+		"a date":     "{{ mustToDate \"2006\" .Values.password }}",
+		"a number":   "{{ int \"x\" | divf .Values.password }}{{ index .Values.password \"x\" }}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := helm.Engine(t.Context(), request(t, shop(t, map[string]string{"shop/templates/x.yaml": text}), "password: "+canary+"\n"))
+			require.Error(t, err)
+			for _, shown := range []string{canary, "P4ssw0rd", "YzRuYXJ5"} {
+				require.NotContains(t, fmt.Sprint(err, out.Warnings), shown)
+			}
+			require.Contains(t, err.Error(), "shop/templates/x.yaml:")
+		})
+	}
+}
+
+func TestWhatIsDroppedIsWarnedOf(t *testing.T) {
+	over := map[string]string{"shop/templates/x.yaml": template("{{ len (lookup \"v1\" \"Secret\" \"a\" \"b\") | quote }}"), "shop/values.schema.json": `{"$ref": "https://example.com/schema.json"}`}
+	out, err := helm.Engine(t.Context(), request(t, shop(t, over), ""))
+	require.NoError(t, err)
+	var all []string
+	for _, w := range out.Warnings {
+		require.Equal(t, object.SeverityWarning, w.Severity)
+		all = append(all, w.Error())
+	}
+	require.Equal(t, []string{
+		"shop/templates/hooks.yaml:4:1: evaluate: a hook is left out: nothing here runs pre-delete (do by hand what it does, or switch it off in values)",
+		"shop/templates/x.yaml:5:14: evaluate: lookup finds nothing, because a render has no cluster (set the values that the chart would look up)",
+		"shop/values.schema.json:1:1: evaluate: values are not checked by the schema of chart \"shop\", which refers to https://example.com/schema.json (nothing is fetched: copy what it refers to into the schema)",
+	}, all)
+}
+
+func TestRandomTextsThatReachNoObjectAreTaken(t *testing.T) {
+	over := map[string]string{"shop/templates/x.yaml": "{{- $p := default (randAlphaNum 8) .Values.password }}\n" + template("{{ $p }}"), "shop/templates/NOTES.txt": "{{ uuidv4 }}"}
+	out, err := helm.Engine(t.Context(), request(t, shop(t, over), "password: abc\n"))
+	require.NoError(t, err)
+	require.NotEmpty(t, out.Objects)
+}
+
+func TestAChartOfAKustomizationKeepsItsHooks(t *testing.T) {
+	o := kustomize.ChartOptions{Name: "shop", ReleaseName: "web", Namespace: "apps", Values: [][]byte{[]byte("replicas: 3\n")}}
+	all, err := helm.Inflate(t.Context(), shop(t, nil), "shop", o)
+	require.NoError(t, err)
+	require.Equal(t, 4, strings.Count(string(all), "helm.sh/hook: "))
+	require.Contains(t, string(all), "replicas: 3\n")
+	require.NotContains(t, string(all), "CustomResourceDefinition")
+	o.SkipTests, o.IncludeCRDs = true, true
+	all, err = helm.Inflate(t.Context(), shop(t, nil), "shop", o)
+	require.NoError(t, err)
+	require.Equal(t, 3, strings.Count(string(all), "helm.sh/hook: "))
+	require.Contains(t, string(all), "CustomResourceDefinition")
+	o.SkipHooks = true
+	all, err = helm.Inflate(t.Context(), shop(t, nil), "shop", o)
+	require.NoError(t, err)
+	require.NotContains(t, string(all), "helm.sh/hook")
+}
+
+// Helm leaves the order of keys and values to chance.
+func TestKeysAndValuesAreInOrder(t *testing.T) {
+	over := map[string]string{"shop/templates/x.yaml": template("{{ list (keys .Values.x | join \"\") (values .Values.x | join \"\") | join \"-\" }}")}
+	for range 20 {
+		out, err := helm.Engine(t.Context(), request(t, shop(t, over), "x: {e: 1, d: 2, c: 3, b: 4, a: 5}\n"))
+		require.NoError(t, err)
+		for _, o := range out.Objects {
+			if o.Object.Name() == "x" {
+				require.Equal(t, "abcde-54321", o.Object.Text("data", "x"))
+			}
+		}
+	}
+}
+
+func TestHostileChartsEndInAnError(t *testing.T) {
+	many := "{{ range $i := until 20001 }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a{{ $i }}}\n{{ end }}"
+	large := template("{{ repeat 70000000 \"x\" }}")
+	for name, c := range map[string]struct{ text, want string }{
+		"objects": {many, "objects, and 20000 are allowed"},
+		"bytes":   {large, "bytes, and 67108864 are allowed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := helm.Engine(t.Context(), request(t, shop(t, map[string]string{"shop/templates/x.yaml": c.text}), ""))
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+	for name, path := range map[string]string{"slip": "shop/../../x", "absolute": "shop//etc/passwd"} {
+		t.Run(name, func(t *testing.T) {
+			req := request(t, fstest.MapFS{"a.tgz": {Data: pack(t, fstest.MapFS{path: {Data: []byte("x")}})}}, "")
+			req.Component.Helm.Chart.Text = "a.tgz"
+			_, err := helm.Engine(context.Background(), req)
+			require.ErrorContains(t, err, "the chart cannot be read")
+		})
+	}
+}

@@ -1,0 +1,51 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/ropewalk/ropewalk/render/component/kustomize"
+)
+
+// Inflate renders a chart of a kustomization to YAML, with hooks as they are.
+func Inflate(ctx context.Context, chart fs.FS, dir string, o kustomize.ChartOptions) ([]byte, error) {
+	opts := Options{
+		ReleaseName: o.ReleaseName, Namespace: o.Namespace, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions,
+		SkipCRDs: !o.IncludeCRDs, Hooks: HooksKeep,
+	}
+	if opts.ReleaseName == "" {
+		opts.ReleaseName = "release-name" // That of helm template.
+	}
+	for _, data := range o.Values {
+		v, err := ReadValues("values of chart "+o.Name, data)
+		if err != nil {
+			return nil, err
+		}
+		opts.Values = append(opts.Values, v)
+	}
+	out, err := Template(ctx, chart, dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	var all bytes.Buffer
+	for _, made := range out.Objects {
+		hook := made.Object.Annotations()[hookAnnotation]
+		if hook != "" && (o.SkipHooks || o.SkipTests && strings.Contains(hook, "test")) {
+			continue
+		}
+		data, err := yaml.Marshal(made.Object)
+		if err != nil {
+			return nil, err
+		}
+		all.WriteString("---\n")
+		all.Write(data)
+	}
+	return all.Bytes(), nil
+}

@@ -1,0 +1,349 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	"helm.sh/helm/v4/pkg/engine"
+
+	"github.com/ropewalk/ropewalk/render/component"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// HooksKeep leaves hooks what they are: objects with annotations.
+const HooksKeep = "keep"
+
+// Options are what a chart is rendered with.
+type Options struct {
+	// ReleaseName and Namespace are those of Release.
+	ReleaseName, Namespace string
+	// KubeVersion is that of Capabilities, such as 1.33; that of Helm's client where "".
+	KubeVersion string
+	// APIVersions are added to those of Kubernetes itself.
+	APIVersions []string
+	// Values go over those of the chart, later ones over earlier ones.
+	Values []Values
+	// SkipCRDs leaves out what is in crds/.
+	SkipCRDs bool
+	// Hooks is spec.HooksReject, or HooksKeep, or else hooks are phases.
+	Hooks string
+	// At is the place, as the user knows it, of a line and column of a file of the tree; its
+	// name there where nil.
+	At func(name string, line, column int) object.Pos
+	// Pos and Path are the place of the field that names the chart.
+	Pos  object.Pos
+	Path object.Path
+}
+
+// Engine implements [component.Engine].
+func Engine(ctx context.Context, req component.Request) (component.Output, error) {
+	h := req.Component.Helm
+	if h == nil {
+		return component.Output{}, object.Errors{component.Fail(req.Component.Pos, req.Component.Path, "", "the component is no Helm chart")}
+	}
+	o := Options{
+		ReleaseName: h.ReleaseName, Namespace: h.Namespace, KubeVersion: req.Context.KubeVersion, APIVersions: h.APIVersions,
+		SkipCRDs: h.SkipCRDs, Hooks: h.Hooks, At: req.At, Pos: h.Chart.Pos, Path: req.Component.Path.Append(object.Field("chart")),
+	}
+	if o.ReleaseName == "" {
+		o.ReleaseName = req.Name
+	}
+	if o.Namespace == "" {
+		o.Namespace = req.Context.Namespace
+	}
+	if !o.Pos.IsValid() {
+		o.Pos = req.Component.Pos
+	}
+	var errs object.Errors
+	for i, file := range h.ValuesFiles {
+		name := path.Join(req.Dir, file.Text)
+		at := req.Component.Path.Append(object.Field("valuesFiles"), object.Index(i))
+		data, err := fs.ReadFile(req.FS, name)
+		if err != nil {
+			errs = append(errs, component.Fail(file.Pos, at, "", "there is no file %q", file.Text))
+			continue
+		}
+		shown := name
+		if req.At != nil {
+			shown = req.At(name, 0, 0).File
+		}
+		v, err := ReadValues(shown, data)
+		errs = append(errs, object.AsErrors(err, object.StageEvaluate)...)
+		o.Values = append(o.Values, v)
+	}
+	v, err := FromValue(h.Values)
+	if err != nil {
+		errs = append(errs, component.Fail(h.Values.Pos, req.Component.Path.Append(object.Field("values")), "", "%w", err))
+	}
+	if o.Values = append(o.Values, v); len(errs) > 0 {
+		return component.Output{}, errs.Sorted()
+	}
+	return Template(ctx, req.FS, path.Join(req.Dir, h.Chart.Text), o)
+}
+
+// run renders one chart.
+type run struct {
+	opts    Options
+	fsys    fs.FS
+	dir     string
+	caps    *common.Capabilities
+	loaded  *loaded
+	sources map[string]source
+	places  object.Value
+	secrets *object.Secrets
+	// crds is what is in crds/, which no template changes.
+	crds     []made
+	warnings object.Errors
+}
+
+// Template makes the objects of the chart in dir, a folder or an archive of files. The error
+// is an object.Errors.
+func Template(ctx context.Context, files fs.FS, dir string, o Options) (component.Output, error) {
+	if o.At == nil {
+		o.At = func(name string, line, column int) object.Pos {
+			return object.Pos{File: name, Line: line, Column: column}
+		}
+	}
+	r := &run{opts: o, fsys: files, dir: dir}
+	for _, v := range o.Values {
+		r.places = r.places.Merge(v.Places)
+	}
+	if err := r.prepare(); err != nil {
+		return component.Output{}, err
+	}
+	c := &calls{}
+	out, err := r.render(c)
+	if err == nil && len(c.made) > 0 {
+		err = r.same(ctx, c, out)
+	}
+	if err == nil && c.looked {
+		r.lookedUp()
+	}
+	if err != nil {
+		return component.Output{}, object.AsErrors(err, object.StageEvaluate).Sorted()
+	}
+	out.Warnings = append(out.Warnings, r.warnings...).Sorted()
+	return out, nil
+}
+
+func (r *run) fail(pos object.Pos, hint, format string, args ...any) error {
+	return object.Errors{component.Fail(pos, r.opts.Path, hint, format, args...)}
+}
+
+func (r *run) warn(pos object.Pos, err error, hint string) {
+	r.warnings = append(r.warnings, &object.Error{Stage: object.StageEvaluate, Severity: object.SeverityWarning, Pos: pos, Err: err, Hint: hint})
+}
+
+// fileOf is the place of a file of c, which may be a subchart.
+func (r *run) fileOf(c *chart.Chart, name string) object.Pos {
+	for _, f := range slices.Concat(c.Templates, c.Files) {
+		if at, ok := r.loaded.files[f]; ok {
+			up := strings.Count(f.Name, "/") + 1
+			if at.inner != "" {
+				return r.loaded.pos(place{at.file, path.Join(at.inner, strings.Repeat("../", up), name)}, 1, 1)
+			}
+			return r.loaded.pos(place{file: path.Join(at.file, strings.Repeat("../", up), name)}, 1, 1)
+		}
+	}
+	return r.loaded.pos(r.loaded.root.join(name), 1, 1)
+}
+
+// prepare loads the chart and looks at what has nothing to do with values.
+func (r *run) prepare() error {
+	if err := chartutil.ValidateReleaseName(r.opts.ReleaseName); err != nil {
+		return r.fail(r.opts.Pos, "set releaseName: at most 53 lower-case letters, digits and -", "%q cannot be the name of a release", r.opts.ReleaseName)
+	}
+	if err := r.load(); err != nil {
+		return err
+	}
+	c, yaml := r.loaded.chart, r.loaded.root.join("Chart.yaml")
+	if kind := c.Metadata.Type; kind != "" && kind != "application" {
+		return r.fail(r.opts.Pos, "name a chart that depends on it", "chart %q is a %s chart, which makes no objects", c.Name(), kind)
+	}
+	caps := common.DefaultCapabilities.Copy()
+	if r.opts.KubeVersion != "" {
+		version, err := common.ParseKubeVersion(r.opts.KubeVersion)
+		if err != nil {
+			return r.fail(r.opts.Pos, "", "kubeVersion %q is no version", r.opts.KubeVersion)
+		}
+		caps.KubeVersion = *version
+	}
+	caps.APIVersions = slices.Concat(caps.APIVersions, r.opts.APIVersions)
+	r.caps = caps
+	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
+		return r.fail(r.opts.Pos, "set kubeVersion of the context, or take another version of the chart", "chart %q wants Kubernetes %s, and this render is for %s", c.Name(), want, caps.KubeVersion.Version)
+	}
+	var errs object.Errors
+	for _, d := range missing(c) {
+		hint := "run helm dependency build, and commit the folder charts"
+		errs = append(errs, component.Fail(r.chartLine(yaml, c, d.Name), nil, hint, "chart %q needs chart %q %s, which is not in its folder charts", c.Name(), d.Name, d.Version))
+	}
+	return errs.Err()
+}
+
+// chartLine is the line of a dependency in Chart.yaml.
+func (r *run) chartLine(at place, c *chart.Chart, name string) object.Pos {
+	for _, f := range c.Raw {
+		if f.Name != "Chart.yaml" {
+			continue
+		}
+		if v, err := spec.ParseValue(spec.File{Name: "Chart.yaml", Data: f.Data}); err == nil {
+			list, _ := v.Get("dependencies")
+			for _, item := range list.Items {
+				if n, _ := item.Get("name"); n.Text == name {
+					return r.loaded.pos(at, n.Pos.Line, n.Pos.Column)
+				}
+			}
+		}
+	}
+	return r.loaded.pos(at, 1, 1)
+}
+
+func (r *run) load() error {
+	l, err := load(r.fsys, r.dir, r.opts.At)
+	if r.loaded = l; err == nil {
+		return nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return r.fail(r.opts.Pos, "", "there is no chart at %q", r.dir)
+	}
+	pos := r.opts.Pos
+	if _, missing := fs.Stat(r.fsys, path.Join(r.dir, "Chart.yaml")); missing == nil {
+		pos = l.pos(l.root.join("Chart.yaml"), 1, 1)
+	}
+	text := plain(err.Error())
+	if strings.Contains(text, "Chart.yaml file is missing") {
+		return r.fail(r.opts.Pos, "name the folder that holds Chart.yaml", "%q is no chart: it has no Chart.yaml", r.dir)
+	}
+	return r.fail(pos, "", "the chart cannot be read: %s", text)
+}
+
+// values are those of the templates; the chart is loaded anew where it was used before, as
+// Helm changes it.
+func (r *run) values() (common.Values, error) {
+	if r.sources != nil {
+		if err := r.load(); err != nil {
+			return nil, err
+		}
+	}
+	user := map[string]any{}
+	for _, v := range r.opts.Values {
+		user = loader.MergeMaps(user, v.Map)
+	}
+	c := r.loaded.chart
+	err := chartutil.ProcessDependencies(c, user)
+	var values common.Values
+	if err == nil {
+		release := common.ReleaseOptions{Name: r.opts.ReleaseName, Namespace: r.opts.Namespace, Revision: 1, IsInstall: true}
+		values, err = util.ToRenderValuesWithSchemaValidation(c, user, release, r.caps, true)
+	}
+	if err != nil {
+		return nil, r.fail(r.value(nil), "", "values cannot be used with the chart: %s", r.hide(plain(err.Error())))
+	}
+	if r.sources == nil {
+		r.sources = r.loaded.sources()
+		all, _ := values["Values"].(common.Values)
+		if all == nil {
+			all, _ = values["Values"].(map[string]any)
+		}
+		if errs := r.schemas(c, all, nil); len(errs) > 0 {
+			return nil, errs
+		}
+	}
+	return values, nil
+}
+
+// execute runs the templates. The error is that of the engine.
+func (r *run) execute(c *calls) (map[string]string, error) {
+	values, err := r.values()
+	if err != nil {
+		return nil, err
+	}
+	return engine.Engine{CustomTemplateFuncs: c.functions()}.Render(r.loaded.chart, values)
+}
+
+// render makes the objects once.
+func (r *run) render(c *calls) (component.Output, error) {
+	texts, err := r.execute(c)
+	if err != nil {
+		var own object.Errors
+		if errors.As(err, &own) {
+			return component.Output{}, own
+		}
+		return component.Output{}, r.broken(err)
+	}
+	size := 0
+	for name, text := range texts {
+		if size += len(text); strings.HasSuffix(name, "NOTES.txt") || strings.HasPrefix(path.Base(name), "_") {
+			delete(texts, name)
+		}
+	}
+	if size > component.MaxBytes {
+		return component.Output{}, r.fail(r.opts.Pos, "make several components of it", "the chart makes %d bytes, and %d are allowed", size, component.MaxBytes)
+	}
+	m := &manifests{run: r, objects: slices.Clone(r.crds)}
+	if !r.opts.SkipCRDs && r.crds == nil {
+		for _, crd := range r.loaded.chart.CRDObjects() {
+			m.file(crd.Filename, string(crd.File.Data), r.loaded.files[crd.File], true)
+		}
+		r.crds = slices.Clone(m.objects)
+	}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		m.file(name, texts[name], r.sources[name].place, false)
+	}
+	return m.output()
+}
+
+// hide removes the texts of the user's values that the chart does not hold itself.
+func (r *run) hide(text string) string {
+	if r.secrets == nil {
+		r.secrets = &object.Secrets{}
+		var own strings.Builder
+		if r.loaded != nil && r.loaded.chart != nil {
+			for _, f := range r.loaded.chart.Raw {
+				own.Write(f.Data)
+			}
+		}
+		known := own.String()
+		for _, v := range r.opts.Values {
+			leaves(v.Map, func(text string) {
+				if !strings.Contains(known, text) {
+					r.secrets.Add(text)
+				}
+			})
+		}
+	}
+	return r.secrets.Hide(text)
+}
+
+func leaves(v any, each func(text string)) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			leaves(v[k], each)
+		}
+	case []any:
+		for _, item := range v {
+			leaves(item, each)
+		}
+	case string:
+		each(v)
+	case float64:
+		each(fmt.Sprint(v))
+	}
+}

@@ -1,0 +1,166 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+
+	"github.com/ropewalk/ropewalk/render/component"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// Values are values as Helm reads them, with their places.
+type Values struct {
+	Map map[string]any
+	// Places are the same values, as far as they are known.
+	Places object.Value
+}
+
+// FromValue is v, which may be KindNone.
+func FromValue(v object.Value) (Values, error) {
+	if v.Kind == object.KindNone || v.Kind == object.KindNull {
+		return Values{}, nil
+	}
+	out := Values{Places: v}
+	err := json.Unmarshal(v.JSON(), &out.Map)
+	if err != nil {
+		err = errors.New("values are a map")
+	}
+	return out, err
+}
+
+// ReadValues reads a values file; name is the one that positions have.
+func ReadValues(name string, data []byte) (Values, error) {
+	places, wrong := spec.ParseValue(spec.File{Name: name, Data: data})
+	m, err := loader.LoadValues(bytes.NewReader(data))
+	switch {
+	case err != nil && wrong != nil:
+		return Values{}, wrong
+	case err != nil:
+		return Values{}, object.Errors{component.Fail(object.Pos{File: name, Line: 1}, nil, "values are a map", "the file holds no values: %s", plain(err.Error()))}
+	}
+	if !places.Pos.IsValid() {
+		places.Pos = object.Pos{File: name}
+	}
+	return Values{Map: m, Places: places}, nil
+}
+
+var inQuotes = regexp.MustCompile(`"[^"]*"|'[^']*'|\x60[^\x60]*\x60`)
+
+// plain is what a parser says, in one line and without the text that it shows.
+func plain(text string) string {
+	text = inQuotes.ReplaceAllString(text, "…")
+	for _, prefix := range []string{"cannot unmarshal yaml document: ", "error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: "} {
+		text = strings.ReplaceAll(text, prefix, "")
+	}
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "yaml: "), ": yaml: ", ": ")
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// schemas checks the values of a chart and its subcharts.
+func (r *run) schemas(c *chart.Chart, values map[string]any, at object.Path) (errs object.Errors) {
+	if c.Schema != nil {
+		errs = append(errs, r.schema(c, values, at)...)
+	}
+	for _, sub := range c.Dependencies() {
+		if below, ok := values[sub.Name()].(map[string]any); ok {
+			errs = append(errs, r.schemas(sub, below, at.Append(object.Field(sub.Name())))...)
+		}
+	}
+	return errs
+}
+
+// here loads no schema.
+type here struct{}
+
+// Load implements jsonschema.URLLoader.
+func (here) Load(url string) (any, error) { return nil, fmt.Errorf("%s is not fetched", url) }
+
+func (r *run) schema(c *chart.Chart, values map[string]any, at object.Path) object.Errors {
+	const name = "file:///values.schema.json"
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(here{})
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Schema))
+	if err == nil {
+		err = compiler.AddResource(name, doc)
+	}
+	var compiled *jsonschema.Schema
+	if err == nil {
+		compiled, err = compiler.Compile(name)
+	}
+	file := c.ChartFullPath() + "/values.schema.json"
+	var elsewhere *jsonschema.LoadURLError
+	if errors.As(err, &elsewhere) {
+		r.warn(r.fileOf(c, "values.schema.json"), fmt.Errorf("values are not checked by the schema of chart %q, which refers to %s", c.Name(), elsewhere.URL), "nothing is fetched: copy what it refers to into the schema")
+		return nil
+	}
+	if err != nil {
+		return object.Errors{component.Fail(r.fileOf(c, "values.schema.json"), nil, "report it to the authors of the chart", "%s is no JSON schema", file)}
+	}
+	var wrong *jsonschema.ValidationError
+	if !errors.As(compiled.Validate(values), &wrong) {
+		return nil
+	}
+	return r.invalid(c, wrong, at)
+}
+
+// invalid are the mistakes that a schema finds: the innermost ones.
+func (r *run) invalid(c *chart.Chart, wrong *jsonschema.ValidationError, at object.Path) (errs object.Errors) {
+	if _, any := wrong.ErrorKind.(*kind.AnyOf); !any && len(wrong.Causes) > 0 {
+		if _, one := wrong.ErrorKind.(*kind.OneOf); !one {
+			for _, cause := range wrong.Causes {
+				errs = append(errs, r.invalid(c, cause, at)...)
+			}
+			return errs
+		}
+	}
+	p := at
+	for _, step := range wrong.InstanceLocation {
+		if v, found := r.places.Lookup(p); found == len(p) && v.Kind == object.KindList {
+			if n, err := strconv.Atoi(step); err == nil {
+				p = p.Append(object.Index(n))
+				continue
+			}
+		}
+		p = p.Append(object.Field(step))
+	}
+	if extra, ok := wrong.ErrorKind.(*kind.AdditionalProperties); ok {
+		for _, name := range extra.Properties {
+			errs = append(errs, component.Fail(r.value(p.Append(object.Field(name))), p.Append(object.Field(name)), "remove it, or look at the values of the chart", "chart %q has no such value", c.Name()))
+		}
+		return errs
+	}
+	text := wrong.ErrorKind.LocalizedString(message.NewPrinter(language.English))
+	switch k := wrong.ErrorKind.(type) {
+	case *kind.Pattern:
+		text = "does not match pattern " + k.Want
+	case *kind.Format:
+		text = "is not a valid " + k.Want
+	case *kind.AnyOf, *kind.OneOf, *kind.Not:
+		text = "is none of what the schema of the chart allows"
+	}
+	return object.Errors{component.Fail(r.value(p), p, "", "values do not match the schema of chart %q: %s", c.Name(), r.hide(text))}
+}
+
+// value is the place of a value: that of the user, or the field of the chart.
+func (r *run) value(p object.Path) object.Pos {
+	if pos := r.places.NearestPos(p); pos.IsValid() {
+		return pos
+	}
+	return r.opts.Pos
+}

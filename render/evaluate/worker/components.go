@@ -1,0 +1,83 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/ropewalk/ropewalk/render/component"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Components sends components that need Helm to a pool of workers that have it, and
+// everything else to Next. The pool is made when it is first needed.
+type Components struct {
+	Next evaluate.Evaluator
+	// Program returns the path of the program that serves workers with Helm, or why there is
+	// none.
+	Program func() (string, error)
+	// Options are those of the pool; its Command is set here.
+	Options Options
+
+	once sync.Once
+	pool *Pool
+	err  error
+}
+
+var _ evaluate.Evaluator = (*Components)(nil)
+
+// Evaluate implements [evaluate.Evaluator]. Where there is no program, the error wraps
+// component.ErrNoHelm.
+func (c *Components) Evaluate(ctx context.Context, req evaluate.Request) (evaluate.Result, error) {
+	to, err := c.of(req)
+	if err != nil {
+		return evaluate.Result{}, err
+	}
+	return to.Evaluate(ctx, req)
+}
+
+// Trace implements [evaluate.Evaluator].
+func (c *Components) Trace(ctx context.Context, req evaluate.Request, queries []evaluate.Query) ([]evaluate.Origin, error) {
+	to, err := c.of(req)
+	if err != nil {
+		return nil, err
+	}
+	return to.Trace(ctx, req, queries)
+}
+
+// Close ends the workers with Helm; those of Next are its owner's.
+func (c *Components) Close() error {
+	c.once.Do(func() { c.err = evaluate.ErrClosed })
+	if c.pool == nil {
+		return nil
+	}
+	return c.pool.Close()
+}
+
+// of is the evaluator of a request.
+func (c *Components) of(req evaluate.Request) (evaluate.Evaluator, error) {
+	build := req.Component
+	if build == nil || build.Helm == nil && (build.Kustomize == nil || !build.Kustomize.EnableHelm) {
+		return c.Next, nil
+	}
+	c.once.Do(func() {
+		opts := c.Options
+		var program string
+		if program, c.err = c.Program(); c.err == nil {
+			opts.Command = []string{program, Arg}
+			c.pool, c.err = NewPool(opts)
+		}
+	})
+	switch {
+	case errors.Is(c.err, evaluate.ErrClosed):
+		return nil, c.err
+	case c.err != nil:
+		return nil, object.Errors{{Stage: object.StageEvaluate, Pos: build.Pos, Path: build.Path.String(), Err: diagnose.Because(component.ErrNoHelm, "%v", c.err)}}
+	}
+	return c.pool, nil
+}

@@ -1,0 +1,45 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/component"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+func TestChartsNeedAProgramOfTheSameRelease(t *testing.T) {
+	at := object.Pos{File: "shop.yaml", Line: 4, Column: 3}
+	chart := evaluate.Request{Spec: "shop", Pos: at, Component: &spec.Component{Pos: at, Path: object.Fields("spec", "helm"), Helm: &spec.Helm{}}}
+	missing := &Components{Next: inprocess.New(inprocess.Options{}), Program: func() (string, error) { return "", errors.New("look in the archive") }}
+	_, err := missing.Evaluate(t.Context(), chart)
+	require.ErrorIs(t, err, component.ErrNoHelm)
+	require.EqualError(t, err, "shop.yaml:4:3: evaluate: spec.helm: look in the archive")
+	result, err := missing.Evaluate(t.Context(), ask(goodModule))
+	require.NoError(t, err)
+	require.Len(t, result.Nodes, 1)
+	require.NoError(t, missing.Close())
+
+	self, err := os.Executable()
+	require.NoError(t, err)
+	other := &Components{Program: func() (string, error) { return self, nil }, Options: Options{Size: 1, Release: "v2.0.0"}}
+	_, err = other.Evaluate(t.Context(), chart)
+	require.ErrorContains(t, err, `cannot be used: the program is of release "", and this one of "v2.0.0" (install both of the same release)`)
+	require.NoError(t, other.Close())
+	_, err = other.Evaluate(t.Context(), chart)
+	require.ErrorIs(t, err, evaluate.ErrClosed)
+
+	same := &Components{Program: func() (string, error) { return self, nil }, Options: Options{Size: 1}}
+	_, err = same.Evaluate(t.Context(), chart)
+	require.ErrorContains(t, err, component.ErrNoHelm.Error(), "the program of this test has no Helm")
+	require.NoError(t, same.Close())
+}
