@@ -274,10 +274,14 @@ func (l *loading) componentSpec(ctx context.Context, t spec.Transform, b *built,
 	if !ok {
 		return render.Spec{}, false
 	}
+	namespace := t.Namespace
+	if b.Helm != nil {
+		namespace = cmp.Or(b.Helm.Namespace, namespace)
+	}
 	out := render.Spec{
 		Evaluate: evaluate.Request{
 			Spec: t.Name, Pos: t.Pos, Module: module, Component: &b.Component, Overlays: t.Overlays,
-			Input: b.input, InputPath: t.ComponentPath(), Context: l.contextOf(t.Name, t.Namespace, l.opts.Environment),
+			Input: b.input, InputPath: t.ComponentPath(), Context: l.contextOf(t.Name, namespace, l.opts.Environment),
 			Policies: joined(project, own), Limits: l.opts.Limits, AllowEmpty: l.opts.AllowEmpty,
 		},
 		DependsOn: t.DependsOn, Adopt: t.Adopt,

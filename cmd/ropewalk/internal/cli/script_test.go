@@ -41,10 +41,25 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":     exits,
+			"charts":    charts,
 			"fill":      fill,
 			"interrupt": interrupt,
 		},
 	})
+}
+
+// charts builds the program that renders charts, which the command finds by its variable.
+func charts(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: charts")
+	}
+	program := filepath.Join(ts.MkAbs("."), "ropewalk-helm")
+	build := exec.Command("go", "build", "-o", program, "github.com/ropewalk/ropewalk/cmd/ropewalk-helm")
+	build.Dir = ts.Getenv("EXAMPLES")
+	if out, err := build.CombinedOutput(); err != nil {
+		ts.Fatalf("%v\n%s", err, out)
+	}
+	ts.Setenv("ROPEWALK_HELM", program)
 }
 
 // exits runs a command and wants its exit code: exits CODE COMMAND ARG…
