@@ -89,7 +89,7 @@ func TestAWrongFieldOfATransformIsFound(t *testing.T) {
 		"apiVersion": "ropewalk.dev/v1alpha1", "kind": "Transform", "metadata": map[string]any{"name": "shop", "namespace": "shop"},
 		"spec": map[string]any{"sourceref": map[string]any{}},
 	})
-	require.Contains(t, strings.Join(found, "\n"), "one of sourceRef and cueRef is needed")
+	require.Contains(t, strings.Join(found, "\n"), "one of sourceRef, cueRef and component is needed")
 }
 
 func TestARuntimeValueIsAnEntryOfAConfigMap(t *testing.T) {

@@ -48,5 +48,7 @@ func TestNamesOfATransformAreBounded(t *testing.T) {
 		"spec.policies[].name",      // a value in messages
 		// Types of Flux. A rule of the definition refuses paths, and only Flux reads them.
 		"spec.delivery.flux.kubeConfig.configMapRef.name", "spec.delivery.flux.kubeConfig.secretRef.name", "spec.delivery.flux.kubeConfig.secretRef.key",
+		// Patterns that objects of a render are compared with.
+		"spec.overlays[].select.kind", "spec.overlays[].select.name", "spec.overlays[].select.namespace",
 	}, free)
 }

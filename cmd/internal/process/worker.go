@@ -27,7 +27,7 @@ const helmProgram = "ropewalk-helm"
 // beside this program, or one in PATH. The error says how to get it.
 func HelmProgram() (string, error) {
 	if path := os.Getenv("ROPEWALK_HELM"); path != "" {
-		if _, err := os.Stat(path); err != nil {
+		if _, err := os.Stat(path); err != nil { //nolint:gosec // the user of the command says which program it is
 			return "", fmt.Errorf("charts need the program %s, which ROPEWALK_HELM says is %s: %w", helmProgram, path, err)
 		}
 		return filepath.Abs(path)

@@ -81,10 +81,12 @@ type HelmChart struct {
 	// ReleaseName is that of the Transform where it is empty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=53
+	// +kubebuilder:validation:Pattern="^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$"
 	ReleaseName string `json:"releaseName,omitempty"`
 	// Namespace is that of the context where it is empty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 	Namespace string `json:"namespace,omitempty"`
 	// SkipCRDs leaves out the folder crds of the chart.
 	// +optional
@@ -117,6 +119,97 @@ type ManifestArtifact struct {
 	// Verify asks for a signature.
 	// +optional
 	Verify *Verify `json:"verify,omitempty"`
+}
+
+// Overlay is laid over the objects that it selects.
+type Overlay struct {
+	// Select says which: all that is given must match, and one object must.
+	// +required
+	Select Selector `json:"select"`
+	// DependsOn names nodes that come first: of this spec ("node"), or of another one of the
+	// render ("spec/node", "spec/").
+	// +optional
+	// +kubebuilder:validation:MaxItems=256
+	DependsOn []string `json:"dependsOn,omitempty"`
+	// ReadyWhen holds rules that must all hold, in place of those of the node.
+	// +optional
+	// +kubebuilder:validation:MaxItems=16
+	ReadyWhen []ReadyRule `json:"readyWhen,omitempty"`
+	// Apply says how the objects are applied.
+	// +optional
+	Apply *ApplyPolicy `json:"apply,omitempty"`
+	// Patch is a strategic merge patch, or a list of operations of RFC 6902.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Patch *apiextensionsv1.JSON `json:"patch,omitempty"`
+}
+
+// Selector selects objects. Texts are patterns, such as "app-*".
+type Selector struct {
+	// Kind of the object.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Kind string `json:"kind,omitempty"`
+	// Name of the object.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+	// Namespace of the object, as it is written in it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Namespace string `json:"namespace,omitempty"`
+	// Group of the object, such as apps.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Group string `json:"group,omitempty"`
+	// Labels that the object has.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	Labels map[string]string `json:"labels,omitempty"`
+}
+
+// ReadyRule says when an object is ready.
+type ReadyRule struct {
+	// Type of the rule.
+	// +kubebuilder:validation:Enum=Exists;ConditionMatch;DeploymentAvailable;CEL
+	// +required
+	Type string `json:"type"`
+	// Condition is the type of a condition, for ConditionMatch.
+	// +optional
+	// +kubebuilder:validation:MaxLength=316
+	Condition string `json:"condition,omitempty"`
+	// Status is that of the condition; True where it is empty.
+	// +optional
+	// +kubebuilder:validation:Enum="True";"False";Unknown
+	Status string `json:"status,omitempty"`
+	// Expr is an expression over object, for CEL.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	Expr string `json:"expr,omitempty"`
+}
+
+// ApplyPolicy says how an object is applied; what is empty stays as it is.
+type ApplyPolicy struct {
+	// Mode is how it is written.
+	// +optional
+	// +kubebuilder:validation:Enum=Apply;Create;Replace;Force
+	Mode string `json:"mode,omitempty"`
+	// Conflict is what happens to fields of others.
+	// +optional
+	// +kubebuilder:validation:Enum=Engine;Error
+	Conflict string `json:"conflict,omitempty"`
+	// Adopt is what happens to an object that exists with another owner.
+	// +optional
+	// +kubebuilder:validation:Enum=Never;TakeOwnership;Mirror
+	Adopt string `json:"adopt,omitempty"`
+	// Deletion is what happens to it when everything is deleted.
+	// +optional
+	// +kubebuilder:validation:Enum=Delete;Orphan
+	Deletion string `json:"deletion,omitempty"`
+	// Prune says whether it is deleted when it leaves the render.
+	// +optional
+	Prune *bool `json:"prune,omitempty"`
 }
 
 // One reports whether the Transform is one spec by itself, with a module or a component,

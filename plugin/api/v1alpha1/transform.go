@@ -157,11 +157,8 @@ type RenderSpec struct {
 	// Overlays lay readyWhen, dependsOn, apply and patch over the objects that each selects
 	// by kind, name, namespace, group and labels.
 	// +optional
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:pruning:PreserveUnknownFields
-	// +kubebuilder:validation:Type=array
 	// +kubebuilder:validation:MaxItems=256
-	Overlays []apiextensionsv1.JSON `json:"overlays,omitempty"`
+	Overlays []Overlay `json:"overlays,omitempty"`
 
 	// Tags are the values of the module's @tag, @if and @timoni(runtime:TYPE:NAME)
 	// attributes. Without a cueRef they are those of the last kind in the modules and the

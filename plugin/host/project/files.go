@@ -43,6 +43,7 @@ type renamed struct {
 	name string
 }
 
+// Name implements [fs.FileInfo].
 func (r renamed) Name() string { return r.name }
 
 func join(dir, name string) string {
