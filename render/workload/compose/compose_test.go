@@ -160,6 +160,8 @@ func TestEveryMistakeIsAtItsLine(t *testing.T) {
 func TestWhatMeansTheSameIsAWarning(t *testing.T) {
 	for fields, want := range map[string]string{
 		"    logging: {driver: x}\n":                                  "4:5: spec: services.web.logging: logging has no meaning",
+		"    healthcheck: {test: a, interval: 500ms}\n":               "4:38: spec: services.web.healthcheck.interval: Kubernetes counts seconds, and 500ms is rounded up (write full seconds)",
+		"    cpus: 0.0001\n":                                          "4:11: spec: services.web.cpus: Kubernetes counts thousandths of a CPU, and 0.0001 is rounded up",
 		"    ulimits: {nofile: 1}\n":                                  "ulimits has no meaning in Kubernetes",
 		"    container_name: shop\n":                                  "the name of a container has no meaning",
 		"    ports: ['127.0.0.1:80:80']\n":                            "the address of a host has no meaning",

@@ -65,6 +65,9 @@ func cpus(p reader.Part) object.Value {
 		p.Fail(`write 0.5 in place of 500m`, "expected a number of CPUs, such as 0.5 or 2")
 		return object.Value{}
 	}
+	if milli := n * 1000; milli < 1<<50 && math.Abs(milli-math.Round(milli)) > 1e-6 {
+		p.Warn("write thousandths of a CPU, such as 0.001", "Kubernetes counts thousandths of a CPU, and %s is rounded up", p.Loose())
+	}
 	return object.TextAt(p.Loose(), p.Pos)
 }
 
@@ -77,6 +80,9 @@ func seconds(p reader.Part) int {
 	if err != nil || d < 0 || d > math.MaxInt32*time.Second {
 		p.Fail("", "expected a duration, such as 30s or 1m30s")
 		return 0
+	}
+	if d%time.Second != 0 {
+		p.Warn("write full seconds", "Kubernetes counts seconds, and %s is rounded up", p.Loose())
 	}
 	return int(math.Ceil(d.Seconds()))
 }

@@ -122,8 +122,8 @@ func (s *service) probes() {
 	if test := s.healthTest(h); len(ready) == 0 {
 		ready = test
 	}
-	if start := h.At("start_period"); seconds(start) > 0 && len(live) > 0 {
-		live.Put("initialDelaySeconds", object.NumberAt(seconds(start), start.Pos))
+	if delay := seconds(h.At("start_period")); delay > 0 && len(live) > 0 {
+		live.Put("initialDelaySeconds", object.NumberAt(delay, h.At("start_period").Pos))
 	}
 	for i, action := range []reader.Fields{ready, live} {
 		if len(action) > 0 {
