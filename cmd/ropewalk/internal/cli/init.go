@@ -87,7 +87,7 @@ func copyNew(dir string, from fs.FS) ([]string, error) {
 	case len(taken) > 0:
 		return nil, &command.EnvironmentError{
 			Err:  fmt.Errorf("%s has %s already: nothing was written", dir, few(taken)),
-			Hint: "name a new directory, such as \"ropewalk init shop\"",
+			Hint: "name a new directory, such as shop",
 		}
 	}
 	return names, nil

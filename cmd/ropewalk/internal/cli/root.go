@@ -88,7 +88,7 @@ the API's own schemas and your policies, and the same bytes on every machine.
 	artifacts := artifact.Commands{App: a.App}
 	root.AddCommand(a.renderCommand(), a.vetCommand(), a.graphCommand(), a.explainCommand(), a.diffCommand(),
 		artifacts.Build(), artifacts.Deploy(), artifacts.Command(), a.lockCommand(), a.vendorCommand(), a.schemaCommand(), provisioners.Commands{App: a.App}.Command(),
-		plugin.Commands{App: a.App}.Command(), pivot.Commands{App: a.App}.Command(), a.cacheCommand(), a.initCommand(), a.versionCommand())
+		plugin.Commands{App: a.App}.Command(), pivot.Commands{App: a.App}.Command(), a.cacheCommand(), a.initCommand(), a.importCommand(), a.versionCommand())
 	command.Once(root)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -1,0 +1,266 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/memfs"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+func (a commands) importCommand() *cobra.Command {
+	var flags command.ProjectFlags
+	cmd := &cobra.Command{
+		Use:   "import SOURCE [DIR]",
+		Short: "Make a project of manifests, a kustomization, a chart or an Application",
+		Long: `Write a project into DIR (the working directory where there is none) that renders what
+SOURCE is. Files that exist are never overwritten.
+
+SOURCE is one of
+  DIR       a folder of manifests, a kustomization or a Helm chart; it stays where it is
+  FILE, -   manifests, such as the output of "kustomize build", "helm template" or
+            "kubectl get -o yaml"; they are copied
+  FILE, -   an Application of Argo CD, or a Kustomization of Flux with its GitRepository:
+            its source becomes that of the component
+
+At the end the project is rendered and compared with what it was made of. Exit code 1 says
+that there is a difference. An Application is not compared: its engine is not at hand.
+
+` + command.ExitCodes,
+		Example: `  ropewalk import ./deploy shop
+  helm template web ./chart | ropewalk import - web
+  kubectl get application shop -n argocd -o yaml | ropewalk import - shop`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: a.Run(func(ctx context.Context, args []string) error {
+			return a.runImport(ctx, &flags, args[0], append(args, ".")[1])
+		}),
+	}
+	flags.Add(cmd)
+	return cmd
+}
+
+// imported is what a source becomes.
+type imported struct {
+	name  string
+	built map[string]any
+	// manifests is text that is copied beside the component; nil where there is none.
+	manifests []byte
+	// before is what the render is compared with; "" where nothing is at hand.
+	before string
+	// namespace is that of the objects; "" is the default.
+	namespace string
+	// left are the fields that are not carried over.
+	left []string
+}
+
+// importedFile is where text is copied to.
+const importedFile = "manifests/imported.yaml"
+
+func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, from, dir string) error {
+	in, err := a.imported(from, dir)
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{}
+	component := map[string]any{
+		"apiVersion": spec.APIVersion, "kind": spec.KindComponent, "metadata": map[string]any{"name": in.name}, "spec": in.built,
+	}
+	document := map[string]any{
+		"apiVersion": spec.APIVersion, "kind": spec.KindProject, "metadata": map[string]any{"name": in.name}, "spec": map[string]any{"specs": []any{"component.yaml"}},
+	}
+	if in.namespace != "" {
+		document["spec"].(map[string]any)["context"] = map[string]any{"namespace": in.namespace} //nolint:forcetypeassert // made above
+	}
+	for name, content := range map[string]any{"component.yaml": component, spec.ProjectFile: document} {
+		data, err := yaml.Marshal(content)
+		if err != nil {
+			return err
+		}
+		files[name] = data
+	}
+	if in.manifests != nil {
+		files[importedFile] = in.manifests
+	}
+	fsys, err := memfs.New(files)
+	if err != nil {
+		return err
+	}
+	names, err := copyNew(dir, fsys)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		a.Note("wrote %s\n", path.Join(filepath.ToSlash(dir), name))
+	}
+	for _, field := range in.left {
+		a.Note("not carried over: %s\n", field)
+	}
+	if in.before == "" {
+		return nil
+	}
+	return a.compareImported(ctx, flags, in.before, dir)
+}
+
+// compareImported compares what a project was made of with what it renders.
+func (a commands) compareImported(ctx context.Context, flags *command.ProjectFlags, before, dir string) error {
+	old, err := a.side(ctx, flags, before, dir)
+	if err != nil {
+		return a.ofSide("BEFORE", before, err)
+	}
+	defer old.close()
+	now, err := a.projectSide(ctx, flags, dir, nil, dir)
+	if err != nil {
+		return a.ofSide("AFTER", dir, err)
+	}
+	defer now.close()
+	report := diff.Compare(old.Snapshot, now.Snapshot)
+	if report.Empty() {
+		a.Note("0 differences between %s and the render of %s\n", before, dir)
+		return nil
+	}
+	if err := a.printDiff(report, "text"); err != nil {
+		return err
+	}
+	return command.ErrDifferentReported()
+}
+
+// imported reads a source; dir is where the project will be.
+func (a commands) imported(from, dir string) (imported, error) {
+	if info, err := os.Stat(from); err == nil && info.IsDir() {
+		return importFolder(from, dir)
+	}
+	data, err := a.read(from)
+	if err != nil {
+		return imported{}, err
+	}
+	docs, err := spec.ParseManifests(spec.File{Name: from, Data: data}, project.MaxManifests)
+	if err != nil {
+		return imported{}, err
+	}
+	objects := make([]object.Object, 0, len(docs))
+	for _, doc := range docs {
+		o, err := object.Decode(doc.Value.JSON())
+		if err != nil {
+			return imported{}, fmt.Errorf("%s: %w", doc.Pos, err)
+		}
+		objects = append(objects, o.Expand()...)
+	}
+	for _, o := range objects {
+		switch {
+		case o.Kind() == "Application" && o.Group() == "argoproj.io":
+			out, err := importApplication(o)
+			return out, cannotImport(from, err)
+		case o.Kind() == "Kustomization" && o.Group() == "kustomize.toolkit.fluxcd.io":
+			out, err := importKustomization(o, objects)
+			return out, cannotImport(from, err)
+		}
+	}
+	if len(objects) == 0 {
+		return imported{}, cannotImport(from, errors.New("it holds no object"))
+	}
+	return imported{
+		name: nameOfFolder(dir), manifests: data, before: filepath.Join(dir, importedFile),
+		built: map[string]any{"manifests": map[string]any{"paths": []any{importedFile}}},
+	}, nil
+}
+
+// read is a file, or standard input.
+func (a commands) read(name string) ([]byte, error) {
+	var r io.Reader = a.In
+	if name != "-" {
+		f, err := os.Open(name) //nolint:gosec // the user names it
+		if err != nil {
+			return nil, &command.EnvironmentError{Err: err}
+		}
+		defer f.Close() //nolint:errcheck // nothing was written
+		r = f
+	}
+	data, err := io.ReadAll(io.LimitReader(r, project.MaxManifests+1))
+	if err == nil && len(data) > project.MaxManifests {
+		err = fmt.Errorf("%s has more than %d bytes", name, project.MaxManifests)
+	}
+	return data, err
+}
+
+// nameOfFolder is the name of a component in dir.
+func nameOfFolder(dir string) string {
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		full = dir
+	}
+	return project.Label(filepath.Base(full))
+}
+
+// importFolder makes a component of a folder, which stays where it is.
+func importFolder(from, dir string) (imported, error) {
+	base, err := filepath.Abs(dir)
+	if err != nil {
+		return imported{}, err
+	}
+	full, err := filepath.Abs(from)
+	if err != nil {
+		return imported{}, err
+	}
+	rel, err := filepath.Rel(base, full)
+	if err != nil {
+		return imported{}, err
+	}
+	at := filepath.ToSlash(rel)
+	out := imported{name: nameOfFolder(from), before: from}
+	has := func(names ...string) bool {
+		for _, name := range names {
+			if info, err := os.Stat(filepath.Join(from, name)); err == nil && !info.IsDir() {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("Chart.yaml"):
+		out.built = map[string]any{"helm": map[string]any{"chart": at}}
+	case has("kustomization.yaml", "kustomization.yml", "Kustomization"):
+		out.built = map[string]any{"kustomize": map[string]any{"path": at}}
+	default:
+		out.built = map[string]any{"manifests": map[string]any{"paths": []any{at}}}
+	}
+	return out, nil
+}
+
+// gitSource is a source of Git; revision is a commit, a version or a branch, "" the default
+// branch.
+func gitSource(url, revision string) map[string]any {
+	kind := "branch"
+	switch {
+	case revision == "" || revision == "HEAD":
+		return map[string]any{"type": "git", "ref": url}
+	case regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(revision):
+		kind = "commit"
+	case regexp.MustCompile(`^v?[0-9]+\.[0-9]+`).MatchString(revision):
+		kind = "tag"
+	}
+	return map[string]any{"type": "git", "ref": url + "?" + kind + "=" + revision}
+}
+
+// cannotImport is err, which is a mistake in a file; nil stays nil.
+func cannotImport(file string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &object.Error{Stage: object.StageSpec, Pos: object.Pos{File: file}, Err: err}
+}

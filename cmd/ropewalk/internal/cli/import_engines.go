@@ -1,0 +1,193 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// importApplication makes a component of the source of an Application.
+func importApplication(o object.Object) (imported, error) {
+	out := imported{name: project.Label(o.Name())}
+	sources := o.List("spec", "sources")
+	source := object.Object(o.Map("spec", "source"))
+	switch {
+	case len(sources) > 1:
+		return out, fmt.Errorf("the Application %q has %d sources: make an Application of each", o.Name(), len(sources))
+	case len(sources) == 1:
+		first, _ := sources[0].(map[string]any)
+		source = first
+	}
+	url := source.Text("repoURL")
+	if url == "" {
+		return out, fmt.Errorf("the Application %q has no source.repoURL", o.Name())
+	}
+	known := []string{"repoURL", "path", "targetRevision", "chart", "name"}
+	kind := o.Text("status", "sourceType")
+	for _, name := range []string{"helm", "kustomize", "directory", "plugin"} {
+		if source.Map(name) != nil && kind == "" {
+			kind = strings.ToUpper(name[:1]) + name[1:]
+		}
+	}
+	at := source.Text("path")
+	if at == "" {
+		at = "."
+	}
+	git := gitSource(url, source.Text("targetRevision"))
+	switch {
+	case source.Text("chart") != "":
+		out.built = map[string]any{"helm": out.helmOf(source, map[string]any{"chart": source.Text("chart"), "repo": url, "version": source.Text("targetRevision")})}
+		if !strings.Contains(url, "://") { // Argo CD names registries without a scheme.
+			helm, _ := out.built["helm"].(map[string]any)
+			helm["chart"] = "oci://" + url + "/" + source.Text("chart")
+			delete(helm, "repo")
+		}
+		known = append(known, "helm")
+	case kind == "Helm":
+		out.built = map[string]any{"source": git, "helm": out.helmOf(source, map[string]any{"chart": at})}
+		known = append(known, "helm")
+	case kind == "Kustomize":
+		out.built = map[string]any{"source": git, "kustomize": out.kustomizeOf(source.Map("kustomize"), map[string]any{"path": at})}
+		known = append(known, "kustomize")
+	case kind == "Directory":
+		paths := []any{at + "/*.yaml", at + "/*.yml", at + "/*.json"}
+		if recurse, _ := source.Get("directory", "recurse").(bool); recurse {
+			paths = []any{at}
+		}
+		out.built = map[string]any{"source": git, "manifests": map[string]any{"paths": paths}}
+		out.leave("directory", source.Map("directory"), "recurse")
+		known = append(known, "directory")
+	default:
+		return out, fmt.Errorf("the Application %q does not say of what its source is made (status.sourceType): take it from the cluster with kubectl get -o yaml, or add source.helm, kustomize or directory", o.Name())
+	}
+	out.leave("source", source, known...)
+	if namespace := o.Text("spec", "destination", "namespace"); namespace != "" {
+		out.namespace = namespace
+	}
+	return out, nil
+}
+
+// leave notes the fields of an object that are not carried over.
+func (i *imported) leave(at string, of map[string]any, known ...string) {
+	for _, name := range object.SortedKeys(of) {
+		if !slices.Contains(known, name) {
+			i.left = append(i.left, at+"."+name)
+		}
+	}
+}
+
+// helmOf adds what source.helm of an Application says.
+func (i *imported) helmOf(source object.Object, out map[string]any) map[string]any {
+	helm := object.Object(source.Map("helm"))
+	for from, to := range map[string]string{"releaseName": "releaseName", "valueFiles": "valuesFiles", "valuesObject": "values", "namespace": "namespace", "skipCrds": "skipCRDs", "apiVersions": "apiVersions"} {
+		if v, ok := helm[from]; ok {
+			out[to] = v
+		}
+	}
+	i.leave("source.helm", helm, "releaseName", "valueFiles", "valuesObject", "namespace", "skipCrds", "apiVersions")
+	return out
+}
+
+// kustomizeOf adds what source.kustomize of an Application, or the spec of a Kustomization of
+// Flux, says.
+func (i *imported) kustomizeOf(k, out map[string]any) map[string]any {
+	for _, name := range []string{"namePrefix", "nameSuffix", "namespace", "components", "patches", "replicas", "commonAnnotations"} {
+		if v, ok := k[name]; ok {
+			out[name] = v
+		}
+	}
+	if labels, ok := k["commonLabels"]; ok {
+		out["labels"] = []any{map[string]any{"pairs": labels, "includeSelectors": true}}
+	}
+	var images []any
+	list, _ := k["images"].([]any)
+	for _, item := range list {
+		if text, ok := item.(string); ok {
+			item = imageOf(text)
+		}
+		images = append(images, item)
+	}
+	if len(images) > 0 {
+		out["images"] = images
+	}
+	i.leave("kustomize", k, "namePrefix", "nameSuffix", "namespace", "components", "patches", "replicas", "commonAnnotations", "commonLabels", "images", "path")
+	return out
+}
+
+// imageOf is an image of an Application, [NAME=]NEW[:TAG|@DIGEST], as kustomize has it.
+func imageOf(text string) map[string]any {
+	name, to, renamed := strings.Cut(text, "=")
+	if !renamed {
+		to = name
+	}
+	out := map[string]any{}
+	if base, digest, ok := strings.Cut(to, "@"); ok {
+		to, out["digest"] = base, digest
+	} else if i := strings.LastIndex(to, ":"); i > strings.LastIndex(to, "/") {
+		to, out["newTag"] = to[:i], to[i+1:]
+	}
+	if !renamed {
+		name = to
+	} else {
+		out["newName"] = to
+	}
+	out["name"] = name
+	return out
+}
+
+// importKustomization makes a component of a Kustomization of Flux; its GitRepository is one of
+// objects.
+func importKustomization(o object.Object, objects []object.Object) (imported, error) {
+	out := imported{name: project.Label(o.Name())}
+	kind, name := o.Text("spec", "sourceRef", "kind"), o.Text("spec", "sourceRef", "name")
+	i := slices.IndexFunc(objects, func(s object.Object) bool {
+		return s.Kind() == kind && s.Name() == name && strings.HasSuffix(s.Group(), "source.toolkit.fluxcd.io")
+	})
+	if i < 0 || kind != "GitRepository" && kind != "OCIRepository" {
+		return out, fmt.Errorf("the Kustomization %q has the source %s %q, which is not beside it: add the manifest of that GitRepository or OCIRepository", o.Name(), kind, name)
+	}
+	ref := object.Object(objects[i].Map("spec", "ref"))
+	url := objects[i].Text("spec", "url")
+	source := gitSource(url, "")
+	for _, by := range []string{"commit", "semver", "tag", "branch", "digest"} {
+		if text := ref.Text(by); text != "" {
+			source["ref"] = url + "?" + by + "=" + text
+			break
+		}
+	}
+	if kind == "OCIRepository" {
+		source = map[string]any{"type": "oci", "ref": url}
+		switch {
+		case ref.Text("digest") != "":
+			source["ref"] = url + "@" + ref.Text("digest")
+		case ref.Text("semver") != "":
+			source["ref"] = url + "?semver=" + ref.Text("semver")
+		case ref.Text("tag") != "":
+			source["ref"] = url + ":" + ref.Text("tag")
+		}
+	}
+	spec := o.Map("spec")
+	path := strings.TrimPrefix(strings.TrimPrefix(o.Text("spec", "path"), "./"), "/")
+	if path == "" {
+		path = "."
+	}
+	fields := map[string]any{}
+	for _, name := range []string{"namePrefix", "nameSuffix", "components", "patches", "images", "commonAnnotations"} {
+		if v, ok := spec[name]; ok {
+			fields[name] = v
+		}
+	}
+	if namespace, ok := spec["targetNamespace"]; ok {
+		fields["namespace"] = namespace
+	}
+	out.built = map[string]any{"source": source, "kustomize": out.kustomizeOf(fields, map[string]any{"path": path})}
+	delivery := []string{"interval", "retryInterval", "timeout", "prune", "wait", "force", "suspend", "sourceRef", "path", "serviceAccountName", "targetNamespace", "kubeConfig", "deletionPolicy"}
+	out.leave("spec", spec, append(delivery, object.SortedKeys(fields)...)...)
+	return out, nil
+}
