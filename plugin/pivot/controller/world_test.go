@@ -39,6 +39,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/plugin/pivot/agent"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/planetest"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
@@ -203,7 +204,8 @@ func (w *world) until(r *Reconciler, what string, holds func(*v1alpha1.PivotClus
 	c := &v1alpha1.PivotCluster{}
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		_, err := r.Reconcile(w.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: name}})
-		require.True(w, err == nil || apierrors.IsConflict(err), "%v", err)
+		// The controller tries again after both; an agent may leave in the middle.
+		require.True(w, err == nil || apierrors.IsConflict(err) || errors.Is(err, link.ErrAway), "%v", err)
 		if err := r.client.Get(w.Context(), types.NamespacedName{Name: name}, c); err == nil && holds(c) {
 			return c
 		}

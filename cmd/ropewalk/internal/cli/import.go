@@ -182,7 +182,7 @@ func (a commands) imported(from, dir string) (imported, error) {
 
 // read is a file, or standard input.
 func (a commands) read(name string) ([]byte, error) {
-	var r io.Reader = a.In
+	r := a.In
 	if name != "-" {
 		f, err := os.Open(name) //nolint:gosec // the user names it
 		if err != nil {

@@ -54,7 +54,7 @@ func charts(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: charts")
 	}
 	program := filepath.Join(ts.MkAbs("."), "ropewalk-helm")
-	build := exec.Command("go", "build", "-o", program, "github.com/ropewalk/ropewalk/cmd/ropewalk-helm")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "github.com/ropewalk/ropewalk/cmd/ropewalk-helm")
 	build.Dir = ts.Getenv("EXAMPLES")
 	if out, err := build.CombinedOutput(); err != nil {
 		ts.Fatalf("%v\n%s", err, out)
