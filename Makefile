@@ -102,11 +102,13 @@ lint: $(BIN)/golangci-lint ## Run the linters.
 	$(BIN)/golangci-lint run --build-tags=builds ./...
 
 # It writes go.mod where a requirement of the module in this folder overtakes one of
-# a module under test/, which verify then finds. That of the validators is large, requires
+# a module under test/, which verify then finds, and fails where a go.sum lacks a package
+# (then run go mod tidy there). That of the validators is large, requires
 # nothing of the product, and is used at night only.
 .PHONY: modules
 modules: ## Download the Go modules of the product and of what is under test/.
-	for module in $$(git ls-files 'go.mod' '*/go.mod' ':!test/validators'); do $(GO) -C $$(dirname $$module) mod download || exit 1; done
+	for module in $$(git ls-files 'go.mod' '*/go.mod' ':!test/validators'); do $(GO) -C $$(dirname $$module) mod download && \
+	  $(GO) -C $$(dirname $$module) list -deps -test ./... >/dev/null || exit 1; done
 
 .PHONY: verify
 verify: modules lint api ## Lint, regenerate code, and want a clean tree; stale goldens fail their tests.
