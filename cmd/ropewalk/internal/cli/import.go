@@ -8,10 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -33,7 +36,8 @@ func (a commands) importCommand() *cobra.Command {
 SOURCE is. Files that exist are never overwritten.
 
 SOURCE is one of
-  DIR       a folder of manifests, a kustomization or a Helm chart; it stays where it is
+  DIR       a folder of manifests, a kustomization or a Helm chart; it stays where it is,
+            and is copied where it is in another repository than the project
   FILE, -   manifests, such as the output of "kustomize build", "helm template" or
             "kubectl get -o yaml"; they are copied
   FILE, -   an Application of Argo CD, or a Kustomization of Flux with its GitRepository:
@@ -59,8 +63,10 @@ that there is a difference. An Application is not compared: its engine is not at
 type imported struct {
 	name  string
 	built map[string]any
-	// manifests is text that is copied beside the component; nil where there is none.
-	manifests []byte
+	// files are copied beside the component, by their path in the project.
+	files map[string][]byte
+	// copied is the folder in the project that a folder was copied to; "" where it stays.
+	copied string
 	// before is what the render is compared with; "" where nothing is at hand.
 	before string
 	// namespace is that of the objects; "" is the default.
@@ -72,12 +78,16 @@ type imported struct {
 // importedFile is where text is copied to.
 const importedFile = "manifests/imported.yaml"
 
+// maxImported is how much of a folder is copied, in bytes.
+const maxImported = 256 << 20
+
 func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, from, dir string) error {
 	in, err := a.imported(from, dir)
 	if err != nil {
 		return err
 	}
 	files := map[string][]byte{}
+	maps.Copy(files, in.files)
 	component := map[string]any{
 		"apiVersion": spec.APIVersion, "kind": spec.KindComponent, "metadata": map[string]any{"name": in.name}, "spec": in.built,
 	}
@@ -94,9 +104,6 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, fr
 		}
 		files[name] = data
 	}
-	if in.manifests != nil {
-		files[importedFile] = in.manifests
-	}
 	fsys, err := memfs.New(files)
 	if err != nil {
 		return err
@@ -105,8 +112,13 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, fr
 	if err != nil {
 		return err
 	}
+	if in.copied != "" {
+		a.Note("copied %s to %s, because it is outside of the root of the project\n", from, path.Join(filepath.ToSlash(dir), in.copied))
+	}
 	for _, name := range names {
-		a.Note("wrote %s\n", path.Join(filepath.ToSlash(dir), name))
+		if in.copied == "" || !strings.HasPrefix(name, in.copied+"/") {
+			a.Note("wrote %s\n", path.Join(filepath.ToSlash(dir), name))
+		}
 	}
 	for _, field := range in.left {
 		a.Note("not carried over: %s\n", field)
@@ -175,7 +187,7 @@ func (a commands) imported(from, dir string) (imported, error) {
 		return imported{}, cannotImport(from, errors.New("it holds no object"))
 	}
 	return imported{
-		name: nameOfFolder(dir), manifests: data, before: filepath.Join(dir, importedFile),
+		name: nameOfFolder(dir), files: map[string][]byte{importedFile: data}, before: filepath.Join(dir, importedFile),
 		built: map[string]any{"manifests": map[string]any{"paths": []any{importedFile}}},
 	}, nil
 }
@@ -207,7 +219,8 @@ func nameOfFolder(dir string) string {
 	return project.Label(filepath.Base(full))
 }
 
-// importFolder makes a component of a folder, which stays where it is.
+// importFolder makes a component of a folder, which stays where it is if the project may
+// read it there.
 func importFolder(from, dir string) (imported, error) {
 	base, err := filepath.Abs(dir)
 	if err != nil {
@@ -223,6 +236,17 @@ func importFolder(from, dir string) (imported, error) {
 	}
 	at := filepath.ToSlash(rel)
 	out := imported{name: nameOfFolder(from), before: from}
+	root, ok := project.Nearest(base, ".git")
+	if !ok {
+		root = base
+	}
+	if inRoot, err := filepath.Rel(root, full); err != nil || !filepath.IsLocal(inRoot) {
+		at = nameOfFolder(from)
+		out.copied = at
+		if out.files, err = filesOf(full, at); err != nil {
+			return imported{}, &command.EnvironmentError{Err: err}
+		}
+	}
 	has := func(names ...string) bool {
 		for _, name := range names {
 			if info, err := os.Stat(filepath.Join(from, name)); err == nil && !info.IsDir() {
@@ -240,6 +264,34 @@ func importFolder(from, dir string) (imported, error) {
 		out.built = map[string]any{"manifests": map[string]any{"paths": []any{at}}}
 	}
 	return out, nil
+}
+
+// filesOf reads the files of a folder, by their path below into; without those of Git. A
+// link that leaves the folder is an error.
+func filesOf(dir, into string) (map[string][]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // nothing was written
+	files, size := map[string][]byte{}, 0
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == ".git":
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		data, err := root.ReadFile(name)
+		if size += len(data); err == nil && size > maxImported {
+			err = fmt.Errorf("%s has more than %d bytes", dir, maxImported)
+		}
+		files[path.Join(into, name)] = data
+		return err
+	})
+	return files, err
 }
 
 // gitSource is a source of Git; revision is a commit, a version or a branch, "" the default
