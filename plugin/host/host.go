@@ -71,7 +71,7 @@ type Options struct {
 	Held []string
 	// Name is the name of the spec where Args is a folder of a CUE package without a
 	// document, converted to a DNS label; where it is "", the name is that of the folder,
-	// and "app" for the root.
+	// and "app" for the root, or the name of the chart there.
 	Name string
 	// Environment is the environment of the project whose overlays apply; "" is none.
 	Environment string

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source/rootfs"
@@ -172,8 +174,12 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 		d.noSpec(f, content)
 		return spec.Transform{}, false
 	}
-	if name == "" && f.Dir != "." {
+	switch {
+	case name != "":
+	case f.Dir != ".":
 		name = path.Base(f.Dir)
+	case content != cuePackage:
+		name = chartName(f)
 	}
 	name = label(name)
 	if slices.Contains(taken, name) {
@@ -192,6 +198,15 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 		return spec.Transform{Kind: spec.KindComponent, Name: name, Pos: f.pos, NamePos: f.pos, Component: built}, true
 	}
 	return spec.Transform{Name: name, Pos: f.pos, NamePos: f.pos, CueRef: here(f.pos)}, true
+}
+
+// chartName is the name of the chart in a folder; "" where there is none.
+func chartName(f folder) string {
+	var chart struct{ Name string }
+	if data, err := f.Root.read(path.Join(f.Dir, "Chart.yaml"), spec.MaxFile); err == nil {
+		_ = yaml.Unmarshal(data, &chart) // the build of the chart reports it
+	}
+	return chart.Name
 }
 
 // componentOf is the component that a folder of others is: a chart, a kustomization, or
@@ -222,7 +237,7 @@ func (d *Discovery) noSpec(f folder, content content) {
 	if d.opts.AllowEmpty && len(f.projects) == 0 {
 		return
 	}
-	err := fmt.Errorf("%w: no document of %s, no Score file and no CUE package in this folder", ErrNoSpec, spec.APIVersion)
+	err := fmt.Errorf("%w: this folder has no document of %s, no Score file, no CUE package, no chart, no kustomization and no manifests", ErrNoSpec, spec.APIVersion)
 	hint := "create a project with ropewalk init"
 	switch {
 	case len(f.projects) > 0:

@@ -126,12 +126,13 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, fr
 	if in.before == "" {
 		return nil
 	}
-	return a.compareImported(ctx, flags, in.before, dir)
+	return a.compareImported(ctx, flags, in, dir)
 }
 
 // compareImported compares what a project was made of with what it renders.
-func (a commands) compareImported(ctx context.Context, flags *command.ProjectFlags, before, dir string) error {
-	old, err := a.side(ctx, flags, before, dir)
+func (a commands) compareImported(ctx context.Context, flags *command.ProjectFlags, in imported, dir string) error {
+	before := in.before
+	old, err := a.side(ctx, flags.Named(in.name), before, dir)
 	if err != nil {
 		return a.ofSide("BEFORE", before, err)
 	}

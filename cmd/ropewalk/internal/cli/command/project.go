@@ -111,7 +111,7 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.StringArrayVar(&p.fromEnv, "var-from-env", nil, "`NAME` to take from the environment for ${NAME} in workloads, over --env-file; may be\nrepeated")
 	f.StringArrayVar(&p.variables, "var", nil, "`NAME=VALUE` for ${NAME} in workloads, over all others; may be repeated")
 	f.StringArrayVar(&p.images, "image", nil, "`[SPEC[/CONTAINER]=]IMAGE` for containers of workloads with image \".\"; may be repeated")
-	f.StringVar(&p.name, "name", "", "name of the instance, where PATH is the folder of a module or of a CUE package\n(default that of the folder)")
+	f.StringVar(&p.name, "name", "", "name of the instance, where PATH is the folder of a module, a CUE package, a chart, a\nkustomization or manifests (default that of the folder)")
 	f.StringVarP(&p.namespace, "namespace", "n", "", "namespace that modules get; the dialect flux writes it into objects that name none,\nin the others the engine fills in its own")
 	f.StringVar(&p.kubeVersion, "kube-version", "", "`VERSION` of the cluster, such as 1.36")
 	f.StringVar(&p.clusterDomain, "cluster-domain", "", "DNS domain of the cluster")
@@ -126,6 +126,12 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	p.memoryGiven = func() bool { return f.Changed("memory") }
 	f.IntVar(&p.workers, "workers", 0, "evaluate in `N` processes of their own that can be stopped, for modules that\nyou do not trust; 0 evaluates in this process")
 	p.Sources.Add(cmd)
+}
+
+// Named are the flags with --name.
+func (p ProjectFlags) Named(name string) *ProjectFlags {
+	p.name = name
+	return &p
 }
 
 // Options are what host is to load for the paths.
@@ -265,7 +271,7 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	}
 	if p.name != "" && loaded.Request.Mistakes.Err() == nil && !slices.ContainsFunc(loaded.Request.Specs, func(s render.Spec) bool { return s.Evaluate.Spec == p.name }) {
 		closer()
-		return Rendered{Loaded: loaded}, Usagef("", "--name %s is for the folder of a module or of a CUE package: the specs here have names of their own", p.name)
+		return Rendered{Loaded: loaded}, Usagef("", "--name %s is for a folder that is a spec itself: the specs here have names of their own", p.name)
 	}
 	loaded.Request.Mistakes = WithBroken(loaded.Request.Mistakes, broken)
 	bar := NewProgress(a.Streams, "rendering")
