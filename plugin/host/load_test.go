@@ -211,7 +211,7 @@ func TestLoadReportsEverythingAndGoesOn(t *testing.T) {
 		`--set f:x.y: spec: x is a number, not a map`,
 		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available here (available types: configmap, embedded, inline, path)`,
 		`a.yaml:6:15: spec: spec.dependsOn: there is no spec "nowhere" (known: a, b, c, d, e, f, g)`,
-		`b.yaml:5:29: resolve: spec.cueRef.ref: "../../../../../../etc" leaves the root of the project (the root is ".", the nearest folder with .git, or where there is none that of the project)`,
+		`b.yaml:5:29: resolve: spec.cueRef.ref: "../../../../../../etc" leaves the root of the project (the root is ".", the nearest folder with .git, or where there is none that of the project; git init in a folder above makes that the root)`,
 		`c.yaml:5:33: resolve: spec.cueRef.ref: no embedded module is called "wep" (did you mean "web"?)`,
 		`d.yaml:5:11: resolve: spec.cueRef.ref: no ConfigMap of the project is named "none" (none is defined)`,
 		`e.yaml:6:3: spec: spec.inputs: unknown field "inputs" (did you mean "input"?)`,
@@ -231,7 +231,7 @@ func TestLoadSaysWhatIsMissing(t *testing.T) {
 		want  string
 	}{
 		"an argument": {nil, host.Options{Args: []string{"nowhere"}}, `nowhere: spec: no such file or directory`},
-		"any spec":    {nil, host.Options{}, `.: spec: no spec found: no document of ropewalk.dev/v1alpha1, no Score file and no CUE package in this folder (create a project with ropewalk init)`},
+		"any spec":    {nil, host.Options{}, `.: spec: no spec found: this folder has no document of ropewalk.dev/v1alpha1, no Score file, no CUE package, no chart, no kustomization and no manifests (create a project with ropewalk init)`},
 		"a package in the folder of a module": {[]string{"cue.mod/module.cue", "", "sub/a.cue", "package a\n", "_b.cue", "", ".c.cue", ""}, host.Options{},
 			`.: spec: no spec found: the CUE module has no package in this folder (pass the folder of a package, which holds .cue files)`},
 		"a manifest of its own": {[]string{"x.txt", "", "sub/web.yaml", "apiVersion: apps/v1\nkind: Deployment\n---\na: b\n"}, host.Options{Args: []string{"sub", "."}},
@@ -239,7 +239,7 @@ func TestLoadSaysWhatIsMissing(t *testing.T) {
 		"the folder of a package": {[]string{"m/a.cue", "package a\n"}, host.Options{Args: []string{"m/a.cue"}},
 			`m/a.cue: spec: a .cue file is part of a package, not a spec (pass its folder; a Timoni bundle has the field bundle at its top)`},
 		"any spec, where a file only speaks of us": {[]string{"a.yaml", "a: {b: ropewalk.dev/ready-when}\n"}, host.Options{},
-			`.: spec: no spec found: no document of ropewalk.dev/v1alpha1, no Score file and no CUE package in this folder (create a project with ropewalk init)`},
+			`.: spec: no spec found: this folder has no document of ropewalk.dev/v1alpha1, no Score file, no CUE package, no chart, no kustomization and no manifests (create a project with ropewalk init)`},
 
 		"a project": {[]string{"x/ropewalk.yaml", projectHead, "y/ropewalk.yaml", projectHead}, host.Options{}, `.: spec: no spec found in this folder (projects in subfolders: x, y)`},
 		"stdin":     {nil, host.Options{Args: []string{"-"}}, `stdin: spec: there is no standard input`},

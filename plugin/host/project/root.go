@@ -66,7 +66,7 @@ func (d *Discovery) openRoot(dir string, absolute bool) (r *Root, rel string, er
 func (r *Root) Describe() string {
 	text := fmt.Sprintf("the root is %q", r.Display("."))
 	if r.enclosing {
-		text += ", the nearest folder with .git, or where there is none that of the project"
+		text += ", the nearest folder with .git, or where there is none that of the project; git init in a folder above makes that the root"
 	}
 	return text
 }
