@@ -42,7 +42,7 @@ func prepare(t *testing.T) bench {
 func repositories(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, name := range []string{cases.Examples, cases.Projects} {
+	for _, name := range []string{cases.Examples, cases.Projects, cases.Mistakes} {
 		// As argocd-cmp-server names it, so that the stock way works in it.
 		dir := filepath.Join(t.TempDir(), "_cmp_server", name)
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, ".git"), 0o755))

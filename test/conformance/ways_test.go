@@ -67,16 +67,18 @@ func krmLacks(r request) string {
 	return ""
 }
 
-// install builds the command, or takes that of ROPEWALK_BIN.
+// install builds the command, with the program that renders charts beside it, or takes that
+// of ROPEWALK_BIN.
 func install(t *testing.T) string {
 	t.Helper()
 	if binary := os.Getenv("ROPEWALK_BIN"); binary != "" {
 		return binary
 	}
-	binary := filepath.Join(t.TempDir(), "ropewalk")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/ropewalk/ropewalk/cmd/ropewalk").CombinedOutput()
+	dir := t.TempDir()
+	const module = "github.com/ropewalk/ropewalk/cmd/"
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", dir, module+"ropewalk", module+"ropewalk-helm").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	return binary
+	return filepath.Join(dir, "ropewalk")
 }
 
 // run runs the command in a folder and gives what it prints.

@@ -56,6 +56,8 @@ func All() []Case {
 			{Repository: Projects, Dir: "secrets"},
 			{Repository: Projects, Dir: "plain", Environment: "prod"},
 			{Repository: Projects, Dir: "clusters", Environment: "prod"},
+			{Repository: Projects, Dir: "components"},
+			{Repository: Projects, Dir: "components", Environment: "prod"},
 		} {
 			c.Dialect = dialect
 			out = append(out, c)
@@ -73,6 +75,9 @@ func All() []Case {
 			Dir: "plain", What: "environment, values and set", Environment: "prod", Values: []string{"values/more.yaml"},
 			Set: []string{"web:replicas=7", `api:notes["a.example"]=x y`},
 		},
+		{Dir: "shared/kustomize/overlay", Bare: true},
+		{Dir: "shared/chart", Bare: true, Set: []string{"replicas=3", "lib.v=4"}},
+		{Dir: "components", What: "set", Set: []string{"chart:helm.values.replicas=4", "kustomized:kustomize.namePrefix=b-"}},
 		{Dir: "plain", What: "namespace and version of the cluster", Namespace: "other", KubeVersion: "1.34"},
 		{Repository: Examples, Dir: "shop", What: "set", Set: shop},
 		{Repository: Examples, Dir: "workloads", What: "set", Environment: "prod", Set: []string{"frontend:metadata.replicas=4"}},
@@ -102,7 +107,10 @@ func Locked() []Case {
 // dialect.
 func Mistaken() []Case {
 	out := []Case{{Repository: Examples, Dir: "violation"}}
-	for _, dir := range []string{"absent", "cycle", "field", "module", "policy", "schema", "syntax", "type"} {
+	for _, dir := range []string{
+		"absent", "chart-required", "chart-subchart", "chart-values", "cycle", "field", "kustomize-leaves", "kustomize-patch",
+		"module", "overlays", "policy", "schema", "syntax", "type",
+	} {
 		out = append(out, Case{Repository: Mistakes, Dir: dir})
 	}
 	return out
