@@ -172,6 +172,9 @@ func (r *run) prepare() error {
 		return err
 	}
 	c, yaml := r.loaded.chart, r.loaded.root.join("Chart.yaml")
+	if v := c.Metadata.APIVersion; v != chart.APIVersionV1 && v != chart.APIVersionV2 {
+		return r.fail(r.loaded.pos(yaml, 1, 1), "take a version of the chart for Helm 3 or 4", "apiVersion %q of chart %q is unknown: v1 and v2 are known", v, c.Name())
+	}
 	if kind := c.Metadata.Type; kind != "" && kind != "application" {
 		return r.fail(r.opts.Pos, "name a chart that depends on it", "chart %q is a %s chart, which makes no objects", c.Name(), kind)
 	}

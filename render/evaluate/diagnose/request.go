@@ -47,8 +47,11 @@ func Cancelled(ctx context.Context, req evaluate.Request) error {
 
 // TimedOut is the error of an evaluation that took too long.
 func TimedOut(r evaluate.Request) error {
-	e := Blame(r, Because(evaluate.ErrTimeout, "evaluation exceeded %s: module %q did not finish in time", Timeout(r.Limits), ModuleName(r.Module)))
+	e := Blame(r, Because(evaluate.ErrTimeout, "evaluation exceeded %s: %s did not finish in time", Timeout(r.Limits), subjectOf(r)))
 	e.Hint = "look for comprehensions over comprehensions and for unified disjunctions, or raise the limit (--timeout)"
+	if r.Component != nil {
+		e.Hint = "look for loops in templates and for very many resources, or raise the limit (--timeout)"
+	}
 	const many = 5000
 	if at, path := widest(r.Input, r.InputPath); len(at.Members) > many {
 		e.Notes = append(e.Notes, object.Note{Pos: at.Pos, Text: fmt.Sprintf("%s has %d fields, from %q to %q: check that the module knows them",
@@ -79,9 +82,17 @@ func widest(v object.Value, path object.Path) (object.Value, object.Path) {
 
 // OutOfMemory is the error of an evaluation that grew too large.
 func OutOfMemory(r evaluate.Request) error {
-	e := Blame(r, Because(evaluate.ErrMemory, "evaluation exceeded %d MiB of memory: module %q grows too large", Memory(r.Limits)>>20, ModuleName(r.Module)))
+	e := Blame(r, Because(evaluate.ErrMemory, "evaluation exceeded %d MiB of memory: %s grows too large", Memory(r.Limits)>>20, subjectOf(r)))
 	e.Hint = "look for lists and texts that multiply, or raise the limit (--memory, or --memory-total of a server)"
 	return object.Errors{e}
+}
+
+// subjectOf names what r evaluates: a module, or a component, which has none.
+func subjectOf(r evaluate.Request) string {
+	if r.Component != nil {
+		return fmt.Sprintf("component %q", r.Spec)
+	}
+	return fmt.Sprintf("module %q", ModuleName(r.Module))
 }
 
 // Advice is what can be done about a request that its limits have stopped again and
@@ -93,7 +104,7 @@ func Advice(l evaluate.Limits) string {
 
 // Panicked is the error for a fault of the CUE library.
 func Panicked(r evaluate.Request, cause any) error {
-	return Because(evaluate.ErrCrashed, "module %q: %v", ModuleName(r.Module), crash.Of(cause))
+	return Because(evaluate.ErrCrashed, "%s: %v", subjectOf(r), crash.Of(cause))
 }
 
 // AtSpec is a mistake that belongs to the spec as a whole.

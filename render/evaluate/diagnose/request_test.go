@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 func TestWhoeverIsStoppedByALimitIsToldItsFlag(t *testing.T) {
@@ -22,6 +23,16 @@ func TestWhoeverIsStoppedByALimitIsToldItsFlag(t *testing.T) {
 	require.ErrorContains(t, OutOfMemory(req), "(--memory, or --memory-total of a server)")
 	require.Equal(t, "change the module or its input, or raise its limits: 3s (--timeout), 176 MiB (--memory, or --memory-total of a server)", Advice(req.Limits))
 	require.Equal(t, "change the module or its input, or raise its limits: 10s (--timeout), 256 MiB (--memory, or --memory-total of a server)", Advice(evaluate.Limits{}))
+}
+
+func TestAComponentIsNoModule(t *testing.T) {
+	t.Parallel()
+	req := evaluate.Request{Spec: "shop", Component: &spec.Component{}}
+	for _, err := range []error{TimedOut(req), OutOfMemory(req), Panicked(req, "x")} {
+		require.ErrorContains(t, err, `component "shop"`)
+		require.NotContains(t, err.Error(), "module")
+		require.NotContains(t, err.Error(), "comprehensions")
+	}
 }
 
 func TestNamesOfNodesThatAreTooLongStayDifferent(t *testing.T) {
