@@ -26,7 +26,7 @@ func Nodes(req Request, out Output, at object.Pos) ([]*object.Node, error) {
 				continue
 			}
 			nodes = append(nodes, &object.Node{
-				Object: o, Pos: made.Pos, SpecPos: at, Set: sets[made.Phase], SetName: made.PhaseName, ReadyWhen: made.ReadyWhen, Apply: made.Apply,
+				Object: o, Pos: made.Pos, SpecPos: at, Set: sets[made.Phase], SetName: cmp.Or(made.PhaseName, "other objects"), ReadyWhen: made.ReadyWhen, Apply: made.Apply,
 			})
 		}
 		if len(nodes) > MaxObjects {
