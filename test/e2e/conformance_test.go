@@ -316,8 +316,9 @@ func (m mistake) violation() v1alpha1.Violation {
 	if m.Node != "" {
 		out.Message = m.Node + ": " + out.Message
 	}
-	if m.Hint != "" {
-		out.Message += ": " + m.Hint
+	// How a checkout gets another root has no meaning for the source of a Transform.
+	if hint, _, _ := strings.Cut(m.Hint, ", the nearest folder with .git"); hint != "" {
+		out.Message += ": " + hint
 	}
 	return out
 }
