@@ -17,7 +17,7 @@ import (
 // The digest of the inputs in the provenance depends on all that a project declares of
 // secrets and pull secrets, and not on where in the file it stands.
 func TestTheProvenanceDependsOnWhatAProjectDeclaresOfSecrets(t *testing.T) {
-	const settings = "  workloads:\n    secrets: {providers: {gcp: {store: a}, aws: {}}, bindings: {ledger: {provider: gcp, secret: s, version: \"1\", keys: [x, y]}}}\n" +
+	const settings = "  workloads:\n    secrets: {providers: {gcp: {store: a}, aws: {}}, bindings: {ledger: {provider: gcp, secret: s, version: \"1\", keys: [x, z]}}}\n" +
 		"    images: {mirrors: {docker.io: r.internal}, pullSecrets: [p], pullSecretsFrom: {q: {provider: gcp, secret: s, version: \"2\", key: k}}}\n"
 	inputs := func(settings string) string {
 		dir := write(t, "ropewalk.yaml", projectHead+settings,
@@ -31,7 +31,7 @@ func TestTheProvenanceDependsOnWhatAProjectDeclaresOfSecrets(t *testing.T) {
 	want := inputs(settings)
 	require.Equal(t, want, inputs("  # moved\n"+settings))
 	for _, change := range [][2]string{
-		{"[x, y]", "[x]"}, {"version: \"1\"", "version: \"3\""}, {"ledger:", "ledge:"}, {"store: a", "store: b"}, {"{provider: gcp, secret: s", "{provider: aws, secret: s"},
+		{"[x, z]", "[x]"}, {"version: \"1\"", "version: \"3\""}, {"ledger:", "ledge:"}, {"store: a", "store: b"}, {"{provider: gcp, secret: s", "{provider: aws, secret: s"},
 		{"r.internal", "s.internal"}, {"[p]", "[o]"}, {"q:", "r:"}, {"version: \"2\"", "version: \"4\""}, {"key: k", "key: l"},
 	} {
 		changed := strings.Replace(settings, change[0], change[1], 1)

@@ -170,7 +170,7 @@ func asWritten(v object.Value, data any) any {
 
 // jsonOf is a document of YAML as JSON; nil where it cannot be read.
 func jsonOf(text []byte) []byte {
-	docs, err := spec.ParseManifests(spec.File{Name: stdin, Data: text}, MaxList)
+	docs, err := spec.ParseDocuments(spec.File{Name: stdin, Data: text}, MaxList)
 	if err != nil || len(docs) != 1 {
 		return nil
 	}

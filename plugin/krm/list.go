@@ -44,7 +44,7 @@ type item struct {
 
 // parse reads a list.
 func parse(data []byte) (*list, error) {
-	docs, err := spec.ParseManifests(spec.File{Name: stdin, Data: data}, MaxList)
+	docs, err := spec.ParseDocuments(spec.File{Name: stdin, Data: data}, MaxList)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func itemOf(v object.Value, n *yaml.Node) (item, error) {
 
 // says reports whether text means v.
 func says(text []byte, v object.Value) bool {
-	again, err := spec.ParseManifests(spec.File{Name: stdin, Data: text}, MaxList)
+	again, err := spec.ParseDocuments(spec.File{Name: stdin, Data: text}, MaxList)
 	return err == nil && len(again) == 1 && bytes.Equal(again[0].Value.JSON(), v.JSON())
 }
 

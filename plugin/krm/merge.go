@@ -32,7 +32,7 @@ func decode(files []emit.File, docs documents) ([]rendered, error) {
 		if file.Node == "" {
 			continue
 		}
-		found, err := spec.ParseManifests(spec.File{Name: file.Path, Data: file.Data}, MaxList)
+		found, err := spec.ParseDocuments(spec.File{Name: file.Path, Data: file.Data}, MaxList)
 		if err != nil {
 			return nil, err
 		}

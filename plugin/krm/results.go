@@ -184,7 +184,7 @@ func (d documents) find(pos object.Pos) (location, bool) {
 		}
 		out := location{item: p.item}
 		// The text is ours, so that it can be read.
-		docs, _ := spec.ParseManifests(spec.File{Name: stdin, Data: d.text}, MaxList)
+		docs, _ := spec.ParseDocuments(spec.File{Name: stdin, Data: d.text}, MaxList)
 		if i < len(docs) {
 			out.value = docs[i].Value
 			out.field, out.line = field(docs[i], pos)

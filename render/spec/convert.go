@@ -40,6 +40,8 @@ type converter struct {
 	// base is the line at which the library began to count.
 	base int
 	errs object.Errors
+	// words are mistakes in documents that kubectl reads too.
+	words object.Errors
 	// blocks are the block scalars by the position of their indicator.
 	blocks map[object.Pos]Block
 	// done holds what the targets of aliases became, so that an alias costs

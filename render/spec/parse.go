@@ -122,6 +122,9 @@ func (p *parsing) document(doc document, found bool) bool {
 		return true
 	case ours:
 		p.errs = append(p.errs, doc.errs...)
+		if kind == KindComponent || kind == KindProject {
+			p.errs = append(p.errs, doc.words...)
+		}
 		p.ours = append(p.ours, v)
 		p.own(doc, apiVersion, kind)
 		return true

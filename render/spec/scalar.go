@@ -17,7 +17,8 @@ import (
 )
 
 // scalar fills v with the scalar n. What YAML 1.1 knew beyond JSON is text
-// here (yes, no, timestamps), and what JSON cannot express is refused.
+// here (yes, no, timestamps; the words are bools in manifests), and what JSON
+// cannot express is refused.
 func (c *converter) scalar(n *yaml.Node, v *object.Value) {
 	tag, text := n.ShortTag(), n.Value
 	switch tag {
@@ -29,6 +30,9 @@ func (c *converter) scalar(n *yaml.Node, v *object.Value) {
 		c.number(n, v)
 	case "!!str", "!!timestamp", "!!merge":
 		v.Kind, v.Text = object.KindString, text
+		if on, ok := wordOf(n); ok {
+			c.word(v, on)
+		}
 		if plain(n) && outOfRange(text) {
 			c.fail(v.Pos, "quote it if it is text", "number %s is out of range", text)
 		}
@@ -38,6 +42,33 @@ func (c *converter) scalar(n *yaml.Node, v *object.Value) {
 	default:
 		v.Kind, v.Text = object.KindString, text
 		c.tag(n, "!!str")
+	}
+}
+
+// wordOf is the bool that the word n is in YAML 1.1, which kubectl, Helm and the API server
+// read; ok is false for other text, and in quotes.
+func wordOf(n *yaml.Node) (on, ok bool) {
+	if !plain(n) || n.ShortTag() != "!!str" {
+		return false, false
+	}
+	switch n.Value {
+	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON":
+		return true, true
+	case "n", "N", "no", "No", "NO", "off", "Off", "OFF":
+		return false, true
+	}
+	return false, false
+}
+
+// word reads a word of YAML 1.1 as kubectl does, or keeps the mistake that it is elsewhere.
+func (c *converter) word(v *object.Value, on bool) {
+	if c.text.manifests {
+		v.Kind, v.Text, v.Raw = object.KindBool, strconv.FormatBool(on), v.Text
+		return
+	}
+	if len(c.words) < maxErrors {
+		c.words = append(c.words, mistake(v.Pos, nil, fmt.Sprintf("write %t, or quote it if it is text", on),
+			"%s without quotes is text here, and %t for kubectl and Helm", v.Text, on))
 	}
 }
 

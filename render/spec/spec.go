@@ -42,6 +42,8 @@ type File struct {
 	// holds no document of ours, it is skipped silently.
 	Found bool
 
+	// manifests is set for objects of the cluster, which kubectl reads.
+	manifests bool
 	// structured is set for a document that was never text, which has no Data.
 	structured *document
 }

@@ -36,6 +36,9 @@ type document struct {
 	blocks map[object.Pos]Block
 	// errs are mistakes inside the document that leave its structure intact.
 	errs object.Errors
+	// words are mistakes where kubectl or Helm would read the document too: yes, no, on, off
+	// without quotes, which is text here and a bool there.
+	words object.Errors
 	// full is set if the document is too large, or nests too deep: part of it is left out.
 	full bool
 }
@@ -56,6 +59,7 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 			"the file holds more than %d values, which no flag allows", limit/dense)}
 	}
 	t := newText(f.Name, lineFeeds(yamlEscapes(data)))
+	t.manifests = f.manifests
 	errs, binary := t.check()
 	if len(errs) > 0 {
 		if ours, _ := Mentions(data); binary || !ours {
@@ -157,7 +161,7 @@ func (t *text) stream(start int) (docs []document, last int, err error) {
 			if v.Kind == object.KindNull && len(c.errs) == 0 {
 				continue
 			}
-			docs = append(docs, document{value: v, blocks: c.blocks, errs: c.errs, full: c.full})
+			docs = append(docs, document{value: v, blocks: c.blocks, errs: c.errs, words: c.words, full: c.full})
 		}
 	}
 }
@@ -206,10 +210,19 @@ func yamlEscapes(data []byte) []byte {
 
 // ParseValue reads a file that holds one value, such as a values file; an
 // empty file is KindNone. The error is an object.Errors with every mistake.
-func ParseValue(f File) (object.Value, error) {
+func ParseValue(f File) (object.Value, error) { return f.value(false) }
+
+// ParseValues is [ParseValue] for values that Helm might read: yes, no, on and off without
+// quotes are mistakes.
+func ParseValues(f File) (object.Value, error) { return f.value(true) }
+
+func (f File) value(words bool) (object.Value, error) {
 	docs, errs := f.documents(MaxFile)
 	for _, d := range docs {
 		errs = append(errs, d.errs...)
+		if words {
+			errs = append(errs, d.words...)
+		}
 	}
 	if len(docs) > 1 {
 		errs = append(errs, mistake(docs[1].value.Pos, nil, "", "a second document begins here; expected one value"))
@@ -221,8 +234,16 @@ func ParseValue(f File) (object.Value, error) {
 }
 
 // ParseManifests reads every document of a file that may be far larger than a
-// spec, such as a bundle of CustomResourceDefinitions: up to limit bytes.
+// spec, such as a bundle of CustomResourceDefinitions: up to limit bytes. As kubectl does, it
+// takes yes, no, on and off without quotes for bools.
 func ParseManifests(f File, limit int) ([]Manifest, error) {
+	f.manifests = true
+	return ParseDocuments(f, limit)
+}
+
+// ParseDocuments is [ParseManifests] for what kubectl does not read: YAML 1.2, where bools
+// are true and false alone.
+func ParseDocuments(f File, limit int) ([]Manifest, error) {
 	docs, errs := f.documents(limit)
 	out := make([]Manifest, 0, len(docs))
 	for _, d := range docs {

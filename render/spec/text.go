@@ -32,6 +32,8 @@ type text struct {
 	wide bool
 	// probed is how many bytes were parsed to find the place of mistakes.
 	probed int
+	// manifests is that of the file.
+	manifests bool
 	// aliased is how many values the aliases of all its documents stand for.
 	aliased int
 }

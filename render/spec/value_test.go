@@ -293,3 +293,18 @@ func TestAWeightIsAtLeastWhatDocumentsTake(t *testing.T) {
 	require.Greater(t, spec.Weight(dense), v.Size())
 	require.Less(t, spec.Weight([]byte(strings.Repeat("text ", 1000))), int64(6000))
 }
+
+// What kubectl reads as a bool is one in manifests, and a mistake in values that Helm reads.
+func TestWordsOfYAML11(t *testing.T) {
+	data := []byte("a: no\nb: \"no\"\nc: [On, y, nope]\nno: d\n")
+	docs, err := spec.ParseManifests(spec.File{Name: "f", Data: data}, 1000)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"a": false, "b": "no", "c": [true, true, "nope"], "no": "d"}`, string(docs[0].Value.JSON()))
+	docs, err = spec.ParseDocuments(spec.File{Name: "f", Data: data}, 1000)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"a": "no", "b": "no", "c": ["On", "y", "nope"], "no": "d"}`, string(docs[0].Value.JSON()))
+	_, err = spec.ParseValues(spec.File{Name: "f", Data: data})
+	require.EqualError(t, err, "f:1:4: spec: no without quotes is text here, and false for kubectl and Helm (write false, or quote it if it is text)\n"+
+		"f:3:5: spec: On without quotes is text here, and true for kubectl and Helm (write true, or quote it if it is text)\n"+
+		"f:3:9: spec: y without quotes is text here, and true for kubectl and Helm (write true, or quote it if it is text)")
+}

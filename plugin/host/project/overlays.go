@@ -149,7 +149,7 @@ func (o *Overlays) valuesFile(arg string) {
 func (o *Overlays) parse(file string, data []byte) (object.Value, error) {
 	switch {
 	case path.Ext(file) != ".cue":
-		return spec.ParseValue(spec.File{Name: file, Data: data})
+		return spec.ParseValues(spec.File{Name: file, Data: data})
 	case o.CUE == nil:
 		return object.Value{}, &object.Error{
 			Stage: object.StageSpec, Pos: object.Pos{File: file}, Err: errors.New("values in CUE are not evaluated here"),

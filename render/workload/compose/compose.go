@@ -176,7 +176,7 @@ func (r *reading) load(at reader.Part, name string, s scope) []object.Value {
 	if !known {
 		file, err := r.project.Read(name)
 		if err == nil {
-			docs, err = spec.ParseManifests(file, spec.MaxFile)
+			docs, err = spec.ParseDocuments(file, spec.MaxFile)
 			if _, parse := err.(object.Errors); parse { //nolint:errorlint // as returned
 				r.Errs = append(r.Errs, err.(object.Errors)...) //nolint:errorlint,forcetypeassert // see above
 				err = nil
