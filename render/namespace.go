@@ -25,9 +25,19 @@ func (c *compiler) provisionedIn(namespace string, nodes []*object.Node) []*obje
 
 // withNamespaces is all nodes of a render, each in the namespace of its spec's context
 // where its kind is namespaced and its module sets none. Flux rejects such objects, and
-// spec.targetNamespace of a Kustomization moves all other objects too.
-func (c *compiler) withNamespaces(nodes []*object.Node) []*object.Node {
-	return withNamespace(nodes, c.namespaces(nodes))
+// spec.targetNamespace of a Kustomization moves all other objects too. Where all is false,
+// that is done for specs that state their namespace alone.
+func (c *compiler) withNamespaces(nodes []*object.Node, all bool) []*object.Node {
+	of, stated := c.namespaces(nodes), map[string]bool{}
+	for _, s := range c.req.Specs {
+		stated[s.Evaluate.Spec] = s.StatesNamespace
+	}
+	return withNamespace(nodes, func(n *object.Node) string {
+		if !all && !stated[n.ID.Spec()] {
+			return ""
+		}
+		return of(n)
+	})
 }
 
 // namespaces gives the namespace of its spec's context for a node whose kind is

@@ -75,9 +75,7 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 		return Result{}, err
 	}
 	nodes := evaluated.nodes
-	if d.NeedsNamespace {
-		nodes = c.withNamespaces(nodes)
-	}
+	nodes = c.withNamespaces(nodes, d.NeedsNamespace)
 	object.SortNodes(nodes)
 	for _, n := range nodes {
 		secrets.AddNode(n)

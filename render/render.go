@@ -91,6 +91,9 @@ type Spec struct {
 	// where that is the document itself.
 	Written   func(Errors) Errors `cbor:"-"`
 	DependsOn []object.SpecDependency
+	// StatesNamespace is set where the author gave the namespace of the context for the
+	// objects of this spec: it is written into them in every dialect.
+	StatesNamespace bool
 	// Adopt is the default of the nodes' apply.adopt; "" where not given.
 	Adopt string
 	// AllowSecretsPos is where each of the patterns of Request.AllowSecrets is written;

@@ -284,7 +284,7 @@ func (l *loading) componentSpec(ctx context.Context, t spec.Transform, b *built,
 			Input: b.input, InputPath: t.ComponentPath(), Context: l.contextOf(t.Name, namespace, l.opts.Environment),
 			Policies: joined(project, own), Limits: l.opts.Limits, AllowEmpty: l.opts.AllowEmpty,
 		},
-		DependsOn: t.DependsOn, Adopt: t.Adopt,
+		DependsOn: t.DependsOn, Adopt: t.Adopt, StatesNamespace: t.Kind == spec.KindComponent && t.Namespace != "",
 		Source: files.source(t.Name, module), Policies: files.sources,
 	}
 	for _, u := range slices.Concat(l.projectUses, policies) {

@@ -65,7 +65,7 @@ func (c *Checker) secrets(a *finding.Value) {
 func (c *Checker) lastApplied(a *finding.Value) {
 	const name = "kubectl.kubernetes.io/last-applied-configuration"
 	applied := object.Object{}
-	if json.Unmarshal([]byte(a.Root().Text("metadata", "annotations", name)), &applied) != nil || !isSecret(applied) {
+	if json.Unmarshal([]byte(a.Root().Text("metadata", "annotations", name)), &applied) != nil || !isSecret(applied) && !isSecret(a.Root()) {
 		return
 	}
 	if applied["data"] != nil || applied["stringData"] != nil {

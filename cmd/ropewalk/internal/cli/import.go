@@ -22,6 +22,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/internal/memfs"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -38,8 +39,8 @@ SOURCE is. Files that exist are never overwritten.
 SOURCE is one of
   DIR       a folder of manifests, a kustomization or a Helm chart; it stays where it is,
             and is copied where it is in another repository than the project
-  FILE, -   manifests, such as the output of "kustomize build", "helm template" or
-            "kubectl get -o yaml"; they are copied
+  FILE, -   manifests, such as the output of "kustomize build" or "helm template"; they are
+            copied
   FILE, -   an Application of Argo CD, or a Kustomization of Flux with its GitRepository:
             its source becomes that of the component
 
@@ -108,6 +109,11 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, fr
 	if err != nil {
 		return err
 	}
+	old, err := a.beforeImport(ctx, flags, in, from, dir)
+	if err != nil {
+		return err
+	}
+	defer old.close()
 	names, err := copyNew(dir, fsys)
 	if err != nil {
 		return err
@@ -126,17 +132,42 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, fr
 	if in.before == "" {
 		return nil
 	}
-	return a.compareImported(ctx, flags, in, dir)
+	return a.compareImported(ctx, flags, old, in.before, dir)
+}
+
+// beforeImport is what a project is made of, before anything is written.
+func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags, in imported, from, dir string) (side, error) {
+	var out side
+	held, at := in.files, in.copied
+	if in.copied != "" && filepath.IsLocal(from) {
+		held, at = map[string][]byte{}, filepath.ToSlash(filepath.Clean(from))
+		for name, data := range in.files {
+			held[at+strings.TrimPrefix(name, in.copied)] = data
+		}
+	}
+	files, err := memfs.New(held)
+	switch {
+	case err != nil:
+	case in.before == "":
+		out = side{close: func() {}}
+	case in.copied != "": // Of the copy alone, so that what leaves it is found.
+		if out, err = a.projectSide(ctx, flags.Named(in.name), from, files, at); err != nil {
+			a.Note("%s is in another repository than %s, and a copy of it alone does not render: name a directory in its repository\n", from, dir)
+		}
+	case in.files != nil:
+		out = side{close: func() {}}
+		out.Snapshot, err = snapshot.OfFiles(in.before, files, nil)
+	default:
+		out, err = a.side(ctx, flags.Named(in.name), in.before, dir)
+	}
+	if err != nil {
+		return side{}, a.ofSide("BEFORE", from, err)
+	}
+	return out, nil
 }
 
 // compareImported compares what a project was made of with what it renders.
-func (a commands) compareImported(ctx context.Context, flags *command.ProjectFlags, in imported, dir string) error {
-	before := in.before
-	old, err := a.side(ctx, flags.Named(in.name), before, dir)
-	if err != nil {
-		return a.ofSide("BEFORE", before, err)
-	}
-	defer old.close()
+func (a commands) compareImported(ctx context.Context, flags *command.ProjectFlags, old side, before, dir string) error {
 	now, err := a.projectSide(ctx, flags, dir, nil, dir)
 	if err != nil {
 		return a.ofSide("AFTER", dir, err)
@@ -295,19 +326,21 @@ func filesOf(dir, into string) (map[string][]byte, error) {
 	return files, err
 }
 
-// gitSource is a source of Git; revision is a commit, a version or a branch, "" the default
+// gitSource is a source of the repository repo; revision is a commit, a version or a branch, "" the default
 // branch.
-func gitSource(url, revision string) map[string]any {
+func gitSource(repo, revision string) map[string]any {
 	kind := "branch"
 	switch {
 	case revision == "" || revision == "HEAD":
-		return map[string]any{"type": "git", "ref": url}
+		return map[string]any{"type": "git", "ref": repo}
 	case regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(revision):
 		kind = "commit"
+	case strings.ContainsAny(revision, "*<>=~^|") || regexp.MustCompile(`^v?[0-9.]+\.[xX](\.|$)`).MatchString(revision):
+		kind, revision = "semver", strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B", "#", "%23", " ", "%20").Replace(revision)
 	case regexp.MustCompile(`^v?[0-9]+\.[0-9]+`).MatchString(revision):
 		kind = "tag"
 	}
-	return map[string]any{"type": "git", "ref": url + "?" + kind + "=" + revision}
+	return map[string]any{"type": "git", "ref": repo + "?" + kind + "=" + revision}
 }
 
 // cannotImport is err, which is a mistake in a file; nil stays nil.

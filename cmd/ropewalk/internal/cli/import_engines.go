@@ -6,7 +6,10 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -67,6 +70,7 @@ func importApplication(o object.Object) (imported, error) {
 		return out, fmt.Errorf("the Application %q does not say of what its source is made (status.sourceType): take it from the cluster with kubectl get -o yaml, or add source.helm, kustomize or directory", o.Name())
 	}
 	out.leave("source", source, known...)
+	out.leave("spec", o.Map("spec"), "source", "sources", "destination", "project")
 	if namespace := o.Text("spec", "destination", "namespace"); namespace != "" {
 		out.namespace = namespace
 	}
@@ -85,13 +89,67 @@ func (i *imported) leave(at string, of map[string]any, known ...string) {
 // helmOf adds what source.helm of an Application says.
 func (i *imported) helmOf(source object.Object, out map[string]any) map[string]any {
 	helm := object.Object(source.Map("helm"))
-	for from, to := range map[string]string{"releaseName": "releaseName", "valueFiles": "valuesFiles", "valuesObject": "values", "namespace": "namespace", "skipCrds": "skipCRDs", "apiVersions": "apiVersions"} {
+	for from, to := range map[string]string{"releaseName": "releaseName", "valueFiles": "valuesFiles", "namespace": "namespace", "skipCrds": "skipCRDs", "apiVersions": "apiVersions"} {
 		if v, ok := helm[from]; ok {
 			out[to] = v
 		}
 	}
-	i.leave("source.helm", helm, "releaseName", "valueFiles", "valuesObject", "namespace", "skipCrds", "apiVersions")
+	known := []string{"releaseName", "valueFiles", "valuesObject", "namespace", "skipCrds", "apiVersions", "parameters"}
+	values := helm.Map("valuesObject")
+	if values == nil {
+		if err := yaml.Unmarshal([]byte(helm.Text("values")), &values); err == nil {
+			known = append(known, "values")
+		}
+	} else { // Argo CD does not read the text then.
+		known = append(known, "values")
+	}
+	for n, item := range helm.List("parameters") {
+		p, _ := item.(map[string]any)
+		if values == nil {
+			values = map[string]any{}
+		}
+		if !setParameter(values, p) {
+			i.left = append(i.left, fmt.Sprintf("source.helm.parameters[%d]", n))
+		}
+	}
+	if len(values) > 0 {
+		out["values"] = values
+	}
+	i.leave("source.helm", helm, known...)
 	return out
+}
+
+// setParameter lays a parameter of an Application over values as helm --set does; false where
+// its name is more than names with dots between them.
+func setParameter(values, parameter map[string]any) bool {
+	p := object.Object(parameter)
+	name, text := p.Text("name"), p.Text("value")
+	if name == "" || strings.ContainsAny(name, `[]\{},`) || strings.ContainsAny(text, `\{},`) {
+		return false
+	}
+	var value any = text
+	if force, _ := p["forceString"].(bool); !force {
+		number, err := strconv.ParseInt(text, 10, 64)
+		switch {
+		case text == "true" || text == "false":
+			value = text == "true"
+		case text == "null":
+			value = nil
+		case err == nil && (text == "0" || text[0] != '0'):
+			value = number
+		}
+	}
+	steps := strings.Split(name, ".")
+	for _, step := range steps[:len(steps)-1] {
+		below, ok := values[step].(map[string]any)
+		if !ok {
+			below = map[string]any{}
+			values[step] = below
+		}
+		values = below
+	}
+	values[steps[len(steps)-1]] = value
+	return true
 }
 
 // kustomizeOf adds what source.kustomize of an Application, or the spec of a Kustomization of
@@ -187,7 +245,11 @@ func importKustomization(o object.Object, objects []object.Object) (imported, er
 		fields["namespace"] = namespace
 	}
 	out.built = map[string]any{"source": source, "kustomize": out.kustomizeOf(fields, map[string]any{"path": path})}
-	delivery := []string{"interval", "retryInterval", "timeout", "prune", "wait", "force", "suspend", "sourceRef", "path", "serviceAccountName", "targetNamespace", "kubeConfig", "deletionPolicy"}
-	out.leave("spec", spec, append(delivery, object.SortedKeys(fields)...)...)
+	out.leave("spec", spec, append([]string{"interval", "sourceRef", "path", "targetNamespace"}, object.SortedKeys(fields)...)...)
+	of := objects[i].Map("spec")
+	if secret := objects[i].Text("spec", "secretRef", "name"); secret != "" {
+		source["pullSecretRef"] = map[string]any{"name": secret}
+	}
+	out.leave(kind+".spec", of, "interval", "timeout", "url", "ref", "secretRef")
 	return out, nil
 }
