@@ -204,7 +204,11 @@ const embedded = "embedded:"
 // from, else at the line of the user's own module, else at the spec that chose a module
 // of others.
 func locate(e *Error, s Spec, origin evaluate.Origin) {
-	if s.Evaluate.Pos.Line == 0 && s.Workload == nil {
+	switch {
+	case s.Evaluate.Pos.Line != 0 || s.Workload != nil:
+	case s.Evaluate.Component != nil:
+		e.Hint = strings.Replace(e.Hint, "allow this Secret in allowSecrets", "write a Component of this folder with allowSecrets: [NAME] in its spec", 1)
+	default:
 		e.Hint = strings.Replace(e.Hint, "allow this Secret in allowSecrets", "write a Transform with cueRef: {type: path, ref: FOLDER} and allowSecrets: [NAME] in its spec", 1)
 	}
 	own := origin.Module.IsValid() && !strings.HasPrefix(s.Evaluate.Module.Label, embedded)

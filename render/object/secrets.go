@@ -41,7 +41,7 @@ const (
 
 // common are passwords that are a part of names and of the words of messages. Messages quote
 // values, so that these are hidden in quotes only; lines of files are another matter.
-var common = regexp.MustCompile(`(?i)^(pass(word|wd|phrase)|secret|credentials?)$`)
+var common = regexp.MustCompile(`(?i)^(pass(word|wd|phrase)|secret|credentials?|object|string|boolean|array|integer|number|null|none|true|false|default|chart|template|values?)$`)
 
 // hidden stands for a secret in a message.
 const hidden = "(hidden)"

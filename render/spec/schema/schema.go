@@ -26,7 +26,7 @@ var files embed.FS
 
 // Kinds are the kinds that have a schema, sorted.
 func Kinds() []string {
-	return []string{"Apps", "ArtifactSync", "BuildPlan", "Compose", "DeployPlan", "Function", "Gateway", "Installation", "Project", "Transform", "Workload"}
+	return []string{"Apps", "ArtifactSync", "BuildPlan", "Component", "Compose", "DeployPlan", "Function", "Gateway", "Installation", "Project", "Transform", "Workload"}
 }
 
 // Of is the JSON Schema of a kind, whose letters may be small; false where there is none.

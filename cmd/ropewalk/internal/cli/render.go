@@ -93,9 +93,7 @@ func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []str
 		return err
 	}
 	a.Warn(r.Warnings)
-	if flags.output != "" {
-		a.NoteOthers(r.Loaded)
-	}
+	a.NoteOthers(r.Loaded)
 	if flags.output == "" && !flags.table {
 		return nil
 	}

@@ -138,6 +138,7 @@ func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []strin
 	}
 	defer r.Close()
 	a.Warn(r.Warnings)
+	a.NoteOthers(r.Loaded)
 	out, err := packed(r, flags)
 	if err != nil {
 		return err
