@@ -61,7 +61,11 @@ func (l *loading) component(t spec.Transform) (*built, bool) {
 	}
 	ok := true
 	if ref := b.Source; ref.Type != "" && ref.Type != spec.RefPath {
-		w, good := l.modules.reference(ref, at.Append(object.Field("source")))
+		field := "source"
+		if _, ok := b.input.Get("artifact"); ok {
+			field = "artifact"
+		}
+		w, good := l.modules.reference(ref, at.Append(object.Field(field)))
 		w.key.files = true
 		b.source, ok = &w, good
 	}

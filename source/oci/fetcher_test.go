@@ -213,7 +213,7 @@ func TestFewRequestsAreNeeded(t *testing.T) {
 }
 
 func TestOtherArtifactsAreRefused(t *testing.T) {
-	const takes = "; this takes modules that were pushed by cue mod publish, timoni, flux push artifact or ropewalk"
+	const takes = "; this takes modules that were pushed by cue mod publish, timoni, flux push artifact, oras (a folder) or ropewalk"
 	server, files := servers.InProcess(t), module()
 	flux := layer{layerFlux, tgz(t, files)}
 	plain := layer{ocispec.MediaTypeImageLayerGzip, tgz(t, files)}

@@ -34,7 +34,7 @@ const (
 )
 
 // taken is what artifacts are taken, for errors.
-const taken = "modules that were pushed by cue mod publish, timoni, flux push artifact or ropewalk"
+const taken = "modules that were pushed by cue mod publish, timoni, flux push artifact, oras (a folder) or ropewalk"
 
 // selected is the layers of an artifact that are its tree.
 type selected struct {
@@ -96,7 +96,8 @@ func layersOf(m ocispec.Manifest) (selected, error) {
 		return selected{}, other("a chart without a layer of the type " + layerHelm)
 	case len(m.Layers) != 1:
 		return selected{}, other(fmt.Sprintf("an artifact with the config %q and %d layers", config, len(m.Layers)))
-	case first.MediaType == layerFlux, config == configFlux && first.MediaType == ocispec.MediaTypeImageLayerGzip:
+	// The last is what oras pushes of a folder, for Argo CD.
+	case first.MediaType == layerFlux, (config == configFlux || config == ocispec.MediaTypeEmptyJSON) && first.MediaType == ocispec.MediaTypeImageLayerGzip:
 		return selected{layers: m.Layers}, nil
 	case config == ocispec.MediaTypeImageConfig:
 		return selected{}, other("a container image")
