@@ -21,24 +21,38 @@ import (
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
-// released is a project whose objects leave their namespace open.
-const released = `apiVersion: ropewalk.dev/v1alpha1
-kind: Transform
-metadata: {name: app}
+// released is a project of a chart and a kustomization, whose objects leave their namespace
+// open.
+var released = map[string]string{
+	"app.yaml": `apiVersion: ropewalk.dev/v1alpha1
+kind: Component
+metadata: {name: web, namespace: shop}
 spec:
-  cueRef:
-    type: inline
-    ref: |
-      package module
-      ropewalk: apiVersion: "v1alpha1"
-      graph: nodes: {
-        web: {object: {apiVersion: "apps/v1", kind: "Deployment", metadata: {name: "web", namespace: "shop"}, spec: {
-          selector: matchLabels: app: "web"
-          template: {metadata: labels: app: "web", spec: containers: [{name: "web", image: "nginx:1.29"}]}
-        }}, readyWhen: [{type: "CEL", expr: "object.status.availableReplicas > 0"}]}
-        after: {object: {apiVersion: "v1", kind: "ConfigMap", metadata: {name: "after", namespace: "shop"}, data: a: "b"}, dependsOn: ["web"]}
-      }
-`
+  helm: {chart: chart, values: {tag: "1.29"}}
+  overlays:
+    - select: {kind: Deployment}
+      readyWhen: [{type: CEL, expr: object.status.availableReplicas > 0}]
+---
+apiVersion: ropewalk.dev/v1alpha1
+kind: Component
+metadata: {name: after, namespace: shop}
+spec:
+  dependsOn: [web]
+  kustomize: {path: after, patches: [{patch: '[{"op": "add", "path": "/data/c", "value": "d"}]', target: {kind: ConfigMap}}]}
+`,
+	"chart/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+	"chart/templates/web.yaml": `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: {{ .Release.Namespace }}}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: "nginx:{{ .Values.tag }}"}]}
+`,
+	"after/kustomization.yaml": "resources: [after.yaml]\n",
+	"after/after.yaml":         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: after}\ndata: {a: b}\n",
+}
 
 // TestAReleaseIsBuiltSyncedAndDeployedByFluxAndArgoCD goes from a plan to what Flux and Argo CD apply
 // by digest, from a second registry, in a namespace chosen at the end.
@@ -48,12 +62,17 @@ func TestAReleaseIsBuiltSyncedAndDeployedByFluxAndArgoCD(t *testing.T) {
 	c.Flags(t, c.KustomizeController, "--requeue-dependency=1s")
 	mirror, dir := servers.Registry(t), t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	write := func(name, text string) { require.NoError(t, os.WriteFile(at(name), []byte(text), 0o600)) }
+	write := func(name, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(at(name)), 0o755))
+		require.NoError(t, os.WriteFile(at(name), []byte(text), 0o600))
+	}
 	with := func(args ...string) []string {
 		return append(args, "--plain-http", c.Registry, "--plain-http", mirror.Host)
 	}
 	start := time.Now()
-	write("app.yaml", released)
+	for name, text := range released {
+		write(name, text)
+	}
 	c.Ropewalk(t, "artifact", "keygen", at("release"))
 	for _, engine := range []string{"flux", "argocd"} {
 		c.Ropewalk(t, with("build", at("app.yaml"), "--dialect", engine, "--namespace-at-deploy", "--to",
@@ -110,7 +129,9 @@ spec:
 	}
 	a.AwaitHealthy(t, 2*time.Minute, "argocd")
 	for _, namespace := range namespaces {
-		require.NoError(t, c.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "after"}, &corev1.ConfigMap{}))
+		after := &corev1.ConfigMap{}
+		require.NoError(t, c.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "after"}, after))
+		require.Equal(t, map[string]string{"a": "b", "c": "d"}, after.Data)
 	}
 	source := &unstructured.Unstructured{}
 	source.SetAPIVersion("source.toolkit.fluxcd.io/v1")
