@@ -316,12 +316,21 @@ func (s *Secrets) Error(e *Error) *Error {
 	if text != e.message() {
 		out.Err = redacted{text, e.Err}
 	}
-	out.Hint, out.Path, out.Pos.File, out.Node = hint, s.Hide(e.Path), s.hideOption(e.Pos.File), ID(s.Hide(string(e.Node)))
+	out.Hint, out.Path, out.Pos.File, out.Node = hint, s.Hide(e.Path), s.hideOption(e.Pos.File), s.hideID(e.Node)
 	out.Notes = slices.Clone(e.Notes)
 	for i, n := range out.Notes {
 		out.Notes[i].Text, out.Notes[i].Pos.File = s.Hide(n.Text), s.hideOption(n.Pos.File)
 	}
 	return &out
+}
+
+// hideID hides secrets in the name of an object; that of its spec is the author's.
+func (s *Secrets) hideID(id ID) ID {
+	of, name, ok := strings.Cut(string(id), "/")
+	if !ok {
+		return id
+	}
+	return ID(of + "/" + s.Hide(name))
 }
 
 // Shown is an error as a message shows it that has been through no render: without

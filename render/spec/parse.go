@@ -122,7 +122,7 @@ func (p *parsing) document(doc document, found bool) bool {
 		return true
 	case ours:
 		p.errs = append(p.errs, doc.errs...)
-		if kind == KindComponent || kind == KindProject {
+		if kind == KindComponent {
 			p.errs = append(p.errs, doc.words...)
 		}
 		p.ours = append(p.ours, v)

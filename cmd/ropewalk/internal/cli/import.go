@@ -275,7 +275,7 @@ func importFolder(from, dir string) (imported, error) {
 	if inRoot, err := filepath.Rel(root, full); err != nil || !filepath.IsLocal(inRoot) {
 		at = nameOfFolder(from)
 		out.copied = at
-		if out.files, err = filesOf(full, at); err != nil {
+		if out.files, out.left, err = filesOf(full, at); err != nil {
 			return imported{}, &command.EnvironmentError{Err: err}
 		}
 	}
@@ -298,16 +298,25 @@ func importFolder(from, dir string) (imported, error) {
 	return out, nil
 }
 
-// filesOf reads the files of a folder, by their path below into; without those of Git. A
-// link that leaves the folder is an error.
-func filesOf(dir, into string) (map[string][]byte, error) {
-	root, err := os.OpenRoot(dir)
+// filesOf reads the files of a folder, by their path below into; without those of Git, and
+// without links that leave its repository or lead to a folder, which are left.
+func filesOf(dir, into string) (files map[string][]byte, left []string, err error) {
+	base, ok := project.Nearest(dir, ".git")
+	if !ok {
+		base = dir
+	}
+	below, err := filepath.Rel(base, dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return nil, nil, err
 	}
 	defer root.Close() //nolint:errcheck // nothing was written
-	files, size := map[string][]byte{}, 0
-	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	size := 0
+	files = map[string][]byte{}
+	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -316,14 +325,18 @@ func filesOf(dir, into string) (map[string][]byte, error) {
 		case d.IsDir():
 			return nil
 		}
-		data, err := root.ReadFile(name)
+		data, err := root.ReadFile(filepath.Join(below, name))
+		if err != nil && d.Type()&fs.ModeSymlink != 0 {
+			left = append(left, "the link "+name)
+			return nil
+		}
 		if size += len(data); err == nil && size > maxImported {
 			err = fmt.Errorf("%s has more than %d bytes", dir, maxImported)
 		}
 		files[path.Join(into, name)] = data
 		return err
 	})
-	return files, err
+	return files, left, err
 }
 
 // gitSource is a source of the repository repo; revision is a commit, a version or a branch, "" the default
