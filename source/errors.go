@@ -39,6 +39,8 @@ var (
 	ErrSignature = errors.New("not signed")
 	// ErrLocked says that a reference is not in the lock, or leads elsewhere now.
 	ErrLocked = errors.New("not as locked")
+	// ErrOffline says that something is not at hand and no server may be asked.
+	ErrOffline = errors.New("not in the cache")
 )
 
 // refusal is a message that stands for a sentinel.

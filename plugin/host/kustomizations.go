@@ -112,7 +112,8 @@ func (l *loading) parts(ctx context.Context, t spec.Transform, f *files, wanted 
 		}
 		for i, p := range wanted {
 			err := l.modules.errs[found[i].key]
-			open[i] = open[i] && errors.Is(err, source.ErrNotFound) && try+1 < len(p.refs)
+			missing := errors.Is(err, source.ErrNotFound) || errors.Is(err, source.ErrOffline) || errors.Is(err, source.ErrLocked)
+			open[i] = open[i] && missing && try+1 < len(p.refs)
 		}
 	}
 	for i, p := range wanted {
