@@ -13,5 +13,5 @@
 // no secret may enter a cache. A truncated or altered entry is a miss. A cache that
 // cannot be read or written costs time, never the render.
 //
-// Callers: the command line, and the Argo CD and Flux adapters.
+// Callers: the Argo CD and Flux adapters.
 package rendercache
