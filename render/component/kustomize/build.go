@@ -97,6 +97,7 @@ func (b *build) run(ctx context.Context) (component.Output, error) {
 	case err != nil:
 		return component.Output{}, b.explain(err)
 	}
+	b.unused(out)
 	objects := make([]component.Object, 0, len(out))
 	places := b.places()
 	for _, r := range out {

@@ -374,3 +374,27 @@ func TestABuildEndsWithItsContext(t *testing.T) {
 	_, err := New(nil)(ctx, request(tree(map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\n", "k/web.yaml": deployment}), nil))
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// What kustomize passes over in silence is a warning at its line.
+func TestWhatSelectsNothingIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	out, err := New(nil)(t.Context(), request(tree(map[string]string{
+		"k/kustomization.yaml": "resources: [web.yaml]\nnamePrefix: p-\nconfigMapGenerator: [{name: made, literals: [a=b]}]\n" +
+			"images: [{name: nginx, newTag: '1'}, {name: ngnix, newTag: '1'}]\npatches:\n" +
+			"- {target: {kind: Deployment, name: none}, patch: '[{\"op\": \"remove\", \"path\": \"/spec\"}]'}\n" +
+			"- {target: {kind: Job}, patch: '[{\"op\": \"remove\", \"path\": \"/spec\"}]'}\n" +
+			"- {target: {kind: ConfigMap, name: made}, patch: '[{\"op\": \"add\", \"path\": \"/data/c\", \"value\": \"d\"}]'}\n" +
+			"- {target: {kind: Deployment, name: w.*}, patch: '[{\"op\": \"add\", \"path\": \"/spec/replicas\", \"value\": 2}]'}\n",
+		"k/web.yaml": deployment,
+	}), nil))
+	require.NoError(t, err)
+	var got []string
+	for _, w := range out.Warnings {
+		got = append(got, w.Error())
+	}
+	require.Equal(t, []string{
+		`k/kustomization.yaml:4:38: evaluate: images[1]: no file has the image "ngnix" (correct the name, which is without tag and digest, or remove it)`,
+		"k/kustomization.yaml:6:3: evaluate: patches[0]: the patch selects no object (correct the target, or remove the patch)",
+		"k/kustomization.yaml:7:3: evaluate: patches[1]: the patch selects no object (correct the target, or remove the patch)",
+	}, got)
+}
