@@ -37,20 +37,40 @@ const (
 	DangerRBAC = "rbac"
 	// DangerExposure is something that becomes reachable from outside.
 	DangerExposure = "exposure"
+	// DangerUnreachable is a host or an address that is served no more.
+	DangerUnreachable = "unreachable"
 	// DangerHost is a workload with access to its node.
 	DangerHost = "host-access"
-	// DangerStopped is a workload that is scaled to zero.
+	// DangerStopped is a workload that is scaled to zero or suspended.
 	DangerStopped = "stopped"
+	// DangerDeleted is a workload or a Service that is deleted.
+	DangerDeleted = "deleted"
+	// DangerSelector is an object that selects other pods than before.
+	DangerSelector = "selector"
+	// DangerImage is an image that may change without a change of the render, or that
+	// goes back to an earlier version.
+	DangerImage = "image"
+	// DangerPolicy is a restriction that is removed or loosened.
+	DangerPolicy = "policy"
+	// DangerSecret is a reference to a Secret that is removed.
+	DangerSecret = "secret"
 )
 
 func danger(code, format string, args ...any) Danger {
 	return Danger{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// deletion are the dangers of deleting an object.
-func deletion(ref object.Ref, i Item) []Danger {
+// deletion are the dangers of deleting an object; served are the hosts of the later
+// snapshot.
+func deletion(ref object.Ref, i Item, served map[string]bool) []Danger {
 	if i.Kept {
 		return []Danger{danger(DangerOrphan, "it stays in the cluster, because it is exempt from pruning, and is no longer managed: delete it by hand once it is not needed")}
+	}
+	if hosts := unserved(hosts(i.Object), nil, served); len(hosts) > 0 {
+		return hosts
+	}
+	if what := restricts(i.Object); what != "" {
+		return []Danger{danger(DangerPolicy, "%s", what)}
 	}
 	switch ref.GroupKind() {
 	case "PersistentVolumeClaim", "PersistentVolume":
@@ -64,6 +84,12 @@ func deletion(ref object.Ref, i Item) []Danger {
 		return []Danger{danger(DangerData, "everything in the namespace is deleted with it")}
 	case "CustomResourceDefinition.apiextensions.k8s.io":
 		return []Danger{danger(DangerData, "every %s in the cluster is deleted with it", i.Object.Text("spec", "names", "kind"))}
+	case "Deployment.apps", "DaemonSet.apps", "ReplicaSet.apps", "Pod", "CronJob.batch":
+		return []Danger{danger(DangerDeleted, "its pods are deleted, and what they serve with them")}
+	case "Service":
+		return []Danger{danger(DangerDeleted, "its name and its address are gone: clients that use it fail")}
+	case "ExternalSecret.external-secrets.io", "SealedSecret.bitnami.com":
+		return []Danger{danger(DangerSecret, "the Secret %s that it makes may be deleted with it: pods that use it do not start", madeSecret(i.Object))}
 	}
 	if strings.Contains(ref.Group, ".") && !strings.HasSuffix(ref.Group, ".k8s.io") {
 		return []Danger{danger(DangerData, "its operator may delete the data that belongs to it")}
@@ -115,12 +141,12 @@ func lost(ref object.Ref) string {
 }
 
 // dangers are those of the content of an object that it did not have before; before is
-// nil where the object is new.
-func dangers(before, after object.Object, changed []Field) []Danger {
+// nil where the object is new, and served are the hosts of the later snapshot.
+func dangers(before, after object.Object, changed []Field, served map[string]bool) []Danger {
 	var out []Danger
 	switch after.Ref().GroupKind() {
 	case "CustomResourceDefinition.apiextensions.k8s.io":
-		out = crd(before, after)
+		out = append(crd(before, after), schema(before, changed)...)
 	case "PersistentVolumeClaim":
 		for _, f := range changed {
 			if f.Path == "spec.resources.requests.storage" && shrinks(f) {
@@ -134,18 +160,36 @@ func dangers(before, after object.Object, changed []Field) []Danger {
 			}
 		}
 	case "Role.rbac.authorization.k8s.io", "ClusterRole.rbac.authorization.k8s.io":
-		out = added(powers(before), powers(after), DangerRBAC, "it grants %s")
+		out = append(added(powers(before), powers(after), DangerRBAC, "it grants %s"), widened(before, after)...)
 	case "RoleBinding.rbac.authorization.k8s.io", "ClusterRoleBinding.rbac.authorization.k8s.io":
-		out = added(grants(before), grants(after), DangerRBAC, "it grants %s")
+		out = added(grants(before, before == nil), grants(after, before == nil), DangerRBAC, "it grants %s")
 	case "Service":
 		out = added(reach(before), reach(after), DangerExposure, "it becomes reachable from outside the cluster: %s")
-	case "Ingress.networking.k8s.io", "HTTPRoute.gateway.networking.k8s.io":
-		out = added(hosts(before), hosts(after), DangerExposure, "it serves a new host: %s")
+		out = append(out, added(reach(after), reach(before), DangerUnreachable, "it is no longer reachable from outside the cluster: %s")...)
+	case "Namespace":
+		out = podSecurity(before, after)
 	}
-	if before != nil && after.Get("spec", "replicas") == int64(0) && before.Get("spec", "replicas") != int64(0) {
+	out = append(out, added(hosts(before), hosts(after), DangerExposure, "it serves a new host: %s")...)
+	out = append(out, unserved(hosts(before), hosts(after), served)...)
+	if before != nil {
+		out = append(out, stopped(before, after)...)
+		out = append(out, selectors(after, changed)...)
+		out = append(out, loosened(after, changed)...)
+		out = append(out, unused(before, after)...)
+	}
+	out = append(out, images(before, after)...)
+	return append(out, added(hostPowers(before), hostPowers(after), DangerHost, "its pods get %s")...)
+}
+
+// stopped is a workload of which nothing runs any more.
+func stopped(before, after object.Object) (out []Danger) {
+	if after.Get("spec", "replicas") == int64(0) && before.Get("spec", "replicas") != int64(0) {
 		out = append(out, danger(DangerStopped, "it is scaled to 0: none of its pods runs any more"))
 	}
-	return append(out, added(hostPowers(before), hostPowers(after), DangerHost, "its pods get %s")...)
+	if after.Kind() == "CronJob" && after.Get("spec", "suspend") == true && before.Get("spec", "suspend") != true {
+		out = append(out, danger(DangerStopped, "it is suspended: it starts no Job any more"))
+	}
+	return out
 }
 
 // added are dangers for the entries of after that before does not have.
@@ -156,178 +200,6 @@ func added(before, after []string, code, format string) (out []Danger) {
 		}
 	}
 	return out
-}
-
-// crd is how a change of a definition affects its objects.
-func crd(before, after object.Object) (out []Danger) {
-	if before == nil {
-		return nil
-	}
-	kind := after.Text("spec", "names", "kind")
-	now := versions(after)
-	for _, v := range versions(before) {
-		i := slices.IndexFunc(now, func(n version) bool { return n.name == v.name })
-		switch {
-		case i < 0:
-			out = append(out, danger(DangerCRD, "version %s is removed: manifests and clients that use it break, and the API server rejects that while objects are stored in it", v.name))
-		case v.served && !now[i].served:
-			out = append(out, danger(DangerCRD, "version %s is no longer served: manifests and clients that use it break", v.name))
-		case v.storage && !now[i].storage:
-			out = append(out, danger(DangerCRD, "the storage version of %s is no longer %s: migrate the stored objects", kind, v.name))
-		}
-	}
-	return out
-}
-
-type version struct {
-	name            string
-	served, storage bool
-}
-
-func versions(o object.Object) (out []version) {
-	for _, v := range o.List("spec", "versions") {
-		m, _ := v.(map[string]any)
-		name, _ := m["name"].(string)
-		out = append(out, version{name: name, served: m["served"] == true, storage: m["storage"] == true})
-	}
-	return out
-}
-
-// powers are the rules of a role that grant unusually much.
-func powers(o object.Object) (out []string) {
-	for _, r := range o.List("rules") {
-		m, _ := r.(map[string]any)
-		verbs, resources := texts(m["verbs"]), texts(m["resources"])
-		groups := texts(m["apiGroups"])
-		where := strings.Join(resources, ", ")
-		if len(resources) == 0 {
-			where = strings.Join(texts(m["nonResourceURLs"]), ", ")
-		}
-		switch {
-		case slices.Contains(verbs, "*") && slices.Contains(resources, "*"):
-			out = append(out, "every verb on every resource of "+groupNames(groups))
-		case slices.Contains(verbs, "*"):
-			out = append(out, "every verb on "+where)
-		case slices.Contains(resources, "*"):
-			out = append(out, strings.Join(verbs, ", ")+" on every resource of "+groupNames(groups))
-		}
-		for _, v := range verbs {
-			if v == "escalate" || v == "bind" || v == "impersonate" {
-				out = append(out, v+" on "+where)
-			}
-		}
-		reads := slices.ContainsFunc(verbs, func(v string) bool { return v == "get" || v == "list" || v == "watch" })
-		if slices.Contains(resources, "secrets") && reads {
-			out = append(out, "reading Secrets")
-		}
-		for _, r := range resources {
-			if r == "pods/exec" || r == "serviceaccounts/token" || r == "nodes/proxy" {
-				out = append(out, strings.Join(verbs, ", ")+" on "+r)
-			}
-		}
-	}
-	return out
-}
-
-func groupNames(groups []string) string {
-	var out []string
-	for _, g := range groups {
-		switch g {
-		case "*":
-			return "every group"
-		case "":
-			g = "the core group"
-		}
-		out = append(out, g)
-	}
-	return strings.Join(out, ", ")
-}
-
-// grants are the subjects of a binding, where its role is powerful or the subject is
-// every client.
-func grants(o object.Object) (out []string) {
-	role := o.Text("roleRef", "name")
-	for _, s := range o.List("subjects") {
-		m, _ := s.(map[string]any)
-		subject := fmt.Sprint(m["kind"], " ", m["name"])
-		name, _ := m["name"].(string)
-		switch {
-		case strings.HasPrefix(name, "system:authenticated"), strings.HasPrefix(name, "system:unauthenticated"), name == "system:anonymous",
-			name == "system:serviceaccounts":
-			out = append(out, "the role "+role+" to "+name)
-		case role == "cluster-admin" || role == "admin" || role == "edit":
-			out = append(out, "the role "+role+" to "+subject)
-		}
-	}
-	return out
-}
-
-func reach(o object.Object) []string {
-	switch t := o.Text("spec", "type"); t {
-	case "LoadBalancer", "NodePort":
-		return []string{"type " + t}
-	}
-	if len(o.List("spec", "externalIPs")) > 0 {
-		return []string{"externalIPs"}
-	}
-	return nil
-}
-
-func hosts(o object.Object) []string {
-	out := texts(o.Get("spec", "hostnames"))
-	for _, r := range o.List("spec", "rules") {
-		m, _ := r.(map[string]any)
-		if h, _ := m["host"].(string); h != "" {
-			out = append(out, h)
-		}
-	}
-	return out
-}
-
-// hostPowers are the access that the pods of an object have to their node.
-func hostPowers(o object.Object) (out []string) {
-	if o == nil {
-		return nil
-	}
-	spec := podSpec(o)
-	for _, name := range []string{"hostNetwork", "hostPID", "hostIPC"} {
-		if spec[name] == true {
-			out = append(out, name)
-		}
-	}
-	for _, v := range list(spec["volumes"]) {
-		m, _ := v.(map[string]any)
-		if p, ok := m["hostPath"].(map[string]any); ok {
-			out = append(out, fmt.Sprint("the path ", p["path"], " of the node"))
-		}
-	}
-	for _, field := range []string{"initContainers", "containers"} {
-		for _, c := range list(spec[field]) {
-			m, _ := c.(map[string]any)
-			security, _ := m["securityContext"].(map[string]any)
-			if security["privileged"] == true {
-				out = append(out, fmt.Sprint("a privileged container ", m["name"]))
-			}
-			capabilities, _ := security["capabilities"].(map[string]any)
-			for _, c := range texts(capabilities["add"]) {
-				if c == "ALL" || c == "SYS_ADMIN" || c == "NET_ADMIN" || c == "SYS_PTRACE" {
-					out = append(out, "the capability "+c)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// podSpec is the spec of the pods of an object, nil where it has none.
-func podSpec(o object.Object) map[string]any {
-	switch o.Ref().GroupKind() {
-	case "Pod":
-		return o.Map("spec")
-	case "CronJob.batch":
-		return o.Map("spec", "jobTemplate", "spec", "template", "spec")
-	}
-	return o.Map("spec", "template", "spec")
 }
 
 func list(v any) []any {

@@ -86,6 +86,9 @@ type Change struct {
 	Pos object.Pos `json:"-"`
 	// At is Pos as text, "" where that is unknown.
 	At string `json:"at,omitempty"`
+	// Object is that of a created or a deleted object, nil for every other change;
+	// values of Secrets are replaced.
+	Object object.Object `json:"-"`
 }
 
 // Field is a part of an object that is different.
@@ -182,6 +185,12 @@ func Compare(before, after Snapshot) Report {
 	report.Findings = append(duplicates("before", before), duplicates("after", after)...)
 	c := compared(before, after)
 	report.Dialects = c.dialects
+	c.served = map[string]bool{}
+	for _, i := range c.now {
+		for _, h := range hosts(i.Object) {
+			c.served[h] = true
+		}
+	}
 	for _, ref := range c.refs() {
 		change, different := c.object(ref)
 		if !different {
@@ -209,6 +218,8 @@ type comparison struct {
 	dialects *Move
 	// policies says that both snapshots show what is pruned.
 	policies bool
+	// served are the hosts of the later snapshot.
+	served map[string]bool
 }
 
 // refs are all objects of both snapshots, sorted.
@@ -260,12 +271,12 @@ func (c comparison) object(ref object.Ref) (Change, bool) {
 	out := Change{Ref: ref, Node: after.Node, Pos: after.Pos}
 	switch {
 	case !was:
-		out.Kind = Created
-		out.Dangers = dangers(nil, after.Object, nil)
+		out.Kind, out.Object = Created, withoutSecrets(after.Object)
+		out.Dangers = dangers(nil, after.Object, nil, c.served)
 		return out, true
 	case !is:
-		out.Kind, out.Node, out.Pos = Deleted, before.Node, before.Pos
-		out.Dangers = deletion(ref, before)
+		out.Kind, out.Node, out.Pos, out.Object = Deleted, before.Node, before.Pos, withoutSecrets(before.Object)
+		out.Dangers = deletion(ref, before, c.served)
 		return out, true
 	}
 	out.Fields = fields(before.Object, after.Object, hasWaves(before, after))
@@ -287,7 +298,7 @@ func (c comparison) object(ref object.Ref) (Change, bool) {
 	if c.policies {
 		out.Dangers = append(out.Dangers, pruning(before, after)...)
 	}
-	out.Dangers = append(out.Dangers, dangers(before.Object, after.Object, out.Fields)...)
+	out.Dangers = append(out.Dangers, dangers(before.Object, after.Object, out.Fields, c.served)...)
 	return out, true
 }
 

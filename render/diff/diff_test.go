@@ -95,7 +95,7 @@ var comparisons = []struct {
 		[]string{"changed", `apiVersion: "apps/v1beta1" -> "apps/v1"`},
 	},
 	{"a new object is created", "", deployment("{}"), []string{"created"}},
-	{"an object that is gone is deleted", deployment("{}"), "", []string{"deleted"}},
+	{"an object that is gone is deleted", deployment("{}"), "", []string{"deleted", "danger deleted"}},
 	{"a value changes", deployment("{replicas: 1}"), deployment("{replicas: 2}"), []string{"changed", "spec.replicas: 1 -> 2"}},
 	{
 		"a workload that is stopped is dangerous", deployment("{replicas: 1}"), deployment("{replicas: 0}"),
@@ -127,6 +127,21 @@ var comparisons = []struct {
 			"changed", `order of spec.ports changed: [80,90,91] -> [90,80,92]`,
 			`spec.ports[91]: {"port":91} -> `, `spec.ports[92]:  -> {"port":92}`,
 		},
+	},
+	{
+		"claim templates are told by the names in their metadata",
+		"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: x}\nspec: {volumeClaimTemplates: [{metadata: {name: a}, spec: {storageClassName: s}}]}",
+		"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: x}\nspec: {volumeClaimTemplates: [{metadata: {name: b}}, {metadata: {name: a}, spec: {storageClassName: t}}]}",
+		[]string{
+			"recreated", `spec.volumeClaimTemplates[a].spec.storageClassName: "s" -> "t" !`,
+			`spec.volumeClaimTemplates[b]:  -> {"metadata":{"name":"b"}} !`, "danger recreate",
+		},
+	},
+	{
+		"keys of an ExternalSecret are told by their names",
+		"apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: x}\nspec: {data: [{secretKey: a, remoteRef: {key: k}}, {secretKey: b, remoteRef: {key: k}}]}",
+		"apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: x}\nspec: {data: [{secretKey: b, remoteRef: {key: l}}]}",
+		[]string{"changed", `spec.data[a]: {"remoteRef":{"key":"k"},"secretKey":"a"} -> `, `spec.data[b].remoteRef.key: "k" -> "l"`, "danger secret"},
 	},
 	{
 		"the same entries without names in another order",

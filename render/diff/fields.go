@@ -5,6 +5,7 @@ package diff
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -21,7 +22,7 @@ func number(n int) string { return strconv.Itoa(n) }
 // fields are the parts in which two objects differ, sorted by path; waves says that their
 // waves are compared as such.
 func fields(before, after object.Object, waves bool) []Field {
-	w := walk{kind: before.Ref().GroupKind(), waves: waves, hidden: before.Kind() == "Secret" && before.Group() == ""}
+	w := walk{kind: before.Ref().GroupKind(), waves: waves, hidden: isSecret(before)}
 	w.value(location{}, map[string]any(before), map[string]any(after))
 	slices.SortStableFunc(w.out, func(a, b Field) int { return strings.Compare(a.Path, b.Path) })
 	return w.out
@@ -153,8 +154,7 @@ func (w *walk) lists(at location, before, after []any) {
 func (w *walk) order(at location, before, after []any, key string) {
 	names := func(list []any) (out []any) {
 		for _, e := range list {
-			m, _ := e.(map[string]any)
-			out = append(out, m[key])
+			out = append(out, valueOf(e, key))
 		}
 		return out
 	}
@@ -210,7 +210,7 @@ func sorted(list []any) []string {
 
 // listKey is the field that names the entries of both lists.
 func listKey(lists ...[]any) (string, bool) {
-	for _, key := range []string{"name", "key", "mountPath", "containerPort", "port", "type", "ip", "host"} {
+	for _, key := range []string{"name", "key", "secretKey", "metadata.name", "mountPath", "containerPort", "port", "type", "ip", "host", "id"} {
 		if slices.ContainsFunc(lists, func(l []any) bool { return !names(l, key) }) {
 			continue
 		}
@@ -223,8 +223,7 @@ func listKey(lists ...[]any) (string, bool) {
 func names(list []any, key string) bool {
 	seen := map[string]bool{}
 	for _, e := range list {
-		m, _ := e.(map[string]any)
-		switch m[key].(type) {
+		switch valueOf(e, key).(type) {
 		case string, int64, float64:
 		default:
 			return false
@@ -238,9 +237,15 @@ func names(list []any, key string) bool {
 	return true
 }
 
-func keyOf(entry any, key string) string {
+func keyOf(entry any, key string) string { return fmt.Sprint(valueOf(entry, key)) }
+
+// valueOf is what an entry has in a key, nil where it has nothing.
+func valueOf(entry any, key string) any {
 	m, _ := entry.(map[string]any)
-	return fmt.Sprint(m[key])
+	if outer, inner, nested := strings.Cut(key, "."); nested {
+		return valueOf(m[outer], inner)
+	}
+	return m[key]
 }
 
 // same reports whether two values mean the same at a place.
@@ -261,6 +266,26 @@ func (w *walk) add(at location, before, after any) {
 		before, after = hide(before), hide(after)
 	}
 	w.out = append(w.out, Field{Path: at.text, At: at.at, Before: before, After: after})
+}
+
+func isSecret(o object.Object) bool { return o.Kind() == "Secret" && o.Group() == "" }
+
+// withoutSecrets is an object without the values of a Secret.
+func withoutSecrets(o object.Object) object.Object {
+	if !isSecret(o) {
+		return o
+	}
+	out := maps.Clone(o)
+	for _, name := range []string{"data", "stringData"} {
+		if v, ok := out[name]; ok {
+			out[name] = hide(v)
+		}
+	}
+	if meta := maps.Clone(out.Map("metadata")); meta["annotations"] != nil {
+		meta["annotations"] = hide(meta["annotations"])
+		out["metadata"] = meta
+	}
+	return out
 }
 
 // hide replaces the values of a Secret.

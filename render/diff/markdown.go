@@ -6,6 +6,8 @@ package diff
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ropewalk/ropewalk/internal/markdown"
 )
 
 // markdownLimit is how long a report may be, in bytes: a comment on GitHub holds
@@ -32,8 +34,12 @@ func (r Report) Markdown() string {
 	left := r.rows(&b)
 	details := 0
 	for _, c := range r.Changes[:len(r.Changes)-left] {
-		text := c.details()
-		if text != "" && b.Len()+len(text) > markdownLimit {
+		fields := c.Markdown()
+		if fields == "" {
+			continue
+		}
+		text := "\n<details><summary><code>" + markdown.HTML(shown(c.Ref.String())) + "</code></summary>\n\n" + fields + "\n</details>\n"
+		if b.Len()+len(text) > markdownLimit {
 			details++
 			continue
 		}
@@ -55,7 +61,7 @@ func (r Report) lead(b *strings.Builder) {
 	}
 	var lines []string
 	for _, f := range r.Findings {
-		lines = append(lines, code(f.Ref.String())+": "+inText(shown(f.Message())))
+		lines = append(lines, code(f.Ref.String())+": "+text(f.Message()))
 	}
 	callout(b, "CAUTION", "finding", lines)
 	if len(lines) > 0 {
@@ -94,7 +100,7 @@ func (r Report) warnings(b *strings.Builder) {
 	var lines []string
 	for _, c := range r.Changes {
 		for _, d := range c.Dangers {
-			lines = append(lines, code(c.Ref.String())+": "+inText(shown(d.Message)))
+			lines = append(lines, code(c.Ref.String())+": "+text(d.Message))
 		}
 	}
 	if len(lines) > 0 {
@@ -114,8 +120,8 @@ func (r Report) rows(b *strings.Builder) (left int) {
 		if c.Kind == Moved {
 			what = c.movement()
 		}
-		text := strings.ReplaceAll(inText(strings.Join(what, ", ")), "-&gt;", "→")
-		row := fmt.Sprintf("| %s | %s | %s | %s |\n", code(c.Kind.sign()), cell(c.Ref.String()), text, cell(c.At))
+		moved := strings.ReplaceAll(markdown.Text(strings.Join(what, ", ")), "-&gt;", "→")
+		row := fmt.Sprintf("| %s | %s | %s | %s |\n", code(c.Kind.sign()), markdown.Cell(shown(c.Ref.String())), moved, markdown.Cell(shown(c.At)))
 		if b.Len()+len(row) > markdownLimit {
 			return len(r.Changes) - i
 		}
@@ -124,8 +130,8 @@ func (r Report) rows(b *strings.Builder) (left int) {
 	return 0
 }
 
-// details are the fields of a change, folded.
-func (c Change) details() string {
+// Markdown are the fields of a change as a block of code; "" where there are none.
+func (c Change) Markdown() string {
 	if len(c.Fields) == 0 {
 		return ""
 	}
@@ -146,48 +152,9 @@ func (c Change) details() string {
 			b.WriteString("+ " + f.name() + ": " + after + note + "\n")
 		}
 	}
-	fence := "```"
-	for strings.Contains(b.String(), fence) {
-		fence += "`"
-	}
-	return "\n<details><summary><code>" + html(shown(c.Ref.String())) + "</code></summary>\n\n" + fence + "diff\n" + b.String() + fence + "\n\n</details>\n"
+	return markdown.Fenced("diff", b.String())
 }
 
-// code is text as a code span, whatever is in it.
-func code(text string) string {
-	text = shown(text)
-	fence := "`"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
-		text = " " + text + " "
-	}
-	return fence + text + fence
-}
+func code(name string) string { return markdown.Code(shown(name)) }
 
-// cell is text as code in a cell of a table. A bar ends the cell even in a code
-// span, and a backslash before it may be escaped itself: where there is one, the
-// text is HTML with nothing left in it that means anything.
-func cell(text string) string {
-	switch {
-	case text == "":
-		return ""
-	case strings.Contains(text, "|"):
-		return "<code>" + inText(shown(text)) + "</code>"
-	}
-	return code(text)
-}
-
-// inText keeps text from being taken for markup, links and mentions. A server
-// finds mentions and links in the text that is left after the markup, where an
-// escape is gone; a space of no width stays.
-func inText(text string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "&#124;",
-		"\\", "\\\\", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "]", "\\]", "~", "\\~", "$", "\\$",
-		"@", "@&#8203;", "#", "#&#8203;", "://", ":&#8203;//", "www.", "www&#8203;.").Replace(text)
-}
-
-func html(text string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
-}
+func text(sentence string) string { return markdown.Text(shown(sentence)) }

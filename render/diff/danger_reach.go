@@ -1,0 +1,137 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+func reach(o object.Object) []string {
+	switch t := o.Text("spec", "type"); t {
+	case "LoadBalancer", "NodePort":
+		return []string{"type " + t}
+	}
+	if len(o.List("spec", "externalIPs")) > 0 {
+		return []string{"externalIPs"}
+	}
+	return nil
+}
+
+// hosts are those that an object leads to workloads, of the kinds that do.
+func hosts(o object.Object) (out []string) {
+	field := func(list, name string) {
+		for _, e := range o.List("spec", list) {
+			m, _ := e.(map[string]any)
+			if h, _ := m[name].(string); h != "" && !slices.Contains(out, h) {
+				out = append(out, h)
+			}
+		}
+	}
+	switch o.Ref().GroupKind() {
+	case "Ingress.networking.k8s.io":
+		field("rules", "host")
+	case "HTTPRoute.gateway.networking.k8s.io", "GRPCRoute.gateway.networking.k8s.io", "TLSRoute.gateway.networking.k8s.io":
+		out = texts(o.Get("spec", "hostnames"))
+	case "Gateway.gateway.networking.k8s.io":
+		field("listeners", "hostname")
+	case "VirtualService.networking.istio.io":
+		out = texts(o.Get("spec", "hosts"))
+	case "IngressRoute.traefik.io":
+		for _, r := range o.List("spec", "routes") {
+			m, _ := r.(map[string]any)
+			match, _ := m["match"].(string)
+			for _, call := range regexp.MustCompile(`Host\(([^)]*)\)`).FindAllStringSubmatch(match, -1) {
+				for _, h := range strings.Split(call[1], ",") {
+					if h = strings.Trim(h, " `\"'"); h != "" && !slices.Contains(out, h) {
+						out = append(out, h)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// unserved are dangers for the hosts of before that after does not lead to, and nothing
+// else of its snapshot does.
+func unserved(before, after []string, served map[string]bool) []Danger {
+	lost := slices.DeleteFunc(slices.Clone(before), func(h string) bool { return served[h] })
+	return added(after, lost, DangerUnreachable, "the host %s is no longer served")
+}
+
+// restricts is what happens where an object that restricts others is deleted, "" for all
+// other objects.
+func restricts(o object.Object) string {
+	switch o.Ref().GroupKind() {
+	case "NetworkPolicy.networking.k8s.io", "CiliumNetworkPolicy.cilium.io", "CiliumClusterwideNetworkPolicy.cilium.io", "AuthorizationPolicy.security.istio.io":
+		return "the traffic that it did not allow may be allowed from now on"
+	case "SecurityPolicy.gateway.envoyproxy.io", "RequestAuthentication.security.istio.io", "PeerAuthentication.security.istio.io":
+		return "what it protects takes requests that it refused"
+	case "PodDisruptionBudget.policy":
+		return "all pods that it protects may be evicted at once"
+	case "ResourceQuota", "LimitRange":
+		return "what its namespace may use is no longer limited by it"
+	case "ValidatingAdmissionPolicy.admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io",
+		"ValidatingWebhookConfiguration.admissionregistration.k8s.io", "MutatingWebhookConfiguration.admissionregistration.k8s.io",
+		"Policy.kyverno.io", "ClusterPolicy.kyverno.io":
+		return "the API server accepts objects that it refused or changed"
+	}
+	return ""
+}
+
+// selectors are the changes of which pods an object is about.
+func selectors(o object.Object, changed []Field) []Danger {
+	field, what := "", ""
+	switch o.Ref().GroupKind() {
+	case "Service":
+		field, what = "spec.selector", "it sends its traffic to other pods"
+	case "NetworkPolicy.networking.k8s.io":
+		field, what = "spec.podSelector", "it restricts other pods"
+	case "PodDisruptionBudget.policy":
+		field, what = "spec.selector", "it protects other pods"
+	default:
+		return nil
+	}
+	if slices.ContainsFunc(changed, func(f Field) bool { return under(f.Path, field) }) {
+		return []Danger{danger(DangerSelector, "its selector changes: %s", what)}
+	}
+	return nil
+}
+
+// loosened are the changes of a NetworkPolicy that allow more.
+func loosened(o object.Object, changed []Field) (out []Danger) {
+	if o.Ref().GroupKind() != "NetworkPolicy.networking.k8s.io" {
+		return nil
+	}
+	entry := regexp.MustCompile(`^spec\.(ingress|egress)(\[[^\]]*\](\.(from|to|ports)\[[^\]]*\])?)?$`)
+	limit := regexp.MustCompile(`^spec\.(ingress|egress)\[[^\]]*\]\.(from|to|ports)$`)
+	for _, f := range changed {
+		switch {
+		case f.Order:
+		case f.Before == nil && entry.MatchString(f.Path), f.After == nil && limit.MatchString(f.Path):
+			out = append(out, danger(DangerPolicy, "it allows more traffic than before: %s", f.Path))
+		case f.After == nil && under(f.Path, "spec.policyTypes"):
+			out = append(out, danger(DangerPolicy, "it no longer restricts %v", f.Before))
+		}
+	}
+	return out
+}
+
+// podSecurity is a namespace that enforces less on its pods.
+func podSecurity(before, after object.Object) []Danger {
+	const label = "pod-security.kubernetes.io/enforce"
+	levels := []string{"privileged", "", "baseline", "restricted"}
+	was, is := before.Labels()[label], after.Labels()[label]
+	if before == nil || slices.Index(levels, is) >= slices.Index(levels, was) {
+		return nil
+	}
+	if is == "" {
+		is = "that of the cluster"
+	}
+	return []Danger{danger(DangerPolicy, "the level of pod security that it enforces goes from %s to %s", was, is)}
+}

@@ -1,0 +1,162 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Totals are what a snapshot asks of a cluster.
+type Totals struct {
+	// Objects is how many there are.
+	Objects int `json:"objects"`
+	// Requests is what pods request that run all the time: those of Deployments,
+	// StatefulSets, ReplicaSets and Pods, with as many replicas as they name, or as their
+	// autoscaler begins with, or one.
+	Requests Requests `json:"requests"`
+	// PerNode is what DaemonSets request on each node, and Jobs what Jobs and CronJobs
+	// request while each of them runs once.
+	PerNode Requests `json:"perNode,omitzero"`
+	Jobs    Requests `json:"jobs,omitzero"`
+	// Images is how many containers have each image.
+	Images map[string]int `json:"images"`
+}
+
+// Requests are resources of pods.
+type Requests struct {
+	// CPU is in thousandths of a core, and Memory in bytes.
+	CPU    int64 `json:"milliCPU"`
+	Memory int64 `json:"memoryBytes"`
+	// Open is how many pods have a container that does not name both.
+	Open int64 `json:"open,omitempty"`
+}
+
+// Totals counts the objects of a snapshot.
+func (s Snapshot) Totals() Totals {
+	out := Totals{Images: map[string]int{}}
+	least := map[object.Ref]int64{}
+	items := delivered(s.Items)
+	for _, i := range items {
+		ref, replicas := scaled(i.Object)
+		if ref.Kind != "" {
+			least[ref] = replicas
+		}
+	}
+	for _, i := range items {
+		out.Objects++
+		for _, c := range containers(i.Object) {
+			if image, ok := c["image"].(string); ok {
+				out.Images[image]++
+			}
+		}
+		ref := i.Object.Ref()
+		if _, ok := podSpecs()[ref.GroupKind()]; !ok || ref.Kind == "PodTemplate" {
+			continue
+		}
+		one := podRequests(podSpec(i.Object))
+		switch ref.Kind {
+		case "DaemonSet":
+			out.PerNode.add(one, 1)
+		case "Job":
+			out.Jobs.add(one, integer(i.Object.Get("spec", "parallelism"), 1))
+		case "CronJob":
+			out.Jobs.add(one, integer(i.Object.Get("spec", "jobTemplate", "spec", "parallelism"), 1))
+		default:
+			replicas, scaled := least[ref]
+			if given := i.Object.Get("spec", "replicas"); given != nil || !scaled {
+				replicas = integer(given, 1)
+			}
+			out.Requests.add(one, replicas)
+		}
+	}
+	return out
+}
+
+// scaled is the object that an autoscaler scales, and the replicas that it begins with.
+func scaled(o object.Object) (object.Ref, int64) {
+	field := ""
+	switch o.Ref().GroupKind() {
+	case "HorizontalPodAutoscaler.autoscaling":
+		field = "minReplicas"
+	case "ScaledObject.keda.sh":
+		field = "minReplicaCount"
+	default:
+		return object.Ref{}, 0
+	}
+	target := object.Object(o.Map("spec", "scaleTargetRef"))
+	ref := object.Ref{Group: target.Group(), Kind: target.Kind(), Namespace: o.Namespace(), Name: target.Text("name")}
+	if ref.Kind == "" { // KEDA takes a Deployment.
+		ref.Group, ref.Kind = "apps", "Deployment"
+	}
+	least := int64(1)
+	if field == "minReplicaCount" {
+		least = 0
+	}
+	return ref, integer(o.Get("spec", field), least)
+}
+
+func integer(v any, otherwise int64) int64 {
+	if n, ok := v.(int64); ok && n >= 0 {
+		return n
+	}
+	return otherwise
+}
+
+func (r *Requests) add(one Requests, times int64) {
+	r.CPU += one.CPU * times
+	r.Memory += one.Memory * times
+	r.Open += one.Open * times
+}
+
+// podRequests is what one pod requests: the sum of its containers and of those that are
+// sidecars, or what an init container needs beside the sidecars before it, where that is
+// more. Source: https://kubernetes.io/docs/concepts/workloads/pods/init-containers/
+func podRequests(spec map[string]any) Requests {
+	var first, sidecars, out Requests
+	for _, v := range list(spec["initContainers"]) {
+		m, _ := v.(map[string]any)
+		one := containerRequests(m)
+		if m["restartPolicy"] == "Always" {
+			sidecars.add(one, 1)
+			one = Requests{}
+		}
+		first = Requests{CPU: max(first.CPU, sidecars.CPU+one.CPU), Memory: max(first.Memory, sidecars.Memory+one.Memory)}
+	}
+	out = sidecars
+	for _, v := range list(spec["containers"]) {
+		m, _ := v.(map[string]any)
+		out.add(containerRequests(m), 1)
+	}
+	return Requests{CPU: max(out.CPU, first.CPU), Memory: max(out.Memory, first.Memory), Open: min(out.Open, 1)}
+}
+
+// containerRequests is what a container requests; what it does not request is what it is
+// limited to.
+func containerRequests(c map[string]any) (out Requests) {
+	resources, _ := c["resources"].(map[string]any)
+	requests, _ := resources["requests"].(map[string]any)
+	limits, _ := resources["limits"].(map[string]any)
+	value := func(name string, read func(resource.Quantity) int64) int64 {
+		for _, of := range []map[string]any{requests, limits} {
+			if q, err := resource.ParseQuantity(oneText(of[name])); err == nil {
+				return read(q)
+			}
+		}
+		out.Open = 1
+		return 0
+	}
+	out.CPU = value("cpu", func(q resource.Quantity) int64 { return q.MilliValue() })
+	out.Memory = value("memory", func(q resource.Quantity) int64 { return q.Value() })
+	return out
+}
+
+// oneText is a quantity as it is written, be it a text or a number.
+func oneText(v any) string {
+	if text, ok := v.(string); ok {
+		return text
+	}
+	return oneLine(v)
+}
