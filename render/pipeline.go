@@ -29,6 +29,11 @@ type Renderer struct {
 	Schemas *check.Schemas
 }
 
+// NewRenderer returns a renderer for several renders, with a cache of schemas.
+func NewRenderer(evaluator evaluate.Evaluator) Renderer {
+	return Renderer{Evaluator: evaluator, Schemas: &check.Schemas{}}
+}
+
 // Render runs every stage. The error is an [Errors] with every mistake that
 // was found, sorted by position, or wraps context.Canceled.
 //

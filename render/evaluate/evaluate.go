@@ -6,7 +6,6 @@ package evaluate
 import (
 	"context"
 	"io/fs"
-	"path"
 	"regexp"
 	"time"
 
@@ -59,6 +58,10 @@ type Request struct {
 	// Describe asks a module of specs what it takes, in place of anything else;
 	// Input, Context and Policies mean nothing then.
 	Describe bool
+	// Inspect asks what is to say of how the module is written, and which of what it takes
+	// Inputs set, in place of anything else; Input and Policies mean nothing then.
+	Inspect bool
+	Inputs  []object.Value
 	// Bundle reads a bundle of Timoni out of the files of Module, in place of anything
 	// else; the folder of Module is that of the bundle.
 	Bundle *BundleFiles
@@ -98,7 +101,7 @@ type Module struct {
 func (m Module) Position(name string, line, column int) object.Pos {
 	src, ok := m.Sources[name]
 	if !ok {
-		return object.Pos{File: path.Join(m.Label, name), Line: line, Column: column}
+		return object.Pos{File: object.FileOf(m.Label, name), Line: line, Column: column}
 	}
 	if line == 0 {
 		return src.Pos
@@ -163,6 +166,12 @@ const (
 	FlavourComponent Flavour = "component"
 )
 
+// Values of ropewalk.kind; a module of specs has none.
+const (
+	KindPolicy       = "Policy"
+	KindProvisioners = "Provisioners"
+)
+
 // Result is what a module makes of an input.
 type Result struct {
 	Flavour Flavour
@@ -184,6 +193,8 @@ type Result struct {
 	// Inputs are what the module takes, sorted by path: 200 at most. They are set
 	// for [Request].Describe only.
 	Inputs []Input
+	// Inspection is set for [Request].Inspect only.
+	Inspection *Inspection
 	// Bundle is set for [Request].Bundle only.
 	Bundle *Bundle
 }

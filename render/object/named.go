@@ -5,13 +5,18 @@ package object
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// Expand returns the items of a List, and of Lists in it; anything else is itself.
+// Expand returns the items of a List, and of Lists in it; anything else is itself. A List of
+// one kind, such as a RoleList, is one too: it has items and no name, which objects have.
 func (o Object) Expand() []Object {
-	if o.Kind() != "List" || o.APIVersion() != "v1" {
+	of, isList := strings.CutSuffix(o.Kind(), "List")
+	_, hasItems := o["items"].([]any)
+	plain, typed := of == "" && o.APIVersion() == "v1", of != "" && hasItems && o.Name() == ""
+	if !isList || !plain && !typed {
 		return []Object{o}
 	}
 	var out []Object
@@ -20,6 +25,10 @@ func (o Object) Expand() []Object {
 		if !ok {
 			out = append(out, Object{})
 			continue
+		}
+		if m["kind"] == nil && m["apiVersion"] == nil && of != "" { // As kubectl reads them.
+			m = maps.Clone(m)
+			m["kind"], m["apiVersion"] = of, o.APIVersion()
 		}
 		out = append(out, Object(m).Expand()...)
 	}

@@ -5,6 +5,7 @@ package object
 
 import (
 	"cmp"
+	"path"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,14 @@ type Pos struct {
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
+}
+
+// FileOf is the name in positions of a file of origin, a folder or a URL.
+func FileOf(origin, name string) string {
+	if scheme, after, ok := strings.Cut(origin, "://"); ok {
+		return scheme + "://" + path.Join(after, name)
+	}
+	return path.Join(origin, name)
 }
 
 // IsValid reports whether p is a position.

@@ -237,6 +237,11 @@ func (f *fields) done(body ...string) {
 		f.missed = slices.DeleteFunc(f.missed, func(name string) bool { return name == meant })
 		f.fail(m.Pos, f.path.Append(object.Field(m.Name)), hint, "unknown field %q", m.Name)
 	}
+	f.missing()
+}
+
+// missing reports the fields that are missing.
+func (f *fields) missing() {
 	for _, name := range f.missed {
 		f.fail(f.value.Pos, f.path.Append(object.Field(name)), missingHint(name), "is missing")
 	}

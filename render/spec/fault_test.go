@@ -50,6 +50,7 @@ func TestSyntaxErrorsSayWhatToDo(t *testing.T) {
 		"a block with less":                  {"a: |\n    b\n   c\nd: 1\n", `f:3:4: spec: the indentation of 3 spaces is less than that of the text that line 1 begins (indent it by at least 4 spaces, as the text above)`},
 		"a block with an indicator":          {"a: |x\n  b\n", `f:1:5: spec: unexpected text after "|" or ">" (begin the text on the next line; only an indentation of 1 to 9, + or - may follow)`},
 		"text behind a block":                {"a: | b\n  c\n", `f:1:6: spec: unexpected text after "|" or ">" (begin the text on the next line; only an indentation of 1 to 9, + or - may follow)`},
+		"text as its key":                    {"a:\n- b: |-\n  - c\n", `f:3:3: spec: the text that line 2 begins is not deeper than its key (indent the text by more than its key in line 2)`},
 		"a deeper empty line":                {"a: |\n    \n  b\n", `f:3:3: spec: an empty line before it is indented deeper than the text that line 1 begins (remove the spaces of the empty lines above)`},
 		"a list in a line":                   {"a: - b\n", `f:1:4: spec: a list item ("- ") is not allowed here (begin the list on a line of its own)`},
 		"an item in a map":                   {"a:\n  b: 1\n  - c\n", `f:3:3: spec: a list item ("- ") among the keys of a map (indent it as the items of its list, or more than the key that it belongs to)`},

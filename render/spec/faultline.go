@@ -92,6 +92,9 @@ func (f fault) indentation() *object.Error {
 		at := indent(above)
 		if blockHeader.Match(above) && at < own && least > own {
 			text := indent(f.text.line(f.below(n)))
+			if f.below(n) == f.line && inner(above) >= own {
+				return f.at(f.line, own+1, fmt.Sprintf("indent the text by more than its key in line %d", n), "the text that line %d begins is not deeper than its key", n)
+			}
 			if text <= own {
 				return f.at(f.line, own+1, "remove the spaces of the empty lines above", "an empty line before it is indented deeper than the text that line %d begins", n)
 			}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -59,13 +58,8 @@ func (f *fields) context(name string) Context {
 	if !ok {
 		return Context{}
 	}
-	out := Context{Pos: c.value.Pos}
-	out.Namespace = c.label("namespace")
-	out.Engine = c.enum("engine", dialect.Names()...)
-	out.ClusterDomain = c.domain("clusterDomain")
-	out.KubeVersion = c.kubeVersion("kubeVersion")
-	c.done()
-	return out
+	defer c.done()
+	return c.contextFields()
 }
 
 // domain is an optional DNS name.

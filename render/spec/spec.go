@@ -188,6 +188,9 @@ type CueRef struct {
 	// first line of the text, and RefIndent is how far later lines are indented.
 	RefPos    object.Pos
 	RefIndent int
+	// VersionPos is the position of the version where that is a field of its own, as for charts
+	// and in bundles of Timoni.
+	VersionPos object.Pos
 }
 
 // Verify requires a signature.

@@ -73,6 +73,11 @@ func (f *fields) ofSpec(t *Transform) {
 	t.Policies = f.policies("policies")
 	t.Overlays = f.overlays(t.Name)
 	t.Adopt = f.enum("adopt", object.AdoptNever, object.AdoptTakeOwnership, object.AdoptMirror)
+	t.AllowSecrets, t.AllowSecretsPos = f.allowSecrets()
+}
+
+// allowSecrets decodes the names of Secrets that may hold data, and where they are written.
+func (f *fields) allowSecrets() (names []string, pos []object.Pos) {
 	items, at := f.list("allowSecrets")
 	for i, v := range items {
 		if f.kind(v, at.Append(object.Index(i)), object.KindString) {
@@ -80,9 +85,10 @@ func (f *fields) ofSpec(t *Transform) {
 				f.fail(v.Pos, at.Append(object.Index(i)), "write a name, or a pattern such as \"app-*\"", "%q is not a valid pattern", v.Text)
 				continue
 			}
-			t.AllowSecrets, t.AllowSecretsPos = append(t.AllowSecrets, v.Text), append(t.AllowSecretsPos, v.Pos)
+			names, pos = append(names, v.Text), append(pos, v.Pos)
 		}
 	}
+	return names, pos
 }
 
 // metadata decodes what every document begins with.

@@ -21,7 +21,8 @@ import (
 
 // TestCases renders the archives of testdata/cases and compares what comes
 // out with their file want. The comment of an archive may hold lines "dir: D",
-// "tag: K=V", "catalog: true", "describe: true" and "trace: NODE PATH"; its files are input.yaml, module/… and
+// "tag: K=V", "catalog: true", "describe: true", "inspect: true" (of the inputs in the
+// list of input.yaml) and "trace: NODE PATH"; its files are input.yaml, module/… and
 // policies/NAME/….
 func TestCases(t *testing.T) {
 	t.Parallel()
@@ -139,6 +140,16 @@ func writeResult(b *strings.Builder, r evaluate.Result) {
 			kind = string(in.Collection) + " of " + kind
 		}
 		fmt.Fprintf(b, "input %s: %s, %q, default %q, required %v, cut %v, %q\n", in.Path, kind, in.Expected, in.Default, in.Required, in.Cut, in.Doc)
+	}
+	if r.Inspection != nil {
+		mark, _ := json.Marshal(r.Inspection.Mark)
+		fmt.Fprintf(b, "mark %s\n", mark)
+		for _, f := range r.Inspection.Findings {
+			fmt.Fprintf(b, "%s %s %s: %s: %s (%s)\n", f.Pos, f.Severity, f.Rule, f.Path, f.Message, f.Hint)
+		}
+		for _, p := range r.Inspection.Points {
+			fmt.Fprintf(b, "point %s: %s at %s: %v\n", p.Path, p.What, p.Pos, p.Covered)
+		}
 	}
 	for _, p := range r.Catalog {
 		fmt.Fprintf(b, "provisioner %d %s class %q id %q: %s\n", p.Index, p.Type, p.Class, p.ID, p.Description)

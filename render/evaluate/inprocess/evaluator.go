@@ -12,6 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/component/kustomize"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/evaluate/inputs"
 	"github.com/ropewalk/ropewalk/render/evaluate/module"
 	"github.com/ropewalk/ropewalk/render/evaluate/provision"
 	"github.com/ropewalk/ropewalk/render/evaluate/trace"
@@ -102,12 +103,17 @@ func (p *Evaluator) evaluate(ctx context.Context, req evaluate.Request) (evaluat
 	if err != nil {
 		return evaluate.Result{}, err
 	}
-	if req.Describe {
+	if req.Inspect {
 		result := evaluate.Result{Flavour: s.Compiled.Flavour}
-		result.Inputs, err = s.Describe()
+		result.Inspection, err = inspect(req, s)
 		return result, err
 	}
-	if s.Compiled.Kind == module.KindPolicy {
+	if req.Describe {
+		result := evaluate.Result{Flavour: s.Compiled.Flavour}
+		result.Inputs, err = inputs.Describe(s.Session)
+		return result, err
+	}
+	if s.Compiled.Kind == evaluate.KindPolicy {
 		return evaluate.Result{}, fmt.Errorf("module %q is a policy: name it under policies, not as the module of a spec", diagnose.ModuleName(req.Module))
 	}
 	if s.provisioners != nil || req.Catalog {
@@ -124,7 +130,7 @@ func (p *Evaluator) evaluate(ctx context.Context, req evaluate.Request) (evaluat
 // provision asks a module of provisioners for its catalog, or for resources.
 func (p *Evaluator) provision(req evaluate.Request, s *opened) (evaluate.Result, error) {
 	if s.provisioners == nil {
-		return evaluate.Result{}, fmt.Errorf("module %q is not a module of provisioners: it lacks ropewalk.kind %q", diagnose.ModuleName(req.Module), module.KindProvisioners)
+		return evaluate.Result{}, fmt.Errorf("module %q is not a module of provisioners: it lacks ropewalk.kind %q", diagnose.ModuleName(req.Module), evaluate.KindProvisioners)
 	}
 	result := evaluate.Result{Flavour: s.Compiled.Flavour}
 	if req.Catalog {
@@ -156,7 +162,7 @@ type loaded struct {
 // load compiles a module.
 func (p *Evaluator) load(m evaluate.Module) (*loaded, error) {
 	c, err := module.Compile(m, p.schemas, p.slowly)
-	if err != nil || c.Kind != module.KindProvisioners {
+	if err != nil || c.Kind != evaluate.KindProvisioners {
 		return &loaded{module: c}, err
 	}
 	list, err := provision.ReadProvisioners(c, m)

@@ -73,6 +73,8 @@ func directives(archive *txtar.Archive, req *evaluate.Request) []evaluate.Query 
 			req.Catalog = true
 		case "describe":
 			req.Describe = true
+		case "inspect":
+			req.Inspect, req.Inputs = true, req.Input.Items
 		case "allow-empty":
 			req.AllowEmpty = true
 		case "trace":

@@ -68,8 +68,8 @@ func (p *Evaluator) judgeBy(req evaluate.Request, policy evaluate.Policy, subjec
 	if err != nil {
 		return nil, err
 	}
-	if s.Compiled.Kind != module.KindPolicy {
-		return nil, fmt.Errorf("module %q is not a policy: it lacks ropewalk.kind %q", diagnose.ModuleName(policy.Module), module.KindPolicy)
+	if s.Compiled.Kind != evaluate.KindPolicy {
+		return nil, fmt.Errorf("module %q is not a policy: it lacks ropewalk.kind %q", diagnose.ModuleName(policy.Module), evaluate.KindPolicy)
 	}
 	s.Input, s.Written, s.Pos = policy.Input, policy.Input, diagnose.FirstValid(policy.Pos, req.Pos)
 	s.InputPath = object.Fields("policies", policy.Name, diagnose.FieldInput)

@@ -21,17 +21,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // apiVersion is the one version of the contract of native modules and
 // policies, and of Timoni's, that is understood.
 const apiVersion = "v1alpha1"
-
-// Values of ropewalk.kind; a module of specs has none.
-const (
-	KindPolicy       = "Policy"
-	KindProvisioners = "Provisioners"
-)
 
 // Compiled is a module that is ready to be filled. Nothing is ever compiled
 // in the context of its value again, so that it stays as large as it is. It is
@@ -54,6 +49,8 @@ type Compiled struct {
 	version string
 	Flavour evaluate.Flavour
 	Kind    string
+	// Mark is that of a native module.
+	Mark spec.Mark
 }
 
 // Compile loads and builds a module; slowly is always through CUE's loader.
@@ -261,12 +258,18 @@ func (c *Compiled) mark(m evaluate.Module) error {
 		}
 	}
 	if kind := c.Value.LookupPath(cue.ParsePath("ropewalk.kind")); kind.Exists() {
-		if c.Kind, err = kind.String(); err != nil || c.Kind != KindPolicy && c.Kind != KindProvisioners {
+		if c.Kind, err = kind.String(); err != nil || c.Kind != evaluate.KindPolicy && c.Kind != evaluate.KindProvisioners {
 			return &object.Error{
 				Stage: object.StageEvaluate, Pos: c.Tree.At(m, kind), Path: "ropewalk.kind",
-				Err: fmt.Errorf("kind %s is not known, expected %q, %q or none", diagnose.Given(kind), KindPolicy, KindProvisioners),
+				Err: fmt.Errorf("kind %s is not known, expected %q, %q or none", diagnose.Given(kind), evaluate.KindPolicy, evaluate.KindProvisioners),
 			}
 		}
+	}
+	b := bundle{module: m, tree: c.Tree}
+	var errs object.Errors
+	c.Mark, errs = spec.DecodeMark(b.data(ours, c.Tree.At(m, ours)), object.Fields("ropewalk"))
+	if errs = append(b.errs, errs...); errs.Err() != nil {
+		return errs.Sorted()
 	}
 	return c.misspelt(m)
 }
@@ -274,9 +277,9 @@ func (c *Compiled) mark(m evaluate.Module) error {
 // contract are the fields at the root of a native module that mean something.
 func contract(kind string) []string {
 	switch kind {
-	case KindPolicy:
+	case evaluate.KindPolicy:
 		return []string{"ropewalk", diagnose.FieldInput, diagnose.FieldContext, "subject", "violations"}
-	case KindProvisioners:
+	case evaluate.KindProvisioners:
 		return []string{"ropewalk", "provisioners"}
 	}
 	return []string{"ropewalk", diagnose.FieldInput, diagnose.FieldContext, diagnose.FieldGraph}

@@ -213,7 +213,7 @@ func (w *walker) walk(v cue.Value) {
 			w.walk(items.Value())
 		}
 	case cue.StructKind:
-		if isObject(v) {
+		if IsObject(v) {
 			w.take(v)
 			return
 		}
@@ -235,8 +235,8 @@ func (w *walker) pos(v cue.Value) object.Pos {
 	return diagnose.FirstValid(w.session.OwnPos(kind, v), w.at)
 }
 
-// isObject reports whether v has a concrete apiVersion and a concrete kind.
-func isObject(v cue.Value) bool {
+// IsObject reports whether v has a concrete apiVersion and a concrete kind.
+func IsObject(v cue.Value) bool {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if _, err := v.LookupPath(cue.MakePath(cue.Str(name))).String(); err != nil {
 			return false

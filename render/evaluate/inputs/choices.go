@@ -1,0 +1,92 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// isClosedChoice reports whether the alternatives of v are closed where they do not say that
+// they are open.
+func isClosedChoice(v cue.Value, alternatives []cue.Value) bool {
+	return len(alternatives) > 1 && (!v.Allows(cue.AnyString) || slices.ContainsFunc(alternatives, hasEllipsis))
+}
+
+// isOpen reports whether a struct of the old (0) or the new (1) version takes names that it
+// does not have.
+func (c *comparison) isOpen(version int, v cue.Value) bool {
+	return v.Allows(cue.AnyString) && (!c.inChoice[version] || hasEllipsis(v))
+}
+
+// tellApart reports whether no input fits two of these alternatives: CUE refuses an input
+// that does. Constants tell them apart only where users had to choose before.
+func tellApart(alternatives []cue.Value, chosen bool) bool {
+	for i, a := range alternatives {
+		if conditions(a) != "" {
+			return false
+		}
+		for _, b := range alternatives[:i] {
+			if mayBe(a)&mayBe(b)&(cue.StructKind|cue.ListKind) != 0 && (!apart(a, b, chosen) || !apart(b, a, chosen)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// apart reports whether a has a field that every input of it sets, and that b refuses.
+func apart(a, b cue.Value, chosen bool) bool {
+	// Of lists of scalars, all that fit an input are the same list.
+	if mayBe(a)|mayBe(b) == cue.ListKind {
+		return !slices.ContainsFunc(slices.Concat(itemsOf(a), itemsOf(b), []cue.Value{itemOf(a), itemOf(b)}), isCollection)
+	}
+	if mayBe(a) != cue.StructKind || mayBe(b) != cue.StructKind {
+		return false
+	}
+	c := &comparison{dependedOn: map[string]bool{}}
+	mine, its := c.fields(a, false), c.fields(b, false)
+	return slices.ContainsFunc(object.SortedKeys(mine), func(name string) bool {
+		field := mine[name]
+		constant := field.as == 0 && field.value.IsConcrete() && !isCollection(field.value)
+		if !field.needed() && (!chosen || !constant) {
+			return false
+		}
+		other, known := its[name]
+		if !known {
+			return len(patternsOf(b)) == 0 && !hasEllipsis(b) && field.needed()
+		}
+		x, y := mayBe(field.value), mayBe(other.value)
+		return x&y == 0 && x != cue.BottomKind && y != cue.BottomKind ||
+			field.value.IsConcrete() && other.value.IsConcrete() && !isCollection(field.value) && !field.value.Equals(other.value)
+	})
+}
+
+// isStruct reports whether v is a struct, and no disjunction.
+func isStruct(v cue.Value) bool {
+	return mayBe(v) == cue.StructKind && len(choicesOf(v)) == 0
+}
+
+// isTop reports whether v takes anything, and has no default.
+func isTop(v cue.Value) bool {
+	_, ok := v.Default()
+	return !ok && v.IncompleteKind() == cue.TopKind
+}
+
+// depended makes minor changes undecided where what others take depends on them: another
+// default of min refuses another b: int & >=min.
+func (c *comparison) depended() {
+	for i, one := range c.changes {
+		names := strings.FieldsFunc(one.Path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
+		if one.Level == evaluate.LevelMinor && slices.ContainsFunc(names, func(name string) bool { return c.dependedOn[name] }) {
+			c.changes[i].Level = evaluate.LevelUndecided
+			c.changes[i].Text += ": what other inputs take depends on it, and cannot be told"
+		}
+	}
+}

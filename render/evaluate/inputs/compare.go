@@ -1,0 +1,405 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/token"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/module"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Bounds of a comparison: how deep it goes, and how many pairs of values it looks at.
+const (
+	maxCompareDepth = 24
+	maxCompareSteps = 50_000
+)
+
+// Compare is what changed between what two modules take, the gravest first and then by
+// path. The same input means the same to both where there is no change; names that the
+// old module did not have are not part of what it took, even where its schema is open.
+func Compare(older, newer *module.Session) ([]evaluate.Change, error) {
+	a, b, err := module.Together(older, newer)
+	if err != nil {
+		return nil, err
+	}
+	steps := maxCompareSteps
+	ctx := cuecontext.New()
+	c := &comparison{old: a, new: b, steps: &steps, top: ctx.CompileString("_"), dependedOn: map[string]bool{}}
+	switch {
+	case !a.Value.Exists() && !b.Value.Exists():
+		return nil, nil
+	case !a.Value.Exists():
+		c.structs(nil, place{value: ctx.CompileString("close({})")}, place{value: b.Value})
+	case !b.Value.Exists():
+		c.add(evaluate.LevelMajor, nil, a.Value, b.Value, "the module takes no input any more")
+	default:
+		c.structs(nil, place{value: a.Value}, place{value: b.Value})
+	}
+	c.depended()
+	slices.SortStableFunc(c.changes, func(x, y evaluate.Change) int {
+		return cmp.Or(rank(y.Level)-rank(x.Level), strings.Compare(x.Path, y.Path), strings.Compare(x.Text, y.Text))
+	})
+	return slices.CompactFunc(c.changes, func(x, y evaluate.Change) bool {
+		return x.Level == y.Level && x.Text == y.Text && x.Path == y.Path
+	}), nil
+}
+
+func rank(l evaluate.Level) int {
+	return slices.Index([]evaluate.Level{evaluate.LevelMinor, evaluate.LevelUndecided, evaluate.LevelMajor}, l)
+}
+
+// comparison is one comparison of two schemas.
+type comparison struct {
+	old, new module.Inputs
+	changes  []evaluate.Change
+	// above are the pairs of places that are being compared: a schema may have itself.
+	above []string
+	steps *int
+	// near are the places of the values that are being compared.
+	near [2]token.Pos
+	// inChoice says of each version that its value is part of an alternative: CUE does not
+	// tell of those that they are closed.
+	inChoice [2]bool
+	// dependedOn are the names of inputs that conditions, bounds and defaults are written with.
+	dependedOn map[string]bool
+	// top is the value that anything is.
+	top cue.Value
+}
+
+// place is a value with how it stands in its struct.
+type place struct {
+	value cue.Value
+	as    cue.SelectorType
+}
+
+func (c *comparison) add(level evaluate.Level, at object.Path, older, newer cue.Value, format string, args ...any) {
+	change := evaluate.Change{Level: level, Path: pathText(at), Text: fmt.Sprintf(format, args...)}
+	change.Old, change.New = position(c.old, older, c.near[0]), position(c.new, newer, c.near[1])
+	c.changes = append(c.changes, change)
+}
+
+// position is where v was written, or where what it is in was.
+func position(in module.Inputs, v cue.Value, near token.Pos) object.Pos {
+	if !v.Exists() {
+		return object.Pos{}
+	}
+	return in.Session.Module.Position(posOf(v, near))
+}
+
+// posOf is the place of v in its file, near where it has none, as predeclared types have.
+func posOf(v cue.Value, near token.Pos) token.Pos {
+	if p := v.Pos(); p.HasAbsPos() {
+		return p
+	}
+	if n := v.Source(); n != nil && n.Pos().HasAbsPos() {
+		return n.Pos()
+	}
+	return near
+}
+
+// pathText writes a path as people read it: ports[].name.
+func pathText(at object.Path) string {
+	var out strings.Builder
+	for i, step := range at {
+		if i > 0 && !strings.HasPrefix(step.Name, "[") {
+			out.WriteByte('.')
+		}
+		out.WriteString(step.Name)
+	}
+	return out.String()
+}
+
+// pair compares two values that may be given at one path.
+func (c *comparison) pair(at object.Path, older, newer cue.Value) {
+	*c.steps--
+	if *c.steps < 0 || len(at) > maxCompareDepth {
+		c.add(evaluate.LevelUndecided, at, older, newer, "the schema is too large to be compared from here on")
+		return
+	}
+	key := identity(older) + " " + identity(newer)
+	if slices.Contains(c.above, key) && isCollection(older) {
+		return
+	}
+	near := c.near
+	c.above, c.near = append(c.above, key), [2]token.Pos{posOf(older, near[0]), posOf(newer, near[1])}
+	defer func() { c.above, c.near = c.above[:len(c.above)-1], near }()
+	olds, news := alternatives(older), alternatives(newer)
+	if len(olds) == 1 && len(news) == 1 {
+		c.single(at, olds[0], news[0])
+		return
+	}
+	c.choices(at, older, newer, olds, news)
+}
+
+// identity tells a value from all others of its schema: positions alone do not, as those of a
+// conjunction are those of one of its parts.
+func identity(v cue.Value) string {
+	v = cue.Dereference(v)
+	return fmt.Sprint(v.Path(), v.Pos(), v.IncompleteKind())
+}
+
+// single compares values that are no disjunctions.
+func (c *comparison) single(at object.Path, older, newer cue.Value) {
+	a, b := mayBe(older), mayBe(newer)
+	switch {
+	case a == cue.StructKind && b == cue.StructKind:
+		c.structs(at, place{value: older}, place{value: newer})
+	case a == cue.ListKind && b == cue.ListKind:
+		c.lists(at, older, newer)
+	default:
+		c.scalars(at, older, newer)
+	}
+}
+
+// choices compares disjunctions: each alternative of the old one needs one in the new one
+// that takes all of it.
+func (c *comparison) choices(at object.Path, older, newer cue.Value, olds, news []cue.Value) {
+	within := c.inChoice
+	defer func() { c.inChoice = within }()
+	c.inChoice = [2]bool{within[0] || isClosedChoice(older, olds), within[1] || isClosedChoice(newer, news)}
+	gone, unsure, before := 0, 0, len(c.changes)
+	for _, o := range olds {
+		best, reasons := c.best(at, o, news)
+		switch best {
+		case evaluate.LevelMajor:
+			gone++
+			text := "it no longer takes " + words(o)
+			if len(reasons) == 1 && isCollection(o) {
+				text += ": " + strings.TrimPrefix(reasons[0].Path+": ", pathText(at)+": ") + reasons[0].Text
+			}
+			c.add(evaluate.LevelMajor, at, o, newer, "%s", text)
+		case evaluate.LevelUndecided:
+			unsure++
+			c.changes = append(c.changes, reasons...)
+		default:
+			if isCollection(o) {
+				c.changes = append(c.changes, reasons...)
+			}
+		}
+	}
+	for _, n := range news {
+		if best, _ := c.reverse().best(at, n, olds); gone+unsure == 0 && best == evaluate.LevelMajor {
+			c.add(evaluate.LevelMinor, at, older, n, "it takes %s, too", words(n))
+		}
+	}
+	if (len(c.changes) > before || len(news) > len(olds)) && gone+unsure == 0 && !tellApart(news, len(olds) > 1) {
+		c.add(evaluate.LevelUndecided, at, older, newer, "it takes several kinds of maps or lists, and whether each input still fits one of them alone cannot be told")
+	}
+}
+
+// best is the alternative of news that asks least of users of o.
+func (c *comparison) best(at object.Path, o cue.Value, news []cue.Value) (evaluate.Level, []evaluate.Change) {
+	level, reasons := evaluate.LevelMajor, []evaluate.Change(nil)
+	for i, n := range news {
+		try := &comparison{old: c.old, new: c.new, steps: c.steps, above: c.above, near: c.near, inChoice: c.inChoice, dependedOn: c.dependedOn, top: c.top}
+		try.pair(at, o, n)
+		if l := worst(try.changes); i == 0 || rank(l) < rank(level) || l == level && len(try.changes) < len(reasons) {
+			level, reasons = l, try.changes
+		}
+	}
+	return level, reasons
+}
+
+func (c *comparison) reverse() *comparison {
+	return &comparison{old: c.new, new: c.old, steps: c.steps, near: [2]token.Pos{c.near[1], c.near[0]}, inChoice: [2]bool{c.inChoice[1], c.inChoice[0]}, dependedOn: c.dependedOn, top: c.top}
+}
+
+// worst is the gravest level of changes; "" where there are none.
+func worst(changes []evaluate.Change) (level evaluate.Level) {
+	for _, c := range changes {
+		if rank(c.Level) > rank(level) {
+			level = c.Level
+		}
+	}
+	return level
+}
+
+// structs compares maps: their fields, the patterns of other names, and conditions.
+func (c *comparison) structs(at object.Path, older, newer place) {
+	a, b := c.fields(older.value, len(at) == 0 && c.old.Plain), c.fields(newer.value, len(at) == 0 && c.new.Plain)
+	for _, name := range object.SortedKeys(a) {
+		c.field(at.Append(object.Field(name)), name, a[name], b, newer.value)
+	}
+	for _, name := range object.SortedKeys(b) {
+		if _, known := a[name]; !known {
+			c.added(at.Append(object.Field(name)), name, older.value, b[name])
+		}
+	}
+	c.forbidden(at, a, older.value, newer.value)
+	c.patterns(at, older.value, newer.value)
+	was, is := conditions(older.value), conditions(newer.value)
+	for _, word := range strings.FieldsFunc(was+" "+is, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+		c.dependedOn[word] = true
+	}
+	if was != is {
+		c.add(evaluate.LevelUndecided, at, older.value, newer.value, "conditions of the schema changed (if, for), and what they allow cannot be compared")
+	}
+}
+
+// fields are the named fields that a user may set.
+func (c *comparison) fields(v cue.Value, plain bool) map[string]place {
+	out := map[string]place{}
+	fields, err := v.Fields(cue.Optional(true))
+	for err == nil && fields.Next() {
+		sel := fields.Selector()
+		if sel.LabelType() != cue.StringLabel {
+			continue
+		}
+		p := place{value: fields.Value(), as: sel.ConstraintType()}
+		// What is forbidden, and what a plain package makes, is no input.
+		if p.isForbidden() || plain && (module.IsObject(p.value) || isDerived(p.value)) {
+			continue
+		}
+		out[sel.Unquoted()] = p
+	}
+	return out
+}
+
+// isForbidden reports whether an optional field takes nothing.
+func (p place) isForbidden() bool {
+	return p.as == cue.OptionalConstraint && mayBe(p.value) == cue.BottomKind && p.value.Validate() != nil
+}
+
+// forbidden reports the names that the new struct forbids, and that the old one took as some of
+// its other members.
+func (c *comparison) forbidden(at object.Path, known map[string]place, older, newer cue.Value) {
+	fields, err := newer.Fields(cue.Optional(true))
+	for err == nil && fields.Next() {
+		name := fields.Selector()
+		if name.LabelType() != cue.StringLabel || !(place{fields.Value(), name.ConstraintType()}).isForbidden() {
+			continue
+		}
+		if _, named := known[name.Unquoted()]; named || len(patternsOf(older)) == 0 {
+			continue
+		}
+		if rest := older.LookupPath(cue.MakePath(cue.Str(name.Unquoted()).Optional())); rest.Exists() && mayBe(rest) != cue.BottomKind {
+			c.add(evaluate.LevelMajor, at.Append(object.Field(name.Unquoted())), rest, fields.Value(), "it takes nothing any more, and took %s", words(rest))
+		}
+	}
+}
+
+// needed reports whether a struct is incomplete without the field.
+func (p place) needed() bool {
+	switch {
+	case p.as == cue.OptionalConstraint:
+		return false
+	case p.as == cue.RequiredConstraint:
+		return true
+	case isTop(p.value):
+		return true
+	case isStruct(p.value):
+		fields, err := p.value.Fields(cue.Optional(true))
+		for err == nil && fields.Next() {
+			if (place{fields.Value(), fields.Selector().ConstraintType()}).needed() {
+				return true
+			}
+		}
+		return false
+	}
+	return !hasValue(p.value)
+}
+
+// field compares a field of the old struct with what the new one has of it.
+func (c *comparison) field(at object.Path, name string, older place, fields map[string]place, newer cue.Value) {
+	n, known := fields[name]
+	if !known {
+		if rest := newer.LookupPath(cue.MakePath(cue.Str(name).Optional())); rest.Exists() && len(patternsOf(newer)) > 0 {
+			c.pair(at, older.value, rest)
+			c.add(evaluate.LevelMinor, at, older.value, rest, "it has no name of its own any more, and is one of the other members")
+			return
+		}
+		if c.isOpen(1, newer) {
+			c.add(evaluate.LevelMajor, at, older.value, newer, "the module does not know it any more, and drops it without a word")
+			return
+		}
+		c.add(evaluate.LevelMajor, at, older.value, cue.Value{}, "it was removed")
+		return
+	}
+	// Of a struct whose presence is the same, its fields say what must be set.
+	nested := isStruct(older.value) && isStruct(n.value)
+	wasOptional, isOptional := older.as == cue.OptionalConstraint, n.as == cue.OptionalConstraint
+	switch was, is := older.needed(), n.needed(); {
+	case is && !was && (!nested || n.as == cue.RequiredConstraint || wasOptional):
+		c.add(evaluate.LevelMajor, at, older.value, n.value, "it must be set now")
+	case was && !is && (!nested || older.as == cue.RequiredConstraint || isOptional):
+		c.add(evaluate.LevelMinor, at, older.value, n.value, "it need not be set any more")
+	case !was && !is && isOptional && !wasOptional:
+		c.add(evaluate.LevelMinor, at, older.value, n.value, "it was always there, and may be absent now")
+	case !was && !is && wasOptional && !isOptional:
+		c.add(evaluate.LevelMinor, at, older.value, n.value, "it might be absent, and is always there now")
+	}
+	c.pair(at, older.value, n.value)
+	if nested {
+		return
+	}
+	was, is := fallback(c.old, at, older), fallback(c.new, at, n)
+	// A default that depends on other inputs is not known here.
+	if (was == "" || is == "") && (refers(older.value) || refers(n.value)) {
+		return
+	}
+	if was != is && !older.needed() && !n.needed() {
+		c.add(evaluate.LevelMinor, at, older.value, n.value, "its default was %s and is %s", cmp.Or(was, "none"), cmp.Or(is, "none"))
+	}
+}
+
+// added judges a field that only the new struct has.
+func (c *comparison) added(at object.Path, name string, older cue.Value, n place) {
+	if rest := older.LookupPath(cue.MakePath(cue.Str(name).Optional())); rest.Exists() && len(patternsOf(older)) > 0 {
+		c.pair(at, rest, n.value)
+	}
+	if n.needed() {
+		c.add(evaluate.LevelMajor, at, cue.Value{}, n.value, "it is new and must be set")
+		return
+	}
+	c.add(evaluate.LevelMinor, at, cue.Value{}, n.value, "it is new")
+}
+
+// patterns compares what is said of names that are not known, and whether there may be any.
+func (c *comparison) patterns(at object.Path, older, newer cue.Value) {
+	was, is := patternsOf(older), patternsOf(newer)
+	for _, text := range object.SortedKeys(was) {
+		in := at.Append(object.Field("[" + text + "]"))
+		n, ok := is[text]
+		if !ok {
+			n, ok = is["string"]
+		}
+		switch {
+		case ok:
+			c.pair(in, was[text], n)
+		case !c.isOpen(1, newer) && len(is) == 0:
+			c.add(evaluate.LevelMajor, in, was[text], newer, "members with such names are not taken any more")
+		default:
+			c.add(evaluate.LevelUndecided, in, was[text], newer, "the pattern of names changed, and whether it takes all of them cannot be told")
+		}
+	}
+	for _, text := range object.SortedKeys(is) {
+		in := at.Append(object.Field("[" + text + "]"))
+		switch _, known := was[text]; {
+		case known:
+		case len(was) > 0 && text != "string":
+			c.add(evaluate.LevelUndecided, in, older, is[text], "it asks more of members with such names")
+		default:
+			c.add(evaluate.LevelMinor, in, older, is[text], "members with such names are taken")
+		}
+	}
+	_, all := was["string"]
+	_, allStill := is["string"]
+	switch open, still := c.isOpen(0, older) && (len(was) == 0 || hasEllipsis(older)), c.isOpen(1, newer) && (len(is) == 0 || hasEllipsis(newer)); {
+	case all || allStill:
+	case open && !still:
+		c.add(evaluate.LevelMajor, at, older, newer, "names that are not known are refused now")
+	case !open && still:
+		c.add(evaluate.LevelMinor, at, older, newer, "names that are not known are taken now")
+	}
+}

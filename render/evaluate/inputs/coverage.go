@@ -1,0 +1,203 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/evaluate/module"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Bounds of a coverage: how many points there are, and how many names lead to one.
+const (
+	maxPoints     = 5_000
+	maxPointDepth = 12
+)
+
+// Cover is what the inputs of a module may set, and whether any of the given ones does.
+func Cover(s *module.Session, given []object.Value) ([]evaluate.Point, error) {
+	in, err := s.Schema()
+	if err != nil || !in.Value.Exists() {
+		return nil, err
+	}
+	c := coverage{description: description{plain: in.Plain, set: in.Set}, in: in}
+	c.structs(in.Value, nil, given)
+	slices.SortStableFunc(c.points, func(a, b evaluate.Point) int { return strings.Compare(a.Path, b.Path) })
+	return c.points, nil
+}
+
+// coverage is one reading of a schema beside inputs.
+type coverage struct {
+	description
+	in     module.Inputs
+	points []evaluate.Point
+	// above are the values that are being read: a schema may have itself.
+	above []string
+}
+
+func (c *coverage) point(v cue.Value, at object.Path, what string, covered bool) {
+	if len(c.points) < maxPoints {
+		c.points = append(c.points, evaluate.Point{Path: pathText(at), What: what, Pos: position(c.in, v, c.in.Value.Pos()), Covered: covered})
+	}
+}
+
+// structs reads the fields of a struct. Given is what the inputs have in its place, with
+// KindNone where they have nothing and the struct is there all the same.
+func (c *coverage) structs(v cue.Value, at object.Path, given []object.Value) {
+	fields, err := v.Fields(cue.Optional(true))
+	var named []string
+	for err == nil && fields.Next() {
+		if sel := fields.Selector(); sel.LabelType() == cue.StringLabel {
+			named = append(named, sel.Unquoted())
+			c.one(fields.Value(), at.Append(object.Field(sel.Unquoted())), sel, given)
+		}
+	}
+	if kind := patternKind(v); kind == cue.BottomKind {
+		return
+	}
+	members := patternsOf(v)
+	for _, pattern := range object.SortedKeys(members) {
+		var values []object.Value
+		for _, g := range given {
+			for _, m := range g.Members {
+				if !slices.Contains(named, m.Name) {
+					values = append(values, m.Value)
+				}
+			}
+		}
+		in := at.Append(object.Field("[]"))
+		if !c.value(members[pattern], in, values) {
+			c.point(members[pattern], in, "set", len(values) > 0)
+		}
+	}
+}
+
+// one reads a field.
+func (c *coverage) one(v cue.Value, at object.Path, sel cue.Selector, given []object.Value) {
+	kind := mayBe(v) &^ (cue.NullKind | cue.BytesKind)
+	optional := sel.ConstraintType() == cue.OptionalConstraint
+	isStruct := kind == cue.StructKind && (hasFields(v) || patternKind(v) != cue.BottomKind) && len(choicesOf(v)) == 0
+	if c.skips(v, at, kind) || !isStruct && !optional && isConstant(v, kind) {
+		return
+	}
+	var values []object.Value
+	set, absent := false, false
+	for _, g := range given {
+		child, ok := g.Get(sel.Unquoted())
+		set, absent = set || ok, absent || !ok
+		if ok || !optional {
+			values = append(values, child)
+		}
+	}
+	fallback := optional || !isStruct && hasValue(v) && sel.ConstraintType() != cue.RequiredConstraint
+	if fallback {
+		c.point(v, at, "not set", absent)
+	}
+	if !c.value(v, at, values) && (fallback || !isStruct) {
+		c.point(v, at, "set", set)
+	}
+}
+
+// value reads a value that may be given; alternatives reports whether it has points of
+// its own for being set.
+func (c *coverage) value(v cue.Value, at object.Path, given []object.Value) (alternatives bool) {
+	key := v.Pos().String()
+	if len(at) > maxPointDepth || len(c.points) >= maxPoints || slices.Contains(c.above, key) && isCollection(v) {
+		return false
+	}
+	c.above = append(c.above, key)
+	defer func() { c.above = c.above[:len(c.above)-1] }()
+	if kind := mayBe(v) &^ cue.NullKind; kind == cue.BoolKind && !v.IsConcrete() || kind == cue.BoolKind && len(choicesOf(v)) > 0 {
+		for _, what := range []string{"true", "false"} {
+			c.point(v, at, what, slices.ContainsFunc(given, func(g object.Value) bool {
+				return g.Text == what || g.Kind == object.KindNone && diagnose.DefaultOf(v) == what
+			}))
+		}
+		return true
+	}
+	choices := distinct(v)
+	if len(choices) == 1 {
+		c.inside(choices[0], at, given)
+		return false
+	}
+	for _, a := range choices {
+		var here []object.Value
+		for _, g := range given {
+			if chooses(v, a, g) {
+				here = append(here, g)
+			}
+		}
+		c.point(a, at, alternative(a), len(here) > 0)
+		c.inside(a, at, here)
+	}
+	return true
+}
+
+// inside reads the parts of a collection.
+func (c *coverage) inside(v cue.Value, at object.Path, given []object.Value) {
+	switch mayBe(v) &^ cue.NullKind {
+	case cue.StructKind:
+		c.structs(v, at, given)
+	case cue.ListKind:
+		if item := itemOf(v); item.Exists() {
+			var items []object.Value
+			for _, g := range given {
+				items = append(items, g.Items...)
+			}
+			c.value(item, at.Append(object.Field("[]")), items)
+		}
+	}
+}
+
+// distinct are the alternatives of a value that are not part of another one, as the
+// default of *1 | int is.
+func distinct(v cue.Value) []cue.Value {
+	all := alternatives(v)
+	var out []cue.Value
+	for i, a := range all {
+		part := slices.ContainsFunc(all, func(b cue.Value) bool { return b != a && within(a, b) && !within(b, a) })
+		again := slices.ContainsFunc(all[:i], func(b cue.Value) bool { return within(a, b) && within(b, a) })
+		// A reference to another input is only a default.
+		if !part && !again && a.IncompleteKind() != cue.NullKind && !isDerived(a) {
+			out = append(out, a)
+		}
+	}
+	if len(out) == 0 {
+		return []cue.Value{v}
+	}
+	return out
+}
+
+// within reports whether b takes every scalar that a takes.
+func within(a, b cue.Value) bool { return !isCollection(a) && b.Subsume(a, cue.Raw()) == nil }
+
+// chooses reports whether a given value, or the default where there is none, is of
+// the alternative a of v.
+func chooses(v, a cue.Value, given object.Value) bool {
+	if given.Kind == object.KindNone {
+		fallback, ok := v.Default()
+		return ok && a.Subsume(fallback) == nil
+	}
+	return a.FillPath(cue.MakePath(), diagnose.Fill(diagnose.Part{Value: given}).Value).Validate() == nil
+}
+
+// alternative is how an alternative is called.
+func alternative(a cue.Value) string {
+	if a.IsConcrete() && !isCollection(a) {
+		return diagnose.Given(a)
+	}
+	if mayBe(a) == cue.StructKind && hasFields(a) {
+		return cut(oneLine(a), maxInputName)
+	}
+	return words(a)
+}
+
+// maxInputName is how much of a struct names it, in bytes.
+const maxInputName = 60

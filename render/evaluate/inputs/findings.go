@@ -1,0 +1,128 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"slices"
+	"strconv"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/evaluate/module"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Findings are what is wrong with how a module says what it takes: inputs without a
+// description, structs that take any name, and secrets as defaults.
+func Findings(s *module.Session) (inputs []evaluate.Input, found []evaluate.Finding, err error) {
+	in, err := s.Schema()
+	if err != nil || !in.Value.Exists() {
+		return nil, nil, err
+	}
+	f := findings{coverage: coverage{in: in}}
+	d := description{plain: in.Plain, own: in.Own, set: in.Set}
+	inputs = d.read(in.Value)
+	for _, input := range inputs {
+		v := diagnose.SchemaAt(in.Value, input.Path)
+		if !v.Exists() {
+			continue
+		}
+		if input.Doc == "" {
+			f.add(evaluate.RuleDocs, object.SeverityWarning, v, input.Path, "write a comment above it", "the input has no description")
+		}
+		if text, err := strconv.Unquote(input.Default); err == nil && text != "" && object.SensitiveName(input.Path[len(input.Path)-1].Name) {
+			f.add(evaluate.RuleSecret, object.SeverityError, v, input.Path, "take a reference to a Secret in its place", "the module has a default for what is a secret by its name")
+		}
+	}
+	if !in.Plain { // A package is open by itself; names that it does not have are refused.
+		f.closed(in.Value, nil)
+	}
+	return inputs, f.all, nil
+}
+
+type findings struct {
+	coverage
+	all []evaluate.Finding
+}
+
+func (f *findings) add(rule string, severity object.Severity, v cue.Value, at object.Path, hint, message string) {
+	f.all = append(f.all, evaluate.Finding{
+		Rule: rule, Severity: severity, Pos: position(f.in, v, f.in.Value.Pos()), Path: pathText(at), Message: message, Hint: hint,
+	})
+}
+
+// closed reports what takes any name, so that a slip in one is taken in silence.
+func (f *findings) closed(v cue.Value, at object.Path) {
+	key := v.Pos().String()
+	if len(at) > maxPointDepth || len(f.all) >= maxInputs || slices.Contains(f.above, key) && isCollection(v) {
+		return
+	}
+	f.above = append(f.above, key)
+	defer func() { f.above = f.above[:len(f.above)-1] }()
+	choices := alternatives(v)
+	for _, a := range choices {
+		f.open(a, at)
+	}
+}
+
+// open reports one value that is no disjunction.
+func (f *findings) open(v cue.Value, at object.Path) {
+	if oneLine(v) == "_" {
+		f.add(evaluate.RuleClosed, object.SeverityWarning, v, at, "write its type", "the input takes anything")
+		return
+	}
+	switch mayBe(v) &^ (cue.NullKind | cue.BytesKind) {
+	case cue.ListKind:
+		if item := itemOf(v); item.Exists() {
+			f.closed(item, at.Append(object.Field("[]")))
+		}
+	case cue.StructKind:
+		f.members(v, at)
+	}
+}
+
+// members reports a struct that is open, and looks into its fields.
+func (f *findings) members(v cue.Value, at object.Path) {
+	patterns := patternsOf(v)
+	for _, name := range object.SortedKeys(patterns) {
+		f.closed(patterns[name], at.Append(object.Field("[]")))
+	}
+	switch {
+	case len(patterns) > 0:
+	case len(at) == 0 && v.Allows(cue.AnyString):
+		f.add(evaluate.RuleClosed, object.SeverityError, v, at, "make it a definition: #Input: {…} and input: #Input",
+			"the input takes fields of any name, so that a slip in one is taken in silence")
+	case len(at) > 0 && hasEllipsis(v):
+		f.add(evaluate.RuleClosed, object.SeverityWarning, v, at, "leave out the ..., or write a pattern: [string]: string",
+			"the struct takes fields of any name, so that a slip in one is taken in silence")
+	}
+	fields, err := v.Fields(cue.Optional(true))
+	for err == nil && fields.Next() {
+		if sel := fields.Selector(); sel.LabelType() == cue.StringLabel {
+			f.closed(fields.Value(), at.Append(object.Field(sel.Unquoted())))
+		}
+	}
+}
+
+// hasEllipsis reports whether a struct is written with a "...". Whether CUE takes it for
+// open does not tell: it takes every alternative of a disjunction for that, even in a
+// definition, and every struct below an input that is none.
+func hasEllipsis(v cue.Value) bool {
+	v = cue.Dereference(v)
+	n := v.Source()
+	if field, ok := n.(*ast.Field); ok {
+		n = field.Value
+	}
+	if s, ok := n.(*ast.StructLit); ok {
+		return slices.ContainsFunc(s.Elts, func(d ast.Decl) bool {
+			_, open := d.(*ast.Ellipsis)
+			return open
+		})
+	}
+	op, args := v.Expr()
+	return op == cue.AndOp && slices.ContainsFunc(args, hasEllipsis)
+}

@@ -1,0 +1,52 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package evaluate
+
+import (
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// Inspection is what can be told of a module without an input.
+type Inspection struct {
+	Flavour Flavour
+	// Mark is that of a native module.
+	Mark spec.Mark
+	// Inputs are what the module takes, as in [Result]; those of a policy are its parameters.
+	Inputs []Input
+	// Findings are sorted by position.
+	Findings []Finding
+	// Points are what inputs may set, in the order of their paths, with whether any of
+	// [Request].Inputs does. There are none for a module of provisioners.
+	Points []Point
+}
+
+// Finding is something wrong with how a module is written.
+type Finding struct {
+	Rule     string
+	Severity object.Severity
+	Pos      object.Pos
+	// Path is that of the input, "" where it is about none.
+	Path          string
+	Message, Hint string
+}
+
+// Rules of findings.
+const (
+	RuleFormat = "format"
+	RuleClosed = "closed"
+	RuleDocs   = "docs"
+	RuleSecret = "secret"
+)
+
+// Point is one way in which an input may be given or left out.
+type Point struct {
+	// Path leads to the input: ports[].name is in the items of a list, and labels[] the
+	// members of a map.
+	Path string
+	// What is "set", "not set", or one of several alternatives: true, "tcp", a list.
+	What    string
+	Pos     object.Pos
+	Covered bool
+}

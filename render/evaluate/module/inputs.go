@@ -1,0 +1,106 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"fmt"
+	"slices"
+
+	"cuelang.org/go/cue"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Inputs is where a module says what it takes.
+type Inputs struct {
+	// Value is the schema; it does not exist where the module takes nothing.
+	Value cue.Value
+	// Plain says that Value is a whole package: what it makes is no input.
+	Plain bool
+	// Own are values of the module itself that go over the defaults of its schema.
+	Own object.Value
+	// Set are paths that are set for the module, so that no user sets them.
+	Set map[string]bool
+	// Session is the one that Value was built in.
+	Session *Session
+}
+
+// Inputs is where the module of the session says what it takes.
+func (s *Session) Inputs() (Inputs, error) {
+	if s.Compiled.Kind != "" {
+		return Inputs{}, fmt.Errorf("module %q is of the kind %s, and takes no input of a spec", s.Module.Name(), s.Compiled.Kind)
+	}
+	return s.Schema()
+}
+
+// Schema is where the module says what it takes, which are its parameters where it is a policy.
+// A module of provisioners has none.
+func (s *Session) Schema() (Inputs, error) {
+	if s.Compiled.Kind == evaluate.KindProvisioners {
+		return Inputs{Session: s}, nil
+	}
+	in := Inputs{Set: map[string]bool{}, Plain: s.Compiled.Flavour == evaluate.FlavourPlain}
+	if s.Compiled.Flavour == evaluate.FlavourTimoni {
+		own, err := s.Compiled.ownValues(s.origin, object.Value{})
+		if err != nil {
+			return in, err
+		}
+		if s, err = s.withoutValues(); err != nil {
+			return in, err
+		}
+		in.Own = own
+		config := []string{fieldTimoni, "instance", "config"}
+		for _, t := range s.Compiled.timoni.tags {
+			if len(t.path) > len(config) && slices.Equal(t.path[:len(config)], config) {
+				in.Set[object.Fields(t.path[len(config):]...).String()] = true
+			}
+		}
+	}
+	in.Session = s
+	in.Value = s.Compiled.schema(s.Compiled.Value)
+	return in, nil
+}
+
+// schema is the part of a built module that says what it takes.
+func (c *Compiled) schema(root cue.Value) cue.Value {
+	if c.Flavour == evaluate.FlavourNative {
+		return root.LookupPath(cue.MakePath(cue.Str(diagnose.FieldInput)))
+	}
+	if c.Flavour == evaluate.FlavourTimoni {
+		return root.LookupPath(cue.MakePath(cue.Str(fieldValues)))
+	}
+	return root
+}
+
+// Together are the inputs of two modules in one context of CUE, so that their values can
+// be compared.
+func Together(a, b *Session) (first, second Inputs, err error) {
+	if first, err = a.Inputs(); err != nil {
+		return first, second, err
+	}
+	if second, err = b.Inputs(); err != nil {
+		return first, second, err
+	}
+	ctx := newContext(true)
+	for _, in := range []*Inputs{&first, &second} {
+		c := in.Session.Compiled
+		in.Value = c.schema(ctx.BuildInstance(c.instance))
+	}
+	return first, second, nil
+}
+
+// Vet is what CUE has against the module without an input, as `cue vet -c=false` has.
+func (s *Session) Vet() error {
+	in, err := s.Schema()
+	if err != nil {
+		return err
+	}
+	c := in.Session.Compiled
+	if err := c.Value.Validate(); err != nil {
+		return c.Tree.moduleErrors(s.origin, err)
+	}
+	return nil
+}

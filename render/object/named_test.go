@@ -1,0 +1,38 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package object_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+func TestExpandTakesListsApart(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		text string
+		want []string
+	}{
+		"an object":                         {`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}`, []string{"v1 Pod a"}},
+		"a List in a List":                  {`{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}]}]}`, []string{"v1 Pod a"}},
+		"an empty List":                     {`{"apiVersion": "v1", "kind": "List"}`, nil},
+		"a List of one kind":                {`{"apiVersion": "rbac/v1", "kind": "RoleList", "items": [{"apiVersion": "rbac/v1", "kind": "Role", "metadata": {"name": "a"}}, {"metadata": {"name": "b"}}]}`, []string{"rbac/v1 Role a", "rbac/v1 Role b"}},
+		"a kind that ends so, by its name":  {`{"apiVersion": "x/v1", "kind": "AllowList", "metadata": {"name": "a"}, "items": [{"a": 1}]}`, []string{"x/v1 AllowList a"}},
+		"a kind that ends so, by its items": {`{"apiVersion": "x/v1", "kind": "AllowList", "metadata": {"generateName": "a"}}`, []string{"x/v1 AllowList "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, err := object.Decode([]byte(tt.text))
+			require.NoError(t, err)
+			var got []string
+			for _, item := range o.Expand() {
+				got = append(got, item.APIVersion()+" "+item.Kind()+" "+item.Name())
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
+}

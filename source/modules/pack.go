@@ -1,0 +1,127 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package modules
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"cuelang.org/go/mod/modfile"
+	"cuelang.org/go/mod/module"
+	"cuelang.org/go/mod/modzip"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// Media types of a CUE module in a registry: that of the config, whose content is {}, and those of
+// its two layers. Source: cuelang.org/go/mod/modregistry.
+const (
+	TypeConfig     = "application/vnd.cue.module.v1+json"
+	TypeZip        = "application/zip"
+	TypeModuleFile = "application/vnd.cue.modulefile.v1"
+)
+
+// Package is a module as a registry of CUE has it.
+type Package struct {
+	// Path is that of the module, without its major version.
+	Path string
+	// Tree has the files of the module that are in Zip, with their digest.
+	Tree source.Tree
+	// Zip and ModuleFile are the two layers.
+	Zip, ModuleFile []byte
+}
+
+// Pack makes the content of a version out of the module at the root of a tree. What is vendored in
+// cue.mod is left out, as it is by cue mod publish: a registry has the dependencies. The same tree
+// gives the same bytes.
+//
+// It is an error if there is no module path, if the major version is another than that of the path,
+// or if a file cannot be part of a module.
+func Pack(tree source.Tree, version string) (Package, error) {
+	text, err := fs.ReadFile(tree.FS, modFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Package{}, fmt.Errorf("there is no %s: a module that is published needs a path: run \"cue mod init PATH@%s\"", modFile, major(version))
+	}
+	if err != nil {
+		return Package{}, err
+	}
+	f, err := modfile.ParseNonStrict(text, modFile)
+	if err != nil {
+		return Package{}, fmt.Errorf("%s: %s", modFile, oneLine(err))
+	}
+	if got := f.MajorVersion(); got != major(version) {
+		return Package{}, fmt.Errorf("%s: the module path %q is for versions %s, and %s is none: write module: %q",
+			modFile, f.QualifiedModule(), got, version, f.ModuleRootPath()+"@"+major(version))
+	}
+	for mv, dep := range f.Deps {
+		if dep != nil && dep.ReplaceWith != "" {
+			return Package{}, fmt.Errorf("%s: module %q is replaced by %q, which only this machine has: publish that first", modFile, mv, dep.ReplaceWith)
+		}
+	}
+	v, err := module.NewVersion(f.QualifiedModule(), version)
+	if err != nil {
+		return Package{}, fmt.Errorf("%s: %s", modFile, oneLine(err))
+	}
+	own, err := ownFiles(tree)
+	if err != nil {
+		return Package{}, err
+	}
+	out := Package{Path: f.ModuleRootPath(), Tree: own, ModuleFile: text}
+	var packed bytes.Buffer
+	if err := modzip.Create(&packed, v, filesOf(own.FS, "."), treeFiles{own.FS}); err != nil { //nolint:staticcheck // there is no successor in this version of CUE
+		return Package{}, errors.New(oneLine(err))
+	}
+	out.Zip = packed.Bytes()
+	return out, nil
+}
+
+// major is the major version of a version: v1.
+func major(version string) string {
+	first, _, _ := strings.Cut(version, ".")
+	return first
+}
+
+// ownFiles is a tree without what is vendored in cue.mod.
+func ownFiles(tree source.Tree) (source.Tree, error) {
+	files := map[string][]byte{}
+	for _, name := range filesOf(tree.FS, ".") {
+		if rest, inside := strings.CutPrefix(name, modFolder+"/"); inside && slices.Contains([]string{"pkg", "gen", "usr", "vendor"}, first(rest)) {
+			continue
+		}
+		data, err := fs.ReadFile(tree.FS, name)
+		if err != nil {
+			return source.Tree{}, err
+		}
+		files[name] = data
+	}
+	return source.NewTree(files, tree.Origin, tree.Revision)
+}
+
+func first(name string) string {
+	name, _, _ = strings.Cut(name, "/")
+	return name
+}
+
+// treeFiles are the files of a tree, by name, as modzip reads them.
+type treeFiles struct{ fsys fs.FS }
+
+var _ modzip.FileIO[string] = treeFiles{} //nolint:staticcheck // as above
+
+// Path is the path of a file.
+func (treeFiles) Path(name string) string { return path.Clean(name) }
+
+// Lstat is what a file is.
+func (t treeFiles) Lstat(name string) (fs.FileInfo, error) { return fs.Stat(t.fsys, name) }
+
+// Open opens a file.
+func (t treeFiles) Open(name string) (io.ReadCloser, error) { return t.fsys.Open(name) }
+
+// Absolute is a name for messages.
+func (treeFiles) Absolute(name string) string { return name }
