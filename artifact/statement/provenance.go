@@ -6,6 +6,7 @@ package statement
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,6 +17,9 @@ const (
 	// environment and an engine. Its external parameters are project, environment
 	// and dialect; its resolved dependencies are the sources of the modules.
 	BuildType = "https://ropewalk.dev/provenance/render/v1"
+	// ModuleType is how a published module was made: its files, as they are. Its external
+	// parameters are project (the path of the module), version, and what was checked before.
+	ModuleType = "https://ropewalk.dev/provenance/module/v1"
 	// Builder is the builder if [Build] names none.
 	Builder = "https://ropewalk.dev/builder/v1"
 )
@@ -38,6 +42,10 @@ type Build struct {
 	Builder string
 	// Version is that of Ropewalk.
 	Version string
+	// Type is the URI of how it was made; BuildType where "".
+	Type string
+	// Parameters are further external parameters.
+	Parameters map[string]string
 }
 
 // Source is a tree of files that went into a render.
@@ -80,6 +88,7 @@ func Provenance(build Build, subjects ...Subject) ([]byte, error) {
 		return nil, fmt.Errorf("%w: a provenance must name the project", ErrPredicate)
 	}
 	parameters := map[string]string{"project": build.Project}
+	maps.Copy(parameters, build.Parameters)
 	if build.Environment != "" {
 		parameters["environment"] = build.Environment
 	}
@@ -97,7 +106,7 @@ func Provenance(build Build, subjects ...Subject) ([]byte, error) {
 		return nil, err
 	}
 	out := provenance{
-		BuildDefinition: buildDefinition{BuildType: BuildType, ExternalParameters: parameters, ResolvedDependencies: dependencies},
+		BuildDefinition: buildDefinition{BuildType: cmp.Or(build.Type, BuildType), ExternalParameters: parameters, ResolvedDependencies: dependencies},
 		RunDetails:      runDetails{Builder: builder{ID: cmp.Or(build.Builder, Builder)}},
 	}
 	if build.Version != "" {

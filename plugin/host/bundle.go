@@ -197,7 +197,7 @@ func (l *loading) moduleOf(b project.Bundle, i evaluate.Instance, at object.Path
 	if !pos.IsValid() {
 		pos = i.Pos
 	}
-	ref := spec.CueRef{Pos: pos, TypePos: pos, RefPos: pos}
+	ref := spec.CueRef{Pos: pos, TypePos: pos, RefPos: pos, VersionPos: i.Version.Pos}
 	ref.Pos.File = cmp.Or(ref.Pos.File, b.File.Name)
 	url, version := i.URL.Text, cmp.Or(i.Version.Text, latest)
 	switch {

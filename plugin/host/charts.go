@@ -61,7 +61,9 @@ func (l *loading) chartFiles(ctx context.Context, t spec.Transform, b *built, f 
 		return nil, errs
 	}
 	laid, missing := l.chartDependencies(ctx, t, f, dir)
-	return slices.Concat(names, all, laid), append(errs, missing...).Err()
+	names = slices.Concat(names, all, laid)
+	slices.Sort(names) // Values files may be in the folder of the chart.
+	return slices.Compact(names), append(errs, missing...).Err()
 }
 
 // statIn describes a file that a component names.

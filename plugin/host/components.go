@@ -99,7 +99,7 @@ var exactVersion = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.
 
 // chartOf is the reference of a chart that is in no source; false for others.
 func chartOf(h spec.Helm) (spec.CueRef, bool) {
-	ref := spec.CueRef{Pos: h.Chart.Pos, RefPos: h.Chart.Pos, TypePos: h.Chart.Pos, PullSecretRef: h.PullSecretRef, Verify: h.Verify}
+	ref := spec.CueRef{Pos: h.Chart.Pos, RefPos: h.Chart.Pos, TypePos: h.Chart.Pos, PullSecretRef: h.PullSecretRef, Verify: h.Verify, VersionPos: h.Version.Pos}
 	switch {
 	case h.Repo.Text != "":
 		ref.Type = spec.RefType(reftype.Helm)
@@ -200,14 +200,11 @@ func (f *files) place(name string) object.Pos {
 	_, rest, m := f.in(name)
 	switch {
 	case m != nil:
-		name = path.Join(m.origin, rest)
-		if scheme, after, ok := strings.Cut(m.origin, "://"); ok {
-			name = scheme + "://" + path.Join(after, rest)
-		}
+		name = object.FileOf(m.origin, rest)
 	case f.at.Root != nil:
 		name = f.at.Root.Display(name)
 	default:
-		name = path.Join(f.label, name)
+		name = object.FileOf(f.label, name)
 	}
 	return object.Pos{File: name, Line: 1, Column: 1}
 }

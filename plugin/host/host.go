@@ -148,6 +148,9 @@ type Loaded struct {
 	// Project is the project with the environment laid over its context; the
 	// zero value where there is none.
 	Project spec.Project
+	// References are what the documents refer to and was fetched from servers, sorted by their
+	// place.
+	References []Reference
 	// NotRendered are files of plain manifests that a search found beside the specs, sorted.
 	NotRendered []string
 	// Nested are the files of projects in folders below the specs, which are rendered on

@@ -314,6 +314,7 @@ func (l *loading) specs(ctx context.Context, out *Loaded) error {
 	if err := l.modules.fetch(ctx, all); err != nil {
 		return err
 	}
+	out.References = l.modules.references(all)
 	policies, ok := l.evaluatePolicies(l.projectUses)
 	for i, t := range transforms {
 		if uses[i] == nil || !ok {

@@ -60,6 +60,11 @@ func (p Publication) Publish(ctx context.Context, to artifact.Store, tags []stri
 	return pushed, err
 }
 
+// Attach attaches the statements to what was pushed, and signs it.
+func (p Publication) Attach(ctx context.Context, to artifact.Store, pushed artifact.Pushed) error {
+	return p.attach(ctx, to, pushed, true)
+}
+
 // attachment is a statement about a render.
 type attachment struct {
 	predicate string

@@ -28,9 +28,10 @@ const maxRounds = 16
 // needed, and kept in memory. Links are listed and read, and not followed. It is safe
 // for concurrent use.
 type Files struct {
-	mu    sync.Mutex
-	from  objects
-	close func()
+	mu     sync.Mutex
+	from   objects
+	close  func()
+	commit string
 	// root is the tree of the commit.
 	root  string
 	trees map[string][]entry
@@ -66,7 +67,7 @@ func newFiles(from objects, commit string, limit int64, end func()) (*Files, err
 		return nil, err
 	}
 	f := &Files{
-		from: from, close: end, root: root, trees: map[string][]entry{}, blobs: map[string][]byte{}, limit: limit, left: limit, modules: map[string]*Files{},
+		from: from, close: end, commit: commit, root: root, trees: map[string][]entry{}, blobs: map[string][]byte{}, limit: limit, left: limit, modules: map[string]*Files{},
 	}
 	if _, ok := from.(partial); ok {
 		f.fetched, f.missing = map[string]bool{}, map[string]bool{}
@@ -83,6 +84,9 @@ func (f *Files) Close() {
 	}
 	f.close()
 }
+
+// Commit is the hash of the commit.
+func (f *Files) Commit() string { return f.commit }
 
 // Open opens a file or a directory.
 func (f *Files) Open(name string) (fs.File, error) {

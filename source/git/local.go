@@ -79,7 +79,8 @@ func openBinary(ctx context.Context, binary, dir, rev string) (checkout, error) 
 	case errors.As(err, &exit) && !strings.Contains(stderr, "Needed a single revision"):
 		return checkout{}, source.Refuse(source.ErrNotFound, firstLine(stderr))
 	case errors.As(err, &exit), err == nil && !isHash(commit):
-		return checkout{}, noCommit()
+		shallow, _, _ := runGit(ctx, binary, dir, env, nil, "rev-parse", "--is-shallow-repository") // Without an answer the clone counts as complete.
+		return checkout{}, noCommit(strings.TrimSpace(string(shallow)) == "true")
 	case err != nil:
 		return checkout{}, err
 	}
@@ -170,8 +171,20 @@ func openOnDisk(dir string) (onDisk, error) {
 // onDisk is a repository on this machine, as go-git reads it.
 type onDisk struct{ *filesystem.Storage }
 
-func noCommit() error {
+// noCommit is the error of a revision that is not there; a shallow clone may lack what
+// its origin has.
+func noCommit(shallow bool) error {
+	if shallow {
+		return source.Refuse(source.ErrNotFound, "the repository has no such commit, and is a shallow clone: fetch the revision first, "+
+			"with git fetch --depth=1 origin REVISION, or all with git fetch --unshallow")
+	}
 	return source.Refuse(source.ErrNotFound, "the repository has no such commit")
+}
+
+// noCommit is the error of a revision that is not there.
+func (d onDisk) noCommit() error {
+	shallow, _ := d.Shallow() // Without an answer the clone counts as complete.
+	return noCommit(len(shallow) > 0)
 }
 
 func otherForm() error {
@@ -203,7 +216,7 @@ func (d onDisk) resolve(ctx context.Context, rev string) (string, error) {
 		n := 1
 		if len(step) > 1 {
 			if n, err = strconv.Atoi(step[1:]); err != nil {
-				return "", noCommit()
+				return "", d.noCommit()
 			}
 		}
 		parent, times := 0, n
@@ -215,13 +228,13 @@ func (d onDisk) resolve(ctx context.Context, rev string) (string, error) {
 				return "", ctx.Err()
 			}
 			if slices.Contains(shallow, commit.Hash) {
-				return "", noCommit()
+				return "", d.noCommit()
 			}
 			commit, err = commit.Parent(parent)
 		}
 	}
 	if err != nil {
-		return "", noCommit()
+		return "", d.noCommit()
 	}
 	return commit.Hash.String(), nil
 }
@@ -263,7 +276,7 @@ func (d onDisk) named(name string) (plumbing.Hash, error) {
 func (d onDisk) abbreviated(start string) (plumbing.Hash, error) {
 	prefix, err := hex.DecodeString(start[:len(start)&^1])
 	if err != nil || len(start) < minAbbreviation {
-		return plumbing.ZeroHash, noCommit()
+		return plumbing.ZeroHash, d.noCommit()
 	}
 	all, err := d.HashesWithPrefix(prefix)
 	if err != nil {
@@ -280,7 +293,7 @@ func (d onDisk) abbreviated(start string) (plumbing.Hash, error) {
 	}
 	switch len(found) {
 	case 0:
-		return plumbing.ZeroHash, noCommit()
+		return plumbing.ZeroHash, d.noCommit()
 	case 1:
 		return found[0], nil
 	}

@@ -204,3 +204,19 @@ func TestAWalkEndsWithItsContext(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled, rev)
 	}
 }
+
+func TestAShallowCloneThatLacksARevisionIsNamed(t *testing.T) {
+	t.Parallel()
+	g := historic(t)
+	_, dir := shallow(t, g)
+	for _, binary := range []string{FindBinary(), ""} {
+		for _, rev := range []string{"HEAD~50", strings.Repeat("f", 40)} {
+			_, err := openCheckout(t.Context(), binary, dir, rev)
+			require.ErrorIs(t, err, source.ErrNotFound, "%q %s", binary, rev)
+			require.ErrorContains(t, err, "is a shallow clone: fetch the revision first", "%q %s", binary, rev)
+			_, err = openCheckout(t.Context(), binary, g.Dir, rev)
+			require.ErrorIs(t, err, source.ErrNotFound)
+			require.NotContains(t, err.Error(), "shallow", "%q %s", binary, rev)
+		}
+	}
+}

@@ -17,7 +17,7 @@ const PivotClusterKind = "PivotCluster"
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Cluster,shortName=pc,categories={ropewalk,gitops}
+// +kubebuilder:resource:scope=Cluster,shortName=rwp,categories={ropewalk,gitops}
 // +kubebuilder:metadata:labels="app.kubernetes.io/part-of=ropewalk"
 // +kubebuilder:metadata:annotations="kustomize.toolkit.fluxcd.io/substitute=disabled"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
@@ -26,7 +26,7 @@ const PivotClusterKind = "PivotCluster"
 // +kubebuilder:printcolumn:name="Ready",type="integer",JSONPath=".status.nodes.ready"
 // +kubebuilder:printcolumn:name="Nodes",type="integer",JSONPath=".status.nodes.wanted"
 // +kubebuilder:printcolumn:name="Version",type="string",JSONPath=".spec.kubernetesVersion"
-// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message"
+// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",priority=1
 // +kubebuilder:printcolumn:name="Agent",type="string",JSONPath=".status.agent.version",priority=1
 // +kubebuilder:printcolumn:name="Seen",type="date",JSONPath=".status.agent.lastSeen",priority=1
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name is a prefix of that of machines: at most 40 of a-z, 0-9 and -, a letter first"

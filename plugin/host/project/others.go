@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/render/spec"
 )
@@ -32,14 +33,14 @@ func isManifest(data []byte) bool {
 }
 
 // NotRendered are the files of plain manifests that a search found beside specs, sorted, but
-// for those that components read.
+// for those that components read, and the golden files of modules.
 func (d *Discovery) NotRendered(docs spec.Documents, read map[string]bool) []string {
 	ours := d.filesWithDocuments(docs)
 	maps.Copy(ours, read)
 	for _, m := range docs.ConfigMaps {
 		ours[m.Pos.File] = ours[m.Pos.File] || m.Module
 	}
-	out := slices.DeleteFunc(slices.Clone(d.manifests), func(name string) bool { return ours[name] })
+	out := slices.DeleteFunc(slices.Clone(d.manifests), func(name string) bool { return ours[name] || strings.HasSuffix(name, spec.GoldenSuffix) })
 	slices.Sort(out)
 	return slices.Compact(out)
 }

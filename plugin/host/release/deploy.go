@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -91,6 +92,11 @@ type Graph struct {
 	Delivery Delivery     `json:"delivery"`
 }
 
+// ordered reports whether there is more to know than the objects say themselves.
+func (g Graph) ordered() bool {
+	return g.Waves > 1 || slices.ContainsFunc(g.Delivery.Layers, func(l Layer) bool { return len(l.HealthCheckExprs) > 0 })
+}
+
 // Artifact is what is deployed.
 type Artifact struct {
 	Digest      string
@@ -104,6 +110,10 @@ type Artifact struct {
 func (t Target) Suits(a Artifact) error {
 	open := a.Annotations[AnnotationNamespace] == AtDeploy
 	switch {
+	case t.Engine == "transform" && a.Graph != nil && a.Graph.ordered():
+		return fmt.Errorf("it was built with an order or with readyWhen, and a Transform orders objects anew, by what they say themselves: deploy it with --engine %s", cmp.Or(a.Graph.Engine, dialect.Flux))
+	case t.Engine == "transform" && t.Namespace != "" && !open:
+		return fmt.Errorf("it was built for namespaces of its own: leave the namespace out, or build it with --namespace-at-deploy")
 	case t.Engine == "flux" && t.Namespace != "" && !open:
 		return fmt.Errorf("it was built for namespaces of its own, and Flux would move all of its objects into %q: leave the namespace out, or build it with --namespace-at-deploy", t.Namespace)
 	case t.Namespace == "" && open:
@@ -117,8 +127,11 @@ func (t Target) Suits(a Artifact) error {
 // Documents are the documents by which the engine applies an artifact, as one YAML stream.
 // Repository is where it is, with oci://.
 func (t Target) Documents(name, repository string, a Artifact) []byte {
-	if t.Engine == "argocd" {
+	switch t.Engine {
+	case "argocd":
 		return emit.YAML(t.application(name, repository, a.Digest))
+	case "transform":
+		return slices.Concat(emit.YAML(t.source(artifact.LayerRef{Name: name, Digest: a.Digest}, repository)), []byte("---\n"), emit.YAML(t.transform(name)))
 	}
 	layers := a.Layers
 	if len(layers) == 0 {
@@ -184,6 +197,18 @@ func (t Target) flux(apiVersion, kind, name string, spec map[string]any) object.
 		"apiVersion": apiVersion, "kind": kind,
 		"metadata": map[string]any{"name": name, "namespace": cmp.Or(t.EngineNamespace, "flux-system")}, "spec": spec,
 	}
+}
+
+// transform is a Transform of all manifests in the source of that name.
+func (t Target) transform(name string) object.Object {
+	spec := map[string]any{
+		"sourceRef": map[string]any{"kind": "OCIRepository", "name": name},
+		"component": map[string]any{"manifests": map[string]any{"paths": []any{"."}}},
+	}
+	if t.Namespace != "" {
+		spec["context"] = map[string]any{"namespace": t.Namespace}
+	}
+	return t.flux(Version, "Transform", name, spec)
 }
 
 func (t Target) application(name, repository, digest string) object.Object {

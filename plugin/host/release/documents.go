@@ -24,6 +24,9 @@ const (
 	KindInstallation = "Installation"
 )
 
+// Engines are those that documents name.
+func Engines() []string { return []string{"flux", "argocd", "transform"} }
+
 // Header begins each document. A field without omitempty is required in all of them.
 type Header struct {
 	APIVersion string   `yaml:"apiVersion"`
@@ -109,7 +112,8 @@ type Target struct {
 	Engine string `yaml:"engine" is:"engine"`
 	// Namespace is that of the objects, where the artifact leaves it open.
 	Namespace string `yaml:"namespace,omitempty" is:"name"`
-	// EngineNamespace is that of the engine's objects: flux-system or argocd where it is "".
+	// EngineNamespace is that of the engine's objects: argocd for Argo CD and
+	// flux-system for the others where it is "".
 	EngineNamespace string `yaml:"engineNamespace,omitempty" is:"name"`
 	// Insecure is set if the cluster speaks to the registry without TLS.
 	Insecure bool    `yaml:"insecure,omitempty"`
@@ -118,9 +122,9 @@ type Target struct {
 
 // Secrets are the names of Secrets in the namespace of the engine.
 type Secrets struct {
-	// Pull holds the credentials of the registry, for Flux.
+	// Pull holds the credentials of the registry, for Flux and its OCIRepository.
 	Pull string `yaml:"pull,omitempty" is:"name"`
-	// Verify holds public keys of cosign, for Flux.
+	// Verify holds public keys of cosign, for Flux and its OCIRepository.
 	Verify string `yaml:"verify,omitempty" is:"name"`
 }
 

@@ -239,7 +239,7 @@ func (r *reader) text(n *yaml.Node, name, is string) string {
 	case "tag":
 		want, ok = "a tag", ok || artifact.CheckTags([]string{text}) == nil
 	case "engine":
-		want, ok = "flux or argocd", ok || text == "flux" || text == "argocd"
+		want, ok = "flux, argocd or transform", ok || slices.Contains(Engines(), text)
 	default:
 		whole := text
 		if is == "folder" {

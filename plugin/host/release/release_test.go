@@ -105,7 +105,7 @@ func TestMistakesAreAtTheirLines(t *testing.T) {
 		{installation, "name: berlin", "name: Berlin", `bad.yaml:3:18: name is "Berlin": expected a name of lower-case`},
 		{installation, "metadata: {name: berlin}\n", "", "bad.yaml: the Installation lacks metadata"},
 		{installation, "registry: oci://", "registry: https://", `bad.yaml:5:13: registry is "https://registry.example/berlin": expected oci://REGISTRY`},
-		{installation, "engine: flux", "engine: helm", `bad.yaml:6:11: engine is "helm": expected flux or argocd`},
+		{installation, "engine: flux", "engine: helm", `bad.yaml:6:11: engine is "helm": expected flux, argocd or transform`},
 		{installation, "  engine: flux\n", "", "bad.yaml:5:3: spec lacks engine"},
 		{installation, "namespace: shop", "namespace: 7", "bad.yaml:7:14: namespace: expected text"},
 		{installation, "insecure: false", "insecure: maybe", "bad.yaml:8:13: insecure: expected true or false"},

@@ -23,7 +23,7 @@ const nameForm = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 
 // forms are the patterns of texts, by their tag.
 var forms = map[string]map[string]any{ //nolint:gochecknoglobals // a constant
-	"name": {"pattern": nameForm}, "digest": {"pattern": "^sha256:[0-9a-f]{64}$"}, "engine": {"enum": []any{"flux", "argocd"}},
+	"name": {"pattern": nameForm}, "digest": {"pattern": "^sha256:[0-9a-f]{64}$"}, "engine": {"enum": []any{"flux", "argocd", "transform"}},
 	"tag": {"pattern": `^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`}, "pinned": {"pattern": "^oci://.+@sha256:[0-9a-f]{64}$"},
 	"reference": {"pattern": "^oci://.+/.+[:@]"}, "target": {"pattern": "^oci://.+/.+"}, "repository": {"pattern": "^oci://.+/.+"}, "folder": {"pattern": "^oci://.+"},
 }

@@ -12,6 +12,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -29,9 +30,32 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
+// Known are the files that were read for one render, by their paths: most of those of
+// another render of the project are the same, and are not read again. It is not safe for
+// concurrent use; nil knows none.
+type Known map[string]known
+
+type known struct {
+	data    []byte
+	objects []located
+}
+
+// objectsOf is [objectsOf] for a file that may be known.
+func (k Known) objectsOf(name string, data []byte) ([]located, error) {
+	if f, ok := k[name]; ok && bytes.Equal(f.data, data) {
+		return f.objects, nil
+	}
+	objects, err := objectsOf(name, data)
+	if k != nil && err == nil {
+		k[name] = known{data, objects}
+	}
+	return objects, err
+}
+
 // OfRender is the snapshot of a render. Its objects are those of the files, not those of
-// the graph, so that what the dialect adds is compared too.
-func OfRender(name string, result render.Result) (diff.Snapshot, error) {
+// the graph, so that what the dialect adds is compared too. Snapshots with the same known
+// files share objects.
+func OfRender(name string, result render.Result, files Known) (diff.Snapshot, error) {
 	out := diff.Snapshot{Name: name, Rendered: true, Dialect: result.Plan.Dialect.Name}
 	layers, nodes := layersOf(result), map[object.ID]*object.Node{}
 	for _, n := range result.Plan.Graph.Nodes {
@@ -42,7 +66,7 @@ func OfRender(name string, result render.Result) (diff.Snapshot, error) {
 		if n == nil {
 			continue // Written for the engine itself.
 		}
-		objects, err := objectsOf(f.Path, f.Data)
+		objects, err := files.objectsOf(f.Path, f.Data)
 		if err != nil {
 			return diff.Snapshot{}, err
 		}
@@ -172,13 +196,7 @@ func objectsOf(name string, data []byte) ([]located, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Pos, err)
 		}
-		all := []any{map[string]any(o)}
-		if items, ok := o["items"].([]any); ok && strings.HasSuffix(o.Kind(), "List") {
-			all = items
-		}
-		for _, v := range all {
-			fields, _ := v.(map[string]any)
-			o := object.Object(fields)
+		for _, o := range o.Expand() {
 			if o.Kind() == "" || o.APIVersion() == "" || o.Name() == "" {
 				return nil, fmt.Errorf("%s: not a manifest: expected apiVersion, kind and metadata.name", m.Pos)
 			}

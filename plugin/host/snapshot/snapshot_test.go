@@ -48,7 +48,7 @@ func TestARenderIsTheSameAsItsFiles(t *testing.T) {
 	for _, name := range []dialect.Name{dialect.Plain, dialect.ArgoCD, dialect.Flux} {
 		t.Run(string(name), func(t *testing.T) {
 			_, result, _ := rendered(t, name)
-			whole, err := snapshot.OfRender("render", result)
+			whole, err := snapshot.OfRender("render", result, nil)
 			require.NoError(t, err)
 			require.Len(t, whole.Items, len(result.Plan.Graph.Nodes))
 			graph, err := result.Plan.Document().JSON()
@@ -68,7 +68,7 @@ func TestTheSameProjectInTwoDialectsHasTheSameObjects(t *testing.T) {
 	dialects := []dialect.Name{dialect.Plain, dialect.ArgoCD, dialect.Flux}
 	sides := func(name dialect.Name) map[string]diff.Snapshot {
 		_, result, _ := rendered(t, name)
-		whole, err := snapshot.OfRender("render", result)
+		whole, err := snapshot.OfRender("render", result, nil)
 		require.NoError(t, err)
 		graph, err := result.Plan.Document().JSON()
 		require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestAFileOfARenderHoldsOneDocument(t *testing.T) {
 	first := result.Files[0]
 	for _, data := range []string{"", string(first.Data) + "---\n" + string(first.Data)} {
 		result.Files[0].Data = []byte(data)
-		_, err := snapshot.OfRender("render", result)
+		_, err := snapshot.OfRender("render", result, nil)
 		require.ErrorContains(t, err, first.Path+": expected one document, the object of node "+string(first.Node))
 	}
 }
@@ -127,9 +127,9 @@ func TestAFileOfARenderHoldsOneDocument(t *testing.T) {
 func TestAChangeIsTracedToTheLineOfTheSpec(t *testing.T) {
 	_, before, _ := rendered(t, dialect.ArgoCD)
 	req, after, evaluator := rendered(t, dialect.ArgoCD, "storefront:image=docker.io/nginxinc/nginx-unprivileged:9")
-	old, err := snapshot.OfRender("before", before)
+	old, err := snapshot.OfRender("before", before, nil)
 	require.NoError(t, err)
-	now, err := snapshot.OfRender("after", after)
+	now, err := snapshot.OfRender("after", after, nil)
 	require.NoError(t, err)
 	report := diff.Compare(old, now)
 	require.NoError(t, snapshot.Trace(t.Context(), evaluator, req, &report))

@@ -4,10 +4,13 @@
 package helm
 
 import (
+	"archive/tar"
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"regexp"
@@ -89,6 +92,9 @@ func read(fsys fs.FS, dir string) (files []*archive.BufferedFile, err error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := plainFiles(data); err != nil {
+			return nil, err
+		}
 		return archive.LoadArchiveFiles(bytes.NewReader(data))
 	}
 	rules := ignore.Empty()
@@ -131,6 +137,26 @@ func read(fsys fs.FS, dir string) (files []*archive.BufferedFile, err error) {
 		err = errors.New("there are no files")
 	}
 	return files, err
+}
+
+// plainFiles refuses an archive with entries that Helm would leave out, or take for empty files.
+func plainFiles(data []byte) error {
+	unpacked, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	entries := tar.NewReader(io.LimitReader(unpacked, archive.MaxDecompressedChartSize))
+	for {
+		h, err := entries.Next()
+		switch {
+		case err != nil:
+			return nil //nolint:nilerr // Helm reads all of it, and says what is wrong.
+		case path.IsAbs(h.Name):
+			return fmt.Errorf("its file %s has an absolute name", h.Name)
+		case !slices.Contains([]byte{tar.TypeReg, tar.TypeDir, tar.TypeXHeader, tar.TypeXGlobalHeader}, h.Typeflag):
+			return fmt.Errorf("its entry %s is neither a file nor a folder: package the chart with helm package, which follows links", h.Name)
+		}
+	}
 }
 
 var inCharts = regexp.MustCompile(`^charts/([^/]+)(/Chart\.yaml|\.tgz)$`)

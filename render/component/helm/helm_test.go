@@ -175,6 +175,59 @@ func TestMistakesAreAtTheirLines(t *testing.T) {
 	}
 }
 
+// TestArchivesOfFilesAlone: Helm takes links for empty files, and absolute names for others.
+func TestArchivesOfFilesAlone(t *testing.T) {
+	for name, h := range map[string]tar.Header{
+		"a link":        {Name: "shop/templates/x.yaml", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"},
+		"a hard link":   {Name: "shop/templates/x.yaml", Typeflag: tar.TypeLink, Linkname: "shop/Chart.yaml"},
+		"a pipe":        {Name: "shop/templates/x.yaml", Typeflag: tar.TypeFifo},
+		"absolute":      {Name: "/shop/templates/x.yaml", Typeflag: tar.TypeReg},
+		"a parent":      {Name: "shop/../../x.yaml", Typeflag: tar.TypeReg},
+		"a device file": {Name: "shop/templates/x.yaml", Typeflag: tar.TypeChar},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := shop(t, nil)
+			var b bytes.Buffer
+			z := gzip.NewWriter(&b)
+			w := tar.NewWriter(z)
+			for _, name := range object.SortedKeys(files) {
+				require.NoError(t, w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(files[name].Data)), Typeflag: tar.TypeReg}))
+				_, err := w.Write(files[name].Data)
+				require.NoError(t, err)
+			}
+			require.NoError(t, w.WriteHeader(&h))
+			require.NoError(t, w.Close())
+			require.NoError(t, z.Close())
+			req := request(t, fstest.MapFS{"shop.tgz": {Data: b.Bytes()}}, "")
+			req.Component.Helm.Chart.Text = "shop.tgz"
+			_, err := helm.Engine(t.Context(), req)
+			require.ErrorContains(t, err, "component.yaml:90:3: evaluate: spec.helm.chart: the chart cannot be read: ")
+		})
+	}
+}
+
+// TestValuesThatAreNotRead are typing errors, and not what a template may write as it is.
+func TestValuesThatAreNotRead(t *testing.T) {
+	over := map[string]string{"shop/values.schema.json": ""}
+	const values = "{imagee: 1, settings: {colr: red, other: x}, global: {x: y}, store: {size: 1Gi, unknown: x}}\n"
+	out, err := helm.Engine(t.Context(), request(t, shop(t, over), values))
+	require.NoError(t, err)
+	var got []string
+	for _, w := range out.Warnings {
+		if strings.Contains(w.Error(), "does not name") {
+			got = append(got, w.Error())
+		}
+	}
+	require.Equal(t, []string{
+		`component.yaml:1:10: evaluate: chart "shop" does not name the value imagee anywhere (did you mean "image"?)`,
+		`component.yaml:1:30: evaluate: chart "shop" does not name the value settings.colr anywhere (did you mean "color"?)`,
+	}, got)
+	over["shop/templates/y.yaml"] = "{{ range $k, $v := .Values }}{{ end }}"
+	out, err = helm.Engine(t.Context(), request(t, shop(t, over), values))
+	require.NoError(t, err)
+	require.NotContains(t, out.Warnings.Error(), "does not name")
+}
+
 // TestMistakesShowNoValue follows a value of the user through what shows values: messages of
 // charts, errors of functions and of parsers.
 func TestMistakesShowNoValue(t *testing.T) {

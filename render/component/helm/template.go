@@ -249,6 +249,9 @@ func (r *run) values() (common.Values, error) {
 		user = loader.MergeMaps(user, v.Map)
 	}
 	c := r.loaded.chart
+	if r.sources == nil {
+		r.unread(c)
+	}
 	err := chartutil.ProcessDependencies(c, user)
 	var values common.Values
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 
@@ -83,6 +85,43 @@ func (r *run) schemas(c *chart.Chart, values map[string]any, at object.Path) (er
 		}
 	}
 	return errs
+}
+
+// allValues matches a use of all values at once: any name may be read then.
+var allValues = regexp.MustCompile(`\.Values([^.\w]|$)`)
+
+// unread warns of values that no file of the chart names, so that no template can read them.
+// Below the first level they may be part of what a template writes as it is: there is a
+// warning only where a value of nearly the same name is known.
+func (r *run) unread(c *chart.Chart) {
+	var files []*common.File
+	for charts := []*chart.Chart{c}; len(charts) > 0; charts = append(charts[1:], charts[0].Dependencies()...) {
+		files = append(files, charts[0].Raw...)
+	}
+	if slices.ContainsFunc(files, func(f *common.File) bool { return strings.HasPrefix(f.Name, "templates/") && allValues.Match(f.Data) }) {
+		return
+	}
+	named := func(name string) bool {
+		word := regexp.MustCompile(`(^|[^\w-])` + regexp.QuoteMeta(name) + `($|[^\w-])`)
+		return slices.ContainsFunc(files, func(f *common.File) bool { return word.Match(f.Data) })
+	}
+	var walk func(v object.Value, known map[string]any, p object.Path)
+	walk = func(v object.Value, known map[string]any, p object.Path) {
+		for _, m := range v.Members {
+			at := p.Append(object.Field(m.Name))
+			_, ok := known[m.Name]
+			if ok || len(p) == 0 && (m.Name == "global" || m.Name == "tags") || named(m.Name) {
+				below, _ := known[m.Name].(map[string]any)
+				walk(m.Value, below, at)
+				continue
+			}
+			hint := object.Suggest(m.Name, object.SortedKeys(known))
+			if len(p) == 0 || strings.HasPrefix(hint, "did you mean") {
+				r.warn(r.value(at), fmt.Errorf("chart %q does not name the value %s anywhere", c.Name(), at), hint)
+			}
+		}
+	}
+	walk(r.places, c.Values, nil)
 }
 
 // here loads no schema.

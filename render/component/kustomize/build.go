@@ -37,6 +37,7 @@ func New(charts Charts) component.Engine {
 	return func(ctx context.Context, req component.Request) (component.Output, error) {
 		w := newWalker(req.FS, *req.Component.Kustomize, req.At)
 		top, root := w.all(req.Dir, req.Component)
+		w.exposed(top)
 		for _, r := range w.remotes {
 			w.errs = append(w.errs, component.Fail(r.Pos, nil, "", "what %q refers to was not fetched", r.URL))
 		}
@@ -46,7 +47,7 @@ func New(charts Charts) component.Engine {
 		if err := w.errs.Sorted().Err(); err != nil {
 			return component.Output{}, err
 		}
-		b := &build{walker: w, root: w.made[root], top: top, dir: treeDir + "/" + root, fs: filesys.MakeFsInMemory(), rendered: map[string]object.Pos{}}
+		b := &build{walker: w, root: w.made[root], top: top, dir: treeDir + "/" + root, fs: memory{filesys.MakeFsInMemory(), map[string]string{}}, rendered: map[string]object.Pos{}}
 		if err := b.inflate(ctx, charts); err != nil {
 			return component.Output{}, err
 		}
@@ -269,8 +270,8 @@ func (b *build) touchesAnnotations() bool {
 	risky := func(data []byte) bool {
 		return slices.ContainsFunc([]string{"/annotations", ".annotations", "annotationSelector"}, func(s string) bool { return bytes.Contains(data, []byte(s)) })
 	}
-	for _, data := range b.files {
-		if risky(data) {
+	for name := range b.rules {
+		if risky(b.files[name]) {
 			return true
 		}
 	}

@@ -60,3 +60,27 @@ func TestObjectsEqualThoseOfTheLibrary(t *testing.T) {
 	}))
 	require.Greater(t, built, 5)
 }
+
+// TestNamesOfFiles are all that a disk has, for folders, resources and generators.
+func TestNamesOfFiles(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"k/kustomization.yaml":   "resources: [../a+b, 'c d.yaml', 'e@f.yaml', 'é~%20.yaml']\nconfigMapGenerator:\n- {name: gen, files: ['x+y.txt']}\n",
+		"a+b/kustomization.yaml": "resources: [web+1.yaml]\n",
+		"a+b/web+1.yaml":         deployment,
+		"k/c d.yaml":             service,
+		"k/e@f.yaml":             strings.Replace(service, "web", "two", 1),
+		"k/é~%20.yaml":           strings.Replace(service, "web", "three", 1),
+		"k/x+y.txt":              "text",
+	}
+	out, err := New(nil)(t.Context(), request(tree(files), nil))
+	require.NoError(t, err)
+	var got []string
+	for _, o := range out.Objects {
+		got = append(got, o.Pos.String())
+	}
+	require.ElementsMatch(t, []string{"a+b/web+1.yaml:1:1", "k/c d.yaml:2:1", "k/e@f.yaml:2:1", "k/é~%20.yaml:2:1", "k/kustomization.yaml:3:3"}, got)
+	data, err := json.Marshal(out.Objects)
+	require.NoError(t, err)
+	require.Contains(t, string(data), `"x+y.txt":"text"`)
+}

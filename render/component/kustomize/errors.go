@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/kustomize/api/types"
+
 	"github.com/ropewalk/ropewalk/render/component"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -22,7 +24,12 @@ const (
 	several    = `multiple matches for Id (\S+?)[;,]?(?:\s|$)`
 	registered = `already registered id: (\S+)`
 	jsonPath   = `(?:path|pointer|key|value)[^/]*?(/[^'":\s]+)`
+	noReplicas = `resource with name (\S+) does not match a config with the following GVK`
 	folder     = `(?:path|target for path|under) '?/?t/([^':\n]*)'?`
+	generated  = `merging from generator (?s:.*)Kind:"(\w+)"(?s:.*)Name:"([^"]*)"`
+	varTwice   = `var '([^']*)' already encountered`
+	varSeveral = `resId matches for var \{(\S+)`
+	keyTwice   = `mapping key "[^"]*" already defined`
 )
 
 // explain is the mistake of the user that err of the library is about.
@@ -34,8 +41,26 @@ func (b *build) explain(err error) error {
 	if id := find(several, text); id != "" {
 		return b.untargeted(id, text)
 	}
+	if name := find(noReplicas, text); name != "" {
+		for _, k := range append(slices.Collect(maps.Values(b.made)), b.top) {
+			if k == nil {
+				continue
+			}
+			if i := slices.IndexFunc(k.types.Replicas, func(r types.Replica) bool { return r.Name == name }); i >= 0 {
+				return object.Errors{component.Fail(b.pos(k, item("replicas", i)), item("replicas", i), "correct the name, or remove it", "no Deployment, StatefulSet, ReplicaSet or ReplicationController is called %q", name)}
+			}
+		}
+	}
 	if id := find(registered, text); id != "" {
 		return b.twice(id)
+	}
+	if errs := b.conflict(text); errs != nil {
+		return errs
+	}
+	if find(keyTwice, text) != "" {
+		if errs := b.keysTwice(); errs != nil {
+			return errs
+		}
 	}
 	if strings.Contains(text, "missing metadata.name") || strings.Contains(text, "missing Resource metadata") || strings.Contains(text, "missing kind") {
 		if errs := b.nameless(); errs != nil {
@@ -55,7 +80,7 @@ func (b *build) explain(err error) error {
 
 func find(pattern, text string) string {
 	if m := regexp.MustCompile(pattern).FindStringSubmatch(text); m != nil {
-		return m[1]
+		return m[len(m)-1]
 	}
 	return ""
 }
@@ -160,8 +185,6 @@ func (b *build) patchAt(text string, pos object.Pos) object.Pos {
 // files: that may be a secret.
 func (b *build) short(text string) string {
 	switch {
-	case strings.Contains(text, "exists; behavior must be merge or replace"):
-		return "a generator makes an object that is there already: set behavior: merge or replace"
 	case strings.Contains(text, "patch appears to be empty"):
 		return "the patch is empty"
 	case strings.Contains(text, "merging vars ["):

@@ -64,10 +64,10 @@ func (w *walker) fields(k *kustomization) {
 		}
 	}
 	for i := range t.ConfigMapGenerator {
-		w.sources(k, &t.ConfigMapGenerator[i].KvPairSources, item("configMapGenerator", i))
+		w.sources(k, &t.ConfigMapGenerator[i].KvPairSources, item("configMapGenerator", i), w.file)
 	}
 	for i := range t.SecretGenerator {
-		w.sources(k, &t.SecretGenerator[i].KvPairSources, item("secretGenerator", i))
+		w.sources(k, &t.SecretGenerator[i].KvPairSources, item("secretGenerator", i), w.file)
 	}
 	for name, list := range map[string][]string{"generators": t.Generators, "transformers": t.Transformers, "validators": t.Validators} {
 		for i := range list {
@@ -107,6 +107,7 @@ func (w *walker) yaml(k *kustomization, ref *string, p object.Path) {
 	if !ok {
 		return
 	}
+	w.rules[name] = true
 	docs, line, err := documents(data)
 	if err != nil {
 		w.errs = append(w.errs, component.Fail(w.at(name, line, 0), nil, "", "%w", err))
@@ -143,7 +144,11 @@ func (w *walker) inlineOr(k *kustomization, text *string, p object.Path, refer f
 func (w *walker) plugin(k *kustomization, d document, pos object.Pos) {
 	annotations := get(get(d.node, "metadata"), "annotations")
 	function := get(annotations, "config.kubernetes.io/function") != nil || get(annotations, "config.k8s.io/function") != nil
-	if function || d.apiVersion != "builtin" || !slices.Contains(krusty.GetBuiltinPluginNames(), d.kind) {
+	if !function && d.apiVersion == "builtin" && !slices.Contains(krusty.GetBuiltinPluginNames(), d.kind) {
+		w.errs = append(w.errs, component.Fail(pos, nil, object.Suggest(d.kind, krusty.GetBuiltinPluginNames()), "kustomize has no builtin plugin %q", d.kind))
+		return
+	}
+	if function || d.apiVersion != "builtin" {
 		w.errs = append(w.errs, component.Fail(pos, nil, "use patches, replacements or a builtin plugin", "%s %q starts a program, which a build does not do", d.kind, d.name))
 		return
 	}
@@ -155,7 +160,10 @@ func (w *walker) plugin(k *kustomization, d document, pos object.Pos) {
 		types.KvPairSources `yaml:",inline"`
 		Path                string
 		Paths               []string
-		Replacements        []struct{ Path string }
+		Replacements        []struct {
+			types.Replacement `yaml:",inline"`
+			Path              string
+		}
 	}
 	if d.node.Decode(&refers) != nil {
 		return // The library says what is wrong.
@@ -169,46 +177,54 @@ func (w *walker) plugin(k *kustomization, d document, pos object.Pos) {
 	for _, r := range refers.Replacements {
 		if r.Path != "" {
 			paths = append(paths, r.Path)
+			w.replaced(pos, nil, w.replacementsOf(k, r.Path))
 		}
+		w.replaced(pos, nil, []types.Replacement{r.Replacement})
 	}
 	for _, ref := range paths {
 		if !strings.ContainsAny(ref, "\n{") {
-			w.local(&at, ref, nil)
+			w.local(&at, &ref, nil)
 		}
 	}
-	w.sources(&at, &refers.KvPairSources, nil)
+	w.sources(&at, &refers.KvPairSources, nil, w.local)
 }
 
+// reader is [walker.file], or [walker.local].
+type reader func(k *kustomization, ref *string, p object.Path) (name string, data []byte, ok bool)
+
 // local reads a file that cannot be a remote one.
-func (w *walker) local(k *kustomization, ref string, p object.Path) (name string, data []byte) {
-	if _, isRemote := remote(ref); isRemote && strings.Contains(ref, "://") {
+func (w *walker) local(k *kustomization, ref *string, p object.Path) (name string, data []byte, ok bool) {
+	if _, isRemote := remote(*ref); isRemote && strings.Contains(*ref, "://") {
 		w.fail(k, p)("put the file beside the kustomization", "expected a path, got a URL")
-		return "", nil
+		return "", nil, false
 	}
-	name, data, _ = w.file(k, &ref, p)
-	return name, data
+	return w.file(k, ref, p)
 }
 
 // sources reads the files of a generator.
-func (w *walker) sources(k *kustomization, s *types.KvPairSources, p object.Path) {
-	for i, ref := range s.FileSources {
-		if _, file, ok := strings.Cut(ref, "="); ok {
-			ref = file
+func (w *walker) sources(k *kustomization, s *types.KvPairSources, p object.Path, read reader) {
+	for i, text := range s.FileSources {
+		key, file, ok := strings.Cut(text, "=")
+		if !ok {
+			key, file = path.Base(text), text
 		}
-		w.local(k, ref, p.Append(object.Field("files"), object.Index(i)))
+		ref := file
+		if read(k, &ref, p.Append(object.Field("files"), object.Index(i))); ref != file {
+			s.FileSources[i] = key + "=" + ref
+		}
 	}
-	for i, ref := range s.EnvSources {
-		w.env(k, ref, p.Append(object.Field("envs"), object.Index(i)))
+	for i := range s.EnvSources {
+		w.env(k, &s.EnvSources[i], p.Append(object.Field("envs"), object.Index(i)), read)
 	}
 	if s.EnvSource != "" {
-		w.env(k, s.EnvSource, p.Append(object.Field("env")))
+		w.env(k, &s.EnvSource, p.Append(object.Field("env")), read)
 	}
 }
 
 // env reads a file of variables. An older kustomize takes those without a value from its
 // environment.
-func (w *walker) env(k *kustomization, ref string, p object.Path) {
-	name, data := w.local(k, ref, p)
+func (w *walker) env(k *kustomization, ref *string, p object.Path, read reader) {
+	name, data, _ := read(k, ref, p)
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	for line := 1; lines.Scan(); line++ {
 		if text := strings.TrimSpace(lines.Text()); text != "" && text[0] != '#' && !strings.Contains(text, "=") {
@@ -302,6 +318,7 @@ func (w *walker) parse(k *kustomization, fail failure) bool {
 	if !ok {
 		return false
 	}
+	w.rules[k.name] = true
 	v, err := spec.ParseValue(spec.File{Name: k.name, Data: data})
 	if err != nil {
 		for _, e := range object.AsErrors(err, object.StageEvaluate) {

@@ -65,6 +65,17 @@ metadata: {name: web}
 spec: {ports: [{port: 80}]}
 `
 
+const secretAndConfig = `apiVersion: v1
+kind: Secret
+metadata: {name: s}
+data: {x: Y2FuYXJ5}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c}
+data: {x: y}
+`
+
 func TestMistakesAreAtTheirLine(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -98,7 +109,7 @@ func TestMistakesAreAtTheirLine(t *testing.T) {
 		"nameTemplate":          {map[string]string{"k/kustomization.yaml": "helmCharts:\n- {name: x, nameTemplate: tpl}\n", "k/charts/x/Chart.yaml": "name: x"}, func(k *spec.Kustomize) { k.EnableHelm = true }, "k/kustomization.yaml:2:3: evaluate: helmCharts[0]: nameTemplate"},
 		"a plugin":              {map[string]string{"k/kustomization.yaml": "transformers: [t.yaml]\n", "k/t.yaml": "\napiVersion: x.io/v1\nkind: Sed\nmetadata: {name: s}\n"}, nil, `k/t.yaml:2:1: evaluate: Sed "s" starts a program`},
 		"a function":            {map[string]string{"k/kustomization.yaml": "transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: s, annotations: {config.kubernetes.io/function: \"exec: {path: /bin/sh}\"}}\n"}, nil, "k/kustomization.yaml:2:3: evaluate: PatchTransformer \"s\" starts a program"},
-		"a URL of a file":       {map[string]string{"k/kustomization.yaml": "configMapGenerator:\n- name: c\n  files: [a=https://example.com/a.txt]\n"}, nil, "k/kustomization.yaml:3:11: evaluate: configMapGenerator[0].files[0]: expected a path, got a URL"},
+		"a URL of a file":       {map[string]string{"k/kustomization.yaml": "generators:\n- |-\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  metadata: {name: c}\n  files: [a=https://example.com/a.txt]\n"}, nil, "k/kustomization.yaml:2:3: evaluate: files[0]: expected a path, got a URL"},
 		"a patch without an object": {
 			map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\npatches:\n- path: p.yaml\n", "k/web.yaml": deployment, "k/p.yaml": "\n" + strings.Replace(deployment, "name: web}", "name: wob}", 1)},
 			nil, `k/p.yaml:2:1: evaluate: the patch matches nothing: no Deployment "wob" (did you mean "web"?)`,
@@ -112,6 +123,30 @@ func TestMistakesAreAtTheirLine(t *testing.T) {
 		"fields of the author": {map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\n", "k/web.yaml": deployment}, func(k *spec.Kustomize) {
 			k.Fields = object.Value{Kind: object.KindMap, Members: fields("patches:\n- path: no.yaml\n")}
 		}, `app.yaml:2:9: evaluate: patches[0].path: file "no.yaml" is not there`},
+		"replicas of nothing": {
+			map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\nreplicas:\n- {name: wob, count: 3}\n", "k/web.yaml": deployment},
+			nil, `k/kustomization.yaml:3:3: evaluate: replicas[0]: no Deployment, StatefulSet, ReplicaSet or ReplicationController is called "wob"`,
+		},
+		"a replacement of a Secret": {
+			map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\nreplacements:\n- source: {kind: Secret, name: s, fieldPath: data.x}\n  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.x]}]\n", "k/s.yaml": secretAndConfig},
+			nil, "k/kustomization.yaml:3:3: evaluate: replacements[0]: it copies a value of a Secret into an object that is none (refer to",
+		},
+		"a replacement without a kind": {
+			map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\nreplacements:\n- source: {name: s, fieldPath: \"data.[x]\"}\n  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.x]}]\n", "k/s.yaml": secretAndConfig},
+			nil, "k/kustomization.yaml:3:3: evaluate: replacements[0]: it copies",
+		},
+		"a replacement in a file": {
+			map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\nreplacements:\n- path: r.yaml\n", "k/s.yaml": secretAndConfig, "k/r.yaml": "- source: {kind: Secret, name: s, fieldPath: data.x}\n  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.x]}]\n"},
+			nil, "k/kustomization.yaml:3:3: evaluate: replacements[0]: it copies",
+		},
+		"a replacement of a transformer": {
+			map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\ntransformers:\n- |-\n  apiVersion: builtin\n  kind: ReplacementTransformer\n  metadata: {name: r}\n  replacements:\n  - source: {kind: Secret, name: s, fieldPath: data.x}\n    targets: [{select: {kind: ConfigMap}, fieldPaths: [data.x]}]\n", "k/s.yaml": secretAndConfig},
+			nil, "k/kustomization.yaml:3:3: evaluate: it copies",
+		},
+		"a var of a Secret": {
+			map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\nvars:\n- {name: X, objref: {apiVersion: v1, kind: Secret, name: s}, fieldref: {fieldpath: data.x}}\n", "k/s.yaml": secretAndConfig},
+			nil, "k/kustomization.yaml:3:3: evaluate: vars[0]: it copies",
+		},
 		"many aliases": {map[string]string{"k/kustomization.yaml": "resources: [a.yaml]\n", "k/a.yaml": bomb()}, nil, "k/a.yaml:1: evaluate: it has more than 2000000 values"},
 	}
 	for name, tt := range tests {

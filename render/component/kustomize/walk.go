@@ -6,6 +6,7 @@ package kustomize
 import (
 	"fmt"
 	"io/fs"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -60,6 +61,8 @@ type walker struct {
 	files map[string][]byte
 	docs  map[string][]document
 	made  map[string]*kustomization
+	// rules are the files that say how objects are changed.
+	rules map[string]bool
 	// chain leads from the first kustomization to the present one.
 	chain []string
 	// plugins is more than 0 where objects are configurations of plugins.
@@ -79,7 +82,7 @@ func newWalker(fsys fs.FS, c spec.Kustomize, at func(name string, line, column i
 			return object.Pos{File: name, Line: line, Column: column}
 		}
 	}
-	return &walker{fsys: fsys, c: c, at: at, files: map[string][]byte{}, docs: map[string][]document{}, made: map[string]*kustomization{}}
+	return &walker{fsys: fsys, c: c, at: at, files: map[string][]byte{}, docs: map[string][]document{}, made: map[string]*kustomization{}, rules: map[string]bool{}}
 }
 
 // all walks the kustomization of c and the fields that are laid over it, which top holds.
@@ -146,7 +149,11 @@ func (w *walker) base(dir, in string, isComponent bool, fail failure) *kustomiza
 	})
 	switch len(names) {
 	case 0:
-		fail("add one that lists the files in resources, or name the folder that has one"+w.foldersWith(dir), "folder %q holds no kustomization.yaml", dir)
+		hint := "add one that lists the files in resources, or name the folder that has one" + w.foldersWith(dir)
+		if len(w.chain) == 0 {
+			hint += "; write manifests in place of kustomize for files without one"
+		}
+		fail(hint, "folder %q holds no kustomization.yaml", dir)
 		return nil
 	case 1:
 	default:
@@ -241,7 +248,11 @@ func (w *walker) join(k *kustomization, ref string, fail failure) (string, bool)
 // file reads a file that k refers to; remote ones are replaced by what was fetched.
 func (w *walker) file(k *kustomization, ref *string, p object.Path) (name string, data []byte, ok bool) {
 	fail := w.fail(k, p)
-	if r, isRemote := remote(*ref); isRemote && r.Type == TypeHTTP {
+	r, isRemote := remote(*ref)
+	if u, err := url.Parse(*ref); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+		r, isRemote = Remote{URL: *ref, Type: TypeHTTP, Refs: []string{*ref}}, true // No folder of a repository.
+	}
+	if isRemote && r.Type == TypeHTTP {
 		local, there := w.fetched(k, r, p)
 		if there {
 			*ref = relative(k.dir, local)
@@ -327,6 +338,10 @@ func (w *walker) resource(k *kustomization, ref *string, p object.Path, isCompon
 		w.descend(k, local, repo, isComponent, fail)
 		return
 	}
+	if strings.HasPrefix(*ref, "file://") {
+		fail("write a path, or the URL of a server", "a repository of this machine is not read: %q", *ref)
+		return
+	}
 	name, ok := w.join(k, *ref, fail)
 	if !ok {
 		return
@@ -370,6 +385,7 @@ func (w *walker) objects(k *kustomization, ref *string, p object.Path) {
 		w.document(name, data)
 	}
 	if w.plugins > 0 {
+		w.rules[name] = true
 		for _, d := range w.docs[name] {
 			w.plugin(k, d, w.at(name, d.line, d.column))
 		}

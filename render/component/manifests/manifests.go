@@ -76,7 +76,7 @@ func below(fsys fs.FS, dir string) (out []string, err error) {
 			return err
 		case hidden && e.IsDir():
 			return fs.SkipDir
-		case !e.IsDir() && !hidden && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)):
+		case !e.IsDir() && !hidden && slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(name))):
 			out = append(out, name)
 		}
 		return nil
