@@ -160,6 +160,7 @@ func TestNothingThatTheProgramWritesHoldsACanary(t *testing.T) {
 	for _, format := range []string{"text", "markdown", "json"} {
 		p.run(t, true, with("diff", filepath.Join(out, "plain"), ".", "--format", format)...)
 	}
+	p.previews(t, with, out)
 	p.run(t, true, with("lock")...)
 	p.run(t, true, "cache", "ls", "--format", "json")
 
@@ -178,4 +179,34 @@ func TestNothingThatTheProgramWritesHoldsACanary(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(p.project, "ropewalk.lock"))
 	require.NoError(t, err)
 	p.leaks.Require(t, "the lock", data)
+}
+
+// previews previews a change of the project in a repository of its own: with projects that
+// do not render, without them, and without a base.
+func (p program) previews(t *testing.T, with func(...string) []string, out string) {
+	t.Helper()
+	from := p.project
+	p.project = t.TempDir()
+	require.NoError(t, os.CopyFS(p.project, os.DirFS(from)))
+	repository(t, p.project)
+	for _, args := range [][]string{{"add", "-A", "-f"}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "two"}} {
+		git := exec.CommandContext(t.Context(), "git", args...)
+		git.Dir = p.project
+		text, err := git.CombinedOutput()
+		require.NoError(t, err, "%s", text)
+	}
+	changed := strings.NewReplacer("MIXED: ", "OTHER: ", "web:1", "web:2", "      DB_PASSWORD: ${resources.db.password}\n", "").Replace(webFile(""))
+	changed = strings.ReplaceAll(changed, "$(DB_PASSWORD) ", "")
+	write(t, p.project, map[string]string{"web.yaml": changed, "wrong/web.yaml": changed, "broken/web.yaml": changed + "  token: {type: nope, params: {password: " + password + "}}\n"})
+	at := func(name string) string { return filepath.Join(out, "preview-"+name) }
+	text := p.run(t, false, with("preview", "HEAD", "--format", "json", "-o", at("broken"))...)
+	require.Contains(t, text, `"state": "failed"`)
+	for _, name := range []string{"wrong", "broken"} {
+		require.NoError(t, os.RemoveAll(filepath.Join(p.project, name)))
+	}
+	for _, format := range []string{"text", "markdown", "json"} {
+		text = p.run(t, true, with("preview", "HEAD", "--format", format, "-o", at(format))...)
+	}
+	require.Contains(t, text, `"state": "changed"`)
+	p.run(t, false, with("preview", "nowhere", "-o", at("alone"))...)
 }

@@ -32,7 +32,10 @@ func TestTheCommandShowsNoRejectedSecret(t *testing.T) {
 		all = all[size:]
 		dir := t.TempDir()
 		write(t, dir, p.Files)
-		args := [][]string{{"render"}, {"render", "--format", "json"}, {"vet"}, {"graph"}, {"explain", "configmap/x"}, {"diff", ".", "."}, {"build", "--to", "oci-layout:out"}, {"render", "--dialect", "argocd", "-o", "out"}}[n%8]
+		args := [][]string{{"render"}, {"render", "--format", "json"}, {"vet"}, {"graph"}, {"explain", "configmap/x"}, {"diff", ".", "."}, {"build", "--to", "oci-layout:out"}, {"render", "--dialect", "argocd", "-o", "out"}, {"preview", "HEAD", "-o", "out"}}[n%9]
+		if args[0] == "preview" {
+			repository(t, dir)
+		}
 		args = append(args, "--env", "prod", "--offline", "--cache-dir", cache)
 		if args[0] == "vet" || args[0] == "diff" {
 			args = args[:len(args)-5]
@@ -55,6 +58,17 @@ func TestTheCommandShowsNoRejectedSecret(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "out")); err == nil {
 			checkTree(t, l, filepath.Join(dir, "out"))
 		}
+	}
+}
+
+// repository makes a Git repository of a folder, whose one commit is empty.
+func repository(t *testing.T, dir string) {
+	t.Helper()
+	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "--allow-empty", "-m", "one"}} {
+		git := exec.CommandContext(t.Context(), "git", args...)
+		git.Dir = dir
+		text, err := git.CombinedOutput()
+		require.NoError(t, err, "%s", text)
 	}
 }
 

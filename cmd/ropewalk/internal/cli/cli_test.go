@@ -17,12 +17,12 @@ import (
 
 func TestFilesAreReplacedAsAWhole(t *testing.T) {
 	name := t.TempDir() + "/out.svg"
-	require.NoError(t, writeFile(name, []byte("one")))
-	require.NoError(t, writeFile(name, []byte("two")))
+	require.NoError(t, command.WriteFile(name, []byte("one")))
+	require.NoError(t, command.WriteFile(name, []byte("two")))
 	data, err := os.ReadFile(name)
 	require.NoError(t, err)
 	require.Equal(t, "two", string(data))
-	require.Equal(t, command.Environment, command.ExitCode(writeFile(name+"/x", nil)))
+	require.Equal(t, command.Environment, command.ExitCode(command.WriteFile(name+"/x", nil)))
 }
 
 // testPlan is two nodes in two waves.

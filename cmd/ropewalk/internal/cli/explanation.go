@@ -16,7 +16,8 @@ import (
 )
 
 // findNode is the node that name means: its id, the part of an id after the
-// slash, or Kind/name, Kind.group/name and Kind/namespace/name of its object.
+// slash, or Kind/name, Kind.group/name and Kind/namespace/name of its object, with the
+// kind as kubectl takes it: deploy, deployments.
 func findNode(nodes []*object.Node, name string) (*object.Node, error) {
 	var found []*object.Node
 	for _, n := range nodes {
@@ -44,7 +45,7 @@ func findNode(nodes []*object.Node, name string) (*object.Node, error) {
 func isCalled(ref object.Ref, name string) bool {
 	parts := strings.Split(name, "/")
 	kind, last := parts[0], parts[len(parts)-1]
-	if !strings.EqualFold(kind, ref.Kind) && !strings.EqualFold(kind, ref.GroupKind()) {
+	if !isKind(kind, ref.Kind) && !strings.EqualFold(kind, ref.GroupKind()) {
 		return false
 	}
 	switch len(parts) {
@@ -56,13 +57,77 @@ func isCalled(ref object.Ref, name string) bool {
 	return false
 }
 
+// isKind reports whether name is what kubectl calls kind: the kind itself, its plural, or its
+// short name.
+func isKind(name, kind string) bool {
+	name, kind = strings.ToLower(name), strings.ToLower(kind)
+	return name == kind || name == kind+"s" || name == kind+"es" || strings.HasSuffix(kind, "y") && name == kind[:len(kind)-1]+"ies" || shortName(name) == kind
+}
+
+// shortName is the kind that a short name of kubectl stands for, in lower case; "" where it is
+// none. Source: kubectl api-resources of Kubernetes 1.36, and of the engines.
+func shortName(name string) string {
+	switch name {
+	case "cj":
+		return "cronjob"
+	case "cm":
+		return "configmap"
+	case "crd", "crds":
+		return "customresourcedefinition"
+	case "deploy":
+		return "deployment"
+	case "ds":
+		return "daemonset"
+	case "es":
+		return "externalsecret"
+	case "hpa":
+		return "horizontalpodautoscaler"
+	case "ing":
+		return "ingress"
+	case "netpol":
+		return "networkpolicy"
+	case "ns":
+		return "namespace"
+	case "pc":
+		return "priorityclass"
+	case "pdb":
+		return "poddisruptionbudget"
+	case "po":
+		return "pod"
+	case "pv":
+		return "persistentvolume"
+	case "pvc":
+		return "persistentvolumeclaim"
+	case "rs":
+		return "replicaset"
+	case "sa":
+		return "serviceaccount"
+	case "sc":
+		return "storageclass"
+	case "sts":
+		return "statefulset"
+	case "svc":
+		return "service"
+	}
+	return ""
+}
+
 // nearest says which id name may have meant, and where all of them are.
 func nearest(nodes []*object.Node, name string) string {
-	var known []string
+	var known, beside []string
+	spec, _, _ := strings.Cut(name, "/")
 	for _, n := range nodes {
 		known = append(known, string(n.ID), n.Object.Kind()+"/"+n.Object.Name())
+		if n.ID.Spec() == spec {
+			beside = append(beside, string(n.ID))
+		}
 	}
-	return strings.TrimSpace(object.DidYouMean(name, known) + " \"ropewalk graph\" lists every object")
+	const most = 12
+	near := object.DidYouMean(name, known)
+	if n := len(beside); near == "" && n > 0 && n <= most {
+		return fmt.Sprintf("spec %s has %s", spec, strings.Join(beside, ", "))
+	}
+	return strings.TrimSpace(near + " \"ropewalk graph\" lists every object")
 }
 
 // explanation says of one object why it is here and where it is.

@@ -59,7 +59,7 @@ func (a commands) runGraph(ctx context.Context, flags *command.ProjectFlags, for
 	if output == "" || output == "-" {
 		return a.Write(data)
 	}
-	return writeFile(output, data)
+	return command.WriteFile(output, data)
 }
 
 func drawPlan(plan *order.Plan, format string) ([]byte, error) {

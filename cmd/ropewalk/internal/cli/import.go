@@ -114,7 +114,7 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, fr
 		return err
 	}
 	defer old.close()
-	names, err := copyNew(dir, fsys)
+	names, err := command.CopyNew(dir, fsys)
 	if err != nil {
 		return err
 	}

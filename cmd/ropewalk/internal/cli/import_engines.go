@@ -5,6 +5,7 @@ package cli
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +46,7 @@ func importApplication(o object.Object) (imported, error) {
 	git := gitSource(url, source.Text("targetRevision"))
 	switch {
 	case source.Text("chart") != "":
-		out.built = map[string]any{"helm": out.helmOf(source, map[string]any{"chart": source.Text("chart"), "repo": url, "version": source.Text("targetRevision")})}
+		out.built = map[string]any{"helm": out.helmOf(source, "", map[string]any{"chart": source.Text("chart"), "repo": url, "version": source.Text("targetRevision")})}
 		if !strings.Contains(url, "://") { // Argo CD names registries without a scheme.
 			helm, _ := out.built["helm"].(map[string]any)
 			helm["chart"] = "oci://" + url + "/" + source.Text("chart")
@@ -53,7 +54,7 @@ func importApplication(o object.Object) (imported, error) {
 		}
 		known = append(known, "helm")
 	case kind == "Helm":
-		out.built = map[string]any{"source": git, "helm": out.helmOf(source, map[string]any{"chart": at})}
+		out.built = map[string]any{"source": git, "helm": out.helmOf(source, at, map[string]any{"chart": at})}
 		known = append(known, "helm")
 	case kind == "Kustomize":
 		out.built = map[string]any{"source": git, "kustomize": out.kustomizeOf(source.Map("kustomize"), map[string]any{"path": at})}
@@ -86,10 +87,28 @@ func (i *imported) leave(at string, of map[string]any, known ...string) {
 	}
 }
 
-// helmOf adds what source.helm of an Application says.
-func (i *imported) helmOf(source object.Object, out map[string]any) map[string]any {
+// helmOf adds what source.helm of an Application says; dir is the folder of the chart in the
+// source, "" for one of a repository.
+func (i *imported) helmOf(source object.Object, dir string, out map[string]any) map[string]any {
 	helm := object.Object(source.Map("helm"))
-	for from, to := range map[string]string{"releaseName": "releaseName", "valueFiles": "valuesFiles", "namespace": "namespace", "skipCrds": "skipCRDs", "apiVersions": "apiVersions"} {
+	var files []any
+	for n, item := range helm.List("valueFiles") {
+		// One is in the folder of the chart, or with a slash in that of the source.
+		file, _ := item.(string)
+		if dir == "" || strings.Contains(file, "://") || strings.HasPrefix(file, "$") {
+			i.left = append(i.left, fmt.Sprintf("source.helm.valueFiles[%d]", n))
+			continue
+		}
+		if rooted, ok := strings.CutPrefix(file, "/"); ok {
+			files = append(files, path.Clean(rooted))
+		} else {
+			files = append(files, path.Join(dir, file))
+		}
+	}
+	if len(files) > 0 {
+		out["valuesFiles"] = files
+	}
+	for from, to := range map[string]string{"releaseName": "releaseName", "namespace": "namespace", "skipCrds": "skipCRDs", "apiVersions": "apiVersions"} {
 		if v, ok := helm[from]; ok {
 			out[to] = v
 		}
@@ -155,10 +174,21 @@ func setParameter(values, parameter map[string]any) bool {
 // kustomizeOf adds what source.kustomize of an Application, or the spec of a Kustomization of
 // Flux, says.
 func (i *imported) kustomizeOf(k, out map[string]any) map[string]any {
-	for _, name := range []string{"namePrefix", "nameSuffix", "namespace", "components", "patches", "replicas", "commonAnnotations"} {
+	for _, name := range []string{"namePrefix", "nameSuffix", "namespace", "patches", "replicas", "commonAnnotations"} {
 		if v, ok := k[name]; ok {
 			out[name] = v
 		}
+	}
+	var components []any
+	for _, c := range object.Object(k).List("components") {
+		if text, ok := c.(string); ok && !strings.Contains(text, "://") { // It is relative to the path.
+			dir, _ := out["path"].(string)
+			c = path.Join(dir, text)
+		}
+		components = append(components, c)
+	}
+	if len(components) > 0 {
+		out["components"] = components
 	}
 	if labels, ok := k["commonLabels"]; ok {
 		out["labels"] = []any{map[string]any{"pairs": labels, "includeSelectors": true}}
@@ -231,9 +261,9 @@ func importKustomization(o object.Object, objects []object.Object) (imported, er
 		}
 	}
 	spec := o.Map("spec")
-	path := strings.TrimPrefix(strings.TrimPrefix(o.Text("spec", "path"), "./"), "/")
-	if path == "" {
-		path = "."
+	at := strings.TrimPrefix(strings.TrimPrefix(o.Text("spec", "path"), "./"), "/")
+	if at == "" {
+		at = "."
 	}
 	fields := map[string]any{}
 	for _, name := range []string{"namePrefix", "nameSuffix", "components", "patches", "images", "commonAnnotations"} {
@@ -244,7 +274,7 @@ func importKustomization(o object.Object, objects []object.Object) (imported, er
 	if namespace, ok := spec["targetNamespace"]; ok {
 		fields["namespace"] = namespace
 	}
-	out.built = map[string]any{"source": source, "kustomize": out.kustomizeOf(fields, map[string]any{"path": path})}
+	out.built = map[string]any{"source": source, "kustomize": out.kustomizeOf(fields, map[string]any{"path": at})}
 	out.leave("spec", spec, append([]string{"interval", "sourceRef", "path", "targetNamespace"}, object.SortedKeys(fields)...)...)
 	of := objects[i].Map("spec")
 	if secret := objects[i].Text("spec", "secretRef", "name"); secret != "" {

@@ -4,19 +4,20 @@
 package cli
 
 import (
+	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/internal/memfs"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 func (a commands) initCommand() *cobra.Command {
@@ -41,7 +42,15 @@ written at all.`,
 }
 
 func (a commands) runInit(dir string) error {
-	names, err := copyNew(dir, cue.Template())
+	name, at, err := projectName(dir)
+	if err != nil {
+		return err
+	}
+	files, err := ownTemplate(name)
+	if err != nil {
+		return err
+	}
+	names, err := command.CopyNew(dir, files)
 	if err != nil {
 		return err
 	}
@@ -52,52 +61,63 @@ func (a commands) runInit(dir string) error {
 	if err := a.Print(created.String()); err != nil {
 		return err
 	}
+	shown := dir
+	if strings.ContainsAny(dir, " !$&()*;<>?[]`|~\"'") {
+		shown = strconv.Quote(dir)
+	}
 	a.Note(`
-A project is in %[1]s. Next:
+The project %[2]s is in %[3]s. Next:
   ropewalk render %[1]s           print its manifests
   ropewalk graph %[1]s            see what comes before what
   ropewalk render %[1]s -o out    write them to files
-`, dir)
+`, shown, name, at)
 	return nil
 }
 
-// copyNew copies the files of from into dir and returns their names in order. A file
-// that is there already is an error that names it, and then nothing is written.
-func copyNew(dir string, from fs.FS) ([]string, error) {
-	var names, taken []string
-	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+// defaultName is the name of a project whose folder has none that is a DNS label.
+const defaultName = "demo"
+
+// projectName is the name of a project in dir, that of the folder, and the absolute path of dir.
+func projectName(dir string) (name, at string, err error) {
+	if at, err = filepath.Abs(dir); err != nil {
+		return "", "", &command.EnvironmentError{Err: err}
+	}
+	name = strings.Map(func(r rune) rune {
+		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789", r) {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(filepath.Base(at)))
+	if name = strings.Trim(name, "-"); spec.CheckName(name) != nil {
+		name = defaultName
+	}
+	return name, at, nil
+}
+
+// ownTemplate is the template of a project as files of its user: they have the name of the
+// project, and no licence. The schema in cue.mod stays ours.
+func ownTemplate(name string) (fs.FS, error) {
+	out := map[string][]byte{}
+	from := cue.Template()
+	err := fs.WalkDir(from, ".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		names = append(names, name)
-		switch _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name))); {
-		case err == nil:
-			taken = append(taken, name)
-		case !errors.Is(err, fs.ErrNotExist):
+		data, err := fs.ReadFile(from, file)
+		if err != nil {
 			return err
 		}
+		if !strings.Contains(file, "cue.mod/pkg/") {
+			data = command.WithoutLicence(data)
+		}
+		if file == "ropewalk.yaml" {
+			data = bytes.Replace(data, []byte("  name: "+defaultName), []byte("  name: "+name), 1)
+		}
+		out[file] = data
 		return nil
 	})
-	if err == nil && len(taken) == 0 {
-		err = os.CopyFS(dir, from)
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case err != nil:
-		return nil, &command.EnvironmentError{Err: err}
-	case len(taken) > 0:
-		return nil, &command.EnvironmentError{
-			Err:  fmt.Errorf("%s has %s already: nothing was written", dir, few(taken)),
-			Hint: "name a new directory, such as shop",
-		}
-	}
-	return names, nil
-}
-
-// few is the first names of a list, and how many more there are.
-func few(names []string) string {
-	const most = 3
-	if more := len(names) - most; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
-	}
-	return strings.Join(names, ", ")
+	return memfs.New(out)
 }

@@ -69,7 +69,7 @@ func (a commands) runLock(ctx context.Context, flags *command.ProjectFlags, path
 	name := command.LockFile(paths)
 	old, found, err := command.ReadLock(name)
 	if err != nil {
-		a.Note("ropewalk: warning: %v; it is written anew\n", err)
+		a.Note("ropewalk: warning: %v; \"ropewalk lock\" writes it anew\n", err)
 		old, found = lock.File{}, false
 	}
 	changes := old.Diff(record.File())
@@ -92,7 +92,7 @@ func (a commands) runLock(ctx context.Context, flags *command.ProjectFlags, path
 	if err != nil {
 		return err
 	}
-	if err := writeFile(name, data); err != nil {
+	if err := command.WriteFile(name, data); err != nil {
 		return err
 	}
 	a.Note("%s written: %s, %s\n", name, command.Plural(len(record.File().Sources), "source"), command.Plural(len(record.File().Modules), "module"))

@@ -241,6 +241,8 @@ func TestInstallationsAreSyncedAndDeployed(t *testing.T) {
 		"no namespace":     {[]string{ref}, "name the namespace"},
 		"another dialect":  {[]string{ref, "-n", "x", "--engine", "argocd"}, "it has 2 waves in the dialect flux"},
 		"own namespaces":   {[]string{"oci://" + r.from.Host + "/build/own@" + own, "-n", "x"}, "build it with --namespace-at-deploy"},
+		"moved transform":  {[]string{"oci://" + r.from.Host + "/build/own@" + own, "-n", "x", "--engine", "transform"}, "deploy it with --engine"},
+		"ordered anew":     {[]string{ref, "-n", "x", "--engine", "transform"}, "deploy it with --engine flux"},
 		"a tag":            {[]string{"oci://" + r.from.Host + "/build/own:v1"}, "by its digest"},
 		"a flag of a plan": {[]string{berlin, "-n", "x"}, "--namespace is what the document"},
 		"a bad name":       {[]string{ref, "-n", "X_"}, `"X_"`},

@@ -167,7 +167,7 @@ func (a commands) writeRender(ctx context.Context, flags *renderFlags, r command
 		}
 	}
 	if flags.argocdCM != "" {
-		if err := writeFile(flags.argocdCM, emit.HealthConfig(r.Plan)); err != nil {
+		if err := command.WriteFile(flags.argocdCM, emit.HealthConfig(r.Plan)); err != nil {
 			return err
 		}
 	}
@@ -209,31 +209,4 @@ func whereToLook(flags *renderFlags, r command.Rendered) []string {
 		out = append(out, "each folder is a layer; --repository writes the objects that apply them in order")
 	}
 	return append(out, "\"ropewalk explain OBJECT\" says why an object is in its wave, \"ropewalk graph\" draws all of them")
-}
-
-// writeFile replaces the file called name as a whole, or not at all.
-func writeFile(name string, data []byte) error {
-	fail := func(err error) error { return &command.EnvironmentError{Err: err} }
-	temporary, err := os.CreateTemp(filepath.Dir(name), ".ropewalk-*")
-	if err != nil {
-		return fail(err)
-	}
-	defer os.Remove(temporary.Name()) //nolint:errcheck // It is gone where all went well.
-	_, err = temporary.Write(data)
-	if err == nil {
-		err = temporary.Chmod(0o644)
-	}
-	if err == nil {
-		err = temporary.Sync()
-	}
-	if closeErr := temporary.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(temporary.Name(), name)
-	}
-	if err != nil {
-		return fail(err)
-	}
-	return nil
 }

@@ -10,11 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/artifact"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/pivot"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/plugin"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/preview"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/provisioners"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/upgrade"
 	"github.com/ropewalk/ropewalk/internal/crash"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -85,11 +89,18 @@ the API's own schemas and your policies, and the same bytes on every machine.
 		},
 	}
 	root.SetFlagErrorFunc(command.FlagError)
-	artifacts := artifact.Commands{App: a.App}
-	root.AddCommand(a.renderCommand(), a.vetCommand(), a.graphCommand(), a.explainCommand(), a.diffCommand(),
-		artifacts.Build(), artifacts.Deploy(), artifacts.Command(), a.lockCommand(), a.vendorCommand(), a.schemaCommand(), provisioners.Commands{App: a.App}.Command(),
-		plugin.Commands{App: a.App}.Command(), pivot.Commands{App: a.App}.Command(), a.cacheCommand(), a.initCommand(), a.importCommand(), a.versionCommand())
+	a.addGroups(root)
+	version := root.Flags().Bool("version", false, "print the version")
+	help := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *version {
+			a.Started = true
+			return a.printRelease(process.CurrentRelease(), "text")
+		}
+		return help(cmd, args)
+	}
 	command.Once(root)
+	command.Help(root)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -107,8 +118,57 @@ the API's own schemas and your policies, and the same bytes on every machine.
 	return root
 }
 
+// addGroups adds all commands, in the groups of the help.
+func (a commands) addGroups(root *cobra.Command) {
+	artifacts := artifact.Commands{App: a.App}
+	for _, g := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"start", "Start a project:", []*cobra.Command{a.initCommand(), a.importCommand()}},
+		{"render", "Render and review:", []*cobra.Command{a.renderCommand(), a.vetCommand(), a.graphCommand(), a.explainCommand(), a.diffCommand(), preview.Commands{App: a.App}.Command()}},
+		{"release", "Release:", []*cobra.Command{artifacts.Build(), artifacts.Deploy(), artifacts.Command(), a.lockCommand(), upgrade.Commands{App: a.App}.Command(), a.vendorCommand()}},
+		{"modules", "Modules and schemas:", []*cobra.Command{module.Commands{App: a.App}.Command(), provisioners.Commands{App: a.App}.Command(), a.schemaCommand()}},
+		{"clusters", "Engines and clusters:", []*cobra.Command{plugin.Commands{App: a.App}.Command(), pivot.Commands{App: a.App}.Command()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.id
+		}
+		root.AddCommand(g.commands...)
+	}
+	root.AddCommand(a.cacheCommand(), a.versionCommand())
+}
+
+// elsewhere is what commands of other tools are called here: those of helm, kustomize, kubectl, flux,
+// timoni, score-k8s and terraform.
+func elsewhere(name string) string {
+	switch name {
+	case "template", "generate", "export", "eval", "kustomize", "synth", "compile", "hydrate", "show":
+		return "\"ropewalk render\" prints the manifests"
+	case "lint", "validate", "check", "kubeconform", "test":
+		return "\"ropewalk vet\" reports all mistakes, and \"ropewalk module test\" runs the cases of a module"
+	case "apply", "install", "upgrade-install", "create", "bootstrap":
+		return "Ropewalk leaves that to Argo CD or Flux: \"ropewalk render -o DIR\" writes what they apply, and \"ropewalk deploy\" what points them at an artifact"
+	case "delete", "uninstall", "destroy", "prune":
+		return "Ropewalk leaves that to Argo CD or Flux; \"ropewalk artifact prune\" deletes old artifacts"
+	case "plan", "compare":
+		return "\"ropewalk diff BEFORE AFTER\" compares two renders, and \"ropewalk build --plan\" writes a plan"
+	case "push", "package", "publish", "pull", "copy", "tag", "sign", "verify", "inspect", "sync", "login":
+		return "see \"ropewalk artifact --help\"; \"ropewalk build\" renders and pushes, and logins are those of docker"
+	case "dependency", "mod", "get-deps", "update":
+		return "\"ropewalk lock\" pins references, \"ropewalk upgrade\" finds newer versions, \"ropewalk vendor\" copies dependencies, and \"ropewalk module\" is for those who write modules"
+	case "tree":
+		return "\"ropewalk graph\" prints what comes before what"
+	}
+	return ""
+}
+
 // unknownCommand names the commands that name may have meant.
 func unknownCommand(root *cobra.Command, name string) error {
+	if hint := elsewhere(name); hint != "" && !root.HasParent() {
+		return fmt.Errorf("unknown command %q: %s", name, hint)
+	}
 	var known []string
 	for _, c := range root.Commands() {
 		known = append(known, c.Name())

@@ -37,6 +37,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("EXAMPLES", examples)
+			env.Setenv("MODULES", filepath.Join(filepath.Dir(examples), "modules"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -125,7 +125,7 @@ func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []strin
 	if flags.to == "" {
 		return command.Usagef("add --to oci://REGISTRY/REPOSITORY[:TAG] or --to oci-layout:DIR", "--to is missing")
 	}
-	signer, err := readSigner(flags.signKey)
+	signer, err := command.ReadSigner(flags.signKey)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (a Commands) sincePush(ctx context.Context, r command.Rendered, to command.
 	if err != nil {
 		return nil, 0
 	}
-	after, err := snapshot.OfRender("now", r.Result)
+	after, err := snapshot.OfRender("now", r.Result, nil)
 	if err != nil {
 		return nil, 0
 	}
@@ -260,26 +260,4 @@ func changesText(out Built) string {
 		parts = append(parts, command.Plural(out.Dangers, "danger")+": see ropewalk diff")
 	}
 	return strings.Join(parts, ", ")
-}
-
-// readSigner reads a private key; nil where name is "".
-func readSigner(name string) (*signature.Signer, error) {
-	if name == "" {
-		return nil, nil //nolint:nilnil // no key is no signer
-	}
-	data, err := command.ReadRegular(name)
-	if err != nil {
-		return nil, err
-	}
-	signer, err := signature.ParsePrivateKey(data, func() ([]byte, error) {
-		password, set := os.LookupEnv("COSIGN_PASSWORD")
-		if !set {
-			return nil, fmt.Errorf("the key has a password: put it into $COSIGN_PASSWORD")
-		}
-		return []byte(password), nil
-	})
-	if err != nil {
-		return nil, &command.UsageError{Err: fmt.Errorf("%s: %w", name, err)}
-	}
-	return signer, nil
 }

@@ -40,7 +40,7 @@ type deployFlags struct {
 
 // Deploy returns the command deploy.
 func (a Commands) Deploy() *cobra.Command {
-	flags := deployFlags{engine: command.NewChoice("flux", "argocd")}
+	flags := deployFlags{engine: command.NewChoice(release.Engines()...)}
 	cmd := &cobra.Command{
 		Use:   "deploy ARTIFACT@DIGEST|PLAN|INSTALLATION...",
 		Short: "Write the documents by which an engine applies artifacts",
@@ -48,6 +48,10 @@ func (a Commands) Deploy() *cobra.Command {
 OCIRepository and a Kustomization for each barrier layer, one after another, or an
 Application. The content of an artifact is never touched: what was built, signed and
 reviewed is what runs.
+
+--engine transform writes an OCIRepository and a Transform of its manifests: the
+controller of Ropewalk checks, orders and publishes them again. It is for artifacts that
+have no order of their own, of Flux, kustomize or others.
 
 Only the namespace can be chosen here, for artifacts of "build --namespace-at-deploy".
 --plan writes a DeployPlan of one artifact in place of the documents; "deploy PLAN" writes
@@ -66,9 +70,9 @@ no signatures of artifacts, and finds the credentials of a registry by its URL.
 	f := cmd.Flags()
 	flags.engine.Add(cmd, "engine", "engine that applies the artifact")
 	f.StringVarP(&flags.Namespace, "namespace", "n", "", "namespace of the objects, where the artifact leaves it open")
-	f.StringVar(&flags.EngineNamespace, "engine-namespace", "", "namespace of the documents (default flux-system or argocd)")
-	f.StringVar(&flags.Secrets.Pull, "pull-secret", "", "`NAME` of the Secret with credentials of the registry; flux only")
-	f.StringVar(&flags.Secrets.Verify, "verify-secret", "", "`NAME` of the Secret with the public keys that Flux verifies with; flux only")
+	f.StringVar(&flags.EngineNamespace, "engine-namespace", "", "namespace of the documents (default argocd for Argo CD, else flux-system)")
+	f.StringVar(&flags.Secrets.Pull, "pull-secret", "", "`NAME` of the Secret with credentials of the registry; not for argocd")
+	f.StringVar(&flags.Secrets.Verify, "verify-secret", "", "`NAME` of the Secret with the public keys that Flux verifies with; not for argocd")
 	f.StringVar(&flags.name, "name", "", "`NAME` of the documents (default the last part of the repository)")
 	f.StringArrayVar(&flags.keys, "key", nil, "`FILE` of a public key (PEM) of which one must have signed; may be repeated")
 	f.StringVar(&flags.plan, "plan", "", "`FILE` to write a DeployPlan to, or -, in place of the documents")

@@ -37,7 +37,7 @@ bytes, so that signing twice changes nothing.
 			if key == "" {
 				return command.Usagef("add --key FILE; \"ropewalk artifact keygen\" makes one", "--key is missing")
 			}
-			signer, err := readSigner(key)
+			signer, err := command.ReadSigner(key)
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/ropewalk/ropewalk/artifact/signature"
 )
 
 // Once makes every flag with a single value, of a command and of those below it, one
@@ -102,4 +104,27 @@ func ReadRegular(name string) ([]byte, error) {
 		return nil, &EnvironmentError{Err: err}
 	}
 	return data, nil
+}
+
+// ReadSigner reads the private key in a file, with its password from $COSIGN_PASSWORD; nil where name
+// is "".
+func ReadSigner(name string) (*signature.Signer, error) {
+	if name == "" {
+		return nil, nil //nolint:nilnil // no key is no signer
+	}
+	data, err := ReadRegular(name)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := signature.ParsePrivateKey(data, func() ([]byte, error) {
+		password, set := os.LookupEnv("COSIGN_PASSWORD")
+		if !set {
+			return nil, fmt.Errorf("the key has a password: put it into $COSIGN_PASSWORD")
+		}
+		return []byte(password), nil
+	})
+	if err != nil {
+		return nil, &UsageError{Err: fmt.Errorf("%s: %w", name, err)}
+	}
+	return signer, nil
 }

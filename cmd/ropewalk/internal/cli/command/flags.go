@@ -6,13 +6,19 @@ package command
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/internal/printable"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
+	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -80,4 +86,87 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: did you mean --%s?", err, best)
+}
+
+// LimitFlags say where evaluations run, and what each may use.
+type LimitFlags struct {
+	timeout time.Duration
+	memory  process.Size
+	workers int
+	// memoryGiven and workersGiven report whether the user set them.
+	memoryGiven, workersGiven func() bool
+}
+
+// LeastMemory is what a worker needs to start at all.
+const LeastMemory = 32 << 20
+
+// DefaultMemory is the limit of an evaluation in the process of the command, in bytes: a
+// Timoni module of 500 objects takes 300 MiB. Many workers run at once, so that each has
+// [evaluate.DefaultMemory].
+const DefaultMemory = 512 << 20
+
+// Add adds the flags to a command.
+func (l *LimitFlags) Add(f *pflag.FlagSet, workers string) {
+	l.timeout, l.memory = evaluate.DefaultTimeout, DefaultMemory
+	f.DurationVar(&l.timeout, "timeout", l.timeout, "limit of the evaluation of one spec")
+	f.Var(&l.memory, "memory", "limit of the memory of one evaluation; a process of --workers has 256MiB\nwhere this is not given")
+	f.IntVar(&l.workers, "workers", 0, workers)
+	grouped(f, groupLimits, "timeout", "memory", "workers")
+	l.memoryGiven = func() bool { return f.Changed("memory") }
+	l.workersGiven = func() bool { return f.Changed("workers") }
+}
+
+// Check refuses values that mean nothing.
+func (l *LimitFlags) Check() error {
+	switch {
+	case l.workers < 0:
+		return Usagef("", "--workers %d: expected 0 or more", l.workers)
+	case l.timeout <= 0:
+		return Usagef("", "--timeout %s: expected more than 0", l.timeout)
+	case l.memory < LeastMemory:
+		return Usagef("", "--memory %s: expected at least 32MiB", &l.memory)
+	}
+	return nil
+}
+
+// Foreign makes evaluations run in workers where the user does not say how many: for
+// modules of others.
+func (l *LimitFlags) Foreign() {
+	if !l.workersGiven() {
+		l.workers = runtime.GOMAXPROCS(0)
+	}
+}
+
+// Limits are those of each evaluation.
+func (l *LimitFlags) Limits() evaluate.Limits {
+	memory := int64(l.memory)
+	if l.workers > 0 && !l.memoryGiven() {
+		memory = evaluate.DefaultMemory
+	}
+	return evaluate.Limits{Timeout: l.timeout, Memory: memory}
+}
+
+// Parallel is how many specs are evaluated at once.
+func (l *LimitFlags) Parallel() int {
+	if l.workers > 0 {
+		return l.workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// Evaluator is in this process, or in workers where they were asked for.
+func (l *LimitFlags) Evaluator() (evaluate.Evaluator, func(), error) {
+	limits := l.Limits()
+	options := worker.Options{Size: l.workers, Schemas: process.EvaluateOptions().Schemas, Memory: limits.Memory, Timeout: limits.Timeout}
+	if l.workers == 0 {
+		charts := process.Components(inprocess.New(process.EvaluateOptions()), options)
+		return charts, func() { _ = charts.Close() }, nil
+	}
+	pool, err := worker.NewPool(options)
+	if err != nil {
+		return nil, nil, &EnvironmentError{Err: err}
+	}
+	// What a worker says when it ends is of no use any more.
+	charts := process.Components(pool, options)
+	return charts, func() { _, _ = charts.Close(), pool.Close() }, nil
 }

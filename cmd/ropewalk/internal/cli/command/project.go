@@ -9,21 +9,16 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
-	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
@@ -35,7 +30,7 @@ type ProjectFlags struct {
 	set           []string
 	overrides     []string
 	Values        []string
-	envFiles      []string
+	EnvFiles      []string
 	variables     []string
 	fromEnv       []string
 	images        []string
@@ -49,12 +44,8 @@ type ProjectFlags struct {
 	Strict        bool
 	argocdHealth  bool
 	SkipSchemas   bool
-	timeout       time.Duration
-	memory        process.Size
-	// memoryGiven reports whether the user set memory.
-	memoryGiven func() bool
-	workers     int
-	Sources     SourceFlags
+	LimitFlags
+	Sources SourceFlags
 	// AllowEmpty accepts a render without objects.
 	AllowEmpty bool
 	// Shared evaluates instead of an evaluator for each render; nil shares none.
@@ -63,14 +54,6 @@ type ProjectFlags struct {
 	Repository    string
 	FluxNamespace string
 }
-
-// LeastMemory is what a worker needs to start at all.
-const LeastMemory = 32 << 20
-
-// DefaultMemory is the limit of an evaluation in the process of the command, in bytes: a
-// Timoni module of 500 objects takes 300 MiB. Many workers run at once, so that each has
-// [evaluate.DefaultMemory].
-const DefaultMemory = 512 << 20
 
 // ProjectHelp is the part of the help that is the same for every command that
 // renders.
@@ -107,7 +90,7 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.StringArrayVar(&p.overrides, "override-property", nil, "[SPEC:]`PATH=VALUE` in the syntax of Score: a.0=x sets an item, a.-1=x appends\none, a\\.b is one name, and a= deletes; may be repeated")
 	f.StringArrayVar(&p.runtime, "runtime", nil, "`NAME=VALUE` of @timoni(runtime:TYPE:NAME) in modules and bundles, or a FILE with a map of\nthem, or the runtime.cue of a bundle; may be repeated")
 	f.BoolVar(&p.runtimeEnv, "runtime-from-env", false, "take the names that modules and bundles ask for and --runtime does not give\nfrom the environment")
-	f.StringArrayVar(&p.envFiles, "env-file", nil, "`FILE` of variables for ${NAME} in workloads, over those of the project; may be\nrepeated")
+	f.StringArrayVar(&p.EnvFiles, "env-file", nil, "`FILE` of variables for ${NAME} in workloads, over those of the project; may be\nrepeated")
 	f.StringArrayVar(&p.fromEnv, "var-from-env", nil, "`NAME` to take from the environment for ${NAME} in workloads, over --env-file; may be\nrepeated")
 	f.StringArrayVar(&p.variables, "var", nil, "`NAME=VALUE` for ${NAME} in workloads, over all others; may be repeated")
 	f.StringArrayVar(&p.images, "image", nil, "`[SPEC[/CONTAINER]=]IMAGE` for containers of workloads with image \".\"; may be repeated")
@@ -120,11 +103,9 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.BoolVar(&p.AllowEmpty, "allow-empty", false, "accept a render without a spec or an object: an engine that prunes deletes\nwhat was there")
 	f.BoolVar(&p.argocdHealth, "argocd-health", false, "Argo CD has the health checks that --argocd-cm writes, so that readyWhen gates\nwithout a warning")
 	f.BoolVar(&p.SkipSchemas, "skip-schemas", false, "do not check objects against the schemas of the API")
-	p.timeout, p.memory = evaluate.DefaultTimeout, DefaultMemory
-	f.DurationVar(&p.timeout, "timeout", p.timeout, "limit of the evaluation of one spec")
-	f.Var(&p.memory, "memory", "limit of the memory of one evaluation; a process of --workers has 256MiB\nwhere this is not given")
-	p.memoryGiven = func() bool { return f.Changed("memory") }
-	f.IntVar(&p.workers, "workers", 0, "evaluate in `N` processes of their own that can be stopped, for modules that\nyou do not trust; 0 evaluates in this process")
+	grouped(f, groupInputs, "values", "overrides-file", "override-file", "set", "override-property", "runtime", "runtime-from-env", "env-file", "var-from-env", "var", "image")
+	grouped(f, groupRender, "dialect", "env", "name", "namespace", "kube-version", "cluster-domain", "crds", "strict", "allow-empty", "argocd-health", "skip-schemas")
+	p.LimitFlags.Add(f, "evaluate in `N` processes of their own that can be stopped, for modules that\nyou do not trust; 0 evaluates in this process")
 	p.Sources.Add(cmd)
 }
 
@@ -136,15 +117,11 @@ func (p ProjectFlags) Named(name string) *ProjectFlags {
 
 // Options are what host is to load for the paths.
 func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
-	switch {
-	case p.workers < 0:
-		return host.Options{}, Usagef("", "--workers %d: expected 0 or more", p.workers)
-	case p.timeout <= 0:
-		return host.Options{}, Usagef("", "--timeout %s: expected more than 0", p.timeout)
-	case p.name != "" && spec.CheckName(p.name) != nil:
+	if err := p.Check(); err != nil {
+		return host.Options{}, err
+	}
+	if p.name != "" && spec.CheckName(p.name) != nil {
 		return host.Options{}, Usagef("", "--name: %s", spec.CheckName(p.name))
-	case p.memory < LeastMemory:
-		return host.Options{}, Usagef("", "--memory %s: expected at least 32MiB", &p.memory)
 	}
 	repository, reference := splitRepository(p.Repository)
 	server, _, _ := strings.Cut(strings.TrimPrefix(repository, "oci://"), "/")
@@ -160,7 +137,7 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 		Values:      p.Values,
 		Set:         p.set,
 		Overrides:   p.overrides,
-		EnvFiles:    p.envFiles, Variables: p.variables, VariablesFromEnv: p.fromEnv, LookupEnv: os.LookupEnv,
+		EnvFiles:    p.EnvFiles, Variables: p.variables, VariablesFromEnv: p.fromEnv, LookupEnv: os.LookupEnv,
 		Images: p.images,
 		Context: spec.Context{
 			Namespace: p.namespace, KubeVersion: p.kubeVersion,
@@ -172,7 +149,7 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 			Repository: repository, Reference: reference, Insecure: repository != "" && p.Sources.Plain(server),
 			FluxNamespace: p.FluxNamespace, HealthConfigured: p.argocdHealth,
 		},
-		Limits:      evaluate.Limits{Timeout: p.timeout, Memory: p.limit()},
+		Limits:      p.Limits(),
 		SkipSchemas: p.SkipSchemas, AllowEmpty: p.AllowEmpty,
 	}, nil
 }
@@ -247,36 +224,18 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	if err != nil {
 		return Rendered{}, err
 	}
-	opts.FS = files
-	h, err := a.Connect(&p.Sources, files, paths, nil)
-	broken, ok := Broken(err)
-	if !ok {
+	evaluator, closer, err := p.Evaluator()
+	if err != nil {
 		return Rendered{}, err
 	}
-	evaluator, closer, failed := p.Evaluator()
-	if failed != nil {
-		return Rendered{}, failed
-	}
-	opts.Evaluator = evaluator
-	loaded, err := h.Load(ctx, opts)
+	opts.FS, opts.Evaluator = files, evaluator
+	loaded, err := a.load(ctx, p, opts)
 	a.Texts = loaded.Texts
-	var mistakes object.Errors
-	switch {
-	case err != nil && (broken == nil || !errors.As(err, &mistakes)):
+	if err != nil {
 		closer()
-		return Rendered{Loaded: loaded}, WithOptions(err)
-	case err != nil:
-		closer()
-		return Rendered{Loaded: loaded}, WithOptions(WithBroken(mistakes, broken))
+		return Rendered{Loaded: loaded}, err
 	}
-	if p.name != "" && loaded.Request.Mistakes.Err() == nil && !slices.ContainsFunc(loaded.Request.Specs, func(s render.Spec) bool { return s.Evaluate.Spec == p.name }) {
-		closer()
-		return Rendered{Loaded: loaded}, Usagef("", "--name %s is for a folder that is a spec itself: the specs here have names of their own", p.name)
-	}
-	loaded.Request.Mistakes = WithBroken(loaded.Request.Mistakes, broken)
 	bar := NewProgress(a.Streams, "rendering")
-	loaded.Request.Strict = p.Strict
-	loaded.Request.Parallel = p.Parallel()
 	loaded.Request.Progress = bar.Specs
 	result, err := render.Renderer{Evaluator: evaluator}.Render(ctx, loaded.Request)
 	bar.Clear()
@@ -287,39 +246,47 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	return Rendered{Loaded: loaded, Result: result, Evaluator: evaluator, Paths: paths, Close: closer}, nil
 }
 
-// Parallel is how many specs are evaluated at once.
-func (p *ProjectFlags) Parallel() int {
-	if p.workers > 0 {
-		return p.workers
+// LoadFS loads the project at a path of a file system, with the evaluator that the flags
+// share, and renders nothing. It is safe for concurrent use.
+func (a *App) LoadFS(ctx context.Context, p *ProjectFlags, files fs.FS, path string) (host.Loaded, error) {
+	opts, err := p.Options(a, []string{path})
+	if err != nil {
+		return host.Loaded{}, err
 	}
-	return runtime.GOMAXPROCS(0)
+	opts.FS, opts.Evaluator = files, p.Shared
+	return a.load(ctx, p, opts)
 }
 
-// limit is the memory of one evaluation in bytes.
-func (p *ProjectFlags) limit() int64 {
-	if p.workers > 0 && !p.memoryGiven() {
-		return evaluate.DefaultMemory
+// load loads a request that is ready to be rendered.
+func (a *App) load(ctx context.Context, p *ProjectFlags, opts host.Options) (host.Loaded, error) {
+	h, err := a.Connect(&p.Sources, opts.FS, opts.Args, nil)
+	broken, ok := Broken(err)
+	if !ok {
+		return host.Loaded{}, err
 	}
-	return int64(p.memory)
+	loaded, err := h.Load(ctx, opts)
+	var mistakes object.Errors
+	switch {
+	case err != nil && (broken == nil || !errors.As(err, &mistakes)):
+		return loaded, WithOptions(err)
+	case err != nil:
+		return loaded, WithOptions(WithBroken(mistakes, broken))
+	}
+	if p.name != "" && loaded.Request.Mistakes.Err() == nil && !slices.ContainsFunc(loaded.Request.Specs, func(s render.Spec) bool { return s.Evaluate.Spec == p.name }) {
+		return loaded, Usagef("", "--name %s is for a folder that is a spec itself: the specs here have names of their own", p.name)
+	}
+	loaded.Request.Mistakes = WithBroken(loaded.Request.Mistakes, broken)
+	loaded.Request.Strict = p.Strict
+	loaded.Request.Parallel = p.Parallel()
+	return loaded, nil
 }
 
-// Evaluator is in this process, or in workers where they were asked for.
+// Evaluator is the shared one, or else that of [LimitFlags].
 func (p *ProjectFlags) Evaluator() (evaluate.Evaluator, func(), error) {
 	if p.Shared != nil {
 		return p.Shared, func() {}, nil
 	}
-	options := worker.Options{Size: p.workers, Schemas: process.EvaluateOptions().Schemas, Memory: p.limit(), Timeout: p.timeout}
-	if p.workers == 0 {
-		charts := process.Components(inprocess.New(process.EvaluateOptions()), options)
-		return charts, func() { _ = charts.Close() }, nil
-	}
-	pool, err := worker.NewPool(options)
-	if err != nil {
-		return nil, nil, &EnvironmentError{Err: err}
-	}
-	// What a worker says when it ends is of no use any more.
-	charts := process.Components(pool, options)
-	return charts, func() { _, _ = charts.Close(), pool.Close() }, nil
+	return p.LimitFlags.Evaluator()
 }
 
 // IsFindings reports whether err is mistakes in files.

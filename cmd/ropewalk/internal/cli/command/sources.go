@@ -46,6 +46,8 @@ type SourceFlags struct {
 	PlanName string
 	// Record gets what was used, and leaves the lock as it is.
 	Record *lock.Recorder
+	// Replace are trees that references lead to in place of what they lead to.
+	Replace map[source.Ref]source.Tree
 }
 
 // Add adds the flags to a command.
@@ -58,6 +60,7 @@ func (s *SourceFlags) Add(cmd *cobra.Command) {
 	f.StringVar(&s.policy, "pull-policy", "", "`FILE` of a PullPolicy: where modules may come from, and which must be signed")
 	s.RegistryFlags.Add(cmd)
 	AddCacheDir(cmd, &s.CacheDir)
+	grouped(f, groupSources, "locked", "offline", "pull", "secrets", "pull-policy", "plain-http", "ca", "cache-dir")
 }
 
 // AddCacheDir adds --cache-dir.
@@ -145,7 +148,23 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 	if s.pull || o.Mode == lock.Enforce || o.Mode == lock.Update {
 		o.TTL = -1 // What was believed five minutes ago proves nothing.
 	}
-	return o.Connect(h), nil
+	return s.replaced(o.Connect(h)), nil
+}
+
+// replaced is h with fetchers that know Replace.
+func (s *SourceFlags) replaced(h host.Host) host.Host {
+	if len(s.Replace) == 0 {
+		return h
+	}
+	for name, next := range h.Fetchers {
+		h.Fetchers[name] = source.FetcherFunc(func(ctx context.Context, ref source.Ref) (source.Tree, error) {
+			if tree, ok := s.Replace[ref]; ok {
+				return tree, nil
+			}
+			return next.Fetch(ctx, ref)
+		})
+	}
+	return h
 }
 
 // OpenPolicy is the pull policy in a file that a flag names; nil where it names none,

@@ -1,0 +1,91 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// CopyNew copies the files of from into dir and returns their names in order. A file
+// that is there already is an error that names it, and then nothing is written.
+func CopyNew(dir string, from fs.FS) ([]string, error) {
+	var names, taken []string
+	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		names = append(names, name)
+		switch _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name))); {
+		case err == nil:
+			taken = append(taken, name)
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+		return nil
+	})
+	if err == nil && len(taken) == 0 {
+		err = os.CopyFS(dir, from)
+	}
+	switch {
+	case err != nil:
+		return nil, &EnvironmentError{Err: err}
+	case len(taken) > 0:
+		return nil, &EnvironmentError{
+			Err:  fmt.Errorf("%s has %s already: nothing was written", dir, few(taken)),
+			Hint: "name a new directory, such as shop",
+		}
+	}
+	return names, nil
+}
+
+// few is the first names of a list, and how many more there are.
+func few(names []string) string {
+	const most = 3
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// WithoutLicence is a file without the comment that names our licence, which is its first lines.
+func WithoutLicence(data []byte) []byte {
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	for len(lines) > 0 && (bytes.Contains(lines[0], []byte("Copyright")) || bytes.Contains(lines[0], []byte("SPDX-")) || len(bytes.Trim(lines[0], "#/ \n")) == 0) {
+		lines = lines[1:]
+	}
+	return bytes.Join(lines, nil)
+}
+
+// WriteFile replaces the file called name as a whole, or not at all.
+func WriteFile(name string, data []byte) error {
+	fail := func(err error) error { return &EnvironmentError{Err: err} }
+	temporary, err := os.CreateTemp(filepath.Dir(name), ".ropewalk-*")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.Remove(temporary.Name()) //nolint:errcheck // It is gone where all went well.
+	_, err = temporary.Write(data)
+	if err == nil {
+		err = temporary.Chmod(0o644)
+	}
+	if err == nil {
+		err = temporary.Sync()
+	}
+	if closeErr := temporary.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(temporary.Name(), name)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/statement"
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/cases"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/order"
+)
+
+// Types of what is attached to a version beside statements.
+const (
+	typeReadme  = "application/vnd.ropewalk.module.readme.v1"
+	typePicture = "application/vnd.ropewalk.module.picture.v1"
+)
+
+// checks are the results of what a version has to pass.
+type checks struct {
+	since, verdict string
+	// cases is how many passed, and findings how many warnings there were.
+	cases, findings int
+	skipped         bool
+	// picture is the plan of the first case that renders, and images are those of all.
+	picture *order.Plan
+	images  []string
+}
+
+// check runs vet and test.
+func (p *publication) check(ctx context.Context) error {
+	if p.flags.skipChecks {
+		p.checked.skipped = true
+		return nil
+	}
+	v, err := p.vetted(ctx, &vetFlags{SourceFlags: p.flags.SourceFlags, limits: p.flags.limits}, p.folder)
+	if err != nil {
+		return err
+	}
+	var errs object.Errors
+	for _, f := range v.sorted() {
+		if f.Severity == object.SeverityError {
+			one := *f.Error
+			one.Err = fmt.Errorf("%w [%s]", f.Err, f.rule)
+			errs = append(errs, &one)
+		} else {
+			p.checked.findings++
+		}
+	}
+	if errs.Err() != nil {
+		return errs
+	}
+	m, err := p.underTest(ctx, &p.flags.SourceFlags, &p.flags.limits, p.folder)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if len(m.Cases) == 0 {
+		return object.Errors{m.noCases(object.SeverityError)}
+	}
+	outcomes, err := cases.Run(ctx, m.Cases, m.Subject, p.flags.limits.Parallel())
+	if err == nil {
+		err = p.golden(m, outcomes, false)
+	}
+	if err != nil {
+		return err
+	}
+	return p.tested(outcomes)
+}
+
+// tested takes what the cases gave, or reports those that fail.
+func (p *publication) tested(outcomes []cases.Outcome) error {
+	failed := tested{outcomes: outcomes}.failures()
+	if failed.Err() != nil {
+		return failed
+	}
+	p.checked.cases = len(outcomes)
+	for _, o := range outcomes {
+		if o.Result.Plan == nil {
+			continue
+		}
+		if p.checked.picture == nil {
+			p.checked.picture = o.Result.Plan
+		}
+		p.checked.images = append(p.checked.images, host.Images(o.Result.Plan.Graph.Nodes)...)
+	}
+	slices.Sort(p.checked.images)
+	p.checked.images = slices.Compact(p.checked.images)
+	return nil
+}
+
+// build is the provenance.
+func (p *publication) build() statement.Build {
+	parameters := map[string]string{"version": p.version.text, "vet": "passed", "cases": strconv.Itoa(p.checked.cases)}
+	if p.checked.skipped {
+		parameters["vet"], parameters["cases"] = "skipped", "skipped"
+	}
+	if p.checked.since != "" {
+		parameters["since"], parameters["verdict"] = p.checked.since, p.checked.verdict
+	}
+	out := statement.Build{Project: p.packed.path, Type: statement.ModuleType, Parameters: parameters, Version: process.CurrentRelease().Version}
+	if out.Project == "" {
+		out.Project = p.to.Repository
+	}
+	if p.flags.source != "" {
+		out.Sources = []statement.Source{{URI: p.flags.source, Revision: p.flags.revision, Digest: p.packed.image.Tree}}
+	}
+	return out
+}
+
+// attach attaches what belongs to a version, and signs it, before the version is there.
+func (p *publication) attach(ctx context.Context, pushed artifact.Pushed) error {
+	publication := host.Publication{Build: p.build(), Images: p.checked.images, Signer: p.signer, Extra: func(context.Context, artifact.Pushed) ([]artifact.Referrer, error) {
+		var out []artifact.Referrer
+		if p.packed.readme != nil {
+			out = append(out, artifact.Referrer{ArtifactType: typeReadme, MediaType: "text/markdown", Data: p.packed.readme})
+		}
+		if p.checked.picture != nil {
+			out = append(out, artifact.Referrer{ArtifactType: typePicture, MediaType: "image/svg+xml", Data: draw.SVG(p.checked.picture)})
+		}
+		return out, nil
+	}}
+	err := publication.Attach(ctx, p.to.Store, pushed)
+	if errors.Is(err, artifact.ErrNotFound) {
+		return fmt.Errorf("the registry lost what was pushed: %w", err)
+	}
+	return err
+}

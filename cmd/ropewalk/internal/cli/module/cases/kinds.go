@@ -1,0 +1,125 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cases
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/internal/memfs"
+	"github.com/ropewalk/ropewalk/internal/reftype"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// ModuleName is the name of a module of provisioners that cases are of.
+const ModuleName = "module"
+
+// subjectFile is the one file of the module that makes the objects of a subject.
+const subjectFile = "subject.cue"
+
+// judged makes the spec one whose module makes the objects of the subject, and which its
+// own module judges.
+func (c Case) judged(one *render.Spec) error {
+	if c.Subject.Kind == object.KindNone {
+		return object.Errors{mistake(c.Pos, "write subject: {objects: {NAME: {apiVersion: …, kind: …}}}", "a case of a policy needs the subject that it judges")}
+	}
+	var text bytes.Buffer
+	var input object.Value
+	line := c.Subject.Pos.Line
+	text.WriteString(`ropewalk: apiVersion: "v1alpha1", input: {...}, graph: nodes: {`)
+	for _, part := range c.Subject.Members {
+		switch part.Name {
+		case "input":
+			input = part.Value
+		case "objects":
+			for _, o := range part.Value.Members {
+				// Every object is on the line that it was written on.
+				text.WriteString(strings.Repeat("\n", max(0, o.Pos.Line-line)))
+				line = max(line, o.Pos.Line)
+				fmt.Fprintf(&text, "%q: object: %s,", o.Name, o.Value.JSON())
+			}
+		default:
+			return object.Errors{mistake(part.Pos, object.Suggest(part.Name, []string{"input", "objects"}), "unknown field %q in subject", part.Name)}
+		}
+	}
+	text.WriteString("}\n")
+	files, err := memfs.New(map[string][]byte{subjectFile: text.Bytes()})
+	if err != nil {
+		return err
+	}
+	policy := one.Evaluate.Module
+	one.Evaluate.Module = evaluate.Module{
+		FS: files, Label: c.Pos.File, Digest: "subject:" + text.String(),
+		Sources: map[string]evaluate.Source{subjectFile: {Pos: object.Pos{File: c.Pos.File, Line: c.Subject.Pos.Line, Column: 1}}},
+	}
+	one.Evaluate.Input, one.Evaluate.InputPath = input, object.Fields("subject", "input")
+	one.Evaluate.Policies = []evaluate.Policy{{Name: "policy", Module: policy, Input: c.Input, Pos: c.Pos}}
+	return nil
+}
+
+// provisioned makes the spec a workload that the module of workloads makes, and for which
+// its own module provisions before the embedded one.
+func (c Case) provisioned(req *render.Request, one *render.Spec) error {
+	text := func(name, value string) object.Member {
+		return object.Member{Name: name, Pos: c.Pos, Value: object.TextAt(value, c.Pos)}
+	}
+	named := object.Value{Kind: object.KindMap, Pos: c.Pos, Members: []object.Member{text("name", one.Evaluate.Context.Name)}}
+	body := c.Input
+	if body.Kind == object.KindNone {
+		body = object.Value{Kind: object.KindMap, Pos: c.Pos}
+	}
+	document := object.Value{Kind: object.KindMap, Pos: c.Pos, Members: []object.Member{
+		text("apiVersion", spec.APIVersion), text("kind", "Workload"),
+		{Name: "metadata", Pos: c.Pos, Value: named}, {Name: "spec", Pos: body.Pos, Value: body},
+	}}
+	decoded, errs := score.Decode(score.Document{Value: document, Blocks: c.Blocks})
+	if errs.Err() != nil {
+		return asInput(errs.Sorted())
+	}
+	config, err := spec.Project{}.Workloads("")
+	if err != nil {
+		return err
+	}
+	req.Workloads = render.Workloads{Config: config, Provisioners: []render.Provisioners{{Name: ModuleName, Module: one.Evaluate.Module, Pos: c.Pos}}}
+	embedded, err := embeddedModule(spec.DefaultProvisioners)
+	if err != nil {
+		return err
+	}
+	req.Workloads.Provisioners = append(req.Workloads.Provisioners, render.Provisioners{Name: spec.DefaultProvisioners, Module: embedded})
+	if one.Evaluate.Module, err = embeddedModule(spec.DefaultWorkloadModule); err != nil {
+		return err
+	}
+	one.Evaluate.Input = document
+	one.Workload = &workload.Source{Spec: decoded, Context: one.Evaluate.Context}
+	one.Written = asInput
+	return nil
+}
+
+// asInput is errors on the spec of a workload as errors on the input of a case.
+func asInput(errs object.Errors) object.Errors {
+	out := make(object.Errors, len(errs))
+	for i, e := range errs {
+		one := *e
+		if below, ok := strings.CutPrefix(one.Path, "spec."); ok {
+			one.Path = "input." + below
+		}
+		out[i] = &one
+	}
+	return out
+}
+
+// embeddedModule is a module in this program.
+func embeddedModule(name string) (evaluate.Module, error) {
+	tree, err := source.Embedded(cue.Module, source.Limits{}).Fetch(context.Background(), source.Ref{Type: reftype.Embedded, Ref: name})
+	return evaluate.Module{FS: tree.FS, Digest: tree.Digest, Label: tree.Origin}, err
+}

@@ -1,0 +1,194 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+)
+
+// compatFlags are those of module compat.
+type compatFlags struct {
+	command.SourceFlags
+	limits    command.LimitFlags
+	format    command.Choice
+	allow     command.Choice
+	changelog string
+	version   string
+}
+
+// levels are the verdicts, the least first.
+func levels() []string {
+	return []string{"none", string(evaluate.LevelPatch), string(evaluate.LevelMinor), string(evaluate.LevelUndecided), string(evaluate.LevelMajor)}
+}
+
+func (a Commands) compat() *cobra.Command {
+	flags := compatFlags{format: command.NewChoice("text", "json", "markdown"), allow: command.Choice{Value: string(evaluate.LevelMajor), Words: levels()}}
+	cmd := &cobra.Command{
+		Use: "compat OLD [NEW]", Short: "Say what a new version of a module asks of its users",
+		Long: `Compare two versions of a module: what they take, input by input, by CUE's subsumption, and
+what they make of the cases of OLD (test/*.yaml).
+
+  major      NEW may refuse or ignore an input that OLD took, a case of OLD does not render any
+             more, an object is deleted or has to be made again, or a node has another id
+  undecided  that cannot be told (conditions, other regular expressions, bounds that depend on
+             other inputs, no cases): look at it yourself
+  minor      NEW takes more, has other defaults, makes further objects, or changes something
+             dangerous
+  patch      objects change, or nothing that a user sees
+  none       both are the same
+
+Names that the schema of OLD does not have are not part of what it took.
+
+NEW is the working directory where it is not given. The exit code is 1 where the verdict is
+graver than --allow.
+` + moduleHelp + "\n\n" + command.ExitCodes,
+		Example: `  ropewalk module compat oci://ghcr.io/acme/acme.example/web:v1.2.0
+  ropewalk module compat oci://ghcr.io/acme/acme.example/web:1 . --allow minor
+  ropewalk module compat git:https://github.com/acme/modules?tag=v1.2.0//web . --format json
+  ropewalk module compat oci://ghcr.io/acme/acme.example/web:v1.2.0 . --write-changelog CHANGELOG.md --version v1.3.0`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: a.Run(func(ctx context.Context, args []string) error {
+			return a.runCompat(ctx, &flags, args[0], argument(args[1:]))
+		}),
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	flags.format.Add(cmd, "format", "how to print it; markdown is for a comment on a change request")
+	flags.allow.Add(cmd, "allow", "the gravest verdict that is no failure")
+	f.StringVar(&flags.changelog, "write-changelog", "", "`FILE` in the form of keepachangelog.com to write the changes into")
+	f.StringVar(&flags.version, "version", "", "`VERSION` of NEW in the changelog (default Unreleased)")
+	flags.limits.Add(f, workersHelp)
+	flags.Add(cmd)
+	return cmd
+}
+
+func (a Commands) runCompat(ctx context.Context, flags *compatFlags, old, now string) error {
+	a.JSON = flags.format.Value == "json"
+	out, err := a.compared(ctx, &flags.SourceFlags, &flags.limits, old, now)
+	if err != nil {
+		return err
+	}
+	if flags.changelog != "" {
+		if err := out.writeChangelog(flags.changelog, cmp.Or(flags.version, "Unreleased")); err != nil {
+			return err
+		}
+	}
+	if flags.format.Value == "markdown" {
+		err = a.Print(out.markdown(old))
+	} else {
+		err = a.Outcome(flags.format.Value, out, out.text())
+	}
+	if err == nil && slices.Index(levels(), out.Verdict) > slices.Index(levels(), flags.allow.Value) {
+		return command.ErrDifferentReported()
+	}
+	return err
+}
+
+// compared is what changed for users between two versions of a module.
+func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, old, now string) (compatibility, error) {
+	older, err := a.opening(ctx, sources, limits, old)
+	if err != nil {
+		return compatibility{}, err
+	}
+	defer older.Close()
+	newer, err := a.opening(ctx, sources, limits, now)
+	if err != nil {
+		return compatibility{}, err
+	}
+	defer newer.Close()
+	if older.Request.Module.Digest == newer.Request.Module.Digest {
+		return compatibility{Verdict: "none", Changes: []change{}}, nil
+	}
+	if err := a.readCases(&older); err != nil {
+		return compatibility{}, err
+	}
+	changes, err := newer.Evaluator.Compare(ctx, older.Request, newer.Request)
+	if err != nil {
+		return compatibility{}, err
+	}
+	out := compatibility{Changes: []change{}}
+	for _, c := range changes {
+		out.Changes = append(out.Changes, changed(c))
+	}
+	objects, err := made(ctx, older, newer, limits.Parallel())
+	if err != nil {
+		return compatibility{}, err
+	}
+	out.Changes = append(out.Changes, objects...)
+	slices.SortStableFunc(out.Changes, func(x, y change) int {
+		return cmp.Or(slices.Index(levels(), y.Level)-slices.Index(levels(), x.Level), cmp.Compare(x.Input, y.Input), cmp.Compare(x.Object, y.Object))
+	})
+	out.Verdict = string(evaluate.LevelPatch)
+	if len(out.Changes) > 0 {
+		out.Verdict = out.Changes[0].Level
+	}
+	return out, nil
+}
+
+// compatibility is what changed between two versions, as data.
+type compatibility struct {
+	// Verdict is the gravest level of the changes: major, undecided, minor, patch or none.
+	Verdict string   `json:"verdict"`
+	Changes []change `json:"changes"`
+}
+
+// change is one of them.
+type change struct {
+	Level string `json:"level"`
+	// Input is the path of what users write, and Object what is made of it; "" where it is about
+	// the other one.
+	Input  string `json:"input,omitempty"`
+	Object string `json:"object,omitempty"`
+	Text   string `json:"text"`
+	// Old and New are the places in the two versions, as FILE:LINE:COLUMN.
+	Old string `json:"old,omitempty"`
+	New string `json:"new,omitempty"`
+}
+
+func changed(c evaluate.Change) change {
+	return change{Level: string(c.Level), Input: c.Path, Text: c.Text, Old: placed(c.Old), New: placed(c.New)}
+}
+
+func (c change) about() string { return cmp.Or(c.Input, c.Object, "(all)") }
+
+func (c compatibility) text() string {
+	rows := [][]string{{"LEVEL", "OF", "CHANGE", "AT"}}
+	for _, one := range c.Changes {
+		rows = append(rows, []string{one.Level, one.about(), one.Text, cmp.Or(one.New, one.Old)})
+	}
+	switch {
+	case len(rows) > 1:
+		return command.Table(rows) + fmt.Sprintf("verdict: %s\n", c.Verdict)
+	case c.Verdict == "none":
+		return "verdict: none: both versions are the same\n"
+	}
+	return "verdict: patch: both take the same, and make the same of the cases\n"
+}
+
+// markdown is a comment on a change request.
+func (c compatibility) markdown(old string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### Since %s: %s\n\n", cell(old), c.Verdict)
+	if len(c.Changes) > 0 {
+		b.WriteString("| level | of | change | at |\n|---|---|---|---|\n")
+	}
+	for _, one := range c.Changes {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", one.Level, cell(one.about()), cell(one.Text), cell(cmp.Or(one.New, one.Old)))
+	}
+	return b.String()
+}
+
+// cell is text in a table of Markdown, in which nothing of it is markup.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "@", "&#64;", "*", `\*`, "_", `\_`, "[", `\[`).Replace(command.OneLine(text))
+}

@@ -1,0 +1,98 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/cases"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// coverage is which inputs and alternatives cases set, as data.
+type coverage struct {
+	Points  int     `json:"points"`
+	Covered int     `json:"covered"`
+	Percent int     `json:"percent"`
+	Missing []point `json:"missing"`
+}
+
+// point is one that no case sets.
+type point struct {
+	Input string `json:"input"`
+	What  string `json:"what"`
+	// At is the place in the module, as FILE:LINE:COLUMN.
+	At string `json:"at,omitempty"`
+}
+
+// inspect is what can be told of the module without an input, with the coverage of inputs.
+func (m underTest) inspect(ctx context.Context, inputs []object.Value) (*evaluate.Inspection, error) {
+	req := evaluate.Request{Spec: m.Request.Spec, Module: m.Request.Module, Inspect: true, Inputs: inputs, Limits: m.Request.Limits}
+	result, err := m.Subject.Renderer.Evaluator.Evaluate(ctx, req)
+	return result.Inspection, err
+}
+
+// coverage is that of the cases that render. A case without an input counts: it leaves
+// out everything.
+func (m underTest) coverage(ctx context.Context, chosen []cases.Case) (*coverage, error) {
+	var inputs []object.Value
+	for _, c := range chosen {
+		if len(c.Expect.Errors) > 0 {
+			continue
+		}
+		input := c.Input
+		if input.Kind == object.KindNone {
+			input = object.Value{Kind: object.KindMap, Pos: c.Pos}
+		}
+		inputs = append(inputs, input)
+	}
+	inspection, err := m.inspect(ctx, inputs)
+	if err != nil {
+		return nil, err
+	}
+	return covered(inspection.Points), nil
+}
+
+func covered(points []evaluate.Point) *coverage {
+	out := &coverage{Points: len(points), Missing: []point{}}
+	for _, p := range points {
+		if p.Covered {
+			out.Covered++
+			continue
+		}
+		one := point{Input: p.Path, What: p.What}
+		if p.Pos.IsValid() {
+			one.At = p.Pos.String()
+		}
+		out.Missing = append(out.Missing, one)
+	}
+	out.Percent = out.percent()
+	return out
+}
+
+// percent is how much is covered, rounded down; all of nothing is.
+func (c *coverage) percent() int {
+	if c.Points == 0 {
+		return 100
+	}
+	return 100 * c.Covered / c.Points
+}
+
+func (c *coverage) text() string {
+	if c.Points == 0 {
+		return "coverage: there is nothing to set; that of the params of provisioners is not known\n"
+	}
+	head := fmt.Sprintf("coverage: %d %%, %d of %d\n", c.percent(), c.Covered, c.Points)
+	if len(c.Missing) == 0 {
+		return head
+	}
+	rows := [][]string{{"NO CASE HAS", "AS", "AT"}}
+	for _, p := range c.Missing {
+		rows = append(rows, []string{p.Input, p.What, p.At})
+	}
+	return head + command.Table(rows)
+}

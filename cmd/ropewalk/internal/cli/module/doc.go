@@ -1,0 +1,8 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package module has the commands for those who write modules: they look at one, test it,
+// compare it with its last version, and publish it.
+//
+// Callers: package cli.
+package module

@@ -1,0 +1,122 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/cases"
+	"github.com/ropewalk/ropewalk/internal/reftype"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// moduleHelp says what MODULE is.
+const moduleHelp = `
+MODULE is the folder of a module (with its package; the working directory where there is
+none), oci://REGISTRY/REPOSITORY with a tag or a digest, git:URL?tag=TAG (or branch, semver,
+commit) as in a cueRef, with //FOLDER at its end where the package is in one, or
+embedded:NAME for one that Ropewalk brings along.`
+
+// Commands has the subcommands of this package.
+type Commands struct{ *command.App }
+
+// Command returns the command module.
+func (a Commands) Command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "module",
+		Short: "Write, test, compare and publish modules",
+		Long:  "For those who write modules: look at what one takes and makes, test it, and publish it.",
+	}
+	cmd.AddCommand(a.init(), a.vet(), a.test(), a.show(), a.compat(), a.publish())
+	return cmd
+}
+
+// opened is a module that was fetched.
+type opened struct {
+	// Reference is what the user wrote.
+	Reference string
+	host.Loaded
+	// Request renders it: without an input, in the context of a spec called like the module.
+	Request   evaluate.Request
+	Evaluator *inprocess.Evaluator
+}
+
+// open fetches the module that a reference names.
+func (a Commands) open(ctx context.Context, flags *command.SourceFlags, reference string) (opened, error) {
+	out := opened{Reference: reference, Evaluator: inprocess.New(process.EvaluateOptions())}
+	opts := host.Options{Args: []string{reference}, Evaluator: out.Evaluator}
+	kind, ref, remote := split(reference)
+	if remote {
+		cueRef := map[string]any{"type": kind, "ref": ref}
+		if i := strings.LastIndex(ref, "//"); kind == reftype.Git && i > 0 && ref[i-1] != ':' {
+			cueRef["ref"], cueRef["path"] = ref[:i], ref[i+len("//"):]
+		}
+		text, err := json.Marshal(map[string]any{
+			"apiVersion": "ropewalk.dev/v1alpha1", "kind": "Transform", "metadata": map[string]any{"name": "module"},
+			"spec": map[string]any{"cueRef": cueRef},
+		})
+		if err != nil {
+			return out, err
+		}
+		// A document has the name of a file in this folder.
+		opts.Args, opts.Documents = nil, []spec.File{{Name: path.Base(reference), Data: text}}
+	} else if info, err := os.Stat(reference); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return out, command.Usagef("name the folder of its package, or oci://…, git:…, embedded:…", "%s is no folder of a module", reference)
+	}
+	h, err := a.Connect(flags, nil, opts.Args, nil)
+	if err != nil {
+		return out, err
+	}
+	if out.Loaded, err = h.Load(ctx, opts); err != nil {
+		a.Texts = out.Texts
+		return out, err
+	}
+	a.Texts = out.Texts
+	if mistakes := out.Loaded.Request.Mistakes; len(mistakes) > 0 {
+		return out, mistakes
+	}
+	if len(out.Loaded.Request.Specs) != 1 {
+		return out, command.Usagef("name the folder with the package of the module", "%s holds %d specs, and is no module", reference, len(out.Loaded.Request.Specs))
+	}
+	out.Request = out.Loaded.Request.Specs[0].Evaluate
+	return out, nil
+}
+
+// split is the type and the rest of a reference that is no folder.
+func split(reference string) (kind, ref string, ok bool) {
+	if strings.HasPrefix(reference, "oci://") {
+		return reftype.OCI, reference, true
+	}
+	if kind, ref, ok = strings.Cut(reference, ":"); ok && (kind == reftype.Git || kind == reftype.Embedded) {
+		return kind, ref, true
+	}
+	return "", "", false
+}
+
+// argument is the module that the arguments of a command name.
+func argument(args []string) string {
+	if len(args) == 0 {
+		return "."
+	}
+	return args[0]
+}
+
+// subjectOf is the module as its cases render it.
+func (m opened) subjectOf(evaluator evaluate.Evaluator) cases.Subject {
+	return cases.Subject{Request: m.Loaded.Request, Renderer: render.NewRenderer(evaluator)}
+}

@@ -1,0 +1,320 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/signature"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// publishFlags are those of module publish.
+type publishFlags struct {
+	command.SourceFlags
+	limits           command.LimitFlags
+	signKey          string
+	source, revision string
+	acceptUndecided  bool
+	acceptUncompared bool
+	skipChecks       bool
+	dryRun           bool
+	format           command.Choice
+}
+
+func (a Commands) publish() *cobra.Command {
+	flags := publishFlags{format: command.NewChoice("text", "json")}
+	cmd := &cobra.Command{
+		Use: "publish oci://REGISTRY/REPOSITORY:VERSION [MODULE]", Short: "Publish a version of a module",
+		Long: `Publish the module in a folder as a version that never changes, such as v1.2.0.
+
+A module of Ropewalk and a plain package become a module of CUE: "cue mod get" and a cueRef
+of type oci take it. The repository ends in the path of the module (with CUE_REGISTRY set to
+what is before it), and the major version is that of cue.mod/module.cue. A Timoni module is
+published as Timoni does it, with a version without v.
+
+Before anything is written the module passes vet and test, and is compared with the highest
+version below: what breaks its users needs a higher major version (a minor one below
+1.0.0), what adds to it a minor one. A comparison that is undecided needs --accept-undecided.
+
+The version is written last, so that it is there wholly or not at all: content, provenance,
+list of images, README and picture, signatures come first. Then the floating tags 1.2, 1 and
+latest are moved, one by one, unless a higher version is there. They have no v: the cue
+command would take v1 for a version. A second run
+finishes what was cut short, with the same digest; a version that is there with other content
+is an error, and with the same content it costs two requests.
+` + command.ExitCodes,
+		Example: `  ropewalk module publish oci://ghcr.io/acme/acme.example/web:v1.2.0
+  ropewalk module publish oci://localhost:5000/acme.example/web:v0.1.0 ./web --plain-http localhost:5000 --dry-run
+  ropewalk module publish oci://ghcr.io/acme/acme.example/web:v1.2.0 --sign-key release.key --source https://github.com/acme/web --revision main@sha1:<hash>`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: a.Run(func(ctx context.Context, args []string) error {
+			return a.runPublish(ctx, &flags, args[0], argument(args[1:]))
+		}),
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&flags.dryRun, "dry-run", false, "check, compare, and print what would be written")
+	f.StringVar(&flags.signKey, "sign-key", "", "`FILE` of the private key to sign with (PEM, cosign's own too; its password is\nin $COSIGN_PASSWORD)")
+	f.StringVar(&flags.source, "source", "", "`URL` of the repository of the module")
+	f.StringVar(&flags.revision, "revision", "", "`REVISION` of it, such as main@sha1:<hash>")
+	f.BoolVar(&flags.acceptUndecided, "accept-undecided", false, "publish as a minor version what the comparison cannot decide")
+	f.BoolVar(&flags.acceptUncompared, "accept-uncompared", false, "publish although the version before cannot be read or compared")
+	f.BoolVar(&flags.skipChecks, "skip-checks", false, "publish without vet and test; the provenance says so")
+	flags.format.Add(cmd, "format", "how to print what was done")
+	flags.limits.Add(f, workersHelp)
+	flags.Add(cmd)
+	return cmd
+}
+
+// published is what publish did, as data.
+type published struct {
+	Reference string `json:"reference"`
+	Module    string `json:"module,omitempty"`
+	Digest    string `json:"digest"`
+	Tree      string `json:"tree"`
+	// Changed reports that the version was written.
+	Changed bool `json:"changed"`
+	DryRun  bool `json:"dryRun,omitempty"`
+	// Since is the version that it was compared with, and Verdict what changed since.
+	Since   string   `json:"since,omitempty"`
+	Verdict string   `json:"verdict,omitempty"`
+	Changes []change `json:"changes,omitempty"`
+	// Moved are the floating tags that lead to it now, and Kept those that lead to a higher
+	// version.
+	Moved  []string `json:"moved,omitempty"`
+	Kept   []string `json:"kept,omitempty"`
+	Signed bool     `json:"signed,omitempty"`
+}
+
+// publication is one run of publish.
+type publication struct {
+	Commands
+	flags   *publishFlags
+	folder  string
+	version release
+	packed  packed
+	to      command.Location
+	signer  *signature.Signer
+	// checked are the results of the checks, for the provenance.
+	checked checks
+	out     published
+}
+
+func (a Commands) runPublish(ctx context.Context, flags *publishFlags, reference, folder string) error {
+	a.JSON = flags.format.Value == "json"
+	at, err := artifact.ParseLocation(reference)
+	if err != nil {
+		return &command.UsageError{Err: err}
+	}
+	if at.Kind != artifact.Registry {
+		return command.Usagef("name a repository: oci://REGISTRY/REPOSITORY:VERSION", "%s: modules are published to a registry", reference)
+	}
+	version, ok := parseRelease(at.Tag)
+	if !ok {
+		return command.Usagef("write a version with three numbers behind the repository, such as :v1.2.0", "%s: %q is no version", reference, cmp.Or(at.Tag, at.Digest))
+	}
+	if foreign(folder) {
+		return command.Usagef("name the folder of the module", "%s is published already: only a folder can be", folder)
+	}
+	if err := (artifact.Options{Source: flags.source, Revision: flags.revision}).Check(); err != nil {
+		return &command.UsageError{Err: err}
+	}
+	p := &publication{Commands: a, flags: flags, folder: folder, version: version}
+	if p.signer, err = command.ReadSigner(flags.signKey); err != nil {
+		return err
+	}
+	if p.packed, err = pack(ctx, folder, version, flags); err != nil {
+		return err
+	}
+	if err := p.packed.suits(at.Name, version); err != nil {
+		return err
+	}
+	return a.WithLocation(ctx, &flags.RegistryFlags, flags.format.Value, reference, !flags.dryRun, func(to command.Location) (any, string, error) {
+		p.to = to
+		err := p.run(ctx)
+		return p.out, p.out.text(), err
+	})
+}
+
+// run compares the digest first, so that what is there already is not checked again.
+func (p *publication) run(ctx context.Context) error {
+	p.out = published{
+		Reference: p.to.At(p.version.text), Module: p.packed.path, Digest: p.packed.image.Descriptor.Digest.String(), Tree: p.packed.image.Tree,
+		DryRun: p.flags.dryRun,
+	}
+	there, err := artifact.HasImage(ctx, p.to.Store, p.packed.image, p.version.text)
+	if err != nil {
+		return p.exists(err)
+	}
+	if there != "" {
+		p.out.Digest = there
+		return p.float(ctx, nil)
+	}
+	all, err := releases(ctx, p.to.Store)
+	if err != nil {
+		return err
+	}
+	if err := p.compare(ctx, all); err != nil {
+		return err
+	}
+	if err := p.check(ctx); err != nil {
+		return err
+	}
+	if p.flags.dryRun {
+		return p.float(ctx, all)
+	}
+	bar := command.NewProgress(p.Streams, "pushing")
+	pushed, err := artifact.PushImage(ctx, p.to.Store, p.packed.image, p.version.text, artifact.PushOptions{At: time.Now(), Progress: bar.Bytes, Sealed: p.attach})
+	bar.Clear()
+	if err != nil {
+		return p.exists(err)
+	}
+	p.out.Digest, p.out.Changed, p.out.Signed = pushed.Digest, pushed.Changed, pushed.Changed && p.signer != nil
+	return p.float(ctx, all)
+}
+
+// exists is err, as a finding where the version is there with other content.
+func (*publication) exists(err error) error {
+	if errors.Is(err, artifact.ErrExists) {
+		return &object.Error{Stage: object.StageCheck, Err: err}
+	}
+	return err
+}
+
+// compare holds the version against the highest one below it.
+func (p *publication) compare(ctx context.Context, all []release) error {
+	older, found := before(all, p.version)
+	if !found {
+		return nil
+	}
+	p.out.Since = older.text
+	p.checked.since = older.text
+	report, err := p.compared(ctx, &p.flags.SourceFlags, &p.flags.limits, p.to.At(older.text), p.folder)
+	var mistakes object.Errors
+	switch {
+	case errors.As(err, &mistakes), errors.Is(err, context.Canceled):
+		return err
+	case err != nil && p.flags.acceptUncompared:
+		p.Note("not compared with %s: %v\n", older.text, err)
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s cannot be compared with (--accept-uncompared publishes all the same): %w", p.to.At(older.text), err)
+	}
+	p.out.Verdict, p.out.Changes, p.checked.verdict = report.Verdict, report.Changes, report.Verdict
+	return p.allowed(older, evaluate.Level(report.Verdict))
+}
+
+// allowed reports a version that is too low for what changed.
+func (p *publication) allowed(older release, verdict evaluate.Level) error {
+	step := p.version.step(older)
+	hint := "\"ropewalk module compat " + p.to.At(older.text) + "\" lists what changed; publish " + older.next(verdict) + " or higher"
+	refuse := func(format string, args ...any) error {
+		return &object.Error{Stage: object.StageCheck, Err: fmt.Errorf(format, args...), Hint: hint}
+	}
+	switch {
+	case step == evaluate.LevelMajor:
+		return nil
+	case verdict == evaluate.LevelMajor:
+		return refuse("%s breaks users of %s: %s", p.version.text, older.text, first(p.out.Changes, verdict))
+	case verdict == evaluate.LevelUndecided && !p.flags.acceptUndecided:
+		hint = "look at \"ropewalk module compat " + p.to.At(older.text) + "\"; add --accept-undecided if no user is broken, or publish " + older.next(evaluate.LevelMajor)
+		return refuse("whether %s breaks users of %s cannot be told: %s", p.version.text, older.text, first(p.out.Changes, verdict))
+	case step == "" && (verdict == evaluate.LevelMinor || verdict == evaluate.LevelUndecided):
+		return refuse("%s adds to %s, and is a patch of it: %s", p.version.text, older.text, first(p.out.Changes, verdict))
+	}
+	return nil
+}
+
+// first is the first of the changes of a level, as a sentence: of an input where there is one, since what
+// is made follows from that.
+func first(changes []change, level evaluate.Level) string {
+	for _, ofInput := range []bool{true, false} {
+		for _, c := range changes {
+			if c.Level == string(level) && (c.Input != "") == ofInput {
+				return c.about() + ": " + c.Text
+			}
+		}
+	}
+	return string(level)
+}
+
+// float moves the floating tags that the version is the highest for. Where all is not known yet, a last
+// tag that leads to the version shows that nothing is left to do.
+func (p *publication) float(ctx context.Context, all []release) error {
+	tags := p.version.floating()
+	if len(tags) == 0 {
+		return nil
+	}
+	if all == nil {
+		d, err := p.to.Resolve(ctx, tags[len(tags)-1])
+		if err == nil && d.Digest.String() == p.out.Digest {
+			return nil
+		}
+		if all, err = releases(ctx, p.to.Store); err != nil {
+			return err
+		}
+	}
+	for _, tag := range tags {
+		if !p.version.leads(tag, all) {
+			p.out.Kept = append(p.out.Kept, tag)
+			continue
+		}
+		p.out.Moved = append(p.out.Moved, tag)
+		if p.flags.dryRun {
+			continue
+		}
+		d, err := p.to.Resolve(ctx, tag)
+		if err == nil && d.Digest.String() == p.out.Digest {
+			continue
+		}
+		if _, err := artifact.Tag(ctx, p.to.Store, p.out.Digest, tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p published) text() string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-9s"+format+"\n", append([]any{name}, args...)...)
+	}
+	b.WriteString(p.Reference + "\n")
+	line("digest", "%s", p.Digest)
+	if p.Module != "" {
+		line("module", "%s", p.Module)
+	}
+	if p.Since != "" {
+		line("since", "%s: %s", p.Since, cmp.Or(p.Verdict, "not compared"))
+	}
+	switch {
+	case p.DryRun && !p.Changed:
+		line("changed", "no: this was a dry run")
+	case p.Changed:
+		line("changed", "yes")
+	default:
+		line("changed", "no: the version is there already")
+	}
+	if len(p.Moved) > 0 {
+		line("tags", "%s", strings.Join(p.Moved, ", "))
+	}
+	if len(p.Kept) > 0 {
+		line("kept", "%s: a higher version is there", strings.Join(p.Kept, ", "))
+	}
+	if p.Signed {
+		line("signed", "yes, with all that is attached")
+	}
+	return b.String()
+}

@@ -1,0 +1,263 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/checkout"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
+	"github.com/ropewalk/ropewalk/internal/crash"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
+	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/order"
+)
+
+// results renders what the change touches, several environments at once.
+func (p *previewing) results(ctx context.Context) ([]preview.Result, error) {
+	out := make([]preview.Result, len(p.cells))
+	bar := command.NewProgress(p.Streams, "rendering")
+	defer bar.Clear()
+	var done, all atomic.Int64
+	progress := func(req *render.Request) {
+		all.Add(int64(len(req.Specs)))
+		req.Progress = func(int, int) { bar.Specs(int(done.Add(1)), int(all.Load())) }
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(p.Parallel())
+	for i, c := range p.cells {
+		g.Go(func() (err error) {
+			defer crash.Recover(&err)
+			out[i], err = p.result(ctx, c, progress)
+			return err
+		})
+	}
+	return out, g.Wait()
+}
+
+// input is one side of an environment before it is rendered.
+type input struct {
+	host.Loaded
+	name string
+	// err is why it cannot be rendered.
+	err error
+}
+
+// load loads a side of an environment, nil where the side does not have it.
+func (p *previewing) load(ctx context.Context, s *side, c cell) *input {
+	if !slices.Contains(s.environments[c.dir], c.environment) {
+		return nil
+	}
+	flags := *s.flags
+	flags.Environment = c.environment
+	loaded, err := p.LoadFS(ctx, &flags, s.files, c.dir)
+	if err == nil {
+		err = loaded.Request.Mistakes.Err()
+	}
+	return &input{Loaded: loaded, name: s.Name, err: err}
+}
+
+// result compares both sides of an environment. The error is only that of the context, or
+// one of the program.
+func (p *previewing) result(ctx context.Context, c cell, progress func(*render.Request)) (preview.Result, error) {
+	out := preview.Result{Project: cmp.Or(p.head.names[c.dir], p.base.names[c.dir]), Path: c.dir, Name: c.environment}
+	base, head := p.load(ctx, &p.base, c), p.load(ctx, &p.head, c)
+	if ctx.Err() != nil {
+		return out, ctx.Err()
+	}
+	if base != nil && head != nil && base.err == nil && head.err == nil {
+		if key := rendercache.Key(head.Request, "", ""); key != "" && key == rendercache.Key(base.Request, "", "") {
+			return out, nil
+		}
+	}
+	known := snapshot.Known{}
+	after, err := p.side(ctx, head, true, known, progress)
+	if err != nil {
+		return out, err
+	}
+	before, err := p.side(ctx, base, head == nil, known, progress)
+	if err != nil {
+		return out, err
+	}
+	switch {
+	case p.base.artifact != nil:
+		before = &rendered{Side: preview.NewSide(*p.base.artifact, order.Document{}), snapshot: *p.base.artifact}
+	case p.base.missing != nil:
+		before = &rendered{}
+	}
+	out.Before, out.After = before.named(p.base.files), after.named(p.head.files)
+	if head != nil {
+		p.fail(out, head.Texts)
+	}
+	if out.After != nil && out.After.Outline == nil {
+		return out, nil
+	}
+	out.Changes = diff.Compare(before.items(), after.items())
+	if head == nil || before == nil || before.Outline == nil {
+		return out, nil
+	}
+	err = snapshot.Trace(ctx, p.Shared, head.Request, &out.Changes)
+	for i := range out.Changes.Changes {
+		for j := range out.Changes.Changes[i].Fields {
+			f := &out.Changes.Changes[i].Fields[j]
+			f.From, f.Pos.File = p.head.files.Given(f.From), p.head.files.Given(f.Pos.File)
+		}
+	}
+	return out, err
+}
+
+// rendered is a side with its objects.
+type rendered struct {
+	preview.Side
+	snapshot diff.Snapshot
+}
+
+// items are the objects, none where there is nothing.
+func (r *rendered) items() diff.Snapshot {
+	if r == nil {
+		return diff.Snapshot{Rendered: true}
+	}
+	r.snapshot.Rendered = r.snapshot.Rendered || r.Outline == nil
+	return r.snapshot
+}
+
+// named is the side, with the files of flags in its findings called as the user called
+// them; nil stays nil.
+func (r *rendered) named(files *checkout.Files) *preview.Side {
+	if r == nil {
+		return nil
+	}
+	out := r.Side
+	out.Findings = slices.Clone(out.Findings)
+	for i, e := range out.Findings {
+		named := *e
+		named.Pos.File, named.Hint = files.Given(e.Pos.File), files.Given(e.Hint)
+		if e.Err != nil {
+			if text := e.Err.Error(); files.Given(text) != text {
+				named.Err = errors.New(files.Given(text))
+			}
+		}
+		out.Findings[i] = &named
+	}
+	return &out
+}
+
+// fail keeps the mistakes of a head, with the texts that they are in.
+func (p *previewing) fail(r preview.Result, texts map[string][]byte) {
+	mistakes := r.After.Findings.Failures()
+	if len(mistakes) == 0 {
+		return
+	}
+	title := preview.Environment{Project: r.Project, Name: r.Name}.Title()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.Texts == nil {
+		p.Texts = map[string][]byte{}
+	}
+	maps.Copy(p.Texts, texts)
+	for _, e := range mistakes {
+		key := e.Error()
+		if p.in[key] == nil {
+			p.failed = append(p.failed, e)
+		}
+		p.in[key] = append(p.in[key], title)
+	}
+}
+
+// failure is the mistakes of all heads, each once with its environments, nil for none.
+func (p *previewing) failure() error {
+	out := make(object.Errors, len(p.failed))
+	for i, e := range p.failed {
+		titles := p.in[e.Error()]
+		slices.Sort(titles)
+		named := *e
+		named.Err = fmt.Errorf("%s: %w", strings.Join(titles, ", "), e.Err)
+		out[i] = &named
+	}
+	return out.Sorted().Err()
+}
+
+// side renders an input, with a picture where one is wanted; nil stays nil.
+func (p *previewing) side(ctx context.Context, in *input, picture bool, known snapshot.Known, progress func(*render.Request)) (*rendered, error) {
+	if in == nil {
+		return nil, nil //nolint:nilnil // the side does not have the environment
+	}
+	if in.err != nil {
+		return failed(object.AsErrors(in.err, object.StageSpec)), nil //nolint:nilerr // the report has it
+	}
+	progress(&in.Request)
+	result, err := render.Renderer{Evaluator: p.Shared}.Render(ctx, in.Request)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	findings := result.Warnings
+	if err != nil {
+		findings = object.AsErrors(err, object.StageEvaluate)
+		// What only policies refuse is shown all the same.
+		if slices.ContainsFunc(findings.Failures(), func(e *object.Error) bool { return e.Policy == "" }) {
+			return failed(findings), nil
+		}
+		if result, err = p.unjudged(ctx, in.Request); err != nil {
+			return failed(findings), ctx.Err()
+		}
+	}
+	if len(result.Plan.Graph.Nodes) == 0 && !p.AllowEmpty {
+		return failed(object.Errors{{
+			Stage: object.StageEmit, Err: errors.New("nothing was rendered, and an engine that prunes would delete what was there"),
+			Hint: "add --allow-empty if that is meant",
+		}}), nil
+	}
+	snap, err := snapshot.OfRender(in.name, result, known)
+	if err != nil {
+		return nil, err
+	}
+	out := &rendered{Side: preview.NewSide(snap, result.Plan.Document()), snapshot: snap}
+	out.Findings, out.Policies = findings, policiesOf(in.Request)
+	if picture {
+		out.Picture = draw.SVG(result.Plan)
+	}
+	return out, nil
+}
+
+// failed is a side that does not render.
+func failed(findings object.Errors) *rendered {
+	return &rendered{Side: preview.Side{Findings: findings}}
+}
+
+// unjudged renders a request without its policies.
+func (p *previewing) unjudged(ctx context.Context, req render.Request) (render.Result, error) {
+	req.Specs = slices.Clone(req.Specs)
+	for i := range req.Specs {
+		req.Specs[i].Evaluate.Policies = nil
+	}
+	return render.Renderer{Evaluator: p.Shared}.Render(ctx, req)
+}
+
+// policiesOf are the names of the policies of a request, sorted.
+func policiesOf(req render.Request) (out []string) {
+	for _, s := range req.Specs {
+		for _, policy := range s.Evaluate.Policies {
+			if !slices.Contains(out, policy.Name) {
+				out = append(out, policy.Name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,213 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
+	"github.com/ropewalk/ropewalk/plugin/host/output"
+	"github.com/ropewalk/ropewalk/render/emit"
+)
+
+// Commands has the subcommands of this package.
+type Commands struct{ *command.App }
+
+// options are the flags of the command.
+type options struct {
+	command.ProjectFlags
+	projects []string
+	output   string
+	failOn   []string
+	forge    command.Choice
+	format   command.Choice
+	links    preview.Links
+}
+
+// What fails a preview.
+const (
+	failDanger    = "danger"
+	failViolation = "violation"
+	failAny       = "any"
+)
+
+// Command returns the command preview.
+func (a Commands) Command() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "preview BASE [HEAD]",
+		Short: "Show what a change does to every environment, as a page",
+		Long: `Render both sides of a change for all projects and environments that it touches, and
+write what is different into a directory:
+
+  report.html   a page for reviewers: dangers, waves, every field; one file that needs
+                no network
+  comment.md    the same in short, for a comment on a change request
+  report.json   all of it as data (kind Preview)
+  report.sarif  dangers and results of policies, for code scanning
+
+BASE is a Git revision of this repository, such as origin/main, or the artifact of the one
+environment that is previewed. HEAD is a revision too; the files on disk where it is not
+given. Nothing is fetched for a revision.
+
+Projects are the folders with ropewalk.yaml, or a bundle of Timoni, at and below the working
+directory, on both sides; the working directory itself where there is none. An environment
+whose files, modules and locks are the same on both sides is listed and not rendered.
+
+Where there is no base, or it does not render, the head is shown alone.
+
+Exit code 1 says that the head does not render, or that --fail-on found what it names: a
+danger, a violation of a policy that the base does not have, or any difference. The files
+are written all the same.
+
+` + command.ExitCodes,
+		Example: `  ropewalk preview origin/main
+  ropewalk preview origin/main HEAD --env staging,prod -o out/preview
+  ropewalk preview "$(git merge-base origin/main HEAD)" --fail-on danger --fail-on violation
+  ropewalk preview oci://ghcr.io/acme/shop:prod --project shop --env prod
+  ropewalk preview origin/main --format json | jq '.objects[].name'`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: a.Run(func(ctx context.Context, args []string) error { return a.run(ctx, &o, append(args, "")[:2]) }),
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.projects, "project", nil, "`DIR` of a project to preview; may be repeated (default all)")
+	f.StringVarP(&o.output, "output", "o", "out/preview", "`DIR` to write to; it is replaced as a whole")
+	f.StringArrayVar(&o.failOn, "fail-on", nil, "`danger|violation|any` that makes the exit code 1; may be repeated")
+	f.StringVar(&o.links.Source, "source-url", "", "`URL` of the files at HEAD, to which a path and #L with a line are added, such as\nhttps://github.com/acme/shop/blob/COMMIT")
+	f.StringVar(&o.links.Page, "page-url", "", "`URL` where report.html is published, for a link in the comment")
+	o.forge = command.NewChoice(string(preview.GitHub), string(preview.GitLab))
+	o.forge.Add(cmd, "forge", "whose limit of a comment comment.md keeps to")
+	o.format = command.NewChoice("text", "markdown", "json")
+	o.format.Add(cmd, "format", "what to print: a sentence and the dangers, comment.md, or report.json")
+	o.Add(cmd)
+	f.Lookup("env").Usage = "environments of the projects to preview, as `NAME[,NAME]` (default all)"
+	return cmd
+}
+
+// check refuses what the command line cannot mean.
+func (o *options) check() error {
+	for _, word := range o.failOn {
+		if words := []string{failDanger, failViolation, failAny}; !slices.Contains(words, word) {
+			return command.Usagef("expected "+strings.Join(words, ", "), "--fail-on %s", word)
+		}
+	}
+	for flag, text := range map[string]string{"--source-url": o.links.Source, "--page-url": o.links.Page} {
+		u, err := url.Parse(text)
+		if text != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "") {
+			return command.Usagef("expected one that begins with https://", "%s %q is not a URL", flag, text)
+		}
+	}
+	return nil
+}
+
+func (a Commands) run(ctx context.Context, o *options, args []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	p, err := a.open(ctx, o, args[0], args[1])
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	results, err := p.results(ctx)
+	if err != nil {
+		return err
+	}
+	report := preview.Gather(process.CurrentRelease().Version, p.base.Revision, p.head.Revision, results)
+	files, err := o.files(report, p.selected)
+	if err != nil {
+		return err
+	}
+	if err := output.Write(ctx, o.output, files, output.Options{}); err != nil {
+		return &command.EnvironmentError{Err: err}
+	}
+	if err := a.print(o, report, files); err != nil {
+		return err
+	}
+	a.Note("%s and %s written to "+a.Paint.Bold("%s")+"\n", "report.html", command.Plural(len(files)-1, "file"), o.output)
+	return p.verdict(report)
+}
+
+// files are those of a preview.
+func (o *options) files(r preview.Report, selected preview.Selection) ([]emit.File, error) {
+	page, err := r.Page(o.links)
+	if err != nil {
+		return nil, err
+	}
+	data, err := command.Encode(r)
+	if err != nil {
+		return nil, err
+	}
+	scan, err := r.SARIF()
+	return []emit.File{
+		{Path: "report.html", Data: page}, {Path: "comment.md", Data: []byte(r.Comment(preview.Forge(o.forge.Value), selected, o.links))},
+		{Path: "report.json", Data: data}, {Path: "report.sarif", Data: scan},
+	}, err
+}
+
+// print writes to standard output what was asked for.
+func (a Commands) print(o *options, r preview.Report, files []emit.File) error {
+	switch o.format.Value {
+	case "markdown":
+		return a.Write(files[1].Data)
+	case "json":
+		return a.Write(files[2].Data)
+	}
+	var b strings.Builder
+	b.WriteString(r.Summary + "\n")
+	for _, n := range r.Notes {
+		b.WriteString(n + "\n")
+	}
+	for _, o := range r.Objects {
+		for _, v := range o.Variants {
+			for _, d := range v.Dangers {
+				fmt.Fprintf(&b, "danger: %s: %s\n", v.Title(), d.Message)
+			}
+		}
+	}
+	return a.Print(b.String())
+}
+
+// found are what --fail-on names and the report has.
+func (o *options) found(r preview.Report) (found []string) {
+	different := slices.ContainsFunc(r.Environments, func(e preview.Environment) bool {
+		return e.State != preview.Unaffected && e.State != preview.Unchanged
+	})
+	for _, word := range o.failOn {
+		switch {
+		case word == failDanger && r.Counts.Dangers > 0:
+			found = append(found, command.Plural(r.Counts.Dangers, "danger"))
+		case word == failViolation && r.Counts.Violations > 0:
+			found = append(found, command.Plural(r.Counts.Violations, "violation")+" of policies")
+		case word == failAny && different:
+			found = append(found, "a difference")
+		}
+	}
+	return found
+}
+
+// verdict is the error that makes the exit code, nil where all is well.
+func (p *previewing) verdict(r preview.Report) error {
+	found := p.found(r)
+	if len(found) > 0 {
+		p.Note("failed by --fail-on: %s\n", strings.Join(found, ", "))
+	}
+	switch err := p.failure(); {
+	case err != nil:
+		return err
+	case p.base.missing != nil:
+		return p.base.missing
+	case len(found) > 0:
+		return command.ErrDifferentReported()
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/statement"
+	cliartifact "github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/artifact"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/checkout"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// side is one of the two sides.
+type side struct {
+	preview.Revision
+	// files are those of the repository, nil for an artifact and where there is nothing.
+	files *checkout.Files
+	flags *command.ProjectFlags
+	// artifact is that of the base, where it is one.
+	artifact *diff.Snapshot
+	// missing is why there is no base.
+	missing error
+	// environments are those of each project, by its folder; [""] where it has none.
+	environments map[string][]string
+	names        map[string]string
+}
+
+// previewing is one run.
+type previewing struct {
+	Commands
+	*options
+	base, head side
+	selected   preview.Selection
+	cells      []cell
+	close      func()
+
+	mu sync.Mutex
+	// failed are the mistakes of the head, and in the environments with each by its text.
+	failed object.Errors
+	in     map[string][]string
+}
+
+// cell is one environment of one project.
+type cell struct{ dir, environment string }
+
+// sharedResults is how many bytes of evaluations are shared between both sides.
+const sharedResults = 256 << 20
+
+// workingTree is the name of what is on disk.
+const workingTree = "the working tree"
+
+// open opens both sides, and finds the environments.
+func (a Commands) open(ctx context.Context, o *options, base, head string) (_ *previewing, err error) {
+	repository, inside, err := checkout.InRepository(".")
+	if err != nil {
+		return nil, fmt.Errorf("a preview compares revisions: %w", err)
+	}
+	p := &previewing{Commands: a, options: o, close: func() {}, in: map[string][]string{}}
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	evaluator, closer, err := o.Evaluator()
+	if err != nil {
+		return nil, err
+	}
+	p.onClose(closer)
+	// Most specs are the same on both sides.
+	o.Shared = resultcache.Evaluator{Next: evaluator, Results: resultcache.New(sharedResults)}
+	if err := p.checkout(ctx, &p.head, repository, head); err != nil {
+		return nil, err
+	}
+	switch {
+	case command.IsArtifact(base):
+		err = p.openArtifact(ctx, base)
+	default:
+		err = p.checkout(ctx, &p.base, repository, base)
+	}
+	if err != nil && ctx.Err() != nil {
+		return nil, err
+	} else if err != nil {
+		p.base.missing, p.base.Problem, p.base.Name = err, problem(err), base
+	}
+	if err := p.find(ctx, repository, inside); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// problem is why there is no base, without the folder of the repository on this machine.
+func problem(err error) string {
+	var environment *command.EnvironmentError
+	if errors.As(err, &environment) {
+		err = environment.Err
+	}
+	if inner := errors.Unwrap(err); inner != nil {
+		err = inner
+	}
+	return (*object.Secrets)(nil).Hide(err.Error())
+}
+
+// onClose adds what is done at the end.
+func (p *previewing) onClose(do func()) {
+	before := p.close
+	p.close = func() { do(); before() }
+}
+
+// checkout opens a revision, or what is on disk for "".
+func (p *previewing) checkout(ctx context.Context, s *side, repository, rev string) error {
+	s.Name = rev
+	if rev == "" {
+		s.Name = workingTree
+	}
+	files, err := checkout.Open(ctx, repository, rev)
+	if err != nil {
+		return err
+	}
+	p.onClose(files.Close)
+	s.files, s.Commit, s.flags = files, files.Commit, files.Flags(&p.ProjectFlags)
+	return nil
+}
+
+// openArtifact reads an artifact as the base.
+func (p *previewing) openArtifact(ctx context.Context, reference string) error {
+	p.base.Name = reference
+	at, err := p.Open(ctx, &p.Sources.RegistryFlags, reference, false)
+	if err != nil {
+		return err
+	}
+	defer at.Close() //nolint:errcheck // nothing was written
+	snapshot, err := cliartifact.Snapshot(ctx, at, at.Reference)
+	if err != nil {
+		return command.LocationError(at, err)
+	}
+	snapshot.Name, p.base.artifact = reference, &snapshot
+	subject, err := at.Resolve(ctx, at.Reference)
+	if err != nil {
+		return command.LocationError(at, err)
+	}
+	text, err := artifact.Attached(ctx, at, subject, statement.PredicateProvenance)
+	if errors.Is(err, artifact.ErrNotFound) {
+		return nil // An artifact of another tool has none.
+	} else if err != nil {
+		return command.LocationError(at, err)
+	}
+	var attached struct {
+		Predicate struct {
+			RunDetails struct {
+				Builder struct {
+					Version map[string]string `json:"version"`
+				} `json:"builder"`
+			} `json:"runDetails"`
+		} `json:"predicate"`
+	}
+	if err := json.Unmarshal(text, &attached); err != nil {
+		return fmt.Errorf("the provenance that is attached cannot be read: %w", err)
+	}
+	p.base.Ropewalk = attached.Predicate.RunDetails.Builder.Version["ropewalk"]
+	return nil
+}
+
+// find finds the projects of both sides with their environments.
+func (p *previewing) find(ctx context.Context, repository, inside string) error {
+	folders := []string{inside}
+	if len(p.projects) > 0 {
+		folders = nil
+		for _, dir := range p.projects {
+			full, err := filepath.Abs(dir)
+			if err != nil {
+				return &command.EnvironmentError{Err: err}
+			}
+			// A project that the head lacks has no folder to resolve.
+			if real, err := filepath.EvalSymlinks(full); err == nil {
+				full = real
+			}
+			rel, err := filepath.Rel(repository, full)
+			if err != nil || !filepath.IsLocal(rel) {
+				return command.Usagef("name a folder of this repository", "--project %s is outside of it", dir)
+			}
+			folders = append(folders, filepath.ToSlash(rel))
+		}
+	}
+	wanted := slices.DeleteFunc(strings.Split(p.Environment, ","), func(name string) bool { return name == "" })
+	p.selected.Environments = wanted
+	if len(p.projects) > 0 || inside != "." {
+		p.selected.Projects = folders
+	}
+	var known []string
+	for _, s := range []*side{&p.base, &p.head} {
+		if s.files == nil {
+			continue
+		}
+		if err := p.projectsOf(ctx, s, repository, folders); err != nil {
+			return err
+		}
+		for _, dir := range object.SortedKeys(s.environments) {
+			for _, name := range s.environments[dir] {
+				known = append(known, name)
+				if c := (cell{dir, name}); (len(wanted) == 0 || slices.Contains(wanted, name)) && !slices.Contains(p.cells, c) {
+					p.cells = append(p.cells, c)
+				}
+			}
+		}
+	}
+	for _, name := range wanted {
+		if !slices.Contains(known, name) {
+			return command.Usagef(object.Suggest(name, known), "--env %s: no project has such an environment", name)
+		}
+	}
+	if p.base.artifact != nil && len(p.cells) != 1 {
+		return command.Usagef("name one with --project and --env", "an artifact is the base of one environment, and %d are to be previewed", len(p.cells))
+	}
+	return nil
+}
+
+// projectsOf finds the projects of a side, with their environments.
+func (p *previewing) projectsOf(ctx context.Context, s *side, repository string, folders []string) error {
+	s.environments, s.names = map[string][]string{}, map[string]string{}
+	var dirs []string
+	for _, folder := range folders {
+		found, err := project.Projects(s.files, folder)
+		if err != nil {
+			return &command.EnvironmentError{Err: err}
+		}
+		if _, err := s.files.Lstat(folder); len(found) == 0 && err == nil {
+			found = []string{folder}
+		}
+		dirs = append(dirs, found...)
+	}
+	for _, dir := range dirs {
+		name, environments, err := p.environmentsOf(ctx, s, dir)
+		if err != nil {
+			return err
+		}
+		if len(environments) == 0 {
+			environments = []string{""}
+		}
+		if name == "" && dir == "." {
+			name = filepath.Base(repository)
+		}
+		s.environments[dir], s.names[dir] = environments, cmp.Or(name, path.Base(dir))
+	}
+	return nil
+}
+
+// environmentsOf are the name of a project and its environments. What is wrong with it is
+// found again in each of them.
+func (p *previewing) environmentsOf(ctx context.Context, s *side, dir string) (string, []string, error) {
+	if data, err := fs.ReadFile(s.files, path.Join(dir, spec.ProjectFile)); err == nil {
+		docs, err := spec.Parse([]spec.File{{Name: path.Join(dir, spec.ProjectFile), Data: data}})
+		if project, errOne := docs.OneProject(); err == nil && errOne == nil && len(project.Environments) > 0 {
+			return project.Name, object.SortedKeys(project.Environments), nil
+		}
+	}
+	// A bundle has environments of its own.
+	flags := *s.flags
+	flags.Environment = ""
+	loaded, err := p.LoadFS(ctx, &flags, s.files, dir)
+	var usage *command.UsageError
+	if ctx.Err() != nil || errors.As(err, &usage) {
+		return "", nil, cmp.Or(ctx.Err(), err)
+	}
+	return loaded.Project.Name, object.SortedKeys(loaded.Project.Environments), nil
+}

@@ -1,0 +1,394 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ropewalk/ropewalk/internal/markdown"
+	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Forge is where a comment is written.
+type Forge string
+
+// The forges with their limits: https://github.com/orgs/community/discussions/27190 and
+// https://docs.gitlab.com/administration/instance_limits/.
+const (
+	GitHub Forge = "github"
+	GitLab Forge = "gitlab"
+)
+
+// limit is how long a comment may be, in bytes, with some room left. A forge counts
+// characters, which are fewer.
+func (f Forge) limit() int {
+	if f == GitLab {
+		return 990_000
+	}
+	return 65_000
+}
+
+// Links are where a reader finds more.
+type Links struct {
+	// Source is the URL of the files of the repository at the head: a path and #L with the
+	// number of a line are added to it. "" makes no links.
+	Source string
+	// Page is the URL of the page, "" where it is not published.
+	Page string
+}
+
+// line is the URL of a position in the repository, "" where there is none.
+func (l Links) line(at object.Pos) string {
+	if l.Source == "" || !at.IsValid() || !inRepository(at) {
+		return ""
+	}
+	return strings.TrimSuffix(l.Source, "/") + "/" + (&url.URL{Path: at.File}).EscapedPath() + fmt.Sprintf("#L%d", max(1, at.Line))
+}
+
+// Selection is what was asked for: folders of projects and names of environments, all
+// where there are none.
+type Selection struct{ Projects, Environments []string }
+
+// marker is a comment of HTML that is the same for the same selection.
+func (s Selection) marker() string {
+	words := func(list []string) string {
+		if len(list) == 0 {
+			return "all"
+		}
+		return strings.ReplaceAll(url.QueryEscape(strings.Join(list, ",")), "--", "%2D%2D")
+	}
+	return "<!-- ropewalk-preview projects=" + words(s.Projects) + " environments=" + words(s.Environments) + " -->\n"
+}
+
+// Comment is the report for a comment on a change request. Its first line is a marker
+// for what was selected, by which a later run finds the comment and replaces it. What is
+// long is folded; where that is more than the forge takes, the rest is counted.
+func (r Report) Comment(forge Forge, selected Selection, links Links) string {
+	c := comment{Report: r, links: links, left: forge.limit()}
+	c.write(selected.marker())
+	c.write("## Preview of " + markdown.Text(cut(r.title())) + "\n\n")
+	c.write(markdown.Text(cut(r.Summary)) + "\n")
+	if links.Page != "" {
+		c.write("\n[Open the page](<" + strings.NewReplacer("<", "%3C", ">", "%3E").Replace(links.Page) + ">) with the waves, every field and filters.\n")
+	}
+	c.callout("NOTE", "note", lines(r.Notes, func(n string) string { return markdown.Text(cut(n)) }))
+	c.callout("CAUTION", "error", c.problems())
+	c.callout("WARNING", "danger", c.dangers())
+	c.environments()
+	c.findings()
+	c.objects()
+	c.images()
+	return c.b.String()
+}
+
+// touched are the environments that the change touches.
+func (r Report) touched() []Environment {
+	return slices.DeleteFunc(slices.Clone(r.Environments), func(e Environment) bool { return e.State == Unaffected })
+}
+
+// title is the projects with their environments: those that the change touches, or all
+// where it touches none.
+func (r Report) title() string {
+	touched := r.touched()
+	if len(touched) == 0 {
+		touched = r.Environments
+	}
+	if len(touched) == 0 {
+		return "no project"
+	}
+	projects := map[string]bool{}
+	var names []string
+	for _, e := range touched {
+		projects[e.Path] = true
+		if e.Name != "" {
+			names = append(names, e.Name)
+		}
+	}
+	switch {
+	case len(touched) > mostNames || len(projects) > 1:
+		return where(touched, len(r.Environments))
+	case len(names) == 0:
+		return touched[0].Project
+	}
+	return touched[0].Project + " (" + strings.Join(names, ", ") + ")"
+}
+
+// comment is a comment that grows up to a limit.
+type comment struct {
+	Report
+	links Links
+	b     strings.Builder
+	left  int
+}
+
+// reserve is what is kept for the sentences on what was left out, in bytes.
+const reserve = 1000
+
+// write adds text, and reports whether there was room for it.
+func (c *comment) write(text string) bool {
+	if c.b.Len()+len(text) > c.left-reserve {
+		return false
+	}
+	c.b.WriteString(text)
+	return true
+}
+
+// missing counts what there was no room for.
+func (c *comment) missing(n int, noun string) {
+	if n > 0 {
+		fmt.Fprintf(&c.b, "\n_%s not shown: the comment would be too long._\n", count(n, noun))
+	}
+}
+
+// callout is lines that nothing folds away: a quarter of the comment at most.
+func (c *comment) callout(kind, noun string, all []string) {
+	if len(all) == 0 {
+		return
+	}
+	most := c.b.Len() + c.left/4
+	c.write("\n> [!" + kind + "]\n")
+	for i, line := range all {
+		if c.b.Len()+len(line) > most || !c.write("> - "+line+"\n") {
+			c.missing(len(all)-i, noun)
+			return
+		}
+	}
+}
+
+// problems are the errors of the head.
+func (c *comment) problems() (out []string) {
+	for _, e := range c.Environments {
+		for _, f := range e.Findings {
+			if f.Side == "head" && f.Severity == object.SeverityError {
+				out = append(out, markdown.Text(cut(c.label(e)))+": "+c.finding(f))
+			}
+		}
+	}
+	return out
+}
+
+func (c *comment) dangers() (out []string) {
+	for _, o := range c.Objects {
+		for _, v := range o.Variants {
+			for _, d := range v.Dangers {
+				out = append(out, markdown.Code(cut(v.Title()))+markdown.Text(c.in(v.Environments))+": "+markdown.Text(cut(d.Message)))
+			}
+		}
+	}
+	return out
+}
+
+// in names the environments of a change, where there is more than one.
+func (c *comment) in(environments []int) string {
+	if len(c.touched()) == 1 {
+		return ""
+	}
+	return " in " + cut(c.names(environments))
+}
+
+// environments is a table with a row for each environment that was rendered.
+func (c *comment) environments() {
+	c.write("\n| Environment | Objects | Waves | CPU | Memory |\n|---|---|--:|--:|--:|\n")
+	unaffected := 0
+	for i, e := range c.Environments {
+		if e.State == Unaffected {
+			unaffected++
+			continue
+		}
+		cells := []string{markdown.Cell(cut(c.label(e))), e.objects()}
+		waves := func(o *Outline) string { return fmt.Sprint(o.Waves) }
+		cpu := func(o *Outline) string { return cores(o.Totals.Requests.CPU) }
+		memory := func(o *Outline) string { return bytesText(o.Totals.Requests.Memory) }
+		for _, of := range []func(*Outline) string{waves, cpu, memory} {
+			cells = append(cells, moved(e, of))
+		}
+		if !c.write("| " + strings.Join(cells, " | ") + " |\n") {
+			c.missing(len(c.Environments)-i, "environment")
+			return
+		}
+	}
+	if unaffected > 0 {
+		c.write(fmt.Sprintf("\nNot affected, and not rendered: %s.\n", count(unaffected, "environment")))
+	}
+}
+
+// objects are what happens to how many objects, with the state where it is no comparison.
+func (e Environment) objects() string {
+	var parts []string
+	if e.State != Changed && e.State != Unchanged {
+		parts = append(parts, string(e.State))
+	}
+	for _, part := range []struct {
+		n    int
+		what string
+	}{
+		{e.Counts.Deleted, "deleted"}, {e.Counts.Recreated, "recreated"}, {e.Counts.Changed, "changed"},
+		{e.Counts.Created, "created"}, {e.Counts.Moved, "moved"}, {e.Unchanged, "unchanged"}, {e.Counts.Present, "shown"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// moved is a figure of both sides of an environment.
+func moved(e Environment, of func(*Outline) string) string {
+	switch {
+	case e.State == Failed:
+		return ""
+	case e.Before != nil && e.After != nil:
+		if before, after := of(e.Before), of(e.After); before != after {
+			return strings.ReplaceAll(before+" → "+after, " ", "&nbsp;")
+		}
+		return of(e.After)
+	case e.After != nil:
+		return of(e.After)
+	case e.Before != nil:
+		return of(e.Before)
+	}
+	return ""
+}
+
+// findings are the results that the base does not have.
+func (c *comment) findings() {
+	var all []string
+	for _, e := range c.Environments {
+		for _, f := range e.Findings {
+			if f.State == FindingNew && f.Side == "" {
+				all = append(all, "- "+f.Severity.String()+" in "+markdown.Text(cut(c.label(e)))+": "+c.finding(f)+"\n")
+			}
+		}
+	}
+	c.folded(count(len(all), "new finding")+" of policies and checks", "finding", all, len(all) > 5)
+}
+
+// folded is a list below a heading, in an element that unfolds where fold is set.
+func (c *comment) folded(title, noun string, all []string, fold bool) {
+	if len(all) == 0 {
+		return
+	}
+	head, tail := "\n### "+title+"\n\n", ""
+	if fold {
+		head, tail = "\n<details><summary>"+title+"</summary>\n\n", "\n</details>\n"
+	}
+	if !c.write(head) {
+		c.missing(len(all), noun)
+		return
+	}
+	left := 0
+	for i, line := range all {
+		if !c.write(line) {
+			left = len(all) - i
+			break
+		}
+	}
+	c.b.WriteString(tail)
+	c.missing(left, noun)
+}
+
+func (c *comment) finding(f Finding) string {
+	text := markdown.Text(cut(f.Message))
+	if f.Policy != "" {
+		text = "policy " + markdown.Code(cut(f.Policy)) + ": " + text
+	}
+	if f.Node != "" {
+		text = markdown.Code(cut(string(f.Node))) + ": " + text
+	}
+	if f.At != "" {
+		text += " (" + c.at(f.Pos, f.At) + ")"
+	}
+	return text
+}
+
+// at is a position, as a link where there is one.
+func (c *comment) at(pos object.Pos, text string) string {
+	if to := c.links.line(pos); to != "" {
+		return "[" + markdown.Cell(cut(text)) + "](<" + to + ">)"
+	}
+	return markdown.Cell(cut(text))
+}
+
+// objects is a table of them, and their fields, folded.
+func (c *comment) objects() {
+	var rows, details []string
+	for _, o := range c.Objects {
+		for _, v := range o.Variants {
+			at, in := "", c.in(v.Environments)
+			switch {
+			case v.Kind == diff.Deleted: // The head has no such line.
+				at = markdown.Cell(cut(v.At))
+			case v.At != "":
+				at = c.at(v.Pos, v.At)
+			}
+			what := string(v.Kind)
+			if v.Wave != nil {
+				what += ", wave " + v.Wave.Before + " → " + v.Wave.After
+			}
+			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |\n", what, markdown.Cell(cut(v.Title())), markdown.Text(strings.TrimPrefix(in, " in ")), at))
+			if fields := v.Markdown(); fields != "" {
+				details = append(details, "<details><summary><code>"+markdown.HTML(cut(v.Title()))+"</code>"+markdown.HTML(in)+"</summary>\n\n"+fields+"\n</details>\n")
+			}
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	rows[0] = "| | Object | Environments | From |\n|---|---|---|---|\n" + rows[0]
+	c.folded(count(len(c.Objects), "object"), "row", rows, len(rows) > 25)
+	c.folded("Field by field", "change", details, true)
+}
+
+// images are those that come and go.
+func (c *comment) images() {
+	var all []string
+	for _, i := range c.Images {
+		before, after := strings.Join(i.Before, ", "), strings.Join(i.After, ", ")
+		all = append(all, fmt.Sprintf("| %s | %s | %s |\n", markdown.Cell(cut(i.Name)), markdown.Cell(cut(before)), markdown.Cell(cut(after))))
+	}
+	if len(all) > 0 {
+		all[0] = "| Image | Before | After |\n|---|---|---|\n" + all[0]
+	}
+	c.folded(count(len(all), "image"), "image", all, true)
+}
+
+func lines(all []string, of func(string) string) []string {
+	out := make([]string, len(all))
+	for i, text := range all {
+		out[i] = of(text)
+	}
+	return out
+}
+
+// cut is text of at most a few hundred bytes: an object may hold megabytes of it.
+func cut(text string) string {
+	const most = 600
+	if len(text) <= most {
+		return text
+	}
+	at := most
+	for !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return text[:at] + "…"
+}
+
+// cores are thousandths of a core as people read them.
+func cores(milli int64) string { return strconv.FormatFloat(float64(milli)/1000, 'f', -1, 64) }
+
+// bytesText is a size as people read it.
+func bytesText(n int64) string {
+	const mi, gi = 1 << 20, 1 << 30
+	if n >= gi {
+		return strconv.FormatFloat(math.Round(float64(n)/gi*100)/100, 'f', -1, 64) + " GiB"
+	}
+	return strconv.FormatFloat(math.Round(float64(n)/mi*10)/10, 'f', -1, 64) + " MiB"
+}

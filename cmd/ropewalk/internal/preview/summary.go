@@ -1,0 +1,151 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// summary is one sentence on all environments.
+func (r Report) summary() string {
+	of := func(states ...State) []Environment {
+		return slices.DeleteFunc(slices.Clone(r.Environments), func(e Environment) bool { return !slices.Contains(states, e.State) })
+	}
+	var sentence string
+	compared, alone, failed := of(Changed, Created, Deleted), of(Alone), of(Failed)
+	switch {
+	case r.Counts.total() > 0:
+		sentence = fmt.Sprintf("Against %s, %s %s in %s", r.Base.Name, r.Head.Name, r.Counts.verbs(), where(compared, len(r.Environments)))
+	case len(alone) > 0:
+		sentence = fmt.Sprintf("There is nothing to compare with: %s as %s renders", count(r.Counts.Present, "object")+" of "+where(alone, len(r.Environments)), r.Head.Name)
+		alone = nil
+	case len(failed) > 0:
+		sentence = fmt.Sprintf("%s cannot be rendered at %s", where(failed, len(r.Environments)), r.Head.Name)
+		failed = nil
+	default:
+		sentence = fmt.Sprintf("No object differs between %s and %s", r.Base.Name, r.Head.Name)
+	}
+	if len(alone) > 0 {
+		sentence += "; " + where(alone, len(r.Environments)) + are(alone) + " shown without a comparison"
+	}
+	if len(failed) > 0 {
+		sentence += "; " + where(failed, len(r.Environments)) + " cannot be rendered"
+	}
+	if n := len(of(Unaffected)); n > 0 {
+		sentence += fmt.Sprintf("; %s not affected", count(n, "environment")+map[bool]string{true: " is", false: " are"}[n == 1])
+	}
+	return sentence + "."
+}
+
+func are(e []Environment) string {
+	if len(e) == 1 {
+		return " is"
+	}
+	return " are"
+}
+
+// verbs are the counts as what a change does, the worst first.
+func (c Counts) verbs() string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		verb string
+	}{{c.Deleted, "deletes"}, {c.Recreated, "recreates"}, {c.Changed, "changes"}, {c.Created, "creates"}, {c.Moved, "moves"}} {
+		switch {
+		case part.n == 0:
+		case len(parts) == 0:
+			parts = append(parts, part.verb+" "+count(part.n, "object"))
+		default:
+			parts = append(parts, fmt.Sprintf("%s %d", part.verb, part.n))
+		}
+	}
+	return and(parts)
+}
+
+// mostNames is how many environments or projects a sentence names.
+const mostNames = 4
+
+// where names environments; all is how many there are.
+func where(environments []Environment, all int) string {
+	var projects []string
+	names := map[string][]string{}
+	for _, e := range environments {
+		if names[e.Project] == nil {
+			projects = append(projects, e.Project)
+		}
+		names[e.Project] = append(names[e.Project], e.Name)
+	}
+	if len(projects) > mostNames {
+		return fmt.Sprintf("%d of %s of %s", len(environments), count(all, "environment"), count(len(projects), "project"))
+	}
+	parts := make([]string, len(projects))
+	for i, p := range projects {
+		switch of := names[p]; {
+		case len(of) == 1 && of[0] == "":
+			parts[i] = p
+		case len(of) > mostNames:
+			parts[i] = count(len(of), "environment") + " of " + p
+		case len(projects) > 1:
+			parts[i] = p + " (" + strings.Join(of, ", ") + ")"
+		default:
+			parts[i] = and(of) + " of " + p
+		}
+	}
+	return and(parts)
+}
+
+// and joins words as a sentence does.
+func and(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// reason is the first mistake of a base that does not render.
+func (e Environment) reason() string {
+	for _, f := range e.Findings {
+		if f.Side == "base" {
+			if f.At == "" {
+				return ": " + f.Message
+			}
+			return ": " + f.Message + " (" + f.At + ")"
+		}
+	}
+	return ""
+}
+
+// notes are what a reader must know of how the report was made.
+func (r Report) notes() (out []string) {
+	if r.Base.Problem != "" {
+		out = append(out, fmt.Sprintf("The base %s is not there, so that the head is shown alone: %s.", r.Base.Name, strings.TrimSuffix(r.Base.Problem, ".")))
+	}
+	if r.Base.Ropewalk != "" && r.Base.Ropewalk != r.Ropewalk {
+		out = append(out, fmt.Sprintf("The base was rendered by Ropewalk %s and the head by %s: some differences may come from that.", r.Base.Ropewalk, r.Ropewalk))
+	}
+	reasons := map[string][]Environment{}
+	for _, e := range r.Environments {
+		if e.State == Alone && r.Base.Problem == "" {
+			reasons[e.reason()] = append(reasons[e.reason()], e)
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		out = append(out, fmt.Sprintf("The base of %s does not render, so that the head is shown alone%s.", where(reasons[reason], len(r.Environments)), reason))
+	}
+	const most = 10
+	if more := len(out) - most; more > 0 {
+		out = append(out[:most], fmt.Sprintf("And %s.", count(more, "more note")))
+	}
+	return out
+}
