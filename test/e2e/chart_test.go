@@ -170,7 +170,7 @@ func TestHelmInstallsWhatTheTutorialNeeds(t *testing.T) {
 	of := hello(t, r.Cluster, "hello-chart")
 	awaitReason(t, r.Cluster, of, v1alpha1.SucceededReason)
 	t.Logf("hello is Ready after %s", time.Since(began).Round(10*time.Millisecond))
-	t.Logf("\n%s", r.Kubectl(t, "-n", "hello-chart", "get", "tf"))
+	t.Logf("\n%s", r.Kubectl(t, "-n", "hello-chart", "get", "rwt"))
 	var web appsv1.Deployment
 	require.NoError(t, r.Client.Get(t.Context(), client.ObjectKey{Namespace: "hello-chart", Name: "hello"}, &web))
 	events.await(t, r.Cluster, "ropewalk-controller", "hello-chart", "ExternalArtifact/hello", v1alpha1.SucceededReason, func(notified) bool { return true })

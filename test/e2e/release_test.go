@@ -141,6 +141,44 @@ spec:
 	t.Logf("applied by both after %s", time.Since(start).Round(10*time.Millisecond))
 }
 
+// TestAnArtifactOfAnotherToolIsDeployedByATransform takes what flux push artifact would
+// make: manifests without an order, which the controller puts in waves. What verifies them is
+// the OCIRepository.
+func TestAnArtifactOfAnotherToolIsDeployedByATransform(t *testing.T) {
+	n := newTenant(t)
+	c, dir, target := n.Cluster, t.TempDir(), n.Namespace(t)
+	c.Flags(t, c.KustomizeController, "--feature-gates=ExternalArtifact=true")
+	at := func(name string) string { return filepath.Join(dir, name) }
+	require.NoError(t, os.Mkdir(at("out"), 0o755))
+	for name, text := range map[string]string{
+		"app.yaml":                 "apiVersion: ropewalk.dev/v1alpha1\nkind: Component\nmetadata: {name: app, namespace: shop}\nspec: {kustomize: {path: after}}\n",
+		"after/kustomization.yaml": released["after/kustomization.yaml"],
+		"after/after.yaml":         released["after/after.yaml"],
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(at(name)), 0o755))
+		require.NoError(t, os.WriteFile(at(name), []byte(text), 0o600))
+	}
+	c.Ropewalk(t, "artifact", "keygen", at("release"))
+	var built struct{ Digest string }
+	text := c.Ropewalk(t, "build", at("app.yaml"), "--namespace-at-deploy", "--sign-key", at("release.key"), "--format", "json",
+		"--to", fmt.Sprintf("oci://%s/release/transform:v1", c.Registry), "--plain-http", c.Registry)
+	require.NoError(t, json.Unmarshal([]byte(text), &built))
+	public, err := os.ReadFile(at("release.pub"))
+	require.NoError(t, err)
+	require.NoError(t, c.Client.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "release-keys", Namespace: n.namespace}, Data: map[string][]byte{"release.pub": public},
+	}))
+	documents := c.Ropewalk(t, "deploy", fmt.Sprintf("oci://%s/release/transform@%s", c.Registry, built.Digest), "--plain-http", c.Registry,
+		"--engine", "transform", "--engine-namespace", n.namespace, "--namespace", target, "--key", at("release.pub"), "--verify-secret", "release-keys")
+	for _, object := range decode(t, []byte(documents)) {
+		c.apply(t, object)
+	}
+	n.ready("transform")
+	after := &corev1.ConfigMap{}
+	require.NoError(t, c.Client.Get(t.Context(), client.ObjectKey{Namespace: target, Name: "after"}, after))
+	require.Equal(t, map[string]string{"a": "b"}, after.Data)
+}
+
 // specText is the spec of an object as YAML.
 func specText(t *testing.T, object *unstructured.Unstructured) string {
 	t.Helper()

@@ -189,6 +189,16 @@ func TestValuesDoWhatTheySay(t *testing.T) {
 	require.Contains(t, string(text), "{{ $labels.namespace }}")
 }
 
+// TestDefaultsInstallARelease: the tag is that of the chart, and nothing has to be filled in.
+func TestDefaultsInstallARelease(t *testing.T) {
+	all := objects(t, "")
+	require.Regexp(t, `^ghcr\.io/ropewalk/ropewalk:v\d+\.\d+\.\d+$`, pod(all)["containers"].([]any)[0].(map[string]any)["image"])
+	require.NotContains(t, all["ServiceAccount ropewalk-controller"]["metadata"], "annotations")
+	all = objects(t, "{image: {tag: main}, serviceAccount: {annotations: {eks.amazonaws.com/role-arn: arn}}}")
+	require.Equal(t, "ghcr.io/ropewalk/ropewalk:main", pod(all)["containers"].([]any)[0].(map[string]any)["image"])
+	require.Equal(t, map[string]any{"eks.amazonaws.com/role-arn": "arn"}, all["ServiceAccount ropewalk-controller"]["metadata"].(map[string]any)["annotations"])
+}
+
 func TestAParentHasWhatItsChildrenNeed(t *testing.T) {
 	all := objects(t, `
 pivot:
