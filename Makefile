@@ -163,7 +163,12 @@ e2e-child: build controller ## Make a cluster of a PivotCluster in Git, let it t
 	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/pivot test -v -count=1 -timeout 20m -run '^($(PIVOT_CHILD))$$' .
 
 .PHONY: e2e
-e2e: oracle peers kustomize helm image argocd e2e-cluster e2e-pivot e2e-child ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, the image's programs, Argo CD, clusters, a pivot, a child.
+e2e: oracle peers kustomize helm site image argocd e2e-cluster e2e-pivot e2e-child ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, the site, the image's programs, Argo CD, clusters, a pivot, a child.
+
+.PHONY: pages
+pages: ## Open the page of a preview in Chromium (a Debian package): hostile names, 5,000 changes, keys, paper.
+	@command -v chromium >/dev/null || (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null)
+	ROPEWALK_BROWSER=required $(GO) test -v -count=1 -run 'Page' ./cmd/ropewalk/internal/preview
 
 # It needs a compiler of C.
 .PHONY: race
@@ -171,7 +176,7 @@ race: ## Look for data races in what serves and what reconciles.
 	CGO_ENABLED=1 GOFLAGS= $(GO) test -race -count=1 -timeout 60m ./plugin/... ./source/...
 
 .PHONY: nightly
-nightly: validators canaries race e2e-faults pivot fips fuzz soak bench ## Run what takes hours: the validation code of controllers, ten thousand workloads with secrets, data races, long faults, pivots killed at every write, validated cryptography, fuzzing, the soak, benchmarks.
+nightly: validators canaries pages race e2e-faults pivot fips fuzz soak bench ## Run what takes hours: the validation code of controllers, ten thousand workloads with secrets, pages in a browser, data races, long faults, pivots killed at every write, validated cryptography, fuzzing, the soak, benchmarks.
 
 # How long the soak takes; each attack once takes ROPEWALK_SOAK=each.
 SOAK := 60m
@@ -191,6 +196,13 @@ canaries: build ## Look for secrets in all that ten thousand generated workloads
 .PHONY: kustomize
 kustomize: ## Let the real kustomize run the render as a function.
 	$(GO) -C test/kustomize test ./...
+
+# The generator is built by the first run, for minutes, and kept in the build cache.
+.PHONY: site
+site: ## Write the documentation as a site into out/site, and follow its links.
+	$(GO) -C test/site test -count=1 .
+	$(GO) -C test/site tool hugo --quiet --source $(CURDIR)/docs/site --destination $(CURDIR)/out/site --cleanDestinationDir --noBuildLock
+	@echo "open out/site/index.html"
 
 .PHONY: helm
 helm: ## Let Helm itself render the chart of the controller.
@@ -219,6 +231,7 @@ e2e-cluster: servers build controller ## Let the real Flux and Argo CD apply wha
 
 .PHONY: e2e-faults
 e2e-faults: servers build controller ## Run the faults that take minutes: 50,000 objects, a hostile module beside a hundred good ones, a registry that fails at random, an API server that restarts.
+	ROPEWALK_FAULTS=1 $(GO) test -v -count=1 -timeout 20m -run '^TestAPublishIsKilledAtEveryRequest$$' ./cmd/ropewalk/internal/cli
 	$(GO) -C test/e2e run ./programs/install
 	ROPEWALK_FAULTS=1 ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/e2e test -v -count=1 -timeout 60m \
 	  -run '^(TestFiftyThousandObjects|TestAHostileModule|TestWhatTheFlagsAsShipped|TestARegistryThatFailsAtRandom|TestAnAPIServerThatIsRestarted|TestANamespaceThatIsDeleted|TestManyTransformsAreRendered|TestALayerOfManyObjects|TestObjectsThatMoveWhileTheControllerIsKilled)' .

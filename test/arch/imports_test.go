@@ -109,7 +109,7 @@ func rules() []rule {
 func stageRules() []rule {
 	stages := []string{"object", "dialect", "spec", "workload", "component", "evaluate", "graph", "order", "check", "emit"}
 	var out []rule
-	parts := []string{"diagnose", "module", "trace", "provision", "inprocess", "worker", "resultcache"}
+	parts := []string{"diagnose", "module", "inputs", "trace", "provision", "inprocess", "worker", "resultcache"}
 	for dir, parts := range map[string][]string{
 		"render/evaluate":  parts,
 		"render/component": {"manifests", "kustomize", "helm", "overlay"},
@@ -194,7 +194,7 @@ func TestImportsKeepTheLayers(t *testing.T) {
 
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
-	for _, s := range []string{"object", "dialect", "spec", "spec/schema", "workload", "workload/score", "workload/compose", "workload/function", "workload/placeholder", "workload/reader", "workload/resource", "workload/network", "workload/generate", "workload/gateway", "workload/apps", "component", "component/manifests", "component/kustomize", "component/helm", "component/overlay", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
+	for _, s := range []string{"object", "dialect", "spec", "spec/schema", "workload", "workload/score", "workload/compose", "workload/function", "workload/placeholder", "workload/reader", "workload/resource", "workload/network", "workload/generate", "workload/gateway", "workload/apps", "component", "component/manifests", "component/kustomize", "component/helm", "component/overlay", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/inputs", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
 		"graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff"} {
 		known["render/"+s] = true
 	}
