@@ -18,6 +18,9 @@ export CGO_ENABLED = 0
 # With -trimpath the programs and the tests share what they compile.
 export GOFLAGS += -trimpath
 
+# What runs tests: the gate puts gotestsum here, which sums up what failed.
+TEST ?= $(GO) test
+
 .PHONY: help
 help: ## Show what can be made.
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -44,7 +47,11 @@ run: build ## Render the example shop into out/shop and an image layout, and pri
 
 .PHONY: test
 test: servers build ## Run every test of the main module.
-	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) test $(TESTFLAGS) ./...
+	ROPEWALK_BIN=$(BIN)/ropewalk $(TEST) $(TESTFLAGS) ./...
+
+.PHONY: quick
+quick: $(BIN)/golangci-lint ## In a minute: format, lint and test what differs from origin/main, and what imports it.
+	GO=$(GO) LINT=$(BIN)/golangci-lint test/quick
 
 # Generated code does not count, nor does what only tests import. A pivot that is wrong loses
 # clusters, so that it has a bound of its own.
@@ -66,6 +73,7 @@ servers: ## Install the servers that tests run (Debian packages), where that is 
 	  PATH="$$PATH:/usr/sbin" command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair#*:}"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing, for the tests:$$missing" >&2; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
 	else echo "not installed, so that some tests are skipped:$$missing" >&2; fi
 
@@ -143,24 +151,30 @@ bench-flux: servers build controller ## Hold the controller for Flux to its spee
 # Programs are built by the first run and kept, as those of e2e-cluster are.
 .PHONY: pivot
 pivot: servers build controller ## Move real Cluster API between two management clusters: all faults and the whole kill matrix; make a cluster and destroy its parent.
-	$(GO) -C test/e2e run ./programs/install
+	$(MAKE) programs
 	ROPEWALK_FAULTS=1 ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/pivot test -v -count=1 -timeout 120m .
+
+# flow runs tests of a module under test/ under a name, those that flags select. Unlike make pivot
+# and the benchmarks, it runs one that fails once more.
+flow = ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller test/flow $(1) $(2) -test.timeout 60m $(3)
+
+FLOWS_OF = $(BIN)/argocd.test $(BIN)/e2e.test $(BIN)/pivot.test
+$(FLOWS_OF): $(SOURCES) $(shell find test -name '*.go' -o -name 'go.*' -path '*/test/*') | $(BIN)/gotestsum
+	$(GO) -C test/$(basename $(@F)) test -c -o $@ .
 
 PIVOT_CHILD := TestAParentMakesAClusterThatBecomesItsOwnAndOutlivesIt
 
 # They need root, for network namespaces.
 PIVOT_NETWORK := TestTheLinkIsCutAtEveryStep|TestProcessesAreKilledAtEveryStepOverTheLink|TestASlowLink|TestFaultsOfTheLink
 
-.PHONY: e2e-pivot
 PIVOT_LONG := ^(TestAChildWithArgoCDBecomesItsOwnAndOutlivesItsParent|TestClusterctlIsStuckAfterAKill|TestTwoThousandObjectsOfTenMebibytes|TestOneOfTwoClustersOfANamespaceMoves|TestAClusterBecomesAvailable|TestARolloutInProgress|TestAStagedChunkThatIsDamaged|TestClusterctlMoves|$(PIVOT_CHILD)|TestAChildHasAChildOfItsOwnThatOutlivesBoth|TestAClusterIsDeletedAsTheGuideSays|TestABootstrapClusterInstallsTheFirstManagementCluster|TestALeaderThatIsKilled|TestALeaderThatIsStopped|TestARenderedClusterBecomesAvailableAndFollowsEdits)$$
-e2e-pivot: build ## Run the part of make pivot that takes minutes: some kills of each step, and no long tests.
-	$(GO) -C test/e2e run ./programs/install
-	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/pivot test -v -count=1 -timeout 20m -skip '$(PIVOT_LONG)|^($(PIVOT_NETWORK))$$' .
+.PHONY: e2e-pivot
+e2e-pivot: build programs $(BIN)/pivot.test ## Run the part of make pivot that takes minutes: some kills of each step, and no long tests.
+	$(call flow,pivot,pivot,-test.skip '$(PIVOT_LONG)|^($(PIVOT_NETWORK))$$')
 
 .PHONY: e2e-child
-e2e-child: build controller ## Make a cluster of a PivotCluster in Git, let it take itself over, and destroy its parent.
-	$(GO) -C test/e2e run ./programs/install
-	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/pivot test -v -count=1 -timeout 20m -run '^($(PIVOT_CHILD))$$' .
+e2e-child: build controller programs $(BIN)/pivot.test ## Make a cluster of a PivotCluster in Git, let it take itself over, and destroy its parent.
+	$(call flow,pivot,child,-test.run '^($(PIVOT_CHILD))$$')
 
 .PHONY: e2e
 e2e: oracle peers kustomize helm site image argocd e2e-cluster e2e-pivot e2e-child ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, the site, the image's programs, Argo CD, clusters, a pivot, a child.
@@ -172,8 +186,8 @@ pages: ## Open the page of a preview in Chromium (a Debian package): hostile nam
 
 # It needs a compiler of C.
 .PHONY: race
-race: ## Look for data races in what serves and what reconciles.
-	CGO_ENABLED=1 GOFLAGS= $(GO) test -race -count=1 -timeout 60m ./plugin/... ./source/...
+race: ## Look for data races in what renders, what serves and what reconciles.
+	CGO_ENABLED=1 GOFLAGS= $(GO) test -race -count=1 -timeout 60m ./cmd/... ./plugin/... ./render/... ./source/...
 
 .PHONY: nightly
 nightly: validators canaries pages race e2e-faults pivot fips fuzz soak bench ## Run what takes hours: the validation code of controllers, ten thousand workloads with secrets, pages in a browser, data races, long faults, pivots killed at every write, validated cryptography, fuzzing, the soak, benchmarks.
@@ -186,7 +200,7 @@ soak: build ## Run the sidecar beside a tenant that attacks it in a new way ever
 
 .PHONY: image
 image: ## Build both programs as the image does, and look at their versions.
-	$(GO) test -tags=builds -run '^TestTheImageKnowsItsVersion$$' ./test/deploy
+	$(TEST) -tags=builds -run '^TestTheImageKnowsItsVersion$$' ./test/deploy
 
 .PHONY: canaries
 canaries: build ## Look for secrets in all that ten thousand generated workloads leave behind, and ten thousand mistakes.
@@ -195,39 +209,49 @@ canaries: build ## Look for secrets in all that ten thousand generated workloads
 
 .PHONY: kustomize
 kustomize: ## Let the real kustomize run the render as a function.
-	$(GO) -C test/kustomize test ./...
+	cd test/kustomize && $(TEST) ./...
 
 # The generator is built by the first run, for minutes, and kept in the build cache.
 .PHONY: site
 site: ## Write the documentation as a site into out/site, and follow its links.
-	$(GO) -C test/site test -count=1 .
+	cd test/site && $(TEST) -count=1 .
 	$(GO) -C test/site tool hugo --quiet --source $(CURDIR)/docs/site --destination $(CURDIR)/out/site --cleanDestinationDir --noBuildLock
 	@echo "open out/site/index.html"
 
 .PHONY: helm
 helm: ## Let Helm itself render the chart of the controller.
-	$(GO) -C test/helm test ./...
+	cd test/helm && $(TEST) ./...
 
 # The repo-server is built by the first run, for minutes, and kept in the user's
-# cache directory. -v prints what its users get to read.
+# cache directory.
 .PHONY: argocd
-argocd: servers build ## Let the real repo-server of Argo CD render by the sidecar.
-	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/argocd test -v -count=1 -timeout 30m ./...
+argocd: servers build $(BIN)/argocd.test ## Let the real repo-server of Argo CD render by the sidecar.
+	$(call flow,argocd,argocd)
 
-# The cluster is built by the first run, for a quarter of an hour, and kept as the
+# The programs of a cluster are built by the first run, for a quarter of an hour, and kept as the
 # repo-server is. That is a step of its own with its own progress, so that the time
-# limit is that of the tests. They wait more than they compute, so half of them runs
-# beside the other half, each in a cluster of its own.
-E2E_HALF := ArgoCD|Application|Cluster|Killed|Registry|Thousand|Server
-.PHONY: e2e-cluster
-e2e-cluster: servers build controller ## Let the real Flux and Argo CD apply what is rendered to a real API server.
-	$(GO) -C test/e2e test -count=1 ./programs
+# limit is that of the tests.
+.PHONY: programs
+programs: ## Build the programs of the clusters of tests, which are kept in the user's cache directory.
 	$(GO) -C test/e2e run ./programs/install
-	$(GO) -C test/e2e test -c -o $(BIN)/e2e.test .
-	@export ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller; cd test/e2e; \
-	$(BIN)/e2e.test -test.v -test.timeout 60m -test.skip '$(E2E_HALF)' >$(BIN)/e2e.log 2>&1 & other=$$!; \
-	failed=0; $(BIN)/e2e.test -test.v -test.timeout 60m -test.run '$(E2E_HALF)' || failed=1; \
-	wait $$other || failed=1; cat $(BIN)/e2e.log; exit $$failed
+
+# The tests of a cluster wait more than they compute, so that one half runs
+# beside the other half, each in a cluster of its own. FLOWS=gate runs some of each kind:
+# order, update, hand-over and kills for Flux, waves, the plugin and prune for Argo CD.
+E2E_HALF := ArgoCD|Application|Cluster|Killed|Registry|Thousand|Server
+CLUSTER_1 = -test.skip '$(E2E_HALF)'
+CLUSTER_2 = -test.run '$(E2E_HALF)'
+ifeq ($(FLOWS),gate)
+CLUSTER_1 = -test.run '^($(GATE_1))$$'
+CLUSTER_2 = -test.run '^($(GATE_2))$$'
+endif
+GATE_1 := TestTheTutorialGoesAsItSays|TestWhatMovesToAnotherLayerStaysTheSameObject|TestATransformIsDeliveredChangedRolledBackAndDeleted|TestLayersAreDeletedTheLastFirst|TestAnObjectMovesBetweenTransforms|TestATenantActsAsItsAccountAndNobodyElse|TestEveryStateIsOneOfKstatus|TestNoNameLeadsElsewhere|TestTheControllerRendersAsTheCommandLineDoes|TestAnAPIServerTakesTheInstallationAndItsExamples|TestWavesAreNoMoreThanReadinessAsksFor
+GATE_2 := TestTheNextReplicaGoesOnWhereTheLastOneWasKilled|TestArgoCDAppliesTheShopWaveByWave|TestArgoCDRendersByThePlugin|TestArgoCDAppliesWhatTheControllerPushes|TestAnApplicationMayGoAndLeaveItsObjects|TestAReleaseIsBuiltSyncedAndDeployedByFluxAndArgoCD|TestHelmInstallsWhatTheTutorialNeeds
+.PHONY: e2e-cluster
+e2e-cluster: servers build controller programs $(BIN)/e2e.test ## Let the real Flux and Argo CD apply what is rendered to a real API server.
+	cd test/e2e && $(TEST) -count=1 ./programs
+	$(call flow,e2e,cluster-1,$(CLUSTER_1)) >$(BIN)/cluster-1.log 2>&1 & other=$$!; failed=0; \
+	$(call flow,e2e,cluster-2,$(CLUSTER_2)) || failed=1; wait $$other || failed=1; cat $(BIN)/cluster-1.log; exit $$failed
 
 .PHONY: e2e-faults
 e2e-faults: servers build controller ## Run the faults that take minutes: 50,000 objects, a hostile module beside a hundred good ones, a registry that fails at random, an API server that restarts.
@@ -238,11 +262,11 @@ e2e-faults: servers build controller ## Run the faults that take minutes: 50,000
 
 .PHONY: peers
 peers: ## Compare with the libraries of others: sigstore-go, oras, crane.
-	$(GO) -C test/peers test ./...
+	cd test/peers && $(TEST) ./...
 
 .PHONY: oracle
 oracle: ## Compare the check with the validation of Kubernetes itself (builds for minutes).
-	$(GO) -C test/oracle test ./...
+	cd test/oracle && $(TEST) ./...
 
 # It compiles for a dozen minutes where nothing is cached, most of it Envoy Gateway and the clients of
 # KEDA's scalers.
@@ -274,9 +298,10 @@ fuzz: ## Fuzz every trust edge for ten seconds each.
 
 golangci-lint.package  = github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 cue.package            = cuelang.org/go/cmd/cue
+gotestsum.package      = gotest.tools/gotestsum
 controller-gen.package = sigs.k8s.io/controller-tools/cmd/controller-gen
 
-$(BIN)/golangci-lint $(BIN)/cue $(BIN)/controller-gen: test/tools/go.mod test/tools/go.sum
+$(BIN)/golangci-lint $(BIN)/cue $(BIN)/controller-gen $(BIN)/gotestsum: test/tools/go.mod test/tools/go.sum
 	@mkdir -p $(BIN)
 	$(GO) -C test/tools build -o $(BIN)/ $($(@F).package)
 

@@ -8,12 +8,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -86,8 +86,11 @@ func cached(name, folder string) (string, error) {
 	}
 	dir := filepath.Join(cache, "ropewalk", "e2e", "argocd-"+version+"-"+id)
 	binary := filepath.Join(dir, name)
-	if _, err := os.Stat(binary); !errors.Is(err, fs.ErrNotExist) {
-		return binary, err
+	// A program is whole if it has the size that was written beside it after the build.
+	if want, err := os.ReadFile(binary + ".size"); err == nil {
+		if f, err := os.Stat(binary); err == nil && strconv.FormatInt(f.Size(), 10) == string(want) {
+			return binary, nil
+		}
 	}
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return "", err
@@ -99,7 +102,14 @@ func cached(name, folder string) (string, error) {
 		return "", errors.Join(err, os.RemoveAll(building))
 	}
 	fmt.Printf("%s %s was built in %s and is kept in %s\n", name, version, time.Since(start).Round(time.Second), dir)
-	return binary, os.Rename(building, binary)
+	f, err := os.Stat(building)
+	if err != nil {
+		return "", err
+	}
+	if err := os.Rename(building, binary); err != nil {
+		return "", err
+	}
+	return binary, os.WriteFile(binary+".size", []byte(strconv.FormatInt(f.Size(), 10)), 0o600)
 }
 
 // identity is the version of Argo CD, and a hash of all that a program is made of.

@@ -296,12 +296,15 @@ func TestAnApplicationIsFrozenAndEnds(t *testing.T) {
 	cmd, out := p.start("freeze")
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
+	p.Await(t, soon, "it is synced by itself no more", func() bool {
+		_, automated, _ := unstructured.NestedFieldNoCopy(argocd.Get(t, name).Object, "spec", "syncPolicy", "automated")
+		return !automated
+	})
 	select {
 	case err := <-ended:
 		t.Fatalf("it has not waited for Argo CD: %v %s", err, out)
 	case <-time.After(5 * time.Second):
 	}
-	require.NotContains(t, argocd.Get(t, name).Object["spec"].(map[string]any)["syncPolicy"], "automated")
 	argocd.Controller.Resume()
 	require.NoError(t, <-ended, "%s", out)
 	returned := p.versions()

@@ -12,73 +12,76 @@ import (
 	"github.com/stretchr/testify/require"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// computed is what kstatus makes of a Transform, as helm, Flux and kpt do.
-func (n *tenant) computed(name string) kstatus.Status {
-	n.t.Helper()
-	u := &unstructured.Unstructured{}
+// computed returns what kstatus makes of a Transform, as helm, Flux and kpt do.
+func computed(t testing.TB, of *v1alpha1.Transform) kstatus.Status {
+	t.Helper()
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(of)
+	require.NoError(t, err)
+	u := &unstructured.Unstructured{Object: object}
 	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.TransformKind))
-	require.NoError(n.t, n.Client.Get(n.t.Context(), client.ObjectKey{Namespace: n.namespace, Name: name}, u))
 	result, err := kstatus.Compute(u)
-	require.NoError(n.t, err)
+	require.NoError(t, err)
 	return result.Status
 }
 
-// says waits until a condition of a Transform has a text in its message.
-func (n *tenant) saying(name, condition, text string) *v1alpha1.Transform {
-	n.t.Helper()
-	return n.await(name, condition+" says "+text, func(t *v1alpha1.Transform) bool {
+// saying reports whether a condition of a Transform has a text in its message.
+func saying(condition, text string) func(*v1alpha1.Transform) bool {
+	return func(t *v1alpha1.Transform) bool {
 		c := apimeta.FindStatusCondition(t.Status.Conditions, condition)
 		return c != nil && strings.Contains(c.Message, text)
-	})
+	}
 }
 
+// TestEveryStateIsOneOfKstatus looks at a state and at what kstatus makes of it in one read: Flux
+// may look at a Kustomization once more, and then it is in progress again.
 func TestEveryStateIsOneOfKstatus(t *testing.T) {
 	n := newTenant(t)
 	n.controller.Kill()
 	n.transform("web", "{text: one}", "")
-	require.Equal(t, kstatus.InProgressStatus, n.computed("web"), "it is new")
+	require.Equal(t, kstatus.InProgressStatus, computed(t, n.get("web")), "it is new")
 	n.controller.Restart(t)
-	n.await("web", "is current for kstatus", func(*v1alpha1.Transform) bool {
-		is := n.computed("web")
+	first := n.await("web", "is current for kstatus", func(now *v1alpha1.Transform) bool {
+		is := computed(t, now)
 		require.Contains(t, []kstatus.Status{kstatus.InProgressStatus, kstatus.CurrentStatus}, is)
-		if is == kstatus.InProgressStatus {
-			return false
+		if is == kstatus.CurrentStatus {
+			require.True(t, apimeta.IsStatusConditionTrue(now.Status.Conditions, "Ready"), "%+v", now.Status)
 		}
-		now := n.get("web")
-		require.True(t, apimeta.IsStatusConditionTrue(now.Status.Conditions, "Ready"), "%+v", now.Status)
-		return true
-	})
-	first := n.get("web").Status.Artifact.Digest
+		return is == kstatus.CurrentStatus
+	}).Status.Artifact.Digest
 
 	n.transform("web", "{text: 1}", "")
-	n.stalled("web")
-	require.Equal(t, kstatus.FailedStatus, n.computed("web"), "it is stalled")
+	n.state("web", kstatus.FailedStatus, "is stalled", func(now *v1alpha1.Transform) bool {
+		return now.Status.ObservedGeneration == now.Generation && apimeta.IsStatusConditionTrue(now.Status.Conditions, "Stalled")
+	})
 	n.transform("web", "{text: two}", "")
 	n.ready("web")
 	n.Kubectl(t, "-n", n.namespace, "patch", "transform", "web", "--type=merge", "-p", `{"spec":{"rollback":{"digest":"`+first+`"}}}`)
-	n.await("web", "is rolled back", func(t *v1alpha1.Transform) bool {
-		c := apimeta.FindStatusCondition(t.Status.Conditions, "Ready")
-		return c.Reason == v1alpha1.RolledBackReason && t.Status.ObservedGeneration == t.Generation
+	n.state("web", kstatus.CurrentStatus, "is rolled back", func(now *v1alpha1.Transform) bool {
+		c := apimeta.FindStatusCondition(now.Status.Conditions, "Ready")
+		return c.Reason == v1alpha1.RolledBackReason && now.Status.ObservedGeneration == now.Generation
 	})
-	require.Equal(t, kstatus.CurrentStatus, n.computed("web"))
 
 	// It waits for another one, and what is wrong with it may pass.
 	n.transform("later", "{text: one}", "  dependsOn: [none]")
-	n.saying("later", "Ready", `Transform "none" does not exist`)
-	require.Equal(t, kstatus.InProgressStatus, n.computed("later"))
+	n.state("later", kstatus.InProgressStatus, "waits", saying("Ready", `Transform "none" does not exist`))
 	n.transform("failing", "{text: one}", "  inputsFrom: [{kind: ConfigMap, name: none}]")
-	n.saying("failing", "Ready", "ConfigMap none/values.yaml does not exist")
-	require.Equal(t, kstatus.InProgressStatus, n.computed("failing"))
+	n.state("failing", kstatus.InProgressStatus, "fails", saying("Ready", "ConfigMap none/values.yaml does not exist"))
 
 	n.Kubectl(t, "-n", n.namespace, "patch", "transform", "web", "--type=merge", "-p", `{"spec":{"suspend":true}}`)
 	table := strings.Fields(n.Kubectl(t, "-n", n.namespace, "get", "transform", "web"))
 	require.Contains(t, table, "SUSPENDED")
 	require.Contains(t, table, "true")
+}
+
+// state waits until a Transform is as wanted, and wants kstatus to make a state of that.
+func (n *tenant) state(name string, want kstatus.Status, what string, is func(*v1alpha1.Transform) bool) {
+	n.t.Helper()
+	require.Equal(n.t, want, computed(n.t, n.await(name, what, is)), what)
 }
 
 // A registry that takes connections and says nothing is one behind a firewall.
@@ -96,9 +99,9 @@ spec:
   output: {oci: {repository: REPOSITORY, insecure: true}}
   cueRef: {type: inline, ref: 'a: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "a"}'}
 `, "REPOSITORY", repository))
-	now := n.saying("web", "Reconciling", "pushing the artifact to "+repository)
+	now := n.await("web", "pushes", saying("Reconciling", "pushing the artifact to "+repository))
 	require.Equal(t, "Progressing", apimeta.FindStatusCondition(now.Status.Conditions, "Ready").Reason)
-	require.Equal(t, kstatus.InProgressStatus, n.computed("web"))
+	require.Equal(t, kstatus.InProgressStatus, computed(t, now))
 }
 
 // TestNoNameLeadsElsewhere has the API server refuse names that would be parts of a path, in

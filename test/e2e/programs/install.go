@@ -11,11 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -121,9 +121,30 @@ func (m Modules) InstallAll(ctx context.Context) error {
 	return nil
 }
 
+// there reports whether a program was built whole: it has the size that was written
+// beside it after the build. What a machine that stopped has left has not.
 func there(binary string) bool {
-	_, err := os.Stat(binary)
-	return !errors.Is(err, fs.ErrNotExist)
+	want, err := os.ReadFile(sizeOf(binary))
+	if err != nil {
+		return false
+	}
+	f, err := os.Stat(binary)
+	return err == nil && strconv.FormatInt(f.Size(), 10) == string(want)
+}
+
+// sizeOf is the file with the size of a program.
+func sizeOf(binary string) string { return binary + ".size" }
+
+// keep puts a program that was built in its place.
+func keep(built, binary string) error {
+	f, err := os.Stat(built)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(built, binary); err != nil {
+		return err
+	}
+	return os.WriteFile(sizeOf(binary), []byte(strconv.FormatInt(f.Size(), 10)), 0o600)
 }
 
 // identity is a hash of all that the programs of a project are made of.
@@ -171,7 +192,7 @@ func (m Modules) build(ctx context.Context, p project, one program, version, bin
 		return errors.Join(err, os.RemoveAll(building))
 	}
 	m.tell("built %s %s in %s: %s", one.name, version, time.Since(start).Round(time.Second), binary)
-	return os.Rename(building, binary)
+	return keep(building, binary)
 }
 
 func (m Modules) tell(format string, args ...any) {

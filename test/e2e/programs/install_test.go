@@ -43,6 +43,21 @@ func TestAProgramIsBuiltWithItsVersionAndSaysSo(t *testing.T) {
 	require.Contains(t, said, "e2e: built tiny v1.2.3 in ")
 }
 
+// TestAProgramThatIsNotWholeIsBuiltAgain has what a machine that stopped leaves behind.
+func TestAProgramThatIsNotWholeIsBuiltAgain(t *testing.T) {
+	m, p := module(t, tiny)
+	binary := filepath.Join(t.TempDir(), "tiny")
+	require.False(t, there(binary), "nothing was built")
+	require.NoError(t, m.build(t.Context(), p, p.programs[0], "v1", binary))
+	require.True(t, there(binary))
+	require.NoError(t, os.Truncate(binary, 100))
+	require.False(t, there(binary), "the end of it is missing")
+	require.NoError(t, m.build(t.Context(), p, p.programs[0], "v1", binary))
+	require.True(t, there(binary))
+	require.NoError(t, os.Remove(sizeOf(binary)))
+	require.False(t, there(binary), "it may not be whole")
+}
+
 func TestABuildThatFailsLeavesNothing(t *testing.T) {
 	m, p := module(t, "package main\n\nfunc main() { missing() }\n")
 	dir := t.TempDir()
