@@ -74,10 +74,11 @@ func atRest(workers, file int) []*unstructured.Unstructured {
 	return objects
 }
 
-// observeClusters lets controllers look at a server after each write of a Cluster.
+// observeClusters lets controllers look at a server after each write, and before each list, of
+// Clusters.
 func observeClusters(s *planetest.Server) func(planetest.Request) error {
 	return func(r planetest.Request) error {
-		if r.Write() && r.Ref.Kind == "Cluster" {
+		if r.Ref.Kind == "Cluster" && (r.Write() || r.Verb == "list") {
 			s.Observe()
 		}
 		return nil

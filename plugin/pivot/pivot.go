@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,7 +57,7 @@ func ParseManifest(data []byte) (*Manifest, error) { return install.Parse(data) 
 // Install has the bootstrap cluster at k make a cluster, and returns when that is in charge of
 // itself; see [install.Run].
 func Install(ctx context.Context, k Kubeconfig, o InstallOptions) (*Installed, error) {
-	p, err := k.reach(ctx, "bootstrap")
+	p, err := k.reach(ctx, "bootstrap", nil)
 	if err != nil {
 		return &Installed{Cluster: o.Cluster.GetName(), Timeline: []Mark{}}, err
 	}
@@ -76,6 +77,10 @@ var (
 // IsDecision reports whether an error is for the user to decide on, and none of a server or
 // a kubeconfig.
 func IsDecision(err error) bool {
+	var found Findings
+	if errors.As(err, &found) {
+		return true
+	}
 	for _, is := range []error{ErrUnfinished, ErrAborted, ErrFenced, ErrStep, ErrNoPivot} {
 		if errors.Is(err, is) {
 			return true
@@ -115,8 +120,9 @@ func (o Options) ends(ctx context.Context) (*state.Source, error) {
 	var from, to *plane.Plane
 	var wrongFrom, wrongTo error
 	var both sync.WaitGroup
-	both.Go(func() { from, wrongFrom = o.From.reach(ctx, "source") })
-	both.Go(func() { to, wrongTo = o.To.reach(ctx, "target") })
+	o.Report = o.oneByOne()
+	both.Go(func() { from, wrongFrom = o.From.reach(ctx, "source", o.waits()) })
+	both.Go(func() { to, wrongTo = o.To.reach(ctx, "target", o.waits()) })
 	both.Wait()
 	if err := errors.Join(wrongFrom, wrongTo); err != nil {
 		return nil, o.denied(ctx, err)
@@ -125,6 +131,28 @@ func (o Options) ends(ctx context.Context) (*state.Source, error) {
 		Plane: from, Link: &state.Target{Plane: to}, Cluster: o.Cluster, Copy: o.Copy, GitOps: o.GitOps,
 		Resume: o.Resume, DiscardChanges: o.DiscardChanges, Hold: o.Hold, Report: o.Report,
 	}, nil
+}
+
+// oneByOne is Report for several goroutines: requests wait apart from the steps.
+func (o Options) oneByOne() func(Event) {
+	if o.Report == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	return func(e Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		o.Report(e)
+	}
+}
+
+// waits reports what a long wait is for.
+func (o Options) waits() func(string) {
+	return func(what string) {
+		if o.Report != nil {
+			o.Report(Event{Message: what})
+		}
+	}
 }
 
 // cluster is the Cluster as an object.
@@ -140,7 +168,7 @@ func (o Options) denied(ctx context.Context, err error) error {
 	}
 	var all Findings
 	for name, k := range map[string]Kubeconfig{"source": o.From, "target": o.To} {
-		if p, err := k.open(name); err == nil && k.Path != "" {
+		if p, err := k.open(name, nil); err == nil && k.Path != "" {
 			all = append(all, preflight.Basic(ctx, p, o.cluster())...)
 		}
 	}
@@ -151,9 +179,9 @@ func (o Options) denied(ctx context.Context, err error) error {
 }
 
 // reach opens a plane, and makes a first request.
-func (k Kubeconfig) reach(ctx context.Context, name string) (*plane.Plane, error) {
+func (k Kubeconfig) reach(ctx context.Context, name string, waits func(string)) (*plane.Plane, error) {
 	const patience = 2 * time.Second
-	p, err := k.open(name)
+	p, err := k.open(name, waits)
 	if err != nil {
 		return nil, err
 	}
@@ -163,8 +191,8 @@ func (k Kubeconfig) reach(ctx context.Context, name string) (*plane.Plane, error
 	return p, nil
 }
 
-func (k Kubeconfig) open(name string) (*plane.Plane, error) {
-	return plane.Open(k.Path, k.Context, plane.Options{Name: name})
+func (k Kubeconfig) open(name string, waits func(string)) (*plane.Plane, error) {
+	return plane.Open(k.Path, k.Context, plane.Options{Name: name, Waits: waits})
 }
 
 // Look says what a pivot would move, and what stands in its way. Nothing is changed.
@@ -175,7 +203,7 @@ func Look(ctx context.Context, o Options) (Plan, error) {
 	}
 	found, err := s.Preflight(ctx)
 	plan := preflight.PlanOf(o.cluster(), found.Set, found.Findings)
-	plan.Notes = found.Notes
+	plan.Notes = slices.Concat(found.Notes, found.Later)
 	return plan, o.denied(ctx, err)
 }
 
@@ -193,7 +221,8 @@ func Run(ctx context.Context, o Options) (*Receipt, error) {
 // not needed; that is refused while the target answers, as it may have been taken over.
 func Abort(ctx context.Context, o Options, targetLost bool) (*Receipt, error) {
 	if targetLost {
-		from, err := o.From.reach(ctx, "source")
+		o.Report = o.oneByOne()
+		from, err := o.From.reach(ctx, "source", o.waits())
 		if err != nil {
 			return nil, err
 		}
@@ -203,7 +232,7 @@ func Abort(ctx context.Context, o Options, targetLost bool) (*Receipt, error) {
 		}
 		if r != nil && !r.Step.Ended() {
 			if err := silent(ctx, r.Target.Server); err != nil {
-				return r, fmt.Errorf("the target of pivot %q is not lost: give its kubeconfig: %w", r.ID, err)
+				return r, Findings{{Ref: o.cluster(), Problem: fmt.Sprintf("the target of pivot %q is not lost: %v", r.ID, err), Advice: "give its kubeconfig with --to, in place of --target-lost"}}
 			}
 		}
 		return (&state.Source{Plane: from, Cluster: o.Cluster, GitOps: o.GitOps, Report: o.Report}).Abort(ctx, true)
@@ -216,9 +245,11 @@ func Abort(ctx context.Context, o Options, targetLost bool) (*Receipt, error) {
 }
 
 // Takeover activates the target at To, whose source is lost for good; see
-// [state.Target.Takeover]. Where From is given the source is also looked for there.
+// [state.Target.Takeover]. Where From is given the source is also looked for there: one that
+// answers is lost where it has lost the Cluster, or deletes it.
 func Takeover(ctx context.Context, o Options, reason string) (*Receipt, error) {
-	to, err := o.To.reach(ctx, "target")
+	o.Report = o.oneByOne()
+	to, err := o.To.reach(ctx, "target", o.waits())
 	if err != nil {
 		return nil, err
 	}
@@ -228,12 +259,32 @@ func Takeover(ctx context.Context, o Options, reason string) (*Receipt, error) {
 			if err != nil {
 				return err
 			}
+			if going, err := o.going(ctx, from, to); err != nil || going {
+				return err
+			}
 			if err := errors.Join(unreachable(ctx, from), silent(ctx, from.Server())); err != nil {
 				return err
 			}
 		}
 		return silent(ctx, server)
 	})
+}
+
+// going reports whether the source of the pivot answers, and has lost the Cluster or deletes it.
+func (o Options) going(ctx context.Context, from, to *plane.Plane) (bool, error) {
+	r, err := state.Read(ctx, to, o.Cluster)
+	if err != nil || r == nil {
+		return false, err
+	}
+	if uid, err := from.UID(ctx); err != nil || uid != r.Source.UID {
+		return false, nil //nolint:nilerr // It is another server, or does not answer: that is looked at next.
+	}
+	kinds, err := from.Kinds(ctx)
+	if err != nil {
+		return false, err
+	}
+	going, err := state.Going(ctx, from, kinds, o.cluster())
+	return going != "", err
 }
 
 // unreachable returns an error where an API server answers by way of its kubeconfig, which may

@@ -88,7 +88,13 @@ func TestAClusterMovesOverHTTPS(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, plan.Findings)
 	require.NotEmpty(t, plan.Objects)
-	require.Empty(t, plan.Notes)
+	require.Len(t, plan.Notes, 2, "what a plan cannot look at")
+	require.Contains(t, plan.Notes[0], `webhooks and policies of the target were not tried, as namespace "apps" is not there`)
+	require.Contains(t, plan.Notes[1], "whether the controllers of the target run cannot be seen")
+	target.Put(planetest.Object("v1", "Namespace", "", "apps"))
+	plan, err = Look(t.Context(), o)
+	require.NoError(t, err)
+	require.Len(t, plan.Notes, 1)
 	held := planetest.Object("coordination.k8s.io/v1", "Lease", "apps", "held")
 	source.Put(planetest.OwnedBy(held, source.Object(plane.Ref{Group: planetest.Core, Kind: "Cluster", Namespace: "apps", Name: "blue"})))
 	plan, err = Look(t.Context(), o)
@@ -124,6 +130,7 @@ func TestAbortOverHTTPS(t *testing.T) {
 		if targetLost {
 			_, err := Abort(t.Context(), o, true)
 			require.ErrorContains(t, err, "is not lost")
+			require.True(t, IsDecision(err), "give the kubeconfig of the target")
 			target.http.Close()
 		}
 		receipt, err := Abort(t.Context(), o, targetLost)
@@ -181,6 +188,34 @@ func TestTakeover(t *testing.T) {
 	require.True(t, receipt.TakenOver)
 	require.NotContains(t, target.Object(cluster).Object["spec"], "paused")
 	require.ErrorContains(t, silent(t.Context(), ""), "give its kubeconfig")
+}
+
+// TestTakeoverOfASourceThatGoes: it answers, and its namespace is being deleted.
+func TestTakeoverOfASourceThatGoes(t *testing.T) {
+	source, target, o := planes(t)
+	until(t, o, "Imported")
+	_, err := Takeover(t.Context(), o, "a test")
+	require.ErrorContains(t, err, source.http.URL+" answers")
+	source.Terminate("apps")
+	o.Resume = true
+	_, err = Run(t.Context(), o)
+	require.True(t, IsDecision(err), err)
+	require.ErrorContains(t, err, "the target has a complete copy")
+
+	other, _, _ := planes(t)
+	elsewhere := o
+	elsewhere.From = other.Kubeconfig
+	_, err = Takeover(t.Context(), elsewhere, "a test")
+	require.ErrorContains(t, err, other.http.URL+" answers", "it is not the source of the pivot")
+
+	receipt, err := Takeover(t.Context(), o, "its namespace was deleted")
+	require.NoError(t, err)
+	require.True(t, receipt.TakenOver)
+	cluster := plane.Ref{Group: planetest.Core, Kind: "Cluster", Namespace: "apps", Name: "blue"}
+	require.NotContains(t, target.Object(cluster).Object["spec"], "paused")
+	_, err = Run(t.Context(), o)
+	require.NoError(t, err)
+	require.Nil(t, source.Object(cluster))
 }
 
 func TestPlanesThatCannotBeReached(t *testing.T) {

@@ -110,10 +110,10 @@ func (w *world) restartAgent() {
 
 // plane is a client of a server whose controllers look at it whenever the client waits.
 func (w *world) plane(name string, s *planetest.Server) *plane.Plane {
-	return plane.New(s.Client(), plane.Options{Name: name, Server: "https://" + name + ".test", Sleep: func(ctx context.Context, _ time.Duration) error {
+	return plane.New(s.Client(), s.Options(plane.Options{Name: name, Server: "https://" + name + ".test", Sleep: func(ctx context.Context, _ time.Duration) error {
 		s.Observe()
 		return ctx.Err()
-	}})
+	}}))
 }
 
 // run is a new process of the parent.

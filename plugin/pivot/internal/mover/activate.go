@@ -5,21 +5,33 @@ package mover
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// Activate puts the target in charge of what was imported: it removes the marks, restores the
-// managedFields of server-side applies, and at last unpauses the Cluster. The fence is called
-// before every 32 objects, and before the Cluster is unpaused. Nothing is unpaused where there
-// are findings.
+// Activate puts the target in charge of what was imported: it imports again what has gone
+// missing, removes the marks, restores the managedFields of server-side applies, and at last
+// unpauses the Cluster. The fence is called before every 32 objects, and before the Cluster is
+// unpaused. Nothing is unpaused where there are findings.
 func Activate(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, id string, fence func(context.Context) error) error {
-	a := &activation{plane: p, kinds: kinds, id: id, fence: fence}
+	active, err := mend(ctx, p, kinds, entries, id, fence)
+	if err != nil {
+		return err
+	}
+	a := &activation{plane: p, kinds: kinds, id: id, fence: fence, active: active}
 	var others []*snapshot.Entry
 	var clusters []*snapshot.Entry
 	for i := range entries {
@@ -40,12 +52,64 @@ func Activate(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []
 	return nil
 }
 
+// mend imports again what the plane has lost since it was verified, unless the Cluster is active:
+// what is active may delete objects.
+func mend(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, id string, fence func(context.Context) error) (active bool, _ error) {
+	t := &target{plane: p, kinds: kinds, id: id, uids: map[plane.Ref]types.UID{}, activating: true}
+	c, err := t.compare(ctx, entries)
+	if err != nil || c.active {
+		return c.active, err
+	}
+	if err := t.err(); err != nil || c.missing+len(c.orphans) == 0 {
+		return false, err
+	}
+	return false, t.imports(ctx, entries, fence)
+}
+
+// beingDeleted is the finding about an object of a target that is not active yet.
+func beingDeleted(p *plane.Plane, r plane.Ref) (_ plane.Ref, problem, advice string) {
+	return r, fmt.Sprintf("is being deleted from the %s plane", p.Name()),
+		"see what deletes it, and stop that; then remove its finalizers with kubectl, which deletes this copy and no machine, and go on with `ropewalk pivot run --resume`: it is imported again"
+}
+
+// Rehearse has the target try, without storing it, what Activate would write of one object of each
+// kind: its API server, webhooks and policies are asked now. What they refuse is returned as
+// Findings.
+func Rehearse(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, id string) error {
+	const patience = 30 * time.Second // A webhook that is away for longer is not there.
+	a := &activation{plane: p.Within(patience), kinds: kinds, id: id, dryRun: []string{metav1.DryRunAll}, fence: func(context.Context) error { return nil }}
+	first := map[schema.GroupKind]*snapshot.Entry{}
+	for i := range entries {
+		// The Cluster that moves is the one that is unpaused, and others stay.
+		if e := &entries[i]; !e.Stays && first[e.Ref.GroupKind()] == nil {
+			first[e.Ref.GroupKind()] = e
+		}
+	}
+	tried := slices.Collect(maps.Values(first))
+	err := p.Each(ctx, len(tried), func(ctx context.Context, i int) error {
+		err := a.one(ctx, tried[i])
+		switch {
+		case err == nil, ctx.Err() != nil:
+			return ctx.Err()
+		case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run"):
+			return nil
+		}
+		a.add(tried[i].Ref, "cannot be activated: "+err.Error(), fmt.Sprintf("see that the controllers of the %s plane run, with their webhooks, and what its policies refuse", p.Name()))
+		return nil
+	})
+	return errors.Join(err, a.err())
+}
+
 type activation struct {
 	findings
 	plane *plane.Plane
 	kinds plane.Kinds
 	id    string
 	fence func(context.Context) error
+	// dryRun is that of the requests; nil where they are meant.
+	dryRun []string
+	// active: the Cluster was unpaused before, and what is not there any more is none of the pivot.
+	active bool
 }
 
 func (a *activation) one(ctx context.Context, e *snapshot.Entry) error {
@@ -54,26 +118,31 @@ func (a *activation) one(ctx context.Context, e *snapshot.Entry) error {
 		return err
 	}
 	deleted := false
-	there, err := a.plane.Update(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: Manager}, func(o *unstructured.Unstructured) error {
+	var sent *unstructured.Unstructured
+	there, err := a.plane.Update(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: Manager, DryRun: a.dryRun}, func(o *unstructured.Unstructured) error {
 		if m, id := markOf(o); m == "" || id != a.id {
 			return plane.ErrUnchanged
 		}
 		if deleted = o.GetDeletionTimestamp() != nil; deleted {
 			return plane.ErrUnchanged // Its controllers would delete what is behind it.
 		}
+		sent = o
 		return a.change(ctx, e, o)
 	})
-	if err != nil && plane.IgnoreNotFound(err) == nil {
-		a.add(e.Ref, fmt.Sprintf("is not on the %s plane any more", a.plane.Name()), "see what deleted it: the source has it still")
+	switch {
+	case err == nil:
+	case plane.IgnoreNotFound(err) == nil && a.active:
 		return nil
-	}
-	if err != nil {
-		return failed(a.plane, "activating", e.Ref, nil, err)
+	case plane.IgnoreNotFound(err) == nil:
+		a.add(e.Ref, fmt.Sprintf("is not on the %s plane any more", a.plane.Name()), "see what deleted it, and go on with `ropewalk pivot run --resume`: it is imported again")
+		return nil
+	default:
+		return failed(a.plane, "activating", e.Ref, sent, err)
 	}
 	switch m, id := markOf(there); {
+	case deleted && a.active:
 	case deleted:
-		a.add(e.Ref, fmt.Sprintf("is being deleted from the %s plane", a.plane.Name()),
-			"see what deletes it, such as the deletion of its namespace; once it is gone, its finalizers included, go on: it is imported again")
+		a.add(beingDeleted(a.plane, e.Ref))
 	case m != "":
 		a.add(e.Ref, fmt.Sprintf("is being imported to the %s plane by pivot %q", a.plane.Name(), id), "let that pivot end, or abort it")
 	case isCluster(e.Ref) && !e.Stays && isPaused(there):

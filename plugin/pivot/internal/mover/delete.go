@@ -19,9 +19,9 @@ import (
 // Delete deletes what moved from the source, after the commit: the deepest first, the Cluster
 // after all others. What was created again, or changed, since the snapshot is a finding, and
 // is left, and so is what owns it; discardChanges deletes what was changed. The rest is
-// deleted. Each is called with how many of the objects are done, if it is not nil. The error
-// is nil only when nothing is left.
-func Delete(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []snapshot.Entry, discardChanges bool, each func(done, of int)) error {
+// deleted. The fence is called before each depth. Each is called with how many of the objects are
+// done, if it is not nil. The error is nil only when nothing is left.
+func Delete(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []snapshot.Entry, discardChanges bool, fence func(context.Context) error, each func(done, of int)) error {
 	var moved []snapshot.Entry
 	for _, e := range outline {
 		if !e.Stays {
@@ -34,6 +34,9 @@ func Delete(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []sn
 			break // It pauses what is left.
 		}
 		if err := d.paused(ctx, moved); err != nil {
+			return err
+		}
+		if err := fence(ctx); err != nil {
 			return err
 		}
 		err := p.Each(ctx, len(stage), func(ctx context.Context, i int) error {
@@ -130,7 +133,7 @@ func (d *deletion) deletable(e *snapshot.Entry, o *unstructured.Unstructured) (b
 	case string(o.GetUID()) != e.UID:
 		d.add(e.Ref, "was created again on the source after the commit"+LastWriter(o), "stop what creates it, such as GitOps, then delete it; if the deletion hangs, remove its finalizers")
 	case snapshot.Sum(canonical) != e.Digest && !d.discardChanges:
-		d.add(e.Ref, "was changed on the source after the commit"+LastWriter(o), "make the change on the target; then go on, and discard changes")
+		d.add(e.Ref, "was changed on the source after the commit"+LastWriter(o), "make the change on the target; then go on with `ropewalk pivot run --resume --discard-changes`")
 	case !kept:
 		return true, nil
 	}
@@ -150,7 +153,7 @@ func (d *deletion) gone(ctx context.Context, moved []snapshot.Entry) error {
 		if i, ok := at[plane.RefOf(o)]; ok {
 			ok, err := d.deletable(&moved[i], o)
 			if ok {
-				d.add(moved[i].Ref, "is still there", "go on again")
+				d.add(moved[i].Ref, "is still there", "go on with `ropewalk pivot run --resume`")
 			}
 			return err
 		}

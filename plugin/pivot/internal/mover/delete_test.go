@@ -56,7 +56,7 @@ func TestDeleteLeavesWhatChangedAndWhatOwnsIt(t *testing.T) {
 	w.source.Edit(machine, "manager", func(o *unstructured.Unstructured) { planetest.SetPaused(o, "True", 2) })
 	err := w.doDelete()
 	require.Len(t, w.findings(err), 1)
-	require.Regexp(t, `^Machine.cluster.x-k8s.io apps/blue-md-0-0: was changed on the source after the commit by "kubectl-edit" at 2026-01-01T00:0\d:\d\dZ: make the change on the target; then go on, and discard changes$`, err.Error())
+	require.Regexp(t, `^Machine.cluster.x-k8s.io apps/blue-md-0-0: was changed on the source after the commit by "kubectl-edit" at 2026-01-01T00:0\d:\d\dZ: make the change on the target; then go on with .ropewalk pivot run --resume --discard-changes.$`, err.Error())
 	want := map[string]int{"Cluster": 1, "MachineDeployment": 1, "MachineSet": 1, "Machine": 1}
 	require.Equal(t, want, w.left())
 	require.Empty(t, w.source.Collect())
@@ -64,7 +64,7 @@ func TestDeleteLeavesWhatChangedAndWhatOwnsIt(t *testing.T) {
 	require.Error(t, w.doDelete())
 	require.Equal(t, want, w.left())
 
-	require.NoError(t, Delete(w.ctx, w.source.Plane(), w.kinds, snapshot.Outline(w.entries), true, nil))
+	require.NoError(t, Delete(w.ctx, w.source.Plane(), w.kinds, snapshot.Outline(w.entries), true, open, nil))
 	require.Empty(t, w.source.Objects())
 }
 
@@ -79,7 +79,7 @@ func TestDeleteLeavesWhatWasCreatedAgain(t *testing.T) {
 	}
 	again()
 	for _, discard := range []bool{false, true} {
-		err := Delete(w.ctx, w.source.Plane(), w.kinds, w.entries, discard, nil)
+		err := Delete(w.ctx, w.source.Plane(), w.kinds, w.entries, discard, open, nil)
 		require.Regexp(t, `^MachineSet.cluster.x-k8s.io apps/blue-md-0: was created again on the source after the commit by "kustomize-controller" at .*Z: stop what creates it, such as GitOps, then delete it`, err.Error())
 		require.Equal(t, map[string]int{"Cluster": 1, "MachineDeployment": 1, "MachineSet": 1}, w.left())
 	}
@@ -100,7 +100,7 @@ func TestDeleteStopsWhereTheClusterIsNotPaused(t *testing.T) {
 		require.NoError(t, unstructured.SetNestedField(o.Object, false, "spec", "paused"))
 	})
 	before := len(writes(w.source))
-	err := Delete(w.ctx, w.source.Plane(), w.kinds, w.entries, true, nil)
+	err := Delete(w.ctx, w.source.Plane(), w.kinds, w.entries, true, open, nil)
 	require.Len(t, w.findings(err), 1)
 	require.ErrorContains(t, err, `Cluster.cluster.x-k8s.io apps/blue: is not paused on the source plane any more; it was last written by "argocd" at `)
 	require.Len(t, writes(w.source), before)
@@ -136,7 +136,7 @@ func TestDeleteReportsAnObjectThatComesBack(t *testing.T) {
 		}
 		return nil
 	}
-	require.EqualError(t, w.doDelete(), "MachineSet.cluster.x-k8s.io apps/blue-md-0: is still there: go on again")
+	require.EqualError(t, w.doDelete(), "MachineSet.cluster.x-k8s.io apps/blue-md-0: is still there: go on with `ropewalk pivot run --resume`")
 }
 
 func TestDeleteReadsAgainAfterAConflict(t *testing.T) {

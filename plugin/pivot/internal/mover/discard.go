@@ -63,7 +63,7 @@ var errLeft = errors.New("left")
 // that the garbage collector finds none, whatever owns what.
 func (t *target) sweep(ctx context.Context, marked []snapshot.Entry) error {
 	prepare := func(o *unstructured.Unstructured) error {
-		if m, id := markOf(o); m == "" || id != t.id {
+		if m, id := markOf(o); id != t.id && (m != "" || !t.activating) {
 			return errLeft
 		}
 		if !release(o) {

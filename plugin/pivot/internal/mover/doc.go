@@ -8,7 +8,8 @@
 // goes on. Its invariants:
 //   - What is imported carries a mark, the annotation snapshot.ImportAnnotation with the id of
 //     the pivot and the UID of the original. Import and Discard alter, or delete, nothing
-//     without the mark of their pivot.
+//     without the mark of their pivot. Activate takes what it has removed the mark from for its
+//     own as long as the Cluster has it: what goes missing until then is imported again.
 //   - Activate removes the mark of the Cluster in the same write that unpauses it, after all
 //     others: a Cluster without the mark is active already, and is left as it is.
 //   - Finalizers are removed before an object is deleted, so that no controller ever sees a

@@ -45,6 +45,8 @@ type target struct {
 	kinds plane.Kinds
 	id    string
 	uids  map[plane.Ref]types.UID // of what is imported, guarded by mu
+	// activating: what has no mark is of this pivot too, as its activation has removed it.
+	activating bool
 }
 
 // Import makes the target hold the entries, paused and marked, with owner references to the
@@ -54,27 +56,38 @@ type target struct {
 // before all entries are known to be importable. The fence is called before each depth, and
 // every 32 objects; its error ends the import.
 func Import(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, id string, fence func(context.Context) error) error {
-	t := &target{plane: p, kinds: kinds, id: id, uids: map[plane.Ref]types.UID{}}
+	return (&target{plane: p, kinds: kinds, id: id, uids: map[plane.Ref]types.UID{}}).imports(ctx, entries, fence)
+}
+
+func (t *target) imports(ctx context.Context, entries []snapshot.Entry, fence func(context.Context) error) error {
 	if err := t.check(entries); err != nil {
 		return err
 	}
-	stale, err := t.compare(ctx, entries)
-	if err != nil {
+	c, err := t.compare(ctx, entries)
+	if err := errors.Join(t.err(), err); err != nil {
 		return err
 	}
+	if len(c.orphans) > 0 {
+		if err := fence(ctx); err != nil {
+			return err
+		}
+		if err := t.sweep(ctx, c.orphans); err != nil {
+			return err
+		}
+	}
 	for _, depth := range slices.Backward(stages(entries)) {
-		err := inParts(ctx, p, len(depth), fence, func(ctx context.Context, i int) error { return t.one(ctx, &depth[i]) })
+		err := inParts(ctx, t.plane, len(depth), fence, func(ctx context.Context, i int) error { return t.one(ctx, &depth[i]) })
 		if err := errors.Join(t.err(), err); err != nil {
 			return err
 		}
 	}
-	if len(stale) == 0 {
+	if len(c.stale) == 0 {
 		return nil
 	}
 	if err := fence(ctx); err != nil {
 		return err
 	}
-	return t.sweep(ctx, stale)
+	return t.sweep(ctx, c.stale)
 }
 
 // check finds what makes entries unfit for an import, without a request.
@@ -123,22 +136,66 @@ func (t *target) owner(of plane.Ref, r metav1.OwnerReference) plane.Ref {
 	return owner
 }
 
-// compare finds what is on the target already. It returns what this pivot imported that
-// is not in entries.
-func (t *target) compare(ctx context.Context, entries []snapshot.Entry) (stale []snapshot.Entry, err error) {
+// comparison is what is on the target already.
+type comparison struct {
+	// stale is what this pivot imported that is not in the entries.
+	stale []snapshot.Entry
+	// orphans are objects of this pivot that the garbage collector deletes, as their owners are all
+	// lost, with all that they own.
+	orphans []snapshot.Entry
+	// missing counts entries that are not there.
+	missing int
+	// active: the Cluster is there, and has no mark.
+	active bool
+}
+
+// compare finds what is on the target already. What stands in the way is added to the findings.
+func (t *target) compare(ctx context.Context, entries []snapshot.Entry) (comparison, error) {
 	at := index(entries)
-	err = survey(ctx, t.plane, t.kinds, entries, func(o *unstructured.Unstructured) error {
+	c := comparison{missing: len(entries)}
+	there := map[types.UID]bool{}
+	ours := map[plane.Ref]*metav1.ObjectMeta{}
+	err := survey(ctx, t.plane, t.kinds, entries, func(o *unstructured.Unstructured) error {
+		m, id := markOf(o)
 		i, ok := at[plane.RefOf(o)]
-		if ok {
-			_, err := t.accepts(&entries[i], o)
-			return err
+		if !ok {
+			if m != "" && id == t.id {
+				c.stale = append(c.stale, entry(o))
+			}
+			return nil
 		}
-		if m, id := markOf(o); m != "" && id == t.id {
-			stale = append(stale, entry(o))
+		e := &entries[i]
+		c.missing--
+		c.active = c.active || isCluster(e.Ref) && !e.Stays && m == ""
+		there[o.GetUID()] = true
+		if m != "" && id == t.id || m == "" && t.activating && !e.Stays {
+			ours[e.Ref] = &metav1.ObjectMeta{UID: o.GetUID(), OwnerReferences: o.GetOwnerReferences(), DeletionTimestamp: o.GetDeletionTimestamp()}
+			return nil
 		}
-		return nil
+		_, err := t.accepts(e, o)
+		return err
 	})
-	return stale, errors.Join(t.err(), err)
+	swept := map[types.UID]bool{}
+	for found := -1; found < len(c.orphans); {
+		found = len(c.orphans)
+		for r, o := range ours {
+			owned := func(by map[types.UID]bool) bool {
+				return slices.ContainsFunc(o.OwnerReferences, func(r metav1.OwnerReference) bool { return by[r.UID] })
+			}
+			if !owned(there) && (owned(swept) || len(o.OwnerReferences) > 0 && o.DeletionTimestamp != nil) {
+				c.orphans = append(c.orphans, entries[at[r]])
+				swept[o.UID] = true
+				delete(there, o.UID)
+				delete(ours, r)
+			}
+		}
+	}
+	for r, o := range ours {
+		if o.DeletionTimestamp != nil {
+			t.add(beingDeleted(t.plane, r))
+		}
+	}
+	return c, err
 }
 
 // entry is the outline of an object that is not in the snapshot: it is deleted first.
@@ -156,7 +213,7 @@ func (t *target) accepts(e *snapshot.Entry, o *unstructured.Unstructured) (ours 
 		t.add(e.Ref, fmt.Sprintf("is being imported to the %s plane by pivot %q", t.plane.Name(), id), "let that pivot end, or abort it")
 	case o.GetDeletionTimestamp() != nil:
 		t.add(e.Ref, fmt.Sprintf("is being deleted from the %s plane", t.plane.Name()), "wait until it is gone; where it is not, see which of its finalizers are left")
-	case m != "":
+	case m != "" || t.activating && !e.Stays:
 		return true, nil
 	case !e.Stays:
 		t.add(e.Ref, fmt.Sprintf("is on the %s plane already, and not from this pivot", t.plane.Name()), "delete it there if it is not needed, or choose another target")
@@ -226,9 +283,13 @@ func (t *target) converge(e *snapshot.Entry, want, there *unstructured.Unstructu
 		return err
 	}
 	m, _ := markOf(there)
-	if len(paths) == 0 && m == mark(t.id, e) && slices.EqualFunc(there.GetOwnerReferences(), want.GetOwnerReferences(),
-		func(a, b metav1.OwnerReference) bool { return a.UID == b.UID }) {
+	owned := slices.EqualFunc(there.GetOwnerReferences(), want.GetOwnerReferences(), func(a, b metav1.OwnerReference) bool { return a.UID == b.UID })
+	switch {
+	case owned && (m == "" || len(paths) == 0 && m == mark(t.id, e)):
 		return plane.ErrUnchanged
+	case m == "": // It is activated already, and an owner of it was imported again.
+		there.SetOwnerReferences(want.GetOwnerReferences())
+		return nil
 	}
 	o := want.DeepCopy()
 	o.SetUID(there.GetUID())

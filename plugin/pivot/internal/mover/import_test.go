@@ -156,7 +156,7 @@ func TestImportOverwritesNothingForeign(t *testing.T) {
 	w.target.Put(foreign(secret("blue-ca"), ""), foreign(machine, "p0/u"), foreign(set, "no pivot"), deleted)
 	before := w.target.Objects()
 	require.Equal(t, []string{
-		"KubeadmConfig.bootstrap.cluster.x-k8s.io apps/blue-md-0-0: is being deleted from the target plane: wait until it is gone; where it is not, see which of its finalizers are left",
+		"KubeadmConfig.bootstrap.cluster.x-k8s.io apps/blue-md-0-0: is being deleted from the target plane: see what deletes it, and stop that; then remove its finalizers with kubectl, which deletes this copy and no machine, and go on with `ropewalk pivot run --resume`: it is imported again",
 		`Machine.cluster.x-k8s.io apps/blue-md-0-0: is being imported to the target plane by pivot "p0": let that pivot end, or abort it`,
 		`MachineSet.cluster.x-k8s.io apps/blue-md-0: is being imported to the target plane by pivot "no pivot": let that pivot end, or abort it`,
 		"Secret apps/blue-ca: is on the target plane already, and not from this pivot: delete it there if it is not needed, or choose another target",

@@ -63,6 +63,12 @@ func AwaitPaused(ctx context.Context, p *plane.Plane, kinds plane.Kinds, items [
 	return await(ctx, p, kinds, entries, metav1.ConditionTrue, within)
 }
 
+// AwaitImported waits until all controllers of the target have seen what was imported, as
+// AwaitPaused does on the source: controllers that do not run are found before they are needed.
+func AwaitImported(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, within time.Duration) error {
+	return await(ctx, p, kinds, entries, metav1.ConditionTrue, within)
+}
+
 // AwaitActive waits until all controllers of the target have seen that the Cluster is not
 // paused: what had the condition Paused on the source has it as False, of its generation.
 // What is left after the given time is returned as Findings.
@@ -94,14 +100,28 @@ func await(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []sna
 				left.add(r, fmt.Sprintf("is not on the %s plane any more", p.Name()), "see what deleted it")
 			}
 		}
-		if err := left.err(); err == nil || waited >= within {
+		err = left.err()
+		if err == nil || waited >= within {
 			return err
+		}
+		if waited >= plane.Silence {
+			p.Wait(fmt.Sprintf("waiting for controllers of the %s plane, up to %s: %s", p.Name(), within, firstOf(left.list)))
 		}
 		if err := p.Sleep(ctx, wait); err != nil {
 			return err
 		}
 		waited += wait
 	}
+}
+
+// firstOf is a finding of several in a line.
+func firstOf(list inventory.Findings) string {
+	first := list.Sorted()[0]
+	text := first.Ref.String() + " " + first.Problem
+	if more := len(list) - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
 }
 
 // unsettled says why an object is not as its controllers leave it once they have seen whether

@@ -73,7 +73,7 @@ func (t *target) verify(e *snapshot.Entry, o *unstructured.Unstructured) (Check,
 	switch {
 	case err != nil:
 	case o.GetDeletionTimestamp() != nil:
-		c.Problem, c.Advice = "is being deleted", "see what deletes it, and abort the pivot"
+		c.Problem, c.Advice = "is being deleted", "see what deletes it, and stop that"
 	case len(paths) > 0:
 		c.Problem = fmt.Sprintf("differs at %s; it was last written%s", strings.Join(paths, ", "), LastWriter(o))
 		c.Advice = "a controller or webhook that alters objects of a paused Cluster: stop it, or upgrade it, and import again"

@@ -82,7 +82,7 @@ func (w *world) doDiscard() error {
 }
 
 func (w *world) doDelete() error {
-	return Delete(w.ctx, w.source.Plane(), w.kinds, snapshot.Outline(w.entries), false, nil)
+	return Delete(w.ctx, w.source.Plane(), w.kinds, snapshot.Outline(w.entries), false, open, nil)
 }
 
 // imported checks that the target has the snapshot, and nothing else.
@@ -117,7 +117,7 @@ func TestAClusterMoves(t *testing.T) {
 	}
 	require.False(t, isPaused(w.target.Object(cluster)))
 	var steps [][2]int
-	require.NoError(t, Delete(w.ctx, w.source.Plane(), w.kinds, snapshot.Outline(w.entries), false, func(done, of int) { steps = append(steps, [2]int{done, of}) }))
+	require.NoError(t, Delete(w.ctx, w.source.Plane(), w.kinds, snapshot.Outline(w.entries), false, open, func(done, of int) { steps = append(steps, [2]int{done, of}) }))
 	require.Empty(t, w.source.Objects())
 	require.Len(t, steps, len(w.entries))
 	require.Equal(t, [2]int{21, 21}, steps[20])

@@ -6,6 +6,7 @@ package plane
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -53,10 +54,16 @@ func (p *Plane) repeat(ctx context.Context, f func(context.Context) error) error
 func (p *Plane) again(ctx context.Context, f func(context.Context) error, retry func(error) bool) error {
 	const first, most = 20 * time.Millisecond, 2 * time.Second
 	wait := first
+	// One request may hang for longer than that as well.
+	silence := time.AfterFunc(Silence, func() { p.Wait(fmt.Sprintf("waiting for the API server of the %s plane to answer", p.Name())) })
+	defer silence.Stop()
 	for waited := time.Duration(0); ; {
 		err := f(ctx)
 		if err == nil || ctx.Err() != nil || waited >= p.options.Patience || !retry(err) {
 			return err
+		}
+		if waited >= Silence {
+			p.Wait(fmt.Sprintf("waiting for the API server of the %s plane, up to %s: %v", p.Name(), p.options.Patience, err))
 		}
 		pause := wait
 		if after, ok := apierrors.SuggestsClientDelay(err); ok {

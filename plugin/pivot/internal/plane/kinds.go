@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiversion "k8s.io/apimachinery/pkg/version"
@@ -69,6 +70,17 @@ func (p *Plane) Kinds(ctx context.Context) (Kinds, error) {
 		}
 		return nil
 	})
+}
+
+// Definitions are the CustomResourceDefinitions that the server has, by name: true for one that is
+// being deleted, and all objects of it with it.
+func (p *Plane) Definitions(ctx context.Context) (map[string]bool, error) {
+	out := map[string]bool{}
+	err := p.Metadata(ctx, crdKind, "", func(o *metav1.PartialObjectMetadata) { out[o.Name] = o.DeletionTimestamp != nil })
+	if err != nil {
+		return nil, fmt.Errorf("%s plane: listing %s: %w", p.Name(), crdKind.GroupKind(), err)
+	}
+	return out, nil
 }
 
 // kindOf is what a CustomResourceDefinition defines; ok is false where nothing of it is served.

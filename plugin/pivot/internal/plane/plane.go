@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,6 +30,9 @@ type Options struct {
 	Patience time.Duration
 	// Sleep waits for d, or until ctx ends; a timer where nil.
 	Sleep func(ctx context.Context, d time.Duration) error
+	// Waits takes what a wait is for that is longer than Silence, and again as long as it lasts; it may
+	// be nil, and is called for one wait at a time.
+	Waits func(what string)
 	// Parallel is how many requests run at once in Each; 8 where zero.
 	Parallel int
 	// Discover reads a path of the server that says what it serves, as JSON, and Metadata lists that.
@@ -41,7 +45,11 @@ type Options struct {
 type Plane struct {
 	client  dynamic.Interface
 	options Options
+	waits   *rate.Sometimes
 }
+
+// Silence is how long a wait may be without a word, and how far words are apart.
+const Silence = 10 * time.Second
 
 // New is the plane that a client talks to.
 func New(client dynamic.Interface, o Options) *Plane {
@@ -54,7 +62,7 @@ func New(client dynamic.Interface, o Options) *Plane {
 	if o.Parallel == 0 {
 		o.Parallel = 8
 	}
-	return &Plane{client: client, options: o}
+	return &Plane{client: client, options: o, waits: &rate.Sometimes{Interval: Silence}}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -76,6 +84,13 @@ func (p *Plane) Server() string { return p.options.Server }
 
 // Sleep waits for d, or until ctx ends.
 func (p *Plane) Sleep(ctx context.Context, d time.Duration) error { return p.options.Sleep(ctx, d) }
+
+// Wait reports what a long wait is for, unless another one was reported within Silence.
+func (p *Plane) Wait(what string) {
+	if p.options.Waits != nil {
+		p.waits.Do(func() { p.options.Waits(what) })
+	}
+}
 
 // Within is the plane with another patience.
 func (p *Plane) Within(patience time.Duration) *Plane {

@@ -104,6 +104,24 @@ func TestPatienceEnds(t *testing.T) {
 	require.ErrorIs(t, err, down, "the last error of the server says more than that of a sleep")
 }
 
+func TestALongWaitSaysWhatFor(t *testing.T) {
+	s := server()
+	s.Before = func(planetest.Request) error { return apierrors.NewServiceUnavailable("injected") }
+	for patience, want := range map[time.Duration][]string{
+		plane.Silence: nil,
+		time.Minute:   {"waiting for the API server of the source plane, up to 1m0s: injected"}, // Once in ten seconds of the clock.
+	} {
+		var waits []string
+		p := plane.New(s.Client(), plane.Options{
+			Name: "source", Patience: patience, Waits: func(what string) { waits = append(waits, what) },
+			Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+		})
+		_, err := p.Get(context.Background(), machines, ref)
+		require.Error(t, err)
+		require.Equal(t, want, waits)
+	}
+}
+
 func TestSleepEndsWithItsTimeOrItsContext(t *testing.T) {
 	p := plane.New(server().Client(), plane.Options{})
 	require.NoError(t, p.Sleep(context.Background(), time.Millisecond))

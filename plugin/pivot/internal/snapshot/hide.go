@@ -5,6 +5,8 @@ package snapshot
 
 import (
 	"encoding/base64"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -12,32 +14,43 @@ import (
 )
 
 // Hide is a message of a server, or of a webhook or policy that it asks, without the values
-// of an object: any may be secret, and such a message may show them.
+// of an object: any may be secret, and such a message may show them. Names of objects and
+// addresses are shown, without which a message says nothing.
 func Hide(o *unstructured.Unstructured, message string) string {
 	var secrets object.Secrets
+	core := o.GroupVersionKind().Group == "" // Keys of Secrets and ConfigMaps say nothing of their values.
 	for k, v := range o.Object {
 		if k != "apiVersion" && k != "kind" && k != "metadata" {
-			values(&secrets, v)
+			values(&secrets, v, core)
 		}
 	}
-	for _, v := range o.GetAnnotations() {
-		values(&secrets, v)
+	for k, v := range o.GetAnnotations() {
+		if !strings.Contains(k, "cluster.x-k8s.io/") || !strings.HasSuffix(k, "-name") {
+			values(&secrets, v, true)
+		}
 	}
 	return secrets.Hide(message)
 }
 
+// shown reports whether a field of Cluster API holds the name of an object, or an address.
+func shown(field string) bool {
+	return slices.Contains([]string{"apiGroup", "apiVersion", "kind", "name", "namespace", "clusterName", "dataSecretName", "host", "address", "providerID"}, field)
+}
+
 // values adds all texts below v, as they are and decoded, that are longer than a word of a
-// message.
-func values(secrets *object.Secrets, v any) {
+// message; where all is false, without those of fields that are shown.
+func values(secrets *object.Secrets, v any, all bool) {
 	const word = 5
 	switch v := v.(type) {
 	case map[string]any:
-		for _, below := range v {
-			values(secrets, below)
+		for k, below := range v {
+			if _, text := below.(string); all || !text || !shown(k) {
+				values(secrets, below, all)
+			}
 		}
 	case []any:
 		for _, below := range v {
-			values(secrets, below)
+			values(secrets, below, all)
 		}
 	case string:
 		if len(v) > word {

@@ -4,9 +4,11 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
@@ -28,34 +30,92 @@ func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 			return nil, err
 		}
 	}
-	switch {
-	case r != nil && r.Role == RoleSource && r.Step == Aborted && !targetLost:
-		s.receipt = r
+	s.receipt = r
+	if r != nil && r.Role == RoleSource && r.Step == Aborted && !targetLost {
 		return r, s.abortAgain(ctx)
-	case r == nil || r.Step.Ended():
-		return r, wrong("%s plane: no pivot of %s is under way", s.Plane.Name(), s.Cluster)
-	case r.Role != RoleSource:
-		return r, wrong("%s plane: it is the target of pivot %q of %s: abort it from its source, %s", s.Plane.Name(), r.ID, r.Cluster, r.Source.Server)
-	case r.Step.Forward():
-		return r, wrong("pivot %q of %s is committed, at step %s: it can only go forward: go on with --resume", r.ID, r.Cluster, r.Step)
-	case targetLost:
-		s.receipt = r
-		if s.kinds, err = s.Plane.Kinds(ctx); err != nil {
-			return r, err
-		}
-		r.Epoch++
-		if err := s.save(ctx, Aborting, "the target is lost"); err != nil {
-			return r, err
-		}
-		return r, s.thaw(ctx, "the target is lost")
 	}
-	if err := s.begin(ctx); err != nil {
+	if err := s.abortable(); err != nil {
+		return r, err
+	}
+	if targetLost {
+		if s.kinds, err = s.Plane.Kinds(ctx); err == nil {
+			err = s.claim(ctx, 0, "the target is lost")
+		}
+		if err != nil {
+			return s.receipt, err
+		}
+		return s.receipt, s.thaw(ctx, "the target is lost")
+	}
+	t, err := s.greet(ctx)
+	if err != nil {
+		return r, err
+	}
+	epoch := int64(0)
+	if t != nil {
+		epoch = t.Epoch // A takeover raises it as well.
+		if t.Step.Forward() {
+			if err := s.begin(ctx); err != nil {
+				return s.receipt, err
+			}
+			return s.receipt, s.active()
+		}
+	}
+	if err := s.claim(ctx, epoch, "on request"); err != nil {
 		return s.receipt, err
 	}
-	if s.receipt.Step.Forward() {
-		return s.receipt, wrong("pivot %q of %s cannot be aborted: the target is active: go on with --resume", s.receipt.ID, s.receipt.Cluster)
+	if s.receipt.Step == Aborted { // By a run that has failed meanwhile.
+		return s.receipt, s.abortAgain(ctx)
 	}
-	return s.receipt, s.abort(ctx, "on request")
+	return s.receipt, s.abort(ctx, "")
+}
+
+// abortable refuses to abort what has ended, or is committed.
+func (s *Source) abortable() error {
+	switch r := s.receipt; {
+	case r == nil || r.Step.Ended():
+		return wrong("%s plane: no pivot of %s is under way", s.Plane.Name(), s.Cluster)
+	case r.Role != RoleSource:
+		return wrong("%s plane: it is the target of pivot %q of %s: abort it from its source, %s", s.Plane.Name(), r.ID, r.Cluster, r.Source.Server)
+	case r.Step.Forward():
+		return wrong("pivot %q of %s is committed, at step %s since %s: it can only go forward: go on with `ropewalk pivot run --resume`",
+			r.ID, r.Cluster, r.Step, r.When(r.Step).Format(time.RFC3339))
+	}
+	return nil
+}
+
+// claim writes that the pivot is aborted. A run that is alive writes the same receipt: each of its
+// writes but the commit only delays this one.
+func (s *Source) claim(ctx context.Context, epoch int64, why string) error {
+	return contested(func() error {
+		s.receipt.Epoch = max(s.receipt.Epoch, epoch) + 1
+		err := s.save(ctx, Aborting, why)
+		if !errors.Is(err, ErrFenced) {
+			return err
+		}
+		r, failed := s.store.read(ctx)
+		if failed != nil {
+			return failed
+		}
+		if s.receipt = r; r != nil && r.Step == Aborted {
+			return nil
+		}
+		return cmp.Or(s.abortable(), err)
+	})
+}
+
+// contested calls f until no other process has written a receipt before it did.
+func contested(f func() error) error {
+	const attempts = 100 // A pivot has fewer steps.
+	for i := 1; ; i++ {
+		if err := f(); !errors.Is(err, ErrFenced) || i == attempts {
+			return err
+		}
+	}
+}
+
+// active is why a pivot whose target is in charge is not aborted.
+func (s *Source) active() error {
+	return wrong("pivot %q of %s cannot be aborted: the target is active: go on with `ropewalk pivot run --resume`", s.receipt.ID, s.receipt.Cluster)
 }
 
 // abort undoes what was done, the target first, so that the source is unpaused only once
@@ -73,7 +133,7 @@ func (s *Source) abort(ctx context.Context, why string) error {
 		if failed := s.overtaken(ctx, out.Receipt); failed != nil {
 			return failed
 		}
-		return wrong("pivot %q of %s cannot be aborted: the target is active: go on with --resume", s.receipt.ID, s.receipt.Cluster)
+		return s.active()
 	}
 	if err != nil {
 		return err
@@ -114,7 +174,7 @@ func (s *Source) restore(ctx context.Context) (*Receipt, error) {
 		return nil, nil //nolint:nilnil // none is no error
 	}
 	if t.Step.Forward() {
-		return nil, fmt.Errorf("%s plane: it has lost its receipt of pivot %q of %s, and the target is in charge, at step %s: leave the Cluster paused here, and delete what moved, without its finalizers, by hand",
+		return nil, wrong("%s plane: it has lost its receipt of pivot %q of %s, and the target is in charge, at step %s: leave the Cluster paused here, and delete what moved, without its finalizers, by hand",
 			s.Plane.Name(), t.ID, t.Cluster, t.Step)
 	}
 	s.receipt = &Receipt{ID: t.ID, Role: RoleSource, Epoch: t.Epoch, Cluster: t.Cluster, Source: t.Source, Target: t.Target}

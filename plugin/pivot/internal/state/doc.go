@@ -19,6 +19,10 @@
 //     excludes Committed: both replace a receipt at the resourceVersion that was read.
 //   - The target activates no pivot that it was told to abort, and aborts none that it has
 //     begun to activate.
+//   - The namespace and the definitions on the target are read again, and none is being deleted,
+//     under each fence of the import and the activation, before the commit, before each depth of
+//     the deletion of the source and in a takeover. Before the commit its controllers have seen
+//     what was imported, and its webhooks and policies have taken the activation as a dry run.
 //   - Each process that drives a pivot raises its epoch. The target refuses requests of an
 //     older epoch, and a receipt that another process has written ends the process.
 //
@@ -26,7 +30,8 @@
 // namespace, ends no pivot. A target that was restored from a backup, or has lost its receipt
 // in another way, gets all again; a source gets its receipt from the target, to abort.
 //
-// Takeover activates a target whose source is lost for good. It is the user's word against
-// that of a source that may come back, so it is refused while the source answers, and
-// recorded in the receipt. A source that comes back finds the target active, and goes forward.
+// Takeover activates a target whose source is lost for good, and which has staged all. It is the
+// user's word against that of a source that may come back, so it is refused while the source
+// answers and has the Cluster, and recorded in the receipt. A source that comes back finds the
+// target active, and goes forward.
 package state

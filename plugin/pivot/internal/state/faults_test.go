@@ -188,7 +188,7 @@ func TestTakeover(t *testing.T) {
 		target := &Target{Plane: w.plane("target", w.target), Now: w.clock}
 		_, err := target.Takeover(t.Context(), w.coordinator().Cluster, "a test", silent)
 		require.ErrorContains(t, err, "no receipt")
-		for _, step := range []Step{Freezing, Frozen, Staged, Imported} {
+		for _, step := range []Step{Freezing, Frozen, Snapshotted} {
 			w := newWorld(t, 1)
 			w.until(step)
 			target := &Target{Plane: w.plane("target", w.target), Now: w.clock}

@@ -48,7 +48,7 @@ func (s *Source) stillPaused(ctx context.Context) error {
 		return err // It was deleted: by a process that has gone on, or with its namespace.
 	}
 	if paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused"); !paused {
-		return fmt.Errorf("%s plane: %s is not paused any more, so that the target is not activated: see in its metadata.managedFields what unpaused it, set its spec.paused to true, and go on with --resume",
+		return wrong("%s plane: %s is not paused any more, so that the target is not activated: see in its metadata.managedFields what unpaused it, set its spec.paused to true, and go on with `ropewalk pivot run --resume`",
 			s.Plane.Name(), s.receipt.Cluster)
 	}
 	return nil
@@ -99,6 +99,10 @@ func (s *Source) confirm(ctx context.Context) error {
 
 // finish deletes the source.
 func (s *Source) finish(ctx context.Context) error {
+	// What was staged is gone only where this was done, and all of the source deleted.
+	if _, err := s.call(ctx, Request{Op: Confirm}); err != nil && !isRefused(err, Corrupt) {
+		return err
+	}
 	if last := &s.receipt.Marks[len(s.receipt.Marks)-1]; last.Note != nothingNew && !s.DiscardChanges {
 		if err := s.created(ctx); err != nil {
 			return err
@@ -114,7 +118,7 @@ func (s *Source) finish(ctx context.Context) error {
 			return fmt.Errorf("ending the delivery by GitOps: %w", err)
 		}
 	}
-	err := mover.Delete(ctx, s.Plane, s.kinds, s.receipt.Outline, s.DiscardChanges, func(done, of int) { s.count("deleting from the source", done, of) })
+	err := mover.Delete(ctx, s.Plane, s.kinds, s.receipt.Outline, s.DiscardChanges, s.ready, func(done, of int) { s.count("deleting from the source", done, of) })
 	if err != nil {
 		return err
 	}
@@ -147,7 +151,7 @@ func (s *Source) created(ctx context.Context) error {
 	for _, item := range set.Items {
 		if !known[item.Ref] && !item.Stays {
 			findings = append(findings, inventory.Finding{Ref: item.Ref, Problem: "was created on the source after the commit, and is not on the target",
-				Advice: "create it on the target if it is wanted, delete it from the source, without its finalizers, and go on with --resume; or with --discard-changes, which leaves it there"})
+				Advice: "create it on the target if it is wanted, delete it from the source, without its finalizers, and go on with `ropewalk pivot run --resume`; or with `ropewalk pivot run --resume --discard-changes`, which leaves it there"})
 		}
 	}
 	if len(findings) > 0 {

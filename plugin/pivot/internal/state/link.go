@@ -37,6 +37,9 @@ const (
 	Import Op = "Import"
 	// Verify reads them back.
 	Verify Op = "Verify"
+	// Ready asks, before the commit and before the source is deleted, whether what the pivot relies on
+	// is there: the namespace, the definitions of Kinds, and webhooks. It writes nothing.
+	Ready Op = "Ready"
 	// Activate unpauses them.
 	Activate Op = "Activate"
 	// Confirm waits until their controllers have looked at them.
@@ -58,7 +61,7 @@ type Request struct {
 	Digest string          `json:"digest,omitempty"`
 	Chunks int             `json:"chunks,omitempty"`
 	Chunk  *snapshot.Chunk `json:"chunk,omitempty"`
-	// Samples are the objects of Check, and Kinds what they are on the source.
+	// Samples are the objects of Check, and Kinds what they are on the source; of Ready those that move.
 	Samples []snapshot.Entry `json:"samples,omitempty"`
 	Kinds   []plane.Kind     `json:"kinds,omitempty"`
 	// Source is that of the pivot, for Prepare. Active: the target was activated before.
@@ -74,9 +77,11 @@ type Response struct {
 	// Findings stand in the way.
 	Findings inventory.Findings `json:"findings,omitempty"`
 	// Receipt is that of the target; nil where there is none.
-	Receipt *Receipt     `json:"receipt,omitempty"`
-	Plane   *Peer        `json:"plane,omitempty"`
-	Kinds   []plane.Kind `json:"kinds,omitempty"`
+	Receipt *Receipt `json:"receipt,omitempty"`
+	// Notes say what Check could not try.
+	Notes []string     `json:"notes,omitempty"`
+	Plane *Peer        `json:"plane,omitempty"`
+	Kinds []plane.Kind `json:"kinds,omitempty"`
 	// Providers are those that clusterctl installed on the target.
 	Providers []preflight.Provider `json:"providers,omitempty"`
 	// Held are the staged chunks, by index, with their sums.

@@ -141,9 +141,9 @@ func (r *Receipt) empty() bool { return r.Role == RoleTarget && r.Step == Prepar
 // next is what a user can do with a pivot of the source that is under way.
 func (r *Receipt) next() string {
 	if r.Step.Forward() {
-		return "go on with --resume"
+		return "go on with `ropewalk pivot run --resume`"
 	}
-	return "go on with --resume, or abort it"
+	return "go on with `ropewalk pivot run --resume`, or undo it with `ropewalk pivot abort`"
 }
 
 // When is when a step was finished last; zero where it was not.
@@ -174,7 +174,7 @@ const (
 
 // ErrFenced is wrapped by the error of a process whose pivot another one drives now, or has
 // ended.
-var ErrFenced = errors.New("another process goes on with a pivot of this Cluster, or has ended it: look at it with ropewalk pivot status")
+var ErrFenced = errors.New("another process goes on with a pivot of this Cluster, or has ended it: look at it with `ropewalk pivot status`")
 
 // store has the receipt of one cluster on one plane.
 type store struct {

@@ -145,6 +145,9 @@ func (s *Source) step(ctx context.Context) error {
 		if !s.verified {
 			return s.verify(ctx) // By another process, since when anything may have happened.
 		}
+		if err := s.ready(ctx); err != nil {
+			return err
+		}
 		return s.save(ctx, Committed, "")
 	case Committed:
 		return s.activate(ctx)
@@ -194,37 +197,58 @@ func (s *Source) ended() error {
 }
 
 // stepError is an ErrStep with a text of its own.
-type stepError struct{ text string }
+type stepError struct {
+	text string
+	err  error
+}
 
 func (e *stepError) Error() string { return e.text }
+func (e *stepError) Unwrap() error { return e.err }
 
 // Is reports that it is an ErrStep.
 func (e *stepError) Is(target error) bool { return target == ErrStep }
 
-func wrong(format string, args ...any) error { return &stepError{fmt.Sprintf(format, args...)} }
+func wrong(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	return &stepError{err.Error(), errors.Unwrap(err)}
+}
 
 // meet looks whether the target is that of the pivot, and begins a new epoch on the source.
 func (s *Source) meet(ctx context.Context) error {
+	t, err := s.greet(ctx)
+	if err != nil {
+		return err
+	}
+	r := s.receipt
+	if t != nil {
+		r.Epoch = max(r.Epoch, t.Epoch) // A takeover raises it as well.
+	}
+	r.Epoch++
+	return s.store.write(ctx, r)
+}
+
+// greet looks whether the target is that of the pivot, and returns its receipt; nil where it has
+// none of it.
+func (s *Source) greet(ctx context.Context) (*Receipt, error) {
 	r := s.receipt
 	s.Copy = r.Copy
 	hello, err := s.call(ctx, Request{Op: Hello})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if hello.Plane.UID != r.Target.UID {
-		return wrong("pivot %q of %s goes to the cluster with UID %s (%s), and this target is %s (%s): give the kubeconfig of the former",
+		return nil, wrong("pivot %q of %s goes to the cluster with UID %s (%s), and this target is %s (%s): give the kubeconfig of the former",
 			r.ID, r.Cluster, r.Target.UID, r.Target.Server, hello.Plane.UID, hello.Plane.Server)
 	}
 	all, err := s.Plane.Kinds(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.kinds = preflight.Common(all, mapped(hello.Kinds))
-	if hello.Receipt != nil && hello.Receipt.ID == r.ID {
-		r.Epoch = max(r.Epoch, hello.Receipt.Epoch) // A takeover raises it as well.
+	if hello.Receipt == nil || hello.Receipt.ID != r.ID {
+		return nil, nil //nolint:nilnil // none is no error
 	}
-	r.Epoch++
-	return s.store.write(ctx, r)
+	return hello.Receipt, nil
 }
 
 // resume begins a new epoch of a pivot, on both ends.
@@ -259,7 +283,7 @@ func (s *Source) overtaken(ctx context.Context, target *Receipt) error {
 		}
 		entries := set.Entries()
 		if snapshot.Digest(entries) != target.Digest {
-			return fmt.Errorf("pivot %q: the target was activated with snapshot %d, and is in charge, but the source has changed since, as the notes of pivot status say: make the changes on the target, undo them on the source, which stays paused, and go on with --resume",
+			return wrong("pivot %q: the target was activated with snapshot %d, and is in charge, but the source has changed since, as the notes of `ropewalk pivot status` say: make the changes on the target, undo them on the source, which stays paused, and go on with `ropewalk pivot run --resume`",
 				r.ID, target.Round)
 		}
 		r.Round, r.Digest, r.Objects, r.Chunks, r.Outline = target.Round, target.Digest, len(entries), target.Chunks, snapshot.Outline(entries)
@@ -342,6 +366,7 @@ var errLink = errors.New("the target does not answer")
 // call sends a request until it is answered. A refusal is an error.
 func (s *Source) call(ctx context.Context, r Request) (Response, error) {
 	const attempts = 60
+	began := s.now()
 	r.Cluster = s.ref()
 	if s.receipt != nil {
 		r.Pivot, r.Epoch = s.receipt.ID, s.receipt.Epoch
@@ -362,9 +387,16 @@ func (s *Source) call(ctx context.Context, r Request) (Response, error) {
 		case err == nil && out.Refused == Fenced:
 			return out, fmt.Errorf("%s: %w", out.Message, ErrFenced)
 		case err == nil:
-			return out, &refusal{why: out.Refused, findings: out.Findings, err: errors.New(out.Message)}
+			err := errors.New(out.Message)
+			if len(out.Findings) > 0 {
+				err = &stepError{out.Message, out.Findings}
+			}
+			return out, &refusal{why: out.Refused, findings: out.Findings, err: err}
 		}
 		lost = err
+		if s.now().Sub(began) >= plane.Silence {
+			s.Plane.Wait("waiting for the target to answer: " + firstLine(lost))
+		}
 		if err := s.Plane.Sleep(ctx, min(time.Duration(i+1)*50*time.Millisecond, 2*time.Second)); err != nil {
 			return Response{}, err
 		}

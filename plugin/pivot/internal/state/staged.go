@@ -70,6 +70,9 @@ func (h *handling) held(ctx context.Context) error {
 	if err := h.stageable(); err != nil {
 		return err
 	}
+	if err := h.stands(ctx); err != nil {
+		return err
+	}
 	if h.receipt.Digest != h.request.Digest {
 		// An object of the snapshot before may be none of the new one.
 		if err := h.discard(ctx); err != nil {
@@ -175,6 +178,7 @@ func (h *handling) entries(ctx context.Context) ([]snapshot.Entry, plane.Kinds, 
 		}
 		kinds[e.Ref.GroupKind()] = k
 	}
+	h.used = kinds
 	return h.staged, kinds, nil
 }
 

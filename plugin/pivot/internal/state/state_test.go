@@ -301,7 +301,7 @@ func TestTwoPivotsToDifferentTargets(t *testing.T) {
 	_, err := w.coordinator().Run(t.Context())
 	require.True(t, raced)
 	require.ErrorIs(t, err, ErrFenced)
-	require.ErrorContains(t, err, "look at it with ropewalk pivot status")
+	require.ErrorContains(t, err, "look at it with `ropewalk pivot status`")
 	other.moved()
 	for _, r := range w.target.Requests() {
 		require.False(t, r.Write(), "%s %s", r.Verb, r.Ref)
@@ -322,7 +322,7 @@ func TestAProcessThatFailsAfterItWasOvertaken(t *testing.T) {
 	first.Link = failing
 	_, err := first.Run(t.Context())
 	require.ErrorIs(t, err, ErrFenced)
-	require.ErrorContains(t, err, "look at it with ropewalk pivot status")
+	require.ErrorContains(t, err, "look at it with `ropewalk pivot status`")
 	require.NotContains(t, err.Error(), "could not be undone")
 	w.moved()
 }

@@ -4,6 +4,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,8 +26,8 @@ type Found struct {
 	Target Peer
 	// Findings stand in its way.
 	Findings inventory.Findings
-	// Notes say what could not be looked at.
-	Notes []string
+	// Notes say what could not be looked at, and Later what only a run can look at.
+	Notes, Later []string
 }
 
 // Preflight looks at both planes, and touches nothing. Findings are returned as such; the error
@@ -68,7 +69,8 @@ func (s *Source) Preflight(ctx context.Context) (Found, error) {
 	dependents, notes := out.Set.Dependents(ctx, s.Plane, all)
 	out.Findings, out.Notes = append(out.Findings, dependents...), notes
 	s.samples = preflight.Samples(out.Set)
-	err = s.check(ctx)
+	checked, err := s.check(ctx)
+	out.Later = append(checked.Notes, fmt.Sprintf("whether the controllers of the target run cannot be seen before they have objects: a run waits for them before its commit, up to %s", settleWithin))
 	var refused *refusal
 	if errors.As(err, &refused) && len(refused.findings) > 0 {
 		out.Findings, err = append(out.Findings, refused.findings...), nil
@@ -89,11 +91,11 @@ func (s *Source) underWay(ctx context.Context, target *Receipt) (inventory.Findi
 		if r == nil || r.Step.Ended() || r.empty() {
 			continue
 		}
-		advice := "see pivot status: " + r.next()
+		advice := "see `ropewalk pivot status`: " + r.next()
 		if string(r.Role) != side {
-			advice = "see pivot status: finish or abort that one, with its own --from and --to"
+			advice = "see `ropewalk pivot status`: finish or abort that one, with its own --from and --to"
 		} else if side == "target" && (source == nil || source.ID != r.ID || source.Step == Aborted) {
-			advice = "run pivot abort with the same --from and --to: it removes what that one has left on the target"
+			advice = "run `ropewalk pivot abort` with the same --from and --to: it removes what that one has left on the target"
 		}
 		out = append(out, inventory.Finding{Ref: s.ref(), Problem: fmt.Sprintf("pivot %q from %s to %s is under way, at step %s on its %s since %s",
 			r.ID, r.Source.Server, r.Target.Server, r.Step, r.Role, r.When(r.Step).Format(time.RFC3339)), Advice: advice})
@@ -102,8 +104,17 @@ func (s *Source) underWay(ctx context.Context, target *Receipt) (inventory.Findi
 }
 
 // check tries the samples on the target.
-func (s *Source) check(ctx context.Context) error {
-	_, err := s.call(ctx, Request{Op: Check, Samples: s.samples, Kinds: list(s.kinds)})
+func (s *Source) check(ctx context.Context) (Response, error) {
+	return s.call(ctx, Request{Op: Check, Samples: s.samples, Kinds: list(s.kinds)})
+}
+
+// ready has the target look whether what the pivot relies on is there.
+func (s *Source) ready(ctx context.Context) error {
+	used := plane.Kinds{}
+	for _, e := range s.receipt.Outline {
+		used[e.Ref.GroupKind()] = s.kinds[e.Ref.GroupKind()]
+	}
+	_, err := s.ask(ctx, Request{Op: Ready, Kinds: list(used)})
 	return err
 }
 
@@ -114,7 +125,7 @@ func (s *Source) freeze(ctx context.Context) error {
 	}
 	if s.samples != nil {
 		// Only now is there a namespace in which all of them can be tried.
-		if err := s.check(ctx); err != nil {
+		if _, err := s.check(ctx); err != nil {
 			return err
 		}
 		s.samples = nil
@@ -146,18 +157,53 @@ var errDeleted = errors.New("is being deleted")
 
 func (s *Source) read(ctx context.Context) (inventory.Set, error) {
 	set, err := inventory.Read(ctx, s.Plane, s.kinds, s.Cluster, inventory.Options{Copy: s.Copy})
-	if err != nil {
+	// What was read of a source that goes is not all of it.
+	switch going, failed := Going(ctx, s.Plane, s.kinds, s.receipt.Cluster); {
+	case failed != nil:
+		return set, cmp.Or(err, failed)
+	case going != "":
+		return set, cmp.Or(s.fence(ctx), s.deleted(going)) // Another process may have moved it.
+	case err != nil:
 		return set, err
 	}
 	if set.ClusterUID != s.receipt.ClusterUID {
-		return set, fmt.Errorf("%s plane: %s was deleted and created again since the pivot began: abort it", s.Plane.Name(), s.receipt.Cluster)
+		return set, wrong("%s plane: %s was deleted and created again since the pivot began: undo that with `ropewalk pivot abort`", s.Plane.Name(), s.receipt.Cluster)
 	}
 	for _, item := range set.Items {
 		if slices.Contains(item.Busy, inventory.Deleting) {
-			return set, fmt.Errorf("%s plane: %s %w: abort the pivot if that is wanted: it deletes the copies on the target", s.Plane.Name(), item.Ref, errDeleted)
+			return set, wrong("%s plane: %s %w: wait until it is gone, and go on with `ropewalk pivot run --resume`; or undo the pivot with `ropewalk pivot abort`, which unpauses its controllers", s.Plane.Name(), item.Ref, errDeleted)
 		}
 	}
 	return set, nil
+}
+
+// Going says what of a plane that loses a Cluster, or has lost it, is being deleted; "" where
+// nothing is.
+func Going(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane.Ref) (string, error) {
+	namespace := plane.Ref{Kind: "Namespace", Name: cluster.Namespace}
+	for _, r := range []plane.Ref{namespace, cluster} {
+		o, err := p.Get(ctx, kinds[r.GroupKind()], r)
+		if plane.IgnoreNotFound(err) != nil {
+			return "", fmt.Errorf("%s plane: %s: %w", p.Name(), r, err)
+		}
+		if err != nil || o.GetDeletionTimestamp() != nil {
+			return r.String(), nil
+		}
+	}
+	return "", nil
+}
+
+// deleted has the user decide what becomes of a Cluster whose source goes.
+func (s *Source) deleted(what string) error {
+	advice := "to let it go, undo the pivot with `ropewalk pivot abort`, which deletes what is on the target"
+	switch {
+	case s.receipt.Step.Forward():
+		advice = "what the target has lost cannot be taken from it again: the guide says what to do without it"
+	case slices.Contains([]Step{Staged, Imported, Verified}, s.receipt.Step):
+		advice = "the target has a complete copy: to keep the cluster, activate that with `ropewalk pivot takeover --from … --to … --parent-destroyed --reason …`, and then clear the source with `ropewalk pivot run --resume`, which deletes no machine; " +
+			"to let the cluster go, with its machines, undo the pivot with `ropewalk pivot abort`, which deletes that copy"
+	}
+	return wrong("%s plane: %s %w, or is gone: %s", s.Plane.Name(), what, errDeleted, advice)
 }
 
 // snapshot reads what is moved.
@@ -282,7 +328,7 @@ func (s *Source) restage(ctx context.Context, lost error) error {
 	}
 	s.entries = set.Entries()
 	if snapshot.Digest(s.entries) != s.receipt.Digest {
-		return fmt.Errorf("%w; and it cannot be staged again, as the source has changed: undo the changes of %s", lost, difference(s.receipt.Outline, s.entries))
+		return wrong("%w; and it cannot be staged again, as the source has changed: undo the changes of %s", lost, difference(s.receipt.Outline, s.entries))
 	}
 	err = s.send(ctx)
 	s.entries = nil

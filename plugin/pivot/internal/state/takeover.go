@@ -6,11 +6,13 @@ package state
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
@@ -28,15 +30,15 @@ func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, rea
 	case r == nil:
 		return nil, wrong("%s plane: no pivot has brought Cluster %s here: there is no receipt %s", t.Plane.Name(), cluster, s.ref())
 	case r.Role != RoleTarget:
-		return r, wrong("%s plane: it is the source of pivot %q of %s, and in charge unless that is committed: see pivot status", t.Plane.Name(), r.ID, r.Cluster)
+		return r, wrong("%s plane: it is the source of pivot %q of %s, and in charge unless that is committed: see `ropewalk pivot status`", t.Plane.Name(), r.ID, r.Cluster)
 	case r.Step == Active || r.Step == Done:
 		return r, wrong("%s plane: there is nothing to take over: it has been in charge of %s since %s", t.Plane.Name(), r.Cluster, r.When(Active).Format(time.RFC3339))
-	case r.Step != Verified && r.Step != Activating:
-		return r, wrong("%s plane: pivot %q of %s is at step %s: only what was verified can be taken over, as nothing else is known to be complete",
+	case !slices.Contains([]Step{Staged, Imported, Verified, Activating}, r.Step):
+		return r, wrong("%s plane: pivot %q of %s is at step %s: only what was staged as a whole can be taken over, as nothing else is known to be complete",
 			t.Plane.Name(), r.ID, r.Cluster, r.Step)
 	}
 	if err := answers(ctx, r.Source.Server); err != nil {
-		return r, wrong("the source of pivot %q answers: go on from there with pivot run --resume, or abort it: %v", r.ID, err)
+		return r, wrong("the source of pivot %q answers: go on from there with `ropewalk pivot run --resume`, or undo it with `ropewalk pivot abort`: %v", r.ID, err)
 	}
 	user, err := t.Plane.User(ctx)
 	if err != nil {
@@ -44,19 +46,45 @@ func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, rea
 	}
 	h := handling{Target: t, store: s, receipt: r, request: Request{Round: r.Round, Digest: r.Digest, Chunks: r.Chunks, Cluster: r.Cluster, Pivot: r.ID, Epoch: r.Epoch}}
 	// Nothing is written where it cannot be ended.
+	if err := h.stands(ctx); err != nil {
+		return r, err
+	}
 	switch _, _, err := h.entries(ctx); {
 	case isRefused(err, Corrupt):
 		return r, inventory.Findings{{Ref: r.Cluster,
 			Problem: fmt.Sprintf("what pivot %q has staged for its activation is damaged or gone, and only its source can stage it again: %v", r.ID, err),
-			Advice: fmt.Sprintf("if the source comes back, go on there with pivot run --resume; if it is lost for good, activate it by hand: at step Active in %s, without annotation %s on the %d objects that have it, and with spec.paused false, in this order; the guide has the commands",
+			Advice: fmt.Sprintf("if the source comes back, go on there with `ropewalk pivot run --resume`; if it is lost for good, activate it by hand: at step Active in %s, without annotation %s on the %d objects that have it, and with spec.paused false, in this order; the guide has the commands",
 				s.ref(), snapshot.ImportAnnotation, r.Objects)}}
 	case err != nil:
 		return r, err
 	}
+	if r.Step != Activating {
+		if err := h.complete(ctx); err != nil {
+			return r, err
+		}
+	}
 	r.TakenOver = true
 	r.Epoch++
-	if err := h.save(ctx, Activating, fmt.Sprintf("taken over by %q, as the source is lost: %s", user, reason)); err != nil {
-		return r, err
+	return r, h.unpause(ctx, fmt.Sprintf("taken over by %q, as the source is lost: %s", user, reason))
+}
+
+// complete imports what is staged, where that has not been done or something is missing since, and
+// verifies it without the source.
+func (h *handling) complete(ctx context.Context) error {
+	entries, kinds, err := h.entries(ctx)
+	if err != nil {
+		return err
 	}
-	return r, h.unpause(ctx)
+	if err := mover.Import(ctx, h.Plane, kinds, entries, h.receipt.ID, h.fence); err != nil {
+		return err
+	}
+	if h.receipt.Step == Staged {
+		if err := h.save(ctx, Imported, ""); err != nil {
+			return err
+		}
+	}
+	if err := h.verify(ctx); err != nil {
+		return err
+	}
+	return h.ready(ctx)
 }

@@ -56,6 +56,11 @@ type refusal struct {
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
+// Is reports that a refusal which only a user can change is an ErrStep.
+func (r *refusal) Is(target error) bool {
+	return target == ErrStep && (r.why == Blocked || r.why == TooLate)
+}
+
 func refuse(why Refusal, format string, args ...any) error {
 	return &refusal{why: why, err: fmt.Errorf(format, args...)}
 }
@@ -98,6 +103,8 @@ type handling struct {
 	response Response
 	store    *store
 	receipt  *Receipt
+	// used are the kinds of what moves; nil where they are not known yet.
+	used plane.Kinds
 }
 
 func (h *handling) handle(ctx context.Context) (err error) {
@@ -116,7 +123,7 @@ func (h *handling) handle(ctx context.Context) (err error) {
 	}
 	f, ok := map[Op]handler{
 		Held: h.held, Stage: h.stage, Seal: h.seal, Import: h.imports, Verify: h.verify,
-		Activate: h.activate, Confirm: h.confirm, Finish: h.finish,
+		Ready: h.ready, Activate: h.activate, Confirm: h.confirm, Finish: h.finish,
 	}[h.request.Op]
 	if !ok {
 		return refuse(Failed, "unknown operation %q: both ends must have the same version", h.request.Op)
@@ -196,23 +203,14 @@ func (h *handling) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	findings := preflight.Target(ctx, h.Plane, mapped(h.request.Kinds), h.request.Samples, there)
+	findings := preflight.Target(ctx, h.Plane, mapped(h.request.Kinds), h.request.Samples, there != nil)
 	if len(findings) > 0 {
 		return findings
 	}
+	if there == nil {
+		h.response.Notes = []string{fmt.Sprintf("webhooks and policies of the target were not tried, as namespace %q is not there: a run tries them once it has made the namespace", h.request.Cluster.Namespace)}
+	}
 	return nil
-}
-
-// namespace reports whether the namespace of the cluster is there.
-func (h *handling) namespace(ctx context.Context) (bool, error) {
-	o, err := h.Plane.Get(ctx, plane.NamespaceKind, plane.Ref{Kind: "Namespace", Name: h.request.Cluster.Namespace})
-	if plane.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("%s plane: namespace %q: %w", h.Plane.Name(), h.request.Cluster.Namespace, err)
-	}
-	if err == nil && o.GetDeletionTimestamp() != nil {
-		return false, refuse(Blocked, "%s plane: namespace %q is being deleted: wait until it is gone", h.Plane.Name(), h.request.Cluster.Namespace)
-	}
-	return err == nil, nil
 }
 
 func (h *handling) prepare(ctx context.Context) error {
@@ -238,7 +236,7 @@ func (h *handling) prepare(ctx context.Context) error {
 	}
 	if there, err := h.namespace(ctx); err != nil {
 		return err
-	} else if !there {
+	} else if there == nil {
 		ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": q.Cluster.Namespace}}}
 		if _, err := h.Plane.Create(ctx, plane.NamespaceKind, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("%s plane: creating namespace %q: %w", h.Plane.Name(), q.Cluster.Namespace, err)
@@ -281,7 +279,7 @@ func (h *handling) sealed() error {
 	return nil
 }
 
-// fence ends what another process has taken over.
+// fence ends what another process has taken over, and what would write to a plane that loses it.
 func (h *handling) fence(ctx context.Context) error {
 	live, err := Read(ctx, h.Plane, h.store.cluster)
 	if err != nil {
@@ -290,12 +288,15 @@ func (h *handling) fence(ctx context.Context) error {
 	if live == nil || live.ID != h.receipt.ID || live.Epoch != h.receipt.Epoch || live.Step == Aborting || live.Step == Aborted {
 		return refuse(Fenced, "%s plane: its receipt is not of epoch %d of pivot %q any more", h.Plane.Name(), h.receipt.Epoch, h.receipt.ID)
 	}
-	return nil
+	return h.stands(ctx)
 }
 
-// verify reads back what was imported.
+// verify reads back what was imported, and waits until the controllers of the target have seen it.
 func (h *handling) verify(ctx context.Context) error {
 	if err := h.sealed(); err != nil {
+		return err
+	}
+	if err := h.stands(ctx); err != nil {
 		return err
 	}
 	entries, kinds, err := h.entries(ctx)
@@ -323,6 +324,12 @@ func (h *handling) verify(ctx context.Context) error {
 		}
 		return &refusal{why: Differs, findings: wrong, err: fmt.Errorf("what was imported is not what was sent: %w", wrong)}
 	}
+	if err := mover.AwaitImported(ctx, h.Plane, kinds, entries, settleWithin); err != nil {
+		return err
+	}
+	if err := h.stands(ctx); err != nil {
+		return err
+	}
 	return h.save(ctx, Verified, "")
 }
 
@@ -336,15 +343,19 @@ func (h *handling) activate(ctx context.Context) error {
 	case r.Step != Verified && r.Step != Activating:
 		return refuse(TooLate, "pivot %q is at step %s on the target: only what is verified can be activated", r.ID, r.Step)
 	}
-	if err := h.save(ctx, Activating, ""); err != nil {
-		return err
-	}
-	return h.unpause(ctx)
+	return h.unpause(ctx, "")
 }
 
-func (h *handling) unpause(ctx context.Context) error {
+// unpause begins the activation, where nothing is about to be lost, and ends it.
+func (h *handling) unpause(ctx context.Context, note string) error {
 	entries, kinds, err := h.entries(ctx)
 	if err != nil {
+		return err
+	}
+	if err := h.stands(ctx); err != nil {
+		return err
+	}
+	if err := h.save(ctx, Activating, note); err != nil {
 		return err
 	}
 	if err := mover.Activate(ctx, h.Plane, kinds, entries, h.receipt.ID, h.fence); err != nil {
@@ -364,6 +375,9 @@ func (h *handling) confirm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := h.stands(ctx); err != nil {
+		return err
+	}
 	return mover.AwaitActive(ctx, h.Plane, kinds, entries, settleWithin)
 }
 
@@ -379,53 +393,4 @@ func (h *handling) finish(ctx context.Context) error {
 		return err
 	}
 	return h.save(ctx, Done, "")
-}
-
-// abort undoes everything on the target. It may come again for a pivot that is aborted.
-func (h *handling) abort(ctx context.Context) error {
-	r, q := h.receipt, h.request
-	switch {
-	case r == nil || r.ID != q.Pivot:
-		// What its receipt was lost of, or came too late for it, is still marked.
-		return h.discard(ctx)
-	case r.Epoch > q.Epoch:
-		return refuse(Fenced, "epoch %d of pivot %q is over: the target is at epoch %d", q.Epoch, r.ID, r.Epoch)
-	case r.Step == Aborted:
-		return h.discard(ctx)
-	case r.Step.Forward():
-		return refuse(TooLate, "pivot %q is at step %s on the target: it can only go forward", r.ID, r.Step)
-	}
-	r.Epoch = q.Epoch
-	if err := h.save(ctx, Aborting, ""); err != nil {
-		return err
-	}
-	if err := h.discard(ctx); err != nil {
-		return err
-	}
-	if err := h.unstage(ctx, ""); err != nil {
-		return err
-	}
-	return h.save(ctx, Aborted, "")
-}
-
-// discard deletes what was imported of the snapshot that is staged. Where that is not whole
-// any more, or not known, the source knows what there may be.
-func (h *handling) discard(ctx context.Context) error {
-	outline := h.request.Samples
-	if r := h.receipt; r != nil && r.ID == h.request.Pivot && r.Digest != "" && r.Step != Aborted {
-		var refused inventory.Findings // Nothing of what is not accepted was imported.
-		switch err := h.decode(ctx); {
-		case err == nil:
-			outline = slices.Concat(h.staged, outline)
-		case !isRefused(err, Corrupt) && !errors.As(err, &refused):
-			return err
-		}
-	}
-	if len(outline) == 0 {
-		return nil
-	}
-	if err := h.served(ctx); err != nil {
-		return err
-	}
-	return mover.Discard(ctx, h.Plane, h.kinds, outline, h.request.Pivot)
 }

@@ -1,0 +1,92 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+)
+
+// ready says whether what a pivot relies on is still there. Before the activation webhooks and
+// policies are asked as well; afterwards the controllers of the target are, by Confirm.
+func (h *handling) ready(ctx context.Context) error {
+	switch h.receipt.Step {
+	case Done:
+		return nil // By then an agent has given up its rights.
+	case Verified:
+		entries, kinds, err := h.entries(ctx)
+		if err != nil {
+			return err
+		}
+		if err := mover.Rehearse(ctx, h.Plane, kinds, entries, h.receipt.ID); err != nil {
+			return err
+		}
+	default:
+		h.used = mapped(h.request.Kinds)
+	}
+	return h.stands(ctx)
+}
+
+// stands refuses to rely on a plane that loses what is imported: its namespace, or a definition of
+// what moves, is not there, or is being deleted. Kubernetes deletes the objects some seconds later,
+// and takes writes until then.
+func (h *handling) stands(ctx context.Context) error {
+	o, err := h.namespace(ctx)
+	if err != nil {
+		return err
+	}
+	var out inventory.Findings
+	if o == nil {
+		out = append(out, inventory.Finding{Ref: h.namespaceRef(), Problem: fmt.Sprintf("is not on the %s plane any more", h.Plane.Name()),
+			Advice: "see what deleted it; run again, or, where the pivot is committed, go on with `ropewalk pivot run --resume`: all is imported again from the source"})
+	}
+	if len(h.used) > 0 {
+		definitions, err := h.Plane.Definitions(ctx)
+		if err != nil {
+			return err
+		}
+		for _, k := range list(h.used) {
+			if k.Group == "" {
+				continue
+			}
+			ref := plane.Ref{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: k.Resource + "." + k.Group}
+			switch deleted, there := definitions[ref.Name]; {
+			case !there:
+				out = append(out, inventory.Finding{Ref: ref, Problem: fmt.Sprintf("is not on the %s plane any more", h.Plane.Name()), Advice: "install its provider again"})
+			case deleted:
+				out = append(out, inventory.Finding{Ref: ref, Problem: fmt.Sprintf("is being deleted from the %s plane, with all of its objects", h.Plane.Name()), Advice: "see what deletes it, and install its provider again once it is gone"})
+			}
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	return nil
+}
+
+func (h *handling) namespaceRef() plane.Ref {
+	return plane.Ref{Kind: "Namespace", Name: h.store.cluster.Namespace}
+}
+
+// namespace is that of the cluster; nil where it is not there. One that is being deleted is
+// refused: nothing in it lasts.
+func (h *handling) namespace(ctx context.Context) (*unstructured.Unstructured, error) {
+	o, err := h.Plane.Get(ctx, plane.NamespaceKind, h.namespaceRef())
+	switch {
+	case plane.IgnoreNotFound(err) != nil:
+		return nil, fmt.Errorf("%s plane: namespace %q: %w", h.Plane.Name(), h.store.cluster.Namespace, err)
+	case err != nil:
+		return nil, nil //nolint:nilnil // none is no error
+	case o.GetDeletionTimestamp() != nil:
+		return nil, inventory.Findings{{Ref: h.namespaceRef(), Problem: fmt.Sprintf("is being deleted from the %s plane", h.Plane.Name()),
+			Advice: "it cannot be kept: remove the finalizers of what is left in it, as the guide says; once it is gone, run again, or, where the pivot is committed, go on with `ropewalk pivot run --resume`: all is imported again from the source"}}
+	}
+	return o, nil
+}
