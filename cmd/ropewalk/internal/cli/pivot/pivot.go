@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,7 +77,8 @@ const (
 // exitCodes is the help about them.
 const exitCodes = `Exit codes:
   0    good
-  1    findings: something stands in the way, or does not fit the step of the pivot
+  1    findings: something stands in the way, does not fit the step of the pivot, or is for a user
+       to decide
   2    usage: a mistake on the command line
   3    environment: a kubeconfig cannot be read, or an API server gives no answer or no access
   130  interrupted`
@@ -160,6 +162,7 @@ func (a Commands) mistake(ctx context.Context, r *pivot.Receipt, err error) erro
 		if errors.Is(err, pivot.ErrAborted) {
 			a.Note("ropewalk: the pivot was undone: the source is in charge as before\n")
 		}
+		a.stopped(r)
 		return mistakes(findings)
 	case pivot.IsDecision(err):
 		return object.Errors{&object.Error{Err: err}}
@@ -174,10 +177,10 @@ func (a Commands) stopped(r *pivot.Receipt) {
 		return
 	}
 	if r.Step.Forward() {
-		a.Note("ropewalk: pivot %s stopped after step %s: it is committed: go on with run --resume\n", r.ID, r.Step)
+		a.Note("ropewalk: pivot %s stopped after step %s: it is committed: go on with `ropewalk pivot run --resume`\n", r.ID, r.Step)
 		return
 	}
-	a.Note("ropewalk: pivot %s stopped after step %s, and %s may be paused on the source: go on with run --resume, or undo it with abort\n", r.ID, r.Step, r.Cluster)
+	a.Note("ropewalk: pivot %s stopped after step %s, and %s may be paused on the source: go on with `ropewalk pivot run --resume`, or undo it with `ropewalk pivot abort`\n", r.ID, r.Step, r.Cluster)
 }
 
 func mistakes(findings pivot.Findings) object.Errors {
@@ -325,9 +328,10 @@ func (a Commands) takeover() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "takeover NAMESPACE/CLUSTER --to KUBECONFIG --parent-destroyed --reason TEXT", Short: "Activate the target of a source that is lost for good",
-		Long: `Activate a target that has verified all objects, and whose source was lost before it could
-say that it commits. If the source is not lost, both are in charge then: so this is refused
-while it answers, and who did it and why is kept in the receipt.
+		Long: `Activate a target that has all objects, and whose source was lost before it could say that it
+commits. If the source is not lost, both are in charge then: so this is refused while it
+answers, and who did it and why is kept in the receipt. A source that answers is lost where
+its namespace, or the Cluster there, is gone or is being deleted: give it with --from.
 
 ` + exitCodes,
 		Example: `  ropewalk pivot takeover apps/blue --to blue.yaml --parent-destroyed --reason "its disks are gone"`,
@@ -341,7 +345,10 @@ while it answers, and who did it and why is kept in the receipt.
 				return command.Usagef("if the source is lost for good, add --parent-destroyed and --reason", "a takeover needs --parent-destroyed and --reason")
 			}
 			a.JSON = f.format.Value == "json"
+			var clear func()
+			o.Report, clear = a.reporter()
 			receipt, err := pivot.Takeover(ctx, o, reason)
+			clear()
 			if err != nil {
 				return a.outcome(ctx, nil, err)
 			}
@@ -372,7 +379,6 @@ func (a Commands) status() *cobra.Command {
 				return command.Usagef("give --from, --to or both", "no kubeconfig is given")
 			}
 			receipts := []*pivot.Receipt{}
-			var text strings.Builder
 			var failed error
 			for _, at := range []pivot.Kubeconfig{o.From, o.To} {
 				if at.Path == "" {
@@ -384,7 +390,10 @@ func (a Commands) status() *cobra.Command {
 					continue
 				}
 				receipts = append(receipts, r)
-				text.WriteString(describe(r) + command.Table(timeline(r)) + "\n")
+			}
+			var text strings.Builder
+			for _, r := range receipts {
+				text.WriteString(describe(r, committed(r, receipts)) + command.Table(timeline(r)) + "\n")
 			}
 			return errors.Join(a.Outcome(f.format.Value, receipts, text.String()), a.outcome(ctx, nil, failed))
 		}),
@@ -393,18 +402,27 @@ func (a Commands) status() *cobra.Command {
 	return cmd
 }
 
+// committed reports whether one of the receipts says that the pivot of r can only go forward.
+func committed(r *pivot.Receipt, receipts []*pivot.Receipt) bool {
+	return slices.ContainsFunc(receipts, func(o *pivot.Receipt) bool { return o.ID == r.ID && o.Step.Forward() })
+}
+
 // describe is what a receipt says in a few lines.
-func describe(r *pivot.Receipt) string {
-	state := "under way: go on with pivot run --resume, or pivot abort"
+func describe(r *pivot.Receipt, committed bool) string {
+	state := "under way: go on with `ropewalk pivot run --resume`, or undo it with `ropewalk pivot abort`"
 	switch {
 	case r.Step == "Done":
 		state = "done"
 	case r.Step == "Aborted":
 		state = "aborted: the source is in charge"
-	case r.Role == "source" && (r.Step == "Committed" || r.Step == "Activated" || r.Step == "Confirmed"):
-		state = "committed: go on with pivot run --resume"
+	case r.Step == "Aborting":
+		state = "being undone: go on with `ropewalk pivot abort`"
 	case r.Role == "target" && r.Step == "Active":
-		state = "in charge; the source is still to be deleted: pivot run --resume"
+		state = "in charge; the source is still to be deleted: `ropewalk pivot run --resume`"
+	case committed:
+		state = "committed: go on with `ropewalk pivot run --resume`"
+	case r.Role == "target" && r.Step == "Verified":
+		state = "complete; its source knows whether it is committed, and goes on with `ropewalk pivot run --resume`"
 	}
 	text := fmt.Sprintf("%s as %s: pivot %s, step %s, %s\n  from %s (%s)\n  to   %s (%s)\n",
 		r.Cluster, r.Role, r.ID, r.Step, state, r.Source.Server, r.Source.UID, r.Target.Server, r.Target.UID)

@@ -31,7 +31,7 @@ func TestErrorsAreDataWhereThatIsAskedFor(t *testing.T) {
 		"findings":               {nil, findings, command.Findings, `{"errors": [{"stage": "", "severity": "error", "message": "Cluster.cluster.x-k8s.io apps/blue: is not at rest", "hint": "wait"}]}`, ""},
 		"findings that undid it": {nil, fmt.Errorf("%w: %w", pivot.ErrAborted, findings), command.Findings, "", "the pivot was undone"},
 		"what a user decides":    {nil, pivot.ErrFenced, command.Findings, "", ""},
-		"a server":               {&pivot.Receipt{ID: "17", Step: "Staged", Cluster: blue}, errors.New("connection refused"), command.Environment, "", "go on with run --resume"},
+		"a server":               {&pivot.Receipt{ID: "17", Step: "Staged", Cluster: blue}, errors.New("connection refused"), command.Environment, "", "go on with `ropewalk pivot run --resume`"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, said bytes.Buffer
@@ -62,6 +62,28 @@ func TestErrorsAreDataWhereThatIsAskedFor(t *testing.T) {
 		})
 	}
 	require.NoError(t, Commands{command.New(command.Streams{})}.outcome(t.Context(), nil, nil))
+}
+
+func TestStatusOffersNoAbortAfterTheCommit(t *testing.T) {
+	source := &pivot.Receipt{ID: "17", Role: "source", Step: "Verified"}
+	target := &pivot.Receipt{ID: "17", Role: "target", Step: "Verified"}
+	said := func(receipts ...*pivot.Receipt) (out string) {
+		for _, r := range receipts {
+			out += describe(r, committed(r, receipts))
+		}
+		return out
+	}
+	require.Contains(t, said(source, target), "or undo it with `ropewalk pivot abort`")
+	require.NotContains(t, said(target), "abort", "its source may have committed")
+	for _, step := range []pivot.Step{"Committed", "Activated", "Confirmed"} {
+		source.Step = step
+		require.NotContains(t, said(source, target), "abort", step)
+		require.Contains(t, said(source, target), "committed: go on with `ropewalk pivot run --resume`")
+	}
+	target.Step = "Activating"
+	require.NotContains(t, said(target), "abort")
+	target.Step, target.ID = "Staged", "18"
+	require.Contains(t, said(source, target), "abort", "it is another pivot")
 }
 
 func TestTheKubeconfigOfAnInstalledClusterIsWrittenOnce(t *testing.T) {
