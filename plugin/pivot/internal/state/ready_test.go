@@ -186,13 +186,9 @@ func TestAnObjectThatIsLostWhileTheTargetIsActivatedIsImportedAgain(t *testing.T
 		w := newWorld(t, 1)
 		w.activating()
 		w.target.Remove(w.refs[i])
-		require.NoError(t, w.resume(), w.refs[i])
-		w.moved()
-
-		w = newWorld(t, 1)
-		w.activating()
-		w.target.Remove(w.refs[i])
-		w.target.Collect() // What it owned is being deleted, or gone, by then.
+		if i%3 > 0 {
+			w.target.Collect() // What it owned is being deleted, or gone, by then.
+		}
 		require.NoError(t, w.resume(), w.refs[i])
 		w.moved()
 	}
