@@ -174,7 +174,7 @@ func dangers(before, after object.Object, changed []Field, served map[string]boo
 	if before != nil {
 		out = append(out, stopped(before, after)...)
 		out = append(out, selectors(after, changed)...)
-		out = append(out, loosened(after, changed)...)
+		out = append(out, loosened(before, after, changed)...)
 		out = append(out, unused(before, after)...)
 	}
 	out = append(out, images(before, after)...)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/diff/traffic"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -86,38 +87,37 @@ func restricts(o object.Object) string {
 
 // selectors are the changes of which pods an object is about.
 func selectors(o object.Object, changed []Field) []Danger {
-	field, what := "", ""
+	var fields []string
+	what := "it restricts other pods"
 	switch o.Ref().GroupKind() {
 	case "Service":
-		field, what = "spec.selector", "it sends its traffic to other pods"
+		fields, what = []string{"spec.selector"}, "it sends its traffic to other pods"
 	case "NetworkPolicy.networking.k8s.io":
-		field, what = "spec.podSelector", "it restricts other pods"
+		fields = []string{"spec.podSelector"}
+	case "CiliumNetworkPolicy.cilium.io", "CiliumClusterwideNetworkPolicy.cilium.io":
+		fields = []string{"spec.endpointSelector", "spec.nodeSelector"}
+	case "AuthorizationPolicy.security.istio.io":
+		fields = []string{"spec.selector", "spec.targetRef", "spec.targetRefs"}
 	case "PodDisruptionBudget.policy":
-		field, what = "spec.selector", "it protects other pods"
-	default:
-		return nil
+		fields, what = []string{"spec.selector"}, "it protects other pods"
 	}
-	if slices.ContainsFunc(changed, func(f Field) bool { return under(f.Path, field) }) {
+	if slices.ContainsFunc(changed, func(f Field) bool { return under(f.Path, fields...) }) {
 		return []Danger{danger(DangerSelector, "its selector changes: %s", what)}
 	}
 	return nil
 }
 
-// loosened are the changes of a NetworkPolicy that allow more.
-func loosened(o object.Object, changed []Field) (out []Danger) {
-	if o.Ref().GroupKind() != "NetworkPolicy.networking.k8s.io" {
-		return nil
-	}
-	entry := regexp.MustCompile(`^spec\.(ingress|egress)(\[[^\]]*\](\.(from|to|ports)\[[^\]]*\])?)?$`)
-	limit := regexp.MustCompile(`^spec\.(ingress|egress)\[[^\]]*\]\.(from|to|ports)$`)
-	for _, f := range changed {
-		switch {
-		case f.Order:
-		case f.Before == nil && entry.MatchString(f.Path), f.After == nil && limit.MatchString(f.Path):
-			out = append(out, danger(DangerPolicy, "it allows more traffic than before: %s", f.Path))
-		case f.After == nil && under(f.Path, "spec.policyTypes"):
-			out = append(out, danger(DangerPolicy, "it no longer restricts %v", f.Before))
+// loosened is what a policy of the network lets through that it did not before; a part that
+// is among the changes is called as it is there.
+func loosened(before, after object.Object, changed []Field) (out []Danger) {
+	for _, f := range traffic.Loosened(before, after) {
+		if i := slices.IndexFunc(changed, func(c Field) bool { return c.At.String() == f.Path }); i >= 0 {
+			f.Path = changed[i].Path
 		}
+		if f.Path != "" {
+			f.What += ": " + f.Path
+		}
+		out = append(out, danger(DangerPolicy, "%s", f.What))
 	}
 	return out
 }

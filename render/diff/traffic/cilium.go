@@ -1,0 +1,206 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package traffic
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// section is one spec of a policy of Cilium, with those of the same selector, which add up.
+type section struct {
+	path     string
+	selector same
+	rules    map[string][]rule
+	denies   map[string]bool
+}
+
+// directions are the fields of Cilium by direction.
+func directions() [2]struct{ field, peers string } {
+	return [2]struct{ field, peers string }{{"ingress", "from"}, {"egress", "to"}}
+}
+
+// cilium compares two versions of a CiliumNetworkPolicy.
+func (c *comparison) cilium(before, after object.Object) {
+	was, is := sections(before), sections(after)
+	for _, b := range was {
+		i := slices.IndexFunc(is, func(a section) bool { return a.selector == b.selector })
+		if i < 0 && len(was) == 1 && len(is) == 1 {
+			i = 0 // The change of the selector is another danger.
+		}
+		if i < 0 {
+			c.report(b.path, "it no longer restricts what this selected")
+			continue
+		}
+		for _, d := range directions() {
+			switch {
+			case !b.denies[d.field]:
+			case !is[i].denies[d.field]:
+				c.report("", "it no longer restricts %s", d.field)
+			default:
+				c.uncovered(is[i].rules[d.field], b.rules[d.field], allowsMore)
+			}
+			c.uncovered(b.rules[d.field+"Deny"], is[i].rules[d.field+"Deny"], deniesLess)
+		}
+	}
+}
+
+// sections are the specs of a policy, which may have one or several.
+func sections(o object.Object) (out []section) {
+	add := func(path string, spec map[string]any) {
+		of := sameAs("", []any{spec["endpointSelector"], spec["nodeSelector"]})
+		i := slices.IndexFunc(out, func(s section) bool { return s.selector == of })
+		if i < 0 {
+			i = len(out)
+			out = append(out, section{path: path, selector: of, rules: map[string][]rule{}, denies: map[string]bool{}})
+		}
+		for _, d := range directions() {
+			rules, deny := asList(spec[d.field]), asList(spec[d.field+"Deny"])
+			denies, given := asMap(spec["enableDefaultDeny"])[d.field].(bool)
+			out[i].denies[d.field] = out[i].denies[d.field] || denies || !given && len(rules)+len(deny) > 0
+			for field, list := range map[string][]any{d.field: rules, d.field + "Deny": deny} {
+				out[i].rules[field] = append(out[i].rules[field], ciliumRules(o.Namespace(), path+"."+field, d.peers, list)...)
+			}
+		}
+	}
+	if spec := o.Map("spec"); spec != nil {
+		add("spec", spec)
+	}
+	for i, s := range o.List("specs") {
+		add(at("specs", i), asMap(s))
+	}
+	return out
+}
+
+// ciliumRules are rules in one direction. An empty one is about nothing: it only turns the
+// default to deny.
+func ciliumRules(namespace, path, peers string, list []any) (out []rule) {
+	for i, item := range list {
+		m, path := asMap(item), at(path, i)
+		who, what, more := axis{path: path, anything: true}, axis{path: path + ".toPorts", anything: true}, fixed{}
+		for _, name := range object.SortedKeys(m) {
+			switch rest := strings.TrimPrefix(name, peers); {
+			case name == "toPorts" || name == "icmps":
+				what.anything = what.anything && len(asList(m[name])) == 0
+				for i, p := range asList(m[name]) {
+					what.entries = append(what.entries, ciliumPorts(at(path+"."+name, i), name, asMap(p))...)
+				}
+			case rest == name || rest == "Requires":
+				more[name] = sameAs("", m[name])
+			default:
+				who.path, who.anything = path+"."+name, false
+				for i, p := range asList(m[name]) {
+					who.entries = append(who.entries, entry{at(path+"."+name, i), ciliumPeer(namespace, rest, p)})
+				}
+			}
+		}
+		if len(m) > 0 {
+			out = append(out, rule{path, sameAs("", m), []axis{who, what, {path: path, entries: []entry{{path, more}}}}})
+		}
+	}
+	return out
+}
+
+// ciliumPeer is a peer in a field that is called so after from or to.
+func ciliumPeer(namespace, field string, v any) limit {
+	m := asMap(v)
+	switch field {
+	case "Endpoints":
+		out := selector(v, func(key string) string { return strings.TrimPrefix(strings.TrimPrefix(key, "k8s:"), "any:") })
+		scoped := func(r requirement) bool {
+			return strings.HasPrefix(r.key, "io.kubernetes.pod.namespace") || strings.HasPrefix(r.key, "io.cilium.k8s.namespace.labels")
+		}
+		if namespace != "" && !slices.ContainsFunc(out, scoped) {
+			out = append(out, requirement{"io.kubernetes.pod.namespace", "In", []string{namespace}})
+		}
+		return out
+	case "CIDR":
+		return blockOf(asText(v), nil, false)
+	case "CIDRSet":
+		if cidr := asText(m["cidr"]); cidr != "" {
+			return blockOf(cidr, asList(m["except"]), false)
+		}
+	case "Entities":
+		return entity(asText(v))
+	case "FQDNs":
+		return host(asText(m["matchName"]) + asText(m["matchPattern"]))
+	}
+	return sameAs(field, v)
+}
+
+// ciliumPorts are the ports of an item of toPorts or icmps, each with what is asked of
+// requests to it.
+func ciliumPorts(path, field string, m map[string]any) (out []entry) {
+	if field == "icmps" {
+		for i, f := range asList(m["fields"]) {
+			out = append(out, entry{at(path+".fields", i), sameAs("icmp", f)})
+		}
+		return out
+	}
+	more := requests{rules: asMap(m["rules"]), fixed: fixed{}}
+	for _, name := range object.SortedKeys(m) {
+		if name != "ports" && name != "rules" {
+			more.fixed[name] = sameAs("", m[name])
+		}
+	}
+	for i, p := range asList(m["ports"]) {
+		protocol := strings.TrimPrefix(asText(asMap(p)["protocol"]), "ANY")
+		of := portOf(protocol, asMap(p)["port"], asMap(p)["endPort"])
+		of.more = more
+		out = append(out, entry{at(path+".ports", i), of})
+	}
+	if len(out) == 0 {
+		of := portOf("", nil, nil)
+		of.more = more
+		out = append(out, entry{path, of})
+	}
+	return out
+}
+
+// requests are what Cilium asks of requests: one of the rules of a protocol, and fields that
+// are compared as they are.
+type requests struct {
+	rules map[string]any
+	fixed fixed
+}
+
+func (r requests) hold(o requests) bool {
+	if !r.fixed.holds(o.fixed) {
+		return false
+	}
+	for protocol, rules := range r.rules {
+		asked, given := asList(rules), asList(o.rules[protocol])
+		if len(asked) == 0 {
+			continue
+		}
+		met := func(v any) bool {
+			return slices.ContainsFunc(asked, func(rule any) bool { return meets(asMap(rule), asMap(v)) })
+		}
+		if len(given) == 0 || slices.ContainsFunc(given, func(v any) bool { return !met(v) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// meets reports whether a rule of requests asks for all that another one asks for. The
+// patterns are those of names in the DNS.
+func meets(rule, other map[string]any) bool {
+	for name, v := range rule {
+		switch {
+		case v == "" || name == "matchPattern" && host(asText(v)).holds(host(asText(other["matchName"])+asText(other["matchPattern"]))):
+		case asList(v) != nil:
+			for _, item := range asList(v) {
+				if !slices.ContainsFunc(asList(other[name]), func(o any) bool { return sameAs("", o) == sameAs("", item) }) {
+					return false
+				}
+			}
+		case sameAs("", v) != sameAs("", other[name]):
+			return false
+		}
+	}
+	return true
+}

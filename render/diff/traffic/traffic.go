@@ -1,0 +1,246 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package traffic
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// maxSteps bounds how many limits are compared for one policy.
+const maxSteps = 2_000_000
+
+// Finding is what a policy lets through from now on, and the path of the part of it, in the
+// earlier version where it is gone; "" is the policy as such.
+type Finding struct{ What, Path string }
+
+// Loosened is what after lets through that before did not; nothing where the object is no
+// policy of the network.
+func Loosened(before, after object.Object) []Finding {
+	c := comparison{steps: maxSteps}
+	switch after.Ref().GroupKind() {
+	case "NetworkPolicy.networking.k8s.io":
+		c.kubernetes(before, after)
+	case "CiliumNetworkPolicy.cilium.io", "CiliumClusterwideNetworkPolicy.cilium.io":
+		c.cilium(before, after)
+	case "AuthorizationPolicy.security.istio.io":
+		c.istio(before, after)
+	}
+	if c.steps < 0 {
+		c.report("", "it has so many rules that what they let through is not compared")
+	}
+	return c.out
+}
+
+// comparison collects what is found about one policy.
+type comparison struct {
+	out   []Finding
+	steps int
+}
+
+func (c *comparison) report(path, format string, args ...any) {
+	c.out = append(c.out, Finding{fmt.Sprintf(format, args...), path})
+}
+
+// What a part of a policy does from now on.
+const (
+	allowsMore = "it allows more traffic than before"
+	deniesLess = "it no longer denies all that it did"
+	asksLess   = "it no longer asks about all that it did"
+)
+
+// limit is a part of what a rule is about.
+type limit interface {
+	// holds reports whether all that the other limit is about is part of this one.
+	holds(other limit) bool
+}
+
+// entry is a limit with the path to it.
+type entry struct {
+	path  string
+	limit limit
+}
+
+// axis is what a rule is about in one respect: any of the entries, or anything.
+type axis struct {
+	// path is that of the field, for the case that it is gone.
+	path     string
+	anything bool
+	entries  []entry
+}
+
+// rule lets through what each of its axes is about. Rules with the same text are the same.
+type rule struct {
+	path string
+	text same
+	axes []axis
+}
+
+// listed is a rule of an axis for each item of a list; an absent or empty list is anything.
+func listed(path string, items []any, of func(path string, item any) entry) axis {
+	out := axis{path: path, anything: len(items) == 0}
+	for i, item := range items {
+		out.entries = append(out.entries, of(at(path, i), item))
+	}
+	return out
+}
+
+func at(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+
+// uncovered reports the paths of what rules are about and others are not.
+func (c *comparison) uncovered(rules, others []rule, what string) {
+	known := make(map[same]bool, len(others))
+	for _, o := range others {
+		known[o.text] = true
+	}
+	for i, r := range rules {
+		if known[r.text] {
+			continue
+		}
+		missing, some := c.missing(r, others)
+		switch {
+		case c.steps < 0:
+			return
+		case len(missing) > 0:
+			for _, path := range missing {
+				c.report(path, "%s", what)
+			}
+		case some && i < len(others):
+			c.report(r.path+r.gone(others[i]), "%s", what)
+		case some:
+			c.report(r.path, "%s", what)
+		}
+	}
+}
+
+// gone is the field of r that had limits in another version of it, and has none.
+func (r rule) gone(other rule) string {
+	for n, a := range r.axes {
+		if a.anything && !other.axes[n].anything {
+			return a.path[len(r.path):]
+		}
+	}
+	return ""
+}
+
+// missing are the paths of the entries of r for which no combination with the entries of
+// the other axes is part of others, unless those are all of them; some reports whether any
+// combination is not.
+func (c *comparison) missing(r rule, others []rule) (paths []string, some bool) {
+	total, size := 1, make([]int, len(r.axes))
+	for n, a := range r.axes {
+		if size[n] = max(len(a.entries), 1); !a.anything {
+			size[n] = len(a.entries)
+		}
+		if total *= size[n]; total > maxSteps {
+			c.steps = -1
+			return nil, false
+		}
+	}
+	covered := make([]bool, total)
+	for _, o := range others {
+		held := make([][]bool, len(r.axes))
+		for n := range r.axes {
+			held[n] = c.held(r.axes[n], o.axes[n], size[n])
+		}
+		if c.steps -= total; c.steps < 0 {
+			return nil, false
+		}
+		for at := range covered {
+			rest, all := at, true
+			for n := range held {
+				all = all && held[n][rest%size[n]]
+				rest /= size[n]
+			}
+			covered[at] = covered[at] || all
+		}
+	}
+	// found are, for each entry, how many of its combinations are covered.
+	found := make([][]int, len(r.axes))
+	for n := range found {
+		found[n] = make([]int, size[n])
+	}
+	for at, ok := range covered {
+		some = some || !ok
+		rest := at
+		for n := range found {
+			if ok {
+				found[n][rest%size[n]]++
+			}
+			rest /= size[n]
+		}
+	}
+	for n, a := range r.axes {
+		var none []string
+		for i, e := range a.entries {
+			if found[n][i] == 0 {
+				none = append(none, e.path)
+			}
+		}
+		if len(none) < len(a.entries) {
+			paths = append(paths, none...)
+		}
+	}
+	return paths, some
+}
+
+// held reports for each of the entries of an axis, which are size many, whether another
+// axis holds it.
+func (c *comparison) held(a, other axis, size int) []bool {
+	out := make([]bool, size)
+	for i := range out {
+		out[i] = other.anything
+		for _, o := range other.entries {
+			if out[i] || a.anything {
+				break
+			}
+			if c.steps--; c.steps < 0 {
+				return out
+			}
+			out[i] = o.limit.holds(a.entries[i].limit)
+		}
+	}
+	return out
+}
+
+// same is a limit that is not understood: it holds what is equal.
+type same string
+
+func (s same) holds(other limit) bool { return s == other }
+
+// sameAs is v as a limit of a field.
+func sameAs(field string, v any) same {
+	data, _ := json.Marshal(v) //nolint:errchkjson // of an object, which is JSON
+	return same(field + string(data))
+}
+
+// fixed are fields that must be equal where the limit has them.
+type fixed map[string]same
+
+func (f fixed) holds(other limit) bool {
+	o, _ := other.(fixed)
+	for name, v := range f {
+		if o[name] != v {
+			return false
+		}
+	}
+	return true
+}
+
+func asMap(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+func asList(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+func asText(v any) string {
+	s, _ := v.(string)
+	return s
+}
