@@ -24,6 +24,7 @@ import (
 	"sync"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
 
@@ -112,7 +113,9 @@ func patch(o object.Object, p object.Value) (out object.Object, at object.Pos, e
 		return nil, at, err
 	}
 	if p.Kind == object.KindMap {
-		data, err = merged(data, p)
+		if data, at, err = merged(o, data, p); err != nil {
+			return nil, at, err
+		}
 	} else {
 		for _, op := range p.Items {
 			var ops jsonpatch.Patch
@@ -143,26 +146,62 @@ func short(err error, op object.Value) error {
 	return fmt.Errorf("%s %s: %s", kind.Text, path.Text, text)
 }
 
-// merged is a strategic merge patch of an object as JSON.
-func merged(data []byte, p object.Value) ([]byte, error) {
+// merged is a strategic merge patch of an object, which is given as JSON too, and the place
+// of the part of the patch that fails.
+func merged(o object.Object, data []byte, p object.Value) (out []byte, at object.Pos, err error) {
 	if d, ok := p.Get("$patch"); ok {
-		return nil, fmt.Errorf("$patch: %s for the whole object", d.Text)
+		return nil, p.Pos, fmt.Errorf("$patch: %s for the whole object", d.Text)
 	}
 	schemas.Lock()
 	defer schemas.Unlock()
+	kind := openapi.SchemaForResourceType(yaml.TypeMeta{APIVersion: o.APIVersion(), Kind: o.Kind()})
+	if at, err = checkKeys(kind, p, nil); err != nil {
+		return nil, at, err
+	}
 	dest, err := yaml.Parse(string(data))
 	if err != nil {
-		return nil, err
+		return nil, p.Pos, err
 	}
 	src, err := yaml.Parse(string(p.JSON()))
 	if err != nil {
-		return nil, err
+		return nil, p.Pos, err
 	}
-	out, err := merge2.Merge(src, dest, yaml.MergeOptions{ListIncreaseDirection: yaml.MergeOptionsListAppend})
+	merge, err := merge2.Merge(src, dest, yaml.MergeOptions{ListIncreaseDirection: yaml.MergeOptionsListAppend})
 	if err != nil {
-		return nil, err
+		return nil, p.Pos, err
 	}
-	return out.MarshalJSON()
+	out, err = merge.MarshalJSON()
+	return out, p.Pos, err
+}
+
+// checkKeys refuses items of a patch without the key that the items of their list are found
+// by, as kubectl does: kyaml leaves them out. A list that replaces the one of the object, with
+// $patch: replace, needs none. The schema s is nil where there is none: then lists replace.
+func checkKeys(s *openapi.ResourceSchema, v object.Value, path object.Path) (object.Pos, error) {
+	if s == nil {
+		return object.Pos{}, nil
+	}
+	for _, m := range v.Members {
+		if at, err := checkKeys(s.Field(m.Name), m.Value, path.Append(object.Field(m.Name))); err != nil {
+			return at, err
+		}
+	}
+	elements := s.Elements()
+	strategy, key := s.PatchStrategyAndKey()
+	merges := strings.Contains(strategy, "merge") && key != "" && !slices.ContainsFunc(v.Items, func(item object.Value) bool {
+		directive, _ := item.Get("$patch")
+		return directive.Text == "replace"
+	})
+	for i, item := range v.Items {
+		in := path.Append(object.Index(i))
+		if value, _ := item.Get(key); merges && (value.Kind != object.KindString && value.Kind != object.KindNumber || value.Text == "") {
+			return item.Pos, fmt.Errorf("%s has no %s, by which an item of a merge patch is found", in, key)
+		}
+		if at, err := checkKeys(elements, item, in); err != nil {
+			return at, err
+		}
+	}
+	return object.Pos{}, nil
 }
 
 // nearest says what there is of the kind that a selector names.

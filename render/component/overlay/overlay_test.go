@@ -51,6 +51,10 @@ func TestPatchesAreThoseOfKubectl(t *testing.T) {
 			`{spec: {template: {spec: {containers: [{name: b, image: "b:2"}]}}}}`,
 			`{"replicas":1,"template":{"spec":{"containers":[{"image":"a:1","name":"a"},{"image":"b:2","name":"b"}]}}}`,
 		},
+		"a list replaces": {
+			`{spec: {template: {spec: {containers: [{$patch: replace}, {name: c, image: "c:1"}]}}}}`,
+			`{"replicas":1,"template":{"spec":{"containers":[{"image":"c:1","name":"c"}]}}}`,
+		},
 		"null removes": {`{spec: {replicas: null, template: null}}`, `{}`},
 		"$patch deletes": {
 			`{spec: {template: {spec: {containers: [{name: a, $patch: delete}]}}}}`,
@@ -75,6 +79,10 @@ func TestWhatAPatchCannotDoIsAtItsLine(t *testing.T) {
 		"another object":  {`{select: {name: web}, patch: {metadata: {name: x}}}`, `c.yaml:7:36: evaluate: s/deployment-web: spec.overlays[0].patch: the patch of Deployment.apps web fails: it makes another object: apps/v1`},
 		"the object":      {`{select: {name: web}, patch: {$patch: delete}}`, `$patch: delete for the whole object`},
 		"a missing path":  {`{select: {name: web}, patch: [{op: remove, path: /a/b}]}`, `c.yaml:7:37: evaluate: s/deployment-web: spec.overlays[0].patch: the patch of Deployment.apps web fails: remove /a/b: the object has no such path`},
+		"no merge key":    {`{select: {name: web}, patch: {spec: {template: {spec: {containers: [{name: a}, {nam: b, image: "b:2"}]}}}}}`, `c.yaml:7:86: evaluate: s/deployment-web: spec.overlays[0].patch: the patch of Deployment.apps web fails: spec.template.spec.containers[1] has no name, by which an item of a merge patch is found`},
+		"a null key":      {`{select: {name: web}, patch: {spec: {template: {spec: {containers: [{name: , image: "b:2"}]}}}}}`, `containers[0] has no name, by which`},
+		"an item of text": {`{select: {name: web}, patch: {spec: {template: {spec: {volumes: [data]}}}}}`, `spec.template.spec.volumes[0] has no name, by which`},
+		"a port":          {`{select: {name: web}, patch: {spec: {template: {spec: {containers: [{name: a, ports: [{protocol: TCP}]}]}}}}}`, `containers[0].ports[0] has no containerPort, by which`},
 		"a test":          {`{select: {name: web}, patch: [{op: test, path: /spec/replicas, value: 2}]}`, `test /spec/replicas: `},
 		"an absent name":  {`{select: {name: wab}, apply: {mode: Force}}`, `c.yaml:7:16: evaluate: spec.overlays[0].select: selects none of the 1 objects of the spec (did you mean "web"?)`},
 		"an absent label": {`{select: {labels: {app: api}}, apply: {mode: Force}}`, `selects none of the 1 objects`},
