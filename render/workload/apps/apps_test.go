@@ -92,6 +92,9 @@ func TestAMistakeIsAtTheFieldOfTheAuthor(t *testing.T) {
 		"security: {network_policy: {allow_to: [{cidr: 10.0.0.0/99}]}}":                       "apps[0].security.network_policy.allow_to[0].cidr: \"10.0.0.0/99\"",
 		"security: {network_policy: {allow_from: [{namespace: A}]}}":                          "apps[0].security.network_policy.allow_from[0].namespace: \"A\"",
 		"security: {network_policy: {allow_from: [{labels: {a: b}}]}}":                        "apps[0].security.network_policy.allow_from[0].labels: unknown field \"labels\" (known: cidr, namespace, pod_labels)",
+		"security: {network_policy: {allow_to: {cidr: 10.0.0.0/8}}}":                          "apps[0].security.network_policy.allow_to: expected a list, got a map (write a list of {namespace, pod_labels, cidr}, which allows nothing where it is empty, or remove allow_to)",
+		"security: {network_policy: {enabled: false, allow_from: 5}}":                         "apps[0].security.network_policy.allow_from: expected a list, got a number",
+		"overrides: {dev: {security: {network_policy: {allow_from: }}}}":                      "apps[0].security.network_policy.allow_from: expected a list, got null",
 		"security: {network_policy: {allow_to: [{}]}}":                                        "apps[0].security.network_policy.allow_to[0]: the rule says nothing",
 		"environment: [A]":                              "apps[0].environment: expected a map, got a list",
 		"environment: {A: }":                            "apps[0].environment.A: expected a string, got null",
@@ -187,6 +190,22 @@ gateway:
 	require.Equal(t, []string{"gateway-apps", "gateway-shop"}, []string{gateways[0].Name, gateways[1].Name})
 	require.JSONEq(t, `{"target":"traefik","rateLimit":{"requests":5,"per":"second","burst":10},"routes":[
 		{"path":"/","to":{"workload":"web","port":80}},{"path":"/a","rateLimit":false,"to":{"workload":"web","port":81}}]}`, string(gateways[1].Input.JSON()))
+}
+
+func TestAPolicyWithoutADirectionRestrictsCallers(t *testing.T) {
+	for text, want := range map[string]string{
+		"{enabled: true}":                `{"allowFrom":[]}`,
+		"{}":                             `{"allowFrom":[]}`,
+		"{enabled: true, allow_to: []}":  `{"allowTo":[]}`,
+		"{enabled: false}":               "",
+		"{enabled: false, allow_to: []}": "",
+	} {
+		made, _, errs := compiled(t, "apps:\n- {name: web, security: {network_policy: "+text+"}}\n", "", "dev")
+		require.Empty(t, errs, text)
+		spec, _ := made[0].Value.Get("spec")
+		network, _ := spec.Get("network")
+		require.Equal(t, want, strings.TrimPrefix(string(network.JSON()), "null"), text)
+	}
 }
 
 func FuzzCompile(f *testing.F) {

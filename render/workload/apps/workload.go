@@ -15,6 +15,12 @@ import (
 // sources is the annotation with the folder that the image is built from.
 const sources = "apps.ropewalk.dev/path"
 
+// The directions of a network policy.
+const (
+	allowFrom = "allow_from"
+	allowTo   = "allow_to"
+)
+
 // workload is the application as a document of kind Workload.
 func (a *app) workload() object.Value {
 	body := reader.Pairs(a.Pos, "containers", reader.Pairs(a.Pos, a.label, reader.Pairs(a.Pos, "image", object.TextAt(".", a.name.Pos))))
@@ -57,8 +63,10 @@ func (a *app) value(from string) object.Value {
 			return object.BoolAt(!create, p.Pos)
 		}
 		return object.Value{}
-	case "security.network_policy.allow_from", "security.network_policy.allow_to":
-		return rules(s.At("network_policy"), p)
+	case "security.network_policy.allow_from":
+		return rules(s.At("network_policy"), p, allowFrom)
+	case "security.network_policy.allow_to":
+		return rules(s.At("network_policy"), p, allowTo)
 	case "security.service_account_annotations":
 		if create := s.At("create_service_account"); p.Given() && (!create.Given() || create.Text == "false") {
 			p.Fail("write create_service_account: true, or annotate the account where it is made", "only an account that is made here has annotations")
@@ -116,8 +124,16 @@ func (a *app) scaling() object.Value {
 }
 
 // rules are one direction of the traffic: nothing where it is open, an empty list where
-// nothing is allowed.
-func rules(policy, p reader.Part) object.Value {
+// nothing is allowed. A policy that names no direction is one of Ingress, as a NetworkPolicy
+// without policyTypes is.
+func rules(policy, p reader.Part, name string) object.Value {
+	if p.Kind != object.KindList && policy.Has(name) {
+		p.Fail("write a list of {namespace, pod_labels, cidr}, which allows nothing where it is empty, or remove "+name, "expected a list, got %s", strings.Replace("a "+p.Kind.String(), "a null", "null", 1))
+		return object.Value{}
+	}
+	if name == allowFrom && on(policy) && !policy.Has(allowFrom) && !policy.Has(allowTo) {
+		return object.Value{Kind: object.KindList, Pos: policy.Pos}
+	}
 	if !on(policy) || p.Kind != object.KindList {
 		return object.Value{}
 	}
