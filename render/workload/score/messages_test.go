@@ -87,7 +87,8 @@ warning s.yaml:7:53: spec: containers.web.volumes[0].read_only: read_only is an 
 func TestMessagesOnValues(t *testing.T) {
 	told(t, []message{
 		{"a scheme is in upper case", head + "    livenessProbe: {httpGet: {port: 80, path: /, scheme: https}}\n", `s.yaml:7:58: spec: containers.web.livenessProbe.httpGet.scheme: "https" is not known: expected HTTP or HTTPS (write "HTTPS")`},
-		{"a probe has one action", head + "    livenessProbe: {httpGet: {port: 80, path: /}, exec: {command: [a]}}\n", `s.yaml:7:57: spec: containers.web.livenessProbe.exec: a probe has one action, got a second (remove one of them)`},
+		{"Score prefers exec", head + "    livenessProbe: {httpGet: {port: 80, path: /}, exec: {command: [a]}}\n", `warning s.yaml:7:30: spec: containers.web.livenessProbe.httpGet: Score prefers exec where a probe has both: httpGet is left out (remove one of them)`},
+		{"a probe has one action", strings.Replace(own, "nginx", "nginx, startupProbe: {httpGet: {port: 80, path: /}, exec: {command: [a]}}", 1), `s.yaml:5:87: spec: spec.containers.web.startupProbe.exec: a probe has one action, got a second (remove one of them)`},
 		{"a probe has an action", strings.Replace(own, "nginx", "nginx, startupProbe: {periodSeconds: 1}", 1), `s.yaml:5:50: spec: spec.containers.web.startupProbe: a probe has one of httpGet, exec, tcpSocket, grpc`},
 		{"a probe names a port that is there", strings.Replace(own, "nginx", "nginx, startupProbe: {tcpSocket: {port: www}}", 1) + "  service: {ports: {wwv: {port: 1}}}\n", `s.yaml:5:69: spec: spec.containers.web.startupProbe.tcpSocket.port: the service has no port "www" (did you mean "wwv"?)`},
 		{"a file and a volume are at one path", head + "    files: {/a/b: {content: x}}\n    volumes: {//a/./b/: {source: x}}\n", `s.yaml:8:15: spec: containers.web.volumes["//a/./b/"]: another file or volume is at "/a/b" already, in line 7`},

@@ -43,7 +43,7 @@ func (e entry) probe(name string, base, more part) object.Value {
 		out.Pos = more.Pos
 	}
 	var acts []part
-	complete := true
+	complete, both := true, false
 	for i, p := range []part{base, more} {
 		if !p.given() {
 			continue
@@ -55,6 +55,7 @@ func (e entry) probe(name string, base, more part) object.Value {
 				out.Members = append(out.Members, object.Member{Name: action, Pos: a.Pos, Value: e.action(action, a, i > 0)})
 			}
 		}
+		both = both || i == 0 && len(acts) == 2
 		complete = complete && f.given() && !f.misspelt(actions(i > 0)...)
 		if i > 0 {
 			e.timing(name, f, &out)
@@ -73,6 +74,9 @@ func (e entry) probe(name string, base, more part) object.Value {
 	switch {
 	case len(acts) == 0 && complete:
 		at.fail("", "a probe has one of %s", strings.Join(actions(more.given()), ", "))
+	case both && len(acts) == 2 && base.doc.Score:
+		acts[0].warn("remove one of them", "Score prefers exec where a probe has both: httpGet is left out")
+		out.Members = out.Members[1:]
 	case len(acts) > 1:
 		acts[1].fail("remove one of them", "a probe has one action, got a second")
 	}
