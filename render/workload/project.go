@@ -101,8 +101,8 @@ func (m *member) resourceNames() []string {
 // instance is one thing that is made: a resource of a workload, or what several
 // workloads share.
 type instance struct {
-	// owner keeps the objects: the workload that declares it, the first by name where
-	// several do. resource is what it wrote.
+	// owner keeps the objects: the workload that declares it, where several do the first
+	// by name that depends on none of the others. resource is what it wrote.
 	owner    *member
 	resource *score.Resource
 	shared   bool
@@ -206,7 +206,9 @@ func (p *Project) instances() ([]*instance, object.Errors) {
 			key := identity{r.Type.Value, resource.Class(r), r.ID.Value}
 			i := &instance{owner: m, resource: r, shared: isShared(r)}
 			if first := shared[key]; i.shared && first != nil {
-				i = first
+				if i = first; p.follows(i.owner, m, map[*member]bool{}) {
+					i.owner, i.resource = m, r // All objects of the other come after this one.
+				}
 				errs = append(errs, i.same(m, r)...)
 			} else {
 				errs = append(errs, i.same(m, r)...)
@@ -219,6 +221,15 @@ func (p *Project) instances() ([]*instance, object.Errors) {
 		}
 	}
 	return all, errs
+}
+
+// follows reports whether m comes after another workload, by what both depend on.
+func (p *Project) follows(m, other *member, seen map[*member]bool) bool {
+	seen[m] = true
+	return slices.ContainsFunc(m.source.Spec.DependsOn, func(d score.Text) bool {
+		next := p.byName[d.Value]
+		return next == other || next != nil && !seen[next] && p.follows(next, other, seen)
+	})
 }
 
 // isShared reports whether workloads that write the same type, class and id mean

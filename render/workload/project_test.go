@@ -349,3 +349,28 @@ func pretty(t testing.TB, v object.Value) string {
 	require.NoError(t, err)
 	return string(data)
 }
+
+// All objects of a workload come after those of what it depends on, so that a resource
+// that both need is not among its own.
+func TestASharedResourceBelongsToTheWorkloadThatComesFirst(t *testing.T) {
+	resources := "resources: {cc: {type: redis, id: one}}\n"
+	for name, tt := range map[string]struct {
+		documents []string
+		want      string
+	}{
+		"the first by name":          {[]string{"metadata: {name: aa}\n", "metadata: {name: bb}\n"}, "aa"},
+		"the one that is waited for": {[]string{"metadata: {name: aa, dependsOn: [bb]}\n", "metadata: {name: bb}\n"}, "bb"},
+		"through another":            {[]string{"metadata: {name: aa, dependsOn: [xx]}\n", "metadata: {name: bb, dependsOn: [aa]}\n", "metadata: {name: cc}\n", "metadata: {name: xx, dependsOn: [cc]}\n"}, "cc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i := range tt.documents {
+				tt.documents[i] += resources
+			}
+			p, errs := Join(sources(t, tt.documents...), testConfig(), testCatalog())
+			require.NoError(t, errs.Err())
+			for _, m := range p.members {
+				require.Equal(t, tt.want, m.instances[0].owner.name())
+			}
+		})
+	}
+}
