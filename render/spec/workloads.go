@@ -6,6 +6,7 @@ package spec
 import (
 	"cmp"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -335,6 +336,9 @@ type Network struct {
 	RoutesFrom string
 	// Ambient is set if the mesh of Istio has no proxies in the pods.
 	Ambient bool
+	// TrustDomain is that of the mesh of Istio, which is not the DNS domain of the cluster;
+	// "" is cluster.local, which Istio takes for its own whatever that is called.
+	TrustDomain string
 }
 
 // DNS is where pods resolve names.
@@ -354,11 +358,19 @@ func canaryProviders() []string {
 	return []string{"gatewayapi:v1", "istio", "kubernetes", "linkerd", "nginx"}
 }
 
+// trustDomain is what SPIFFE allows (section 2.1 of the SPIFFE ID), but for its length.
+const trustDomain = `^[a-z0-9._-]{1,255}$`
+
 // network decodes the network policies and their settings.
 func (f *fields) network(out *Workloads) {
 	out.Policies = f.enums("policies", "cilium", "kubernetes", "istio")
 	out.Network.RoutesFrom = f.label("routesFrom")
 	out.Network.Ambient = f.enum("mesh", "sidecar", "ambient") == "ambient"
+	if text, pos := f.text("trustDomain"); pos.IsValid() {
+		if out.Network.TrustDomain = text; !regexp.MustCompile(trustDomain).MatchString(text) {
+			f.fail(pos, f.path.Append(object.Field("trustDomain")), "write meshConfig.trustDomain of Istio, such as cluster.local", "%q is not a trust domain", text)
+		}
+	}
 	if d, ok := f.child("dns"); ok {
 		d.dns(&out.Network.DNS)
 	}

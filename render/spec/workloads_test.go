@@ -49,7 +49,7 @@ func TestAnEnvironmentLiesOverWhatAProjectSaysOfWorkloads(t *testing.T) {
     provisioners:
       - {name: team, cueRef: {type: path, ref: ./provisioners}}
     secrets: {refreshInterval: 10m}
-    network: {policies: [istio, cilium], mesh: ambient, routesFrom: gateways, dns: {namespace: openshift-dns, labels: {dns: default}, port: 5353}}
+    network: {policies: [istio, cilium], mesh: ambient, routesFrom: gateways, trustDomain: td_1.example, dns: {namespace: openshift-dns, labels: {dns: default}, port: 5353}}
     canary: {provider: "gatewayapi:v1"}
     config: {domain: example.com, gateway: {name: public}}
   environments:
@@ -68,7 +68,7 @@ func TestAnEnvironmentLiesOverWhatAProjectSaysOfWorkloads(t *testing.T) {
 	require.Equal(t, []string{"cilium", "istio"}, none.Policies)
 	require.Equal(t, "team", none.Provisioners[0].Name)
 	network := spec.Network{
-		Ambient: true, RoutesFrom: "gateways", DNS: spec.DNS{Namespace: "openshift-dns", Labels: map[string]string{"dns": "default"}, Port: 5353},
+		Ambient: true, RoutesFrom: "gateways", TrustDomain: "td_1.example", DNS: spec.DNS{Namespace: "openshift-dns", Labels: map[string]string{"dns": "default"}, Port: 5353},
 	}
 	require.Equal(t, network, none.Network)
 	require.Equal(t, "gatewayapi:v1", none.CanaryProvider)
@@ -106,6 +106,10 @@ func TestMistakesInTheNetworkOfAProject(t *testing.T) {
       routesFrom: Gate
       dns: {port: 70000, cidr: 169.254.20.10, labels: {a: 1}}
     canary: {provider: traefik}
+  environments:
+    a: {workloads: {network: {trustDomain: "*"}}}
+    b: {workloads: {network: {trustDomain: ""}}}
+    c: {workloads: {network: {trustDomain: 5}}}
 `)}})
 	for _, want := range []string{
 		`p.yaml:8:13: spec: spec.workloads.network.mesh: "none" is not known: expected sidecar, ambient`,
@@ -114,6 +118,9 @@ func TestMistakesInTheNetworkOfAProject(t *testing.T) {
 		`p.yaml:10:32: spec: spec.workloads.network.dns.cidr: "169.254.20.10" is not a range of addresses: expected one such as 169.254.20.10/32`,
 		`p.yaml:10:59: spec: spec.workloads.network.dns.labels.a: expected a string, got a number`,
 		`p.yaml:11:24: spec: spec.workloads.canary.provider: "traefik" is not known: expected gatewayapi:v1, istio, kubernetes, linkerd, nginx`,
+		`p.yaml:13:44: spec: spec.environments.a.workloads.network.trustDomain: "*" is not a trust domain (write meshConfig.trustDomain of Istio, such as cluster.local)`,
+		`p.yaml:14:44: spec: spec.environments.b.workloads.network.trustDomain: "" is not a trust domain`,
+		`p.yaml:15:44: spec: spec.environments.c.workloads.network.trustDomain: expected a string, got a number`,
 	} {
 		require.ErrorContains(t, err, want)
 	}

@@ -8,14 +8,20 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/network"
 	"github.com/ropewalk/ropewalk/render/workload/resource"
+	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// paramWorkload is the param that names the other workload.
-const paramWorkload = "workload"
+// paramWorkload and paramAccount are the params that name the other workload, and its
+// account where the project does not have it.
+const (
+	paramWorkload = "workload"
+	paramAccount  = "account"
+)
 
 // target is the workload that i names: by params.workload, else by its id, else
 // by its own name. A name may have a namespace before it; without one it is
@@ -33,6 +39,8 @@ func (p *Project) target(i *instance, params object.Value) network.Target {
 	if full {
 		t.Name, t.Namespace = name, namespace
 	}
+	account, _ := params.Get(paramAccount)
+	t.Account = account.Text
 	m := p.byName[t.Name]
 	if m != nil && (!full || m.source.Context.Namespace == namespace) {
 		t.Workload, t.Namespace = m.network, m.source.Context.Namespace
@@ -61,6 +69,10 @@ func (p *Project) findCalls() object.Errors {
 				continue
 			}
 			c := network.Call{Resource: r, Path: m.resourcePath(r), Target: p.target(i, params)}
+			account, _ := params.Get(paramAccount)
+			if err := m.checkAccount(c, account); err != nil {
+				errs = append(errs, err)
+			}
 			if c.Target.Workload == nil && slices.Contains(p.broken, c.Target.Name) {
 				i.broken = true
 				continue
@@ -74,26 +86,46 @@ func (p *Project) findCalls() object.Errors {
 	return errs
 }
 
-// callParams is params.workload of i with its placeholders resolved. They can be
-// of the metadata only: calls are compared before anything is made.
+// callParams are the params of i that name the other side, with their placeholders resolved.
+// They can be of the metadata only: calls are compared before anything is made.
 func (p *Project) callParams(i *instance) (object.Value, *object.Error) {
-	v, ok := i.params.Get(paramWorkload)
-	if !ok || v.Kind != object.KindString {
-		return object.Value{}, nil
-	}
-	s := scope{member: i.writer, result: func(*instance) *resource.Result { return nil }}
-	path := i.writer.paramsPath(i.written).Append(object.Field(paramWorkload)).String
-	// Other mistakes in the text made i broken, so what is left is an output.
-	out, ok, _ := s.expand(v.Text, position{pos: v.Pos, path: path})
-	if !ok {
-		return object.Value{}, &object.Error{
-			Stage: object.StageSpec, Pos: v.Pos, Path: path(),
-			Err:  fmt.Errorf("the workload that a %s names must not come from an output of a resource", i.resource.Type.Value),
-			Hint: "write its name",
+	out := object.Value{Kind: object.KindMap, Pos: i.params.Pos}
+	for _, name := range []string{paramWorkload, paramAccount} {
+		v, ok := i.params.Get(name)
+		if !ok || v.Kind != object.KindString {
+			continue
 		}
+		s := scope{member: i.writer, result: func(*instance) *resource.Result { return nil }}
+		path := i.writer.paramsPath(i.written).Append(object.Field(name)).String
+		// Other mistakes in the text made i broken, so what is left is an output.
+		text, ok, _ := s.expand(v.Text, position{pos: v.Pos, path: path})
+		if !ok {
+			return object.Value{}, &object.Error{
+				Stage: object.StageSpec, Pos: v.Pos, Path: path(),
+				Err:  fmt.Errorf("the %s that a %s names must not come from an output of a resource", name, i.resource.Type.Value),
+				Hint: "write its name",
+			}
+		}
+		v.Text = text.Plain()
+		out.Members = append(out.Members, object.Member{Name: name, Pos: v.Pos, Value: v})
 	}
-	v.Text = out.Plain()
-	return generate.MapOf(i.params.Pos, object.Member{Name: paramWorkload, Pos: v.Pos, Value: v}), nil
+	return out, nil
+}
+
+// checkAccount refuses an account that policies cannot go by.
+func (m *member) checkAccount(c network.Call, account object.Value) *object.Error {
+	e := &object.Error{Stage: object.StageSpec, Pos: account.Pos, Path: m.paramsPath(c.Resource).Append(object.Field(paramAccount)).String()}
+	switch {
+	case account.Kind == object.KindNone:
+		return nil
+	case c.Target.Workload != nil:
+		e.Err, e.Hint = fmt.Errorf("the workload %q is in this project, which has its account", c.Target), "remove account"
+	case len(validation.IsDNS1123Subdomain(account.Text)) > 0:
+		e.Err = fmt.Errorf("%q is not the name of a ServiceAccount: expected a-z, 0-9, - and .", account.Text)
+	default:
+		return nil
+	}
+	return e
 }
 
 // checkCall is what is wrong with one call by itself.
@@ -111,7 +143,7 @@ func (p *Project) checkCall(m *member, c network.Call) *object.Error {
 		e.Hint = "if it runs elsewhere in the cluster, its existence is not checked"
 		if len(p.config.Policies) > 0 {
 			e.Err = fmt.Errorf("%w: the network policies allow the call on this side, and the other side is not checked", e.Err)
-			e.Hint = fmt.Sprintf("if it is elsewhere in the cluster, its pods need the label ropewalk.dev/workload: %s", c.Target.Name)
+			e.Hint = p.identity(c, e.Hint)
 		}
 		if near, ok := object.Nearest(c.Target.Name, p.othersThan(m)); ok {
 			e.Hint = fmt.Sprintf("did you mean %q?", near)
@@ -120,6 +152,26 @@ func (p *Project) checkCall(m *member, c network.Call) *object.Error {
 		return nil
 	}
 	return e
+}
+
+// identity is what the pods of a workload that is not in the project need for the policies
+// to know them by; no policy goes by the namespace alone.
+func (p *Project) identity(c network.Call, otherwise string) string {
+	var needs []string
+	asks, t := func(policy string) bool { return slices.Contains(p.config.Policies, policy) }, c.Target
+	if asks("kubernetes") || asks("cilium") && t.Account == "" {
+		needs = append(needs, "the label ropewalk.dev/workload: "+t.Name)
+	}
+	switch inbound := c.Resource.Direction.Value == score.DirectionInbound; {
+	case t.Account != "" && (asks("cilium") || asks("istio") && inbound):
+		needs = append(needs, "the service account "+t.Account)
+	case asks("istio") && inbound:
+		needs = append(needs, fmt.Sprintf("the service account %s, unless params.account names another one", t.Name))
+	}
+	if len(needs) == 0 {
+		return otherwise
+	}
+	return "if it is elsewhere in the cluster, its pods need " + strings.Join(needs, " and ")
 }
 
 // othersThan is the names of all workloads but m.

@@ -116,6 +116,31 @@ func TestEveryTypeThatNamesAWorkloadIsACall(t *testing.T) {
 	}
 }
 
+func TestACallerOutOfTheProjectIsLetInByItsAccount(t *testing.T) {
+	config := testConfig()
+	config.Policies = []string{"cilium", "istio"}
+	p, errs := Join(sources(t, `
+metadata: {name: web}
+resources:
+  one: {type: service, params: {workload: ops/one}, metadata: {direction: inbound}}
+  two: {type: service, params: {workload: ops/two, account: runner}, metadata: {direction: inbound}}
+  three: {type: service, params: {workload: ops/three, account: "${metadata.name}"}}
+  bad: {type: service, params: {workload: ops/bad, account: "*"}, metadata: {direction: inbound}}
+  self: {type: service, params: {workload: web, account: other}}
+`), config, testCatalog())
+	for _, want := range []string{
+		"its pods need the label ropewalk.dev/workload: one and the service account one, unless params.account names another one)",
+		"its pods need the service account runner)",
+		"its pods need the service account web)",
+		`web.yaml:7:61: spec: resources.bad.params.account: "*" is not the name of a ServiceAccount: expected a-z, 0-9, - and .`,
+		`web.yaml:8:58: spec: resources.self.params.account: the workload "web" is in this project, which has its account (remove account)`,
+	} {
+		require.Contains(t, messages(errs), want)
+	}
+	require.Contains(t, p.byName["web"].network.Inbound, network.Peer{Name: "one", Namespace: "ops"})
+	require.Contains(t, p.byName["web"].network.Inbound, network.Peer{Name: "two", Namespace: "ops", ServiceAccount: "runner", Unlabelled: true})
+}
+
 func targets(ports []score.Port) []int {
 	var out []int
 	for _, p := range ports {
@@ -143,7 +168,7 @@ resources:
 	require.Empty(t, errs)
 	out := c.resolve().Network
 	require.Equal(t, []network.Peer{{Name: "prometheus", Namespace: "monitoring"}}, out.Inbound)
-	require.Equal(t, "[{api billing  [{  8443 8443 TCP}]} {api ops  []}]", fmt.Sprint(out.Outbound))
+	require.Equal(t, "[{api billing  false [{  8443 8443 TCP}]} {api ops  false []}]", fmt.Sprint(out.Outbound))
 	require.Empty(t, p.byName["web"].network.Outbound, "a compilation leaves the project as it is")
 }
 

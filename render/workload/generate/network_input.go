@@ -45,7 +45,8 @@ func (l *lowering) network() object.Value {
 		with("inbound", always(peers(n.Inbound))), with("outbound", always(peers(n.Outbound))),
 		with("external", always(hosts)), with("routes", l.Openings()),
 		with("backends", lowerList(backends, none)),
-		with("dns", dns(l.r.Config.Network.DNS)), with("mesh", lowerGiven(mesh, none)))
+		with("dns", dns(l.r.Config.Network.DNS)), with("mesh", lowerGiven(mesh, none)),
+		with("trustDomain", lowerGiven(l.r.Config.Network.TrustDomain, none)))
 }
 
 // words is a list of texts, nothing where there are none.
@@ -105,6 +106,9 @@ func peers(all []network.Peer) []object.Value {
 		items[i] = MapOf(none, StringMember("name", p.Name, none), StringMember("namespace", p.Namespace, none),
 			with("serviceAccount", lowerGiven(p.ServiceAccount, none)),
 			with("ports", lowerList(networkPorts(p.Ports), none)))
+		if p.Unlabelled {
+			items[i] = addMember(items[i], "unlabelled", BoolMember("", true, none).Value)
+		}
 	}
 	return items
 }

@@ -61,9 +61,10 @@ type Call struct {
 
 func (c Call) inbound() bool { return c.Resource.Direction.Value == score.DirectionInbound }
 
-// Target is the other workload that a resource names.
+// Target is the other workload that a resource names. Account is what it names for one that
+// the project does not have, "" for the account with the name of the workload.
 type Target struct {
-	Name, Namespace string
+	Name, Namespace, Account string
 	// Workload is nil where the project does not have it.
 	Workload *Workload
 	Pos      object.Pos
@@ -100,11 +101,18 @@ type Network struct {
 // from inside of the cluster come to.
 const KnativeGateway = 8081
 
-// Peer is another workload; the account of one that is not in the project is not
-// known, and neither are its ports where none is named.
+// Peer is another workload. The ports of one that is not in the project are not known
+// where none is named, and its account is that with its name where none is named.
 type Peer struct {
 	Name, Namespace, ServiceAccount string
-	Ports                           []score.Port
+	// Unlabelled is set for one that is not in the project and is named by its account.
+	Unlabelled bool
+	Ports      []score.Port
+}
+
+// peer is a target that the project does not have.
+func (t Target) peer() Peer {
+	return Peer{Name: t.Name, Namespace: t.Namespace, ServiceAccount: t.Account, Unlabelled: t.Account != ""}
 }
 
 // External is a host outside of the cluster; cidr is there where it is an
@@ -145,7 +153,7 @@ func Agree(all []*Workload, open bool) object.Errors {
 			other := c.Target.Workload
 			switch {
 			case other == nil && c.inbound():
-				m.Inbound = append(m.Inbound, Peer{Name: c.Target.Name, Namespace: c.Target.Namespace})
+				m.Inbound = append(m.Inbound, c.Target.peer())
 			case other == nil || c.inbound() && other != m:
 				continue
 			case other != m && !let[other][m] && !open:
@@ -193,7 +201,7 @@ func uncalled(all []*Workload) object.Errors {
 }
 
 func comparePeers(p, o Peer) int {
-	return cmp.Or(strings.Compare(p.Name, o.Name), strings.Compare(p.Namespace, o.Namespace))
+	return cmp.Or(strings.Compare(p.Name, o.Name), strings.Compare(p.Namespace, o.Namespace), strings.Compare(p.ServiceAccount, o.ServiceAccount))
 }
 
 // sortPeers sorts peers and makes those one that are the same workload: with

@@ -81,7 +81,7 @@ func (n *reach) stranger(m *Workload, r resource.Made) bool {
 		if c.Resource != r.Resource || c.Target.Workload != nil || c.inbound() {
 			continue
 		}
-		p := Peer{Name: c.Target.Name, Namespace: c.Target.Namespace}
+		p := c.Target.peer()
 		if port := PortNumber(first(r, "port")); port > 0 {
 			p.Ports = []score.Port{{Port: port, Target: port, Protocol: ProtocolTCP}}
 		}
