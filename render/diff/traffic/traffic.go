@@ -213,7 +213,7 @@ func (s same) holds(other limit) bool { return s == other }
 
 // sameAs is v as a limit of a field.
 func sameAs(field string, v any) same {
-	data, _ := json.Marshal(v) //nolint:errchkjson // of an object, which is JSON
+	data, _ := json.Marshal(v) // Of an object, which is JSON.
 	return same(field + string(data))
 }
 
