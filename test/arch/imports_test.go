@@ -195,7 +195,7 @@ func TestImportsKeepTheLayers(t *testing.T) {
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
 	for _, s := range []string{"object", "dialect", "spec", "spec/schema", "workload", "workload/score", "workload/compose", "workload/function", "workload/placeholder", "workload/reader", "workload/resource", "workload/network", "workload/generate", "workload/gateway", "workload/apps", "component", "component/manifests", "component/kustomize", "component/helm", "component/overlay", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/inputs", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
-		"graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff"} {
+		"graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff", "diff/traffic"} {
 		known["render/"+s] = true
 	}
 	for _, f := range goFiles(t) {
