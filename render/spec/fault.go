@@ -7,15 +7,15 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
-
-// maxProbed bounds how many bytes of a file are parsed again to find the place of its
-// syntax errors. Beyond it an error points to the beginning of its line.
-const maxProbed = 2 << 20
 
 // Messages of the YAML library.
 const (
@@ -23,19 +23,50 @@ const (
 	openQuoteAt = "found unexpected document indicator"
 	noKey       = "did not find expected key"
 	noItem      = "did not find expected '-' indicator"
+	noStart     = "did not find expected <document start>"
+	noContent   = "did not find expected node content"
 )
 
-// fault is a syntax error of a document. The library tells its line and, in its own
-// terms, what the parser was looking for. explain turns that into the place and the
-// words that a user needs: it looks at the lines around, and parses the text up to
-// some place to see whether the error is there already.
+// fault is a syntax error of a document. The library's parser knows where it is and, in
+// its own terms, what it was looking for. explain turns that into the words that a user
+// needs. It looks at lines around, each a few times at most, and parses nothing again: it
+// costs less than to read the document did.
 type fault struct {
 	*text
 	// first and end are the lines of the document; end is the one after it.
 	first, end int
-	// line is the line at fault, and message what the library reports.
-	line    int
-	message string
+	// line and column are the place of the error, and message what the library reports.
+	line, column int
+	message      string
+	// from is where begins what the parser was reading: a quote, or what may be a key.
+	from object.Pos
+	// open is the last map or list that is open.
+	open object.Pos
+}
+
+// fault is what the library's parser knows of err. The library exports only the line, and
+// that of another place where it knows several; its parser has them all, with columns.
+func (t *text) fault(d *yaml.Decoder, base int, err error) fault {
+	of := reflect.ValueOf(d).Elem().FieldByName("parser").Elem()
+	parser := of.FieldByName("parser")
+	pos := func(mark reflect.Value) object.Pos {
+		line, column := mark.FieldByName("line").Int(), mark.FieldByName("column").Int()
+		return t.pos(base+int(line), int(column)+1)
+	}
+	f := fault{text: t, message: regexp.MustCompile(`^yaml: (line \d+: )?`).ReplaceAllString(err.Error(), "")}
+	at := pos(parser.FieldByName("problem_mark"))
+	f.from = pos(parser.FieldByName("context_mark"))
+	if marks := parser.FieldByName("marks"); marks.Len() > 0 {
+		f.open = pos(marks.Index(marks.Len() - 1))
+	}
+	switch {
+	case parser.FieldByName("problem").Len() == 0: // It is well-formed, and an alias leads nowhere.
+		at = pos(of.FieldByName("event").FieldByName("start_mark"))
+	case f.message == "could not find expected ':'":
+		at = f.from // The scanner is further.
+	}
+	f.line, f.column = at.Line, at.Column
+	return f
 }
 
 // at is a mistake in a line; column counts bytes from 1.
@@ -47,45 +78,45 @@ func (f fault) explain() *object.Error {
 	if e := f.foreign(); e != nil {
 		return e
 	}
-	if line, column := f.openQuote(); line > 0 {
-		e := f.at(line, column, "close it at the end of the text", "the quote is not closed")
-		if line < f.line {
+	if at := f.openQuote(); at.Line > 0 {
+		e := f.at(at.Line, at.Column, "close it at the end of the text", "the quote is not closed")
+		if at.Line < f.line && (f.message != openQuote || f.open.Line > 0 && f.bracket() != 0) {
 			e.Hint = fmt.Sprintf("close it at the end of the text: up to line %d all is taken as part of it", f.line)
 		}
 		return e
 	}
-	column := f.column()
 	switch f.message {
 	case "mapping values are not allowed in this context":
-		return f.secondValue(column)
+		return f.secondValue(f.column)
 	case "could not find expected ':'":
 		return f.noValue(f.line)
 	case noKey, noItem:
-		if key := hasKey.FindIndex(f.line1()); column == indent(f.line1())+1 || key != nil && column <= key[1] {
+		if f.column <= max(indent(f.line1())+1, keyEnd(f.line1())) {
 			return f.indentation()
 		}
-		return f.trailing(column)
+		return f.trailing(f.column)
+	case noContent:
+		if f.bracket() == 0 {
+			return f.trailing(f.column)
+		}
+		return f.flow()
 	}
-	if isFlow(f.message) {
-		return f.flow(column)
+	if strings.HasPrefix(f.message, "did not find expected ',' or") {
+		f.open = f.from // The parser has left it already.
+		return f.flow()
 	}
-	return f.token(column)
+	return f.token(f.column)
 }
 
 // token explains errors inside one token.
 func (f fault) token(column int) *object.Error {
-	rest := string(f.line1()[min(column-1, len(f.line1())):])
-	alias, isAlias := strings.CutPrefix(f.message, "unknown anchor '")
+	rest := f.line1()[min(column-1, len(f.line1())):]
 	switch {
-	case isAlias:
-		alias = strings.TrimSuffix(alias, "' referenced")
-		if at := strings.Index(string(f.line1()), "*"+alias); at >= 0 {
-			column = at + 1
-		}
+	case strings.HasPrefix(f.message, "unknown anchor '"):
 		return f.at(f.line, column, "define it in a line above, or quote the text", "no line above has the anchor of this alias")
 	case f.message == "did not find expected alphabetic or numeric character":
-		return f.at(f.line, f.before(column, "*&"), "quote the value", `"*" and "&" begin the name of an anchor`)
-	case f.message == "found character that cannot start any token" && rest != "" && rest[0] != '\t':
+		return f.at(f.from.Line, f.from.Column, "quote the value", `"*" and "&" begin the name of an anchor`)
+	case f.message == "found character that cannot start any token" && len(rest) > 0 && rest[0] != '\t':
 		return f.at(f.line, column, "quote the value", "a value must not begin with %q", rest[:1])
 	case f.message == "found unknown escape character", strings.Contains(f.message, "escape code"), strings.Contains(f.message, "hexdecimal"):
 		return f.at(f.line, f.before(column, `\`), `write \\ for a backslash, or put the text in single quotes`, "an escape that YAML does not know")
@@ -94,13 +125,16 @@ func (f fault) token(column int) *object.Error {
 			`unexpected text after "|" or ">"`)
 	case strings.HasPrefix(f.message, "block sequence entries"):
 		return f.at(f.line, column, "begin the list on a line of its own", `a list item ("- ") is not allowed here`)
-	case strings.Contains(f.message, "<document start>") && bytes.HasPrefix(f.line1(), []byte("{")):
+	case f.message == noStart && bytes.HasPrefix(f.line1(), []byte("{")):
 		return f.at(f.line, column, `begin it with a line "---"`, "a second value begins here")
-	case strings.Contains(f.message, "<document start>"):
+	case f.message == noStart:
 		return f.at(f.line, column, `begin the next document with "---"`, `the document ended at "..."`)
 	case strings.HasPrefix(f.message, "exceeded max depth"):
 		return f.at(f.line, column, "", "maps and lists are nested more than %d deep, which no flag allows", maxDepth)
-	case strings.Contains(f.message, "incompatible YAML"), strings.Contains(f.message, "directive"):
+	case strings.Contains(f.message, "incompatible YAML"):
+		column = bytes.LastIndexByte(f.line1(), '.') + 2 // the number that is not known
+		fallthrough
+	case strings.Contains(f.message, "directive"):
 		return f.at(f.line, column, "remove the line", "YAML directives (%%) other than %%YAML 1.1 and 1.2 are not supported")
 	}
 	return f.at(f.line, column, "", "%s", f.message)
@@ -144,14 +178,14 @@ func (f fault) foreign() *object.Error {
 // odd is the offset of a character that looks like a space, or like nothing, where YAML
 // wants a space: before the text, and behind a colon or a dash; -1 where there is none.
 func odd(line []byte) (int, rune) {
-	text := string(line)
-	for i, r := range text {
-		if !isBlank(r) {
-			continue
+	for i := 0; i < len(line); {
+		r, size := utf8.DecodeRune(line[i:])
+		if isBlank(r) {
+			if before := bytes.TrimRight(line[:i], " "); len(before) == 0 || before[len(before)-1] == ':' || before[len(before)-1] == '-' {
+				return i, r
+			}
 		}
-		if before := strings.TrimRight(text[:i], " "); before == "" || strings.HasSuffix(before, ":") || strings.HasSuffix(before, "-") {
-			return i, r
-		}
+		i += size
 	}
 	return -1, 0
 }
@@ -174,72 +208,38 @@ func inner(line []byte) int {
 	return at
 }
 
-// probe is the message for the document up to an offset of the file, "" where that is
-// well-formed, and with more behind it.
-func (f fault) probe(to int, more string) string {
-	data := append(append([]byte(nil), f.data[f.real[f.first-1]:to]...), more...)
-	if f.probed += len(data); f.probed > maxProbed {
-		return ""
-	}
-	_, err := linesRead(data)
-	if err == nil {
-		return ""
-	}
-	_, message := yamlError(err)
-	return message
-}
-
-// column is where in its line the error shows: the shortest beginning of the line with
-// which the document fails in the same way ends there.
-func (f fault) column() int {
-	begin, line := f.real[f.line-1], f.line1()
-	low, high := indent(line), len(line)
-	if f.probe(begin+high, "") != f.message {
-		return low + 1
-	}
-	for low < high {
-		middle := (low + high) / 2
-		if f.probe(begin+middle, "") == f.message {
-			high = middle
-		} else {
-			low = middle + 1
-		}
-	}
-	return max(high, indent(line)+1)
-}
-
 // before is the column of the last of some characters at or before a column.
 func (f fault) before(column int, chars string) int {
 	line := f.line1()
 	return cmp.Or(bytes.LastIndexAny(line[:min(column, len(line))], chars)+1, column)
 }
 
-// openQuote is the place of a quote that is not closed: the document fails in the line of
-// the fault for the lack of it, or is inside it where that line begins.
-func (f fault) openQuote() (line, column int) {
-	to := f.real[f.line-1]
+// openQuote is the place of a quote that is not closed: the parser was reading it, or a
+// quote that begins the next text closed it in the line of the fault. It is 0 where there
+// is none.
+func (f fault) openQuote() object.Pos {
 	if f.message == openQuote || f.message == openQuoteAt {
-		to = f.real[f.line-1] + len(f.line1())
+		return f.from
 	}
-	if to <= f.real[f.first-1] || f.probe(to, "") != openQuote {
-		return 0, 0
+	line := f.line1()
+	begin := f.real[f.line-1]
+	last := bytes.LastIndexAny(line[:min(f.column-1, len(line))], `"'`)
+	if last < 0 {
+		return object.Pos{}
 	}
-	for n := f.at1(to); n >= f.first; n-- {
-		line := f.text.line(n)
-		if begin := f.real[n-1]; begin >= to || f.probe(begin, "") == openQuote {
-			continue
-		}
-		for i := len(line) - 1; i >= 0; i-- {
-			if (line[i] == '"' || line[i] == '\'') && f.probe(f.real[n-1]+i, "") != openQuote {
-				return n, i + 1
-			}
-		}
+	first := bytes.LastIndexByte(f.data[f.real[f.first-1]:begin+last], line[last]) + f.real[f.first-1]
+	if first < f.real[f.first-1] || first >= begin {
+		return object.Pos{}
 	}
-	return 0, 0
+	// It is one that opens if it begins a text, in a line that has no other of its kind open.
+	at := f.text.at(first)
+	before := f.text.line(at.Line)[:at.Column-1]
+	if len(before) > 0 && strings.IndexByte(" [{,:", before[len(before)-1]) < 0 ||
+		bytes.Count(before, line[last:last+1])%2 > 0 || bytes.HasPrefix(bytes.TrimLeft(before, " "), []byte{'#'}) || bytes.Contains(before, []byte(" #")) {
+		return object.Pos{}
+	}
+	return at
 }
-
-// at1 is the line of an offset.
-func (f fault) at1(offset int) int { return f.text.at(offset).Line }
 
 // above is the line before n that is neither empty nor a comment, 0 where there is none.
 func (f fault) above(n int) int {
@@ -253,3 +253,13 @@ func (f fault) above(n int) int {
 
 // hasKey matches a line that begins with a key.
 var hasKey = regexp.MustCompile(`^[ -]*("[^"]*"|'[^']*'|[^:#"'{\[]([^:]|:[^ ])*):( |$)`)
+
+// keyEnd is where the key ends that a line begins with, colon and space included; 0 where
+// there is none. YAML has no key of more than 1,024 characters.
+func keyEnd(line []byte) int {
+	const longest = 4 << 10
+	if at := hasKey.FindIndex(line[:min(len(line), inner(line)+longest)]); at != nil {
+		return at[1]
+	}
+	return 0
+}

@@ -19,8 +19,7 @@ func (f fault) secondValue(column int) *object.Error {
 	if bytes.HasPrefix(line, []byte("--- ")) {
 		return f.at(f.line, 5, "write it on the next line", `a key on the line of "---"`)
 	}
-	key := hasKey.FindIndex(line)
-	if key != nil && key[1] < column {
+	if end := keyEnd(line); end > 0 && end < column {
 		return f.at(f.line, column, `quote the value, or write the second key on a line of its own`, `": " in a value that is not quoted`)
 	}
 	n := f.above(f.line)
@@ -29,7 +28,7 @@ func (f fault) secondValue(column int) *object.Error {
 	}
 	before := f.text.line(n)
 	switch {
-	case !hasKey.Match(before) && bytes.Count(before, []byte{'"'})%2 == 0:
+	case keyEnd(before) == 0 && bytes.Count(before, []byte{'"'})%2 == 0:
 		return f.noValue(n)
 	case indent(line) > inner(before):
 		return f.at(f.line, indent(line)+1, fmt.Sprintf("indent it by %s, as line %d", blanks(inner(before)), n),
@@ -38,8 +37,11 @@ func (f fault) secondValue(column int) *object.Error {
 	return f.at(f.line, column, "check the indentation of this line and of those before it", `a "key: value" is not allowed here`)
 }
 
-// plainKey matches what can stand before a colon.
-var plainKey = regexp.MustCompile(`^[A-Za-z0-9_./-]+`)
+// plainKey matches what can stand before a colon, and beginsPlain what begins with that.
+var (
+	plainKey    = regexp.MustCompile(`^[A-Za-z0-9_./-]*$`)
+	beginsPlain = regexp.MustCompile(`^[A-Za-z0-9_./-]`)
+)
 
 // noValue explains a line that has no key with a value.
 func (f fault) noValue(n int) *object.Error {
@@ -48,23 +50,23 @@ func (f fault) noValue(n int) *object.Error {
 	if at > indent(line) {
 		return f.at(n, indent(line)+1, itemHint, itemMessage)
 	}
-	body := string(bytes.TrimRight(line[at:], " "))
-	name, value, colon := strings.Cut(body, ":")
-	left, _, equals := strings.Cut(body, "=")
-	left = strings.TrimSpace(left)
+	body := bytes.TrimRight(line[at:], " ")
+	name, value, colon := bytes.Cut(body, []byte{':'})
+	left, _, equals := bytes.Cut(body, []byte{'='})
+	left = bytes.TrimSpace(left)
 	hint := ""
 	switch {
-	case body != "" && (body[0] == '"' || body[0] == '\'') && quoted([]byte(body)) == len(body):
+	case len(body) > 0 && (body[0] == '"' || body[0] == '\'') && quoted(body) == len(body):
 		return f.at(n, at+1, "close it at the end of the text", "the quote is not closed")
 	case len(body) > 1 && body[0] == '-' && body[1] != '-':
 		hint = "write a space behind the dash"
-	case body == "--", strings.HasPrefix(body, "----"):
+	case string(body) == "--", bytes.HasPrefix(body, []byte("----")):
 		hint = `documents are separated by "---"`
-	case colon && value != "" && plainKey.FindString(name) == name:
+	case colon && len(value) > 0 && plainKey.Match(name):
 		hint = "write a space behind the colon"
-	case equals && plainKey.FindString(left) == left:
+	case equals && plainKey.Match(left):
 		hint = `write ": " in place of "="`
-	case plainKey.MatchString(body):
+	case beginsPlain.Match(body):
 		hint = "write a colon behind it"
 	}
 	return f.at(n, at+1, hint, `expected "key: value"`)
@@ -79,6 +81,12 @@ const (
 // blockHeader matches a line that begins a block scalar.
 var blockHeader = regexp.MustCompile(`(^|[ :-])[|>][-+0-9]*( +#.*)?$`)
 
+// beginsBlock reports whether a line begins a block scalar: its end tells it.
+func beginsBlock(line []byte) bool {
+	const longest = 1 << 10
+	return blockHeader.Match(line[max(0, len(line)-longest):])
+}
+
 // indentation explains a line that begins in a column where nothing is open.
 func (f fault) indentation() *object.Error {
 	line := f.line1()
@@ -86,11 +94,12 @@ func (f fault) indentation() *object.Error {
 	if len(line) > own && strings.IndexByte("]},:", line[own]) >= 0 {
 		return f.trailing(own + 1)
 	}
+	const most = 16 // levels that a message lists
 	levels, least := []int{}, 1<<30
 	for n := f.above(f.line); n > 0; n = f.above(n) {
 		above := f.text.line(n)
 		at := indent(above)
-		if blockHeader.Match(above) && at < own && least > own {
+		if at < own && least > own && beginsBlock(above) {
 			text := indent(f.text.line(f.below(n)))
 			if f.below(n) == f.line && inner(above) >= own {
 				return f.at(f.line, own+1, fmt.Sprintf("indent the text by more than its key in line %d", n), "the text that line %d begins is not deeper than its key", n)
@@ -110,7 +119,7 @@ func (f fault) indentation() *object.Error {
 				levels = append(levels, level)
 			}
 		}
-		if at < own {
+		if at < own || len(levels) > most {
 			break
 		}
 	}
@@ -156,13 +165,13 @@ func (f fault) trailing(column int) *object.Error {
 	if column > 1 && column <= len(line) && strings.IndexByte("&*!", line[column-2]) >= 0 {
 		column--
 	}
-	rest := string(line[min(column-1, len(line)):])
+	rest := line[min(column-1, len(line)):]
 	before := bytes.TrimRight(line[:min(column-1, len(line))], " ")
 	hint := "quote the whole value, or delete what stands behind it"
 	switch {
-	case strings.HasPrefix(rest, "]"), strings.HasPrefix(rest, "}"):
+	case bytes.HasPrefix(rest, []byte{']'}), bytes.HasPrefix(rest, []byte{'}'}):
 		hint = "delete it, or open the bracket before it"
-	case strings.HasPrefix(rest, ":"):
+	case bytes.HasPrefix(rest, []byte{':'}):
 		hint = "write a key before the colon"
 	case bytes.HasSuffix(before, []byte{'"'}):
 		hint = `write \" for a quote inside of quotes, or put the text in single quotes`
@@ -170,101 +179,50 @@ func (f fault) trailing(column int) *object.Error {
 		hint = "write '' for a single quote inside of single quotes, or put the text in double quotes"
 	}
 	// Only marks are quoted: the text may be a password, and messages end up in logs.
-	if rest != "" && strings.IndexByte(":]},", rest[0]) >= 0 {
+	if len(rest) > 0 && strings.IndexByte(":]},", rest[0]) >= 0 {
 		return f.at(f.line, column, hint, "unexpected %q", rest[:1])
 	}
 	return f.at(f.line, column, hint, "unexpected text behind the value")
 }
 
-// bracket is one that is open in a flow map or list.
-type bracket struct {
-	line, column int
-	char         byte
+// bracket is the one that is open where the parser stopped, 0 where none is.
+func (f fault) bracket() byte {
+	if line := f.text.line(f.open.Line); f.open.Column <= len(line) && f.open.Column > 0 && strings.IndexByte("[{", line[f.open.Column-1]) >= 0 {
+		return line[f.open.Column-1]
+	}
+	return 0
 }
 
-// flow explains a mistake in the flow map or list, such as {a: [1, 2]}, that the line at
-// fault begins: a bracket that is not closed or is closed by another, or a comma that
-// is missing.
-func (f fault) flow(column int) *object.Error {
-	var open []bracket
-	first := f.flowStart()
-	base := indent(f.text.line(first))
-	for n := first; n < f.end; n++ {
-		line := f.text.line(n)
-		body := bytes.TrimSpace(line)
-		if n > first && len(open) > 0 && len(body) > 0 && indent(line) <= base && hasKey.Match(line) && line[indent(line)] != '"' {
+// flow explains a mistake in a flow map or list, such as {a: [1, 2]}: a bracket that is not
+// closed or is closed by another, or a comma that is missing.
+func (f fault) flow() *object.Error {
+	line, open := f.line1(), f.bracket()
+	last := string(closing(open))
+	rest := line[min(f.column-1, len(line)):]
+	own := indent(line)
+	switch {
+	case open == 0:
+		return f.at(f.line, f.column, "check commas and brackets", `expected "," or a closing bracket`)
+	case len(bytes.TrimSpace(f.data[f.real[f.line-1]+len(line)-len(rest):])) == 0, bytes.HasPrefix(line, []byte("---")),
+		f.line > f.open.Line && own <= indent(f.text.line(f.open.Line)) && keyEnd(line) > 0 && line[own] != '"':
+		return f.at(f.open.Line, f.open.Column, fmt.Sprintf("write %q behind its last item", last), "the %q is not closed", string(open))
+	case rest[0] == ']', rest[0] == '}':
+		if rest[0] == closing(open) {
 			break
 		}
-		for i := 0; i < len(line); i++ {
-			c := line[i]
-			switch {
-			case c == '#' && (i == 0 || line[i-1] == ' '):
-				i = len(line)
-			case (c == '"' || c == '\'') && (i == 0 || strings.IndexByte(" ,[{:", line[i-1]) >= 0):
-				i += quoted(line[i:])
-			case c == '[' || c == '{':
-				open = append(open, bracket{n, i + 1, c})
-			case (c == ']' || c == '}') && len(open) > 0:
-				last := open[len(open)-1]
-				if c != closing(last.char) {
-					return f.at(n, i+1, fmt.Sprintf("write %q", string(closing(last.char))), "%q does not close the %q of %d:%d", string(c), string(last.char), last.line, last.column)
-				}
-				open = open[:len(open)-1]
-			}
-			if n >= f.line && len(open) > 0 && (i+1 >= len(line) || line[i] == ' ' || strings.IndexByte(" ,]}", line[i+1]) >= 0) {
-				if e := f.missing(n, min(i+1, len(line)), open); e != nil {
-					return e
-				}
-			}
-		}
+		return f.at(f.line, f.column, fmt.Sprintf("write %q", last), "%q does not close the %q of %d:%d", rest[:1], string(open), f.open.Line, f.open.Column)
+	case rest[0] == ',':
+		return f.at(f.line, f.column, "delete it, or write a value before it", `unexpected ","`)
 	}
-	if len(open) == 0 {
-		return f.at(f.line, column, "check commas and brackets", `expected "," or a closing bracket`)
+	column := f.column
+	if rest[0] == ':' { // It follows the word that is one too many.
+		column = max(bytes.LastIndexAny(bytes.TrimRight(line[:column-1], " "), " {[,")+1, own) + 1
 	}
-	last := open[len(open)-1]
-	return f.at(last.line, last.column, fmt.Sprintf("write %q behind its last item", string(closing(last.char))), "the %q is not closed", string(last.char))
-}
-
-// flowStart is the line in which the flow that is open at the line at fault begins.
-func (f fault) flowStart() int {
-	inside := func(n int) bool { return n > f.first && isFlow(f.probe(f.real[n-1], "")) }
-	high, low := f.line, f.line
-	for step := 1; low > f.first && inside(low); step *= 2 {
-		high, low = low, max(low-step, f.first)
-	}
-	for low+1 < high {
-		if middle := (low + high) / 2; inside(middle) {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return low
-}
-
-// missing reports the word that ends before an offset of a line, if the flow is not
-// well-formed up to there even with its brackets closed.
-func (f fault) missing(n, to int, open []bracket) *object.Error {
-	var more []byte
-	for i := len(open) - 1; i >= 0; i-- {
-		more = append(more, closing(open[i].char))
-	}
-	message := f.probe(f.real[n-1]+to, string(more))
-	if !isFlow(message) {
-		return nil
-	}
-	line := f.text.line(n)
-	begin := max(bytes.LastIndexAny(bytes.TrimRight(line[:to], " "), " {[,")+1, indent(line))
 	hint := "separate the items of a flow map or list by commas"
-	if bytes.Contains(line, []byte("//")) || n > f.line && bytes.Contains(f.text.line(n-1), []byte("//")) {
+	if bytes.Contains(line, []byte("//")) || bytes.Contains(f.text.line(f.line-1), []byte("//")) {
 		hint = `separate the items by commas; a comment begins with "#"`
 	}
-	return f.at(n, begin+1, hint, `expected "," or %q before this text`, string(closing(open[len(open)-1].char)))
-}
-
-// isFlow reports whether a message of the library is about a flow map or list.
-func isFlow(message string) bool {
-	return strings.HasPrefix(message, "did not find expected ',' or") || message == "did not find expected node content"
+	return f.at(f.line, column, hint, `expected "," or %q before this text`, last)
 }
 
 // closing is the bracket that closes another.

@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"sort"
 	"strconv"
-	"strings"
 	"unicode/utf16"
 
 	"go.yaml.in/yaml/v3"
@@ -67,9 +66,9 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 		}
 	}
 	for start := 0; start < len(t.data); {
-		more, last, err := t.stream(start)
+		more, last, wrong := t.stream(start)
 		docs = append(docs, more...)
-		if err == nil {
+		if wrong == nil {
 			break
 		}
 		// The document at fault begins at start, or behind the last good one.
@@ -78,9 +77,9 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 			from = t.nextDocument(last)
 		}
 		next := t.nextDocument(from)
-		e := t.syntax(start, from, next, err)
+		e := t.syntax(*wrong, from, next)
 		if len(more) > 0 {
-			if shifted := t.shifted(more[len(more)-1].value.Pos.Line, err); shifted != nil {
+			if shifted := t.shifted(more[len(more)-1].value.Pos.Line, wrong.message); shifted != nil {
 				// What was read is the first line alone.
 				e, docs = shifted, docs[:len(docs)-1]
 			}
@@ -93,10 +92,10 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 
 // shifted is the mistake of a document that begins at a line with spaces and goes on without
 // them, which the library takes for two documents; nil where it is another one.
-func (t *text) shifted(line int, err error) *object.Error {
+func (t *text) shifted(line int, message string) *object.Error {
 	text := t.line(line)
 	first := bytes.TrimLeft(text, " ")
-	if !strings.Contains(err.Error(), "did not find expected <document start>") || len(first) == len(text) || len(first) == 0 || first[0] == '{' || first[0] == '[' {
+	if message != noStart || len(first) == len(text) || len(first) == 0 || first[0] == '{' || first[0] == '[' {
 		return nil
 	}
 	return mistake(object.Pos{File: t.name, Line: line, Column: 1}, nil, "remove the spaces at its beginning", "the first line of the document is indented, and those below are not")
@@ -142,17 +141,18 @@ func Weight(data []byte) int64 {
 
 // stream reads documents from the offset start on until the text ends or is
 // no YAML; last is the line of the last document that it read.
-func (t *text) stream(start int) (docs []document, last int, err error) {
+func (t *text) stream(start int) (docs []document, last int, wrong *fault) {
 	base := sort.SearchInts(t.starts, start) + 1
 	d := yaml.NewDecoder(bytes.NewReader(t.data[start:]))
 	for {
 		var n yaml.Node
-		err = decodeNode(d, &n)
+		err := decodeNode(d, &n)
 		if errors.Is(err, io.EOF) {
 			return docs, last, nil
 		}
 		if err != nil {
-			return docs, last, err
+			f := t.fault(d, base, err)
+			return docs, last, &f
 		}
 		c := newConverter(t, base)
 		last = c.pos(&n).Line

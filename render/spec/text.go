@@ -6,14 +6,11 @@ package spec
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
-	"regexp"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -37,20 +34,26 @@ type text struct {
 	real []int
 	// wide is set if the text is not only ASCII.
 	wide bool
-	// probed is how many bytes were parsed to find the place of mistakes.
-	probed int
+	// every are the offsets of every everyth character: a column far to the right is found
+	// without a walk from the beginning of its line.
+	every []int
 	// manifests is that of the file.
 	manifests bool
 	// aliased is how many values the aliases of all its documents stand for.
 	aliased int
 }
 
+const everyth = 128
+
 // newText indexes the text of f, which starts with no byte order mark.
 func newText(name string, data []byte) *text {
 	t := &text{name: name, data: data, starts: make([]int, 1, bytes.Count(data, []byte{'\n'})+2)}
 	t.real = t.starts
 	var odd []int
-	for i := 0; i < len(data); {
+	for i, n := 0, 0; i < len(data); n++ {
+		if n%everyth == 0 {
+			t.every = append(t.every, i)
+		}
 		c := data[i]
 		if c >= utf8.RuneSelf {
 			t.wide = true
@@ -84,11 +87,15 @@ func (t *text) pos(line, column int) object.Pos {
 
 // offset is the offset in the text of a line and a column of the library.
 func (t *text) offset(line, column int) int {
-	if line < 1 || line > len(t.starts) {
+	if line < 1 || line > len(t.starts) || len(t.data) == 0 {
 		return len(t.data)
 	}
-	at := t.starts[line-1]
-	for ; column > 1 && at < len(t.data); column-- {
+	start := t.starts[line-1]
+	before := sort.SearchInts(t.every, start+1) - 1
+	n := before*everyth + utf8.RuneCount(t.data[t.every[before]:start]) + max(column, 1) - 1
+	mark := min(n/everyth, len(t.every)-1)
+	at := t.every[mark]
+	for n -= mark * everyth; n > 0 && at < len(t.data); n-- {
 		_, size := utf8.DecodeRune(t.data[at:])
 		at += size
 	}
@@ -134,6 +141,12 @@ func (t *text) check() (errs object.Errors, binary bool) {
 				replace(i, 'x')
 				if !encoding {
 					errs, encoding = append(errs, mistake(t.at(i), nil, "save the file as UTF-8", "byte 0x%02x is not valid UTF-8%s", c, latin(c))), true
+				}
+			}
+			if r > unicode.MaxASCII && (r < 0xa0 && r != '\u0085' || r == '\ufffe' || r == '\uffff') {
+				replace(i+size-1, 0xbd) // U+00BD, U+FFFD
+				if !control {
+					errs, control = append(errs, mistake(t.at(i), nil, fmt.Sprintf(`delete it, or write "\u%04x" in double quotes`, r), "control character %U is not allowed", r)), true
 				}
 			}
 			i += size
@@ -212,99 +225,12 @@ func decodeNode(d *yaml.Decoder, n *yaml.Node) (err error) {
 	return d.Decode(n)
 }
 
-// syntax is the mistake that the YAML library reports for the text from start on, in the
-// document of the lines from first to before end.
-func (t *text) syntax(start, first, end int, err error) *object.Error {
-	line, message := yamlError(err)
-	// What the library's parser finds it reports at the start of the enclosing
-	// map, one line too early, and some mistakes at no line at all. Its scanner
-	// reports the start of the token, which is what a user looks for.
-	if line == 0 || strings.HasPrefix(message, "did not find expected") || strings.HasPrefix(message, "found a tab") {
-		line = firstBadLine(t.data[start:], message)
-	}
-	base := sort.SearchInts(t.starts, start) + 1
-	offset := t.offset(min(base+line-1, len(t.starts)), 1)
-	line = min(t.at(offset).Line, end, len(t.real))
-	f := fault{text: t, first: min(first, line), end: end, line: line, message: message}
-	if line == end { // the scanner is ahead of the parser
-		f.first, f.end = line, t.nextDocument(line)
+// syntax is the mistake in the document of the lines from first to before end.
+func (t *text) syntax(f fault, first, end int) *object.Error {
+	f.line = min(f.line, end, len(t.real))
+	f.first, f.end = min(first, f.line), end
+	if f.line == end { // the scanner is ahead of the parser
+		f.first, f.end = f.line, t.nextDocument(f.line)
 	}
 	return f.explain()
-}
-
-// yamlError is the line and the message of an error of the library; 0 where
-// it names no line.
-func yamlError(err error) (line int, message string) {
-	message = strings.TrimPrefix(err.Error(), "yaml: ")
-	m := regexp.MustCompile(`^line (\d+): (.*)$`).FindStringSubmatch(message)
-	if m == nil {
-		return 0, message
-	}
-	line, err = strconv.Atoi(m[1])
-	if err != nil {
-		return 0, message
-	}
-	return line, m[2]
-}
-
-// firstBadLine is the line of data for which the library reports message: the
-// one that it had read when it stopped, or one of the few before that it could
-// have stopped at.
-func firstBadLine(data []byte, message string) int {
-	const lookahead = 4
-	line, _ := linesRead(data)
-	for k := line - 1; k >= max(1, line-lookahead); k-- {
-		_, err := linesRead(bytes.Join(bytes.SplitAfterN(data, []byte{'\n'}, k+1)[:k], nil))
-		if err == nil {
-			return k + 1
-		}
-		if _, same := yamlError(err); same != message {
-			return k + 1
-		}
-		if k == 1 {
-			return 1
-		}
-	}
-	return max(line-lookahead, 1)
-}
-
-// linesRead is how many lines the library reads of data before it finds a
-// mistake in it, and the mistake; nil where there is none.
-func linesRead(data []byte) (int, error) {
-	r := &lineReader{rest: data}
-	d := yaml.NewDecoder(r)
-	for {
-		var n yaml.Node
-		switch err := decodeNode(d, &n); {
-		case errors.Is(err, io.EOF):
-			return r.line, nil
-		case err != nil:
-			return max(r.line, 1), err
-		}
-	}
-}
-
-// lineReader gives one line at a time and counts them.
-type lineReader struct {
-	rest []byte
-	line int
-	// inLine is set if the line at hand is not read to its end.
-	inLine bool
-}
-
-func (r *lineReader) Read(p []byte) (int, error) {
-	if len(r.rest) == 0 {
-		return 0, io.EOF
-	}
-	if !r.inLine {
-		r.line++
-	}
-	n := len(r.rest)
-	if i := bytes.IndexByte(r.rest, '\n'); i >= 0 {
-		n = i + 1
-	}
-	n = copy(p, r.rest[:n])
-	r.inLine = r.rest[n-1] != '\n'
-	r.rest = r.rest[n:]
-	return n, nil
 }
