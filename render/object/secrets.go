@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode"
@@ -23,6 +24,8 @@ import (
 // zero value holds none.
 type Secrets struct {
 	known map[string]bool
+	// bytes is how long they are together.
+	bytes int
 	// full means that there are more than are known: then no message shows a value that was
 	// given, and no line of a file is shown.
 	full bool
@@ -30,6 +33,8 @@ type Secrets struct {
 	open   map[ID]bool
 	quoted *strings.Replacer
 	plain  *strings.Replacer
+	// written are the forms of all of them.
+	written []string
 }
 
 // Bounds of what is hidden. Shorter texts are hidden where they stand in quotes only:
@@ -37,6 +42,11 @@ type Secrets struct {
 const (
 	plainSecret = 6
 	maxSecrets  = 10_000
+	// maxSecretBytes is how long they may be together: each has ten forms in messages.
+	maxSecretBytes = 1 << 20
+	// maxSought is how much of a text is looked at for what follows sensitive names, over
+	// and over where a line has several.
+	maxSought = 16 << 20
 )
 
 // common are passwords that are a part of names and of the words of messages. Messages quote
@@ -61,10 +71,11 @@ func (s *Secrets) Add(text string) {
 	if len(strings.TrimSpace(text)) < shortest || s.known[text] {
 		return
 	}
-	if len(s.known) >= maxSecrets {
+	if len(s.known) >= maxSecrets || s.bytes+len(text) > maxSecretBytes {
 		s.full = true
 		return
 	}
+	s.bytes += len(text)
 	if s.known == nil {
 		s.known = map[string]bool{}
 	}
@@ -116,6 +127,7 @@ func (s *Secrets) named(v Value, inside bool) {
 // all: texts in quotes, what else is in the line, and deeper lines below it.
 func (s *Secrets) AddText(text string) {
 	under := -1 // the indent of the name that lines are below
+	sought := 0
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if depth := indent(line); under >= 0 && (depth > under || depth == len(line)) {
@@ -129,6 +141,10 @@ func (s *Secrets) AddText(text string) {
 				break
 			}
 			rest, under = rest[at:], indent(line)
+			if sought += len(rest); sought > maxSought {
+				s.full = true
+				return
+			}
 			s.addValue(rest)
 		}
 	}
@@ -207,12 +223,15 @@ func (s *Secrets) replacers() (quoted, plain *strings.Replacer) {
 		return s.quoted, s.plain
 	}
 	var inQuotes, anywhere []string
+	s.written = nil
 	for _, text := range s.texts() {
 		inQuotes = append(inQuotes, strconv.Quote(text), hidden)
+		written := forms(text)
+		s.written = append(s.written, written...)
 		if len(text) < plainSecret {
 			continue
 		}
-		for _, form := range forms(text) {
+		for _, form := range written {
 			if !common.MatchString(form) {
 				anywhere = append(anywhere, form, hidden)
 			}
@@ -263,6 +282,10 @@ const ellipsis = "…"
 
 // shortened is text without the parts of secrets that are next to an ellipsis.
 func (s *Secrets) shortened(text string) string {
+	const most = 1000 // No message has as many, and each is compared with all secrets.
+	if strings.Count(text, ellipsis) > most {
+		return hidden
+	}
 	for at := 0; ; {
 		i := strings.Index(text[at:], ellipsis)
 		if i < 0 {
@@ -293,11 +316,10 @@ func (s *Secrets) longestPart(text string, atBeginning bool) (longest int) {
 		}
 		return text[len(text)-n:]
 	}
-	for known := range s.known {
-		for _, form := range forms(known) {
-			for n := max(longest+1, plainSecret); n <= min(len(text), len(form)) && strings.Contains(form, piece(n)); n++ {
-				longest = n
-			}
+	for _, form := range s.written {
+		least, most := max(longest+1, plainSecret), min(len(text), len(form))
+		if least <= most && strings.Contains(form, piece(least)) {
+			longest = least + sort.Search(most-least, func(i int) bool { return !strings.Contains(form, piece(least+i+1)) })
 		}
 	}
 	return longest

@@ -24,6 +24,10 @@ func withoutCredentials(text string, hide func(string) string) string {
 	if !strings.ContainsAny(text, "@?#") {
 		return text
 	}
+	const most = 2000 // No message has as many URLs, and each is compared with what follows.
+	if strings.Count(text, ":/") > most {
+		return hide(text)
+	}
 	var out strings.Builder
 	done := 0
 	to := func(from, end int) { // hides what is between
@@ -32,17 +36,20 @@ func withoutCredentials(text string, hide func(string) string) string {
 			done = end
 		}
 	}
-	for at := 0; ; {
+	for at, word, walked := 0, 0, 0; ; {
 		i := strings.Index(text[at:], ":/")
 		if i < 0 {
 			break
 		}
 		at += i + len(":/")
 		at += len(text[at:]) - len(strings.TrimLeft(text[at:], "/")) // A path that was a URL has one.
-		end := len(text)
-		if n := strings.IndexAny(text[at:], "\"'`<> \t\r\n,}"); n >= 0 {
-			end = at + n
+		if word < at {                                               // It is the same where the text is a URL in a URL.
+			word = len(text)
+			if n := strings.IndexAny(text[at:], "\"'`<> \t\r\n,}"); n >= 0 {
+				word = at + n
+			}
 		}
+		end := word
 		fragment := end
 		if n := strings.IndexByte(text[at:end], '#'); n >= 0 {
 			fragment, end = end, at+n
@@ -69,7 +76,12 @@ func withoutCredentials(text string, hide func(string) string) string {
 			if !isRevision(name) {
 				to(min(query+len(name)+1, next), next)
 			}
-			query = next + 1
+			if query = next + 1; walked == end {
+				break // The URL around it has the same parameters.
+			}
+		}
+		if query > end {
+			walked = end
 		}
 		to(end+1, fragment)
 	}

@@ -4,6 +4,7 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -40,7 +41,15 @@ func (d *decoder) fail(pos object.Pos, path object.Path, hint, format string, ar
 
 // mistake is what is wrong with the part of a document at pos and path.
 func mistake(pos object.Pos, path object.Path, hint, format string, args ...any) *object.Error {
-	return &object.Error{Stage: object.StageSpec, Pos: pos, Path: path.String(), Err: fmt.Errorf(format, args...), Hint: hint}
+	const longest = 4 << 10 // What a message quotes may be megabytes.
+	err := fmt.Errorf(format, args...)
+	if text := err.Error(); len(text) > longest {
+		err = errors.New(strings.ToValidUTF8(text[:longest], "") + "…")
+	}
+	if len(hint) > longest {
+		hint = strings.ToValidUTF8(hint[:longest], "") + "…"
+	}
+	return &object.Error{Stage: object.StageSpec, Pos: pos, Path: path.String(), Err: err, Hint: hint}
 }
 
 // kind reports whether v is of the kind want, and adds an error where it

@@ -53,7 +53,10 @@ func (t *text) fault(d *yaml.Decoder, base int, err error) fault {
 		line, column := mark.FieldByName("line").Int(), mark.FieldByName("column").Int()
 		return t.pos(base+int(line), int(column)+1)
 	}
-	f := fault{text: t, message: regexp.MustCompile(`^yaml: (line \d+: )?`).ReplaceAllString(err.Error(), "")}
+	f := fault{text: t, message: strings.TrimPrefix(err.Error(), "yaml: ")}
+	if line, rest, ok := strings.Cut(f.message, ": "); ok && strings.HasPrefix(line, "line ") {
+		f.message = rest
+	}
 	at := pos(parser.FieldByName("problem_mark"))
 	f.from = pos(parser.FieldByName("context_mark"))
 	if marks := parser.FieldByName("marks"); marks.Len() > 0 {

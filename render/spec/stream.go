@@ -28,6 +28,13 @@ const MaxFile = 4 << 20
 // twenty bytes and more.
 const dense = 10
 
+// maxBroken is how many documents of a file are explained that are not well-formed.
+const maxBroken = 10_000
+
+// maxTags is how many %TAG directives a file may have: the YAML library compares each with
+// all others.
+const maxTags = 100
+
 // document is one document of a stream.
 type document struct {
 	value object.Value
@@ -59,6 +66,9 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 	}
 	t := newText(f.Name, lineFeeds(yamlEscapes(data)))
 	t.manifests = f.manifests
+	if t.tags() > maxTags {
+		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "write the tags without them", "the file has more than %d %%TAG directives", maxTags)}
+	}
 	errs, binary := t.check()
 	if len(errs) > 0 {
 		if ours, _ := Mentions(data); binary || !ours {
@@ -85,9 +95,24 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 			}
 		}
 		errs = append(errs, e)
+		if len(errs) > maxBroken {
+			errs = append(errs, mistake(object.Pos{File: f.Name, Line: next}, nil, "", "more than %d documents of the file are not well-formed; the rest is not read", maxBroken))
+			break
+		}
 		start = t.lineStart(next)
 	}
 	return docs, errs
+}
+
+// tags is how many lines begin with a directive for tags.
+func (t *text) tags() int {
+	n := 0
+	for _, start := range t.starts {
+		if bytes.HasPrefix(t.data[start:], []byte("%TAG")) {
+			n++
+		}
+	}
+	return n
 }
 
 // shifted is the mistake of a document that begins at a line with spaces and goes on without
