@@ -157,7 +157,7 @@ func (c *converter) bound(n *yaml.Node) bool {
 
 func (c *converter) alias(n *yaml.Node, depth int) sized {
 	if c.open[n.Alias] {
-		c.fail(c.pos(n), "", "anchor %q contains itself", n.Value)
+		c.fail(c.pos(n), "", "an anchor contains itself")
 		return sized{size: 1}
 	}
 	if v, ok := c.done[n.Alias]; ok {
@@ -280,10 +280,10 @@ func isBlank(r rune) bool {
 	return false
 }
 
-// tag refuses tags that are not of JSON.
+// tag refuses tags that are not of JSON. One may be a text that begins with !.
 func (c *converter) tag(n *yaml.Node, want string) {
-	if tag := n.ShortTag(); tag != want {
-		c.fail(c.pos(n), "remove the tag", "tag %s is not supported here", tag)
+	if n.ShortTag() != want {
+		c.fail(c.pos(n), "remove the tag, or quote the text", "a tag is not supported here")
 	}
 }
 

@@ -36,7 +36,7 @@ type Set struct {
 // scalar as in YAML (3, true, null, text), or a flow map or list ({a: 1},
 // [1, 2]); quotes make it text, and nothing at all is the empty text.
 func ParseSet(text string) (Set, error) {
-	s := Set{Pos: object.Pos{File: "--set " + SetTarget(text)}}
+	s := Set{Pos: object.Pos{File: SetPlace(text)}}
 	eq := outside(text, '=')
 	if eq < 0 {
 		return Set{}, s.fail(errors.New("has no ="), "write PATH=VALUE, such as replicas=3")
@@ -56,6 +56,15 @@ func ParseSet(text string) (Set, error) {
 		return Set{}, err
 	}
 	return s, nil
+}
+
+// SetPlace is the place of a [Set] in messages: of a text without an equals sign nothing is
+// known to be its path, and so all of it may be a secret.
+func SetPlace(text string) string {
+	if !strings.Contains(text, "=") {
+		return "--set"
+	}
+	return "--set " + SetTarget(text)
 }
 
 // SetTarget is the part of the text of a [Set] or an [Override] that messages show: what is
@@ -299,6 +308,7 @@ func ParseOverride(text string) (Override, error) {
 	path, value, ok := strings.Cut(text, "=")
 	o := Override{Pos: object.Pos{File: "--override-property " + SetTarget(path)}}
 	if !ok {
+		o.Pos.File = "--override-property" // As of a [SetPlace].
 		return Override{}, o.fail(errors.New("has no ="), "write PATH=VALUE, such as containers.web.args.0=--verbose")
 	}
 	if before, after, named := strings.Cut(path, ":"); named && CheckName(before) == nil {
