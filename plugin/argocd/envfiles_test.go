@@ -53,8 +53,8 @@ containers: {web: {image: ghcr.io/acme/web:1, variables: {AT: "${REGION}", LEVEL
 	for text, want := range map[string]string{
 		"LOG_LEVEL='" + canary:          "shop/env/prod.env:1: spec: the quote is not closed",
 		"A=1\nLOG LEVEL=" + canary:      "shop/env/prod.env:2: spec: expected NAME=value",
-		"LOG_LEVEL=" + canary + "$HOME": `shop/env/prod.env:1: spec: the value refers to "HOME"`,
-		"REGION":                        `shop/env/prod.env:1: spec: "REGION" has no value`,
+		"LOG_LEVEL=" + canary + "$HOME": `shop/env/prod.env:1: spec: what follows a $ names no variable`,
+		"REGION":                        `shop/env/prod.env:1: spec: a name without a value`,
 	} {
 		files["shop/env/prod.env"] = text
 		_, err := generate(t, socket, call{archive: archive(t, texts(files)), path: "shop", env: prod})

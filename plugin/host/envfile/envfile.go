@@ -74,15 +74,16 @@ var (
 	nested = regexp.MustCompile(`\$\{\w+:?[-+?][^}]*\$`)
 )
 
-// undefined reports the names that the parser asked for and no line above sets.
+// undefined reports the names that the parser asked for and no line above sets. No message
+// has a name: what follows a $, and a line without =, may be a part of a value.
 func undefined(text string, asked map[string]bool, fail func(line int, hint string, err error)) {
 	set := map[string]bool{}
 	for i, line := range strings.Split(text, "\n") {
 		m := sets.FindStringSubmatch(line)
 		switch {
 		case m != nil && m[2] == "" && asked[m[1]]:
-			fail(i+1, "write "+m[1]+"=value, or give --var-from-env "+m[1],
-				fmt.Errorf("%q has no value, and none is taken from the environment of the process", m[1]))
+			fail(i+1, "write NAME=value, or give --var-from-env NAME; a value over several lines stands in quotes",
+				errors.New("a name without a value: none is taken from the environment of the process"))
 			continue
 		case strings.HasPrefix(strings.TrimSpace(line), "#"):
 			continue
@@ -91,8 +92,9 @@ func undefined(text string, asked map[string]bool, fail func(line int, hint stri
 		}
 		for _, u := range uses.FindAllStringSubmatch(line, -1) {
 			if name := u[1] + u[2]; asked[name] && !set[name] {
-				fail(i+1, fmt.Sprintf("set %s above it; a literal $ is $$, or stands in single quotes", name),
-					fmt.Errorf("the value refers to %q, which is not set above it in the file; nothing is taken from the environment of the process", name))
+				fail(i+1, "set the variable above it; a literal $ is $$, or stands in single quotes",
+					errors.New("what follows a $ names no variable that is set above it in the file; nothing is taken from the environment of the process"))
+				break
 			}
 		}
 		if m != nil {

@@ -61,8 +61,8 @@ containers: {web: {image: ghcr.io/acme/web:1, variables: {AT: "${REGION}", LEVEL
 
 	for text, want := range map[string]string{
 		"LOG_LEVEL='" + canary:          "shop/env/prod.env:1: spec: the quote is not closed",
-		"LOG_LEVEL=" + canary + "$HOME": `shop/env/prod.env:1: spec: the value refers to "HOME"`,
-		"REGION":                        `shop/env/prod.env:1: spec: "REGION" has no value`,
+		"LOG_LEVEL=" + canary + "$HOME": `shop/env/prod.env:1: spec: what follows a $ names no variable`,
+		"REGION":                        `shop/env/prod.env:1: spec: a name without a value`,
 	} {
 		files["shop/env/prod.env"] = text
 		_, err := rendered(t, transform(t, fmt.Sprintf(ofProject, ", environment: prod")), gitRepository(t, "shop", files))
