@@ -13,7 +13,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -146,8 +145,9 @@ func (o Options) Check() error {
 			return manifest.Refuse(ErrShape, "the source or the revision contains control characters")
 		}
 	}
-	if holdsCredentials(o.Source) {
-		return manifest.Refuse(ErrShape, "the source URL contains credentials, which every client that may pull could read: remove them")
+	if hasMore(o.Source) {
+		return manifest.Refuse(ErrShape, "the source is more than the URL of a repository, which every client that may pull could read: "+
+			"remove the user, the password, the query and the fragment; credentials belong in the credential helper of Git, or in a Secret")
 	}
 	return nil
 }
@@ -173,26 +173,19 @@ func annotate(opts Options) (map[string]string, error) {
 	return out, nil
 }
 
-// holdsCredentials reports whether a URL has a password, a user that is a token,
-// as https URLs have, or a parameter that is called after one. The user of
-// ssh://git@host is none.
-func holdsCredentials(text string) bool {
-	u, err := url.Parse(text)
-	if err != nil {
-		return strings.Contains(text, "@") && strings.Contains(text, "://")
+// hasMore reports whether a source is more than a URL, or what scp takes, without a password:
+// a query, a fragment, a user that is a token, as https URLs have, or a user with a password.
+// The user of ssh://git@host and of git@host:path is none.
+func hasMore(text string) bool {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		scheme, rest = "", text
 	}
-	if _, password := u.User.Password(); password || u.User != nil && strings.HasPrefix(u.Scheme, "http") {
-		return true
+	user := ""
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		user = rest[:at]
 	}
-	for name := range u.Query() {
-		name = strings.ToLower(name)
-		for _, word := range []string{"token", "secret", "passw", "key", "sig", "auth", "credential"} {
-			if strings.Contains(name, word) {
-				return true
-			}
-		}
-	}
-	return false
+	return strings.ContainsAny(text, "?#") || user != "" && strings.HasPrefix(scheme, "http") || strings.ContainsAny(user, ":/")
 }
 
 // fileNames are the sorted names of the files at the root, and of those in the

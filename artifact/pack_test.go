@@ -27,12 +27,12 @@ const golden = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manife
 	`"config":{"mediaType":"application/vnd.cncf.flux.config.v1+json","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","size":2},` +
 	`"layers":[{"mediaType":"application/vnd.oci.image.layer.v1.tar+gzip","digest":"LAYER","size":SIZE}],` +
 	`"annotations":{"dev.ropewalk.tree":"TREE",` +
-	`"org.opencontainers.image.created":"1970-01-01T00:00:00Z","org.opencontainers.image.revision":"main@sha1:4f0c8ae1","org.opencontainers.image.source":"https://git.example/shop?a=1&b=<2>"}}`
+	`"org.opencontainers.image.created":"1970-01-01T00:00:00Z","org.opencontainers.image.revision":"main@sha1:4f0c8ae1","org.opencontainers.image.source":"https://git.example/shop/a=1&b=<2>"}}`
 
 func TestTheBytesOfAnArtifactArePinned(t *testing.T) {
 	t.Parallel()
 	files := artifacts.Tree("b.yaml", "kind: B\n", "a.yaml", "kind: A\n")
-	a, err := artifact.Pack(files, artifact.Options{Source: "https://git.example/shop?a=1&b=<2>", Revision: "main@sha1:4f0c8ae1"})
+	a, err := artifact.Pack(files, artifact.Options{Source: "https://git.example/shop/a=1&b=<2>", Revision: "main@sha1:4f0c8ae1"})
 	require.NoError(t, err)
 	const (
 		layer = "sha256:a985fe87deaa21738159fa839a0746b90b48d4cd82c60cafc34ee76910719376"
@@ -149,7 +149,12 @@ func TestASourceWithCredentialsIsRefused(t *testing.T) {
 		"https://git.example/shop?X-Amz-Signature=canary": true,
 		"ssh://git@git.example/shop":                      false,
 		"git@git.example:shop.git":                        false,
-		"https://git.example/shop?ref=main":               false,
+		"https://git.example/shop?ref=main":               true,
+		"https://git.example/shop#canary":                 true,
+		"ssh://u:canary@git.example/shop":                 true,
+		"u:canary@git.example:shop.git":                   true,
+		"u:can/ary@git.example:shop.git":                  true,
+		"https://git.example/shop":                        false,
 	} {
 		_, err := artifact.Pack(files, artifact.Options{Source: source})
 		require.Equal(t, refused, err != nil, source)

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/fluxcd/pkg/runtime/conditions"
 	"sigs.k8s.io/yaml"
@@ -270,8 +271,9 @@ func (w *work) present(ctx context.Context, objects int) (delivery.Present, erro
 // originOf is where the specs come from: the source, or else the module of the only
 // one.
 func originOf(loaded request.Loaded, sources []render.Source) (url, revision string) {
-	if loaded.Source != nil {
-		return loaded.Source.Origin, loaded.Source.Revision
+	if s := loaded.Source; s != nil {
+		// An artifact tells of the repository alone.
+		return s.Origin[:strings.IndexAny(s.Origin+"?", "?#")], s.Revision
 	}
 	for _, s := range sources {
 		if s.Policy == "" && s.Provisioners == "" && s.Revision != "" {
