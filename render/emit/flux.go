@@ -18,9 +18,11 @@ func checkFlux(opts Options) error {
 	if opts.Repository == "" {
 		return nil
 	}
+	// What is written may hold a password, so that no message repeats it.
 	rest, ok := strings.CutPrefix(opts.Repository, "oci://")
-	if !ok || rest == "" || strings.ContainsAny(rest, " \t\n@") {
-		return mistake("%q is not an OCI repository: expected a reference such as oci://registry.example/team/shop", opts.Repository)
+	if !ok || rest == "" || strings.ContainsAny(opts.Repository+opts.Reference, " \t\n@?#") {
+		return mistake("repository is not an OCI repository: expected a reference such as oci://registry.example/team/shop, without credentials: " +
+			"these belong in a Secret of the cluster that secretRef of the OCIRepository names")
 	}
 	if opts.Interval < 0 || opts.Interval > 0 && opts.Interval < time.Second {
 		return mistake("interval %s is too short: expected at least 1s", opts.Interval)

@@ -156,8 +156,8 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 
 // splitRepository takes the tag or the digest off an OCI reference.
 func splitRepository(ref string) (repository, reference string) {
-	if repository, digest, ok := strings.Cut(ref, "@"); ok {
-		return repository, digest
+	if at := strings.LastIndex(ref, "@sha256:"); at >= 0 { // Any other @ is of credentials, which are refused.
+		return ref[:at], ref[at+1:]
 	}
 	slash, colon := strings.LastIndexByte(ref, '/'), strings.LastIndexByte(ref, ':')
 	// A colon before the last slash is that of a port or a scheme.
