@@ -5,7 +5,6 @@ package kustomize
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -75,7 +74,7 @@ func (b *build) explain(err error) error {
 			break
 		}
 	}
-	return object.Errors{component.Fail(b.patchAt(text, pos), nil, "", "%w", errors.New(b.short(text)))}
+	return object.Errors{component.Fail(b.patchAt(text, pos), nil, "\"kustomize build\" may say more, with values of the files", "%s", b.short(text))}
 }
 
 func find(pattern, text string) string {
@@ -181,49 +180,23 @@ func (b *build) patchAt(text string, pos object.Pos) object.Pos {
 	return pos
 }
 
-// short is what the library says, without the folders that led there, and without what is in
-// files: that may be a secret.
-func (b *build) short(text string) string {
-	switch {
-	case strings.Contains(text, "patch appears to be empty"):
-		return "the patch is empty"
-	case strings.Contains(text, "merging vars ["):
-		text = text[strings.LastIndex(text, ": ")+2:]
-	}
-	text, _, _ = strings.Cut(text, "\n")
-	for _, of := range []string{"{", "`", "[{", "with config:"} {
-		text, _, _ = strings.Cut(text, of)
-	}
-	parts := strings.Split(text, ": ")
-	text = strings.Join(parts[max(0, len(parts)-3):], ": ")
-	text = strings.NewReplacer(treeDir+"/", "", topDir, "the component").Replace(text)
-	const most = 300
-	return "kustomize: " + b.secrets().Hide(text[:min(len(text), most)])
-}
+// said are words of the library that are no part of what it read.
+const said = `(?:add|remove|replace|test) operation does not apply|doc is missing (?:path|key)|unable to remove nonexistent key|test failed|` +
+	`missing value|invalid index|unable to find field|is out of bounds|is missing for replacement source|nothing selected by|` +
+	`another key by that name already exists|expected sequence or mapping node|wrong node kind|kustomize crashed`
 
-// secrets are the texts that no message shows.
-func (b *build) secrets() *object.Secrets {
-	var s object.Secrets
-	for _, k := range b.made {
-		for _, g := range k.types.SecretGenerator {
-			for _, l := range g.LiteralSources {
-				_, value, _ := strings.Cut(l, "=")
-				s.Add(l)
-				s.Add(value)
-				s.Add(strings.Trim(value, `"'`))
-			}
+// short is what the library says in words of its own, with the path of an operation: all else
+// in its text may be of the files, and a secret.
+func (b *build) short(text string) string {
+	if strings.Contains(text, "patch appears to be empty") {
+		return "the patch is empty"
+	}
+	words := append([]string{"kustomize cannot build it"}, regexp.MustCompile(said).FindAllString(text, -1)...)
+	if at := find(jsonPath, text); at != "" {
+		path := regexp.MustCompile(`\bpath["']?: *["']?` + regexp.QuoteMeta(at) + `["'\s,}]`)
+		if slices.ContainsFunc(b.patches, func(p patch) bool { return path.MatchString(p.text + " ") }) {
+			words = append(words, at)
 		}
 	}
-	for _, docs := range b.docs {
-		for _, d := range docs {
-			var o object.Object
-			if d.kind == "Secret" && d.node.Decode(&o) == nil {
-				s.AddObject(o)
-			}
-		}
-	}
-	for _, p := range b.patches {
-		s.AddText(p.text)
-	}
-	return &s
+	return strings.Join(slices.Compact(words), ": ")
 }

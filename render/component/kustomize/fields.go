@@ -12,8 +12,11 @@ import (
 	"io/fs"
 	"path"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
@@ -213,6 +216,12 @@ func (w *walker) sources(k *kustomization, s *types.KvPairSources, p object.Path
 			s.FileSources[i] = key + "=" + ref
 		}
 	}
+	for i, text := range s.LiteralSources {
+		if strings.IndexByte(text, '=') < 1 {
+			w.fail(k, p.Append(object.Field("literals"), object.Index(i)))("", "expected NAME=VALUE")
+			w.errs[len(w.errs)-1].Secret = true // An excerpt would show the value.
+		}
+	}
 	for i := range s.EnvSources {
 		w.env(k, &s.EnvSources[i], p.Append(object.Field("envs"), object.Index(i)), read)
 	}
@@ -221,17 +230,32 @@ func (w *walker) sources(k *kustomization, s *types.KvPairSources, p object.Path
 	}
 }
 
+// variable is a line of a file of variables.
+var variable = regexp.MustCompile(`^([-._a-zA-Z0-9]+)(=|$)`)
+
 // env reads a file of variables. An older kustomize takes those without a value from its
-// environment.
+// environment. No message has a part of a line.
 func (w *walker) env(k *kustomization, ref *string, p object.Path, read reader) {
 	name, data, _ := read(k, ref, p)
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	for line := 1; lines.Scan(); line++ {
-		if text := strings.TrimSpace(lines.Text()); text != "" && text[0] != '#' && !strings.Contains(text, "=") {
+	lines := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(data, []byte("\uFEFF"))))
+	line := 1
+	for ; lines.Scan(); line++ {
+		text := strings.TrimLeftFunc(lines.Text(), unicode.IsSpace)
+		m := variable.FindStringSubmatch(text)
+		switch {
+		case !utf8.ValidString(text):
+			w.errs = append(w.errs, component.Fail(w.at(name, line, 0), nil, "save the file as UTF-8", "the line is not valid UTF-8"))
+		case text == "" || text[0] == '#':
+		case m == nil:
+			w.errs = append(w.errs, component.Fail(w.at(name, line, 0), nil, "a value over several lines is a file of its own, in files", "expected NAME=VALUE, with a name of letters, digits, -, _ and ."))
+		case m[2] == "":
 			e := component.Fail(w.at(name, line, 0), nil, "write NAME=", "a variable without = is empty")
 			e.Severity = object.SeverityWarning
 			w.warnings = append(w.warnings, e)
 		}
+	}
+	if lines.Err() != nil {
+		w.errs = append(w.errs, component.Fail(w.at(name, line, 0), nil, "", "the line has %d bytes or more: kustomize leaves out the rest of the file", bufio.MaxScanTokenSize))
 	}
 }
 
@@ -370,10 +394,12 @@ func typePath(v object.Value, err error) (p object.Path) {
 	return p
 }
 
+// typeText is what is wrong, without the value.
 func typeText(err error) string {
-	text := err.Error()
-	if i := strings.LastIndex(text, "json: "); i >= 0 {
-		text = text[i+len("json: "):]
+	text := "it is no kustomization"
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		kind, _, _ := strings.Cut(wrong.Value, " ") // Of a number the digits follow.
+		text += fmt.Sprintf(": cannot unmarshal %s into %s of type %s", kind, wrong.Field, wrong.Type)
 	}
-	return fmt.Sprintf("it is no kustomization: %s", strings.ReplaceAll(text, "Go struct field ", ""))
+	return text
 }
