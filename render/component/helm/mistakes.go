@@ -59,7 +59,10 @@ func (r *run) trace(err error) (steps []step, text string) {
 	}
 	text = strings.Join(strings.Fields(text), " ")
 	for calling.MatchString(text) {
-		text = calling.ReplaceAllString(text, "")
+		// What a function says of its arguments has them in quotes.
+		if text = calling.ReplaceAllString(text, ""); !noTemplate.MatchString(strings.TrimPrefix(text, "template: ")) {
+			text = inQuotes.ReplaceAllString(text, "(hidden)")
+		}
 	}
 	return steps, strings.TrimPrefix(text, "template: ")
 }
@@ -67,7 +70,7 @@ func (r *run) trace(err error) (steps []step, text string) {
 var (
 	noTemplate = regexp.MustCompile(`^no template ("[^"]*") associated with template .*$`)
 	nothing    = regexp.MustCompile(`nil pointer evaluating interface \{\}\.(\w+)`)
-	ofTpl      = regexp.MustCompile(`(cannot parse template|error during tpl function execution for) "(?:[^"\\]|\\.)*"(: )?`)
+	ofTpl      = regexp.MustCompile(`cannot parse template|error during tpl function execution for`)
 )
 
 // broken is an error of the engine at the line of the template.
@@ -88,7 +91,9 @@ func (r *run) broken(err error) error {
 	case strings.Contains(text, "rendering template has a nested reference name"):
 		text, hint = "a template includes itself more than a thousand times", "report it to the authors of the chart"
 	}
-	text = ofTpl.ReplaceAllString(text, "tpl of a value: ")
+	if ofTpl.MatchString(text) { // All that follows is of the value.
+		text = "tpl of a value: it is not a template that can be executed"
+	}
 	const most = 500
 	if text = r.hide(text); len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -106,6 +107,8 @@ type run struct {
 	sources map[string]source
 	places  object.Value
 	secrets *object.Secrets
+	// words are patterns of the user's values under names of secrets, the longest first.
+	words []string
 	// crds is what is in crds/, which no template changes.
 	crds     []made
 	warnings object.Errors
@@ -327,29 +330,38 @@ func (r *run) hide(text string) string {
 		}
 		known := own.String()
 		for _, v := range r.opts.Values {
-			leaves(v.Map, func(text string) {
+			leaves(v.Map, false, func(text string, secret bool) {
 				if !strings.Contains(known, text) {
 					r.secrets.Add(text)
 				}
+				if secret && text != "" {
+					r.words = append(r.words, regexp.QuoteMeta(text))
+				}
 			})
 		}
+		slices.SortFunc(r.words, func(a, b string) int { return len(b) - len(a) })
+	}
+	if len(r.words) > 0 { // A secret is hidden as a word, however short or common it is.
+		text = regexp.MustCompile(`(^|\W)(?:`+strings.Join(r.words, "|")+`)(\W|$)`).ReplaceAllString(text, "$1(hidden)$2")
 	}
 	return r.secrets.Hide(text)
 }
 
-func leaves(v any, each func(text string)) {
+// leaves calls each for every text and number below v, with whether a name above it is that of
+// a secret.
+func leaves(v any, secret bool, each func(text string, secret bool)) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			leaves(v[k], each)
+			leaves(v[k], secret || object.SensitiveName(k), each)
 		}
 	case []any:
 		for _, item := range v {
-			leaves(item, each)
+			leaves(item, secret, each)
 		}
 	case string:
-		each(v)
+		each(v, secret)
 	case float64:
-		each(fmt.Sprint(v))
+		each(fmt.Sprint(v), secret)
 	}
 }
