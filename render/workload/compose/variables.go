@@ -92,10 +92,12 @@ func (r *reading) expand(p reader.Part, s string, in scope, depth int) string {
 				p.Fail("write $$ for a dollar", "expected a variable such as ${NAME} or ${NAME:-default}")
 				return b.String()
 			}
-			b.WriteString(r.variable(p, rest[1:end], in, depth))
+			// What has braces is a name, unless it stands in the middle of a secret.
+			whole := before == "" && b.Len() == 0 && end == len(rest)-1
+			b.WriteString(r.variable(p, rest[1:end], whole || !sensitive(p), in, depth))
 			s = rest[end+1:]
 		case name != "":
-			b.WriteString(r.variable(p, name, in, depth))
+			b.WriteString(r.variable(p, name, false, in, depth))
 			s = rest[len(name):]
 		default: // as Compose reads it
 			b.WriteByte('$')
@@ -104,15 +106,21 @@ func (r *reading) expand(p reader.Part, s string, in scope, depth int) string {
 	}
 }
 
-// variable is the value of what stands between the braces of a variable.
-func (r *reading) variable(p reader.Part, body string, in scope, depth int) string {
+// sensitive reports whether p is the value of a field of a sensitive name.
+func sensitive(p reader.Part) bool {
+	return len(p.Path) > 0 && object.SensitiveName(p.Path[len(p.Path)-1].Name)
+}
+
+// variable is the value of what stands between the braces of a variable; shown is set where
+// messages may have its name.
+func (r *reading) variable(p reader.Part, body string, shown bool, in scope, depth int) string {
 	name := nameIn(body)
 	value, ok := in.get(name)
 	op := strings.TrimPrefix(body[len(name):], ":")
 	full := ok && (value != "" || op == body[len(name):]) // : means that empty counts as missing
 	if op == "" {
 		if !ok {
-			missing(p, name)
+			missing(p, name, shown)
 		}
 		return value
 	}
@@ -127,8 +135,10 @@ func (r *reading) variable(p reader.Part, body string, in scope, depth int) stri
 		}
 		return ""
 	case '?':
-		if !full {
+		if !full && shown {
 			p.Fail("give it by --var or in an env file", "the variable %q is missing: %s", name, op[1:])
+		} else if !full {
+			missing(p, name, shown)
 		}
 	default:
 		p.Fail("", "expected ${NAME}, or one of :- - :? ? :+ + behind the name")
@@ -136,7 +146,13 @@ func (r *reading) variable(p reader.Part, body string, in scope, depth int) stri
 	return value
 }
 
-func missing(p reader.Part, name string) {
+// missing reports a variable without a value. What follows a $ may be a part of a password,
+// and is shown only where the author named a variable.
+func missing(p reader.Part, name string, shown bool) {
+	if !shown {
+		p.Fail("write $$ for a dollar; a variable is given by --var NAME=VALUE or in an env file", "what follows a $ names no variable that has a source")
+		return
+	}
 	p.Fail("give it by --var "+name+"=VALUE or in an env file, or write ${"+name+":-default}",
 		"the variable %q has no source and no default", name)
 }
