@@ -37,23 +37,17 @@ type Repository interface {
 }
 
 // resolve reads the syntax of CUE_REGISTRY. The environment of the resolver is
-// empty and not nil, for nil is that of the process.
+// empty and not nil, for nil is that of the process. What is written may hold a password,
+// and so may what it is refused with.
 func resolve(config string) (*modconfig.Resolver, error) {
-	secret := source.Refuse(source.ErrReference,
-		"the configuration of CUE registries contains an @: write credentials into a docker config.json, and versions into the module file")
-	if !strings.HasPrefix(config, "file:") && strings.Contains(config, "@") {
-		return nil, secret
+	if strings.HasPrefix(config, "file:") || !strings.Contains(config, "@") {
+		if resolver, err := modconfig.NewResolver(&modconfig.Config{CUERegistry: config, Env: []string{}}); err == nil {
+			return resolver, nil
+		}
 	}
-	resolver, err := modconfig.NewResolver(&modconfig.Config{CUERegistry: config, Env: []string{}})
-	if err != nil && strings.Contains(err.Error(), "@") {
-		return nil, secret // the error repeats what is written in the file
-	}
-	if err != nil {
-		return nil, source.Refuse(source.ErrReference, fmt.Sprintf(
-			"the configuration of CUE registries: %s; expected host/repository, or prefix=host/repository with commas between, such as example.com=registry.example.com/modules",
-			strings.TrimPrefix(oneLine(err), "bad value for registry: ")))
-	}
-	return resolver, nil
+	return nil, source.Refuse(source.ErrReference, "the configuration of CUE registries cannot be read: CUE_REGISTRY is host/repository, "+
+		"prefix=host/repository with commas between, such as example.com=registry.example.com/modules, or file:FILE; "+
+		"credentials belong in a docker config.json, and versions in the module file")
 }
 
 func originOf(at modconfig.HostLocation) string {
