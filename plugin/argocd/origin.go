@@ -25,15 +25,16 @@ type origins map[string]string
 func (o origins) note(before, after inputs, field string, several bool) {
 	add := func(flag string, was, is []string) {
 		for _, arg := range is[len(was):] {
+			place := flag + arg
 			if flag == "--set " {
-				arg = spec.SetTarget(arg) // The value may be a secret.
+				place = spec.SetPlace(arg) // The value may be a secret.
 			}
-			if _, known := o[flag+arg]; known {
+			if _, known := o[place]; known {
 				continue
 			}
-			o[flag+arg] = field
-			if several {
-				o[flag+arg] += ": " + cut(arg, 200)
+			o[place] = field
+			if arg, named := strings.CutPrefix(place, flag); several && named {
+				o[place] += ": " + cut(arg, 200)
 			}
 		}
 	}

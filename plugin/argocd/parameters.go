@@ -45,7 +45,8 @@ func parameters(text string) ([]parameter, error) {
 	var all []parameter
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
 		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
-			err = fmt.Errorf("found a JSON %s at %q: expected maps with a name and one of string (a text), array (a list of texts) and map (a map of texts)", kind.Value, kind.Field)
+			found, _, _ := strings.Cut(kind.Value, " ") // Of a number the digits follow, which may be a secret.
+			err = fmt.Errorf("found a JSON %s at %q: expected maps with a name and one of string (a text), array (a list of texts) and map (a map of texts)", found, kind.Field)
 		}
 		return nil, fmt.Errorf("%s: not a JSON list of parameters: %w", inParameters, err)
 	}

@@ -190,7 +190,7 @@ func TestLoadReportsEverythingAndGoesOn(t *testing.T) {
 		`--dialect argo: spec: dialect "argo" is not known (did you mean "argocd"?)`,
 		`--kube-version 2: spec: "2" is not a version of Kubernetes: expected one such as 1.36 or v1.36.2`,
 		`--namespace A: spec: "A" may hold only a-z, 0-9 and -`,
-		`--set bad: spec: has no = (write PATH=VALUE, such as replicas=3)`,
+		`--set: spec: has no = (write PATH=VALUE, such as replicas=3)`,
 		`--set h:x: spec: there is no spec "h" (known: a, b, c, d, e, f, g)`,
 		`--set x: spec: there are 7 specs: name the one that the value is for (write SPEC:PATH=VALUE)`,
 		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available here (available types: configmap, embedded, inline, path)`,

@@ -4,6 +4,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -61,6 +62,9 @@ func (l *loading) readRuntime() {
 			continue
 		}
 		file, err := l.ReadNamed(arg)
+		if err != nil && !slices.Contains([]string{".yaml", ".yml", ".json", ".cue"}, path.Ext(arg)) {
+			pos.File, err = "--runtime", errors.New("it is neither, or its name does not end in .yaml, .json or .cue") // It may be a value.
+		}
 		if err != nil {
 			l.Fail(pos, "expected NAME=VALUE or FILE", err)
 			continue
