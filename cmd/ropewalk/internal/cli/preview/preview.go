@@ -103,7 +103,10 @@ func (o *options) check() error {
 	for flag, text := range map[string]string{"--source-url": o.links.Source, "--page-url": o.links.Page} {
 		u, err := url.Parse(text)
 		if text != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "") {
-			return command.Usagef("expected one that begins with https://", "%s %q is not a URL", flag, text)
+			return command.Usagef("expected one that begins with https://", "%s is not a URL", flag)
+		}
+		if text != "" && (u.User != nil || flag == "--source-url" && (u.RawQuery != "" || u.Fragment != "")) {
+			return command.Usagef("the report shows it to its readers", "%s contains a user, a password, a query or a fragment", flag)
 		}
 	}
 	return nil

@@ -146,7 +146,7 @@ func withParams(params object.Value, args []string) (object.Value, error) {
 	for _, arg := range args {
 		set, err := spec.ParseSet(arg)
 		if err != nil || set.Spec != "" {
-			return params, command.Usagef("write NAME=VALUE, such as storage=20Gi", "--param %s: expected NAME=VALUE", arg)
+			return params, command.Usagef("write NAME=VALUE, such as storage=20Gi", "--param: expected NAME=VALUE")
 		}
 		set.Pos.File = "--param " + arg
 		set.Value = placed(set.Value, set.Pos)
