@@ -17,6 +17,7 @@ import (
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/mod/modfile"
 
+	"github.com/ropewalk/ropewalk/internal/depth"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -84,9 +85,16 @@ func readTree(m evaluate.Module, schemas map[string]fs.FS) (*tree, error) {
 }
 
 // checkText refuses CUE that is not UTF-8, which the parser lets pass inside of
-// strings, and numbers that CUE cannot hold, for which it takes others in silence.
+// strings, what is too deep for its stack, and numbers that CUE cannot hold, for which it
+// takes others in silence.
 func checkText(m evaluate.Module, t *tree, name string, data []byte) error {
 	if utf8.Valid(data) {
+		var deep *depth.Error
+		if errors.As(depth.Check(data), &deep) {
+			return &object.Error{
+				Stage: object.StageEvaluate, Pos: t.pos(m, path.Join(virtualRoot, name), deep.Line, deep.Column), Err: deep, Hint: deep.Hint(),
+			}
+		}
 		return checkNumbers(m, t, name, data)
 	}
 	line := 1

@@ -1,0 +1,78 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package depth bounds how deeply CUE text nests, before CUE parses it. CUE recurses into what it
+// has read, and a stack that overflows ends the process. Its parser bounds brackets by itself, but
+// neither chains of operators, selectors and calls, nor chains of fields.
+package depth
+
+import (
+	"fmt"
+	"strings"
+
+	"cuelang.org/go/cue/scanner"
+	"cuelang.org/go/cue/token"
+)
+
+// Max is how many tokens there may be without a comma or the end of a line that stands for one,
+// counted through all open brackets. Each level takes two tokens; the evaluator takes less than
+// 5 KiB of stack for one.
+const Max = 20_000
+
+// Error is a place where a text is too deep.
+type Error struct{ Line, Column int }
+
+// Error is one line.
+func (e *Error) Error() string {
+	return fmt.Sprintf("an expression or a chain of fields of more than %d words and operators is too deep to be evaluated", Max)
+}
+
+// Hint says what to write instead.
+func (e *Error) Hint() string {
+	return "make it a list, and join that with list.Sum, strings.Join, or() or and()"
+}
+
+// Check returns an [Error] at the first place where text is too deep. It costs one scan of a text
+// that is longer than Max. What is no CUE is the parser's to report.
+func Check(text []byte) error {
+	if len(text) <= Max {
+		return nil
+	}
+	type bracket struct {
+		level    int  // before it
+		embedded bool // it is an expression inside of a string
+	}
+	var s scanner.Scanner
+	var open []bracket
+	level, embedded := 0, false
+	file := token.NewFile("", -1, len(text))
+	s.Init(file, text, func(token.Pos, string, []any) {}, 0)
+	for {
+		pos, tok, _ := s.Scan()
+		level++
+		switch tok {
+		case token.EOF:
+			return nil
+		case token.INTERPOLATION:
+			embedded = true
+		case token.LPAREN, token.LBRACK, token.LBRACE:
+			open = append(open, bracket{level: level, embedded: embedded})
+			embedded = false
+		case token.RPAREN, token.RBRACK, token.RBRACE:
+			if len(open) == 0 {
+				break
+			}
+			last := open[len(open)-1]
+			open, level = open[:len(open)-1], last.level
+			embedded = last.embedded && tok == token.RPAREN && strings.HasSuffix(s.ResumeInterpolation(), "(")
+		case token.COMMA:
+			level = 0
+			if len(open) > 0 {
+				level = open[len(open)-1].level
+			}
+		}
+		if level > Max {
+			return &Error{Line: pos.Line(), Column: pos.Column()}
+		}
+	}
+}
