@@ -94,7 +94,7 @@ func readFile(bounds *source.Builder, f *zip.File) ([]byte, error) {
 // readModFile reads the module file of the archive: that of the module that was
 // asked for, in a language that this program knows.
 func (a *archive) readModFile() error {
-	f, err := modfile.Parse(a.text, modFile)
+	f, err := parseModFile(a.text, modFile, modfile.Parse)
 	if err != nil {
 		return about(a.version, fmt.Errorf("its module file: %s", oneLine(err)))
 	}

@@ -50,7 +50,7 @@ func readModule(fsys fs.FS, dir string, provided []string) (*mainModule, error) 
 	if !bytes.Contains(text, []byte("deps")) {
 		return m, nil
 	}
-	f, err := modfile.ParseNonStrict(text, m.file())
+	f, err := parseModFile(text, m.file(), modfile.ParseNonStrict)
 	switch {
 	case errors.Is(err, modfile.ErrNoLanguageVersion):
 		return m, nil
@@ -68,6 +68,18 @@ func readModule(fsys fs.FS, dir string, provided []string) (*mainModule, error) 
 		}
 	}
 	return m, nil
+}
+
+// maxModFile is how many bytes a module file may have. It is evaluated in this process, and CUE
+// recurses into it: a larger one can overflow the stack, which ends the process.
+const maxModFile = 64 << 10
+
+// parseModFile parses a module file in one of the ways of CUE.
+func parseModFile(text []byte, name string, parse func([]byte, string) (*modfile.File, error)) (*modfile.File, error) {
+	if len(text) > maxModFile {
+		return nil, fmt.Errorf("the module file has %d bytes, and at most %d are read", len(text), maxModFile)
+	}
+	return parse(text, name)
 }
 
 // findModule is the nearest folder at or above dir with a module file, and its

@@ -52,7 +52,7 @@ func Pack(tree source.Tree, version string) (Package, error) {
 	if err != nil {
 		return Package{}, err
 	}
-	f, err := modfile.ParseNonStrict(text, modFile)
+	f, err := parseModFile(text, modFile, modfile.ParseNonStrict)
 	if err != nil {
 		return Package{}, fmt.Errorf("%s: %s", modFile, oneLine(err))
 	}
