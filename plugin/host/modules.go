@@ -24,6 +24,7 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/configmap"
 	"github.com/ropewalk/ropewalk/source/local"
+	sourcemodules "github.com/ropewalk/ropewalk/source/modules"
 )
 
 // parallelFetches is how many modules are fetched at once.
@@ -234,6 +235,12 @@ func (m *modules) tree(w reference) (source.Tree, bool) {
 // module returns a module in the form that evaluate takes.
 func (m *modules) module(w reference, tree source.Tree, tags map[string]string) evaluate.Module {
 	out := evaluate.Module{FS: tree.FS, Digest: tree.Digest, Dir: tree.Dir, Label: tree.Origin, Tags: tags, Pos: w.ref.Pos, Version: tree.Version}
+	switch w.ref.Type {
+	case spec.RefPath, spec.RefInline, spec.RefConfigMap, spec.RefEmbedded:
+		out.Foreign = sourcemodules.Depends(tree)
+	default:
+		out.Foreign = true
+	}
 	if tag, _, ok := strings.Cut(tree.Revision, "@"); ok && out.Version == "" && w.ref.Type == spec.RefType(reftype.OCI) {
 		out.Version = tag
 	}

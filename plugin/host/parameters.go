@@ -48,7 +48,7 @@ func (l Loaded) Parameters(ctx context.Context, e evaluate.Evaluator) ([]Paramet
 		// cached result.
 		m := s.Evaluate.Module
 		result, err := e.Evaluate(ctx, evaluate.Request{
-			Module:   evaluate.Module{FS: m.FS, Digest: m.Digest, Dir: m.Dir, Tags: m.Tags},
+			Module:   evaluate.Module{FS: m.FS, Foreign: m.Foreign, Digest: m.Digest, Dir: m.Dir, Tags: m.Tags},
 			Describe: true, Limits: s.Evaluate.Limits,
 		})
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"io/fs"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -62,9 +63,30 @@ type Request struct {
 	// Inputs set, in place of anything else; Input and Policies mean nothing then.
 	Inspect bool
 	Inputs  []object.Value
+	// Older asks what changed for the users of Module since this version of it, in place of
+	// anything else; Input, Context and Policies mean nothing then.
+	Older *Module
 	// Bundle reads a bundle of Timoni out of the files of Module, in place of anything
 	// else; the folder of Module is that of the bundle.
 	Bundle *BundleFiles
+}
+
+// Modules are all modules of the request, which a worker is sent in this order: that of the spec,
+// those of its policies, and the older version.
+func (r *Request) Modules() []*Module {
+	all := []*Module{&r.Module}
+	for i := range r.Policies {
+		all = append(all, &r.Policies[i].Module)
+	}
+	if r.Older != nil {
+		all = append(all, r.Older)
+	}
+	return all
+}
+
+// Foreign reports whether a module of the request is foreign.
+func (r *Request) Foreign() bool {
+	return slices.ContainsFunc(r.Modules(), func(m *Module) bool { return m.Foreign })
 }
 
 // Module is a tree of CUE files, already fetched.
@@ -72,6 +94,8 @@ type Module struct {
 	// FS holds regular files only, with slash-separated paths. It is sent to workers
 	// apart from the request.
 	FS fs.FS `cbor:"-"`
+	// Foreign is set for what was fetched, or needs modules that are: others can change it.
+	Foreign bool `cbor:"-"`
 	// Digest identifies the tree: equal digests mean equal files. It is the
 	// key of the cache of compiled modules.
 	Digest string
@@ -195,6 +219,10 @@ type Result struct {
 	Inputs []Input
 	// Inspection is set for [Request].Inspect only.
 	Inspection *Inspection
+	// Changes are the gravest first, and sorted by path: an input that the older version took
+	// and the newer one does not is major, one of which that cannot be told is undecided. They
+	// are set for [Request].Older only.
+	Changes []Change
 	// Bundle is set for [Request].Bundle only.
 	Bundle *Bundle
 }

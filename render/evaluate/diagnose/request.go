@@ -87,6 +87,13 @@ func OutOfMemory(r evaluate.Request) error {
 	return object.Errors{e}
 }
 
+// TooDeep is the error of an evaluation whose stack grew too large.
+func TooDeep(r evaluate.Request) error {
+	e := Blame(r, Because(evaluate.ErrCrashed, "evaluation recursed too deeply: %s was stopped", subjectOf(r)))
+	e.Hint = "look for a definition or a comprehension that contains itself, and for long chains of references"
+	return object.Errors{e}
+}
+
 // subjectOf names what r evaluates: a module, or a component, which has none.
 func subjectOf(r evaluate.Request) string {
 	if r.Component != nil {

@@ -69,7 +69,7 @@ func judge(t *testing.T, e *Evaluator, seed uint64) (out outcome) {
 	if _, err := e.Evaluate(t.Context(), evaluate.Request{Module: newer.Module, Inspect: true}); err != nil {
 		return out
 	}
-	changes, err := e.Compare(t.Context(), older, newer)
+	changes, err := compare(t, e, older, newer)
 	if err != nil {
 		return out // a schema that CUE refuses
 	}

@@ -29,7 +29,7 @@ func TestScalarsAreCompared(t *testing.T) {
 				continue
 			}
 			pairs++
-			changes, err := e.Compare(t.Context(), echo("old", optional(a)), echo("new", optional(b)))
+			changes, err := compare(t, e, echo("old", optional(a)), echo("new", optional(b)))
 			require.NoError(t, err)
 			refused := slices.DeleteFunc(slices.Clone(g.samplesOf(a)), func(s any) bool {
 				return slices.ContainsFunc(g.samplesOf(b), func(o any) bool { return fmt.Sprintf("%T%v", o, o) == fmt.Sprintf("%T%v", s, s) })

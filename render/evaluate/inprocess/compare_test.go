@@ -33,6 +33,14 @@ func version(label, input string) evaluate.Request {
 	return evaluate.Request{Spec: "web", Module: evaluate.Module{FS: fstest.MapFS{"m.cue": {Data: []byte(text)}}, Digest: text, Label: label}}
 }
 
+// compare is what changed since the older version.
+func compare(t *testing.T, e *Evaluator, older, newer evaluate.Request) ([]evaluate.Change, error) {
+	t.Helper()
+	newer.Older = &older.Module
+	result, err := e.Evaluate(t.Context(), newer)
+	return result.Changes, err
+}
+
 // pair is two versions of an input, the verdict on what changed between them, and a change
 // that must be among those that are reported.
 type pair struct{ Old, New, Level, Text string }
@@ -46,7 +54,7 @@ func TestVersionsOfAModuleAreCompared(t *testing.T) {
 	require.Greater(t, len(pairs), 60)
 	for i, c := range pairs {
 		t.Run(fmt.Sprintf("%03d", i+1), func(t *testing.T) {
-			changes, err := New(Options{}).Compare(t.Context(), version("old", c.Old), version("new", c.New))
+			changes, err := compare(t, New(Options{}), version("old", c.Old), version("new", c.New))
 			require.NoError(t, err)
 			verdict := "none"
 			var texts []string
@@ -69,11 +77,11 @@ func TestVersionsOfAModuleAreCompared(t *testing.T) {
 func TestVersionsThatCannotBeComparedAreErrors(t *testing.T) {
 	broken := version("new", "{a: int}")
 	broken.Module.FS, broken.Module.Digest = fstest.MapFS{"m.cue": {Data: []byte("package m\na: {")}}, "broken"
-	_, err := New(Options{}).Compare(t.Context(), version("old", "{a: int}"), broken)
+	_, err := compare(t, New(Options{}), version("old", "{a: int}"), broken)
 	require.ErrorContains(t, err, "new/m.cue:2")
 
 	policy := version("old", "{a: int}")
 	policy.Module.FS, policy.Module.Digest = fstest.MapFS{"m.cue": {Data: []byte("package m\nropewalk: {apiVersion: \"v1alpha1\", kind: \"Policy\"}\nviolations: []\n")}}, "policy"
-	_, err = New(Options{}).Compare(t.Context(), policy, version("new", "{a: int}"))
+	_, err = compare(t, New(Options{}), policy, version("new", "{a: int}"))
 	require.ErrorContains(t, err, "takes no input of a spec")
 }

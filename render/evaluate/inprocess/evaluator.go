@@ -113,6 +113,14 @@ func (p *Evaluator) evaluate(ctx context.Context, req evaluate.Request) (evaluat
 		result.Inputs, err = inputs.Describe(s.Session)
 		return result, err
 	}
+	if req.Older != nil {
+		older, err := p.open(req, *req.Older)
+		if err != nil {
+			return evaluate.Result{}, err
+		}
+		changes, err := inputs.Compare(older.Session, s.Session)
+		return evaluate.Result{Changes: changes}, err
+	}
 	if s.Compiled.Kind == evaluate.KindPolicy {
 		return evaluate.Result{}, fmt.Errorf("module %q is a policy: name it under policies, not as the module of a spec", diagnose.ModuleName(req.Module))
 	}

@@ -32,7 +32,12 @@ const (
 	watchOften = 2 * time.Millisecond
 	liveHeap   = "/gc/heap/live:bytes"
 	wholeHeap  = "/memory/classes/heap/objects:bytes"
+	stacks     = "/memory/classes/heap/stacks:bytes"
 )
+
+// maxStack is by how much the stacks may grow. A stack doubles, and one of more than half a GiB
+// ends the process: there is time to end it before.
+const maxStack = 128 << 20
 
 // guarded runs work within limits and turns its panics into errors. CUE
 // cannot be cancelled, so work that is over a limit runs on in its goroutine
@@ -62,22 +67,25 @@ func guarded[T any](ctx context.Context, req evaluate.Request, work func() (T, e
 	watch := time.NewTimer(watchAfter)
 	defer watch.Stop()
 	for {
+		late := false
 		select {
 		case o := <-done:
 			return o.value, o.err
 		case <-ctx.Done():
 			return zero, diagnose.Cancelled(ctx, req)
 		case <-deadline.C:
-			if heap.exceeded() {
-				return zero, diagnose.OutOfMemory(req)
-			}
-			return zero, diagnose.TimedOut(req)
+			late = true
 		case <-watch.C:
-			if heap.exceeded() {
-				return zero, diagnose.OutOfMemory(req)
-			}
-			watch.Reset(heap.pause())
 		}
+		switch {
+		case bytesOf(stacks)-heap.stacks >= maxStack:
+			return zero, diagnose.TooDeep(req)
+		case heap.exceeded():
+			return zero, diagnose.OutOfMemory(req)
+		case late:
+			return zero, diagnose.TimedOut(req)
+		}
+		watch.Reset(heap.pause())
 	}
 }
 
@@ -85,15 +93,15 @@ func guarded[T any](ctx context.Context, req evaluate.Request, work func() (T, e
 type heapWatch struct {
 	limit int64
 	// live and whole are what the heap was before the evaluation, without its garbage and
-	// with it.
-	live, whole int64
+	// with it; stacks are those of all goroutines.
+	live, whole, stacks int64
 	// collecting is set while a collection that the watch began is under way.
 	collecting atomic.Bool
 }
 
 // watchHeap begins a watch. There may be no limit to speak of: a worker has one of its own.
 func watchHeap(limit int64) *heapWatch {
-	return &heapWatch{limit: limit, live: LiveBytes(), whole: bytesOf(wholeHeap)}
+	return &heapWatch{limit: limit, live: LiveBytes(), whole: bytesOf(wholeHeap), stacks: bytesOf(stacks)}
 }
 
 // exceeded reports whether the evaluation is over its limit. By itself the heap grows to a
@@ -116,7 +124,7 @@ func (w *heapWatch) exceeded() bool {
 
 // pause is when to look again.
 func (w *heapWatch) pause() time.Duration {
-	if bytesOf(wholeHeap)-w.whole > w.limit/2 {
+	if bytesOf(wholeHeap)-w.whole > w.limit/2 || bytesOf(stacks)-w.stacks > maxStack/8 {
 		return watchOften
 	}
 	return watchEvery

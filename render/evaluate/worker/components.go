@@ -18,6 +18,8 @@ import (
 // everything else to Next. The pool is made when it is first needed.
 type Components struct {
 	Next evaluate.Evaluator
+	// Foreign evaluates foreign modules in place of Next, where it is set.
+	Foreign evaluate.Evaluator
 	// Program returns the path of the program that serves workers with Helm, or why there is
 	// none.
 	Program func() (string, error)
@@ -50,7 +52,7 @@ func (c *Components) Trace(ctx context.Context, req evaluate.Request, queries []
 	return to.Trace(ctx, req, queries)
 }
 
-// Close ends the workers with Helm; those of Next are its owner's.
+// Close ends the workers with Helm; those of Next and Foreign are their owner's.
 func (c *Components) Close() error {
 	c.once.Do(func() { c.err = evaluate.ErrClosed })
 	if c.pool == nil {
@@ -63,6 +65,9 @@ func (c *Components) Close() error {
 func (c *Components) of(req evaluate.Request) (evaluate.Evaluator, error) {
 	build := req.Component
 	if build == nil || build.Helm == nil && (build.Kustomize == nil || !build.Kustomize.EnableHelm) {
+		if c.Foreign != nil && req.Foreign() {
+			return c.Foreign, nil
+		}
 		return c.Next, nil
 	}
 	c.once.Do(func() {

@@ -43,3 +43,29 @@ func TestChartsNeedAProgramOfTheSameRelease(t *testing.T) {
 	require.ErrorContains(t, err, component.ErrNoHelm.Error(), "the program of this test has no Helm")
 	require.NoError(t, same.Close())
 }
+
+func TestForeignModulesAreEvaluatedInWorkers(t *testing.T) {
+	pool := newTestPool(t, Options{Size: 1})
+	c := &Components{Next: inprocess.New(inprocess.Options{}), Foreign: pool}
+	foreign := evaluate.Module{Foreign: true}
+	older := oneFile(goodModule)
+	older.Foreign = true
+	for name, req := range map[string]evaluate.Request{
+		"a module":         {Module: foreign},
+		"a policy":         {Policies: []evaluate.Policy{{Module: foreign}}},
+		"an older version": {Older: &older},
+	} {
+		to, err := c.of(req)
+		require.NoError(t, err)
+		require.Same(t, pool, to, name)
+	}
+	_, err := c.Evaluate(t.Context(), ask(goodModule))
+	require.NoError(t, err)
+	require.Zero(t, pool.Stats().Started, "the user's own needs no process")
+	req := ask(goodModule)
+	req.Module.Foreign = true
+	_, err = c.Evaluate(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, 1, pool.Stats().Started)
+	require.NoError(t, c.Close())
+}

@@ -112,6 +112,14 @@ func TestAPoolGivesTheSameErrorsAsInProcess(t *testing.T) {
 		},
 		"a module that ends in a panic": func(r *evaluate.Request) { r.Module = oneFile(hostileFile(t, "panic")) },
 		"a module that contains itself": func(r *evaluate.Request) { r.Module = oneFile(hostileFile(t, "structural-cycle")) },
+		"an older version": func(r *evaluate.Request) {
+			older := oneFile(strings.Replace(goodModule, "replicas", "copies", 1))
+			r.Older = &older
+		},
+		"an older version that is broken": func(r *evaluate.Request) {
+			older := oneFile("package m\na: {")
+			r.Older = &older
+		},
 		"a policy without files": func(r *evaluate.Request) {
 			r.Policies = []evaluate.Policy{{Name: "p", Pos: object.Pos{File: "specs/web.yaml", Line: 20}}}
 		},

@@ -83,6 +83,9 @@ func TestEveryHostileModuleEndsInAClearErrorAndHarmsNoOther(t *testing.T) {
 		require.NoError(t, err)
 		t.Run(name, func(t *testing.T) { attack(t, string(text), h) })
 	}
+	t.Run("a million terms", func(t *testing.T) {
+		attack(t, "x: "+strings.Repeat("1+", 1_000_000)+"1\n", hostile{want: "too deep"})
+	})
 	// With two million, a collector that came late let the limit of memory be the first one.
 	t.Run("half a million open brackets", func(t *testing.T) {
 		attack(t, "x: "+strings.Repeat("[", 500_000), hostile{want: "nesting"})

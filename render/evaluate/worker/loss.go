@@ -12,8 +12,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 )
 
-// errRecycled is why a worker was replaced that did nothing wrong.
-var errRecycled = errors.New("the worker was replaced")
+// errRecycled is why a worker was replaced that did nothing wrong, and errTooDeep why one ended
+// whose stack grew too large.
+var (
+	errRecycled = errors.New("the worker was replaced")
+	errTooDeep  = diagnose.Because(evaluate.ErrCrashed, "evaluation recursed too deeply")
+)
 
 // loss is how a call ended without a reply.
 type loss struct {
@@ -60,10 +64,7 @@ func autopsy(state *os.ProcessState, stderr string, used, ready bool) *loss {
 	case saysOutOfMemory(stderr):
 		return &loss{cause: evaluate.ErrMemory, innocent: used}
 	case strings.Contains(stderr, textStack):
-		return &loss{
-			cause: diagnose.Because(evaluate.ErrCrashed, "evaluation recursed too deeply; the module was stopped"),
-			hint:  "look for a definition or a comprehension that contains itself",
-		}
+		return &loss{cause: errTooDeep}
 	case signalled(state):
 		return &loss{
 			cause:    diagnose.Because(evaluate.ErrWorker, "the evaluation worker was ended from outside (%s)", state),

@@ -42,8 +42,7 @@ type treeID uint64
 // call is one call of an evaluator.
 type call struct {
 	Request evaluate.Request
-	// Trees are those of the module and of the policies, in this order; the
-	// Request holds no files.
+	// Trees are those of the modules of the Request, in their order; it holds no files.
 	Trees []treeID
 	// Trace asks for the origins of Queries.
 	Trace   bool

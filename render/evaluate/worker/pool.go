@@ -220,15 +220,6 @@ type job struct {
 	queries []evaluate.Query
 }
 
-// modules is the module of the spec and those of its policies.
-func (j job) modules() []evaluate.Module {
-	list := []evaluate.Module{j.req.Module}
-	for _, p := range j.req.Policies {
-		list = append(list, p.Module)
-	}
-	return list
-}
-
 // run does j on a worker, and once more where the first one was lost through
 // no fault of j.
 func (p *Pool) run(ctx context.Context, j job) (*reply, error) {
@@ -301,6 +292,8 @@ func (p *Pool) verdict(ctx context.Context, req evaluate.Request, lost *loss) er
 		return diagnose.TimedOut(req)
 	case errors.Is(lost.cause, evaluate.ErrMemory):
 		return diagnose.OutOfMemory(req)
+	case errors.Is(lost.cause, errTooDeep):
+		return diagnose.TooDeep(req)
 	}
 	return withHint(req, lost.cause, lost.hint)
 }

@@ -193,7 +193,7 @@ func (p *process) encode(j job) ([][]byte, error) {
 	}
 	c := &call{Request: j.req, Trace: j.trace, Queries: j.queries}
 	last, sent := p.lastTree, map[string]treeID{}
-	for _, m := range j.modules() {
+	for _, m := range j.req.Modules() {
 		id := max(p.trees[m.Digest], sent[m.Digest])
 		if id == 0 && m.FS != nil {
 			packed, err := pack(m.FS)

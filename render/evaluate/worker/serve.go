@@ -128,7 +128,7 @@ func (w *worker) loop(ctx context.Context) error {
 			}
 			w.trees[m.Tree.ID] = tree
 			continue
-		case m.Call == nil || len(m.Call.Trees) != 1+len(m.Call.Request.Policies):
+		case m.Call == nil || len(m.Call.Trees) != len(m.Call.Request.Modules()):
 			return errors.New("evaluate worker: the message holds neither a tree nor a complete call")
 		}
 		answer := make(chan *reply, 1)
@@ -172,9 +172,8 @@ func (w *worker) read(ctx context.Context) (messages <-chan message, end <-chan 
 // request is that of c, with its files.
 func (w *worker) request(c *call) evaluate.Request {
 	req := c.Request
-	req.Module.FS = w.trees[c.Trees[0]]
-	for i := range req.Policies {
-		req.Policies[i].Module.FS = w.trees[c.Trees[i+1]]
+	for i, m := range req.Modules() {
+		m.FS = w.trees[c.Trees[i]]
 	}
 	// The pool watches the limits from outside. A limit that the evaluator
 	// watched as well would leave the evaluation running behind its back.

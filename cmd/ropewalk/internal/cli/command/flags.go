@@ -93,8 +93,8 @@ type LimitFlags struct {
 	timeout time.Duration
 	memory  process.Size
 	workers int
-	// memoryGiven and workersGiven report whether the user set them.
-	memoryGiven, workersGiven func() bool
+	// memoryGiven reports whether the user set it.
+	memoryGiven func() bool
 }
 
 // LeastMemory is what a worker needs to start at all.
@@ -105,15 +105,19 @@ const LeastMemory = 32 << 20
 // [evaluate.DefaultMemory].
 const DefaultMemory = 512 << 20
 
+// DefaultLimits are those of commands without the flags.
+func DefaultLimits() LimitFlags {
+	return LimitFlags{timeout: evaluate.DefaultTimeout, memory: DefaultMemory}
+}
+
 // Add adds the flags to a command.
 func (l *LimitFlags) Add(f *pflag.FlagSet, workers string) {
-	l.timeout, l.memory = evaluate.DefaultTimeout, DefaultMemory
+	*l = DefaultLimits()
 	f.DurationVar(&l.timeout, "timeout", l.timeout, "limit of the evaluation of one spec")
 	f.Var(&l.memory, "memory", "limit of the memory of one evaluation; a process of --workers has 256MiB\nwhere this is not given")
 	f.IntVar(&l.workers, "workers", 0, workers)
 	grouped(f, groupLimits, "timeout", "memory", "workers")
 	l.memoryGiven = func() bool { return f.Changed("memory") }
-	l.workersGiven = func() bool { return f.Changed("workers") }
 }
 
 // Check refuses values that mean nothing.
@@ -127,14 +131,6 @@ func (l *LimitFlags) Check() error {
 		return Usagef("", "--memory %s: expected at least 32MiB", &l.memory)
 	}
 	return nil
-}
-
-// Foreign makes evaluations run in workers where the user does not say how many: for
-// modules of others.
-func (l *LimitFlags) Foreign() {
-	if !l.workersGiven() {
-		l.workers = runtime.GOMAXPROCS(0)
-	}
 }
 
 // Limits are those of each evaluation.
@@ -154,19 +150,22 @@ func (l *LimitFlags) Parallel() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// Evaluator is in this process, or in workers where they were asked for.
+// Evaluator returns what evaluates foreign modules in workers, and the user's own in this process,
+// or in workers too where they were asked for.
 func (l *LimitFlags) Evaluator() (evaluate.Evaluator, func(), error) {
+	if err := l.Check(); err != nil {
+		return nil, nil, err
+	}
 	limits := l.Limits()
 	options := worker.Options{Size: l.workers, Schemas: process.EvaluateOptions().Schemas, Memory: limits.Memory, Timeout: limits.Timeout}
-	if l.workers == 0 {
-		charts := process.Components(inprocess.New(process.EvaluateOptions()), options)
-		return charts, func() { _ = charts.Close() }, nil
-	}
-	pool, err := worker.NewPool(options)
+	pool, err := worker.NewPool(options) // It starts no process yet.
 	if err != nil {
 		return nil, nil, &EnvironmentError{Err: err}
 	}
+	evaluator := process.Components(pool, options)
+	if l.workers == 0 {
+		evaluator.Next, evaluator.Foreign = inprocess.New(process.EvaluateOptions()), pool
+	}
 	// What a worker says when it ends is of no use any more.
-	charts := process.Components(pool, options)
-	return charts, func() { _, _ = charts.Close(), pool.Close() }, nil
+	return evaluator, func() { _, _ = evaluator.Close(), pool.Close() }, nil
 }

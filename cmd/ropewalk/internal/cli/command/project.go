@@ -105,7 +105,7 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.BoolVar(&p.SkipSchemas, "skip-schemas", false, "do not check objects against the schemas of the API")
 	grouped(f, groupInputs, "values", "overrides-file", "override-file", "set", "override-property", "runtime", "runtime-from-env", "env-file", "var-from-env", "var", "image")
 	grouped(f, groupRender, "dialect", "env", "name", "namespace", "kube-version", "cluster-domain", "crds", "strict", "allow-empty", "argocd-health", "skip-schemas")
-	p.LimitFlags.Add(f, "evaluate in `N` processes of their own that can be stopped, for modules that\nyou do not trust; 0 evaluates in this process")
+	p.LimitFlags.Add(f, "evaluate in `N` processes of their own that can be stopped, for modules that\nyou do not trust; 0 does so only for modules that were fetched")
 	p.Sources.Add(cmd)
 }
 

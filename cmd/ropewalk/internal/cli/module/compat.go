@@ -112,12 +112,14 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 	if err := a.readCases(&older); err != nil {
 		return compatibility{}, err
 	}
-	changes, err := newer.Evaluator.Compare(ctx, older.Request, newer.Request)
+	req := newer.Request
+	req.Older = &older.Request.Module
+	compared, err := newer.Evaluator.Evaluate(ctx, req)
 	if err != nil {
 		return compatibility{}, err
 	}
 	out := compatibility{Changes: []change{}}
-	for _, c := range changes {
+	for _, c := range compared.Changes {
 		out.Changes = append(out.Changes, changed(c))
 	}
 	objects, err := made(ctx, older, newer, limits.Parallel())

@@ -14,14 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/cases"
 	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
@@ -53,12 +51,29 @@ type opened struct {
 	host.Loaded
 	// Request renders it: without an input, in the context of a spec called like the module.
 	Request   evaluate.Request
-	Evaluator *inprocess.Evaluator
+	Evaluator evaluate.Evaluator
+	Close     func()
 }
 
-// open fetches the module that a reference names.
-func (a Commands) open(ctx context.Context, flags *command.SourceFlags, reference string) (opened, error) {
-	out := opened{Reference: reference, Evaluator: inprocess.New(process.EvaluateOptions())}
+// open fetches the module that a reference names, and starts what evaluates it, which the caller
+// closes if there is no error.
+func (a Commands) open(ctx context.Context, flags *command.SourceFlags, limits command.LimitFlags, reference string) (opened, error) {
+	evaluator, closer, err := limits.Evaluator()
+	if err != nil {
+		return opened{}, err
+	}
+	out, err := a.fetch(ctx, flags, evaluator, reference)
+	if err != nil {
+		closer()
+		return out, err
+	}
+	out.Close, out.Request.Limits = closer, limits.Limits()
+	return out, nil
+}
+
+// fetch fetches the module that a reference names.
+func (a Commands) fetch(ctx context.Context, flags *command.SourceFlags, evaluator evaluate.Evaluator, reference string) (opened, error) {
+	out := opened{Reference: reference, Evaluator: evaluator}
 	opts := host.Options{Args: []string{reference}, Evaluator: out.Evaluator}
 	kind, ref, remote := split(reference)
 	if remote {
@@ -116,7 +131,8 @@ func argument(args []string) string {
 	return args[0]
 }
 
-// subjectOf is the module as its cases render it.
-func (m opened) subjectOf(evaluator evaluate.Evaluator) cases.Subject {
-	return cases.Subject{Request: m.Loaded.Request, Renderer: render.NewRenderer(evaluator)}
+// subject is the module as its cases render it.
+func (m opened) subject() cases.Subject {
+	m.Loaded.Request.Specs[0].Evaluate.Limits = m.Request.Limits
+	return cases.Subject{Request: m.Loaded.Request, Renderer: render.NewRenderer(m.Evaluator)}
 }

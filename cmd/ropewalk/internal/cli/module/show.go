@@ -32,10 +32,11 @@ func (a Commands) show() *cobra.Command {
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
 			a.JSON = flags.format.Value == "json"
-			m, err := a.open(ctx, &flags.SourceFlags, argument(args))
+			m, err := a.open(ctx, &flags.SourceFlags, command.DefaultLimits(), argument(args))
 			if err != nil {
 				return err
 			}
+			defer m.Close()
 			inputs, err := m.inputs(ctx)
 			if err != nil {
 				return err

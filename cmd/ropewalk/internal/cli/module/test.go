@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +18,6 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/cases"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // testFlags are those of module test.
@@ -35,7 +33,7 @@ type testFlags struct {
 }
 
 // workersHelp is what --workers does for a module.
-const workersHelp = "evaluate in `N` processes of their own that can be stopped; modules that are not in a\nfolder are always evaluated so, in as many as there are processors"
+const workersHelp = "evaluate in `N` processes of their own that can be stopped; 0 does so only for modules\nthat were fetched"
 
 func (a Commands) test() *cobra.Command {
 	flags := testFlags{format: command.NewChoice("text", "json", "junit")}
@@ -232,7 +230,6 @@ type underTest struct {
 	opened
 	Cases   []cases.Case
 	Subject cases.Subject
-	Close   func()
 }
 
 // underTest opens a module, reads its cases, and starts what evaluates it.
@@ -253,27 +250,13 @@ func (a Commands) underTest(ctx context.Context, sources *command.SourceFlags, l
 	return underTest{}, err
 }
 
-// opening opens a module, and starts what evaluates it: in this process, or in workers where
-// the module is another's.
+// opening opens a module whose cases are not read yet.
 func (a Commands) opening(ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, reference string) (underTest, error) {
-	if err := limits.Check(); err != nil {
-		return underTest{}, err
-	}
-	if foreign(reference) && !strings.HasPrefix(reference, string(spec.RefEmbedded)+":") {
-		limits.Foreign()
-	}
-	m, err := a.open(ctx, sources, reference)
+	m, err := a.open(ctx, sources, *limits, reference)
 	if err != nil {
 		return underTest{}, err
 	}
-	evaluator, closer, err := limits.Evaluator()
-	if err != nil {
-		return underTest{}, err
-	}
-	out := underTest{opened: m, Subject: m.subjectOf(evaluator), Close: closer}
-	out.Request.Limits = limits.Limits()
-	out.Subject.Request.Specs[0].Evaluate.Limits = limits.Limits()
-	return out, nil
+	return underTest{opened: m, Subject: m.subject()}, nil
 }
 
 // readCases reads the cases of the module.

@@ -34,6 +34,7 @@ is for every class or id. A * after an output says that it is a secret.
 			if err != nil {
 				return err
 			}
+			defer c.close()
 			out := make([]listed, 0, len(c.entries))
 			rows := [][]string{{"TYPE", "CLASS", "ID", "MODULE", "OUTPUTS", "DESCRIPTION"}}
 			for _, p := range c.entries {
@@ -68,6 +69,7 @@ the cluster resolves. Outputs that are there for some params only are not listed
 			if err != nil {
 				return err
 			}
+			defer c.close()
 			found, err := c.named(args[0])
 			if err != nil {
 				return err

@@ -10,12 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
@@ -112,6 +110,7 @@ type catalog struct {
 	host.Provisioners
 	entries   []provisioner
 	evaluator evaluate.Evaluator
+	close     func()
 }
 
 // types are those of the entries, each once.
@@ -124,7 +123,8 @@ func (c catalog) types() []string {
 	return slices.Compact(out)
 }
 
-// provisioners reads the catalogs of all modules.
+// provisioners reads the catalogs of all modules. The caller closes what it gets if there is no
+// error.
 func (a Commands) provisioners(ctx context.Context, flags *provisionersFlags, opts host.Options) (catalog, error) {
 	a.JSON = flags.format.Value == "json"
 	h, err := a.Connect(&flags.sources, nil, opts.Args, nil)
@@ -138,13 +138,19 @@ func (a Commands) provisioners(ctx context.Context, flags *provisionersFlags, op
 	if err != nil {
 		return catalog{}, command.WithOptions(command.Together(err, broken))
 	}
-	out := catalog{Provisioners: found, evaluator: inprocess.New(process.EvaluateOptions())}
+	limits := command.DefaultLimits()
+	evaluator, closer, err := limits.Evaluator()
+	if err != nil {
+		return catalog{}, err
+	}
+	out := catalog{Provisioners: found, evaluator: evaluator, close: closer}
 	var mistakes object.Errors
 	for i, m := range found.Workloads.Provisioners {
 		result, err := out.evaluator.Evaluate(ctx, evaluate.Request{
 			Spec: m.Name, Pos: m.Pos, Module: m.Module, Context: found.Context, Catalog: true,
 		})
 		if ctx.Err() != nil {
+			closer()
 			return out, ctx.Err()
 		}
 		mistakes = append(mistakes, object.AsErrors(err, object.StageEvaluate)...)
@@ -152,7 +158,11 @@ func (a Commands) provisioners(ctx context.Context, flags *provisionersFlags, op
 			out.entries = append(out.entries, provisioner{Provisioner: p, number: i, module: m})
 		}
 	}
-	return out, command.Together(mistakes.Sorted().Err(), broken)
+	if err := command.Together(mistakes.Sorted().Err(), broken); err != nil {
+		closer()
+		return out, err
+	}
+	return out, nil
 }
 
 // named are the entries of a type, and of a class where one is named. An entry

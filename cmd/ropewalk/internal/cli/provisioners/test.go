@@ -89,6 +89,7 @@ func (a Commands) runTest(ctx context.Context, flags *testFlags, args []string) 
 	if err != nil {
 		return err
 	}
+	defer c.close()
 	if _, err := c.named(args[0]); err != nil {
 		return err
 	}
