@@ -8,6 +8,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,15 +27,23 @@ import (
 // pushModule pushes a module of one file under a tag, as Flux does.
 func pushModule(t *testing.T, server *servers.OCI, name, tag, text string) {
 	t.Helper()
+	pushFiles(t, server, name, tag, map[string]string{"module.cue": text})
+}
+
+// pushFiles pushes files under a tag, as Flux does.
+func pushFiles(t *testing.T, server *servers.OCI, name, tag string, files map[string]string) {
+	t.Helper()
 	repo, err := remote.NewRepository(server.Host + "/" + name)
 	require.NoError(t, err)
 	repo.PlainHTTP = true
 	var archive bytes.Buffer
 	z := gzip.NewWriter(&archive)
 	w := tar.NewWriter(z)
-	require.NoError(t, w.WriteHeader(&tar.Header{Name: "module.cue", Size: int64(len(text)), Mode: 0o600}))
-	_, err = w.Write([]byte(text))
-	require.NoError(t, err)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		require.NoError(t, w.WriteHeader(&tar.Header{Name: name, Size: int64(len(files[name])), Mode: 0o600}))
+		_, err = w.Write([]byte(files[name]))
+		require.NoError(t, err)
+	}
 	require.NoError(t, w.Close())
 	require.NoError(t, z.Close())
 	config, err := oras.PushBytes(t.Context(), repo, "application/vnd.cncf.flux.config.v1+json", []byte("{}"))
@@ -44,6 +56,19 @@ func pushModule(t *testing.T, server *servers.OCI, name, tag, text string) {
 	require.NoError(t, err)
 	_, err = oras.TagBytes(t.Context(), repo, ocispec.MediaTypeImageManifest, manifest, tag)
 	require.NoError(t, err)
+}
+
+func TestAnArtifactWithoutFilesReplacesNoFolder(t *testing.T) {
+	alone(t)
+	server := servers.InProcess(t)
+	pushFiles(t, server, "empty", "v1", nil)
+	dir := writeIn(t, t.TempDir(), map[string]string{"keep.yaml": "keep: me\n"})
+	code, _, stderr := call(t, "artifact", "pull", "oci://"+server.Host+"/empty:v1", "-o", dir, "--plain-http", server.Host)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "oci://"+server.Host+"/empty:v1 has no files: "+dir+" is left as it is")
+	data, err := os.ReadFile(filepath.Join(dir, "keep.yaml"))
+	require.NoError(t, err)
+	require.Equal(t, "keep: me\n", string(data))
 }
 
 // TestPullAsksWhereATagLeads: without it a tag leads for five minutes where it led before.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"oras.land/oras-go/v2/content"
@@ -20,6 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // Commands has the subcommands of this package.
@@ -96,7 +96,7 @@ apply the folders of one artifact: push with --folders for them.
 				return err
 			}
 			return a.WithLocation(ctx, &r, format.Value, args[1], true, func(p command.Location) (any, string, error) {
-				pushed, err := host.Publication{Set: set, Push: artifact.PushOptions{At: time.Now()}}.
+				pushed, err := host.Publication{Set: set, Push: artifact.PushOptions{At: p.Time}}.
 					Publish(ctx, p.Store, append([]string{p.Reference}, tags...))
 				return Built{Reference: p.At(p.Reference), Pushed: pushed, Objects: set.Complete.Files},
 					fmt.Sprintf("%s\n  digest   %s\n  changed  %s\n", p.At(p.Reference), pushed.Digest, yesNo(pushed.Changed)), err
@@ -142,6 +142,12 @@ not at all.
 				bar.Clear()
 				if err != nil {
 					return nil, "", err
+				}
+				if len(pulled.Files) == 0 {
+					return nil, "", &object.Error{
+						Stage: object.StageCheck, Err: fmt.Errorf("%s has no files: %s is left as it is", p.At(p.Reference), dir),
+						Hint: "empty the directory yourself if that is meant",
+					}
 				}
 				files := make([]emit.File, 0, len(pulled.Files))
 				for _, f := range pulled.Files {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -163,7 +162,7 @@ func (a Commands) push(ctx context.Context, flags *buildFlags, r build, to comma
 	pushed, err := host.Publication{
 		Set: r.set, Graph: graph, Build: r.provenance(),
 		Images: host.Images(r.Plan.Graph.Nodes), Signer: signer,
-		Push: artifact.PushOptions{At: time.Now(), Progress: bar.Bytes},
+		Push: artifact.PushOptions{At: to.Time, Progress: bar.Bytes},
 	}.Publish(ctx, to.Store, append([]string{to.Reference}, flags.tags...))
 	bar.Clear()
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -73,7 +72,7 @@ func (a Commands) copyArtifact(ctx context.Context, from, to command.Location, o
 		tag = from.Reference
 	}
 	bar := command.NewProgress(a.Streams, "copying")
-	opts.Tags, opts.At, opts.Progress = append([]string{tag}, opts.Tags...), time.Now(), bar.Bytes
+	opts.Tags, opts.At, opts.Progress = append([]string{tag}, opts.Tags...), to.Time, bar.Bytes
 	if host, repository, _ := strings.Cut(from.Repository, "/"); host != "" && strings.HasPrefix(to.Repository, host+"/") {
 		opts.MountFrom = repository
 	}

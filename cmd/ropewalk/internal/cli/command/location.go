@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -121,6 +122,9 @@ type Location struct {
 	Given     bool
 	// Repository is the name in its registry, "" for layouts.
 	Repository string
+	// Time is when a push to it happens. A new archive knows none: the same push gives the same
+	// bytes.
+	Time time.Time
 	// Close ends the use of the location; an archive is written only then.
 	Close func() error
 	// abandon takes away what was made for work that failed.
@@ -143,7 +147,7 @@ func (a *App) Open(ctx context.Context, r *RegistryFlags, arg string, create boo
 	}
 	p := Location{
 		name: string(at.Kind) + ":" + at.Name, Reference: cmp.Or(at.Digest, at.Tag, "latest"),
-		Given: at.Tag != "" || at.Digest != "", Close: func() error { return nil },
+		Given: at.Tag != "" || at.Digest != "", Time: time.Now(), Close: func() error { return nil },
 		abandon: func(context.Context) error { return nil },
 	}
 	if at.Kind == artifact.Registry {
@@ -162,6 +166,9 @@ func (a *App) Open(ctx context.Context, r *RegistryFlags, arg string, create boo
 	openLayout := layout.Open
 	if at.Kind == artifact.LayoutFile {
 		openLayout = layout.OpenArchive
+		if _, err := os.Lstat(at.Name); errors.Is(err, fs.ErrNotExist) {
+			p.Time = time.Time{}
+		}
 	}
 	opened, err := openLayout(at.Name, create)
 	if err != nil {
