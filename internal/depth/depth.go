@@ -14,17 +14,16 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// Max is how many tokens there may be without a comma or the end of a line that stands for one,
-// counted through all open brackets. Each level takes two tokens; the evaluator takes less than
-// 5 KiB of stack for one.
+// Max is how many tokens of a module there may be without a comma or the end of a line that stands
+// for one, counted through all open brackets. Each level takes two tokens.
 const Max = 20_000
 
 // Error is a place where a text is too deep.
-type Error struct{ Line, Column int }
+type Error struct{ Line, Column, Max int }
 
 // Error is one line.
 func (e *Error) Error() string {
-	return fmt.Sprintf("an expression or a chain of fields of more than %d words and operators is too deep to be evaluated", Max)
+	return fmt.Sprintf("an expression or a chain of fields of more than %d words and operators is too deep to be evaluated", e.Max)
 }
 
 // Hint says what to write instead.
@@ -32,10 +31,10 @@ func (e *Error) Hint() string {
 	return "make it a list, and join that with list.Sum, strings.Join, or() or and()"
 }
 
-// Check returns an [Error] at the first place where text is too deep. It costs one scan of a text
-// that is longer than Max. What is no CUE is the parser's to report.
-func Check(text []byte) error {
-	if len(text) <= Max {
+// Check returns an [Error] at the first place where text is deeper than limit. It costs one scan of a
+// text that is longer than limit. What is no CUE is the parser's to report.
+func Check(text []byte, limit int) error {
+	if len(text) <= limit {
 		return nil
 	}
 	type bracket struct {
@@ -71,8 +70,8 @@ func Check(text []byte) error {
 				level = open[len(open)-1].level
 			}
 		}
-		if level > Max {
-			return &Error{Line: pos.Line(), Column: pos.Column()}
+		if level > limit {
+			return &Error{Line: pos.Line(), Column: pos.Column(), Max: limit}
 		}
 	}
 }

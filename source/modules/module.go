@@ -15,6 +15,7 @@ import (
 	"cuelang.org/go/mod/modfile"
 	"cuelang.org/go/mod/module"
 
+	"github.com/ropewalk/ropewalk/internal/depth"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -70,14 +71,20 @@ func readModule(fsys fs.FS, dir string, provided []string) (*mainModule, error) 
 	return m, nil
 }
 
-// maxModFile is how many bytes a module file may have. It is evaluated in this process, and CUE
-// recurses into it: a larger one can overflow the stack, which ends the process.
-const maxModFile = 64 << 10
+// Bounds of a module file. It is evaluated in this process without a deadline: CUE recurses into
+// it, and a chain of fields costs the square of its length.
+const (
+	maxModFile  = 64 << 10 // bytes
+	maxModDepth = 500      // see depth.Check
+)
 
 // parseModFile parses a module file in one of the ways of CUE.
 func parseModFile(text []byte, name string, parse func([]byte, string) (*modfile.File, error)) (*modfile.File, error) {
 	if len(text) > maxModFile {
 		return nil, fmt.Errorf("the module file has %d bytes, and at most %d are read", len(text), maxModFile)
+	}
+	if err := depth.Check(text, maxModDepth); err != nil {
+		return nil, err
 	}
 	return parse(text, name)
 }

@@ -90,7 +90,7 @@ func readTree(m evaluate.Module, schemas map[string]fs.FS) (*tree, error) {
 func checkText(m evaluate.Module, t *tree, name string, data []byte) error {
 	if utf8.Valid(data) {
 		var deep *depth.Error
-		if errors.As(depth.Check(data), &deep) {
+		if errors.As(depth.Check(data, depth.Max), &deep) {
 			return &object.Error{
 				Stage: object.StageEvaluate, Pos: t.pos(m, path.Join(virtualRoot, name), deep.Line, deep.Column), Err: deep, Hint: deep.Hint(),
 			}
