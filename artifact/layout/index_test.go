@@ -4,10 +4,13 @@
 package layout
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
 // FuzzIndex feeds anything to the reader of index.json.
@@ -26,4 +29,23 @@ func FuzzIndex(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, string(out), string(twice))
 	})
+}
+
+// TestAnIndexEndsAtItsFirstBadEntry counts what is allocated: entries without a digest would
+// take fifty times their text.
+func TestAnIndexEndsAtItsFirstBadEntry(t *testing.T) {
+	data := []byte(`{"schemaVersion":2,"manifests":[` + strings.Repeat(`{"a":1},`, 1_000_000) + `{}]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := parseIndex(data)
+	runtime.ReadMemStats(&after)
+	require.ErrorIs(t, err, manifest.ErrNotLayout)
+	require.ErrorContains(t, err, `index.json names "": only sha256 digests are read`)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(len(data)))
+
+	_, err = parseIndex([]byte(`{"schemaVersion":2,"manifests":{}}`))
+	require.ErrorContains(t, err, "manifests is not a list")
+	x, err := parseIndex([]byte(`{"schemaVersion":2,"manifests":null}`))
+	require.NoError(t, err)
+	require.Empty(t, x.Manifests)
 }

@@ -51,10 +51,37 @@ type indexChange func(x *index) (after func() error, err error)
 
 // index is index.json.
 type index struct {
-	SchemaVersion int                  `json:"schemaVersion"`
-	MediaType     string               `json:"mediaType"`
-	Manifests     []ocispec.Descriptor `json:"manifests"`
-	Annotations   map[string]string    `json:"annotations,omitempty"`
+	SchemaVersion int               `json:"schemaVersion"`
+	MediaType     string            `json:"mediaType"`
+	Manifests     descriptors       `json:"manifests"`
+	Annotations   map[string]string `json:"annotations,omitempty"`
+}
+
+// descriptors are those of an index.
+type descriptors []ocispec.Descriptor
+
+// UnmarshalJSON reads one descriptor after the other, up to the first that is none: entries
+// without a digest are so short that all of them would take fifty times their text.
+func (ds *descriptors) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	start, err := d.Token()
+	switch {
+	case err != nil || start == nil:
+		return err
+	case start != json.Delim('['):
+		return manifest.Refuse(manifest.ErrNotLayout, "%s: manifests is not a list", ocispec.ImageIndexFile)
+	}
+	for d.More() {
+		var one ocispec.Descriptor
+		if err := d.Decode(&one); err != nil {
+			return err
+		}
+		if !manifest.IsDigest(one.Digest.String()) || one.Size < 0 {
+			return manifest.Refuse(manifest.ErrNotLayout, "%s names %.100q: only sha256 digests are read", ocispec.ImageIndexFile, one.Digest)
+		}
+		*ds = append(*ds, one)
+	}
+	return nil
 }
 
 const (
@@ -68,13 +95,12 @@ func parseIndex(data []byte) (index, error) {
 	if data == nil {
 		return x, nil
 	}
-	if json.Unmarshal(data, &x) != nil || x.SchemaVersion != 2 {
+	err := json.Unmarshal(data, &x)
+	switch {
+	case errors.Is(err, manifest.ErrNotLayout):
+		return index{}, err
+	case err != nil || x.SchemaVersion != 2:
 		return index{}, manifest.Refuse(manifest.ErrNotLayout, "%s is not the index of an image layout", ocispec.ImageIndexFile)
-	}
-	for _, d := range x.Manifests {
-		if !manifest.IsDigest(d.Digest.String()) || d.Size < 0 {
-			return index{}, manifest.Refuse(manifest.ErrNotLayout, "%s names %.100q: only sha256 digests are read", ocispec.ImageIndexFile, d.Digest)
-		}
 	}
 	return x, nil
 }

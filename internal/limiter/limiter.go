@@ -13,7 +13,7 @@
 // back: what runs has a deadline of its own (the worker's, the fetch's).
 //
 // The queues are bounded by Options.Queue together, and one tenant uses half of that
-// at most.
+// at most. A request that holds more memory than others takes several places in them.
 //
 // Callers: plugin/argocd and plugin/flux, for requests and for evaluations.
 package limiter
@@ -39,7 +39,7 @@ var ErrQueueFull = errors.New("too many requests are waiting")
 type Options struct {
 	// Slots is how many requests run at once; 1 if it is less.
 	Slots int
-	// Queue is how many requests may wait; 0 means no bound.
+	// Queue is how many places there are for requests that wait; 0 means no bound.
 	Queue int
 }
 
@@ -50,10 +50,15 @@ type Limiter struct {
 	mu      sync.Mutex
 	running map[string]int
 	total   int
-	waiting int
-	queues  map[string][]chan struct{}
+	queues  map[string][]waiter
 	order   []string             // the tenants that wait, in rotation
 	seen    map[string]time.Time // the last request of each tenant
+}
+
+// waiter is a request that waits, and how many places of the queue it takes.
+type waiter struct {
+	granted chan struct{}
+	places  int
 }
 
 // Stats are how many requests run and wait now.
@@ -62,13 +67,19 @@ type Stats struct{ Running, Waiting int }
 // New returns a limiter.
 func New(opts Options) *Limiter {
 	opts.Slots = max(1, opts.Slots)
-	return &Limiter{opts: opts, running: map[string]int{}, queues: map[string][]chan struct{}{}, seen: map[string]time.Time{}}
+	return &Limiter{opts: opts, running: map[string]int{}, queues: map[string][]waiter{}, seen: map[string]time.Time{}}
 }
 
 // Acquire returns when the request of a tenant may run. The caller calls release
 // once it has ended; further calls do nothing. The error is ErrQueueFull, or that of
 // ctx with the reason for the wait.
 func (l *Limiter) Acquire(ctx context.Context, tenant string) (release func(), err error) {
+	return l.AcquireLarge(ctx, tenant, 1)
+}
+
+// AcquireLarge is Acquire for a request that takes several places of the queue while it
+// waits.
+func (l *Limiter) AcquireLarge(ctx context.Context, tenant string, places int) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -79,13 +90,7 @@ func (l *Limiter) Acquire(ctx context.Context, tenant string) (release func(), e
 		l.mu.Unlock()
 		return l.release(tenant), nil
 	}
-	switch {
-	case l.opts.Queue > 0 && l.waiting >= l.opts.Queue:
-		err = fmt.Errorf("%w: %d of %d", ErrQueueFull, l.waiting, l.opts.Queue)
-	case l.opts.Queue > 0 && len(l.queues[tenant]) >= half(l.opts.Queue):
-		err = fmt.Errorf("%w: %d of %q", ErrQueueFull, len(l.queues[tenant]), tenant)
-	}
-	if err != nil {
+	if err := l.queueFull(tenant, places); err != nil {
 		l.mu.Unlock()
 		return nil, err
 	}
@@ -93,8 +98,7 @@ func (l *Limiter) Acquire(ctx context.Context, tenant string) (release func(), e
 	if len(l.queues[tenant]) == 0 {
 		l.order = append(l.order, tenant)
 	}
-	l.queues[tenant] = append(l.queues[tenant], granted)
-	l.waiting++
+	l.queues[tenant] = append(l.queues[tenant], waiter{granted, places})
 	l.mu.Unlock()
 	select {
 	case <-granted:
@@ -104,12 +108,38 @@ func (l *Limiter) Acquire(ctx context.Context, tenant string) (release func(), e
 	}
 }
 
+// queueFull is ErrQueueFull where a tenant may not have so many more places; the lock is
+// held.
+func (l *Limiter) queueFull(tenant string, places int) error {
+	all := 0
+	for _, queue := range l.queues {
+		all += taken(queue)
+	}
+	switch own := taken(l.queues[tenant]); {
+	case l.opts.Queue == 0:
+		return nil
+	case all+places > l.opts.Queue:
+		return fmt.Errorf("%w: %d of %d", ErrQueueFull, all, l.opts.Queue)
+	case own+places > half(l.opts.Queue):
+		return fmt.Errorf("%w: %d of %q", ErrQueueFull, own, tenant)
+	}
+	return nil
+}
+
+// taken is how many places the requests of a queue take.
+func taken(queue []waiter) (places int) {
+	for _, w := range queue {
+		places += w.places
+	}
+	return places
+}
+
 // cancel takes a request out of its queue, or returns the slot that it was granted
 // in the same moment.
 func (l *Limiter) cancel(ctx context.Context, tenant string, granted chan struct{}) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := slices.Index(l.queues[tenant], granted)
+	at := slices.IndexFunc(l.queues[tenant], func(w waiter) bool { return w.granted == granted })
 	if at < 0 {
 		l.give(tenant)
 		return ctx.Err()
@@ -178,7 +208,7 @@ func (l *Limiter) give(tenant string) {
 			i++
 			continue
 		}
-		granted := l.queues[next][0]
+		granted := l.queues[next][0].granted
 		l.dequeue(next, 0)
 		if at := slices.Index(l.order, next); at >= 0 {
 			l.order = append(slices.Delete(l.order, at, at+1), next)
@@ -191,7 +221,6 @@ func (l *Limiter) give(tenant string) {
 
 // dequeue removes one request; the lock is held.
 func (l *Limiter) dequeue(tenant string, at int) {
-	l.waiting--
 	if l.queues[tenant] = slices.Delete(l.queues[tenant], at, at+1); len(l.queues[tenant]) > 0 {
 		return
 	}
@@ -210,5 +239,9 @@ func (l *Limiter) Running(tenant string) int {
 func (l *Limiter) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return Stats{Running: l.total, Waiting: l.waiting}
+	out := Stats{Running: l.total}
+	for _, queue := range l.queues {
+		out.Waiting += len(queue)
+	}
+	return out
 }

@@ -130,6 +130,27 @@ func TestQueuesAreBounded(t *testing.T) {
 	})
 }
 
+func TestALargeRequestTakesSeveralPlacesWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limiter.New(limiter.Options{Slots: 1, Queue: 8})
+		release, err := l.AcquireLarge(t.Context(), "x", 9)
+		require.NoError(t, err, "it waits for nothing")
+		go func() { _, _ = l.AcquireLarge(t.Context(), "a", 3) }()
+		synctest.Wait()
+		_, err = l.AcquireLarge(t.Context(), "a", 2)
+		require.ErrorIs(t, err, limiter.ErrQueueFull)
+		require.ErrorContains(t, err, `3 of "a"`)
+		go func() { _, _ = l.AcquireLarge(t.Context(), "b", 4) }()
+		synctest.Wait()
+		_, err = l.AcquireLarge(t.Context(), "c", 2)
+		require.ErrorContains(t, err, "7 of 8")
+		require.Equal(t, limiter.Stats{Running: 1, Waiting: 2}, l.Stats())
+		release()
+		synctest.Wait()
+		require.Equal(t, limiter.Stats{Running: 1, Waiting: 1}, l.Stats())
+	})
+}
+
 func TestNoSlotIsLostOrGrantedTwice(t *testing.T) {
 	l := limiter.New(limiter.Options{Slots: 3, Queue: 50})
 	var running, most atomic.Int64
