@@ -4,6 +4,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,16 +45,23 @@ type outcome struct {
 func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 	specs := c.req.Specs
 	outcomes := make([]outcome, len(specs))
-	var done atomic.Int64
+	var done, values atomic.Int64
+	full := func(i int) error { return specs[i].Evaluate.Limits.CheckValues(int(values.Load()), "the objects") }
 	each(len(specs), c.req.Parallel, func(i int) {
-		if outcomes[i].err = ctx.Err(); outcomes[i].err != nil {
+		if outcomes[i].err = cmp.Or(ctx.Err(), full(i)); outcomes[i].err != nil {
 			return
 		}
 		outcomes[i] = c.spec(ctx, specs[i])
+		for _, n := range outcomes[i].Nodes {
+			values.Add(int64(n.Object.Values()))
+		}
 		if n := done.Add(1); c.req.Progress != nil {
 			c.req.Progress(int(n), len(specs))
 		}
 	})
+	if len(specs) > 0 && full(0) != nil { // Which spec was one too many is chance.
+		return evaluated{}, object.Errors{{Stage: object.StageEvaluate, Err: full(0)}}
+	}
 	out := evaluated{mistakes: c.mistakes, provisioned: map[object.ID]string{}}
 	for i, s := range specs {
 		o := outcomes[i]

@@ -83,6 +83,9 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 	nodes = c.withNamespaces(nodes, d.NeedsNamespace)
 	object.SortNodes(nodes)
 	for _, n := range nodes {
+		if err := ctx.Err(); err != nil {
+			return Result{}, err
+		}
 		secrets.AddNode(n)
 	}
 	applied := c.checker(req).Applied(nodes)
@@ -91,6 +94,7 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 	g, err := graph.Build(applied, dependencies(req.Specs, slices.Concat(evaluated.broken, req.Broken)))
 	mistakes = append(mistakes, object.AsErrors(err, object.StageGraph)...)
 
+	// No stage takes long for what a render may hold, but all of them together do.
 	findings, err := c.check(ctx, nodes)
 	if err != nil {
 		return Result{}, err
@@ -100,6 +104,9 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 	}
 
 	plan := order.New(g, d)
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
 	mistakes = slices.Concat(mistakes, g.Warnings, plan.Warnings)
 	written, err := emit.Write(plan, req.Emit)
 	mistakes = append(mistakes, object.AsErrors(err, object.StageEmit)...)

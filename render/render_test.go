@@ -124,6 +124,22 @@ func TestRenderGivesTheSameBytesForShuffledSpecs(t *testing.T) {
 	}
 }
 
+func TestObjectsHoldNoMoreValuesThanARenderMay(t *testing.T) {
+	for most, good := range map[int]bool{30: false, 100: true} {
+		specs := []render.Spec{transform(t, "a", "{}"), transform(t, "b", "{}"), transform(t, "c", "{}")}
+		for i := range specs {
+			specs[i].Evaluate.Limits.Values = most
+		}
+		_, err := renderer().Render(t.Context(), render.Request{Specs: specs, Parallel: 3})
+		if good {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, evaluate.ErrLimit)
+		require.ErrorContains(t, err, "the objects hold more than 30 values: split the render into several, or raise --max-values")
+	}
+}
+
 func TestMistakesOfDifferentSpecsComeInOneRun(t *testing.T) {
 	specs := []render.Spec{
 		transform(t, "input", "a: 1"),

@@ -17,7 +17,6 @@ import (
 	"github.com/ropewalk/ropewalk/internal/limiter"
 	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
-	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
@@ -49,7 +48,7 @@ func answer(err error) error {
 	}
 	// What is wrong with a stream has a code already.
 	if given := (*connect.Error)(nil); errors.As(err, &given) {
-		return connect.NewError(given.Code(), errors.New(text(err)))
+		return connect.NewError(given.Code(), errors.New(text(given.Unwrap())))
 	}
 	return connect.NewError(code(err), errors.New(text(err)))
 }
@@ -88,7 +87,7 @@ func codeName(c connect.Code) string {
 }
 
 func isLimit(err error) bool {
-	return isAny(err, unpack.ErrLimit, unpack.ErrRoom, limiter.ErrQueueFull, errLarge, host.ErrBudget, evaluate.ErrTimeout, evaluate.ErrMemory, source.ErrLimit)
+	return isAny(err, unpack.ErrLimit, unpack.ErrRoom, limiter.ErrQueueFull, errLarge, evaluate.ErrLimit, evaluate.ErrTimeout, evaluate.ErrMemory, source.ErrLimit)
 }
 
 func isAny(err error, kinds ...error) bool {

@@ -19,7 +19,6 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
-	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
@@ -130,7 +129,7 @@ func diagnose(err error) *problem {
 		p.kind, p.reason = stalled, v1alpha1.FeatureDisabledReason
 	case errors.As(err, &mistakes):
 		p.ofMistakes(mistakes)
-	case errors.Is(err, source.ErrLimit), errors.Is(err, source.ErrReference), errors.Is(err, artifact.ErrLimit), errors.Is(err, host.ErrBudget):
+	case errors.Is(err, source.ErrLimit), errors.Is(err, source.ErrReference), errors.Is(err, artifact.ErrLimit), errors.Is(err, evaluate.ErrLimit):
 		p.kind = stalled
 	case errors.Is(err, delivery.ErrGone):
 		p.kind = stalled

@@ -18,7 +18,6 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
-	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
@@ -54,8 +53,8 @@ func TestEveryErrorBecomesACondition(t *testing.T) {
 		"a rollback to what is gone":          {atPublish.at(fmt.Errorf("x: %w", delivery.ErrGone)), stalled, v1alpha1.PublishFailedReason, "True", "False"},
 		"a source that is too large":          {atRequest.at(source.Refuse(source.ErrLimit, "x")), stalled, v1alpha1.FetchFailedReason, "Unknown", "False"},
 		"a render that is too large":          {atPublish.at(fmt.Errorf("x: %w", artifact.ErrLimit)), stalled, v1alpha1.PublishFailedReason, "True", "False"},
-		"documents that are too large":        {atRequest.at(fmt.Errorf("x: %w", host.ErrBudget)), stalled, v1alpha1.FetchFailedReason, "Unknown", "False"},
-		"objects that are too large":          {atRender.at(mistakes(&object.Error{Err: host.ErrBudget})), stalled, v1alpha1.InvalidReason, "False", "False"},
+		"documents that are too large":        {atRequest.at(fmt.Errorf("x: %w", evaluate.ErrLimit)), stalled, v1alpha1.FetchFailedReason, "Unknown", "False"},
+		"objects that are too large":          {atRender.at(mistakes(&object.Error{Err: evaluate.ErrLimit})), stalled, v1alpha1.InvalidReason, "False", "False"},
 		"a cloud that trusts nobody":          {atPublish.at(&publish.IdentityError{Fault: publish.Refused}), retry, v1alpha1.PublishFailedReason, "True", "False"},
 		"no right to ask for tokens":          {atPublish.at(&publish.IdentityError{Fault: publish.Denied}), stalled, v1alpha1.AccessDeniedReason, "True", "False"},
 		"a gate that is off":                  {atPublish.at(&publish.IdentityError{Fault: publish.Disabled}), stalled, v1alpha1.FeatureDisabledReason, "True", "False"},

@@ -4,8 +4,8 @@
 package host
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -13,10 +13,8 @@ import (
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
-
-// ErrBudget is a render that would take more of the memory of its process than it may.
-var ErrBudget = errors.New("over the limit")
 
 // large is the part of a limit from which on a render is large: eight that are smaller fit
 // beside each other.
@@ -53,7 +51,7 @@ type Budget struct {
 }
 
 // Charge counts bytes, and waits for other large renders where this one becomes large. The
-// error is ErrBudget, or that of ctx.
+// error is evaluate.ErrLimit, or that of ctx.
 func (b *Budget) Charge(ctx context.Context, bytes int64) (err error) {
 	if b.of.limit == 0 {
 		return nil
@@ -63,7 +61,7 @@ func (b *Budget) Charge(ctx context.Context, bytes int64) (err error) {
 	switch b.used += bytes; {
 	case b.used > b.of.limit:
 		return fmt.Errorf("%w: the documents, modules and objects of the render take more than %d MiB: "+
-			"split it into several, or raise --memory-total", ErrBudget, b.of.limit>>20)
+			"split it into several, or raise --memory-total", evaluate.ErrLimit, b.of.limit>>20)
 	case b.used > b.of.limit/large && b.release == nil:
 		b.release, err = b.of.limiter.Acquire(ctx, b.tenant)
 	}
@@ -108,6 +106,37 @@ func (c charged) Evaluate(ctx context.Context, req evaluate.Request) (evaluate.R
 		return evaluate.Result{}, object.Errors{{Stage: object.StageEvaluate, Pos: req.Pos, Err: err}}
 	}
 	return out, nil
+}
+
+// texts counts the values of all texts of a load, each once.
+type texts struct {
+	limits evaluate.Limits
+	charge func(ctx context.Context, bytes int64) error
+	// values is how many the texts that were seen hold, by their names in positions.
+	values int
+	seen   map[string]bool
+	// ended is the error of the text that was one too many.
+	ended error
+}
+
+// document charges for a document.
+func (t *texts) document(ctx context.Context, f spec.File) error {
+	if err := t.file(ctx, f); err != nil {
+		return err
+	}
+	return t.charge(ctx, spec.Weight(f.Data))
+}
+
+// file counts the values of a document, or of a file that a component reads.
+func (t *texts) file(ctx context.Context, f spec.File) error {
+	if t.ended == nil && !t.seen[f.Name] {
+		t.seen[f.Name] = true
+		t.values += spec.Values(f.Data)
+		if err := t.limits.CheckValues(t.values, "the documents and the files of components"); err != nil {
+			t.ended = object.Errors{{Stage: object.StageSpec, Pos: object.Pos{File: f.Name}, Err: err}}
+		}
+	}
+	return cmp.Or(t.ended, ctx.Err())
 }
 
 // sizeOf is how many bytes a spec adds to a request and to its encoding, roughly: an input

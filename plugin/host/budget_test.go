@@ -37,7 +37,7 @@ func TestLargeRendersFollowEachOther(t *testing.T) {
 		require.Equal(t, time.Minute, time.Since(began))
 		require.NoError(t, second.Charge(ctx, 300))
 		err := second.Charge(ctx, 1)
-		require.ErrorIs(t, err, host.ErrBudget)
+		require.ErrorIs(t, err, evaluate.ErrLimit)
 		require.ErrorContains(t, err, "raise --memory-total")
 
 		limited, cancel := context.WithTimeout(ctx, time.Second)
@@ -69,7 +69,7 @@ func TestObjectsCountAgainstTheBudgetOfARender(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, out.Nodes, 1)
 	_, err = e.Evaluate(t.Context(), req)
-	require.ErrorIs(t, err, host.ErrBudget)
+	require.ErrorIs(t, err, evaluate.ErrLimit)
 	require.ErrorContains(t, err, "s.yaml:3: evaluate: over the limit: the documents, modules and objects")
 }
 
@@ -115,11 +115,51 @@ func TestALoadIsChargedForWhatItTakes(t *testing.T) {
 				opts.Charge = budget.Charge
 				_, err := host.Host{Embedded: cue.Module}.Load(t.Context(), opts)
 				if limit == c.least {
-					require.ErrorIs(t, err, host.ErrBudget)
+					require.ErrorIs(t, err, evaluate.ErrLimit)
 					continue
 				}
-				require.NotErrorIs(t, err, host.ErrBudget)
+				require.NotErrorIs(t, err, evaluate.ErrLimit)
 			}
+		})
+	}
+}
+
+// TestARenderHoldsNoMoreValuesThanItMay counts documents and the files of components by one
+// counter, each file once, and says which one was too many.
+func TestARenderHoldsNoMoreValuesThanItMay(t *testing.T) {
+	t.Parallel()
+	config := func(name string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata: {" + strings.Repeat("k: v, ", 100) + "z: v}\n"
+	}
+	component := func(text string) string {
+		return "apiVersion: ropewalk.dev/v1alpha1\nkind: Component\nmetadata: {name: c}\nspec: " + text + "\n"
+	}
+	kustomization := "resources: [a.yaml, b.yaml]\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		most  int
+		file  string // "" where all is read
+	}{
+		"documents":                     {map[string]string{"a.yaml": transform("a", "{type: inline, ref: 'a: 1'}"), "b.yaml": config("b")}, 200, "b.yaml"},
+		"a folder of manifests":         {map[string]string{"m.txt.yaml": component("{manifests: {paths: [x]}}"), "x/a.json": config("a"), "x/b.json": config("b")}, 350, "x/b.json"},
+		"enough for it":                 {map[string]string{"m.txt.yaml": component("{manifests: {paths: [x]}}"), "x/a.json": config("a"), "x/b.json": config("b")}, 1000, ""},
+		"a kustomization":               {map[string]string{"c.yaml": component("{kustomize: {path: k}}"), "k/kustomization.yaml": kustomization, "k/a.yaml": config("a"), "k/b.yaml": config("b")}, 350, "k/b.yaml"},
+		"enough for it, each file once": {map[string]string{"c.yaml": component("{kustomize: {path: k}}"), "k/kustomization.yaml": kustomization, "k/a.yaml": config("a"), "k/b.yaml": config("b")}, 1000, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := fstest.MapFS{}
+			for name, text := range c.files {
+				files[name] = &fstest.MapFile{Data: []byte(text)}
+			}
+			_, err := host.Host{}.Load(t.Context(), host.Options{FS: files, Limits: evaluate.Limits{Values: c.most}})
+			if c.file == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, evaluate.ErrLimit)
+			require.EqualError(t, err, fmt.Sprintf("%s: spec: over the limit: the documents and the files of components hold more than %d values: "+
+				"split the render into several, or raise --max-values", c.file, c.most))
 		})
 	}
 }

@@ -145,6 +145,8 @@ type files struct {
 	mounts []mount
 	// sources is the provenance of what was fetched.
 	sources []render.Source
+	// count counts the values of a file that was read.
+	count func(name string, data []byte) error
 }
 
 // mount is a tree in a folder where no file of a project is.
@@ -195,6 +197,16 @@ func (f *files) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(fsys, name)
 }
 
+// ReadFile implements [fs.ReadFileFS]; what a component reads counts.
+func (f *files) ReadFile(name string) ([]byte, error) {
+	fsys, rest, _ := f.in(name)
+	data, err := fs.ReadFile(fsys, rest)
+	if err == nil {
+		err = f.count(f.place(name).File, data)
+	}
+	return data, err
+}
+
 // place is where positions say that a file is.
 func (f *files) place(name string) object.Pos {
 	_, rest, m := f.in(name)
@@ -217,8 +229,10 @@ func (f *files) position(name string, line, column int) object.Pos {
 
 // filesOf are the files that paths of a component lead to, and false where they could not
 // be fetched.
-func (l *loading) filesOf(t spec.Transform, b *built) (*files, bool) {
-	out := &files{}
+func (l *loading) filesOf(ctx context.Context, t spec.Transform, b *built) (*files, bool) {
+	out := &files{count: func(name string, data []byte) error {
+		return l.texts.file(ctx, spec.File{Name: name, Data: data})
+	}}
 	add := func(part string, w reference) (source.Tree, bool) {
 		tree, ok := l.modules.tree(w)
 		s := sourceOf(t.Name, "", tree)
@@ -267,7 +281,7 @@ func up(dir, name string) string {
 // componentSpec is a component in the form that render takes.
 func (l *loading) componentSpec(ctx context.Context, t spec.Transform, b *built, policies []use, project []evaluate.Policy) (render.Spec, bool) {
 	own, good := l.evaluatePolicies(policies)
-	files, ok := l.filesOf(t, b)
+	files, ok := l.filesOf(ctx, t, b)
 	if !ok || !good {
 		return render.Spec{}, false
 	}
@@ -321,8 +335,8 @@ func (l *loading) collected(ctx context.Context, t spec.Transform, b *built, f *
 	case b.Helm != nil:
 		names, err = l.chartFiles(ctx, t, b, f)
 	}
-	if err == nil {
-		err = ctx.Err()
+	if l.ended(ctx) != nil {
+		return evaluate.Module{}, false // What was not read is not missing.
 	}
 	if err != nil {
 		l.Errs = append(l.Errs, object.AsErrors(err, object.StageResolve)...)

@@ -30,7 +30,8 @@ import (
 // error, or wraps that of ctx; Texts is set even then.
 func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	where := opts.Project()
-	where.Charge = func(bytes int64) error { return opts.charge(ctx, bytes) }
+	texts := &texts{limits: opts.Limits, charge: opts.charge, seen: map[string]bool{}}
+	where.Charge = func(text spec.File) error { return texts.document(ctx, text) }
 	d, err := project.Open(where)
 	if err != nil {
 		return Loaded{}, err
@@ -40,6 +41,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 		return Loaded{}, d.Ended()
 	}
 	l := h.loading(d, opts)
+	l.texts = texts
 	l.readRuntime()
 	if err := l.bundles(ctx); err != nil {
 		return Loaded{}, err
@@ -138,6 +140,7 @@ type loading struct {
 	packages map[string]bool
 	// read are the files that components read, by their names in positions.
 	read     map[string]bool
+	texts    *texts
 	modules  modules
 	runtime  runtime
 	overlays *project.Overlays
@@ -326,6 +329,9 @@ func (l *loading) specs(ctx context.Context, out *Loaded) error {
 		} else {
 			s, good = l.spec(t, uses[i], policies)
 		}
+		if err := l.ended(ctx); err != nil {
+			return err
+		}
 		if good {
 			if err := l.opts.charge(ctx, sizeOf(s)); err != nil {
 				return err
@@ -345,6 +351,9 @@ func (l *loading) specs(ctx context.Context, out *Loaded) error {
 	})
 	return nil
 }
+
+// ended is the error that has ended the load before all was read.
+func (l *loading) ended(ctx context.Context) error { return cmp.Or(l.texts.ended, ctx.Err()) }
 
 // spec returns a spec in the form that render takes.
 func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy) (render.Spec, bool) {

@@ -12,6 +12,8 @@ var (
 	ErrTimeout = errors.New("evaluation took too long")
 	// ErrMemory: it exceeded Limits.Memory.
 	ErrMemory = errors.New("evaluation needed too much memory")
+	// ErrLimit: the render as a whole is larger than it may be.
+	ErrLimit = errors.New("over the limit")
 	// ErrCrashed: it ended its worker in another way.
 	ErrCrashed = errors.New("evaluation crashed")
 	// ErrWorker: workers do not start or are ended by other processes; the

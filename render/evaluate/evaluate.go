@@ -4,7 +4,9 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
 	"regexp"
 	"slices"
@@ -165,13 +167,28 @@ type Limits struct {
 	Timeout time.Duration
 	// Memory is bytes of heap; DefaultMemory where zero.
 	Memory int64
+	// Values is how many values the documents and the files of components of a whole render
+	// may hold, and how many its objects; DefaultValues where zero.
+	Values int
 }
 
 // Defaults of [Limits].
 const (
 	DefaultTimeout = 10 * time.Second
 	DefaultMemory  = 256 << 20
+	// DefaultValues take less than a gigabyte on the way from texts to manifests.
+	DefaultValues = 2_000_000
 )
+
+// CheckValues returns an error for a render that holds more values than it may; what says
+// where they are.
+func (l Limits) CheckValues(values int, what string) error {
+	most := cmp.Or(l.Values, DefaultValues)
+	if values <= most {
+		return nil
+	}
+	return fmt.Errorf("%w: %s hold more than %d values: split the render into several, or raise --max-values", ErrLimit, what, most)
+}
 
 // Flavour tells how a module is written. It is told by a mark, not by
 // guessing.

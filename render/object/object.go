@@ -24,6 +24,24 @@ type Object map[string]any
 // Size is how many bytes o takes, roughly.
 func (o Object) Size() int64 { return sizeOf(map[string]any(o)) }
 
+// Values is how many values o holds.
+func (o Object) Values() int { return valuesOf(map[string]any(o)) }
+
+func valuesOf(v any) int {
+	n := 1
+	switch v := v.(type) {
+	case map[string]any:
+		for _, e := range v {
+			n += valuesOf(e)
+		}
+	case []any:
+		for _, e := range v {
+			n += valuesOf(e)
+		}
+	}
+	return n
+}
+
 // sizeOf counts a value with its place in a map or a list.
 func sizeOf(v any) int64 {
 	const place, table, entry = 16, 48, 40

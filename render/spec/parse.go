@@ -207,7 +207,10 @@ func (p *parsing) beside() {
 	}
 	for i, m := range p.out.ConfigMaps {
 		meta, _ := m.Value.Get("metadata")
-		p.out.ConfigMaps[i].Module = modules[textOf(meta, "name")]
+		if p.out.ConfigMaps[i].Module = modules[textOf(meta, "name")]; !p.out.ConfigMaps[i].Module {
+			// No more is needed of the others than their names, and they may be large.
+			p.out.ConfigMaps[i] = Manifest{Pos: m.Pos, Value: object.Value{Kind: object.KindMap, Pos: m.Pos, Members: []object.Member{{Name: "metadata", Value: meta}}}}
+		}
 	}
 	for _, v := range p.others {
 		meta, _ := v.Get("metadata")

@@ -60,7 +60,7 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 			"the file has %d bytes, more than the %d that are allowed", len(f.Data), limit)}
 	}
 	data := bytes.TrimPrefix(UTF8(f.Data), []byte("\xef\xbb\xbf"))
-	if marks(data) > limit/dense {
+	if Values(data) > limit/dense {
 		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "keep large data out of specs",
 			"the file holds more than %d values, which no flag allows", limit/dense)}
 	}
@@ -140,9 +140,9 @@ func lineFeeds(data []byte) []byte {
 	return out
 }
 
-// marks is how many values a text can hold at most: each needs a comma, a
-// bracket, a colon or a dash.
-func marks(data []byte) int {
+// Values is how many values a text of YAML or JSON can hold at most, without its aliases:
+// each needs a comma, a bracket, a colon or a dash.
+func Values(data []byte) int {
 	n := 0
 	for i, c := range data {
 		switch c {
@@ -161,7 +161,7 @@ func marks(data []byte) int {
 // take much more, but for aliases; see [object.Value.Size].
 func Weight(data []byte) int64 {
 	const perValue = 250
-	return int64(len(data)) + perValue*int64(marks(data))
+	return int64(len(data)) + perValue*int64(Values(data))
 }
 
 // stream reads documents from the offset start on until the text ends or is

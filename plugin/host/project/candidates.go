@@ -47,7 +47,7 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 		}
 	}
 	for _, name := range w.files {
-		if d.charge(0) != nil {
+		if d.end() {
 			return found{failed: true}
 		}
 		if pattern != "" {
@@ -66,7 +66,7 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 		d.passed(r, file, &out)
 	}
 	for _, name := range w.cue {
-		if d.charge(0) != nil {
+		if d.end() {
 			return found{failed: true}
 		}
 		data, err := r.read(name, spec.MaxFile)

@@ -46,9 +46,9 @@ type Options struct {
 	Values []string
 	// AllowEmpty accepts a folder without anything to render.
 	AllowEmpty bool
-	// Charge, if set, is called with how many bytes what is read takes, roughly, before it
-	// is kept, and with 0 now and then. Its error ends the discovery; see [Discovery.Ended].
-	Charge func(bytes int64) error
+	// Charge, if set, is called with each text before it is parsed and kept, and with an empty
+	// one now and then. Its error ends the discovery; see [Discovery.Ended].
+	Charge func(text spec.File) error
 }
 
 // stdinName is the name of standard input in positions.
@@ -130,13 +130,16 @@ func (d *Discovery) Fail(pos object.Pos, hint string, err error) {
 	d.Errs = append(d.Errs, &object.Error{Stage: object.StageSpec, Pos: pos, Err: err, Hint: hint})
 }
 
-// charge charges for bytes; after an error it charges for nothing more.
-func (d *Discovery) charge(bytes int64) error {
+// charge charges for a text; after an error it charges for nothing more.
+func (d *Discovery) charge(text spec.File) error {
 	if d.ended == nil && d.opts.Charge != nil {
-		d.ended = d.opts.Charge(bytes)
+		d.ended = d.opts.Charge(text)
 	}
 	return d.ended
 }
+
+// end is whether the discovery has ended.
+func (d *Discovery) end() bool { return d.charge(spec.File{}) != nil }
 
 // Ended is the error with which Options.Charge has ended the discovery: what was found is
 // not all there is.
@@ -358,7 +361,7 @@ func (d *Discovery) named(r *Root, name string) {
 
 // add keeps a file, once.
 func (d *Discovery) add(file spec.File, at Location) bool {
-	if _, known := d.locations[file.Name]; known || d.charge(spec.Weight(file.Data)) != nil {
+	if _, known := d.locations[file.Name]; known || d.charge(file) != nil {
 		return false
 	}
 	d.locations[file.Name] = at
@@ -369,7 +372,7 @@ func (d *Discovery) add(file spec.File, at Location) bool {
 // specsOf finds the specs that a project names.
 func (d *Discovery) specsOf(r *Root, dir string, p spec.Project) {
 	for _, pattern := range p.Specs {
-		if d.charge(0) != nil {
+		if d.end() {
 			return
 		}
 		d.pattern(r, path.Join(dir, pattern.Glob), pattern)

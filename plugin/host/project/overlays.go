@@ -54,7 +54,7 @@ func (o *Overlays) Read(files, sets, overrides []string) {
 		o.valuesFile(arg)
 	}
 	for _, arg := range sets {
-		if o.discovery.charge(0) != nil {
+		if o.discovery.end() {
 			break
 		}
 		set, err := spec.ParseSet(arg)
@@ -126,7 +126,7 @@ func (o *Overlays) valuesFile(arg string) {
 		return
 	}
 	o.Texts[pos.File] = data
-	if o.discovery.charge(spec.Weight(data)) != nil {
+	if o.discovery.charge(spec.File{Name: pos.File, Data: data}) != nil {
 		return
 	}
 	v, err := o.parse(pos.File, data)
@@ -223,7 +223,7 @@ func (o *Overlays) isFlat(name string, v object.Value) bool {
 // whose values files have all values below the field values.
 func (o *Overlays) Apply(name string, input object.Value, timoni bool) object.Value {
 	for _, v := range o.values[name] {
-		if o.discovery.charge(0) != nil {
+		if o.discovery.end() {
 			break
 		}
 		// Of a file in CUE the field has been taken already.
@@ -239,7 +239,7 @@ func (o *Overlays) Apply(name string, input object.Value, timoni bool) object.Va
 	}
 	own := spec.Own{}
 	for _, set := range o.sets[name] {
-		if o.discovery.charge(0) != nil {
+		if o.discovery.end() {
 			break
 		}
 		next, err := set.Into(input, own)
@@ -250,7 +250,7 @@ func (o *Overlays) Apply(name string, input object.Value, timoni bool) object.Va
 		input = next
 	}
 	for _, override := range o.overrides[name] {
-		if o.discovery.charge(0) != nil {
+		if o.discovery.end() {
 			break
 		}
 		next, err := override.Over(input)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 func TestPatternsMatchFolders(t *testing.T) {
@@ -57,9 +59,9 @@ func TestAChargeEndsADiscovery(t *testing.T) {
 		files[fmt.Sprintf("s%02d.yaml", i)] = &fstest.MapFile{Data: []byte("apiVersion: ropewalk.dev/v1alpha1\n")}
 	}
 	full := errors.New("full")
-	var charged int64
-	d, err := Open(Options{FS: files, Charge: func(bytes int64) error {
-		if charged += bytes; charged > 1000 {
+	charged := 0
+	d, err := Open(Options{FS: files, Charge: func(text spec.File) error {
+		if charged += len(text.Data); charged > 200 {
 			return full
 		}
 		return nil

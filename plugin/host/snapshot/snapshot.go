@@ -13,6 +13,8 @@ package snapshot
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -25,6 +27,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -99,8 +102,9 @@ func layersOf(result render.Result) map[int]string {
 // OfFiles is the snapshot of a directory of manifests, or of the files of an artifact.
 // The dialect is that of graph, the document of a plan, where there is one. Waves come
 // from graph, then from the annotations for Argo CD, then from names of files as a
-// render writes them; else they are diff.NoWave.
-func OfFiles(name string, fsys fs.FS, graph []byte) (diff.Snapshot, error) {
+// render writes them; else they are diff.NoWave. The files may hold as many values as a render
+// may.
+func OfFiles(ctx context.Context, name string, fsys fs.FS, graph []byte) (diff.Snapshot, error) {
 	out := diff.Snapshot{Name: name}
 	document, err := planOf(graph)
 	if err != nil {
@@ -111,13 +115,17 @@ func OfFiles(name string, fsys fs.FS, graph []byte) (diff.Snapshot, error) {
 		known[n.Object] = n
 	}
 	out.Dialect = document.Engine
+	values := 0
 	err = fs.WalkDir(fsys, ".", func(file string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !isManifest(file) {
+		if err := cmp.Or(err, ctx.Err()); err != nil || e.IsDir() || !isManifest(file) {
 			return err
 		}
 		data, err := project.ReadManifests(fsys, file)
 		if err != nil {
 			return err
+		}
+		if values += spec.Values(data); values > evaluate.DefaultValues {
+			return fmt.Errorf("%s: %w: the files up to this one hold more than %d values (no flag raises it)", file, evaluate.ErrLimit, evaluate.DefaultValues)
 		}
 		objects, err := objectsOf(file, data)
 		for _, o := range objects {

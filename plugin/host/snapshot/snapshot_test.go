@@ -54,7 +54,7 @@ func TestARenderIsTheSameAsItsFiles(t *testing.T) {
 			graph, err := result.Plan.Document().JSON()
 			require.NoError(t, err)
 			for name, graph := range map[string][]byte{"with the graph": graph, "without": nil} {
-				files, err := snapshot.OfFiles("files", filesOf(result), graph)
+				files, err := snapshot.OfFiles(t.Context(), "files", filesOf(result), graph)
 				require.NoError(t, err)
 				report := diff.Compare(files, whole)
 				require.Empty(t, report.Changes, name)
@@ -72,9 +72,9 @@ func TestTheSameProjectInTwoDialectsHasTheSameObjects(t *testing.T) {
 		require.NoError(t, err)
 		graph, err := result.Plan.Document().JSON()
 		require.NoError(t, err)
-		files, err := snapshot.OfFiles("files with their graph", filesOf(result), graph)
+		files, err := snapshot.OfFiles(t.Context(), "files with their graph", filesOf(result), graph)
 		require.NoError(t, err)
-		bare, err := snapshot.OfFiles("files", filesOf(result), nil)
+		bare, err := snapshot.OfFiles(t.Context(), "files", filesOf(result), nil)
 		require.NoError(t, err)
 		return map[string]diff.Snapshot{"render": whole, "graph": files, "files": bare}
 	}
@@ -103,7 +103,7 @@ func TestWhatDeliversIsNoObjectOfTheProject(t *testing.T) {
 		"flux/mine.yaml":                  {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mine}\n")},
 		"layer-00/mine.yaml":              {Data: []byte("apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: other}\n")},
 	}
-	snap, err := snapshot.OfFiles("x", files, nil)
+	snap, err := snapshot.OfFiles(t.Context(), "x", files, nil)
 	require.NoError(t, err)
 	var delivers []string
 	for _, i := range snap.Items {
@@ -139,12 +139,12 @@ func TestAChangeIsTracedToTheLineOfTheSpec(t *testing.T) {
 }
 
 func TestFilesThatAreNoManifestsAreRefused(t *testing.T) {
-	_, err := snapshot.OfFiles("x", fstest.MapFS{"a.yaml": {Data: []byte("a: 1\n")}}, nil)
+	_, err := snapshot.OfFiles(t.Context(), "x", fstest.MapFS{"a.yaml": {Data: []byte("a: 1\n")}}, nil)
 	require.ErrorContains(t, err, "a.yaml:1:1: not a manifest")
-	_, err = snapshot.OfFiles("x", fstest.MapFS{"a.yaml": {Data: []byte("apiVersion: v1\nkind: List\nitems: [{kind: X}]\n")}}, nil)
+	_, err = snapshot.OfFiles(t.Context(), "x", fstest.MapFS{"a.yaml": {Data: []byte("apiVersion: v1\nkind: List\nitems: [{kind: X}]\n")}}, nil)
 	require.ErrorContains(t, err, "a.yaml:1:1: not a manifest")
-	_, err = snapshot.OfFiles("x", fstest.MapFS{"a.yaml": {Mode: fs.ModeNamedPipe}}, nil)
+	_, err = snapshot.OfFiles(t.Context(), "x", fstest.MapFS{"a.yaml": {Mode: fs.ModeNamedPipe}}, nil)
 	require.ErrorContains(t, err, "a.yaml: not a regular file")
-	_, err = snapshot.OfFiles("x", fstest.MapFS{}, []byte("nonsense"))
+	_, err = snapshot.OfFiles(t.Context(), "x", fstest.MapFS{}, []byte("nonsense"))
 	require.ErrorContains(t, err, "the graph cannot be read")
 }

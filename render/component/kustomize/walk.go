@@ -4,6 +4,7 @@
 package kustomize
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -68,6 +69,8 @@ type walker struct {
 	// plugins is more than 0 where objects are configurations of plugins.
 	plugins int
 	bytes   int
+	// found is how many objects the files hold.
+	found   int
 	remotes []Remote
 	charts  []Chart
 	patches []patch
@@ -204,8 +207,12 @@ func (w *walker) read(name string, fail failure) ([]byte, bool) {
 		return nil, false
 	}
 	data, err := fs.ReadFile(w.fsys, name)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		fail(w.near(name), "file %q is not there", name)
+		return nil, false
+	case err != nil:
+		fail("", "read %q: %w", name, err)
 		return nil, false
 	}
 	w.files[name], w.bytes = data, w.bytes+len(data)
@@ -394,10 +401,16 @@ func (w *walker) objects(k *kustomization, ref *string, p object.Path) {
 
 // document reads the YAML of a file.
 func (w *walker) document(name string, data []byte) {
+	if w.found > component.MaxObjects {
+		return // It was reported.
+	}
 	docs, line, err := documents(data)
 	if err != nil {
 		w.errs = append(w.errs, component.Fail(w.at(name, line, 0), nil, "", "%w", err))
 		return
 	}
 	w.docs[name] = docs
+	if w.found += len(docs); w.found > component.MaxObjects {
+		w.errs = append(w.errs, component.Fail(w.at(name, 1, 0), nil, "make several components of it", "the files up to this one hold more than %d objects", component.MaxObjects))
+	}
 }

@@ -57,7 +57,7 @@ func (p *Evaluator) Evaluate(ctx context.Context, req evaluate.Request) (evaluat
 	if err := CheckSize(req); err != nil {
 		return evaluate.Result{}, err
 	}
-	return guarded(ctx, req, func() (evaluate.Result, error) {
+	return guarded(ctx, req, func(ctx context.Context) (evaluate.Result, error) {
 		result, err := p.evaluate(ctx, req)
 		return result, diagnose.Fail(req, err)
 	})
@@ -68,7 +68,7 @@ func (p *Evaluator) Trace(ctx context.Context, req evaluate.Request, queries []e
 	if err := CheckSize(req); err != nil {
 		return nil, err
 	}
-	return guarded(ctx, req, func() ([]evaluate.Origin, error) {
+	return guarded(ctx, req, func(ctx context.Context) ([]evaluate.Origin, error) {
 		if req.Component != nil {
 			origins, err := p.traceComponent(ctx, req, queries)
 			return origins, diagnose.Fail(req, err)

@@ -40,9 +40,9 @@ const (
 const maxStack = 128 << 20
 
 // guarded runs work within limits and turns its panics into errors. CUE
-// cannot be cancelled, so work that is over a limit runs on in its goroutine
-// after the error was given.
-func guarded[T any](ctx context.Context, req evaluate.Request, work func() (T, error)) (T, error) {
+// cannot be cancelled, so work of it that is over a limit runs on in its goroutine
+// after the error was given; the context of other work ends.
+func guarded[T any](ctx context.Context, req evaluate.Request, work func(ctx context.Context) (T, error)) (T, error) {
 	type outcome struct {
 		value T
 		err   error
@@ -51,6 +51,8 @@ func guarded[T any](ctx context.Context, req evaluate.Request, work func() (T, e
 	if err := ctx.Err(); err != nil {
 		return zero, diagnose.Cancelled(ctx, req)
 	}
+	working, cancel := context.WithCancel(ctx)
+	defer cancel()
 	heap := watchHeap(diagnose.Memory(req.Limits))
 	done := make(chan outcome, 1)
 	go func() {
@@ -59,7 +61,7 @@ func guarded[T any](ctx context.Context, req evaluate.Request, work func() (T, e
 				done <- outcome{zero, object.Errors{diagnose.Blame(req, diagnose.Panicked(req, r))}}
 			}
 		}()
-		v, err := work()
+		v, err := work(working)
 		done <- outcome{v, err}
 	}()
 	deadline := time.NewTimer(diagnose.Timeout(req.Limits))

@@ -159,13 +159,13 @@ func (a commands) side(ctx context.Context, flags *command.ProjectFlags, arg, ot
 		return side{}, &command.EnvironmentError{Err: err}
 	}
 	if !specs {
-		return manifestsSide(arg, info.IsDir())
+		return manifestsSide(ctx, arg, info.IsDir())
 	}
 	return a.projectSide(ctx, flags, arg, nil, arg)
 }
 
 // manifestsSide is a directory of manifests, or one file of them.
-func manifestsSide(name string, dir bool) (side, error) {
+func manifestsSide(ctx context.Context, name string, dir bool) (side, error) {
 	files := os.DirFS(name)
 	if !dir {
 		data, err := os.ReadFile(name) //nolint:gosec // the user names it, and its size is known
@@ -178,7 +178,7 @@ func manifestsSide(name string, dir bool) (side, error) {
 		}
 		files = tree.FS
 	}
-	out, err := snapshot.OfFiles(name, files, nil)
+	out, err := snapshot.OfFiles(ctx, name, files, nil)
 	var mistakes object.Errors
 	if err != nil && !command.IsSystem(err) && !errors.As(err, &mistakes) {
 		// What is no manifest is a mistake in the file, as YAML that is broken is.

@@ -156,7 +156,7 @@ func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags,
 		}
 	case in.files != nil:
 		out = side{close: func() {}}
-		out.Snapshot, err = snapshot.OfFiles(in.before, files, nil)
+		out.Snapshot, err = snapshot.OfFiles(ctx, in.before, files, nil)
 	default:
 		out, err = a.side(ctx, flags.Named(in.name), in.before, dir)
 	}

@@ -20,9 +20,16 @@ import (
 // percent, and 190 MiB.
 const Percent = 200
 
+// Heap is the soft limit of the heap, in bytes, where GOMEMLIMIT is not set: near it garbage
+// is collected earlier, so that a render within its limits stays below a gigabyte.
+const Heap = 768 << 20
+
 var _ = set()
 
 func set() int {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(Heap)
+	}
 	if os.Getenv("GOGC") != "" {
 		return 0
 	}

@@ -91,7 +91,7 @@ apply the folders of one artifact: push with --folders for them.
 				return command.Usagef("use at most 59 lower-case letters, digits and -", "--name %s: layers cannot be named after it", name)
 			}
 			// A layout is made only for manifests that are good.
-			set, err := packDir(args[0], name, opts)
+			set, err := packDir(ctx, args[0], name, opts)
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ package artifact
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -30,25 +31,25 @@ const layerDir = "layer-"
 // with data are refused: what is pushed can be read by many, for long.
 //
 // project is the name of the project, "" where it is not known.
-func packDir(dir, project string, opts artifact.Options) (artifact.Set, error) {
+func packDir(ctx context.Context, dir, project string, opts artifact.Options) (artifact.Set, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return artifact.Set{}, &command.EnvironmentError{Err: err}
 	}
 	defer root.Close() //nolint:errcheck // it is read only
-	set, err := packTree(dir, root.FS(), project, opts)
+	set, err := packTree(ctx, dir, root.FS(), project, opts)
 	if err != nil && !command.IsSystem(err) {
 		return artifact.Set{}, &object.Error{Stage: object.StageCheck, Err: fmt.Errorf("%s: %w", dir, err)}
 	}
 	return set, err
 }
 
-func packTree(dir string, tree fs.FS, project string, opts artifact.Options) (artifact.Set, error) {
+func packTree(ctx context.Context, dir string, tree fs.FS, project string, opts artifact.Options) (artifact.Set, error) {
 	files, layers, err := dirFiles(tree)
 	if err != nil {
 		return artifact.Set{}, err
 	}
-	side, err := snapshot.OfFiles(dir, tree, nil)
+	side, err := snapshot.OfFiles(ctx, dir, tree, nil)
 	if err != nil {
 		return artifact.Set{}, err
 	}

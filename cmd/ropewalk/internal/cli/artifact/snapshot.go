@@ -40,7 +40,7 @@ func Snapshot(ctx context.Context, p command.Location, reference string) (diff.S
 			return diff.Snapshot{}, fmt.Errorf("the graph that is attached cannot be read: %w", err)
 		}
 	}
-	out, err := snapshot.OfFiles(p.At(reference), pulled.FS, attached.Predicate)
+	out, err := snapshot.OfFiles(ctx, p.At(reference), pulled.FS, attached.Predicate)
 	if err != nil {
 		return diff.Snapshot{}, err
 	}

@@ -92,6 +92,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 type LimitFlags struct {
 	timeout time.Duration
 	memory  process.Size
+	values  int
 	workers int
 	// memoryGiven reports whether the user set it.
 	memoryGiven func() bool
@@ -115,8 +116,9 @@ func (l *LimitFlags) Add(f *pflag.FlagSet, workers string) {
 	*l = DefaultLimits()
 	f.DurationVar(&l.timeout, "timeout", l.timeout, "limit of the evaluation of one spec")
 	f.Var(&l.memory, "memory", "limit of the memory of one evaluation; a process of --workers has 256MiB\nwhere this is not given")
+	f.IntVar(&l.values, "max-values", evaluate.DefaultValues, "limit of how many values all that is read may hold, and all objects together")
 	f.IntVar(&l.workers, "workers", 0, workers)
-	grouped(f, groupLimits, "timeout", "memory", "workers")
+	grouped(f, groupLimits, "timeout", "memory", "max-values", "workers")
 	l.memoryGiven = func() bool { return f.Changed("memory") }
 }
 
@@ -127,6 +129,8 @@ func (l *LimitFlags) Check() error {
 		return Usagef("", "--workers %d: expected 0 or more", l.workers)
 	case l.timeout <= 0:
 		return Usagef("", "--timeout %s: expected more than 0", l.timeout)
+	case l.values <= 0:
+		return Usagef("", "--max-values %d: expected 1 or more", l.values)
 	case l.memory < LeastMemory:
 		return Usagef("", "--memory %s: expected at least 32MiB", &l.memory)
 	}
@@ -139,7 +143,7 @@ func (l *LimitFlags) Limits() evaluate.Limits {
 	if l.workers > 0 && !l.memoryGiven() {
 		memory = evaluate.DefaultMemory
 	}
-	return evaluate.Limits{Timeout: l.timeout, Memory: memory}
+	return evaluate.Limits{Timeout: l.timeout, Memory: memory, Values: l.values}
 }
 
 // Parallel is how many specs are evaluated at once.
