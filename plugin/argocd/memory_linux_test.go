@@ -5,8 +5,11 @@ package argocd
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,11 +21,19 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ropewalk/ropewalk/test/reposerver"
 )
 
 // memoryRequests says how many requests the test of memory makes, 200 where it is
 // not set. Some 20,000 take ten minutes.
 const memoryRequests = "ROPEWALK_MEMORY_REQUESTS"
+
+// memoryConnections says how many connections the test of variables makes, 100 where it is
+// not set: 400 take a gigabyte in the test itself.
+const memoryConnections = "ROPEWALK_MEMORY_CONNECTIONS"
 
 // building lets one test build the command.
 var building sync.Mutex
@@ -156,29 +167,94 @@ func TestTheServerKeepsToItsMemory(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(memoryRequests)); err == nil {
 		requests = n
 	}
-	const total = 512 << 20
+	var failed int64
+	seen := during(t, func(socket, _ string) { failed = flood(t, socket, requests) })
+	require.Zero(t, failed)
+	require.Less(t, seen.all.Load(), int64(total))
+}
+
+// total is the memory of the servers of these tests.
+const total = 512 << 20
+
+// during starts the command, and returns the memory that it takes while work makes requests.
+func during(t *testing.T, work func(socket, web string)) *peaks {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	web := listener.Addr().String()
+	require.NoError(t, listener.Close())
 	dir := socketDir(t)
 	var said bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), program(t), "plugin", "argocd", "--socket-dir", dir, "--http", "",
+	cmd := exec.CommandContext(t.Context(), program(t), "plugin", "argocd", "--socket-dir", dir, "--http", web,
 		"--cache-dir", t.TempDir(), "--temp-dir", t.TempDir(), "--memory-total", "512MiB")
 	cmd.Stderr, cmd.Env = &said, []string{"HOME=" + t.TempDir()}
 	require.NoError(t, cmd.Start())
 	stop := make(chan struct{})
-	var seen peaks
+	seen := &peaks{}
 	var watching sync.WaitGroup
 	watching.Go(func() { seen.watch(cmd.Process.Pid, stop) })
 	socket := filepath.Join(dir, "ropewalk.sock")
 	require.Eventually(t, func() bool { _, err := os.Stat(socket); return err == nil }, 20*time.Second, 5*time.Millisecond)
 
 	begin := time.Now()
-	failed := flood(t, socket, requests)
+	work(socket, "http://"+web)
 	took := time.Since(begin)
 	close(stop)
 	watching.Wait()
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	_ = cmd.Wait() // an interrupt has a code of its own
-	t.Logf("%d requests in %s; peaks: %d MiB together, %d MiB the server, %d MiB a worker; %s", requests, took.Round(time.Millisecond),
-		seen.all.Load()>>20, seen.parent.Load()>>20, seen.worker.Load()>>20, said.String())
-	require.Zero(t, failed)
+	t.Logf("%s; peaks: %d MiB together, %d MiB the server, %d MiB a worker; %s", took.Round(time.Millisecond),
+		seen.all.Load()>>20, seen.parent.Load()>>20, seen.worker.Load()>>20, cut(said.String(), maxText))
+	return seen
+}
+
+// TestVariablesOfManyConnectionsKeepToTheMemory has connections at once that hold 3 MB of
+// variables each, which no limit of requests has seen yet, beside those of another project.
+func TestVariablesOfManyConnectionsKeepToTheMemory(t *testing.T) {
+	connections := 100
+	if n, err := strconv.Atoi(os.Getenv(memoryConnections)); err == nil {
+		connections = n
+	}
+	files := texts(projectOf("web"))
+	large := strings.Repeat("x", 3_000_000)
+	seen := during(t, func(socket, web string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+		defer cancel()
+		var all sync.WaitGroup
+		var longest atomic.Int64
+		for i := range connections {
+			all.Go(func() {
+				env := of("evil", fmt.Sprint(i))
+				name := "ARGOCD_ENV_ROPEWALK_SET" // More than a request may set: an error once it is read.
+				if i%2 == 0 {
+					name = "ARGOCD_ENV_X"
+				}
+				env[name] = large
+				_, err := reposerver.Generate(ctx, socket, reposerver.Request{Files: files, Path: "apps/web", Variables: env})
+				switch code := status.Code(err); {
+				case code == codes.Unavailable: // A client that got no time of the CPU to begin.
+				case i%2 == 0 && err != nil && code != codes.ResourceExhausted, i%2 == 1 && code != codes.InvalidArgument:
+					t.Error(i, err)
+				}
+			})
+		}
+		all.Go(func() {
+			for i := range 20 {
+				begin := time.Now()
+				got, err := reposerver.Generate(ctx, socket, reposerver.Request{Files: files, Path: "apps/web", Variables: of("good", fmt.Sprint(i))})
+				longest.Store(max(longest.Load(), int64(time.Since(begin))))
+				if err != nil || len(got) != 1 {
+					t.Error(got, err)
+				}
+				response, err := http.Get(web + "/healthz") //nolint:noctx // loopback
+				if err != nil || response.Body.Close() != nil || response.StatusCode != http.StatusOK {
+					t.Error("the server is not healthy", err)
+				}
+			}
+		})
+		all.Wait()
+		t.Logf("the other project waited for %s at most", time.Duration(longest.Load()).Round(time.Millisecond))
+	})
 	require.Less(t, seen.all.Load(), int64(total))
+	require.Less(t, seen.parent.Load(), int64(total/2), "its share are three eighths, most of which the collector fills before it works")
 }

@@ -95,7 +95,8 @@ type Options struct {
 	Requests int
 	// Parallel is how many specs of one request are evaluated at once; 1 if zero.
 	Parallel int
-	// Queue is how many requests may wait; DefaultQueue if zero.
+	// Queue is how many requests may wait; DefaultQueue if zero. One whose parameters are
+	// larger than Window takes several places.
 	Queue int
 	// Archive bounds the archive of a request, Limits the evaluation of each spec.
 	Archive Limits
@@ -104,6 +105,9 @@ type Options struct {
 	// in the server's own memory, roughly; no limit if zero. One that takes much of it waits
 	// for others that do.
 	Working int64
+	// Variables is how many bytes the variables of all requests may take while they are
+	// received, in messages larger than Window; no limit if zero. Others wait.
+	Variables int64
 	// Response is how many bytes all manifests of a response may have, which the
 	// repo-server limits too; DefaultResponse if zero.
 	Response int

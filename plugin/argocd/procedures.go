@@ -48,7 +48,7 @@ func (s *Server) procedures() http.Handler {
 		out, err := s.generate(ctx, stream)
 		return &wire.Manifests{Manifests: out}, err
 	})
-	return onlyGRPC(mux)
+	return s.onlyGRPC(mux)
 }
 
 // handlerOptions bound messages, and leave compression out: archives are compressed
@@ -76,22 +76,18 @@ func handle[Answer any](mux *http.ServeMux, s *Server, method string, work func(
 }
 
 // onlyGRPC refuses the other protocols that connect speaks.
-func onlyGRPC(next http.Handler) http.Handler {
+func (s *Server) onlyGRPC(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Header.Get("Content-Type") {
 		case "application/grpc", "application/grpc+proto":
-			r.Body = body{Reader: bufio.NewReaderSize(r.Body, readAhead), Closer: r.Body}
+			r.Body = &body{Closer: r.Body, from: bufio.NewReaderSize(r.Body, readAhead), admit: func(size int64) (func(), error) {
+				return s.intake.admit(r.Context(), size)
+			}}
 			next.ServeHTTP(w, r)
 		default:
 			w.WriteHeader(http.StatusUnsupportedMediaType)
 		}
 	})
-}
-
-// body is that of a request, which may be closed while it is read.
-type body struct {
-	io.Reader
-	io.Closer
 }
 
 // parts is the messages of a stream, which ends with io.EOF. It is safe for concurrent
@@ -149,6 +145,7 @@ func (s *Server) announce(ctx context.Context, stream receiver) (*wire.Announcem
 	if err != nil {
 		return &wire.Announcement{Parameters: static()}, s.drain(ctx, stream)
 	}
+	first.Env = nil // As in begin.
 	tree, done, err := s.admit(ctx, r, stream)
 	if errors.Is(err, limiter.ErrQueueFull) || ctx.Err() != nil {
 		return &wire.Announcement{Parameters: static()}, s.drain(ctx, stream)

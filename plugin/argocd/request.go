@@ -83,6 +83,8 @@ type request struct {
 	repository, nonce string
 	// from is where the user has written the inputs.
 	from origins
+	// settings is how many bytes ROPEWALK_SET and the parameters have.
+	settings int
 	// sent is the folder of the repository that the archive holds, "" for all of it.
 	sent string
 }
@@ -90,6 +92,10 @@ type request struct {
 // tenant is what shares slots with others: the project, or the repository or the
 // application of a request that names none.
 func (r request) tenant() string { return cmp.Or(r.project, r.repository, r.app) }
+
+// places is how many places of the queue the request takes while it waits: one holds what a
+// connection has received, and further ones the values that its parameters set.
+func (r request) places() int { return 1 + r.settings*messageCost/(2*Window) }
 
 // requestOf reads the first message of a stream.
 func requestOf(m *wire.Metadata) (request, error) {
@@ -133,8 +139,8 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 	if len(r.Checksum) != hex.EncodedLen(sha256.Size) {
 		return request{}, fmt.Errorf("%w: the checksum is not a SHA-256 digest in hex", errRequest)
 	}
-	if size := len(env[varSet]) + len(env[varParameters]); size > maxSettings {
-		return request{}, fmt.Errorf("%w: ROPEWALK_SET and the parameters have %d bytes, and %d are allowed: use a values file", errRequest, size, maxSettings)
+	if r.settings = len(env[varSet]) + len(env[varParameters]); r.settings > maxSettings {
+		return request{}, fmt.Errorf("%w: ROPEWALK_SET and the parameters have %d bytes, and %d are allowed: use a values file", errRequest, r.settings, maxSettings)
 	}
 	for line := range strings.Lines(env[varSet]) {
 		if line = strings.TrimSpace(line); line != "" {

@@ -31,7 +31,8 @@ type Server struct {
 	// requests bounds the requests that are unpacked and rendered, evaluations the
 	// evaluations of all of them.
 	requests, evaluations *limiter.Limiter
-	// budgets bound the memory of renders.
+	// intake bounds the memory of variables that are read, and budgets that of renders.
+	intake  *intake
 	budgets *host.Budgets
 	// renders joins equal requests.
 	renders flight.Group[[]string]
@@ -52,6 +53,7 @@ func New(opts Options) *Server {
 		opts:        opts,
 		requests:    limiter.New(limiter.Options{Slots: opts.Requests, Queue: opts.Queue}),
 		evaluations: limiter.New(limiter.Options{Slots: opts.Workers}),
+		intake:      newIntake(opts.Variables),
 		budgets:     host.NewBudgets(opts.Working),
 		// A caller that leaves has no time to wait for anything.
 		renders: flight.Group[[]string]{Patience: -1},
@@ -167,6 +169,7 @@ func (s *Server) begin(ctx context.Context, stream receiver) (request, error) {
 	if err != nil {
 		return request{}, err
 	}
+	first.Env = nil // The stream keeps the message until the next one is read.
 	if most := cmp.Or(s.opts.Archive.Compressed, unpack.DefaultCompressed); first.GetSize() > most {
 		return request{}, fmt.Errorf("%w: the archive has %d bytes, and %d are allowed: raise --archive", unpack.ErrLimit, first.GetSize(), most)
 	}
@@ -176,7 +179,7 @@ func (s *Server) begin(ctx context.Context, stream receiver) (request, error) {
 // admit waits for a slot and reads the archive of a stream. The caller calls done once
 // the request has ended; further calls do nothing.
 func (s *Server) admit(ctx context.Context, r request, stream receiver) (tree *unpack.Tree, done func(), err error) {
-	release, err := s.requests.Acquire(ctx, r.tenant())
+	release, err := s.requests.AcquireLarge(ctx, r.tenant(), r.places())
 	if errors.Is(err, limiter.ErrQueueFull) {
 		err = fmt.Errorf("%w: retry later, or raise --memory-total, with which the queue grows", err)
 	}

@@ -139,7 +139,7 @@ func TestPartsOfAServerFitIntoItsMemory(t *testing.T) {
 		}
 		require.NoError(t, err, "%+v", c)
 		require.Equal(t, c.worker, s.Worker>>20, "%+v", c)
-		kept := s.Evaluations*plugin.EvaluationCost + s.Renders + s.Archive*int64(4*c.workers) + int64(s.Queue)*(plugin.WaitingCost+argocd.Window)
+		kept := s.Evaluations*plugin.EvaluationCost + s.Renders + s.Archive*int64(4*c.workers) + s.Variables + int64(s.Queue)*(plugin.WaitingCost+argocd.Window)
 		require.LessOrEqual(t, kept, s.Heap*3/4, "what is left is for what is being rendered")
 		require.LessOrEqual(t, s.Heap+plugin.ProcessCost+int64(c.workers)*(s.Worker+plugin.ProcessCost), c.total<<20, "%+v", c)
 		require.Positive(t, s.Queue)

@@ -221,7 +221,7 @@ func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done fu
 		Connect: connect, Epoch: func() string { return policy.Current().Digest() },
 		Collectors:    []prometheus.Collector{readings{pool: pool, evaluations: evaluations, renders: renders, store: store, policy: policy, shares: parts}},
 		AllowUnlocked: f.allowUnlocked, HealthConfigured: f.health,
-		Requests: requests, Parallel: f.workers, Queue: parts.Queue, Response: int(parts.response), Working: parts.working,
+		Requests: requests, Parallel: f.workers, Queue: parts.Queue, Response: int(parts.response), Working: parts.working, Variables: parts.Variables,
 		Archive: argocd.Limits{Compressed: int64(f.archive), Memory: parts.Archive},
 		Limits:  evaluate.Limits{Timeout: f.timeout, Memory: parts.Worker},
 		Timeout: f.request, Read: f.read, Drain: f.drain, Report: report, AskPass: argocd.AskPass(f.askPass),

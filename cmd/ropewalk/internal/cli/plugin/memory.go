@@ -31,9 +31,9 @@ const (
 )
 
 // Shares are what the parts of a server may take of its memory, in bytes. The parts
-// of the server itself add up to what its own process may have: a quarter is for
-// caches, a quarter for archives, an eighth for requests that wait, and the rest for
-// what is being rendered.
+// of the server itself add up to what its own process may have: three sixteenths are for
+// caches, a quarter for archives, an eighth for requests that wait, a sixteenth for
+// variables that are received, and the rest for what is being rendered.
 type Shares struct {
 	// worker is the limit of an evaluation, and heap the soft limit of the server.
 	Worker, Heap int64
@@ -45,7 +45,9 @@ type Shares struct {
 	// response is how large a response may be, and working what one request may take while
 	// it is rendered.
 	response, working int64
-	Queue             int
+	// Variables is what the variables of all requests may take while they are received.
+	Variables int64
+	Queue     int
 }
 
 // Divide divides a total among a server, for so many requests at once, and its workers.
@@ -69,7 +71,7 @@ func Divide(total, limit int64, workers, requests int) (Shares, error) {
 	}
 	heap := parent - ProcessCost
 	return Shares{
-		Worker: worker, Heap: heap, Evaluations: heap * 3 / 16 / EvaluationCost, Renders: heap / 16,
+		Worker: worker, Heap: heap, Evaluations: heap / 8 / EvaluationCost, Renders: heap / 16, Variables: heap / 16,
 		Archive: heap / 4 / int64(requests), response: min(argocd.DefaultResponse, heap/4), working: heap * 3 / 8,
 		Queue: int(min(largestQueue, heap/8/(WaitingCost+argocd.Window))),
 	}, nil
