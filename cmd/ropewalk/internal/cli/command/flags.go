@@ -116,7 +116,7 @@ func (l *LimitFlags) Add(f *pflag.FlagSet, workers string) {
 	*l = DefaultLimits()
 	f.DurationVar(&l.timeout, "timeout", l.timeout, "limit of the evaluation of one spec")
 	f.Var(&l.memory, "memory", "limit of the memory of one evaluation; a process of --workers has 256MiB\nwhere this is not given")
-	f.IntVar(&l.values, "max-values", evaluate.DefaultValues, "limit of how many values all that is read may hold, and all objects together")
+	f.IntVar(&l.values, "max-values", evaluate.DefaultValues, "limit of the `N` values in all that a render reads, and in all that it\nmakes")
 	f.IntVar(&l.workers, "workers", 0, workers)
 	grouped(f, groupLimits, "timeout", "memory", "max-values", "workers")
 	l.memoryGiven = func() bool { return f.Changed("memory") }
