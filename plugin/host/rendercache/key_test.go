@@ -22,7 +22,7 @@ func excluded() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
 		reflect.TypeFor[render.Request]():   {"Parallel", "Progress", "Mistakes", "Broken", "Secrets"},
 		reflect.TypeFor[evaluate.Request](): {"Limits"},
-		reflect.TypeFor[evaluate.Module]():  {"FS"},
+		reflect.TypeFor[evaluate.Module]():  {"FS", "Foreign"},
 		reflect.TypeFor[render.Spec]():      {"Written"},
 	}
 }

@@ -110,7 +110,7 @@ func TestAnEvaluationThatGrowsTooLargeIsGivenUp(t *testing.T) {
 func TestAnEvaluationThatRecursesTooDeeplyIsGivenUp(t *testing.T) {
 	stop := make(chan struct{})
 	const levels = 3000 // of 64 KiB: more than the limit, and less than what ends the process
-	_, err := guarded(context.Background(), inline(""), func() (byte, error) { return descend(stop, levels), nil })
+	_, err := guarded(context.Background(), inline(""), func(context.Context) (byte, error) { return descend(stop, levels), nil })
 	close(stop)
 	require.ErrorIs(t, err, evaluate.ErrCrashed)
 	require.ErrorContains(t, err, "evaluation recursed too deeply: module ")

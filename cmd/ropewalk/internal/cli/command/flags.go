@@ -108,7 +108,7 @@ const DefaultMemory = 512 << 20
 
 // DefaultLimits are those of commands without the flags.
 func DefaultLimits() LimitFlags {
-	return LimitFlags{timeout: evaluate.DefaultTimeout, memory: DefaultMemory}
+	return LimitFlags{timeout: evaluate.DefaultTimeout, memory: DefaultMemory, values: evaluate.DefaultValues}
 }
 
 // Add adds the flags to a command.
@@ -116,7 +116,7 @@ func (l *LimitFlags) Add(f *pflag.FlagSet, workers string) {
 	*l = DefaultLimits()
 	f.DurationVar(&l.timeout, "timeout", l.timeout, "limit of the evaluation of one spec")
 	f.Var(&l.memory, "memory", "limit of the memory of one evaluation; a process of --workers has 256MiB\nwhere this is not given")
-	f.IntVar(&l.values, "max-values", evaluate.DefaultValues, "limit of the `N` values in all that a render reads, and in all that it\nmakes")
+	f.IntVar(&l.values, "max-values", l.values, "limit of the `N` values in all that a render reads, and in all that it\nmakes")
 	f.IntVar(&l.workers, "workers", 0, workers)
 	grouped(f, groupLimits, "timeout", "memory", "max-values", "workers")
 	l.memoryGiven = func() bool { return f.Changed("memory") }
