@@ -74,6 +74,23 @@ func parameters() []attack {
 // documents are those of this stage.
 func documents() []attack {
 	return []attack{
+		{"values in the values of a bundle", func(n int) project {
+			return project{files: map[string]string{
+				"app/bundle.cue": fmt.Sprintf("bundle: {apiVersion: \"v1alpha1\", name: \"x%d\", instances: {a: {module: url: \"file://m\", namespace: \"a\", values: ", n) +
+					strings.Repeat("x: ", 900_000) + "1}}}\n",
+				"app/m/a.cue": "package main\n",
+			}}
+		}},
+		{"a map in a line that is not closed", func(n int) project {
+			return project{files: map[string]string{
+				"app/web.yaml": head + fmt.Sprintf("kind: Transform\nmetadata: {name: web%d, labels: {", n) + strings.Repeat("x: y, ", 500_000) + "\n",
+			}}
+		}},
+		{"quotes that are not closed", func(n int) project {
+			return project{files: map[string]string{
+				"app/web.yaml": head + fmt.Sprintf("kind: Transform\nmetadata: {name: web%d}\nspec:\n", n) + strings.Repeat("  a: \"x\n", 300_000),
+			}}
+		}},
 		{"dense documents", func(n int) project {
 			files := map[string]string{module: inert}
 			for i := range 20 {
