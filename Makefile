@@ -168,9 +168,14 @@ PIVOT_CHILD := TestAParentMakesAClusterThatBecomesItsOwnAndOutlivesIt
 PIVOT_NETWORK := TestTheLinkIsCutAtEveryStep|TestProcessesAreKilledAtEveryStepOverTheLink|TestASlowLink|TestFaultsOfTheLink
 
 PIVOT_LONG := ^(TestAChildWithArgoCDBecomesItsOwnAndOutlivesItsParent|TestClusterctlIsStuckAfterAKill|TestTwoThousandObjectsOfTenMebibytes|TestOneOfTwoClustersOfANamespaceMoves|TestAClusterBecomesAvailable|TestARolloutInProgress|TestAStagedChunkThatIsDamaged|TestClusterctlMoves|$(PIVOT_CHILD)|TestAChildHasAChildOfItsOwnThatOutlivesBoth|TestAClusterIsDeletedAsTheGuideSays|TestABootstrapClusterInstallsTheFirstManagementCluster|TestALeaderThatIsKilled|TestALeaderThatIsStopped|TestARenderedClusterBecomesAvailableAndFollowsEdits)$$
+PIVOT_FLOWS = -test.skip '$(PIVOT_LONG)|^($(PIVOT_NETWORK))$$'
+ifeq ($(FLOWS),gate)
+PIVOT_FLOWS = -test.run '^($(GATE_PIVOT))$$'
+endif
+GATE_PIVOT := TestAKillAtAnyWriteConverges|TestAClusterMovesAndTheTargetAloneManagesIt|TestTheNamespaceOfTheTargetIsDeletedBeforeTheCommit|TestATakeoverAfterTheSourceIsLost|TestWhatStandsInTheWayIsNamedAndNothingIsTouched|TestAPlanNames.*|TestTheAuditorSeesEveryViolation|TestTheProxy.*
 .PHONY: e2e-pivot
 e2e-pivot: build programs $(BIN)/pivot.test ## Run the part of make pivot that takes minutes: some kills of each step, and no long tests.
-	$(call flow,pivot,pivot,-test.skip '$(PIVOT_LONG)|^($(PIVOT_NETWORK))$$')
+	$(call flow,pivot,pivot,$(PIVOT_FLOWS))
 
 .PHONY: e2e-child
 e2e-child: build controller programs $(BIN)/pivot.test ## Make a cluster of a PivotCluster in Git, let it take itself over, and destroy its parent.

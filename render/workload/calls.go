@@ -121,7 +121,7 @@ func (m *member) checkAccount(c network.Call, account object.Value) *object.Erro
 	case c.Target.Workload != nil:
 		e.Err, e.Hint = fmt.Errorf("the workload %q is in this project, which has its account", c.Target), "remove account"
 	case len(validation.IsDNS1123Subdomain(account.Text)) > 0:
-		e.Err = fmt.Errorf("%q is not the name of a ServiceAccount: expected a-z, 0-9, - and .", account.Text)
+		e.Err = fmt.Errorf("%q is not the name of a ServiceAccount: expected a-z, 0-9, a dash and a dot", account.Text)
 	default:
 		return nil
 	}

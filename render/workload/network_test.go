@@ -132,7 +132,7 @@ resources:
 		"its pods need the label ropewalk.dev/workload: one and the service account one, unless params.account names another one)",
 		"its pods need the service account runner)",
 		"its pods need the service account web)",
-		`web.yaml:7:61: spec: resources.bad.params.account: "*" is not the name of a ServiceAccount: expected a-z, 0-9, - and .`,
+		`web.yaml:7:61: spec: resources.bad.params.account: "*" is not the name of a ServiceAccount: expected a-z, 0-9, a dash and a dot`,
 		`web.yaml:8:58: spec: resources.self.params.account: the workload "web" is in this project, which has its account (remove account)`,
 	} {
 		require.Contains(t, messages(errs), want)

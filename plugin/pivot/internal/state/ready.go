@@ -83,7 +83,7 @@ func (h *handling) namespace(ctx context.Context) (*unstructured.Unstructured, e
 	case plane.IgnoreNotFound(err) != nil:
 		return nil, fmt.Errorf("%s plane: namespace %q: %w", h.Plane.Name(), h.store.cluster.Namespace, err)
 	case err != nil:
-		return nil, nil //nolint:nilnil // none is no error
+		return nil, nil //nolint:nilnil,nilerr // none is no error
 	case o.GetDeletionTimestamp() != nil:
 		return nil, inventory.Findings{{Ref: h.namespaceRef(), Problem: fmt.Sprintf("is being deleted from the %s plane", h.Plane.Name()),
 			Advice: "it cannot be kept: remove the finalizers of what is left in it, as the guide says; once it is gone, run again, or, where the pivot is committed, go on with `ropewalk pivot run --resume`: all is imported again from the source"}}

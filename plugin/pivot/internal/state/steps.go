@@ -187,7 +187,7 @@ func Going(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane
 			return "", fmt.Errorf("%s plane: %s: %w", p.Name(), r, err)
 		}
 		if err != nil || o.GetDeletionTimestamp() != nil {
-			return r.String(), nil
+			return r.String(), nil //nolint:nilerr // it is lost, which is the answer
 		}
 	}
 	return "", nil
