@@ -73,7 +73,7 @@ func TestEveryStateIsOneOfKstatus(t *testing.T) {
 	n.state("failing", kstatus.InProgressStatus, "fails", saying("Ready", "ConfigMap none/values.yaml does not exist"))
 
 	n.Kubectl(t, "-n", n.namespace, "patch", "transform", "web", "--type=merge", "-p", `{"spec":{"suspend":true}}`)
-	table := strings.Fields(n.Kubectl(t, "-n", n.namespace, "get", "transform", "web"))
+	table := strings.Fields(n.Kubectl(t, "-n", n.namespace, "get", "transform", "web", "-o", "wide"))
 	require.Contains(t, table, "SUSPENDED")
 	require.Contains(t, table, "true")
 }
