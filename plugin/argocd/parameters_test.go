@@ -281,7 +281,7 @@ func TestAModuleThatHangsIsLeftOutOfTheAnnouncement(t *testing.T) {
 	var said []string
 	opts := options(t)
 	opts.Evaluator, opts.Workers, opts.Evaluations, opts.Stores = pool, 2, nil, nil
-	opts.Limits = evaluate.Limits{Timeout: 500 * time.Millisecond}
+	opts.Limits = evaluate.Limits{Timeout: 2 * time.Second}
 	opts.Report = func(err error) { said = append(said, err.Error()) }
 	_, socket := start(t, opts)
 	hang, err := os.ReadFile("../../render/evaluate/worker/testdata/hostile/long-range.cue")
