@@ -79,7 +79,7 @@ func besides() map[string]beside {
 		"an env file with an open quote":          variableIn("  containers: {web: {image: a}}\n", "").with("a.env", "A=1\nTOKEN=\"SECRET\n", "the quote is not closed"),
 		"an env file with a space":                variableIn("  containers: {web: {image: a}}\n", "").with("a.env", "TO KEN=SECRET\n", "the name has a space"),
 		"an env file with a sign":                 variableIn("  containers: {web: {image: a}}\n", "").with("a.env", "TOKEN SECRET\n", "expected NAME=value"),
-		"an env file that refers to others":       variableIn("  containers: {web: {image: a}}\n", "").with("a.env", "TOKEN=SECRET$HOME\n", `refers to "HOME"`),
+		"an env file that refers to others":       variableIn("  containers: {web: {image: a}}\n", "").with("a.env", "TOKEN=SECRET$HOME\n", "what follows a $ names no variable"),
 		"an env file with a message":              variableIn("  containers: {web: {image: a}}\n", "").with("a.env", "TOKEN=${HOME:?SECRET}\n", "a reference with $ cannot be read"),
 		"an env file of the command line":         {map[string]string{"web.yaml": webFile(""), "b.txt": "TOKEN='SECRET"}, []string{"--env-file", "b.txt"}, "the quote is not closed"},
 		"a variable without a value":              option("expected NAME=VALUE", "--var", "SECRET"),
