@@ -157,11 +157,11 @@ func TestConfigurationsThatAreWrong(t *testing.T) {
 		is       error
 		says     string
 	}{
-		{"a password in it", online(&modules.Registry{Config: "ann:s3cret@example.com"}), source.ErrReference, "write credentials into a docker config.json"},
-		{"no host", online(&modules.Registry{Config: "example.com=!"}), source.ErrReference, "expected host/repository"},
+		{"a password in it", online(&modules.Registry{Config: "ann:s3cret@example.com"}), source.ErrReference, "credentials belong in a docker config.json"},
+		{"no host", online(&modules.Registry{Config: "example.com=!"}), source.ErrReference, "CUE_REGISTRY is host/repository"},
 		{"no registry for the module", online(&modules.Registry{Config: "none"}), source.ErrNotFound, `module "example.com/base@v0.1.0": no registry is configured for it`},
-		{"no such file", online(&modules.Registry{Config: "file:" + filepath.Join(t.TempDir(), "none")}), source.ErrReference, "no such file"},
-		{"a password in a file", online(&modules.Registry{Config: "file:" + filepath.Join(secret, "r.cue")}), source.ErrReference, "contains an @"},
+		{"no such file", online(&modules.Registry{Config: "file:" + filepath.Join(t.TempDir(), "none")}), source.ErrReference, "cannot be read"},
+		{"a password in a file", online(&modules.Registry{Config: "file:" + filepath.Join(secret, "r.cue")}), source.ErrReference, "credentials belong in a docker config.json"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := c.registry.Complete(t.Context(), tree, nil)

@@ -38,7 +38,12 @@ func TestAPlanNamesWhatWouldBeDeletedWithTheSet(t *testing.T) {
 	said, err := r.command(t, "plan", "--from="+p.Kubeconfig, "--to="+r.Other(p).Kubeconfig)
 	require.Error(t, err)
 	require.Contains(t, said, "Lease.coordination.k8s.io "+c.Namespace+"/held: is not moved, as its kind is none of Cluster API, and would be deleted with its owner Cluster.cluster.x-k8s.io "+c.Namespace+"/"+c.Name)
-	require.Equal(t, 2, strings.Count(said, "note:"), "%s", said) // Of what only a run can check.
+	// Nothing was left out but what only a run can check, of which webhooks are one until the target
+	// has the namespace: another test may have made it.
+	require.Contains(t, said, "note: whether the controllers of the target run")
+	for line := range strings.Lines(said) {
+		require.False(t, strings.HasPrefix(line, "note: ") && !strings.Contains(line, ": a run "), "%s", line)
+	}
 	p.Remove(t, lease)
 	_, err = r.command(t, "plan", "--from="+p.Kubeconfig, "--to="+r.Other(p).Kubeconfig)
 	require.NoError(t, err)
