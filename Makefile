@@ -46,8 +46,8 @@ run: build ## Render the example shop into out/shop and an image layout, and pri
 	@$(BIN)/ropewalk artifact inspect oci-layout:$(OUT)-oci | head -n 8
 
 .PHONY: test
-test: servers build ## Run every test of the main module.
-	ROPEWALK_BIN=$(BIN)/ropewalk $(TEST) $(TESTFLAGS) ./...
+test: servers build $(BIN)/cue ## Run every test of the main module.
+	ROPEWALK_BIN=$(BIN)/ropewalk $(TEST) -timeout 30m $(TESTFLAGS) ./...
 
 .PHONY: quick
 quick: $(BIN)/golangci-lint ## In a minute: format, lint and test what differs from origin/main, and what imports it.
