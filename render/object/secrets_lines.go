@@ -11,11 +11,12 @@ import (
 // key is a name in a line of a file, up to its colon or equals sign.
 var key = regexp.MustCompile(`(?:^|[\s{,"'\[(])([\w.-]+)["'\]]*[ \t]*(?:=|:(?:[ \t"'{\[]|$))`)
 
-// placeholder is what a Score file has in the place of a value.
-var placeholder = regexp.MustCompile(`\$\{[^}]*\}`)
+// placeholder is what a workload has in the place of a value: an output of a resource, or a
+// variable. What only looks like one may be a part of a password.
+var placeholder = regexp.MustCompile(`\$\{(?:(?:metadata|resources|secrets)\.[\w.-]+|[A-Z_][A-Z0-9_]*)\}`)
 
-// defaulted is a placeholder with a value of its own, such as ${NAME:-value}.
-var defaulted = regexp.MustCompile(`^\$\{\w+:?[-+?]`)
+// defaulted is a reference to a variable with a value of its own, such as ${NAME:-value}.
+var defaulted = regexp.MustCompile(`\$\{(\w+):?[-+?]`)
 
 // stars has the length of text, its spaces, quotes, brackets and placeholders.
 func stars(text string) string {
@@ -26,9 +27,7 @@ func stars(text string) string {
 		}
 	}
 	for _, at := range placeholder.FindAllStringIndex(text, -1) {
-		if !defaulted.MatchString(text[at[0]:at[1]]) {
-			copy(out[at[0]:at[1]], text[at[0]:at[1]])
-		}
+		copy(out[at[0]:at[1]], text[at[0]:at[1]])
 	}
 	return string(out)
 }
@@ -47,6 +46,12 @@ func (s *Secrets) Mask(line, before string) string {
 	}
 	if at := sensitiveKey(line); at >= 0 {
 		line = line[:at] + stars(line[at:])
+	}
+	for _, m := range defaulted.FindAllStringSubmatchIndex(line, -1) {
+		if SensitiveName(line[m[2]:m[3]]) {
+			line = line[:m[1]] + stars(line[m[1]:])
+			break
+		}
 	}
 	if s == nil {
 		return line

@@ -98,6 +98,13 @@ func TestLinesAreMasked(t *testing.T) {
 		`secretKeyRef: {name: db, key: password}`: `secretKeyRef: {name: db, key: password}`,
 		`DB_PASSWORD=abc`:                         `DB_PASSWORD=***`,
 		`"apiKey": 12,`:                           `"apiKey": **,`,
+		`token: a${db}`:                           `token: **{**}`,
+		`token: a${resources.db.password}`:        `token: *${resources.db.password}`,
+		`a: "x${TOKEN:-ab} c"`:                    `a: "x${TOKEN:-**} *"`,
+		`a: "x${PORT:-80} c"`:                     `a: "x${PORT:-80} c"`,
+		`a: "https://u:x y{@h/p"`:                 `a: "https://******@h/p"`,
+		`a: 'https://h/p?token=x y'`:              `a: 'https://h/p?token=***'`,
+		`a: https://h:1 is not b@c`:               `a: https://h:1 is not b@c`,
 	} {
 		require.Equal(t, want, s.Mask(line, ""), line)
 	}

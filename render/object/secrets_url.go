@@ -41,11 +41,12 @@ func withoutCredentials(text string, hide func(string) string) string {
 		if i < 0 {
 			break
 		}
-		at += i + len(":/")
+		i0 := at + i
+		at = i0 + len(":/")
 		at += len(text[at:]) - len(strings.TrimLeft(text[at:], "/")) // A path that was a URL has one.
 		if word < at {                                               // It is the same where the text is a URL in a URL.
 			word = len(text)
-			if n := strings.IndexAny(text[at:], "\"'`<> \t\r\n,}"); n >= 0 {
+			if n := strings.IndexAny(text[at:], endOf(text[:i0])); n >= 0 {
 				word = at + n
 			}
 		}
@@ -93,6 +94,16 @@ func withoutCredentials(text string, hide func(string) string) string {
 		}
 		return m[1] + hide(m[2]) + "@" + m[3]
 	})
+}
+
+// endOf are the characters that end a URL after its scheme, with which before ends: in quotes it
+// goes up to the next of them, for a password may hold anything else.
+func endOf(before string) string {
+	before = strings.TrimRight(before, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-./\\")
+	if strings.HasSuffix(before, `"`) || strings.HasSuffix(before, "`") || strings.HasSuffix(before, "'") {
+		return before[len(before)-1:] + "\r\n"
+	}
+	return "\"'`<> \t\r\n,}"
 }
 
 // loose are a user, a password and the beginning of a host.

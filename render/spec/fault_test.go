@@ -75,7 +75,7 @@ func TestSyntaxErrorsSayWhatToDo(t *testing.T) {
 		"a colon without a key":              {"a: 1\n: 2\n", `f:2:1: spec: unexpected ":" (write a key before the colon)`},
 		"Latin-1":                            {"a: gr\xfcn\n", `f:1:6: spec: byte 0xfc is not valid UTF-8: in Latin-1 it is "ü" (save the file as UTF-8)`},
 		"a number near 0":                    {"a: 1e-400\n", `f:1:4: spec: number 1e-400 is too close to 0 for a 64-bit float (quote it if it is text)`},
-		"an integer that is none":            {"a: !!int x\n", `f:1:4: spec: x is not an integer (quote it if it is text)`},
+		"an integer that is none":            {"a: !!int x\n", `f:1:4: spec: what stands behind the tag !!int is not an integer (leave the tag out if it is text)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := value(c.text)

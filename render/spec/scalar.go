@@ -95,8 +95,10 @@ func rawOf(n *yaml.Node, text string) string {
 func (c *converter) number(n *yaml.Node, v *object.Value) {
 	digits := strings.ReplaceAll(n.Value, "_", "")
 	text, wrong := numberText(digits, n.ShortTag() == "!!int" || plain(n) && strings.Trim(digits, "+-0123456789") == "")
-	if wrong != "" {
+	if wrong != "" && plain(n) {
 		c.fail(v.Pos, "quote it if it is text", wrong, n.Value)
+	} else if wrong != "" { // A tag makes a number of any text, which may be a secret.
+		c.fail(v.Pos, "leave the tag out if it is text", wrong, "what stands behind the tag "+n.ShortTag())
 	}
 	v.Kind, v.Text, v.Raw = object.KindNumber, text, rawOf(n, text)
 }

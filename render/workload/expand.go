@@ -21,6 +21,8 @@ import (
 // The roots of placeholders (Score 0.4.1).
 const rootMetadata = "metadata"
 
+func roots() []string { return []string{rootMetadata, generate.RootResources, rootSecrets} }
+
 const rootsExpected = "a placeholder begins with metadata, resources or secrets"
 
 // The outputs of a call by our own provisioners that depend on the port of the other
@@ -132,6 +134,9 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 		if err != nil {
 			ok = ok && err.Severity == object.SeverityWarning
 			if err.Err != nil {
+				if part.Ref != nil && object.SensitiveName(last(at.path())) && !slices.Contains(roots(), part.Ref[0]) {
+					label, err.Hint = "${…}", "write $${…} for the text itself" // It may be a part of a password.
+				}
 				err.Stage, err.Pos, err.Path = object.StageSpec, at.within(raw, part.Offset), at.path()
 				err.Err = fmt.Errorf("%s: %w", label, err.Err)
 				errs = append(errs, err)
@@ -144,6 +149,9 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 	}
 	return generate.Text{Pieces: generate.Join(out), Pos: at.pos}, ok, errs
 }
+
+// last is the last name of a path.
+func last(path string) string { return path[strings.LastIndexAny(path, ".]")+1:] }
 
 // maxMistakes bounds what is reported on one text: a file of another tool can hold
 // thousands of placeholders.
@@ -165,7 +173,7 @@ func (s scope) resolve(ref []string) ([]generate.Piece, *object.Error) {
 		full := placeholder.Part{Ref: append([]string{generate.RootResources}, ref...)}
 		return nil, mistake(fmt.Sprintf("write %s", full), rootsExpected)
 	}
-	if near, ok := object.Nearest(ref[0], []string{rootMetadata, generate.RootResources, rootSecrets}); ok {
+	if near, ok := object.Nearest(ref[0], roots()); ok {
 		return nil, mistake(fmt.Sprintf("did you mean %q?", near), rootsExpected)
 	}
 	return nil, mistake(fmt.Sprintf("write $%s for the text itself", placeholder.Part{Ref: ref}), rootsExpected)

@@ -6,6 +6,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -258,8 +259,12 @@ func Plural(count, noun string) string {
 	return count + " " + noun + "s"
 }
 
+// pattern is what a message about a regular expression repeats, which may be an input.
+var pattern = regexp.MustCompile("(error parsing regexp: [^:`]*): `.*`")
+
 // oneLineOf is text without line breaks and not too long.
 func oneLineOf(text string) string {
+	text = pattern.ReplaceAllString(text, "$1")
 	return cut(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' }), " "))
 }
 

@@ -34,7 +34,18 @@ type Case struct {
 }
 
 // Cases are so many cases. Each depends on the seed and its own number only.
-func Cases(seed uint64, from, n int) []Case {
+func Cases(seed uint64, from, n int) []Case { return cases(seed, from, n, "") }
+
+// named are the cases in which a module or an option makes the secret a name, or a word of what it
+// says itself: no position hides that, and a short one cannot be sought.
+var named = regexp.MustCompile(`^--set S:N[ :]V|^a reference of path: https:.* x$|(more more|a key of (a label|data)|an annotation's key|an unknown member|a variable's name|an error of it|CEL of readiness|a dependency|a version|a kind|a node|a name|a namespace|a part of a name|too long a label)$`)
+
+// Short are cases like [Cases] with this very secret in all of them, where it is a value.
+func Short(seed uint64, from, n int, secret string) []Case {
+	return slices.DeleteFunc(cases(seed, from, n, secret), func(c Case) bool { return named.MatchString(c.Name) })
+}
+
+func cases(seed uint64, from, n int, value string) []Case {
 	places := []func(*generator, *Case){
 		(*generator).document, (*generator).document, (*generator).values, (*generator).values, (*generator).set, (*generator).environment,
 		(*generator).syntax, (*generator).syntax, (*generator).module, (*generator).url, (*generator).score, (*generator).override,
@@ -43,7 +54,7 @@ func Cases(seed uint64, from, n int) []Case {
 	out := make([]Case, n)
 	for i := range out {
 		number := from + i
-		g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(number))), spec: fmt.Sprintf("s%05d", number)} //nolint:gosec // not for secrecy
+		g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(number))), spec: fmt.Sprintf("s%05d", number), value: value} //nolint:gosec // not for secrecy
 		c := Case{Spec: g.spec, Folder: g.spec, Files: map[string]string{}}
 		places[number%len(places)](g, &c)
 		out[i] = c

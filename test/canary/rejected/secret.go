@@ -9,14 +9,31 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"regexp"
 	"strings"
 )
+
+// Same is a text without what differs for twins and tells nothing of them: digests.
+func Same(text string) string {
+	return regexp.MustCompile(`[0-9a-f]{12,64}`).ReplaceAllString(text, "DIGEST")
+}
 
 // generator makes one case.
 type generator struct {
 	*rand.Rand
 	// spec is the name of the spec, which is in every secret.
 	spec string
+	// value is the secret, "" where one is made.
+	value string
+}
+
+// Twins are pairs of secrets, of one length and kind, that no search finds: they are parts of
+// words, or short. What is said of one must be what is said of the other.
+func Twins() [][2]string {
+	return [][2]string{
+		{"db", "qz"}, {"x1", "k7"}, {"horse", "tulip"}, {"p$db", "p$qz"}, {"${horse}", "${tulip}"}, {"caf\xe9", "tul\xe9"}, {"one\ntwo x", "six\nten x"},
+		{"horse tulip x", "tulip horse x"}, {"!horse", "!tulip"}, {"12", "47"},
+	}
 }
 
 // one is one of several.
@@ -24,17 +41,23 @@ func one[T any](g *generator, of ...T) T { return of[g.IntN(len(of))] }
 
 // word is a secret that needs no quotes.
 func (g *generator) word() string {
+	if g.value != "" {
+		return strings.ReplaceAll(g.value, "\n", " ")
+	}
 	return fmt.Sprintf("%s-%s%04x-%s", Head, g.spec, g.IntN(1<<16), Tail)
 }
 
 // secret is the text of a secret, with the name of what it is like.
 func (g *generator) secret() (text, like string) {
+	if g.value != "" {
+		return g.value, "short"
+	}
 	awkward := []string{
 		"", " ", "$", "$(A)", "${resources.r0.password}", "{{ .a }}", "`", `"`, "'", `\`, `\n`, "%", "%41", "+", "a+b c", "/", "@", ":", ": ", " #", "?a=b&c",
 		"é", "𝄞", "\u2028", "=", "--- ", "|", ">", "<b>", "&", "~._-", "()[]{}", ";,!*", "^", "\t", "\u007f",
 	}
 	hard := one(g, awkward...) + Head + one(g, awkward...) + g.spec + one(g, awkward...) + Tail + one(g, awkward...)
-	switch g.IntN(9) {
+	switch g.IntN(12) {
 	case 0:
 		return hard, "awkward"
 	case 1:
@@ -50,6 +73,14 @@ func (g *generator) secret() (text, like string) {
 		return "postgres://shop:" + url.QueryEscape(hard) + "@db.example.test/shop?sslmode=off", "URL"
 	case 6:
 		return "Bearer " + base64.RawURLEncoding.EncodeToString([]byte(hard)), "header"
+	}
+	switch g.IntN(6) {
+	case 0:
+		return "x$" + Head + "$" + g.spec + "${" + Tail + "}", "dollars"
+	case 1:
+		return Head + "\xe9" + g.spec + Tail, "Latin-1"
+	case 2:
+		return "!" + Head + " " + g.spec + " " + Tail, "words"
 	}
 	return g.word(), "word"
 }
