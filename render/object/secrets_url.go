@@ -41,12 +41,12 @@ func withoutCredentials(text string, hide func(string) string) string {
 		if i < 0 {
 			break
 		}
-		i0 := at + i
-		at = i0 + len(":/")
+		scheme := text[:at+i]
+		at += i + len(":/")
 		at += len(text[at:]) - len(strings.TrimLeft(text[at:], "/")) // A path that was a URL has one.
 		if word < at {                                               // It is the same where the text is a URL in a URL.
 			word = len(text)
-			if n := strings.IndexAny(text[at:], endOf(text[:i0])); n >= 0 {
+			if n := strings.IndexAny(text[at:], endOf(scheme)); n >= 0 {
 				word = at + n
 			}
 		}

@@ -59,6 +59,12 @@ type position struct {
 	indent int
 }
 
+// sensitive reports whether the text has the name of a secret.
+func (at position) sensitive() bool {
+	path, ok := object.ReadPath(at.path())
+	return ok && len(path) > 0 && object.SensitiveName(path[len(path)-1].Name)
+}
+
 // within is the position of the byte at offset in the text raw.
 func (at position) within(raw string, offset int) object.Pos {
 	if !at.lines || !at.pos.IsValid() {
@@ -134,7 +140,7 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 		if err != nil {
 			ok = ok && err.Severity == object.SeverityWarning
 			if err.Err != nil {
-				if part.Ref != nil && object.SensitiveName(last(at.path())) && !slices.Contains(roots(), part.Ref[0]) {
+				if part.Ref != nil && at.sensitive() && !slices.Contains(roots(), part.Ref[0]) {
 					label, err.Hint = "${…}", "write $${…} for the text itself" // It may be a part of a password.
 				}
 				err.Stage, err.Pos, err.Path = object.StageSpec, at.within(raw, part.Offset), at.path()
@@ -149,9 +155,6 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 	}
 	return generate.Text{Pieces: generate.Join(out), Pos: at.pos}, ok, errs
 }
-
-// last is the last name of a path.
-func last(path string) string { return path[strings.LastIndexAny(path, ".]")+1:] }
 
 // maxMistakes bounds what is reported on one text: a file of another tool can hold
 // thousands of placeholders.

@@ -210,6 +210,23 @@ func (b beside) with(name, text, want string) beside {
 	return b
 }
 
+// run runs the program in dir, with value in the place of the secret, and gives what it prints and
+// its exit code.
+func (b beside) run(t *testing.T, binary, dir, value string, args ...string) (out []byte, code int) {
+	t.Helper()
+	for file, text := range b.files {
+		write(t, dir, map[string]string{file: strings.ReplaceAll(text, "SECRET", value)})
+	}
+	for _, arg := range b.args {
+		args = append(args, strings.ReplaceAll(arg, "SECRET", value))
+	}
+	cmd := exec.CommandContext(t.Context(), binary, args...) //nolint:gosec // it is ours
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "ROPEWALK_CACHE=" + filepath.Join(dir, "cache"), "TOKEN=" + value, "DB_PASSWORD=" + value, "password=" + value}
+	out, _ = cmd.CombinedOutput()
+	return out, cmd.ProcessState.ExitCode()
+}
+
 // TestNoMistakeShowsTheSecretBesideIt has the secret in each place that an author of
 // workloads has for settings, with a mistake in it, at it or beside it.
 func TestNoMistakeShowsTheSecretBesideIt(t *testing.T) {
@@ -220,18 +237,9 @@ func TestNoMistakeShowsTheSecretBesideIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, dir := cases[name], t.TempDir()
-			for file, text := range c.files {
-				write(t, dir, map[string]string{file: strings.ReplaceAll(text, "SECRET", value)})
-			}
 			for _, args := range [][]string{{"render", "--format", "json"}, {"render", "--dialect", "argocd", "-o", "out"}, {"vet"}, {"graph", "--format", "json"}} {
-				for _, arg := range c.args {
-					args = append(args, strings.ReplaceAll(arg, "SECRET", value))
-				}
-				cmd := exec.CommandContext(t.Context(), binary, args...) //nolint:gosec // it is ours
-				cmd.Dir = dir
-				cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "ROPEWALK_CACHE=" + filepath.Join(dir, "cache"), "TOKEN=" + value, "DB_PASSWORD=" + value, "password=" + value}
-				out, _ := cmd.CombinedOutput()
-				require.NotZero(t, cmd.ProcessState.ExitCode(), "%s", out)
+				out, code := c.run(t, binary, dir, value, args...)
+				require.NotZero(t, code, "%s", out)
 				require.Contains(t, strings.ReplaceAll(string(out), `\"`, `"`), c.want)
 				require.NotContains(t, string(out), "panic")
 				l.Require(t, args[0], out)
@@ -250,17 +258,7 @@ func TestNoMistakeSaysMoreOfAShortSecret(t *testing.T) {
 	run := func(t *testing.T, c beside, value string) string {
 		t.Helper()
 		dir := t.TempDir()
-		for file, text := range c.files {
-			write(t, dir, map[string]string{file: strings.ReplaceAll(text, "SECRET", value)})
-		}
-		args := []string{"vet"}
-		for _, arg := range c.args {
-			args = append(args, strings.ReplaceAll(arg, "SECRET", value))
-		}
-		cmd := exec.CommandContext(t.Context(), binary, args...) //nolint:gosec // it is ours
-		cmd.Dir = dir
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "ROPEWALK_CACHE=" + filepath.Join(dir, "cache"), "TOKEN=" + value, "DB_PASSWORD=" + value, "password=" + value}
-		out, _ := cmd.CombinedOutput()
+		out, _ := c.run(t, binary, dir, value, "vet")
 		return rejected.Same(strings.ReplaceAll(string(out), dir, "DIR"))
 	}
 	// The files are written by hand, so that these are texts which need no quotes; package rejected
