@@ -156,7 +156,8 @@ func besides() map[string]beside {
 // besidesOfFormats are those in files of other formats.
 func besidesOfFormats() map[string]beside {
 	return map[string]beside{
-		"a secret with its content":      inCompose("    secrets: [a]\n", "secrets: {a: {content: 'SECRET'}}\n", "secrets.a").onlySought(),
+		"a secret with its content":      inCompose("    secrets: [a]\n", "secrets: {a: {content: 'SECRET'}}\n", "secrets.a"),
+		"content beside a dollar":        inCompose("    secrets: [a]\n", "secrets: {a: {content: 'SECRET${GONE}x${'}}\n", "secrets.a.content"),
 		"a config of the environment":    inCompose("    configs: [a]\n", "configs: {a: {environment: DB_PASSWORD}}\n", `the variable "DB_PASSWORD" has no source`),
 		"a null of the environment":      inCompose("    environment:\n      DB_PASSWORD:\n", "", `the variable "DB_PASSWORD" has no source`),
 		"a name of the environment, too": inCompose("    environment: [DB_PASSWORD]\n", "", `the variable "DB_PASSWORD" has no source`),

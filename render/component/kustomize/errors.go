@@ -183,7 +183,13 @@ func (b *build) patchAt(text string, pos object.Pos) object.Pos {
 // said are words of the library that are no part of what it read.
 const said = `(?:add|remove|replace|test) operation does not apply|doc is missing (?:path|key)|unable to remove nonexistent key|test failed|` +
 	`missing value|invalid index|unable to find field|is out of bounds|is missing for replacement source|nothing selected by|` +
-	`another key by that name already exists|expected sequence or mapping node|wrong node kind|kustomize crashed`
+	`another key by that name already exists|expected sequence or mapping node|wrong node kind|kustomize crashed|` +
+	`must specify a target for patch|must specify (?:at least one target|the target name)|replacements must specify a source and at least one target|` +
+	`target must specify resources to select|value and resource selectors are mutually exclusive|cannot specify both path and inline replacement|` +
+	`delimiter option can only be used with scalar nodes|fieldPath cannot be empty|conflicting fieldspecs|exists in both commonLabels and labels|` +
+	`found multiple possible referrals|no structured data found in path|not a structured data path|invalid value type expect a string|` +
+	`the field 'sortOptions\.\w+'|plugin \S+ not configurable|validator shouldn't modify the resource map|empty json patch operations|` +
+	`Multiple Strategic-Merge Patches in one .patches. entry is not allowed to set .patches\.target. field`
 
 // short is what the library says in words of its own, with the path of an operation: all else
 // in its text may be of the files, and a secret.

@@ -53,12 +53,7 @@ func (w *walker) fields(k *kustomization) {
 	}
 	for name, list := range map[string][]types.Patch{"patches": t.Patches, "patchesJson6902": t.PatchesJson6902} { //nolint:staticcheck // As above.
 		for i := range list {
-			if list[i].Path != "" {
-				w.yaml(k, &list[i].Path, item(name, i).Append(object.Field("path")))
-			}
-			if list[i].Patch != "" {
-				w.inline(k, list[i].Patch, item(name, i).Append(object.Field("patch")))
-			}
+			w.patch(k, &list[i], item(name, i))
 		}
 	}
 	for i := range t.Replacements {
@@ -118,6 +113,28 @@ func (w *walker) yaml(k *kustomization, ref *string, p object.Path) {
 	}
 	w.patches = append(w.patches, patch{text: string(data), docs: docs, field: w.pos(k, p), pos: func(d document) object.Pos { return w.at(name, d.line, d.column) }})
 }
+
+// patch reads a patch, and wants a target where it does not name its object itself.
+func (w *walker) patch(k *kustomization, t *types.Patch, p object.Path) {
+	if (t.Path == "") == (t.Patch == "") {
+		w.fail(k, p)("write one of path and patch", "a patch is a file or a text")
+		return
+	}
+	before := len(w.patches)
+	if t.Path != "" {
+		w.yaml(k, &t.Path, p.Append(object.Field("path")))
+	} else {
+		w.inline(k, t.Patch, p.Append(object.Field("patch")))
+	}
+	for _, read := range w.patches[before:] {
+		if t.Target == nil && len(read.docs) == 0 && operations.MatchString(read.text) {
+			w.fail(k, p)("add target: {kind: …, name: …}", "a patch of operations needs a target")
+		}
+	}
+}
+
+// operations is how a JSON patch begins, as YAML or JSON, behind comments.
+var operations = regexp.MustCompile(`^(?:\s*#.*\n|---\s*\n|\s)*[-\[][\s{"]`)
 
 // inline checks YAML in a string.
 func (w *walker) inline(k *kustomization, text string, p object.Path) []document {

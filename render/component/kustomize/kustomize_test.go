@@ -117,6 +117,13 @@ func TestMistakesAreAtTheirLine(t *testing.T) {
 			map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\npatches:\n- path: p.yaml\n", "k/web.yaml": deployment, "k/p.yaml": "\n" + strings.Replace(deployment, "name: web}", "name: wob}", 1)},
 			nil, `k/p.yaml:2:1: evaluate: the patch matches nothing: no Deployment "wob" (did you mean "web"?)`,
 		},
+		"operations without a target": {
+			map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\npatches:\n- patch: |-\n    - {op: add, path: /spec/replicas, value: 2}\n- path: p.json\n- {target: {kind: Pod}}\n- {path: p.json, patch: a}\n", "k/web.yaml": deployment, "k/p.json": "[{}]"}, nil,
+			"k/kustomization.yaml:3:3: evaluate: patches[0]: a patch of operations needs a target (add target: {kind: …, name: …})\n" +
+				"k/kustomization.yaml:5:3: evaluate: patches[1]: a patch of operations needs a target (add target: {kind: …, name: …})\n" +
+				"k/kustomization.yaml:6:3: evaluate: patches[2]: a patch is a file or a text (write one of path and patch)\n" +
+				"k/kustomization.yaml:7:3: evaluate: patches[3]: a patch is a file or a text (write one of path and patch)",
+		},
 		"two of one name": {
 			map[string]string{"k/kustomization.yaml": "resources: [a.yaml, web.yaml]\n", "k/web.yaml": deployment, "k/a.yaml": deployment},
 			nil, `k/web.yaml:1:1: evaluate: Deployment "web" is there twice`,
