@@ -84,6 +84,8 @@ func parse(ref string) (reference, error) {
 	}
 	host, name, ok := strings.Cut(rest, "/")
 	switch {
+	case strings.HasSuffix(rest, "@") && strings.Count(rest, "@") == 1 || strings.Contains(name, "@sha512:"):
+		return reference{}, bad("what follows @ is not sha256: and the 64 digits of a digest")
 	case strings.Contains(rest, "@") || strings.Contains(r.digest, "@"):
 		return reference{}, source.Refuse(source.ErrReference,
 			"an oci reference must hold no credentials, because it ends up in files and logs: put them into a Secret, or log in with docker login")

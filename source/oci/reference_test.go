@@ -73,7 +73,8 @@ func TestAReferenceIsRefused(t *testing.T) {
 		"oci://ghcr.io/a:v1?semver=^1":                      "the reference has a range of versions beside a tag or a digest",
 		"oci://ann:pass" + "word@ghcr.io/a":                 secret,
 		"oci://ann:pass" + "word@sha256:x@ghcr.io/a":        secret,
-		"oci://ghcr.io/a@sha512:" + hex:                     secret,
+		"oci://ghcr.io/a@sha512:" + hex:                     "what follows @ is not sha256: and the 64 digits of a digest",
+		"oci://ghcr.io/a@":                                  "what follows @ is not sha256: and the 64 digits of a digest",
 		"oci://tok" + "en@ghcr.io/a@sha256:" + hex:          secret,
 		"oci://ghcr.io/" + strings.Repeat("a/", 2000) + "a": "the reference is longer than 2048 bytes",
 	} {

@@ -96,6 +96,18 @@ func (a *Auditor) Watch(log Log) {
 	a.logs = append(a.logs, log)
 }
 
+// Polled waits until the planes were looked at n times more.
+func (a *Auditor) Polled(t testing.TB, n int) {
+	t.Helper()
+	polls := func() int {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.report.Polls
+	}
+	until := polls() + n
+	harness.Await(t, time.Minute, "the auditor looks at the planes", func() bool { return polls() >= until })
+}
+
 // Stop is End that prints the report.
 func (a *Auditor) Stop(t testing.TB) Report {
 	t.Helper()

@@ -266,8 +266,9 @@ func TestEveryRestartConverges(t *testing.T) {
 						}
 						done = true
 						if end == "parent" {
+							stop := p.stop // That of the next process is there once the run has ended.
 							kill()
-							p.stop()
+							stop()
 							return
 						}
 						go func() {
