@@ -200,3 +200,30 @@ func TestAPackageOnDiskIsKeptUpToDate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after), "what a user wrote is what it was, comments too")
 }
+
+// TestARenderNamesTheReleaseAndTheFoldersThatKustomizeNames in what buildMetadata adds, also where
+// fields are laid over the kustomization.
+func TestARenderNamesTheReleaseAndTheFoldersThatKustomizeNames(t *testing.T) {
+	p := build(t)
+	dir := t.TempDir()
+	write := func(name, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write(".git/HEAD", "")
+	write("base/kustomization.yaml", "resources: [a.yaml]\n")
+	write("base/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n")
+	write("app/kustomization.yaml", "resources: [../base]\nbuildMetadata: [managedByLabel, originAnnotations, transformerAnnotations]\n")
+	write("over/kustomization.yaml", "resources: [../app]\nnamePrefix: p-\nbuildMetadata: [managedByLabel, originAnnotations, transformerAnnotations]\n")
+	write("app.yaml", "apiVersion: ropewalk.dev/v1alpha1\nkind: Component\nmetadata: {name: app}\nspec: {kustomize: {path: app}}\n")
+	write("over.yaml", "apiVersion: ropewalk.dev/v1alpha1\nkind: Component\nmetadata: {name: over}\nspec: {kustomize: {path: app, namePrefix: p-}}\n")
+	for _, name := range []string{"app", "over"} {
+		c := exec.CommandContext(t.Context(), p.ropewalk, "render", name+".yaml", "--dialect", "plain")
+		c.Dir = dir
+		got, err := c.Output()
+		require.NoError(t, err)
+		want := objects(t, p.good(t, filepath.Join(dir, name)))
+		require.NotEmpty(t, want)
+		require.Equal(t, want, objects(t, string(got)), name)
+	}
+}

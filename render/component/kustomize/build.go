@@ -16,7 +16,9 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/provenance"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -172,7 +174,33 @@ func (b *build) library(ctx context.Context, metadata []string) (out []result, e
 	if err != nil {
 		return nil, err
 	}
-	return results(m, slices.Contains(b.root.types.BuildMetadata, types.OriginAnnotations))
+	out, err = results(m, slices.Contains(b.root.types.BuildMetadata, types.OriginAnnotations))
+	b.named(out)
+	return out, err
+}
+
+// release is that of the kustomize that has this version of the library.
+const release = "v5.8.2"
+
+// named has the label of who built an object name that release in place of ours, and the
+// annotations of where it comes from the folder of the author in place of that in memory.
+func (b *build) named(out []result) {
+	if len(b.root.types.BuildMetadata) == 0 {
+		return
+	}
+	ours := "kustomize-" + provenance.GetProvenance().Semver()
+	for _, r := range out {
+		meta, _ := r.object["metadata"].(map[string]any)
+		if labels, ok := meta["labels"].(map[string]any); ok && labels[konfig.ManagedbyLabelKey] == ours {
+			labels[konfig.ManagedbyLabelKey] = "kustomize-" + release
+		}
+		annotations, _ := meta["annotations"].(map[string]any)
+		for _, name := range []string{"config.kubernetes.io/origin", "alpha.config.kubernetes.io/transformations"} {
+			if text, ok := annotations[name].(string); ok && b.top != nil {
+				annotations[name] = strings.ReplaceAll(text, ".."+treeDir+"/", "../")
+			}
+		}
+	}
 }
 
 // schema reports whether a kustomization brings a schema of its own.

@@ -22,7 +22,7 @@ const (
 	noTarget   = `no (?:resource )?matches for Id (\S+?)[;,]?(?:\s|$)`
 	several    = `multiple matches for Id (\S+?)[;,]?(?:\s|$)`
 	registered = `already registered id: (\S+)`
-	jsonPath   = `(?:path|pointer|key|value)[^/]*?(/[^'":\s]+)`
+	jsonPath   = `(?:path|pointer|key|value)[^/]*?(/[^'":,\s]+)`
 	noReplicas = `resource with name (\S+) does not match a config with the following GVK`
 	folder     = `(?:path|target for path|under) '?/?t/([^':\n]*)'?`
 	generated  = `merging from generator (?s:.*)Kind:"(\w+)"(?s:.*)Name:"([^"]*)"`
@@ -188,6 +188,7 @@ const said = `(?:add|remove|replace|test) operation does not apply|doc is missin
 	`target must specify resources to select|value and resource selectors are mutually exclusive|cannot specify both path and inline replacement|` +
 	`delimiter option can only be used with scalar nodes|fieldPath cannot be empty|conflicting fieldspecs|exists in both commonLabels and labels|` +
 	`found multiple possible referrals|no structured data found in path|not a structured data path|invalid value type expect a string|` +
+	`namespace is blank for resource|builtin version and custom schema provided, cannot use both|the specified OpenAPI version is not built in|` +
 	`the field 'sortOptions\.\w+'|plugin \S+ not configurable|validator shouldn't modify the resource map|empty json patch operations|` +
 	`Multiple Strategic-Merge Patches in one .patches. entry is not allowed to set .patches\.target. field`
 

@@ -16,9 +16,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// exposed refuses replacements and vars that copy data of a Secret into an object of another
-// kind: no rule protects it there, and the Secret itself may be gone from what is built.
+// exposed refuses what copies data of a Secret into an object of another kind, or makes the
+// Secret one: no rule protects it there, and the Secret itself may be gone from what is built.
 func (w *walker) exposed(top *kustomization) {
+	for _, check := range w.later {
+		check()
+	}
 	for _, k := range append(slices.Collect(maps.Values(w.made)), top) {
 		if k == nil {
 			continue
@@ -30,6 +33,9 @@ func (w *walker) exposed(top *kustomization) {
 				list = w.replacementsOf(k, r.Path)
 			}
 			w.replaced(w.pos(k, p), p, list)
+		}
+		for i, t := range k.types.Patches {
+			w.unmade(w.pos(k, item("patches", i)), item("patches", i), k, t)
 		}
 		for i, v := range k.types.Vars { //nolint:staticcheck // Files of others have deprecated fields.
 			if w.secret(resid.NewResId(v.ObjRef.GVK(), v.ObjRef.Name), v.FieldRef.FieldPath) {
@@ -55,36 +61,96 @@ func (w *walker) replacementsOf(k *kustomization, ref string) (out []types.Repla
 // replaced reports the first replacement that shows a value of a Secret.
 func (w *walker) replaced(pos object.Pos, p object.Path, list []types.Replacement) {
 	for _, r := range list {
+		if slices.ContainsFunc(r.Targets, func(t *types.TargetSelector) bool {
+			return t != nil && (t.Select == nil || takesSecrets(*t.Select)) && slices.Contains(t.FieldPaths, "kind") && w.secrets(func(string) bool { return true })
+		}) {
+			w.errs = append(w.errs, remade(pos, p))
+			return
+		}
 		if r.Source == nil || !w.secret(r.Source.ResId, r.Source.FieldPath) {
 			continue
 		}
-		if slices.ContainsFunc(r.Targets, func(t *types.TargetSelector) bool { return t == nil || t.Select == nil || t.Select.Kind != "Secret" }) {
+		if slices.ContainsFunc(r.Targets, func(t *types.TargetSelector) bool {
+			return t == nil || t.Select == nil || t.Select.Kind != "Secret" || slices.ContainsFunc(t.FieldPaths, func(field string) bool { return !isData(field) })
+		}) {
 			w.errs = append(w.errs, copied(pos, p))
 			return
 		}
 	}
 }
 
+// unmade reports a patch that may give a Secret another kind.
+func (w *walker) unmade(pos object.Pos, p object.Path, k *kustomization, t types.Patch) {
+	if t.Options == nil || !t.Options.AllowKindChange || !w.secrets(func(string) bool { return true }) {
+		return
+	}
+	takes := t.Target != nil && takesSecrets(*t.Target)
+	if t.Target == nil {
+		text := []byte(t.Patch)
+		if name, ok := w.join(k, t.Path, func(string, string, ...any) {}); ok && t.Path != "" {
+			text = w.files[name]
+		}
+		docs, _, _ := documents(text) // What is wrong with it was reported.
+		takes = slices.ContainsFunc(docs, func(d document) bool { return d.kind == "Secret" })
+	}
+	if takes {
+		w.errs = append(w.errs, remade(pos, p))
+	}
+}
+
+// takesSecrets reports whether a selector may have Secrets.
+func takesSecrets(of types.Selector) bool {
+	match, err := types.NewSelectorRegex(&types.Selector{ResId: resid.ResId{Gvk: of.Gvk}})
+	return err != nil || match.MatchGvk(resid.NewGvk("", "v1", "Secret"))
+}
+
 func copied(pos object.Pos, p object.Path) *object.Error {
 	return component.Fail(pos, p, "refer to the Secret by its name and key where the value is needed", "it copies a value of a Secret into an object that is none")
 }
 
-// secret reports whether a field holds data of a Secret.
-func (w *walker) secret(id resid.ResId, field string) bool {
+func remade(pos object.Pos, p object.Path) *object.Error {
+	return component.Fail(pos, p, "name another kind in the target", "it may give a Secret another kind, which shows its values")
+}
+
+// isData reports whether a field is one of the data of a Secret.
+func isData(field string) bool {
 	top, _, _ := strings.Cut(field, ".")
-	if top, _, _ = strings.Cut(top, "["); top != "data" && top != "stringData" || id.Kind != "Secret" && id.Kind != "" {
+	top, _, _ = strings.Cut(top, "[")
+	return top == "data" || top == "stringData"
+}
+
+// secret reports whether a field holds data of a Secret. A name may have got a prefix, a suffix
+// or another name since the file that has it, so that without a kind any Secret may be meant,
+// unless the name is that of another object.
+func (w *walker) secret(id resid.ResId, field string) bool {
+	if !isData(field) || id.Kind != "Secret" && id.Kind != "" {
 		return false
 	}
-	if id.Kind == "Secret" {
+	if id.Kind == "Secret" || w.secrets(func(name string) bool { return strings.Contains(id.Name, name) }) {
 		return true
 	}
 	for _, docs := range w.docs {
-		if slices.ContainsFunc(docs, func(d document) bool { return d.kind == "Secret" && d.name == id.Name }) {
+		if slices.ContainsFunc(docs, func(d document) bool { return d.kind != "Secret" && d.name != "" && strings.Contains(id.Name, d.name) }) {
+			return false
+		}
+	}
+	for _, k := range w.made {
+		if slices.ContainsFunc(k.types.ConfigMapGenerator, func(c types.ConfigMapArgs) bool { return strings.Contains(id.Name, c.Name) }) {
+			return false
+		}
+	}
+	return w.secrets(func(string) bool { return true })
+}
+
+// secrets reports whether a file or a generator has a Secret of such a name.
+func (w *walker) secrets(named func(name string) bool) bool {
+	for _, docs := range w.docs {
+		if slices.ContainsFunc(docs, func(d document) bool { return (d.kind == "Secret" || d.kind == "SecretGenerator") && named(d.name) }) {
 			return true
 		}
 	}
 	for _, k := range w.made {
-		if slices.ContainsFunc(k.types.SecretGenerator, func(s types.SecretArgs) bool { return s.Name == id.Name }) {
+		if slices.ContainsFunc(k.types.SecretGenerator, func(s types.SecretArgs) bool { return named(s.Name) }) {
 			return true
 		}
 	}

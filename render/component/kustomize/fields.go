@@ -70,9 +70,8 @@ func (w *walker) fields(k *kustomization) {
 	for name, list := range map[string][]string{"generators": t.Generators, "transformers": t.Transformers, "validators": t.Validators} {
 		for i := range list {
 			w.inlineOr(k, &list[i], item(name, i), func(k *kustomization, ref *string, p object.Path) {
-				w.plugins++
 				w.resource(k, ref, p, false)
-				w.plugins--
+				w.configured(k, path.Join(k.dir, *ref), map[string]bool{})
 			})
 		}
 	}
@@ -127,6 +126,10 @@ func (w *walker) patch(k *kustomization, t *types.Patch, p object.Path) {
 		w.inline(k, t.Patch, p.Append(object.Field("patch")))
 	}
 	for _, read := range w.patches[before:] {
+		if strings.HasPrefix(read.text, "[") && !json.Valid([]byte(read.text)) {
+			w.fail(k, p)("put names and texts into double quotes, or write the list with dashes", "operations in brackets have to be JSON")
+			continue
+		}
 		if t.Target == nil && len(read.docs) == 0 && operations.MatchString(read.text) {
 			w.fail(k, p)("add target: {kind: …, name: …}", "a patch of operations needs a target")
 		}
@@ -160,7 +163,32 @@ func (w *walker) inlineOr(k *kustomization, text *string, p object.Path, refer f
 	}
 }
 
-// plugin checks the configuration of a plugin, and walks what it refers to.
+// configured checks the configurations of plugins of k in a file, or in a folder with a
+// kustomization, whose own fields would change them after they were checked.
+func (w *walker) configured(k *kustomization, name string, seen map[string]bool) {
+	if seen[name] {
+		return
+	}
+	seen[name] = true
+	of := w.made[name]
+	if of == nil {
+		w.rules[name] = true
+		for _, d := range w.docs[name] {
+			w.plugin(k, d, w.at(name, d.line, d.column))
+		}
+		return
+	}
+	for _, m := range of.value.Members {
+		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "resources", "bases", "buildMetadata"}, m.Name) {
+			w.fail(of, object.Fields(m.Name))("write it into the files that resources names", "a folder of generators, transformers or validators has resources alone")
+		}
+	}
+	for _, ref := range of.types.Resources {
+		w.configured(k, path.Join(of.dir, ref), seen)
+	}
+}
+
+// plugin checks the configuration of a plugin of k, and walks what it refers to, relative to k.
 func (w *walker) plugin(k *kustomization, d document, pos object.Pos) {
 	annotations := get(get(d.node, "metadata"), "annotations")
 	function := get(annotations, "config.kubernetes.io/function") != nil || get(annotations, "config.k8s.io/function") != nil
@@ -184,6 +212,9 @@ func (w *walker) plugin(k *kustomization, d document, pos object.Pos) {
 			types.Replacement `yaml:",inline"`
 			Path              string
 		}
+		Target  *types.Selector
+		Options *types.PatchArgs
+		Patch   string
 	}
 	if d.node.Decode(&refers) != nil {
 		return // The library says what is wrong.
@@ -197,9 +228,7 @@ func (w *walker) plugin(k *kustomization, d document, pos object.Pos) {
 	for _, r := range refers.Replacements {
 		if r.Path != "" {
 			paths = append(paths, r.Path)
-			w.replaced(pos, nil, w.replacementsOf(k, r.Path))
 		}
-		w.replaced(pos, nil, []types.Replacement{r.Replacement})
 	}
 	for _, ref := range paths {
 		if !strings.ContainsAny(ref, "\n{") {
@@ -207,6 +236,16 @@ func (w *walker) plugin(k *kustomization, d document, pos object.Pos) {
 		}
 	}
 	w.sources(&at, &refers.KvPairSources, nil, w.local)
+	w.later = append(w.later, func() {
+		w.unmade(pos, nil, k, types.Patch{Patch: refers.Patch, Path: refers.Path, Target: refers.Target, Options: refers.Options})
+		for _, r := range refers.Replacements {
+			list := []types.Replacement{r.Replacement}
+			if r.Path != "" {
+				list = w.replacementsOf(k, r.Path)
+			}
+			w.replaced(pos, nil, list)
+		}
+	})
 }
 
 // reader is [walker.file], or [walker.local].

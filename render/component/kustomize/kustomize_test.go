@@ -118,11 +118,12 @@ func TestMistakesAreAtTheirLine(t *testing.T) {
 			nil, `k/p.yaml:2:1: evaluate: the patch matches nothing: no Deployment "wob" (did you mean "web"?)`,
 		},
 		"operations without a target": {
-			map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\npatches:\n- patch: |-\n    - {op: add, path: /spec/replicas, value: 2}\n- path: p.json\n- {target: {kind: Pod}}\n- {path: p.json, patch: a}\n", "k/web.yaml": deployment, "k/p.json": "[{}]"}, nil,
+			map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\npatches:\n- patch: |-\n    - {op: add, path: /spec/replicas, value: 2}\n- path: p.json\n- {target: {kind: Pod}}\n- {path: p.json, patch: a}\n- {target: {kind: Deployment}, patch: '[{op: remove, path: /a}]'}\n", "k/web.yaml": deployment, "k/p.json": "[{}]"}, nil,
 			"k/kustomization.yaml:3:3: evaluate: patches[0]: a patch of operations needs a target (add target: {kind: …, name: …})\n" +
 				"k/kustomization.yaml:5:3: evaluate: patches[1]: a patch of operations needs a target (add target: {kind: …, name: …})\n" +
 				"k/kustomization.yaml:6:3: evaluate: patches[2]: a patch is a file or a text (write one of path and patch)\n" +
-				"k/kustomization.yaml:7:3: evaluate: patches[3]: a patch is a file or a text (write one of path and patch)",
+				"k/kustomization.yaml:7:3: evaluate: patches[3]: a patch is a file or a text (write one of path and patch)\n" +
+				"k/kustomization.yaml:8:3: evaluate: patches[4]: operations in brackets have to be JSON (put names and texts into double quotes, or write the list with dashes)",
 		},
 		"two of one name": {
 			map[string]string{"k/kustomization.yaml": "resources: [a.yaml, web.yaml]\n", "k/web.yaml": deployment, "k/a.yaml": deployment},
@@ -425,7 +426,7 @@ func TestWhatSelectsNothingIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	out, err := New(nil)(t.Context(), request(tree(map[string]string{
 		"k/kustomization.yaml": "resources: [web.yaml]\nnamePrefix: p-\nconfigMapGenerator: [{name: made, literals: [a=b]}]\n" +
-			"images: [{name: nginx, newTag: '1'}, {name: ngnix, newTag: '1'}]\npatches:\n" +
+			"images: [{name: nginx, newTag: '1'}, {name: ngnix, newTag: '1'}, {name: '(docker.io/)?ngin.', newTag: '1'}]\npatches:\n" +
 			"- {target: {kind: Deployment, name: none}, patch: '[{\"op\": \"remove\", \"path\": \"/spec\"}]'}\n" +
 			"- {target: {kind: Job}, patch: '[{\"op\": \"remove\", \"path\": \"/spec\"}]'}\n" +
 			"- {target: {kind: ConfigMap, name: made}, patch: '[{\"op\": \"add\", \"path\": \"/data/c\", \"value\": \"d\"}]'}\n" +

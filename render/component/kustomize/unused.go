@@ -6,6 +6,7 @@ package kustomize
 import (
 	"bytes"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -43,11 +44,18 @@ func (b *build) warn(k *kustomization, p object.Path, hint, format string, args 
 	b.warnings = append(b.warnings, e)
 }
 
-// mentions reports whether a file has a text; that of k has it once more than where k names
-// the image.
-func (b *build) mentions(k *kustomization, text string) bool {
+// mentions reports whether a file has an image, whose name is a pattern; that of k has it once
+// more than where it names the image.
+func (b *build) mentions(k *kustomization, image string) bool {
+	pattern, err := regexp.Compile(image)
+	if err != nil {
+		return true // The library says what is wrong.
+	}
 	for name, data := range b.files {
-		if n := bytes.Count(data, []byte(text)); n > 1 || n > 0 && name != k.name {
+		if name == k.name {
+			data = bytes.Replace(data, []byte(image), nil, 1)
+		}
+		if pattern.Match(data) {
 			return true
 		}
 	}

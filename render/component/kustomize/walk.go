@@ -66,15 +66,15 @@ type walker struct {
 	rules map[string]bool
 	// chain leads from the first kustomization to the present one.
 	chain []string
-	// plugins is more than 0 where objects are configurations of plugins.
-	plugins int
-	bytes   int
+	bytes int
 	// found is how many objects the files hold.
 	found   int
 	remotes []Remote
 	charts  []Chart
 	patches []patch
-	errs    object.Errors
+	// later are the checks of plugins that have to know all objects.
+	later []func()
+	errs  object.Errors
 	// warnings are those of the files of the user.
 	warnings object.Errors
 }
@@ -390,12 +390,6 @@ func (w *walker) objects(k *kustomization, ref *string, p object.Path) {
 	if _, known := w.docs[name]; !known {
 		w.docs[name] = nil
 		w.document(name, data)
-	}
-	if w.plugins > 0 {
-		w.rules[name] = true
-		for _, d := range w.docs[name] {
-			w.plugin(k, d, w.at(name, d.line, d.column))
-		}
 	}
 }
 
