@@ -51,7 +51,7 @@ const (
 
 // common are passwords that are a part of names and of the words of messages. Messages quote
 // values, so that these are hidden in quotes only; lines of files are another matter.
-var common = regexp.MustCompile(`(?i)^(pass(word|wd|phrase)|secret|credentials?|object|string|boolean|array|integer|number|null|none|true|false|default|chart|template|values?)$`)
+var common = regexp.MustCompile(`(?i)^(pass(word|wd|phrase)|secret|credentials?|object|string|boolean|array|integer|number|null|none|true|false|default|chart|template|values?|metadata|namespace|labels?|annotations?|containers?|images?|configs?|services?|clusters?|resources?)$`)
 
 // hidden stands for a secret in a message.
 const hidden = "(hidden)"

@@ -14,24 +14,25 @@ import (
 func TestSecretsAreHiddenInAllTheirForms(t *testing.T) {
 	t.Parallel()
 	s := &Secrets{}
-	s.AddObject(Object{"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"a": "aHVudGVyMi90YW5n"}, "stringData": map[string]any{"b": "tiger\"3+", "c": "abc", "d": "line one\nline two", "e": "-", "f": "password"}})
+	s.AddObject(Object{"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"a": "aHVudGVyMi90YW5n"}, "stringData": map[string]any{"b": "tiger\"3+", "c": "abc", "d": "line one\nline two", "e": "-", "f": "password", "g": "namespace"}})
 	s.AddObject(Object{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "harmless"}})
 	s.AddObject(Object{"apiVersion": "v1", "kind": "List", "items": []any{map[string]any{"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{"x": "in a list"}}}})
 	for text, want := range map[string]string{
-		"got hunter2/tang":      "got (hidden)",
-		`got "hunter2/tang"`:    "got (hidden)",
-		"got aHVudGVyMi90YW5n":  "got (hidden)",
-		"?t=hunter2%2Ftang":     "?t=(hidden)",
-		`got "tiger\"3+"`:       "got (hidden)",
-		`x tiger"3+ y`:          "x (hidden) y",
-		`got "abc", not abcd`:   "got (hidden), not abcd",
-		"only line one is here": "only (hidden) is here",
-		"harmless":              "harmless",
-		`no "db_password"`:      `no "db_password"`,
-		`got "password"`:        "got (hidden)",
-		"got cGFzc3dvcmQ=":      "got (hidden)=",
-		"in a list":             "(hidden)",
-		`letters, "-" and "_"`:  `letters, "-" and "_"`,
+		"got hunter2/tang":                    "got (hidden)",
+		`got "hunter2/tang"`:                  "got (hidden)",
+		"got aHVudGVyMi90YW5n":                "got (hidden)",
+		"?t=hunter2%2Ftang":                   "?t=(hidden)",
+		`got "tiger\"3+"`:                     "got (hidden)",
+		`x tiger"3+ y`:                        "x (hidden) y",
+		`got "abc", not abcd`:                 "got (hidden), not abcd",
+		"only line one is here":               "only (hidden) is here",
+		"harmless":                            "harmless",
+		`no "db_password"`:                    `no "db_password"`,
+		`got "password"`:                      "got (hidden)",
+		`metadata.namespace: got "namespace"`: "metadata.namespace: got (hidden)",
+		"got cGFzc3dvcmQ=":                    "got (hidden)=",
+		"in a list":                           "(hidden)",
+		`letters, "-" and "_"`:                `letters, "-" and "_"`,
 	} {
 		require.Equal(t, want, s.Hide(text), text)
 	}

@@ -51,7 +51,7 @@ func (d *Discovery) Documents(name string) (docs spec.Documents, packages map[st
 	}
 	for _, name := range d.given {
 		if !ours[name] && !d.opts.AllowEmpty {
-			d.Fail(object.Pos{File: name}, "a spec has apiVersion: "+spec.APIVersion+", a Score file apiVersion: "+spec.ScoreVersion,
+			d.Fail(object.Pos{File: name}, "a spec has apiVersion: "+spec.APIVersion+", a Score file apiVersion: "+spec.ScoreVersion+"; of manifests, a kustomization or a chart name the folder",
 				errors.New("the file holds no spec"))
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ropewalk/ropewalk/render/check/finding"
-	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // accessRules holds the rules of RBAC. The source is k8s.io/kubernetes,
@@ -69,11 +68,9 @@ func subject(a *finding.Value) {
 		if !group.Empty() {
 			group.Fail(finding.RuleEnum, "expected \"\" for a ServiceAccount, found %s", group.Show())
 		}
-		if a.Field("namespace").Text() == "" {
-			if f := a.Missing("namespace"); a.Root().Kind() == "RoleBinding" {
-				// The server accepts it, and the binding has no effect.
-				f.Severity = object.SeverityWarning
-			}
+		// A RoleBinding without one means an account of its own namespace.
+		if a.Field("namespace").Text() == "" && a.Root().Kind() != "RoleBinding" {
+			a.Missing("namespace")
 		}
 		Subdomain(a.Field("name"))
 	case "User", "Group":
