@@ -22,7 +22,7 @@ type Guard struct {
 	Refused func(rule string)
 }
 
-var errSubmodules = errors.New("it has submodules, which come from sources that no rule sees")
+var errSubmodules = errors.New("it has submodules, which come from sources that no rule sees: leave them out with submodules=false in its query")
 
 // submodules reports whether a reference of Git may want them.
 func submodules(ref string) bool {
