@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -111,6 +112,17 @@ func chosen() []attack {
 	return slices.DeleteFunc(attacks(), func(a attack) bool { return names != "" && !strings.Contains(names, a.name) })
 }
 
+// clients are how many attack at once: 2, or what ROPEWALK_SOAK_CLIENTS says.
+func clients(t testing.TB) int {
+	text := os.Getenv("ROPEWALK_SOAK_CLIENTS")
+	if text == "" {
+		return 2
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	return n
+}
+
 // TestASidecarServesOthersBesideAnAttack is the soak: see the package.
 func TestASidecarServesOthersBesideAnAttack(t *testing.T) {
 	all := chosen()
@@ -144,7 +156,7 @@ func TestASidecarServesOthersBesideAnAttack(t *testing.T) {
 		attacked, was := &answers{}, &answers{}
 		period, end := context.WithTimeout(ctx, every)
 		var attackers sync.WaitGroup
-		repeatedly(period, &attackers, 2, 100*time.Millisecond, func(client, n int) {
+		repeatedly(period, &attackers, clients(t), 100*time.Millisecond, func(client, n int) {
 			in := in
 			in.Variables = maps.Clone(in.Variables)
 			in.Variables["ARGOCD_APP_NAMESPACE"] = fmt.Sprintf("n%d-%d-%d", round, client, n) // No cache has its render.
