@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,13 +14,15 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/imports"
 	"github.com/ropewalk/ropewalk/internal/memfs"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
@@ -40,22 +43,26 @@ SOURCE is one of
   DIR       a folder of manifests, a kustomization or a Helm chart; it stays where it is,
             and is copied where it is in another repository than the project
   FILE, -   manifests, such as the output of "kustomize build" or "helm template"; they are
-            copied
-  FILE, -   an Application of Argo CD, or a Kustomization of Flux with its GitRepository:
+            copied; hooks of Helm that no installation runs are left out
+  FILE, -   one Application of Argo CD, or one Kustomization of Flux with its GitRepository:
             its source becomes that of the component
 
+What --values, --set and --override-property lay over a chart is written to its values,
+--name is the name of the component, and --namespace, --kube-version, --cluster-domain and
+--dialect are written to the context of the project. Inputs that cannot be kept are refused.
+
 At the end the project is rendered and compared with what it was made of. Exit code 1 says
-that there is a difference. An Application is not compared: its engine is not at hand.
+that there is a difference. Where the render fails, nothing is left behind. An Application is not compared: its engine is not at hand.
 
 ` + command.ExitCodes,
 		Example: `  ropewalk import ./deploy shop
   helm template web ./chart | ropewalk import - web
   kubectl get application shop -n argocd -o yaml | ropewalk import - shop`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: a.Run(func(ctx context.Context, args []string) error {
-			return a.runImport(ctx, &flags, args[0], append(args, ".")[1])
-		}),
 	}
+	cmd.RunE = a.Run(func(ctx context.Context, args []string) error {
+		return a.runImport(ctx, &flags, cmd.Flags(), args[0], append(args, ".")[1])
+	})
 	flags.Add(cmd)
 	return cmd
 }
@@ -70,10 +77,12 @@ type imported struct {
 	copied string
 	// before is what the render is compared with; "" where nothing is at hand.
 	before string
-	// namespace is that of the objects; "" is the default.
-	namespace string
+	// context is that of the project.
+	context map[string]any
 	// left are the fields that are not carried over.
 	left []string
+	// cut are the names of hooks that are left out of copied text.
+	cut []string
 }
 
 // importedFile is where text is copied to.
@@ -82,30 +91,11 @@ const importedFile = "manifests/imported.yaml"
 // maxImported is how much of a folder is copied, in bytes.
 const maxImported = 256 << 20
 
-func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, from, dir string) error {
+func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, given *pflag.FlagSet, from, dir string) error {
 	in, err := a.imported(from, dir)
-	if err != nil {
-		return err
+	if err == nil {
+		err = in.keepFlags(given)
 	}
-	files := map[string][]byte{}
-	maps.Copy(files, in.files)
-	component := map[string]any{
-		"apiVersion": spec.APIVersion, "kind": spec.KindComponent, "metadata": map[string]any{"name": in.name}, "spec": in.built,
-	}
-	document := map[string]any{
-		"apiVersion": spec.APIVersion, "kind": spec.KindProject, "metadata": map[string]any{"name": in.name}, "spec": map[string]any{"specs": []any{"component.yaml"}},
-	}
-	if in.namespace != "" {
-		document["spec"].(map[string]any)["context"] = map[string]any{"namespace": in.namespace} //nolint:forcetypeassert // made above
-	}
-	for name, content := range map[string]any{"component.yaml": component, spec.ProjectFile: document} {
-		data, err := yaml.Marshal(content)
-		if err != nil {
-			return err
-		}
-		files[name] = data
-	}
-	fsys, err := memfs.New(files)
 	if err != nil {
 		return err
 	}
@@ -114,10 +104,87 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, fr
 		return err
 	}
 	defer old.close()
-	names, err := command.CopyNew(dir, fsys)
+	in.keepValues(old, given)
+	fsys, err := in.project()
 	if err != nil {
 		return err
 	}
+	made, err := missing(dir, fsys)
+	if err != nil {
+		return err
+	}
+	names, err := command.CopyNew(dir, fsys)
+	var report diff.Report
+	if err == nil && in.before != "" {
+		report, err = a.compareImported(ctx, given, old, in, from, dir)
+	}
+	if err != nil {
+		for _, name := range slices.Backward(made) {
+			_ = os.Remove(name) // It may not have been written.
+		}
+		return err
+	}
+	a.noteImported(in, from, dir, names)
+	switch {
+	case in.before == "":
+		return nil
+	case report.Empty():
+		without := ""
+		if len(in.cut) > 0 {
+			without = ", without what is left out: " + strings.Join(in.cut, ", ")
+		}
+		a.Note("0 differences between %s and the render of %s%s\n", in.before, dir, without)
+		return nil
+	}
+	if err := a.printDiff(report, "text"); err != nil {
+		return err
+	}
+	return command.ErrDifferentReported()
+}
+
+// project returns the files of the project.
+func (i imported) project() (fs.FS, error) {
+	files := maps.Clone(i.files)
+	if files == nil {
+		files = map[string][]byte{}
+	}
+	built := map[string]any{"specs": []any{"component.yaml"}}
+	if len(i.context) > 0 {
+		built["context"] = i.context
+	}
+	for name, doc := range map[string]struct {
+		kind string
+		spec map[string]any
+	}{"component.yaml": {spec.KindComponent, i.built}, spec.ProjectFile: {spec.KindProject, built}} {
+		data, err := yaml.Marshal(map[string]any{
+			"apiVersion": spec.APIVersion, "kind": doc.kind, "metadata": map[string]any{"name": i.name}, "spec": doc.spec,
+		})
+		if err != nil {
+			return nil, err
+		}
+		files[name] = data
+	}
+	return memfs.New(files)
+}
+
+// missing returns the files of a project in dir, and the folders around them, that are not
+// there yet; a folder comes before what it holds.
+func missing(dir string, fsys fs.FS) ([]string, error) {
+	out := map[string]bool{}
+	err := fs.WalkDir(fsys, ".", func(name string, _ fs.DirEntry, err error) error {
+		for full := filepath.Join(dir, filepath.FromSlash(name)); !out[full]; full = filepath.Dir(full) {
+			if _, err := os.Lstat(full); err == nil {
+				break
+			}
+			out[full] = true
+		}
+		return err
+	})
+	return slices.Sorted(maps.Keys(out)), err
+}
+
+// noteImported prints what was written, and what was not.
+func (a commands) noteImported(in imported, from, dir string, names []string) {
 	if in.copied != "" {
 		a.Note("copied %s to %s, because it is outside of the root of the project\n", from, path.Join(filepath.ToSlash(dir), in.copied))
 	}
@@ -129,10 +196,6 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, fr
 	for _, field := range in.left {
 		a.Note("not carried over: %s\n", field)
 	}
-	if in.before == "" {
-		return nil
-	}
-	return a.compareImported(ctx, flags, old, in.before, dir)
 }
 
 // beforeImport is what a project is made of, before anything is written.
@@ -143,6 +206,12 @@ func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags,
 		held, at = map[string][]byte{}, filepath.ToSlash(filepath.Clean(from))
 		for name, data := range in.files {
 			held[at+strings.TrimPrefix(name, in.copied)] = data
+		}
+	}
+	if in.copied != "" {
+		var err error
+		if flags, err = a.holdValues(flags, held); err != nil {
+			return side{}, err
 		}
 	}
 	files, err := memfs.New(held)
@@ -161,27 +230,56 @@ func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags,
 		out, err = a.side(ctx, flags.Named(in.name), in.before, dir)
 	}
 	if err != nil {
-		return side{}, a.ofSide("BEFORE", from, err)
+		return side{}, a.ofSide("the source", from, err)
 	}
 	return out, nil
 }
 
+// holdValues adds the files of --values to those of a copy, which is all that is read then.
+func (a commands) holdValues(flags *command.ProjectFlags, held map[string][]byte) (*command.ProjectFlags, error) {
+	out := *flags
+	out.Values = nil
+	for n, arg := range flags.Values {
+		name, file := "", arg
+		if before, after, ok := strings.Cut(arg, ":"); ok && after != "" && spec.CheckName(before) == nil {
+			name, file = before+":", after
+		}
+		data, err := a.read(file)
+		if err != nil {
+			return nil, err
+		}
+		at := filepath.ToSlash(filepath.Clean(file))
+		if !filepath.IsLocal(file) {
+			at = fmt.Sprintf("values/%d/%s", n, path.Base(at))
+		}
+		held[at] = data
+		out.Values = append(out.Values, name+at)
+	}
+	return &out, nil
+}
+
 // compareImported compares what a project was made of with what it renders.
-func (a commands) compareImported(ctx context.Context, flags *command.ProjectFlags, old side, before, dir string) error {
-	now, err := a.projectSide(ctx, flags, dir, nil, dir)
+func (a commands) compareImported(ctx context.Context, given *pflag.FlagSet, old side, in imported, from, dir string) (diff.Report, error) {
+	flags, err := notKept(given)
 	if err != nil {
-		return a.ofSide("AFTER", dir, err)
+		return diff.Report{}, err
 	}
-	defer now.close()
-	report := diff.Compare(old.Snapshot, now.Snapshot)
-	if report.Empty() {
-		a.Note("0 differences between %s and the render of %s\n", before, dir)
-		return nil
+	now, err := a.projectSide(ctx, flags, dir, nil, dir)
+	if err == nil {
+		defer now.close()
+		return diff.Compare(old.Snapshot, now.Snapshot), nil
 	}
-	if err := a.printDiff(report, "text"); err != nil {
-		return err
+	// The copy is removed: mistakes in it are shown in what it was made of.
+	var mistakes object.Errors
+	if errors.As(err, &mistakes) && len(in.cut) == 0 {
+		for _, m := range mistakes {
+			if m.Pos.File == path.Join(filepath.ToSlash(dir), importedFile) {
+				m.Pos.File = from
+			}
+		}
 	}
-	return command.ErrDifferentReported()
+	a.Note("nothing was written to %s, because its render fails\n", dir)
+	return diff.Report{}, a.ofSide("the project", dir, err)
 }
 
 // imported reads a source; dir is where the project will be.
@@ -197,29 +295,33 @@ func (a commands) imported(from, dir string) (imported, error) {
 	if err != nil {
 		return imported{}, err
 	}
-	objects := make([]object.Object, 0, len(docs))
-	for _, doc := range docs {
-		o, err := object.Decode(doc.Value.JSON())
-		if err != nil {
-			return imported{}, fmt.Errorf("%s: %w", doc.Pos, err)
-		}
-		objects = append(objects, o.Expand()...)
+	objects, at, err := imports.Objects(docs)
+	if err != nil {
+		return imported{}, err
 	}
-	for _, o := range objects {
+	for n, o := range objects {
 		switch {
 		case o.Kind() == "Application" && o.Group() == "argoproj.io":
 			out, err := importApplication(o)
-			return out, cannotImport(from, err)
+			return out, cmp.Or(cannotImport(from, err), imports.Alone(objects, at, n))
 		case o.Kind() == "Kustomization" && o.Group() == "kustomize.toolkit.fluxcd.io":
-			out, err := importKustomization(o, objects)
-			return out, cannotImport(from, err)
+			out, source, err := importKustomization(o, objects)
+			return out, cmp.Or(cannotImport(from, err), imports.Alone(objects, at, n, source))
 		}
 	}
-	if len(objects) == 0 {
+	kept, cut, hooks := imports.WithoutHooks(data, docs)
+	for _, hook := range hooks {
+		a.Note("%s\n", hook)
+	}
+	switch {
+	case len(objects) == 0:
 		return imported{}, cannotImport(from, errors.New("it holds no object"))
+	case len(kept) == 0:
+		return imported{}, cannotImport(from, errors.New("it holds nothing but hooks that no installation runs"))
 	}
 	return imported{
-		name: nameOfFolder(dir), files: map[string][]byte{importedFile: data}, before: filepath.Join(dir, importedFile),
+		name: nameOfFolder(dir), files: map[string][]byte{importedFile: kept}, before: filepath.Join(dir, importedFile),
+		cut:   cut,
 		built: map[string]any{"manifests": map[string]any{"paths": []any{importedFile}}},
 	}, nil
 }
@@ -337,23 +439,6 @@ func filesOf(dir, into string) (files map[string][]byte, left []string, err erro
 		return err
 	})
 	return files, left, err
-}
-
-// gitSource is a source of the repository repo; revision is a commit, a version or a branch, "" the default
-// branch.
-func gitSource(repo, revision string) map[string]any {
-	kind := "branch"
-	switch {
-	case revision == "" || revision == "HEAD":
-		return map[string]any{"type": "git", "ref": repo}
-	case regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(revision):
-		kind = "commit"
-	case strings.ContainsAny(revision, "*<>=~^|") || regexp.MustCompile(`^v?[0-9.]+\.[xX](\.|$)`).MatchString(revision):
-		kind, revision = "semver", strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B", "#", "%23", " ", "%20").Replace(revision)
-	case regexp.MustCompile(`^v?[0-9]+\.[0-9]+`).MatchString(revision):
-		kind = "tag"
-	}
-	return map[string]any{"type": "git", "ref": repo + "?" + kind + "=" + revision}
 }
 
 // cannotImport is err, which is a mistake in a file; nil stays nil.

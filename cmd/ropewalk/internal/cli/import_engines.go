@@ -4,16 +4,22 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // importApplication makes a component of the source of an Application.
@@ -60,7 +66,8 @@ func importApplication(o object.Object) (imported, error) {
 		out.built = map[string]any{"source": git, "kustomize": out.kustomizeOf(source.Map("kustomize"), map[string]any{"path": at})}
 		known = append(known, "kustomize")
 	case kind == "Directory":
-		paths := []any{at + "/*.yaml", at + "/*.yml", at + "/*.json"}
+		// One pattern for .yaml, .yml and .json: each must match a file, and the folder is not at hand.
+		paths := []any{at + "/*.[jy][ams]*[ln]"}
 		if recurse, _ := source.Get("directory", "recurse").(bool); recurse {
 			paths = []any{at}
 		}
@@ -73,7 +80,11 @@ func importApplication(o object.Object) (imported, error) {
 	out.leave("source", source, known...)
 	out.leave("spec", o.Map("spec"), "source", "sources", "destination", "project")
 	if namespace := o.Text("spec", "destination", "namespace"); namespace != "" {
-		out.namespace = namespace
+		out.context = map[string]any{"namespace": namespace}
+	}
+	// Argo CD names the release like the Application, with its dots.
+	if helm, ok := out.built["helm"].(map[string]any); ok && helm["releaseName"] == nil && out.name != o.Name() {
+		helm["releaseName"] = o.Name()
 	}
 	return out, nil
 }
@@ -229,16 +240,40 @@ func imageOf(text string) map[string]any {
 	return out
 }
 
+// gitSource is a source of the repository repo; revision is a commit, a version or a branch, "" the default
+// branch.
+func gitSource(repo, revision string) map[string]any {
+	kind := "branch"
+	switch {
+	case revision == "" || revision == "HEAD":
+		return map[string]any{"type": "git", "ref": repo}
+	case regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(revision):
+		kind = "commit"
+	case strings.ContainsAny(revision, "*<>=~^|") || regexp.MustCompile(`^v?[0-9.]+\.[xX](\.|$)`).MatchString(revision):
+		kind, revision = "semver", strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B", "#", "%23", " ", "%20").Replace(revision)
+	case regexp.MustCompile(`^v?[0-9]+\.[0-9]+`).MatchString(revision):
+		kind = "tag"
+	}
+	return map[string]any{"type": "git", "ref": repo + "?" + kind + "=" + revision}
+}
+
 // importKustomization makes a component of a Kustomization of Flux; its GitRepository is one of
-// objects.
-func importKustomization(o object.Object, objects []object.Object) (imported, error) {
+// objects, at the index that is returned.
+func importKustomization(o object.Object, objects []object.Object) (imported, int, error) {
 	out := imported{name: project.Label(o.Name())}
 	kind, name := o.Text("spec", "sourceRef", "kind"), o.Text("spec", "sourceRef", "name")
 	i := slices.IndexFunc(objects, func(s object.Object) bool {
 		return s.Kind() == kind && s.Name() == name && strings.HasSuffix(s.Group(), "source.toolkit.fluxcd.io")
 	})
-	if i < 0 || kind != "GitRepository" && kind != "OCIRepository" {
-		return out, fmt.Errorf("the Kustomization %q has the source %s %q, which is not beside it: add the manifest of that GitRepository or OCIRepository", o.Name(), kind, name)
+	if kind != "GitRepository" && kind != "OCIRepository" {
+		why := "cannot be fetched here"
+		if kind == "ExternalArtifact" {
+			why = "is made in the cluster and cannot be fetched here"
+		}
+		return out, i, fmt.Errorf("the Kustomization %q has the source %s %q, which %s: import the folder that it is made of, such as ropewalk import ./deploy", o.Name(), kind, name, why)
+	}
+	if i < 0 {
+		return out, i, fmt.Errorf("the Kustomization %q has the source %s %q, which is not beside it: add the manifest of that %s", o.Name(), kind, name, kind)
 	}
 	ref := object.Object(objects[i].Map("spec", "ref"))
 	url := objects[i].Text("spec", "url")
@@ -281,5 +316,92 @@ func importKustomization(o object.Object, objects []object.Object) (imported, er
 		source["pullSecretRef"] = map[string]any{"name": secret}
 	}
 	out.leave(kind+".spec", of, "interval", "timeout", "url", "ref", "secretRef")
-	return out, nil
+	return out, i, nil
+}
+
+// valueFlags are the flags that lay values over a chart.
+func valueFlags() []string {
+	return []string{"values", "overrides-file", "override-file", "set", "override-property"}
+}
+
+// contextFlags are the flags that a context of a project has, by its fields.
+func contextFlags() map[string]string {
+	return map[string]string{"namespace": "namespace", "kube-version": "kubeVersion", "cluster-domain": "clusterDomain", "dialect": "engine"}
+}
+
+// keepFlags takes over what flags say of the project. One that no field keeps is refused.
+func (i *imported) keepFlags(given *pflag.FlagSet) error {
+	var refused []string
+	var err error
+	_, chart := i.built["helm"]
+	fields := contextFlags()
+	given.Visit(func(f *pflag.Flag) {
+		if f.Name == "name" || f.Name == "namespace" {
+			if wrong := spec.CheckName(f.Value.String()); wrong != nil && err == nil {
+				err = command.Usagef("", "--%s: %s", f.Name, wrong)
+			}
+		}
+		switch {
+		case f.Name == "name":
+			i.rename(f.Value.String())
+		case fields[f.Name] != "":
+			if i.context == nil {
+				i.context = map[string]any{}
+			}
+			i.context[fields[f.Name]] = f.Value.String()
+		case slices.Contains(valueFlags(), f.Name) && chart && i.before != "":
+		case slices.Contains(valueFlags(), f.Name), slices.Contains([]string{"env", "runtime", "runtime-from-env", "env-file", "var", "var-from-env", "image"}, f.Name):
+			refused = append(refused, "--"+f.Name)
+		}
+	})
+	if err == nil && len(refused) > 0 {
+		err = command.Usagef("import without it, then write what it sets into component.yaml; values are kept of a folder with a chart only",
+			"%s: an import cannot keep it for the project, so nothing was written", strings.Join(refused, ", "))
+	}
+	return err
+}
+
+// rename gives the component a name; the release of an Application stays.
+func (i *imported) rename(name string) {
+	if helm, ok := i.built["helm"].(map[string]any); ok && i.before == "" && helm["releaseName"] == nil {
+		helm["releaseName"] = i.name
+	}
+	i.name = name
+}
+
+// keepValues writes the values that flags lay over a chart, as its render had them.
+func (i *imported) keepValues(old side, given *pflag.FlagSet) {
+	helm, chart := i.built["helm"].(map[string]any)
+	if !chart || old.rendered == nil || !slices.ContainsFunc(valueFlags(), given.Changed) {
+		return
+	}
+	for _, s := range old.rendered.Request.Specs {
+		if c := s.Evaluate.Component; c != nil && c.Helm != nil && c.Helm.Values.Kind == object.KindMap {
+			helm["values"] = json.RawMessage(c.Helm.Values.JSON())
+		}
+	}
+}
+
+// notKept returns the flags without those that the project has kept, so that it is rendered
+// as it is written.
+func notKept(given *pflag.FlagSet) (*command.ProjectFlags, error) {
+	var out command.ProjectFlags
+	var err error
+	cmd := &cobra.Command{}
+	out.Add(cmd)
+	given.Visit(func(f *pflag.Flag) {
+		to := cmd.Flags().Lookup(f.Name)
+		kept := contextFlags()[f.Name] != "" || f.Name == "name" || slices.Contains(valueFlags(), f.Name)
+		if to == nil || kept || err != nil {
+			return
+		}
+		from, isList := f.Value.(pflag.SliceValue)
+		list, same := to.Value.(pflag.SliceValue)
+		if isList && same {
+			err = list.Replace(from.GetSlice())
+		} else {
+			err = to.Value.Set(f.Value.String())
+		}
+	})
+	return &out, err
 }

@@ -1,0 +1,65 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package imports reads manifests that are imported: the objects in them with their places,
+// and the hooks of Helm among them. It writes nothing, and no object is dropped without a name
+// in what it returns.
+package imports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// Objects returns the objects of documents and of the lists in them, and where each is.
+func Objects(docs []spec.Manifest) (objects []object.Object, at []object.Pos, err error) {
+	for _, doc := range docs {
+		o, err := object.Decode(doc.Value.JSON())
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", doc.Pos, err)
+		}
+		below := o.Expand()
+		items, _ := doc.Value.Get("items")
+		for n := range below {
+			pos := doc.Value.Pos
+			if len(items.Items) == len(below) {
+				pos = items.Items[n].Pos
+			}
+			at = append(at, pos)
+		}
+		objects = append(objects, below...)
+	}
+	return objects, at, nil
+}
+
+// Alone refuses objects beside those that become a component, which are the ones at used.
+func Alone(objects []object.Object, at []object.Pos, used ...int) error {
+	const most = 5
+	var others []string
+	var first object.Pos
+	for n, o := range objects {
+		if slices.Contains(used, n) {
+			continue
+		}
+		if len(others) == 0 {
+			first = at[n]
+		}
+		others = append(others, fmt.Sprintf("%s %q in line %d", o.Kind(), o.Name(), at[n].Line))
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	of, list := objects[used[0]], strings.Join(others[:min(most, len(others))], ", ")
+	if more := len(others) - most; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return object.Errors{{
+		Stage: object.StageSpec, Pos: first,
+		Err:  fmt.Errorf("one %s is imported from a file, and this one has others beside %q: %s", of.Kind(), of.Name(), list),
+		Hint: "import one file each, a Kustomization with its source, into folders of their own; other manifests as well",
+	}}
+}
