@@ -299,6 +299,19 @@ func TestAChartOfAKustomizationKeepsItsHooks(t *testing.T) {
 	require.NotContains(t, string(all), "helm.sh/hook")
 }
 
+// TestRandomTextsOfTestsThatAreSkippedAreTaken: kustomize builds such a chart.
+func TestRandomTextsOfTestsThatAreSkippedAreTaken(t *testing.T) {
+	random := strings.Replace(template("{{ randAlphaNum 8 }}"), "{name: x}", "{name: x, annotations: {helm.sh/hook: test}}", 1)
+	files := shop(t, map[string]string{"shop/templates/x.yaml": random})
+	o := kustomize.ChartOptions{Name: "shop", SkipTests: true}
+	all, err := helm.Inflate(t.Context(), files, "shop", o)
+	require.NoError(t, err)
+	require.NotContains(t, string(all), "name: x\n")
+	o.SkipTests = false
+	_, err = helm.Inflate(t.Context(), files, "shop", o)
+	require.ErrorContains(t, err, "randAlphaNum gives something else at each render")
+}
+
 // Helm leaves the order of keys and values to chance.
 func TestKeysAndValuesAreInOrder(t *testing.T) {
 	over := map[string]string{"shop/templates/x.yaml": template("{{ list (keys .Values.x | join \"\") (values .Values.x | join \"\") | join \"-\" }}")}
