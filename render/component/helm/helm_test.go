@@ -281,6 +281,29 @@ func TestRandomTextsThatReachNoObjectAreTaken(t *testing.T) {
 	require.NotEmpty(t, out.Objects)
 }
 
+// TestHintsNameNoArgumentsOfRandomFunctions: to set them changes nothing.
+func TestHintsNameNoArgumentsOfRandomFunctions(t *testing.T) {
+	const general = "(set the value that the chart takes in its place, or switch off what needs it)"
+	values := map[string]string{"shop/values.yaml": "{settings: {}, size: 8, name: x, password: '', key: ''}"}
+	for action, want := range map[string]string{
+		"(genSelfSignedCert \"a\" nil nil (int .Values.size)).Key":                          general,
+		"randAlphaNum (int .Values.size)":                                                   general,
+		"randAlphaNum (int .Values.size) | default .Values.password":                        general,
+		".Values.size | int | randAlphaNum":                                                 general,
+		"printf \"%s-%s\" .Values.name (randAlphaNum 8)":                                    general,
+		".Values.password | default (randAlphaNum (int .Values.size))":                      "(set password in values)",
+		"default (.Values.size | int | randAlphaNum | b64enc) .Values.password":             "(set password in values)",
+		"coalesce .Values.password .Values.key (randAlphaNum 8)":                            "(set key or password in values)",
+		"default (printf \"%s-%s\" .Values.name (randAlphaNum 8)) (print .Values.password)": "(set password in values)",
+	} {
+		t.Run(action, func(t *testing.T) {
+			values["shop/templates/x.yaml"] = template("{{ " + action + " | quote }}")
+			_, err := helm.Engine(t.Context(), request(t, shop(t, values), ""))
+			require.ErrorContains(t, err, want)
+		})
+	}
+}
+
 func TestAChartOfAKustomizationKeepsItsHooks(t *testing.T) {
 	o := kustomize.ChartOptions{Name: "shop", ReleaseName: "web", Namespace: "apps", Values: [][]byte{[]byte("replicas: 3\n")}}
 	all, err := helm.Inflate(t.Context(), shop(t, nil), "shop", o)
