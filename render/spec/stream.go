@@ -233,6 +233,9 @@ func yamlEscapes(data []byte) []byte {
 	})
 }
 
+// ErrSecondDocument is the mistake of a file that holds more than the one value.
+var ErrSecondDocument = errors.New("a second document begins here; expected one value")
+
 // ParseValue reads a file that holds one value, such as a values file; an
 // empty file is KindNone. The error is an object.Errors with every mistake.
 func ParseValue(f File) (object.Value, error) { return f.value() }
@@ -253,7 +256,7 @@ func (f File) value() (object.Value, error) {
 		}
 	}
 	if len(docs) > 1 {
-		errs = append(errs, mistake(docs[1].value.Pos, nil, "", "a second document begins here; expected one value"))
+		errs = append(errs, mistake(docs[1].value.Pos, nil, "", "%w", ErrSecondDocument))
 	}
 	if len(errs) > 0 || len(docs) == 0 {
 		return object.Value{}, errs.Sorted().Err()

@@ -159,6 +159,7 @@ func TestMistakesAreAtTheirLines(t *testing.T) {
 		"values files": {nil, "", func(h *spec.Helm) {
 			h.ValuesFiles = []spec.Text{{Text: "none.yaml", Pos: object.Pos{File: "component.yaml", Line: 8}}}
 		}, "component.yaml:8: evaluate: spec.helm.valuesFiles[0]: there is no file \"none.yaml\""},
+		"a second document": {map[string]string{"prod.yaml": "replicas: 2\n---\nreplicas: 3\n"}, "", func(h *spec.Helm) { h.ValuesFiles = []spec.Text{{Text: "prod.yaml"}} }, "prod.yaml:3:1: spec: a second document begins here"},
 		"a value in a file": {map[string]string{"prod.yaml": "image: shop:1\n\nreplicas: x\n"}, "image: shop:3\n", func(h *spec.Helm) { h.ValuesFiles = []spec.Text{{Text: "prod.yaml"}} }, "prod.yaml:3:11: evaluate: replicas: values do not match"},
 	} {
 		t.Run(name, func(t *testing.T) {
