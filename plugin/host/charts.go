@@ -56,7 +56,11 @@ func (l *loading) chartFiles(ctx context.Context, t spec.Transform, b *built, f 
 		return nil, errs
 	}
 	all, err := tree(f, dir)
-	if err != nil {
+	var link *object.Error
+	switch {
+	case errors.As(err, &link):
+		return nil, append(errs, link)
+	case err != nil:
 		fail(b.Helm.Chart.Pos, at, "", "read %q: %v", b.Helm.Chart.Text, err)
 		return nil, errs
 	}
@@ -78,7 +82,8 @@ func statIn(f *files, name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// tree are the files below a folder, but for hidden folders.
+// tree are the files below a folder, but for hidden folders. A link that cannot be followed
+// is an error, as for Helm.
 func tree(f *files, dir string) (out []string, err error) {
 	err = fs.WalkDir(f, dir, func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -86,6 +91,9 @@ func tree(f *files, dir string) (out []string, err error) {
 			return err
 		case e.IsDir() && name != dir && strings.HasPrefix(e.Name(), "."):
 			return fs.SkipDir
+		case e.Type()&fs.ModeSymlink != 0:
+			_, err := e.Info()
+			return err
 		case !e.IsDir():
 			out = append(out, name)
 		}
@@ -177,7 +185,11 @@ func (l *loading) dependency(ctx context.Context, t spec.Transform, f *files, di
 		return nil, fail("run helm dependency build, which puts it into the folder charts", "the chart %q is not in the folder charts, and %q is no repository that can be fetched", name, repo)
 	}
 	names, err := tree(f, to)
-	if err != nil {
+	var link *object.Error
+	switch {
+	case errors.As(err, &link):
+		return nil, link
+	case err != nil:
 		return nil, fail("", "read the chart %q: %v", name, err)
 	}
 	further, errs := l.chartDependencies(ctx, t, f, to)

@@ -4,8 +4,11 @@
 package host_test
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -209,6 +212,56 @@ func TestALinkToAModuleIsFollowed(t *testing.T) {
 				require.Equal(t, []string{c.spec}, specNames(out.loaded))
 				require.Equal(t, "modules", out.loaded.Request.Specs[0].Evaluate.Module.Label)
 				require.Contains(t, string(out.result.Files[0].Data), "text: of the module")
+			}
+		})
+	}
+}
+
+// TestLinksInFoldersOfComponents reads what links in a chart and in a folder of manifests lead
+// to, on disk and in memory.
+func TestLinksInFoldersOfComponents(t *testing.T) {
+	config := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+	gone, out := "no such file or directory", "leaves the root of the project by a link"
+	for name, c := range map[string]struct{ link, to, more, err string }{
+		"a folder in a chart":                      {"c/templates/more", "../../x", "c/templates/more/b.yaml", ""},
+		"a folder of manifests":                    {"m/more", "../x", "m/more/b.yaml", ""},
+		"a dependency":                             {"c/charts/x", "../../x", "c/charts/x/b.yaml", ""},
+		"a file of a chart that is not there":      {"c/templates/b.yaml", "../../gone.yaml", "", gone},
+		"a folder of a chart that is not there":    {"c/templates/more", "../../gone", "", gone},
+		"a chart with a link that leaves the root": {"c/more", "/etc", "", out},
+		"a chart around itself":                    {"c/templates/more", "..", "", "it leads back to a folder that holds it"},
+		"manifests that are not there":             {"m/b.yaml", "../gone.yaml", "", gone},
+		"manifests out of the root":                {"m/more", "../../out", "", out},
+		"manifests around themselves":              {"m/more", "..", "", "it leads back to a folder that holds it"},
+		"a text beside manifests":                  {"m/README.md", "gone", "", ""},
+		"hidden beside manifests":                  {"m/.cache", "/nowhere", "", ""},
+		"in a hidden folder of a chart":            {"c/.now/more", "/nowhere", "", ""},
+		"elsewhere":                                {"x/more", "/nowhere", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := write(t, ".git/HEAD", "", "c/Chart.yaml", "{apiVersion: v2, name: c, version: 1.0.0}\n", "c/templates/a.yaml", config, "m/a.yaml", config, "x/b.yaml", config)
+			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, c.link)), 0o755))
+			require.NoError(t, os.Symlink(c.to, filepath.Join(dir, c.link)))
+			arg, own := "c", []string{"c/Chart.yaml", "c/templates/a.yaml"}
+			if strings.HasPrefix(c.link, "m/") {
+				arg, own = "m", []string{"m/a.yaml"}
+			}
+			if c.more != "" {
+				own = append(own, c.more)
+			}
+			for _, opts := range []host.Options{{}, {FS: os.DirFS(dir)}} {
+				opts.Args = []string{arg}
+				from := dir
+				if opts.FS != nil {
+					from = ""
+				}
+				loaded, errs := load(from, opts)
+				if c.err != "" {
+					require.Equal(t, []string{fmt.Sprintf("%s: spec: the link to %q cannot be followed: %s (commit what it leads to in its place, or remove the link)", c.link, c.to, c.err)}, errs)
+					continue
+				}
+				require.Empty(t, errs)
+				require.ElementsMatch(t, own, slices.Collect(maps.Keys(loaded.Request.Specs[0].Evaluate.Module.Sources)))
 			}
 		})
 	}

@@ -4,6 +4,7 @@
 package host_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -133,8 +134,7 @@ func TestWhatLiesBesideSpecsAndIsNotRenderedIsReported(t *testing.T) {
 }
 
 func TestLinksToSpecsAreFollowedOnce(t *testing.T) {
-	leads := "spec: the link leads to no file of the project: "
-	hint := " (commit the file itself, or remove the link)"
+	hint := " (commit what it leads to in its place, or remove the link)"
 	for _, c := range []struct {
 		name, link, to string
 		want           []string // of specs
@@ -147,10 +147,10 @@ func TestLinksToSpecsAreFollowedOnce(t *testing.T) {
 		{"to a folder", "lib", "../lib", []string{"api", "more"}, ""},
 		{"to its own folder", "self", ".", []string{"api"}, ""},
 		{"to the folder above", "up", "..", []string{"api", "more"}, ""},
-		{"that is dangling", "more.yaml", "gone.yaml", nil, leads + "no such file or directory" + hint},
-		{"that leads to itself", "more.yaml", "more.yaml", nil, leads + "too many levels of symbolic links" + hint},
-		{"that leaves the repository", "more.yaml", "../../more.yaml", nil, leads + "leaves the root of the project by a link" + hint},
-		{"that is absolute", "more.yaml", "/etc/more.yaml", nil, leads + "leaves the root of the project by a link" + hint},
+		{"that is dangling", "more.yaml", "gone.yaml", nil, "no such file or directory" + hint},
+		{"that leads to itself", "more.yaml", "more.yaml", nil, "too many levels of symbolic links" + hint},
+		{"that leaves the repository", "more.yaml", "../../more.yaml", nil, "leaves the root of the project by a link" + hint},
+		{"that is absolute", "more.yaml", "/etc/more.yaml", nil, "leaves the root of the project by a link" + hint},
 		{"of a build", "bazel-out", "/nowhere", []string{"api"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestLinksToSpecsAreFollowedOnce(t *testing.T) {
 				}
 				loaded, errs := load(from, opts)
 				if c.err != "" {
-					require.Equal(t, []string{"shop/" + c.link + ": " + c.err}, errs, where)
+					require.Equal(t, []string{fmt.Sprintf("shop/%s: spec: the link to %q cannot be followed: %s", c.link, c.to, c.err)}, errs, where)
 					continue
 				}
 				require.Empty(t, errs, where)

@@ -55,6 +55,8 @@ type converter struct {
 	// aliased is how many of them the aliases of the file added.
 	aliased *int
 	full    bool
+	// values is true in values that Helm might read, and chart below a key called helm.
+	values, chart bool
 }
 
 // sized is a value, how much it holds with aliases expanded, and how deep it
@@ -73,7 +75,7 @@ func (s *sized) add(e sized) {
 
 func newConverter(t *text, base int) *converter {
 	return &converter{
-		text: t, base: base, aliased: &t.aliased, blocks: map[object.Pos]Block{},
+		text: t, base: base, values: t.values, aliased: &t.aliased, blocks: map[object.Pos]Block{},
 		done: map[*yaml.Node]sized{}, open: map[*yaml.Node]bool{},
 	}
 }
@@ -200,7 +202,10 @@ func (c *converter) mapping(n *yaml.Node, depth int, v *sized) {
 			continue
 		}
 		known[name] = pos
+		values, chart := c.values, c.chart
+		c.values, c.chart = values || chart && name == "values", name == "helm"
 		e := c.convert(value, depth+1)
+		c.values, c.chart = values, chart
 		v.add(e)
 		v.value.Members = append(v.value.Members, object.Member{Name: name, Pos: pos, Value: e.value})
 	}
@@ -252,10 +257,21 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 	switch target.ShortTag() {
 	case "!!str", "!!timestamp", "!!merge":
 		return c.visible(n, target), true
+	case "!!int", "!!bool":
+		if c.values && isTextForHelm(target.Value) {
+			return target.Value, true
+		}
 	}
 	c.fail(c.pos(n), fmt.Sprintf("write %q", target.Value),
 		"key %s is not text but %s", target.Value, tagName(target.ShortTag()))
 	return "", false
+}
+
+// isTextForHelm reports whether Helm takes a key that is a number or a bool for its text, as it
+// does not for 0x10, 1_000 and 1.50.
+func isTextForHelm(key string) bool {
+	n, err := strconv.ParseInt(key, 10, 64)
+	return key == "true" || key == "false" || err == nil && strconv.FormatInt(n, 10) == key
 }
 
 // visible is the name of a key without characters at its ends that an editor does not

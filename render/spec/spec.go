@@ -44,6 +44,8 @@ type File struct {
 
 	// manifests is set for objects of the cluster, which kubectl reads.
 	manifests bool
+	// values is set for values that Helm might read.
+	values bool
 	// structured is set for a document that was never text, which has no Data.
 	structured *document
 }

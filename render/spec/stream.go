@@ -65,7 +65,7 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 			"the file holds more than %d values, which no flag allows", limit/dense)}
 	}
 	t := newText(f.Name, lineFeeds(yamlEscapes(data)))
-	t.manifests = f.manifests
+	t.manifests, t.values = f.manifests, f.values
 	if t.tags() > maxTags {
 		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "write the tags without them", "the file has more than %d %%TAG directives", maxTags)}
 	}
@@ -233,24 +233,30 @@ func yamlEscapes(data []byte) []byte {
 	})
 }
 
+// ErrSecondDocument is the mistake of a file that holds more than the one value.
+var ErrSecondDocument = errors.New("a second document begins here; expected one value")
+
 // ParseValue reads a file that holds one value, such as a values file; an
 // empty file is KindNone. The error is an object.Errors with every mistake.
-func ParseValue(f File) (object.Value, error) { return f.value(false) }
+func ParseValue(f File) (object.Value, error) { return f.value() }
 
 // ParseValues is [ParseValue] for values that Helm might read: yes, no, on and off without
-// quotes are mistakes.
-func ParseValues(f File) (object.Value, error) { return f.value(true) }
+// quotes are mistakes, and keys may be whole numbers and bools, which are texts for Helm.
+func ParseValues(f File) (object.Value, error) {
+	f.values = true
+	return f.value()
+}
 
-func (f File) value(words bool) (object.Value, error) {
+func (f File) value() (object.Value, error) {
 	docs, errs := f.documents(MaxFile)
 	for _, d := range docs {
 		errs = append(errs, d.errs...)
-		if words {
+		if f.values {
 			errs = append(errs, d.words...)
 		}
 	}
 	if len(docs) > 1 {
-		errs = append(errs, mistake(docs[1].value.Pos, nil, "", "a second document begins here; expected one value"))
+		errs = append(errs, mistake(docs[1].value.Pos, nil, "", "%w", ErrSecondDocument))
 	}
 	if len(errs) > 0 || len(docs) == 0 {
 		return object.Value{}, errs.Sorted().Err()

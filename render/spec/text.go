@@ -37,8 +37,8 @@ type text struct {
 	// every are the offsets of every everyth character: a column far to the right is found
 	// without a walk from the beginning of its line.
 	every []int
-	// manifests is that of the file.
-	manifests bool
+	// manifests and values are those of the file.
+	manifests, values bool
 	// aliased is how many values the aliases of all its documents stand for.
 	aliased int
 }

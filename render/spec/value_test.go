@@ -308,3 +308,24 @@ func TestWordsOfYAML11(t *testing.T) {
 		"f:3:5: spec: On without quotes is text here, and true for kubectl and Helm (write true, or quote it if it is text)\n"+
 		"f:3:9: spec: y without quotes is text here, and true for kubectl and Helm (write true, or quote it if it is text)")
 }
+
+// Helm makes texts of keys; what it writes in another way is refused.
+func TestKeysOfValuesMayBeNumbers(t *testing.T) {
+	text := "tcp: {9000: a, -1: b, true: c}\n"
+	v, err := spec.ParseValues(spec.File{Name: "f", Data: []byte(text)})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"tcp": {"9000": "a", "-1": "b", "true": "c"}}`, string(v.JSON()))
+	for _, key := range []string{"0x10", "010", "1_000", "1.50", "1e3", "True", "null", "18446744073709551615"} {
+		_, err := spec.ParseValues(spec.File{Name: "f", Data: []byte(key + ": a\n")})
+		require.ErrorContains(t, err, "f:1:1: spec: key "+key+" is not text but ", key)
+	}
+	_, err = spec.ParseValues(spec.File{Name: "f", Data: []byte("9000: a\n\"9000\": b\n")})
+	require.EqualError(t, err, `f:2:1: spec: key "9000" is written twice, first at line 1`)
+	v, err = spec.ParseValue(spec.File{Name: "f", Data: []byte("helm: {values: {tcp: {9000: a}}}\n")})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"helm": {"values": {"tcp": {"9000": "a"}}}}`, string(v.JSON()))
+	_, err = spec.ParseValue(spec.File{Name: "f", Data: []byte("helm: {other: {9000: a}, values: {}, 1: a}\nvalues: {1: a}\n")})
+	require.ErrorContains(t, err, "f:1:16: spec: key 9000 is not text")
+	require.ErrorContains(t, err, "f:1:38: spec: key 1 is not text")
+	require.ErrorContains(t, err, "f:2:10: spec: key 1 is not text")
+}

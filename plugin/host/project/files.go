@@ -4,20 +4,35 @@
 package project
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
+	"path"
+	"strings"
+	"sync/atomic"
 
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
+// maxFolderLinks is how many links to folders are followed: folders of links to others would
+// have more files than a walk ends.
+const maxFolderLinks = 1000
+
 // Files is the root as a file system, until the discovery is closed. Links that stay inside
 // are followed. Nothing is cached.
-func (r *Root) Files() fs.FS { return files{r.folder} }
+func (r *Root) Files() fs.FS { return files{r.folder, r, new(atomic.Int32)} }
 
 // files is a folder as a file system.
-type files struct{ rootfs.Folder }
+type files struct {
+	rootfs.Folder
+	root *Root
+	// folders counts the links to folders that were followed.
+	folders *atomic.Int32
+}
 
-// ReadDir lists a folder. Its links are those files and folders that they lead to; one that
-// leads to nothing, or out, is left out.
+// ReadDir lists a folder. Its links are those files and folders that they lead to. One that
+// cannot be followed stays a link, and its Info is the error, for callers that would read it.
 func (f files) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := f.List(name, maxEntries)
 	if err != nil {
@@ -26,16 +41,64 @@ func (f files) ReadDir(name string) ([]fs.DirEntry, error) {
 	out := entries[:0:0]
 	for _, e := range entries {
 		if e.Type()&fs.ModeSymlink != 0 {
-			info, err := f.Stat(join(name, e.Name()))
-			if err != nil || info.IsDir() { // A folder may lead around itself.
-				continue
+			if info, err := f.follow(path.Join(name, e.Name())); err != nil {
+				e = broken{e, err}
+			} else {
+				e = fs.FileInfoToDirEntry(renamed{info, e.Name()})
 			}
-			e = fs.FileInfoToDirEntry(renamed{info, e.Name()})
 		}
 		out = append(out, e)
 	}
 	return out, nil
 }
+
+// follow describes the target of a link.
+func (f files) follow(name string) (fs.FileInfo, error) {
+	real, info, err := rootfs.Resolve(f.Folder, name)
+	if err == nil && info.IsDir() {
+		err = f.enter(path.Dir(name), real)
+	}
+	if err == nil {
+		return info, nil
+	}
+	return nil, f.root.unfollowed(name, err)
+}
+
+// unfollowed is the error of a link that cannot be followed.
+func (r *Root) unfollowed(name string, err error) *object.Error {
+	to, _ := r.folder.ReadLink(name) // It is a link.
+	return &object.Error{
+		Stage: object.StageSpec, Pos: object.Pos{File: r.Display(name)}, Hint: "commit what it leads to in its place, or remove the link",
+		Err: fmt.Errorf("the link to %q cannot be followed: %w", to, bare(err)),
+	}
+}
+
+// enter reports whether a walk that is in dir ends when it goes on in the folder real.
+func (f files) enter(dir, real string) error {
+	if f.folders.Add(1) > maxFolderLinks {
+		return fmt.Errorf("more than %d links lead to folders", maxFolderLinks)
+	}
+	for ; ; dir = path.Dir(dir) {
+		above, _, err := rootfs.Resolve(f.Folder, dir)
+		switch {
+		case err != nil:
+			return err
+		case real == "." || above == real || strings.HasPrefix(above, real+"/"):
+			return errors.New("it leads back to a folder that holds it")
+		case dir == ".":
+			return nil
+		}
+	}
+}
+
+// broken is a link that cannot be followed.
+type broken struct {
+	fs.DirEntry
+	err error
+}
+
+// Info implements [fs.DirEntry].
+func (b broken) Info() (fs.FileInfo, error) { return nil, b.err }
 
 // renamed is the target of a link under the name of the link.
 type renamed struct {
@@ -45,10 +108,3 @@ type renamed struct {
 
 // Name implements [fs.FileInfo].
 func (r renamed) Name() string { return r.name }
-
-func join(dir, name string) string {
-	if dir == "." {
-		return name
-	}
-	return dir + "/" + name
-}

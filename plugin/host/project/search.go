@@ -153,7 +153,7 @@ func (w *walk) link(name string) error {
 	switch {
 	case err != nil:
 		if IsDocument(name) {
-			w.fail(name, "commit the file itself, or remove the link", fmt.Errorf("the link leads to no file of the project: %w", bare(err)))
+			w.unreadable = append(w.unreadable, w.root.unfollowed(name, err))
 		}
 	case w.seen[real]:
 		w.others = append(w.others, link{name, real})

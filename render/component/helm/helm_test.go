@@ -159,6 +159,7 @@ func TestMistakesAreAtTheirLines(t *testing.T) {
 		"values files": {nil, "", func(h *spec.Helm) {
 			h.ValuesFiles = []spec.Text{{Text: "none.yaml", Pos: object.Pos{File: "component.yaml", Line: 8}}}
 		}, "component.yaml:8: evaluate: spec.helm.valuesFiles[0]: there is no file \"none.yaml\""},
+		"a second document": {map[string]string{"prod.yaml": "replicas: 2\n---\nreplicas: 3\n"}, "", func(h *spec.Helm) { h.ValuesFiles = []spec.Text{{Text: "prod.yaml"}} }, "prod.yaml:3:1: spec: a second document begins here"},
 		"a value in a file": {map[string]string{"prod.yaml": "image: shop:1\n\nreplicas: x\n"}, "image: shop:3\n", func(h *spec.Helm) { h.ValuesFiles = []spec.Text{{Text: "prod.yaml"}} }, "prod.yaml:3:11: evaluate: replicas: values do not match"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -281,6 +282,29 @@ func TestRandomTextsThatReachNoObjectAreTaken(t *testing.T) {
 	require.NotEmpty(t, out.Objects)
 }
 
+// TestHintsNameNoArgumentsOfRandomFunctions: to set them changes nothing.
+func TestHintsNameNoArgumentsOfRandomFunctions(t *testing.T) {
+	const general = "(set the value that the chart takes in its place, or switch off what needs it)"
+	values := map[string]string{"shop/values.yaml": "{settings: {}, size: 8, name: x, password: '', key: ''}"}
+	for action, want := range map[string]string{
+		"(genSelfSignedCert \"a\" nil nil (int .Values.size)).Key":                          general,
+		"randAlphaNum (int .Values.size)":                                                   general,
+		"randAlphaNum (int .Values.size) | default .Values.password":                        general,
+		".Values.size | int | randAlphaNum":                                                 general,
+		"printf \"%s-%s\" .Values.name (randAlphaNum 8)":                                    general,
+		".Values.password | default (randAlphaNum (int .Values.size))":                      "(set password in values)",
+		"default (.Values.size | int | randAlphaNum | b64enc) .Values.password":             "(set password in values)",
+		"coalesce .Values.password .Values.key (randAlphaNum 8)":                            "(set key or password in values)",
+		"default (printf \"%s-%s\" .Values.name (randAlphaNum 8)) (print .Values.password)": "(set password in values)",
+	} {
+		t.Run(action, func(t *testing.T) {
+			values["shop/templates/x.yaml"] = template("{{ " + action + " | quote }}")
+			_, err := helm.Engine(t.Context(), request(t, shop(t, values), ""))
+			require.ErrorContains(t, err, want)
+		})
+	}
+}
+
 func TestAChartOfAKustomizationKeepsItsHooks(t *testing.T) {
 	o := kustomize.ChartOptions{Name: "shop", ReleaseName: "web", Namespace: "apps", Values: [][]byte{[]byte("replicas: 3\n")}}
 	all, err := helm.Inflate(t.Context(), shop(t, nil), "shop", o)
@@ -297,6 +321,19 @@ func TestAChartOfAKustomizationKeepsItsHooks(t *testing.T) {
 	all, err = helm.Inflate(t.Context(), shop(t, nil), "shop", o)
 	require.NoError(t, err)
 	require.NotContains(t, string(all), "helm.sh/hook")
+}
+
+// TestRandomTextsOfTestsThatAreSkippedAreTaken: kustomize builds such a chart.
+func TestRandomTextsOfTestsThatAreSkippedAreTaken(t *testing.T) {
+	random := strings.Replace(template("{{ randAlphaNum 8 }}"), "{name: x}", "{name: x, annotations: {helm.sh/hook: test}}", 1)
+	files := shop(t, map[string]string{"shop/templates/x.yaml": random})
+	o := kustomize.ChartOptions{Name: "shop", SkipTests: true}
+	all, err := helm.Inflate(t.Context(), files, "shop", o)
+	require.NoError(t, err)
+	require.NotContains(t, string(all), "name: x\n")
+	o.SkipTests = false
+	_, err = helm.Inflate(t.Context(), files, "shop", o)
+	require.ErrorContains(t, err, "randAlphaNum gives something else at each render")
 }
 
 // Helm leaves the order of keys and values to chance.

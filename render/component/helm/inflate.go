@@ -19,6 +19,7 @@ func Inflate(ctx context.Context, chart fs.FS, dir string, o kustomize.ChartOpti
 	opts := Options{
 		ReleaseName: o.ReleaseName, Namespace: o.Namespace, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions,
 		SkipCRDs: !o.IncludeCRDs, Hooks: HooksKeep,
+		Leave: func(events string) bool { return o.SkipHooks || o.SkipTests && strings.Contains(events, "test") },
 	}
 	if opts.ReleaseName == "" {
 		opts.ReleaseName = "release-name" // That of helm template.
@@ -36,10 +37,6 @@ func Inflate(ctx context.Context, chart fs.FS, dir string, o kustomize.ChartOpti
 	}
 	var all bytes.Buffer
 	for _, made := range out.Objects {
-		hook := made.Object.Annotations()[hookAnnotation]
-		if hook != "" && (o.SkipHooks || o.SkipTests && strings.Contains(hook, "test")) {
-			continue
-		}
 		data, err := yaml.Marshal(made.Object)
 		if err != nil {
 			return nil, err

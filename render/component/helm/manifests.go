@@ -132,7 +132,7 @@ func (m *manifests) hook(o object.Object, pos object.Pos) bool {
 	notes := o.Annotations()
 	text, ok := notes[hookAnnotation]
 	if !ok || m.opts.Hooks == HooksKeep {
-		return false
+		return text != "" && m.opts.Leave != nil && m.opts.Leave(text)
 	}
 	var events []string
 	for event := range strings.SplitSeq(text, ",") {

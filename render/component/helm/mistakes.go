@@ -81,11 +81,11 @@ func (r *run) broken(err error) error {
 	var fails *failError
 	switch {
 	case errors.As(err, &needs):
-		text, hint = "a value is missing: "+strings.Join(strings.Fields(needs.text), " "), r.advice(steps, false)
+		text, hint = "a value is missing: "+strings.Join(strings.Fields(needs.text), " "), r.advice(steps, used)
 	case errors.As(err, &fails):
-		text, hint = "the chart refuses its values: "+strings.Join(strings.Fields(fails.text), " "), r.advice(steps, false)
+		text, hint = "the chart refuses its values: "+strings.Join(strings.Fields(fails.text), " "), r.advice(steps, used)
 	case nothing.MatchString(text):
-		text, hint = nothing.ReplaceAllString(text, "there is no value that could have a field $1"), r.advice(steps, false)
+		text, hint = nothing.ReplaceAllString(text, "there is no value that could have a field $1"), r.advice(steps, used)
 	case noTemplate.MatchString(text):
 		text, hint = noTemplate.ReplaceAllString(text, "no template $1 is defined"), "it may be of a chart that is not in the folder charts"
 	case strings.Contains(text, "rendering template has a nested reference name"):
@@ -124,21 +124,35 @@ var (
 	provided = regexp.MustCompile(`"providedValues" *\(list((?: +"[^"]*")+)\)`)
 )
 
-// named are the values that the actions of steps use, of the innermost action with some; with
-// above, those of secrets in lines above where there are none.
-func (r *run) named(steps []step, above bool) (out []string) {
+// use is what a template is asked for the values that it names.
+type use int
+
+const (
+	// used are those of an action.
+	used use = iota
+	// instead are those that are taken in place of a call.
+	instead
+	// insteadOfSecret are those too that are in lines above, by the names of secrets.
+	insteadOfSecret
+)
+
+// named are the values that the actions of steps use, of the innermost action with some.
+func (r *run) named(steps []step, of use) (out []string) {
 	if len(steps) == 0 {
 		return nil
 	}
 	prefix := r.sources[steps[0].template].chart
 	for _, s := range slices.Backward(steps) {
-		action := r.action(s)
+		action, at := r.action(s)
 		for _, m := range provided.FindAllStringSubmatch(action, -1) {
 			for _, name := range strings.Fields(m[1]) {
 				if name = strings.Trim(name, `"`); name != "" {
 					out = append(out, name)
 				}
 			}
+		}
+		if of != used {
+			action = around(action, at)
 		}
 		for _, m := range ofValues.FindAllStringSubmatch(action, -1) {
 			out = append(out, m[1][1:])
@@ -147,7 +161,7 @@ func (r *run) named(steps []step, above bool) (out []string) {
 			break
 		}
 	}
-	if len(out) == 0 && above {
+	if len(out) == 0 && of == insteadOfSecret {
 		out = r.above(steps[len(steps)-1])
 	}
 	for i, name := range out {
@@ -159,11 +173,57 @@ func (r *run) named(steps []step, above bool) (out []string) {
 	return slices.Compact(out)
 }
 
+// choice is a function that takes one value in place of another.
+var choice = regexp.MustCompile(`(?:^|[\s|])(?:default|coalesce|ternary|or)\s`)
+
+// around is what a choice has beside the call at an offset of an action, "" where there is
+// none. Arguments of the call, and of others that take its result, change nothing.
+func around(action string, at int) string {
+	left, right := action[:at], action[at:]
+	for {
+		from, to := bracket(left, right)
+		if from < 0 || to == len(right) {
+			return ""
+		}
+		left, right = left[:from], right[to+1:]
+		from, to = bracket(left, right)
+		if own := left[from+1:] + right[:to]; choice.MatchString(own) {
+			return own
+		}
+	}
+}
+
+// bracket is where the brackets around the place between left and right are: -1 and the
+// length of right where there are none.
+func bracket(left, right string) (from, to int) {
+	leaves := func(open, shut rune) func(rune) bool {
+		depth := 0
+		return func(c rune) bool {
+			switch c {
+			case open:
+				depth++
+			case shut:
+				depth--
+			}
+			return depth < 0
+		}
+	}
+	from = strings.LastIndexFunc(left, leaves(')', '('))
+	if to = strings.IndexFunc(right, leaves('(', ')')); to < 0 {
+		to = len(right)
+	}
+	return from, to
+}
+
 // above are values with the name of a secret in the nearest line above s that has some: the
 // condition of what is done without them.
 func (r *run) above(s step) (out []string) {
 	const far = 12
 	lines := strings.Split(r.sources[s.template].text, "\n")
+	if own := min(s.line, len(lines)) - 1; own >= 0 { // The call's own action has its arguments.
+		before := lines[own][:min(max(s.column-1, 0), len(lines[own]))]
+		lines[own] = before[:max(strings.LastIndex(before, "{{"), 0)]
+	}
 	for n := min(s.line, len(lines)) - 1; n >= max(s.line-far, 0) && len(out) == 0; n-- {
 		for _, m := range ofValues.FindAllStringSubmatch(lines[n], -1) {
 			if object.SensitiveName(m[1]) {
@@ -175,21 +235,21 @@ func (r *run) above(s step) (out []string) {
 }
 
 // advice names the values to set.
-func (r *run) advice(steps []step, above bool) string {
-	if names := r.named(steps, above); len(names) > 0 {
+func (r *run) advice(steps []step, of use) string {
+	if names := r.named(steps, of); len(names) > 0 {
 		return "set " + strings.Join(names, " or ") + " in values"
 	}
 	return ""
 }
 
-// action is the text of the action at s.
-func (r *run) action(s step) string {
+// action is the text of the action at s, and where s is in it.
+func (r *run) action(s step) (string, int) {
 	text := r.sources[s.template].text
 	at := 0
 	for n := 1; n < s.line; n++ {
 		i := strings.IndexByte(text[at:], '\n')
 		if i < 0 {
-			return ""
+			return "", 0
 		}
 		at += i + 1
 	}
@@ -197,9 +257,9 @@ func (r *run) action(s step) string {
 	begin := max(strings.LastIndex(text[:at], "{{"), 0)
 	end := strings.Index(text[at:], "}}")
 	if end < 0 {
-		return text[begin:]
+		return text[begin:], at - begin
 	}
-	return text[begin : at+end]
+	return text[begin : at+end], at - begin
 }
 
 // lookedUp warns of the first lookup.
@@ -240,7 +300,11 @@ func (r *run) same(ctx context.Context, c *calls, first component.Output) error 
 			continue
 		}
 		steps, _ := r.trace(stopped)
-		e := component.Fail(r.opts.Pos, nil, r.advice(steps, strings.HasPrefix(name, "rand")), "%s gives something else at each render%s", name, changed(first, other))
+		of := instead
+		if strings.HasPrefix(name, "rand") {
+			of = insteadOfSecret
+		}
+		e := component.Fail(r.opts.Pos, nil, r.advice(steps, of), "%s gives something else at each render%s", name, changed(first, other))
 		if len(steps) > 0 {
 			e.Pos = r.at(steps[len(steps)-1])
 			if outer := r.at(steps[0]); outer != e.Pos {

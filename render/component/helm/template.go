@@ -43,6 +43,9 @@ type Options struct {
 	SkipCRDs bool
 	// Hooks is spec.HooksReject, or HooksKeep, or else hooks are phases.
 	Hooks string
+	// Leave, if set, reports whether a hook of these events is left out where Hooks is
+	// HooksKeep.
+	Leave func(events string) bool
 	// At is the place, as the user knows it, of a line and column of a file of the tree; its
 	// name there where nil.
 	At func(name string, line, column int) object.Pos

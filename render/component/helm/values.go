@@ -51,7 +51,7 @@ func ReadValues(name string, data []byte) (Values, error) {
 	places, wrong := spec.ParseValue(spec.File{Name: name, Data: data})
 	m, err := loader.LoadValues(bytes.NewReader(data))
 	switch {
-	case err != nil && wrong != nil:
+	case wrong != nil && (err != nil || errors.Is(wrong, spec.ErrSecondDocument)): // Helm leaves the second out.
 		return Values{}, wrong
 	case err != nil:
 		return Values{}, object.Errors{component.Fail(object.Pos{File: name, Line: 1}, nil, "values are a map", "the file holds no values: %s", plain(err.Error()))}

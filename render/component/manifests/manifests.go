@@ -16,6 +16,7 @@ package manifests
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"path"
 	"slices"
@@ -47,9 +48,13 @@ func Files(fsys fs.FS, dir string, m spec.Manifests, at object.Path) ([]string, 
 		switch {
 		case err == nil && info.IsDir():
 			files, err := below(fsys, name)
-			if err != nil {
+			var link *object.Error
+			switch {
+			case errors.As(err, &link):
+				errs = append(errs, link)
+			case err != nil:
 				fail("", "read %q: %v", p.Text, err)
-			} else if len(files) == 0 {
+			case len(files) == 0:
 				fail("", "%q holds no file .yaml, .yml or .json", p.Text)
 			}
 			out = append(out, files...)
@@ -67,16 +72,24 @@ func Files(fsys fs.FS, dir string, m spec.Manifests, at object.Path) ([]string, 
 	return slices.Compact(out), errs.Err()
 }
 
-// below are the files of manifests in a folder, and below it.
+// below are the files of manifests in a folder, and below it. A link that cannot be followed,
+// and by its name may lead to some or to a folder, is the error that its Info is.
 func below(fsys fs.FS, dir string) (out []string, err error) {
 	err = fs.WalkDir(fsys, dir, func(name string, e fs.DirEntry, err error) error {
-		hidden := strings.HasPrefix(e.Name(), ".") && name != dir
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
+		}
+		hidden := strings.HasPrefix(e.Name(), ".") && name != dir
+		document := slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(name)))
+		if isLink := e.Type()&fs.ModeSymlink != 0; isLink && !hidden && (document || path.Ext(name) == "") {
+			if _, err := e.Info(); err != nil {
+				return err
+			}
+		}
+		switch {
 		case hidden && e.IsDir():
 			return fs.SkipDir
-		case !e.IsDir() && !hidden && slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(name))):
+		case !e.IsDir() && !hidden && document:
 			out = append(out, name)
 		}
 		return nil
