@@ -18,7 +18,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/ropewalk/ropewalk/render/component"
@@ -161,91 +160,6 @@ func (w *walker) inlineOr(k *kustomization, text *string, p object.Path, refer f
 			w.plugin(k, d, w.pos(k, p))
 		}
 	}
-}
-
-// configured checks the configurations of plugins of k in a file, or in a folder with a
-// kustomization, whose own fields would change them after they were checked.
-func (w *walker) configured(k *kustomization, name string, seen map[string]bool) {
-	if seen[name] {
-		return
-	}
-	seen[name] = true
-	of := w.made[name]
-	if of == nil {
-		w.rules[name] = true
-		for _, d := range w.docs[name] {
-			w.plugin(k, d, w.at(name, d.line, d.column))
-		}
-		return
-	}
-	for _, m := range of.value.Members {
-		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "resources", "bases", "buildMetadata"}, m.Name) {
-			w.fail(of, object.Fields(m.Name))("write it into the files that resources names", "a folder of generators, transformers or validators has resources alone")
-		}
-	}
-	for _, ref := range of.types.Resources {
-		w.configured(k, path.Join(of.dir, ref), seen)
-	}
-}
-
-// plugin checks the configuration of a plugin of k, and walks what it refers to, relative to k.
-func (w *walker) plugin(k *kustomization, d document, pos object.Pos) {
-	annotations := get(get(d.node, "metadata"), "annotations")
-	function := get(annotations, "config.kubernetes.io/function") != nil || get(annotations, "config.k8s.io/function") != nil
-	if !function && d.apiVersion == "builtin" && !slices.Contains(krusty.GetBuiltinPluginNames(), d.kind) {
-		w.errs = append(w.errs, component.Fail(pos, nil, object.Suggest(d.kind, krusty.GetBuiltinPluginNames()), "kustomize has no builtin plugin %q", d.kind))
-		return
-	}
-	if function || d.apiVersion != "builtin" {
-		w.errs = append(w.errs, component.Fail(pos, nil, "use patches, replacements or a builtin plugin", "%s %q starts a program, which a build does not do", d.kind, d.name))
-		return
-	}
-	if d.kind == "HelmChartInflationGenerator" {
-		w.errs = append(w.errs, component.Fail(pos, nil, "write it in helmCharts of the kustomization", "a chart is not read from generators"))
-		return
-	}
-	var refers struct {
-		types.KvPairSources `yaml:",inline"`
-		Path                string
-		Paths               []string
-		Replacements        []struct {
-			types.Replacement `yaml:",inline"`
-			Path              string
-		}
-		Target  *types.Selector
-		Options *types.PatchArgs
-		Patch   string
-	}
-	if d.node.Decode(&refers) != nil {
-		return // The library says what is wrong.
-	}
-	at := *k
-	at.name, at.value = "", object.Value{Kind: object.KindMap, Pos: pos}
-	paths := refers.Paths
-	if refers.Path != "" {
-		paths = append(paths, refers.Path)
-	}
-	for _, r := range refers.Replacements {
-		if r.Path != "" {
-			paths = append(paths, r.Path)
-		}
-	}
-	for _, ref := range paths {
-		if !strings.ContainsAny(ref, "\n{") {
-			w.local(&at, &ref, nil)
-		}
-	}
-	w.sources(&at, &refers.KvPairSources, nil, w.local)
-	w.later = append(w.later, func() {
-		w.unmade(pos, nil, k, types.Patch{Patch: refers.Patch, Path: refers.Path, Target: refers.Target, Options: refers.Options})
-		for _, r := range refers.Replacements {
-			list := []types.Replacement{r.Replacement}
-			if r.Path != "" {
-				list = w.replacementsOf(k, r.Path)
-			}
-			w.replaced(pos, nil, list)
-		}
-	})
 }
 
 // reader is [walker.file], or [walker.local].
