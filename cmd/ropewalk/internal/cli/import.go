@@ -52,7 +52,8 @@ What --values, --set and --override-property lay over a chart is written to its 
 --dialect are written to the context of the project. Inputs that cannot be kept are refused.
 
 At the end the project is rendered and compared with what it was made of. Exit code 1 says
-that there is a difference. Where the render fails, nothing is left behind. An Application is not compared: its engine is not at hand.
+that there is a difference; where the render fails, nothing is left behind. An Application
+is not compared: its engine is not at hand.
 
 ` + command.ExitCodes,
 		Example: `  ropewalk import ./deploy shop
@@ -321,8 +322,7 @@ func (a commands) imported(from, dir string) (imported, error) {
 	}
 	return imported{
 		name: nameOfFolder(dir), files: map[string][]byte{importedFile: kept}, before: filepath.Join(dir, importedFile),
-		cut:   cut,
-		built: map[string]any{"manifests": map[string]any{"paths": []any{importedFile}}},
+		cut: cut, built: map[string]any{"manifests": map[string]any{"paths": []any{importedFile}}},
 	}, nil
 }
 
