@@ -74,7 +74,7 @@ func NameNodes(spec string, nodes []*Node, hint string) error {
 		if f, ok := first[n.ID]; ok {
 			errs = append(errs, &Error{
 				Stage: StageEvaluate, Pos: n.Pos, Node: n.ID,
-				Err:   fmt.Errorf("object %q is made twice, with different content", n.Object.Ref()),
+				Err:   fmt.Errorf("object %q is made twice", n.Object.Ref()),
 				Hint:  hint,
 				Notes: []Note{{Pos: f.Pos, Text: "first made here"}},
 			})

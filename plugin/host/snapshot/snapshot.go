@@ -19,9 +19,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/memfs"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
@@ -105,6 +107,23 @@ func layersOf(result render.Result) map[int]string {
 // render writes them; else they are diff.NoWave. The files may hold as many values as a render
 // may.
 func OfFiles(ctx context.Context, name string, fsys fs.FS, graph []byte) (diff.Snapshot, error) {
+	return of(ctx, name, fsys, graph, isManifest)
+}
+
+// OfFile is the snapshot of the manifests of one file, whatever its name ends in.
+func OfFile(ctx context.Context, name string, data []byte) (diff.Snapshot, error) {
+	files, err := memfs.New(map[string][]byte{path.Base(filepath.ToSlash(name)): data})
+	if err != nil {
+		return diff.Snapshot{}, err
+	}
+	out, err := of(ctx, name, files, nil, func(string) bool { return true })
+	if err == nil && len(out.Items) == 0 && len(bytes.TrimSpace(data)) > 0 {
+		err = fmt.Errorf("%s: the file holds no object", name)
+	}
+	return out, err
+}
+
+func of(ctx context.Context, name string, fsys fs.FS, graph []byte, isRead func(file string) bool) (diff.Snapshot, error) {
 	out := diff.Snapshot{Name: name}
 	document, err := planOf(graph)
 	if err != nil {
@@ -117,7 +136,7 @@ func OfFiles(ctx context.Context, name string, fsys fs.FS, graph []byte) (diff.S
 	out.Dialect = document.Engine
 	values := 0
 	err = fs.WalkDir(fsys, ".", func(file string, e fs.DirEntry, err error) error {
-		if err := cmp.Or(err, ctx.Err()); err != nil || e.IsDir() || !isManifest(file) {
+		if err := cmp.Or(err, ctx.Err()); err != nil || e.IsDir() || !isRead(file) {
 			return err
 		}
 		data, err := project.ReadManifests(fsys, file)

@@ -42,18 +42,14 @@ var schemas sync.Mutex //nolint:gochecknoglobals // it guards a global of the li
 func Apply(nodes []*object.Node, overlays []spec.Overlay) error {
 	var errs object.Errors
 	for _, o := range overlays {
-		selected := 0
-		for _, n := range nodes {
-			if !o.Select.Matches(n.Object) {
-				continue
-			}
-			selected++
-			if e := one(n, o); e != nil {
+		selected := slices.DeleteFunc(slices.Clone(nodes), func(n *object.Node) bool { return !o.Select.Matches(n.Object) })
+		for _, n := range selected {
+			if e := one(n, o, len(selected) == 1); e != nil {
 				errs = append(errs, e)
 				break // The same mistake is in all others.
 			}
 		}
-		if selected == 0 {
+		if len(selected) == 0 {
 			errs = append(errs, &object.Error{
 				Stage: object.StageEvaluate, Pos: o.Select.Pos, Path: o.Path.Append(object.Field("select")).String(),
 				Err: fmt.Errorf("selects none of the %d objects of the spec", len(nodes)), Hint: nearest(o.Select, nodes),
@@ -63,10 +59,11 @@ func Apply(nodes []*object.Node, overlays []spec.Overlay) error {
 	return errs.Sorted().Err()
 }
 
-// one lays o over n.
-func one(n *object.Node, o spec.Overlay) *object.Error {
+// one lays o over n. Of several nodes the one that the others wait for does not wait for
+// itself; one alone that does is a mistake, which the graph reports.
+func one(n *object.Node, o spec.Overlay, alone bool) *object.Error {
 	for _, d := range o.DependsOn {
-		if d.ID != n.ID {
+		if d.ID != n.ID || alone {
 			n.DependsOn = append(slices.Clip(n.DependsOn), d)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,7 +19,6 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/source"
 )
 
 // gitPrefix marks a side as a Git revision, whatever files there are.
@@ -165,26 +163,23 @@ func (a commands) side(ctx context.Context, flags *command.ProjectFlags, arg, ot
 }
 
 // manifestsSide is a directory of manifests, or one file of them.
-func manifestsSide(ctx context.Context, name string, dir bool) (side, error) {
-	files := os.DirFS(name)
-	if !dir {
-		data, err := os.ReadFile(name) //nolint:gosec // the user names it, and its size is known
-		if err != nil {
-			return side{}, &command.EnvironmentError{Err: err}
+func manifestsSide(ctx context.Context, name string, dir bool) (out side, err error) {
+	out.close = func() {}
+	if dir {
+		out.Snapshot, err = snapshot.OfFiles(ctx, name, os.DirFS(name), nil)
+	} else {
+		data, failed := os.ReadFile(name) //nolint:gosec // the user names it, and its size is known
+		if failed != nil {
+			return side{}, &command.EnvironmentError{Err: failed}
 		}
-		tree, err := source.NewTree(map[string][]byte{filepath.Base(name): data}, "", "")
-		if err != nil {
-			return side{}, err
-		}
-		files = tree.FS
+		out.Snapshot, err = snapshot.OfFile(ctx, name, data)
 	}
-	out, err := snapshot.OfFiles(ctx, name, files, nil)
 	var mistakes object.Errors
 	if err != nil && !command.IsSystem(err) && !errors.As(err, &mistakes) {
 		// What is no manifest is a mistake in the file, as YAML that is broken is.
 		err = &object.Error{Stage: object.StageCheck, Err: err}
 	}
-	return side{Snapshot: out, close: func() {}}, err
+	return out, err
 }
 
 // projectSide renders a project in files; nil is the disk.

@@ -369,7 +369,7 @@ func importFolder(from, dir string) (imported, error) {
 		return imported{}, err
 	}
 	at := filepath.ToSlash(rel)
-	out := imported{name: nameOfFolder(from), before: from}
+	out := imported{name: nameOfFolder(dir), before: from}
 	root, ok := project.Nearest(base, ".git")
 	if !ok {
 		root = base

@@ -79,6 +79,10 @@ func importApplication(o object.Object) (imported, error) {
 	}
 	out.leave("source", source, known...)
 	out.leave("spec", o.Map("spec"), "source", "sources", "destination", "project")
+	out.leave("spec.destination", o.Map("spec", "destination"), "namespace")
+	if project := o.Text("spec", "project"); project != "" && project != "default" {
+		out.left = append(out.left, "spec.project")
+	}
 	if namespace := o.Text("spec", "destination", "namespace"); namespace != "" {
 		out.context = map[string]any{"namespace": namespace}
 	}
