@@ -121,7 +121,7 @@ func (c *Cluster) launchFlux(name string, flags ...string) *Process {
 // awaitFlux waits until a controller is ready.
 func (c *Cluster) awaitFlux(t testing.TB, p *Process) {
 	t.Helper()
-	p.Await(t, func() bool { return plane.Good(p.URL) })
+	p.AwaitOther(t, func() bool { return plane.Good(p.URL) })
 }
 
 // Flags restarts a controller of Flux with further flags for the time of a test,

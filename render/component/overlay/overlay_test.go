@@ -35,7 +35,8 @@ func overlays(t *testing.T, text string) []spec.Overlay {
 func TestOnlyWhatIsSelectedIsChanged(t *testing.T) {
 	web, api := node(t, "web"), node(t, "api")
 	require.NoError(t, overlay.Apply([]*object.Node{web, api}, overlays(t, `
-    - {select: {name: "w*", labels: {app: web}}, apply: {mode: Force}, dependsOn: [deployment-api, deployment-web]}
+    - {select: {name: "w*", labels: {app: web}}, apply: {mode: Force}}
+    - {select: {kind: Deployment}, dependsOn: [deployment-api]}
     - {select: {kind: Deployment, group: apps}, apply: {deletion: Orphan}}
 `)))
 	require.Equal(t, object.Apply{Mode: "Force", Deletion: "Orphan"}, web.Apply)
@@ -43,6 +44,13 @@ func TestOnlyWhatIsSelectedIsChanged(t *testing.T) {
 	require.Len(t, web.DependsOn, 1, "an object does not depend on itself")
 	require.Equal(t, object.ID("s/deployment-api"), web.DependsOn[0].ID)
 	require.Empty(t, api.DependsOn)
+}
+
+func TestOneAloneThatWaitsForItselfIsLeftToTheGraph(t *testing.T) {
+	web := node(t, "web")
+	require.NoError(t, overlay.Apply([]*object.Node{web}, overlays(t, "    - {select: {kind: Deployment}, dependsOn: [deployment-web]}\n")))
+	require.Len(t, web.DependsOn, 1)
+	require.Equal(t, web.ID, web.DependsOn[0].ID)
 }
 
 func TestPatchesAreThoseOfKubectl(t *testing.T) {

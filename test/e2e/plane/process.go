@@ -184,27 +184,63 @@ func (p *Process) Tail(after int64) string {
 // again. It fails when the program ends.
 func (p *Process) Await(t testing.TB, is func() bool) {
 	t.Helper()
+	p.await(t, is, 0)
+}
+
+// AwaitOther is Await for a program of others. When it ends it is started again, at
+// most twice and a second later, as a kubelet does: one that asks another server at
+// its start ends where that one is too busy.
+func (p *Process) AwaitOther(t testing.TB, is func() bool) {
+	t.Helper()
+	p.await(t, is, 2)
+}
+
+func (p *Process) await(t testing.TB, is func() bool, restarts int) {
+	t.Helper()
 	for deadline := time.Now().Add(Startup); !is(); time.Sleep(20 * time.Millisecond) {
-		require.True(t, p.Running(), "%s ended: %s", p.Name, p.Tail(0))
+		if !p.Running() {
+			how := fmt.Sprintf("%s ended (%v): %s", p.Name, p.Wait(time.Second), p.Tail(0))
+			require.Positive(t, restarts, how)
+			restarts--
+			fmt.Fprintln(os.Stderr, "started again:", how)
+			time.Sleep(time.Second)
+			require.NoError(t, p.Start())
+		}
 		require.True(t, time.Now().Before(deadline), "%s does not answer: %s", p.Name, p.Tail(0))
 	}
 }
 
+// ports are the locks of those that this process has got.
+var ports struct {
+	sync.Mutex
+	locks []*os.File
+}
+
 // FreePort is a port of the loopback that nothing listens on. It is none of those
 // that the system gives to clients, so that no connection takes it before the
-// program does that it is for.
+// program does that it is for; and no other caller of this gets it before this
+// process ends, in whatever process it is.
 func FreePort(t testing.TB) string {
 	t.Helper()
 	const lowest, count = 20000, 12000
+	ports.Lock()
+	defer ports.Unlock()
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("ropewalk-ports-%d", os.Getuid()))
+	require.NoError(t, os.MkdirAll(dir, 0o700))
 	var last error
 	for range 100 {
 		port := strconv.Itoa(lowest + rand.IntN(count)) //nolint:gosec // any will do
+		lock, err := os.OpenFile(filepath.Join(dir, port), os.O_CREATE|os.O_RDWR, 0o600)
+		require.NoError(t, err)
 		l, err := net.Listen("tcp", net.JoinHostPort(Loopback, port))
 		if err == nil {
 			require.NoError(t, l.Close())
-			return port
+			if err = exclusive(lock); err == nil {
+				ports.locks = append(ports.locks, lock)
+				return port
+			}
 		}
-		last = errors.Join(last, err)
+		last = errors.Join(last, err, lock.Close())
 	}
 	require.NoError(t, last)
 	return ""

@@ -6,6 +6,7 @@
 package plane
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -37,4 +38,9 @@ func peak(cmd *exec.Cmd) int64 {
 		return 0
 	}
 	return usage.Maxrss << 10
+}
+
+// exclusive locks a file until this process ends, and fails where another one has it.
+func exclusive(f *os.File) error {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // a descriptor
 }

@@ -54,6 +54,6 @@ func (w *World) Controller(t testing.TB, p *Plane, program, namespace string, fl
 		kubeconfig = p.Account(t, namespace, program)
 	}
 	process := w.Process(t, p.Name+"-"+program, argv, "KUBECONFIG="+kubeconfig, "RUNTIME_NAMESPACE="+namespace)
-	process.Await(t, func() bool { return plane.Good("http://" + health + "/readyz") })
+	process.AwaitOther(t, func() bool { return plane.Good("http://" + health + "/readyz") })
 	return process
 }

@@ -125,7 +125,7 @@ func (p *Plane) established(t testing.TB) {
 func (p *Plane) Ready(t testing.TB) {
 	t.Helper()
 	for _, process := range []*Process{p.Core, p.Bootstrap, p.ControlPlane} {
-		process.Await(t, func() bool { return plane.Good(process.URL) })
+		process.AwaitOther(t, func() bool { return plane.Good(process.URL) })
 	}
 }
 

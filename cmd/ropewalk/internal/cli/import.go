@@ -47,9 +47,9 @@ SOURCE is one of
   FILE, -   one Application of Argo CD, or one Kustomization of Flux with its GitRepository:
             its source becomes that of the component
 
-What --values, --set and --override-property lay over a chart is written to its values,
---name is the name of the component, and --namespace, --kube-version, --cluster-domain and
---dialect are written to the context of the project. Inputs that cannot be kept are refused.
+The files of --values become those of the chart, --name is the name of the component, and
+--namespace, --kube-version, --cluster-domain and --dialect are written to the context of the
+project. Other inputs, such as --set, are refused.
 
 At the end the project is rendered and compared with what it was made of. Exit code 1 says
 that there is a difference; where the render fails, nothing is left behind. An Application
@@ -76,6 +76,8 @@ type imported struct {
 	files map[string][]byte
 	// copied is the folder in the project that a folder was copied to; "" where it stays.
 	copied string
+	// root is the folder that the project may read, "" where the source was copied.
+	root string
 	// before is what the render is compared with; "" where nothing is at hand.
 	before string
 	// context is that of the project.
@@ -97,6 +99,9 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, gi
 	if err == nil {
 		err = in.keepFlags(given)
 	}
+	if err == nil && len(flags.Values) > 0 {
+		err = in.keepValues(flags.Values, dir)
+	}
 	if err != nil {
 		return err
 	}
@@ -105,7 +110,6 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, gi
 		return err
 	}
 	defer old.close()
-	in.keepValues(old, given)
 	fsys, err := in.project()
 	if err != nil {
 		return err
@@ -209,12 +213,6 @@ func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags,
 			held[at+strings.TrimPrefix(name, in.copied)] = data
 		}
 	}
-	if in.copied != "" {
-		var err error
-		if flags, err = a.holdValues(flags, held); err != nil {
-			return side{}, err
-		}
-	}
 	files, err := memfs.New(held)
 	switch {
 	case err != nil:
@@ -234,29 +232,6 @@ func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags,
 		return side{}, a.ofSide("the source", from, err)
 	}
 	return out, nil
-}
-
-// holdValues adds the files of --values to those of a copy, which is all that is read then.
-func (a commands) holdValues(flags *command.ProjectFlags, held map[string][]byte) (*command.ProjectFlags, error) {
-	out := *flags
-	out.Values = nil
-	for n, arg := range flags.Values {
-		name, file := "", arg
-		if before, after, ok := strings.Cut(arg, ":"); ok && after != "" && spec.CheckName(before) == nil {
-			name, file = before+":", after
-		}
-		data, err := a.read(file)
-		if err != nil {
-			return nil, err
-		}
-		at := filepath.ToSlash(filepath.Clean(file))
-		if !filepath.IsLocal(file) {
-			at = fmt.Sprintf("values/%d/%s", n, path.Base(at))
-		}
-		held[at] = data
-		out.Values = append(out.Values, name+at)
-	}
-	return &out, nil
 }
 
 // compareImported compares what a project was made of with what it renders.
@@ -375,12 +350,13 @@ func importFolder(from, dir string) (imported, error) {
 		root = base
 	}
 	if inRoot, err := filepath.Rel(root, full); err != nil || !filepath.IsLocal(inRoot) {
-		at = nameOfFolder(from)
+		at, root = nameOfFolder(from), ""
 		out.copied = at
 		if out.files, out.left, err = filesOf(full, at); err != nil {
 			return imported{}, &command.EnvironmentError{Err: err}
 		}
 	}
+	out.root = root
 	has := func(names ...string) bool {
 		for _, name := range names {
 			if info, err := os.Stat(filepath.Join(from, name)); err == nil && !info.IsDir() {

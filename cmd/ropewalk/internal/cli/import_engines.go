@@ -4,9 +4,9 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -323,11 +323,6 @@ func importKustomization(o object.Object, objects []object.Object) (imported, in
 	return out, i, nil
 }
 
-// valueFlags are the flags that lay values over a chart.
-func valueFlags() []string {
-	return []string{"values", "overrides-file", "override-file", "set", "override-property"}
-}
-
 // contextFlags are the flags that a context of a project has, by its fields.
 func contextFlags() map[string]string {
 	return map[string]string{"namespace": "namespace", "kube-version": "kubeVersion", "cluster-domain": "clusterDomain", "dialect": "engine"}
@@ -335,9 +330,11 @@ func contextFlags() map[string]string {
 
 // keepFlags takes over what flags say of the project. One that no field keeps is refused.
 func (i *imported) keepFlags(given *pflag.FlagSet) error {
+	inputFlags := []string{
+		"overrides-file", "override-file", "set", "override-property", "env", "runtime", "runtime-from-env", "env-file", "var", "var-from-env", "image",
+	}
 	var refused []string
 	var err error
-	_, chart := i.built["helm"]
 	fields := contextFlags()
 	given.Visit(func(f *pflag.Flag) {
 		if f.Name == "name" || f.Name == "namespace" {
@@ -353,13 +350,12 @@ func (i *imported) keepFlags(given *pflag.FlagSet) error {
 				i.context = map[string]any{}
 			}
 			i.context[fields[f.Name]] = f.Value.String()
-		case slices.Contains(valueFlags(), f.Name) && chart && i.before != "":
-		case slices.Contains(valueFlags(), f.Name), slices.Contains([]string{"env", "runtime", "runtime-from-env", "env-file", "var", "var-from-env", "image"}, f.Name):
+		case slices.Contains(inputFlags, f.Name):
 			refused = append(refused, "--"+f.Name)
 		}
 	})
 	if err == nil && len(refused) > 0 {
-		err = command.Usagef("import without it, then write what it sets into component.yaml; values are kept of a folder with a chart only",
+		err = command.Usagef("import without it, then write what it sets into component.yaml; of a chart in a file for --values",
 			"%s: an import cannot keep it for the project, so nothing was written", strings.Join(refused, ", "))
 	}
 	return err
@@ -373,17 +369,34 @@ func (i *imported) rename(name string) {
 	i.name = name
 }
 
-// keepValues writes the values that flags lay over a chart, as its render had them.
-func (i *imported) keepValues(old side, given *pflag.FlagSet) {
+// keepValues makes the files of --values those of the chart, if the project may read them.
+func (i *imported) keepValues(files []string, dir string) error {
 	helm, chart := i.built["helm"].(map[string]any)
-	if !chart || old.rendered == nil || !slices.ContainsFunc(valueFlags(), given.Changed) {
-		return
+	if !chart || i.root == "" {
+		return command.Usagef("write what it has into component.yaml after the import, as helm.values or helm.valuesFiles",
+			"--values: an import keeps it of a folder with a chart in the repository of the project only, so nothing was written")
 	}
-	for _, s := range old.rendered.Request.Specs {
-		if c := s.Evaluate.Component; c != nil && c.Helm != nil && c.Helm.Values.Kind == object.KindMap {
-			helm["values"] = json.RawMessage(c.Helm.Values.JSON())
+	base, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	var out []any
+	for _, file := range files {
+		full, err := filepath.Abs(file)
+		if err != nil {
+			return err
 		}
+		if in, err := filepath.Rel(i.root, full); err != nil || !filepath.IsLocal(in) {
+			return command.Usagef("copy the file into it", "--values: the project cannot read %s, which is outside of %s", file, i.root)
+		}
+		rel, err := filepath.Rel(base, full)
+		if err != nil {
+			return err
+		}
+		out = append(out, filepath.ToSlash(rel))
 	}
+	helm["valuesFiles"] = out
+	return nil
 }
 
 // notKept returns the flags without those that the project has kept, so that it is rendered
@@ -395,7 +408,7 @@ func notKept(given *pflag.FlagSet) (*command.ProjectFlags, error) {
 	out.Add(cmd)
 	given.Visit(func(f *pflag.Flag) {
 		to := cmd.Flags().Lookup(f.Name)
-		kept := contextFlags()[f.Name] != "" || f.Name == "name" || slices.Contains(valueFlags(), f.Name)
+		kept := contextFlags()[f.Name] != "" || f.Name == "name" || f.Name == "values"
 		if to == nil || kept || err != nil {
 			return
 		}
