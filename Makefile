@@ -254,7 +254,7 @@ GATE_1 := TestTheTutorialGoesAsItSays|TestWhatMovesToAnotherLayerStaysTheSameObj
 GATE_2 := TestLayersAreDeletedTheLastFirst|TestTheNextReplicaGoesOnWhereTheLastOneWasKilled|TestArgoCDAppliesTheShopWaveByWave|TestArgoCDRendersByThePlugin|TestArgoCDAppliesWhatTheControllerPushes|TestAnApplicationMayGoAndLeaveItsObjects|TestAReleaseIsBuiltSyncedAndDeployedByFluxAndArgoCD|TestHelmInstallsWhatTheTutorialNeeds
 .PHONY: e2e-cluster
 e2e-cluster: servers build controller programs $(BIN)/e2e.test ## Let the real Flux and Argo CD apply what is rendered to a real API server.
-	cd test/e2e && $(TEST) -count=1 ./programs
+	cd test/e2e && $(TEST) -count=1 ./plane ./programs
 	$(call flow,e2e,cluster-1,$(CLUSTER_1)) >$(BIN)/cluster-1.log 2>&1 & other=$$!; failed=0; \
 	$(call flow,e2e,cluster-2,$(CLUSTER_2)) || failed=1; wait $$other || failed=1; cat $(BIN)/cluster-1.log; exit $$failed
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/check"
@@ -61,9 +62,9 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 	for _, s := range c.req.Specs {
 		specs[s.Evaluate.Spec] = s
 	}
-	module := make(map[object.ID]object.Pos, len(nodes))
+	byID := make(map[object.ID]*object.Node, len(nodes))
 	for _, n := range nodes {
-		module[n.ID] = n.Pos
+		byID[n.ID] = n
 	}
 	out := make(Errors, len(findings))
 	for i, f := range findings {
@@ -71,12 +72,26 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 		// What is wrong with the schemas themselves belongs to no spec.
 		if s, ok := specs[f.Node.Spec()]; ok {
 			if !origins[i].Module.IsValid() {
-				origins[i].Module = module[f.Node]
+				origins[i].Module = byID[f.Node].Pos
 			}
 			locate(out[i], s, origins[i])
+			out[i].Notes = append(out[i].Notes, patched(s, byID[f.Node].Object, f.Path)...)
 		}
 	}
 	return out, nil
+}
+
+// patched says where the overlays of s patch the part of o at a path.
+func patched(s Spec, o object.Object, at object.Path) (notes []object.Note) {
+	if i := slices.IndexFunc(at, func(step object.Step) bool { return step.IsIndex }); i >= 0 {
+		at = at[:i] // A patch has the items of a list in another order.
+	}
+	for _, overlay := range s.Evaluate.Overlays {
+		if _, found := overlay.Patch.Lookup(at); found > 0 && overlay.Select.Matches(o) {
+			notes = append(notes, object.Note{Pos: overlay.Patch.NearestPos(at), Text: "an overlay patches it here"})
+		}
+	}
+	return notes
 }
 
 // Check checks nodes as a render of the request does. What it finds has no positions; the

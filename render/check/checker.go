@@ -85,6 +85,7 @@ func (c *Checker) node(ctx context.Context, n *object.Node, own map[string]*cust
 	report := &finding.Report{Node: n.ID, Root: n.Object, Secret: isSecret(n.Object) || encrypted}
 	a := finding.NewValue(report)
 	c.secrets(a)
+	c.hook(a)
 	applied, complete := c.applied(n.Object, func() map[string]*custom.Definition { return own })
 	if !complete {
 		serverFields(a, applied)
@@ -106,6 +107,21 @@ func (c *Checker) node(ctx context.Context, n *object.Node, own map[string]*cust
 		c.schema(ctx, a, own)
 	}
 	return report.Findings
+}
+
+// hook warns of a hook of Helm, which only Helm runs where it is written for.
+func (c *Checker) hook(a *finding.Value) {
+	const name = "helm.sh/hook"
+	events := a.Root().Annotations()[name]
+	if events == "" {
+		return
+	}
+	what := "an ordinary object, applied with the others and kept"
+	if c.options.Engine == "argocd" {
+		what = "one that Argo CD runs in a phase of its own"
+	}
+	f := a.Field("metadata").Field("annotations").Field(name).Warn(finding.RuleHook, "it is a hook of Helm (%s), and here %s", finding.Quote(events), what)
+	f.Hint = "name the chart itself, whose hooks get a place in the order, or leave the object out"
 }
 
 // schema judges an object by its kind.

@@ -22,9 +22,14 @@ func OpenNamespace(plan *order.Plan, opts emit.Options, namespace string) (emit.
 	nodes := plan.Graph.Nodes
 	var found object.Errors
 	fail := func(n *object.Node, path, format string, args ...any) {
-		found = append(found, &object.Error{
-			Stage: object.StageEmit, Pos: n.SpecPos, Node: n.ID, Path: path, Err: fmt.Errorf(format, args...),
-		})
+		e := &object.Error{Stage: object.StageEmit, Pos: n.SpecPos, Node: n.ID, Path: path, Err: fmt.Errorf(format, args...)}
+		switch {
+		case n.SpecPos.Line == 0 && n.Pos.IsValid(): // The spec is a folder.
+			e.Pos = n.Pos
+		case n.Pos.IsValid() && n.Pos != n.SpecPos:
+			e.Notes = []object.Note{{Pos: n.Pos, Text: "the object is made here"}}
+		}
+		found = append(found, e)
 	}
 	first := slices.IndexFunc(nodes, func(n *object.Node) bool { return n.Object.Namespace() != "" })
 	if first >= 0 {

@@ -26,5 +26,6 @@ const (
 	RuleNamespace    = "namespace"    // the namespace does not suit the scope of the kind
 	RuleServerSet    = "serverSet"    // a field is the server's to set
 	RuleCEL          = "cel"          // a rule of a custom resource does not hold
+	RuleHook         = "hook"         // a hook of Helm is here an ordinary object
 	RuleDefinition   = "definition"   // a CustomResourceDefinition is not valid
 )

@@ -210,8 +210,9 @@ func (p *Process) await(t testing.TB, is func() bool, restarts int) {
 	}
 }
 
-// ports are the locks of those that this process has got.
-var ports struct {
+// ports are the locks of those that this process has got, which it keeps to its end.
+var ports struct { //nolint:gochecknoglobals // they are those of the process
+
 	sync.Mutex
 	locks []*os.File
 }
@@ -229,8 +230,8 @@ func FreePort(t testing.TB) string {
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	var last error
 	for range 100 {
-		port := strconv.Itoa(lowest + rand.IntN(count)) //nolint:gosec // any will do
-		lock, err := os.OpenFile(filepath.Join(dir, port), os.O_CREATE|os.O_RDWR, 0o600)
+		port := strconv.Itoa(lowest + rand.IntN(count))                                  //nolint:gosec // any will do
+		lock, err := os.OpenFile(filepath.Join(dir, port), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the name is a number
 		require.NoError(t, err)
 		l, err := net.Listen("tcp", net.JoinHostPort(Loopback, port))
 		if err == nil {

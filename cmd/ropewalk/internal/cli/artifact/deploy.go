@@ -60,7 +60,11 @@ from its registry, by the digest or by what the version leads to now.
 
 With --key, or verify.keys of an Installation, the artifact must be signed. Argo CD checks
 no signatures of artifacts, and finds the credentials of a registry by its URL.
-` + command.LocationHelp,
+
+ARTIFACT is oci://REGISTRY/REPOSITORY, where the engine can fetch it. Credentials are those
+of docker (` + "`docker login`" + `).
+
+` + command.ExitCodes,
 		Example: `  ropewalk deploy oci://ghcr.io/acme/shop@sha256:… --engine flux --namespace shop | kubectl apply -f -
   ropewalk deploy oci://ghcr.io/acme/shop@sha256:… --engine argocd --plan shop.yaml
   ropewalk deploy shop.yaml
@@ -129,6 +133,9 @@ func (a Commands) deployOne(ctx context.Context, flags *deployFlags, arg string)
 		d.Engine, d.file = flags.engine.Value, d.name+".yaml"
 		d.Insecure = flags.plainAt(at)
 		return a.deployFile(ctx, flags, d, nil)
+	}
+	if strings.HasPrefix(arg, string(artifact.LayoutDir)+":") || strings.HasPrefix(arg, string(artifact.LayoutFile)+":") {
+		return nil, command.Usagef(fmt.Sprintf("ropewalk artifact copy %s oci://REGISTRY/REPOSITORY", arg), "%s: an engine fetches what it applies from a registry, and this is a file", arg)
 	}
 	document, err := a.document(arg)
 	if err != nil {
