@@ -252,6 +252,11 @@ func (a Commands) readRelease(name string) (any, error) {
 	if err != nil || release.KindOf(data) == "" {
 		return nil, err
 	}
+	return a.parseRelease(name, data)
+}
+
+// parseRelease reads a document of a release.
+func (a Commands) parseRelease(name string, data []byte) (any, error) {
 	document, err := release.Read(name, data, process.CurrentRelease().Version)
 	if mistakes, ok := command.FileMistakes(err); ok {
 		return nil, mistakes
