@@ -225,7 +225,8 @@ func objectsOf(name string, data []byte) ([]located, error) {
 		}
 		below, mistake := o.Expand()
 		if mistake != nil {
-			return nil, fmt.Errorf("%s: %w", m.Pos, mistake)
+			mistake.Stage, mistake.Pos = object.StageCheck, m.Pos
+			return nil, object.Errors{mistake}
 		}
 		for _, o := range below {
 			if o.Kind() == "" || o.APIVersion() == "" || o.Name() == "" {
