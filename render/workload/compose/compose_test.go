@@ -71,6 +71,18 @@ func service(fields string) map[string]string {
 	return map[string]string{"compose.yaml": "services:\n  web:\n    image: nginx\n" + fields}
 }
 
+// requireMistake requires one mistake of a service with these fields.
+func requireMistake(t *testing.T, name, fields, want string) {
+	t.Helper()
+	_, errs := compiled(t, service(fields), "compose.yaml")
+	require.Error(t, errs.Failures().Err())
+	require.Len(t, errs.Failures(), 1, "%v", errs)
+	if strings.HasPrefix(name, "condition") {
+		require.Len(t, errs, 1, "what follows from it is not reported")
+	}
+	require.Contains(t, strings.ReplaceAll(errs.Failures()[0].Error(), "spec: ", ""), want)
+}
+
 func TestEveryMistakeIsAtItsLine(t *testing.T) {
 	for name, c := range map[string]struct{ fields, want string }{
 		"unknown field":       {"    imgae: x\n", `4:5: services.web.imgae: unknown field "imgae"`},
@@ -144,6 +156,14 @@ func TestEveryMistakeIsAtItsLine(t *testing.T) {
 		"driver":              {"    volumes: ['a:/a']\nvolumes: {a: {driver: nfs}}\n", "5:23: volumes.a.driver: drivers of Docker have no counterpart"},
 		"device":              {"    volumes: ['a:/a']\nvolumes: {a: {driver_opts: {device: /x}}}\n", "5:37: volumes.a.driver_opts.device: a volume of the device"},
 		"a reset":             {"    ports: !reset []\n", "4:12: a tag is not supported here"},
+		"an anchor bomb":      {"x-a: &a [1,2,3,4,5,6,7,8,9]\nx-b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nx-c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nx-d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\nx-e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nx-f: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\nx-g: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", "more than 1000000 values"},
+	} {
+		t.Run(name, func(t *testing.T) { requireMistake(t, name, c.fields, c.want) })
+	}
+}
+
+func TestWhatWouldVanishIsRefused(t *testing.T) {
+	for name, c := range map[string]struct{ fields, want string }{
 		"misspelt extension":  {"    x-ropwalk: {replicas: 2}\n", `4:5: services.web.x-ropwalk: unknown field "x-ropwalk" (did you mean "x-ropewalk"?)`},
 		"misspelt at the top": {"X-Ropewalk: {hostPaths: drop}\n", `unknown field "X-Ropewalk"`},
 		"misspelt of volume":  {"volumes: {a: {x-rope-walk: {size: 1Gi}}}\n", `4:15: volumes.a.x-rope-walk: unknown field "x-rope-walk" (did you mean "x-ropewalk"?)`},
@@ -172,17 +192,8 @@ func TestEveryMistakeIsAtItsLine(t *testing.T) {
 		"system of the host":  {"    volumes: ['/etc/ssl:/etc/ssl']\nx-ropewalk: {hostPaths: claim}\n", `4:15: services.web.volumes[0].source: the path "/etc/ssl" is one of the system of a host`},
 		"an anchor":           {"    <<: &base {restart: sometimes}\n  a: {image: x, <<: *base}\n  b: {<<: *base, image: x}\n", `4:25: services.a.restart: "sometimes" is not known`},
 		"an extended service": {"    mem_limit: lots\n  a: {extends: web}\n", "4:16: services.a.mem_limit: expected an amount of memory"},
-		"an anchor bomb":      {"x-a: &a [1,2,3,4,5,6,7,8,9]\nx-b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nx-c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nx-d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\nx-e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nx-f: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\nx-g: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", "more than 1000000 values"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, errs := compiled(t, service(c.fields), "compose.yaml")
-			require.Error(t, errs.Failures().Err())
-			require.Len(t, errs.Failures(), 1, "%v", errs)
-			if strings.HasPrefix(name, "condition") {
-				require.Len(t, errs, 1, "what follows from it is not reported")
-			}
-			require.Contains(t, strings.ReplaceAll(errs.Failures()[0].Error(), "spec: ", ""), c.want)
-		})
+		t.Run(name, func(t *testing.T) { requireMistake(t, name, c.fields, c.want) })
 	}
 }
 
