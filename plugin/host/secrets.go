@@ -88,8 +88,11 @@ func (l *loading) secrets(into *object.Secrets) {
 		}
 		for _, m := range manifests {
 			add := into.AddNamed
-			if kind, _ := m.Value.Get("kind"); kind.Text == spec.KindGateway {
+			switch kind, _ := m.Value.Get("kind"); kind.Text {
+			case spec.KindGateway:
 				add = into.AddGateway
+			case "": // A compose file, if it has services.
+				into.AddNames(m.Value)
 			}
 			add(m.Value)
 			if o, err := object.Decode(m.Value.JSON()); err == nil {
