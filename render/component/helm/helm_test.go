@@ -143,9 +143,9 @@ func TestMistakesAreAtTheirLines(t *testing.T) {
 		"an action that does not end": {map[string]string{x: template("{{ if true }}")}, "", nil, "shop/templates/x.yaml:6: evaluate: unexpected EOF"},
 		"no YAML":                     {map[string]string{x: "a: b\n---\nkind: [\n"}, "", nil, "shop/templates/x.yaml:2:1: evaluate: the template makes no object: line"},
 		"no map":                      {map[string]string{x: "just text\n"}, "", nil, "shop/templates/x.yaml:1:1: evaluate: the template makes no object: it is no map"},
-		"a random text":               {map[string]string{x: "{{- $p := .Values.auth.password | default (randAlphaNum 8) }}\n" + template("{{ $p }}"), "shop/values.yaml": "{auth: {}, settings: {}}"}, "", nil, "shop/templates/x.yaml:1:44: evaluate: randAlphaNum gives something else at each render, and is data.x of ConfigMap \"x\" (set auth.password in values)"},
-		"a date":                      {map[string]string{x: template("{{ now | date \"2006\" }}")}, "", nil, "shop/templates/x.yaml:5:9: evaluate: now gives something else at each render, and is data.x of ConfigMap \"x\" (set the value that the chart takes in its place, or switch off what needs it)"},
-		"a certificate":               {map[string]string{x: template("{{ (genCA \"x\" 3).Cert | b64enc }}")}, "", nil, "shop/templates/x.yaml:5:10: evaluate: genCA gives something else"},
+		"a random text":               {map[string]string{x: "{{- $p := .Values.auth.password | default (randAlphaNum 8) }}\n" + template("{{ $p }}"), "shop/values.yaml": "{auth: {}, settings: {}}"}, "", nil, "shop/templates/x.yaml:1:44: evaluate: results of randAlphaNum differ in each render, and so does data.x of ConfigMap \"x\" (set auth.password in values)"},
+		"a date":                      {map[string]string{x: template("{{ now | date \"2006\" }}")}, "", nil, "shop/templates/x.yaml:5:9: evaluate: results of now differ in each render, and so does data.x of ConfigMap \"x\" (set the value that the chart takes in its place, or switch off what needs it)"},
+		"a certificate":               {map[string]string{x: template("{{ (genCA \"x\" 3).Cert | b64enc }}")}, "", nil, "shop/templates/x.yaml:5:10: evaluate: results of genCA differ in each render, and so does data.x of ConfigMap"},
 		"endless include":             {map[string]string{x: template("{{ include \"again\" . }}"), "shop/templates/_a.tpl": "{{ define \"again\" }}{{ include \"again\" . }}{{ end }}"}, "", nil, "shop/templates/_a.tpl:1:24: evaluate: a template includes itself more than a thousand times (report it to the authors of the chart)"},
 		"a dependency that is missing": {map[string]string{"shop/charts/db/Chart.yaml": "", "shop/charts/db/values.yaml": "", "shop/charts/db/templates/claim.yaml": ""}, "", nil,
 			"shop/Chart.yaml:6:11: evaluate: chart \"shop\" needs chart \"db\" 0.1.0, which is not in its folder charts (run helm dependency build, and commit the folder charts)"},
@@ -293,16 +293,31 @@ func TestHintsNameNoArgumentsOfRandomFunctions(t *testing.T) {
 		".Values.size | int | randAlphaNum":                                                 general,
 		"printf \"%s-%s\" .Values.name (randAlphaNum 8)":                                    general,
 		".Values.password | default (randAlphaNum (int .Values.size))":                      "(set password in values)",
-		"default (.Values.size | int | randAlphaNum | b64enc) .Values.password":             "(set password in values)",
-		"coalesce .Values.password .Values.key (randAlphaNum 8)":                            "(set key or password in values)",
-		"default (printf \"%s-%s\" .Values.name (randAlphaNum 8)) (print .Values.password)": "(set password in values)",
+		"default (randAlphaNum 8) .Values.password | b64enc":                                "(set password in values)",
+		"default (.Values.size | int | randAlphaNum | b64enc) .Values.password":             general,
+		"coalesce .Values.password .Values.key (randAlphaNum 8)":                            general,
+		"default (printf \"%s-%s\" .Values.name (randAlphaNum 8)) (print .Values.password)": general,
 	} {
 		t.Run(action, func(t *testing.T) {
 			values["shop/templates/x.yaml"] = template("{{ " + action + " | quote }}")
 			_, err := helm.Engine(t.Context(), request(t, shop(t, values), ""))
 			require.ErrorContains(t, err, want)
+
+			// What is set already would change nothing.
+			values["shop/templates/x.yaml"] = template("{{ " + action + " | quote }}{{ randAlphaNum 8 }}")
+			_, err = helm.Engine(t.Context(), request(t, shop(t, values), "password: given\n"))
+			require.ErrorContains(t, err, general)
 		})
 	}
+}
+
+// TestAllRandomFunctionsAreNamed: what one makes may reach an object through another.
+func TestAllRandomFunctionsAreNamed(t *testing.T) {
+	text := "{{- $ca := genCA \"ca\" 365 }}\n{{- $cert := genSignedCert \"web\" nil (list (printf \"web.svc.%s\" .Values.clusterDomain)) 365 $ca }}\n" +
+		template("{{ $cert.Cert | quote }}")
+	_, err := helm.Engine(t.Context(), request(t, shop(t, map[string]string{"shop/templates/x.yaml": text}), "clusterDomain: c4nary\n"))
+	require.EqualError(t, err, "shop/templates/x.yaml:1:12: evaluate: results of genCA, genSignedCert differ in each render, and so does data.x of ConfigMap \"x\" "+
+		"(set the value that the chart takes in its place, or switch off what needs it)")
 }
 
 func TestAChartOfAKustomizationKeepsItsHooks(t *testing.T) {
@@ -333,7 +348,7 @@ func TestRandomTextsOfTestsThatAreSkippedAreTaken(t *testing.T) {
 	require.NotContains(t, string(all), "name: x\n")
 	o.SkipTests = false
 	_, err = helm.Inflate(t.Context(), files, "shop", o)
-	require.ErrorContains(t, err, "randAlphaNum gives something else at each render")
+	require.ErrorContains(t, err, "results of randAlphaNum differ in each render")
 }
 
 // Helm leaves the order of keys and values to chance.

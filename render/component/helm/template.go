@@ -135,7 +135,7 @@ func Template(ctx context.Context, files fs.FS, dir string, o Options) (componen
 	c := &calls{}
 	out, err := r.render(c)
 	if err == nil && len(c.made) > 0 {
-		err = r.same(ctx, c, out)
+		err = r.same(c, out)
 	}
 	if err == nil && c.looked {
 		r.lookedUp()
