@@ -304,7 +304,7 @@ func TestHintsNameNoArgumentsOfRandomFunctions(t *testing.T) {
 			require.ErrorContains(t, err, want)
 
 			// What is set already would change nothing.
-			values["shop/templates/x.yaml"] = template("{{ " + action + " | quote }}{{ randAlphaNum 8 }}")
+			values["shop/templates/x.yaml"] = template("{{ " + action + " | quote }}\n  y: {{ randAlphaNum 8 | quote }}")
 			_, err = helm.Charts{}.Engine(t.Context(), request(t, shop(t, values), "password: given\n"))
 			require.ErrorContains(t, err, general)
 		})
