@@ -50,7 +50,8 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	if opts.Evaluator != nil {
 		l.overlays.CUE = func(file string, data []byte) (object.Value, error) { return opts.values(ctx, file, data) }
 	}
-	l.overlays.Read(opts.Values, opts.Set, opts.Overrides)
+	l.overlays.Charts = l.charts()
+	l.overlays.Read(opts.Values, append(l.overlays.ReadHelm(opts.HelmSet), opts.Set...), opts.Overrides)
 	if err = d.Ended(); err == nil {
 		err = l.specs(ctx, &out)
 	}

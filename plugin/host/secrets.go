@@ -61,7 +61,11 @@ func (l *loading) secrets(into *object.Secrets) {
 	for _, text := range l.variables.texts {
 		into.Add(text)
 	}
-	for _, arg := range slices.Concat(l.opts.Set, l.opts.Overrides, l.opts.Runtime) {
+	args := slices.Concat(l.opts.Set, l.opts.Overrides, l.opts.Runtime)
+	for _, s := range l.opts.HelmSet {
+		args = append(args, s.Text)
+	}
+	for _, arg := range args {
 		into.AddText(arg)
 		// What follows the name of a secret may be the secret, whatever else is meant by it.
 		path, _, _ := strings.Cut(arg, "=")
@@ -72,6 +76,9 @@ func (l *loading) secrets(into *object.Secrets) {
 		for _, piece := range strings.FieldsFunc(strings.TrimPrefix(arg, target), func(c rune) bool { return strings.ContainsRune(" .[]=", c) }) {
 			into.Add(piece)
 		}
+	}
+	for _, v := range l.overlays.HelmFiles() {
+		into.AddNamed(v)
 	}
 	files := slices.Clone(l.Files)
 	for name, data := range l.overlays.Texts {

@@ -29,6 +29,10 @@ type Overlays struct {
 	// Texts are the values files by their name in positions.
 	Texts map[string][]byte
 
+	// Charts are the specs that are charts, with what is before the name of a value in the
+	// sets of Helm for them.
+	Charts map[string]string
+
 	// CUE evaluates a values file in CUE; nil refuses them.
 	CUE func(file string, data []byte) (object.Value, error)
 
@@ -37,6 +41,7 @@ type Overlays struct {
 	values    map[string][]object.Value // by spec, in order
 	sets      map[string][]spec.Set
 	overrides map[string][]spec.Override
+	helm      map[string][]spec.HelmSet
 }
 
 // Overlays are overlays for the specs of these names, without any value yet.
@@ -44,6 +49,7 @@ func (d *Discovery) Overlays(names []string, incomplete bool) *Overlays {
 	return &Overlays{
 		Names: names, NamesIncomplete: incomplete, Texts: map[string][]byte{},
 		discovery: d, values: map[string][]object.Value{}, sets: map[string][]spec.Set{}, overrides: map[string][]spec.Override{},
+		helm: map[string][]spec.HelmSet{},
 	}
 }
 

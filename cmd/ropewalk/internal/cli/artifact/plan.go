@@ -73,7 +73,7 @@ var (
 		"source", "revision", "folders", "namespace-at-deploy", "values", "overrides-file", "env-file", "var-from-env",
 		"image", "runtime-from-env", "name", "namespace", "kube-version", "cluster-domain", "crds", "allow-empty", "argocd-health", "skip-schemas",
 	}
-	namedOptions = []string{"set", "override-property", "runtime", "var"} //nolint:gochecknoglobals // a constant
+	namedOptions = []string{"set", "set-string", "set-json", "set-file", "override-property", "runtime", "var"} //nolint:gochecknoglobals // a constant
 )
 
 // runPlan renders, and writes the plan of the build.
