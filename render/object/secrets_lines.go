@@ -102,7 +102,8 @@ func starValues(line, word string) string {
 		begin := at + i
 		at = begin + len(word)
 		begins := begin == 0 || strings.ContainsRune(" \t\"'{[,/", rune(line[begin-1]))
-		if path := begin > 0 && line[begin-1] == '/'; !path && !(begins && named.MatchString(line[at:])) {
+		isPath, isName := begin > 0 && line[begin-1] == '/', begins && named.MatchString(line[at:])
+		if !isPath && !isName {
 			line = line[:begin] + stars(word) + line[at:]
 		}
 	}

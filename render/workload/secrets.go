@@ -6,6 +6,7 @@ package workload
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -112,17 +113,26 @@ func (p *Project) findPulls() object.Errors {
 // What External Secrets can ask a provider for: Secret Manager of Google Cloud and of AWS,
 // Key Vault, and version 2 of the key-value engine of Vault.
 var (
-	gcpName      = regexp.MustCompile(`^[\w-]{1,255}$`)
-	gcpVersion   = regexp.MustCompile(`^[\w-]{1,63}$`)
-	awsWord      = regexp.MustCompile(`^[\w/+=.@:-]{1,512}$`)
-	azureName    = regexp.MustCompile(`^((secret|key|cert)/)?[0-9A-Za-z-]{1,127}$`)
-	azureVersion = regexp.MustCompile(`^[0-9a-fA-F]{32}$`)
-	vaultPath    = regexp.MustCompile(`^[^/\s]\S*$`)
-	vaultVersion = regexp.MustCompile(`^[1-9][0-9]*$`)
+	gcpName      = word{regexp.MustCompile(`^[\w-]+$`), 255}
+	gcpVersion   = word{regexp.MustCompile(`^[\w-]+$`), 63}
+	awsWord      = word{regexp.MustCompile(`^[\w/+=.@:-]+$`), 512}
+	azureName    = word{regexp.MustCompile(`^((secret|key|cert)/)?[0-9A-Za-z-]{1,127}$`), 134}
+	azureVersion = word{regexp.MustCompile(`^[0-9a-fA-F]{32}$`), 32}
+	vaultPath    = word{regexp.MustCompile(`^[^/\s]\S*$`), math.MaxInt}
+	vaultVersion = word{regexp.MustCompile(`^[1-9][0-9]*$`), math.MaxInt}
 )
 
+// word is a pattern of a text of at most that many bytes. A pattern that counts hundreds of
+// letters takes every command ten milliseconds to compile.
+type word struct {
+	pattern *regexp.Regexp
+	most    int
+}
+
+func (w word) matches(text string) bool { return len(text) <= w.most && w.pattern.MatchString(text) }
+
 // naming are the names and versions that a provider accepts.
-func naming(provider string) (name, version *regexp.Regexp, expected string) {
+func naming(provider string) (name, version word, expected string) {
 	switch provider {
 	case "gcp":
 		return gcpName, gcpVersion, "letters, digits, _ and -, and a version such as 3"
@@ -170,9 +180,9 @@ func referenceTo(config *spec.Secrets, s spec.SecretSource, fallback string) (re
 	}
 	name, version, expected := naming(provider)
 	switch {
-	case !name.MatchString(out.Key):
+	case !name.matches(out.Key):
 		return out, mistake("", "%q is no name of a secret of %s: expected %s", out.Key, provider, expected)
-	case out.Version != "" && !version.MatchString(out.Version):
+	case out.Version != "" && !version.matches(out.Version):
 		return out, mistake("", "%q is no version of a secret of %s: expected %s", out.Version, provider, expected)
 	case provider == "vault" && out.Property == "":
 		return out, mistake("name the key", "a secret of vault is a map, of which one key is read")
