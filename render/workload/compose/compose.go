@@ -95,6 +95,9 @@ type reading struct {
 	// merged counts the values that merging has copied; full is set where that is too much.
 	merged int
 	full   bool
+	// refused are the secrets with a mistake, of which nothing else is said: their lines may
+	// hold the value.
+	refused map[string]bool
 }
 
 // unit is files that are merged, later ones over earlier ones: those of the document, or

@@ -42,6 +42,10 @@ func (r *reading) checkDeclared(root reader.Part) {
 		checkSource(c, "secret", "file", "environment", "driver")
 		for _, e := range r.Errs[before:] {
 			e.Secret = true // What is wrong here may be the value.
+			if r.refused == nil {
+				r.refused = map[string]bool{}
+			}
+			r.refused[c.Name] = true
 		}
 	}
 }

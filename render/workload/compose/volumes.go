@@ -284,7 +284,7 @@ func (s *service) configs() {
 func (s *service) secrets() {
 	for _, p := range s.At("secrets").List() {
 		c, name, target := s.granted(p, "secrets", "/run/secrets")
-		if !c.Given() {
+		if !c.Given() || s.app.refused[name] {
 			continue
 		}
 		s.existing(p, c, name, target, "secret")
