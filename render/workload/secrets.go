@@ -113,13 +113,12 @@ func (p *Project) findPulls() object.Errors {
 // What External Secrets can ask a provider for: Secret Manager of Google Cloud and of AWS,
 // Key Vault, and version 2 of the key-value engine of Vault.
 var (
-	gcpName      = word{regexp.MustCompile(`^[\w-]+$`), 255}
-	gcpVersion   = word{regexp.MustCompile(`^[\w-]+$`), 63}
-	awsWord      = word{regexp.MustCompile(`^[\w/+=.@:-]+$`), 512}
-	azureName    = word{regexp.MustCompile(`^((secret|key|cert)/)?[0-9A-Za-z-]{1,127}$`), 134}
-	azureVersion = word{regexp.MustCompile(`^[0-9a-fA-F]{32}$`), 32}
-	vaultPath    = word{regexp.MustCompile(`^[^/\s]\S*$`), math.MaxInt}
-	vaultVersion = word{regexp.MustCompile(`^[1-9][0-9]*$`), math.MaxInt}
+	gcpWord      = regexp.MustCompile(`^[\w-]+$`)
+	awsWord      = regexp.MustCompile(`^[\w/+=.@:-]+$`)
+	azureName    = regexp.MustCompile(`^((secret|key|cert)/)?[0-9A-Za-z-]{1,127}$`)
+	azureVersion = regexp.MustCompile(`^[0-9a-fA-F]{32}$`)
+	vaultPath    = regexp.MustCompile(`^[^/\s]\S*$`)
+	vaultVersion = regexp.MustCompile(`^[1-9][0-9]*$`)
 )
 
 // word is a pattern of a text of at most that many bytes. A pattern that counts hundreds of
@@ -135,13 +134,13 @@ func (w word) matches(text string) bool { return len(text) <= w.most && w.patter
 func naming(provider string) (name, version word, expected string) {
 	switch provider {
 	case "gcp":
-		return gcpName, gcpVersion, "letters, digits, _ and -, and a version such as 3"
+		return word{gcpWord, 255}, word{gcpWord, 63}, "letters, digits, _ and -, and a version such as 3"
 	case "aws":
-		return awsWord, awsWord, "a name or ARN, and a stage or uuid/ID as version"
+		return word{awsWord, 512}, word{awsWord, 512}, "a name or ARN, and a stage or uuid/ID as version"
 	case "azure":
-		return azureName, azureVersion, "letters, digits and -, and 32 hexadecimal digits as version"
+		return word{azureName, 134}, word{azureVersion, 32}, "letters, digits and -, and 32 hexadecimal digits as version"
 	default:
-		return vaultPath, vaultVersion, "a path without / in front, and a number as version"
+		return word{vaultPath, math.MaxInt}, word{vaultVersion, math.MaxInt}, "a path without / in front, and a number as version"
 	}
 }
 

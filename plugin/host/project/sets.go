@@ -77,7 +77,7 @@ func (o *Overlays) content(s *spec.HelmSet) bool {
 	}
 	data, err := o.discovery.readNamed(file)
 	if err != nil {
-		o.discovery.Fail(object.Pos{File: s.Pos.File}, "", err)
+		o.discovery.Fail(object.Pos{File: file}, "", err)
 		return false
 	}
 	s.Text, s.Content = name+"=x", string(data)
