@@ -99,8 +99,7 @@ func (l *loading) nothing(out Loaded) {
 		return
 	}
 	for _, file := range l.Files {
-		l.Fail(object.Pos{File: file.Name}, "a spec has apiVersion: "+spec.APIVersion+", a Score file apiVersion: "+spec.ScoreVersion+"; of manifests, a kustomization or a chart name the folder",
-			errors.New("the file holds no spec"))
+		l.Fail(object.Pos{File: file.Name}, project.SpecHint, project.ErrNoSpecIn)
 	}
 }
 
