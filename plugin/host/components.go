@@ -99,9 +99,9 @@ func (l *loading) charts() map[string]string {
 func (l *loading) options(t spec.Transform, v object.Value) object.Value {
 	_, chart := v.Get("helm")
 	if !l.packages[t.Name] || !chart {
-		return l.overlays.Apply(t.Name, v, false)
+		return l.overlays.Apply(t.Name, v)
 	}
-	values := l.overlays.Apply(t.Name, object.Value{Kind: object.KindMap, Pos: v.Pos}, false)
+	values := l.overlays.Apply(t.Name, object.Value{Kind: object.KindMap, Pos: v.Pos})
 	if len(values.Members) == 0 {
 		return v
 	}

@@ -377,10 +377,15 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 	}
 	module := l.modules.module(uses[0].reference, tree, l.runtime.over(t.Tags, tree))
 	module.TagPos = t.TagPos
+	var layers []object.Value
+	if project.IsTimoni(tree.FS, tree.Dir) {
+		input, layers = l.overlays.ApplyTimoni(t.Name, input)
+	} else {
+		input = l.overlays.Apply(t.Name, input)
+	}
 	out := render.Spec{
 		Evaluate: evaluate.Request{
-			Spec: t.Name, Pos: t.Pos, Module: module,
-			Input: l.overlays.Apply(t.Name, input, project.IsTimoni(tree.FS, tree.Dir)), InputPath: inputPath,
+			Spec: t.Name, Pos: t.Pos, Module: module, Input: input, Layers: layers, InputPath: inputPath,
 			Context:  l.contextOf(t.Name, t.Namespace, l.opts.Environment),
 			Policies: joined(policies, own),
 			Limits:   l.opts.Limits, AllowEmpty: l.opts.AllowEmpty, Overlays: t.Overlays,

@@ -130,6 +130,16 @@ func TestAGatewayNamesSecrets(t *testing.T) {
 	require.Equal(t, `the Secret (hidden) of (hidden)/users, (hidden) and (hidden)`, shown((*Secrets).AddNamed))
 }
 
+func TestTheSignsOfARuleAreNoSecret(t *testing.T) {
+	t.Parallel()
+	const rule = `has a key that is not made of letters, digits, "-", "_" and "."`
+	s := &Secrets{}
+	s.Add("hunter22")
+	for text, want := range map[string]string{rule: rule, `"x" and "hunter22"`: `(hidden) and (hidden)`} {
+		require.Equal(t, want, s.Error(&Error{Path: "stringData", Err: errors.New(text)}).Err.Error())
+	}
+}
+
 // A password that is an ordinary word hides no name of the author, and is no value of a message
 // and no value of a line for that.
 func TestWordsOfNamesAreHiddenWhereValuesStand(t *testing.T) {

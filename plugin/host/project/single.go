@@ -38,7 +38,7 @@ func (d *Discovery) archive(r *Root, name string) {
 // a reader would look for: one that is too large for these is read by its component alone.
 func (d *Discovery) manifestsIn(r *Root, name string) bool {
 	data, err := r.read(name, spec.MaxFile)
-	if err != nil || !isManifest(spec.UTF8(data)) {
+	if err != nil || !holdsManifest(spec.UTF8(data)) {
 		return false
 	}
 	pos := object.Pos{File: r.Display(name)}
@@ -55,7 +55,7 @@ func (d *Discovery) manifestsIn(r *Root, name string) bool {
 
 // manifestsOfStdin is the same of what was read of standard input.
 func (d *Discovery) manifestsOfStdin(data []byte, at Location) bool {
-	if !isManifest(data) {
+	if !holdsManifest(data) {
 		return false
 	}
 	pos := object.Pos{File: stdinName, Line: 1, Column: 1}
@@ -89,6 +89,19 @@ func (d *Discovery) components(name string, ours map[string]bool, docs *spec.Doc
 		})
 	}
 	return names
+}
+
+// holdsManifest reports whether a file that is named holds an object of Kubernetes.
+func holdsManifest(data []byte) bool {
+	if isManifest(data) {
+		return true
+	}
+	docs, err := spec.ParseManifests(spec.File{Data: data}, MaxManifests)
+	return err == nil && slices.ContainsFunc(docs, func(doc spec.Manifest) bool {
+		kind, _ := doc.Value.Get("kind")
+		version, _ := doc.Value.Get("apiVersion")
+		return kind.Kind == object.KindString && version.Kind == object.KindString && !strings.HasPrefix(version.Text, "kustomize.config.k8s.io/")
+	})
 }
 
 // isSingle reports whether a file is a component by itself.
