@@ -61,10 +61,11 @@ type ProjectFlags struct {
 // ProjectHelp is the part of the help that is the same for every command that
 // renders.
 const ProjectHelp = `
-PATH is a spec, a file of manifests, the archive of a chart (.tgz), a directory or "-" for
-standard input; the working directory where there is none. A directory with ropewalk.yaml is a project; any other is searched
-for specs. One that holds none and is a CUE package, of Ropewalk, of Timoni or plain,
-is a spec itself, called --name, or like its folder ("app" for the root of a repository).
+PATH is a spec, a file of manifests, the archive of a chart (.tgz), a directory or "-"
+for standard input; the working directory where there is none. A directory with
+ropewalk.yaml is a project; any other is searched for specs. One that holds none and is
+a CUE package, of Ropewalk, of Timoni or plain, is a spec itself, called --name, or like
+its folder ("app" for the root of a repository).
 A bundle of Timoni, a CUE file with the field bundle or the directory with bundle.cue, is
 a project: its instances are specs, each after the one before, and the clusters of
 runtime.cue beside it are environments (--env). --runtime gives the values of its
