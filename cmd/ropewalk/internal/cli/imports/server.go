@@ -13,15 +13,6 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// serverFields are the fields of metadata that an API server writes, and annotations those that
-// kubectl and the controllers of Kubernetes write.
-var (
-	serverFields = []string{
-		"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid",
-	}
-	annotations = []string{"deployment.kubernetes.io/revision", "kubectl.kubernetes.io/last-applied-configuration"}
-)
-
 // WithoutExport returns text without what an export from a cluster adds to its objects, and
 // what that is: paths, each with how many objects had it. Only the parts of the text that have
 // some of it are written anew, without their comments.
@@ -54,7 +45,8 @@ func WithoutExport(text []byte, docs []spec.Manifest) (kept []byte, left []strin
 	return kept, left
 }
 
-// withoutExport returns an object without what an export adds, and the paths of that. The
+// withoutExport returns an object without what an export adds, which an API server, kubectl and
+// the controllers of Kubernetes write, and the paths of that. The
 // addresses of a Service and a status that says something are the cluster's only where the
 // object comes from one, which its uid tells.
 func withoutExport(o object.Object) (object.Object, []string) {
@@ -72,13 +64,14 @@ func withoutExport(o object.Object) (object.Object, []string) {
 	meta := o.Map("metadata")
 	_, live := meta["uid"]
 	if below, ok := meta["annotations"].(map[string]any); ok && len(below) > 0 {
-		rest := cut(below, "metadata.annotations.", annotations...)
+		rest := cut(below, "metadata.annotations.", "deployment.kubernetes.io/revision", "kubectl.kubernetes.io/last-applied-configuration")
 		meta = maps.Clone(meta)
 		if meta["annotations"] = rest; len(rest) == 0 {
 			delete(meta, "annotations")
 		}
 	}
-	out["metadata"] = cut(meta, "metadata.", serverFields...)
+	out["metadata"] = cut(meta, "metadata.", "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields",
+		"resourceVersion", "selfLink", "uid")
 	if status, ok := o["status"]; ok {
 		if live || hollow(status) {
 			out = cut(out, "", "status")
