@@ -91,17 +91,24 @@ func (d *Discovery) components(name string, ours map[string]bool, docs *spec.Doc
 	return names
 }
 
-// holdsManifest reports whether a file that is named holds an object of Kubernetes.
+// holdsManifest reports whether a file that is named holds objects of Kubernetes, and no document
+// of ours or one that was meant to be.
 func holdsManifest(data []byte) bool {
-	if isManifest(data) {
-		return true
-	}
 	docs, err := spec.ParseManifests(spec.File{Data: data}, MaxManifests)
-	return err == nil && slices.ContainsFunc(docs, func(doc spec.Manifest) bool {
+	if err != nil {
+		ours, _ := spec.Mentions(data)
+		return !ours && isManifest(data)
+	}
+	found := false
+	for _, doc := range docs {
 		kind, _ := doc.Value.Get("kind")
 		version, _ := doc.Value.Get("apiVersion")
-		return kind.Kind == object.KindString && version.Kind == object.KindString && !strings.HasPrefix(version.Text, "kustomize.config.k8s.io/")
-	})
+		if ours, _ := spec.Mentions([]byte("apiVersion: " + version.Text)); ours || strings.HasPrefix(version.Text, "kustomize.config.k8s.io/") {
+			return false
+		}
+		found = found || kind.Kind == object.KindString && version.Kind == object.KindString
+	}
+	return found
 }
 
 // isSingle reports whether a file is a component by itself.
