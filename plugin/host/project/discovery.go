@@ -251,7 +251,7 @@ func (d *Discovery) stdin() {
 		d.Fail(pos, "", errors.New("there is no standard input"))
 		return
 	}
-	data, err := readAll(d.opts.Stdin, 0, MaxManifests)
+	data, err := readAll(d.opts.Stdin, 0, spec.MaxFile)
 	if err != nil {
 		d.Fail(pos, "", err)
 		return
@@ -263,9 +263,7 @@ func (d *Discovery) stdin() {
 		return
 	}
 	file := spec.File{Name: stdinName, Data: data}
-	if d.manifestsOfStdin(data, Location{r, rel}) {
-		return
-	}
+	d.manifestsOfStdin(data)
 	if file.Found = d.isSingle(stdinName); !d.add(file, Location{r, rel}) {
 		return
 	}

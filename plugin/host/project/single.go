@@ -53,20 +53,15 @@ func (d *Discovery) manifestsIn(r *Root, name string) bool {
 	return true
 }
 
-// manifestsOfStdin is the same of what was read of standard input.
-func (d *Discovery) manifestsOfStdin(data []byte, at Location) bool {
+// manifestsOfStdin adds what was read of standard input, where it holds manifests.
+func (d *Discovery) manifestsOfStdin(data []byte) {
 	if !holdsManifest(data) {
-		return false
+		return
 	}
 	pos := object.Pos{File: stdinName, Line: 1, Column: 1}
 	d.singles = append(d.singles, single{
 		pos: pos, name: stdinName, component: field("manifests", field("inline", object.TextAt(string(data), pos))),
 	})
-	if ours, _ := spec.Mentions(data); len(data) <= spec.MaxFile || ours {
-		return false
-	}
-	d.locations[stdinName] = at
-	return true
 }
 
 // components are the specs of files that are components by themselves, called name where it

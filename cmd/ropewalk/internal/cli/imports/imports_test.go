@@ -54,7 +54,7 @@ func TestWithoutExport(t *testing.T) {
 		left       []string
 	}{
 		"text without it stays, with its comments": {commented, commented, nil},
-		"a time of nobody": {
+		"a creationTimestamp that is null": {
 			commented + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a, creationTimestamp: null}, data: {k: \"1\"}}\n",
 			commented + "---\napiVersion: v1\ndata:\n  k: \"1\"\nkind: ConfigMap\nmetadata:\n  name: a\n", []string{"metadata.creationTimestamp of 1 object: a cluster writes it"},
 		},

@@ -46,9 +46,9 @@ func WithoutExport(text []byte, docs []spec.Manifest) (kept []byte, left []strin
 }
 
 // withoutExport returns an object without what an export adds, which an API server, kubectl and
-// the controllers of Kubernetes write, and the paths of that. The
-// addresses of a Service and a status that says something are the cluster's only where the
-// object comes from one, which its uid tells.
+// the controllers of Kubernetes write, and the paths of that. The addresses of a Service and a
+// status that says something are the cluster's only where the object comes from one, which its
+// uid tells.
 func withoutExport(o object.Object) (object.Object, []string) {
 	out, paths := maps.Clone(o), []string(nil)
 	cut := func(in map[string]any, at string, names ...string) map[string]any {
@@ -72,10 +72,8 @@ func withoutExport(o object.Object) (object.Object, []string) {
 	}
 	out["metadata"] = cut(meta, "metadata.", "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields",
 		"resourceVersion", "selfLink", "uid")
-	if status, ok := o["status"]; ok {
-		if live || hollow(status) {
-			out = cut(out, "", "status")
-		}
+	if live || hollow(o["status"]) {
+		out = cut(out, "", "status")
 	}
 	if own := o.Map("spec"); live && o.Kind() == "Service" && own["clusterIP"] != "None" {
 		out["spec"] = cut(own, "spec.", "clusterIP", "clusterIPs")
