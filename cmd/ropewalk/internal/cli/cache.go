@@ -31,7 +31,7 @@ func (a commands) cacheLs() *cobra.Command {
 	var dir string
 	format := command.NewChoice("text", "json")
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List what is in the cache",
+		Use: "ls", Aliases: []string{"list"}, Short: "List what is in the cache",
 		Long:    "List what is in the cache, with its size and when it was last used.",
 		Example: "  ropewalk cache ls", Args: cobra.NoArgs,
 		RunE: a.Run(func(ctx context.Context, _ []string) error {

@@ -6,6 +6,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -46,11 +51,35 @@ object: Deployment/api, Deployment.apps/api or Deployment/shop/api with a namesp
 			return a.runExplain(ctx, &flags, format.Value, path, args)
 		}),
 	}
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+		return a.objectsHere(cmd.Context(), &flags), cobra.ShellCompDirectiveNoFileComp
+	}
 	format = command.NewChoice("text", "json")
 	format.Add(cmd, "format", "how to print it")
-	cmd.Flags().StringVar(&path, "path", "", "field of the object to explain, such as spec.replicas")
+	cmd.Flags().StringVar(&path, "path", "", "field of the object to explain, such as spec.replicas, or the end of its path:\ncontainers.0.image, containers.api.image")
 	flags.Add(cmd)
 	return cmd
+}
+
+// objectsHere are the ids of the objects of the project in this folder, for shells. What is
+// wrong with it is not said between the keys of a user.
+func (a commands) objectsHere(ctx context.Context, flags *command.ProjectFlags) []cobra.Completion {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	a.Err, flags.SkipSchemas = io.Discard, true
+	r, err := a.Render(ctx, flags, nil)
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	var ids []cobra.Completion
+	for _, n := range r.Plan.Graph.Nodes {
+		ids = append(ids, cobra.CompletionWithDesc(string(n.ID), n.Object.Kind()+" "+n.Object.Name()))
+	}
+	return ids
 }
 
 func (a commands) runExplain(ctx context.Context, flags *command.ProjectFlags, format, path string, args []string) error {
@@ -76,10 +105,9 @@ func (a commands) runExplain(ctx context.Context, flags *command.ProjectFlags, f
 
 // traceValue says where the part of n at path comes from.
 func traceValue(ctx context.Context, r command.Rendered, n *object.Node, path string) (*valueOrigin, error) {
-	at := object.ParsePath(path)
-	value, ok := valueAt(n.Object, at)
-	if !ok {
-		return nil, command.Usagef("", "--path %s: %s has no such field", path, n.ID)
+	at, value, err := findValue(n, path)
+	if err != nil {
+		return nil, err
 	}
 	out := &valueOrigin{Path: at.String(), Value: value}
 	origins, err := render.Renderer{Evaluator: r.Evaluator}.Trace(ctx, r.Request, []evaluate.Query{{Node: n.ID, Path: at}})
@@ -96,25 +124,112 @@ func traceValue(ctx context.Context, r command.Rendered, n *object.Node, path st
 	return out, nil
 }
 
-// valueAt follows path into an object.
-func valueAt(o object.Object, path object.Path) (any, bool) {
-	var v any = map[string]any(o)
+// findValue is the field that text means: its path, or the end of the path where only one field
+// has that. An item of a list has its number, as [0] or .0, or its name.
+func findValue(n *object.Node, text string) (object.Path, any, error) {
+	asked := object.ParsePath(text)
+	root := map[string]any(n.Object)
+	if at, value, ok := valueAt(root, asked); ok {
+		return at, value, nil
+	}
+	var found []object.Path
+	eachField(root, nil, func(at object.Path, v any) {
+		if rest, _, ok := valueAt(v, asked); ok {
+			found = append(found, slices.Concat(at, rest))
+		}
+	})
+	switch len(found) {
+	case 1:
+		at, value, _ := valueAt(root, found[0])
+		return at, value, nil
+	case 0:
+		return nil, nil, command.Usagef(fieldsBeside(root, asked), "--path %s: %s has no such field", text, n.ID)
+	}
+	const most = 5
+	names := make([]string, 0, most)
+	for _, at := range found[:min(most, len(found))] {
+		names = append(names, at.String())
+	}
+	return nil, nil, command.Usagef("write one of them whole: "+strings.Join(names, ", "), "--path %s: %s has %d such fields", text, n.ID, len(found))
+}
+
+// eachField calls do with each map and list below v, in the order of their paths.
+func eachField(v any, at object.Path, do func(object.Path, any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range object.SortedKeys(v) {
+			if below := at.Append(object.Field(name)); isBranch(v[name]) {
+				do(below, v[name])
+				eachField(v[name], below, do)
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if below := at.Append(object.Index(i)); isBranch(item) {
+				do(below, item)
+				eachField(item, below, do)
+			}
+		}
+	}
+}
+
+func isBranch(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
+// fieldsBeside names the fields where a path leads nowhere any more.
+func fieldsBeside(root map[string]any, path object.Path) string {
+	for n := len(path) - 1; n >= 0; n-- {
+		at, v, ok := valueAt(root, path[:n])
+		if fields, isMap := v.(map[string]any); ok && isMap {
+			hint := object.Suggest(path[n].Name, object.SortedKeys(fields))
+			if n > 0 {
+				hint += " (of " + at.String() + ")"
+			}
+			return hint
+		}
+	}
+	return ""
+}
+
+// valueAt follows path into a value; what it gives has numbers in place of the names of items.
+func valueAt(v any, path object.Path) (object.Path, any, bool) {
+	var out object.Path
 	for _, s := range path {
 		switch at := v.(type) {
 		case map[string]any:
 			next, ok := at[s.Name]
 			if !ok || s.IsIndex {
-				return nil, false
+				return nil, nil, false
 			}
-			v = next
+			v, out = next, append(out, s)
 		case []any:
-			if !s.IsIndex || s.Index >= len(at) {
-				return nil, false
+			i := itemOf(at, s)
+			if i < 0 || i >= len(at) {
+				return nil, nil, false
 			}
-			v = at[s.Index]
+			v, out = at[i], append(out, object.Index(i))
 		default:
-			return nil, false
+			return nil, nil, false
 		}
 	}
-	return v, true
+	return out, v, true
+}
+
+// itemOf is the number of the item of a list that a step means, -1 for none.
+func itemOf(list []any, s object.Step) int {
+	if s.IsIndex {
+		return s.Index
+	}
+	if i, err := strconv.Atoi(s.Name); err == nil {
+		return i
+	}
+	return slices.IndexFunc(list, func(item any) bool {
+		fields, ok := item.(map[string]any)
+		return ok && fields["name"] == s.Name
+	})
 }

@@ -27,6 +27,9 @@ type renderFlags struct {
 	format   command.Choice
 	table    bool
 	argocdCM string
+	// selection is what is printed, and recursive means every project on its own.
+	selection command.Selection
+	recursive command.Recursive
 }
 
 func (a commands) renderCommand() *cobra.Command {
@@ -49,6 +52,8 @@ Warnings and errors go to standard error: as text, or with --format json as a li
 ` + command.ExitCodes,
 		Example: `  ropewalk render                                 the project in this directory
   ropewalk render shop --env prod                 one of its environments
+  ropewalk render shop --spec api -l app=api      what it makes of one spec
+  ropewalk render -r . -o out                     every project of a repository, a folder each
   ropewalk render shop -o out                     one file for each object, and the waves
   ropewalk render api.yaml --set replicas=3       one spec, with another input
   ropewalk render shop --set api:replicas=3       the same in a project of several specs
@@ -57,7 +62,7 @@ Warnings and errors go to standard error: as text, or with --format json as a li
   ropewalk render shop --dialect flux -o out --repository oci://ghcr.io/acme/shop:v1
   ropewalk render shop --format json | jq '.items[].kind'`,
 		RunE: a.Run(func(ctx context.Context, args []string) error {
-			return a.runRender(ctx, &flags, args)
+			return a.runRenders(ctx, &flags, args)
 		}),
 	}
 	f := cmd.Flags()
@@ -65,11 +70,39 @@ Warnings and errors go to standard error: as text, or with --format json as a li
 	flags.format = command.NewChoice("yaml", "json")
 	flags.format.Add(cmd, "format", "format of the manifests; json writes one List, and errors as a list")
 	f.BoolVar(&flags.table, "table", false, "print the waves to standard error, as -o always does in yaml")
+	flags.selection.Add(cmd)
+	flags.recursive.Add(cmd, "render each project at and below PATH into a folder of its own below that of -o")
 	flags.Add(cmd)
 	f.StringVar(&flags.Repository, "repository", "", "OCI `REF` that the cluster will pull this render from, with a tag or a\ndigest; flux only")
 	f.StringVar(&flags.FluxNamespace, "flux-namespace", "", "namespace of the Flux objects (default flux-system)")
 	f.StringVar(&flags.argocdCM, "argocd-cm", "", "`FILE` to write the health checks for argocd-cm to; argocd only")
 	return cmd
+}
+
+// runRenders renders what is at paths: all at once, or each project on its own.
+func (a commands) runRenders(ctx context.Context, flags *renderFlags, paths []string) error {
+	if flags.recursive && (flags.output == "" || flags.output == "-" || flags.Repository != "" || flags.argocdCM != "") {
+		return command.Usagef("add -o DIR, or render one project", "--recursive writes a folder for each project, and no other file")
+	}
+	if err := flags.selection.Check(flags.output); err != nil {
+		return err
+	}
+	if flags.recursive {
+		if err := flags.recursive.Apart(paths); err != nil {
+			return err
+		}
+	}
+	return a.each(flags.recursive, paths, func(at command.Below, paths []string) error {
+		one := *flags
+		if flags.recursive {
+			one.output = filepath.Join(flags.output, at.Name())
+		}
+		err := a.runRender(ctx, &one, paths)
+		if mistakes, ok := command.IsFindings(err); ok && !at.Holds(mistakes) {
+			return nil
+		}
+		return err
+	})
 }
 
 func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []string) error {
@@ -146,9 +179,9 @@ func inside(dir, name string) bool {
 // written.
 func (a commands) writeRender(ctx context.Context, flags *renderFlags, r command.Rendered) error {
 	var data []byte
-	var err error
-	files := r.Files
+	files, err := flags.selection.Files(r)
 	switch {
+	case err != nil:
 	case flags.output == "":
 		data, err = command.Stream(files, flags.format.Value)
 	case flags.format.Value == "json":

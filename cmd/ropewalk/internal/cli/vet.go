@@ -6,15 +6,21 @@ package cli
 import (
 	"context"
 	"errors"
+	"maps"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/ci"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 func (a commands) vetCommand() *cobra.Command {
 	var flags command.ProjectFlags
 	var format command.Choice
+	var recursive command.Recursive
 	cmd := &cobra.Command{
 		Use:   "vet [PATH...|-]",
 		Short: "Check specs without writing manifests",
@@ -28,34 +34,107 @@ Findings are the data of this command, and so go to standard output.
 ` + command.ExitCodes,
 		Example: `  ropewalk vet shop
   ropewalk vet shop --env prod --strict
-  ropewalk vet shop --format json | jq -r '.[].message'`,
+  ropewalk vet -r .                    every project of a repository
+  ropewalk vet shop --format json | jq -r '.[].message'
+  ropewalk vet shop --format sarif > vet.sarif`,
 		RunE: a.Run(func(ctx context.Context, args []string) error {
-			return a.runVet(ctx, &flags, format.Value, args)
+			return a.runVet(ctx, &flags, format.Value, recursive, args)
 		}),
 	}
-	format = command.NewChoice("text", "json")
-	format.Add(cmd, "format", "how to print findings; json is a list")
+	format = command.NewChoice("text", "json", "github", "junit", "sarif")
+	format.Add(cmd, "format", "how to print findings: json is a list, github annotates the lines of a\nchange, junit is for CI systems, sarif for code scanning")
+	recursive.Add(cmd, "check each project at and below PATH on its own")
 	flags.Add(cmd)
 	return cmd
 }
 
-func (a commands) runVet(ctx context.Context, flags *command.ProjectFlags, format string, paths []string) error {
-	v := vetted{commands: a, flags: flags, paths: paths}
-	found, good, err := v.all(ctx)
+func (a commands) runVet(ctx context.Context, flags *command.ProjectFlags, format string, recursive command.Recursive, paths []string) error {
+	all := object.Errors{}
+	var results []ci.Result
+	var good []string
+	check := func(at command.Below, paths []string) error {
+		one := *flags
+		v := vetted{commands: a, flags: &one, paths: paths, optional: at.Optional}
+		found, summary, err := v.all(ctx)
+		if err != nil || summary == "" && len(found) == 0 {
+			return err
+		}
+		all, results = append(all, found...), append(results, resultsOf(found, at, paths)...)
+		if recursive {
+			summary = at.Path + ": " + summary
+		}
+		good = append(good, summary)
+		return nil
+	}
+	if err := a.each(recursive, paths, check); err != nil {
+		return err
+	}
+	if err := a.printFindings(format, all, results, strings.Join(good, "; ")); err != nil {
+		return err
+	}
+	if err := all.Err(); err != nil {
+		return errors.Join(command.ErrReported, err)
+	}
+	if format != "text" {
+		return nil
+	}
+	return a.Print(strings.Join(good, "\n") + "\n")
+}
+
+// each does something with what is at paths, all at once or each project on its own. The texts
+// that were read stay for excerpts.
+func (a commands) each(recursive command.Recursive, paths []string, do func(command.Below, []string) error) error {
+	if !recursive {
+		return do(command.Below{}, paths)
+	}
+	projects, err := recursive.Projects(paths)
 	if err != nil {
 		return err
 	}
-	out := a.Report()
-	// Colours are for the stream of diagnostics only.
-	out.JSON, out.Paint = format == "json", command.Paint{}
-	if err := a.Findings(out, found); err != nil {
+	texts := map[string][]byte{}
+	for _, at := range projects {
+		if err := do(at, []string{at.Path}); err != nil {
+			return err
+		}
+		maps.Copy(texts, a.Texts)
+	}
+	a.Texts = texts
+	return nil
+}
+
+// resultsOf is what was found in a project, or at paths.
+func resultsOf(found object.Errors, at command.Below, paths []string) []ci.Result {
+	shown := make(object.Errors, len(found))
+	for i, e := range found {
+		shown[i] = object.Shown(e)
+	}
+	folder := at.Path
+	if folder == "" && len(paths) > 0 {
+		folder = paths[0]
+	}
+	return ci.Of(shown, folder)
+}
+
+// printFindings writes what was found in a format.
+func (a commands) printFindings(format string, found object.Errors, results []ci.Result, good string) error {
+	if format == "text" || format == "json" {
+		out := a.Report()
+		// Colours are for the stream of diagnostics only.
+		out.JSON, out.Paint = format == "json", command.Paint{}
+		return a.Findings(out, found)
+	}
+	var data []byte
+	var err error
+	switch format {
+	case "github":
+		data = ci.GitHub(results)
+	case "junit":
+		data, err = ci.JUnit("ropewalk vet", good, results)
+	default:
+		data, err = ci.SARIF(process.CurrentRelease().Version, results, ci.Describe)
+	}
+	if err != nil {
 		return err
 	}
-	if err := found.Err(); err != nil {
-		return errors.Join(command.ErrReported, err)
-	}
-	if out.JSON {
-		return nil
-	}
-	return a.Print(good + "\n")
+	return a.Write(data)
 }

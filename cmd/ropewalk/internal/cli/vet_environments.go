@@ -23,6 +23,8 @@ type vetted struct {
 	commands
 	flags *command.ProjectFlags
 	paths []string
+	// optional accepts paths with nothing at all.
+	optional bool
 	// runs are the environments that were checked, "" for none, and found what was found
 	// in each.
 	runs  []string
@@ -50,7 +52,12 @@ func (v *vetted) all(ctx context.Context) (object.Errors, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	v.NoteOthers(r.Loaded)
+	if v.optional && !(command.Below{Optional: true}).Holds(v.found[0]) {
+		return nil, "", nil
+	}
+	if !v.optional {
+		v.NoteOthers(r.Loaded)
+	}
 	good := summary(r)
 	if v.flags.Environment != "" {
 		return v.found[0], good, nil

@@ -6,6 +6,8 @@ package command
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -20,6 +22,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // Choice is a flag that takes one of a few words.
@@ -172,4 +175,23 @@ func (l *LimitFlags) Evaluator() (evaluate.Evaluator, func(), error) {
 	}
 	// What a worker says when it ends is of no use any more.
 	return evaluator, func() { _, _ = evaluator.Close(), pool.Close() }, nil
+}
+
+// completeEnvironments are the environments of the project among the arguments, or in this
+// folder, for shells.
+func completeEnvironments(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var names []cobra.Completion
+	for _, at := range append(slices.Clone(args), ".") {
+		name := filepath.Join(at, spec.ProjectFile)
+		data, err := os.ReadFile(name)
+		if err != nil || len(data) > spec.MaxFile {
+			continue
+		}
+		docs, err := spec.Parse([]spec.File{{Name: name, Data: data}})
+		if project, errOne := docs.OneProject(); err == nil && errOne == nil {
+			names = append(names, object.SortedKeys(project.Environments)...)
+			break
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

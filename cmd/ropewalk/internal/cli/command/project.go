@@ -87,6 +87,7 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVarP(&p.Environment, "env", "e", "", "environment of the project to lay over it")
+	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments) // fails only for a flag that does not exist
 	f.StringArrayVarP(&p.Values, "values", "f", nil, "`[SPEC:]FILE` of YAML, JSON or CUE (its field values) to lay over the input; may be repeated")
 	// Two flags of one variable would each begin it anew: they share the value.
 	f.Var(f.Lookup("values").Value, "overrides-file", "`[SPEC:]FILE`: --values by the name that users of Score know")

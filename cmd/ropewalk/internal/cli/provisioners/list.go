@@ -21,7 +21,7 @@ import (
 func (a Commands) provisionersList() *cobra.Command {
 	var flags provisionersFlags
 	cmd := &cobra.Command{
-		Use: "list [PATH]", Short: "List the types of resources that workloads may request",
+		Use: "list [PATH]", Aliases: []string{"ls"}, Short: "List the types of resources that workloads may request",
 		Long: `List the types of resources that workloads may request, in the order in which they are matched: an entry with *
 is for every class or id. A * after an output says that it is a secret.
 ` + provisionersHelp + "\n\n" + command.ExitCodes,

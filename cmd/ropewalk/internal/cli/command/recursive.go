@@ -1,0 +1,95 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Recursive is the flag of commands that take every project of a repository in one call.
+type Recursive bool
+
+// Add adds the flag to a command.
+func (r *Recursive) Add(cmd *cobra.Command, usage string) {
+	cmd.Flags().BoolVarP((*bool)(r), "recursive", "r", false, usage)
+}
+
+// Below is a project below a path that a user gave.
+type Below struct {
+	// Path is where it is, and Rel that below the path of the user, with slashes.
+	Path, Rel string
+	// Optional is a path that is no project itself, and may hold nothing but projects.
+	Optional bool
+}
+
+// Projects are all projects at and below paths, each on its own, in the order of the paths,
+// and of their names. A path without one stands for itself.
+func (r Recursive) Projects(paths []string) ([]Below, error) {
+	if len(paths) == 0 {
+		paths = []string{"."}
+	}
+	var out []Below
+	for _, at := range paths {
+		if at == "-" {
+			return nil, Usagef("name a folder", "--recursive looks for projects in folders, and - is standard input")
+		}
+		dirs, err := project.Projects(os.DirFS(at), ".")
+		if err != nil {
+			return nil, &EnvironmentError{Err: err}
+		}
+		if !slices.Contains(dirs, ".") {
+			out = append(out, Below{Path: at, Rel: ".", Optional: len(dirs) > 0})
+		}
+		for _, dir := range dirs {
+			out = append(out, Below{Path: filepath.Join(at, filepath.FromSlash(dir)), Rel: dir})
+		}
+	}
+	return out, nil
+}
+
+// Apart reports two projects at and below paths that would be written to one folder.
+func (r Recursive) Apart(paths []string) error {
+	projects, err := r.Projects(paths)
+	if err != nil {
+		return err
+	}
+	first := map[string]string{}
+	for _, at := range projects {
+		if other, ok := first[at.Name()]; ok {
+			return Usagef("render one of them on its own", "%s and %s would both be written to the folder %s", other, at.Path, at.Name())
+		}
+		first[at.Name()] = at.Path
+	}
+	return nil
+}
+
+// Name is the folder that a project is written to, below one for all: where it is below the
+// path of the user, or the name of that path.
+func (b Below) Name() string {
+	if b.Rel != "." {
+		return filepath.FromSlash(b.Rel)
+	}
+	whole, err := filepath.Abs(b.Path)
+	if err != nil {
+		return path.Base(b.Path)
+	}
+	return filepath.Base(whole)
+}
+
+// Holds reports whether there is something at b, by what is wrong with it.
+func (b Below) Holds(mistakes object.Errors) bool {
+	return !b.Optional || len(mistakes) == 0 || slices.ContainsFunc(mistakes, func(e *object.Error) bool {
+		return !errors.Is(e, project.ErrNoSpec) && !errors.Is(e, host.ErrNoSpec)
+	})
+}

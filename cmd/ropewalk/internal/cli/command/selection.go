@@ -1,0 +1,80 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Selection are the flags that choose objects of a render to print. Everything is rendered, so
+// that each object is the same as without them.
+type Selection struct {
+	specs    []string
+	selector string
+	parsed   labels.Selector
+}
+
+// Add adds the flags to a command.
+func (s *Selection) Add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringSliceVar(&s.specs, "spec", nil, "print the objects of `NAME` alone, one of the specs; may be repeated")
+	f.StringVarP(&s.selector, "selector", "l", "", "print the objects with these labels alone: `KEY=VALUE,...` as kubectl takes it")
+	grouped(f, groupRender, "spec", "selector")
+}
+
+// IsAll reports whether everything is printed.
+func (s *Selection) IsAll() bool { return len(s.specs) == 0 && s.selector == "" }
+
+// Check parses the flags. What is written for an engine to apply has all objects: an engine
+// that prunes would delete the others.
+func (s *Selection) Check(output string) error {
+	if s.IsAll() {
+		return nil
+	}
+	if output != "" && output != "-" {
+		return Usagef("leave out -o", "--spec and --selector choose what is printed: an engine that prunes would delete what a folder of them leaves out")
+	}
+	var err error
+	if s.parsed, err = labels.Parse(s.selector); err != nil {
+		return Usagef("write KEY=VALUE, KEY!=VALUE or KEY in (A,B)", "--selector %s is no selector of labels", s.selector)
+	}
+	return nil
+}
+
+// Has reports whether an object is chosen. [Selection.Check] comes first.
+func (s *Selection) Has(n *object.Node) bool {
+	return s.IsAll() || (len(s.specs) == 0 || slices.Contains(s.specs, n.ID.Spec())) && s.parsed.Matches(labels.Set(n.Object.Labels()))
+}
+
+// Files are those of the objects of r that are chosen. None is an error, as a wrong name is.
+func (s *Selection) Files(r Rendered) ([]emit.File, error) {
+	if s.IsAll() {
+		return r.Files, nil
+	}
+	var known []string
+	for _, spec := range r.Request.Specs {
+		known = append(known, spec.Evaluate.Spec)
+	}
+	for _, name := range s.specs {
+		if !slices.Contains(known, name) {
+			return nil, Usagef(object.Suggest(name, known), "--spec %s: no spec has this name", name)
+		}
+	}
+	chosen := map[object.ID]bool{}
+	for _, n := range r.Plan.Graph.Nodes {
+		chosen[n.ID] = s.Has(n)
+	}
+	files := slices.DeleteFunc(slices.Clone(r.Files), func(f emit.File) bool { return !chosen[f.Node] })
+	if len(files) == 0 {
+		return nil, Usagef("", "%s: no object of this render is chosen", strings.TrimSpace("--spec "+strings.Join(s.specs, ",")+" --selector "+s.selector))
+	}
+	return files, nil
+}
