@@ -12,6 +12,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/artifact"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/cluster"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/pivot"
@@ -129,7 +130,7 @@ func (a commands) addGroups(root *cobra.Command) {
 		{"render", "Render and review:", []*cobra.Command{a.renderCommand(), a.vetCommand(), a.graphCommand(), a.explainCommand(), a.diffCommand(), preview.Commands{App: a.App}.Command()}},
 		{"release", "Release:", []*cobra.Command{artifacts.Build(), artifacts.Deploy(), artifacts.Command(), a.lockCommand(), upgrade.Commands{App: a.App}.Command(), a.vendorCommand()}},
 		{"modules", "Modules and schemas:", []*cobra.Command{module.Commands{App: a.App}.Command(), provisioners.Commands{App: a.App}.Command(), a.schemaCommand()}},
-		{"clusters", "Engines and clusters:", []*cobra.Command{plugin.Commands{App: a.App}.Command(), pivot.Commands{App: a.App}.Command()}},
+		{"clusters", "Engines and clusters:", append(cluster.Commands{App: a.App}.Commands(), plugin.Commands{App: a.App}.Command(), pivot.Commands{App: a.App}.Command())},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, c := range g.commands {
@@ -159,7 +160,9 @@ func elsewhere(name string) string {
 	case "dependency", "mod", "get-deps", "update":
 		return "\"ropewalk lock\" pins references, \"ropewalk upgrade\" finds newer versions, \"ropewalk vendor\" copies dependencies, and \"ropewalk module\" is for those who write modules"
 	case "tree":
-		return "\"ropewalk graph\" prints what comes before what"
+		return "\"ropewalk graph\" prints what comes before what, and \"ropewalk get tree\" what a Transform made in a cluster"
+	case "trace":
+		return "\"ropewalk explain\" says why an object is where it is, and \"ropewalk get trace\" where one of a cluster comes from"
 	}
 	return ""
 }

@@ -66,6 +66,17 @@ func (p *Progress) Bytes(more int64) {
 	})
 }
 
+// Say reports what is waited for.
+func (p *Progress) Say(what string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = time.Time{} // There may be nothing after it for long.
+	p.show(true, func(time.Duration) string { return p.verb + " " + OneLine(what) })
+}
+
 // show writes the line, where it is time to; soon is true for a run that takes long.
 func (p *Progress) show(soon bool, line func(took time.Duration) string) {
 	now := p.now()

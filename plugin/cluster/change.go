@@ -1,0 +1,165 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// annotationRequest asks a controller of Flux, and ours, for a reconciliation: a value that
+// status.lastHandledReconcileAt is not.
+const annotationRequest = "reconcile.fluxcd.io/requestedAt"
+
+// patch merges fields into an object of a kind that is known by name; nil takes one away.
+func (c *Cluster) patch(ctx context.Context, r Ref, fields map[string]any) (*item, error) {
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	o, err := c.resource(r.Kind, r.Namespace).Patch(ctx, r.Name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: "ropewalk"})
+	switch {
+	case apierrors.IsNotFound(err) && r.Kind == "Transform":
+		return nil, c.missing(ctx, r)
+	case apierrors.IsNotFound(err):
+		return nil, absent("", "%s does not exist", r)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", r, err)
+	}
+	return itemOf(o)
+}
+
+// Suspend sets spec.suspend: the controller leaves the Transform alone, and what is delivered stays.
+func (c *Cluster) Suspend(ctx context.Context, namespace, name string) (*Transform, error) {
+	o, err := c.patch(ctx, transformRef(namespace, name), map[string]any{"spec": map[string]any{"suspend": true}})
+	if err != nil {
+		return nil, err
+	}
+	return o.transform(), nil
+}
+
+// Resume takes spec.suspend away, and waits as [Cluster.Wait] does.
+func (c *Cluster) Resume(ctx context.Context, namespace, name string, p Patience) (*Transform, error) {
+	return c.change(ctx, transformRef(namespace, name), map[string]any{"suspend": nil}, p)
+}
+
+// change merges fields into the spec of a Transform, and waits as [Cluster.Wait] does.
+func (c *Cluster) change(ctx context.Context, r Ref, spec map[string]any, p Patience) (*Transform, error) {
+	ctx, cancel := p.bound(ctx)
+	defer cancel()
+	if _, err := c.patch(ctx, r, map[string]any{"spec": spec}); err != nil {
+		return nil, err
+	}
+	return c.wait(ctx, r, p, isReady(false))
+}
+
+// Reconcile requests a reconciliation, and waits until it is done and the Transform is Ready. One that is
+// suspended, or not Ready after it, is an [Error]. With source its source is asked first.
+func (c *Cluster) Reconcile(ctx context.Context, namespace, name string, source bool, p Patience) (*Transform, error) {
+	ctx, cancel := p.bound(ctx)
+	defer cancel()
+	r := transformRef(namespace, name)
+	t, err := c.get(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if source {
+		from, ok := t.source()
+		if !ok {
+			return nil, failed("reconcile it without --with-source", "%s has no spec.sourceRef", r)
+		}
+		if from.Kind == "ExternalArtifact" {
+			return nil, failed("reconcile what makes it, and then the Transform", "%s of %s is not fetched by a controller of Flux", from, r)
+		}
+		is, err := c.request(ctx, from)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := c.await(ctx, p, from, is); err != nil {
+			return nil, err
+		}
+	}
+	is, err := c.request(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return c.wait(ctx, r, p, is)
+}
+
+// request asks the controller of an object to reconcile it, and returns the check that it has.
+func (c *Cluster) request(ctx context.Context, r Ref) (check, error) {
+	at := time.Now().UTC().Format(time.RFC3339Nano)
+	o, err := c.patch(ctx, r, map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotationRequest: at}}})
+	if err != nil {
+		return nil, err
+	}
+	if o.Spec.Suspend {
+		return nil, failed(resuming(r), "%s is suspended", r)
+	}
+	ready := isReady(true)
+	return func(o *item) (bool, string, error) {
+		if o.Status.LastHandledReconcileAt != at {
+			return false, "its controller has not handled the request", nil
+		}
+		return ready(o)
+	}, nil
+}
+
+// Rollback pins what a Transform delivers to an artifact of its history, and waits as [Cluster.Wait] does.
+// Digest is one of the history, or its beginning; "" is the one before what is delivered now. What does
+// not name one is an [Error].
+func (c *Cluster) Rollback(ctx context.Context, namespace, name, digest string, p Patience) (*Transform, error) {
+	t, err := c.Get(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	to, err := t.earlier(digest)
+	if err != nil {
+		return nil, err
+	}
+	return c.change(ctx, transformRef(namespace, name), map[string]any{"rollback": map[string]any{"digest": to}}, p)
+}
+
+// EndRollback takes spec.rollback away: what the spec says now is delivered. It waits as [Cluster.Wait]
+// does.
+func (c *Cluster) EndRollback(ctx context.Context, namespace, name string, p Patience) (*Transform, error) {
+	return c.change(ctx, transformRef(namespace, name), map[string]any{"rollback": nil}, p)
+}
+
+// earlier is the digest in the history that a rollback goes to.
+func (t *Transform) earlier(digest string) (string, error) {
+	var list []string
+	for _, a := range t.History {
+		list = append(list, strings.TrimSpace(Short(a.Digest)+" "+Short(a.Revision)))
+	}
+	history := "its history is empty"
+	if len(list) > 0 {
+		history = "its history is, the newest first: " + strings.Join(list, ", ")
+	}
+	if digest == "" {
+		now := slices.IndexFunc(t.History, func(a Artifact) bool { return t.Artifact != nil && a.Digest == t.Artifact.Digest })
+		if now < 0 || now+1 == len(t.History) {
+			return "", failed(history, "%s has delivered nothing before %s", transformRef(t.Namespace, t.Name), t.Delivered())
+		}
+		return t.History[now+1].Digest, nil
+	}
+	var found []string
+	for _, a := range t.History {
+		if strings.HasPrefix(a.Digest, digest) || strings.HasPrefix(a.Digest, "sha256:"+digest) {
+			found = append(found, a.Digest)
+		}
+	}
+	if len(found) != 1 {
+		return "", failed(history, "%s: %d artifacts of the history have the digest %q", transformRef(t.Namespace, t.Name), len(found), digest)
+	}
+	return found[0], nil
+}

@@ -1,0 +1,230 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/ropewalk/ropewalk/plugin/cluster/kubeconfig"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Cluster is an API server that has Transforms.
+type Cluster struct {
+	// Namespace is that of the context, "default" where it has none.
+	Namespace string
+
+	client   dynamic.Interface
+	metadata metadata.Interface
+	// discover reads a path that says what the server serves, in the aggregated form.
+	discover func(ctx context.Context, path string) ([]byte, error)
+}
+
+// Open returns the cluster that a kubeconfig file leads to, at its current context or at the one that
+// is named. Where path is "", the file is that of kubectl. No request is made.
+func Open(path, kubeContext string) (*Cluster, error) {
+	config, namespace, err := kubeconfig.Load(path, kubeContext)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig %q: %w", path, err)
+	}
+	config = kubeconfig.Tuned(config, "ropewalk")
+	c := &Cluster{Namespace: namespace}
+	if c.client, err = dynamic.NewForConfig(config); err != nil {
+		return nil, fmt.Errorf("kubeconfig %q: %w", path, err)
+	}
+	if c.metadata, err = metadata.NewForConfig(config); err != nil {
+		return nil, fmt.Errorf("kubeconfig %q: %w", path, err)
+	}
+	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion() // Of errors.
+	raw, err := rest.UnversionedRESTClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig %q: %w", path, err)
+	}
+	c.discover = func(ctx context.Context, path string) ([]byte, error) {
+		return raw.Get().AbsPath(path).SetHeader("Accept", aggregated).Do(ctx).Raw()
+	}
+	return c, nil
+}
+
+// Error is a state of the cluster that keeps a command from its end, and what to do about it.
+type Error struct {
+	Err    error
+	Advice string
+	// Absent: what was named is not there, or not served.
+	Absent bool
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// failed is a state that is for the user to change.
+func failed(advice, format string, args ...any) error {
+	return &Error{Err: fmt.Errorf(format, args...), Advice: advice}
+}
+
+// absent is something that is not there.
+func absent(advice, format string, args ...any) error {
+	return &Error{Err: fmt.Errorf(format, args...), Advice: advice, Absent: true}
+}
+
+// resourceOf is the resource of a kind that is known by name; false for any other kind.
+func resourceOf(kind string) (schema.GroupVersionResource, bool) {
+	var gv schema.GroupVersion
+	switch kind {
+	case "Transform":
+		gv = schema.GroupVersion{Group: "ropewalk.dev", Version: "v1alpha1"}
+	case "Kustomization":
+		gv = schema.GroupVersion{Group: "kustomize.toolkit.fluxcd.io", Version: "v1"}
+	case "GitRepository", "OCIRepository", "Bucket", "ExternalArtifact":
+		gv = schema.GroupVersion{Group: "source.toolkit.fluxcd.io", Version: "v1"}
+	default:
+		return schema.GroupVersionResource{}, false
+	}
+	plural, _ := apimeta.UnsafeGuessKindToResource(gv.WithKind(kind)) // Those above have regular plurals.
+	return plural, true
+}
+
+// resource is the API of a kind that is known by name, in a namespace; "" is all.
+func (c *Cluster) resource(kind, namespace string) dynamic.ResourceInterface {
+	gvr, _ := resourceOf(kind) // Callers name the kinds above, or have asked.
+	return c.client.Resource(gvr).Namespace(namespace)
+}
+
+// get reads an object of a kind that is known by name.
+func (c *Cluster) get(ctx context.Context, r Ref) (*item, error) {
+	if _, ok := resourceOf(r.Kind); !ok {
+		return nil, absent("", "%s: the kind is not known", r)
+	}
+	o, err := c.resource(r.Kind, r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err) && r.Kind == "Transform":
+		return nil, c.missing(ctx, r)
+	case apierrors.IsNotFound(err):
+		return nil, absent("", "%s does not exist", r)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", r, err)
+	}
+	return itemOf(o)
+}
+
+// Get reads a Transform. One that does not exist is an [Error] that names others, or says that the
+// cluster has no controller.
+func (c *Cluster) Get(ctx context.Context, namespace, name string) (*Transform, error) {
+	o, err := c.get(ctx, transformRef(namespace, name))
+	if err != nil {
+		return nil, err
+	}
+	return o.transform(), nil
+}
+
+// List reads the Transforms of a namespace, in the order of their names; "" is all namespaces.
+func (c *Cluster) List(ctx context.Context, namespace string) ([]*Transform, error) {
+	items, err := c.list(ctx, "Transform", namespace, "")
+	if err != nil {
+		return nil, c.uninstalled(err)
+	}
+	out := []*Transform{}
+	for _, o := range items {
+		out = append(out, o.transform())
+	}
+	return out, nil
+}
+
+// list reads the objects of a kind that is known by name, in the order of their names.
+func (c *Cluster) list(ctx context.Context, kind, namespace, labels string) ([]*item, error) {
+	const page = 250
+	options := metav1.ListOptions{LabelSelector: labels, Limit: page}
+	var out []*item
+	for {
+		list, err := c.resource(kind, namespace).List(ctx, options)
+		if err != nil {
+			return nil, fmt.Errorf("%ss of %s: %w", kind, place(namespace), err)
+		}
+		for i := range list.Items {
+			o, err := itemOf(&list.Items[i])
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, o)
+		}
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			break
+		}
+	}
+	slices.SortFunc(out, func(a, b *item) int { return a.ref().compare(b.ref()) })
+	return out, nil
+}
+
+func place(namespace string) string {
+	if namespace == "" {
+		return "all namespaces"
+	}
+	return fmt.Sprintf("namespace %q", namespace)
+}
+
+// uninstalled is err, or says that nothing in the cluster reconciles Transforms.
+func (c *Cluster) uninstalled(err error) error {
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	return absent("install ropewalk-controller: kubectl apply --server-side -k deploy/flux, or helm install ropewalk deploy/chart; see deploy/flux/README.md",
+		"this cluster has no Transforms: ropewalk-controller is not installed")
+}
+
+// missing is the error for a Transform that does not exist: it names those that may be meant.
+func (c *Cluster) missing(ctx context.Context, r Ref) error {
+	// Not every user may list all namespaces.
+	all, err := c.list(ctx, "Transform", "", "")
+	if apierrors.IsForbidden(err) {
+		all, err = c.list(ctx, "Transform", r.Namespace, "")
+	}
+	if apierrors.IsNotFound(err) {
+		return c.uninstalled(err)
+	}
+	var names, namespaces []string
+	for _, o := range all {
+		switch {
+		case o.Metadata.Namespace == r.Namespace:
+			names = append(names, o.Metadata.Name)
+		case o.Metadata.Name == r.Name:
+			namespaces = append(namespaces, o.Metadata.Namespace)
+		}
+	}
+	var advice string
+	switch near := object.DidYouMean(r.Name, names); {
+	case len(namespaces) > 0:
+		advice = "there is one of that name in namespace " + strings.Join(namespaces, ", ") + ": give -n"
+	case near != "":
+		advice = near
+	case len(names) > 0:
+		const most = 10
+		advice = fmt.Sprintf("namespace %q has %s", r.Namespace, strings.Join(names[:min(most, len(names))], ", "))
+	case err == nil:
+		advice = fmt.Sprintf("namespace %q has no Transforms: give -n, or list all with ropewalk get transforms -A", r.Namespace)
+	}
+	return absent(advice, "%s does not exist", r)
+}
+
+// itemOf reads an object of a kind that is known by name.
+func itemOf(o *unstructured.Unstructured) (*item, error) {
+	out := &item{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, out); err != nil {
+		return nil, fmt.Errorf("%s %s/%s: %w", o.GetKind(), o.GetNamespace(), o.GetName(), err)
+	}
+	return out, nil
+}

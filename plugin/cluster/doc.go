@@ -1,0 +1,10 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster reads Transforms in a cluster, with what an engine made of them, and changes what
+// users change by hand: a request to reconcile, suspend and rollback.
+//
+// It knows the kinds by their names and reads the few fields that it needs: the typed API of the
+// controller and those of Flux cost start-up time wherever they are linked. Of an object that is
+// traced only the metadata is read, so that no data of a Secret comes here.
+package cluster

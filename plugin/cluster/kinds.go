@@ -1,0 +1,88 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// aggregated is the form in which a server says in two answers what it serves: Kubernetes 1.30 has it,
+// which is what the controller needs too. The client of client-go for discovery links all types of the
+// API.
+const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+// groups is such an answer: k8s.io/api/apidiscovery/v2, APIGroupDiscoveryList.
+type groups struct {
+	Items []struct {
+		Metadata struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+		// Versions begin with the one that is preferred.
+		Versions []struct {
+			Version   string     `json:"version"`
+			Resources []resource `json:"resources"`
+		} `json:"versions"`
+	} `json:"items"`
+}
+
+type resource struct {
+	Resource     string `json:"resource"`
+	ResponseKind struct {
+		Kind string `json:"kind"`
+	} `json:"responseKind"`
+	Scope            string   `json:"scope"`
+	SingularResource string   `json:"singularResource"`
+	ShortNames       []string `json:"shortNames"`
+}
+
+// names are all words for a kind, in small letters.
+func (r resource) names() []string {
+	return append([]string{strings.ToLower(r.ResponseKind.Kind), r.Resource, r.SingularResource}, r.ShortNames...)
+}
+
+// kind is one that the cluster serves.
+type kind struct {
+	schema.GroupVersionResource
+	name       string
+	namespaced bool
+}
+
+// kindOf finds a kind by a word that kubectl takes for it, such as deploy, Deployment, deployments or
+// deployment.apps. Of several the first group of the server is taken, as kubectl does.
+func (c *Cluster) kindOf(ctx context.Context, word string) (kind, error) {
+	name, wanted, qualified := strings.Cut(strings.ToLower(word), ".")
+	var known []string
+	for _, path := range []string{"/api", "/apis"} {
+		data, err := c.discover(ctx, path)
+		if err != nil {
+			return kind{}, fmt.Errorf("what the cluster serves: %w", err)
+		}
+		var all groups
+		if err := json.Unmarshal(data, &all); err != nil {
+			return kind{}, fmt.Errorf("what the cluster serves: %s: %w", path, err)
+		}
+		for _, g := range all.Items {
+			if qualified && g.Metadata.Name != wanted {
+				continue
+			}
+			for _, v := range g.Versions {
+				for _, r := range v.Resources {
+					if slices.Contains(r.names(), name) {
+						return kind{schema.GroupVersionResource{Group: g.Metadata.Name, Version: v.Version, Resource: r.Resource}, r.ResponseKind.Kind, r.Scope == "Namespaced"}, nil
+					}
+					known = append(known, r.names()[0])
+				}
+			}
+		}
+	}
+	return kind{}, absent(object.DidYouMean(name, known), "the cluster has no kind %q", word)
+}

@@ -1,0 +1,53 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kubeconfig finds the API server that a kubeconfig file leads to, and says how requests to it
+// are made. No request is made here, and no error holds a credential.
+package kubeconfig
+
+import (
+	"net/url"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Timeout bounds a request, a watch too.
+const Timeout = 30 * time.Second
+
+// Load returns the configuration of a kubeconfig file at one of its contexts, "" for the current
+// one, with the namespace of that context. Where path is "", the file is that of kubectl.
+func Load(path, context string) (config *rest.Config, namespace string, err error) {
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: path}
+	if path == "" {
+		rules = clientcmd.NewDefaultClientConfigLoadingRules()
+	}
+	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
+	if config, err = loading.ClientConfig(); err != nil {
+		return nil, "", err
+	}
+	namespace, _, err = loading.Namespace()
+	return config, namespace, err
+}
+
+// Tuned returns a copy of a configuration for the requests of a program; agent is how they name it.
+func Tuned(config *rest.Config, agent string) *rest.Config {
+	config = rest.CopyConfig(config)
+	// The server has its own fairness, and a client limit would only add to the waiting.
+	config.QPS = -1
+	config.Timeout = Timeout
+	config.UserAgent = agent
+	config.WarningHandler = rest.NoWarnings{} // Such as that a version is deprecated.
+	return config
+}
+
+// Address is a server without a password in its URL, as it is kept and printed.
+func Address(host string) string {
+	u, err := url.Parse(host)
+	if err != nil || u.User == nil {
+		return host
+	}
+	u.User = nil
+	return u.String()
+}

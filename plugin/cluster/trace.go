@@ -1,0 +1,125 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Labels and annotations of the engines on what they apply.
+const (
+	labelKustomization          = "kustomize.toolkit.fluxcd.io/name"
+	labelKustomizationNamespace = "kustomize.toolkit.fluxcd.io/namespace"
+	annotationApplication       = "argocd.argoproj.io/tracking-id"
+)
+
+// Trace is where an object comes from.
+type Trace struct {
+	// Chain begins with the object. Each one was made or applied by the next one, or of it: the owners
+	// of the object, its Kustomization, the artifact of that, the Transform, its source.
+	Chain []*Node `json:"chain"`
+	// End says why the chain does not lead to a Transform, "" where it does.
+	End string `json:"end,omitempty"`
+}
+
+// Trace follows an object back to the Transform that it comes from. Kind is any word that kubectl takes;
+// namespace is not used for a kind without any.
+func (c *Cluster) Trace(ctx context.Context, namespace, kind, name string) (*Trace, error) {
+	out := &Trace{}
+	o, err := c.add(ctx, out, kind, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	const most = 10 // owners, such as of the pods of a database
+	for range most {
+		labels, last := o.GetLabels(), out.Chain[len(out.Chain)-1].Ref
+		app, _, tracked := strings.Cut(o.GetAnnotations()[annotationApplication], ":")
+		owner := metav1.GetControllerOf(o)
+		switch {
+		case last.Group == "ropewalk.dev" && last.Kind == "Transform":
+			out.Chain = out.Chain[:len(out.Chain)-1]
+			return out, c.addTransform(ctx, out, last.Namespace, last.Name)
+		case labels[labelTransform] != "":
+			return out, c.addTransform(ctx, out, labels[labelNamespace], labels[labelTransform])
+		case labels[labelKustomization] != "":
+			return out, c.addKustomization(ctx, out, labels[labelKustomizationNamespace], labels[labelKustomization])
+		case tracked:
+			out.End = fmt.Sprintf("%s is applied by Argo CD, Application %s: look there", last, app)
+			return out, nil
+		case owner == nil:
+			out.End = fmt.Sprintf("%s has no label of Flux, no annotation of Argo CD and no owner: neither of them applied it", last)
+			return out, nil
+		}
+		gv, _ := schema.ParseGroupVersion(owner.APIVersion) // The server has one of that name.
+		word := owner.Kind
+		if gv.Group != "" {
+			word += "." + gv.Group
+		}
+		if o, err = c.add(ctx, out, word, o.GetNamespace(), owner.Name); err != nil {
+			return out, err
+		}
+	}
+	out.End = "its owners have too many owners"
+	return out, nil
+}
+
+// add reads the metadata of an object, and adds it to a chain.
+func (c *Cluster) add(ctx context.Context, out *Trace, word, namespace, name string) (*metav1.PartialObjectMetadata, error) {
+	k, err := c.kindOf(ctx, word)
+	if err != nil {
+		return nil, err
+	}
+	r := Ref{Group: k.Group, Kind: k.name, Namespace: namespace, Name: name}
+	if !k.namespaced {
+		r.Namespace = ""
+	}
+	o, err := c.metadata.Resource(k.GroupVersionResource).Namespace(r.Namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err) && r.Kind == "Transform":
+		return nil, c.missing(ctx, r)
+	case apierrors.IsNotFound(err):
+		return nil, absent("", "%s does not exist", r)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", r, err)
+	}
+	out.Chain = append(out.Chain, &Node{Ref: r})
+	return o, nil
+}
+
+// addKustomization adds the Kustomization that applied an object, and all that it comes from.
+func (c *Cluster) addKustomization(ctx context.Context, out *Trace, namespace, name string) error {
+	k, err := c.addLink(ctx, out, Ref{Kind: "Kustomization", Namespace: namespace, Name: name})
+	if err != nil {
+		return err
+	}
+	transform := k.Metadata.Labels[labelTransform]
+	if transform == "" {
+		out.End = k.ref().String() + " was not made for a Transform"
+		return nil
+	}
+	return c.addTransform(ctx, out, k.Metadata.Labels[labelNamespace], transform)
+}
+
+// addTransform adds a Transform, and what it renders.
+func (c *Cluster) addTransform(ctx context.Context, out *Trace, namespace, name string) error {
+	_, err := c.addLink(ctx, out, transformRef(namespace, name))
+	return err
+}
+
+// addLink adds an object of a kind that is known by name, and what it reads.
+func (c *Cluster) addLink(ctx context.Context, out *Trace, r Ref) (*item, error) {
+	o, err := c.get(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := c.sources(ctx, o)
+	out.Chain = append(append(out.Chain, o.node()), sources...)
+	return o, err
+}

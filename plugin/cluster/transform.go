@@ -1,0 +1,212 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Ref names an object.
+type Ref struct {
+	// Group is "" for the kinds of Kubernetes itself that have none.
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// String is as in "Transform apps/web".
+func (r Ref) String() string {
+	if r.Namespace == "" {
+		return r.Kind + " " + r.Name
+	}
+	return r.Kind + " " + r.Namespace + "/" + r.Name
+}
+
+func (r Ref) compare(o Ref) int {
+	return cmp.Or(cmp.Compare(r.Namespace, o.Namespace), cmp.Compare(r.Name, o.Name))
+}
+
+func transformRef(namespace, name string) Ref {
+	return Ref{Group: "ropewalk.dev", Kind: "Transform", Namespace: namespace, Name: name}
+}
+
+// Artifact is a published render.
+type Artifact struct {
+	Digest string `json:"digest"`
+	// Revision is that of the source, or of the module where there is no source.
+	Revision string `json:"revision,omitempty"`
+	// Time is when it was published first, or zero.
+	Time time.Time `json:"time,omitzero"`
+}
+
+// Transform is the state of a Transform.
+type Transform struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Ready is the status of the condition of that name: True, False or Unknown. It is Unknown where
+	// the condition is of an older spec.
+	Ready string `json:"ready"`
+	// Reason and Message are those of the condition.
+	Reason    string `json:"reason,omitempty"`
+	Message   string `json:"message,omitempty"`
+	Suspended bool   `json:"suspended,omitempty"`
+	// Layers is how many layers are Ready, such as 2/3.
+	Layers string `json:"layers,omitempty"`
+	// Source is the Flux source, nil where a module comes from elsewhere.
+	Source *Ref `json:"source,omitempty"`
+	// Artifact is what is delivered now, nil before the first.
+	Artifact *Artifact `json:"artifact,omitempty"`
+	// Rollback is the digest that is pinned, "" for none.
+	Rollback string `json:"rollback,omitempty"`
+	// History is what was delivered, the newest first: the digests that can be rolled back to.
+	History []Artifact `json:"history,omitempty"`
+}
+
+// item is an object of the controller or of Flux: the fields that are read of it.
+type item struct {
+	Kind     string            `json:"kind"`
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		Suspend   bool       `json:"suspend"`
+		SourceRef *reference `json:"sourceRef"`
+		Rollback  struct {
+			Digest string `json:"digest"`
+		} `json:"rollback"`
+	} `json:"spec"`
+	Status struct {
+		ObservedGeneration     int64              `json:"observedGeneration"`
+		LastHandledReconcileAt string             `json:"lastHandledReconcileAt"`
+		LastAppliedRevision    string             `json:"lastAppliedRevision"`
+		Conditions             []metav1.Condition `json:"conditions"`
+		Progress               string             `json:"progress"`
+		Artifact               *published         `json:"artifact"`
+		History                []published        `json:"history"`
+		References             []struct {
+			Name      string `json:"name"`
+			Reference string `json:"reference"`
+			Revision  string `json:"revision"`
+		} `json:"references"`
+		Layers []struct {
+			Name string `json:"name"`
+		} `json:"layers"`
+		Inventory struct {
+			Entries []struct {
+				ID string `json:"id"`
+			} `json:"entries"`
+		} `json:"inventory"`
+	} `json:"status"`
+}
+
+// reference names a source; Namespace is that of the object where it is empty.
+type reference struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// published is an artifact in a status.
+type published struct {
+	Digest   string      `json:"digest"`
+	Revision string      `json:"revision"`
+	Time     metav1.Time `json:"time"`
+}
+
+func (p published) artifact() Artifact {
+	return Artifact{Digest: p.Digest, Revision: p.Revision, Time: p.Time.UTC()}
+}
+
+func (o *item) ref() Ref {
+	gvr, _ := resourceOf(o.Kind)
+	return Ref{Group: gvr.Group, Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}
+}
+
+// source is what sourceRef names; false where there is none.
+func (o *item) source() (Ref, bool) {
+	s := o.Spec.SourceRef
+	if s == nil {
+		return Ref{}, false
+	}
+	gvr, _ := resourceOf(s.Kind)
+	return Ref{Group: gvr.Group, Kind: s.Kind, Namespace: cmp.Or(s.Namespace, o.Metadata.Namespace), Name: s.Name}, true
+}
+
+// ready is the condition Ready, which is Unknown where it is not of the present spec.
+func (o *item) ready() metav1.Condition {
+	c := apimeta.FindStatusCondition(o.Status.Conditions, "Ready")
+	switch {
+	case c == nil:
+		return metav1.Condition{Status: metav1.ConditionUnknown, Message: "it is not reconciled yet"}
+	case c.ObservedGeneration != 0 && c.ObservedGeneration < o.Metadata.Generation:
+		return metav1.Condition{Status: metav1.ConditionUnknown, Message: "its last change is not reconciled yet"}
+	case c.Status == metav1.ConditionTrue && o.Status.ObservedGeneration < o.Metadata.Generation:
+		return metav1.Condition{Status: metav1.ConditionUnknown, Message: "its last change is not reconciled yet"}
+	}
+	return *c
+}
+
+// stalled reports whether the controller has given up until something is changed.
+func (o *item) stalled() bool {
+	c := apimeta.FindStatusCondition(o.Status.Conditions, "Stalled")
+	return c != nil && c.Status == metav1.ConditionTrue && o.ready().Status == metav1.ConditionFalse
+}
+
+// revision is what an object delivers or holds.
+func (o *item) revision() string {
+	switch {
+	case o.Status.LastAppliedRevision != "":
+		return o.Status.LastAppliedRevision
+	case o.Status.Artifact != nil:
+		return cmp.Or(o.Status.Artifact.Revision, o.Status.Artifact.Digest)
+	}
+	return ""
+}
+
+func (o *item) transform() *Transform {
+	ready := o.ready()
+	out := &Transform{
+		Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Suspended: o.Spec.Suspend,
+		Ready: string(ready.Status), Reason: ready.Reason, Message: ready.Message,
+		Layers: o.Status.Progress, Rollback: o.Spec.Rollback.Digest,
+	}
+	if s, ok := o.source(); ok {
+		out.Source = &s
+	}
+	if a := o.Status.Artifact; a != nil {
+		out.Artifact = new(a.artifact())
+	}
+	for _, a := range o.Status.History {
+		out.History = append(out.History, a.artifact())
+	}
+	return out
+}
+
+// Short is a revision of Flux, or a digest, with the first 12 characters of its sum. What does not
+// end in one is as it was.
+func Short(revision string) string {
+	const shown, shortest = 12, 40 // of a sum: that of SHA-1 has 40 characters
+	i := strings.LastIndexByte(revision, ':') + 1
+	sum := revision[i:]
+	if i == 0 || len(sum) < shortest || strings.Trim(sum, "0123456789abcdef") != "" {
+		return revision
+	}
+	return revision[:i] + sum[:shown]
+}
+
+// Delivered says what is delivered now, as in "main@sha1:0123456789ab (sha256:0123456789ab)".
+func (t *Transform) Delivered() string {
+	switch {
+	case t.Artifact == nil:
+		return "nothing"
+	case t.Artifact.Revision == "":
+		return Short(t.Artifact.Digest)
+	}
+	return fmt.Sprintf("%s (%s)", Short(t.Artifact.Revision), Short(t.Artifact.Digest))
+}

@@ -1,0 +1,159 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Patience is how long a wait may take, and where it reports what it is for.
+type Patience struct {
+	// Timeout is for all of it; there must be one.
+	Timeout time.Duration
+	// Report takes what is waited for, whenever that changes; it may be nil.
+	Report func(what string)
+}
+
+// bound is ctx, which ends with the patience.
+func (p Patience) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, p.Timeout, errLate)
+}
+
+// errLate: the patience is over.
+var errLate = errors.New("the time is over")
+
+// check says of an object that it is as wanted, that it never will be (an error), or what it waits for.
+type check func(o *item) (done bool, waits string, err error)
+
+// await returns an object when it is as wanted. It watches the object; where a watch ends, as it does
+// after [kubeconfig.Timeout], or the server is away, it begins another one.
+func (c *Cluster) await(ctx context.Context, p Patience, r Ref, is check) (*item, error) {
+	waits, known := "", false
+	look := func(o *item) (bool, error) {
+		done, what, err := is(o)
+		if what = fmt.Sprintf("%s: %s", r, what); !done && err == nil && what != waits {
+			waits = what
+			if p.Report != nil {
+				p.Report(waits)
+			}
+		}
+		return done, err
+	}
+	for {
+		o, done, err := c.follow(ctx, r, look)
+		lasting := !known || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
+		known = known || o != nil
+		var state *Error
+		switch {
+		case errors.Is(context.Cause(ctx), errLate):
+			return o, failed("look at it with ropewalk get tree, or give a longer --timeout", "not Ready in %s: %s", p.Timeout, waits)
+		case ctx.Err() != nil:
+			return o, ctx.Err()
+		case done:
+			return o, nil
+		case err != nil && (lasting || errors.As(err, &state)):
+			return o, err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// pause is how long after a watch that ended the next one begins.
+const pause = 500 * time.Millisecond
+
+// follow looks at an object, and again at each change, until that is done or an error, or the watch
+// ends. It returns the object as it was last.
+func (c *Cluster) follow(ctx context.Context, r Ref, look func(*item) (bool, error)) (o *item, done bool, err error) {
+	if o, err = c.get(ctx, r); err != nil {
+		return nil, false, err
+	}
+	if done, err = look(o); done || err != nil {
+		return o, done, err
+	}
+	w, err := c.resource(r.Kind, r.Namespace).Watch(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("metadata.name", r.Name).String(), ResourceVersion: o.Metadata.ResourceVersion,
+	})
+	if err != nil {
+		return o, false, fmt.Errorf("watching %s: %w", r, err)
+	}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		seen, is := event.Object.(*unstructured.Unstructured)
+		if !is || event.Type == watch.Deleted {
+			return o, false, nil // A status says why the watch ends.
+		}
+		if o, err = itemOf(seen); err != nil {
+			return nil, false, err
+		}
+		if done, err = look(o); done || err != nil {
+			return o, done, err
+		}
+	}
+	return o, false, nil
+}
+
+// isReady is the check that an object is Ready at its present spec. Where final is true an object that
+// is not Ready is an error as well when its controller tries again by itself.
+func isReady(final bool) check {
+	return func(o *item) (bool, string, error) {
+		c := o.ready()
+		switch {
+		case c.Status == metav1.ConditionTrue:
+			return true, "", nil
+		case o.Spec.Suspend:
+			return false, "", failed(resuming(o.ref()), "%s is suspended, and not Ready at its present spec", o.ref())
+		case o.stalled() || final && c.Status == metav1.ConditionFalse:
+			return false, "", failed("", "%s is not Ready: %s: %s", o.ref(), c.Reason, c.Message)
+		}
+		return false, c.Message, nil
+	}
+}
+
+// resuming is how an object is resumed.
+func resuming(r Ref) string {
+	if r.Kind == "Transform" {
+		return fmt.Sprintf("resume it: ropewalk resume transform %s -n %s", r.Name, r.Namespace)
+	}
+	return "resume it with flux"
+}
+
+// Wait returns a Transform when it is Ready at its present spec, and all of its Kustomizations are. One
+// that is Stalled or suspended, or is not Ready in time, is an [Error].
+func (c *Cluster) Wait(ctx context.Context, namespace, name string, p Patience) (*Transform, error) {
+	ctx, cancel := p.bound(ctx)
+	defer cancel()
+	return c.wait(ctx, transformRef(namespace, name), p, isReady(false))
+}
+
+// wait awaits a Transform, and then its Kustomizations.
+func (c *Cluster) wait(ctx context.Context, r Ref, p Patience, is check) (*Transform, error) {
+	t, err := c.await(ctx, p, r, is)
+	if err != nil {
+		return nil, err
+	}
+	layers, err := c.kustomizations(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range layers {
+		_, err := c.await(ctx, p, k.ref(), isReady(false))
+		var state *Error
+		if gone := errors.As(err, &state) && state.Absent; err != nil && !gone {
+			return nil, err // One that is gone was a layer before the last change.
+		}
+	}
+	return t.transform(), nil
+}
