@@ -207,6 +207,21 @@ soak: build ## Run the sidecar beside a tenant that attacks it in a new way ever
 image: ## Build both programs as the image does, and look at their versions.
 	$(TEST) -tags=builds -run '^TestTheImageKnowsItsVersion$$' ./test/deploy
 
+# PLATFORMS is a list such as linux/amd64,darwin/arm64; all where it is empty. RELEASE_KEY is the
+# file of a private key, whose password is in COSIGN_PASSWORD. MIRROR is where Debian packages come
+# from, such as https://deb.debian.org; that of apt where it is empty.
+.PHONY: release
+release: ## Write what a release is into out/release: make release VERSION=v0.1.0 [PLATFORMS=…] [RELEASE_KEY=FILE].
+	$(GO) -C test/tools/release run . -version '$(VERSION)' -out '$(CURDIR)/out/release' -platforms '$(PLATFORMS)' -key '$(abspath $(RELEASE_KEY))' -mirror '$(MIRROR)'
+
+.PHONY: release-lock
+release-lock: ## Pin the newest Debian packages for the image of a release (needs apt).
+	$(GO) -C test/tools/release run . -lock debian.lock -mirror '$(MIRROR)'
+
+.PHONY: release-test
+release-test: ## Write a release for linux/amd64 twice, and use what is in it as the documentation says.
+	cd test/tools/release && $(TEST) -count=1 -timeout 30m .
+
 .PHONY: canaries
 canaries: build ## Look for secrets in all that ten thousand generated workloads leave behind, and ten thousand mistakes.
 	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CANARIES=10000 $(GO) test -timeout 30m ./test/canary
