@@ -33,7 +33,9 @@ type debianPackage struct {
 }
 
 // wanted are the packages that the image is made of, with all that they depend on.
-func wanted() []string { return []string{"git", "openssh-client", "ca-certificates", "dash", "base-files"} }
+func wanted() []string {
+	return []string{"git", "openssh-client", "ca-certificates", "dash", "base-files"}
+}
 
 // unwanted are taken for installed, so that nothing of them or of what they depend on gets into
 // the image. Only scripts that run at an installation need them, and commands of git that no
