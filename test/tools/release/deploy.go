@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"testing/fstest"
 
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -21,8 +22,8 @@ import (
 )
 
 // writeDeploy writes the chart and the manifests with the image by its digest: the chart as Helm
-// packs one; the folders of deploy as an archive and as the artifact deploy/, for an OCIRepository
-// of Flux; and what deploy/flux installs as one file. It returns the digest of the artifact.
+// packs one; the folders of deploy as an archive; and what deploy/flux installs as one file, and as
+// the artifact deploy/, for an OCIRepository of Flux. It returns the digest of the artifact.
 func (r *release) writeDeploy(ctx context.Context, image string) (string, error) {
 	chart, err := r.shipped("deploy/chart", image)
 	if err != nil {
@@ -73,7 +74,7 @@ func (r *release) writeDeploy(ctx context.Context, image string) (string, error)
 	if err := r.write("ropewalk-controller.yaml", manifests); err != nil {
 		return "", err
 	}
-	return r.pushDeploy(ctx, os.DirFS(stage))
+	return r.pushDeploy(ctx, fstest.MapFS{"ropewalk-controller.yaml": {Data: manifests}})
 }
 
 // shipped reads the files of a folder, with the image by its digest, and the chart with its version.
@@ -109,7 +110,7 @@ func (r *release) released(name, text, image string) string {
 
 // pushDeploy writes the artifact of the manifests into the layout deploy/.
 func (r *release) pushDeploy(ctx context.Context, tree fs.FS) (string, error) {
-	set, err := artifact.PackSet(tree, nil, artifact.Options{Source: repository, Revision: r.Version + "@sha1:" + r.revision, Folders: true})
+	set, err := artifact.PackSet(tree, nil, artifact.Options{Source: repository, Revision: r.Version + "@sha1:" + r.revision})
 	if err != nil {
 		return "", err
 	}
