@@ -133,6 +133,9 @@ func testImage(t *testing.T, out, version string) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can change its root directory")
 	}
+	// Engines mount it; git and ssh do not start without it.
+	require.NoError(t, syscall.Mknod(filepath.Join(dir, "dev/null"), syscall.S_IFCHR, 1<<8|3))
+	require.NoError(t, os.Chmod(filepath.Join(dir, "dev/null"), 0o666))
 	inside := func(name string, args ...string) string {
 		cmd := exec.CommandContext(t.Context(), name, args...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: dir, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
