@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/check/finding"
+	"github.com/ropewalk/ropewalk/render/check/schemas"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -75,10 +77,18 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 				origins[i].Module = byID[f.Node].Pos
 			}
 			locate(out[i], s, origins[i])
+			if c := s.Evaluate.Component; c != nil && c.Helm != nil && f.Rule == finding.RuleAPIVersion && isCustom(byID[f.Node].Object) {
+				out[i].Hint += "; where the chart asks for the APIs of the cluster, add that one to helm.apiVersions"
+			}
 			out[i].Notes = append(out[i].Notes, patched(s, byID[f.Node].Object, f.Path)...)
 		}
 	}
 	return out, nil
+}
+
+// isCustom reports whether the group of an object is none of Kubernetes itself.
+func isCustom(o object.Object) bool {
+	return strings.Contains(o.Group(), ".") && !slices.ContainsFunc(schemas.Served(""), func(api string) bool { return strings.HasPrefix(api, o.Group()+"/") })
 }
 
 // patched says where the overlays of s patch the part of o at a path.

@@ -120,7 +120,7 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 		app: cmp.Or(env[varApp], app), project: env[varProject],
 		inputs: inputs{
 			Path: path.Clean(cmp.Or(strings.TrimSuffix(folder, "/"), ".")), Checksum: strings.ToLower(checksum),
-			Scope: env[varProject], Name: env[varApp], Namespace: env[varNamespace], KubeVersion: kubeVersion(env[varKubeVersion]),
+			Scope: env[varProject], Name: env[varApp], Namespace: env[varNamespace],
 			Environment: env[varEnvironment], AllowEmpty: env[varAllowEmpty] == "true",
 		},
 	}
@@ -128,7 +128,8 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 		r.Scope += " " + r.repository
 	}
 	if version := env[varKubeVersion]; version != "" {
-		if _, ok := spec.ParseKubeVersion(r.KubeVersion); !ok {
+		var ok bool
+		if r.KubeVersion, ok = spec.ParseKubeVersion(version); !ok {
 			return request{}, fmt.Errorf("%w: %s: expected a version such as 1.36 or v1.36.3, got %q", errRequest, varKubeVersion, cut(version, 100))
 		}
 	}
@@ -194,16 +195,6 @@ func sent(source, app string) string {
 		return ""
 	}
 	return folder
-}
-
-// kubeVersion is the version of the cluster without what vendors add to it, such as
-// v1.36.2-gke.100 or 1.36+.
-func kubeVersion(text string) string {
-	end := strings.IndexFunc(strings.TrimPrefix(text, "v"), func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if end < 0 {
-		return text
-	}
-	return strings.TrimRight(strings.TrimPrefix(text, "v")[:end], ".")
 }
 
 func (w inputs) optionCount() int { return len(w.Set) + len(w.Values) + len(w.Images) + len(w.Runtime) }

@@ -70,6 +70,7 @@ func (l *loading) component(t spec.Transform) (*built, bool) {
 		b.source, ok = &w, good
 	}
 	if b.Helm != nil {
+		b.Helm.Sets = l.overlays.Helm(t.Name)
 		if ref, remote := chartOf(*b.Helm); remote {
 			w, good := l.modules.reference(ref, b.Path)
 			w.key.files = true
@@ -79,14 +80,28 @@ func (l *loading) component(t spec.Transform) (*built, bool) {
 	return b, ok
 }
 
+// charts are the specs that are charts, with what leads to their values: nothing in a folder
+// of its own.
+func (l *loading) charts() map[string]string {
+	out := map[string]string{}
+	for _, t := range l.docs.Transforms {
+		if _, ok := t.Component.Get("helm"); ok && l.packages[t.Name] {
+			out[t.Name] = ""
+		} else if ok {
+			out[t.Name] = "helm.values."
+		}
+	}
+	return out
+}
+
 // options is a component with the values of options: those of a chart that is a folder of
 // its own are values of the chart.
 func (l *loading) options(t spec.Transform, v object.Value) object.Value {
 	_, chart := v.Get("helm")
 	if !l.packages[t.Name] || !chart {
-		return l.overlays.Apply(t.Name, v, false)
+		return l.overlays.Apply(t.Name, v)
 	}
-	values := l.overlays.Apply(t.Name, object.Value{Kind: object.KindMap, Pos: v.Pos}, false)
+	values := l.overlays.Apply(t.Name, object.Value{Kind: object.KindMap, Pos: v.Pos})
 	if len(values.Members) == 0 {
 		return v
 	}

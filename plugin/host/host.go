@@ -85,6 +85,9 @@ type Options struct {
 	// Set are single values that overlay the inputs last, in order: [SPEC:]PATH=VALUE, see
 	// [spec.ParseSet]. SPEC may be omitted where there is one spec.
 	Set []string
+	// HelmSet are the same in the syntax of Helm for values of charts; those of the flag --set
+	// that are for other specs are added to Set.
+	HelmSet []spec.HelmSet
 	// Overrides are the same in the syntax of Score, after Set, see [spec.ParseOverride].
 	Overrides []string
 	// Runtime are values of the attributes @timoni(runtime:TYPE:NAME) of modules and

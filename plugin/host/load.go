@@ -50,7 +50,8 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	if opts.Evaluator != nil {
 		l.overlays.CUE = func(file string, data []byte) (object.Value, error) { return opts.values(ctx, file, data) }
 	}
-	l.overlays.Read(opts.Values, opts.Set, opts.Overrides)
+	l.overlays.Charts = l.charts()
+	l.overlays.Read(opts.Values, append(l.overlays.ReadHelm(opts.HelmSet), opts.Set...), opts.Overrides)
 	if err = d.Ended(); err == nil {
 		err = l.specs(ctx, &out)
 	}
@@ -98,8 +99,7 @@ func (l *loading) nothing(out Loaded) {
 		return
 	}
 	for _, file := range l.Files {
-		l.Fail(object.Pos{File: file.Name}, "a spec has apiVersion: "+spec.APIVersion+", a Score file apiVersion: "+spec.ScoreVersion+"; of manifests, a kustomization or a chart name the folder",
-			errors.New("the file holds no spec"))
+		l.Fail(object.Pos{File: file.Name}, project.SpecHint, project.ErrNoSpecIn)
 	}
 }
 
@@ -377,10 +377,15 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 	}
 	module := l.modules.module(uses[0].reference, tree, l.runtime.over(t.Tags, tree))
 	module.TagPos = t.TagPos
+	var layers []object.Value
+	if project.IsTimoni(tree.FS, tree.Dir) {
+		input, layers = l.overlays.ApplyTimoni(t.Name, input)
+	} else {
+		input = l.overlays.Apply(t.Name, input)
+	}
 	out := render.Spec{
 		Evaluate: evaluate.Request{
-			Spec: t.Name, Pos: t.Pos, Module: module,
-			Input: l.overlays.Apply(t.Name, input, project.IsTimoni(tree.FS, tree.Dir)), InputPath: inputPath,
+			Spec: t.Name, Pos: t.Pos, Module: module, Input: input, Layers: layers, InputPath: inputPath,
 			Context:  l.contextOf(t.Name, t.Namespace, l.opts.Environment),
 			Policies: joined(policies, own),
 			Limits:   l.opts.Limits, AllowEmpty: l.opts.AllowEmpty, Overlays: t.Overlays,

@@ -196,6 +196,11 @@ func BuildOf(loaded Loaded, sources []render.Source, version string) statement.B
 		for _, tag := range object.SortedKeys(s.Evaluate.Module.Tags) {
 			_, _ = fmt.Fprintf(inputs, "%s\x00%s\x00", tag, s.Evaluate.Module.Tags[tag])
 		}
+		if c := s.Evaluate.Component; c != nil && c.Helm != nil {
+			for _, set := range c.Helm.Sets {
+				_, _ = fmt.Fprintf(inputs, "%s\x00%s\x00%s\x00", set.Flag, set.Text, set.Content)
+			}
+		}
 		if s.Workload != nil {
 			workloadInputs(inputs, *s.Workload, loaded.Request.Workloads.Config)
 		}

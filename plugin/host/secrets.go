@@ -61,7 +61,11 @@ func (l *loading) secrets(into *object.Secrets) {
 	for _, text := range l.variables.texts {
 		into.Add(text)
 	}
-	for _, arg := range slices.Concat(l.opts.Set, l.opts.Overrides, l.opts.Runtime) {
+	args := slices.Concat(l.opts.Set, l.opts.Overrides, l.opts.Runtime)
+	for _, s := range l.opts.HelmSet {
+		args = append(args, s.Text)
+	}
+	for _, arg := range args {
 		into.AddText(arg)
 		// What follows the name of a secret may be the secret, whatever else is meant by it.
 		path, _, _ := strings.Cut(arg, "=")
@@ -72,6 +76,9 @@ func (l *loading) secrets(into *object.Secrets) {
 		for _, piece := range strings.FieldsFunc(strings.TrimPrefix(arg, target), func(c rune) bool { return strings.ContainsRune(" .[]=", c) }) {
 			into.Add(piece)
 		}
+	}
+	for _, v := range l.overlays.HelmFiles() {
+		into.AddNamed(v)
 	}
 	files := slices.Clone(l.Files)
 	for name, data := range l.overlays.Texts {
@@ -88,8 +95,11 @@ func (l *loading) secrets(into *object.Secrets) {
 		}
 		for _, m := range manifests {
 			add := into.AddNamed
-			if kind, _ := m.Value.Get("kind"); kind.Text == spec.KindGateway {
+			switch kind, _ := m.Value.Get("kind"); kind.Text {
+			case spec.KindGateway:
 				add = into.AddGateway
+			case "": // A compose file, if it has services.
+				into.AddNames(m.Value)
 			}
 			add(m.Value)
 			if o, err := object.Decode(m.Value.JSON()); err == nil {

@@ -144,10 +144,10 @@ func (l *loading) lowered(doc spec.Document) object.Value {
 // overlaid is the document of a workload with its overlays.
 func (l *loading) overlaid(doc spec.Document) object.Value {
 	if doc.Score {
-		return l.overlays.Apply(doc.Name, doc.Value.Merge(l.inputs[doc.Name].Value), false)
+		return l.overlays.Apply(doc.Name, doc.Value.Merge(l.inputs[doc.Name].Value))
 	}
 	body, _ := doc.Value.Get("spec")
-	return withMember(doc.Value, "spec", l.overlays.Apply(doc.Name, body.Merge(l.inputs[doc.Name].Value), false))
+	return withMember(doc.Value, "spec", l.overlays.Apply(doc.Name, body.Merge(l.inputs[doc.Name].Value)))
 }
 
 // withMember is v with another value of one member.

@@ -13,6 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/custom"
 	"github.com/ropewalk/ropewalk/render/check/finding"
 	"github.com/ropewalk/ropewalk/render/check/kubernetes"
+	"github.com/ropewalk/ropewalk/render/check/schemas"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -130,7 +131,7 @@ func (c *Checker) schema(ctx context.Context, a *finding.Value, own map[string]*
 	if kind, ok := kubernetes.LookupKind(o.APIVersion(), o.Kind()); ok {
 		kubernetes.Metadata(a)
 		kubernetes.Scope(a, kind.Namespaced)
-		if kubernetes.Preview(o.APIVersion()) {
+		if schemas.Preview(o.APIVersion()) {
 			a.Field("apiVersion").Warn(finding.RuleAPIVersion, "%s %s is served only where the cluster enables it", o.APIVersion(), o.Kind())
 		}
 		c.schemas.Components.Check(a, kind)

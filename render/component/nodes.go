@@ -17,7 +17,12 @@ func Nodes(req Request, out Output, at object.Pos) ([]*object.Node, error) {
 	var nodes []*object.Node
 	sets := phases(out.Objects)
 	for _, made := range out.Objects {
-		for _, o := range made.Object.Expand() {
+		below, mistake := made.Object.Expand()
+		if mistake != nil {
+			mistake.Stage, mistake.Pos = object.StageEvaluate, made.Pos
+			errs = append(errs, mistake)
+		}
+		for _, o := range below {
 			if o.APIVersion() == "" || o.Kind() == "" || o.Name() == "" {
 				errs = append(errs, &object.Error{
 					Stage: object.StageEvaluate, Pos: made.Pos, Hint: o.NameHint(),

@@ -37,6 +37,9 @@ type Request struct {
 	Module Module
 	// Input is what the user gave; KindNone where there is none.
 	Input object.Value
+	// Layers are the texts that Input was merged of, where there are several and their order
+	// shows: a Timoni module takes the values of one file after the other.
+	Layers []object.Value
 	// InputPath leads to Input in the user's document, for messages:
 	// spec.input.
 	InputPath object.Path

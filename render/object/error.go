@@ -156,6 +156,39 @@ func (es Errors) Unwrap() []error {
 	return out
 }
 
+// Repeats reports whether e is the mistake that o is, reached by another way: an anchor of
+// YAML has one position, however many aliases lead to it. What is missing in one map is at
+// its position too, and has another name there.
+func (e *Error) Repeats(o *Error) bool {
+	return e.ofDocument() && o.ofDocument() && e.Pos == o.Pos && e.Severity == o.Severity && e.message() == o.message() && lastName(e.Path) == lastName(o.Path)
+}
+
+// ofDocument reports whether e is about a place in a document that an author wrote.
+func (e *Error) ofDocument() bool { return e.Stage == StageSpec && e.Node == "" && e.Pos.Column > 0 }
+
+// lastName is the name that a path ends with; all items of lists have none.
+func lastName(path string) string {
+	if p := ParsePath(path); len(p) > 0 {
+		return p[len(p)-1].Name
+	}
+	return ""
+}
+
+// withoutRepeats is sorted errors, each of those at one position once.
+func withoutRepeats(es Errors) Errors {
+	out := es[:0]
+	for _, e := range es {
+		first := len(out)
+		for first > 0 && out[first-1].Pos == e.Pos {
+			first--
+		}
+		if !slices.ContainsFunc(out[first:], e.Repeats) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // Sorted is es by position, then path, node and message, each mistake once. A warning about
 // a value that is refused follows from the error, and is left out.
 func (es Errors) Sorted() Errors {
@@ -170,6 +203,7 @@ func (es Errors) Sorted() Errors {
 		)
 	})
 	out = slices.CompactFunc(out, func(a, b *Error) bool { return a.Error() == b.Error() })
+	out = withoutRepeats(out)
 	refused := map[Pos][]string{}
 	for _, e := range out.Failures() {
 		refused[e.Pos] = append(refused[e.Pos], e.Path)

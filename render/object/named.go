@@ -12,12 +12,22 @@ import (
 
 // Expand returns the items of a List, and of Lists in it; anything else is itself. A List of
 // one kind, such as a RoleList, is one too: it has items and no name, which objects have.
-func (o Object) Expand() []Object {
+// The error is a mistake in a List, which has no position: what it holds would be lost.
+func (o Object) Expand() ([]Object, *Error) {
 	of, isList := strings.CutSuffix(o.Kind(), "List")
 	_, hasItems := o["items"].([]any)
 	plain, typed := of == "" && o.APIVersion() == "v1", of != "" && hasItems && o.Name() == ""
 	if !isList || !plain && !typed {
-		return []Object{o}
+		return []Object{o}, nil
+	}
+	known := []string{"apiVersion", "kind", "metadata", "items"}
+	for _, name := range SortedKeys(o) {
+		if !slices.Contains(known, name) {
+			return nil, &Error{Path: name, Err: fmt.Errorf("a %s has no such field; it has %s", o.Kind(), strings.Join(known, ", ")), Hint: DidYouMean(name, known)}
+		}
+	}
+	if !hasItems && o["items"] != nil {
+		return nil, &Error{Path: "items", Err: fmt.Errorf("expected a list of objects"), Hint: "begin each object with a dash"}
 	}
 	var out []Object
 	for _, item := range o.List("items") {
@@ -30,9 +40,13 @@ func (o Object) Expand() []Object {
 			m = maps.Clone(m)
 			m["kind"], m["apiVersion"] = of, o.APIVersion()
 		}
-		out = append(out, Object(m).Expand()...)
+		below, err := Object(m).Expand()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, below...)
 	}
-	return out
+	return out, nil
 }
 
 // NameHint is what to do about an object that leaves its name to the API server; "" for

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -64,10 +63,8 @@ func TestALongListIsNotComparedAsAWhole(t *testing.T) {
 	name, ok := Nearest(known[777]+"x", known)
 	require.True(t, ok)
 	require.Equal(t, known[777], name)
-	begin := time.Now()
-	for range 20 {
-		_, ok = Nearest(strings.Repeat("eman", 12)+"-00000", known)
-		require.False(t, ok)
-	}
-	require.Less(t, time.Since(begin), 5*time.Second)
+	far := strings.Repeat("eman", 12) + "-00000"
+	_, ok = Nearest(far, known)
+	require.False(t, ok)
+	require.LessOrEqual(t, len(around(far, slices.Sorted(slices.Values(known)))), 500)
 }

@@ -185,3 +185,16 @@ func ExamplePath_String() {
 	fmt.Println(Fields("spec", "ports").Append(Index(0), Field("name")))
 	// Output: spec.ports[0].name
 }
+
+// An alias leads to the position of its anchor; two fields that one map lacks are two mistakes.
+func TestAMistakeOfAnAnchorIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	of := func(path string, node ID, column int) *Error {
+		return &Error{Stage: StageSpec, Pos: Pos{File: "a", Line: 1, Column: column}, Path: path, Node: node, Err: errors.New("missing")}
+	}
+	require.Len(t, Errors{of("services.a.image", "", 3), of("services.b.image", "", 3), of("services.c.user", "", 3)}.Sorted(), 2)
+	require.Len(t, Errors{of(`labels["a.b"]`, "", 3), of(`labels["a.c"]`, "", 3)}.Sorted(), 2)
+	require.Len(t, Errors{of("a.image", "", 3), of("b.image", "", 4)}.Sorted(), 2)
+	require.Len(t, Errors{of("a.image", "x/a", 3), of("b.image", "x/b", 3)}.Sorted(), 2, "two objects of a module")
+	require.Len(t, Errors{of("a.image", "", 0), of("b.image", "", 0)}.Sorted(), 2, "a file is no value")
+}

@@ -30,7 +30,9 @@ type Secrets struct {
 	// given, and no line of a file is shown.
 	full bool
 	// open are nodes whose object is no Secret.
-	open   map[ID]bool
+	open map[ID]bool
+	// names are the words of names that an author gave to services.
+	names  map[string]bool
 	quoted *strings.Replacer
 	plain  *strings.Replacer
 	// written are the forms of all of them.
@@ -232,7 +234,7 @@ func (s *Secrets) replacers() (quoted, plain *strings.Replacer) {
 			continue
 		}
 		for _, form := range written {
-			if !common.MatchString(form) {
+			if !common.MatchString(form) && !s.names[form] {
 				anywhere = append(anywhere, form, hidden)
 			}
 		}

@@ -58,7 +58,9 @@ func (s *Secrets) Mask(line, before string) string {
 	}
 	for _, text := range s.texts() {
 		for _, form := range forms(text) {
-			if len(form) >= plainSecret {
+			if s.names[form] {
+				line = starValues(line, form)
+			} else if len(form) >= plainSecret {
 				line = strings.ReplaceAll(line, form, stars(form))
 			} else {
 				line = strings.ReplaceAll(line, `"`+form+`"`, `"`+stars(form)+`"`)
@@ -66,6 +68,45 @@ func (s *Secrets) Mask(line, before string) string {
 		}
 	}
 	return line
+}
+
+// AddNames keeps the names of the services, volumes and networks of a compose file, and the
+// words of them, in messages. A password that is one of them is hidden where values stand: in
+// quotes, after a sensitive name, and in lines of files wherever it is no part of a path and no
+// name.
+func (s *Secrets) AddNames(v Value) {
+	for _, field := range [...]string{"services", "volumes", "networks"} {
+		named, _ := v.Get(field)
+		for _, m := range named.Members {
+			for _, name := range append(strings.FieldsFunc(m.Name, func(c rune) bool { return strings.ContainsRune("-_.", c) }), m.Name) {
+				if s.names == nil {
+					s.names = map[string]bool{}
+				}
+				s.names[name], s.quoted, s.plain = true, nil, nil
+			}
+		}
+	}
+}
+
+// named is what follows a word that is a key, the source of a mount, or the beginning of a
+// longer name or path.
+var named = regexp.MustCompile(`^(?:[-_./][\w/]|["']?:(?:\s|$)|:/[^/])`)
+
+// starValues is a line with stars in the place of a word where it may be a value.
+func starValues(line, word string) string {
+	for at := 0; ; {
+		i := strings.Index(line[at:], word)
+		if i < 0 {
+			return line
+		}
+		begin := at + i
+		at = begin + len(word)
+		begins := begin == 0 || strings.ContainsRune(" \t\"'{[,/", rune(line[begin-1]))
+		isPath, isName := begin > 0 && line[begin-1] == '/', begins && named.MatchString(line[at:])
+		if !isPath && !isName {
+			line = line[:begin] + stars(word) + line[at:]
+		}
+	}
 }
 
 // holders are names of what has secrets in it, or has them where an author takes a name for

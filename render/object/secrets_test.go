@@ -129,3 +129,49 @@ func TestAGatewayNamesSecrets(t *testing.T) {
 	require.Equal(t, `the Secret "orders-users" of orders-users/users, (hidden) and (hidden)`, shown((*Secrets).AddGateway))
 	require.Equal(t, `the Secret (hidden) of (hidden)/users, (hidden) and (hidden)`, shown((*Secrets).AddNamed))
 }
+
+func TestTheSignsOfARuleAreNoSecret(t *testing.T) {
+	t.Parallel()
+	const rule = `has a key that is not made of letters, digits, "-", "_" and "."`
+	s := &Secrets{}
+	s.Add("hunter22")
+	for text, want := range map[string]string{rule: rule, `"x" and "hunter22"`: `(hidden) and (hidden)`} {
+		require.Equal(t, want, s.Error(&Error{Path: "stringData", Err: errors.New(text)}).Err.Error())
+	}
+}
+
+// A password that is an ordinary word hides no name of the author, and is no value of a message
+// and no value of a line for that.
+func TestWordsOfNamesAreHiddenWhereValuesStand(t *testing.T) {
+	t.Parallel()
+	text := func(s string) Value { return TextAt(s, Pos{}) }
+	s := &Secrets{}
+	s.AddNames(Value{Kind: KindMap, Members: []Member{{Name: "services", Value: Value{Kind: KindMap, Members: []Member{{Name: "paperless-web", Value: text("x")}}}}}})
+	s.Add("paperless")
+	s.Add("paperless2x")
+	for given, want := range map[string]string{
+		`services.paperless-web.image: no path "/srv/paperless"`: `services.paperless-web.image: no path "/srv/paperless"`,
+		`the group "paperless" is a name`:                        `the group (hidden) is a name`,
+		`got cGFwZXJsZXNz`:                                       `got (hidden)`,
+		`got paperless2x`:                                        `got (hidden)`,
+	} {
+		require.Equal(t, want, s.Hide(given))
+	}
+	for line, want := range map[string]string{
+		`  paperless: {image: a}`:                      `  paperless: {image: a}`,
+		`  "paperless": {image: a}`:                    `  "paperless": {image: a}`,
+		`container_name: paperless-web`:                `container_name: paperless-web`,
+		`volumes: [/srv/paperless:/data]`:              `volumes: [/srv/paperless:/data]`,
+		`volumes: ["paperless:/data"]`:                 `volumes: ["paperless:/data"]`,
+		`user: paperless`:                              `user: *********`,
+		`command: ["-p", "paperless"]`:                 `command: ["-p", "*********"]`,
+		`command: mysql -ppaperless`:                   `command: mysql -p*********`,
+		`command: mysql -ppaperless-web`:               `command: mysql -p*********-web`,
+		`DB_PASSWORD: paperless-web`:                   `DB_PASSWORD: *************`,
+		`url: redis://:paperless@db`:                   `url: redis://**********@db`,
+		`command: run paperless:x`:                     `command: run *********:x`,
+		`command: [login, paperless2x, "paperless2x"]`: `command: [login, ***********, "***********"]`,
+	} {
+		require.Equal(t, want, s.Mask(line, ""), line)
+	}
+}

@@ -28,7 +28,7 @@ func withoutValues(text string) string {
 		return m[1] + hidden
 	})
 	return literals.ReplaceAllStringFunc(text, func(found string) string {
-		if literals.FindStringSubmatch(found)[1] != "" {
+		if literals.FindStringSubmatch(found)[1] != "" || sign.MatchString(found) {
 			return found
 		}
 		return hidden
@@ -37,6 +37,9 @@ func withoutValues(text string) string {
 
 // literals are the texts in quotes, with the word before those that are no values.
 var literals = regexp.MustCompile(`((?:matches|reference|fields?|Secret|import|variable|the key) )?(?:"(?:[^"\\]|\\.)*(?:"…?|$))`)
+
+// sign is one character in quotes, of a rule for names: it is no secret.
+var sign = regexp.MustCompile(`^"[^[:alnum:]"]"$`)
 
 // AddGateway is AddNamed of a Gateway, in which secret is the name of a Secret: only what
 // cannot be a name is hidden there.

@@ -92,6 +92,8 @@ type Helm struct {
 	// Values win over ValuesFiles, which are paths in the project, in order.
 	Values      object.Value
 	ValuesFiles []Text
+	// Sets are arguments of the command line, which win over Values.
+	Sets []HelmSet
 	// ReleaseName is that of the spec where it is "".
 	ReleaseName string
 	// Namespace is that of the context where it is "".
@@ -100,6 +102,15 @@ type Helm struct {
 	APIVersions []string
 	// Hooks is HooksWaves or HooksReject.
 	Hooks string
+}
+
+// HelmSet is an argument of --set, --set-string, --set-json or --set-file as Helm reads it.
+type HelmSet struct {
+	Flag, Text string
+	// Content is what the file of --set-file holds.
+	Content string
+	// Pos is the position for messages.
+	Pos object.Pos
 }
 
 // KustomizeFields are the fields of a kustomization that a component lays over another.

@@ -85,10 +85,13 @@ func (f *fields) kubeVersion(name string) string {
 	return version
 }
 
-// ParseKubeVersion is a version of Kubernetes without its v; ok is false
-// where text is none.
+// ParseKubeVersion is a version of Kubernetes without its v and without what vendors add to
+// it, such as v1.36.2-gke.100 or 1.36+; ok is false where text is none.
 func ParseKubeVersion(text string) (version string, ok bool) {
 	version = strings.TrimPrefix(text, "v")
+	if end := strings.IndexAny(version, "-+"); end > 0 {
+		version = version[:end]
+	}
 	parts := strings.Split(version, ".")
 	if len(parts) < 2 || len(parts) > 3 || parts[0] != "1" {
 		return text, false

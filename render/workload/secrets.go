@@ -6,6 +6,7 @@ package workload
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -112,26 +113,34 @@ func (p *Project) findPulls() object.Errors {
 // What External Secrets can ask a provider for: Secret Manager of Google Cloud and of AWS,
 // Key Vault, and version 2 of the key-value engine of Vault.
 var (
-	gcpName      = regexp.MustCompile(`^[\w-]{1,255}$`)
-	gcpVersion   = regexp.MustCompile(`^[\w-]{1,63}$`)
-	awsWord      = regexp.MustCompile(`^[\w/+=.@:-]{1,512}$`)
+	gcpWord      = regexp.MustCompile(`^[\w-]+$`)
+	awsWord      = regexp.MustCompile(`^[\w/+=.@:-]+$`)
 	azureName    = regexp.MustCompile(`^((secret|key|cert)/)?[0-9A-Za-z-]{1,127}$`)
 	azureVersion = regexp.MustCompile(`^[0-9a-fA-F]{32}$`)
 	vaultPath    = regexp.MustCompile(`^[^/\s]\S*$`)
 	vaultVersion = regexp.MustCompile(`^[1-9][0-9]*$`)
 )
 
+// word is a pattern of a text of at most that many bytes. A pattern that counts hundreds of
+// letters takes every command ten milliseconds to compile.
+type word struct {
+	pattern *regexp.Regexp
+	most    int
+}
+
+func (w word) matches(text string) bool { return len(text) <= w.most && w.pattern.MatchString(text) }
+
 // naming are the names and versions that a provider accepts.
-func naming(provider string) (name, version *regexp.Regexp, expected string) {
+func naming(provider string) (name, version word, expected string) {
 	switch provider {
 	case "gcp":
-		return gcpName, gcpVersion, "letters, digits, _ and -, and a version such as 3"
+		return word{gcpWord, 255}, word{gcpWord, 63}, "letters, digits, _ and -, and a version such as 3"
 	case "aws":
-		return awsWord, awsWord, "a name or ARN, and a stage or uuid/ID as version"
+		return word{awsWord, 512}, word{awsWord, 512}, "a name or ARN, and a stage or uuid/ID as version"
 	case "azure":
-		return azureName, azureVersion, "letters, digits and -, and 32 hexadecimal digits as version"
+		return word{azureName, 134}, word{azureVersion, 32}, "letters, digits and -, and 32 hexadecimal digits as version"
 	default:
-		return vaultPath, vaultVersion, "a path without / in front, and a number as version"
+		return word{vaultPath, math.MaxInt}, word{vaultVersion, math.MaxInt}, "a path without / in front, and a number as version"
 	}
 }
 
@@ -170,9 +179,9 @@ func referenceTo(config *spec.Secrets, s spec.SecretSource, fallback string) (re
 	}
 	name, version, expected := naming(provider)
 	switch {
-	case !name.MatchString(out.Key):
+	case !name.matches(out.Key):
 		return out, mistake("", "%q is no name of a secret of %s: expected %s", out.Key, provider, expected)
-	case out.Version != "" && !version.MatchString(out.Version):
+	case out.Version != "" && !version.matches(out.Version):
 		return out, mistake("", "%q is no version of a secret of %s: expected %s", out.Version, provider, expected)
 	case provider == "vault" && out.Property == "":
 		return out, mistake("name the key", "a secret of vault is a map, of which one key is read")

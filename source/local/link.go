@@ -4,6 +4,7 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,9 +35,9 @@ func (w *walk) link(ctx context.Context, at spot) error {
 	real, info, err := rootfs.Resolve(w.Root, at.real)
 	switch {
 	case errors.Is(err, rootfs.ErrLeaves):
-		return refuse("leads out of the repository or project")
+		return w.miss(at.name, refuse("leads out of the repository or project"))
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return refuse("leads to nothing")
+		return w.miss(at.name, refuse("leads to nothing"))
 	case errors.Is(err, syscall.ELOOP):
 		return refuse("leads to itself")
 	case err != nil:
@@ -66,4 +67,36 @@ func (w *walk) link(ctx context.Context, at spot) error {
 	err = w.folder(ctx, spot{at.name, real}, true)
 	w.linked = w.linked[:len(w.linked)-1]
 	return err
+}
+
+// missed is a link that leads nowhere, with its error.
+type missed struct {
+	name string
+	err  error
+}
+
+// miss keeps the error of a link that leads nowhere for the end of the walk, where it may not
+// matter: build tools leave such links beside modules. A file of CUE and what is vendored do.
+func (w *walk) miss(name string, err error) error {
+	if strings.HasSuffix(name, ".cue") || strings.HasPrefix(within(w.Module, name), "cue.mod/") {
+		return err
+	}
+	w.missed = append(w.missed, missed{name, err})
+	return nil
+}
+
+// needed is the error of the first missed link that is needed. A module does where it embeds
+// files, or where a path in it has the name of the link; what is no module needs all.
+func (w *walk) needed() error {
+	for _, link := range w.missed {
+		if len(w.cue) == 0 {
+			return link.err
+		}
+		for _, data := range w.cue {
+			if bytes.Contains(data, []byte("@embed(")) || bytes.Contains(data, []byte("/"+path.Base(link.name))) {
+				return link.err
+			}
+		}
+	}
+	return nil
 }

@@ -135,6 +135,34 @@ func TestLinksAreRefused(t *testing.T) {
 	}
 }
 
+func TestALinkThatNothingNeedsIsLeftOut(t *testing.T) {
+	for name, c := range map[string]struct{ link, cue, refused string }{
+		"of a build tool, into nothing": {link: "m/result"},
+		"out of the root":               {link: "m/docs/guide.md"},
+		"that is imported":              {"m/sub", `import "m.example/sub"`, "m/sub"},
+		"behind one that is imported":   {"m/sub/deep", `import "m.example/sub/deep:x"`, "m/sub/deep"},
+		"where files are embedded":      {"m/data.json", `d: _ @embed(glob=*.json)`, "m/data.json"},
+		"of CUE":                        {link: "m/b.cue", refused: "m/b.cue"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := project(t, "m/cue.mod/module.cue", "m/a.cue")
+			put(t, root, "m/a.cue", c.cue)
+			link(t, root, c.link, "/nix/store/nowhere")
+			tree, err := fetch(root, "m", "")
+			if c.refused != "" {
+				require.ErrorContains(t, err, fmt.Sprintf("%q is a symlink to", c.refused))
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, []string{"a.cue", "cue.mod/module.cue"}, names(t, tree))
+		})
+	}
+	root := project(t, "plain/a.yaml")
+	link(t, root, "plain/b.yaml", "/nowhere")
+	_, err := fetch(root, "plain", "")
+	require.ErrorContains(t, err, "is a symlink to", "files that are no module are all needed")
+}
+
 func TestLinksThatMultiplyEndAtTheLimits(t *testing.T) {
 	root := project(t, "m/cue.mod/module.cue", "m/a.cue")
 	for i := range 9 {

@@ -143,8 +143,11 @@ func TestFetchRefusesWhatIsNoRegularFile(t *testing.T) {
 				return os.Symlink(filepath.Join(outside, "secret.cue"), filepath.Join(root, "m/l.cue"))
 			},
 			leads("m/l.cue", filepath.Join(outside, "secret.cue"))},
-		"a link to a folder": {
-			func(root string) error { return os.Symlink(outside, filepath.Join(root, "m/dir")) },
+		"a link to a folder that is imported": {
+			func(root string) error {
+				put(t, root, "m/a.cue", `import "m.example/dir"`)
+				return os.Symlink(outside, filepath.Join(root, "m/dir"))
+			},
 			leads("m/dir", outside)},
 		"a pipe": {
 			func(root string) error { return syscall.Mkfifo(filepath.Join(root, "m/p.cue"), 0o600) },

@@ -5,6 +5,7 @@ package local
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,9 @@ type walk struct {
 	// linked are the folders behind links that are being read, from the outermost
 	// one.
 	linked []string
+	// missed are the links that lead nowhere, and cue the files of CUE that may need one.
+	missed []missed
+	cue    [][]byte
 }
 
 // spot is a file or a folder: its path in the module, seen from the root, and
@@ -47,7 +51,7 @@ func (s spot) in(name string) spot { return spot{path.Join(s.name, name), path.J
 // all reads the module for the package.
 func (w *walk) all(ctx context.Context) error {
 	if w.Dir == w.Module {
-		return w.folder(ctx, here(w.Dir), true)
+		return cmp.Or(w.folder(ctx, here(w.Dir), true), w.needed())
 	}
 	if err := w.folder(ctx, here(w.Module), false); err != nil {
 		return err
@@ -61,7 +65,7 @@ func (w *walk) all(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return w.needed()
 }
 
 // isModule reports whether a folder is the root of a module.
@@ -182,6 +186,9 @@ func (w *walk) file(at spot, seek bool) error {
 		w.embeds = append(w.embeds, path.Dir(name))
 	}
 	w.read[name] = true
+	if path.Ext(name) == ".cue" {
+		w.cue = append(w.cue, data)
+	}
 	return w.tree.Add(inTree, data)
 }
 

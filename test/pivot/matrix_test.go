@@ -4,6 +4,8 @@
 package pivot
 
 import (
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -59,6 +61,15 @@ func (r *rig) count(t *testing.T) (sources, targets int) {
 	return sources, targets
 }
 
+// share is which part of all writes is killed at, of how many: ROPEWALK_KILLS=1/4 is the first
+// of four, and all are one part.
+func share() (part, of int) {
+	if n, _ := fmt.Sscanf(os.Getenv("ROPEWALK_KILLS"), "%d/%d", &part, &of); n != 2 || of < 1 {
+		return 1, 1
+	}
+	return part, of
+}
+
 // points are all, or three of each plane: the first write, one of the last, and one between.
 func points(sources, targets int) []point {
 	var out []point
@@ -68,7 +79,9 @@ func points(sources, targets int) []point {
 	}{{true, sources}, {false, targets}} {
 		if all() {
 			for write := 1; write <= plane.writes; write++ {
-				out = append(out, point{plane.source, write, false}, point{plane.source, write, true})
+				if part, of := share(); write%of == part%of {
+					out = append(out, point{plane.source, write, false}, point{plane.source, write, true})
+				}
 			}
 			continue
 		}

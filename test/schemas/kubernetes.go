@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -71,7 +72,7 @@ type operation struct {
 }
 
 // writeKubernetes writes kinds.txt and components.txt.
-func writeKubernetes(tree, out string) error {
+func writeKubernetes(tree, api, out string) error {
 	values, err := enumerations(filepath.Join(tree, "pkg/generated/openapi/zz_generated.openapi.go"))
 	if err != nil {
 		return err
@@ -102,6 +103,9 @@ func writeKubernetes(tree, out string) error {
 	if err := constrain(components); err != nil {
 		return err
 	}
+	for name, kind := range kinds {
+		kinds[name] = strings.TrimSpace(kind + " " + introduced(api, strings.Fields(kind)[1]))
+	}
 	if err := writeLines(filepath.Join(out, "kinds.txt"), kinds); err != nil {
 		return err
 	}
@@ -114,6 +118,23 @@ func writeKubernetes(tree, out string) error {
 		lines[name] = strings.TrimSpace(string(text))
 	}
 	return writeLines(filepath.Join(out, "components.txt"), lines)
+}
+
+// introduced is the version of Kubernetes that brought a component, "" where the source of its
+// package does not say so.
+func introduced(api, component string) string {
+	parts := strings.Split(component, ".")
+	kind := parts[len(parts)-1]
+	file := filepath.Join(append(append([]string{api}, parts[:len(parts)-1]...), "zz_generated.prerelease-lifecycle.go")...)
+	source, err := os.ReadFile(file) //nolint:gosec // below the folder that the caller names
+	if err != nil {
+		return ""
+	}
+	m := regexp.MustCompile(`\*` + kind + `\) APILifecycleIntroduced\(\) \(major, minor int\) \{\s+return (\d+), (\d+)`).FindSubmatch(source)
+	if m == nil {
+		return ""
+	}
+	return string(m[1]) + "." + string(m[2])
 }
 
 // collectKinds adds what can be created: apiVersion and kind, then scope and

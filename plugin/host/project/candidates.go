@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"slices"
 	"strings"
@@ -140,10 +141,14 @@ func (d *Discovery) look(r *Root, name, shown string, foreign bool) (c candidate
 	if err != nil {
 		return candidate{err: err}
 	}
+	large := len(data) > spec.MaxFile
 	data = spec.UTF8(data)
 	ours, near := spec.Mentions(data)
 	if !ours && d.isValues(shown) {
 		return
+	}
+	if large && !ours && d.mentionedLater(r, name) {
+		return candidate{err: fmt.Errorf("it has more than %d MiB, and a document behind them that may be a spec: move that into a file of its own", spec.MaxFile>>20)}
 	}
 	if near || bytes.Contains(data, []byte("ConfigMap")) {
 		d.add(spec.File{Name: shown, Data: data, Found: true}, Location{r, path.Dir(name)})
@@ -153,6 +158,31 @@ func (d *Discovery) look(r *Root, name, shown string, foreign bool) (c candidate
 	}
 	other := !ours && bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind"))
 	return candidate{near: near, other: other, why: unread(name, data)}
+}
+
+// mentionedLater reports whether a file may hold a document of ours behind the part that a
+// search reads, up to MaxManifests.
+func (d *Discovery) mentionedLater(r *Root, name string) bool {
+	f, err := r.folder.Open(name)
+	if err != nil {
+		return false // It was read a moment ago.
+	}
+	defer func() { _ = f.Close() }()
+	const overlap = 1 << 10
+	buffer := make([]byte, overlap+1<<20)
+	from := 0
+	for read := 0; read < MaxManifests && !d.end(); {
+		n, err := io.ReadFull(f, buffer[from:])
+		if ours, _ := spec.Mentions(buffer[:from+n]); ours {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+		read += n
+		from = copy(buffer, buffer[len(buffer)-overlap:])
+	}
+	return false
 }
 
 // isValues reports whether an option names the file as one of values.

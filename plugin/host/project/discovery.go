@@ -66,8 +66,9 @@ type Discovery struct {
 	Missed bool
 
 	opts Options
-	// given are the files that a user or a project names.
-	given []string
+	// given are the files that a user or a project names, and singles those that are components.
+	given   []string
+	singles []single
 	// held are those of Options.Held.
 	held []string
 	// memory is the root of Options.FS, nil on disk. With it all paths are relative to
@@ -262,7 +263,8 @@ func (d *Discovery) stdin() {
 		return
 	}
 	file := spec.File{Name: stdinName, Data: data}
-	if !d.add(file, Location{r, rel}) {
+	d.manifestsOfStdin(data)
+	if file.Found = d.isSingle(stdinName); !d.add(file, Location{r, rel}) {
 		return
 	}
 	for _, name := range d.opts.Held {
@@ -312,7 +314,9 @@ func (d *Discovery) FindArg(arg string) {
 		d.directory(r, rel, pos)
 	case path.Ext(rel) == ".cue":
 		d.cueFile(r, rel, pos)
-	default:
+	case path.Ext(rel) == ".tgz":
+		d.archive(r, rel)
+	case !d.manifestsIn(r, rel):
 		d.named(r, rel)
 	}
 }
@@ -344,6 +348,7 @@ func (d *Discovery) named(r *Root, name string) {
 		return
 	}
 	file := spec.File{Name: r.Display(name), Data: spec.UTF8(data)}
+	file.Found = d.isSingle(file.Name)
 	if !d.add(file, Location{r, path.Dir(name)}) {
 		return
 	}

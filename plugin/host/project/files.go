@@ -31,6 +31,22 @@ type files struct {
 	folders *atomic.Int32
 }
 
+// Open opens a file or a folder, and no pipe or device, of which nothing would be read.
+func (f files) Open(name string) (fs.File, error) {
+	file, err := f.Folder.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("not a regular file")}
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
 // ReadDir lists a folder. Its links are those files and folders that they lead to. One that
 // cannot be followed stays a link, and its Info is the error, for callers that would read it.
 func (f files) ReadDir(name string) ([]fs.DirEntry, error) {

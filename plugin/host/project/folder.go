@@ -50,10 +50,12 @@ func (d *Discovery) Documents(name string) (docs spec.Documents, packages map[st
 		}
 	}
 	for _, name := range d.given {
-		if !ours[name] && !d.opts.AllowEmpty {
-			d.Fail(object.Pos{File: name}, "a spec has apiVersion: "+spec.APIVersion+", a Score file apiVersion: "+spec.ScoreVersion+"; of manifests, a kustomization or a chart name the folder",
-				errors.New("the file holds no spec"))
+		if !ours[name] && !d.isSingle(name) && !d.opts.AllowEmpty {
+			d.Fail(object.Pos{File: name}, SpecHint, ErrNoSpecIn)
 		}
+	}
+	for _, name := range d.components(name, ours, &docs) {
+		packages[name] = true
 	}
 	done := map[Location]bool{}
 	for _, f := range d.folders {
@@ -182,8 +184,7 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 		name = chartName(f)
 	}
 	name = label(name)
-	if slices.Contains(taken, name) {
-		d.Fail(f.pos, "write a Transform with a name of its own for each", fmt.Errorf("duplicate spec name %q", name))
+	if d.isTaken(name, f.pos, taken) {
 		return spec.Transform{}, false
 	}
 	// A module is read from folders only, so that its tree never depends on the target of
@@ -200,6 +201,15 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 	return spec.Transform{Name: name, Pos: f.pos, NamePos: f.pos, CueRef: here(f.pos)}, true
 }
 
+// isTaken reports that a spec has the name of another one.
+func (d *Discovery) isTaken(name string, pos object.Pos, taken []string) bool {
+	if !slices.Contains(taken, name) {
+		return false
+	}
+	d.Fail(pos, "write a Transform with a name of its own for each", fmt.Errorf("duplicate spec name %q", name))
+	return true
+}
+
 // chartName is the name of the chart in a folder; "" where there is none.
 func chartName(f folder) string {
 	var chart struct{ Name string }
@@ -212,9 +222,6 @@ func chartName(f folder) string {
 // componentOf is the component that a folder of others is: a chart, a kustomization, or
 // manifests; false where it is none.
 func componentOf(f folder, entries []fs.DirEntry) (object.Value, bool) {
-	field := func(name string, v object.Value) object.Value {
-		return object.Value{Kind: object.KindMap, Pos: f.pos, Members: []object.Member{{Name: name, Pos: f.pos, Value: v}}}
-	}
 	here := object.TextAt(".", f.pos)
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return slices.Contains(names, e.Name()) && !e.IsDir() })
@@ -227,6 +234,13 @@ func componentOf(f folder, entries []fs.DirEntry) (object.Value, bool) {
 	}
 	return field("manifests", field("paths", object.ListAt(f.pos, here))), f.manifests != ""
 }
+
+// ErrNoSpecIn is the error of a file that a user names and that is not rendered, and SpecHint
+// says what is.
+var ErrNoSpecIn = errors.New("the file holds no spec")
+
+// SpecHint says what files are rendered.
+const SpecHint = "a spec has apiVersion: " + spec.APIVersion + ", a Score file apiVersion: " + spec.ScoreVersion + "; of a kustomization name the folder"
 
 // ErrNoSpec is the error of a folder without anything to render; Options.AllowEmpty accepts
 // one that has no projects below it.

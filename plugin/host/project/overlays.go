@@ -29,6 +29,10 @@ type Overlays struct {
 	// Texts are the values files by their name in positions.
 	Texts map[string][]byte
 
+	// Charts are the specs that are charts, with what is before the name of a value in the
+	// sets of Helm for them.
+	Charts map[string]string
+
 	// CUE evaluates a values file in CUE; nil refuses them.
 	CUE func(file string, data []byte) (object.Value, error)
 
@@ -37,6 +41,7 @@ type Overlays struct {
 	values    map[string][]object.Value // by spec, in order
 	sets      map[string][]spec.Set
 	overrides map[string][]spec.Override
+	helm      map[string][]spec.HelmSet
 }
 
 // Overlays are overlays for the specs of these names, without any value yet.
@@ -44,6 +49,7 @@ func (d *Discovery) Overlays(names []string, incomplete bool) *Overlays {
 	return &Overlays{
 		Names: names, NamesIncomplete: incomplete, Texts: map[string][]byte{},
 		discovery: d, values: map[string][]object.Value{}, sets: map[string][]spec.Set{}, overrides: map[string][]spec.Override{},
+		helm: map[string][]spec.HelmSet{},
 	}
 }
 
@@ -219,9 +225,26 @@ func (o *Overlays) isFlat(name string, v object.Value) bool {
 	return true
 }
 
-// Apply returns the input of a spec with its overlays; timoni is for a module of Timoni,
-// whose values files have all values below the field values.
-func (o *Overlays) Apply(name string, input object.Value, timoni bool) object.Value {
+// Apply returns the input of a spec with its overlays.
+func (o *Overlays) Apply(name string, input object.Value) object.Value {
+	input, _ = o.apply(name, input, false)
+	return input
+}
+
+// ApplyTimoni is Apply for a module of Timoni, whose values files have all values below the
+// field values. layers are what it merged, where that is more than one text and all there is.
+func (o *Overlays) ApplyTimoni(name string, input object.Value) (out object.Value, layers []object.Value) {
+	out, layers = o.apply(name, input, true)
+	if len(layers) < 2 || len(o.sets[name])+len(o.overrides[name]) > 0 {
+		layers = nil
+	}
+	return out, layers
+}
+
+func (o *Overlays) apply(name string, input object.Value, timoni bool) (out object.Value, layers []object.Value) {
+	if len(input.Members) > 0 {
+		layers = append(layers, input)
+	}
 	for _, v := range o.values[name] {
 		if o.discovery.end() {
 			break
@@ -235,7 +258,7 @@ func (o *Overlays) Apply(name string, input object.Value, timoni bool) object.Va
 			}
 			v = values
 		}
-		input = input.Merge(v)
+		input, layers = input.Merge(v), append(layers, v)
 	}
 	own := spec.Own{}
 	for _, set := range o.sets[name] {
@@ -257,7 +280,7 @@ func (o *Overlays) Apply(name string, input object.Value, timoni bool) object.Va
 		o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
 		input = next
 	}
-	return input
+	return input, layers
 }
 
 // readNamed reads a file that an option names: from anywhere on disk, or from a pipe,

@@ -108,6 +108,7 @@ func (w *walk) folder(rel, real string, depth int) error {
 		return fmt.Errorf("%q is nested more than %d folders deep (no flag raises this limit)", rel, maxDepth)
 	}
 	module := slices.Contains(names, timoniFile)
+	chart := slices.Contains(names, "Chart.yaml")
 	for _, e := range entries {
 		name := path.Join(rel, e.Name())
 		switch {
@@ -115,6 +116,8 @@ func (w *walk) folder(rel, real string, depth int) error {
 			w.reals[name] = path.Join(real, e.Name())
 			w.passed = append(w.passed, passed{name, whyName, "rename it without the dot, or remove it", object.SeverityWarning})
 		case strings.HasPrefix(e.Name(), "."), e.Name() == "cue.mod", e.Name() == "node_modules":
+		// What looks like specs there are templates, and objects of the chart.
+		case chart && e.Name() == "templates", chart && depth == 0 && (e.Name() == "crds" || e.Name() == "charts"):
 		case e.IsDir():
 			if err := w.folder(name, path.Join(real, e.Name()), depth+1); err != nil {
 				return err

@@ -73,3 +73,30 @@ func TestAChargeEndsADiscovery(t *testing.T) {
 	require.Less(t, len(d.Files), 10)
 	require.Empty(t, d.Errs)
 }
+
+// A search reads the beginning of a file, and says so where a spec may be behind it.
+func TestASpecBehindTheBeginningOfALargeFileIsAMistake(t *testing.T) {
+	t.Parallel()
+	const score = "---\napiVersion: score.dev/v1b1\nmetadata: {name: a}\ncontainers: {a: {image: b}}\n"
+	filler := strings.Repeat("# "+strings.Repeat("x", 1021)+"\n", 3*spec.MaxFile>>11) // 6 MiB
+	for name, tt := range map[string]struct{ text, want string }{
+		"behind":                 {filler + score, "l.yaml: spec: it has more than 4 MiB, and a document behind them that may be a spec: move that into a file of its own"},
+		"over two parts":         {filler[:5<<20-15] + "\n" + score + filler, "behind them"},
+		"manifests of others":    {filler + "---\napiVersion: v1\nkind: Pod\n", ""},
+		"none, and a small file": {filler[:1<<20], ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, err := Open(Options{FS: fstest.MapFS{"l.yaml": &fstest.MapFile{Data: []byte(tt.text)}}})
+			require.NoError(t, err)
+			defer d.Close()
+			d.Find()
+			err = d.Errs.Err()
+			if tt.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, tt.want)
+		})
+	}
+}

@@ -223,7 +223,12 @@ func objectsOf(name string, data []byte) ([]located, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Pos, err)
 		}
-		for _, o := range o.Expand() {
+		below, mistake := o.Expand()
+		if mistake != nil {
+			mistake.Stage, mistake.Pos = object.StageCheck, m.Pos
+			return nil, object.Errors{mistake}
+		}
+		for _, o := range below {
 			if o.Kind() == "" || o.APIVersion() == "" || o.Name() == "" {
 				return nil, fmt.Errorf("%s: not a manifest: expected apiVersion, kind and metadata.name", m.Pos)
 			}

@@ -117,8 +117,8 @@ func LookupKind(apiVersion, kind string) (Kind, bool) {
 		i++
 	}
 	line, _, _ := strings.Cut(all[i+len(key):], "\n")
-	scope, component, _ := strings.Cut(line, " ")
-	return Kind{Namespaced: scope == "Namespaced", component: component}, true
+	fields := strings.Fields(line)
+	return Kind{Namespaced: fields[0] == "Namespaced", component: fields[1]}, true
 }
 
 // HasStatus reports whether objects of a kind have a status, which the API server takes
@@ -129,7 +129,7 @@ func (c *Components) HasStatus(k Kind) bool { return c.get(k.component).Properti
 func eachBuiltIn(yield func(apiVersion, kind string) bool) {
 	for line := range strings.Lines(schemas.Kinds()) {
 		fields := strings.Fields(line)
-		if len(fields) == 4 && !yield(fields[0], fields[1]) {
+		if len(fields) >= 4 && !yield(fields[0], fields[1]) {
 			return
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/check/finding"
+	"github.com/ropewalk/ropewalk/render/check/schemas"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -113,15 +114,9 @@ func Near(group, kind string) string {
 // newest is the last stable one of versions, or the first where none is.
 func newest(versions []string) string {
 	for _, v := range slices.Backward(versions) {
-		if !Preview(v) {
+		if !schemas.Preview(v) {
 			return v
 		}
 	}
 	return versions[0]
-}
-
-// Preview reports whether servers leave a version of a built-in group out by
-// default.
-func Preview(apiVersion string) bool {
-	return strings.Contains(apiVersion, "alpha") || strings.Contains(apiVersion, "beta")
 }

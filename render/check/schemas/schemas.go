@@ -22,7 +22,8 @@ var components string
 var definitions embed.FS
 
 // Kinds has a line for each kind that a Kubernetes API server serves:
-// apiVersion, kind, scope, component.
+// apiVersion, kind, scope, component, and the version of Kubernetes that introduced it
+// where it is known.
 func Kinds() string { return kinds }
 
 // Components has a line for each component, sorted by name: name, then a schema

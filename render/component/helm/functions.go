@@ -23,12 +23,8 @@ import (
 // of them were called before, so that equal seeds give equal results.
 type calls struct {
 	seed uint64
-	// other is the number of a call, from 1, that gets another seed; 0 is none.
-	other int
-	// stop is the number of a call that fails, to find out where it stands; 0 is none.
-	stop int
-	// stopLookup lets the first lookup fail.
-	stopLookup bool
+	// stop is the name of a function whose first call fails, to find out where it stands.
+	stop string
 	// made are the names of the functions that were called.
 	made []string
 	// looked says that lookup was called.
@@ -52,15 +48,10 @@ type certificate struct{ Cert, Key string }
 // call counts one.
 func (c *calls) call(name string) (*rand.Rand, error) {
 	c.made = append(c.made, name)
-	n := len(c.made)
-	if n == c.stop {
+	if name == c.stop {
 		return nil, errStop
 	}
-	seed := c.seed
-	if n == c.other {
-		seed++
-	}
-	return rand.New(rand.NewPCG(seed, uint64(n))), nil //nolint:gosec // it stands for randomness, and is never used
+	return rand.New(rand.NewPCG(c.seed, uint64(len(c.made)))), nil //nolint:gosec // it stands for randomness, and is never used
 }
 
 const (
@@ -106,7 +97,7 @@ func (c *calls) functions() template.FuncMap {
 		},
 		"fail": func(text string) (string, error) { return "", &failError{text} },
 		"lookup": func(_, _, _, _ string) (map[string]any, error) {
-			if c.looked = true; c.stopLookup {
+			if c.looked = true; c.stop == "lookup" {
 				return nil, errStop
 			}
 			return map[string]any{}, nil

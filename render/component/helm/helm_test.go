@@ -62,7 +62,7 @@ func request(t *testing.T, files fs.FS, values string) component.Request {
 }
 
 func TestAChartIsRendered(t *testing.T) {
-	out, err := helm.Engine(t.Context(), request(t, shop(t, nil), "replicas: 3\nsettings: {shape: null, size: 1.50}\n"))
+	out, err := helm.Charts{}.Engine(t.Context(), request(t, shop(t, nil), "replicas: 3\nsettings: {shape: null, size: 1.50}\n"))
 	require.NoError(t, err)
 	var b strings.Builder
 	for _, o := range out.Objects {
@@ -81,7 +81,7 @@ func TestAChartIsRendered(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(want), b.String())
 	for range 5 {
-		again, err := helm.Engine(t.Context(), request(t, shop(t, nil), "replicas: 3\nsettings: {shape: null, size: 1.50}\n"))
+		again, err := helm.Charts{}.Engine(t.Context(), request(t, shop(t, nil), "replicas: 3\nsettings: {shape: null, size: 1.50}\n"))
 		require.NoError(t, err)
 		require.Equal(t, out, again)
 	}
@@ -89,11 +89,11 @@ func TestAChartIsRendered(t *testing.T) {
 
 func TestAChartOfAnArchiveIsTheSame(t *testing.T) {
 	files := shop(t, nil)
-	want, err := helm.Engine(t.Context(), request(t, files, ""))
+	want, err := helm.Charts{}.Engine(t.Context(), request(t, files, ""))
 	require.NoError(t, err)
 	req := request(t, fstest.MapFS{"charts/shop.tgz": {Data: pack(t, files)}}, "")
 	req.Component.Helm.Chart.Text = "charts/shop.tgz"
-	got, err := helm.Engine(t.Context(), req)
+	got, err := helm.Charts{}.Engine(t.Context(), req)
 	require.NoError(t, err)
 	require.Len(t, got.Objects, len(want.Objects))
 	for i, o := range got.Objects {
@@ -143,9 +143,9 @@ func TestMistakesAreAtTheirLines(t *testing.T) {
 		"an action that does not end": {map[string]string{x: template("{{ if true }}")}, "", nil, "shop/templates/x.yaml:6: evaluate: unexpected EOF"},
 		"no YAML":                     {map[string]string{x: "a: b\n---\nkind: [\n"}, "", nil, "shop/templates/x.yaml:2:1: evaluate: the template makes no object: line"},
 		"no map":                      {map[string]string{x: "just text\n"}, "", nil, "shop/templates/x.yaml:1:1: evaluate: the template makes no object: it is no map"},
-		"a random text":               {map[string]string{x: "{{- $p := .Values.auth.password | default (randAlphaNum 8) }}\n" + template("{{ $p }}"), "shop/values.yaml": "{auth: {}, settings: {}}"}, "", nil, "shop/templates/x.yaml:1:44: evaluate: randAlphaNum gives something else at each render, and is data.x of ConfigMap \"x\" (set auth.password in values)"},
-		"a date":                      {map[string]string{x: template("{{ now | date \"2006\" }}")}, "", nil, "shop/templates/x.yaml:5:9: evaluate: now gives something else at each render, and is data.x of ConfigMap \"x\" (set the value that the chart takes in its place, or switch off what needs it)"},
-		"a certificate":               {map[string]string{x: template("{{ (genCA \"x\" 3).Cert | b64enc }}")}, "", nil, "shop/templates/x.yaml:5:10: evaluate: genCA gives something else"},
+		"a random text":               {map[string]string{x: "{{- $p := .Values.auth.password | default (randAlphaNum 8) }}\n" + template("{{ $p }}"), "shop/values.yaml": "{auth: {}, settings: {}}"}, "", nil, "shop/templates/x.yaml:1:44: evaluate: results of randAlphaNum differ in each render, and so does data.x of ConfigMap \"x\" (set auth.password in values)"},
+		"a date":                      {map[string]string{x: template("{{ now | date \"2006\" }}")}, "", nil, "shop/templates/x.yaml:5:9: evaluate: results of now differ in each render, and so does data.x of ConfigMap \"x\" (set the value that the chart takes in its place, or switch off what needs it)"},
+		"a certificate":               {map[string]string{x: template("{{ (genCA \"x\" 3).Cert | b64enc }}")}, "", nil, "shop/templates/x.yaml:5:10: evaluate: results of genCA differ in each render, and so does data.x of ConfigMap"},
 		"endless include":             {map[string]string{x: template("{{ include \"again\" . }}"), "shop/templates/_a.tpl": "{{ define \"again\" }}{{ include \"again\" . }}{{ end }}"}, "", nil, "shop/templates/_a.tpl:1:24: evaluate: a template includes itself more than a thousand times (report it to the authors of the chart)"},
 		"a dependency that is missing": {map[string]string{"shop/charts/db/Chart.yaml": "", "shop/charts/db/values.yaml": "", "shop/charts/db/templates/claim.yaml": ""}, "", nil,
 			"shop/Chart.yaml:6:11: evaluate: chart \"shop\" needs chart \"db\" 0.1.0, which is not in its folder charts (run helm dependency build, and commit the folder charts)"},
@@ -167,7 +167,7 @@ func TestMistakesAreAtTheirLines(t *testing.T) {
 			if c.change != nil {
 				c.change(req.Component.Helm)
 			}
-			_, err := helm.Engine(t.Context(), req)
+			_, err := helm.Charts{}.Engine(t.Context(), req)
 			require.Error(t, err)
 			require.Contains(t, err.Error(), c.want)
 			require.NotContains(t, err.Error(), "S3CRET")
@@ -201,7 +201,7 @@ func TestArchivesOfFilesAlone(t *testing.T) {
 			require.NoError(t, z.Close())
 			req := request(t, fstest.MapFS{"shop.tgz": {Data: b.Bytes()}}, "")
 			req.Component.Helm.Chart.Text = "shop.tgz"
-			_, err := helm.Engine(t.Context(), req)
+			_, err := helm.Charts{}.Engine(t.Context(), req)
 			require.ErrorContains(t, err, "component.yaml:90:3: evaluate: spec.helm.chart: the chart cannot be read: ")
 		})
 	}
@@ -211,7 +211,7 @@ func TestArchivesOfFilesAlone(t *testing.T) {
 func TestValuesThatAreNotRead(t *testing.T) {
 	over := map[string]string{"shop/values.schema.json": ""}
 	const values = "{imagee: 1, settings: {colr: red, other: x}, global: {x: y}, store: {size: 1Gi, unknown: x}}\n"
-	out, err := helm.Engine(t.Context(), request(t, shop(t, over), values))
+	out, err := helm.Charts{}.Engine(t.Context(), request(t, shop(t, over), values))
 	require.NoError(t, err)
 	var got []string
 	for _, w := range out.Warnings {
@@ -224,7 +224,7 @@ func TestValuesThatAreNotRead(t *testing.T) {
 		`component.yaml:1:30: evaluate: chart "shop" does not name the value settings.colr anywhere (did you mean "color"?)`,
 	}, got)
 	over["shop/templates/y.yaml"] = "{{ range $k, $v := .Values }}{{ end }}"
-	out, err = helm.Engine(t.Context(), request(t, shop(t, over), values))
+	out, err = helm.Charts{}.Engine(t.Context(), request(t, shop(t, over), values))
 	require.NoError(t, err)
 	require.NotContains(t, out.Warnings.Error(), "does not name")
 }
@@ -249,7 +249,7 @@ func TestMistakesShowNoValue(t *testing.T) {
 		"a number":   "{{ int \"x\" | divf .Values.password }}{{ index .Values.password \"x\" }}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := helm.Engine(t.Context(), request(t, shop(t, map[string]string{"shop/templates/x.yaml": text}), "password: "+canary+"\n"))
+			out, err := helm.Charts{}.Engine(t.Context(), request(t, shop(t, map[string]string{"shop/templates/x.yaml": text}), "password: "+canary+"\n"))
 			require.Error(t, err)
 			for _, shown := range []string{canary, "P4ssw0rd", "YzRuYXJ5"} {
 				require.NotContains(t, fmt.Sprint(err, out.Warnings), shown)
@@ -261,7 +261,7 @@ func TestMistakesShowNoValue(t *testing.T) {
 
 func TestWhatIsDroppedIsWarnedOf(t *testing.T) {
 	over := map[string]string{"shop/templates/x.yaml": template("{{ len (lookup \"v1\" \"Secret\" \"a\" \"b\") | quote }}"), "shop/values.schema.json": `{"$ref": "https://example.com/schema.json"}`}
-	out, err := helm.Engine(t.Context(), request(t, shop(t, over), ""))
+	out, err := helm.Charts{}.Engine(t.Context(), request(t, shop(t, over), ""))
 	require.NoError(t, err)
 	var all []string
 	for _, w := range out.Warnings {
@@ -277,7 +277,7 @@ func TestWhatIsDroppedIsWarnedOf(t *testing.T) {
 
 func TestRandomTextsThatReachNoObjectAreTaken(t *testing.T) {
 	over := map[string]string{"shop/templates/x.yaml": "{{- $p := default (randAlphaNum 8) .Values.password }}\n" + template("{{ $p }}"), "shop/templates/NOTES.txt": "{{ uuidv4 }}"}
-	out, err := helm.Engine(t.Context(), request(t, shop(t, over), "password: abc\n"))
+	out, err := helm.Charts{}.Engine(t.Context(), request(t, shop(t, over), "password: abc\n"))
 	require.NoError(t, err)
 	require.NotEmpty(t, out.Objects)
 }
@@ -293,32 +293,88 @@ func TestHintsNameNoArgumentsOfRandomFunctions(t *testing.T) {
 		".Values.size | int | randAlphaNum":                                                 general,
 		"printf \"%s-%s\" .Values.name (randAlphaNum 8)":                                    general,
 		".Values.password | default (randAlphaNum (int .Values.size))":                      "(set password in values)",
-		"default (.Values.size | int | randAlphaNum | b64enc) .Values.password":             "(set password in values)",
-		"coalesce .Values.password .Values.key (randAlphaNum 8)":                            "(set key or password in values)",
-		"default (printf \"%s-%s\" .Values.name (randAlphaNum 8)) (print .Values.password)": "(set password in values)",
+		"default (randAlphaNum 8) .Values.password | b64enc":                                "(set password in values)",
+		"default (.Values.size | int | randAlphaNum | b64enc) .Values.password":             general,
+		"coalesce .Values.password .Values.key (randAlphaNum 8)":                            general,
+		"default (printf \"%s-%s\" .Values.name (randAlphaNum 8)) (print .Values.password)": general,
 	} {
 		t.Run(action, func(t *testing.T) {
 			values["shop/templates/x.yaml"] = template("{{ " + action + " | quote }}")
-			_, err := helm.Engine(t.Context(), request(t, shop(t, values), ""))
+			_, err := helm.Charts{}.Engine(t.Context(), request(t, shop(t, values), ""))
 			require.ErrorContains(t, err, want)
+
+			// What is set already would change nothing.
+			values["shop/templates/x.yaml"] = template("{{ " + action + " | quote }}\n  y: {{ randAlphaNum 8 | quote }}")
+			_, err = helm.Charts{}.Engine(t.Context(), request(t, shop(t, values), "password: given\n"))
+			require.ErrorContains(t, err, general)
 		})
 	}
 }
 
+// TestSetsAreThoseOfHelm: kinds, escapes and order are those of helm template.
+func TestSetsAreThoseOfHelm(t *testing.T) {
+	over := map[string]string{"shop/templates/x.yaml": template("{{ range $k, $v := .Values.t }}{{ $k }}={{ $v }}:{{ kindOf $v }} {{ end }}"), "shop/values.schema.json": ""}
+	req := request(t, shop(t, over), "t: {z: 1, l: [a, b]}\n")
+	for _, s := range [][2]string{
+		{"--set-string", "t.n=7"}, {"--set", "t.a=1.30,t.b=0755,t.c=1e5,t.d=~,t.e=12345678901234567,t.f=true,t.l[1]=c"}, {"--set", `t.g\.h={x,y}`},
+		{"--set-json", `t.o={"p":[1]}`}, {"--set-json", `{"t":{"q":2}}`}, {"--set-file", "t.r=x"},
+	} {
+		req.Component.Helm.Sets = append(req.Component.Helm.Sets, spec.HelmSet{Flag: s[0], Text: s[1], Content: "of a file", Pos: object.Pos{File: s[0]}})
+	}
+	out, err := helm.Charts{}.Engine(t.Context(), req)
+	require.NoError(t, err)
+	for _, o := range out.Objects {
+		if o.Object.Name() == "x" {
+			require.Equal(t, "a=1.30:string b=0755:string c=1e5:string d=~:string e=12345678901234567:int64 f=true:bool g.h=[x y]:slice "+
+				"l=[a c]:slice n=7:string o=map[p:[1]]:map q=2:float64 r=of a file:string z=1:float64", o.Object.Text("data", "x"))
+		}
+	}
+	for flag, text := range map[string]string{"--set": "password=S3CRET,x[S3CRET]=1", "--set-json": `x={"password": S3CRET`, "--set-string": "S3CRET"} {
+		req.Component.Helm.Sets = []spec.HelmSet{{Flag: flag, Text: text, Pos: object.Pos{File: flag}}}
+		_, err = helm.Charts{}.Engine(t.Context(), req)
+		require.ErrorContains(t, err, flag+": evaluate: Helm cannot read the argument")
+		require.NotContains(t, err.Error(), "S3CRET")
+	}
+}
+
+// TestCapabilitiesAreWhatIsServed: with those that the component adds, and no others.
+func TestCapabilitiesAreWhatIsServed(t *testing.T) {
+	over := map[string]string{"shop/templates/x.yaml": template("{{ .Capabilities.APIVersions | join \" \" }}")}
+	req := request(t, shop(t, over), "")
+	req.Component.Helm.APIVersions = []string{"example.com/v1"}
+	served := func(version string) []string { return []string{"v1/Pod of " + version} }
+	out, err := helm.Charts{Served: served}.Engine(t.Context(), req)
+	require.NoError(t, err)
+	for _, o := range out.Objects {
+		if o.Object.Name() == "x" {
+			require.Equal(t, "v1/Pod of v1.33 example.com/v1", o.Object.Text("data", "x"))
+		}
+	}
+}
+
+// TestAllRandomFunctionsAreNamed: what one makes may reach an object through another.
+func TestAllRandomFunctionsAreNamed(t *testing.T) {
+	text := "{{- $ca := genCA \"ca\" 365 }}\n{{- $cert := genSignedCert \"web\" nil (list (printf \"web.svc.%s\" .Values.clusterDomain)) 365 $ca }}\n" +
+		template("{{ $cert.Cert | quote }}")
+	_, err := helm.Charts{}.Engine(t.Context(), request(t, shop(t, map[string]string{"shop/templates/x.yaml": text}), "clusterDomain: c4nary\n"))
+	require.EqualError(t, err, "shop/templates/x.yaml:1:12: evaluate: results of genCA, genSignedCert differ in each render, and so does data.x of ConfigMap \"x\" "+
+		"(set the value that the chart takes in its place, or switch off what needs it)")
+}
+
 func TestAChartOfAKustomizationKeepsItsHooks(t *testing.T) {
 	o := kustomize.ChartOptions{Name: "shop", ReleaseName: "web", Namespace: "apps", Values: [][]byte{[]byte("replicas: 3\n")}}
-	all, err := helm.Inflate(t.Context(), shop(t, nil), "shop", o)
+	all, err := helm.Charts{}.Inflate(t.Context(), shop(t, nil), "shop", o)
 	require.NoError(t, err)
 	require.Equal(t, 4, strings.Count(string(all), "helm.sh/hook: "))
 	require.Contains(t, string(all), "replicas: 3\n")
 	require.NotContains(t, string(all), "CustomResourceDefinition")
 	o.SkipTests, o.IncludeCRDs = true, true
-	all, err = helm.Inflate(t.Context(), shop(t, nil), "shop", o)
+	all, err = helm.Charts{}.Inflate(t.Context(), shop(t, nil), "shop", o)
 	require.NoError(t, err)
 	require.Equal(t, 3, strings.Count(string(all), "helm.sh/hook: "))
 	require.Contains(t, string(all), "CustomResourceDefinition")
 	o.SkipHooks = true
-	all, err = helm.Inflate(t.Context(), shop(t, nil), "shop", o)
+	all, err = helm.Charts{}.Inflate(t.Context(), shop(t, nil), "shop", o)
 	require.NoError(t, err)
 	require.NotContains(t, string(all), "helm.sh/hook")
 }
@@ -328,19 +384,19 @@ func TestRandomTextsOfTestsThatAreSkippedAreTaken(t *testing.T) {
 	random := strings.Replace(template("{{ randAlphaNum 8 }}"), "{name: x}", "{name: x, annotations: {helm.sh/hook: test}}", 1)
 	files := shop(t, map[string]string{"shop/templates/x.yaml": random})
 	o := kustomize.ChartOptions{Name: "shop", SkipTests: true}
-	all, err := helm.Inflate(t.Context(), files, "shop", o)
+	all, err := helm.Charts{}.Inflate(t.Context(), files, "shop", o)
 	require.NoError(t, err)
 	require.NotContains(t, string(all), "name: x\n")
 	o.SkipTests = false
-	_, err = helm.Inflate(t.Context(), files, "shop", o)
-	require.ErrorContains(t, err, "randAlphaNum gives something else at each render")
+	_, err = helm.Charts{}.Inflate(t.Context(), files, "shop", o)
+	require.ErrorContains(t, err, "results of randAlphaNum differ in each render")
 }
 
 // Helm leaves the order of keys and values to chance.
 func TestKeysAndValuesAreInOrder(t *testing.T) {
 	over := map[string]string{"shop/templates/x.yaml": template("{{ list (keys .Values.x | join \"\") (values .Values.x | join \"\") | join \"-\" }}")}
 	for range 20 {
-		out, err := helm.Engine(t.Context(), request(t, shop(t, over), "x: {e: 1, d: 2, c: 3, b: 4, a: 5}\n"))
+		out, err := helm.Charts{}.Engine(t.Context(), request(t, shop(t, over), "x: {e: 1, d: 2, c: 3, b: 4, a: 5}\n"))
 		require.NoError(t, err)
 		for _, o := range out.Objects {
 			if o.Object.Name() == "x" {
@@ -358,7 +414,7 @@ func TestHostileChartsEndInAnError(t *testing.T) {
 		"bytes":   {large, "bytes, and 67108864 are allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := helm.Engine(t.Context(), request(t, shop(t, map[string]string{"shop/templates/x.yaml": c.text}), ""))
+			_, err := helm.Charts{}.Engine(t.Context(), request(t, shop(t, map[string]string{"shop/templates/x.yaml": c.text}), ""))
 			require.ErrorContains(t, err, c.want)
 		})
 	}
@@ -366,7 +422,7 @@ func TestHostileChartsEndInAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			req := request(t, fstest.MapFS{"a.tgz": {Data: pack(t, fstest.MapFS{path: {Data: []byte("x")}})}}, "")
 			req.Component.Helm.Chart.Text = "a.tgz"
-			_, err := helm.Engine(context.Background(), req)
+			_, err := helm.Charts{}.Engine(context.Background(), req)
 			require.ErrorContains(t, err, "the chart cannot be read")
 		})
 	}

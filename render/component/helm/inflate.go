@@ -15,9 +15,9 @@ import (
 )
 
 // Inflate renders a chart of a kustomization to YAML, with hooks as they are.
-func Inflate(ctx context.Context, chart fs.FS, dir string, o kustomize.ChartOptions) ([]byte, error) {
+func (c Charts) Inflate(ctx context.Context, chart fs.FS, dir string, o kustomize.ChartOptions) ([]byte, error) {
 	opts := Options{
-		ReleaseName: o.ReleaseName, Namespace: o.Namespace, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions,
+		ReleaseName: o.ReleaseName, Namespace: o.Namespace, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions, Served: c.Served,
 		SkipCRDs: !o.IncludeCRDs, Hooks: HooksKeep,
 		Leave: func(events string) bool { return o.SkipHooks || o.SkipTests && strings.Contains(events, "test") },
 	}

@@ -4,7 +4,7 @@
 package helm
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -81,11 +81,11 @@ func (r *run) broken(err error) error {
 	var fails *failError
 	switch {
 	case errors.As(err, &needs):
-		text, hint = "a value is missing: "+strings.Join(strings.Fields(needs.text), " "), r.advice(steps, used)
+		text, hint = "a value is missing: "+strings.Join(strings.Fields(needs.text), " "), advice(r.named(steps, ofValues))
 	case errors.As(err, &fails):
-		text, hint = "the chart refuses its values: "+strings.Join(strings.Fields(fails.text), " "), r.advice(steps, used)
+		text, hint = "the chart refuses its values: "+strings.Join(strings.Fields(fails.text), " "), advice(r.named(steps, ofValues))
 	case nothing.MatchString(text):
-		text, hint = nothing.ReplaceAllString(text, "there is no value that could have a field $1"), r.advice(steps, used)
+		text, hint = nothing.ReplaceAllString(text, "there is no value that could have a field $1"), advice(r.named(steps, ofValues))
 	case noTemplate.MatchString(text):
 		text, hint = noTemplate.ReplaceAllString(text, "no template $1 is defined"), "it may be of a chart that is not in the folder charts"
 	case strings.Contains(text, "rendering template has a nested reference name"):
@@ -124,26 +124,14 @@ var (
 	provided = regexp.MustCompile(`"providedValues" *\(list((?: +"[^"]*")+)\)`)
 )
 
-// use is what a template is asked for the values that it names.
-type use int
+// inPlaceOf is a pattern of a value that is taken in place of a call of a function.
+const inPlaceOf = `\.Values((?:\.\w+)+)\s*\|\s*default\s+\(?%[1]s\b|default\s+\(%[1]s\b[^()]*\)\s+\.Values((?:\.\w+)+)`
 
-const (
-	// used are those of an action.
-	used use = iota
-	// instead are those that are taken in place of a call.
-	instead
-	// insteadOfSecret are those too that are in lines above, by the names of secrets.
-	insteadOfSecret
-)
-
-// named are the values that the actions of steps use, of the innermost action with some.
-func (r *run) named(steps []step, of use) (out []string) {
-	if len(steps) == 0 {
-		return nil
-	}
-	prefix := r.sources[steps[0].template].chart
+// named are the values that the actions of steps use as a pattern says, of the innermost
+// action with some.
+func (r *run) named(steps []step, use *regexp.Regexp) (out []string) {
 	for _, s := range slices.Backward(steps) {
-		action, at := r.action(s)
+		action := r.action(s)
 		for _, m := range provided.FindAllStringSubmatch(action, -1) {
 			for _, name := range strings.Fields(m[1]) {
 				if name = strings.Trim(name, `"`); name != "" {
@@ -151,182 +139,95 @@ func (r *run) named(steps []step, of use) (out []string) {
 				}
 			}
 		}
-		if of != used {
-			action = around(action, at)
-		}
-		for _, m := range ofValues.FindAllStringSubmatch(action, -1) {
-			out = append(out, m[1][1:])
+		for _, m := range use.FindAllStringSubmatch(action, -1) {
+			out = append(out, strings.Join(m[1:], "")[1:])
 		}
 		if len(out) > 0 {
 			break
 		}
 	}
-	if len(out) == 0 && of == insteadOfSecret {
-		out = r.above(steps[len(steps)-1])
-	}
 	for i, name := range out {
 		if !strings.HasPrefix(name, "global.") {
-			out[i] = prefix + name
+			out[i] = r.sources[steps[0].template].chart + name
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// choice is a function that takes one value in place of another.
-var choice = regexp.MustCompile(`(?:^|[\s|])(?:default|coalesce|ternary|or)\s`)
-
-// around is what a choice has beside the call at an offset of an action, "" where there is
-// none. Arguments of the call, and of others that take its result, change nothing.
-func around(action string, at int) string {
-	left, right := action[:at], action[at:]
-	for {
-		from, to := bracket(left, right)
-		if from < 0 || to == len(right) {
-			return ""
-		}
-		left, right = left[:from], right[to+1:]
-		from, to = bracket(left, right)
-		if own := left[from+1:] + right[:to]; choice.MatchString(own) {
-			return own
-		}
-	}
-}
-
-// bracket is where the brackets around the place between left and right are: -1 and the
-// length of right where there are none.
-func bracket(left, right string) (from, to int) {
-	leaves := func(open, shut rune) func(rune) bool {
-		depth := 0
-		return func(c rune) bool {
-			switch c {
-			case open:
-				depth++
-			case shut:
-				depth--
-			}
-			return depth < 0
-		}
-	}
-	from = strings.LastIndexFunc(left, leaves(')', '('))
-	if to = strings.IndexFunc(right, leaves('(', ')')); to < 0 {
-		to = len(right)
-	}
-	return from, to
-}
-
-// above are values with the name of a secret in the nearest line above s that has some: the
-// condition of what is done without them.
-func (r *run) above(s step) (out []string) {
-	const far = 12
-	lines := strings.Split(r.sources[s.template].text, "\n")
-	if own := min(s.line, len(lines)) - 1; own >= 0 { // The call's own action has its arguments.
-		before := lines[own][:min(max(s.column-1, 0), len(lines[own]))]
-		lines[own] = before[:max(strings.LastIndex(before, "{{"), 0)]
-	}
-	for n := min(s.line, len(lines)) - 1; n >= max(s.line-far, 0) && len(out) == 0; n-- {
-		for _, m := range ofValues.FindAllStringSubmatch(lines[n], -1) {
-			if object.SensitiveName(m[1]) {
-				out = append(out, m[1][1:])
-			}
-		}
-	}
-	return out
-}
-
 // advice names the values to set.
-func (r *run) advice(steps []step, of use) string {
-	if names := r.named(steps, of); len(names) > 0 {
-		return "set " + strings.Join(names, " or ") + " in values"
+func advice(names []string) string {
+	if len(names) == 0 {
+		return ""
 	}
-	return ""
+	return "set " + strings.Join(names, " or ") + " in values"
 }
 
-// action is the text of the action at s, and where s is in it.
-func (r *run) action(s step) (string, int) {
+// action is the text of the action at s.
+func (r *run) action(s step) string {
 	text := r.sources[s.template].text
 	at := 0
 	for n := 1; n < s.line; n++ {
 		i := strings.IndexByte(text[at:], '\n')
 		if i < 0 {
-			return "", 0
+			return ""
 		}
 		at += i + 1
 	}
 	at = min(at+max(s.column-1, 0), len(text))
 	begin := max(strings.LastIndex(text[:at], "{{"), 0)
-	end := strings.Index(text[at:], "}}")
-	if end < 0 {
-		return text[begin:], at - begin
+	if end := strings.Index(text[at:], "}}"); end >= 0 {
+		return text[begin : at+end]
 	}
-	return text[begin : at+end], at - begin
+	return text[begin:]
+}
+
+// calledAt is where the first call of a function is, at the end of steps.
+func (r *run) calledAt(function string) []step {
+	_, err := r.execute(&calls{stop: function})
+	if err == nil {
+		return nil
+	}
+	steps, _ := r.trace(err)
+	return steps
 }
 
 // lookedUp warns of the first lookup.
 func (r *run) lookedUp() {
-	_, err := r.execute(&calls{stopLookup: true})
-	if err == nil {
-		return
-	}
-	steps, _ := r.trace(err)
 	pos := r.opts.Pos
-	if len(steps) > 0 {
+	if steps := r.calledAt("lookup"); len(steps) > 0 {
 		pos = r.at(steps[len(steps)-1])
 	}
 	r.warn(pos, errors.New("lookup finds nothing, because a render has no cluster"), "set the values that the chart would look up")
 }
 
-// maxCalls bounds how many calls are tried one by one.
-const maxCalls = 64
-
-// same reports what differs when random functions give something else.
-func (r *run) same(ctx context.Context, c *calls, first component.Output) error {
+// same reports what differs when random functions give something else. Which of them it
+// comes of is not known: a value is named only beside the first call.
+func (r *run) same(c *calls, first component.Output) error {
 	const otherSeed = 1000
 	second, err := r.render(&calls{seed: otherSeed})
 	if err == nil && reflect.DeepEqual(first.Objects, second.Objects) {
 		return nil
 	}
-	var errs object.Errors
-	for n, name := range c.made {
-		if ctx.Err() != nil || n >= maxCalls {
-			break
-		}
-		other, err := r.render(&calls{other: n + 1})
-		if err == nil && reflect.DeepEqual(first.Objects, other.Objects) {
-			continue
-		}
-		_, stopped := r.execute(&calls{stop: n + 1})
-		if stopped == nil {
-			continue
-		}
-		steps, _ := r.trace(stopped)
-		of := instead
-		if strings.HasPrefix(name, "rand") {
-			of = insteadOfSecret
-		}
-		e := component.Fail(r.opts.Pos, nil, r.advice(steps, of), "%s gives something else at each render%s", name, changed(first, other))
-		if len(steps) > 0 {
-			e.Pos = r.at(steps[len(steps)-1])
-			if outer := r.at(steps[0]); outer != e.Pos {
-				e.Notes = append(e.Notes, object.Note{Pos: outer, Text: "it is included here"})
-			}
-		}
-		if e.Hint == "" {
-			e.Hint = "set the value that the chart takes in its place, or switch off what needs it"
-		}
-		// What is computed of a random text changes with it.
-		i := slices.IndexFunc(errs, func(o *object.Error) bool { return o.Pos == e.Pos && o.Hint == e.Hint })
-		switch {
-		case i < 0:
-			errs = append(errs, e)
-		case strings.Contains(e.Err.Error(), " of Secret "):
-			errs[i] = e
+	called := slices.Compact(slices.Sorted(slices.Values(c.made)))
+	e := component.Fail(r.opts.Pos, nil, "", "results of %s differ in each render%s", strings.Join(called, ", "), changed(first, second))
+	if steps := r.calledAt(c.made[0]); len(steps) > 0 {
+		names := r.named(steps, regexp.MustCompile(fmt.Sprintf(inPlaceOf, c.made[0])))
+		e.Hint = advice(slices.DeleteFunc(names, r.isSet))
+		e.Pos = r.at(steps[len(steps)-1])
+		if outer := r.at(steps[0]); outer != e.Pos {
+			e.Notes = append(e.Notes, object.Note{Pos: outer, Text: "it is included here"})
 		}
 	}
-	if len(errs) == 0 {
-		return r.fail(r.opts.Pos, "set the values that it makes at random", "the chart gives other objects at each render, by %s", strings.Join(slices.Compact(slices.Sorted(slices.Values(c.made))), ", "))
-	}
-	return errs
+	e.Hint = cmp.Or(e.Hint, "set the value that the chart takes in its place, or switch off what needs it")
+	return object.Errors{e}
+}
+
+// isSet reports whether the user gives a value of that name.
+func (r *run) isSet(name string) bool {
+	p, _ := object.ReadPath(name)
+	_, found := r.places.Lookup(p)
+	return found == len(p)
 }
 
 // changed names the first field that differs, of a Secret if there is one.
@@ -337,7 +238,7 @@ func changed(a, b component.Output) (text string) {
 		}
 		secret := o.Object.Kind() == "Secret"
 		if p, found := differs(map[string]any(o.Object), map[string]any(b.Objects[i].Object), nil); found && (secret || text == "") {
-			if text = fmt.Sprintf(", and is %s of %s %q", p, o.Object.Kind(), o.Object.Name()); secret {
+			if text = fmt.Sprintf(", and so does %s of %s %q", p, o.Object.Kind(), o.Object.Name()); secret {
 				break
 			}
 		}

@@ -35,6 +35,8 @@ type Options struct {
 	ReleaseName, Namespace string
 	// KubeVersion is that of Capabilities, such as 1.33; that of Helm's client where "".
 	KubeVersion string
+	// Served are the APIs of a version of Kubernetes; those of Helm's client where nil.
+	Served func(kubeVersion string) []string
 	// APIVersions are added to those of Kubernetes itself.
 	APIVersions []string
 	// Values go over those of the chart, later ones over earlier ones.
@@ -54,14 +56,22 @@ type Options struct {
 	Path object.Path
 }
 
+// Charts renders charts.
+type Charts struct {
+	// Served are the apiVersions and kinds that a version of Kubernetes serves, such as
+	// apps/v1 and apps/v1/Deployment; nil are all versions that Helm's client knows, without
+	// kinds.
+	Served func(kubeVersion string) []string
+}
+
 // Engine implements [component.Engine].
-func Engine(ctx context.Context, req component.Request) (component.Output, error) {
+func (c Charts) Engine(ctx context.Context, req component.Request) (component.Output, error) {
 	h := req.Component.Helm
 	if h == nil {
 		return component.Output{}, object.Errors{component.Fail(req.Component.Pos, req.Component.Path, "", "the component is no Helm chart")}
 	}
 	o := Options{
-		ReleaseName: h.ReleaseName, Namespace: h.Namespace, KubeVersion: req.Context.KubeVersion, APIVersions: h.APIVersions,
+		ReleaseName: h.ReleaseName, Namespace: h.Namespace, KubeVersion: req.Context.KubeVersion, APIVersions: h.APIVersions, Served: c.Served,
 		SkipCRDs: h.SkipCRDs, Hooks: h.Hooks, At: req.At, Pos: h.Chart.Pos, Path: req.Component.Path.Append(object.Field("chart")),
 	}
 	if o.ReleaseName == "" {
@@ -94,7 +104,12 @@ func Engine(ctx context.Context, req component.Request) (component.Output, error
 	if err != nil {
 		errs = append(errs, component.Fail(h.Values.Pos, req.Component.Path.Append(object.Field("values")), "", "%w", err))
 	}
-	if o.Values = append(o.Values, v); len(errs) > 0 {
+	o.Values = append(o.Values, v)
+	if len(h.Sets) > 0 {
+		laid, wrong := setValues(o.Values, h.Sets)
+		o.Values, errs = append(o.Values, laid), append(errs, wrong...)
+	}
+	if len(errs) > 0 {
 		return component.Output{}, errs.Sorted()
 	}
 	return Template(ctx, req.FS, path.Join(req.Dir, h.Chart.Text), o)
@@ -135,7 +150,7 @@ func Template(ctx context.Context, files fs.FS, dir string, o Options) (componen
 	c := &calls{}
 	out, err := r.render(c)
 	if err == nil && len(c.made) > 0 {
-		err = r.same(ctx, c, out)
+		err = r.same(c, out)
 	}
 	if err == nil && c.looked {
 		r.lookedUp()
@@ -191,6 +206,9 @@ func (r *run) prepare() error {
 			return r.fail(r.opts.Pos, "", "kubeVersion %q is no version", r.opts.KubeVersion)
 		}
 		caps.KubeVersion = *version
+	}
+	if r.opts.Served != nil {
+		caps.APIVersions = r.opts.Served(caps.KubeVersion.Version)
 	}
 	caps.APIVersions = slices.Concat(caps.APIVersions, r.opts.APIVersions)
 	r.caps = caps
@@ -364,7 +382,7 @@ func leaves(v any, secret bool, each func(text string, secret bool)) {
 		}
 	case string:
 		each(v, secret)
-	case float64:
+	case float64, int64:
 		each(fmt.Sprint(v), secret)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/strvals"
 
 	"github.com/ropewalk/ropewalk/render/component"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -60,6 +61,67 @@ func ReadValues(name string, data []byte) (Values, error) {
 		places.Pos = object.Pos{File: name}
 	}
 	return Values{Map: m, Places: places}, nil
+}
+
+// setValues are values with arguments of the command line over them, in the order of Helm
+// (helm.sh/helm/v4 v4.2.4, pkg/cli/values/options.go). Places are those of the arguments alone.
+func setValues(values []Values, sets []spec.HelmSet) (out Values, errs object.Errors) {
+	out.Map = map[string]any{}
+	for _, v := range values {
+		out.Map = loader.MergeMaps(out.Map, v.Map)
+	}
+	for _, flag := range []string{"--set-json", "--set", "--set-string", "--set-file"} {
+		for _, s := range sets {
+			if s.Flag != flag {
+				continue
+			}
+			all, err := setOver(out.Map, s)
+			if err != nil { // The error of Helm shows parts of the value.
+				errs = append(errs, component.Fail(s.Pos, nil, "write NAME=VALUE as for helm template, such as a.b=1,c={x,y}", "Helm cannot read the argument, or it is in conflict with other values"))
+				continue
+			}
+			out.Map = all
+			alone, _ := setOver(map[string]any{}, s)
+			out.Places = out.Places.Merge(placed(alone, s.Pos))
+		}
+	}
+	return out, errs
+}
+
+// setOver is values with one argument over them, which are changed.
+func setOver(values map[string]any, s spec.HelmSet) (map[string]any, error) {
+	switch s.Flag {
+	case "--set-string":
+		return values, strvals.ParseIntoString(s.Text, values)
+	case "--set-file":
+		return values, strvals.ParseIntoFile(s.Text, values, func([]rune) (any, error) { return s.Content, nil })
+	case "--set-json":
+		if !strings.HasPrefix(strings.TrimSpace(s.Text), "{") {
+			return values, strvals.ParseJSON(s.Text, values)
+		}
+		var over map[string]any
+		err := json.Unmarshal([]byte(s.Text), &over)
+		return loader.MergeMaps(values, over), err
+	}
+	return values, strvals.ParseInto(s.Text, values)
+}
+
+// placed is v with every part at pos. Texts are not needed of places.
+func placed(v any, pos object.Pos) object.Value {
+	out := object.Value{Kind: object.KindString, Pos: pos}
+	switch v := v.(type) {
+	case map[string]any:
+		out.Kind = object.KindMap
+		for _, k := range object.SortedKeys(v) {
+			out.Members = append(out.Members, object.Member{Name: k, Pos: pos, Value: placed(v[k], pos)})
+		}
+	case []any:
+		out.Kind = object.KindList
+		for _, item := range v {
+			out.Items = append(out.Items, placed(item, pos))
+		}
+	}
+	return out
 }
 
 var inQuotes = regexp.MustCompile(`"[^"]*"|'[^']*'|\x60[^\x60]*\x60`)

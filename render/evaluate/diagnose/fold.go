@@ -5,7 +5,6 @@ package diagnose
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,20 +13,35 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// once is errs without those that repeat an earlier one for another item: a line that makes
-// a value for each of several items is one mistake.
+// once is errs without those that repeat another one of a shorter path: a line that makes a
+// value for several items, or a definition that several objects use, is one mistake. That
+// a value is not null either says nothing beside what is wrong in it.
 func once(errs object.Errors) object.Errors {
-	index := regexp.MustCompile(`\[\d+\]`)
-	seen := map[string]bool{}
-	return slices.DeleteFunc(errs, func(e *object.Error) bool {
-		if !e.Pos.IsValid() {
-			return false
+	shortest := map[string]string{}
+	key := func(e *object.Error) string { return fmt.Sprint(e.Pos, e.Err) }
+	other := false
+	for _, e := range errs {
+		path, known := shortest[key(e)]
+		if !known || len(e.Path) < len(path) {
+			shortest[key(e)] = e.Path
 		}
-		key := fmt.Sprint(e.Pos, e.Node, index.ReplaceAllString(e.Path, "[]"), e.Err)
-		again := seen[key]
-		seen[key] = true
+		other = other || !isNoNull(e)
+	}
+	done := map[string]bool{}
+	return slices.DeleteFunc(errs, func(e *object.Error) bool {
+		if other && isNoNull(e) {
+			return true
+		}
+		again := e.Pos.IsValid() && (done[key(e)] || shortest[key(e)] != e.Path)
+		done[key(e)] = done[key(e)] || !again
 		return again
 	})
+}
+
+// isNoNull reports whether e says of a map or a list that it is not null.
+func isNoNull(e *object.Error) bool {
+	text := e.Err.Error()
+	return strings.HasPrefix(text, "conflicting values {") && strings.HasSuffix(text, " and null") || strings.HasPrefix(text, "conflicting values null and {")
 }
 
 // objectNodes is errs with one error for a node that is an object itself, in place of one

@@ -109,7 +109,20 @@ func (s *Subject) Report(m Mistake) *object.Error {
 	if !m.unknown { // What CUE names of a field that it does not know are conditions around it.
 		e.Notes = s.Notes(m.Demands, "required here")
 	}
+	s.outdated(e, m.Demands)
 	return e
+}
+
+// outdated places a mistake of syntax that CUE has given up where it is written: what was
+// filled in has no part in it.
+func (s *Subject) outdated(e *object.Error, written []token.Pos) {
+	if !strings.Contains(e.Err.Error(), " is superseded by ") {
+		return
+	}
+	e.Hint = `run "cue fix ./..." in the module, which rewrites it`
+	if at := s.Notes(written, ""); len(at) > 0 {
+		e.Pos, e.Notes = at[0].Pos, nil
+	}
 }
 
 // valuesHint is what to do about a mistake that only a values file or a flag makes; "" is
@@ -236,9 +249,7 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 		return e
 	}
 	e.Hint = typeHint(cue.Value{}, g.Errs, value)
-	if strings.Contains(e.Err.Error(), " is superseded by ") {
-		e.Hint = `run "cue fix ./..." in the module, which rewrites it`
-	}
+	s.outdated(e, demands)
 	if field == FieldContext {
 		e.Hint = fmt.Sprintf("module %q requires this of its context", s.Module.Name())
 	}

@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -332,9 +333,18 @@ func TestRendersLeaveNothingBehind(t *testing.T) {
 }
 
 // staysFlat renders two thousand times and requires that the heap stays as it
-// was.
+// was. It does so in a process of its own: what other tests gave up is still running here.
 func staysFlat(t *testing.T, render func(from, to int)) {
 	t.Helper()
+	const own = "ROPEWALK_TEST_ALONE"
+	if os.Getenv(own) == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", fmt.Sprintf("-test.short=%t", testing.Short())) //nolint:gosec // this program
+		cmd.Env = append(os.Environ(), own+"=1")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Contains(t, string(out), "the heap grew by")
+		return
+	}
 	count := 2000
 	if testing.Short() {
 		count = 200

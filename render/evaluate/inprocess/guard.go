@@ -146,7 +146,11 @@ func bytesOf(name string) int64 {
 
 // CheckSize refuses inputs that are too large before CUE sees them.
 func CheckSize(r evaluate.Request) error {
-	if len(r.Input.JSON()) > maxInputBytes {
+	size := len(r.Input.JSON())
+	for _, layer := range r.Layers {
+		size = max(size, len(layer.JSON()))
+	}
+	if size > maxInputBytes {
 		e := diagnose.AtSpec(r, fmt.Errorf("the input is larger than %d MiB", maxInputBytes>>20))
 		e.Path, e.Pos = r.InputPath.String(), diagnose.FirstValid(r.Input.Pos, r.Pos)
 		e.Hint = "keep data of that size out of the spec"

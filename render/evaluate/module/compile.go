@@ -4,6 +4,7 @@
 package module
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -244,10 +245,9 @@ func (t *tree) tags(values map[string]string, pos map[string]object.Pos) ([]stri
 func (c *Compiled) mark(m evaluate.Module) error {
 	native := c.Value.LookupPath(cue.ParsePath("ropewalk.apiVersion"))
 	ours := c.Value.LookupPath(cue.ParsePath("ropewalk"))
-	switch {
-	case !ours.Exists():
+	if !ours.Exists() {
 		c.Flavour = evaluate.FlavourPlain
-		return nil
+		return c.withoutMark(m)
 	}
 	c.Flavour = evaluate.FlavourNative
 	version, err := native.String()
@@ -272,6 +272,23 @@ func (c *Compiled) mark(m evaluate.Module) error {
 		return errs.Sorted()
 	}
 	return c.misspelt(m)
+}
+
+// withoutMark refuses a module that has the graph of a native one and is marked as none: its
+// objects would be found, and their order would be lost.
+func (c *Compiled) withoutMark(m evaluate.Module) error {
+	graph := c.Value.LookupPath(cue.MakePath(cue.Str(diagnose.FieldGraph)))
+	if !graph.LookupPath(cue.MakePath(cue.Str(diagnose.FieldNodes))).Exists() {
+		return nil
+	}
+	hint := fmt.Sprintf("write ropewalk: apiVersion: %q in it", apiVersion)
+	if c.Value.LookupPath(cue.ParsePath("#Input")).Exists() {
+		hint += ", and input: #Input in place of reading #Input itself"
+	}
+	return &object.Error{
+		Stage: object.StageEvaluate, Pos: c.Tree.At(m, graph), Hint: hint + "; see ropewalk module init",
+		Err: errors.New("the module has graph.nodes and no mark, without which it is plain CUE whose objects have no order"),
+	}
 }
 
 // contract are the fields at the root of a native module that mean something.

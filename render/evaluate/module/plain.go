@@ -309,7 +309,13 @@ func (w *walker) take(v cue.Value) {
 		return
 	}
 	pos, at := w.pos(v), v.Path().String()
-	for i, o := range o.Expand() {
+	below, mistake := o.Expand()
+	if mistake != nil {
+		mistake.Stage, mistake.Pos, mistake.Path = object.StageEvaluate, pos, strings.Trim(at+"."+mistake.Path, ".")
+		w.errs = append(w.errs, mistake)
+		return
+	}
+	for i, o := range below {
 		w.budget.objects += min(i, 1) // the first is counted
 		if w.timoni && isKustomize(o) {
 			e := s.ModuleError(v, at, "configuration of kustomize is left out: it is not an object of the cluster")

@@ -95,7 +95,14 @@ func (s *Session) mergedValues() (object.Value, error) {
 	case object.KindNone, object.KindNull:
 		return own, nil
 	case object.KindMap:
-		return mergeAsTimoni(own, s.Input, true), nil
+		layers := s.Req.Layers
+		if len(layers) == 0 {
+			layers = []object.Value{s.Input}
+		}
+		for _, layer := range layers {
+			own = mergeAsTimoni(own, layer, true)
+		}
+		return own, nil
 	default:
 		return own, s.Report(diagnose.Mistake{Message: "expected a map of values, got " + diagnose.Quote(s.Input)})
 	}

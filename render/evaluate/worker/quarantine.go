@@ -91,6 +91,10 @@ func fingerprint(req evaluate.Request) [sha256.Size]byte {
 	text := func(v object.Value) object.Value { return object.Value{Text: string(v.JSON())} }
 	req.Spec, req.Pos, req.InputPath = "", object.Pos{}, nil
 	req.Module, req.Input = nowhere(req.Module), text(req.Input)
+	req.Layers = slices.Clone(req.Layers)
+	for i, layer := range req.Layers {
+		req.Layers[i] = text(layer)
+	}
 	req.Policies = slices.Clone(req.Policies)
 	for i, p := range req.Policies {
 		req.Policies[i] = evaluate.Policy{Module: nowhere(p.Module), Input: text(p.Input)}

@@ -14,6 +14,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
+// extension is the field with what Compose lacks.
+const extension = "x-ropewalk"
+
 // Bounds of one document. They are far above what applications have.
 const (
 	maxFiles    = 100
@@ -36,7 +39,7 @@ type Project interface {
 // errors hold warnings too, in no order that means anything. What could be read is
 // returned in any case, sorted by name; a workload with a mistake is marked as unsure.
 func Compile(doc spec.Document, project Project) ([]spec.Document, object.Errors) {
-	r := &reading{Reading: reader.Reading{Free: true, Sparse: true}, project: project, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}, app: doc.Name}
+	r := &reading{Reading: reader.Reading{Free: true, Sparse: true, Extension: extension}, project: project, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}, app: doc.Name}
 	unit := unit{scope: scope{project: project}}
 	if hasKind(doc.Value) {
 		r.document(r.Root(doc.Value), &unit)
@@ -92,6 +95,9 @@ type reading struct {
 	// merged counts the values that merging has copied; full is set where that is too much.
 	merged int
 	full   bool
+	// refused are the secrets with a mistake, of which nothing else is said: their lines may
+	// hold the value.
+	refused map[string]bool
 }
 
 // unit is files that are merged, later ones over earlier ones: those of the document, or
@@ -194,7 +200,7 @@ func (r *reading) load(at reader.Part, name string, s scope) []object.Value {
 		}
 		root := r.Root(d.Value)
 		if root.Is(object.KindMap) {
-			root.Only("name", "version", "services", "networks", "volumes", "configs", "secrets", "include", "jobs", "models")
+			root.Only("name", "version", "services", "networks", "volumes", "configs", "secrets", "include", "jobs", "models", extension)
 			out = append(out, r.filled(root, s))
 		}
 	}
@@ -310,10 +316,10 @@ func (r *reading) workloads(model object.Value, doc spec.Document) []spec.Docume
 	a := r.application(root)
 	var out []spec.Document
 	for _, s := range a.services {
-		before := len(r.Errs.Failures())
+		before := r.Failed
 		v := s.workload()
 		out = append(out, spec.Document{
-			Kind: spec.KindWorkload, Name: s.label, Pos: s.NamePos, NamePos: s.NamePos, Value: v, Blocks: r.blocks, Unsure: len(r.Errs.Failures()) > before,
+			Kind: spec.KindWorkload, Name: s.label, Pos: s.NamePos, NamePos: s.NamePos, Value: v, Blocks: r.blocks, Unsure: r.Failed > before,
 		})
 	}
 	switch {

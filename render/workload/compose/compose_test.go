@@ -71,6 +71,18 @@ func service(fields string) map[string]string {
 	return map[string]string{"compose.yaml": "services:\n  web:\n    image: nginx\n" + fields}
 }
 
+// requireMistake requires one mistake of a service with these fields.
+func requireMistake(t *testing.T, name, fields, want string) {
+	t.Helper()
+	_, errs := compiled(t, service(fields), "compose.yaml")
+	require.Error(t, errs.Failures().Err())
+	require.Len(t, errs.Failures(), 1, "%v", errs)
+	if strings.HasPrefix(name, "condition") {
+		require.Len(t, errs, 1, "what follows from it is not reported")
+	}
+	require.Contains(t, strings.ReplaceAll(errs.Failures()[0].Error(), "spec: ", ""), want)
+}
+
 func TestEveryMistakeIsAtItsLine(t *testing.T) {
 	for name, c := range map[string]struct{ fields, want string }{
 		"unknown field":       {"    imgae: x\n", `4:5: services.web.imgae: unknown field "imgae"`},
@@ -146,38 +158,72 @@ func TestEveryMistakeIsAtItsLine(t *testing.T) {
 		"a reset":             {"    ports: !reset []\n", "4:12: a tag is not supported here"},
 		"an anchor bomb":      {"x-a: &a [1,2,3,4,5,6,7,8,9]\nx-b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nx-c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nx-d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\nx-e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nx-f: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\nx-g: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", "more than 1000000 values"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, errs := compiled(t, service(c.fields), "compose.yaml")
-			require.Error(t, errs.Failures().Err())
-			require.Len(t, errs.Failures(), 1, "%v", errs)
-			if strings.HasPrefix(name, "condition") {
-				require.Len(t, errs, 1, "what follows from it is not reported")
-			}
-			require.Contains(t, strings.ReplaceAll(errs.Failures()[0].Error(), "spec: ", ""), c.want)
-		})
+		t.Run(name, func(t *testing.T) { requireMistake(t, name, c.fields, c.want) })
+	}
+}
+
+func TestWhatWouldVanishIsRefused(t *testing.T) {
+	for name, c := range map[string]struct{ fields, want string }{
+		"misspelt extension":  {"    x-ropwalk: {replicas: 2}\n", `4:5: services.web.x-ropwalk: unknown field "x-ropwalk" (did you mean "x-ropewalk"?)`},
+		"misspelt at the top": {"X-Ropewalk: {hostPaths: drop}\n", `unknown field "X-Ropewalk"`},
+		"misspelt of volume":  {"volumes: {a: {x-rope-walk: {size: 1Gi}}}\n", `4:15: volumes.a.x-rope-walk: unknown field "x-rope-walk" (did you mean "x-ropewalk"?)`},
+		"extension elsewhere": {"networks: {a: {x-ropewalk: {}}}\n", "4:16: networks.a.x-ropewalk: x-ropewalk is not read here"},
+		"unknown and null":    {"    imgae:\n", `4:5: services.web.imgae: unknown field "imgae"`},
+		"null config":         {"    configs: [f]\nconfigs: {f: null}\n", `5:11: configs.f: the config "f" has no source`},
+		"empty config":        {"    configs: [f]\nconfigs: {f: {}}\n", `5:11: configs.f: the config "f" has no source`},
+		"config of no use":    {"configs: {f: {}}\n", `4:11: configs.f: the config "f" has no source`},
+		"two sources":         {"configs: {f: {file: a, content: b}}\n", "4:33: configs.f.content: a config has one source, and file is one already"},
+		"external text":       {"    configs: [f]\nconfigs: {f: {external: text}}\n", "5:25: configs.f.external: expected true or false"},
+		"external and file":   {"configs: {f: {external: true, file: a}}\n", "4:37: configs.f.file: file has no meaning beside external"},
+		"null secret":         {"    secrets: [s]\nsecrets: {s: null}\n", `5:11: secrets.s: the secret "s" has no source`},
+		"empty secret":        {"secrets: {s: {}}\n", `4:11: secrets.s: the secret "s" has no source`},
+		"external secret":     {"    secrets: [s]\nsecrets: {s: {external: text, name: q}}\n", "5:25: secrets.s.external: expected true or false"},
+		"external volume":     {"volumes: {a: {external: text}}\n", "4:25: volumes.a.external: expected true or false"},
+		"volume and size":     {"volumes: {a: {external: true, x-ropewalk: {size: 1Gi}}}\n", "4:43: volumes.a.x-ropewalk: x-ropewalk has no meaning beside external"},
+		"size of a volume":    {"    volumes: ['a:/a']\nvolumes: {a: {x-ropewalk: 1Gi}}\n", "5:27: volumes.a.x-ropewalk: expected a map, got a string"},
+		"volume as a text":    {"volumes: {a: 1Gi}\n", "4:14: volumes.a: expected a map, got a string"},
+		"external network":    {"networks: {a: {external: text}}\n", "4:26: networks.a.external: expected true or false"},
+		"option of a mount":   {"    volumes: [{type: volume, source: a, target: /a, volume: {subpaht: x}}]\nvolumes: {a: {x-ropewalk: {size: 1Gi}}}\n", `4:62: services.web.volumes[0].volume.subpaht: unknown field "subpaht"`},
+		"no host name":        {"    hostname: ___\n", `4:15: services.web.hostname: Kubernetes has no host names such as "___"`},
+		"port of containers":  {"    ports: ['80:0']\n", "4:13: services.web.ports[0].target: expected a whole number from 1 on"},
+		"choice for paths":    {"    x-ropewalk: {hostPaths: clam}\n", `4:29: services.web.x-ropewalk.hostPaths: "clam" is not known (did you mean "claim"?)`},
+		"socket of the host":  {"    volumes: ['/var/run/docker.sock:/s']\n    x-ropewalk: {hostPaths: drop}\n", `4:15: services.web.volumes[0].source: a mount of the path "/var/run/docker.sock" of a host has no counterpart`},
+		"device of the host":  {"    volumes: ['/dev/dri:/dev/dri']\nx-ropewalk: {hostPaths: claim}\n", `4:15: services.web.volumes[0].source: a mount of the path "/dev/dri"`},
+		"system of the host":  {"    volumes: ['/etc/ssl:/etc/ssl']\nx-ropewalk: {hostPaths: claim}\n", `4:15: services.web.volumes[0].source: the path "/etc/ssl" is one of the system of a host`},
+		"an anchor":           {"    <<: &base {restart: sometimes}\n  a: {image: x, <<: *base}\n  b: {<<: *base, image: x}\n", `4:25: services.a.restart: "sometimes" is not known`},
+		"an extended service": {"    mem_limit: lots\n  a: {extends: web}\n", "4:16: services.a.mem_limit: expected an amount of memory"},
+	} {
+		t.Run(name, func(t *testing.T) { requireMistake(t, name, c.fields, c.want) })
 	}
 }
 
 func TestWhatMeansTheSameIsAWarning(t *testing.T) {
 	for fields, want := range map[string]string{
-		"    logging: {driver: x}\n":                                  "4:5: spec: services.web.logging: logging has no meaning",
-		"    healthcheck: {test: a, interval: 500ms}\n":               "4:38: spec: services.web.healthcheck.interval: Kubernetes counts seconds, and 500ms is rounded up (write full seconds)",
-		"    cpus: 0.0001\n":                                          "4:11: spec: services.web.cpus: Kubernetes counts thousandths of a CPU, and 0.0001 is rounded up",
-		"    ulimits: {nofile: 1}\n":                                  "ulimits has no meaning in Kubernetes",
-		"    container_name: shop\n":                                  "the name of a container has no meaning",
-		"    ports: ['127.0.0.1:80:80']\n":                            "the address of a host has no meaning",
-		"    restart: 'no'\n    ports: [80]\n":                        "others use the service, so it becomes a Deployment",
-		"    restart: on-failure\n":                                   "the service becomes a Job, which is ready when it has ended",
-		"    labels: {traefik.enable: 'true'}\n":                      "labels of Traefik have no effect",
-		"    labels: {'a b': x}\n":                                    `the label "a b" cannot be an annotation`,
-		"    depends_on: [my_db]\n  my_db: {image: x, expose: [1]}\n": `the service is called "my-db" in Kubernetes`,
-		"    secrets: [a_b]\nsecrets: {a_b: {file: ./a}}\n":           `secrets.a_b: the value is not read: it comes from the Secret "a-b" of the cluster, under the key "a_b"`,
-		"    build: ./src\n    volumes: ['./src/web:/src']\n":         `the mount of "src/web" is left out: the image is built of that folder`,
-		"    command: npm run migrate && npm start\n":                 `services.web.command: what begins with "&" is not run`,
-		"    tmpfs: ['/a:ro,size=1m,mode=1777']\n":                    `services.web.tmpfs[0]: the option "ro" of a tmpfs has no counterpart`,
-		"    volumes: ['./a.conf:/a.conf']\n":                         `the container can only read the file "a.conf"`,
-		"    volumes: ['a:/a']\nvolumes: {a: }\n":                     "its claim asks for 1Gi",
-		"    deploy: {update_config: {parallelism: 2}}\n":             "services.web.deploy.update_config: update_config has no meaning",
+		"    logging: {driver: x}\n":                                                              "4:5: spec: services.web.logging: logging has no meaning",
+		"    healthcheck: {test: a, interval: 500ms}\n":                                           "4:38: spec: services.web.healthcheck.interval: Kubernetes counts seconds, and 500ms is rounded up (write full seconds)",
+		"    cpus: 0.0001\n":                                                                      "4:11: spec: services.web.cpus: Kubernetes counts thousandths of a CPU, and 0.0001 is rounded up",
+		"    ulimits: {nofile: 1}\n":                                                              "ulimits has no meaning in Kubernetes",
+		"    container_name: shop\n":                                                              "the name of a container has no meaning",
+		"    ports: ['127.0.0.1:80:80']\n":                                                        "the address of a host has no meaning",
+		"    restart: 'no'\n    ports: [80]\n":                                                    "others use the service, so it becomes a Deployment",
+		"    restart: on-failure\n":                                                               "the service becomes a Job, which is ready when it has ended",
+		"    labels: {traefik.enable: 'true'}\n":                                                  "labels of Traefik have no effect",
+		"    labels: {'a b': x}\n":                                                                `the label "a b" cannot be an annotation`,
+		"    depends_on: [my_db]\n  my_db: {image: x, expose: [1]}\n":                             `the service is called "my-db" in Kubernetes`,
+		"    secrets: [a_b]\nsecrets: {a_b: {file: ./a}}\n":                                       `secrets.a_b: the value is not read: it comes from the Secret "a-b" of the cluster, under the key "a_b"`,
+		"    build: ./src\n    volumes: ['./src/web:/src']\n":                                     `the mount of "src/web" is left out: the image is built of that folder`,
+		"    command: npm run migrate && npm start\n":                                             `services.web.command: what begins with "&" is not run`,
+		"    tmpfs: ['/a:ro,size=1m,mode=1777']\n":                                                `services.web.tmpfs[0]: the option "ro" of a tmpfs has no counterpart`,
+		"    volumes: ['./a.conf:/a.conf']\n":                                                     `the container can only read the file "a.conf"`,
+		"    volumes: ['a:/a']\nvolumes: {a: }\n":                                                 "its claim asks for 1Gi",
+		"    hostname: My_DB\n":                                                                   `4:15: spec: services.web.hostname: Kubernetes has no host names such as "My_DB"`,
+		"    ports: ['0:80']\n":                                                                   "4:13: spec: services.web.ports[0].published: a free port of a host has no meaning in Kubernetes: the Service has the port 80 of the container",
+		"    ports: ['8000-8010:80']\n":                                                           "the Service has the port 80 of the container",
+		"    ports: [{target: 80, published: 0}]\n":                                               "4:37: spec: services.web.ports[0].published: a free port of a host",
+		"    volumes: ['/srv/x:/x']\nx-ropewalk: {hostPaths: claim}\n":                            `4:15: spec: services.web.volumes[0].source: the folder "/srv/x" of the host becomes a claim, which begins empty and asks for 1Gi`,
+		"    volumes: ['/srv/x:/x']\nx-ropewalk: {hostPaths: drop}\n":                             `4:15: spec: services.web.volumes[0].source: the mount of "/srv/x" of the host is left out`,
+		"    volumes: ['/etc/localtime:/etc/localtime:ro']\n    x-ropewalk: {hostPaths: claim}\n": `the mount of "/etc/localtime" of the host is left out: a pod has no clock of its host (set the variable TZ)`,
+		"    deploy: {update_config: {parallelism: 2}}\n":                                         "services.web.deploy.update_config: update_config has no meaning",
 	} {
 		t.Run(want, func(t *testing.T) {
 			files := service(fields)
@@ -304,6 +350,17 @@ volumes: {my_data: {x-ropewalk: {size: 1Gi}}, my-data: {x-ropewalk: {size: 1Gi}}
 	}
 	require.Len(t, sources, 5) // /c and /d are one
 	require.Len(t, ids, 3)
+}
+
+// What an alias leads to is found again in each service, and none of them is good.
+func TestAMistakeOfAnAnchorIsInEachService(t *testing.T) {
+	docs, _ := spec.Parse([]spec.File{{Name: "compose.yaml"}})
+	require.Empty(t, docs.Sources)
+	fsys := fstest.MapFS{"compose.yaml": {Data: []byte("x-b: &b {image: x, mem_limit: lots, command: '${GONE}'}\nservices: {a: *b, b: *b}\n")}}
+	made, errs := compose.Compile(spec.Document{Kind: spec.KindCompose, Pos: object.Pos{File: "compose.yaml"}}, project{fsys})
+	require.Len(t, errs.Failures(), 2, "%v", errs)
+	require.True(t, made[0].Unsure)
+	require.True(t, made[1].Unsure)
 }
 
 func TestNetworksAreRulesWhereTheProjectHasPolicies(t *testing.T) {

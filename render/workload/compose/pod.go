@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/docker/go-connections/nat"
 	"github.com/mattn/go-shellwords"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -71,10 +72,10 @@ func (s *service) ports() {
 		p.Only("target", "published", "protocol", "host_ip", "mode", "name", "app_protocol")
 		unused(p, "app_protocol", "mode")
 		target, ok := p.At("target").Integer(1)
-		if published := p.At("published"); ok && published.Given() {
-			if n, good := published.Integer(1); good {
-				add(p, n, target, p.At("protocol").Loose(), p.At("name").Loose())
-			}
+		if published := p.At("published"); ok && isAnyPort(published) {
+			published.Warn("remove it", "a free port of a host has no meaning in Kubernetes: the Service has the port %d of the container", target)
+		} else if n, good := published.Integer(1); ok && good {
+			add(p, n, target, p.At("protocol").Loose(), p.At("name").Loose())
 		}
 		if ip := p.At("host_ip"); ip.Given() {
 			ip.Warn("", "the address of a host has no meaning in Kubernetes: the Service is reached inside of the cluster")
@@ -83,7 +84,11 @@ func (s *service) ports() {
 	for _, p := range all {
 		target, _ := p.At("target").Integer(1)
 		if _, taken := targets[key{target, cmp.Or(strings.ToUpper(p.At("protocol").Loose()), "TCP")}]; target > 0 && !taken {
-			add(p, target, target, p.At("protocol").Loose(), "")
+			name := ""
+			if published := p.At("published"); !published.Given() || isAnyPort(published) {
+				name = p.At("name").Loose()
+			}
+			add(p, target, target, p.At("protocol").Loose(), name)
 		}
 	}
 	service := reader.Fields{}
@@ -93,6 +98,16 @@ func (s *service) ports() {
 		service.Put("headless", object.BoolAt(true, s.NamePos))
 	}
 	s.spec.Put("service", service.Value(s.Pos))
+}
+
+// isAnyPort reports whether a published port is one that is free on the host: 0, or one of a
+// range.
+func isAnyPort(published reader.Part) bool {
+	if !published.Given() {
+		return false
+	}
+	first, last, err := nat.ParsePortRange(published.Loose())
+	return err == nil && (last == 0 || first != last)
 }
 
 // exposed is the ports of expose in the form of ports.
@@ -246,9 +261,7 @@ func (s *service) secure() {
 
 // pods sets the fields of the pods.
 func (s *service) pods() {
-	if p := s.At("hostname"); p.Given() {
-		s.pod.Put("hostname", p.Value)
-	}
+	s.hostname()
 	if p := s.At("stop_grace_period"); p.Given() {
 		s.pod.Put("terminationGracePeriodSeconds", object.NumberAt(seconds(p), p.Pos))
 	}
@@ -293,6 +306,25 @@ func (s *service) pods() {
 	s.podSecurity.Put("supplementalGroups", object.ListAt(s.At("group_add").Pos, groups...))
 }
 
+// hostname sets the name that the pods have for themselves. No message shows what becomes of
+// it: a variable that is in it may be a secret.
+func (s *service) hostname() {
+	p := s.At("hostname")
+	name := p.Loose()
+	if name == "" {
+		return
+	}
+	label := reader.Label(name)
+	switch {
+	case label == "":
+		p.Fail("remove it, or write a name of letters, digits and -", "Kubernetes has no host names such as %q", name)
+		return
+	case label != name:
+		p.Warn("write one of lower-case letters, digits and -, at most 63", `Kubernetes has no host names such as %q: it is written with "-" for the others`, name)
+	}
+	s.pod.Put("hostname", object.TextAt(label, p.Pos))
+}
+
 // networks lets the services of one network call each other, where the project makes network
 // policies: each is a label of the pods, and a rule in both directions.
 func (s *service) networks() {
@@ -323,7 +355,7 @@ func (s *service) networks() {
 		return
 	}
 	s.spec.Put("labels", labels.Value(s.Pos))
-	own, more := s.At("networks"), s.At("x-ropewalk", "network")
+	own, more := s.At("networks"), s.At(extension, "network")
 	s.spec.Put("network", reader.Pairs(cmp.Or(own.Pos, s.Pos),
 		"allowFrom", object.ListAt(s.Pos, append(slices.Clip(rules), more.At("allowFrom").Items...)...),
 		"allowTo", object.ListAt(s.Pos, append(slices.Clip(rules), more.At("allowTo").Items...)...)))

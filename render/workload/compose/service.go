@@ -24,7 +24,8 @@ type application struct {
 	root     reader.Part
 	services []*service
 	byName   map[string]*service
-	// mounts are the services that mount each named volume.
+	// mounts are the services that mount each named volume and each path of a host, by
+	// mountKey.
 	mounts map[string][]*service
 }
 
@@ -73,13 +74,7 @@ func (r *reading) application(root reader.Part) *application {
 		a.services = append(a.services, s)
 		a.byName[s.name] = s
 	}
-	for _, n := range root.At("networks").Entries() {
-		n.Only("name", "driver", "driver_opts", "ipam", "internal", "external", "attachable", "enable_ipv4", "enable_ipv6", "labels")
-		unused(n.Part, "driver_opts", "ipam", "enable_ipv4", "enable_ipv6")
-		if !r.project.NetworkPolicies() {
-			unused(n.Part, "internal")
-		}
-	}
+	r.checkDeclared(root)
 	slices.SortFunc(a.services, func(s, o *service) int { return strings.Compare(s.name, o.name) })
 	for _, s := range a.services {
 		for _, d := range s.At("depends_on").Entries() {
@@ -95,9 +90,8 @@ func (r *reading) application(root reader.Part) *application {
 			}
 		}
 		for _, v := range s.At("volumes").List() {
-			source, _ := v.Get("source")
-			if name := source.Written(); !slices.Contains(a.mounts[name], s) {
-				a.mounts[name] = append(a.mounts[name], s)
+			if key := mountKey(v); !slices.Contains(a.mounts[key], s) {
+				a.mounts[key] = append(a.mounts[key], s)
 			}
 		}
 	}
@@ -112,6 +106,7 @@ func (s *service) workload() object.Value {
 		at.Warn("use "+strconv.Quote(s.label)+" where other services name it", "the service is called %q in Kubernetes, which has no names such as %q", s.label, s.name)
 	}
 	s.unsupported()
+	checkHostPaths(s.At(extension, "hostPaths"))
 	s.kind()
 	s.image()
 	s.command()
@@ -146,10 +141,11 @@ func (s *service) workload() object.Value {
 // extension is x-ropewalk of the service: fields of the spec of a Workload. A route is
 // short for a resource of that type.
 func (s *service) extension() object.Value {
-	x := s.At("x-ropewalk")
+	x := s.At(extension)
 	if !x.Given() || !x.Is(object.KindMap) {
 		return object.Value{}
 	}
+	x.Value = x.Without(object.Fields("hostPaths")) // bind has read it
 	if s.app.project.NetworkPolicies() {
 		x.Value = x.Without(object.Fields("network")) // networks has read it
 	}
@@ -173,7 +169,7 @@ func (s *service) kind() {
 	}
 	ends := condition == "no" || condition == "on-failure" || condition == "false"
 	serves := s.At("ports").Given() || s.At("expose").Given() || s.At("healthcheck").Given() || s.reached
-	mode, own := s.At("deploy", "mode"), s.At("x-ropewalk", "kind")
+	mode, own := s.At("deploy", "mode"), s.At(extension, "kind")
 	switch s.job = s.completed.Given(); {
 	case own.Given():
 		s.job = own.Text == score.KindJob || own.Text == score.KindCronJob
@@ -210,6 +206,13 @@ func (s *service) kind() {
 	case condition != "on-failure":
 		s.jobFields.Put("backoffLimit", object.NumberAt(0, cmp.Or(at.Pos, s.Pos)))
 	}
+}
+
+// hasTemplate reports whether the author wants a kind whose pods come of one template, and
+// have no claims of their own.
+func (s *service) hasTemplate() bool {
+	own := s.At(extension, "kind").Loose()
+	return own != "" && own != score.KindStatefulSet || s.kompose["cronjob.schedule"].Given() || strings.EqualFold(s.kompose["controller.type"].Text, "deployment")
 }
 
 func (s *service) image() {

@@ -51,7 +51,8 @@ func (s *service) unsupported() {
 		at.Pos = m.NamePos
 		hint, no := refusals[m.Name]
 		switch value, _ := m.Get("count"); {
-		case strings.HasPrefix(m.Name, "x-"), slices.Contains(carried(), m.Name), m.Kind == object.KindNull, value.Text == "0":
+		case at.Misspelt(m.Name), strings.HasPrefix(m.Name, "x-"), slices.Contains(carried(), m.Name):
+		case m.Kind == object.KindNull && (no || slices.Contains(ignored(), m.Name)), no && value.Text == "0":
 		case m.Name == "container_name" && m.Text != s.label:
 			at.Warn("use "+s.label+" where other services name it", "the name of a container has no meaning in Kubernetes")
 		case m.Name == "network_mode" && (m.Text == "bridge" || m.Text == "default"), m.Name == "ipc" && (m.Text == "private" || m.Text == "shareable"):
@@ -60,7 +61,7 @@ func (s *service) unsupported() {
 		case no:
 			at.Fail(hint, "%s has no counterpart in a Workload", m.Name)
 		default:
-			at.Fail(object.Suggest(m.Name, append(carried(), ignored()...)), "unknown field %q", m.Name)
+			at.Fail(object.Suggest(m.Name, append(append(carried(), ignored()...), extension)), "unknown field %q", m.Name)
 		}
 	}
 	d := s.At("deploy")

@@ -47,8 +47,8 @@ func (r *reading) filled(p reader.Part, s scope) object.Value {
 		if len(p.Path) == 3 && p.Path[0].Name == "secrets" && p.Path[2].Name == "content" {
 			return v // It is refused as it stands, and no message has it beside another mistake.
 		}
-		before := len(r.Errs)
-		if v.Text = r.expand(p, v.Text, s, 0); len(r.Errs) > before {
+		before := r.Failed
+		if v.Text = r.expand(p, v.Text, s, 0); r.Failed > before {
 			v.Kind = object.KindNull // which is not reported again
 		}
 	case object.KindList:
@@ -198,6 +198,6 @@ func (r *reading) envFile(p reader.Part, name string) map[string]string {
 // variablesOf is the variables of an env file.
 func (r *reading) variablesOf(file spec.File) map[string]string {
 	out, errs := r.project.Variables(file)
-	r.Errs = append(r.Errs, errs...)
+	r.Errs, r.Failed = append(r.Errs, errs...), r.Failed+len(errs.Failures())
 	return out
 }

@@ -21,6 +21,9 @@ const defaultSize = "1Gi"
 func (s *service) volumes() {
 	for _, v := range s.At("volumes").List() {
 		v.Only("type", "source", "target", "read_only", "consistency", "bind", "volume", "tmpfs", "image")
+		v.At("bind").Only("propagation", "create_host_path", "selinux", "recursive")
+		v.At("volume").Only("nocopy", "subpath", "labels")
+		v.At("tmpfs").Only("size", "mode")
 		target := v.At("target").Loose()
 		switch kind := v.At("type"); kind.Loose() {
 		case "bind":
@@ -57,33 +60,6 @@ func (s *service) volumes() {
 	}
 	s.configs()
 	s.secrets()
-}
-
-// bind is a mount of a path of the host. That of a file of the project that is only read
-// becomes a file of the workload.
-func (s *service) bind(v reader.Part, target string) {
-	source := v.At("source")
-	name := source.Loose()
-	at := source
-	at.Pos = v.Pos
-	switch {
-	case path.IsAbs(name) || strings.HasPrefix(name, "~") || strings.Contains(name, `\`):
-		at.Fail("use a named volume, a config, or put it into the image", "a mount of the path %q of a host has no counterpart: pods have no host of their own", name)
-	default:
-		_, err := s.app.project.Read(name)
-		if context := s.At("build", "context").Loose(); err != nil && context != "" && (context == "." || strings.HasPrefix(name+"/", context+"/")) {
-			at.Warn("move it to compose.override.yaml, which docker compose reads and this does not", "the mount of %q is left out: the image is built of that folder", name)
-			return
-		}
-		if err != nil {
-			at.Fail("put a folder into the image, mount its files one by one, or use a named volume", "%q is not mounted from the project: %v", name, err)
-			return
-		}
-		if !v.At("read_only").Flag() {
-			at.Warn("write "+name+":"+target+":ro", "the container can only read the file %q: in Compose it can write to it too", name)
-		}
-		s.file(v, target, reader.Fields{{Name: "source", Pos: v.Pos, Value: object.TextAt(name, v.Pos)}}, reader.Part{})
-	}
 }
 
 // file adds a file to the container.
@@ -151,46 +127,66 @@ func (s *service) claim(at, source reader.Part, target string) {
 		return
 	}
 	v := all.At(name)
-	v.Only("name", "external", "driver", "driver_opts", "labels")
 	sub := strings.TrimPrefix(at.At("volume", "subpath").Loose(), "/")
-	readOnly := at.At("read_only").Flag()
-	resource := reader.Fields{{Name: "type", Pos: v.Pos, Value: object.TextAt("volume", v.Pos)}}
-	if external := v.At("external"); external.Kind == object.KindMap || external.Flag() {
+	if external := v.At("external"); isExternal(v) {
 		claim := cmp.Or(v.At("name").Loose(), external.At("name").Loose(), name)
-		resource.Put("params", reader.Pairs(v.Pos, "claimName", object.TextAt(claim, v.Pos)))
-		s.mount(at, name, target, sub, readOnly, resource.Value(v.Pos))
+		s.mount(at, name, target, sub, at.At("read_only").Flag(), reader.Pairs(v.Pos, "type", object.TextAt("volume", v.Pos), "params",
+			reader.Pairs(v.Pos, "claimName", object.TextAt(claim, v.Pos))))
 		return
 	}
-	users := s.app.mounts[name]
-	if len(users) > 1 {
-		id := strings.Trim(s.app.app+"-"+name, "-")
-		for _, other := range memberNames(all) {
-			if other < name && reader.Label(other) == reader.Label(name) {
-				id += "-" + object.ShortHash(name)
-				break
-			}
-		}
-		resource.Put("id", object.TextAt(reader.Label(id), v.Pos))
-	}
-	if users[0] == s {
+	users := s.app.mounts[mountKey(at)]
+	first := users[0] == s
+	if first {
 		checkDriver(v, len(users))
 	}
-	if n, _ := s.scale().Integer(0); n > 1 && len(users) == 1 {
-		source.Pos = at.Pos
-		source.Warn("", "each of the %d replicas has a claim of its own: in Compose they share one volume", n)
-	}
-	params := v.At("x-ropewalk").Value
+	params := v.At(extension).Value
 	if params.Kind != object.KindMap {
 		params = object.Value{Kind: object.KindMap, Pos: v.Pos}
 	}
 	if _, ok := params.Get("size"); !ok {
-		params = reader.Pairs(v.Pos, "size", size(v, s, users[0] == s)).Merge(params)
+		params = reader.Pairs(v.Pos, "size", size(v, s, first)).Merge(params)
 	}
 	if class := cmp.Or(s.kompose["volume.storage-class-name"].Text, v.At("labels", "kompose.volume.storage-class-name").Text); class != "" {
 		params = reader.Pairs(v.Pos, "storageClass", object.TextAt(class, v.Pos)).Merge(params)
 	}
+	id := name
+	for _, other := range memberNames(all) {
+		if other < name && reader.Label(other) == reader.Label(name) {
+			id += "-" + object.ShortHash(name)
+			break
+		}
+	}
+	s.claimed(at, v.Pos, [2]string{name, id}, target, sub, params)
+}
+
+// claimed mounts a claim with params: that of each replica, or one with an id for all
+// services that mount it. A Job and what else has no replicas of its own has one too.
+func (s *service) claimed(at reader.Part, pos object.Pos, names [2]string, target, sub string, params object.Value) {
+	users := s.app.mounts[mountKey(at)]
+	pods, _ := s.scale().Integer(0)
+	resource := reader.Fields{{Name: "type", Pos: pos, Value: object.TextAt("volume", pos)}}
+	switch one := s.job || s.hasTemplate(); {
+	case len(users) == 1 && !one && pods > 1:
+		source := at.At("source")
+		source.Pos = at.Pos
+		source.Warn("", "each of the %d replicas has a claim of its own: in Compose they share one volume", pods)
+	case len(users) == 1 && one && pods < 2: // Without modes a claim with an id is ReadWriteMany.
+		params = reader.Pairs(pos, "accessModes", object.ListAt(pos, object.TextAt("ReadWriteOnce", pos))).Merge(params)
+		fallthrough
+	case len(users) > 1 || one:
+		resource.Put("id", object.TextAt(reader.Label(strings.Trim(s.app.app+"-"+names[1], "-")), pos))
+	}
 	resource.Put("params", params)
-	s.mount(at, name, target, sub, readOnly, resource.Value(v.Pos))
+	s.mount(at, names[0], target, sub, at.At("read_only").Flag(), resource.Value(pos))
+}
+
+// mountKey names what a mount leads to: a named volume, or a path of a host.
+func mountKey(v reader.Part) string {
+	source, _ := v.Get("source")
+	if kind, _ := v.Get("type"); kind.Text == "bind" {
+		return "bind " + source.Written()
+	}
+	return source.Written()
 }
 
 // size is that of the claim of a volume; first is set for the first service that mounts it.
@@ -209,11 +205,16 @@ func size(v reader.Part, s *service, first bool) object.Value {
 	return object.TextAt(defaultSize, v.Pos)
 }
 
-// checkDriver reports drivers that lead to a place of a host or of a network.
-func checkDriver(v reader.Part, users int) {
+// warnShared warns of a volume that several services mount.
+func warnShared(v reader.Part, users int) {
 	if users > 1 {
 		v.Warn("write x-ropewalk: {storageClass: …} for a class that allows it", "%d services mount the volume: its claim asks for ReadWriteMany", users)
 	}
+}
+
+// checkDriver reports drivers that lead to a place of a host or of a network.
+func checkDriver(v reader.Part, users int) {
+	warnShared(v, users)
 	driver, options := v.At("driver"), v.At("driver_opts")
 	if driver.Given() && driver.Loose() != "local" {
 		driver.Fail("remove it, and write x-ropewalk: {storageClass: …}", "drivers of Docker have no counterpart: %q", driver.Text)
@@ -261,9 +262,8 @@ func (s *service) configs() {
 		if !c.Given() {
 			continue
 		}
-		c.Only("name", "external", "file", "content", "environment", "labels", "template_driver")
 		switch file, content, variable := c.At("file"), c.At("content"), c.At("environment"); {
-		case c.At("external").Given():
+		case isExternal(c):
 			s.existing(p, c, name, target, "configMap")
 		case file.Given():
 			s.file(p, target, reader.Fields{{Name: "source", Pos: file.Pos, Value: file.Value}}, p.At("mode"))
@@ -284,16 +284,10 @@ func (s *service) configs() {
 func (s *service) secrets() {
 	for _, p := range s.At("secrets").List() {
 		c, name, target := s.granted(p, "secrets", "/run/secrets")
-		if !c.Given() {
+		if !c.Given() || s.app.refused[name] {
 			continue
 		}
-		before := len(c.Errs)
-		c.Only("name", "external", "file", "environment", "labels", "driver", "driver_opts", "template_driver")
-		known := len(c.Errs) == before
 		s.existing(p, c, name, target, "secret")
-		for _, e := range c.Errs[before:] {
-			e.Secret = e.Secret || !known // What is not known here may be the value.
-		}
 	}
 }
 
@@ -301,10 +295,9 @@ func (s *service) secrets() {
 // stand in x-ropewalk, or they are those of Compose. A secret that Compose reads itself is
 // one of the cluster of that name.
 func (s *service) existing(p, c reader.Part, name, target, kind string) {
-	x := c.At("x-ropewalk")
-	x.Only("name", "key")
+	x := c.At(extension)
 	called := cmp.Or(x.At("name").Loose(), c.At("name").Loose(), c.At("external", "name").Loose(), name)
-	if !x.Given() && !c.At("external").Given() {
+	if !x.Given() && !isExternal(c) {
 		called = reader.Label(called)
 		c.Warn("kubectl create secret generic "+called+" --from-file="+name+"="+cmp.Or(c.At("file").Loose(), "FILE")+", or write x-ropewalk: {name: …, key: …} for another Secret",
 			"the value is not read: it comes from the Secret %q of the cluster, under the key %q", called, name)

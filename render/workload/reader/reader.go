@@ -20,8 +20,13 @@ const maxErrors = 100
 // ready for use.
 type Reading struct {
 	Errs object.Errors
+	// Failed is how many errors were reported, with those that Errs holds already.
+	Failed int
 	// Free is set where names that begin with x- are free.
 	Free bool
+	// Extension is the name among those that is read. It is free only where Only knows it,
+	// and what is nearly called so is taken for it.
+	Extension string
 	// Sparse is set where lists are without the items that are null.
 	Sparse bool
 }
@@ -58,14 +63,18 @@ func (p Part) Warn(hint, format string, args ...any) {
 }
 
 func (p Part) report(s object.Severity, hint, format string, args ...any) {
+	if s == object.SeverityError {
+		p.Failed++
+	}
+	e := &object.Error{Stage: object.StageSpec, Severity: s, Pos: p.Pos, Path: p.Path.String(), Err: fmt.Errorf(format, args...), Hint: hint}
+	// What several aliases lead to is one mistake, and counts as one.
+	if len(p.Errs) >= maxErrors || slices.ContainsFunc(p.Errs, e.Repeats) {
+		return
+	}
 	if len(p.Errs) == maxErrors-1 {
-		s, hint, format, args = object.SeverityError, "", "there are more mistakes than the %d that are shown", []any{maxErrors - 1}
+		e.Severity, e.Hint, e.Err = object.SeverityError, "", fmt.Errorf("there are more mistakes than the %d that are shown", maxErrors-1)
 	}
-	if len(p.Errs) < maxErrors {
-		p.Errs = append(p.Errs, &object.Error{
-			Stage: object.StageSpec, Severity: s, Pos: p.Pos, Path: p.Path.String(), Err: fmt.Errorf(format, args...), Hint: hint,
-		})
-	}
+	p.Errs = append(p.Errs, e)
 }
 
 // Is reports whether p is of a kind, and adds an error where it is of another one.
@@ -101,12 +110,28 @@ func (p Part) Only(known ...string) {
 		return
 	}
 	for _, m := range p.Members {
-		if !slices.Contains(known, m.Name) && (!p.Free || !strings.HasPrefix(m.Name, "x-")) {
-			at := p.At(m.Name)
-			at.Pos = m.Pos
+		at := p.At(m.Name)
+		at.Pos = m.Pos
+		switch {
+		case slices.Contains(known, m.Name), at.Misspelt(m.Name):
+		case p.Free && m.Name == p.Extension:
+			at.Fail("move it to where it is read", "%s is not read here", m.Name)
+		case !p.Free || !strings.HasPrefix(m.Name, "x-"):
 			at.Fail(object.Suggest(m.Name, known), "unknown field %q", m.Name)
 		}
 	}
+}
+
+// Misspelt reports whether the name of p is nearly the extension that is read, which it adds
+// as an error: as a free name its value would vanish.
+func (p Part) Misspelt(name string) bool {
+	const letters = 2
+	lower := strings.ToLower(name)
+	if p.Extension == "" || name == p.Extension || len(name) > len(p.Extension)+letters || object.Distance(lower, p.Extension) > letters {
+		return false
+	}
+	p.Fail(fmt.Sprintf("did you mean %q?", p.Extension), "unknown field %q", name)
+	return true
 }
 
 // List is the items of a list.

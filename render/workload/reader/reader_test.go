@@ -49,3 +49,28 @@ func TestOtherDialectsAreLooser(t *testing.T) {
 	require.Empty(t, r.Errs)
 	require.Equal(t, object.KindNone, reader.Pairs(at(1), "none", object.Value{}).Kind)
 }
+
+func TestNamesThatAreNearlyTheExtensionAreNotFree(t *testing.T) {
+	for name, want := range map[string]string{
+		"x-ropewalk": "x-ropewalk is not read here (move it to where it is read)", "x-ropwalk": `unknown field "x-ropwalk" (did you mean "x-ropewalk"?)`,
+		"X-Ropewalk": "did you mean", "x-rope-walk": "did you mean", "x_ropewalk": "did you mean", "ropewalk": "did you mean",
+		"x-rope": "", "x-ropewalk-base": "", "x-own": "", "x-network": "",
+	} {
+		r := &reader.Reading{Free: true, Extension: "x-ropewalk"}
+		r.Root(reader.Pairs(at(1), name, object.BoolAt(true, at(2)))).Only("list")
+		require.Equal(t, want != "", r.Failed == 1, name)
+		require.Contains(t, r.Errs.Error(), want, name)
+	}
+	r := &reader.Reading{Free: true, Extension: "x-ropewalk"}
+	r.Root(reader.Pairs(at(1), "x-ropewalk", object.BoolAt(true, at(2)))).Only("x-ropewalk")
+	require.Empty(t, r.Errs)
+}
+
+func TestAMistakeOfSeveralAliasesCountsAsOne(t *testing.T) {
+	r := &reader.Reading{}
+	for range 200 {
+		r.Root(reader.Pairs(at(1), "a", object.TextAt("x", at(2)))).Only()
+	}
+	require.Len(t, r.Errs, 1)
+	require.Equal(t, 200, r.Failed)
+}

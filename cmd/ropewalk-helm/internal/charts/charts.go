@@ -15,6 +15,7 @@ import (
 	"os"
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/render/check/schemas"
 	"github.com/ropewalk/ropewalk/render/component/helm"
 )
 
@@ -38,7 +39,8 @@ func Main() int {
 	log.SetOutput(io.Discard)
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	options := process.EvaluateOptions()
-	options.Helm, options.Charts = helm.Engine, helm.Inflate
+	of := helm.Charts{Served: schemas.Served}
+	options.Helm, options.Charts = of.Engine, of.Inflate
 	if err := process.ServeHelm(options); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "ropewalk-helm:", err)
 		return failed

@@ -43,7 +43,8 @@ SOURCE is one of
   DIR       a folder of manifests, a kustomization or a Helm chart; it stays where it is,
             and is copied where it is in another repository than the project
   FILE, -   manifests, such as the output of "kustomize build" or "helm template"; they are
-            copied; hooks of Helm that no installation runs are left out
+            copied, without hooks of Helm that no installation runs and without what an
+            export from a cluster adds
   FILE, -   one Application of Argo CD, or one Kustomization of Flux with its GitRepository:
             its source becomes that of the component
 
@@ -84,8 +85,10 @@ type imported struct {
 	context map[string]any
 	// left are the fields that are not carried over.
 	left []string
-	// cut are the names of hooks that are left out of copied text.
-	cut []string
+	// cut are the names of hooks that are left out of copied text, and moved is true where its
+	// lines are not those of the source.
+	cut   []string
+	moved bool
 }
 
 // importedFile is where text is copied to.
@@ -247,7 +250,7 @@ func (a commands) compareImported(ctx context.Context, given *pflag.FlagSet, old
 	}
 	// The copy is removed: mistakes in it are shown in what it was made of.
 	var mistakes object.Errors
-	if errors.As(err, &mistakes) && len(in.cut) == 0 {
+	if errors.As(err, &mistakes) && !in.moved {
 		for _, m := range mistakes {
 			if m.Pos.File == path.Join(filepath.ToSlash(dir), importedFile) {
 				m.Pos.File = from
@@ -295,9 +298,13 @@ func (a commands) imported(from, dir string) (imported, error) {
 	case len(kept) == 0:
 		return imported{}, cannotImport(from, errors.New("it holds nothing but hooks that no installation runs"))
 	}
+	if docs, err = spec.ParseManifests(spec.File{Name: from, Data: kept}, project.MaxManifests); err != nil {
+		return imported{}, err
+	}
+	text, left := imports.WithoutExport(kept, docs)
 	return imported{
-		name: nameOfFolder(dir), files: map[string][]byte{importedFile: kept}, before: filepath.Join(dir, importedFile),
-		cut: cut, built: map[string]any{"manifests": map[string]any{"paths": []any{importedFile}}},
+		name: nameOfFolder(dir), files: map[string][]byte{importedFile: text}, before: filepath.Join(dir, importedFile),
+		cut: cut, left: left, moved: len(text) != len(data), built: map[string]any{"manifests": map[string]any{"paths": []any{importedFile}}},
 	}, nil
 }
 

@@ -137,16 +137,29 @@ func (a Commands) deployOne(ctx context.Context, flags *deployFlags, arg string)
 	if strings.HasPrefix(arg, string(artifact.LayoutDir)+":") || strings.HasPrefix(arg, string(artifact.LayoutFile)+":") {
 		return nil, command.Usagef(fmt.Sprintf("ropewalk artifact copy %s oci://REGISTRY/REPOSITORY", arg), "%s: an engine fetches what it applies from a registry, and this is a file", arg)
 	}
-	document, err := a.document(arg)
+	documents, err := a.documents(arg)
 	if err != nil {
 		return nil, err
 	}
+	var out []emit.File
+	for _, document := range documents {
+		more, err := a.deployDocument(ctx, flags, arg, document, keys)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, more...)
+	}
+	return out, nil
+}
+
+// deployDocument is what one document in the file name is deployed by.
+func (a Commands) deployDocument(ctx context.Context, flags *deployFlags, name string, document any, keys *signature.Verifier) ([]emit.File, error) {
 	switch doc := document.(type) {
 	case *release.DeployPlan:
 		d := deployment{Target: doc.Spec.Target, name: doc.Metadata.Name, reference: doc.Spec.Artifact, file: doc.Metadata.Name + ".yaml", keys: keys}
 		return a.deployFile(ctx, flags, d, doc)
 	case *release.Installation:
-		if own, err := keysOf(arg, doc.Spec.Verify); err != nil {
+		if own, err := keysOf(name, doc.Spec.Verify); err != nil {
 			return nil, err
 		} else if own != nil {
 			keys = own
@@ -163,7 +176,7 @@ func (a Commands) deployOne(ctx context.Context, flags *deployFlags, arg string)
 		}
 		return out, nil
 	}
-	return nil, command.Usagef("", "%s: expected a document of kind %s or %s", arg, release.KindDeployPlan, release.KindInstallation)
+	return nil, command.Usagef("", "%s: expected a document of kind %s or %s", name, release.KindDeployPlan, release.KindInstallation)
 }
 
 func (f *deployFlags) plainAt(at artifact.Location) bool {

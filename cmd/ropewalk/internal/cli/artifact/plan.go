@@ -73,7 +73,7 @@ var (
 		"source", "revision", "folders", "namespace-at-deploy", "values", "overrides-file", "env-file", "var-from-env",
 		"image", "runtime-from-env", "name", "namespace", "kube-version", "cluster-domain", "crds", "allow-empty", "argocd-health", "skip-schemas",
 	}
-	namedOptions = []string{"set", "override-property", "runtime", "var"} //nolint:gochecknoglobals // a constant
+	namedOptions = []string{"set", "set-string", "set-json", "set-file", "override-property", "runtime", "var"} //nolint:gochecknoglobals // a constant
 )
 
 // runPlan renders, and writes the plan of the build.
@@ -252,6 +252,11 @@ func (a Commands) readRelease(name string) (any, error) {
 	if err != nil || release.KindOf(data) == "" {
 		return nil, err
 	}
+	return a.parseRelease(name, data)
+}
+
+// parseRelease reads a document of a release.
+func (a Commands) parseRelease(name string, data []byte) (any, error) {
 	document, err := release.Read(name, data, process.CurrentRelease().Version)
 	if mistakes, ok := command.FileMistakes(err); ok {
 		return nil, mistakes

@@ -4,17 +4,18 @@
 package artifact
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/signature"
-	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host/release"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -65,7 +66,7 @@ func (a Commands) syncItems(files []string) (items []release.Item, err error) {
 	var mistakes object.Errors
 	seen := map[string]bool{}
 	for _, name := range files {
-		document, err := a.document(name)
+		documents, err := a.documents(name)
 		var wrong object.Errors
 		if errors.As(err, &wrong) {
 			mistakes = append(mistakes, wrong...)
@@ -73,46 +74,64 @@ func (a Commands) syncItems(files []string) (items []release.Item, err error) {
 		} else if err != nil {
 			return nil, err
 		}
-		var more []release.Item
-		switch d := document.(type) {
-		case *release.ArtifactSync:
-			keys, err := keysOf(name, d.Spec.Verify)
+		for _, document := range documents {
+			more, err := itemsOf(name, document)
 			if err != nil {
 				return nil, err
 			}
-			more = d.Items(keys)
-		case *release.Installation:
-			keys, err := keysOf(name, d.Spec.Verify)
-			if err != nil {
-				return nil, err
-			}
-			more = d.Items(keys)
-		default:
-			return nil, command.Usagef("", "%s: expected a document of kind %s or %s", name, release.KindArtifactSync, release.KindInstallation)
-		}
-		for _, i := range more {
-			if key := fmt.Sprint(i.From, i.To, i.Tags, i.Keys != nil); !seen[key] {
-				seen[key], items = true, append(items, i)
+			for _, i := range more {
+				if key := fmt.Sprint(i.From, i.To, i.Tags, i.Keys != nil); !seen[key] {
+					seen[key], items = true, append(items, i)
+				}
 			}
 		}
 	}
 	return items, mistakes.Err()
 }
 
-// document reads a file that must be a document of a release.
-func (a Commands) document(name string) (any, error) {
-	document, err := a.readRelease(name)
-	if err == nil && document == nil {
-		data, err := command.ReadRegular(name)
-		if err != nil {
+// itemsOf are the artifacts of one document in the file name.
+func itemsOf(name string, document any) ([]release.Item, error) {
+	switch d := document.(type) {
+	case *release.ArtifactSync:
+		keys, err := keysOf(name, d.Spec.Verify)
+		return d.Items(keys), err
+	case *release.Installation:
+		keys, err := keysOf(name, d.Spec.Verify)
+		return d.Items(keys), err
+	default:
+		return nil, command.Usagef("", "%s: expected a document of kind %s or %s", name, release.KindArtifactSync, release.KindInstallation)
+	}
+}
+
+// documents reads a file of documents of a release, of which there is at least one.
+func (a Commands) documents(name string) (out []any, err error) {
+	data, err := command.ReadRegular(name)
+	if err != nil {
+		return nil, err
+	}
+	var mistakes object.Errors
+	from := 0
+	for _, at := range append(separators.FindAllIndex(data, -1), []int{len(data), len(data)}) {
+		before, text := data[:from], data[from:at[0]]
+		from = at[1]
+		if len(bytes.TrimSpace(text)) == 0 && (len(out) > 0 || len(mistakes) > 0 || at[0] < len(data)) {
+			continue
+		}
+		// Empty lines in place of what is before keep the lines of positions.
+		document, err := a.parseRelease(name, append(bytes.Repeat([]byte("\n"), bytes.Count(before, []byte("\n"))), text...))
+		var wrong object.Errors
+		if errors.As(err, &wrong) {
+			mistakes = append(mistakes, wrong...)
+		} else if err != nil {
 			return nil, err
 		}
-		_, err = release.Read(name, data, process.CurrentRelease().Version)
-		mistakes, _ := command.FileMistakes(err)
-		return nil, mistakes
+		out = append(out, document)
 	}
-	return document, err
+	return out, mistakes.Err()
 }
+
+// separators are the lines between the documents of a file.
+var separators = regexp.MustCompile(`(?m)^---[ \t]*(?:#.*)?\r?$`)
 
 // keysOf reads the public keys of a document; nil where it has none.
 func keysOf(name string, verify release.Verify) (*signature.Verifier, error) {

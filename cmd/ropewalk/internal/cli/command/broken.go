@@ -24,7 +24,7 @@ func FileMistakes(err error) (mistakes object.Errors, ok bool) {
 		return mistakes, errors.As(err, &mistakes)
 	}
 	// The reader of specs explains errors of syntax better than the YAML library.
-	if _, err := spec.ParseValue(spec.File{Name: file.Name, Data: readText(file.Name)}); err != nil {
+	if _, err := spec.ParseValue(spec.File{Name: file.Name, Data: readText(file.Name)}); err != nil && !errors.Is(err, spec.ErrSecondDocument) {
 		return object.AsErrors(err, object.StageSpec), true
 	}
 	for _, m := range file.Mistakes {

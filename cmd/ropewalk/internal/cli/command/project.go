@@ -28,6 +28,9 @@ type ProjectFlags struct {
 	dialect       Choice
 	Environment   string
 	set           []string
+	setString     []string
+	setJSON       []string
+	setFile       []string
 	overrides     []string
 	Values        []string
 	EnvFiles      []string
@@ -58,10 +61,11 @@ type ProjectFlags struct {
 // ProjectHelp is the part of the help that is the same for every command that
 // renders.
 const ProjectHelp = `
-PATH is a spec, a directory or "-" for standard input; the working directory where
-there is none. A directory with ropewalk.yaml is a project; any other is searched
-for specs. One that holds none and is a CUE package, of Ropewalk, of Timoni or plain,
-is a spec itself, called --name, or like its folder ("app" for the root of a repository).
+PATH is a spec, a file of manifests, the archive of a chart (.tgz), a directory or "-"
+for standard input; the working directory where there is none. A directory with
+ropewalk.yaml is a project; any other is searched for specs. One that holds none and is
+a CUE package, of Ropewalk, of Timoni or plain, is a spec itself, called --name, or like
+its folder ("app" for the root of a repository).
 A bundle of Timoni, a CUE file with the field bundle or the directory with bundle.cue, is
 a project: its instances are specs, each after the one before, and the clusters of
 runtime.cue beside it are environments (--env). --runtime gives the values of its
@@ -72,7 +76,9 @@ that is the directory itself, or for a CUE package the nearest one above with cu
 The input of a spec is laid over in this order, the later wins: the spec, the
 environment (--env), --values in their order, --set in their order, then
 --override-property. That of a Score file is the whole file, that of a Workload what
-stands below spec.`
+stands below spec. Values of a chart are set as Helm sets them, with --set, --set-string,
+--set-json and --set-file: NAME=VALUE for the folder of a chart, and
+SPEC:helm.values.NAME=VALUE for a document.`
 
 // Add adds the flags to a command.
 func (p *ProjectFlags) Add(cmd *cobra.Command) {
@@ -86,7 +92,10 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.Var(f.Lookup("values").Value, "overrides-file", "`[SPEC:]FILE`: --values by the name that users of Score know")
 	f.Var(f.Lookup("values").Value, "override-file", "an older name of --overrides-file")
 	_ = f.MarkHidden("override-file") // fails only for a flag that does not exist
-	f.StringArrayVar(&p.set, "set", nil, "`[SPEC:]PATH=VALUE` to lay over the input; may be repeated")
+	f.StringArrayVar(&p.set, "set", nil, "`[SPEC:]PATH=VALUE` to lay over the input, of a chart as helm --set does; may be repeated")
+	f.StringArrayVar(&p.setString, "set-string", nil, "`[SPEC:]NAME=VALUE` of a chart, as text; may be repeated")
+	f.StringArrayVar(&p.setJSON, "set-json", nil, "`[SPEC:]NAME=JSON` of a chart, or a map of values; may be repeated")
+	f.StringArrayVar(&p.setFile, "set-file", nil, "`[SPEC:]NAME=FILE` of a chart: the content of FILE; may be repeated")
 	f.StringArrayVar(&p.overrides, "override-property", nil, "[SPEC:]`PATH=VALUE` in the syntax of Score: a.0=x sets an item, a.-1=x appends\none, a\\.b is one name, and a= deletes; may be repeated")
 	f.StringArrayVar(&p.runtime, "runtime", nil, "`NAME=VALUE` of @timoni(runtime:TYPE:NAME) in modules and bundles, or a FILE with a map of\nthem, or the runtime.cue of a bundle; may be repeated")
 	f.BoolVar(&p.runtimeEnv, "runtime-from-env", false, "take the names that modules and bundles ask for and --runtime does not give\nfrom the environment")
@@ -103,7 +112,7 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.BoolVar(&p.AllowEmpty, "allow-empty", false, "accept a render without a spec or an object: an engine that prunes deletes\nwhat was there")
 	f.BoolVar(&p.argocdHealth, "argocd-health", false, "Argo CD has the health checks that --argocd-cm writes, so that readyWhen gates\nwithout a warning")
 	f.BoolVar(&p.SkipSchemas, "skip-schemas", false, "do not check objects against the schemas of the API")
-	grouped(f, groupInputs, "values", "overrides-file", "override-file", "set", "override-property", "runtime", "runtime-from-env", "env-file", "var-from-env", "var", "image")
+	grouped(f, groupInputs, "values", "overrides-file", "override-file", "set", "set-string", "set-json", "set-file", "override-property", "runtime", "runtime-from-env", "env-file", "var-from-env", "var", "image")
 	grouped(f, groupRender, "dialect", "env", "name", "namespace", "kube-version", "cluster-domain", "crds", "strict", "allow-empty", "argocd-health", "skip-schemas")
 	p.LimitFlags.Add(f, "evaluate in `N` processes of their own that can be stopped, for modules that\nyou do not trust; 0 does so only for modules that were fetched")
 	p.Sources.Add(cmd)
@@ -135,7 +144,7 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 		Stdin:       a.In,
 		Environment: p.Environment,
 		Values:      p.Values,
-		Set:         p.set,
+		HelmSet:     p.helmSet(),
 		Overrides:   p.overrides,
 		EnvFiles:    p.EnvFiles, Variables: p.variables, VariablesFromEnv: p.fromEnv, LookupEnv: os.LookupEnv,
 		Images: p.images,
@@ -152,6 +161,19 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 		Limits:      p.Limits(),
 		SkipSchemas: p.SkipSchemas, AllowEmpty: p.AllowEmpty,
 	}, nil
+}
+
+// helmSet are the values of flags that charts take as Helm does.
+func (p *ProjectFlags) helmSet() (out []spec.HelmSet) {
+	for _, given := range []struct {
+		flag string
+		args []string
+	}{{"--set", p.set}, {"--set-string", p.setString}, {"--set-json", p.setJSON}, {"--set-file", p.setFile}} {
+		for _, arg := range given.args {
+			out = append(out, spec.HelmSet{Flag: given.flag, Text: arg})
+		}
+	}
+	return out
 }
 
 // splitRepository takes the tag or the digest off an OCI reference.

@@ -22,7 +22,11 @@ func Objects(docs []spec.Manifest) (objects []object.Object, at []object.Pos, er
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", doc.Pos, err)
 		}
-		below := o.Expand()
+		below, mistake := o.Expand()
+		if mistake != nil {
+			mistake.Stage, mistake.Pos = object.StageSpec, doc.Pos
+			return nil, nil, object.Errors{mistake}
+		}
 		items, _ := doc.Value.Get("items")
 		for n := range below {
 			pos := doc.Value.Pos

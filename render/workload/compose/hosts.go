@@ -1,0 +1,130 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/reader"
+)
+
+// Choices of hostPaths: what becomes of a mount of a path of the host that is no file of the
+// project.
+const (
+	asClaim = "claim"
+	left    = "drop"
+	choose  = "write x-ropewalk: {hostPaths: claim}, or drop, in the service or at the top of the file"
+)
+
+var hostPaths = [...]string{asClaim, left} //nolint:gochecknoglobals // a constant
+
+// hostPaths is the choice of the service, else that of the files; "" is to refuse.
+func (s *service) hostPaths() (choice string, own bool) {
+	p := s.At(extension, "hostPaths")
+	if own = p.Given(); !own {
+		p = s.app.root.At(extension, "hostPaths")
+	}
+	return p.Loose(), own
+}
+
+// checkHostPaths reports a choice that is none.
+func checkHostPaths(p reader.Part) {
+	if name := p.Loose(); p.Given() && name != asClaim && name != left {
+		p.Fail(object.Suggest(name, hostPaths[:]), "%q is not known", name)
+	}
+}
+
+// bind is a mount of a path of the host. That of a file of the project becomes a file of the
+// workload; others are what hostPaths says.
+func (s *service) bind(v reader.Part, target string) {
+	source := v.At("source")
+	name := source.Loose()
+	at := source
+	at.Pos = v.Pos
+	choice, own := s.hostPaths()
+	foreign := path.IsAbs(name) || strings.HasPrefix(name, "~") || strings.Contains(name, `\`)
+	_, err := s.app.project.Read(name)
+	context := s.At("build", "context").Loose()
+	switch {
+	case foreign && isDevice(name):
+		at.Fail("use a named volume, a config, or put it into the image", "a mount of the path %q of a host has no counterpart: pods have no host of their own", name)
+	case !foreign && err == nil:
+		if !v.At("read_only").Flag() {
+			at.Warn("write "+name+":"+target+":ro", "the container can only read the file %q: in Compose it can write to it too", name)
+		}
+		s.file(v, target, reader.Fields{{Name: "source", Pos: v.Pos, Value: object.TextAt(name, v.Pos)}}, reader.Part{})
+	case !foreign && !own && context != "" && (context == "." || strings.HasPrefix(name+"/", context+"/")):
+		at.Warn("move it to compose.override.yaml, which docker compose reads and this does not", "the mount of %q is left out: the image is built of that folder", name)
+	case choice == left:
+		at.Warn("", "the mount of %q of the host is left out: %q is what the image has there", name, target)
+	case choice == asClaim && foreign && isClock(name):
+		at.Warn("set the variable TZ", "the mount of %q of the host is left out: a pod has no clock of its host", name)
+	case choice == asClaim && foreign && isSystem(name):
+		at.Fail("write x-ropewalk: {hostPaths: drop} in the service", "the path %q is one of the system of a host, which no claim stands for", name)
+	case choice == asClaim:
+		s.claimHost(v, at, target)
+	case foreign:
+		at.Fail("use a named volume, a config, or put it into the image; or "+choose,
+			"a mount of the path %q of a host has no counterpart: pods have no host of their own", name)
+	default:
+		at.Fail("put a folder into the image, mount its files one by one, or use a named volume; or "+choose,
+			"%q is not mounted from the project: %v", name, err)
+	}
+}
+
+// claimHost mounts a claim in the place of a folder of the host: one for all services that
+// mount it.
+func (s *service) claimHost(v, at reader.Part, target string) {
+	name := at.Loose()
+	called := hostLabel(name)
+	// Two folders of one label stay two, and so do a folder and a volume.
+	taken := slices.ContainsFunc(memberNames(s.app.root.At("volumes")), func(volume string) bool { return reader.Label(volume) == called })
+	for key := range s.app.mounts {
+		other, ok := strings.CutPrefix(key, "bind ")
+		taken = taken || ok && other < name && hostLabel(other) == called
+	}
+	if taken {
+		called += "-" + object.ShortHash(name)
+	}
+	users := s.app.mounts[mountKey(v)]
+	if users[0] == s {
+		at.Warn("write a named volume with x-ropewalk: {size: 10Gi} for another size", "the folder %q of the host becomes a claim, which begins empty and asks for "+defaultSize, name)
+		warnShared(at, len(users))
+	}
+	s.claimed(v, v.Pos, [2]string{called, called}, target, "", reader.Pairs(v.Pos, "size", object.TextAt(defaultSize, v.Pos)))
+}
+
+// hostLabel is the name of the claim for a path of the host.
+func hostLabel(name string) string {
+	return reader.Label("host-" + strings.TrimLeft(path.Clean(name), "/.~"))
+}
+
+// isDevice reports whether a path is a socket or a device, or a folder of those.
+func isDevice(name string) bool {
+	return path.Ext(name) == ".sock" || within(name, "/dev", "/run", "/var/run")
+}
+
+// isClock reports whether a path is that of the time zone of a host.
+func isClock(name string) bool {
+	return within(name, "/etc/localtime", "/etc/timezone", "/usr/share/zoneinfo")
+}
+
+// isSystem reports whether a path belongs to the system of a host.
+func isSystem(name string) bool {
+	return within(name, "/", "/etc", "/proc", "/sys", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/var/lib/docker", "/var/log")
+}
+
+// within reports whether a path is one of folders or below it; of the root only itself.
+func within(name string, folders ...string) bool {
+	name = path.Clean(name)
+	for _, f := range folders {
+		if name == f || f != "/" && strings.HasPrefix(name, f+"/") {
+			return true
+		}
+	}
+	return false
+}

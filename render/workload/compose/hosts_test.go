@@ -1,0 +1,57 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compose_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// One claim is a resource with an id, and a claim of each replica has none.
+func TestAJobHasOneClaim(t *testing.T) {
+	for fields, want := range map[string]string{
+		"    restart: on-failure\n":                           `data {"accessModes":["ReadWriteOnce"],"size":"1Gi"}`,
+		"    restart: on-failure\n    scale: 2\n":             `data {"size":"1Gi"}`,
+		"    x-ropewalk: {kind: Deployment}\n":                `data {"accessModes":["ReadWriteOnce"],"size":"1Gi"}`,
+		"    labels: {kompose.controller.type: Deployment}\n": `data {"accessModes":["ReadWriteOnce"],"size":"1Gi"}`,
+		"    x-ropewalk: {kind: StatefulSet}\n":               ` {"size":"1Gi"}`,
+		"":                                                    ` {"size":"1Gi"}`,
+	} {
+		out, errs := compiled(t, service("    volumes: ['data:/data']\n"+fields+"volumes: {data: {}}\n"), "compose.yaml")
+		require.NoError(t, errs.Failures().Err(), fields)
+		require.Len(t, out[0].Resources, 1)
+		require.Equal(t, want, out[0].Resources[0].ID.Value+" "+string(out[0].Resources[0].Params.JSON()), fields)
+	}
+}
+
+func TestFoldersOfAHostAreClaims(t *testing.T) {
+	out, errs := compiled(t, map[string]string{"compose.yaml": `x-ropewalk: {hostPaths: claim}
+services:
+  a: {image: x, volumes: ['./data:/a', 'data:/b', '/srv/a:/c', '/srv-a:/d', './a.conf:/e:ro']}
+  b: {image: x, volumes: ['./data:/a', 'data:/b']}
+  c: {image: x, build: ., volumes: ['./data:/a']}
+  d: {image: x, build: ., volumes: ['./data:/a'], x-ropewalk: {hostPaths: claim}}
+  e: {image: x, volumes: ['./data:/a'], x-ropewalk: {hostPaths: drop}}
+volumes: {data: {x-ropewalk: {size: 1Gi}}}
+`, "a.conf": "a"}, "compose.yaml")
+	require.NoError(t, errs.Failures().Err())
+	ids := func(w score.Workload) (out []string) {
+		for _, r := range w.Resources {
+			out = append(out, r.Name+"="+r.ID.Value)
+		}
+		return out
+	}
+	require.Len(t, out[0].Resources, 4)
+	require.Contains(t, ids(out[0]), "host-data=host-data")
+	require.Contains(t, ids(out[0]), "data=data")
+	require.Contains(t, ids(out[0]), "host-srv-a=")
+	require.Len(t, out[0].Containers[0].Files, 1)
+	require.ElementsMatch(t, []string{"host-data=host-data", "data=data"}, ids(out[1]))
+	require.Empty(t, out[2].Resources, "the image is built of that folder")
+	require.Equal(t, []string{"host-data=host-data"}, ids(out[3]), "what the service says wins")
+	require.Empty(t, out[4].Resources)
+}
