@@ -12,7 +12,7 @@ GO      ?= go
 BIN     := $(CURDIR)/.bin
 OUT     ?= out/shop
 LDFLAGS := -s -w
-SOURCES := $(shell find artifact cmd cue internal plugin render source -name '*.go' -o -name '*.cue' -o -name '*.json' -o -name '*.yaml' 2>/dev/null) go.mod go.sum
+SOURCES := $(shell find artifact cmd cue deploy internal plugin render source -name '*.go' -o -name '*.cue' -o -name '*.json' -o -name '*.yaml' 2>/dev/null) go.mod go.sum
 
 export CGO_ENABLED = 0
 # With -trimpath the programs and the tests share what they compile.

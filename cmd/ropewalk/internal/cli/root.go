@@ -13,6 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/artifact"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/install"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/pivot"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/plugin"
@@ -129,7 +130,7 @@ func (a commands) addGroups(root *cobra.Command) {
 		{"render", "Render and review:", []*cobra.Command{a.renderCommand(), a.vetCommand(), a.graphCommand(), a.explainCommand(), a.diffCommand(), preview.Commands{App: a.App}.Command()}},
 		{"release", "Release:", []*cobra.Command{artifacts.Build(), artifacts.Deploy(), artifacts.Command(), a.lockCommand(), upgrade.Commands{App: a.App}.Command(), a.vendorCommand()}},
 		{"modules", "Modules and schemas:", []*cobra.Command{module.Commands{App: a.App}.Command(), provisioners.Commands{App: a.App}.Command(), a.schemaCommand()}},
-		{"clusters", "Engines and clusters:", []*cobra.Command{plugin.Commands{App: a.App}.Command(), pivot.Commands{App: a.App}.Command()}},
+		{"clusters", "Engines and clusters:", []*cobra.Command{install.Commands{App: a.App}.Command(), plugin.Commands{App: a.App}.Command(), pivot.Commands{App: a.App}.Command()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, c := range g.commands {
@@ -148,7 +149,7 @@ func elsewhere(name string) string {
 		return "\"ropewalk render\" prints the manifests"
 	case "lint", "validate", "check", "kubeconform", "test":
 		return "\"ropewalk vet\" reports all mistakes, and \"ropewalk module test\" runs the cases of a module"
-	case "apply", "install", "upgrade-install", "create", "bootstrap":
+	case "apply", "upgrade-install", "create", "bootstrap":
 		return "Ropewalk leaves that to Argo CD or Flux: \"ropewalk render -o DIR\" writes what they apply, and \"ropewalk deploy\" what points them at an artifact"
 	case "delete", "uninstall", "destroy", "prune":
 		return "Ropewalk leaves that to Argo CD or Flux; \"ropewalk artifact prune\" deletes old artifacts"
