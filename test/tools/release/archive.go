@@ -121,12 +121,9 @@ func pack(files []entry, folder string, at time.Time, zipped bool) ([]byte, erro
 	return out.Bytes(), err
 }
 
-// tarOf writes entries sorted by name, of root and of one time. Hard links come last, after
-// what they lead to.
+// tarOf writes entries sorted by name, of root and of one time.
 func tarOf(files []entry, at time.Time) ([]byte, error) {
-	slices.SortFunc(files, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(b2i(a.kind == tar.TypeLink), b2i(b.kind == tar.TypeLink)), strings.Compare(a.name, b.name))
-	})
+	slices.SortFunc(files, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for _, f := range files {
@@ -143,13 +140,6 @@ func tarOf(files []entry, at time.Time) ([]byte, error) {
 	}
 	err := w.Close() // before the bytes are taken
 	return out.Bytes(), err
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func zipOf(files []entry, at time.Time) ([]byte, error) {

@@ -157,9 +157,10 @@ func readTar(data []byte, compression string) ([]entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		e := entry{name: merged(h.Name), mode: h.Mode & 0o7777, kind: h.Typeflag, link: h.Linkname}
+		// No program of the image runs as another user than its caller.
+		e := entry{name: merged(h.Name), mode: h.Mode & 0o1777, kind: h.Typeflag, link: h.Linkname}
 		if e.kind == tar.TypeLink {
-			e.link = merged(h.Linkname)
+			return nil, fmt.Errorf("%s: a hard link", h.Name)
 		}
 		if e.data, err = io.ReadAll(r); err != nil {
 			return nil, err

@@ -5,74 +5,62 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
-	"strings"
+	"slices"
 	"testing/fstest"
 
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/layout"
+	"github.com/ropewalk/ropewalk/deploy"
 )
 
 // writeDeploy writes the chart and the manifests with the image by its digest: the chart as Helm
-// packs one; the folders of deploy as an archive; and what deploy/flux installs as one file, and as
-// the artifact deploy/, for an OCIRepository of Flux. It returns the digest of the artifact.
-func (r *release) writeDeploy(ctx context.Context, image string) (string, error) {
+// packs one, and as the artifact chart/; the folders of deploy as an archive; and what deploy/flux
+// installs as one file, and as the artifact deploy/, for an OCIRepository of Flux.
+func (r *release) writeDeploy(ctx context.Context, image string) error {
 	chart, err := r.shipped("deploy/chart", image)
 	if err != nil {
-		return "", err
+		return err
 	}
-	data, err := pack(chart, "ropewalk-controller", r.time, false)
+	packed, err := pack(chart, "ropewalk-controller", r.time, false)
 	if err != nil {
-		return "", err
+		return err
 	}
-	if err := r.write("ropewalk-controller-"+strings.TrimPrefix(r.Version, "v")+".tgz", data); err != nil {
-		return "", err
+	if err := r.write("ropewalk-controller-"+r.chartVersion()+".tgz", packed); err != nil {
+		return err
+	}
+	if err := r.pushChart(ctx, chart, packed); err != nil {
+		return err
 	}
 	var files []entry
 	for _, folder := range []string{"crds", "flux", "argocd", "pivot"} {
 		below, err := r.shipped("deploy/"+folder, image)
 		if err != nil {
-			return "", err
+			return err
 		}
 		for _, f := range below {
 			f.name = path.Join(folder, f.name)
 			files = append(files, f)
 		}
 	}
-	if data, err = pack(files, "deploy", r.time, false); err != nil {
-		return "", err
-	}
-	if err := r.write("ropewalk_"+r.Version+"_deploy.tar.gz", data); err != nil {
-		return "", err
-	}
-	stage := filepath.Join(r.work, "deploy")
-	for _, f := range files {
-		to := filepath.Join(stage, f.name)
-		if err := os.MkdirAll(filepath.Dir(to), 0o750); err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(to, f.data, 0o600); err != nil {
-			return "", err
-		}
-	}
-	objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(stage, "flux"))
+	folders, err := pack(files, "deploy", r.time, false)
 	if err != nil {
-		return "", err
+		return err
 	}
-	manifests, err := objects.AsYaml()
-	if err != nil {
-		return "", err
+	if err := r.write("ropewalk_"+r.Version+"_deploy.tar.gz", folders); err != nil {
+		return err
 	}
+	manifests := []byte(deploy.Flux(r.imageTag() + "@" + image))
 	if err := r.write("ropewalk-controller.yaml", manifests); err != nil {
-		return "", err
+		return err
 	}
 	return r.pushDeploy(ctx, fstest.MapFS{"ropewalk-controller.yaml": {Data: manifests}})
 }
@@ -103,22 +91,43 @@ func (r *release) released(name, text, image string) string {
 	case "deploy/chart/values.yaml":
 		return regexp.MustCompile(`(?m)^  digest: ""$`).ReplaceAllString(text, fmt.Sprintf("  digest: %q", image))
 	case "deploy/chart/Chart.yaml":
-		return regexp.MustCompile(`(?m)^(version: |appVersion: ")[^"\s]+`).ReplaceAllString(text, "${1}"+strings.TrimPrefix(r.Version, "v"))
+		return regexp.MustCompile(`(?m)^(version: |appVersion: ")[^"\s]+`).ReplaceAllString(text, "${1}"+r.chartVersion())
 	}
-	return regexp.MustCompile(regexp.QuoteMeta(imageName)+`:v[0-9][0-9A-Za-z.-]*`).ReplaceAllString(text, imageName+":"+r.Version+"@"+image)
+	return deploy.WithImage(text, r.imageTag()+"@"+image)
 }
 
 // pushDeploy writes the artifact of the manifests into the layout deploy/.
-func (r *release) pushDeploy(ctx context.Context, tree fs.FS) (string, error) {
+func (r *release) pushDeploy(ctx context.Context, tree fs.FS) error {
 	set, err := artifact.PackSet(tree, nil, artifact.Options{Source: repository, Revision: r.Version + "@sha1:" + r.revision})
 	if err != nil {
-		return "", err
+		return err
 	}
 	to, err := layout.Open(filepath.Join(r.Out, "deploy"), true)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { _ = to.Close() }()
-	pushed, err := artifact.Push(ctx, to, set, []string{r.Version}, artifact.PushOptions{At: r.time})
-	return pushed.Digest, err
+	_, err = artifact.Push(ctx, to, set, []string{r.Version}, artifact.PushOptions{At: r.time})
+	return err
+}
+
+// pushChart writes the chart into the layout chart/, as helm push does.
+func (r *release) pushChart(ctx context.Context, files []entry, packed []byte) error {
+	at := slices.IndexFunc(files, func(f entry) bool { return f.name == "Chart.yaml" })
+	config, err := yaml.YAMLToJSON(files[at].data)
+	if err != nil {
+		return err
+	}
+	chart, err := artifact.NewImage(artifact.Blob{MediaType: "application/vnd.cncf.helm.config.v1+json", Data: config},
+		[]artifact.Blob{{MediaType: "application/vnd.cncf.helm.chart.content.v1.tar+gzip", Data: packed}}, fmt.Sprintf("sha256:%x", sha256.Sum256(packed)), nil)
+	if err != nil {
+		return err
+	}
+	to, err := layout.Open(filepath.Join(r.Out, "chart"), true)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = to.Close() }()
+	_, err = artifact.PushImage(ctx, to, chart, r.chartVersion(), artifact.PushOptions{At: r.time})
+	return err
 }

@@ -17,12 +17,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ropewalk/ropewalk/deploy"
 )
 
 const (
 	repository = "https://github.com/ropewalk/ropewalk"
-	imageName  = "ghcr.io/ropewalk/ropewalk"
 	deployName = "ghcr.io/ropewalk/deploy"
+	chartName  = "ghcr.io/ropewalk/charts/ropewalk-controller"
 )
 
 // Options say which release is written, and where to.
@@ -78,22 +80,13 @@ func Write(ctx context.Context, opts Options, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	deploy, err := r.writeDeploy(ctx, image)
-	if err != nil {
+	if err := r.writeDeploy(ctx, image); err != nil {
 		return err
 	}
 	if err := r.writeInstallers(); err != nil {
 		return err
 	}
-	digests := fmt.Sprintf("%s:%s@%s\n%s:%s@%s\n", imageName, r.Version, image, deployName, r.Version, deploy)
-	if err := r.write("digests.txt", []byte(digests)); err != nil {
-		return err
-	}
-	sums, err := r.writeChecksums()
-	if err != nil {
-		return err
-	}
-	if err := r.sign(ctx, sums); err != nil {
+	if err := r.sign(ctx); err != nil {
 		return err
 	}
 	return r.list()
@@ -190,6 +183,10 @@ func (r *release) output(ctx context.Context, name string, args ...string) (stri
 	return strings.TrimSpace(string(out)), nil
 }
 
+// imageTag is the image by the version, and chartVersion that of the chart.
+func (r *release) imageTag() string     { return deploy.Image + ":" + r.Version }
+func (r *release) chartVersion() string { return strings.TrimPrefix(r.Version, "v") }
+
 // write writes one file of the release.
 func (r *release) write(name string, data []byte) error {
 	return os.WriteFile(filepath.Join(r.Out, name), data, 0o644) //nolint:gosec // what is published is readable
@@ -202,7 +199,7 @@ func (r *release) checksum(name string) (string, error) {
 }
 
 // writeChecksums writes checksums.txt, of all files that are there, as sha256sum does. The layouts
-// of the image and of the manifests are covered by digests.txt.
+// are covered by digests.txt.
 func (r *release) writeChecksums() ([]byte, error) {
 	entries, err := os.ReadDir(r.Out)
 	if err != nil {

@@ -32,6 +32,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	ropewalk "github.com/ropewalk/ropewalk/artifact/layout"
 	"github.com/ropewalk/ropewalk/artifact/signature"
+	"github.com/ropewalk/ropewalk/deploy"
 )
 
 const root = "../../.."
@@ -160,10 +161,14 @@ func testDeploy(t *testing.T, out, version string) {
 	require.NoError(t, err)
 	require.Equal(t, digest, manifest.Manifests[0].Digest.String())
 
-	want := imageName + ":" + version + "@" + digest
+	want := deploy.Image + ":" + version + "@" + digest
 	manifests := string(readFile(t, filepath.Join(out, "ropewalk-controller.yaml")))
 	require.Contains(t, manifests, "image: "+want+"\n")
-	require.NotContains(t, strings.ReplaceAll(manifests, want, ""), imageName+":")
+	require.NotContains(t, strings.ReplaceAll(manifests, want, ""), deploy.Image+":")
+	program := filepath.Join(t.TempDir(), "ropewalk")
+	archive := "ropewalk_" + version + "_linux_amd64"
+	require.NoError(t, os.WriteFile(program, []byte(command(t, "tar", "-xOzf", filepath.Join(out, archive+".tar.gz"), archive+"/ropewalk")), 0o700))
+	require.Equal(t, strings.ReplaceAll(manifests, "@"+digest, ""), command(t, program, "install", "flux", "--export"))
 	chart := command(t, "tar", "-xOzf", filepath.Join(out, "ropewalk-controller-"+version[1:]+".tgz"), "ropewalk-controller/values.yaml", "ropewalk-controller/Chart.yaml")
 	require.Contains(t, chart, fmt.Sprintf("digest: %q\n", digest))
 	require.Contains(t, chart, "\nversion: "+version[1:]+"\nappVersion: \""+version[1:]+"\"\n")
@@ -177,12 +182,14 @@ func testSignatures(t *testing.T, out, version string, public []byte) {
 	require.Equal(t, string(public), string(readFile(t, filepath.Join(out, "ropewalk.pub"))))
 	checksums := readFile(t, filepath.Join(out, "checksums.txt"))
 	require.NoError(t, keys.Signature(readFile(t, filepath.Join(out, "checksums.txt.sigstore.json")), fmt.Sprintf("sha256:%x", sha256.Sum256(checksums))))
-	for _, name := range []string{"image", "deploy"} {
-		in, err := ropewalk.Open(filepath.Join(out, name), false)
+	digests := string(readFile(t, filepath.Join(out, "digests.txt")))
+	for _, p := range (&release{Options: Options{Version: version}}).published() {
+		in, err := ropewalk.Open(filepath.Join(out, p.dir), false)
 		require.NoError(t, err)
-		subject, err := in.Resolve(t.Context(), version)
+		subject, err := in.Resolve(t.Context(), p.tag)
 		require.NoError(t, err)
-		require.NoError(t, artifact.Verify(t.Context(), in, subject, keys), name)
+		require.NoError(t, artifact.Verify(t.Context(), in, subject, keys), p.dir)
+		require.Contains(t, digests, fmt.Sprintf("%s:%s@%s\n", p.name, p.tag, subject.Digest))
 	}
 	check := exec.CommandContext(t.Context(), "sha256sum", "--check", "--strict", "checksums.txt")
 	check.Dir = out
@@ -195,7 +202,7 @@ func testSignatures(t *testing.T, out, version string, public []byte) {
 func testDocumentation(t *testing.T, out, version string) {
 	found := map[string]bool{}
 	downloads := regexp.MustCompile(regexp.QuoteMeta(repository) + `/releases/(?:latest/download|download/([^/\s]+))/([A-Za-z0-9_.-]+)`)
-	image := regexp.MustCompile(regexp.QuoteMeta(imageName) + `:(v\d[^\s"'@)]*)`)
+	image := regexp.MustCompile(regexp.QuoteMeta(deploy.Image) + `:(v\d[^\s"'@)]*)`)
 	charts := regexp.MustCompile(`oci://ghcr\.io/ropewalk/charts/(\S+) --version (\S+)`)
 	archives := regexp.MustCompile(`ropewalk_(v[^_\s]+)_([a-z0-9]+)_([a-z0-9]+)\.(?:tar\.gz|zip)`)
 	for _, page := range append(strings.Fields(command(t, "git", "-C", root, "ls-files", "*.md", "deploy")), ".github/workflows/release.yaml") {
@@ -307,6 +314,7 @@ func extract(t *testing.T, dir string, from io.Reader) {
 			break
 		}
 		require.NoError(t, err)
+		require.Zero(t, h.Mode&0o6000, "%s is run as its owner", h.Name)
 		to := filepath.Join(dir, h.Name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o755))
 		switch h.Typeflag {
@@ -315,8 +323,6 @@ func extract(t *testing.T, dir string, from io.Reader) {
 			require.NoError(t, os.Chmod(to, h.FileInfo().Mode()))
 		case tar.TypeSymlink:
 			require.NoError(t, os.Symlink(h.Linkname, to))
-		case tar.TypeLink:
-			require.NoError(t, os.Link(filepath.Join(dir, h.Linkname), to))
 		default:
 			data, err := io.ReadAll(r)
 			require.NoError(t, err)

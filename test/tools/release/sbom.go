@@ -15,6 +15,8 @@ import (
 
 	cyclonedx "github.com/CycloneDX/cyclonedx-go"
 	packageurl "github.com/package-url/packageurl-go"
+
+	"github.com/ropewalk/ropewalk/deploy"
 )
 
 // writeSBOMs writes a list of components for each program and platform, in CycloneDX 1.6. What
@@ -54,7 +56,7 @@ func (r *release) writeImageSBOM(platform string, packages []debianPackage) erro
 		own := cyclonedx.Component{Type: cyclonedx.ComponentTypeApplication, Name: name, Version: r.Version, PackageURL: r.purl(name), BOMRef: r.purl(name)}
 		components = append(components, append(modules, own)...)
 	}
-	data, err := r.bom(cyclonedx.Component{Type: cyclonedx.ComponentTypeContainer, Name: imageName}, components)
+	data, err := r.bom(cyclonedx.Component{Type: cyclonedx.ComponentTypeContainer, Name: deploy.Image}, components)
 	if err != nil {
 		return err
 	}

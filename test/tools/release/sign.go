@@ -16,22 +16,51 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/layout"
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/artifact/statement"
+	"github.com/ropewalk/ropewalk/deploy"
 )
 
-// sign signs checksums.txt, by which every file is covered, and what both layouts hold, as Sigstore
-// bundles: one beside the file, and one that refers to each manifest.
-func (r *release) sign(ctx context.Context, checksums []byte) error {
-	if r.Key == "" {
-		fmt.Fprintln(r.stdout, "not signed, since there is no RELEASE_KEY: checksums.txt, image/, deploy/")
-		return nil
+// published is a layout of the release, and where the workflow publishes it.
+type published struct{ dir, name, tag string }
+
+func (r *release) published() []published {
+	return []published{{"image", deploy.Image, r.Version}, {"deploy", deployName, r.Version}, {"chart", chartName, r.chartVersion()}}
+}
+
+// sign writes digests.txt, of all layouts, and checksums.txt, by which every file is covered. With a
+// key it signs that and what the layouts hold, as Sigstore bundles: one beside the file, and one that
+// refers to each manifest.
+func (r *release) sign(ctx context.Context) error {
+	var signer *signature.Signer
+	if r.Key != "" {
+		key, err := os.ReadFile(r.Key)
+		if err != nil {
+			return err
+		}
+		if signer, err = signature.ParsePrivateKey(key, r.Password); err != nil {
+			return fmt.Errorf("%s: %w", r.Key, err)
+		}
+		if err := r.write("ropewalk.pub", signer.PublicKey()); err != nil {
+			return err
+		}
 	}
-	key, err := os.ReadFile(r.Key)
+	var digests []byte
+	for _, p := range r.published() {
+		digest, err := r.signLayout(ctx, p, signer)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.dir, err)
+		}
+		digests = fmt.Appendf(digests, "%s:%s@%s\n", p.name, p.tag, digest)
+	}
+	if err := r.write("digests.txt", digests); err != nil {
+		return err
+	}
+	checksums, err := r.writeChecksums()
 	if err != nil {
 		return err
 	}
-	signer, err := signature.ParsePrivateKey(key, r.Password)
-	if err != nil {
-		return fmt.Errorf("%s: %w", r.Key, err)
+	if signer == nil {
+		fmt.Fprintln(r.stdout, "nothing is signed: there is no RELEASE_KEY")
+		return nil
 	}
 	text, err := statement.Signature(statement.Subject{Name: "checksums.txt", Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(checksums))})
 	if err != nil {
@@ -41,36 +70,25 @@ func (r *release) sign(ctx context.Context, checksums []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := r.write("checksums.txt.sigstore.json", bundle); err != nil {
-		return err
-	}
-	if err := r.write("ropewalk.pub", signer.PublicKey()); err != nil {
-		return err
-	}
-	for _, name := range []string{"image", "deploy"} {
-		if err := r.signLayout(ctx, filepath.Join(r.Out, name), signer); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
+	return r.write("checksums.txt.sigstore.json", bundle)
 }
 
-// signLayout signs the manifest, or the index, under the version.
-func (r *release) signLayout(ctx context.Context, dir string, signer *signature.Signer) error {
-	in, err := layout.Open(dir, false)
+// signLayout returns the digest of the manifest, or the index, under the tag of a layout, and signs it.
+func (r *release) signLayout(ctx context.Context, p published, signer *signature.Signer) (string, error) {
+	in, err := layout.Open(filepath.Join(r.Out, p.dir), false)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = in.Close() }()
-	found, err := in.Resolve(ctx, r.Version)
-	if err != nil {
-		return err
+	found, err := in.Resolve(ctx, p.tag)
+	if err != nil || signer == nil {
+		return found.Digest.String(), err
 	}
 	subject := ocispec.Descriptor{MediaType: found.MediaType, Digest: found.Digest, Size: found.Size}
 	text, err := statement.Signature(statement.Subject{Digest: subject.Digest.String()})
 	if err != nil {
-		return err
+		return "", err
 	}
 	_, err = artifact.AttachStatement(ctx, in, subject, text, statement.PredicateSignature, signer)
-	return err
+	return found.Digest.String(), err
 }
