@@ -86,10 +86,7 @@ func Write(ctx context.Context, opts Options, stdout io.Writer) error {
 	if err := r.writeInstallers(); err != nil {
 		return err
 	}
-	if err := r.sign(ctx); err != nil {
-		return err
-	}
-	return r.list()
+	return r.sign(ctx)
 }
 
 // newRelease checks the options, and looks at the commit.
@@ -187,8 +184,9 @@ func (r *release) output(ctx context.Context, name string, args ...string) (stri
 func (r *release) imageTag() string     { return deploy.Image + ":" + r.Version }
 func (r *release) chartVersion() string { return strings.TrimPrefix(r.Version, "v") }
 
-// write writes one file of the release.
+// write writes one file of the release, and prints its size and name.
 func (r *release) write(name string, data []byte) error {
+	fmt.Fprintf(r.stdout, "%12d  %s\n", len(data), name)
 	return os.WriteFile(filepath.Join(r.Out, name), data, 0o644) //nolint:gosec // what is published is readable
 }
 
@@ -217,24 +215,4 @@ func (r *release) writeChecksums() ([]byte, error) {
 		out = fmt.Appendf(out, "%s  %s\n", sum, e.Name())
 	}
 	return out, r.write("checksums.txt", out)
-}
-
-// list prints the files at the root of the release with their sizes; a layout is one line.
-func (r *release) list() error {
-	entries, err := os.ReadDir(r.Out)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		if e.IsDir() {
-			fmt.Fprintf(r.stdout, "%12s  %s/\n", "layout", e.Name())
-			continue
-		}
-		fmt.Fprintf(r.stdout, "%12d  %s\n", info.Size(), e.Name())
-	}
-	return nil
 }

@@ -5,6 +5,7 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
@@ -24,6 +25,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
@@ -249,6 +251,21 @@ func TestNamesOfPackagesAreReadFromAPT(t *testing.T) {
 	got, err := parseURIs("'http://m.example/debian/pool/main/libc/a_1%2bb_arm64.deb' a_2%3a1+b_arm64.deb 12 SHA256:"+strings.Repeat("0", 64)+"\n", "arm64", "http://m.example")
 	require.NoError(t, err)
 	require.Equal(t, []debianPackage{{arch: "arm64", name: "a", version: "2:1+b", sha256: strings.Repeat("0", 64), path: "debian/pool/main/libc/a_1+b_arm64.deb"}}, got)
+}
+
+func TestArchivesForWindowsAreZip(t *testing.T) {
+	at := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	data, err := pack([]entry{{name: "ropewalk.exe", mode: 0o755, data: []byte("program")}, {name: "LICENSE", mode: 0o644}}, "top", at, true)
+	require.NoError(t, err)
+	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	require.NoError(t, err)
+	require.Len(t, r.File, 2)
+	require.Equal(t, "top/LICENSE", r.File[0].Name)
+	require.Equal(t, fs.FileMode(0o755), r.File[1].Mode())
+	require.True(t, at.Equal(r.File[1].Modified))
+	got, err := fs.ReadFile(r, "top/ropewalk.exe")
+	require.NoError(t, err)
+	require.Equal(t, "program", string(got))
 }
 
 func TestWhatIsNoReleaseIsRefused(t *testing.T) {

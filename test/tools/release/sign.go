@@ -51,6 +51,7 @@ func (r *release) sign(ctx context.Context) error {
 		}
 		digests = fmt.Appendf(digests, "%s:%s@%s\n", p.name, p.tag, digest)
 	}
+	fmt.Fprintf(r.stdout, "%s", digests)
 	if err := r.write("digests.txt", digests); err != nil {
 		return err
 	}
