@@ -18,17 +18,18 @@ RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace,kustomize_disable_go_plug
 RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace,kustomize_disable_go_plugin_support -ldflags "-s -w \
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedVersion=${VERSION} \
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedRevision=${REVISION}" -o /ropewalk-helm ./cmd/ropewalk-helm
-RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w \
+RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace,kustomize_disable_go_plugin_support -ldflags "-s -w \
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedVersion=${VERSION} \
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedRevision=${REVISION}" -o /ropewalk-controller ./cmd/ropewalk-controller
 
 # Git repositories are fetched with git and ssh. ssh refuses a user without an entry
-# in /etc/passwd: 999 is that of the sidecar of Argo CD.
-FROM alpine:3.22
+# in /etc/passwd: 999 is that of the sidecar of Argo CD. The image of a release, by
+# test/tools/release, has the same packages and the same configuration.
+FROM debian:trixie-slim
 ARG VERSION REVISION
 LABEL org.opencontainers.image.version=${VERSION} org.opencontainers.image.revision=${REVISION}
-RUN apk add --no-cache ca-certificates git openssh-client-default && \
-    printf '%s:x:%s:%s::/tmp:/sbin/nologin\n' ropewalk 65532 65532 argocd 999 999 >> /etc/passwd
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates git openssh-client && rm -rf /var/lib/apt/lists/* && \
+    printf '%s:x:%s:%s::/tmp:/usr/sbin/nologin\n' ropewalk 65532 65532 argocd 999 999 >> /etc/passwd
 COPY --from=build /ropewalk /ropewalk-helm /ropewalk-controller /usr/local/bin/
 # Others start it by its name: plugin.yaml of the stock argocd-cmp-server does.
 ENV PATH=/usr/local/bin:/usr/bin:/bin

@@ -12,7 +12,7 @@ GO      ?= go
 BIN     := $(CURDIR)/.bin
 OUT     ?= out/shop
 LDFLAGS := -s -w
-SOURCES := $(shell find artifact cmd cue internal plugin render source -name '*.go' -o -name '*.cue' -o -name '*.json' -o -name '*.yaml' 2>/dev/null) go.mod go.sum
+SOURCES := $(shell find artifact cmd cue deploy internal plugin render source -name '*.go' -o -name '*.cue' -o -name '*.json' -o -name '*.yaml' 2>/dev/null) go.mod go.sum
 
 export CGO_ENABLED = 0
 # With -trimpath the programs and the tests share what they compile.
@@ -196,7 +196,7 @@ race: ## Look for data races in what renders, what serves and what reconciles.
 	CGO_ENABLED=1 GOFLAGS= $(GO) test -race -count=1 -timeout 60m ./cmd/... ./plugin/... ./render/... ./source/...
 
 .PHONY: nightly
-nightly: validators canaries pages race e2e-faults pivot fips fuzz soak bench ## Run what takes hours: the validation code of controllers, ten thousand workloads with secrets, pages in a browser, data races, long faults, pivots killed at every write, validated cryptography, fuzzing, the soak, benchmarks.
+nightly: validators canaries pages race e2e-faults pivot fips fuzz soak release-test bench ## Run what takes hours: the validation code of controllers, ten thousand workloads with secrets, pages in a browser, data races, long faults, pivots killed at every write, validated cryptography, fuzzing, the soak, a release, benchmarks.
 
 # How long the soak takes; each attack once takes ROPEWALK_SOAK=each.
 SOAK := 60m
@@ -207,6 +207,21 @@ soak: build ## Run the sidecar beside a tenant that attacks it in a new way ever
 .PHONY: image
 image: ## Build both programs as the image does, and look at their versions.
 	$(TEST) -tags=builds -run '^TestTheImageKnowsItsVersion$$' ./test/deploy
+
+# PLATFORMS is a list such as linux/amd64,darwin/arm64; all where it is empty. RELEASE_KEY is the
+# file of a private key, whose password is in COSIGN_PASSWORD. MIRROR is where Debian packages come
+# from, such as https://deb.debian.org; that of apt where it is empty.
+.PHONY: release
+release: ## Write what a release is into out/release: make release VERSION=v0.1.0 [PLATFORMS=…] [RELEASE_KEY=FILE].
+	$(GO) -C test/tools/release run . -version '$(VERSION)' -out '$(CURDIR)/out/release' -platforms '$(PLATFORMS)' -key '$(abspath $(RELEASE_KEY))' -mirror '$(MIRROR)'
+
+.PHONY: release-lock
+release-lock: ## Pin the newest Debian packages for the image of a release (needs apt).
+	$(GO) -C test/tools/release run . -lock debian.lock -mirror '$(MIRROR)'
+
+.PHONY: release-test
+release-test: ## Write a release for linux/amd64 twice, and use what is in it as the documentation says.
+	cd test/tools/release && $(TEST) -count=1 -timeout 30m .
 
 .PHONY: canaries
 canaries: build ## Look for secrets in all that ten thousand generated workloads leave behind, and ten thousand mistakes.

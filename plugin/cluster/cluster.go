@@ -182,7 +182,7 @@ func (c *Cluster) uninstalled(err error) error {
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
-	return absent("install ropewalk-controller: kubectl apply --server-side -k deploy/flux, or helm install ropewalk deploy/chart; see deploy/flux/README.md",
+	return absent("install it: ropewalk install flux --export | kubectl apply --server-side -f -",
 		"this cluster has no Transforms: ropewalk-controller is not installed")
 }
 

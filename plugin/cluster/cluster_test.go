@@ -196,7 +196,7 @@ func TestWhatDoesNotExistNamesWhatMayBeMeant(t *testing.T) {
 	_, err = c.Get(t.Context(), "apps", "sop")
 	require.ErrorContains(t, err, "ropewalk-controller is not installed")
 	_, err = c.List(t.Context(), "apps")
-	require.Contains(t, advice(t, err), "kubectl apply --server-side -k deploy/flux")
+	require.Contains(t, advice(t, err), "ropewalk install flux --export | kubectl apply --server-side -f -")
 }
 
 func TestATreeHasLayersInTheirOrder(t *testing.T) {

@@ -115,6 +115,6 @@ func TestTheImageStartsTheCommandAndFindsItByItsName(t *testing.T) {
 	// As plugin.yaml runs it.
 	require.Equal(t, "ropewalk", at(t, only(t, folder+"/plugin.yaml"), "spec", "generate", "command").([]any)[0])
 	require.Contains(t, dockerfile, "ENV PATH=/usr/local/bin:/usr/bin:/bin\n")
-	require.Regexp(t, `(?m)^RUN apk add --no-cache ca-certificates git openssh-client-default\b`, dockerfile, "git is found in that path")
+	require.Regexp(t, `(?m)^RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates git openssh-client\b`, dockerfile, "git is found in that path")
 	require.Contains(t, dockerfile, " argocd 999 999 >> /etc/passwd\n", "ssh refuses a user without an entry")
 }

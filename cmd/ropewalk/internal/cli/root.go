@@ -14,6 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/artifact"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/cluster"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/install"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/pivot"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/plugin"
@@ -130,7 +131,8 @@ func (a commands) addGroups(root *cobra.Command) {
 		{"render", "Render and review:", []*cobra.Command{a.renderCommand(), a.vetCommand(), a.graphCommand(), a.explainCommand(), a.diffCommand(), preview.Commands{App: a.App}.Command()}},
 		{"release", "Release:", []*cobra.Command{artifacts.Build(), artifacts.Deploy(), artifacts.Command(), a.lockCommand(), upgrade.Commands{App: a.App}.Command(), a.vendorCommand()}},
 		{"modules", "Modules and schemas:", []*cobra.Command{module.Commands{App: a.App}.Command(), provisioners.Commands{App: a.App}.Command(), a.schemaCommand()}},
-		{"clusters", "Engines and clusters:", append(cluster.Commands{App: a.App}.Commands(), plugin.Commands{App: a.App}.Command(), pivot.Commands{App: a.App}.Command())},
+		{"clusters", "Engines and clusters:", append(append([]*cobra.Command{install.Commands{App: a.App}.Command()}, cluster.Commands{App: a.App}.Commands()...),
+			plugin.Commands{App: a.App}.Command(), pivot.Commands{App: a.App}.Command())},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, c := range g.commands {
@@ -145,11 +147,15 @@ func (a commands) addGroups(root *cobra.Command) {
 // timoni, score-k8s and terraform.
 func elsewhere(name string) string {
 	switch name {
-	case "template", "generate", "export", "eval", "kustomize", "synth", "compile", "hydrate", "show":
+	case "template", "generate", "export", "eval", "kustomize", "synth", "compile", "hydrate":
 		return "\"ropewalk render\" prints the manifests"
+	case "show", "describe":
+		return "\"ropewalk module show\" says what a module takes, and \"ropewalk explain\" why an object is where it is"
+	case "ls", "list":
+		return "\"ropewalk graph\" lists objects, \"ropewalk provisioners list\" types of resources, \"ropewalk get transforms\" what runs in a cluster, and \"ropewalk cache list\" what is kept here"
 	case "lint", "validate", "check", "kubeconform", "test":
 		return "\"ropewalk vet\" reports all mistakes, and \"ropewalk module test\" runs the cases of a module"
-	case "apply", "install", "upgrade-install", "create", "bootstrap":
+	case "apply", "upgrade-install", "create", "bootstrap":
 		return "Ropewalk leaves that to Argo CD or Flux: \"ropewalk render -o DIR\" writes what they apply, and \"ropewalk deploy\" what points them at an artifact"
 	case "delete", "uninstall", "destroy", "prune":
 		return "Ropewalk leaves that to Argo CD or Flux; \"ropewalk artifact prune\" deletes old artifacts"
