@@ -90,10 +90,14 @@ func (c *Cluster) follow(ctx context.Context, r Ref, look func(*item) (bool, err
 		return o, false, fmt.Errorf("watching %s: %w", r, err)
 	}
 	defer w.Stop()
+	defer context.AfterFunc(ctx, w.Stop)() // A watch may outlive its context.
 	for event := range w.ResultChan() {
 		seen, is := event.Object.(*unstructured.Unstructured)
 		if !is || event.Type == watch.Deleted {
 			return o, false, nil // A status says why the watch ends.
+		}
+		if seen.GetName() != r.Name {
+			continue // Not every server selects by fields.
 		}
 		if o, err = itemOf(seen); err != nil {
 			return nil, false, err
