@@ -183,7 +183,7 @@ func completeEnvironments(_ *cobra.Command, args []string, _ string) ([]cobra.Co
 	var names []cobra.Completion
 	for _, at := range append(slices.Clone(args), ".") {
 		name := filepath.Join(at, spec.ProjectFile)
-		data, err := os.ReadFile(name)
+		data, err := os.ReadFile(name) //nolint:gosec // The project is the user's own.
 		if err != nil || len(data) > spec.MaxFile {
 			continue
 		}
