@@ -17,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
@@ -92,17 +93,28 @@ func (a commands) runRenders(ctx context.Context, flags *renderFlags, paths []st
 			return err
 		}
 	}
-	return a.each(flags.recursive, paths, func(at command.Below, paths []string) error {
+	var found object.Errors
+	err := a.each(flags.recursive, paths, func(at command.Below, paths []string) error {
 		one := *flags
-		if flags.recursive {
-			one.output = filepath.Join(flags.output, at.Name())
+		if !flags.recursive {
+			return a.runRender(ctx, &one, paths)
 		}
+		one.output = filepath.Join(flags.output, at.Name())
 		err := a.runRender(ctx, &one, paths)
-		if mistakes, ok := command.IsFindings(err); ok && !at.Holds(mistakes) {
-			return nil
+		mistakes, ok := command.IsFindings(err)
+		if !ok {
+			return err
 		}
-		return err
+		if at.Holds(mistakes) {
+			// The others are rendered, so that the mistakes of all are said at once.
+			found = append(found, mistakes...)
+		}
+		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return found.Err()
 }
 
 func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []string) error {

@@ -44,6 +44,10 @@ func (r Recursive) Projects(paths []string) ([]Below, error) {
 		if at == "-" {
 			return nil, Usagef("name a folder", "--recursive looks for projects in folders, and - is standard input")
 		}
+		if info, err := os.Stat(at); err != nil || !info.IsDir() { // What is wrong with it is said when it is read.
+			out = append(out, Below{Path: at, Rel: "."})
+			continue
+		}
 		dirs, err := project.Projects(os.DirFS(at), ".")
 		if err != nil {
 			return nil, &EnvironmentError{Err: err}
