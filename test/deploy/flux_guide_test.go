@@ -93,6 +93,10 @@ func TestWhatTheGuidesNameIsThere(t *testing.T) {
 	// These are of kustomize-controller and of the command of Flux.
 	theirs := []string{"--default-service-account", "--components-extra"}
 	known := read(t, commandHelp)
+	// The guide shows the commands for Transforms too.
+	for _, name := range []string{"get", "reconcile", "rollback", "suspend", "resume", "wait"} {
+		known += read(t, root+"/docs/commands/"+name+".md")
+	}
 	for _, file := range guides() {
 		text := read(t, file)
 		for _, m := range regexp.MustCompile("(?m) (?:-f |-k |install ropewalk )?(deploy/[^ \n`]+)").FindAllStringSubmatch(text, -1) {
