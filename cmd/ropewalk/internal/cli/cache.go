@@ -115,7 +115,7 @@ func (a commands) cacheVerify() *cobra.Command {
 				return err
 			}
 			if len(report.Bad) > 0 {
-				return command.ErrDifferentReported()
+				return command.ErrFoundReported()
 			}
 			return nil
 		}),

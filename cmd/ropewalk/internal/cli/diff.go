@@ -51,7 +51,8 @@ compare the directories.
 Where the sides are written in different dialects, that is reported first, and waves, layers
 and what a dialect writes into objects are not compared.
 
-Exit code 1 says that there is a difference, or that a side holds an object twice.
+Exit code 4 says that there is a difference, or that a side holds an object twice, and 1
+that a side does not render.
 
 ` + command.ExitCodes,
 		Example: `  ropewalk diff HEAD~1 .                        what my last commit changes

@@ -52,7 +52,7 @@ The files of --values become those of the chart, --name is the name of the compo
 --namespace, --kube-version, --cluster-domain and --dialect are written to the context of the
 project. Other inputs, such as --set, are refused.
 
-At the end the project is rendered and compared with what it was made of. Exit code 1 says
+At the end the project is rendered and compared with what it was made of. Exit code 4 says
 that there is a difference; where the render fails, nothing is left behind. An Application
 is not compared: its engine is not at hand.
 

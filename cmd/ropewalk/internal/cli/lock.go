@@ -29,7 +29,7 @@ Specs of every environment are covered, because an environment changes no module
 
 ` + command.ExitCodes,
 		Example: `  ropewalk lock shop            write shop/` + lock.Name + `
-  ropewalk lock shop --check    say what would change; exit code 1 where something does`,
+  ropewalk lock shop --check    say what would change; exit code 4 where something does`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.Run(func(ctx context.Context, args []string) error { return a.runLock(ctx, &flags, args, check) }),
 	}

@@ -190,7 +190,7 @@ code is 1. KIND is written as for kubectl. Of the object only its metadata is re
 				return err
 			}
 			if a.JSON {
-				return command.ErrDifferentReported()
+				return command.ErrFoundReported()
 			}
 			return object.Errors{{Err: errors.New(trace.End)}}
 		}),

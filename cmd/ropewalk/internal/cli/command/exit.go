@@ -24,8 +24,7 @@ const (
 	Good = 0
 	// Findings means mistakes in specs, values, modules or objects, and that
 	// something is not signed, not as locked, not what its digest says, no artifact of
-	// the format or an unsafe one. For
-	// diff it means that there is a difference.
+	// the format or an unsafe one.
 	Findings = 1
 	// Usage means a mistake on the command line.
 	Usage = 2
@@ -33,6 +32,8 @@ const (
 	// server did not give it: no answer, no access (401, 403), nothing there (404),
 	// failures (5xx), a key or certificate of an unknown host.
 	Environment = 3
+	// Different means that two things were compared, and are not the same.
+	Different = 4
 	// Interrupted means that the user or the system ended the run.
 	Interrupted = 130
 )
@@ -45,13 +46,20 @@ const ExitCodes = `Exit codes:
   2    usage: a mistake on the command line
   3    environment: something cannot be read or written, or its server gives no answer,
        no access or nothing
+  4    different: what was compared is not the same
   130  interrupted`
 
-// errDifferent makes the exit code say that two sides differ.
-var errDifferent = errors.New("different")
+// These make the exit code say that two sides differ, and that something was found.
+var (
+	errDifferent = errors.New("different")
+	errFound     = errors.New("found")
+)
 
-// ErrDifferentReported is errDifferent where everything is printed already.
+// ErrDifferentReported is that two sides differ, where everything is printed already.
 func ErrDifferentReported() error { return errors.Join(errDifferent, ErrReported) }
+
+// ErrFoundReported is that something was found, where everything is printed already.
+func ErrFoundReported() error { return errors.Join(errFound, ErrReported) }
 
 // UsageError is a mistake on the command line.
 type UsageError struct {
@@ -88,7 +96,9 @@ func ExitCode(err error) int {
 		return Interrupted
 	case errors.As(err, &usage):
 		return Usage
-	case errors.Is(err, errDifferent), isFalse(err):
+	case errors.Is(err, errDifferent):
+		return Different
+	case errors.Is(err, errFound), isFalse(err):
 		return Findings
 	case errors.As(err, &mistakes):
 		return mistakesCode(mistakes)

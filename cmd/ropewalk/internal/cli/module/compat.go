@@ -89,7 +89,7 @@ func (a Commands) runCompat(ctx context.Context, flags *compatFlags, old, now st
 		err = a.Outcome(flags.format.Value, out, out.text())
 	}
 	if err == nil && slices.Index(levels(), out.Verdict) > slices.Index(levels(), flags.allow.Value) {
-		return command.ErrDifferentReported()
+		return command.ErrFoundReported()
 	}
 	return err
 }

@@ -41,7 +41,7 @@ Nothing is changed.
 				return err
 			}
 			if a.JSON {
-				return command.ErrDifferentReported()
+				return command.ErrFoundReported()
 			}
 			return mistakes(plan.Findings)
 		}),

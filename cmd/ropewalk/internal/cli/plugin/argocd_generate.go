@@ -191,7 +191,7 @@ func (a Commands) refused(ctx context.Context, err error) error {
 	}
 	var refusal *argocd.Refusal
 	if errors.As(err, &refusal) && refusal.Findings {
-		return command.ErrDifferentReported()
+		return command.ErrFoundReported()
 	}
 	return errors.Join(&command.EnvironmentError{Err: err}, command.ErrReported)
 }

@@ -101,7 +101,7 @@ func (a Commands) runKRM(ctx context.Context, flags *krmFlags) error {
 	if errors.As(err, &found) {
 		// One code for all of them: orchestrators read the results.
 		a.Report().Mistakes(found)
-		return command.ErrDifferentReported()
+		return command.ErrFoundReported()
 	}
 	a.Warn(out.Warnings)
 	return err

@@ -210,7 +210,7 @@ func (p *previewing) verdict(r preview.Report) error {
 	case p.base.missing != nil:
 		return p.base.missing
 	case len(found) > 0:
-		return command.ErrDifferentReported()
+		return command.ErrFoundReported()
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func (a Commands) runUpgrade(ctx context.Context, flags *upgradeFlags, paths []s
 	if err := u.print(); err != nil || !broken {
 		return err
 	}
-	return command.ErrDifferentReported()
+	return command.ErrFoundReported()
 }
 
 // load loads the project.
