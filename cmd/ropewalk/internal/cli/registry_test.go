@@ -184,7 +184,7 @@ func TestAMovedTagFailsWhatIsLocked(t *testing.T) {
 	require.Contains(t, diagnostics, "moved from v1@sha256:")
 	require.Contains(t, diagnostics, `run "ropewalk lock"`)
 	code, out, _ := call(t, append([]string{"lock", project, "--check"}, plain...)...)
-	require.Equal(t, command.Findings, code)
+	require.Equal(t, command.Different, code)
 	require.Contains(t, out, "moved")
 }
 
