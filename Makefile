@@ -220,7 +220,7 @@ release-lock: ## Pin the newest Debian packages for the image of a release (need
 	$(GO) -C test/tools/release run . -lock debian.lock -mirror '$(MIRROR)'
 
 .PHONY: release-test
-release-test: ## Write a release for linux/amd64 twice, and use what is in it as the documentation says.
+release-test: ## Write a release for linux/amd64 twice, and use what is in it as the documentation says (on linux/amd64, as root).
 	cd test/tools/release && $(TEST) -count=1 -timeout 30m .
 
 .PHONY: canaries

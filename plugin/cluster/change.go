@@ -6,12 +6,10 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -27,13 +25,8 @@ func (c *Cluster) patch(ctx context.Context, r Ref, fields map[string]any) (*ite
 		return nil, err
 	}
 	o, err := c.resource(r.Kind, r.Namespace).Patch(ctx, r.Name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: "ropewalk"})
-	switch {
-	case apierrors.IsNotFound(err) && r.Kind == "Transform":
-		return nil, c.missing(ctx, r)
-	case apierrors.IsNotFound(err):
-		return nil, absent("", "%s does not exist", r)
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", r, err)
+	if err != nil {
+		return nil, c.refused(ctx, r, err)
 	}
 	return itemOf(o)
 }

@@ -111,15 +111,21 @@ func (c *Cluster) get(ctx context.Context, r Ref) (*item, error) {
 		return nil, absent("", "%s: the kind is not known", r)
 	}
 	o, err := c.resource(r.Kind, r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err) && r.Kind == "Transform":
-		return nil, c.missing(ctx, r)
-	case apierrors.IsNotFound(err):
-		return nil, absent("", "%s does not exist", r)
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", r, err)
+	if err != nil {
+		return nil, c.refused(ctx, r, err)
 	}
 	return itemOf(o)
+}
+
+// refused says of which object the error of a server is, or that it does not exist.
+func (c *Cluster) refused(ctx context.Context, r Ref, err error) error {
+	switch {
+	case apierrors.IsNotFound(err) && r.Kind == "Transform":
+		return c.missing(ctx, r)
+	case apierrors.IsNotFound(err):
+		return absent("", "%s does not exist", r)
+	}
+	return fmt.Errorf("%s: %w", r, err)
 }
 
 // Get reads a Transform. One that does not exist is an [Error] that names others, or says that the

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -81,13 +80,8 @@ func (c *Cluster) add(ctx context.Context, out *Trace, word, namespace, name str
 		r.Namespace = ""
 	}
 	o, err := c.metadata.Resource(k.GroupVersionResource).Namespace(r.Namespace).Get(ctx, name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err) && r.Kind == "Transform":
-		return nil, c.missing(ctx, r)
-	case apierrors.IsNotFound(err):
-		return nil, absent("", "%s does not exist", r)
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", r, err)
+	if err != nil {
+		return nil, c.refused(ctx, r, err)
 	}
 	out.Chain = append(out.Chain, &Node{Ref: r})
 	return o, nil

@@ -65,7 +65,7 @@ func TestTheCommandsForTransformsWorkOnACluster(t *testing.T) {
 	require.Contains(t, out, "ConfigMap "+n.namespace+"/kube-root-ca.crt\n")
 	require.Contains(t, said, "has no label of Flux, no annotation of Argo CD and no owner")
 
-	// A commit that nobody was told of, until the source is asked as well.
+	// Flux does not know of this commit before --with-source asks it.
 	repository.Commit(fluxProject("two"))
 	ropewalk(0, "reconcile", "transform", "app", "--with-source", "--timeout", "4m")
 	require.Equal(t, "two", n.configMap("greeting").Data["text"])

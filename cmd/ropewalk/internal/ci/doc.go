@@ -7,7 +7,7 @@
 // # Invariants
 //
 // The same findings give the same bytes. Every text stays in its line and has no control
-// characters. Secrets are hidden by the caller, see [object.Shown].
+// characters. [Of] shows mistakes without secrets; other results come without them.
 //
 // Callers: the command line, and internal/preview.
 package ci

@@ -38,14 +38,12 @@ type Result struct {
 	Folder string
 }
 
-// Of are mistakes as results of a project in a folder. They are [object.Shown] already.
+// Of are mistakes as results of a project in a folder, each as [object.Shown] shows it.
 func Of(mistakes object.Errors, folder string) []Result {
 	out := make([]Result, len(mistakes))
-	for i, e := range mistakes {
-		out[i] = Result{Rule: "check", Level: e.Severity.String(), Text: e.Sentence(), Hint: e.Hint, Pos: e.Pos, Folder: folder}
-		if e.Policy != "" {
-			out[i].Rule = "policy/" + printable.Line(e.Policy)
-		}
+	for i, mistake := range mistakes {
+		e := object.Shown(mistake)
+		out[i] = Result{Rule: RuleOf(e.Policy), Level: e.Severity.String(), Text: e.Sentence(), Hint: e.Hint, Pos: e.Pos, Folder: folder}
 	}
 	return out
 }
@@ -160,6 +158,14 @@ func rulesOf(results []sarifResult, describe func(string) string) []sarifRule {
 	}
 	slices.SortFunc(rules, func(a, b sarifRule) int { return strings.Compare(a.ID, b.ID) })
 	return rules
+}
+
+// RuleOf is the rule of what a policy found, "" for what Ropewalk itself did.
+func RuleOf(policy string) string {
+	if policy == "" {
+		return "check"
+	}
+	return "policy/" + printable.Line(policy)
 }
 
 // Describe is what a rule of [Of] is about.

@@ -104,15 +104,11 @@ func (a commands) each(recursive command.Recursive, paths []string, do func(comm
 
 // resultsOf is what was found in a project, or at paths.
 func resultsOf(found object.Errors, at command.Below, paths []string) []ci.Result {
-	shown := make(object.Errors, len(found))
-	for i, e := range found {
-		shown[i] = object.Shown(e)
-	}
 	folder := at.Path
 	if folder == "" && len(paths) > 0 {
 		folder = paths[0]
 	}
-	return ci.Of(shown, folder)
+	return ci.Of(found, folder)
 }
 
 // printFindings writes what was found in a format.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/ci"
-	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -35,10 +34,7 @@ func (r Report) SARIF() ([]byte, error) {
 	seen := map[string]bool{}
 	for _, e := range r.Environments {
 		for _, f := range e.Findings {
-			rule := "check"
-			if f.Policy != "" {
-				rule = "policy/" + printable.Line(f.Policy)
-			}
+			rule := ci.RuleOf(f.Policy)
 			key := strings.Join([]string{rule, string(f.Node), f.At, f.Message}, "\x00")
 			if f.State == FindingGone || f.Side == "base" || seen[key] {
 				continue
