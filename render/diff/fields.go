@@ -102,6 +102,9 @@ func (w *walk) maps(at location, before, after map[string]any) {
 		}
 	}
 	for _, name := range names {
+		if old, now := before[name], after[name]; old != nil && reflect.DeepEqual(old, now) {
+			continue // Most are, and need no path.
+		}
 		if w.waves && at.text == "metadata.annotations" && name == dialect.ArgoSyncWave {
 			continue
 		}

@@ -204,40 +204,52 @@ func isOurs(m spec.Manifest) bool {
 	return version.Text == spec.APIVersion || version.Text == spec.ScoreVersion
 }
 
-// Trace is the place of the part of an object that path leads to, and false where the
-// component does not have the object.
-func Trace(req component.Request, ref object.Ref, p object.Path) (object.Pos, bool) {
-	m := *req.Component.Manifests
-	texts := map[string][]byte{inline: []byte(m.Inline.Text)}
-	files, _ := Files(req.FS, req.Dir, m, req.Component.Path) // Build has reported it.
-	for _, name := range files {
-		texts[name], _ = fs.ReadFile(req.FS, name)
-	}
-	for _, name := range append(files, inline) {
-		docs, _ := spec.ParseManifests(spec.File{Name: name, Data: texts[name]}, component.MaxBytes)
-		for _, doc := range docs {
-			if v, ok := find(doc.Value, ref); ok {
-				pos := v.NearestPos(p)
-				if name == inline {
-					return place(m.Inline)(pos), true
-				}
-				return req.At(name, pos.Line, pos.Column), true
-			}
-		}
-	}
-	return object.Pos{}, false
+// Part is a part of an object.
+type Part struct {
+	Ref  object.Ref
+	Path object.Path
 }
 
-// find is the object that ref names: v, or an item of the List that it is.
-func find(v object.Value, ref object.Ref) (object.Value, bool) {
-	if o, err := object.Decode(v.JSON()); err == nil && o.Ref() == ref {
-		return v, true
+// Trace is the places of parts of objects, one for one, each the zero Pos where the
+// component does not have the object. It reads every file once, until all are found or ctx
+// ends.
+func Trace(ctx context.Context, req component.Request, parts []Part) []object.Pos {
+	out := make([]object.Pos, len(parts))
+	wanted := map[object.Ref][]int{}
+	for i, p := range parts {
+		wanted[p.Ref] = append(wanted[p.Ref], i)
 	}
-	items, _ := v.Get("items")
-	for _, item := range items.Items {
-		if found, ok := find(item, ref); ok {
-			return found, true
+	m := *req.Component.Manifests
+	files, _ := Files(req.FS, req.Dir, m, req.Component.Path) // Build has reported it.
+	for _, name := range append(files, inline) {
+		if len(wanted) == 0 || ctx.Err() != nil {
+			break
+		}
+		data, at := []byte(m.Inline.Text), place(m.Inline)
+		if name != inline {
+			data, _ = fs.ReadFile(req.FS, name)
+			at = func(p object.Pos) object.Pos { return req.At(name, p.Line, p.Column) }
+		}
+		docs, _ := spec.ParseManifests(spec.File{Name: name, Data: data}, component.MaxBytes)
+		for _, doc := range docs {
+			each(doc.Value, func(ref object.Ref, v object.Value) {
+				for _, i := range wanted[ref] {
+					out[i] = at(v.NearestPos(parts[i].Path))
+				}
+				delete(wanted, ref) // The first of two counts.
+			})
 		}
 	}
-	return object.Value{}, false
+	return out
+}
+
+// each calls do with the object that v is, and with those of the List that it is.
+func each(v object.Value, do func(object.Ref, object.Value)) {
+	items, _ := v.Get("items")
+	if o, err := object.Decode(v.JSON()); err == nil {
+		do(o.Ref(), v)
+	}
+	for _, item := range items.Items {
+		each(item, do)
+	}
 }

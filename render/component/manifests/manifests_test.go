@@ -4,12 +4,15 @@
 package manifests_test
 
 import (
+	"io/fs"
 	"testing"
 	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/render/component"
 	"github.com/ropewalk/ropewalk/render/component/manifests"
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
@@ -21,4 +24,34 @@ func TestFilesOfAFolder(t *testing.T) {
 	got, err := manifests.Files(files, ".", spec.Manifests{Paths: []spec.Text{{Text: "a"}}}, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a/B.YAML", "a/c.Yml", "a/d.JSON", "a/e.yaml", "a/f+g h.yml"}, got)
+}
+
+// counted counts how often the files of a folder are read.
+type counted struct {
+	fstest.MapFS
+	reads map[string]int
+}
+
+func (c counted) ReadFile(name string) ([]byte, error) {
+	c.reads[name]++
+	return fs.ReadFile(c.MapFS, name)
+}
+
+func TestPartsAreFoundInOnePass(t *testing.T) {
+	files := counted{fstest.MapFS{
+		"a.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n  k: v\n")},
+		"b.yaml": {Data: []byte("apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: w\n")},
+		"c.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: z}\n")},
+	}, map[string]int{}}
+	req := component.Request{
+		FS: files, Dir: ".",
+		Component: spec.Component{Manifests: &spec.Manifests{Paths: []spec.Text{{Text: "a.yaml"}, {Text: "b.yaml"}, {Text: "c.yaml"}}}},
+		At:        func(name string, line, column int) object.Pos { return object.Pos{File: name, Line: line, Column: column} },
+	}
+	part := func(name string, path ...string) manifests.Part {
+		return manifests.Part{Ref: object.Ref{Kind: "ConfigMap", Name: name}, Path: object.Fields(path...)}
+	}
+	got := manifests.Trace(t.Context(), req, []manifests.Part{part("w", "metadata", "name"), part("x", "data", "k"), part("x"), part("none")})
+	require.Equal(t, []object.Pos{{File: "b.yaml", Line: 7, Column: 11}, {File: "a.yaml", Line: 5, Column: 6}, {File: "a.yaml", Line: 1, Column: 1}, {}}, got)
+	require.Equal(t, map[string]int{"a.yaml": 1, "b.yaml": 1, "c.yaml": 1}, files.reads)
 }

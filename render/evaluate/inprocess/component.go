@@ -68,16 +68,19 @@ func (p *Evaluator) traceComponent(ctx context.Context, req evaluate.Request, qu
 	for _, n := range result.Nodes {
 		nodes[n.ID] = n
 	}
+	parts := make([]manifests.Part, len(queries))
 	for i, q := range queries {
-		n := nodes[q.Node]
-		if n == nil {
-			continue
+		if n := nodes[q.Node]; n != nil {
+			origins[i].Module = n.Pos
+			parts[i] = manifests.Part{Ref: n.Object.Ref(), Path: q.Path}
 		}
-		origins[i].Module = n.Pos
-		if req.Component.Manifests != nil {
-			if pos, ok := manifests.Trace(buildOf(req), n.Object.Ref(), q.Path); ok {
-				origins[i].Module = pos
-			}
+	}
+	if req.Component.Manifests == nil {
+		return origins, nil
+	}
+	for i, pos := range manifests.Trace(ctx, buildOf(req), parts) {
+		if pos.IsValid() && parts[i].Ref != (object.Ref{}) {
+			origins[i].Module = pos
 		}
 	}
 	return origins, nil

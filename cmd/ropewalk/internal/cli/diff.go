@@ -17,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
+	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -131,7 +132,7 @@ func (a commands) printDiff(report diff.Report, format string) error {
 }
 
 // side is one side of a comparison, with the render that it comes from where it
-// is one.
+// is one, but for its result.
 type side struct {
 	diff.Snapshot
 	rendered *command.Rendered
@@ -194,6 +195,7 @@ func (a commands) projectSide(ctx context.Context, flags *command.ProjectFlags, 
 		r.Close()
 		return side{}, err
 	}
+	r.Result = render.Result{} // Of two large projects it would hold what the comparison needs.
 	return side{Snapshot: rendered, rendered: &r, close: r.Close}, nil
 }
 
