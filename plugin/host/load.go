@@ -19,6 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/score"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -153,6 +154,8 @@ type loading struct {
 	document  spec.Project
 	config    spec.Workloads
 	variables variables
+	// workloadDefaults are those of the project in its environment.
+	workloadDefaults score.Defaults
 }
 
 // loading parses the documents that were found.

@@ -30,6 +30,8 @@ func (l *loading) workloadModules() ([]use, bool) {
 		return nil, false
 	}
 	l.config = config
+	defaults, errs := score.ReadDefaults(l.document, l.opts.Environment)
+	l.workloadDefaults, l.Errs = defaults, append(l.Errs, errs...)
 	at := object.Fields("spec", "workloads")
 	if len(l.docs.Workloads) == 0 && !config.Pos.IsValid() {
 		return nil, true
@@ -89,13 +91,10 @@ func (l *loading) workloads(ctx context.Context, out *Loaded, shared []use, poli
 			continue
 		}
 		seen[doc.Name] = true
-		value := withImages(l.lowered(doc), doc, images)
+		value := withImages(l.workloadDefaults.Under(l.lowered(doc), doc.Score), doc, images)
 		before := len(l.Errs)
 		w, good := l.workload(doc, value)
-		if doc.Kind == spec.KindFunction {
-			doc.Written = function.Written
-		}
-		if doc.Written != nil {
+		if doc.Written = l.written(doc); doc.Written != nil {
 			l.Errs = append(l.Errs[:before], doc.Written(l.Errs[before:])...)
 		}
 		if !good || !ok {
@@ -127,6 +126,24 @@ func (l *loading) workloads(ctx context.Context, out *Loaded, shared []use, poli
 	}
 	l.unusedImages(images)
 	return nil
+}
+
+// written leads errors on a workload to what its author wrote, and to the defaults of the
+// project; nil where that is the workload itself.
+func (l *loading) written(doc spec.Document) func(object.Errors) object.Errors {
+	author := doc.Written
+	if doc.Kind == spec.KindFunction {
+		author = function.Written
+	}
+	if l.workloadDefaults.Empty() {
+		return author
+	}
+	return func(errs object.Errors) object.Errors {
+		if author != nil {
+			errs = author(errs)
+		}
+		return l.workloadDefaults.Written(errs, doc.Name, doc.NamePos)
+	}
 }
 
 // lowered is the document of a workload with its overlays: of a Function, the workload that

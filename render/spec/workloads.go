@@ -212,6 +212,9 @@ func (d *decoder) workloadsOf(v object.Value, path object.Path) Workloads {
 	if i, ok := f.child("images"); ok {
 		out.Images = i.images()
 	}
+	if defaults, at, ok := f.get("defaults"); ok {
+		f.kind(defaults, at, object.KindMap) // What is in it is read by render/workload/score.
+	}
 	f.done()
 	return out
 }

@@ -36,6 +36,7 @@ spec:
     network: {qqqqqqqqqq: 1, dns: {qqqqqqqqqq: 1}}
     canary: {qqqqqqqqqq: 1}
     images: {qqqqqqqqqq: 1, pullSecretsFrom: {NAME: {qqqqqqqqqq: 1}}}
+    defaults: {qqqqqqqqqq: 1, container: {qqqqqqqqqq: 1}}
     qqqqqqqqqq: 1
   environments: {NAME: {qqqqqqqqqq: 1}}
   qqqqqqqqqq: 1
@@ -108,10 +109,11 @@ func TestTheReferenceHasEveryField(t *testing.T) {
 	docs, projectErr := spec.Parse([]spec.File{{Name: "ropewalk.yaml", Data: []byte(strayProject)}, {Name: "w.yaml", Data: []byte(strayWorkload)}})
 	require.Len(t, docs.Workloads, 1)
 	_, workloadErrs := score.Decode(score.Document{Value: docs.Workloads[0].Value})
+	_, defaultsErrs := score.ReadDefaults(docs.Projects[0], "")
 	functions, err := spec.Parse([]spec.File{{Name: "f.yaml", Data: []byte(strayFunction)}})
 	require.NoError(t, err)
 	for head, errs := range map[string]object.Errors{
-		"in a Project": object.AsErrors(projectErr, object.StageSpec), "in a Workload": workloadErrs,
+		"in a Project": append(object.AsErrors(projectErr, object.StageSpec), defaultsErrs...), "in a Workload": workloadErrs,
 		"in a Function": decoded(functions.Workloads[0]),
 	} {
 		fields := fieldsOf(t, head)

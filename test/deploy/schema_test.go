@@ -119,6 +119,10 @@ func TestSchemasHaveTheFieldsOfTheDecoders(t *testing.T) {
 				_, more := compose.Compile(s, nowhere{})
 				errs = append(errs, more...)
 			}
+			for _, p := range docs.Projects {
+				_, more := score.ReadDefaults(p, "")
+				errs = append(errs, more...)
+			}
 			for _, one := range docs.Transforms {
 				if one.Component.Kind != object.KindNone {
 					_, more := spec.DecodeComponent(one.Component, one.ComponentPath(), nil)

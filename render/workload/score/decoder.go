@@ -84,6 +84,15 @@ func (d *decoder) warn(pos object.Pos, at *location, hint, format string, args .
 	d.report(object.SeverityWarning, pos, at, hint, format, args...)
 }
 
+// beside adds to the last error what it is about, where that was merged over the document
+// or below it.
+func (d *decoder) beside(pos object.Pos, text string) {
+	if d.errors <= maxErrors && d.overlaid(object.Value{Pos: pos}) {
+		last := d.errs[len(d.errs)-1]
+		last.Notes = append(last.Notes, object.Note{Pos: pos, Text: text})
+	}
+}
+
 // root is the complete document.
 func (d *decoder) root() part { return part{decoder: d, Value: d.doc.Value} }
 

@@ -28,6 +28,8 @@ type Document struct {
 	Last int
 	// Score is set if it is a Score file.
 	Score bool
+	// Defaults is set for the defaults of workloads, which have no ports.
+	Defaults bool
 }
 
 // Decode decodes, upgrades and validates a document. All that is wrong with it

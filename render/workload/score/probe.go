@@ -150,7 +150,7 @@ func (e entry) probePort(p part, wide bool) {
 	for _, port := range e.out.Ports {
 		names = append(names, port.Name)
 	}
-	if !slices.Contains(names, p.Text) {
+	if !slices.Contains(names, p.Text) && !e.doc.Defaults {
 		p.fail(e.suggest(p.Text, names), "the service has no port %s", shown(p.Text))
 	}
 }

@@ -165,6 +165,7 @@ func (p part) within(requests, limits []Pair) {
 		limit, other := resource.ParseQuantity(limits[i].Value.Value)
 		if err == nil && other == nil && request.Cmp(limit) > 0 {
 			p.decoder.fail(r.Value.Pos, p.field(r.Name), "", "%s is more than the limit, which is %s", shown(r.Value.Value), shown(limits[i].Value.Value))
+			p.beside(limits[i].Value.Pos, "the limit")
 		}
 	}
 }

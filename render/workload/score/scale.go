@@ -71,7 +71,8 @@ func (d *decoder) replicas(p part) *Replicas {
 		return nil
 	}
 	f := p.fields()
-	if n, ok := f.get("min").number(0, maxInt32); ok {
+	lowest := f.get("min")
+	if n, ok := lowest.number(0, maxInt32); ok {
 		out.Min = n
 	}
 	highest := f.get("max")
@@ -85,6 +86,7 @@ func (d *decoder) replicas(p part) *Replicas {
 	switch {
 	case bounded && most < out.Min:
 		highest.fail("", "max is %d, less than min, which is %d", most, out.Min)
+		d.beside(lowest.Pos, "min")
 	case bounded && out.Min == 0 && !out.Triggered():
 		p.fail(wakeHint, "an autoscaler keeps one pod at least")
 	case !highest.given() && out.Triggered():

@@ -17,11 +17,13 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/internal/memfs"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 func (a commands) initCommand() *cobra.Command {
-	return &cobra.Command{
+	var engine command.Choice
+	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Start a project that renders at once",
 		Long: `Write a project into DIR, the working directory where there is none: a spec that uses
@@ -29,24 +31,28 @@ a built-in module, and a module of your own with the schema vendored, so that an
 editor and "cue vet" know it. Files that exist are never overwritten: then nothing is
 written at all.`,
 		Example: `  ropewalk init shop
-  ropewalk render shop`,
+  ropewalk render shop
+  ropewalk init shop --dialect flux`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.Run(func(_ context.Context, args []string) error {
 			dir := "."
 			if len(args) == 1 {
 				dir = args[0]
 			}
-			return a.runInit(dir)
+			return a.runInit(dir, engine.Value)
 		}),
 	}
+	engine = command.Choice{Words: dialect.Names()}
+	engine.Add(cmd, "dialect", "engine of the project, for all commands in it (default plain)")
+	return cmd
 }
 
-func (a commands) runInit(dir string) error {
+func (a commands) runInit(dir, engine string) error {
 	name, at, err := projectName(dir)
 	if err != nil {
 		return err
 	}
-	files, err := ownTemplate(name)
+	files, err := ownTemplate(name, engine)
 	if err != nil {
 		return err
 	}
@@ -95,8 +101,8 @@ func projectName(dir string) (name, at string, err error) {
 }
 
 // ownTemplate is the template of a project as files of its user: they have the name of the
-// project, and no licence. The schema in cue.mod stays ours.
-func ownTemplate(name string) (fs.FS, error) {
+// project and its engine, and no licence. The schema in cue.mod stays ours.
+func ownTemplate(name, engine string) (fs.FS, error) {
 	out := map[string][]byte{}
 	from := cue.Template()
 	err := fs.WalkDir(from, ".", func(file string, d fs.DirEntry, err error) error {
@@ -112,6 +118,9 @@ func ownTemplate(name string) (fs.FS, error) {
 		}
 		if file == "ropewalk.yaml" {
 			data = bytes.Replace(data, []byte("  name: "+defaultName), []byte("  name: "+name), 1)
+			if engine != "" {
+				data = bytes.Replace(data, []byte("  context:\n"), []byte("  context:\n    engine: "+engine+"\n"), 1)
+			}
 		}
 		out[file] = data
 		return nil

@@ -1,0 +1,350 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package score
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/reader"
+)
+
+// Defaults are what the workloads of a project have where they write nothing else: fields
+// of the spec of a Workload and, below container, fields of each of its containers.
+type Defaults struct {
+	value object.Value
+	// places are the positions of its parts, and reported is what is wrong with them.
+	places   map[object.Pos]bool
+	reported object.Errors
+}
+
+// everyContainer is the field that holds the defaults of containers.
+const everyContainer = "container"
+
+// defaultFields are the fields of a spec that may have a default, in the order in which
+// messages list them, and otherFields why others may not.
+func defaultFields() []string {
+	return []string{
+		"annotations", everyContainer, "deploy", "disruption", "labels", "network", "pod", "podAnnotations",
+		"replicas", "securityContext", "serviceAccount",
+	}
+}
+
+func otherFields() map[string]string {
+	const own = "it belongs to one workload: write it there"
+	return map[string]string{
+		"containers": "write container: its fields are for every container", "namespace": "write spec.context.namespace",
+		"resources": "write container: {resources: …} for requests and limits; what else a workload needs stands in the workload",
+		"name":      own, "kind": own, "schedule": own, "job": own, "serving": own, "service": own, "dependsOn": own,
+		"environment": own, "identity": own, "image": own, "command": own, "args": own,
+	}
+}
+
+// defaultContainer are the fields of a container that may have a default, and
+// otherContainer why others may not.
+func defaultContainer() []string {
+	return []string{
+		"imagePullPolicy", "lifecycle", "livenessProbe", "readinessProbe", "resizePolicy", "resources", "securityContext",
+		"startupProbe", "terminationMessagePath", "terminationMessagePolicy",
+	}
+}
+
+func otherContainer() map[string]string {
+	out := map[string]string{}
+	for _, name := range []string{"image", "command", "args", "variables", "files", "volumes", "before", "name", "stdin", "stdinOnce", "tty", "workingDir"} {
+		out[name] = "it belongs to one container: write it there"
+	}
+	return out
+}
+
+// lacking are the defaults that do not apply to a workload of a kind, which has no such
+// field or sets it by itself.
+func lacking(kind string) []string {
+	switch kind {
+	case KindJob, KindCronJob:
+		return []string{"deploy", "disruption", "replicas"}
+	case KindKnativeService:
+		return []string{"deploy", "disruption", "replicas", "lifecycle", "resizePolicy"}
+	case KindStatefulSet:
+		return []string{"deploy"}
+	}
+	return nil
+}
+
+// ReadDefaults returns the defaults of a project in an environment. The errors are those
+// of all environments.
+func ReadDefaults(p spec.Project, environment string) (Defaults, object.Errors) {
+	base := defaultsIn(p.WorkloadDefaults)
+	out := newDefaults(base, object.Value{}, "")
+	errs := slices.Clone(out.reported)
+	for _, name := range object.SortedKeys(p.Environments) {
+		own := defaultsIn(p.Environments[name].Workloads)
+		if own.Kind == object.KindNone {
+			continue
+		}
+		d := newDefaults(own, base, name)
+		errs = append(errs, d.reported...)
+		if name == environment {
+			out = d
+		}
+	}
+	return out, errs
+}
+
+// defaultsIn is the field of the configuration of workloads. Another type is reported by
+// render/spec.
+func defaultsIn(workloads object.Value) object.Value {
+	if v, _ := workloads.Get("defaults"); v.Kind == object.KindMap {
+		return v
+	}
+	return object.Value{}
+}
+
+// newDefaults lays what an environment writes over the defaults of the project, and checks
+// them.
+func newDefaults(own, project object.Value, environment string) Defaults {
+	out := Defaults{places: map[object.Pos]bool{}}
+	addPlaces(own, out.places)
+	d := &decoder{doc: Document{Defaults: true}}
+	at := &location{up: &location{up: &location{step: object.Field("spec")}, step: object.Field("workloads")}, step: object.Field("defaults")}
+	out.value = withoutNulls(layered(own, project))
+	d.defaults(part{d, out.value, at})
+	part{d, own, at}.nulls(project)
+	for _, e := range d.errs {
+		if rest, ok := strings.CutPrefix(e.Path, "spec."); ok && environment != "" && out.places[e.Pos] {
+			e.Path = "spec.environments." + environment + "." + rest
+		}
+	}
+	addPlaces(project, out.places)
+	out.reported = d.errs
+	return out
+}
+
+// addPlaces adds the positions of the parts of v.
+func addPlaces(v object.Value, places map[object.Pos]bool) {
+	if v.Kind == object.KindNone {
+		return
+	}
+	places[v.Pos] = true
+	for _, m := range v.Members {
+		places[m.Pos] = true
+		addPlaces(m.Value, places)
+	}
+	for _, item := range v.Items {
+		addPlaces(item, places)
+	}
+}
+
+// nulls reports the fields that are null and take nothing of project away.
+func (p part) nulls(project object.Value) {
+	for _, m := range p.Members {
+		below, _ := project.Get(m.Name)
+		at := part{p.decoder, m.Value, p.field(m.Name)}
+		if m.Value.Kind == object.KindNull && (below.Kind == object.KindNone || below.Kind == object.KindNull) {
+			p.decoder.fail(m.Pos, at.at, "write a value, or remove the field", "is null")
+		}
+		at.nulls(below)
+	}
+}
+
+// withoutNulls is v less all members that are null.
+func withoutNulls(v object.Value) object.Value {
+	v = withoutNull(v)
+	for i := range v.Members {
+		v.Members[i].Value = withoutNulls(v.Members[i].Value)
+	}
+	return v
+}
+
+// defaults decodes the defaults as the parts of a Workload that they become.
+func (d *decoder) defaults(p part) {
+	p = p.only(defaultFields(), otherFields())
+	f := p.fields()
+	d.identity(f)
+	d.annotations(f)
+	d.extras(f)
+	c := f.get(everyContainer)
+	if !c.given() || !c.is(object.KindMap) {
+		return
+	}
+	c = c.only(defaultContainer(), otherContainer())
+	c.Members = append(c.Members, object.Member{Name: "image", Pos: c.Pos, Value: object.TextAt(".", c.Pos)})
+	entry{c, everyContainer, c.Pos}.container(part{decoder: d}, nil)
+}
+
+// only is p with the fields that are known, and reports the others: with why they are no
+// defaults, where that is known.
+func (p part) only(known []string, others map[string]string) part {
+	kept := p
+	kept.Members = nil
+	for _, m := range p.Members {
+		switch hint := others[m.Name]; {
+		case slices.Contains(known, m.Name):
+			kept.Members = append(kept.Members, m)
+		case hint != "":
+			p.decoder.fail(m.Pos, p.field(m.Name), hint, "%s cannot be a default", shown(m.Name))
+		default:
+			p.decoder.fail(m.Pos, p.field(m.Name), p.suggest(m.Name, known), "unknown field %s", shown(m.Name))
+		}
+	}
+	return kept
+}
+
+// Empty reports whether there are no defaults.
+func (d Defaults) Empty() bool { return d.value.Kind != object.KindMap }
+
+// Under is a document with the defaults below what it writes: maps are merged, and of all
+// else that of the document wins.
+func (d Defaults) Under(doc object.Value, score bool) object.Value {
+	root := "spec"
+	if score {
+		root = "metadata"
+	}
+	metadata, _ := doc.Get("metadata")
+	body, _ := doc.Get(root)
+	if d.Empty() || metadata.Kind != object.KindMap || body.Kind != object.KindMap {
+		return doc
+	}
+	kind, _ := body.Get("kind")
+	var meta, fields reader.Fields
+	for _, m := range d.value.Members {
+		switch {
+		case m.Name == everyContainer || !slices.Contains(defaultFields(), m.Name) || slices.Contains(lacking(kind.Text), m.Name):
+		case score || m.Name == "labels" || m.Name == "annotations": // Those below spec win over those of metadata.
+			meta = append(meta, m)
+		default:
+			fields = append(fields, m)
+		}
+	}
+	if !score {
+		containers, _ := body.Get("containers")
+		fields.Put("containers", d.containers(containers, object.Value{}, kind.Text, whole))
+		return layered(doc, reader.Pairs(d.value.Pos, "metadata", meta.Value(d.value.Pos), "spec", fields.Value(d.value.Pos)))
+	}
+	containers, _ := doc.Get("containers")
+	extras, _ := body.Get("containers")
+	meta.Put("containers", d.containers(containers, extras, kind.Text, extraOfScore))
+	return layered(doc, reader.Pairs(d.value.Pos, "metadata", meta.Value(d.value.Pos),
+		"containers", d.containers(containers, extras, kind.Text, knownToScore)))
+}
+
+// containers are the defaults of containers, of which extras are the rest of a Score file:
+// the part that form takes of each.
+func (d Defaults) containers(containers, extras object.Value, kind string, form func(object.Value) object.Value) object.Value {
+	all, _ := d.value.Get(everyContainer)
+	var out reader.Fields
+	for _, c := range containers.Members {
+		if c.Value.Kind != object.KindMap || all.Kind != object.KindMap {
+			continue
+		}
+		extra, _ := extras.Get(c.Name)
+		own := c.Value.Merge(extra)
+		missing := lacking(kind)
+		if before, _ := own.Get("before"); slices.ContainsFunc(before.Members, func(m object.Member) bool {
+			ready, _ := m.Value.Get("ready")
+			return ready.Text == ReadyComplete
+		}) {
+			missing = append(missing, "lifecycle", "livenessProbe", "readinessProbe", "startupProbe") // It ends before others start.
+		}
+		var fields reader.Fields
+		for _, m := range yielded(all, own).Members {
+			if slices.Contains(defaultContainer(), m.Name) && !slices.Contains(missing, m.Name) {
+				fields = append(fields, m)
+			}
+		}
+		out.Put(c.Name, form(fields.Value(all.Pos)))
+	}
+	return out.Value(all.Pos)
+}
+
+// What stands in a container of a Workload, in one of a Score file, and in its extras.
+func whole(v object.Value) object.Value { return v }
+
+func knownToScore(v object.Value) object.Value {
+	amounts, _ := v.Get("resources")
+	return reader.Pairs(v.Pos, "resources", amountsOf(amounts, true))
+}
+
+func extraOfScore(v object.Value) object.Value {
+	amounts, _ := v.Get("resources")
+	fields := reader.Fields(v.Without(object.Fields("resources")).Members)
+	fields.Put("resources", amountsOf(amounts, false))
+	return fields.Value(v.Pos)
+}
+
+// amountsOf are the requests and limits of a container that Score knows, with numbers as
+// text, or the others.
+func amountsOf(v object.Value, known bool) object.Value {
+	var out reader.Fields
+	for _, list := range v.Members {
+		var amounts reader.Fields
+		for _, m := range list.Value.Members {
+			if usual := m.Name == "cpu" || m.Name == "memory"; usual != known {
+				continue
+			}
+			if m.Value.Kind == object.KindNumber && known {
+				m.Value.Kind = object.KindString
+			}
+			amounts = append(amounts, m)
+		}
+		out.Put(list.Name, amounts.Value(list.Value.Pos))
+	}
+	return out.Value(v.Pos)
+}
+
+// layered is own with what only the values below have, each part of own in its place.
+func layered(own, below object.Value) object.Value {
+	return own.Merge(yielded(below, own)).Merge(own)
+}
+
+// yielded is defaults less the alternatives to what own chooses: the actions of probes and
+// hooks, and the bounds of a disruption.
+func yielded(defaults, own object.Value) object.Value {
+	alternatives := append(actions(true), "sleep", "minAvailable", "maxUnavailable")
+	for _, choice := range []object.Path{
+		object.Fields("disruption"), object.Fields("livenessProbe"), object.Fields("readinessProbe"), object.Fields("startupProbe"),
+		object.Fields("lifecycle", "preStop"), object.Fields("lifecycle", "postStart"),
+	} {
+		// The values are a container, the defaults of a project, a Workload or a Score file.
+		for _, root := range []object.Path{nil, object.Fields(everyContainer), object.Fields("spec"), object.Fields("metadata")} {
+			at := slices.Concat(root, choice)
+			written, found := own.Lookup(at)
+			chosen := func(m object.Member) bool {
+				return m.Value.Kind != object.KindNull && slices.Contains(alternatives, m.Name)
+			}
+			if found < len(at) || !slices.ContainsFunc(written.Members, chosen) {
+				continue
+			}
+			for _, name := range alternatives {
+				defaults = defaults.Without(at.Append(object.Field(name)))
+			}
+		}
+	}
+	return defaults
+}
+
+// Written are errors on the workload of a name at a position as those on the defaults that
+// it has, each with both places; what is wrong with the defaults themselves is left out.
+func (d Defaults) Written(errs object.Errors, name string, at object.Pos) object.Errors {
+	out := make(object.Errors, 0, len(errs))
+	for _, e := range errs {
+		if !d.places[e.Pos] {
+			out = append(out, e)
+			continue
+		}
+		if slices.ContainsFunc(d.reported, func(r *object.Error) bool {
+			return r.Pos == e.Pos && (r.Severity == object.SeverityError || r.Err.Error() == e.Err.Error())
+		}) {
+			continue
+		}
+		both := *e
+		both.Err = fmt.Errorf("workload %q: %w", name, e.Err)
+		both.Notes = append(slices.Clone(e.Notes), object.Note{Pos: at, Text: "the workload that has this default"})
+		out = append(out, &both)
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package score_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+const project = `
+apiVersion: ropewalk.dev/v1alpha1
+kind: Project
+metadata: {name: shop}
+spec:
+  workloads:
+    defaults:
+      labels: {team: shop}
+      replicas: 2
+      deploy: {strategy: canary}
+      container:
+        resources: {requests: {cpu: 1, ephemeral-storage: 1Gi}}
+        livenessProbe: {tcpSocket: {port: 8080}, periodSeconds: 5}
+        lifecycle: {preStop: {sleep: {seconds: 5}}}
+  environments:
+    prod: {workloads: {defaults: {replicas: null, container: {livenessProbe: {exec: {command: [check]}}}}}}
+`
+
+func TestDefaultsAreBelowWhatADocumentWrites(t *testing.T) {
+	for name, c := range map[string]struct{ environment, document, want string }{
+		"a Workload": {"", `
+apiVersion: ropewalk.dev/v1alpha1
+kind: Workload
+metadata: {name: api}
+spec: {labels: {team: own}, containers: {a: {image: x, resources: {requests: {cpu: 2}}}}}
+`, `{"apiVersion":"ropewalk.dev/v1alpha1","kind":"Workload","metadata":{"labels":{"team":"shop"},"name":"api"},"spec":{"containers":{"a":{"image":"x",` +
+			`"lifecycle":{"preStop":{"sleep":{"seconds":5}}},"livenessProbe":{"periodSeconds":5,"tcpSocket":{"port":8080}},"resources":{"requests":{"cpu":2,"ephemeral-storage":"1Gi"}}}},` +
+			`"deploy":{"strategy":"canary"},"labels":{"team":"own"},"replicas":2}}`},
+		"a Score file": {"", `
+apiVersion: score.dev/v1b1
+metadata: {name: api}
+containers: {web: {image: x, livenessProbe: {httpGet: {path: /, port: 80}}}}
+`, `{"apiVersion":"score.dev/v1b1","containers":{"web":{"image":"x","livenessProbe":{"httpGet":{"path":"/","port":80}},"resources":{"requests":{"cpu":"1"}}}},` +
+			`"metadata":{"containers":{"web":{"lifecycle":{"preStop":{"sleep":{"seconds":5}}},"livenessProbe":{"periodSeconds":5},"resources":{"requests":{"ephemeral-storage":"1Gi"}}}},` +
+			`"deploy":{"strategy":"canary"},"labels":{"team":"shop"},"name":"api","replicas":2}}`},
+		"an environment, and a kind without replicas": {"prod", `
+apiVersion: ropewalk.dev/v1alpha1
+kind: Workload
+metadata: {name: api}
+spec: {kind: KnativeService, containers: {a: {image: x}}}
+`, `{"apiVersion":"ropewalk.dev/v1alpha1","kind":"Workload","metadata":{"labels":{"team":"shop"},"name":"api"},"spec":{"containers":{"a":{"image":"x",` +
+			`"livenessProbe":{"exec":{"command":["check"]},"periodSeconds":5},"resources":{"requests":{"cpu":1,"ephemeral-storage":"1Gi"}}}},"kind":"KnativeService"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			docs, err := spec.Parse([]spec.File{{Name: spec.ProjectFile, Data: []byte(project)}, {Name: "w.yaml", Data: []byte(c.document)}})
+			require.NoError(t, err)
+			d, errs := score.ReadDefaults(docs.Projects[0], c.environment)
+			require.Empty(t, errs)
+			w := docs.Workloads[0]
+			under := d.Under(w.Value, w.Score)
+			require.Equal(t, c.want, string(under.JSON()))
+			require.Equal(t, w.Value.Pos, under.Pos)
+			require.Equal(t, w.Value.NearestPos(object.Fields("metadata")), under.NearestPos(object.Fields("metadata")))
+			_, errs = score.Decode(score.Document{Value: under, Blocks: w.Blocks, Last: w.Last, Score: w.Score})
+			require.Empty(t, errs)
+		})
+	}
+}
