@@ -355,3 +355,21 @@ users: [{name: a, user: {token: hunter2}}]
 	_, err = c.kindOf(t.Context(), "pod")
 	require.ErrorContains(t, err, "connection refused")
 }
+
+func TestWhatIsNeededIsLookedUp(t *testing.T) {
+	c, _ := newCluster(t, world)
+	c.metadata.(*metadatafake.FakeMetadataClient).PrependReactor("get", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		name := a.(clienttesting.GetAction).GetName()
+		return name == "hidden", nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, name, errors.New("no"))
+	})
+	pod := func(name string) Wanted { return Wanted{Ref: Ref{Kind: "Pod", Namespace: "apps", Name: name}} }
+	kind := func(kind, version string) Wanted {
+		return Wanted{Ref: Ref{Group: "ropewalk.dev", Kind: kind}, Version: version}
+	}
+	got, err := c.Find(t.Context(), []Wanted{
+		pod("alone"), pod("none"), pod("hidden"), kind("Transform", "v1alpha1"), kind("Transform", "v2"), kind("PivotCluster", ""),
+		{Ref: Ref{Group: "apps", Kind: "Pod", Namespace: "apps", Name: "alone"}},
+	})
+	require.NoError(t, err)
+	require.Equal(t, []Presence{There, Missing, NoAccess, There, NotServed, NotServed, NotServed}, got)
+}

@@ -56,31 +56,47 @@ type kind struct {
 	namespaced bool
 }
 
-// kindOf finds a kind by a word that kubectl takes for it, such as deploy, Deployment, deployments or
-// deployment.apps. Of several the first group of the server is taken, as kubectl does.
-func (c *Cluster) kindOf(ctx context.Context, word string) (kind, error) {
-	name, wanted, qualified := strings.Cut(strings.ToLower(word), ".")
-	var known []string
+// serves reads what the cluster serves.
+func (c *Cluster) serves(ctx context.Context) (groups, error) {
+	var out groups
 	for _, path := range []string{"/api", "/apis"} {
 		data, err := c.discover(ctx, path)
 		if err != nil {
-			return kind{}, fmt.Errorf("what the cluster serves: %w", err)
+			return out, fmt.Errorf("what the cluster serves: %w", err)
 		}
-		var all groups
-		if err := json.Unmarshal(data, &all); err != nil {
-			return kind{}, fmt.Errorf("what the cluster serves: %s: %w", path, err)
+		var part groups
+		if err := json.Unmarshal(data, &part); err != nil {
+			return out, fmt.Errorf("what the cluster serves: %s: %w", path, err)
 		}
-		for _, g := range all.Items {
-			if qualified && g.Metadata.Name != wanted {
-				continue
-			}
-			for _, v := range g.Versions {
-				for _, r := range v.Resources {
-					if slices.Contains(r.names(), name) {
-						return kind{schema.GroupVersionResource{Group: g.Metadata.Name, Version: v.Version, Resource: r.Resource}, r.ResponseKind.Kind, r.Scope == "Namespaced"}, nil
-					}
-					known = append(known, r.names()[0])
+		out.Items = append(out.Items, part.Items...)
+	}
+	return out, nil
+}
+
+// kindOf finds a kind by a word that kubectl takes for it, such as deploy, Deployment, deployments or
+// deployment.apps. Of several the first group of the server is taken, as kubectl does.
+func (c *Cluster) kindOf(ctx context.Context, word string) (kind, error) {
+	all, err := c.serves(ctx)
+	if err != nil {
+		return kind{}, err
+	}
+	return all.kind(word)
+}
+
+// kind is [Cluster.kindOf] in what was read.
+func (all groups) kind(word string) (kind, error) {
+	name, wanted, qualified := strings.Cut(strings.ToLower(word), ".")
+	var known []string
+	for _, g := range all.Items {
+		if qualified && g.Metadata.Name != wanted {
+			continue
+		}
+		for _, v := range g.Versions {
+			for _, r := range v.Resources {
+				if slices.Contains(r.names(), name) {
+					return kind{schema.GroupVersionResource{Group: g.Metadata.Name, Version: v.Version, Resource: r.Resource}, r.ResponseKind.Kind, r.Scope == "Namespaced"}, nil
 				}
+				known = append(known, r.names()[0])
 			}
 		}
 	}

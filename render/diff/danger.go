@@ -66,7 +66,7 @@ func deletion(ref object.Ref, i Item, served map[string]bool) []Danger {
 	if i.Kept {
 		return []Danger{danger(DangerOrphan, "it stays in the cluster, because it is exempt from pruning, and is no longer managed: delete it by hand once it is not needed")}
 	}
-	if hosts := unserved(hosts(i.Object), nil, served); len(hosts) > 0 {
+	if hosts := unserved(Hosts(i.Object), nil, served); len(hosts) > 0 {
 		return hosts
 	}
 	if what := restricts(i.Object); what != "" {
@@ -169,8 +169,8 @@ func dangers(before, after object.Object, changed []Field, served map[string]boo
 	case "Namespace":
 		out = podSecurity(before, after)
 	}
-	out = append(out, added(hosts(before), hosts(after), DangerExposure, "it serves a new host: %s")...)
-	out = append(out, unserved(hosts(before), hosts(after), served)...)
+	out = append(out, added(Hosts(before), Hosts(after), DangerExposure, "it serves a new host: %s")...)
+	out = append(out, unserved(Hosts(before), Hosts(after), served)...)
 	if before != nil {
 		out = append(out, stopped(before, after)...)
 		out = append(out, selectors(after, changed)...)

@@ -23,8 +23,8 @@ func reach(o object.Object) []string {
 	return nil
 }
 
-// hosts are those that an object leads to workloads, of the kinds that do.
-func hosts(o object.Object) (out []string) {
+// Hosts are those that an object leads to workloads, of the kinds that do.
+func Hosts(o object.Object) (out []string) {
 	field := func(list, name string) {
 		for _, e := range o.List("spec", list) {
 			m, _ := e.(map[string]any)

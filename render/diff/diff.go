@@ -187,7 +187,7 @@ func Compare(before, after Snapshot) Report {
 	report.Dialects = c.dialects
 	c.served = map[string]bool{}
 	for _, i := range c.now {
-		for _, h := range hosts(i.Object) {
+		for _, h := range Hosts(i.Object) {
 			c.served[h] = true
 		}
 	}

@@ -45,13 +45,13 @@ func Build(nodes []*object.Node, specs []Spec) (*Graph, error) {
 	if len(b.errs) > 0 {
 		return nil, b.errs.Sorted()
 	}
-	inferred, warnings, err := infer(b.index, MaxEdges-len(b.edges))
+	inferred, found, err := infer(b.index, MaxEdges-len(b.edges))
 	if err != nil {
 		b.fail(err)
 		return nil, b.errs
 	}
 	kept, dropped := b.acyclic(inferred)
-	g := &Graph{Nodes: nodes, Joins: b.joins, Edges: append(b.edges, kept...), Dropped: dropped, Warnings: warnings}
+	g := &Graph{Nodes: nodes, Joins: b.joins, Edges: append(b.edges, kept...), Dropped: dropped, Warnings: found.warnings.Sorted(), Needs: found.sortedNeeds()}
 	slices.SortFunc(g.Edges, compareEdges)
 	return g, nil
 }

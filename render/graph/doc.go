@@ -19,8 +19,8 @@
 // which prints every edge with its line.
 //
 // An inferred edge needs its target in the render: other objects are expected in
-// the cluster, so inference reports nothing as missing. An unknown name in
-// dependsOn is an error.
+// the cluster, so inference reports nothing as missing, and lists them in
+// [Graph.Needs]. An unknown name in dependsOn is an error.
 //
 // Waves are not known here. Callers: render and render/order.
 package graph

@@ -87,6 +87,8 @@ type Graph struct {
 	Dropped []Edge
 	// Warnings are about references that nothing answers to; sorted.
 	Warnings object.Errors
+	// Needs are the objects that must be in the cluster already; sorted by what they are.
+	Needs []Need
 }
 
 // All is every edge, and every pair of every join as an edge: a product of

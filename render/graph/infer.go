@@ -26,14 +26,17 @@ type finder struct {
 	item       item
 	candidates []candidate
 	warnings   object.Errors
+	needs      map[object.Ref]Need
+	// optional: what is looked for need not be there.
+	optional bool
 }
 
 // infer is the edges that follow from the objects, the most certain rule
 // first; edges of one rule onto one node follow each other. Warnings are about
 // references that lead to nothing by mistake. More than limit edges are a mistake of
-// the node with which they pass it.
-func infer(x *index, limit int) ([]Edge, object.Errors, *object.Error) {
-	f := &finder{index: x}
+// the node with which they pass it. The finder has the warnings and the needs.
+func infer(x *index, limit int) ([]Edge, *finder, *object.Error) {
+	f := &finder{index: x, needs: map[object.Ref]Need{}}
 	for i := range x.items {
 		f.from, f.item = i, x.items[i]
 		f.anything()
@@ -61,7 +64,7 @@ func infer(x *index, limit int) ([]Edge, object.Errors, *object.Error) {
 			Rule: l.rule, Path: cursor{at: l.at}.path(),
 		})
 	}
-	return onePerRule(edges), f.warnings.Sorted(), nil
+	return onePerRule(edges), f, nil
 }
 
 // onePerRule leaves out edges that a more certain one repeats with the same
@@ -113,7 +116,9 @@ func (f *finder) on(r object.Ref, rule Rule, at *link) {
 	}
 	if to, ok := f.refs[r]; ok {
 		f.add(to, rule, at)
+		return
 	}
+	f.need(r, at)
 }
 
 // near is on for an object of the core group in the same namespace.
@@ -121,7 +126,6 @@ func (f *finder) near(kind string, name cursor, rule Rule) {
 	r := object.Ref{Kind: kind, Namespace: f.item.ref.Namespace, Name: name.text()}
 	if _, ok := f.refs[r]; !ok {
 		f.missing(r, name.at)
-		return
 	}
 	f.on(r, rule, name.at)
 }
@@ -143,6 +147,7 @@ func (f *finder) secretIn(namespace string, name cursor) {
 		return
 	}
 	f.missing(r, name.at)
+	f.need(r, name.at)
 }
 
 // anything is what holds for objects of every kind.
@@ -154,9 +159,11 @@ func (f *finder) anything() {
 	if crd, ok := f.crds[crdKey{f.item.ref.Group, f.item.ref.Kind}]; ok {
 		f.add(crd, RuleCRD, o.get("kind").at)
 	}
+	f.optional = true // Who owns what the render makes is for whoever set it.
 	for _, owner := range o.get("metadata", "ownerReferences").items() {
 		f.target(owner, RuleOwner, "", "")
 	}
+	f.optional = false
 	if object.IsCustom(f.item.ref.Group) {
 		f.customReferences(o.get("spec"), 0)
 	}
@@ -175,7 +182,11 @@ func (f *finder) target(c cursor, rule Rule, apiVersion, kind string) {
 		Namespace: f.item.ref.Namespace, Name: c.get("name").text(),
 	}
 	if _, ok := f.refs[r]; !ok {
-		r.Namespace = ""
+		wide := r
+		wide.Namespace = ""
+		if _, ok := f.refs[wide]; ok {
+			r = wide
+		}
 	}
 	f.on(r, rule, c.get("name").at)
 }
@@ -199,9 +210,9 @@ func (f *finder) customReferences(c cursor, depth int) {
 		lower := strings.ToLower(name)
 		switch {
 		case strings.HasSuffix(lower, "secretref"), strings.HasSuffix(lower, "secretkeyref"):
-			f.secret(field.get("name"))
+			f.unlessOptional(field, func(r cursor) { f.secret(r.get("name")) })
 		case strings.HasSuffix(lower, "configmapref"), strings.HasSuffix(lower, "configmapkeyref"):
-			f.near("ConfigMap", field.get("name"), RuleConfigMap)
+			f.unlessOptional(field, func(r cursor) { f.near("ConfigMap", r.get("name"), RuleConfigMap) })
 		default:
 			f.customReferences(field, depth+1)
 		}

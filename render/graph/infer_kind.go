@@ -92,7 +92,11 @@ func (f *finder) customKind(spec cursor) {
 	case "IngressRoute.traefik.io":
 		f.traefik(spec)
 	case "Gateway." + gatewayGroup:
+		class := spec.get("gatewayClassName")
+		f.on(object.Ref{Group: gatewayGroup, Kind: "GatewayClass", Name: class.text()}, RuleClass, class.at)
+		f.optional = f.issued(root(f.item.node.Object))
 		f.gateway(spec)
+		f.optional = false
 	default:
 		if f.item.ref.Group == gatewayGroup && strings.HasSuffix(f.item.ref.Kind, "Route") {
 			f.route(spec)
@@ -106,11 +110,13 @@ func (f *finder) binding(o cursor) {
 		role.Namespace = f.item.ref.Namespace
 	}
 	f.on(role, RuleRole, o.get("roleRef", "name").at)
+	f.optional = true // A binding may come before the accounts.
 	for _, s := range o.get("subjects").items() {
 		if account, ok := subject(s, f.item.ref.Namespace); ok {
 			f.on(account, RuleRole, s.get("name").at)
 		}
 	}
+	f.optional = false
 }
 
 func (f *finder) selector(labels cursor) {
@@ -125,15 +131,34 @@ func (f *finder) ingress(o cursor) {
 		class = o.get("metadata", "annotations", "kubernetes.io/ingress.class")
 	}
 	f.on(object.Ref{Group: "networking.k8s.io", Kind: "IngressClass", Name: class.text()}, RuleClass, class.at)
+	f.optional = f.issued(o)
 	for _, t := range o.get("spec", "tls").items() {
 		f.secret(t.get("secretName"))
 	}
+	f.optional = false
 	f.near("Service", o.get("spec", "defaultBackend", "service", "name"), RuleService)
 	for _, r := range o.get("spec", "rules").items() {
 		for _, p := range r.get("http", "paths").items() {
 			f.near("Service", p.get("backend", "service", "name"), RuleService)
 		}
 	}
+}
+
+// issued reports whether cert-manager makes the certificates that o names, by an annotation,
+// and finds the issuer.
+func (f *finder) issued(o cursor) bool {
+	made := false
+	for annotation, kind := range map[string]string{"cert-manager.io/issuer": "Issuer", "cert-manager.io/cluster-issuer": "ClusterIssuer"} {
+		name := o.get("metadata", "annotations", annotation)
+		if name.text() == "" {
+			continue
+		}
+		made = true
+		if o.get("metadata", "annotations", "cert-manager.io/issuer-group").text() == "" {
+			f.need(object.Ref{Group: "cert-manager.io", Kind: kind, Namespace: f.item.ref.Namespace, Name: name.text()}, name.at)
+		}
+	}
+	return made
 }
 
 // backend finds the Service that the API server calls, and the workload that
@@ -188,8 +213,6 @@ func texts(c cursor) []string {
 }
 
 func (f *finder) gateway(spec cursor) {
-	class := spec.get("gatewayClassName")
-	f.on(object.Ref{Group: gatewayGroup, Kind: "GatewayClass", Name: class.text()}, RuleClass, class.at)
 	for _, l := range spec.get("listeners").items() {
 		for _, s := range l.get("tls", "certificateRefs").items() {
 			f.secretIn(cmp.Or(s.get("namespace").text(), f.item.ref.Namespace), s.get("name"))

@@ -87,24 +87,24 @@ func (f *finder) account(p cursor) {
 func (f *finder) container(c cursor) {
 	for _, e := range c.get("env").items() {
 		from := e.get("valueFrom")
-		f.secret(from.get("secretKeyRef", "name"))
-		f.near("ConfigMap", from.get("configMapKeyRef", "name"), RuleConfigMap)
+		f.unlessOptional(from.get("secretKeyRef"), func(r cursor) { f.secret(r.get("name")) })
+		f.unlessOptional(from.get("configMapKeyRef"), func(r cursor) { f.near("ConfigMap", r.get("name"), RuleConfigMap) })
 	}
 	for _, e := range c.get("envFrom").items() {
-		f.secret(e.get("secretRef", "name"))
-		f.near("ConfigMap", e.get("configMapRef", "name"), RuleConfigMap)
+		f.unlessOptional(e.get("secretRef"), func(r cursor) { f.secret(r.get("name")) })
+		f.unlessOptional(e.get("configMapRef"), func(r cursor) { f.near("ConfigMap", r.get("name"), RuleConfigMap) })
 	}
 }
 
 func (f *finder) podVolume(v cursor) {
-	f.secret(v.get("secret", "secretName"))
-	f.near("ConfigMap", v.get("configMap", "name"), RuleConfigMap)
+	f.unlessOptional(v.get("secret"), func(r cursor) { f.secret(r.get("secretName")) })
+	f.unlessOptional(v.get("configMap"), func(r cursor) { f.near("ConfigMap", r.get("name"), RuleConfigMap) })
 	f.near("PersistentVolumeClaim", v.get("persistentVolumeClaim", "claimName"), RuleClaim)
 	f.storageClass(v.get("ephemeral", "volumeClaimTemplate", "spec", "storageClassName"))
 	f.secret(v.get("csi", "nodePublishSecretRef", "name"))
 	for _, s := range v.get("projected", "sources").items() {
-		f.secret(s.get("secret", "name"))
-		f.near("ConfigMap", s.get("configMap", "name"), RuleConfigMap)
+		f.unlessOptional(s.get("secret"), func(r cursor) { f.secret(r.get("name")) })
+		f.unlessOptional(s.get("configMap"), func(r cursor) { f.near("ConfigMap", r.get("name"), RuleConfigMap) })
 	}
 }
 

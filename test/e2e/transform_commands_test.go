@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -84,6 +86,22 @@ func TestTheCommandsForTransformsWorkOnACluster(t *testing.T) {
 	require.Contains(t, said, "is suspended\n  hint: resume it: ropewalk resume transform app -n ")
 	ropewalk(1, "wait", "transform", "app")
 	ropewalk(0, "resume", "transform", "app", "--timeout", "4m")
+
+	// What a project needs is looked up.
+	dir := t.TempDir()
+	write := func(name string) string {
+		t.Helper()
+		file := filepath.Join(dir, name+".yaml")
+		require.NoError(t, os.WriteFile(file, []byte("apiVersion: ropewalk.dev/v1alpha1\nkind: Component\nmetadata: {name: need, namespace: "+n.namespace+"}\nspec:\n  manifests:\n    inline: |\n"+
+			"      {apiVersion: v1, kind: Pod, metadata: {name: need}, spec: {containers: [{name: a, image: a, envFrom: [{configMapRef: {name: "+name+"}}]}]}}\n"), 0o600))
+		return file
+	}
+	out, _ = ropewalk(0, "doctor", write("greeting"))
+	require.Regexp(t, `(?m)^there +Namespace `+n.namespace+` +need/pod at metadata.namespace$`, out)
+	require.Regexp(t, `(?m)^there +ConfigMap `+n.namespace+`/greeting +need/pod at spec.containers`, out)
+	out, said = ropewalk(1, "doctor", write("none"))
+	require.Regexp(t, `(?m)^missing +ConfigMap `+n.namespace+`/none `, out)
+	require.Contains(t, said, "1 of 2 needs are not in the cluster")
 
 	// What is not there, and what will never be Ready.
 	_, said = ropewalk(3, "wait", "transform", "ap")

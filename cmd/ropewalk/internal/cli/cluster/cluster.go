@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster has the commands for the Transforms of a cluster: get, reconcile, suspend, resume,
+// Package cluster has the commands for a cluster: doctor, and for its Transforms get, reconcile, suspend, resume,
 // rollback and wait. Their words and flags are those of flux and kubectl.
 package cluster
 
@@ -25,7 +25,7 @@ type Commands struct{ *command.App }
 
 // Commands returns all of them.
 func (a Commands) Commands() []*cobra.Command {
-	return []*cobra.Command{a.get(), a.wait(), a.reconcile(), a.suspend(), a.resume(), a.rollback()}
+	return []*cobra.Command{a.doctor(), a.get(), a.wait(), a.reconcile(), a.suspend(), a.resume(), a.rollback()}
 }
 
 // exitCodes is the help about them.

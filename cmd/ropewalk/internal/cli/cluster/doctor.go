@@ -1,0 +1,239 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/plugin/cluster"
+	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/graph"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload"
+)
+
+// need is what a render needs of a cluster: a kind where it has no name.
+type need struct {
+	cluster.Wanted
+	// By is an object that needs it, at Path.
+	By   object.ID `json:"by"`
+	Path string    `json:"path,omitempty"`
+	// Presence is "" where no cluster was asked.
+	Presence cluster.Presence `json:"presence,omitempty"`
+}
+
+// String is as in "ClusterSecretStore vault" or "kind ExternalSecret external-secrets.io/v1".
+func (n need) String() string {
+	if n.Name == "" {
+		return fmt.Sprintf("kind %s %s/%s", n.Kind, n.Group, n.Version)
+	}
+	return n.Wanted.String()
+}
+
+// host is a name that a render serves.
+type host struct {
+	Name string    `json:"name"`
+	By   object.ID `json:"by"`
+}
+
+// needs are what a project needs that it does not make.
+type needs struct {
+	Needs []need `json:"needs"`
+	// Servers are what workloads rely on outside of the render, with the keys of their secrets.
+	Servers []server `json:"servers"`
+	Hosts   []host   `json:"hosts"`
+}
+
+type server struct {
+	By      string   `json:"by"`
+	Type    string   `json:"type"`
+	Address string   `json:"address,omitempty"`
+	Keys    []string `json:"keys,omitempty"`
+}
+
+func (a Commands) doctor() *cobra.Command {
+	var project command.ProjectFlags
+	var f flags
+	cmd := &cobra.Command{
+		Use: "doctor [PATH...|-]", Short: "List what a project needs in a cluster, and whether it is there",
+		Long: `List what a project needs and does not make: kinds of operators, namespaces, Secrets, stores,
+classes and other objects that its own name; servers and the keys of their secrets in the store;
+and the hosts that it serves, whose DNS names must lead to the cluster.
+
+With --context or --kubeconfig it is looked up in that cluster, and the exit code is 1 where
+something is not there. Of objects only the metadata is read: no Secret's values. References
+that are optional are left out, and so is what every cluster has.
+` + command.ProjectHelp + `
+
+Exit codes:
+  0    good: listed, or all of it is in the cluster
+  1    findings: mistakes in the project, or something is not in the cluster
+  2    usage: a mistake on the command line
+  3    environment: a kubeconfig cannot be read, or an API server gives no answer
+  130  interrupted`,
+		Example: `  ropewalk doctor shop
+  ropewalk doctor shop --env prod --context prod
+  ropewalk doctor shop --format json | jq '.needs[] | select(.kind == "Secret")'`,
+	}
+	set := cmd.Flags()
+	set.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the cluster to look in")
+	set.StringVar(&f.context, "context", "", "context of the cluster to look in")
+	f.format = command.NewChoice("text", "json")
+	f.format.Add(cmd, "format", "how to print it")
+	project.Add(cmd)
+	cmd.RunE = a.Run(func(ctx context.Context, args []string) error {
+		var c *cluster.Cluster
+		if set.Changed("kubeconfig") || set.Changed("context") {
+			var err error
+			if c, _, err = a.open(&f); err != nil {
+				return err
+			}
+		}
+		a.JSON = f.format.Value == "json"
+		return a.examine(ctx, &project, c, f.format.Value, args)
+	})
+	return cmd
+}
+
+// examine prints what a project needs, and where c is not nil whether it is there.
+func (a Commands) examine(ctx context.Context, flags *command.ProjectFlags, c *cluster.Cluster, format string, paths []string) error {
+	r, err := a.Render(ctx, flags, paths)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	out := needsOf(r.Plan.Graph, r.Existing)
+	absent := 0
+	if c != nil {
+		wanted := make([]cluster.Wanted, len(out.Needs))
+		for i, n := range out.Needs {
+			wanted[i] = n.Wanted
+		}
+		found, err := c.Find(ctx, wanted)
+		if err != nil {
+			return mistake(err)
+		}
+		for i, p := range found {
+			out.Needs[i].Presence = p
+			if p != cluster.There {
+				absent++
+			}
+		}
+	}
+	if err := a.Outcome(format, out, out.text(c != nil)); err != nil || absent == 0 {
+		return err
+	}
+	if !a.JSON {
+		a.Note("ropewalk: %d of %d needs are not in the cluster, or not seen\n", absent, len(out.Needs))
+	}
+	return command.ErrFoundReported()
+}
+
+// needsOf are the needs of a render.
+func needsOf(g *graph.Graph, existing []workload.Existing) needs {
+	out := needs{Needs: []need{}, Servers: []server{}, Hosts: []host{}}
+	type kind struct{ group, kind string }
+	defined, namespaces := map[kind]bool{}, map[string]bool{}
+	for _, n := range g.Nodes {
+		switch r := n.Object.Ref(); r.GroupKind() {
+		case "CustomResourceDefinition.apiextensions.k8s.io":
+			defined[kind{n.Object.Text("spec", "group"), n.Object.Text("spec", "names", "kind")}] = true
+		case "Namespace":
+			namespaces[r.Name] = true
+		}
+	}
+	known, served := map[cluster.Wanted]bool{}, map[string]bool{}
+	add := func(w cluster.Wanted, by object.ID, path object.Path) {
+		if !known[w] {
+			known[w] = true
+			out.Needs = append(out.Needs, need{Wanted: w, By: by, Path: path.String()})
+		}
+	}
+	for _, n := range g.Nodes {
+		r := n.Object.Ref()
+		if object.IsCustom(r.Group) && !defined[kind{r.Group, r.Kind}] {
+			add(cluster.Wanted{Ref: cluster.Ref{Group: r.Group, Kind: r.Kind}, Version: n.Object.Version()}, n.ID, nil)
+		}
+		for _, name := range diff.Hosts(n.Object) {
+			if !served[name] {
+				served[name] = true
+				out.Hosts = append(out.Hosts, host{name, n.ID})
+			}
+		}
+	}
+	for _, n := range g.Needs {
+		add(cluster.Wanted{Ref: cluster.Ref{Group: n.Ref.Group, Kind: n.Ref.Kind, Namespace: n.Ref.Namespace, Name: n.Ref.Name}}, n.From, n.Path)
+	}
+	for _, e := range existing {
+		out.Servers = append(out.Servers, server{By: e.Workload + "/" + e.Name, Type: e.Type, Address: e.Address, Keys: e.Keys()})
+	}
+	rank := func(n need) int { // What others are of comes first.
+		switch {
+		case n.Name == "":
+			return 0
+		case n.Kind == "Namespace":
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(out.Needs, func(a, b need) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	slices.SortFunc(out.Hosts, func(a, b host) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// text is the needs as tables; looked says that a cluster was asked.
+func (n needs) text(looked bool) string {
+	if len(n.Needs)+len(n.Servers)+len(n.Hosts) == 0 {
+		return "the project needs nothing but Kubernetes\n"
+	}
+	var parts []string
+	table := func(rows [][]string) {
+		if len(rows) < 2 {
+			return
+		}
+		for _, row := range rows {
+			for i, cell := range row {
+				row[i] = command.OneLine(cell)
+			}
+		}
+		parts = append(parts, command.Table(rows))
+	}
+	rows := [][]string{{"NEEDED", "BY"}}
+	if looked {
+		rows[0] = append([]string{"CLUSTER"}, rows[0]...)
+	}
+	for _, e := range n.Needs {
+		by := string(e.By)
+		if e.Path != "" {
+			by += " at " + e.Path
+		}
+		row := []string{e.String(), by}
+		if looked {
+			row = append([]string{string(e.Presence)}, row...)
+		}
+		rows = append(rows, row)
+	}
+	table(rows)
+	rows = [][]string{{"SERVER", "TYPE", "BY", "KEYS OF ITS SECRETS"}}
+	for _, s := range n.Servers {
+		rows = append(rows, []string{cmp.Or(s.Address, "-"), s.Type, s.By, cmp.Or(strings.Join(s.Keys, ", "), "-")})
+	}
+	table(rows)
+	rows = [][]string{{"HOST", "SERVED BY"}}
+	for _, h := range n.Hosts {
+		rows = append(rows, []string{h.Name, string(h.By)})
+	}
+	table(rows)
+	return strings.Join(parts, "\n")
+}

@@ -1,0 +1,89 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Presence is whether something is in a cluster.
+type Presence string
+
+// The presences.
+const (
+	There   Presence = "there"
+	Missing Presence = "missing"
+	// NotServed: the cluster does not know the kind, or not in that version.
+	NotServed Presence = "not served"
+	// NoAccess: the user of the kubeconfig may not read it.
+	NoAccess Presence = "no access"
+)
+
+// Find looks objects up, one for one. Of a Ref without a name it is whether the kind is served, in the
+// version if there is one. The namespace does not count for kinds without any. Of objects the
+// metadata alone is read.
+func (c *Cluster) Find(ctx context.Context, wanted []Wanted) ([]Presence, error) {
+	all, err := c.serves(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Presence, len(wanted))
+	for i, w := range wanted {
+		if out[i], err = c.presence(ctx, all, w); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Wanted is an object, or a kind where Name is "".
+type Wanted struct {
+	Ref
+	// Version of the kind; "" is any.
+	Version string `json:"version,omitempty"`
+}
+
+func (c *Cluster) presence(ctx context.Context, all groups, w Wanted) (Presence, error) {
+	served, err := all.kind(w.Kind + "." + w.Group)
+	var state *Error
+	switch {
+	case errors.As(err, &state) && state.Absent:
+		return NotServed, nil
+	case err != nil:
+		return "", err
+	case w.Version != "" && !all.hasVersion(served, w.Version):
+		return NotServed, nil
+	case w.Name == "":
+		return There, nil
+	case !served.namespaced:
+		w.Namespace = ""
+	}
+	_, err = c.metadata.Resource(served.GroupVersionResource).Namespace(w.Namespace).Get(ctx, w.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return Missing, nil
+	case apierrors.IsForbidden(err):
+		return NoAccess, nil
+	case err != nil:
+		return "", c.refused(ctx, w.Ref, err)
+	}
+	return There, nil
+}
+
+// hasVersion reports whether a kind is served in a version.
+func (all groups) hasVersion(k kind, version string) bool {
+	for _, g := range all.Items {
+		for _, v := range g.Versions {
+			if g.Metadata.Name == k.Group && v.Version == version {
+				return slices.ContainsFunc(v.Resources, func(r resource) bool { return r.ResponseKind.Kind == k.name })
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,67 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Need is an object that those of a render name, and that must be in the cluster already:
+// the render neither has it nor makes what produces it.
+type Need struct {
+	// Ref has the namespace of what names it, also where its kind has none: that is known
+	// of kinds of Kubernetes and of those whose name begins with Cluster.
+	Ref object.Ref
+	// From is the first node that names it, at Path.
+	From object.ID
+	Path object.Path
+}
+
+// need notes a reference that the render does not answer.
+func (f *finder) need(r object.Ref, at *link) {
+	if f.optional || r.Name == "" || r.Kind == "" || provided(r) {
+		return
+	}
+	if strings.HasPrefix(r.Kind, "Cluster") && object.IsCustom(r.Group) && !strings.HasSuffix(r.Group, "cnpg.io") {
+		r.Namespace = ""
+	}
+	_, made := f.refs[r]
+	if _, ok := f.needs[r]; !ok && !made {
+		f.needs[r] = Need{Ref: r, From: f.item.node.ID, Path: cursor{at: at}.path()}
+	}
+}
+
+// provided reports whether every cluster has an object: Kubernetes makes it.
+func provided(r object.Ref) bool {
+	switch r.GroupKind() {
+	case "Namespace":
+		return r.Name == "default" || strings.HasPrefix(r.Name, "kube-")
+	case "ServiceAccount":
+		return r.Name == "default"
+	case "ConfigMap":
+		return r.Name == "kube-root-ca.crt"
+	case "ClusterRole." + rbacGroup:
+		return strings.HasPrefix(r.Name, "system:") || slices.Contains([]string{"admin", "cluster-admin", "edit", "view"}, r.Name)
+	case "PriorityClass.scheduling.k8s.io":
+		return strings.HasPrefix(r.Name, "system-")
+	}
+	return false
+}
+
+// unlessOptional calls find for what a reference of a pod names; one that is optional is
+// no need.
+func (f *finder) unlessOptional(reference cursor, find func(reference cursor)) {
+	f.optional = reference.get("optional").value == true
+	find(reference)
+	f.optional = false
+}
+
+// sortedNeeds are the needs by what is needed.
+func (f *finder) sortedNeeds() []Need {
+	return slices.SortedFunc(maps.Values(f.needs), func(a, b Need) int { return a.Ref.Compare(b.Ref) })
+}

@@ -1,0 +1,88 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graph_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/graph"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// What objects name is a need unless the render has it or makes it, the reference is optional,
+// or every cluster has it.
+func TestNeedsAreWhatNoObjectAnswers(t *testing.T) {
+	var nodes []*object.Node
+	for i, text := range strings.Split(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: made, namespace: a}
+---
+apiVersion: external-secrets.io/v1
+kind: ExternalSecret
+metadata: {name: produced, namespace: a}
+spec: {secretStoreRef: {kind: ClusterSecretStore, name: vault}}
+---
+apiVersion: cert-manager.io/v1
+kind: Issuer
+metadata: {name: ours, namespace: a}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: api, namespace: a}
+spec:
+  template:
+    spec:
+      serviceAccountName: default
+      priorityClassName: system-node-critical
+      imagePullSecrets: [{name: registry}]
+      containers:
+      - name: api
+        envFrom:
+        - configMapRef: {name: made}
+        - configMapRef: {name: other}
+        - configMapRef: {name: perhaps, optional: true}
+        - secretRef: {name: produced}
+        - secretRef: {name: registry}
+        env:
+        - {name: A, valueFrom: {secretKeyRef: {name: maybe, key: k, optional: true}}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web, namespace: a, annotations: {cert-manager.io/cluster-issuer: acme}}
+spec: {ingressClassName: nginx, tls: [{secretName: web-tls}], rules: [{http: {paths: [{backend: {service: {name: api}}}]}}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web2, namespace: a, annotations: {cert-manager.io/issuer: ours}}
+spec: {tls: [{secretName: web2-tls}]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: view, namespace: a}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects: [{kind: ServiceAccount, name: later}]
+`, "---\n") {
+		nodes = append(nodes, node(t, fmt.Sprintf("a/%d", i), text))
+	}
+	g, err := graph.Build(nodes, nil)
+	require.NoError(t, err)
+	var got []string
+	for _, n := range g.Needs {
+		got = append(got, fmt.Sprintf("%s %s/%s: %s at %s", n.Ref.GroupKind(), n.Ref.Namespace, n.Ref.Name, n.From, n.Path))
+	}
+	require.Equal(t, []string{
+		"ConfigMap a/other: a/3 at spec.template.spec.containers[0].envFrom[1].configMapRef.name",
+		"Namespace /a: a/0 at metadata.namespace",
+		"Secret a/registry: a/3 at spec.template.spec.imagePullSecrets[0].name",
+		"Service a/api: a/4 at spec.rules[0].http.paths[0].backend.service.name",
+		`ClusterIssuer.cert-manager.io /acme: a/4 at metadata.annotations["cert-manager.io/cluster-issuer"]`,
+		"ClusterSecretStore.external-secrets.io /vault: a/1 at spec.secretStoreRef.name",
+		"IngressClass.networking.k8s.io /nginx: a/4 at spec.ingressClassName",
+	}, got)
+}
