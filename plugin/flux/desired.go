@@ -19,7 +19,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
-	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
+	"github.com/ropewalk/ropewalk/plugin/host/transform"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
 )
@@ -31,7 +31,7 @@ func (w *work) desired(ctx context.Context) (delivery.Desired, error) {
 	if err := nameable(t); err != nil {
 		return delivery.Desired{}, err
 	}
-	if err := request.CheckNames(t); err != nil {
+	if err := transform.CheckNames(t); err != nil {
 		w.violate(err)
 		return delivery.Desired{}, atRequest.at(err)
 	}

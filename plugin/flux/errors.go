@@ -19,6 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
+	"github.com/ropewalk/ropewalk/plugin/host/transform"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
@@ -104,7 +105,7 @@ func diagnose(err error) *problem {
 	p.ofStage(in)
 	var (
 		known    *blocked
-		missing  *request.WaitError
+		missing  *transform.WaitError
 		denied   *request.DeniedError
 		secret   *publish.SecretError
 		identity *publish.IdentityError

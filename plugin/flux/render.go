@@ -21,8 +21,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
+	"github.com/ropewalk/ropewalk/plugin/host/transform"
 	"github.com/ropewalk/ropewalk/render"
-	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -138,7 +138,7 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 	defer budget.Close()
 	renderer.Evaluator = budget.Evaluator(resultcache.Evaluator{Next: limited, Results: w.opts.Evaluations})
 	id := request.Identity{
-		Client: w.as, Scope: w.accounts.scope(t), Dialect: dialectOf(t), TTL: w.ttl(), Evaluator: renderer.Evaluator, Charge: budget.Charge,
+		Client: w.as, Scope: w.accounts.scope(t), Dialect: transform.Dialect(t), TTL: w.ttl(), Evaluator: renderer.Evaluator, Charge: budget.Charge,
 	}
 	inTime, cancel := context.WithTimeout(ctx, fetchTimeout)
 	loaded, err := w.loader.Load(inTime, id, t)
@@ -180,7 +180,7 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 	conditions.MarkTrue(t, v1alpha1.ValidatedCondition, v1alpha1.ValidReason, "input, objects and policies are valid")
 	out := rendered{key: loaded.Key, Render: publish.Render{
 		Files: publish.Flat(outcome.Files), Layers: layers, Graph: outcome.Graph,
-		Build:  host.BuildOf(loaded.Loaded, outcome.Sources, w.opts.Version),
+		Build:  host.BuildOf(loaded.Loaded.Loaded, outcome.Sources, w.opts.Version),
 		Images: func() []string { return imagesOf(outcome.Files) },
 	}}
 	out.Source, out.Revision = originOf(loaded, outcome.Sources)
@@ -190,15 +190,6 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 // violate shows what is wrong in the status.
 func (w *work) violate(err error) {
 	w.transform.Status.Violations = violations(object.AsErrors(err, object.StageSpec))
-}
-
-// dialectOf is what a Transform is rendered for. That is Flux for an artifact that no engine
-// applies here: other consumers ignore its annotations.
-func dialectOf(t *v1alpha1.Transform) dialect.Name {
-	if engineOf(t) == v1alpha1.EngineArgoCD {
-		return dialect.ArgoCD
-	}
-	return dialect.Flux
 }
 
 func engineOf(t *v1alpha1.Transform) v1alpha1.Engine {

@@ -28,13 +28,13 @@ func (d *decoder) transform(v object.Value) Transform {
 	return t
 }
 
-// inCluster is the first field of a Transform that only those have which are made for a
+// InCluster is the first field of a Transform that only those have which are made for a
 // cluster (plugin/api/v1alpha1.TransformSpec).
-func inCluster(v object.Value) (object.Member, bool) {
+func InCluster(v object.Value) (object.Member, bool) {
 	spec, _ := v.Get("spec")
 	for _, m := range spec.Members {
 		switch m.Name {
-		case "sourceRef", "inputsFrom", "output", "delivery", "rollback", "serviceAccountName":
+		case "sourceRef", "inputsFrom", "output", "delivery", "rollback", "serviceAccountName", "interval", "retryInterval", "suspend", "history":
 			return m, true
 		}
 	}

@@ -68,8 +68,13 @@ func rules() []rule {
 		},
 		rule{
 			in: []string{""}, except: []string{"plugin/api", "plugin/cluster", "plugin/flux", "plugin/pivot", "cmd/ropewalk-controller", "test"},
-			deny:   []string{"sigs.k8s.io/controller-runtime", "k8s.io/client-go", "github.com/fluxcd", "plugin/api"},
+			deny:   []string{"sigs.k8s.io/controller-runtime", "k8s.io/client-go", "github.com/fluxcd"},
 			reason: "the command must not link what only the controller needs: it starts in milliseconds",
+		},
+		rule{
+			in: []string{""}, except: []string{"plugin/api", "plugin/host/transform", "plugin/flux", "plugin/pivot", "cmd/ropewalk-controller", "test"},
+			deny:   []string{"plugin/api"},
+			reason: "the types of the API are for the controller, and for what makes a request of one of its objects",
 		},
 		rule{
 			in: []string{"plugin/cluster"}, deny: []string{"sigs.k8s.io/controller-runtime", "github.com/fluxcd", "plugin/api", "k8s.io/client-go/discovery", "k8s.io/client-go/kubernetes"},

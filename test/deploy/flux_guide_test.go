@@ -93,8 +93,8 @@ func TestWhatTheGuidesNameIsThere(t *testing.T) {
 	// These are of kustomize-controller and of the command of Flux.
 	theirs := []string{"--default-service-account", "--components-extra"}
 	known := read(t, commandHelp)
-	// The guide shows the commands for Transforms too.
-	for _, name := range []string{"get", "reconcile", "rollback", "suspend", "resume", "wait"} {
+	// The guide shows the commands for Transforms too, and for their manifests.
+	for _, name := range []string{"render", "get", "reconcile", "rollback", "suspend", "resume", "wait"} {
 		known += read(t, root+"/docs/commands/"+name+".md")
 	}
 	for _, file := range guides() {

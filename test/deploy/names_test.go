@@ -29,7 +29,7 @@ func child(of map[string]any, key string) map[string]any {
 }
 
 // TestNamesOfATransformAreBounded is for fields to come: a name that is a part of the path of
-// a request needs a pattern here and a line in plugin/flux/internal/request.CheckNames.
+// a request needs a pattern here and a line in plugin/host/transform.CheckNames.
 func TestNamesOfATransformAreBounded(t *testing.T) {
 	versions, _ := only(t, definition).Get("spec", "versions").([]any)
 	version, _ := versions[0].(map[string]any)

@@ -74,6 +74,7 @@ that a side does not render.
 	format = command.NewChoice("text", "markdown", "json")
 	format.Add(cmd, "format", "how to print it; markdown is for a comment on a change request")
 	flags.Add(cmd)
+	flags.AddLocalSources(cmd)
 	return cmd
 }
 
@@ -93,11 +94,24 @@ func (a commands) runDiff(ctx context.Context, flags *command.ProjectFlags, form
 		if err := snapshot.Trace(ctx, now.rendered.Evaluator, now.rendered.Request, &report); err != nil {
 			return err
 		}
+		placeFields(report, now.rendered.Place)
 	}
 	if err := a.printDiff(report, format); err != nil || report.Empty() {
 		return err
 	}
 	return command.ErrDifferentReported()
+}
+
+// placeFields puts the origins of changed fields where the user wrote them.
+func placeFields(report diff.Report, place func(object.Pos) object.Pos) {
+	for _, c := range report.Changes {
+		for i := range c.Fields {
+			if f := &c.Fields[i]; f.Pos.IsValid() {
+				f.Pos = place(f.Pos)
+				f.From = f.Pos.String()
+			}
+		}
+	}
 }
 
 // ofSide says of which side an error is. Mistakes in files are printed one by

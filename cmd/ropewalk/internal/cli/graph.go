@@ -42,6 +42,7 @@ shows.
 	format.Add(cmd, "format", "how to draw it")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`FILE` to write to; standard output where it is not given, or -")
 	flags.Add(cmd)
+	flags.AddLocalSources(cmd)
 	return cmd
 }
 

@@ -45,6 +45,7 @@ Findings are the data of this command, and so go to standard output.
 	format.Add(cmd, "format", "how to print findings: json is a list, github annotates the lines of a\nchange, junit is for CI systems, sarif for code scanning")
 	recursive.Add(cmd, "check each project at and below PATH on its own")
 	flags.Add(cmd)
+	flags.AddLocalSources(cmd)
 	return cmd
 }
 

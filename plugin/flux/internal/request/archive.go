@@ -7,10 +7,8 @@ import (
 	"context"
 	"io/fs"
 
-	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/flux"
-	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
 // fetch is all files of a source. Transforms that name the same one share it.
@@ -50,22 +48,4 @@ func weight(files fs.FS) (n int64, err error) {
 		return nil
 	})
 	return n, err
-}
-
-// isThere refuses a path that the source does not have, and says whether it is that
-// of a folder.
-func isThere(files fs.FS, t *v1alpha1.Transform) (folder bool, err error) {
-	name := folderOf(t)
-	root, err := rootfs.Of(files, ".")
-	if err != nil {
-		return false, err
-	}
-	info, err := root.Stat(name)
-	switch {
-	case err != nil:
-		return false, mistake("spec.sourceRef.path", "hidden files and folders are not part of a source", "%q does not exist in the source", name)
-	case !info.IsDir() && t.Spec.One():
-		return false, mistake("spec.sourceRef.path", "", "%q is a file: expected the folder that spec.cueRef.ref is relative to", name)
-	}
-	return info.IsDir(), nil
 }

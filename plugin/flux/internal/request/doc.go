@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package request makes of a Transform in a cluster the request that render takes:
-// it finds the source and the ConfigMaps that the Transform names, turns the
-// Transform into a spec document, and has plugin/host load it all from memory.
+// it finds the source and the ConfigMaps that the Transform names, and has
+// plugin/host/transform load it all from memory.
 //
 // # Invariants
 //
@@ -14,10 +14,6 @@
 // No value of a Secret gets into a request: a Secret of inputsFrom is its name and
 // its key, and only its metadata is asked for. Secrets that a module names as
 // credentials go to the fetchers, and nowhere else.
-//
-// Positions lead to what the user wrote: files of the source from its root, and
-// fields of the Transform (spec.input.replicas) and of ConfigMaps for the rest. The file of the
-// document is never named.
 //
 // Nothing is written to disk, and the package keeps nothing but sources in a memory
 // that its caller bounds. An entry of that memory is found only under the source's

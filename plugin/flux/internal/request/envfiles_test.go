@@ -37,16 +37,16 @@ containers: {web: {image: ghcr.io/acme/web:1, variables: {AT: "${REGION}", LEVEL
 		"shop/.env":         "REGION=" + canary + "\n",
 	}
 	variables := func(more string) (any, string) {
-		loaded, err := load(t, transform(t, fmt.Sprintf(ofProject, more)), gitRepository(t, "shop", files))
+		loaded, err := load(t, transformOf(t, fmt.Sprintf(ofProject, more)), gitRepository(t, "shop", files))
 		require.NoError(t, err)
-		out, err := rendered(t, transform(t, fmt.Sprintf(ofProject, more)), gitRepository(t, "shop", files))
+		out, err := rendered(t, transformOf(t, fmt.Sprintf(ofProject, more)), gitRepository(t, "shop", files))
 		require.NoError(t, err)
 		for _, f := range out.Files {
 			rejected.NewLeaks().Require(t, f.Path, f.Data)
 		}
 		for _, n := range out.Plan.Graph.Nodes {
 			if n.Object.Kind() == "ConfigMap" {
-				return n.Object.Get("data"), host.BuildOf(loaded.Loaded, nil, "").Inputs
+				return n.Object.Get("data"), host.BuildOf(loaded.Loaded.Loaded, nil, "").Inputs
 			}
 		}
 		return nil, ""
@@ -65,13 +65,13 @@ containers: {web: {image: ghcr.io/acme/web:1, variables: {AT: "${REGION}", LEVEL
 		"REGION":                        `shop/env/prod.env:1: spec: a name without a value`,
 	} {
 		files["shop/env/prod.env"] = text
-		_, err := rendered(t, transform(t, fmt.Sprintf(ofProject, ", environment: prod")), gitRepository(t, "shop", files))
+		_, err := rendered(t, transformOf(t, fmt.Sprintf(ofProject, ", environment: prod")), gitRepository(t, "shop", files))
 		require.ErrorContains(t, err, want)
 		rejected.NewLeaks().Require(t, "the error", []byte(fmt.Sprintf("%+v", err)))
 		var mistakes object.Errors
 		require.ErrorAs(t, err, &mistakes)
 	}
 	files["shop/env/prod.env"] = "-> /etc/environment"
-	_, err := rendered(t, transform(t, fmt.Sprintf(ofProject, ", environment: prod")), gitRepository(t, "shop", files))
+	_, err := rendered(t, transformOf(t, fmt.Sprintf(ofProject, ", environment: prod")), gitRepository(t, "shop", files))
 	require.ErrorContains(t, err, "leaves the root of the project by a link")
 }

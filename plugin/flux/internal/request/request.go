@@ -7,8 +7,6 @@ import (
 	"context"
 	"io/fs"
 	"net/http"
-	"path"
-	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,11 +16,10 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
-	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/plugin/host/transform"
 	"github.com/ropewalk/ropewalk/render/dialect"
+	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
 	"github.com/ropewalk/ropewalk/source/cache/flight"
@@ -99,10 +96,8 @@ type Identity struct {
 
 // Loaded is a request that is ready to be rendered.
 type Loaded struct {
-	host.Loaded
+	transform.Loaded
 	Resolved
-	// positions tell where the user wrote what the request says.
-	positions positions
 }
 
 // repository stands for the one that Flux will pull from. The render writes it into
@@ -110,7 +105,7 @@ type Loaded struct {
 const repository = "oci://ropewalk.invalid/delivery"
 
 // Load makes the request of a Transform. An error is an object.Errors with every
-// mistake, at the positions where the user made them; or it has a [WaitError] for what is
+// mistake, at the positions where the user made them; or it has a [transform.WaitError] for what is
 // not there yet, or a [DeniedError]; or it is that of the API server.
 func (l *Loader) Load(ctx context.Context, id Identity, t *v1alpha1.Transform) (Loaded, error) {
 	resolved, err := l.Resolve(ctx, id.Client, t)
@@ -118,119 +113,22 @@ func (l *Loader) Load(ctx context.Context, id Identity, t *v1alpha1.Transform) (
 	if err != nil {
 		return out, err
 	}
-	files, err := l.files(ctx, id, t, &out)
-	if err != nil {
-		return out, err
+	o := transform.Options{
+		Host:       host.Options{Limits: l.Evaluation, Evaluator: id.Evaluator, Charge: id.Charge, Emit: emit.Options{Dialect: id.Dialect}},
+		ConfigMaps: configMaps(id.Client, t.Namespace), HasSecret: hasSecret(id.Client, t.Namespace), KubeVersion: l.KubeVersion,
+		Connect: func(opts host.Options) (host.Host, error) { return l.connect(id, t, opts) },
 	}
-	opts := options(id, t, l.Evaluation)
-	opts.FS, opts.Values = files.fsys, files.values
-	opts.Runtime = append(opts.Runtime, files.runtime...)
-	project := spec.Context{}
-	if t.Spec.One() {
-		opts.Documents = []spec.File{out.positions.doc.File}
-	} else {
-		opts.Args = []string{folderOf(t)}
-		project = contextOf(files.fsys, t, opts.Environment)
+	if id.Dialect == dialect.Flux {
+		// The delivery refuses what it is not told to have decrypted.
+		o.Host.Emit.Repository, o.Host.Emit.DecryptionConfigured = repository, true
 	}
-	if err := l.surround(ctx, &opts.Context, project, t); err != nil {
-		return out, err
-	}
-	h, err := l.connect(id, t, opts)
-	if err != nil {
-		return out, err
-	}
-	opts.Evaluator, opts.Charge = id.Evaluator, id.Charge
-	if out.Loaded, err = h.Load(ctx, opts); err != nil {
-		return out, out.Explain(err)
-	}
-	if t.Spec.One() {
-		return out, nil
-	}
-	return out, l.complete(ctx, l.inCluster(h, id.Client, t), opts, t, &out)
-}
-
-// loading is what a request is loaded from.
-type loading struct {
-	fsys            fs.FS
-	values, runtime []string
-}
-
-// files are those of the source, with the inputs of the Transform beside them.
-func (l *Loader) files(ctx context.Context, id Identity, t *v1alpha1.Transform, out *Loaded) (loading, error) {
-	beside := map[string][]byte{}
-	values, runtime, err := inputs(ctx, id, t, beside)
-	if err != nil {
-		return loading{}, err
-	}
-	var under fs.FS
-	dir := folderOf(t)
 	if out.Source != nil {
 		tree, err := l.fetch(ctx, *out.Source)
 		if err != nil {
-			return loading{}, err
+			return out, err
 		}
-		under = tree.FS
-		folder, err := isThere(under, t)
-		if err != nil {
-			return loading{}, err
-		}
-		if !folder {
-			dir = path.Dir(dir)
-		}
+		o.Files = tree.FS
 	}
-	doc, err := newDocument(t, dir)
-	if err != nil {
-		return loading{}, err
-	}
-	out.positions = positions{doc: doc, transform: t}
-	fsys, err := newOverlay(under, beside)
-	return loading{fsys: fsys, values: values, runtime: runtime}, err
-}
-
-// complete lays what the Transform says over the specs of its project.
-func (l *Loader) complete(ctx context.Context, h host.Host, opts host.Options, t *v1alpha1.Transform, out *Loaded) error {
-	req := &out.Request
-	for i := range req.Specs {
-		if req.Specs[i].Adopt == "" {
-			req.Specs[i].Adopt = t.Spec.Adopt
-		}
-	}
-	for _, s := range req.Specs {
-		name := s.Evaluate.Spec
-		req.AllowSecrets[name] = append(req.AllowSecrets[name], t.Spec.AllowSecrets...)
-	}
-	if len(t.Spec.Policies) == 0 {
-		return nil
-	}
-	opts.Args, opts.Documents, opts.Values, opts.Runtime, opts.Environment = nil, []spec.File{out.positions.doc.File}, nil, nil, ""
-	own, err := h.Load(ctx, opts)
-	if err == nil {
-		err = own.Request.Mistakes.Err()
-	}
-	if err != nil {
-		return out.Explain(err)
-	}
-	from := own.Request.Specs[0]
-	for i := range req.Specs {
-		if err := judge(&req.Specs[i], from, t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// judge has the policies of another spec judge this one too.
-func judge(s *render.Spec, from render.Spec, t *v1alpha1.Transform) error {
-	for _, p := range from.Evaluate.Policies {
-		if slices.ContainsFunc(s.Evaluate.Policies, func(o evaluate.Policy) bool { return o.Name == p.Name }) {
-			return object.Errors{twice(t, p.Name)}
-		}
-	}
-	// The project's own are shared by all specs.
-	s.Evaluate.Policies = slices.Concat(s.Evaluate.Policies, from.Evaluate.Policies)
-	for _, p := range from.Policies {
-		p.Spec = s.Evaluate.Spec
-		s.Policies = append(s.Policies, p)
-	}
-	return nil
+	out.Loaded, err = transform.Load(ctx, o, t)
+	return out, err
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/host/transform"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -21,9 +22,9 @@ func configMap(name string, data map[string]string) *corev1.ConfigMap {
 }
 
 func TestATransformWithoutASourceIsRendered(t *testing.T) {
-	require.Equal(t, map[string]any{"text": "none", "num": "1", "namespace": "shop", "version": "1.36"}, data(t, transform(t, inline)))
+	require.Equal(t, map[string]any{"text": "none", "num": "1", "namespace": "shop", "version": "1.36"}, data(t, transformOf(t, inline)))
 	require.Equal(t, map[string]any{"text": "a\nb", "num": "3", "namespace": "other", "version": "1.35"},
-		data(t, transform(t, inline+"input: {text: \"a\\nb\", num: 3}\ncontext: {namespace: other, kubeVersion: v1.35}\n")))
+		data(t, transformOf(t, inline+"input: {text: \"a\\nb\", num: 3}\ncontext: {namespace: other, kubeVersion: v1.35}\n")))
 }
 
 func TestInputsAreLaidOverEachOtherInTheirOrder(t *testing.T) {
@@ -38,7 +39,7 @@ inputsFrom:
 - {kind: ConfigMap, name: none, optional: true}
 - {kind: Secret, name: none, targetPath: x, optional: true}
 `
-	tf := transform(t, inline+all)
+	tf := transformOf(t, inline+all)
 	require.Equal(t, map[string]any{"text": "second\nlines: {\n", "num": "7", "db": "db", "key": "password", "namespace": "shop", "version": "1.36"},
 		data(t, tf, first, second, secret))
 
@@ -71,12 +72,12 @@ func TestMistakesAreAtTheFieldsOfTheTransform(t *testing.T) {
 		"a module that a folder cannot have": {"cueRef: {type: source, ref: Repository/a}", "spec.cueRef.ref: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := rendered(t, transform(t, c.spec), values)
+			_, err := rendered(t, transformOf(t, c.spec), values)
 			require.Error(t, err)
 			var mistakes object.Errors
 			require.ErrorAs(t, err, &mistakes)
 			require.True(t, strings.HasPrefix(mistakes.Failures().Sorted()[0].Error(), c.want), "%s", err)
-			require.NotContains(t, err.Error(), hidden)
+			require.NotContains(t, err.Error(), ".ropewalk")
 		})
 	}
 }
@@ -102,8 +103,8 @@ func TestWhatIsNotThereIsWaitedFor(t *testing.T) {
 			if strings.HasPrefix(text, "inputsFrom") {
 				text = inline + text
 			}
-			_, err := load(t, transform(t, text), configMap("settings", nil), empty, stale)
-			var missing *WaitError
+			_, err := load(t, transformOf(t, text), configMap("settings", nil), empty, stale)
+			var missing *transform.WaitError
 			require.ErrorAs(t, err, &missing)
 			require.EqualError(t, err, c.want)
 			require.Equal(t, c.reason, missing.Reason)
@@ -118,7 +119,7 @@ func TestSourcesOfOtherNamespacesCanBeForbidden(t *testing.T) {
 	other := gitRepository(t, "a", nil)
 	other.Namespace = "other"
 	for _, text := range []string{"sourceRef: {kind: GitRepository, name: a, namespace: other}", "cueRef: {type: source, ref: GitRepository/other/a}"} {
-		_, err := l.Load(t.Context(), Identity{Client: cluster(t, other)}, transform(t, text))
+		_, err := l.Load(t.Context(), Identity{Client: cluster(t, other)}, transformOf(t, text))
 		var denied *DeniedError
 		require.ErrorAs(t, err, &denied)
 		require.EqualError(t, err, `GitRepository/other/a is in another namespace, and the controller runs with --no-cross-namespace-refs: use a source in namespace "shop"`)
@@ -126,7 +127,7 @@ func TestSourcesOfOtherNamespacesCanBeForbidden(t *testing.T) {
 }
 
 func TestTheKeyIsThatOfWhatATransformStandsOn(t *testing.T) {
-	tf := transform(t, inline+"sourceRef: {kind: GitRepository, name: a}\ninputsFrom: [{kind: ConfigMap, name: settings}]\n")
+	tf := transformOf(t, inline+"sourceRef: {kind: GitRepository, name: a}\ninputsFrom: [{kind: ConfigMap, name: settings}]\n")
 	source, settings := gitRepository(t, "a", map[string]string{"x": "1"}), configMap("settings", map[string]string{"values.yaml": "text: a"})
 	c := cluster(t, source, settings)
 	key := func() string {

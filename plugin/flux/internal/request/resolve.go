@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/host/transform"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/flux"
 )
@@ -98,21 +99,21 @@ func (l *Loader) source(ctx context.Context, from client.Reader, t *v1alpha1.Tra
 	}
 	obj, artifact, origin := sourceOf(kind)
 	if obj == nil {
-		return s, mistake("spec.sourceRef.kind", "", "%q is not a kind of source: expected GitRepository, OCIRepository, Bucket or ExternalArtifact", kind)
+		return s, transform.Mistake("spec.sourceRef.kind", "", "%q is not a kind of source: expected GitRepository, OCIRepository, Bucket or ExternalArtifact", kind)
 	}
 	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj)
 	switch {
 	case apierrors.IsNotFound(err):
-		return s, waiting(v1alpha1.SourceNotFoundReason, true, "%s %q does not exist in namespace %q: create it, or correct the reference", kind, name, namespace)
+		return s, waiting(v1alpha1.SourceNotFoundReason, "%s %q does not exist in namespace %q: create it, or correct the reference", kind, name, namespace)
 	case err != nil:
 		return s, err
 	}
 	current, observed := artifact()
 	switch {
 	case current == nil || current.URL == "" || current.Digest == "":
-		return s, waiting(v1alpha1.SourceNotReadyReason, true, "%s has no artifact yet: see its conditions", s)
+		return s, waiting(v1alpha1.SourceNotReadyReason, "%s has no artifact yet: see its conditions", s)
 	case observed != nil && *observed < obj.GetGeneration():
-		return s, waiting(v1alpha1.SourceNotReadyReason, true, "%s has no artifact for its present generation yet", s)
+		return s, waiting(v1alpha1.SourceNotReadyReason, "%s has no artifact for its present generation yet", s)
 	}
 	s.Artifact, s.Origin = *current, origin()
 	return s, nil
@@ -245,4 +246,15 @@ func (l *Loader) artifact(s Source) flux.Artifact {
 		at = u.String()
 	}
 	return flux.Artifact{URL: at, Digest: s.Digest, Revision: s.Revision, Ready: true}
+}
+
+// DeniedError says that the flags of the controller forbid something.
+type DeniedError struct{ message string }
+
+// Error says what is forbidden, and by what.
+func (e *DeniedError) Error() string { return e.message }
+
+// waiting is the error for a source that is not there yet.
+func waiting(reason string, format string, args ...any) error {
+	return &transform.WaitError{Reason: reason, Watched: true, Message: fmt.Sprintf(format, args...)}
 }

@@ -90,8 +90,8 @@ func loader() *Loader {
 	}
 }
 
-// transform is one that is written as YAML: its spec.
-func transform(t testing.TB, spec string) *v1alpha1.Transform {
+// transformOf is one that is written as YAML: its spec.
+func transformOf(t testing.TB, spec string) *v1alpha1.Transform {
 	t.Helper()
 	out := &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Generation: 1, UID: "u"}}
 	require.NoError(t, yaml.UnmarshalStrict([]byte(spec), &out.Spec))

@@ -52,12 +52,12 @@ const ofProject = "sourceRef: {kind: GitRepository, name: shop, path: shop%s}\n"
 func TestAProjectOfASourceIsRendered(t *testing.T) {
 	src := gitRepository(t, "shop", projectFiles())
 	require.Equal(t, map[string]any{"text": "cart", "num": "1", "namespace": "shop", "version": "1.36"},
-		data(t, transform(t, fmt.Sprintf(ofProject, "")), src))
+		data(t, transformOf(t, fmt.Sprintf(ofProject, "")), src))
 	values := configMap("settings", map[string]string{"values.yaml": "text: map"})
 	require.Equal(t, map[string]any{"text": "map", "num": "3", "namespace": "other", "version": "1.36"},
-		data(t, transform(t, fmt.Sprintf(ofProject, ", environment: prod")+"context: {namespace: other}\ninputsFrom: [{kind: ConfigMap, name: settings, spec: cart}]"), src, values))
+		data(t, transformOf(t, fmt.Sprintf(ofProject, ", environment: prod")+"context: {namespace: other}\ninputsFrom: [{kind: ConfigMap, name: settings, spec: cart}]"), src, values))
 
-	loaded, err := load(t, transform(t, fmt.Sprintf(ofProject, "")), src)
+	loaded, err := load(t, transformOf(t, fmt.Sprintf(ofProject, "")), src)
 	require.NoError(t, err)
 	require.Equal(t, "https://git.example/shop.git", loaded.Source.Origin)
 	require.Equal(t, "main@sha1:abc", loaded.Source.Revision)
@@ -106,9 +106,9 @@ func TestLinksOfASourceAreFollowedOrRefused(t *testing.T) {
 	files["shop/apps/cart.yaml"] = "-> ../../lib/cart.yaml"
 	files["shop/modules/m/more.cue"], files["shop/modules/m/m.cue"] = files["shop/modules/m/m.cue"], "-> more.cue"
 	files["unused"] = "-> /etc"
-	require.Equal(t, "cart", data(t, transform(t, fmt.Sprintf(ofProject, "")), gitRepository(t, "shop", files))["text"])
+	require.Equal(t, "cart", data(t, transformOf(t, fmt.Sprintf(ofProject, "")), gitRepository(t, "shop", files))["text"])
 	files["shop/apps/cart.yaml"] = "-> ../../../cart.yaml"
-	_, err := load(t, transform(t, fmt.Sprintf(ofProject, "")), gitRepository(t, "shop", files))
+	_, err := load(t, transformOf(t, fmt.Sprintf(ofProject, "")), gitRepository(t, "shop", files))
 	require.ErrorContains(t, err, "shop/apps/cart.yaml: ")
 	require.ErrorContains(t, err, "leaves the root of the project by a link")
 }
@@ -116,7 +116,7 @@ func TestLinksOfASourceAreFollowedOrRefused(t *testing.T) {
 func TestABundleOfASourceIsRendered(t *testing.T) {
 	src := gitRepository(t, "shop", bundleFiles())
 	for _, path := range []string{"", "/bundle.cue"} {
-		got := data(t, transform(t, fmt.Sprintf(ofProject, path+", environment: b")+"tags: {VERSION: \"1.2\"}\n"), src)
+		got := data(t, transformOf(t, fmt.Sprintf(ofProject, path+", environment: b")+"tags: {VERSION: \"1.2\"}\n"), src)
 		require.Equal(t, map[string]any{"text": "of b", "version": "1.2"}, got)
 	}
 	for name, c := range map[string]struct{ spec, want string }{
@@ -125,7 +125,7 @@ func TestABundleOfASourceIsRendered(t *testing.T) {
 		"an unknown name":  {", environment: a}\ntags: {VERSION: x, VERSIN: x}\nx: {", "spec.tags.VERSIN: spec: no bundle and no module has an attribute"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := rendered(t, transform(t, strings.Replace(fmt.Sprintf(ofProject, c.spec), "x: {}", "", 1)), src)
+			_, err := rendered(t, transformOf(t, strings.Replace(fmt.Sprintf(ofProject, c.spec), "x: {}", "", 1)), src)
 			require.ErrorContains(t, err, c.want)
 			require.NotContains(t, fmt.Sprintf("%+v", err), "--runtime")
 		})
@@ -142,17 +142,17 @@ func TestRuntimeValuesComeFromConfigMaps(t *testing.T) {
 	from := "inputsFrom: [{kind: ConfigMap, name: cluster, key: version, runtime: VERSION}]\n"
 	text := map[string]string{bundle: "of b", module: "own"}
 	for _, spec := range []string{bundle, module} {
-		require.Equal(t, map[string]any{"text": text[spec], "version": "1=2\n"}, data(t, transform(t, spec+from), src, settings))
-		require.Equal(t, map[string]any{"text": text[spec], "version": "1=2\n"}, data(t, transform(t, spec+from+"tags: {VERSION: \"3\"}\n"), src, settings))
+		require.Equal(t, map[string]any{"text": text[spec], "version": "1=2\n"}, data(t, transformOf(t, spec+from), src, settings))
+		require.Equal(t, map[string]any{"text": text[spec], "version": "1=2\n"}, data(t, transformOf(t, spec+from+"tags: {VERSION: \"3\"}\n"), src, settings))
 		require.Equal(t, map[string]any{"text": text[spec], "version": "3"},
-			data(t, transform(t, spec+strings.Replace(from, "VERSION", "VERSION, optional: true", 1)+"tags: {VERSION: \"3\"}\n"), src))
+			data(t, transformOf(t, spec+strings.Replace(from, "VERSION", "VERSION, optional: true", 1)+"tags: {VERSION: \"3\"}\n"), src))
 
 		// The provenance has its digest.
 		digests := map[string]bool{}
 		for _, version := range []string{"1", "2"} {
-			loaded, err := load(t, transform(t, spec+from), src, configMap("cluster", map[string]string{"version": version}))
+			loaded, err := load(t, transformOf(t, spec+from), src, configMap("cluster", map[string]string{"version": version}))
 			require.NoError(t, err)
-			digests[host.BuildOf(loaded.Loaded, nil, "").Inputs] = true
+			digests[host.BuildOf(loaded.Loaded.Loaded, nil, "").Inputs] = true
 		}
 		require.Len(t, digests, 2)
 
@@ -161,7 +161,7 @@ func TestRuntimeValuesComeFromConfigMaps(t *testing.T) {
 			"key: none, runtime: VERSION":    `ConfigMap cluster/none does not exist in namespace "shop"`,
 			"kind: Secret, runtime: VERSION": `spec.inputsFrom[0].runtime: spec: no value of a Secret may enter a render`,
 		} {
-			changed := transform(t, spec+"inputsFrom: [{kind: ConfigMap, name: cluster, key: version}]\ntags: {VERSION: \"3\"}\n")
+			changed := transformOf(t, spec+"inputsFrom: [{kind: ConfigMap, name: cluster, key: version}]\ntags: {VERSION: \"3\"}\n")
 			require.NoError(t, yaml.Unmarshal([]byte("{"+change+"}"), &changed.Spec.InputsFrom[0]))
 			_, err := rendered(t, changed, src, settings)
 			require.ErrorContains(t, err, want)
@@ -170,16 +170,16 @@ func TestRuntimeValuesComeFromConfigMaps(t *testing.T) {
 
 	// Policies of the Transform ask for none of them.
 	policies := "policies: [{name: p, cueRef: {type: embedded, ref: policies}}]\n"
-	require.Equal(t, "1=2\n", data(t, transform(t, bundle+from+policies), src, settings)["version"])
-	require.Equal(t, "1", data(t, transform(t, bundle+"tags: {VERSION: \"1\"}\n"+policies), src, settings)["version"])
+	require.Equal(t, "1=2\n", data(t, transformOf(t, bundle+from+policies), src, settings)["version"])
+	require.Equal(t, "1", data(t, transformOf(t, bundle+"tags: {VERSION: \"1\"}\n"+policies), src, settings)["version"])
 }
 
 func TestAModuleOfASourceIsRendered(t *testing.T) {
 	src := gitRepository(t, "shop", projectFiles())
 	text := "sourceRef: {kind: GitRepository, name: shop, path: shop/modules}\ncueRef: {type: path, ref: m}\ninput: {text: own}\n"
-	require.Equal(t, "own", data(t, transform(t, text), src)["text"])
+	require.Equal(t, "own", data(t, transformOf(t, text), src)["text"])
 	text = "cueRef: {type: source, ref: GitRepository/shop, path: shop/modules/m}\ninput: {text: own}\n"
-	require.Equal(t, "own", data(t, transform(t, text), src)["text"])
+	require.Equal(t, "own", data(t, transformOf(t, text), src)["text"])
 }
 
 func TestTheNamespaceIsThatOfTheProjectAndTheVersionThatOfTheCluster(t *testing.T) {
@@ -192,7 +192,7 @@ func TestTheNamespaceIsThatOfTheProjectAndTheVersionThatOfTheCluster(t *testing.
 		"the Transform": {", environment: prod", "context: {namespace: other, kubeVersion: \"1.33\"}\n", "other", "1.33"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := data(t, transform(t, fmt.Sprintf(ofProject, c.environment)+c.more), gitRepository(t, "shop", files))
+			got := data(t, transformOf(t, fmt.Sprintf(ofProject, c.environment)+c.more), gitRepository(t, "shop", files))
 			require.Equal(t, c.namespace, got["namespace"])
 			require.Equal(t, c.version, got["version"])
 		})
@@ -216,7 +216,7 @@ func TestMistakesOfASourceAreInItsFiles(t *testing.T) {
 			files := projectFiles()
 			maps.Copy(files, c.change)
 			text := strings.Replace(fmt.Sprintf(ofProject, c.spec), "x: {}", "", 1)
-			_, err := rendered(t, transform(t, text), gitRepository(t, "shop", files), configMap("settings", map[string]string{"values.yaml": "a: 1"}))
+			_, err := rendered(t, transformOf(t, text), gitRepository(t, "shop", files), configMap("settings", map[string]string{"values.yaml": "a: 1"}))
 			var mistakes object.Errors
 			require.ErrorAs(t, err, &mistakes)
 			require.True(t, strings.HasPrefix(mistakes.Failures().Sorted()[0].Error(), c.want), "%s", err)
@@ -239,7 +239,7 @@ func TestPoliciesOfTheTransformJudgeAProject(t *testing.T) {
       nodes: [string]: {...}
       violations: [{message: "no"}]
 `
-	tf := transform(t, fmt.Sprintf(ofProject, "")+policy+"adopt: Never\nallowSecrets: [a]\n")
+	tf := transformOf(t, fmt.Sprintf(ofProject, "")+policy+"adopt: Never\nallowSecrets: [a]\n")
 	loaded, err := load(t, tf, gitRepository(t, "shop", projectFiles()))
 	require.NoError(t, err)
 	s := loaded.Request.Specs[0]

@@ -100,7 +100,7 @@ func (c *Files) Close() { c.close() }
 // Flags are flags whose files are those of the checkout where it has them.
 func (c *Files) Flags(flags *command.ProjectFlags) *command.ProjectFlags {
 	own := *flags
-	own.Values, own.Crds, own.EnvFiles = nil, nil, nil
+	own.Values, own.Crds, own.EnvFiles, own.LocalSources = nil, nil, nil, nil
 	for _, arg := range flags.Values {
 		name, file := "", arg
 		if before, after, ok := strings.Cut(arg, ":"); ok && after != "" && spec.CheckName(before) == nil {
@@ -113,6 +113,12 @@ func (c *Files) Flags(flags *command.ProjectFlags) *command.ProjectFlags {
 	}
 	for _, arg := range flags.EnvFiles {
 		own.EnvFiles = append(own.EnvFiles, c.file(arg))
+	}
+	for _, arg := range flags.LocalSources {
+		if name, file, ok := strings.Cut(arg, "="); ok && file != "" {
+			arg = name + "=" + c.file(file)
+		}
+		own.LocalSources = append(own.LocalSources, arg)
 	}
 	return &own
 }

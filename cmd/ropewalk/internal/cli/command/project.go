@@ -13,8 +13,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/transform/manifest"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
@@ -53,6 +55,10 @@ type ProjectFlags struct {
 	AllowEmpty bool
 	// Shared evaluates instead of an evaluator for each render; nil shares none.
 	Shared evaluate.Evaluator
+	// LocalSources are what the Transform of a cluster names; unfit refuses what its manifest says,
+	// and is nil for commands without them.
+	LocalSources []string
+	unfit        func() error
 	// Repository and fluxNamespace are added by the commands that write.
 	Repository    string
 	FluxNamespace string
@@ -117,6 +123,50 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	grouped(f, groupRender, "dialect", "env", "name", "namespace", "kube-version", "cluster-domain", "crds", "strict", "allow-empty", "argocd-health", "skip-schemas")
 	p.LimitFlags.Add(f, "evaluate in `N` processes of their own that can be stopped, for modules that\nyou do not trust; 0 does so only for modules that were fetched")
 	p.Sources.Add(cmd)
+}
+
+// AddLocalSources adds the flag of commands that take the manifest of a Transform of a cluster.
+func (p *ProjectFlags) AddLocalSources(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringSliceVar(&p.LocalSources, "local-sources", nil, "`KIND/NS/NAME=PATH` of what the manifest of a Transform names in a cluster: the folder of\na GitRepository, OCIRepository, Bucket or ExternalArtifact, or the manifest of a\nConfigMap; may be repeated")
+	grouped(f, groupSources, "local-sources")
+	p.unfit = func() (err error) {
+		f.Visit(func(g *pflag.Flag) {
+			inputs := slices.Contains(g.Annotations[flagGroup], groupInputs)
+			if inputs || slices.Contains([]string{"env", "name", "crds"}, g.Name) {
+				err = Usagef("change the manifest", "--%s is not for the Transform of a cluster, whose manifest says all of that", g.Name)
+			}
+		})
+		return err
+	}
+}
+
+// transformAt is the Transform of a cluster that the only path names; nil for anything else.
+func (p *ProjectFlags) transformAt(files fs.FS, paths []string) (*manifest.Manifest, manifest.Sources, error) {
+	if p.unfit == nil {
+		return nil, nil, nil
+	}
+	sources, err := manifest.ParseSources(p.LocalSources)
+	if err != nil {
+		return nil, nil, Usagef("", "--local-sources %w", err)
+	}
+	var own *manifest.Manifest
+	if len(paths) == 1 {
+		data := readText(paths[0])
+		if files != nil {
+			data, _ = fs.ReadFile(files, paths[0]) // a folder is none
+		}
+		if own, err = manifest.Find(spec.File{Name: paths[0], Data: data}, len(sources) > 0); err != nil {
+			return nil, nil, err
+		}
+	}
+	switch {
+	case own != nil:
+		err = p.unfit()
+	case len(sources) > 0:
+		err = Usagef("pass the file that holds it, and nothing else", "--local-sources is for the manifest of a Transform, and %q is none", strings.Join(paths, " "))
+	}
+	return own, sources, err
 }
 
 // Named are the flags with --name.
@@ -198,14 +248,19 @@ type Rendered struct {
 	// Paths are those that the user gave.
 	Paths []string
 	Close func()
+	// transform is the Transform of a cluster that was rendered; nil where it was none.
+	transform *manifest.Manifest
 }
+
+// Place is a position of the request where the user wrote what it is of.
+func (r Rendered) Place(pos object.Pos) object.Pos { return r.transform.Pos(pos) }
 
 // Render loads and renders the project at paths. The caller closes what it
 // gets; an error needs no closing. A render without objects is an error unless it is
 // allowed.
 func (a *App) Render(ctx context.Context, p *ProjectFlags, paths []string) (Rendered, error) {
 	r, err := a.RenderFS(ctx, p, nil, paths)
-	if err != nil || len(r.Plan.Graph.Nodes) > 0 || p.AllowEmpty {
+	if err != nil || len(r.Plan.Graph.Nodes) > 0 || p.AllowEmpty || r.transform.AllowEmpty() {
 		return r, err
 	}
 	r.Close()
@@ -247,12 +302,16 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	if err != nil {
 		return Rendered{}, err
 	}
+	own, sources, err := p.transformAt(files, paths)
+	if err != nil {
+		return Rendered{}, err
+	}
 	evaluator, closer, err := p.Evaluator()
 	if err != nil {
 		return Rendered{}, err
 	}
 	opts.FS, opts.Evaluator = files, evaluator
-	loaded, err := a.load(ctx, p, opts)
+	loaded, err := a.load(ctx, p, opts, own, sources)
 	a.Texts = loaded.Texts
 	if err != nil {
 		closer()
@@ -264,9 +323,25 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	bar.Clear()
 	if err != nil {
 		closer()
-		return Rendered{Loaded: loaded}, err
+		return Rendered{Loaded: loaded}, own.Explain(err)
 	}
-	return Rendered{Loaded: loaded, Result: result, Evaluator: evaluator, Paths: paths, Close: closer}, nil
+	out := Rendered{Loaded: loaded, Result: result, Evaluator: evaluator, Paths: paths, Close: closer, transform: own}
+	out.ofTransform()
+	return out, nil
+}
+
+// ofTransform puts the positions of the result where the user wrote what they are of.
+func (r *Rendered) ofTransform() {
+	if r.transform == nil {
+		return
+	}
+	r.Warnings = append(r.transform.Positions(r.Warnings), r.transform.Warnings()...).Sorted()
+	for _, n := range r.Plan.Graph.Nodes {
+		n.Pos, n.SpecPos = r.Place(n.Pos), r.Place(n.SpecPos)
+	}
+	for i := range r.Plan.Graph.Edges {
+		r.Plan.Graph.Edges[i].Pos = r.Place(r.Plan.Graph.Edges[i].Pos)
+	}
 }
 
 // LoadFS loads the project at a path of a file system, with the evaluator that the flags
@@ -277,17 +352,31 @@ func (a *App) LoadFS(ctx context.Context, p *ProjectFlags, files fs.FS, path str
 		return host.Loaded{}, err
 	}
 	opts.FS, opts.Evaluator = files, p.Shared
-	return a.load(ctx, p, opts)
+	return a.load(ctx, p, opts, nil, nil)
 }
 
-// load loads a request that is ready to be rendered.
-func (a *App) load(ctx context.Context, p *ProjectFlags, opts host.Options) (host.Loaded, error) {
-	h, err := a.Connect(&p.Sources, opts.FS, opts.Args, nil)
-	broken, ok := Broken(err)
-	if !ok {
-		return host.Loaded{}, err
+// load loads a request that is ready to be rendered: that of a Transform of a cluster, where own
+// is one.
+func (a *App) load(ctx context.Context, p *ProjectFlags, opts host.Options, own *manifest.Manifest, sources manifest.Sources) (loaded host.Loaded, err error) {
+	var broken object.Errors
+	connect := func(opts host.Options) (host.Host, error) {
+		h, err := a.Connect(&p.Sources, opts.FS, opts.Args, nil)
+		wrong, ok := Broken(err)
+		if ok {
+			broken, err = wrong, nil
+		}
+		return h, err
 	}
-	loaded, err := h.Load(ctx, opts)
+	if own != nil {
+		for _, note := range own.Notes() {
+			a.Note("ropewalk: %s\n", note)
+		}
+		loaded, err = own.Load(ctx, manifest.Options{Host: opts, FS: opts.FS, Sources: sources, Strict: p.Strict, Connect: connect})
+	} else if h, failed := connect(opts); failed != nil {
+		return host.Loaded{}, failed
+	} else {
+		loaded, err = h.Load(ctx, opts)
+	}
 	var mistakes object.Errors
 	switch {
 	case err != nil && (broken == nil || !errors.As(err, &mistakes)):
@@ -299,7 +388,7 @@ func (a *App) load(ctx context.Context, p *ProjectFlags, opts host.Options) (hos
 		return loaded, Usagef("", "--name %s is for a folder that is a spec itself: the specs here have names of their own", p.name)
 	}
 	loaded.Request.Mistakes = WithBroken(loaded.Request.Mistakes, broken)
-	loaded.Request.Strict = p.Strict
+	loaded.Request.Strict = loaded.Request.Strict || p.Strict
 	loaded.Request.Parallel = p.Parallel()
 	return loaded, nil
 }

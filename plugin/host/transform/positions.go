@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package request
+package transform
 
 import (
 	"cmp"
@@ -18,6 +18,7 @@ import (
 type positions struct {
 	doc       *spec.Structured
 	transform *v1alpha1.Transform
+	at        func(field string) (object.Pos, string)
 }
 
 // Explain is an error with the positions where the user wrote what is wrong. What is
@@ -43,21 +44,27 @@ func (l Loaded) Positions(mistakes object.Errors) object.Errors {
 			if strings.HasPrefix(m.Path, "spec.") && !strings.HasPrefix(path, m.Path+":") {
 				path = m.Path
 			}
-			at.Pos, at.Path = object.Pos{File: path}, ""
+			at.Pos, at.Path = l.positions.at(path)
 		} else {
 			at.Pos = pos
 		}
 		at.Notes = make([]object.Note, len(m.Notes))
 		for j, n := range m.Notes {
-			pos, path := l.positions.of(n.Pos)
-			if n.Pos = pos; path != "" {
-				n.Pos = object.Pos{File: path}
-			}
+			n.Pos = l.Pos(n.Pos)
 			at.Notes[j] = n
 		}
 		out[i] = &at
 	}
 	return out
+}
+
+// Pos is a position where the user wrote what it is of.
+func (l Loaded) Pos(pos object.Pos) object.Pos {
+	pos, path := l.positions.of(pos)
+	if path != "" {
+		pos, _ = l.positions.at(path)
+	}
+	return pos
 }
 
 // of is a position without the files that no user wrote, or the field of the

@@ -1,11 +1,12 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package request
+package transform
 
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"path"
 	"strings"
 
@@ -28,17 +29,30 @@ func newDocument(t *v1alpha1.Transform, dir string) (*spec.Structured, error) {
 			Policies: part.Policies, CueRef: &v1alpha1.CueReference{Type: source.TypeInline, Ref: "package none\n"},
 		}
 	}
-	for _, named := range part.References() {
-		qualify(named.Ref, t.Namespace)
-	}
-	for i := range part.Policies {
-		qualify(&part.Policies[i].CueRef, t.Namespace)
-	}
+	references(&part, t.Namespace)
 	fields, err := generic(part)
 	return spec.NewStructured(path.Join(dir, hidden+".yaml"), map[string]any{
 		"apiVersion": spec.APIVersion, "kind": spec.KindTransform,
 		"metadata": map[string]any{"name": label(t.Name)}, "spec": fields,
 	}), err
+}
+
+// References are the references to modules of a Transform and of its policies, with the
+// namespace of sources that they leave out.
+func References(t *v1alpha1.Transform) []v1alpha1.NamedReference {
+	return references(t.Spec.RenderSpec.DeepCopy(), t.Namespace)
+}
+
+// references are those of part, which get the namespace that they leave out.
+func references(part *v1alpha1.RenderSpec, namespace string) []v1alpha1.NamedReference {
+	out := part.References()
+	for i := range part.Policies {
+		out = append(out, v1alpha1.NamedReference{At: fmt.Sprintf("spec.policies[%d].cueRef", i), Ref: &part.Policies[i].CueRef})
+	}
+	for _, named := range out {
+		qualify(named.Ref, namespace)
+	}
+	return out
 }
 
 // generic is a value as JSON has it, with numbers as they were written.

@@ -1,0 +1,283 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/transform"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/configmap"
+)
+
+// Options say what a manifest is loaded with.
+type Options struct {
+	// Host are the options of the command, of which those count that a manifest does not say: the
+	// evaluator, limits, the context and the output.
+	Host host.Options
+	// FS is where Sources are read; nil is the disk.
+	FS fs.FS
+	// Sources are what the Transform names.
+	Sources Sources
+	// Strict makes every warning an error.
+	Strict bool
+	// Connect returns the host with what fetches modules. Required.
+	Connect func(host.Options) (host.Host, error)
+}
+
+// Load makes the request of the Transform. The error is an object.Errors with all that
+// is not given, or that of Connect.
+func (m *Manifest) Load(ctx context.Context, o Options) (host.Loaded, error) {
+	t := &m.transform
+	given := configMaps{}
+	if err := m.gather(o, given); err != nil {
+		return host.Loaded{Texts: m.texts()}, err
+	}
+	from := host.Options{
+		Evaluator: o.Host.Evaluator, Limits: o.Host.Limits, SkipSchemas: o.Host.SkipSchemas, AllowEmpty: o.Host.AllowEmpty,
+		Context: o.Host.Context, Emit: o.Host.Emit,
+	}
+	if d := t.Spec.Delivery; d != nil && d.Flux != nil {
+		from.Emit.DecryptionConfigured = d.Flux.Decryption != nil
+	}
+	to := transform.Options{
+		Host: from, ConfigMaps: given, Place: m.place,
+		// Its name is all that a render needs.
+		HasSecret: func(context.Context, string) error { return nil },
+		Connect: func(opts host.Options) (host.Host, error) {
+			if t.Spec.One() {
+				// The lock of a project is not for a module, as in a cluster.
+				none, _ := source.NewTree(nil, "", "")
+				opts.FS = none.FS
+			}
+			h, err := o.Connect(opts)
+			if err == nil {
+				h.Fetchers[source.TypeFlux] = o.Sources.fetcher(o.FS)
+			}
+			return h, err
+		},
+	}
+	if m.source.files != nil {
+		to.Files = m.source.files
+	}
+	loaded, err := transform.Load(ctx, to, t)
+	m.loaded = loaded
+	out := loaded.Loaded
+	out.Texts = m.texts()
+	if err != nil {
+		return out, m.ofInput(err)
+	}
+	// The environment is that of sourceRef.
+	out.Project.Environments = nil
+	out.Request.Strict = o.Strict || t.Spec.Strict
+	return out, nil
+}
+
+// ofInput is the error of a load. What is still missing then is an entry of a ConfigMap.
+func (m *Manifest) ofInput(err error) error {
+	var missing *transform.WaitError
+	if !errors.As(err, &missing) {
+		return m.Explain(err)
+	}
+	pos, field := m.place(missing.At)
+	return object.Errors{{Stage: object.StageResolve, Pos: pos, Path: field, Err: errors.New(missing.Message)}}
+}
+
+// Warnings are the inputs that the Transform calls optional and that are not given.
+func (m *Manifest) Warnings() object.Errors {
+	if m == nil {
+		return nil
+	}
+	return m.warnings
+}
+
+// AllowEmpty reports whether the Transform accepts a render without objects.
+func (m *Manifest) AllowEmpty() bool { return m != nil && m.transform.Spec.AllowEmpty }
+
+// Notes are what keeps the controller from delivering this render.
+func (m *Manifest) Notes() (out []string) {
+	if m != nil && m.transform.Spec.Suspend {
+		out = append(out, "the Transform is suspended (spec.suspend): the controller renders and delivers nothing until it is resumed")
+	}
+	if m != nil && m.transform.Spec.Rollback != nil {
+		out = append(out, "the Transform is rolled back (spec.rollback): the controller delivers an earlier artifact, and not this render")
+	}
+	return out
+}
+
+// configMaps are those that are given, by name.
+type configMaps map[string]configmap.ConfigMap
+
+// Get gets a ConfigMap of the namespace of the Transform.
+func (c configMaps) Get(_ context.Context, name string) (configmap.ConfigMap, error) {
+	m, ok := c[name]
+	if !ok {
+		return m, source.Refuse(source.ErrNotFound, fmt.Sprintf("ConfigMap %q is not given", name))
+	}
+	return m, nil
+}
+
+// gather finds all that the Transform names.
+func (m *Manifest) gather(o Options, given configMaps) error {
+	t := &m.transform
+	var found object.Errors
+	if ref := t.Spec.SourceRef; ref != nil {
+		name := ref.Kind + "/" + cmp.Or(ref.Namespace, t.Namespace) + "/" + ref.Name
+		dir, ok := o.Sources[name]
+		opened, err := openFolder(o.FS, dir)
+		switch {
+		case !ok:
+			found = append(found, m.missing(o, "spec.sourceRef.name", name, "DIR"))
+		case err != nil:
+			found = append(found, broken(name+"="+dir, "pass the folder that has the files of the source", err)...)
+		default:
+			m.source = opened
+		}
+	}
+	for _, ref := range transform.References(t) {
+		field := ref.At + ".ref"
+		switch ref.Ref.Type {
+		case source.TypeFlux:
+			name, _, _ := strings.Cut(ref.Ref.Ref, "@")
+			if _, ok := o.Sources[name]; !ok {
+				found = append(found, m.missing(o, field, name, "DIR"))
+			}
+		case source.TypeConfigMap:
+			found = append(found, m.configMap(o, given, ref.Ref.Ref, field)...)
+		}
+	}
+	for i, in := range t.Spec.InputsFrom {
+		found = append(found, m.input(o, given, i, in)...)
+	}
+	return found.Sorted().Err()
+}
+
+// input gathers an entry of inputsFrom.
+func (m *Manifest) input(o Options, given configMaps, i int, in v1alpha1.InputReference) (wrong object.Errors) {
+	field := fmt.Sprintf("spec.inputsFrom[%d]", i)
+	if in.Kind == kindConfigMap {
+		wrong = m.configMap(o, given, in.Name, field+".name")
+	}
+	absent := len(wrong) == 1 && errors.Is(wrong[0], errNotGiven)
+	if absent && in.Optional && !o.Strict && !m.transform.Spec.Strict {
+		wrong[0].Severity = object.SeverityWarning
+		m.warnings, wrong = append(m.warnings, wrong...), nil
+	}
+	var text entry
+	if in.TargetPath != "" {
+		// The text, or the name of the Secret, is one value of the input.
+		text.value, _ = m.doc.Value.Lookup(object.ParsePath(field + ".targetPath"))
+	} else {
+		text.blocks = m.beside[in.Name].Blocks
+		text.value, _ = m.beside[in.Name].Value.Lookup(object.Fields("data", transform.KeyOf(in)))
+	}
+	m.entries[transform.Entry(in)] = text
+	return wrong
+}
+
+// errNotGiven is the error for an object that no flag gives.
+var errNotGiven = errors.New("is in the cluster, and is not given here")
+
+// missing is the error for what no flag gives.
+func (m *Manifest) missing(o Options, field, name, what string) *object.Error {
+	pos, path := m.place(field)
+	hint := "pass " + flag + name + "=" + what
+	if near := o.Sources.near(name); near != "" {
+		hint += "; given is " + near
+	}
+	return &object.Error{Stage: object.StageResolve, Pos: pos, Path: path, Hint: hint, Err: fmt.Errorf("%s %w", name, errNotGiven)}
+}
+
+// configMap adds a ConfigMap to those that are given.
+func (m *Manifest) configMap(o Options, given configMaps, name, field string) object.Errors {
+	if _, ok := given[name]; ok {
+		return nil
+	}
+	full := kindConfigMap + "/" + m.transform.Namespace + "/" + name
+	if file, ok := o.Sources[full]; ok {
+		d, err := configMap(o.FS, m.transform.Namespace, name, file)
+		if err != nil {
+			return object.AsErrors(err, object.StageResolve)
+		}
+		m.beside[name] = d
+	}
+	d, ok := m.beside[name]
+	if !ok {
+		return object.Errors{m.missing(o, field, full, "FILE")}
+	}
+	decoded, err := decodeConfigMap(name, d)
+	given[name] = decoded
+	return object.AsErrors(err, object.StageResolve)
+}
+
+// Explain is an error of a render with its positions where the user wrote what is wrong.
+func (m *Manifest) Explain(err error) error {
+	var mistakes object.Errors
+	if m == nil || !errors.As(err, &mistakes) {
+		return err
+	}
+	return m.Positions(mistakes)
+}
+
+// Positions are mistakes of a render where the user made them.
+func (m *Manifest) Positions(mistakes object.Errors) object.Errors {
+	if m == nil || len(mistakes) == 0 {
+		return mistakes
+	}
+	out := m.loaded.Positions(mistakes)
+	for _, e := range out {
+		e.Pos = m.onDisk(e.Pos)
+		for i := range e.Notes {
+			e.Notes[i].Pos = m.onDisk(e.Notes[i].Pos)
+		}
+	}
+	return out.Sorted()
+}
+
+// Pos is a position of a render where the user wrote what it is of.
+func (m *Manifest) Pos(pos object.Pos) object.Pos {
+	if m == nil {
+		return pos
+	}
+	return m.onDisk(m.loaded.Pos(pos))
+}
+
+// onDisk is a position in the folder of the source, or in a ConfigMap, from where the user is.
+func (m *Manifest) onDisk(pos object.Pos) object.Pos {
+	if e, ok := m.entries[pos.File]; ok {
+		return inText(e.value, e.blocks, pos.Line, pos.Column)
+	}
+	if pos.File != m.file.Name && m.isOfSource(pos.File) {
+		pos.File = path.Join(m.source.dir, pos.File)
+	}
+	return pos
+}
+
+func (m *Manifest) isOfSource(name string) bool {
+	if m.source.files == nil || !fs.ValidPath(name) {
+		return false
+	}
+	_, err := m.source.files.Lstat(name)
+	return err == nil
+}
+
+// texts are the files that were read, by the names that positions have.
+func (m *Manifest) texts() map[string][]byte {
+	out := map[string][]byte{m.file.Name: m.file.Data}
+	for name, data := range m.loaded.Texts {
+		if m.isOfSource(name) {
+			out[path.Join(m.source.dir, name)] = data
+		}
+	}
+	return out
+}

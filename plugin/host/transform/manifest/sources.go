@@ -1,0 +1,236 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/configmap"
+	"github.com/ropewalk/ropewalk/source/local"
+	"github.com/ropewalk/ropewalk/source/rootfs"
+)
+
+const (
+	kindConfigMap = "ConfigMap"
+	flag          = "--local-sources "
+)
+
+// sourceKinds are the kinds of the sources of Flux.
+func sourceKinds() []string {
+	return []string{"GitRepository", "OCIRepository", "Bucket", "ExternalArtifact"}
+}
+
+// Sources are the folders of sources and the manifests of ConfigMaps, by Kind/namespace/name.
+type Sources map[string]string
+
+// ParseSources reads Kind/namespace/name=PATH.
+func ParseSources(args []string) (Sources, error) {
+	out := Sources{}
+	kinds := append(sourceKinds(), kindConfigMap)
+	for _, arg := range args {
+		name, at, _ := strings.Cut(arg, "=")
+		parts := strings.Split(name, "/")
+		switch {
+		case at == "" || len(parts) != 3 || slices.Contains(parts, ""):
+			return nil, fmt.Errorf("%q: expected Kind/namespace/name=PATH, such as GitRepository/flux-system/app=.", arg)
+		case parts[0] == "Secret":
+			return nil, fmt.Errorf("%q: no value of a Secret gets into a render, and none is needed: credentials of modules are given with --secrets FILE", name)
+		case !slices.Contains(kinds, parts[0]):
+			hint := ""
+			if near, ok := object.Nearest(parts[0], kinds); ok {
+				hint = ": did you mean " + near + "?"
+			}
+			return nil, fmt.Errorf("%q: the kind is one of %s%s", name, strings.Join(kinds, ", "), hint)
+		case out[name] != "":
+			return nil, fmt.Errorf("%q is given twice", name)
+		}
+		out[name] = at
+	}
+	return out, nil
+}
+
+// folder is the folder of a source.
+type folder struct {
+	dir   string
+	files rootfs.Folder // nil is none
+}
+
+// openFolder opens a folder of files; nil is the disk.
+func openFolder(files fs.FS, dir string) (folder, error) {
+	var root rootfs.Folder
+	var err error
+	if files == nil {
+		root, err = rootfs.Open(dir)
+	} else {
+		root, err = rootfs.Of(files, path.Clean(dir))
+	}
+	if err == nil {
+		_, err = root.List(".", 1)
+	}
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return folder{dir: dir, files: visible{root}}, err
+}
+
+// visible is a folder without its hidden files.
+type visible struct{ rootfs.Folder }
+
+func check(op, name string) error {
+	if strings.Contains("/"+name, "/.") && name != "." {
+		return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+	}
+	return nil
+}
+
+// Open opens a file or a folder.
+func (v visible) Open(name string) (fs.File, error) {
+	if err := check("open", name); err != nil {
+		return nil, err
+	}
+	f, err := v.Folder.Open(name)
+	if dir, ok := f.(fs.ReadDirFile); ok && err == nil {
+		return visibleDir{dir}, nil
+	}
+	return f, err
+}
+
+// Stat describes what a name leads to.
+func (v visible) Stat(name string) (fs.FileInfo, error) {
+	if err := check("stat", name); err != nil {
+		return nil, err
+	}
+	return v.Folder.Stat(name)
+}
+
+// Lstat describes what has a name.
+func (v visible) Lstat(name string) (fs.FileInfo, error) {
+	if err := check("lstat", name); err != nil {
+		return nil, err
+	}
+	return v.Folder.Lstat(name)
+}
+
+// visibleDir lists a folder without what is hidden.
+type visibleDir struct{ fs.ReadDirFile }
+
+// ReadDir lists at least one entry where there is one, as fs.ReadDirFile wants it.
+func (d visibleDir) ReadDir(n int) ([]fs.DirEntry, error) {
+	for {
+		entries, err := d.ReadDirFile.ReadDir(n)
+		read := len(entries)
+		entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") })
+		if err != nil || len(entries) > 0 || read == 0 || n <= 0 {
+			return entries, err
+		}
+	}
+}
+
+// entry is the text of an entry of a ConfigMap.
+type entry struct {
+	value  object.Value
+	blocks map[object.Pos]spec.Block
+}
+
+// configMap reads the manifest of a ConfigMap. The error is an object.Errors.
+func configMap(files fs.FS, namespace, name, file string) (spec.Manifest, error) {
+	data, err := readFile(files, file)
+	if err != nil {
+		return spec.Manifest{}, broken(kindConfigMap+"/"+namespace+"/"+name+"="+file, "", err)
+	}
+	docs, err := spec.ParseManifests(spec.File{Name: file, Data: data}, project.MaxManifests)
+	if err != nil {
+		return spec.Manifest{}, err
+	}
+	for _, d := range docs {
+		if in := text(d.Value, "metadata", "namespace"); isConfigMap(d.Value) && text(d.Value, "metadata", "name") == name && (in == "" || in == namespace) {
+			return d, nil
+		}
+	}
+	return spec.Manifest{}, object.Errors{{
+		Stage: object.StageResolve, Pos: object.Pos{File: file}, Err: fmt.Errorf("holds no ConfigMap %q of namespace %q", name, namespace),
+	}}
+}
+
+func readFile(files fs.FS, name string) ([]byte, error) {
+	data, err := []byte(nil), error(nil)
+	if files == nil {
+		data, err = os.ReadFile(name) //nolint:gosec // the user names it
+	} else {
+		data, err = fs.ReadFile(files, path.Clean(name))
+	}
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return data, err
+}
+
+// broken is a mistake in a value of the flag.
+func broken(arg, hint string, err error) object.Errors {
+	return object.Errors{{Stage: object.StageResolve, Pos: object.Pos{File: flag + arg}, Hint: hint, Err: err}}
+}
+
+// decodeConfigMap is a ConfigMap as a module has it.
+func decodeConfigMap(name string, d spec.Manifest) (configmap.ConfigMap, error) {
+	out := configmap.ConfigMap{Name: name, Data: map[string]string{}, BinaryData: map[string][]byte{}}
+	var found object.Errors
+	fail := func(pos object.Pos, format string, args ...any) {
+		found = append(found, &object.Error{Stage: object.StageResolve, Pos: pos, Err: fmt.Errorf(format, args...)})
+	}
+	data, _ := d.Value.Get("data")
+	for _, m := range data.Members {
+		if m.Value.Kind != object.KindString {
+			fail(m.Value.Pos, "data.%s of ConfigMap %q is no text: write it in quotes", m.Name, name)
+		}
+		out.Data[m.Name] = m.Value.Text
+	}
+	data, _ = d.Value.Get("binaryData")
+	for _, m := range data.Members {
+		decoded, err := base64.StdEncoding.DecodeString(m.Value.Text)
+		if err != nil {
+			fail(m.Value.Pos, "binaryData.%s of ConfigMap %q is not base64", m.Name, name)
+		}
+		out.BinaryData[m.Name] = decoded
+	}
+	return out, found.Err()
+}
+
+// fetcher gets modules of the type source from the folders.
+func (s Sources) fetcher(files fs.FS) source.Fetcher {
+	return source.FetcherFunc(func(ctx context.Context, ref source.Ref) (source.Tree, error) {
+		name, _, _ := strings.Cut(ref.Ref, "@")
+		dir, ok := s[name]
+		if !ok {
+			return source.Tree{}, source.Refuse(source.ErrNotFound, fmt.Sprintf("%s is not given: pass %s%s=DIR", name, flag, name))
+		}
+		from := local.Fetcher{Root: dir, FS: files}
+		return from.Fetch(ctx, source.Ref{Type: source.TypePath, Ref: ".", Path: ref.Path})
+	})
+}
+
+// near are the sources that are given under the same name, or one that is near.
+func (s Sources) near(name string) string {
+	for _, given := range slices.Sorted(maps.Keys(s)) {
+		if path.Base(given) == path.Base(name) {
+			return given
+		}
+	}
+	near, _ := object.Nearest(name, slices.Collect(maps.Keys(s)))
+	return near
+}
