@@ -18,6 +18,7 @@ type overlay struct{ under, beside fs.FS }
 var (
 	_ fs.StatFS     = overlay{}
 	_ fs.ReadLinkFS = overlay{}
+	_ fs.ReadDirFS  = overlay{}
 )
 
 // newOverlay puts files beside those of a source; under is nil where there is none.
@@ -37,6 +38,9 @@ func (o overlay) Open(name string) (fs.File, error) {
 	}
 	return f, err
 }
+
+// ReadDir lists a folder of the source.
+func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(o.under, name) }
 
 // Stat describes a file or a folder. As that of source.Tree, it follows no link.
 func (o overlay) Stat(name string) (fs.FileInfo, error) { return o.Lstat(name) }

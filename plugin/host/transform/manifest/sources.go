@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"slices"
@@ -104,10 +105,10 @@ func (v visible) Open(name string) (fs.File, error) {
 		return nil, err
 	}
 	f, err := v.Folder.Open(name)
-	if dir, ok := f.(fs.ReadDirFile); ok && err == nil {
-		return visibleDir{dir}, nil
+	if err != nil {
+		return nil, err
 	}
-	return f, err
+	return struct{ fs.File }{f}, nil // ReadDir lists a folder.
 }
 
 // Stat describes what a name leads to.
@@ -126,19 +127,13 @@ func (v visible) Lstat(name string) (fs.FileInfo, error) {
 	return v.Folder.Lstat(name)
 }
 
-// visibleDir lists a folder without what is hidden.
-type visibleDir struct{ fs.ReadDirFile }
-
-// ReadDir lists at least one entry where there is one, as fs.ReadDirFile wants it.
-func (d visibleDir) ReadDir(n int) ([]fs.DirEntry, error) {
-	for {
-		entries, err := d.ReadDirFile.ReadDir(n)
-		read := len(entries)
-		entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") })
-		if err != nil || len(entries) > 0 || read == 0 || n <= 0 {
-			return entries, err
-		}
+// ReadDir implements [fs.ReadDirFS].
+func (v visible) ReadDir(name string) ([]fs.DirEntry, error) {
+	if err := check("readdir", name); err != nil {
+		return nil, err
 	}
+	entries, err := v.Folder.List(name, math.MaxInt)
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }), err
 }
 
 // entry is the text of an entry of a ConfigMap.
