@@ -205,6 +205,19 @@ resources: {db: {type: postgress}, ok: {type: redis}}
 `, messages(errs))
 }
 
+// What looks like a placeholder may be a part of a password, however deep below its name.
+func TestAPlaceholderThatIsNoneIsNotShownBelowTheNameOfASecret(t *testing.T) {
+	_, errs := Join(sources(t, `
+metadata: {name: api}
+containers: {web: {image: nginx}}
+resources:
+  db: {type: postgres, params: {name: a, deep: {password: ["${Zj5CsG3y}", {x: "a${Zj5CsG3y}"}]}}}
+`), testConfig(), testCatalog())
+	require.Len(t, errs, 2)
+	require.NotContains(t, messages(errs), "Zj5CsG3y")
+	require.Contains(t, messages(errs), "resources.db.params.deep.password[1].x: ${…}: a placeholder begins with metadata")
+}
+
 // asValue is v, made of maps, lists, texts and numbers, as a value.
 func asValue(t *testing.T, v any) object.Value {
 	t.Helper()

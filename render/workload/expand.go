@@ -59,10 +59,10 @@ type position struct {
 	indent int
 }
 
-// sensitive reports whether the text has the name of a secret.
+// sensitive reports whether the text is below the name of a secret.
 func (at position) sensitive() bool {
 	path, ok := object.ReadPath(at.path())
-	return ok && len(path) > 0 && object.SensitiveName(path[len(path)-1].Name)
+	return ok && slices.ContainsFunc(path, func(s object.Step) bool { return object.SensitiveName(s.Name) })
 }
 
 // within is the position of the byte at offset in the text raw.
