@@ -17,6 +17,8 @@ import (
 type line struct {
 	from, to object.ID
 	rule     graph.Rule
+	// also are the rules of further edges that are drawn as this one.
+	also []graph.Rule
 	// join is whether the line stands for two whole sides, which are called
 	// fromName and toName.
 	join             bool
@@ -28,10 +30,30 @@ type line struct {
 
 // label is what stands beside the line.
 func (l line) label() string {
+	text := string(l.rule)
 	if l.rule == graph.RuleSpec {
-		return string(graph.RuleDependsOn)
+		text = string(graph.RuleDependsOn)
 	}
-	return string(l.rule)
+	for _, r := range l.also {
+		text += ", " + string(r)
+	}
+	return text
+}
+
+// takes adds the rule of an edge to a line between the same objects that does the same to
+// the order; false where it does another thing. An author's edge keeps its place.
+func (l *line) takes(e line) bool {
+	told := func(r graph.Rule) bool { return r == graph.RuleNamespace || r == graph.RuleQuota } // See split.
+	if l.from != e.from || l.to != e.to || l.gate != e.gate || told(l.rule) || told(e.rule) {
+		return false
+	}
+	if e.explicit && !l.explicit {
+		e.also = append([]graph.Rule{l.rule}, l.also...)
+		*l = e
+		return true
+	}
+	l.also = append(l.also, e.rule)
+	return true
 }
 
 // SideName says what a name of a join means; one that holds a slash is that of a node
@@ -46,13 +68,15 @@ func SideName(rule graph.Rule, name string) string {
 	return "spec " + name
 }
 
-// lines are the edges of a plan in their order, then its joins.
+// lines are the edges of a plan in their order, each that repeats another one drawn with
+// it, then its joins.
 func lines(p *order.Plan) []line {
 	out := make([]line, 0, len(p.Graph.Edges)+len(p.Graph.Joins))
 	for i, e := range p.Graph.Edges {
-		out = append(out, line{
-			from: e.From, to: e.To, rule: e.Rule, explicit: e.Explicit, gate: p.Gates[i], pos: e.Pos,
-		})
+		l := line{from: e.From, to: e.To, rule: e.Rule, explicit: e.Explicit, gate: p.Gates[i], pos: e.Pos}
+		if n := len(out); n == 0 || !out[n-1].takes(l) {
+			out = append(out, l)
+		}
 	}
 	kinds := make(map[object.ID]string, len(p.Graph.Nodes))
 	for _, n := range p.Graph.Nodes {
