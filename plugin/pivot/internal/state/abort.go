@@ -157,6 +157,25 @@ func (s *Source) abortAgain(ctx context.Context) error {
 	return mover.Unpause(ctx, s.Plane, s.kinds, s.receipt.Cluster, s.fence)
 }
 
+// clear undoes what is left on the target of a pivot there that is aborted, before another one
+// begins: see abortAgain. What the target refuses is for the preflight to find.
+func (s *Source) clear(ctx context.Context) error {
+	r, asked := s.receipt, s.Copy
+	if r == nil || r.Role != RoleSource || r.Step != Aborted {
+		return nil
+	}
+	hello, err := s.call(ctx, Request{Op: Hello})
+	if err != nil || hello.Plane.UID != r.Target.UID {
+		return err
+	}
+	err = s.abortAgain(ctx)
+	s.Copy = asked
+	if refused := (*refusal)(nil); errors.As(err, &refused) {
+		return nil
+	}
+	return err
+}
+
 // restore makes a receipt of the source that was lost, from that of the target, so that the
 // pivot can be undone; nil where there is none. The target is not active, so that the source is
 // complete.

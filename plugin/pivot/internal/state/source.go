@@ -293,6 +293,9 @@ func (s *Source) overtaken(ctx context.Context, target *Receipt) error {
 
 // first begins a pivot, where nothing stands in the way.
 func (s *Source) first(ctx context.Context) error {
+	if err := s.clear(ctx); err != nil {
+		return err
+	}
 	found, err := s.Preflight(ctx)
 	if err != nil {
 		return err
