@@ -93,6 +93,8 @@ the API's own schemas and your policies, and the same bytes on every machine.
 	root.SetFlagErrorFunc(command.FlagError)
 	a.addGroups(root)
 	version := root.Flags().Bool("version", false, "print the version")
+	root.PersistentFlags().BoolVarP(&a.Quiet, "quiet", "q", false, "print no notes and no progress: data, warnings and errors alone")
+	root.PersistentFlags().BoolVarP(&a.Verbose, "verbose", "v", false, "say what was read, where it came from, and how long it took")
 	help := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if *version {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,6 +43,8 @@ type App struct {
 	JSON bool
 	// Texts is what was read as documents, for excerpts.
 	Texts map[string][]byte
+	// Quiet leaves out notes and progress; Verbose says what was read, and how long it took.
+	Quiet, Verbose bool
 }
 
 // New returns a run that reads from and writes to streams.
@@ -71,8 +74,19 @@ func (a *App) Note(format string, args ...any) {
 	a.Tell((*object.Secrets)(nil).Hide(printable.Linef(format, args...)))
 }
 
-// Tell writes lines to the stream of diagnostics.
-func (a *App) Tell(text string) { _, _ = io.WriteString(a.Err, text) }
+// Tell writes lines to the stream of diagnostics, unless the run is quiet.
+func (a *App) Tell(text string) {
+	if !a.Quiet {
+		_, _ = io.WriteString(a.Err, text)
+	}
+}
+
+// took says how long something took since it began.
+func (a *App) took(begin time.Time, format string, args ...any) {
+	if a.Verbose {
+		a.Note("%s in %s\n", fmt.Sprintf(format, args...), time.Since(begin).Round(time.Millisecond))
+	}
+}
 
 // Warn writes warnings to the stream of diagnostics.
 func (a *App) Warn(warnings object.Errors) {
@@ -85,6 +99,12 @@ func (a *App) Warn(warnings object.Errors) {
 func (a *App) Run(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.Started = true
+		switch {
+		case a.Quiet && a.Verbose:
+			return Usagef("give one of them", "--quiet and --verbose exclude each other")
+		case a.Quiet:
+			a.Width = 0 // No progress.
+		}
 		return do(cmd.Context(), args)
 	}
 }

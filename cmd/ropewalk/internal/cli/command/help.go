@@ -102,7 +102,7 @@ func writeCommands(out io.Writer, c *cobra.Command) {
 func writeFlags(out io.Writer, c *cobra.Command) {
 	own := 0
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden && f.Name != "help" {
+		if !f.Hidden && f.Name != "help" && c.InheritedFlags().Lookup(f.Name) == nil {
 			own++
 		}
 	})
@@ -115,6 +115,9 @@ func writeFlags(out io.Writer, c *cobra.Command) {
 	var headings []string
 	sets := map[string]*pflag.FlagSet{}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if c.InheritedFlags().Lookup(f.Name) != nil {
+			return
+		}
 		heading := "Flags"
 		if given := f.Annotations[flagGroup]; len(given) > 0 {
 			heading = given[0]
@@ -131,6 +134,9 @@ func writeFlags(out io.Writer, c *cobra.Command) {
 			_, _ = fmt.Fprintln(out)
 		}
 		_, _ = fmt.Fprintf(out, "%s:\n%s", heading, sets[heading].FlagUsages())
+	}
+	if c.HasInheritedFlags() {
+		_, _ = fmt.Fprint(out, "\nFlags of every command: -q, --quiet; -v, --verbose\n")
 	}
 }
 

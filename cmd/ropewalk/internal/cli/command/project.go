@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -311,12 +312,15 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 		return Rendered{}, err
 	}
 	opts.FS, opts.Evaluator = files, evaluator
+	begin := time.Now()
 	loaded, err := a.load(ctx, p, opts, own, sources)
 	a.Texts = loaded.Texts
 	if err != nil {
 		closer()
 		return Rendered{Loaded: loaded}, err
 	}
+	a.took(begin, "read %s, and the modules and files of them", Plural(len(loaded.Request.Specs), "spec"))
+	begin = time.Now()
 	bar := NewProgress(a.Streams, "rendering")
 	loaded.Request.Progress = bar.Specs
 	result, err := render.Renderer{Evaluator: evaluator}.Render(ctx, loaded.Request)
@@ -325,9 +329,26 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 		closer()
 		return Rendered{Loaded: loaded}, own.Explain(err)
 	}
+	a.took(begin, "rendered %s", Plural(len(result.Plan.Graph.Nodes), "object"))
+	a.tellSources(result.Sources)
 	out := Rendered{Loaded: loaded, Result: result, Evaluator: evaluator, Paths: paths, Close: closer, transform: own}
 	out.ofTransform()
 	return out, nil
+}
+
+// tellSources says where what was rendered came from, and how many specs and policies each
+// source is for.
+func (a *App) tellSources(sources []render.Source) {
+	if !a.Verbose {
+		return
+	}
+	uses := map[string]int{}
+	for _, s := range sources {
+		uses[s.Origin+" "+s.Digest]++
+	}
+	for _, name := range object.SortedKeys(uses) {
+		a.Note("source %s, used %s\n", name, Plural(uses[name], "time"))
+	}
 }
 
 // ofTransform puts the positions of the result where the user wrote what they are of.
@@ -341,6 +362,9 @@ func (r *Rendered) ofTransform() {
 	}
 	for i := range r.Plan.Graph.Edges {
 		r.Plan.Graph.Edges[i].Pos = r.Place(r.Plan.Graph.Edges[i].Pos)
+	}
+	for i := range r.Plan.Graph.Joins {
+		r.Plan.Graph.Joins[i].Pos = r.Place(r.Plan.Graph.Joins[i].Pos)
 	}
 }
 
