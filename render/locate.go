@@ -83,7 +83,26 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 			out[i].Notes = append(out[i].Notes, patched(s, byID[f.Node].Object, f.Path)...)
 		}
 	}
-	return out, nil
+	return oncePerInput(out, origins), nil
+}
+
+// oncePerInput leaves out the findings that repeat one about the same part of an input: many
+// objects have what the defaults of a project say.
+func oncePerInput(errs Errors, origins []evaluate.Origin) (out Errors) {
+	type mistake struct {
+		pos  object.Pos
+		text string
+	}
+	seen := map[mistake]bool{}
+	for i, e := range errs {
+		m := mistake{e.Pos, e.Err.Error()}
+		if origins[i].Input.IsValid() && seen[m] {
+			continue
+		}
+		seen[m] = true
+		out = append(out, e)
+	}
+	return out
 }
 
 // isCustom reports whether the group of an object is none of Kubernetes itself.

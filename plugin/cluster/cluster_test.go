@@ -369,7 +369,8 @@ func TestWhatIsNeededIsLookedUp(t *testing.T) {
 	got, err := c.Find(t.Context(), []Wanted{
 		pod("alone"), pod("none"), pod("hidden"), kind("Transform", "v1alpha1"), kind("Transform", "v2"), kind("PivotCluster", ""),
 		{Ref: Ref{Group: "apps", Kind: "Pod", Namespace: "apps", Name: "alone"}},
+		{Ref: Ref{Kind: "Pod", Name: "alone"}}, // in any namespace
 	})
 	require.NoError(t, err)
-	require.Equal(t, []Presence{There, Missing, NoAccess, There, NotServed, NotServed, NotServed}, got)
+	require.Equal(t, []Presence{There, Missing, NoAccess, There, NotServed, NotServed, NotServed, There}, got)
 }

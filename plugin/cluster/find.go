@@ -26,8 +26,8 @@ const (
 )
 
 // Find looks objects up, one for one. Of a Ref without a name it is whether the kind is served, in the
-// version if there is one. The namespace does not count for kinds without any. Of objects the
-// metadata alone is read.
+// version if there is one. The namespace does not count for kinds without any; where one is missing, any
+// namespace will do. Of objects the metadata alone is read.
 func (c *Cluster) Find(ctx context.Context, wanted []Wanted) ([]Presence, error) {
 	all, err := c.serves(ctx)
 	if err != nil {
@@ -64,7 +64,15 @@ func (c *Cluster) presence(ctx context.Context, all groups, w Wanted) (Presence,
 	case !served.namespaced:
 		w.Namespace = ""
 	}
-	_, err = c.metadata.Resource(served.GroupVersionResource).Namespace(w.Namespace).Get(ctx, w.Name, metav1.GetOptions{})
+	objects := c.metadata.Resource(served.GroupVersionResource).Namespace(w.Namespace)
+	if served.namespaced && w.Namespace == "" {
+		found, failed := objects.List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + w.Name, Limit: 1})
+		if err = failed; err == nil && len(found.Items) == 0 {
+			return Missing, nil
+		}
+	} else {
+		_, err = objects.Get(ctx, w.Name, metav1.GetOptions{})
+	}
 	switch {
 	case apierrors.IsNotFound(err):
 		return Missing, nil

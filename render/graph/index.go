@@ -136,6 +136,8 @@ func produces(o object.Object, r object.Ref) []secretKey {
 	switch r.GroupKind() {
 	case "Certificate.cert-manager.io":
 		return key(o.Text("spec", "secretName"))
+	case "Issuer.cert-manager.io", "ClusterIssuer.cert-manager.io": // The key of its account.
+		return key(o.Text("spec", "acme", "privateKeySecretRef", "name"))
 	case "ExternalSecret.external-secrets.io":
 		return key(cmp.Or(o.Text("spec", "target", "name"), r.Name))
 	case "SealedSecret.bitnami.com":

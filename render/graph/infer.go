@@ -209,8 +209,12 @@ func (f *finder) customReferences(c cursor, depth int) {
 		field := c.get(name)
 		lower := strings.ToLower(name)
 		switch {
+		case field.get("name").text() == "": // Such as auth.secretRef.accessKeyIDSecretRef of a store.
+			f.customReferences(field, depth+1)
 		case strings.HasSuffix(lower, "secretref"), strings.HasSuffix(lower, "secretkeyref"):
-			f.unlessOptional(field, func(r cursor) { f.secret(r.get("name")) })
+			f.unlessOptional(field, func(r cursor) {
+				f.secretIn(cmp.Or(f.item.ref.Namespace, r.get("namespace").text()), r.get("name"))
+			})
 		case strings.HasSuffix(lower, "configmapref"), strings.HasSuffix(lower, "configmapkeyref"):
 			f.unlessOptional(field, func(r cursor) { f.near("ConfigMap", r.get("name"), RuleConfigMap) })
 		default:

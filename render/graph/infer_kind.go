@@ -82,6 +82,16 @@ func (f *finder) customKind(spec cursor) {
 		f.target(spec.get("issuerRef"), RuleReference, "cert-manager.io/v1", "Issuer")
 	case "Issuer.cert-manager.io":
 		f.secret(spec.get("ca", "secretName"))
+	case "HelmRelease.helm.toolkit.fluxcd.io":
+		for _, v := range spec.get("valuesFrom").items() {
+			f.unlessOptional(v, func(r cursor) {
+				if r.get("kind").text() == "Secret" {
+					f.secret(r.get("name"))
+				} else {
+					f.near("ConfigMap", r.get("name"), RuleConfigMap)
+				}
+			})
+		}
 	case "ExternalSecret.external-secrets.io", "PushSecret.external-secrets.io":
 		f.target(spec.get("secretStoreRef"), RuleReference, "external-secrets.io/v1", "SecretStore")
 	case "Database.postgresql.cnpg.io", "Pooler.postgresql.cnpg.io", "ScheduledBackup.postgresql.cnpg.io":
@@ -129,6 +139,7 @@ func (f *finder) ingress(o cursor) {
 	class := o.get("spec", "ingressClassName")
 	if class.text() == "" {
 		class = o.get("metadata", "annotations", "kubernetes.io/ingress.class")
+		f.optional = true // Controllers compare the annotation with a name of their own.
 	}
 	f.on(object.Ref{Group: "networking.k8s.io", Kind: "IngressClass", Name: class.text()}, RuleClass, class.at)
 	f.optional = f.issued(o)

@@ -102,6 +102,11 @@ func (f *finder) podVolume(v cursor) {
 	f.near("PersistentVolumeClaim", v.get("persistentVolumeClaim", "claimName"), RuleClaim)
 	f.storageClass(v.get("ephemeral", "volumeClaimTemplate", "spec", "storageClassName"))
 	f.secret(v.get("csi", "nodePublishSecretRef", "name"))
+	f.secret(v.get("azureFile", "secretName"))
+	provider := v.get("csi", "volumeAttributes", "secretProviderClass")
+	f.on(object.Ref{
+		Group: "secrets-store.csi.x-k8s.io", Kind: "SecretProviderClass", Namespace: f.item.ref.Namespace, Name: provider.text(),
+	}, RuleReference, provider.at)
 	for _, s := range v.get("projected", "sources").items() {
 		f.unlessOptional(s.get("secret"), func(r cursor) { f.secret(r.get("name")) })
 		f.unlessOptional(s.get("configMap"), func(r cursor) { f.near("ConfigMap", r.get("name"), RuleConfigMap) })

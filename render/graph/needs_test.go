@@ -67,6 +67,39 @@ kind: RoleBinding
 metadata: {name: view, namespace: a}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
 subjects: [{kind: ServiceAccount, name: later}]
+---
+apiVersion: cert-manager.io/v1
+kind: ClusterIssuer
+metadata: {name: own}
+spec: {acme: {privateKeySecretRef: {name: account}}}
+---
+apiVersion: external-secrets.io/v1
+kind: ClusterSecretStore
+metadata: {name: store}
+spec: {provider: {vault: {auth: {tokenSecretRef: {name: token, namespace: vault}}}}}
+---
+apiVersion: external-secrets.io/v1
+kind: SecretStore
+metadata: {name: aws, namespace: a}
+spec: {provider: {aws: {auth: {secretRef: {accessKeyIDSecretRef: {name: key}}}}}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: old, namespace: a, annotations: {kubernetes.io/ingress.class: traefik}}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: chart, namespace: a}
+spec: {valuesFrom: [{kind: Secret, name: values}, {kind: ConfigMap, name: perhaps, optional: true}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: a}
+spec:
+  containers: []
+  volumes:
+  - {name: v, csi: {driver: secrets-store.csi.k8s.io, volumeAttributes: {secretProviderClass: azure}}}
+  - {name: w, azureFile: {secretName: share}}
 `, "---\n") {
 		nodes = append(nodes, node(t, fmt.Sprintf("a/%d", i), text))
 	}
@@ -79,10 +112,15 @@ subjects: [{kind: ServiceAccount, name: later}]
 	require.Equal(t, []string{
 		"ConfigMap a/other: a/3 at spec.template.spec.containers[0].envFrom[1].configMapRef.name",
 		"Namespace /a: a/0 at metadata.namespace",
+		"Secret a/key: a/9 at spec.provider.aws.auth.secretRef.accessKeyIDSecretRef.name",
 		"Secret a/registry: a/3 at spec.template.spec.imagePullSecrets[0].name",
+		"Secret a/share: a/12 at spec.volumes[1].azureFile.secretName",
+		"Secret a/values: a/11 at spec.valuesFrom[0].name",
+		"Secret vault/token: a/8 at spec.provider.vault.auth.tokenSecretRef.name",
 		"Service a/api: a/4 at spec.rules[0].http.paths[0].backend.service.name",
 		`ClusterIssuer.cert-manager.io /acme: a/4 at metadata.annotations["cert-manager.io/cluster-issuer"]`,
 		"ClusterSecretStore.external-secrets.io /vault: a/1 at spec.secretStoreRef.name",
 		"IngressClass.networking.k8s.io /nginx: a/4 at spec.ingressClassName",
+		"SecretProviderClass.secrets-store.csi.x-k8s.io a/azure: a/12 at spec.volumes[0].csi.volumeAttributes.secretProviderClass",
 	}, got)
 }

@@ -16,7 +16,7 @@ import (
 
 // positions lead from what a request says back to what the user wrote.
 type positions struct {
-	doc       *spec.Structured
+	doc       *spec.Structured // nil until the inputs and the path are good
 	transform *v1alpha1.Transform
 	at        func(field string) (object.Pos, string)
 }
@@ -72,7 +72,7 @@ func (l Loaded) Pos(pos object.Pos) object.Pos {
 func (p positions) of(pos object.Pos) (object.Pos, string) {
 	switch {
 	case pos.File == "":
-	case pos.File == p.doc.File.Name:
+	case p.doc != nil && pos.File == p.doc.File.Name:
 		return object.Pos{}, cmp.Or(p.doc.PathAt(pos), "spec")
 	case strings.HasPrefix(pos.File, hidden+"/"):
 		// .ropewalk/0/ConfigMap settings/values.yaml

@@ -95,10 +95,10 @@ func ReadDefaults(p spec.Project, environment string) (Defaults, object.Errors) 
 	return out, errs
 }
 
-// defaultsIn is the field of the configuration of workloads. Another type is reported by
-// render/spec.
+// defaultsIn is the field of the configuration of workloads, which may be null. Another type
+// is reported by render/spec.
 func defaultsIn(workloads object.Value) object.Value {
-	if v, _ := workloads.Get("defaults"); v.Kind == object.KindMap {
+	if v, _ := workloads.Get("defaults"); v.Kind == object.KindMap || v.Kind == object.KindNull {
 		return v
 	}
 	return object.Value{}
@@ -112,7 +112,9 @@ func newDefaults(own, project object.Value, environment string) Defaults {
 	d := &decoder{doc: Document{Defaults: true}}
 	at := &location{up: &location{up: &location{step: object.Field("spec")}, step: object.Field("workloads")}, step: object.Field("defaults")}
 	out.value = withoutNulls(layered(own, project))
-	d.defaults(part{d, out.value, at})
+	if out.value.Kind == object.KindMap {
+		d.defaults(part{d, out.value, at})
+	}
 	part{d, own, at}.nulls(project)
 	for _, e := range d.errs {
 		if rest, ok := strings.CutPrefix(e.Path, "spec."); ok && environment != "" && out.places[e.Pos] {
@@ -206,6 +208,10 @@ func (d Defaults) Under(doc object.Value, score bool) object.Value {
 	}
 	metadata, _ := doc.Get("metadata")
 	body, _ := doc.Get(root)
+	taken := func(name string) bool {
+		v, _ := body.Get(name)
+		return v.Kind == object.KindNull
+	}
 	if d.Empty() || metadata.Kind != object.KindMap || body.Kind != object.KindMap {
 		return doc
 	}
@@ -213,7 +219,7 @@ func (d Defaults) Under(doc object.Value, score bool) object.Value {
 	var meta, fields reader.Fields
 	for _, m := range d.value.Members {
 		switch {
-		case m.Name == everyContainer || !slices.Contains(defaultFields(), m.Name) || slices.Contains(lacking(kind.Text), m.Name):
+		case m.Name == everyContainer || !slices.Contains(defaultFields(), m.Name) || slices.Contains(lacking(kind.Text), m.Name), taken(m.Name):
 		case score || m.Name == "labels" || m.Name == "annotations": // Those below spec win over those of metadata.
 			meta = append(meta, m)
 		default:
@@ -276,8 +282,8 @@ func extraOfScore(v object.Value) object.Value {
 	return fields.Value(v.Pos)
 }
 
-// amountsOf are the requests and limits of a container that Score knows, with numbers as
-// text, or the others.
+// amountsOf are the requests and limits of a container that Score knows, or the others, with
+// numbers as text.
 func amountsOf(v object.Value, known bool) object.Value {
 	var out reader.Fields
 	for _, list := range v.Members {
@@ -286,7 +292,7 @@ func amountsOf(v object.Value, known bool) object.Value {
 			if usual := m.Name == "cpu" || m.Name == "memory"; usual != known {
 				continue
 			}
-			if m.Value.Kind == object.KindNumber && known {
+			if m.Value.Kind == object.KindNumber {
 				m.Value.Kind = object.KindString
 			}
 			amounts = append(amounts, m)

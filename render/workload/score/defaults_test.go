@@ -24,10 +24,11 @@ spec:
       replicas: 2
       deploy: {strategy: canary}
       container:
-        resources: {requests: {cpu: 1, ephemeral-storage: 1Gi}}
+        resources: {requests: {cpu: 1, ephemeral-storage: 1Gi, nvidia.com/gpu: 1}}
         livenessProbe: {tcpSocket: {port: 8080}, periodSeconds: 5}
         lifecycle: {preStop: {sleep: {seconds: 5}}}
   environments:
+    none: {workloads: {defaults: null}}
     prod: {workloads: {defaults: {replicas: null, container: {livenessProbe: {exec: {command: [check]}}}}}}
 `
 
@@ -39,22 +40,35 @@ kind: Workload
 metadata: {name: api}
 spec: {labels: {team: own}, containers: {a: {image: x, resources: {requests: {cpu: 2}}}}}
 `, `{"apiVersion":"ropewalk.dev/v1alpha1","kind":"Workload","metadata":{"labels":{"team":"shop"},"name":"api"},"spec":{"containers":{"a":{"image":"x",` +
-			`"lifecycle":{"preStop":{"sleep":{"seconds":5}}},"livenessProbe":{"periodSeconds":5,"tcpSocket":{"port":8080}},"resources":{"requests":{"cpu":2,"ephemeral-storage":"1Gi"}}}},` +
+			`"lifecycle":{"preStop":{"sleep":{"seconds":5}}},"livenessProbe":{"periodSeconds":5,"tcpSocket":{"port":8080}},"resources":{"requests":{"cpu":2,"ephemeral-storage":"1Gi","nvidia.com/gpu":1}}}},` +
 			`"deploy":{"strategy":"canary"},"labels":{"team":"own"},"replicas":2}}`},
 		"a Score file": {"", `
 apiVersion: score.dev/v1b1
 metadata: {name: api}
 containers: {web: {image: x, livenessProbe: {httpGet: {path: /, port: 80}}}}
 `, `{"apiVersion":"score.dev/v1b1","containers":{"web":{"image":"x","livenessProbe":{"httpGet":{"path":"/","port":80}},"resources":{"requests":{"cpu":"1"}}}},` +
-			`"metadata":{"containers":{"web":{"lifecycle":{"preStop":{"sleep":{"seconds":5}}},"livenessProbe":{"periodSeconds":5},"resources":{"requests":{"ephemeral-storage":"1Gi"}}}},` +
+			`"metadata":{"containers":{"web":{"lifecycle":{"preStop":{"sleep":{"seconds":5}}},"livenessProbe":{"periodSeconds":5},"resources":{"requests":{"ephemeral-storage":"1Gi","nvidia.com/gpu":"1"}}}},` +
 			`"deploy":{"strategy":"canary"},"labels":{"team":"shop"},"name":"api","replicas":2}}`},
+		"a Workload that takes defaults away": {"", `
+apiVersion: ropewalk.dev/v1alpha1
+kind: Workload
+metadata: {name: api}
+spec: {labels: null, deploy: null, containers: {a: {image: x, livenessProbe: null, lifecycle: null, resources: null}}}
+`, `{"apiVersion":"ropewalk.dev/v1alpha1","kind":"Workload","metadata":{"name":"api"},"spec":{"containers":{"a":{"image":"x",` +
+			`"lifecycle":null,"livenessProbe":null,"resources":null}},"deploy":null,"labels":null,"replicas":2}}`},
+		"an environment that takes all away": {"none", `
+apiVersion: ropewalk.dev/v1alpha1
+kind: Workload
+metadata: {name: api}
+spec: {containers: {a: {image: x}}}
+`, `{"apiVersion":"ropewalk.dev/v1alpha1","kind":"Workload","metadata":{"name":"api"},"spec":{"containers":{"a":{"image":"x"}}}}`},
 		"an environment, and a kind without replicas": {"prod", `
 apiVersion: ropewalk.dev/v1alpha1
 kind: Workload
 metadata: {name: api}
 spec: {kind: KnativeService, containers: {a: {image: x}}}
 `, `{"apiVersion":"ropewalk.dev/v1alpha1","kind":"Workload","metadata":{"labels":{"team":"shop"},"name":"api"},"spec":{"containers":{"a":{"image":"x",` +
-			`"livenessProbe":{"exec":{"command":["check"]},"periodSeconds":5},"resources":{"requests":{"cpu":1,"ephemeral-storage":"1Gi"}}}},"kind":"KnativeService"}}`},
+			`"livenessProbe":{"exec":{"command":["check"]},"periodSeconds":5},"resources":{"requests":{"cpu":1,"ephemeral-storage":"1Gi","nvidia.com/gpu":1}}}},"kind":"KnativeService"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			docs, err := spec.Parse([]spec.File{{Name: spec.ProjectFile, Data: []byte(project)}, {Name: "w.yaml", Data: []byte(c.document)}})

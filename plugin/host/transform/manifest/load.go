@@ -168,7 +168,12 @@ func (m *Manifest) input(o Options, given configMaps, i int, in v1alpha1.InputRe
 	if in.Kind == kindConfigMap {
 		wrong = m.configMap(o, given, in.Name, field+".name")
 	}
-	absent := len(wrong) == 1 && errors.Is(wrong[0], errNotGiven)
+	key := transform.KeyOf(in)
+	if _, ok := given[in.Name].Data[key]; in.Kind == kindConfigMap && in.Optional && len(wrong) == 0 && !ok {
+		pos, at := m.place(field + ".key")
+		wrong = object.Errors{{Stage: object.StageResolve, Pos: pos, Path: at, Err: fmt.Errorf("ConfigMap %q %w %q", in.Name, errNoEntry, key)}}
+	}
+	absent := len(wrong) == 1 && (errors.Is(wrong[0], errNotGiven) || errors.Is(wrong[0], errNoEntry))
 	if absent && in.Optional && !o.Strict && !m.transform.Spec.Strict {
 		wrong[0].Severity = object.SeverityWarning
 		m.warnings, wrong = append(m.warnings, wrong...), nil
@@ -179,14 +184,17 @@ func (m *Manifest) input(o Options, given configMaps, i int, in v1alpha1.InputRe
 		text.value, _ = m.doc.Value.Lookup(object.ParsePath(field + ".targetPath"))
 	} else {
 		text.blocks = m.beside[in.Name].Blocks
-		text.value, _ = m.beside[in.Name].Value.Lookup(object.Fields("data", transform.KeyOf(in)))
+		text.value, _ = m.beside[in.Name].Value.Lookup(object.Fields("data", key))
 	}
 	m.entries[transform.Entry(in)] = text
 	return wrong
 }
 
-// errNotGiven is the error for an object that no flag gives.
-var errNotGiven = errors.New("is in the cluster, and is not given here")
+// The errors for an object that no flag gives, and for an entry that its ConfigMap lacks.
+var (
+	errNotGiven = errors.New("is in the cluster, and is not given here")
+	errNoEntry  = errors.New("has no entry")
+)
 
 // missing is the error for what no flag gives.
 func (m *Manifest) missing(o Options, field, name, what string) *object.Error {

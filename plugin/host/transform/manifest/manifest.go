@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/json"
 
@@ -112,7 +113,14 @@ func (m *Manifest) decode() error {
 				continue
 			}
 			break
-		} else if err != nil {
+		}
+		if name := wrongDuration(value); err != nil && name != nil {
+			v, _ := value.Lookup(name)
+			fail(name.String(), "write a number and a unit, such as 10m", "%q is no duration", v.Text)
+			value = value.Without(name)
+			continue
+		}
+		if err != nil {
 			fail("", "", "%w", err)
 		}
 		for _, e := range unknown {
@@ -143,6 +151,21 @@ func (m *Manifest) decode() error {
 		found = append(found, e)
 	}
 	return found.Sorted().Err()
+}
+
+// wrongDuration is the first field of a Transform with a text that is no duration, of which the
+// decoder does not say where it stands; nil where there is none.
+func wrongDuration(value object.Value) object.Path {
+	for _, at := range []object.Path{
+		object.Fields("spec", "interval"), object.Fields("spec", "retryInterval"), object.Fields("spec", "delivery", "flux", "interval"),
+		object.Fields("spec", "delivery", "flux", "retryInterval"), object.Fields("spec", "delivery", "flux", "timeout"),
+	} {
+		v, found := value.Lookup(at)
+		if _, err := time.ParseDuration(v.Text); found == len(at) && v.Kind == object.KindString && err != nil {
+			return at
+		}
+	}
+	return nil
 }
 
 // unknownField is the field that an error of a strict decoder names.

@@ -47,12 +47,13 @@ func TestATransformOfAClusterIsFound(t *testing.T) {
 
 func TestMistakesInAManifestAreAtTheirLines(t *testing.T) {
 	for name, c := range map[string]struct{ spec, want string }{
-		"a field that there is not": {"{cueRef: {type: embedded, ref: a, pth: b}, interval: 1m}", `a.yaml:4:46: spec: spec.cueRef.pth: a Transform has no such field`},
-		"a list for a text":         {"{cueRef: {type: [], ref: a}, interval: 1m}", `a.yaml:4:23: spec: spec.cueRef.type: expected a string, got array`},
-		"nothing to render":         {"{interval: 1m}", `a.yaml:4:7: spec: spec: one of sourceRef, cueRef and component is needed`},
-		"a name that is none":       {"{sourceRef: {kind: Bucket, name: A}}", `a.yaml:4:40: spec: spec.sourceRef.name: "A" is not the name of an object`},
-		"a kind that is none":       {"{sourceRef: {kind: Buckt, name: a}}", `a.yaml:4:26: spec: spec.sourceRef.kind: "Buckt" is not a kind of source: expected GitRepository, OCIRepository, Bucket, ExternalArtifact (did you mean "Bucket"?)`},
-		"an input of another kind":  {"{cueRef: {type: embedded, ref: a}, inputsFrom: [{kind: Sekret, name: a}]}", `a.yaml:4:62: spec: spec.inputsFrom[0].kind: "Sekret" is not known: expected ConfigMap, Secret`},
+		"a field that there is not":  {"{cueRef: {type: embedded, ref: a, pth: b}, interval: 1m}", `a.yaml:4:46: spec: spec.cueRef.pth: a Transform has no such field`},
+		"a list for a text":          {"{cueRef: {type: [], ref: a}, interval: 1m}", `a.yaml:4:23: spec: spec.cueRef.type: expected a string, got array`},
+		"a text that is no duration": {"{cueRef: {type: embedded, ref: a}, interval: abc}", `a.yaml:4:52: spec: spec.interval: "abc" is no duration`},
+		"nothing to render":          {"{interval: 1m}", `a.yaml:4:7: spec: spec: one of sourceRef, cueRef and component is needed`},
+		"a name that is none":        {"{sourceRef: {kind: Bucket, name: A}}", `a.yaml:4:40: spec: spec.sourceRef.name: "A" is not the name of an object`},
+		"a kind that is none":        {"{sourceRef: {kind: Buckt, name: a}}", `a.yaml:4:26: spec: spec.sourceRef.kind: "Buckt" is not a kind of source: expected GitRepository, OCIRepository, Bucket, ExternalArtifact (did you mean "Bucket"?)`},
+		"an input of another kind":   {"{cueRef: {type: embedded, ref: a}, inputsFrom: [{kind: Sekret, name: a}]}", `a.yaml:4:62: spec: spec.inputsFrom[0].kind: "Sekret" is not known: expected ConfigMap, Secret`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Find(spec.File{Name: "a.yaml", Data: []byte(head + "spec: " + c.spec)}, true)
