@@ -46,7 +46,9 @@ func TestPartsAreFoundInOnePass(t *testing.T) {
 	req := component.Request{
 		FS: files, Dir: ".",
 		Component: spec.Component{Manifests: &spec.Manifests{Paths: []spec.Text{{Text: "a.yaml"}, {Text: "b.yaml"}, {Text: "c.yaml"}}}},
-		At:        func(name string, line, column int) object.Pos { return object.Pos{File: name, Line: line, Column: column} },
+		At: func(name string, line, column int) object.Pos {
+			return object.Pos{File: name, Line: line, Column: column}
+		},
 	}
 	part := func(name string, path ...string) manifests.Part {
 		return manifests.Part{Ref: object.Ref{Kind: "ConfigMap", Name: name}, Path: object.Fields(path...)}

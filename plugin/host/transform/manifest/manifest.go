@@ -185,8 +185,9 @@ func expected(kind reflect.Kind) string {
 		return "true or false"
 	case reflect.String:
 		return "a string"
+	default: // The API has no other kinds.
+		return "an integer"
 	}
-	return "an integer"
 }
 
 // place is where a field stands, and its path. A field may end in a line and a column of its text.

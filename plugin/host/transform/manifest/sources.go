@@ -47,7 +47,7 @@ func ParseSources(args []string) (Sources, error) {
 		parts := strings.Split(name, "/")
 		switch {
 		case at == "" || len(parts) != 3 || slices.Contains(parts, ""):
-			return nil, fmt.Errorf("%q: expected Kind/namespace/name=PATH, such as GitRepository/flux-system/app=.", arg)
+			return nil, fmt.Errorf("%q: expected Kind/namespace/name=PATH, such as GitRepository/flux-system/app=deploy", arg)
 		case parts[0] == "Secret":
 			return nil, fmt.Errorf("%q: no value of a Secret gets into a render, and none is needed: credentials of modules are given with --secrets FILE", name)
 		case !slices.Contains(kinds, parts[0]):
@@ -132,7 +132,7 @@ func (v visible) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err := check("readdir", name); err != nil {
 		return nil, err
 	}
-	entries, err := v.Folder.List(name, math.MaxInt)
+	entries, err := v.List(name, math.MaxInt)
 	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }), err
 }
 

@@ -89,6 +89,7 @@ Exit codes:
 	f.format = command.NewChoice("text", "json")
 	f.format.Add(cmd, "format", "how to print it")
 	project.Add(cmd)
+	project.AddLocalSources(cmd)
 	cmd.RunE = a.Run(func(ctx context.Context, args []string) error {
 		var c *cluster.Cluster
 		if set.Changed("kubeconfig") || set.Changed("context") {
