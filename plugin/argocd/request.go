@@ -174,7 +174,7 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 		if n := r.optionCount(); n > maxOptions {
 			return request{}, fmt.Errorf("%w: ROPEWALK_SET and the parameters set more than %d values: use a values file", errRequest, maxOptions)
 		}
-		r.from.note(before, r.inputs, inParameters+": "+cut(p.Name, 200), !p.isInput())
+		r.from.note(before, r.inputs, inParameters+": "+cut(spec.SetTarget(p.Name), 200), !p.isInput())
 		if !p.isInput() && p.Name != paramImages {
 			_ = p.apply(&r.bare) // It has been applied once.
 		}

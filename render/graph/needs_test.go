@@ -14,11 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// What objects name is a need unless the render has it or makes it, the reference is optional,
-// or every cluster has it.
-func TestNeedsAreWhatNoObjectAnswers(t *testing.T) {
-	var nodes []*object.Node
-	for i, text := range strings.Split(`
+const needing = `
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: made, namespace: a}
@@ -100,7 +96,13 @@ spec:
   volumes:
   - {name: v, csi: {driver: secrets-store.csi.k8s.io, volumeAttributes: {secretProviderClass: azure}}}
   - {name: w, azureFile: {secretName: share}}
-`, "---\n") {
+`
+
+// What objects name is a need unless the render has it or makes it, the reference is optional,
+// or every cluster has it.
+func TestNeedsAreWhatNoObjectAnswers(t *testing.T) {
+	var nodes []*object.Node
+	for i, text := range strings.Split(needing, "---\n") {
 		nodes = append(nodes, node(t, fmt.Sprintf("a/%d", i), text))
 	}
 	g, err := graph.Build(nodes, nil)

@@ -10,11 +10,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/planetest"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
@@ -164,83 +162,6 @@ func TestASourceThatIsUnpausedByAnotherClientIsNotActivatedTwice(t *testing.T) {
 	w.pause(w.source, true)
 	require.NoError(t, w.resume())
 	w.moved()
-}
-
-func TestAnAbortIsRepeatedOnceALostTargetIsBack(t *testing.T) {
-	for _, step := range beforeCommit() {
-		w := newWorld(t, 1)
-		w.until(step)
-		s := w.coordinator()
-		s.Link = LinkFunc(func(context.Context, Request) (Response, error) { return Response{}, errDead })
-		_, err := s.Abort(t.Context(), true)
-		require.NoError(t, err)
-		w.invariants()
-		_, err = w.coordinator().Abort(t.Context(), false)
-		require.NoError(t, err, step)
-		w.back()
-		_, err = w.coordinator().Run(t.Context())
-		require.NoError(t, err, step)
-		w.moved()
-	}
-}
-
-func TestAnAbortIsRepeatedAfterLateWrites(t *testing.T) {
-	w := newWorld(t, 1)
-	w.until(Imported)
-	late := w.target.Objects()
-	_, err := w.coordinator().Abort(t.Context(), false)
-	require.NoError(t, err)
-	for _, o := range late {
-		if o.GetKind() != "ConfigMap" {
-			w.target.Put(o)
-		}
-	}
-	by := func(manager string) {
-		w.source.Edit(w.cluster, manager, func(o *unstructured.Unstructured) {
-			_ = unstructured.SetNestedField(o.Object, true, "spec", "paused")
-			o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: manager, Operation: "Update", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:paused":{}}}`)}})
-		})
-	}
-	by("user")
-	_, err = w.coordinator().Abort(t.Context(), false)
-	require.NoError(t, err)
-	require.Zero(t, w.has(w.target))
-	_, paused := w.paused(w.source)
-	require.True(t, paused, "what another client paused stays so")
-	by(mover.Manager)
-	_, err = w.coordinator().Abort(t.Context(), false)
-	require.NoError(t, err)
-	w.back()
-	w.source.Remove(w.refs...)
-	_, err = w.coordinator().Abort(t.Context(), false)
-	require.NoError(t, err)
-}
-
-// A request of the run that an abort overtook came late: the next run begins with undoing it.
-func TestARunUndoesTheLateWritesOfAnAbortedOne(t *testing.T) {
-	w := newWorld(t, 1)
-	w.until(Imported)
-	late := w.target.Objects()
-	_, err := w.coordinator().Abort(t.Context(), false)
-	require.NoError(t, err)
-	for _, o := range late {
-		if o.GetKind() != "ConfigMap" {
-			w.target.Put(o)
-		}
-	}
-	_, err = w.coordinator().Run(t.Context())
-	require.NoError(t, err)
-	w.moved()
-
-	// What no pivot is known of stands in the way, as before.
-	w = newWorld(t, 1)
-	for _, o := range late {
-		if o.GetKind() == "Cluster" {
-			w.target.Put(o)
-		}
-	}
-	_, err = w.coordinator().Run(t.Context())
-	require.ErrorContains(t, err, "a pivot has left it there, whose receipt is gone")
 }
 
 func TestLongNames(t *testing.T) {
