@@ -97,8 +97,8 @@ func TestTheCommandsForTransformsWorkOnACluster(t *testing.T) {
 		return file
 	}
 	out, _ = ropewalk(0, "doctor", write("greeting"))
-	require.Regexp(t, `(?m)^there +Namespace `+n.namespace+` +need/pod at metadata.namespace$`, out)
-	require.Regexp(t, `(?m)^there +ConfigMap `+n.namespace+`/greeting +need/pod at spec.containers`, out)
+	require.Regexp(t, `(?m)^there +Namespace `+n.namespace+` +need/pod-need at metadata.namespace$`, out)
+	require.Regexp(t, `(?m)^there +ConfigMap `+n.namespace+`/greeting +need/pod-need at spec.containers`, out)
 	out, said = ropewalk(1, "doctor", write("none"))
 	require.Regexp(t, `(?m)^missing +ConfigMap `+n.namespace+`/none `, out)
 	require.Contains(t, said, "1 of 2 needs are not in the cluster")
