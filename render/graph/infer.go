@@ -159,11 +159,10 @@ func (f *finder) anything() {
 	if crd, ok := f.crds[crdKey{f.item.ref.Group, f.item.ref.Kind}]; ok {
 		f.add(crd, RuleCRD, o.get("kind").at)
 	}
-	f.optional = true // Who owns what the render makes is for whoever set it.
 	for _, owner := range o.get("metadata", "ownerReferences").items() {
-		f.target(owner, RuleOwner, "", "")
+		// An object works without its owner.
+		f.needless(true, func() { f.target(owner, RuleOwner, "", "") })
 	}
-	f.optional = false
 	if object.IsCustom(f.item.ref.Group) {
 		f.customReferences(o.get("spec"), 0)
 	}

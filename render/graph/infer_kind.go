@@ -104,9 +104,7 @@ func (f *finder) customKind(spec cursor) {
 	case "Gateway." + gatewayGroup:
 		class := spec.get("gatewayClassName")
 		f.on(object.Ref{Group: gatewayGroup, Kind: "GatewayClass", Name: class.text()}, RuleClass, class.at)
-		f.optional = f.issued(root(f.item.node.Object))
-		f.gateway(spec)
-		f.optional = false
+		f.needless(f.issued(root(f.item.node.Object)), func() { f.gateway(spec) })
 	default:
 		if f.item.ref.Group == gatewayGroup && strings.HasSuffix(f.item.ref.Kind, "Route") {
 			f.route(spec)
@@ -120,13 +118,12 @@ func (f *finder) binding(o cursor) {
 		role.Namespace = f.item.ref.Namespace
 	}
 	f.on(role, RuleRole, o.get("roleRef", "name").at)
-	f.optional = true // A binding may come before the accounts.
 	for _, s := range o.get("subjects").items() {
 		if account, ok := subject(s, f.item.ref.Namespace); ok {
-			f.on(account, RuleRole, s.get("name").at)
+			// A binding may come before its accounts.
+			f.needless(true, func() { f.on(account, RuleRole, s.get("name").at) })
 		}
 	}
-	f.optional = false
 }
 
 func (f *finder) selector(labels cursor) {
@@ -136,17 +133,19 @@ func (f *finder) selector(labels cursor) {
 }
 
 func (f *finder) ingress(o cursor) {
-	class := o.get("spec", "ingressClassName")
+	class, annotated := o.get("spec", "ingressClassName"), false
 	if class.text() == "" {
-		class = o.get("metadata", "annotations", "kubernetes.io/ingress.class")
-		f.optional = true // Controllers compare the annotation with a name of their own.
+		class, annotated = o.get("metadata", "annotations", "kubernetes.io/ingress.class"), true
 	}
-	f.on(object.Ref{Group: "networking.k8s.io", Kind: "IngressClass", Name: class.text()}, RuleClass, class.at)
-	f.optional = f.issued(o)
-	for _, t := range o.get("spec", "tls").items() {
-		f.secret(t.get("secretName"))
-	}
-	f.optional = false
+	// Controllers compare the annotation with a name of their own.
+	f.needless(annotated, func() {
+		f.on(object.Ref{Group: "networking.k8s.io", Kind: "IngressClass", Name: class.text()}, RuleClass, class.at)
+	})
+	f.needless(f.issued(o), func() {
+		for _, t := range o.get("spec", "tls").items() {
+			f.secret(t.get("secretName"))
+		}
+	})
 	f.near("Service", o.get("spec", "defaultBackend", "service", "name"), RuleService)
 	for _, r := range o.get("spec", "rules").items() {
 		for _, p := range r.get("http", "paths").items() {

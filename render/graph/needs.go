@@ -56,9 +56,15 @@ func provided(r object.Ref) bool {
 // unlessOptional calls find for what a reference of a pod names; one that is optional is
 // no need.
 func (f *finder) unlessOptional(reference cursor, find func(reference cursor)) {
-	f.optional = reference.get("optional").value == true
-	find(reference)
-	f.optional = false
+	f.needless(reference.get("optional").value == true, func() { find(reference) })
+}
+
+// needless calls find; where optional is set, what it finds is no need.
+func (f *finder) needless(optional bool, find func()) {
+	was := f.optional
+	f.optional = was || optional
+	find()
+	f.optional = was
 }
 
 // sortedNeeds are the needs by what is needed.

@@ -55,7 +55,7 @@ spec: {ingressClassName: nginx, tls: [{secretName: web-tls}], rules: [{http: {pa
 ---
 apiVersion: networking.k8s.io/v1
 kind: Ingress
-metadata: {name: web2, namespace: a, annotations: {cert-manager.io/issuer: ours}}
+metadata: {name: web2, namespace: a, annotations: {cert-manager.io/issuer: ours, kubernetes.io/ingress.class: nginx}}
 spec: {tls: [{secretName: web2-tls}]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
@@ -96,6 +96,11 @@ spec:
   volumes:
   - {name: v, csi: {driver: secrets-store.csi.k8s.io, volumeAttributes: {secretProviderClass: azure}}}
   - {name: w, azureFile: {secretName: share}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web3, namespace: a, annotations: {cert-manager.io/issuer: theirs, kubernetes.io/ingress.class: nginx}}
+spec: {tls: [{secretName: web3-tls}]}
 `
 
 // What objects name is a need unless the render has it or makes it, the reference is optional,
@@ -121,6 +126,7 @@ func TestNeedsAreWhatNoObjectAnswers(t *testing.T) {
 		"Secret vault/token: a/8 at spec.provider.vault.auth.tokenSecretRef.name",
 		"Service a/api: a/4 at spec.rules[0].http.paths[0].backend.service.name",
 		`ClusterIssuer.cert-manager.io /acme: a/4 at metadata.annotations["cert-manager.io/cluster-issuer"]`,
+		`Issuer.cert-manager.io a/theirs: a/13 at metadata.annotations["cert-manager.io/issuer"]`,
 		"ClusterSecretStore.external-secrets.io /vault: a/1 at spec.secretStoreRef.name",
 		"IngressClass.networking.k8s.io /nginx: a/4 at spec.ingressClassName",
 		"SecretProviderClass.secrets-store.csi.x-k8s.io a/azure: a/12 at spec.volumes[0].csi.volumeAttributes.secretProviderClass",

@@ -6,6 +6,7 @@ package state
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,17 +123,22 @@ func TestAnAbortIsRepeatedOnceALostTargetIsBack(t *testing.T) {
 	}
 }
 
-func TestAnAbortIsRepeatedAfterLateWrites(t *testing.T) {
+// abortedWithLateWrites is a world whose pivot is aborted, and what it had imported, which is on
+// the target again.
+func abortedWithLateWrites(t *testing.T) (*world, []*unstructured.Unstructured) {
+	t.Helper()
 	w := newWorld(t, 1)
 	w.until(Imported)
 	late := w.target.Objects()
 	_, err := w.coordinator().Abort(t.Context(), false)
 	require.NoError(t, err)
-	for _, o := range late {
-		if o.GetKind() != "ConfigMap" {
-			w.target.Put(o)
-		}
-	}
+	late = slices.DeleteFunc(late, func(o *unstructured.Unstructured) bool { return o.GetKind() == "ConfigMap" })
+	w.target.Put(late...)
+	return w, late
+}
+
+func TestAnAbortIsRepeatedAfterLateWrites(t *testing.T) {
+	w, _ := abortedWithLateWrites(t)
 	by := func(manager string) {
 		w.source.Edit(w.cluster, manager, func(o *unstructured.Unstructured) {
 			_ = unstructured.SetNestedField(o.Object, true, "spec", "paused")
@@ -140,7 +146,7 @@ func TestAnAbortIsRepeatedAfterLateWrites(t *testing.T) {
 		})
 	}
 	by("user")
-	_, err = w.coordinator().Abort(t.Context(), false)
+	_, err := w.coordinator().Abort(t.Context(), false)
 	require.NoError(t, err)
 	require.Zero(t, w.has(w.target))
 	_, paused := w.paused(w.source)
@@ -156,17 +162,8 @@ func TestAnAbortIsRepeatedAfterLateWrites(t *testing.T) {
 
 // A request of the run that an abort overtook came late: the next run begins with undoing it.
 func TestARunUndoesTheLateWritesOfAnAbortedOne(t *testing.T) {
-	w := newWorld(t, 1)
-	w.until(Imported)
-	late := w.target.Objects()
-	_, err := w.coordinator().Abort(t.Context(), false)
-	require.NoError(t, err)
-	for _, o := range late {
-		if o.GetKind() != "ConfigMap" {
-			w.target.Put(o)
-		}
-	}
-	_, err = w.coordinator().Run(t.Context())
+	w, late := abortedWithLateWrites(t)
+	_, err := w.coordinator().Run(t.Context())
 	require.NoError(t, err)
 	w.moved()
 
