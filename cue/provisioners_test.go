@@ -69,6 +69,7 @@ func entry(t testing.TB, known []evaluate.Provisioner, backend string, m object.
 	data, err := json.Marshal(map[string]any{"provisioner": index, "resource": map[string]any{
 		"name": m.Name, "type": kind, "class": class, "id": id, "shared": shared, "uid": uid,
 		"workload": word("workload", "web"), "namespace": "shop", "secrets": backend,
+		"users":  users(m.Value),
 		"store":  map[string]any{"name": "vault", "kind": "ClusterSecretStore", "refreshInterval": "1h"},
 		"target": map[string]any{"name": m.Name, "namespace": "shop", "known": false},
 	}})
@@ -88,6 +89,15 @@ func entry(t testing.TB, known []evaluate.Provisioner, backend string, m object.
 	return object.Value{Kind: object.KindMap, Pos: m.Pos, Members: []object.Member{
 		out.Members[0], {Name: "resource", Pos: m.Pos, Value: given}, {Name: "params", Pos: params.Pos, Value: params},
 	}}
+}
+
+// users are the workloads that have a resource: web, or what the golden says.
+func users(m object.Value) any {
+	v, ok := m.Get("users")
+	if !ok {
+		return []any{map[string]any{"name": "web", "namespace": "shop"}}
+	}
+	return json.RawMessage(v.JSON())
 }
 
 // made writes what a module made of resources: each result, and its objects.
@@ -129,7 +139,7 @@ func TestProvisionersKeepToTheSchema(t *testing.T) {
 	tree, entries := fstest.MapFS{}, 0
 	for path, text := range contents(t, files) {
 		with := text
-		for _, before := range []string{"", "\t_server\n", "\t_database\n", "\t_target\n", "\t_owner\n"} {
+		for _, before := range []string{"", "\t_server\n", "\t_database\n", "\t_target\n", "\t_owner\n", "\t_local\n", "\t_localDatabase\n"} {
 			with = strings.ReplaceAll(with, ": {\n"+before+"\ttype:", ": schema.#Provisioner & {\n"+before+"\ttype:")
 		}
 		if with != text {

@@ -18,6 +18,10 @@ import (
 type Existing struct {
 	// Type of the resource, and Workload and Name of the first workload that has it.
 	Type, Workload, Name string
+	// Class is what the workload wrote, "" where it is the default for want of another;
+	// Classes are the others that the type has.
+	Class   string
+	Classes []string
 	// Address is its host and port, or its endpoint and bucket; "" where it has none.
 	Address string
 	// Secrets are the keys in the store, or with Kubernetes the Secrets in the namespace,
@@ -41,6 +45,7 @@ func (c *Compilation) existing() []Existing {
 		kind := i.resource.Type.Value
 		host, port, bucket := r.Outputs["host"], r.Outputs["port"], r.Outputs["bucket"]
 		e := Existing{Type: kind, Workload: c.member.name(), Name: i.resource.Name, Secrets: map[string][]string{},
+			Class: i.resource.Class.Value, Classes: c.project.catalog.OtherClasses(i.resource),
 			Kubernetes: c.project.config.Secrets.Backend == spec.BackendKubernetes}
 		switch {
 		case host != "" && port != "":

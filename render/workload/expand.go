@@ -35,6 +35,9 @@ const (
 // outputURL is the output that, by custom, is a complete URL with its credentials.
 const outputURL = "connection_string"
 
+// classLocal is the class of servers for a laptop, some of which have no users.
+const classLocal = "local"
+
 // scope is what the placeholders of one workload reach.
 type scope struct {
 	member *member
@@ -240,6 +243,8 @@ func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 			hint = fmt.Sprintf("set %s under spec.workloads.config.environment of %s, or as a param of the resource", output, spec.ProjectFile)
 		case isCall && output == outputPort && target.Workload == nil:
 			hint = unknownPort(target)
+		case resource.Class(i.resource) == classLocal && (output == "username" || output == "password"):
+			hint = fmt.Sprintf("a server of class %s has no users: use ${resources.%s.connection_string}", classLocal, steps[0])
 		}
 		if isVolume := r.Volume.Kind + r.Claim.Kind; isVolume != object.KindNone {
 			hint = fmt.Sprintf("it is a volume: mount it with source: ${resources.%s}", steps[0])
@@ -250,7 +255,8 @@ func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 	case isPlain && output == outputCallURL && s.alone && i.entry.Name == spec.DefaultProvisioners:
 		return []generate.Piece{{Literal: plain}}, s.guessed(n, r)
 	case isPlain:
-		return []generate.Piece{{Literal: plain}}, nil
+		public := i.entry.Name == spec.DefaultProvisioners && i.entry.Class == classLocal
+		return []generate.Piece{{Literal: plain, Public: public}}, nil
 	}
 	out := make([]generate.Piece, 0, len(sensitive))
 	for _, f := range sensitive {

@@ -128,6 +128,7 @@ func (p *Project) describe(a requested, ports object.Value) object.Value {
 		generate.BoolMember("shared", i.shared, r.Pos),
 		generate.StringMember("workload", i.owner.name(), r.Pos),
 		generate.StringMember("namespace", i.owner.source.Context.Namespace, r.Pos),
+		object.Member{Name: "users", Pos: r.Pos, Value: p.users(i)},
 		object.Member{Name: "ports", Pos: r.Pos, Value: ports},
 	)
 	if r.Metadata.Kind == object.KindMap {
@@ -145,6 +146,24 @@ func (p *Project) describe(a requested, ports object.Value) object.Value {
 			generate.StringMember("refreshInterval", p.config.Secrets.RefreshInterval, r.Pos),
 		)},
 	)
+	return out
+}
+
+// users lists the workloads that have the resource i (schema.#Resource), by name.
+func (p *Project) users(i *instance) object.Value {
+	out := object.Value{Kind: object.KindList, Pos: i.resource.Pos}
+	all := []*member{i.owner}
+	if i.shared {
+		all = p.members
+	}
+	for _, m := range all {
+		if slices.Contains(m.instances, i) {
+			out.Items = append(out.Items, generate.MapOf(i.resource.Pos,
+				generate.StringMember("name", m.name(), i.resource.Pos),
+				generate.StringMember("namespace", m.source.Context.Namespace, i.resource.Pos),
+			))
+		}
+	}
 	return out
 }
 

@@ -63,6 +63,12 @@ const wantRequest = `{
     },
     "type": "service",
     "uid": "service.default#web.api",
+    "users": [
+     {
+      "name": "web",
+      "namespace": "front"
+     }
+    ],
     "workload": "web"
    }
   }
@@ -88,6 +94,32 @@ service: {ports: {http: {port: 81}, udp: {port: 53, protocol: UDP}}}
 	require.Len(t, requests, 1)
 	require.Equal(t, wantRequest, pretty(t, requests[0].Input))
 	require.Equal(t, "front", requests[0].Context.Namespace)
+}
+
+func TestAProvisionerSeesAllWorkloadsThatShareAResource(t *testing.T) {
+	p, errs := Join(sources(t,
+		"metadata: {name: worker, namespace: batch}\nresources: {jobs: {type: postgres, id: orders}}\n",
+		"metadata: {name: api}\nresources: {db: {type: postgres, id: orders}, own: {type: postgres}}\n",
+		"metadata: {name: other}\nresources: {db: {type: postgres}}\n",
+	), testConfig(), testCatalog())
+	require.NoError(t, errs.Err())
+	users := map[string]string{}
+	for _, name := range []string{"api", "other", "worker"} {
+		for _, r := range p.Compile(name).Next() {
+			resources, _ := r.Input.Get("resources")
+			for _, m := range resources.Members {
+				v, _ := m.Value.Lookup(object.Fields("resource", "users"))
+				users[name+"/"+m.Name] = string(v.JSON())
+			}
+		}
+	}
+	require.Equal(t, map[string]string{
+		"api/db":   `[{"name":"api","namespace":"prod"},{"name":"worker","namespace":"batch"}]`,
+		"api/own":  `[{"name":"api","namespace":"prod"}]`,
+		"other/db": `[{"name":"other","namespace":"prod"}]`,
+		// Whoever asks first has the answer for all.
+		"worker/db": `[{"name":"api","namespace":"prod"},{"name":"worker","namespace":"batch"}]`,
+	}, users)
 }
 
 func TestARequestGoesOnWithoutTheResourcesThatErrorsAreAbout(t *testing.T) {

@@ -108,7 +108,7 @@ func (e *environment) assign(v *Variable) {
 		return
 	}
 	text := v.Value.Plain()
-	e.warnSecret(v, text)
+	e.warnSecret(v, v.Value.private())
 	switch expands := e.expands(pieces); {
 	case !expands && isKey(v.Name):
 		e.config = append(e.config, object.Member{Name: v.Name, Pos: v.NamePos, Value: object.TextAt(text, v.Value.Pos)})

@@ -98,7 +98,7 @@ func (f *filing) add(p keyedFile) {
 		f.binary.put(p.key, object.TextAt(base64.StdEncoding.EncodeToString(p.file.Binary), p.pos()))
 		f.keep(p)
 	case !p.file.Content.Tainted():
-		f.l.warnValue(p.file.Content.Plain(), p.pos(), p.path())
+		f.l.warnValue(p.file.Content.private(), p.pos(), p.path())
 		f.data.put(p.key, object.TextAt(p.file.Content.Plain(), p.pos()))
 		f.keep(p)
 	case len(pieces) == 1 && f.l.direct(pieces[0]):

@@ -5,6 +5,7 @@ package generate
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -30,6 +31,9 @@ type Piece struct {
 	// Verbatim is set if the literal is a value from outside, in which no $(NAME) is a
 	// reference.
 	Verbatim bool
+	// Public is set if the literal is an output of a server for a laptop, whose credentials
+	// are public knowledge.
+	Public bool
 	Secret   *Secret
 	// Escape writes the value of the secret as part of a URL.
 	Escape bool
@@ -77,6 +81,11 @@ func (t Text) Plain() string {
 	return b.String()
 }
 
+// private is the text where it is not tainted, without what is public.
+func (t Text) private() string {
+	return Text{Pieces: slices.DeleteFunc(slices.Clone(t.Pieces), func(p Piece) bool { return p.Public })}.Plain()
+}
+
 // Single is the only secret that t consists of, nil where there is more or other.
 func (t Text) Single() *Secret {
 	if len(t.Pieces) == 1 && !t.Pieces[0].Escape {
@@ -97,11 +106,13 @@ func Join(pieces []Piece) []Piece {
 			continue
 		}
 		end := i
-		for end < len(pieces) && pieces[end].Secret == nil && pieces[end].Verbatim == pieces[i].Verbatim {
+		joined := pieces[i]
+		for end < len(pieces) && pieces[end].Secret == nil && pieces[end].Verbatim == joined.Verbatim && pieces[end].Public == joined.Public {
 			end++
 		}
 		if s := (Text{Pieces: pieces[i:end]}).Plain(); s != "" {
-			out = append(out, Piece{Literal: s, Verbatim: pieces[i].Verbatim})
+			joined.Literal = s
+			out = append(out, joined)
 		}
 		i = end - 1
 	}

@@ -39,7 +39,7 @@ func (m *Workload) Reach(resources []resource.Made, cluster Cluster) Network {
 		if call && !out.stranger(m, r) {
 			continue
 		}
-		for _, d := range destinations(r) {
+		for _, d := range destinations(r, cluster) {
 			// A provisioner may know better than the project that it is no workload.
 			if !call || !cluster.holds(d.host, false) {
 				out.add(r.Resource, d)
@@ -101,7 +101,7 @@ type destination struct {
 // destinations are where the outputs of a resource lead to: its host and port,
 // else those of its URLs. A route, and the name that it has in the DNS, lead to
 // the workload and not away from it.
-func destinations(r resource.Made) []destination {
+func destinations(r resource.Made, cluster Cluster) []destination {
 	var host, port, protocol string
 	kind := r.Resource.Type.Value
 	switch kind {
@@ -123,8 +123,9 @@ func destinations(r resource.Made) []destination {
 			continue
 		}
 		out = append(out, d)
-		// Clients of S3 put the bucket before the host unless configured otherwise.
-		if bucket := r.Outputs["bucket"]; kind == typeS3 && bucket != "" && strings.Contains(d.host, ".") && !isAddress(d.host) {
+		// Clients of S3 put the bucket before the host unless configured otherwise; a Service of
+		// the cluster has no such name.
+		if bucket := r.Outputs["bucket"]; !cluster.holds(d.host, false) && kind == typeS3 && bucket != "" && strings.Contains(d.host, ".") && !isAddress(d.host) {
 			out = append(out, destination{bucket + "." + d.host, d.port, d.protocol})
 		}
 	}

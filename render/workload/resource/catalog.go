@@ -63,6 +63,19 @@ const DefaultClass = "default"
 // Class is the class of a resource.
 func Class(r *score.Resource) string { return cmp.Or(r.Class.Value, DefaultClass) }
 
+// OtherClasses are the classes that resources of the type of r may have beside its own,
+// sorted.
+func (c Catalog) OtherClasses(r *score.Resource) []string {
+	var out []string
+	for _, p := range c.byType[r.Type.Value] {
+		if p.Class != "" && p.Class != Class(r) && p.ID == "" {
+			out = append(out, p.Class)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // Find is the first provisioner for the type, class and id of a resource; path gives
 // the path of its fields for messages. An entry for one id is never for a resource
 // without one.

@@ -6,6 +6,8 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
 	"github.com/ropewalk/ropewalk/render/workload"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
 // kindsWidth is how wide the column of the kinds may become.
@@ -40,7 +43,7 @@ const mostExisting = 40
 
 // existingTable lists what workloads rely on and the render does not make.
 func existingTable(all []workload.Existing) string {
-	rows := [][]string{{"RESOURCE", "TYPE", "ADDRESS", "SECRET"}}
+	rows := [][]string{{"RESOURCE", "TYPE", "CLASS", "ADDRESS", "SECRET"}}
 	for _, e := range all[:min(len(all), mostExisting)] {
 		kind := "key"
 		if e.Kubernetes {
@@ -50,16 +53,33 @@ func existingTable(all []workload.Existing) string {
 		for _, key := range e.Keys() {
 			secrets = append(secrets, fmt.Sprintf("%s %s (%s)", kind, key, strings.Join(e.Secrets[key], ", ")))
 		}
-		row := []string{e.Workload + "/" + e.Name, e.Type, cmp.Or(e.Address, "-"), cmp.Or(strings.Join(secrets, ", "), "-")}
+		row := []string{e.Workload + "/" + e.Name, e.Type, cmp.Or(e.Class, resource.DefaultClass), cmp.Or(e.Address, "-"), cmp.Or(strings.Join(secrets, ", "), "-")}
 		for i, cell := range row {
 			row[i] = command.OneLine(cell)
 		}
 		rows = append(rows, row)
 	}
+	table := command.Table(rows)
 	if more := len(all) - mostExisting; more > 0 {
-		return command.Table(rows) + fmt.Sprintf("and %d more\n", more)
+		table += fmt.Sprintf("and %d more\n", more)
 	}
-	return command.Table(rows)
+	return table + unclassed(all)
+}
+
+// unclassed says which classes a workload may name where it names none: the default makes
+// nothing. It is "" where every resource has a class, or no type another one.
+func unclassed(all []workload.Existing) string {
+	classes := map[string]string{}
+	for _, e := range all {
+		if e.Class == "" && len(e.Classes) > 0 {
+			classes[e.Type] = e.Type + " " + strings.Join(e.Classes, ", ")
+		}
+	}
+	if len(classes) == 0 {
+		return ""
+	}
+	return "where no class is given it is default, which makes nothing; others: " +
+		command.OneLine(strings.Join(slices.Sorted(maps.Values(classes)), "; ")) + "\n"
 }
 
 // at is line i, "" past the end.
