@@ -140,9 +140,13 @@ func (s *service) probes() {
 	if delay := seconds(h.At("start_period")); delay > 0 && len(live) > 0 {
 		live.Put("initialDelaySeconds", object.NumberAt(delay, h.At("start_period").Pos))
 	}
-	for i, action := range []reader.Fields{ready, live} {
-		if len(action) > 0 {
-			s.container.Put([]string{"readinessProbe", "livenessProbe"}[i], append(action, timing...).Value(cmp.Or(h.Pos, s.Pos)))
+	off := h.At("disable")
+	for i, name := range []string{"readinessProbe", "livenessProbe", "startupProbe"} {
+		switch action := [][]object.Member{ready, live, nil}[i]; {
+		case len(action) > 0:
+			s.container.Put(name, reader.Fields(append(action, timing...)).Value(cmp.Or(h.Pos, s.Pos)))
+		case off.Flag(): // A default of the project is taken away, too.
+			s.container = append(s.container, object.Member{Name: name, Pos: off.Pos, Value: object.Value{Kind: object.KindNull, Pos: off.Pos}})
 		}
 	}
 }

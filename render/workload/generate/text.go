@@ -34,7 +34,7 @@ type Piece struct {
 	// Public is set if the literal is an output of a server for a laptop, whose credentials
 	// are public knowledge.
 	Public bool
-	Secret   *Secret
+	Secret *Secret
 	// Escape writes the value of the secret as part of a URL.
 	Escape bool
 }
