@@ -81,6 +81,24 @@ func ParseLocation(s string) (Location, error) {
 	return out, nil
 }
 
+// Below is the reference to what is called name in a location, with the same tag.
+func (l Location) Below(name string) string {
+	out := l.Name + "/" + name
+	switch {
+	case l.Kind == Registry:
+		out = "oci://" + out
+	default:
+		out = string(l.Kind) + ":" + out
+	}
+	switch {
+	case l.Digest != "":
+		return out + "@" + l.Digest
+	case l.Tag != "":
+		return out + ":" + l.Tag
+	}
+	return out
+}
+
 // isPath reports whether a text without a prefix is a path and not a registry: it
 // begins as paths do, or with a name that only a host with oci:// may have.
 func isPath(s string) bool {

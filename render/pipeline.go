@@ -93,6 +93,9 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 
 	g, err := graph.Build(applied, dependencies(req.Specs, slices.Concat(evaluated.broken, req.Broken)))
 	mistakes = append(mistakes, object.AsErrors(err, object.StageGraph)...)
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
 
 	// No stage takes long for what a render may hold, but all of them together do.
 	findings, err := c.check(ctx, nodes)

@@ -5,7 +5,6 @@ package diff
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -194,8 +193,12 @@ func stopped(before, after object.Object) (out []Danger) {
 
 // added are dangers for the entries of after that before does not have.
 func added(before, after []string, code, format string) (out []Danger) {
+	known := make(map[string]bool, len(before))
+	for _, b := range before {
+		known[b] = true
+	}
 	for _, a := range after {
-		if !slices.Contains(before, a) {
+		if !known[a] {
 			out = append(out, danger(code, format, a))
 		}
 	}

@@ -130,10 +130,13 @@ func earlier(tag, than string) bool {
 // keys that an ExternalSecret wrote.
 func unused(before, after object.Object) []Danger {
 	out := added(claims(after), claims(before), DangerData, "its pods no longer mount the PersistentVolumeClaim %s, and no longer see its data")
-	now := secrets(after)
+	places, names := map[string]bool{}, map[string]bool{}
+	for _, is := range secrets(after) {
+		places[is.at], names[is.what] = true, true
+	}
 	for _, was := range secrets(before) {
 		// One that another Secret takes the place of is a change like any other.
-		if !slices.ContainsFunc(now, func(is secretRef) bool { return is.at == was.at || is.what == was.what }) {
+		if !places[was.at] && !names[was.what] {
 			out = append(out, danger(DangerSecret, "its pods no longer use %s", was.what))
 		}
 	}
@@ -157,6 +160,7 @@ type secretRef struct{ at, what string }
 
 // secrets are the Secrets that the pods of an object refer to, each once.
 func secrets(o object.Object) (out []secretRef) {
+	known := map[string]bool{}
 	add := func(ref any, name, at string) {
 		m, _ := ref.(map[string]any)
 		text, _ := m[name].(string)
@@ -167,7 +171,8 @@ func secrets(o object.Object) (out []secretRef) {
 		if key, _ := m["key"].(string); key != "" {
 			text = "the key " + key + " of " + text
 		}
-		if !slices.ContainsFunc(out, func(r secretRef) bool { return r.what == text }) {
+		if !known[text] {
+			known[text] = true
 			out = append(out, secretRef{at, text})
 		}
 	}

@@ -4,6 +4,7 @@
 package diff
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,12 +26,18 @@ func reach(o object.Object) []string {
 
 // Hosts are those that an object leads to workloads, of the kinds that do.
 func Hosts(o object.Object) (out []string) {
+	known := map[string]bool{}
+	add := func(h string) {
+		if h != "" && !known[h] {
+			known[h] = true
+			out = append(out, h)
+		}
+	}
 	field := func(list, name string) {
 		for _, e := range o.List("spec", list) {
 			m, _ := e.(map[string]any)
-			if h, _ := m[name].(string); h != "" && !slices.Contains(out, h) {
-				out = append(out, h)
-			}
+			h, _ := m[name].(string)
+			add(h)
 		}
 	}
 	switch o.Ref().GroupKind() {
@@ -48,9 +55,7 @@ func Hosts(o object.Object) (out []string) {
 			match, _ := m["match"].(string)
 			for _, call := range regexp.MustCompile(`Host\(([^)]*)\)`).FindAllStringSubmatch(match, -1) {
 				for _, h := range strings.Split(call[1], ",") {
-					if h = strings.Trim(h, " `\"'"); h != "" && !slices.Contains(out, h) {
-						out = append(out, h)
-					}
+					add(strings.Trim(h, " `\"'"))
 				}
 			}
 		}
@@ -110,10 +115,16 @@ func selectors(o object.Object, changed []Field) []Danger {
 // loosened is what a policy of the network lets through that it did not before; a part that
 // is among the changes is called as it is there.
 func loosened(before, after object.Object, changed []Field) (out []Danger) {
-	for _, f := range traffic.Loosened(before, after) {
-		if i := slices.IndexFunc(changed, func(c Field) bool { return c.At.String() == f.Path }); i >= 0 {
-			f.Path = changed[i].Path
-		}
+	found := traffic.Loosened(before, after)
+	if len(found) == 0 {
+		return nil
+	}
+	paths := make(map[string]string, len(changed))
+	for _, c := range changed {
+		paths[c.At.String()] = c.Path
+	}
+	for _, f := range found {
+		f.Path = cmp.Or(paths[f.Path], f.Path)
 		if f.Path != "" {
 			f.What += ": " + f.Path
 		}

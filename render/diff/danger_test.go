@@ -138,10 +138,10 @@ func TestDangers(t *testing.T) {
 func TestAHostThatAnotherObjectServesIsNotLost(t *testing.T) {
 	before := diff.Snapshot{Items: []diff.Item{item(t, ingress("a.example.com"))}}
 	after := diff.Snapshot{Items: []diff.Item{item(t, of("gateway.networking.k8s.io/v1", "HTTPRoute", "spec: {hostnames: [a.example.com]}"))}}
-	for _, c := range diff.Compare(before, after).Changes {
+	for _, c := range compare(before, after).Changes {
 		for _, d := range c.Dangers {
 			require.NotEqual(t, diff.DangerUnreachable, d.Code, d.Message)
 		}
 	}
-	require.Equal(t, diff.DangerUnreachable, diff.Compare(before, diff.Snapshot{}).Changes[0].Dangers[0].Code)
+	require.Equal(t, diff.DangerUnreachable, compare(before, diff.Snapshot{}).Changes[0].Dangers[0].Code)
 }

@@ -49,7 +49,7 @@ func TestDialectsThatDifferAreNamedAndNotCompared(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := diff.Compare(c.before, c.after)
+			r := compare(c.before, c.after)
 			require.Equal(t, c.want, r.Dialects)
 			require.Empty(t, r.Changes)
 			require.Equal(t, 1, r.Unchanged)
@@ -70,34 +70,34 @@ func TestWhatIsNoDialectIsCompared(t *testing.T) {
 	t.Run("an annotation of the author's own is a field as any other", func(t *testing.T) {
 		a, b := note(`argocd.argoproj.io/sync-wave: "0", argocd.argoproj.io/hook: PreSync`), note("kustomize.toolkit.fluxcd.io/prune: disabled")
 		a.Dialect, b.Dialect = "argocd", "flux"
-		require.Equal(t, []string{"changed", `metadata.annotations: {"argocd.argoproj.io/hook":"PreSync"} -> `}, flat(diff.Compare(a, b)))
+		require.Equal(t, []string{"changed", `metadata.annotations: {"argocd.argoproj.io/hook":"PreSync"} -> `}, flat(compare(a, b)))
 	})
 	t.Run("annotations of Flux in files named after waves may be the author's", func(t *testing.T) {
 		plain := note("kustomize.toolkit.fluxcd.io/prune: disabled")
 		plain.Dialect = "plain"
-		require.True(t, diff.Compare(note("kustomize.toolkit.fluxcd.io/prune: disabled"), plain).Empty())
+		require.True(t, compare(note("kustomize.toolkit.fluxcd.io/prune: disabled"), plain).Empty())
 	})
 	t.Run("what delivers is compared between directories, and left out beside a render", func(t *testing.T) {
 		delivers := annotated(t, "flux/kustomization-z.yaml", "z", "")
 		delivers.Delivers = true
 		files, render := diff.Snapshot{Items: []diff.Item{delivers}}, diff.Snapshot{Rendered: true, Dialect: "flux"}
-		require.Equal(t, []string{"created"}, flat(diff.Compare(diff.Snapshot{Dialect: "flux"}, files)))
-		require.True(t, diff.Compare(render, files).Empty())
+		require.Equal(t, []string{"created"}, flat(compare(diff.Snapshot{Dialect: "flux"}, files)))
+		require.True(t, compare(render, files).Empty())
 	})
 	t.Run("plain manifests do not tell what is pruned", func(t *testing.T) {
 		was, is := item(t, claim("{resources: {requests: {storage: 1Gi}}}")), item(t, claim("{resources: {requests: {storage: 2Gi}}}"))
 		is.Kept = true
 		after := diff.Snapshot{Dialect: "plain", Rendered: true, Items: []diff.Item{is}}
 		for _, name := range []dialect.Name{"plain", ""} {
-			require.Zero(t, diff.Compare(diff.Snapshot{Dialect: name, Items: []diff.Item{was}}, after).Dangers())
+			require.Zero(t, compare(diff.Snapshot{Dialect: name, Items: []diff.Item{was}}, after).Dangers())
 		}
-		require.Equal(t, 1, diff.Compare(diff.Snapshot{Dialect: "plain", Rendered: true, Items: []diff.Item{was}}, after).Dangers())
+		require.Equal(t, 1, compare(diff.Snapshot{Dialect: "plain", Rendered: true, Items: []diff.Item{was}}, after).Dangers())
 	})
 }
 
 func TestAnObjectThatASideHoldsTwiceIsAFinding(t *testing.T) {
 	first, second := annotated(t, "a.yaml", "x", ""), annotated(t, "b.yaml", "x", "")
-	r := diff.Compare(diff.Snapshot{Name: "out", Items: []diff.Item{first, second}}, diff.Snapshot{Name: "now", Items: []diff.Item{first}})
+	r := compare(diff.Snapshot{Name: "out", Items: []diff.Item{first, second}}, diff.Snapshot{Name: "now", Items: []diff.Item{first}})
 	require.Equal(t, []diff.Finding{{Side: "before", Name: "out", Ref: first.Object.Ref(), At: []string{"a.yaml:1:1", "b.yaml:1:1"}}}, r.Findings)
 	require.False(t, r.Empty())
 	require.Equal(t, `finding: ConfigMap x: out contains it 2 times, at a.yaml:1:1, b.yaml:1:1: the last one is compared, but the engine may apply another
@@ -113,9 +113,9 @@ func TestLayersOfPackedFoldersAreThoseOfARender(t *testing.T) {
 		i.Layer = layer
 		return diff.Snapshot{Items: []diff.Item{i}}
 	}
-	require.True(t, diff.Compare(at("layer-03"), at("shop-03")).Empty())
-	require.Equal(t, []string{"moved", "danger handover"}, flat(diff.Compare(at("layer-03"), at("shop-02"))))
-	require.Equal(t, []string{"moved", "danger handover"}, flat(diff.Compare(at("store-03"), at("shop-03"))))
+	require.True(t, compare(at("layer-03"), at("shop-03")).Empty())
+	require.Equal(t, []string{"moved", "danger handover"}, flat(compare(at("layer-03"), at("shop-02"))))
+	require.Equal(t, []string{"moved", "danger handover"}, flat(compare(at("store-03"), at("shop-03"))))
 }
 
 // hostile is a change with everything that could steer a terminal or a page.
@@ -131,7 +131,7 @@ func hostile(t testing.TB) diff.Report {
 		"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": map[string]any{"name": "x"},
 		"spec": map[string]any{"rules": []any{map[string]any{"host": evil}}},
 	}}
-	return diff.Compare(
+	return compare(
 		diff.Snapshot{Name: evil, Dialect: evil, Items: []diff.Item{config(evil, evil, "x"), config(evil, evil, "x")}},
 		diff.Snapshot{Name: evil, Items: []diff.Item{config(evil, evil, evil), ingress}})
 }
@@ -183,7 +183,7 @@ func TestManyDangersLeaveRoomForTheRest(t *testing.T) {
 	for i := range 2000 {
 		before.Items = append(before.Items, item(t, strings.Replace(claim("{}"), "name: x", "name: x"+strings.Repeat("y", i%50)+string(rune('a'+i%26))+strings.Repeat("z", i/26), 1)))
 	}
-	md := diff.Compare(before, diff.Snapshot{}).Markdown()
+	md := compare(before, diff.Snapshot{}).Markdown()
 	require.Less(t, len(md), 65_000)
 	require.Contains(t, md, "dangers more")
 	require.Contains(t, md, "| `-` |")

@@ -5,6 +5,7 @@ package diff
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -179,8 +180,9 @@ func (r Report) Dangers() int {
 }
 
 // Compare finds what is different between two snapshots. Of an object that a snapshot
-// holds twice the last counts, and a finding names it.
-func Compare(before, after Snapshot) Report {
+// holds twice the last counts, and a finding names it. It ends with its context, and the
+// error is that of the context.
+func Compare(ctx context.Context, before, after Snapshot) (Report, error) {
 	report := Report{Before: before.Name, After: after.Name, Changes: []Change{}}
 	report.Findings = append(duplicates("before", before), duplicates("after", after)...)
 	c := compared(before, after)
@@ -192,7 +194,10 @@ func Compare(before, after Snapshot) Report {
 		}
 	}
 	for _, ref := range c.refs() {
-		change, different := c.object(ref)
+		change, different := c.object(ctx, ref)
+		if err := ctx.Err(); err != nil {
+			return Report{}, err
+		}
 		if !different {
 			report.Unchanged++
 			continue
@@ -209,7 +214,7 @@ func Compare(before, after Snapshot) Report {
 		return c.now[change.Ref].Wave
 	}
 	slices.SortStableFunc(report.Changes, func(a, b Change) int { return cmp.Compare(rank(a), rank(b)) })
-	return report
+	return report, nil
 }
 
 // comparison is two snapshots that are made comparable, by object.
@@ -264,8 +269,8 @@ func duplicates(which string, s Snapshot) (out []Finding) {
 	return out
 }
 
-// object finds what is different about one object.
-func (c comparison) object(ref object.Ref) (Change, bool) {
+// object finds what is different about one object; where ctx ends, it is not all of it.
+func (c comparison) object(ctx context.Context, ref object.Ref) (Change, bool) {
 	before, was := c.old[ref]
 	after, is := c.now[ref]
 	out := Change{Ref: ref, Node: after.Node, Pos: after.Pos}
@@ -279,7 +284,7 @@ func (c comparison) object(ref object.Ref) (Change, bool) {
 		out.Dangers = deletion(ref, before, c.served)
 		return out, true
 	}
-	out.Fields = fields(before.Object, after.Object, hasWaves(before, after))
+	out.Fields = fields(ctx, before.Object, after.Object, hasWaves(before, after))
 	out.Wave, out.Layer = moves(before, after)
 	if len(out.Fields) == 0 && out.Wave == nil && out.Layer == nil {
 		return out, false

@@ -4,11 +4,13 @@
 package diff_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -33,6 +35,12 @@ func item(t testing.TB, text string) diff.Item {
 	return diff.Item{Object: parse(t, text), Wave: diff.NoWave}
 }
 
+// compare is [diff.Compare] without an end.
+func compare(before, after diff.Snapshot) diff.Report {
+	report, _ := diff.Compare(context.Background(), before, after)
+	return report
+}
+
 // one compares one object with another; "" is none.
 func one(t testing.TB, before, after string) diff.Report {
 	t.Helper()
@@ -43,7 +51,7 @@ func one(t testing.TB, before, after string) diff.Report {
 		}
 		return s
 	}
-	return diff.Compare(side("before", before), side("after", after))
+	return compare(side("before", before), side("after", after))
 }
 
 // flat is a report in short: the change, its fields, and its dangers.
@@ -289,13 +297,13 @@ func TestCompareOneObject(t *testing.T) {
 func TestCompareWavesAndLayers(t *testing.T) {
 	was, is := item(t, claim("{}")), item(t, claim("{}"))
 	was.Wave, was.Layer, is.Wave, is.Layer = 1, "base", 3, "apps"
-	r := diff.Compare(diff.Snapshot{Name: "a", Items: []diff.Item{was}}, diff.Snapshot{Name: "b", Items: []diff.Item{is}})
+	r := compare(diff.Snapshot{Name: "a", Items: []diff.Item{was}}, diff.Snapshot{Name: "b", Items: []diff.Item{is}})
 	require.Equal(t, []string{"moved", "danger handover"}, flat(r))
 	require.Equal(t, &diff.Move{Before: "1", After: "3"}, r.Changes[0].Wave)
 	require.Equal(t, &diff.Move{Before: "base", After: "apps"}, r.Changes[0].Layer)
 
 	is.Wave, is.Layer = diff.NoWave, ""
-	r = diff.Compare(diff.Snapshot{Items: []diff.Item{was}}, diff.Snapshot{Items: []diff.Item{is}})
+	r = compare(diff.Snapshot{Items: []diff.Item{was}}, diff.Snapshot{Items: []diff.Item{is}})
 	require.True(t, r.Empty(), "what one side does not know is no difference")
 }
 
@@ -303,7 +311,7 @@ func TestTheAnnotationOfAWaveIsNoFieldOfItsOwn(t *testing.T) {
 	config := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, annotations: {argocd.argoproj.io/sync-wave: '%d'}}"
 	was, is := item(t, fmt.Sprintf(config, -1)), item(t, fmt.Sprintf(config, 2))
 	was.Wave, is.Wave = -1, 2
-	r := diff.Compare(diff.Snapshot{Items: []diff.Item{was}}, diff.Snapshot{Items: []diff.Item{is}})
+	r := compare(diff.Snapshot{Items: []diff.Item{was}}, diff.Snapshot{Items: []diff.Item{is}})
 	require.Equal(t, []string{"moved"}, flat(r))
 	require.Equal(t, &diff.Move{Before: "-1", After: "2"}, r.Changes[0].Wave)
 }
@@ -312,7 +320,7 @@ func TestForcedObjectsAreMadeAgain(t *testing.T) {
 	text := "apiVersion: batch/v1\nkind: Job\n" + head + "spec: {template: {spec: {restartPolicy: %s}}}"
 	was, is := item(t, fmt.Sprintf(text, "Never")), item(t, fmt.Sprintf(text, "OnFailure"))
 	is.Forced = true
-	r := diff.Compare(diff.Snapshot{Items: []diff.Item{was}}, diff.Snapshot{Items: []diff.Item{is}})
+	r := compare(diff.Snapshot{Items: []diff.Item{was}}, diff.Snapshot{Items: []diff.Item{is}})
 	require.Contains(t, r.Changes[0].Dangers[0].Message, "the engine deletes the object and creates it again")
 }
 
@@ -330,7 +338,7 @@ func several(t testing.TB) diff.Report {
 		i.Wave = 0
 		return i
 	}
-	r := diff.Compare(
+	r := compare(
 		diff.Snapshot{Name: "HEAD~1", Items: []diff.Item{config("gone", "a", 0), config("same", "a", 0), config("edited", "a", 1), config("moved", "a", 1), job("Never")}},
 		diff.Snapshot{Name: "working tree", Items: []diff.Item{config("same", "a", 0), config("edited", "<b>|`|@all", 2), config("moved", "a", 0), config("new", "a", 1), job("OnFailure")}},
 	)
@@ -376,7 +384,7 @@ func TestMarkdownFitsIntoAComment(t *testing.T) {
 		before.Items = append(before.Items, item(t, fmt.Sprintf(text, i, 1)))
 		after.Items = append(after.Items, item(t, fmt.Sprintf(text, i, 2)))
 	}
-	md := diff.Compare(before, after).Markdown()
+	md := compare(before, after).Markdown()
 	require.Less(t, len(md), 65_000)
 	require.Contains(t, md, "not shown: the report would be too long for a comment")
 }
@@ -386,8 +394,8 @@ func TestTheOrderOfASideMeansNothing(t *testing.T) {
 	require.Equal(t, r.Text(diff.Style{}), several(t).Text(diff.Style{}))
 	a, b := item(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}"), item(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}")
 	require.Equal(t,
-		diff.Compare(diff.Snapshot{}, diff.Snapshot{Items: []diff.Item{a, b}}),
-		diff.Compare(diff.Snapshot{}, diff.Snapshot{Items: []diff.Item{b, a}}))
+		compare(diff.Snapshot{}, diff.Snapshot{Items: []diff.Item{a, b}}),
+		compare(diff.Snapshot{}, diff.Snapshot{Items: []diff.Item{b, a}}))
 }
 
 func ExampleCompare() {
@@ -396,7 +404,7 @@ func ExampleCompare() {
 			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "web"}, "data": map[string]any{"level": value},
 		}}
 	}
-	report := diff.Compare(
+	report := compare(
 		diff.Snapshot{Name: "v1", Items: []diff.Item{config("info")}},
 		diff.Snapshot{Name: "v2", Items: []diff.Item{config("debug")}})
 	fmt.Print(report.Text(diff.Style{}))
@@ -405,4 +413,35 @@ func ExampleCompare() {
 	//     ~ data.level: "info" -> "debug"
 	//
 	// v1 -> v2: 1 changed, 0 unchanged
+}
+
+func TestAComparisonEndsWithItsContext(t *testing.T) {
+	var list strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&list, "a%d,", i)
+	}
+	one := func(value string) diff.Snapshot {
+		o := object.Object{"apiVersion": "example.com/v1", "kind": "Big", "metadata": map[string]any{"name": "a"}}
+		var items []any
+		for _, name := range strings.Split(list.String(), ",") {
+			items = append(items, map[string]any{"name": name, "value": value})
+		}
+		o["spec"] = map[string]any{"items": items}
+		return diff.Snapshot{Items: []diff.Item{{Object: o, Wave: diff.NoWave}}}
+	}
+	before, after := one("x"), one("y")
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	report, err := diff.Compare(ended, before, after)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, report.Changes)
+
+	// It ends inside of one object too, and a part of a change is no result.
+	short, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	_, err = diff.Compare(short, before, after)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	report, err = diff.Compare(t.Context(), before, after)
+	require.NoError(t, err)
+	require.Equal(t, 20_001, len(report.Changes[0].Fields)) //nolint:testifylint // a failure would print all
 }

@@ -4,6 +4,7 @@
 package diff
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"reflect"
@@ -21,8 +22,8 @@ func number(n int) string { return strconv.Itoa(n) }
 
 // fields are the parts in which two objects differ, sorted by path; waves says that their
 // waves are compared as such.
-func fields(before, after object.Object, waves bool) []Field {
-	w := walk{kind: before.Ref().GroupKind(), waves: waves, hidden: isSecret(before)}
+func fields(ctx context.Context, before, after object.Object, waves bool) []Field {
+	w := walk{done: ctx.Done(), kind: before.Ref().GroupKind(), waves: waves, hidden: isSecret(before)}
 	w.value(location{}, map[string]any(before), map[string]any(after))
 	slices.SortStableFunc(w.out, func(a, b Field) int { return strings.Compare(a.Path, b.Path) })
 	return w.out
@@ -45,7 +46,9 @@ func present(v any) any {
 
 // walk goes down two objects side by side.
 type walk struct {
-	out  []Field
+	out []Field
+	// done ends it between two values: one object may hold megabytes.
+	done <-chan struct{}
 	kind string
 	// waves says that the annotation of the wave is not compared.
 	waves bool
@@ -77,6 +80,11 @@ func (s location) entry(key string, i int) location {
 
 // value compares a part of both objects, where nil is a null.
 func (w *walk) value(at location, before, after any) {
+	select {
+	case <-w.done:
+		return
+	default:
+	}
 	oldMap, wasMap := before.(map[string]any)
 	newMap, isMap := after.(map[string]any)
 	if wasMap && isMap {

@@ -20,8 +20,23 @@ const textWidth = 600
 
 // JSON is the report as indented JSON that is safe on a terminal: everything
 // that is not printable is escaped.
-func (r Report) JSON() ([]byte, error) {
-	data, err := json.MarshalIndent(r, "", "  ")
+func (r Report) JSON() ([]byte, error) { return encode(r) }
+
+// Named is the report of one of several projects.
+type Named struct {
+	// Project is where it is, below the folder of all.
+	Project string `json:"project"`
+	Report
+}
+
+// Reports are those of several projects.
+type Reports []Named
+
+// JSON is the reports as a list, as [Report.JSON] is.
+func (r Reports) JSON() ([]byte, error) { return encode(append(Reports{}, r...)) }
+
+func encode(v any) ([]byte, error) {
+	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package graph
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -38,6 +39,8 @@ type index struct {
 	hashed map[hashedName]int
 	// producers are the objects whose controller makes a Secret.
 	producers map[secretKey]int
+	// issued are the Secrets that cert-manager makes by an annotation: no pod waits for its Ingress.
+	issued map[secretKey]bool
 	// bindings are the role bindings of a ServiceAccount.
 	bindings map[object.Ref][]int
 	// pods are the workloads whose pods wear a label.
@@ -59,6 +62,7 @@ func newIndex(nodes []*object.Node) *index {
 		crds:      map[crdKey]int{},
 		hashed:    map[hashedName]int{},
 		producers: map[secretKey]int{},
+		issued:    map[secretKey]bool{},
 		bindings:  map[object.Ref][]int{},
 		pods:      map[label][]int{},
 		customs:   map[string][]int{},
@@ -105,6 +109,16 @@ func (x *index) indexKind(i int) {
 	for _, name := range produces(o, it.ref) {
 		if _, ok := x.producers[name]; !ok {
 			x.producers[name] = i
+		}
+	}
+	if isIssued(o) {
+		for _, t := range slices.Concat(o.List("spec", "tls"), o.List("spec", "listeners")) {
+			m, _ := t.(map[string]any)
+			x.issued[secretKey{it.ref.Namespace, object.Object(m).Text("secretName")}] = true
+			for _, c := range object.Object(m).List("tls", "certificateRefs") {
+				ref, _ := c.(map[string]any)
+				x.issued[secretKey{cmp.Or(object.Object(ref).Text("namespace"), it.ref.Namespace), object.Object(ref).Text("name")}] = true
+			}
 		}
 	}
 	if it.pod.value == nil {

@@ -147,7 +147,7 @@ func (f *finder) secretIn(namespace string, name cursor) {
 		return
 	}
 	f.missing(r, name.at)
-	f.need(r, name.at)
+	f.needless(f.index.issued[secretKey{namespace, name.text()}], func() { f.need(r, name.at) })
 }
 
 // anything is what holds for objects of every kind.

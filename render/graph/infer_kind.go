@@ -83,6 +83,8 @@ func (f *finder) customKind(spec cursor) {
 	case "Issuer.cert-manager.io":
 		f.secret(spec.get("ca", "secretName"))
 	case "HelmRelease.helm.toolkit.fluxcd.io":
+		f.fluxSource(spec.get("chart", "spec", "sourceRef"))
+		f.fluxSource(spec.get("chartRef"))
 		for _, v := range spec.get("valuesFrom").items() {
 			f.unlessOptional(v, func(r cursor) {
 				if r.get("kind").text() == "Secret" {
@@ -92,6 +94,8 @@ func (f *finder) customKind(spec cursor) {
 				}
 			})
 		}
+	case "Kustomization.kustomize.toolkit.fluxcd.io", "HelmChart.source.toolkit.fluxcd.io":
+		f.fluxSource(spec.get("sourceRef"))
 	case "ExternalSecret.external-secrets.io", "PushSecret.external-secrets.io":
 		f.target(spec.get("secretStoreRef"), RuleReference, "external-secrets.io/v1", "SecretStore")
 	case "Database.postgresql.cnpg.io", "Pooler.postgresql.cnpg.io", "ScheduledBackup.postgresql.cnpg.io":
@@ -154,11 +158,39 @@ func (f *finder) ingress(o cursor) {
 	}
 }
 
+// fluxSource finds the source that an object of Flux names: its controller waits for it, so that
+// it is a need and no edge.
+func (f *finder) fluxSource(c cursor) {
+	f.need(object.Ref{
+		Group: "source.toolkit.fluxcd.io", Kind: c.get("kind").text(),
+		Namespace: cmp.Or(c.get("namespace").text(), f.item.ref.Namespace), Name: c.get("name").text(),
+	}, c.get("name").at)
+}
+
+// issuers are the annotations by which cert-manager makes the certificates that an Ingress or a
+// Gateway names, and the kind of the issuer.
+func issuers() map[string]string {
+	return map[string]string{"cert-manager.io/issuer": "Issuer", "cert-manager.io/cluster-issuer": "ClusterIssuer"}
+}
+
+// isIssued reports whether o has one of them.
+func isIssued(o object.Object) bool {
+	switch o.Ref().GroupKind() {
+	case "Ingress.networking.k8s.io", "Gateway.gateway.networking.k8s.io":
+		for annotation := range issuers() {
+			if o.Annotations()[annotation] != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // issued reports whether cert-manager makes the certificates that o names, by an annotation,
 // and finds the issuer.
 func (f *finder) issued(o cursor) bool {
 	made := false
-	for annotation, kind := range map[string]string{"cert-manager.io/issuer": "Issuer", "cert-manager.io/cluster-issuer": "ClusterIssuer"} {
+	for annotation, kind := range issuers() {
 		name := o.get("metadata", "annotations", annotation)
 		if name.text() == "" {
 			continue

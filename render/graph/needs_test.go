@@ -86,7 +86,7 @@ metadata: {name: old, namespace: a, annotations: {kubernetes.io/ingress.class: t
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
 metadata: {name: chart, namespace: a}
-spec: {valuesFrom: [{kind: Secret, name: values}, {kind: ConfigMap, name: perhaps, optional: true}]}
+spec: {chart: {spec: {sourceRef: {kind: HelmRepository, name: charts, namespace: flux}}}, valuesFrom: [{kind: Secret, name: values}, {kind: ConfigMap, name: perhaps, optional: true}]}
 ---
 apiVersion: v1
 kind: Pod
@@ -101,6 +101,35 @@ apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata: {name: web3, namespace: a, annotations: {cert-manager.io/issuer: theirs, kubernetes.io/ingress.class: nginx}}
 spec: {tls: [{secretName: web3-tls}]}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: a}
+spec: {sourceRef: {kind: GitRepository, name: repo}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: made, namespace: a}
+spec: {sourceRef: {kind: OCIRepository, name: made}}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: made, namespace: a}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: other, namespace: a}
+spec: {chartRef: {kind: OCIRepository, name: chart}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: tls, namespace: a}
+spec: {containers: [], volumes: [{name: t, secret: {secretName: web3-tls}}, {name: u, secret: {secretName: gate-tls}}, {name: v, secret: {secretName: plain-tls}}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: gate, namespace: a, annotations: {cert-manager.io/issuer: ours}}
+spec: {listeners: [{tls: {certificateRefs: [{name: gate-tls}]}}]}
 `
 
 // What objects name is a need unless the render has it or makes it, the reference is optional,
@@ -120,6 +149,7 @@ func TestNeedsAreWhatNoObjectAnswers(t *testing.T) {
 		"ConfigMap a/other: a/3 at spec.template.spec.containers[0].envFrom[1].configMapRef.name",
 		"Namespace /a: a/0 at metadata.namespace",
 		"Secret a/key: a/9 at spec.provider.aws.auth.secretRef.accessKeyIDSecretRef.name",
+		"Secret a/plain-tls: a/18 at spec.volumes[2].secret.secretName",
 		"Secret a/registry: a/3 at spec.template.spec.imagePullSecrets[0].name",
 		"Secret a/share: a/12 at spec.volumes[1].azureFile.secretName",
 		"Secret a/values: a/11 at spec.valuesFrom[0].name",
@@ -130,5 +160,8 @@ func TestNeedsAreWhatNoObjectAnswers(t *testing.T) {
 		"ClusterSecretStore.external-secrets.io /vault: a/1 at spec.secretStoreRef.name",
 		"IngressClass.networking.k8s.io /nginx: a/4 at spec.ingressClassName",
 		"SecretProviderClass.secrets-store.csi.x-k8s.io a/azure: a/12 at spec.volumes[0].csi.volumeAttributes.secretProviderClass",
+		"GitRepository.source.toolkit.fluxcd.io a/repo: a/14 at spec.sourceRef.name",
+		"HelmRepository.source.toolkit.fluxcd.io flux/charts: a/11 at spec.chart.spec.sourceRef.name",
+		"OCIRepository.source.toolkit.fluxcd.io a/chart: a/17 at spec.chartRef.name",
 	}, got)
 }

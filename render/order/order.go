@@ -4,6 +4,8 @@
 package order
 
 import (
+	"slices"
+
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -13,7 +15,7 @@ import (
 type Plan struct {
 	Graph   *graph.Graph
 	Dialect dialect.Dialect
-	// Waves are numbered from 0 by their index; none is empty.
+	// Waves are numbered from 0 by their index; none is empty, but in a part of a plan.
 	Waves []Wave
 	// Placements say for each node where it is and why.
 	Placements map[object.ID]Placement
@@ -78,4 +80,38 @@ func New(g *graph.Graph, d dialect.Dialect) *Plan {
 		Blocking:   p.blocking(),
 		Warnings:   p.warnings().Sorted(),
 	}
+}
+
+// Only is the plan of some nodes, in the waves that they have in p, and how many edges and joins
+// between them and others are left out. What p says of its nodes is shared.
+func (p *Plan) Only(has func(object.ID) bool) (*Plan, int) {
+	out, left := *p, 0
+	g := *p.Graph
+	g.Nodes = slices.DeleteFunc(slices.Clone(g.Nodes), func(n *object.Node) bool { return !has(n.ID) })
+	out.Graph, out.Waves = &g, make([]Wave, len(p.Waves))
+	for i, w := range p.Waves {
+		out.Waves[i].Nodes = slices.DeleteFunc(slices.Clone(w.Nodes), func(n *object.Node) bool { return !has(n.ID) })
+	}
+	g.Edges, out.Gates, g.Joins, out.JoinGates = nil, nil, nil, nil
+	for i, e := range p.Graph.Edges {
+		switch from, to := has(e.From), has(e.To); {
+		case from && to:
+			g.Edges, out.Gates = append(g.Edges, e), append(out.Gates, p.Gates[i])
+		case from || to:
+			left++
+		}
+	}
+	g.Dropped = slices.DeleteFunc(slices.Clone(g.Dropped), func(e graph.Edge) bool { return !has(e.From) || !has(e.To) })
+	not := func(id object.ID) bool { return !has(id) }
+	for i, j := range p.Graph.Joins {
+		all := len(j.From) + len(j.To)
+		j.From, j.To = slices.DeleteFunc(slices.Clone(j.From), not), slices.DeleteFunc(slices.Clone(j.To), not)
+		if len(j.From) > 0 && len(j.To) > 0 {
+			g.Joins, out.JoinGates = append(g.Joins, j), append(out.JoinGates, p.JoinGates[i])
+		}
+		if kept := len(j.From) + len(j.To); kept > 0 && kept < all {
+			left++
+		}
+	}
+	return &out, left
 }

@@ -51,8 +51,8 @@ type Options struct {
 	Charge func(text spec.File) error
 }
 
-// stdinName is the name of standard input in positions.
-const stdinName = "stdin"
+// StdinName is the name of standard input in positions.
+const StdinName = "stdin"
 
 // Discovery collects the files of documents that the arguments name. Close it.
 type Discovery struct {
@@ -246,7 +246,7 @@ func (d *Discovery) at(name string) (r *Root, rel string, folder bool, err error
 
 // stdin reads standard input; references in it are relative to the working directory.
 func (d *Discovery) stdin() {
-	pos := object.Pos{File: stdinName}
+	pos := object.Pos{File: StdinName}
 	if d.opts.Stdin == nil {
 		d.Fail(pos, "", errors.New("there is no standard input"))
 		return
@@ -262,9 +262,9 @@ func (d *Discovery) stdin() {
 		d.Fail(pos, "", err)
 		return
 	}
-	file := spec.File{Name: stdinName, Data: data}
+	file := spec.File{Name: StdinName, Data: data}
 	d.manifestsOfStdin(data)
-	if file.Found = d.isSingle(stdinName); !d.add(file, Location{r, rel}) {
+	if file.Found = d.isSingle(StdinName); !d.add(file, Location{r, rel}) {
 		return
 	}
 	for _, name := range d.opts.Held {

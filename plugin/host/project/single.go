@@ -58,9 +58,9 @@ func (d *Discovery) manifestsOfStdin(data []byte) {
 	if !holdsManifest(data) {
 		return
 	}
-	pos := object.Pos{File: stdinName, Line: 1, Column: 1}
+	pos := object.Pos{File: StdinName, Line: 1, Column: 1}
 	d.singles = append(d.singles, single{
-		pos: pos, name: stdinName, component: field("manifests", field("inline", object.TextAt(string(data), pos))),
+		pos: pos, name: StdinName, component: field("manifests", field("inline", object.TextAt(string(data), pos))),
 	})
 }
 

@@ -56,7 +56,8 @@ func TestARenderIsTheSameAsItsFiles(t *testing.T) {
 			for name, graph := range map[string][]byte{"with the graph": graph, "without": nil} {
 				files, err := snapshot.OfFiles(t.Context(), "files", filesOf(result), graph)
 				require.NoError(t, err)
-				report := diff.Compare(files, whole)
+				report, err := diff.Compare(t.Context(), files, whole)
+				require.NoError(t, err)
 				require.Empty(t, report.Changes, name)
 				require.Equal(t, len(whole.Items), report.Unchanged)
 			}
@@ -88,7 +89,8 @@ func TestTheSameProjectInTwoDialectsHasTheSameObjects(t *testing.T) {
 					if was == "files" && a == dialect.Plain || is == "files" && b == dialect.Plain {
 						continue // Nothing in them tells that they are plain.
 					}
-					r := diff.Compare(before, after)
+					r, err := diff.Compare(t.Context(), before, after)
+					require.NoError(t, err)
 					require.Equal(t, &diff.Move{Before: string(a), After: string(b)}, r.Dialects, "%s and %s", was, is)
 					require.Empty(t, r.Changes, "%s %s and %s %s", a, was, b, is)
 				}
@@ -131,7 +133,8 @@ func TestAChangeIsTracedToTheLineOfTheSpec(t *testing.T) {
 	require.NoError(t, err)
 	now, err := snapshot.OfRender("after", after, nil)
 	require.NoError(t, err)
-	report := diff.Compare(old, now)
+	report, err := diff.Compare(t.Context(), old, now)
+	require.NoError(t, err)
 	require.NoError(t, snapshot.Trace(t.Context(), evaluator, req, &report))
 	require.NotEmpty(t, report.Changes)
 	require.Equal(t, "storefront.yaml", report.Changes[0].Pos.File)

@@ -5,7 +5,6 @@ package snapshot
 
 import (
 	"context"
-	"errors"
 
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/diff"
@@ -38,9 +37,9 @@ func Trace(ctx context.Context, evaluator evaluate.Evaluator, req render.Request
 	if len(queries) == 0 {
 		return nil
 	}
-	// Where a value comes from is an extra: only a cancelled context is an error.
-	origins, err := render.Renderer{Evaluator: evaluator}.Trace(ctx, req, queries)
-	if errors.Is(err, context.Canceled) {
+	// Where a value comes from is an extra: only a context that ended is an error.
+	origins, _ := render.Renderer{Evaluator: evaluator}.Trace(ctx, req, queries)
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	for i, o := range origins {

@@ -7,27 +7,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"strings"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/artifact"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
-	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/internal/markdown"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
-	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// gitPrefix marks a side as a Git revision, whatever files there are.
-const gitPrefix = "git:"
+// diffFlags are those of diff beside those of every project.
+type diffFlags struct {
+	command.ProjectFlags
+	format   command.Choice
+	deadline time.Duration
+	// specs are what is compared, all where there is none, and recursive means every project on
+	// its own.
+	specs     []string
+	recursive command.Recursive
+}
+
+// defaultDeadline is how long a comparison may take: that of a request of the sidecar.
+const defaultDeadline = 5 * time.Minute
 
 func (a commands) diffCommand() *cobra.Command {
-	var flags command.ProjectFlags
-	var format command.Choice
+	var flags diffFlags
 	cmd := &cobra.Command{
 		Use:   "diff BEFORE AFTER",
 		Short: "Say what is different between two renders",
@@ -52,6 +61,10 @@ compare the directories.
 Where the sides are written in different dialects, that is reported first, and waves, layers
 and what a dialect writes into objects are not compared.
 
+With --recursive both sides are folders with projects, on disk or at a revision: each project
+is compared with the one in the same place of the other side, and one that only one side has
+with nothing.
+
 Exit code 4 says that there is a difference, or that a side holds an object twice, and 1
 that a side does not render.
 
@@ -59,6 +72,8 @@ that a side does not render.
 		Example: `  ropewalk diff HEAD~1 .                        what my last commit changes
   ropewalk diff main:apps/shop apps/shop --dialect argocd
   ropewalk diff oci://ghcr.io/acme/shop:prod .  what a push would change
+  ropewalk diff -r main .                       every project of a repository
+  ropewalk diff HEAD . --spec api               what changes of one spec
   ropewalk diff out-before out-after --format json | jq '.changes[].object'
   ropewalk diff origin/main . --format markdown > comment.md`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -68,38 +83,122 @@ that a side does not render.
 			return nil
 		},
 		RunE: a.Run(func(ctx context.Context, args []string) error {
-			return a.runDiff(ctx, &flags, format.Value, args[0], args[1])
+			return a.runDiff(ctx, &flags, args[0], args[1])
 		}),
 	}
-	format = command.NewChoice("text", "markdown", "json")
-	format.Add(cmd, "format", "how to print it; markdown is for a comment on a change request")
+	flags.format = command.NewChoice("text", "markdown", "json")
+	flags.format.Add(cmd, "format", "how to print it; markdown is for a comment on a change request")
+	cmd.Flags().StringSliceVar(&flags.specs, "spec", nil, "compare the objects of `NAME` alone, one of the specs; may be repeated")
+	flags.recursive.Add(cmd, "compare each project at and below the sides on its own")
+	cmd.Flags().DurationVar(&flags.deadline, "deadline", defaultDeadline, "limit of the whole comparison, with both renders")
 	flags.Add(cmd)
 	flags.AddLocalSources(cmd)
 	return cmd
 }
 
-func (a commands) runDiff(ctx context.Context, flags *command.ProjectFlags, format, before, after string) error {
-	old, err := a.side(ctx, flags, before, after)
+// runDiff compares until the deadline: what the sides hold may be foreign, and of any size.
+func (a commands) runDiff(ctx context.Context, flags *diffFlags, before, after string) error {
+	if flags.deadline <= 0 {
+		return command.Usagef("", "--deadline %s: expected more than 0", flags.deadline)
+	}
+	limited, cancel := context.WithTimeout(ctx, flags.deadline)
+	defer cancel()
+	run := a.diffOne
+	if flags.recursive {
+		run = a.diffAll
+	}
+	different, err := run(limited, flags, before, after)
+	switch {
+	case err != nil && limited.Err() != nil && ctx.Err() == nil:
+		return object.Errors{{
+			Stage: object.StageCheck, Err: fmt.Errorf("the comparison of %q with %q exceeded the deadline of %s", before, after, flags.deadline),
+			Hint: "compare less at once, or raise the limit (--deadline)",
+		}}
+	case err == nil && different:
+		return command.ErrDifferentReported()
+	}
+	return err
+}
+
+// diffOne compares two sides, and prints how they differ.
+func (a commands) diffOne(ctx context.Context, flags *diffFlags, before, after string) (bool, error) {
+	report, err := a.compareSides(ctx, flags,
+		func() (side, error) { return a.side(ctx, &flags.ProjectFlags, before, after) },
+		func() (side, error) { return a.side(ctx, &flags.ProjectFlags, after, before) }, before, after)
 	if err != nil {
-		return a.ofSide("BEFORE", before, err)
+		return false, err
+	}
+	return !report.Empty(), a.printDiff(report, flags.format.Value)
+}
+
+// diffAll compares every project of two trees. One with mistakes does not hide the others.
+func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after string) (different bool, err error) {
+	old, err := a.tree(ctx, flags, before, after)
+	if err != nil {
+		return false, err
 	}
 	defer old.close()
-	now, err := a.side(ctx, flags, after, before)
+	now, err := a.tree(ctx, flags, after, before)
 	if err != nil {
-		return a.ofSide("AFTER", after, err)
+		return false, err
 	}
 	defer now.close()
-	report := diff.Compare(old.Snapshot, now.Snapshot)
-	if now.rendered != nil {
-		if err := snapshot.Trace(ctx, now.rendered.Evaluator, now.rendered.Request, &report); err != nil {
-			return err
+	all := slices.Concat(old.projects, now.projects)
+	if len(all) == 0 { // Each side stands for itself.
+		old.projects, now.projects = []string{"."}, []string{"."}
+		all = old.projects
+	}
+	slices.Sort(all)
+	var reports diff.Reports
+	var found object.Errors
+	texts := map[string][]byte{}
+	for _, project := range slices.Compact(all) {
+		report, err := a.compareSides(ctx, flags,
+			func() (side, error) { return a.sideIn(ctx, old, project) },
+			func() (side, error) { return a.sideIn(ctx, now, project) }, old.at(project), now.at(project))
+		maps.Copy(texts, a.Texts)
+		mistakes, ok := command.IsFindings(err)
+		switch {
+		case ok && ctx.Err() == nil:
+			found = append(found, mistakes...)
+			continue
+		case err != nil:
+			return false, err
 		}
-		placeFields(report, now.rendered.Place)
+		different = different || !report.Empty()
+		reports = append(reports, diff.Named{Project: project, Report: report})
 	}
-	if err := a.printDiff(report, format); err != nil || report.Empty() {
-		return err
+	a.Texts = texts
+	if err := a.printDiffs(reports, flags.format.Value); err != nil {
+		return false, err
 	}
-	return command.ErrDifferentReported()
+	return different, found.Err()
+}
+
+// compareSides compares two sides, which it opens and closes.
+func (a commands) compareSides(ctx context.Context, flags *diffFlags, before, after func() (side, error), nameBefore, nameAfter string) (diff.Report, error) {
+	old, err := before()
+	if err != nil {
+		return diff.Report{}, a.ofSide(ctx, "BEFORE", nameBefore, err)
+	}
+	defer old.close()
+	now, err := after()
+	if err != nil {
+		return diff.Report{}, a.ofSide(ctx, "AFTER", nameAfter, err)
+	}
+	defer now.close()
+	if err := onlySpecs(flags.specs, &old, &now); err != nil {
+		return diff.Report{}, err
+	}
+	report, err := diff.Compare(ctx, old.Snapshot, now.Snapshot)
+	if err != nil || now.rendered == nil {
+		return report, err
+	}
+	if err := snapshot.Trace(ctx, now.rendered.Evaluator, now.rendered.Request, &report); err != nil {
+		return report, err
+	}
+	placeFields(report, now.rendered.Place)
+	return report, nil
 }
 
 // placeFields puts the origins of changed fields where the user wrote them.
@@ -116,11 +215,11 @@ func placeFields(report diff.Report, place func(object.Pos) object.Pos) {
 
 // ofSide says of which side an error is. Mistakes in files are printed one by
 // one with their places, so that they get a line ahead of all.
-func (a commands) ofSide(which, arg string, err error) error {
+func (a commands) ofSide(ctx context.Context, which, arg string, err error) error {
 	var mistakes object.Errors
 	var mistake *object.Error
 	switch {
-	case errors.Is(err, context.Canceled):
+	case ctx.Err() != nil:
 		return err
 	case errors.As(err, &mistakes), errors.As(err, &mistake):
 		a.Note("ropewalk: %s %q:\n", which, arg)
@@ -140,90 +239,38 @@ func (a commands) printDiff(report diff.Report, format string) error {
 	case "markdown":
 		return a.Write([]byte(report.Markdown()))
 	}
-	// Colours are for the stream that they go to; paint knows of the other one.
+	return a.Write([]byte(report.Text(a.style())))
+}
+
+// style are the colours of the stream that a report goes to; those of App are of the other one.
+func (a commands) style() diff.Style {
 	p := command.Paint{On: a.OutColor}
-	return a.Write([]byte(report.Text(diff.Style{Bold: p.Bold, Dim: p.Dim, Added: p.Good, Removed: p.Bad, Warn: p.Warn})))
+	return diff.Style{Bold: p.Bold, Dim: p.Dim, Added: p.Good, Removed: p.Bad, Warn: p.Warn}
 }
 
-// side is one side of a comparison, with the render that it comes from where it
-// is one, but for its result.
-type side struct {
-	diff.Snapshot
-	rendered *command.Rendered
-	close    func()
-}
-
-// side is what arg names; other is the other argument.
-func (a commands) side(ctx context.Context, flags *command.ProjectFlags, arg, other string) (side, error) {
-	if rev, ok := strings.CutPrefix(arg, gitPrefix); ok {
-		return a.revisionSide(ctx, flags, rev, other)
-	}
-	if command.IsArtifact(arg) {
-		return a.artifactSide(ctx, flags, arg)
-	}
-	info, err := os.Stat(arg)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return a.revisionSide(ctx, flags, arg, other)
-	case err != nil:
-		return side{}, &command.EnvironmentError{Err: err}
-	}
-	specs, err := project.HoldsSpecs(arg)
-	if err != nil {
-		return side{}, &command.EnvironmentError{Err: err}
-	}
-	if !specs {
-		return manifestsSide(ctx, arg, info.IsDir())
-	}
-	return a.projectSide(ctx, flags, arg, nil, arg)
-}
-
-// manifestsSide is a directory of manifests, or one file of them.
-func manifestsSide(ctx context.Context, name string, dir bool) (out side, err error) {
-	out.close = func() {}
-	if dir {
-		out.Snapshot, err = snapshot.OfFiles(ctx, name, os.DirFS(name), nil)
-	} else {
-		data, failed := os.ReadFile(name) //nolint:gosec // the user names it, and its size is known
-		if failed != nil {
-			return side{}, &command.EnvironmentError{Err: failed}
+// printDiffs prints the reports of several projects, each below its name.
+func (a commands) printDiffs(reports diff.Reports, format string) error {
+	if format == "json" {
+		data, err := reports.JSON()
+		if err != nil {
+			return err
 		}
-		out.Snapshot, err = snapshot.OfFile(ctx, name, data)
+		return a.Write(data)
 	}
-	var mistakes object.Errors
-	if err != nil && !command.IsSystem(err) && !errors.As(err, &mistakes) {
-		// What is no manifest is a mistake in the file, as YAML that is broken is.
-		err = &object.Error{Stage: object.StageCheck, Err: err}
+	for i, r := range reports {
+		heading := a.style().Bold(printable.Line(r.Project)) + "\n\n"
+		if format == "markdown" {
+			heading = "## " + markdown.Code(r.Project) + "\n\n"
+		}
+		if i > 0 {
+			heading = "\n" + heading
+		}
+		if err := a.Write([]byte(heading)); err != nil {
+			return err
+		}
+		if err := a.printDiff(r.Report, format); err != nil {
+			return err
+		}
 	}
-	return out, err
-}
-
-// projectSide renders a project in files; nil is the disk.
-func (a commands) projectSide(ctx context.Context, flags *command.ProjectFlags, name string, files fs.FS, arg string) (side, error) {
-	r, err := a.RenderFS(ctx, flags, files, []string{arg})
-	if err != nil {
-		return side{}, err
-	}
-	rendered, err := snapshot.OfRender(name, r.Result, nil)
-	if err != nil {
-		r.Close()
-		return side{}, err
-	}
-	r.Result = render.Result{} // Of two large projects it would hold what the comparison needs.
-	return side{Snapshot: rendered, rendered: &r, close: r.Close}, nil
-}
-
-// artifactSide is an artifact with the graph that is attached to it.
-func (a commands) artifactSide(ctx context.Context, flags *command.ProjectFlags, arg string) (side, error) {
-	p, err := a.Open(ctx, &flags.Sources.RegistryFlags, arg, false)
-	if err != nil {
-		return side{}, err
-	}
-	defer p.Close() //nolint:errcheck // nothing was written
-	files, err := artifact.Snapshot(ctx, p, p.Reference)
-	if err != nil {
-		return side{}, command.LocationError(p, err)
-	}
-	files.Name = arg
-	return side{Snapshot: files, close: func() {}}, nil
+	return nil
 }

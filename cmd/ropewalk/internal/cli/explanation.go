@@ -24,7 +24,7 @@ func findNode(nodes []*object.Node, name string) (*object.Node, error) {
 		if string(n.ID) == name {
 			return n, nil
 		}
-		if n.ID.Node() == name || isCalled(n.Object.Ref(), name) {
+		if n.ID.Node() == name || isCalled(n.Object.Ref(), name) || isOfSpec(n, name) {
 			found = append(found, n)
 		}
 	}
@@ -55,6 +55,12 @@ func isCalled(ref object.Ref, name string) bool {
 		return parts[1] == ref.Namespace && last == ref.Name
 	}
 	return false
+}
+
+// isOfSpec reports whether name is the spec of a node and its kind: api/deploy.
+func isOfSpec(n *object.Node, name string) bool {
+	spec, kind, _ := strings.Cut(name, "/")
+	return n.ID.Spec() == spec && isKind(kind, n.Object.Kind())
 }
 
 // isKind reports whether name is what kubectl calls kind: the kind itself, its plural, or its
@@ -115,11 +121,20 @@ func shortName(name string) string {
 // nearest says which id name may have meant, and where all of them are.
 func nearest(nodes []*object.Node, name string) string {
 	var known, beside []string
-	spec, _, _ := strings.Cut(name, "/")
+	spec, kind, _ := strings.Cut(name, "/")
+	last := name[strings.LastIndex(name, "/")+1:]
 	for _, n := range nodes {
-		known = append(known, string(n.ID), n.Object.Kind()+"/"+n.Object.Name())
+		ref := n.Object.Ref()
+		known = append(known, string(n.ID), ref.Kind+"/"+ref.Name)
+		if isKind(spec, ref.Kind) { // As it was written: deploy/aip for deploy/api.
+			known = append(known, spec+"/"+ref.Name)
+		}
 		if n.ID.Spec() == spec {
 			beside = append(beside, string(n.ID))
+		}
+		pods := isKind(kind, "Pod") && n.ID.Spec() == spec || isKind(spec, "Pod") && ref.Name == last
+		if pods && len(n.Object.Map("spec", "template", "spec")) > 0 {
+			return fmt.Sprintf("the cluster makes its pods: name %s, which they come from", n.ID)
 		}
 	}
 	const most = 12

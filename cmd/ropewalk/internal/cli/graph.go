@@ -5,11 +5,13 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
@@ -17,6 +19,7 @@ func (a commands) graphCommand() *cobra.Command {
 	var flags command.ProjectFlags
 	var format command.Choice
 	var output string
+	var specs []string
 	cmd := &cobra.Command{
 		Use:   "graph [PATH...|-]",
 		Short: "Draw what comes before what",
@@ -29,31 +32,44 @@ shows.
 
 ` + command.ExitCodes,
 		Example: `  ropewalk graph shop
+  ropewalk graph shop --spec api                 its objects, in the waves of the whole
   ropewalk graph shop --format svg -o shop.svg
   ropewalk graph shop --dialect flux --format mermaid
   ropewalk graph shop --format dot | dot -Tpng > shop.png
   ropewalk graph shop --format json | jq '.edges[] | select(.gating)'`,
 		RunE: a.Run(func(ctx context.Context, args []string) error {
 			flags.SkipSchemas = true
-			return a.runGraph(ctx, &flags, format.Value, output, args)
+			return a.runGraph(ctx, &flags, specs, format.Value, output, args)
 		}),
 	}
 	format = command.NewChoice("text", "dot", "mermaid", "svg", "json")
 	format.Add(cmd, "format", "how to draw it")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`FILE` to write to; standard output where it is not given, or -")
+	cmd.Flags().StringSliceVar(&specs, "spec", nil, "draw the objects of `NAME` alone, one of the specs; may be repeated")
 	flags.Add(cmd)
 	flags.AddLocalSources(cmd)
 	return cmd
 }
 
-func (a commands) runGraph(ctx context.Context, flags *command.ProjectFlags, format, output string, paths []string) error {
+func (a commands) runGraph(ctx context.Context, flags *command.ProjectFlags, specs []string, format, output string, paths []string) error {
 	r, err := a.Render(ctx, flags, paths)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	a.Warn(r.Warnings)
-	data, err := drawPlan(r.Plan, format)
+	plan := r.Plan
+	if len(specs) > 0 {
+		if err := command.KnownSpecs(specs, r.SpecNames()); err != nil {
+			return err
+		}
+		left := 0
+		plan, left = r.Plan.Only(func(id object.ID) bool { return slices.Contains(specs, id.Spec()) })
+		if left > 0 {
+			a.Note("ropewalk: not drawn: %s to and from objects of other specs\n", command.Plural(left, "edge"))
+		}
+	}
+	data, err := drawPlan(plan, format)
 	if err != nil {
 		return err
 	}

@@ -232,7 +232,7 @@ func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags,
 		out, err = a.side(ctx, flags.Named(in.name), in.before, dir)
 	}
 	if err != nil {
-		return side{}, a.ofSide("the source", from, err)
+		return side{}, a.ofSide(ctx, "the source", from, err)
 	}
 	return out, nil
 }
@@ -246,7 +246,7 @@ func (a commands) compareImported(ctx context.Context, given *pflag.FlagSet, old
 	now, err := a.projectSide(ctx, flags, dir, nil, dir)
 	if err == nil {
 		defer now.close()
-		return diff.Compare(old.Snapshot, now.Snapshot), nil
+		return diff.Compare(ctx, old.Snapshot, now.Snapshot)
 	}
 	// The copy is removed: mistakes in it are shown in what it was made of.
 	var mistakes object.Errors
@@ -258,7 +258,7 @@ func (a commands) compareImported(ctx context.Context, given *pflag.FlagSet, old
 		}
 	}
 	a.Note("nothing was written to %s, because its render fails\n", dir)
-	return diff.Report{}, a.ofSide("the project", dir, err)
+	return diff.Report{}, a.ofSide(ctx, "the project", dir, err)
 }
 
 // imported reads a source; dir is where the project will be.

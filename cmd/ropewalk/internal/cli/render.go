@@ -17,7 +17,6 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
-	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
@@ -89,43 +88,19 @@ func (a commands) runRenders(ctx context.Context, flags *renderFlags, paths []st
 	if err := flags.selection.Check(flags.output); err != nil {
 		return err
 	}
-	if flags.recursive {
-		if err := flags.recursive.Apart(paths); err != nil {
-			return err
-		}
-	}
-	var found object.Errors
-	err := a.each(flags.recursive, paths, func(at command.Below, paths []string) error {
+	return a.EachApart(flags.recursive, paths, func(at command.Below, paths []string) error {
 		one := *flags
-		if !flags.recursive {
-			return a.runRender(ctx, &one, paths)
+		if flags.recursive {
+			one.output = filepath.Join(flags.output, at.Name())
 		}
-		one.output = filepath.Join(flags.output, at.Name())
-		err := a.runRender(ctx, &one, paths)
-		mistakes, ok := command.IsFindings(err)
-		if !ok {
-			return err
-		}
-		if at.Holds(mistakes) {
-			// The others are rendered, so that the mistakes of all are said at once.
-			found = append(found, mistakes...)
-		}
-		return nil
+		return a.runRender(ctx, &one, paths)
 	})
-	if err != nil {
-		return err
-	}
-	return found.Err()
 }
 
 func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []string) error {
 	a.JSON = flags.format.Value == "json"
 	if flags.output == "-" {
 		flags.output = ""
-	}
-	if flags.output == "yaml" || flags.output == "json" && !a.JSON {
-		return command.Usagef("write --format "+flags.output+", or -o ./"+flags.output+" for a folder of that name",
-			"-o names a folder, and %q is a format", flags.output)
 	}
 	r, err := a.Render(ctx, &flags.ProjectFlags, paths)
 	if err != nil {

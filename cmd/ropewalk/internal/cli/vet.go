@@ -6,7 +6,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"maps"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,7 +66,7 @@ func (a commands) runVet(ctx context.Context, flags *command.ProjectFlags, forma
 		good = append(good, summary)
 		return nil
 	}
-	if err := a.each(recursive, paths, check); err != nil {
+	if err := a.Each(recursive, paths, check); err != nil {
 		return err
 	}
 	if err := a.printFindings(format, all, results, strings.Join(good, "; ")); err != nil {
@@ -80,27 +79,6 @@ func (a commands) runVet(ctx context.Context, flags *command.ProjectFlags, forma
 		return nil
 	}
 	return a.Print(strings.Join(good, "\n") + "\n")
-}
-
-// each does something with what is at paths, all at once or each project on its own. The texts
-// that were read stay for excerpts.
-func (a commands) each(recursive command.Recursive, paths []string, do func(command.Below, []string) error) error {
-	if !recursive {
-		return do(command.Below{}, paths)
-	}
-	projects, err := recursive.Projects(paths)
-	if err != nil {
-		return err
-	}
-	texts := map[string][]byte{}
-	for _, at := range projects {
-		if err := do(at, []string{at.Path}); err != nil {
-			return err
-		}
-		maps.Copy(texts, a.Texts)
-	}
-	a.Texts = texts
-	return nil
 }
 
 // resultsOf is what was found in a project, or at paths.

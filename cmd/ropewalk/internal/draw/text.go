@@ -31,7 +31,10 @@ func Text(plan *order.Plan) []byte {
 		needs[l.from] = append(needs[l.from], l)
 	}
 	for i, wave := range plan.Waves {
-		if i > 0 {
+		if len(wave.Nodes) == 0 {
+			continue // It has none of the nodes that are drawn.
+		}
+		if b.Len() > 0 {
 			fmt.Fprintln(b)
 		}
 		fmt.Fprintf(b, "wave %d, %s\n", i, count(len(wave.Nodes), "object"))

@@ -243,8 +243,10 @@ func TestAPageShowsAHundredEnvironments(t *testing.T) {
 
 func TestAPageWithoutABaseShowsTheHead(t *testing.T) {
 	after := side(deployment("web", "a", 1))
+	changes, err := diff.Compare(t.Context(), diff.Snapshot{}, after.snapshot)
+	require.NoError(t, err)
 	r := preview.Gather("v1", preview.Revision{Name: "main", Problem: "the repository has no such commit"}, preview.Revision{Name: "HEAD"},
-		[]preview.Result{{Project: "shop", Path: ".", Before: &preview.Side{}, After: &after.Side, Changes: diff.Compare(diff.Snapshot{}, after.snapshot)}})
+		[]preview.Result{{Project: "shop", Path: ".", Before: &preview.Side{}, After: &after.Side, Changes: changes}})
 	require.Equal(t, "There is nothing to compare with: 1 object of shop as HEAD renders.", r.Summary)
 	require.Zero(t, r.Counts.Dangers)
 	p := open(t, r, browser.View{Dark: true})

@@ -5,6 +5,7 @@ package preview_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -49,7 +50,8 @@ func side(objects ...object.Object) *rendered {
 
 // result compares two sides of an environment.
 func result(name string, before, after *rendered) preview.Result {
-	return preview.Result{Project: "shop", Path: "apps/shop", Name: name, Before: &before.Side, After: &after.Side, Changes: diff.Compare(before.snapshot, after.snapshot)}
+	changes, _ := diff.Compare(context.Background(), before.snapshot, after.snapshot)
+	return preview.Result{Project: "shop", Path: "apps/shop", Name: name, Before: &before.Side, After: &after.Side, Changes: changes}
 }
 
 // many is a report in which n Deployments change in each of some environments.

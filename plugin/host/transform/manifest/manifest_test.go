@@ -77,7 +77,7 @@ func TestValuesOfTheFlagAreRead(t *testing.T) {
 }
 
 func TestHiddenFilesAreNoPartOfASource(t *testing.T) {
-	f, err := openFolder(fstest.MapFS{"app/a/b.yaml": {}, "app/a/.c/d.yaml": {}, "app/.git/config": {}}, "app")
+	f, err := openFolder(fstest.MapFS{"app/a/b.yaml": {}, "app/a/.c/d.yaml": {}, "app/.git/config": {}}, "app", false)
 	require.NoError(t, err)
 	var found []string
 	require.NoError(t, fs.WalkDir(f.files, ".", func(name string, _ fs.DirEntry, err error) error {
@@ -93,8 +93,37 @@ func TestHiddenFilesAreNoPartOfASource(t *testing.T) {
 		_, err = f.files.Lstat(name)
 		require.ErrorIs(t, err, fs.ErrNotExist)
 	}
-	_, err = openFolder(fstest.MapFS{"app": {}}, "app")
+	_, err = openFolder(fstest.MapFS{"app": {}}, "app", false)
 	require.Error(t, err)
+}
+
+// The artifact of a source has what its .sourceignore files leave in it, and the folder too.
+func TestASourceIsWithoutWhatItIgnores(t *testing.T) {
+	files := fstest.MapFS{
+		"app/.sourceignore": {Data: []byte("# of the root\r\n/*\r\n!/deploy\r\n*.png\r\ntmp/\r\n/deploy/cloud*\r\n")}, "app/README.md": {}, "app/deploy/web.yaml": {}, "app/deploy/photo.png": {},
+		"app/deploy/tmp/a.yaml": {}, "app/deploy/sub/.sourceignore": {Data: []byte("*.bak\n!logo.png\n")}, "app/deploy/sub/b.yaml.bak": {}, "app/deploy/sub/logo.png": {},
+		"app/deploy/cloudbuild.yaml": {},
+	}
+	for ignored, want := range map[bool][]string{
+		true: {".", "deploy", "deploy/sub", "deploy/sub/logo.png", "deploy/web.yaml"},
+		false: {
+			".", "README.md", "deploy", "deploy/cloudbuild.yaml", "deploy/photo.png", "deploy/sub", "deploy/sub/b.yaml.bak", "deploy/sub/logo.png",
+			"deploy/tmp", "deploy/tmp/a.yaml", "deploy/web.yaml",
+		},
+	} {
+		f, err := openFolder(files, "app", ignored)
+		require.NoError(t, err)
+		var found []string
+		require.NoError(t, fs.WalkDir(f.files, ".", func(name string, _ fs.DirEntry, err error) error {
+			found = append(found, name)
+			return err
+		}))
+		require.Equal(t, want, found)
+		_, err = f.files.Open("deploy/tmp/a.yaml")
+		require.Equal(t, ignored, err != nil)
+	}
+	require.True(t, ignores("GitRepository/a/b"))
+	require.False(t, ignores("ExternalArtifact/a/b"))
 }
 
 func TestEntriesOfAConfigMapAreTexts(t *testing.T) {

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -70,8 +72,9 @@ type folder struct {
 	files rootfs.Folder // nil is none
 }
 
-// openFolder opens a folder of files; nil is the disk.
-func openFolder(files fs.FS, dir string) (folder, error) {
+// openFolder opens a folder of files; nil is the disk. With ignores, what the source-controller
+// leaves out of an artifact is not in it.
+func openFolder(files fs.FS, dir string, ignores bool) (folder, error) {
 	var root rootfs.Folder
 	var err error
 	if files == nil {
@@ -86,14 +89,30 @@ func openFolder(files fs.FS, dir string) (folder, error) {
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	return folder{dir: dir, files: visible{root}}, err
+	var ignored gitignore.Matcher
+	if err == nil && ignores {
+		ignored, err = ignoredIn(root)
+	}
+	return folder{dir: dir, files: visible{root, ignored}}, err
 }
 
-// visible is a folder without its hidden files.
-type visible struct{ rootfs.Folder }
+// visible is a folder without its hidden files, and without those that the source-controller
+// leaves out of an artifact, where ignored is not nil.
+type visible struct {
+	rootfs.Folder
+	ignored gitignore.Matcher
+}
 
-func check(op, name string) error {
-	if strings.Contains("/"+name, "/.") && name != "." {
+func (v visible) check(op, name string) error {
+	if name == "." {
+		return nil
+	}
+	hidden := strings.Contains("/"+name, "/.")
+	if !hidden && v.ignored != nil {
+		info, err := v.Folder.Lstat(name)
+		hidden = err == nil && v.ignored.Match(strings.Split(name, "/"), info.IsDir())
+	}
+	if hidden {
 		return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 	}
 	return nil
@@ -101,7 +120,7 @@ func check(op, name string) error {
 
 // Open opens a file or a folder.
 func (v visible) Open(name string) (fs.File, error) {
-	if err := check("open", name); err != nil {
+	if err := v.check("open", name); err != nil {
 		return nil, err
 	}
 	f, err := v.Folder.Open(name)
@@ -113,7 +132,7 @@ func (v visible) Open(name string) (fs.File, error) {
 
 // Stat describes what a name leads to.
 func (v visible) Stat(name string) (fs.FileInfo, error) {
-	if err := check("stat", name); err != nil {
+	if err := v.check("stat", name); err != nil {
 		return nil, err
 	}
 	return v.Folder.Stat(name)
@@ -121,7 +140,7 @@ func (v visible) Stat(name string) (fs.FileInfo, error) {
 
 // Lstat describes what has a name.
 func (v visible) Lstat(name string) (fs.FileInfo, error) {
-	if err := check("lstat", name); err != nil {
+	if err := v.check("lstat", name); err != nil {
 		return nil, err
 	}
 	return v.Folder.Lstat(name)
@@ -129,11 +148,16 @@ func (v visible) Lstat(name string) (fs.FileInfo, error) {
 
 // ReadDir implements [fs.ReadDirFS].
 func (v visible) ReadDir(name string) ([]fs.DirEntry, error) {
-	if err := check("readdir", name); err != nil {
+	if err := v.check("readdir", name); err != nil {
 		return nil, err
 	}
-	entries, err := v.List(name, math.MaxInt)
-	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }), err
+	return v.List(name, math.MaxInt)
+}
+
+// List lists a folder.
+func (v visible) List(name string, most int) ([]fs.DirEntry, error) {
+	entries, err := v.Folder.List(name, most)
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return v.check("list", path.Join(name, e.Name())) != nil }), err
 }
 
 // entry is the text of an entry of a ConfigMap.
@@ -214,7 +238,11 @@ func (s Sources) fetcher(files fs.FS) source.Fetcher {
 		if !ok {
 			return source.Tree{}, source.Refuse(source.ErrNotFound, fmt.Sprintf("%s is not given: pass %s%s=DIR", name, flag, name))
 		}
-		from := local.Fetcher{Root: dir, FS: files}
+		opened, err := openFolder(files, dir, ignores(name))
+		if err != nil {
+			return source.Tree{}, source.Refuse(source.ErrNotFound, fmt.Sprintf("%s%s=%s: %v", flag, name, dir, err))
+		}
+		from := local.Fetcher{Root: ".", FS: opened.files}
 		return from.Fetch(ctx, source.Ref{Type: source.TypePath, Ref: ".", Path: ref.Path})
 	})
 }

@@ -4,7 +4,9 @@
 package artifact
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,6 +37,8 @@ type buildFlags struct {
 	plan     string
 	labels   []string
 	atDeploy bool
+	// recursive means every project on its own.
+	recursive command.Recursive
 	// follows is the plan that is built; nil is none.
 	follows *release.BuildPlan
 }
@@ -66,6 +70,10 @@ BuildPlan. "build PLAN" does just that later, elsewhere, in the same folder of a
 of the same revision: references are those that the plan pins, and what is not as planned
 is refused. Options whose values may be secret (--set, --var, …) are named in the plan and
 given again.
+
+With --recursive each project is an artifact of its own, in a repository below that of --to:
+--to oci://ghcr.io/acme:v2 is oci://ghcr.io/acme/apps/shop:v2 for the project in apps/shop,
+and oci-layout:out is oci-layout:out/apps/shop. PATH itself is called like its folder.
 ` + command.LocationHelp + `
 ` + command.ProjectHelp + `
 
@@ -75,10 +83,14 @@ given again.
   ropewalk build --env prod --to oci://ghcr.io/acme/shop:prod --sign-key cosign.key
   ropewalk build shop --to oci-archive:shop.tar --format json | jq -r .digest
   ropewalk build shop --to oci://ghcr.io/acme/shop:v2 --plan shop-v2.yaml
-  ropewalk build shop-v2.yaml`,
+  ropewalk build shop-v2.yaml
+  ropewalk build -r . --to oci://ghcr.io/acme/manifests:v2   a repository for each project`,
 	}
 	f := cmd.Flags()
 	cmd.RunE = a.Run(func(ctx context.Context, args []string) error {
+		if flags.recursive {
+			return a.runBuilds(ctx, &flags, args)
+		}
 		args, err := a.follow(f, &flags, args)
 		if err != nil {
 			return err
@@ -90,6 +102,7 @@ given again.
 	})
 	f.StringVar(&flags.to, "to", "", "`REFERENCE` to push to")
 	f.StringArrayVar(&flags.tags, "tag", nil, "another `TAG` to push it under; may be repeated")
+	flags.recursive.Add(cmd, "build each project at and below PATH into a repository of its own below that of\n--to")
 	f.StringVar(&flags.signKey, "sign-key", "", "`FILE` of the private key to sign with (PEM, cosign's own too; its password is\nin $COSIGN_PASSWORD)")
 	f.StringVar(&flags.source, "source", "", "`URL` of the repository that the specs come from, for the engines to show")
 	f.StringVar(&flags.revision, "revision", "", "`REVISION` of it, such as main@sha1:<hash>, for commit statuses")
@@ -117,6 +130,44 @@ type Built struct {
 	Changes map[diff.Kind]int `json:"changes,omitempty"`
 	Dangers int               `json:"dangers,omitempty"`
 	Signed  bool              `json:"signed,omitempty"`
+}
+
+// runBuilds builds each project at and below paths into a repository of its own.
+func (a Commands) runBuilds(ctx context.Context, flags *buildFlags, paths []string) error {
+	at, err := artifact.ParseLocation(flags.to)
+	switch {
+	case flags.plan != "":
+		return command.Usagef("plan each project in a call of its own", "--plan is of one artifact, and --recursive builds many")
+	case flags.to != "" && err != nil:
+		return &command.UsageError{Err: err}
+	case at.Kind == artifact.LayoutFile:
+		return command.Usagef("write --to oci-layout:DIR or oci://REGISTRY/REPOSITORY", "--recursive builds many artifacts, and an archive holds one")
+	}
+	var data bytes.Buffer
+	list := []json.RawMessage{}
+	asJSON := flags.format.Value == "json"
+	err = a.EachApart(flags.recursive, paths, func(below command.Below, paths []string) error {
+		one := *flags
+		if flags.to != "" {
+			one.to = at.Below(filepath.ToSlash(below.Name()))
+		}
+		app := *a.App
+		if data.Reset(); asJSON {
+			app.Out = &data
+		}
+		err := Commands{&app}.runBuild(ctx, &one, paths)
+		a.JSON, a.Texts = app.JSON, app.Texts
+		if data.Len() > 0 {
+			list = append(list, bytes.Clone(data.Bytes()))
+		}
+		return err
+	})
+	if asJSON && len(list) > 0 {
+		if err := a.Outcome("json", list, ""); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []string) error {
@@ -208,7 +259,10 @@ func (a Commands) sincePush(ctx context.Context, r command.Rendered, to command.
 	if err != nil {
 		return nil, 0
 	}
-	report := diff.Compare(before, after)
+	report, err := diff.Compare(ctx, before, after)
+	if err != nil {
+		return nil, 0
+	}
 	out := map[diff.Kind]int{}
 	for _, c := range report.Changes {
 		out[c.Kind]++

@@ -105,6 +105,9 @@ func (a *App) Run(do func(ctx context.Context, args []string) error) func(*cobra
 		case a.Quiet:
 			a.Width = 0 // No progress.
 		}
+		if err := checkOutput(cmd.Flags()); err != nil {
+			return err
+		}
 		return do(cmd.Context(), args)
 	}
 }

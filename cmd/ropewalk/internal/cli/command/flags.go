@@ -59,6 +59,33 @@ func (c *Choice) Add(cmd *cobra.Command, name, usage string) {
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.Words, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// checkOutput refuses a format as the value of -o, which it is of kubectl and others.
+func checkOutput(f *pflag.FlagSet) error {
+	out := f.Lookup("output")
+	if out == nil || out.Shorthand != "o" {
+		return nil
+	}
+	given, words, chosen, hint := out.Value.String(), []string{"yaml", "json"}, "", ""
+	if format := f.Lookup("format"); format != nil {
+		own := strings.Split(format.Value.Type(), "|") // as that of a Choice is
+		words = append(words, own...)
+		if slices.Contains(own, given) {
+			hint = "--format " + given + ", or "
+		}
+		if format.Changed {
+			chosen = format.Value.String()
+		}
+	}
+	if !slices.Contains(words, given) || given == chosen {
+		return nil
+	}
+	what := "folder"
+	if name, _ := pflag.UnquoteUsage(out); name == "FILE" {
+		what = "file"
+	}
+	return Usagef("write "+hint+"-o ./"+given+" for a "+what+" of that name", "-o names a %s, and %q is a format", what, given)
+}
+
 // FlagError names the flag that an unknown one may have meant.
 func FlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError

@@ -4,9 +4,11 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -17,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/plugin/host/transform/manifest"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
@@ -142,8 +145,9 @@ func (p *ProjectFlags) AddLocalSources(cmd *cobra.Command) {
 	}
 }
 
-// transformAt is the Transform of a cluster that the only path names; nil for anything else.
-func (p *ProjectFlags) transformAt(files fs.FS, paths []string) (*manifest.Manifest, manifest.Sources, error) {
+// transformAt is the Transform of a cluster that the only path names; nil for anything else. What
+// it reads of standard input is put back.
+func (p *ProjectFlags) transformAt(files fs.FS, paths []string, stdin *io.Reader) (*manifest.Manifest, manifest.Sources, error) {
 	if p.unfit == nil {
 		return nil, nil, nil
 	}
@@ -153,11 +157,19 @@ func (p *ProjectFlags) transformAt(files fs.FS, paths []string) (*manifest.Manif
 	}
 	var own *manifest.Manifest
 	if len(paths) == 1 {
-		data := readText(paths[0])
-		if files != nil {
+		name, data := paths[0], readText(paths[0])
+		switch {
+		case files != nil:
 			data, _ = fs.ReadFile(files, paths[0]) // a folder is none
+		case name == "-" && *stdin != nil:
+			name = project.StdinName
+			data, err = io.ReadAll(io.LimitReader(*stdin, spec.MaxFile))
+			if err != nil {
+				return nil, nil, &EnvironmentError{Err: fmt.Errorf("standard input cannot be read: %w", err)}
+			}
+			*stdin = io.MultiReader(bytes.NewReader(data), *stdin)
 		}
-		if own, err = manifest.Find(spec.File{Name: paths[0], Data: data}, len(sources) > 0); err != nil {
+		if own, err = manifest.Find(spec.File{Name: name, Data: data}, len(sources) > 0); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -165,7 +177,7 @@ func (p *ProjectFlags) transformAt(files fs.FS, paths []string) (*manifest.Manif
 	case own != nil:
 		err = p.unfit()
 	case len(sources) > 0:
-		err = Usagef("pass the file that holds it, and nothing else", "--local-sources is for the manifest of a Transform, and %q is none", strings.Join(paths, " "))
+		err = Usagef("pass the file that holds it, or - for standard input, and nothing else", "--local-sources is for the manifest of a Transform, and %q is none", strings.Join(paths, " "))
 	}
 	return own, sources, err
 }
@@ -303,7 +315,7 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	if err != nil {
 		return Rendered{}, err
 	}
-	own, sources, err := p.transformAt(files, paths)
+	own, sources, err := p.transformAt(files, paths, &opts.Stdin)
 	if err != nil {
 		return Rendered{}, err
 	}

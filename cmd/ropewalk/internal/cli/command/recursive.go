@@ -5,6 +5,7 @@ package command
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -62,7 +63,55 @@ func (r Recursive) Projects(paths []string) ([]Below, error) {
 	return out, nil
 }
 
-// Apart reports two projects at and below paths that would be written to one folder.
+// Each does something with what is at paths, all at once or each project on its own. The texts
+// that were read stay for excerpts.
+func (a *App) Each(recursive Recursive, paths []string, do func(Below, []string) error) error {
+	if !recursive {
+		return do(Below{}, paths)
+	}
+	projects, err := recursive.Projects(paths)
+	if err != nil {
+		return err
+	}
+	texts := map[string][]byte{}
+	for _, at := range projects {
+		if err := do(at, []string{at.Path}); err != nil {
+			return err
+		}
+		maps.Copy(texts, a.Texts)
+	}
+	a.Texts = texts
+	return nil
+}
+
+// EachApart is Each for what is written by the names of projects, which are to differ. One with
+// mistakes does not keep the others from it, so that the mistakes of all are said at once.
+func (a *App) EachApart(recursive Recursive, paths []string, do func(Below, []string) error) error {
+	if !recursive {
+		return do(Below{}, paths)
+	}
+	if err := recursive.Apart(paths); err != nil {
+		return err
+	}
+	var found object.Errors
+	err := a.Each(recursive, paths, func(at Below, paths []string) error {
+		err := do(at, paths)
+		mistakes, ok := IsFindings(err)
+		if !ok {
+			return err
+		}
+		if at.Holds(mistakes) {
+			found = append(found, mistakes...)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return found.Err()
+}
+
+// Apart reports two projects at and below paths that would be written to one place.
 func (r Recursive) Apart(paths []string) error {
 	projects, err := r.Projects(paths)
 	if err != nil {
@@ -71,7 +120,7 @@ func (r Recursive) Apart(paths []string) error {
 	first := map[string]string{}
 	for _, at := range projects {
 		if other, ok := first[at.Name()]; ok {
-			return Usagef("render one of them on its own", "%s and %s would both be written to the folder %s", other, at.Path, at.Name())
+			return Usagef("name one of them alone in a call of its own", "%s and %s would both be written to %s", other, at.Path, at.Name())
 		}
 		first[at.Name()] = at.Path
 	}

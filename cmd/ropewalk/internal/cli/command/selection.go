@@ -59,14 +59,8 @@ func (s *Selection) Files(r Rendered) ([]emit.File, error) {
 	if s.IsAll() {
 		return r.Files, nil
 	}
-	var known []string
-	for _, spec := range r.Request.Specs {
-		known = append(known, spec.Evaluate.Spec)
-	}
-	for _, name := range s.specs {
-		if !slices.Contains(known, name) {
-			return nil, Usagef(object.Suggest(name, known), "--spec %s: no spec has this name", name)
-		}
+	if err := KnownSpecs(s.specs, r.SpecNames()); err != nil {
+		return nil, err
 	}
 	chosen := map[object.ID]bool{}
 	for _, n := range r.Plan.Graph.Nodes {
@@ -77,4 +71,22 @@ func (s *Selection) Files(r Rendered) ([]emit.File, error) {
 		return nil, Usagef("", "%s: no object of this render is chosen", strings.TrimSpace("--spec "+strings.Join(s.specs, ",")+" --selector "+s.selector))
 	}
 	return files, nil
+}
+
+// SpecNames are the names of the specs of r.
+func (r Rendered) SpecNames() (out []string) {
+	for _, spec := range r.Request.Specs {
+		out = append(out, spec.Evaluate.Spec)
+	}
+	return out
+}
+
+// KnownSpecs refuses names of --spec that are not among those of the specs.
+func KnownSpecs(names, known []string) error {
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return Usagef(object.Suggest(name, known), "--spec %s: no spec has this name", name)
+		}
+	}
+	return nil
 }

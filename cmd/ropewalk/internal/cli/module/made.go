@@ -41,7 +41,7 @@ func made(ctx context.Context, older, newer underTest, parallel int) ([]change, 
 			continue // It does not render with its own version, or has no objects, as a policy.
 		}
 		compared++
-		changes, err := ofCase(old, after[i])
+		changes, err := ofCase(ctx, old, after[i])
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func made(ctx context.Context, older, newer underTest, parallel int) ([]change, 
 }
 
 // ofCase is what changed in what is made of one case.
-func ofCase(before, after cases.Outcome) ([]change, error) {
+func ofCase(ctx context.Context, before, after cases.Outcome) ([]change, error) {
 	if after.Err != nil {
 		return []change{{Level: string(evaluate.LevelMajor), Text: fmt.Sprintf("the case %q does not render any more: %s", before.Name, reason(after.Err)), Old: before.Pos.String()}}, nil //nolint:nilerr // it is what changed
 	}
@@ -68,7 +68,11 @@ func ofCase(before, after cases.Outcome) ([]change, error) {
 	}
 	older, newer := byRef(before.Result.Plan.Graph.Nodes), byRef(after.Result.Plan.Graph.Nodes)
 	var out []change
-	for _, c := range diff.Compare(a, b).Changes {
+	report, err := diff.Compare(ctx, a, b)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range report.Changes {
 		level, text := judged(c)
 		out = append(out, change{Level: string(level), Object: c.Ref.String(), Text: text, Old: line(older[c.Ref]), New: line(newer[c.Ref])})
 	}

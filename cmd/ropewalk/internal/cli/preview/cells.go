@@ -108,7 +108,9 @@ func (p *previewing) result(ctx context.Context, c cell, progress func(*render.R
 	if out.After != nil && out.After.Outline == nil {
 		return out, nil
 	}
-	out.Changes = diff.Compare(before.items(), after.items())
+	if out.Changes, err = diff.Compare(ctx, before.items(), after.items()); err != nil {
+		return out, err
+	}
 	if head == nil || before == nil || before.Outline == nil {
 		return out, nil
 	}

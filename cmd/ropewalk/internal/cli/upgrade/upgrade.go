@@ -374,7 +374,10 @@ func (u *upgrading) environment(ctx context.Context, name string, replace map[so
 		return out, err
 	}
 	defer after.close()
-	report := diff.Compare(before.Snapshot, after.Snapshot)
+	report, err := diff.Compare(ctx, before.Snapshot, after.Snapshot)
+	if err != nil {
+		return out, err
+	}
 	out.Diff = &report
 	return out, nil
 }
