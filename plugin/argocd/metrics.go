@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
+	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 )
 
 // metrics count what a server does. No label ever holds what a user chose, so that
@@ -20,6 +21,8 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	refusals *prometheus.CounterVec
+	// evaluations are those of modules alone, without the wait for a slot.
+	evaluations prometheus.Histogram
 
 	inFlight, joined, retries, hits, misses atomic.Int64
 	compressed, plain, spooled              atomic.Int64
@@ -39,8 +42,9 @@ func newMetrics(s *Server, more []prometheus.Collector) *metrics {
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ropewalk_argocd_policy_refusals_total", Help: "Modules that the pull policy refused, by rule.",
 		}, []string{"rule"}),
+		evaluations: tracing.NewHistogram(),
 	}
-	m.registry.MustRegister(m.requests, m.seconds, m.refusals)
+	m.registry.MustRegister(m.requests, m.seconds, m.refusals, m.evaluations)
 	m.registry.MustRegister(more...)
 	gauge := func(name, help string, value func() int64) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))

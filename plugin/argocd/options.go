@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
 	"github.com/ropewalk/ropewalk/plugin/host"
@@ -82,6 +83,8 @@ type Options struct {
 	// Epoch, if set, is what renders depend on beside the request, such as the digest
 	// of a policy: a request never gets a render from another epoch.
 	Epoch func() string
+	// Tracer makes spans of requests; nil makes none.
+	Tracer trace.TracerProvider
 	// Collectors are metrics of the parts of the server.
 	Collectors []prometheus.Collector
 	// AllowUnlocked accepts references that are neither pinned nor in ropewalk.lock.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/internal/limiter"
 	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
+	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 )
 
 // service is the prefix of the procedures of a plugin.
@@ -83,7 +84,7 @@ func (s *Server) onlyGRPC(next http.Handler) http.Handler {
 			r.Body = &body{Closer: r.Body, from: bufio.NewReaderSize(r.Body, readAhead), admit: func(size int64) (func(), error) {
 				return s.intake.admit(r.Context(), size)
 			}}
-			next.ServeHTTP(w, r)
+			next.ServeHTTP(w, r.WithContext(tracing.Join(r.Context(), r.Header)))
 		default:
 			w.WriteHeader(http.StatusUnsupportedMediaType)
 		}

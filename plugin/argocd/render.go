@@ -13,6 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
+	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
@@ -93,7 +94,7 @@ func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.F
 	opts := r.options(files, s.opts.Limits)
 	opts.Emit.HealthConfigured = s.opts.HealthConfigured
 	opts.Evaluator, opts.Charge = evaluator, budget.Charge
-	loaded, err := h.Load(ctx, opts)
+	loaded, err := load(ctx, h, opts)
 	if isAll(err, host.ErrNoSpec) {
 		return nil, fmt.Errorf("%v; %w", err, errEmpty) //nolint:errorlint // one text for both
 	}
@@ -109,7 +110,10 @@ func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.F
 		Next:   render.Renderer{Evaluator: evaluator},
 		Stores: s.opts.Stores, Version: s.opts.Version, Scope: r.Scope, Failed: s.opts.Report,
 	}
-	outcome, err := cache.Render(ctx, loaded.Request)
+	rendering, end := tracing.Start(ctx, "render")
+	outcome, err := cache.Render(rendering, loaded.Request)
+	tracing.Set(rendering, tracing.Cached.Bool(err == nil && outcome.Plan == nil))
+	end(err)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +127,13 @@ func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.F
 		return nil, errEmpty
 	}
 	return out, nil
+}
+
+// load finds what a request renders, and fetches it.
+func load(ctx context.Context, h host.Host, opts host.Options) (_ host.Loaded, err error) {
+	ctx, end := tracing.Start(ctx, "load")
+	defer func() { end(err) }()
+	return h.Load(ctx, opts)
 }
 
 // evaluator shares the workers among tenants; what is cached needs no slot.

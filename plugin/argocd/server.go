@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ropewalk/ropewalk/internal/crash"
 	"github.com/ropewalk/ropewalk/internal/limiter"
@@ -21,6 +22,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
 	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/cache/flight"
 )
@@ -60,6 +62,7 @@ func New(opts Options) *Server {
 		warned:  lru.New[[sha256.Size]byte, struct{}](maxReported),
 	}
 	s.metrics = newMetrics(s, opts.Collectors)
+	s.opts.Evaluator = tracing.Evaluator{Next: opts.Evaluator, Observe: s.metrics.evaluations.Observe}
 	return s
 }
 
@@ -71,6 +74,7 @@ const answerMargin = 250 * time.Millisecond
 // error.
 func (s *Server) measured(ctx context.Context, method string, work func(ctx context.Context) error) error {
 	start := time.Now()
+	ctx, span := tracing.Tracer(s.opts.Tracer).Start(ctx, method, trace.WithSpanKind(trace.SpanKindServer))
 	s.metrics.inFlight.Add(1)
 	defer s.metrics.inFlight.Add(-1)
 	limit := s.opts.Timeout
@@ -86,6 +90,7 @@ func (s *Server) measured(ctx context.Context, method string, work func(ctx cont
 		err = s.late(limit, err)
 	}
 	err = answer(err)
+	tracing.End(span, err)
 	s.metrics.done(method, err, time.Since(start))
 	return err
 }

@@ -4,10 +4,15 @@
 package flux
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 )
 
 // counters are the metrics of renders and publications, beside those of Flux.
@@ -15,10 +20,37 @@ type counters struct {
 	renders      *prometheus.CounterVec
 	publications *prometheus.CounterVec
 	seconds      prometheus.Histogram
+	evaluations  prometheus.Histogram
+}
+
+// objects shows how many objects each Transform renders, as its status says.
+type objects struct {
+	transforms client.Reader
+	desc       *prometheus.Desc
+}
+
+func newObjects(transforms client.Reader) objects {
+	return objects{transforms, prometheus.NewDesc("ropewalk_transform_objects", "Objects that a Transform renders.", []string{"namespace", "name"}, nil)}
+}
+
+// Describe implements prometheus.Collector.
+func (o objects) Describe(to chan<- *prometheus.Desc) { to <- o.desc }
+
+// Collect implements prometheus.Collector.
+func (o objects) Collect(to chan<- prometheus.Metric) {
+	var all v1alpha1.TransformList
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // It is the cache of the manager.
+	defer cancel()
+	if err := o.transforms.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return // It has not begun, or ends.
+	}
+	for _, t := range all.Items {
+		to <- prometheus.MustNewConstMetric(o.desc, prometheus.GaugeValue, float64(t.Status.NodeCount), t.Namespace, t.Name)
+	}
 }
 
 // newCounters makes the metrics, or finds those that were registered before.
-func newCounters(registry prometheus.Registerer) (*counters, error) {
+func newCounters(registry prometheus.Registerer, transforms client.Reader) (*counters, error) {
 	c := &counters{
 		renders: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ropewalk_transform_renders_total", Help: "Renders of Transforms, by whether they were new, remembered or failed.",
@@ -30,8 +62,9 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 			Name: "ropewalk_transform_render_seconds", Help: "From the beginning of a reconciliation to the end of its render.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}),
+		evaluations: tracing.NewHistogram(),
 	}
-	for _, m := range []prometheus.Collector{c.renders, c.publications, c.seconds} {
+	for _, m := range []prometheus.Collector{c.renders, c.publications, c.seconds, c.evaluations, newObjects(transforms)} {
 		var twice prometheus.AlreadyRegisteredError
 		if err := registry.Register(m); err != nil && !errors.As(err, &twice) {
 			return nil, err

@@ -6,6 +6,7 @@ package flux
 import (
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	kuberecorder "k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -62,6 +63,9 @@ type Options struct {
 	// Metrics are those of Flux: controller.NewMetrics(mgr, metrics.MustMakeRecorder(),
 	// v1alpha1.Finalizer). The zero value records nothing.
 	Metrics controller.Metrics
+
+	// Tracer makes spans of reconciliations; nil makes none.
+	Tracer trace.TracerProvider
 
 	// DefaultServiceAccount is impersonated for Transforms that name none;
 	// the controller's own rights where it is "".

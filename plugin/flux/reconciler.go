@@ -8,6 +8,8 @@ import (
 	"context"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -23,6 +25,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 )
 
 // Reconciler brings Transforms to what their specs say. Its zero value is set up by
@@ -64,6 +67,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	ctx, span := tracing.Tracer(r.opts.Tracer).Start(ctx, "reconcile", trace.WithAttributes(
+		attribute.String("k8s.namespace.name", req.Namespace), attribute.String("ropewalk.transform", req.Name)))
+	defer func() { tracing.End(span, err) }()
 	w := r.begin(t)
 	defer func() {
 		w.claim(ctx, changes, err)
@@ -100,7 +106,9 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 			return ctrl.Result{}, wrong
 		}
 	}
-	if err := w.deliver(ctx, want); err != nil || wrong != nil {
+	delivering, end := tracing.Start(ctx, "deliver")
+	err := w.deliver(delivering, want)
+	if end(err); err != nil || wrong != nil {
 		return ctrl.Result{}, cmp.Or(wrong, err)
 	}
 	w.prune(ctx)

@@ -59,7 +59,7 @@ type bench struct {
 func newBench(t *testing.T, evaluator evaluate.Evaluator, objects ...client.Object) *bench {
 	t.Helper()
 	of := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(objects...).WithStatusSubresource(&v1alpha1.Transform{}).Build()
-	counted, err := newCounters(prometheus.NewRegistry())
+	counted, err := newCounters(prometheus.NewRegistry(), of)
 	require.NoError(t, err)
 	out := &bench{events: record.NewFakeRecorder(1000)}
 	out.Reconciler = &Reconciler{

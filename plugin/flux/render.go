@@ -21,6 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
+	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 	"github.com/ropewalk/ropewalk/plugin/host/transform"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/emit"
@@ -53,7 +54,9 @@ func (w *work) renderAndPublish(ctx context.Context) (delivery.Desired, error) {
 			return delivery.Desired{}, err
 		}
 	}
-	published, err := w.store.Release(ctx, out.Render)
+	publishing, end := tracing.Start(ctx, "publish")
+	published, err := w.store.Release(publishing, out.Render)
+	end(err)
 	w.counters.published(published.Changed, err)
 	if err != nil {
 		return delivery.Desired{}, atPublish.at(w.away(ctx, out, err))
@@ -140,9 +143,11 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 	id := request.Identity{
 		Client: w.as, Scope: w.accounts.scope(t), Dialect: transform.Dialect(t), TTL: w.ttl(), Evaluator: renderer.Evaluator, Charge: budget.Charge,
 	}
-	inTime, cancel := context.WithTimeout(ctx, fetchTimeout)
+	loading, end := tracing.Start(ctx, "load")
+	inTime, cancel := context.WithTimeout(loading, fetchTimeout)
 	loaded, err := w.loader.Load(inTime, id, t)
 	cancel()
+	end(err)
 	if ctx.Err() != nil {
 		return rendered{}, context.Cause(ctx)
 	}
@@ -154,7 +159,10 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 	cache := rendercache.Cache{
 		Next: renderer, Stores: w.opts.Stores, Version: w.opts.Version, Scope: id.Scope, Failed: w.opts.Modules.Report,
 	}
-	outcome, err := cache.Render(ctx, loaded.Request)
+	rendering, end := tracing.Start(ctx, "render")
+	outcome, err := cache.Render(rendering, loaded.Request)
+	tracing.Set(rendering, tracing.Cached.Bool(err == nil && outcome.Plan == nil))
+	end(err)
 	if ctx.Err() != nil {
 		return rendered{}, context.Cause(ctx)
 	}

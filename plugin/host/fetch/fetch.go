@@ -15,6 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
+	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
 	"github.com/ropewalk/ropewalk/source/flux"
@@ -84,17 +85,17 @@ func (o Options) Connect(h host.Host) host.Host {
 	}
 	o.Registries = sync.OnceValues(o.Registries)
 	fetchers := map[string]source.Fetcher{
-		source.TypeGit: o.lazy(func(store *cache.Store) source.Resolver { return hostCredentials{options: o, store: store} }),
-		source.TypeOCI: o.lazy(o.oci),
-		source.TypeHelm: o.lazy(func(store *cache.Store) source.Resolver {
+		source.TypeGit: o.lazy(source.TypeGit, func(store *cache.Store) source.Resolver { return hostCredentials{options: o, store: store} }),
+		source.TypeOCI: o.lazy(source.TypeOCI, o.oci),
+		source.TypeHelm: o.lazy(source.TypeHelm, func(store *cache.Store) source.Resolver {
 			return o.cached(helmrepo.Fetcher{Get: o.get, Secrets: o.Secrets, Limits: o.Limits}, store)
 		}),
-		source.TypeHTTP: o.lazy(func(store *cache.Store) source.Resolver {
+		source.TypeHTTP: o.lazy(source.TypeHTTP, func(store *cache.Store) source.Resolver {
 			return o.cached(web.Fetcher{Get: o.get, Secrets: o.Secrets, Limits: o.Limits}, store)
 		}),
 	}
 	if o.Artifacts != nil {
-		fetchers[source.TypeFlux] = o.lazy(o.flux)
+		fetchers[source.TypeFlux] = o.lazy(source.TypeFlux, o.flux)
 	}
 	for name, f := range h.Fetchers {
 		fetchers[name] = f
@@ -121,12 +122,14 @@ func (o Options) Connect(h host.Host) host.Host {
 // locking reports whether the lock applies to embedded modules.
 func (o Options) locking() bool { return o.Mode != lock.Prefer || o.Record != nil }
 
-// lazy is a fetcher that is built at its first use.
-func (o Options) lazy(backend func(store *cache.Store) source.Resolver) source.Fetcher {
+// lazy is a fetcher of a type of references that is built at its first use.
+func (o Options) lazy(kind string, backend func(store *cache.Store) source.Resolver) source.Fetcher {
 	build := sync.OnceValue(func() source.Fetcher {
 		return o.Guard.Before(o.locked(o.Guard.Around(backend(o.store()))))
 	})
-	return source.FetcherFunc(func(ctx context.Context, ref source.Ref) (source.Tree, error) {
+	return source.FetcherFunc(func(ctx context.Context, ref source.Ref) (_ source.Tree, err error) {
+		ctx, end := tracing.Start(ctx, "fetch", tracing.Type.String(kind))
+		defer func() { end(err) }()
 		return build().Fetch(ctx, ref)
 	})
 }

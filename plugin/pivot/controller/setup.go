@@ -5,9 +5,11 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -51,6 +54,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.PivotCluster{}, field, values); err != nil {
 			return err
 		}
+	}
+	var twice prometheus.AlreadyRegisteredError
+	if err := metrics.Registry.Register(newReadings(mgr.GetClient(), r.Now)); err != nil && !errors.As(err, &twice) {
+		return err
 	}
 	woken := make(chan event.GenericEvent, concurrent)
 	wake := func(name string) {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/cmd/internal/telemetry"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
@@ -49,6 +50,7 @@ type flags struct {
 	defaultAccount    string
 	events            string
 	metrics, health   string
+	otlp              string
 	drain             time.Duration
 
 	workers    int
@@ -131,6 +133,7 @@ func (f *flags) addServing(set *pflag.FlagSet) {
 	set.StringVar(&f.events, "events-addr", "", "`URL` of the notification-controller; events go to the API server alone where empty")
 	set.StringVar(&f.metrics, "metrics-addr", ":8080", "`ADDRESS` of /metrics and /debug/pprof; none where 0")
 	set.StringVar(&f.health, "health-addr", ":9440", "`ADDRESS` of /healthz and /readyz; none where 0")
+	set.StringVar(&f.otlp, "otlp-endpoint", "", telemetry.Usage)
 	set.StringVar(&f.log.LogLevel, "log-level", "info", "trace, debug, info or error")
 	set.StringVar(&f.log.LogEncoding, "log-encoding", "json", "json or console")
 	f.leader.BindFlags(set)
@@ -186,6 +189,8 @@ func (f *flags) checkPlaces() error {
 		return errors.New("--watch-all-namespaces=false: RUNTIME_NAMESPACE says in which namespace to work")
 	case f.namespace == "" && f.leader.Enable:
 		return errors.New("--enable-leader-election: RUNTIME_NAMESPACE says in which namespace the lease is")
+	case telemetry.Check(f.otlp) != nil:
+		return fmt.Errorf("--otlp-endpoint: %w", telemetry.Check(f.otlp))
 	case f.storagePath != "" && f.storageAdvertised == "":
 		return errors.New("--storage-path: --storage-adv-addr says where others find what is served")
 	}

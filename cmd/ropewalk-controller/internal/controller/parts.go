@@ -14,8 +14,10 @@ import (
 
 	runtimectrl "github.com/fluxcd/pkg/runtime/controller"
 	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/cmd/internal/telemetry"
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/plugin/flux"
@@ -50,6 +52,9 @@ type parts struct {
 	// policy is nil without a --pull-policy.
 	policy *pullpolicy.File
 	ca     []byte
+	// tracer makes spans, which sent sends: nil where nobody takes them.
+	tracer trace.TracerProvider
+	sent   func()
 	// report is told of what goes on all the same.
 	report func(error)
 }
@@ -86,6 +91,7 @@ func (f *flags) parts(log logr.Logger) (*parts, error) {
 		return nil, err
 	}
 	p.charts = process.Components(p.pool, options)
+	p.tracer, p.sent = telemetry.Open(f.otlp, flux.Name, process.CurrentRelease().Version, p.report)
 	p.evaluations = resultcache.New(divided.evaluations)
 	p.renders, p.trees = lru.New[string, []byte](divided.renders), lru.New[string, source.Tree](divided.trees)
 	return p, nil
@@ -111,6 +117,7 @@ func (p *parts) close() error {
 	if p.writer != nil {
 		p.writer.Wait()
 	}
+	p.sent()
 	return err
 }
 
@@ -137,7 +144,7 @@ func (f *flags) options(p *parts) flux.Options {
 		DefaultServiceAccount: f.defaultAccount, NoCrossNamespaceRefs: f.acl.NoCrossNamespaceRefs,
 		ArgoCD:     flux.ArgoCD{Namespaces: f.argocdNamespaces, Projects: f.argocdProjects},
 		Concurrent: f.concurrent, RateLimiter: runtimectrl.GetRateLimiter(f.retry), DependencyRequeue: f.requeueDependency,
-		PlanCacheBytes: p.shares.plans,
+		PlanCacheBytes: p.shares.plans, Tracer: p.tracer,
 	}
 	if f.serves() {
 		o.Storage = &flux.Storage{Path: f.storagePath, Address: f.storageAddress, URL: f.storageAdvertised, TTL: f.retention}

@@ -21,6 +21,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/cmd/internal/telemetry"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/internal/lru"
@@ -51,6 +52,7 @@ const (
 type ArgoCDFlags struct {
 	command.RegistryFlags
 	name, dir, http, cacheDir, temporary, askPass string
+	otlp                                          string
 	Config, Secrets, GitCredentials               string
 	allowUnlocked, health                         bool
 	workers, renders                              int
@@ -111,6 +113,7 @@ func addArgoCDFlags(cmd *cobra.Command, flags *ArgoCDFlags) {
 	f.StringVar(&flags.name, "name", argocd.DefaultName, "`NAME` of the plugin; the socket is NAME.sock")
 	f.StringVar(&flags.dir, "socket-dir", pluginSockets, "`DIR` of the sockets of plugins")
 	f.StringVar(&flags.http, "http", pluginHTTP, "`ADDRESS` of /healthz, /readyz and /metrics; none where empty")
+	f.StringVar(&flags.otlp, "otlp-endpoint", "", telemetry.Usage)
 	f.StringVar(&flags.temporary, "temp-dir", "", "`DIR` for what of a repository does not stay in memory (default the system's)")
 	f.StringVar(&flags.askPass, "askpass-socket", "", "`SOCKET` of the repo-server to ask for the credentials of a source, for modules\nin the registry that it comes from; none where empty")
 	f.StringVar(&flags.Config, "config", "", "`FILE` of a PullPolicy: where modules may come from, and which must be signed;\na change counts for the next request")
@@ -143,6 +146,9 @@ func (f *ArgoCDFlags) check() error {
 		return command.Usagef("", "--timeout, --request-timeout, --read-timeout and --drain: expected more than 0")
 	case f.memory != 0 && f.memory < command.LeastMemory:
 		return command.Usagef("", "--memory %s: expected at least 32MiB", &f.memory)
+	}
+	if err := telemetry.Check(f.otlp); err != nil {
+		return command.Usagef("", "--otlp-endpoint: %v", err)
 	}
 	return f.checkFolders()
 }
@@ -215,10 +221,11 @@ func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done fu
 	parts.hold()
 	evaluations, renders := resultcache.New(parts.Evaluations), lru.New[string, []byte](parts.Renders)
 	version, stores, written := renderStores(renders, store, report)
+	tracer, sent := telemetry.Open(f.otlp, "ropewalk-argocd", version, report)
 	server = argocd.New(argocd.Options{
 		Name: f.name, Dir: f.dir, Temporary: f.temporary,
 		Evaluator: charts, Workers: f.workers, Evaluations: evaluations, Stores: stores, Version: version,
-		Connect: connect, Epoch: func() string { return policy.Current().Digest() },
+		Tracer: tracer, Connect: connect, Epoch: func() string { return policy.Current().Digest() },
 		Collectors:    []prometheus.Collector{readings{pool: pool, evaluations: evaluations, renders: renders, store: store, policy: policy, shares: parts}},
 		AllowUnlocked: f.allowUnlocked, HealthConfigured: f.health,
 		Requests: requests, Parallel: f.workers, Queue: parts.Queue, Response: int(parts.response), Working: parts.working, Variables: parts.Variables,
@@ -226,7 +233,7 @@ func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done fu
 		Limits:  evaluate.Limits{Timeout: f.timeout, Memory: parts.Worker},
 		Timeout: f.request, Read: f.read, Drain: f.drain, Report: report, AskPass: argocd.AskPass(f.askPass),
 	})
-	return server, func() { report(errors.Join(charts.Close(), pool.Close())); written() }, nil
+	return server, func() { report(errors.Join(charts.Close(), pool.Close())); written(); sent() }, nil
 }
 
 // renderPending is how many bytes of finished renders may wait for the disk.
