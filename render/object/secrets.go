@@ -99,7 +99,7 @@ func (s *Secrets) Add(text string) {
 func (s *Secrets) AddNamed(v Value) { s.named(v, false) }
 
 func (s *Secrets) named(v Value, inside bool) {
-	if inside && v.Kind == KindString {
+	if inside && (v.Kind == KindString || v.Kind == KindNumber) {
 		s.Add(v.Text)
 	}
 	if name, _ := v.Get("name"); SensitiveName(name.Text) {
@@ -267,7 +267,18 @@ func (s *Secrets) Hide(text string) string {
 		return withoutCredentials(text, hiddenInURL)
 	}
 	quoted, plain := s.replacers()
-	return withoutCredentials(s.shortened(plain.Replace(quoted.Replace(text))), hiddenInURL)
+	return withoutCredentials(s.shortened(plain.Replace(quoted.Replace(s.withoutNumbers(text)))), hiddenInURL)
+}
+
+// hideMessage is what e says without the secrets. The field that is not known is no value, even
+// where a password is the same short word: its path shows it too.
+func (s *Secrets) hideMessage(e *Error) string {
+	const unknown = "unknown field "
+	name := lastName(e.Path)
+	if rest, ok := strings.CutPrefix(e.message(), unknown+strconv.Quote(name)); ok && s.Hide(name) == name {
+		return unknown + strconv.Quote(name) + s.Hide(rest)
+	}
+	return s.Hide(e.message())
 }
 
 // hideOption is where a mistake stands without the secrets: an option may hold one. The name
@@ -332,7 +343,7 @@ func (s *Secrets) longestPart(text string, atBeginning bool) (longest int) {
 func (s *Secrets) Error(e *Error) *Error {
 	out := *e
 	out.Secrets = s
-	text, hint := s.Hide(e.message()), s.Hide(e.Hint)
+	text, hint := s.hideMessage(e), s.Hide(e.Hint)
 	if s.full || e.ofSecret() && !s.open[e.Node] {
 		out.Secret = true
 		text = withoutValues(text)

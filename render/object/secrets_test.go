@@ -175,3 +175,32 @@ func TestWordsOfNamesAreHiddenWhereValuesStand(t *testing.T) {
 		require.Equal(t, want, s.Mask(line, ""), line)
 	}
 }
+
+// A secret is hidden by where it stands, with a sign before it, in a map and as a number.
+func TestValuesAreHiddenInEveryFormOfAMessage(t *testing.T) {
+	t.Parallel()
+	s := &Secrets{}
+	s.AddNamed(Value{Kind: KindMap, Members: []Member{{Name: "apiKey", Value: Value{Kind: KindNumber, Text: "12"}}, {Name: "password", Value: TextAt("db", Pos{})}}})
+	s.AddNode(&Node{ID: "a/o", Object: Object{"apiVersion": "v1", "kind": "ConfigMap"}})
+	for _, c := range []struct{ path, node, text, want string }{
+		{"spec.input.token", "", `invalid operands -"a b" and +"c d" to '*' (type string and string)`, `invalid operands (hidden) and (hidden) to '*' (type string and string)`},
+		{"spec.input.token", "", `invalid operands "(" and {a:"x {} y"} to '+' (type string and struct)`, `invalid operands (hidden) and (hidden) to '+' (type string and struct)`},
+		{"spec.input.token", "", `invalid operands "(" and {a:"x {} y"`, `invalid operands (hidden) and (hidden)`},
+		{"spec.input.token", "", `cannot use {more:[47],value:"x"} (type struct) as string in argument 1 to "encoding/yaml".Unmarshal`, `cannot use (hidden) (type struct) as string in argument 1 to "encoding/yaml".Unmarshal`},
+		{"spec.input.token", "", `expected a string, found the number 47`, `expected a string, found the number (hidden)`},
+		{"data.x", "a/o", `expected a string, found the number 12 (quote it: "12")`, `expected a string, found the number (hidden) (quote it: (hidden))`},
+		{"data.x", "a/o", `expected a string, found the number 123, of 12`, `expected a string, found the number 123, of 12`},
+		{"spec.input.db", "", `unknown field "db", not "db"`, `unknown field "db", not (hidden)`},
+		{"spec.input.x", "", `unknown field "db"`, `unknown field (hidden)`},
+	} {
+		require.Equal(t, c.want, s.Error(&Error{Path: c.path, Node: ID(c.node), Err: errors.New(c.text)}).Err.Error())
+	}
+	for text, want := range map[string]string{
+		`git "https//u:${x}@h.test": no`: `git "https//u:***@h.test": no`,
+		`git "https//u:a b@h.test": no`:  `git "https//u:***@h.test": no`,
+		`oci "u:a${x}b@h:9/x"`:           `oci "u:***@h:9/x"`,
+		`a: {b}@c and d:e f@g`:           `a: {b}@c and d:e f@g`,
+	} {
+		require.Equal(t, want, s.Hide(text))
+	}
+}

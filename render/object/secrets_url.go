@@ -89,10 +89,10 @@ func withoutCredentials(text string, hide func(string) string) string {
 	out.WriteString(text[done:])
 	return loose.ReplaceAllStringFunc(out.String(), func(found string) string {
 		m := loose.FindStringSubmatch(found)
-		if slices.Contains([]string{"sha256", "sha384", "sha512"}, m[3]) {
+		if slices.Contains([]string{"sha256", "sha384", "sha512"}, m[6]) {
 			return found // The digest of an image with a tag.
 		}
-		return m[1] + hide(m[2]) + "@" + m[3]
+		return m[1] + m[4] + hide(m[2]+m[5]) + "@" + m[3] + m[6] // One form or the other.
 	})
 }
 
@@ -106,5 +106,6 @@ func endOf(before string) string {
 	return "\"'`<> \t\r\n,}"
 }
 
-// loose are a user, a password and the beginning of a host.
-var loose = regexp.MustCompile(`([\w.-]+:)([^\s/@:"'` + "`" + `{},;]+)@(\w[\w.-]*)`)
+// loose are a user, a password and the beginning of a host. A password may hold ${…}, and spaces
+// where a scheme without its colon begins the URL.
+var loose = regexp.MustCompile(`(\b(?:https?|ssh|git|oci)//[\w.-]*:)([^"` + "`" + `\r\n]+)@(\w[\w.-]*)|([\w.-]+:)((?:\$\{[^\s{}]*\}|[^\s/@:"'` + "`" + `{},;])+)@(\w[\w.-]*)`)

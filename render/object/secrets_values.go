@@ -9,11 +9,33 @@ import (
 )
 
 // value is a value as CUE and our own checks show it: a text in quotes of any kind, a map, a
-// list, or a word.
-const value = `(?:#+"(?s:.*?)"#+|"""(?s:.*?)"""|"(?:[^"\\]|\\.)*(?:"…?|$)|'(?:[^'\\]|\\.)*(?:'…?|$)|\{.*\}|\[.*\]|[^ ,;:]+)`
+// list, or a word, maybe behind a sign. A bracket in a text closes no map; one that is cut
+// goes up to the end.
+const (
+	value     = `(?:[-+!]*(?:#+"(?s:.*?)"#+|"""(?s:.*?)"""|` + quotation + `|'(?:[^'\\]|\\.)*(?:'…?|$)|\{` + inside + `\}|\[` + inside + `\]|[{\[]` + inside + `|[^ ,;:]+))`
+	quotation = `"(?:[^"\\]|\\.)*(?:"…?|$)`
+
+	inside = `(?:` + quotation + `|[^"])*`
+)
 
 // given is the part of a message that shows a value that was given.
-var given = regexp.MustCompile(`(got |found |conflicting values |invalid value |invalid operands? |undefined field: )` + value + `( and ` + value + `)?`)
+var given = regexp.MustCompile(`(got |found the number |found |cannot use |conflicting values |invalid value |invalid operands? |undefined field: )` + value + `( and ` + value + `)?`)
+
+// digits are a number in a value.
+var digits = regexp.MustCompile(`[-+]?\b[0-9][\w.]*`)
+
+// withoutNumbers is a message without the numbers that are secrets, where it shows values: too
+// short to be hidden anywhere else.
+func (s *Secrets) withoutNumbers(text string) string {
+	return given.ReplaceAllStringFunc(text, func(found string) string {
+		return digits.ReplaceAllStringFunc(found, func(number string) string {
+			if s.known[number] {
+				return hidden
+			}
+			return number
+		})
+	})
+}
 
 // withoutValues is a message without the values that it shows.
 func withoutValues(text string) string {
@@ -36,7 +58,7 @@ func withoutValues(text string) string {
 }
 
 // literals are the texts in quotes, with the word before those that are no values.
-var literals = regexp.MustCompile(`((?:matches|reference|fields?|Secret|import|variable|the key) )?(?:"(?:[^"\\]|\\.)*(?:"…?|$))`)
+var literals = regexp.MustCompile(`((?:matches|reference|fields?|Secret|import|variable|the key|argument [0-9]+ to) )?(?:"(?:[^"\\]|\\.)*(?:"…?|$))`)
 
 // sign is one character in quotes, of a rule for names: it is no secret.
 var sign = regexp.MustCompile(`^"[^[:alnum:]"]"$`)

@@ -38,7 +38,7 @@ func Cases(seed uint64, from, n int) []Case { return cases(seed, from, n, "") }
 
 // named are the cases in which a module or an option makes the secret a name, or a word of what it
 // says itself: no position hides that, and a short one cannot be sought.
-var named = regexp.MustCompile(`^--set S:N[ :]V|^a reference of path: https:.* x$|(more more|a key of (a label|data)|an annotation's key|an unknown member|a variable's name|an error of it|CEL of readiness|a dependency|a version|a kind|a node|a name|a namespace|a part of a name|too long a label)$`)
+var named = regexp.MustCompile(`^--set S:N[ :]V|(more more|a key of (a label|data)|an annotation's key|an unknown member|a variable's name|an error of it|CEL of readiness|a dependency|a version|a kind|a node|a name|a namespace|a part of a name|too long a label)$`)
 
 // Short are cases like [Cases] with this very secret in all of them, where it is a value.
 func Short(seed uint64, from, n int, secret string) []Case {

@@ -52,7 +52,8 @@ func (g *generator) url(c *Case) {
 		"configmap https://shop:V@127.0.0.1", "source GitRepository/https://shop:V@127.0.0.1", "helm https://shop:V@127.0.0.1/x?token=V", "https://shop:V@127.0.0.1 x",
 		"git https://shop:V@127.0.0.1:9/x.git?tag=v1?semver=x", "git \\https://shop:V@127.0.0.1", "git HTTPS://shop:V@127.0.0.1/x", "git https:///shop:V@127.0.0.1/x", "git git+https://shop:V@127.0.0.1/x",
 	)
-	kind, ref, _ := strings.Cut(strings.ReplaceAll(form, "V", secret), " ")
+	kind, ref, _ := strings.Cut(form, " ") // Before the secret, which may hold spaces, is in it.
+	kind, ref = strings.ReplaceAll(kind, "V", secret), strings.ReplaceAll(ref, "V", secret)
 	text := "{type: " + Quoted(kind) + ", ref: " + Quoted(ref) + "}"
 	where := one(g, "cueRef", "policies", "path", "unknown")
 	spec := "spec:\n  cueRef: " + text + "\n"
