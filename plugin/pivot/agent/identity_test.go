@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -164,6 +165,8 @@ func TestACertificateIsRenewedWhenTheParentHasOtherAuthorities(t *testing.T) {
 			_ = server.Reconcile(t.Context(), cluster) // It may be between two sessions.
 			return string(w.secret().Data["pins"]) == strings.Join(changed.Trust().Pins, "\n")
 		}, 20*time.Second, 10*time.Millisecond)
+		// The Secret has it before the agent itself.
+		require.Eventually(t, func() bool { return slices.Equal(a.identity.Load().Trust.Pins, changed.Trust().Pins) }, 10*time.Second, time.Millisecond)
 		ready, err := a.ready(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, changed.Trust().Pins, ready.GetPins())
