@@ -22,7 +22,7 @@ type system struct {
 
 type formulaArchive struct{ CPU, File, Sum string }
 
-// writeInstallers writes install.sh and the formula of Homebrew, for the archives that are there.
+// writeInstallers writes install.sh, the component of GitLab and the formula of Homebrew, for the archives that are there.
 func (r *release) writeInstallers() error {
 	var systems []system
 	for _, os := range []struct{ formula, goos string }{{"macos", "darwin"}, {"linux", "linux"}} {
@@ -42,7 +42,7 @@ func (r *release) writeInstallers() error {
 			systems = append(systems, s)
 		}
 	}
-	for _, name := range []string{"install.sh", "ropewalk.rb"} {
+	for _, name := range []string{"install.sh", "ropewalk.rb", "gitlab.yml"} {
 		t, err := template.ParseFS(templates, "templates/"+name)
 		if err != nil {
 			return err

@@ -71,6 +71,7 @@ func TestARelease(t *testing.T) {
 		}
 	})
 	t.Run("install.sh installs what its checksum says", func(t *testing.T) { testInstall(t, out, version) })
+	t.Run("pipelines install it", func(t *testing.T) { testPipelines(t, out, version) })
 	t.Run("the archive has completions, the licence and no names of users", func(t *testing.T) { testArchive(t, out, version) })
 	t.Run("the image runs its programs, git and ssh", func(t *testing.T) { testImage(t, out, version) })
 	t.Run("the manifests name the image by its digest", func(t *testing.T) { testDeploy(t, out, version) })

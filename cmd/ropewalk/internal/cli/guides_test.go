@@ -18,6 +18,7 @@ import (
 // of its own. A block of code is
 //
 //	```sh                run; a line that begins with "!" has to fail
+//	```sh fails          run; each line has to fail
 //	```sh norun="why"    not run, for a reason
 //	```yaml file=NAME    written to a file where the commands before have led
 //
@@ -26,6 +27,7 @@ func TestCommandsOfTheGuidesRun(t *testing.T) {
 	pages, err := filepath.Glob("../../../../docs/*.md")
 	require.NoError(t, err)
 	require.NotEmpty(t, pages)
+	pages = append(pages, "../../../../README.md")
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
@@ -60,10 +62,10 @@ func guideScript(t *testing.T, page, text string) string {
 		case strings.HasPrefix(rest, "norun="):
 			require.Regexp(t, `^norun="[^"]{8,}"$`, rest, "%s: say why the block is not run", page)
 		default:
-			require.Empty(t, rest, page)
+			require.Contains(t, []string{"", "fails"}, rest, page)
 			runs = true
 			for line := range strings.Lines(body) {
-				if wrong, fails := strings.CutPrefix(line, "! "); fails {
+				if wrong, fails := strings.CutPrefix(line, "! "); fails || rest == "fails" {
 					line = "if " + strings.TrimSpace(wrong) + "; then echo 'has to fail: " + strings.ReplaceAll(strings.TrimSpace(wrong), "'", "") + "'; exit 1; fi\n"
 				}
 				out.WriteString(line)
