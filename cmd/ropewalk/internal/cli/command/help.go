@@ -32,14 +32,21 @@ func grouped(f *pflag.FlagSet, heading string, names ...string) {
 	}
 }
 
+// usual are flags that -h lists beside those of the command itself.
+var usual = []string{"env", "values", "set", "namespace", "dialect"} //nolint:gochecknoglobals // a constant
+
 // Help makes cmd, and all commands below it, print their help with examples first and with
-// flags below headings.
+// flags below headings. As in git and ripgrep -h is the short form of --help.
 func Help(cmd *cobra.Command) {
-	cmd.SetHelpFunc(func(c *cobra.Command, _ []string) {
+	cmd.SetHelpFunc(func(c *cobra.Command, args []string) {
 		out := c.OutOrStdout()
 		_, _ = fmt.Fprintf(out, "%s\n\n", c.Short)
 		writeExamples(out, c)
 		writeUsageLine(out, c)
+		if slices.Contains(args, "-h") && !c.HasAvailableSubCommands() {
+			writeShort(out, c)
+			return
+		}
 		if c.Long != "" {
 			_, _ = fmt.Fprintf(out, "%s\n\n", strings.TrimSpace(c.Long))
 		}
@@ -138,6 +145,25 @@ func writeFlags(out io.Writer, c *cobra.Command) {
 	if c.HasInheritedFlags() {
 		_, _ = fmt.Fprint(out, "\nFlags of every command: -q, --quiet; -v, --verbose\n")
 	}
+}
+
+// writeShort lists the flags of c itself and the usual ones.
+func writeShort(out io.Writer, c *cobra.Command) {
+	set, others := &pflag.FlagSet{SortFlags: false}, 0
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f.Hidden:
+		case f.Annotations[flagGroup] == nil || slices.Contains(usual, f.Name):
+			set.AddFlag(f)
+		default:
+			others++
+		}
+	})
+	_, _ = fmt.Fprintf(out, "Flags:\n%s\n\"%s --help\" describes it in full", set.FlagUsages(), c.CommandPath())
+	if others > 0 {
+		_, _ = fmt.Fprintf(out, ", with %d more flags", others)
+	}
+	_, _ = fmt.Fprintln(out, ".")
 }
 
 // rank orders the flags of the command itself before all others.
