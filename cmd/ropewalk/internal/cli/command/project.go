@@ -163,7 +163,7 @@ func (p *ProjectFlags) transformAt(files fs.FS, paths []string, stdin *io.Reader
 			data, _ = fs.ReadFile(files, paths[0]) // a folder is none
 		case name == "-" && *stdin != nil:
 			name = project.StdinName
-			data, err = io.ReadAll(io.LimitReader(*stdin, spec.MaxFile))
+			data, err = io.ReadAll(io.LimitReader(*stdin, project.MaxManifests+1)) // What is longer is refused as a whole.
 			if err != nil {
 				return nil, nil, &EnvironmentError{Err: fmt.Errorf("standard input cannot be read: %w", err)}
 			}
