@@ -6,7 +6,9 @@ package object
 import (
 	"errors"
 	"io"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -189,6 +191,8 @@ func TestValuesAreHiddenInEveryFormOfAMessage(t *testing.T) {
 		{"spec.input.token", "", `cannot use {more:[47],value:"x"} (type struct) as string in argument 1 to "encoding/yaml".Unmarshal`, `cannot use (hidden) (type struct) as string in argument 1 to "encoding/yaml".Unmarshal`},
 		{"spec.input.token", "", `expected a string, found the number 47`, `expected a string, found the number (hidden)`},
 		{"data.x", "a/o", `expected a string, found the number 12 (quote it: "12")`, `expected a string, found the number (hidden) (quote it: (hidden))`},
+		{"data.x", "a/o", `expected a string, got 12.`, `expected a string, got (hidden).`},
+		{"data.x", "a/o", `got -12 and not 1.2.`, `got (hidden) and not 1.2.`},
 		{"data.x", "a/o", `expected a string, found the number 123, of 12`, `expected a string, found the number 123, of 12`},
 		{"spec.input.db", "", `unknown field "db", not "db"`, `unknown field "db", not (hidden)`},
 		{"spec.input.x", "", `unknown field "db"`, `unknown field (hidden)`},
@@ -203,4 +207,16 @@ func TestValuesAreHiddenInEveryFormOfAMessage(t *testing.T) {
 	} {
 		require.Equal(t, want, s.Hide(text))
 	}
+}
+
+// A message of 256 KiB is hidden in a time that does not grow with its square.
+func TestLongMessagesAreHiddenInTime(t *testing.T) {
+	t.Parallel()
+	s := &Secrets{}
+	s.Add("hunter22")
+	began := time.Now()
+	for _, part := range []string{`found #"`, `found ##"a"`, `found """`, `found {`, `found {a:"}`, `got "`, `got '`, `got 1 and `, `https//u:x@h `, `x:${`, `://a@`} {
+		_ = s.Error(&Error{Path: "spec.token", Err: errors.New(strings.Repeat(part, 256<<10/len(part)))})
+	}
+	require.Less(t, time.Since(began), time.Minute)
 }

@@ -6,13 +6,14 @@ package object
 import (
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // value is a value as CUE and our own checks show it: a text in quotes of any kind, a map, a
-// list, or a word, maybe behind a sign. A bracket in a text closes no map; one that is cut
-// goes up to the end.
+// list, or a word, maybe behind a sign. A bracket in a text closes no map; what is cut goes up
+// to the end, for else the end is sought again from each of many beginnings.
 const (
-	value     = `(?:[-+!]*(?:#+"(?s:.*?)"#+|"""(?s:.*?)"""|` + quotation + `|'(?:[^'\\]|\\.)*(?:'…?|$)|\{` + inside + `\}|\[` + inside + `\]|[{\[]` + inside + `|[^ ,;:]+))`
+	value     = `(?:[-+!]*(?:#+"(?s:.*?)(?:"#+|$)|"""(?s:.*?)(?:"""|$)|` + quotation + `|'(?:[^'\\]|\\.)*(?:'…?|$)|\{` + inside + `\}|\[` + inside + `\]|[{\[]` + inside + `|[^ ,;:]+))`
 	quotation = `"(?:[^"\\]|\\.)*(?:"…?|$)`
 
 	inside = `(?:` + quotation + `|[^"])*`
@@ -29,8 +30,10 @@ var digits = regexp.MustCompile(`[-+]?\b[0-9][\w.]*`)
 func (s *Secrets) withoutNumbers(text string) string {
 	return given.ReplaceAllStringFunc(text, func(found string) string {
 		return digits.ReplaceAllStringFunc(found, func(number string) string {
-			if s.known[number] {
-				return hidden
+			// A sentence may end behind it, and a sign be the operator.
+			bare := strings.TrimRight(number, ".")
+			if s.known[bare] || s.known[strings.TrimLeft(bare, "+-")] {
+				return hidden + number[len(bare):]
 			}
 			return number
 		})

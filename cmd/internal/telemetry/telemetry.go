@@ -37,6 +37,12 @@ const (
 	drain   = 3 * time.Second
 )
 
+// path is where a collector takes traces.
+const path = "/v1/traces"
+
+// stay lets no collector send spans elsewhere.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
 // Usage is that of the flag --otlp-endpoint.
 const Usage = "`URL` of a collector that takes traces by OTLP over HTTP, such as\nhttp://otel-collector:4318; none are made where empty"
 
@@ -47,9 +53,9 @@ func Check(endpoint string) error {
 	}
 	at, err := url.Parse(endpoint)
 	switch {
-	case err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https":
+	case err != nil || at.Hostname() == "" || at.Scheme != "http" && at.Scheme != "https":
 		return errors.New("expected http://HOST:PORT or https://HOST:PORT, such as http://otel-collector:4318")
-	case at.User != nil || at.RawQuery != "" || at.Fragment != "":
+	case at.User != nil || strings.ContainsAny(endpoint, "?#"):
 		return errors.New("expected a URL without credentials, query and fragment")
 	}
 	return nil
@@ -62,7 +68,8 @@ func Open(endpoint, service, version string, report func(error)) (_ api.TracerPr
 	if endpoint == "" {
 		return nil, func() {}
 	}
-	to := &collector{url: strings.TrimSuffix(endpoint, "/") + "/v1/traces", http: &http.Client{Timeout: timeout}}
+	// Some write where traces go, and not where the collector is.
+	to := &collector{url: strings.TrimSuffix(strings.TrimRight(endpoint, "/"), path) + path, http: &http.Client{Timeout: timeout, CheckRedirect: stay}}
 	provider := trace.NewTracerProvider(
 		trace.WithBatcher(reporting{otlptrace.NewUnstarted(to), report}),
 		trace.WithResource(resource.NewSchemaless(attribute.String("service.name", service), attribute.String("service.version", version))),
@@ -121,9 +128,9 @@ func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceS
 	if err != nil {
 		return err
 	}
-	defer res.Body.Close() //nolint:errcheck // nothing of it is read
-	if res.StatusCode/100 != 2 {
-		return fmt.Errorf("%s answers %s", c.url, res.Status)
+	defer res.Body.Close()       //nolint:errcheck // nothing of it is read
+	if res.StatusCode/100 != 2 { // What else it says is of any length.
+		return fmt.Errorf("%s answers %d %s", c.url, res.StatusCode, http.StatusText(res.StatusCode))
 	}
 	return nil
 }

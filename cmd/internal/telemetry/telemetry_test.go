@@ -49,7 +49,12 @@ func TestACollectorThatDoesNotTakeThemDelaysNothing(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(func() { silent.CloseClientConnections(); silent.Close() })
+	moves := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://elsewhere.invalid/v1/traces", http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(moves.Close)
 	for name, test := range map[string]struct{ endpoint, says string }{
+		"moves":   {moves.URL, "1 spans were not sent: traces export: " + moves.URL + "/v1/traces answers 307 Temporary Redirect"},
 		"refuses": {refuses.URL, "1 spans were not sent: traces export: " + refuses.URL + "/v1/traces answers 404 Not Found"},
 		"silent":  {silent.URL, "context deadline exceeded"},
 		"none":    {"http://127.0.0.1:1", "connection refused"},
@@ -67,11 +72,36 @@ func TestACollectorThatDoesNotTakeThemDelaysNothing(t *testing.T) {
 	}
 }
 
+// Nothing of what a collector answers is read: it may never end.
+func TestTheAnswerOfACollectorIsNotAwaited(t *testing.T) {
+	endless := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/traces" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		for r.Context().Err() == nil {
+			if _, err := w.Write(make([]byte, 1<<16)); err != nil {
+				return
+			}
+		}
+	}))
+	t.Cleanup(func() { endless.CloseClientConnections(); endless.Close() })
+	for _, end := range []string{"", "/", "//", "/v1/traces", "/v1/traces/"} {
+		provider, stop := telemetry.Open(endless.URL+end, "s", "v", func(err error) { t.Error(err) })
+		_, span := provider.Tracer("test").Start(t.Context(), "render")
+		span.End()
+		began := time.Now()
+		stop()
+		require.Less(t, time.Since(began), 2*time.Second)
+	}
+}
+
 func TestWhatIsNoCollectorIsRefused(t *testing.T) {
 	for _, endpoint := range []string{"", "http://otel-collector:4318", "https://otel.example/path"} {
 		require.NoError(t, telemetry.Check(endpoint), endpoint)
 	}
-	for _, endpoint := range []string{"otel-collector:4318", "grpc://otel:4317", "http://", "http://user:hunter22@otel:4318", "http://otel:4318?token=hunter22", "%"} {
+	for _, endpoint := range []string{"otel-collector:4318", "grpc://otel:4317", "http://", "http://user:hunter22@otel:4318", "http://otel:4318?token=hunter22", "http://otel:4318?", "http://otel:4318#", "http://:4318", "%"} {
 		err := telemetry.Check(endpoint)
 		require.Error(t, err, endpoint)
 		require.NotContains(t, err.Error(), "hunter22")

@@ -122,9 +122,12 @@ func (a commands) runDiff(ctx context.Context, flags *diffFlags, before, after s
 
 // diffOne compares two sides, and prints how they differ.
 func (a commands) diffOne(ctx context.Context, flags *diffFlags, before, after string) (bool, error) {
-	report, err := a.compareSides(ctx, flags,
+	report, known, err := a.compareSides(ctx, flags,
 		func() (side, error) { return a.side(ctx, &flags.ProjectFlags, before, after) },
 		func() (side, error) { return a.side(ctx, &flags.ProjectFlags, after, before) }, before, after)
+	if err == nil {
+		err = command.KnownSpecs(flags.specs, known)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -151,9 +154,10 @@ func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after s
 	slices.Sort(all)
 	var reports diff.Reports
 	var found object.Errors
+	var specs []string
 	texts := map[string][]byte{}
 	for _, project := range slices.Compact(all) {
-		report, err := a.compareSides(ctx, flags,
+		report, known, err := a.compareSides(ctx, flags,
 			func() (side, error) { return a.sideIn(ctx, old, project) },
 			func() (side, error) { return a.sideIn(ctx, now, project) }, old.at(project), now.at(project))
 		maps.Copy(texts, a.Texts)
@@ -165,40 +169,49 @@ func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after s
 		case err != nil:
 			return false, err
 		}
+		specs = append(specs, known...)
+		if len(flags.specs) > 0 && !slices.ContainsFunc(flags.specs, func(name string) bool { return slices.Contains(known, name) }) {
+			continue // It has none of them.
+		}
 		different = different || !report.Empty()
 		reports = append(reports, diff.Named{Project: project, Report: report})
 	}
 	a.Texts = texts
+	slices.Sort(specs)
+	if err := command.KnownSpecs(flags.specs, slices.Compact(specs)); err != nil && len(found) == 0 {
+		return false, err
+	}
 	if err := a.printDiffs(reports, flags.format.Value); err != nil {
 		return false, err
 	}
 	return different, found.Err()
 }
 
-// compareSides compares two sides, which it opens and closes.
-func (a commands) compareSides(ctx context.Context, flags *diffFlags, before, after func() (side, error), nameBefore, nameAfter string) (diff.Report, error) {
+// compareSides compares two sides, which it opens and closes. It returns the specs that they have.
+func (a commands) compareSides(ctx context.Context, flags *diffFlags, before, after func() (side, error), nameBefore, nameAfter string) (diff.Report, []string, error) {
 	old, err := before()
 	if err != nil {
-		return diff.Report{}, a.ofSide(ctx, "BEFORE", nameBefore, err)
+		return diff.Report{}, nil, a.ofSide(ctx, "BEFORE", nameBefore, err)
 	}
 	defer old.close()
 	now, err := after()
 	if err != nil {
-		return diff.Report{}, a.ofSide(ctx, "AFTER", nameAfter, err)
+		return diff.Report{}, nil, a.ofSide(ctx, "AFTER", nameAfter, err)
 	}
 	defer now.close()
-	if err := onlySpecs(flags.specs, &old, &now); err != nil {
-		return diff.Report{}, err
+	known, err := onlySpecs(flags.specs, &old, &now)
+	if err != nil {
+		return diff.Report{}, nil, err
 	}
 	report, err := diff.Compare(ctx, old.Snapshot, now.Snapshot)
 	if err != nil || now.rendered == nil {
-		return report, err
+		return report, known, err
 	}
 	if err := snapshot.Trace(ctx, now.rendered.Evaluator, now.rendered.Request, &report); err != nil {
-		return report, err
+		return report, known, err
 	}
 	placeFields(report, now.rendered.Place)
-	return report, nil
+	return report, known, nil
 }
 
 // placeFields puts the origins of changed fields where the user wrote them.

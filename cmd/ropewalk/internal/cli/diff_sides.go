@@ -62,12 +62,11 @@ func (a commands) side(ctx context.Context, flags *command.ProjectFlags, arg, ot
 }
 
 // onlySpecs leaves in both sides the objects of some specs: of one that moves to another spec,
-// those of both.
-func onlySpecs(names []string, sides ...*side) error {
+// those of both. It returns the specs that the sides have.
+func onlySpecs(names []string, sides ...*side) (known []string, err error) {
 	if len(names) == 0 {
-		return nil
+		return nil, nil
 	}
-	var known []string
 	chosen := map[object.Ref]bool{}
 	for _, s := range sides {
 		if s.rendered != nil {
@@ -75,7 +74,7 @@ func onlySpecs(names []string, sides ...*side) error {
 		}
 		for _, i := range s.Items {
 			if i.Node == "" && !i.Delivers {
-				return command.Usagef("compare projects, or artifacts that \"ropewalk build\" pushed", "--spec: %s does not say which spec made its objects", s.Name)
+				return nil, command.Usagef("compare projects, or artifacts that \"ropewalk build\" pushed", "--spec: %s does not say which spec made its objects", s.Name)
 			}
 			known = append(known, i.Node.Spec())
 			if slices.Contains(names, i.Node.Spec()) {
@@ -83,14 +82,11 @@ func onlySpecs(names []string, sides ...*side) error {
 			}
 		}
 	}
-	slices.Sort(known)
-	if err := command.KnownSpecs(names, slices.Compact(known)); err != nil {
-		return err
-	}
 	for _, s := range sides {
 		s.Items = slices.DeleteFunc(s.Items, func(i diff.Item) bool { return !chosen[i.Object.Ref()] })
 	}
-	return nil
+	slices.Sort(known)
+	return slices.Compact(known), nil
 }
 
 // tree is a folder with projects, as one of two sides.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
@@ -20,23 +21,31 @@ import (
 // ignoreFile names the files of a folder that are not part of its artifact.
 const ignoreFile = ".sourceignore"
 
-// defaultIgnored is what no artifact has unless a .sourceignore takes it back.
+// vcsIgnored is what no artifact of a repository has unless a .sourceignore takes it back, and
+// defaultIgnored what one without any .sourceignore has not, too.
 // Source: https://fluxcd.io/flux/components/source/gitrepositories/#default-exclusions
-const defaultIgnored = ".git/,.gitignore,.gitmodules,.gitattributes,*.jpg,*.jpeg,*.gif,*.png,*.wmv,*.flv,*.tar.gz,*.zip," +
-	".github/,.circleci/,.travis.yml,.gitlab-ci.yml,appveyor.yml,.drone.yml,cloudbuild.yaml,codeship-services.yml,codeship-steps.yml," +
-	"**/.goreleaser.yml,**/.sops.yaml,**/.flux.yaml"
+const (
+	vcsIgnored     = ".git/,.gitignore,.gitmodules,.gitattributes"
+	defaultIgnored = "*.jpg,*.jpeg,*.gif,*.png,*.wmv,*.flv,*.tar.gz,*.zip," +
+		".github/,.circleci/,.travis.yml,.gitlab-ci.yml,appveyor.yml,.drone.yml,cloudbuild.yaml,codeship-services.yml,codeship-steps.yml," +
+		"**/.goreleaser.yml,**/.sops.yaml,**/.flux.yaml"
+)
 
-// ignores reports whether the source-controller makes the artifact of a source. What makes an
-// ExternalArtifact decides itself what is in it.
-func ignores(name string) bool { return !strings.HasPrefix(name, "ExternalArtifact/") }
-
-// ignoredIn is what the source-controller leaves out of the artifact of a folder: its defaults,
-// and over them the .sourceignore of each folder. spec.ignore of the source is in the cluster.
-func ignoredIn(root rootfs.Folder) (gitignore.Matcher, error) {
-	var patterns []gitignore.Pattern
-	for _, p := range strings.Split(defaultIgnored, ",") {
-		patterns = append(patterns, gitignore.ParsePattern(p, nil))
+// leftOut is what the source-controller leaves out of the artifact that it makes of a folder for
+// a source (Kind/namespace/name): what is neither a file nor a folder, and what is ignored. A
+// folder is in the artifact where anything below it is. spec.ignore of the source is in the
+// cluster, and what makes an ExternalArtifact decides itself what is in it.
+func leftOut(root rootfs.Folder, source string) (map[string]bool, error) {
+	kind, _, _ := strings.Cut(source, "/")
+	if kind == "ExternalArtifact" {
+		return nil, nil
 	}
+	type found struct {
+		fs.DirEntry
+		name string
+	}
+	var all []found
+	var own []gitignore.Pattern
 	for left := []string{"."}; len(left) > 0; {
 		dir := left[0]
 		left = left[1:]
@@ -44,29 +53,66 @@ func ignoredIn(root rootfs.Folder) (gitignore.Matcher, error) {
 		if err != nil {
 			return nil, err
 		}
-		var domain []string
-		if dir != "." {
-			domain = strings.Split(dir, "/")
-		}
 		for _, e := range entries {
 			name := path.Join(dir, e.Name())
+			all = append(all, found{e, name})
 			switch {
-			case e.IsDir() && e.Name() != ".git":
+			case e.IsDir() && !strings.HasPrefix(e.Name(), "."): // Hidden ones are in no source.
 				left = append(left, name)
-			case e.Name() == ignoreFile && e.Type().IsRegular():
-				data, err := readIgnored(root, name)
+			case e.Name() == ignoreFile && e.Type().IsRegular() && (kind != "Bucket" || dir == "."):
+				patterns, err := patternsIn(root, dir)
 				if err != nil {
 					return nil, err
 				}
-				for _, line := range strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n") {
-					if !strings.HasPrefix(line, "#") && strings.TrimSpace(line) != "" {
-						patterns = append(patterns, gitignore.ParsePattern(line, domain))
-					}
-				}
+				own = append(own, patterns...)
 			}
 		}
 	}
-	return gitignore.NewMatcher(patterns), nil
+	matcher := gitignore.NewMatcher(slices.Concat(defaults(kind, len(own) > 0), own))
+	gone, holds := map[string]bool{}, map[string]bool{}
+	for _, f := range slices.Backward(all) { // What is in a folder comes before it.
+		switch {
+		case !f.IsDir() && !f.Type().IsRegular(),
+			!holds[f.name] && matcher.Match(strings.Split(f.name, "/"), f.IsDir()):
+			gone[f.name] = true
+		default:
+			holds[path.Dir(f.name)] = true
+		}
+	}
+	return gone, nil
+}
+
+// defaults are the patterns below those of the .sourceignore files.
+func defaults(kind string, overruled bool) (out []gitignore.Pattern) {
+	patterns := vcsIgnored + "," + defaultIgnored
+	switch {
+	case kind == "Bucket":
+		return nil
+	case overruled:
+		patterns = vcsIgnored
+	}
+	for _, p := range strings.Split(patterns, ",") {
+		out = append(out, gitignore.ParsePattern(p, nil))
+	}
+	return out
+}
+
+// patternsIn are those of the .sourceignore of a folder.
+func patternsIn(root rootfs.Folder, dir string) (out []gitignore.Pattern, err error) {
+	data, err := readIgnored(root, path.Join(dir, ignoreFile))
+	if err != nil {
+		return nil, err
+	}
+	var domain []string
+	if dir != "." {
+		domain = strings.Split(dir, "/")
+	}
+	for _, line := range strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n") {
+		if !strings.HasPrefix(line, "#") && strings.TrimSpace(line) != "" {
+			out = append(out, gitignore.ParsePattern(line, domain))
+		}
+	}
+	return out, nil
 }
 
 func readIgnored(root rootfs.Folder, name string) ([]byte, error) {

@@ -134,7 +134,7 @@ func (m *Manifest) gather(o Options, given configMaps) error {
 	if ref := t.Spec.SourceRef; ref != nil {
 		name := ref.Kind + "/" + cmp.Or(ref.Namespace, t.Namespace) + "/" + ref.Name
 		dir, ok := o.Sources[name]
-		opened, err := openFolder(o.FS, dir, ignores(name))
+		opened, err := openFolder(o.FS, dir, name)
 		switch {
 		case !ok:
 			found = append(found, m.missing(o, "spec.sourceRef.name", name, "DIR"))

@@ -5,6 +5,8 @@ package manifest
 
 import (
 	"io/fs"
+	"maps"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -77,7 +79,7 @@ func TestValuesOfTheFlagAreRead(t *testing.T) {
 }
 
 func TestHiddenFilesAreNoPartOfASource(t *testing.T) {
-	f, err := openFolder(fstest.MapFS{"app/a/b.yaml": {}, "app/a/.c/d.yaml": {}, "app/.git/config": {}}, "app", false)
+	f, err := openFolder(fstest.MapFS{"app/a/b.yaml": {}, "app/a/.c/d.yaml": {}, "app/.git/config": {}}, "app", "ExternalArtifact/a/b")
 	require.NoError(t, err)
 	var found []string
 	require.NoError(t, fs.WalkDir(f.files, ".", func(name string, _ fs.DirEntry, err error) error {
@@ -93,37 +95,56 @@ func TestHiddenFilesAreNoPartOfASource(t *testing.T) {
 		_, err = f.files.Lstat(name)
 		require.ErrorIs(t, err, fs.ErrNotExist)
 	}
-	_, err = openFolder(fstest.MapFS{"app": {}}, "app", false)
+	_, err = openFolder(fstest.MapFS{"app": {}}, "app", "ExternalArtifact/a/b")
 	require.Error(t, err)
 }
 
 // The artifact of a source has what its .sourceignore files leave in it, and the folder too.
 func TestASourceIsWithoutWhatItIgnores(t *testing.T) {
-	files := fstest.MapFS{
-		"app/.sourceignore": {Data: []byte("# of the root\r\n/*\r\n!/deploy\r\n*.png\r\ntmp/\r\n/deploy/cloud*\r\n")}, "app/README.md": {}, "app/deploy/web.yaml": {}, "app/deploy/photo.png": {},
+	all := fstest.MapFS{
+		"app/.sourceignore": {Data: []byte("# of the root\r\n/*\r\n!/deploy\r\n*.png\r\ntmp/\r\n/deploy/cloud*\r\n!/apps/prod/\n")}, "app/README.md": {}, "app/deploy/web.yaml": {}, "app/deploy/photo.png": {},
 		"app/deploy/tmp/a.yaml": {}, "app/deploy/sub/.sourceignore": {Data: []byte("*.bak\n!logo.png\n")}, "app/deploy/sub/b.yaml.bak": {}, "app/deploy/sub/logo.png": {},
-		"app/deploy/cloudbuild.yaml": {},
+		"app/deploy/cloudbuild.yaml": {}, "app/deploy/photo.jpg": {}, "app/apps/test/a.yaml": {}, "app/apps/prod/a.yaml": {},
+		"app/deploy/link.yaml": {Mode: fs.ModeSymlink, Data: []byte("web.yaml")},
 	}
-	for ignored, want := range map[bool][]string{
-		true: {".", "deploy", "deploy/sub", "deploy/sub/logo.png", "deploy/web.yaml"},
-		false: {
-			".", "README.md", "deploy", "deploy/cloudbuild.yaml", "deploy/photo.png", "deploy/sub", "deploy/sub/b.yaml.bak", "deploy/sub/logo.png",
-			"deploy/tmp", "deploy/tmp/a.yaml", "deploy/web.yaml",
-		},
+	without := maps.Clone(all)
+	delete(without, "app/.sourceignore")
+	delete(without, "app/deploy/sub/.sourceignore")
+	for name, test := range map[string]struct {
+		files  fstest.MapFS
+		source string
+		gone   []string
+	}{
+		"its own overrule the defaults but for git": {all, "GitRepository/a/b", []string{
+			"README.md", "apps/test", "apps/test/a.yaml", "deploy/cloudbuild.yaml", "deploy/link.yaml", "deploy/photo.png", "deploy/sub/b.yaml.bak", "deploy/tmp", "deploy/tmp/a.yaml",
+		}},
+		"the defaults": {without, "OCIRepository/a/b", []string{"deploy/cloudbuild.yaml", "deploy/link.yaml", "deploy/photo.jpg", "deploy/photo.png", "deploy/sub/logo.png"}},
+		"a bucket has that of the root alone": {all, "Bucket/a/b", []string{
+			"README.md", "apps/test", "apps/test/a.yaml", "deploy/cloudbuild.yaml", "deploy/link.yaml", "deploy/photo.png", "deploy/sub/logo.png", "deploy/tmp", "deploy/tmp/a.yaml",
+		}},
+		"and no defaults":                     {without, "Bucket/a/b", []string{"deploy/link.yaml"}},
+		"what makes it decides what is in it": {all, "ExternalArtifact/a/b", nil},
 	} {
-		f, err := openFolder(files, "app", ignored)
-		require.NoError(t, err)
-		var found []string
-		require.NoError(t, fs.WalkDir(f.files, ".", func(name string, _ fs.DirEntry, err error) error {
-			found = append(found, name)
-			return err
-		}))
-		require.Equal(t, want, found)
-		_, err = f.files.Open("deploy/tmp/a.yaml")
-		require.Equal(t, ignored, err != nil)
+		t.Run(name, func(t *testing.T) {
+			f, err := openFolder(test.files, "app", test.source)
+			require.NoError(t, err)
+			left := map[string]bool{}
+			require.NoError(t, fs.WalkDir(f.files, ".", func(name string, _ fs.DirEntry, err error) error {
+				left[name] = true
+				return err
+			}))
+			var gone []string
+			require.NoError(t, fs.WalkDir(test.files, "app", func(name string, _ fs.DirEntry, err error) error {
+				if name = strings.TrimPrefix(strings.TrimPrefix(name, "app"), "/"); name != "" && !strings.Contains("/"+name, "/.") && !left[name] {
+					gone = append(gone, name)
+					_, err := f.files.Open(name)
+					require.ErrorIs(t, err, fs.ErrNotExist, name)
+				}
+				return err
+			}))
+			require.Equal(t, test.gone, gone)
+		})
 	}
-	require.True(t, ignores("GitRepository/a/b"))
-	require.False(t, ignores("ExternalArtifact/a/b"))
 }
 
 func TestEntriesOfAConfigMapAreTexts(t *testing.T) {

@@ -16,8 +16,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
-
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -72,9 +70,9 @@ type folder struct {
 	files rootfs.Folder // nil is none
 }
 
-// openFolder opens a folder of files; nil is the disk. With ignores, what the source-controller
-// leaves out of an artifact is not in it.
-func openFolder(files fs.FS, dir string, ignores bool) (folder, error) {
+// openFolder opens the folder of a source in files; nil is the disk. What the source-controller
+// leaves out of its artifact is not in it.
+func openFolder(files fs.FS, dir, source string) (folder, error) {
 	var root rootfs.Folder
 	var err error
 	if files == nil {
@@ -89,28 +87,23 @@ func openFolder(files fs.FS, dir string, ignores bool) (folder, error) {
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	var ignored gitignore.Matcher
-	if err == nil && ignores {
-		ignored, err = ignoredIn(root)
+	var gone map[string]bool
+	if err == nil {
+		gone, err = leftOut(root, source)
 	}
-	return folder{dir: dir, files: visible{root, ignored}}, err
+	return folder{dir: dir, files: visible{root, gone}}, err
 }
 
-// visible is a folder without its hidden files, and without those that the source-controller
-// leaves out of an artifact, where ignored is not nil.
+// visible is a folder without its hidden files, and without what is gone.
 type visible struct {
 	rootfs.Folder
-	ignored gitignore.Matcher
+	gone map[string]bool
 }
 
 func (v visible) check(op, name string) error {
-	if name == "." {
-		return nil
-	}
-	hidden := strings.Contains("/"+name, "/.")
-	if !hidden && v.ignored != nil {
-		info, err := v.Folder.Lstat(name)
-		hidden = err == nil && v.ignored.Match(strings.Split(name, "/"), info.IsDir())
+	hidden := name != "." && strings.Contains("/"+name, "/.")
+	for at := name; at != "." && at != "/" && !hidden; at = path.Dir(at) {
+		hidden = v.gone[at]
 	}
 	if hidden {
 		return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
@@ -238,7 +231,7 @@ func (s Sources) fetcher(files fs.FS) source.Fetcher {
 		if !ok {
 			return source.Tree{}, source.Refuse(source.ErrNotFound, fmt.Sprintf("%s is not given: pass %s%s=DIR", name, flag, name))
 		}
-		opened, err := openFolder(files, dir, ignores(name))
+		opened, err := openFolder(files, dir, name)
 		if err != nil {
 			return source.Tree{}, source.Refuse(source.ErrNotFound, fmt.Sprintf("%s%s=%s: %v", flag, name, dir, err))
 		}

@@ -9,7 +9,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -143,6 +145,11 @@ func (a Commands) runBuilds(ctx context.Context, flags *buildFlags, paths []stri
 	case at.Kind == artifact.LayoutFile:
 		return command.Usagef("write --to oci-layout:DIR or oci://REGISTRY/REPOSITORY", "--recursive builds many artifacts, and an archive holds one")
 	}
+	if flags.to != "" {
+		if err := fits(at, flags.recursive, paths); err != nil {
+			return err
+		}
+	}
 	var data bytes.Buffer
 	list := []json.RawMessage{}
 	asJSON := flags.format.Value == "json"
@@ -168,6 +175,35 @@ func (a Commands) runBuilds(ctx context.Context, flags *buildFlags, paths []stri
 		}
 	}
 	return err
+}
+
+// fits reports a project whose artifact cannot be below a location, before any is pushed.
+func fits(to artifact.Location, recursive command.Recursive, paths []string) error {
+	projects, err := recursive.Projects(paths)
+	if err != nil {
+		return err
+	}
+	projects = slices.DeleteFunc(projects, func(p command.Below) bool { return p.Optional })
+	places := map[string]string{}
+	for _, p := range projects {
+		places[filepath.ToSlash(p.Name())] = p.Path
+	}
+	for _, p := range projects {
+		name := filepath.ToSlash(p.Name())
+		at, err := artifact.ParseLocation(to.Below(name))
+		switch {
+		case err != nil:
+			return &command.UsageError{Err: fmt.Errorf("%s: %w", p.Path, err)}
+		case at.Name != to.Name+"/"+name:
+			return command.Usagef("give --to a tag", "%s: the end of its name would be a tag", p.Path)
+		}
+		for above := path.Dir(name); above != "." && to.Kind == artifact.LayoutDir; above = path.Dir(above) {
+			if other, ok := places[above]; ok {
+				return command.Usagef("build it in a call of its own, to another folder", "%s is below %s, and the layout of the one would be in that of the other", p.Path, other)
+			}
+		}
+	}
+	return nil
 }
 
 func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []string) error {

@@ -163,9 +163,13 @@ func (p *ProjectFlags) transformAt(files fs.FS, paths []string, stdin *io.Reader
 			data, _ = fs.ReadFile(files, paths[0]) // a folder is none
 		case name == "-" && *stdin != nil:
 			name = project.StdinName
-			data, err = io.ReadAll(io.LimitReader(*stdin, spec.MaxFile))
+			data, err = io.ReadAll(io.LimitReader(*stdin, spec.MaxFile+1))
 			if err != nil {
 				return nil, nil, &EnvironmentError{Err: fmt.Errorf("standard input cannot be read: %w", err)}
+			}
+			if len(data) > spec.MaxFile {
+				err = fmt.Errorf("standard input has more than the %d bytes that are allowed", spec.MaxFile)
+				return nil, nil, object.Errors{{Stage: object.StageSpec, Pos: object.Pos{File: name}, Err: err, Hint: "name the file instead"}}
 			}
 			*stdin = io.MultiReader(bytes.NewReader(data), *stdin)
 		}
