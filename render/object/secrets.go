@@ -44,7 +44,7 @@ type Secrets struct {
 const (
 	plainSecret = 6
 	maxSecrets  = 10_000
-	// maxSecretBytes is how long they may be together: each has ten forms in messages.
+	// maxSecretBytes is how long they may be together: each has eleven forms in messages.
 	maxSecretBytes = 1 << 20
 	// maxSought is how much of a text is looked at for what follows sensitive names, over
 	// and over where a line has several.
@@ -248,6 +248,8 @@ func (s *Secrets) texts() []string {
 	return slices.SortedFunc(maps.Keys(s.known), func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 }
 
+var oneLine = strings.NewReplacer("\n", " ", "\t", " ", "\r", " ") //nolint:gochecknoglobals // a constant
+
 // forms are the ways in which messages write a text.
 func forms(text string) []string {
 	inner := func(quoted []byte) string { return string(quoted[1 : len(quoted)-1]) }
@@ -257,6 +259,7 @@ func forms(text string) []string {
 		out = append(out, c.EncodeToString([]byte(text)))
 	}
 	out = append(out, url.QueryEscape(text), url.PathEscape(text), strings.ReplaceAll(text, "'", "''"))
+	out = append(out, oneLine.Replace(text)) // As what CUE says becomes one.
 	slices.Sort(out)
 	return slices.Compact(out)
 }
