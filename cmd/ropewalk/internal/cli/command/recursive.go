@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -140,9 +141,12 @@ func (b Below) Name() string {
 	return filepath.Base(whole)
 }
 
-// Holds reports whether there is something at b, by what is wrong with it.
+// Holds reports whether there is something at b, by what is wrong with it. What a folder without
+// specs makes of the options, such as an environment that it does not have, is wrong with nothing.
 func (b Below) Holds(mistakes object.Errors) bool {
+	none := func(e *object.Error) bool { return errors.Is(e, project.ErrNoSpec) || errors.Is(e, host.ErrNoSpec) }
+	empty := slices.ContainsFunc(mistakes, none)
 	return !b.Optional || len(mistakes) == 0 || slices.ContainsFunc(mistakes, func(e *object.Error) bool {
-		return !errors.Is(e, project.ErrNoSpec) && !errors.Is(e, host.ErrNoSpec)
+		return !none(e) && !(empty && strings.HasPrefix(e.Pos.File, "-"))
 	})
 }
