@@ -83,13 +83,11 @@ func ParseLocation(s string) (Location, error) {
 
 // Below is the reference to what is called name in a location, with the same tag.
 func (l Location) Below(name string) string {
-	out := l.Name + "/" + name
-	switch {
-	case l.Kind == Registry:
-		out = "oci://" + out
-	default:
-		out = string(l.Kind) + ":" + out
+	scheme := string(l.Kind) + ":"
+	if l.Kind == Registry {
+		scheme = "oci://"
 	}
+	out := scheme + l.Name + "/" + name
 	switch {
 	case l.Digest != "":
 		return out + "@" + l.Digest

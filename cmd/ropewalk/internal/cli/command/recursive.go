@@ -147,6 +147,6 @@ func (b Below) Holds(mistakes object.Errors) bool {
 	none := func(e *object.Error) bool { return errors.Is(e, project.ErrNoSpec) || errors.Is(e, host.ErrNoSpec) }
 	empty := slices.ContainsFunc(mistakes, none)
 	return !b.Optional || len(mistakes) == 0 || slices.ContainsFunc(mistakes, func(e *object.Error) bool {
-		return !none(e) && !(empty && strings.HasPrefix(e.Pos.File, "-"))
+		return !none(e) && (!empty || !strings.HasPrefix(e.Pos.File, "-"))
 	})
 }
