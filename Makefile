@@ -45,10 +45,9 @@ run: build ## Render the example shop into out/shop and an image layout, and pri
 	@echo "what is in it: $(BIN)/ropewalk artifact inspect oci-layout:$(OUT)-oci"
 	@$(BIN)/ropewalk artifact inspect oci-layout:$(OUT)-oci | head -n 8
 
-# Some packages wait more than they compute, so that one more than there are cores runs at once.
 .PHONY: test
 test: servers build $(BIN)/cue ## Run every test of the main module.
-	ROPEWALK_BIN=$(BIN)/ropewalk $(TEST) -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(TESTFLAGS) ./...
+	ROPEWALK_BIN=$(BIN)/ropewalk $(TEST) -timeout 30m $(TESTFLAGS) ./...
 
 .PHONY: quick
 quick: $(BIN)/golangci-lint ## In a minute: format, lint and test what differs from origin/main, and what imports it.
