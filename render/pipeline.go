@@ -93,7 +93,7 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 
 	g, err := graph.Build(applied, dependencies(req.Specs, slices.Concat(evaluated.broken, req.Broken)))
 	mistakes = append(mistakes, object.AsErrors(err, object.StageGraph)...)
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil && mistakes.Err() == nil { // Else they say what took the time.
 		return Result{}, err
 	}
 
