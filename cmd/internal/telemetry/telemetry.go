@@ -62,9 +62,9 @@ func Check(endpoint string) error {
 }
 
 // Open returns what makes the spans of a service of a version and sends them to endpoint,
-// which [Check] has accepted; nil where that is "". Stop sends those that wait. Report receives
-// why spans were not sent.
-func Open(endpoint, service, version string, report func(error)) (_ api.TracerProvider, stop func()) {
+// which [Check] has accepted; nil where that is "". Flush sends those that wait, and ends it.
+// Report receives why spans were not sent.
+func Open(endpoint, service, version string, report func(error)) (_ api.TracerProvider, flush func()) {
 	if endpoint == "" {
 		return nil, func() {}
 	}

@@ -52,9 +52,9 @@ type parts struct {
 	// policy is nil without a --pull-policy.
 	policy *pullpolicy.File
 	ca     []byte
-	// tracer makes spans, which sent sends: nil where nobody takes them.
+	// tracer makes the spans of --otlp-endpoint; nil without it. flush exports the last ones.
 	tracer trace.TracerProvider
-	sent   func()
+	flush  func()
 	// report is told of what goes on all the same.
 	report func(error)
 }
@@ -91,7 +91,7 @@ func (f *flags) parts(log logr.Logger) (*parts, error) {
 		return nil, err
 	}
 	p.charts = process.Components(p.pool, options)
-	p.tracer, p.sent = telemetry.Open(f.otlp, flux.Name, process.CurrentRelease().Version, p.report)
+	p.tracer, p.flush = telemetry.Open(f.otlp, flux.Name, process.CurrentRelease().Version, p.report)
 	p.evaluations = resultcache.New(divided.evaluations)
 	p.renders, p.trees = lru.New[string, []byte](divided.renders), lru.New[string, source.Tree](divided.trees)
 	return p, nil
@@ -117,7 +117,7 @@ func (p *parts) close() error {
 	if p.writer != nil {
 		p.writer.Wait()
 	}
-	p.sent()
+	p.flush()
 	return err
 }
 

@@ -221,7 +221,7 @@ func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done fu
 	parts.hold()
 	evaluations, renders := resultcache.New(parts.Evaluations), lru.New[string, []byte](parts.Renders)
 	version, stores, written := renderStores(renders, store, report)
-	tracer, sent := telemetry.Open(f.otlp, "ropewalk-argocd", version, report)
+	tracer, flush := telemetry.Open(f.otlp, "ropewalk-argocd", version, report)
 	server = argocd.New(argocd.Options{
 		Name: f.name, Dir: f.dir, Temporary: f.temporary,
 		Evaluator: charts, Workers: f.workers, Evaluations: evaluations, Stores: stores, Version: version,
@@ -233,7 +233,7 @@ func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done fu
 		Limits:  evaluate.Limits{Timeout: f.timeout, Memory: parts.Worker},
 		Timeout: f.request, Read: f.read, Drain: f.drain, Report: report, AskPass: argocd.AskPass(f.askPass),
 	})
-	return server, func() { report(errors.Join(charts.Close(), pool.Close())); written(); sent() }, nil
+	return server, func() { report(errors.Join(charts.Close(), pool.Close())); written(); flush() }, nil
 }
 
 // renderPending is how many bytes of finished renders may wait for the disk.
