@@ -4,6 +4,8 @@
 package spec
 
 import (
+	"context"
+
 	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -48,6 +50,15 @@ type File struct {
 	values bool
 	// structured is set for a document that was never text, which has no Data.
 	structured *document
+	// ended says why nobody waits any more for what is read; nil is never.
+	ended func() error
+}
+
+// Until is f whose reading ends when ctx does, with its error: that of a large file takes
+// seconds.
+func (f File) Until(ctx context.Context) File {
+	f.ended = ctx.Err
+	return f
 }
 
 // Documents is everything that a set of files holds.

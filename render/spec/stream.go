@@ -65,7 +65,7 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 			"the file holds more than %d values, which no flag allows", limit/dense)}
 	}
 	t := newText(f.Name, lineFeeds(yamlEscapes(data)))
-	t.manifests, t.values = f.manifests, f.values
+	t.manifests, t.values, t.ended = f.manifests, f.values, f.ended
 	if t.tags() > maxTags {
 		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "write the tags without them", "the file has more than %d %%TAG directives", maxTags)}
 	}
@@ -77,6 +77,9 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 	}
 	for start := 0; start < len(t.data); {
 		more, last, wrong := t.stream(start)
+		if err := t.over(); err != nil {
+			return nil, object.Errors{{Stage: object.StageSpec, Pos: object.Pos{File: f.Name}, Err: err}}
+		}
 		docs = append(docs, more...)
 		if wrong == nil {
 			break
@@ -102,6 +105,28 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 		start = t.lineStart(next)
 	}
 	return docs, errs
+}
+
+// over is why nobody waits any more for what is read.
+func (t *text) over() error {
+	if t.ended == nil {
+		return nil
+	}
+	return t.ended()
+}
+
+// reader gives the library its text as long as somebody waits for what is read.
+type reader struct {
+	*bytes.Reader
+	text *text
+}
+
+// Read implements [io.Reader].
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.text.over(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }
 
 // tags is how many lines begin with a directive for tags.
@@ -168,7 +193,7 @@ func Weight(data []byte) int64 {
 // no YAML; last is the line of the last document that it read.
 func (t *text) stream(start int) (docs []document, last int, wrong *fault) {
 	base := sort.SearchInts(t.starts, start) + 1
-	d := yaml.NewDecoder(bytes.NewReader(t.data[start:]))
+	d := yaml.NewDecoder(&reader{Reader: bytes.NewReader(t.data[start:]), text: t})
 	for {
 		var n yaml.Node
 		err := decodeNode(d, &n)

@@ -39,6 +39,8 @@ type text struct {
 	every []int
 	// manifests and values are those of the file.
 	manifests, values bool
+	// ended is that of the file.
+	ended func() error
 	// aliased is how many values the aliases of all its documents stand for.
 	aliased int
 }

@@ -4,6 +4,7 @@
 package spec_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -328,4 +329,31 @@ func TestKeysOfValuesMayBeNumbers(t *testing.T) {
 	require.ErrorContains(t, err, "f:1:16: spec: key 9000 is not text")
 	require.ErrorContains(t, err, "f:1:38: spec: key 1 is not text")
 	require.ErrorContains(t, err, "f:2:10: spec: key 1 is not text")
+}
+
+// ending is a context that is done after some looks at it.
+type ending struct {
+	context.Context
+	left int
+}
+
+func (e *ending) Err() error {
+	if e.left--; e.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// A file of one large document is not read to its end when nobody waits for it any more.
+func TestAReadingEndsWithItsContext(t *testing.T) {
+	data := "a:\n" + strings.Repeat("- {b: c}\n", 100_000)
+	for name, text := range map[string]string{"one document": data, "broken documents": strings.Repeat("a: [\n---\n", 5000)} {
+		t.Run(name, func(t *testing.T) {
+			ctx := &ending{Context: t.Context(), left: 5}
+			docs, err := spec.ParseManifests(spec.File{Name: "f", Data: []byte(text)}.Until(ctx), 4<<20)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.Empty(t, docs)
+			require.Greater(t, ctx.left, -10, "it was asked no more when it was over")
+		})
+	}
 }

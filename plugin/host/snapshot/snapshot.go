@@ -46,11 +46,11 @@ type known struct {
 }
 
 // objectsOf is [objectsOf] for a file that may be known.
-func (k Known) objectsOf(name string, data []byte) ([]located, error) {
+func (k Known) objectsOf(ctx context.Context, name string, data []byte) ([]located, error) {
 	if f, ok := k[name]; ok && bytes.Equal(f.data, data) {
 		return f.objects, nil
 	}
-	objects, err := objectsOf(name, data)
+	objects, err := objectsOf(ctx, name, data)
 	if k != nil && err == nil {
 		k[name] = known{data, objects}
 	}
@@ -59,8 +59,8 @@ func (k Known) objectsOf(name string, data []byte) ([]located, error) {
 
 // OfRender is the snapshot of a render. Its objects are those of the files, not those of
 // the graph, so that what the dialect adds is compared too. Snapshots with the same known
-// files share objects.
-func OfRender(name string, result render.Result, files Known) (diff.Snapshot, error) {
+// files share objects. It ends with the context.
+func OfRender(ctx context.Context, name string, result render.Result, files Known) (diff.Snapshot, error) {
 	out := diff.Snapshot{Name: name, Rendered: true, Dialect: result.Plan.Dialect.Name}
 	layers, nodes := layersOf(result), map[object.ID]*object.Node{}
 	for _, n := range result.Plan.Graph.Nodes {
@@ -71,7 +71,7 @@ func OfRender(name string, result render.Result, files Known) (diff.Snapshot, er
 		if n == nil {
 			continue // Written for the engine itself.
 		}
-		objects, err := files.objectsOf(f.Path, f.Data)
+		objects, err := files.objectsOf(ctx, f.Path, f.Data)
 		if err != nil {
 			return diff.Snapshot{}, err
 		}
@@ -146,7 +146,7 @@ func of(ctx context.Context, name string, fsys fs.FS, graph []byte, isRead func(
 		if values += spec.Values(data); values > evaluate.DefaultValues {
 			return fmt.Errorf("%s: %w: the files up to this one hold more than %d values (no flag raises it)", file, evaluate.ErrLimit, evaluate.DefaultValues)
 		}
-		objects, err := objectsOf(file, data)
+		objects, err := objectsOf(ctx, file, data)
 		for _, o := range objects {
 			i := diff.Item{Object: o.object, At: o.pos, Wave: waveOf(o.object, file), Delivers: delivers(file, o.object)}
 			if n, ok := known[o.object.Ref()]; ok {
@@ -209,13 +209,16 @@ type located struct {
 }
 
 // objectsOf are the objects of a file of manifests, those of a List one by one.
-func objectsOf(name string, data []byte) ([]located, error) {
-	manifests, err := spec.ParseManifests(spec.File{Name: name, Data: data}, project.MaxManifests)
+func objectsOf(ctx context.Context, name string, data []byte) ([]located, error) {
+	manifests, err := spec.ParseManifests(spec.File{Name: name, Data: data}.Until(ctx), project.MaxManifests)
 	if err != nil {
 		return nil, err
 	}
 	var out []located
 	for _, m := range manifests {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if m.Value.Kind == object.KindNone || m.Value.Kind == object.KindNull {
 			continue
 		}

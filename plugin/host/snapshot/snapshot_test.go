@@ -48,7 +48,7 @@ func TestARenderIsTheSameAsItsFiles(t *testing.T) {
 	for _, name := range []dialect.Name{dialect.Plain, dialect.ArgoCD, dialect.Flux} {
 		t.Run(string(name), func(t *testing.T) {
 			_, result, _ := rendered(t, name)
-			whole, err := snapshot.OfRender("render", result, nil)
+			whole, err := snapshot.OfRender(t.Context(), "render", result, nil)
 			require.NoError(t, err)
 			require.Len(t, whole.Items, len(result.Plan.Graph.Nodes))
 			graph, err := result.Plan.Document().JSON()
@@ -69,7 +69,7 @@ func TestTheSameProjectInTwoDialectsHasTheSameObjects(t *testing.T) {
 	dialects := []dialect.Name{dialect.Plain, dialect.ArgoCD, dialect.Flux}
 	sides := func(name dialect.Name) map[string]diff.Snapshot {
 		_, result, _ := rendered(t, name)
-		whole, err := snapshot.OfRender("render", result, nil)
+		whole, err := snapshot.OfRender(t.Context(), "render", result, nil)
 		require.NoError(t, err)
 		graph, err := result.Plan.Document().JSON()
 		require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestAFileOfARenderHoldsOneDocument(t *testing.T) {
 	first := result.Files[0]
 	for _, data := range []string{"", string(first.Data) + "---\n" + string(first.Data)} {
 		result.Files[0].Data = []byte(data)
-		_, err := snapshot.OfRender("render", result, nil)
+		_, err := snapshot.OfRender(t.Context(), "render", result, nil)
 		require.ErrorContains(t, err, first.Path+": expected one document, the object of node "+string(first.Node))
 	}
 }
@@ -129,9 +129,9 @@ func TestAFileOfARenderHoldsOneDocument(t *testing.T) {
 func TestAChangeIsTracedToTheLineOfTheSpec(t *testing.T) {
 	_, before, _ := rendered(t, dialect.ArgoCD)
 	req, after, evaluator := rendered(t, dialect.ArgoCD, "storefront:image=docker.io/nginxinc/nginx-unprivileged:9")
-	old, err := snapshot.OfRender("before", before, nil)
+	old, err := snapshot.OfRender(t.Context(), "before", before, nil)
 	require.NoError(t, err)
-	now, err := snapshot.OfRender("after", after, nil)
+	now, err := snapshot.OfRender(t.Context(), "after", after, nil)
 	require.NoError(t, err)
 	report, err := diff.Compare(t.Context(), old, now)
 	require.NoError(t, err)

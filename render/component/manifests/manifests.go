@@ -112,7 +112,7 @@ func Build(ctx context.Context, req component.Request) (component.Output, error)
 	var errs object.Errors
 	m := *req.Component.Manifests
 	if m.Inline.Text != "" {
-		errs = append(errs, read(&out, inline, []byte(m.Inline.Text), true, place(m.Inline))...)
+		errs = append(errs, read(ctx, &out, inline, []byte(m.Inline.Text), true, place(m.Inline))...)
 	}
 	files, err := Files(req.FS, req.Dir, m, req.Component.Path)
 	if err != nil {
@@ -127,7 +127,7 @@ func Build(ctx context.Context, req component.Request) (component.Output, error)
 			return out, err
 		}
 		named := slices.ContainsFunc(m.Paths, func(p spec.Text) bool { return path.Join(req.Dir, p.Text) == name })
-		errs = append(errs, read(&out, name, data, named, func(p object.Pos) object.Pos { return req.At(name, p.Line, p.Column) })...)
+		errs = append(errs, read(ctx, &out, name, data, named, func(p object.Pos) object.Pos { return req.At(name, p.Line, p.Column) })...)
 		if len(out.Objects) > component.MaxObjects {
 			break // Nodes reports it.
 		}
@@ -155,8 +155,8 @@ func place(t spec.Text) func(object.Pos) object.Pos {
 }
 
 // read adds the objects of a file; named says that the component names it.
-func read(out *component.Output, name string, data []byte, named bool, at func(object.Pos) object.Pos) (errs object.Errors) {
-	docs, err := spec.ParseManifests(spec.File{Name: name, Data: data}, component.MaxBytes)
+func read(ctx context.Context, out *component.Output, name string, data []byte, named bool, at func(object.Pos) object.Pos) (errs object.Errors) {
+	docs, err := spec.ParseManifests(spec.File{Name: name, Data: data}.Until(ctx), component.MaxBytes)
 	for _, e := range object.AsErrors(err, object.StageEvaluate) {
 		moved := *e
 		moved.Stage, moved.Pos = object.StageEvaluate, at(e.Pos)

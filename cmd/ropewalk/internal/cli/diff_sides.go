@@ -180,7 +180,7 @@ func (a commands) projectSide(ctx context.Context, flags *command.ProjectFlags, 
 	if err != nil {
 		return side{}, err
 	}
-	rendered, err := snapshot.OfRender(name, r.Result, nil)
+	rendered, err := snapshot.OfRender(ctx, name, r.Result, nil)
 	if err != nil {
 		r.Close()
 		return side{}, err

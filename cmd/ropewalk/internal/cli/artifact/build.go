@@ -291,7 +291,7 @@ func (a Commands) sincePush(ctx context.Context, r command.Rendered, to command.
 	if err != nil {
 		return nil, 0
 	}
-	after, err := snapshot.OfRender("now", r.Result, nil)
+	after, err := snapshot.OfRender(ctx, "now", r.Result, nil)
 	if err != nil {
 		return nil, 0
 	}

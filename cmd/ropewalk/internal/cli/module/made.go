@@ -58,11 +58,11 @@ func ofCase(ctx context.Context, before, after cases.Outcome) ([]change, error) 
 	if after.Err != nil {
 		return []change{{Level: string(evaluate.LevelMajor), Text: fmt.Sprintf("the case %q does not render any more: %s", before.Name, reason(after.Err)), Old: before.Pos.String()}}, nil //nolint:nilerr // it is what changed
 	}
-	a, err := snapshot.OfRender("older", before.Result, snapshot.Known{})
+	a, err := snapshot.OfRender(ctx, "older", before.Result, snapshot.Known{})
 	if err != nil {
 		return nil, err
 	}
-	b, err := snapshot.OfRender("newer", after.Result, snapshot.Known{})
+	b, err := snapshot.OfRender(ctx, "newer", after.Result, snapshot.Known{})
 	if err != nil {
 		return nil, err
 	}

@@ -225,7 +225,7 @@ func (p *previewing) side(ctx context.Context, in *input, picture bool, known sn
 			Hint: "add --allow-empty if that is meant",
 		}}), nil
 	}
-	snap, err := snapshot.OfRender(in.name, result, known)
+	snap, err := snapshot.OfRender(ctx, in.name, result, known)
 	if err != nil {
 		return nil, err
 	}

@@ -394,7 +394,7 @@ func (u *upgrading) side(ctx context.Context, flags *command.ProjectFlags, name,
 	if err != nil {
 		return side{}, err
 	}
-	rendered, err := snapshot.OfRender(name, r.Result, nil)
+	rendered, err := snapshot.OfRender(ctx, name, r.Result, nil)
 	if err != nil {
 		r.Close()
 		return side{}, err
