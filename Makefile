@@ -196,7 +196,7 @@ race: ## Look for data races in what renders, what serves and what reconciles.
 	CGO_ENABLED=1 GOFLAGS= $(GO) test -race -count=1 -timeout 60m ./cmd/... ./plugin/... ./render/... ./source/...
 
 .PHONY: nightly
-nightly: validators canaries pages race e2e-faults pivot fips fuzz soak release-test bench ## Run what takes hours: the validation code of controllers, ten thousand workloads with secrets, pages in a browser, data races, long faults, pivots killed at every write, validated cryptography, fuzzing, the soak, a release, benchmarks.
+nightly: validators canaries pages race e2e-faults pivot fips fuzz soak release-test release-upgrade bench ## Run what takes hours: the validation code of controllers, ten thousand workloads with secrets, pages in a browser, data races, long faults, pivots killed at every write, validated cryptography, fuzzing, the soak, a release, benchmarks.
 
 # How long the soak takes; each attack once takes ROPEWALK_SOAK=each.
 SOAK := 60m
@@ -222,6 +222,11 @@ release-lock: ## Pin the newest Debian packages for the image of a release (need
 .PHONY: release-test
 release-test: ## Write a release for linux/amd64 twice, and use what is in it as the documentation says (on linux/amd64, as root).
 	cd test/tools/release && $(TEST) -count=1 -timeout 30m .
+
+.PHONY: release-upgrade
+release-upgrade: programs ## Write two releases for linux/amd64, and upgrade the chart of one to that of the next beside what it renders.
+	for v in v0.1.0 v0.1.1; do $(GO) -C test/tools/release run . -version $$v -out '$(CURDIR)/out/releases/'$$v -platforms linux/amd64 -mirror '$(MIRROR)' || exit 1; done
+	ROPEWALK_RELEASES='$(CURDIR)/out/releases/v0.1.0:$(CURDIR)/out/releases/v0.1.1' $(GO) -C test/e2e test -v -count=1 -timeout 20m -run '^TestAnUpgradeToTheNextReleaseMakesNothingAgain$$' .
 
 .PHONY: canaries
 canaries: build ## Look for secrets in all that ten thousand generated workloads leave behind, and ten thousand mistakes.

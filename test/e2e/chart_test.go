@@ -27,24 +27,24 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-const (
-	chart      = "../../deploy/chart"
-	definition = "transforms.ropewalk.dev"
-)
+const definition = "transforms.ropewalk.dev"
 
 // release is the chart, as Helm has installed it into a namespace.
 type release struct {
 	*Cluster
 	t         *testing.T
 	namespace string
+	chart     string
+	// programs is the folder of those that containers run; empty are those of this tree.
+	programs string
 }
 
 // newRelease takes away what other tests have installed, which Helm would not take
-// over, and installs the chart.
-func newRelease(t *testing.T) release {
+// over, and installs a chart.
+func newRelease(t *testing.T, chart string) release {
 	t.Helper()
 	c := Shared(t)
-	r := release{Cluster: c, t: t, namespace: c.Namespace(t)}
+	r := release{Cluster: c, t: t, namespace: c.Namespace(t), chart: chart}
 	// They are of tests that ended, and so did their controllers.
 	var left v1alpha1.TransformList
 	_ = c.Client.List(t.Context(), &left) // the kind may not be there
@@ -78,7 +78,7 @@ func (r release) helm(command string, more ...string) {
 	r.t.Helper()
 	argv := []string{r.program(r.t, "helm"), command, "ropewalk"}
 	if command != "uninstall" {
-		argv = append(argv, chart)
+		argv = append(argv, r.chart)
 	}
 	argv = append(append(argv, "--namespace="+r.namespace), more...)
 	r.t.Log(r.Command(r.t, argv, "KUBECONFIG="+r.Kubeconfig))
@@ -133,7 +133,11 @@ func (r release) start(name string, events *listener) replica {
 		}
 		env = append(env, e.Name+"="+here.of(e.Value))
 	}
-	argv := []string{r.Program(r.t, path.Base(container.Command[0]))}
+	program := path.Base(container.Command[0])
+	argv := []string{filepath.Join(r.programs, program)}
+	if r.programs == "" {
+		argv[0] = r.Program(r.t, program)
+	}
 	for _, arg := range container.Args {
 		flag, value, _ := strings.Cut(strings.ReplaceAll(arg, "$(RUNTIME_NAMESPACE)", r.namespace), "=")
 		argv = append(argv, strings.TrimSuffix(flag+"="+here.of(value), "="))
@@ -152,7 +156,7 @@ func (r release) start(name string, events *listener) replica {
 // TestHelmInstallsWhatTheTutorialNeeds has Helm install, upgrade and uninstall the chart,
 // and runs the controller as its Deployment says.
 func TestHelmInstallsWhatTheTutorialNeeds(t *testing.T) {
-	r := newRelease(t)
+	r := newRelease(t, "../../deploy/chart")
 	require.NoError(t, r.definition())
 	var d appsv1.Deployment
 	r.get("ropewalk-controller", &d)
