@@ -37,6 +37,8 @@ type release struct {
 	chart     string
 	// programs is the folder of those that containers run; empty are those of this tree.
 	programs string
+	// storage is the address of the artifacts, as that of a Service stays when its pod is another one.
+	storage string
 }
 
 // newRelease takes away what other tests have installed, which Helm would not take
@@ -44,7 +46,7 @@ type release struct {
 func newRelease(t *testing.T, chart string) release {
 	t.Helper()
 	c := Shared(t)
-	r := release{Cluster: c, t: t, namespace: c.Namespace(t), chart: chart}
+	r := release{Cluster: c, t: t, namespace: c.Namespace(t), chart: chart, storage: loopback + ":" + FreePort(t)}
 	// They are of tests that ended, and so did their controllers.
 	var left v1alpha1.TransformList
 	_ = c.Client.List(t.Context(), &left) // the kind may not be there
@@ -115,7 +117,7 @@ func (r release) start(name string, events *listener) replica {
 	r.get("ropewalk-controller", &d)
 	pod := d.Spec.Template.Spec
 	container := pod.Containers[0]
-	out := replica{metrics: loopback + ":" + FreePort(r.t), health: loopback + ":" + FreePort(r.t), storage: loopback + ":" + FreePort(r.t)}
+	out := replica{metrics: loopback + ":" + FreePort(r.t), health: loopback + ":" + FreePort(r.t), storage: r.storage}
 	here := place{folders: map[string]string{}, hosts: map[string]string{
 		"ropewalk-controller." + r.namespace + ".svc.cluster.local.":               out.storage,
 		"http://notification-controller." + FluxNamespace + ".svc.cluster.local./": events.url,

@@ -41,7 +41,8 @@ func SVG(plan *order.Plan) []byte {
 	return b.Bytes()
 }
 
-// styleSheet is everything that does not depend on the plan.
+// styleSheet is everything that does not depend on the plan, for readers of light and of dark
+// pages.
 const styleSheet = `<style>
 text { font-family: Helvetica, Arial, "DejaVu Sans", sans-serif; fill: #0f172a; }
 .paper { fill: #ffffff; }
@@ -64,6 +65,23 @@ text { font-family: Helvetica, Arial, "DejaVu Sans", sans-serif; fill: #0f172a; 
 .head.gate { fill: #c2410c; }
 .head.explicit { fill: #334155; }
 .head.inferred, .head.loose { fill: #94a3b8; }
+@media (prefers-color-scheme: dark) {
+text { fill: #e2e8f0; }
+.paper { fill: #0d1117; }
+.wave { fill: #161b22; }
+.waveNote, .kind, .rule { fill: #94a3b8; }
+.group { fill: #0d1117; stroke: #334155; }
+.spec { fill: #cbd5e1; }
+.box { fill: #172033; stroke: #334155; }
+.box.work { fill: #1e3a5f; stroke: #60a5fa; }
+.rule.gate { fill: #fdba74; }
+.line.gate { stroke: #fb923c; }
+.line.explicit { stroke: #cbd5e1; }
+.line.inferred, .line.loose { stroke: #64748b; }
+.head.gate { fill: #fb923c; }
+.head.explicit { fill: #cbd5e1; }
+.head.inferred, .head.loose { fill: #64748b; }
+}
 </style>`
 
 // canvas writes elements, one to a line.
