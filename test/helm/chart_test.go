@@ -57,6 +57,10 @@ func objects(t *testing.T, values string) map[string]map[string]any {
 		if strings.HasSuffix(name, ".tpl") {
 			continue
 		}
+		if strings.HasSuffix(name, "/NOTES.txt") {
+			require.Contains(t, files[name], "kubectl -n "+namespace+" rollout status deployment/ropewalk-controller")
+			continue
+		}
 		for _, o := range documents(t, files[name]) {
 			meta := o["metadata"].(map[string]any)
 			key := o["kind"].(string) + " " + meta["name"].(string)
