@@ -88,6 +88,11 @@ func (a commands) runRenders(ctx context.Context, flags *renderFlags, paths []st
 	if err := flags.selection.Check(flags.output); err != nil {
 		return err
 	}
+	if flags.recursive {
+		if err := flags.recursive.Beside(paths); err != nil {
+			return err
+		}
+	}
 	return a.EachApart(flags.recursive, paths, func(at command.Below, paths []string) error {
 		one := *flags
 		if flags.recursive {

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -184,10 +183,6 @@ func fits(to artifact.Location, recursive command.Recursive, paths []string) err
 		return err
 	}
 	projects = slices.DeleteFunc(projects, func(p command.Below) bool { return p.Optional })
-	places := map[string]string{}
-	for _, p := range projects {
-		places[filepath.ToSlash(p.Name())] = p.Path
-	}
 	for _, p := range projects {
 		name := filepath.ToSlash(p.Name())
 		at, err := artifact.ParseLocation(to.Below(name))
@@ -197,13 +192,11 @@ func fits(to artifact.Location, recursive command.Recursive, paths []string) err
 		case at.Name != to.Name+"/"+name:
 			return command.Usagef("give --to a tag", "%s: the end of its name would be a tag", p.Path)
 		}
-		for above := path.Dir(name); above != "." && to.Kind == artifact.LayoutDir; above = path.Dir(above) {
-			if other, ok := places[above]; ok {
-				return command.Usagef("build it in a call of its own, to another folder", "%s is below %s, and the layout of the one would be in that of the other", p.Path, other)
-			}
-		}
 	}
-	return nil
+	if to.Kind != artifact.LayoutDir {
+		return nil
+	}
+	return recursive.Beside(paths)
 }
 
 func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []string) error {

@@ -128,6 +128,30 @@ func (r Recursive) Apart(paths []string) error {
 	return nil
 }
 
+// Beside reports a project at and below paths that would be written into the folder of another
+// one: a folder that is written is replaced as a whole.
+func (r Recursive) Beside(paths []string) error {
+	projects, err := r.Projects(paths)
+	if err != nil {
+		return err
+	}
+	places := map[string]string{}
+	for _, p := range projects {
+		if !p.Optional {
+			places[filepath.ToSlash(p.Name())] = p.Path
+		}
+	}
+	for _, p := range projects {
+		name := filepath.ToSlash(p.Name())
+		for above := path.Dir(name); above != "." && !p.Optional; above = path.Dir(above) {
+			if other, ok := places[above]; ok {
+				return Usagef("name it in a call of its own, with another folder to write", "%s is below %s, and what is written of the one would be in that of the other", p.Path, other)
+			}
+		}
+	}
+	return nil
+}
+
 // Name is the folder that a project is written to, below one for all: where it is below the
 // path of the user, or the name of that path.
 func (b Below) Name() string {
