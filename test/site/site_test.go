@@ -31,6 +31,8 @@ func build(t *testing.T) string {
 func TestEveryLinkOfTheSiteLeadsToAPage(t *testing.T) {
 	out := build(t)
 	pages := 0
+	index, err := os.ReadFile(filepath.Join(out, "search-index.js"))
+	require.NoError(t, err)
 	target := regexp.MustCompile(`(?:href|src)="?([^">\s]+)`)
 	name := regexp.MustCompile(`id="?([^">\s]+)`)
 	ids := func(file string) (found []string) {
@@ -48,6 +50,9 @@ func TestEveryLinkOfTheSiteLeadsToAPage(t *testing.T) {
 		pages++
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
+		inSite, err := filepath.Rel(out, file)
+		require.NoError(t, err)
+		require.Contains(t, string(index), `"url":"`+strings.TrimSuffix(filepath.ToSlash(inSite), "index.html"), "what is searched")
 		for _, m := range target.FindAllStringSubmatch(string(text), -1) {
 			u, err := url.Parse(strings.ReplaceAll(m[1], "&amp;", "&"))
 			require.NoError(t, err, file)
