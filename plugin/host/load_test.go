@@ -179,11 +179,11 @@ func TestLoadReportsEverythingAndGoesOn(t *testing.T) {
 		"d.yaml", transform("d", "{type: configmap, ref: none}"),
 		"e.yaml", transform("e", "{type: embedded, ref: web}", "  inputs: {}\n"),
 		"f.yaml", transform("f", "{type: embedded, ref: web}", "  adopt: Nevr\n  input: {x: 1}\n"),
-		"g.yaml", transform("g", "{type: path, ref: none}"),
+		"g.yaml", transform("g", "{type: path, ref: modules/helo}"), "modules/hello/a.cue", "package hello\n",
 		"values.yaml", "ff: {}\nf: 3\n",
 	)
 	loaded, errs := load(dir, host.Options{
-		Values: []string{"values.yaml", "f:none.yaml"}, Set: []string{"x=1", "f:x.y=2", "h:x=1", "bad"},
+		Values: []string{"values.yaml", "f:none.yaml"}, Set: []string{"x=1", "b.x=1", "f:x.y=2", "h:x=1", "bad"},
 		Context: spec.Context{KubeVersion: "2", Namespace: "A", Engine: "argo"}, CRDs: []string{"none", "values.yaml"},
 	})
 	require.Equal(t, []string{
@@ -191,6 +191,7 @@ func TestLoadReportsEverythingAndGoesOn(t *testing.T) {
 		`--kube-version 2: spec: "2" is not a version of Kubernetes: expected one such as 1.36 or v1.36.2`,
 		`--namespace A: spec: "A" may hold only a-z, 0-9 and -`,
 		`--set: spec: has no = (write PATH=VALUE, such as replicas=3)`,
+		`--set b.x: spec: there are 7 specs: name the one that the value is for (b is a spec: write b:x=VALUE)`,
 		`--set h:x: spec: there is no spec "h" (known: a, b, c, d, e, f, g)`,
 		`--set x: spec: there are 7 specs: name the one that the value is for (write SPEC:PATH=VALUE)`,
 		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available here (available types: configmap, embedded, inline, path)`,
@@ -216,7 +217,7 @@ func TestLoadReportsEverythingAndGoesOn(t *testing.T) {
 		`d.yaml:5:11: resolve: spec.cueRef.ref: no ConfigMap of the project is named "none" (none is defined)`,
 		`e.yaml:6:3: spec: spec.inputs: unknown field "inputs" (did you mean "input"?)`,
 		`f.yaml:6:10: spec: spec.adopt: "Nevr" is not known: expected Never, TakeOwnership, Mirror (did you mean "Never"?)`,
-		`g.yaml:5:29: resolve: spec.cueRef.ref: there is no folder "none"`,
+		`g.yaml:5:29: resolve: spec.cueRef.ref: there is no folder "modules/helo" (did you mean "modules/hello"?)`,
 		`ropewalk.yaml:5:34: spec: spec.environments.prod.inputs.apii: there is no spec "apii" (known: a, b, c, d, e, f, g)`,
 	}, errs)
 	require.Equal(t, []string{"f"}, specNames(loaded), "what is whole can still be rendered")

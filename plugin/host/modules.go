@@ -220,6 +220,8 @@ func (m *modules) tree(w reference) (source.Tree, bool) {
 		}
 	case w.key.root != nil && errors.Is(err, source.ErrPath) && strings.Contains(err.Error(), " leaves the root"):
 		e.Hint = w.key.root.Describe()
+	case w.key.root != nil && errors.Is(err, source.ErrNotFound):
+		e.Hint = nearFolder(w.key.root.Files(), path.Join(w.key.Ref.Ref, w.key.Path))
 	case w.ref.Type == spec.RefInline || w.ref.Type == spec.RefConfigMap:
 		e.Pos = w.ref.Pos
 	case w.ref.Type == spec.RefEmbedded && errors.Is(err, source.ErrNotFound) && w.ref.Path == "":
@@ -230,6 +232,22 @@ func (m *modules) tree(w reference) (source.Tree, bool) {
 	}
 	m.discovery.Errs = append(m.discovery.Errs, e)
 	return source.Tree{}, false
+}
+
+// nearFolder is a question for the folder that dir, which is not there, may have meant; "" where
+// none is near.
+func nearFolder(files fs.FS, dir string) string {
+	for _, err := fs.Stat(files, path.Dir(dir)); err != nil && dir != "."; _, err = fs.Stat(files, path.Dir(dir)) {
+		dir = path.Dir(dir)
+	}
+	entries, _ := fs.ReadDir(files, path.Dir(dir)) // What cannot be read has no suggestion.
+	var folders []string
+	for _, e := range entries {
+		if e.IsDir() {
+			folders = append(folders, path.Join(path.Dir(dir), e.Name()))
+		}
+	}
+	return object.DidYouMean(dir, folders)
 }
 
 // module returns a module in the form that evaluate takes.

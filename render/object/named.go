@@ -49,13 +49,21 @@ func (o Object) Expand() ([]Object, *Error) {
 	return out, nil
 }
 
-// NameHint is what to do about an object that leaves its name to the API server; "" for
-// others.
+// NameHint is what to do about an object that leaves its name to the API server, or whose name
+// is no text; "" for others.
 func (o Object) NameHint() string {
-	if o.Name() != "" || o.Text("metadata", "generateName") == "" {
-		return ""
+	switch name := o.Map("metadata")["name"].(type) {
+	case nil:
+		if o.Text("metadata", "generateName") != "" {
+			return "set metadata.name: with generateName every apply creates another object, and a GitOps engine cannot find its own"
+		}
+	case bool:
+		words := map[bool]string{true: "on, yes and y", false: "off, no and n"}
+		return fmt.Sprintf("write metadata.name in quotes: without them it is %t for kubectl, as %s are", name, words[name])
+	case int64, float64:
+		return "write metadata.name in quotes: without them it is a number"
 	}
-	return "set metadata.name: with generateName every apply creates another object, and a GitOps engine cannot find its own"
+	return ""
 }
 
 // NameNodes gives the nodes of a spec ids made of their objects: kind and name, with the

@@ -55,3 +55,18 @@ func TestAListThatWouldLoseObjectsIsAMistake(t *testing.T) {
 		require.EqualError(t, mistake, want)
 	}
 }
+
+func TestANameThatIsNoTextIsToBeQuoted(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		`"on"`: "", `null`: "", `{}`: "",
+		`true`:  "write metadata.name in quotes: without them it is true for kubectl, as on, yes and y are",
+		`false`: "write metadata.name in quotes: without them it is false for kubectl, as off, no and n are",
+		`12`:    "write metadata.name in quotes: without them it is a number",
+		`1.5`:   "write metadata.name in quotes: without them it is a number",
+	} {
+		o, err := object.Decode([]byte(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": ` + name + `}}`))
+		require.NoError(t, err)
+		require.Equal(t, want, o.NameHint(), name)
+	}
+}

@@ -158,6 +158,11 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 		f.known = append(f.known, "adopt", "allowSecrets", "dependsOn", "overlays", "policies")
 	}
 	f.done()
+	for _, e := range d.errs[stray:] {
+		if c.Helm != nil && strings.HasPrefix(e.Pos.File, "--") {
+			e.Hint = "a value of the chart is set as helm.values.NAME=VALUE"
+		}
+	}
 	switch {
 	case len(given) > 1:
 		second, _ := v.Get(given[1])

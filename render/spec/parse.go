@@ -265,7 +265,7 @@ func (p *parsing) own(doc document, apiVersion, kind string) {
 	case KindTransform:
 		if m, ok := InCluster(v); ok {
 			p.cluster, p.out.Incomplete = true, true
-			p.fail(m.Pos, object.Fields("spec", m.Name), "pass this file alone to render, vet, graph or diff, with --local-sources for what it names; where it is meant to be a spec, remove the field",
+			p.fail(m.Pos, object.Fields("spec", m.Name), "pass this file alone to render, vet, graph, explain or diff, with --local-sources for what it names; where it is meant to be a spec, remove the field",
 				"this Transform is for the controller in a cluster: a spec has no %s", m.Name)
 			return
 		}

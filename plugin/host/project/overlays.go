@@ -68,7 +68,11 @@ func (o *Overlays) Read(files, sets, overrides []string) {
 			o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
 			continue
 		}
-		if name, ok := o.target(set.Spec, set.Pos, "write SPEC:PATH=VALUE"); ok {
+		form := "write SPEC:PATH=VALUE"
+		if first := set.Path[0].Name; len(set.Path) > 1 && slices.Contains(o.Names, first) {
+			form = fmt.Sprintf("%s is a spec: write %[1]s:%s=VALUE", first, set.Path[1:])
+		}
+		if name, ok := o.target(set.Spec, set.Pos, form); ok {
 			o.sets[name] = append(o.sets[name], set)
 		}
 	}

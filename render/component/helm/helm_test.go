@@ -210,23 +210,24 @@ func TestArchivesOfFilesAlone(t *testing.T) {
 // TestValuesThatAreNotRead are typing errors, and not what a template may write as it is.
 func TestValuesThatAreNotRead(t *testing.T) {
 	over := map[string]string{"shop/values.schema.json": ""}
-	const values = "{imagee: 1, settings: {colr: red, other: x}, global: {x: y}, store: {size: 1Gi, unknown: x}}\n"
+	const values = "{imagee: 1, settings: {colr: red, other: x}, global: {x: y}, store: {size: 1Gi, unknown: x}, colors: x}\n"
 	out, err := helm.Charts{}.Engine(t.Context(), request(t, shop(t, over), values))
 	require.NoError(t, err)
 	var got []string
 	for _, w := range out.Warnings {
-		if strings.Contains(w.Error(), "does not name") {
+		if strings.Contains(w.Error(), "does not read") {
 			got = append(got, w.Error())
 		}
 	}
 	require.Equal(t, []string{
-		`component.yaml:1:10: evaluate: chart "shop" does not name the value imagee anywhere (did you mean "image"?)`,
-		`component.yaml:1:30: evaluate: chart "shop" does not name the value settings.colr anywhere (did you mean "color"?)`,
+		`component.yaml:1:10: evaluate: chart "shop" does not read the value imagee anywhere (did you mean "image"?)`,
+		`component.yaml:1:30: evaluate: chart "shop" does not read the value settings.colr anywhere (did you mean "color"?)`,
+		`component.yaml:1:102: evaluate: chart "shop" does not read the value colors anywhere (did you mean "settings.color"?)`,
 	}, got)
 	over["shop/templates/y.yaml"] = "{{ range $k, $v := .Values }}{{ end }}"
 	out, err = helm.Charts{}.Engine(t.Context(), request(t, shop(t, over), values))
 	require.NoError(t, err)
-	require.NotContains(t, out.Warnings.Error(), "does not name")
+	require.NotContains(t, out.Warnings.Error(), "does not read")
 }
 
 // TestMistakesShowNoValue follows a value of the user through what shows values: messages of

@@ -152,7 +152,8 @@ func (r *run) schemas(c *chart.Chart, values map[string]any, at object.Path) (er
 // allValues matches a use of all values at once: any name may be read then.
 var allValues = regexp.MustCompile(`\.Values([^.\w]|$)`)
 
-// unread warns of values that no file of the chart names, so that no template can read them.
+// unread warns of values that no file of the chart reads. Those of the first level are read as
+// .Values.NAME, or are for a chart that Chart.yaml names; those below by any text with the name.
 // Below the first level they may be part of what a template writes as it is: there is a
 // warning only where a value of nearly the same name is known.
 func (r *run) unread(c *chart.Chart) {
@@ -167,23 +168,51 @@ func (r *run) unread(c *chart.Chart) {
 		word := regexp.MustCompile(`(^|[^\w-])` + regexp.QuoteMeta(name) + `($|[^\w-])`)
 		return slices.ContainsFunc(files, func(f *common.File) bool { return word.Match(f.Data) })
 	}
+	reads := func(name string) bool {
+		value := regexp.MustCompile(`\.Values\.` + regexp.QuoteMeta(name) + `($|[^\w-])`)
+		return slices.ContainsFunc(files, func(f *common.File) bool {
+			return value.Match(f.Data) || (f.Name == "Chart.yaml" || f.Name == "requirements.yaml") && bytes.Contains(f.Data, []byte(name))
+		})
+	}
 	var walk func(v object.Value, known map[string]any, p object.Path)
 	walk = func(v object.Value, known map[string]any, p object.Path) {
 		for _, m := range v.Members {
 			at := p.Append(object.Field(m.Name))
 			_, ok := known[m.Name]
-			if ok || len(p) == 0 && (m.Name == "global" || m.Name == "tags") || named(m.Name) {
+			if ok || len(p) == 0 && (m.Name == "global" || m.Name == "tags") || len(p) == 0 && reads(m.Name) || len(p) > 0 && named(m.Name) {
 				below, _ := known[m.Name].(map[string]any)
 				walk(m.Value, below, at)
 				continue
 			}
 			hint := object.Suggest(m.Name, object.SortedKeys(known))
+			if other := valueLike(m, known); other != "" && len(p) == 0 && !strings.HasPrefix(hint, "did you mean") {
+				hint = fmt.Sprintf("did you mean %q?", other)
+			}
 			if len(p) == 0 || strings.HasPrefix(hint, "did you mean") {
-				r.warn(r.value(at), fmt.Errorf("chart %q does not name the value %s anywhere", c.Name(), at), hint)
+				r.warn(r.value(at), fmt.Errorf("chart %q does not read the value %s anywhere", c.Name(), at), hint)
 			}
 		}
 	}
 	walk(r.places, c.Values, nil)
+}
+
+// valueLike is the path of a value of the chart whose name begins as the last one of m does, ""
+// where there is none: web.replicaCount for replicas.
+func valueLike(m object.Member, known map[string]any) string {
+	for len(m.Value.Members) == 1 {
+		m = m.Value.Members[0]
+	}
+	name := strings.ToLower(strings.TrimSuffix(m.Name, "s"))
+	for _, k := range object.SortedKeys(known) {
+		below, _ := known[k].(map[string]any)
+		if len(name) > 2 && strings.HasPrefix(strings.ToLower(k), name) {
+			return k
+		}
+		if found := valueLike(m, below); found != "" {
+			return k + "." + found
+		}
+	}
+	return ""
 }
 
 // here loads no schema.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,8 @@ type diffFlags struct {
 	// its own.
 	specs     []string
 	recursive command.Recursive
+	// environments are those of the projects that were compared.
+	environments []string
 }
 
 // defaultDeadline is how long a comparison may take: that of a request of the sidecar.
@@ -108,6 +111,10 @@ func (a commands) runDiff(ctx context.Context, flags *diffFlags, before, after s
 		run = a.diffAll
 	}
 	different, err := run(limited, flags, before, after)
+	if err == nil && flags.Environment == "" && len(flags.environments) > 0 {
+		slices.Sort(flags.environments)
+		a.Note("ropewalk: compared without an environment; -e compares one of them: %s\n", strings.Join(slices.Compact(flags.environments), ", "))
+	}
 	switch {
 	case err != nil && limited.Err() != nil && ctx.Err() == nil:
 		return object.Errors{{
@@ -204,6 +211,10 @@ func (a commands) compareSides(ctx context.Context, flags *diffFlags, before, af
 		return diff.Report{}, nil, err
 	}
 	report, err := diff.Compare(ctx, old.Snapshot, now.Snapshot)
+	if err == nil {
+		a.noteApart(report)
+		flags.addEnvironments(old, now)
+	}
 	if err != nil || now.rendered == nil {
 		return report, known, err
 	}
@@ -212,6 +223,42 @@ func (a commands) compareSides(ctx context.Context, flags *diffFlags, before, af
 	}
 	placeFields(report, now.rendered.Place)
 	return report, known, nil
+}
+
+// noteApart says which objects are deleted and created because the sides have them in other
+// namespaces: for a cluster they are others, and for the user often the same.
+func (a commands) noteApart(report diff.Report) {
+	deleted := map[object.Ref]string{}
+	moves := map[string]bool{}
+	n := 0
+	for _, kind := range []diff.Kind{diff.Deleted, diff.Created} {
+		for _, c := range report.Changes {
+			ref := c.Ref
+			ref.Namespace = ""
+			from, known := deleted[ref]
+			switch {
+			case c.Kind != kind || c.Ref.Namespace == "":
+			case kind == diff.Deleted:
+				deleted[ref] = c.Ref.Namespace
+			case known:
+				moves[from+" -> "+c.Ref.Namespace] = true
+				n++
+			}
+		}
+	}
+	if n > 0 {
+		a.Note("ropewalk: compared as deleted and created: %s in another namespace (%s); render both sides with the same -n NAMESPACE to compare what is in them\n",
+			command.Plural(n, "object"), strings.Join(object.SortedKeys(moves), ", "))
+	}
+}
+
+// addEnvironments gathers the environments of sides.
+func (f *diffFlags) addEnvironments(sides ...side) {
+	for _, s := range sides {
+		if s.rendered != nil {
+			f.environments = slices.AppendSeq(f.environments, maps.Keys(s.rendered.Project.Environments))
+		}
+	}
 }
 
 // placeFields puts the origins of changed fields where the user wrote them.

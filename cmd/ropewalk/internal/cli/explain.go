@@ -18,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 func (a commands) explainCommand() *cobra.Command {
@@ -61,6 +62,7 @@ object: Deployment/api, Deployment.apps/api or Deployment/shop/api with a namesp
 	format.Add(cmd, "format", "how to print it")
 	cmd.Flags().StringVar(&path, "path", "", "field of the object to explain, such as spec.replicas, or the end of its path:\ncontainers.0.image, containers.api.image")
 	flags.Add(cmd)
+	flags.AddLocalSources(cmd)
 	return cmd
 }
 
@@ -114,14 +116,42 @@ func traceValue(ctx context.Context, r command.Rendered, n *object.Node, path st
 	if err != nil {
 		return nil, err
 	}
-	out.Input, out.Module = origins[0].Input, origins[0].Module
+	out.Input, out.Module = r.Place(origins[0].Input), r.Place(origins[0].Module)
 	for _, s := range r.Request.Specs {
+		if s.Evaluate.Spec == n.ID.Spec() {
+			out.From, out.Values = madeBy(s.Evaluate.Component)
+		}
 		// The input of a workload's module is none that its user knows.
 		if s.Evaluate.Spec == n.ID.Spec() && out.Input.IsValid() && s.Workload == nil {
 			out.InputPath = s.Evaluate.InputPath.Append(origins[0].InputPath...).String()
 		}
 	}
 	return out, nil
+}
+
+// madeBy is what makes the objects of a component, and where values of its chart are. Which of
+// them a template reads is known to Helm alone.
+func madeBy(c *spec.Component) (from string, values []object.Pos) {
+	switch {
+	case c == nil:
+		return "", nil
+	case c.Kustomize != nil:
+		return "kustomization", nil
+	case c.Helm == nil:
+		return "manifests", nil
+	}
+	for _, file := range c.Helm.ValuesFiles {
+		values = append(values, object.Pos{File: file.Text})
+	}
+	for _, m := range c.Helm.Values.Members { // Overlays are merged: the first line of each file.
+		if !slices.ContainsFunc(values, func(p object.Pos) bool { return p.File == m.Pos.File }) {
+			values = append(values, m.Pos)
+		}
+	}
+	for _, set := range c.Helm.Sets {
+		values = append(values, set.Pos)
+	}
+	return "chart", values
 }
 
 // findValue is the field that text means: its path, or the end of the path where only one field

@@ -187,6 +187,10 @@ type valueOrigin struct {
 	Input     object.Pos `json:"input,omitzero"`
 	InputPath string     `json:"inputPath,omitempty"`
 	Module    object.Pos `json:"module,omitzero"`
+	// From is what made the object where that is no module, and Values are where the user
+	// wrote values for it.
+	From   string       `json:"from,omitempty"`
+	Values []object.Pos `json:"values,omitempty"`
 }
 
 // explain gathers what plan knows of n.
@@ -308,6 +312,12 @@ func (v *valueOrigin) text() string {
 		fmt.Fprintf(&b, "  comes from %s", v.Input)
 		if v.InputPath != "" {
 			fmt.Fprintf(&b, " (%s)", v.InputPath)
+		}
+		b.WriteByte('\n')
+	case v.From != "":
+		fmt.Fprintf(&b, "  comes from the %s", v.From)
+		for i, pos := range v.Values {
+			b.WriteString([]string{", with values at ", ", "}[min(i, 1)] + pos.String())
 		}
 		b.WriteByte('\n')
 	default:

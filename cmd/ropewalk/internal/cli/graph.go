@@ -4,7 +4,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"path"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -27,13 +29,14 @@ func (a commands) graphCommand() *cobra.Command {
 the reason for each. Objects are not checked against schemas here.
 
 The formats dot and mermaid are for other tools; svg is a picture that any browser
-shows.
+shows. Without --format, the name of the file of -o says which: .svg, .dot, .gv, .mmd,
+.mermaid, .json, .txt.
 ` + command.ProjectHelp + `
 
 ` + command.ExitCodes,
 		Example: `  ropewalk graph shop
   ropewalk graph shop --spec api                 its objects, in the waves of the whole
-  ropewalk graph shop --format svg -o shop.svg
+  ropewalk graph shop -o shop.svg
   ropewalk graph shop --dialect flux --format mermaid
   ropewalk graph shop --format dot | dot -Tpng > shop.png
   ropewalk graph shop --format json | jq '.edges[] | select(.gating)'`,
@@ -42,8 +45,8 @@ shows.
 			return a.runGraph(ctx, &flags, specs, format.Value, output, args)
 		}),
 	}
-	format = command.NewChoice("text", "dot", "mermaid", "svg", "json")
-	format.Add(cmd, "format", "how to draw it")
+	format = command.Choice{Words: []string{"text", "dot", "mermaid", "svg", "json"}}
+	format.Add(cmd, "format", "how to draw it (default that of the name of -o, or text)")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`FILE` to write to; standard output where it is not given, or -")
 	cmd.Flags().StringSliceVar(&specs, "spec", nil, "draw the objects of `NAME` alone, one of the specs; may be repeated")
 	flags.Add(cmd)
@@ -52,6 +55,10 @@ shows.
 }
 
 func (a commands) runGraph(ctx context.Context, flags *command.ProjectFlags, specs []string, format, output string, paths []string) error {
+	format, err := formatOf(output, format)
+	if err != nil {
+		return err
+	}
 	r, err := a.Render(ctx, flags, paths)
 	if err != nil {
 		return err
@@ -77,6 +84,20 @@ func (a commands) runGraph(ctx context.Context, flags *command.ProjectFlags, spe
 		return a.Write(data)
 	}
 	return command.WriteFile(output, data)
+}
+
+// formatOf is the format of a file: the one that is given, or that of its name. A picture under
+// the name of another format is a mistake.
+func formatOf(output, given string) (string, error) {
+	end := path.Ext(output)
+	named := map[string]string{".svg": "svg", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".json": "json", ".txt": "text"}[end]
+	switch {
+	case named == "" && given == "" && slices.Contains([]string{".png", ".pdf", ".jpg", ".jpeg"}, end):
+		return "", command.Usagef("write .svg, or --format dot and run dot", "-o %s: %s is no format of a graph", output, end)
+	case named != "" && given != "" && named != given:
+		return "", command.Usagef("leave --format out, or change the name", "-o %s is the name of a file of the format %s, and --format is %s", output, named, given)
+	}
+	return cmp.Or(given, named, "text"), nil
 }
 
 func drawPlan(plan *order.Plan, format string) ([]byte, error) {

@@ -93,7 +93,7 @@ of docker (` + "`docker login`" + `).
 		}
 		var files []emit.File
 		for _, arg := range args {
-			if !strings.HasPrefix(arg, "oci://") {
+			if !command.IsArtifact(arg) {
 				for _, own := range []string{"engine", "namespace", "engine-namespace", "pull-secret", "verify-secret", "name", "plan"} {
 					if f.Changed(own) {
 						return command.Usagef("leave it out, or name an artifact", "--%s is what the document %s says", own, arg)
@@ -134,7 +134,7 @@ func (a Commands) deployOne(ctx context.Context, flags *deployFlags, arg string)
 		d.Insecure = flags.plainAt(at)
 		return a.deployFile(ctx, flags, d, nil)
 	}
-	if strings.HasPrefix(arg, string(artifact.LayoutDir)+":") || strings.HasPrefix(arg, string(artifact.LayoutFile)+":") {
+	if command.IsArtifact(arg) {
 		return nil, command.Usagef(fmt.Sprintf("ropewalk artifact copy %s oci://REGISTRY/REPOSITORY", arg), "%s: an engine fetches what it applies from a registry, and this is a file", arg)
 	}
 	documents, err := a.documents(arg)

@@ -71,11 +71,10 @@ func (r Report) Mistakes(es object.Errors) {
 	if len(es) == 0 {
 		return
 	}
-	shown := es
-	if len(es) > maxShown {
-		// A warning must not take the place of an error.
-		shown = append(es.Failures(), es.Warnings()...)[:maxShown].Sorted()
-	}
+	// Errors stand next to their number, where a terminal ends; of too many, warnings are left out.
+	errs, warnings := es.Failures(), es.Warnings()
+	errs = errs[:min(len(errs), maxShown)]
+	shown := append(warnings[:min(len(warnings), maxShown-len(errs))], errs...)
 	for _, e := range shown {
 		r.mistake(object.Shown(e))
 	}

@@ -76,14 +76,15 @@ func TestReportsShowTheLineTheNotesAndTheHint(t *testing.T) {
 			Err: errors.New("registry \x1b[31munknown"),
 		},
 	})
-	require.Equal(t, `api.yaml:2:12: spec.input.replicas: expected int, found "two"
+	// The error comes last, next to the number.
+	require.Equal(t, `ropewalk: warning: policy images: api/deployment: spec: registry \x1b[31munknown
+api.yaml:2:12: spec.input.replicas: expected int, found "two"
   | 	replicas: "two"
   | 	          ^
   modules/api/api.cue:1:19: required here
     | #Input: replicas: int
     |                   ^
   hint: write a number
-ropewalk: warning: policy images: api/deployment: spec: registry \x1b[31munknown
 1 error, 1 warning
 `, b.String())
 }

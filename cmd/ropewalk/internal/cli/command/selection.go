@@ -68,9 +68,29 @@ func (s *Selection) Files(r Rendered) ([]emit.File, error) {
 	}
 	files := slices.DeleteFunc(slices.Clone(r.Files), func(f emit.File) bool { return !chosen[f.Node] })
 	if len(files) == 0 {
-		return nil, Usagef("", "%s: no object of this render is chosen", strings.TrimSpace("--spec "+strings.Join(s.specs, ",")+" --selector "+s.selector))
+		return nil, s.none(r)
 	}
 	return files, nil
+}
+
+// none says that no object of r is chosen, and which labels there are.
+func (s *Selection) none(r Rendered) error {
+	of := "this render"
+	if len(s.specs) > 0 {
+		of = "--spec " + strings.Join(s.specs, ",")
+	}
+	if s.selector == "" {
+		return Usagef("", "%s has no object", of)
+	}
+	known := map[string]bool{}
+	for _, n := range r.Plan.Graph.Nodes {
+		if len(s.specs) == 0 || slices.Contains(s.specs, n.ID.Spec()) {
+			for name, value := range n.Object.Labels() {
+				known[name+"="+value] = true
+			}
+		}
+	}
+	return Usagef("labels: "+object.Suggest(s.selector, object.SortedKeys(known)), "--selector %s: no object of %s has these labels", s.selector, of)
 }
 
 // SpecNames are the names of the specs of r.
