@@ -80,7 +80,7 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 		return Result{}, err
 	}
 	nodes := evaluated.nodes
-	nodes = c.withoutIdleStores(c.withNamespaces(nodes, d.NeedsNamespace))
+	nodes = c.withNamespaces(nodes, d.NeedsNamespace)
 	object.SortNodes(nodes)
 	for _, n := range nodes {
 		if err := ctx.Err(); err != nil {

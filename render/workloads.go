@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/ropewalk/ropewalk/render/check"
@@ -232,43 +231,4 @@ func (c *compiler) provision(ctx context.Context, s Spec, w *workload.Compilatio
 		}
 	}
 	return out, slices.Concat(mistakes, result.Warnings, w.Answer(needed, answers)), nil
-}
-
-// withoutIdleStores leaves out the stores of secrets that workloads make and nothing in the
-// render reads: which outputs of resources are secret is known only when all of them are made.
-func (c *compiler) withoutIdleStores(nodes []*object.Node) []*object.Node {
-	config := c.req.Workloads.Config.Secrets
-	if c.project == nil || config.Provider.Kind == object.KindNone {
-		return nodes
-	}
-	return slices.DeleteFunc(slices.Clone(nodes), func(store *object.Node) bool {
-		ref := store.Object.Ref()
-		if store.ID.Node() != "store" || ref.Kind != config.StoreKind || ref.Name != config.StoreName || c.project.Compile(store.ID.Spec()) == nil {
-			return false
-		}
-		return !slices.ContainsFunc(nodes, func(n *object.Node) bool {
-			near := ref.Namespace == "" || n.Object.Namespace() == "" || n.Object.Namespace() == ref.Namespace
-			return near && readsStore(map[string]any(n.Object), "", ref.Name) ||
-				slices.ContainsFunc(n.DependsOn, func(d object.Dependency) bool { return d.ID == store.ID })
-		})
-	})
-}
-
-// readsStore reports whether the value of a field names a store of secrets, as secretStoreRef,
-// secretStoreRefs or storeRef do.
-func readsStore(v any, field, name string) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		if strings.Contains(strings.ToLower(field), "storeref") && v["name"] == name {
-			return true
-		}
-		for below := range v {
-			if readsStore(v[below], below, name) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(v, func(item any) bool { return readsStore(item, field, name) })
-	}
-	return false
 }
