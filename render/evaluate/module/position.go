@@ -51,6 +51,7 @@ func (t *tree) moduleErrors(m evaluate.Module, err error) error {
 			Stage: object.StageEvaluate,
 			Err:   fmt.Errorf("%s", t.clean(m, loadMessage(e))),
 		}
+		one.Hint = t.near(one.Err.Error())
 		if bad := t.badModuleFile(m, one.Err.Error()); bad != nil {
 			out = append(out, bad)
 			continue
