@@ -85,6 +85,11 @@ func (t *tree) moduleErrors(m evaluate.Module, err error) error {
 	return out.Sorted()
 }
 
+// near is the hint for a message about a name that CUE does not know.
+func (t *tree) near(text string) string {
+	return diagnose.Near(text, t.files, path.Join(t.root, modFolder))
+}
+
 // loadMessage is an error of the loader in plain words.
 func loadMessage(e cueerrors.Error) string {
 	text := diagnose.Message(e)

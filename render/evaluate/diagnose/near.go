@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package module
+package diagnose
 
 import (
 	"path"
@@ -18,9 +18,9 @@ import (
 // unknownName finds the name in what CUE says of one that it does not know.
 var unknownName = regexp.MustCompile(`^(?:reference "([^"]+)" not found|undefined field: "?([^" ]+)"?|builtin package "([^"]+)" undefined|cannot call non-function (\w+)\.(\w+) )`)
 
-// near is the hint for a message about a name that CUE does not know: the nearest one that the
-// author of the module wrote, or that CUE has; "" where there is none.
-func (t *tree) near(text string) string {
+// Near is the hint for a message about a name that CUE does not know: the nearest one in files,
+// except those below a folder, or one that CUE has; "" where there is none.
+func Near(text string, files map[string][]byte, except string) string {
 	found := unknownName.FindStringSubmatch(text)
 	if found == nil {
 		return ""
@@ -33,12 +33,12 @@ func (t *tree) near(text string) string {
 		return object.DidYouMean(function, strings.Fields(builtinFunctions(of)))
 	}
 	name := references + fields
-	return object.DidYouMean(name, slices.DeleteFunc(t.names(references != ""), func(n string) bool { return n == name }))
+	return object.DidYouMean(name, slices.DeleteFunc(namesIn(files, except, references != ""), func(n string) bool { return n == name }))
 }
 
-// names are the names of fields that the author wrote, and with it of all else that a reference
+// namesIn are the names of fields that the author wrote, and with it of all else that a reference
 // may be to.
-func (t *tree) names(references bool) []string {
+func namesIn(files map[string][]byte, except string, references bool) []string {
 	seen := map[string]bool{}
 	add := func(n ast.Node) {
 		if label, ok := n.(ast.Label); ok {
@@ -47,8 +47,8 @@ func (t *tree) names(references bool) []string {
 			}
 		}
 	}
-	for name, data := range t.files {
-		if path.Ext(name) != ".cue" || strings.HasPrefix(name, path.Join(t.root, modFolder)+"/") {
+	for name, data := range files {
+		if path.Ext(name) != ".cue" || strings.HasPrefix(name, except+"/") {
 			continue
 		}
 		file, _ := parser.ParseFile(name, data) // What there is of one that is no CUE.

@@ -1,20 +1,22 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package module
+package diagnose_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 )
 
 func TestNamesThatCUEDoesNotKnow(t *testing.T) {
-	tree := &tree{root: ".", files: map[string][]byte{
+	files := map[string][]byte{
 		"a.cue":                   []byte("package a\nimport \"example.com/web\"\nlet base = 1\n_config: {name: base, nam: 1}\n"),
 		"broken.cue":              []byte("package a\nreplicas: 1\nx: {\n"),
 		"cue.mod/pkg/x.y/dep.cue": []byte("package dep\nnamee: 1\n"),
-	}}
+	}
 	for message, want := range map[string]string{
 		`reference "_confg" not found`:                         `did you mean "_config"?`,
 		`reference "bas" not found`:                            `did you mean "base"?`,
@@ -29,6 +31,6 @@ func TestNamesThatCUEDoesNotKnow(t *testing.T) {
 		`conflicting values "_confg" and 1`:                    ``,
 		`something else, and reference "_confg" not found`:     ``,
 	} {
-		require.Equal(t, want, tree.near(message), message)
+		require.Equal(t, want, diagnose.Near(message, files, "cue.mod"), message)
 	}
 }
