@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/check"
@@ -77,6 +78,9 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 				origins[i].Module = byID[f.Node].Pos
 			}
 			locate(out[i], s, origins[i])
+			if written := origins[i].Written; written != "" && strings.HasPrefix(out[i].Hint, finding.QuoteIt) {
+				out[i].Hint = finding.QuoteIt + strconv.Quote(written)
+			}
 			if c := s.Evaluate.Component; c != nil && c.Helm != nil && f.Rule == finding.RuleAPIVersion && isCustom(byID[f.Node].Object) {
 				out[i].Hint += "; where the chart asks for the APIs of the cluster, add that one to helm.apiVersions"
 			}
@@ -248,7 +252,9 @@ const embedded = "embedded:"
 // from, else at the line of the user's own module, else at the spec that chose a module
 // of others.
 func locate(e *Error, s Spec, origin evaluate.Origin) {
-	switch {
+	switch at := s.Evaluate.InputPath; {
+	case len(at) > 2 && at[0].Name == "bundle" && at[1].Name == "instances":
+		e.Hint = strings.Replace(e.Hint, "allow this Secret in allowSecrets", `write @ropewalk(allowSecrets="NAME") in the instance `+strconv.Quote(at[2].Name), 1)
 	case s.Evaluate.Pos.Line != 0 || s.Workload != nil:
 	case s.Evaluate.Component != nil:
 		e.Hint = strings.Replace(e.Hint, "allow this Secret in allowSecrets", "write a Component of this folder with allowSecrets: [NAME] in its spec", 1)

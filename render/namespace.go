@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -43,17 +44,19 @@ func (c *compiler) withNamespaces(nodes []*object.Node, all bool) []*object.Node
 // namespaces gives the namespace of its spec's context for a node whose kind is
 // namespaced, and "" for others.
 func (c *compiler) namespaces(nodes []*object.Node) func(n *object.Node) string {
-	contexts := map[string]string{}
+	contexts, stated := map[string]string{}, map[string]bool{}
 	for _, s := range c.req.Specs {
-		contexts[s.Evaluate.Spec] = s.Evaluate.Context.Namespace
+		contexts[s.Evaluate.Spec], stated[s.Evaluate.Spec] = s.Evaluate.Context.Namespace, s.StatesNamespace
 	}
 	own := scopesOf(nodes)
 	return func(n *object.Node) string {
 		namespaced, known := own[n.Object.Ref().GroupKind()]
 		if !known {
-			namespaced, _ = c.scopes().Namespaced(n.Object)
+			namespaced, known = c.scopes().Namespaced(n.Object)
 		}
-		if namespaced {
+		// A Component moves its objects into its namespace, as kustomize does: of kinds that are
+		// not known most have one, and the others say by their names that they do not.
+		if namespaced || !known && stated[n.ID.Spec()] && !strings.HasPrefix(n.Object.Kind(), "Cluster") {
 			return contexts[n.ID.Spec()]
 		}
 		return ""

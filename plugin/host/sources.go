@@ -6,6 +6,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -102,6 +103,14 @@ func (s surroundings) Read(name string) (spec.File, error) {
 		return spec.File{}, errors.New("a path of the host: files are those of the project")
 	}
 	return s.Beside(s.file, name)
+}
+
+// Below are the files in a folder, by paths relative to it.
+func (s surroundings) Below(folder string, most int) ([]string, error) {
+	if path.IsAbs(folder) || !fs.ValidPath(path.Clean(folder)) {
+		return nil, errors.New("leaves the folder of the document")
+	}
+	return s.Discovery.Below(s.file, folder, most)
 }
 
 // Variables is those of an env file; no message shows their values.

@@ -90,10 +90,25 @@ func deletion(ref object.Ref, i Item, served map[string]bool) []Danger {
 	case "ExternalSecret.external-secrets.io", "SealedSecret.bitnami.com":
 		return []Danger{danger(DangerSecret, "the Secret %s that it makes may be deleted with it: pods that use it do not start", madeSecret(i.Object))}
 	}
-	if strings.Contains(ref.Group, ".") && !strings.HasSuffix(ref.Group, ".k8s.io") {
+	if strings.Contains(ref.Group, ".") && !strings.HasSuffix(ref.Group, ".k8s.io") && !holdsNothing(ref) {
 		return []Danger{danger(DangerData, "its operator may delete the data that belongs to it")}
 	}
 	return nil
+}
+
+// holdsNothing reports whether an object of an operator only says what its operator does with
+// others: deleting it loses no data. The Secret of a Certificate stays.
+func holdsNothing(ref object.Ref) bool {
+	switch ref.Group {
+	case "keda.sh", "http.keda.sh", "eventing.keda.sh", "cert-manager.io", "acme.cert-manager.io", "networking.istio.io", "telemetry.istio.io",
+		"gateway.envoyproxy.io", "traefik.io", "source.toolkit.fluxcd.io", "notification.toolkit.fluxcd.io":
+		return true
+	case "external-secrets.io": // PushSecret deletes what it pushed.
+		return strings.HasSuffix(ref.Kind, "SecretStore")
+	case "monitoring.coreos.com": // Others are servers with volumes.
+		return strings.HasSuffix(ref.Kind, "Monitor") || ref.Kind == "PrometheusRule" || ref.Kind == "Probe" || ref.Kind == "AlertmanagerConfig" || ref.Kind == "ScrapeConfig"
+	}
+	return strings.HasSuffix(ref.Kind, "Policy") || strings.HasSuffix(ref.Kind, "PolicyException")
 }
 
 // changeDangers are those of any change of a kind.

@@ -57,6 +57,11 @@ func TestDangers(t *testing.T) {
 		{"a ConfigMap that is deleted", of("v1", "ConfigMap", ""), "", nil},
 		{"an ExternalSecret that is deleted", of("external-secrets.io/v1", "ExternalSecret", "spec: {target: {name: db}}"), "",
 			[]string{"secret: the Secret db that it makes may be deleted with it: pods that use it do not start"}},
+		{"objects of operators that hold no data", strings.Join([]string{
+			of("keda.sh/v1alpha1", "TriggerAuthentication", ""), of("keda.sh/v1alpha1", "ScaledObject", ""), of("cert-manager.io/v1", "Certificate", ""),
+			of("monitoring.coreos.com/v1", "ServiceMonitor", ""), of("gateway.envoyproxy.io/v1alpha1", "ClientTrafficPolicy", ""), of("example.com/v1", "SomePolicy", ""),
+		}, "\n---\n"), "", nil},
+		{"an object of an operator with data", of("monitoring.coreos.com/v1", "Prometheus", ""), "", []string{"data-loss: its operator may delete the data that belongs to it"}},
 		{"a host that is removed", ingress("a.example.com", "b.example.com"), ingress("a.example.com"), []string{"unreachable: the host b.example.com is no longer served"}},
 		{"a host that changes", ingress("a.example.com"), ingress("b.example.com"),
 			[]string{"exposure: it serves a new host: b.example.com", "unreachable: the host a.example.com is no longer served"}},

@@ -323,6 +323,9 @@ type Origin struct {
 	InputPath object.Path
 	// Module is the line of the module that wrote the value.
 	Module object.Pos
+	// Written is the scalar as manifests have it where it is read as something else, such as
+	// n, which is false; "" anywhere else.
+	Written string
 }
 
 // BundleFiles names the files of a bundle of Timoni in the module of a request, and

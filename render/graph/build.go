@@ -188,7 +188,7 @@ func (b *builder) duplicates() {
 		e := &object.Error{
 			Pos: position(it.node), Node: it.node.ID,
 			Err:   fmt.Errorf("%s is rendered twice: by %s and by %s", it.ref, other.ID, it.node.ID),
-			Hint:  "an object belongs to one node: rename or remove one of them",
+			Hint:  "an object belongs to one node: rename or remove one of them" + existingHint(it.ref, other.ID, it.node.ID),
 			Notes: append(madeBy(other), madeBy(it.node)...),
 		}
 		specs := pair{other.ID.Spec(), it.node.ID.Spec()}
@@ -202,6 +202,14 @@ func (b *builder) duplicates() {
 		}
 		b.fail(e)
 	}
+}
+
+// existingHint is what else to do about an account that several workloads make.
+func existingHint(ref object.Ref, ids ...object.ID) string {
+	if ref.GroupKind() == "ServiceAccount" && !slices.ContainsFunc(ids, func(id object.ID) bool { return id.Node() != "account" }) {
+		return ", or write serviceAccount: {name: " + ref.Name + ", existing: true} in the workloads that only use it"
+	}
+	return ""
 }
 
 // sortExplicit puts edges and joins in order and leaves out duplicates.

@@ -48,6 +48,12 @@ func (b *builder) nodeDependency(n *object.Node, d object.Dependency) {
 
 func (b *builder) nodeOnSpec(n *object.Node, d object.Dependency) {
 	spec := d.ID.Spec()
+	// That of a workload is one of its spec too, which reports it.
+	if slices.ContainsFunc(b.specs[n.ID.Spec()].DependsOn, func(s object.SpecDependency) bool { return s.Name == spec && s.Pos == d.Pos }) {
+		if _, ok := b.specs[spec]; !ok {
+			return
+		}
+	}
 	if _, ok := b.specs[spec]; !ok {
 		b.unknownSpec(posOr(d.Pos, position(n)), string(n.ID), spec)
 		return

@@ -91,10 +91,21 @@ func parse(ref string) (reference, error) {
 				return reference{}, bad("submodules is true or false, not %q", value)
 			}
 		default:
-			return reference{}, bad("unknown key %q in the query", key)
+			return reference{}, unknownKey(key)
 		}
 	}
 	return r, r.checkChoice()
+}
+
+// unknownKey is the error for a key of the query, with ours in the place of one of other tools.
+func unknownKey(key string) error {
+	switch key {
+	case "ref", "rev", "revision", "version", "targetRevision":
+		return bad("%q in the query is of another tool: it is ?tag=NAME, ?branch=NAME or ?commit=HASH here", key)
+	case "path", "dir", "subdir", "folder":
+		return bad("%q in the query is of another tool: the folder goes into the field path, beside ref", key)
+	}
+	return bad("unknown key %q in the query", key)
 }
 
 // checkChoice refuses names that Git would not take, or could take for
@@ -125,6 +136,10 @@ func parseLocation(base string) (location, error) {
 	}
 	if strings.Contains(base, "#") {
 		return location{}, bad("the URL has a fragment")
+	}
+	base = strings.TrimPrefix(base, "git::") // of Terraform
+	if scheme, rest, ok := strings.Cut(base, "://"); ok && strings.Contains(rest, "//") && scheme != schemeHTTP {
+		return location{}, bad("a folder behind // is of another tool: it goes into the field path, beside ref")
 	}
 	scheme, _, ok := strings.Cut(base, "://")
 	if !ok {

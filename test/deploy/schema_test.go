@@ -82,6 +82,7 @@ func (n *node) strays(t *testing.T, defs map[string]*node, path string, closed m
 type nowhere struct{}
 
 func (nowhere) Read(string) (spec.File, error)                         { return spec.File{}, fs.ErrNotExist }
+func (nowhere) Below(string, int) ([]string, error)                    { return nil, fs.ErrNotExist }
 func (nowhere) Variables(spec.File) (map[string]string, object.Errors) { return nil, nil }
 func (nowhere) NetworkPolicies() bool                                  { return false }
 func (nowhere) Variable(string) (string, bool)                         { return "", false }

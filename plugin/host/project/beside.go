@@ -6,6 +6,7 @@ package project
 import (
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/render/spec"
 )
@@ -27,4 +28,33 @@ func (d *Discovery) Beside(of, name string) (spec.File, error) {
 		d.add(file, at)
 	}
 	return file, d.Ended()
+}
+
+// Below are the files in a folder that the document in the file of names, and below it, at most
+// most and one: by paths relative to that folder, sorted.
+func (d *Discovery) Below(of, folder string, most int) (out []string, err error) {
+	at := d.locations[of]
+	var list func(rel string) error
+	list = func(rel string) error {
+		entries, err := at.Root.folder.List(path.Join(at.Dir, folder, rel), maxEntries)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			name := path.Join(rel, e.Name())
+			switch {
+			case len(out) > most || e.Name() == ".gitkeep":
+			case e.IsDir() && strings.Count(name, "/") < most:
+				if err := list(name); err != nil {
+					return err
+				}
+			default:
+				out = append(out, name)
+			}
+		}
+		return nil
+	}
+	err = list(".")
+	slices.Sort(out)
+	return out, err
 }

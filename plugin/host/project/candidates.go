@@ -5,6 +5,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -112,6 +113,11 @@ type candidate struct {
 // candidate adds a file of a search if it may hold a document of ours.
 func (d *Discovery) candidate(r *Root, name string, foreign bool, out *found) {
 	shown := r.Display(name)
+	if d.deployed[shown] {
+		d.manifests = append(d.manifests, shown)
+		out.manifests = cmp.Or(out.manifests, shown)
+		return
+	}
 	c, known := d.candidates[shown]
 	if !known {
 		c = d.look(r, name, shown, foreign)

@@ -91,6 +91,7 @@ type Discovery struct {
 	// patterns may lead there.
 	walks      map[Location]*walk
 	candidates map[string]candidate
+	deployed   map[string]bool
 	// ended is the error of Options.Charge.
 	ended error
 }
@@ -330,6 +331,7 @@ func (d *Discovery) directory(r *Root, rel string, pos object.Pos) {
 		d.named(r, path.Join(rel, spec.ProjectFile))
 		return
 	}
+	d.markDeployed(r, rel)
 	m := d.search(r, rel, "", pos)
 	if len(m.specs) > 0 {
 		d.Errs = append(d.Errs, m.warnings...)

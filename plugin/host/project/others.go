@@ -23,6 +23,58 @@ func isForeign(names []string, depth int) bool {
 	})
 }
 
+// markDeployed finds the files of the chart or of the kustomization in a folder that hold objects
+// of a cluster alone: a Transform or a PivotCluster there is deployed, and is no spec to render.
+func (d *Discovery) markDeployed(r *Root, rel string) {
+	w, err := d.walked(r, rel)
+	if err != nil {
+		return // The search reports it.
+	}
+	var below []string
+	if isFile(r, path.Join(rel, "Chart.yaml")) {
+		below = append(below, path.Join(rel, "templates"), path.Join(rel, "crds"))
+	}
+	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
+		data, err := r.read(path.Join(rel, name), spec.MaxFile)
+		if err != nil {
+			continue
+		}
+		k, _ := spec.ParseValue(spec.File{Name: name, Data: data}) // kustomize reports what it is.
+		resources, _ := k.Get("resources")
+		for _, item := range resources.Items {
+			below = append(below, path.Join(rel, item.Text))
+		}
+	}
+	for _, name := range w.files {
+		if slices.ContainsFunc(below, func(at string) bool { return name == at || strings.HasPrefix(name, at+"/") }) && holdsObjects(r, name) {
+			if d.deployed == nil {
+				d.deployed = map[string]bool{}
+			}
+			d.deployed[r.Display(name)] = true
+		}
+	}
+}
+
+// holdsObjects reports whether all documents of ours in a file may be objects of a cluster.
+func holdsObjects(r *Root, name string) bool {
+	data, err := r.read(name, spec.MaxFile)
+	if err != nil {
+		return false
+	}
+	docs, err := spec.ParseManifests(spec.File{Name: name, Data: data}, spec.MaxFile)
+	found := false
+	for _, doc := range docs {
+		version, _ := doc.Value.Get("apiVersion")
+		kind, _ := doc.Value.Get("kind")
+		deployed := kind.Text == spec.KindTransform || kind.Text == spec.KindPivotCluster
+		if version.Text == spec.ScoreVersion || version.Text == spec.APIVersion && !deployed {
+			return false
+		}
+		found = found || deployed
+	}
+	return err == nil && found
+}
+
 // isManifest reports whether a file seems to be a manifest of Kubernetes, and no template
 // of one.
 func isManifest(data []byte) bool {

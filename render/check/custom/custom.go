@@ -77,6 +77,9 @@ func ruleMessage(p *field.Error) string {
 	return detail
 }
 
+// ofCluster is what else to do about a version that a definition does not serve.
+const ofCluster = ", or name the CustomResourceDefinition that the cluster has with --crds"
+
 // notServed names the versions that there are.
 func notServed(a *finding.Value, d *Definition) {
 	served := d.served()
@@ -88,9 +91,9 @@ func notServed(a *finding.Value, d *Definition) {
 	case 0:
 		f.Hint = "the CustomResourceDefinition serves no version"
 	case 1:
-		f.Hint = "use " + served[0]
+		f.Hint = "use " + served[0] + ofCluster
 	default:
-		f.Hint = "served: " + strings.Join(served, ", ")
+		f.Hint = "served: " + strings.Join(served, ", ") + ofCluster
 	}
 }
 

@@ -106,13 +106,16 @@ func TypeName(kind string) string {
 	return ""
 }
 
+// QuoteIt begins the hint for a number or a bool where text is expected, before the text.
+const QuoteIt = "quote it: "
+
 // TypeHint is what to do about a value that should be of a type of OpenAPI: about a
 // number in quotes and its like. "" is nothing.
 func TypeHint(kind string, v any) string {
 	switch v := v.(type) {
 	case int64, float64, bool:
 		if kind == "string" {
-			return "quote it: " + strconv.Quote(Describe(v, false))
+			return QuoteIt + strconv.Quote(Describe(v, false))
 		}
 		if f, ok := v.(float64); ok && kind == "integer" && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 			return "write " + strconv.FormatInt(int64(f), 10)

@@ -150,9 +150,9 @@ func TestMistakesAreAtTheirLines(t *testing.T) {
 		"a dependency that is missing": {map[string]string{"shop/charts/db/Chart.yaml": "", "shop/charts/db/values.yaml": "", "shop/charts/db/templates/claim.yaml": ""}, "", nil,
 			"shop/Chart.yaml:6:11: evaluate: chart \"shop\" needs chart \"db\" 0.1.0, which is not in its folder charts (run helm dependency build, and commit the folder charts)"},
 		"no chart":                {map[string]string{"shop/Chart.yaml": ""}, "", nil, "component.yaml:90:3: evaluate: spec.helm.chart: \"shop\" is no chart: it has no Chart.yaml (name the folder that holds Chart.yaml)"},
-		"a chart that is no YAML": {map[string]string{"shop/Chart.yaml": "name: [\n"}, "", nil, "shop/Chart.yaml:1:1: evaluate: spec.helm.chart: the chart cannot be read: cannot load Chart.yaml: "},
+		"a chart that is no YAML": {map[string]string{"shop/Chart.yaml": "name: [\n"}, "", nil, "shop/Chart.yaml: evaluate: spec.helm.chart: the chart cannot be read: cannot load Chart.yaml: "},
 		"a library":               {map[string]string{"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\ntype: library\n"}, "", nil, "component.yaml:90:3: evaluate: spec.helm.chart: chart \"shop\" is a library chart, which makes no objects (name a chart that depends on it)"},
-		"another apiVersion":      {map[string]string{"shop/Chart.yaml": "apiVersion: v3\nname: shop\nversion: 1.0.0\n"}, "", nil, "shop/Chart.yaml:1:1: evaluate: spec.helm.chart: apiVersion \"v3\" of chart \"shop\" is unknown: v1 and v2 are known (take a version"},
+		"another apiVersion":      {map[string]string{"shop/Chart.yaml": "apiVersion: v3\nname: shop\nversion: 1.0.0\n"}, "", nil, "shop/Chart.yaml: evaluate: spec.helm.chart: apiVersion \"v3\" of chart \"shop\" is unknown: v1 and v2 are known (take a version"},
 		"another Kubernetes":      {map[string]string{"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\nkubeVersion: '>=1.40'\n"}, "", nil, "component.yaml:90:3: evaluate: spec.helm.chart: chart \"shop\" wants Kubernetes >=1.40, and this render is for v1.33 (set kubeVersion"},
 		"hooks that are rejected": {nil, "", func(h *spec.Helm) { h.Hooks = spec.HooksReject }, "shop/templates/hooks.yaml:4:1: evaluate: Job \"job-0\" is a hook, pre-install,pre-upgrade, and hooks are rejected here"},
 		"a release name":          {nil, "", func(h *spec.Helm) { h.ReleaseName = "No Name" }, "component.yaml:90:3: evaluate: spec.helm.chart: \"No Name\" cannot be the name of a release"},
@@ -272,7 +272,7 @@ func TestWhatIsDroppedIsWarnedOf(t *testing.T) {
 	require.Equal(t, []string{
 		"shop/templates/hooks.yaml:4:1: evaluate: a hook is left out: nothing here runs pre-delete (do by hand what it does, or switch it off in values)",
 		"shop/templates/x.yaml:5:14: evaluate: lookup finds nothing, because a render has no cluster (set the values that the chart would look up)",
-		"shop/values.schema.json:1:1: evaluate: values are not checked by the schema of chart \"shop\", which refers to https://example.com/schema.json (nothing is fetched: copy what it refers to into the schema)",
+		"shop/values.schema.json: evaluate: values are not checked by the schema of chart \"shop\", which refers to https://example.com/schema.json (nothing is fetched: copy what it refers to into the schema)",
 	}, all)
 }
 

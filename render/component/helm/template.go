@@ -176,12 +176,12 @@ func (r *run) fileOf(c *chart.Chart, name string) object.Pos {
 		if at, ok := r.loaded.files[f]; ok {
 			up := strings.Count(f.Name, "/") + 1
 			if at.inner != "" {
-				return r.loaded.pos(place{at.file, path.Join(at.inner, strings.Repeat("../", up), name)}, 1, 1)
+				return r.loaded.pos(place{at.file, path.Join(at.inner, strings.Repeat("../", up), name)}, 0, 0)
 			}
-			return r.loaded.pos(place{file: path.Join(at.file, strings.Repeat("../", up), name)}, 1, 1)
+			return r.loaded.pos(place{file: path.Join(at.file, strings.Repeat("../", up), name)}, 0, 0)
 		}
 	}
-	return r.loaded.pos(r.loaded.root.join(name), 1, 1)
+	return r.loaded.pos(r.loaded.root.join(name), 0, 0)
 }
 
 // prepare loads the chart and looks at what has nothing to do with values.
@@ -194,7 +194,7 @@ func (r *run) prepare() error {
 	}
 	c, yaml := r.loaded.chart, r.loaded.root.join("Chart.yaml")
 	if v := c.Metadata.APIVersion; v != chart.APIVersionV1 && v != chart.APIVersionV2 {
-		return r.fail(r.loaded.pos(yaml, 1, 1), "take a version of the chart for Helm 3 or 4", "apiVersion %q of chart %q is unknown: v1 and v2 are known", v, c.Name())
+		return r.fail(r.loaded.pos(yaml, 0, 0), "take a version of the chart for Helm 3 or 4", "apiVersion %q of chart %q is unknown: v1 and v2 are known", v, c.Name())
 	}
 	if kind := c.Metadata.Type; kind != "" && kind != "application" {
 		return r.fail(r.opts.Pos, "name a chart that depends on it", "chart %q is a %s chart, which makes no objects", c.Name(), kind)
@@ -238,7 +238,7 @@ func (r *run) chartLine(at place, c *chart.Chart, name string) object.Pos {
 			}
 		}
 	}
-	return r.loaded.pos(at, 1, 1)
+	return r.loaded.pos(at, 0, 0)
 }
 
 func (r *run) load() error {
@@ -251,7 +251,7 @@ func (r *run) load() error {
 	}
 	pos := r.opts.Pos
 	if _, missing := fs.Stat(r.fsys, path.Join(r.dir, "Chart.yaml")); missing == nil {
-		pos = l.pos(l.root.join("Chart.yaml"), 1, 1)
+		pos = l.pos(l.root.join("Chart.yaml"), 0, 0)
 	}
 	text := plain(err.Error())
 	if strings.Contains(text, "Chart.yaml file is missing") {

@@ -184,12 +184,40 @@ func read(ctx context.Context, out *component.Output, name string, data []byte, 
 			o, err := object.Decode(doc.Value.JSON())
 			if err != nil {
 				fail(doc.Value, "", "%v", err)
-			} else if o.Annotations()[localConfig] != "true" {
-				out.Objects = append(out.Objects, component.Object{Object: o, Pos: at(doc.Value.Pos)})
+				continue
+			}
+			below, mistake := o.Expand()
+			if mistake != nil {
+				path, _ := object.ReadPath(mistake.Path)
+				mistake.Stage, mistake.Pos = object.StageEvaluate, at(doc.Value.NearestPos(path))
+				errs = append(errs, mistake)
+			}
+			places := items(doc.Value)
+			for i, o := range below {
+				pos := doc.Value.Pos
+				if len(places) == len(below) {
+					pos = places[i].Pos
+				}
+				if o.Annotations()[localConfig] != "true" {
+					out.Objects = append(out.Objects, component.Object{Object: o, Pos: at(pos)})
+				}
 			}
 		}
 	}
 	return errs
+}
+
+// items are the values of the objects of a List, and of Lists in it; anything else is itself.
+func items(v object.Value) (out []object.Value) {
+	kind, _ := v.Get("kind")
+	list, _ := v.Get("items")
+	if !strings.HasSuffix(kind.Text, "List") || list.Kind != object.KindList {
+		return []object.Value{v}
+	}
+	for _, item := range list.Items {
+		out = append(out, items(item)...)
+	}
+	return out
 }
 
 // isOurs reports whether a document is one of a project, and no object of a cluster. A
@@ -210,11 +238,17 @@ type Part struct {
 	Path object.Path
 }
 
-// Trace is the places of parts of objects, one for one, each the zero Pos where the
+// Place is where a part of an object is, and Written the scalar there as its author wrote it.
+type Place struct {
+	Pos     object.Pos
+	Written string
+}
+
+// Trace is the places of parts of objects, one for one, each the zero Place where the
 // component does not have the object. It reads every file once, until all are found or ctx
 // ends.
-func Trace(ctx context.Context, req component.Request, parts []Part) []object.Pos {
-	out := make([]object.Pos, len(parts))
+func Trace(ctx context.Context, req component.Request, parts []Part) []Place {
+	out := make([]Place, len(parts))
 	wanted := map[object.Ref][]int{}
 	for i, p := range parts {
 		wanted[p.Ref] = append(wanted[p.Ref], i)
@@ -234,7 +268,10 @@ func Trace(ctx context.Context, req component.Request, parts []Part) []object.Po
 		for _, doc := range docs {
 			each(doc.Value, func(ref object.Ref, v object.Value) {
 				for _, i := range wanted[ref] {
-					out[i] = at(v.NearestPos(parts[i].Path))
+					out[i].Pos = at(v.NearestPos(parts[i].Path))
+					if part, found := v.Lookup(parts[i].Path); found == len(parts[i].Path) {
+						out[i].Written = part.Raw
+					}
 				}
 				delete(wanted, ref) // The first of two counts.
 			})

@@ -39,7 +39,7 @@ func (c counted) ReadFile(name string) ([]byte, error) {
 
 func TestPartsAreFoundInOnePass(t *testing.T) {
 	files := counted{fstest.MapFS{
-		"a.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n  k: v\n")},
+		"a.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n  k: n\n")},
 		"b.yaml": {Data: []byte("apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: w\n")},
 		"c.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: z}\n")},
 	}, map[string]int{}}
@@ -54,6 +54,28 @@ func TestPartsAreFoundInOnePass(t *testing.T) {
 		return manifests.Part{Ref: object.Ref{Kind: "ConfigMap", Name: name}, Path: object.Fields(path...)}
 	}
 	got := manifests.Trace(t.Context(), req, []manifests.Part{part("w", "metadata", "name"), part("x", "data", "k"), part("x"), part("none")})
-	require.Equal(t, []object.Pos{{File: "b.yaml", Line: 7, Column: 11}, {File: "a.yaml", Line: 5, Column: 6}, {File: "a.yaml", Line: 1, Column: 1}, {}}, got)
+	require.Equal(t, []manifests.Place{
+		{Pos: object.Pos{File: "b.yaml", Line: 7, Column: 11}}, {Pos: object.Pos{File: "a.yaml", Line: 5, Column: 6}, Written: "n"}, {Pos: object.Pos{File: "a.yaml", Line: 1, Column: 1}}, {},
+	}, got)
 	require.Equal(t, map[string]int{"a.yaml": 1, "b.yaml": 1, "c.yaml": 1}, files.reads)
+}
+
+func TestPlacesOfItemsOfAList(t *testing.T) {
+	list := "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n- apiVersion: v1\n  kind: List\n  items:\n  - {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n"
+	build := func(text string) (component.Output, error) {
+		return manifests.Build(t.Context(), component.Request{
+			FS: fstest.MapFS{"a.yaml": {Data: []byte(text)}}, Dir: ".",
+			Component: spec.Component{Manifests: &spec.Manifests{Paths: []spec.Text{{Text: "a.yaml"}}}},
+			At: func(name string, line, column int) object.Pos {
+				return object.Pos{File: name, Line: line, Column: column}
+			},
+		})
+	}
+	got, err := build(list)
+	require.NoError(t, err)
+	require.Len(t, got.Objects, 2)
+	require.Equal(t, "a.yaml:4:3", got.Objects[0].Pos.String())
+	require.Equal(t, "a.yaml:10:5", got.Objects[1].Pos.String())
+	_, err = build("apiVersion: v1\nkind: List\nitem: []\n")
+	require.ErrorContains(t, err, `a.yaml:3:7: evaluate: item: a List has no such field`)
 }

@@ -30,6 +30,9 @@ func typeHint(schema cue.Value, errs []cueerrors.Error, v object.Value) string {
 	text := strings.ToLower(v.Text)
 	switch v.Kind {
 	case object.KindNumber, object.KindBool:
+		if unit := v.Text + "Gi"; v.Kind == object.KindNumber && want&kindOf(v) == 0 && isQuantity(schema) && fits(object.KindString, unit) {
+			return fmt.Sprintf("write it with its unit: %q", unit)
+		}
 		if want&kindOf(v) == 0 && fits(object.KindString, v.Written()) {
 			return quotesHint + strconv.Quote(v.Written())
 		}
@@ -57,6 +60,12 @@ func typeHint(schema cue.Value, errs []cueerrors.Error, v object.Value) string {
 	default:
 	}
 	return ""
+}
+
+// isQuantity reports whether a schema wants an amount of Kubernetes: a number alone is one of
+// bytes, which nobody means.
+func isQuantity(schema cue.Value) bool {
+	return schema.Exists() && strings.Contains(Expected(schema), "an amount such as")
 }
 
 // mapHint is how the last name of path is written where schema wants a map: with the fields

@@ -248,12 +248,22 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 		}
 		return e
 	}
-	e.Hint = typeHint(cue.Value{}, g.Errs, value)
+	if e.Hint = typeHint(cue.Value{}, g.Errs, value); e.Hint == "" {
+		e.Hint = s.Module.Near(unknownIn(g, e.Err.Error()))
+	}
 	s.outdated(e, demands)
 	if field == FieldContext {
 		e.Hint = fmt.Sprintf("module %q requires this of its context", s.Module.Name())
 	}
 	return e
+}
+
+// unknownIn is a message as Module.Near reads it.
+func unknownIn(g *Group, text string) string {
+	if format, _ := g.Errs[0].Msg(); format == FormatUnknown && len(g.Path) > 0 {
+		return "undefined field: " + g.Path[len(g.Path)-1].Name
+	}
+	return text
 }
 
 // related is how a note is about the places of g after the first.

@@ -32,6 +32,8 @@ type Module interface {
 	Depth(p token.Pos) int
 	// Clean takes names of ours out of a message of CUE.
 	Clean(text string) string
+	// Near is the hint for a message of CUE about a name that it does not know; "" for others.
+	Near(text string) string
 	// Tag is the tag of the first field at one of positions that has one.
 	Tag(positions []token.Pos) string
 }

@@ -78,9 +78,9 @@ func (p *Evaluator) traceComponent(ctx context.Context, req evaluate.Request, qu
 	if req.Component.Manifests == nil {
 		return origins, nil
 	}
-	for i, pos := range manifests.Trace(ctx, buildOf(req), parts) {
-		if pos.IsValid() && parts[i].Ref != (object.Ref{}) {
-			origins[i].Module = pos
+	for i, place := range manifests.Trace(ctx, buildOf(req), parts) {
+		if place.Pos.IsValid() && parts[i].Ref != (object.Ref{}) {
+			origins[i].Module, origins[i].Written = place.Pos, place.Written
 		}
 	}
 	return origins, nil

@@ -51,6 +51,7 @@ func (t *tree) moduleErrors(m evaluate.Module, err error) error {
 			Stage: object.StageEvaluate,
 			Err:   fmt.Errorf("%s", t.clean(m, loadMessage(e))),
 		}
+		one.Hint = t.near(one.Err.Error())
 		if bad := t.badModuleFile(m, one.Err.Error()); bad != nil {
 			out = append(out, bad)
 			continue
@@ -82,6 +83,11 @@ func (t *tree) moduleErrors(m evaluate.Module, err error) error {
 		out = append(out, one)
 	}
 	return out.Sorted()
+}
+
+// near is the hint for a message about a name that CUE does not know.
+func (t *tree) near(text string) string {
+	return diagnose.Near(text, t.files, path.Join(t.root, modFolder))
 }
 
 // loadMessage is an error of the loader in plain words.

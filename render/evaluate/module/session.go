@@ -74,5 +74,8 @@ func (l located) Depth(p token.Pos) (depth int) {
 // Clean implements source.
 func (l located) Clean(text string) string { return l.module.Tree.clean(l.origin, text) }
 
+// Near implements source.
+func (l located) Near(text string) string { return l.module.Tree.near(text) }
+
 // Tag implements source.
 func (l located) Tag(positions []token.Pos) string { return l.module.tagAt(positions) }

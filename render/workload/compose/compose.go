@@ -27,6 +27,9 @@ const (
 type Project interface {
 	// Read is a file, by its path relative to the folder of the document.
 	Read(name string) (spec.File, error)
+	// Below are the files in a folder and below it, at most most and one, by paths relative to
+	// it, sorted; the folder is relative to that of the document.
+	Below(folder string, most int) ([]string, error)
 	// Variables is those of an env file, in the syntax of Compose.
 	Variables(file spec.File) (map[string]string, object.Errors)
 	// NetworkPolicies reports whether the project makes network policies.

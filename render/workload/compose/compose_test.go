@@ -33,6 +33,16 @@ func (p project) Read(name string) (spec.File, error) {
 	return spec.File{Name: name, Data: data}, err
 }
 
+func (p project) Below(folder string, _ int) (out []string, err error) {
+	err = fs.WalkDir(p, path.Clean(folder), func(name string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			out = append(out, strings.TrimPrefix(name, path.Clean(folder)+"/"))
+		}
+		return err
+	})
+	return out, err
+}
+
 func (project) Variables(file spec.File) (map[string]string, object.Errors) {
 	return envfile.Parse(file)
 }

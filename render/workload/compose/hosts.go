@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/reader"
@@ -15,12 +16,19 @@ import (
 // Choices of hostPaths: what becomes of a mount of a path of the host that is no file of the
 // project.
 const (
-	asClaim = "claim"
-	left    = "drop"
-	choose  = "write x-ropewalk: {hostPaths: claim}, or drop, in the service or at the top of the file"
+	asClaim  = "claim"
+	asConfig = "config"
+	left     = "drop"
+	choose   = "write x-ropewalk: {hostPaths: claim}, config or drop, in the service or at the top of the file"
 )
 
-var hostPaths = [...]string{asClaim, left} //nolint:gochecknoglobals // a constant
+// What a ConfigMap holds at most, and how many files of a folder go into one.
+const (
+	maxConfig      = 1_000_000
+	maxConfigFiles = 100
+)
+
+var hostPaths = [...]string{asClaim, asConfig, left} //nolint:gochecknoglobals // a constant
 
 // hostPaths is the choice of the service, else that of the files; "" is to refuse.
 func (s *service) hostPaths() (choice string, own bool) {
@@ -33,7 +41,7 @@ func (s *service) hostPaths() (choice string, own bool) {
 
 // checkHostPaths reports a choice that is none.
 func checkHostPaths(p reader.Part) {
-	if name := p.Loose(); p.Given() && name != asClaim && name != left {
+	if name := p.Loose(); p.Given() && !slices.Contains(hostPaths[:], name) {
 		p.Fail(object.Suggest(name, hostPaths[:]), "%q is not known", name)
 	}
 }
@@ -61,11 +69,12 @@ func (s *service) bind(v reader.Part, target string) {
 		at.Warn("move it to compose.override.yaml, which docker compose reads and this does not", "the mount of %q is left out: the image is built of that folder", name)
 	case choice == left:
 		at.Warn("", "the mount of %q of the host is left out: %q is what the image has there", name, target)
-	case choice == asClaim && foreign && isClock(name):
+	case choice == asConfig && !foreign && s.folder(v, at, target):
+	case foreign && isClock(name) && choice != "":
 		at.Warn("set the variable TZ", "the mount of %q of the host is left out: a pod has no clock of its host", name)
-	case choice == asClaim && foreign && isSystem(name):
+	case foreign && isSystem(name) && choice != "":
 		at.Fail("write x-ropewalk: {hostPaths: drop} in the service", "the path %q is one of the system of a host, which no claim stands for", name)
-	case choice == asClaim:
+	case choice != "":
 		s.claimHost(v, at, target)
 	case foreign:
 		at.Fail("use a named volume, a config, or put it into the image; or "+choose,
@@ -74,6 +83,40 @@ func (s *service) bind(v reader.Part, target string) {
 		at.Fail("put a folder into the image, mount its files one by one, or use a named volume; or "+choose,
 			"%q is not mounted from the project: %v", name, err)
 	}
+}
+
+// folder mounts the files of a folder of the project, and reports whether there are any: one
+// that is not committed is for data.
+func (s *service) folder(v, at reader.Part, target string) bool {
+	names, err := s.app.project.Below(at.Loose(), maxConfigFiles)
+	if err != nil || len(names) == 0 {
+		return false
+	}
+	const hint = "put it into the image, or write x-ropewalk: {hostPaths: claim} in the service"
+	if len(names) > maxConfigFiles {
+		at.Fail(hint, "the folder %q has more than %d files, which are too many for a ConfigMap", at.Loose(), maxConfigFiles)
+		return true
+	}
+	size := 0
+	for _, name := range names {
+		source := path.Join(at.Loose(), name)
+		file, err := s.app.project.Read(source)
+		switch size += len(file.Data); {
+		case err != nil:
+			at.Fail("", "%q is not mounted from the project: %v", source, err)
+		case !utf8.Valid(file.Data) || slices.Contains(file.Data, 0):
+			at.Fail(hint, "the file %q is not text, which a ConfigMap of a workload holds", source)
+		case size > maxConfig:
+			at.Fail(hint, "the folder %q has more than %d bytes, which are too many for a ConfigMap", at.Loose(), maxConfig)
+			return true
+		default:
+			s.file(v, path.Join(target, name), reader.Fields{{Name: "source", Pos: v.Pos, Value: object.TextAt(source, v.Pos)}}, reader.Part{})
+		}
+	}
+	if !v.At("read_only").Flag() {
+		at.Warn("write "+at.Loose()+":"+target+":ro", "the container can only read the files of %q, and sees nothing that the image has there", at.Loose())
+	}
+	return true
 }
 
 // claimHost mounts a claim in the place of a folder of the host: one for all services that

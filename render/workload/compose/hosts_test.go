@@ -4,6 +4,7 @@
 package compose_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,4 +55,29 @@ volumes: {data: {x-ropewalk: {size: 1Gi}}}
 	require.Empty(t, out[2].Resources, "the image is built of that folder")
 	require.Equal(t, []string{"host-data=host-data"}, ids(out[3]), "what the service says wins")
 	require.Empty(t, out[4].Resources)
+}
+
+func TestFoldersOfTheProjectAreFiles(t *testing.T) {
+	files := map[string]string{"compose.yaml": `x-ropewalk: {hostPaths: config}
+services:
+  a: {image: x, volumes: ['./conf:/etc/a:ro', './data:/data', '/srv/a:/srv']}
+`, "conf/a.conf": "a", "conf/d/b.conf": "b"}
+	out, errs := compiled(t, files, "compose.yaml")
+	require.NoError(t, errs.Failures().Err())
+	var targets []string
+	for _, f := range out[0].Containers[0].Files {
+		targets = append(targets, f.Target)
+	}
+	require.Equal(t, []string{"/etc/a/a.conf", "/etc/a/d/b.conf"}, targets)
+	require.Len(t, out[0].Resources, 2, "a folder that is not there, and one of the host, are for data")
+
+	for text, want := range map[string]string{
+		"\x00":                         `the file "conf/d/b.conf" is not text, which a ConfigMap of a workload holds`,
+		"\xff":                         `the file "conf/d/b.conf" is not text, which a ConfigMap of a workload holds`,
+		strings.Repeat("x", 1_000_000): `the folder "conf" has more than 1000000 bytes, which are too many for a ConfigMap`,
+	} {
+		files["conf/d/b.conf"] = text
+		_, errs := compiled(t, files, "compose.yaml")
+		require.ErrorContains(t, errs.Failures().Err(), want)
+	}
 }

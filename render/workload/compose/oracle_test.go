@@ -30,6 +30,8 @@ func (d onDisk) Read(name string) (spec.File, error) {
 	return spec.File{Name: name, Data: data}, err
 }
 
+func (onDisk) Below(string, int) ([]string, error) { return nil, nil }
+
 func (onDisk) Variables(spec.File) (map[string]string, object.Errors) { return nil, nil }
 
 func (onDisk) NetworkPolicies() bool { return false }

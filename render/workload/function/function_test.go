@@ -115,7 +115,7 @@ run:
     - {secret: tls, path: /tls}
     - {emptyDir: {medium: Memory}, path: /scratch}
 deploy:
-  image: ghcr.io/shop/resize@sha256:abc
+  image: ghcr.io/shop/resize@sha256:0000000000000000000000000000000000000000000000000000000000000000
   annotations: {a: b}
   labels: [{key: c, value: d}, {key: e}]
   serviceAccountName: robot
@@ -129,7 +129,7 @@ deploy:
 	require.Equal(t, "images", w.Namespace.Value)
 	require.JSONEq(t, `{"min": 1, "metric": "rps", "target": 50, "concurrencyLimit": 10}`, string(w.Serving.JSON()))
 	c := w.Containers[0]
-	require.Equal(t, "ghcr.io/shop/resize@sha256:abc", c.Image.Value)
+	require.Equal(t, "ghcr.io/shop/resize@sha256:0000000000000000000000000000000000000000000000000000000000000000", c.Image.Value)
 	require.Equal(t, []string{"$${x}", "${REGION}"}, []string{c.Variables[0].Value.Value, c.Variables[1].Value.Value})
 	require.Len(t, c.Volumes, 3)
 	require.True(t, c.Volumes[0].ReadOnly)

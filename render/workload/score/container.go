@@ -5,7 +5,9 @@ package score
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -196,6 +198,21 @@ func (d *decoder) image(p part) Text {
 		p.fail("write image: . and give it at deployment with --image", "placeholders are not expanded in an image")
 	case strings.ContainsAny(t.Value, " \t\r\n"):
 		p.fail("", "an image cannot contain white space")
+	case p.Kind == object.KindString && t.Value != "" && t.Value != "." && !reference.MatchString(t.Value):
+		_, bare, scheme := strings.Cut(t.Value, "://")
+		hint := ""
+		if lower := strings.ToLower(t.Value); scheme {
+			hint = "remove what is before //, and //" // The rest may hold a password.
+		} else if bare = strings.TrimRight(t.Value, ":@"); bare != t.Value {
+			hint = "write the tag, or " + strconv.Quote(bare)
+		} else if reference.MatchString(lower) {
+			hint = "write " + strconv.Quote(lower)
+		}
+		p.fail(hint, "expected an image such as ghcr.io/org/app:1.2, got %s", shown(t.Value))
 	}
 	return t
 }
+
+// reference is an image as the runtimes of containers read it, see
+// github.com/distribution/reference: the rule of #Image of our modules, with all digests.
+var reference = regexp.MustCompile(`^((\[[0-9a-fA-F:]+\]|[a-zA-Z0-9][-a-zA-Z0-9.]*)(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[A-Za-z0-9_][-A-Za-z0-9_.]{0,127})?(@(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}))?$`)

@@ -76,7 +76,7 @@ func (d *decoder) score(root *fields) {
 		case slices.Contains(extras, name):
 			return "in a Score file it goes under metadata"
 		}
-		return ""
+		return d.ofOthers(name)
 	})
 }
 
@@ -131,7 +131,7 @@ func (d *decoder) own(root *fields) {
 	d.extras(body)
 	d.body(body, part{decoder: d})
 	extras := body.known
-	body.done(nil)
+	body.done(d.ofOthers)
 	meta.done(func(name string) string {
 		if slices.Contains(extras, name) {
 			return underSpec
@@ -144,6 +144,40 @@ func (d *decoder) own(root *fields) {
 		}
 		return ""
 	})
+}
+
+// ofOthers says what to write for a field that Kubernetes and other formats have in its place;
+// "" where it has none.
+func (d *decoder) ofOthers(name string) string {
+	up := ""
+	if d.doc.Score {
+		up = "metadata."
+	}
+	switch name {
+	case "ingress", "ingresses", "route", "routes", "host", "hosts", "domain", "expose", "gateway":
+		return "a host is a resource: resources: {web: {type: route, params: {host: HOST, path: /, port: PORT}}}"
+	case "minReplicas", "maxReplicas", "autoscaling", "scaling", "autoscale", "hpa", "scale":
+		return "write " + up + "replicas: {min: …, max: …}"
+	case "image", "command", "args", "livenessProbe", "readinessProbe", "files":
+		return "it goes under containers.NAME"
+	case "env", "envFrom", "variables", "environmentVariables":
+		return "write containers.NAME.variables: {NAME: VALUE}"
+	case "ports", "port":
+		return "write service: {ports: {http: {port: …}}}"
+	case "initContainers", "sidecars":
+		return "they go under containers; before defines the order"
+	case "volumes", "volumeMounts":
+		return "a volume is a resource of type volume, which containers.NAME.volumes mounts: {/PATH: {source: \"${resources.NAME}\"}}"
+	case "serviceAccountName":
+		return "write " + up + "serviceAccount"
+	case "strategy":
+		return "write " + up + "deploy: {strategy: …}"
+	case "template", "selector":
+		return "containers stand in the place of a template of pods; further fields of pods go under " + up + "pod"
+	case "nodeSelector", "tolerations", "affinity", "imagePullSecrets", "terminationGracePeriodSeconds", "topologySpreadConstraints", "priorityClassName", "hostNetwork":
+		return "write " + up + "pod: {" + name + ": …}"
+	}
+	return ""
 }
 
 // metadata decodes what both kinds of document have there.

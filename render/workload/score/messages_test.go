@@ -72,6 +72,15 @@ warning s.yaml:7:53: spec: containers.web.volumes[0].read_only: read_only is an 
 		{"memory in K is refused", head + "    resources: {limits: {memory: 128K}}\n", `s.yaml:7:34: spec: containers.web.resources.limits.memory: "128K" is not a quantity of Kubernetes (write "128k" or "128Ki")`},
 		{"memory in thousandths is refused", head + "    resources: {limits: {memory: 128m}}\n", `s.yaml:7:34: spec: containers.web.resources.limits.memory: "128m" is in thousandths of a byte (write "128M" or "128Mi")`},
 		{"memory without a unit is warned of", head + "    resources: {limits: {memory: \"128\"}}\n", `warning s.yaml:7:34: spec: containers.web.resources.limits.memory: 128 bytes are hardly enough for a container (write a unit, such as "128Mi")`},
+		{"memory that is a number is one mistake", head + "    resources: {limits: {memory: 512}}\n", `warning s.yaml:7:34: spec: containers.web.resources.limits.memory: 512 bytes are hardly enough for a container (write a unit, such as "128Mi")`},
+		{"an image without its tag", strings.Replace(head, "nginx", "'nginx:'", 1), `s.yaml:6:12: spec: containers.web.image: expected an image such as ghcr.io/org/app:1.2, got "nginx:" (write the tag, or "nginx")`},
+		{"an image in upper case", strings.Replace(head, "nginx", "NGINX:1", 1), `s.yaml:6:12: spec: containers.web.image: expected an image such as ghcr.io/org/app:1.2, got "NGINX:1" (write "nginx:1")`},
+		{"an image that is a URL", strings.Replace(head, "nginx", "https://ghcr.io/a/b:1", 1), `s.yaml:6:12: spec: containers.web.image: expected an image such as ghcr.io/org/app:1.2, got "https://ghcr.io/a/b:1" (remove what is before //, and //)`},
+		{"fields of other formats", own + "  ingress: {}\n  minReplicas: 2\n  image: x\n  ports: [80]\n", `s.yaml:6:3: spec: spec.ingress: unknown field "ingress" (a host is a resource: resources: {web: {type: route, params: {host: HOST, path: /, port: PORT}}})
+s.yaml:7:3: spec: spec.minReplicas: unknown field "minReplicas" (write replicas: {min: …, max: …})
+s.yaml:8:3: spec: spec.image: unknown field "image" (it goes under containers.NAME)
+s.yaml:9:3: spec: spec.ports: unknown field "ports" (write service: {ports: {http: {port: …}}})`},
+		{"a field of another format in a Score file", head + "minReplicas: 2\n", `s.yaml:7:1: spec: minReplicas: unknown field "minReplicas" (write metadata.replicas: {min: …, max: …})`},
 		{"a request over the limit is refused", head + "    resources: {limits: {cpu: 100m}, requests: {cpu: \"1\"}}\n", `s.yaml:7:54: spec: containers.web.resources.requests.cpu: "1" is more than the limit, which is "100m"`},
 		{"an unknown field has a near name", head + "    comand: [x]\n", `s.yaml:7:5: spec: containers.web.comand: unknown field "comand" (did you mean "command"?)`},
 		{"an extra at the root of Score has a place", head + "replicas: 2\n", `s.yaml:7:1: spec: replicas: unknown field "replicas" (in a Score file it goes under metadata)`},

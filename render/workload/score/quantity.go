@@ -61,6 +61,8 @@ func (e entry) quantity() Text {
 	switch {
 	case e.Kind == object.KindNumber && !e.doc.Score:
 		t.Value = e.Text
+	case e.Kind == object.KindNumber && e.name == "memory" && !strings.ContainsAny(e.Text, "-.eE") && len(e.Text) < len("1048576"):
+		t.Value = e.Text // bytes warns of it
 	case e.Kind == object.KindNumber:
 		t.Value = e.Text
 		e.warn("write "+strconv.Quote(e.Text), "expected a string, got a number")

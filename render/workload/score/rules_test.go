@@ -131,7 +131,7 @@ func rules() []rule {
 		{path: "service ports www", key: true, pattern: namePattern, least: 2, most: 63, values: names},
 		{path: "service ports www protocol", pattern: `^(TCP|UDP)$`, values: []string{"tcp", "SCTP", "", "UDP"}},
 		{path: "containers web", key: true, pattern: namePattern, least: 2, most: 63, values: names},
-		{path: "containers web image", pattern: `^.+$`, values: []string{"", ".", "a/b:c@sha256:0"}, stricter: []string{"a b", "${resources.db.image}", " "}},
+		{path: "containers web image", pattern: `^.+$`, values: []string{"", ".", "a/b:c@sha256:" + strings.Repeat("0", 64)}, stricter: []string{"a b", "${resources.db.image}", " "}},
 		{path: "containers web variables URL", key: true, pattern: `^[^=]+$`, values: []string{"", "A", "A=B", "=", "a.b", "a b", "1"}, stricter: []string{"é", "a\tb"}},
 		{path: "containers web files /a mode", pattern: `^0?[0-7]{3}$`, values: []string{"", "644", "0644", "00644", "0o644", "888", "64", "06444", "-644", "+644", "0_44", "7777"}},
 		{path: "containers web files /a", key: true, pattern: `^.+$`, values: []string{"", "/x", "/x/y.z"}, stricter: []string{"x", "./x", "/x/../y", "/", "/x/", "/b/", "/b/below", "/a:b"}},

@@ -109,6 +109,7 @@ func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []str
 	}
 	r, err := a.Render(ctx, &flags.ProjectFlags, paths)
 	if err != nil {
+		a.NoteOthers(host.Loaded{NotApplied: r.NotApplied}) // It may well be the cause.
 		return flags.overOutput(err)
 	}
 	defer r.Close()

@@ -1,0 +1,101 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/parser"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// unknownName finds the name in what CUE says of one that it does not know.
+var unknownName = regexp.MustCompile(`^(?:reference "([^"]+)" not found|undefined field: "?([^" ]+)"?|builtin package "([^"]+)" undefined|cannot call non-function (\w+)\.(\w+) )`)
+
+// Near is the hint for a message about a name that CUE does not know: the nearest one in files,
+// except those below a folder, or one that CUE has; "" where there is none.
+func Near(text string, files map[string][]byte, except string) string {
+	found := unknownName.FindStringSubmatch(text)
+	if found == nil {
+		return ""
+	}
+	references, fields, packages, of, function := found[1], found[2], found[3], found[4], found[5]
+	switch {
+	case packages != "":
+		return object.DidYouMean(packages, strings.Fields(builtinPackages))
+	case function != "":
+		return object.DidYouMean(function, strings.Fields(builtinFunctions(of)))
+	}
+	name := references + fields
+	return object.DidYouMean(name, slices.DeleteFunc(namesIn(files, except, references != ""), func(n string) bool { return n == name }))
+}
+
+// namesIn are the names of fields that the author wrote, and with it of all else that a reference
+// may be to.
+func namesIn(files map[string][]byte, except string, references bool) []string {
+	seen := map[string]bool{}
+	add := func(n ast.Node) {
+		if label, ok := n.(ast.Label); ok {
+			if name, _, err := ast.LabelName(label); err == nil {
+				seen[name] = true
+			}
+		}
+	}
+	for name, data := range files {
+		if path.Ext(name) != ".cue" || strings.HasPrefix(name, except+"/") {
+			continue
+		}
+		file, _ := parser.ParseFile(name, data) // What there is of one that is no CUE.
+		if file == nil {
+			continue
+		}
+		ast.Walk(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Field:
+				add(n.Label)
+			case *ast.LetClause:
+				if references {
+					add(n.Ident)
+				}
+			case *ast.Alias:
+				if references {
+					add(n.Ident)
+				}
+			case *ast.ImportSpec:
+				if references {
+					seen[path.Base(strings.Trim(n.Path.Value, `"`))] = true
+				}
+			}
+			return true
+		}, nil)
+	}
+	return object.SortedKeys(seen)
+}
+
+// builtinPackages are those of CUE, see https://pkg.go.dev/cuelang.org/go/pkg.
+const builtinPackages = `crypto/ed25519 crypto/hmac crypto/md5 crypto/sha1 crypto/sha256 crypto/sha512 encoding/base64 encoding/csv encoding/hex encoding/json
+	encoding/toml encoding/yaml html list math math/bits net path regexp strconv strings struct text/tabwriter text/template time uuid`
+
+// builtinFunctions are the functions of the packages of CUE that most modules use; "" of others.
+func builtinFunctions(of string) string {
+	switch of {
+	case "strings":
+		return `ByteAt ByteSlice Contains ContainsAny Count Fields HasPrefix HasSuffix Index IndexAny Join LastIndex LastIndexAny MaxRunes MinRunes
+			Repeat Replace Runes SliceRunes Split SplitAfter SplitAfterN SplitN Title ToCamel ToLower ToTitle ToUpper Trim TrimLeft TrimPrefix
+			TrimRight TrimSpace TrimSuffix`
+	case "list":
+		return `Avg Comparer Concat Contains Drop FlattenN IsSorted IsSortedStrings MatchN Max MaxItems Min MinItems Product Range Repeat Reverse
+			Slice Sort SortStable SortStrings Sum Take UniqueItems`
+	case "json", "yaml":
+		return "Marshal MarshalStream Unmarshal UnmarshalStream Validate ValidatePartial"
+	case "regexp":
+		return "Find FindAll FindAllNamedSubmatch FindAllSubmatch FindNamedSubmatch FindSubmatch Match QuoteMeta ReplaceAll ReplaceAllLiteral Valid"
+	}
+	return ""
+}
