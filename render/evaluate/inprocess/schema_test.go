@@ -86,7 +86,7 @@ func TestASchemaRefusesWhatAModuleRefuses(t *testing.T) {
 	for name, input := range map[string]string{
 		"a field that must be set":         `{}`,
 		"an unknown field":                 `{image: a/b:1, replica: 1}`,
-		"an unknown field of a member":     `{image: a/b:1, ports: {http: {port: 80, protocl: TCP}}}`,
+		"an unknown field of a member":     `{image: a/b:1, ports: {http: {port: 80, porte: 1}}}`,
 		"a field of a member that must be": `{image: a/b:1, ports: {http: {}}}`,
 		"another type":                     `{image: a/b:1, replicas: two}`,
 		"a number that is too low":         `{image: a/b:1, replicas: -1}`,

@@ -139,7 +139,7 @@ func (d *description) membersOf(v cue.Value, kind cue.Kind) []evaluate.Input {
 		if len(patterns) != 1 {
 			return nil // Which of several one is depends on its name.
 		}
-		for _, member = range patterns { //nolint:revive // there is one
+		for _, member = range patterns {
 		}
 	}
 	if mayBe(member) != cue.StructKind || len(choicesOf(member)) > 0 {
