@@ -21,6 +21,18 @@ const SchemaPath = "ropewalk.dev/schema"
 //go:embed all:template
 var files embed.FS
 
+// examples are the cases of the modules.
+//
+//go:embed modules/*/test/*.yaml
+var examples embed.FS
+
+// Cases is the tree with the cases of the embedded module called name, in its folder test, for
+// those who look at what the module makes; it is empty where the module has none.
+func Cases(name string) fs.FS {
+	cases, _ := fs.Sub(examples, "modules/"+name) // The only error is that of an invalid path.
+	return cases
+}
+
 // Schema is the files of the package ropewalk.dev/schema, as they lie under
 // cue.mod/pkg/ropewalk.dev/schema of a module that vendors it.
 func Schema() fs.FS { return sub("schema") }

@@ -22,8 +22,16 @@ type Input struct {
 	// Required says that the module makes nothing without it. What is needed only
 	// together with a part that may be absent is not required.
 	Required bool
+	// Optional says that it, or a part of the input around it, may be absent: its default
+	// holds where that part is given.
+	Optional bool
+	// Within says that it is required where the part around it is given, which may be absent.
+	Within bool
 	// Doc is the comment above it, cut after 2 KiB.
 	Doc string
+	// Members are what the items of a list of maps, or the members of a map of maps, take.
+	// Their paths begin with "[]" or "<name>". They are set in an [Inspection] only.
+	Members []Input
 	// Cut says that it has named parts of its own that are no inputs here, because
 	// there are too many of them or they lie too deep.
 	Cut bool

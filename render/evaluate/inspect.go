@@ -15,6 +15,10 @@ type Inspection struct {
 	Mark spec.Mark
 	// Inputs are what the module takes, as in [Result]; those of a policy are its parameters.
 	Inputs []Input
+	// Schema is the JSON Schema (draft 2020-12) of what the module takes. What JSON Schema
+	// cannot say is left out: it refuses nothing that the module takes. It is empty for a
+	// module of provisioners, and where it is larger than 1 MiB.
+	Schema []byte
 	// Findings are sorted by position.
 	Findings []Finding
 	// Points are what inputs may set, in the order of their paths, with whether any of

@@ -27,6 +27,9 @@ func inspect(req evaluate.Request, s *opened) (*evaluate.Inspection, error) {
 	if out.Inputs, out.Findings, err = inputs.Findings(s.Session); err != nil {
 		return nil, err
 	}
+	if out.Schema, err = inputs.Schema(s.Session); err != nil {
+		return nil, err
+	}
 	unformatted, err := unformatted(req.Module)
 	if err != nil {
 		return nil, err

@@ -25,6 +25,13 @@ const (
 	maxInputDefault = 4 << 10
 )
 
+// Bounds of what is said of the members of collections: how many collections lie in each other,
+// and how many members there are in all.
+const (
+	maxNested  = 3
+	maxMembers = 500
+)
+
 // Describe is what the module of a session takes, sorted by path.
 func Describe(s *module.Session) ([]evaluate.Input, error) {
 	in, err := s.Inputs()
@@ -46,6 +53,10 @@ type description struct {
 	// depth is how many names may lead to an input.
 	depth  int
 	inputs []evaluate.Input
+	// nested is how many collections are read in each other for their members, and members is how
+	// many of those may still be read; nil reads none.
+	nested  int
+	members *int
 }
 
 // read reads as deep as the number of inputs allows, so that none is missing
@@ -53,14 +64,15 @@ type description struct {
 func (d *description) read(root cue.Value) []evaluate.Input {
 	for d.depth = maxInputDepth; d.depth > 0; d.depth-- {
 		d.inputs = nil
+		if d.members != nil {
+			*d.members = maxMembers
+		}
 		d.fields(root, nil, true)
 		if len(d.inputs) <= maxInputs {
 			break
 		}
 	}
-	slices.SortFunc(d.inputs, func(a, b evaluate.Input) int {
-		return slices.CompareFunc(a.Path, b.Path, func(a, b object.Step) int { return strings.Compare(a.Name, b.Name) })
-	})
+	slices.SortFunc(d.inputs, byPath)
 	return d.inputs[:min(len(d.inputs), maxInputs)]
 }
 
@@ -92,7 +104,7 @@ func (d *description) field(v cue.Value, at object.Path, c cue.SelectorType, nee
 	case !optional && isConstant(v, kind):
 		return
 	}
-	in := evaluate.Input{Path: at, Expected: diagnose.Expected(v), Doc: cut(diagnose.DocOf(v), maxInputDoc)}
+	in := evaluate.Input{Path: at, Expected: diagnose.Expected(v), Doc: cut(diagnose.DocOf(v), maxInputDoc), Optional: optional || !needed}
 	if all := mayBe(v); all&cue.BytesKind != 0 && all&cue.TopKind != cue.TopKind {
 		in.Expected = diagnose.KindName(kind)
 	}
@@ -100,15 +112,50 @@ func (d *description) field(v cue.Value, at object.Path, c cue.SelectorType, nee
 	switch {
 	case d.owns(at):
 		own, _ := d.own.Lookup(at)
-		in.Default = string(own.JSON())
+		in.Default, in.Optional = string(own.JSON()), false
 	case !optional:
 		in.Default = diagnose.DefaultOf(v)
-		in.Required = needed && (c == cue.RequiredConstraint || !hasValue(v))
+		required := c == cue.RequiredConstraint || !hasValue(v)
+		in.Required, in.Within = needed && required, !needed && required
 	}
 	if len(in.Default) > maxInputDefault {
 		in.Default = ""
 	}
+	if in.Type == evaluate.InputAny && len(choicesOf(v)) == 0 {
+		in.Members = d.membersOf(v, kind)
+	}
 	d.inputs = append(d.inputs, in)
+}
+
+// membersOf are what the members of a collection of structs take.
+func (d *description) membersOf(v cue.Value, kind cue.Kind) []evaluate.Input {
+	if d.members == nil || *d.members <= 0 || d.nested >= maxNested {
+		return nil
+	}
+	member, name := itemOf(v), "[]"
+	if kind == cue.StructKind {
+		name = "<name>"
+		patterns := patternsOf(v)
+		if len(patterns) != 1 {
+			return nil // Which of several one is depends on its name.
+		}
+		for _, member = range patterns {
+		}
+	}
+	if mayBe(member) != cue.StructKind || len(choicesOf(member)) > 0 {
+		return nil
+	}
+	within := description{depth: maxInputDepth, nested: d.nested + 1, members: d.members}
+	within.fields(member, object.Fields(name), true)
+	slices.SortFunc(within.inputs, byPath)
+	out := within.inputs[:min(len(within.inputs), *d.members)]
+	*d.members -= len(out)
+	return out
+}
+
+// byPath sorts inputs by their paths, name by name.
+func byPath(a, b evaluate.Input) int {
+	return slices.CompareFunc(a.Path, b.Path, func(a, b object.Step) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // skips reports whether no user gives the field.
@@ -123,7 +170,7 @@ func (d *description) others(v cue.Value, at object.Path) {
 	if kind == cue.BottomKind {
 		return
 	}
-	in := evaluate.Input{Path: at, Expected: diagnose.Expected(v), Doc: cut(diagnose.DocOf(v), maxInputDoc)}
+	in := evaluate.Input{Path: at, Expected: diagnose.Expected(v), Doc: cut(diagnose.DocOf(v), maxInputDoc), Optional: true}
 	if t, ok := scalarType(kind); ok {
 		in.Type, in.Collection = t, evaluate.CollectionMap
 	}

@@ -24,7 +24,7 @@ func Findings(s *module.Session) (inputs []evaluate.Input, found []evaluate.Find
 		return nil, nil, err
 	}
 	f := findings{coverage: coverage{in: in}}
-	d := description{plain: in.Plain, own: in.Own, set: in.Set}
+	d := description{plain: in.Plain, own: in.Own, set: in.Set, members: new(int)}
 	inputs = d.read(in.Value)
 	for _, input := range inputs {
 		v := diagnose.SchemaAt(in.Value, input.Path)

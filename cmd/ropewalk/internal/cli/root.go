@@ -132,7 +132,7 @@ func (a commands) addGroups(root *cobra.Command) {
 		{"start", "Start a project:", []*cobra.Command{a.initCommand(), a.importCommand()}},
 		{"render", "Render and review:", []*cobra.Command{a.renderCommand(), a.vetCommand(), a.graphCommand(), a.explainCommand(), a.diffCommand(), preview.Commands{App: a.App}.Command()}},
 		{"release", "Release:", []*cobra.Command{artifacts.Build(), artifacts.Deploy(), artifacts.Command(), a.lockCommand(), upgrade.Commands{App: a.App}.Command(), a.vendorCommand()}},
-		{"modules", "Modules and schemas:", []*cobra.Command{module.Commands{App: a.App}.Command(), provisioners.Commands{App: a.App}.Command(), a.schemaCommand()}},
+		{"modules", "Modules and schemas:", []*cobra.Command{module.Commands{App: a.App}.Show(), module.Commands{App: a.App}.Command(), provisioners.Commands{App: a.App}.Command(), a.schemaCommand()}},
 		{"clusters", "Engines and clusters:", append(append([]*cobra.Command{install.Commands{App: a.App}.Command()}, cluster.Commands{App: a.App}.Commands()...),
 			plugin.Commands{App: a.App}.Command(), pivot.Commands{App: a.App}.Command())},
 	} {
@@ -151,8 +151,8 @@ func elsewhere(name string) string {
 	switch name {
 	case "template", "generate", "export", "eval", "kustomize", "synth", "compile", "hydrate":
 		return "\"ropewalk render\" prints the manifests"
-	case "show", "describe":
-		return "\"ropewalk module show\" says what a module takes, and \"ropewalk explain\" why an object is where it is"
+	case "describe":
+		return "\"ropewalk show\" says what a module takes, and \"ropewalk explain\" why an object is where it is"
 	case "ls", "list":
 		return "\"ropewalk graph\" lists objects, \"ropewalk provisioners list\" types of resources, \"ropewalk get transforms\" what runs in a cluster, and \"ropewalk cache list\" what is kept here"
 	case "lint", "validate", "check", "kubeconform", "test":

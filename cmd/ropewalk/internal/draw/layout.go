@@ -13,7 +13,8 @@ const (
 	margin     = 24
 	titleH     = 64 // above the groups: the header of a wave
 	legendH    = 54
-	headH      = 26 // the header of a group
+	legendW    = 790 // what the legend takes in one line
+	headH      = 26  // the header of a group
 	boxH       = 38
 	boxGap     = 8
 	groupPad   = 12
@@ -295,7 +296,7 @@ func (p *picture) widths() {
 	for _, col := range p.columns {
 		col.width = max(col.width, textWidth("wave 00", waveSize)+60)
 	}
-	p.width = max(x+margin, 640)
+	p.width = max(x+margin, legendW)
 	for _, g := range p.groups {
 		col := p.columns[g.column]
 		g.x, g.w = col.x, col.width

@@ -58,7 +58,7 @@ graver than --allow.
   ropewalk module compat oci://ghcr.io/acme/acme.example/web:v1.2.0 . --write-changelog CHANGELOG.md --version v1.3.0`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
-			return a.runCompat(ctx, &flags, args[0], argument(args[1:]))
+			return a.runCompat(ctx, &flags, named(args[:1]), named(args[1:]))
 		}),
 	}
 	f := cmd.Flags()

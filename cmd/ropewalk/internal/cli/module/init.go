@@ -92,7 +92,7 @@ func (a Commands) runInit(ctx context.Context, kind, named, dir string) error {
 The module %[2]s is in %[1]s. Next:
   ropewalk module test %[1]s --coverage   render its cases, and see what they leave out
   ropewalk module vet %[1]s               check how it is written, and what it makes
-  ropewalk module show %[1]s              see what it takes
+  ropewalk show %[1]s                     see what it takes
 `, dir, name.String())
 	return nil
 }

@@ -4,22 +4,26 @@
 package module
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/cases"
+	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
@@ -28,7 +32,7 @@ const moduleHelp = `
 MODULE is the folder of a module (with its package; the working directory where there is
 none), oci://REGISTRY/REPOSITORY with a tag or a digest, git:URL?tag=TAG (or branch, semver,
 commit) as in a cueRef, with //FOLDER at its end where the package is in one, or
-embedded:NAME for one that Ropewalk brings along.`
+embedded:NAME for one that Ropewalk brings along, or NAME alone where no folder has it.`
 
 // Commands has the subcommands of this package.
 type Commands struct{ *command.App }
@@ -40,7 +44,7 @@ func (a Commands) Command() *cobra.Command {
 		Short: "Write, test, compare and publish modules",
 		Long:  "For those who write modules: look at what one takes and makes, test it, and publish it.",
 	}
-	cmd.AddCommand(a.init(), a.vet(), a.test(), a.show(), a.compat(), a.publish())
+	cmd.AddCommand(a.init(), a.vet(), a.test(), a.Show(), a.compat(), a.publish())
 	return cmd
 }
 
@@ -91,7 +95,7 @@ func (a Commands) fetch(ctx context.Context, flags *command.SourceFlags, evaluat
 		// A document has the name of a file in this folder.
 		opts.Args, opts.Documents = nil, []spec.File{{Name: path.Base(reference), Data: text}}
 	} else if info, err := os.Stat(reference); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-		return out, command.Usagef("name the folder of its package, or oci://…, git:…, embedded:…", "%s is no folder of a module", reference)
+		return out, command.Usagef(cmp.Or(object.DidYouMean(reference, cue.Names()), "name the folder of its package, or oci://…, git:…, embedded:…"), "%s is no folder of a module", reference)
 	}
 	h, err := a.Connect(flags, nil, opts.Args, nil)
 	if err != nil {
@@ -109,6 +113,9 @@ func (a Commands) fetch(ctx context.Context, flags *command.SourceFlags, evaluat
 		return out, command.Usagef("name the folder with the package of the module", "%s holds %d specs, and is no module", reference, len(out.Loaded.Request.Specs))
 	}
 	out.Request = out.Loaded.Request.Specs[0].Evaluate
+	if out.Request.Component != nil {
+		return out, command.Usagef("ropewalk graph draws what it makes", "%s holds a chart, a kustomization or manifests, and is no module", reference)
+	}
 	return out, nil
 }
 
@@ -123,12 +130,22 @@ func split(reference string) (kind, ref string, ok bool) {
 	return "", "", false
 }
 
-// argument is the module that the arguments of a command name.
+// argument is the folder that the arguments of a command name.
 func argument(args []string) string {
 	if len(args) == 0 {
 		return "."
 	}
 	return args[0]
+}
+
+// named is the module that the arguments of a command name. An embedded one may be named alone where
+// no folder is called like it.
+func named(args []string) string {
+	name := argument(args)
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) && slices.Contains(cue.Names(), name) {
+		return reftype.Embedded + ":" + name
+	}
+	return name
 }
 
 // subject is the module as its cases render it.

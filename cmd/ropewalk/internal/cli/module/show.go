@@ -4,77 +4,188 @@
 package module
 
 import (
-	"cmp"
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/cases"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/datasheet"
+	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// showFlags are those of module show.
-type showFlags struct {
-	command.SourceFlags
-	format command.Choice
-}
+// formatValues is the format of show values.
+const formatValues = "values"
 
-func (a Commands) show() *cobra.Command {
-	flags := showFlags{format: command.NewChoice("text", "json")}
+// Show returns the command show, which module show is too.
+func (a Commands) Show() *cobra.Command {
+	var flags command.SourceFlags
+	format := command.NewChoice("text", "json", "markdown", "html", "schema")
+	var values bool
 	cmd := &cobra.Command{
-		Use: "show [MODULE]", Short: "Show what a module takes",
-		Long: `Show the inputs of a module: their paths, types, defaults and docs.
+		Use: "show [MODULE]", Short: "Show what a module takes and makes",
+		Long: `Show what a module takes: its inputs with their types, limits, defaults and docs, and the
+types of resources of a module of provisioners. And what it makes: the objects by wave, of
+its defaults, or of the first of its cases (test/*.yaml) where inputs are required.
+
+  markdown  a page of documentation, with the graph as Mermaid
+  html      a page in one file, with the picture
+  schema    the JSON Schema of the input, for editors
+  --values  a file of values to start from, as show values MODULE (a folder called values is
+            ./values)
 ` + moduleHelp + "\n\n" + command.ExitCodes,
-		Example: `  ropewalk module show
-  ropewalk module show oci://ghcr.io/acme/modules/web:v1
-  ropewalk module show embedded:webservice --format json`,
+		Example: `  ropewalk show webservice
+  ropewalk show values webservice > values.yaml
+  ropewalk show provisioners
+  ropewalk show ./modules/web --format html > web.html
+  ropewalk show oci://ghcr.io/acme/modules/web:v1 --format schema`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
-			a.JSON = flags.format.Value == "json"
-			m, err := a.open(ctx, &flags.SourceFlags, command.DefaultLimits(), argument(args))
-			if err != nil {
-				return err
+			switch {
+			case values && format.Value != "text":
+				return command.Usagef("give one of them", "--values and --format %s exclude each other", format.Value)
+			case values:
+				return a.runShow(ctx, &flags, named(args), formatValues)
 			}
-			defer m.Close()
-			inputs, err := m.inputs(ctx)
-			if err != nil {
-				return err
-			}
-			out, rows := []input{}, [][]string{{"INPUT", "TYPE", "DEFAULT", "DESCRIPTION"}}
-			for _, in := range inputs {
-				one := shown(in)
-				out = append(out, one)
-				fallback := cmp.Or(one.Default, "-")
-				if one.Required {
-					fallback = "(required)"
-				}
-				rows = append(rows, []string{one.Path, cmp.Or(one.Type, "anything"), fallback, command.OneLine(strings.TrimSpace(one.Doc))})
-			}
-			return a.Outcome(flags.format.Value, out, command.Table(rows))
+			return a.runShow(ctx, &flags, named(args), format.Value)
 		}),
 	}
-	flags.format.Add(cmd, "format", "how to print it")
+	format.Add(cmd, "format", "how to print it")
+	cmd.Flags().BoolVar(&values, "values", false, "print a file of values to start from")
+	flags.Add(cmd)
+	cmd.AddCommand(a.showValues())
+	return cmd
+}
+
+func (a Commands) showValues() *cobra.Command {
+	var flags command.SourceFlags
+	cmd := &cobra.Command{
+		Use: "values [MODULE]", Short: "Print a file of values to start from",
+		Long: `Print a file of the inputs of a module to start from, in YAML: those that have a default with
+it, the others as comments, all with their types and docs.
+` + moduleHelp + "\n\n" + command.ExitCodes,
+		Example: `  ropewalk show values webservice > values.yaml
+  ropewalk show values ./modules/web > values.yaml && ropewalk render ./modules/web --values values.yaml`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: a.Run(func(ctx context.Context, args []string) error {
+			return a.runShow(ctx, &flags, named(args), formatValues)
+		}),
+	}
 	flags.Add(cmd)
 	return cmd
 }
 
-// input is an input of a module as data.
-type input struct {
-	Path     string `json:"path"`
-	Type     string `json:"type,omitempty"`
-	Default  string `json:"default,omitempty"`
-	Required bool   `json:"required,omitempty"`
-	Doc      string `json:"doc,omitempty"`
+func (a Commands) runShow(ctx context.Context, flags *command.SourceFlags, reference, format string) error {
+	a.JSON = format == "json"
+	limits := command.DefaultLimits()
+	m, err := a.opening(ctx, flags, &limits, reference)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	inspection, err := m.inspect(ctx, nil)
+	if err != nil {
+		return err
+	}
+	m.Subject.Kind = inspection.Mark.Kind
+	sheet := &datasheet.Sheet{Module: reference, What: what(inspection), Inputs: []datasheet.Input{}}
+	sheet.Add(inspection.Inputs)
+	switch {
+	case format == formatValues && m.Subject.Kind == evaluate.KindProvisioners:
+		return command.Usagef("ropewalk show lists its types with their params", "%s is a module of provisioners: workloads give params, and it takes no values", reference)
+	case format == formatValues:
+		return a.Print(sheet.Values())
+	case format == "schema" && len(inspection.Schema) == 0:
+		return command.Usagef("ropewalk show lists its inputs", "%s has no JSON Schema: it takes no input, or one that is too large", reference)
+	case format == "schema":
+		var b bytes.Buffer
+		if err := json.Indent(&b, inspection.Schema, "", "  "); err != nil {
+			return err
+		}
+		return a.Write(b.Bytes())
+	}
+	if err := a.fill(ctx, sheet, m); err != nil {
+		return err
+	}
+	switch format {
+	case "markdown":
+		return a.Print(sheet.Markdown())
+	case "html":
+		data, err := sheet.HTML()
+		if err != nil {
+			return err
+		}
+		return a.Write(data)
+	}
+	return a.Outcome(format, sheet, sheet.Text())
 }
 
-func shown(in evaluate.Input) input {
-	return input{Path: in.Path.String(), Type: in.Expected, Default: in.Default, Required: in.Required, Doc: in.Doc}
+// what says what kind of a module it is.
+func what(i *evaluate.Inspection) string {
+	switch {
+	case i.Mark.Kind == evaluate.KindProvisioners:
+		return "a module of provisioners, which make the resources of workloads"
+	case i.Mark.Kind == evaluate.KindPolicy:
+		return "a policy, whose inputs are its parameters"
+	case i.Flavour == evaluate.FlavourTimoni:
+		return "a Timoni module, whose inputs are its values"
+	case i.Flavour == evaluate.FlavourPlain:
+		return "a plain CUE package, whose inputs are its fields that are not fixed"
+	}
+	return "a module of objects"
 }
 
-// inputs is what the module takes.
-func (m opened) inputs(ctx context.Context) ([]evaluate.Input, error) {
-	req := evaluate.Request{Spec: m.Request.Spec, Module: m.Request.Module, Describe: true, Limits: m.Request.Limits}
-	result, err := m.Evaluator.Evaluate(ctx, req)
-	return result.Inputs, err
+// fill adds what the module makes, or a note that says why it is not there.
+func (a Commands) fill(ctx context.Context, sheet *datasheet.Sheet, m underTest) error {
+	if m.Subject.Kind == evaluate.KindProvisioners {
+		result, err := m.Evaluator.Evaluate(ctx, evaluate.Request{Spec: m.Request.Spec, Module: m.Request.Module, Catalog: true, Context: m.Request.Context, Limits: m.Request.Limits})
+		if err != nil {
+			return err
+		}
+		sheet.AddResources(result.Catalog)
+		return nil
+	}
+	if len(sheet.Inputs) == 0 {
+		sheet.Notes = append(sheet.Notes, "There is nothing to set: the module takes no input.")
+	}
+	if m.Subject.Kind == evaluate.KindPolicy {
+		return nil
+	}
+	if err := a.readCases(&m); err != nil {
+		return err
+	}
+	if kind, name, _ := split(m.Reference); kind == reftype.Embedded {
+		// It leaves its cases out of what is locked.
+		var err error
+		if m.Cases, err = cases.Read(evaluate.Module{FS: cue.Cases(name), Label: m.Reference}); err != nil {
+			return err
+		}
+	}
+	of, subject := "its defaults", cases.Case{}
+	if needed := sheet.Needed(); len(needed) > 0 {
+		i := slices.IndexFunc(m.Cases, func(c cases.Case) bool { return len(c.Expect.Errors) == 0 })
+		if i < 0 {
+			sheet.Notes = append(sheet.Notes, fmt.Sprintf("What it makes is not shown: %s must be set, and the module has no case (test/*.yaml) that sets it.", strings.Join(needed, ", ")))
+			return nil
+		}
+		of, subject = fmt.Sprintf("its case %q", m.Cases[i].Name), m.Cases[i]
+	}
+	result, err := subject.Render(ctx, m.Subject)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		sheet.Notes = append(sheet.Notes, fmt.Sprintf("What it makes is not shown: with %s it does not render: %s.", of, (*object.Secrets)(nil).Hide(reason(err))))
+		return nil
+	}
+	sheet.Render(of, result.Plan)
+	return nil
 }

@@ -78,7 +78,7 @@ expect errors do not count.
   ropewalk module test oci://ghcr.io/acme/modules/web:v1 --coverage-min 80`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
-			flags.reference = argument(args)
+			flags.reference = named(args)
 			return a.runTest(ctx, &flags)
 		}),
 	}

@@ -63,7 +63,7 @@ Warnings alone are no failure without --strict.
   ropewalk module vet oci://ghcr.io/acme/modules/web:v1 --format json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
-			return a.runModuleVet(ctx, &flags, argument(args))
+			return a.runModuleVet(ctx, &flags, named(args))
 		}),
 	}
 	f := cmd.Flags()
