@@ -64,7 +64,7 @@ func (s *service) bind(v reader.Part, target string) {
 		if !v.At("read_only").Flag() {
 			at.Warn("write "+name+":"+target+":ro", "the container can only read the file %q: in Compose it can write to it too", name)
 		}
-		s.file(v, target, reader.Fields{{Name: "source", Pos: v.Pos, Value: object.TextAt(name, v.Pos)}}, reader.Part{})
+		s.program(v, name, target)
 	case !foreign && !own && context != "" && (context == "." || strings.HasPrefix(name+"/", context+"/")):
 		at.Warn("move it to compose.override.yaml, which docker compose reads and this does not", "the mount of %q is left out: the image is built of that folder", name)
 	case choice == left:
@@ -83,6 +83,16 @@ func (s *service) bind(v reader.Part, target string) {
 		at.Fail("put a folder into the image, mount its files one by one, or use a named volume; or "+choose,
 			"%q is not mounted from the project: %v", name, err)
 	}
+}
+
+// program mounts a file of the project: a script can be run, as it can be in the project, whose
+// modes are not known here.
+func (s *service) program(at reader.Part, name, target string) {
+	mode := reader.Part{}
+	if file, err := s.app.project.Read(name); err == nil && strings.HasPrefix(string(file.Data), "#!") {
+		mode.Value = object.TextAt("0755", at.Pos)
+	}
+	s.file(at, target, reader.Fields{{Name: "source", Pos: at.Pos, Value: object.TextAt(name, at.Pos)}}, mode)
 }
 
 // folder mounts the files of a folder of the project, and reports whether there are any: one
@@ -110,7 +120,7 @@ func (s *service) folder(v, at reader.Part, target string) bool {
 			at.Fail(hint, "the folder %q has more than %d bytes, which are too many for a ConfigMap", at.Loose(), maxConfig)
 			return true
 		default:
-			s.file(v, path.Join(target, name), reader.Fields{{Name: "source", Pos: v.Pos, Value: object.TextAt(source, v.Pos)}}, reader.Part{})
+			s.program(v, source, path.Join(target, name))
 		}
 	}
 	if !v.At("read_only").Flag() {

@@ -81,3 +81,30 @@ services:
 		require.ErrorContains(t, errs.Failures().Err(), want)
 	}
 }
+
+// A script of the project is mounted so that it can be run, and nothing else is.
+func TestAScriptCanBeRun(t *testing.T) {
+	out, errs := compiled(t, map[string]string{
+		"compose.yaml": "services: {a: {image: x, volumes: ['./run:/run:ro', './a.conf:/a.conf:ro']}}\n", "run": "#!/bin/sh\n", "a.conf": "# !\n",
+	}, "compose.yaml")
+	require.NoError(t, errs.Failures().Err())
+	run := 0o755
+	modes := map[string]*int{}
+	for _, f := range out[0].Containers[0].Files {
+		modes[f.Target] = f.Mode
+	}
+	require.Equal(t, map[string]*int{"/run": &run, "/a.conf": nil}, modes)
+}
+
+// What is there already has a name that an object can have.
+func TestAnExternalVolumeIsAClaim(t *testing.T) {
+	for name, hint := range map[string]string{"certs": "", "certs.v2": "", "my_certs": "write name: my-certs, or the one that it has"} {
+		_, errs := compiled(t, service("    volumes: ['data:/data']\nvolumes: {data: {external: true, name: "+name+"}}\n"), "compose.yaml")
+		if hint == "" {
+			require.NoError(t, errs.Failures().Err())
+			continue
+		}
+		require.Len(t, errs.Failures(), 1)
+		require.Equal(t, hint, errs.Failures()[0].Hint)
+	}
+}

@@ -130,6 +130,9 @@ func (s *service) claim(at, source reader.Part, target string) {
 	sub := strings.TrimPrefix(at.At("volume", "subpath").Loose(), "/")
 	if external := v.At("external"); isExternal(v) {
 		claim := cmp.Or(v.At("name").Loose(), external.At("name").Loose(), name)
+		if plain := strings.ReplaceAll(claim, ".", "-"); reader.Label(plain) != plain {
+			v.Fail("write name: "+reader.Label(claim)+", or the one that it has", "Kubernetes has no PersistentVolumeClaim %q: this is not the name of an object", claim)
+		}
 		s.mount(at, name, target, sub, at.At("read_only").Flag(), reader.Pairs(v.Pos, "type", object.TextAt("volume", v.Pos), "params",
 			reader.Pairs(v.Pos, "claimName", object.TextAt(claim, v.Pos))))
 		return

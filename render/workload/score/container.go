@@ -199,13 +199,13 @@ func (d *decoder) image(p part) Text {
 	case strings.ContainsAny(t.Value, " \t\r\n"):
 		p.fail("", "an image cannot contain white space")
 	case p.Kind == object.KindString && t.Value != "" && t.Value != "." && !reference.MatchString(t.Value):
-		_, bare, scheme := strings.Cut(t.Value, "://")
-		hint := ""
-		if lower := strings.ToLower(t.Value); scheme {
+		bare, lower, hint := strings.TrimRight(t.Value, ":@"), strings.ToLower(t.Value), ""
+		switch {
+		case strings.Contains(t.Value, "://"):
 			hint = "remove what is before //, and //" // The rest may hold a password.
-		} else if bare = strings.TrimRight(t.Value, ":@"); bare != t.Value {
+		case bare != t.Value:
 			hint = "write the tag, or " + strconv.Quote(bare)
-		} else if reference.MatchString(lower) {
+		case reference.MatchString(lower):
 			hint = "write " + strconv.Quote(lower)
 		}
 		p.fail(hint, "expected an image such as ghcr.io/org/app:1.2, got %s", shown(t.Value))
