@@ -23,7 +23,9 @@ type evaluated struct {
 	// broken names the specs that could not be evaluated.
 	broken []string
 	// mistakes holds errors and warnings.
-	mistakes    Errors
+	mistakes Errors
+	// undecided are mistakes of policies that could not judge, by spec.
+	undecided   map[string]Errors
 	provisioned map[object.ID]string
 	existing    []workload.Existing
 }
@@ -62,7 +64,7 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 	if len(specs) > 0 && full(0) != nil { // Which spec was one too many is chance.
 		return evaluated{}, object.Errors{{Stage: object.StageEvaluate, Err: full(0)}}
 	}
-	out := evaluated{mistakes: c.mistakes, provisioned: map[object.ID]string{}}
+	out := evaluated{mistakes: c.mistakes, undecided: map[string]Errors{}, provisioned: map[object.ID]string{}}
 	for i, s := range specs {
 		o := outcomes[i]
 		switch {
@@ -81,6 +83,7 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 			return evaluated{}, err
 		}
 		out.mistakes = append(append(out.mistakes, violations...), o.Warnings...)
+		out.undecided[s.Evaluate.Spec] = o.Undecided
 		if len(o.Nodes) == 0 && len(specs) > 1 && !s.Evaluate.AllowEmpty { // A render of nothing is refused later.
 			out.mistakes = append(out.mistakes, &object.Error{
 				Stage: object.StageEvaluate, Severity: object.SeverityWarning, Pos: s.Evaluate.Pos,
@@ -100,6 +103,22 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 	}
 	out.mistakes = append(out.mistakes, c.shared(outcomes)...)
 	return out, nil
+}
+
+// withoutFound are the mistakes of policies that could not judge, but for those of specs in whose
+// objects the check found errors: a number that is text is one mistake, and not one of each policy
+// that counts with it.
+func (e evaluated) withoutFound(findings Errors) (out Errors) {
+	found := map[string]bool{}
+	for _, f := range findings.Failures() {
+		found[f.Node.Spec()] = true
+	}
+	for _, spec := range object.SortedKeys(e.undecided) {
+		if !found[spec] {
+			out = append(out, e.undecided[spec]...)
+		}
+	}
+	return out
 }
 
 // each calls do for 0..n-1 on at most parallel goroutines and waits. Where there is one

@@ -102,6 +102,7 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 	if err != nil {
 		return Result{}, err
 	}
+	mistakes = append(mistakes, evaluated.withoutFound(findings)...)
 	if mistakes = append(mistakes, findings...).Sorted(); mistakes.Err() != nil {
 		return Result{}, mistakes
 	}

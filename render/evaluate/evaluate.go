@@ -223,6 +223,10 @@ type Result struct {
 	Nodes []*object.Node
 	// Violations are in the order of the policies.
 	Violations []Violation
+	// Undecided is why policies could not judge: what they look at is not as they expect it,
+	// such as text where there should be a number. The check of the objects mostly says of the
+	// same thing what is wrong with it, and at the line of the user.
+	Undecided object.Errors
 	// Warnings are what was translated only in part.
 	Warnings object.Errors
 	// Provisioned is what a module of provisioners made of each resource of

@@ -124,6 +124,9 @@ func writeResult(b *strings.Builder, r evaluate.Result) {
 	for _, v := range r.Violations {
 		fmt.Fprintf(b, "violation %s %s: %s: node %q path %q at %s\n", v.Severity, v.Policy, v.Message, v.Node, v.Path, v.PolicyPos)
 	}
+	for _, u := range r.Undecided {
+		fmt.Fprintf(b, "undecided %s\n", u)
+	}
 	for _, w := range r.Warnings {
 		fmt.Fprintf(b, "warning %s\n", w)
 	}

@@ -41,7 +41,7 @@ func (p *Evaluator) component(ctx context.Context, req evaluate.Request) (evalua
 func (p *Evaluator) laid(req evaluate.Request, result evaluate.Result) (evaluate.Result, error) {
 	err := overlay.Apply(result.Nodes, req.Overlays)
 	if err == nil {
-		result.Violations, err = p.judge(req, result.Nodes)
+		result.Violations, result.Undecided, err = p.judge(req, result.Nodes)
 	}
 	if err != nil {
 		return evaluate.Result{}, err

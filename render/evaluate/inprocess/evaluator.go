@@ -154,7 +154,8 @@ func (p *Evaluator) provision(req evaluate.Request, s *opened) (evaluate.Result,
 	for _, key := range object.SortedKeys(made) {
 		nodes = append(nodes, made[key].Nodes...)
 	}
-	if result.Violations, err = p.judge(req, nodes); err != nil {
+	result.Violations, result.Undecided, err = p.judge(req, nodes)
+	if err != nil {
 		return evaluate.Result{}, err
 	}
 	return result, nil

@@ -4,6 +4,7 @@
 package inprocess
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -21,13 +22,18 @@ const (
 	fieldViolations = "violations"
 )
 
-// judge asks every policy of the request about its input and nodes.
-func (p *Evaluator) judge(req evaluate.Request, nodes []*object.Node) ([]evaluate.Violation, error) {
+// undecidedError is why a policy could not judge what is asked.
+type undecidedError struct{ error }
+
+func (e undecidedError) Unwrap() error { return e.error }
+
+// judge asks every policy of the request about its input and nodes. The error is that of policies
+// that judge nothing at all.
+func (p *Evaluator) judge(req evaluate.Request, nodes []*object.Node) (out []evaluate.Violation, undecided object.Errors, err error) {
 	if len(req.Policies) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	subject := subjectOf(req, nodes)
-	var out []evaluate.Violation
 	var errs object.Errors
 	for _, policy := range req.Policies {
 		found, err := p.judgeBy(req, policy, subject)
@@ -38,12 +44,16 @@ func (p *Evaluator) judge(req evaluate.Request, nodes []*object.Node) ([]evaluat
 			for _, e := range many {
 				e.Policy = policy.Name
 			}
-			errs = append(errs, many...)
+			if errors.As(err, &undecidedError{}) {
+				undecided = append(undecided, many...)
+			} else {
+				errs = append(errs, many...)
+			}
 			continue
 		}
 		out = append(out, found...)
 	}
-	return out, errs.Err()
+	return out, undecided, errs.Err()
 }
 
 // subjectOf is what a policy sees of a spec.
@@ -92,8 +102,11 @@ func verdict(s *module.Session, policy evaluate.Policy, subject object.Value) ([
 	if !s.Has(fieldViolations) {
 		return nil, fmt.Errorf("policy %q has no field %q", s.Module.Name(), fieldViolations)
 	}
-	if err := s.Validate(f, fillWith, diagnose.FieldInput, diagnose.FieldContext, fieldViolations); err != nil {
+	if err := s.Validate(f, fillWith, diagnose.FieldInput, diagnose.FieldContext); err != nil {
 		return nil, err
+	}
+	if err := s.Validate(f, fillWith, fieldViolations); err != nil {
+		return nil, undecidedError{err}
 	}
 	return violations(s, f, policy)
 }

@@ -85,7 +85,7 @@ func own(r evaluate.Result) evaluate.Result {
 		}
 		r.Provisioned = made
 	}
-	r.Violations, r.Warnings = slices.Clone(r.Violations), slices.Clone(r.Warnings)
+	r.Violations, r.Undecided, r.Warnings = slices.Clone(r.Violations), slices.Clone(r.Undecided), slices.Clone(r.Warnings)
 	return r
 }
 

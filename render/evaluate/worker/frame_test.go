@@ -109,7 +109,7 @@ func TestNoFieldOfACallIsLost(t *testing.T) {
 
 func TestNoFieldOfAResultIsLost(t *testing.T) {
 	want := sample4[evaluate.Result](t)
-	got := sent(t, reply{Result: resultFrame{Result: want, Warnings: mistakeFrames(want.Warnings)}})
+	got := sent(t, reply{Result: frameOf(want)})
 	result := got.result()
 	require.Equal(t, want, result)
 }

@@ -65,7 +65,12 @@ type reply struct {
 // resultFrame is a Result whose errors can be sent.
 type resultFrame struct {
 	evaluate.Result
-	Warnings []mistakeFrame
+	Undecided, Warnings []mistakeFrame
+}
+
+// frameOf is a result as it is sent.
+func frameOf(r evaluate.Result) resultFrame {
+	return resultFrame{Result: r, Undecided: mistakeFrames(r.Undecided), Warnings: mistakeFrames(r.Warnings)}
 }
 
 // mistakeFrame is an object.Error whose cause can be sent.
@@ -128,7 +133,7 @@ func mistakesOf(frames []mistakeFrame) object.Errors {
 // result is the Result of a reply.
 func (r *reply) result() evaluate.Result {
 	out := r.Result.Result
-	out.Warnings = mistakesOf(r.Result.Warnings)
+	out.Undecided, out.Warnings = mistakesOf(r.Result.Undecided), mistakesOf(r.Result.Warnings)
 	return out
 }
 

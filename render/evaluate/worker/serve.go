@@ -196,7 +196,7 @@ func (w *worker) answer(ctx context.Context, c *call) (r *reply) {
 	} else {
 		var result evaluate.Result
 		result, err = w.evaluator.Evaluate(ctx, w.request(c))
-		r.Result = resultFrame{Result: result, Warnings: mistakeFrames(result.Warnings)}
+		r.Result = frameOf(result)
 	}
 	r.Mistakes = mistakeFrames(object.AsErrors(err, object.StageEvaluate))
 	w.calls++

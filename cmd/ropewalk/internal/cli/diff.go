@@ -51,6 +51,7 @@ BEFORE and AFTER are each one of
   PATH                    a project, a spec or a CUE package, which is rendered; or a file
                           of manifests
   DIR                     a directory of manifests, such as an earlier output
+  -                       manifests from standard input
   REVISION[:PATH]         the project at a Git revision of this repository, such as HEAD~1 or
                           main:apps/shop; without PATH that of the other side
   oci://…, oci-layout:…   an artifact, with the graph that is attached to it
@@ -75,6 +76,7 @@ that a side does not render.
 		Example: `  ropewalk diff HEAD~1 .                        what my last commit changes
   ropewalk diff main:apps/shop apps/shop --dialect argocd
   ropewalk diff oci://ghcr.io/acme/shop:prod .  what a push would change
+  kubectl kustomize overlays/prod | ropewalk diff - shop
   ropewalk diff -r main .                       every project of a repository
   ropewalk diff HEAD . --spec api               what changes of one spec
   ropewalk diff out-before out-after --format json | jq '.changes[].object'
@@ -103,6 +105,9 @@ that a side does not render.
 func (a commands) runDiff(ctx context.Context, flags *diffFlags, before, after string) error {
 	if flags.deadline <= 0 {
 		return command.Usagef("", "--deadline %s: expected more than 0", flags.deadline)
+	}
+	if before == "-" && after == "-" {
+		return command.Usagef("", "standard input is one side, and not both")
 	}
 	limited, cancel := context.WithTimeout(ctx, flags.deadline)
 	defer cancel()

@@ -4,10 +4,12 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -44,12 +46,22 @@ func (a commands) side(ctx context.Context, flags *command.ProjectFlags, arg, ot
 	if command.IsArtifact(arg) {
 		return a.artifactSide(ctx, flags, arg)
 	}
+	if arg == "-" {
+		return streamSide(ctx, arg, a.In)
+	}
 	info, err := os.Stat(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return a.revisionSide(ctx, flags, arg, other)
 	case err != nil:
 		return side{}, &command.EnvironmentError{Err: err}
+	case !info.IsDir() && !info.Mode().IsRegular(): // A pipe can be read once.
+		f, err := os.Open(arg) //nolint:gosec // the user names it
+		if err != nil {
+			return side{}, &command.EnvironmentError{Err: err}
+		}
+		defer f.Close() //nolint:errcheck // nothing was written
+		return streamSide(ctx, arg, f)
 	}
 	specs, err := project.HoldsSpecs(arg)
 	if err != nil {
@@ -154,21 +166,39 @@ func (a commands) sideIn(ctx context.Context, t tree, project string) (side, err
 	return a.side(ctx, t.flags, t.at(project), "")
 }
 
-// manifestsSide is a directory of manifests, or one file of them.
-func manifestsSide(ctx context.Context, name string, dir bool) (out side, err error) {
-	out.close = func() {}
-	if dir {
-		out.Snapshot, err = snapshot.OfFiles(ctx, name, os.DirFS(name), nil)
-	} else {
-		data, failed := os.ReadFile(name) //nolint:gosec // the user names it, and its size is known
-		if failed != nil {
-			return side{}, &command.EnvironmentError{Err: failed}
-		}
-		out.Snapshot, err = snapshot.OfFile(ctx, name, data)
+// streamSide is what a command wrote into a pipe.
+func streamSide(ctx context.Context, name string, from io.Reader) (side, error) {
+	data, err := io.ReadAll(io.LimitReader(from, project.MaxManifests+1))
+	switch {
+	case err != nil:
+		return side{}, &command.EnvironmentError{Err: err}
+	case len(data) > project.MaxManifests:
+		return side{}, command.Usagef("write it to files, of which each may have as much", "%s: more than the %d bytes that are read", name, project.MaxManifests)
+	case len(bytes.TrimSpace(data)) == 0: // The command before it may have failed.
+		return side{}, command.Usagef("", "%s: nothing was written into it", name)
 	}
+	return ofManifests(func() (diff.Snapshot, error) { return snapshot.OfFile(ctx, name, data) })
+}
+
+// manifestsSide is a directory of manifests, or one file of them.
+func manifestsSide(ctx context.Context, name string, dir bool) (side, error) {
+	if dir {
+		return ofManifests(func() (diff.Snapshot, error) { return snapshot.OfFiles(ctx, name, os.DirFS(name), nil) })
+	}
+	data, err := os.ReadFile(name) //nolint:gosec // the user names it, and its size is known
+	if err != nil {
+		return side{}, &command.EnvironmentError{Err: err}
+	}
+	return ofManifests(func() (diff.Snapshot, error) { return snapshot.OfFile(ctx, name, data) })
+}
+
+// ofManifests is the side of manifests that read reads. What is no manifest is a mistake in the
+// file, as YAML that is broken is.
+func ofManifests(read func() (diff.Snapshot, error)) (out side, err error) {
+	out.close = func() {}
+	out.Snapshot, err = read()
 	var mistakes object.Errors
 	if err != nil && !command.IsSystem(err) && !errors.As(err, &mistakes) {
-		// What is no manifest is a mistake in the file, as YAML that is broken is.
 		err = &object.Error{Stage: object.StageCheck, Err: err}
 	}
 	return out, err
