@@ -50,12 +50,12 @@ type File struct {
 	values bool
 	// structured is set for a document that was never text, which has no Data.
 	structured *document
-	// ended says why nobody waits any more for what is read; nil is never.
+	// ended returns the error of the context that bounds the reading; it is nil if none does.
 	ended func() error
 }
 
-// Until is f whose reading ends when ctx does, with its error: that of a large file takes
-// seconds.
+// Until returns f with its reading bounded by ctx, whose error it then returns: reading a large
+// file takes seconds.
 func (f File) Until(ctx context.Context) File {
 	f.ended = ctx.Err
 	return f

@@ -107,7 +107,7 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 	return docs, errs
 }
 
-// over is why nobody waits any more for what is read.
+// over returns the error of the context that bounds the reading, and nil while it goes on.
 func (t *text) over() error {
 	if t.ended == nil {
 		return nil
@@ -115,7 +115,7 @@ func (t *text) over() error {
 	return t.ended()
 }
 
-// reader gives the library its text as long as somebody waits for what is read.
+// reader reads a text for the library until the context that bounds the reading ends.
 type reader struct {
 	*bytes.Reader
 	text *text

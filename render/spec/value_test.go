@@ -344,7 +344,7 @@ func (e *ending) Err() error {
 	return nil
 }
 
-// A file of one large document is not read to its end when nobody waits for it any more.
+// Reading a file of one large document stops when its context ends.
 func TestAReadingEndsWithItsContext(t *testing.T) {
 	data := "a:\n" + strings.Repeat("- {b: c}\n", 100_000)
 	for name, text := range map[string]string{"one document": data, "broken documents": strings.Repeat("a: [\n---\n", 5000)} {

@@ -62,8 +62,8 @@ func typeHint(schema cue.Value, errs []cueerrors.Error, v object.Value) string {
 	return ""
 }
 
-// isQuantity reports whether a schema wants an amount of Kubernetes: a number alone is one of
-// bytes, which nobody means.
+// isQuantity reports whether a schema wants a quantity of Kubernetes. A bare number there means
+// bytes, which is rarely meant.
 func isQuantity(schema cue.Value) bool {
 	return schema.Exists() && strings.Contains(Expected(schema), "an amount such as")
 }

@@ -36,6 +36,14 @@ func Near(text string, files map[string][]byte, except string) string {
 	return object.DidYouMean(name, slices.DeleteFunc(namesIn(files, except, references != ""), func(n string) bool { return n == name }))
 }
 
+// unknownIn is a message as Module.Near reads it.
+func unknownIn(g *Group, text string) string {
+	if format, _ := g.Errs[0].Msg(); format == FormatUnknown && len(g.Path) > 0 {
+		return "undefined field: " + g.Path[len(g.Path)-1].Name
+	}
+	return text
+}
+
 // namesIn are the names of fields that the author wrote, and with it of all else that a reference
 // may be to.
 func namesIn(files map[string][]byte, except string, references bool) []string {

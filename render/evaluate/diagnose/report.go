@@ -258,14 +258,6 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 	return e
 }
 
-// unknownIn is a message as Module.Near reads it.
-func unknownIn(g *Group, text string) string {
-	if format, _ := g.Errs[0].Msg(); format == FormatUnknown && len(g.Path) > 0 {
-		return "undefined field: " + g.Path[len(g.Path)-1].Name
-	}
-	return text
-}
-
 // related is how a note is about the places of g after the first.
 func related(g *Group) string {
 	if IsIncomplete(g) {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
@@ -55,7 +56,7 @@ func (s *service) bind(v reader.Part, target string) {
 	at.Pos = v.Pos
 	choice, own := s.hostPaths()
 	foreign := path.IsAbs(name) || strings.HasPrefix(name, "~") || strings.Contains(name, `\`)
-	_, err := s.app.project.Read(name)
+	file, err := s.app.project.Read(name)
 	context := s.At("build", "context").Loose()
 	switch {
 	case foreign && isDevice(name):
@@ -64,7 +65,7 @@ func (s *service) bind(v reader.Part, target string) {
 		if !v.At("read_only").Flag() {
 			at.Warn("write "+name+":"+target+":ro", "the container can only read the file %q: in Compose it can write to it too", name)
 		}
-		s.program(v, name, target)
+		s.program(v, file, name, target)
 	case !foreign && !own && context != "" && (context == "." || strings.HasPrefix(name+"/", context+"/")):
 		at.Warn("move it to compose.override.yaml, which docker compose reads and this does not", "the mount of %q is left out: the image is built of that folder", name)
 	case choice == left:
@@ -87,9 +88,9 @@ func (s *service) bind(v reader.Part, target string) {
 
 // program mounts a file of the project: a script can be run, as it can be in the project, whose
 // modes are not known here.
-func (s *service) program(at reader.Part, name, target string) {
+func (s *service) program(at reader.Part, file spec.File, name, target string) {
 	mode := reader.Part{}
-	if file, err := s.app.project.Read(name); err == nil && strings.HasPrefix(string(file.Data), "#!") {
+	if strings.HasPrefix(string(file.Data), "#!") {
 		mode.Value = object.TextAt("0755", at.Pos)
 	}
 	s.file(at, target, reader.Fields{{Name: "source", Pos: at.Pos, Value: object.TextAt(name, at.Pos)}}, mode)
@@ -120,7 +121,7 @@ func (s *service) folder(v, at reader.Part, target string) bool {
 			at.Fail(hint, "the folder %q has more than %d bytes, which are too many for a ConfigMap", at.Loose(), maxConfig)
 			return true
 		default:
-			s.program(v, source, path.Join(target, name))
+			s.program(v, file, source, path.Join(target, name))
 		}
 	}
 	if !v.At("read_only").Flag() {
