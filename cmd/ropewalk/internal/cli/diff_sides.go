@@ -177,7 +177,11 @@ func streamSide(ctx context.Context, name string, from io.Reader) (side, error) 
 	case len(bytes.TrimSpace(data)) == 0: // The command before it may have failed.
 		return side{}, command.Usagef("", "%s: nothing was written into it", name)
 	}
-	return ofManifests(func() (diff.Snapshot, error) { return snapshot.OfFile(ctx, name, data) })
+	return ofManifests(func() (diff.Snapshot, error) {
+		out, err := snapshot.OfFile(ctx, "-", data) // The number of a pipe is no wave.
+		out.Name = name
+		return out, err
+	})
 }
 
 // manifestsSide is a directory of manifests, or one file of them.
