@@ -35,7 +35,7 @@ func (l *loading) chartFiles(ctx context.Context, t spec.Transform, b *built, f 
 		name, at := path.Join(f.dir, p.Text), b.Path.Append(object.Field("valuesFiles"), object.Index(i))
 		switch info, err := statIn(f, name); {
 		case err != nil:
-			fail(p.Pos, at, "a path is relative to this file, or to the source", "%q: %v", p.Text, err)
+			fail(p.Pos, at, cmp.Or(nearest(f, name, false), "a path is relative to this file, or to the source"), "%q: %v", p.Text, err)
 		case info.IsDir():
 			fail(p.Pos, at, "name a file of YAML or JSON", "%q is a folder", p.Text)
 		default:
@@ -46,7 +46,8 @@ func (l *loading) chartFiles(ctx context.Context, t spec.Transform, b *built, f 
 	info, err := statIn(f, dir)
 	switch {
 	case err != nil:
-		fail(b.Helm.Chart.Pos, at, "write the path of a folder with "+chartFile+", oci://…, or name the repository in repo", "%q: %v", b.Helm.Chart.Text, err)
+		hint := cmp.Or(nearest(f, dir, true), "write the path of a folder with "+chartFile+", oci://…, or name the repository in repo")
+		fail(b.Helm.Chart.Pos, at, hint, "%q: %v", b.Helm.Chart.Text, err)
 		return nil, errs
 	case !info.IsDir():
 		return append(names, dir), errs.Err()

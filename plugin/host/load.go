@@ -366,9 +366,11 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 		return render.Spec{}, false
 	}
 	input, inputPath := t.Input, t.InputPath()
+	// A spec without an input misses what its module wants where it names the module.
+	input.Pos = cmp.Or(input.Pos, t.CueRef.Pos, t.Pos)
 	if over := l.inputs[t.Name].Value; over.Kind == object.KindMap {
 		// What is missing is missing in the document, not in the environment.
-		input.Kind, input.Pos = object.KindMap, cmp.Or(input.Pos, t.Pos)
+		input.Kind = object.KindMap
 		input = input.Merge(over)
 	}
 	switch {

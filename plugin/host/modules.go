@@ -221,7 +221,7 @@ func (m *modules) tree(w reference) (source.Tree, bool) {
 	case w.key.root != nil && errors.Is(err, source.ErrPath) && strings.Contains(err.Error(), " leaves the root"):
 		e.Hint = w.key.root.Describe()
 	case w.key.root != nil && errors.Is(err, source.ErrNotFound):
-		e.Hint = nearFolder(w.key.root.Files(), path.Join(w.key.Ref.Ref, w.key.Path))
+		e.Hint = nearest(w.key.root.Files(), path.Join(w.key.Ref.Ref, w.key.Path), true)
 	case w.ref.Type == spec.RefInline || w.ref.Type == spec.RefConfigMap:
 		e.Pos = w.ref.Pos
 	case w.ref.Type == spec.RefEmbedded && errors.Is(err, source.ErrNotFound) && w.ref.Path == "":
@@ -234,20 +234,20 @@ func (m *modules) tree(w reference) (source.Tree, bool) {
 	return source.Tree{}, false
 }
 
-// nearFolder is a question for the folder that dir, which is not there, may have meant; "" where
+// nearest asks for the folder or the file that name, which is not there, may have meant; "" where
 // none is near.
-func nearFolder(files fs.FS, dir string) string {
-	for _, err := fs.Stat(files, path.Dir(dir)); err != nil && dir != "."; _, err = fs.Stat(files, path.Dir(dir)) {
-		dir = path.Dir(dir)
+func nearest(files fs.FS, name string, folder bool) string {
+	for _, err := fs.Stat(files, path.Dir(name)); err != nil && name != "."; _, err = fs.Stat(files, path.Dir(name)) {
+		name, folder = path.Dir(name), true
 	}
-	entries, _ := fs.ReadDir(files, path.Dir(dir)) // What cannot be read has no suggestion.
-	var folders []string
+	entries, _ := fs.ReadDir(files, path.Dir(name)) // What cannot be read has no suggestion.
+	var known []string
 	for _, e := range entries {
-		if e.IsDir() {
-			folders = append(folders, path.Join(path.Dir(dir), e.Name()))
+		if e.IsDir() == folder {
+			known = append(known, path.Join(path.Dir(name), e.Name()))
 		}
 	}
-	return object.DidYouMean(dir, folders)
+	return object.DidYouMean(name, known)
 }
 
 // module returns a module in the form that evaluate takes.

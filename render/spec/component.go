@@ -159,8 +159,12 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 	}
 	f.done()
 	for _, e := range d.errs[stray:] {
-		if c.Helm != nil && strings.HasPrefix(e.Pos.File, "--") {
+		name := e.Path[strings.LastIndex(e.Path, ".")+1:]
+		switch kind := kindOf(name); {
+		case c.Helm != nil && strings.HasPrefix(e.Pos.File, "--"):
 			e.Hint = "a value of the chart is set as helm.values.NAME=VALUE"
+		case kind != "" && (len(given) == 0 || slices.Contains(given, kind)):
+			e.Hint = fmt.Sprintf("it goes under %s: {%s: …}", kind, name)
 		}
 	}
 	switch {
@@ -172,6 +176,32 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 			"expected one of %s", strings.Join(componentKinds(), ", "))
 	}
 	return c, d.errs
+}
+
+// kindOf is the kind of component that alone has a field of this name; "" is none.
+func kindOf(name string) (kind string) {
+	of := func(read func(*fields)) []string {
+		f := &fields{decoder: &decoder{}}
+		read(f)
+		return f.known
+	}
+	for _, of := range []struct {
+		kind  string
+		known []string
+	}{
+		{"artifact", of(func(f *fields) { f.artifact() })},
+		{"helm", of(func(f *fields) { f.helm(false) })},
+		{"kustomize", of(func(f *fields) { f.kustomize() })},
+		{"manifests", of(func(f *fields) { f.manifests() })},
+	} {
+		if slices.Contains(of.known, name) {
+			if kind != "" {
+				return ""
+			}
+			kind = of.kind
+		}
+	}
+	return kind
 }
 
 // where is a string with its place.

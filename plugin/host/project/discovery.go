@@ -310,7 +310,7 @@ func (d *Discovery) FindArg(arg string) {
 	r, rel, folder, err := d.at(arg)
 	switch {
 	case err != nil:
-		d.Fail(pos, "", err)
+		d.Fail(pos, d.near(arg), err)
 	case folder:
 		d.directory(r, rel, pos)
 	case path.Ext(rel) == ".cue":

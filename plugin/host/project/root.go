@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
@@ -149,6 +150,34 @@ func bare(err error) error {
 		return p.Err
 	}
 	return err
+}
+
+// NearestFile asks for the file or the folder on disk that name, which is not there, may have
+// meant; "" where none is near.
+func NearestFile(name string) string {
+	for dir := filepath.Dir(name); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); err != nil {
+			name = dir // Of a folder that is not there, its own name is what is wrong.
+		}
+	}
+	entries, _ := os.ReadDir(filepath.Dir(name)) // What cannot be read has no suggestion.
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	near, ok := object.Nearest(filepath.Base(name), names)
+	if !ok || near == filepath.Base(name) {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", filepath.ToSlash(filepath.Join(filepath.Dir(name), near)))
+}
+
+// near is NearestFile for an argument.
+func (d *Discovery) near(arg string) string {
+	if d.memory != nil || filepath.IsAbs(d.opts.Dir) && !filepath.IsAbs(arg) {
+		return ""
+	}
+	return NearestFile(filepath.Join(d.opts.Dir, arg))
 }
 
 // Location is the folder of a file of documents in its root.

@@ -17,6 +17,7 @@ package manifests
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -46,6 +47,8 @@ func Files(fsys fs.FS, dir string, m spec.Manifests, at object.Path) ([]string, 
 		}
 		info, err := fs.Stat(fsys, name)
 		switch {
+		case err == nil && info.IsDir() && isHeadless(fsys, name):
+			fail("write Chart.yaml, with apiVersion: v2, name and version, or name a folder of manifests", "%q holds the templates and the values of a chart, and no Chart.yaml", p.Text)
 		case err == nil && info.IsDir():
 			files, err := below(fsys, name)
 			var link *object.Error
@@ -70,6 +73,12 @@ func Files(fsys fs.FS, dir string, m spec.Manifests, at object.Path) ([]string, 
 	}
 	slices.Sort(out)
 	return slices.Compact(out), errs.Err()
+}
+
+// isHeadless reports whether a folder is a chart that has lost its Chart.yaml.
+func isHeadless(fsys fs.FS, dir string) bool {
+	is := func(name string) bool { _, err := fs.Stat(fsys, path.Join(dir, name)); return err == nil }
+	return is("templates") && is("values.yaml") && !is("Chart.yaml")
 }
 
 // below are the files of manifests in a folder, and below it. A link that cannot be followed,
@@ -177,7 +186,7 @@ func read(ctx context.Context, out *component.Output, name string, data []byte, 
 		case isOurs(doc):
 			fail(kind, "name it in the specs of the project", "a %s is rendered, and is no object of the cluster", kind.Text)
 		case strings.HasPrefix(version.Text, "kustomize.config.k8s.io/") || path.Base(name) == "kustomization.yaml" && kind.Text == "":
-			fail(doc.Value, "write kustomize: {path: …} in place of manifests, or name the files", "a kustomization is no object of the cluster")
+			fail(doc.Value, fmt.Sprintf("name its folder %q alone, or write kustomize: {path: …} in place of manifests", path.Dir(at(doc.Value.Pos).File)), "a kustomization is no object of the cluster")
 		case kind.Text == "" || version.Text == "":
 			fail(doc.Value, "write apiVersion and kind, or leave the file out of the folder", "this is no object: it needs apiVersion and kind")
 		default:

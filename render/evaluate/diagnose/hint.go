@@ -96,6 +96,26 @@ func (sc Scope) mapHint(path object.Path, schema cue.Value, input object.Value) 
 	return fmt.Sprintf("write %s: {%s}", path[len(path)-1].Name, strings.Join(needed, ", "))
 }
 
+// strayHint asks whether a field beside the missing one at path was meant to be it: in a map
+// that is open, CUE takes a misspelt name for a field of its own.
+func (sc Scope) strayHint(path object.Path, input object.Value) string {
+	last := len(path) - 1
+	if last < 0 || path[last].IsIndex {
+		return ""
+	}
+	beside, n := input.Lookup(path[:last])
+	if n < last {
+		return ""
+	}
+	known := KnownFields(SchemaAt(sc.schema, path[:last]))
+	for _, m := range beside.Members {
+		if _, near := object.Nearest(m.Name, []string{path[last].Name}); near && !slices.Contains(known, m.Name) {
+			return fmt.Sprintf("did you mean %q by %q?", path[last].Name, m.Name)
+		}
+	}
+	return ""
+}
+
 // wanted is the kind that a schema wants, or where there is none that of CUE's errors.
 func wanted(schema cue.Value, errs []cueerrors.Error) cue.Kind {
 	if schema.Exists() {

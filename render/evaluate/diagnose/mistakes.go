@@ -4,6 +4,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -335,7 +336,7 @@ func (sc Scope) say(g *Group, with *Filling, input object.Value, round int) (Mis
 			if text := Expected(schema); text != "" {
 				m.Message += ", expected " + text
 			}
-			m.Hint = sc.mapHint(g.Path, schema, input)
+			m.Hint = cmp.Or(sc.mapHint(g.Path, schema, input), sc.strayHint(g.Path, input))
 			return m, true
 		case format == formatKinds, format == formatConflict, format == formatBound:
 			unsure = false

@@ -4,23 +4,24 @@
 package diagnose
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/token"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // unknownName finds the name in what CUE says of one that it does not know.
-var unknownName = regexp.MustCompile(`^(?:reference "([^"]+)" not found|undefined field: "?([^" ]+)"?|builtin package "([^"]+)" undefined|cannot call non-function (\w+)\.(\w+) )`)
+var unknownName = regexp.MustCompile(`^(?:invalid interpolation: )?(?:reference "([^"]+)" not found|undefined field:? "?([^" ]+)"?|builtin package "([^"]+)" undefined|cannot call non-function (\w+)\.(\w+) )`)
 
 // Near is the hint for a message about a name that CUE does not know: the nearest one in files,
-// except those below a folder, or one that CUE has; "" where there is none.
-func Near(text string, files map[string][]byte, except string) string {
+// or one that CUE has; "" where there is none.
+func Near(text string, files []*ast.File) string {
 	found := unknownName.FindStringSubmatch(text)
 	if found == nil {
 		return ""
@@ -33,7 +34,7 @@ func Near(text string, files map[string][]byte, except string) string {
 		return object.DidYouMean(function, strings.Fields(builtinFunctions(of)))
 	}
 	name := references + fields
-	return object.DidYouMean(name, slices.DeleteFunc(namesIn(files, except, references != ""), func(n string) bool { return n == name }))
+	return object.DidYouMean(name, slices.DeleteFunc(namesIn(files, references != ""), func(n string) bool { return n == name }))
 }
 
 // unknownIn is a message as Module.Near reads it.
@@ -44,9 +45,19 @@ func unknownIn(g *Group, text string) string {
 	return text
 }
 
-// namesIn are the names of fields that the author wrote, and with it of all else that a reference
-// may be to.
-func namesIn(files map[string][]byte, except string, references bool) []string {
+// selected is a message with the name in quotes of a field that is not there, where the module
+// itself selects it: it is no value that anybody gave.
+func (s *Subject) selected(text string, places []token.Pos) string {
+	const said = "undefined field: "
+	_, name, ok := strings.Cut(text, said)
+	if name, _, _ = strings.Cut(name, " "); !ok || !slices.ContainsFunc(places, func(p token.Pos) bool { return s.Module.Selects(p, name) }) {
+		return text
+	}
+	return strings.Replace(text, said+name, fmt.Sprintf("undefined field %q", name), 1)
+}
+
+// namesIn are the names of fields in files, and with it of all else that a reference may be to.
+func namesIn(files []*ast.File, references bool) []string {
 	seen := map[string]bool{}
 	add := func(n ast.Node) {
 		if label, ok := n.(ast.Label); ok {
@@ -55,14 +66,7 @@ func namesIn(files map[string][]byte, except string, references bool) []string {
 			}
 		}
 	}
-	for name, data := range files {
-		if path.Ext(name) != ".cue" || strings.HasPrefix(name, except+"/") {
-			continue
-		}
-		file, _ := parser.ParseFile(name, data) // What there is of one that is no CUE.
-		if file == nil {
-			continue
-		}
+	for _, file := range files {
 		ast.Walk(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.Field:

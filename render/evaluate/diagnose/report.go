@@ -239,7 +239,7 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 	} else if notes := s.Notes(s.byDepth(demands, g), related(g)); len(notes) > 0 {
 		e.Pos, e.Notes = notes[0].Pos, notes[1:]
 	}
-	e.Err = fmt.Errorf("%s", s.Module.Clean(s.moduleMessage(g, value)))
+	e.Err = fmt.Errorf("%s", s.selected(s.Module.Clean(s.moduleMessage(g, value)), demands))
 	if tag := s.Module.Tag(demands); tag != "" && IsIncomplete(g) {
 		e.Err = fmt.Errorf("tag %q is not set", tag)
 		e.Hint = fmt.Sprintf("give it a value: spec.tags: {%s: VALUE}", tag)
@@ -252,7 +252,7 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 		e.Hint = s.Module.Near(unknownIn(g, e.Err.Error()))
 	}
 	s.outdated(e, demands)
-	if field == FieldContext {
+	if field == FieldContext && !strings.HasPrefix(e.Err.Error(), "undefined field ") {
 		e.Hint = fmt.Sprintf("module %q requires this of its context", s.Module.Name())
 	}
 	return e

@@ -34,6 +34,8 @@ type Module interface {
 	Clean(text string) string
 	// Near is the hint for a message of CUE about a name that it does not know; "" for others.
 	Near(text string) string
+	// Selects reports whether p is in an expression that selects the field name.
+	Selects(p token.Pos, name string) bool
 	// Tag is the tag of the first field at one of positions that has one.
 	Tag(positions []token.Pos) string
 }

@@ -4,6 +4,7 @@
 package module
 
 import (
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
@@ -49,6 +50,11 @@ func (c *Compiled) tagAt(places []token.Pos) string {
 		}
 	}
 	return ""
+}
+
+// written are the files that the author of the module wrote, with it those of what they import.
+func (c *Compiled) written(imported bool) []*ast.File {
+	return slices.DeleteFunc(slices.Clone(c.syntax()), func(f *ast.File) bool { return !imported && !c.Tree.own(f.Pos()) })
 }
 
 // Enclosing are the nodes around pos, the innermost last.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/scanner"
@@ -87,7 +88,16 @@ func (t *tree) moduleErrors(m evaluate.Module, err error) error {
 
 // near is the hint for a message about a name that CUE does not know.
 func (t *tree) near(text string) string {
-	return diagnose.Near(text, t.files, path.Join(t.root, modFolder))
+	var files []*ast.File
+	for _, name := range object.SortedKeys(t.files) {
+		if path.Ext(name) != ".cue" || strings.HasPrefix(name, path.Join(t.root, modFolder)+"/") {
+			continue
+		}
+		if file, _ := parser.ParseFile(name, t.files[name]); file != nil { // What there is of one that is no CUE.
+			files = append(files, file)
+		}
+	}
+	return diagnose.Near(text, files)
 }
 
 // loadMessage is an error of the loader in plain words.

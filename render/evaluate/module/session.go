@@ -4,6 +4,8 @@
 package module
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"cuelang.org/go/cue"
@@ -75,7 +77,17 @@ func (l located) Depth(p token.Pos) (depth int) {
 func (l located) Clean(text string) string { return l.module.Tree.clean(l.origin, text) }
 
 // Near implements source.
-func (l located) Near(text string) string { return l.module.Tree.near(text) }
+func (l located) Near(text string) string {
+	return diagnose.Near(text, l.module.written(strings.Contains(text, ` "#`)))
+}
+
+// Selects implements source.
+func (l located) Selects(p token.Pos, name string) bool {
+	return slices.ContainsFunc(l.module.Enclosing(p), func(n ast.Node) bool {
+		selector, ok := n.(*ast.SelectorExpr)
+		return ok && LabelIs(selector.Sel, name)
+	})
+}
 
 // Tag implements source.
 func (l located) Tag(positions []token.Pos) string { return l.module.tagAt(positions) }

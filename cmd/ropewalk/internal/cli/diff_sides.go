@@ -258,7 +258,8 @@ func openRevision(ctx context.Context, arg, other string) (files *checkout.Files
 	rev, inside, given := strings.Cut(arg, ":")
 	repository, at, err := checkout.InRepository(other)
 	if err != nil {
-		return nil, "", "", fmt.Errorf("%q is not a file, and cannot be a Git revision: %w", rev, err)
+		err = fmt.Errorf("%q is no file or folder, and cannot be a Git revision: %w", arg, err)
+		return nil, "", "", command.Usagef(project.NearestFile(arg), "%w", err)
 	}
 	if !given {
 		inside = at

@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/checkout"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/imports"
 	"github.com/ropewalk/ropewalk/internal/memfs"
@@ -223,7 +224,11 @@ func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags,
 		out = side{close: func() {}}
 	case in.copied != "": // Of the copy alone, so that what leaves it is found.
 		if out, err = a.projectSide(ctx, flags.Named(in.name), from, files, at); err != nil {
-			a.Note("%s is in another repository than %s, and a copy of it alone does not render: name a directory in its repository\n", from, dir)
+			text := "%s is in another repository than %s, and a copy of it alone does not render: name a directory in its repository\n"
+			if _, _, none := checkout.InRepository(from); none != nil {
+				text = "%s is in no Git repository, and a copy of it in %s does not render alone: git init in the folder above both makes them one\n"
+			}
+			a.Note(text, from, dir)
 		}
 	case in.files != nil:
 		out = side{close: func() {}}

@@ -74,6 +74,8 @@ func importApplication(o object.Object) (imported, error) {
 		out.built = map[string]any{"source": git, "manifests": map[string]any{"paths": paths}}
 		out.leave("directory", source.Map("directory"), "recurse")
 		known = append(known, "directory")
+	case source.Map("plugin") != nil:
+		return out, fmt.Errorf("the Application %q is rendered by a plugin: import what its folder %q holds, or what the plugin prints: PLUGIN | ropewalk import - DIR", o.Name(), at)
 	default:
 		return out, fmt.Errorf("the Application %q does not say of what its source is made (status.sourceType): take it from the cluster with kubectl get -o yaml, or add source.helm, kustomize or directory", o.Name())
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -95,7 +96,7 @@ func (a Commands) fetch(ctx context.Context, flags *command.SourceFlags, evaluat
 		// A document has the name of a file in this folder.
 		opts.Args, opts.Documents = nil, []spec.File{{Name: path.Base(reference), Data: text}}
 	} else if info, err := os.Stat(reference); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-		return out, command.Usagef(cmp.Or(object.DidYouMean(reference, cue.Names()), "name the folder of its package, or oci://…, git:…, embedded:…"), "%s is no folder of a module", reference)
+		return out, command.Usagef(cmp.Or(object.DidYouMean(reference, cue.Names()), project.NearestFile(reference), "name the folder of its package, or oci://…, git:…, embedded:…"), "%s is no folder of a module", reference)
 	}
 	h, err := a.Connect(flags, nil, opts.Args, nil)
 	if err != nil {
