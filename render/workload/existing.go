@@ -34,12 +34,13 @@ type Existing struct {
 const typeExternal = "external-service"
 
 // existing are the resources of the workload that are there already: they have no
-// object, and an address or a secret.
+// object, and an address or a secret. Of one with objects it is what it has in the store of
+// secrets, which no object of a render fills.
 func (c *Compilation) existing() []Existing {
 	var out []Existing
 	for n, i := range c.member.instances {
 		r := c.result(i)
-		if r == nil || i.owner != c.member || len(r.Nodes) > 0 || slices.Contains(c.member.instances[:n], i) {
+		if r == nil || i.owner != c.member || slices.Contains(c.member.instances[:n], i) {
 			continue
 		}
 		kind := i.resource.Type.Value
@@ -48,12 +49,16 @@ func (c *Compilation) existing() []Existing {
 			Class: i.resource.Class.Value, Classes: c.project.catalog.OtherClasses(i.resource),
 			Kubernetes: c.project.config.Secrets.Backend == spec.BackendKubernetes}
 		switch {
+		case len(r.Nodes) > 0:
 		case host != "" && port != "":
 			e.Address = host + ":" + port
 		case bucket != "":
 			e.Address = r.Outputs["endpoint"] + "/" + bucket
 		}
 		e.secrets(r)
+		if len(r.Nodes) > 0 && e.Kubernetes { // Its objects make the Secret.
+			continue
+		}
 		if len(e.Secrets) > 0 || e.Address != "" && !network.IsCall(kind) && kind != typeExternal {
 			out = append(out, e)
 		}

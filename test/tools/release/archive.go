@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func (r *release) writeArchives(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		common = append(common, entry{name: name, mode: 0o644, data: data})
+		common = append(common, entry{name: name, mode: 0o644, data: r.alone(data)})
 	}
 	for _, platform := range r.Platforms {
 		files, suffix := slices.Clone(common), ""
@@ -65,6 +66,15 @@ func (r *release) writeArchives(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// relative is a link of Markdown or HTML to a file of the repository, or an image there.
+var relative = regexp.MustCompile(`(\]\(|(?:src|srcset)=")([a-zA-Z.][^):"]*[)"])`)
+
+// alone is a page that reads well without the repository: its links lead there, as it was at this
+// version.
+func (r *release) alone(page []byte) []byte {
+	return relative.ReplaceAll(page, []byte("${1}https://github.com/ropewalk/ropewalk/blob/"+r.Version+"/${2}"))
 }
 
 // archiveName is the name of the archive of a platform; install.sh knows it too.

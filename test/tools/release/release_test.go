@@ -115,6 +115,10 @@ func testArchive(t *testing.T, out, version string) {
 	require.Equal(t, []string{
 		"LICENSE", "README.md", "completions/_ropewalk", "completions/ropewalk.bash", "completions/ropewalk.fish", "completions/ropewalk.ps1", "ropewalk", "ropewalk-helm",
 	}, names)
+
+	r := &release{}
+	r.Version = version
+	require.Equal(t, "[a](https://github.com/ropewalk/ropewalk/blob/"+version+"/docs/a.md#b) [c](https://d.e) [f](#g)", string(r.alone([]byte("[a](docs/a.md#b) [c](https://d.e) [f](#g)"))))
 }
 
 // testImage unpacks the image, and runs what is in it as its user, with its libraries alone.
