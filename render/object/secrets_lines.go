@@ -37,9 +37,32 @@ func stars(text string) string {
 // are the lines before it: one without a name, and one deeper than a sensitive name alone in
 // its line, may be the rest of a text that begins there.
 func (s *Secrets) Mask(line, before string) string {
+	return s.mask(line, before, func(masked string) string { return masked })
+}
+
+// MaskCUE is Mask for a line of CUE, in which only literals are values: what refers to others,
+// and what only CUE reads, stays.
+func (s *Secrets) MaskCUE(line, before string) string {
+	return s.mask(line, before, func(masked string) string {
+		if len(masked) != len(line) || strings.Count(before, `"""`)%2 == 1 || strings.Count(before, `'''`)%2 == 1 {
+			return masked // It is a part of a text over several lines.
+		}
+		out := []byte(line)
+		for _, value := range literalOfCUE.FindAllStringIndex(line, -1) {
+			copy(out[value[0]:value[1]], masked[value[0]:value[1]])
+		}
+		return string(out)
+	})
+}
+
+// literalOfCUE is a text, a number or a comment.
+var literalOfCUE = regexp.MustCompile(`#+".*?(?:"#+|$)|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\b[0-9][\w.]*|//.*`)
+
+// mask is Mask; ofNames says what of a line shows that is masked for a sensitive name.
+func (s *Secrets) mask(line, before string, ofNames func(masked string) string) string {
 	line = withoutCredentials(line, func(text string) string { return strings.Repeat("*", len(text)) })
 	if continues(line, before) {
-		return stars(line)
+		return ofNames(stars(line))
 	}
 	if at := valueAt(line, before); at >= 0 {
 		line = line[:at] + stars(line[at:])
@@ -53,6 +76,7 @@ func (s *Secrets) Mask(line, before string) string {
 			break
 		}
 	}
+	line = ofNames(line)
 	if s == nil {
 		return line
 	}

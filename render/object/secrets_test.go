@@ -117,6 +117,25 @@ func TestLinesAreMasked(t *testing.T) {
 	require.Equal(t, "  value: abc", s.Mask("  value: abc", "- name: API_TOKEN\n- name: LEVEL\n"))
 }
 
+func TestOnlyLiteralsAreMaskedInCUE(t *testing.T) {
+	t.Parallel()
+	s := &Secrets{}
+	s.Add("hunter2tang")
+	for line, want := range map[string]string{
+		`objects: secret: _Auth & {#config: config}`:     `objects: secret: _Auth & {#config: config}`,
+		`password: *"x-1" | string // or "y"`:            `password: *"***" | string ** ** "*"`,
+		`password: #"a"b"# + input.user`:                 `password: *"*"*"* + input.user`,
+		`password: '\x01ab' & bytes, port: 5`:            `password: '******' & bytes, port: *`,
+		`token: strings.Repeat("ab", 12) | *hunter2tang`: `token: strings.Repeat("**", **) | ************`,
+		`name: "hunter2tang"`:                            `name: "***********"`,
+		`pw: "a\(input.x)b"`:                             `pw: "************"`,
+	} {
+		require.Equal(t, want, s.MaskCUE(line, ""), line)
+	}
+	require.Equal(t, "  ab cd", s.MaskCUE("  ab cd", "x: \"\"\"\n"))
+	require.Equal(t, "  ** **", s.MaskCUE("  ab cd", "password: \"\"\"\n"))
+}
+
 func TestAGatewayNamesSecrets(t *testing.T) {
 	t.Parallel()
 	gateway, err := ReadJSON([]byte(`{"spec": {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
+	"path"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -34,7 +35,11 @@ func excerpt(read func(name string) *shownFile, pos object.Pos, secrets *object.
 	if !ok || bytes.IndexByte(line, 0) >= 0 || pos.Column > len(line)+1 {
 		return ""
 	}
-	text := secrets.Mask(string(line), string(above))
+	mask := secrets.Mask
+	if path.Ext(pos.File) == ".cue" {
+		mask = secrets.MaskCUE
+	}
+	text := mask(string(line), string(above))
 	if strings.TrimSpace(text) == "" {
 		return ""
 	}
