@@ -21,6 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/release"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/diff"
 )
 
@@ -218,6 +219,9 @@ func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []strin
 	defer r.Close()
 	a.Warn(r.Warnings)
 	a.NoteOthers(r.Loaded)
+	if waves := len(r.Plan.Waves); waves > 1 && r.Request.Emit.Dialect == dialect.Plain {
+		a.Note("no engine keeps the order of the %d waves in the dialect %s: --dialect %s or %s is for one that does\n", waves, dialect.Plain, dialect.ArgoCD, dialect.Flux)
+	}
 	out, err := packed(r, flags)
 	if err != nil {
 		return err
