@@ -52,8 +52,8 @@ func (d *Discovery) crdFiles(arg string, do func(name string, data []byte) error
 			return err
 		}
 	}
-	if len(w.unreadable) > 0 {
-		return w.unreadable
+	if err := w.unreadable.Failures().Err(); err != nil {
+		return err
 	}
 	for _, name := range w.files {
 		data, err := r.read(name, maxCRDs)

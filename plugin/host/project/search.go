@@ -155,8 +155,12 @@ func (w *walk) link(name string) error {
 	real, info, err := rootfs.Resolve(w.root.folder, name)
 	switch {
 	case err != nil:
-		if IsDocument(name) {
-			w.unreadable = append(w.unreadable, w.root.unfollowed(name, err))
+		e := w.root.unfollowed(name, err)
+		if !IsDocument(name) {
+			e.Severity = object.SeverityWarning // It may be a folder of specs.
+		}
+		if IsDocument(name) || path.Ext(name) == "" {
+			w.unreadable = append(w.unreadable, e)
 		}
 	case w.seen[real]:
 		w.others = append(w.others, link{name, real})

@@ -428,6 +428,12 @@ func TestLargeInputEndsSoon(t *testing.T) {
 	}
 }
 
+func TestAVariableOfAFileWithAMistakeIsNotReportedAgain(t *testing.T) {
+	_, errs := compiled(t, map[string]string{"compose.yaml": "services: {web: {image: 'a:1', environment: {A: '${B}', C: }}}", ".env": "B=x$NONE\n"}, "compose.yaml")
+	require.Len(t, errs.Failures(), 1)
+	require.Equal(t, ".env", errs.Failures()[0].Pos.File)
+}
+
 func FuzzCompile(f *testing.F) {
 	f.Add("services: {web: {image: a, ports: ['1:2'], volumes: ['a:/b'], extends: b, depends_on: [a]}}", "A=1")
 	f.Add("include: [{path: [compose.yaml]}]\nservices: {web: {environment: {A: $B}, healthcheck: {test: [CMD]}}}", "B='")

@@ -309,7 +309,7 @@ func (s *service) variables() {
 		if m.Kind == object.KindNull {
 			value, ok := s.app.scope.get(m.Name)
 			if v.Text = value; !ok {
-				missing(m.Part, m.Name, true)
+				s.app.missing(m.Part, m.Name, true)
 			}
 		}
 		values[m.Name] = v

@@ -123,7 +123,7 @@ func (r *reading) variable(p reader.Part, body string, shown bool, in scope, dep
 	full := ok && (value != "" || op == body[len(name):]) // : means that empty counts as missing
 	if op == "" {
 		if !ok {
-			missing(p, name, shown)
+			r.missing(p, name, shown)
 		}
 		return value
 	}
@@ -141,7 +141,7 @@ func (r *reading) variable(p reader.Part, body string, shown bool, in scope, dep
 		if !full && shown {
 			p.Fail("give it by --var or in an env file", "the variable %q is missing: %s", name, op[1:])
 		} else if !full {
-			missing(p, name, shown)
+			r.missing(p, name, shown)
 		}
 	default:
 		p.Fail("", "expected ${NAME}, or one of :- - :? ? :+ + behind the name")
@@ -151,7 +151,10 @@ func (r *reading) variable(p reader.Part, body string, shown bool, in scope, dep
 
 // missing reports a variable without a value. What follows a $ may be a part of a password,
 // and is shown only where the author named a variable.
-func missing(p reader.Part, name string, shown bool) {
+func (r *reading) missing(p reader.Part, name string, shown bool) {
+	if r.incomplete {
+		return
+	}
 	if !shown {
 		p.Fail("write $$ for a dollar; a variable is given by --var NAME=VALUE or in an env file", "what follows a $ names no variable that has a source")
 		return

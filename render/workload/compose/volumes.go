@@ -273,7 +273,7 @@ func (s *service) configs() {
 		case variable.Given():
 			value, ok := s.app.scope.get(variable.Loose())
 			if !ok {
-				missing(variable, variable.Text, true)
+				s.app.missing(variable, variable.Text, true)
 			}
 			s.file(p, target, reader.Fields{{Name: "content", Pos: variable.Pos, Value: object.TextAt(value, variable.Pos)}}, p.At("mode"))
 		default:
