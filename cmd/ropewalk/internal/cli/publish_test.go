@@ -113,7 +113,7 @@ func TestAModuleIsPublishedAndConsumed(t *testing.T) {
 			require.True(t, one.Changed)
 			good(t, "artifact", "verify", m.at("v0.1.0"), "--key", keys+".pub", "--plain-http", m.server.Host)
 			shown := good(t, "artifact", "inspect", m.at("v0.1.0"), "--plain-http", m.server.Host)
-			for _, attached := range []string{"attached provenance", "attached sbom", "attached signature", "module.readme", "module.picture"} {
+			for _, attached := range []string{"attached provenance", "attached sbom", "attached signature", "module.readme", "module.picture", "  module   of CUE: ropewalk show " + m.at("v0.1.0")} {
 				require.Contains(t, shown, attached)
 			}
 

@@ -6,6 +6,7 @@ package artifact
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/source/modules"
 )
 
 // Commands has the subcommands of this package.
@@ -285,7 +287,10 @@ func inspectionText(i artifact.Inspection) string {
 	if i.Simple != "" {
 		line("attached", "signature of cosign v2 %s", i.Simple)
 	}
-	if i.NotRender != "" {
+	isModule := slices.ContainsFunc(i.Blobs, func(l artifact.InspectedBlob) bool { return l.MediaType == modules.TypeModuleFile })
+	if isModule {
+		line("module", "of CUE: ropewalk show oci://%s", strings.TrimPrefix(i.Reference, "oci://"))
+	} else if i.NotRender != "" {
 		line("files", "none: %s", i.NotRender)
 	}
 	for _, f := range i.Files {
