@@ -98,6 +98,7 @@ that a side does not render.
 	cmd.Flags().DurationVar(&flags.deadline, "deadline", defaultDeadline, "limit of the whole comparison, with both renders")
 	flags.Add(cmd)
 	flags.AddLocalSources(cmd)
+	a.CompleteSpecs(cmd, &flags.ProjectFlags)
 	return cmd
 }
 

@@ -6,11 +6,9 @@ package cli
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +54,11 @@ object: Deployment/api, Deployment.apps/api or Deployment/shop/api with a namesp
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		}
-		return a.objectsHere(cmd.Context(), &flags), cobra.ShellCompDirectiveNoFileComp
+		var ids []cobra.Completion
+		for _, n := range a.ObjectsHere(cmd.Context(), &flags, nil) {
+			ids = append(ids, cobra.CompletionWithDesc(string(n.ID), n.Object.Kind()+" "+n.Object.Name()))
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
 	}
 	format = command.NewChoice("text", "json")
 	format.Add(cmd, "format", "how to print it")
@@ -64,24 +66,6 @@ object: Deployment/api, Deployment.apps/api or Deployment/shop/api with a namesp
 	flags.Add(cmd)
 	flags.AddLocalSources(cmd)
 	return cmd
-}
-
-// objectsHere are the ids of the objects of the project in this folder, for shells. What is
-// wrong with it is not said between the keys of a user.
-func (a commands) objectsHere(ctx context.Context, flags *command.ProjectFlags) []cobra.Completion {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	a.Err, flags.SkipSchemas = io.Discard, true
-	r, err := a.Render(ctx, flags, nil)
-	if err != nil {
-		return nil
-	}
-	defer r.Close()
-	var ids []cobra.Completion
-	for _, n := range r.Plan.Graph.Nodes {
-		ids = append(ids, cobra.CompletionWithDesc(string(n.ID), n.Object.Kind()+" "+n.Object.Name()))
-	}
-	return ids
 }
 
 func (a commands) runExplain(ctx context.Context, flags *command.ProjectFlags, format, path string, args []string) error {

@@ -51,6 +51,7 @@ shows. Without --format, the name of the file of -o says which: .svg, .dot, .gv,
 	cmd.Flags().StringSliceVar(&specs, "spec", nil, "draw the objects of `NAME` alone, one of the specs; may be repeated")
 	flags.Add(cmd)
 	flags.AddLocalSources(cmd)
+	a.CompleteSpecs(cmd, &flags)
 	return cmd
 }
 

@@ -74,6 +74,7 @@ Warnings and errors go to standard error: as text, or with --format json as a li
 	flags.recursive.Add(cmd, "render each project at and below PATH into a folder of its own below that of -o")
 	flags.Add(cmd)
 	flags.AddLocalSources(cmd)
+	a.CompleteSpecs(cmd, &flags.ProjectFlags)
 	f.StringVar(&flags.Repository, "repository", "", "OCI `REF` that the cluster will pull this render from, with a tag or a\ndigest; flux only")
 	f.StringVar(&flags.FluxNamespace, "flux-namespace", "", "namespace of the Flux objects (default flux-system)")
 	f.StringVar(&flags.argocdCM, "argocd-cm", "", "`FILE` to write the health checks for argocd-cm to; argocd only")

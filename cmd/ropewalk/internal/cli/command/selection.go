@@ -4,8 +4,11 @@
 package command
 
 import (
+	"context"
+	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -28,6 +31,34 @@ func (s *Selection) Add(cmd *cobra.Command) {
 	f.StringSliceVar(&s.specs, "spec", nil, "print the objects of `NAME` alone, one of the specs; may be repeated")
 	f.StringVarP(&s.selector, "selector", "l", "", "print the objects with these labels alone: `KEY=VALUE,...` as kubectl takes it")
 	grouped(f, groupRender, "spec", "selector")
+}
+
+// ObjectsHere are the objects of the project among args, or in this folder, for shells. What is
+// wrong with it is not said between the keys of a user.
+func (a *App) ObjectsHere(ctx context.Context, flags *ProjectFlags, args []string) []*object.Node {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	quiet := *a
+	quiet.Err, flags.SkipSchemas = io.Discard, true
+	r, err := quiet.Render(ctx, flags, args)
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	return r.Plan.Graph.Nodes
+}
+
+// CompleteSpecs lets shells complete --spec.
+func (a *App) CompleteSpecs(cmd *cobra.Command, flags *ProjectFlags) {
+	// It fails only for a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("spec", func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var names []cobra.Completion
+		for _, n := range a.ObjectsHere(cmd.Context(), flags, args[:min(len(args), 1)]) {
+			names = append(names, n.ID.Spec())
+		}
+		slices.Sort(names)
+		return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+	})
 }
 
 // IsAll reports whether everything is printed.

@@ -84,6 +84,17 @@ the cluster resolves. Outputs that are there for some params only are not listed
 		}),
 	}
 	flags.add(cmd)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+		c, err := a.provisioners(cmd.Context(), &flags, host.Options{})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp // What is wrong is not said between the keys of a user.
+		}
+		defer c.close()
+		return c.types(), cobra.ShellCompDirectiveNoFileComp
+	}
 	return cmd
 }
 
