@@ -101,6 +101,7 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 			out.provisioned[id] = name
 		}
 	}
+	hintOnce(out.mistakes)
 	out.mistakes = append(out.mistakes, c.shared(outcomes)...)
 	return out, nil
 }

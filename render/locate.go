@@ -39,12 +39,47 @@ func (c *compiler) violations(ctx context.Context, s Spec, violations []evaluate
 			e.Path = s.Evaluate.InputPath.Append(v.Path...).String()
 		}
 		locate(e, s, origins[i])
+		if strings.HasPrefix(v.PolicyPos.File, policyModule+"/") && v.Severity == object.SeverityError {
+			e.Hint = softens(v.Policy, s.Evaluate.Policies)
+		}
 		if v.PolicyPos.IsValid() {
 			e.Notes = append(e.Notes, object.Note{Pos: v.PolicyPos, Text: "the policy is defined here"})
 		}
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+// policyModule is the label of the module of policies that comes with Ropewalk.
+const policyModule = embedded + "policies"
+
+// softens is the hint that makes a warning of a rule of the module of policies.
+func softens(rule string, policies []evaluate.Policy) string {
+	name := ""
+	for _, p := range policies {
+		switch {
+		case p.Module.Label != policyModule:
+		case name != "":
+			return fmt.Sprintf("input: {rules: {%s: warning}} of the policy makes it a warning", rule) // It is one of several.
+		default:
+			name = " " + strconv.Quote(p.Name)
+		}
+	}
+	return fmt.Sprintf("input: {rules: {%s: warning}} of the policy%s makes it a warning", rule, name)
+}
+
+// hintOnce leaves the hint of a rule of a policy with the first of its errors.
+func hintOnce(errs Errors) {
+	seen := map[string]bool{}
+	for _, e := range errs.Sorted() {
+		if e.Policy == "" || e.Hint == "" {
+			continue
+		}
+		if seen[e.Hint] {
+			e.Hint = ""
+		}
+		seen[e.Hint] = true
+	}
 }
 
 // check checks the nodes and gives every finding the user's line.

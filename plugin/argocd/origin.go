@@ -74,8 +74,30 @@ func (o origins) placed(err error) error {
 		if got, isText := strings.CutPrefix(m.Err.Error(), "expected text, got "); isText && named.Hint == "" && isNoText(got) {
 			named.Hint = "write it in quotes: " + quoted(got)
 		}
+		ofParameter(&named)
 	}
 	return out
+}
+
+// ofParameter words a mistake in a parameter that is named like an input as one of a parameter:
+// its value stands beside its name, and the name may be a slip of one that every application takes.
+func ofParameter(m *object.Error) {
+	name, ok := strings.CutPrefix(m.Pos.File, inParameters+": ")
+	if !ok || strings.HasPrefix(name, paramSet+": ") {
+		return
+	}
+	form, isUnclear := strings.CutSuffix(m.Hint, "=VALUE")
+	isUnknown := m.Hint == "" && strings.HasPrefix(m.Err.Error(), "unknown field")
+	if isUnclear {
+		m.Stage, m.Hint = "", form // No stage has a part in it: the parameter is for nothing.
+	}
+	var known []string
+	for _, p := range static() {
+		known = append(known, p.Name)
+	}
+	if near := object.DidYouMean(name, known); near != "" && (isUnclear || isUnknown) {
+		m.Stage, m.Err, m.Path, m.Hint = "", errors.New("the parameter is not known"), "", near
+	}
 }
 
 // partial names the annotation that limits what the repo-server sends in errors about

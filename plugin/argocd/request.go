@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
@@ -116,6 +118,9 @@ func requestOf(m *wire.Metadata) (request, error) {
 // newRequest is the request of an application by the path of its folder, with the
 // checksum of the archive and the variables.
 func newRequest(app, folder, checksum string, env map[string]string) (request, error) {
+	if err := checkVariables(env); err != nil {
+		return request{}, err
+	}
 	r := request{
 		app: cmp.Or(env[varApp], app), project: env[varProject],
 		inputs: inputs{
@@ -180,6 +185,29 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 		}
 	}
 	return r, nil
+}
+
+// checkVariables refuses a variable of ours that is not known: a slip in its name would render
+// another environment without a word. Others are the user's own.
+func checkVariables(env map[string]string) error {
+	const prefix, own = "ARGOCD_ENV_", "ROPEWALK"
+	var known []string
+	for _, name := range []string{varEnvironment, varSet, varAllowEmpty} {
+		known = append(known, strings.TrimPrefix(name, prefix+own))
+	}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		// What all have in common says nothing of which one was meant.
+		rest, ok := strings.CutPrefix(name, prefix+own)
+		if !ok || !strings.HasPrefix(rest, "_") || slices.Contains(known, rest) {
+			continue
+		}
+		hint := "known: " + own + strings.Join(known, ", "+own)
+		if near, ok := object.Nearest(rest, known); ok {
+			hint = fmt.Sprintf("did you mean %s? %s", own+near, hint)
+		}
+		return fmt.Errorf("%w: the variable %s is not known: %s", errRequest, cut(own+rest, 100), hint)
+	}
+	return nil
 }
 
 // sent is the folder of the repository that an archive holds: the repo-server leaves out

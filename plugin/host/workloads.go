@@ -161,10 +161,36 @@ func (l *loading) lowered(doc spec.Document) object.Value {
 // overlaid is the document of a workload with its overlays.
 func (l *loading) overlaid(doc spec.Document) object.Value {
 	if doc.Score {
+		l.addedContainers(doc.Name, doc.Value)
 		return l.overlays.Apply(doc.Name, doc.Value.Merge(l.inputs[doc.Name].Value))
 	}
 	body, _ := doc.Value.Get("spec")
+	l.addedContainers(doc.Name, body)
 	return withMember(doc.Value, "spec", l.overlays.Apply(doc.Name, body.Merge(l.inputs[doc.Name].Value)))
+}
+
+// addedContainers warns of each container that the environment adds to a workload and that has the
+// name of one of the workload but for a slip: nothing else would tell that it was meant.
+func (l *loading) addedContainers(spec string, workload object.Value) {
+	const shortest, digits = 4, "0123456789" // app and api, and web1 and web2, are different on purpose.
+	own, _ := workload.Get("containers")
+	over, _ := l.inputs[spec].Value.Get("containers")
+	for _, added := range over.Members {
+		if _, known := own.Get(added.Name); known || len(added.Name) < shortest || strings.ContainsAny(added.Name, digits) {
+			continue
+		}
+		for _, meant := range own.Members {
+			if object.Distance(added.Name, meant.Name) != 1 || strings.ContainsAny(meant.Name, digits) {
+				continue
+			}
+			l.Errs = append(l.Errs, &object.Error{
+				Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: added.Pos,
+				Err:  fmt.Errorf("environment %q adds container %q to %s", l.opts.Environment, added.Name, spec),
+				Hint: fmt.Sprintf("did you mean %q?", meant.Name),
+			})
+			break
+		}
+	}
 }
 
 // withMember is v with another value of one member.

@@ -159,7 +159,7 @@ func (a *argo) reportHealth() {
 		} else if !isExact(n.Object.Group(), n.Object.Kind()) {
 			effect += "; with it, objects of the kind without readyWhen follow their condition Ready instead of the check of Argo CD"
 		}
-		a.warn(n, "readyWhen", "merge the health checks of this render into argocd-cm",
+		a.warn(n, "readyWhen", "merge what render --argocd-cm FILE writes into argocd-cm, and add --argocd-health once it is there",
 			"for kind %s Argo CD needs the key %q in the ConfigMap argocd-cm: without it, it %s", kind, healthKey(n.Object), effect)
 	}
 }

@@ -262,7 +262,8 @@ func TestEveryKindWithARuleIsNamedUntilItsHealthCheckIsThere(t *testing.T) {
 	require.Len(t, out.Warnings, 5)
 	require.Contains(t, found, `_Issuer" in the ConfigMap argocd-cm: without it, it uses its built-in health of the kind; `+
 		`with it, objects of the kind without readyWhen follow their condition Ready instead of the check of Argo CD`)
-	require.Contains(t, found, `_SecretStore" in the ConfigMap argocd-cm: without it, it uses its built-in health of the kind (`)
+	require.Contains(t, found, `_SecretStore" in the ConfigMap argocd-cm: without it, it uses its built-in health of the kind `+
+		`(merge what render --argocd-cm FILE writes into argocd-cm, and add --argocd-health once it is there)`)
 	require.Contains(t, found, `shop/deployment-a: readyWhen: for kind Deployment.apps Argo CD needs the key "resource.customizations.health.apps_Deployment"`)
 	require.Contains(t, found, "it may not wait for the kind at all")
 	require.Contains(t, found, "cannot create Pod shop/p without changing it")

@@ -145,6 +145,11 @@ func TestBuildErrors(t *testing.T) {
 			want: []string{`a.yaml:10:5: graph: a/web: depends on unknown node "a/confg" ` +
 				`(did you mean "config"?)`},
 		},
+		"an unknown node of another spec suggests it with its spec": {
+			nodes: []*object.Node{config(t, "nightly/job", "ledger/pod"), config(t, "ledger/pods")},
+			want: []string{`nightly.yaml:10:5: graph: nightly/job: depends on unknown node "ledger/pod" ` +
+				`(did you mean "ledger/pods"?)`},
+		},
 		"a node of an unknown spec": {
 			nodes: []*object.Node{config(t, "a/web", "dbx/main"), config(t, "db/main")},
 			want: []string{`a.yaml:10:5: graph: a/web: depends on "dbx/main", but there is no spec "dbx" ` +

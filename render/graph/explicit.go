@@ -188,13 +188,14 @@ func (b *builder) unknownNode(n *object.Node, d object.Dependency) {
 		e.Err = fmt.Errorf("depends on %q, but there is no spec %q", d.ID, spec)
 		e.Hint = b.suggest(spec, func() []string { return object.SortedKeys(b.specs) })
 	default:
-		e.Hint = b.suggest(d.ID.Node(), func() []string {
-			names := make([]string, len(ids))
-			for i, id := range ids {
-				names[i] = id.Node()
-			}
-			return names
-		})
+		names, own, word := make([]string, len(ids)), spec == n.ID.Spec(), d.ID.Node()
+		for i, id := range ids {
+			names[i] = id.Node()
+		}
+		e.Hint = b.suggest(word, func() []string { return names })
+		if near, ok := object.Nearest(word, names); e.Hint != "" && ok && !own {
+			e.Hint = fmt.Sprintf("did you mean %q?", spec+"/"+near) // A name alone is one of the own spec.
+		}
 	}
 	b.fail(e)
 }

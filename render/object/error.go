@@ -78,6 +78,9 @@ type Error struct {
 	// Secret means that no excerpt shows anything: the value itself may be one.
 	Secrets *Secrets `cbor:"-"`
 	Secret  bool     `cbor:"-"`
+	// Named means that the value at Path is a placeholder as a whole, which names an output and
+	// holds no secret, whatever the name of its field says.
+	Named bool `cbor:"-"`
 }
 
 // Error is one line: position, path, message and hint.
@@ -86,7 +89,10 @@ func (e *Error) Error() string {
 	if e.Pos.IsValid() {
 		b.WriteString(e.Pos.String() + ": ")
 	}
-	b.WriteString(string(e.Stage) + ": " + e.Sentence())
+	if e.Stage != "" {
+		b.WriteString(string(e.Stage) + ": ")
+	}
+	b.WriteString(e.Sentence())
 	if e.Hint != "" {
 		b.WriteString(" (" + e.Hint + ")")
 	}

@@ -42,12 +42,12 @@ func TestExpandTakesListsApart(t *testing.T) {
 func TestAListThatWouldLoseObjectsIsAMistake(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{"apiVersion": "v1", "kind": "List", "item": []}`:                                                  `: item: a List has no such field; it has apiVersion, kind, metadata, items (did you mean "items"?)`,
-		`{"apiVersion": "v1", "kind": "List", "Items": []}`:                                                 `: Items: a List has no such field; it has apiVersion, kind, metadata, items (did you mean "items"?)`,
-		`{"apiVersion": "v1", "kind": "List", "items": {"kind": "Pod"}}`:                                    `: items: expected a list of objects (begin each object with a dash)`,
-		`{"apiVersion": "v1", "kind": "List", "items": "x"}`:                                                `: items: expected a list of objects (begin each object with a dash)`,
-		`{"apiVersion": "v1", "kind": "PodList", "items": [], "extra": 1}`:                                  `: extra: a PodList has no such field; it has apiVersion, kind, metadata, items`,
-		`{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "List", "items": 1}]}`: `: items: expected a list of objects (begin each object with a dash)`,
+		`{"apiVersion": "v1", "kind": "List", "item": []}`:                                                  `item: a List has no such field; it has apiVersion, kind, metadata, items (did you mean "items"?)`,
+		`{"apiVersion": "v1", "kind": "List", "Items": []}`:                                                 `Items: a List has no such field; it has apiVersion, kind, metadata, items (did you mean "items"?)`,
+		`{"apiVersion": "v1", "kind": "List", "items": {"kind": "Pod"}}`:                                    `items: expected a list of objects (begin each object with a dash)`,
+		`{"apiVersion": "v1", "kind": "List", "items": "x"}`:                                                `items: expected a list of objects (begin each object with a dash)`,
+		`{"apiVersion": "v1", "kind": "PodList", "items": [], "extra": 1}`:                                  `extra: a PodList has no such field; it has apiVersion, kind, metadata, items`,
+		`{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "List", "items": 1}]}`: `items: expected a list of objects (begin each object with a dash)`,
 	} {
 		o, err := object.Decode([]byte(text))
 		require.NoError(t, err)

@@ -70,7 +70,7 @@ func SensitiveName(name string) bool {
 // Add hides a text from now on, in all forms in which messages write it.
 func (s *Secrets) Add(text string) {
 	const shortest = 2 // One character is no secret, and stands in many messages.
-	if len(strings.TrimSpace(text)) < shortest || s.known[text] {
+	if len(strings.TrimSpace(text)) < shortest || s.known[text] || wholePlaceholder.MatchString(text) {
 		return
 	}
 	if len(s.known) >= maxSecrets || s.bytes+len(text) > maxSecretBytes {
@@ -347,7 +347,7 @@ func (s *Secrets) Error(e *Error) *Error {
 	out := *e
 	out.Secrets = s
 	text, hint := s.hideMessage(e), s.Hide(e.Hint)
-	if s.full || e.ofSecret() && !s.open[e.Node] {
+	if s.full || e.ofSecret() && !e.Named && !s.open[e.Node] {
 		out.Secret = true
 		text = withoutValues(text)
 	}

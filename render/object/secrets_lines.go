@@ -15,6 +15,11 @@ var key = regexp.MustCompile(`(?:^|[\s{,"'\[(])([\w.-]+)["'\]]*[ \t]*(?:=|:(?:[ 
 // variable. What only looks like one may be a part of a password.
 var placeholder = regexp.MustCompile(`\$\{(?:(?:metadata|resources|secrets)\.[\w.-]+|[A-Z_][A-Z0-9_]*)\}`)
 
+// wholePlaceholder is a text that is nothing but a placeholder for an output, maybe without the
+// brace that [Secrets.AddText] cuts: it names a secret and holds none. One with more around it
+// may be a part of a password.
+var wholePlaceholder = regexp.MustCompile(`^\$\{(?:metadata|resources|secrets)\.[\w.-]+\}?$`)
+
 // defaulted is a reference to a variable with a value of its own, such as ${NAME:-value}.
 var defaulted = regexp.MustCompile(`\$\{(\w+):?[-+?]`)
 

@@ -119,7 +119,7 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 	var out []generate.Piece
 	ok := true
 	if found, offset := placeholder.Missed(raw); found != "" {
-		name := strings.TrimLeft(found, "${( ")
+		name := strings.Trim(found, "${( )}")
 		errs = append(errs, &object.Error{
 			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: at.within(raw, offset), Path: at.path(),
 			Err:  fmt.Errorf("%q is no placeholder, and stays as it is", found),
@@ -148,6 +148,7 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 				}
 				err.Stage, err.Pos, err.Path = object.StageSpec, at.within(raw, part.Offset), at.path()
 				err.Err = fmt.Errorf("%s: %w", label, err.Err)
+				err.Named = raw == part.String() && slices.Contains(roots(), part.Ref[0])
 				errs = append(errs, err)
 			}
 			if len(errs) == maxMistakes {

@@ -28,6 +28,8 @@ func Near(text string, files []*ast.File) string {
 	}
 	references, fields, packages, of, function := found[1], found[2], found[3], found[4], found[5]
 	switch {
+	case references != "" && undeclared(references, files) != "":
+		return undeclared(references, files)
 	case packages != "":
 		return object.DidYouMean(packages, strings.Fields(builtinPackages))
 	case function != "":
@@ -35,6 +37,56 @@ func Near(text string, files []*ast.File) string {
 	}
 	name := references + fields
 	return object.DidYouMean(name, slices.DeleteFunc(namesIn(files, references != ""), func(n string) bool { return n == name }))
+}
+
+// undeclared is the line that declares a name of ours, where a file refers to it and has none: a
+// provisioner declares what it reads, and a file imports the schema. "" is for other names.
+func undeclared(name string, files []*ast.File) string {
+	isOurs := func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		label, ok := s.Sel.(*ast.Ident)
+		of, isName := s.X.(*ast.Ident)
+		return ok && isName && of.Name == "schema" && (name == "schema" && slices.Contains(strings.Fields(schemaNames), label.Name) || label.Name == "#Provisioner")
+	}
+	ours := false
+	for _, file := range files {
+		ast.Walk(file, func(n ast.Node) bool { ours = ours || isOurs(n); return true }, nil)
+	}
+	switch {
+	case !ours:
+		return ""
+	case name == "schema":
+		return `add the line: import "ropewalk.dev/schema"`
+	case slices.Contains([]string{FieldResource, FieldConfig, FieldContext, FieldParams}, name):
+		return fmt.Sprintf("declare it in the provisioner: %s: _", name)
+	}
+	return ""
+}
+
+// schemaNames are the definitions of the schema that modules use.
+const schemaNames = "#Apply #Context #Graph #ID #Node #Provisioner #Ready #Resource #Sensitive #Subject #Violation"
+
+// OncePerName is errs with one error for each file that refers to a name of ours and does not
+// declare it, with the next places as notes.
+func OncePerName(errs object.Errors) (out object.Errors) {
+	first := map[string]*object.Error{}
+	for _, e := range errs.Sorted() {
+		if !strings.HasPrefix(e.Hint, "declare it in ") && !strings.HasPrefix(e.Hint, "add the line: import ") {
+			out = append(out, e)
+			continue
+		}
+		key := e.Pos.File + " " + e.Err.Error()
+		switch f := first[key]; {
+		case f == nil:
+			first[key], out = e, append(out, e)
+		case len(f.Notes) < maxNotes:
+			f.Notes = append(f.Notes, object.Note{Pos: e.Pos, Text: "it is used here too"})
+		}
+	}
+	return out
 }
 
 // unknownIn is a message as Module.Near reads it.

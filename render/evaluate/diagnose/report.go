@@ -54,7 +54,7 @@ func (s *Subject) OutcomeErrors(f Filled, field string, err error, try func(obje
 	if len(all) == 0 {
 		return s.ErrorsOf(first, field, firstErr)
 	}
-	return once(objectNodes(all)).Sorted()
+	return once(graphFields(objectNodes(all))).Sorted()
 }
 
 // IsIncomplete reports whether a group only says that something has no value.
@@ -200,7 +200,7 @@ func (s *Subject) ErrorsOf(f Filled, field string, err error) error {
 			out = append(out, s.moduleMistake(f, field, g))
 		}
 	}
-	out = once(objectNodes(out))
+	out = once(graphFields(objectNodes(out)))
 	if len(out) == 0 {
 		return AtSpec(s.Req, fmt.Errorf("module %q: %s: %s", s.Module.Name(), field, oneLineOf(s.Module.Clean(err.Error()))))
 	}
@@ -303,6 +303,9 @@ func (s *Subject) moduleMessage(g *Group, value object.Value) string {
 	return strings.Join(texts, "; or ")
 }
 
+// UnknownHere is the message of a field that is not known, where there is no more to say.
+const UnknownHere = "field is not known here"
+
 // words is one error of CUE in plain words, without its path.
 func words(e cueerrors.Error) string {
 	format, args := e.Msg()
@@ -316,7 +319,10 @@ func words(e cueerrors.Error) string {
 		if n := len(p) - 4; n >= 0 && p[n] == FieldGraph && p[n+1] == FieldNodes {
 			return UnknownField(p[n+3], NodeFields())
 		}
-		return "field is not known here"
+		if n := slices.Index(p, FieldGraph) + 1; n > 0 && n < len(p) && p[n] != FieldNodes && (n == 1 || n == 2 && strings.HasPrefix(p[0], "#")) {
+			return UnknownField(p[n], []string{FieldNodes})
+		}
+		return UnknownHere
 	case formatRequired:
 		return "is missing"
 	case formatIncomplete:

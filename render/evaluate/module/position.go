@@ -83,7 +83,7 @@ func (t *tree) moduleErrors(m evaluate.Module, err error) error {
 		}
 		out = append(out, one)
 	}
-	return out.Sorted()
+	return diagnose.OncePerName(out)
 }
 
 // near is the hint for a message about a name that CUE does not know.

@@ -58,7 +58,7 @@ func ReadProvisioners(c *module.Compiled, m evaluate.Module) (*Provisioners, err
 	}
 	if err := cmp.Or(v.Validate(), v.Err()); err != nil {
 		s := module.NewSession(evaluate.Request{}, m, c)
-		return nil, s.ErrorsOf(diagnose.Filled{}, listProvisioners, err)
+		return nil, nameFields(s.ErrorsOf(diagnose.Filled{}, listProvisioners, err))
 	}
 	items, err := v.List()
 	if err != nil {
@@ -142,6 +142,26 @@ func knownParams(params cue.Value) []string {
 		out = append(out, fields.Selector().Unquoted())
 	}
 	return out
+}
+
+// nameFields names the fields of definitions of provisioners that are not known, and what they
+// were meant to be: the schema closes an entry before it is read.
+func nameFields(err error) error {
+	for _, e := range object.AsErrors(err, object.StageEvaluate) {
+		path, ok := object.ReadPath(e.Path)
+		if !ok || e.Err.Error() != diagnose.UnknownHere || path[0].Name[0] != '#' {
+			continue
+		}
+		var known []string
+		switch last := len(path) - 1; {
+		case last == 1:
+			known = provisionerFields()
+		case last == 3 && path[1].Name == diagnose.FieldSensitive:
+			known = []string{"store", "key", "property", "version", "parts"}
+		}
+		e.Err, e.Hint = fmt.Errorf("%s", diagnose.UnknownField(path[len(path)-1].Name, known)), ""
+	}
+	return err
 }
 
 // provisionerFields are all that a provisioner may have.

@@ -4,6 +4,7 @@
 package placeholder
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -116,6 +117,10 @@ func missed(text string) (string, int) {
 			})
 			if end < 0 {
 				end = len(rest)
+			}
+			// What closes it is a part of it.
+			if opens := text[len(text)-len(rest)-1:]; end < len(rest) && slices.Contains([]string{"()", "{}"}, opens[:1]+rest[end:end+1]) {
+				end++
 			}
 			return text[at : len(text)-len(rest)+end], at
 		}

@@ -104,6 +104,7 @@ func TestExitCodesForTheStockServer(t *testing.T) {
 		"an argument":                    {good, "", []string{"apps/web"}, command.Usage, "apps/web"},
 		"a flag of the server":           {good, "", []string{"--socket-dir", "."}, command.Usage, "unknown flag"},
 		"a path that leaves":             {good, "ARGOCD_APP_SOURCE_PATH=../x", nil, command.Environment, `"../x" leaves`},
+		"a variable with a slip":         {good, "ARGOCD_ENV_ROPEWALK_ENVIRONMENT=prod", nil, command.Findings, "ROPEWALK_ENVIRONMENT is not known: did you mean ROPEWALK_ENV?"},
 		"a registry that is not there":   {absent, "", []string{"--request-timeout", "2s", "--plain-http", "127.0.0.1:1"}, command.Environment, "apps/web/a.yaml:4"},
 		"nothing is rendered":            {map[string]string{"ropewalk.yaml": "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: p}\n"}, "", nil, command.Findings, "nothing was rendered"},
 		"a module that is not in a lock": {map[string]string{"a.yaml": strings.Replace(absent["a.yaml"], "@sha256:"+strings.Repeat("0", 64), ":v1", 1)}, "", nil, command.Findings, "ropewalk.lock"},

@@ -90,7 +90,7 @@ the API's own schemas and your policies, and the same bytes on every machine.
 			return unknownCommand(cmd, args[0])
 		},
 	}
-	root.SetFlagErrorFunc(command.FlagError)
+	root.SetFlagErrorFunc(flagError)
 	a.addGroups(root)
 	version := root.Flags().Bool("version", false, "print the version")
 	root.PersistentFlags().BoolVarP(&a.Quiet, "quiet", "q", false, "print no notes and no progress: data, warnings and errors alone")
@@ -173,6 +173,15 @@ func elsewhere(name string) string {
 		return "\"ropewalk explain\" says why an object is where it is, and \"ropewalk get trace\" where one of a cluster comes from"
 	}
 	return ""
+}
+
+// flagError is what is wrong with a flag, or with the word before it that is no command: then the
+// flag is one of the command that was meant.
+func flagError(cmd *cobra.Command, err error) error {
+	if args := cmd.Flags().Args(); len(args) > 0 && cmd.HasSubCommands() && cmd.Use == cmd.Name() {
+		return unknownCommand(cmd, args[0])
+	}
+	return command.FlagError(cmd, err)
 }
 
 // unknownCommand names the commands that name may have meant.

@@ -122,8 +122,12 @@ func (v *vetted) merged() object.Errors {
 	first := map[string]*object.Error{}
 	for i, found := range v.found {
 		for _, e := range found {
-			key := fmt.Sprint(e.Severity, e)
-			if first[key] == nil {
+			bare := *e
+			if e.Policy != "" {
+				bare.Hint = "" // Only the first error of a rule has it.
+			}
+			key := fmt.Sprint(e.Severity, &bare)
+			if first[key] == nil || first[key].Hint == "" {
 				first[key] = e
 			}
 			if !slices.Contains(in[key], v.runs[i]) {

@@ -6,8 +6,10 @@ package install
 import (
 	"context"
 	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"oras.land/oras-go/v2/registry"
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
@@ -104,9 +106,24 @@ func imageOf(image, version string) (string, error) {
 	case image != "" && !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`).MatchString(image):
 		return "", command.Usagef("", "--image %q is no name of an image", image)
 	case image != "":
-		return image, nil
+		return image, checkImage(image)
 	case !regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`).MatchString(version), regexp.MustCompile(`\d{14}-[0-9a-f]{12}$`).MatchString(version):
 		return "", command.Usagef("name one of your own by --image", "this is a development build (%s), which has no released image", version)
 	}
 	return deploy.Image + ":" + version, nil
+}
+
+// checkImage refuses a name that no kubelet would pull.
+func checkImage(image string) error {
+	name, digest, pinned := strings.Cut(image, "@")
+	if !strings.Contains(name, "/") {
+		name = "docker.io/library/" + name
+	}
+	if _, err := registry.ParseReference(name); err != nil {
+		return command.Usagef("", "--image %q is no name of an image: %w", image, err)
+	}
+	if err := (registry.Reference{Reference: digest}).ValidateReferenceAsDigest(); pinned && err != nil {
+		return command.Usagef("a digest is sha256: and 64 hex digits", "--image %q has no digest behind its @", image)
+	}
+	return nil
 }
