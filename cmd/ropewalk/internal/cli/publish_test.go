@@ -117,6 +117,8 @@ func TestAModuleIsPublishedAndConsumed(t *testing.T) {
 				require.Contains(t, shown, attached)
 			}
 
+			good(t, "artifact", "inspect", strings.Replace(m.at("v0.1.0"), "127.0.0.1", "localhost", 1))
+
 			m.server.Reset()
 			again := m.publish("v0.1.0", flags...)
 			require.False(t, again.Changed)

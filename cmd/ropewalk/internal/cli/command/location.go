@@ -42,7 +42,7 @@ type RegistryFlags struct {
 
 // Add adds the flags to a command.
 func (r *RegistryFlags) Add(cmd *cobra.Command) {
-	cmd.Flags().Var(&r.PlainHTTP, "plain-http", "`HOST[:PORT]` of a registry or Git server to speak to without TLS;\nmay be repeated")
+	cmd.Flags().Var(&r.PlainHTTP, "plain-http", "`HOST[:PORT]` of a registry or Git server to speak to without TLS, beside the\nregistry localhost; may be repeated")
 	r.AddCA(cmd)
 }
 
@@ -51,11 +51,12 @@ func (r *RegistryFlags) AddCA(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&r.ca, "ca", nil, "`FILE` of certificate authorities (PEM) to trust for registries and Git servers,\nbeside those of the system; may be repeated")
 }
 
-// Registries connects to registries as the user does.
+// Registries connects to registries as the user does: without TLS to the registry of a laptop too,
+// which is localhost, unless authorities are named.
 func (r *RegistryFlags) Registries() (*remote.Registries, error) {
 	out := &remote.Registries{
 		Credentials: remote.DockerConfig(dockerConfig()),
-		PlainHTTP:   r.Plain,
+		PlainHTTP:   func(host string) bool { return r.Plain(host) || len(r.ca) == 0 && isLocalhost(host) },
 		Proxy:       http.ProxyFromEnvironment,
 		UserAgent:   "ropewalk/" + process.CurrentRelease().Version,
 	}
@@ -72,6 +73,12 @@ func (r *RegistryFlags) Registries() (*remote.Registries, error) {
 // Plain reports whether a host, with its port, is one of --plain-http.
 func (r *RegistryFlags) Plain(host string) bool {
 	return slices.ContainsFunc(r.PlainHTTP, func(given string) bool { return strings.EqualFold(given, host) })
+}
+
+// isLocalhost reports whether a host, with its port, is this machine by its usual name.
+func isLocalhost(host string) bool {
+	name, _, _ := strings.Cut(host, ":")
+	return strings.EqualFold(name, "localhost")
 }
 
 // Authorities are those of the files of --ca, in PEM.

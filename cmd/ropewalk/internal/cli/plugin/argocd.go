@@ -292,7 +292,7 @@ func (f *ArgoCDFlags) Connect(
 	if err != nil {
 		return nil, err
 	}
-	shared, signed := sync.OnceValues(f.Registries), fetch.NewSigned()
+	shared, signed := sync.OnceValues(f.registries), fetch.NewSigned()
 	return func(c argocd.Connection) (host.Host, error) {
 		registries := shared
 		if c.Source != nil {
@@ -314,10 +314,19 @@ func (f *ArgoCDFlags) Connect(
 	}, nil
 }
 
+// registries connects as a server does: what is localhost to it is nobody's laptop.
+func (f *ArgoCDFlags) registries() (*remote.Registries, error) {
+	r, err := f.Registries()
+	if err == nil {
+		r.PlainHTTP = f.Plain
+	}
+	return r, err
+}
+
 // RegistriesOf connects to registries with the credentials of a source for the one
 // that it comes from, and as usual to others.
 func (f *ArgoCDFlags) RegistriesOf(own *argocd.Source) (*remote.Registries, error) {
-	r, err := f.Registries()
+	r, err := f.registries()
 	if err != nil {
 		return nil, err
 	}
