@@ -23,10 +23,10 @@ import (
 	"github.com/ropewalk/ropewalk/test/pivot/harness"
 )
 
-// during calls f once, at the first request to either plane after the receipt of the source was
-// written n times.
-func (m *move) during(n int32, f func()) {
-	at := receipt(n)
+// during calls f once, at the first request to either plane after the receipt of the source says
+// that it is at a step.
+func (m *move) during(step string, f func()) {
+	at := receipt(step)
 	var armed atomic.Bool
 	var once sync.Once
 	of := func(source bool) faults.Rule {
@@ -108,7 +108,7 @@ func TestTheNamespaceOfTheTargetIsDeletedAfterTheCommit(t *testing.T) {
 	r := newRig(t, ropewalk)
 	m := r.begin()
 	before := m.machines(t)
-	m.stop(t, committed, "Committed")
+	m.stop(t, committed)
 	m.doom(t)
 	m.proxies[m.from].Close()
 	said, err := m.command(t, "takeover", "--to="+m.to.Kubeconfig, "--parent-destroyed", "--reason=a test")
@@ -177,7 +177,7 @@ spec: {policyName: refuses, validationActions: [Deny]}
 func TestTheClusterOfTheTargetIsDeletedAfterTheCommit(t *testing.T) {
 	r := newRig(t, ropewalk)
 	m := r.begin()
-	m.stop(t, committed, "Committed")
+	m.stop(t, committed)
 	clusters := m.to.Client.Resource(schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta2", Resource: "clusters"}).Namespace(r.cluster.Namespace)
 	require.NoError(t, clusters.Delete(t.Context(), r.cluster.Name, metav1.DeleteOptions{}))
 	said, err := m.run(t)
@@ -199,7 +199,7 @@ func TestTheNamespaceOfTheSourceIsDeletedBeforeTheCommit(t *testing.T) {
 	r := newRig(t, ropewalk)
 	m := r.begin()
 	before := m.machines(t)
-	m.stop(t, imported, "Imported")
+	m.stop(t, imported)
 	require.NoError(t, kubernetesOf(t, m.from).CoreV1().Namespaces().Delete(t.Context(), r.cluster.Namespace, metav1.DeleteOptions{}))
 	said, err := m.run(t)
 	require.Error(t, err)
@@ -217,11 +217,11 @@ func TestTheNamespaceOfTheSourceIsDeletedBeforeTheCommit(t *testing.T) {
 // TestAnAbortOfARunThatIsAlive wins, or says that the commit was before it.
 func TestAnAbortOfARunThatIsAlive(t *testing.T) {
 	r := newRig(t, ropewalk)
-	for _, n := range []int32{2, staged, imported, committed - 1} {
+	for _, step := range []string{"Frozen", staged, imported, "Verified"} {
 		m := r.begin()
 		slow := func(faults.Request) faults.Fault { return faults.Fault{Delay: 40 * time.Millisecond} }
 		m.proxies[m.to].Set(slow)
-		reached, at := make(chan struct{}), receipt(n)
+		reached, at := make(chan struct{}), receipt(step)
 		var once sync.Once
 		m.proxies[m.from].Set(func(f faults.Request) faults.Fault {
 			if f.Write > 0 && at(f) {

@@ -19,7 +19,7 @@ import (
 func TestTheNamespaceOfTheSourceIsDeletedAfterTheCommit(t *testing.T) {
 	r := newRig(t, ropewalk)
 	m := r.begin()
-	m.stop(t, committed, "Committed")
+	m.stop(t, committed)
 	namespaces := kubernetesOf(t, m.from).CoreV1().Namespaces()
 	require.NoError(t, namespaces.Delete(t.Context(), r.cluster.Namespace, metav1.DeleteOptions{}))
 	harness.Await(t, time.Minute, "Kubernetes deletes what has no finalizer", func() bool {
@@ -40,7 +40,7 @@ func TestTheNamespaceOfTheSourceIsDeletedAfterTheCommit(t *testing.T) {
 func TestAnObjectThatChangesAfterTheSnapshot(t *testing.T) {
 	r := newRig(t, ropewalk)
 	m := r.begin()
-	m.stop(t, staged, "Staged")
+	m.stop(t, staged)
 	r.cluster.Patch(t, m.from, `{"metadata":{"annotations":{"example.com/changed":"meanwhile"}}}`)
 	said, err := m.run(t)
 	require.NoError(t, err, "%s", said)

@@ -31,14 +31,14 @@ func (m *move) undone(t *testing.T) {
 func TestAStagedChunkThatIsDamaged(t *testing.T) {
 	r := newRig(t, ropewalk)
 	m := r.begin()
-	m.stop(t, staged, "Staged")
+	m.stop(t, staged)
 	m.damage(t)
 	_, err := m.command(t, "abort", "--from="+m.from.Kubeconfig, "--to="+m.to.Kubeconfig)
 	require.NoError(t, err)
 	m.undone(t)
 
 	m = r.begin()
-	m.stop(t, staged, "Staged")
+	m.stop(t, staged)
 	m.damage(t)
 	said, err := m.run(t)
 	require.NoError(t, err, "%s", said)
