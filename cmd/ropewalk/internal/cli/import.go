@@ -285,6 +285,9 @@ func (a commands) imported(from, dir string) (imported, error) {
 	if info, err := os.Stat(from); err == nil && info.IsDir() {
 		return importFolder(from, dir)
 	}
+	if strings.HasPrefix(from, "oci://") || path.Ext(from) == ".tgz" {
+		return imported{}, command.Usagef("unpack it (helm pull --untar, tar xzf) and import its folder", "%s: a chart is imported from its folder", from)
+	}
 	data, err := a.read(from)
 	if err != nil {
 		return imported{}, err
