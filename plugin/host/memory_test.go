@@ -185,8 +185,8 @@ func TestAFileSystemIsReadAsTheDiskIs(t *testing.T) {
 			"gone.yaml: spec: no such file or directory", "loop.yaml: spec: too many levels of symbolic links"}},
 		"values and CRDs that are not there": {
 			host.Options{Dir: "apps/shop", Args: []string{"api.yaml"}, Values: []string{"none.yaml", "gone.yaml"}, CRDs: []string{"none", "values.yaml"}},
-			nil, []string{"gone.yaml: spec: no such file or directory", "none: check: no such file or directory",
-				"none.yaml: spec: no such file or directory", "values.yaml: spec: contains no CustomResourceDefinition"}},
+			nil, []string{"gone.yaml: spec: --values: no such file or directory", "none: spec: --crds: no such file or directory",
+				"none.yaml: spec: --values: no such file or directory", "values.yaml: spec: contains no CustomResourceDefinition"}},
 		"values that leave": {host.Options{Dir: "apps/shop", Args: []string{"api.yaml"}, Values: []string{"out.yaml", "etc.yaml"}}, nil, []string{
 			"etc.yaml: spec: leaves the root of the project by a link", "out.yaml: spec: leaves the root of the project by a link"}},
 	} {

@@ -5,6 +5,7 @@ package project
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -26,6 +27,8 @@ func (d *Discovery) CRDs(args []string) []object.Object {
 			return err
 		})
 		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			d.failNamed("--crds", arg, err)
 		case err != nil:
 			for _, e := range object.AsErrors(err, object.StageCheck) {
 				if !e.Pos.IsValid() {

@@ -132,7 +132,7 @@ func (o *Overlays) valuesFile(arg string) {
 	data, err := o.discovery.readNamed(file)
 	if err != nil {
 		o.Incomplete = true
-		o.discovery.Fail(pos, "", err)
+		o.discovery.failNamed("--values", file, err)
 		return
 	}
 	o.Texts[pos.File] = data

@@ -180,6 +180,16 @@ func (d *Discovery) near(arg string) string {
 	return NearestFile(filepath.Join(d.opts.Dir, arg))
 }
 
+// failNamed is the mistake of an option that names a file or a folder; of one that is not there
+// it says the option.
+func (d *Discovery) failNamed(option, arg string, err error) {
+	hint := ""
+	if errors.Is(err, fs.ErrNotExist) {
+		hint, err = d.near(arg), fmt.Errorf("%s: %w", option, bare(err))
+	}
+	d.Fail(argPos(arg), hint, err)
+}
+
 // Location is the folder of a file of documents in its root.
 type Location struct {
 	Root *Root

@@ -18,6 +18,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/ropewalk/ropewalk/render/component"
@@ -80,15 +81,20 @@ func (w *walker) fields(k *kustomization) {
 
 func item(name string, i int) object.Path { return object.Fields(name).Append(object.Index(i)) }
 
+// deprecations are fields that kustomize has deprecated, each with what is written in its place.
+func deprecations() [][2]string {
+	return [][2]string{
+		{"bases", "resources"}, {"commonLabels", "labels, with includeSelectors: true"}, {"imageTags", "images"},
+		{"patchesJson6902", "patches"}, {"patchesStrategicMerge", "patches"}, {"vars", "replacements"},
+	}
+}
+
 // deprecated warns of fields that a later kustomize may not read, in files of the user.
 func (w *walker) deprecated(k *kustomization) {
 	if k.in != "." {
 		return
 	}
-	for _, f := range [][2]string{
-		{"bases", "resources"}, {"commonLabels", "labels, with includeSelectors: true"}, {"imageTags", "images"},
-		{"patchesJson6902", "patches"}, {"patchesStrategicMerge", "patches"}, {"vars", "replacements"},
-	} {
+	for _, f := range deprecations() {
 		if _, ok := k.value.Get(f[0]); ok {
 			e := component.Fail(w.pos(k, object.Fields(f[0])), object.Fields(f[0]), "write it as "+f[1], "kustomize has deprecated this field")
 			e.Severity = object.SeverityWarning
@@ -132,6 +138,11 @@ func (w *walker) patch(k *kustomization, t *types.Patch, p object.Path) {
 		if t.Target == nil && len(read.docs) == 0 && operations.MatchString(read.text) {
 			w.fail(k, p)("add target: {kind: …, name: …}", "a patch of operations needs a target")
 		}
+		at := func(n *yaml.Node) object.Pos { return read.pos(document{line: n.Line, column: n.Column}) }
+		if t.Path == "" {
+			at = w.inText(k, k.value.NearestPos(p.Append(object.Field("patch"))), read.text)
+		}
+		w.checkOperations(read.text, p, at)
 	}
 }
 
@@ -347,14 +358,22 @@ func (w *walker) decode(k *kustomization, data []byte) bool {
 	return len(w.errs) == before
 }
 
-// typePath leads to the list or map of the field that has another type in the library, which
-// reads YAML 1.1.
+// typePath leads to the field that has another type in the library, which reads YAML 1.1, or to
+// the list or map around it.
 func typePath(v object.Value, err error) (p object.Path) {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
 		return nil
 	}
+	kind, _, _ := strings.Cut(wrong.Value, " ")
 	for name := range strings.SplitSeq(wrong.Field, ".") {
+		if v.Kind == object.KindList { // The library does not say which item.
+			i := slices.IndexFunc(v.Items, func(item object.Value) bool { m, _ := item.Get(name); return m.Kind.String() == kind })
+			if i < 0 {
+				return p
+			}
+			v, p = v.Items[i], p.Append(object.Index(i))
+		}
 		m, ok := v.Get(name)
 		if !ok {
 			return p
@@ -369,6 +388,9 @@ func typeText(err error) string {
 	text := "it is no kustomization"
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		kind, _, _ := strings.Cut(wrong.Value, " ") // Of a number the digits follow.
+		if wrong.Type.Kind() == reflect.Int64 {
+			return strings.TrimSuffix("expected an integer, got a "+kind, ", got a number") // It has a fraction.
+		}
 		text += fmt.Sprintf(": cannot unmarshal %s into %s of type %s", kind, wrong.Field, wrong.Type)
 	}
 	return text

@@ -5,6 +5,7 @@ package kustomize
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -42,12 +43,32 @@ func (w *walker) unknown(k *kustomization, v object.Value, t reflect.Type, p obj
 			at := p.Append(object.Field(m.Name))
 			field, ok := known[strings.ToLower(m.Name)]
 			if !ok {
-				w.fail(k, at)(object.Suggest(m.Name, names), "kustomize knows no field %q here", m.Name)
+				w.fail(k, at)(suggest(m.Name, names), "kustomize knows no field %q here", m.Name)
 				continue
 			}
 			w.unknown(k, m.Value, field, at)
 		}
 	}
+}
+
+// suggest is the hint for a field that is not among names: the nearest one that is not
+// deprecated, or what is written in place of that.
+func suggest(name string, names []string) string {
+	var old [][2]string
+	current := slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+		i := slices.IndexFunc(deprecations(), func(f [2]string) bool { return f[0] == n })
+		if i >= 0 {
+			old = append(old, deprecations()[i])
+		}
+		return i >= 0
+	})
+	near, _ := object.Nearest(name, names)
+	for _, f := range old {
+		if f[0] == near && object.DidYouMean(name, current) == "" {
+			return "write it as " + f[1]
+		}
+	}
+	return object.Suggest(name, current)
 }
 
 // fieldsOf adds the fields of a struct by their names in lower case: decoding does not mind

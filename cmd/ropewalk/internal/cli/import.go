@@ -50,8 +50,9 @@ SOURCE is one of
             its source becomes that of the component
 
 The files of --values become those of the chart, --name is the name of the component, and
---namespace, --kube-version, --cluster-domain and --dialect are written to the context of the
-project. Other inputs, such as --set, are refused.
+of a chart that of its release (default the name of the folder DIR), and --namespace,
+--kube-version, --cluster-domain and --dialect are written to the context of the project.
+Other inputs, such as --set, are refused.
 
 At the end the project is rendered and compared with what it was made of. Exit code 4 says
 that there is a difference; where the render fails, nothing is left behind. An Application
@@ -67,6 +68,7 @@ is not compared: its engine is not at hand.
 		return a.runImport(ctx, &flags, cmd.Flags(), args[0], append(args, ".")[1])
 	})
 	flags.Add(cmd)
+	cmd.Flags().Lookup("name").Usage = "name of the component, and of a chart its release, as helm list prints it\n(default that of the folder DIR)"
 	return cmd
 }
 
@@ -124,8 +126,9 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, gi
 	}
 	names, err := command.CopyNew(dir, fsys)
 	var report diff.Report
+	var warnings object.Errors
 	if err == nil && in.before != "" {
-		report, err = a.compareImported(ctx, given, old, in, from, dir)
+		report, warnings, err = a.compareImported(ctx, given, old, in, from, dir)
 	}
 	if err != nil {
 		for _, name := range slices.Backward(made) {
@@ -134,6 +137,10 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, gi
 		return err
 	}
 	a.noteImported(in, from, dir, names)
+	a.Warn(warnings)
+	if _, chart := in.built["helm"]; chart && in.before != "" && !given.Changed("name") {
+		a.Note("the chart is rendered as release %q: pass --name RELEASE where the cluster has it under another name (helm list)\n", in.name)
+	}
 	switch {
 	case in.before == "":
 		return nil
@@ -242,34 +249,44 @@ func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags,
 	return out, nil
 }
 
-// compareImported compares what a project was made of with what it renders.
-func (a commands) compareImported(ctx context.Context, given *pflag.FlagSet, old side, in imported, from, dir string) (diff.Report, error) {
+// compareImported compares what a project was made of with what it renders, and returns the
+// warnings of that render.
+func (a commands) compareImported(ctx context.Context, given *pflag.FlagSet, old side, in imported, from, dir string) (diff.Report, object.Errors, error) {
 	flags, err := notKept(given)
 	if err != nil {
-		return diff.Report{}, err
+		return diff.Report{}, nil, err
 	}
-	now, err := a.projectSide(ctx, flags, dir, nil, dir)
+	r, err := a.RenderFS(ctx, flags, nil, []string{dir})
 	if err == nil {
-		defer now.close()
-		return diff.Compare(ctx, old.Snapshot, now.Snapshot)
+		defer r.Close()
+		now, err := snapshot.OfRender(ctx, dir, r.Result, nil)
+		if err != nil {
+			return diff.Report{}, nil, err
+		}
+		report, err := diff.Compare(ctx, old.Snapshot, now)
+		return report, append(r.Warnings, imports.Unexpanded(r.Plan.Graph.Nodes)...).Sorted(), err
 	}
 	// The copy is removed: mistakes in it are shown in what it was made of.
 	var mistakes object.Errors
-	if errors.As(err, &mistakes) && !in.moved {
+	if errors.As(err, &mistakes) {
 		for _, m := range mistakes {
-			if m.Pos.File == path.Join(filepath.ToSlash(dir), importedFile) {
+			if !in.moved && m.Pos.File == path.Join(filepath.ToSlash(dir), importedFile) {
 				m.Pos.File = from
 			}
+			m.Hint = strings.Replace(m.Hint, "allow this Secret in allowSecrets", "write the Component with allowSecrets: [NAME] in its spec yourself, which no import does", 1)
 		}
 	}
 	a.Note("nothing was written to %s, because its render fails\n", dir)
-	return diff.Report{}, a.ofSide(ctx, "the project", dir, err)
+	return diff.Report{}, nil, a.ofSide(ctx, "the project", dir, err)
 }
 
 // imported reads a source; dir is where the project will be.
 func (a commands) imported(from, dir string) (imported, error) {
 	if info, err := os.Stat(from); err == nil && info.IsDir() {
 		return importFolder(from, dir)
+	}
+	if strings.HasPrefix(from, "oci://") || path.Ext(from) == ".tgz" {
+		return imported{}, command.Usagef("unpack it (helm pull --untar, tar xzf) and import its folder", "%s: a chart is imported from its folder", from)
 	}
 	data, err := a.read(from)
 	if err != nil {
@@ -281,6 +298,9 @@ func (a commands) imported(from, dir string) (imported, error) {
 	}
 	objects, at, err := imports.Objects(docs)
 	if err != nil {
+		return imported{}, err
+	}
+	if err := imports.Check(from, objects, at); err != nil {
 		return imported{}, err
 	}
 	for n, o := range objects {
@@ -319,7 +339,7 @@ func (a commands) read(name string) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name) //nolint:gosec // the user names it
 		if err != nil {
-			return nil, &command.EnvironmentError{Err: err}
+			return nil, &command.EnvironmentError{Err: err, Hint: project.NearestFile(name)}
 		}
 		defer f.Close() //nolint:errcheck // nothing was written
 		r = f
@@ -369,23 +389,8 @@ func importFolder(from, dir string) (imported, error) {
 		}
 	}
 	out.root = root
-	has := func(names ...string) bool {
-		for _, name := range names {
-			if info, err := os.Stat(filepath.Join(from, name)); err == nil && !info.IsDir() {
-				return true
-			}
-		}
-		return false
-	}
-	switch {
-	case has("Chart.yaml"):
-		out.built = map[string]any{"helm": map[string]any{"chart": at}}
-	case has("kustomization.yaml", "kustomization.yml", "Kustomization"):
-		out.built = map[string]any{"kustomize": map[string]any{"path": at}}
-	default:
-		out.built = map[string]any{"manifests": map[string]any{"paths": []any{at}}}
-	}
-	return out, nil
+	out.built, err = imports.Folder(from, at)
+	return out, err
 }
 
 // filesOf reads the files of a folder, by their path below into; without those of Git, and

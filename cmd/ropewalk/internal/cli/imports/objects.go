@@ -9,7 +9,6 @@ package imports
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -42,7 +41,6 @@ func Objects(docs []spec.Manifest) (objects []object.Object, at []object.Pos, er
 
 // Alone refuses objects beside those that become a component, which are the ones at used.
 func Alone(objects []object.Object, at []object.Pos, used ...int) error {
-	const most = 5
 	var others []string
 	var first object.Pos
 	for n, o := range objects {
@@ -57,13 +55,7 @@ func Alone(objects []object.Object, at []object.Pos, used ...int) error {
 	if len(others) == 0 {
 		return nil
 	}
-	of, list := objects[used[0]], strings.Join(others[:min(most, len(others))], ", ")
-	if more := len(others) - most; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return object.Errors{{
-		Stage: object.StageSpec, Pos: first,
-		Err:  fmt.Errorf("one %s is imported from a file, and this one has others beside %q: %s", of.Kind(), of.Name(), list),
-		Hint: "import one file each, a Kustomization with its source, into folders of their own; other manifests as well",
-	}}
+	of := objects[used[0]]
+	return mistake(first, "import one file each, a Kustomization with its source, into folders of their own; other manifests as well",
+		"one %s is imported from a file, and this one has others beside %q: %s", of.Kind(), of.Name(), listed(others))
 }

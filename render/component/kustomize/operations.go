@@ -1,0 +1,72 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/ropewalk/ropewalk/render/component"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// operationNames are those of RFC 6902.
+func operationNames() []string {
+	return []string{"add", "copy", "move", "remove", "replace", "test"}
+}
+
+// checkOperations reports operations of a JSON patch that the library would refuse without a word
+// on which it is; p is the patch of the kustomization, and at the place of a part of its text.
+func (w *walker) checkOperations(text string, p object.Path, at func(*yaml.Node) object.Pos) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.SequenceNode {
+		return
+	}
+	for _, n := range doc.Content[0].Content {
+		fail := func(n *yaml.Node, hint, format string, args ...any) {
+			w.errs = append(w.errs, component.Fail(at(n), p, hint, format, args...))
+		}
+		if n.Alias != nil {
+			n = n.Alias
+		}
+		if n.Kind != yaml.MappingNode || get(n, "<<") != nil {
+			continue // The library says what is wrong, and knows what is merged.
+		}
+		op := get(n, "op")
+		known := op != nil && slices.Contains(operationNames(), op.Value)
+		switch {
+		case op == nil:
+			fail(n, "known: "+strings.Join(operationNames(), ", "), "the operation has no op")
+		case !known:
+			fail(op, object.Suggest(op.Value, operationNames()), "unknown op %q", op.Value)
+		}
+		if get(n, "path") == nil {
+			fail(n, "write path: /spec/…", "the operation has no path")
+		}
+		if known && (op.Value == "move" || op.Value == "copy") && get(n, "from") == nil {
+			fail(n, "write from: /spec/…", "the operation has no from")
+		}
+	}
+}
+
+// inText leads from the parts of a text in the file of k to their places; outside of a literal
+// block they are that of the text, pos.
+func (w *walker) inText(k *kustomization, pos object.Pos, text string) func(*yaml.Node) object.Pos {
+	lines := bytes.Split(w.files[k.name], []byte("\n"))
+	block := k.name != "" && pos.Line > 0 && pos.Line < len(lines) && bytes.HasPrefix(lines[pos.Line-1][min(max(pos.Column-1, 0), len(lines[pos.Line-1])):], []byte("|"))
+	if !block {
+		return func(*yaml.Node) object.Pos { return pos }
+	}
+	indent := 0
+	for i, line := range strings.Split(text, "\n") {
+		if strings.TrimSpace(line) != "" && pos.Line+i < len(lines) {
+			indent = max(0, bytes.Index(lines[pos.Line+i], []byte(line)))
+			break
+		}
+	}
+	return func(n *yaml.Node) object.Pos { return w.at(k.name, pos.Line+n.Line, indent+n.Column) }
+}
