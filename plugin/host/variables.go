@@ -118,6 +118,9 @@ func (l *loading) envFile(file spec.File, pos object.Pos, err error) {
 	}
 	l.config.VariablesIncomplete = l.config.VariablesIncomplete || err != nil || len(errs) > 0
 	l.Errs = append(l.Errs, errs...)
+	if len(errs) > 0 {
+		return // The values are not known.
+	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		l.variables.set(name, values[name])
 	}

@@ -26,7 +26,8 @@ const (
 
 // Parse is the variables of a file by name; a name that is written twice has its last
 // value, as in compose. The errors are object.Error with the line, and without a column,
-// so that no excerpt shows the line.
+// so that no excerpt shows the line; with errors the values are empty, and the names those that
+// the lines begin with.
 func Parse(file spec.File) (map[string]string, object.Errors) {
 	var errs object.Errors
 	fail := func(line int, hint string, err error) {
@@ -50,22 +51,34 @@ func Parse(file spec.File) (map[string]string, object.Errors) {
 	if err != nil {
 		line, what := located(text, err, ask)
 		fail(line, "see the syntax of env files of docker compose", what)
-		return nil, errs
+		return names(text), errs
 	}
 	if len(asked) == 0 {
 		return out, nil
 	}
 	undefined(text, asked, fail)
 	if len(errs) > 0 {
-		return nil, errs
+		return names(text), errs
 	}
 	// All names without a default are set above: nothing is logged here either.
 	out, err = dotenv.UnmarshalWithLookup(text, nil)
 	if err != nil {
 		line, what := located(text, err, nil)
 		fail(line, "", what)
+		return names(text), errs
 	}
 	return out, errs
+}
+
+// names are the names that lines of a text begin with, without values.
+func names(text string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(text) {
+		if m := sets.FindStringSubmatch(line); m != nil && m[2] != "" {
+			out[m[1]] = ""
+		}
+	}
+	return out
 }
 
 var (

@@ -30,7 +30,7 @@ type Project interface {
 	// Below are the files in a folder and below it, at most most and one, by paths relative to
 	// it, sorted; the folder is relative to that of the document.
 	Below(folder string, most int) ([]string, error)
-	// Variables is those of an env file, in the syntax of Compose.
+	// Variables is those of an env file, in the syntax of Compose; with errors, their names.
 	Variables(file spec.File) (map[string]string, object.Errors)
 	// NetworkPolicies reports whether the project makes network policies.
 	NetworkPolicies() bool
@@ -101,8 +101,8 @@ type reading struct {
 	// refused are the secrets with a mistake, of which nothing else is said: their lines may
 	// hold the value.
 	refused map[string]bool
-	// incomplete is set where a file of variables has a mistake: others may be missing for it.
-	incomplete bool
+	// broken are the variables of files with a mistake, which is reported.
+	broken map[string]bool
 }
 
 // unit is files that are merged, later ones over earlier ones: those of the document, or
@@ -118,14 +118,12 @@ type unit struct {
 // environment reads the env files of a unit, which are relative to dir; without one .env
 // beside its first file, where it is there.
 func (u *unit) environment(r *reading, dir string) {
-	failed := r.Failed
 	for _, f := range u.envFiles {
 		u.scope = u.scope.with(r.envFile(f, join(dir, f.Loose())))
 	}
 	if file, err := r.project.Read(path.Join(u.dir, ".env")); err == nil && len(u.envFiles) == 0 {
 		u.scope = u.scope.with(r.variablesOf(file))
 	}
-	r.incomplete = r.incomplete || r.Failed > failed
 }
 
 // model is the files of u merged into one, in long form, with what they include below it.

@@ -429,7 +429,7 @@ func TestLargeInputEndsSoon(t *testing.T) {
 }
 
 func TestAVariableOfAFileWithAMistakeIsNotReportedAgain(t *testing.T) {
-	_, errs := compiled(t, map[string]string{"compose.yaml": "services: {web: {image: 'a:1', environment: {A: '${B}', C: }}}", ".env": "B=x$NONE\n"}, "compose.yaml")
+	_, errs := compiled(t, map[string]string{"compose.yaml": "services: {web: {image: 'a:1', environment: {A: '${B}'}}}", ".env": "B=x$NONE\n"}, "compose.yaml")
 	require.Len(t, errs.Failures(), 1)
 	require.Equal(t, ".env", errs.Failures()[0].Pos.File)
 }

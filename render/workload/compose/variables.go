@@ -152,7 +152,7 @@ func (r *reading) variable(p reader.Part, body string, shown bool, in scope, dep
 // missing reports a variable without a value. What follows a $ may be a part of a password,
 // and is shown only where the author named a variable.
 func (r *reading) missing(p reader.Part, name string, shown bool) {
-	if r.incomplete {
+	if r.broken[name] {
 		return
 	}
 	if !shown {
@@ -202,5 +202,14 @@ func (r *reading) envFile(p reader.Part, name string) map[string]string {
 func (r *reading) variablesOf(file spec.File) map[string]string {
 	out, errs := r.project.Variables(file)
 	r.Errs, r.Failed = append(r.Errs, errs...), r.Failed+len(errs.Failures())
-	return out
+	if len(errs) == 0 {
+		return out
+	}
+	if r.broken == nil {
+		r.broken = map[string]bool{}
+	}
+	for name := range out {
+		r.broken[name] = true
+	}
+	return nil
 }

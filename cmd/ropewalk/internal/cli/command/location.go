@@ -32,7 +32,7 @@ import (
 const LocationHelp = `
 REFERENCE is oci://REGISTRY/REPOSITORY[:TAG|@DIGEST], oci-layout:DIR[:TAG|@DIGEST] for a
 directory, or oci-archive:FILE.tar[:TAG|@DIGEST]; the tag is latest where there is none.
-Credentials are those of docker (` + "`docker login`" + `).`
+Credentials are those of docker (` + "`docker login`" + `); localhost needs no TLS.`
 
 // RegistryFlags are those of every command that speaks to servers.
 type RegistryFlags struct {
@@ -42,7 +42,7 @@ type RegistryFlags struct {
 
 // Add adds the flags to a command.
 func (r *RegistryFlags) Add(cmd *cobra.Command) {
-	cmd.Flags().Var(&r.PlainHTTP, "plain-http", "`HOST[:PORT]` of a registry or Git server to speak to without TLS, beside the\nregistry localhost; may be repeated")
+	cmd.Flags().Var(&r.PlainHTTP, "plain-http", "`HOST[:PORT]` of a registry or Git server to speak to without TLS;\nmay be repeated")
 	r.AddCA(cmd)
 }
 
