@@ -4,17 +4,21 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	"cuelang.org/go/cue/parser"
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -29,6 +33,8 @@ func (a commands) vendorCommand() *cobra.Command {
 		Long: `Write the CUE modules that the module in DIR depends on, as its cue.mod/module.cue lists
 them, to DIR/cue.mod/vendor. Whatever renders the module takes them from there and asks
 no registry; the manifests are the same. "cue vet" and "cue mod publish" pass over them.
+Where the module imports ropewalk.dev/schema, which no registry has, it is written to
+DIR/cue.mod/pkg, where CUE's own commands and editors find it.
 
 DIR is the folder with cue.mod, the working directory where there is none. Vendored
 files are not to be edited: a render refuses files that were. Modules that are in the
@@ -63,7 +69,7 @@ zip.
 func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir string) error {
 	file := filepath.Join(dir, "cue.mod", "module.cue")
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return command.Usagef("name the folder of a CUE module", "there is no %s", file)
+		return command.Usagef("name the folder of a CUE module, or make it one: cue mod init example.com/NAME@v0", "there is no %s", file)
 	}
 	at, err := nearestLock(dir)
 	if err != nil {
@@ -91,8 +97,13 @@ func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir
 	if err := a.Print(b.String()); err != nil {
 		return err
 	}
+	schema, err := a.vendorSchema(dir)
+	if err != nil {
+		return &command.EnvironmentError{Err: err}
+	}
 	folder := filepath.Join(dir, "cue.mod", "vendor")
 	switch {
+	case !changed && len(deps) == 0 && schema:
 	case !changed && len(deps) == 0:
 		a.Note("%s lists nothing to vendor\n", file)
 	case !changed:
@@ -103,6 +114,57 @@ func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir
 		a.Note("%s written: %s\n", folder, command.Plural(len(deps), "module"))
 	}
 	return nil
+}
+
+// vendorSchema writes the schema into the module in dir, and reports whether it imports it.
+func (a commands) vendorSchema(dir string) (bool, error) {
+	own, imports := os.DirFS(dir), false
+	err := fs.WalkDir(own, ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || imports:
+			return err
+		case e.IsDir() && (name == "cue.mod" || name != "." && strings.HasPrefix(e.Name(), ".")):
+			return fs.SkipDir
+		case !e.Type().IsRegular() || path.Ext(name) != ".cue":
+			return nil
+		}
+		file, err := parser.ParseFile(name, contentOf(own, name), parser.ImportsOnly)
+		if err != nil {
+			return nil //nolint:nilerr // A render reports it.
+		}
+		for i := range file.ImportSpecs() {
+			imports = imports || strings.Trim(i.Path.Value, `"`) == cue.SchemaPath
+		}
+		return nil
+	})
+	if err != nil || !imports {
+		return false, err
+	}
+	folder, written := filepath.Join(dir, "cue.mod", "pkg", filepath.FromSlash(cue.SchemaPath)), 0
+	files, err := fs.Glob(cue.Schema(), "*.cue")
+	for _, name := range files {
+		if want := contentOf(cue.Schema(), name); err == nil && !bytes.Equal(contentOf(os.DirFS(folder), name), want) {
+			written++
+			if err = os.MkdirAll(folder, 0o750); err == nil {
+				err = os.WriteFile(filepath.Join(folder, name), want, 0o644) //nolint:gosec // It is public, as the files beside it.
+			}
+		}
+	}
+	switch {
+	case err != nil:
+		return true, err
+	case written == 0:
+		a.Note("%s is up to date\n", folder)
+	default:
+		a.Note("%s written\n", folder)
+	}
+	return true, nil
+}
+
+// contentOf is the content of a file; nil where it cannot be read.
+func contentOf(fsys fs.FS, name string) []byte {
+	data, _ := fs.ReadFile(fsys, name) // What is not there is empty, and written.
+	return data
 }
 
 // nearestLock is the lock in dir or the nearest folder above that has one, since

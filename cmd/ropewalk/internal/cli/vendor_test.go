@@ -146,3 +146,25 @@ func TestVendorSaysWhatIsWrong(t *testing.T) {
 	require.Equal(t, command.Findings, code, diagnostics)
 	require.NoFileExists(t, filepath.Join(dir, "cue.mod/vendor"))
 }
+
+func TestVendorBringsTheSchema(t *testing.T) {
+	alone(t)
+	dir := t.TempDir()
+	code, _, diagnostics := call(t, "vendor", dir)
+	require.Equal(t, command.Usage, code)
+	require.Contains(t, diagnostics, "cue mod init example.com/NAME@v0")
+	runCue(t, dir, "mod", "init", "example.com/second@v0")
+	_, _, diagnostics = call(t, "vendor", dir)
+	require.Contains(t, diagnostics, "lists nothing to vendor")
+	module := filepath.Join(dir, "second.cue")
+	require.NoError(t, os.WriteFile(module, []byte("package second\n\nimport \"ropewalk.dev/schema\"\n\nropewalk: apiVersion: \"v1alpha1\"\n"+
+		"context: schema.#Context\ngraph: schema.#Graph\ngraph: nodes: c: object: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"c\"}\n"), 0o600))
+	code, _, diagnostics = call(t, "vendor", dir)
+	require.Zero(t, code, diagnostics)
+	require.Contains(t, diagnostics, filepath.Join("cue.mod", "pkg", "ropewalk.dev", "schema")+" written")
+	runCue(t, dir, "vet", "-c=false", ".")
+	runCue(t, dir, "mod", "tidy")
+	require.Contains(t, good(t, "render", dir), "kind: ConfigMap")
+	_, _, diagnostics = call(t, "vendor", dir)
+	require.Contains(t, diagnostics, "is up to date")
+}
