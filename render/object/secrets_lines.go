@@ -49,8 +49,8 @@ func (s *Secrets) Mask(line, before string) string {
 // and what only CUE reads, stays.
 func (s *Secrets) MaskCUE(line, before string) string {
 	return s.mask(line, before, func(masked string) string {
-		if len(masked) != len(line) || strings.Count(before, `"""`)%2 == 1 || strings.Count(before, `'''`)%2 == 1 {
-			return masked // It is a part of a text over several lines.
+		if len(masked) != len(line) || strings.Contains(before, `"""`) || strings.Contains(before, `'''`) {
+			return masked // It may be a part of a text over several lines.
 		}
 		out := []byte(line)
 		for _, value := range literalOfCUE.FindAllStringIndex(line, -1) {

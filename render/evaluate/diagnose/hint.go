@@ -107,8 +107,9 @@ func (sc Scope) strayHint(path object.Path, input object.Value) string {
 	if n < last {
 		return ""
 	}
+	const most = 1000 // Of a map that long the hint is of no use.
 	known := KnownFields(SchemaAt(sc.schema, path[:last]))
-	for _, m := range beside.Members {
+	for _, m := range beside.Members[:min(len(beside.Members), most)] {
 		if _, near := object.Nearest(m.Name, []string{path[last].Name}); near && !slices.Contains(known, m.Name) {
 			return fmt.Sprintf("did you mean %q by %q?", path[last].Name, m.Name)
 		}
