@@ -43,7 +43,7 @@ func TestAMistakeInAParameterNamesTheParameter(t *testing.T) {
 		"a parameter of two kinds":       {params(`[{"name": "n", "string": "1", "array": ["2"]}]`), `n: the parameter has several values: expected one of string, array and map`},
 		"a variable with a slip":         {map[string]string{"ARGOCD_ENV_ROPEWALK_ENVIRONMENT": "prod", "ARGOCD_ENV_ROPEWALK_ENV": "staging"}, "the variable ROPEWALK_ENVIRONMENT is not known: did you mean ROPEWALK_ENV? known: ROPEWALK_ENV, ROPEWALK_SET, ROPEWALK_ALLOW_EMPTY"},
 		"a variable of ours":             {map[string]string{"ARGOCD_ENV_ROPEWALK_FOO": ""}, "the variable ROPEWALK_FOO is not known: known: ROPEWALK_ENV, ROPEWALK_SET"},
-		"a slip":                         {params(`[{"name": "enviroment", "string": "prod"}]`), at + `enviroment: the parameter is not known (did you mean "environment"?)`},
+		"a slip":                         {params(`[{"name": "environmen", "string": "prod"}]`), at + `environmen: the parameter is not known (did you mean "environment"?)`},
 		"a version that is none":         {map[string]string{"KUBE_VERSION": "potato"}, `KUBE_VERSION: expected a version such as 1.36 or v1.36.3, got "potato"`},
 		"a path of many steps":           {params(`[{"name": "` + strings.Repeat("a.", 200_000) + `a", "string": "1"}]`), `the path has more than 128 steps`},
 		"something behind the list":      {params(`[] x`), "after top-level value"},
@@ -65,7 +65,7 @@ func TestAParameterOfNoneOfSeveralSpecsIsNamedAsOne(t *testing.T) {
 	packed := archive(t, texts(files))
 	const at = "spec.source.plugin.parameters: "
 	for parameter, want := range map[string]string{
-		`{"name": "enviroment", "string": "prod"}`: at + `enviroment: the parameter is not known (did you mean "environment"?)`,
+		`{"name": "environmen", "string": "prod"}`: at + `environmen: the parameter is not known (did you mean "environment"?)`,
 		`{"name": "replicas", "string": "3"}`:      at + "replicas: there are 2 specs: name the one that the value is for (write SPEC:PATH)",
 		`{"name": "web.n", "string": "3"}`:         at + "web.n: there are 2 specs: name the one that the value is for (web is a spec: write web:n)",
 		`{"name": "set", "string": "n=3"}`:         at + "set: n: spec: there are 2 specs: name the one that the value is for (write SPEC:PATH=VALUE)",

@@ -155,14 +155,22 @@ func (c *Checker) schema(ctx context.Context, a *finding.Value, own map[string]*
 			f.Hint = hint + " Otherwise name its CustomResourceDefinition with --crds"
 		} else if near := kubernetes.Near(o.Group(), o.Kind()); near != "" {
 			f.Hint = fmt.Sprintf("did you mean %q? Otherwise name its CustomResourceDefinition with --crds", near)
-		} else if ours := elsewhere[o.Kind()]; ours != "" {
+		} else if ours := elsewhere(o.Kind()); ours != "" {
 			f.Hint = fmt.Sprintf("as a spec of Ropewalk it is kind %s; as an object of the cluster, name its CustomResourceDefinition with --crds", ours)
 		}
 	}
 }
 
-// elsewhere are kinds of other systems that say what a kind of ours says.
-var elsewhere = map[string]string{"LatticeService": "Workload", "LatticeCluster": "PivotCluster"}
+// elsewhere is the kind of ours that says what a kind of another system says; "" is none.
+func elsewhere(kind string) string {
+	switch kind {
+	case "LatticeService":
+		return "Workload"
+	case "LatticeCluster":
+		return "PivotCluster"
+	}
+	return ""
+}
 
 // lookup is the definition of a kind: that of the render, of the options, or
 // of the built-in set.

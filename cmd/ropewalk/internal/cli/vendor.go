@@ -11,10 +11,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 
-	"cuelang.org/go/cue/parser"
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
@@ -116,6 +116,9 @@ func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir
 	return nil
 }
 
+// importsSchema is a line of CUE that imports the schema.
+var importsSchema = regexp.MustCompile(`(?m)^\s*(?:import\s+)?(?:\w+\s+)?"` + regexp.QuoteMeta(cue.SchemaPath) + `(?::\w+)?"`)
+
 // vendorSchema writes the schema into the module in dir, and reports whether it imports it.
 func (a commands) vendorSchema(dir string) (bool, error) {
 	own, imports := os.DirFS(dir), false
@@ -128,13 +131,7 @@ func (a commands) vendorSchema(dir string) (bool, error) {
 		case !e.Type().IsRegular() || path.Ext(name) != ".cue":
 			return nil
 		}
-		file, err := parser.ParseFile(name, contentOf(own, name), parser.ImportsOnly)
-		if err != nil {
-			return nil //nolint:nilerr // A render reports it.
-		}
-		for i := range file.ImportSpecs() {
-			imports = imports || strings.Trim(i.Path.Value, `"`) == cue.SchemaPath
-		}
+		imports = importsSchema.Match(contentOf(own, name))
 		return nil
 	})
 	if err != nil || !imports {

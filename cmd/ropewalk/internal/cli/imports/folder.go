@@ -47,8 +47,8 @@ func Folder(dir, at string) (map[string]any, error) {
 func kustomizationsIn(dir string) (out []string) {
 	_ = fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
-		case err != nil: // The render reports it.
-			return nil
+		case err != nil:
+			return nil //nolint:nilerr // The render reports it.
 		case e.IsDir() && name != "." && strings.HasPrefix(e.Name(), "."):
 			return fs.SkipDir
 		case !e.IsDir() && slices.Contains(kustomizations(), e.Name()):
