@@ -156,10 +156,12 @@ func (w *walk) link(name string) error {
 	switch {
 	case err != nil:
 		e := w.root.unfollowed(name, err)
-		if !IsDocument(name) {
+		to, _ := w.root.folder.ReadLink(name) // It is a link.
+		switch {
+		case IsDocument(name):
+			w.unreadable = append(w.unreadable, e)
+		case path.Ext(name) == "" && !path.IsAbs(to): // Builds make absolute ones.
 			e.Severity = object.SeverityWarning // It may be a folder of specs.
-		}
-		if IsDocument(name) || path.Ext(name) == "" {
 			w.unreadable = append(w.unreadable, e)
 		}
 	case w.seen[real]:
