@@ -66,24 +66,6 @@ func objectNodes(errs object.Errors) object.Errors {
 	})
 }
 
-// graphFields is errs with one error for a field beside the nodes of a graph, in place of one for
-// each field of what is below it.
-func graphFields(errs object.Errors) object.Errors {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(errs.Sorted(), func(e *object.Error) bool {
-		before, rest, found := strings.Cut(e.Path, FieldGraph+".")
-		name, _, _ := strings.Cut(rest, ".")
-		isGraph := before == "" || strings.HasPrefix(before, "#") && strings.Count(before, ".") == 1
-		if !found || !isGraph || !strings.HasPrefix(e.Err.Error(), fmt.Sprintf("unknown field %q", name)) {
-			return false
-		}
-		e.Path, e.Hint, e.Notes = before+FieldGraph+"."+name, "", nil
-		again := seen[e.Path]
-		seen[e.Path] = true
-		return again
-	})
-}
-
 // nodeField is the node and its unknown field that e is about; the field is "" where e is
 // about something else.
 func nodeField(e *object.Error) (node, field string) {

@@ -54,7 +54,7 @@ func (s *Subject) OutcomeErrors(f Filled, field string, err error, try func(obje
 	if len(all) == 0 {
 		return s.ErrorsOf(first, field, firstErr)
 	}
-	return once(graphFields(objectNodes(all))).Sorted()
+	return once(objectNodes(all)).Sorted()
 }
 
 // IsIncomplete reports whether a group only says that something has no value.
@@ -200,7 +200,7 @@ func (s *Subject) ErrorsOf(f Filled, field string, err error) error {
 			out = append(out, s.moduleMistake(f, field, g))
 		}
 	}
-	out = once(graphFields(objectNodes(out)))
+	out = once(objectNodes(out))
 	if len(out) == 0 {
 		return AtSpec(s.Req, fmt.Errorf("module %q: %s: %s", s.Module.Name(), field, oneLineOf(s.Module.Clean(err.Error()))))
 	}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cuelang.org/go/cue"
 	cueerrors "cuelang.org/go/cue/errors"
@@ -149,7 +150,7 @@ func knownParams(params cue.Value) []string {
 func nameFields(err error) error {
 	for _, e := range object.AsErrors(err, object.StageEvaluate) {
 		path, ok := object.ReadPath(e.Path)
-		if !ok || e.Err.Error() != diagnose.UnknownHere || path[0].Name[0] != '#' {
+		if !ok || e.Err.Error() != diagnose.UnknownHere || len(path) == 0 || !strings.HasPrefix(path[0].Name, "#") {
 			continue
 		}
 		var known []string

@@ -314,7 +314,8 @@ func (f *ArgoCDFlags) Connect(
 	}, nil
 }
 
-// registries connects as a server does: what is localhost to it is nobody's laptop.
+// registries connects to registries with TLS, localhost included, unless --plain-http names them:
+// on a server, localhost is a part of the cluster.
 func (f *ArgoCDFlags) registries() (*remote.Registries, error) {
 	r, err := f.Registries()
 	if err == nil {
