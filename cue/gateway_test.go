@@ -123,7 +123,7 @@ func rows(fields []gateway.Field, above string, by gateway.Set) []string {
 		cells := ""
 		for _, target := range gateway.Targets() {
 			mark := ""
-			if by == 0 || by.Has(target) {
+			if by == 0 || gateway.Has(by, target) {
 				mark = "x"
 			}
 			cells += " " + mark + " |"

@@ -85,6 +85,15 @@ func (v Value) Get(name string) (Value, bool) {
 	return Value{}, false
 }
 
+// TextOf is the text of a member that is a string, "" where it is none.
+func (v Value) TextOf(name string) string {
+	f, _ := v.Get(name)
+	if f.Kind != KindString {
+		return ""
+	}
+	return f.Text
+}
+
 // Lookup follows p as far as it leads; found is how many steps that is.
 func (v Value) Lookup(p Path) (at Value, found int) {
 	for i, s := range p {

@@ -103,7 +103,7 @@ func (p *parsing) document(doc document, found bool) bool {
 		p.fail(v.Pos, nil, "", "expected a document with apiVersion and kind, got a %s", v.Kind)
 		return true
 	}
-	apiVersion, kind := textOf(v, "apiVersion"), textOf(v, "kind")
+	apiVersion, kind := v.TextOf("apiVersion"), v.TextOf("kind")
 	docGroup, _, _ := strings.Cut(apiVersion, "/")
 	ours := docGroup == scoreGroup || docGroup == scoreGroupOld || docGroup == group || apiVersion == "" && !found && isKnown(kind)
 	switch {
@@ -180,7 +180,7 @@ func isFuncYAML(v object.Value) bool {
 		_, ok := v.Get(name)
 		return ok
 	}
-	return !has("kind") && !has("apiVersion") && textOf(v, "runtime") != "" && (has("specVersion") || has("created") || has("builder") || has("builders"))
+	return !has("kind") && !has("apiVersion") && v.TextOf("runtime") != "" && (has("specVersion") || has("created") || has("builder") || has("builders"))
 }
 
 // isApps reports whether a document is an apps.yaml. One that a search finds is not read.
@@ -192,7 +192,7 @@ func isApps(v object.Value) bool {
 }
 
 func isConfigMap(v object.Value) bool {
-	return textOf(v, "apiVersion") == "v1" && textOf(v, "kind") == "ConfigMap"
+	return v.TextOf("apiVersion") == "v1" && v.TextOf("kind") == "ConfigMap"
 }
 
 // beside marks the ConfigMaps that are modules, and reports the documents beside specs
@@ -207,19 +207,19 @@ func (p *parsing) beside() {
 	}
 	for i, m := range p.out.ConfigMaps {
 		meta, _ := m.Value.Get("metadata")
-		if p.out.ConfigMaps[i].Module = modules[textOf(meta, "name")]; !p.out.ConfigMaps[i].Module {
+		if p.out.ConfigMaps[i].Module = modules[meta.TextOf("name")]; !p.out.ConfigMaps[i].Module {
 			// No more is needed of the others than their names, and they may be large.
 			p.out.ConfigMaps[i] = Manifest{Pos: m.Pos, Value: object.Value{Kind: object.KindMap, Pos: m.Pos, Members: []object.Member{{Name: "metadata", Value: meta}}}}
 		}
 	}
 	for _, v := range p.others {
 		meta, _ := v.Get("metadata")
-		name := textOf(meta, "name")
+		name := meta.TextOf("name")
 		if v.Kind == object.KindNone || v.Kind == object.KindNull || isConfigMap(v) && modules[name] {
 			continue
 		}
 		what := "this document"
-		if kind := textOf(v, "kind"); kind != "" {
+		if kind := v.TextOf("kind"); kind != "" {
 			what = strings.TrimSpace(kind + " " + name)
 		}
 		p.fail(v.Pos, nil, "move it to a file of its own, for the engine to apply as it is, or have a module make it",
@@ -229,8 +229,8 @@ func (p *parsing) beside() {
 
 // configMaps adds the names of the ConfigMaps that references in v lead to.
 func configMaps(v object.Value, names map[string]bool) {
-	if RefType(textOf(v, "type")) == RefConfigMap {
-		names[textOf(v, "ref")] = true
+	if RefType(v.TextOf("type")) == RefConfigMap {
+		names[v.TextOf("ref")] = true
 	}
 	for _, m := range v.Members {
 		configMaps(m.Value, names)
@@ -350,15 +350,6 @@ func isKnown(kind string) bool { return slices.Contains(kinds(), kind) }
 // plugin/host/release: a search passes over them.
 func isRelease(kind string) bool {
 	return slices.Contains([]string{"ArtifactSync", "BuildPlan", "DeployPlan", "Installation"}, kind)
-}
-
-// textOf is a string field of a map, "" where it is none.
-func textOf(v object.Value, name string) string {
-	f, _ := v.Get(name)
-	if f.Kind != object.KindString {
-		return ""
-	}
-	return f.Text
 }
 
 // OneProject is the project among the documents; the zero value where there

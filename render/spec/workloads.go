@@ -43,7 +43,7 @@ func (p *parsing) compiled(doc document, kind string, score bool) Document {
 	meta, _ := doc.value.Get("metadata")
 	name, ok := meta.Get("name")
 	out := Document{
-		Kind: kind, Name: textOf(meta, "name"), Pos: doc.value.Pos, NamePos: doc.value.Pos, Score: score,
+		Kind: kind, Name: meta.TextOf("name"), Pos: doc.value.Pos, NamePos: doc.value.Pos, Score: score,
 		Value: doc.value, Blocks: doc.blocks, Last: lastLine(doc.value), Unsure: len(doc.errs) > 0,
 	}
 	if ok {

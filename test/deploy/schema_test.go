@@ -19,9 +19,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ropewalk/ropewalk/plugin/host/release"
+	"github.com/ropewalk/ropewalk/plugin/host/schemas"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/spec/schema"
 	"github.com/ropewalk/ropewalk/render/workload/apps"
 	"github.com/ropewalk/ropewalk/render/workload/compose"
 	"github.com/ropewalk/ropewalk/render/workload/function"
@@ -89,15 +89,15 @@ func (nowhere) Variable(string) (string, bool)                         { return 
 
 // written are the kinds whose schemas are written by hand.
 func written() []string {
-	return slices.DeleteFunc(schema.Kinds(), func(kind string) bool { return slices.Contains(release.Kinds(), kind) })
+	return slices.DeleteFunc(schemas.Kinds(), func(kind string) bool { return slices.Contains(release.Kinds(), kind) })
 }
 
 // The decoder names the fields that it knows beside one that it does not.
 func TestSchemasHaveTheFieldsOfTheDecoders(t *testing.T) {
 	for _, kind := range written() {
 		t.Run(kind, func(t *testing.T) {
-			data, ok := schema.Of(strings.ToUpper(kind))
-			require.True(t, ok)
+			data, err := schemas.Of(strings.ToUpper(kind))
+			require.NoError(t, err)
 			var root node
 			require.NoError(t, json.Unmarshal(data, &root))
 			closed := map[string][]string{}
@@ -206,8 +206,9 @@ func compareKnown(t *testing.T, errs object.Errors, closed map[string][]string) 
 // TestDocumentsOfTheProjectMeetTheirSchemas are those of the examples and of the template.
 func TestDocumentsOfTheProjectMeetTheirSchemas(t *testing.T) {
 	compiled := map[string]*jsonschema.Schema{}
-	for _, kind := range schema.Kinds() {
-		data, _ := schema.Of(kind)
+	for _, kind := range schemas.Kinds() {
+		data, err := schemas.Of(kind)
+		require.NoError(t, err)
 		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 		require.NoError(t, err)
 		c := jsonschema.NewCompiler()

@@ -36,7 +36,7 @@ type Header struct {
 
 // Metadata names a document.
 type Metadata struct {
-	Name   string            `yaml:"name" is:"name"`
+	Name   string            `yaml:"name"`
 	Labels map[string]string `yaml:"labels,omitempty"`
 }
 
@@ -46,7 +46,7 @@ type BuildPlan struct {
 	Spec   BuildPlanSpec `yaml:"spec"`
 	// Checksum is that of the document without it: it finds accidents. A signature beside
 	// the file is what makes a plan trusted.
-	Checksum string `yaml:"checksum" is:"digest"`
+	Checksum string `yaml:"checksum"`
 }
 
 // BuildPlanSpec is the content of a BuildPlan.
@@ -61,7 +61,7 @@ type BuildPlanSpec struct {
 	// Again are the options whose values may be secret: the build is given them again.
 	Again []string `yaml:"again,omitempty"`
 	// Inputs is the digest of what the specs are given, values and workload files included.
-	Inputs    string        `yaml:"inputs" is:"digest"`
+	Inputs    string        `yaml:"inputs"`
 	Variables *Variables    `yaml:"variables,omitempty"`
 	Sources   []lock.Source `yaml:"sources,omitempty"`
 	Modules   []lock.Module `yaml:"modules,omitempty"`
@@ -75,46 +75,46 @@ type BuildPlanSpec struct {
 type Variables struct {
 	Names []string `yaml:"names"`
 	// Digest is that of names and values together.
-	Digest string `yaml:"digest" is:"digest"`
+	Digest string `yaml:"digest"`
 }
 
 // Destination is where a build pushes to.
 type Destination struct {
-	Repository string   `yaml:"repository" is:"repository"`
-	Tags       []string `yaml:"tags" is:"tag"`
+	Repository string   `yaml:"repository"`
+	Tags       []string `yaml:"tags"`
 }
 
 // Built is what a build makes.
 type Built struct {
-	Digest string `yaml:"digest" is:"digest"`
-	Tree   string `yaml:"tree" is:"digest"`
+	Digest string `yaml:"digest"`
+	Tree   string `yaml:"tree"`
 }
 
 // DeployPlan is what deploy writes.
 type DeployPlan struct {
 	Header   `yaml:",inline"`
 	Spec     DeployPlanSpec `yaml:"spec"`
-	Checksum string         `yaml:"checksum" is:"digest"`
+	Checksum string         `yaml:"checksum"`
 }
 
 // DeployPlanSpec is the content of a DeployPlan.
 type DeployPlanSpec struct {
 	Ropewalk string `yaml:"ropewalk"`
 	// Artifact is the reference with the digest.
-	Artifact string `yaml:"artifact" is:"pinned"`
+	Artifact string `yaml:"artifact"`
 	Target   `yaml:",inline"`
 	// Documents is the digest of what is written.
-	Documents string `yaml:"documents" is:"digest"`
+	Documents string `yaml:"documents"`
 }
 
 // Target is how an artifact is applied.
 type Target struct {
-	Engine string `yaml:"engine" is:"engine"`
+	Engine string `yaml:"engine"`
 	// Namespace is that of the objects, where the artifact leaves it open.
-	Namespace string `yaml:"namespace,omitempty" is:"name"`
+	Namespace string `yaml:"namespace,omitempty"`
 	// EngineNamespace is that of the engine's objects: argocd for Argo CD and
 	// flux-system for the others where it is "".
-	EngineNamespace string `yaml:"engineNamespace,omitempty" is:"name"`
+	EngineNamespace string `yaml:"engineNamespace,omitempty"`
 	// Insecure is set if the cluster speaks to the registry without TLS.
 	Insecure bool    `yaml:"insecure,omitempty"`
 	Secrets  Secrets `yaml:"secrets,omitempty"`
@@ -123,9 +123,9 @@ type Target struct {
 // Secrets are the names of Secrets in the namespace of the engine.
 type Secrets struct {
 	// Pull holds the credentials of the registry, for Flux and its OCIRepository.
-	Pull string `yaml:"pull,omitempty" is:"name"`
+	Pull string `yaml:"pull,omitempty"`
 	// Verify holds public keys of cosign, for Flux and its OCIRepository.
-	Verify string `yaml:"verify,omitempty" is:"name"`
+	Verify string `yaml:"verify,omitempty"`
 }
 
 // ArtifactSync is artifacts to copy.
@@ -148,9 +148,9 @@ type Verify struct {
 
 // Copy is one artifact to copy.
 type Copy struct {
-	From string   `yaml:"from" is:"reference"`
-	To   string   `yaml:"to" is:"target"`
-	Tags []string `yaml:"tags,omitempty" is:"tag"`
+	From string   `yaml:"from"`
+	To   string   `yaml:"to"`
+	Tags []string `yaml:"tags,omitempty"`
 }
 
 // Installation is a cluster, or a part of one, and what runs there.
@@ -163,7 +163,7 @@ type Installation struct {
 type InstallationSpec struct {
 	Environment string `yaml:"environment,omitempty"`
 	// Registry is the folder of repositories that the cluster pulls from.
-	Registry   string `yaml:"registry" is:"folder"`
+	Registry   string `yaml:"registry"`
 	Target     `yaml:",inline"`
 	Verify     Verify      `yaml:"verify,omitempty"`
 	Components []Component `yaml:"components"`
@@ -171,13 +171,13 @@ type InstallationSpec struct {
 
 // Component is an artifact of an Installation.
 type Component struct {
-	Name string `yaml:"name" is:"name"`
+	Name string `yaml:"name"`
 	// From is the repository that the build pushed to.
-	From string `yaml:"from" is:"repository"`
+	From string `yaml:"from"`
 	// Version is the tag. With Digest as well, the tag is moved to the digest.
-	Version   string `yaml:"version,omitempty" is:"tag"`
-	Digest    string `yaml:"digest,omitempty" is:"digest"`
-	Namespace string `yaml:"namespace,omitempty" is:"name"`
+	Version   string `yaml:"version,omitempty"`
+	Digest    string `yaml:"digest,omitempty"`
+	Namespace string `yaml:"namespace,omitempty"`
 }
 
 // Seal sets the checksum, and returns the document as YAML.

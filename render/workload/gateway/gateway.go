@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
@@ -52,6 +53,25 @@ type secret struct {
 	at   object.Path
 }
 
+// decoder holds a document against the table.
+type decoder struct {
+	document.Decoder
+	target string
+	// can are the targets that can do all of it.
+	can Set
+	// names are those of the settings.
+	names []string
+}
+
+// able reports whether the target can do what; else that is a mistake.
+func (d *decoder) able(by Set, what string, pos object.Pos, at object.Path) bool {
+	if by == 0 || d.target == "" || Has(by, d.target) {
+		return true
+	}
+	d.Fail(pos, at, "remove it"+instead(by, d.can), "the target %s has no %s", d.target, what)
+	return false
+}
+
 // Decode holds the spec of a Gateway against the table, and fills the defaults into its
 // routes. The errors are of the stage spec, in no order that means anything. The Gateway
 // has what is good of the document.
@@ -59,6 +79,7 @@ func Decode(name string, pos object.Pos, c object.Context, spec object.Value) (*
 	g := &Gateway{Name: name, Context: c, Pos: pos, spec: object.Value{Kind: object.KindMap, Pos: pos}}
 	at := object.Fields("spec")
 	d := &decoder{}
+	d.Able = d.able
 	for _, s := range settings() {
 		d.names = append(d.names, s.Name)
 	}
@@ -68,7 +89,7 @@ func Decode(name string, pos object.Pos, c object.Context, spec object.Value) (*
 	all := Field{Kind: object.KindMap, Fields: Fields()}
 	d.can = can(all, spec)
 	g.can = d.can
-	if good, ok := d.value(all, spec, at); ok {
+	if good, ok := d.Decode(all, spec, at); ok {
 		g.spec = good
 	}
 	d.entry(g)
@@ -80,8 +101,8 @@ func Decode(name string, pos object.Pos, c object.Context, spec object.Value) (*
 		g.routes = append(g.routes, r)
 	}
 	ends(g.routes)
-	g.Partial = d.errs.Err() != nil
-	return g, d.errs
+	g.Partial = d.Errs.Err() != nil
+	return g, d.Errs
 }
 
 // field is a field of a map; KindNone where it is not given.
@@ -103,9 +124,9 @@ func (d *decoder) entry(g *Gateway) {
 	class, existing, tls := field(g.spec, "class"), field(g.spec, "gateway"), field(g.spec, "tls")
 	switch {
 	case existing.Kind != object.KindNone && class.Kind != object.KindNone:
-		d.fail(class.Pos, at.Append(object.Field("class")), "remove it", "the Gateway %q has its class already", field(existing, "name").Text)
+		d.Fail(class.Pos, at.Append(object.Field("class")), "remove it", "the Gateway %q has its class already", field(existing, "name").Text)
 	case d.target == GatewayAPI && existing.Kind == object.KindNone && class.Kind == object.KindNone:
-		d.fail(g.Pos, at.Append(object.Field("class")), "write the name of a GatewayClass of the cluster, or name a Gateway under gateway", "is missing")
+		d.Fail(g.Pos, at.Append(object.Field("class")), "write the name of a GatewayClass of the cluster, or name a Gateway under gateway", "is missing")
 	}
 	if tls.Kind == object.KindNone {
 		return
@@ -113,11 +134,11 @@ func (d *decoder) entry(g *Gateway) {
 	in := at.Append(object.Field("tls"))
 	switch n := len(given(tls, "secret", "issuer")); {
 	case existing.Kind != object.KindNone:
-		d.fail(tls.Pos, in, "remove it", "the listeners of the Gateway %q have the certificates", field(existing, "name").Text)
+		d.Fail(tls.Pos, in, "remove it", "the listeners of the Gateway %q have the certificates", field(existing, "name").Text)
 	case n != 1:
-		d.fail(tls.Pos, in, "", "expected one of secret and issuer, got %d", n)
+		d.Fail(tls.Pos, in, "", "expected one of secret and issuer, got %d", n)
 	case len(g.hosts()) == 0 && field(tls, "issuer").Kind != object.KindNone:
-		d.fail(tls.Pos, in, "write hosts", "a certificate needs the hosts that it is for")
+		d.Fail(tls.Pos, in, "write hosts", "a certificate needs the hosts that it is for")
 	}
 	if s := field(tls, "secret"); s.Kind != object.KindNone {
 		g.secrets = append(g.secrets, secret{SecretTLS, s.Text, s.Pos, in.Append(object.Field("secret"))})
@@ -168,9 +189,9 @@ func (d *decoder) route(g *Gateway, r *route) {
 	switch to := field(r.Value, "to"); {
 	case to.Kind != object.KindNone || len(r.Members) == 0:
 	case redirect.Kind == object.KindNone:
-		d.fail(r.Pos, in("to"), "write to: {workload: …}, or a redirect", "is missing")
-	case ingresses.Has(d.target):
-		d.fail(r.Pos, in("to"), "write the workload that the host belongs to, which receives no request"+(all&^ingresses).instead(d.can), "an Ingress with a redirect needs a workload")
+		d.Fail(r.Pos, in("to"), "write to: {workload: …}, or a redirect", "is missing")
+	case Has(ingresses, d.target):
+		d.Fail(r.Pos, in("to"), "write the workload that the host belongs to, which receives no request"+instead(all&^ingresses, d.can), "an Ingress with a redirect needs a workload")
 	}
 	d.redirect(redirect, in("redirect"))
 	d.callback(r)
@@ -180,11 +201,11 @@ func (d *decoder) route(g *Gateway, r *route) {
 	}
 	switch n := len(given(rewrite, "path", "prefix")); {
 	case redirect.Kind != object.KindNone:
-		d.fail(rewrite.Pos, in("rewrite"), "remove it", "a redirect has no path to rewrite")
+		d.Fail(rewrite.Pos, in("rewrite"), "remove it", "a redirect has no path to rewrite")
 	case n > 1:
-		d.fail(rewrite.Pos, in("rewrite"), "remove one of them", "expected one of path and prefix, got both")
+		d.Fail(rewrite.Pos, in("rewrite"), "remove one of them", "expected one of path and prefix, got both")
 	case r.exact && field(rewrite, "prefix").Kind != object.KindNone:
-		d.fail(rewrite.Pos, in("rewrite"), "write path in place of prefix", "an exact path has no prefix")
+		d.Fail(rewrite.Pos, in("rewrite"), "write path in place of prefix", "an exact path has no prefix")
 	}
 }
 
@@ -204,7 +225,7 @@ func (d *decoder) callback(r *route) {
 		end, pos = u.Path, v.Pos
 	}
 	if end != r.path && (r.exact || !strings.HasPrefix(end, strings.TrimSuffix(r.path, "/")+"/")) {
-		d.fail(pos, r.at.Append(object.Fields("auth", "redirectURL")...), "write redirectURL: https://HOST"+strings.TrimSuffix(r.path, "/")+"/oauth2/callback",
+		d.Fail(pos, r.at.Append(object.Fields("auth", "redirectURL")...), "write redirectURL: https://HOST"+strings.TrimSuffix(r.path, "/")+"/oauth2/callback",
 			"a login ends at %s, which the route for %s does not receive", end, r.path)
 	}
 }
@@ -213,13 +234,13 @@ func (d *decoder) callback(r *route) {
 // send without credentials.
 func (d *decoder) preflight(r *route) {
 	cors := r.setting("cors")
-	known := slices.ContainsFunc(d.errs, func(e *object.Error) bool { return e.Pos == cors.Pos })
+	known := slices.ContainsFunc(d.Errs, func(e *object.Error) bool { return e.Pos == cors.Pos })
 	if d.target != Haproxytech || cors.Kind == object.KindNone || r.setting("auth").Kind == object.KindNone || known {
 		return
 	}
-	d.fail(cors.Pos, r.at.Append(object.Field("cors")), "remove auth or cors"+(jc|tr|eg).instead(d.can),
+	d.Fail(cors.Pos, r.at.Append(object.Field("cors")), "remove auth or cors"+instead(jc|tr|eg, d.can),
 		"the target %s asks for auth before it answers the OPTIONS requests of browsers, which get 401", d.target)
-	if last := d.errs[len(d.errs)-1]; last.Pos == cors.Pos {
+	if last := d.Errs[len(d.Errs)-1]; last.Pos == cors.Pos {
 		last.Severity = object.SeverityWarning
 	}
 }
@@ -230,9 +251,9 @@ func (d *decoder) redirect(v object.Value, at object.Path) {
 	switch {
 	case v.Kind == object.KindNone:
 	case len(parts) == 0:
-		d.fail(v.Pos, at, "", "expected at least one of scheme, host and path")
+		d.Fail(v.Pos, at, "", "expected at least one of scheme, host and path")
 	case d.target == Jcmoraisjr && len(parts) < 3:
-		d.fail(v.Pos, at, "write all three"+(all&^jc).instead(d.can), "the target %s redirects to a complete address: scheme, host and path", d.target)
+		d.Fail(v.Pos, at, "write all three"+instead(all&^jc, d.can), "the target %s redirects to a complete address: scheme, host and path", d.target)
 	}
 }
 
@@ -241,7 +262,7 @@ func (d *decoder) redirect(v object.Value, at object.Path) {
 func (d *decoder) settings(v object.Value, at object.Path) []secret {
 	in := func(names ...string) object.Path { return at.Append(object.Fields(names...)...) }
 	if limit := field(v, "rateLimit"); d.target == EnvoyGateway && limit.Kind == object.KindMap && field(limit, "by").Kind == object.KindNone {
-		d.fail(limit.Pos, in("rateLimit", "by"), "write by: all"+(ingresses|tr).instead(d.can),
+		d.Fail(limit.Pos, in("rateLimit", "by"), "write by: all"+instead(ingresses|tr, d.can),
 			"the target %s counts no single clients, which is the default", d.target)
 	}
 	cors := field(v, "cors")
@@ -250,9 +271,9 @@ func (d *decoder) settings(v object.Value, at object.Path) []secret {
 		switch i := slices.IndexFunc(l.Items, func(o object.Value) bool { return o.Text == "*" }); {
 		case i < 0:
 		case len(l.Items) > 1:
-			d.fail(l.Items[i].Pos, in("cors", name), "remove it, or the others", "\"*\" must be the only item")
+			d.Fail(l.Items[i].Pos, in("cors", name), "remove it, or the others", "\"*\" must be the only item")
 		case field(cors, "allowCredentials").Text == "true":
-			d.fail(l.Items[i].Pos, in("cors", name), "list what is allowed, or remove allowCredentials", "browsers refuse \"*\" together with allowCredentials")
+			d.Fail(l.Items[i].Pos, in("cors", name), "list what is allowed, or remove allowCredentials", "browsers refuse \"*\" together with allowCredentials")
 		}
 	}
 	auth := field(v, "auth")
@@ -278,13 +299,13 @@ func (d *decoder) auth(v object.Value, at object.Path) []secret {
 	}
 	for _, m := range v.Members {
 		if m.Name != "type" && !slices.Contains(slices.Concat(need, may), m.Name) {
-			d.fail(m.Pos, at.Append(object.Field(m.Name)), "remove it; fields of this type: "+strings.Join(slices.Concat(need, may), ", "),
+			d.Fail(m.Pos, at.Append(object.Field(m.Name)), "remove it; fields of this type: "+strings.Join(slices.Concat(need, may), ", "),
 				"auth of type %s has no %s", kind, m.Name)
 		}
 	}
 	for _, name := range need {
 		if field(v, name).Kind == object.KindNone {
-			d.fail(v.Pos, at.Append(object.Field(name)), "write "+name+" beside type", "auth of type %s needs %s", kind, name)
+			d.Fail(v.Pos, at.Append(object.Field(name)), "write "+name+" beside type", "auth of type %s needs %s", kind, name)
 		}
 	}
 	if s := field(v, "secret"); s.Kind != object.KindNone && slices.Contains(need, "secret") {

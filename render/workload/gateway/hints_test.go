@@ -51,7 +51,7 @@ func written(f gateway.Field) (out []string) {
 		}
 	case f.Fields == nil:
 		for _, v := range samples() {
-			if f.Rule.Holds(strings.Trim(v, `"`)) {
+			if f.Rule.Allows(strings.Trim(v, `"`)) {
 				out = []string{v}
 				break
 			}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
@@ -74,7 +75,7 @@ type joining struct {
 
 // fail reports a mistake, with the route beside which it is one where there is one.
 func (j *joining) fail(pos object.Pos, at object.Path, other *route, hint, format string, args ...any) {
-	e := mistake(pos, at, hint, format, args...)
+	e := document.Mistake(pos, at, hint, format, args...)
 	if other != nil {
 		e.Notes = []object.Note{{Pos: other.Pos, Text: "the other route"}}
 	}
@@ -104,8 +105,8 @@ func (j *joining) backend(g *Gateway, r *route) {
 			j.fail(to.Pos, at, nil, object.Suggest(to.Text, object.SortedKeys(j.workloads)), "there is no workload %q", to.Text)
 		}
 		return
-	case w.Namespace != g.Context.Namespace && g.target != "" && !gateways.Has(g.target):
-		j.fail(to.Pos, at, nil, "write a Gateway in the namespace "+w.Namespace+gateways.instead(g.can),
+	case w.Namespace != g.Context.Namespace && g.target != "" && !Has(gateways, g.target):
+		j.fail(to.Pos, at, nil, "write a Gateway in the namespace "+w.Namespace+instead(gateways, g.can),
 			"the workload %q is in the namespace %q, and routes of the target %s lead to their own namespace only, which is %q",
 			w.Name, w.Namespace, g.target, g.Context.Namespace)
 		return
@@ -196,7 +197,7 @@ func (j *joining) shared(g *Gateway, r *route) {
 		if own.Pos.IsValid() {
 			pos = own.Pos
 		}
-		j.fail(pos, r.at.Append(object.Field(name)), first, "write the same in both"+(all&^jc).instead(g.can),
+		j.fail(pos, r.at.Append(object.Field(name)), first, "write the same in both"+instead(all&^jc, g.can),
 			"the target %s has one %s for all routes to a port of a workload, and another route has a different one", g.target, name)
 	}
 }

@@ -10,33 +10,34 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// Rule is what a text has to be, in words: a message reports that it is not.
-type Rule string
+// rule is what a text has to be, in words: a message reports that it is not.
+type rule string
 
 // The rules. Paths and names of headers are those of HTTPRoute, the narrowest of the
 // targets; a value that a target writes into its own configuration holds no letter that
 // has a meaning there.
 const (
-	label       Rule = "a name: expected a-z, 0-9 and -, at most 63"
-	name        Rule = "a name: expected a-z, 0-9, - and ."
-	exactHost   Rule = "a host: expected one such as shop.example.com, without scheme and port"
-	host        Rule = "a host: expected one such as shop.example.com or *.example.com, without scheme and port"
-	urlPath     Rule = "a path: it begins with /, and has no query, no fragment, no //, no /../ and no %, which the targets decode in different ways"
-	newPath     Rule = "a path to write: it begins with /, and may hold letters, digits and -/._~+@=,:"
-	headerName  Rule = "the name of a header"
-	headerValue Rule = "plain text: it may hold no \" \\ ` % $ and no control characters"
-	method      Rule = "a method: expected *, GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS, TRACE or CONNECT"
-	origin      Rule = "an origin: expected scheme, host and perhaps a port, such as https://shop.example.com"
-	webURL      Rule = "an address: expected one such as http://oauth2-proxy.auth.svc.cluster.local:4180/oauth2/auth, without user and password"
-	httpsURL    Rule = "an address that begins with https://, without user and password"
-	duration    Rule = "a duration above 0: expected a number and one of ms, s, m and h, such as 30s"
-	positive    Rule = "an integer above 0"
-	seconds     Rule = "a number of seconds above 0"
-	cidr        Rule = "a range of addresses: expected one such as 10.0.0.0/8, without bits beside its mask"
-	size        Rule = "a size: expected a number of bytes, or one such as 10Mi, up to 2Gi"
+	label       rule = "a name: expected a-z, 0-9 and -, at most 63"
+	name        rule = "a name: expected a-z, 0-9, - and ."
+	exactHost   rule = "a host: expected one such as shop.example.com, without scheme and port"
+	host        rule = "a host: expected one such as shop.example.com or *.example.com, without scheme and port"
+	urlPath     rule = "a path: it begins with /, and has no query, no fragment, no //, no /../ and no %, which the targets decode in different ways"
+	newPath     rule = "a path to write: it begins with /, and may hold letters, digits and -/._~+@=,:"
+	headerName  rule = "the name of a header"
+	headerValue rule = "plain text: it may hold no \" \\ ` % $ and no control characters"
+	method      rule = "a method: expected *, GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS, TRACE or CONNECT"
+	origin      rule = "an origin: expected scheme, host and perhaps a port, such as https://shop.example.com"
+	webURL      rule = "an address: expected one such as http://oauth2-proxy.auth.svc.cluster.local:4180/oauth2/auth, without user and password"
+	httpsURL    rule = "an address that begins with https://, without user and password"
+	duration    rule = "a duration above 0: expected a number and one of ms, s, m and h, such as 30s"
+	positive    rule = "an integer above 0"
+	seconds     rule = "a number of seconds above 0"
+	cidr        rule = "a range of addresses: expected one such as 10.0.0.0/8, without bits beside its mask"
+	size        rule = "a size: expected a number of bytes, or one such as 10Mi, up to 2Gi"
 )
 
 const (
@@ -44,8 +45,16 @@ const (
 	longest      = 253
 )
 
+// of is the rule as a table has it.
+func (r rule) of() document.Rule {
+	short := map[rule]string{duration: "duration such as 30s", seconds: "number of seconds such as 600"}[r]
+	return document.Rule{Words: string(r), Short: short, Holds: r.holds, Secret: func(text string) bool {
+		return strings.Contains(text, "@") || r == headerValue
+	}}
+}
+
 // holds reports whether text keeps the rule.
-func (r Rule) holds(s string) bool {
+func (r rule) holds(s string) bool {
 	only := func(more string) bool { return s != "" && strings.Trim(s, alphanumeric+more) == "" }
 	switch r {
 	case label:

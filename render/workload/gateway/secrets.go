@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -23,7 +24,7 @@ func CheckSecrets(gateways []*Gateway, nodes []*object.Node) object.Errors {
 					continue
 				}
 				if bad := s.kind.wrong(g.target, keys); bad != "" {
-					e := mistake(s.pos, s.at, "for "+g.target+": "+s.kind.Shape(g.target), "the Secret %q, which %s makes, %s", s.name, n.ID, bad)
+					e := document.Mistake(s.pos, s.at, "for "+g.target+": "+s.kind.Shape(g.target), "the Secret %q, which %s makes, %s", s.name, n.ID, bad)
 					errs = append(errs, e)
 				}
 			}

@@ -5,6 +5,7 @@ package gateway
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -29,9 +30,6 @@ func Targets() []string {
 	return []string{Haproxytech, Jcmoraisjr, Traefik, GatewayAPI, EnvoyGateway}
 }
 
-// Set is a set of targets, one bit for each of [Targets].
-type Set uint8
-
 // Sets that fields and values need.
 const (
 	ht Set = 1 << iota
@@ -44,8 +42,8 @@ const (
 	gateways  = gw | eg
 )
 
-// Has reports whether target is in the set.
-func (s Set) Has(target string) bool {
+// Has reports whether a target is in a set.
+func Has(s Set, target string) bool {
 	for i, name := range Targets() {
 		if name == target {
 			return s&(1<<i) != 0
@@ -54,14 +52,9 @@ func (s Set) Has(target string) bool {
 	return false
 }
 
-// String lists the targets as a message does: jcmoraisjr, traefik or envoy-gateway.
-func (s Set) String() string {
-	var names []string
-	for _, name := range Targets() {
-		if s.Has(name) {
-			names = append(names, name)
-		}
-	}
+// listed names the targets of a set as a message does: jcmoraisjr, traefik or envoy-gateway.
+func listed(s Set) string {
+	names := slices.DeleteFunc(Targets(), func(name string) bool { return !Has(s, name) })
 	if last := len(names) - 1; last > 0 {
 		return strings.Join(names[:last], ", ") + " or " + names[last]
 	}
@@ -69,11 +62,11 @@ func (s Set) String() string {
 }
 
 // instead is the end of a hint: the targets of s that can do all of a Gateway.
-func (s Set) instead(can Set) string {
+func instead(s, can Set) string {
 	if s&can == 0 {
-		return "; " + s.String() + " can, but no target can do all of this Gateway"
+		return "; " + listed(s) + " can, but no target can do all of this Gateway"
 	}
-	return ", or set target: " + (s & can).String()
+	return ", or set target: " + listed(s&can)
 }
 
 // can are the targets that can do all of a value.

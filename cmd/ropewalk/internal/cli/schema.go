@@ -10,15 +10,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/plugin/host/schemas"
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/spec/schema"
 )
 
 func (a commands) schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [KIND]",
 		Short: "Print the JSON Schema of a kind, for editors",
-		Long: `Print the JSON Schema of a kind of document: ` + strings.Join(schema.Kinds(), ", ") + `.
+		Long: `Print the JSON Schema of a kind of document: ` + strings.Join(schemas.Kinds(), ", ") + `.
 Without KIND, print their names.
 
 An editor with the YAML language server checks and completes a document that begins with
@@ -33,14 +33,14 @@ types; "ropewalk vet" checks all of a document.
 		Args:    cobra.MaximumNArgs(1),
 		RunE: a.Run(func(_ context.Context, args []string) error {
 			if len(args) == 0 {
-				return a.Print(strings.Join(schema.Kinds(), "\n") + "\n")
+				return a.Print(strings.Join(schemas.Kinds(), "\n") + "\n")
 			}
-			data, ok := schema.Of(args[0])
-			if !ok {
-				return command.Usagef(object.Suggest(args[0], schema.Kinds()), "there is no schema of %q", args[0])
+			data, err := schemas.Of(args[0])
+			if err != nil {
+				return command.Usagef(object.Suggest(args[0], schemas.Kinds()), "%v", err)
 			}
 			return a.Print(string(data))
 		}),
-		ValidArgs: schema.Kinds(),
+		ValidArgs: schemas.Kinds(),
 	}
 }

@@ -1,0 +1,169 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"strings"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/render/document"
+	"github.com/ropewalk/ropewalk/render/document/kinds"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// field is a field of a document.
+type field = document.Field
+
+// Short forms of the kinds of values, for the tables.
+const (
+	list   = object.KindList
+	text   = object.KindString
+	truth  = object.KindBool
+	fields = object.KindMap
+)
+
+// Tables are those of the documents.
+func Tables() []document.Document {
+	return []document.Document{
+		table(KindArtifactSync, "Artifacts to copy.", []field{
+			{Name: "artifacts", Kind: list, Need: true, Fields: []field{
+				{Name: "from", Kind: text, Need: true, Rule: reference()},
+				{Name: "to", Kind: text, Need: true, Rule: target()},
+				{Name: "tags", Kind: list, Rule: tag()},
+			}},
+			verify(),
+		}),
+		table(KindBuildPlan, "What a build fetches, renders and pushes.", buildPlan(), checksumField()),
+		table(KindDeployPlan, "What deploy writes.", append([]field{
+			wrote(),
+			{Name: "artifact", Kind: text, Need: true, Rule: pinned(), Doc: "The reference with the digest."},
+			{Name: "documents", Kind: text, Need: true, Rule: digest(), Doc: "The digest of what is written."},
+		}, applied()...), checksumField()),
+		table(KindInstallation, "A cluster, or a part of one, and what runs there.", append([]field{
+			{Name: "environment", Kind: text, Full: true},
+			{Name: "registry", Kind: text, Need: true, Rule: folder(), Doc: "The folder of repositories that the cluster pulls from."},
+			verify(),
+			{Name: "components", Kind: list, Need: true, Fields: []field{
+				{Name: "name", Kind: text, Need: true, Rule: document.Label()},
+				{Name: "from", Kind: text, Need: true, Rule: repository(), Doc: "The repository that the build pushed to."},
+				{Name: "version", Kind: text, Rule: tag(), Doc: "The tag. With digest as well, the tag is moved to the digest."},
+				{Name: "digest", Kind: text, Rule: digest()},
+				{Name: "namespace", Kind: text, Rule: document.Label()},
+			}},
+		}, applied()...)),
+	}
+}
+
+func table(kind, doc string, spec []field, more ...field) document.Document {
+	metadata := field{Name: "metadata", Kind: fields, Need: true, Fields: []field{
+		{Name: "name", Kind: text, Need: true, Rule: document.Label()},
+		{Name: "labels", Kind: fields, Each: words()},
+	}}
+	return kinds.Whole(kind, doc, append([]field{metadata, {Name: "spec", Kind: fields, Need: true, Fields: spec}}, more...)...)
+}
+
+func buildPlan() []field {
+	return []field{
+		wrote(),
+		{Name: "paths", Kind: list, Each: words()},
+		{Name: "environment", Kind: text, Full: true},
+		{Name: "dialect", Kind: text, Need: true, Full: true},
+		{Name: "options", Kind: fields, Each: &field{Kind: list, Each: &field{Kind: text}}, Doc: "The other options of the command build, by their names."},
+		{Name: "again", Kind: list, Each: words(), Doc: "The options whose values may be secret: the build is given them again."},
+		{Name: "inputs", Kind: text, Need: true, Rule: digest(), Doc: "The digest of what the specs are given, values and workload files included."},
+		{Name: "variables", Kind: fields, Fields: []field{
+			{Name: "names", Kind: list, Need: true, Each: words()},
+			{Name: "digest", Kind: text, Need: true, Rule: digest(), Doc: "That of names and values together."},
+		}},
+		{Name: "sources", Kind: list, Fields: []field{
+			{Name: "type", Kind: text, Need: true, Full: true}, {Name: "ref", Kind: text, Need: true, Full: true}, {Name: "path", Kind: text, Full: true},
+			{Name: "revision", Kind: text, Full: true}, {Name: "pinned", Kind: text, Full: true}, {Name: "digest", Kind: text, Need: true, Full: true},
+		}},
+		{Name: "modules", Kind: list, Fields: []field{
+			{Name: "module", Kind: text, Need: true, Full: true}, {Name: "version", Kind: text, Need: true, Full: true}, {Name: "digest", Kind: text, Need: true, Full: true},
+		}},
+		{Name: "credentials", Kind: list, Each: words(), Doc: "The names of the Secrets that the references name."},
+		{Name: "destination", Kind: fields, Need: true, Fields: []field{
+			{Name: "repository", Kind: text, Need: true, Rule: repository()},
+			{Name: "tags", Kind: list, Need: true, Least: 1, Rule: tag()},
+		}},
+		{Name: "artifact", Kind: fields, Need: true, Fields: []field{
+			{Name: "digest", Kind: text, Need: true, Rule: digest()}, {Name: "tree", Kind: text, Need: true, Rule: digest()},
+		}},
+	}
+}
+
+// applied is how an artifact is applied.
+func applied() []field {
+	return []field{
+		{Name: "engine", Kind: text, Need: true, Values: document.Choices(Engines()...)},
+		{Name: "namespace", Kind: text, Rule: document.Label(), Doc: "That of the objects, where the artifact leaves it open."},
+		{Name: "engineNamespace", Kind: text, Rule: document.Label(), Doc: "That of the engine's objects: argocd for Argo CD and flux-system for the others where it is absent."},
+		{Name: "insecure", Kind: truth, Doc: "The cluster speaks to the registry without TLS."},
+		{Name: "secrets", Kind: fields, Doc: "Secrets in the namespace of the engine, for Flux.", Fields: []field{
+			{Name: "pull", Kind: text, Rule: document.Label(), Doc: "Credentials of the registry."},
+			{Name: "verify", Kind: text, Rule: document.Label(), Doc: "Public keys of cosign."},
+		}},
+	}
+}
+
+func verify() field {
+	return field{Name: "verify", Kind: fields, Doc: "Public keys of which one must have signed.", Fields: []field{
+		{Name: "keys", Kind: list, Need: true, Each: words(), Doc: "Files, relative to the document."},
+	}}
+}
+
+func wrote() field {
+	return field{Name: "ropewalk", Kind: text, Need: true, Full: true, Doc: "The version that wrote the plan."}
+}
+
+func checksumField() field {
+	return field{Name: "checksum", Kind: text, Need: true, Rule: digest(), Doc: "That of the document without it: it finds accidents. A signature beside the file is what makes a plan trusted."}
+}
+
+func words() *field { return &field{Kind: text, Full: true} }
+
+// The rules of what names something of a registry.
+func pinned() document.Rule {
+	return location("oci://REGISTRY/REPOSITORY@sha256:…", "^oci://.+@sha256:[0-9a-f]{64}$", "", func(at artifact.Location) bool { return at.Digest != "" && at.Tag == "" })
+}
+
+func reference() document.Rule {
+	return location("oci://REGISTRY/REPOSITORY with :TAG or @sha256:…", "^oci://.+/.+[:@]", "", func(at artifact.Location) bool { return at.Digest != "" || at.Tag != "" })
+}
+
+func target() document.Rule {
+	return location("oci://REGISTRY/REPOSITORY or oci://REGISTRY/REPOSITORY:TAG", "^oci://.+/.+", "", func(at artifact.Location) bool { return at.Digest == "" })
+}
+
+func repository() document.Rule {
+	return location("oci://REGISTRY/REPOSITORY without a tag", "^oci://.+/.+", "", bare)
+}
+
+func folder() document.Rule {
+	return location("oci://REGISTRY or oci://REGISTRY/FOLDER", "^oci://.+", "/a", bare)
+}
+
+func bare(at artifact.Location) bool { return at.Digest == "" && at.Tag == "" }
+
+// location is the rule of a location, which is one with an end beside it. One with
+// credentials is not repeated.
+func location(words, pattern, end string, is func(artifact.Location) bool) document.Rule {
+	return document.Rule{
+		Words: words + ", without credentials", Pattern: pattern,
+		Holds: func(s string) bool {
+			at, err := artifact.ParseLocation(s + end)
+			return err == nil && strings.HasPrefix(s, "oci://") && is(at)
+		},
+		Secret: func(s string) bool { return strings.Contains(s, "@") && !strings.Contains(s, "@sha256:") },
+	}
+}
+
+func digest() document.Rule {
+	return document.Rule{Words: "a digest: expected sha256: and 64 digits of 0-9a-f", Pattern: "^sha256:[0-9a-f]{64}$"}
+}
+
+func tag() document.Rule {
+	return document.Rule{Words: "a tag", Pattern: `^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`, Holds: func(s string) bool { return artifact.CheckTags([]string{s}) == nil }}
+}

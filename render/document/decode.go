@@ -1,0 +1,386 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package document
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+const (
+	// maxErrors bounds what is reported on one document.
+	maxErrors = 100
+	// longest bounds a message, as what it quotes may be megabytes.
+	longest = 4 << 10
+)
+
+// Decoder holds values against tables. The zero value is ready for use.
+type Decoder struct {
+	// Errs are the mistakes so far, those of one document, in no order that means anything.
+	Errs object.Errors
+	// Able reports whether the target of the document can do what, which By of a field or of
+	// a value allows to some targets; a mistake where it cannot is reported by it. It may be
+	// nil.
+	Able func(by Set, what string, pos object.Pos, at object.Path) bool
+	// Stray is set if a field near the root is not known, which may be a known one misspelt.
+	Stray bool
+}
+
+// Decode holds v against a field, whose place in its document is at. It returns what is good
+// of v, and false where nothing is. In what is good, null is left out, an item of a list of
+// maps that is wrong is an empty map, and all else is as it was written.
+func (d *Decoder) Decode(f Field, v object.Value, at object.Path) (object.Value, bool) {
+	place := (*location)(nil)
+	for _, step := range at {
+		place = &location{place, step}
+	}
+	return d.value(f, v, place)
+}
+
+// Fail reports a mistake, unless one of the same part or in it is known: what is wrong is
+// not missing too.
+func (d *Decoder) Fail(pos object.Pos, at object.Path, hint, format string, args ...any) {
+	path := at.String()
+	known := slices.ContainsFunc(d.Errs, func(e *object.Error) bool {
+		rest, below := strings.CutPrefix(e.Path, path)
+		return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
+	if len(d.Errs) < maxErrors && !known {
+		d.Errs = append(d.Errs, Mistake(pos, at, hint, format, args...))
+	}
+}
+
+// Mistake is what is wrong with the part of a document at pos and path.
+func Mistake(pos object.Pos, path object.Path, hint, format string, args ...any) *object.Error {
+	cut := func(text string) string {
+		if len(text) <= longest {
+			return text
+		}
+		return strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	err := fmt.Errorf(format, args...)
+	if text := err.Error(); len(text) > longest {
+		err = errors.New(cut(text))
+	}
+	return &object.Error{Stage: object.StageSpec, Pos: pos, Path: path.String(), Err: err, Hint: cut(hint)}
+}
+
+// location is a step on the way to a part, so that a path costs nothing until there is a
+// mistake to report.
+type location struct {
+	up   *location
+	step object.Step
+}
+
+func (p *location) path() object.Path {
+	if p == nil {
+		return nil
+	}
+	return append(p.up.path(), p.step)
+}
+
+func (p *location) field(name string) *location { return &location{p, object.Field(name)} }
+
+func (d *Decoder) fail(v object.Value, at *location, hint, format string, args ...any) {
+	d.Fail(v.Pos, at.path(), hint, format, args...)
+}
+
+// value is Decode.
+func (d *Decoder) value(f Field, v object.Value, at *location) (object.Value, bool) {
+	if f.Off && v.Kind == object.KindBool && v.Text == "false" {
+		return v, true
+	}
+	if !f.takes(v) {
+		for _, other := range f.Or {
+			if other.takes(v) {
+				other.Sensitive = other.Sensitive || f.Sensitive
+				return d.value(other, v, at)
+			}
+		}
+		d.kind(f, v, at)
+		return v, false
+	}
+	if f.By != 0 && d.Able != nil && !d.Able(f.By, what(at), v.Pos, at.path()) {
+		return v, false
+	}
+	switch f.Kind {
+	case object.KindMap:
+		return d.members(f, v, at)
+	case object.KindList:
+		return d.items(f, v, at)
+	case object.KindString, object.KindNumber:
+		return v, d.scalar(f, v, at)
+	case object.KindNone, object.KindNull, object.KindBool:
+	}
+	return v, true
+}
+
+// takes reports whether the kind of a value is one that the field may have.
+func (f Field) takes(v object.Value) bool {
+	number := v.Kind == object.KindNumber
+	switch {
+	case f.Kind == object.KindNone, v.Kind == f.Kind:
+		return true
+	case f.Loose:
+		return v.Kind == object.KindString || number || v.Kind == object.KindBool
+	case f.Text:
+		return v.Kind == object.KindString || number
+	}
+	return false
+}
+
+// kind reports a value of another kind, with what was probably meant.
+func (d *Decoder) kind(f Field, v object.Value, at *location) {
+	expected := f.expected()
+	for i, other := range f.Or {
+		expected = expected + map[bool]string{true: " or a ", false: ", a "}[i == len(f.Or)-1] + other.expected()
+	}
+	if f.Off {
+		expected += ", or false"
+	}
+	hint, scalar := f.Hint, v.Kind == object.KindNumber || v.Kind == object.KindBool
+	if key, value, ok := strings.Cut(v.Text, ":"); f.Kind == object.KindMap && v.Kind == object.KindString && ok && isWord(key) && !f.Sensitive {
+		hint = fmt.Sprintf("write a space behind the colon: \"%s: %s\"", key, value)
+	}
+	if f.Kind == object.KindString && scalar && f.Rule.Short == "" {
+		hint = "write it in quotes"
+		if !f.Sensitive {
+			hint += ": " + strconv.Quote(v.Written())
+		}
+	}
+	before := len(d.Errs)
+	d.fail(v, at, hint, "expected a %s, got a %s", expected, v.Kind)
+	for _, e := range d.Errs[before:] {
+		e.Secret = f.Sensitive
+	}
+}
+
+// expected names what the field may be.
+func (f Field) expected() string {
+	switch {
+	case f.Rule.Short != "":
+		return f.Rule.Short
+	case f.Text:
+		return "string or a number"
+	}
+	return f.Kind.String()
+}
+
+// isWord reports whether text is a name as keys are.
+func isWord(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(c rune) bool { return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') })
+}
+
+// what names a field in a message: timeouts.request, for that of an item of a list as for the
+// one beside the list.
+func what(at *location) string {
+	var names []string
+	for path := at.path(); len(path) > 1; path = path[1:] {
+		if !path[1].IsIndex && (len(path) < 3 || !path[2].IsIndex || len(names) > 0) {
+			names = append(names, path[1].Name)
+		}
+	}
+	return strings.Join(names, ".")
+}
+
+// members are the good fields of a map.
+func (d *Decoder) members(f Field, v object.Value, at *location) (object.Value, bool) {
+	if !d.bounded(f, v, len(v.Members), "field", at) {
+		return v, false
+	}
+	if f.Free {
+		return v, true
+	}
+	out := object.Value{Kind: object.KindMap, Pos: v.Pos}
+	found := make([]bool, len(f.Fields))
+	var known []string
+	meant := map[string]bool{}
+	for _, m := range v.Members {
+		in, own := at.field(m.Name), f.item()
+		if f.Fields != nil {
+			i := slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == m.Name })
+			if i < 0 {
+				if known == nil {
+					known = f.names()
+				}
+				meant[d.unknown(f, m, in, known)] = true
+				continue
+			}
+			own, found[i] = f.Fields[i], m.Value.Kind != object.KindNull
+		} else if f.Names.Given() && !f.Names.Allows(m.Name) {
+			d.Fail(m.Pos, in.path(), "", "%q is not %s", m.Name, f.Names.Words)
+			continue
+		}
+		if m.Value.Kind == object.KindNull && own.Kind != object.KindNone {
+			if f.Fields == nil {
+				d.Fail(m.Pos, in.path(), "write a value, or remove it", "is null")
+			}
+			continue
+		}
+		if good, ok := d.value(own, m.Value, in); ok {
+			out.Members = append(out.Members, object.Member{Name: m.Name, Pos: m.Pos, Value: good})
+		}
+	}
+	for i, own := range f.Fields {
+		if own.Need && !found[i] && !meant[own.Name] {
+			d.Fail(v.Pos, at.field(own.Name).path(), cmp.Or(own.Hint, plain(own.Doc)), "is missing")
+		}
+	}
+	d.together(f, v, found, meant, at)
+	return out, true
+}
+
+// names are those of the fields.
+func (f Field) names() []string {
+	out := make([]string, len(f.Fields))
+	for i, own := range f.Fields {
+		out[i] = own.Name
+	}
+	return out
+}
+
+// unknown reports a member that is no field. It returns the field that was meant, which is
+// thus not missing.
+func (d *Decoder) unknown(f Field, m object.Member, at *location, known []string) (meant string) {
+	d.Stray = d.Stray || at.up == nil || at.up.up == nil
+	meant, _ = object.Nearest(m.Name, known)
+	hint := object.Suggest(m.Name, known)
+	if say := f.Elsewhere; say != nil && say(m.Name) != "" {
+		hint, meant = say(m.Name), ""
+	}
+	for _, own := range f.Fields {
+		if slices.ContainsFunc(own.Fields, func(o Field) bool { return o.Name == m.Name }) && own.Kind == object.KindMap && own.Need {
+			meant, hint = own.Name, "move it under "+own.Name
+		}
+	}
+	d.Fail(m.Pos, at.path(), hint, "unknown field %q", m.Name)
+	return meant
+}
+
+// together reports fields that exclude one another, and those that are there without others.
+func (d *Decoder) together(f Field, v object.Value, found []bool, meant map[string]bool, at *location) {
+	has := func(name string) bool {
+		return found[slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == name })] || meant[name]
+	}
+	var given []string
+	for _, name := range f.OneOf {
+		if has(name) {
+			given = append(given, name)
+		}
+	}
+	switch {
+	case len(f.OneOf) == 0:
+	case len(given) == 0:
+		d.Fail(v.Pos, at.field(f.OneOf[0]).path(), cmp.Or(f.Hint, "write one of "+strings.Join(f.OneOf, ", ")), "is missing")
+	case len(given) > 1:
+		second, _ := v.Get(given[1])
+		d.Fail(second.Pos, at.field(given[1]).path(), "remove one of them", "expected one of %s, got %s", strings.Join(f.OneOf, ", "), strings.Join(given, " and "))
+	}
+	for _, name := range f.Together {
+		if !has(name) && slices.ContainsFunc(f.Together, has) {
+			d.Fail(v.Pos, at.field(name).path(), "", "is missing")
+		}
+	}
+}
+
+// plain is the meaning of a field as a hint: without the form of a sentence.
+func plain(doc string) string {
+	doc = strings.TrimSuffix(doc, ".")
+	if len(doc) > 1 && doc[1] >= 'a' && doc[1] <= 'z' {
+		return strings.ToLower(doc[:1]) + doc[1:]
+	}
+	return doc
+}
+
+// bounded reports too few or too many members or items.
+func (d *Decoder) bounded(f Field, v object.Value, n int, part string, at *location) bool {
+	switch {
+	case n == 0 && f.Least > 0:
+		d.fail(v, at, "remove it, or write "+map[string]string{"field": "a field", "item": "an item"}[part], "must not be empty")
+	case n < f.Least:
+		d.fail(v, at, "", "expected %d %ss at least, got %d", f.Least, part, n)
+	case f.Most > 0 && n > f.Most:
+		d.fail(v, at, "", "expected %d %s at most, got %d", f.Most, part, n)
+	default:
+		return true
+	}
+	return false
+}
+
+// items are the good items of a list.
+func (d *Decoder) items(f Field, v object.Value, at *location) (object.Value, bool) {
+	if !d.bounded(f, v, len(v.Items), "item", at) {
+		return v, false
+	}
+	if f.Free {
+		return v, true
+	}
+	out := object.Value{Kind: object.KindList, Pos: v.Pos}
+	own := f.item()
+	seen := map[string]bool{}
+	for i, item := range v.Items {
+		in := &location{at, object.Index(i)}
+		good, ok := d.value(own, item, in)
+		switch {
+		case !ok && own.Kind == object.KindMap:
+			out.Items = append(out.Items, object.Value{Kind: object.KindMap, Pos: item.Pos})
+		case !ok:
+		case f.Unique && seen[item.Text]:
+			d.fail(item, in, "", "%q is written twice", item.Text)
+		default:
+			seen[item.Text] = true
+			out.Items = append(out.Items, good)
+		}
+	}
+	return out, len(out.Items) > 0 || len(v.Items) == 0
+}
+
+// shown is a value as a message repeats it.
+func (f Field) shown(v object.Value) string {
+	if f.Sensitive || f.Rule.Secret != nil && f.Rule.Secret(v.Text) {
+		return "this"
+	}
+	return strconv.Quote(v.Text)
+}
+
+// scalar reports whether a text or a number is what the field may be.
+func (d *Decoder) scalar(f Field, v object.Value, at *location) bool {
+	if f.Full && v.Text == "" {
+		d.fail(v, at, "", "must not be empty")
+		return false
+	}
+	if !f.Rule.Allows(v.Text) {
+		d.fail(v, at, "", "%s is not %s", f.shown(v), f.Rule.Words)
+		return false
+	}
+	if r := f.Range; r != nil {
+		n, err := strconv.Atoi(v.Text)
+		if err != nil || n < r.Least || r.Bounded && n > r.Most {
+			d.fail(v, at, "", "expected %s", r)
+			return false
+		}
+	}
+	if len(f.Values) == 0 {
+		return true
+	}
+	var names []string
+	for _, c := range f.Values {
+		if c.Name == v.Text {
+			return c.By == 0 || d.Able == nil || d.Able(c.By, what(at)+": "+c.Name, v.Pos, at.path())
+		}
+		names = append(names, c.Name)
+	}
+	hint := object.DidYouMean(v.Text, names)
+	if f.Other != nil && f.Other(v.Text) != "" {
+		hint = f.Other(v.Text)
+	}
+	d.fail(v, at, hint, "%s is not known: expected %s", f.shown(v), strings.Join(names, ", "))
+	return false
+}

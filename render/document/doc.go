@@ -1,0 +1,19 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package document describes the documents that users write, as tables of fields. A
+// [Field] has the name, the shape, the rule and the meaning of a part of a document; a
+// [Document] is the table of a kind.
+//
+// From a table come the JSON Schema of its kind ([Document.Schema]), and the decoder, which
+// holds a value against the table and reports all that is wrong with it ([Decode]).
+//
+// # Invariants
+//
+// A value that a field does not allow is reported at its own position, or at that of its
+// name; it is never passed over. What is wrong with a part is reported once: a part that
+// is misspelt is not missing too.
+//
+// Callers: render/document/kinds, which has the tables of render, render/workload/gateway,
+// plugin/host/release, and the command, which prints schemas.
+package document

@@ -1,0 +1,141 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kinds
+
+// Apps is the table of an apps.yaml.
+func Apps() Document {
+	return Document{Kind: "Apps", Doc: "An apps.yaml: applications and the gateway before them. apiVersion and kind are the header by which a search finds it.",
+		Root: Field{Kind: fields, Together: []string{"apiVersion", "kind"}, Fields: []Field{
+			{Name: "apiVersion", Kind: text, Values: choices(apiVersion)},
+			{Name: "kind", Kind: text, Values: choices("Apps")},
+			{Name: "metadata", Kind: fields, Fields: []Field{
+				{Name: "name", Kind: text, Doc: "Begins the name of the Gateway."},
+			}},
+			{Name: "apps", Kind: list, Least: 1, Need: true, Fields: []Field{
+				appEnvironment().Named("environment"),
+				{Name: "namespace", Kind: text, Doc: "Namespace of all objects."},
+				{Name: "path", Kind: text, Doc: "Folder of the sources, which becomes an annotation; the image comes by --image NAME=IMAGE."},
+				{Name: "port", Kind: number, Range: from(1), Doc: "Where the container listens; the port of the routes where it is absent."},
+				appResources().Named("resources"),
+				appScaling().Named("scaling"),
+				appSecurity().Named("security"),
+				{Name: "name", Kind: text, Need: true, Doc: "Name of all objects."},
+				{Name: "overrides", Kind: fields, Fields: []Field{
+					appOverride().Named("dev"),
+					appOverride().Named("gcp"),
+					appOverride().Named("local"),
+				}},
+			}},
+			{Name: "gateway", Kind: fields, Fields: []Field{
+				{Name: "provider", Kind: text, Values: choices("haproxy", "haproxytech", "jcmoraisjr", "traefik", "gateway-api", "envoy-gateway"), Need: true, Doc: "What receives the requests; haproxy is the one that spec.workloads.config.apps.haproxy of the Project names."},
+				appLimit().Named("rate_limit"),
+				{Name: "cors", Kind: fields, Fields: []Field{
+					{Name: "enabled", Kind: truth, Doc: "true where it is absent."},
+					{Name: "allow_origins", Kind: list},
+					{Name: "allow_methods", Kind: list},
+					{Name: "allow_headers", Kind: list},
+					{Name: "max_age", Kind: number, Range: from(1), Doc: "Seconds."},
+				}},
+				{Name: "routes", Kind: list, Least: 1, Need: true, Fields: []Field{
+					{Name: "path", Kind: text, Need: true, Doc: "Prefix of the path of requests."},
+					{Name: "service", Kind: text, Need: true, Doc: "NAME.NAMESPACE:PORT"},
+					appLimit().Named("rate_limit"),
+					{Name: "auth", Kind: fields, Fields: []Field{
+						{Name: "type", Kind: text, Values: choices("basic", "api-key", "oauth2", "jwt"), Need: true},
+						{Name: "secret", Kind: text, Doc: "Secret in the shape of the provider."},
+						{Name: "realm", Kind: text},
+						{Name: "header", Kind: text, Doc: "Header with the API key."},
+						{Name: "proxy", Kind: text, Doc: "Address at which an oauth2-proxy checks a request."},
+						{Name: "signin", Kind: text},
+						{Name: "issuer", Kind: text},
+						{Name: "clientID", Kind: text},
+						{Name: "scopes", Kind: list},
+						{Name: "redirectURL", Kind: text},
+						{Name: "audiences", Kind: list},
+						{Name: "jwks", Kind: text},
+					}},
+				}},
+			}},
+		}}}
+}
+
+func appRule() Field {
+	return Field{Kind: fields, Fields: []Field{
+		{Name: "cidr", Kind: text, Doc: "Range of addresses, such as 10.0.0.0/8."},
+		{Name: "namespace", Kind: text, Doc: "Namespace of the pods; that of the application where it is absent."},
+		{Name: "pod_labels", Kind: fields, Doc: "Labels of the pods; all pods of the namespace where they are absent."},
+	}}
+}
+
+func appEnvironment() Field {
+	return Field{Kind: fields, Doc: "Variables of the container: text with ${VAR} and ${VAR:-default}, or a secret.", Each: &Field{Kind: text, Loose: true, Or: []Field{{Kind: fields, Fields: []Field{
+		{Name: "key", Kind: text, Doc: "Field of the secret; all of it where it is absent."},
+		{Name: "local", Kind: text, Doc: "Secret of the namespace, in place of secret."},
+		{Name: "provider", Kind: text, Values: choices("aws", "azure", "gcp", "local", "vault"), Doc: "The default one of the project where it is absent."},
+		{Name: "secret", Kind: text, Doc: "Name of the secret at its provider."},
+		{Name: "version", Kind: text, Text: true, Doc: "The latest where it is absent."},
+	}}}}}
+}
+
+func appScaling() Field {
+	return Field{Kind: fields, Fields: []Field{
+		{Name: "type", Kind: text, Values: choices("hpa", "keda-cron", "keda-http", "keda-queue", "none"), Doc: "What scales the pods. In an override another type replaces all of scaling."},
+		{Name: "min_instances", Kind: number, Range: from(0), Doc: "Pods at least; 0 where a trigger of KEDA can start one."},
+		{Name: "max_instances", Kind: number, Range: from(1), Doc: "Pods at most."},
+		{Name: "cooldown_period", Kind: number, Range: from(0), Doc: "Seconds before KEDA stops the last pod."},
+		{Name: "queue_name", Kind: text, Doc: "List of Redis or Valkey; its server is spec.workloads.config.apps.queue of the Project."},
+		{Name: "queue_length", Kind: number, Range: from(1), Doc: "Entries for each pod; 5 where it is absent."},
+		{Name: "cron_schedules", Kind: list, Doc: "Windows in which so many pods run.", Fields: []Field{
+			{Name: "timezone", Kind: text, Doc: "Of the IANA database; UTC where it is absent."},
+			{Name: "start", Kind: text, Need: true, Doc: "Five fields of cron."},
+			{Name: "end", Kind: text, Need: true, Doc: "Five fields of cron."},
+			{Name: "replicas", Kind: number, Range: from(1), Need: true, Doc: "Pods in the window."},
+		}},
+		{Name: "hosts", Kind: list, Doc: "Hosts of the requests that the HTTP add-on of KEDA counts."},
+		{Name: "concurrency", Kind: number, Range: from(1), Doc: "Requests at a time for each pod."},
+		{Name: "rate", Kind: number, Range: from(1), Doc: "Requests per second for each pod."},
+	}}
+}
+
+func appResources() Field {
+	return Field{Kind: fields, Fields: []Field{
+		{Name: "cpu", Kind: text, Text: true, Doc: "Request."},
+		{Name: "memory", Kind: text, Text: true, Doc: "Request."},
+		{Name: "memory_limit", Kind: text, Text: true, Doc: "Limit of memory."},
+		{Name: "ephemeral_storage", Kind: text, Text: true, Doc: "Request and limit."},
+	}}
+}
+
+func appSecurity() Field {
+	return Field{Kind: fields, Fields: []Field{
+		{Name: "service_account", Kind: text, Doc: "Account of the pods."},
+		{Name: "create_service_account", Kind: truth, Doc: "Make the account; it is there already where this is absent."},
+		{Name: "service_account_annotations", Kind: fields},
+		{Name: "network_policy", Kind: fields, Fields: []Field{
+			{Name: "enabled", Kind: truth, Doc: "true where it is absent. Without allow_from and allow_to, callers are restricted to the gateway and to those that the project knows of."},
+			{Name: "allow_from", Kind: list, Doc: "Open where it is absent, closed where it is empty.", Each: each(appRule())},
+			{Name: "allow_to", Kind: list, Doc: "Open where it is absent, closed where it is empty.", Each: each(appRule())},
+		}},
+	}}
+}
+
+func appLimit() Field {
+	return Field{Kind: fields, Fields: []Field{
+		{Name: "enabled", Kind: truth, Doc: "true where it is absent."},
+		{Name: "requests_per_second", Kind: number, Range: from(1)},
+		{Name: "burst", Kind: number, Range: from(1), Doc: "Traefik only; twice the rate where it is absent."},
+	}}
+}
+
+func appOverride() Field {
+	return Field{Kind: fields, Doc: "Laid over the application in the environment of this name.", Fields: []Field{
+		appEnvironment().Named("environment"),
+		{Name: "namespace", Kind: text, Doc: "Namespace of all objects."},
+		{Name: "path", Kind: text, Doc: "Folder of the sources, which becomes an annotation; the image comes by --image NAME=IMAGE."},
+		{Name: "port", Kind: number, Range: from(1), Doc: "Where the container listens; the port of the routes where it is absent."},
+		appResources().Named("resources"),
+		appScaling().Named("scaling"),
+		appSecurity().Named("security"),
+	}}
+}

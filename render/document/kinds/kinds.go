@@ -1,0 +1,103 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kinds has the tables of the documents that become objects: the one place where
+// their fields are written down.
+//
+// Callers: the decoders of these documents in render/spec and render/workload, and the
+// command, which prints schemas.
+package kinds
+
+import (
+	"github.com/ropewalk/ropewalk/render/document"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+type (
+	// Document is the table of a kind.
+	Document = document.Document
+	// Field is a field of one.
+	Field = document.Field
+)
+
+// Short forms of the kinds of values, for the tables.
+const (
+	list   = object.KindList
+	text   = object.KindString
+	number = object.KindNumber
+	truth  = object.KindBool
+	fields = object.KindMap
+)
+
+// apiVersion is that of all documents.
+const apiVersion = "ropewalk.dev/v1alpha1"
+
+// All are the tables, by the names of their kinds.
+func All() []Document {
+	return []Document{Apps(), Component(), Compose(), Function(), Project(), Transform(), Workload()}
+}
+
+// Whole is a document with its header and what follows.
+func Whole(kind, doc string, more ...Field) Document {
+	return Document{Kind: kind, Doc: doc, Root: Field{Kind: fields, Fields: append([]Field{
+		{Name: "apiVersion", Kind: text, Values: choices(apiVersion), Need: true},
+		{Name: "kind", Kind: text, Values: choices(kind), Need: true},
+	}, more...)}}
+}
+
+// Metadata is that of a document.
+func Metadata() Field {
+	return Field{Name: "metadata", Kind: fields, Need: true, Fields: []Field{
+		{Name: "name", Kind: text, Rule: label(), Need: true, Doc: "Name of the spec."},
+		{Name: "namespace", Kind: text, Rule: label(), Doc: "Namespace of its objects, where it is not that of the project."},
+		{Name: "labels", Kind: fields},
+		{Name: "annotations", Kind: fields},
+	}}
+}
+
+// looseMetadata is that of a workload, whose labels may be numbers and bools.
+func looseMetadata() Field {
+	return Field{Name: "metadata", Kind: fields, Need: true, Fields: []Field{
+		{Name: "name", Kind: text, Rule: label(), Need: true},
+		{Name: "namespace", Kind: text, Rule: label()},
+		{Name: "labels", Kind: fields, Each: loose()},
+		{Name: "annotations", Kind: fields, Each: loose()},
+	}}
+}
+
+// Status is what a document has that was read back from a cluster.
+func Status() Field {
+	return Field{Name: "status", Kind: fields, Free: true, Doc: "What a cluster reports; it is ignored."}
+}
+
+func each(f Field) *Field { return &f }
+
+// loose is a text that may be written as a number or a bool.
+func loose() *Field { return &Field{Kind: text, Loose: true} }
+
+// quantity is an amount, such as 100m.
+func quantity() *Field { return &Field{Kind: text, Text: true} }
+
+func full() *Field { return &Field{Kind: text, Full: true} }
+
+func from(least int) *document.Range { return document.From(least) }
+
+func between(least, most int) *document.Range { return document.Between(least, most) }
+
+func choices(names ...string) []document.Choice { return document.Choices(names...) }
+
+// The rules of texts.
+func label() document.Rule    { return document.Label() }
+func percent() document.Rule  { return document.Rule{Pattern: "^[0-9]+%$"} }
+func rooted() document.Rule   { return document.Rule{Pattern: "^/"} }
+func cronLine() document.Rule { return document.Rule{Pattern: `^\s*\S+(\s+\S+){4}\s*$`} }
+func uuid() document.Rule {
+	return document.Rule{Pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"}
+}
+func trustDomain() document.Rule { return document.Rule{Pattern: "^[a-z0-9._-]{1,255}$"} }
+func googleAccount() document.Rule {
+	return document.Rule{Pattern: `^[a-z0-9]([-a-z0-9]*[a-z0-9])?@[a-z0-9][-.a-z0-9]*\.gserviceaccount\.com$`}
+}
+func awsRole() document.Rule {
+	return document.Rule{Pattern: `^arn:aws(-[a-z]+)*:iam::[0-9]{12}:role/[-\w+=,.@/]+$`}
+}

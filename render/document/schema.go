@@ -1,0 +1,171 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Schema is the JSON Schema (draft 2020-12) of the document, with its names sorted. What it
+// refuses the decoder refuses too; that knows more, such as what a name leads to.
+func (d Document) Schema() ([]byte, error) {
+	out := schema(d.Root)
+	out["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	out["$id"] = "https://ropewalk.dev/schema/v1alpha1/" + strings.ToLower(d.Kind) + ".json"
+	out["title"], out["description"] = d.Kind, d.Doc
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(out); err != nil {
+		return nil, fmt.Errorf("the schema of %s: %w", d.Kind, err)
+	}
+	return text.Bytes(), nil
+}
+
+// schema is that of a field.
+func schema(f Field) map[string]any {
+	out := shape(f)
+	var others []any
+	for _, other := range f.Or {
+		others = append(others, schema(other))
+	}
+	if f.Off {
+		others = append(others, map[string]any{"const": false})
+	}
+	if len(others) > 0 {
+		out = map[string]any{"anyOf": append([]any{out}, others...)}
+	}
+	if f.Doc != "" {
+		out["description"] = f.Doc
+	}
+	return out
+}
+
+// shape is the schema of a field without its other shapes.
+func shape(f Field) map[string]any {
+	switch f.Kind {
+	case object.KindMap:
+		return mapShape(f)
+	case object.KindList:
+		out := map[string]any{"type": "array"}
+		if !f.Free {
+			out["items"] = schema(f.item())
+		}
+		bound(out, "minItems", f.Least)
+		bound(out, "maxItems", f.Most)
+		if f.Unique {
+			out["uniqueItems"] = true
+		}
+		return out
+	case object.KindBool:
+		return map[string]any{"type": "boolean"}
+	case object.KindString, object.KindNumber:
+		return scalarShape(f)
+	case object.KindNone, object.KindNull:
+	}
+	return map[string]any{}
+}
+
+// item is an item of a list, or a value of a map whose names are free.
+func (f Field) item() Field {
+	switch {
+	case f.Each != nil:
+		return *f.Each
+	case f.Kind == object.KindList && f.Fields != nil:
+		return Field{Kind: object.KindMap, Fields: f.Fields}
+	}
+	return Field{Kind: object.KindString, Rule: f.Rule, Values: f.Values, Sensitive: f.Sensitive}
+}
+
+func mapShape(f Field) map[string]any {
+	out := map[string]any{"type": "object"}
+	bound(out, "minProperties", f.Least)
+	bound(out, "maxProperties", f.Most)
+	switch {
+	case f.Free:
+	case f.Fields == nil:
+		out["additionalProperties"] = schema(f.item())
+	default:
+		properties := map[string]any{}
+		var required []string
+		for _, own := range f.Fields {
+			properties[own.Name] = schema(own)
+			if own.Need {
+				required = append(required, own.Name)
+			}
+		}
+		out["properties"], out["additionalProperties"] = properties, false
+		if len(required) > 0 {
+			out["required"] = required
+		}
+	}
+	var one []any
+	for _, name := range f.OneOf {
+		one = append(one, map[string]any{"required": []string{name}})
+	}
+	if one != nil {
+		out["oneOf"] = one
+	}
+	together := map[string]any{}
+	for i, name := range f.Together {
+		together[name] = append(append([]string{}, f.Together[:i]...), f.Together[i+1:]...)
+	}
+	if len(together) > 0 {
+		out["dependentRequired"] = together
+	}
+	return out
+}
+
+func scalarShape(f Field) map[string]any {
+	if len(f.Values) == 1 && !f.Off {
+		return map[string]any{"const": f.Values[0].Name}
+	}
+	if len(f.Values) > 0 {
+		var all []any
+		for _, c := range f.Values {
+			if n, err := strconv.Atoi(c.Name); err == nil {
+				all = append(all, n)
+				continue
+			}
+			all = append(all, c.Name)
+		}
+		return map[string]any{"enum": all}
+	}
+	out := map[string]any{"type": "string"}
+	switch {
+	case f.Loose:
+		out["type"] = []string{"string", "number", "boolean"}
+	case f.Text:
+		out["type"] = []string{"string", "number"}
+	case f.Kind == object.KindNumber:
+		out["type"] = "integer"
+	}
+	if f.Range != nil {
+		out["minimum"] = f.Range.Least
+		if f.Range.Bounded {
+			out["maximum"] = f.Range.Most
+		}
+	}
+	if f.Full {
+		out["minLength"] = 1
+	}
+	if f.Rule.Pattern != "" {
+		out["pattern"] = f.Rule.Pattern
+	}
+	return out
+}
+
+// bound sets a bound that is one.
+func bound(out map[string]any, name string, n int) {
+	if n > 0 {
+		out[name] = n
+	}
+}
