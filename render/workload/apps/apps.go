@@ -30,6 +30,7 @@ func Compile(doc spec.Document, environment string, config object.Value) ([]spec
 	root := f.Root(doc.Value)
 	root.Only("apiVersion", "apps", "gateway", "kind", "metadata")
 	root.At("metadata").Only("name")
+	root.At("metadata", "name").Str()
 	var all []*app
 	for _, p := range root.At("apps").List() {
 		if a := f.app(p); a.label != "" {
