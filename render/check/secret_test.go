@@ -122,6 +122,16 @@ func TestNoMutantOfASecretIsShown(t *testing.T) {
 	}
 }
 
+// A key that is the path of a file was meant to be one, and is named.
+func TestAKeyWithFoldersIsNamed(t *testing.T) {
+	findings := judge(check.New(check.Options{AllowSecrets: map[string][]string{"s": {"db"}}}),
+		node(parse(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {conf/app.json: \""+canary+"\"}\n")))
+	require.Len(t, findings, 1)
+	require.Contains(t, findings[0].Message, `the key "conf/app.json" is not made of letters`)
+	require.Contains(t, findings[0].Hint, "a key has no folders")
+	silent(t, findings, canary)
+}
+
 // silent fails where a finding tells a secret.
 func silent(t *testing.T, findings []check.Finding, secrets ...string) {
 	t.Helper()

@@ -31,7 +31,7 @@ type Secrets struct {
 	full bool
 	// open are nodes whose object is no Secret.
 	open map[ID]bool
-	// names are the words of names that an author gave to services.
+	// names are the words of names that an author gave to services and objects.
 	names  map[string]bool
 	quoted *strings.Replacer
 	plain  *strings.Replacer
@@ -183,8 +183,10 @@ func (s *Secrets) addValue(text string) {
 	}
 }
 
-// AddNode hides the data of the object of n.
+// AddNode hides the data of the object of n. Its name is applied as it is, and keeps its words
+// in messages: a password that is one of them is hidden where values stand.
 func (s *Secrets) AddNode(n *Node) {
+	s.addName(n.Object.Name())
 	if s.AddObject(n.Object); n.Object.Kind() == "Secret" || n.Object["items"] != nil {
 		return
 	}

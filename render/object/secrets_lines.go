@@ -107,14 +107,20 @@ func (s *Secrets) AddNames(v Value) {
 	for _, field := range [...]string{"services", "volumes", "networks"} {
 		named, _ := v.Get(field)
 		for _, m := range named.Members {
-			for _, name := range append(strings.FieldsFunc(m.Name, func(c rune) bool { return strings.ContainsRune("-_.", c) }), m.Name) {
-				if s.names == nil {
-					s.names = map[string]bool{}
-				}
-				s.names[name], s.quoted, s.plain = true, nil, nil
-			}
+			s.addName(m.Name)
 		}
 	}
+}
+
+// addName keeps a name and its words in messages.
+func (s *Secrets) addName(name string) {
+	if s.names == nil {
+		s.names = map[string]bool{}
+	}
+	for _, word := range append(strings.FieldsFunc(name, func(c rune) bool { return strings.ContainsRune("-_./", c) }), name) {
+		s.names[word] = true
+	}
+	s.quoted, s.plain = nil, nil
 }
 
 // named is what follows a word that is a key, the source of a mount, or the beginning of a

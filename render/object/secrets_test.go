@@ -153,7 +153,7 @@ func TestAGatewayNamesSecrets(t *testing.T) {
 
 func TestTheSignsOfARuleAreNoSecret(t *testing.T) {
 	t.Parallel()
-	const rule = `has a key that is not made of letters, digits, "-", "_" and "."`
+	const rule = `the key "a/b.json" is not made of letters, digits, "-", "_" and "."`
 	s := &Secrets{}
 	s.Add("hunter22")
 	for text, want := range map[string]string{rule: rule, `"x" and "hunter22"`: `(hidden) and (hidden)`} {
@@ -195,6 +195,19 @@ func TestWordsOfNamesAreHiddenWhereValuesStand(t *testing.T) {
 	} {
 		require.Equal(t, want, s.Mask(line, ""), line)
 	}
+}
+
+// The name of an object is applied as it is: a password that is a word of it is hidden where
+// values stand.
+func TestNamesOfObjectsKeepTheirWords(t *testing.T) {
+	t.Parallel()
+	s := &Secrets{}
+	s.AddNode(&Node{ID: "app/secret-shop-listmonk", Object: Object{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "shop-listmonk"}, "stringData": map[string]any{"user": "listmonk", "password": "hunter2x"},
+	}})
+	e := s.Error(&Error{Node: "app/secret-shop-listmonk", Path: "metadata.name", Err: errors.New(`shop-listmonk is one, "listmonk" is not, hunter2x is not`)})
+	require.Equal(t, ID("app/secret-shop-listmonk"), e.Node)
+	require.Equal(t, "shop-listmonk is one, (hidden) is not, (hidden) is not", e.Err.Error())
 }
 
 // A secret is hidden by where it stands, with a sign before it, in a map and as a number.

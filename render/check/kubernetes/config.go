@@ -6,6 +6,7 @@ package kubernetes
 import (
 	"encoding/base64"
 	"encoding/json"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -40,12 +41,17 @@ func configRules(component string) func(*finding.Value) {
 	return nil
 }
 
+// filePath is the path of a file in folders, which no password looks like.
+var filePath = regexp.MustCompile(`^[a-z][\w.-]*(/[a-z][\w.-]*)+\.[a-z]{2,5}$`)
+
 // configKey wants the name of a key of a ConfigMap or Secret.
 func configKey(a *finding.Value, key string) {
 	if len(validation.IsConfigMapKey(key)) == 0 {
 		return
 	}
-	if a.Secret() {
+	if a.Secret() && filePath.MatchString(key) {
+		a.Parent.Fail(finding.RuleName, "the key %q is not made of letters, digits, \"-\", \"_\" and \".\" (at most 253)", key).Hint = "a key has no folders: mount it at such a path by items of the volume"
+	} else if a.Secret() {
 		// The key may be a value that was written in the wrong field.
 		a.Parent.Fail(finding.RuleName, "has a key that is not made of letters, digits, \"-\", \"_\" and \".\" (at most 253)")
 	} else {
