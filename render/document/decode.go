@@ -31,11 +31,14 @@ type Decoder struct {
 	Able func(by Set, what string, pos object.Pos, at object.Path) bool
 	// Stray is set if a field near the root is not known, which may be a known one misspelt.
 	Stray bool
+
+	// secret is above 0 inside of a sensitive field.
+	secret int
 }
 
 // Decode holds v against a field, whose place in its document is at. It returns what is good
-// of v, and false where nothing is. In what is good, null is left out, an item of a list of
-// maps that is wrong is an empty map, and all else is as it was written.
+// of v, and false where nothing is. In what is good, null is left out, an item of a list that
+// is wrong is an empty map, or KindNone in a list of others, and all else is as it was written.
 func (d *Decoder) Decode(f Field, v object.Value, at object.Path) (object.Value, bool) {
 	place := (*location)(nil)
 	for _, step := range at {
@@ -94,6 +97,26 @@ func (d *Decoder) fail(v object.Value, at *location, hint, format string, args .
 
 // value is Decode.
 func (d *Decoder) value(f Field, v object.Value, at *location) (object.Value, bool) {
+	before := len(d.Errs)
+	if f.Sensitive {
+		d.secret++
+		defer func() { d.secret-- }()
+	}
+	good, ok := d.held(f, v, at)
+	if f.Hidden != nil && f.Hidden(v) {
+		d.Hide(before)
+	}
+	return good, ok
+}
+
+// Hide keeps what is written out of the excerpts of the mistakes from before on.
+func (d *Decoder) Hide(before int) {
+	for _, e := range d.Errs[before:] {
+		e.Secret = true
+	}
+}
+
+func (d *Decoder) held(f Field, v object.Value, at *location) (object.Value, bool) {
 	if f.Off && v.Kind == object.KindBool && v.Text == "false" {
 		return v, true
 	}
@@ -145,21 +168,21 @@ func (d *Decoder) kind(f Field, v object.Value, at *location) {
 	if f.Off {
 		expected += ", or false"
 	}
-	hint, scalar := f.Hint, v.Kind == object.KindNumber || v.Kind == object.KindBool
-	if key, value, ok := strings.Cut(v.Text, ":"); f.Kind == object.KindMap && v.Kind == object.KindString && ok && isWord(key) && !f.Sensitive {
+	hint, scalar := "", v.Kind == object.KindNumber || v.Kind == object.KindBool
+	if key, value, ok := strings.Cut(v.Text, ":"); f.Kind == object.KindMap && v.Kind == object.KindString && ok && isWord(key) {
 		hint = fmt.Sprintf("write a space behind the colon: \"%s: %s\"", key, value)
 	}
 	if f.Kind == object.KindString && scalar && f.Rule.Short == "" {
-		hint = "write it in quotes"
-		if !f.Sensitive {
-			hint += ": " + strconv.Quote(v.Written())
-		}
+		hint = "write it in quotes: " + strconv.Quote(v.Written())
 	}
-	before := len(d.Errs)
+	if f.Mistyped != nil {
+		hint = cmp.Or(f.Mistyped(v), hint)
+	}
+	if d.secret > 0 { // The hint repeats the value.
+		hint, _, _ = strings.Cut(hint, ":")
+		defer d.Hide(len(d.Errs))
+	}
 	d.fail(v, at, hint, "expected a %s, got a %s", expected, v.Kind)
-	for _, e := range d.Errs[before:] {
-		e.Secret = f.Sensitive
-	}
 }
 
 // expected names what the field may be.
@@ -206,6 +229,10 @@ func (d *Decoder) members(f Field, v object.Value, at *location) (object.Value, 
 		in, own := at.field(m.Name), f.item()
 		if f.Fields != nil {
 			i := slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == m.Name })
+			if i < 0 && f.Open {
+				out.Members = append(out.Members, m)
+				continue
+			}
 			if i < 0 {
 				if known == nil {
 					known = f.names()
@@ -214,14 +241,10 @@ func (d *Decoder) members(f Field, v object.Value, at *location) (object.Value, 
 				continue
 			}
 			own, found[i] = f.Fields[i], m.Value.Kind != object.KindNull
-		} else if f.Names.Given() && !f.Names.Allows(m.Name) {
-			d.Fail(m.Pos, in.path(), "", "%q is not %s", m.Name, f.Names.Words)
-			continue
+		} else if !f.Names.Allows(m.Name) {
+			d.Fail(m.Pos, in.path(), "", "%s", f.Names.wrong(strconv.Quote(m.Name), m.Name))
 		}
-		if m.Value.Kind == object.KindNull && own.Kind != object.KindNone {
-			if f.Fields == nil {
-				d.Fail(m.Pos, in.path(), "write a value, or remove it", "is null")
-			}
+		if m.Value.Kind == object.KindNull && (f.Fields != nil || own.Null) {
 			continue
 		}
 		if good, ok := d.value(own, m.Value, in); ok {
@@ -260,6 +283,9 @@ func (d *Decoder) unknown(f Field, m object.Member, at *location, known []string
 			meant, hint = own.Name, "move it under "+own.Name
 		}
 	}
+	if f.Sensitive { // A secret by its name, with its value.
+		defer d.Hide(len(d.Errs))
+	}
 	d.Fail(m.Pos, at.path(), hint, "unknown field %q", m.Name)
 	return meant
 }
@@ -278,10 +304,11 @@ func (d *Decoder) together(f Field, v object.Value, found []bool, meant map[stri
 	switch {
 	case len(f.OneOf) == 0:
 	case len(given) == 0:
-		d.Fail(v.Pos, at.field(f.OneOf[0]).path(), cmp.Or(f.Hint, "write one of "+strings.Join(f.OneOf, ", ")), "is missing")
+		first := f.Fields[slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == f.OneOf[0] })]
+		d.Fail(v.Pos, at.field(first.Name).path(), cmp.Or(first.Hint, "write one of "+strings.Join(f.OneOf, ", ")), "is missing")
 	case len(given) > 1:
-		second, _ := v.Get(given[1])
-		d.Fail(second.Pos, at.field(given[1]).path(), "remove one of them", "expected one of %s, got %s", strings.Join(f.OneOf, ", "), strings.Join(given, " and "))
+		first, _ := v.Get(given[0])
+		d.Fail(first.Pos, at.field(given[0]).path(), "remove it, or remove "+given[1], "has no meaning beside %s", given[1])
 	}
 	for _, name := range f.Together {
 		if !has(name) && slices.ContainsFunc(f.Together, has) {
@@ -299,19 +326,21 @@ func plain(doc string) string {
 	return doc
 }
 
-// bounded reports too few or too many members or items.
+// bounded reports too few or too many members or items; false says that there is none to read.
 func (d *Decoder) bounded(f Field, v object.Value, n int, part string, at *location) bool {
 	switch {
 	case n == 0 && f.Least > 0:
 		d.fail(v, at, "remove it, or write "+map[string]string{"field": "a field", "item": "an item"}[part], "must not be empty")
+		return false
 	case n < f.Least:
 		d.fail(v, at, "", "expected %d %ss at least, got %d", f.Least, part, n)
 	case f.Most > 0 && n > f.Most:
-		d.fail(v, at, "", "expected %d %s at most, got %d", f.Most, part, n)
-	default:
-		return true
+		if v.Kind == object.KindMap {
+			v.Pos = v.Members[f.Most].Pos
+		}
+		d.fail(v, at, "remove the others", "expected at most %d %s, got %d", f.Most, strings.TrimSuffix(part+"s", map[bool]string{true: "s"}[f.Most == 1]), n)
 	}
-	return false
+	return true
 }
 
 // items are the good items of a list.
@@ -331,7 +360,8 @@ func (d *Decoder) items(f Field, v object.Value, at *location) (object.Value, bo
 		switch {
 		case !ok && own.Kind == object.KindMap:
 			out.Items = append(out.Items, object.Value{Kind: object.KindMap, Pos: item.Pos})
-		case !ok:
+		case !ok: // It keeps its place, so that the paths of the others are right.
+			out.Items = append(out.Items, object.Value{Pos: item.Pos})
 		case f.Unique && seen[item.Text]:
 			d.fail(item, in, "", "%q is written twice", item.Text)
 		default:
@@ -339,7 +369,8 @@ func (d *Decoder) items(f Field, v object.Value, at *location) (object.Value, bo
 			out.Items = append(out.Items, good)
 		}
 	}
-	return out, len(out.Items) > 0 || len(v.Items) == 0
+	good := slices.ContainsFunc(out.Items, func(i object.Value) bool { return i.Kind != object.KindNone })
+	return out, good || len(v.Items) == 0
 }
 
 // shown is a value as a message repeats it.
@@ -357,13 +388,16 @@ func (d *Decoder) scalar(f Field, v object.Value, at *location) bool {
 		return false
 	}
 	if !f.Rule.Allows(v.Text) {
-		d.fail(v, at, "", "%s is not %s", f.shown(v), f.Rule.Words)
+		if f.Sensitive {
+			defer d.Hide(len(d.Errs))
+		}
+		d.fail(v, at, f.Hint, "%s", f.Rule.wrong(f.shown(v), v.Text))
 		return false
 	}
 	if r := f.Range; r != nil {
 		n, err := strconv.Atoi(v.Text)
 		if err != nil || n < r.Least || r.Bounded && n > r.Most {
-			d.fail(v, at, "", "expected %s", r)
+			d.fail(v, at, "", "expected %s, got %s", r, strings.Trim(f.shown(v), `"`))
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ package document
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -32,6 +33,8 @@ type Field struct {
 	Values []Choice
 	// Fields are those of a map, or of each item of a list of maps.
 	Fields []Field
+	// Open says that a map may have members beside its Fields.
+	Open bool
 	// Free says that the members of a map, or the items of a list, are of any kind.
 	Free bool
 	// Each is an item of a list, or a value of a map whose names are free: a text where
@@ -51,13 +54,19 @@ type Field struct {
 	By, NeedBy Set
 	// Usual is the value where none is given, if not all targets have it.
 	Usual string
-	// Sensitive says that no message repeats the value.
+	// Sensitive says that the value may be a secret, or hold some: no message repeats it, and
+	// no excerpt shows what is of a wrong kind or not known in it. Hidden reports whether a
+	// value is one of which no excerpt shows anything that is wrong with it.
 	Sensitive bool
+	Hidden    func(v object.Value) bool
+	// Null allows null, for nothing, where it is a value of a map whose names are free.
+	Null bool
 	// Names is the rule of the names of a map whose names are free.
 	Names Rule
-	// Hint is what to write where the field is missing, or is of another kind; the meaning
-	// says it where there is none.
-	Hint string
+	// Hint is what to write where the field is missing, for which the meaning stands where
+	// there is none, or does not keep its rule. Mistyped is that for a value of another kind.
+	Hint     string
+	Mistyped func(v object.Value) string
 	// Elsewhere is what to do about a member of that name, which is no field; "" where that
 	// is not known. Other is what to do about a text that is none of Values.
 	Elsewhere, Other func(text string) string
@@ -112,6 +121,25 @@ func (f Field) Named(name string) Field {
 // Means is f with another meaning.
 func (f Field) Means(doc string) Field {
 	f.Doc = doc
+	return f
+}
+
+// Unread is f in which the map at the end of the names, of which * is every free one, is read
+// by another decoder.
+func (f Field) Unread(names ...string) Field {
+	if len(names) == 0 {
+		return Field{Name: f.Name, Kind: f.Kind, Free: true, Need: f.Need, Doc: f.Doc}
+	}
+	f.Fields = slices.Clone(f.Fields)
+	for i, own := range f.Fields {
+		if own.Name == names[0] {
+			f.Fields[i] = own.Unread(names[1:]...)
+		}
+	}
+	if f.Each != nil && names[0] == "*" {
+		each := f.Each.Unread(names[1:]...)
+		f.Each = &each
+	}
 	return f
 }
 

@@ -3,7 +3,11 @@
 
 package document
 
-import "regexp"
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
 
 // Rule is what a text has to be. The zero value allows all texts.
 type Rule struct {
@@ -16,17 +20,19 @@ type Rule struct {
 	Pattern string
 	// Holds reports whether a text keeps the rule; where it is nil, Pattern decides.
 	Holds func(text string) bool
+	// Why is what is wrong with a text, in place of Words and Holds: it follows the text in a
+	// message. "" is nothing.
+	Why func(text string) string
 	// Secret reports whether a text that does not keep the rule may be a password, which no
 	// message repeats.
 	Secret func(text string) bool
 }
 
-// Given reports whether there is a rule.
-func (r Rule) Given() bool { return r.Words != "" || r.Pattern != "" }
-
 // Allows reports whether text keeps the rule.
 func (r Rule) Allows(text string) bool {
 	switch {
+	case r.Why != nil:
+		return r.Why(text) == ""
 	case r.Holds != nil:
 		return r.Holds(text)
 	case r.Pattern != "":
@@ -35,7 +41,34 @@ func (r Rule) Allows(text string) bool {
 	return true
 }
 
+// wrong says of a text what it is not; shown is the text as a message repeats it.
+func (r Rule) wrong(shown, text string) string {
+	switch {
+	case r.Why == nil:
+		return shown + " is not " + r.Words
+	case text == "":
+		return r.Why(text)
+	}
+	return shown + " " + r.Why(text)
+}
+
 // Label is the rule of names: labels of DNS (RFC 1123), as Kubernetes has them.
 func Label() Rule {
-	return Rule{Words: "a name: expected a-z, 0-9 and -, at most 63", Pattern: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"}
+	return Rule{Pattern: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", Why: BadLabel}
+}
+
+// BadLabel is what is wrong with a label of DNS; "" is nothing.
+func BadLabel(text string) string {
+	const most = 63
+	switch {
+	case text == "":
+		return "must not be empty"
+	case len(text) > most:
+		return fmt.Sprintf("has %d characters, more than %d", len(text), most)
+	case strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
+		return "may hold only a-z, 0-9 and -"
+	case text[0] == '-' || text[len(text)-1] == '-':
+		return "must begin and end with a letter or a digit"
+	}
+	return ""
 }

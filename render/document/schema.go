@@ -102,7 +102,10 @@ func mapShape(f Field) map[string]any {
 				required = append(required, own.Name)
 			}
 		}
-		out["properties"], out["additionalProperties"] = properties, false
+		out["properties"] = properties
+		if !f.Open {
+			out["additionalProperties"] = false
+		}
 		if len(required) > 0 {
 			out["required"] = required
 		}

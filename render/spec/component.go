@@ -4,6 +4,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/reftype"
+	"github.com/ropewalk/ropewalk/render/document"
+	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -127,7 +130,6 @@ func componentKinds() []string { return []string{"artifact", "helm", "kustomize"
 // are as in [Manifest].
 func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block) (Component, object.Errors) {
 	d := &decoder{blocks: blocks}
-	f := d.fields(v, at)
 	c := Component{Pos: v.Pos, Path: at}
 	var given []string
 	for _, kind := range componentKinds() {
@@ -135,217 +137,133 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 			given, c.Pos, c.Path = append(given, kind), m.Pos, at.Append(object.Field(kind))
 		}
 	}
-	if ref, p, ok := f.get("source"); ok {
-		c.Source = d.cueRef(ref, p)
-	}
-	if m, ok := f.child("manifests"); ok {
-		c.Manifests = m.manifests()
-	}
-	if k, ok := f.child("kustomize"); ok {
-		c.Kustomize = k.kustomize()
-	}
-	if h, ok := f.child("helm"); ok {
-		c.Helm = h.helm(c.Source.Type != "")
-	}
-	if a, ok := f.child("artifact"); ok {
-		c.Source, c.Manifests = a.artifact(), &Manifests{Paths: []Text{{Text: ".", Pos: a.value.Pos}}}
-		if s, ok := v.Get("source"); ok {
-			f.fail(s.Pos, at.Append(object.Field("source")), "remove it: ref of the artifact is its source", "an artifact has no source beside it")
-		}
-	}
-	stray := len(d.errs)
-	if len(at) == 1 { // A Component has these beside it, decoded before.
-		f.known = append(f.known, "adopt", "allowSecrets", "dependsOn", "overlays", "policies")
-	}
-	f.done()
-	for _, e := range d.errs[stray:] {
+	p := d.hold(kinds.Built(len(at) == 1), v, at)
+	for _, e := range d.Errs {
 		name := e.Path[strings.LastIndex(e.Path, ".")+1:]
 		switch kind := kindOf(name); {
-		case c.Helm != nil && strings.HasPrefix(e.Pos.File, "--"):
+		case !strings.HasPrefix(e.Err.Error(), "unknown field"):
+		case slices.Contains(given, "helm") && strings.HasPrefix(e.Pos.File, "--"):
 			e.Hint = "a value of the chart is set as helm.values.NAME=VALUE"
-		case kind != "" && (len(given) == 0 || slices.Contains(given, kind)):
+		case kind != "" && e.Path == at.Append(object.Field(name)).String() && (len(given) == 0 || slices.Contains(given, kind)):
 			e.Hint = fmt.Sprintf("it goes under %s: {%s: …}", kind, name)
 		}
 	}
+	c.Source = p.at("source").cueRef()
+	c.Manifests, c.Kustomize, c.Helm = p.at("manifests").manifests(), p.at("kustomize").kustomize(), p.at("helm").helm(c.Source.Type != "")
+	if a := p.at("artifact"); a.given() {
+		if source := p.at("source"); source.given() {
+			source.fail("remove it: ref of the artifact is its source", "an artifact has no source beside it")
+		}
+		c.Source, c.Manifests = a.artifact(), &Manifests{Paths: []Text{{Text: ".", Pos: a.Pos}}}
+	}
 	switch {
 	case len(given) > 1:
-		second, _ := v.Get(given[1])
-		d.fail(second.Pos, at.Append(object.Field(given[1])), "make two components of it", "a component is built in one way, and this one has %s", strings.Join(given, " and "))
-	case len(given) == 0 && len(d.errs) == stray && v.Kind == object.KindMap:
-		d.fail(v.Pos, at, "write one of them: manifests: {paths: [./deploy]}, kustomize: {path: .}, helm: {chart: …} or artifact: {ref: oci://…}",
+		p.at(given[1]).fail("make two components of it", "a component is built in one way, and this one has %s", strings.Join(given, " and "))
+	case len(given) == 0 && p.given():
+		p.fail("write one of them: manifests: {paths: [./deploy]}, kustomize: {path: .}, helm: {chart: …} or artifact: {ref: oci://…}",
 			"expected one of %s", strings.Join(componentKinds(), ", "))
 	}
-	return c, d.errs
+	return c, d.Errs
 }
 
 // kindOf is the kind of component that alone has a field of this name; "" is none.
 func kindOf(name string) (kind string) {
-	of := func(read func(*fields)) []string {
-		f := &fields{decoder: &decoder{}}
-		read(f)
-		return f.known
-	}
-	for _, of := range []struct {
-		kind  string
-		known []string
-	}{
-		{"artifact", of(func(f *fields) { f.artifact() })},
-		{"helm", of(func(f *fields) { f.helm(false) })},
-		{"kustomize", of(func(f *fields) { f.kustomize() })},
-		{"manifests", of(func(f *fields) { f.manifests() })},
-	} {
-		if slices.Contains(of.known, name) {
+	for _, of := range kinds.Built(false).Fields {
+		if slices.Contains(componentKinds(), of.Name) && slices.ContainsFunc(of.Fields, func(f document.Field) bool { return f.Name == name }) {
 			if kind != "" {
 				return ""
 			}
-			kind = of.kind
+			kind = of.Name
 		}
 	}
 	return kind
 }
 
-// where is a string with its place.
-func (d *decoder) where(v object.Value) Text {
-	if b, ok := d.blocks[v.Pos]; ok {
-		return Text{Text: v.Text, Pos: b.Pos, Indent: b.Indent}
-	}
-	return Text{Text: v.Text, Pos: v.Pos}
-}
-
-// place is an optional string that must not be empty.
-func (f *fields) place(name string) Text {
-	v, at, ok := f.get(name)
-	if !ok || !f.kind(v, at, object.KindString) {
-		return Text{}
-	}
-	if v.Text == "" {
-		f.fail(v.Pos, at, "", "must not be empty")
-	}
-	return f.where(v)
-}
-
-// inside is an optional path in a source.
-func (f *fields) inside(name string) Text {
-	t := f.place(name)
-	f.checkInside(t, f.path.Append(object.Field(name)))
-	return t
-}
-
-func (f *fields) checkInside(t Text, at object.Path) {
+// inside is a path in a source.
+func (p part) inside() Text {
 	switch {
-	case strings.Contains(t.Text, "://"):
-		f.fail(t.Pos, at, "name where the files come from in source: {type: git, ref: …}", "expected a path, got %s", strconv.Quote(t.Text))
-	case path.IsAbs(t.Text):
-		f.fail(t.Pos, at, "write a path relative to this file, or in the source", "%q is absolute", t.Text)
+	case strings.Contains(p.Text, "://"):
+		p.fail("name where the files come from in source: {type: git, ref: …}", "expected a path, got %s", strconv.Quote(p.Text))
+	case path.IsAbs(p.Text):
+		p.fail("write a path relative to this file, or in the source", "%q is absolute", p.Text)
 	}
+	return p.where()
 }
 
-// paths is an optional list of paths in a source.
-func (f *fields) paths(name string) []Text {
-	items, at := f.list(name)
+// paths are those of a list, in a source.
+func (p part) paths(name string) []Text {
 	var out []Text
-	for i, v := range items {
-		if in := at.Append(object.Index(i)); f.kind(v, in, object.KindString) {
-			if v.Text == "" {
-				f.fail(v.Pos, in, "", "must not be empty")
-			}
-			t := f.where(v)
-			f.checkInside(t, in)
-			out = append(out, t)
-		}
+	for _, item := range p.items(name) {
+		out = append(out, item.inside())
 	}
 	return out
 }
 
-func (f *fields) manifests() *Manifests {
-	out := &Manifests{Inline: f.place("inline"), Paths: f.paths("paths")}
-	stray := len(f.errs)
-	f.done()
-	if out.Inline.Text == "" && len(out.Paths) == 0 && len(f.errs) == stray && f.value.Kind == object.KindMap {
-		f.fail(f.value.Pos, f.path, "write inline: | with YAML below it, or paths: [./deploy]", "holds neither inline nor paths")
+func (p part) manifests() *Manifests {
+	if !p.given() {
+		return nil
+	}
+	out := &Manifests{Inline: p.at("inline").where(), Paths: p.paths("paths")}
+	if out.Inline.Text == "" && len(out.Paths) == 0 {
+		p.fail("write inline: | with YAML below it, or paths: [./deploy]", "holds neither inline nor paths")
 	}
 	return out
 }
 
-func (f *fields) artifact() CueRef {
-	ref := CueRef{Type: RefType(reftype.OCI), TypePos: f.value.Pos, Pos: f.value.Pos}
-	text := f.needText("ref")
-	ref.Ref, ref.RefPos = text.Text, text.Pos
-	if text.Text != "" && !strings.HasPrefix(text.Text, "oci://") {
-		f.fail(text.Pos, f.path.Append(object.Field("ref")), "write oci://HOST/REPOSITORY@sha256:…", "%q is not the reference of an OCI artifact", text.Text)
-	}
-	ref.Path, ref.PathPos = f.text("path")
-	ref.PullSecretRef, ref.Verify = f.access()
-	f.done()
+func (p part) artifact() CueRef {
+	ref := CueRef{Type: RefType(reftype.OCI), TypePos: p.Pos, Pos: p.Pos, PullSecretRef: p.at("pullSecretRef", "name").Text, Verify: p.verify()}
+	ref.Ref, ref.RefPos = p.text("ref")
+	ref.Path, ref.PathPos = p.text("path")
 	return ref
 }
 
-// access decodes credentials, and the signature that is wanted.
-func (f *fields) access() (secret string, verify *Verify) {
-	if s, ok := f.child("pullSecretRef"); ok {
-		secret = s.needText("name").Text
-		s.done()
+func (p part) kustomize() *Kustomize {
+	if !p.given() {
+		return nil
 	}
-	return secret, f.verify()
-}
-
-// flag is an optional bool.
-func (f *fields) flag(name string) bool {
-	v, at, ok := f.get(name)
-	return ok && f.kind(v, at, object.KindBool) && v.Text == "true"
-}
-
-func (f *fields) kustomize() *Kustomize {
-	out := &Kustomize{Path: f.inside("path"), EnableHelm: f.flag("enableHelm")}
-	out.AnyPath = f.enum("loadRestrictor", "rootOnly", "none") == "none"
-	laid := object.Value{Kind: object.KindMap, Pos: f.value.Pos}
+	out := &Kustomize{Path: p.at("path").inside(), EnableHelm: p.flag("enableHelm"), AnyPath: p.at("loadRestrictor").Text == "none"}
+	laid := object.Value{Kind: object.KindMap, Pos: p.Pos}
 	for _, name := range KustomizeFields() {
-		if _, _, ok := f.get(name); ok {
-			i := slices.IndexFunc(f.value.Members, func(m object.Member) bool { return m.Name == name })
-			laid.Members = append(laid.Members, f.value.Members[i])
+		if i := slices.IndexFunc(p.Members, func(m object.Member) bool { return m.Name == name }); i >= 0 {
+			laid.Members = append(laid.Members, p.Members[i])
 		}
 	}
 	if len(laid.Members) > 0 {
 		out.Fields = laid
 	}
-	f.done()
 	return out
 }
 
-func (f *fields) helm(source bool) *Helm {
+func (p part) helm(source bool) *Helm {
+	if !p.given() {
+		return nil
+	}
 	out := &Helm{
-		Repo: f.place("repo"), Version: f.place("version"), Values: f.input("values"), ValuesFiles: f.paths("valuesFiles"),
-		SkipCRDs: f.flag("skipCRDs"), Namespace: f.label("namespace"), Hooks: f.enum("hooks", HooksWaves, HooksReject),
-		APIVersions: f.words("apiVersions"),
+		Chart: p.at("chart").where(), Repo: p.at("repo").where(), Version: p.at("version").where(), Values: p.value("values"),
+		ValuesFiles: p.paths("valuesFiles"), SkipCRDs: p.flag("skipCRDs"), Namespace: p.at("namespace").Text, ReleaseName: p.at("releaseName").Text,
+		Hooks: cmp.Or(p.at("hooks").Text, HooksWaves), APIVersions: p.words("apiVersions"),
+		PullSecretRef: p.at("pullSecretRef", "name").Text, Verify: p.verify(),
 	}
-	out.ReleaseName, _ = f.text("releaseName")
-	out.PullSecretRef, out.Verify = f.access()
-	chart := f.needText("chart")
-	out.Chart = f.where(chart)
-	if out.Hooks == "" {
-		out.Hooks = HooksWaves
-	}
-	f.done()
-	at := func(name string) object.Path { return f.path.Append(object.Field(name)) }
-	if out.Repo.Text != "" && !strings.HasPrefix(out.Repo.Text, "https://") && !strings.HasPrefix(out.Repo.Text, "http://") {
+	chart, repo := p.at("chart"), p.at("repo")
+	if repo.given() && !strings.HasPrefix(repo.Text, "https://") && !strings.HasPrefix(repo.Text, "http://") {
 		hint := "write the URL of the folder that holds index.yaml, https://…"
-		if strings.HasPrefix(out.Repo.Text, "oci://") {
-			hint = fmt.Sprintf("write chart: %s/%s, without repo", strings.TrimSuffix(out.Repo.Text, "/"), chart.Text)
+		if strings.HasPrefix(repo.Text, "oci://") {
+			hint = fmt.Sprintf("write chart: %s/%s, without repo", strings.TrimSuffix(repo.Text, "/"), chart.Text)
 		}
-		f.fail(out.Repo.Pos, at("repo"), hint, "%q is not the URL of a chart repository", out.Repo.Text)
+		repo.fail(hint, "%q is not the URL of a chart repository", repo.Text)
 	}
-	local := out.Repo.Text == "" && !strings.HasPrefix(chart.Text, "oci://")
+	local := !repo.given() && !strings.HasPrefix(chart.Text, "oci://")
 	switch {
 	case local && strings.Contains(chart.Text, "://"):
-		f.fail(chart.Pos, at("chart"), "name the repository in repo, and the chart by its name", "%q is neither a path nor the reference of an OCI chart", chart.Text)
+		chart.fail("name the repository in repo, and the chart by its name", "%q is neither a path nor the reference of an OCI chart", chart.Text)
 	case local && path.IsAbs(chart.Text):
-		f.checkInside(out.Chart, at("chart"))
+		chart.inside()
 	case local && out.Version.Text != "":
-		f.fail(out.Version.Pos, at("version"), "remove it, or name the repository in repo", "a chart of a folder has no version to choose")
+		p.at("version").fail("remove it, or name the repository in repo", "a chart of a folder has no version to choose")
 	case local && (out.PullSecretRef != "" || out.Verify != nil):
-		f.fail(f.value.Pos, f.path, "write it in source", "a chart of a folder has neither pullSecretRef nor verify of its own")
+		p.fail("write it in source", "a chart of a folder has neither pullSecretRef nor verify of its own")
 	case !local && source:
-		f.fail(chart.Pos, at("chart"), "remove source, or name the folder of the chart in it", "the chart does not come from the source")
+		chart.fail("remove source, or name the folder of the chart in it", "the chart does not come from the source")
 	}
 	return out
 }
@@ -353,18 +271,17 @@ func (f *fields) helm(source bool) *Helm {
 // component decodes a Component document. How it is built is decoded after environments were
 // merged over it, see [DecodeComponent].
 func (d *decoder) component(v object.Value) Transform {
-	doc := d.fields(v, nil)
+	doc := d.header(v, kinds.OfSpec()...)
 	t := Transform{Kind: KindComponent, Pos: v.Pos, Blocks: d.blocks}
-	t.Name, t.Namespace, t.NamePos = doc.metadata()
-	spec := doc.needChild("spec")
-	spec.ofSpec(&t)
-	t.Component = object.Value{Kind: spec.value.Kind, Pos: spec.value.Pos}
-	for _, m := range spec.value.Members {
-		if !slices.Contains(spec.known, m.Name) {
+	t.Name, t.Namespace, t.NamePos = doc.metadata(v)
+	doc.at("spec").ofSpec(&t)
+	spec, _ := v.Get("spec")
+	t.Component = object.Value{Kind: spec.Kind, Pos: spec.Pos}
+	for _, m := range spec.Members {
+		if !slices.ContainsFunc(kinds.OfSpec(), func(f document.Field) bool { return f.Name == m.Name }) {
 			t.Component.Members = append(t.Component.Members, m)
 		}
 	}
-	doc.done(spec.known...)
-	t.InputUnsure = d.stray || spec.value.Kind != object.KindMap
+	t.InputUnsure = d.Stray || spec.Kind != object.KindMap
 	return t
 }

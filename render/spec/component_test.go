@@ -85,7 +85,7 @@ func TestDecodeComponentSaysWhatIsWrong(t *testing.T) {
 		"no selector":         {"  manifests: {paths: [a]}\n  overlays: [{patch: {}}]\n", "c.yaml:6:14: spec: spec.overlays[0].select: is missing"},
 		"an empty selector":   {"  manifests: {paths: [a]}\n  overlays: [{select: {}, patch: {}}]\n", "c.yaml:6:23: spec: spec.overlays[0].select: selects nothing (write one of kind"},
 		"nothing laid over":   {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}}]\n", "c.yaml:6:14: spec: spec.overlays[0]: lays nothing over what it selects (write what"},
-		"a patch as text":     {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, patch: \"a: b\"}]\n", "c.yaml:6:41: spec: spec.overlays[0].patch: expected a map or a list of operations, got text (write"},
+		"a patch as text":     {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, patch: \"a: b\"}]\n", "c.yaml:6:41: spec: spec.overlays[0].patch: expected a map or a list, got a string (write"},
 		"an operation":        {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, patch: [{op: replace, path: /a}]}]\n", "c.yaml:6:42: spec: spec.overlays[0].patch[0].value: is missing"},
 		"a rule":              {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, readyWhen: [{type: Exists, expr: a}]}]\n", `c.yaml:6:67: spec: spec.overlays[0].readyWhen[0].expr: has no meaning for type "Exists" (remove it, or write type: CEL)`},
 		"a dependency":        {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, dependsOn: [\"a/b/c\"]}]\n", `c.yaml:6:46: spec: spec.overlays[0].dependsOn[0]: "a/b/c" is no node: expected`},

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/ropewalk/ropewalk/render/dialect"
+	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -78,163 +78,81 @@ func ParseCases(f File) ([]Case, error) {
 	docs, errs := f.documents(MaxFile)
 	var out []Case
 	for _, d := range docs {
-		c := decoder{errs: d.errs}
-		if len(d.errs) == 0 {
-			one := c.testCase(d.value)
-			one.Blocks = d.blocks
-			out = append(out, one)
+		c := decoder{blocks: d.blocks}
+		if c.Errs = d.errs; len(d.errs) == 0 {
+			out = append(out, c.testCase(d.value))
 		}
-		errs = append(errs, c.errs...)
+		errs = append(errs, c.Errs...)
 	}
 	return out, errs.Sorted().Err()
 }
 
 // testCase decodes one document.
 func (d *decoder) testCase(v object.Value) Case {
-	f := d.fields(v, nil)
-	out := Case{Pos: v.Pos}
-	if name, path, ok := f.get("name"); ok && d.kind(name, path, object.KindString) {
+	p := d.hold(kinds.Case(), v, nil)
+	about := p.at("context")
+	out := Case{
+		Pos: v.Pos, Blocks: d.blocks, Input: p.value("input"), Subject: p.value("subject"), AllowSecrets: p.words("allowSecrets"),
+		Context: CaseContext{Context: about.context(), Name: about.at("name").Text, Environment: about.at("environment").Text},
+	}
+	if name := p.at("name"); name.given() {
 		if out.Name, out.NamePos = name.Text, name.Pos; strings.TrimSpace(name.Text) == "" {
-			d.fail(name.Pos, path, "", "must not be empty")
+			name.fail("", "must not be empty")
 		}
 	}
-	out.Input = f.optionalMap("input")
-	out.Subject = f.optionalMap("subject")
-	if c, ok := f.child("context"); ok {
-		out.Context.Context = c.contextFields()
-		out.Context.Name, out.Context.Environment = c.label("name"), c.label("environment")
-		c.done()
+	if e := p.at("expect"); e.given() {
+		out.Expect = e.expectation()
 	}
-	out.AllowSecrets, _ = f.allowSecrets()
-	if e, path, ok := f.need("expect"); ok {
-		out.Expect = d.expectation(d.fields(e, path))
-	}
-	f.done()
 	return out
 }
 
-// optionalMap is a map as it was written.
-func (f *fields) optionalMap(name string) object.Value {
-	v, path, ok := f.get(name)
-	if !ok || !f.kind(v, path, object.KindMap) {
-		return object.Value{}
-	}
-	return v
-}
-
-// expectation decodes what a case wants. A case that wants nothing passes whatever its
+// expectation is what a case wants. A case that wants nothing passes whatever its
 // module makes, so that it is refused.
-func (d *decoder) expectation(f *fields) Expectation {
-	out := Expectation{Pos: f.value.Pos}
-	out.Objects = f.identified("objects", true)
-	out.Absent = f.identified("absent", false)
-	out.Count = f.count("count")
-	out.Waves = f.waves("waves")
-	out.Errors = f.expectedErrors("errors")
-	out.Warnings = f.expectedErrors("warnings")
-	out.Golden = f.golden("golden")
-	f.done()
-	f.some()
+func (p part) expectation() Expectation {
+	out := Expectation{
+		Pos: p.Pos, Objects: p.at("objects").Items, Absent: p.at("absent").Items, Count: p.value("count"),
+		Errors: p.expectedErrors("errors"), Warnings: p.expectedErrors("warnings"), Golden: p.at("golden").golden(),
+	}
+	for _, wave := range p.items("waves") {
+		out.Waves = append(out.Waves, wave.Items)
+	}
+	p.some()
 	return out
 }
 
 // some refuses an expectation that asserts nothing, or what excludes each other.
-func (f *fields) some() {
-	given := func(name string) bool {
-		v, ok := f.value.Get(name)
-		return ok && v.Kind != object.KindNull
-	}
+func (p part) some() {
 	asserts := []string{"objects", "absent", "count", "waves", "golden"}
-	failing := given("errors")
-	any := failing || given("warnings")
+	failing := p.at("errors").given()
+	any := failing || p.at("warnings").given()
 	for _, name := range asserts {
-		any = any || given(name)
-		if v, _ := f.value.Get(name); failing && given(name) {
-			f.fail(v.Pos, f.path.Append(object.Field(name)), "make two cases of it", "a render that fails makes nothing: errors and %s exclude each other", name)
+		v := p.at(name)
+		any = any || v.given()
+		if failing && v.given() {
+			v.fail("make two cases of it", "a render that fails makes nothing: errors and %s exclude each other", name)
 		}
 	}
 	for _, name := range []string{"objects", "absent", "waves", "errors"} {
-		if v, _ := f.value.Get(name); v.Kind == object.KindList && len(v.Items) == 0 {
-			f.fail(v.Pos, f.path.Append(object.Field(name)), "leave it out, or write what it must hold", "it is empty, and asserts nothing")
+		if v := p.at(name); v.given() && len(v.Items) == 0 {
+			v.fail("leave it out, or write what it must hold", "it is empty, and asserts nothing")
 		}
 	}
-	if f.value.Kind == object.KindMap && !any && len(f.errs) == 0 {
-		f.fail(f.value.Pos, f.path, "write one of "+strings.Join(asserts, ", ")+", errors, warnings", "the case asserts nothing, and would always pass")
+	if !any {
+		p.fail("write one of "+strings.Join(asserts, ", ")+", errors, warnings", "the case asserts nothing, and would always pass")
 	}
-}
-
-// identified are the items of a list of objects, each with what tells it from others.
-func (f *fields) identified(name string, version bool) []object.Value {
-	items, path := f.list(name)
-	for i, v := range items {
-		o := f.fields(v, path.Append(object.Index(i)))
-		if version {
-			o.needText("apiVersion")
-		} else {
-			o.text("apiVersion")
-		}
-		o.needText("kind")
-		meta := o.needChild("metadata")
-		meta.needText("name")
-		meta.text("namespace")
-		if !version {
-			meta.done()
-			o.done()
-			continue
-		}
-		o.missing()
-		meta.missing()
-	}
-	return items
-}
-
-// count is a number of objects.
-func (f *fields) count(name string) object.Value {
-	v, path, ok := f.get(name)
-	if !ok || !f.kind(v, path, object.KindNumber) {
-		return object.Value{}
-	}
-	if n, err := strconv.Atoi(v.Text); err != nil || n < 0 {
-		f.fail(v.Pos, path, "", "expected a number of objects, got %s", v.Written())
-	}
-	return v
-}
-
-// waves are lists of names.
-func (f *fields) waves(name string) (out [][]object.Value) {
-	items, path := f.list(name)
-	for i, wave := range items {
-		at := path.Append(object.Index(i))
-		if !f.kind(wave, at, object.KindList) {
-			continue
-		}
-		for j, v := range wave.Items {
-			f.kind(v, at.Append(object.Index(j)), object.KindString)
-		}
-		out = append(out, wave.Items)
-	}
-	return out
 }
 
 // expectedErrors are errors or warnings; a list that is there is not nil.
-func (f *fields) expectedErrors(name string) []ExpectedError {
-	v, path, ok := f.get(name)
-	if !ok || !f.kind(v, path, object.KindList) {
+func (p part) expectedErrors(name string) []ExpectedError {
+	if !p.at(name).given() {
 		return nil
 	}
 	out := []ExpectedError{}
-	for i, item := range v.Items {
-		e := f.fields(item, path.Append(object.Index(i)))
-		one := ExpectedError{Pos: item.Pos}
-		one.Message, _ = e.text("message")
-		one.At, _ = e.text("at")
-		if line := e.count("line"); line.Kind == object.KindNumber {
-			one.Line, _ = strconv.Atoi(line.Text) // it is reported where it is none
-		}
-		before := len(e.errs)
-		e.done()
-		if one.Message == "" && one.At == "" && one.Line == 0 && len(e.errs) == before && item.Kind == object.KindMap {
-			f.fail(item.Pos, e.path, "write a part of its message, and at: with its path or line: with its line here", "it says nothing of the error")
+	for _, item := range p.items(name) {
+		line, _ := strconv.Atoi(item.at("line").Text) // 0 where there is none
+		one := ExpectedError{Pos: item.Pos, Message: item.at("message").Text, At: item.at("at").Text, Line: line}
+		if one.Message == "" && one.At == "" && one.Line == 0 {
+			item.fail("write a part of its message, and at: with its path or line: with its line here", "it says nothing of the error")
 		}
 		out = append(out, one)
 	}
@@ -245,25 +163,11 @@ func (f *fields) expectedErrors(name string) []ExpectedError {
 const GoldenSuffix = ".golden.yaml"
 
 // golden is the name of such a file.
-func (f *fields) golden(name string) object.Value {
-	v, path, ok := f.get(name)
-	if !ok || !f.kind(v, path, object.KindString) {
-		return object.Value{}
+func (p part) golden() object.Value {
+	if p.given() && (!strings.HasSuffix(p.Text, GoldenSuffix) || strings.ContainsAny(p.Text, `/\`)) {
+		p.fail("it is a file beside the case, such as small"+GoldenSuffix, "%q does not end in %s, or has a folder", p.Text, GoldenSuffix)
 	}
-	if !strings.HasSuffix(v.Text, GoldenSuffix) || strings.ContainsAny(v.Text, `/\`) {
-		f.fail(v.Pos, path, "it is a file beside the case, such as small"+GoldenSuffix, "%q does not end in %s, or has a folder", v.Text, GoldenSuffix)
-	}
-	return v
-}
-
-// contextFields decodes what a project and a case have in common.
-func (f *fields) contextFields() Context {
-	out := Context{Pos: f.value.Pos}
-	out.Namespace = f.label("namespace")
-	out.Engine = f.enum("engine", dialect.Names()...)
-	out.ClusterDomain = f.domain("clusterDomain")
-	out.KubeVersion = f.kubeVersion("kubeVersion")
-	return out
+	return p.Value
 }
 
 // Mark is what a native module says of itself in its field ropewalk.
@@ -298,48 +202,20 @@ const (
 // the evaluation.
 func DecodeMark(v object.Value, at object.Path) (Mark, object.Errors) {
 	d := &decoder{}
-	f := d.fields(v, at)
-	f.text("apiVersion")
-	out := Mark{}
-	out.Kind, _ = f.text("kind")
-	items, path := f.list("kubernetes")
-	for i, item := range items {
-		at := path.Append(object.Index(i))
-		if !f.kind(item, at, object.KindString) {
-			continue
-		}
-		version, ok := ParseKubeVersion(item.Text)
-		if !ok {
-			f.fail(item.Pos, at, "", "%q is not a version of Kubernetes: expected one such as 1.36", item.Text)
-		}
+	p := d.hold(kinds.Mark(), v, at)
+	out := Mark{Kind: p.at("kind").Text, Images: p.at("vet", "images").Text}
+	for _, item := range p.items("kubernetes") {
+		version, _ := ParseKubeVersion(item.Text)
 		out.Kubernetes = append(out.Kubernetes, Version{Text: version, Pos: item.Pos})
 	}
-	if vet, ok := f.child("vet"); ok {
-		out.Images = vet.enum("images", ImagesByDigest, ImagesByTag, ImagesOff)
-		if budget, ok := vet.child("budget"); ok {
-			budget.budget(&out)
-		}
-		vet.done()
+	budget := p.at("vet", "budget")
+	if cpu, pos := budget.text("cpu"); pos.IsValid() {
+		out.CPUPos = pos
+		out.CPU, _ = time.ParseDuration(cpu) // what is none is reported
 	}
-	f.done()
-	return out, d.errs.Sorted()
-}
-
-// budget decodes what a render may cost.
-func (f *fields) budget(m *Mark) {
-	text, pos := f.text("cpu")
-	if m.CPUPos = pos; text != "" {
-		var err error
-		if m.CPU, err = time.ParseDuration(text); err != nil || m.CPU <= 0 {
-			f.fail(pos, f.path.Append(object.Field("cpu")), "", "expected a time such as 50ms, got %q", text)
-		}
+	if memory, pos := budget.text("memory"); pos.IsValid() {
+		q, _ := resource.ParseQuantity(memory)
+		out.Memory, out.MemoryPos = q.Value(), pos
 	}
-	text, pos = f.text("memory")
-	if m.MemoryPos = pos; text != "" {
-		q, err := resource.ParseQuantity(text)
-		if m.Memory = q.Value(); err != nil || m.Memory <= 0 {
-			f.fail(pos, f.path.Append(object.Field("memory")), "", "expected a size such as 64Mi, got %q", text)
-		}
-	}
-	f.done()
+	return out, d.Errs.Sorted()
 }

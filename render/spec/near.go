@@ -272,7 +272,7 @@ func notLetter(r rune) bool { return !unicode.IsLetter(r) }
 
 // nearKind reports whether a kind is one of ours, but for its case or a slip.
 func nearKind(kind string) bool {
-	return slices.ContainsFunc(kinds(), func(k string) bool { return nearWord(kind, k) })
+	return slices.ContainsFunc(knownKinds(), func(k string) bool { return nearWord(kind, k) })
 }
 
 // nearWord reports whether a text is a word, but for its case or a slip: two of a long one.

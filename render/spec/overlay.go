@@ -4,6 +4,7 @@
 package spec
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -50,127 +51,73 @@ func (s Selector) Matches(o object.Object) bool {
 	return true
 }
 
-// overlays decodes what is laid over the objects of a spec called name.
-func (f *fields) overlays(name string) []Overlay {
-	items, at := f.list("overlays")
+// overlays are what is laid over the objects of a spec called name.
+func (p part) overlays(name string) []Overlay {
 	var out []Overlay
-	for i, v := range items {
-		in := at.Append(object.Index(i))
-		o := f.fields(v, in)
-		before := len(f.errs)
-		out = append(out, o.overlay(name, Overlay{Pos: v.Pos, Path: in}))
-		if len(f.errs) == before && v.Kind == object.KindMap && len(v.Members) < 2 {
-			f.fail(v.Pos, in, "write what is laid over: readyWhen, dependsOn, apply or patch", "lays nothing over what it selects")
+	for _, item := range p.items("overlays") {
+		out = append(out, item.overlay(name))
+		if len(item.Members) < 2 {
+			item.fail("write what is laid over: readyWhen, dependsOn, apply or patch", "lays nothing over what it selects")
 		}
 	}
 	return out
 }
 
-func (f *fields) overlay(name string, out Overlay) Overlay {
-	s := f.needChild("select")
-	out.Select = Selector{Pos: s.value.Pos, Kind: s.pattern("kind"), Name: s.pattern("name"), Namespace: s.pattern("namespace"), Group: s.pattern("group")}
-	out.Select.Labels = s.texts("labels", true)
-	if s.done(); s.value.Kind == object.KindMap && len(s.value.Members) == 0 {
-		f.fail(s.value.Pos, s.path, "write one of kind, name, namespace, group, labels; name: \"*\" selects all", "selects nothing")
+func (p part) overlay(name string) Overlay {
+	s := p.at("select")
+	out := Overlay{Pos: p.Pos, Path: p.path, Patch: p.value("patch"), Select: Selector{
+		Pos: s.Pos, Kind: s.at("kind").Text, Name: s.at("name").Text, Namespace: s.at("namespace").Text, Group: s.at("group").Text, Labels: s.texts("labels"),
+	}}
+	if s.given() && len(s.Members) == 0 {
+		s.fail("write one of kind, name, namespace, group, labels; name: \"*\" selects all", "selects nothing")
 	}
-	items, at := f.list("dependsOn")
-	for i, v := range items {
-		in := at.Append(object.Index(i))
-		if !f.kind(v, in, object.KindString) {
-			continue
-		}
-		of, node, full := strings.Cut(v.Text, "/")
+	for _, item := range p.items("dependsOn") {
+		of, node, full := strings.Cut(item.Text, "/")
 		if !full {
-			of, node = name, v.Text
+			of, node = name, item.Text
 		}
 		if of == "" || node == "" && !full || strings.ContainsAny(of+node, "/ \t\r\n") {
-			f.fail(v.Pos, in, "", "%q is no node: expected a node of this spec (\"node\"), of another (\"spec/node\"), or a spec (\"spec/\")", v.Text)
+			item.fail("", "%q is no node: expected a node of this spec (\"node\"), of another (\"spec/node\"), or a spec (\"spec/\")", item.Text)
 			continue
 		}
-		out.DependsOn = append(out.DependsOn, object.Dependency{ID: object.MakeID(of, node), Pos: v.Pos})
+		out.DependsOn = append(out.DependsOn, object.Dependency{ID: object.MakeID(of, node), Pos: item.Pos})
 	}
-	rules, at := f.list("readyWhen")
-	for i, v := range rules {
-		out.ReadyWhen = append(out.ReadyWhen, f.fields(v, at.Append(object.Index(i))).ready())
+	for _, item := range p.items("readyWhen") {
+		out.ReadyWhen = append(out.ReadyWhen, item.ready())
 	}
-	if a, ok := f.child("apply"); ok {
-		out.Apply = object.Apply{
-			Mode:     a.enum("mode", object.ModeApply, object.ModeCreate, object.ModeReplace, object.ModeForce),
-			Conflict: a.enum("conflict", object.ConflictEngine, object.ConflictError),
-			Adopt:    a.enum("adopt", object.AdoptNever, object.AdoptTakeOwnership, object.AdoptMirror),
-			Deletion: a.enum("deletion", object.DeletionDelete, object.DeletionOrphan),
+	a := p.at("apply")
+	out.Apply = object.Apply{Mode: a.at("mode").Text, Conflict: a.at("conflict").Text, Adopt: a.at("adopt").Text, Deletion: a.at("deletion").Text}
+	if a.at("prune").given() {
+		prune := a.flag("prune")
+		out.Apply.Prune = &prune
+	}
+	for _, op := range p.items("patch") {
+		for name, kinds := range map[string][]string{"from": {"copy", "move"}, "value": {"add", "replace", "test"}} {
+			if !op.at(name).given() && slices.Contains(kinds, op.at("op").Text) {
+				op.at(name).fail("", "is missing")
+			}
 		}
-		if _, _, ok := a.get("prune"); ok {
-			prune := a.flag("prune")
-			out.Apply.Prune = &prune
-		}
-		a.done()
 	}
-	f.patch(&out)
-	f.done()
 	return out
 }
 
-// patch decodes what is changed of an object.
-func (f *fields) patch(out *Overlay) {
-	v, at, ok := f.get("patch")
-	switch {
-	case !ok:
-		return
-	case v.Kind == object.KindString:
-		f.fail(v.Pos, at, "write the patch as YAML below patch:, without the bar", "expected a map or a list of operations, got text")
-		return
-	case v.Kind == object.KindList:
-		for i, op := range v.Items {
-			in := at.Append(object.Index(i))
-			o := f.fields(op, in)
-			kind := o.enum("op", "add", "copy", "move", "remove", "replace", "test")
-			o.needText("op")
-			o.needText("path")
-			if slices.Contains([]string{"copy", "move"}, kind) {
-				o.needText("from")
-			}
-			if slices.Contains([]string{"add", "replace", "test"}, kind) {
-				o.need("value")
-			}
-			o.done()
-		}
-	case !f.kind(v, at, object.KindMap):
-		return
-	}
-	out.Patch = v
-}
-
-// pattern is an optional pattern of path.Match.
-func (f *fields) pattern(name string) string {
-	text, pos := f.text(name)
-	if _, err := path.Match(text, ""); err != nil {
-		f.fail(pos, f.path.Append(object.Field(name)), "write a name, or a pattern such as \"app-*\"", "%q is not a valid pattern", text)
-		return ""
-	}
-	return text
-}
-
-// ready decodes a rule for when an object is ready.
-func (f *fields) ready() object.Ready {
-	r := object.Ready{Pos: f.value.Pos}
-	r.Type = f.enum("type", object.ReadyExists, object.ReadyConditionMatch, object.ReadyDeploymentAvailable, object.ReadyCEL)
-	f.needText("type")
+// ready is a rule for when an object is ready.
+func (p part) ready() object.Ready {
+	r := object.Ready{Pos: p.Pos, Type: p.at("type").Text}
 	for name, of := range map[string]string{"condition": object.ReadyConditionMatch, "status": object.ReadyConditionMatch, "expr": object.ReadyCEL} {
-		if v, at, ok := f.get(name); ok && r.Type != of && r.Type != "" {
-			f.fail(v.Pos, at, "remove it, or write type: "+of, "has no meaning for type %q", r.Type)
+		switch v := p.at(name); {
+		case v.given() && r.Type != of && r.Type != "":
+			v.fail("remove it, or write type: "+of, "has no meaning for type %q", r.Type)
+		case !v.given() && r.Type == of && name != "status":
+			v.fail("", "is missing")
 		}
 	}
 	switch r.Type {
 	case object.ReadyConditionMatch:
-		r.Condition = f.needText("condition").Text
-		if r.Status = f.enum("status", "True", "False", "Unknown"); r.Status == "" {
-			r.Status = "True"
-		}
+		r.Condition, r.Status = p.at("condition").Text, cmp.Or(p.at("status").Text, "True")
 	case object.ReadyCEL:
-		expr := f.needText("expr")
-		r.Expr, r.ExprPos = expr.Text, f.where(expr).Pos
+		expr := p.at("expr")
+		r.Expr, r.ExprPos = expr.Text, expr.where().Pos
 	}
-	f.done()
 	return r
 }

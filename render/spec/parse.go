@@ -97,7 +97,7 @@ func (p *parsing) file(f File) {
 
 // document reads one document and reports whether it is one that we know, or
 // that is so wrong that this was reported.
-func (p *parsing) document(doc document, found bool) bool {
+func (p *parsing) document(doc parsed, found bool) bool {
 	v := doc.value
 	if v.Kind != object.KindMap && !found {
 		p.fail(v.Pos, nil, "", "expected a document with apiVersion and kind, got a %s", v.Kind)
@@ -241,7 +241,7 @@ func configMaps(v object.Value, names map[string]bool) {
 }
 
 // own reads a document of ours.
-func (p *parsing) own(doc document, apiVersion, kind string) {
+func (p *parsing) own(doc parsed, apiVersion, kind string) {
 	v := doc.value
 	at, _ := v.Get("apiVersion")
 	if apiVersion != "" && apiVersion != APIVersion || !isKnown(kind) {
@@ -281,7 +281,7 @@ func (p *parsing) own(doc document, apiVersion, kind string) {
 	default:
 		p.unknown(v, kind)
 	}
-	p.errs = append(p.errs, d.errs...)
+	p.errs = append(p.errs, d.Errs...)
 }
 
 // transform adds t; unsure says that a mistake may hide part of it.
@@ -297,11 +297,11 @@ func (p *parsing) unknown(v object.Value, kind string) {
 	path := object.Fields("kind")
 	switch {
 	case !ok:
-		p.fail(v.Pos, path, "known kinds: "+strings.Join(kinds(), ", "), "is missing")
+		p.fail(v.Pos, path, "known kinds: "+strings.Join(knownKinds(), ", "), "is missing")
 	case isRelease(kind):
 		p.fail(at.Pos, path, "\"ropewalk artifact sync\", \"ropewalk deploy\" and \"ropewalk build\" take it by its name", "%q is the kind of a release, and is not rendered", kind)
 	default:
-		p.fail(at.Pos, path, object.Suggest(kind, kinds()), "%q is not known", kind)
+		p.fail(at.Pos, path, object.Suggest(kind, knownKinds()), "%q is not known", kind)
 	}
 }
 
@@ -334,8 +334,8 @@ func (p *parsing) fail(pos object.Pos, path object.Path, hint, format string, ar
 	p.errs = append(p.errs, mistake(pos, path, hint, format, args...))
 }
 
-// kinds are the kinds that this version reads.
-func kinds() []string {
+// knownKinds are the kinds that this version reads.
+func knownKinds() []string {
 	return []string{KindApps, KindComponent, KindCompose, KindFunction, KindGateway, KindPivotCluster, KindProject, KindTransform, KindWorkload}
 }
 
@@ -344,7 +344,7 @@ func SpecKinds() []string {
 	return []string{KindApps, KindComponent, KindCompose, KindFunction, KindGateway, KindPivotCluster, KindTransform, KindWorkload}
 }
 
-func isKnown(kind string) bool { return slices.Contains(kinds(), kind) }
+func isKnown(kind string) bool { return slices.Contains(knownKinds(), kind) }
 
 // isRelease reports whether documents of a kind are for releases, of package
 // plugin/host/release: a search passes over them.

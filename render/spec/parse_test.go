@@ -134,7 +134,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		"a value that is not in the set": {
 			head + "  adopt: never\n", `a.yaml:6:10: spec: spec.adopt: "never" is not known: expected Never, TakeOwnership, Mirror (did you mean "Never"?)`},
 		"a dependency on itself": {
-			head + "  dependsOn: [api]\n", `a.yaml:6:15: spec: spec.dependsOn: "api" depends on itself (remove the dependency)`},
+			head + "  dependsOn: [api]\n", `a.yaml:6:15: spec: spec.dependsOn[0]: "api" depends on itself (remove the dependency)`},
 		"a dependency that is named twice": {
 			head + "  dependsOn: [db, db]\n", `a.yaml:6:19: spec: spec.dependsOn[1]: "db" is written twice`},
 		"a bad name": {

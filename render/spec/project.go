@@ -7,82 +7,51 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// maxPatterns is how many patterns a project may have: each is compared with all files.
-const maxPatterns = 1000
-
 // project decodes a Project document.
 func (d *decoder) project(v object.Value) Project {
-	doc := d.fields(v, nil)
-	p := Project{Pos: v.Pos, Environments: map[string]Environment{}}
-	p.Name, _, _ = doc.metadata()
-	if spec, ok := doc.child("spec"); ok {
-		p.Specs = spec.patterns("specs")
-		p.Context = spec.context("context")
-		p.Policies = spec.policies("policies")
-		p.WorkloadDefaults = spec.workloads("workloads")
-		spec.environments(&p)
-		spec.done()
+	table := kinds.Project().Root
+	for _, at := range [][]string{{"spec"}, {"spec", "environments", "*"}} {
+		table = table.Unread(append(at, "workloads", "defaults")...) // They are read by render/workload/score.
 	}
-	doc.done()
+	doc := d.document(table, v)
+	p := Project{Pos: v.Pos, Environments: map[string]Environment{}}
+	p.Name, _, _ = doc.metadata(v)
+	spec := doc.at("spec")
+	for _, item := range spec.items("specs") {
+		p.Specs = append(p.Specs, Pattern{Glob: item.Text, Pos: item.Pos})
+	}
+	p.Context = spec.at("context").context()
+	p.Policies = spec.policies("policies")
+	spec.at("workloads").workloads()
+	written, _ := v.Get("spec")
+	p.WorkloadDefaults, _ = written.Get("workloads")
+	environments, _ := written.Get("environments")
+	for _, m := range environments.Members {
+		env := spec.at("environments", m.Name)
+		e := Environment{Name: m.Name, Pos: m.Pos, Inputs: map[string]Input{}, Context: env.at("context").context()}
+		for _, in := range env.at("inputs").Members {
+			e.Inputs[in.Name] = Input{Pos: in.Pos, Value: in.Value}
+		}
+		env.at("workloads").workloads()
+		e.Workloads, _ = m.Value.Get("workloads")
+		p.Environments[m.Name] = e
+	}
 	return p
 }
 
-// patterns decodes the list of specs of a project.
-func (f *fields) patterns(name string) []Pattern {
-	items, path := f.list(name)
-	var out []Pattern
-	for i, v := range items {
-		at := path.Append(object.Index(i))
-		if i == maxPatterns {
-			f.fail(v.Pos, path, "write patterns that match several files", "more than %d patterns, which no flag allows", maxPatterns)
-			break
-		}
-		if !f.kind(v, at, object.KindString) {
-			continue
-		}
-		if v.Text == "" || strings.HasPrefix(v.Text, "/") || strings.Contains(v.Text, `\`) {
-			f.fail(v.Pos, at, "", "%q is not a path relative to the project's folder, with / between folders", v.Text)
-			continue
-		}
-		out = append(out, Pattern{Glob: v.Text, Pos: v.Pos})
-	}
-	return out
-}
-
-// context decodes the context of a project or an environment.
-func (f *fields) context(name string) Context {
-	c, ok := f.child(name)
-	if !ok {
+// context is that of a project, an environment or a case.
+func (p part) context() Context {
+	if !p.given() {
 		return Context{}
 	}
-	defer c.done()
-	return c.contextFields()
-}
-
-// domain is an optional DNS name.
-func (f *fields) domain(name string) string {
-	text, pos := f.text(name)
-	if err := CheckDomain(text); text != "" && err != nil {
-		f.fail(pos, f.path.Append(object.Field(name)), "", "%v", err)
+	version, _ := ParseKubeVersion(p.at("kubeVersion").Text)
+	return Context{
+		Pos: p.Pos, Namespace: p.at("namespace").Text, Engine: p.at("engine").Text, ClusterDomain: p.at("clusterDomain").Text, KubeVersion: version,
 	}
-	return text
-}
-
-// kubeVersion is an optional version of Kubernetes. YAML reads 1.30 as the
-// number 1.3, so it must be quoted.
-func (f *fields) kubeVersion(name string) string {
-	text, pos := f.text(name)
-	if text == "" {
-		return ""
-	}
-	version, good := ParseKubeVersion(text)
-	if !good {
-		f.fail(pos, f.path.Append(object.Field(name)), "", "%q is not a version of Kubernetes: expected one such as 1.36 or v1.36.2", text)
-	}
-	return version
 }
 
 // ParseKubeVersion is a version of Kubernetes without its v and without what vendors add to
@@ -102,45 +71,6 @@ func ParseKubeVersion(text string) (version string, ok bool) {
 		}
 	}
 	return version, true
-}
-
-// environments decodes the environments of a project.
-func (f *fields) environments(p *Project) {
-	all, ok := f.child("environments")
-	if !ok {
-		return
-	}
-	for _, m := range all.value.Members {
-		path := all.path.Append(object.Field(m.Name))
-		if bad := badLabel(m.Name); bad != "" {
-			f.fail(m.Pos, path, "", "%q %s", m.Name, bad)
-		}
-		e := Environment{Name: m.Name, Pos: m.Pos, Inputs: map[string]Input{}}
-		// An environment may be empty: it still has a name.
-		if m.Value.Kind != object.KindNull {
-			env := f.fields(m.Value, path)
-			e.Context = env.context("context")
-			env.inputs(e.Inputs)
-			e.Workloads = env.workloads("workloads")
-			env.done()
-		}
-		p.Environments[m.Name] = e
-	}
-}
-
-// inputs decodes the overlays of an environment, by spec.
-func (f *fields) inputs(out map[string]Input) {
-	all, ok := f.child("inputs")
-	if !ok {
-		return
-	}
-	for _, m := range all.value.Members {
-		path := all.path.Append(object.Field(m.Name))
-		if m.Value.Kind == object.KindNull || !f.kind(m.Value, path, object.KindMap) {
-			continue
-		}
-		out[m.Name] = Input{Pos: m.Pos, Value: m.Value}
-	}
 }
 
 // Overlay is the project in an environment: its context with that of

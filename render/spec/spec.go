@@ -49,7 +49,7 @@ type File struct {
 	// values is set for values that Helm might read.
 	values bool
 	// structured is set for a document that was never text, which has no Data.
-	structured *document
+	structured *parsed
 	// ended returns the error of the context that bounds the reading; it is nil if none does.
 	ended func() error
 }

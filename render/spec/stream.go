@@ -35,8 +35,8 @@ const maxBroken = 10_000
 // all others.
 const maxTags = 100
 
-// document is one document of a stream.
-type document struct {
+// parsed is one document of a stream.
+type parsed struct {
 	value object.Value
 	// blocks are the block scalars by the position of their indicator.
 	blocks map[object.Pos]Block
@@ -51,9 +51,9 @@ type document struct {
 
 // documents reads every document of f. Text that is no YAML ends only its own
 // document: reading goes on at the next "---".
-func (f File) documents(limit int) (docs []document, errs object.Errors) {
+func (f File) documents(limit int) (docs []parsed, errs object.Errors) {
 	if f.structured != nil {
-		return []document{*f.structured}, nil
+		return []parsed{*f.structured}, nil
 	}
 	if len(f.Data) > limit {
 		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "keep large data out of specs",
@@ -191,7 +191,7 @@ func Weight(data []byte) int64 {
 
 // stream reads documents from the offset start on until the text ends or is
 // no YAML; last is the line of the last document that it read.
-func (t *text) stream(start int) (docs []document, last int, wrong *fault) {
+func (t *text) stream(start int) (docs []parsed, last int, wrong *fault) {
 	base := sort.SearchInts(t.starts, start) + 1
 	d := yaml.NewDecoder(&reader{Reader: bytes.NewReader(t.data[start:]), text: t})
 	for {
@@ -211,7 +211,7 @@ func (t *text) stream(start int) (docs []document, last int, wrong *fault) {
 			if v.Kind == object.KindNull && len(c.errs) == 0 {
 				continue
 			}
-			docs = append(docs, document{value: v, blocks: c.blocks, errs: c.errs, words: c.words, full: c.full})
+			docs = append(docs, parsed{value: v, blocks: c.blocks, errs: c.errs, words: c.words, full: c.full})
 		}
 	}
 }

@@ -21,7 +21,7 @@ type Structured struct {
 	// File is to be read with [Parse].
 	File File
 
-	doc   document
+	doc   parsed
 	lines []structuredLine // ascending
 	next  int
 }
@@ -39,7 +39,7 @@ const maxStructured = 100_000
 
 // NewStructured is a document called name. Doc is JSON in Go, with numbers as json.Number.
 func NewStructured(name string, doc map[string]any) *Structured {
-	s := &Structured{File: File{Name: name}, doc: document{blocks: map[object.Pos]Block{}}, next: 1}
+	s := &Structured{File: File{Name: name}, doc: parsed{blocks: map[object.Pos]Block{}}, next: 1}
 	s.doc.value = s.value(doc, -1, object.Step{}, 0)
 	s.File.structured = &s.doc
 	return s

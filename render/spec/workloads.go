@@ -5,11 +5,10 @@ package spec
 
 import (
 	"cmp"
-	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 
+	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -39,7 +38,7 @@ type Document struct {
 }
 
 // compiled is a document of a kind that is compiled.
-func (p *parsing) compiled(doc document, kind string, score bool) Document {
+func (p *parsing) compiled(doc parsed, kind string, score bool) Document {
 	meta, _ := doc.value.Get("metadata")
 	name, ok := meta.Get("name")
 	out := Document{
@@ -159,137 +158,55 @@ const (
 // the project without an environment. Mistakes in it were found when the document was read; what
 // comes in here only by laying one over the other is in the error.
 func (p Project) Workloads(environment string) (Workloads, error) {
-	v := p.WorkloadDefaults.Merge(p.Environments[environment].Workloads)
 	d := decoder{}
-	out := d.workloadsOf(v, object.Fields("spec", "workloads"))
+	out := d.hold(kinds.Workloads().Unread("defaults"), p.WorkloadDefaults.Merge(p.Environments[environment].Workloads), object.Fields("spec", "workloads")).workloads()
 	out.EnvFiles = allEnvFiles(p.WorkloadDefaults, p.Environments[environment].Workloads)
-	return out, d.errs.Sorted().Err()
+	return out, d.Errs.Sorted().Err()
 }
 
-// workloads is what stands below workloads, as it was written; its mistakes are
-// reported.
-func (f *fields) workloads(name string) object.Value {
-	v, path, ok := f.get(name)
-	if !ok {
-		return object.Value{}
-	}
-	f.workloadsOf(v, path)
-	return v
-}
-
-// workloadsOf decodes the configuration of workloads.
-func (d *decoder) workloadsOf(v object.Value, path object.Path) Workloads {
+// workloads is the configuration of workloads.
+func (p part) workloads() Workloads {
 	out := Workloads{
-		Pos:    v.Pos,
-		Module: CueRef{Type: RefEmbedded, Ref: DefaultWorkloadModule, Pos: v.Pos, RefPos: v.Pos, TypePos: v.Pos},
-		Secrets: Secrets{
-			Backend: BackendExternalSecrets, StoreName: defaultStoreName, StoreKind: clusterStoreKind,
-			RefreshInterval: defaultRefreshInterval,
-		},
+		Pos:    p.Pos,
+		Module: CueRef{Type: RefEmbedded, Ref: DefaultWorkloadModule, Pos: p.Pos, RefPos: p.Pos, TypePos: p.Pos},
+		Config: p.value("config"), EnvFiles: p.envFiles(), Images: p.at("images").images(), CanaryProvider: p.at("canary", "provider").Text,
+		Secrets: p.at("secrets").secrets(),
 	}
-	if v.Kind == object.KindNone || v.Kind == object.KindNull {
-		return out
+	if module := p.at("module"); module.given() {
+		out.Module = module.cueRef()
 	}
-	f := d.fields(v, path)
-	if module, modulePath, ok := f.get("module"); ok {
-		out.Module = f.cueRef(module, modulePath)
-	}
-	out.Provisioners = f.modules("provisioners")
-	f.secret = true
-	if s, ok := f.child("secrets"); ok {
-		s.secrets(&out.Secrets)
-	}
-	f.secret = false
-	if n, ok := f.child("network"); ok {
-		n.network(&out)
-	}
-	if c, ok := f.child("canary"); ok {
-		out.CanaryProvider = c.enum("provider", canaryProviders()...)
-		c.done()
-	}
-	out.Config = f.input("config")
-	out.EnvFiles = f.envFiles("envFiles")
-	if i, ok := f.child("images"); ok {
-		out.Images = i.images()
-	}
-	if defaults, at, ok := f.get("defaults"); ok {
-		f.kind(defaults, at, object.KindMap) // What is in it is read by render/workload/score.
-	}
-	f.done()
+	p.named("provisioners", "module", func(m NamedModule, _ part) { out.Provisioners = append(out.Provisioners, m) })
+	p.at("network").network(&out)
 	return out
 }
 
-// modules decodes a list of modules with unique names.
-func (f *fields) modules(name string) []NamedModule {
-	var out []NamedModule
-	f.named(name, "module", func(m NamedModule, _ *fields) { out = append(out, m) })
-	return out
-}
-
-// named decodes a list of what has a unique name and a module, and gives each with the
-// fields that it has beside those.
-func (f *fields) named(name, what string, each func(m NamedModule, rest *fields)) {
-	items, path := f.list(name)
+// named is a list of what has a unique name and a module, and gives each with what it has
+// beside those.
+func (p part) named(name, what string, each func(m NamedModule, rest part)) {
 	known := map[string]bool{}
-	for i, v := range items {
-		at := path.Append(object.Index(i))
-		item := f.fields(v, at)
-		module := NamedModule{Name: item.label("name"), Pos: v.Pos}
-		if ref, refPath, ok := item.need("cueRef"); ok {
-			module.CueRef = f.cueRef(ref, refPath)
-		}
+	for _, item := range p.items(name) {
+		module := NamedModule{Name: item.at("name").Text, Pos: item.Pos, CueRef: item.at("cueRef").cueRef()}
 		each(module, item)
-		if _, ok := v.Get("name"); !ok && v.Kind == object.KindMap {
-			item.missed = append(item.missed, "name")
-		}
 		if module.Name != "" && known[module.Name] {
-			f.fail(v.Pos, at.Append(object.Field("name")), "", "a second %s has the name %q", what, module.Name)
+			p.Fail(item.Pos, item.path.Append(object.Field("name")), "", "a second %s has the name %q", what, module.Name)
 		}
 		known[module.Name] = true
-		item.done()
 	}
 }
 
-// enums is an optional list of strings out of a set, each written once.
-func (f *fields) enums(name string, values ...string) []string {
-	items, path := f.list(name)
-	var out []string
-	for i, v := range items {
-		at := path.Append(object.Index(i))
-		switch {
-		case !f.kind(v, at, object.KindString):
-		case !slices.Contains(values, v.Text):
-			f.fail(v.Pos, at, object.Suggest(v.Text, values), "%q is not known", v.Text)
-		case slices.Contains(out, v.Text):
-			f.fail(v.Pos, at, "", "%q is written twice", v.Text)
-		default:
-			out = append(out, v.Text)
-		}
+// secrets is how secrets reach pods.
+func (p part) secrets() Secrets {
+	store := p.at("store")
+	out := Secrets{
+		Backend: cmp.Or(p.at("backend").Text, BackendExternalSecrets), KubernetesStore: p.at("kubernetesStore").Text,
+		StoreName: cmp.Or(store.at("name").Text, defaultStoreName), StoreKind: cmp.Or(store.at("kind").Text, clusterStoreKind),
+		RefreshInterval: cmp.Or(p.at("refreshInterval").Text, defaultRefreshInterval),
 	}
-	slices.Sort(out)
+	if store.given() {
+		out.StorePos, out.Provider = store.Pos, store.at("provider").provider()
+	}
+	p.providers(&out)
 	return out
-}
-
-// secrets decodes how secrets reach pods, over the defaults.
-func (f *fields) secrets(out *Secrets) {
-	if backend := f.enum("backend", BackendExternalSecrets, BackendKubernetes); backend != "" {
-		out.Backend = backend
-	}
-	if s, ok := f.child("store"); ok {
-		name := s.needText("name")
-		out.StoreName, out.StorePos = name.Text, s.value.Pos
-		if kind := s.enum("kind", clusterStoreKind, "SecretStore"); kind != "" {
-			out.StoreKind = kind
-		}
-		s.provider(out)
-		s.done()
-	}
-	out.KubernetesStore = f.label("kubernetesStore")
-	out.RefreshInterval = cmp.Or(f.duration("refreshInterval"), out.RefreshInterval)
-	f.providers(out)
-	before := len(f.errs)
-	f.done()
-	f.hide(before) // A secret by its name, with its value.
 }
 
 // providerNames are the providers of a store and what External Secrets calls
@@ -300,31 +217,19 @@ func providerNames() [][2]string {
 	}
 }
 
-// provider decodes the provider of a store: exactly one, by its short name.
-func (f *fields) provider(out *Secrets) {
-	p, ok := f.child("provider")
-	if !ok {
-		return
-	}
+// provider is the provider of a store, by the name of External Secrets.
+func (p part) provider() object.Value {
 	var names []string
 	for _, known := range providerNames() {
 		names = append(names, known[0])
-		v, path, given := p.get(known[0])
-		if !given || !f.kind(v, path, object.KindMap) {
-			continue
+		if v := p.at(known[0]); v.given() {
+			return object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{{Name: known[1], Pos: v.Pos, Value: v.Value}}}
 		}
-		if out.Provider.Kind != object.KindNone {
-			f.fail(v.Pos, path, "remove one of them", "a store has one provider, got a second")
-			continue
-		}
-		out.Provider = object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{
-			{Name: known[1], Pos: v.Pos, Value: v},
-		}}
 	}
-	if p.value.Kind == object.KindMap && out.Provider.Kind == object.KindNone && len(p.value.Members) == 0 {
-		f.fail(p.value.Pos, p.path, "", "expected one of %v", names)
+	if p.given() {
+		p.fail("", "expected one of %v", names)
 	}
-	p.done()
+	return object.Value{}
 }
 
 // Network is what network policies cannot know by themselves. The zero value is
@@ -356,45 +261,13 @@ type DNS struct {
 	CIDR string
 }
 
-// canaryProviders are what Ropewalk can have Flagger shift traffic with.
-func canaryProviders() []string {
-	return []string{"gatewayapi:v1", "istio", "kubernetes", "linkerd", "nginx"}
-}
-
-// trustDomain is what SPIFFE allows (section 2.1 of the SPIFFE ID), but for its length.
-const trustDomain = `^[a-z0-9._-]{1,255}$`
-
-// network decodes the network policies and their settings.
-func (f *fields) network(out *Workloads) {
-	out.Policies = f.enums("policies", "cilium", "kubernetes", "istio")
-	out.Network.RoutesFrom = f.label("routesFrom")
-	out.Network.Ambient = f.enum("mesh", "sidecar", "ambient") == "ambient"
-	if text, pos := f.text("trustDomain"); pos.IsValid() {
-		if out.Network.TrustDomain = text; !regexp.MustCompile(trustDomain).MatchString(text) {
-			f.fail(pos, f.path.Append(object.Field("trustDomain")), "write meshConfig.trustDomain of Istio, such as cluster.local", "%q is not a trust domain", text)
-		}
+// network is the network policies and their settings.
+func (p part) network(out *Workloads) {
+	out.Policies = slices.Sorted(slices.Values(p.words("policies")))
+	dns := p.at("dns")
+	port, _ := strconv.Atoi(dns.at("port").Text) // 0 where there is none
+	out.Network = Network{
+		RoutesFrom: p.at("routesFrom").Text, Ambient: p.at("mesh").Text == "ambient", TrustDomain: p.at("trustDomain").Text,
+		DNS: DNS{Namespace: dns.at("namespace").Text, Labels: dns.texts("labels"), Port: port, CIDR: dns.at("cidr").Text},
 	}
-	if d, ok := f.child("dns"); ok {
-		d.dns(&out.Network.DNS)
-	}
-	f.done()
-}
-
-func (f *fields) dns(out *DNS) {
-	out.Namespace = f.label("namespace")
-	out.Labels = f.texts("labels", false)
-	if v, path, ok := f.get("port"); ok && f.kind(v, path, object.KindNumber) {
-		n, err := strconv.Atoi(v.Text)
-		if err != nil || n < 1 || n > 65535 {
-			f.fail(v.Pos, path, "", "%s is not a port: expected 1 to 65535", v.Text)
-		}
-		out.Port = n
-	}
-	if text, pos := f.text("cidr"); text != "" {
-		if _, err := netip.ParsePrefix(text); err != nil {
-			f.fail(pos, f.path.Append(object.Field("cidr")), "", "%q is not a range of addresses: expected one such as 169.254.20.10/32", text)
-		}
-		out.CIDR = text
-	}
-	f.done()
 }

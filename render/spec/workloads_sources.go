@@ -6,12 +6,9 @@ package spec
 import (
 	"cmp"
 	"regexp"
-	"slices"
 	"strings"
-	"time"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
+	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -25,25 +22,19 @@ type EnvFile struct {
 // variable is the beginning of NAME=VALUE, in the place of a path.
 var variable = regexp.MustCompile(`^[\w ]+[=:]`)
 
-// envFiles decodes the list of files of variables.
-func (f *fields) envFiles(name string) []EnvFile {
-	f.secret = true
-	defer func(before int) {
-		f.secret = false
-		f.hide(before)
-	}(len(f.errs))
-	items, path := f.list(name)
+// envFiles are the files of variables.
+func (p part) envFiles() []EnvFile {
+	before := len(p.Errs)
+	defer func() { p.Hide(before) }()
 	var out []EnvFile
-	for i, v := range items {
-		at := path.Append(object.Index(i))
+	for _, item := range p.items("envFiles") {
 		switch {
-		case !f.kind(v, at, object.KindString):
-		case v.Text == "" || strings.HasPrefix(v.Text, "/") || strings.Contains(v.Text, `\`):
-			f.fail(v.Pos, at, "", "expected a path relative to the project's folder, with / between folders")
-		case variable.MatchString(v.Text):
-			f.fail(v.Pos, at, "write the variable into a file, and its path here; a path with = or : begins with ./", "expected the path of a file, got a variable")
+		case item.Text == "" || strings.HasPrefix(item.Text, "/") || strings.Contains(item.Text, `\`):
+			item.fail("", "expected a path relative to the project's folder, with / between folders")
+		case variable.MatchString(item.Text):
+			item.fail("write the variable into a file, and its path here; a path with = or : begins with ./", "expected the path of a file, got a variable")
 		default:
-			out = append(out, EnvFile{Path: v.Text, Pos: v.Pos})
+			out = append(out, EnvFile{Path: item.Text, Pos: item.Pos})
 		}
 	}
 	return out
@@ -54,10 +45,8 @@ func (f *fields) envFiles(name string) []EnvFile {
 func allEnvFiles(project, environment object.Value) []EnvFile {
 	var out []EnvFile
 	for _, v := range []object.Value{project, environment} {
-		if list, ok := v.Get("envFiles"); ok && list.Kind == object.KindList {
-			d := &decoder{}
-			out = append(out, (&fields{decoder: d, value: v}).envFiles("envFiles")...)
-		}
+		d := &decoder{}
+		out = append(out, d.hold(kinds.Workloads().Unread("defaults"), v, nil).envFiles()...)
 	}
 	return out
 }
@@ -87,102 +76,52 @@ type SecretSource struct {
 // storeProviders are the providers with a store of their own.
 func storeProviders() []string { return []string{"aws", "azure", "gcp", "vault"} }
 
-// providers decodes the stores of the providers, the default provider and the bindings.
-func (f *fields) providers(out *Secrets) {
-	stores, given := f.child("providers")
+// providers are the stores of the providers, the default provider and the bindings.
+func (p part) providers(out *Secrets) {
 	for _, name := range storeProviders() {
-		if !given {
-			break
-		}
-		v, path, ok := stores.get(name)
-		if !ok {
+		s := p.at("providers", name)
+		if !s.given() {
 			continue
 		}
-		s := stores.fields(v, path)
-		p := SecretProvider{StoreName: cmp.Or(s.label("store"), name), StoreKind: cmp.Or(s.enum("kind", clusterStoreKind, "SecretStore"), clusterStoreKind)}
-		p.RefreshInterval = s.duration("refreshInterval")
-		s.done()
 		if out.Providers == nil {
 			out.Providers = map[string]SecretProvider{}
 		}
-		out.Providers[name] = p
 		out.DefaultProvider = name
-	}
-	if given {
-		stores.done()
+		out.Providers[name] = SecretProvider{
+			StoreName: cmp.Or(s.at("store").Text, name), StoreKind: cmp.Or(s.at("kind").Text, clusterStoreKind), RefreshInterval: s.at("refreshInterval").Text,
+		}
 	}
 	if len(out.Providers) > 1 {
 		out.DefaultProvider = ""
 	}
-	if name := f.enum("defaultProvider", storeProviders()...); slices.Contains(storeProviders(), name) {
-		if _, ok := out.Providers[name]; !ok {
-			v, _ := f.value.Get("defaultProvider")
-			f.fail(v.Pos, f.path.Append(object.Field("defaultProvider")), "add it to providers", "%q is not one of the providers here", name)
+	if chosen := p.at("defaultProvider"); chosen.given() {
+		if _, ok := out.Providers[chosen.Text]; !ok {
+			chosen.fail("add it to providers", "%q is not one of the providers here", chosen.Text)
 		}
-		out.DefaultProvider = name
+		out.DefaultProvider = chosen.Text
 	}
-	out.Bindings = f.sources("bindings", append(storeProviders(), ProviderLocal), func(b *fields, s *SecretSource) {
+	out.Bindings = p.at("bindings").sources(func(b part, s *SecretSource) {
 		s.Keys = b.words("keys")
 		if s.Provider == ProviderLocal && s.Version != "" {
-			b.fail(s.Pos, b.path.Append(object.Field("version")), "remove it", "a Secret of the namespace has no versions")
+			p.Fail(s.Pos, b.path.Append(object.Field("version")), "remove it", "a Secret of the namespace has no versions")
 		}
 	})
 }
 
-// sources decodes secrets by name, each of which is called so at its provider where it has
-// no other name; rest decodes what others do not have.
-func (f *fields) sources(name string, providers []string, rest func(b *fields, s *SecretSource)) map[string]SecretSource {
-	all, ok := f.child(name)
-	if !ok {
+// sources are secrets by name, each of which is called so at its provider where it has no
+// other name; rest reads what others do not have.
+func (p part) sources(rest func(b part, s *SecretSource)) map[string]SecretSource {
+	if !p.given() {
 		return nil
 	}
 	out := map[string]SecretSource{}
-	for _, m := range all.value.Members {
-		at := all.path.Append(object.Field(m.Name))
-		if bad := badLabel(m.Name); bad != "" {
-			f.fail(m.Pos, at, "", "%q %s", m.Name, bad)
-		}
-		if m.Value.Kind == object.KindNull {
-			continue
-		}
-		before := len(f.errs)
-		b := f.fields(m.Value, at)
-		s := SecretSource{Pos: m.Value.Pos, Provider: b.enum("provider", providers...)}
-		s.Secret, _ = b.text("secret")
-		s.Secret = cmp.Or(s.Secret, m.Name)
-		s.Version, _ = b.text("version")
+	for _, m := range p.Members {
+		b := p.at(m.Name)
+		s := SecretSource{Pos: m.Value.Pos, Provider: b.at("provider").Text, Secret: cmp.Or(b.at("secret").Text, m.Name), Version: b.at("version").Text}
 		rest(b, &s)
-		b.done()
-		if !object.IsReference(m.Value) || slices.ContainsFunc(m.Value.Members, func(m object.Member) bool { return m.Value.Kind == object.KindMap }) {
-			f.hide(before) // The author may have written the value.
-		}
 		out[m.Name] = s
 	}
 	return out
-}
-
-// words is an optional list of strings that are not empty.
-func (f *fields) words(name string) []string {
-	items, path := f.list(name)
-	var out []string
-	for i, v := range items {
-		at := path.Append(object.Index(i))
-		if f.kind(v, at, object.KindString) && v.Text == "" {
-			f.fail(v.Pos, at, "", "must not be empty")
-		}
-		out = append(out, v.Text)
-	}
-	return out
-}
-
-// duration is an optional duration of Go.
-func (f *fields) duration(name string) string {
-	v, path, ok := f.get(name)
-	d, err := time.ParseDuration(v.Text)
-	if ok && (v.Kind != object.KindString || v.Text != "" && (err != nil || d < 0)) {
-		f.fail(v.Pos, path, "", "%q is not a duration: expected one such as 30m or 1h", v.Text)
-	}
-	return v.Text
 }
 
 // Images is where the images of workloads are pulled from.
@@ -203,34 +142,20 @@ type Mirror struct{ Prefix, To string }
 
 var imagePrefix = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$`)
 
-// images decodes the mirrors and the pull secrets.
-func (f *fields) images() Images {
-	var out Images
-	mirrors, path := f.texts("mirrors", false), f.path.Append(object.Field("mirrors"))
-	written, _ := f.value.Get("mirrors")
+// images is the mirrors and the pull secrets.
+func (p part) images() Images {
+	out := Images{PullSecrets: p.words("pullSecrets")}
+	mirrors := p.texts("mirrors")
 	for _, prefix := range object.SortedKeys(mirrors) {
-		v, _ := written.Get(prefix)
 		for _, text := range []string{prefix, mirrors[prefix]} {
 			host, _, _ := strings.Cut(text, "/")
 			if !imagePrefix.MatchString(text) || !strings.ContainsAny(host, ".:") && host != "localhost" {
-				f.fail(v.Pos, path.Append(object.Field(prefix)), "write it without https:// and without a slash at the end; docker.io is the registry of images without one",
+				p.at("mirrors", prefix).fail("write it without https:// and without a slash at the end; docker.io is the registry of images without one",
 					"%q is no registry with the first parts of a repository, such as docker.io or ghcr.io/acme", text)
 			}
 		}
 		out.Mirrors = append(out.Mirrors, Mirror{Prefix: prefix, To: mirrors[prefix]})
 	}
-	f.secret = true
-	names, path := f.list("pullSecrets")
-	for i, v := range names {
-		at, before := path.Append(object.Index(i)), len(f.errs)
-		if f.kind(v, at, object.KindString) && len(validation.IsDNS1123Subdomain(v.Text)) > 0 {
-			f.fail(v.Pos, at, "write the name of a Secret of the namespace, of a-z, 0-9, - and .", "expected the name of a Secret")
-		}
-		f.hide(before)
-		out.PullSecrets = append(out.PullSecrets, v.Text)
-	}
-	out.PullSecretsFrom = f.sources("pullSecretsFrom", storeProviders(), func(s *fields, from *SecretSource) { from.Key, _ = s.text("key") })
-	f.secret = false
-	f.done()
+	out.PullSecretsFrom = p.at("pullSecretsFrom").sources(func(s part, from *SecretSource) { from.Key = s.at("key").Text })
 	return out
 }

@@ -114,7 +114,7 @@ func TestMistakesInTheNetworkOfAProject(t *testing.T) {
 	for _, want := range []string{
 		`p.yaml:8:13: spec: spec.workloads.network.mesh: "none" is not known: expected sidecar, ambient`,
 		`p.yaml:9:19: spec: spec.workloads.network.routesFrom: "Gate" `,
-		`p.yaml:10:19: spec: spec.workloads.network.dns.port: 70000 is not a port: expected 1 to 65535`,
+		`p.yaml:10:19: spec: spec.workloads.network.dns.port: expected a whole number from 1 to 65535, got 70000`,
 		`p.yaml:10:32: spec: spec.workloads.network.dns.cidr: "169.254.20.10" is not a range of addresses: expected one such as 169.254.20.10/32`,
 		`p.yaml:10:59: spec: spec.workloads.network.dns.labels.a: expected a string, got a number`,
 		`p.yaml:11:24: spec: spec.workloads.canary.provider: "traefik" is not known: expected gatewayapi:v1, istio, kubernetes, linkerd, nginx`,
@@ -150,7 +150,7 @@ func TestMistakesInWhatAProjectSaysOfWorkloads(t *testing.T) {
 			`p.yaml:11:24: spec: spec.workloads.secrets.refreshInterval: "1d" is not a duration`,
 			`p.yaml:12:14: spec: spec.workloads.secrets.store.name: is missing`,
 			`p.yaml:12:21: spec: spec.workloads.secrets.store.kind: "Store" is not known`,
-			`p.yaml:12:44: spec: spec.workloads.secrets.store.provider.gcp: a store has one provider, got a second`,
+			`p.yaml:12:48: spec: spec.workloads.secrets.store.provider: expected at most 1 field, got 2`,
 			`p.yaml:13:26: spec: spec.workloads.network.policies[0]: "calico" is not known`,
 			`p.yaml:13:41: spec: spec.workloads.network.policies[2]: "istio" is written twice`,
 			`p.yaml:15:32: spec: spec.environments.prod.workloads.config: expected a map, got a number`,

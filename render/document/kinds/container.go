@@ -84,7 +84,7 @@ func probe() Field {
 	}}
 }
 
-func rule() Field {
+func traffic() Field {
 	return Field{Kind: fields, Fields: []Field{
 		{Name: "namespace", Kind: text, Rule: label(), Doc: "That of the pods; the one of the workload where it is absent."},
 		{Name: "labels", Kind: fields, Least: 1, Doc: "Those of the pods; all of the namespace where they are absent.", Each: loose()},

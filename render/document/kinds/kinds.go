@@ -47,7 +47,7 @@ func Whole(kind, doc string, more ...Field) Document {
 
 // Metadata is that of a document.
 func Metadata() Field {
-	return Field{Name: "metadata", Kind: fields, Need: true, Fields: []Field{
+	return Field{Name: "metadata", Kind: fields, Need: true, Hint: "write metadata: {name: …}", Fields: []Field{
 		{Name: "name", Kind: text, Rule: label(), Need: true, Doc: "Name of the spec."},
 		{Name: "namespace", Kind: text, Rule: label(), Doc: "Namespace of its objects, where it is not that of the project."},
 		{Name: "labels", Kind: fields},
@@ -85,19 +85,3 @@ func from(least int) *document.Range { return document.From(least) }
 func between(least, most int) *document.Range { return document.Between(least, most) }
 
 func choices(names ...string) []document.Choice { return document.Choices(names...) }
-
-// The rules of texts.
-func label() document.Rule    { return document.Label() }
-func percent() document.Rule  { return document.Rule{Pattern: "^[0-9]+%$"} }
-func rooted() document.Rule   { return document.Rule{Pattern: "^/"} }
-func cronLine() document.Rule { return document.Rule{Pattern: `^\s*\S+(\s+\S+){4}\s*$`} }
-func uuid() document.Rule {
-	return document.Rule{Pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"}
-}
-func trustDomain() document.Rule { return document.Rule{Pattern: "^[a-z0-9._-]{1,255}$"} }
-func googleAccount() document.Rule {
-	return document.Rule{Pattern: `^[a-z0-9]([-a-z0-9]*[a-z0-9])?@[a-z0-9][-.a-z0-9]*\.gserviceaccount\.com$`}
-}
-func awsRole() document.Rule {
-	return document.Rule{Pattern: `^arn:aws(-[a-z]+)*:iam::[0-9]{12}:role/[-\w+=,.@/]+$`}
-}

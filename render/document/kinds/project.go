@@ -3,17 +3,19 @@
 
 package kinds
 
+import "github.com/ropewalk/ropewalk/render/dialect"
+
 // Project is the table of a Project.
 func Project() Document {
 	spec := []Field{
-		{Name: "specs", Kind: list, Doc: "Files, folders or patterns; all that is found below the folder where there are none."},
+		{Name: "specs", Kind: list, Rule: inProject(), Most: 1000, Doc: "Files, folders or patterns; all that is found below the folder where there are none."},
 		context().Named("context"),
 		{Name: "policies", Kind: list, Each: each(policy())},
-		workloads().Named("workloads"),
-		{Name: "environments", Kind: fields, Doc: "Overlays by the name of the environment.", Each: &Field{Kind: fields, Fields: []Field{
+		Workloads().Named("workloads"),
+		{Name: "environments", Kind: fields, Doc: "Overlays by the name of the environment.", Names: label(), Each: &Field{Kind: fields, Null: true, Fields: []Field{
 			context().Named("context"),
-			{Name: "inputs", Kind: fields, Doc: "What is laid over the input of a spec, by its name.", Each: &Field{Kind: fields, Free: true}},
-			workloads().Named("workloads"),
+			{Name: "inputs", Kind: fields, Doc: "What is laid over the input of a spec, by its name.", Each: &Field{Kind: fields, Free: true, Null: true}},
+			Workloads().Named("workloads"),
 		}}},
 	}
 	return Whole("Project", "Which specs are rendered as one, and where for: ropewalk.yaml.",
@@ -23,52 +25,53 @@ func Project() Document {
 func context() Field {
 	return Field{Kind: fields, Doc: "Where the objects are for.", Fields: []Field{
 		{Name: "namespace", Kind: text, Rule: label()},
-		{Name: "clusterDomain", Kind: text, Doc: "Such as cluster.local."},
-		{Name: "kubeVersion", Kind: text, Doc: "Such as 1.36 or v1.36.2."},
-		{Name: "engine", Kind: text, Values: choices("plain", "argocd", "flux"), Doc: "Dialect of the output."},
+		{Name: "clusterDomain", Kind: text, Rule: domain(), Doc: "Such as cluster.local."},
+		{Name: "kubeVersion", Kind: text, Rule: kubeVersion(), Doc: "Such as 1.36 or v1.36.2."},
+		{Name: "engine", Kind: text, Values: choices(dialect.Names()...), Doc: "Dialect of the output."},
 	}}
 }
 
-func workloads() Field {
+// Workloads is the configuration of workloads.
+func Workloads() Field {
 	return Field{Kind: fields, Doc: "Configuration of workloads.", Fields: []Field{
 		cueRef().Named("module").Means("Module that makes the objects of a workload, in place of the embedded one."),
 		{Name: "provisioners", Kind: list, Doc: "Modules that make resources, in the order in which they are searched, before the embedded one.", Fields: []Field{
 			{Name: "name", Kind: text, Rule: label(), Need: true},
-			cueRef().Named("cueRef").Needed(),
+			moduleRef().Needed(),
 		}},
-		{Name: "envFiles", Kind: list, Doc: "Files of variables for ${NAME} in workloads, relative to this file; those of an environment come after those of the project."},
-		{Name: "secrets", Kind: fields, Fields: []Field{
+		{Name: "envFiles", Kind: list, Sensitive: true, Doc: "Files of variables for ${NAME} in workloads, relative to this file; those of an environment come after those of the project."},
+		{Name: "secrets", Kind: fields, Sensitive: true, Fields: []Field{
 			{Name: "backend", Kind: text, Values: choices("external-secrets", "kubernetes"), Doc: "How secrets reach pods."},
 			{Name: "store", Kind: fields, Fields: []Field{
-				{Name: "name", Kind: text, Need: true},
+				{Name: "name", Kind: text, Full: true, Need: true},
 				{Name: "kind", Kind: text, Values: choices("ClusterSecretStore", "SecretStore")},
 				{Name: "provider", Kind: fields, Most: 1, Doc: "Provider of the store, where it is made.", Fields: []Field{
 					shapeOf("aws"), shapeOf("azure"), shapeOf("gcp"), shapeOf("kubernetes"), shapeOf("vault"),
 				}},
 			}},
 			{Name: "kubernetesStore", Kind: text, Rule: label(), Doc: "SecretStore of the provider kubernetes, for texts that mix a Secret of the cluster with others."},
-			{Name: "refreshInterval", Kind: text, Doc: "A duration, such as 1h."},
+			{Name: "refreshInterval", Kind: text, Rule: duration(), Doc: "A duration, such as 1h."},
 			{Name: "providers", Kind: fields, Doc: "Stores of the providers that secrets name.", Fields: []Field{
 				storeOf("aws"), storeOf("azure"), storeOf("gcp"), storeOf("vault"),
 			}},
 			{Name: "defaultProvider", Kind: text, Values: choices("aws", "azure", "gcp", "vault"), Doc: "Provider of secrets that name none, where there are several."},
-			{Name: "bindings", Kind: fields, Doc: "Secrets of ${secrets.name.key}, by name.", Each: &Field{Kind: fields, Fields: []Field{
+			{Name: "bindings", Kind: fields, Doc: "Secrets of ${secrets.name.key}, by name.", Names: label(), Each: &Field{Kind: fields, Null: true, Hidden: notReference, Fields: []Field{
 				{Name: "provider", Kind: text, Values: choices("aws", "azure", "gcp", "vault", "local"), Doc: "Where the secret is; the default provider where it is absent, and local for a Secret of the namespace."},
 				{Name: "secret", Kind: text, Doc: "Name of the secret at its provider."},
 				{Name: "version", Kind: text, Doc: "The newest where it is absent."},
-				{Name: "keys", Kind: list, Doc: "Keys that the secret has; any may be named where it is absent."},
+				{Name: "keys", Kind: list, Each: full(), Doc: "Keys that the secret has; any may be named where it is absent."},
 			}}},
 		}},
 		{Name: "network", Kind: fields, Fields: []Field{
-			{Name: "policies", Kind: list, Doc: "Kinds of network policy that are made.", Values: choices("cilium", "kubernetes", "istio")},
+			{Name: "policies", Kind: list, Unique: true, Doc: "Kinds of network policy that are made.", Values: choices("cilium", "kubernetes", "istio")},
 			{Name: "mesh", Kind: text, Values: choices("sidecar", "ambient")},
 			{Name: "routesFrom", Kind: text, Rule: label(), Doc: "Namespace of the pods that requests of routes come from."},
-			{Name: "trustDomain", Kind: text, Rule: trustDomain(), Doc: "Trust domain of Istio, which is not the DNS domain of the cluster; cluster.local where it is absent."},
+			{Name: "trustDomain", Kind: text, Rule: trustDomain(), Hint: "write meshConfig.trustDomain of Istio, such as cluster.local", Doc: "Trust domain of Istio, which is not the DNS domain of the cluster; cluster.local where it is absent."},
 			{Name: "dns", Kind: fields, Doc: "Where pods resolve names.", Fields: []Field{
 				{Name: "namespace", Kind: text, Rule: label()},
 				{Name: "labels", Kind: fields},
 				{Name: "port", Kind: number, Range: between(1, 65535)},
-				{Name: "cidr", Kind: text, Doc: "Address of a cache on the node, such as 169.254.20.10/32."},
+				{Name: "cidr", Kind: text, Rule: cidr(), Doc: "Address of a cache on the node, such as 169.254.20.10/32."},
 			}},
 		}},
 		{Name: "canary", Kind: fields, Fields: []Field{
@@ -77,8 +80,8 @@ func workloads() Field {
 		{Name: "config", Kind: fields, Free: true, Doc: "Free form, for provisioners."},
 		{Name: "images", Kind: fields, Doc: "Where images of workloads are pulled from.", Fields: []Field{
 			{Name: "mirrors", Kind: fields, Doc: "What replaces the beginning of the name of an image, such as docker.io or ghcr.io/acme; the longest one wins."},
-			{Name: "pullSecrets", Kind: list, Doc: "Secrets of the namespace, of type kubernetes.io/dockerconfigjson."},
-			{Name: "pullSecretsFrom", Kind: fields, Doc: "Secrets of that type, by name, that are made in each namespace with workloads from a secret of a store.", Each: &Field{Kind: fields, Fields: []Field{
+			{Name: "pullSecrets", Kind: list, Sensitive: true, Each: &Field{Kind: text, Sensitive: true, Rule: secretName(), Hint: "write the name of a Secret of the namespace, of a-z, 0-9, - and ."}, Doc: "Secrets of the namespace, of type kubernetes.io/dockerconfigjson."},
+			{Name: "pullSecretsFrom", Kind: fields, Doc: "Secrets of that type, by name, that are made in each namespace with workloads from a secret of a store.", Sensitive: true, Names: label(), Each: &Field{Kind: fields, Null: true, Hidden: notReference, Fields: []Field{
 				{Name: "provider", Kind: text, Values: choices("aws", "azure", "gcp", "vault"), Doc: "Where the secret is; the default provider where it is absent."},
 				{Name: "secret", Kind: text, Doc: "Name of the secret at its provider: JSON as in .docker/config.json."},
 				{Name: "version", Kind: text, Doc: "The newest where it is absent."},
@@ -97,8 +100,8 @@ func shapeOf(provider string) Field {
 // storeOf is the store of a provider.
 func storeOf(provider string) Field {
 	return Field{Name: provider, Kind: fields, Fields: []Field{
-		{Name: "store", Kind: text, Doc: "Name of the store; that of the provider where it is absent."},
+		{Name: "store", Kind: text, Rule: label(), Doc: "Name of the store; that of the provider where it is absent."},
 		{Name: "kind", Kind: text, Values: choices("ClusterSecretStore", "SecretStore")},
-		{Name: "refreshInterval", Kind: text, Doc: "A duration, such as 1h."},
+		{Name: "refreshInterval", Kind: text, Rule: duration(), Doc: "A duration, such as 1h."},
 	}}
 }

@@ -3,50 +3,75 @@
 
 package kinds
 
-import "github.com/ropewalk/ropewalk/internal/reftype"
+import (
+	"strings"
+
+	"github.com/ropewalk/ropewalk/internal/reftype"
+	"github.com/ropewalk/ropewalk/render/object"
+)
 
 // Transform is the table of a Transform.
 func Transform() Document {
 	spec := append([]Field{
-		cueRef().Named("cueRef"),
+		moduleRef(),
 		{Name: "input", Kind: fields, Free: true, Doc: "Input of the module."},
 		{Name: "tags", Kind: fields, Doc: "Values of @tag attributes of the module.", Each: loose()},
 		component().Named("component"),
-	}, ofSpec()...)
+	}, OfSpec()...)
 	return Whole("Transform", "A spec that sends an input through a CUE module.",
 		Metadata(), Field{Name: "spec", Kind: fields, Need: true, Fields: spec, OneOf: []string{"cueRef", "component"}}, Status())
 }
 
 // Component is the table of a Component.
 func Component() Document {
-	spec := append(component().Fields, ofSpec()...)
+	spec := append(component().Fields, OfSpec()...)
 	return Whole("Component", "A spec whose objects are built without CUE: of manifests, a kustomization, a Helm chart or an artifact.",
 		Metadata(), Field{Name: "spec", Kind: fields, Need: true, Fields: spec}, Status())
 }
 
-// ofSpec is what every spec has whose objects are made as they are.
-func ofSpec() []Field {
+// OfSpec is what every spec has whose objects are made as they are.
+func OfSpec() []Field {
 	return []Field{
 		DependsOn(),
 		{Name: "policies", Kind: list, Doc: "Policies beside those of the project.", Each: each(policy())},
 		{Name: "adopt", Kind: text, Values: choices("Never", "TakeOwnership", "Mirror"), Doc: "What happens to objects that exist already."},
-		{Name: "allowSecrets", Kind: list, Doc: "Names, or patterns such as \"app-*\", of Secrets that may be rendered with data in them."},
+		allowSecrets(),
 		{Name: "overlays", Kind: list, Doc: "What is laid over the objects.", Each: each(overlay())},
 	}
 }
 
+// Built is how a component is built; in a Component of its own what that has beside it was
+// read before.
+func Built(own bool) Field {
+	f := component()
+	if !own {
+		return f
+	}
+	for _, own := range OfSpec() {
+		f.Fields = append(f.Fields, Field{Name: own.Name})
+	}
+	return f
+}
+
 // DependsOn are the specs that come first.
 func DependsOn() Field {
-	return Field{Name: "dependsOn", Kind: list, Doc: "Specs whose objects come first.", Rule: label()}
+	return Field{Name: "dependsOn", Kind: list, Unique: true, Doc: "Specs whose objects come first.", Rule: label()}
 }
 
 // CueRef is a reference to a module, as a field of that name and meaning.
 func CueRef(name, doc string) Field { return cueRef().Named(name).Means(doc) }
 
+// moduleRef is the reference of the module that a spec or a policy is made by.
+func moduleRef() Field {
+	f := cueRef().Named("cueRef")
+	f.Hint = "write cueRef: {type: path, ref: ./modules/NAME}, or another type: " + strings.Join(reftype.Names()[1:], ", ")
+	return f
+}
+
 func cueRef() Field {
-	return Field{Kind: fields, Doc: "Reference to a CUE module.", Fields: []Field{
-		{Name: "type", Kind: text, Values: choices(reftype.Names()...), Need: true, Doc: "Where the module comes from."},
-		{Name: "ref", Kind: text, Need: true, Doc: "A path relative to this file, a name, CUE text or a URL, as the type demands."},
+	return Field{Kind: fields, Mistyped: moduleOf, Doc: "Reference to a CUE module.", Fields: []Field{
+		{Name: "type", Kind: text, Values: choices(reftype.Names()...), Need: true, Hint: "write one of " + strings.Join(reftype.Names(), ", "), Doc: "Where the module comes from."},
+		{Name: "ref", Kind: text, Full: true, Need: true, Hint: "write the path, the name, the text or the URL of the module", Doc: "A path relative to this file, a name, CUE text or a URL, as the type demands."},
 		{Name: "path", Kind: text, Doc: "Folder of the module inside of what ref names."},
 		pullSecretRef(),
 		verify(),
@@ -56,7 +81,7 @@ func cueRef() Field {
 func policy() Field {
 	return Field{Kind: fields, Fields: []Field{
 		{Name: "name", Kind: text, Rule: label(), Need: true},
-		cueRef().Named("cueRef").Needed(),
+		moduleRef().Needed(),
 		{Name: "input", Kind: fields, Free: true, Doc: "Input of the policy."},
 	}}
 }
@@ -64,15 +89,15 @@ func policy() Field {
 func overlay() Field {
 	return Field{Kind: fields, Doc: "What is laid over the objects that it selects.", Fields: []Field{
 		{Name: "select", Kind: fields, Need: true, Doc: "Which objects; texts are patterns such as \"app-*\".", Fields: []Field{
-			{Name: "kind", Kind: text},
-			{Name: "name", Kind: text},
-			{Name: "namespace", Kind: text},
-			{Name: "group", Kind: text},
+			{Name: "kind", Kind: text, Rule: pattern(), Hint: "write a name, or a pattern such as \"app-*\""},
+			{Name: "name", Kind: text, Rule: pattern(), Hint: "write a name, or a pattern such as \"app-*\""},
+			{Name: "namespace", Kind: text, Rule: pattern(), Hint: "write a name, or a pattern such as \"app-*\""},
+			{Name: "group", Kind: text, Rule: pattern(), Hint: "write a name, or a pattern such as \"app-*\""},
 			{Name: "labels", Kind: fields, Each: loose()},
 		}},
 		{Name: "dependsOn", Kind: list, Doc: "Nodes that come first."},
 		{Name: "readyWhen", Kind: list, Doc: "Rules that must all hold.", Fields: []Field{
-			{Name: "type", Kind: text, Values: choices("Exists", "ConditionMatch", "DeploymentAvailable", "CEL"), Need: true},
+			{Name: "type", Kind: text, Values: choices(object.ReadyExists, object.ReadyConditionMatch, object.ReadyDeploymentAvailable, object.ReadyCEL), Need: true},
 			{Name: "status", Kind: text, Values: choices("True", "False", "Unknown")},
 			{Name: "expr", Kind: text, Doc: "Expression of CEL."},
 			{Name: "condition", Kind: text, Doc: "Condition of ConditionMatch."},
@@ -84,13 +109,22 @@ func overlay() Field {
 			{Name: "deletion", Kind: text, Values: choices("Delete", "Orphan")},
 			{Name: "prune", Kind: truth},
 		}},
-		{Name: "patch", Kind: fields, Free: true, Or: []Field{{Kind: list, Free: true}}, Doc: "A strategic merge patch, or operations of RFC 6902."},
+		{Name: "patch", Kind: fields, Free: true, Mistyped: patchText, Or: []Field{{Kind: list, Fields: []Field{
+			{Name: "op", Kind: text, Need: true, Values: choices("add", "copy", "move", "remove", "replace", "test")},
+			{Name: "path", Kind: text, Full: true, Need: true},
+			{Name: "from", Kind: text, Full: true, Doc: "For copy and move."},
+			{Name: "value", Doc: "For add, replace and test."},
+		}}}, Doc: "A strategic merge patch, or operations of RFC 6902."},
 	}}
+}
+
+func allowSecrets() Field {
+	return Field{Name: "allowSecrets", Kind: list, Each: &Field{Kind: text, Rule: pattern(), Hint: "write a name, or a pattern such as \"app-*\""}, Doc: "Names, or patterns such as \"app-*\", of Secrets that may be rendered with data in them."}
 }
 
 func pullSecretRef() Field {
 	return Field{Name: "pullSecretRef", Kind: fields, Doc: "Secret with the credentials of a git or oci reference.", Fields: []Field{
-		{Name: "name", Kind: text, Need: true},
+		{Name: "name", Kind: text, Full: true, Need: true},
 	}}
 }
 
@@ -98,7 +132,15 @@ func verify() Field {
 	return Field{Name: "verify", Kind: fields, Doc: "The signature that is required.", Fields: []Field{
 		{Name: "provider", Kind: text, Values: choices("cosign", "pgp", "ssh"), Need: true},
 		{Name: "secretRef", Kind: fields, Doc: "Secret with the public keys.", Fields: []Field{
-			{Name: "name", Kind: text, Need: true},
+			{Name: "name", Kind: text, Full: true, Need: true},
 		}},
 	}}
+}
+
+// patchText is what to do about a patch that is a text.
+func patchText(v object.Value) string {
+	if v.Kind != text {
+		return ""
+	}
+	return "write the patch as YAML below patch:, without the bar"
 }

@@ -114,8 +114,8 @@ func identity() Field {
 
 func network() Field {
 	return Field{Name: "network", Kind: fields, Doc: "Traffic beside that of the calls between workloads.", Fields: []Field{
-		{Name: "allowFrom", Kind: list, Doc: "What may call the pods; nothing where it is empty, and no rule where it is absent.", Each: each(rule())},
-		{Name: "allowTo", Kind: list, Doc: "What the pods may call; nothing but DNS where it is empty, and no rule where it is absent.", Each: each(rule())},
+		{Name: "allowFrom", Kind: list, Doc: "What may call the pods; nothing where it is empty, and no rule where it is absent.", Each: each(traffic())},
+		{Name: "allowTo", Kind: list, Doc: "What the pods may call; nothing but DNS where it is empty, and no rule where it is absent.", Each: each(traffic())},
 	}}
 }
 

@@ -154,7 +154,7 @@ func (g *Gateway) hosts() []object.Value {
 	var out []object.Value
 	for _, l := range lists {
 		for _, h := range l.Items {
-			if !slices.ContainsFunc(out, func(o object.Value) bool { return o.Text == h.Text }) {
+			if h.Kind != object.KindNone && !slices.ContainsFunc(out, func(o object.Value) bool { return o.Text == h.Text }) {
 				out = append(out, h)
 			}
 		}
@@ -173,7 +173,9 @@ func (d *decoder) route(g *Gateway, r *route) {
 		hosts = field(g.spec, "hosts")
 	}
 	for _, h := range hosts.Items {
-		r.hosts = append(r.hosts, h.Text)
+		if h.Kind != object.KindNone {
+			r.hosts = append(r.hosts, h.Text)
+		}
 	}
 	for _, name := range d.names {
 		v := field(r.Value, name)

@@ -1,0 +1,135 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kinds
+
+import (
+	"fmt"
+	"net/netip"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ropewalk/ropewalk/internal/reftype"
+	"github.com/ropewalk/ropewalk/render/document"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// rule is what a text has to be.
+type rule = document.Rule
+
+func label() rule    { return document.Label() }
+func percent() rule  { return rule{Pattern: "^[0-9]+%$"} }
+func rooted() rule   { return rule{Pattern: "^/"} }
+func cronLine() rule { return rule{Pattern: `^\s*\S+(\s+\S+){4}\s*$`} }
+
+func uuid() rule { return rule{Pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"} }
+
+func googleAccount() rule {
+	return rule{Pattern: `^[a-z0-9]([-a-z0-9]*[a-z0-9])?@[a-z0-9][-.a-z0-9]*\.gserviceaccount\.com$`}
+}
+
+func awsRole() rule { return rule{Pattern: `^arn:aws(-[a-z]+)*:iam::[0-9]{12}:role/[-\w+=,.@/]+$`} }
+
+// trustDomain is what SPIFFE allows (section 2.1 of the SPIFFE ID), but for its length.
+func trustDomain() rule { return rule{Words: "a trust domain", Pattern: "^[a-z0-9._-]{1,255}$"} }
+
+// kubeVersion is a version of Kubernetes, with what vendors add to it.
+func kubeVersion() rule {
+	version := regexp.MustCompile(`^v?1(\.[0-9]{1,3}){1,2}([-+].*)?$`)
+	return rule{Words: "a version of Kubernetes: expected one such as 1.36 or v1.36.2", Holds: func(s string) bool { return s == "" || version.MatchString(s) }}
+}
+
+// domain is the DNS domain of a cluster.
+func domain() rule {
+	return rule{Why: func(s string) string {
+		for part := range strings.SplitSeq(s, ".") {
+			if bad := document.BadLabel(part); s != "" && bad != "" {
+				return fmt.Sprintf("is not a domain: %q %s", part, bad)
+			}
+		}
+		return ""
+	}}
+}
+
+func duration() rule {
+	return rule{Words: "a duration: expected one such as 30m or 1h", Holds: func(s string) bool {
+		d, err := time.ParseDuration(s)
+		return s == "" || err == nil && d >= 0
+	}}
+}
+
+// cost is a duration above 0.
+func cost() rule {
+	return rule{Words: "a time such as 50ms", Holds: func(s string) bool {
+		d, err := time.ParseDuration(s)
+		return err == nil && d > 0
+	}}
+}
+
+func memory() rule {
+	return rule{Words: "a size such as 64Mi", Holds: func(s string) bool {
+		q, err := resource.ParseQuantity(s)
+		return err == nil && q.Value() > 0
+	}}
+}
+
+func cidr() rule {
+	return rule{Words: "a range of addresses: expected one such as 169.254.20.10/32", Holds: func(s string) bool {
+		_, err := netip.ParsePrefix(s)
+		return s == "" || err == nil
+	}}
+}
+
+// pattern is one of path.Match.
+func pattern() rule {
+	return rule{Words: "a valid pattern", Holds: func(s string) bool {
+		_, err := path.Match(s, "")
+		return err == nil
+	}}
+}
+
+// inProject is a path in the folder of a project.
+func inProject() rule {
+	return rule{Words: "a path relative to the project's folder, with / between folders", Holds: func(s string) bool {
+		return s != "" && !strings.HasPrefix(s, "/") && !strings.Contains(s, `\`)
+	}}
+}
+
+// secretName is the name of a Secret.
+func secretName() rule {
+	return rule{Words: "the name of a Secret", Holds: func(s string) bool { return len(validation.IsDNS1123Subdomain(s)) == 0 }}
+}
+
+// ociReference is the address of an artifact.
+func ociReference() rule {
+	return rule{Words: "the reference of an OCI artifact", Holds: func(s string) bool { return strings.HasPrefix(s, "oci://") }}
+}
+
+// notReference reports whether the author of a secret by name may have written its value.
+func notReference(v object.Value) bool {
+	for _, m := range v.Members {
+		if m.Value.Kind == object.KindMap {
+			return true
+		}
+	}
+	return !object.IsReference(v)
+}
+
+// moduleOf is what to write in place of a text where the reference of a module stands.
+func moduleOf(v object.Value) string {
+	switch {
+	case v.Kind != object.KindString:
+		return ""
+	case strings.Contains(v.Text, "://"):
+		return fmt.Sprintf("write {type: …, ref: %s} with the type git or oci", strconv.Quote(v.Text))
+	case document.BadLabel(v.Text) == "":
+		return fmt.Sprintf("write {type: %s, ref: %s} for a module of Ropewalk, {type: %s, ref: ./FOLDER} for one of your own", reftype.Embedded, v.Text, reftype.Path)
+	}
+	return fmt.Sprintf("write {type: %s, ref: %s}", reftype.Path, strconv.Quote(v.Text))
+}
