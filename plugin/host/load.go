@@ -388,12 +388,16 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 	} else {
 		input = l.overlays.Apply(t.Name, input)
 	}
+	var expressions []string
+	if l.packages[t.Name] {
+		expressions = l.opts.Expressions
+	}
 	out := render.Spec{
 		Evaluate: evaluate.Request{
 			Spec: t.Name, Pos: t.Pos, Module: module, Input: input, Layers: layers, InputPath: inputPath,
 			Context:  l.contextOf(t.Name, t.Namespace, l.opts.Environment),
 			Policies: joined(policies, own),
-			Limits:   l.opts.Limits, AllowEmpty: l.opts.AllowEmpty, Overlays: t.Overlays,
+			Limits:   l.opts.Limits, AllowEmpty: l.opts.AllowEmpty, Overlays: t.Overlays, Expressions: expressions,
 		},
 		DependsOn: t.DependsOn,
 		Adopt:     t.Adopt,

@@ -221,7 +221,7 @@ func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags,
 	if in.copied != "" && filepath.IsLocal(from) {
 		held, at = map[string][]byte{}, filepath.ToSlash(filepath.Clean(from))
 		for name, data := range in.files {
-			held[at+strings.TrimPrefix(name, in.copied)] = data
+			held[path.Join(at, strings.TrimPrefix(name, in.copied))] = data
 		}
 	}
 	files, err := memfs.New(held)
