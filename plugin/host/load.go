@@ -71,7 +71,9 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 		out.Texts[file.Name] = file.Data
 	}
 	for _, b := range d.Bundles {
-		out.Texts[b.File.Name], out.Texts[b.Runtime.Name] = b.File.Data, b.Runtime.Data
+		for _, file := range append(b.Files(), b.Runtime) {
+			out.Texts[file.Name] = file.Data
+		}
 	}
 	l.dependencies(&out.Request)
 	l.nothing(out)

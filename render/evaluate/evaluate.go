@@ -341,6 +341,8 @@ type BundleFiles struct {
 	// File is the path of the bundle, and Runtime that of the file with its clusters; ""
 	// where there is none.
 	File, Runtime string
+	// More are paths of further files, which are unified with File.
+	More []string
 	// Cluster is the chosen one of several clusters.
 	Cluster string
 	// Values are those of @timoni(runtime:…) attributes, by name.

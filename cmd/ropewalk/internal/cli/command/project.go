@@ -79,8 +79,9 @@ a CUE package, of Ropewalk, of Timoni or plain, is a spec itself, called --name,
 its folder ("app" for the root of a repository).
 A bundle of Timoni, a CUE file with the field bundle or the directory with bundle.cue, is
 a project: its instances are specs, each after the one before, and the clusters of
-runtime.cue beside it are environments (--env). --runtime gives the values of its
-attributes @timoni(runtime:TYPE:NAME); values of Secrets are refused.
+runtime.cue beside it are environments (--env); several files of one are unified, as with
+timoni bundle build -f A -f B. --runtime gives the values of its attributes
+@timoni(runtime:TYPE:NAME); values of Secrets are refused.
 Nothing is read outside of the Git repository around a directory. Where there is none,
 that is the directory itself, or for a CUE package the nearest one above with cue.mod.
 
