@@ -61,10 +61,14 @@ func (l *loading) bundles(ctx context.Context) error {
 // alone where it imports nothing.
 func (l *loading) readBundle(ctx context.Context, b project.Bundle) (*evaluate.Bundle, error) {
 	pos := object.Pos{File: b.File.Name}
-	files := evaluate.BundleFiles{Cluster: l.opts.Environment, Values: l.runtime.of(b.File.Data)}
+	var texts []byte
+	for _, file := range b.Files() {
+		texts = append(append(texts, file.Data...), '\n')
+	}
+	files := evaluate.BundleFiles{Cluster: l.opts.Environment, Values: l.runtime.of(texts)}
 	module := evaluate.Module{Dir: ".", Label: path.Dir(b.File.Name)}
 	content := source.Builder{Limits: l.modules.host.Limits}
-	if bytes.Contains(b.File.Data, []byte("import")) || bytes.Contains(b.File.Data, []byte("@embed")) {
+	if bytes.Contains(texts, []byte("import")) || bytes.Contains(texts, []byte("@embed")) {
 		w, _ := l.modules.reference(spec.CueRef{Type: spec.RefPath, Ref: ".", Pos: pos, TypePos: pos, RefPos: pos}, nil)
 		tree, err := l.modules.complete(ctx, w.key)
 		if err != nil {
@@ -88,6 +92,9 @@ func (l *loading) readBundle(ctx context.Context, b project.Bundle) (*evaluate.B
 		return name
 	}
 	files.File = add("ropewalk-bundle.cue", b.File)
+	for i, file := range b.More {
+		files.More = append(files.More, add(fmt.Sprintf("ropewalk-bundle-%d.cue", i+1), file))
+	}
 	if b.Runtime.Name != "" {
 		files.Runtime = add("ropewalk-runtime.cue", b.Runtime)
 	}
@@ -204,8 +211,12 @@ func (l *loading) moduleOf(b project.Bundle, i evaluate.Instance, at object.Path
 	case url == "":
 		return ref
 	case strings.HasPrefix(url, "file://"):
-		// The reference is relative to the file of the bundle, wherever its text is.
-		ref.Type, ref.Ref, ref.Pos.File = spec.RefPath, path.Clean(strings.TrimPrefix(url, "file://")), b.File.Name
+		// The reference is relative to the file of the bundle that has it, or to the first one
+		// where its text is in another package.
+		if !slices.ContainsFunc(b.More, func(f spec.File) bool { return f.Name == ref.Pos.File }) {
+			ref.Pos.File = b.File.Name
+		}
+		ref.Type, ref.Ref = spec.RefPath, path.Clean(strings.TrimPrefix(url, "file://"))
 		l.refuseDigest(i, at)
 		return ref
 	case !strings.HasPrefix(url, "oci://"):

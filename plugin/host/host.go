@@ -73,6 +73,8 @@ type Options struct {
 	// document, converted to a DNS label; where it is "", the name is that of the folder,
 	// and "app" for the root, or the name of the chart there.
 	Name string
+	// Expressions are what is rendered of each such CUE package in place of all of it.
+	Expressions []string
 	// Environment is the environment of the project whose overlays apply; "" is none.
 	Environment string
 	// Values are YAML or JSON files that overlay the inputs, in order: FILE holds the

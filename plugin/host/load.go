@@ -71,7 +71,9 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 		out.Texts[file.Name] = file.Data
 	}
 	for _, b := range d.Bundles {
-		out.Texts[b.File.Name], out.Texts[b.Runtime.Name] = b.File.Data, b.Runtime.Data
+		for _, file := range append(b.Files(), b.Runtime) {
+			out.Texts[file.Name] = file.Data
+		}
 	}
 	l.dependencies(&out.Request)
 	l.nothing(out)
@@ -388,12 +390,16 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 	} else {
 		input = l.overlays.Apply(t.Name, input)
 	}
+	var expressions []string
+	if l.packages[t.Name] {
+		expressions = l.opts.Expressions
+	}
 	out := render.Spec{
 		Evaluate: evaluate.Request{
 			Spec: t.Name, Pos: t.Pos, Module: module, Input: input, Layers: layers, InputPath: inputPath,
 			Context:  l.contextOf(t.Name, t.Namespace, l.opts.Environment),
 			Policies: joined(policies, own),
-			Limits:   l.opts.Limits, AllowEmpty: l.opts.AllowEmpty, Overlays: t.Overlays,
+			Limits:   l.opts.Limits, AllowEmpty: l.opts.AllowEmpty, Overlays: t.Overlays, Expressions: expressions,
 		},
 		DependsOn: t.DependsOn,
 		Adopt:     t.Adopt,

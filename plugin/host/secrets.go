@@ -85,7 +85,7 @@ func (l *loading) secrets(into *object.Secrets) {
 		files = append(files, spec.File{Name: name, Data: data})
 	}
 	for _, b := range l.Bundles {
-		files = append(files, b.File, b.Runtime)
+		files = append(append(files, b.Files()...), b.Runtime)
 	}
 	for _, file := range files {
 		manifests, err := spec.ParseManifests(file, project.MaxManifests)

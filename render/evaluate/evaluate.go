@@ -55,6 +55,9 @@ type Request struct {
 	// AllowEmpty takes a plain module that makes no objects, which is else a mistake:
 	// nothing tells such a module from one whose input took everything away.
 	AllowEmpty bool
+	// Expressions are evaluated in a plain package, and what they give is rendered in place of
+	// all of the package.
+	Expressions []string
 	// Catalog asks a module of provisioners what it can make, in place of
 	// anything else; Input and Policies mean nothing then.
 	Catalog bool
@@ -338,6 +341,8 @@ type BundleFiles struct {
 	// File is the path of the bundle, and Runtime that of the file with its clusters; ""
 	// where there is none.
 	File, Runtime string
+	// More are paths of further files, which are unified with File.
+	More []string
 	// Cluster is the chosen one of several clusters.
 	Cluster string
 	// Values are those of @timoni(runtime:…) attributes, by name.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -30,10 +31,17 @@ const byteOrderMark = "\ufeff"
 type Bundle struct {
 	// File is the bundle; its location is that of its name.
 	File spec.File
+	// More are files that the user named beside it, which are unified with it.
+	More []spec.File
 	// Runtime is runtime.cue beside it, with the clusters; its Name is "" where there is
 	// none.
 	Runtime spec.File
+	// argument is set for one that the command line names as a file.
+	argument bool
 }
+
+// Files are the files that are unified: File comes first.
+func (b Bundle) Files() []spec.File { return append([]spec.File{b.File}, b.More...) }
 
 // topLevel matches a field of that name at the beginning of a line. CUE is parsed where
 // it is evaluated, behind limits; this only tells what kind of file it is.
@@ -72,15 +80,22 @@ func (d *Discovery) inUTF8(r *Root, rel string, data []byte) bool {
 	return false
 }
 
-// cueFile adds a CUE file that a user named, which must be a bundle.
-func (d *Discovery) cueFile(r *Root, rel string, pos object.Pos) {
+// cueFile adds a CUE file that a user named, which must be a bundle. Those of one command line
+// are one bundle, as for timoni bundle build -f a.cue -f b.cue.
+func (d *Discovery) cueFile(r *Root, rel string, pos object.Pos, argument bool) {
 	data, err := r.read(rel, spec.MaxFile)
 	switch {
 	case err != nil:
 		d.Fail(pos, "", err)
 	case !d.inUTF8(r, rel, data):
 	case topLevel("bundle", data):
-		d.bundle(r, rel, data)
+		one := slices.IndexFunc(d.Bundles, func(b Bundle) bool { return b.argument })
+		if !argument || one < 0 {
+			d.bundle(r, rel, data, argument)
+		} else if shown := r.Display(rel); d.locations[shown] == (Location{}) {
+			d.locations[shown] = Location{r, path.Dir(rel)}
+			d.Bundles[one].More = append(d.Bundles[one].More, spec.File{Name: shown, Data: data})
+		}
 	case topLevel("runtime", data):
 		d.Fail(pos, "pass the bundle; runtime.cue beside it is read by itself, any other with --runtime FILE",
 			errors.New("a runtime of Timoni holds no instances"))
@@ -104,7 +119,7 @@ func (d *Discovery) bundleIn(r *Root, rel string) bool {
 		}
 		return err == nil && (!d.inUTF8(r, name, data) || d.misspelt(r, name, data))
 	}
-	d.bundle(r, name, data)
+	d.bundle(r, name, data, false)
 	return true
 }
 
@@ -127,12 +142,12 @@ func IsTimoni(tree fs.FS, folder string) bool {
 }
 
 // bundle keeps a bundle with its runtime, once.
-func (d *Discovery) bundle(r *Root, rel string, data []byte) {
+func (d *Discovery) bundle(r *Root, rel string, data []byte, argument bool) {
 	shown := r.Display(rel)
 	if _, known := d.locations[shown]; known {
 		return
 	}
-	out := Bundle{File: spec.File{Name: shown, Data: data}}
+	out := Bundle{File: spec.File{Name: shown, Data: data}, argument: argument}
 	d.locations[shown] = Location{r, path.Dir(rel)}
 	name := path.Join(path.Dir(rel), runtimeFile)
 	runtime, err := r.read(name, spec.MaxFile)

@@ -314,7 +314,7 @@ func (d *Discovery) FindArg(arg string) {
 	case folder:
 		d.directory(r, rel, pos)
 	case path.Ext(rel) == ".cue":
-		d.cueFile(r, rel, pos)
+		d.cueFile(r, rel, pos, true)
 	case path.Ext(rel) == ".tgz":
 		d.archive(r, rel)
 	case !d.manifestsIn(r, rel):
@@ -410,7 +410,7 @@ func (d *Discovery) pattern(r *Root, full string, p spec.Pattern) {
 				return
 			}
 		case path.Ext(full) == ".cue":
-			d.cueFile(r, full, p.Pos)
+			d.cueFile(r, full, p.Pos, false)
 			return
 		default:
 			d.named(r, full)

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -426,5 +427,22 @@ func TestHostileChartsEndInAnError(t *testing.T) {
 			_, err := helm.Charts{}.Engine(context.Background(), req)
 			require.ErrorContains(t, err, "the chart cannot be read")
 		})
+	}
+}
+
+// Helm 3.21.4 gives the same maps to the subcharts.
+func TestANullInTheValuesOfAChartRemovesAValueOfItsSubchart(t *testing.T) {
+	files := fstest.MapFS{}
+	for dir, text := range map[string]string{"": "sub: {a: null, low: {c: null}}\n", "charts/sub/": "a: 1\nb: 2\nlow: {d: null}\n", "charts/sub/charts/low/": "c: 3\nd: 4\ne: 5\n"} {
+		dir = "shop/" + dir
+		name := path.Base(dir)
+		files[dir+"Chart.yaml"] = &fstest.MapFile{Data: []byte("apiVersion: v2\nname: " + name + "\nversion: 0.1.0\n")}
+		files[dir+"values.yaml"] = &fstest.MapFile{Data: []byte(text)}
+		files[dir+"templates/x.yaml"] = &fstest.MapFile{Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata: {v: {{ omit .Values \"global\" \"low\" | toJson | quote }}}\n")}
+	}
+	for values, want := range map[string]string{"x: 1\n": `map[v:{"e":5}] map[v:{"b":2}]`, "sub: {b: null, low: {d: 6}}\n": `map[v:{"d":6,"e":5}] map[v:{}]`} {
+		out, err := helm.Charts{}.Engine(t.Context(), request(t, files, values))
+		require.NoError(t, err)
+		require.Equal(t, want, fmt.Sprint(out.Objects[0].Object["data"], out.Objects[1].Object["data"]), "of low and sub")
 	}
 }

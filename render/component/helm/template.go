@@ -279,6 +279,7 @@ func (r *run) values() (common.Values, error) {
 	err := chartutil.ProcessDependencies(c, user)
 	var values common.Values
 	if err == nil {
+		withSubcharts(c, user)
 		release := common.ReleaseOptions{Name: r.opts.ReleaseName, Namespace: r.opts.Namespace, Revision: 1, IsInstall: true}
 		values, err = util.ToRenderValuesWithSchemaValidation(c, user, release, r.caps, true)
 	}
@@ -296,6 +297,20 @@ func (r *run) values() (common.Values, error) {
 		}
 	}
 	return values, nil
+}
+
+// withSubcharts adds a map for each subchart that values do not name. Helm drops a null in the
+// values of a chart which removes a value of a subchart where the user has none for it
+// (helm.sh/helm/v4 v4.2.4, pkg/chart/common/util/coalesce.go, coalesceValues); Helm 3 does not.
+func withSubcharts(c *chart.Chart, values map[string]any) {
+	for _, sub := range c.Dependencies() {
+		if _, given := values[sub.Name()]; !given {
+			values[sub.Name()] = map[string]any{}
+		}
+		if below, ok := values[sub.Name()].(map[string]any); ok {
+			withSubcharts(sub, below)
+		}
+	}
 }
 
 // execute runs the templates. The error is that of the engine.

@@ -127,6 +127,13 @@ func (p *Evaluator) evaluate(ctx context.Context, req evaluate.Request) (evaluat
 	if s.provisioners != nil || req.Catalog {
 		return p.provision(req, s)
 	}
+	if len(req.Expressions) > 0 && s.Compiled.Flavour != evaluate.FlavourPlain {
+		return evaluate.Result{}, &object.Error{
+			Stage: object.StageEvaluate, Pos: module.ExpressionPos(req.Expressions[0]),
+			Err:  fmt.Errorf("module %q has a mark, which says what its objects are: an expression is for a plain CUE package", diagnose.ModuleName(req.Module)),
+			Hint: "use --spec or -l to print some of the objects",
+		}
+	}
 	result := evaluate.Result{Flavour: s.Compiled.Flavour}
 	if result.Nodes, result.Warnings, err = s.Render(); err != nil {
 		return evaluate.Result{}, err

@@ -74,7 +74,7 @@ func ReadBundle(m evaluate.Module, files evaluate.BundleFiles) (*evaluate.Bundle
 		b.runtime(files.Runtime)
 	}
 	if chosen, ok := b.choose(files.Cluster); ok {
-		b.bundle(files.File, chosen)
+		b.bundle(files, chosen)
 	}
 	return &b.out, b.errs.Sorted().Err()
 }
@@ -95,15 +95,19 @@ func (b *bundle) choose(name string) (evaluate.Cluster, bool) {
 	return b.out.Clusters[i], true
 }
 
-// load parses one file of the tree with everything that it imports, sets its runtime
-// values, and builds and validates it as Timoni does. With a mistake in it the value is
+// load parses files of the tree, of one package, with everything that they import, sets their
+// runtime values, and builds and validates it as Timoni does. With a mistake in it the value is
 // what could be read; false is nothing.
-func (b *bundle) load(file string) (cue.Value, bool) {
+func (b *bundle) load(file string, more ...string) (cue.Value, bool) {
 	pkg := "_"
 	if f, err := parser.ParseFile(file, b.tree.files[file], parser.PackageClauseOnly); err == nil && f.PackageName() != "" {
 		pkg = f.PackageName()
 	}
-	instances := load.Instances([]string{path.Join(virtualRoot, file)}, &load.Config{
+	args := []string{path.Join(virtualRoot, file)}
+	for _, name := range more {
+		args = append(args, path.Join(virtualRoot, name))
+	}
+	instances := load.Instances(args, &load.Config{
 		Dir: path.Join(virtualRoot, b.tree.dir), ModuleRoot: path.Join(virtualRoot, b.tree.root),
 		Overlay: b.tree.overlay(), Registry: offlineRegistry{b.tree}, Env: []string{}, Package: pkg, AcceptLegacyModules: true,
 	})
@@ -228,16 +232,16 @@ func (b *bundle) runtime(file string) {
 }
 
 // bundle reads the bundle for a cluster.
-func (b *bundle) bundle(file string, c evaluate.Cluster) {
+func (b *bundle) bundle(files evaluate.BundleFiles, c evaluate.Cluster) {
 	if c.Name != "" {
 		b.module.Tags[clusterName], b.module.Tags[clusterGroup] = c.Name, c.Group
 	}
 	b.noSecrets()
-	v, ok := b.load(file)
+	v, ok := b.load(files.File, files.More...)
 	if !ok {
 		return
 	}
-	root := b.root(v, fieldBundle, file)
+	root := b.root(v, fieldBundle, files.File)
 	b.only(root, fieldBundle, "apiVersion", "name", fieldInstances)
 	b.version(root, fieldBundle)
 	b.out.Name = b.text(root, fieldBundle, "name", true)

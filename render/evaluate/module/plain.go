@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/parser"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
@@ -29,18 +31,25 @@ func (s *Session) fillPlain(input object.Value) diagnose.Filled {
 }
 
 // buildPlain is the module with its input. It is loaded with it, as a file of the
-// package: a fill would give the fields of what it evaluates again another order.
+// package: a fill would give the fields of what it evaluates again another order. With
+// expressions it is loaded anew too, as nothing is compiled in the context of what is shared.
 func (s *Session) buildPlain() (diagnose.Filled, error) {
-	if s.Input.Kind == object.KindNone || len(s.Input.Members) == 0 {
+	without := s.Input.Kind == object.KindNone || len(s.Input.Members) == 0
+	if without && len(s.Req.Expressions) == 0 {
 		return diagnose.Filled{Root: s.Compiled.Value}, nil
 	}
 	c := *s.Compiled
-	f, file := diagnose.File(c.instance.PkgName, diagnose.Part{Field: diagnose.FieldInput, Value: s.Input})
+	filled := diagnose.Filled{}
+	var file *ast.File
+	if !without {
+		filled.With, file = diagnose.File(c.instance.PkgName, diagnose.Part{Field: diagnose.FieldInput, Value: s.Input})
+	}
 	// The session keeps the module without its input, which messages need.
 	if err := c.build(s.origin, true, file); err != nil {
 		return diagnose.Filled{}, InModule(s.origin, err)
 	}
-	return diagnose.Filled{Root: c.Value, With: f}, nil
+	filled.Root = c.Value
+	return filled, nil
 }
 
 // walked is the objects of a plain or a Timoni module, with their ids.
@@ -58,6 +67,9 @@ func (s *Session) walked() (*walker, error) {
 	}
 	if err := w.budget.Err(); err != nil {
 		return nil, err
+	}
+	if len(w.nodes) == 0 && len(s.Req.Expressions) > 0 && !s.Req.AllowEmpty {
+		return nil, &object.Error{Stage: object.StageEvaluate, Pos: ExpressionPos(s.Req.Expressions[0]), Err: errors.New("it gives no object: no value in it has both a concrete apiVersion and a concrete kind")}
 	}
 	if len(w.nodes) == 0 && !w.timoni && !s.Req.AllowEmpty {
 		return nil, fmt.Errorf("module %q makes no objects: no value has both a concrete apiVersion and a concrete kind", s.Module.Name())
@@ -96,14 +108,47 @@ func (w *walker) plain() error {
 	if err := w.filled.Root.Validate(); err != nil {
 		return s.explainPlain(w.filled, err)
 	}
-	// What has no value may be an object, or a condition for one: all of the package
-	// is concrete, as for `cue export`.
-	if err := w.filled.Root.Validate(cue.Concrete(true), cue.Final()); err != nil {
-		return firstPerPlace(s.ErrorsOf(w.filled, "", err))
+	rendered, err := s.expressions(w.filled.Root)
+	if err != nil {
+		return err
 	}
-	w.walk(w.filled.Root)
+	// What has no value may be an object, or a condition for one: all that is rendered is
+	// concrete, as for `cue export`.
+	for _, v := range rendered {
+		if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
+			return firstPerPlace(s.ErrorsOf(w.filled, "", err))
+		}
+		w.walk(v)
+	}
 	return nil
 }
+
+// expressions returns what is rendered of a package: what the expressions of the request give
+// in it, as for `cue export -e`, or the package where there are none.
+func (s *Session) expressions(root cue.Value) ([]cue.Value, error) {
+	if len(s.Req.Expressions) == 0 {
+		return []cue.Value{root}, nil
+	}
+	var out []cue.Value
+	var errs object.Errors
+	for _, text := range s.Req.Expressions {
+		x, err := parser.ParseExpr("", text)
+		if err == nil {
+			v := root.Context().BuildExpr(x, cue.Scope(root), cue.InferBuiltins(true), cue.ImportPath(s.Compiled.instance.ID()))
+			out, err = append(out, v), v.Err()
+		}
+		if err != nil {
+			message := diagnose.Message(err)
+			errs = append(errs, &object.Error{
+				Stage: object.StageEvaluate, Pos: ExpressionPos(text), Err: errors.New(message), Hint: s.Module.Near(message),
+			})
+		}
+	}
+	return out, errs.Err()
+}
+
+// ExpressionPos is the position of mistakes in an expression of a request.
+func ExpressionPos(text string) object.Pos { return object.Pos{File: "--expression " + text} }
 
 // firstPerPlace keeps one of the errors at one place, that of the value which is not set
 // itself: it is missing wherever it is used.

@@ -165,9 +165,13 @@ func Values(m evaluate.Module) (object.Value, error) {
 	c := &Compiled{Tree: t, timoni: &timoniModule{file: name, data: t.files[name]}}
 	values, err := c.ownValues(m, object.Value{})
 	if err == nil && values.Kind == object.KindNone {
+		hint := "write values: {…}"
+		if t.says(fieldBundle) {
+			hint = "pass it as a path: several files with the field bundle are one bundle"
+		}
 		err = &object.Error{
 			Stage: object.StageEvaluate, Pos: t.pos(m, path.Join(virtualRoot, name), 1, 1),
-			Err: fmt.Errorf("a values file in CUE needs the field %q", fieldValues), Hint: "write values: {…}",
+			Err: fmt.Errorf("a values file in CUE needs the field %q", fieldValues), Hint: hint,
 		}
 	}
 	return values, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"cuelang.org/go/cue"
 	cueerrors "cuelang.org/go/cue/errors"
@@ -50,7 +51,8 @@ func (p *Provisioners) Make(s *module.Session) (map[string]evaluate.Provisioned,
 			return nil, nil, err
 		}
 		out[r.session.Resource] = made
-		warnings = append(warnings, r.unknownParams()...)
+		unknown := r.unknownParams()
+		errs, warnings = append(errs, unknown.Failures()...), append(warnings, unknown.Warnings()...)
 	}
 	return out, warnings, errs.Err()
 }
@@ -183,7 +185,8 @@ func (a asked) refuseParams() error {
 	return errs.Err()
 }
 
-// unknownParams warns of params that the provisioner accepts and does not declare.
+// unknownParams warns of params that the provisioner accepts and does not declare: files for
+// other tools have some. One that is a declared param with a slip is a mistake.
 func (a asked) unknownParams() object.Errors {
 	if len(a.provisioner.known) == 0 {
 		return nil
@@ -199,7 +202,13 @@ func (a asked) unknownParams() object.Errors {
 			Path: object.Fields(diagnose.FieldParams, m.Name), Key: true,
 			Message: fmt.Sprintf("unknown param %q: the provisioner of type %q declares no such param", m.Name, a.provisioner.Type),
 		})
-		e.Severity, e.Hint = object.SeverityWarning, object.Suggest(m.Name, a.provisioner.known)
+		slip := slices.ContainsFunc(a.provisioner.known, func(name string) bool {
+			_, given := params.Get(name)
+			return !given && object.Distance(strings.ToLower(m.Name), strings.ToLower(name)) == 1
+		})
+		if e.Hint = object.Suggest(m.Name, a.provisioner.known); !slip {
+			e.Severity = object.SeverityWarning
+		}
 		out = append(out, e)
 	}
 	return out

@@ -87,11 +87,14 @@ func ReadProvisioners(c *module.Compiled, m evaluate.Module) (*Provisioners, err
 func (p *provisioner) read(mistake func(at cue.Value, field, message string)) {
 	p.skip = len(p.value.Path().Selectors())
 	p.takes = map[string]bool{}
+	misspelt, hasType := false, p.value.LookupPath(cue.MakePath(cue.Str("type"))).Exists()
 	texts := map[string]*string{"type": &p.Type, "class": &p.Class, "id": &p.ID, "description": &p.Description}
 	fields, err := p.value.Fields()
 	for err == nil && fields.Next() {
 		name, v := fields.Selector().Unquoted(), fields.Value()
 		switch text := texts[name]; {
+		case name == "type" && !hasType:
+			// It is required and has no value, which is reported below.
 		case text != nil:
 			if *text, err = v.String(); err != nil {
 				mistake(v, "."+name, "must be text that is the same for every resource, got "+diagnose.Given(v))
@@ -105,13 +108,15 @@ func (p *provisioner) read(mistake func(at cue.Value, field, message string)) {
 				p.known = knownParams(v)
 			}
 		case !slices.Contains(provisionerFields(), name):
+			near, _ := object.Nearest(name, provisionerFields())
+			misspelt = misspelt || near == "type"
 			mistake(v, "."+name, diagnose.UnknownField(name, provisionerFields())+"; hide what only the module itself needs: _"+name)
 		}
 	}
 	switch {
 	case err != nil:
 		mistake(p.value, "", "must be a provisioner")
-	case !p.value.LookupPath(cue.MakePath(cue.Str("type"))).Exists():
+	case !misspelt && !hasType:
 		mistake(p.value, ".type", "is missing, expected the type of the resources that it is for")
 	}
 }

@@ -434,6 +434,12 @@ func TestAVariableOfAFileWithAMistakeIsNotReportedAgain(t *testing.T) {
 	require.Equal(t, ".env", errs.Failures()[0].Pos.File)
 }
 
+func TestABuildMayHaveVariablesOfTheHost(t *testing.T) {
+	_, errs := compiled(t, service("    build: {context: '${NONE}', args: {A: $PWD, B: '${HOME}'}, tags: ['a:${TAG}']}\n"), "compose.yaml")
+	require.Len(t, errs.Failures(), 1, "of the context alone, which is read")
+	require.ErrorContains(t, errs, `build.context: the variable "NONE" has no source`)
+}
+
 func FuzzCompile(f *testing.F) {
 	f.Add("services: {web: {image: a, ports: ['1:2'], volumes: ['a:/b'], extends: b, depends_on: [a]}}", "A=1")
 	f.Add("include: [{path: [compose.yaml]}]\nservices: {web: {environment: {A: $B}, healthcheck: {test: [CMD]}}}", "B='")

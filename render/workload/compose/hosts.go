@@ -66,11 +66,11 @@ func (s *service) bind(v reader.Part, target string) {
 			at.Warn("write "+name+":"+target+":ro", "the container can only read the file %q: in Compose it can write to it too", name)
 		}
 		s.program(v, file, name, target)
+	case choice == asConfig && !foreign && (own || name != context) && s.folder(v, at, target):
 	case !foreign && !own && context != "" && (context == "." || strings.HasPrefix(name+"/", context+"/")):
-		at.Warn("move it to compose.override.yaml, which docker compose reads and this does not", "the mount of %q is left out: the image is built of that folder", name)
+		at.Warn("move it to compose.override.yaml, which docker compose reads and this does not, or write x-ropewalk: {hostPaths: config} in the service for its files", "the mount of %q is left out: the image is built of that folder", name)
 	case choice == left:
 		at.Warn("", "the mount of %q of the host is left out: %q is what the image has there", name, target)
-	case choice == asConfig && !foreign && s.folder(v, at, target):
 	case foreign && isClock(name) && choice != "":
 		at.Warn("set the variable TZ", "the mount of %q of the host is left out: a pod has no clock of its host", name)
 	case foreign && isSystem(name) && choice != "":

@@ -71,6 +71,26 @@ services:
 	require.Equal(t, []string{"/etc/a/a.conf", "/etc/a/d/b.conf"}, targets)
 	require.Len(t, out[0].Resources, 2, "a folder that is not there, and one of the host, are for data")
 
+	files["compose.yaml"] = `x-ropewalk: {hostPaths: config}
+services:
+  a: {image: x, build: ., volumes: ['./conf:/etc/a:ro', './data:/data', '.:/app']}
+  b: {image: x, build: ./conf, volumes: ['./conf/d:/d:ro', './conf:/c']}
+  c: {image: x, build: ./conf, volumes: ['./conf:/c:ro'], x-ropewalk: {hostPaths: config}}
+`
+	out, errs = compiled(t, files, "compose.yaml")
+	require.NoError(t, errs.Failures().Err())
+	targets = nil
+	for _, w := range out {
+		require.Empty(t, w.Resources)
+		for _, f := range w.Containers[0].Files {
+			targets = append(targets, f.Target)
+		}
+	}
+	require.Equal(t, []string{"/etc/a/a.conf", "/etc/a/d/b.conf", "/d/b.conf", "/c/a.conf", "/c/d/b.conf"}, targets,
+		"folders below that of the image are files, and the folder of the image is not")
+	require.Len(t, errs.Warnings(), 3, "of what is left out: data, which is not there, and two folders of images")
+	files["compose.yaml"] = "x-ropewalk: {hostPaths: config}\nservices: {a: {image: x, volumes: ['./conf:/etc/a:ro']}}\n"
+
 	for text, want := range map[string]string{
 		"\x00":                         `the file "conf/d/b.conf" is not text, which a ConfigMap of a workload holds`,
 		"\xff":                         `the file "conf/d/b.conf" is not text, which a ConfigMap of a workload holds`,

@@ -42,6 +42,9 @@ func (s scope) with(more map[string]string) scope {
 // have extensions: what is there is not for Compose.
 func (r *reading) filled(p reader.Part, s scope) object.Value {
 	v := p.Value
+	if len(p.Path) > 3 && p.Path[0].Name == "services" && p.Path[2].Name == "build" && p.Path[3].Name != "context" {
+		return v // Nothing is built here, so a build may have variables of the host.
+	}
 	switch v.Kind {
 	case object.KindString:
 		if len(p.Path) == 3 && p.Path[0].Name == "secrets" && p.Path[2].Name == "content" {

@@ -221,7 +221,7 @@ func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags,
 	if in.copied != "" && filepath.IsLocal(from) {
 		held, at = map[string][]byte{}, filepath.ToSlash(filepath.Clean(from))
 		for name, data := range in.files {
-			held[at+strings.TrimPrefix(name, in.copied)] = data
+			held[path.Join(at, strings.TrimPrefix(name, in.copied))] = data
 		}
 	}
 	files, err := memfs.New(held)
@@ -288,6 +288,9 @@ func (a commands) imported(from, dir string) (imported, error) {
 	if strings.HasPrefix(from, "oci://") || path.Ext(from) == ".tgz" {
 		return imported{}, command.Usagef("unpack it (helm pull --untar, tar xzf) and import its folder", "%s: a chart is imported from its folder", from)
 	}
+	if strings.Contains(from, "://") {
+		return imported{}, command.Usagef("fetch it first: curl -L URL | ropewalk import -, or git clone for a repository", "%s: a source is a file, a folder or -", from)
+	}
 	data, err := a.read(from)
 	if err != nil {
 		return imported{}, err
@@ -339,6 +342,10 @@ func (a commands) read(name string) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name) //nolint:gosec // the user names it
 		if err != nil {
+			var at *fs.PathError
+			if errors.As(err, &at) {
+				err = fmt.Errorf("%s: %w", name, at.Err)
+			}
 			return nil, &command.EnvironmentError{Err: err, Hint: project.NearestFile(name)}
 		}
 		defer f.Close() //nolint:errcheck // nothing was written

@@ -333,7 +333,7 @@ func contextFlags() map[string]string {
 // keepFlags takes over what flags say of the project. One that no field keeps is refused.
 func (i *imported) keepFlags(given *pflag.FlagSet) error {
 	inputFlags := []string{
-		"overrides-file", "override-file", "set", "set-string", "set-json", "set-file", "override-property", "env", "runtime", "runtime-from-env", "env-file", "var", "var-from-env", "image",
+		"overrides-file", "override-file", "set", "set-string", "set-json", "set-file", "override-property", "expression", "env", "runtime", "runtime-from-env", "env-file", "var", "var-from-env", "image",
 	}
 	var refused []string
 	var err error

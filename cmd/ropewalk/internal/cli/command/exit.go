@@ -152,3 +152,10 @@ func IsSystem(err error) bool {
 	return errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &number) ||
 		errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }
+
+// IsFindings reports whether err is mistakes in files.
+func IsFindings(err error) (object.Errors, bool) {
+	var mistakes object.Errors
+	ok := errors.As(err, &mistakes) && mistakesCode(mistakes) == Findings
+	return mistakes, ok
+}

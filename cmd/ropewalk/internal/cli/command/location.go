@@ -295,3 +295,16 @@ func (a *App) WithLocation(
 	}
 	return LocationError(p, err)
 }
+
+// splitRepository takes the tag or the digest off an OCI reference.
+func splitRepository(ref string) (repository, reference string) {
+	if at := strings.LastIndex(ref, "@sha256:"); at >= 0 { // Any other @ is of credentials, which are refused.
+		return ref[:at], ref[at+1:]
+	}
+	slash, colon := strings.LastIndexByte(ref, '/'), strings.LastIndexByte(ref, ':')
+	// A colon before the last slash is that of a port or a scheme.
+	if colon > slash {
+		return ref[:colon], ref[colon+1:]
+	}
+	return ref, ""
+}

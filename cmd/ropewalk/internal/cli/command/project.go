@@ -46,6 +46,7 @@ type ProjectFlags struct {
 	runtime       []string
 	runtimeEnv    bool
 	name          string
+	expressions   []string
 	namespace     string
 	kubeVersion   string
 	clusterDomain string
@@ -78,8 +79,9 @@ a CUE package, of Ropewalk, of Timoni or plain, is a spec itself, called --name,
 its folder ("app" for the root of a repository).
 A bundle of Timoni, a CUE file with the field bundle or the directory with bundle.cue, is
 a project: its instances are specs, each after the one before, and the clusters of
-runtime.cue beside it are environments (--env). --runtime gives the values of its
-attributes @timoni(runtime:TYPE:NAME); values of Secrets are refused.
+runtime.cue beside it are environments (--env); several files of one are unified, as with
+timoni bundle build -f A -f B. --runtime gives the values of its attributes
+@timoni(runtime:TYPE:NAME); values of Secrets are refused.
 Nothing is read outside of the Git repository around a directory. Where there is none,
 that is the directory itself, or for a CUE package the nearest one above with cue.mod.
 
@@ -115,6 +117,7 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.StringArrayVar(&p.variables, "var", nil, "`NAME=VALUE` for ${NAME} in workloads, over all others; may be repeated")
 	f.StringArrayVar(&p.images, "image", nil, "`[SPEC[/CONTAINER]=]IMAGE` for containers of workloads with image \".\"; may be repeated")
 	f.StringVar(&p.name, "name", "", "name of the instance, where PATH is the folder of a module, a CUE package, a chart, a\nkustomization or manifests (default that of the folder)")
+	f.StringArrayVar(&p.expressions, "expression", nil, "`EXPR` of CUE that gives the objects, where PATH is the folder of a plain CUE package, as\ncue export -e takes it; may be repeated")
 	f.StringVarP(&p.namespace, "namespace", "n", "", "namespace that modules get; the dialect flux writes it into objects that name none,\nin the others the engine fills in its own")
 	f.StringVar(&p.kubeVersion, "kube-version", "", "`VERSION` of the cluster, such as 1.36")
 	f.StringVar(&p.clusterDomain, "cluster-domain", "", "DNS domain of the cluster")
@@ -124,7 +127,7 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.BoolVar(&p.argocdHealth, "argocd-health", false, "Argo CD has the health checks that --argocd-cm writes, so that readyWhen gates\nwithout a warning")
 	f.BoolVar(&p.SkipSchemas, "skip-schemas", false, "do not check objects against the schemas of the API")
 	grouped(f, groupInputs, "values", "overrides-file", "override-file", "set", "set-string", "set-json", "set-file", "override-property", "runtime", "runtime-from-env", "env-file", "var-from-env", "var", "image")
-	grouped(f, groupRender, "dialect", "env", "name", "namespace", "kube-version", "cluster-domain", "crds", "strict", "allow-empty", "argocd-health", "skip-schemas")
+	grouped(f, groupRender, "dialect", "env", "name", "expression", "namespace", "kube-version", "cluster-domain", "crds", "strict", "allow-empty", "argocd-health", "skip-schemas")
 	p.LimitFlags.Add(f, "evaluate in `N` processes of their own that can be stopped, for modules that\nyou do not trust; 0 does so only for modules that were fetched")
 	p.Sources.Add(cmd)
 }
@@ -137,7 +140,7 @@ func (p *ProjectFlags) AddLocalSources(cmd *cobra.Command) {
 	p.unfit = func() (err error) {
 		f.Visit(func(g *pflag.Flag) {
 			inputs := slices.Contains(g.Annotations[flagGroup], groupInputs)
-			if inputs || slices.Contains([]string{"env", "name", "crds"}, g.Name) {
+			if inputs || slices.Contains([]string{"env", "name", "expression", "crds"}, g.Name) {
 				err = Usagef("change the manifest", "--%s is not for the Transform of a cluster, whose manifest says all of that", g.Name)
 			}
 		})
@@ -207,7 +210,7 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 		lookup = os.LookupEnv
 	}
 	return host.Options{
-		Args: paths, Name: p.name,
+		Args: paths, Name: p.name, Expressions: p.expressions,
 		Runtime: p.runtime, LookupRuntime: lookup,
 		Stdin:       a.In,
 		Environment: p.Environment,
@@ -242,19 +245,6 @@ func (p *ProjectFlags) helmSet() (out []spec.HelmSet) {
 		}
 	}
 	return out
-}
-
-// splitRepository takes the tag or the digest off an OCI reference.
-func splitRepository(ref string) (repository, reference string) {
-	if at := strings.LastIndex(ref, "@sha256:"); at >= 0 { // Any other @ is of credentials, which are refused.
-		return ref[:at], ref[at+1:]
-	}
-	slash, colon := strings.LastIndexByte(ref, '/'), strings.LastIndexByte(ref, ':')
-	// A colon before the last slash is that of a port or a scheme.
-	if colon > slash {
-		return ref[:colon], ref[colon+1:]
-	}
-	return ref, ""
 }
 
 // Rendered is a render with what it was made of.
@@ -424,13 +414,27 @@ func (a *App) load(ctx context.Context, p *ProjectFlags, opts host.Options, own 
 	case err != nil:
 		return loaded, WithOptions(WithBroken(mistakes, broken))
 	}
-	if p.name != "" && loaded.Request.Mistakes.Err() == nil && !slices.ContainsFunc(loaded.Request.Specs, func(s render.Spec) bool { return s.Evaluate.Spec == p.name }) {
-		return loaded, Usagef("", "--name %s is for a folder that is a spec itself: the specs here have names of their own", p.name)
+	if err := p.unused(loaded.Request); err != nil {
+		return loaded, err
 	}
 	loaded.Request.Mistakes = WithBroken(loaded.Request.Mistakes, broken)
 	loaded.Request.Strict = loaded.Request.Strict || p.Strict
 	loaded.Request.Parallel = p.Parallel()
 	return loaded, nil
+}
+
+// unused refuses flags for a folder that is a spec itself where nothing takes them.
+func (p *ProjectFlags) unused(req render.Request) error {
+	some := func(f func(evaluate.Request) bool) bool {
+		return req.Mistakes.Err() != nil || slices.ContainsFunc(req.Specs, func(s render.Spec) bool { return f(s.Evaluate) })
+	}
+	if p.name != "" && !some(func(e evaluate.Request) bool { return e.Spec == p.name }) {
+		return Usagef("", "--name %s is for a folder that is a spec itself: the specs here have names of their own", p.name)
+	}
+	if len(p.expressions) > 0 && !some(func(e evaluate.Request) bool { return len(e.Expressions) > 0 }) {
+		return Usagef("use --spec or -l for some of the objects", "--expression is for the folder of a plain CUE package, and there is none here")
+	}
+	return nil
 }
 
 // Evaluator is the shared one, or else that of [LimitFlags].
@@ -439,11 +443,4 @@ func (p *ProjectFlags) Evaluator() (evaluate.Evaluator, func(), error) {
 		return p.Shared, func() {}, nil
 	}
 	return p.LimitFlags.Evaluator()
-}
-
-// IsFindings reports whether err is mistakes in files.
-func IsFindings(err error) (object.Errors, bool) {
-	var mistakes object.Errors
-	ok := errors.As(err, &mistakes) && mistakesCode(mistakes) == Findings
-	return mistakes, ok
 }

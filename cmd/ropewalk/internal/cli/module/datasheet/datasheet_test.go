@@ -5,6 +5,7 @@ package datasheet_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,6 +48,31 @@ func TestRemovingTheMarkSetsAnInput(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"plain": 1, "on": map[string]any{strange: "\u2028<b>"}, "needed": "", "part": map[string]any{"there": true, "must": 0}, "list": []any{},
 	}, got)
+}
+
+func TestABlankIsNoValueThatTheModuleRefuses(t *testing.T) {
+	text, number := evaluate.InputString, evaluate.InputNumber
+	for _, test := range []struct {
+		in   evaluate.Input
+		want string
+	}{
+		{evaluate.Input{Type: number, Expected: "an integer"}, "0"},
+		{evaluate.Input{Type: number, Expected: "an integer of at least 1"}, "1"},
+		{evaluate.Input{Type: number, Expected: "an integer of at least -3 and of at most 65535"}, "-3"},
+		{evaluate.Input{Type: number, Expected: "an integer of at least min"}, ""},
+		{evaluate.Input{Type: number, Expected: "a number greater than 0"}, ""},
+		{evaluate.Input{Type: number, Expected: "one of 1 or 2"}, "1"},
+		{evaluate.Input{Type: text, Expected: "text"}, `""`},
+		{evaluate.Input{Type: text, Expected: `one of "large" or "small"`}, `"large"`},
+		{evaluate.Input{Type: text, Expected: `text that matches "^a"`}, ""},
+		{evaluate.Input{Type: number, Collection: evaluate.CollectionList, Expected: "a list of numbers"}, "[]"},
+		{evaluate.Input{Type: number, Collection: evaluate.CollectionList, Expected: "a list of numbers", Required: true}, ""},
+	} {
+		test.in.Path = object.Fields("it")
+		s := &datasheet.Sheet{Module: "m"}
+		s.Add([]evaluate.Input{test.in})
+		require.Contains(t, s.Values(), strings.TrimRight("\n#it: "+test.want, " ")+"\n", test.in.Expected)
+	}
 }
 
 func TestTextOfAModuleIsNoMarkup(t *testing.T) {

@@ -97,16 +97,29 @@ func (f *field) write(b *strings.Builder, depth int) {
 		}
 	}
 	fmt.Fprintf(b, "%s# %s\n", indent, command.OneLine(about))
-	fmt.Fprintf(b, "%s%s%s: %s\n", indent, mark, key(f.name), cmp.Or(f.input.Default, blank(f.input.input)))
+	value := cmp.Or(f.input.Default, blank(f.input.input))
+	fmt.Fprintf(b, "%s%s%s:%s\n", indent, mark, key(f.name), strings.TrimRight(" "+value, " "))
 }
 
-// blank is a value to write over, of the type of the input.
+// blank is a value to write over: one of the type of the input, and one that it takes; "" where
+// only the user knows one.
 func blank(in evaluate.Input) string {
+	bounded := regexp.MustCompile(`^(?:an integer|a number) of at least (-?[0-9.]+)( and of at most -?[0-9.]+)?$`).FindStringSubmatch(in.Expected)
+	choice := regexp.MustCompile(`^(?:one of )?("[^"]*"|-?[0-9.]+)(?:, | or )`).FindStringSubmatch(in.Expected)
+	plain := slices.Contains([]string{"", "text", "an integer", "a number", "true or false"}, in.Expected)
 	switch {
+	case in.Collection == evaluate.CollectionList && (in.Required || in.Within):
+		return "" // A list that may be empty has that as its default.
 	case in.Collection == evaluate.CollectionList, in.Expected == "a list":
 		return "[]"
 	case in.Collection == evaluate.CollectionMap, in.Expected == "a map":
 		return "{}"
+	case bounded != nil:
+		return bounded[1]
+	case choice != nil:
+		return choice[1]
+	case !plain:
+		return ""
 	case in.Type == evaluate.InputNumber:
 		return "0"
 	case in.Type == evaluate.InputBoolean:
