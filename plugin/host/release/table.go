@@ -76,13 +76,8 @@ func buildPlan() []field {
 			{Name: "names", Kind: list, Need: true, Each: words()},
 			{Name: "digest", Kind: text, Need: true, Rule: digest(), Doc: "That of names and values together."},
 		}},
-		{Name: "sources", Kind: list, Fields: []field{
-			{Name: "type", Kind: text, Need: true, Full: true}, {Name: "ref", Kind: text, Need: true, Full: true}, {Name: "path", Kind: text, Full: true},
-			{Name: "revision", Kind: text, Full: true}, {Name: "pinned", Kind: text, Full: true}, {Name: "digest", Kind: text, Need: true, Full: true},
-		}},
-		{Name: "modules", Kind: list, Fields: []field{
-			{Name: "module", Kind: text, Need: true, Full: true}, {Name: "version", Kind: text, Need: true, Full: true}, {Name: "digest", Kind: text, Need: true, Full: true},
-		}},
+		Sources(),
+		Modules(),
 		{Name: "credentials", Kind: list, Each: words(), Doc: "The names of the Secrets that the references name."},
 		{Name: "destination", Kind: fields, Need: true, Fields: []field{
 			{Name: "repository", Kind: text, Need: true, Rule: repository()},
@@ -92,6 +87,21 @@ func buildPlan() []field {
 			{Name: "digest", Kind: text, Need: true, Rule: digest()}, {Name: "tree", Kind: text, Need: true, Rule: digest()},
 		}},
 	}
+}
+
+// Sources are references with what they led to, as a plan and a lock have them.
+func Sources() document.Field {
+	return field{Name: "sources", Kind: list, Fields: []field{
+		{Name: "type", Kind: text, Need: true, Full: true}, {Name: "ref", Kind: text, Need: true, Full: true}, {Name: "path", Kind: text, Full: true},
+		{Name: "revision", Kind: text, Full: true}, {Name: "pinned", Kind: text, Full: true}, {Name: "digest", Kind: text, Need: true, Rule: digest()},
+	}}
+}
+
+// Modules are CUE modules that others depend on, as a plan and a lock have them.
+func Modules() document.Field {
+	return field{Name: "modules", Kind: list, Fields: []field{
+		{Name: "module", Kind: text, Need: true, Full: true}, {Name: "version", Kind: text, Need: true, Full: true}, {Name: "digest", Kind: text, Need: true, Rule: digest()},
+	}}
 }
 
 // applied is how an artifact is applied.

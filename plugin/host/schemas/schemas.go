@@ -16,14 +16,41 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/release"
 	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/document/kinds"
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/gateway"
+	"github.com/ropewalk/ropewalk/source/lock"
+	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
 // Tables are the tables of all kinds, sorted by their names.
 func Tables() []document.Document {
-	all := append(append(kinds.All(), gateway.Table()), release.Tables()...)
+	all := append(append(kinds.All(), gateway.Table(), pullPolicy(), locked()), release.Tables()...)
 	slices.SortFunc(all, func(a, b document.Document) int { return strings.Compare(a.Kind, b.Kind) })
 	return all
+}
+
+// pullPolicy is the table of a pull policy, which source/pullpolicy reads.
+func pullPolicy() document.Document {
+	texts := document.Field{Kind: object.KindString, Full: true}
+	verify := []document.Field{
+		{Name: "provider", Kind: object.KindString, Need: true, Values: document.Choices("cosign", "pgp", "ssh")},
+		{Name: "keys", Kind: object.KindList, Need: true, Least: 1, Each: &texts, Doc: "Files of public keys, relative to the policy."},
+	}
+	effects := document.Choices("Allow", "Deny")
+	return kinds.Whole(pullpolicy.Kind, "Where modules may come from, and which must be signed.",
+		document.Field{Name: "default", Kind: object.KindString, Values: effects, Doc: "What holds where no rule is about a source; Allow where it is absent."},
+		document.Field{Name: "rules", Kind: object.KindList, Least: 1, Fields: []document.Field{
+			{Name: "name", Kind: object.KindString, Need: true, Full: true},
+			{Name: "effect", Kind: object.KindString, Need: true, Values: effects},
+			{Name: "sources", Kind: object.KindList, Need: true, Least: 1, Each: &texts, Doc: "Patterns of sources, such as oci://registry.example/modules/**."},
+			{Name: "projects", Kind: object.KindList, Least: 1, Each: &texts, Doc: "Patterns of projects; all where it is absent."},
+			{Name: "verify", Kind: object.KindMap, Fields: verify, Doc: "The signature that is required."},
+		}})
+}
+
+// locked is the table of a lock, which source/lock reads and writes.
+func locked() document.Document {
+	return kinds.Whole(lock.Kind, "What references of modules led to: ropewalk.lock.", release.Sources(), release.Modules())
 }
 
 // Kinds are the kinds that have a schema, sorted.

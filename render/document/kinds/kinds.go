@@ -34,7 +34,7 @@ const apiVersion = "ropewalk.dev/v1alpha1"
 
 // All are the tables, by the names of their kinds.
 func All() []Document {
-	return []Document{Apps(), Component(), Compose(), Function(), Project(), Transform(), Workload()}
+	return []Document{Apps(), Component(), Compose(), Function(), Project(), Score(), Transform(), Workload()}
 }
 
 // Whole is a document with its header and what follows.
