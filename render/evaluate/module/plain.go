@@ -134,7 +134,7 @@ func (s *Session) expressions(root cue.Value) ([]cue.Value, error) {
 	for _, text := range s.Req.Expressions {
 		x, err := parser.ParseExpr("", text)
 		if err == nil {
-			v := root.Context().BuildExpr(x, cue.Scope(root), cue.InferBuiltins(true), cue.ImportPath(s.Compiled.instance.ID()))
+			v := root.Context().BuildExpr(x, cue.Scope(root), cue.InferBuiltins(true), cue.ImportPath(s.Compiled.instance.ID())) //nolint:staticcheck // a scope is of its own context
 			out, err = append(out, v), v.Err()
 		}
 		if err != nil {
