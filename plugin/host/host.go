@@ -163,6 +163,8 @@ type Loaded struct {
 	Nested []string
 	// NotApplied are the project files beside specs that were named as files, sorted.
 	NotApplied []string
+	// Unplaced are the specs that are in the default namespace because nobody names one.
+	Unplaced []string
 	// Texts is every file that was read as a document, by the name that
 	// positions give it, so that a caller can show the line.
 	Texts map[string][]byte

@@ -64,6 +64,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	}
 	l.unused()
 	l.unrendered()
+	out.Unplaced = l.unplaced
 	out.NotRendered, out.Nested, out.NotApplied = d.NotRendered(l.docs, l.read), d.Nested(), d.NotApplied()
 	out.Request.CRDs = d.CRDs(opts.CRDs)
 	out.Texts = l.overlays.Texts
@@ -158,6 +159,10 @@ type loading struct {
 	variables variables
 	// workloadDefaults are those of the project in its environment.
 	workloadDefaults score.Defaults
+	// placed says that the project or the caller names a namespace, and unplaced are the specs
+	// that have none where nobody does.
+	placed   bool
+	unplaced []string
 }
 
 // loading parses the documents that were found.
@@ -190,7 +195,9 @@ func (l *loading) project() Loaded {
 	_, known := p.Environments[l.opts.Environment]
 	l.overlays.Incomplete = l.opts.Environment != "" && !known
 	l.checkContext(l.opts.Context)
-	p.Context = defaults(ctx.Merge(l.opts.Context), l.opts.Emit.Dialect)
+	ctx = ctx.Merge(l.opts.Context)
+	l.placed = ctx.Namespace != ""
+	p.Context = defaults(ctx, l.opts.Emit.Dialect)
 	l.document, l.context, l.inputs, l.policies = p, p.Context, inputs, p.Policies
 	out := Loaded{Name: p.Name, Project: p, Texts: map[string][]byte{}}
 	if out.Name == "" {
@@ -419,6 +426,9 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 // namespace that is none has been reported, and is not reported again at each object.
 func (l *loading) contextOf(name, namespace, environment string) object.Context {
 	c := l.context
+	if namespace == "" && name != "" && !l.placed {
+		l.unplaced = append(l.unplaced, name)
+	}
 	if namespace = cmp.Or(namespace, c.Namespace); spec.CheckName(namespace) != nil {
 		namespace = DefaultNamespace
 	}

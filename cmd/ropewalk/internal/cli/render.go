@@ -6,8 +6,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -228,6 +231,14 @@ func (a commands) summary(flags *renderFlags, r command.Rendered) {
 // whereToLook says what to do with the files.
 func whereToLook(flags *renderFlags, r command.Rendered) []string {
 	out := []string{"the number that the name of a file begins with is its wave"}
+	if names := unplaced(r); len(names) > 0 {
+		const most = 5
+		more := ""
+		if len(names) > most {
+			names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
+		}
+		out = append(out, fmt.Sprintf("in the namespace %s, as neither they nor the project nor -n name one: %s%s", host.DefaultNamespace, strings.Join(names, ", "), more))
+	}
 	switch {
 	case r.Request.Emit.Dialect == dialect.ArgoCD:
 		out = append(out, "point the source of an Argo CD Application at this directory")
@@ -237,4 +248,15 @@ func whereToLook(flags *renderFlags, r command.Rendered) []string {
 		out = append(out, "each folder is a layer; --repository writes the objects that apply them in order")
 	}
 	return append(out, "\"ropewalk explain OBJECT\" says why an object is in its wave, \"ropewalk graph\" draws all of them")
+}
+
+// unplaced are the specs with objects that are in the default namespace because nobody names
+// one.
+func unplaced(r command.Rendered) (names []string) {
+	for _, n := range r.Plan.Graph.Nodes {
+		if name := n.ID.Spec(); n.Object.Namespace() == host.DefaultNamespace && slices.Contains(r.Unplaced, name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
