@@ -137,7 +137,11 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 			given, c.Pos, c.Path = append(given, kind), m.Pos, at.Append(object.Field(kind))
 		}
 	}
-	p := d.hold(kinds.Built(len(at) == 1), v, at)
+	table := builtTable()
+	if len(at) == 1 { // A Component has more beside it.
+		table = ownBuiltTable()
+	}
+	p := d.hold(table, v, at)
 	for _, e := range d.Errs {
 		name := e.Path[strings.LastIndex(e.Path, ".")+1:]
 		switch kind := kindOf(name); {
@@ -168,7 +172,7 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 
 // kindOf is the kind of component that alone has a field of this name; "" is none.
 func kindOf(name string) (kind string) {
-	for _, of := range kinds.Built(false).Fields {
+	for _, of := range builtTable().Fields {
 		if slices.Contains(componentKinds(), of.Name) && slices.ContainsFunc(of.Fields, func(f document.Field) bool { return f.Name == name }) {
 			if kind != "" {
 				return ""
@@ -271,14 +275,15 @@ func (p part) helm(source bool) *Helm {
 // component decodes a Component document. How it is built is decoded after environments were
 // merged over it, see [DecodeComponent].
 func (d *decoder) component(v object.Value) Transform {
-	doc := d.header(v, kinds.OfSpec()...)
+	doc := d.hold(componentTable(), v, nil)
 	t := Transform{Kind: KindComponent, Pos: v.Pos, Blocks: d.blocks}
 	t.Name, t.Namespace, t.NamePos = doc.metadata(v)
 	doc.at("spec").ofSpec(&t)
 	spec, _ := v.Get("spec")
 	t.Component = object.Value{Kind: spec.Kind, Pos: spec.Pos}
+	ofSpec := kinds.OfSpec()
 	for _, m := range spec.Members {
-		if !slices.ContainsFunc(kinds.OfSpec(), func(f document.Field) bool { return f.Name == m.Name }) {
+		if !slices.ContainsFunc(ofSpec, func(f document.Field) bool { return f.Name == m.Name }) {
 			t.Component.Members = append(t.Component.Members, m)
 		}
 	}

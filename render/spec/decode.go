@@ -4,8 +4,6 @@
 package spec
 
 import (
-	"slices"
-
 	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -41,17 +39,6 @@ func (d *decoder) hold(table document.Field, v object.Value, path object.Path) p
 		}
 	}
 	return part{d, good, path}
-}
-
-// document is hold for a complete document, whose apiVersion and kind were judged before.
-func (d *decoder) document(table document.Field, v object.Value) part {
-	table.Fields = slices.Clone(table.Fields)
-	for i, f := range table.Fields {
-		if f.Name == "apiVersion" || f.Name == "kind" {
-			table.Fields[i] = document.Field{Name: f.Name}
-		}
-	}
-	return d.hold(table, v, nil)
 }
 
 // given reports whether there is anything at p.

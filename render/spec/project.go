@@ -7,17 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // project decodes a Project document.
 func (d *decoder) project(v object.Value) Project {
-	table := kinds.Project().Root
-	for _, at := range [][]string{{"spec"}, {"spec", "environments", "*"}} {
-		table = table.Unread(append(at, "workloads", "defaults")...) // They are read by render/workload/score.
-	}
-	doc := d.document(table, v)
+	doc := d.hold(projectTable(), v, nil)
 	p := Project{Pos: v.Pos, Environments: map[string]Environment{}}
 	p.Name, _, _ = doc.metadata(v)
 	spec := doc.at("spec")

@@ -8,15 +8,13 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/reftype"
-	"github.com/ropewalk/ropewalk/render/document"
-	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // transform decodes a Transform document. How a component of it is built is decoded after
 // environments were merged over it, see [DecodeComponent].
 func (d *decoder) transform(v object.Value) Transform {
-	doc := d.document(kinds.Transform().Root.Unread("spec", "component"), v)
+	doc := d.hold(transformTable(), v, nil)
 	t := Transform{Kind: KindTransform, Pos: v.Pos}
 	t.Name, t.Namespace, t.NamePos = doc.metadata(v)
 	spec := doc.at("spec")
@@ -151,16 +149,10 @@ const (
 	clusterNamespacePrefix = "rw-"
 )
 
-// header holds what a document begins with, and those fields of its spec, against the tables;
-// others read the rest of its spec.
-func (d *decoder) header(v object.Value, spec ...document.Field) part {
-	return d.document(kinds.Whole("", "", kinds.Metadata(), document.Field{Name: "spec", Kind: object.KindMap, Need: true, Open: true, Fields: spec}, kinds.Status()).Root, v)
-}
-
 // pivotCluster decodes a PivotCluster document. Its spec is the input, so that the module
 // judges it.
 func (d *decoder) pivotCluster(v object.Value) Transform {
-	doc := d.header(v, kinds.CueRef(clusterModule, ""))
+	doc := d.hold(pivotTable(), v, nil)
 	t := Transform{Kind: KindPivotCluster, Pos: v.Pos}
 	name, _, at := doc.metadata(v)
 	t.Name, t.NamePos, t.Namespace = name, at, clusterNamespacePrefix+name
@@ -223,7 +215,7 @@ const (
 // comes before it; render/workload/gateway decodes that after environments were merged
 // over it.
 func (d *decoder) gateway(v object.Value) Transform {
-	doc := d.header(v, kinds.CueRef(moduleField, ""), kinds.DependsOn())
+	doc := d.hold(gatewayTable(), v, nil)
 	t := Transform{Kind: KindGateway, Pos: v.Pos}
 	t.Name, t.Namespace, t.NamePos = doc.metadata(v)
 	spec := doc.at("spec")

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -159,7 +158,7 @@ const (
 // comes in here only by laying one over the other is in the error.
 func (p Project) Workloads(environment string) (Workloads, error) {
 	d := decoder{}
-	out := d.hold(kinds.Workloads().Unread("defaults"), p.WorkloadDefaults.Merge(p.Environments[environment].Workloads), object.Fields("spec", "workloads")).workloads()
+	out := d.hold(workloadsTable(), p.WorkloadDefaults.Merge(p.Environments[environment].Workloads), object.Fields("spec", "workloads")).workloads()
 	out.EnvFiles = allEnvFiles(p.WorkloadDefaults, p.Environments[environment].Workloads)
 	return out, d.Errs.Sorted().Err()
 }

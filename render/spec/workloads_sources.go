@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -46,7 +45,7 @@ func allEnvFiles(project, environment object.Value) []EnvFile {
 	var out []EnvFile
 	for _, v := range []object.Value{project, environment} {
 		d := &decoder{}
-		out = append(out, d.hold(kinds.Workloads().Unread("defaults"), v, nil).envFiles()...)
+		out = append(out, d.hold(workloadsTable(), v, nil).envFiles()...)
 	}
 	return out
 }
