@@ -31,6 +31,12 @@ func (d *decoder) project(v object.Value) Project {
 		for _, in := range env.at("inputs").Members {
 			e.Inputs[in.Name] = Input{Pos: in.Pos, Value: in.Value}
 		}
+		inputs, _ := m.Value.Get("inputs")
+		for _, in := range inputs.Members {
+			if in.Value.Kind == object.KindNull { // It lays nothing over its spec, which must be there.
+				e.Inputs[in.Name] = Input{Pos: in.Pos}
+			}
+		}
 		env.at("workloads").workloads()
 		e.Workloads, _ = m.Value.Get("workloads")
 		p.Environments[m.Name] = e

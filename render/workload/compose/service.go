@@ -153,6 +153,9 @@ func (s *service) extension() object.Value {
 	if !route.Given() {
 		return x.Value
 	}
+	if resources := x.At("resources"); resources.Given() && !resources.Is(object.KindMap) {
+		return object.Value{} // The route would stand in its place.
+	}
 	return x.Without(object.Fields("route")).Merge(reader.Pairs(route.Pos, "resources", reader.Pairs(route.Pos, "route",
 		reader.Pairs(route.Pos, "type", object.TextAt("route", route.Pos), "params", route.Value))))
 }
