@@ -176,3 +176,14 @@ func TestANumberThatDockerComposeWritesInAnotherWayIsAWarning(t *testing.T) {
 	require.NotContains(t, errs.Error(), "0123")
 	require.NotContains(t, errs.Error(), "83")
 }
+
+func TestAClaimOfAFolderWithFilesSaysThatItIsEmpty(t *testing.T) {
+	files := service("    volumes: ['./conf:/etc/app:ro', './data:/data', '/srv:/srv']\nx-ropewalk: {hostPaths: claim}\n")
+	files["conf/app.conf"] = "a"
+	_, errs := compiled(t, files, "compose.yaml")
+	require.Len(t, errs, 3)
+	require.EqualError(t, errs[0].Err, `the folder "conf" of the project becomes a claim, which begins empty: the container has none of the files that it holds, such as "app.conf"`)
+	require.Contains(t, errs[0].Hint, "hostPaths: config")
+	require.EqualError(t, errs[1].Err, `the folder "data" of the host becomes a claim, which begins empty and asks for 1Gi`)
+	require.EqualError(t, errs[2].Err, `the folder "/srv" of the host becomes a claim, which begins empty and asks for 1Gi`)
+}
