@@ -88,9 +88,16 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 	if err != nil || len(findings) == 0 {
 		return nil, err
 	}
+	byID := make(map[object.ID]*object.Node, len(nodes))
+	for _, n := range nodes {
+		byID[n.ID] = n
+	}
 	queries := make([]evaluate.Query, len(findings))
 	for i, f := range findings {
 		queries[i] = evaluate.Query{Node: f.Node, Path: f.Path}
+		if f.Rule == finding.RuleSecret && len(f.Path) == 0 {
+			queries[i].Path = secretIn(byID[f.Node].Object)
+		}
 	}
 	origins, err := c.origins(ctx, queries)
 	if errors.Is(err, context.Canceled) {
@@ -100,13 +107,12 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 	for _, s := range c.req.Specs {
 		specs[s.Evaluate.Spec] = s
 	}
-	byID := make(map[object.ID]*object.Node, len(nodes))
-	for _, n := range nodes {
-		byID[n.ID] = n
-	}
 	out := make(Errors, len(findings))
 	for i, f := range findings {
 		out[i] = asError(f)
+		if len(queries[i].Path) > len(f.Path) {
+			out[i].Secret, origins[i].InputPath = true, nil // Even a key may be a value in the wrong place.
+		}
 		// What is wrong with the schemas themselves belongs to no spec.
 		if s, ok := specs[f.Node.Spec()]; ok {
 			if !origins[i].Module.IsValid() {
@@ -123,6 +129,20 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 		}
 	}
 	return oncePerInput(out, origins), nil
+}
+
+// secretIn is the path of the first value that a Secret holds: the message about the Secret is
+// there, and not where another part of it comes from.
+func secretIn(o object.Object) object.Path {
+	for _, list := range [...]string{"data", "stringData"} {
+		values, _ := o[list].(map[string]any)
+		for _, key := range object.SortedKeys(values) {
+			if text, isText := values[key].(string); !isText || text != "" && !strings.HasPrefix(text, "ENC[") {
+				return object.Fields(list, key)
+			}
+		}
+	}
+	return nil
 }
 
 // oncePerInput leaves out the findings that repeat one about the same part of an input: many

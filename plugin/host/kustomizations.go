@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/component/kustomize"
+	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
@@ -54,6 +55,37 @@ func (l *loading) kustomization(ctx context.Context, t spec.Transform, b *built,
 	return nil, object.Errors{{
 		Stage: object.StageResolve, Pos: b.Pos, Path: b.Path.String(), Err: fmt.Errorf("remote bases refer to further ones more than %d times", maxRemoteRounds),
 	}}
+}
+
+// components renders the folder of a CUE package as the chart or the kustomization that lies
+// there too, where the package makes no objects: it is a part of the work with these then.
+func (l *loading) components(ctx context.Context) error {
+	for i, t := range l.docs.Transforms {
+		other, ok := l.Instead(t.Name)
+		if !ok || !l.packages[t.Name] || l.opts.Evaluator == nil || len(l.opts.Expressions) > 0 {
+			continue
+		}
+		w, ok := l.modules.reference(t.CueRef, nil)
+		if !ok {
+			continue
+		}
+		tree, err := l.modules.complete(ctx, w.key)
+		if err == nil {
+			var result evaluate.Result
+			result, err = l.opts.Evaluator.Evaluate(ctx, evaluate.Request{
+				Spec: t.Name, Pos: t.Pos, Module: l.modules.module(w, tree, l.runtime.over(t.Tags, tree)), Limits: l.opts.Limits, AllowEmpty: true,
+			})
+			if err == nil && result.Flavour == evaluate.FlavourPlain && len(result.Nodes) == 0 {
+				delete(l.packages, t.Name)
+				l.packages[other.Name], l.docs.Transforms[i] = true, other
+			}
+		}
+		// The render reports any other error.
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // explain says of a path that leaves the root what that is.

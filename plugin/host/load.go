@@ -47,6 +47,9 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	if err := l.bundles(ctx); err != nil {
 		return Loaded{}, err
 	}
+	if err := l.components(ctx); err != nil {
+		return Loaded{}, err
+	}
 	out := l.project()
 	if opts.Evaluator != nil {
 		l.overlays.CUE = func(file string, data []byte) (object.Value, error) { return opts.values(ctx, file, data) }
@@ -107,7 +110,7 @@ func (l *loading) nothing(out Loaded) {
 	}
 }
 
-// unrendered reports packages of CUE beside specs, but for those that a spec refers to.
+// unrendered reports what lies in the folders of specs, but for what a spec refers to.
 func (l *loading) unrendered() {
 	used := map[project.Location]bool{}
 	for key := range l.modules.trees {
@@ -117,7 +120,7 @@ func (l *loading) unrendered() {
 		at := l.Location(t.CueRef.Pos.File)
 		used[project.Location{Root: at.Root, Dir: path.Join(at.Dir, t.CueRef.Ref)}] = true
 	}
-	l.Unrendered(used)
+	l.Unrendered(used, l.read)
 }
 
 // values evaluates a values file in CUE.

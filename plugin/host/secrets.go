@@ -88,8 +88,12 @@ func (l *loading) secrets(into *object.Secrets) {
 		files = append(append(files, b.Files()...), b.Runtime)
 	}
 	for _, file := range files {
+		if path.Ext(file.Name) == ".cue" {
+			into.AddCUE(string(file.Data))
+			continue
+		}
 		manifests, err := spec.ParseManifests(file, project.MaxManifests)
-		if err != nil || path.Ext(file.Name) == ".cue" {
+		if err != nil {
 			into.AddText(string(file.Data))
 			continue
 		}

@@ -127,13 +127,16 @@ func (s *Secrets) named(v Value, inside bool) {
 
 // AddText hides what follows sensitive names in a text that may be no YAML, JSON or CUE at
 // all: texts in quotes, what else is in the line, and deeper lines below it.
-func (s *Secrets) AddText(text string) {
+func (s *Secrets) AddText(text string) { s.addText(text, s.addValue) }
+
+// addText is AddText; add gets the rests of lines.
+func (s *Secrets) addText(text string, add func(rest string)) {
 	under := -1 // the indent of the name that lines are below
 	sought := 0
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if depth := indent(line); under >= 0 && (depth > under || depth == len(line)) {
-			s.addValue(line)
+			add(line)
 			continue
 		}
 		under = -1
@@ -147,7 +150,7 @@ func (s *Secrets) AddText(text string) {
 				s.full = true
 				return
 			}
-			s.addValue(rest)
+			add(rest)
 		}
 	}
 }

@@ -63,6 +63,39 @@ func (s *Secrets) MaskCUE(line, before string) string {
 // literalOfCUE is a text, a number or a comment.
 var literalOfCUE = regexp.MustCompile(`#+".*?(?:"#+|$)|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\b[0-9][\w.]*|//.*`)
 
+// AddCUE is AddText for CUE that is not evaluated. What refers to a field of the text or to an
+// import, and the name of a type, is no value: string, _secrets.password. A name that the text
+// does not have may be a secret without its quotes.
+func (s *Secrets) AddCUE(text string) {
+	if strings.Contains(text, `"""`) || strings.Contains(text, "'''") {
+		s.AddText(text) // Lines of a text are no CUE.
+		return
+	}
+	known := map[string]bool{}
+	for _, m := range nameInCUE.FindAllStringSubmatch(text, -1) {
+		known[m[1]+m[2]] = true
+	}
+	s.addText(text, func(rest string) {
+		for _, name := range referenceInCUE.FindAllStringSubmatch(literalOfCUE.ReplaceAllString(rest, " "), -1) {
+			if !known[name[1]] && !wordOfCUE.MatchString(name[1]) {
+				s.addValue(rest)
+				return
+			}
+		}
+		for _, value := range literalOfCUE.FindAllString(rest, -1) {
+			s.addValue(value)
+		}
+	})
+}
+
+// What a text of CUE declares, by a field, an alias or an import; what it refers to; and words
+// of the language.
+var (
+	nameInCUE      = regexp.MustCompile(`([\w#$]+)"?[?!]?(?:\s*:|\s*=)|"(?:[^"\n]*/)?([\w-]+)"\s*(?:\n|$)`)
+	referenceInCUE = regexp.MustCompile(`([A-Za-z_#$][\w#$]*)(?:\.[\w#$]+)*`)
+	wordOfCUE      = regexp.MustCompile(`^(_|_?string|bytes|bool|null|true|false|number|rune|u?int\d*|float\d*|len|close|and|or|div|mod|quo|rem|if|for|in|let)$`)
+)
+
 // mask is Mask; ofNames says what of a line shows that is masked for a sensitive name.
 func (s *Secrets) mask(line, before string, ofNames func(masked string) string) string {
 	line = withoutCredentials(line, func(text string) string { return strings.Repeat("*", len(text)) })

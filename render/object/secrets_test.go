@@ -136,6 +136,30 @@ func TestOnlyLiteralsAreMaskedInCUE(t *testing.T) {
 	require.Equal(t, "  ** **", s.MaskCUE("  ab cd", "password: \"\"\"\n"))
 }
 
+func TestReferencesAndTypesInCUEAreNoSecrets(t *testing.T) {
+	t.Parallel()
+	s := &Secrets{}
+	s.AddCUE(`import "example.com/lib"
+
+_vault: password: string
+tokens: lib.Tokens
+password: _vault.password
+token: lib.Token & {length: 12} // of tokens
+secret: *"literal-one" | _vault.password
+apiKey: 987654321
+other: token: unquoted1
+`)
+	for text, want := range map[string]string{
+		"string": "string", "_vault.password": "_vault.password", "lib.Token": "lib.Token", "12": "12",
+		"literal-one": "(hidden)", "987654321": "(hidden)", "unquoted1": "(hidden)",
+	} {
+		require.Equal(t, "got "+want+".", s.Hide("got "+text+"."), text)
+	}
+	s = &Secrets{}
+	s.AddCUE("a: 1\npassword: \"\"\"\n  first-part\n  a\n  \"\"\"\n")
+	require.Equal(t, "(hidden)", s.Hide("first-part"))
+}
+
 func TestAGatewayNamesSecrets(t *testing.T) {
 	t.Parallel()
 	gateway, err := ReadJSON([]byte(`{"spec": {

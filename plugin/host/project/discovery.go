@@ -92,13 +92,14 @@ type Discovery struct {
 	walks      map[Location]*walk
 	candidates map[string]candidate
 	deployed   map[string]bool
+	instead    map[string]spec.Transform // of Instead
 	// ended is the error of Options.Charge.
 	ended error
 }
 
 // Open starts a discovery; it has found nothing yet.
 func Open(opts Options) (*Discovery, error) {
-	d := &Discovery{opts: opts, base: ".", locations: map[string]Location{}, walks: map[Location]*walk{}, candidates: map[string]candidate{}}
+	d := &Discovery{opts: opts, base: ".", locations: map[string]Location{}, walks: map[Location]*walk{}, candidates: map[string]candidate{}, instead: map[string]spec.Transform{}}
 	var err error
 	if opts.FS != nil {
 		if d.memory, err = rootfs.Of(opts.FS, "."); err != nil {
@@ -143,8 +144,7 @@ func (d *Discovery) charge(text spec.File) error {
 // end is whether the discovery has ended.
 func (d *Discovery) end() bool { return d.charge(spec.File{}) != nil }
 
-// Ended is the error with which Options.Charge has ended the discovery: what was found is
-// not all there is.
+// Ended is the error with which Options.Charge has ended the discovery, which is incomplete.
 func (d *Discovery) Ended() error { return d.ended }
 
 // Suggest is the hint for an unknown word, for the first hundred mistakes: those with many

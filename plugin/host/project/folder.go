@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -119,50 +117,6 @@ func (d *Discovery) IsFolder(arg string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Unrendered reports the CUE packages that make objects and that nothing renders, because
-// their folder holds specs too: a search takes a folder for one or the other. used are the
-// folders of the modules that are rendered.
-func (d *Discovery) Unrendered(used map[Location]bool) {
-	done := maps.Clone(used)
-	for _, at := range d.beside {
-		if done[at] {
-			continue
-		}
-		done[at] = true
-		const hint = "move it into a folder of its own, and write a Transform with cueRef: {type: path, ref: ./FOLDER}"
-		if name := path.Join(at.Dir, timoniFile); isFile(at.Root, name) {
-			d.Fail(object.Pos{File: at.Root.Display(name)}, hint, errors.New("the Timoni module in this folder is not rendered: the folder holds specs too"))
-			continue
-		}
-		entries, _ := at.Root.folder.List(at.Dir, maxEntries)
-		for _, e := range entries {
-			name := path.Join(at.Dir, e.Name())
-			if contentOf([]fs.DirEntry{e}) != cuePackage || d.locations[at.Root.Display(name)] != (Location{}) {
-				continue
-			}
-			if data, err := at.Root.read(name, spec.MaxFile); err == nil && holdsObject(data) {
-				d.Errs = append(d.Errs, &object.Error{
-					Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: object.Pos{File: at.Root.Display(name)},
-					Err: errors.New("the CUE package in this folder is not rendered: the folder holds specs too"), Hint: hint,
-				})
-				break
-			}
-		}
-	}
-}
-
-func isFile(r *Root, name string) bool {
-	info, err := r.folder.Stat(name)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// holdsObject reports whether a CUE file seems to make an object of Kubernetes. The one
-// that defines something is taken for a library.
-func holdsObject(data []byte) bool {
-	has := func(expression string) bool { return regexp.MustCompile(expression).Match(data) }
-	return has(`\bapiVersion"?:`) && has(`\bkind"?:`) && !has(`(?m)^#\w+"?:`)
-}
-
 // packageSpec is the spec of a folder that is a CUE package, or a component.
 func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Transform, bool) {
 	entries, err := f.Root.folder.List(f.Dir, maxEntries)
@@ -195,8 +149,15 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 		return spec.Transform{}, false
 	}
 	d.locations[f.pos.File] = at
+	component := spec.Transform{Kind: spec.KindComponent, Name: name, Pos: f.pos, NamePos: f.pos, Component: built}
 	if content != cuePackage {
-		return spec.Transform{Kind: spec.KindComponent, Name: name, Pos: f.pos, NamePos: f.pos, Component: built}, true
+		return component, true
+	}
+	if isComponentFolder(entries) {
+		if chart := chartName(f); f.Dir == "." && chart != "" && name == rootName && !slices.Contains(taken, label(chart)) {
+			component.Name = label(chart)
+		}
+		d.instead[name] = component
 	}
 	return spec.Transform{Name: name, Pos: f.pos, NamePos: f.pos, CueRef: here(f.pos)}, true
 }
@@ -223,13 +184,10 @@ func chartName(f folder) string {
 // manifests; false where it is none.
 func componentOf(f folder, entries []fs.DirEntry) (object.Value, bool) {
 	here := object.TextAt(".", f.pos)
-	has := func(names ...string) bool {
-		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return slices.Contains(names, e.Name()) && !e.IsDir() })
-	}
 	switch {
-	case has("Chart.yaml"):
+	case holdsOne(entries, chartFile):
 		return field("helm", field("chart", here)), true
-	case has("kustomization.yaml", "kustomization.yml", "Kustomization"):
+	case holdsOne(entries, kustomizationFiles()...):
 		return field("kustomize", field("path", here)), true
 	}
 	return field("manifests", field("paths", object.ListAt(f.pos, here))), f.manifests != ""
@@ -240,7 +198,7 @@ func componentOf(f folder, entries []fs.DirEntry) (object.Value, bool) {
 var ErrNoSpecIn = errors.New("the file holds no spec")
 
 // SpecHint says what files are rendered.
-const SpecHint = "a spec has apiVersion: " + spec.APIVersion + ", a Score file apiVersion: " + spec.ScoreVersion + "; of a kustomization name the folder"
+const SpecHint = "a spec has apiVersion: " + spec.APIVersion + ", a Score file apiVersion: " + spec.ScoreVersion + ""
 
 // ErrNoSpec is the error of a folder without anything to render; Options.AllowEmpty accepts
 // one that has no projects below it.
@@ -271,12 +229,17 @@ func (d *Discovery) noSpec(f folder, content content) {
 
 // composeFiles are the compose files of a folder, by the names that Compose looks for.
 func (f folder) composeFiles() (out []string) {
-	for _, name := range []string{"compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"} {
+	for _, name := range composeNames() {
 		if isFile(f.Root, path.Join(f.Dir, name)) {
 			out = append(out, name)
 		}
 	}
 	return out
+}
+
+// composeNames are the names that Compose looks for.
+func composeNames() []string {
+	return []string{"compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"}
 }
 
 // content is the CUE content of a folder.

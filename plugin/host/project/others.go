@@ -18,7 +18,7 @@ import (
 // are rendered or read by another tool, or belong to a CUE module.
 func isForeign(names []string, depth int) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
-		return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization", "Chart.yaml"}, name) ||
+		return name == chartFile || slices.Contains(kustomizationFiles(), name) ||
 			name == "cue.mod" && depth > 0
 	})
 }
@@ -31,10 +31,10 @@ func (d *Discovery) markDeployed(r *Root, rel string) {
 		return // The search reports it.
 	}
 	var below []string
-	if isFile(r, path.Join(rel, "Chart.yaml")) {
+	if isFile(r, path.Join(rel, chartFile)) {
 		below = append(below, path.Join(rel, "templates"), path.Join(rel, "crds"))
 	}
-	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
+	for _, name := range kustomizationFiles() {
 		data, err := r.read(path.Join(rel, name), spec.MaxFile)
 		if err != nil {
 			continue

@@ -4,6 +4,7 @@
 package project
 
 import (
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -38,10 +39,10 @@ func (d *Discovery) archive(r *Root, name string) {
 // a reader would look for: one that is too large for these is read by its component alone.
 func (d *Discovery) manifestsIn(r *Root, name string) bool {
 	data, err := r.read(name, spec.MaxFile)
-	if err != nil || !holdsManifest(spec.UTF8(data)) {
-		return false
-	}
 	pos := object.Pos{File: r.Display(name)}
+	if err != nil || !holdsManifest(spec.UTF8(data)) {
+		return err == nil && d.componentBy(r, name, pos)
+	}
 	d.singles = append(d.singles, single{
 		pos: pos, name: strings.TrimSuffix(path.Base(name), path.Ext(name)),
 		component: field("manifests", field("paths", object.ListAt(pos, object.TextAt(path.Base(name), pos)))),
@@ -50,6 +51,24 @@ func (d *Discovery) manifestsIn(r *Root, name string) bool {
 		return false
 	}
 	d.locations[pos.File] = Location{r, path.Dir(name)}
+	return true
+}
+
+// componentBy adds the chart or the kustomization of a folder, by the name of its file.
+func (d *Discovery) componentBy(r *Root, name string, pos object.Pos) bool {
+	entries, err := r.folder.List(path.Dir(name), maxEntries)
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() != path.Base(name) })
+	if _, known := d.locations[pos.File]; err != nil || known || !isComponentFolder(entries) {
+		return known
+	}
+	at := folder{Location: Location{r, path.Dir(name)}, pos: pos}
+	called := path.Base(at.Dir)
+	if at.Dir == "." {
+		called = chartName(at)
+	}
+	component, _ := componentOf(at, entries)
+	d.locations[pos.File] = at.Location
+	d.singles = append(d.singles, single{pos: pos, name: called, component: component})
 	return true
 }
 

@@ -48,7 +48,9 @@ func (e schemaErrors) report(err error) {
 	detail := oneLine(strings.TrimPrefix(v.Error(), v.Name+" in "+v.In+" "))
 	switch v.Code() {
 	case openapi.RequiredFailCode:
-		e.add(path, finding.RuleRequired, "is required")
+		if !e.isChoice(path) {
+			e.add(path, finding.RuleRequired, "is required")
+		}
 	case openapi.InvalidTypeCode:
 		e.mistyped(path, s, value, detail)
 	case openapi.EnumFailCode:
@@ -192,17 +194,7 @@ func alternatives(s *structural.Structural, detail string) string {
 	if exactly {
 		choices = s.ValueValidation.OneOf
 	}
-	var names []string
-	for _, c := range choices {
-		if len(c.Required) == 0 {
-			names = nil
-			break
-		}
-		names = append(names, strings.Join(c.Required, " with "))
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	switch {
+	switch names := fieldsOf(choices); {
 	case len(names) == 0:
 		return "fits none of the alternatives of its schema"
 	case exactly:
@@ -210,6 +202,39 @@ func alternatives(s *structural.Structural, detail string) string {
 	default:
 		return "needs " + finding.Join(names)
 	}
+}
+
+// fieldsOf are the fields that choices require, sorted; none where one of them requires nothing.
+func fieldsOf(choices []structural.NestedValueValidation) (names []string) {
+	for _, c := range choices {
+		if len(c.Required) == 0 {
+			return nil
+		}
+		names = append(names, strings.Join(c.Required, " with "))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// isChoice reports whether only an alternative requires the field at a path: the library reports
+// the alternative that fits best beside the message that names them all.
+func (e schemaErrors) isChoice(path object.Path) bool {
+	last := max(0, len(path)-1)
+	s, _ := schemaAt(e.schema, path[:last])
+	if s == nil || s.ValueValidation == nil || last == len(path) {
+		return false
+	}
+	requires := func(c structural.NestedValueValidation) bool { return slices.Contains(c.Required, path[last].Name) }
+	v := s.ValueValidation
+	if slices.Contains(v.Required, path[last].Name) || slices.ContainsFunc(v.AllOf, requires) {
+		return false
+	}
+	for _, choices := range [][]structural.NestedValueValidation{v.AnyOf, v.OneOf} {
+		if len(fieldsOf(choices)) > 0 && slices.ContainsFunc(choices, requires) {
+			return true
+		}
+	}
+	return false
 }
 
 // oneLine is a text without line breaks.

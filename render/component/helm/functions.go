@@ -23,8 +23,12 @@ import (
 // of them were called before, so that equal seeds give equal results.
 type calls struct {
 	seed uint64
-	// stop is the name of a function whose first call fails, to find out where it stands.
-	stop string
+	// stop is the name of a function whose first call fails, to find out where it stands, and
+	// stopAt the number of such a call, counted from 1.
+	stop   string
+	stopAt int
+	// until, where it is set, is the last call that seed is for: later ones have the seed 0.
+	until int
 	// made are the names of the functions that were called.
 	made []string
 	// looked says that lookup was called.
@@ -48,10 +52,14 @@ type certificate struct{ Cert, Key string }
 // call counts one.
 func (c *calls) call(name string) (*rand.Rand, error) {
 	c.made = append(c.made, name)
-	if name == c.stop {
+	if name == c.stop || len(c.made) == c.stopAt {
 		return nil, errStop
 	}
-	return rand.New(rand.NewPCG(c.seed, uint64(len(c.made)))), nil //nolint:gosec // it stands for randomness, and is never used
+	seed := c.seed
+	if c.until > 0 && len(c.made) > c.until {
+		seed = 0
+	}
+	return rand.New(rand.NewPCG(seed, uint64(len(c.made)))), nil //nolint:gosec // it stands for randomness, and is never used
 }
 
 const (

@@ -359,7 +359,7 @@ func TestAllRandomFunctionsAreNamed(t *testing.T) {
 	text := "{{- $ca := genCA \"ca\" 365 }}\n{{- $cert := genSignedCert \"web\" nil (list (printf \"web.svc.%s\" .Values.clusterDomain)) 365 $ca }}\n" +
 		template("{{ $cert.Cert | quote }}")
 	_, err := helm.Charts{}.Engine(t.Context(), request(t, shop(t, map[string]string{"shop/templates/x.yaml": text}), "clusterDomain: c4nary\n"))
-	require.EqualError(t, err, "shop/templates/x.yaml:1:12: evaluate: results of genCA, genSignedCert differ in each render, and so does data.x of ConfigMap \"x\" "+
+	require.EqualError(t, err, "shop/templates/x.yaml:2:14: evaluate: results of genCA, genSignedCert differ in each render, and so does data.x of ConfigMap \"x\" "+
 		"(set the value that the chart takes in its place, or switch off what needs it)")
 }
 

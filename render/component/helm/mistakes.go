@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -182,9 +183,9 @@ func (r *run) action(s step) string {
 	return text[begin:]
 }
 
-// calledAt is where the first call of a function is, at the end of steps.
-func (r *run) calledAt(function string) []step {
-	_, err := r.execute(&calls{stop: function})
+// calledAt is where the call is that c stops at, at the end of steps.
+func (r *run) calledAt(c *calls) []step {
+	_, err := r.execute(c)
 	if err == nil {
 		return nil
 	}
@@ -195,24 +196,48 @@ func (r *run) calledAt(function string) []step {
 // lookedUp warns of the first lookup.
 func (r *run) lookedUp() {
 	pos := r.opts.Pos
-	if steps := r.calledAt("lookup"); len(steps) > 0 {
+	if steps := r.calledAt(&calls{stop: "lookup"}); len(steps) > 0 {
 		pos = r.at(steps[len(steps)-1])
 	}
 	r.warn(pos, errors.New("lookup finds nothing, because a render has no cluster"), "set the values that the chart would look up")
 }
 
-// same reports what differs when random functions give something else. Which of them it
-// comes of is not known: a value is named only beside the first call.
+// same reports what differs when random functions give something else, once for each call that
+// objects come of.
 func (r *run) same(c *calls, first component.Output) error {
-	const otherSeed = 1000
+	const otherSeed, most = 1000, 5
 	second, err := r.render(&calls{seed: otherSeed})
 	if err == nil && reflect.DeepEqual(first.Objects, second.Objects) {
 		return nil
 	}
+	what := changed(first, second)
+	if len(what) == 0 {
+		return object.Errors{r.random(c, 1, "")}
+	}
+	var errs object.Errors
+	known := map[object.Pos]bool{}
+	for _, text := range what[:min(most, len(what))] {
+		// The calls up to this one change it, and those before do not.
+		call := 1 + sort.Search(len(c.made)-1, func(i int) bool {
+			out, err := r.render(&calls{seed: otherSeed, until: i + 1})
+			return err != nil || slices.Contains(changed(first, out), text)
+		})
+		if e := r.random(c, call, ", and so does "+text); !known[e.Pos] {
+			known[e.Pos] = true
+			errs = append(errs, e)
+		}
+	}
+	return errs
+}
+
+// random is the mistake that something comes of a call of a random function, the first of those
+// that it depends on.
+func (r *run) random(c *calls, call int, what string) *object.Error {
+	name := c.made[call-1]
 	called := slices.Compact(slices.Sorted(slices.Values(c.made)))
-	e := component.Fail(r.opts.Pos, nil, "", "results of %s differ in each render%s", strings.Join(called, ", "), changed(first, second))
-	if steps := r.calledAt(c.made[0]); len(steps) > 0 {
-		names := r.named(steps, regexp.MustCompile(fmt.Sprintf(inPlaceOf, c.made[0])))
+	e := component.Fail(r.opts.Pos, nil, "", "results of %s differ in each render%s", strings.Join(called, ", "), what)
+	if steps := r.calledAt(&calls{stopAt: call}); len(steps) > 0 {
+		names := r.named(steps, regexp.MustCompile(fmt.Sprintf(inPlaceOf, name)))
 		e.Hint = advice(slices.DeleteFunc(names, r.isSet))
 		e.Pos = r.at(steps[len(steps)-1])
 		if outer := r.at(steps[0]); outer != e.Pos {
@@ -220,7 +245,7 @@ func (r *run) same(c *calls, first component.Output) error {
 		}
 	}
 	e.Hint = cmp.Or(e.Hint, "set the value that the chart takes in its place, or switch off what needs it")
-	return object.Errors{e}
+	return e
 }
 
 // isSet reports whether the user gives a value of that name.
@@ -230,20 +255,26 @@ func (r *run) isSet(name string) bool {
 	return found == len(p)
 }
 
-// changed names the first field that differs, of a Secret if there is one.
-func changed(a, b component.Output) (text string) {
+// changed names the first field that differs of each object, Secrets first.
+func changed(a, b component.Output) (out []string) {
+	secrets := 0
 	for i, o := range a.Objects {
 		if i >= len(b.Objects) {
 			break
 		}
-		secret := o.Object.Kind() == "Secret"
-		if p, found := differs(map[string]any(o.Object), map[string]any(b.Objects[i].Object), nil); found && (secret || text == "") {
-			if text = fmt.Sprintf(", and so does %s of %s %q", p, o.Object.Kind(), o.Object.Name()); secret {
-				break
-			}
+		p, found := differs(map[string]any(o.Object), map[string]any(b.Objects[i].Object), nil)
+		if !found {
+			continue
 		}
+		text := fmt.Sprintf("%s of %s %q", p, o.Object.Kind(), o.Object.Name())
+		if o.Object.Kind() != "Secret" {
+			out = append(out, text)
+			continue
+		}
+		out = slices.Insert(out, secrets, text)
+		secrets++
 	}
-	return text
+	return out
 }
 
 // differs is the path of the first difference.

@@ -4,13 +4,13 @@
 package module
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -132,7 +132,7 @@ func (b *bundle) load(file string, more ...string) (cue.Value, bool) {
 	missing := b.missing(inst.Files)
 	for _, e := range b.placed(v, err) {
 		// What has no value because a runtime value is missing, or wrong, has been reported.
-		if text := e.Err.Error(); len(missing) == 0 && !refused || !slices.ContainsFunc([]string{"has no value", "incomplete value", "non-concrete value"}, func(s string) bool { return strings.Contains(text, s) }) {
+		if len(missing) == 0 && !refused || !isIncomplete(e) {
 			b.broken(e)
 		}
 	}
@@ -144,29 +144,18 @@ func (b *bundle) load(file string, more ...string) (cue.Value, bool) {
 func (b *bundle) placed(v cue.Value, err error) (out object.Errors) {
 	for _, one := range cueerrors.Errors(err) {
 		for _, e := range object.AsErrors(b.tree.moduleErrors(b.module, one), object.StageEvaluate) {
-			if at := b.at(below(v, one.Path())); e.Pos.Line == 0 && at.IsValid() {
-				e.Pos, e.Path = at, strings.Join(one.Path(), ".")
+			at, known := b.at(below(v, one.Path())), e.Pos.Line > 0
+			if !known && at.IsValid() {
+				e.Pos = at
+			}
+			if known || at.IsValid() {
+				e.Path = cmp.Or(e.Path, strings.Join(one.Path(), "."))
+				e.Named = isIncomplete(e)
 			}
 			out = append(out, e)
 		}
 	}
 	return out
-}
-
-// below is the value at a path of CUE below v, as far as there is one.
-func below(v cue.Value, path []string) cue.Value {
-	for _, step := range path {
-		next := Field(v, step)
-		if i, err := strconv.Atoi(step); err == nil && !next.Exists() {
-			list, _ := v.Default()
-			next = list.LookupPath(cue.MakePath(cue.Index(i)))
-		}
-		if !next.Exists() {
-			break
-		}
-		v = next
-	}
-	return v
 }
 
 // broken keeps mistakes that may be the cause of others.

@@ -10,8 +10,10 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/parser"
@@ -273,4 +275,25 @@ func (t *tree) badModuleFile(m evaluate.Module, text string) *object.Error {
 		e.Pos = t.pos(m, path.Join(virtualRoot, file), line+1, len(before)-bytes.LastIndexByte(before, '\n'))
 	}
 	return e
+}
+
+// isIncomplete reports whether an error says of a field that it has no value.
+func isIncomplete(e *object.Error) bool {
+	return slices.ContainsFunc([]string{"has no value", "incomplete value", "non-concrete value"}, func(s string) bool { return strings.Contains(e.Err.Error(), s) })
+}
+
+// below is the value at a path of CUE below v, as far as there is one.
+func below(v cue.Value, path []string) cue.Value {
+	for _, step := range path {
+		next := Field(v, step)
+		if i, err := strconv.Atoi(step); err == nil && !next.Exists() {
+			list, _ := v.Default()
+			next = list.LookupPath(cue.MakePath(cue.Index(i)))
+		}
+		if !next.Exists() {
+			break
+		}
+		v = next
+	}
+	return v
 }

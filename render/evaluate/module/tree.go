@@ -242,10 +242,31 @@ func (t *tree) packageName() string {
 	return "_"
 }
 
+// embedded is the file that an @embed calls name, which is relative to the folder of the file
+// with the @embed: mostly that of the package, or that of a package that it imports.
+func (t *tree) embedded(name string) (string, bool) {
+	if own := path.Join(t.dir, name); t.files[own] != nil {
+		return own, true
+	}
+	var found []string
+	for file := range t.files {
+		if !strings.HasSuffix(name, ".cue") && (file == name || strings.HasSuffix(file, "/"+name)) {
+			found = append(found, file)
+		}
+	}
+	if len(found) != 1 {
+		return "", false
+	}
+	return found[0], true
+}
+
 // pos turns a file name of the loader and a place in it into one that the
 // user knows.
 func (t *tree) pos(m evaluate.Module, filename string, line, column int) object.Pos {
 	name, ok := strings.CutPrefix(filename, virtualRoot+"/")
+	if !ok {
+		name, ok = t.embedded(filename)
+	}
 	if !ok {
 		return object.Pos{File: filename, Line: line, Column: column}
 	}

@@ -103,6 +103,8 @@ type reading struct {
 	refused map[string]bool
 	// broken are the variables of files with a mistake, which is reported.
 	broken map[string]bool
+	// unsure counts the uses of those.
+	unsure int
 }
 
 // unit is files that are merged, later ones over earlier ones: those of the document, or

@@ -55,7 +55,7 @@ func (s *service) bind(v reader.Part, target string) {
 	at := source
 	at.Pos = v.Pos
 	choice, own := s.hostPaths()
-	foreign := path.IsAbs(name) || strings.HasPrefix(name, "~") || strings.Contains(name, `\`)
+	foreign := isForeign(name)
 	file, err := s.app.project.Read(name)
 	context := s.At("build", "context").Loose()
 	switch {
@@ -146,7 +146,12 @@ func (s *service) claimHost(v, at reader.Part, target string) {
 	}
 	users := s.app.mounts[mountKey(v)]
 	if users[0] == s {
-		at.Warn("write a named volume with x-ropewalk: {size: 10Gi} for another size", "the folder %q of the host becomes a claim, which begins empty and asks for "+defaultSize, name)
+		names, err := s.app.project.Below(name, maxConfigFiles)
+		if err == nil && len(names) > 0 && !isForeign(name) {
+			at.Warn("write x-ropewalk: {hostPaths: config} in the service for its files", "the folder %q of the project becomes a claim, which begins empty: the container has none of the files that it holds, such as %q", name, names[0])
+		} else {
+			at.Warn("write a named volume with x-ropewalk: {size: 10Gi} for another size", "the folder %q of the host becomes a claim, which begins empty and asks for "+defaultSize, name)
+		}
 		warnShared(at, len(users))
 	}
 	s.claimed(v, v.Pos, [2]string{called, called}, target, "", reader.Pairs(v.Pos, "size", object.TextAt(defaultSize, v.Pos)))
@@ -155,6 +160,11 @@ func (s *service) claimHost(v, at reader.Part, target string) {
 // hostLabel is the name of the claim for a path of the host.
 func hostLabel(name string) string {
 	return reader.Label("host-" + strings.TrimLeft(path.Clean(name), "/.~"))
+}
+
+// isForeign reports whether a path is one of the host, and of no file of the project.
+func isForeign(name string) bool {
+	return path.IsAbs(name) || strings.HasPrefix(name, "~") || strings.Contains(name, `\`)
 }
 
 // isDevice reports whether a path is a socket or a device, or a folder of those.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -127,4 +128,62 @@ func TestAnExternalVolumeIsAClaim(t *testing.T) {
 		require.Len(t, errs.Failures(), 1)
 		require.Equal(t, hint, errs.Failures()[0].Hint)
 	}
+}
+
+func TestOneMistakeInAVariableIsOneMessage(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, env string
+		want      []string
+	}{
+		"in environment": {
+			"services: {web: {image: x, environment: {A: $B, C: '${C}', D: 'x'}}}", "",
+			[]string{"services.web.environment.A", "services.web.environment.C"},
+		},
+		"passed on":        {"services: {web: {image: x, environment: [A]}}", "", []string{"services.web.environment.A"}},
+		"in the file .env": {"services: {web: {image: 'x:${A}', command: ['${C:-d}'], environment: {B: '${B}', A: }}}", "A=1\nB=$NOT_SET\n", []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{"compose.yaml": c.file}
+			if c.env != "" {
+				files[".env"] = c.env
+			}
+			_, errs := compiled(t, files, "compose.yaml")
+			var paths []string
+			for _, e := range errs.Failures() {
+				paths = append(paths, e.Path)
+			}
+			require.Equal(t, c.want, paths, "%v", errs)
+		})
+	}
+}
+
+func TestANumberThatDockerComposeWritesInAnotherWayIsAWarning(t *testing.T) {
+	for written, want := range map[string]string{
+		"0x10": "16", "1e3": "1000", "0123": "83", "0o17": "15", "1.10": "1.1", "1_000": "1000", "+5": "5", "2.0": "2",
+		"5": "", "-5": "", "1.5": "", "'0x10'": "", "text": "", "1e+30": "",
+	} {
+		_, errs := compiled(t, service("    environment: {A: "+written+"}\n"), "compose.yaml")
+		if want == "" {
+			require.Empty(t, errs, written)
+			continue
+		}
+		require.Len(t, errs, 1, written)
+		require.Equal(t, "compose.yaml:4:22", errs[0].Pos.String())
+		require.Equal(t, object.SeverityWarning, errs[0].Severity)
+		require.EqualError(t, errs[0].Err, "the number stays "+written+", as it is written, and docker compose makes "+want+" of it")
+	}
+	_, errs := compiled(t, service("    environment: {PASSWORD: 0123}\n"), "compose.yaml")
+	require.NotContains(t, errs.Error(), "0123")
+	require.NotContains(t, errs.Error(), "83")
+}
+
+func TestAClaimOfAFolderWithFilesSaysThatItIsEmpty(t *testing.T) {
+	files := service("    volumes: ['./conf:/etc/app:ro', './data:/data', '/srv:/srv']\nx-ropewalk: {hostPaths: claim}\n")
+	files["conf/app.conf"] = "a"
+	_, errs := compiled(t, files, "compose.yaml")
+	require.Len(t, errs, 3)
+	require.EqualError(t, errs[0].Err, `the folder "conf" of the project becomes a claim, which begins empty: the container has none of the files that it holds, such as "app.conf"`)
+	require.Contains(t, errs[0].Hint, "hostPaths: config")
+	require.EqualError(t, errs[1].Err, `the folder "data" of the host becomes a claim, which begins empty and asks for 1Gi`)
+	require.EqualError(t, errs[2].Err, `the folder "/srv" of the host becomes a claim, which begins empty and asks for 1Gi`)
 }

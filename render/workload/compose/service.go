@@ -309,9 +309,10 @@ func (s *service) variables() {
 	}
 	for _, m := range s.At("environment").Entries() {
 		v := object.TextAt(m.Loose(), m.Pos)
+		warnOfNumber(m.Part)
 		if m.Kind == object.KindNull {
 			value, ok := s.app.scope.get(m.Name)
-			if v.Text = value; !ok {
+			if v.Text = value; !ok && m.Raw != unfilled {
 				s.app.missing(m.Part, m.Name, true)
 			}
 		}

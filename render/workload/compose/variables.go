@@ -4,8 +4,10 @@
 package compose
 
 import (
+	"fmt"
 	"maps"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -38,6 +40,9 @@ func (s scope) with(more map[string]string) scope {
 	return s
 }
 
+// unfilled is the Raw of a null that stands for a text with a mistake in it.
+const unfilled = "$"
+
 // filled is a file with the variables in its texts filled in. Keys have none, and neither
 // have extensions: what is there is not for Compose.
 func (r *reading) filled(p reader.Part, s scope) object.Value {
@@ -50,9 +55,9 @@ func (r *reading) filled(p reader.Part, s scope) object.Value {
 		if len(p.Path) == 3 && p.Path[0].Name == "secrets" && p.Path[2].Name == "content" {
 			return v // It is refused as it stands, and no message has it beside another mistake.
 		}
-		before := r.Failed
-		if v.Text = r.expand(p, v.Text, s, 0); r.Failed > before {
-			v.Kind = object.KindNull // which is not reported again
+		before := r.Failed + r.unsure
+		if v.Text = r.expand(p, v.Text, s, 0); r.Failed+r.unsure > before {
+			v.Kind, v.Raw = object.KindNull, unfilled // which is not reported again
 		}
 	case object.KindList:
 		items := p.List()
@@ -152,10 +157,27 @@ func (r *reading) variable(p reader.Part, body string, shown bool, in scope, dep
 	return value
 }
 
+// warnOfNumber warns of a number that docker compose hands to the container as another text than
+// the one that was written: 16 for 0x10.
+func warnOfNumber(p reader.Part) {
+	text := p.Text
+	if f, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, ".eE") {
+		text = fmt.Sprint(f)
+	}
+	switch written := p.Written(); {
+	case p.Kind != object.KindNumber || text == written:
+	case sensitive(p):
+		p.Warn("quote it, as text is the same for both", "the number stays as it is written, and docker compose makes another text of it")
+	default:
+		p.Warn(fmt.Sprintf("quote it, as text is the same for both: %q, or %q", written, text), "the number stays %s, as it is written, and docker compose makes %s of it", written, text)
+	}
+}
+
 // missing reports a variable without a value. What follows a $ may be a part of a password,
 // and is shown only where the author named a variable.
 func (r *reading) missing(p reader.Part, name string, shown bool) {
 	if r.broken[name] {
+		r.unsure++
 		return
 	}
 	if !shown {
