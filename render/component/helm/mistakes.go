@@ -205,7 +205,7 @@ func (r *run) lookedUp() {
 // same reports what differs when random functions give something else, once for each call that
 // objects come of.
 func (r *run) same(c *calls, first component.Output) error {
-	const otherSeed, most = 1000, 5
+	const otherSeed, most = 1000, 2 // Each costs some renders more.
 	second, err := r.render(&calls{seed: otherSeed})
 	if err == nil && reflect.DeepEqual(first.Objects, second.Objects) {
 		return nil
