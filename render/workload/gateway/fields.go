@@ -114,7 +114,7 @@ func settings() []Field {
 	return []Field{
 		{Name: "rateLimit", Kind: fields, Off: true, By: all &^ gw, Doc: "answers 429 above it", Fields: []Field{
 			{Name: "requests", Kind: number, Need: true, Rule: positive.of()},
-			{Name: "per", Kind: text, Values: []document.Choice{only("second", all), only("minute", ht|tr|eg)}, Doc: "default second"},
+			{Name: "per", Kind: text, Values: []document.Choice{only("second", 0), only("minute", ht|tr|eg)}, Doc: "default second"},
 			{Name: "by", Kind: text, Usual: "client", Values: []document.Choice{only("client", ingresses|tr), only("all", eg)}, Doc: "what is counted: each client address (default), or all clients of one proxy together"},
 			{Name: "burst", Kind: number, Rule: positive.of(), By: tr, Doc: "requests at once; default that of `requests`"},
 		}},

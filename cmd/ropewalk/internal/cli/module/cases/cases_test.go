@@ -172,7 +172,7 @@ func TestMistakesInCasesComeAtOnce(t *testing.T) {
 		`web/test/c.yml: spec: cases are in files called *.yaml (rename it to end in .yaml, or to begin with _)`,
 		`web/test/d.yaml: spec: the file holds no case (write a case, or let the name of the file begin with _)`,
 		`web/test/i.yaml:4:7: spec: a second case is called "one"; the first is at web/test/i.yaml:1:7` + own,
-		`web/test/i.yaml:5:17: spec: expect.count: expected a number of objects, got -1`,
+		`web/test/i.yaml:5:17: spec: expect.count: expected a whole number from 0 on, got -1`,
 		`web/test/i.yaml:5:29: spec: expect.golden: "a/b.yaml" does not end in .golden.yaml, or has a folder (it is a file beside the case, such as small.golden.yaml)`,
 		`web/test/i.yaml:5:48: spec: expect.absent[0].metadata: is missing (write metadata: {name: …})`,
 	}, strings.Split(err.Error(), "\n"))
