@@ -119,7 +119,7 @@ func TestAPlanIsBuiltElsewhere(t *testing.T) {
 	}{
 		"altered":        {"- stable", "- other", "the plan was altered", command.Findings},
 		"a newer kind":   {"dev/v1alpha1", "dev/v1beta1", "use a newer ropewalk", command.Findings},
-		"a wrong field":  {"dialect:", "dialekt:", `spec has no field "dialekt"`, command.Findings},
+		"a wrong field":  {"dialect:", "dialekt:", `spec.dialekt: unknown field "dialekt"`, command.Findings},
 		"another option": {"--namespace", "", "", command.Usage},
 	} {
 		t.Run(name, func(t *testing.T) {
