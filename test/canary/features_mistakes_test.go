@@ -141,7 +141,7 @@ func besides() map[string]beside {
 		"a pull secret with a login":       inProject("    images: {pullSecretsFrom: {registry: {auth: SECRET}}}\n", `unknown field "auth"`),
 		"a pull secret with all":           inProject("    images:\n      pullSecretsFrom:\n        registry:\n          .dockerconfigjson: '{\"auths\": {\"r\": {\"auth\": \"SECRET\"}}}'\n", "unknown field"),
 		"pull secrets that are values":     inProject("    images: {pullSecrets: [{password: SECRET}]}\n", "expected a string, got a map"),
-		"a pull secret that is no name":    inProject("    images: {pullSecrets: ['the SECRET']}\n", "expected the name of a Secret"),
+		"a pull secret that is no name":    inProject("    images: {pullSecrets: ['the SECRET']}\n", "is not the name of a Secret"),
 		"pull secrets that are one value":  inProject("    images: {pullSecrets: 'SECRET'}\n", "expected a list, got a string"),
 		"pull secrets in a list":           inProject("    images: {pullSecretsFrom: [SECRET]}\n", "expected a map, got a list"),
 		"an env file that is a variable":   inProject("    envFiles: ['TOKEN=SECRET']\n", "expected the path of a file, got a variable"),
