@@ -163,7 +163,7 @@ type Loaded struct {
 	Nested []string
 	// NotApplied are the project files beside specs that were named as files, sorted.
 	NotApplied []string
-	// Unplaced are the specs that are in the default namespace because nobody names one.
+	// Unplaced are the specs that fall back to the default namespace.
 	Unplaced []string
 	// Texts is every file that was read as a document, by the name that
 	// positions give it, so that a caller can show the line.

@@ -67,8 +67,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	}
 	l.unused()
 	l.unrendered()
-	out.Unplaced = l.unplaced
-	out.NotRendered, out.Nested, out.NotApplied = d.NotRendered(l.docs, l.read), d.Nested(), d.NotApplied()
+	out.NotRendered, out.Nested, out.NotApplied, out.Unplaced = d.NotRendered(l.docs, l.read), d.Nested(), d.NotApplied(), l.unplaced
 	out.Request.CRDs = d.CRDs(opts.CRDs)
 	out.Texts = l.overlays.Texts
 	for _, file := range d.Files {
@@ -162,8 +161,7 @@ type loading struct {
 	variables variables
 	// workloadDefaults are those of the project in its environment.
 	workloadDefaults score.Defaults
-	// placed says that the project or the caller names a namespace, and unplaced are the specs
-	// that have none where nobody does.
+	// unplaced are the specs without a namespace, unless the project or the caller names one.
 	placed   bool
 	unplaced []string
 }

@@ -12,21 +12,13 @@ func Apps() Document {
 			{Name: "metadata", Kind: fields, Fields: []Field{
 				{Name: "name", Kind: text, Doc: "Begins the name of the Gateway."},
 			}},
-			{Name: "apps", Kind: list, Least: 1, Need: true, Fields: []Field{
-				appEnvironment().Named("environment"),
-				{Name: "namespace", Kind: text, Doc: "Namespace of all objects."},
-				{Name: "path", Kind: text, Doc: "Folder of the sources, which becomes an annotation; the image comes by --image NAME=IMAGE."},
-				{Name: "port", Kind: number, Range: from(1), Doc: "Where the container listens; the port of the routes where it is absent."},
-				appResources().Named("resources"),
-				appScaling().Named("scaling"),
-				appSecurity().Named("security"),
-				{Name: "name", Kind: text, Need: true, Doc: "Name of all objects."},
-				{Name: "overrides", Kind: fields, Fields: []Field{
-					appOverride().Named("dev"),
-					appOverride().Named("gcp"),
-					appOverride().Named("local"),
-				}},
-			}},
+			{Name: "apps", Kind: list, Least: 1, Need: true, Fields: append(appOverride().Fields, Field{
+				Name: "name", Kind: text, Need: true, Doc: "Name of all objects.",
+			}, Field{Name: "overrides", Kind: fields, Fields: []Field{
+				appOverride().Named("dev"),
+				appOverride().Named("gcp"),
+				appOverride().Named("local"),
+			}})},
 			{Name: "gateway", Kind: fields, Fields: []Field{
 				{Name: "provider", Kind: text, Values: choices("haproxy", "haproxytech", "jcmoraisjr", "traefik", "gateway-api", "envoy-gateway"), Need: true, Doc: "What receives the requests; haproxy is the one that spec.workloads.config.apps.haproxy of the Project names."},
 				appLimit().Named("rate_limit"),
@@ -128,6 +120,7 @@ func appLimit() Field {
 	}}
 }
 
+// appOverride is what an application has, and what an environment may lay over it.
 func appOverride() Field {
 	return Field{Kind: fields, Doc: "Laid over the application in the environment of this name.", Fields: []Field{
 		appEnvironment().Named("environment"),

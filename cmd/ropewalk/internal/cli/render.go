@@ -250,8 +250,7 @@ func whereToLook(flags *renderFlags, r command.Rendered) []string {
 	return append(out, "\"ropewalk explain OBJECT\" says why an object is in its wave, \"ropewalk graph\" draws all of them")
 }
 
-// unplaced are the specs with objects that are in the default namespace because nobody names
-// one.
+// unplaced returns the specs with objects that fall back to the default namespace.
 func unplaced(r command.Rendered) (names []string) {
 	for _, n := range r.Plan.Graph.Nodes {
 		if name := n.ID.Spec(); n.Object.Namespace() == host.DefaultNamespace && slices.Contains(r.Unplaced, name) && !slices.Contains(names, name) {
