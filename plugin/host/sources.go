@@ -9,42 +9,27 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"slices"
 
 	"github.com/ropewalk/ropewalk/plugin/host/envfile"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/apps"
-	"github.com/ropewalk/ropewalk/render/workload/compose"
-	"github.com/ropewalk/ropewalk/render/workload/function"
+	"github.com/ropewalk/ropewalk/render/workload/frontend"
 )
 
-// made is the workloads and the Gateways that a document becomes.
-func (l *loading) made(doc spec.Document) (workloads []spec.Document, gateways []spec.Transform, errs object.Errors) {
-	switch doc.Kind {
-	case spec.KindCompose:
-		workloads, errs = compose.Compile(doc, surroundings{l, doc.Pos.File})
-	case spec.KindFuncYAML:
-		workloads, errs = function.Compile(doc)
-	case spec.KindApps:
-		workloads, gateways, errs = apps.Compile(doc, l.opts.Environment, l.config.Config)
-	}
-	return workloads, gateways, errs
-}
-
-// environments adds to a project those that the applications of an apps.yaml have
-// overrides for.
+// environments adds to a project those that the documents of front ends have overrides for.
 func (l *loading) environments(p *spec.Project) {
-	i := slices.IndexFunc(l.docs.Sources, func(d spec.Document) bool { return d.Kind == spec.KindApps })
-	if i < 0 {
-		return
-	}
 	all := map[string]spec.Environment{}
-	for _, name := range apps.Environments() {
-		all[name] = spec.Environment{Name: name, Pos: l.docs.Sources[i].Pos}
+	for _, doc := range l.docs.Sources {
+		for _, name := range frontend.Of(doc.Kind).Environments {
+			if _, known := all[name]; !known {
+				all[name] = spec.Environment{Name: name, Pos: doc.Pos}
+			}
+		}
 	}
-	maps.Copy(all, p.Environments)
-	p.Environments = all
+	if len(all) > 0 {
+		maps.Copy(all, p.Environments)
+		p.Environments = all
+	}
 }
 
 // sources adds the workloads and Gateways that documents of front ends become, before names
@@ -73,15 +58,15 @@ func (l *loading) sources() {
 		first[t.Name] = t.NamePos
 	}
 	for _, doc := range l.docs.Sources {
-		workloads, gateways, errs := l.made(doc)
+		made, errs := frontend.Of(doc.Kind).Compile(doc, surroundings{l, doc.Pos.File})
 		l.Errs = append(l.Errs, errs...)
 		l.docs.Incomplete = l.docs.Incomplete || errs.Err() != nil
-		for _, w := range workloads {
+		for _, w := range made.Workloads {
 			if once(w.Name, w.NamePos) {
 				l.docs.Workloads = append(l.docs.Workloads, w)
 			}
 		}
-		for _, g := range gateways {
+		for _, g := range made.Gateways {
 			if once(g.Name, g.NamePos) {
 				l.docs.Transforms = append(l.docs.Transforms, g)
 			}
@@ -95,7 +80,13 @@ type surroundings struct {
 	file string
 }
 
-var _ compose.Project = surroundings{}
+var _ frontend.Surroundings = surroundings{}
+
+// Environment is that of the render.
+func (s surroundings) Environment() string { return s.opts.Environment }
+
+// Config is that of the project, in its environment.
+func (s surroundings) Config() object.Value { return s.config.Config }
 
 // Read is a file, by its path relative to the folder of the document.
 func (s surroundings) Read(name string) (spec.File, error) {

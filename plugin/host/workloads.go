@@ -15,7 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload"
-	"github.com/ropewalk/ropewalk/render/workload/function"
+	"github.com/ropewalk/ropewalk/render/workload/frontend"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -132,8 +132,8 @@ func (l *loading) workloads(ctx context.Context, out *Loaded, shared []use, poli
 // project; nil where that is the workload itself.
 func (l *loading) written(doc spec.Document) func(object.Errors) object.Errors {
 	author := doc.Written
-	if doc.Kind == spec.KindFunction {
-		author = function.Written
+	if own := frontend.Of(doc.Kind).Written; own != nil {
+		author = own
 	}
 	if l.workloadDefaults.Empty() {
 		return author
@@ -146,14 +146,14 @@ func (l *loading) written(doc spec.Document) func(object.Errors) object.Errors {
 	}
 }
 
-// lowered is the document of a workload with its overlays: of a Function, the workload that
-// it becomes with them.
+// lowered is the document of a workload with its overlays, or the workload that it becomes
+// with them.
 func (l *loading) lowered(doc spec.Document) object.Value {
-	v := l.overlaid(doc)
-	if doc.Kind != spec.KindFunction {
+	v, lower := l.overlaid(doc), frontend.Of(doc.Kind).Lower
+	if lower == nil {
 		return v
 	}
-	v, errs := function.Lower(v)
+	v, errs := lower(v)
 	l.Errs = append(l.Errs, errs...)
 	return v
 }

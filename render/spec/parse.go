@@ -6,7 +6,6 @@ package spec
 import (
 	"bytes"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -134,21 +133,7 @@ func (p *parsing) document(doc parsed, found bool) bool {
 		}
 		p.out.ConfigMaps = append(p.out.ConfigMaps, Manifest{Pos: v.Pos, Value: v, Blocks: doc.blocks})
 		return true
-	case !found && isCompose(v):
-		// Mistakes in it are those of the front end, which reads the file with its variables.
-		p.ours = append(p.ours, v)
-		p.out.Sources = append(p.out.Sources, Document{Kind: KindCompose, Pos: v.Pos, NamePos: v.Pos, Value: v})
-		return true
-	case !found && (isFuncYAML(v) || isApps(v)):
-		kind = KindFuncYAML
-		if isApps(v) {
-			kind = KindApps
-		}
-		p.errs = append(p.errs, doc.errs...)
-		p.ours = append(p.ours, v)
-		p.out.Sources = append(p.out.Sources, Document{
-			Kind: kind, Pos: v.Pos, NamePos: v.Pos, Value: v, Blocks: doc.blocks, Last: lastLine(v), Unsure: len(doc.errs) > 0,
-		})
+	case !found && p.named(doc):
 		return true
 	case p.nearDocument(v):
 		p.errs = append(p.errs, doc.errs...)
@@ -160,35 +145,24 @@ func (p *parsing) document(doc parsed, found bool) bool {
 	return false
 }
 
-// isCompose reports whether a document is a compose file. One that a search finds is not
-// read: most are for the machine of a developer.
-func isCompose(v object.Value) bool {
+// named reads a document of others that a user named, and reports whether it is one that a
+// front end takes.
+func (p *parsing) named(doc parsed) bool {
+	v := doc.value
 	_, kind := v.Get("kind")
 	_, version := v.Get("apiVersion")
-	services, _ := v.Get("services")
-	include, _ := v.Get("include")
-	own := len(v.Members) > 0 && !slices.ContainsFunc(v.Members, func(m object.Member) bool {
-		return !slices.Contains([]string{"services", "version", "name", "networks", "volumes", "configs", "secrets"}, m.Name)
-	}) && services.Kind != object.KindNone
-	return !kind && !version && (own || services.Kind == object.KindMap || include.Kind == object.KindList)
-}
-
-// isFuncYAML reports whether a document is the func.yaml of a function of knative's func,
-// of any version. One that a search finds is not read.
-func isFuncYAML(v object.Value) bool {
-	has := func(name string) bool {
-		_, ok := v.Get(name)
-		return ok
+	f, ok := formatOf(func(f format) bool { return f.file != nil && f.file(v) })
+	if kind || version || !ok {
+		return false
 	}
-	return !has("kind") && !has("apiVersion") && v.TextOf("runtime") != "" && (has("specVersion") || has("created") || has("builder") || has("builders"))
-}
-
-// isApps reports whether a document is an apps.yaml. One that a search finds is not read.
-func isApps(v object.Value) bool {
-	_, kind := v.Get("kind")
-	_, version := v.Get("apiVersion")
-	apps, _ := v.Get("apps")
-	return !kind && !version && apps.Kind == object.KindList
+	out := Document{Kind: f.kind, Pos: v.Pos, NamePos: v.Pos, Value: v}
+	if !f.again {
+		p.errs = append(p.errs, doc.errs...)
+		out.Blocks, out.Last, out.Unsure = doc.blocks, lastLine(v), len(doc.errs) > 0
+	}
+	p.ours = append(p.ours, v)
+	p.out.Sources = append(p.out.Sources, out)
+	return true
 }
 
 func isConfigMap(v object.Value) bool {
@@ -255,28 +229,22 @@ func (p *parsing) own(doc parsed, apiVersion, kind string) {
 		return
 	}
 	d := decoder{blocks: doc.blocks}
-	switch kind {
-	case KindWorkload:
-		p.out.Workloads = append(p.out.Workloads, p.compiled(doc, KindWorkload, false))
-	case KindFunction:
-		p.out.Workloads = append(p.out.Workloads, p.compiled(doc, KindFunction, false))
-	case KindApps, KindCompose:
+	read := transforms()[kind]
+	f, compiled := formatOf(func(f format) bool { return f.kind == kind && !f.nameless })
+	m, inCluster := InCluster(v)
+	switch {
+	case compiled && f.one:
+		p.out.Workloads = append(p.out.Workloads, p.compiled(doc, kind, false))
+	case compiled:
 		p.out.Sources = append(p.out.Sources, p.compiled(doc, kind, false))
-	case KindTransform:
-		if m, ok := InCluster(v); ok {
-			p.cluster, p.out.Incomplete = true, true
-			p.fail(m.Pos, object.Fields("spec", m.Name), "pass this file alone to render, vet, graph, explain or diff, with --local-sources for what it names; where it is meant to be a spec, remove the field",
-				"this Transform is for the controller in a cluster: a spec has no %s", m.Name)
-			return
-		}
-		p.transform(d.transform(v), len(doc.errs) > 0)
-	case KindPivotCluster:
-		p.transform(d.pivotCluster(v), len(doc.errs) > 0)
-	case KindGateway:
-		p.transform(d.gateway(v), len(doc.errs) > 0)
-	case KindComponent:
-		p.transform(d.component(v), len(doc.errs) > 0)
-	case KindProject:
+	case kind == KindTransform && inCluster:
+		p.cluster, p.out.Incomplete = true, true
+		p.fail(m.Pos, object.Fields("spec", m.Name), "pass this file alone to render, vet, graph, explain or diff, with --local-sources for what it names; where it is meant to be a spec, remove the field",
+			"this Transform is for the controller in a cluster: a spec has no %s", m.Name)
+		return
+	case read != nil:
+		p.transform(read(&d, v), len(doc.errs) > 0)
+	case kind == KindProject:
 		p.out.Projects = append(p.out.Projects, d.project(v))
 	default:
 		p.unknown(v, kind)
@@ -332,24 +300,6 @@ func (p *parsing) unique() {
 
 func (p *parsing) fail(pos object.Pos, path object.Path, hint, format string, args ...any) {
 	p.errs = append(p.errs, mistake(pos, path, hint, format, args...))
-}
-
-// knownKinds are the kinds that this version reads.
-func knownKinds() []string {
-	return []string{KindApps, KindComponent, KindCompose, KindFunction, KindGateway, KindPivotCluster, KindProject, KindTransform, KindWorkload}
-}
-
-// SpecKinds are the kinds of documents that are rendered.
-func SpecKinds() []string {
-	return []string{KindApps, KindComponent, KindCompose, KindFunction, KindGateway, KindPivotCluster, KindTransform, KindWorkload}
-}
-
-func isKnown(kind string) bool { return slices.Contains(knownKinds(), kind) }
-
-// isRelease reports whether documents of a kind are for releases, of package
-// plugin/host/release: a search passes over them.
-func isRelease(kind string) bool {
-	return slices.Contains([]string{"ArtifactSync", "BuildPlan", "DeployPlan", "Installation"}, kind)
 }
 
 // OneProject is the project among the documents; the zero value where there

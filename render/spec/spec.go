@@ -13,21 +13,14 @@ import (
 // APIVersion is that of every document of ours.
 const APIVersion = "ropewalk.dev/v1alpha1"
 
-// The kinds of documents.
+// The kinds of documents that are no workloads.
 const (
 	KindTransform    = "Transform"
 	KindProject      = "Project"
-	KindWorkload     = "Workload"
-	KindCompose      = "Compose"
-	KindFunction     = "Function"
 	KindPivotCluster = "PivotCluster"
 	KindGateway      = "Gateway"
-	KindApps         = "Apps"
 	KindComponent    = "Component"
 )
-
-// KindFuncYAML stands for the file of a function of knative's func, which has no kind.
-const KindFuncYAML = "func.yaml"
 
 // ScoreVersion is the apiVersion of a Score file.
 const ScoreVersion = scoreGroup + "/v1b1"

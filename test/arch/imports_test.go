@@ -123,7 +123,7 @@ func stageRules() []rule {
 	for dir, parts := range map[string][]string{
 		"render/evaluate":  parts,
 		"render/component": {"manifests", "kustomize", "helm", "overlay"},
-		"render/workload":  {"reader", "placeholder", "score", "compose", "function", "resource", "network", "generate", "gateway", "apps"},
+		"render/workload":  {"reader", "placeholder", "score", "compose", "function", "resource", "network", "generate", "gateway", "apps", "frontend"},
 	} {
 		for i, part := range parts {
 			out = append(out, rule{in: []string{dir + "/" + part}, deny: within(dir, parts[i+1:]), reason: "imports below " + dir + " go one way"})
@@ -204,7 +204,7 @@ func TestImportsKeepTheLayers(t *testing.T) {
 
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
-	for _, s := range []string{"object", "dialect", "spec", "document", "document/kinds", "workload", "workload/score", "workload/compose", "workload/function", "workload/placeholder", "workload/reader", "workload/resource", "workload/network", "workload/generate", "workload/gateway", "workload/apps", "component", "component/manifests", "component/kustomize", "component/helm", "component/overlay", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/inputs", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
+	for _, s := range []string{"object", "dialect", "spec", "document", "document/kinds", "workload", "workload/score", "workload/compose", "workload/function", "workload/placeholder", "workload/reader", "workload/resource", "workload/network", "workload/generate", "workload/gateway", "workload/apps", "workload/frontend", "component", "component/manifests", "component/kustomize", "component/helm", "component/overlay", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/inputs", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
 		"graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff", "diff/traffic"} {
 		known["render/"+s] = true
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/frontend"
 	"github.com/ropewalk/ropewalk/render/workload/gateway"
 	"github.com/ropewalk/ropewalk/source/lock"
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
@@ -24,7 +25,7 @@ import (
 
 // Tables are the tables of all kinds, sorted by their names.
 func Tables() []document.Document {
-	all := append(append(kinds.All(), gateway.Table(), pullPolicy(), locked()), release.Tables()...)
+	all := slices.Concat(kinds.All(), frontend.Tables(), release.Tables(), []document.Document{gateway.Table(), pullPolicy(), locked()})
 	slices.SortFunc(all, func(a, b document.Document) int { return strings.Compare(a.Kind, b.Kind) })
 	return all
 }

@@ -32,10 +32,9 @@ const (
 // apiVersion is that of all documents.
 const apiVersion = "ropewalk.dev/v1alpha1"
 
-// All are the tables, by the names of their kinds.
-func All() []Document {
-	return []Document{Apps(), Component(), Compose(), Function(), Project(), Score(), Transform(), Workload()}
-}
+// All are the tables of what does not become workloads; those of front ends are in
+// render/workload/frontend.
+func All() []Document { return []Document{Component(), Project(), Score(), Transform()} }
 
 // Whole is a document with its header and what follows.
 func Whole(kind, doc string, more ...Field) Document {
