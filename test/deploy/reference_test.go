@@ -4,139 +4,222 @@
 package deploy
 
 import (
-	"regexp"
+	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/render/document"
+	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-const referencePage = "../../docs/reference.md"
-
-// stray is a field that is near no other, in every map of the documents below.
+// stray is a field that is near no other.
 const stray = "qqqqqqqqqq"
 
-const strayProject = `
-apiVersion: ropewalk.dev/v1alpha1
-kind: Project
-metadata: {name: shop, qqqqqqqqqq: 1}
-spec:
-  context: {qqqqqqqqqq: 1}
-  policies: [{qqqqqqqqqq: 1, cueRef: {qqqqqqqqqq: 1, verify: {qqqqqqqqqq: 1}}}]
-  workloads:
-    module: {qqqqqqqqqq: 1}
-    provisioners: [{qqqqqqqqqq: 1}]
-    secrets: {qqqqqqqqqq: 1, providers: {qqqqqqqqqq: 1, aws: {qqqqqqqqqq: 1}}, bindings: {NAME: {qqqqqqqqqq: 1}}, store: {qqqqqqqqqq: 1, provider: {qqqqqqqqqq: 1}}}
-    network: {qqqqqqqqqq: 1, dns: {qqqqqqqqqq: 1}}
-    canary: {qqqqqqqqqq: 1}
-    images: {qqqqqqqqqq: 1, pullSecretsFrom: {NAME: {qqqqqqqqqq: 1}}}
-    defaults: {qqqqqqqqqq: 1, container: {qqqqqqqqqq: 1}}
-    qqqqqqqqqq: 1
-  environments: {NAME: {qqqqqqqqqq: 1}}
-  qqqqqqqqqq: 1
-qqqqqqqqqq: 1
-`
+// The tables of the reference are those that documents are held against.
+func TestTheReferenceIsOfTheTables(t *testing.T) {
+	const page = "../../docs/reference.md"
+	text := read(t, page)
+	want, r := text, &reference{}
+	r.table(kinds.Workload()) // The defaults of workloads in a Project have its fields.
+	r.known = slices.DeleteFunc(r.known, func(k known) bool { return k.way == "" || k.way == "metadata" })
+	for _, d := range []document.Document{kinds.Project(), kinds.Workload(), kinds.Function(), kinds.Compose(), kinds.Apps()} {
+		before, rest, ok := strings.Cut(want, "<!-- fields of "+d.Kind+" -->\n")
+		require.True(t, ok, d.Kind)
+		_, after, ok := strings.Cut(rest, "<!-- end -->")
+		require.True(t, ok, d.Kind)
+		want = before + "<!-- fields of " + d.Kind + " -->\n" + r.table(d) + "<!-- end -->" + after
+	}
+	if os.Getenv("ROPEWALK_UPDATE") != "" {
+		require.NoError(t, os.WriteFile(page, []byte(want), 0o600))
+		return
+	}
+	require.Equal(t, want, text, "ROPEWALK_UPDATE=1 rewrites it")
+}
 
-const strayFunction = `
-apiVersion: ropewalk.dev/v1alpha1
-kind: Function
-metadata: {name: resize}
-spec:
-  container: {image: a}
-  scale: {qqqqqqqqqq: 1}
-  qqqqqqqqqq: 1
-qqqqqqqqqq: 1
-`
+// reference is the tables of the page in the making: of each document the fields, one in each
+// row, by the way to it. A map whose fields are those of one above is a row that says so.
+type reference struct {
+	strings.Builder
 
-const strayWorkload = `
-apiVersion: ropewalk.dev/v1alpha1
-kind: Workload
-metadata: {name: api, qqqqqqqqqq: 1}
-spec:
-  replicas: {qqqqqqqqqq: 1, queue: {qqqqqqqqqq: 1}, cron: [{qqqqqqqqqq: 1}], http: {qqqqqqqqqq: 1}}
-  serving: {qqqqqqqqqq: 1}
-  identity: {qqqqqqqqqq: 1, azure: {qqqqqqqqqq: 1}}
-  network: {qqqqqqqqqq: 1, allowTo: [{qqqqqqqqqq: 1, ports: [{qqqqqqqqqq: 1}]}]}
-  containers:
-    NAME:
-      image: nginx:1.29
-      variables: {NAME: {qqqqqqqqqq: 1}}
-      resources: {qqqqqqqqqq: 1}
-      livenessProbe: {qqqqqqqqqq: 1}
-      files: {NAME: {qqqqqqqqqq: 1}}
-      volumes: {NAME: {qqqqqqqqqq: 1}}
-      before: {NAME: {qqqqqqqqqq: 1}}
-      qqqqqqqqqq: 1
-  service: {ports: {NAME: {qqqqqqqqqq: 1}}, qqqqqqqqqq: 1}
-  resources: {NAME: {qqqqqqqqqq: 1}}
-  serviceAccount: {qqqqqqqqqq: 1}
-  deploy: {canary: {qqqqqqqqqq: 1}, qqqqqqqqqq: 1}
-  disruption: {qqqqqqqqqq: 1}
-  qqqqqqqqqq: 1
-qqqqqqqqqq: 1
-`
+	kind string
+	// known are the maps that have rows, with the ways to them.
+	known []known
+}
 
-// fieldsOf are the fields in the table of the reference page whose head begins so, sorted,
-// by the path of their map.
-func fieldsOf(t *testing.T, head string) map[string][]string {
-	t.Helper()
-	_, rest, ok := strings.Cut(read(t, referencePage), "\n| "+head+" | fields |\n|---|---|\n")
-	require.True(t, ok, head)
-	table, _, _ := strings.Cut(rest, "\n\n")
-	out := map[string][]string{}
-	for row := range strings.Lines(table) {
-		cells := strings.SplitN(row, "|", 3)
-		path := strings.Trim(strings.TrimSpace(cells[1]), "`")
-		if path == "(document)" {
-			path = ""
+// table is that of a document.
+func (r *reference) table(d document.Document) string {
+	r.Reset()
+	r.kind = d.Kind
+	r.known = slices.DeleteFunc(r.known, func(k known) bool { return k.kind == d.Kind })
+	r.WriteString("| field | holds | meaning |\n|---|---|---|\n")
+	r.fields(d.Root, "")
+	return r.String()
+}
+
+type known struct {
+	fields []document.Field
+	// way leads to it in the document of a kind.
+	way, kind string
+}
+
+// fields adds the rows of what is in a map or in the items of a list.
+func (r *reference) fields(f document.Field, way string) {
+	switch {
+	case f.Free:
+	case f.Kind == object.KindList:
+		r.fields(item(f), way+"[]")
+	case f.Kind == object.KindMap && f.Fields == nil:
+		r.fields(item(f), strings.TrimPrefix(way+".NAME", "."))
+	case f.Kind == object.KindMap:
+		r.known = append(r.known, known{f.Fields, way, r.kind})
+		for _, own := range f.Fields {
+			r.row(own, strings.TrimPrefix(way+"."+own.Name, "."))
 		}
-		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[2], -1) {
-			out[path] = append(out[path], m[1])
+	}
+	for _, other := range f.Or {
+		r.fields(other, way)
+	}
+}
+
+// row adds a field, and what is in it.
+func (r *reference) row(f document.Field, way string) {
+	meaning := f.Doc
+	if f.Kind == object.KindMap && f.Most == 1 {
+		meaning = strings.TrimSpace(meaning + " One of its fields.")
+	}
+	same := r.same(f)
+	if same != "" {
+		meaning = strings.TrimSpace(meaning + " " + same)
+	}
+	r.WriteString("| `" + way + "` | " + holds(f) + " | " + strings.NewReplacer("|", `\|`, "\n", " ").Replace(meaning) + " |\n")
+	if same == "" {
+		r.fields(f, way)
+	}
+}
+
+// same says that a map above has the same fields, or all of these; "" is none.
+func (r *reference) same(f document.Field) string {
+	for _, other := range f.Or {
+		if other.Kind == object.KindMap {
+			return r.same(other)
 		}
-		slices.Sort(out[path])
+	}
+	for f.Kind == object.KindList || f.Kind == object.KindMap && f.Fields == nil && f.Each != nil {
+		f = item(f)
+	}
+	const few, many = 2, 6
+	among := func(fields []document.Field) bool {
+		return !slices.ContainsFunc(f.Fields, func(own document.Field) bool {
+			return !slices.ContainsFunc(fields, func(o document.Field) bool {
+				return o.Name == own.Name && slices.Equal(names(o.Fields), names(own.Fields))
+			})
+		})
+	}
+	for _, k := range r.known {
+		of := "`" + k.way + "`"
+		if k.kind != r.kind {
+			of += " of a " + k.kind
+		}
+		switch {
+		case len(f.Fields) < few:
+		case slices.Equal(names(f.Fields), names(k.fields)):
+			return "The fields are those of " + of + "."
+		case len(f.Fields) >= many && among(k.fields):
+			var some []string
+			for _, field := range f.Fields {
+				some = append(some, "`"+field.Name+"`")
+			}
+			return "Of " + of + " it may have " + strings.Join(some, ", ") + "."
+		}
+	}
+	return ""
+}
+
+// names are those of fields, with all that is in them.
+func names(fields []document.Field) []string {
+	var out []string
+	for _, f := range fields {
+		out = append(out, f.Name)
+		out = append(out, names(f.Fields)...)
+		if f.Each != nil {
+			out = append(out, names(f.Each.Fields)...)
+		}
 	}
 	return out
 }
 
-// The decoder names the fields that it knows beside one that it does not.
-func TestTheReferenceHasEveryField(t *testing.T) {
-	docs, projectErr := spec.Parse([]spec.File{{Name: "ropewalk.yaml", Data: []byte(strayProject)}, {Name: "w.yaml", Data: []byte(strayWorkload)}})
-	require.Len(t, docs.Workloads, 1)
-	_, workloadErrs := score.Decode(score.Document{Value: docs.Workloads[0].Value})
-	_, defaultsErrs := score.ReadDefaults(docs.Projects[0], "")
-	functions, err := spec.Parse([]spec.File{{Name: "f.yaml", Data: []byte(strayFunction)}})
-	require.NoError(t, err)
-	for head, errs := range map[string]object.Errors{
-		"in a Project": append(object.AsErrors(projectErr, object.StageSpec), defaultsErrs...), "in a Workload": workloadErrs,
-		"in a Function": decoded(functions.Workloads[0]),
-	} {
-		fields := fieldsOf(t, head)
-		seen := map[string]bool{}
-		for _, e := range errs {
-			known, hinted := strings.CutPrefix(e.Hint, "known: ")
-			if !hinted || !strings.HasSuffix(e.Path, stray) {
-				continue
-			}
-			path := strings.ReplaceAll(strings.TrimSuffix(strings.TrimSuffix(e.Path, stray), "."), "[0]", "[]")
-			seen[path] = true
-			want := fields[path]
-			names, more, cut := strings.Cut(known, " and ")
-			if cut {
-				n, err := strconv.Atoi(strings.TrimSuffix(more, " more"))
-				require.NoError(t, err, e.Hint)
-				listed := strings.Split(names, ", ")
-				require.Len(t, want, len(listed)+n, path)
-				require.Subset(t, want, listed, path)
-				continue
-			}
-			require.Equal(t, strings.Split(names, ", "), want, "%s: %s", head, path)
-		}
-		require.Len(t, seen, len(fields), "%s: %v", head, seen)
+// holds says of what kind a field is.
+func holds(f document.Field) string {
+	out := kindOf(f)
+	for _, other := range f.Or {
+		out += ", or " + kindOf(other)
 	}
+	if f.Off {
+		out += ", or false"
+	}
+	if f.Need {
+		out += "; needed"
+	}
+	return out
+}
+
+func kindOf(f document.Field) string {
+	if len(f.Values) > 0 {
+		var values []string
+		for _, v := range f.Values {
+			values = append(values, "`"+v.Name+"`")
+		}
+		out := strings.Join(values, ", ")
+		if f.Kind == object.KindList {
+			return "list of " + out
+		}
+		return out
+	}
+	switch f.Kind {
+	case object.KindString:
+		return "text"
+	case object.KindNumber:
+		if f.Range != nil {
+			return strings.TrimPrefix(f.Range.String(), "a ")
+		}
+		return "number"
+	case object.KindBool:
+		return "true or false"
+	case object.KindList:
+		if f.Free {
+			return "list"
+		}
+		return "list of " + plural(item(f))
+	case object.KindMap:
+		if f.Fields == nil && !f.Free {
+			return "map of " + plural(item(f))
+		}
+		return "map"
+	case object.KindNone, object.KindNull:
+	}
+	return "any value"
+}
+
+// plural names several values.
+func plural(f document.Field) string {
+	out := map[object.Kind]string{object.KindString: "texts", object.KindNumber: "numbers", object.KindBool: "bools", object.KindList: "lists", object.KindMap: "maps"}[f.Kind]
+	for _, other := range f.Or {
+		out += " or " + plural(other)
+	}
+	return out
+}
+
+// item is an item of a list, or a value of a map whose names are free.
+func item(f document.Field) document.Field {
+	switch {
+	case f.Each != nil:
+		return *f.Each
+	case f.Kind == object.KindList && f.Fields != nil:
+		return document.Field{Kind: object.KindMap, Fields: f.Fields}
+	}
+	return document.Field{Kind: object.KindString, Values: f.Values}
 }
