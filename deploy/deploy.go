@@ -58,3 +58,6 @@ func read(name string) string {
 func indent(text string, spaces int) string {
 	return regexp.MustCompile(`(?m)^.`).ReplaceAllString(text, strings.Repeat(" ", spaces)+"$0")
 }
+
+// PivotClusters returns the CustomResourceDefinition of PivotCluster.
+func PivotClusters() string { return read("crds/ropewalk.dev_pivotclusters.yaml") }

@@ -15,17 +15,22 @@ import (
 
 // Schema is the JSON Schema (draft 2020-12) of the document, with its names sorted. What it
 // refuses the decoder refuses too; that knows more, such as what a name leads to.
-func (d Document) Schema() ([]byte, error) {
-	out := schema(d.Root)
-	out["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	out["$id"] = "https://ropewalk.dev/schema/v1alpha1/" + strings.ToLower(d.Kind) + ".json"
-	out["title"], out["description"] = d.Kind, d.Doc
+func (d Document) Schema() ([]byte, error) { return Print(d.Kind, d.Doc, schema(d.Root)) }
+
+// Print is a JSON Schema of a kind as it is written to a file. Doc may be "".
+func Print(kind, doc string, schema map[string]any) ([]byte, error) {
+	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	schema["$id"] = "https://ropewalk.dev/schema/v1alpha1/" + strings.ToLower(kind) + ".json"
+	schema["title"] = kind
+	if doc != "" {
+		schema["description"] = doc
+	}
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	if err := e.Encode(out); err != nil {
-		return nil, fmt.Errorf("the schema of %s: %w", d.Kind, err)
+	if err := e.Encode(schema); err != nil {
+		return nil, fmt.Errorf("the schema of %s: %w", kind, err)
 	}
 	return text.Bytes(), nil
 }

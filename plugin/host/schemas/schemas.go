@@ -3,7 +3,8 @@
 
 // Package schemas gives the JSON Schema of each kind of document that users write, for
 // editors and other tools. They are made of the tables that the decoders hold documents
-// against ([document.Document.Schema]).
+// against ([document.Document.Schema]), and that of a PivotCluster of the definition that the
+// cluster has.
 //
 // Caller: the command line.
 package schemas
@@ -17,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/frontend"
 	"github.com/ropewalk/ropewalk/render/workload/gateway"
 	"github.com/ropewalk/ropewalk/source/lock"
@@ -60,12 +62,17 @@ func Kinds() []string {
 	for _, d := range Tables() {
 		out = append(out, d.Kind)
 	}
+	out = append(out, spec.KindPivotCluster)
+	slices.Sort(out)
 	return out
 }
 
 // Of is the JSON Schema of a kind, whose letters may be small. The error says that there is
 // none.
 func Of(kind string) ([]byte, error) {
+	if strings.EqualFold(kind, spec.KindPivotCluster) {
+		return ofPivotCluster()
+	}
 	for _, d := range Tables() {
 		if strings.EqualFold(d.Kind, kind) {
 			return d.Schema()
