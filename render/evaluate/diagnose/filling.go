@@ -69,6 +69,8 @@ type Part struct {
 	Field string
 	At    []string
 	Value object.Value
+	// Soft is where scalars stand that are defaults, which the module may replace.
+	Soft map[object.Pos]bool
 }
 
 // Fill builds parts in a context of its own, which is thrown away with the
@@ -109,7 +111,7 @@ func build(asWritten bool, parts []Part) (*Filling, *ast.StructLit) {
 	b.file = f.file
 	root := &ast.StructLit{}
 	for _, p := range parts {
-		b.root = p.Field
+		b.root, b.soft = p.Field, p.Soft
 		expr := b.expr(p.Value, len(b.places), object.Step{})
 		if len(p.At) == 0 {
 			if s, ok := expr.(*ast.StructLit); ok {
@@ -188,6 +190,7 @@ type builder struct {
 	root   string
 	// asWritten keeps the members of maps in their order.
 	asWritten bool
+	soft      map[object.Pos]bool
 }
 
 // count reserves an offset for each part of v, because the size of a file
@@ -209,6 +212,10 @@ func (b *builder) pos(pos object.Pos, parent int, step object.Step, key bool) to
 }
 
 func (b *builder) expr(v object.Value, parent int, step object.Step) ast.Expr {
+	if kinds := map[object.Kind]string{object.KindString: "string", object.KindNumber: "number", object.KindBool: "bool"}; b.soft[v.Pos] && kinds[v.Kind] != "" {
+		value := b.scalar(v, b.pos(v.Pos, parent, step, false))
+		return &ast.BinaryExpr{X: &ast.UnaryExpr{Op: token.MUL, X: value}, Op: token.OR, Y: ast.NewIdent(kinds[v.Kind])}
+	}
 	self := len(b.places)
 	pos := b.pos(v.Pos, parent, step, false)
 	switch v.Kind {
@@ -231,6 +238,14 @@ func (b *builder) expr(v object.Value, parent int, step object.Step) ast.Expr {
 			l.Elts = append(l.Elts, b.expr(e, self, object.Index(i)))
 		}
 		return l
+	default:
+		return b.scalar(v, pos)
+	}
+}
+
+// scalar is v, which is no map and no list.
+func (b *builder) scalar(v object.Value, pos token.Pos) ast.Expr {
+	switch v.Kind {
 	case object.KindString:
 		return &ast.BasicLit{ValuePos: pos, Kind: token.STRING, Value: literal.String.Quote(v.Text)}
 	case object.KindNumber:

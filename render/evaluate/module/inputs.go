@@ -44,7 +44,7 @@ func (s *Session) Schema() (Inputs, error) {
 	}
 	in := Inputs{Set: map[string]bool{}, Plain: s.Compiled.Flavour == evaluate.FlavourPlain}
 	if s.Compiled.Flavour == evaluate.FlavourTimoni {
-		own, err := s.Compiled.ownValues(s.origin, object.Value{})
+		own, _, err := s.Compiled.ownValues(s.origin, object.Value{})
 		if err != nil {
 			return in, err
 		}

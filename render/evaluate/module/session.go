@@ -23,6 +23,8 @@ type Session struct {
 	Compiled *Compiled
 	// origin is what the module was compiled of.
 	origin evaluate.Module
+	// soft is where defaults stand in the values of a Timoni module itself.
+	soft map[object.Pos]bool
 }
 
 // NewSession evaluates c, which was compiled of m, for a request.

@@ -84,13 +84,14 @@ func (s *Session) withMissing(err error) error {
 // mergedValues merges the input over the module's own values, because CUE cannot
 // override the concrete ones among them.
 func (s *Session) mergedValues() (object.Value, error) {
-	own, err := s.Compiled.ownValues(s.origin, s.Input)
+	own, soft, err := s.Compiled.ownValues(s.origin, s.Input)
 	if err != nil {
 		return own, err
 	}
 	if errs := s.unequalLists(own, s.Input, nil); len(errs) > 0 {
 		return own, errs.Sorted()
 	}
+	s.soft = soft
 	switch s.Input.Kind {
 	case object.KindNone, object.KindNull:
 		return own, nil
@@ -112,7 +113,7 @@ func (s *Session) fillValues(values object.Value) diagnose.Filled {
 	if values.Kind == object.KindNone {
 		return s.Fill()
 	}
-	return s.Fill(diagnose.Part{Field: diagnose.FieldInput, At: []string{fieldValues}, Value: values})
+	return s.Fill(diagnose.Part{Field: diagnose.FieldInput, At: []string{fieldValues}, Value: values, Soft: s.soft})
 }
 
 // unequalLists refuses lists that would have to be merged item by item with

@@ -44,7 +44,7 @@ func (s *Session) buildTimoni() (diagnose.Filled, error) {
 		return diagnose.Filled{}, err
 	}
 	c := *s.Compiled
-	f, file := diagnose.File("main", diagnose.Part{Field: diagnose.FieldInput, At: []string{fieldValues}, Value: values})
+	f, file := diagnose.File("main", diagnose.Part{Field: diagnose.FieldInput, At: []string{fieldValues}, Value: values, Soft: s.soft})
 	file.Filename = path.Join(virtualRoot, c.timoni.file)
 	s.Input = values
 	err = s.open(&c, file)
@@ -163,7 +163,7 @@ func Values(m evaluate.Module) (object.Value, error) {
 	}
 	name := t.cueFiles(t.dir)[0]
 	c := &Compiled{Tree: t, timoni: &timoniModule{file: name, data: t.files[name]}}
-	values, err := c.ownValues(m, object.Value{})
+	values, _, err := c.ownValues(m, object.Value{})
 	if err == nil && values.Kind == object.KindNone {
 		hint := "write values: {…}"
 		if t.says(fieldBundle) {
@@ -178,16 +178,42 @@ func Values(m evaluate.Module) (object.Value, error) {
 }
 
 // ownValues are those of values.cue that over is laid over, with positions as the request
-// calls them.
-func (c *Compiled) ownValues(m evaluate.Module, over object.Value) (object.Value, error) {
+// calls them. Soft is where those stand that are defaults and no more (*"a" | string).
+func (c *Compiled) ownValues(m evaluate.Module, over object.Value) (values object.Value, soft map[object.Pos]bool, err error) {
 	if c.timoni.data == nil {
-		return object.Value{}, nil
+		return object.Value{}, nil, nil
 	}
-	values, err := readValues(m, c, over)
+	raw, err := readValues(m, c, over)
 	if err != nil {
-		return object.Value{}, InModule(m, err)
+		return object.Value{}, nil, InModule(m, err)
 	}
-	return c.timoni.valuesIn(m, c.Tree, values), nil
+	if !raw.Exists() {
+		return object.Value{}, nil, nil
+	}
+	soft = map[object.Pos]bool{}
+	values = c.timoni.valuesIn(m, c.Tree, readValue(raw))
+	softIn(raw, values, soft)
+	return values, soft, nil
+}
+
+// softIn adds the places in data of the scalars of v that are defaults.
+func softIn(v cue.Value, data object.Value, soft map[object.Pos]bool) {
+	switch data.Kind {
+	case object.KindMap:
+		v, _ = v.Default()
+		for _, m := range data.Members {
+			softIn(v.LookupPath(cue.MakePath(cue.Str(m.Name))), m.Value, soft)
+		}
+	case object.KindList:
+		v, _ = v.Default()
+		for i, item := range data.Items {
+			softIn(v.LookupPath(cue.MakePath(cue.Index(i))), item, soft)
+		}
+	default:
+		if _, is := v.Default(); is && !v.IsConcrete() {
+			soft[data.Pos] = true
+		}
+	}
 }
 
 // fullVersion is a version of Kubernetes as Timoni has it: without a v, and with a patch.

@@ -193,11 +193,11 @@ func tagFields(files []*ast.File, set map[string]string) []tagField {
 
 // readValues evaluates values.cue alone, as Timoni does. Unlike Timoni it resolves what
 // the file imports. What over replaces may have no value.
-func readValues(m evaluate.Module, c *Compiled, over object.Value) (object.Value, error) {
+func readValues(m evaluate.Module, c *Compiled, over object.Value) (cue.Value, error) {
 	t, name := c.Tree, c.timoni.file
 	f, err := parser.ParseFile(path.Join(virtualRoot, name), c.timoni.data, parser.ParseComments)
 	if err != nil {
-		return object.Value{}, t.syntaxError(m, name, c.timoni.data)
+		return cue.Value{}, t.syntaxError(m, name, c.timoni.data)
 	}
 	var v cue.Value
 	files := []*ast.File{f}
@@ -210,33 +210,33 @@ func readValues(m evaluate.Module, c *Compiled, over object.Value) (object.Value
 		alone.files[name] = c.timoni.data
 		inst, err := alone.load(m, nil, nil)
 		if err != nil {
-			return object.Value{}, err
+			return cue.Value{}, err
 		}
 		if err := injectRuntime(m, t, inst.Files); err != nil {
-			return object.Value{}, err
+			return cue.Value{}, err
 		}
 		files = inst.Files
 		v = newContext(true).BuildInstance(inst)
 	} else {
 		if err := injectRuntime(m, t, files); err != nil {
-			return object.Value{}, err
+			return cue.Value{}, err
 		}
 		v = newContext(true).BuildFile(f)
 	}
 	values := v.LookupPath(cue.MakePath(cue.Str(fieldValues)))
 	if err := v.Err(); err != nil {
-		return object.Value{}, t.moduleErrors(m, err)
+		return cue.Value{}, t.moduleErrors(m, err)
 	}
 	if !values.Exists() {
-		return object.Value{}, nil
+		return cue.Value{}, nil
 	}
 	if err := complete(values, over); err != nil {
 		if len(missingRuntime(m, t, files)) == 0 {
-			return object.Value{}, t.moduleErrors(m, err)
+			return cue.Value{}, t.moduleErrors(m, err)
 		}
 		// The module may have a default for what is missing.
 	}
-	return readValue(values), nil
+	return values, nil
 }
 
 // complete reports what has no value in v, and gets none from over.
