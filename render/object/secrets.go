@@ -37,6 +37,8 @@ type Secrets struct {
 	plain  *strings.Replacer
 	// written are the forms of all of them.
 	written []string
+	// words are those of them that are ordinary words.
+	words []string
 }
 
 // Bounds of what is hidden. Shorter texts are hidden where they stand in quotes only:
@@ -50,6 +52,10 @@ const (
 	// and over where a line has several.
 	maxSought = 16 << 20
 )
+
+// ordinary are passwords that are words, as which names and paths have them too. They are
+// hidden where values stand.
+var ordinary = regexp.MustCompile(`^[a-z]{2,20}$`)
 
 // common are passwords that are a part of names and of the words of messages. Messages quote
 // values, so that these are hidden in quotes only; lines of files are another matter.
@@ -230,7 +236,7 @@ func (s *Secrets) replacers() (quoted, plain *strings.Replacer) {
 		return s.quoted, s.plain
 	}
 	var inQuotes, anywhere []string
-	s.written = nil
+	s.written, s.words = nil, nil
 	for _, text := range s.texts() {
 		inQuotes = append(inQuotes, strconv.Quote(text), hidden)
 		written := forms(text)
@@ -239,7 +245,11 @@ func (s *Secrets) replacers() (quoted, plain *strings.Replacer) {
 			continue
 		}
 		for _, form := range written {
-			if !common.MatchString(form) && !s.names[form] {
+			switch {
+			case common.MatchString(form), s.names[form]:
+			case ordinary.MatchString(form):
+				s.words = append(s.words, form)
+			default:
 				anywhere = append(anywhere, form, hidden)
 			}
 		}
@@ -270,12 +280,20 @@ func forms(text string) []string {
 }
 
 // Hide is text without the secrets.
-func (s *Secrets) Hide(text string) string {
+func (s *Secrets) Hide(text string) string { return s.hide(text, true) }
+
+// hide is Hide; words says whether those that are words are hidden beside quotes: not in the
+// way to a field, which is of names.
+func (s *Secrets) hide(text string, words bool) string {
 	if s == nil || len(s.known) == 0 {
 		return withoutCredentials(text, hiddenInURL)
 	}
 	quoted, plain := s.replacers()
-	return withoutCredentials(s.shortened(plain.Replace(quoted.Replace(s.withoutNumbers(text)))), hiddenInURL)
+	text = plain.Replace(quoted.Replace(s.withoutNumbers(text)))
+	for i := 0; words && i < len(s.words); i++ {
+		text = replaceValues(text, s.words[i], hidden)
+	}
+	return withoutCredentials(s.shortened(text), hiddenInURL)
 }
 
 // hideMessage is what e says without the secrets. The field that is not known is no value, even
@@ -359,7 +377,7 @@ func (s *Secrets) Error(e *Error) *Error {
 	if text != e.message() {
 		out.Err = redacted{text, e.Err}
 	}
-	out.Hint, out.Path, out.Pos.File, out.Node = hint, s.Hide(e.Path), s.hideOption(e.Pos.File), s.hideID(e.Node)
+	out.Hint, out.Path, out.Pos.File, out.Node = hint, s.hide(e.Path, false), s.hideOption(e.Pos.File), s.hideID(e.Node)
 	out.Notes = slices.Clone(e.Notes)
 	for i, n := range out.Notes {
 		out.Notes[i].Text, out.Notes[i].Pos.File = s.Hide(n.Text), s.hideOption(n.Pos.File)

@@ -120,7 +120,7 @@ func (s *Secrets) mask(line, before string, ofNames func(masked string) string) 
 	}
 	for _, text := range s.texts() {
 		for _, form := range forms(text) {
-			if s.names[form] {
+			if s.names[form] || ordinary.MatchString(form) && len(form) >= plainSecret {
 				line = starValues(line, form)
 			} else if len(form) >= plainSecret {
 				line = strings.ReplaceAll(line, form, stars(form))
@@ -160,8 +160,20 @@ func (s *Secrets) addName(name string) {
 // longer name or path.
 var named = regexp.MustCompile(`^(?:[-_./][\w/]|["']?:(?:\s|$)|:/[^/])`)
 
+// nameOf is the beginning of a line whose value is a name.
+var nameOf = regexp.MustCompile(`^[\s-]*(?:container_name|hostname):`)
+
 // starValues is a line with stars in the place of a word where it may be a value.
 func starValues(line, word string) string {
+	if nameOf.MatchString(line) {
+		return line
+	}
+	return replaceValues(line, word, stars(word))
+}
+
+// replaceValues is text with another one in the place of a word where it may be a value: not
+// in a path, and not where it is a name or begins a longer word.
+func replaceValues(line, word, by string) string {
 	for at := 0; ; {
 		i := strings.Index(line[at:], word)
 		if i < 0 {
@@ -171,10 +183,16 @@ func starValues(line, word string) string {
 		at = begin + len(word)
 		begins := begin == 0 || strings.ContainsRune(" \t\"'{[,/", rune(line[begin-1]))
 		isPath, isName := begin > 0 && line[begin-1] == '/', begins && named.MatchString(line[at:])
-		if !isPath && !isName {
-			line = line[:begin] + stars(word) + line[at:]
+		longer := at < len(line) && (line[at] == '_' || isLetterOrDigit(line[at]))
+		if !isPath && !isName && !longer {
+			line = line[:begin] + by + line[at:]
+			at = begin + len(by)
 		}
 	}
+}
+
+func isLetterOrDigit(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
 // holders are names of what has secrets in it, or has them where an author takes a name for

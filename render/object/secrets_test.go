@@ -194,11 +194,13 @@ func TestWordsOfNamesAreHiddenWhereValuesStand(t *testing.T) {
 	s.AddNames(Value{Kind: KindMap, Members: []Member{{Name: "services", Value: Value{Kind: KindMap, Members: []Member{{Name: "paperless-web", Value: text("x")}}}}}})
 	s.Add("paperless")
 	s.Add("paperless2x")
+	s.Add("listmonk") // An ordinary word, though no name.
 	for given, want := range map[string]string{
 		`services.paperless-web.image: no path "/srv/paperless"`: `services.paperless-web.image: no path "/srv/paperless"`,
 		`the group "paperless" is a name`:                        `the group (hidden) is a name`,
 		`got cGFwZXJsZXNz`:                                       `got (hidden)`,
 		`got paperless2x`:                                        `got (hidden)`,
+		`got listmonk, no listmonks and no /srv/listmonk`:        `got (hidden), no listmonks and no /srv/listmonk`,
 	} {
 		require.Equal(t, want, s.Hide(given))
 	}
@@ -215,10 +217,17 @@ func TestWordsOfNamesAreHiddenWhereValuesStand(t *testing.T) {
 		`DB_PASSWORD: paperless-web`:                   `DB_PASSWORD: *************`,
 		`url: redis://:paperless@db`:                   `url: redis://**********@db`,
 		`command: run paperless:x`:                     `command: run *********:x`,
+		`container_name: listmonk`:                     `container_name: listmonk`,
+		`- ./:/home/listmonk.io/listmonk/`:             `- ./:/home/listmonk.io/listmonk/`,
+		`url: listmonksql://a`:                         `url: listmonksql://a`,
+		`user: listmonk`:                               `user: ********`,
+		`command: mysql -plistmonk`:                    `command: mysql -p********`,
 		`command: [login, paperless2x, "paperless2x"]`: `command: [login, ***********, "***********"]`,
 	} {
 		require.Equal(t, want, s.Mask(line, ""), line)
 	}
+	e := s.Error(&Error{Path: "spec.containers.listmonk.image", Err: errors.New("is listmonk")})
+	require.Equal(t, "spec.containers.listmonk.image: is (hidden)", strings.TrimPrefix(e.Error(), "-: "))
 }
 
 // The name of an object is applied as it is: a password that is a word of it is hidden where
