@@ -53,7 +53,7 @@ func (d *Decoder) Fail(pos object.Pos, at object.Path, hint, format string, args
 	path := at.String()
 	known := slices.ContainsFunc(d.Errs, func(e *object.Error) bool {
 		rest, below := strings.CutPrefix(e.Path, path)
-		return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		return below && e.Severity == object.SeverityError && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	})
 	if len(d.Errs) < maxErrors && !known {
 		d.Errs = append(d.Errs, Mistake(pos, at, hint, format, args...))

@@ -57,7 +57,7 @@ func (p part) overlays(name string) []Overlay {
 	for _, item := range p.items("overlays") {
 		out = append(out, item.overlay(name))
 		if len(item.Members) < 2 {
-			item.fail("write what is laid over: readyWhen, dependsOn, apply or patch", "lays nothing over what it selects")
+			item.Fail("write what is laid over: readyWhen, dependsOn, apply or patch", "lays nothing over what it selects")
 		}
 	}
 	return out
@@ -65,11 +65,11 @@ func (p part) overlays(name string) []Overlay {
 
 func (p part) overlay(name string) Overlay {
 	s := p.at("select")
-	out := Overlay{Pos: p.Pos, Path: p.path, Patch: p.value("patch"), Select: Selector{
-		Pos: s.Pos, Kind: s.at("kind").Text, Name: s.at("name").Text, Namespace: s.at("namespace").Text, Group: s.at("group").Text, Labels: s.texts("labels"),
+	out := Overlay{Pos: p.Pos, Path: p.Path, Patch: p.Field("patch"), Select: Selector{
+		Pos: s.Pos, Kind: s.at("kind").Text, Name: s.at("name").Text, Namespace: s.at("namespace").Text, Group: s.at("group").Text, Labels: s.Texts("labels"),
 	}}
-	if s.given() && len(s.Members) == 0 {
-		s.fail("write one of kind, name, namespace, group, labels; name: \"*\" selects all", "selects nothing")
+	if s.Given() && len(s.Members) == 0 {
+		s.Fail("write one of kind, name, namespace, group, labels; name: \"*\" selects all", "selects nothing")
 	}
 	for _, item := range p.items("dependsOn") {
 		of, node, full := strings.Cut(item.Text, "/")
@@ -77,7 +77,7 @@ func (p part) overlay(name string) Overlay {
 			of, node = name, item.Text
 		}
 		if of == "" || node == "" && !full || strings.ContainsAny(of+node, "/ \t\r\n") {
-			item.fail("", "%q is no node: expected a node of this spec (\"node\"), of another (\"spec/node\"), or a spec (\"spec/\")", item.Text)
+			item.Fail("", "%q is no node: expected a node of this spec (\"node\"), of another (\"spec/node\"), or a spec (\"spec/\")", item.Text)
 			continue
 		}
 		out.DependsOn = append(out.DependsOn, object.Dependency{ID: object.MakeID(of, node), Pos: item.Pos})
@@ -87,14 +87,14 @@ func (p part) overlay(name string) Overlay {
 	}
 	a := p.at("apply")
 	out.Apply = object.Apply{Mode: a.at("mode").Text, Conflict: a.at("conflict").Text, Adopt: a.at("adopt").Text, Deletion: a.at("deletion").Text}
-	if a.at("prune").given() {
-		prune := a.flag("prune")
+	if a.at("prune").Given() {
+		prune := a.Flag("prune")
 		out.Apply.Prune = &prune
 	}
 	for _, op := range p.items("patch") {
 		for name, kinds := range map[string][]string{"from": {"copy", "move"}, "value": {"add", "replace", "test"}} {
-			if !op.at(name).given() && slices.Contains(kinds, op.at("op").Text) {
-				op.at(name).fail("", "is missing")
+			if !op.at(name).Given() && slices.Contains(kinds, op.at("op").Text) {
+				op.at(name).Fail("", "is missing")
 			}
 		}
 	}
@@ -106,10 +106,10 @@ func (p part) ready() object.Ready {
 	r := object.Ready{Pos: p.Pos, Type: p.at("type").Text}
 	for name, of := range map[string]string{"condition": object.ReadyConditionMatch, "status": object.ReadyConditionMatch, "expr": object.ReadyCEL} {
 		switch v := p.at(name); {
-		case v.given() && r.Type != of && r.Type != "":
-			v.fail("remove it, or write type: "+of, "has no meaning for type %q", r.Type)
-		case !v.given() && r.Type == of && name != "status":
-			v.fail("", "is missing")
+		case v.Given() && r.Type != of && r.Type != "":
+			v.Fail("remove it, or write type: "+of, "has no meaning for type %q", r.Type)
+		case !v.Given() && r.Type == of && name != "status":
+			v.Fail("", "is missing")
 		}
 	}
 	switch r.Type {
