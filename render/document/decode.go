@@ -50,11 +50,14 @@ func (d *Decoder) Decode(f Field, v object.Value, at object.Path) (object.Value,
 // Fail reports a mistake, unless one of the same part or in it is known: what is wrong is
 // not missing too.
 func (d *Decoder) Fail(pos object.Pos, at object.Path, hint, format string, args ...any) {
-	path := at.String()
-	known := slices.ContainsFunc(d.Errs, func(e *object.Error) bool { return e.Severity == object.SeverityError && Within(e.Path, path) })
-	if len(d.Errs) < maxErrors && !known {
+	if len(d.Errs) < maxErrors && !d.Known(at.String()) {
 		d.Errs = append(d.Errs, Mistake(pos, at, hint, format, args...))
 	}
+}
+
+// Known reports whether a mistake in the part at a path is known.
+func (d *Decoder) Known(path string) bool {
+	return slices.ContainsFunc(d.Errs, func(e *object.Error) bool { return e.Severity == object.SeverityError && Within(e.Path, path) })
 }
 
 // Within reports whether a path leads to the part at the path whole, or into it.
@@ -298,7 +301,7 @@ func (d *Decoder) unknown(f Field, m object.Member, at *location, known []string
 		hint, meant = say(m.Name), ""
 	}
 	for _, own := range f.Fields {
-		if slices.ContainsFunc(own.Fields, func(o Field) bool { return o.Name == m.Name }) && own.Kind == object.KindMap && own.Need {
+		if slices.ContainsFunc(own.Fields, func(o Field) bool { return o.Name == m.Name }) && own.Kind == object.KindMap && (own.Need || at.up == nil) {
 			meant, hint = own.Name, "move it under "+own.Name
 		}
 	}

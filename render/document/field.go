@@ -144,11 +144,12 @@ func (f Field) Unread(names ...string) Field {
 	return f
 }
 
-// Judged is f, a document, whose apiVersion and kind were judged before.
-func (f Field) Judged() Field {
+// Judged is f, a map, in which fields of those names may be anything, or missing: others judge
+// them.
+func (f Field) Judged(names ...string) Field {
 	f.Fields, f.Together = slices.Clone(f.Fields), nil
 	for i, own := range f.Fields {
-		if own.Name == "apiVersion" || own.Name == "kind" {
+		if slices.Contains(names, own.Name) {
 			f.Fields[i] = Field{Name: own.Name}
 		}
 	}

@@ -70,13 +70,15 @@ func (p part) where() Text {
 //
 //nolint:gochecknoglobals // constants
 var (
-	transformTable = sync.OnceValue(func() document.Field { return kinds.Transform().Root.Unread("spec", "component").Judged() })
-	projectTable   = sync.OnceValue(func() document.Field {
+	transformTable = sync.OnceValue(func() document.Field {
+		return kinds.Transform().Root.Unread("spec", "component").Judged("apiVersion", "kind")
+	})
+	projectTable = sync.OnceValue(func() document.Field {
 		table := kinds.Project().Root
 		for _, at := range [][]string{{"spec"}, {"spec", "environments", "*"}} {
 			table = table.Unread(append(at, "workloads", "defaults")...) // They are read by render/workload/score.
 		}
-		return table.Judged()
+		return table.Judged("apiVersion", "kind")
 	})
 	workloadsTable = sync.OnceValue(func() document.Field { return kinds.Workloads().Unread("defaults") })
 	componentTable = sync.OnceValue(func() document.Field { return header(kinds.OfSpec()...) })
@@ -89,5 +91,5 @@ var (
 // header is what a document begins with, and those fields of its spec; others read the rest
 // of that.
 func header(spec ...document.Field) document.Field {
-	return kinds.Whole("", "", kinds.Metadata(), document.Field{Name: "spec", Kind: object.KindMap, Need: true, Open: true, Fields: spec}, kinds.Status()).Root.Judged()
+	return kinds.Whole("", "", kinds.Metadata(), document.Field{Name: "spec", Kind: object.KindMap, Need: true, Open: true, Fields: spec}, kinds.Status()).Root.Judged("apiVersion", "kind")
 }

@@ -26,7 +26,7 @@ func Environments() []string { return []string{"dev", "gcp", local} }
 //
 //nolint:gochecknoglobals // constants
 var (
-	table    = sync.OnceValue(func() document.Field { return kinds.Apps().Root.Judged() })
+	table    = sync.OnceValue(func() document.Field { return kinds.Apps().Root.Judged("apiVersion", "kind") })
 	appTable = sync.OnceValue(kinds.App)
 )
 
