@@ -50,14 +50,20 @@ func (d *Decoder) Decode(f Field, v object.Value, at object.Path) (object.Value,
 // Fail reports a mistake, unless one of the same part or in it is known: what is wrong is
 // not missing too.
 func (d *Decoder) Fail(pos object.Pos, at object.Path, hint, format string, args ...any) {
-	path := at.String()
-	known := slices.ContainsFunc(d.Errs, func(e *object.Error) bool {
-		rest, below := strings.CutPrefix(e.Path, path)
-		return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
-	})
-	if len(d.Errs) < maxErrors && !known {
+	if len(d.Errs) < maxErrors && !d.Known(at.String()) {
 		d.Errs = append(d.Errs, Mistake(pos, at, hint, format, args...))
 	}
+}
+
+// Known reports whether a mistake in the part at a path is known.
+func (d *Decoder) Known(path string) bool {
+	return slices.ContainsFunc(d.Errs, func(e *object.Error) bool { return e.Severity == object.SeverityError && Within(e.Path, path) })
+}
+
+// Within reports whether a path leads to the part at the path whole, or into it.
+func Within(path, whole string) bool {
+	rest, below := strings.CutPrefix(path, whole)
+	return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // Mistake is what is wrong with the part of a document at pos and path.
@@ -151,6 +157,8 @@ func (f Field) takes(v object.Value) bool {
 	switch {
 	case f.Kind == object.KindNone, v.Kind == f.Kind:
 		return true
+	case f.Kind == object.KindBool:
+		return f.Text && v.Kind == object.KindString && (v.Text == "true" || v.Text == "false")
 	case f.Loose:
 		return v.Kind == object.KindString || number || v.Kind == object.KindBool
 	case f.Text:
@@ -175,6 +183,12 @@ func (d *Decoder) kind(f Field, v object.Value, at *location) {
 	if f.Kind == object.KindString && scalar && f.Rule.Short == "" {
 		hint = "write it in quotes: " + strconv.Quote(v.Written())
 	}
+	if _, err := strconv.Atoi(v.Text); f.Kind == object.KindNumber && v.Kind == object.KindString && err == nil {
+		hint = "write it without quotes"
+	}
+	if f.Kind == object.KindString && v.Kind == object.KindNull {
+		hint = "write \"\" for empty text"
+	}
 	if f.Mistyped != nil {
 		hint = cmp.Or(f.Mistyped(v), hint)
 	}
@@ -182,7 +196,11 @@ func (d *Decoder) kind(f Field, v object.Value, at *location) {
 		hint, _, _ = strings.Cut(hint, ":")
 		defer d.Hide(len(d.Errs))
 	}
-	d.fail(v, at, hint, "expected a %s, got a %s", expected, v.Kind)
+	got := "a " + v.Kind.String()
+	if v.Kind == object.KindNull {
+		got = "null"
+	}
+	d.fail(v, at, hint, "expected a %s, got %s", expected, got)
 }
 
 // expected names what the field may be.
@@ -190,7 +208,7 @@ func (f Field) expected() string {
 	switch {
 	case f.Rule.Short != "":
 		return f.Rule.Short
-	case f.Text:
+	case f.Text && f.Kind != object.KindBool:
 		return "string or a number"
 	}
 	return f.Kind.String()
@@ -244,7 +262,7 @@ func (d *Decoder) members(f Field, v object.Value, at *location) (object.Value, 
 		} else if !f.Names.Allows(m.Name) {
 			d.Fail(m.Pos, in.path(), "", "%s", f.Names.wrong(strconv.Quote(m.Name), m.Name))
 		}
-		if m.Value.Kind == object.KindNull && (f.Fields != nil || own.Null) {
+		if m.Value.Kind == object.KindNull && (f.Fields != nil && !own.NotNull || own.Null) {
 			continue
 		}
 		if good, ok := d.value(own, m.Value, in); ok {
@@ -253,7 +271,11 @@ func (d *Decoder) members(f Field, v object.Value, at *location) (object.Value, 
 	}
 	for i, own := range f.Fields {
 		if own.Need && !found[i] && !meant[own.Name] {
-			d.Fail(v.Pos, at.field(own.Name).path(), cmp.Or(own.Hint, plain(own.Doc)), "is missing")
+			pos := v.Pos
+			if null, ok := v.Get(own.Name); ok {
+				pos = null.Pos
+			}
+			d.Fail(pos, at.field(own.Name).path(), cmp.Or(own.Hint, plain(own.Doc)), "is missing")
 		}
 	}
 	d.together(f, v, found, meant, at)
@@ -279,7 +301,7 @@ func (d *Decoder) unknown(f Field, m object.Member, at *location, known []string
 		hint, meant = say(m.Name), ""
 	}
 	for _, own := range f.Fields {
-		if slices.ContainsFunc(own.Fields, func(o Field) bool { return o.Name == m.Name }) && own.Kind == object.KindMap && own.Need {
+		if slices.ContainsFunc(own.Fields, func(o Field) bool { return o.Name == m.Name }) && own.Kind == object.KindMap && (own.Need || at.up == nil) {
 			meant, hint = own.Name, "move it under "+own.Name
 		}
 	}
@@ -330,7 +352,7 @@ func plain(doc string) string {
 func (d *Decoder) bounded(f Field, v object.Value, n int, part string, at *location) bool {
 	switch {
 	case n == 0 && f.Least > 0:
-		d.fail(v, at, "remove it, or write "+map[string]string{"field": "a field", "item": "an item"}[part], "must not be empty")
+		d.fail(v, at, cmp.Or(f.Hint, "remove it, or write "+map[string]string{"field": "a field", "item": "an item"}[part]), "must not be empty")
 		return false
 	case n < f.Least:
 		d.fail(v, at, "", "expected %d %ss at least, got %d", f.Least, part, n)

@@ -77,7 +77,7 @@ func TestEachMistakeIsReportedAtItsOwnPart(t *testing.T) {
 	for text, want := range map[string]string{
 		"spec: {one: x}":                                  "a.yaml:1:1: spec: metadata: is missing (write metadata: {name: …})",
 		"metadata: {}\nspec: {one: x}":                    "a.yaml:1:11: spec: metadata.name: is missing (name of it)",
-		"metadata: {name: null}\nspec: {one: x}":          "a.yaml:1:11: spec: metadata.name: is missing (name of it)",
+		"metadata: {name: null}\nspec: {one: x}":          "a.yaml:1:18: spec: metadata.name: is missing (name of it)",
 		"metadata: {nam: a}\nspec: {one: x}":              `a.yaml:1:12: spec: metadata.nam: unknown field "nam" (did you mean "name"?)`,
 		"metadata: {name: A}\nspec: {one: x}":             `a.yaml:1:18: spec: metadata.name: "A" may hold only a-z, 0-9 and -`,
 		"metadata: {name: a}\nspec: {}":                   "a.yaml:2:7: spec: spec.one: is missing (write one: TEXT)",
@@ -97,7 +97,7 @@ func TestEachMistakeIsReportedAtItsOwnPart(t *testing.T) {
 		body("names: [a, b, c, d]"):                       "a.yaml:4:10: spec: spec.names: expected at most 3 items, got 4 (remove the others)",
 		body("names: [1, B]"):                             `a.yaml:4:11: spec: spec.names[0]: expected a string, got a number (write it in quotes: "1")|a.yaml:4:14: spec: spec.names[1]: "B" may hold only a-z, 0-9 and -`,
 		body("loose: {A: x}"):                             `a.yaml:4:11: spec: spec.loose.A: "A" may hold only a-z, 0-9 and -`,
-		body("loose: {a: null}"):                          "a.yaml:4:14: spec: spec.loose.a: expected a string, got a null",
+		body("loose: {a: null}"):                          `a.yaml:4:14: spec: spec.loose.a: expected a string, got null (write "" for empty text)`,
 		body("items: [{name: a, b: c}, x]"):               `a.yaml:4:21: spec: spec.items[0].b: unknown field "b" (known: name)|a.yaml:4:28: spec: spec.items[1]: expected a map, got a string`,
 		body("password: abc"):                             "a.yaml:4:13: spec: spec.password: this is not a password",
 		body("password: 12345"):                           "a.yaml:4:13: spec: spec.password: expected a string, got a number (write it in quotes)",

@@ -19,8 +19,8 @@ type Field struct {
 	Need bool
 	// Off allows false, which switches the field off.
 	Off bool
-	// Text allows text too where the kind is a number, and a number where it is text. Loose
-	// allows a bool as well: what was written is the text.
+	// Text allows text too where the kind is a number, a number where it is text, and "true"
+	// and "false" where it is a bool. Loose allows a bool as well: what was written is the text.
 	Text, Loose bool
 	// Full says that a text may not be empty.
 	Full bool
@@ -59,8 +59,9 @@ type Field struct {
 	// value is one of which no excerpt shows anything that is wrong with it.
 	Sensitive bool
 	Hidden    func(v object.Value) bool
-	// Null allows null, for nothing, where it is a value of a map whose names are free.
-	Null bool
+	// Null allows null, for nothing, where it is a value of a map whose names are free. NotNull
+	// refuses it where it is a field.
+	Null, NotNull bool
 	// Names is the rule of the names of a map whose names are free.
 	Names Rule
 	// Hint is what to write where the field is missing, for which the meaning stands where
@@ -139,6 +140,18 @@ func (f Field) Unread(names ...string) Field {
 	if f.Each != nil && names[0] == "*" {
 		each := f.Each.Unread(names[1:]...)
 		f.Each = &each
+	}
+	return f
+}
+
+// Judged is f, a map, in which fields of those names may be anything, or missing: others judge
+// them.
+func (f Field) Judged(names ...string) Field {
+	f.Fields, f.Together = slices.Clone(f.Fields), nil
+	for i, own := range f.Fields {
+		if slices.Contains(names, own.Name) {
+			f.Fields[i] = Field{Name: own.Name}
+		}
 	}
 	return f
 }

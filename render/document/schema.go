@@ -71,6 +71,9 @@ func shape(f Field) map[string]any {
 		}
 		return out
 	case object.KindBool:
+		if f.Text {
+			return map[string]any{"type": []string{"boolean", "string"}}
+		}
 		return map[string]any{"type": "boolean"}
 	case object.KindString, object.KindNumber:
 		return scalarShape(f)

@@ -154,17 +154,17 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 	}
 	c.Source = p.at("source").cueRef()
 	c.Manifests, c.Kustomize, c.Helm = p.at("manifests").manifests(), p.at("kustomize").kustomize(), p.at("helm").helm(c.Source.Type != "")
-	if a := p.at("artifact"); a.given() {
-		if source := p.at("source"); source.given() {
-			source.fail("remove it: ref of the artifact is its source", "an artifact has no source beside it")
+	if a := p.at("artifact"); a.Given() {
+		if source := p.at("source"); source.Given() {
+			source.Fail("remove it: ref of the artifact is its source", "an artifact has no source beside it")
 		}
 		c.Source, c.Manifests = a.artifact(), &Manifests{Paths: []Text{{Text: ".", Pos: a.Pos}}}
 	}
 	switch {
 	case len(given) > 1:
-		p.at(given[1]).fail("make two components of it", "a component is built in one way, and this one has %s", strings.Join(given, " and "))
-	case len(given) == 0 && p.given():
-		p.fail("write one of them: manifests: {paths: [./deploy]}, kustomize: {path: .}, helm: {chart: …} or artifact: {ref: oci://…}",
+		p.at(given[1]).Fail("make two components of it", "a component is built in one way, and this one has %s", strings.Join(given, " and "))
+	case len(given) == 0 && p.Given():
+		p.Fail("write one of them: manifests: {paths: [./deploy]}, kustomize: {path: .}, helm: {chart: …} or artifact: {ref: oci://…}",
 			"expected one of %s", strings.Join(componentKinds(), ", "))
 	}
 	return c, d.Errs
@@ -187,9 +187,9 @@ func kindOf(name string) (kind string) {
 func (p part) inside() Text {
 	switch {
 	case strings.Contains(p.Text, "://"):
-		p.fail("name where the files come from in source: {type: git, ref: …}", "expected a path, got %s", strconv.Quote(p.Text))
+		p.Fail("name where the files come from in source: {type: git, ref: …}", "expected a path, got %s", strconv.Quote(p.Text))
 	case path.IsAbs(p.Text):
-		p.fail("write a path relative to this file, or in the source", "%q is absolute", p.Text)
+		p.Fail("write a path relative to this file, or in the source", "%q is absolute", p.Text)
 	}
 	return p.where()
 }
@@ -204,12 +204,12 @@ func (p part) paths(name string) []Text {
 }
 
 func (p part) manifests() *Manifests {
-	if !p.given() {
+	if !p.Given() {
 		return nil
 	}
 	out := &Manifests{Inline: p.at("inline").where(), Paths: p.paths("paths")}
 	if out.Inline.Text == "" && len(out.Paths) == 0 {
-		p.fail("write inline: | with YAML below it, or paths: [./deploy]", "holds neither inline nor paths")
+		p.Fail("write inline: | with YAML below it, or paths: [./deploy]", "holds neither inline nor paths")
 	}
 	return out
 }
@@ -222,10 +222,10 @@ func (p part) artifact() CueRef {
 }
 
 func (p part) kustomize() *Kustomize {
-	if !p.given() {
+	if !p.Given() {
 		return nil
 	}
-	out := &Kustomize{Path: p.at("path").inside(), EnableHelm: p.flag("enableHelm"), AnyPath: p.at("loadRestrictor").Text == "none"}
+	out := &Kustomize{Path: p.at("path").inside(), EnableHelm: p.Flag("enableHelm"), AnyPath: p.at("loadRestrictor").Text == "none"}
 	laid := object.Value{Kind: object.KindMap, Pos: p.Pos}
 	for _, name := range KustomizeFields() {
 		if i := slices.IndexFunc(p.Members, func(m object.Member) bool { return m.Name == name }); i >= 0 {
@@ -239,35 +239,35 @@ func (p part) kustomize() *Kustomize {
 }
 
 func (p part) helm(source bool) *Helm {
-	if !p.given() {
+	if !p.Given() {
 		return nil
 	}
 	out := &Helm{
-		Chart: p.at("chart").where(), Repo: p.at("repo").where(), Version: p.at("version").where(), Values: p.value("values"),
-		ValuesFiles: p.paths("valuesFiles"), SkipCRDs: p.flag("skipCRDs"), Namespace: p.at("namespace").Text, ReleaseName: p.at("releaseName").Text,
-		Hooks: cmp.Or(p.at("hooks").Text, HooksWaves), APIVersions: p.words("apiVersions"),
+		Chart: p.at("chart").where(), Repo: p.at("repo").where(), Version: p.at("version").where(), Values: p.Field("values"),
+		ValuesFiles: p.paths("valuesFiles"), SkipCRDs: p.Flag("skipCRDs"), Namespace: p.at("namespace").Text, ReleaseName: p.at("releaseName").Text,
+		Hooks: cmp.Or(p.at("hooks").Text, HooksWaves), APIVersions: p.Words("apiVersions"),
 		PullSecretRef: p.at("pullSecretRef", "name").Text, Verify: p.verify(),
 	}
 	chart, repo := p.at("chart"), p.at("repo")
-	if repo.given() && !strings.HasPrefix(repo.Text, "https://") && !strings.HasPrefix(repo.Text, "http://") {
+	if repo.Given() && !strings.HasPrefix(repo.Text, "https://") && !strings.HasPrefix(repo.Text, "http://") {
 		hint := "write the URL of the folder that holds index.yaml, https://…"
 		if strings.HasPrefix(repo.Text, "oci://") {
 			hint = fmt.Sprintf("write chart: %s/%s, without repo", strings.TrimSuffix(repo.Text, "/"), chart.Text)
 		}
-		repo.fail(hint, "%q is not the URL of a chart repository", repo.Text)
+		repo.Fail(hint, "%q is not the URL of a chart repository", repo.Text)
 	}
-	local := !repo.given() && !strings.HasPrefix(chart.Text, "oci://")
+	local := !repo.Given() && !strings.HasPrefix(chart.Text, "oci://")
 	switch {
 	case local && strings.Contains(chart.Text, "://"):
-		chart.fail("name the repository in repo, and the chart by its name", "%q is neither a path nor the reference of an OCI chart", chart.Text)
+		chart.Fail("name the repository in repo, and the chart by its name", "%q is neither a path nor the reference of an OCI chart", chart.Text)
 	case local && path.IsAbs(chart.Text):
 		chart.inside()
 	case local && out.Version.Text != "":
-		p.at("version").fail("remove it, or name the repository in repo", "a chart of a folder has no version to choose")
+		p.at("version").Fail("remove it, or name the repository in repo", "a chart of a folder has no version to choose")
 	case local && (out.PullSecretRef != "" || out.Verify != nil):
-		p.fail("write it in source", "a chart of a folder has neither pullSecretRef nor verify of its own")
+		p.Fail("write it in source", "a chart of a folder has neither pullSecretRef nor verify of its own")
 	case !local && source:
-		chart.fail("remove source, or name the folder of the chart in it", "the chart does not come from the source")
+		chart.Fail("remove source, or name the folder of the chart in it", "the chart does not come from the source")
 	}
 	return out
 }
@@ -336,7 +336,7 @@ func (p part) overlays(name string) []Overlay {
 	for _, item := range p.items("overlays") {
 		out = append(out, item.overlay(name))
 		if len(item.Members) < 2 {
-			item.fail("write what is laid over: readyWhen, dependsOn, apply or patch", "lays nothing over what it selects")
+			item.Fail("write what is laid over: readyWhen, dependsOn, apply or patch", "lays nothing over what it selects")
 		}
 	}
 	return out
@@ -344,11 +344,11 @@ func (p part) overlays(name string) []Overlay {
 
 func (p part) overlay(name string) Overlay {
 	s := p.at("select")
-	out := Overlay{Pos: p.Pos, Path: p.path, Patch: p.value("patch"), Select: Selector{
-		Pos: s.Pos, Kind: s.at("kind").Text, Name: s.at("name").Text, Namespace: s.at("namespace").Text, Group: s.at("group").Text, Labels: s.texts("labels"),
+	out := Overlay{Pos: p.Pos, Path: p.Path, Patch: p.Field("patch"), Select: Selector{
+		Pos: s.Pos, Kind: s.at("kind").Text, Name: s.at("name").Text, Namespace: s.at("namespace").Text, Group: s.at("group").Text, Labels: s.Texts("labels"),
 	}}
-	if s.given() && len(s.Members) == 0 {
-		s.fail("write one of kind, name, namespace, group, labels; name: \"*\" selects all", "selects nothing")
+	if s.Given() && len(s.Members) == 0 {
+		s.Fail("write one of kind, name, namespace, group, labels; name: \"*\" selects all", "selects nothing")
 	}
 	for _, item := range p.items("dependsOn") {
 		of, node, full := strings.Cut(item.Text, "/")
@@ -356,7 +356,7 @@ func (p part) overlay(name string) Overlay {
 			of, node = name, item.Text
 		}
 		if of == "" || node == "" && !full || strings.ContainsAny(of+node, "/ \t\r\n") {
-			item.fail("", "%q is no node: expected a node of this spec (\"node\"), of another (\"spec/node\"), or a spec (\"spec/\")", item.Text)
+			item.Fail("", "%q is no node: expected a node of this spec (\"node\"), of another (\"spec/node\"), or a spec (\"spec/\")", item.Text)
 			continue
 		}
 		out.DependsOn = append(out.DependsOn, object.Dependency{ID: object.MakeID(of, node), Pos: item.Pos})
@@ -366,14 +366,14 @@ func (p part) overlay(name string) Overlay {
 	}
 	a := p.at("apply")
 	out.Apply = object.Apply{Mode: a.at("mode").Text, Conflict: a.at("conflict").Text, Adopt: a.at("adopt").Text, Deletion: a.at("deletion").Text}
-	if a.at("prune").given() {
-		prune := a.flag("prune")
+	if a.at("prune").Given() {
+		prune := a.Flag("prune")
 		out.Apply.Prune = &prune
 	}
 	for _, op := range p.items("patch") {
 		for name, kinds := range map[string][]string{"from": {"copy", "move"}, "value": {"add", "replace", "test"}} {
-			if !op.at(name).given() && slices.Contains(kinds, op.at("op").Text) {
-				op.at(name).fail("", "is missing")
+			if !op.at(name).Given() && slices.Contains(kinds, op.at("op").Text) {
+				op.at(name).Fail("", "is missing")
 			}
 		}
 	}
@@ -385,10 +385,10 @@ func (p part) ready() object.Ready {
 	r := object.Ready{Pos: p.Pos, Type: p.at("type").Text}
 	for name, of := range map[string]string{"condition": object.ReadyConditionMatch, "status": object.ReadyConditionMatch, "expr": object.ReadyCEL} {
 		switch v := p.at(name); {
-		case v.given() && r.Type != of && r.Type != "":
-			v.fail("remove it, or write type: "+of, "has no meaning for type %q", r.Type)
-		case !v.given() && r.Type == of && name != "status":
-			v.fail("", "is missing")
+		case v.Given() && r.Type != of && r.Type != "":
+			v.Fail("remove it, or write type: "+of, "has no meaning for type %q", r.Type)
+		case !v.Given() && r.Type == of && name != "status":
+			v.Fail("", "is missing")
 		}
 	}
 	switch r.Type {

@@ -4,7 +4,6 @@
 package spec
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/ropewalk/ropewalk/render/document"
@@ -25,100 +24,42 @@ func mistake(pos object.Pos, path object.Path, hint, format string, args ...any)
 	return document.Mistake(pos, path, hint, format, args...)
 }
 
-// part is a part of a document that was held against its table: what is in it is right, and
-// what is not there was not given or is reported. The zero Value is one that is not there.
+// part is a part of a document that was held against its table.
 type part struct {
-	*decoder
-	object.Value
+	document.Part
 
-	path object.Path
+	blocks map[object.Pos]Block
 }
 
 // hold is what is right of v, which is at path in its document.
 func (d *decoder) hold(table document.Field, v object.Value, path object.Path) part {
-	good := object.Value{Pos: v.Pos}
-	if v.Kind != object.KindNone && v.Kind != object.KindNull {
-		if held, ok := d.Decode(table, v, path); ok {
-			good = held
-		}
-	}
-	return part{d, good, path}
+	return part{d.Hold(table, v, path), d.blocks}
 }
 
-// given reports whether there is anything at p.
-func (p part) given() bool { return p.Kind != object.KindNone }
+// at is the part at the end of names.
+func (p part) at(names ...string) part { return part{p.At(names...), p.blocks} }
 
-// at is the part at the end of names. One that is not there has the position of the map that
-// lacks it.
-func (p part) at(names ...string) part {
-	for _, name := range names {
-		v, ok := p.Get(name)
-		if !ok {
-			v.Pos = p.Pos
-		}
-		p = part{p.decoder, v, p.path.Append(object.Field(name))}
+// items are those of a list that are right.
+func (p part) items(name string) []part {
+	var out []part
+	for _, item := range p.List(name) {
+		out = append(out, part{item, p.blocks})
 	}
-	return p
+	return out
 }
 
 // text is a text with its position, which is not valid where there is none.
 func (p part) text(name string) (string, object.Pos) {
-	v, _ := p.Get(name)
+	v := p.Field(name)
 	return v.Text, v.Pos
 }
-
-// value is a field as it was written; the zero Value where there is none.
-func (p part) value(name string) object.Value {
-	v, _ := p.Get(name)
-	return v
-}
-
-// flag is a bool.
-func (p part) flag(name string) bool { return p.at(name).Text == "true" }
-
-// items are those of a list that are right.
-func (p part) items(name string) []part {
-	in := p.at(name)
-	out := make([]part, 0, len(in.Items))
-	for i, v := range in.Items {
-		if v.Kind != object.KindNone {
-			out = append(out, part{p.decoder, v, in.path.Append(object.Index(i))})
-		}
-	}
-	return out
-}
-
-// words are the texts of a list.
-func (p part) words(name string) []string {
-	var out []string
-	for _, item := range p.items(name) {
-		out = append(out, item.Text)
-	}
-	return out
-}
-
-// texts are those of a map, as they are written; nil where there is none.
-func (p part) texts(name string) map[string]string {
-	in := p.at(name)
-	if !in.given() {
-		return nil
-	}
-	out := make(map[string]string, len(in.Members))
-	for _, m := range in.Members {
-		out[m.Name] = m.Value.Written()
-	}
-	return out
-}
-
-// fail reports a mistake.
-func (p part) fail(hint, format string, args ...any) { p.Fail(p.Pos, p.path, hint, format, args...) }
 
 // where is a text with its place.
 func (p part) where() Text {
 	if b, ok := p.blocks[p.Pos]; ok {
 		return Text{Text: p.Text, Pos: b.Pos, Indent: b.Indent}
 	}
-	if !p.given() {
+	if !p.Given() {
 		return Text{}
 	}
 	return Text{Text: p.Text, Pos: p.Pos}
@@ -129,13 +70,15 @@ func (p part) where() Text {
 //
 //nolint:gochecknoglobals // constants
 var (
-	transformTable = sync.OnceValue(func() document.Field { return whole(kinds.Transform().Root.Unread("spec", "component")) })
-	projectTable   = sync.OnceValue(func() document.Field {
+	transformTable = sync.OnceValue(func() document.Field {
+		return kinds.Transform().Root.Unread("spec", "component").Judged("apiVersion", "kind")
+	})
+	projectTable = sync.OnceValue(func() document.Field {
 		table := kinds.Project().Root
 		for _, at := range [][]string{{"spec"}, {"spec", "environments", "*"}} {
 			table = table.Unread(append(at, "workloads", "defaults")...) // They are read by render/workload/score.
 		}
-		return whole(table)
+		return table.Judged("apiVersion", "kind")
 	})
 	workloadsTable = sync.OnceValue(func() document.Field { return kinds.Workloads().Unread("defaults") })
 	componentTable = sync.OnceValue(func() document.Field { return header(kinds.OfSpec()...) })
@@ -145,19 +88,8 @@ var (
 	ownBuiltTable  = sync.OnceValue(func() document.Field { return kinds.Built(true) })
 )
 
-// whole is the table of a document whose apiVersion and kind were judged before.
-func whole(table document.Field) document.Field {
-	table.Fields = slices.Clone(table.Fields)
-	for i, f := range table.Fields {
-		if f.Name == "apiVersion" || f.Name == "kind" {
-			table.Fields[i] = document.Field{Name: f.Name}
-		}
-	}
-	return table
-}
-
 // header is what a document begins with, and those fields of its spec; others read the rest
 // of that.
 func header(spec ...document.Field) document.Field {
-	return whole(kinds.Whole("", "", kinds.Metadata(), document.Field{Name: "spec", Kind: object.KindMap, Need: true, Open: true, Fields: spec}, kinds.Status()).Root)
+	return kinds.Whole("", "", kinds.Metadata(), document.Field{Name: "spec", Kind: object.KindMap, Need: true, Open: true, Fields: spec}, kinds.Status()).Root.Judged("apiVersion", "kind")
 }

@@ -92,15 +92,15 @@ func (d *decoder) testCase(v object.Value) Case {
 	p := d.hold(kinds.Case(), v, nil)
 	about := p.at("context")
 	out := Case{
-		Pos: v.Pos, Blocks: d.blocks, Input: p.value("input"), Subject: p.value("subject"), AllowSecrets: p.words("allowSecrets"),
+		Pos: v.Pos, Blocks: d.blocks, Input: p.Field("input"), Subject: p.Field("subject"), AllowSecrets: p.Words("allowSecrets"),
 		Context: CaseContext{Context: about.context(), Name: about.at("name").Text, Environment: about.at("environment").Text},
 	}
-	if name := p.at("name"); name.given() {
+	if name := p.at("name"); name.Given() {
 		if out.Name, out.NamePos = name.Text, name.Pos; strings.TrimSpace(name.Text) == "" {
-			name.fail("", "must not be empty")
+			name.Fail("", "must not be empty")
 		}
 	}
-	if e := p.at("expect"); e.given() {
+	if e := p.at("expect"); e.Given() {
 		out.Expect = e.expectation()
 	}
 	return out
@@ -110,7 +110,7 @@ func (d *decoder) testCase(v object.Value) Case {
 // module makes, so that it is refused.
 func (p part) expectation() Expectation {
 	out := Expectation{
-		Pos: p.Pos, Objects: p.at("objects").Items, Absent: p.at("absent").Items, Count: p.value("count"),
+		Pos: p.Pos, Objects: p.at("objects").Items, Absent: p.at("absent").Items, Count: p.Field("count"),
 		Errors: p.expectedErrors("errors"), Warnings: p.expectedErrors("warnings"), Golden: p.at("golden").golden(),
 	}
 	for _, wave := range p.items("waves") {
@@ -123,28 +123,28 @@ func (p part) expectation() Expectation {
 // some refuses an expectation that asserts nothing, or what excludes each other.
 func (p part) some() {
 	asserts := []string{"objects", "absent", "count", "waves", "golden"}
-	failing := p.at("errors").given()
-	any := failing || p.at("warnings").given()
+	failing := p.at("errors").Given()
+	any := failing || p.at("warnings").Given()
 	for _, name := range asserts {
 		v := p.at(name)
-		any = any || v.given()
-		if failing && v.given() {
-			v.fail("make two cases of it", "a render that fails makes nothing: errors and %s exclude each other", name)
+		any = any || v.Given()
+		if failing && v.Given() {
+			v.Fail("make two cases of it", "a render that fails makes nothing: errors and %s exclude each other", name)
 		}
 	}
 	for _, name := range []string{"objects", "absent", "waves", "errors"} {
-		if v := p.at(name); v.given() && len(v.Items) == 0 {
-			v.fail("leave it out, or write what it must hold", "it is empty, and asserts nothing")
+		if v := p.at(name); v.Given() && len(v.Items) == 0 {
+			v.Fail("leave it out, or write what it must hold", "it is empty, and asserts nothing")
 		}
 	}
 	if !any {
-		p.fail("write one of "+strings.Join(asserts, ", ")+", errors, warnings", "the case asserts nothing, and would always pass")
+		p.Fail("write one of "+strings.Join(asserts, ", ")+", errors, warnings", "the case asserts nothing, and would always pass")
 	}
 }
 
 // expectedErrors are errors or warnings; a list that is there is not nil.
 func (p part) expectedErrors(name string) []ExpectedError {
-	if !p.at(name).given() {
+	if !p.at(name).Given() {
 		return nil
 	}
 	out := []ExpectedError{}
@@ -152,7 +152,7 @@ func (p part) expectedErrors(name string) []ExpectedError {
 		line, _ := strconv.Atoi(item.at("line").Text) // 0 where there is none
 		one := ExpectedError{Pos: item.Pos, Message: item.at("message").Text, At: item.at("at").Text, Line: line}
 		if one.Message == "" && one.At == "" && one.Line == 0 {
-			item.fail("write a part of its message, and at: with its path or line: with its line here", "it says nothing of the error")
+			item.Fail("write a part of its message, and at: with its path or line: with its line here", "it says nothing of the error")
 		}
 		out = append(out, one)
 	}
@@ -164,8 +164,8 @@ const GoldenSuffix = ".golden.yaml"
 
 // golden is the name of such a file.
 func (p part) golden() object.Value {
-	if p.given() && (!strings.HasSuffix(p.Text, GoldenSuffix) || strings.ContainsAny(p.Text, `/\`)) {
-		p.fail("it is a file beside the case, such as small"+GoldenSuffix, "%q does not end in %s, or has a folder", p.Text, GoldenSuffix)
+	if p.Given() && (!strings.HasSuffix(p.Text, GoldenSuffix) || strings.ContainsAny(p.Text, `/\`)) {
+		p.Fail("it is a file beside the case, such as small"+GoldenSuffix, "%q does not end in %s, or has a folder", p.Text, GoldenSuffix)
 	}
 	return p.Value
 }
@@ -204,7 +204,7 @@ func DecodeMark(v object.Value, at object.Path) (Mark, object.Errors) {
 	d := &decoder{}
 	p := d.hold(kinds.Mark(), v, at)
 	out := Mark{Kind: p.at("kind").Text, Images: p.at("vet", "images").Text}
-	for _, item := range p.items("kubernetes") {
+	for _, item := range p.List("kubernetes") {
 		version, _ := ParseKubeVersion(item.Text)
 		out.Kubernetes = append(out.Kubernetes, Version{Text: version, Pos: item.Pos})
 	}

@@ -16,7 +16,7 @@ func (d *decoder) project(v object.Value) Project {
 	p := Project{Pos: v.Pos, Environments: map[string]Environment{}}
 	p.Name, _, _ = doc.metadata(v)
 	spec := doc.at("spec")
-	for _, item := range spec.items("specs") {
+	for _, item := range spec.List("specs") {
 		p.Specs = append(p.Specs, Pattern{Glob: item.Text, Pos: item.Pos})
 	}
 	p.Context = spec.at("context").context()
@@ -46,7 +46,7 @@ func (d *decoder) project(v object.Value) Project {
 
 // context is that of a project, an environment or a case.
 func (p part) context() Context {
-	if !p.given() {
+	if !p.Given() {
 		return Context{}
 	}
 	version, _ := ParseKubeVersion(p.at("kubeVersion").Text)

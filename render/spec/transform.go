@@ -18,23 +18,23 @@ func (d *decoder) transform(v object.Value) Transform {
 	t := Transform{Kind: KindTransform, Pos: v.Pos}
 	t.Name, t.Namespace, t.NamePos = doc.metadata(v)
 	spec := doc.at("spec")
-	if built := spec.at("component"); built.given() {
+	if built := spec.at("component"); built.Given() {
 		t.Component, t.Blocks = built.Value, d.blocks
 		for _, name := range []string{"input", "tags"} {
-			if m := spec.at(name); m.given() {
-				m.fail("remove it, or remove component", "has no meaning beside component")
+			if m := spec.at(name); m.Given() {
+				m.Fail("remove it, or remove component", "has no meaning beside component")
 			}
 		}
 	}
 	t.CueRef = spec.at("cueRef").cueRef()
-	t.Tags = spec.texts("tags")
+	t.Tags = spec.Texts("tags")
 	if tags := spec.at("tags"); len(t.Tags) > 0 {
 		t.TagPos = make(map[string]object.Pos, len(t.Tags))
 		for _, m := range tags.Members {
 			t.TagPos[m.Name] = m.Pos
 		}
 	}
-	t.Input = spec.value("input")
+	t.Input = spec.Field("input")
 	spec.ofSpec(&t)
 	written, _ := v.Get("spec")
 	input, given := written.Get("input")
@@ -61,7 +61,7 @@ func (p part) ofSpec(t *Transform) {
 	t.Policies = p.policies("policies")
 	t.Overlays = p.overlays(t.Name)
 	t.Adopt = p.at("adopt").Text
-	for _, item := range p.items("allowSecrets") {
+	for _, item := range p.List("allowSecrets") {
 		t.AllowSecrets, t.AllowSecretsPos = append(t.AllowSecrets, item.Text), append(t.AllowSecretsPos, item.Pos)
 	}
 }
@@ -78,7 +78,7 @@ func (p part) metadata(v object.Value) (name, namespace string, namePos object.P
 func (p part) others(field, name string) (out []object.SpecDependency) {
 	for _, item := range p.items(field) {
 		if item.Text == name {
-			item.fail("remove the dependency", "%q depends on itself", name)
+			item.Fail("remove the dependency", "%q depends on itself", name)
 			continue
 		}
 		out = append(out, object.SpecDependency{Name: item.Text, Pos: item.Pos})
@@ -90,14 +90,14 @@ func (p part) others(field, name string) (out []object.SpecDependency) {
 func (p part) policies(name string) []Policy {
 	var out []Policy
 	p.named(name, "policy", func(m NamedModule, rest part) {
-		out = append(out, Policy{Name: m.Name, CueRef: m.CueRef, Input: rest.value("input"), Pos: m.Pos})
+		out = append(out, Policy{Name: m.Name, CueRef: m.CueRef, Input: rest.Field("input"), Pos: m.Pos})
 	})
 	return out
 }
 
 // cueRef is the reference of a module; the zero value where there is none.
 func (p part) cueRef() CueRef {
-	if !p.given() {
+	if !p.Given() {
 		return CueRef{}
 	}
 	ref := CueRef{Pos: p.Pos, PullSecretRef: p.at("pullSecretRef", "name").Text, Verify: p.verify()}
@@ -115,7 +115,7 @@ func (p part) cueRef() CueRef {
 // verify is what signature a module must have; nil where none is wanted.
 func (p part) verify() *Verify {
 	v := p.at("verify")
-	if !v.given() {
+	if !v.Given() {
 		return nil
 	}
 	return &Verify{Provider: v.at("provider").Text, SecretRef: v.at("secretRef", "name").Text}
@@ -128,12 +128,12 @@ func (p part) local(ref CueRef) {
 		return
 	}
 	for _, name := range []string{"pullSecretRef", "verify"} {
-		if v := p.at(name); v.given() {
-			v.fail("remove it", "has no meaning for type %q", ref.Type)
+		if v := p.at(name); v.Given() {
+			v.Fail("remove it", "has no meaning for type %q", ref.Type)
 		}
 	}
 	if ref.Type == RefEmbedded && strings.ContainsAny(ref.Ref, "/\\") {
-		p.Fail(ref.RefPos, p.path.Append(object.Field("ref")), "", "%q is not the name of an embedded module", ref.Ref)
+		p.Decoder.Fail(ref.RefPos, p.Path.Append(object.Field("ref")), "", "%q is not the name of an embedded module", ref.Ref)
 	}
 }
 
@@ -158,18 +158,18 @@ func (d *decoder) pivotCluster(v object.Value) Transform {
 	t.Name, t.NamePos, t.Namespace = name, at, clusterNamespacePrefix+name
 	err := checkClusterName(name)
 	if err != nil {
-		doc.at("metadata", "name").fail("", "%v", err)
+		doc.at("metadata", "name").Fail("", "%v", err)
 	}
-	if namespace := doc.at("metadata", "namespace"); namespace.given() {
-		namespace.fail("remove it: its objects are in the namespace "+t.Namespace, "a PivotCluster has no namespace")
+	if namespace := doc.at("metadata", "namespace"); namespace.Given() {
+		namespace.Fail("remove it: its objects are in the namespace "+t.Namespace, "a PivotCluster has no namespace")
 	}
 	spec := doc.at("spec")
 	t.Input, _ = v.Get("spec")
-	if self := spec.at(selfInput); self.given() {
-		self.fail("remove it: the controller of the cluster itself sets it", "unknown field %q", selfInput)
+	if self := spec.at(selfInput); self.Given() {
+		self.Fail("remove it: the controller of the cluster itself sets it", "unknown field %q", selfInput)
 	}
 	t.CueRef = CueRef{Type: RefEmbedded, TypePos: v.Pos, Ref: embeddedCluster, RefPos: v.Pos, Pos: v.Pos}
-	if ref := spec.at(clusterModule); ref.given() {
+	if ref := spec.at(clusterModule); ref.Given() {
 		t.CueRef = ref.cueRef()
 	}
 	once := spec.namedOnce("workers") && spec.at("networking").namedOnce("loadBalancerPools")
@@ -184,7 +184,7 @@ func (p part) namedOnce(list string) bool {
 	for _, item := range p.items(list) {
 		name := item.at("name")
 		if seen[name.Text] && name.Text != "" {
-			name.fail("choose another name", "%q is written twice", name.Text)
+			name.Fail("choose another name", "%q is written twice", name.Text)
 		}
 		seen[name.Text] = true
 	}
@@ -220,7 +220,7 @@ func (d *decoder) gateway(v object.Value) Transform {
 	t.Name, t.Namespace, t.NamePos = doc.metadata(v)
 	spec := doc.at("spec")
 	t.CueRef = CueRef{Type: RefEmbedded, TypePos: v.Pos, Ref: DefaultGatewayModule, RefPos: v.Pos, Pos: v.Pos}
-	if ref := spec.at(moduleField); ref.given() {
+	if ref := spec.at(moduleField); ref.Given() {
 		t.CueRef = ref.cueRef()
 	}
 	t.DependsOn = spec.others("dependsOn", t.Name)

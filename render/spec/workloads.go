@@ -168,10 +168,10 @@ func (p part) workloads() Workloads {
 	out := Workloads{
 		Pos:    p.Pos,
 		Module: CueRef{Type: RefEmbedded, Ref: DefaultWorkloadModule, Pos: p.Pos, RefPos: p.Pos, TypePos: p.Pos},
-		Config: p.value("config"), EnvFiles: p.envFiles(), Images: p.at("images").images(), CanaryProvider: p.at("canary", "provider").Text,
+		Config: p.Field("config"), EnvFiles: p.envFiles(), Images: p.at("images").images(), CanaryProvider: p.at("canary", "provider").Text,
 		Secrets: p.at("secrets").secrets(),
 	}
-	if module := p.at("module"); module.given() {
+	if module := p.at("module"); module.Given() {
 		out.Module = module.cueRef()
 	}
 	p.named("provisioners", "module", func(m NamedModule, _ part) { out.Provisioners = append(out.Provisioners, m) })
@@ -187,7 +187,7 @@ func (p part) named(name, what string, each func(m NamedModule, rest part)) {
 		module := NamedModule{Name: item.at("name").Text, Pos: item.Pos, CueRef: item.at("cueRef").cueRef()}
 		each(module, item)
 		if module.Name != "" && known[module.Name] {
-			p.Fail(item.Pos, item.path.Append(object.Field("name")), "", "a second %s has the name %q", what, module.Name)
+			p.Decoder.Fail(item.Pos, item.Path.Append(object.Field("name")), "", "a second %s has the name %q", what, module.Name)
 		}
 		known[module.Name] = true
 	}
@@ -201,7 +201,7 @@ func (p part) secrets() Secrets {
 		StoreName: cmp.Or(store.at("name").Text, defaultStoreName), StoreKind: cmp.Or(store.at("kind").Text, clusterStoreKind),
 		RefreshInterval: cmp.Or(p.at("refreshInterval").Text, defaultRefreshInterval),
 	}
-	if store.given() {
+	if store.Given() {
 		out.StorePos, out.Provider = store.Pos, store.at("provider").provider()
 	}
 	p.providers(&out)
@@ -221,12 +221,12 @@ func (p part) provider() object.Value {
 	var names []string
 	for _, known := range providerNames() {
 		names = append(names, known[0])
-		if v := p.at(known[0]); v.given() {
+		if v := p.at(known[0]); v.Given() {
 			return object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{{Name: known[1], Pos: v.Pos, Value: v.Value}}}
 		}
 	}
-	if p.given() {
-		p.fail("", "expected one of %v", names)
+	if p.Given() {
+		p.Fail("", "expected one of %v", names)
 	}
 	return object.Value{}
 }
@@ -262,11 +262,11 @@ type DNS struct {
 
 // network is the network policies and their settings.
 func (p part) network(out *Workloads) {
-	out.Policies = slices.Sorted(slices.Values(p.words("policies")))
+	out.Policies = slices.Sorted(slices.Values(p.Words("policies")))
 	dns := p.at("dns")
 	port, _ := strconv.Atoi(dns.at("port").Text) // 0 where there is none
 	out.Network = Network{
 		RoutesFrom: p.at("routesFrom").Text, Ambient: p.at("mesh").Text == "ambient", TrustDomain: p.at("trustDomain").Text,
-		DNS: DNS{Namespace: dns.at("namespace").Text, Labels: dns.texts("labels"), Port: port, CIDR: dns.at("cidr").Text},
+		DNS: DNS{Namespace: dns.at("namespace").Text, Labels: dns.Texts("labels"), Port: port, CIDR: dns.at("cidr").Text},
 	}
 }

@@ -29,9 +29,9 @@ func (p part) envFiles() []EnvFile {
 	for _, item := range p.items("envFiles") {
 		switch {
 		case item.Text == "" || strings.HasPrefix(item.Text, "/") || strings.Contains(item.Text, `\`):
-			item.fail("", "expected a path relative to the project's folder, with / between folders")
+			item.Fail("", "expected a path relative to the project's folder, with / between folders")
 		case variable.MatchString(item.Text):
-			item.fail("write the variable into a file, and its path here; a path with = or : begins with ./", "expected the path of a file, got a variable")
+			item.Fail("write the variable into a file, and its path here; a path with = or : begins with ./", "expected the path of a file, got a variable")
 		default:
 			out = append(out, EnvFile{Path: item.Text, Pos: item.Pos})
 		}
@@ -79,7 +79,7 @@ func storeProviders() []string { return []string{"aws", "azure", "gcp", "vault"}
 func (p part) providers(out *Secrets) {
 	for _, name := range storeProviders() {
 		s := p.at("providers", name)
-		if !s.given() {
+		if !s.Given() {
 			continue
 		}
 		if out.Providers == nil {
@@ -93,16 +93,16 @@ func (p part) providers(out *Secrets) {
 	if len(out.Providers) > 1 {
 		out.DefaultProvider = ""
 	}
-	if chosen := p.at("defaultProvider"); chosen.given() {
+	if chosen := p.at("defaultProvider"); chosen.Given() {
 		if _, ok := out.Providers[chosen.Text]; !ok {
-			chosen.fail("add it to providers", "%q is not one of the providers here", chosen.Text)
+			chosen.Fail("add it to providers", "%q is not one of the providers here", chosen.Text)
 		}
 		out.DefaultProvider = chosen.Text
 	}
 	out.Bindings = p.at("bindings").sources(func(b part, s *SecretSource) {
-		s.Keys = b.words("keys")
+		s.Keys = b.Words("keys")
 		if s.Provider == ProviderLocal && s.Version != "" {
-			p.Fail(s.Pos, b.path.Append(object.Field("version")), "remove it", "a Secret of the namespace has no versions")
+			p.Decoder.Fail(s.Pos, b.Path.Append(object.Field("version")), "remove it", "a Secret of the namespace has no versions")
 		}
 	})
 }
@@ -110,7 +110,7 @@ func (p part) providers(out *Secrets) {
 // sources are secrets by name, each of which is called so at its provider where it has no
 // other name; rest reads what others do not have.
 func (p part) sources(rest func(b part, s *SecretSource)) map[string]SecretSource {
-	if !p.given() {
+	if !p.Given() {
 		return nil
 	}
 	out := map[string]SecretSource{}
@@ -143,13 +143,13 @@ var imagePrefix = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*(:[0-9]+)?(/[a-z
 
 // images is the mirrors and the pull secrets.
 func (p part) images() Images {
-	out := Images{PullSecrets: p.words("pullSecrets")}
-	mirrors := p.texts("mirrors")
+	out := Images{PullSecrets: p.Words("pullSecrets")}
+	mirrors := p.Texts("mirrors")
 	for _, prefix := range object.SortedKeys(mirrors) {
 		for _, text := range []string{prefix, mirrors[prefix]} {
 			host, _, _ := strings.Cut(text, "/")
 			if !imagePrefix.MatchString(text) || !strings.ContainsAny(host, ".:") && host != "localhost" {
-				p.at("mirrors", prefix).fail("write it without https:// and without a slash at the end; docker.io is the registry of images without one",
+				p.at("mirrors", prefix).Fail("write it without https:// and without a slash at the end; docker.io is the registry of images without one",
 					"%q is no registry with the first parts of a repository, such as docker.io or ghcr.io/acme", text)
 			}
 		}

@@ -3,6 +3,8 @@
 
 package kinds
 
+import "github.com/ropewalk/ropewalk/render/object"
+
 // Apps is the table of an apps.yaml.
 func Apps() Document {
 	return Document{Kind: "Apps", Doc: "An apps.yaml: applications and the gateway before them. apiVersion and kind are the header by which a search finds it.",
@@ -12,26 +14,20 @@ func Apps() Document {
 			{Name: "metadata", Kind: fields, Fields: []Field{
 				{Name: "name", Kind: text, Doc: "Begins the name of the Gateway."},
 			}},
-			{Name: "apps", Kind: list, Least: 1, Need: true, Fields: append(appOverride().Fields, Field{
-				Name: "name", Kind: text, Need: true, Doc: "Name of all objects.",
-			}, Field{Name: "overrides", Kind: fields, Fields: []Field{
-				appOverride().Named("dev"),
-				appOverride().Named("gcp"),
-				appOverride().Named("local"),
-			}})},
+			{Name: "apps", Kind: list, Least: 1, Need: true, Hint: "write apps: [{name: NAME}]", Each: each(App())},
 			{Name: "gateway", Kind: fields, Fields: []Field{
-				{Name: "provider", Kind: text, Values: choices("haproxy", "haproxytech", "jcmoraisjr", "traefik", "gateway-api", "envoy-gateway"), Need: true, Doc: "What receives the requests; haproxy is the one that spec.workloads.config.apps.haproxy of the Project names."},
+				{Name: "provider", Kind: text, Values: choices("haproxy", "haproxytech", "jcmoraisjr", "traefik", "gateway-api", "envoy-gateway"), Need: true, Hint: "what receives the requests", Doc: "What receives the requests; haproxy is the one that spec.workloads.config.apps.haproxy of the Project names."},
 				appLimit().Named("rate_limit"),
 				{Name: "cors", Kind: fields, Fields: []Field{
-					{Name: "enabled", Kind: truth, Doc: "true where it is absent."},
+					appFlag("enabled", "true where it is absent."),
 					{Name: "allow_origins", Kind: list},
 					{Name: "allow_methods", Kind: list},
 					{Name: "allow_headers", Kind: list},
-					{Name: "max_age", Kind: number, Range: from(1), Doc: "Seconds."},
+					{Name: "max_age", Kind: number, Range: from(1), Rule: seconds("600"), Doc: "Seconds."},
 				}},
-				{Name: "routes", Kind: list, Least: 1, Need: true, Fields: []Field{
+				{Name: "routes", Kind: list, Least: 1, Need: true, Hint: "write routes: [{path: /, service: NAME.NAMESPACE:PORT}]", Fields: []Field{
 					{Name: "path", Kind: text, Need: true, Doc: "Prefix of the path of requests."},
-					{Name: "service", Kind: text, Need: true, Doc: "NAME.NAMESPACE:PORT"},
+					{Name: "service", Kind: text, Need: true, Rule: appService(), Hint: "write NAME.NAMESPACE:PORT, such as api.apps:80", Doc: "NAME.NAMESPACE:PORT"},
 					appLimit().Named("rate_limit"),
 					{Name: "auth", Kind: fields, Fields: []Field{
 						{Name: "type", Kind: text, Values: choices("basic", "api-key", "oauth2", "jwt"), Need: true},
@@ -52,11 +48,42 @@ func Apps() Document {
 		}}}
 }
 
+// App is the table of an application.
+func App() Field {
+	own := appOverride()
+	own.Fields = append(own.Fields,
+		Field{Name: "name", Kind: text, Need: true, Hint: "write name: NAME", Doc: "Name of all objects."},
+		Field{Name: "overrides", Kind: fields, Fields: []Field{appOverride().Named("dev"), appOverride().Named("gcp"), appOverride().Named("local")}})
+	return own.Means("")
+}
+
+// AppsConfig is what a project says about applications, as spec.workloads.config.apps. What
+// is in the queue is that of a Workload.
+func AppsConfig() Field {
+	return Field{Kind: fields, Fields: []Field{
+		{Name: "haproxy"},
+		{Name: "queue", Kind: fields, Fields: []Field{{Name: "address"}, {Name: "database"}, {Name: "resource"}, {Name: "tls"}}},
+	}}
+}
+
+// appFlag is a bool, which authors write in quotes too.
+func appFlag(name, doc string) Field {
+	return Field{Name: name, Kind: truth, Text: true, Doc: doc, Mistyped: func(object.Value) string { return "write true or false" }}
+}
+
+// appRules are those of one direction of the traffic. Null is refused: it could mean that all
+// is open, and that all is closed.
+func appRules(name string) Field {
+	return Field{Name: name, Kind: list, Each: each(appRule()), NotNull: true, Doc: "Open where it is absent, closed where it is empty.", Mistyped: func(object.Value) string {
+		return "write a list of {namespace, pod_labels, cidr}, which allows nothing where it is empty, or remove " + name
+	}}
+}
+
 func appRule() Field {
 	return Field{Kind: fields, Fields: []Field{
 		{Name: "cidr", Kind: text, Doc: "Range of addresses, such as 10.0.0.0/8."},
 		{Name: "namespace", Kind: text, Doc: "Namespace of the pods; that of the application where it is absent."},
-		{Name: "pod_labels", Kind: fields, Doc: "Labels of the pods; all pods of the namespace where they are absent."},
+		{Name: "pod_labels", Kind: fields, Each: loose(), Doc: "Labels of the pods; all pods of the namespace where they are absent."},
 	}}
 }
 
@@ -75,7 +102,7 @@ func appScaling() Field {
 		{Name: "type", Kind: text, Values: choices("hpa", "keda-cron", "keda-http", "keda-queue", "none"), Doc: "What scales the pods. In an override another type replaces all of scaling."},
 		{Name: "min_instances", Kind: number, Range: from(0), Doc: "Pods at least; 0 where a trigger of KEDA can start one."},
 		{Name: "max_instances", Kind: number, Range: from(1), Doc: "Pods at most."},
-		{Name: "cooldown_period", Kind: number, Range: from(0), Doc: "Seconds before KEDA stops the last pod."},
+		{Name: "cooldown_period", Kind: number, Range: from(0), Rule: seconds("30"), Doc: "Seconds before KEDA stops the last pod."},
 		{Name: "queue_name", Kind: text, Doc: "List of Redis or Valkey; its server is spec.workloads.config.apps.queue of the Project."},
 		{Name: "queue_length", Kind: number, Range: from(1), Doc: "Entries for each pod; 5 where it is absent."},
 		{Name: "cron_schedules", Kind: list, Doc: "Windows in which so many pods run.", Fields: []Field{
@@ -102,19 +129,19 @@ func appResources() Field {
 func appSecurity() Field {
 	return Field{Kind: fields, Fields: []Field{
 		{Name: "service_account", Kind: text, Doc: "Account of the pods."},
-		{Name: "create_service_account", Kind: truth, Doc: "Make the account; it is there already where this is absent."},
-		{Name: "service_account_annotations", Kind: fields},
+		appFlag("create_service_account", "Make the account; it is there already where this is absent."),
+		{Name: "service_account_annotations", Kind: fields, Each: loose()},
 		{Name: "network_policy", Kind: fields, Fields: []Field{
-			{Name: "enabled", Kind: truth, Doc: "true where it is absent. Without allow_from and allow_to, callers are restricted to the gateway and to those that the project knows of."},
-			{Name: "allow_from", Kind: list, Doc: "Open where it is absent, closed where it is empty.", Each: each(appRule())},
-			{Name: "allow_to", Kind: list, Doc: "Open where it is absent, closed where it is empty.", Each: each(appRule())},
+			appFlag("enabled", "true where it is absent. Without allow_from and allow_to, callers are restricted to the gateway and to those that the project knows of."),
+			appRules("allow_from"),
+			appRules("allow_to"),
 		}},
 	}}
 }
 
 func appLimit() Field {
 	return Field{Kind: fields, Fields: []Field{
-		{Name: "enabled", Kind: truth, Doc: "true where it is absent."},
+		appFlag("enabled", "true where it is absent."),
 		{Name: "requests_per_second", Kind: number, Range: from(1)},
 		{Name: "burst", Kind: number, Range: from(1), Doc: "Traefik only; twice the rate where it is absent."},
 	}}

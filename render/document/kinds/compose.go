@@ -10,9 +10,9 @@ func Compose() Document {
 			{Name: "name", Kind: text, Doc: "Begins the names of volumes that several services share."},
 		}},
 		Field{Name: "spec", Kind: fields, Need: true, Fields: []Field{
-			{Name: "files", Kind: list, Least: 1, Need: true, Doc: "Compose files relative to the document; later ones are laid over earlier ones."},
-			{Name: "profiles", Kind: list, Doc: "Profiles that are active."},
-			{Name: "envFile", Kind: text, Or: []Field{{Kind: list}}, Doc: "Files of variables, relative to the document; .env beside the first compose file where absent."},
+			{Name: "files", Kind: list, Least: 1, Need: true, Each: full(), Hint: "write files: [compose.yaml], or the one that it is", Doc: "Compose files relative to the document; later ones are laid over earlier ones."},
+			{Name: "profiles", Kind: list, Each: loose(), Doc: "Profiles that are active."},
+			{Name: "envFile", Kind: text, Loose: true, Or: []Field{{Kind: list, Each: loose()}}, Doc: "Files of variables, relative to the document; .env beside the first compose file where absent."},
 		}},
 	)
 }

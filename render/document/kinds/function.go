@@ -9,7 +9,7 @@ func Function() Document {
 		{Name: "target", Kind: text, Values: choices("knative", "keda"), Doc: "What runs the function; knative where it is absent."},
 		container().Named("container").Needed(),
 		{Name: "port", Kind: number, Range: between(1, 65535), Doc: "Where the container listens; 8080 where it is absent."},
-		{Name: "scale", Kind: number, Range: from(0), Doc: "How many pods run, or the bounds and the requests that one pod has.", Or: []Field{{Kind: fields, Fields: []Field{
+		{Name: "scale", Kind: number, Range: from(0), Doc: "How many pods run, or the bounds and the requests that one pod has.", Or: []Field{{Kind: fields, Rule: rule{Short: "map such as {min: 2, max: 10}"}, Fields: []Field{
 			{Name: "min", Kind: number, Range: from(0)},
 			{Name: "max", Kind: number, Range: from(1)},
 			{Name: "concurrency", Kind: number, Range: from(1), Doc: "Requests at a time per pod."},
@@ -17,8 +17,8 @@ func Function() Document {
 			{Name: "hosts", Kind: list, Least: 1, Doc: "For KEDA, which needs them.", Each: full()},
 			{Name: "paths", Kind: list, Least: 1, Rule: rooted()},
 			{Name: "namespace", Kind: text, Rule: label(), Doc: "That of KEDA's HTTP add-on; keda where it is absent."},
-			{Name: "cooldown", Kind: number, Range: from(0), Doc: "Seconds before the last pod is stopped."},
-			{Name: "pollingInterval", Kind: number, Range: from(1), Doc: "Seconds between two looks at the triggers."},
+			{Name: "cooldown", Kind: number, Range: from(0), Rule: seconds("30"), Doc: "Seconds before the last pod is stopped."},
+			{Name: "pollingInterval", Kind: number, Range: from(1), Rule: seconds("30"), Doc: "Seconds between two looks at the triggers."},
 		}}}},
 		{Name: "concurrencyLimit", Kind: number, Range: between(0, 1000), Doc: "Requests at a time that one pod of Knative gets at most; 0 is no limit."},
 		{Name: "timeout", Kind: number, Range: from(1), Doc: "Seconds that a request has."},

@@ -57,6 +57,8 @@ func domain() rule {
 	}}
 }
 
+func seconds(such string) rule { return rule{Short: "number of seconds such as " + such} }
+
 func duration() rule {
 	return rule{Words: "a duration: expected one such as 30m or 1h", Holds: func(s string) bool {
 		d, err := time.ParseDuration(s)
@@ -84,6 +86,11 @@ func cidr() rule {
 		_, err := netip.ParsePrefix(s)
 		return s == "" || err == nil
 	}}
+}
+
+// appService is how an apps.yaml names the service of an application.
+func appService() rule {
+	return rule{Words: "the service of an application", Pattern: `^[a-z0-9-]+\.[a-z0-9-]+:[0-9]+$`}
 }
 
 // pattern is one of path.Match.

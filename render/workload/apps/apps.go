@@ -4,8 +4,13 @@
 package apps
 
 import (
+	"cmp"
+	"slices"
 	"strings"
+	"sync"
 
+	"github.com/ropewalk/ropewalk/render/document"
+	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/reader"
@@ -17,36 +22,37 @@ const local = "local"
 // Environments are those that an application may have overrides for, sorted.
 func Environments() []string { return []string{"dev", "gcp", local} }
 
+// The tables that are held against a document and against an application with its override.
+//
+//nolint:gochecknoglobals // constants
+var (
+	table    = sync.OnceValue(func() document.Field { return kinds.Apps().Root.Judged("apiVersion", "kind") })
+	appTable = sync.OnceValue(kinds.App)
+)
+
 // Compile is the workloads and the Gateways of doc: a document of kind Apps, or an
 // apps.yaml. The environment is that of the render, "" for none; config is what the project
 // has in it as spec.workloads.config. The errors hold warnings too, in no order that means
 // anything. What could be read is returned in any case.
 func Compile(doc spec.Document, environment string, config object.Value) ([]spec.Document, []spec.Transform, object.Errors) {
 	f := &file{doc: doc, environment: environment, ports: map[string][]object.Value{}, namespaces: map[string][]string{}}
-	f.project = f.Root(config).At("apps")
-	f.project.Path = object.Fields("spec", "workloads", "config", "apps")
-	f.project.Only("haproxy", "queue")
-	f.project.At("queue").Only("address", "database", "resource", "tls")
-	root := f.Root(doc.Value)
-	root.Only("apiVersion", "apps", "gateway", "kind", "metadata")
-	root.At("metadata").Only("name")
-	root.At("metadata", "name").Str()
+	own, _ := config.Get("apps")
+	f.project = f.Hold(kinds.AppsConfig(), own, object.Fields("spec", "workloads", "config", "apps"))
+	root := f.Hold(table(), doc.Value, nil)
+	written := document.Part{Decoder: &f.Decoder, Value: doc.Value}.List("apps")
 	var all []*app
-	for _, p := range root.At("apps").List() {
-		if a := f.app(p); a.label != "" {
+	for i, p := range root.List("apps") {
+		if a := f.app(p, written[i]); a.label != "" {
 			f.namespaces[a.label] = []string{a.At("namespace").Text, p.At("namespace").Text}
 			all = append(all, a)
 		}
-	}
-	if apps := root.At("apps"); len(apps.Items) == 0 {
-		apps.Fail("write apps: [{name: NAME}]", "names no application")
 	}
 	gateways := f.gateways(root.At("gateway"))
 	out := make([]spec.Document, len(all))
 	for i, a := range all {
 		out[i] = doc
 		out[i].Kind, out[i].Name, out[i].Pos, out[i].NamePos = spec.KindWorkload, a.label, a.Pos, a.name.Pos
-		out[i].Value, out[i].Written = a.workload(), written(a.Path.String()+".")
+		out[i].Value, out[i].Written = a.workload(), a.messages()
 		out[i].Unsure = doc.Unsure || f.Errs.Err() != nil
 	}
 	return out, gateways, f.Errs
@@ -54,11 +60,11 @@ func Compile(doc spec.Document, environment string, config object.Value) ([]spec
 
 // file is the state of one Compile.
 type file struct {
-	reader.Reading
+	document.Decoder
 	doc         spec.Document
 	environment string
 	// project is what the project says about applications.
-	project reader.Part
+	project document.Part
 	// ports are those that routes name, and namespaces the one in effect and the one
 	// without overrides, by application.
 	ports      map[string][]object.Value
@@ -67,63 +73,61 @@ type file struct {
 
 // app is an application with its override laid over it.
 type app struct {
+	document.Part
 	*file
-	reader.Part
-	name  reader.Part
-	label string
+	// written is what the author wrote, of which Part is what is right.
+	written document.Part
+	name    document.Part
+	label   string
 }
 
-// app reads an application and lays the override of the environment over it. One with
-// another type of scaling replaces all of scaling: bounds of one type are not those of
-// another.
-func (f *file) app(p reader.Part) *app {
-	a := &app{file: f, Part: p, name: p.At("name")}
-	a.label = reader.Label(a.name.Str())
+// known reports whether a mistake in the part at a path is known already, in the override of
+// the environment too: what follows from it is none of its own.
+func (f *file) known(path string) bool {
+	return slices.ContainsFunc(f.Errs.Failures(), func(e *object.Error) bool {
+		return document.Within(strings.Replace(e.Path, ".overrides."+f.environment, "", 1), path)
+	})
+}
+
+// app reads an application, which was written as raw, and lays the override of the
+// environment over it, in which null removes a field. One with another type of scaling
+// replaces all of scaling: bounds of one type are not those of another.
+func (f *file) app(p, raw document.Part) *app {
+	a := &app{file: f, name: p.At("name")}
+	a.label = reader.Label(a.name.Text)
 	switch {
-	case a.name.Given() && a.name.Kind != object.KindString: // It is reported.
+	case !a.name.Given(): // It is reported.
 	case a.label == "":
-		a.name.Fail("write name: NAME", "is missing, or has no letter")
+		a.name.Fail("write name: NAME", "has no letter")
 	case a.label != a.name.Text:
 		a.name.Warn("", "the application is called %q in Kubernetes, which has no names such as %q", a.label, a.name.Text)
 	}
-	overrides, kind := p.At("overrides"), p.At("scaling", "type")
-	check(p, kind, "name", "overrides")
-	overrides.Only(Environments()...)
+	kind := p.At("scaling", "type").Text
+	withoutEffect(p, kind)
 	for _, name := range Environments() {
-		over := overrides.At(name)
-		other := over.At("scaling", "type")
-		if !other.Given() {
-			other = kind
-		}
-		if check(over, other); name != f.environment || over.Kind != object.KindMap {
+		over := p.At("overrides", name)
+		other := cmp.Or(over.At("scaling", "type").Text, kind)
+		withoutEffect(over, other)
+		if name != f.environment || !over.Given() {
 			continue
 		}
-		if other.Text != kind.Text {
-			a.Value = a.Without(object.Fields("scaling"))
+		if other != kind {
+			raw.Value = raw.Without(object.Fields("scaling"))
 		}
-		a.Value = a.Merge(over.Value)
+		raw.Value = raw.Merge(raw.At("overrides", name).Value)
 	}
+	a.written = raw
+	a.Part = (&document.Decoder{}).Hold(appTable(), raw.Value, p.Path) // Its mistakes are known.
+	a.Part.Decoder = &f.Decoder
 	return a
 }
 
-// check compares an application, or an override, with the table of fields.
-func check(p, kind reader.Part, more ...string) {
-	known := map[string][]string{"": more}
+// withoutEffect warns of the fields that have no effect with a type of scaling.
+func withoutEffect(p document.Part, kind string) {
 	for _, f := range fields() {
-		for at, name := f.from, ""; at != ""; {
-			at, name = parent(at)
-			known[at] = append(known[at], name)
+		if given := p.At(strings.Split(f.from, ".")...); given.Given() && f.types != "" && kind != "" && !strings.Contains(f.types, kind) {
+			given.Warn("remove it", "has no effect with the type %s", kind)
 		}
-		if given := p.At(strings.Split(f.from, ".")...); given.Given() && f.types != "" && types[kind.Text] && !strings.Contains(f.types, kind.Text) {
-			given.Warn("remove it", "has no effect with the type %s", kind.Text)
-		}
-	}
-	p.Only(known[""]...)
-	for _, at := range object.SortedKeys(known)[1:] {
-		p.At(strings.Split(at, ".")...).Only(known[at]...)
-	}
-	if kind.Is(object.KindString) && !types[kind.Text] {
-		kind.Fail(object.DidYouMean(kind.Text, object.SortedKeys(types)), "%q is not known: expected %s", kind.Text, strings.Join(object.SortedKeys(types), ", "))
 	}
 }
 

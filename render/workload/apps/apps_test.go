@@ -53,7 +53,7 @@ func compiled(t *testing.T, text, config, environment string) ([]spec.Document, 
 func TestAMistakeIsAtTheFieldOfTheAuthor(t *testing.T) {
 	for text, want := range map[string]string{
 		"name: 5":                                "apps[0].name: expected a string",
-		"name: \"!\"":                            "apps[0].name: is missing, or has no letter",
+		"name: \"!\"":                            "apps[0].name: has no letter",
 		"path: [a]":                              "apps[0].path",
 		"namespace: Shop":                        "apps[0].namespace: \"Shop\"",
 		"port: 0":                                "apps[0].port: expected a whole number from 1 on",
@@ -69,7 +69,7 @@ func TestAMistakeIsAtTheFieldOfTheAuthor(t *testing.T) {
 		"scaling: {type: hpa, max_instances: 3, cooldown_period: 3}":                                                                      "apps[0].scaling.cooldown_period: has no effect with the type hpa",
 		"scaling: {type: keda-queue, max_instances: 3}":                                                                                   "apps[0].scaling.queue_name: is missing",
 		"scaling: {type: keda-queue, max_instances: 3, queue_name: [a]}":                                                                  "apps[0].scaling.queue_name: expected a string",
-		"scaling: {type: keda-queue, max_instances: 3, queue_name: a, queue_length: 0}":                                                   "apps[0].scaling.queue_length: 0 is out of range",
+		"scaling: {type: keda-queue, max_instances: 3, queue_name: a, queue_length: 0}":                                                   "apps[0].scaling.queue_length: expected a whole number from 1 on, got 0",
 		"scaling: {type: keda-queue, max_instances: 3, min_instances: 0, queue_name: a, cooldown_period: a}":                              "apps[0].scaling.cooldown_period: expected",
 		"scaling: {type: keda-queue, max_instances: 3, queue_name: a, hosts: [a.b]}":                                                      "apps[0].scaling.hosts: has no effect with the type keda-queue",
 		"scaling: {type: keda-cron, max_instances: 3}":                                                                                    "apps[0].scaling.cron_schedules: is missing",
@@ -85,26 +85,29 @@ func TestAMistakeIsAtTheFieldOfTheAuthor(t *testing.T) {
 		"resources: {gpu: 1}":                                                 "apps[0].resources.gpu: unknown field",
 		"security: {user: a}":                                                 "apps[0].security.user: unknown field",
 		"security: {service_account: A_B}":                                    "apps[0].security.service_account: \"A_B\" is not a service account name",
-		"security: {create_service_account: 5}":                               "apps[0].security.create_service_account: expected true or false",
+		"security: {create_service_account: 5}":                               "apps[0].security.create_service_account: expected a bool, got a number (write true or false)",
 		"security: {service_account: a, service_account_annotations: {a: b}}": "apps[0].security.service_account_annotations: only an account that is made here has annotations",
 		"security: {create_service_account: true, service_account_annotations: {\"a b\": c}}": "apps[0].security.service_account_annotations[\"a b\"]: ",
-		"security: {network_policy: {enabled: 5}}":                                            "apps[0].security.network_policy.enabled: expected true or false",
+		"security: {network_policy: {enabled: 5}}":                                            "apps[0].security.network_policy.enabled: expected a bool, got a number (write true or false)",
 		"security: {network_policy: {allow_to: [{cidr: 10.0.0.0/99}]}}":                       "apps[0].security.network_policy.allow_to[0].cidr: \"10.0.0.0/99\"",
 		"security: {network_policy: {allow_from: [{namespace: A}]}}":                          "apps[0].security.network_policy.allow_from[0].namespace: \"A\"",
 		"security: {network_policy: {allow_from: [{labels: {a: b}}]}}":                        "apps[0].security.network_policy.allow_from[0].labels: unknown field \"labels\" (known: cidr, namespace, pod_labels)",
 		"security: {network_policy: {allow_to: {cidr: 10.0.0.0/8}}}":                          "apps[0].security.network_policy.allow_to: expected a list, got a map (write a list of {namespace, pod_labels, cidr}, which allows nothing where it is empty, or remove allow_to)",
 		"security: {network_policy: {enabled: false, allow_from: 5}}":                         "apps[0].security.network_policy.allow_from: expected a list, got a number",
-		"overrides: {dev: {security: {network_policy: {allow_from: }}}}":                      "apps[0].security.network_policy.allow_from: expected a list, got null",
+		"overrides: {dev: {security: {network_policy: {allow_from: }}}}":                      "apps[0].overrides.dev.security.network_policy.allow_from: expected a list, got null",
 		"security: {network_policy: {allow_to: [{}]}}":                                        "apps[0].security.network_policy.allow_to[0]: the rule says nothing",
 		"environment: [A]":                              "apps[0].environment: expected a map, got a list",
-		"environment: {A: }":                            "apps[0].environment.A: expected a string, got null",
-		"environment: {A: [b]}":                         "apps[0].environment.A: expected a string, got a list",
+		"environment: {A: }":                            "apps[0].environment.A: expected a string or a map, got null (write \"\" for empty text)",
+		"environment: {A: [b]}":                         "apps[0].environment.A: expected a string or a map, got a list",
 		"environment: {A: {secret: a, provider: ibm}}":  "apps[0].environment.A.provider: \"ibm\" is not known",
 		"environment: {A: {key: a}}":                    "apps[0].environment.A: expected one of secret and local",
 		"environment: {\"A=B\": c}":                     "apps[0].environment.A=B: ",
 		"overrides: {prod: {}}":                         "apps[0].overrides.prod: unknown field \"prod\" (known: dev, gcp, local)",
 		"overrides: {gcp: {name: b}}":                   "apps[0].overrides.gcp.name: unknown field",
 		"overrides: {gcp: {scaling: {type: a}}}":        "apps[0].overrides.gcp.scaling.type: \"a\" is not known",
+		"overrides: {dev: {scaling: {type: keda}}}":     "apps[0].overrides.dev.scaling.type: \"keda\" is not known",
+		"overrides: {gcp: {port: 0}}":                   "apps[0].overrides.gcp.port: expected a whole number from 1 on",
+		"scaling: {type: hpa, max_instances: a}":        "apps[0].scaling.max_instances: expected a number, got a string",
 		"overrides: {dev: {scaling: {type: hpa}}}":      "apps[0].scaling.max_instances: is missing",
 		"overrides: {dev: {resources: {memory: lots}}}": "apps[0].resources.memory: \"lots\"",
 	} {
@@ -123,7 +126,7 @@ func TestAMistakeOfTheGatewayIsAtItsLine(t *testing.T) {
 	const good = "routes: [{path: /, service: \"web.shop:80\"}]"
 	for text, want := range map[string]string{
 		good:                                  "gateway.provider: is missing",
-		"provider: nginx, " + good:            "gateway.provider: \"nginx\" is not known: expected haproxytech, jcmoraisjr, traefik",
+		"provider: nginx, " + good:            "gateway.provider: \"nginx\" is not known: expected haproxy, haproxytech, jcmoraisjr, traefik",
 		"provider: haproxy, " + good:          "gateway.provider: \"haproxy\" is not known: expected haproxytech, jcmoraisjr",
 		"provider: traefik":                   "gateway.routes: is missing",
 		"provider: traefik, host: a, " + good: "gateway.host: unknown field",
@@ -135,11 +138,11 @@ func TestAMistakeOfTheGatewayIsAtItsLine(t *testing.T) {
 		"provider: traefik, cors: {allow_origins: [\"*\"], max_age: a}, " + good:                                    "gateway.cors.max_age: expected a number",
 		"provider: traefik, cors: {origins: []}, " + good:                                                           "gateway.cors.origins: unknown field",
 		"provider: traefik, routes: [{path: a, service: \"web.shop:80\"}]":                                          "gateway.routes[0].path: \"a\" is not a path",
-		"provider: traefik, routes: [{path: /, service: web}]":                                                      "gateway.routes[0].service: is not the service of an application",
+		"provider: traefik, routes: [{path: /, service: web}]":                                                      "gateway.routes[0].service: \"web\" is not the service of an application",
 		"provider: traefik, routes: [{path: /, service: \"web.apps:80\"}]":                                          "gateway.routes[0].service: the application \"web\" is in the namespace \"shop\"",
 		"provider: traefik, routes: [{path: /, service: \"web.shop:80\", auth: {type: api-key, secret: a}}]":        "gateway.routes[0].auth.type: the target traefik has no auth.type: api-key (remove it, or set provider: envoy-gateway)",
 		"provider: traefik, routes: [{path: /, service: \"web.shop:80\", auth: {typ: basic, secret: a}}]":           "gateway.routes[0].auth.typ: unknown field \"typ\" (did you mean \"type\"?)",
-		"provider: traefik, routes: [{path: /, service: \"web.shop:80\", rate_limit: {requests_per_second: many}}]": "gateway.routes[0].rate_limit.requests_per_second: expected a whole number from 1 on",
+		"provider: traefik, routes: [{path: /, service: \"web.shop:80\", rate_limit: {requests_per_second: many}}]": "gateway.routes[0].rate_limit.requests_per_second: expected a number, got a string",
 	} {
 		_, _, errs := compiled(t, "apps:\n- {name: web, namespace: shop}\ngateway: {"+text+"}\n", "", "")
 		require.Len(t, errs, 1, "%s: %v", text, errs)
@@ -169,11 +172,11 @@ func TestAnApplicationBecomesAWorkload(t *testing.T) {
 - name: web
   namespace: shop
   path:
-  resources: {cpu: }
+  resources: {cpu: , memory: 1Gi}
   port: 8080
   security: {network_policy: {allow_from: []}}
   environment: {PORT: 8080, DEBUG: true, TOKEN: {secret: a, version: latest}}
-  overrides: {local: {environment: {EXTRA: y}}}
+  overrides: {local: {environment: {EXTRA: y}, resources: {memory: }}}
 gateway:
   provider: traefik
   rate_limit: {requests_per_second: 5}

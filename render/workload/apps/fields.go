@@ -4,14 +4,12 @@
 package apps
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
-
-// types are those of scaling.
-var types = map[string]bool{"hpa": true, "keda-cron": true, "keda-http": true, "keda-queue": true, "none": true} //nolint:gochecknoglobals // a constant
 
 // field is a field of an application, and where the spec of a Workload has it; * is the
 // name of the container. Where types is not "", it has an effect with those types of
@@ -48,8 +46,9 @@ func fields() []field {
 	}
 }
 
-// written leads messages on a Workload to the fields of the application at a way.
-func written(at string) func(object.Errors) object.Errors {
+// messages leads those on the Workload to the fields of the application.
+func (a *app) messages() func(object.Errors) object.Errors {
+	at := a.Path.String() + "."
 	var paths [][2]string
 	for _, f := range fields() {
 		paths = append(paths, [2]string{"spec." + f.to, at + f.from})
@@ -59,7 +58,12 @@ func written(at string) func(object.Errors) object.Errors {
 		[2]string{"spec.replicas", at + "scaling"}, [2]string{"spec.containers.*", strings.TrimSuffix(at, ".")}, [2]string{"metadata", at + "name"})
 	words := strings.NewReplacer("min: ", "min_instances: ", "write max too", "write max_instances too", "raise max", "raise max_instances",
 		"a queue, cron or http", "the type keda-queue, keda-cron or keda-http")
-	return func(errs object.Errors) object.Errors { return reader.Written(errs, paths, words) }
+	return func(errs object.Errors) object.Errors {
+		return slices.DeleteFunc(reader.Written(errs, paths, words), func(e *object.Error) bool {
+			e.Path = strings.Replace(e.Path, "].labels", "].pod_labels", 1)
+			return a.known(e.Path)
+		})
+	}
 }
 
 // writtenGateway leads messages on a Gateway to the fields below gateway.

@@ -4,32 +4,27 @@
 package apps
 
 import (
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/gateway"
 	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
-// service is name.namespace:port.
-var service = regexp.MustCompile(`^([a-z0-9-]+)\.([a-z0-9-]+):([0-9]+)$`) //nolint:gochecknoglobals // a constant
-
 // gateways is a Gateway for each namespace that routes lead to: an Ingress cannot leave its
 // own. It notes the ports that routes name. Which HAProxy is meant the project may say.
-func (f *file) gateways(p reader.Part) []spec.Transform {
-	p.Only("cors", "provider", "rate_limit", "routes")
+func (f *file) gateways(p document.Part) []spec.Transform {
 	if !p.Given() {
 		return nil
 	}
-	before := len(f.Errs.Failures())
 	target, haproxy, cors := p.At("provider").Value, f.project.At("haproxy"), p.At("cors")
 	if target.Text == "haproxy" && haproxy.Given() {
 		target = haproxy.Value
 	}
-	cors.Only("allow_headers", "allow_methods", "allow_origins", "enabled", "max_age")
 	all := reader.Pairs(p.Pos, "target", target, "rateLimit", limit(p.At("rate_limit"), target))
 	if on(cors) {
 		v := reader.Pairs(cors.Pos, "allowOrigins", cors.At("allow_origins").Value, "allowMethods", cors.At("allow_methods").Value,
@@ -38,12 +33,11 @@ func (f *file) gateways(p reader.Part) []spec.Transform {
 		all = all.Merge(reader.Pairs(cors.Pos, "cors", v))
 	}
 	routes := map[string][]object.Value{}
-	for _, r := range p.At("routes").List() {
-		namespace, v := f.route(r, target)
-		routes[namespace] = append(routes[namespace], v)
-	}
-	if len(routes) == 0 {
-		p.At("routes").Fail("write routes: [{path: /, service: NAME.NAMESPACE:PORT}]", "is missing")
+	for _, r := range p.List("routes") {
+		if r.At("service").Given() { // Else it is reported.
+			namespace, v := f.route(r, target)
+			routes[namespace] = append(routes[namespace], v)
+		}
 	}
 	var out []spec.Transform
 	for _, namespace := range object.SortedKeys(routes) {
@@ -55,26 +49,21 @@ func (f *file) gateways(p reader.Part) []spec.Transform {
 			Kind: spec.KindGateway, Name: strings.Trim(name, "-"), Namespace: namespace, Pos: p.Pos, NamePos: p.Pos, Written: writtenGateway,
 			CueRef:      spec.CueRef{Type: spec.RefEmbedded, TypePos: p.Pos, Ref: spec.DefaultGatewayModule, RefPos: p.Pos, Pos: p.Pos},
 			Input:       all.Merge(reader.Pairs(p.Pos, "routes", object.ListAt(p.At("routes").Pos, routes[namespace]...))),
-			InputUnsure: f.doc.Unsure || len(f.Errs.Failures()) > before,
+			InputUnsure: f.doc.Unsure || f.known("gateway"),
 		})
 	}
 	return out
 }
 
 // route is a route, and the namespace that it leads to.
-func (f *file) route(r reader.Part, target object.Value) (string, object.Value) {
-	r.Only("auth", "path", "rate_limit", "service")
+func (f *file) route(r document.Part, target object.Value) (string, object.Value) {
 	of := r.At("service")
-	words := service.FindStringSubmatch(of.Str())
-	if words == nil {
-		of.Fail("write NAME.NAMESPACE:PORT, such as api.apps:80", "is not the service of an application")
-		return "", object.Value{}
-	}
-	name, namespace := words[1], words[2]
-	port := object.Value{Kind: object.KindNumber, Pos: of.Pos, Text: words[3]}
+	address, number, _ := strings.Cut(of.Text, ":")
+	name, namespace, _ := strings.Cut(address, ".")
+	port := object.Value{Kind: object.KindNumber, Pos: of.Pos, Text: number}
 	if own := f.namespaces[name]; own != nil {
 		if !slices.Contains(own, namespace) && own[0] != "" {
-			of.Fail("write "+name+"."+own[0]+":"+words[3], "the application %q is in the namespace %q", name, own[0])
+			of.Fail("write "+name+"."+own[0]+":"+number, "the application %q is in the namespace %q", name, own[0])
 		}
 		namespace = own[0]
 	}
@@ -87,15 +76,15 @@ func (f *file) route(r reader.Part, target object.Value) (string, object.Value) 
 
 // limit is a rate limit. Bursts are of Traefik only; there they are twice the rate where
 // the author says nothing.
-func limit(p reader.Part, target object.Value) object.Value {
-	p.Only("burst", "enabled", "requests_per_second")
+func limit(p document.Part, target object.Value) object.Value {
 	requests, burst := p.At("requests_per_second"), p.At("burst")
-	switch n, ok := requests.Integer(1); {
-	case p.Kind != object.KindMap:
+	n, err := strconv.Atoi(requests.Text)
+	switch {
+	case !p.Given():
 		return object.Value{}
 	case !on(p):
 		return object.BoolAt(false, p.Pos)
-	case !burst.Given() && ok && target.Text == gateway.Traefik:
+	case !burst.Given() && err == nil && target.Text == gateway.Traefik:
 		burst.Value = object.NumberAt(2*n, p.Pos) //nolint:mnd // see above
 	}
 	return reader.Pairs(p.Pos, "requests", requests.Value, "per", object.TextAt("second", p.Pos), "burst", burst.Value)

@@ -8,7 +8,10 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/ropewalk/ropewalk/render/document"
+	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/reader"
@@ -45,7 +48,7 @@ func Compile(doc spec.Document, project Project) ([]spec.Document, object.Errors
 	r := &reading{Reading: reader.Reading{Free: true, Sparse: true, Extension: extension}, project: project, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}, app: doc.Name}
 	unit := unit{scope: scope{project: project}}
 	if hasKind(doc.Value) {
-		r.document(r.Root(doc.Value), &unit)
+		r.document(doc.Value, &unit)
 	} else {
 		unit.files = []reader.Part{r.Root(object.TextAt(path.Base(doc.Pos.File), object.Pos{File: doc.Pos.File}))}
 	}
@@ -63,25 +66,27 @@ func hasKind(v object.Value) bool {
 	return ok
 }
 
+// table is that of a document of kind Compose.
+var table = sync.OnceValue(func() document.Field { return kinds.Compose().Root.Judged("apiVersion", "kind") }) //nolint:gochecknoglobals // a constant
+
 // document decodes a document of kind Compose.
-func (r *reading) document(doc reader.Part, u *unit) {
-	r.Free = false
-	defer func() { r.Free = true }()
-	doc.Only("apiVersion", "kind", "metadata", "spec")
-	doc.At("metadata").Only("name")
-	body := doc.At("spec")
-	body.Only("files", "profiles", "envFile")
-	u.files = body.At("files").List()
-	for _, f := range u.files {
-		f.Loose()
+func (r *reading) document(v object.Value, u *unit) {
+	d := &document.Decoder{}
+	body := d.Hold(table(), v, nil).At("spec")
+	r.Errs, r.Failed = append(r.Errs, d.Errs...), r.Failed+len(d.Errs)
+	for _, p := range body.List("profiles") {
+		r.profiles = append(r.profiles, p.Written())
 	}
-	if len(u.files) == 0 {
-		doc.Fail("write files: [compose.yaml], or the one that it is", "spec.files names no compose file")
+	parts := func(of ...document.Part) (out []reader.Part) {
+		for _, p := range of {
+			out = append(out, reader.Part{Reading: &r.Reading, Value: p.Value, Path: p.Path})
+		}
+		return out
 	}
-	for _, p := range body.At("profiles").List() {
-		r.profiles = append(r.profiles, p.Loose())
+	u.files, u.envFiles = parts(body.List("files")...), parts(body.List("envFile")...)
+	if one := body.At("envFile"); one.Given() && one.Kind != object.KindList {
+		u.envFiles = parts(one)
 	}
-	u.envFiles = oneOrMore(body.At("envFile"))
 }
 
 // reading is the state of one Compile.

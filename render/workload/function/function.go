@@ -4,9 +4,11 @@
 package function
 
 import (
-	"cmp"
 	"strings"
+	"sync"
 
+	"github.com/ropewalk/ropewalk/render/document"
+	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/reader"
@@ -36,35 +38,45 @@ func same() []string {
 // requests are the fields of scale that are about requests; the others are bounds.
 func requests() []string { return []string{"concurrency", "hosts", "namespace", "paths", "rate"} }
 
-func bounds() []string { return []string{"cooldown", "max", "min", "pollingInterval"} }
+// table is that of a Function, of which the decoder of the Workload reads what a Workload has
+// too.
+var table = sync.OnceValue(func() document.Field { //nolint:gochecknoglobals // a constant
+	out := kinds.Function().Root.Judged("apiVersion", "kind", "metadata")
+	for i, f := range out.Fields {
+		if f.Name == "spec" {
+			out.Fields[i] = f.Judged(append(same(), "concurrencyLimit", "container", "port", "timeout")...)
+			out.Fields[i].Need = false // That of a Workload is.
+		}
+	}
+	return out
+})
 
 // Lower is the Workload that a Function is. The errors are what no Workload could say of
 // it; it is to be decoded in any case.
 func Lower(doc object.Value) (object.Value, object.Errors) {
-	r := &reader.Reading{}
-	root := r.Root(doc)
-	root.Only("apiVersion", "kind", "metadata", "spec")
-	body := root.At("spec")
-	body.Only(append(same(), "concurrencyLimit", "container", "port", "scale", "target", "timeout")...)
+	d := &document.Decoder{}
+	body := d.Hold(table(), doc, nil).At("spec")
 	var out reader.Fields
 	kind := target(body)
 	out.Put("kind", kind)
 	for _, name := range same() {
-		out.Add(body.Value, name)
+		out.Put(name, body.Field(name))
 	}
 	if c := body.At("container"); c.Given() {
 		out.Put("containers", reader.Pairs(c.Pos, Container, c.Value))
 	}
 	out.Put("service", service(body))
 	replicas := replicasOf(body.At("scale"), kind.Text == score.KindKnativeService)
-	if !replicas.Given() && kind.Text == score.KindDeployment && body.Kind == object.KindMap {
+	if replicas.Kind == object.KindNone && kind.Text == score.KindDeployment {
 		body.At("scale").Fail("write scale: {max: 10, concurrency: 100, hosts: [api.example.com]}", "is missing: KEDA needs to know how far to scale, and which requests to count")
 	}
 	if kind.Kind != object.KindNone { // What the fields mean depends on the target.
-		out.Put("replicas", replicas.Value)
+		if !d.Known("spec.scale") {
+			out.Put("replicas", replicas)
+		}
 		out.Put("serving", reader.Pairs(body.Pos, "concurrencyLimit", body.At("concurrencyLimit").Value, "timeout", body.At("timeout").Value))
 	}
-	return workload(doc, out.Value(body.Pos)), r.Errs
+	return workload(doc, out.Value(body.Pos)), d.Errs
 }
 
 // workload is doc with another kind and spec.
@@ -92,20 +104,19 @@ func workload(doc, body object.Value) object.Value {
 }
 
 // target is the kind of workload that a function becomes.
-func target(p reader.Part) object.Value {
-	t := p.At("target")
-	switch {
-	case !t.Given() || t.Text == targetKnative:
-		return object.TextAt(score.KindKnativeService, cmp.Or(t.Pos, p.Pos))
-	case t.Is(object.KindString) && t.Text != targetKEDA:
-		t.Fail(object.Suggest(t.Text, []string{targetKEDA, targetKnative}), "%q is not known: expected %s or %s", t.Text, targetKnative, targetKEDA)
+func target(p document.Part) object.Value {
+	switch t := p.At("target"); {
+	case t.Text == targetKEDA:
+		return object.TextAt(score.KindDeployment, t.Pos)
+	case p.Known(t.Path.String()):
 		return object.Value{}
+	default:
+		return object.TextAt(score.KindKnativeService, t.Pos)
 	}
-	return object.TextAt(score.KindDeployment, t.Pos)
 }
 
 // service is the port at which a function is called, and the one that it listens at.
-func service(p reader.Part) object.Value {
+func service(p document.Part) object.Value {
 	port := p.At("port")
 	at := port.Value
 	if !port.Given() {
@@ -117,27 +128,20 @@ func service(p reader.Part) object.Value {
 
 // replicasOf is a number, or the bounds with what requests scale by. KEDA starts the first
 // pod at a request, as Knative does, unless min is higher.
-func replicasOf(p reader.Part, knative bool) reader.Part {
+func replicasOf(p document.Part, knative bool) object.Value {
 	if p.Kind != object.KindMap {
-		return p
+		return p.Value
 	}
-	p.Only(append(bounds(), requests()...)...)
-	var all, http reader.Fields
-	for _, name := range bounds() {
-		all.Add(p.Value, name)
-	}
+	var http object.Value
+	out := p.Value
 	for _, name := range requests() {
-		http.Add(p.Value, name)
+		v := p.Field(name)
+		http, out = http.Merge(reader.Pairs(p.Pos, name, v)), out.Without(object.Fields(name))
 	}
-	_, least := p.Get("min")
-	if !least && !knative && len(http) > 0 {
-		all.Put("min", object.NumberAt(0, p.Pos))
+	if !p.At("min").Given() && !knative && http.Kind != object.KindNone {
+		out = out.Merge(reader.Pairs(p.Pos, "min", object.NumberAt(0, p.Pos)))
 	}
-	all.Put("http", http.Value(p.Pos))
-	if p.Value = all.Value(p.Pos); p.Kind == object.KindNone {
-		p.Value = object.Value{Kind: object.KindMap, Pos: p.Pos}
-	}
-	return p
+	return out.Merge(reader.Pairs(p.Pos, "http", http))
 }
 
 // paths leads from the fields of a Workload to those of a Function, the longest first.

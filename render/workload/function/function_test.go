@@ -57,8 +57,8 @@ func TestMessagesNameTheFieldsOfTheAuthor(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"no container", head + "  port: 80\n", `f.yaml:5:3: spec: spec.container: is missing (write container: {image: …})`},
 		{"an unknown field", small + "  containers: {}\n", `f.yaml:6:3: spec: spec.containers: unknown field "containers" (did you mean "container"?)`},
-		{"a field beside the spec", small + "scale: 1\n", `f.yaml:6:1: spec: scale: unknown field "scale" (known: apiVersion, kind, metadata, spec)`},
-		{"an unknown target", small + "  target: kda\n  scale: 1\n", `f.yaml:6:11: spec: spec.target: "kda" is not known: expected knative or keda (did you mean "keda"?)`},
+		{"a field beside the spec", small + "scale: 1\n", `f.yaml:6:1: spec: scale: unknown field "scale" (move it under spec)`},
+		{"an unknown target", small + "  target: kda\n  scale: 1\n", `f.yaml:6:11: spec: spec.target: "kda" is not known: expected knative, keda (did you mean "keda"?)`},
 		{"an image that is missing", head + "  container: {command: [a]}\n", `f.yaml:5:14: spec: spec.container.image: is missing (write image: . where it is given at deployment)`},
 		{"a field of the container", head + "  container: {image: a, env: {}}\n", `f.yaml:5:25: spec: spec.container.env: unknown field "env" (environment variables go under variables)`},
 		{"a port that is none", small + "  port: 70000\n", `f.yaml:6:9: spec: spec.port: 70000 is out of range: expected 1 to 65535`},
@@ -72,7 +72,10 @@ func TestMessagesNameTheFieldsOfTheAuthor(t *testing.T) {
 		{"KEDA without a scale", small + "  target: keda\n", `f.yaml:5:3: spec: spec.scale: is missing: KEDA needs to know how far to scale, and which requests to count (write scale: {max: 10, concurrency: 100, hosts: [api.example.com]})`},
 		{"KEDA without hosts", small + "  target: keda\n  scale: {max: 2, rate: 3}\n", `f.yaml:7:10: spec: spec.scale.hosts: is missing (write the hosts that requests are for: hosts: [api.example.com])`},
 		{"KEDA with a limit", small + "  target: keda\n  scale: {max: 2, rate: 3, hosts: [a.b]}\n  concurrencyLimit: 5\n", `f.yaml:8:21: spec: spec.concurrencyLimit: KEDA's HTTP add-on has no limit of requests (write target: knative, or scale.concurrency)`},
-		{"scale that is text", small + "  scale: many\n", `f.yaml:6:10: spec: spec.scale: expected a number, or a map such as {min: 2, max: 10}, got a string`},
+		{"scale that is text", small + "  scale: many\n", `f.yaml:6:10: spec: spec.scale: expected a number or a map such as {min: 2, max: 10}, got a string`},
+		{"bounds that are none, and hosts that are missing", small + "  target: keda\n  scale: {max: many, rate: 3}\n", `f.yaml:7:16: spec: spec.scale.max: expected a number, got a string`},
+		{"a cooldown that is text", small + "  scale: {max: 2, rate: 3, cooldown: 30s}\n", `f.yaml:6:38: spec: spec.scale.cooldown: expected a number of seconds such as 30, got a string`},
+		{"a spec that is missing", strings.TrimSuffix(head, "spec:\n"), `f.yaml:1:1: spec: spec.container: is missing (write container: {image: …})`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, errs := decoded(t, tt.text)

@@ -234,7 +234,7 @@ func (f *funcYAML) options(body *reader.Fields) {
 	scale.Only("max", "metric", "min", "target", "utilization")
 	body.Put("concurrencyLimit", resources.At("limits", "concurrency").Value)
 	var out, pods reader.Fields
-	out.Add(scale.Value, "min")
+	out.Put("min", scale.At("min").Value)
 	if most := scale.At("max"); most.Text != "0" { // No limit.
 		out.Put("max", most.Value)
 	}

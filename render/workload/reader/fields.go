@@ -21,16 +21,6 @@ func (f *Fields) Put(name string, v object.Value) {
 	}
 }
 
-// Add adds the field of that name of another map, where it has one.
-func (f *Fields) Add(of object.Value, name string) {
-	for _, m := range of.Members {
-		if m.Name == name && m.Value.Kind != object.KindNone {
-			*f = append(*f, m)
-			return
-		}
-	}
-}
-
 // Value is the map, nothing where it has no fields.
 func (f Fields) Value(pos object.Pos) object.Value {
 	if len(f) == 0 {
