@@ -50,7 +50,11 @@ func (d *Decoder) Decode(f Field, v object.Value, at object.Path) (object.Value,
 // Fail reports a mistake, unless one of the same part or in it is known: what is wrong is
 // not missing too.
 func (d *Decoder) Fail(pos object.Pos, at object.Path, hint, format string, args ...any) {
-	if len(d.Errs) < maxErrors && !d.Known(at.String()) {
+	switch {
+	case len(d.Errs) >= maxErrors || d.Known(at.String()):
+	case len(d.Errs) == maxErrors-1:
+		d.Errs = append(d.Errs, Mistake(pos, nil, "", "there are more mistakes than the %d that are shown", maxErrors-1))
+	default:
 		d.Errs = append(d.Errs, Mistake(pos, at, hint, format, args...))
 	}
 }
