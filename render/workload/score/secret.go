@@ -60,11 +60,11 @@ func (e entry) secret() SecretVariable {
 		e.fail("write {secret: NAME, key: KEY}, or {local: NAME, key: KEY} for a Secret of the namespace", "expected one of secret and local")
 	}
 	if out.Provider == spec.ProviderLocal {
-		if version.given() {
-			version.fail("remove it", "a Secret of the namespace has no versions")
-		}
 		if out.Key == "" {
 			e.fail("write key: KEY", "key is missing: a Secret of the namespace is read key by key")
+		}
+		if version.given() {
+			version.fail("remove it", "a Secret of the namespace has no versions")
 		}
 	}
 	return out
