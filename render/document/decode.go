@@ -5,20 +5,12 @@ package document
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
-)
-
-const (
-	// maxErrors bounds what is reported on one document.
-	maxErrors = 100
-	// longest bounds a message, as what it quotes may be megabytes.
-	longest = 4 << 10
 )
 
 // Decoder holds values against tables. The zero value is ready for use.
@@ -29,6 +21,13 @@ type Decoder struct {
 	// a value allows to some targets; a mistake where it cannot is reported by it. It may be
 	// nil.
 	Able func(by Set, what string, pos object.Pos, at object.Path) bool
+	// Null is told of a field that is null, which is as if it were not there. Gone reports
+	// whether a null takes a member of a map away whose names are free. They may be nil.
+	Null func(v object.Value, at object.Path)
+	Gone func(v object.Value) bool
+	// Loose is told of a number or a bool where text is meant, and reports whether that is
+	// read as text. All are where it is nil.
+	Loose func(v object.Value, at object.Path) bool
 	// Stray is set if a field near the root is not known, which may be a known one misspelt.
 	Stray bool
 
@@ -44,69 +43,11 @@ func (d *Decoder) Decode(f Field, v object.Value, at object.Path) (object.Value,
 	for _, step := range at {
 		place = &location{place, step}
 	}
-	return d.value(f, v, place)
-}
-
-// Fail reports a mistake, unless one of the same part or in it is known: what is wrong is
-// not missing too.
-func (d *Decoder) Fail(pos object.Pos, at object.Path, hint, format string, args ...any) {
-	switch {
-	case len(d.Errs) >= maxErrors || d.Known(at.String()):
-	case len(d.Errs) == maxErrors-1:
-		d.Errs = append(d.Errs, Mistake(pos, nil, "", "there are more mistakes than the %d that are shown", maxErrors-1))
-	default:
-		d.Errs = append(d.Errs, Mistake(pos, at, hint, format, args...))
-	}
-}
-
-// Known reports whether a mistake in the part at a path is known.
-func (d *Decoder) Known(path string) bool {
-	return slices.ContainsFunc(d.Errs, func(e *object.Error) bool { return e.Severity == object.SeverityError && Within(e.Path, path) })
-}
-
-// Within reports whether a path leads to the part at the path whole, or into it.
-func Within(path, whole string) bool {
-	rest, below := strings.CutPrefix(path, whole)
-	return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
-}
-
-// Mistake is what is wrong with the part of a document at pos and path.
-func Mistake(pos object.Pos, path object.Path, hint, format string, args ...any) *object.Error {
-	cut := func(text string) string {
-		if len(text) <= longest {
-			return text
-		}
-		return strings.ToValidUTF8(text[:longest], "") + "…"
-	}
-	err := fmt.Errorf(format, args...)
-	if text := err.Error(); len(text) > longest {
-		err = errors.New(cut(text))
-	}
-	return &object.Error{Stage: object.StageSpec, Pos: pos, Path: path.String(), Err: err, Hint: cut(hint)}
-}
-
-// location is a step on the way to a part, so that a path costs nothing until there is a
-// mistake to report.
-type location struct {
-	up   *location
-	step object.Step
-}
-
-func (p *location) path() object.Path {
-	if p == nil {
-		return nil
-	}
-	return append(p.up.path(), p.step)
-}
-
-func (p *location) field(name string) *location { return &location{p, object.Field(name)} }
-
-func (d *Decoder) fail(v object.Value, at *location, hint, format string, args ...any) {
-	d.Fail(v.Pos, at.path(), hint, format, args...)
+	return d.value(&f, v, place)
 }
 
 // value is Decode.
-func (d *Decoder) value(f Field, v object.Value, at *location) (object.Value, bool) {
+func (d *Decoder) value(f *Field, v object.Value, at *location) (object.Value, bool) {
 	before := len(d.Errs)
 	if f.Sensitive {
 		d.secret++
@@ -126,7 +67,7 @@ func (d *Decoder) Hide(before int) {
 	}
 }
 
-func (d *Decoder) held(f Field, v object.Value, at *location) (object.Value, bool) {
+func (d *Decoder) held(f *Field, v object.Value, at *location) (object.Value, bool) {
 	if f.Off && v.Kind == object.KindBool && v.Text == "false" {
 		return v, true
 	}
@@ -134,7 +75,7 @@ func (d *Decoder) held(f Field, v object.Value, at *location) (object.Value, boo
 		for _, other := range f.Or {
 			if other.takes(v) {
 				other.Sensitive = other.Sensitive || f.Sensitive
-				return d.value(other, v, at)
+				return d.value(&other, v, at)
 			}
 		}
 		d.kind(f, v, at)
@@ -142,6 +83,16 @@ func (d *Decoder) held(f Field, v object.Value, at *location) (object.Value, boo
 	}
 	if f.By != 0 && d.Able != nil && !d.Able(f.By, what(at), v.Pos, at.path()) {
 		return v, false
+	}
+	if f.Loose && v.Kind != object.KindString && d.Loose != nil {
+		before := len(d.Errs)
+		good := d.Loose(v, at.path())
+		if d.secret > 0 {
+			d.Hide(before)
+		}
+		if !good {
+			return v, false
+		}
 	}
 	switch f.Kind {
 	case object.KindMap:
@@ -156,7 +107,7 @@ func (d *Decoder) held(f Field, v object.Value, at *location) (object.Value, boo
 }
 
 // takes reports whether the kind of a value is one that the field may have.
-func (f Field) takes(v object.Value) bool {
+func (f *Field) takes(v object.Value) bool {
 	number := v.Kind == object.KindNumber
 	switch {
 	case f.Kind == object.KindNone, v.Kind == f.Kind:
@@ -172,9 +123,12 @@ func (f Field) takes(v object.Value) bool {
 }
 
 // kind reports a value of another kind, with what was probably meant.
-func (d *Decoder) kind(f Field, v object.Value, at *location) {
+func (d *Decoder) kind(f *Field, v object.Value, at *location) {
 	expected := f.expected()
 	for i, other := range f.Or {
+		if f.Rule.Short != "" { // It names all shapes.
+			break
+		}
 		expected = expected + map[bool]string{true: " or a ", false: ", a "}[i == len(f.Or)-1] + other.expected()
 	}
 	if f.Off {
@@ -208,7 +162,7 @@ func (d *Decoder) kind(f Field, v object.Value, at *location) {
 }
 
 // expected names what the field may be.
-func (f Field) expected() string {
+func (f *Field) expected() string {
 	switch {
 	case f.Rule.Short != "":
 		return f.Rule.Short
@@ -236,22 +190,26 @@ func what(at *location) string {
 }
 
 // members are the good fields of a map.
-func (d *Decoder) members(f Field, v object.Value, at *location) (object.Value, bool) {
+func (d *Decoder) members(f *Field, v object.Value, at *location) (object.Value, bool) {
 	if !d.bounded(f, v, len(v.Members), "field", at) {
 		return v, false
 	}
 	if f.Free {
 		return v, true
 	}
-	out := object.Value{Kind: object.KindMap, Pos: v.Pos}
+	out := object.Value{Kind: object.KindMap, Pos: v.Pos, Members: make([]object.Member, 0, len(v.Members))}
 	found := make([]bool, len(f.Fields))
 	var known []string
+	var own *Field
 	meant := map[string]bool{}
+	if f.Fields == nil {
+		own = f.item()
+	}
 	for _, m := range v.Members {
-		in, own := at.field(m.Name), f.item()
+		in := at.field(m.Name)
 		if f.Fields != nil {
 			i := slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == m.Name })
-			if i < 0 && f.Open {
+			if i < 0 && f.Open && !f.instead(v, m.Name) {
 				out.Members = append(out.Members, m)
 				continue
 			}
@@ -262,32 +220,59 @@ func (d *Decoder) members(f Field, v object.Value, at *location) (object.Value, 
 				meant[d.unknown(f, m, in, known)] = true
 				continue
 			}
-			own, found[i] = f.Fields[i], m.Value.Kind != object.KindNull
-		} else if !f.Names.Allows(m.Name) {
-			d.Fail(m.Pos, in.path(), "", "%s", f.Names.wrong(strconv.Quote(m.Name), m.Name))
+			own, found[i] = &f.Fields[i], m.Value.Kind != object.KindNull
 		}
-		if m.Value.Kind == object.KindNull && (f.Fields != nil && !own.NotNull || own.Null) {
+		if m.Value.Kind == object.KindNull && (f.Fields != nil && !own.NotNull || own.Null || d.Gone != nil && d.Gone(m.Value)) {
+			d.null(f, own, m, in)
 			continue
+		}
+		if f.Fields == nil && !f.Names.Allows(m.Name) {
+			before := len(d.Errs)
+			d.Fail(m.Pos, in.path(), f.Names.hint(m.Name), "%s", f.Names.wrong(Shown(m.Name), m.Name))
+			if d.secret > 0 && m.Value.Kind != object.KindMap { // Its value is on the same line.
+				d.Hide(before)
+			}
 		}
 		if good, ok := d.value(own, m.Value, in); ok {
 			out.Members = append(out.Members, object.Member{Name: m.Name, Pos: m.Pos, Value: good})
 		}
 	}
-	for i, own := range f.Fields {
-		if own.Need && !found[i] && !meant[own.Name] {
-			pos := v.Pos
-			if null, ok := v.Get(own.Name); ok {
-				pos = null.Pos
-			}
-			d.Fail(pos, at.field(own.Name).path(), cmp.Or(own.Hint, plain(own.Doc)), "is missing")
+	for i := range f.Fields {
+		if own := &f.Fields[i]; own.Need && !found[i] && !meant[own.Name] {
+			d.Fail(v.Pos, at.field(own.Name).path(), own.missing(), "is missing")
 		}
 	}
 	d.together(f, v, found, meant, at)
 	return out, true
 }
 
+// missing is what to do where the field is missing.
+func (f *Field) missing() string { return cmp.Or(f.Hint, plain(f.Doc)) }
+
+// null reports a field that is null.
+func (d *Decoder) null(f, own *Field, m object.Member, at *location) {
+	switch {
+	case f.Fields == nil:
+	case own.Need:
+		d.fail(m.Value, at, own.missing(), "is null, but must be given")
+	case d.Null != nil:
+		d.Null(m.Value, at.path())
+	}
+}
+
+// instead reports whether a name that is not known was meant to be that of a field that must
+// be there and is not, in a map that has others.
+func (f *Field) instead(v object.Value, name string) bool {
+	meant, ok := object.Nearest(name, f.names())
+	if !ok {
+		return false
+	}
+	_, given := v.Get(meant)
+	return !given && slices.ContainsFunc(f.Fields, func(o Field) bool { return o.Need && o.Name == meant })
+}
+
 // names are those of the fields.
-func (f Field) names() []string {
+func (f *Field) names() []string {
 	out := make([]string, len(f.Fields))
 	for i, own := range f.Fields {
 		out[i] = own.Name
@@ -297,27 +282,34 @@ func (f Field) names() []string {
 
 // unknown reports a member that is no field. It returns the field that was meant, which is
 // thus not missing.
-func (d *Decoder) unknown(f Field, m object.Member, at *location, known []string) (meant string) {
+func (d *Decoder) unknown(f *Field, m object.Member, at *location, known []string) (meant string) {
 	d.Stray = d.Stray || at.up == nil || at.up.up == nil
+	if d.full(object.SeverityError) {
+		return ""
+	}
 	meant, _ = object.Nearest(m.Name, known)
 	hint := object.Suggest(m.Name, known)
-	if say := f.Elsewhere; say != nil && say(m.Name) != "" {
-		hint, meant = say(m.Name), ""
+	said := f.Elsewhere != nil && f.Elsewhere(m.Name) != ""
+	if said {
+		hint, meant = f.Elsewhere(m.Name), ""
 	}
 	for _, own := range f.Fields {
-		if slices.ContainsFunc(own.Fields, func(o Field) bool { return o.Name == m.Name }) && own.Kind == object.KindMap && (own.Need || at.up == nil) {
+		if !said && slices.ContainsFunc(own.Fields, func(o Field) bool { return o.Name == m.Name }) && own.Kind == object.KindMap && (own.Need || at.up == nil) {
 			meant, hint = own.Name, "move it under "+own.Name
 		}
 	}
 	if f.Sensitive { // A secret by its name, with its value.
 		defer d.Hide(len(d.Errs))
 	}
-	d.Fail(m.Pos, at.path(), hint, "unknown field %q", m.Name)
+	d.Fail(m.Pos, at.path(), hint, "unknown field %s", Shown(m.Name))
 	return meant
 }
 
 // together reports fields that exclude one another, and those that are there without others.
-func (d *Decoder) together(f Field, v object.Value, found []bool, meant map[string]bool, at *location) {
+func (d *Decoder) together(f *Field, v object.Value, found []bool, meant map[string]bool, at *location) {
+	if len(f.OneOf)+len(f.Together) == 0 {
+		return
+	}
 	has := func(name string) bool {
 		return found[slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == name })] || meant[name]
 	}
@@ -353,8 +345,11 @@ func plain(doc string) string {
 }
 
 // bounded reports too few or too many members or items; false says that there is none to read.
-func (d *Decoder) bounded(f Field, v object.Value, n int, part string, at *location) bool {
+func (d *Decoder) bounded(f *Field, v object.Value, n int, part string, at *location) bool {
 	switch {
+	case n == 0 && f.Least > 0 && f.Hint != "":
+		d.fail(v, at, f.Hint, "must not be empty")
+		return false
 	case n == 0 && f.Least > 0:
 		d.fail(v, at, cmp.Or(f.Hint, "remove it, or write "+map[string]string{"field": "a field", "item": "an item"}[part]), "must not be empty")
 		return false
@@ -370,7 +365,7 @@ func (d *Decoder) bounded(f Field, v object.Value, n int, part string, at *locat
 }
 
 // items are the good items of a list.
-func (d *Decoder) items(f Field, v object.Value, at *location) (object.Value, bool) {
+func (d *Decoder) items(f *Field, v object.Value, at *location) (object.Value, bool) {
 	if !d.bounded(f, v, len(v.Items), "item", at) {
 		return v, false
 	}
@@ -400,15 +395,15 @@ func (d *Decoder) items(f Field, v object.Value, at *location) (object.Value, bo
 }
 
 // shown is a value as a message repeats it.
-func (f Field) shown(v object.Value) string {
+func (f *Field) shown(v object.Value) string {
 	if f.Sensitive || f.Rule.Secret != nil && f.Rule.Secret(v.Text) {
 		return "this"
 	}
-	return strconv.Quote(v.Text)
+	return Shown(v.Text)
 }
 
 // scalar reports whether a text or a number is what the field may be.
-func (d *Decoder) scalar(f Field, v object.Value, at *location) bool {
+func (d *Decoder) scalar(f *Field, v object.Value, at *location) bool {
 	if f.Full && v.Text == "" {
 		d.fail(v, at, "", "must not be empty")
 		return false
@@ -417,11 +412,15 @@ func (d *Decoder) scalar(f Field, v object.Value, at *location) bool {
 		if f.Sensitive {
 			defer d.Hide(len(d.Errs))
 		}
-		d.fail(v, at, f.Hint, "%s", f.Rule.wrong(f.shown(v), v.Text))
+		d.fail(v, at, cmp.Or(f.Rule.hint(v.Text), f.Hint), "%s", f.Rule.wrong(f.shown(v), v.Text))
 		return false
 	}
 	if r := f.Range; r != nil {
 		n, err := strconv.Atoi(v.Text)
+		if err == nil && r.Bounded && (n < r.Least || n > r.Most) && !f.Sensitive {
+			d.fail(v, at, "", "%d is out of range: expected %d to %d", n, r.Least, r.Most)
+			return false
+		}
 		if err != nil || n < r.Least || r.Bounded && n > r.Most {
 			d.fail(v, at, "", "expected %s, got %s", r, strings.Trim(f.shown(v), `"`))
 			return false

@@ -59,6 +59,8 @@ type Field struct {
 	// value is one of which no excerpt shows anything that is wrong with it.
 	Sensitive bool
 	Hidden    func(v object.Value) bool
+	// Passed says that the value goes into the input of the module as it was written.
+	Passed bool
 	// Null allows null, for nothing, where it is a value of a map whose names are free. NotNull
 	// refuses it where it is a field.
 	Null, NotNull bool

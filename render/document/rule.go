@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Rule is what a text has to be. The zero value allows all texts.
@@ -23,6 +24,8 @@ type Rule struct {
 	// Why is what is wrong with a text, in place of Words and Holds: it follows the text in a
 	// message. "" is nothing.
 	Why func(text string) string
+	// Hint is what to write in place of a text that does not keep the rule; "" is not known.
+	Hint func(text string) string
 	// Secret reports whether a text that does not keep the rule may be a password, which no
 	// message repeats.
 	Secret func(text string) bool
@@ -36,9 +39,25 @@ func (r Rule) Allows(text string) bool {
 	case r.Holds != nil:
 		return r.Holds(text)
 	case r.Pattern != "":
-		return regexp.MustCompile(r.Pattern).MatchString(text)
+		compiled, ok := patterns.Load(r.Pattern)
+		if !ok {
+			compiled, _ = patterns.LoadOrStore(r.Pattern, regexp.MustCompile(r.Pattern))
+		}
+		pattern, _ := compiled.(*regexp.Regexp)
+		return pattern.MatchString(text)
 	}
 	return true
+}
+
+// patterns are those of rules, compiled.
+var patterns sync.Map //nolint:gochecknoglobals // a cache
+
+// hint is what to write in place of a text.
+func (r Rule) hint(text string) string {
+	if r.Hint == nil {
+		return ""
+	}
+	return r.Hint(text)
 }
 
 // wrong says of a text what it is not; shown is the text as a message repeats it.

@@ -62,7 +62,7 @@ func shape(f Field) map[string]any {
 	case object.KindList:
 		out := map[string]any{"type": "array"}
 		if !f.Free {
-			out["items"] = schema(f.item())
+			out["items"] = schema(*f.item())
 		}
 		bound(out, "minItems", f.Least)
 		bound(out, "maxItems", f.Most)
@@ -83,14 +83,14 @@ func shape(f Field) map[string]any {
 }
 
 // item is an item of a list, or a value of a map whose names are free.
-func (f Field) item() Field {
+func (f *Field) item() *Field {
 	switch {
 	case f.Each != nil:
-		return *f.Each
+		return f.Each
 	case f.Kind == object.KindList && f.Fields != nil:
-		return Field{Kind: object.KindMap, Fields: f.Fields}
+		return &Field{Kind: object.KindMap, Fields: f.Fields}
 	}
-	return Field{Kind: object.KindString, Rule: f.Rule, Values: f.Values, Sensitive: f.Sensitive}
+	return &Field{Kind: object.KindString, Rule: f.Rule, Values: f.Values, Sensitive: f.Sensitive}
 }
 
 func mapShape(f Field) map[string]any {
@@ -100,7 +100,7 @@ func mapShape(f Field) map[string]any {
 	switch {
 	case f.Free:
 	case f.Fields == nil:
-		out["additionalProperties"] = schema(f.item())
+		out["additionalProperties"] = schema(*f.item())
 	default:
 		properties := map[string]any{}
 		var required []string

@@ -114,7 +114,7 @@ func TestMistakesInTheNetworkOfAProject(t *testing.T) {
 	for _, want := range []string{
 		`p.yaml:8:13: spec: spec.workloads.network.mesh: "none" is not known: expected sidecar, ambient`,
 		`p.yaml:9:19: spec: spec.workloads.network.routesFrom: "Gate" `,
-		`p.yaml:10:19: spec: spec.workloads.network.dns.port: expected a whole number from 1 to 65535, got 70000`,
+		`p.yaml:10:19: spec: spec.workloads.network.dns.port: 70000 is out of range: expected 1 to 65535`,
 		`p.yaml:10:32: spec: spec.workloads.network.dns.cidr: "169.254.20.10" is not a range of addresses: expected one such as 169.254.20.10/32`,
 		`p.yaml:10:59: spec: spec.workloads.network.dns.labels.a: expected a string, got a number`,
 		`p.yaml:11:24: spec: spec.workloads.canary.provider: "traefik" is not known: expected gatewayapi:v1, istio, kubernetes, linkerd, nginx`,

@@ -23,7 +23,7 @@ func Apps() Document {
 					{Name: "allow_origins", Kind: list},
 					{Name: "allow_methods", Kind: list},
 					{Name: "allow_headers", Kind: list},
-					{Name: "max_age", Kind: number, Range: from(1), Rule: seconds("600"), Doc: "Seconds."},
+					seconds("max_age", 1, "Seconds."),
 				}},
 				{Name: "routes", Kind: list, Least: 1, Need: true, Hint: "write routes: [{path: /, service: NAME.NAMESPACE:PORT}]", Fields: []Field{
 					{Name: "path", Kind: text, Need: true, Doc: "Prefix of the path of requests."},
@@ -102,7 +102,7 @@ func appScaling() Field {
 		{Name: "type", Kind: text, Values: choices("hpa", "keda-cron", "keda-http", "keda-queue", "none"), Doc: "What scales the pods. In an override another type replaces all of scaling."},
 		{Name: "min_instances", Kind: number, Range: from(0), Doc: "Pods at least; 0 where a trigger of KEDA can start one."},
 		{Name: "max_instances", Kind: number, Range: from(1), Doc: "Pods at most."},
-		{Name: "cooldown_period", Kind: number, Range: from(0), Rule: seconds("30"), Doc: "Seconds before KEDA stops the last pod."},
+		seconds("cooldown_period", 0, "Seconds before KEDA stops the last pod."),
 		{Name: "queue_name", Kind: text, Doc: "List of Redis or Valkey; its server is spec.workloads.config.apps.queue of the Project."},
 		{Name: "queue_length", Kind: number, Range: from(1), Doc: "Entries for each pod; 5 where it is absent."},
 		{Name: "cron_schedules", Kind: list, Doc: "Windows in which so many pods run.", Fields: []Field{

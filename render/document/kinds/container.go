@@ -3,96 +3,148 @@
 
 package kinds
 
+import (
+	"github.com/ropewalk/ropewalk/render/document"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
 func container() Field {
-	return Field{Kind: fields, Fields: []Field{
-		{Name: "image", Kind: text, Need: true, Doc: "Image, or . where it is given at deployment."},
-		{Name: "command", Kind: list},
-		{Name: "args", Kind: list},
-		{Name: "variables", Kind: fields, Doc: "Environment variables; ${resources.NAME.OUTPUT}, ${secrets.name.key}, ${metadata.…} and ${VARIABLE:-default} are expanded.", Each: &Field{Kind: text, Loose: true, Or: []Field{{Kind: fields, Doc: "A secret, or with local a Secret of the namespace.", Fields: []Field{
-			{Name: "secret", Kind: text, Doc: "Name of the secret at its provider."},
-			{Name: "provider", Kind: text, Values: choices("aws", "azure", "gcp", "vault", "local"), Doc: "Where the secret is; the default provider where it is absent."},
-			{Name: "version", Kind: text, Text: true, Doc: "The newest where it is absent."},
-			{Name: "key", Kind: text, Doc: "Part of the secret; all of it where it is absent."},
-			{Name: "local", Kind: text, Doc: "Name of a Secret of the namespace."},
-		}}}}},
-		{Name: "files", Kind: fields, Doc: "Files by their path in the container.", Each: &Field{Kind: fields, Fields: []Field{
-			{Name: "content", Kind: text, Doc: "Text; placeholders are expanded."},
-			{Name: "binaryContent", Kind: text, Doc: "In base64."},
-			{Name: "source", Kind: text, Doc: "A path relative to this file."},
-			{Name: "mode", Kind: text, Doc: "Such as \"0644\"."},
-			{Name: "noExpand", Kind: truth, Doc: "Leave placeholders as they are."},
-			{Name: "target", Kind: text, Doc: "An older form."},
-		}}},
-		{Name: "volumes", Kind: fields, Doc: "Volumes by their path in the container.", Each: &Field{Kind: fields, Fields: []Field{
-			{Name: "source", Kind: text, Need: true, Doc: "A resource of type volume."},
-			{Name: "path", Kind: text},
-			{Name: "readOnly", Kind: truth},
-			{Name: "target", Kind: text, Doc: "An older form."},
-		}}},
+	return Field{Kind: fields, Elsewhere: inContainer, Fields: []Field{
+		{Name: "image", Kind: text, Full: true, Need: true, Hint: "write image: . where it is given at deployment", Doc: "Image, or . where it is given at deployment."},
+		{Name: "command", Kind: list, Each: loose(), Mistyped: asList},
+		{Name: "args", Kind: list, Each: loose(), Mistyped: asList},
+		variables(),
+		{Name: "files", Kind: fields, Doc: "Files by their path in the container.", Each: each(file(false)), Or: []Field{{Kind: list, Each: each(file(true)), Doc: "An older form."}}},
+		{Name: "volumes", Kind: fields, Doc: "Volumes by their path in the container.", Each: each(mount(false)), Or: []Field{{Kind: list, Each: each(mount(true)), Doc: "An older form."}}},
 		{Name: "before", Kind: fields, Doc: "Containers that wait for this one.", Each: &Field{Kind: fields, Fields: []Field{
-			{Name: "ready", Kind: text, Values: choices("started", "healthy", "complete"), Need: true},
+			{Name: "ready", Kind: text, Values: choices("started", "healthy", "complete"), Need: true, Hint: "write ready: started, healthy or complete"},
 		}}},
 		{Name: "resources", Kind: fields, Fields: []Field{
-			{Name: "requests", Kind: fields, Each: quantity()},
-			{Name: "limits", Kind: fields, Each: quantity()},
+			{Name: "requests", Kind: fields, Names: key(1), Each: quantity()},
+			{Name: "limits", Kind: fields, Names: key(1), Each: quantity()},
 		}},
 		probe().Named("livenessProbe"),
 		probe().Named("readinessProbe"),
 		probe().Named("startupProbe"),
 		{Name: "securityContext", Kind: fields, Free: true, Doc: "In the shape of the Kubernetes API."},
-		{Name: "imagePullPolicy", Kind: text, Values: choices("Always", "IfNotPresent", "Never")},
-		{Name: "lifecycle", Kind: fields, Free: true, Doc: "In the shape of the Kubernetes API."},
-		{Name: "resizePolicy", Kind: list, Each: &Field{Kind: fields, Free: true}},
-		{Name: "stdin", Kind: truth},
-		{Name: "stdinOnce", Kind: truth},
-		{Name: "terminationMessagePath", Kind: text},
-		{Name: "terminationMessagePolicy", Kind: text, Values: choices("File", "FallbackToLogsOnError")},
-		{Name: "tty", Kind: truth},
-		{Name: "workingDir", Kind: text},
+		passed("imagePullPolicy", text, choices("Always", "IfNotPresent", "Never")...),
+		{Name: "lifecycle", Kind: fields, Free: true, Passed: true, Doc: "In the shape of the Kubernetes API."},
+		{Name: "resizePolicy", Kind: list, Passed: true, Each: &Field{Kind: fields, Free: true}},
+		passed("stdin", truth),
+		passed("stdinOnce", truth),
+		passed("terminationMessagePath", text),
+		passed("terminationMessagePolicy", text, choices("File", "FallbackToLogsOnError")...),
+		passed("tty", truth),
+		passed("workingDir", text),
 	}}
 }
 
+// passed is a field that goes into the input of the module as it is written.
+func passed(name string, kind object.Kind, values ...document.Choice) Field {
+	return Field{Name: name, Kind: kind, Passed: true, Values: values}
+}
+
+// inContainer says what to write for a field that Kubernetes has in its place.
+func inContainer(name string) string {
+	switch name {
+	case "env", "envFrom":
+		return "environment variables go under variables"
+	case "volumeMounts":
+		return "mounts go under volumes"
+	case "ports":
+		return "ports go under service.ports of the workload"
+	case "pullPolicy":
+		return "write imagePullPolicy"
+	}
+	return ""
+}
+
+func variables() Field {
+	return Field{
+		Name: "variables", Kind: fields, Sensitive: true, Names: variableName(),
+		Doc: "Environment variables; ${resources.NAME.OUTPUT}, ${secrets.name.key}, ${metadata.…} and ${VARIABLE:-default} are expanded.",
+		Each: &Field{Kind: text, Loose: true, Sensitive: true, Rule: noZero(), Mistyped: asText, Or: []Field{{Kind: fields, Doc: "A secret, or with local a Secret of the namespace.", Fields: []Field{
+			{Name: "secret", Kind: text, Full: true, Doc: "Name of the secret at its provider."},
+			{Name: "provider", Kind: text, Values: choices("aws", "azure", "gcp", "vault", "local"), Doc: "Where the secret is; the default provider where it is absent."},
+			{Name: "version", Kind: text, Loose: true, Doc: "The newest where it is absent."},
+			{Name: "key", Kind: text, Full: true, Doc: "Part of the secret; all of it where it is absent."},
+			{Name: "local", Kind: text, Full: true, Doc: "Name of a Secret of the namespace."},
+		}}}},
+	}
+}
+
+// file is one of a container; in a list, its path is target.
+func file(listed bool) Field {
+	const octal = `write three octal digits in quotes, such as "0644"`
+	return Field{Kind: fields, Fields: []Field{
+		{Name: "content", Kind: text, Sensitive: true, Doc: "Text; placeholders are expanded.", Or: []Field{{Kind: list, Doc: "An older form: lines."}}},
+		{Name: "binaryContent", Kind: text, Sensitive: true, Doc: "In base64."},
+		{Name: "source", Kind: text, Full: true, Doc: "A path relative to this file."},
+		{Name: "mode", Kind: text, Rule: fileMode(), Hint: octal, Mistyped: func(object.Value) string { return octal }, Doc: "Such as \"0644\"."},
+		{Name: "noExpand", Kind: truth, Doc: "Leave placeholders as they are."},
+		target(listed),
+	}}
+}
+
+func mount(listed bool) Field {
+	return Field{Kind: fields, Fields: []Field{
+		{Name: "source", Kind: text, Full: true, Need: true, Hint: "write source: ${resources.NAME}", Doc: "A resource of type volume."},
+		{Name: "path", Kind: text},
+		{Name: "readOnly", Kind: truth},
+		{Name: "read_only", Kind: truth, Doc: "An older name."},
+		target(listed),
+	}}
+}
+
+func target(listed bool) Field {
+	return Field{Name: "target", Kind: text, Need: listed, Hint: "write target: /path/in/the/container", Doc: "An older form."}
+}
+
 func probe() Field {
+	named := port()
+	named.Or = []Field{{Kind: text, Doc: "Name of a port of the service."}}
 	return Field{Kind: fields, Doc: "A probe, with one action.", Fields: []Field{
 		{Name: "httpGet", Kind: fields, Fields: []Field{
 			{Name: "path", Kind: text},
-			{Name: "port", Kind: number, Range: between(1, 65535), Need: true, Or: []Field{{Kind: text, Doc: "Name of a port of the service."}}},
-			{Name: "host", Kind: text},
+			named,
+			{Name: "host", Kind: text, Full: true},
 			{Name: "scheme", Kind: text, Values: choices("HTTP", "HTTPS")},
 			{Name: "httpHeaders", Kind: list, Fields: []Field{
-				{Name: "name", Kind: text, Need: true},
+				{Name: "name", Kind: text, Rule: headerName(), Full: true, Need: true},
 				{Name: "value", Kind: text, Need: true},
 			}},
 		}},
 		{Name: "exec", Kind: fields, Fields: []Field{
-			{Name: "command", Kind: list, Need: true},
+			{Name: "command", Kind: list, Least: 1, Need: true, Hint: `write a list, such as ["/bin/check"]`, Each: loose(), Mistyped: asList},
 		}},
 		{Name: "tcpSocket", Kind: fields, Fields: []Field{
-			{Name: "port", Kind: number, Range: between(1, 65535), Need: true, Or: []Field{{Kind: text, Doc: "Name of a port of the service."}}},
-			{Name: "host", Kind: text},
+			named,
+			{Name: "host", Kind: text, Full: true},
 		}},
 		{Name: "grpc", Kind: fields, Fields: []Field{
-			{Name: "port", Kind: number, Range: between(1, 65535), Need: true},
+			port(),
 			{Name: "service", Kind: text},
 		}},
-		{Name: "initialDelaySeconds", Kind: number, Range: from(0)},
-		{Name: "periodSeconds", Kind: number, Range: from(1)},
-		{Name: "timeoutSeconds", Kind: number, Range: from(1)},
-		{Name: "successThreshold", Kind: number, Range: from(1)},
-		{Name: "failureThreshold", Kind: number, Range: from(1)},
-		{Name: "terminationGracePeriodSeconds", Kind: number, Range: from(1)},
+		{Name: "initialDelaySeconds", Kind: number, Range: count(0)},
+		{Name: "periodSeconds", Kind: number, Range: count(1)},
+		{Name: "timeoutSeconds", Kind: number, Range: count(1)},
+		{Name: "successThreshold", Kind: number, Range: count(1)},
+		{Name: "failureThreshold", Kind: number, Range: count(1)},
+		{Name: "terminationGracePeriodSeconds", Kind: number, Range: count(1)},
 	}}
 }
 
 func traffic() Field {
+	peers := labels().Means("Those of the pods; all of the namespace where they are absent.")
+	peers.Least, peers.Hint, peers.Names = 1, "remove it for all pods of the namespace", key(1)
 	return Field{Kind: fields, Fields: []Field{
-		{Name: "namespace", Kind: text, Rule: label(), Doc: "That of the pods; the one of the workload where it is absent."},
-		{Name: "labels", Kind: fields, Least: 1, Doc: "Those of the pods; all of the namespace where they are absent.", Each: loose()},
+		{Name: "namespace", Kind: text, Rule: namespace(), Doc: "That of the pods; the one of the workload where it is absent."},
+		peers,
 		{Name: "cidr", Kind: text, Full: true, Doc: "Addresses, in place of pods."},
 		{Name: "except", Kind: list, Doc: "Addresses inside of cidr that are left out.", Each: full()},
 		{Name: "host", Kind: text, Full: true, Doc: "A DNS name or *.example.com, in allowTo: with cilium or istio."},
-		{Name: "ports", Kind: list, Least: 1, Doc: "Those of the pods that are called; all where they are absent.", Each: &Field{Kind: number, Range: between(1, 65535), Or: []Field{{Kind: fields, Fields: []Field{
-			{Name: "port", Kind: number, Range: between(1, 65535), Need: true},
+		{Name: "ports", Kind: list, Least: 1, Hint: "remove it for all ports", Doc: "Those of the pods that are called; all where they are absent.", Each: &Field{Kind: number, Range: between(1, 65535), Or: []Field{{Kind: fields, Fields: []Field{
+			port(),
 			{Name: "protocol", Kind: text, Values: choices("TCP", "UDP")},
 		}}}}},
 	}}

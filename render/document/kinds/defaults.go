@@ -3,14 +3,15 @@
 
 package kinds
 
-// defaults are those of workloads, in a Project.
-func defaults() Field {
+// Defaults are those of workloads, in a Project.
+func Defaults() Field {
 	every := with(container(), "resources", "livenessProbe", "readinessProbe", "startupProbe", "securityContext", "imagePullPolicy", "lifecycle",
 		"resizePolicy", "terminationMessagePath", "terminationMessagePolicy")
-	return Field{Name: "defaults", Kind: fields, Doc: "What workloads have where they write nothing else.", Fields: []Field{
+	every.Elsewhere = otherOfContainers
+	return Field{Name: "defaults", Kind: fields, Doc: "What workloads have where they write nothing else.", Elsewhere: otherOfWorkloads, Fields: []Field{
 		labels(),
-		annotations(),
-		podAnnotations(),
+		annotations(1),
+		podAnnotations(1),
 		replicas(),
 		disruption(),
 		deploy(),
@@ -20,4 +21,28 @@ func defaults() Field {
 		pod(),
 		every.Named("container").Means("Fields of every container."),
 	}}
+}
+
+// otherOfWorkloads says why a field of a Workload has no default.
+func otherOfWorkloads(name string) string {
+	switch name {
+	case "containers":
+		return "write container: its fields are for every container"
+	case "namespace":
+		return "write spec.context.namespace"
+	case "resources":
+		return "write container: {resources: …} for requests and limits; what else a workload needs stands in the workload"
+	case "name", "kind", "schedule", "job", "serving", "service", "dependsOn", "environment", "identity", "image", "command", "args":
+		return "it belongs to one workload: write it there"
+	}
+	return ""
+}
+
+// otherOfContainers says why a field of a container has no default.
+func otherOfContainers(name string) string {
+	switch name {
+	case "image", "command", "args", "variables", "files", "volumes", "before", "name", "stdin", "stdinOnce", "tty", "workingDir":
+		return "it belongs to one container: write it there"
+	}
+	return ""
 }

@@ -56,11 +56,11 @@ func Metadata() Field {
 
 // looseMetadata is that of a workload, whose labels may be numbers and bools.
 func looseMetadata() Field {
-	return Field{Name: "metadata", Kind: fields, Need: true, Fields: []Field{
-		{Name: "name", Kind: text, Rule: label(), Need: true},
-		{Name: "namespace", Kind: text, Rule: label()},
-		{Name: "labels", Kind: fields, Each: loose()},
-		{Name: "annotations", Kind: fields, Each: loose()},
+	return Field{Name: "metadata", Kind: fields, Need: true, Hint: "write metadata: {name: …}", Fields: []Field{
+		{Name: "name", Kind: text, Rule: name(1), Need: true, Hint: "write the name of the workload"},
+		{Name: "namespace", Kind: text, Rule: namespace()},
+		labels().Means(""),
+		annotations(1).Means(""),
 	}}
 }
 
@@ -72,12 +72,20 @@ func Status() Field {
 func each(f Field) *Field { return &f }
 
 // loose is a text that may be written as a number or a bool.
-func loose() *Field { return &Field{Kind: text, Loose: true} }
+func loose() *Field { return &Field{Kind: text, Loose: true, Mistyped: asText} }
 
 // quantity is an amount, such as 100m.
 func quantity() *Field { return &Field{Kind: text, Text: true} }
 
 func full() *Field { return &Field{Kind: text, Full: true} }
+
+// count is a number that Kubernetes counts by.
+func count(least int) *document.Range { return between(least, 1<<31-1) }
+
+// seconds is a number of seconds.
+func seconds(name string, least int, doc string) Field {
+	return Field{Name: name, Kind: number, Range: count(least), Rule: rule{Short: "number of seconds"}, Mistyped: asSeconds, Doc: doc}
+}
 
 func from(least int) *document.Range { return document.From(least) }
 

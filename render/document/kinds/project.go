@@ -88,7 +88,7 @@ func Workloads() Field {
 				{Name: "key", Kind: text, Doc: "Key of the secret that holds the JSON; all of it where it is absent."},
 			}}},
 		}},
-		defaults(),
+		Defaults(),
 	}}
 }
 

@@ -23,18 +23,31 @@ import (
 // rule is what a text has to be.
 type rule = document.Rule
 
-func label() rule    { return document.Label() }
-func percent() rule  { return rule{Pattern: "^[0-9]+%$"} }
-func rooted() rule   { return rule{Pattern: "^/"} }
-func cronLine() rule { return rule{Pattern: `^\s*\S+(\s+\S+){4}\s*$`} }
-
-func uuid() rule { return rule{Pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"} }
-
-func googleAccount() rule {
-	return rule{Pattern: `^[a-z0-9]([-a-z0-9]*[a-z0-9])?@[a-z0-9][-.a-z0-9]*\.gserviceaccount\.com$`}
+func label() rule { return document.Label() }
+func rooted() rule {
+	return rule{Words: "the beginning of a path: expected one such as /api", Pattern: "^/"}
 }
 
-func awsRole() rule { return rule{Pattern: `^arn:aws(-[a-z]+)*:iam::[0-9]{12}:role/[-\w+=,.@/]+$`} }
+func percent() rule {
+	return rule{Words: "a percentage: expected 0% to 100%", Pattern: "^(0*[0-9]{1,2}|0*100)%$"}
+}
+
+// cronLine is five fields of cron; who reads it knows what they may be.
+func cronLine() rule {
+	return rule{Pattern: `^\s*\S+(\s+\S+){4}\s*$`, Holds: func(string) bool { return true }}
+}
+
+func uuid() rule {
+	return rule{Words: "an identity of azure", Pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"}
+}
+
+func googleAccount() rule {
+	return rule{Words: "an identity of gcp", Pattern: `^[a-z0-9]([-a-z0-9]*[a-z0-9])?@[a-z0-9][-.a-z0-9]*\.gserviceaccount\.com$`}
+}
+
+func awsRole() rule {
+	return rule{Words: "an identity of aws", Pattern: `^arn:aws(-[a-z]+)*:iam::[0-9]{12}:role/[-\w+=,.@/]+$`}
+}
 
 // trustDomain is what SPIFFE allows (section 2.1 of the SPIFFE ID), but for its length.
 func trustDomain() rule { return rule{Words: "a trust domain", Pattern: "^[a-z0-9._-]{1,255}$"} }
@@ -56,8 +69,6 @@ func domain() rule {
 		return ""
 	}}
 }
-
-func seconds(such string) rule { return rule{Short: "number of seconds such as " + such} }
 
 func duration() rule {
 	return rule{Words: "a duration: expected one such as 30m or 1h", Holds: func(s string) bool {

@@ -5,39 +5,127 @@ package kinds
 
 import (
 	"slices"
-	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// The API versions of Score files.
+const (
+	ScoreVersion    = "score.dev/v1b1"
+	ScoreVersionOld = "score.sh/v1b1"
 )
 
 // Score is the table of a Score file, whose specification is score.dev/v1b1. It leaves
 // metadata open: there stands what a Workload has and Score lacks, and below containers what
 // a container has.
 func Score() Document {
-	spec := part(Workload().Root, "spec")
-	inContainer := []string{"image", "command", "args", "variables", "files", "volumes", "before", "resources", "livenessProbe", "readinessProbe"}
+	spec := workload(2)
+	own, extra := scoreContainer()
 	containers, service := part(spec, "containers"), part(spec, "service")
-	own := with(container(), inContainer...)
-	extra := without(container(), "image", "command", "args", "variables", "files", "volumes", "before")
-	for i, f := range own.Fields {
-		if f.Name == "variables" {
-			own.Fields[i].Each = loose() // Secrets are placeholders there.
-		}
-		if strings.HasSuffix(f.Name, "Probe") {
-			own.Fields[i] = with(f, "httpGet", "exec")
-		}
-	}
-	containers.Each = each(own)
+	containers.Each = &own
 	metadata := without(spec, "containers", "service", "resources")
-	metadata.Name, metadata.Open, metadata.Doc = "metadata", true, "The name, and what Score lacks."
+	metadata.Name, metadata.Open, metadata.Hint, metadata.Doc = "metadata", true, "write metadata: {name: …}", "The name, and what Score lacks."
 	metadata.Fields = append([]Field{
-		{Name: "name", Kind: text, Need: true, Full: true, Doc: "Name of the workload."},
-		{Name: "containers", Kind: fields, Doc: "What Score lacks of containers, by their names.", Each: each(extra)},
+		{Name: "name", Kind: text, Need: true, Rule: name(2), Hint: "write the name of the workload", Doc: "Name of the workload."},
+		{Name: "containers", Kind: fields, Doc: "What Score lacks of containers, by their names.", Each: &extra},
 	}, metadata.Fields...)
 	resources := part(spec, "resources")
-	resources.Each = each(without(*resources.Each, "direction", "waitFor")) // They go into its metadata.
+	resources.Each = each(scoreResource(*resources.Each))
 	d := Whole("Score", "A Score file, and what Score lacks under metadata.", metadata, containers, with(service, "ports"), resources)
-	d.Root.Fields[0].Values = choices("score.dev/v1b1")
+	d.Root.Fields[0].Values = choices(ScoreVersion)
 	d.Root.Fields = slices.Delete(d.Root.Fields, 1, 2) // It has no kind.
+	d.Root.Elsewhere = func(name string) string {
+		switch {
+		case name == "spec":
+			return "a Score file has no spec: move what is below it to the top, or write apiVersion: " + apiVersion + " and kind: Workload"
+		case name == "kind":
+			return "remove it: a Score file has no kind, and what makes its pods goes under metadata"
+		case slices.ContainsFunc(metadata.Fields, func(f Field) bool { return f.Name == name }):
+			return "in a Score file it goes under metadata"
+		}
+		return ofOthers("metadata.", name)
+	}
 	return d
+}
+
+// scoreContainer is what a container has in a Score file, and what it has below metadata.
+func scoreContainer() (own, extra Field) {
+	names := []string{"image", "command", "args", "variables", "files", "volumes", "before", "resources", "livenessProbe", "readinessProbe"}
+	own, extra = with(container(), names...), without(container(), names[:7]...)
+	for i, f := range own.Fields {
+		switch f.Name {
+		case "variables":
+			value := loose() // Secrets are placeholders there.
+			value.Sensitive, value.Rule, value.Mistyped = true, noZero(), func(v object.Value) string {
+				if v.Kind == object.KindMap {
+					return "write ${secrets.name.key}, with name in spec.workloads.secrets.bindings of the Project"
+				}
+				return asText(v)
+			}
+			own.Fields[i].Each = value
+		case "livenessProbe", "readinessProbe":
+			own.Fields[i] = scoreProbe(f)
+		}
+	}
+	own.Fields = append(own.Fields, Field{Name: "pullPolicy", Kind: text, Values: part(extra, "imagePullPolicy").Values, Doc: "An older form."})
+	own.Elsewhere = func(name string) string {
+		if slices.ContainsFunc(extra.Fields, func(f Field) bool { return f.Name == name }) {
+			return "in a Score file it goes under metadata.containers.NAME"
+		}
+		return inContainer(name)
+	}
+	extra.Elsewhere = func(name string) string {
+		if slices.Contains(names, name) {
+			return "it goes into the container itself, under containers.NAME"
+		}
+		return inContainer(name)
+	}
+	return own, extra
+}
+
+// scoreProbe is a probe that Score knows: the rest is below metadata.
+func scoreProbe(f Field) Field {
+	whole := f
+	f = with(f, "httpGet", "exec")
+	f.Elsewhere = func(name string) string {
+		if slices.ContainsFunc(whole.Fields, func(o Field) bool { return o.Name == name }) {
+			return "in a Score file it goes under metadata.containers.NAME." + whole.Name
+		}
+		return ""
+	}
+	http := &f.Fields[0]
+	http.Fields = slices.Clone(http.Fields)
+	for i := range http.Fields {
+		switch own := &http.Fields[i]; own.Name {
+		case "path":
+			own.Need, own.Hint = true, "write path: /, or the one that it is"
+		case "port":
+			own.Or = nil
+		case "httpHeaders":
+			own.Fields = slices.Clone(own.Fields)
+			own.Fields[1].Full = true
+		}
+	}
+	return f
+}
+
+// scoreResource is a resource of a Score file.
+func scoreResource(f Field) Field {
+	extra := with(f, "direction", "waitFor").Fields
+	f = without(f, "direction", "waitFor")
+	for i, own := range f.Fields {
+		if own.Name == "metadata" {
+			f.Fields[i].Fields = append(slices.Clone(own.Fields), extra...)
+		}
+	}
+	f.Fields = append(f.Fields, Field{Name: "properties", Doc: "An older form, which is left out."})
+	f.Elsewhere = func(name string) string {
+		if slices.ContainsFunc(extra, func(f Field) bool { return f.Name == name }) {
+			return "in a Score file it goes under metadata of the resource"
+		}
+		return ""
+	}
+	return f
 }
 
 // part is a field of a map.

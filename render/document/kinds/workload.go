@@ -3,111 +3,187 @@
 
 package kinds
 
+import (
+	"slices"
+
+	"github.com/ropewalk/ropewalk/render/document"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// What makes the pods: Knative, or all else.
+const (
+	Pods document.Set = 1 << iota
+	Knative
+)
+
 // Workload is the table of a Workload.
 func Workload() Document {
-	spec := []Field{
-		{Name: "kind", Kind: text, Values: choices("Deployment", "StatefulSet", "Job", "CronJob", "KnativeService"), Doc: "What makes the pods."},
+	metadata, spec := looseMetadata(), workload(1)
+	metadata.Elsewhere = func(name string) string {
+		if slices.ContainsFunc(spec.Fields, func(f Field) bool { return f.Name == name }) {
+			return "move it under spec"
+		}
+		return ""
+	}
+	return Whole("Workload", "A workload: what Score has, and what it lacks.", metadata, spec)
+}
+
+// workload is the spec of a Workload, whose names have so many letters at least.
+func workload(least int) Field {
+	return Field{Name: "spec", Kind: fields, Need: true, Elsewhere: func(name string) string { return ofOthers("", name) }, Fields: []Field{
+		{Name: "kind", Kind: text, Values: choices(workloadKinds()...), Doc: "What makes the pods."},
 		replicas(),
 		{Name: "serving", Kind: fields, Doc: "What limits requests, with kind: KnativeService or replicas.http.", Fields: []Field{
 			{Name: "concurrencyLimit", Kind: number, Range: between(0, 1000), Doc: "Requests at a time that one pod of Knative gets at most; 0 is no limit."},
-			{Name: "timeout", Kind: number, Range: from(1), Doc: "Seconds that a request has."},
+			seconds("timeout", 1, "Seconds that a request has."),
 		}},
-		{Name: "containers", Kind: fields, Least: 1, Need: true, Each: each(container())},
+		{Name: "containers", Kind: fields, Least: 1, Need: true, Hint: "a workload has one container at least", Names: name(least), Each: each(container())},
 		{Name: "service", Kind: fields, Fields: []Field{
-			{Name: "ports", Kind: fields, Each: &Field{Kind: fields, Fields: []Field{
-				{Name: "port", Kind: number, Range: between(1, 65535), Need: true},
+			{Name: "ports", Kind: fields, Names: name(least), Each: &Field{Kind: fields, Fields: []Field{
+				port(),
 				{Name: "targetPort", Kind: number, Range: between(1, 65535)},
 				{Name: "protocol", Kind: text, Values: choices("TCP", "UDP")},
 			}}},
 			{Name: "headless", Kind: truth, Doc: "The name of the Service leads to the pods, at any port."},
 		}},
-		needs(),
+		needs(least),
 		DependsOn(),
 		environment(),
-		{Name: "namespace", Kind: text, Rule: label()},
+		{Name: "namespace", Kind: text, Rule: namespace()},
 		labels(),
-		annotations(),
-		podAnnotations(),
+		annotations(least),
+		podAnnotations(least),
 		serviceAccount(),
 		identity(),
 		network(),
 		podSecurity(),
 		deploy(),
 		disruption(),
-		{Name: "schedule", Kind: text, Doc: "Of a CronJob, such as \"0 3 * * *\"."},
+		{Name: "schedule", Kind: text, Full: true, Doc: "Of a CronJob, such as \"0 3 * * *\"."},
 		{Name: "job", Kind: fields, Free: true, Doc: "Further fields of the spec of the Job or CronJob."},
 		pod(),
+	}}
+}
+
+func workloadKinds() []string {
+	return []string{"Deployment", "StatefulSet", "Job", "CronJob", "KnativeService"}
+}
+
+func port() Field {
+	return Field{Name: "port", Kind: number, Range: between(1, 65535), Need: true, Hint: "write port: 8080, or the one that it is"}
+}
+
+// ofOthers says what to write for a field that Kubernetes and other formats have in its place,
+// where what Score lacks is at up; "" where it has none.
+func ofOthers(up, name string) string {
+	switch name {
+	case "ingress", "ingresses", "route", "routes", "host", "hosts", "domain", "expose", "gateway":
+		return "a host is a resource: resources: {web: {type: route, params: {host: HOST, path: /, port: PORT}}}"
+	case "minReplicas", "maxReplicas", "autoscaling", "scaling", "autoscale", "hpa", "scale":
+		return "write " + up + "replicas: {min: …, max: …}"
+	case "image", "command", "args", "livenessProbe", "readinessProbe", "files":
+		return "it goes under containers.NAME"
+	case "env", "envFrom", "variables", "environmentVariables":
+		return "write containers.NAME.variables: {NAME: VALUE}"
+	case "ports", "port":
+		return "write service: {ports: {http: {port: …}}}"
+	case "initContainers", "sidecars":
+		return "they go under containers; before defines the order"
+	case "volumes", "volumeMounts":
+		return "a volume is a resource of type volume, which containers.NAME.volumes mounts: {/PATH: {source: \"${resources.NAME}\"}}"
+	case "serviceAccountName":
+		return "write " + up + "serviceAccount"
+	case "strategy":
+		return "write " + up + "deploy: {strategy: …}"
+	case "template", "selector":
+		return "containers stand in the place of a template of pods; further fields of pods go under " + up + "pod"
+	case "nodeSelector", "tolerations", "affinity", "imagePullSecrets", "terminationGracePeriodSeconds", "topologySpreadConstraints", "priorityClassName", "hostNetwork":
+		return "write " + up + "pod: {" + name + ": …}"
 	}
-	return Whole("Workload", "A workload: what Score has, and what it lacks.",
-		looseMetadata(), Field{Name: "spec", Kind: fields, Need: true, Fields: spec})
+	return ""
 }
 
 func replicas() Field {
-	return Field{Name: "replicas", Kind: number, Range: from(0), Doc: "How many pods run, or the bounds of an autoscaler; KEDA with queue, cron or http.", Or: []Field{{Kind: fields, Fields: []Field{
-		{Name: "min", Kind: number, Range: from(0)},
-		{Name: "max", Kind: number, Range: from(1)},
-		{Name: "cpu", Kind: number, Range: between(1, 1000), Doc: "Target in percent of the request."},
-		{Name: "memory", Kind: number, Range: between(1, 1000), Doc: "Target in percent of the request."},
-		{Name: "pollingInterval", Kind: number, Range: from(1), Doc: "Seconds between two looks at the triggers."},
-		{Name: "cooldown", Kind: number, Range: from(0), Doc: "Seconds before the last pod is stopped."},
-		{Name: "queue", Kind: fields, Doc: "Scales by the length of a list.", Fields: []Field{
-			{Name: "name", Kind: text, Full: true, Need: true, Doc: "The list of Redis or Valkey."},
-			{Name: "length", Kind: number, Range: from(1), Doc: "Entries per pod; 5 where it is absent."},
-			{Name: "activation", Kind: number, Range: from(0), Doc: "Entries that start no pod where there is none; 0 where it is absent."},
+	return Field{Name: "replicas", Kind: number, Range: count(0), Rule: rule{Short: "number, or a map such as {min: 2, max: 10}"}, Doc: "How many pods run, or the bounds of an autoscaler; KEDA with queue, cron or http.", Or: []Field{{Kind: fields, Fields: []Field{
+		{Name: "min", Kind: number, Range: count(0)},
+		{Name: "max", Kind: number, Range: count(1)},
+		{Name: "cpu", Kind: number, By: Pods, Range: between(1, 1000), Doc: "Target in percent of the request."},
+		{Name: "memory", Kind: number, By: Pods, Range: between(1, 1000), Doc: "Target in percent of the request."},
+		by(Pods, seconds("pollingInterval", 1, "Seconds between two looks at the triggers.")),
+		seconds("cooldown", 0, "Seconds before the last pod is stopped."),
+		{Name: "queue", Kind: fields, By: Pods, Doc: "Scales by the length of a list.", Fields: []Field{
+			{Name: "name", Kind: text, Full: true, Need: true, Hint: "write the name of the list", Doc: "The list of Redis or Valkey."},
+			{Name: "length", Kind: number, Range: count(1), Doc: "Entries per pod; 5 where it is absent."},
+			{Name: "activation", Kind: number, Range: count(0), Doc: "Entries that start no pod where there is none; 0 where it is absent."},
 			{Name: "resource", Kind: text, Full: true, Doc: "The resource of the workload that is the server."},
 			{Name: "address", Kind: text, Full: true, Doc: "host:port of a server without credentials, in place of resource."},
 			{Name: "tls", Kind: truth},
-			{Name: "database", Kind: number, Range: from(0)},
+			{Name: "database", Kind: number, Range: count(0)},
 		}},
-		{Name: "cron", Kind: list, Doc: "Scales by the clock.", Fields: []Field{
+		{Name: "cron", Kind: list, By: Pods, Doc: "Scales by the clock.", Fields: []Field{
 			{Name: "timezone", Kind: text, Full: true, Doc: "A name of the IANA database, such as Europe/Berlin; UTC where it is absent."},
-			{Name: "start", Kind: text, Rule: cronLine(), Need: true, Doc: "Five fields of cron."},
-			{Name: "end", Kind: text, Rule: cronLine(), Need: true, Doc: "Five fields of cron."},
-			{Name: "replicas", Kind: number, Range: from(1), Need: true, Doc: "How many pods run in the window."},
+			{Name: "start", Kind: text, Rule: cronLine(), Need: true, Hint: CronHint, Doc: "Five fields of cron."},
+			{Name: "end", Kind: text, Rule: cronLine(), Need: true, Hint: CronHint, Doc: "Five fields of cron."},
+			{Name: "replicas", Kind: number, Range: count(1), Need: true, Hint: "write how many pods run in the window", Doc: "How many pods run in the window."},
 		}},
 		{Name: "http", Kind: fields, Doc: "Scales by requests that pass through KEDA's HTTP add-on, or through Knative.", Fields: []Field{
-			{Name: "concurrency", Kind: number, Range: from(1), Doc: "Requests at a time per pod."},
-			{Name: "rate", Kind: number, Range: from(1), Doc: "Requests per second per pod."},
-			{Name: "hosts", Kind: list, Least: 1, Doc: "For KEDA, which needs them.", Each: full()},
-			{Name: "paths", Kind: list, Least: 1, Rule: rooted()},
-			{Name: "port", Kind: text, Full: true, Doc: "The name of one of service.ports, where there are several of TCP."},
-			{Name: "namespace", Kind: text, Rule: label(), Doc: "That of KEDA's HTTP add-on; keda where it is absent."},
+			{Name: "concurrency", Kind: number, Range: count(1), Doc: "Requests at a time per pod."},
+			{Name: "rate", Kind: number, Range: count(1), Doc: "Requests per second per pod."},
+			{Name: "hosts", Kind: list, By: Pods, Least: 1, Unique: true, Doc: "For KEDA, which needs them.", Rule: host()},
+			{Name: "paths", Kind: list, By: Pods, Least: 1, Unique: true, Rule: rooted()},
+			{Name: "port", Kind: text, By: Pods, Full: true, Doc: "The name of one of service.ports, where there are several of TCP."},
+			{Name: "namespace", Kind: text, By: Pods, Rule: namespace(), Doc: "That of KEDA's HTTP add-on; keda where it is absent."},
 		}},
 	}}}}
 }
 
-func needs() Field {
-	return Field{Name: "resources", Kind: fields, Doc: "What the workload needs, by a name of its own.", Each: &Field{Kind: fields, Fields: []Field{
-		{Name: "type", Kind: text, Need: true, Doc: "What is needed, such as postgres, redis, volume, route, service."},
-		{Name: "class", Kind: text},
-		{Name: "id", Kind: text, Doc: "Workloads that write the same id share the resource."},
-		{Name: "params", Kind: fields, Free: true},
-		{Name: "metadata", Kind: fields, Free: true},
+// CronHint says what the fields of cron are.
+const CronHint = `write minute, hour, day of month, month and day of week, such as "0 8 * * 1-5"`
+
+func by(targets document.Set, f Field) Field {
+	f.By = targets
+	return f
+}
+
+func needs(least int) Field {
+	aType := func(v object.Value) string {
+		if v.Kind == object.KindNull {
+			return "write {type: postgres}, or the type that it is"
+		}
+		return ""
+	}
+	return Field{Name: "resources", Kind: fields, Doc: "What the workload needs, by a name of its own.", Names: name(least), Each: &Field{Kind: fields, Rule: rule{Short: "map with the type of the resource"}, Mistyped: aType, Fields: []Field{
+		{Name: "type", Kind: text, Rule: word(least), Need: true, Hint: "write type: postgres, or the one that it is", Doc: "What is needed, such as postgres, redis, volume, route, service."},
+		{Name: "class", Kind: text, Rule: word(least)},
+		{Name: "id", Kind: text, Rule: id(least), Doc: "Workloads that write the same id share the resource."},
+		{Name: "params", Kind: fields, Free: true, Sensitive: true},
+		{Name: "metadata", Kind: fields, Open: true, Fields: []Field{annotations(least).Means("")}},
 		{Name: "direction", Kind: text, Values: choices("inbound", "outbound")},
 		{Name: "waitFor", Kind: truth, Doc: "The workload waits until the resource is ready."},
 	}}}
 }
 
 func environment() Field {
-	return Field{Name: "environment", Kind: text, Doc: "Environment that the document is for."}
+	return Field{Name: "environment", Kind: text, Full: true, Doc: "Environment that the document is for."}
 }
 
 func serviceAccount() Field {
-	return Field{Name: "serviceAccount", Kind: text, Doc: "Account of the pods.", Or: []Field{{Kind: fields, Fields: []Field{
-		{Name: "name", Kind: text},
+	return Field{Name: "serviceAccount", Kind: text, Full: true, Rule: account(), Doc: "Account of the pods.", Or: []Field{{Kind: fields, Fields: []Field{
+		{Name: "name", Kind: text, Full: true, Rule: account()},
 		{Name: "existing", Kind: truth, Doc: "It is there already and is not made."},
-		{Name: "annotations", Kind: fields, Each: loose()},
+		annotations(1).Means(""),
 		{Name: "mountToken", Kind: truth, Doc: "Lets the pods call the Kubernetes API."},
 	}}}}
 }
 
 func identity() Field {
-	return Field{Name: "identity", Kind: fields, Doc: "The account of the cloud that the pods act as: one of the three.", Fields: []Field{
-		{Name: "gcp", Kind: text, Rule: googleAccount(), Doc: "The address of a service account."},
-		{Name: "aws", Kind: text, Rule: awsRole(), Doc: "The ARN of a role."},
-		{Name: "azure", Kind: text, Rule: uuid(), Or: []Field{{Kind: fields, Fields: []Field{
-			{Name: "clientId", Kind: text, Rule: uuid(), Need: true},
-			{Name: "tenantId", Kind: text, Rule: uuid()},
+	const client = "expected a UUID, such as 12345678-90ab-cdef-1234-567890abcdef"
+	return Field{Name: "identity", Kind: fields, Least: 1, Hint: "write one of gcp, aws and azure", Doc: "The account of the cloud that the pods act as: one of the three.", Fields: []Field{
+		{Name: "gcp", Kind: text, Rule: googleAccount(), Hint: "expected the address of a service account, such as api@acme.iam.gserviceaccount.com", Doc: "The address of a service account."},
+		{Name: "aws", Kind: text, Rule: awsRole(), Hint: "expected the ARN of a role, such as arn:aws:iam::123456789012:role/api", Doc: "The ARN of a role."},
+		{Name: "azure", Kind: text, Rule: uuid(), Hint: client, Or: []Field{{Kind: fields, Fields: []Field{
+			{Name: "clientId", Kind: text, Rule: uuid(), Need: true, Hint: client},
+			{Name: "tenantId", Kind: text, Rule: uuid(), Hint: client},
 		}}}},
 	}}
 }
@@ -120,15 +196,15 @@ func network() Field {
 }
 
 func podSecurity() Field {
-	return Field{Name: "securityContext", Kind: fields, Free: true, Doc: "Of the pods, in the shape of the Kubernetes API."}
+	return Field{Name: "securityContext", Kind: fields, Free: true, Passed: true, Doc: "Of the pods, in the shape of the Kubernetes API."}
 }
 
 func deploy() Field {
 	return Field{Name: "deploy", Kind: fields, Fields: []Field{
 		{Name: "strategy", Kind: text, Values: choices("rolling", "canary")},
 		{Name: "canary", Kind: fields, Fields: []Field{
-			{Name: "interval", Kind: text, Doc: "Such as 1m or 30s."},
-			{Name: "threshold", Kind: number, Range: from(1)},
+			{Name: "interval", Kind: text, Rule: interval(), Doc: "Such as 1m or 30s."},
+			{Name: "threshold", Kind: number, Range: count(1)},
 			{Name: "maxWeight", Kind: number, Range: between(1, 100)},
 			{Name: "stepWeight", Kind: number, Range: between(1, 100)},
 		}},
@@ -136,9 +212,9 @@ func deploy() Field {
 }
 
 func disruption() Field {
-	return Field{Name: "disruption", Kind: fields, Least: 1, Most: 1, Fields: []Field{
-		{Name: "minAvailable", Kind: number, Range: from(0), Or: []Field{{Kind: text, Rule: percent()}}},
-		{Name: "maxUnavailable", Kind: number, Range: from(0), Or: []Field{{Kind: text, Rule: percent()}}},
+	return Field{Name: "disruption", Kind: fields, Passed: true, OneOf: []string{"minAvailable", "maxUnavailable"}, Fields: []Field{
+		{Name: "minAvailable", Kind: number, Range: count(0), Or: []Field{{Kind: text, Rule: percent()}}},
+		{Name: "maxUnavailable", Kind: number, Range: count(0), Or: []Field{{Kind: text, Rule: percent()}}},
 	}}
 }
 
@@ -147,13 +223,13 @@ func pod() Field {
 }
 
 func labels() Field {
-	return Field{Name: "labels", Kind: fields, Doc: "Labels of all objects and of the pods.", Each: loose()}
+	value := loose()
+	value.Rule = labelValue()
+	return Field{Name: "labels", Kind: fields, Doc: "Labels of all objects and of the pods.", Names: labelKey(), Each: value}
 }
 
-func annotations() Field {
-	return Field{Name: "annotations", Kind: fields, Doc: "Annotations of the object that makes the pods, and of the pods.", Each: loose()}
+func annotations(least int) Field {
+	return Field{Name: "annotations", Kind: fields, Doc: "Annotations of the object that makes the pods, and of the pods.", Names: key(least), Each: loose()}
 }
 
-func podAnnotations() Field {
-	return Field{Name: "podAnnotations", Kind: fields, Each: loose()}
-}
+func podAnnotations(least int) Field { return annotations(least).Named("podAnnotations").Means("") }

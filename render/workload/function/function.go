@@ -71,7 +71,7 @@ func Lower(doc object.Value) (object.Value, object.Errors) {
 		body.At("scale").Fail("write scale: {max: 10, concurrency: 100, hosts: [api.example.com]}", "is missing: KEDA needs to know how far to scale, and which requests to count")
 	}
 	if kind.Kind != object.KindNone { // What the fields mean depends on the target.
-		if !d.Known("spec.scale") {
+		if !d.Known(object.Fields("spec", "scale")) {
 			out.Put("replicas", replicas)
 		}
 		out.Put("serving", reader.Pairs(body.Pos, "concurrencyLimit", body.At("concurrencyLimit").Value, "timeout", body.At("timeout").Value))
@@ -108,7 +108,7 @@ func target(p document.Part) object.Value {
 	switch t := p.At("target"); {
 	case t.Text == targetKEDA:
 		return object.TextAt(score.KindDeployment, t.Pos)
-	case p.Known(t.Path.String()):
+	case p.Known(t.Path):
 		return object.Value{}
 	default:
 		return object.TextAt(score.KindKnativeService, t.Pos)

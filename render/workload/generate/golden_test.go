@@ -202,7 +202,7 @@ func everything() Resolved {
 	s.Replicas = &score.Replicas{Pos: at(60), Min: 2, Max: 10, Memory: 70}
 	s.Deploy = score.Deploy{Pos: at(61), Strategy: score.StrategyCanary, Canary: score.Canary{Interval: "30s"}}
 	s.ServiceAccount = score.ServiceAccount{Name: says("robot", 62), Existing: true, MountToken: true}
-	s.SecurityContext = fields(m{"runAsNonRoot": true})
+	s.Passed = fields(m{"securityContext": m{"runAsNonRoot": true}})
 	s.Pod = fields(m{"terminationGracePeriodSeconds": 60})
 	c := &r.Containers[0].Spec
 	c.Limits = []score.Pair{{Name: "memory", NamePos: at(9), Value: says("128Mi", 9)}}

@@ -34,7 +34,7 @@ func TestKnativeRefusals(t *testing.T) {
 	for _, tt := range []badWorkload{
 		{"fields of a pod", func(r *Resolved) {
 			r.Workload.Pod = fields(m{"nodeSelector": m{"a": "b"}, "imagePullSecrets": []any{}, "terminationGracePeriodSeconds": 5})
-			r.Workload.SecurityContext = fields(m{"fsGroup": 1})
+			r.Workload.Passed = fields(m{"securityContext": m{"fsGroup": 1}})
 		}, []string{
 			`warning score.yaml:90:5: spec: metadata.pod.nodeSelector: Knative refuses nodeSelector, unless the flag kubernetes.podspec-nodeselector of its ConfigMap config-features is set` + flag,
 			`spec: metadata.pod.terminationGracePeriodSeconds: Knative refuses terminationGracePeriodSeconds (remove it, or write kind: Deployment)`,

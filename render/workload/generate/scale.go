@@ -32,7 +32,7 @@ func (l *lowering) replicas(m *members) {
 // the number of pods: a fixed number is the least that an autoscaler keeps, none
 // at all stays none, and a budget of the author's own is kept.
 func (l *lowering) scale(patch object.Value) object.Value {
-	if l.spec.Disruption.Kind != object.KindNone {
+	if _, own := l.spec.Passed.Get(resource.PartDisruption); own {
 		patch = patch.Without(object.Fields(resource.PartDisruption))
 	}
 	scaling, ok := patch.Get(resource.PartAutoscaling)

@@ -12,18 +12,9 @@ import (
 
 // before decodes which containers wait for this one.
 func (p part) before() []Before {
-	if !p.given() {
-		return nil
-	}
 	var out []Before
 	for _, e := range p.entries() {
-		b := Before{Container: e.name, Pos: e.namePos}
-		f := e.fields()
-		if ready := f.need("ready", "write ready: started, healthy or complete"); ready.given() {
-			b.Ready = ready.enum(ReadyStarted, ReadyHealthy, ReadyComplete).Value
-		}
-		f.done(nil)
-		out = append(out, b)
+		out = append(out, Before{Container: e.name, Pos: e.namePos, Ready: e.get("ready").Text})
 	}
 	slices.SortFunc(out, func(a, b Before) int { return strings.Compare(a.Container, b.Container) })
 	return out
@@ -53,7 +44,7 @@ func (d *decoder) order(names map[string]bool, waits []wait) {
 		case w.before.Container == w.container:
 			d.fail(w.before.Pos, w.at, "name the container that waits", "container %s comes before itself", shown(w.container))
 		case !names[w.before.Container]:
-			d.fail(w.before.Pos, w.at, d.suggest(w.before.Container, known), "there is no container %s", shown(w.before.Container))
+			d.fail(w.before.Pos, w.at, suggest(w.before.Container, known), "there is no container %s", shown(w.before.Container))
 		default:
 			next[w.container] = append(next[w.container], w)
 		}
@@ -92,10 +83,8 @@ func (c *cycles) walk(name string) {
 		case unseen:
 			c.walk(to)
 		case open:
-			if c.errors < maxErrors {
-				circle := append(slices.Clone(c.trail[slices.Index(c.trail, to):]), to)
-				c.fail(w.before.Pos, w.at, "remove one of them", "cycle: %s", arrows(circle))
-			}
+			circle := append(slices.Clone(c.trail[slices.Index(c.trail, to):]), to)
+			c.fail(w.before.Pos, w.at, "remove one of them", "cycle: %s", arrows(circle))
 		default:
 			// What is done has no circle that goes through here.
 		}

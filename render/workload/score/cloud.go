@@ -4,19 +4,10 @@
 package score
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
-
-// provider is a cloud whose identities the pods of a cluster can have: the field, the
-// annotation of the ServiceAccount that its webhook reads, and the form of the value.
-type provider struct {
-	name, annotation string
-	form             *regexp.Regexp
-	hint             string
-}
 
 // The annotations and the label that the clouds document: Workload Identity Federation for
 // GKE, IAM roles for service accounts (EKS), and Microsoft Entra Workload ID (AKS).
@@ -26,76 +17,41 @@ const (
 	azureLabel  = "azure.workload.identity/use"
 )
 
-func providers() []provider {
-	return []provider{
-		{
-			"gcp", "iam.gke.io/gcp-service-account",
-			regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?@[a-z0-9][-.a-z0-9]*\.gserviceaccount\.com$`),
-			"expected the address of a service account, such as api@acme.iam.gserviceaccount.com",
-		},
-		{
-			"aws", "eks.amazonaws.com/role-arn", regexp.MustCompile(`^arn:aws(-[a-z]+)*:iam::[0-9]{12}:role/[-\w+=,.@/]+$`),
-			"expected the ARN of a role, such as arn:aws:iam::123456789012:role/api",
-		},
-		{
-			"azure", azureClient, regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`),
-			"expected a UUID, such as 12345678-90ab-cdef-1234-567890abcdef",
-		},
-	}
-}
-
 // cloudIdentity decodes the account of a cloud that the pods act as, into the annotations
-// of their ServiceAccount and the labels of the pods. It comes after the ServiceAccount.
+// of their ServiceAccount and the labels of the pods, by which the webhooks of the clouds find
+// them. It comes after the ServiceAccount.
 func (d *decoder) cloudIdentity(p part) {
 	if !p.given() {
 		return
 	}
-	f := p.fields()
-	given := 0
-	for _, cloud := range providers() {
-		value := f.get(cloud.name)
-		if !value.given() {
-			continue
-		}
-		given++
-		if cloud.name != "azure" {
-			d.identityOf(cloud, value, cloud.annotation)
-			continue
-		}
-		if value.Kind == object.KindMap {
-			ids := value.fields()
-			value = ids.need("clientId", cloud.hint)
-			if tenant := ids.get("tenantId"); tenant.given() {
-				d.identityOf(cloud, tenant, azureTenant)
-			}
-			ids.done(nil)
-		}
-		d.identityOf(cloud, value, cloud.annotation)
+	azure := p.get("azure")
+	client := azure
+	if azure.Kind == object.KindMap {
+		client = azure.get("clientId")
+		azure.get("tenantId").annotates(azureTenant)
 	}
+	p.get("gcp").annotates("iam.gke.io/gcp-service-account")
+	p.get("aws").annotates("eks.amazonaws.com/role-arn")
+	client.annotates(azureClient)
 	// A null of an environment takes an identity away.
-	if given > 1 || f.given() && len(f.Members) == 0 {
-		p.fail("", "expected one of gcp, aws and azure, got %d", given)
+	if len(p.Members) > 1 {
+		p.fail("", "expected one of gcp, aws and azure, got %d", len(p.Members))
 	}
 	if d.out.ServiceAccount.Existing {
 		p.fail("annotate the account where it is made, and remove identity",
 			"an identity is an annotation of the service account, and one that exists already is left as it is")
 	}
-	f.done(nil)
 }
 
-// identityOf writes one annotation of the account, unless the author did.
-func (d *decoder) identityOf(cloud provider, value part, annotation string) {
-	if !value.given() {
+// annotates writes one annotation of the account, unless the author did.
+func (p part) annotates(annotation string) {
+	if !p.given() {
 		return
 	}
-	t := value.text()
-	if value.Kind == object.KindString && !cloud.form.MatchString(t.Value) {
-		value.fail(cloud.hint, "%s is not an identity of %s", shown(t.Value), cloud.name)
-	}
-	account := &d.out.ServiceAccount
+	account, t := &p.out.ServiceAccount, p.text()
 	i, twice := slices.BinarySearchFunc(account.Annotations, Pair{Name: annotation}, comparePairs)
 	if twice {
-		value.fail("remove the annotation", "the annotation %s of the service account is written too, in line %d",
+		p.fail("remove the annotation", "the annotation %s of the service account is written too, in line %d",
 			annotation, account.Annotations[i].NamePos.Line)
 		return
 	}
@@ -112,12 +68,7 @@ func (d *decoder) useAzure() {
 	}
 	if i, ok := slices.BinarySearchFunc(d.out.Labels, Pair{Name: azureLabel}, comparePairs); ok {
 		if v := d.out.Labels[i].Value; v.Value != "true" {
-			root := "spec"
-			if d.doc.Score {
-				root = "metadata"
-			}
-			at := &location{up: &location{up: &location{step: object.Field(root)}, step: object.Field("labels")}, step: object.Field(azureLabel)}
-			d.fail(v.Pos, at, "remove the label", "%s keeps pods from the identity of azure: the label must be %q", shown(v.Value), "true")
+			d.fail(v.Pos, (*location)(nil).to(d.extra(), "labels", azureLabel), "remove the label", "%s keeps pods from the identity of azure: the label must be %q", shown(v.Value), "true")
 		}
 		return
 	}

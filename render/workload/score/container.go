@@ -14,46 +14,28 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
 )
 
-// further are the fields of a container in the Kubernetes API that are passed on
-// as they are.
-func further() []string {
-	return []string{
-		"imagePullPolicy", "lifecycle", "resizePolicy", "stdin", "stdinOnce",
-		"terminationMessagePath", "terminationMessagePolicy", "tty", "workingDir",
-	}
-}
-
 // containers decodes all containers; more holds the extras of those of a Score
 // file, by name.
 func (d *decoder) containers(p, more part) {
-	if !p.given() || !p.is(object.KindMap) {
+	if !p.given() {
 		return
-	}
-	extras := map[string]entry{}
-	if more.given() {
-		for _, e := range more.entries() {
-			extras[e.name] = e
-		}
 	}
 	names := map[string]bool{}
 	entries := p.entries()
 	var waits []wait
 	var own []string
-	for _, e := range entries {
-		if !e.overlaid(e.Value) {
-			own = append(own, e.name)
+	for _, m := range p.Members {
+		names[m.Name] = true
+		if !d.overlaid(m.Value) {
+			own = append(own, m.Name)
 		}
 	}
 	for i, e := range entries {
-		names[e.name] = true
-		d.name(e.namePos, e.at, e.name)
-		extra := extras[e.name].part
-		extra.decoder = d
-		c := e.container(extra, own)
+		c := e.container(more.get(e.name), own)
 		c.Order = i
 		d.out.Containers = append(d.out.Containers, c)
 		for _, b := range c.Before {
-			waits = append(waits, wait{e.name, b, &location{up: e.field("before"), step: object.Field(b.Container)}})
+			waits = append(waits, wait{e.name, b, e.at.to("before", b.Container)})
 		}
 	}
 	if len(entries) == 0 {
@@ -63,7 +45,7 @@ func (d *decoder) containers(p, more part) {
 	d.order(names, waits)
 	for _, m := range more.Members {
 		if !names[m.Name] {
-			d.fail(m.Pos, more.field(m.Name), d.suggest(m.Name, keys(names)), "there is no container %s", shown(m.Name))
+			d.fail(m.Pos, more.at.to(m.Name), suggest(m.Name, keys(names)), "there is no container %s", shown(m.Name))
 		}
 	}
 }
@@ -80,125 +62,81 @@ func keys(names map[string]bool) []string {
 
 // container decodes one container; own are the names of those of the document.
 func (e entry) container(more part, own []string) Container {
-	out := Container{Name: e.name, Pos: e.namePos}
-	f := e.fields()
-	out.Image = e.image(f.need("image", e.imageHint(own)))
+	out := Container{Name: e.name, Pos: e.namePos, Image: e.get("image").image()}
+	e.imageOf(own)
 	for _, list := range []struct {
 		name string
 		to   *[]Text
 	}{{"command", &out.Command}, {"args", &out.Args}} {
-		p := f.get(list.name)
+		p := e.get(list.name)
 		*list.to = p.texts()
 		p.literals(useVariable)
 	}
-	out.Variables, out.Secrets = f.get("variables").variables()
-	out.Files, out.Volumes = e.mounts(f)
-	out.Before = f.get("before").before()
-	f.get("resources").amounts(&out, false)
-	extras := f
+	out.Variables, out.Secrets = e.get("variables").variables()
+	out.Files, out.Volumes = e.mounts()
+	out.Before = e.get("before").before()
+	e.get("resources").amounts(&out, false)
+	extras := e.part
 	base := part{decoder: e.decoder}
 	if e.doc.Score {
-		extras = more.fields()
+		extras = more
 		extras.get("resources").amounts(&out, true)
 	}
 	for _, probe := range []struct {
 		name string
 		to   *object.Value
 	}{{"livenessProbe", &out.LivenessProbe}, {"readinessProbe", &out.ReadinessProbe}, {"startupProbe", &out.StartupProbe}} {
-		if e.doc.Score && probe.name != "startupProbe" {
-			base = f.get(probe.name)
-		} else {
-			base.Value = object.Value{}
+		if e.doc.Score {
+			base = e.get(probe.name)
 		}
 		*probe.to = e.probe(probe.name, base, extras.get(probe.name))
 	}
-	out.SecurityContext = extras.get("securityContext").open(nil)
-	out.Further = extras.further(f)
-	e.strays(f, extras)
+	out.SecurityContext = extras.get("securityContext").open(nothing)
+	out.Further = e.pullPolicy(extras.passed(containerPassed()))
 	return out
 }
 
-// imageHint is what to do about a container without an image. One that an environment or
+func nothing(string) string { return "" }
+
+// imageOf completes what is said of a container without an image. One that an environment or
 // an option adds was probably meant to be one of the document.
-func (e entry) imageHint(own []string) string {
-	hint := "write image: . where it is given at deployment"
-	if !e.overlaid(e.Value) {
-		return hint
+func (e entry) imageOf(own []string) {
+	near, ok := object.Nearest(e.name, own)
+	if !ok || !e.overlaid(e.Value) || e.get("image").given() {
+		return
 	}
-	if near, ok := nearest(e.name, own); ok {
-		return fmt.Sprintf("did you mean the container %q?", near)
-	}
-	return hint
-}
-
-// strays reports the fields of a container that are not known.
-func (e entry) strays(f, extras *fields) {
-	f.done(func(name string) string {
-		switch {
-		case e.doc.Score && slices.Contains(extras.known, name):
-			return "in a Score file it goes under metadata.containers." + e.name
-		case name == "env" || name == "envFrom":
-			return "environment variables go under variables"
-		case name == "volumeMounts":
-			return "mounts go under volumes"
-		case name == "ports":
-			return "ports go under service.ports of the workload"
-		case name == "pullPolicy":
-			return "write imagePullPolicy"
+	at := e.at.to("image").path().String()
+	for _, wrong := range e.Errs {
+		if wrong.Path == at {
+			wrong.Hint = fmt.Sprintf("did you mean the container %q?", near)
 		}
-		return ""
-	})
-	if e.doc.Score {
-		extras.done(func(name string) string {
-			if slices.Contains(f.known, name) {
-				return "it goes into the container itself, under containers." + e.name
-			}
-			return ""
-		})
 	}
 }
 
-// further gathers what is passed on as it is. Score knows pullPolicy no more; in
+// pullPolicy adds one to what is passed on of a Score file. Score knows pullPolicy no more; in
 // files that have it, what it means is clear.
-func (f *fields) further(container *fields) object.Value {
-	out := object.Value{Kind: object.KindMap, Pos: f.Pos}
-	for _, name := range further() {
-		if p := f.get(name); p.given() {
-			p.literals(useValue)
-			out.Members = append(out.Members, object.Member{Name: name, Pos: p.Pos, Value: p.Value})
-		}
+func (e entry) pullPolicy(passed object.Value) object.Value {
+	p := e.get("pullPolicy")
+	if !p.given() {
+		return passed
 	}
-	if f.doc.Score {
-		old, _ := container.Get("pullPolicy")
-		if old.Kind == object.KindString {
-			p := container.get("pullPolicy")
-			_, twice := out.Get("imagePullPolicy")
-			p.warn("write metadata.containers.NAME.imagePullPolicy", "Score has no pullPolicy; it is read as imagePullPolicy")
-			if !twice {
-				p.enum("Always", "IfNotPresent", "Never")
-				out.Members = append(out.Members, object.Member{Name: "imagePullPolicy", Pos: p.Pos, Value: p.Value})
-			}
-		}
+	p.warn("write metadata.containers.NAME.imagePullPolicy", "Score has no pullPolicy; it is read as imagePullPolicy")
+	own := object.Value{Kind: object.KindMap, Pos: p.Pos, Members: []object.Member{{Name: "imagePullPolicy", Pos: p.Pos, Value: p.Value}}}
+	if passed.Kind == object.KindNone {
+		return own
 	}
-	if len(out.Members) == 0 {
-		return object.Value{}
-	}
-	slices.SortFunc(out.Members, func(a, b object.Member) int { return strings.Compare(a.Name, b.Name) })
-	return out
+	return own.Merge(passed)
 }
 
 // image checks a reference to an image.
-func (d *decoder) image(p part) Text {
-	if !p.given() {
-		return Text{}
-	}
-	t := p.filled()
+func (p part) image() Text {
+	t := p.text()
 	switch {
 	case placeholder.HasRef(t.Value):
 		p.fail("write image: . and give it at deployment with --image", "placeholders are not expanded in an image")
 	case strings.ContainsAny(t.Value, " \t\r\n"):
 		p.fail("", "an image cannot contain white space")
-	case p.Kind == object.KindString && t.Value != "" && t.Value != "." && !reference.MatchString(t.Value):
+	case t.Value != "" && t.Value != "." && !reference.MatchString(t.Value):
 		bare, lower, hint := strings.TrimRight(t.Value, ":@"), strings.ToLower(t.Value), ""
 		switch {
 		case strings.Contains(t.Value, "://"):

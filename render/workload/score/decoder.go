@@ -4,25 +4,41 @@
 package score
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"unicode"
+	"sync"
 
+	"github.com/ropewalk/ropewalk/render/document"
+	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// Bounds of what is reported on one document.
-const (
-	maxErrors = 100
-	// longWord and manyWords bound what a near name is looked for in.
-	longWord, manyWords = 64, 1000
-	// maxShown is how much of a text a message repeats.
-	maxShown = 80
-	// maxStep is how much of a name a path repeats: every name that is valid.
-	maxStep = 400
+// The tables that documents are held against, made when they are first needed: a project has
+// thousands of documents.
+//
+//nolint:gochecknoglobals // constants
+var (
+	workloadTable = sync.OnceValue(func() document.Field { return kinds.Workload().Root })
+	scoreTable    = sync.OnceValue(func() document.Field { return kinds.Score().Root })
+	defaultsTable = sync.OnceValue(kinds.Defaults)
+
+	// What goes into the input as it is written, of a workload and of a container.
+	specPassed      = sync.OnceValue(func() []string { return passed(named(workloadTable(), "spec")) })
+	containerPassed = sync.OnceValue(func() []string { return passed(*named(named(workloadTable(), "spec"), "containers").Each) })
 )
+
+// passed are the names of the fields that are passed on, sorted.
+func passed(table document.Field) []string {
+	var out []string
+	for _, f := range table.Fields {
+		if f.Passed {
+			out = append(out, f.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
 
 // location is a step on the way to a part, so that a path costs nothing until there
 // is a mistake to report.
@@ -35,69 +51,77 @@ func (p *location) path() object.Path {
 	if p == nil {
 		return nil
 	}
-	step := p.step
-	if len(step.Name) > maxStep {
-		step.Name = strings.ToValidUTF8(step.Name[:maxStep], "") + "…"
-	}
-	return append(p.up.path(), step)
+	return append(p.up.path(), p.step)
 }
 
-// decoder collects what is wrong with one document.
+// to is the location of the field at the end of names.
+func (p *location) to(names ...string) *location {
+	for _, name := range names {
+		p = &location{up: p, step: object.Field(name)}
+	}
+	return p
+}
+
+// decoder reads one document: the tables of render/document/kinds say what its fields may
+// be, and the rest is checked here.
 type decoder struct {
+	document.Decoder
+
 	doc Document
 	out Workload
-
-	errs             object.Errors
-	errors, warnings int
 }
 
-func (d *decoder) report(s object.Severity, pos object.Pos, at *location, hint, format string, args ...any) {
-	count := &d.errors
-	if s == object.SeverityWarning {
-		count = &d.warnings
-	}
-	if *count++; *count > maxErrors {
-		return
-	}
-	d.errs = append(d.errs, &object.Error{
-		Stage: object.StageSpec, Severity: s, Pos: pos, Path: oneLine(at.path().String()),
-		Err: fmt.Errorf(format, args...), Hint: oneLine(hint),
-	})
-}
-
-// oneLine is text without control characters, which names of the author may
-// hold.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return unicode.ReplacementChar
+func newDecoder(doc Document) *decoder {
+	d := &decoder{doc: doc}
+	d.Loose, d.Gone = d.loosely, d.overlaid
+	if doc.Score { // Score does not allow null.
+		d.Null = func(v object.Value, at object.Path) {
+			if !d.overlaid(v) {
+				d.Warn(v.Pos, at, "remove the field", "null is read as not set")
+			}
 		}
-		return r
-	}, text)
+	}
+	return d
+}
+
+// loosely reads an integer or a bool as text, with a warning: older files have PORT: 8080. A
+// number with a point is refused, because a reader cannot distinguish 1.10 from 1.1. Messages
+// do not repeat the text: it may be a password.
+func (d *decoder) loosely(v object.Value, at object.Path) bool {
+	const hint = "write it in quotes"
+	if v.Kind == object.KindNumber && strings.ContainsAny(v.Text, ".eE") {
+		d.Fail(v.Pos, at, hint, "expected a string, got a number")
+		return false
+	}
+	d.Warn(v.Pos, at, hint, "expected a string, got a %s, which is read as text", v.Kind)
+	return true
+}
+
+// overlaid reports whether v was merged over the document from elsewhere.
+func (d *decoder) overlaid(v object.Value) bool {
+	own := d.doc.Value.Pos
+	return v.Pos.File != own.File || v.Pos.Line < own.Line || d.doc.Last > 0 && v.Pos.Line > d.doc.Last
 }
 
 func (d *decoder) fail(pos object.Pos, at *location, hint, format string, args ...any) {
-	d.report(object.SeverityError, pos, at, hint, format, args...)
+	d.Fail(pos, at.path(), hint, format, args...)
 }
 
 func (d *decoder) warn(pos object.Pos, at *location, hint, format string, args ...any) {
-	d.report(object.SeverityWarning, pos, at, hint, format, args...)
+	d.Warn(pos, at.path(), hint, format, args...)
 }
 
-// beside adds to the last error what it is about, where that was merged over the document
-// or below it.
-func (d *decoder) beside(pos object.Pos, text string) {
-	if d.errors <= maxErrors && d.overlaid(object.Value{Pos: pos}) {
-		last := d.errs[len(d.errs)-1]
-		last.Notes = append(last.Notes, object.Note{Pos: pos, Text: text})
+// hold is what is right of v, which is at a place in its document.
+func (d *decoder) hold(table document.Field, v object.Value, at *location) part {
+	good, ok := d.Decode(table, v, at.path())
+	if !ok {
+		good = object.Value{}
 	}
+	return part{d, good, at}
 }
 
-// root is the complete document.
-func (d *decoder) root() part { return part{decoder: d, Value: d.doc.Value} }
-
-// part is a part of the document with the way to it. The zero Value is one that
-// was not given.
+// part is a part of a document that was held against its table: what is in it is right, and
+// what is not there was not given or is reported. The zero Value is one that is not there.
 type part struct {
 	*decoder
 	object.Value
@@ -111,23 +135,28 @@ func (p part) warn(hint, format string, args ...any) {
 	p.decoder.warn(p.Pos, p.at, hint, format, args...)
 }
 
+// beside is fail with what it is about, where that was merged over the document or below it.
+func (p part) beside(pos object.Pos, text, format string, args ...any) {
+	before := len(p.Errs)
+	p.fail("", format, args...)
+	if p.overlaid(object.Value{Pos: pos}) {
+		for _, e := range p.Errs[before:] {
+			e.Notes = append(e.Notes, object.Note{Pos: pos, Text: text})
+		}
+	}
+}
+
 // given reports whether there is anything at p.
 func (p part) given() bool { return p.Kind != object.KindNone }
 
-// is reports whether p is of the kind want, and adds an error where it is
-// not.
-func (p part) is(want object.Kind) bool {
-	if p.Kind == want {
-		return true
+// get is a field, which is KindNone where it is not given.
+func (p part) get(name string) part {
+	v, _ := p.Get(name)
+	if v.Kind == object.KindNone || v.Kind == object.KindNull {
+		return part{decoder: p.decoder}
 	}
-	if p.given() {
-		p.fail("", "expected a %s, got a %s", want, p.Kind)
-	}
-	return false
+	return part{p.decoder, v, p.at.to(name)}
 }
-
-// field is the location of a field of p.
-func (p part) field(name string) *location { return &location{up: p.at, step: object.Field(name)} }
 
 // entry is a member of a map whose names the author chooses.
 type entry struct {
@@ -136,155 +165,131 @@ type entry struct {
 	namePos object.Pos
 }
 
-// entries are the members of a map, in the order of the document. Null removes
-// away what stands below it in another file.
+// entries are the members of a map, in the order of the document.
 func (p part) entries() []entry {
-	if !p.is(object.KindMap) {
-		return nil
-	}
 	out := make([]entry, 0, len(p.Members))
 	for _, m := range p.Members {
-		if m.Value.Kind == object.KindNull && p.overlaid(m.Value) {
-			continue
-		}
-		out = append(out, entry{part{p.decoder, m.Value, p.field(m.Name)}, m.Name, m.Pos})
+		out = append(out, entry{part{p.decoder, m.Value, p.at.to(m.Name)}, m.Name, m.Pos})
 	}
 	return out
 }
 
-// overlaid reports whether v was merged over the document from elsewhere.
-func (d *decoder) overlaid(v object.Value) bool {
-	own := d.doc.Value.Pos
-	return v.Pos.File != own.File || v.Pos.Line < own.Line || d.doc.Last > 0 && v.Pos.Line > d.doc.Last
+// items are those of a list that are right.
+func (p part) items() []part {
+	out := make([]part, 0, len(p.Items))
+	for i, v := range p.Items {
+		if v.Kind != object.KindNone {
+			out = append(out, part{p.decoder, v, &location{up: p.at, step: object.Index(i)}})
+		}
+	}
+	return out
 }
 
-// items are the items of a list.
-func (p part) items() []part {
-	if !p.is(object.KindList) {
+// text is what was written.
+func (p part) text() Text {
+	switch p.Kind {
+	case object.KindNumber, object.KindBool:
+		return Text{Value: p.Written(), Pos: p.Pos}
+	default:
+		return Text{Value: p.Text, Pos: p.Pos}
+	}
+}
+
+// texts is a list of strings.
+func (p part) texts() []Text {
+	var out []Text
+	for _, item := range p.items() {
+		out = append(out, item.text())
+	}
+	return out
+}
+
+// flag is a bool, false where it is not given.
+func (p part) flag() bool { return p.Text == "true" }
+
+// number is an integer; ok is false where there is none.
+func (p part) number() (n int, ok bool) {
+	n, err := strconv.Atoi(p.Text)
+	return n, err == nil
+}
+
+// open is a map that is passed on as it is, in the shape of the Kubernetes API;
+// of the names in owned, the hint names the field to use instead.
+func (p part) open(owned func(name string) string) object.Value {
+	for _, m := range p.Members {
+		if hint := owned(m.Name); hint != "" {
+			p.decoder.fail(m.Pos, p.at.to(m.Name), hint, "%q is set by Ropewalk", m.Name)
+		}
+	}
+	p.literals(useValue)
+	return withoutNull(p.Value)
+}
+
+// passed are the fields that go into the input of the module as they are; KindNone where
+// there is none.
+func (p part) passed(names []string) object.Value {
+	var out []object.Member
+	for _, name := range names {
+		if v := p.get(name); v.given() {
+			v.literals(useValue)
+			out = append(out, object.Member{Name: name, Pos: v.Pos, Value: withoutNull(v.Value)})
+		}
+	}
+	if len(out) == 0 {
+		return object.Value{}
+	}
+	return object.Value{Kind: object.KindMap, Pos: p.Pos, Members: out}
+}
+
+// withoutNull is v less the members that are null: they count as not given.
+func withoutNull(v object.Value) object.Value {
+	if len(v.Members) == 0 {
+		return v
+	}
+	v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m object.Member) bool {
+		return m.Value.Kind == object.KindNull
+	})
+	return v
+}
+
+// pairs is a map of texts, sorted by name.
+func (p part) pairs() []Pair {
+	if len(p.Members) == 0 {
 		return nil
 	}
-	out := make([]part, len(p.Items))
-	for i, v := range p.Items {
-		out[i] = part{p.decoder, v, &location{up: p.at, step: object.Index(i)}}
+	out := make([]Pair, 0, len(p.Members))
+	for _, m := range p.Members {
+		out = append(out, Pair{Name: m.Name, NamePos: m.Pos, Value: part{Value: m.Value}.text()})
 	}
+	slices.SortFunc(out, comparePairs)
 	return out
 }
 
-// fields is a map whose names are known. Each field that is read is known;
-// [fields.done] reports the others.
-type fields struct {
-	part
-	known []string
-	// missed are the fields that must be there and are not, with what to write.
-	missed []missed
-}
+func comparePairs(a, b Pair) int { return strings.Compare(a.Name, b.Name) }
 
-type missed struct{ name, hint string }
-
-// fields begins to decode a map; where p is none, that is reported, and no field is
-// found in it and none is missed.
-func (p part) fields() *fields {
-	const usual = 12
-	if !p.is(object.KindMap) {
-		p.Value = object.Value{Pos: p.Pos}
+// over is under with the pairs of top merged over it, sorted.
+func over(under, top []Pair) []Pair {
+	if len(under) == 0 || len(top) == 0 {
+		return append(under, top...)
 	}
-	return &fields{part: p, known: make([]string, 0, usual)}
-}
-
-// get is an optional field, which is KindNone where it is not given. Null counts
-// as not given; Score does not allow it, so that a Score file gets a warning.
-func (f *fields) get(name string) part {
-	f.known = append(f.known, name)
-	v, ok := f.Get(name)
-	if !ok {
-		return part{decoder: f.decoder}
-	}
-	p := part{f.decoder, v, f.field(name)}
-	if v.Kind == object.KindNull {
-		if f.doc.Score && !f.overlaid(v) {
-			p.warn("remove the field", "null is read as not set")
-		}
-		p.Value = object.Value{Pos: v.Pos}
-	}
-	return p
-}
-
-// need is get for a field that must be there; what to write is in hint.
-func (f *fields) need(name, hint string) part {
-	f.known = append(f.known, name)
-	v, ok := f.Get(name)
-	p := part{f.decoder, v, f.field(name)}
-	switch {
-	case !f.given():
-	case !ok:
-		f.missed = append(f.missed, missed{name, hint})
-	case v.Kind == object.KindNull:
-		p.fail(hint, "is null, but must be given")
-	default:
-		return p
-	}
-	return part{decoder: f.decoder, Value: object.Value{Pos: f.Pos}, at: p.at}
-}
-
-// misspelt reports whether a field that is not known was meant to be one of names.
-func (f *fields) misspelt(names ...string) bool {
-	return slices.ContainsFunc(f.Members, func(m object.Member) bool {
-		near, ok := nearest(m.Name, f.known)
-		return ok && slices.Contains(names, near) && !slices.Contains(f.known, m.Name)
-	})
-}
-
-// done reports the fields that were not read, and those that are missing and are not one
-// of these misspelt. A hint of elsewhere goes before the nearest known name.
-func (f *fields) done(elsewhere func(name string) string) {
-	for _, m := range f.Members {
-		if slices.Contains(f.known, m.Name) {
-			continue
-		}
-		hint := ""
-		if elsewhere != nil {
-			hint = elsewhere(m.Name)
-		}
-		if hint == "" {
-			hint = f.suggest(m.Name, f.known)
-		}
-		f.decoder.fail(m.Pos, f.field(m.Name), hint, "unknown field %s", shown(m.Name))
-		if elsewhere := map[string]string{underSpec: "spec", aboveSpec: "containers"}[hint]; elsewhere != "" {
-			f.missed = slices.DeleteFunc(f.missed, func(n missed) bool { return n.name == elsewhere })
+	out := slices.Clone(top)
+	for _, u := range under {
+		if _, found := slices.BinarySearchFunc(top, u, comparePairs); !found {
+			out = append(out, u)
 		}
 	}
-	f.lacks()
+	slices.SortFunc(out, comparePairs)
+	return out
 }
-
-// lacks reports the fields that are missing and that no other was meant to be.
-func (f *fields) lacks() {
-	for _, n := range f.missed {
-		if !f.misspelt(n.name) {
-			f.decoder.fail(f.Pos, f.field(n.name), n.hint, "is missing")
-		}
-	}
-}
-
-// What to do with a field of a Workload that is beside its spec, and with the spec of a
-// Score file.
-const (
-	underSpec = "move it under spec"
-	aboveSpec = "a Score file has no spec: move what is below it to the top, or write apiVersion: " +
-		spec.APIVersion + " and kind: " + spec.KindWorkload
-)
 
 // suggest is the hint for a word that is not known.
-func (d *decoder) suggest(word string, known []string) string {
-	if len(word) > longWord || len(known) > manyWords || d.errors >= maxErrors {
+func suggest(word string, known []string) string {
+	const longWord, manyWords = 64, 1000
+	if len(word) > longWord || len(known) > manyWords {
 		return ""
 	}
 	return object.Suggest(word, known)
 }
 
 // shown is text in quotes as messages repeat it, cut where it is long.
-func shown(text string) string {
-	if len(text) > maxShown {
-		return fmt.Sprintf("%q (cut after %d of %d bytes)", strings.ToValidUTF8(text[:maxShown], ""), maxShown, len(text))
-	}
-	return fmt.Sprintf("%q", text)
-}
+func shown(text string) string { return document.Shown(text) }

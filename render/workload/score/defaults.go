@@ -25,8 +25,7 @@ type Defaults struct {
 // everyContainer is the field that holds the defaults of containers.
 const everyContainer = "container"
 
-// defaultFields are the fields of a spec that may have a default, in the order in which
-// messages list them, and otherFields why others may not.
+// defaultFields are the fields of a spec that may have a default.
 func defaultFields() []string {
 	return []string{
 		"annotations", everyContainer, "deploy", "disruption", "labels", "network", "pod", "podAnnotations",
@@ -34,31 +33,12 @@ func defaultFields() []string {
 	}
 }
 
-func otherFields() map[string]string {
-	const own = "it belongs to one workload: write it there"
-	return map[string]string{
-		"containers": "write container: its fields are for every container", "namespace": "write spec.context.namespace",
-		"resources": "write container: {resources: …} for requests and limits; what else a workload needs stands in the workload",
-		"name":      own, "kind": own, "schedule": own, "job": own, "serving": own, "service": own, "dependsOn": own,
-		"environment": own, "identity": own, "image": own, "command": own, "args": own,
-	}
-}
-
-// defaultContainer are the fields of a container that may have a default, and
-// otherContainer why others may not.
+// defaultContainer are the fields of a container that may have a default.
 func defaultContainer() []string {
 	return []string{
 		"imagePullPolicy", "lifecycle", "livenessProbe", "readinessProbe", "resizePolicy", "resources", "securityContext",
 		"startupProbe", "terminationMessagePath", "terminationMessagePolicy",
 	}
-}
-
-func otherContainer() map[string]string {
-	out := map[string]string{}
-	for _, name := range []string{"image", "command", "args", "variables", "files", "volumes", "before", "name", "stdin", "stdinOnce", "tty", "workingDir"} {
-		out[name] = "it belongs to one container: write it there"
-	}
-	return out
 }
 
 // lacking are the defaults that do not apply to a workload of a kind, which has no such
@@ -109,20 +89,20 @@ func defaultsIn(workloads object.Value) object.Value {
 func newDefaults(own, project object.Value, environment string) Defaults {
 	out := Defaults{places: map[object.Pos]bool{}}
 	addPlaces(own, out.places)
-	d := &decoder{doc: Document{Defaults: true}}
-	at := &location{up: &location{up: &location{step: object.Field("spec")}, step: object.Field("workloads")}, step: object.Field("defaults")}
+	d := newDecoder(Document{Defaults: true})
+	at := (*location)(nil).to("spec", "workloads", "defaults")
 	out.value = withoutNulls(layered(own, project))
 	if out.value.Kind == object.KindMap {
-		d.defaults(part{d, out.value, at})
+		d.defaults(d.hold(defaultsTable(), out.value, at))
 	}
 	part{d, own, at}.nulls(project)
-	for _, e := range d.errs {
+	for _, e := range d.Errs {
 		if rest, ok := strings.CutPrefix(e.Path, "spec."); ok && environment != "" && out.places[e.Pos] {
 			e.Path = "spec.environments." + environment + "." + rest
 		}
 	}
 	addPlaces(project, out.places)
-	out.reported = d.errs
+	out.reported = d.Errs
 	return out
 }
 
@@ -145,7 +125,7 @@ func addPlaces(v object.Value, places map[object.Pos]bool) {
 func (p part) nulls(project object.Value) {
 	for _, m := range p.Members {
 		below, _ := project.Get(m.Name)
-		at := part{p.decoder, m.Value, p.field(m.Name)}
+		at := part{p.decoder, m.Value, p.at.to(m.Name)}
 		if m.Value.Kind == object.KindNull && (below.Kind == object.KindNone || below.Kind == object.KindNull) {
 			p.decoder.fail(m.Pos, at.at, "write a value, or remove the field", "is null")
 		}
@@ -164,36 +144,12 @@ func withoutNulls(v object.Value) object.Value {
 
 // defaults decodes the defaults as the parts of a Workload that they become.
 func (d *decoder) defaults(p part) {
-	p = p.only(defaultFields(), otherFields())
-	f := p.fields()
-	d.identity(f)
-	d.annotations(f)
-	d.extras(f)
-	c := f.get(everyContainer)
-	if !c.given() || !c.is(object.KindMap) {
-		return
+	d.identity(p)
+	d.out.Annotations = p.annotations("annotations")
+	d.extras(p)
+	if c := p.get(everyContainer); c.given() {
+		entry{c, everyContainer, c.Pos}.container(part{decoder: d}, nil)
 	}
-	c = c.only(defaultContainer(), otherContainer())
-	c.Members = append(c.Members, object.Member{Name: "image", Pos: c.Pos, Value: object.TextAt(".", c.Pos)})
-	entry{c, everyContainer, c.Pos}.container(part{decoder: d}, nil)
-}
-
-// only is p with the fields that are known, and reports the others: with why they are no
-// defaults, where that is known.
-func (p part) only(known []string, others map[string]string) part {
-	kept := p
-	kept.Members = nil
-	for _, m := range p.Members {
-		switch hint := others[m.Name]; {
-		case slices.Contains(known, m.Name):
-			kept.Members = append(kept.Members, m)
-		case hint != "":
-			p.decoder.fail(m.Pos, p.field(m.Name), hint, "%s cannot be a default", shown(m.Name))
-		default:
-			p.decoder.fail(m.Pos, p.field(m.Name), p.suggest(m.Name, known), "unknown field %s", shown(m.Name))
-		}
-	}
-	return kept
 }
 
 // Empty reports whether there are no defaults.
@@ -310,7 +266,7 @@ func layered(own, below object.Value) object.Value {
 // yielded is defaults less the alternatives to what own chooses: the actions of probes and
 // hooks, and the bounds of a disruption.
 func yielded(defaults, own object.Value) object.Value {
-	alternatives := append(actions(true), "sleep", "minAvailable", "maxUnavailable")
+	alternatives := append(actions(), "sleep", "minAvailable", "maxUnavailable")
 	for _, choice := range []object.Path{
 		object.Fields("disruption"), object.Fields("livenessProbe"), object.Fields("readinessProbe"), object.Fields("startupProbe"),
 		object.Fields("lifecycle", "preStop"), object.Fields("lifecycle", "postStart"),

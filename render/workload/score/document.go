@@ -4,17 +4,14 @@
 package score
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/document"
+	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-)
-
-// The API versions of Score files.
-const (
-	scoreVersion    = "score.dev/v1b1"
-	scoreVersionOld = "score.sh/v1b1"
 )
 
 // Document is a Score file or a Workload document, with everything merged over it
@@ -41,231 +38,155 @@ type Document struct {
 // the root of the document, such as containers.web.variables.PORT; none repeats
 // the text of a variable, a file or a parameter.
 func Decode(doc Document) (Workload, object.Errors) {
-	d := &decoder{doc: doc}
+	d := newDecoder(doc)
 	d.out.Score, d.out.Pos = doc.Score, doc.Value.Pos
-	root := d.root()
-	switch {
-	case doc.Value.Kind != object.KindMap:
-		root.fail("", "expected a map, got a %s", doc.Value.Kind)
-	case doc.Score:
-		d.score(root.fields())
-	default:
-		d.own(root.fields())
+	kind, found := doc.Value.Lookup(object.Fields(d.extra(), "kind"))
+	if found == 2 && kind.Text == KindKnativeService {
+		d.Able = d.able
 	}
-	return d.out, d.errs
+	if doc.Score {
+		d.score()
+	} else {
+		d.own()
+	}
+	return d.out, d.Errs
+}
+
+// extra is the field below which what Score lacks is.
+func (d *decoder) extra() string {
+	if d.doc.Score {
+		return "metadata"
+	}
+	return "spec"
 }
 
 // score decodes a Score file. Extras stand under metadata, which Score leaves
 // open.
-func (d *decoder) score(root *fields) {
-	d.scoreVersion(root.need("apiVersion", "write apiVersion: "+scoreVersion))
-	meta := root.need("metadata", "write metadata: {name: …}").fields()
+func (d *decoder) score() {
+	table, v := scoreTable(), d.doc.Value
+	if version, _ := v.Get("apiVersion"); version.Text == kinds.ScoreVersionOld {
+		d.warn(version.Pos, (*location)(nil).to("apiVersion"), "write apiVersion: "+kinds.ScoreVersion, "%q is an older name, read as %q", kinds.ScoreVersionOld, kinds.ScoreVersion)
+		v = v.Merge(object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{{Name: "apiVersion", Pos: version.Pos, Value: object.TextAt(kinds.ScoreVersion, version.Pos)}}})
+	}
+	root := d.hold(table, v, nil)
+	if _, ok := v.Get("spec"); ok { // What is missing stands there.
+		d.Errs = slices.DeleteFunc(d.Errs, func(e *object.Error) bool { return e.Path == "containers" && e.Err.Error() == "is missing" })
+	}
+	meta := root.get("metadata")
 	d.metadata(meta)
+	d.out.Annotations = meta.annotations("annotations")
+	d.identity(meta)
 	d.extras(meta)
-	more := meta.get("containers")
-	d.body(root, more)
-	meta.unknown()
-	extras := meta.known
-	kind, _ := root.Get("kind")
-	root.done(func(name string) string {
-		switch {
-		case name == "spec":
-			return aboveSpec
-		case name == "kind" && !slices.Contains(workloadKinds(), kind.Text):
-			return "remove it: a Score file has no kind"
-		case slices.Contains(extras, name):
-			return "in a Score file it goes under metadata"
-		}
-		return d.ofOthers(name)
-	})
+	d.body(root, meta.get("containers"))
+	meta.unknown(named(table, "metadata"))
+}
+
+// named is a field of a map.
+func named(table document.Field, name string) document.Field {
+	return table.Fields[slices.IndexFunc(table.Fields, func(f document.Field) bool { return f.Name == name })]
 }
 
 // unknown warns of the members of the metadata of a Score file that were probably meant to
 // be others. It is open, so that most that are not known are the author's own.
-func (f *fields) unknown() {
+func (p part) unknown(table document.Field) {
 	const slips = 2
-	for _, m := range f.Members {
-		near, ok := nearest(m.Name, f.known)
-		switch {
-		case !ok || slices.Contains(f.known, m.Name):
-		case slices.ContainsFunc(f.missed, func(n missed) bool { return n.name == near }):
-			f.decoder.fail(m.Pos, f.field(m.Name), "did you mean \""+near+"\"?", "unknown field %s", shown(m.Name))
-		case strings.HasPrefix(near, m.Name) || object.Distance(strings.ToLower(m.Name), strings.ToLower(near)) <= slips:
-			f.decoder.warn(m.Pos, f.field(m.Name), "did you mean \""+near+"\"?", "%s has no meaning here", shown(m.Name))
-		}
+	var known []string
+	for _, f := range table.Fields {
+		known = append(known, f.Name)
 	}
-	f.lacks()
-}
-
-// scoreVersion checks the API version of a Score file.
-func (d *decoder) scoreVersion(p part) {
-	const hint = "write apiVersion: " + scoreVersion
-	switch t := p.text(); {
-	case p.Kind != object.KindString || t.Value == scoreVersion:
-	case t.Value == scoreVersionOld:
-		p.warn(hint, "%q is an older name, read as %q", scoreVersionOld, scoreVersion)
-	default:
-		p.fail(hint, "%s is not known: expected %s", shown(t.Value), scoreVersion)
+	for _, m := range p.Members {
+		if slices.Contains(known, m.Name) {
+			continue
+		}
+		near, ok := object.Nearest(m.Name, known)
+		if ok && (strings.HasPrefix(near, m.Name) || object.Distance(strings.ToLower(m.Name), strings.ToLower(near)) <= slips) {
+			p.decoder.warn(m.Pos, p.at.to(m.Name), "did you mean \""+near+"\"?", "%s has no meaning here", shown(m.Name))
+		}
 	}
 }
 
 // own decodes a Workload document. Extras stand under spec, beside what Score
 // has. Namespace, labels and annotations may stand there too, because
 // environments merge their input over the spec only.
-func (d *decoder) own(root *fields) {
-	if p := root.need("apiVersion", "write apiVersion: "+spec.APIVersion); p.given() {
-		p.enum(spec.APIVersion)
-	}
-	if p := root.need("kind", "write kind: "+spec.KindWorkload); p.given() {
-		p.enum(spec.KindWorkload)
-	}
-	meta := root.need("metadata", "write metadata: {name: …}").fields()
+func (d *decoder) own() {
+	root := d.hold(workloadTable(), d.doc.Value, nil)
+	meta, body := root.get("metadata"), root.get("spec")
 	d.metadata(meta)
 	d.identity(meta)
-	body := root.need("spec", "").fields()
 	d.identity(body)
-	if body.given() {
-		body.known = append(body.known, "annotations")
-	}
-	d.out.Annotations = over(d.out.Annotations, d.annotations(body))
+	d.out.Annotations = over(meta.annotations("annotations"), body.annotations("annotations"))
 	d.extras(body)
 	d.body(body, part{decoder: d})
-	extras := body.known
-	body.done(d.ofOthers)
-	meta.done(func(name string) string {
-		if slices.Contains(extras, name) {
-			return underSpec
-		}
-		return ""
-	})
-	root.done(func(name string) string {
-		if slices.Contains(extras, name) {
-			return underSpec
-		}
-		return ""
-	})
 }
 
-// ofOthers says what to write for a field that Kubernetes and other formats have in its place;
-// "" where it has none.
-func (d *decoder) ofOthers(name string) string {
-	up := ""
-	if d.doc.Score {
-		up = "metadata."
+// metadata decodes what both kinds of document have there. A name that is wrong is still that
+// of the workload.
+func (d *decoder) metadata(meta part) {
+	written, _ := d.doc.Value.Get("metadata")
+	if written.Kind == object.KindMap {
+		d.out.Metadata = written
 	}
-	switch name {
-	case "ingress", "ingresses", "route", "routes", "host", "hosts", "domain", "expose", "gateway":
-		return "a host is a resource: resources: {web: {type: route, params: {host: HOST, path: /, port: PORT}}}"
-	case "minReplicas", "maxReplicas", "autoscaling", "scaling", "autoscale", "hpa", "scale":
-		return "write " + up + "replicas: {min: …, max: …}"
-	case "image", "command", "args", "livenessProbe", "readinessProbe", "files":
-		return "it goes under containers.NAME"
-	case "env", "envFrom", "variables", "environmentVariables":
-		return "write containers.NAME.variables: {NAME: VALUE}"
-	case "ports", "port":
-		return "write service: {ports: {http: {port: …}}}"
-	case "initContainers", "sidecars":
-		return "they go under containers; before defines the order"
-	case "volumes", "volumeMounts":
-		return "a volume is a resource of type volume, which containers.NAME.volumes mounts: {/PATH: {source: \"${resources.NAME}\"}}"
-	case "serviceAccountName":
-		return "write " + up + "serviceAccount"
-	case "strategy":
-		return "write " + up + "deploy: {strategy: …}"
-	case "template", "selector":
-		return "containers stand in the place of a template of pods; further fields of pods go under " + up + "pod"
-	case "nodeSelector", "tolerations", "affinity", "imagePullSecrets", "terminationGracePeriodSeconds", "topologySpreadConstraints", "priorityClassName", "hostNetwork":
-		return "write " + up + "pod: {" + name + ": …}"
+	if name, _ := written.Get("name"); name.Kind == object.KindString {
+		d.out.Name = Text{Value: name.Text, Pos: name.Pos}
 	}
-	return ""
 }
 
-// metadata decodes what both kinds of document have there.
-func (d *decoder) metadata(meta *fields) {
-	d.out.Metadata = meta.Value
-	p := meta.need("name", "write the name of the workload")
-	if t := p.text(); p.Kind == object.KindString {
-		d.name(p.Pos, p.at, t.Value)
-		d.out.Name = t
-	}
-	d.out.Annotations = d.annotations(meta)
-}
-
-func (d *decoder) annotations(f *fields) []Pair {
-	p := f.get("annotations")
-	p.literals(useValue)
-	return p.pairs(d.badKey, anything)
+// annotations are texts in which no placeholder is expanded.
+func (p part) annotations(name string) []Pair {
+	in := p.get(name)
+	in.literals(useValue)
+	return in.pairs()
 }
 
 // identity decodes the namespace and the labels.
-func (d *decoder) identity(f *fields) {
-	if p := f.get("namespace"); p.given() {
-		t := p.text()
-		if p.Kind == object.KindString && (len(t.Value) > labelLength || !only(t.Value, "-", lower+digit)) {
-			p.fail("", "%s is not a namespace: expected up to %d of a-z, 0-9 and -", shown(t.Value), labelLength)
-		}
-		d.out.Namespace = t
+func (d *decoder) identity(p part) {
+	if namespace := p.get("namespace"); namespace.given() {
+		d.out.Namespace = namespace.text()
 	}
-	d.out.Labels = over(d.out.Labels, f.get("labels").pairs(d.badLabelKey, badLabelValue))
+	d.out.Labels = over(d.out.Labels, p.get("labels").pairs())
 }
 
 // body decodes what Score has beside metadata; more holds the extras of the
 // containers of a Score file.
-func (d *decoder) body(f *fields, more part) {
-	d.ports(f.get("service"))
-	d.containers(f.need("containers", "a workload has one container at least"), more)
-	if p := f.get("resources"); p.given() {
-		d.resources(p)
+func (d *decoder) body(p, more part) {
+	d.ports(p.get("service"))
+	d.containers(p.get("containers"), more)
+	for _, e := range p.get("resources").entries() {
+		d.out.Resources = append(d.out.Resources, e.resource())
 	}
+	slices.SortFunc(d.out.Resources, func(a, b Resource) int { return strings.Compare(a.Name, b.Name) })
 	d.kinds()
 }
 
 // ports decodes the service.
 func (d *decoder) ports(p part) {
-	if !p.given() {
-		return
-	}
 	type number struct {
 		port     int
 		protocol string
 	}
-	f := p.fields()
-	if ports := f.get("ports"); ports.given() {
-		taken := map[number]string{}
-		for _, e := range ports.entries() {
-			d.name(e.namePos, e.at, e.name)
-			port := e.port()
-			key := number{port.Port, port.Protocol}
-			if other := taken[key]; other != "" && port.Port > 0 {
-				e.fail("", "%s port %d is that of %q already", port.Protocol, port.Port, other)
-			}
-			taken[key] = e.name
-			d.out.Ports = append(d.out.Ports, port)
+	taken := map[number]string{}
+	for _, e := range p.get("ports").entries() {
+		port := e.port()
+		key := number{port.Port, port.Protocol}
+		if other := taken[key]; other != "" && port.Port > 0 {
+			e.fail("", "%s port %d is that of %q already", port.Protocol, port.Port, other)
 		}
-		slices.SortFunc(d.out.Ports, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
+		taken[key] = e.name
+		d.out.Ports = append(d.out.Ports, port)
 	}
-	if !d.doc.Score { // which has no such field
-		if headless := f.get("headless"); headless.flag() {
-			d.out.Headless = headless.Pos
-		}
+	slices.SortFunc(d.out.Ports, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
+	if headless := p.get("headless"); headless.flag() {
+		d.out.Headless = headless.Pos
 	}
-	f.done(nil)
 }
 
 // port decodes a port of the service.
 func (e entry) port() Port {
-	f := e.fields()
-	out := Port{Name: e.name, Pos: e.namePos, Protocol: "TCP"}
-	out.Port, _ = f.need("port", "write port: 8080, or the one that it is").number(1, maxPort)
+	out := Port{Name: e.name, Pos: e.namePos, Protocol: cmp.Or(e.get("protocol").Text, "TCP")}
+	out.Port, _ = e.get("port").number()
 	out.Target = out.Port
-	if n, ok := f.get("targetPort").number(1, maxPort); ok {
+	if n, ok := e.get("targetPort").number(); ok {
 		out.Target = n
 	}
-	if p := f.get("protocol"); p.given() {
-		if t := p.enum("TCP", "UDP"); t.Value != "" {
-			out.Protocol = t.Value
-		}
-	}
-	f.done(nil)
 	return out
 }

@@ -35,8 +35,8 @@ func (t target) wrong(hint, format string, args ...any) {
 
 // mounts decodes the files and the volumes of a container, and checks that they
 // do not stand in each other's way.
-func (e entry) mounts(f *fields) ([]File, []Mount) {
-	files, volumes := f.get("files").targets(), f.get("volumes").targets()
+func (e entry) mounts() ([]File, []Mount) {
+	files, volumes := e.get("files").targets(), e.get("volumes").targets()
 	taken := make(map[string]object.Pos, len(files))
 	var (
 		outFiles  []File
@@ -94,7 +94,7 @@ func (p part) targets() []target {
 			t := target{entry: e}
 			t.path = e.absolute(e.namePos, e.at, e.name)
 			if same, ok := e.Get("target"); ok && same.Text != e.name {
-				e.decoder.fail(same.Pos, e.field("target"), "remove target", "differs from the path that is its key")
+				e.decoder.fail(same.Pos, e.at.to("target"), "remove target", "differs from the path that is its key")
 			}
 			out = append(out, t)
 		}
@@ -102,10 +102,8 @@ func (p part) targets() []target {
 	}
 	p.warn("write a map from path to what is there", "a list is an older form")
 	for _, item := range p.items() {
-		f := item.fields()
-		at := f.need("target", "write target: /path/in/the/container")
-		f.lacks()
-		t := target{entry: entry{part: item, name: at.text().Value, namePos: at.Pos}}
+		at := item.get("target")
+		t := target{entry: entry{part: item, name: at.Text, namePos: at.Pos}}
 		if at.given() {
 			t.path = p.absolute(at.Pos, at.at, at.Text)
 		}
@@ -141,37 +139,32 @@ func (d *decoder) absolute(pos object.Pos, at *location, name string) string {
 
 // file decodes one file.
 func (t target) file() File {
-	f := t.fields()
-	f.known = append(f.known, "target")
-	out := File{Target: t.path, Pos: t.namePos}
-	given := 0
-	if p := f.get("content"); p.given() {
-		given++
-		out.Content, out.Indent = p.content()
+	out := File{Target: t.path, Pos: t.namePos, NoExpand: t.get("noExpand").flag()}
+	content, binary, source := t.get("content"), t.get("binaryContent"), t.get("source")
+	if content.given() {
+		out.Content, out.Indent = content.content()
 	}
-	if p := f.get("binaryContent"); p.given() {
-		given++
-		out.Binary = p.base64()
-	}
-	if p := f.get("source"); p.given() {
-		given++
-		source := p.filled()
-		if strings.HasPrefix(source.Value, "/") {
-			p.fail("", "%s is absolute: expected a path relative to the document", shown(source.Value))
+	if binary.given() {
+		out.Binary = binary.base64()
+		if !out.NoExpand {
+			t.literal(binary.Pos, binary.at, string(out.Binary), "use content for text")
 		}
-		out.Source = &source
 	}
-	if p := f.get("mode"); p.given() {
-		out.Mode, out.ModePos = p.mode(), p.Pos
+	if source.given() {
+		from := source.text()
+		if strings.HasPrefix(from.Value, "/") {
+			source.fail("", "%s is absolute: expected a path relative to the document", shown(from.Value))
+		}
+		out.Source = &from
 	}
-	out.NoExpand = f.get("noExpand").flag()
-	if p, ok := f.Get("binaryContent"); ok && !out.NoExpand {
-		f.literal(p.Pos, f.field("binaryContent"), string(out.Binary), "use content for text")
+	if mode := t.get("mode"); mode.given() {
+		n, _ := strconv.ParseUint(mode.Text, 8, 16) // Octal, as the table says.
+		bits := int(n)                              //nolint:gosec // three octal digits fit
+		out.Mode, out.ModePos = &bits, mode.Pos
 	}
-	if given != 1 && f.given() && !f.misspelt("content", "binaryContent", "source") {
+	if given := count(content, binary, source); given != 1 && !t.Known(t.at.path()) {
 		t.wrong("", "a file has one of content, binaryContent and source, got %d", given)
 	}
-	f.done(nil)
 	if n := max(len(out.Binary), len(out.text())); n > maxFile {
 		t.wrong("put large data into an image or a volume", "%s has %d bytes, more than the %d that a ConfigMap can hold", shown(t.name), n, maxFile)
 	}
@@ -191,7 +184,7 @@ func (p part) content() (text *Text, indent int) {
 		p.warn("write a block scalar: content: |", "a list of lines is an older form")
 		lines := make([]string, 0, len(p.Items))
 		for _, item := range p.items() {
-			lines = append(lines, item.text().Value)
+			lines = append(lines, item.Text)
 		}
 		out := Text{Value: strings.Join(lines, "\n"), Pos: p.Pos}
 		if len(p.Items) > 0 {
@@ -219,51 +212,18 @@ func (p part) base64() []byte {
 	return out
 }
 
-// mode decodes permission bits in octal digits.
-func (p part) mode() *int {
-	const (
-		hint   = `write three octal digits in quotes, such as "0644"`
-		digits = 3
-		octal  = 8
-	)
-	if p.Kind != object.KindString {
-		p.fail(hint, "expected a string, got a %s", p.Kind)
-		return nil
-	}
-	text := strings.TrimPrefix(p.Text, "0")
-	if len(p.Text) == digits {
-		text = p.Text
-	}
-	n, err := strconv.ParseUint(text, octal, 16)
-	if err != nil || len(text) != digits {
-		p.fail(hint, "%s is not a file mode", shown(p.Text))
-		return nil
-	}
-	mode := int(n) //nolint:gosec // three octal digits fit
-	return &mode
-}
-
 // mount decodes one volume.
 func (t target) mount() Mount {
-	f := t.fields()
-	f.known = append(f.known, "target")
-	out := Mount{Target: t.path, Pos: t.namePos}
-	if p := f.need("source", "write source: ${resources.NAME}"); p.given() {
-		out.Source = p.filled()
-	}
-	if p := f.get("path"); p.given() {
-		out.Path = p.text()
+	out := Mount{Target: t.path, Pos: t.namePos, Source: t.get("source").text(), Path: t.get("path").text(), ReadOnly: t.get("readOnly").flag()}
+	if p := t.get("path"); p.given() {
 		p.literals(useValue)
 		if strings.HasPrefix(p.Text, "/") || slices.Contains(strings.Split(p.Text, "/"), "..") {
 			p.fail("", `%s must be relative to the volume, without ".."`, shown(p.Text))
 		}
 	}
-	out.ReadOnly = f.get("readOnly").flag()
-	if old, ok := t.Get("read_only"); ok && old.Kind == object.KindBool {
-		p := f.get("read_only")
-		p.warn("write readOnly", "read_only is an older name")
-		out.ReadOnly = p.flag()
+	if old := t.get("read_only"); old.given() {
+		old.warn("write readOnly", "read_only is an older name")
+		out.ReadOnly = old.flag()
 	}
-	f.done(nil)
 	return out
 }

@@ -56,8 +56,8 @@ func TestMessagesOnOlderFormsAndMisplacedFields(t *testing.T) {
 		{"the content of a file with a typo is one mistake", head + "    files: {/a: {contents: x}}\n", `s.yaml:7:18: spec: containers.web.files./a.contents: unknown field "contents" (did you mean "content"?)`},
 		{"a list of files without a target", head + "    files: [{content: x}]\n", `warning s.yaml:7:12: spec: containers.web.files: a list is an older form (write a map from path to what is there)
 s.yaml:7:13: spec: containers.web.files[0].target: is missing (write target: /path/in/the/container)`},
-		{"a kind of ours in a Score file", strings.Replace(head, "metadata:", "kind: Workload\nmetadata:", 1), `s.yaml:2:1: spec: kind: unknown field "kind" (remove it: a Score file has no kind)`},
-		{"a kind of Kubernetes in a Score file", strings.Replace(head, "metadata:", "kind: StatefulSet\nmetadata:", 1), `s.yaml:2:1: spec: kind: unknown field "kind" (in a Score file it goes under metadata)`},
+		{"a kind of ours in a Score file", strings.Replace(head, "metadata:", "kind: Workload\nmetadata:", 1), `s.yaml:2:1: spec: kind: unknown field "kind" (remove it: a Score file has no kind, and what makes its pods goes under metadata)`},
+		{"a kind of Kubernetes in a Score file", strings.Replace(head, "metadata:", "kind: StatefulSet\nmetadata:", 1), `s.yaml:2:1: spec: kind: unknown field "kind" (remove it: a Score file has no kind, and what makes its pods goes under metadata)`},
 		{"a spec in a Score file", "apiVersion: score.dev/v1b1\nmetadata: {name: api}\nspec: {containers: {web: {image: nginx}}}\n", `s.yaml:3:1: spec: spec: unknown field "spec" (a Score file has no spec: move what is below it to the top, or write apiVersion: ropewalk.dev/v1alpha1 and kind: Workload)`},
 		{"containers beside the spec of a Workload", "apiVersion: ropewalk.dev/v1alpha1\nkind: Workload\nmetadata: {name: api}\ncontainers: {web: {image: nginx}}\n", `s.yaml:4:1: spec: containers: unknown field "containers" (move it under spec)`},
 		{"the metadata of the author are not guessed at", strings.Replace(head, "metadata:", "metadata:\n  description: x\n  dependOn: []", 1), `warning s.yaml:4:3: spec: metadata.dependOn: "dependOn" has no meaning here (did you mean "dependsOn"?)`},
@@ -84,8 +84,8 @@ s.yaml:9:3: spec: spec.ports: unknown field "ports" (write service: {ports: {htt
 		{"a request over the limit is refused", head + "    resources: {limits: {cpu: 100m}, requests: {cpu: \"1\"}}\n", `s.yaml:7:54: spec: containers.web.resources.requests.cpu: "1" is more than the limit, which is "100m"`},
 		{"an unknown field has a near name", head + "    comand: [x]\n", `s.yaml:7:5: spec: containers.web.comand: unknown field "comand" (did you mean "command"?)`},
 		{"an extra at the root of Score has a place", head + "replicas: 2\n", `s.yaml:7:1: spec: replicas: unknown field "replicas" (in a Score file it goes under metadata)`},
-		{"an extra in a container of Score has a place", head + "    securityContext: {}\n", `s.yaml:7:5: spec: containers.web.securityContext: unknown field "securityContext" (in a Score file it goes under metadata.containers.web)`},
-		{"timing in a probe of Score has a place", head + "    livenessProbe: {exec: {command: [a]}, periodSeconds: 3}\n", `s.yaml:7:43: spec: containers.web.livenessProbe.periodSeconds: unknown field "periodSeconds" (in a Score file it goes under metadata.containers.web.livenessProbe)`},
+		{"an extra in a container of Score has a place", head + "    securityContext: {}\n", `s.yaml:7:5: spec: containers.web.securityContext: unknown field "securityContext" (in a Score file it goes under metadata.containers.NAME)`},
+		{"timing in a probe of Score has a place", head + "    livenessProbe: {exec: {command: [a]}, periodSeconds: 3}\n", `s.yaml:7:43: spec: containers.web.livenessProbe.periodSeconds: unknown field "periodSeconds" (in a Score file it goes under metadata.containers.NAME.livenessProbe)`},
 		{"a direction in a resource of Score has a place", head + "resources: {db: {type: service, direction: inbound}}\n", `s.yaml:7:33: spec: resources.db.direction: unknown field "direction" (in a Score file it goes under metadata of the resource)`},
 		{"a misspelt extra of Score is warned of", strings.Replace(head, "name: api", "name: api\n  replica: 2", 1), `warning s.yaml:4:3: spec: metadata.replica: "replica" has no meaning here (did you mean "replicas"?)`},
 		{"an extra in the metadata of a Workload has a place", strings.Replace(own, "name: api", "name: api, replicas: 2", 1), `s.yaml:3:23: spec: metadata.replicas: unknown field "replicas" (move it under spec)`},
@@ -95,7 +95,7 @@ s.yaml:9:3: spec: spec.ports: unknown field "ports" (write service: {ports: {htt
 
 func TestMessagesOnValues(t *testing.T) {
 	told(t, []message{
-		{"a scheme is in upper case", head + "    livenessProbe: {httpGet: {port: 80, path: /, scheme: https}}\n", `s.yaml:7:58: spec: containers.web.livenessProbe.httpGet.scheme: "https" is not known: expected HTTP or HTTPS (write "HTTPS")`},
+		{"a scheme is in upper case", head + "    livenessProbe: {httpGet: {port: 80, path: /, scheme: https}}\n", `s.yaml:7:58: spec: containers.web.livenessProbe.httpGet.scheme: "https" is not known: expected HTTP, HTTPS (did you mean "HTTPS"?)`},
 		{"Score prefers exec", head + "    livenessProbe: {httpGet: {port: 80, path: /}, exec: {command: [a]}}\n", `warning s.yaml:7:30: spec: containers.web.livenessProbe.httpGet: Score prefers exec where a probe has both: httpGet is left out (remove one of them)`},
 		{"a probe has one action", strings.Replace(own, "nginx", "nginx, startupProbe: {httpGet: {port: 80, path: /}, exec: {command: [a]}}", 1), `s.yaml:5:87: spec: spec.containers.web.startupProbe.exec: a probe has one action, got a second (remove one of them)`},
 		{"a probe has an action", strings.Replace(own, "nginx", "nginx, startupProbe: {periodSeconds: 1}", 1), `s.yaml:5:50: spec: spec.containers.web.startupProbe: a probe has one of httpGet, exec, tcpSocket, grpc`},
@@ -120,8 +120,8 @@ s.yaml:7:37: spec: containers.web.before.web: container "web" comes before itsel
 		{"an autoscaler keeps a pod", own + "  replicas: {min: 0, max: 2}\n", `s.yaml:6:13: spec: spec.replicas: an autoscaler keeps one pod at least (write min: 1 or more, or a queue, cron or http, which start a pod where there is none)`},
 		{"a target needs an autoscaler", own + "  replicas: {min: 2, cpu: 50}\n", `s.yaml:6:27: spec: spec.replicas.cpu: a target in percent of the request needs an autoscaler (write max too)`},
 		{"the Services of a canary are Flagger's", own + "  service: {ports: {a: {port: 80}}, headless: true}\n  deploy: {strategy: canary}\n", `s.yaml:6:47: spec: spec.service.headless: the Services of a KnativeService and of a workload with canaries are made in the cluster, and are not headless (remove it)`},
-		{"an interval is no number of seconds", own + "  deploy: {canary: {interval: 60}}\n", `s.yaml:6:31: spec: spec.deploy.canary.interval: expected minutes or seconds, such as 1m or 30s`},
-		{"an interval is a time", own + "  deploy: {canary: {interval: 1h}}\n", `s.yaml:6:31: spec: spec.deploy.canary.interval: expected minutes or seconds, such as 1m or 30s`},
+		{"an interval is no number of seconds", own + "  deploy: {canary: {interval: 60}}\n", `s.yaml:6:31: spec: spec.deploy.canary.interval: expected a duration such as 1m or 30s, got a number`},
+		{"an interval is a time", own + "  deploy: {canary: {interval: 1h}}\n", `s.yaml:6:31: spec: spec.deploy.canary.interval: "1h" is not a number of minutes or seconds, such as 1m or 30s`},
 		{"a step is no more than the whole", own + "  deploy: {canary: {stepWeight: 60}}\n", `s.yaml:6:33: spec: spec.deploy.canary.stepWeight: is 60, more than maxWeight, which is 50`},
 		{"a share is a share", own + "  disruption: {minAvailable: 101%}\n", `s.yaml:6:30: spec: spec.disruption.minAvailable: "101%" is not a percentage: expected 0% to 100%`},
 		{"an account that exists is not annotated", own + "  serviceAccount: {name: x, existing: true, annotations: {a: b}}\n", `s.yaml:6:58: spec: spec.serviceAccount.annotations: an account that exists already is left as it is (annotate the account where it is made)`},

@@ -16,27 +16,19 @@ import (
 // amounts decodes the requests and limits of a container. Score knows cpu and memory; what
 // else Kubernetes counts, such as ephemeral-storage, is an extra.
 func (p part) amounts(out *Container, extra bool) {
-	if !p.given() {
-		return
-	}
-	f := p.fields()
-	limits, requests := f.get("limits"), f.get("requests")
+	limits, requests := p.get("limits"), p.get("requests")
 	most, least := limits.quantities(extra), requests.quantities(extra)
 	requests.within(least, most)
 	out.Limits, out.Requests = over(out.Limits, most), over(out.Requests, least)
-	f.done(nil)
 }
 
 // quantities decodes amounts of cpu, memory and others; the latter are extras of a Score
 // file.
 func (p part) quantities(extra bool) []Pair {
-	if !p.given() {
-		return nil
-	}
 	var out []Pair
 	for _, e := range p.entries() {
 		if usual := e.name == "cpu" || e.name == "memory"; e.doc.Score && usual == extra {
-			hint := e.suggest(e.name, []string{"cpu", "memory"})
+			hint := suggest(e.name, []string{"cpu", "memory"})
 			if extra {
 				hint = "it goes under resources of the container itself"
 			} else if object.DidYouMean(e.name, []string{"cpu", "memory"}) == "" {
@@ -44,9 +36,6 @@ func (p part) quantities(extra bool) []Pair {
 			}
 			e.decoder.fail(e.namePos, e.at, hint, "unknown field %s", shown(e.name))
 			continue
-		}
-		if bad := (&decoder{}).badKey(e.name); bad != "" {
-			e.decoder.fail(e.namePos, e.at, "", "%s %s", shown(e.name), bad)
 		}
 		out = append(out, Pair{Name: e.name, NamePos: e.namePos, Value: e.quantity()})
 	}
@@ -57,20 +46,10 @@ func (p part) quantities(extra bool) []Pair {
 // quantity decodes one amount. What comes out is one that Kubernetes accepts:
 // memory in full bytes, and a cpu with a digit before the point.
 func (e entry) quantity() Text {
-	t := Text{Pos: e.Pos}
-	switch {
-	case e.Kind == object.KindNumber && !e.doc.Score:
-		t.Value = e.Text
-	case e.Kind == object.KindNumber && e.name == "memory" && !strings.ContainsAny(e.Text, "-.eE") && len(e.Text) < len("1048576"):
-		t.Value = e.Text // bytes warns of it
-	case e.Kind == object.KindNumber:
-		t.Value = e.Text
+	t := Text{Pos: e.Pos, Value: e.Text}
+	little := e.name == "memory" && !strings.ContainsAny(e.Text, "-.eE") && len(e.Text) < len("1048576") // bytes warns of it
+	if e.Kind == object.KindNumber && e.doc.Score && !little {
 		e.warn("write "+strconv.Quote(e.Text), "expected a string, got a number")
-	default:
-		t = e.text()
-	}
-	if e.Kind != object.KindNumber && e.Kind != object.KindString {
-		return t
 	}
 	if e.name == "cpu" && strings.HasPrefix(t.Value, ".") && e.doc.Score {
 		e.warn("write "+strconv.Quote("0"+t.Value), "an amount of CPU begins with a digit")
@@ -121,6 +100,7 @@ func example(name string) string {
 // badQuantity reports what is wrong with an amount by the rules of Score, and where
 // Kubernetes does not accept what Score does.
 func (e entry) badQuantity(text string) (bad, hint string) {
+	const digit = "0123456789"
 	digits := strings.TrimLeft(text, digit)
 	number := text[:len(text)-len(digits)]
 	unit := strings.TrimLeft(text, digit+".")
@@ -166,8 +146,7 @@ func (p part) within(requests, limits []Pair) {
 		request, err := resource.ParseQuantity(r.Value.Value)
 		limit, other := resource.ParseQuantity(limits[i].Value.Value)
 		if err == nil && other == nil && request.Cmp(limit) > 0 {
-			p.decoder.fail(r.Value.Pos, p.field(r.Name), "", "%s is more than the limit, which is %s", shown(r.Value.Value), shown(limits[i].Value.Value))
-			p.beside(limits[i].Value.Pos, "the limit")
+			p.get(r.Name).beside(limits[i].Value.Pos, "the limit", "%s is more than the limit, which is %s", shown(r.Value.Value), shown(limits[i].Value.Value))
 		}
 	}
 }

@@ -4,10 +4,12 @@
 package score
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -32,13 +34,8 @@ type Rule struct {
 }
 
 // network decodes {allowFrom, allowTo}.
-func (d *decoder) network(p part) *Rules {
-	if !p.given() {
-		return nil
-	}
-	f := p.fields()
-	out := &Rules{Pos: p.Pos, From: f.get("allowFrom").rules(false), To: f.get("allowTo").rules(true)}
-	f.done(nil)
+func (p part) network() *Rules {
+	out := &Rules{Pos: p.Pos, From: p.get("allowFrom").rules(false), To: p.get("allowTo").rules(true)}
 	if out.From == nil && out.To == nil {
 		return nil
 	}
@@ -47,7 +44,7 @@ func (d *decoder) network(p part) *Rules {
 
 // rules decodes one direction.
 func (p part) rules(out bool) []Rule {
-	if !p.given() || !p.is(object.KindList) {
+	if !p.given() {
 		return nil
 	}
 	all := []Rule{}
@@ -60,44 +57,26 @@ func (p part) rules(out bool) []Rule {
 // rule decodes one peer. A NetworkPolicy refuses what is checked here, or drops it without
 // a word.
 func (p part) rule(out bool) Rule {
-	r := Rule{Pos: p.Pos}
-	f := p.fields()
-	namespace, labels, cidr, except, host := f.get("namespace"), f.get("labels"), f.get("cidr"), f.get("except"), f.get("host")
-	ports := f.get("ports")
+	namespace, labels, cidr, except, host := p.get("namespace"), p.get("labels"), p.get("cidr"), p.get("except"), p.get("host")
+	ports := p.get("ports")
 	switch {
 	case count(cidr, host) == 2 || count(cidr, host) > 0 && count(namespace, labels) > 0:
 		p.fail("write two rules", "expected one of cidr, host, and namespace with labels")
-	case count(namespace, labels, cidr, host, ports) == 0 && !f.misspelt("namespace", "labels", "cidr", "host", "ports"):
+	case len(p.Members) == 0:
 		p.fail("write namespace, labels, cidr, host or ports", "the rule says nothing")
 	case except.given() && !cidr.given():
 		except.fail("write cidr too", "excludes addresses of a cidr, and there is none")
 	case host.given() && !out:
 		host.fail("write cidr", "callers have addresses and no host")
-	case host.given() && !ports.given() && !f.misspelt("ports"):
+	case host.given() && !ports.given() && !p.Known(p.at.path()):
 		host.fail("write ports: [443], or those that they are", "a host needs ports")
-	}
-	if namespace.given() {
-		if t := namespace.filled(); t.Value != "" && (len(t.Value) > labelLength || !only(t.Value, "-", lower+digit)) {
-			namespace.fail("", "%s is not a namespace: expected up to %d of a-z, 0-9 and -", shown(t.Value), labelLength)
-		}
-	}
-	if pairs := labels.pairs((&decoder{}).badKey, badLabelValue); labels.Kind == object.KindMap && len(pairs) == 0 {
-		labels.fail("remove it for all pods of the namespace", "expected one label at least")
 	}
 	if prefix := cidr.cidr(); prefix.IsValid() {
 		except.inside(prefix)
 	}
-	if host.given() {
-		r.Host = host.host()
-	}
-	if ports.given() {
-		r.Ports = ports.numbers()
-	}
-	f.done(nil)
-	r.Peer = object.Value{Kind: object.KindMap, Pos: p.Pos}
-	for _, m := range f.Members {
-		if m.Value.Kind != object.KindNull && slices.Contains([]string{"namespace", "labels", "cidr", "except"}, m.Name) {
-			m.Value = withoutNull(m.Value)
+	r := Rule{Pos: p.Pos, Host: host.host(), Ports: ports.numbers(), Peer: object.Value{Kind: object.KindMap, Pos: p.Pos}}
+	for _, m := range p.Members {
+		if m.Name != "host" && m.Name != "ports" {
 			r.Peer.Members = append(r.Peer.Members, m)
 		}
 	}
@@ -106,7 +85,7 @@ func (p part) rule(out bool) Rule {
 
 // cidr is a range of addresses, not valid where it is none.
 func (p part) cidr() netip.Prefix {
-	if !p.given() || p.filled().Value == "" {
+	if !p.given() {
 		return netip.Prefix{}
 	}
 	prefix, err := netip.ParsePrefix(p.Text)
@@ -126,9 +105,6 @@ func (p part) cidr() netip.Prefix {
 
 // inside wants ranges that are smaller than whole and inside of it.
 func (p part) inside(whole netip.Prefix) {
-	if !p.given() {
-		return
-	}
 	for _, item := range p.items() {
 		inner := item.cidr()
 		if inner.IsValid() && (inner.Bits() <= whole.Bits() || !whole.Contains(inner.Addr())) {
@@ -139,7 +115,7 @@ func (p part) inside(whole netip.Prefix) {
 
 // host is the name of a host outside of the cluster.
 func (p part) host() Text {
-	t := p.filled()
+	t := p.text()
 	p.literals(useValue)
 	name := strings.TrimPrefix(t.Value, "*.")
 	_, err := netip.ParseAddr(t.Value)
@@ -147,7 +123,7 @@ func (p part) host() Text {
 	case t.Value == "":
 	case err == nil:
 		p.fail("write cidr", "%s is an address and no host", shown(t.Value))
-	case !subdomain(name, 1) || !strings.Contains(name, "."):
+	case !kinds.Subdomain(name, 1) || !strings.Contains(name, "."):
 		p.fail("", "%s is not a host: expected a DNS name such as api.example.com or *.example.com", shown(t.Value))
 	case strings.HasSuffix(name, ".svc") || strings.HasSuffix(name, ".cluster.local"):
 		p.fail("write namespace and labels", "%s is in the cluster, where policies go by the labels of pods", shown(t.Value))
@@ -159,27 +135,18 @@ func (p part) host() Text {
 func (p part) numbers() []Port {
 	var out []Port
 	for _, item := range p.items() {
-		port, number := Port{Pos: item.Pos, Protocol: "TCP"}, item
+		number, protocol := item, "TCP"
 		if item.Kind == object.KindMap {
-			f := item.fields()
-			number = f.need("port", "write port: 8080, or the one that it is")
-			if protocol := f.get("protocol"); protocol.given() {
-				port.Protocol = protocol.enum("TCP", "UDP").Value
-			}
-			f.done(nil)
+			number, protocol = item.get("port"), cmp.Or(item.get("protocol").Text, protocol)
 		}
-		n, ok := number.number(1, maxPort)
-		port.Port, port.Target = n, n
-		twice := slices.ContainsFunc(out, func(o Port) bool { return o.Port == port.Port && o.Protocol == port.Protocol })
+		n, ok := number.number()
+		twice := slices.ContainsFunc(out, func(o Port) bool { return o.Port == n && o.Protocol == protocol })
 		if ok && twice {
-			item.fail("", "port %d of %s is written twice", n, port.Protocol)
+			item.fail("", "port %d of %s is written twice", n, protocol)
 		}
 		if ok && !twice {
-			out = append(out, port)
+			out = append(out, Port{Pos: item.Pos, Port: n, Target: n, Protocol: protocol})
 		}
-	}
-	if p.Kind == object.KindList && len(p.Items) == 0 {
-		p.fail("remove it for all ports", "expected one port at least")
 	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/ropewalk/ropewalk/internal/timezone"
+	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -62,31 +63,24 @@ func (d *decoder) replicas(p part) *Replicas {
 	}
 	out := &Replicas{Pos: p.Pos, Min: 1}
 	if p.Kind == object.KindNumber {
-		n, _ := p.number(0, maxInt32)
-		out.Min, out.Max = n, n
+		out.Min, _ = p.number()
+		out.Max = out.Min
 		return out
 	}
-	if p.Kind != object.KindMap {
-		p.fail("", "expected a number, or a map such as {min: 2, max: 10}, got a %s", p.Kind)
-		return nil
-	}
-	f := p.fields()
-	lowest := f.get("min")
-	if n, ok := lowest.number(0, maxInt32); ok {
+	lowest, highest := p.get("min"), p.get("max")
+	if n, ok := lowest.number(); ok {
 		out.Min = n
 	}
-	highest := f.get("max")
-	most, bounded := highest.number(1, maxInt32)
+	most, bounded := highest.number()
 	out.Max = most
-	if q := f.get("queue"); q.given() {
+	if q := p.get("queue"); q.given() {
 		out.Queue = q.queue()
 	}
-	out.Cron = f.get("cron").windows(most)
-	out.HTTP = f.get("http").requests()
+	out.Cron = p.get("cron").windows(most)
+	out.HTTP = p.get("http").requests()
 	switch {
 	case bounded && most < out.Min:
-		highest.fail("", "max is %d, less than min, which is %d", most, out.Min)
-		d.beside(lowest.Pos, "min")
+		highest.beside(lowest.Pos, "min", "max is %d, less than min, which is %d", most, out.Min)
 	case bounded && out.Min == 0 && !out.Triggered():
 		p.fail(wakeHint, "an autoscaler keeps one pod at least")
 	case !highest.given() && out.Triggered():
@@ -96,25 +90,19 @@ func (d *decoder) replicas(p part) *Replicas {
 		name string
 		to   *int
 	}{{"cpu", &out.CPU}, {"memory", &out.Memory}} {
-		a := f.get(target.name)
-		*target.to, _ = a.number(1, maxTarget)
-		if a.given() && !highest.given() && !out.Triggered() {
+		a := p.get(target.name)
+		*target.to, _ = a.number()
+		if a.given() && !highest.given() && !out.Triggered() && !p.Known(p.at.path()) {
 			a.fail("write max too", "a target in percent of the request needs an autoscaler")
 		}
 	}
-	out.pace(f.get("pollingInterval"), f.get("cooldown"))
-	f.done(nil)
+	out.pace(p.get("pollingInterval"), p.get("cooldown"))
 	return out
 }
 
 // pace decodes what only KEDA has.
 func (r *Replicas) pace(polling, cooldown part) {
-	if _, ok := polling.seconds(1, maxInt32); ok {
-		r.PollingInterval = polling.Value
-	}
-	if _, ok := cooldown.seconds(0, maxInt32); ok {
-		r.Cooldown = cooldown.Value
-	}
+	r.PollingInterval, r.Cooldown = polling.Value, cooldown.Value
 	const hint = "remove it, or write a queue, cron or http"
 	switch {
 	case !r.Triggered():
@@ -131,42 +119,14 @@ func (r *Replicas) pace(polling, cooldown part) {
 
 // queue decodes a queue.
 func (p part) queue() *Queue {
-	out := &Queue{}
-	f := p.fields()
-	settings := object.Value{Kind: object.KindMap, Pos: p.Pos}
-	keep := func(v part, ok bool) {
-		if ok {
-			settings.Members = append(settings.Members, object.Member{Name: v.at.step.Name, Pos: v.Pos, Value: v.Value})
-		}
-	}
-	name := f.need("name", "write the name of the list")
-	if name.given() {
-		name.literals(useValue)
-		keep(name, name.filled().Value != "")
-	}
-	for _, setting := range []struct {
-		name  string
-		least int
-	}{{"length", 1}, {"activation", 0}, {"database", 0}} {
-		n := f.get(setting.name)
-		_, ok := n.number(setting.least, maxInt32)
-		keep(n, ok)
-	}
-	tls := f.get("tls")
-	keep(tls, tls.given() && tls.is(object.KindBool))
-	resource, address := f.get("resource"), f.get("address")
-	if resource.given() {
-		out.Resource = resource.filled()
-	}
-	if address.given() {
-		out.Address = address.address()
-	}
-	if f.given() && resource.given() == address.given() && !f.misspelt("resource", "address") {
+	resource, address := p.get("resource"), p.get("address")
+	p.get("name").literals(useValue)
+	if resource.given() == address.given() {
 		p.fail("write resource: NAME, or address: host:port", "expected one of resource and address, got %d", count(resource, address))
 	}
-	f.done(nil)
-	slices.SortFunc(settings.Members, func(a, b object.Member) int { return strings.Compare(a.Name, b.Name) })
-	out.Settings = settings
+	out := &Queue{Resource: resource.text(), Address: address.address()}
+	out.Settings = p.Without(object.Fields("resource")).Without(object.Fields("address"))
+	slices.SortFunc(out.Settings.Members, func(a, b object.Member) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -184,7 +144,7 @@ func count(parts ...part) (n int) {
 // show them.
 func (p part) address() Text {
 	const hint = "write host:port, such as redis.shop.svc.cluster.local:6379; a server that wants a password is a resource"
-	t := p.filled()
+	t := p.text()
 	p.literals("write resource: NAME instead")
 	host, port, err := net.SplitHostPort(t.Value)
 	n, bad := strconv.Atoi(port)
@@ -198,9 +158,6 @@ func (p part) address() Text {
 // windows decodes the times in which more pods run, of which most is the highest number,
 // 0 where it is not known.
 func (p part) windows(most int) object.Value {
-	if !p.given() || !p.is(object.KindList) {
-		return object.Value{}
-	}
 	if len(p.Items) == 0 {
 		return object.Value{}
 	}
@@ -214,28 +171,23 @@ func (p part) windows(most int) object.Value {
 // window decodes one. What is checked is what KEDA checks when it reads the trigger, and
 // that each time comes: a window whose end never does lasts for ever.
 func (p part) window(most int) object.Value {
-	f := p.fields()
-	if zone := f.get("timezone"); zone.given() {
-		if name := zone.filled().Value; zone.Kind == object.KindString && name != "" && !timezone.Known(name) {
-			zone.fail(zoneHint(name), "%s is not a time zone of the IANA database", shown(name))
-		}
+	if zone := p.get("timezone"); zone.given() && !timezone.Known(zone.Text) {
+		zone.fail(zoneHint(zone.Text), "%s is not a time zone of the IANA database", shown(zone.Text))
 	}
-	const hint = `write minute, hour, day of month, month and day of week, such as "0 8 * * 1-5"`
-	start, end := f.need("start", hint), f.need("end", hint)
+	start, end := p.get("start"), p.get("end")
 	from, to := start.schedule(), end.schedule()
 	if from != "" && from == to {
 		end.fail("", "is the same as start: the window has no length")
 	}
-	replicas := f.need("replicas", "write how many pods run in the window")
-	if n, ok := replicas.number(1, maxInt32); ok && most > 0 && n > most {
+	replicas := p.get("replicas")
+	if n, ok := replicas.number(); ok && most > 0 && n > most {
 		replicas.fail("raise max", "%d is more than max, which is %d", n, most)
 	}
-	f.done(nil)
-	return withoutNull(p.Value)
+	return p.Value
 }
 
 func zoneHint(name string) string {
-	zone, ok := nearest(name, timezone.Names())
+	zone, ok := object.Nearest(name, timezone.Names())
 	if !ok {
 		zone = timezone.InCity(name)
 	}
@@ -251,8 +203,8 @@ const longestSchedule = 256
 // schedule checks a cron expression of five fields, which it returns with single spaces
 // between them, "" where it is none. The library is the one of KEDA.
 func (p part) schedule() string {
-	const hint = `write minute, hour, day of month, month and day of week, such as "0 8 * * 1-5"`
-	if !p.given() || !p.is(object.KindString) {
+	const hint = kinds.CronHint
+	if !p.given() {
 		return ""
 	}
 	text := strings.Join(strings.Fields(p.Text), " ")
@@ -280,64 +232,16 @@ func (p part) schedule() string {
 // requests decodes scaling by HTTP requests, which pass through the interceptor of KEDA's
 // HTTP add-on.
 func (p part) requests() object.Value {
-	if !p.given() || !p.is(object.KindMap) {
+	if !p.given() {
 		return object.Value{}
 	}
-	f := p.fields()
-	concurrency, rate := f.get("concurrency"), f.get("rate")
-	concurrency.number(1, maxInt32)
-	rate.number(1, maxInt32)
-	if count(concurrency, rate) == 0 && !f.misspelt("concurrency", "rate") {
+	if count(p.get("concurrency"), p.get("rate")) == 0 {
 		p.fail("write concurrency: 100, or rate: 50 for requests per second, of one pod", "expected concurrency, rate or both")
 	}
-	hosts := f.need("hosts", "write the hosts that requests are for: hosts: [api.example.com]")
-	if hosts.given() {
-		hosts.words(func(host string) string {
-			if host != "*" && !subdomain(strings.TrimPrefix(host, "*."), 1) {
-				return "is not a host: expected a DNS name such as api.example.com, *.example.com or *"
-			}
-			return ""
-		})
+	p.get("hosts").literals(useValue)
+	p.get("paths").literals(useValue)
+	if hosts := p.at.to("hosts"); !p.get("hosts").given() && !p.Known(hosts.path()) {
+		p.decoder.fail(p.Pos, hosts, "write the hosts that requests are for: hosts: [api.example.com]", "is missing")
 	}
-	if paths := f.get("paths"); paths.given() {
-		paths.words(func(path string) string {
-			if !strings.HasPrefix(path, "/") {
-				return "is not the beginning of a path: expected one such as /api"
-			}
-			return ""
-		})
-	}
-	if port := f.get("port"); port.given() {
-		port.filled()
-	}
-	if namespace := f.get("namespace"); namespace.given() {
-		t := namespace.filled()
-		if t.Value != "" && (len(t.Value) > labelLength || !only(t.Value, "-", lower+digit)) {
-			namespace.fail("", "%s is not a namespace", shown(t.Value))
-		}
-	}
-	f.done(nil)
-	return withoutNull(p.Value)
-}
-
-// words is a list of texts, each once and at least one, that bad has nothing against.
-func (p part) words(bad func(string) string) {
-	seen := map[string]bool{}
-	for _, item := range p.items() {
-		t := item.filled()
-		item.literals(useValue)
-		switch why := ""; {
-		case t.Value == "":
-		case seen[t.Value]:
-			item.fail("", "%s is written twice", shown(t.Value))
-		default:
-			if why = bad(t.Value); why != "" {
-				item.fail("", "%s %s", shown(t.Value), why)
-			}
-		}
-		seen[t.Value] = true
-	}
-	if p.Kind == object.KindList && len(p.Items) == 0 {
-		p.fail("", "expected one item at least")
-	}
+	return p.Value
 }

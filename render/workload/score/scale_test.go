@@ -31,7 +31,7 @@ func TestMessagesOnScaling(t *testing.T) {
 		{"a length of none", own + `  replicas: {max: 2, queue: {name: jobs, address: "a.b:1", length: 0}}
 `, `s.yaml:6:68: spec: spec.replicas.queue.length: 0 is out of range: expected 1 to 2147483647`},
 		{"a length in quotes", own + `  replicas: {max: 2, queue: {name: jobs, address: "a.b:1", length: "5"}}
-`, `s.yaml:6:68: spec: spec.replicas.queue.length: expected an integer, got a string (write it without quotes)`},
+`, `s.yaml:6:68: spec: spec.replicas.queue.length: expected a number, got a string (write it without quotes)`},
 		{"a negative activation", own + `  replicas: {max: 2, queue: {name: jobs, address: "a.b:1", activation: -1}}
 `, `s.yaml:6:72: spec: spec.replicas.queue.activation: -1 is out of range: expected 0 to 2147483647`},
 		{"a negative database", own + `  replicas: {max: 2, queue: {name: jobs, address: "a.b:1", database: -1}}
@@ -105,11 +105,11 @@ warning s.yaml:6:53: spec: spec.replicas.pollingInterval: has no effect: only tr
 		{"a host that is a URL", own + `  replicas: {max: 2, http: {rate: 1, hosts: ["https://a.example"]}}
 `, `s.yaml:6:46: spec: spec.replicas.http.hosts[0]: "https://a.example" is not a host: expected a DNS name such as api.example.com, *.example.com or *`},
 		{"no host", own + `  replicas: {max: 2, http: {rate: 1, hosts: []}}
-`, `s.yaml:6:45: spec: spec.replicas.http.hosts: expected one item at least`},
+`, `s.yaml:6:45: spec: spec.replicas.http.hosts: must not be empty (remove it, or write an item)`},
 		{"a path without a slash", own + `  replicas: {max: 2, http: {rate: 1, hosts: ["*"], paths: [api]}}
 `, `s.yaml:6:60: spec: spec.replicas.http.paths[0]: "api" is not the beginning of a path: expected one such as /api`},
 		{"a namespace that is none", own + `  replicas: {max: 2, http: {rate: 1, hosts: ["*.a.example"], namespace: Keda}}
-`, `s.yaml:6:73: spec: spec.replicas.http.namespace: "Keda" is not a namespace`},
+`, `s.yaml:6:73: spec: spec.replicas.http.namespace: "Keda" is not a namespace: expected up to 63 of a-z, 0-9 and -`},
 	})
 }
 
@@ -118,7 +118,7 @@ func TestMessagesOnIdentitiesOfClouds(t *testing.T) {
 		{"two identities", own + `  identity: {gcp: a@b.iam.gserviceaccount.com, aws: "arn:aws:iam::123456789012:role/api"}
 `, `s.yaml:6:13: spec: spec.identity: expected one of gcp, aws and azure, got 2`},
 		{"no identity", own + `  identity: {}
-`, `s.yaml:6:13: spec: spec.identity: expected one of gcp, aws and azure, got 0`},
+`, `s.yaml:6:13: spec: spec.identity: must not be empty (write one of gcp, aws and azure)`},
 		{"an identity of a user", own + `  identity: {gcp: jane@example.com}
 `, `s.yaml:6:19: spec: spec.identity.gcp: "jane@example.com" is not an identity of gcp (expected the address of a service account, such as api@acme.iam.gserviceaccount.com)`},
 		{"a role without an account", own + `  identity: {aws: "arn:aws:iam::role/api"}
@@ -181,22 +181,23 @@ func TestMessagesOnNetworkRules(t *testing.T) {
 		{"a host of one word", own + `  network: {allowTo: [{host: db, ports: [1]}]}
 `, `s.yaml:6:30: spec: spec.network.allowTo[0].host: "db" is not a host: expected a DNS name such as api.example.com or *.example.com`},
 		{"no labels", own + `  network: {allowFrom: [{labels: {}}]}
-`, `s.yaml:6:34: spec: spec.network.allowFrom[0].labels: expected one label at least (remove it for all pods of the namespace)`},
+`, `s.yaml:6:34: spec: spec.network.allowFrom[0].labels: must not be empty (remove it for all pods of the namespace)`},
 		{"a label that is none", own + `  network: {allowFrom: [{labels: {"a b": "c d"}}]}
-`, `s.yaml:6:35: spec: spec.network.allowFrom[0].labels["a b"]: "a b" is not a key: the name must have 1 to 63 letters, digits, -, _ and dots, with a letter or a digit at both ends
-s.yaml:6:42: spec: spec.network.allowFrom[0].labels["a b"]: the value of a label must have up to 63 letters, digits, -, _ and dots, with a letter or a digit at both ends`},
+`, `s.yaml:6:35: spec: spec.network.allowFrom[0].labels["a b"]: "a b" is not a key: the name must have 1 to 63 letters, digits, -, _ and dots, with a letter or a digit at both ends`},
+		{"a value of a label that is none", own + `  network: {allowFrom: [{labels: {a: "c d"}}]}
+`, `s.yaml:6:38: spec: spec.network.allowFrom[0].labels.a: "c d" is not the value of a label: expected up to 63 letters, digits, -, _ and dots, with a letter or a digit at both ends`},
 		{"a namespace of a peer that is none", own + `  network: {allowFrom: [{namespace: A_B}]}
 `, `s.yaml:6:37: spec: spec.network.allowFrom[0].namespace: "A_B" is not a namespace: expected up to 63 of a-z, 0-9 and -`},
 		{"a port that is none", own + `  network: {allowFrom: [{ports: [0]}]}
 `, `s.yaml:6:34: spec: spec.network.allowFrom[0].ports[0]: 0 is out of range: expected 1 to 65535`},
 		{"a port by name", own + `  network: {allowFrom: [{ports: [http]}]}
-`, `s.yaml:6:34: spec: spec.network.allowFrom[0].ports[0]: expected an integer, got a string`},
+`, `s.yaml:6:34: spec: spec.network.allowFrom[0].ports[0]: expected a number or a map, got a string`},
 		{"a port twice", own + `  network: {allowFrom: [{ports: [80, {port: 80, protocol: TCP}]}]}
 `, `s.yaml:6:38: spec: spec.network.allowFrom[0].ports[1]: port 80 of TCP is written twice`},
 		{"no ports", own + `  network: {allowFrom: [{namespace: a, ports: []}]}
-`, `s.yaml:6:47: spec: spec.network.allowFrom[0].ports: expected one port at least (remove it for all ports)`},
+`, `s.yaml:6:47: spec: spec.network.allowFrom[0].ports: must not be empty (remove it for all ports)`},
 		{"an unknown protocol", own + `  network: {allowFrom: [{ports: [{port: 80, protocol: tcp}]}]}
-`, `s.yaml:6:55: spec: spec.network.allowFrom[0].ports[0].protocol: "tcp" is not known: expected TCP or UDP (write "TCP")`},
+`, `s.yaml:6:55: spec: spec.network.allowFrom[0].ports[0].protocol: "tcp" is not known: expected TCP, UDP (did you mean "TCP"?)`},
 	})
 }
 

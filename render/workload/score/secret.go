@@ -25,74 +25,47 @@ type SecretVariable struct {
 
 // variables decodes texts, and in a Workload secrets too. Both are sorted by name.
 func (p part) variables() ([]Pair, []SecretVariable) {
-	if !p.given() || p.Kind != object.KindMap {
-		return p.pairs(badVariable, badValue), nil
-	}
 	texts := p
-	texts.Members = nil
+	texts.Members = make([]object.Member, 0, len(p.Members))
 	var secrets []SecretVariable
 	for _, m := range p.Members {
-		e := entry{part{p.decoder, m.Value, p.field(m.Name)}, m.Name, m.Pos}
-		switch {
-		case m.Value.Kind != object.KindMap:
+		if m.Value.Kind != object.KindMap {
 			texts.Members = append(texts.Members, m)
-		case p.doc.Score:
-			e.fail("write ${secrets.name.key}, with name in spec.workloads.secrets.bindings of the Project", "a variable of a Score file is a string, got a map")
-		default:
-			if bad := badVariable(m.Name); bad != "" {
-				p.decoder.fail(m.Pos, e.at, "", "%s %s", shown(m.Name), bad)
-			}
-			s := e.secret()
-			if p, _ := e.Get("provider"); p.Kind != object.KindString || s.Provider != "" { // An unknown provider is reported.
-				secrets = append(secrets, s)
-			}
+			continue
+		}
+		e := entry{part{p.decoder, m.Value, p.at.to(m.Name)}, m.Name, m.Pos}
+		s := e.secret()
+		if !p.Known(e.at.to("provider").path()) {
+			secrets = append(secrets, s)
 		}
 	}
 	slices.SortFunc(secrets, func(a, b SecretVariable) int { return strings.Compare(a.Name, b.Name) })
-	return texts.pairs(badVariable, badValue), secrets
+	return texts.pairs(), secrets
 }
 
 // secret decodes one variable that is a secret.
 func (e entry) secret() SecretVariable {
-	out := SecretVariable{Name: e.name, NamePos: e.namePos, Pos: e.Pos}
-	f := e.fields()
-	text := func(name string) (part, string) {
-		p := f.get(name)
-		if !p.given() {
-			return p, ""
-		}
-		if name == "version" {
-			return p, p.loose().Value
-		}
-		return p, p.filled().Value
+	secret, local, provider, version := e.get("secret"), e.get("local"), e.get("provider"), e.get("version")
+	out := SecretVariable{
+		Name: e.name, NamePos: e.namePos, Pos: e.Pos, Secret: secret.Text, Provider: provider.Text,
+		Version: version.text().Value, Key: e.get("key").Text,
 	}
-	_, secret := text("secret")
-	local, name := text("local")
-	version, wanted := text("version")
-	_, out.Key = text("key")
-	provider := f.get("provider")
-	if provider.given() {
-		out.Provider = provider.enum("aws", "azure", "gcp", "vault", spec.ProviderLocal).Value
-	}
-	out.Secret, out.Version = secret, wanted
 	switch {
 	case local.given() && provider.given():
 		provider.fail("remove provider, or write secret in place of local", "local is a Secret of the namespace, which has no provider")
 	case local.given():
-		out.Secret, out.Provider = name, spec.ProviderLocal
+		out.Secret, out.Provider = local.Text, spec.ProviderLocal
 	}
-	_, hasSecret := f.Get("secret")
-	if hasSecret == local.given() && !f.misspelt("secret", "local") {
+	if secret.given() == local.given() {
 		e.fail("write {secret: NAME, key: KEY}, or {local: NAME, key: KEY} for a Secret of the namespace", "expected one of secret and local")
 	}
 	if out.Provider == spec.ProviderLocal {
+		if out.Key == "" {
+			e.fail("write key: KEY", "key is missing: a Secret of the namespace is read key by key")
+		}
 		if version.given() {
 			version.fail("remove it", "a Secret of the namespace has no versions")
 		}
-		if out.Key == "" && !f.misspelt("key") {
-			e.fail("write key: KEY", "key is missing: a Secret of the namespace is read key by key")
-		}
 	}
-	f.done(nil)
 	return out
 }

@@ -4,10 +4,13 @@
 package score
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/document"
+	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -18,10 +21,10 @@ const (
 	knativeTarget = 8080
 )
 
-// The bounds of Knative, as they are unless the cluster sets others in config-defaults.
+// The bounds of Knative, as they are unless the cluster sets others in config-defaults. The
+// table has that of the limit of requests.
 const (
-	maxConcurrencyLimit = 1000
-	usualMaxTimeout     = 600
+	usualMaxTimeout = 600
 	// maxRetention is the longest time in seconds that the last pod may be kept.
 	maxRetention = 3600
 )
@@ -41,11 +44,9 @@ func (d *decoder) serving(p part) {
 	if !p.given() {
 		return
 	}
-	f := p.fields()
-	limit, timeout := f.get("concurrencyLimit"), f.get("timeout")
-	_, limited := limit.number(0, maxConcurrencyLimit)
-	seconds, timed := timeout.seconds(1, maxInt32)
-	f.done(nil)
+	limit, timeout := p.get("concurrencyLimit"), p.get("timeout")
+	_, limited := limit.number()
+	seconds, timed := timeout.number()
 	const hint = "write kind: KnativeService"
 	r := d.out.Replicas
 	requests := r != nil && r.HTTP.Kind != object.KindNone
@@ -80,24 +81,23 @@ func (p part) below(target object.Value) {
 // knativeReplicas decodes a number, or {min, max, cooldown, http: {concurrency | rate}}:
 // Knative scales by requests, and from none where min is not given.
 func (d *decoder) knativeReplicas(p part) {
-	if p.Kind == object.KindNumber {
-		if _, ok := p.number(1, maxInt32); ok {
-			d.serve("min", p.Value)
-			d.serve("max", p.Value)
+	if n, ok := p.number(); ok {
+		if n < 1 {
+			p.fail("", "%d is out of range: expected 1 to %d", n, math.MaxInt32)
 		}
+		d.serve("min", p.Value)
+		d.serve("max", p.Value)
 		return
 	}
-	if p.Kind != object.KindMap {
-		p.fail("", "expected a number, or a map such as {min: 2, max: 10}, got a %s", p.Kind)
-		return
-	}
-	f := p.fields()
-	least, most, cooldown := f.get("min"), f.get("max"), f.get("cooldown")
-	n, from := least.number(0, maxInt32)
-	m, to := most.number(1, maxInt32)
-	if _, ok := cooldown.seconds(0, maxRetention); ok {
+	least, most, cooldown := p.get("min"), p.get("max"), p.get("cooldown")
+	if n, ok := cooldown.number(); ok {
+		if n > maxRetention {
+			cooldown.fail("", "%d is out of range: expected 0 to %d", n, maxRetention)
+		}
 		d.serve("cooldown", cooldown.Value)
 	}
+	n, from := least.number()
+	m, to := most.number()
 	if from {
 		d.serve("min", least.Value)
 	}
@@ -107,39 +107,37 @@ func (d *decoder) knativeReplicas(p part) {
 	if from && to && m < n {
 		most.fail("", "max is %d, less than min, which is %d", m, n)
 	}
-	if http := f.get("http"); http.given() {
+	if http := p.get("http"); http.given() {
 		d.knativeRequests(http)
 	}
-	for _, name := range []string{"cpu", "memory", "queue", "cron", "pollingInterval"} {
-		if other := f.get(name); other.given() {
-			other.fail("write http: {concurrency: 100}, or kind: Deployment", "Knative scales by requests alone")
-		}
+}
+
+// able reports what Knative cannot do.
+func (d *decoder) able(by document.Set, what string, pos object.Pos, at object.Path) bool {
+	switch {
+	case by&kinds.Knative != 0:
+		return true
+	case strings.HasPrefix(what, "replicas.http."):
+		d.Fail(pos, at, "remove it", "is for KEDA's HTTP add-on: Knative knows which requests are for the workload")
+	default:
+		d.Fail(pos, at, "write http: {concurrency: 100}, or kind: Deployment", "Knative scales by requests alone")
 	}
-	f.done(nil)
+	return false
 }
 
 // knativeRequests decodes what one pod is meant to have.
 func (d *decoder) knativeRequests(p part) {
-	f := p.fields()
-	concurrency, rate := f.get("concurrency"), f.get("rate")
-	for _, name := range []string{"hosts", "paths", "port", "namespace"} {
-		if other := f.get(name); other.given() {
-			other.fail("remove it", "is for KEDA's HTTP add-on: Knative knows which requests are for the workload")
-		}
-	}
-	_, many := concurrency.number(1, maxInt32)
-	_, often := rate.number(1, maxInt32)
+	concurrency, rate := p.get("concurrency"), p.get("rate")
 	switch {
-	case count(concurrency, rate) != 1 && !f.misspelt("concurrency", "rate"):
+	case count(concurrency, rate) != 1:
 		p.fail("write one of concurrency: 100 and rate: 50 for requests per second, of one pod", "expected one of concurrency and rate, got %d", count(concurrency, rate))
-	case many:
+	case concurrency.given():
 		d.serve("metric", object.Value{Kind: object.KindString, Pos: concurrency.Pos, Text: "concurrency"})
 		d.serve("target", concurrency.Value)
-	case often:
+	default:
 		d.serve("metric", object.Value{Kind: object.KindString, Pos: rate.Pos, Text: "rps"})
 		d.serve("target", rate.Value)
 	}
-	f.done(nil)
 }
 
 // knative checks what Knative's webhook refuses of what the author writes of the workload
@@ -148,15 +146,11 @@ func (d *decoder) knative(at func(name string) *location) {
 	if !d.isKnative() {
 		return
 	}
-	service := &location{up: at("service"), step: object.Field("ports")}
-	if d.doc.Score {
-		service = &location{up: &location{step: object.Field("service")}, step: object.Field("ports")}
-	}
 	if len(d.out.Ports) == 0 {
 		d.out.Ports = []Port{{Name: "http", Pos: d.out.Kind.Pos, Port: KnativePort, Target: knativeTarget, Protocol: "TCP"}}
 	}
 	for i, p := range d.out.Ports {
-		path := &location{up: service, step: object.Field(p.Name)}
+		path := d.service().to("ports", p.Name)
 		switch {
 		case i > 0:
 			d.fail(p.Pos, path, "remove it, or write kind: Deployment", "a KnativeService has one port, and %q is another", d.out.Ports[0].Name)
@@ -168,12 +162,12 @@ func (d *decoder) knative(at func(name string) *location) {
 			d.fail(p.Pos, path, "let the container listen at another port, such as 8080", "port %d of the pods is Knative's own", p.Target)
 		}
 	}
-	if d.out.Disruption.Kind != object.KindNone {
-		d.fail(d.out.Disruption.Pos, at("disruption"), "remove it", "a KnativeService has no disruption budget: Knative starts and stops its pods")
+	if budget, ok := d.out.Passed.Get("disruption"); ok {
+		d.fail(budget.Pos, at("disruption"), "remove it", "a KnativeService has no disruption budget: Knative starts and stops its pods")
 	}
 	for _, a := range d.out.Annotations {
 		if strings.HasPrefix(a.Name, "autoscaling.knative.dev") {
-			d.fail(a.NamePos, &location{up: at("annotations"), step: object.Field(a.Name)}, "move it to podAnnotations", "Knative wants it at the template of the pods")
+			d.fail(a.NamePos, at("annotations").to(a.Name), "move it to podAnnotations", "Knative wants it at the template of the pods")
 		}
 	}
 }

@@ -30,10 +30,6 @@ const (
 	KindKnativeService = "KnativeService"
 )
 
-func workloadKinds() []string {
-	return []string{KindDeployment, KindStatefulSet, KindJob, KindCronJob, KindKnativeService}
-}
-
 // Workload is a workload spec: a Score file or a Workload document of ours,
 // decoded, defaulted where Score defines a default, and valid by itself.
 type Workload struct {
@@ -79,18 +75,15 @@ type Workload struct {
 	// Serving is {concurrencyLimit, timeout in seconds} and, for a KnativeService, how
 	// it is scaled: {min, max, cooldown in seconds, metric: concurrency | rps, target}.
 	// KindNone where there is nothing.
-	Serving object.Value
-	Deploy  Deploy
-	// Disruption is what stands below disruption (minAvailable or
-	// maxUnavailable), KindNone where there is nothing.
-	Disruption     object.Value
+	Serving        object.Value
+	Deploy         Deploy
 	ServiceAccount ServiceAccount
 	// Network is the traffic that the author allows beside that of the calls between
 	// workloads, nil where nothing is said of it.
 	Network *Rules
-	// SecurityContext is that of the pod, in the shape of the Kubernetes API;
-	// KindNone where it was not given.
-	SecurityContext object.Value
+	// Passed are the fields that go into the input of the module as they are, sorted by name
+	// (see Passed of render/document); KindNone where there is none.
+	Passed object.Value
 	// Pod and Job hold further fields of the spec of the pod, and of that of the
 	// Job or CronJob, in the shape of the Kubernetes API.
 	Pod object.Value

@@ -1,0 +1,139 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package document
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+const (
+	// maxErrors bounds what is reported on one document: so many errors, and so many warnings.
+	maxErrors = 100
+	// longest bounds a message, as what it quotes may be megabytes.
+	longest = 4 << 10
+	// maxShown is how much of a text a message repeats.
+	maxShown = 80
+	// maxStep is how much of a name a path repeats: every name that is valid.
+	maxStep = 400
+)
+
+// Fail reports a mistake, unless one of the same part or in it is known: what is wrong is
+// not missing too.
+func (d *Decoder) Fail(pos object.Pos, at object.Path, hint, format string, args ...any) {
+	switch n := d.count(object.SeverityError); {
+	case n >= maxErrors || d.Known(at):
+	case n == maxErrors-1:
+		d.Errs = append(d.Errs, Mistake(pos, nil, "", "there are more mistakes than the %d that are shown", maxErrors-1))
+	default:
+		d.Errs = append(d.Errs, Mistake(pos, at, hint, format, args...))
+	}
+}
+
+// Warn reports what is allowed but most likely not meant.
+func (d *Decoder) Warn(pos object.Pos, at object.Path, hint, format string, args ...any) {
+	if !d.full(object.SeverityWarning) {
+		e := Mistake(pos, at, hint, format, args...)
+		e.Severity = object.SeverityWarning
+		d.Errs = append(d.Errs, e)
+	}
+}
+
+// Known reports whether a mistake of a part or in it is known.
+func (d *Decoder) Known(at object.Path) bool {
+	if len(d.Errs) == 0 {
+		return false
+	}
+	path := written(at)
+	return slices.ContainsFunc(d.Errs, func(e *object.Error) bool { return e.Severity == object.SeverityError && Within(e.Path, path) })
+}
+
+// Within reports whether a path leads to the part at the path whole, or into it.
+func Within(path, whole string) bool {
+	rest, below := strings.CutPrefix(path, whole)
+	return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// full reports whether no more is reported.
+func (d *Decoder) full(s object.Severity) bool { return d.count(s) >= maxErrors }
+
+// count is how many mistakes of a severity are reported.
+func (d *Decoder) count(s object.Severity) (n int) {
+	for _, e := range d.Errs {
+		if e.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Mistake is what is wrong with the part of a document at pos and path.
+func Mistake(pos object.Pos, path object.Path, hint, format string, args ...any) *object.Error {
+	cut := func(text string) string {
+		if len(text) <= longest {
+			return text
+		}
+		return strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	err := fmt.Errorf(format, args...)
+	if text := err.Error(); len(text) > longest || oneLine(text) != text {
+		err = errors.New(oneLine(cut(text)))
+	}
+	return &object.Error{Stage: object.StageSpec, Pos: pos, Path: written(path), Err: err, Hint: oneLine(cut(hint))}
+}
+
+// written is a path as errors have it.
+func written(path object.Path) string {
+	for i, step := range path {
+		if len(step.Name) > maxStep {
+			path = path.Append()
+			path[i].Name = strings.ToValidUTF8(step.Name[:maxStep], "") + "…"
+		}
+	}
+	return oneLine(path.String())
+}
+
+// oneLine is text without control characters, which names of the author may hold.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
+// Shown is text in quotes as messages repeat it, cut where it is long.
+func Shown(text string) string {
+	if len(text) > maxShown {
+		return fmt.Sprintf("%q (cut after %d of %d bytes)", strings.ToValidUTF8(text[:maxShown], ""), maxShown, len(text))
+	}
+	return strconv.Quote(text)
+}
+
+// location is a step on the way to a part, so that a path costs nothing until there is a
+// mistake to report.
+type location struct {
+	up   *location
+	step object.Step
+}
+
+func (p *location) path() object.Path {
+	if p == nil {
+		return nil
+	}
+	return append(p.up.path(), p.step)
+}
+
+func (p *location) field(name string) *location { return &location{p, object.Field(name)} }
+
+func (d *Decoder) fail(v object.Value, at *location, hint, format string, args ...any) {
+	d.Fail(v.Pos, at.path(), hint, format, args...)
+}
