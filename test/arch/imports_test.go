@@ -95,7 +95,7 @@ func rules() []rule {
 		},
 		rule{
 			in: []string{""}, deny: []string{"github.com/compose-spec/compose-go/v2/loader", "github.com/compose-spec/compose-go/v2/schema", "github.com/compose-spec/compose-go/v2/types"},
-			reason: "compose-go compiles JSON Schemas at every start, and has no positions: it is the oracle of render/workload/compose",
+			reason: "compose-go compiles JSON Schemas at every start, and has no positions: it is the oracle of render/workload/frontend/compose",
 		},
 		rule{in: []string{"plugin/argocd"}, deny: []string{"plugin/flux", "plugin/krm", "plugin/pivot"}, reason: "adapters do not know each other"},
 		rule{in: []string{"plugin/flux"}, deny: []string{"plugin/argocd", "plugin/krm", "plugin/pivot"}, reason: "adapters do not know each other"},
@@ -114,6 +114,9 @@ func rules() []rule {
 	)
 }
 
+// frontEnds is the folder in which each input format has a package.
+const frontEnds = "render/workload/frontend"
+
 // stageRules keep the stages of a render in their order, and the packages of the
 // evaluation in theirs.
 func stageRules() []rule {
@@ -123,7 +126,7 @@ func stageRules() []rule {
 	for dir, parts := range map[string][]string{
 		"render/evaluate":  parts,
 		"render/component": {"manifests", "kustomize", "helm", "overlay"},
-		"render/workload":  {"reader", "placeholder", "score", "compose", "function", "resource", "network", "generate", "gateway", "apps", "frontend"},
+		"render/workload":  {"reader", "placeholder", "score", "resource", "network", "generate", "gateway", "frontend"},
 	} {
 		for i, part := range parts {
 			out = append(out, rule{in: []string{dir + "/" + part}, deny: within(dir, parts[i+1:]), reason: "imports below " + dir + " go one way"})
@@ -199,17 +202,23 @@ func TestImportsKeepTheLayers(t *testing.T) {
 				require.False(t, r.denies(i), "%s imports %s: %s", f.path, i, r.reason)
 			}
 		}
+		for _, i := range f.imports() {
+			require.False(t, path.Dir(f.dir()) == frontEnds && strings.HasPrefix(i, module+frontEnds), "%s imports %s: front ends do not know each other", f.path, i)
+		}
 	}
 }
 
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
-	for _, s := range []string{"object", "dialect", "spec", "document", "document/kinds", "workload", "workload/score", "workload/compose", "workload/function", "workload/placeholder", "workload/reader", "workload/resource", "workload/network", "workload/generate", "workload/gateway", "workload/apps", "workload/frontend", "component", "component/manifests", "component/kustomize", "component/helm", "component/overlay", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/inputs", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
+	for _, s := range []string{"object", "dialect", "spec", "document", "document/kinds", "workload", "workload/score", "workload/placeholder", "workload/reader", "workload/resource", "workload/network", "workload/generate", "workload/gateway", "workload/frontend", "component", "component/manifests", "component/kustomize", "component/helm", "component/overlay", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/inputs", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
 		"graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff", "diff/traffic"} {
 		known["render/"+s] = true
 	}
 	for _, f := range goFiles(t) {
 		if dir := f.dir(); below(dir, "render") && !strings.Contains(dir, "/internal/") {
+			if path.Dir(dir) == frontEnds {
+				dir = path.Dir(dir) // Each format has a package there.
+			}
 			require.True(t, known[dir], "%s: a new stage needs a place in the design's tree and an import rule here", path.Clean(f.path))
 		}
 	}

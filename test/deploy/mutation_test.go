@@ -25,9 +25,9 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/release"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/apps"
-	"github.com/ropewalk/ropewalk/render/workload/compose"
-	"github.com/ropewalk/ropewalk/render/workload/function"
+	"github.com/ropewalk/ropewalk/render/workload/frontend/apps"
+	"github.com/ropewalk/ropewalk/render/workload/frontend/compose"
+	"github.com/ropewalk/ropewalk/render/workload/frontend/function"
 	"github.com/ropewalk/ropewalk/render/workload/gateway"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )

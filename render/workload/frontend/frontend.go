@@ -17,9 +17,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/apps"
-	"github.com/ropewalk/ropewalk/render/workload/compose"
-	"github.com/ropewalk/ropewalk/render/workload/function"
+	"github.com/ropewalk/ropewalk/render/workload/frontend/apps"
+	"github.com/ropewalk/ropewalk/render/workload/frontend/compose"
+	"github.com/ropewalk/ropewalk/render/workload/frontend/function"
 )
 
 // FrontEnd turns documents of one kind into workloads: all that is in one at once (Compile),

@@ -8,6 +8,6 @@
 // beside them make the values of a document of ours, each with the position of the part
 // that it is made of.
 //
-// Callers: the front ends of workloads, render/workload/apps, render/workload/compose and
-// render/workload/function.
+// Callers: the front ends of workloads, render/workload/frontend/apps, render/workload/frontend/compose and
+// render/workload/frontend/function.
 package reader

@@ -73,7 +73,7 @@ func (d *decoder) score() {
 		d.Errs = slices.DeleteFunc(d.Errs, func(e *object.Error) bool { return e.Path == "containers" && e.Err.Error() == "is missing" })
 	}
 	meta := root.get("metadata")
-	d.metadata(meta)
+	d.metadata()
 	d.out.Annotations = meta.annotations("annotations")
 	d.identity(meta)
 	d.extras(meta)
@@ -111,7 +111,7 @@ func (p part) unknown(table document.Field) {
 func (d *decoder) own() {
 	root := d.hold(workloadTable(), d.doc.Value, nil)
 	meta, body := root.get("metadata"), root.get("spec")
-	d.metadata(meta)
+	d.metadata()
 	d.identity(meta)
 	d.identity(body)
 	d.out.Annotations = over(meta.annotations("annotations"), body.annotations("annotations"))
@@ -121,7 +121,7 @@ func (d *decoder) own() {
 
 // metadata decodes what both kinds of document have there. A name that is wrong is still that
 // of the workload.
-func (d *decoder) metadata(meta part) {
+func (d *decoder) metadata() {
 	written, _ := d.doc.Value.Get("metadata")
 	if written.Kind == object.KindMap {
 		d.out.Metadata = written

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/function"
+	"github.com/ropewalk/ropewalk/render/workload/frontend/function"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -74,7 +74,7 @@ func TestMessagesNameTheFieldsOfTheAuthor(t *testing.T) {
 		{"KEDA with a limit", small + "  target: keda\n  scale: {max: 2, rate: 3, hosts: [a.b]}\n  concurrencyLimit: 5\n", `f.yaml:8:21: spec: spec.concurrencyLimit: KEDA's HTTP add-on has no limit of requests (write target: knative, or scale.concurrency)`},
 		{"scale that is text", small + "  scale: many\n", `f.yaml:6:10: spec: spec.scale: expected a number or a map such as {min: 2, max: 10}, got a string`},
 		{"bounds that are none, and hosts that are missing", small + "  target: keda\n  scale: {max: many, rate: 3}\n", `f.yaml:7:16: spec: spec.scale.max: expected a number, got a string`},
-		{"a cooldown that is text", small + "  scale: {max: 2, rate: 3, cooldown: 30s}\n", `f.yaml:6:38: spec: spec.scale.cooldown: expected a number of seconds such as 30, got a string`},
+		{"a cooldown that is text", small + "  scale: {max: 2, rate: 3, cooldown: 30s}\n", `f.yaml:6:38: spec: spec.scale.cooldown: expected a number of seconds, got a string (write 30)`},
 		{"a spec that is missing", strings.TrimSuffix(head, "spec:\n"), `f.yaml:1:1: spec: spec.container: is missing (write container: {image: …})`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/apps"
+	"github.com/ropewalk/ropewalk/render/workload/frontend/apps"
 	"github.com/ropewalk/ropewalk/render/workload/gateway"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )

@@ -18,7 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/envfile"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/compose"
+	"github.com/ropewalk/ropewalk/render/workload/frontend/compose"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
