@@ -88,7 +88,7 @@ func (r *reference) fields(f document.Field, way string) {
 // row adds a field, and what is in it.
 func (r *reference) row(f document.Field, way string) {
 	meaning := f.Doc
-	if f.Kind == object.KindMap && f.Most == 1 {
+	if f.Kind == object.KindMap && (f.Most == 1 || len(f.OneOf) > 1 && len(f.OneOf) == len(f.Fields)) {
 		meaning = strings.TrimSpace(meaning + " One of its fields.")
 	}
 	same := r.same(f)

@@ -23,8 +23,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/schemas"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/frontend"
 	"github.com/ropewalk/ropewalk/render/workload/frontend/apps"
-	"github.com/ropewalk/ropewalk/render/workload/frontend/compose"
 	"github.com/ropewalk/ropewalk/render/workload/frontend/function"
 	"github.com/ropewalk/ropewalk/render/workload/gateway"
 	"github.com/ropewalk/ropewalk/render/workload/score"
@@ -94,6 +94,8 @@ func (nowhere) Below(string, int) ([]string, error)                    { return 
 func (nowhere) Variables(spec.File) (map[string]string, object.Errors) { return nil, nil }
 func (nowhere) NetworkPolicies() bool                                  { return false }
 func (nowhere) Variable(string) (string, bool)                         { return "", false }
+func (nowhere) Environment() string                                    { return "" }
+func (nowhere) Config() object.Value                                   { return object.Value{} }
 
 // written are the kinds that are decoded by more than their table.
 func written() []string {
@@ -158,7 +160,7 @@ func TestSchemasHaveTheFieldsOfTheDecoders(t *testing.T) {
 					errs = append(errs, decodedApps(s)...)
 					continue
 				}
-				_, more := compose.Compile(s, nowhere{})
+				_, more := frontend.Of(s.Kind).Compile(s, nowhere{})
 				errs = append(errs, more...)
 			}
 			for _, p := range docs.Projects {
