@@ -4,8 +4,10 @@
 package deploy
 
 import (
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -184,7 +186,8 @@ func kindOf(f document.Field) string {
 		return "text"
 	case object.KindNumber:
 		if f.Range != nil {
-			return strings.TrimPrefix(f.Range.String(), "a ")
+			words := strings.TrimPrefix(f.Range.String(), "a ")
+			return strings.Replace(words, " to "+strconv.Itoa(math.MaxInt32), " on", 1)
 		}
 		return "number"
 	case object.KindBool:

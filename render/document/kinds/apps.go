@@ -11,37 +11,37 @@ func Apps() Document {
 		Root: Field{Kind: fields, Together: []string{"apiVersion", "kind"}, Fields: []Field{
 			{Name: "apiVersion", Kind: text, Values: choices(apiVersion)},
 			{Name: "kind", Kind: text, Values: choices("Apps")},
-			{Name: "metadata", Kind: fields, Fields: []Field{
+			{Name: "metadata", Kind: fields, Doc: "Name of the document.", Fields: []Field{
 				{Name: "name", Kind: text, Doc: "Begins the name of the Gateway."},
 			}},
-			{Name: "apps", Kind: list, Least: 1, Need: true, Hint: "write apps: [{name: NAME}]", Each: each(App())},
-			{Name: "gateway", Kind: fields, Fields: []Field{
+			{Name: "apps", Kind: list, Least: 1, Need: true, Hint: "write apps: [{name: NAME}]", Doc: "Applications.", Each: each(App())},
+			{Name: "gateway", Kind: fields, Doc: "What receives requests and leads them to the applications.", Fields: []Field{
 				{Name: "provider", Kind: text, Values: choices("haproxy", "haproxytech", "jcmoraisjr", "traefik", "gateway-api", "envoy-gateway"), Need: true, Hint: "what receives the requests", Doc: "What receives the requests; haproxy is the one that spec.workloads.config.apps.haproxy of the Project names."},
 				appLimit().Named("rate_limit"),
-				{Name: "cors", Kind: fields, Fields: []Field{
+				{Name: "cors", Kind: fields, Doc: "Cross-origin requests of browsers.", Fields: []Field{
 					appFlag("enabled", "true where it is absent."),
-					{Name: "allow_origins", Kind: list},
-					{Name: "allow_methods", Kind: list},
-					{Name: "allow_headers", Kind: list},
+					{Name: "allow_origins", Kind: list, Doc: "Origins that may call."},
+					{Name: "allow_methods", Kind: list, Doc: "Methods that they may use."},
+					{Name: "allow_headers", Kind: list, Doc: "Headers that they may send."},
 					seconds("max_age", 1, "Seconds."),
 				}},
-				{Name: "routes", Kind: list, Least: 1, Need: true, Hint: "write routes: [{path: /, service: NAME.NAMESPACE:PORT}]", Fields: []Field{
+				{Name: "routes", Kind: list, Least: 1, Need: true, Hint: "write routes: [{path: /, service: NAME.NAMESPACE:PORT}]", Doc: "Where requests lead.", Fields: []Field{
 					{Name: "path", Kind: text, Need: true, Doc: "Prefix of the path of requests."},
 					{Name: "service", Kind: text, Need: true, Rule: appService(), Hint: "write NAME.NAMESPACE:PORT, such as api.apps:80", Doc: "NAME.NAMESPACE:PORT"},
 					appLimit().Named("rate_limit"),
-					{Name: "auth", Kind: fields, Fields: []Field{
+					{Name: "auth", Kind: fields, Doc: "Who may call.", Fields: []Field{
 						{Name: "type", Kind: text, Values: choices("basic", "api-key", "oauth2", "jwt"), Need: true},
 						{Name: "secret", Kind: text, Doc: "Secret in the shape of the provider."},
-						{Name: "realm", Kind: text},
+						{Name: "realm", Kind: text, Doc: "Name of the protected area that a browser shows."},
 						{Name: "header", Kind: text, Doc: "Header with the API key."},
 						{Name: "proxy", Kind: text, Doc: "Address at which an oauth2-proxy checks a request."},
-						{Name: "signin", Kind: text},
-						{Name: "issuer", Kind: text},
-						{Name: "clientID", Kind: text},
-						{Name: "scopes", Kind: list},
-						{Name: "redirectURL", Kind: text},
-						{Name: "audiences", Kind: list},
-						{Name: "jwks", Kind: text},
+						{Name: "signin", Kind: text, Doc: "Page at which a caller signs in."},
+						{Name: "issuer", Kind: text, Doc: "Who issues the tokens."},
+						{Name: "clientID", Kind: text, Doc: "Client at the issuer."},
+						{Name: "scopes", Kind: list, Doc: "Scopes that are asked for."},
+						{Name: "redirectURL", Kind: text, Doc: "Where a caller comes back to."},
+						{Name: "audiences", Kind: list, Doc: "Audiences that a token may be for."},
+						{Name: "jwks", Kind: text, Doc: "Address of the keys of the issuer."},
 					}},
 				}},
 			}},
@@ -53,7 +53,7 @@ func App() Field {
 	own := appOverride()
 	own.Fields = append(own.Fields,
 		Field{Name: "name", Kind: text, Need: true, Hint: "write name: NAME", Doc: "Name of all objects."},
-		Field{Name: "overrides", Kind: fields, Fields: []Field{appOverride().Named("dev"), appOverride().Named("gcp"), appOverride().Named("local")}})
+		Field{Name: "overrides", Kind: fields, Doc: "What environments have in place of it.", Fields: []Field{appOverride().Named("dev"), appOverride().Named("gcp"), appOverride().Named("local")}})
 	return own.Means("")
 }
 
@@ -130,8 +130,8 @@ func appSecurity() Field {
 	return Field{Kind: fields, Fields: []Field{
 		{Name: "service_account", Kind: text, Doc: "Account of the pods."},
 		appFlag("create_service_account", "Make the account; it is there already where this is absent."),
-		{Name: "service_account_annotations", Kind: fields, Each: loose()},
-		{Name: "network_policy", Kind: fields, Fields: []Field{
+		{Name: "service_account_annotations", Kind: fields, Doc: "Annotations of an account that is made.", Each: loose()},
+		{Name: "network_policy", Kind: fields, Doc: "Who may call, and be called.", Fields: []Field{
 			appFlag("enabled", "true where it is absent. Without allow_from and allow_to, callers are restricted to the gateway and to those that the project knows of."),
 			appRules("allow_from"),
 			appRules("allow_to"),
@@ -142,7 +142,7 @@ func appSecurity() Field {
 func appLimit() Field {
 	return Field{Kind: fields, Fields: []Field{
 		appFlag("enabled", "true where it is absent."),
-		{Name: "requests_per_second", Kind: number, Range: from(1)},
+		{Name: "requests_per_second", Kind: number, Range: from(1), Doc: "Requests per second that a caller may make."},
 		{Name: "burst", Kind: number, Range: from(1), Doc: "Traefik only; twice the rate where it is absent."},
 	}}
 }

@@ -6,7 +6,7 @@ package kinds
 // Compose is the table of a Compose document; compose files have the form of their own specification.
 func Compose() Document {
 	return Whole("Compose", "Compose files whose services become workloads.",
-		Field{Name: "metadata", Kind: fields, Fields: []Field{
+		Field{Name: "metadata", Kind: fields, Doc: "Name of the document.", Fields: []Field{
 			{Name: "name", Kind: text, Doc: "Begins the names of volumes that several services share."},
 		}},
 		Field{Name: "spec", Kind: fields, Need: true, Fields: []Field{

@@ -11,17 +11,17 @@ import (
 func container() Field {
 	return Field{Kind: fields, Elsewhere: inContainer, Fields: []Field{
 		{Name: "image", Kind: text, Full: true, Need: true, Hint: "write image: . where it is given at deployment", Doc: "Image, or . where it is given at deployment."},
-		{Name: "command", Kind: list, Each: loose(), Mistyped: asList},
-		{Name: "args", Kind: list, Each: loose(), Mistyped: asList},
+		{Name: "command", Kind: list, Doc: "In place of the command of the image.", Each: loose(), Mistyped: asList},
+		{Name: "args", Kind: list, Doc: "In place of its arguments.", Each: loose(), Mistyped: asList},
 		variables(),
 		{Name: "files", Kind: fields, Doc: "Files by their path in the container.", Each: each(file(false)), Or: []Field{{Kind: list, Each: each(file(true)), Doc: "An older form."}}},
 		{Name: "volumes", Kind: fields, Doc: "Volumes by their path in the container.", Each: each(mount(false)), Or: []Field{{Kind: list, Each: each(mount(true)), Doc: "An older form."}}},
 		{Name: "before", Kind: fields, Doc: "Containers that wait for this one.", Each: &Field{Kind: fields, Fields: []Field{
-			{Name: "ready", Kind: text, Values: choices("started", "healthy", "complete"), Need: true, Hint: "write ready: started, healthy or complete"},
+			{Name: "ready", Kind: text, Values: choices("started", "healthy", "complete"), Need: true, Hint: "write ready: started, healthy or complete", Doc: "When the other starts."},
 		}}},
-		{Name: "resources", Kind: fields, Fields: []Field{
-			{Name: "requests", Kind: fields, Names: key(1), Each: quantity()},
-			{Name: "limits", Kind: fields, Names: key(1), Each: quantity()},
+		{Name: "resources", Kind: fields, Doc: "What the container gets.", Fields: []Field{
+			{Name: "requests", Kind: fields, Doc: "What is kept for it, such as cpu: 100m or memory: 128Mi.", Names: key(1), Each: quantity()},
+			{Name: "limits", Kind: fields, Doc: "What it may take at most.", Names: key(1), Each: quantity()},
 		}},
 		probe().Named("livenessProbe"),
 		probe().Named("readinessProbe"),
@@ -29,7 +29,7 @@ func container() Field {
 		{Name: "securityContext", Kind: fields, Free: true, Doc: "In the shape of the Kubernetes API."},
 		passed("imagePullPolicy", text, choices("Always", "IfNotPresent", "Never")...),
 		{Name: "lifecycle", Kind: fields, Free: true, Passed: true, Doc: "In the shape of the Kubernetes API."},
-		{Name: "resizePolicy", Kind: list, Passed: true, Each: &Field{Kind: fields, Free: true}},
+		{Name: "resizePolicy", Kind: list, Passed: true, Doc: "In the shape of the Kubernetes API.", Each: &Field{Kind: fields, Free: true}},
 		passed("stdin", truth),
 		passed("stdinOnce", truth),
 		passed("terminationMessagePath", text),
@@ -89,8 +89,8 @@ func file(listed bool) Field {
 func mount(listed bool) Field {
 	return Field{Kind: fields, Fields: []Field{
 		{Name: "source", Kind: text, Full: true, Need: true, Hint: "write source: ${resources.NAME}", Doc: "A resource of type volume."},
-		{Name: "path", Kind: text},
-		{Name: "readOnly", Kind: truth},
+		{Name: "path", Kind: text, Doc: "Path inside of the volume."},
+		{Name: "readOnly", Kind: truth, Doc: "Nothing is written to it."},
 		{Name: "read_only", Kind: truth, Doc: "An older name."},
 		target(listed),
 	}}
@@ -104,33 +104,33 @@ func probe() Field {
 	named := port()
 	named.Or = []Field{{Kind: text, Doc: "Name of a port of the service."}}
 	return Field{Kind: fields, Doc: "A probe, with one action.", Fields: []Field{
-		{Name: "httpGet", Kind: fields, Fields: []Field{
-			{Name: "path", Kind: text},
+		{Name: "httpGet", Kind: fields, Doc: "A request that must be answered.", Fields: []Field{
+			{Name: "path", Kind: text, Doc: "Path of the request."},
 			named,
-			{Name: "host", Kind: text, Full: true},
-			{Name: "scheme", Kind: text, Values: choices("HTTP", "HTTPS")},
-			{Name: "httpHeaders", Kind: list, Fields: []Field{
+			{Name: "host", Kind: text, Full: true, Doc: "Host to ask in place of the pod."},
+			{Name: "scheme", Kind: text, Values: choices("HTTP", "HTTPS"), Doc: "HTTP where it is absent."},
+			{Name: "httpHeaders", Kind: list, Doc: "Headers of the request.", Fields: []Field{
 				{Name: "name", Kind: text, Rule: headerName(), Full: true, Need: true},
 				{Name: "value", Kind: text, Need: true},
 			}},
 		}},
-		{Name: "exec", Kind: fields, Fields: []Field{
-			{Name: "command", Kind: list, Least: 1, Need: true, Hint: `write a list, such as ["/bin/check"]`, Each: loose(), Mistyped: asList},
+		{Name: "exec", Kind: fields, Doc: "A command that must succeed.", Fields: []Field{
+			{Name: "command", Kind: list, Least: 1, Need: true, Hint: `write a list, such as ["/bin/check"]`, Doc: "The command with its arguments.", Each: loose(), Mistyped: asList},
 		}},
-		{Name: "tcpSocket", Kind: fields, Fields: []Field{
+		{Name: "tcpSocket", Kind: fields, Doc: "A port that must be open.", Fields: []Field{
 			named,
-			{Name: "host", Kind: text, Full: true},
+			{Name: "host", Kind: text, Full: true, Doc: "Host to ask in place of the pod."},
 		}},
-		{Name: "grpc", Kind: fields, Fields: []Field{
+		{Name: "grpc", Kind: fields, Doc: "A health check of gRPC.", Fields: []Field{
 			port(),
-			{Name: "service", Kind: text},
+			{Name: "service", Kind: text, Doc: "Name of the service that is asked for."},
 		}},
-		{Name: "initialDelaySeconds", Kind: number, Range: count(0)},
-		{Name: "periodSeconds", Kind: number, Range: count(1)},
-		{Name: "timeoutSeconds", Kind: number, Range: count(1)},
-		{Name: "successThreshold", Kind: number, Range: count(1)},
-		{Name: "failureThreshold", Kind: number, Range: count(1)},
-		{Name: "terminationGracePeriodSeconds", Kind: number, Range: count(1)},
+		{Name: "initialDelaySeconds", Kind: number, Range: count(0), Doc: "Seconds before the first check."},
+		{Name: "periodSeconds", Kind: number, Range: count(1), Doc: "Seconds between two checks."},
+		{Name: "timeoutSeconds", Kind: number, Range: count(1), Doc: "Seconds that a check has."},
+		{Name: "successThreshold", Kind: number, Range: count(1), Doc: "Successes after a failure until it counts as well."},
+		{Name: "failureThreshold", Kind: number, Range: count(1), Doc: "Failures until it counts as ill."},
+		{Name: "terminationGracePeriodSeconds", Kind: number, Range: count(1), Doc: "Seconds that a container has to end when it is ill."},
 	}}
 }
 
@@ -145,7 +145,7 @@ func traffic() Field {
 		{Name: "host", Kind: text, Full: true, Doc: "A DNS name or *.example.com, in allowTo: with cilium or istio."},
 		{Name: "ports", Kind: list, Least: 1, Hint: "remove it for all ports", Doc: "Those of the pods that are called; all where they are absent.", Each: &Field{Kind: number, Range: between(1, 65535), Or: []Field{{Kind: fields, Fields: []Field{
 			port(),
-			{Name: "protocol", Kind: text, Values: choices("TCP", "UDP")},
+			{Name: "protocol", Kind: text, Values: choices("TCP", "UDP"), Doc: "TCP where it is absent."},
 		}}}}},
 	}}
 }

@@ -46,19 +46,19 @@ func Whole(kind, doc string, more ...Field) Document {
 
 // Metadata is that of a document.
 func Metadata() Field {
-	return Field{Name: "metadata", Kind: fields, Need: true, Hint: "write metadata: {name: …}", Fields: []Field{
+	return Field{Name: "metadata", Kind: fields, Need: true, Hint: "write metadata: {name: …}", Doc: "Name of the document, and what all its objects have.", Fields: []Field{
 		{Name: "name", Kind: text, Rule: label(), Need: true, Doc: "Name of the spec."},
 		{Name: "namespace", Kind: text, Rule: label(), Doc: "Namespace of its objects, where it is not that of the project."},
-		{Name: "labels", Kind: fields},
-		{Name: "annotations", Kind: fields},
+		{Name: "labels", Kind: fields, Doc: "Labels of the document."},
+		{Name: "annotations", Kind: fields, Doc: "Annotations of the document."},
 	}}
 }
 
 // looseMetadata is that of a workload, whose labels may be numbers and bools.
 func looseMetadata() Field {
-	return Field{Name: "metadata", Kind: fields, Need: true, Hint: "write metadata: {name: …}", Fields: []Field{
-		{Name: "name", Kind: text, Rule: name(1), Need: true, Hint: "write the name of the workload"},
-		{Name: "namespace", Kind: text, Rule: namespace()},
+	return Field{Name: "metadata", Kind: fields, Need: true, Hint: "write metadata: {name: …}", Doc: "Name of the workload, and what all its objects have.", Fields: []Field{
+		{Name: "name", Kind: text, Rule: name(1), Need: true, Hint: "write the name of the workload", Doc: "Name of the workload."},
+		{Name: "namespace", Kind: text, Rule: namespace(), Doc: "Namespace of its objects, where it is not that of the project."},
 		labels().Means(""),
 		annotations(1).Means(""),
 	}}

@@ -10,7 +10,7 @@ func Project() Document {
 	spec := []Field{
 		{Name: "specs", Kind: list, Rule: inProject(), Most: 1000, Doc: "Files, folders or patterns; all that is found below the folder where there are none."},
 		context().Named("context"),
-		{Name: "policies", Kind: list, Each: each(policy())},
+		{Name: "policies", Kind: list, Doc: "Modules that check every spec.", Each: each(policy())},
 		Workloads().Named("workloads"),
 		{Name: "environments", Kind: fields, Doc: "Overlays by the name of the environment.", Names: label(), Each: &Field{Kind: fields, Null: true, Fields: []Field{
 			context().Named("context"),
@@ -19,12 +19,12 @@ func Project() Document {
 		}}},
 	}
 	return Whole("Project", "Which specs are rendered as one, and where for: ropewalk.yaml.",
-		Metadata(), Field{Name: "spec", Kind: fields, Fields: spec}, Status())
+		Metadata(), Field{Name: "spec", Kind: fields, Doc: "What is rendered, and how.", Fields: spec}, Status())
 }
 
 func context() Field {
 	return Field{Kind: fields, Doc: "Where the objects are for.", Fields: []Field{
-		{Name: "namespace", Kind: text, Rule: label()},
+		{Name: "namespace", Kind: text, Rule: label(), Doc: "Namespace of objects whose spec names none."},
 		{Name: "clusterDomain", Kind: text, Rule: domain(), Doc: "Such as cluster.local."},
 		{Name: "kubeVersion", Kind: text, Rule: kubeVersion(), Doc: "Such as 1.36 or v1.36.2."},
 		{Name: "engine", Kind: text, Values: choices(dialect.Names()...), Doc: "Dialect of the output."},
@@ -40,11 +40,11 @@ func Workloads() Field {
 			moduleRef().Needed(),
 		}},
 		{Name: "envFiles", Kind: list, Sensitive: true, Doc: "Files of variables for ${NAME} in workloads, relative to this file; those of an environment come after those of the project."},
-		{Name: "secrets", Kind: fields, Sensitive: true, Fields: []Field{
+		{Name: "secrets", Kind: fields, Sensitive: true, Doc: "How secrets reach pods.", Fields: []Field{
 			{Name: "backend", Kind: text, Values: choices("external-secrets", "kubernetes"), Doc: "How secrets reach pods."},
-			{Name: "store", Kind: fields, Fields: []Field{
+			{Name: "store", Kind: fields, Doc: "The store of secrets; one called default where it is absent.", Fields: []Field{
 				{Name: "name", Kind: text, Full: true, Need: true},
-				{Name: "kind", Kind: text, Values: choices("ClusterSecretStore", "SecretStore")},
+				{Name: "kind", Kind: text, Values: choices("ClusterSecretStore", "SecretStore"), Doc: "ClusterSecretStore where it is absent."},
 				{Name: "provider", Kind: fields, Most: 1, Doc: "Provider of the store, where it is made.", Fields: []Field{
 					shapeOf("aws"), shapeOf("azure"), shapeOf("gcp"), shapeOf("kubernetes"), shapeOf("vault"),
 				}},
@@ -62,19 +62,19 @@ func Workloads() Field {
 				{Name: "keys", Kind: list, Each: full(), Doc: "Keys that the secret has; any may be named where it is absent."},
 			}}},
 		}},
-		{Name: "network", Kind: fields, Fields: []Field{
+		{Name: "network", Kind: fields, Doc: "What network policies know.", Fields: []Field{
 			{Name: "policies", Kind: list, Unique: true, Doc: "Kinds of network policy that are made.", Values: choices("cilium", "kubernetes", "istio")},
-			{Name: "mesh", Kind: text, Values: choices("sidecar", "ambient")},
+			{Name: "mesh", Kind: text, Values: choices("sidecar", "ambient"), Doc: "Mode of Istio."},
 			{Name: "routesFrom", Kind: text, Rule: label(), Doc: "Namespace of the pods that requests of routes come from."},
 			{Name: "trustDomain", Kind: text, Rule: trustDomain(), Hint: "write meshConfig.trustDomain of Istio, such as cluster.local", Doc: "Trust domain of Istio, which is not the DNS domain of the cluster; cluster.local where it is absent."},
 			{Name: "dns", Kind: fields, Doc: "Where pods resolve names.", Fields: []Field{
-				{Name: "namespace", Kind: text, Rule: label()},
-				{Name: "labels", Kind: fields},
-				{Name: "port", Kind: number, Range: between(1, 65535)},
+				{Name: "namespace", Kind: text, Rule: label(), Doc: "Namespace of the servers; kube-system where it is absent."},
+				{Name: "labels", Kind: fields, Doc: "Labels of the servers."},
+				{Name: "port", Kind: number, Range: between(1, 65535), Doc: "Port of the servers; 53 where it is absent."},
 				{Name: "cidr", Kind: text, Rule: cidr(), Doc: "Address of a cache on the node, such as 169.254.20.10/32."},
 			}},
 		}},
-		{Name: "canary", Kind: fields, Fields: []Field{
+		{Name: "canary", Kind: fields, Doc: "How canaries are released.", Fields: []Field{
 			{Name: "provider", Kind: text, Values: choices("gatewayapi:v1", "istio", "kubernetes", "linkerd", "nginx"), Doc: "What Flagger shifts traffic with."},
 		}},
 		{Name: "config", Kind: fields, Free: true, Doc: "Free form, for provisioners."},
@@ -101,7 +101,7 @@ func shapeOf(provider string) Field {
 func storeOf(provider string) Field {
 	return Field{Name: provider, Kind: fields, Fields: []Field{
 		{Name: "store", Kind: text, Rule: label(), Doc: "Name of the store; that of the provider where it is absent."},
-		{Name: "kind", Kind: text, Values: choices("ClusterSecretStore", "SecretStore")},
+		{Name: "kind", Kind: text, Values: choices("ClusterSecretStore", "SecretStore"), Doc: "ClusterSecretStore where it is absent."},
 		{Name: "refreshInterval", Kind: text, Rule: duration(), Doc: "A duration, such as 1h."},
 	}}
 }

@@ -37,19 +37,19 @@ func workload(least int) Field {
 			{Name: "concurrencyLimit", Kind: number, Range: between(0, 1000), Doc: "Requests at a time that one pod of Knative gets at most; 0 is no limit."},
 			seconds("timeout", 1, "Seconds that a request has."),
 		}},
-		{Name: "containers", Kind: fields, Least: 1, Need: true, Hint: "a workload has one container at least", Names: name(least), Each: each(container())},
-		{Name: "service", Kind: fields, Fields: []Field{
-			{Name: "ports", Kind: fields, Names: name(least), Each: &Field{Kind: fields, Fields: []Field{
+		{Name: "containers", Kind: fields, Least: 1, Need: true, Hint: "a workload has one container at least", Doc: "Containers of the pods, by their names.", Names: name(least), Each: each(container())},
+		{Name: "service", Kind: fields, Doc: "What others reach the pods by.", Fields: []Field{
+			{Name: "ports", Kind: fields, Doc: "Ports by their names.", Names: name(least), Each: &Field{Kind: fields, Fields: []Field{
 				port(),
-				{Name: "targetPort", Kind: number, Range: between(1, 65535)},
-				{Name: "protocol", Kind: text, Values: choices("TCP", "UDP")},
+				{Name: "targetPort", Kind: number, Range: between(1, 65535), Doc: "Port of the container; that of the Service where it is absent."},
+				{Name: "protocol", Kind: text, Values: choices("TCP", "UDP"), Doc: "TCP where it is absent."},
 			}}},
 			{Name: "headless", Kind: truth, Doc: "The name of the Service leads to the pods, at any port."},
 		}},
 		needs(least),
 		DependsOn(),
 		environment(),
-		{Name: "namespace", Kind: text, Rule: namespace()},
+		{Name: "namespace", Kind: text, Rule: namespace(), Doc: "Namespace of its objects, over that of metadata."},
 		labels(),
 		annotations(least),
 		podAnnotations(least),
@@ -70,7 +70,7 @@ func workloadKinds() []string {
 }
 
 func port() Field {
-	return Field{Name: "port", Kind: number, Range: between(1, 65535), Need: true, Hint: "write port: 8080, or the one that it is"}
+	return Field{Name: "port", Kind: number, Range: between(1, 65535), Need: true, Doc: "Port of the Service.", Hint: "write port: 8080, or the one that it is"}
 }
 
 // ofOthers says what to write for a field that Kubernetes and other formats have in its place,
@@ -105,8 +105,8 @@ func ofOthers(up, name string) string {
 
 func replicas() Field {
 	return Field{Name: "replicas", Kind: number, Range: count(0), Rule: rule{Short: "number, or a map such as {min: 2, max: 10}"}, Doc: "How many pods run, or the bounds of an autoscaler; KEDA with queue, cron or http.", Or: []Field{{Kind: fields, Fields: []Field{
-		{Name: "min", Kind: number, Range: count(0)},
-		{Name: "max", Kind: number, Range: count(1)},
+		{Name: "min", Kind: number, Range: count(0), Doc: "Pods at least."},
+		{Name: "max", Kind: number, Range: count(1), Doc: "Pods at most."},
 		{Name: "cpu", Kind: number, By: Pods, Range: between(1, 1000), Doc: "Target in percent of the request."},
 		{Name: "memory", Kind: number, By: Pods, Range: between(1, 1000), Doc: "Target in percent of the request."},
 		by(Pods, seconds("pollingInterval", 1, "Seconds between two looks at the triggers.")),
@@ -117,8 +117,8 @@ func replicas() Field {
 			{Name: "activation", Kind: number, Range: count(0), Doc: "Entries that start no pod where there is none; 0 where it is absent."},
 			{Name: "resource", Kind: text, Full: true, Doc: "The resource of the workload that is the server."},
 			{Name: "address", Kind: text, Full: true, Doc: "host:port of a server without credentials, in place of resource."},
-			{Name: "tls", Kind: truth},
-			{Name: "database", Kind: number, Range: count(0)},
+			{Name: "tls", Kind: truth, Doc: "TLS to the server."},
+			{Name: "database", Kind: number, Range: count(0), Doc: "Number of the database of the server; 0 where it is absent."},
 		}},
 		{Name: "cron", Kind: list, By: Pods, Doc: "Scales by the clock.", Fields: []Field{
 			{Name: "timezone", Kind: text, Full: true, Doc: "A name of the IANA database, such as Europe/Berlin; UTC where it is absent."},
@@ -130,7 +130,7 @@ func replicas() Field {
 			{Name: "concurrency", Kind: number, Range: count(1), Doc: "Requests at a time per pod."},
 			{Name: "rate", Kind: number, Range: count(1), Doc: "Requests per second per pod."},
 			{Name: "hosts", Kind: list, By: Pods, Least: 1, Unique: true, Doc: "For KEDA, which needs them.", Rule: host()},
-			{Name: "paths", Kind: list, By: Pods, Least: 1, Unique: true, Rule: rooted()},
+			{Name: "paths", Kind: list, By: Pods, Least: 1, Unique: true, Rule: rooted(), Doc: "Beginnings of the paths of the requests that count; all where they are absent."},
 			{Name: "port", Kind: text, By: Pods, Full: true, Doc: "The name of one of service.ports, where there are several of TCP."},
 			{Name: "namespace", Kind: text, By: Pods, Rule: namespace(), Doc: "That of KEDA's HTTP add-on; keda where it is absent."},
 		}},
@@ -154,11 +154,11 @@ func needs(least int) Field {
 	}
 	return Field{Name: "resources", Kind: fields, Doc: "What the workload needs, by a name of its own.", Names: name(least), Each: &Field{Kind: fields, Rule: rule{Short: "map with the type of the resource"}, Mistyped: aType, Fields: []Field{
 		{Name: "type", Kind: text, Rule: word(least), Need: true, Hint: "write type: postgres, or the one that it is", Doc: "What is needed, such as postgres, redis, volume, route, service."},
-		{Name: "class", Kind: text, Rule: word(least)},
+		{Name: "class", Kind: text, Rule: word(least), Doc: "Which kind of it, such as local, external or aws; what is there depends on the type."},
 		{Name: "id", Kind: text, Rule: id(least), Doc: "Workloads that write the same id share the resource."},
-		{Name: "params", Kind: fields, Free: true, Sensitive: true},
-		{Name: "metadata", Kind: fields, Open: true, Fields: []Field{annotations(least).Means("")}},
-		{Name: "direction", Kind: text, Values: choices("inbound", "outbound")},
+		{Name: "params", Kind: fields, Free: true, Sensitive: true, Doc: "What the type takes: ropewalk provisioners show TYPE."},
+		{Name: "metadata", Kind: fields, Open: true, Doc: "Labels and annotations for what makes it.", Fields: []Field{annotations(least).Means("")}},
+		{Name: "direction", Kind: text, Values: choices("inbound", "outbound"), Doc: "Of a service: outbound where this workload calls, which is meant where it is absent; inbound where it is called."},
 		{Name: "waitFor", Kind: truth, Doc: "The workload waits until the resource is ready."},
 	}}}
 }
@@ -169,7 +169,7 @@ func environment() Field {
 
 func serviceAccount() Field {
 	return Field{Name: "serviceAccount", Kind: text, Full: true, Rule: account(), Doc: "Account of the pods.", Or: []Field{{Kind: fields, Fields: []Field{
-		{Name: "name", Kind: text, Full: true, Rule: account()},
+		{Name: "name", Kind: text, Full: true, Rule: account(), Doc: "Name of the account; that of the workload where it is absent."},
 		{Name: "existing", Kind: truth, Doc: "It is there already and is not made."},
 		annotations(1).Means(""),
 		{Name: "mountToken", Kind: truth, Doc: "Lets the pods call the Kubernetes API."},
@@ -181,9 +181,9 @@ func identity() Field {
 	return Field{Name: "identity", Kind: fields, Least: 1, Hint: "write one of gcp, aws and azure", Doc: "The account of the cloud that the pods act as: one of the three.", Fields: []Field{
 		{Name: "gcp", Kind: text, Rule: googleAccount(), Hint: "expected the address of a service account, such as api@acme.iam.gserviceaccount.com", Doc: "The address of a service account."},
 		{Name: "aws", Kind: text, Rule: awsRole(), Hint: "expected the ARN of a role, such as arn:aws:iam::123456789012:role/api", Doc: "The ARN of a role."},
-		{Name: "azure", Kind: text, Rule: uuid(), Hint: client, Or: []Field{{Kind: fields, Fields: []Field{
-			{Name: "clientId", Kind: text, Rule: uuid(), Need: true, Hint: client},
-			{Name: "tenantId", Kind: text, Rule: uuid(), Hint: client},
+		{Name: "azure", Kind: text, Rule: uuid(), Hint: client, Doc: "The client id of an identity, or that and its tenant.", Or: []Field{{Kind: fields, Fields: []Field{
+			{Name: "clientId", Kind: text, Rule: uuid(), Need: true, Hint: client, Doc: "Client id of the identity."},
+			{Name: "tenantId", Kind: text, Rule: uuid(), Hint: client, Doc: "Tenant of the identity."},
 		}}}},
 	}}
 }
@@ -200,21 +200,21 @@ func podSecurity() Field {
 }
 
 func deploy() Field {
-	return Field{Name: "deploy", Kind: fields, Fields: []Field{
-		{Name: "strategy", Kind: text, Values: choices("rolling", "canary")},
-		{Name: "canary", Kind: fields, Fields: []Field{
+	return Field{Name: "deploy", Kind: fields, Doc: "How a new version takes over.", Fields: []Field{
+		{Name: "strategy", Kind: text, Values: choices("rolling", "canary"), Doc: "Where it is absent, canary if there is one here, else rolling."},
+		{Name: "canary", Kind: fields, Doc: "How Flagger shifts requests to a new version.", Fields: []Field{
 			{Name: "interval", Kind: text, Rule: interval(), Doc: "Such as 1m or 30s."},
-			{Name: "threshold", Kind: number, Range: count(1)},
-			{Name: "maxWeight", Kind: number, Range: between(1, 100)},
-			{Name: "stepWeight", Kind: number, Range: between(1, 100)},
+			{Name: "threshold", Kind: number, Range: count(1), Doc: "Failed checks after which it goes back."},
+			{Name: "maxWeight", Kind: number, Range: between(1, 100), Doc: "Percent of the requests at most before the new version gets all; 50 where it is absent."},
+			{Name: "stepWeight", Kind: number, Range: between(1, 100), Doc: "Percent of the requests that each step adds; 10 where it is absent."},
 		}},
 	}}
 }
 
 func disruption() Field {
-	return Field{Name: "disruption", Kind: fields, Passed: true, OneOf: []string{"minAvailable", "maxUnavailable"}, Fields: []Field{
-		{Name: "minAvailable", Kind: number, Range: count(0), Or: []Field{{Kind: text, Rule: percent()}}},
-		{Name: "maxUnavailable", Kind: number, Range: count(0), Or: []Field{{Kind: text, Rule: percent()}}},
+	return Field{Name: "disruption", Kind: fields, Passed: true, OneOf: []string{"minAvailable", "maxUnavailable"}, Doc: "What an eviction may take.", Fields: []Field{
+		{Name: "minAvailable", Kind: number, Range: count(0), Doc: "Pods that stay, as a number or in percent.", Or: []Field{{Kind: text, Rule: percent()}}},
+		{Name: "maxUnavailable", Kind: number, Range: count(0), Doc: "Pods that may go, as a number or in percent.", Or: []Field{{Kind: text, Rule: percent()}}},
 	}}
 }
 
