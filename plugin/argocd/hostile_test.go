@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -75,4 +76,30 @@ func TestAModuleThatHangsHarmsNoOther(t *testing.T) {
 	err = <-bad
 	require.Equal(t, codes.ResourceExhausted, status.Code(err), "%v", err)
 	require.ErrorContains(t, err, "bad/bad.yaml")
+}
+
+// A bundle that is refused at once must not be read for minutes for what its messages may show.
+func TestABundleOfDeepValuesHarmsNoOther(t *testing.T) {
+	t.Parallel()
+	const limit = 10 * time.Second // A tenth of a second for each alone.
+	opts := options(t)
+	opts.Workers = 2
+	_, socket := start(t, opts)
+	files := projectOf("web")
+	files["bad/bundle.cue"] = "bundle: {apiVersion: \"v1alpha1\", name: \"a\", instances: a: {module: url: \"oci://a.example/b\", namespace: \"a\", values: " +
+		strings.Repeat("x: ", 900_000) + "1}}\n"
+	packed := archive(t, texts(files))
+	var all sync.WaitGroup
+	for i := range 12 {
+		all.Go(func() {
+			_, err := generate(t, socket, call{archive: packed, path: "bad", timeout: limit, env: map[string]string{"ARGOCD_APP_NAME": fmt.Sprint(i), "ARGOCD_APP_PROJECT_NAME": "bad"}})
+			if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "too deep to be evaluated") {
+				t.Error(err)
+			}
+		})
+	}
+	got, err := generate(t, socket, call{archive: archive(t, texts(projectOf("web"))), path: "apps/web", timeout: limit, env: map[string]string{"ARGOCD_APP_NAME": "web", "ARGOCD_APP_PROJECT_NAME": "good"}})
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	all.Wait()
 }

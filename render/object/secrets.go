@@ -26,6 +26,8 @@ type Secrets struct {
 	known map[string]bool
 	// bytes is how long they are together.
 	bytes int
+	// read is how much was searched for sensitive names.
+	read int
 	// full means that there are more than are known: then no message shows a value that was
 	// given, and no line of a file is shown.
 	full bool
@@ -48,6 +50,9 @@ const (
 	maxSecrets  = 10_000
 	// maxSecretBytes is how long they may be together: each has eleven forms in messages.
 	maxSecretBytes = 1 << 20
+	// maxRead is how many bytes are searched for sensitive names in texts that are not
+	// evaluated: a megabyte takes half a second.
+	maxRead = 1 << 20
 	// maxSought is how much of a text is looked at for what follows sensitive names, over
 	// and over where a line has several.
 	maxSought = 16 << 20
@@ -137,6 +142,10 @@ func (s *Secrets) AddText(text string) { s.addText(text, s.addValue) }
 
 // addText is AddText; add gets the rests of lines.
 func (s *Secrets) addText(text string, add func(rest string)) {
+	if s.read += len(text); s.read > maxRead {
+		s.full = true
+		return
+	}
 	under := -1 // the indent of the name that lines are below
 	sought := 0
 	for line := range strings.Lines(text) {
@@ -383,15 +392,6 @@ func (s *Secrets) Error(e *Error) *Error {
 		out.Notes[i].Text, out.Notes[i].Pos.File = s.Hide(n.Text), s.hideOption(n.Pos.File)
 	}
 	return &out
-}
-
-// hideID hides secrets in the name of an object; that of its spec is the author's.
-func (s *Secrets) hideID(id ID) ID {
-	of, name, ok := strings.Cut(string(id), "/")
-	if !ok {
-		return id
-	}
-	return ID(of + "/" + s.Hide(name))
 }
 
 // Shown is an error as a message shows it that has been through no render: without

@@ -6,6 +6,7 @@ package object
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // key is a name in a line of a file, up to its colon or equals sign.
@@ -71,13 +72,16 @@ func (s *Secrets) AddCUE(text string) {
 		s.AddText(text) // Lines of a text are no CUE.
 		return
 	}
-	known := map[string]bool{}
-	for _, m := range nameInCUE.FindAllStringSubmatch(text, -1) {
-		known[m[1]+m[2]] = true
-	}
+	known := sync.OnceValue(func() map[string]bool {
+		out := map[string]bool{}
+		for _, m := range nameInCUE.FindAllStringSubmatch(text, -1) {
+			out[m[1]+m[2]] = true
+		}
+		return out
+	})
 	s.addText(text, func(rest string) {
 		for _, name := range referenceInCUE.FindAllStringSubmatch(literalOfCUE.ReplaceAllString(rest, " "), -1) {
-			if !known[name[1]] && !wordOfCUE.MatchString(name[1]) {
+			if !known()[name[1]] && !wordOfCUE.MatchString(name[1]) {
 				s.addValue(rest)
 				return
 			}

@@ -285,3 +285,15 @@ func TestLongMessagesAreHiddenInTime(t *testing.T) {
 	}
 	require.Less(t, time.Since(began), time.Minute)
 }
+
+// What is too long to be searched may hold anything: no message shows a value then.
+func TestLongTextsHideAllValues(t *testing.T) {
+	t.Parallel()
+	for name, add := range map[string]func(*Secrets, string){"CUE": (*Secrets).AddCUE, "text": (*Secrets).AddText} {
+		s := &Secrets{}
+		add(s, strings.Repeat("x: ", maxRead)+"\npassword: \"hunter2x\"\n")
+		e := s.Error(&Error{Err: errors.New(`got "hunter2x"`)})
+		require.NotContains(t, e.Error(), "hunter2x", name)
+		require.True(t, e.Secret, name)
+	}
+}

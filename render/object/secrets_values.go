@@ -92,3 +92,12 @@ func IsReference(v Value) bool {
 		return !slices.Contains([]string{"secret", "local", "provider", "version", "key", "keys", "file", "environment", "external", "name"}, m.Name)
 	})
 }
+
+// hideID hides secrets in the name of an object; that of its spec is the author's.
+func (s *Secrets) hideID(id ID) ID {
+	of, name, ok := strings.Cut(string(id), "/")
+	if !ok {
+		return id
+	}
+	return ID(of + "/" + s.Hide(name))
+}
