@@ -17,6 +17,8 @@ import (
 type Decoder struct {
 	// Errs are the mistakes so far, those of one document, in no order that means anything.
 	Errs object.Errors
+	// Failed counts the errors, with those that are not in Errs as they are known.
+	Failed int
 	// Able reports whether the target of the document can do what, which By of a field or of
 	// a value allows to some targets; a mistake where it cannot is reported by it. It may be
 	// nil.
@@ -125,11 +127,12 @@ func (f *Field) takes(v object.Value) bool {
 // kind reports a value of another kind, with what was probably meant.
 func (d *Decoder) kind(f *Field, v object.Value, at *location) {
 	expected := f.expected()
-	for i, other := range f.Or {
+	or := slices.DeleteFunc(slices.Clone(f.Or), func(o Field) bool { return o.Kind == object.KindNull })
+	for i, other := range or {
 		if f.Rule.Short != "" { // It names all shapes.
 			break
 		}
-		expected = expected + map[bool]string{true: " or a ", false: ", a "}[i == len(f.Or)-1] + other.expected()
+		expected = expected + map[bool]string{true: " or a ", false: ", a "}[i == len(or)-1] + other.expected()
 	}
 	if f.Off {
 		expected += ", or false"
@@ -209,6 +212,9 @@ func (d *Decoder) members(f *Field, v object.Value, at *location) (object.Value,
 		in := at.field(m.Name)
 		if f.Fields != nil {
 			i := slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == m.Name })
+			if i < 0 && f.Apart != nil && f.Apart(m.Name) {
+				continue
+			}
 			if i < 0 && f.Open && !f.instead(v, m.Name) {
 				out.Members = append(out.Members, m)
 				continue
@@ -335,15 +341,6 @@ func (d *Decoder) together(f *Field, v object.Value, found []bool, meant map[str
 	}
 }
 
-// plain is the meaning of a field as a hint: without the form of a sentence.
-func plain(doc string) string {
-	doc = strings.TrimSuffix(doc, ".")
-	if len(doc) > 1 && doc[1] >= 'a' && doc[1] <= 'z' {
-		return strings.ToLower(doc[:1]) + doc[1:]
-	}
-	return doc
-}
-
 // bounded reports too few or too many members or items; false says that there is none to read.
 func (d *Decoder) bounded(f *Field, v object.Value, n int, part string, at *location) bool {
 	switch {
@@ -377,6 +374,10 @@ func (d *Decoder) items(f *Field, v object.Value, at *location) (object.Value, b
 	seen := map[string]bool{}
 	for i, item := range v.Items {
 		in := &location{at, object.Index(i)}
+		if own.Null && item.Kind == object.KindNull {
+			out.Items = append(out.Items, object.Value{Pos: item.Pos})
+			continue
+		}
 		good, ok := d.value(own, item, in)
 		switch {
 		case !ok && own.Kind == object.KindMap:

@@ -33,8 +33,10 @@ type Field struct {
 	Values []Choice
 	// Fields are those of a map, or of each item of a list of maps.
 	Fields []Field
-	// Open says that a map may have members beside its Fields.
-	Open bool
+	// Open says that a map may have members beside its Fields. Apart reports whether one is of
+	// others by its name, and left out.
+	Open  bool
+	Apart func(name string) bool
 	// Free says that the members of a map, or the items of a list, are of any kind.
 	Free bool
 	// Each is an item of a list, or a value of a map whose names are free: a text where
@@ -61,7 +63,8 @@ type Field struct {
 	Hidden    func(v object.Value) bool
 	// Passed says that the value goes into the input of the module as it was written.
 	Passed bool
-	// Null allows null, for nothing, where it is a value of a map whose names are free. NotNull
+	// Null allows null, for nothing, where it is a value of a map whose names are free, or an
+	// item of a list. NotNull
 	// refuses it where it is a field.
 	Null, NotNull bool
 	// Names is the rule of the names of a map whose names are free.

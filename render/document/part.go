@@ -3,7 +3,11 @@
 
 package document
 
-import "github.com/ropewalk/ropewalk/render/object"
+import (
+	"strconv"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
 
 // Part is a part of a document that was held against its table: what is in it is right, and
 // what is not there was not given or is reported. A Value of KindNone is one that is not there.
@@ -26,8 +30,17 @@ func (d *Decoder) Hold(table Field, v object.Value, at object.Path) Part {
 	return Part{d, good, at}
 }
 
+// Entry is a member of a map whose names are free. One that is null has the position of its
+// name.
+type Entry struct {
+	Part
+
+	Name    string
+	NamePos object.Pos
+}
+
 // Given reports whether there is anything at p.
-func (p Part) Given() bool { return p.Kind != object.KindNone }
+func (p Part) Given() bool { return p.Kind != object.KindNone && p.Kind != object.KindNull }
 
 // At is the part at the end of names. One that is not there has the position of the map that
 // lacks it.
@@ -48,17 +61,55 @@ func (p Part) Field(name string) object.Value {
 	return v
 }
 
-// Flag is a field that is a bool, false where there is none.
-func (p Part) Flag(name string) bool { return p.At(name).Text == "true" }
+// Has reports whether a map has a member, which may be null where its table allows that.
+func (p Part) Has(name string) bool {
+	_, ok := p.Get(name)
+	return ok
+}
 
-// List is the items of a list that are right.
-func (p Part) List(name string) []Part {
-	in := p.At(name)
-	out := make([]Part, 0, len(in.Items))
-	for i, v := range in.Items {
+// True reports whether p is a bool that is true.
+func (p Part) True() bool { return p.Text == "true" }
+
+// Flag is a field that is a bool, false where there is none.
+func (p Part) Flag(name string) bool { return p.At(name).True() }
+
+// Number is a whole number; false where there is none.
+func (p Part) Number() (int, bool) {
+	n, err := strconv.Atoi(p.Text)
+	return n, err == nil
+}
+
+// Written is a scalar as it was written, "" where there is none.
+func (p Part) Written() string {
+	if !p.Given() {
+		return ""
+	}
+	return p.Value.Written()
+}
+
+// Parts are the items of a list that are right.
+func (p Part) Parts() []Part {
+	out := make([]Part, 0, len(p.Items))
+	for i, v := range p.Items {
 		if v.Kind != object.KindNone {
-			out = append(out, Part{p.Decoder, v, in.Path.Append(object.Index(i))})
+			out = append(out, Part{p.Decoder, v, p.Path.Append(object.Index(i))})
 		}
+	}
+	return out
+}
+
+// List are those of a field.
+func (p Part) List(name string) []Part { return p.At(name).Parts() }
+
+// Entries are the members of a map, in the order of the document.
+func (p Part) Entries() []Entry {
+	out := make([]Entry, len(p.Members))
+	for i, m := range p.Members {
+		v := m.Value
+		if v.Kind == object.KindNull {
+			v.Pos = m.Pos
+		}
+		out[i] = Entry{Part{p.Decoder, v, p.Path.Append(object.Field(m.Name))}, m.Name, m.Pos}
 	}
 	return out
 }
@@ -92,8 +143,5 @@ func (p Part) Fail(hint, format string, args ...any) {
 
 // Warn adds a warning at p.
 func (p Part) Warn(hint, format string, args ...any) {
-	if e := Mistake(p.Pos, p.Path, hint, format, args...); len(p.Errs) < maxErrors {
-		e.Severity = object.SeverityWarning
-		p.Errs = append(p.Errs, e)
-	}
+	p.Decoder.Warn(p.Pos, p.Path, hint, format, args...)
 }

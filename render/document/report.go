@@ -28,22 +28,29 @@ const (
 // Fail reports a mistake, unless one of the same part or in it is known: what is wrong is
 // not missing too.
 func (d *Decoder) Fail(pos object.Pos, at object.Path, hint, format string, args ...any) {
-	switch n := d.count(object.SeverityError); {
-	case n >= maxErrors || d.Known(at):
-	case n == maxErrors-1:
-		d.Errs = append(d.Errs, Mistake(pos, nil, "", "there are more mistakes than the %d that are shown", maxErrors-1))
-	default:
-		d.Errs = append(d.Errs, Mistake(pos, at, hint, format, args...))
+	if d.Failed++; !d.Known(at) {
+		d.Report(Mistake(pos, at, hint, format, args...))
 	}
 }
 
 // Warn reports what is allowed but most likely not meant.
 func (d *Decoder) Warn(pos object.Pos, at object.Path, hint, format string, args ...any) {
-	if !d.full(object.SeverityWarning) {
-		e := Mistake(pos, at, hint, format, args...)
-		e.Severity = object.SeverityWarning
-		d.Errs = append(d.Errs, e)
+	e := Mistake(pos, at, hint, format, args...)
+	e.Severity = object.SeverityWarning
+	d.Report(e)
+}
+
+// Report adds a mistake, unless it is one that another alias leads to; of the last one that
+// there is room for it says that there are more.
+func (d *Decoder) Report(e *object.Error) {
+	n := d.count(e.Severity)
+	if n >= maxErrors || slices.ContainsFunc(d.Errs, e.Repeats) {
+		return
 	}
+	if n == maxErrors-1 && e.Severity == object.SeverityError {
+		e = Mistake(e.Pos, nil, "", "there are more mistakes than the %d that are shown", maxErrors-1)
+	}
+	d.Errs = append(d.Errs, e)
 }
 
 // Known reports whether a mistake of a part or in it is known.
@@ -116,6 +123,15 @@ func Shown(text string) string {
 		return fmt.Sprintf("%q (cut after %d of %d bytes)", strings.ToValidUTF8(text[:maxShown], ""), maxShown, len(text))
 	}
 	return strconv.Quote(text)
+}
+
+// plain is the meaning of a field as a hint: without the form of a sentence.
+func plain(doc string) string {
+	doc = strings.TrimSuffix(doc, ".")
+	if len(doc) > 1 && doc[1] >= 'a' && doc[1] <= 'z' {
+		return strings.ToLower(doc[:1]) + doc[1:]
+	}
+	return doc
 }
 
 // location is a step on the way to a part, so that a path costs nothing until there is a

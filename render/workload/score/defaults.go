@@ -10,7 +10,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
+	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
 // Defaults are what the workloads of a project have where they write nothing else: fields
@@ -172,7 +172,7 @@ func (d Defaults) Under(doc object.Value, score bool) object.Value {
 		return doc
 	}
 	kind, _ := body.Get("kind")
-	var meta, fields reader.Fields
+	var meta, fields builder.Fields
 	for _, m := range d.value.Members {
 		switch {
 		case m.Name == everyContainer || !slices.Contains(defaultFields(), m.Name) || slices.Contains(lacking(kind.Text), m.Name), taken(m.Name):
@@ -185,12 +185,12 @@ func (d Defaults) Under(doc object.Value, score bool) object.Value {
 	if !score {
 		containers, _ := body.Get("containers")
 		fields.Put("containers", d.containers(containers, object.Value{}, kind.Text, whole))
-		return layered(doc, reader.Pairs(d.value.Pos, "metadata", meta.Value(d.value.Pos), "spec", fields.Value(d.value.Pos)))
+		return layered(doc, builder.Pairs(d.value.Pos, "metadata", meta.Value(d.value.Pos), "spec", fields.Value(d.value.Pos)))
 	}
 	containers, _ := doc.Get("containers")
 	extras, _ := body.Get("containers")
 	meta.Put("containers", d.containers(containers, extras, kind.Text, extraOfScore))
-	return layered(doc, reader.Pairs(d.value.Pos, "metadata", meta.Value(d.value.Pos),
+	return layered(doc, builder.Pairs(d.value.Pos, "metadata", meta.Value(d.value.Pos),
 		"containers", d.containers(containers, extras, kind.Text, knownToScore)))
 }
 
@@ -198,7 +198,7 @@ func (d Defaults) Under(doc object.Value, score bool) object.Value {
 // the part that form takes of each.
 func (d Defaults) containers(containers, extras object.Value, kind string, form func(object.Value) object.Value) object.Value {
 	all, _ := d.value.Get(everyContainer)
-	var out reader.Fields
+	var out builder.Fields
 	for _, c := range containers.Members {
 		if c.Value.Kind != object.KindMap || all.Kind != object.KindMap {
 			continue
@@ -212,7 +212,7 @@ func (d Defaults) containers(containers, extras object.Value, kind string, form 
 		}) {
 			missing = append(missing, "lifecycle", "livenessProbe", "readinessProbe", "startupProbe") // It ends before others start.
 		}
-		var fields reader.Fields
+		var fields builder.Fields
 		for _, m := range yielded(all, own).Members {
 			if slices.Contains(defaultContainer(), m.Name) && !slices.Contains(missing, m.Name) {
 				fields = append(fields, m)
@@ -228,12 +228,12 @@ func whole(v object.Value) object.Value { return v }
 
 func knownToScore(v object.Value) object.Value {
 	amounts, _ := v.Get("resources")
-	return reader.Pairs(v.Pos, "resources", amountsOf(amounts, true))
+	return builder.Pairs(v.Pos, "resources", amountsOf(amounts, true))
 }
 
 func extraOfScore(v object.Value) object.Value {
 	amounts, _ := v.Get("resources")
-	fields := reader.Fields(v.Without(object.Fields("resources")).Members)
+	fields := builder.Fields(v.Without(object.Fields("resources")).Members)
 	fields.Put("resources", amountsOf(amounts, false))
 	return fields.Value(v.Pos)
 }
@@ -241,9 +241,9 @@ func extraOfScore(v object.Value) object.Value {
 // amountsOf are the requests and limits of a container that Score knows, or the others, with
 // numbers as text.
 func amountsOf(v object.Value, known bool) object.Value {
-	var out reader.Fields
+	var out builder.Fields
 	for _, list := range v.Members {
-		var amounts reader.Fields
+		var amounts builder.Fields
 		for _, m := range list.Value.Members {
 			if usual := m.Name == "cpu" || m.Name == "memory"; usual != known {
 				continue

@@ -13,7 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
+	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
 // local is the environment without a store of secrets.
@@ -94,7 +94,7 @@ func (f *file) known(path string) bool {
 // replaces all of scaling: bounds of one type are not those of another.
 func (f *file) app(p, raw document.Part) *app {
 	a := &app{file: f, name: p.At("name")}
-	a.label = reader.Label(a.name.Text)
+	a.label = builder.Label(a.name.Text)
 	switch {
 	case !a.name.Given(): // It is reported.
 	case a.label == "":

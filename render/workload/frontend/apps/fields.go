@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
+	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
 // field is a field of an application, and where the spec of a Workload has it; * is the
@@ -59,7 +59,7 @@ func (a *app) messages() func(object.Errors) object.Errors {
 	words := strings.NewReplacer("min: ", "min_instances: ", "write max too", "write max_instances too", "raise max", "raise max_instances",
 		"a queue, cron or http", "the type keda-queue, keda-cron or keda-http")
 	return func(errs object.Errors) object.Errors {
-		return slices.DeleteFunc(reader.Written(errs, paths, words), func(e *object.Error) bool {
+		return slices.DeleteFunc(builder.Written(errs, paths, words), func(e *object.Error) bool {
 			e.Path = strings.Replace(e.Path, "].labels", "].pod_labels", 1)
 			return a.known(e.Path)
 		})
@@ -68,7 +68,7 @@ func (a *app) messages() func(object.Errors) object.Errors {
 
 // writtenGateway leads messages on a Gateway to the fields below gateway.
 func writtenGateway(errs object.Errors) object.Errors {
-	return reader.Written(errs, [][2]string{
+	return builder.Written(errs, [][2]string{
 		{"spec.target", "gateway.provider"}, {"spec.cors.allowOrigins", "gateway.cors.allow_origins"}, {"spec.cors.allowMethods", "gateway.cors.allow_methods"},
 		{"spec.cors.allowHeaders", "gateway.cors.allow_headers"}, {"spec.cors.maxAge", "gateway.cors.max_age"},
 		{"spec.rateLimit.requests", "gateway.rate_limit.requests_per_second"}, {"spec.rateLimit", "gateway.rate_limit"}, {"spec", "gateway"},

@@ -11,8 +11,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/builder"
 	"github.com/ropewalk/ropewalk/render/workload/gateway"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
 // gateways is a Gateway for each namespace that routes lead to: an Ingress cannot leave its
@@ -25,12 +25,12 @@ func (f *file) gateways(p document.Part) []spec.Transform {
 	if target.Text == "haproxy" && haproxy.Given() {
 		target = haproxy.Value
 	}
-	all := reader.Pairs(p.Pos, "target", target, "rateLimit", limit(p.At("rate_limit"), target))
+	all := builder.Pairs(p.Pos, "target", target, "rateLimit", limit(p.At("rate_limit"), target))
 	if on(cors) {
-		v := reader.Pairs(cors.Pos, "allowOrigins", cors.At("allow_origins").Value, "allowMethods", cors.At("allow_methods").Value,
+		v := builder.Pairs(cors.Pos, "allowOrigins", cors.At("allow_origins").Value, "allowMethods", cors.At("allow_methods").Value,
 			"allowHeaders", cors.At("allow_headers").Value, "maxAge", cors.At("max_age").Value)
 		v.Kind, v.Pos = object.KindMap, cors.Pos
-		all = all.Merge(reader.Pairs(cors.Pos, "cors", v))
+		all = all.Merge(builder.Pairs(cors.Pos, "cors", v))
 	}
 	routes := map[string][]object.Value{}
 	for _, r := range p.List("routes") {
@@ -48,7 +48,7 @@ func (f *file) gateways(p document.Part) []spec.Transform {
 		out = append(out, spec.Transform{
 			Kind: spec.KindGateway, Name: strings.Trim(name, "-"), Namespace: namespace, Pos: p.Pos, NamePos: p.Pos, Written: writtenGateway,
 			CueRef:      spec.CueRef{Type: spec.RefEmbedded, TypePos: p.Pos, Ref: spec.DefaultGatewayModule, RefPos: p.Pos, Pos: p.Pos},
-			Input:       all.Merge(reader.Pairs(p.Pos, "routes", object.ListAt(p.At("routes").Pos, routes[namespace]...))),
+			Input:       all.Merge(builder.Pairs(p.Pos, "routes", object.ListAt(p.At("routes").Pos, routes[namespace]...))),
 			InputUnsure: f.doc.Unsure || f.known("gateway"),
 		})
 	}
@@ -70,8 +70,8 @@ func (f *file) route(r document.Part, target object.Value) (string, object.Value
 	if !slices.ContainsFunc(f.ports[name], func(p object.Value) bool { return p.Text == port.Text }) {
 		f.ports[name] = append(f.ports[name], port)
 	}
-	return namespace, reader.Pairs(r.Pos, "path", r.At("path").Value, "rateLimit", limit(r.At("rate_limit"), target), "auth", r.At("auth").Value,
-		"to", reader.Pairs(of.Pos, "workload", object.TextAt(name, of.Pos), "port", port))
+	return namespace, builder.Pairs(r.Pos, "path", r.At("path").Value, "rateLimit", limit(r.At("rate_limit"), target), "auth", r.At("auth").Value,
+		"to", builder.Pairs(of.Pos, "workload", object.TextAt(name, of.Pos), "port", port))
 }
 
 // limit is a rate limit. Bursts are of Traefik only; there they are twice the rate where
@@ -87,5 +87,5 @@ func limit(p document.Part, target object.Value) object.Value {
 	case !burst.Given() && err == nil && target.Text == gateway.Traefik:
 		burst.Value = object.NumberAt(2*n, p.Pos) //nolint:mnd // see above
 	}
-	return reader.Pairs(p.Pos, "requests", requests.Value, "per", object.TextAt("second", p.Pos), "burst", burst.Value)
+	return builder.Pairs(p.Pos, "requests", requests.Value, "per", object.TextAt("second", p.Pos), "burst", burst.Value)
 }

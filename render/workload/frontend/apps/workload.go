@@ -10,7 +10,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
+	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
 // sources is the annotation with the folder that the image is built from.
@@ -24,7 +24,7 @@ const (
 
 // workload is the application as a document of kind Workload.
 func (a *app) workload() object.Value {
-	body := reader.Pairs(a.Pos, "containers", reader.Pairs(a.Pos, a.label, reader.Pairs(a.Pos, "image", object.TextAt(".", a.name.Pos))))
+	body := builder.Pairs(a.Pos, "containers", builder.Pairs(a.Pos, a.label, builder.Pairs(a.Pos, "image", object.TextAt(".", a.name.Pos))))
 	for _, f := range fields() {
 		if f.to == "" || !strings.Contains(f.types, a.At("scaling", "type").Text) && f.types != "" {
 			continue
@@ -33,7 +33,7 @@ func (a *app) workload() object.Value {
 		pos, v, to, name := a.At(strings.Split(in, ".")...).Pos, a.value(f.from), f.to, ""
 		for to != "" {
 			to, name = parent(to)
-			v = reader.Pairs(pos, strings.Replace(name, "*", a.label, 1), v) // Nothing stays nothing.
+			v = builder.Pairs(pos, strings.Replace(name, "*", a.label, 1), v) // Nothing stays nothing.
 		}
 		body = body.Merge(v)
 	}
@@ -41,8 +41,8 @@ func (a *app) workload() object.Value {
 	if body = body.Merge(scaling); !whole { // What is missing may be all that is wrong.
 		body = body.Without(object.Fields("replicas"))
 	}
-	return reader.Pairs(a.Pos, "apiVersion", object.TextAt(spec.APIVersion, a.Pos), "kind", object.TextAt(spec.KindWorkload, a.Pos),
-		"metadata", reader.Pairs(a.Pos, "name", object.TextAt(a.label, a.name.Pos)), "spec", body)
+	return builder.Pairs(a.Pos, "apiVersion", object.TextAt(spec.APIVersion, a.Pos), "kind", object.TextAt(spec.KindWorkload, a.Pos),
+		"metadata", builder.Pairs(a.Pos, "name", object.TextAt(a.label, a.name.Pos)), "spec", body)
 }
 
 // value is the value of a field as a Workload has it.
@@ -52,7 +52,7 @@ func (a *app) value(from string) object.Value {
 	case "environment":
 		return a.variables(p)
 	case "path":
-		return reader.Pairs(p.Pos, sources, p.Value)
+		return builder.Pairs(p.Pos, sources, p.Value)
 	case "port":
 		return a.service(p)
 	case "scaling.min_instances":
@@ -85,16 +85,16 @@ func on(p document.Part) bool {
 // service is the ports that routes name, which lead to the one of the container. The first
 // is called http.
 func (a *app) service(target document.Part) object.Value {
-	var ports reader.Fields
+	var ports builder.Fields
 	all := a.ports[a.label]
 	if len(all) == 0 && target.Given() {
 		all = []object.Value{target.Value}
 	}
 	for i, port := range all {
 		name := map[bool]string{true: "http", false: "http-" + port.Text}[i == 0]
-		ports.Put(name, reader.Pairs(port.Pos, "port", port, "targetPort", target.Value))
+		ports.Put(name, builder.Pairs(port.Pos, "port", port, "targetPort", target.Value))
 	}
-	return reader.Pairs(a.Pos, "ports", ports.Value(a.Pos))
+	return builder.Pairs(a.Pos, "ports", ports.Value(a.Pos))
 }
 
 // scaling is the server of a queue, which the project names. It reports what is missing, and
@@ -121,9 +121,9 @@ func (a *app) scaling() (object.Value, bool) {
 	}
 	queue := server.Without(object.Fields("resource"))
 	if r := server.At("resource"); r.Given() {
-		queue = queue.Merge(reader.Pairs(r.Pos, "resource", object.TextAt("queue", r.Pos)))
+		queue = queue.Merge(builder.Pairs(r.Pos, "resource", object.TextAt("queue", r.Pos)))
 	}
-	return reader.Pairs(s.Pos, "replicas", reader.Pairs(s.Pos, "queue", queue), "resources", reader.Pairs(s.Pos, "queue", server.At("resource").Value)), whole
+	return builder.Pairs(s.Pos, "replicas", builder.Pairs(s.Pos, "queue", queue), "resources", builder.Pairs(s.Pos, "queue", server.At("resource").Value)), whole
 }
 
 // rules are one direction of the traffic: nothing where it is open, an empty list where
@@ -138,7 +138,7 @@ func rules(policy, p document.Part, name string) object.Value {
 	}
 	out := object.Value{Kind: object.KindList, Pos: p.Pos}
 	for _, rule := range policy.List(name) {
-		v := reader.Pairs(rule.Pos, "namespace", rule.At("namespace").Value, "labels", rule.At("pod_labels").Value, "cidr", rule.At("cidr").Value)
+		v := builder.Pairs(rule.Pos, "namespace", rule.At("namespace").Value, "labels", rule.At("pod_labels").Value, "cidr", rule.At("cidr").Value)
 		v.Kind, v.Pos = object.KindMap, rule.Pos
 		out.Items = append(out.Items, v)
 	}
@@ -148,7 +148,7 @@ func rules(policy, p document.Part, name string) object.Value {
 // variables are texts, and secrets: of a provider, or of the namespace in the environment
 // local, where the key is the name of the variable unless one is given.
 func (a *app) variables(p document.Part) object.Value {
-	var out reader.Fields
+	var out builder.Fields
 	for _, m := range p.Members {
 		e := p.At(m.Name)
 		v, secret := e.Value, e.At("secret")
@@ -156,7 +156,7 @@ func (a *app) variables(p document.Part) object.Value {
 		case e.Kind != object.KindMap:
 			v = object.TextAt(e.Written(), e.Pos)
 		case secret.Given() && a.environment == local:
-			v = reader.Pairs(e.Pos, "local", secret.Value, "key", object.TextAt(cmp.Or(e.At("key").Text, m.Name), e.Pos))
+			v = builder.Pairs(e.Pos, "local", secret.Value, "key", object.TextAt(cmp.Or(e.At("key").Text, m.Name), e.Pos))
 		}
 		out = append(out, object.Member{Name: m.Name, Pos: m.Pos, Value: v})
 	}

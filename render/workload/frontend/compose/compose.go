@@ -8,13 +8,10 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/ropewalk/ropewalk/render/document"
-	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
 // extension is the field with what Compose lacks.
@@ -45,12 +42,12 @@ type Project interface {
 // errors hold warnings too, in no order that means anything. What could be read is
 // returned in any case, sorted by name; a workload with a mistake is marked as unsure.
 func Compile(doc spec.Document, project Project) ([]spec.Document, object.Errors) {
-	r := &reading{Reading: reader.Reading{Free: true, Sparse: true, Extension: extension}, project: project, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}, app: doc.Name}
+	r := &reading{project: project, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}, app: doc.Name}
 	unit := unit{scope: scope{project: project}}
 	if hasKind(doc.Value) {
 		r.document(doc.Value, &unit)
 	} else {
-		unit.files = []reader.Part{r.Root(object.TextAt(path.Base(doc.Pos.File), object.Pos{File: doc.Pos.File}))}
+		unit.files = []document.Part{r.root(object.TextAt(path.Base(doc.Pos.File), object.Pos{File: doc.Pos.File}))}
 	}
 	if len(unit.files) > 0 {
 		unit.dir = path.Dir(unit.files[0].Text)
@@ -61,37 +58,29 @@ func Compile(doc spec.Document, project Project) ([]spec.Document, object.Errors
 	return r.workloads(model, doc), r.Errs
 }
 
+// root is a complete document.
+func (r *reading) root(v object.Value) document.Part {
+	return document.Part{Decoder: &r.Decoder, Value: v}
+}
+
 func hasKind(v object.Value) bool {
 	_, ok := v.Get("kind")
 	return ok
 }
 
-// table is that of a document of kind Compose.
-var table = sync.OnceValue(func() document.Field { return kinds.Compose().Root.Judged("apiVersion", "kind") }) //nolint:gochecknoglobals // a constant
-
 // document decodes a document of kind Compose.
 func (r *reading) document(v object.Value, u *unit) {
-	d := &document.Decoder{}
-	body := d.Hold(table(), v, nil).At("spec")
-	r.Errs, r.Failed = append(r.Errs, d.Errs...), r.Failed+len(d.Errs)
+	body := r.Hold(table(), v, nil).At("spec")
 	for _, p := range body.List("profiles") {
 		r.profiles = append(r.profiles, p.Written())
 	}
-	parts := func(of ...document.Part) (out []reader.Part) {
-		for _, p := range of {
-			out = append(out, reader.Part{Reading: &r.Reading, Value: p.Value, Path: p.Path})
-		}
-		return out
-	}
-	u.files, u.envFiles = parts(body.List("files")...), parts(body.List("envFile")...)
-	if one := body.At("envFile"); one.Given() && one.Kind != object.KindList {
-		u.envFiles = parts(one)
-	}
+	u.files, u.envFiles = body.List("files"), oneOrMore(body.At("envFile"))
 }
 
 // reading is the state of one Compile.
 type reading struct {
-	reader.Reading
+	document.Decoder
+
 	project  Project
 	app      string
 	profiles []string
@@ -103,9 +92,6 @@ type reading struct {
 	// merged counts the values that merging has copied; full is set where that is too much.
 	merged int
 	full   bool
-	// refused are the secrets with a mistake, of which nothing else is said: their lines may
-	// hold the value.
-	refused map[string]bool
 	// broken are the variables of files with a mistake, which is reported.
 	broken map[string]bool
 	// unsure counts the uses of those.
@@ -115,10 +101,10 @@ type reading struct {
 // unit is files that are merged, later ones over earlier ones: those of the document, or
 // of one entry of include.
 type unit struct {
-	files []reader.Part
+	files []document.Part
 	// dir is the folder that paths are relative to; itself relative to that of the document.
 	dir      string
-	envFiles []reader.Part
+	envFiles []document.Part
 	scope    scope
 }
 
@@ -126,7 +112,7 @@ type unit struct {
 // beside its first file, where it is there.
 func (u *unit) environment(r *reading, dir string) {
 	for _, f := range u.envFiles {
-		u.scope = u.scope.with(r.envFile(f, join(dir, f.Loose())))
+		u.scope = u.scope.with(r.envFile(f, join(dir, f.Written())))
 	}
 	if file, err := r.project.Read(path.Join(u.dir, ".env")); err == nil && len(u.envFiles) == 0 {
 		u.scope = u.scope.with(r.variablesOf(file))
@@ -148,9 +134,9 @@ func (r *reading) model(u unit, open []string) object.Value {
 			continue
 		}
 		for _, v := range r.load(f, name, u.scope) {
-			root := r.Root(v)
+			root := r.root(v)
 			included := object.Value{}
-			for _, entry := range root.At("include").List() {
+			for _, entry := range root.List("include") {
 				included = r.merge(included, r.include(entry, u, append(slices.Clip(open), name)), nil)
 			}
 			out = r.merge(r.merge(out, included, nil), r.resolved(root, u, name), nil)
@@ -160,18 +146,17 @@ func (r *reading) model(u unit, open []string) object.Value {
 }
 
 // include is the model of one entry of include.
-func (r *reading) include(entry reader.Part, u unit, open []string) object.Value {
-	in := unit{files: []reader.Part{entry}, scope: u.scope}
+func (r *reading) include(entry document.Part, u unit, open []string) object.Value {
+	in := unit{files: []document.Part{entry}, scope: u.scope}
 	if entry.Kind == object.KindMap {
-		entry.Only("path", "project_directory", "env_file")
 		in.files, in.envFiles = oneOrMore(entry.At("path")), oneOrMore(entry.At("env_file"))
 	}
-	if len(in.files) == 0 || !in.files[0].Is(object.KindString) {
+	if len(in.files) == 0 || !in.files[0].Given() {
 		return object.Value{}
 	}
 	in.dir = path.Dir(join(u.dir, in.files[0].Text))
 	if dir := entry.At("project_directory"); dir.Given() {
-		in.dir = join(u.dir, dir.Loose())
+		in.dir = join(u.dir, dir.Written())
 	}
 	// Paths of files and env files are relative to the including file.
 	in.environment(r, u.dir)
@@ -183,7 +168,7 @@ func (r *reading) include(entry reader.Part, u unit, open []string) object.Value
 }
 
 // load is the documents of a file with their variables filled in.
-func (r *reading) load(at reader.Part, name string, s scope) []object.Value {
+func (r *reading) load(at document.Part, name string, s scope) []object.Value {
 	if r.loads++; r.loads > maxFiles {
 		if r.loads == maxFiles+1 {
 			at.Fail("merge some of them", "include and extends lead to more than %d files", maxFiles)
@@ -210,19 +195,17 @@ func (r *reading) load(at reader.Part, name string, s scope) []object.Value {
 		for pos, b := range d.Blocks {
 			r.blocks[pos] = b
 		}
-		root := r.Root(d.Value)
-		if root.Is(object.KindMap) {
-			root.Only("name", "version", "services", "networks", "volumes", "configs", "secrets", "include", "jobs", "models", extension)
-			out = append(out, r.filled(root, s))
+		if held := r.Hold(fileTable(), r.filled(r.root(d.Value), s), nil); held.Kind == object.KindMap {
+			out = append(out, held.Value)
 		}
 	}
 	return out
 }
 
 // resolved is a file in long form, with what its services extend below them.
-func (r *reading) resolved(root reader.Part, u unit, name string) object.Value {
+func (r *reading) resolved(root document.Part, u unit, name string) object.Value {
 	services := root.At("services")
-	e := extending{reading: r, unit: u, file: name, services: map[string]reader.Part{}, open: map[string]bool{}, done: map[string]object.Value{}}
+	e := extending{reading: r, unit: u, file: name, services: map[string]document.Part{}, open: map[string]bool{}, done: map[string]object.Value{}}
 	for _, s := range services.Entries() {
 		e.services[s.Name] = r.long(s.Part, u.dir)
 	}
@@ -254,7 +237,7 @@ type extending struct {
 	*reading
 	unit     unit
 	file     string
-	services map[string]reader.Part
+	services map[string]document.Part
 	open     map[string]bool
 	done     map[string]object.Value
 	// from are the services of other files whose extends led here.
@@ -269,7 +252,7 @@ func (e *extending) service(name string, depth int) object.Value {
 		return v
 	}
 	extends := s.At("extends")
-	base := extends.At("service").Loose()
+	base := extends.At("service").Written()
 	switch key := e.file + " " + name; {
 	case !extends.Given() || base == "":
 		return s.Value
@@ -289,16 +272,16 @@ func (e *extending) service(name string, depth int) object.Value {
 }
 
 // base is the service that the one called name extends.
-func (e *extending) base(extends reader.Part, name, base string, depth int) object.Value {
+func (e *extending) base(extends document.Part, name, base string, depth int) object.Value {
 	in := e
 	if file := extends.At("file"); file.Given() {
-		at := join(e.unit.dir, file.Loose())
+		at := join(e.unit.dir, file.Written())
 		in = &extending{
-			reading: e.reading, unit: unit{dir: path.Dir(at), scope: e.unit.scope}, file: at, services: map[string]reader.Part{},
+			reading: e.reading, unit: unit{dir: path.Dir(at), scope: e.unit.scope}, file: at, services: map[string]document.Part{},
 			open: map[string]bool{}, done: map[string]object.Value{}, from: append(slices.Clip(e.from), e.file+" "+name),
 		}
 		for _, v := range e.load(file, at, e.unit.scope) {
-			for _, s := range e.Root(v).At("services").Entries() {
+			for _, s := range e.root(v).At("services").Entries() {
 				in.services[s.Name] = e.long(s.Part, in.unit.dir)
 			}
 		}
@@ -316,7 +299,7 @@ func (e *extending) base(extends reader.Part, name, base string, depth int) obje
 
 // workloads writes the services of a model as workloads, sorted by name.
 func (r *reading) workloads(model object.Value, doc spec.Document) []spec.Document {
-	root := r.Root(model)
+	root := r.root(model)
 	for _, name := range []string{"jobs", "models"} {
 		if p := root.At(name); p.Given() {
 			p.Fail("write services: one with restart: \"no\" becomes a Job", "%s are not read", name)
@@ -337,8 +320,7 @@ func (r *reading) workloads(model object.Value, doc spec.Document) []spec.Docume
 	switch {
 	case len(a.services) > 0 || r.Errs.Err() != nil:
 	case len(root.At("services").Members) == 0:
-		doc := reader.Part{Reading: &r.Reading, Value: object.Value{Pos: doc.Pos}}
-		doc.Fail("write services: {NAME: {image: NAME}}", "there are no services")
+		r.Fail(doc.Pos, nil, "write services: {NAME: {image: NAME}}", "there are no services")
 	default:
 		root.Pos = cmp.Or(root.Pos, doc.Pos)
 		root.Fail("name the profile in spec.profiles of a document of kind "+spec.KindCompose, "no service is active")

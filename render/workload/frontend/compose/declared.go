@@ -6,24 +6,19 @@ package compose
 import (
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
 // checkDeclared reports what the volumes, networks, configs and secrets of the model say that
 // nothing would come of, whether a service names them or not.
-func (r *reading) checkDeclared(root reader.Part) {
-	root.At(extension).Only("hostPaths")
-	checkHostPaths(root.At(extension, "hostPaths"))
+func (r *reading) checkDeclared(root document.Part) {
 	for _, v := range root.At("volumes").Entries() {
-		v.Only("name", "external", "driver", "driver_opts", "labels", extension)
-		v.At(extension).Is(object.KindMap)
 		if isExternal(v.Part) {
 			conflicts(v.Part, "external", "driver", "driver_opts", "labels", extension)
 		}
 	}
 	for _, n := range root.At("networks").Entries() {
-		n.Only("name", "driver", "driver_opts", "ipam", "internal", "external", "attachable", "enable_ipv4", "enable_ipv6", "labels")
 		unused(n.Part, "driver_opts", "ipam", "enable_ipv4", "enable_ipv6")
 		if isExternal(n.Part) {
 			conflicts(n.Part, "external", "driver", "driver_opts", "ipam", "internal", "attachable", "enable_ipv4", "enable_ipv6", "labels")
@@ -33,30 +28,18 @@ func (r *reading) checkDeclared(root reader.Part) {
 		}
 	}
 	for _, c := range root.At("configs").Entries() {
-		c.Only("name", "external", "file", "content", "environment", "labels", "template_driver", extension)
 		checkSource(c, "config", "file", "content", "environment")
 	}
 	for _, c := range root.At("secrets").Entries() {
 		before := len(r.Errs)
-		c.Only("name", "external", "file", "environment", "labels", "driver", "driver_opts", "template_driver", extension)
 		checkSource(c, "secret", "file", "environment", "driver")
-		for _, e := range r.Errs[before:] {
-			e.Secret = true // What is wrong here may be the value.
-			if r.refused == nil {
-				r.refused = map[string]bool{}
-			}
-			r.refused[c.Name] = true
-		}
+		r.Hide(before) // What is wrong here may be the value.
 	}
 }
 
 // checkSource reports a config or a secret that has no source, or several; fields are those
 // that are one.
-func checkSource(c reader.Entry, kind string, fields ...string) {
-	if c.Given() && c.Kind != object.KindMap {
-		return // as Only has reported
-	}
-	c.At(extension).Only("name", "key")
+func checkSource(c document.Entry, kind string, fields ...string) {
 	first := ""
 	for _, name := range fields {
 		p := c.At(name)
@@ -65,7 +48,6 @@ func checkSource(c reader.Entry, kind string, fields ...string) {
 		case first != "":
 			p.Fail("remove one of them", "a %s has one source, and %s is one already", kind, first)
 		default:
-			p.Loose()
 			first = name
 		}
 	}
@@ -73,7 +55,7 @@ func checkSource(c reader.Entry, kind string, fields ...string) {
 	if external {
 		conflicts(c.Part, "external", append(fields, "labels", "driver_opts", "template_driver")...)
 	}
-	if first != "" || external || c.At("external").Given() && !isFlag(c.At("external")) || kind == "secret" && c.At(extension).Given() {
+	if first != "" || external || kind == "secret" && c.At(extension).Given() {
 		return
 	}
 	at := c.Part
@@ -82,22 +64,13 @@ func checkSource(c reader.Entry, kind string, fields ...string) {
 }
 
 // isExternal reports whether p is there already, and no part of the application.
-func isExternal(p reader.Part) bool {
+func isExternal(p document.Part) bool {
 	external := p.At("external")
-	if external.Kind == object.KindMap {
-		external.Only("name")
-		return true
-	}
-	return external.Flag()
-}
-
-// isFlag reports whether p can be read as true or false.
-func isFlag(p reader.Part) bool {
-	return p.Kind == object.KindMap || p.Text == "true" || p.Text == "false"
+	return external.Kind == object.KindMap || external.True()
 }
 
 // conflicts reports the fields that mean nothing beside another one.
-func conflicts(p reader.Part, beside string, names ...string) {
+func conflicts(p document.Part, beside string, names ...string) {
 	for _, name := range names {
 		if at := p.At(name); at.Given() && name != beside {
 			at.Fail("remove one of them", "%s has no meaning beside %s", name, beside)

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
+	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
 // Choices of hostPaths: what becomes of a mount of a path of the host that is no file of the
@@ -37,32 +38,25 @@ func (s *service) hostPaths() (choice string, own bool) {
 	if own = p.Given(); !own {
 		p = s.app.root.At(extension, "hostPaths")
 	}
-	return p.Loose(), own
-}
-
-// checkHostPaths reports a choice that is none.
-func checkHostPaths(p reader.Part) {
-	if name := p.Loose(); p.Given() && !slices.Contains(hostPaths[:], name) {
-		p.Fail(object.Suggest(name, hostPaths[:]), "%q is not known", name)
-	}
+	return p.Written(), own
 }
 
 // bind is a mount of a path of the host. That of a file of the project becomes a file of the
 // workload; others are what hostPaths says.
-func (s *service) bind(v reader.Part, target string) {
+func (s *service) bind(v document.Part, target string) {
 	source := v.At("source")
-	name := source.Loose()
+	name := source.Written()
 	at := source
 	at.Pos = v.Pos
 	choice, own := s.hostPaths()
 	foreign := isForeign(name)
 	file, err := s.app.project.Read(name)
-	context := s.At("build", "context").Loose()
+	context := s.At("build", "context").Written()
 	switch {
 	case foreign && isDevice(name):
 		at.Fail("use a named volume, a config, or put it into the image", "a mount of the path %q of a host has no counterpart: pods have no host of their own", name)
 	case !foreign && err == nil:
-		if !v.At("read_only").Flag() {
+		if !v.Flag("read_only") {
 			at.Warn("write "+name+":"+target+":ro", "the container can only read the file %q: in Compose it can write to it too", name)
 		}
 		s.program(v, file, name, target)
@@ -88,29 +82,29 @@ func (s *service) bind(v reader.Part, target string) {
 
 // program mounts a file of the project: a script can be run, as it can be in the project, whose
 // modes are not known here.
-func (s *service) program(at reader.Part, file spec.File, name, target string) {
-	mode := reader.Part{}
+func (s *service) program(at document.Part, file spec.File, name, target string) {
+	mode := document.Part{}
 	if strings.HasPrefix(string(file.Data), "#!") {
 		mode.Value = object.TextAt("0755", at.Pos)
 	}
-	s.file(at, target, reader.Fields{{Name: "source", Pos: at.Pos, Value: object.TextAt(name, at.Pos)}}, mode)
+	s.file(at, target, builder.Fields{{Name: "source", Pos: at.Pos, Value: object.TextAt(name, at.Pos)}}, mode)
 }
 
 // folder mounts the files of a folder of the project, and reports whether there are any: one
 // that is not committed is for data.
-func (s *service) folder(v, at reader.Part, target string) bool {
-	names, err := s.app.project.Below(at.Loose(), maxConfigFiles)
+func (s *service) folder(v, at document.Part, target string) bool {
+	names, err := s.app.project.Below(at.Written(), maxConfigFiles)
 	if err != nil || len(names) == 0 {
 		return false
 	}
 	const hint = "put it into the image, or write x-ropewalk: {hostPaths: claim} in the service"
 	if len(names) > maxConfigFiles {
-		at.Fail(hint, "the folder %q has more than %d files, which are too many for a ConfigMap", at.Loose(), maxConfigFiles)
+		at.Fail(hint, "the folder %q has more than %d files, which are too many for a ConfigMap", at.Written(), maxConfigFiles)
 		return true
 	}
 	size := 0
 	for _, name := range names {
-		source := path.Join(at.Loose(), name)
+		source := path.Join(at.Written(), name)
 		file, err := s.app.project.Read(source)
 		switch size += len(file.Data); {
 		case err != nil:
@@ -118,25 +112,25 @@ func (s *service) folder(v, at reader.Part, target string) bool {
 		case !utf8.Valid(file.Data) || slices.Contains(file.Data, 0):
 			at.Fail(hint, "the file %q is not text, which a ConfigMap of a workload holds", source)
 		case size > maxConfig:
-			at.Fail(hint, "the folder %q has more than %d bytes, which are too many for a ConfigMap", at.Loose(), maxConfig)
+			at.Fail(hint, "the folder %q has more than %d bytes, which are too many for a ConfigMap", at.Written(), maxConfig)
 			return true
 		default:
 			s.program(v, file, source, path.Join(target, name))
 		}
 	}
-	if !v.At("read_only").Flag() {
-		at.Warn("write "+at.Loose()+":"+target+":ro", "the container can only read the files of %q, and sees nothing that the image has there", at.Loose())
+	if !v.Flag("read_only") {
+		at.Warn("write "+at.Written()+":"+target+":ro", "the container can only read the files of %q, and sees nothing that the image has there", at.Written())
 	}
 	return true
 }
 
 // claimHost mounts a claim in the place of a folder of the host: one for all services that
 // mount it.
-func (s *service) claimHost(v, at reader.Part, target string) {
-	name := at.Loose()
+func (s *service) claimHost(v, at document.Part, target string) {
+	name := at.Written()
 	called := hostLabel(name)
 	// Two folders of one label stay two, and so do a folder and a volume.
-	taken := slices.ContainsFunc(memberNames(s.app.root.At("volumes")), func(volume string) bool { return reader.Label(volume) == called })
+	taken := slices.ContainsFunc(memberNames(s.app.root.At("volumes")), func(volume string) bool { return builder.Label(volume) == called })
 	for key := range s.app.mounts {
 		other, ok := strings.CutPrefix(key, "bind ")
 		taken = taken || ok && other < name && hostLabel(other) == called
@@ -154,12 +148,12 @@ func (s *service) claimHost(v, at reader.Part, target string) {
 		}
 		warnShared(at, len(users))
 	}
-	s.claimed(v, v.Pos, [2]string{called, called}, target, "", reader.Pairs(v.Pos, "size", object.TextAt(defaultSize, v.Pos)))
+	s.claimed(v, v.Pos, [2]string{called, called}, target, "", builder.Pairs(v.Pos, "size", object.TextAt(defaultSize, v.Pos)))
 }
 
 // hostLabel is the name of the claim for a path of the host.
 func hostLabel(name string) string {
-	return reader.Label("host-" + strings.TrimLeft(path.Clean(name), "/.~"))
+	return builder.Label("host-" + strings.TrimLeft(path.Clean(name), "/.~"))
 }
 
 // isForeign reports whether a path is one of the host, and of no file of the project.

@@ -12,17 +12,14 @@ import (
 
 	"github.com/docker/go-connections/nat"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
+	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
 // long is a service in which every field has its long form, so that files can be merged
 // key by key. Paths become relative to the folder of the document; dir is that of the file.
-func (r *reading) long(s reader.Part, dir string) reader.Part {
-	if !s.Is(object.KindMap) {
-		s.Value = object.Value{Kind: object.KindMap, Pos: s.Pos}
-		return s
-	}
+func (r *reading) long(s document.Part, dir string) document.Part {
 	out := make([]object.Member, 0, len(s.Members))
 	for _, m := range s.Entries() {
 		v := m.Value
@@ -31,24 +28,24 @@ func (r *reading) long(s reader.Part, dir string) reader.Part {
 			v = keyed(m, "=", m.Name == "extra_hosts")
 		case "depends_on":
 			v = named(m, func(pos object.Pos) object.Value {
-				return reader.Pairs(pos, "condition", object.TextAt("service_started", pos))
+				return builder.Pairs(pos, "condition", object.TextAt("service_started", pos))
 			})
 		case "networks":
 			v = named(m, func(pos object.Pos) object.Value { return object.Value{Kind: object.KindNull, Pos: pos} })
 		case "env_file":
-			v = each(m, func(p reader.Part) []object.Value { return one(asMap(p, "path")) }, "path", dir)
+			v = each(m, func(p document.Part) []object.Value { return one(asMap(p, "path")) }, "path", dir)
 		case "label_file":
 			v = each(m, scalar, "", dir)
 		case "tmpfs", "dns", "dns_search":
 			v = each(m, scalar, "", "")
 		case "dns_opt", "expose", "cap_add", "cap_drop", "profiles", "links", "group_add", "security_opt":
-			v = items(m, scalar)
+			v = each(m, scalar, "", "")
 		case "ports":
-			v = items(m, port)
+			v = each(m, port, "", "")
 		case "volumes":
-			v = items(m, func(p reader.Part) []object.Value { return one(mountOf(p, dir)) })
+			v = each(m, func(p document.Part) []object.Value { return one(mountOf(p, dir)) }, "", "")
 		case "secrets", "configs":
-			v = items(m, func(p reader.Part) []object.Value { return one(asMap(p, "source")) })
+			v = each(m, func(p document.Part) []object.Value { return one(asMap(p, "source")) }, "", "")
 		case "build":
 			v = asMap(m.Part, "context")
 			for i, f := range v.Members {
@@ -88,22 +85,11 @@ func one(v object.Value) []object.Value {
 	return []object.Value{v}
 }
 
-func scalar(p reader.Part) []object.Value {
-	p.Loose()
-	return one(p.Value)
-}
-
-// items is what the items of a list become.
-func items(m reader.Entry, do func(reader.Part) []object.Value) object.Value {
-	if !m.Is(object.KindList) {
-		return object.Value{Kind: object.KindNull, Pos: m.Pos}
-	}
-	return each(m, do, "", "")
-}
+func scalar(p document.Part) []object.Value { return one(p.Value) }
 
 // each is a list, of which each item may become several. The paths that they hold, in the
 // field name or as they are, are relative to dir.
-func each(m reader.Entry, do func(reader.Part) []object.Value, name, dir string) object.Value {
+func each(m document.Entry, do func(document.Part) []object.Value, name, dir string) object.Value {
 	const most = 10_000
 	var out []object.Value
 	for _, p := range oneOrMore(m.Part) {
@@ -127,17 +113,16 @@ func each(m reader.Entry, do func(reader.Part) []object.Value, name, dir string)
 
 // keyed is a map that may be a list of KEY=VALUE. Where hosts are meant, a colon may stand
 // for the =.
-func keyed(m reader.Entry, sep string, hosts bool) object.Value {
+func keyed(m document.Entry, sep string, hosts bool) object.Value {
 	if m.Kind != object.KindList {
-		m.Is(object.KindMap)
 		return m.Value
 	}
 	out := object.Value{Kind: object.KindMap, Pos: m.Pos}
 	index := map[string]int{}
-	for _, p := range m.List() {
-		key, value, found := strings.Cut(p.Loose(), sep)
+	for _, p := range m.Parts() {
+		key, value, found := strings.Cut(p.Written(), sep)
 		if !found && hosts {
-			key, value, found = strings.Cut(p.Loose(), ":")
+			key, value, found = strings.Cut(p.Written(), ":")
 		}
 		v := object.TextAt(value, p.Pos)
 		if !found {
@@ -148,14 +133,14 @@ func keyed(m reader.Entry, sep string, hosts bool) object.Value {
 			i, index[key] = len(out.Members), len(out.Members)
 			out.Members = append(out.Members, object.Member{})
 		} else if hosts {
-			v = object.ListAt(p.Pos, append(values(reader.Part{Value: out.Members[i].Value}), v)...)
+			v = object.ListAt(p.Pos, append(values(document.Part{Value: out.Members[i].Value}), v)...)
 		}
 		out.Members[i] = object.Member{Name: key, Pos: p.Pos, Value: v}
 	}
 	return out
 }
 
-func values(p reader.Part) []object.Value {
+func values(p document.Part) []object.Value {
 	if p.Kind == object.KindList {
 		return p.Items
 	}
@@ -163,15 +148,14 @@ func values(p reader.Part) []object.Value {
 }
 
 // named is a map that may be a list of names.
-func named(m reader.Entry, value func(object.Pos) object.Value) object.Value {
+func named(m document.Entry, value func(object.Pos) object.Value) object.Value {
 	if m.Kind != object.KindList {
-		m.Is(object.KindMap)
 		return m.Value
 	}
 	out := object.Value{Kind: object.KindMap, Pos: m.Pos}
 	known := map[string]bool{}
-	for _, p := range m.List() {
-		if name := p.Loose(); !known[name] {
+	for _, p := range m.Parts() {
+		if name := p.Written(); !known[name] {
 			known[name] = true
 			out.Members = append(out.Members, object.Member{Name: name, Pos: p.Pos, Value: value(p.Pos)})
 		}
@@ -180,25 +164,21 @@ func named(m reader.Entry, value func(object.Pos) object.Value) object.Value {
 }
 
 // asMap is a map that may be the text of one of its fields.
-func asMap(p reader.Part, name string) object.Value {
-	if p.Kind == object.KindString || p.Kind == object.KindNumber {
-		return reader.Pairs(p.Pos, name, object.TextAt(p.Loose(), p.Pos))
+func asMap(p document.Part, name string) object.Value {
+	if p.Kind == object.KindMap {
+		return p.Value
 	}
-	p.Is(object.KindMap)
-	return p.Value
+	return builder.Pairs(p.Pos, name, object.TextAt(p.Written(), p.Pos))
 }
 
 // port is the ports that one entry of ports stands for: [[IP:]PUBLISHED:]TARGET[/PROTOCOL],
 // with ranges.
-func port(p reader.Part) []object.Value {
+func port(p document.Part) []object.Value {
 	const most = 100
 	if p.Kind == object.KindMap {
 		return one(p.Value)
 	}
-	if !p.Given() {
-		return nil
-	}
-	spec := p.Loose()
+	spec := p.Written()
 	for _, piece := range strings.FieldsFunc(spec, func(c rune) bool { return c == ':' || c == '/' }) {
 		if first, last, err := nat.ParsePortRange(piece); err == nil && last-first >= most {
 			p.Fail("write fewer ports", "a range of %d ports, more than %d", last-first+1, most)
@@ -212,7 +192,7 @@ func port(p reader.Part) []object.Value {
 	}
 	var out []object.Value
 	for _, m := range mappings {
-		f := reader.Pairs(p.Pos, "target", object.NumberAt(m.Port.Int(), p.Pos), "protocol", object.TextAt(m.Port.Proto(), p.Pos))
+		f := builder.Pairs(p.Pos, "target", object.NumberAt(m.Port.Int(), p.Pos), "protocol", object.TextAt(m.Port.Proto(), p.Pos))
 		if m.Binding.HostPort != "" {
 			f.Members = append(f.Members, object.Member{Name: "published", Pos: p.Pos, Value: object.TextAt(m.Binding.HostPort, p.Pos)})
 		}
@@ -226,11 +206,8 @@ func port(p reader.Part) []object.Value {
 
 // volume is a mount of a service: [SOURCE:]TARGET[:OPTIONS]. The source of a bind mount is
 // relative to dir, unless it is absolute.
-func mountOf(p reader.Part, dir string) object.Value {
+func mountOf(p document.Part, dir string) object.Value {
 	v := p.Value
-	if !p.Given() {
-		return object.Value{}
-	}
 	if v.Kind == object.KindString {
 		source, rest, two := strings.Cut(v.Text, ":")
 		if len(source) == 1 && two && strings.HasPrefix(rest, `\`) { // a drive of Windows
@@ -249,14 +226,13 @@ func mountOf(p reader.Part, dir string) object.Value {
 			p.Fail("write SOURCE:/target, or SOURCE:/target:ro", "%q is not a mount", v.Text)
 			return object.Value{}
 		}
-		v = reader.Pairs(p.Pos, "type", object.TextAt(kind, p.Pos), "target", object.TextAt(path.Clean(target), p.Pos),
+		v = builder.Pairs(p.Pos, "type", object.TextAt(kind, p.Pos), "target", object.TextAt(path.Clean(target), p.Pos),
 			"read_only", object.BoolAt(slices.Contains(strings.Split(options, ","), "ro"), p.Pos))
 		if source != "" {
 			v.Members = append(v.Members, object.Member{Name: "source", Pos: p.Pos, Value: object.TextAt(source, p.Pos)})
 		}
 	}
-	kind, _ := v.Get("type")
-	if p.Value = v; !p.Is(object.KindMap) || kind.Text != "bind" {
+	if kind, _ := v.Get("type"); kind.Text != "bind" {
 		return v
 	}
 	v.Members = slices.Clone(v.Members)
@@ -294,7 +270,7 @@ func (r *reading) merge(v, over object.Value, at object.Path) object.Value {
 	if r.merged += len(v.Members) + len(v.Items); r.merged > most {
 		if r.merged -= len(v.Members) + len(v.Items); !r.full {
 			r.full = true
-			reader.Part{Reading: &r.Reading, Value: over, Path: at}.Fail("", "merging the files takes more than %d values", most)
+			document.Part{Decoder: &r.Decoder, Value: over, Path: at}.Fail("", "merging the files takes more than %d values", most)
 		}
 		return object.Value{}
 	}
@@ -322,7 +298,7 @@ func (r *reading) merge(v, over object.Value, at object.Path) object.Value {
 	case v.Kind == object.KindList && over.Kind == object.KindList:
 		return joined(v, over)
 	case v.Kind != over.Kind && (v.Kind == object.KindMap || v.Kind == object.KindList):
-		reader.Part{Reading: &r.Reading, Value: over, Path: at}.Fail("", "expected a %s as at %s, got a %s", v.Kind, v.Pos, over.Kind)
+		document.Part{Decoder: &r.Decoder, Value: over, Path: at}.Fail("", "expected a %s as at %s, got a %s", v.Kind, v.Pos, over.Kind)
 		return v
 	}
 	return over

@@ -14,9 +14,9 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
 // onDisk is a folder, with variables of the caller.
@@ -100,18 +100,18 @@ func TestModelsAreThoseOfComposeGo(t *testing.T) {
 	}, func(o *loader.Options) { o.SkipResolveEnvironment = true })
 	require.NoError(t, err)
 
-	r := &reading{Reading: reader.Reading{Free: true, Sparse: true}, project: onDisk{dir, env}, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}}
+	r := &reading{project: onDisk{dir, env}, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}}
 	u := unit{dir: ".", scope: scope{project: r.project}}
 	for _, name := range []string{"compose.yaml", "prod.yaml"} {
-		u.files = append(u.files, r.Root(object.TextAt(name, object.Pos{File: "app.yaml"})))
+		u.files = append(u.files, r.root(object.TextAt(name, object.Pos{File: "app.yaml"})))
 	}
 	model := r.model(u, nil)
 	require.NoError(t, r.Errs.Err())
-	services := r.Root(model).At("services")
+	services := r.root(model).At("services")
 	require.Len(t, services.Entries(), len(theirs.Services))
 	for _, s := range services.Entries() {
 		other := theirs.Services[s.Name]
-		require.Equal(t, other.Image, s.At("image").Loose(), s.Name)
+		require.Equal(t, other.Image, s.At("image").Written(), s.Name)
 		require.Equal(t, []string(other.Command), texts(words(s.At("command"))), s.Name)
 		require.Equal(t, []string(other.Entrypoint), texts(words(s.At("entrypoint"))), s.Name)
 		require.Equal(t, other.CapAdd, texts(s.At("cap_add").Items), s.Name)
@@ -122,20 +122,20 @@ func TestModelsAreThoseOfComposeGo(t *testing.T) {
 		}
 		own := map[string]string{}
 		for _, m := range s.At("environment").Entries() {
-			own[m.Name] = m.Loose()
+			own[m.Name] = m.Written()
 		}
 		require.Equal(t, variables, own, s.Name)
 		ports, ownPorts := []string{}, []string{}
 		for _, p := range other.Ports {
 			ports = append(ports, line(t, p.Target, p.Published, p.Protocol, p.HostIP))
 		}
-		for _, p := range s.At("ports").List() {
-			n, _ := p.At("target").Integer(1)
-			protocol := p.At("protocol").Loose()
+		for _, p := range s.List("ports") {
+			n, _ := p.At("target").Number()
+			protocol := p.At("protocol").Written()
 			if protocol == "" {
 				protocol = "tcp"
 			}
-			ownPorts = append(ownPorts, line(t, n, p.At("published").Loose(), protocol, p.At("host_ip").Loose()))
+			ownPorts = append(ownPorts, line(t, n, p.At("published").Written(), protocol, p.At("host_ip").Written()))
 		}
 		require.ElementsMatch(t, ports, ownPorts, s.Name)
 		volumes, ownVolumes := []string{}, []string{}
@@ -143,27 +143,27 @@ func TestModelsAreThoseOfComposeGo(t *testing.T) {
 			volumes = append(volumes, line(t, v.Type, v.Source, v.Target, v.ReadOnly))
 		}
 		home, _ := os.UserHomeDir()
-		for _, v := range s.At("volumes").List() {
-			source := v.At("source").Loose()
+		for _, v := range s.List("volumes") {
+			source := v.At("source").Written()
 			switch {
 			case source != "" && source[0] == '~':
 				source = path.Join(home, source[1:])
-			case v.At("type").Loose() == "bind" && !path.IsAbs(source):
+			case v.At("type").Written() == "bind" && !path.IsAbs(source):
 				source = path.Join(dir, source)
 			}
-			ownVolumes = append(ownVolumes, line(t, v.At("type").Loose(), source, v.At("target").Loose(), v.At("read_only").Flag()))
+			ownVolumes = append(ownVolumes, line(t, v.At("type").Written(), source, v.At("target").Written(), v.Flag("read_only")))
 		}
 		require.ElementsMatch(t, volumes, ownVolumes, s.Name)
 		for name, d := range other.DependsOn {
-			require.Equal(t, d.Condition, s.At("depends_on", name, "condition").Loose(), s.Name)
+			require.Equal(t, d.Condition, s.At("depends_on", name, "condition").Written(), s.Name)
 		}
 		require.Len(t, s.At("depends_on").Members, len(other.DependsOn), s.Name)
 		if other.HealthCheck != nil {
 			require.NotEmpty(t, oneOrMore(s.At("healthcheck", "test")))
 		}
 	}
-	require.Equal(t, filepath.Join(dir, theirs.Configs["c"].File[len(dir):]), path.Join(dir, r.Root(model).At("configs", "c", "file").Loose()))
-	require.Equal(t, theirs.Configs["d"].Content, r.Root(model).At("configs", "d", "content").Loose())
+	require.Equal(t, filepath.Join(dir, theirs.Configs["c"].File[len(dir):]), path.Join(dir, r.root(model).At("configs", "c", "file").Written()))
+	require.Equal(t, theirs.Configs["d"].Content, r.root(model).At("configs", "d", "content").Written())
 }
 
 func texts(values []object.Value) []string {
@@ -190,11 +190,11 @@ func TestAmountsAreThoseOfComposeGo(t *testing.T) {
 		"-1": false, "-1m": false, "inf": false, "nan": false,
 	} {
 		for kind, read := range map[string]struct {
-			own    func(reader.Part) object.Value
+			own    func(document.Part) object.Value
 			theirs interface{ DecodeMapstructure(v any) error }
 		}{"cpus": {cpus, new(types.NanoCPUs)}, "memory": {bytes, new(types.UnitBytes)}} {
-			var r reader.Reading
-			read.own(r.Root(object.TextAt(text, object.Pos{Line: 1})))
+			var r document.Decoder
+			read.own(document.Part{Decoder: &r, Value: object.TextAt(text, object.Pos{Line: 1})})
 			if mine {
 				require.Equal(t, read.theirs.DecodeMapstructure(text) == nil, r.Errs.Err() == nil, "%s: %q", kind, text)
 			} else {

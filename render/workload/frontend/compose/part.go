@@ -10,12 +10,12 @@ import (
 
 	"github.com/docker/go-units"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
 // unused warns of members that mean nothing in Kubernetes.
-func unused(p reader.Part, names ...string) {
+func unused(p document.Part, names ...string) {
 	for _, name := range names {
 		if at := p.At(name); at.Given() {
 			at.Warn("remove it", "%s has no meaning in Kubernetes", name)
@@ -24,20 +24,30 @@ func unused(p reader.Part, names ...string) {
 }
 
 // oneOrMore is the items of a list, or the one that p is.
-func oneOrMore(p reader.Part) []reader.Part {
+func oneOrMore(p document.Part) []document.Part {
 	if p.Given() && p.Kind != object.KindList {
-		return []reader.Part{p}
+		return []document.Part{p}
 	}
-	return p.List()
+	return p.Parts()
+}
+
+// integer is a whole number from least on; false where there is none.
+func integer(p document.Part, least int) (int, bool) {
+	n, ok := p.Number()
+	if p.Given() && (!ok || n < least || n > math.MaxInt32) {
+		p.Fail("", "expected a whole number from %d on", least)
+		return 0, false
+	}
+	return n, ok
 }
 
 // bytes is an amount of memory such as 512m, as a quantity of Kubernetes; nothing for 0,
 // which is no limit.
-func bytes(p reader.Part) object.Value {
+func bytes(p document.Part) object.Value {
 	if !p.Given() {
 		return object.Value{}
 	}
-	n, err := units.RAMInBytes(p.Loose())
+	n, err := units.RAMInBytes(p.Written())
 	if err != nil || n < 0 {
 		p.Fail("", "expected an amount of memory, such as 512m or 1g")
 	}
@@ -56,8 +66,8 @@ var binaryUnits = [...]string{"", "Ki", "Mi", "Gi", "Ti"} //nolint:gochecknoglob
 
 // cpus is a number of CPUs, as a quantity of Kubernetes; nothing for 0, which is no limit.
 // Quantities such as 500m are no numbers in Compose.
-func cpus(p reader.Part) object.Value {
-	n, err := strconv.ParseFloat(p.Loose(), 64)
+func cpus(p document.Part) object.Value {
+	n, err := strconv.ParseFloat(p.Written(), 64)
 	switch {
 	case !p.Given() || n == 0 && err == nil:
 		return object.Value{}
@@ -66,23 +76,23 @@ func cpus(p reader.Part) object.Value {
 		return object.Value{}
 	}
 	if milli := n * 1000; milli < 1<<50 && math.Abs(milli-math.Round(milli)) > 1e-6 {
-		p.Warn("write thousandths of a CPU, such as 0.001", "Kubernetes counts thousandths of a CPU, and %s is rounded up", p.Loose())
+		p.Warn("write thousandths of a CPU, such as 0.001", "Kubernetes counts thousandths of a CPU, and %s is rounded up", p.Written())
 	}
-	return object.TextAt(p.Loose(), p.Pos)
+	return object.TextAt(p.Written(), p.Pos)
 }
 
 // seconds is a duration in full seconds, rounded up; 0 where there is none.
-func seconds(p reader.Part) int {
+func seconds(p document.Part) int {
 	if !p.Given() {
 		return 0
 	}
-	d, err := time.ParseDuration(p.Loose())
+	d, err := time.ParseDuration(p.Written())
 	if err != nil || d < 0 || d > math.MaxInt32*time.Second {
 		p.Fail("", "expected a duration, such as 30s or 1m30s")
 		return 0
 	}
 	if d%time.Second != 0 {
-		p.Warn("write full seconds", "Kubernetes counts seconds, and %s is rounded up", p.Loose())
+		p.Warn("write full seconds", "Kubernetes counts seconds, and %s is rounded up", p.Written())
 	}
 	return int(math.Ceil(d.Seconds()))
 }

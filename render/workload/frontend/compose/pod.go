@@ -13,16 +13,17 @@ import (
 	"github.com/docker/go-connections/nat"
 	"github.com/mattn/go-shellwords"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
+	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
 // words is a command: a list, or a text that is split as a shell splits it.
-func words(p reader.Part) []object.Value {
+func words(p document.Part) []object.Value {
 	if p.Kind != object.KindString {
 		var out []object.Value
-		for _, item := range p.List() {
-			out = append(out, object.TextAt(item.Loose(), item.Pos))
+		for _, item := range p.Parts() {
+			out = append(out, object.TextAt(item.Written(), item.Pos))
 		}
 		return out
 	}
@@ -46,8 +47,8 @@ func (s *service) ports() {
 		protocol string
 	}
 	targets := map[key]int{}
-	var ports reader.Fields
-	add := func(at reader.Part, port, target int, protocol, name string) {
+	var ports builder.Fields
+	add := func(at document.Part, port, target int, protocol, name string) {
 		protocol = cmp.Or(strings.ToUpper(protocol), "TCP")
 		k := key{port, protocol}
 		if known, taken := targets[k]; taken {
@@ -57,7 +58,7 @@ func (s *service) ports() {
 			return
 		}
 		targets[k] = target
-		var f reader.Fields
+		var f builder.Fields
 		f.Put("port", object.NumberAt(port, at.Pos))
 		if port != target {
 			f.Put("targetPort", object.NumberAt(target, at.Pos))
@@ -67,31 +68,30 @@ func (s *service) ports() {
 		}
 		ports.Put(cmp.Or(name, strings.ToLower(protocol)+"-"+strconv.Itoa(port)), f.Value(at.Pos))
 	}
-	all := append(s.At("ports").List(), s.exposed()...)
+	all := append(s.List("ports"), s.exposed()...)
 	for _, p := range all {
-		p.Only("target", "published", "protocol", "host_ip", "mode", "name", "app_protocol")
 		unused(p, "app_protocol", "mode")
-		target, ok := p.At("target").Integer(1)
+		target, ok := integer(p.At("target"), 1)
 		if published := p.At("published"); ok && isAnyPort(published) {
 			published.Warn("remove it", "a free port of a host has no meaning in Kubernetes: the Service has the port %d of the container", target)
-		} else if n, good := published.Integer(1); ok && good {
-			add(p, n, target, p.At("protocol").Loose(), p.At("name").Loose())
+		} else if n, good := integer(published, 1); ok && good {
+			add(p, n, target, p.At("protocol").Written(), p.At("name").Written())
 		}
 		if ip := p.At("host_ip"); ip.Given() {
 			ip.Warn("", "the address of a host has no meaning in Kubernetes: the Service is reached inside of the cluster")
 		}
 	}
 	for _, p := range all {
-		target, _ := p.At("target").Integer(1)
-		if _, taken := targets[key{target, cmp.Or(strings.ToUpper(p.At("protocol").Loose()), "TCP")}]; target > 0 && !taken {
+		target, _ := p.At("target").Number()
+		if _, taken := targets[key{target, cmp.Or(strings.ToUpper(p.At("protocol").Written()), "TCP")}]; target > 0 && !taken {
 			name := ""
 			if published := p.At("published"); !published.Given() || isAnyPort(published) {
-				name = p.At("name").Loose()
+				name = p.At("name").Written()
 			}
-			add(p, target, target, p.At("protocol").Loose(), name)
+			add(p, target, target, p.At("protocol").Written(), name)
 		}
 	}
-	service := reader.Fields{}
+	service := builder.Fields{}
 	service.Put("ports", ports.Value(s.Pos))
 	if len(ports) == 0 && !s.job || strings.EqualFold(s.kompose["service.type"].Text, "headless") {
 		// In Compose the name of each service leads to its containers, at any port.
@@ -102,20 +102,20 @@ func (s *service) ports() {
 
 // isAnyPort reports whether a published port is one that is free on the host: 0, or one of a
 // range.
-func isAnyPort(published reader.Part) bool {
+func isAnyPort(published document.Part) bool {
 	if !published.Given() {
 		return false
 	}
-	first, last, err := nat.ParsePortRange(published.Loose())
+	first, last, err := nat.ParsePortRange(published.Written())
 	return err == nil && (last == 0 || first != last)
 }
 
 // exposed is the ports of expose in the form of ports.
-func (s *service) exposed() []reader.Part {
-	var out []reader.Part
-	for _, p := range s.At("expose").List() {
-		for _, v := range port(reader.Part{Reading: p.Reading, Value: object.TextAt(p.Loose(), p.Pos), Path: p.Path}) {
-			out = append(out, reader.Part{Reading: p.Reading, Value: v, Path: p.Path})
+func (s *service) exposed() []document.Part {
+	var out []document.Part
+	for _, p := range s.List("expose") {
+		for _, v := range port(document.Part{Decoder: p.Decoder, Value: object.TextAt(p.Written(), p.Pos), Path: p.Path}) {
+			out = append(out, document.Part{Decoder: p.Decoder, Value: v, Path: p.Path})
 		}
 	}
 	return out
@@ -125,11 +125,10 @@ func (s *service) exposed() []reader.Part {
 // for its health, so that a liveness probe comes of the labels of kompose only.
 func (s *service) probes() {
 	h := s.At("healthcheck")
-	h.Only("test", "interval", "timeout", "retries", "start_period", "start_interval", "disable")
 	unused(h, "start_interval")
 	const usual, tries = 30, 3
-	retries, _ := h.At("retries").Integer(0)
-	timing := reader.Pairs(h.Pos,
+	retries, _ := h.At("retries").Number()
+	timing := builder.Pairs(h.Pos,
 		"periodSeconds", object.NumberAt(cmp.Or(seconds(h.At("interval")), usual), h.Pos),
 		"timeoutSeconds", object.NumberAt(cmp.Or(seconds(h.At("timeout")), usual), h.Pos),
 		"failureThreshold", object.NumberAt(cmp.Or(retries, tries), h.Pos)).Members
@@ -144,21 +143,21 @@ func (s *service) probes() {
 	for i, name := range []string{"readinessProbe", "livenessProbe", "startupProbe"} {
 		switch action := [][]object.Member{ready, live, nil}[i]; {
 		case len(action) > 0:
-			s.container.Put(name, reader.Fields(append(action, timing...)).Value(cmp.Or(h.Pos, s.Pos)))
-		case off.Flag(): // A default of the project is taken away, too.
+			s.container.Put(name, builder.Fields(append(action, timing...)).Value(cmp.Or(h.Pos, s.Pos)))
+		case off.True(): // A default of the project is taken away, too.
 			s.container = append(s.container, object.Member{Name: name, Pos: off.Pos, Value: object.Value{Kind: object.KindNull, Pos: off.Pos}})
 		}
 	}
 }
 
 // healthTest is the action of the probe that a health check is, nothing where it is none.
-func (s *service) healthTest(h reader.Part) reader.Fields {
+func (s *service) healthTest(h document.Part) builder.Fields {
 	test := h.At("test")
 	words := words(test)
 	shell := []object.Value{object.TextAt("/bin/sh", test.Pos), object.TextAt("-c", test.Pos)}
 	switch {
-	case h.At("disable").Flag() || len(words) == 0 || words[0].Text == "NONE":
-		if h.Given() && !test.Given() && !h.At("disable").Flag() {
+	case h.Flag("disable") || len(words) == 0 || words[0].Text == "NONE":
+		if h.Given() && !test.Given() && !h.Flag("disable") {
 			h.Warn("write test", "the health check of an image is not known here: there is no probe")
 		}
 		return nil
@@ -175,17 +174,17 @@ func (s *service) healthTest(h reader.Part) reader.Fields {
 	for i, w := range words {
 		words[i].Text = literal(w.Text)
 	}
-	return reader.Fields{{Name: "exec", Pos: test.Pos, Value: reader.Pairs(test.Pos, "command", object.ListAt(test.Pos, words...))}}
+	return builder.Fields{{Name: "exec", Pos: test.Pos, Value: builder.Pairs(test.Pos, "command", object.ListAt(test.Pos, words...))}}
 }
 
 // komposeProbe is the action of a probe that labels describe, nothing where none do.
-func (s *service) komposeProbe(kind string) (action reader.Fields) {
-	of := func(name string) reader.Part { return s.kompose["service.healthcheck."+kind+"."+name] }
-	if p := of("http_get_port"); p.Reading != nil {
+func (s *service) komposeProbe(kind string) (action builder.Fields) {
+	of := func(name string) document.Part { return s.kompose["service.healthcheck."+kind+"."+name] }
+	if p := of("http_get_port"); p.Decoder != nil {
 		path := of("http_get_path")
-		action.Put("httpGet", reader.Pairs(p.Pos, "port", numberOf(p), "path", object.TextAt(cmp.Or(path.Text, "/"), cmp.Or(path.Pos, p.Pos))))
-	} else if p := of("tcp_port"); p.Reading != nil {
-		action.Put("tcpSocket", reader.Pairs(p.Pos, "port", numberOf(p)))
+		action.Put("httpGet", builder.Pairs(p.Pos, "port", numberOf(p), "path", object.TextAt(cmp.Or(path.Text, "/"), cmp.Or(path.Pos, p.Pos))))
+	} else if p := of("tcp_port"); p.Decoder != nil {
+		action.Put("tcpSocket", builder.Pairs(p.Pos, "port", numberOf(p)))
 	}
 	return action
 }
@@ -193,18 +192,15 @@ func (s *service) komposeProbe(kind string) (action reader.Fields) {
 // amounts sets requests and limits.
 func (s *service) amounts() {
 	resources := s.At("deploy", "resources")
-	resources.Only("limits", "reservations")
-	out := map[string]*reader.Fields{"limits": {}, "requests": {}}
+	out := map[string]*builder.Fields{"limits": {}, "requests": {}}
 	limits, reservations := resources.At("limits"), resources.At("reservations")
-	limits.Only("cpus", "memory", "pids")
-	reservations.Only("cpus", "memory", "devices", "generic_resources")
 	for _, name := range []string{"devices", "generic_resources"} {
 		if p := reservations.At(name); p.Given() {
-			p.Fail("write x-ropewalk: {containers: {"+s.label+": {resources: {limits: {nvidia.com/gpu: 1}}}}}", "a reservation of devices has no counterpart: the name of the resource depends on the cluster")
+			s.app.beside(p, "write x-ropewalk: {containers: {"+s.label+": {resources: {limits: {nvidia.com/gpu: 1}}}}}", "a reservation of devices has no counterpart: the name of the resource depends on the cluster")
 		}
 	}
 	unused(limits, "pids")
-	first := func(p, o reader.Part) reader.Part {
+	first := func(p, o document.Part) document.Part {
 		if p.Given() {
 			return p
 		}
@@ -214,17 +210,17 @@ func (s *service) amounts() {
 	out["limits"].Put("memory", bytes(first(limits.At("memory"), s.At("mem_limit"))))
 	out["requests"].Put("cpu", cpus(reservations.At("cpus")))
 	out["requests"].Put("memory", bytes(first(reservations.At("memory"), s.At("mem_reservation"))))
-	s.container.Put("resources", reader.Pairs(s.Pos, "limits", out["limits"].Value(s.Pos), "requests", out["requests"].Value(s.Pos)))
+	s.container.Put("resources", builder.Pairs(s.Pos, "limits", out["limits"].Value(s.Pos), "requests", out["requests"].Value(s.Pos)))
 }
 
 // secure sets what the container may do.
 func (s *service) secure() {
-	if p := s.At("privileged"); p.Flag() {
+	if p := s.At("privileged"); p.True() {
 		p.Fail("name what it needs in cap_add, or write x-ropewalk: {containers: {"+s.label+": {securityContext: {privileged: true}}}}",
 			"a privileged container owns its node")
 	}
 	user := s.At("user")
-	uid, gid, grouped := strings.Cut(user.Loose(), ":")
+	uid, gid, grouped := strings.Cut(user.Written(), ":")
 	for _, id := range []struct{ name, field string }{{uid, "runAsUser"}, {gid, "runAsGroup"}} {
 		if id.name == "root" {
 			id.name = "0"
@@ -238,25 +234,25 @@ func (s *service) secure() {
 			s.security.Put(id.field, object.NumberAt(n, user.Pos))
 		}
 	}
-	if p := s.At("read_only"); p.Flag() {
+	if p := s.At("read_only"); p.True() {
 		s.security.Put("readOnlyRootFilesystem", object.BoolAt(true, p.Pos))
 	}
-	var caps reader.Fields
+	var caps builder.Fields
 	for _, field := range [][2]string{{"cap_add", "add"}, {"cap_drop", "drop"}} {
 		var names []object.Value
-		for _, c := range s.At(field[0]).List() {
-			names = append(names, object.TextAt(strings.TrimPrefix(strings.ToUpper(c.Loose()), "CAP_"), c.Pos))
+		for _, c := range s.List(field[0]) {
+			names = append(names, object.TextAt(strings.TrimPrefix(strings.ToUpper(c.Written()), "CAP_"), c.Pos))
 		}
 		caps.Put(field[1], object.ListAt(s.At(field[0]).Pos, names...))
 	}
 	s.security.Put("capabilities", caps.Value(s.Pos))
-	for _, o := range s.At("security_opt").List() {
-		name, value, _ := strings.Cut(strings.Replace(o.Loose(), "=", ":", 1), ":")
+	for _, o := range s.List("security_opt") {
+		name, value, _ := strings.Cut(strings.Replace(o.Written(), "=", ":", 1), ":")
 		switch {
 		case name == "no-new-privileges" && value != "false":
 			s.security.Put("allowPrivilegeEscalation", object.BoolAt(false, o.Pos))
 		case (name == "seccomp" || name == "apparmor") && value == "unconfined":
-			s.security.Put(map[string]string{"seccomp": "seccompProfile", "apparmor": "appArmorProfile"}[name], reader.Pairs(o.Pos, "type", object.TextAt("Unconfined", o.Pos)))
+			s.security.Put(map[string]string{"seccomp": "seccompProfile", "apparmor": "appArmorProfile"}[name], builder.Pairs(o.Pos, "type", object.TextAt("Unconfined", o.Pos)))
 		case name != "no-new-privileges":
 			o.Fail("write x-ropewalk: {containers: {"+s.label+": {securityContext: …}}}", "the option %q has no counterpart", name)
 		}
@@ -277,17 +273,17 @@ func (s *service) pods() {
 				h.Fail("write an address", "%q is not an address: there is no gateway of a host in Kubernetes", v.Text)
 				continue
 			}
-			aliases = append(aliases, reader.Pairs(v.Pos, "ip", object.TextAt(ip.String(), v.Pos), "hostnames", object.ListAt(h.NamePos, object.TextAt(h.Name, h.NamePos))))
+			aliases = append(aliases, builder.Pairs(v.Pos, "ip", object.TextAt(ip.String(), v.Pos), "hostnames", object.ListAt(h.NamePos, object.TextAt(h.Name, h.NamePos))))
 		}
 	}
 	s.pod.Put("hostAliases", object.ListAt(s.At("extra_hosts").Pos, aliases...))
-	var dns reader.Fields
+	var dns builder.Fields
 	dns.Put("nameservers", object.ListAt(s.At("dns").Pos, s.At("dns").Items...))
 	dns.Put("searches", object.ListAt(s.At("dns_search").Pos, s.At("dns_search").Items...))
 	var options []object.Value
-	for _, o := range s.At("dns_opt").List() {
-		name, value, found := strings.Cut(o.Loose(), ":")
-		option := reader.Pairs(o.Pos, "name", object.TextAt(name, o.Pos))
+	for _, o := range s.List("dns_opt") {
+		name, value, found := strings.Cut(o.Written(), ":")
+		option := builder.Pairs(o.Pos, "name", object.TextAt(name, o.Pos))
 		if found {
 			option.Members = append(option.Members, object.Member{Name: "value", Pos: o.Pos, Value: object.TextAt(value, o.Pos)})
 		}
@@ -297,14 +293,14 @@ func (s *service) pods() {
 	s.pod.Put("dnsConfig", dns.Value(s.At("dns").Pos))
 	var sysctls, groups []object.Value
 	for _, c := range s.At("sysctls").Entries() {
-		sysctls = append(sysctls, reader.Pairs(c.NamePos, "name", object.TextAt(c.Name, c.NamePos), "value", object.TextAt(c.Loose(), c.Pos)))
+		sysctls = append(sysctls, builder.Pairs(c.NamePos, "name", object.TextAt(c.Name, c.NamePos), "value", object.TextAt(c.Written(), c.Pos)))
 	}
 	s.podSecurity.Put("sysctls", object.ListAt(s.At("sysctls").Pos, sysctls...))
-	for _, g := range s.At("group_add").List() {
-		if n, err := strconv.Atoi(g.Loose()); err == nil {
+	for _, g := range s.List("group_add") {
+		if n, err := strconv.Atoi(g.Written()); err == nil {
 			groups = append(groups, object.NumberAt(n, g.Pos))
 		} else {
-			g.Fail("write its number", "the group %q is a name of the image, and Kubernetes takes numbers", g.Loose())
+			g.Fail("write its number", "the group %q is a name of the image, and Kubernetes takes numbers", g.Written())
 		}
 	}
 	s.podSecurity.Put("supplementalGroups", object.ListAt(s.At("group_add").Pos, groups...))
@@ -314,11 +310,11 @@ func (s *service) pods() {
 // it: a variable that is in it may be a secret.
 func (s *service) hostname() {
 	p := s.At("hostname")
-	name := p.Loose()
+	name := p.Written()
 	if name == "" {
 		return
 	}
-	label := reader.Label(name)
+	label := builder.Label(name)
 	switch {
 	case label == "":
 		p.Fail("remove it, or write a name of letters, digits and -", "Kubernetes has no host names such as %q", name)
@@ -336,31 +332,30 @@ func (s *service) networks() {
 	all := s.app.root.At("networks")
 	names := s.At("networks").Entries()
 	if len(names) == 0 {
-		names = []reader.Entry{{Part: reader.Part{Reading: s.Reading, Value: object.Value{Pos: s.Pos}}, Name: "default", NamePos: s.Pos}}
+		names = []document.Entry{{Part: document.Part{Decoder: s.Decoder, Value: object.Value{Pos: s.Pos}}, Name: "default", NamePos: s.Pos}}
 	}
-	var labels reader.Fields
+	var labels builder.Fields
 	var rules []object.Value
 	for _, n := range names {
-		n.Only("aliases", "ipv4_address", "ipv6_address", "link_local_ips", "mac_address", "priority", "driver_opts", "gw_priority", "interface_name")
 		unused(n.Part, "ipv4_address", "ipv6_address", "link_local_ips", "mac_address", "driver_opts", "interface_name")
 		if n.Name != "default" && !all.Has(n.Name) {
 			n.Fail("declare it under networks", "there is no network %q", n.Name)
 		}
-		for _, a := range n.At("aliases").List() {
-			if a.Loose() != s.label {
-				a.Fail("call the service by its own name", "Kubernetes knows the service as %q only, not as %q", s.label, a.Loose())
+		for _, a := range n.List("aliases") {
+			if a.Written() != s.label {
+				a.Fail("call the service by its own name", "Kubernetes knows the service as %q only, not as %q", s.label, a.Written())
 			}
 		}
-		one := reader.Pairs(n.NamePos, prefix+reader.Label(n.Name), object.TextAt(cmp.Or(reader.Label(s.app.app), "true"), n.NamePos))
+		one := builder.Pairs(n.NamePos, prefix+builder.Label(n.Name), object.TextAt(cmp.Or(builder.Label(s.app.app), "true"), n.NamePos))
 		labels = append(labels, one.Members...)
-		rules = append(rules, reader.Pairs(n.NamePos, "labels", one))
+		rules = append(rules, builder.Pairs(n.NamePos, "labels", one))
 	}
 	if !s.app.project.NetworkPolicies() {
 		return
 	}
 	s.spec.Put("labels", labels.Value(s.Pos))
 	own, more := s.At("networks"), s.At(extension, "network")
-	s.spec.Put("network", reader.Pairs(cmp.Or(own.Pos, s.Pos),
+	s.spec.Put("network", builder.Pairs(cmp.Or(own.Pos, s.Pos),
 		"allowFrom", object.ListAt(s.Pos, append(slices.Clip(rules), more.At("allowFrom").Items...)...),
 		"allowTo", object.ListAt(s.Pos, append(slices.Clip(rules), more.At("allowTo").Items...)...)))
 }

@@ -11,17 +11,18 @@ import (
 
 	"github.com/mattn/go-shellwords"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/builder"
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
 // application is the services of a model whose profiles are active, sorted by name.
 type application struct {
 	*reading
-	root     reader.Part
+	root     document.Part
 	services []*service
 	byName   map[string]*service
 	// mounts are the services that mount each named volume and each path of a host, by
@@ -31,23 +32,23 @@ type application struct {
 
 // service is a service that becomes a workload.
 type service struct {
-	reader.Part
+	document.Part
 	app *application
 	// name is that in the file, label the same as a DNS label.
 	name, label string
 	NamePos     object.Pos
 	// completed is where another service waits for this one to end; reached is set where
 	// others wait for it to run, and unclear where one waits for what is not known.
-	completed        reader.Part
+	completed        document.Part
 	reached, unclear bool
 	job              bool
 	// The parts of the workload in the making.
-	spec, container, pod, podSecurity, security, resources, annotations, jobFields reader.Fields
-	files, mounted                                                                 reader.Fields
+	spec, container, pod, podSecurity, security, resources, annotations, jobFields builder.Fields
+	files, mounted                                                                 builder.Fields
 	// called are the resources of the service by their name, as the author called them.
 	called map[string]string
 	// kompose are the labels that kompose reads.
-	kompose map[string]reader.Part
+	kompose map[string]document.Part
 }
 
 // completed is the condition that a service has ended.
@@ -55,17 +56,17 @@ const completed = "service_completed_successfully"
 
 var conditions = [...]string{"service_started", "service_healthy", completed} //nolint:gochecknoglobals // a constant
 
-func (r *reading) application(root reader.Part) *application {
+func (r *reading) application(root document.Part) *application {
 	a := &application{reading: r, root: root, byName: map[string]*service{}, mounts: map[string][]*service{}}
 	for _, m := range root.At("services").Entries() {
-		profiles := m.At("profiles").List()
-		active := len(profiles) == 0 || slices.ContainsFunc(profiles, func(p reader.Part) bool {
-			return slices.Contains(r.profiles, p.Loose()) || slices.Contains(r.profiles, "*")
+		profiles := m.List("profiles")
+		active := len(profiles) == 0 || slices.ContainsFunc(profiles, func(p document.Part) bool {
+			return slices.Contains(r.profiles, p.Written()) || slices.Contains(r.profiles, "*")
 		})
 		if !active || m.Kind != object.KindMap {
 			continue
 		}
-		s := &service{Part: m.Part, app: a, name: m.Name, NamePos: m.NamePos, label: reader.Label(m.Name), kompose: map[string]reader.Part{}, called: map[string]string{}}
+		s := &service{Part: m.Part, app: a, name: m.Name, NamePos: m.NamePos, label: builder.Label(m.Name), kompose: map[string]document.Part{}, called: map[string]string{}}
 		for _, l := range m.At("labels").Entries() {
 			if key, ok := strings.CutPrefix(l.Name, "kompose."); ok {
 				s.kompose[key] = l.Part
@@ -81,7 +82,7 @@ func (r *reading) application(root reader.Part) *application {
 			other := a.byName[d.Name]
 			switch condition := d.At("condition"); {
 			case other == nil:
-			case condition.Loose() == completed:
+			case condition.Written() == completed:
 				other.completed = condition
 			case condition.Given() && !slices.Contains(conditions[:], condition.Text):
 				other.unclear = true
@@ -89,7 +90,7 @@ func (r *reading) application(root reader.Part) *application {
 				other.reached = true
 			}
 		}
-		for _, v := range s.At("volumes").List() {
+		for _, v := range s.List("volumes") {
 			if key := mountKey(v); !slices.Contains(a.mounts[key], s) {
 				a.mounts[key] = append(a.mounts[key], s)
 			}
@@ -106,7 +107,6 @@ func (s *service) workload() object.Value {
 		at.Warn("use "+strconv.Quote(s.label)+" where other services name it", "the service is called %q in Kubernetes, which has no names such as %q", s.label, s.name)
 	}
 	s.unsupported()
-	checkHostPaths(s.At(extension, "hostPaths"))
 	s.kind()
 	s.image()
 	s.command()
@@ -126,23 +126,23 @@ func (s *service) workload() object.Value {
 	}
 	s.container.Put("files", s.files.Value(s.Pos))
 	s.container.Put("volumes", s.mounted.Value(s.Pos))
-	s.spec.Put("containers", reader.Pairs(s.Pos, s.label, s.container.Value(s.Pos)))
+	s.spec.Put("containers", builder.Pairs(s.Pos, s.label, s.container.Value(s.Pos)))
 	s.spec.Put("resources", s.resources.Value(s.Pos))
 	s.spec.Put("securityContext", s.podSecurity.Value(s.Pos))
 	s.spec.Put("pod", s.pod.Value(s.Pos))
 	s.spec.Put("job", s.jobFields.Value(s.Pos))
 	s.spec.Put("annotations", s.annotations.Value(s.Pos))
 	body := s.spec.Value(s.Pos).Merge(s.extension())
-	return reader.Pairs(s.Pos,
+	return builder.Pairs(s.Pos,
 		"apiVersion", object.TextAt(spec.APIVersion, s.Pos), "kind", object.TextAt(spec.KindWorkload, s.Pos),
-		"metadata", reader.Pairs(s.NamePos, "name", object.TextAt(s.label, s.NamePos)), "spec", body)
+		"metadata", builder.Pairs(s.NamePos, "name", object.TextAt(s.label, s.NamePos)), "spec", body)
 }
 
 // extension is x-ropewalk of the service: fields of the spec of a Workload. A route is
 // short for a resource of that type.
 func (s *service) extension() object.Value {
 	x := s.At(extension)
-	if !x.Given() || !x.Is(object.KindMap) {
+	if !x.Given() {
 		return object.Value{}
 	}
 	x.Value = x.Without(object.Fields("hostPaths")) // bind has read it
@@ -153,22 +153,22 @@ func (s *service) extension() object.Value {
 	if !route.Given() {
 		return x.Value
 	}
-	if resources := x.At("resources"); resources.Given() && !resources.Is(object.KindMap) {
+	if resources := x.At("resources"); resources.Given() && resources.Kind != object.KindMap {
 		return object.Value{} // The route would stand in its place.
 	}
-	return x.Without(object.Fields("route")).Merge(reader.Pairs(route.Pos, "resources", reader.Pairs(route.Pos, "route",
-		reader.Pairs(route.Pos, "type", object.TextAt("route", route.Pos), "params", route.Value))))
+	return x.Without(object.Fields("route")).Merge(builder.Pairs(route.Pos, "resources", builder.Pairs(route.Pos, "route",
+		builder.Pairs(route.Pos, "type", object.TextAt("route", route.Pos), "params", route.Value))))
 }
 
 // kind decides what runs the pods. A service that ends is a Job: one whose end another
 // service waits for, and one with restart: no or on-failure that no one talks to.
 func (s *service) kind() {
 	restart, policy := s.At("restart"), s.At("deploy", "restart_policy")
-	condition, retries, _ := strings.Cut(restart.Loose(), ":")
+	condition, retries, _ := strings.Cut(restart.Written(), ":")
 	at := restart
 	if c := policy.At("condition"); c.Given() {
-		condition, at = cmp.Or(map[string]string{"none": "no", "any": "always"}[c.Loose()], c.Loose()), c
-		retries = policy.At("max_attempts").Loose()
+		condition, at = cmp.Or(map[string]string{"none": "no", "any": "always"}[c.Written()], c.Written()), c
+		retries = policy.At("max_attempts").Written()
 	}
 	ends := condition == "no" || condition == "on-failure" || condition == "false"
 	serves := s.At("ports").Given() || s.At("expose").Given() || s.At("healthcheck").Given() || s.reached
@@ -189,7 +189,7 @@ func (s *service) kind() {
 	case ends:
 		s.job = true
 	}
-	switch mode.Loose() {
+	switch mode.Written() {
 	case "", "replicated":
 	case "replicated-job", "global-job":
 		s.job = true
@@ -214,26 +214,26 @@ func (s *service) kind() {
 // hasTemplate reports whether the author wants a kind whose pods come of one template, and
 // have no claims of their own.
 func (s *service) hasTemplate() bool {
-	own := s.At(extension, "kind").Loose()
+	own := s.At(extension, "kind").Written()
 	return own != "" && own != score.KindStatefulSet || s.kompose["cronjob.schedule"].Given() || strings.EqualFold(s.kompose["controller.type"].Text, "deployment")
 }
 
 func (s *service) image() {
 	image, build := s.At("image"), s.At("build")
 	switch {
-	case image.Given() && image.Is(object.KindString):
+	case image.Given():
 		s.container.Put("image", image.Value)
 	case build.Given():
 		s.container.Put("image", object.TextAt(".", build.Pos))
 	default:
 		s.container.Put("image", object.TextAt("unknown", s.Pos))
-		if image.Kind == object.KindNull && s.Errs.Failures().Err() != nil {
-			return
+		if s.app.unsure > 0 {
+			return // It may be what a variable stands for, of which the mistake is reported.
 		}
-		s.Fail("write image: NAME, or build: . with --image "+s.label+"=IMAGE", "the service has no image")
+		image.Fail("write image: NAME, or build: . with --image "+s.label+"=IMAGE", "the service has no image")
 	}
 	policy := s.At("pull_policy")
-	switch p := policy.Loose(); {
+	switch p := policy.Written(); {
 	case p == "always", p == "daily", p == "weekly", strings.HasPrefix(p, "every_"):
 		s.container.Put("imagePullPolicy", object.TextAt("Always", policy.Pos))
 	case p == "never":
@@ -265,12 +265,12 @@ func (s *service) command() {
 		s.container.Put(field[1], object.ListAt(p.Pos, words...))
 	}
 	for _, field := range [][2]string{{"working_dir", "workingDir"}} {
-		if p := s.At(field[0]); p.Given() && p.Is(object.KindString) {
+		if p := s.At(field[0]); p.Given() {
 			s.container.Put(field[1], p.Value)
 		}
 	}
 	for _, field := range [][2]string{{"stdin_open", "stdin"}, {"tty", "tty"}} {
-		if p := s.At(field[0]); p.Flag() {
+		if p := s.At(field[0]); p.True() {
 			s.container.Put(field[1], object.BoolAt(true, p.Pos))
 		}
 	}
@@ -292,23 +292,22 @@ func literal(s string) string {
 // service.
 func (s *service) variables() {
 	values := map[string]object.Value{}
-	for _, f := range s.At("env_file").List() {
-		f.Only("path", "required", "format")
+	for _, f := range s.List("env_file") {
 		if format := f.At("format"); format.Given() {
 			format.Fail("remove it, and quote values with a dollar in single quotes", "a format of env files is not read")
 		}
 		at := f.At("path")
-		if required := f.At("required"); required.Given() && !required.Flag() {
-			if _, err := s.app.project.Read(at.Loose()); err != nil {
+		if required := f.At("required"); required.Given() && !required.True() {
+			if _, err := s.app.project.Read(at.Written()); err != nil {
 				continue
 			}
 		}
-		for name, value := range s.app.envFile(at, at.Loose()) {
+		for name, value := range s.app.envFile(at, at.Written()) {
 			values[name] = object.TextAt(value, at.Pos)
 		}
 	}
 	for _, m := range s.At("environment").Entries() {
-		v := object.TextAt(m.Loose(), m.Pos)
+		v := object.TextAt(m.Written(), m.Pos)
 		warnOfNumber(m.Part)
 		if m.Kind == object.KindNull {
 			value, ok := s.app.scope.get(m.Name)
@@ -318,7 +317,7 @@ func (s *service) variables() {
 		}
 		values[m.Name] = v
 	}
-	var f reader.Fields
+	var f builder.Fields
 	for _, name := range object.SortedKeys(values) {
 		v := values[name]
 		v.Text = placeholder.Part{Literal: v.Text}.String()
@@ -328,7 +327,7 @@ func (s *service) variables() {
 }
 
 // scale is how many pods the author wants.
-func (s *service) scale() reader.Part {
+func (s *service) scale() document.Part {
 	if p := s.At("scale"); p.Given() {
 		return p
 	}
@@ -338,7 +337,7 @@ func (s *service) scale() reader.Part {
 // replicas sets how many pods there are.
 func (s *service) replicas() {
 	scale := s.scale()
-	n, ok := scale.Integer(0)
+	n, ok := scale.Number()
 	lowest, hpa := s.kompose["hpa.replicas.min"]
 	highest, most := s.kompose["hpa.replicas.max"]
 	switch {
@@ -347,7 +346,7 @@ func (s *service) replicas() {
 		s.jobFields.Put("completions", object.NumberAt(n, scale.Pos))
 	case s.job:
 	case hpa || most:
-		var f reader.Fields
+		var f builder.Fields
 		f.Put("min", numberOf(lowest))
 		f.Put("max", numberOf(highest))
 		f.Put("cpu", numberOf(s.kompose["hpa.cpu"]))
@@ -358,11 +357,11 @@ func (s *service) replicas() {
 	}
 }
 
-func numberOf(p reader.Part) object.Value {
-	if p.Reading == nil {
+func numberOf(p document.Part) object.Value {
+	if p.Decoder == nil {
 		return object.Value{}
 	}
-	if n, ok := p.Integer(0); ok {
+	if n, ok := integer(p, 0); ok {
 		return object.NumberAt(n, p.Pos)
 	}
 	return object.Value{}
@@ -373,8 +372,7 @@ func numberOf(p reader.Part) object.Value {
 func (s *service) dependencies() {
 	var names []object.Value
 	for _, d := range s.At("depends_on").Entries() {
-		d.Only("condition", "required", "restart")
-		required := !d.At("required").Given() || d.At("required").Flag()
+		required := !d.At("required").Given() || d.Flag("required")
 		at := d.Part
 		at.Pos = d.NamePos
 		switch other := s.app.byName[d.Name]; {
@@ -388,12 +386,12 @@ func (s *service) dependencies() {
 		default:
 			at.Fail(object.Suggest(d.Name, object.SortedKeys(s.app.byName)), "there is no service %q", d.Name)
 		}
-		if c := d.At("condition"); c.Given() && !slices.Contains(conditions[:], c.Loose()) {
+		if c := d.At("condition"); c.Given() && !slices.Contains(conditions[:], c.Written()) {
 			c.Fail(object.Suggest(c.Text, conditions[:]), "%q is not known", c.Text)
 		}
 	}
-	for _, l := range s.At("links").List() {
-		name, alias, _ := strings.Cut(l.Loose(), ":")
+	for _, l := range s.List("links") {
+		name, alias, _ := strings.Cut(l.Written(), ":")
 		switch other := s.app.byName[name]; {
 		case other == nil:
 			l.Fail(object.Suggest(name, object.SortedKeys(s.app.byName)), "there is no service %q", name)

@@ -7,19 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
+	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
-
-// carried are the fields of a service that become parts of the workload.
-func carried() []string {
-	return []string{
-		"annotations", "build", "cap_add", "cap_drop", "command", "configs", "cpus", "depends_on", "deploy", "dns", "dns_opt", "dns_search",
-		"entrypoint", "env_file", "environment", "expose", "extra_hosts", "group_add", "healthcheck", "hostname", "image", "labels", "links",
-		"mem_limit", "mem_reservation", "networks", "ports", "privileged", "profiles", "pull_policy", "read_only", "restart", "scale", "secrets",
-		"security_opt", "shm_size", "stdin_open", "stop_grace_period", "sysctls", "tmpfs", "tty", "user", "volumes", "working_dir",
-	}
-}
 
 // ignored are the fields without which a service means the same.
 func ignored() []string {
@@ -51,26 +42,21 @@ func (s *service) unsupported() {
 		at.Pos = m.NamePos
 		hint, no := refusals[m.Name]
 		switch value, _ := m.Get("count"); {
-		case at.Misspelt(m.Name), strings.HasPrefix(m.Name, "x-"), slices.Contains(carried(), m.Name):
-		case m.Kind == object.KindNull && (no || slices.Contains(ignored(), m.Name)), no && value.Text == "0":
+		case no && value.Text == "0":
 		case m.Name == "container_name" && m.Text != s.label:
 			at.Warn("use "+s.label+" where other services name it", "the name of a container has no meaning in Kubernetes")
 		case m.Name == "network_mode" && (m.Text == "bridge" || m.Text == "default"), m.Name == "ipc" && (m.Text == "private" || m.Text == "shareable"):
 		case slices.Contains(ignored(), m.Name):
 			at.Warn("remove it", "%s has no meaning in Kubernetes", m.Name)
 		case no:
-			at.Fail(hint, "%s has no counterpart in a Workload", m.Name)
-		default:
-			at.Fail(object.Suggest(m.Name, append(append(carried(), ignored()...), extension)), "unknown field %q", m.Name)
+			s.app.beside(at, hint, "%s has no counterpart in a Workload", m.Name)
 		}
 	}
 	d := s.At("deploy")
-	d.Only("mode", "replicas", "resources", "restart_policy", "labels", "update_config", "rollback_config", "placement", "endpoint_mode")
 	unused(d, "update_config", "rollback_config", "endpoint_mode", "labels")
-	d.At("restart_policy").Only("condition", "delay", "max_attempts", "window")
 	unused(d.At("restart_policy"), "delay", "window")
 	if p := d.At("placement"); p.Given() {
-		p.Fail("write x-ropewalk: {pod: {nodeSelector: …}} or affinity", "the labels of nodes differ from those of Swarm")
+		s.app.beside(p, "write x-ropewalk: {pod: {nodeSelector: …}} or affinity", "the labels of nodes differ from those of Swarm")
 	}
 }
 
@@ -88,7 +74,7 @@ func (s *service) labels() {
 				key.Warn("remove it", "the label %q cannot be an annotation of Kubernetes, and is left out", l.Name)
 			default:
 				s.annotations = append(slices.DeleteFunc(s.annotations, func(m object.Member) bool { return m.Name == l.Name }),
-					object.Member{Name: l.Name, Pos: l.NamePos, Value: object.TextAt(l.Loose(), l.Pos)})
+					object.Member{Name: l.Name, Pos: l.NamePos, Value: object.TextAt(l.Written(), l.Pos)})
 			}
 		}
 	}
@@ -109,13 +95,13 @@ func isKey(name string) bool {
 	}
 	inner := strings.TrimFunc(key, good)
 	return key != "" && len(key) <= longest && good(rune(key[0])) && good(rune(key[len(key)-1])) && strings.Trim(inner, "-_.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" &&
-		(!found || reader.Label(strings.ReplaceAll(prefix, ".", "-")) == strings.ReplaceAll(prefix, ".", "-"))
+		(!found || builder.Label(strings.ReplaceAll(prefix, ".", "-")) == strings.ReplaceAll(prefix, ".", "-"))
 }
 
 // komposeLabel carries over what a label of kompose means; those that are read elsewhere
 // are passed by.
-func (s *service) komposeLabel(name string, p reader.Part) {
-	value := object.TextAt(p.Loose(), p.Pos)
+func (s *service) komposeLabel(name string, p document.Part) {
+	value := object.TextAt(p.Written(), p.Pos)
 	switch name {
 	case "service.type":
 		switch kind := strings.ToLower(value.Text); kind {
@@ -129,18 +115,18 @@ func (s *service) komposeLabel(name string, p reader.Part) {
 		}
 		host := value
 		if host.Text == "true" {
-			s.resources.Put("dns", reader.Pairs(p.Pos, "type", object.TextAt("dns", p.Pos)))
+			s.resources.Put("dns", builder.Pairs(p.Pos, "type", object.TextAt("dns", p.Pos)))
 			host.Text = "${resources.dns.host}"
 		}
 		hosts := strings.Split(host.Text, ",")
 		for i, h := range hosts {
 			domain, route, _ := strings.Cut(strings.TrimSpace(h), "/")
-			params := reader.Fields{{Name: "host", Pos: p.Pos, Value: object.TextAt(domain, p.Pos)}}
+			params := builder.Fields{{Name: "host", Pos: p.Pos, Value: object.TextAt(domain, p.Pos)}}
 			if route != "" {
 				params.Put("path", object.TextAt("/"+route, p.Pos))
 			}
 			s.routes(&params)
-			s.resources.Put([]string{"route", "route-" + reader.Label(domain)}[min(i, 1)], reader.Pairs(p.Pos, "type", object.TextAt("route", p.Pos), "params", params.Value(p.Pos)))
+			s.resources.Put([]string{"route", "route-" + builder.Label(domain)}[min(i, 1)], builder.Pairs(p.Pos, "type", object.TextAt("route", p.Pos), "params", params.Value(p.Pos)))
 		}
 	case "controller.type":
 		switch kind := strings.ToLower(value.Text); kind {
@@ -152,9 +138,9 @@ func (s *service) komposeLabel(name string, p reader.Part) {
 			p.Fail("expected deployment or statefulset", "a Workload is no %q", value.Text)
 		}
 	case "serviceaccount-name":
-		s.spec.Put("serviceAccount", reader.Pairs(p.Pos, "name", value, "existing", object.BoolAt(true, p.Pos)))
+		s.spec.Put("serviceAccount", builder.Pairs(p.Pos, "name", value, "existing", object.BoolAt(true, p.Pos)))
 	case "image-pull-secret":
-		s.pod.Put("imagePullSecrets", object.ListAt(p.Pos, reader.Pairs(p.Pos, "name", value)))
+		s.pod.Put("imagePullSecrets", object.ListAt(p.Pos, builder.Pairs(p.Pos, "name", value)))
 	case "image-pull-policy":
 		s.container = slices.DeleteFunc(s.container, func(m object.Member) bool { return m.Name == "imagePullPolicy" })
 		i := slices.IndexFunc(pullPolicies[:], func(known string) bool { return strings.EqualFold(known, value.Text) })
@@ -187,8 +173,8 @@ func (s *service) komposeLabel(name string, p reader.Part) {
 var pullPolicies = [...]string{"Always", "IfNotPresent", "Never"} //nolint:gochecknoglobals // a constant
 
 // routes names the port of a route where there are several: that of the first entry.
-func (s *service) routes(params *reader.Fields) {
-	if ports := s.At("ports").List(); len(ports) > 0 {
+func (s *service) routes(params *builder.Fields) {
+	if ports := s.List("ports"); len(ports) > 0 {
 		target := ports[0].At("target")
 		params.Put("port", target.Value)
 	}

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
 // scope is the variables that a text may name: those of the caller, then those of files.
@@ -45,7 +45,7 @@ const unfilled = "$"
 
 // filled is a file with the variables in its texts filled in. Keys have none, and neither
 // have extensions: what is there is not for Compose.
-func (r *reading) filled(p reader.Part, s scope) object.Value {
+func (r *reading) filled(p document.Part, s scope) object.Value {
 	v := p.Value
 	if len(p.Path) > 3 && p.Path[0].Name == "services" && p.Path[2].Name == "build" && p.Path[3].Name != "context" {
 		return v // Nothing is built here, so a build may have variables of the host.
@@ -60,7 +60,7 @@ func (r *reading) filled(p reader.Part, s scope) object.Value {
 			v.Kind, v.Raw = object.KindNull, unfilled // which is not reported again
 		}
 	case object.KindList:
-		items := p.List()
+		items := p.Parts()
 		v.Items = make([]object.Value, len(items))
 		for i, item := range items {
 			v.Items[i] = r.filled(item, s)
@@ -79,7 +79,7 @@ func (r *reading) filled(p reader.Part, s scope) object.Value {
 
 // expand fills in the variables of a text: $NAME, ${NAME} and the forms with a default
 // (:- -), an error (:? ?) and an alternative (:+ +); $$ is a dollar.
-func (r *reading) expand(p reader.Part, s string, in scope, depth int) string {
+func (r *reading) expand(p document.Part, s string, in scope, depth int) string {
 	const deepest = 10
 	if depth > deepest {
 		p.Fail("", "variables are nested more than %d deep", deepest)
@@ -118,13 +118,13 @@ func (r *reading) expand(p reader.Part, s string, in scope, depth int) string {
 }
 
 // sensitive reports whether p is the value of a field of a sensitive name.
-func sensitive(p reader.Part) bool {
+func sensitive(p document.Part) bool {
 	return len(p.Path) > 0 && object.SensitiveName(p.Path[len(p.Path)-1].Name)
 }
 
 // variable is the value of what stands between the braces of a variable; shown is set where
 // messages may have its name.
-func (r *reading) variable(p reader.Part, body string, shown bool, in scope, depth int) string {
+func (r *reading) variable(p document.Part, body string, shown bool, in scope, depth int) string {
 	name := nameIn(body)
 	value, ok := in.get(name)
 	op := strings.TrimPrefix(body[len(name):], ":")
@@ -147,7 +147,7 @@ func (r *reading) variable(p reader.Part, body string, shown bool, in scope, dep
 		return ""
 	case '?':
 		if !full && shown {
-			p.Fail("give it by --var or in an env file", "the variable %q is missing: %s", name, op[1:])
+			r.beside(p, "give it by --var or in an env file", "the variable %q is missing: %s", name, op[1:])
 		} else if !full {
 			r.missing(p, name, shown)
 		}
@@ -159,7 +159,7 @@ func (r *reading) variable(p reader.Part, body string, shown bool, in scope, dep
 
 // warnOfNumber warns of a number that docker compose hands to the container as another text than
 // the one that was written: 16 for 0x10.
-func warnOfNumber(p reader.Part) {
+func warnOfNumber(p document.Part) {
 	text := p.Text
 	if f, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, ".eE") {
 		text = fmt.Sprint(f)
@@ -175,17 +175,22 @@ func warnOfNumber(p reader.Part) {
 
 // missing reports a variable without a value. What follows a $ may be a part of a password,
 // and is shown only where the author named a variable.
-func (r *reading) missing(p reader.Part, name string, shown bool) {
-	if r.broken[name] {
+func (r *reading) missing(p document.Part, name string, shown bool) {
+	switch {
+	case r.broken[name]:
 		r.unsure++
-		return
+	case !shown:
+		r.beside(p, "write $$ for a dollar; a variable is given by --var NAME=VALUE or in an env file", "what follows a $ names no variable that has a source")
+	default:
+		r.beside(p, "give it by --var "+name+"=VALUE or in an env file, or write ${"+name+":-default}", "the variable %q has no source and no default", name)
 	}
-	if !shown {
-		p.Fail("write $$ for a dollar; a variable is given by --var NAME=VALUE or in an env file", "what follows a $ names no variable that has a source")
-		return
-	}
-	p.Fail("give it by --var "+name+"=VALUE or in an env file, or write ${"+name+":-default}",
-		"the variable %q has no source and no default", name)
+}
+
+// beside reports a mistake of p beside those that are known of it or in it, such as variables
+// without a value.
+func (r *reading) beside(p document.Part, hint, format string, args ...any) {
+	r.Failed++
+	r.Report(document.Mistake(p.Pos, p.Path, hint, format, args...))
 }
 
 // nameIn is the name of a variable at the beginning of a text.
@@ -214,7 +219,7 @@ func closing(s string) int {
 }
 
 // envFile is the variables of an env file that the author names at p.
-func (r *reading) envFile(p reader.Part, name string) map[string]string {
+func (r *reading) envFile(p document.Part, name string) map[string]string {
 	file, err := r.project.Read(path.Clean(name))
 	if err != nil {
 		p.Fail("", "env file %q: %v", name, err)

@@ -9,8 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
+	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
 // defaultSize is that of a claim for a volume that names no size: volumes of Docker have
@@ -19,13 +20,9 @@ const defaultSize = "1Gi"
 
 // volumes sets the mounts of a service and the resources that they need.
 func (s *service) volumes() {
-	for _, v := range s.At("volumes").List() {
-		v.Only("type", "source", "target", "read_only", "consistency", "bind", "volume", "tmpfs", "image")
-		v.At("bind").Only("propagation", "create_host_path", "selinux", "recursive")
-		v.At("volume").Only("nocopy", "subpath", "labels")
-		v.At("tmpfs").Only("size", "mode")
-		target := v.At("target").Loose()
-		switch kind := v.At("type"); kind.Loose() {
+	for _, v := range s.List("volumes") {
+		target := v.At("target").Written()
+		switch kind := v.At("type"); kind.Written() {
 		case "bind":
 			s.bind(v, target)
 		case "tmpfs":
@@ -40,8 +37,8 @@ func (s *service) volumes() {
 			kind.Fail("", "a mount of type %q has no counterpart", kind.Text)
 		}
 	}
-	for _, t := range s.At("tmpfs").List() {
-		target, options, _ := strings.Cut(t.Loose(), ":")
+	for _, t := range s.List("tmpfs") {
+		target, options, _ := strings.Cut(t.Written(), ":")
 		size := object.Value{}
 		for option := range strings.SplitSeq(options, ",") {
 			n, sized := strings.CutPrefix(option, "size=")
@@ -63,7 +60,7 @@ func (s *service) volumes() {
 }
 
 // file adds a file to the container.
-func (s *service) file(at reader.Part, target string, content reader.Fields, mode reader.Part) {
+func (s *service) file(at document.Part, target string, content builder.Fields, mode document.Part) {
 	if mode.Given() {
 		const octal = 8
 		n, err := strconv.ParseInt(cmp.Or(mode.Text, "0"), 10, 16)
@@ -85,16 +82,16 @@ func leftPad(digits string) string { return strings.Repeat("0", max(0, 3-len(dig
 // mount mounts a resource of type volume, of which sub is the part that is meant. The
 // resource is called as the author called it; of two whose labels are one, the second gets a
 // hash.
-func (s *service) mount(at reader.Part, called, target, sub string, readOnly bool, resource object.Value) {
-	name := reader.Label(called)
+func (s *service) mount(at document.Part, called, target, sub string, readOnly bool, resource object.Value) {
+	name := builder.Label(called)
 	if other, taken := s.called[name]; taken && other != called {
-		name = reader.Label(called + "-" + object.ShortHash(called))
+		name = builder.Label(called + "-" + object.ShortHash(called))
 	}
 	if _, known := s.called[name]; !known {
 		s.called[name] = called
 		s.resources.Put(name, resource)
 	}
-	var f reader.Fields
+	var f builder.Fields
 	f.Put("source", object.TextAt("${resources."+name+"}", at.Pos))
 	if sub != "" {
 		f.Put("path", object.TextAt(sub, at.Pos))
@@ -106,20 +103,20 @@ func (s *service) mount(at reader.Part, called, target, sub string, readOnly boo
 }
 
 // scratch mounts space that lives as long as the pod.
-func (s *service) scratch(at reader.Part, target, medium string, limit object.Value) {
-	var params reader.Fields
+func (s *service) scratch(at document.Part, target, medium string, limit object.Value) {
+	var params builder.Fields
 	if medium != "" {
 		params.Put("medium", object.TextAt(medium, at.Pos))
 	}
 	params.Put("sizeLimit", limit)
 	s.mount(at, "scratch-"+strings.Trim(target, "/"), target, "", false,
-		reader.Pairs(at.Pos, "type", object.TextAt("volume", at.Pos), "params", params.Value(at.Pos)))
+		builder.Pairs(at.Pos, "type", object.TextAt("volume", at.Pos), "params", params.Value(at.Pos)))
 }
 
 // claim mounts a named volume: a claim of each replica, one for all services that mount it,
 // or one that is there already.
-func (s *service) claim(at, source reader.Part, target string) {
-	name := source.Loose()
+func (s *service) claim(at, source document.Part, target string) {
+	name := source.Written()
 	all := s.app.root.At("volumes")
 	if !all.Has(name) {
 		source.Pos = at.Pos
@@ -127,14 +124,14 @@ func (s *service) claim(at, source reader.Part, target string) {
 		return
 	}
 	v := all.At(name)
-	sub := strings.TrimPrefix(at.At("volume", "subpath").Loose(), "/")
+	sub := strings.TrimPrefix(at.At("volume", "subpath").Written(), "/")
 	if external := v.At("external"); isExternal(v) {
-		claim := cmp.Or(v.At("name").Loose(), external.At("name").Loose(), name)
-		if plain := strings.ReplaceAll(claim, ".", "-"); reader.Label(plain) != plain {
-			v.Fail("write name: "+reader.Label(claim)+", or the one that it has", "Kubernetes has no PersistentVolumeClaim %q: this is not the name of an object", claim)
+		claim := cmp.Or(v.At("name").Written(), external.At("name").Written(), name)
+		if plain := strings.ReplaceAll(claim, ".", "-"); builder.Label(plain) != plain {
+			v.Fail("write name: "+builder.Label(claim)+", or the one that it has", "Kubernetes has no PersistentVolumeClaim %q: this is not the name of an object", claim)
 		}
-		s.mount(at, name, target, sub, at.At("read_only").Flag(), reader.Pairs(v.Pos, "type", object.TextAt("volume", v.Pos), "params",
-			reader.Pairs(v.Pos, "claimName", object.TextAt(claim, v.Pos))))
+		s.mount(at, name, target, sub, at.Flag("read_only"), builder.Pairs(v.Pos, "type", object.TextAt("volume", v.Pos), "params",
+			builder.Pairs(v.Pos, "claimName", object.TextAt(claim, v.Pos))))
 		return
 	}
 	users := s.app.mounts[mountKey(at)]
@@ -147,14 +144,14 @@ func (s *service) claim(at, source reader.Part, target string) {
 		params = object.Value{Kind: object.KindMap, Pos: v.Pos}
 	}
 	if _, ok := params.Get("size"); !ok {
-		params = reader.Pairs(v.Pos, "size", size(v, s, first)).Merge(params)
+		params = builder.Pairs(v.Pos, "size", size(v, s, first)).Merge(params)
 	}
 	if class := cmp.Or(s.kompose["volume.storage-class-name"].Text, v.At("labels", "kompose.volume.storage-class-name").Text); class != "" {
-		params = reader.Pairs(v.Pos, "storageClass", object.TextAt(class, v.Pos)).Merge(params)
+		params = builder.Pairs(v.Pos, "storageClass", object.TextAt(class, v.Pos)).Merge(params)
 	}
 	id := name
 	for _, other := range memberNames(all) {
-		if other < name && reader.Label(other) == reader.Label(name) {
+		if other < name && builder.Label(other) == builder.Label(name) {
 			id += "-" + object.ShortHash(name)
 			break
 		}
@@ -164,27 +161,27 @@ func (s *service) claim(at, source reader.Part, target string) {
 
 // claimed mounts a claim with params: that of each replica, or one with an id for all
 // services that mount it. A Job and what else has no replicas of its own has one too.
-func (s *service) claimed(at reader.Part, pos object.Pos, names [2]string, target, sub string, params object.Value) {
+func (s *service) claimed(at document.Part, pos object.Pos, names [2]string, target, sub string, params object.Value) {
 	users := s.app.mounts[mountKey(at)]
-	pods, _ := s.scale().Integer(0)
-	resource := reader.Fields{{Name: "type", Pos: pos, Value: object.TextAt("volume", pos)}}
+	pods, _ := s.scale().Number()
+	resource := builder.Fields{{Name: "type", Pos: pos, Value: object.TextAt("volume", pos)}}
 	switch one := s.job || s.hasTemplate(); {
 	case len(users) == 1 && !one && pods > 1:
 		source := at.At("source")
 		source.Pos = at.Pos
 		source.Warn("", "each of the %d replicas has a claim of its own: in Compose they share one volume", pods)
 	case len(users) == 1 && one && pods < 2: // Without modes a claim with an id is ReadWriteMany.
-		params = reader.Pairs(pos, "accessModes", object.ListAt(pos, object.TextAt("ReadWriteOnce", pos))).Merge(params)
+		params = builder.Pairs(pos, "accessModes", object.ListAt(pos, object.TextAt("ReadWriteOnce", pos))).Merge(params)
 		fallthrough
 	case len(users) > 1 || one:
-		resource.Put("id", object.TextAt(reader.Label(strings.Trim(s.app.app+"-"+names[1], "-")), pos))
+		resource.Put("id", object.TextAt(builder.Label(strings.Trim(s.app.app+"-"+names[1], "-")), pos))
 	}
 	resource.Put("params", params)
-	s.mount(at, names[0], target, sub, at.At("read_only").Flag(), resource.Value(pos))
+	s.mount(at, names[0], target, sub, at.Flag("read_only"), resource.Value(pos))
 }
 
 // mountKey names what a mount leads to: a named volume, or a path of a host.
-func mountKey(v reader.Part) string {
+func mountKey(v document.Part) string {
 	source, _ := v.Get("source")
 	if kind, _ := v.Get("type"); kind.Text == "bind" {
 		return "bind " + source.Written()
@@ -193,13 +190,13 @@ func mountKey(v reader.Part) string {
 }
 
 // size is that of the claim of a volume; first is set for the first service that mounts it.
-func size(v reader.Part, s *service, first bool) object.Value {
+func size(v document.Part, s *service, first bool) object.Value {
 	if size, ok := s.kompose["volume.size"]; ok {
-		return object.TextAt(size.Loose(), size.Pos)
+		return object.TextAt(size.Written(), size.Pos)
 	}
-	for _, at := range []reader.Part{v.At("labels", "kompose.volume.size"), v.At("driver_opts", "size")} {
+	for _, at := range []document.Part{v.At("labels", "kompose.volume.size"), v.At("driver_opts", "size")} {
 		if at.Given() {
-			return object.TextAt(at.Loose(), at.Pos)
+			return object.TextAt(at.Written(), at.Pos)
 		}
 	}
 	if first {
@@ -209,35 +206,34 @@ func size(v reader.Part, s *service, first bool) object.Value {
 }
 
 // warnShared warns of a volume that several services mount.
-func warnShared(v reader.Part, users int) {
+func warnShared(v document.Part, users int) {
 	if users > 1 {
 		v.Warn("write x-ropewalk: {storageClass: …} for a class that allows it", "%d services mount the volume: its claim asks for ReadWriteMany", users)
 	}
 }
 
 // checkDriver reports drivers that lead to a place of a host or of a network.
-func checkDriver(v reader.Part, users int) {
+func checkDriver(v document.Part, users int) {
 	warnShared(v, users)
 	driver, options := v.At("driver"), v.At("driver_opts")
-	if driver.Given() && driver.Loose() != "local" {
+	if driver.Given() && driver.Written() != "local" {
 		driver.Fail("remove it, and write x-ropewalk: {storageClass: …}", "drivers of Docker have no counterpart: %q", driver.Text)
 	}
 	if device := options.At("device"); device.Given() {
-		device.Fail("write external: true and name for a claim that is there", "a volume of the device %q has no counterpart", device.Loose())
+		device.Fail("write external: true and name for a claim that is there", "a volume of the device %q has no counterpart", device.Written())
 	}
 }
 
 // granted is the config or secret that an item of a service names, with its target.
-func (s *service) granted(p reader.Part, kind, folder string) (of reader.Part, name, target string) {
-	p.Only("source", "target", "uid", "gid", "mode")
-	name = p.At("source").Loose()
+func (s *service) granted(p document.Part, kind, folder string) (of document.Part, name, target string) {
+	name = p.At("source").Written()
 	all := s.app.root.At(kind)
 	if !all.Has(name) {
 		at := p.At("source")
 		at.Fail(object.Suggest(name, memberNames(all)), "there is no %s %q", strings.TrimSuffix(kind, "s"), name)
-		return reader.Part{}, name, ""
+		return document.Part{}, name, ""
 	}
-	target = cmp.Or(p.At("target").Loose(), name)
+	target = cmp.Or(p.At("target").Written(), name)
 	if !path.IsAbs(target) {
 		target = path.Join(folder, target)
 	}
@@ -249,7 +245,7 @@ func (s *service) granted(p reader.Part, kind, folder string) (of reader.Part, n
 	return all.At(name), name, target
 }
 
-func memberNames(p reader.Part) []string {
+func memberNames(p document.Part) []string {
 	var out []string
 	for _, m := range p.Members {
 		out = append(out, m.Name)
@@ -260,7 +256,7 @@ func memberNames(p reader.Part) []string {
 // configs sets the files of configs: with their content, from the project, or in a
 // ConfigMap that is there already.
 func (s *service) configs() {
-	for _, p := range s.At("configs").List() {
+	for _, p := range s.List("configs") {
 		c, name, target := s.granted(p, "configs", "/")
 		if !c.Given() {
 			continue
@@ -269,15 +265,15 @@ func (s *service) configs() {
 		case isExternal(c):
 			s.existing(p, c, name, target, "configMap")
 		case file.Given():
-			s.file(p, target, reader.Fields{{Name: "source", Pos: file.Pos, Value: file.Value}}, p.At("mode"))
+			s.file(p, target, builder.Fields{{Name: "source", Pos: file.Pos, Value: file.Value}}, p.At("mode"))
 		case variable.Given():
-			value, ok := s.app.scope.get(variable.Loose())
+			value, ok := s.app.scope.get(variable.Written())
 			if !ok {
 				s.app.missing(variable, variable.Text, true)
 			}
-			s.file(p, target, reader.Fields{{Name: "content", Pos: variable.Pos, Value: object.TextAt(value, variable.Pos)}}, p.At("mode"))
+			s.file(p, target, builder.Fields{{Name: "content", Pos: variable.Pos, Value: object.TextAt(value, variable.Pos)}}, p.At("mode"))
 		default:
-			s.file(p, target, reader.Fields{{Name: "content", Pos: content.Pos, Value: object.TextAt(content.Loose(), content.Pos)}}, p.At("mode"))
+			s.file(p, target, builder.Fields{{Name: "content", Pos: content.Pos, Value: object.TextAt(content.Written(), content.Pos)}}, p.At("mode"))
 		}
 	}
 }
@@ -285,29 +281,32 @@ func (s *service) configs() {
 // secrets sets the mounts of secrets. Their values are never read: they would be in the
 // render.
 func (s *service) secrets() {
-	for _, p := range s.At("secrets").List() {
+	for _, p := range s.List("secrets") {
 		c, name, target := s.granted(p, "secrets", "/run/secrets")
-		if !c.Given() || s.app.refused[name] {
-			continue
+		switch {
+		case !c.Given():
+		case s.Known(object.Fields("secrets", name)):
+			s.Failed++ // Nothing else is said of it: its lines may hold the value.
+		default:
+			s.existing(p, c, name, target, "secret")
 		}
-		s.existing(p, c, name, target, "secret")
 	}
 }
 
 // existing mounts one key of a Secret or ConfigMap that is there already: name and key
 // stand in x-ropewalk, or they are those of Compose. A secret that Compose reads itself is
 // one of the cluster of that name.
-func (s *service) existing(p, c reader.Part, name, target, kind string) {
+func (s *service) existing(p, c document.Part, name, target, kind string) {
 	x := c.At(extension)
-	called := cmp.Or(x.At("name").Loose(), c.At("name").Loose(), c.At("external", "name").Loose(), name)
+	called := cmp.Or(x.At("name").Written(), c.At("name").Written(), c.At("external", "name").Written(), name)
 	if !x.Given() && !isExternal(c) {
-		called = reader.Label(called)
-		c.Warn("kubectl create secret generic "+called+" --from-file="+name+"="+cmp.Or(c.At("file").Loose(), "FILE")+", or write x-ropewalk: {name: …, key: …} for another Secret",
+		called = builder.Label(called)
+		c.Warn("kubectl create secret generic "+called+" --from-file="+name+"="+cmp.Or(c.At("file").Written(), "FILE")+", or write x-ropewalk: {name: …, key: …} for another Secret",
 			"the value is not read: it comes from the Secret %q of the cluster, under the key %q", called, name)
 	}
-	if reader.Label(called) != called {
-		c.Fail("write x-ropewalk: {name: "+reader.Label(called)+", key: "+name+"}, or the one that it is", "Kubernetes has no %s %q: this is not the name of an object", map[string]string{"secret": "Secret", "configMap": "ConfigMap"}[kind], called)
+	if builder.Label(called) != called {
+		c.Fail("write x-ropewalk: {name: "+builder.Label(called)+", key: "+name+"}, or the one that it is", "Kubernetes has no %s %q: this is not the name of an object", map[string]string{"secret": "Secret", "configMap": "ConfigMap"}[kind], called)
 	}
-	s.mount(p, kind+"-"+name, target, cmp.Or(x.At("key").Loose(), name), true, reader.Pairs(c.Pos, "type", object.TextAt("volume", c.Pos),
-		"params", reader.Pairs(c.Pos, kind+"Name", object.TextAt(called, c.Pos))))
+	s.mount(p, kind+"-"+name, target, cmp.Or(x.At("key").Written(), name), true, builder.Pairs(c.Pos, "type", object.TextAt("volume", c.Pos),
+		"params", builder.Pairs(c.Pos, kind+"Name", object.TextAt(called, c.Pos))))
 }

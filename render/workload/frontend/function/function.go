@@ -11,7 +11,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
+	"github.com/ropewalk/ropewalk/render/workload/builder"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -56,14 +56,14 @@ var table = sync.OnceValue(func() document.Field { //nolint:gochecknoglobals // 
 func Lower(doc object.Value) (object.Value, object.Errors) {
 	d := &document.Decoder{}
 	body := d.Hold(table(), doc, nil).At("spec")
-	var out reader.Fields
+	var out builder.Fields
 	kind := target(body)
 	out.Put("kind", kind)
 	for _, name := range same() {
 		out.Put(name, body.Field(name))
 	}
 	if c := body.At("container"); c.Given() {
-		out.Put("containers", reader.Pairs(c.Pos, Container, c.Value))
+		out.Put("containers", builder.Pairs(c.Pos, Container, c.Value))
 	}
 	out.Put("service", service(body))
 	replicas := replicasOf(body.At("scale"), kind.Text == score.KindKnativeService)
@@ -74,7 +74,7 @@ func Lower(doc object.Value) (object.Value, object.Errors) {
 		if !d.Known(object.Fields("spec", "scale")) {
 			out.Put("replicas", replicas)
 		}
-		out.Put("serving", reader.Pairs(body.Pos, "concurrencyLimit", body.At("concurrencyLimit").Value, "timeout", body.At("timeout").Value))
+		out.Put("serving", builder.Pairs(body.Pos, "concurrencyLimit", body.At("concurrencyLimit").Value, "timeout", body.At("timeout").Value))
 	}
 	return workload(doc, out.Value(body.Pos)), d.Errs
 }
@@ -122,8 +122,8 @@ func service(p document.Part) object.Value {
 	if !port.Given() {
 		at = object.Value{Kind: object.KindNumber, Pos: p.Pos, Text: defaultPort}
 	}
-	one := reader.Pairs(at.Pos, "port", object.NumberAt(score.KnativePort, at.Pos), "targetPort", at)
-	return reader.Pairs(at.Pos, "ports", reader.Pairs(at.Pos, "http", one))
+	one := builder.Pairs(at.Pos, "port", object.NumberAt(score.KnativePort, at.Pos), "targetPort", at)
+	return builder.Pairs(at.Pos, "ports", builder.Pairs(at.Pos, "http", one))
 }
 
 // replicasOf is a number, or the bounds with what requests scale by. KEDA starts the first
@@ -136,12 +136,12 @@ func replicasOf(p document.Part, knative bool) object.Value {
 	out := p.Value
 	for _, name := range requests() {
 		v := p.Field(name)
-		http, out = http.Merge(reader.Pairs(p.Pos, name, v)), out.Without(object.Fields(name))
+		http, out = http.Merge(builder.Pairs(p.Pos, name, v)), out.Without(object.Fields(name))
 	}
 	if !p.At("min").Given() && !knative && http.Kind != object.KindNone {
-		out = out.Merge(reader.Pairs(p.Pos, "min", object.NumberAt(0, p.Pos)))
+		out = out.Merge(builder.Pairs(p.Pos, "min", object.NumberAt(0, p.Pos)))
 	}
-	return out.Merge(reader.Pairs(p.Pos, "http", http))
+	return out.Merge(builder.Pairs(p.Pos, "http", http))
 }
 
 // paths leads from the fields of a Workload to those of a Function, the longest first.
@@ -160,5 +160,5 @@ func Written(errs object.Errors) object.Errors {
 		"kind: Deployment", "target: "+targetKEDA, "kind: KnativeService", "target: "+targetKnative,
 		"replicas.http.concurrency", "scale.concurrency", "replicas.http", "scale.concurrency", "a workload has one container at least", "write container: {image: …}", "a KnativeService", "a function for Knative",
 	)
-	return reader.Written(errs, paths(), words)
+	return builder.Written(errs, paths(), words)
 }

@@ -6,10 +6,12 @@ package function
 import (
 	"regexp"
 	"strings"
+	"sync"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/reader"
+	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
 // What a function of func answers probes at where its func.yaml names nothing else
@@ -23,7 +25,7 @@ const (
 // and to remember; those of older versions are among them.
 func unused() []string {
 	return []string{
-		"build", "buildEnvs", "builder", "builderImages", "builderMap", "builders", "buildpacks", "created", "git", "imageDigest",
+		"build", "buildEnvs", "builder", "builderImages", "builderMap", "builders", "buildpacks", "created", "git",
 		"invocation", "invoke", "registry", "registryInsecure", "runtime", "specVersion", "template", "version",
 	}
 }
@@ -36,55 +38,89 @@ func moved() map[string][]string {
 	}
 }
 
+// funcTable is a func.yaml, of this version and of older ones (knative/func 1.23,
+// schema/func_yaml-schema.json). What nothing is read of may be anything.
+var funcTable = sync.OnceValue(func() document.Field { //nolint:gochecknoglobals // a constant
+	type field = document.Field
+	text := func(name string) field { return field{Name: name, Kind: object.KindString} }
+	keys := func(name string, fields ...field) field {
+		return field{Name: name, Kind: object.KindMap, Fields: fields}
+	}
+	list := func(name string, fields ...field) field {
+		return field{Name: name, Kind: object.KindList, Fields: fields}
+	}
+	placed := map[string]field{
+		"envs": list("envs", text("name"), text("value")),
+		"volumes": list("volumes", text("path"), text("secret"), text("configMap"),
+			keys("persistentVolumeClaim", text("claimName"), field{Name: "readOnly", Kind: object.KindBool}), keys("emptyDir", text("medium"), field{Name: "sizeLimit"})),
+		"annotations":     {Name: "annotations", Kind: object.KindMap, Free: true},
+		"healthEndpoints": keys("healthEndpoints", text("liveness"), text("readiness")),
+		"labels":          list("labels", text("key"), field{Name: "value"}),
+		"options": keys("options",
+			keys("resources", keys("requests", field{Name: "cpu"}, field{Name: "memory"}), keys("limits", field{Name: "concurrency"}, field{Name: "cpu"}, field{Name: "memory"})),
+			keys("scale", field{Name: "min"}, field{Name: "max"}, text("metric"), field{Name: "target"}, field{Name: "utilization", Kind: object.KindNumber})),
+		"serviceAccountName": text("serviceAccountName"),
+	}
+	run := keys("run", field{Name: "kafka"}, field{Name: "startTimeout"})
+	deploy := keys("deploy", text("deployer"), text("image"), text("imagePullSecret"), text("namespace"), field{Name: "managementDisabled"},
+		field{Name: "subscriptions", Kind: object.KindList, Free: true})
+	root := keys("", text("name"), text("namespace"), text("image"), text("imageDigest"), text("domain"), text("deployer"))
+	for _, name := range unused() {
+		root.Fields = append(root.Fields, field{Name: name})
+	}
+	for _, name := range object.SortedKeys(placed) {
+		root.Fields = append(root.Fields, placed[name])
+		if moved()[name][0] == "run" {
+			run.Fields = append(run.Fields, placed[name])
+		} else {
+			deploy.Fields = append(deploy.Fields, placed[name])
+		}
+	}
+	root.Fields = append(root.Fields, run, deploy)
+	return root
+})
+
 // Compile is the function of a func.yaml as a document of kind Function. Errors are those
 // of what a Function cannot say, and warnings of what is left out.
 func Compile(doc spec.Document) ([]spec.Document, object.Errors) {
-	r := &reader.Reading{}
-	root := r.Root(doc.Value)
-	known := append(unused(), "deploy", "deployer", "domain", "image", "name", "namespace", "run")
-	for name := range moved() {
-		known = append(known, name)
-	}
-	root.Only(known...)
+	d := &document.Decoder{}
+	root := d.Hold(funcTable(), doc.Value, nil)
 	run, deploy := root.At("run"), root.At("deploy")
-	run.Only("envs", "kafka", "startTimeout", "volumes")
-	deploy.Only("annotations", "deployer", "healthEndpoints", "image", "imagePullSecret", "labels", "managementDisabled",
-		"namespace", "options", "serviceAccountName", "subscriptions")
 	f := &funcYAML{root: root, run: run, deploy: deploy}
 	f.refuse()
 	name := root.At("name")
-	if name.Str() == "" {
+	if name.Text == "" {
 		name.Fail("write name: NAME", "is missing")
 	}
 	at := doc.Value.Pos
-	var body reader.Fields
+	var body builder.Fields
 	body.Put("container", f.container())
 	f.options(&body)
 	body.Put("resources", f.resources.Value(at))
 	body.Put("labels", f.labels())
 	f.account(&body)
-	for _, namespace := range []reader.Part{root.At("namespace"), deploy.At("namespace")} {
-		if namespace.Str() != "" {
+	for _, namespace := range []document.Part{root.At("namespace"), deploy.At("namespace")} {
+		if namespace.Text != "" {
 			body.Put("namespace", namespace.Value)
 			break
 		}
 	}
 	out := doc
-	out.Kind, out.Name, out.NamePos, out.Unsure = spec.KindFunction, name.Text, name.Pos, doc.Unsure || r.Errs.Err() != nil
-	out.Value = reader.Pairs(at, "apiVersion", object.TextAt(spec.APIVersion, at), "kind", object.TextAt(spec.KindFunction, at),
-		"metadata", reader.Pairs(at, "name", object.TextAt(name.Text, name.Pos)), "spec", body.Value(at))
-	return []spec.Document{out}, r.Errs
+	out.Kind, out.Name, out.NamePos, out.Unsure = spec.KindFunction, name.Text, name.Pos, doc.Unsure || d.Errs.Err() != nil
+	out.Value = builder.Pairs(at, "apiVersion", object.TextAt(spec.APIVersion, at), "kind", object.TextAt(spec.KindFunction, at),
+		"metadata", builder.Pairs(at, "name", object.TextAt(name.Text, name.Pos)), "spec", body.Value(at))
+	return []spec.Document{out}, d.Errs
 }
 
 // funcYAML is a func.yaml on its way.
 type funcYAML struct {
-	root, run, deploy reader.Part
+	root, run, deploy document.Part
 	// resources are those of its volumes.
-	resources reader.Fields
+	resources builder.Fields
 }
 
 // moved is a field at its place now, or where older versions have it.
-func (f *funcYAML) moved(name string) reader.Part {
+func (f *funcYAML) moved(name string) document.Part {
 	if p := f.root.At(append(moved()[name], name)...); p.Given() {
 		return p
 	}
@@ -93,14 +129,14 @@ func (f *funcYAML) moved(name string) reader.Part {
 
 // refuse reports what no Function says.
 func (f *funcYAML) refuse() {
-	switch d := f.root.At("deployer"); d.Str() {
+	switch d := f.root.At("deployer"); d.Text {
 	case "", targetKnative:
 	case targetKEDA:
 		d.Fail("write a document of kind Function with target: keda and scale: {max, concurrency, hosts}", "func.yaml names no hosts, by which KEDA's HTTP add-on knows the requests of the function")
 	default:
 		d.Fail("write a document of kind Workload", "the deployer %q has no Service of Knative", d.Text)
 	}
-	if s := f.deploy.At("subscriptions"); len(s.List()) > 0 {
+	if s := f.deploy.At("subscriptions"); len(s.Parts()) > 0 {
 		s.Fail("write a Trigger of Knative Eventing beside it, and remove the field", "subscriptions to events are not made")
 	}
 	if k := f.run.At("kafka"); k.Given() {
@@ -115,34 +151,33 @@ func (f *funcYAML) refuse() {
 func (f *funcYAML) container() object.Value {
 	at := f.root.Pos
 	image := object.TextAt(".", at)
-	for _, p := range []reader.Part{f.root.At("image"), f.deploy.At("image")} {
-		if p.Str() != "" {
+	for _, p := range []document.Part{f.root.At("image"), f.deploy.At("image")} {
+		if p.Text != "" {
 			image = p.Value
 		}
 	}
-	if d := f.root.At("imageDigest"); d.Str() != "" && image.Text != "." && !strings.Contains(image.Text, "@") {
+	if d := f.root.At("imageDigest"); d.Text != "" && image.Text != "." && !strings.Contains(image.Text, "@") {
 		image.Text += "@" + d.Text // What was deployed.
 	}
-	var c reader.Fields
+	var c builder.Fields
 	c.Put("image", image)
 	c.Put("variables", f.variables())
 	c.Put("volumes", f.volumes())
 	resources := f.moved("options").At("resources")
-	c.Put("resources", reader.Pairs(resources.Pos, "requests", resources.At("requests").Value,
+	c.Put("resources", builder.Pairs(resources.Pos, "requests", resources.At("requests").Value,
 		"limits", resources.At("limits").Without(object.Fields("concurrency"))))
 	health := f.moved("healthEndpoints")
-	health.Only("liveness", "readiness")
 	c.Put("livenessProbe", probe(health.At("liveness"), liveness))
 	c.Put("readinessProbe", probe(health.At("readiness"), readiness))
 	return c.Value(at)
 }
 
-func probe(p reader.Part, path string) object.Value {
-	if p.Str() != "" {
+func probe(p document.Part, path string) object.Value {
+	if p.Text != "" {
 		path = p.Text
 	}
-	get := reader.Pairs(p.Pos, "path", object.TextAt(path, p.Pos), "port", object.Value{Kind: object.KindNumber, Pos: p.Pos, Text: defaultPort})
-	return reader.Pairs(p.Pos, "httpGet", get)
+	get := builder.Pairs(p.Pos, "path", object.TextAt(path, p.Pos), "port", object.Value{Kind: object.KindNumber, Pos: p.Pos, Text: defaultPort})
+	return builder.Pairs(p.Pos, "httpGet", get)
 }
 
 // reference is {{ env:NAME }}, {{ secret:NAME:KEY }} and the like.
@@ -154,15 +189,14 @@ var variable = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`) //nolint:gochecknoglobal
 // variables are the envs.
 func (f *funcYAML) variables() object.Value {
 	envs := f.moved("envs")
-	var out reader.Fields
-	for _, env := range envs.List() {
-		env.Only("name", "value")
+	var out builder.Fields
+	for _, env := range envs.Parts() {
 		name, value := env.At("name"), env.At("value")
 		words := reference.FindStringSubmatch(value.Text)
 		switch {
-		case name.Str() == "" && len(words) > 0 && words[3] == "":
+		case name.Text == "" && len(words) > 0 && words[3] == "":
 			env.Fail("write an entry with a name for each key", "all keys of a %s cannot be variables", words[1])
-		case name.Str() == "":
+		case name.Text == "":
 			env.Fail("write name: NAME", "is an entry without a name")
 		case !value.Given():
 			env.Warn("write value: \"\" for an empty one", "is left out: %q has no value", name.Text)
@@ -174,10 +208,9 @@ func (f *funcYAML) variables() object.Value {
 }
 
 // valueOf is the value of an env; words are those of the reference that it is.
-func valueOf(p reader.Part, words []string) object.Value {
+func valueOf(p document.Part, words []string) object.Value {
 	out := p.Value
 	switch {
-	case !p.Is(object.KindString):
 	case len(words) == 0 && strings.Contains(p.Text, "{{"):
 		p.Fail("write {{ env:NAME }}, {{ secret:NAME:KEY }} or plain text", "is neither text nor a reference of func")
 	case len(words) == 0:
@@ -189,7 +222,7 @@ func valueOf(p reader.Part, words []string) object.Value {
 	case words[3] == "":
 		p.Fail("write {{ "+words[1]+":"+words[2]+":KEY }}", "names no key")
 	case words[1] == "secret":
-		return reader.Pairs(p.Pos, "local", object.TextAt(words[2], p.Pos), "key", object.TextAt(words[3], p.Pos))
+		return builder.Pairs(p.Pos, "local", object.TextAt(words[2], p.Pos), "key", object.TextAt(words[3], p.Pos))
 	default:
 		p.Fail("mount the ConfigMap with volumes, or write the value", "a key of a ConfigMap cannot be a variable")
 	}
@@ -199,47 +232,39 @@ func valueOf(p reader.Part, words []string) object.Value {
 // volumes are the mounts of the container; what they mount becomes a resource.
 func (f *funcYAML) volumes() object.Value {
 	all := f.moved("volumes")
-	var out reader.Fields
-	for _, v := range all.List() {
-		v.Only("configMap", "emptyDir", "path", "persistentVolumeClaim", "secret")
+	var out builder.Fields
+	for _, v := range all.Parts() {
 		claim, scratch := v.At("persistentVolumeClaim"), v.At("emptyDir")
-		claim.Only("claimName", "readOnly")
-		scratch.Only("medium", "sizeLimit")
-		params := reader.Pairs(v.Pos, "secretName", v.At("secret").Value, "configMapName", v.At("configMap").Value,
+		params := builder.Pairs(v.Pos, "secretName", v.At("secret").Value, "configMapName", v.At("configMap").Value,
 			"claimName", claim.At("claimName").Value, "medium", scratch.At("medium").Value, "sizeLimit", scratch.At("sizeLimit").Value)
 		path := v.At("path")
-		if path.Str() == "" || len(params.Members) == 0 && !scratch.Given() {
+		if path.Text == "" || len(params.Members) == 0 && !scratch.Given() {
 			v.Fail("write path, and one of secret, configMap, persistentVolumeClaim and emptyDir", "is not a volume")
 			continue
 		}
 		name := "volume" + strings.TrimSuffix(strings.TrimPrefix(v.Path.String()[strings.LastIndex(v.Path.String(), "["):], "["), "]")
-		f.resources.Put(name, reader.Pairs(v.Pos, "type", object.TextAt("volume", v.Pos), "params", params))
+		f.resources.Put(name, builder.Pairs(v.Pos, "type", object.TextAt("volume", v.Pos), "params", params))
 		readOnly := claim.At("readOnly").Value
 		if v.At("secret").Given() || v.At("configMap").Given() {
 			readOnly = object.BoolAt(true, v.Pos)
 		}
-		out = append(out, object.Member{Name: path.Text, Pos: path.Pos, Value: reader.Pairs(path.Pos, "source", object.TextAt(name, path.Pos), "readOnly", readOnly)})
+		out = append(out, object.Member{Name: path.Text, Pos: path.Pos, Value: builder.Pairs(path.Pos, "source", object.TextAt(name, path.Pos), "readOnly", readOnly)})
 	}
 	return out.Value(all.Pos)
 }
 
 // options are how the function is scaled, and its limit of requests.
-func (f *funcYAML) options(body *reader.Fields) {
+func (f *funcYAML) options(body *builder.Fields) {
 	options := f.moved("options")
-	options.Only("resources", "scale")
 	resources, scale := options.At("resources"), options.At("scale")
-	resources.Only("limits", "requests")
-	resources.At("requests").Only("cpu", "memory")
-	resources.At("limits").Only("concurrency", "cpu", "memory")
-	scale.Only("max", "metric", "min", "target", "utilization")
 	body.Put("concurrencyLimit", resources.At("limits", "concurrency").Value)
-	var out, pods reader.Fields
+	var out, pods builder.Fields
 	out.Put("min", scale.At("min").Value)
 	if most := scale.At("max"); most.Text != "0" { // No limit.
 		out.Put("max", most.Value)
 	}
 	metric, target := scale.At("metric"), scale.At("target")
-	switch by := metric.Str(); {
+	switch by := metric.Text; {
 	case by != "" && by != "concurrency" && by != "rps":
 		metric.Fail("", "%q is not known: expected concurrency or rps", by)
 	case target.Given() && by == "rps":
@@ -249,12 +274,12 @@ func (f *funcYAML) options(body *reader.Fields) {
 	case by != "":
 		pods.Put("autoscaling.knative.dev/metric", metric.Value)
 	}
-	if u := scale.At("utilization"); u.Is(object.KindNumber) {
+	if u := scale.At("utilization"); u.Given() {
 		pods.Put("autoscaling.knative.dev/target-utilization-percentage", object.TextAt(u.Text, u.Pos))
 	}
 	// Knative wants what is about scaling at the template of the pods.
 	annotations := f.moved("annotations")
-	var others reader.Fields
+	var others builder.Fields
 	for _, m := range annotations.Members {
 		if strings.HasPrefix(m.Name, "autoscaling.knative.dev/") {
 			pods = append(pods, m)
@@ -262,7 +287,7 @@ func (f *funcYAML) options(body *reader.Fields) {
 			others = append(others, m)
 		}
 	}
-	if annotations.Is(object.KindMap) {
+	if annotations.Given() {
 		body.Put("annotations", others.Value(annotations.Pos))
 	}
 	body.Put("scale", out.Value(scale.Pos))
@@ -272,9 +297,8 @@ func (f *funcYAML) options(body *reader.Fields) {
 // labels are a list in a func.yaml.
 func (f *funcYAML) labels() object.Value {
 	all := f.moved("labels")
-	var out reader.Fields
-	for _, l := range all.List() {
-		l.Only("key", "value")
+	var out builder.Fields
+	for _, l := range all.Parts() {
 		key, value := l.At("key"), l.At("value")
 		if strings.Contains(value.Text, "{{") {
 			value.Fail("write the value", "labels cannot come from variables")
@@ -283,20 +307,20 @@ func (f *funcYAML) labels() object.Value {
 		if !value.Given() {
 			value.Value = object.TextAt("", l.Pos)
 		}
-		out = append(out, object.Member{Name: key.Str(), Pos: key.Pos, Value: value.Value})
+		out = append(out, object.Member{Name: key.Text, Pos: key.Pos, Value: value.Value})
 	}
-	if domain := f.root.At("domain"); domain.Str() != "" {
+	if domain := f.root.At("domain"); domain.Text != "" {
 		out.Put("func.domain", domain.Value)
 	}
 	return out.Value(all.Pos)
 }
 
 // account is the service account, which is there already, and the Secret for the image.
-func (f *funcYAML) account(body *reader.Fields) {
-	if a := f.moved("serviceAccountName"); a.Str() != "" {
-		body.Put("serviceAccount", reader.Pairs(a.Pos, "name", a.Value, "existing", object.BoolAt(true, a.Pos)))
+func (f *funcYAML) account(body *builder.Fields) {
+	if a := f.moved("serviceAccountName"); a.Text != "" {
+		body.Put("serviceAccount", builder.Pairs(a.Pos, "name", a.Value, "existing", object.BoolAt(true, a.Pos)))
 	}
-	if s := f.deploy.At("imagePullSecret"); s.Str() != "" {
-		body.Put("pod", reader.Pairs(s.Pos, "imagePullSecrets", object.ListAt(s.Pos, reader.Pairs(s.Pos, "name", s.Value))))
+	if s := f.deploy.At("imagePullSecret"); s.Text != "" {
+		body.Put("pod", builder.Pairs(s.Pos, "imagePullSecrets", object.ListAt(s.Pos, builder.Pairs(s.Pos, "name", s.Value))))
 	}
 }
