@@ -41,15 +41,15 @@ type Decoder struct {
 // of v, and false where nothing is. In what is good, null is left out, an item of a list that
 // is wrong is an empty map, or KindNone in a list of others, and all else is as it was written.
 func (d *Decoder) Decode(f Field, v object.Value, at object.Path) (object.Value, bool) {
-	place := (*location)(nil)
+	place := (*Location)(nil)
 	for _, step := range at {
-		place = &location{place, step}
+		place = &Location{place, step}
 	}
 	return d.value(&f, v, place)
 }
 
 // value is Decode.
-func (d *Decoder) value(f *Field, v object.Value, at *location) (object.Value, bool) {
+func (d *Decoder) value(f *Field, v object.Value, at *Location) (object.Value, bool) {
 	before := len(d.Errs)
 	if f.Sensitive {
 		d.secret++
@@ -69,7 +69,7 @@ func (d *Decoder) Hide(before int) {
 	}
 }
 
-func (d *Decoder) held(f *Field, v object.Value, at *location) (object.Value, bool) {
+func (d *Decoder) held(f *Field, v object.Value, at *Location) (object.Value, bool) {
 	if f.Off && v.Kind == object.KindBool && v.Text == "false" {
 		return v, true
 	}
@@ -83,12 +83,12 @@ func (d *Decoder) held(f *Field, v object.Value, at *location) (object.Value, bo
 		d.kind(f, v, at)
 		return v, false
 	}
-	if f.By != 0 && d.Able != nil && !d.Able(f.By, what(at), v.Pos, at.path()) {
+	if f.By != 0 && d.Able != nil && !d.Able(f.By, what(at), v.Pos, at.Path()) {
 		return v, false
 	}
 	if f.Loose && v.Kind != object.KindString && d.Loose != nil {
 		before := len(d.Errs)
-		good := d.Loose(v, at.path())
+		good := d.Loose(v, at.Path())
 		if d.secret > 0 {
 			d.Hide(before)
 		}
@@ -125,7 +125,7 @@ func (f *Field) takes(v object.Value) bool {
 }
 
 // kind reports a value of another kind, with what was probably meant.
-func (d *Decoder) kind(f *Field, v object.Value, at *location) {
+func (d *Decoder) kind(f *Field, v object.Value, at *Location) {
 	expected := f.expected()
 	or := slices.DeleteFunc(slices.Clone(f.Or), func(o Field) bool { return o.Kind == object.KindNull })
 	for i, other := range or {
@@ -182,9 +182,9 @@ func isWord(text string) bool {
 
 // what names a field in a message: timeouts.request, for that of an item of a list as for the
 // one beside the list.
-func what(at *location) string {
+func what(at *Location) string {
 	var names []string
-	for path := at.path(); len(path) > 1; path = path[1:] {
+	for path := at.Path(); len(path) > 1; path = path[1:] {
 		if !path[1].IsIndex && (len(path) < 3 || !path[2].IsIndex || len(names) > 0) {
 			names = append(names, path[1].Name)
 		}
@@ -193,7 +193,7 @@ func what(at *location) string {
 }
 
 // members are the good fields of a map.
-func (d *Decoder) members(f *Field, v object.Value, at *location) (object.Value, bool) {
+func (d *Decoder) members(f *Field, v object.Value, at *Location) (object.Value, bool) {
 	if !d.bounded(f, v, len(v.Members), "field", at) {
 		return v, false
 	}
@@ -209,7 +209,7 @@ func (d *Decoder) members(f *Field, v object.Value, at *location) (object.Value,
 		own = f.item()
 	}
 	for _, m := range v.Members {
-		in := at.field(m.Name)
+		in := at.To(m.Name)
 		if f.Fields != nil {
 			i := slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == m.Name })
 			if i < 0 && f.Apart != nil && f.Apart(m.Name) {
@@ -234,7 +234,7 @@ func (d *Decoder) members(f *Field, v object.Value, at *location) (object.Value,
 		}
 		if f.Fields == nil && !f.Names.Allows(m.Name) {
 			before := len(d.Errs)
-			d.Fail(m.Pos, in.path(), f.Names.hint(m.Name), "%s", f.Names.wrong(Shown(m.Name), m.Name))
+			d.Fail(m.Pos, in.Path(), f.Names.hint(m.Name), "%s", f.Names.wrong(Shown(m.Name), m.Name))
 			if d.secret > 0 && m.Value.Kind != object.KindMap { // Its value is on the same line.
 				d.Hide(before)
 			}
@@ -245,7 +245,7 @@ func (d *Decoder) members(f *Field, v object.Value, at *location) (object.Value,
 	}
 	for i := range f.Fields {
 		if own := &f.Fields[i]; own.Need && !found[i] && !meant[own.Name] {
-			d.Fail(v.Pos, at.field(own.Name).path(), own.missing(), "is missing")
+			d.Fail(v.Pos, at.To(own.Name).Path(), own.missing(), "is missing")
 		}
 	}
 	d.together(f, v, found, meant, at)
@@ -256,13 +256,13 @@ func (d *Decoder) members(f *Field, v object.Value, at *location) (object.Value,
 func (f *Field) missing() string { return cmp.Or(f.Hint, plain(f.Doc)) }
 
 // null reports a field that is null.
-func (d *Decoder) null(f, own *Field, m object.Member, at *location) {
+func (d *Decoder) null(f, own *Field, m object.Member, at *Location) {
 	switch {
 	case f.Fields == nil:
 	case own.Need:
 		d.fail(m.Value, at, own.missing(), "is null, but must be given")
 	case d.Null != nil:
-		d.Null(m.Value, at.path())
+		d.Null(m.Value, at.Path())
 	}
 }
 
@@ -288,7 +288,7 @@ func (f *Field) names() []string {
 
 // unknown reports a member that is no field. It returns the field that was meant, which is
 // thus not missing.
-func (d *Decoder) unknown(f *Field, m object.Member, at *location, known []string) (meant string) {
+func (d *Decoder) unknown(f *Field, m object.Member, at *Location, known []string) (meant string) {
 	d.Stray = d.Stray || at.up == nil || at.up.up == nil
 	if d.full(object.SeverityError) {
 		return ""
@@ -307,12 +307,12 @@ func (d *Decoder) unknown(f *Field, m object.Member, at *location, known []strin
 	if f.Sensitive { // A secret by its name, with its value.
 		defer d.Hide(len(d.Errs))
 	}
-	d.Fail(m.Pos, at.path(), hint, "unknown field %s", Shown(m.Name))
+	d.Fail(m.Pos, at.Path(), hint, "unknown field %s", Shown(m.Name))
 	return meant
 }
 
 // together reports fields that exclude one another, and those that are there without others.
-func (d *Decoder) together(f *Field, v object.Value, found []bool, meant map[string]bool, at *location) {
+func (d *Decoder) together(f *Field, v object.Value, found []bool, meant map[string]bool, at *Location) {
 	if len(f.OneOf)+len(f.Together) == 0 {
 		return
 	}
@@ -329,20 +329,20 @@ func (d *Decoder) together(f *Field, v object.Value, found []bool, meant map[str
 	case len(f.OneOf) == 0:
 	case len(given) == 0:
 		first := f.Fields[slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == f.OneOf[0] })]
-		d.Fail(v.Pos, at.field(first.Name).path(), cmp.Or(first.Hint, "write one of "+strings.Join(f.OneOf, ", ")), "is missing")
+		d.Fail(v.Pos, at.To(first.Name).Path(), cmp.Or(first.Hint, "write one of "+strings.Join(f.OneOf, ", ")), "is missing")
 	case len(given) > 1:
 		first, _ := v.Get(given[0])
-		d.Fail(first.Pos, at.field(given[0]).path(), "remove it, or remove "+given[1], "has no meaning beside %s", given[1])
+		d.Fail(first.Pos, at.To(given[0]).Path(), "remove it, or remove "+given[1], "has no meaning beside %s", given[1])
 	}
 	for _, name := range f.Together {
 		if !has(name) && slices.ContainsFunc(f.Together, has) {
-			d.Fail(v.Pos, at.field(name).path(), "", "is missing")
+			d.Fail(v.Pos, at.To(name).Path(), "", "is missing")
 		}
 	}
 }
 
 // bounded reports too few or too many members or items; false says that there is none to read.
-func (d *Decoder) bounded(f *Field, v object.Value, n int, part string, at *location) bool {
+func (d *Decoder) bounded(f *Field, v object.Value, n int, part string, at *Location) bool {
 	switch {
 	case n == 0 && f.Least > 0 && f.Hint != "":
 		d.fail(v, at, f.Hint, "must not be empty")
@@ -362,7 +362,7 @@ func (d *Decoder) bounded(f *Field, v object.Value, n int, part string, at *loca
 }
 
 // items are the good items of a list.
-func (d *Decoder) items(f *Field, v object.Value, at *location) (object.Value, bool) {
+func (d *Decoder) items(f *Field, v object.Value, at *Location) (object.Value, bool) {
 	if !d.bounded(f, v, len(v.Items), "item", at) {
 		return v, false
 	}
@@ -373,7 +373,7 @@ func (d *Decoder) items(f *Field, v object.Value, at *location) (object.Value, b
 	own := f.item()
 	seen := map[string]bool{}
 	for i, item := range v.Items {
-		in := &location{at, object.Index(i)}
+		in := at.Item(i)
 		if own.Null && item.Kind == object.KindNull {
 			out.Items = append(out.Items, object.Value{Pos: item.Pos})
 			continue
@@ -404,7 +404,7 @@ func (f *Field) shown(v object.Value) string {
 }
 
 // scalar reports whether a text or a number is what the field may be.
-func (d *Decoder) scalar(f *Field, v object.Value, at *location) bool {
+func (d *Decoder) scalar(f *Field, v object.Value, at *Location) bool {
 	if f.Full && v.Text == "" {
 		d.fail(v, at, "", "must not be empty")
 		return false
@@ -433,7 +433,7 @@ func (d *Decoder) scalar(f *Field, v object.Value, at *location) bool {
 	var names []string
 	for _, c := range f.Values {
 		if c.Name == v.Text {
-			return c.By == 0 || d.Able == nil || d.Able(c.By, what(at)+": "+c.Name, v.Pos, at.path())
+			return c.By == 0 || d.Able == nil || d.Able(c.By, what(at)+": "+c.Name, v.Pos, at.Path())
 		}
 		names = append(names, c.Name)
 	}

@@ -134,22 +134,32 @@ func plain(doc string) string {
 	return doc
 }
 
-// location is a step on the way to a part, so that a path costs nothing until there is a
-// mistake to report.
-type location struct {
-	up   *location
+// Location is a step on the way to a part, so that a path costs nothing until there is a
+// mistake to report. Nil is the document as a whole.
+type Location struct {
+	up   *Location
 	step object.Step
 }
 
-func (p *location) path() object.Path {
+// Path is the way as a whole.
+func (p *Location) Path() object.Path {
 	if p == nil {
 		return nil
 	}
-	return append(p.up.path(), p.step)
+	return append(p.up.Path(), p.step)
 }
 
-func (p *location) field(name string) *location { return &location{p, object.Field(name)} }
+// To is the location of the field at the end of names.
+func (p *Location) To(names ...string) *Location {
+	for _, name := range names {
+		p = &Location{p, object.Field(name)}
+	}
+	return p
+}
 
-func (d *Decoder) fail(v object.Value, at *location, hint, format string, args ...any) {
-	d.Fail(v.Pos, at.path(), hint, format, args...)
+// Item is the location of an item of a list.
+func (p *Location) Item(i int) *Location { return &Location{p, object.Index(i)} }
+
+func (d *Decoder) fail(v object.Value, at *Location, hint, format string, args ...any) {
+	d.Fail(v.Pos, at.Path(), hint, format, args...)
 }

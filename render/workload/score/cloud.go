@@ -68,7 +68,7 @@ func (d *decoder) useAzure() {
 	}
 	if i, ok := slices.BinarySearchFunc(d.out.Labels, Pair{Name: azureLabel}, comparePairs); ok {
 		if v := d.out.Labels[i].Value; v.Value != "true" {
-			d.fail(v.Pos, (*location)(nil).to(d.extra(), "labels", azureLabel), "remove the label", "%s keeps pods from the identity of azure: the label must be %q", shown(v.Value), "true")
+			d.fail(v.Pos, (*location)(nil).To(d.extra(), "labels", azureLabel), "remove the label", "%s keeps pods from the identity of azure: the label must be %q", shown(v.Value), "true")
 		}
 		return
 	}

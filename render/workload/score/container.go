@@ -35,7 +35,7 @@ func (d *decoder) containers(p, more part) {
 		c.Order = i
 		d.out.Containers = append(d.out.Containers, c)
 		for _, b := range c.Before {
-			waits = append(waits, wait{e.name, b, e.at.to("before", b.Container)})
+			waits = append(waits, wait{e.name, b, e.at.To("before", b.Container)})
 		}
 	}
 	if len(entries) == 0 {
@@ -45,7 +45,7 @@ func (d *decoder) containers(p, more part) {
 	d.order(names, waits)
 	for _, m := range more.Members {
 		if !names[m.Name] {
-			d.fail(m.Pos, more.at.to(m.Name), suggest(m.Name, keys(names)), "there is no container %s", shown(m.Name))
+			d.fail(m.Pos, more.at.To(m.Name), suggest(m.Name, keys(names)), "there is no container %s", shown(m.Name))
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (e entry) imageOf(own []string) {
 	if !ok || !e.overlaid(e.Value) || e.get("image").given() {
 		return
 	}
-	at := e.at.to("image").path().String()
+	at := e.at.To("image").Path().String()
 	for _, wrong := range e.Errs {
 		if wrong.Path == at {
 			wrong.Hint = fmt.Sprintf("did you mean the container %q?", near)

@@ -40,27 +40,8 @@ func passed(table document.Field) []string {
 	return out
 }
 
-// location is a step on the way to a part, so that a path costs nothing until there
-// is a mistake to report.
-type location struct {
-	up   *location
-	step object.Step
-}
-
-func (p *location) path() object.Path {
-	if p == nil {
-		return nil
-	}
-	return append(p.up.path(), p.step)
-}
-
-// to is the location of the field at the end of names.
-func (p *location) to(names ...string) *location {
-	for _, name := range names {
-		p = &location{up: p, step: object.Field(name)}
-	}
-	return p
-}
+// location leads to a part of a document.
+type location = document.Location
 
 // decoder reads one document: the tables of render/document/kinds say what its fields may
 // be, and the rest is checked here.
@@ -104,16 +85,16 @@ func (d *decoder) overlaid(v object.Value) bool {
 }
 
 func (d *decoder) fail(pos object.Pos, at *location, hint, format string, args ...any) {
-	d.Fail(pos, at.path(), hint, format, args...)
+	d.Fail(pos, at.Path(), hint, format, args...)
 }
 
 func (d *decoder) warn(pos object.Pos, at *location, hint, format string, args ...any) {
-	d.Warn(pos, at.path(), hint, format, args...)
+	d.Warn(pos, at.Path(), hint, format, args...)
 }
 
 // hold is what is right of v, which is at a place in its document.
 func (d *decoder) hold(table document.Field, v object.Value, at *location) part {
-	good, ok := d.Decode(table, v, at.path())
+	good, ok := d.Decode(table, v, at.Path())
 	if !ok {
 		good = object.Value{}
 	}
@@ -155,7 +136,7 @@ func (p part) get(name string) part {
 	if v.Kind == object.KindNone || v.Kind == object.KindNull {
 		return part{decoder: p.decoder}
 	}
-	return part{p.decoder, v, p.at.to(name)}
+	return part{p.decoder, v, p.at.To(name)}
 }
 
 // entry is a member of a map whose names the author chooses.
@@ -169,7 +150,7 @@ type entry struct {
 func (p part) entries() []entry {
 	out := make([]entry, 0, len(p.Members))
 	for _, m := range p.Members {
-		out = append(out, entry{part{p.decoder, m.Value, p.at.to(m.Name)}, m.Name, m.Pos})
+		out = append(out, entry{part{p.decoder, m.Value, p.at.To(m.Name)}, m.Name, m.Pos})
 	}
 	return out
 }
@@ -179,7 +160,7 @@ func (p part) items() []part {
 	out := make([]part, 0, len(p.Items))
 	for i, v := range p.Items {
 		if v.Kind != object.KindNone {
-			out = append(out, part{p.decoder, v, &location{up: p.at, step: object.Index(i)}})
+			out = append(out, part{p.decoder, v, p.at.Item(i)})
 		}
 	}
 	return out
@@ -218,7 +199,7 @@ func (p part) number() (n int, ok bool) {
 func (p part) open(owned func(name string) string) object.Value {
 	for _, m := range p.Members {
 		if hint := owned(m.Name); hint != "" {
-			p.decoder.fail(m.Pos, p.at.to(m.Name), hint, "%q is set by Ropewalk", m.Name)
+			p.decoder.fail(m.Pos, p.at.To(m.Name), hint, "%q is set by Ropewalk", m.Name)
 		}
 	}
 	p.literals(useValue)

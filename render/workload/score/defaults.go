@@ -90,7 +90,7 @@ func newDefaults(own, project object.Value, environment string) Defaults {
 	out := Defaults{places: map[object.Pos]bool{}}
 	addPlaces(own, out.places)
 	d := newDecoder(Document{Defaults: true})
-	at := (*location)(nil).to("spec", "workloads", "defaults")
+	at := (*location)(nil).To("spec", "workloads", "defaults")
 	out.value = withoutNulls(layered(own, project))
 	if out.value.Kind == object.KindMap {
 		d.defaults(d.hold(defaultsTable(), out.value, at))
@@ -125,7 +125,7 @@ func addPlaces(v object.Value, places map[object.Pos]bool) {
 func (p part) nulls(project object.Value) {
 	for _, m := range p.Members {
 		below, _ := project.Get(m.Name)
-		at := part{p.decoder, m.Value, p.at.to(m.Name)}
+		at := part{p.decoder, m.Value, p.at.To(m.Name)}
 		if m.Value.Kind == object.KindNull && (below.Kind == object.KindNone || below.Kind == object.KindNull) {
 			p.decoder.fail(m.Pos, at.at, "write a value, or remove the field", "is null")
 		}

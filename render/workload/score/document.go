@@ -65,7 +65,7 @@ func (d *decoder) extra() string {
 func (d *decoder) score() {
 	table, v := scoreTable(), d.doc.Value
 	if version, _ := v.Get("apiVersion"); version.Text == kinds.ScoreVersionOld {
-		d.warn(version.Pos, (*location)(nil).to("apiVersion"), "write apiVersion: "+kinds.ScoreVersion, "%q is an older name, read as %q", kinds.ScoreVersionOld, kinds.ScoreVersion)
+		d.warn(version.Pos, (*location)(nil).To("apiVersion"), "write apiVersion: "+kinds.ScoreVersion, "%q is an older name, read as %q", kinds.ScoreVersionOld, kinds.ScoreVersion)
 		v = v.Merge(object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{{Name: "apiVersion", Pos: version.Pos, Value: object.TextAt(kinds.ScoreVersion, version.Pos)}}})
 	}
 	root := d.hold(table, v, nil)
@@ -100,7 +100,7 @@ func (p part) unknown(table document.Field) {
 		}
 		near, ok := object.Nearest(m.Name, known)
 		if ok && (strings.HasPrefix(near, m.Name) || object.Distance(strings.ToLower(m.Name), strings.ToLower(near)) <= slips) {
-			p.decoder.warn(m.Pos, p.at.to(m.Name), "did you mean \""+near+"\"?", "%s has no meaning here", shown(m.Name))
+			p.decoder.warn(m.Pos, p.at.To(m.Name), "did you mean \""+near+"\"?", "%s has no meaning here", shown(m.Name))
 		}
 	}
 }

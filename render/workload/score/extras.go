@@ -99,7 +99,7 @@ func (d *decoder) kindOfOthers() {
 	if !found || !d.doc.Score || d.out.Kind.Pos.IsValid() {
 		return
 	}
-	at := (*location)(nil).to("metadata", "annotations", name)
+	at := (*location)(nil).To("metadata", "annotations", name)
 	switch v := d.out.Annotations[i].Value; v.Value {
 	case KindDeployment, KindStatefulSet:
 		d.warn(v.Pos, at, "write metadata.kind: "+v.Value, "the annotation of score-k8s is read as kind")
@@ -183,7 +183,7 @@ func (p part) serviceAccount() ServiceAccount {
 // kinds checks what goes with the kind of the workload.
 func (d *decoder) kinds() {
 	kind := d.out.Kind.Value
-	at := func(name string) *location { return (*location)(nil).to(d.extra(), name) }
+	at := func(name string) *location { return (*location)(nil).To(d.extra(), name) }
 	d.knative(at)
 	job := kind == KindJob || kind == KindCronJob
 	if kind == KindCronJob && !d.out.Schedule.Pos.IsValid() {
@@ -196,7 +196,7 @@ func (d *decoder) kinds() {
 		d.fail(d.out.Job.Pos, at("job"), "write kind: Job or kind: CronJob", "only a Job or a CronJob has it")
 	}
 	if ttl, ok := d.out.Job.Get("ttlSecondsAfterFinished"); ok && kind == KindJob {
-		d.warn(ttl.Pos, at("job").to("ttlSecondsAfterFinished"), "remove it, or write kind: CronJob",
+		d.warn(ttl.Pos, at("job").To("ttlSecondsAfterFinished"), "remove it, or write kind: CronJob",
 			"a Job that the cluster deletes is missing for the engine, which creates it again, so that it runs again")
 	}
 	if job && len(d.out.Ports) > 0 {
@@ -210,7 +210,7 @@ func (d *decoder) kinds() {
 		d.fail(budget.Pos, at("disruption"), "remove it", "a %s has no disruption budget", kind)
 	}
 	if d.out.Headless.IsValid() && (kind == KindKnativeService || d.out.Deploy.Strategy == StrategyCanary) {
-		d.fail(d.out.Headless, at("service").to("headless"), "remove it",
+		d.fail(d.out.Headless, at("service").To("headless"), "remove it",
 			"the Services of a KnativeService and of a workload with canaries are made in the cluster, and are not headless")
 	}
 	if d.out.Deploy.Strategy == StrategyCanary && kind != "" && kind != KindDeployment {
@@ -221,7 +221,7 @@ func (d *decoder) kinds() {
 // service is where the service is.
 func (d *decoder) service() *location {
 	if d.doc.Score {
-		return (*location)(nil).to("service")
+		return (*location)(nil).To("service")
 	}
-	return (*location)(nil).to("spec", "service")
+	return (*location)(nil).To("spec", "service")
 }

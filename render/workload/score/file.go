@@ -94,7 +94,7 @@ func (p part) targets() []target {
 			t := target{entry: e}
 			t.path = e.absolute(e.namePos, e.at, e.name)
 			if same, ok := e.Get("target"); ok && same.Text != e.name {
-				e.decoder.fail(same.Pos, e.at.to("target"), "remove target", "differs from the path that is its key")
+				e.decoder.fail(same.Pos, e.at.To("target"), "remove target", "differs from the path that is its key")
 			}
 			out = append(out, t)
 		}
@@ -162,7 +162,7 @@ func (t target) file() File {
 		bits := int(n)                              //nolint:gosec // three octal digits fit
 		out.Mode, out.ModePos = &bits, mode.Pos
 	}
-	if given := count(content, binary, source); given != 1 && !t.Known(t.at.path()) {
+	if given := count(content, binary, source); given != 1 && !t.Known(t.at.Path()) {
 		t.wrong("", "a file has one of content, binaryContent and source, got %d", given)
 	}
 	if n := max(len(out.Binary), len(out.text())); n > maxFile {

@@ -38,7 +38,7 @@ func (e entry) probe(name string, base, more part) object.Value {
 	_, exec := base.Get("exec")
 	_, http := base.Get("httpGet")
 	switch {
-	case len(acts) == 0 && !more.Known(more.at.path()):
+	case len(acts) == 0 && !more.Known(more.at.Path()):
 		known := actions()
 		if !more.given() {
 			known = known[:2]

@@ -24,7 +24,7 @@ func (e entry) resource() Resource {
 		out.Type.Value = "" // The name is wrong: no provisioner is asked for it.
 	}
 	if old, ok := e.Get("properties"); ok {
-		e.decoder.warn(old.Pos, e.at.to("properties"), "remove properties", "older files declare outputs here; the outputs of a resource follow from its type")
+		e.decoder.warn(old.Pos, e.at.To("properties"), "remove properties", "older files declare outputs here; the outputs of a resource follow from its type")
 	}
 	return out
 }

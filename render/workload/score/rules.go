@@ -68,7 +68,7 @@ func (p part) rule(out bool) Rule {
 		except.fail("write cidr too", "excludes addresses of a cidr, and there is none")
 	case host.given() && !out:
 		host.fail("write cidr", "callers have addresses and no host")
-	case host.given() && !ports.given() && !p.Known(p.at.path()):
+	case host.given() && !ports.given() && !p.Known(p.at.Path()):
 		host.fail("write ports: [443], or those that they are", "a host needs ports")
 	}
 	if prefix := cidr.cidr(); prefix.IsValid() {

@@ -92,7 +92,7 @@ func (d *decoder) replicas(p part) *Replicas {
 	}{{"cpu", &out.CPU}, {"memory", &out.Memory}} {
 		a := p.get(target.name)
 		*target.to, _ = a.number()
-		if a.given() && !highest.given() && !out.Triggered() && !p.Known(p.at.path()) {
+		if a.given() && !highest.given() && !out.Triggered() && !p.Known(p.at.Path()) {
 			a.fail("write max too", "a target in percent of the request needs an autoscaler")
 		}
 	}
@@ -240,7 +240,7 @@ func (p part) requests() object.Value {
 	}
 	p.get("hosts").literals(useValue)
 	p.get("paths").literals(useValue)
-	if hosts := p.at.to("hosts"); !p.get("hosts").given() && !p.Known(hosts.path()) {
+	if hosts := p.at.To("hosts"); !p.get("hosts").given() && !p.Known(hosts.Path()) {
 		p.decoder.fail(p.Pos, hosts, "write the hosts that requests are for: hosts: [api.example.com]", "is missing")
 	}
 	return p.Value

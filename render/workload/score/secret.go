@@ -33,9 +33,9 @@ func (p part) variables() ([]Pair, []SecretVariable) {
 			texts.Members = append(texts.Members, m)
 			continue
 		}
-		e := entry{part{p.decoder, m.Value, p.at.to(m.Name)}, m.Name, m.Pos}
+		e := entry{part{p.decoder, m.Value, p.at.To(m.Name)}, m.Name, m.Pos}
 		s := e.secret()
-		if !p.Known(e.at.to("provider").path()) {
+		if !p.Known(e.at.To("provider").Path()) {
 			secrets = append(secrets, s)
 		}
 	}

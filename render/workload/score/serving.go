@@ -150,7 +150,7 @@ func (d *decoder) knative(at func(name string) *location) {
 		d.out.Ports = []Port{{Name: "http", Pos: d.out.Kind.Pos, Port: KnativePort, Target: knativeTarget, Protocol: "TCP"}}
 	}
 	for i, p := range d.out.Ports {
-		path := d.service().to("ports", p.Name)
+		path := d.service().To("ports", p.Name)
 		switch {
 		case i > 0:
 			d.fail(p.Pos, path, "remove it, or write kind: Deployment", "a KnativeService has one port, and %q is another", d.out.Ports[0].Name)
@@ -167,7 +167,7 @@ func (d *decoder) knative(at func(name string) *location) {
 	}
 	for _, a := range d.out.Annotations {
 		if strings.HasPrefix(a.Name, "autoscaling.knative.dev") {
-			d.fail(a.NamePos, at("annotations").to(a.Name), "move it to podAnnotations", "Knative wants it at the template of the pods")
+			d.fail(a.NamePos, at("annotations").To(a.Name), "move it to podAnnotations", "Knative wants it at the template of the pods")
 		}
 	}
 }

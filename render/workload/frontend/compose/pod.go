@@ -337,7 +337,7 @@ func (s *service) networks() {
 	var labels builder.Fields
 	var rules []object.Value
 	for _, n := range names {
-		unused(n.Part, "ipv4_address", "ipv6_address", "link_local_ips", "mac_address", "driver_opts", "interface_name")
+		unused(n.Part, "ipv4_address", "ipv6_address", "link_local_ips", "mac_address", "driver_opts", "interface_name", "use_service_name_alias")
 		if n.Name != "default" && !all.Has(n.Name) {
 			n.Fail("declare it under networks", "there is no network %q", n.Name)
 		}

@@ -49,7 +49,7 @@ func serviceFields() document.Field {
 		field("depends_on", either(mapOf(orNull(keys(field("condition", word()), flag("required"), flag("restart")))), listOf(word()))),
 		field("networks", either(mapOf(orNull(keys(
 			field("aliases", listOf(word())), anything("ipv4_address"), anything("ipv6_address"), anything("link_local_ips"), anything("mac_address"),
-			anything("priority"), anything("driver_opts"), anything("gw_priority"), anything("interface_name"),
+			anything("priority"), anything("driver_opts"), anything("gw_priority"), anything("interface_name"), anything("use_service_name_alias"),
 		))), listOf(word()))),
 		field("env_file", orList(either(word(), keys(field("path", word()), flag("required"), anything("format"))))),
 		field("extends", either(word(), keys(field("service", word()), field("file", word())))),

@@ -17,7 +17,7 @@ func ignored() []string {
 	return []string{
 		"attach", "blkio_config", "cgroup_parent", "container_name", "cpu_count", "cpu_percent", "cpu_period", "cpu_quota", "cpu_rt_period",
 		"cpu_rt_runtime", "cpu_shares", "cpuset", "develop", "domainname", "init", "isolation", "label_file", "log_driver", "log_opt", "logging",
-		"mac_address", "mem_swappiness", "memswap_limit", "oom_kill_disable", "oom_score_adj", "pids_limit", "platform", "storage_opt",
+		"mac_address", "mem_swappiness", "memswap_limit", "oom_kill_disable", "oom_score_adj", "pids_limit", "platform", "pull_refresh_after", "storage_opt",
 		"stop_signal", "ulimits", "umask", "volume_driver",
 	}
 }
