@@ -37,6 +37,16 @@ func (r *reading) checkDeclared(root document.Part) {
 	}
 }
 
+// undeclared reports that none of all has a name, which stands at p: unless that one is there,
+// with a mistake.
+func undeclared(all, p document.Part, name, hint, kind string) {
+	if all.Known(all.Path.Append(object.Field(name))) {
+		p.Failed++
+		return
+	}
+	p.Fail(hint, "there is no %s %q", kind, name)
+}
+
 // checkSource reports a config or a secret that has no source, or several; fields are those
 // that are one.
 func checkSource(c document.Entry, kind string, fields ...string) {

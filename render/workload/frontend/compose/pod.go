@@ -339,7 +339,7 @@ func (s *service) networks() {
 	for _, n := range names {
 		unused(n.Part, "ipv4_address", "ipv6_address", "link_local_ips", "mac_address", "driver_opts", "interface_name", "use_service_name_alias")
 		if n.Name != "default" && !all.Has(n.Name) {
-			n.Fail("declare it under networks", "there is no network %q", n.Name)
+			undeclared(all, n.Part, n.Name, "declare it under networks", "network")
 		}
 		for _, a := range n.List("aliases") {
 			if a.Written() != s.label {

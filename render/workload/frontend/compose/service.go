@@ -384,7 +384,7 @@ func (s *service) dependencies() {
 		case s.app.root.At("services", d.Name).Given():
 			at.Fail("activate its profile, or write required: false", "the service %q has a profile that is not active", d.Name)
 		default:
-			at.Fail(object.Suggest(d.Name, object.SortedKeys(s.app.byName)), "there is no service %q", d.Name)
+			undeclared(s.app.root.At("services"), at, d.Name, object.Suggest(d.Name, object.SortedKeys(s.app.byName)), "service")
 		}
 		if c := d.At("condition"); c.Given() && !slices.Contains(conditions[:], c.Written()) {
 			c.Fail(object.Suggest(c.Text, conditions[:]), "%q is not known", c.Text)

@@ -120,7 +120,7 @@ func (s *service) claim(at, source document.Part, target string) {
 	all := s.app.root.At("volumes")
 	if !all.Has(name) {
 		source.Pos = at.Pos
-		source.Fail("declare it under volumes", "there is no volume %q", name)
+		undeclared(all, source, name, "declare it under volumes", "volume")
 		return
 	}
 	v := all.At(name)
@@ -229,8 +229,7 @@ func (s *service) granted(p document.Part, kind, folder string) (of document.Par
 	name = p.At("source").Written()
 	all := s.app.root.At(kind)
 	if !all.Has(name) {
-		at := p.At("source")
-		at.Fail(object.Suggest(name, memberNames(all)), "there is no %s %q", strings.TrimSuffix(kind, "s"), name)
+		undeclared(all, p.At("source"), name, object.Suggest(name, memberNames(all)), strings.TrimSuffix(kind, "s"))
 		return document.Part{}, name, ""
 	}
 	target = cmp.Or(p.At("target").Written(), name)
