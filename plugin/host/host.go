@@ -77,6 +77,9 @@ type Options struct {
 	Expressions []string
 	// Environment is the environment of the project whose overlays apply; "" is none.
 	Environment string
+	// Preview is the name of the preview that is rendered, by the rules of the project; "" is
+	// none.
+	Preview string
 	// Values are YAML or JSON files that overlay the inputs, in order: FILE holds the
 	// input of the only spec, or a map of inputs by the name of the spec where there are
 	// several; SPEC:FILE holds that of one spec. A file called *.cue is CUE, and its field

@@ -18,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/preview"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 	"github.com/ropewalk/ropewalk/source"
@@ -79,6 +80,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 		}
 	}
 	l.dependencies(&out.Request)
+	out.Request.Preview = l.preview
 	l.nothing(out)
 	out.Request.Secrets = l.secrets
 	if len(d.Errs) > 0 {
@@ -151,6 +153,7 @@ type loading struct {
 	runtime  runtime
 	overlays *project.Overlays
 	context  spec.Context
+	preview  preview.Rules
 	inputs   map[string]spec.Input
 	policies []spec.Policy
 	// projectUses are the policies of the project, with their modules.
@@ -199,6 +202,7 @@ func (l *loading) project() Loaded {
 	ctx = ctx.Merge(l.opts.Context)
 	l.placed = ctx.Namespace != ""
 	p.Context = defaults(ctx, l.opts.Emit.Dialect)
+	l.readPreview(p)
 	l.document, l.context, l.inputs, l.policies = p, p.Context, inputs, p.Policies
 	out := Loaded{Name: p.Name, Project: p, Texts: map[string][]byte{}}
 	if out.Name == "" {
@@ -207,6 +211,9 @@ func (l *loading) project() Loaded {
 	out.Request.Emit = l.opts.Emit
 	if out.Request.Emit.Name == "" {
 		out.Request.Emit.Name = out.Name
+		if l.preview.ID != "" { // The objects of Flux are in one namespace.
+			out.Request.Emit.Name += "-" + l.preview.ID
+		}
 	}
 	out.Request.Emit.Dialect = dialect.Name(p.Context.Engine)
 	out.Request.KubeVersion, out.Request.SkipSchemas = p.Context.KubeVersion, l.opts.SkipSchemas
@@ -433,6 +440,7 @@ func (l *loading) contextOf(name, namespace, environment string) object.Context 
 	if namespace = cmp.Or(namespace, c.Namespace); spec.CheckName(namespace) != nil {
 		namespace = DefaultNamespace
 	}
+	namespace = l.inPreview(namespace)
 	if spec.CheckName(name) != nil {
 		name = project.Label(name)
 	}
@@ -440,6 +448,37 @@ func (l *loading) contextOf(name, namespace, environment string) object.Context 
 		Name: name, Namespace: namespace, Environment: environment,
 		Engine: c.Engine, KubeVersion: c.KubeVersion, ClusterDomain: c.ClusterDomain,
 	}
+}
+
+// readPreview reads which preview of a project is rendered.
+func (l *loading) readPreview(p spec.Project) {
+	at := object.Pos{File: "--preview " + l.opts.Preview}
+	err := spec.CheckPreview(l.opts.Preview)
+	switch {
+	case l.opts.Preview == "":
+	case err != nil:
+		l.Fail(at, "", err)
+	case !p.Previews.Pos.IsValid():
+		if !l.docs.Incomplete {
+			l.Fail(at, "add previews: {namespace: \"${namespace}-pr-${preview}\"} to the spec of "+spec.ProjectFile, errors.New("the project declares no previews"))
+		}
+	case !slices.ContainsFunc(l.Errs, func(e *object.Error) bool { return strings.HasPrefix(e.Path, "spec.previews") }):
+		l.preview = preview.Rules{ID: l.opts.Preview, Previews: p.Previews}
+	}
+}
+
+// inPreview is the namespace of the preview in place of one, which is that one if there is no
+// preview.
+func (l *loading) inPreview(namespace string) string {
+	if l.preview.ID == "" {
+		return namespace
+	}
+	own, err := l.preview.Enter(namespace)
+	if err != nil {
+		l.Errs = append(l.Errs, object.AsErrors(err, object.StageSpec)...)
+		return namespace
+	}
+	return own
 }
 
 // sourceOf is the provenance of a tree.
