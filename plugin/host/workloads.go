@@ -230,7 +230,7 @@ func (l *loading) workload(doc spec.Document, value object.Value) (workload.Sour
 		Context: l.contextOf(doc.Name, decoded.Namespace.Value, environment),
 	}
 	if l.preview.ID != "" {
-		out.Otherwise = cmp.Or(decoded.Namespace.Value, l.context.Namespace)
+		out.Otherwise = l.preview.Base(cmp.Or(decoded.Namespace.Value, l.context.Namespace))
 	}
 	l.sourceFiles(doc, &out)
 	out.Variables = l.variablesOf(out)

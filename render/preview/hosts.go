@@ -50,7 +50,7 @@ func serving(groupKind string) []string {
 }
 
 // matcher is a function of a rule of Traefik with its texts.
-var matcher = regexp.MustCompile("Host(?:SNI)?(Regexp)?\\(([^)]*)\\)")
+var matcher = regexp.MustCompile(`Host(?:SNI)?(Regexp)?\(([^)]*)\)`)
 
 // hostsOf are the hosts that an object serves, * for every host. A host that is none, such as
 // the common name of an authority, is left out.

@@ -51,12 +51,15 @@ func (w *rewriter) findNamespaces(nodes []*object.Node) (errs object.Errors) {
 // findServices finds the services of the render by the names that other pods call them by.
 func (w *rewriter) findServices(nodes []*object.Node) {
 	w.names = map[string]string{}
+	before := map[string][]string{} // What leads to a namespace, which may be that of the preview already.
+	for from, to := range w.namespaces {
+		before[from] = append(before[from], from)
+		before[to] = append(before[to], from)
+	}
 	for _, n := range nodes {
 		if o := n.Object; o.Kind() == "Service" {
-			for from, to := range w.namespaces {
-				if own := o.Namespace(); own == from || own == to {
-					w.names[o.Name()+"."+from] = o.Name() + "." + to
-				}
+			for _, from := range before[o.Namespace()] {
+				w.names[o.Name()+"."+from] = o.Name() + "." + w.namespaces[from]
 			}
 		}
 	}
@@ -200,6 +203,8 @@ func (w *rewriter) text(s string) string {
 // continues reports whether a name is the end of a longer one, which a placeholder begins, or
 // the domain of an address of mail.
 func continues(before string) bool {
+	const near = 256 // An address of mail is no longer, and a text may be.
+	before = before[max(0, len(before)-near):]
 	if rest := strings.TrimRight(before, ".-"); rest != before {
 		return rest != "" && strings.ContainsAny(rest[len(rest)-1:], "})]>*")
 	}

@@ -34,7 +34,7 @@ type Rules struct {
 // Enter returns the namespace of the preview in place of one, which it adds to r.From. One that
 // is the preview's own already stays, such as the destination of an Application of Argo CD.
 func (r *Rules) Enter(namespace string) (string, error) {
-	if base := r.base(namespace); base != "" && !slices.Contains(r.From, base) {
+	if base := r.Base(namespace); base != "" && !slices.Contains(r.From, base) {
 		r.From = append(r.From, base)
 		slices.Sort(r.From)
 	}
@@ -50,8 +50,8 @@ func (r *Rules) own(namespace string) bool {
 	return len(namespace) > len(before)+len(after) && strings.HasPrefix(namespace, before) && strings.HasSuffix(namespace, after)
 }
 
-// base is what a namespace is without a preview; "" where that is not known.
-func (r *Rules) base(namespace string) string {
+// Base is what a namespace is without a preview; "" where that is not known.
+func (r *Rules) Base(namespace string) string {
 	if !r.own(namespace) {
 		return namespace
 	}
@@ -98,7 +98,7 @@ func (r *Rules) fail(field string, rule spec.Text, hint, format string, args ...
 }
 
 // ambiguous reports two names of which one preview makes what another preview makes of the
-// other: with ${namespace}-${preview}, shop-db in the preview 1 is shop in the preview db-1.
+// other: with ${namespace}-${preview}, shop-db in the preview 1 is shop in the preview db-1. The names are sorted.
 func (r *Rules) ambiguous(field string, rule spec.Text, place string, names []string) object.Errors {
 	first, last := strings.Index(rule.Text, place), strings.Index(rule.Text, placeholder)
 	if first < 0 {
@@ -110,14 +110,18 @@ func (r *Rules) ambiguous(field string, rule spec.Text, place string, names []st
 	}
 	between := rule.Text[first+end : last]
 	var errs object.Errors
-	for _, short := range names {
-		for _, long := range names {
-			rest, ok := strings.CutSuffix(long, between+short)
+	for _, long := range names {
+		for i := range long {
+			if !strings.HasPrefix(long[i:], between) {
+				continue
+			}
+			short, rest := long[i+len(between):], long[:i]
 			if ahead {
-				rest, ok = strings.CutPrefix(long, short+between)
+				short, rest = rest, short
 			}
 			// What is left of the longer name is a part of the name of a preview.
-			if ok && rest != "" && strings.Trim(rest+between, labelCharacters) == "" && strings.Trim(rest, "-") == rest {
+			_, found := slices.BinarySearch(names, short)
+			if found && rest != "" && strings.Trim(rest+between, labelCharacters) == "" && strings.Trim(rest, "-") == rest {
 				errs = append(errs, r.fail(field, rule, "put a text between the placeholders that no name has, such as -pr-",
 					"two previews can have one %s, because there are %q and %q", field, short, long))
 			}
