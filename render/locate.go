@@ -300,6 +300,35 @@ func (c *compiler) trace(ctx context.Context, s Spec, queries []evaluate.Query) 
 	return out, provisions[0].request.Input, errors.Join(errs...)
 }
 
+// locateAll gives mistakes in objects the user's line. The error is only that of a cancelled
+// context.
+func (c *compiler) locateAll(ctx context.Context, errs Errors, nodes []*object.Node) error {
+	queries := make([]evaluate.Query, len(errs))
+	for i, e := range errs {
+		queries[i] = evaluate.Query{Node: e.Node, Path: object.ParsePath(e.Path)}
+	}
+	origins, err := c.origins(ctx, queries)
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	specs, made := map[string]Spec{}, map[object.ID]object.Pos{}
+	for _, s := range c.req.Specs {
+		specs[s.Evaluate.Spec] = s
+	}
+	for _, n := range nodes {
+		made[n.ID] = n.Pos
+	}
+	for i, e := range errs {
+		if s, ok := specs[e.Node.Spec()]; ok {
+			if !origins[i].Module.IsValid() {
+				origins[i].Module = made[e.Node]
+			}
+			locate(e, s, origins[i])
+		}
+	}
+	return nil
+}
+
 // embedded is the prefix of the labels of modules that come with Ropewalk.
 const embedded = "embedded:"
 

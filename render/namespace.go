@@ -5,11 +5,13 @@ package render
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/preview"
 )
 
 // provisionedIn is the nodes that a provisioner made, each in a namespace where its kind
@@ -31,7 +33,7 @@ func (c *compiler) provisionedIn(namespace string, nodes []*object.Node) []*obje
 func (c *compiler) withNamespaces(nodes []*object.Node, all bool) []*object.Node {
 	of, stated := c.namespaces(nodes), map[string]bool{}
 	for _, s := range c.req.Specs {
-		stated[s.Evaluate.Spec] = s.StatesNamespace
+		stated[s.Evaluate.Spec] = s.StatesNamespace || c.req.Preview.ID != ""
 	}
 	return withNamespace(nodes, func(n *object.Node) string {
 		if !all && !stated[n.ID.Spec()] {
@@ -46,14 +48,11 @@ func (c *compiler) withNamespaces(nodes []*object.Node, all bool) []*object.Node
 func (c *compiler) namespaces(nodes []*object.Node) func(n *object.Node) string {
 	contexts, stated := map[string]string{}, map[string]bool{}
 	for _, s := range c.req.Specs {
-		contexts[s.Evaluate.Spec], stated[s.Evaluate.Spec] = s.Evaluate.Context.Namespace, s.StatesNamespace
+		contexts[s.Evaluate.Spec], stated[s.Evaluate.Spec] = s.Evaluate.Context.Namespace, s.StatesNamespace || c.req.Preview.ID != ""
 	}
-	own := scopesOf(nodes)
+	scope := c.scopeOf(nodes)
 	return func(n *object.Node) string {
-		namespaced, known := own[n.Object.Ref().GroupKind()]
-		if !known {
-			namespaced, known = c.scopes().Namespaced(n.Object)
-		}
+		namespaced, known := scope(n)
 		// A Component moves its objects into its namespace, as kustomize does: of kinds that are
 		// not known most have one, and the others say by their names that they do not.
 		if namespaced || !known && stated[n.ID.Spec()] && !strings.HasPrefix(n.Object.Kind(), "Cluster") {
@@ -61,6 +60,34 @@ func (c *compiler) namespaces(nodes []*object.Node) func(n *object.Node) string 
 		}
 		return ""
 	}
+}
+
+// scopeOf reports whether the kind of a node is namespaced, and whether that is known.
+func (c *compiler) scopeOf(nodes []*object.Node) func(n *object.Node) (namespaced, known bool) {
+	own := scopesOf(nodes)
+	return func(n *object.Node) (namespaced, known bool) {
+		if namespaced, known = own[n.Object.Ref().GroupKind()]; known {
+			return namespaced, true
+		}
+		return c.scopes().Namespaced(n.Object)
+	}
+}
+
+// preview is the nodes in the preview of the request, if it is for one, with the mistakes in what
+// a preview cannot have. The error is only that of a cancelled context.
+func (c *compiler) preview(ctx context.Context, nodes []*object.Node) ([]*object.Node, Errors, error) {
+	if c.req.Preview.ID == "" {
+		return nodes, nil, nil
+	}
+	scope := c.scopeOf(nodes)
+	moved, errs := preview.Rewrite(c.req.Preview, nodes, func(n *object.Node) bool {
+		namespaced, known := scope(n)
+		return !namespaced && (known || n.Object.Namespace() == "")
+	})
+	if err := c.locateAll(ctx, errs, nodes); err != nil {
+		return nil, nil, err
+	}
+	return moved, errs, nil
 }
 
 // twice reports objects that an engine takes for one: one names the namespace of the

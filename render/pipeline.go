@@ -81,6 +81,10 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 	}
 	nodes := evaluated.nodes
 	nodes = c.withNamespaces(nodes, d.NeedsNamespace)
+	nodes, moved, err := c.preview(ctx, nodes)
+	if err != nil {
+		return Result{}, err
+	}
 	object.SortNodes(nodes)
 	for _, n := range nodes {
 		if err := ctx.Err(); err != nil {
@@ -89,7 +93,7 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 		secrets.AddNode(n)
 	}
 	applied := c.checker(req).Applied(nodes)
-	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes, unusedPatterns(req, nodes, evaluated.broken), c.twice(applied), gateway.CheckSecrets(c.gateways, nodes))
+	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes, moved, unusedPatterns(req, nodes, evaluated.broken), c.twice(applied), gateway.CheckSecrets(c.gateways, nodes))
 
 	g, err := graph.Build(applied, dependencies(req.Specs, slices.Concat(evaluated.broken, req.Broken)))
 	mistakes = append(mistakes, object.AsErrors(err, object.StageGraph)...)

@@ -10,6 +10,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
+	"github.com/ropewalk/ropewalk/render/preview"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload"
 )
@@ -40,6 +41,10 @@ type Request struct {
 	AllowSecrets map[string][]string
 	// SkipSchemas leaves out the schema check; secrets are checked all the same.
 	SkipSchemas bool
+
+	// Preview moves the render into a preview; the zero value does not. The contexts of Specs
+	// are those of the preview.
+	Preview preview.Rules
 
 	// Strict turns warnings of the order and of the dialect into errors.
 	Strict bool

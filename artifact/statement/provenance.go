@@ -28,8 +28,8 @@ const (
 type Build struct {
 	// Project is what was rendered, as the user named it. It must not be "".
 	Project string
-	// Environment and Dialect are those of the render; "" is left out.
-	Environment, Dialect string
+	// Environment, Preview and Dialect are those of the render; "" is left out.
+	Environment, Preview, Dialect string
 	// Inputs is the digest of what the specs gave to their modules, with everything
 	// that was laid over them: sha256:<hex>, or "".
 	Inputs string
@@ -91,6 +91,9 @@ func Provenance(build Build, subjects ...Subject) ([]byte, error) {
 	maps.Copy(parameters, build.Parameters)
 	if build.Environment != "" {
 		parameters["environment"] = build.Environment
+	}
+	if build.Preview != "" {
+		parameters["preview"] = build.Preview
 	}
 	if build.Dialect != "" {
 		parameters["dialect"] = build.Dialect

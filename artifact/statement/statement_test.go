@@ -27,7 +27,7 @@ func TestASignatureHasTheFormThatCosignWrites(t *testing.T) {
 
 func TestAProvenanceNamesEverySource(t *testing.T) {
 	data, err := Provenance(Build{
-		Project: "shop", Environment: "prod", Dialect: "flux", Version: "v0.3.0",
+		Project: "shop", Environment: "prod", Preview: "12", Dialect: "flux", Version: "v0.3.0",
 		Sources: []Source{
 			{URI: "https://example.com/a.git", Digest: digestOf("b"), Revision: "main@sha1:" + strings.Repeat("c", 40)},
 			{URI: "./modules/web", Digest: digestOf("d")},
@@ -42,7 +42,7 @@ func TestAProvenanceNamesEverySource(t *testing.T) {
 	  "predicate": {
 	    "buildDefinition": {
 	      "buildType": "https://ropewalk.dev/provenance/render/v1",
-	      "externalParameters": {"project": "shop", "environment": "prod", "dialect": "flux"},
+	      "externalParameters": {"project": "shop", "environment": "prod", "preview": "12", "dialect": "flux"},
 	      "resolvedDependencies": [
 	        {"uri": "./modules/web", "digest": {"sha256": "`+strings.Repeat("d", 64)+`"}},
 	        {"uri": "https://example.com/a.git",

@@ -48,6 +48,9 @@ func (o origins) note(before, after inputs, field string, several bool) {
 	if before.Environment != after.Environment {
 		o["--env "+after.Environment] = field
 	}
+	if before.Preview != after.Preview {
+		o["--preview "+after.Preview] = field
+	}
 }
 
 // placed is an error that names the parameters at fault, and not options that the

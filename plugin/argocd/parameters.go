@@ -22,6 +22,7 @@ import (
 // with its spec before it (api:values), or by the parameter set.
 const (
 	paramEnvironment = "environment"
+	paramPreview     = "preview"
 	paramValues      = "values"
 	paramSet         = "set"
 	paramImages      = "images"
@@ -67,16 +68,18 @@ func (p parameter) apply(w *inputs) error {
 	switch p.Name {
 	case "":
 		return p.fail("the parameter has no name")
-	case paramEnvironment, paramAllowEmpty:
+	case paramEnvironment, paramPreview, paramAllowEmpty:
 		if p.String == nil {
 			return p.fail("expected a string")
 		}
-		if p.Name == paramEnvironment {
+		switch {
+		case p.Name == paramEnvironment:
 			w.Environment = *p.String
 			return nil
-		}
-		switch *p.String {
-		case "true", "false":
+		case p.Name == paramPreview:
+			w.Preview = *p.String
+			return nil
+		case *p.String == "true" || *p.String == "false":
 			w.AllowEmpty = *p.String == "true"
 			return nil
 		}
@@ -110,7 +113,7 @@ func (p parameter) apply(w *inputs) error {
 
 // isInput reports whether the parameter is named like an input.
 func (p parameter) isInput() bool {
-	return !slices.Contains([]string{paramEnvironment, paramValues, paramSet, paramImages, paramRuntime, paramAllowEmpty}, p.Name)
+	return !slices.Contains([]string{paramEnvironment, paramPreview, paramValues, paramSet, paramImages, paramRuntime, paramAllowEmpty}, p.Name)
 }
 
 // list is the texts of a parameter: a map is a list of KEY=VALUE.
@@ -189,6 +192,7 @@ func quoted(text string) string {
 func static() []*wire.Parameter {
 	return []*wire.Parameter{
 		{Name: paramEnvironment, Title: "Environment", Tooltip: "environment of the project to lay over it", CollectionType: "string"},
+		{Name: paramPreview, Title: "Preview", Tooltip: "name of the preview, which spec.previews of the project gives namespaces and hosts of its own", CollectionType: "string"},
 		{Name: paramValues, Title: "Values", Tooltip: "[SPEC:]FILE of values to lay over the inputs, relative to the path", CollectionType: "array"},
 		{Name: paramSet, Title: "Set", Tooltip: "[SPEC:]PATH=VALUE to lay over the inputs", CollectionType: "array"},
 		{Name: paramImages, Title: "Images", Tooltip: "[SPEC[/CONTAINER]=]IMAGE for containers of workloads with image \".\"", CollectionType: "array"},

@@ -34,6 +34,8 @@ func TestAMistakeInAParameterNamesTheParameter(t *testing.T) {
 		"an image that nobody takes":     {params(`[{"name": "images", "array": ["x:1"]}]`), at + "images: x:1: spec: there is no workload to set an image of"},
 		"an environment":                 {params(`[{"name": "environment", "string": "nope"}]`), at + `environment: spec: environment "nope" is not known`},
 		"an environment of the variable": {map[string]string{"ARGOCD_ENV_ROPEWALK_ENV": "nope"}, `ROPEWALK_ENV: spec: environment "nope" is not known`},
+		"a preview without rules":        {params(`[{"name": "preview", "string": "12"}]`), at + `preview: spec: the project declares no previews`},
+		"a preview of the variable":      {map[string]string{"ARGOCD_ENV_ROPEWALK_PREVIEW": "Feature/x"}, `ROPEWALK_PREVIEW: spec: "Feature/x" may hold only a-z, 0-9 and -`},
 		"neither true nor false":         {map[string]string{"ARGOCD_ENV_ROPEWALK_ALLOW_EMPTY": "yes"}, `ROPEWALK_ALLOW_EMPTY: expected true or false, got "yes"`},
 		"a name that is no text":         {params(`[{"name": 3}]`), `found a JSON number at "name": expected maps with a name`},
 		"a map of numbers":               {params(`[{"name": "n", "map": {"a": 3}}]`), `found a JSON number at "map": expected maps`},

@@ -35,6 +35,7 @@ const (
 	varParameters  = "ARGOCD_APP_PARAMETERS"
 	varKubeVersion = "KUBE_VERSION"
 	varEnvironment = "ARGOCD_ENV_ROPEWALK_ENV"
+	varPreview     = "ARGOCD_ENV_ROPEWALK_PREVIEW"
 	varSet         = "ARGOCD_ENV_ROPEWALK_SET"
 	varAllowEmpty  = "ARGOCD_ENV_ROPEWALK_ALLOW_EMPTY"
 )
@@ -64,6 +65,7 @@ type inputs struct {
 	Namespace   string
 	KubeVersion string
 	Environment string
+	Preview     string `json:",omitempty"`
 	Values      []string
 	Set         []string
 	Images      []string
@@ -126,7 +128,7 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 		inputs: inputs{
 			Path: path.Clean(cmp.Or(strings.TrimSuffix(folder, "/"), ".")), Checksum: strings.ToLower(checksum),
 			Scope: env[varProject], Name: env[varApp], Namespace: env[varNamespace],
-			Environment: env[varEnvironment], AllowEmpty: env[varAllowEmpty] == "true",
+			Environment: env[varEnvironment], Preview: env[varPreview], AllowEmpty: env[varAllowEmpty] == "true",
 		},
 	}
 	if r.repository, r.nonce = env[varRepository], env[varNonce]; r.nonce != "" {
@@ -164,8 +166,8 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 		return request{}, fmt.Errorf("%w: ROPEWALK_SET has more than %d lines: use a values file", errRequest, maxOptions)
 	}
 	r.bare = r.inputs
-	r.from = origins{"--env " + r.Environment: "ROPEWALK_ENV"}
-	r.from.note(inputs{Environment: r.Environment}, r.inputs, "ROPEWALK_SET", true)
+	r.from = origins{"--env " + r.Environment: "ROPEWALK_ENV", "--preview " + r.Preview: "ROPEWALK_PREVIEW"}
+	r.from.note(inputs{Environment: r.Environment, Preview: r.Preview}, r.inputs, "ROPEWALK_SET", true)
 	names := map[string]bool{}
 	for _, p := range all {
 		if names[p.Name] {
@@ -192,7 +194,7 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 func checkVariables(env map[string]string) error {
 	const prefix, own = "ARGOCD_ENV_", "ROPEWALK"
 	var known []string
-	for _, name := range []string{varEnvironment, varSet, varAllowEmpty} {
+	for _, name := range []string{varEnvironment, varSet, varAllowEmpty, varPreview} {
 		known = append(known, strings.TrimPrefix(name, prefix+own))
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -242,7 +244,7 @@ func (w inputs) key() string {
 func (w inputs) options(files fs.FS, limits evaluate.Limits) host.Options {
 	return host.Options{
 		FS: files, Args: []string{w.Path}, Dir: ".", Root: ".", Name: w.Name,
-		Environment: w.Environment, Values: w.Values, Set: w.Set, Images: w.Images, Runtime: w.Runtime,
+		Environment: w.Environment, Preview: w.Preview, Values: w.Values, Set: w.Set, Images: w.Images, Runtime: w.Runtime,
 		Context: spec.Context{Namespace: w.Namespace, KubeVersion: w.KubeVersion, Engine: string(dialect.ArgoCD)},
 		Emit:    emit.Options{Dialect: dialect.ArgoCD},
 		Limits:  limits, AllowEmpty: w.AllowEmpty,

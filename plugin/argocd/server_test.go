@@ -330,7 +330,7 @@ func TestNothingIsDiscoveredAndParametersAreAnnounced(t *testing.T) {
 	for _, p := range got {
 		names = append(names, p.GetName())
 	}
-	require.Equal(t, []string{"environment", "values", "set", "images", "runtime", "allowEmpty", "list", "n", "tags", "text"}, names)
+	require.Equal(t, []string{"environment", "preview", "values", "set", "images", "runtime", "allowEmpty", "list", "n", "tags", "text"}, names)
 }
 
 func TestAPanicEndsOneRequest(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/preview"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 	"github.com/ropewalk/ropewalk/source"
@@ -79,6 +80,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 		}
 	}
 	l.dependencies(&out.Request)
+	out.Request.Preview = l.preview
 	l.nothing(out)
 	out.Request.Secrets = l.secrets
 	if len(d.Errs) > 0 {
@@ -151,6 +153,7 @@ type loading struct {
 	runtime  runtime
 	overlays *project.Overlays
 	context  spec.Context
+	preview  preview.Rules
 	inputs   map[string]spec.Input
 	policies []spec.Policy
 	// projectUses are the policies of the project, with their modules.
@@ -199,6 +202,7 @@ func (l *loading) project() Loaded {
 	ctx = ctx.Merge(l.opts.Context)
 	l.placed = ctx.Namespace != ""
 	p.Context = defaults(ctx, l.opts.Emit.Dialect)
+	l.readPreview(p)
 	l.document, l.context, l.inputs, l.policies = p, p.Context, inputs, p.Policies
 	out := Loaded{Name: p.Name, Project: p, Texts: map[string][]byte{}}
 	if out.Name == "" {
@@ -207,6 +211,9 @@ func (l *loading) project() Loaded {
 	out.Request.Emit = l.opts.Emit
 	if out.Request.Emit.Name == "" {
 		out.Request.Emit.Name = out.Name
+		if l.preview.ID != "" { // The objects of Flux are in one namespace.
+			out.Request.Emit.Name += "-" + l.preview.ID
+		}
 	}
 	out.Request.Emit.Dialect = dialect.Name(p.Context.Engine)
 	out.Request.KubeVersion, out.Request.SkipSchemas = p.Context.KubeVersion, l.opts.SkipSchemas
@@ -222,39 +229,6 @@ func (l *loading) strayProject(p spec.Project) {
 			l.Fail(p.Pos, "rename the file to "+spec.ProjectFile, errors.New("a Project must be in a file named "+spec.ProjectFile))
 		}
 	}
-}
-
-// checkContext checks the context of the caller as that of a project is checked.
-func (l *loading) checkContext(c spec.Context) {
-	if c.KubeVersion != "" {
-		if _, ok := spec.ParseKubeVersion(c.KubeVersion); !ok {
-			l.Fail(object.Pos{File: "--kube-version " + c.KubeVersion}, "",
-				fmt.Errorf("%q is not a version of Kubernetes: expected one such as 1.36 or v1.36.2", c.KubeVersion))
-		}
-	}
-	if c.Engine != "" && !slices.Contains(dialect.Names(), c.Engine) {
-		l.Fail(object.Pos{File: "--dialect " + c.Engine}, object.Suggest(c.Engine, dialect.Names()),
-			fmt.Errorf("dialect %q is not known", c.Engine))
-	}
-	if err := spec.CheckDomain(c.ClusterDomain); c.ClusterDomain != "" && err != nil {
-		l.Fail(object.Pos{File: "--cluster-domain " + c.ClusterDomain}, "", err)
-	}
-	if err := spec.CheckName(c.Namespace); c.Namespace != "" && err != nil {
-		l.Fail(object.Pos{File: "--namespace " + c.Namespace}, "", err)
-	}
-}
-
-// defaults sets the fields that are still empty; name is the dialect that the caller
-// set.
-func defaults(c spec.Context, name dialect.Name) spec.Context {
-	if name != "" {
-		c.Engine = string(name)
-	}
-	c.KubeVersion, _ = spec.ParseKubeVersion(c.KubeVersion)
-	return spec.Context{
-		Namespace: DefaultNamespace, KubeVersion: DefaultKubeVersion,
-		ClusterDomain: DefaultClusterDomain, Engine: string(dialect.Plain),
-	}.Merge(c)
 }
 
 // dependencies lists the specs that are not in the request, and reports dependencies of
@@ -421,25 +395,6 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 		}
 	}
 	return out, true
-}
-
-// contextOf is the context of a spec; namespace is "" where it names none. A name or a
-// namespace that is none has been reported, and is not reported again at each object.
-func (l *loading) contextOf(name, namespace, environment string) object.Context {
-	c := l.context
-	if namespace == "" && name != "" && !l.placed {
-		l.unplaced = append(l.unplaced, name)
-	}
-	if namespace = cmp.Or(namespace, c.Namespace); spec.CheckName(namespace) != nil {
-		namespace = DefaultNamespace
-	}
-	if spec.CheckName(name) != nil {
-		name = project.Label(name)
-	}
-	return object.Context{
-		Name: name, Namespace: namespace, Environment: environment,
-		Engine: c.Engine, KubeVersion: c.KubeVersion, ClusterDomain: c.ClusterDomain,
-	}
 }
 
 // sourceOf is the provenance of a tree.

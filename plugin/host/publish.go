@@ -186,7 +186,7 @@ func packFolders(files []emit.File, opts artifact.Options) (artifact.Set, error)
 // BuildOf describes the build of a render, for its provenance.
 func BuildOf(loaded Loaded, sources []render.Source, version string) statement.Build {
 	b := statement.Build{
-		Project: loaded.Name, Dialect: string(loaded.Request.Emit.Dialect), Version: version,
+		Project: loaded.Name, Dialect: string(loaded.Request.Emit.Dialect), Version: version, Preview: loaded.Request.Preview.ID,
 	}
 	inputs := sha256.New()
 	for _, s := range loaded.Request.Specs {

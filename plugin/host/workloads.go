@@ -4,6 +4,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -227,6 +228,9 @@ func (l *loading) workload(doc spec.Document, value object.Value) (workload.Sour
 	out := workload.Source{
 		Spec: decoded, Files: map[string][]byte{}, Partial: errs.Err() != nil,
 		Context: l.contextOf(doc.Name, decoded.Namespace.Value, environment),
+	}
+	if l.preview.ID != "" {
+		out.Otherwise = l.preview.Base(cmp.Or(decoded.Namespace.Value, l.context.Namespace))
 	}
 	l.sourceFiles(doc, &out)
 	out.Variables = l.variablesOf(out)

@@ -21,6 +21,12 @@ func (d *decoder) project(v object.Value) Project {
 	}
 	p.Context = spec.at("context").context()
 	p.Policies = spec.policies("policies")
+	if previews := spec.at("previews"); previews.Given() {
+		namespace, host := previews.at("namespace"), previews.at("host")
+		p.Previews = Previews{
+			Pos: previews.Pos, Namespace: Text{Text: namespace.Text, Pos: namespace.Pos}, Host: Text{Text: host.Text, Pos: host.Pos},
+		}
+	}
 	spec.at("workloads").workloads()
 	written, _ := v.Get("spec")
 	p.WorkloadDefaults, _ = written.Get("workloads")

@@ -213,6 +213,16 @@ func CheckName(name string) error {
 	return nil
 }
 
+// CheckPreview reports what is wrong with the name of a preview, which is a part of namespaces
+// and hosts: a DNS label of at most 40 characters.
+func CheckPreview(id string) error {
+	const most = 40
+	if err := CheckName(id); err != nil || len(id) <= most {
+		return err
+	}
+	return fmt.Errorf("%q has %d characters, more than %d", id, len(id), most)
+}
+
 // CheckDomain reports what is wrong with the DNS domain of a cluster.
 func CheckDomain(domain string) error {
 	for label := range strings.SplitSeq(domain, ".") {

@@ -227,6 +227,16 @@ type Project struct {
 	WorkloadDefaults object.Value
 	// Environments are by name.
 	Environments map[string]Environment
+	// Previews are the rules of its previews; the zero value is none.
+	Previews Previews
+}
+
+// Previews are the rules by which a preview has namespaces and hosts of its own: a text with
+// ${preview}, and ${namespace} or ${host} for what there is otherwise.
+type Previews struct {
+	Pos object.Pos
+	// Namespace must be given; Host is "" where nothing is served.
+	Namespace, Host Text
 }
 
 // Pattern is a path or a glob.

@@ -42,7 +42,7 @@ func (p *Project) target(i *instance, params object.Value) network.Target {
 	account, _ := params.Get(paramAccount)
 	t.Account = account.Text
 	m := p.byName[t.Name]
-	if m != nil && (!full || m.source.Context.Namespace == namespace) {
+	if m != nil && (!full || m.source.Context.Namespace == namespace || m.source.Otherwise == namespace) {
 		t.Workload, t.Namespace = m.network, m.source.Context.Namespace
 	}
 	if t.Namespace == "" {

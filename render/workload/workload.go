@@ -21,6 +21,9 @@ type Source struct {
 	// Context is that of the workload: its own name, and its own namespace where
 	// it names one.
 	Context object.Context
+	// Otherwise is the namespace that Context has without a preview, by which others may call
+	// the workload too.
+	Otherwise string
 	// Partial is set if a mistake in the document, which is reported already, may
 	// hide part of Spec. The workload is looked at for what else is wrong, and
 	// is never completed.

@@ -120,7 +120,7 @@ const frontEnds = "render/workload/frontend"
 // stageRules keep the stages of a render in their order, and the packages of the
 // evaluation in theirs.
 func stageRules() []rule {
-	stages := []string{"object", "dialect", "spec", "workload", "component", "evaluate", "graph", "order", "check", "emit"}
+	stages := []string{"object", "dialect", "spec", "workload", "component", "evaluate", "preview", "graph", "order", "check", "emit"}
 	var out []rule
 	parts := []string{"diagnose", "module", "inputs", "trace", "provision", "inprocess", "worker", "resultcache"}
 	for dir, parts := range map[string][]string{
@@ -211,7 +211,7 @@ func TestImportsKeepTheLayers(t *testing.T) {
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
 	for _, s := range []string{"object", "dialect", "spec", "document", "document/kinds", "workload", "workload/score", "workload/placeholder", "workload/builder", "workload/resource", "workload/network", "workload/generate", "workload/gateway", "workload/frontend", "component", "component/manifests", "component/kustomize", "component/helm", "component/overlay", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/inputs", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
-		"graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff", "diff/traffic"} {
+		"preview", "graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff", "diff/traffic"} {
 		known["render/"+s] = true
 	}
 	for _, f := range goFiles(t) {

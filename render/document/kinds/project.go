@@ -17,6 +17,10 @@ func Project() Document {
 			{Name: "inputs", Kind: fields, Doc: "What is laid over the input of a spec, by its name.", Each: &Field{Kind: fields, Free: true, Null: true}},
 			Workloads().Named("workloads"),
 		}}},
+		{Name: "previews", Kind: fields, Doc: "Namespaces and hosts of previews (--preview ID), so that no two share an object.", Fields: []Field{
+			{Name: "namespace", Kind: text, Need: true, Rule: previewRule("namespace"), Doc: "Namespace in a preview, such as ${namespace}-pr-${preview}; ${namespace} is the one that an object has otherwise."},
+			{Name: "host", Kind: text, Rule: previewRule("host"), Doc: "Host in a preview, such as pr-${preview}.${host}; ${host} is the one that is served otherwise."},
+		}},
 	}
 	return Whole("Project", "Which specs are rendered as one, and where for: ropewalk.yaml.",
 		Metadata(), Field{Name: "spec", Kind: fields, Doc: "What is rendered, and how.", Fields: spec}, Status())

@@ -112,6 +112,28 @@ func pattern() rule {
 	}}
 }
 
+// previewRule is the name of a namespace or a host with the placeholder ${preview}, and one for
+// the name that there is otherwise.
+func previewRule(of string) rule {
+	other := "${" + of + "}"
+	return rule{Pattern: `\$\{preview\}`, Why: func(s string) string {
+		filled := strings.NewReplacer("${preview}", "x", other, "x").Replace(s)
+		switch {
+		case strings.Count(s, "${preview}") != 1:
+			return "must have ${preview} once, which makes previews different"
+		case strings.Count(s, other) > 1:
+			return "may have " + other + " only once"
+		case strings.Contains(filled, "$"):
+			return "has a placeholder that is not known: expected ${preview} and " + other
+		case of == "host" && !Subdomain(filled, 1):
+			return "is no host name: expected one such as pr-${preview}.${host}"
+		case of != "host" && document.BadLabel(filled) != "":
+			return "is no name of a namespace: it " + document.BadLabel(filled)
+		}
+		return ""
+	}}
+}
+
 // inProject is a path in the folder of a project.
 func inProject() rule {
 	return rule{Words: "a path relative to the project's folder, with / between folders", Holds: func(s string) bool {

@@ -71,7 +71,7 @@ func (b build) provenance() statement.Build {
 var (
 	keptOptions = []string{ //nolint:gochecknoglobals // a constant
 		"source", "revision", "folders", "namespace-at-deploy", "values", "overrides-file", "env-file", "var-from-env",
-		"image", "runtime-from-env", "name", "expression", "namespace", "kube-version", "cluster-domain", "crds", "allow-empty", "argocd-health", "skip-schemas",
+		"image", "runtime-from-env", "name", "expression", "namespace", "kube-version", "cluster-domain", "crds", "allow-empty", "argocd-health", "skip-schemas", "preview",
 	}
 	namedOptions = []string{"set", "set-string", "set-json", "set-file", "override-property", "runtime", "var"} //nolint:gochecknoglobals // a constant
 )

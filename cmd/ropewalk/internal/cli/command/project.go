@@ -33,6 +33,7 @@ import (
 type ProjectFlags struct {
 	dialect       Choice
 	Environment   string
+	preview       string
 	set           []string
 	setString     []string
 	setJSON       []string
@@ -100,6 +101,7 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.SortFlags = false
 	f.StringVarP(&p.Environment, "env", "e", "", "environment of the project to lay over it")
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments) // fails only for a flag that does not exist
+	f.StringVar(&p.preview, "preview", "", "`ID` of the preview to render, in namespaces and under hosts that spec.previews of the\nproject gives it")
 	f.StringArrayVarP(&p.Values, "values", "f", nil, "`[SPEC:]FILE` of YAML, JSON or CUE (its field values) to lay over the input; may be repeated")
 	// Two flags of one variable would each begin it anew: they share the value.
 	f.Var(f.Lookup("values").Value, "overrides-file", "`[SPEC:]FILE`: --values by the name that users of Score know")
@@ -127,7 +129,7 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.BoolVar(&p.argocdHealth, "argocd-health", false, "Argo CD has the health checks that --argocd-cm writes, so that readyWhen gates\nwithout a warning")
 	f.BoolVar(&p.SkipSchemas, "skip-schemas", false, "do not check objects against the schemas of the API")
 	grouped(f, groupInputs, "values", "overrides-file", "override-file", "set", "set-string", "set-json", "set-file", "override-property", "runtime", "runtime-from-env", "env-file", "var-from-env", "var", "image")
-	grouped(f, groupRender, "dialect", "env", "name", "expression", "namespace", "kube-version", "cluster-domain", "crds", "strict", "allow-empty", "argocd-health", "skip-schemas")
+	grouped(f, groupRender, "dialect", "env", "preview", "name", "expression", "namespace", "kube-version", "cluster-domain", "crds", "strict", "allow-empty", "argocd-health", "skip-schemas")
 	p.LimitFlags.Add(f, "evaluate in `N` processes of their own that can be stopped, for modules that\nyou do not trust; 0 does so only for modules that were fetched")
 	p.Sources.Add(cmd)
 }
@@ -140,7 +142,7 @@ func (p *ProjectFlags) AddLocalSources(cmd *cobra.Command) {
 	p.unfit = func() (err error) {
 		f.Visit(func(g *pflag.Flag) {
 			inputs := slices.Contains(g.Annotations[flagGroup], groupInputs)
-			if inputs || slices.Contains([]string{"env", "name", "expression", "crds"}, g.Name) {
+			if inputs || slices.Contains([]string{"env", "preview", "name", "expression", "crds"}, g.Name) {
 				err = Usagef("change the manifest", "--%s is not for the Transform of a cluster, whose manifest says all of that", g.Name)
 			}
 		})
@@ -203,6 +205,9 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 	if p.name != "" && spec.CheckName(p.name) != nil {
 		return host.Options{}, Usagef("", "--name: %s", spec.CheckName(p.name))
 	}
+	if p.preview != "" && spec.CheckPreview(p.preview) != nil {
+		return host.Options{}, Usagef("", "--preview: %s", spec.CheckPreview(p.preview))
+	}
 	repository, reference := splitRepository(p.Repository)
 	server, _, _ := strings.Cut(strings.TrimPrefix(repository, "oci://"), "/")
 	var lookup func(string) (string, bool)
@@ -213,11 +218,11 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 		Args: paths, Name: p.name, Expressions: p.expressions,
 		Runtime: p.runtime, LookupRuntime: lookup,
 		Stdin:       a.In,
-		Environment: p.Environment,
-		Values:      p.Values,
-		HelmSet:     p.helmSet(),
-		Overrides:   p.overrides,
-		EnvFiles:    p.EnvFiles, Variables: p.variables, VariablesFromEnv: p.fromEnv, LookupEnv: os.LookupEnv,
+		Environment: p.Environment, Preview: p.preview,
+		Values:    p.Values,
+		HelmSet:   p.helmSet(),
+		Overrides: p.overrides,
+		EnvFiles:  p.EnvFiles, Variables: p.variables, VariablesFromEnv: p.fromEnv, LookupEnv: os.LookupEnv,
 		Images: p.images,
 		Context: spec.Context{
 			Namespace: p.namespace, KubeVersion: p.kubeVersion,

@@ -70,9 +70,10 @@ func (a Commands) ArgoCD() *cobra.Command {
 of sockets with it. An Application whose source says plugin: {name: ropewalk} is
 rendered as "ropewalk render --dialect argocd" renders its path.
 
-Parameters of the Application: environment, values, set, images and allowEmpty; any
-other is the path of an input, as --set takes it. Variables of the Application:
-ROPEWALK_ENV, ROPEWALK_SET (a line for each) and ROPEWALK_ALLOW_EMPTY.
+Parameters of the Application: environment, preview, values, set, images and
+allowEmpty; any other is the path of an input, as --set takes it. Variables of the
+Application: ROPEWALK_ENV, ROPEWALK_PREVIEW, ROPEWALK_SET (a line for each) and
+ROPEWALK_ALLOW_EMPTY.
 
 References must be pinned, by a digest or a commit, or be in ropewalk.lock: Argo CD
 keeps a render for a day and does not see what they lead to.

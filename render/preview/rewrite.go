@@ -1,0 +1,213 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"encoding/base64"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// rewriter replaces namespaces and names in objects.
+type rewriter struct {
+	rules *Rules
+	// namespaces are those of the render, with those of the preview.
+	namespaces map[string]string
+	// names are hosts that are served, and services by NAME.NAMESPACE, with those of the preview.
+	names map[string]string
+	// refs is set where texts refer to objects as NAMESPACE/NAME.
+	refs bool
+}
+
+// findNamespaces finds the namespaces of the render.
+func (w *rewriter) findNamespaces(nodes []*object.Node) (errs object.Errors) {
+	w.namespaces = map[string]string{}
+	all := slices.Clone(w.rules.From)
+	for _, n := range nodes {
+		all = append(all, n.Object.Namespace())
+		if isNamespace(n.Object) {
+			all = append(all, n.Object.Name())
+		}
+	}
+	slices.Sort(all)
+	for _, name := range slices.Compact(all) {
+		if name == "" || w.rules.own(name) || strings.HasPrefix(name, "kube-") {
+			continue
+		}
+		to, err := w.rules.namespace(name)
+		if err != nil {
+			errs = append(errs, one(err))
+			continue
+		}
+		w.namespaces[name] = to
+	}
+	return append(errs, w.rules.ambiguous("namespace", w.rules.Namespace, namespacePlace, object.SortedKeys(w.namespaces))...)
+}
+
+// findServices finds the services of the render by the names that other pods call them by.
+func (w *rewriter) findServices(nodes []*object.Node) {
+	w.names = map[string]string{}
+	before := map[string][]string{} // What leads to a namespace, which may be that of the preview already.
+	for from, to := range w.namespaces {
+		before[from] = append(before[from], from)
+		before[to] = append(before[to], from)
+	}
+	for _, n := range nodes {
+		if o := n.Object; o.Kind() == "Service" {
+			for _, from := range before[o.Namespace()] {
+				w.names[o.Name()+"."+from] = o.Name() + "." + w.namespaces[from]
+			}
+		}
+	}
+}
+
+// rewrite rewrites an object in place. It warns of what it leaves in the data of a Secret.
+func (w *rewriter) rewrite(id object.ID, o object.Object) (errs object.Errors) {
+	w.refs = strings.HasSuffix(o.Group(), ".istio.io")
+	if to := w.namespaces[o.Name()]; isNamespace(o) && to != "" {
+		o.Map("metadata")["name"] = to
+	}
+	isSecret := o.Kind() == "Secret" && o.Group() == ""
+	for _, key := range object.SortedKeys(o) {
+		if isSecret && (key == "data" || key == "stringData") {
+			errs = append(errs, w.warn(id, key, o.Map(key))...)
+			continue
+		}
+		o[key] = w.value(key, o[key])
+	}
+	return errs
+}
+
+// warn warns of the values of a Secret that name what another preview has too.
+func (w *rewriter) warn(id object.ID, field string, values map[string]any) (errs object.Errors) {
+	for _, key := range object.SortedKeys(values) {
+		text, _ := values[key].(string)
+		if decoded, err := base64.StdEncoding.DecodeString(text); err == nil && field == "data" {
+			text = string(decoded)
+		}
+		if w.text(text) == text {
+			continue
+		}
+		e := fail(id, object.Fields(field, key), "give it another value in previews, such as one from a store of secrets",
+			"a value of a Secret is never changed, and this one names a host or a namespace that is not that of the preview")
+		e.Severity, e.Secret = object.SeverityWarning, true
+		errs = append(errs, e)
+	}
+	return errs
+}
+
+// value rewrites the value of a field, of which the items of a list are values too.
+func (w *rewriter) value(field string, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		w.fields(field, v)
+	case []any:
+		for i, item := range v {
+			v[i] = w.value(field, item)
+		}
+	case string:
+		if to, ok := w.namespaces[v]; ok && ofNamespaces(field) {
+			return to
+		}
+		switch field {
+		case "apiVersion", "apiGroup", "apiGroups", "group", "kind", "image":
+			return v
+		}
+		if namespace, rest, ok := strings.Cut(v, "/"); ok && w.refs && w.namespaces[namespace] != "" {
+			return w.namespaces[namespace] + "/" + w.text(rest)
+		}
+		return w.text(v)
+	}
+	return v
+}
+
+// fields rewrites the fields of a map.
+func (w *rewriter) fields(field string, m map[string]any) {
+	refs := w.refs
+	w.refs = refs || field == "annotations"
+	for _, name := range object.SortedKeys(m) {
+		as := name
+		key, _ := m["key"].(string)
+		variable, _ := m["name"].(string)
+		switch {
+		case name == "values" && ofNamespaces(key): // An expression of a selector.
+			as = key
+		case name == "value" && strings.HasSuffix(strings.ToUpper(variable), "NAMESPACE"):
+			as = "namespace"
+		}
+		m[name] = w.value(as, m[name])
+	}
+	w.refs = refs
+}
+
+// ofNamespaces reports whether a field, or a label, has names of namespaces.
+func ofNamespaces(field string) bool {
+	switch field {
+	case "namespace", "namespaces", "matchNames":
+		return true
+	}
+	for _, end := range []string{"Namespace", "Namespaces", "kubernetes.io/metadata.name", "io.kubernetes.pod.namespace"} {
+		if strings.HasSuffix(field, end) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	// inNamespace is where a text names a namespace: the DNS name of a service, the identity of
+	// an account, an argument.
+	inNamespace = regexp.MustCompile(`(^|[^A-Za-z0-9-])(kubernetes\.default\.svc\b)|(\.)([a-z0-9-]+)(\.svc\b)|(/ns/)([a-z0-9-]+)(/sa/)|(--(?:[a-z-]+-)?namespace=)([a-z0-9-]+)`)
+	// hostName is a name, as long as it goes, or an escape that ends one.
+	hostName = regexp.MustCompile(`%[0-9A-Fa-f]{2}|\\[nrt]|(?:\*\.)?[A-Za-z0-9_][A-Za-z0-9_.-]*`)
+)
+
+// text rewrites a text.
+func (w *rewriter) text(s string) string {
+	if !strings.ContainsAny(s, "./=") {
+		return s
+	}
+	s = inNamespace.ReplaceAllStringFunc(s, func(found string) string {
+		m := inNamespace.FindStringSubmatch(found)
+		for _, part := range [][3]int{{3, 4, 5}, {6, 7, 8}, {9, 10, 0}} {
+			to, ok := w.namespaces[m[part[1]]]
+			if !ok {
+				continue
+			}
+			end := ""
+			if part[2] > 0 {
+				end = m[part[2]]
+			}
+			return m[part[0]] + to + end
+		}
+		return found
+	})
+	var b strings.Builder
+	last := 0
+	for _, at := range hostName.FindAllStringIndex(s, -1) {
+		name := strings.TrimRight(s[at[0]:at[1]], ".")
+		to, ok := w.names[strings.ToLower(name)]
+		if !ok || continues(s[:at[0]]) {
+			continue
+		}
+		b.WriteString(s[last:at[0]] + to)
+		last = at[0] + len(name)
+	}
+	return b.String() + s[last:]
+}
+
+// continues reports whether a name is the end of a longer one, which a placeholder begins, or
+// the domain of an address of mail.
+func continues(before string) bool {
+	const near = 256 // An address of mail is no longer, and a text may be.
+	before = before[max(0, len(before)-near):]
+	if rest := strings.TrimRight(before, ".-"); rest != before {
+		return rest != "" && strings.ContainsAny(rest[len(rest)-1:], "})]>*")
+	}
+	word := before[strings.LastIndexAny(before, " \t\n\"'<>,;(")+1:]
+	return strings.HasSuffix(word, "@") && !strings.Contains(word, "://")
+}
