@@ -186,9 +186,9 @@ e2e-child: build controller programs $(BIN)/pivot.test ## Make a cluster of a Pi
 e2e: oracle peers kustomize helm site image argocd e2e-cluster e2e-pivot e2e-child ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, the site, the image's programs, Argo CD, clusters, a pivot, a child.
 
 .PHONY: pages
-pages: site ## Open the page of a preview in Chromium (a Debian package): hostile names, 5,000 changes, keys, paper; search in the site.
+pages: site ## Open the page of a preview in Chromium (a Debian package): hostile names, 5,000 changes, keys, paper; that of a graph; search in the site.
 	@command -v chromium >/dev/null || (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null)
-	ROPEWALK_BROWSER=required ROPEWALK_SITE=$(CURDIR)/out/site $(GO) test -v -count=1 -run 'Page' ./cmd/ropewalk/internal/preview ./test/browser
+	ROPEWALK_BROWSER=required ROPEWALK_SITE=$(CURDIR)/out/site $(GO) test -v -count=1 -run 'Page' ./cmd/ropewalk/internal/preview ./cmd/ropewalk/internal/draw ./test/browser
 
 # It needs a compiler of C.
 .PHONY: race

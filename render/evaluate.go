@@ -28,6 +28,7 @@ type evaluated struct {
 	undecided   map[string]Errors
 	provisioned map[object.ID]string
 	existing    []workload.Existing
+	calls       []Call
 }
 
 // outcome is what one spec evaluates to.
@@ -78,6 +79,9 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 			continue
 		}
 		out.existing = append(out.existing, o.compiled.Existing...)
+		for _, caller := range o.compiled.Callers {
+			out.calls = append(out.calls, Call{From: caller, To: s.Evaluate.Spec})
+		}
 		violations, err := c.violations(ctx, s, o.Violations)
 		if err != nil {
 			return evaluated{}, err

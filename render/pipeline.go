@@ -128,7 +128,7 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 	return Result{
 		Files: written.Files, Plan: plan, Layers: written.Layers,
 		Warnings: mistakes, Sources: sources(req.Specs), Provisioned: evaluated.provisioned,
-		Existing: evaluated.existing,
+		Existing: evaluated.existing, Calls: evaluated.calls,
 	}, nil
 }
 

@@ -148,7 +148,14 @@ type Result struct {
 	// Existing is what workloads rely on and the render does not make, in the order of
 	// the specs.
 	Existing []workload.Existing
+	// Calls are which workloads call which, in the order of the specs that are called. They
+	// bind no order.
+	Calls []Call
 }
+
+// Call is one workload that calls another one. From is the name of a spec, or of a workload
+// that the project does not have.
+type Call struct{ From, To string }
 
 // Source is the provenance of the module that made a node: that of its spec, or one of
 // provisioners.

@@ -183,8 +183,20 @@ func (c *Compilation) Finish() (Compiled, object.Errors) {
 	input, errs := generate.Input(r)
 	return Compiled{
 		Input: input, Nodes: r.WithoutReplaced(c.nodes()), Complete: c.complete(), needs: c.needs,
-		Secret: stored(input, r.Config), Routes: c.hosts(), Existing: c.existing(),
+		Secret: stored(input, r.Config), Routes: c.hosts(), Existing: c.existing(), Callers: c.callers(),
 	}, append(c.errs, errs...).Sorted()
+}
+
+// callers are the names of the workloads that call this one.
+func (c *Compilation) callers() []string {
+	var out []string
+	for _, peer := range c.member.network.Inbound {
+		if peer.Name != c.member.name() {
+			out = append(out, peer.Name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // stored is the position of the first text of input that is read from a store that

@@ -69,6 +69,9 @@ type Compiled struct {
 	Routes []Route
 	// Existing are the resources that it owns and that no render makes.
 	Existing []Existing
+	// Callers are the other workloads whose calls reach this one, sorted by name; one that the
+	// project does not have is among them where this one lets it in.
+	Callers []string
 
 	needs map[object.ID]object.Pos
 }

@@ -5,48 +5,80 @@ package draw
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/printable"
-	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// Dot is a plan in the DOT language of Graphviz: waves are clusters from
-// left to right, and arrows lead from a node to what it needs.
-func Dot(plan *order.Plan) []byte {
-	b := &bytes.Buffer{}
-	fmt.Fprint(b, "digraph ropewalk {\n  rankdir=RL;\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n"+
-		"  edge [fontname=\"sans-serif\", fontsize=10];\n")
-	for i, wave := range plan.Waves {
+// Dot is the picture in the DOT language of Graphviz: waves are clusters from left to
+// right, and arrows lead from a box to what it needs.
+func (p Picture) Dot() []byte {
+	s, b, names := p.scene(false), &bytes.Buffer{}, map[*mark]string{}
+	fmt.Fprint(b, "digraph ropewalk {\n  rankdir=RL;\n")
+	if s.title != "" {
+		fmt.Fprintf(b, "  label=%s; labelloc=t; fontname=\"sans-serif\";\n", dotQuote(s.title+"\n"+s.summary()))
+	}
+	fmt.Fprint(b, "  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n")
+	for i, wave := range s.byWave() {
+		if len(wave) == 0 {
+			continue // It has none of what is drawn.
+		}
 		fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=\"wave %d\";\n", i, i)
-		for _, n := range wave.Nodes {
-			label := n.Object.Kind() + "\n" + objectName(n.Object.Ref())
-			fmt.Fprintf(b, "    %s [label=%s, tooltip=%s];\n", dotQuote(string(n.ID)), dotQuote(label), dotQuote(string(n.ID)))
+		for _, m := range wave {
+			names[m] = string(m.id)
+			if m.isCard() {
+				names[m] = fmt.Sprintf("specs %d", len(names))
+			}
+			fmt.Fprintf(b, "    %s [label=%s, tooltip=%s];\n", dotQuote(names[m]), dotQuote(strings.Join(m.text(), "\n")), dotQuote(cmp.Or(string(m.id), m.title)))
 		}
 		fmt.Fprint(b, "  }\n")
 	}
-	for _, l := range lines(plan) {
-		fmt.Fprintf(b, "  %s -> %s [label=%s%s];\n", dotQuote(string(l.from)), dotQuote(string(l.to)), dotQuote(l.title()), dotStyle(l))
+	for _, l := range s.strokes {
+		fmt.Fprintf(b, "  %s -> %s [label=%s%s];\n", dotQuote(names[l.from]), dotQuote(names[l.to]), dotQuote(l.title()), dotStyle(l.style))
 	}
 	fmt.Fprint(b, "}\n")
 	return b.Bytes()
 }
 
-// title is the label of a line where nothing else shows what it stands for.
-func (l line) title() string {
-	if l.join {
-		return l.label() + ": " + l.fromName + " on " + l.toName
+// byWave is the boxes of each wave.
+func (s *scene) byWave() [][]*mark {
+	out := make([][]*mark, s.waves)
+	for _, m := range s.marks {
+		out[m.wave] = append(out[m.wave], m)
 	}
-	return l.label()
+	return out
 }
 
-func dotStyle(l line) string {
-	switch {
-	case l.gate.Gating:
+// text is the lines of a box.
+func (m *mark) text() []string {
+	if m.isCard() {
+		return []string{m.name, m.kind, m.about}
+	}
+	return []string{m.kind, m.fullName}
+}
+
+// title is the label of a stroke where nothing else shows what it stands for.
+func (s stroke) title() string {
+	l := s.lines[0]
+	if n := len(s.lines); s.to.isCard() && n > 1 {
+		return fmt.Sprintf("%s ×%d", s.label(), n)
+	}
+	if l.join && !s.to.isCard() {
+		return s.label() + ": " + l.fromName + " on " + l.toName
+	}
+	return s.label()
+}
+
+func dotStyle(style string) string {
+	switch style {
+	case styleGate:
 		return `, color="#c2410c", penwidth=2`
-	case l.gate.Loose:
+	case styleLoose:
 		return `, color="#64748b", style=dashed`
+	case styleCall:
+		return `, color="#0d9488", style=dashed, constraint=false`
 	}
 	return `, color="#64748b"`
 }

@@ -29,7 +29,10 @@ type drawer func(*order.Plan) []byte
 
 func drawers() map[string]drawer {
 	return map[string]drawer{
-		"txt": draw.Text, "dot": draw.Dot, "mmd": draw.Mermaid, "json": document, "svg": draw.SVG,
+		"txt": draw.Text, "json": document,
+		"dot": func(p *order.Plan) []byte { return draw.Picture{Plan: p}.Dot() },
+		"mmd": func(p *order.Plan) []byte { return draw.Picture{Plan: p}.Mermaid() },
+		"svg": func(p *order.Plan) []byte { return draw.Picture{Plan: p}.SVG() },
 	}
 }
 
@@ -111,14 +114,14 @@ func strange(t testing.TB, name string) *order.Plan {
 
 func TestStrangeNamesAreEscaped(t *testing.T) {
 	p := strange(t, "</text><script>\"'&]]>\n\x00\xff#;`|\\")
-	svg := draw.SVG(p)
+	svg := draw.Picture{Plan: p}.SVG()
 	requireXML(t, svg)
 	require.NotContains(t, string(svg), "<script>")
 	require.True(t, json.Valid(document(p)))
-	require.NotContains(t, string(draw.Mermaid(p)), "<script>")
-	require.Contains(t, string(draw.Mermaid(p)), "#quot;")
+	require.NotContains(t, string(draw.Picture{Plan: p}.Mermaid()), "<script>")
+	require.Contains(t, string(draw.Picture{Plan: p}.Mermaid()), "#quot;")
 	require.NotContains(t, string(draw.Text(p)), "\x00")
-	require.Contains(t, string(draw.Dot(p)), `\"`)
+	require.Contains(t, string(draw.Picture{Plan: p}.Dot()), `\"`)
 }
 
 func requireXML(t testing.TB, data []byte) {
@@ -156,7 +159,7 @@ func FuzzSVG(f *testing.F) {
 	f.Add("</svg>")
 	f.Add("\xff\x00")
 	f.Fuzz(func(t *testing.T, name string) {
-		requireXML(t, draw.SVG(strange(t, name)))
+		requireXML(t, draw.Picture{Plan: strange(t, name)}.SVG())
 	})
 }
 
@@ -178,7 +181,7 @@ func BenchmarkSVG(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				draw.SVG(p)
+				draw.Picture{Plan: p}.SVG()
 			}
 		})
 	}

@@ -10,29 +10,39 @@ import (
 
 // Sizes in pixels.
 const (
-	margin     = 24
-	titleH     = 64 // above the groups: the header of a wave
-	legendH    = 54
-	legendW    = 790 // what the legend takes in one line
-	headH      = 26  // the header of a group
-	boxH       = 38
-	boxGap     = 8
-	groupPad   = 12
-	groupGap   = 18
-	passH      = 14
-	slotH      = 15
-	laneGap    = 7
-	channelW   = 96 // between columns, for curves
-	arrowW     = 10
-	maxBoxW    = 230
-	minBoxW    = 120
-	kindSize   = 10
-	nameSize   = 12
-	labelSize  = 10
-	headSize   = 12
-	waveSize   = 17
-	sweeps     = 12
-	labelInset = arrowW + 3
+	margin    = 24
+	titleH    = 64 // above the groups: the header of a wave
+	topH      = 44 // above the waves: the title of the picture
+	legendRow = 24
+	minWidth  = 560
+	minColumn = 1100 // a column of this height is not split; of cards minCards
+	minCards  = 640
+	maxGroup  = 20 // boxes in one frame
+	cardH     = 58
+	cardGap   = 12
+	// About how much of the width a column takes, with its share of the channel.
+	aboutColumnW = 330
+	aboutCardW   = 280
+	headH        = 26 // the header of a group
+	boxH         = 38
+	boxGap       = 8
+	groupPad     = 12
+	groupGap     = 18
+	passH        = 14
+	slotH        = 15
+	laneGap      = 7
+	channelW     = 96 // between columns, for curves
+	arrowW       = 10
+	maxBoxW      = 230
+	minBoxW      = 120
+	kindSize     = 10
+	nameSize     = 12
+	labelSize    = 10
+	headSize     = 12
+	waveSize     = 17
+	titleSize    = 16
+	sweeps       = 12
+	labelInset   = arrowW + 3
 )
 
 // layout gives everything its place: order in the columns first, which decides
@@ -43,6 +53,8 @@ func (p *picture) layout() {
 		p.sweep(1)
 	}
 	p.heights()
+	p.widths()
+	p.placeLegend()
 	p.stack()
 	p.align()
 	p.boxesInGroups()
@@ -88,6 +100,11 @@ func (c *column) places() {
 
 func (p *picture) heights() {
 	for _, g := range p.groups {
+		if g.card {
+			g.boxes[0].h = max(cardH, g.boxes[0].need())
+			g.h = g.boxes[0].h
+			continue
+		}
 		g.header.h = max(headH, g.header.need())
 		g.h = g.header.h + groupPad
 		for i, b := range g.boxes {
@@ -106,10 +123,10 @@ func (s *station) need() int { return slotH*max(len(s.left), len(s.right)) + 6 }
 // stack puts the items of each column below each other.
 func (p *picture) stack() {
 	for _, col := range p.columns {
-		y := margin + titleH
+		y := margin + p.top + titleH
 		for _, it := range col.items {
 			it.y = y
-			y += it.h + groupGap
+			y += it.h + p.gap
 		}
 	}
 	p.measureHeight()
@@ -118,7 +135,7 @@ func (p *picture) stack() {
 // align moves items down towards their neighbours where there is room below,
 // so that curves become straight. The highest column sets the limit.
 func (p *picture) align() {
-	limit := p.height - margin - legendH
+	limit := p.height - margin - p.bottom
 	for _, col := range p.columns {
 		floor := limit
 		for _, it := range slices.Backward(col.items) {
@@ -129,20 +146,20 @@ func (p *picture) align() {
 			if n := len(it.near); n > 0 {
 				it.y = max(it.y, min(sum/n-it.h/2, floor-it.h))
 			}
-			floor = it.y - groupGap
+			floor = it.y - p.gap
 		}
 	}
 	p.measureHeight()
 }
 
 func (p *picture) measureHeight() {
-	bottom := margin + titleH
+	bottom := margin + p.top + titleH
 	for _, col := range p.columns {
 		for _, it := range col.items {
 			bottom = max(bottom, it.y+it.h)
 		}
 	}
-	p.height = bottom + margin + legendH
+	p.height = bottom + margin + p.bottom
 }
 
 // boxesInGroups puts the headers and boxes of groups where the groups are.
@@ -269,8 +286,8 @@ func (p *picture) widths() {
 	for _, g := range p.groups {
 		col := p.columns[g.column]
 		for _, b := range g.boxes {
-			name := min(boldWidth(b.node.Object.Name(), nameSize), maxBoxW-20)
-			kind := min(textWidth(b.node.Object.Kind(), kindSize), maxBoxW-20)
+			name := min(boldWidth(b.name, nameSize), maxBoxW-20)
+			kind := min(max(textWidth(b.kind, kindSize), textWidth(b.about, kindSize)), maxBoxW-20)
 			if b.note != "" {
 				col.labelW = max(col.labelW, textWidth(b.note, labelSize)+labelInset+4)
 			}
@@ -279,7 +296,7 @@ func (p *picture) widths() {
 		col.laneW = max(col.laneW, (g.lanes+1)*laneGap)
 	}
 	for _, c := range p.curves {
-		if c.way != ahead {
+		if c.way != ahead && !c.to.card {
 			col := p.columns[c.to.column]
 			col.labelW = max(col.labelW, c.labelWidth()+labelInset+4)
 		}
@@ -288,6 +305,9 @@ func (p *picture) widths() {
 	for i, col := range p.columns {
 		col.x = x
 		col.width = groupPad + col.boxW + col.labelW + col.laneW + groupPad/2
+		if p.folded {
+			col.width = col.boxW + arrowW
+		}
 		x += col.width + col.outer*laneGap
 		if i < len(p.columns)-1 {
 			x += channelW
@@ -296,13 +316,16 @@ func (p *picture) widths() {
 	for _, col := range p.columns {
 		col.width = max(col.width, textWidth("wave 00", waveSize)+60)
 	}
-	p.width = max(x+margin, legendW)
+	p.width = max(x+margin, minWidth)
 	for _, g := range p.groups {
 		col := p.columns[g.column]
 		g.x, g.w = col.x, col.width
 		g.header.x, g.header.w = g.x, g.w
 		for _, b := range g.boxes {
 			b.x, b.w = g.x+groupPad, col.boxW
+			if g.card {
+				b.x = g.x
+			}
 		}
 	}
 }

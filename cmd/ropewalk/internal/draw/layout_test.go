@@ -33,7 +33,7 @@ func (p *picture) areas() []area {
 	}
 	for _, g := range p.groups {
 		for _, b := range g.boxes {
-			out = append(out, area{string(b.node.ID), b.x, b.y, b.x + b.w, b.y + b.h})
+			out = append(out, area{string(b.id), b.x, b.y, b.x + b.w, b.y + b.h})
 			if b.note != "" {
 				label(b.x+b.w+labelInset, b.noteAt.y+4, textWidth(b.note, labelSize), b.note)
 			}
@@ -76,13 +76,13 @@ func tangle(t *testing.T, specs, nodes int) *order.Plan {
 
 func TestNothingOnThePictureLiesOnAnythingElse(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {2, 3}, {5, 4}, {7, 5}} {
-		p := compose(tangle(t, size[0], size[1]))
+		p := compose(Picture{Plan: tangle(t, size[0], size[1]), Unfolded: true}.scene(true))
 		p.layout()
 		areas := p.areas()
 		for i, a := range areas {
 			require.GreaterOrEqual(t, a.left, 0)
 			require.LessOrEqual(t, a.right, p.width, a.name)
-			require.LessOrEqual(t, a.bottom, p.height-legendH, a.name)
+			require.LessOrEqual(t, a.bottom, p.height-p.bottom, a.name)
 			for _, b := range areas[:i] {
 				require.False(t, a.overlaps(b), "%v %v", a, b)
 			}

@@ -6,34 +6,41 @@ package draw
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/printable"
-	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// Mermaid is a plan as a Mermaid flowchart, which code hosts show inside
-// Markdown. Edges that open a new wave are thick.
-func Mermaid(plan *order.Plan) []byte {
-	b := &bytes.Buffer{}
+// Mermaid is the picture as a Mermaid flowchart, which code hosts show inside Markdown. Lines
+// that open a new wave are thick, and calls are dotted.
+func (p Picture) Mermaid() []byte {
+	s, b, names := p.scene(false), &bytes.Buffer{}, map[*mark]string{}
+	if s.title != "" {
+		fmt.Fprintf(b, "---\ntitle: %s\n---\n", strconv.QuoteToASCII(s.title+": "+s.summary()))
+	}
 	fmt.Fprintln(b, "flowchart RL")
-	names := map[object.ID]string{}
-	for i, wave := range plan.Waves {
+	for i, wave := range s.byWave() {
+		if len(wave) == 0 {
+			continue
+		}
 		fmt.Fprintf(b, "  subgraph wave%d[\"wave %d\"]\n", i, i)
-		for _, n := range wave.Nodes {
-			names[n.ID] = fmt.Sprintf("n%d", len(names))
-			fmt.Fprintf(b, "    %s[\"%s<br/>%s\"]\n", names[n.ID],
-				mermaidText(n.Object.Kind()), mermaidText(objectName(n.Object.Ref())))
+		for _, m := range wave {
+			names[m] = fmt.Sprintf("n%d", len(names))
+			lines := m.text()
+			for i := range lines {
+				lines[i] = mermaidText(lines[i])
+			}
+			fmt.Fprintf(b, "    %s[\"%s\"]\n", names[m], strings.Join(lines, "<br/>"))
 		}
 		fmt.Fprintln(b, "  end")
 	}
-	for _, l := range lines(plan) {
+	for _, l := range s.strokes {
 		arrow := "-->"
-		switch {
-		case l.gate.Gating:
+		switch l.style {
+		case styleGate:
 			arrow = "==>"
-		case l.gate.Loose:
+		case styleLoose, styleCall:
 			arrow = "-.->"
 		}
 		fmt.Fprintf(b, "  %s %s|\"%s\"| %s\n", names[l.from], arrow, mermaidText(l.title()), names[l.to])

@@ -4,11 +4,11 @@
 package draw
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
-
-	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/order"
+	"strings"
 )
 
 // station is what a curve starts or ends at: a box, or the header of a group.
@@ -38,21 +38,20 @@ func (e *end) goal() int {
 	return e.other.y
 }
 
-// box is one object.
+// box is one object, or one card.
 type box struct {
 	station
-	node   *object.Node
-	reason string
-	// note stands right of the box, at a place of its own.
-	note   string
+	*mark
+	// noteAt is where the note stands, right of the box.
 	noteAt *end
 }
 
-// group is the boxes of one spec in one wave.
+// group is the boxes of one spec in one wave, or one card without a frame.
 type group struct {
 	item
 	header station
 	spec   string
+	card   bool
 	boxes  []*box
 	x, w   int
 	// lanes is how many upright lines stand right of the boxes.
@@ -73,10 +72,12 @@ type item struct {
 
 func (it *item) middle() int { return it.y + it.h/2 }
 
-// column is one wave.
+// band is the columns of one wave.
+type band struct{ wave, boxes, specs, first, last int }
+
+// column is one wave, or a part of it.
 type column struct {
 	items []*item
-	boxes int
 	// x is the left side; boxW, labelW and laneW are the widths of the parts of
 	// its groups, and outer is how many upright lines stand right of them.
 	x, boxW, labelW, laneW int
@@ -99,112 +100,194 @@ type curve struct {
 	target  *end
 	label   string
 	title   string
-	style   string
-	lane    int
-	passes  []*item
-	from    *group
-	to      *group
+	// joined are the boxes at its ends.
+	joined []*mark
+	// count is how many edges a line between cards stands for, where they are several.
+	count  string
+	style  string
+	lane   int
+	passes []*item
+	from   *group
+	to     *group
 }
 
 // picture is everything on it, with places.
 type picture struct {
+	*scene
+	bands   []band
 	columns []*column
 	groups  []*group
 	curves  []*curve
-	boxes   map[object.ID]*box
-	width   int
-	height  int
+	boxes   map[*mark]*box
+	// ends and passes are what curves between cards have in common.
+	ends   map[sharedKey]*end
+	passes map[sharedKey]*item
+	legend []entry
+	// top is the height of the title, gap what is between items, and bottom the height of
+	// the legend.
+	top, gap, bottom int
+	width, height    int
 }
 
-// Styles of curves; they are names of classes.
-const (
-	styleGate     = "gate"
-	styleExplicit = "explicit"
-	styleInferred = "inferred"
-	styleLoose    = "loose"
-)
-
-func styleOf(l line) string {
-	switch {
-	case l.gate.Gating:
-		return styleGate
-	case l.gate.Loose:
-		return styleLoose
-	case l.explicit:
-		return styleExplicit
-	}
-	return styleInferred
+// sharedKey is what curves have in common that arrive as one.
+type sharedKey struct {
+	to          *mark
+	style       string
+	way, column int
 }
 
-// compose finds what is on the picture of a plan.
-func compose(plan *order.Plan) *picture {
-	p := &picture{boxes: map[object.ID]*box{}}
-	for i, wave := range plan.Waves {
-		col := &column{boxes: len(wave.Nodes)}
-		bySpec := map[string]*group{}
-		for _, n := range wave.Nodes {
-			g := bySpec[n.ID.Spec()]
-			if g == nil {
-				g = &group{spec: n.ID.Spec(), item: item{column: i}}
-				g.header.group = g
-				bySpec[g.spec] = g
-			}
-			b := &box{node: n, reason: plan.Placements[n.ID].Reason}
-			b.group = g
-			g.boxes = append(g.boxes, b)
-			p.boxes[n.ID] = b
-		}
-		for _, name := range object.SortedKeys(bySpec) {
-			p.groups = append(p.groups, bySpec[name])
-			col.items = append(col.items, &bySpec[name].item)
-		}
-		p.columns = append(p.columns, col)
+// compose finds what is on the picture of a scene.
+func compose(s *scene) *picture {
+	p := &picture{scene: s, boxes: map[*mark]*box{}, ends: map[sharedKey]*end{}, passes: map[sharedKey]*item{}, gap: groupGap}
+	if s.folded {
+		p.gap = cardGap
 	}
-	drawn, notes := split(lines(plan))
-	for id, note := range notes {
-		b := p.boxes[id]
-		b.note = note
-		b.noteAt = &end{at: &b.station, other: &b.group.header}
-		b.right = append(b.right, b.noteAt)
+	if s.title != "" {
+		p.top = topH
 	}
-	p.bundle(drawn)
+	waves := make([][]*group, s.waves)
+	last, sizes := map[string]*group{}, map[string]int{}
+	keyOf := func(m *mark) string { return fmt.Sprint(m.wave, " ", m.spec) }
+	for _, m := range s.marks {
+		sizes[keyOf(m)]++
+	}
+	for _, m := range s.marks {
+		key := keyOf(m)
+		g, frames := last[key], (sizes[key]+maxGroup-1)/maxGroup
+		if g == nil || m.isCard() || len(g.boxes)*frames >= sizes[key] {
+			g = &group{spec: m.spec, card: m.isCard()}
+			g.header.group = g
+			last[key] = g
+			waves[m.wave] = append(waves[m.wave], g)
+		}
+		b := &box{mark: m}
+		b.group = g
+		g.boxes = append(g.boxes, b)
+		p.boxes[m] = b
+		if m.note != "" {
+			b.noteAt = &end{at: &b.station, other: &g.header}
+			b.right = append(b.right, b.noteAt)
+		}
+	}
+	limit := columnLimit(waves)
+	for wave, groups := range waves {
+		if len(groups) == 0 {
+			continue // It has none of what is drawn.
+		}
+		slices.SortStableFunc(groups, func(a, b *group) int {
+			return cmp.Or(cmp.Compare(p.side(a, wave), p.side(b, wave)), strings.Compare(a.spec, b.spec))
+		})
+		p.groups = append(p.groups, groups...)
+		p.band(wave, groups, limit)
+	}
+	p.bundle(s.strokes)
+	p.legend = p.entries()
 	return p
 }
 
-// bundleKey is what edges have in common that are drawn as one curve.
+// side is 0 for a group that waits for earlier waves alone, 2 for one that later ones wait
+// for, and 1 for others: each is near to what it is joined to.
+func (p *picture) side(g *group, wave int) int {
+	side := 1
+	for _, s := range p.strokes {
+		from, to := p.boxes[s.from], p.boxes[s.to]
+		switch {
+		case to != nil && to.group == g && s.from.wave > wave:
+			return 2
+		case from != nil && from.group == g && s.to.wave < wave:
+			side = 0
+		}
+	}
+	return side
+}
+
+// about is how high a group will be.
+func (g *group) about() int {
+	if g.card {
+		return cardH + cardGap
+	}
+	return headH + groupPad + len(g.boxes)*(boxH+boxGap) + groupGap
+}
+
+// columnLimit is how high a column may be for the picture to have about the shape of a
+// screen.
+func columnLimit(waves [][]*group) int {
+	area, high := 0, minCards
+	for _, groups := range waves {
+		for _, g := range groups {
+			width := aboutCardW
+			if !g.card {
+				width, high = aboutColumnW, minColumn
+			}
+			area += g.about() * width
+		}
+	}
+	return max(high, int(math.Sqrt(float64(area)/1.6)))
+}
+
+// band gives a wave as many columns as it needs, which are about as high as each other.
+func (p *picture) band(wave int, groups []*group, limit int) {
+	total, high, b := 0, 0, band{wave: wave, first: len(p.columns)}
+	for _, g := range groups {
+		total += g.about()
+	}
+	n := (total + limit - 1) / limit
+	col := &column{}
+	for _, g := range groups {
+		if high > 0 && (high+g.about()/2)*n > total && len(p.columns)-b.first < n-1 {
+			p.columns = append(p.columns, col)
+			col, high = &column{}, 0
+		}
+		high += g.about()
+		g.column = len(p.columns)
+		col.items = append(col.items, &g.item)
+		b.boxes += len(g.boxes)
+		for _, box := range g.boxes {
+			b.specs += len(box.specs)
+		}
+	}
+	b.last = len(p.columns)
+	p.columns = append(p.columns, col)
+	p.bands = append(p.bands, b)
+}
+
+// bundleKey is what strokes have in common that are drawn as one curve.
 type bundleKey struct {
 	from  *group
-	to    object.ID
+	to    *mark
 	label string
 	style string
 }
 
-// bundle makes curves of lines.
-func (p *picture) bundle(all []line) {
+// bundle makes curves of strokes.
+func (p *picture) bundle(all []stroke) {
 	var keys []bundleKey
-	bundles := map[bundleKey][]line{}
-	for _, l := range all {
-		key := bundleKey{p.boxes[l.from].group, l.to, l.label(), styleOf(l)}
-		if l.join {
-			key.label += "\x00" + l.fromName
+	bundles := map[bundleKey][]stroke{}
+	for _, s := range all {
+		key := bundleKey{p.boxes[s.from].group, s.to, s.label(), s.style}
+		if s.lines[0].join {
+			key.label += "\x00" + s.lines[0].fromName
 		}
 		if bundles[key] == nil {
 			keys = append(keys, key)
 		}
-		bundles[key] = append(bundles[key], l)
+		bundles[key] = append(bundles[key], s)
 	}
 	for _, key := range keys {
 		p.curve(key, bundles[key])
 	}
 }
 
-// curve draws the lines of a bundle. Several that leave their group leave it
+// curve draws the strokes of a bundle. Several that leave their group leave it
 // from its header.
-func (p *picture) curve(key bundleKey, all []line) {
+func (p *picture) curve(key bundleKey, all []stroke) {
 	target := p.boxes[key.to]
 	c := &curve{
 		way: across, label: all[0].label(), style: key.style, from: key.from, to: target.group,
-		title: title(all),
+		title: title(all), joined: []*mark{key.to},
+	}
+	for _, s := range all {
+		c.joined = append(c.joined, s.from)
 	}
 	switch {
 	case c.from == c.to:
@@ -215,8 +298,14 @@ func (p *picture) curve(key bundleKey, all []line) {
 		c.way = ahead
 	}
 	var starts []*station
-	whole := all[0].join && len(all[0].fromName) > 0 && all[0].fromName == key.from.spec
-	if c.way != inside && (len(all) > 1 || whole) {
+	first := all[0].lines[0]
+	whole := first.join && len(first.fromName) > 0 && first.fromName == key.from.spec
+	if key.from.card {
+		starts, c.label = []*station{&key.from.boxes[0].station}, ""
+		if n := len(all[0].lines); n > 1 {
+			c.count = fmt.Sprintf("×%d", n)
+		}
+	} else if c.way != inside && (len(all) > 1 || whole) {
 		starts = []*station{&key.from.header}
 		if len(all) > 1 {
 			c.label += fmt.Sprintf(" ×%d", len(all))
@@ -235,26 +324,35 @@ func (p *picture) curve(key bundleKey, all []line) {
 		}
 		c.sources = append(c.sources, e)
 	}
-	c.target = &end{at: &target.station, other: starts[0]}
-	if c.way == ahead {
-		target.left = append(target.left, c.target)
-	} else {
-		target.right = append(target.right, c.target)
+	shared := sharedKey{to: key.to, style: c.style, way: c.way}
+	if c.target = p.ends[shared]; c.target == nil || !key.from.card {
+		c.target = &end{at: &target.station, other: starts[0]}
+		if c.way == ahead {
+			target.left = append(target.left, c.target)
+		} else {
+			target.right = append(target.right, c.target)
+		}
+		p.ends[shared] = c.target
 	}
 	p.curves = append(p.curves, c)
 	if c.way == inside {
 		c.from.inner = append(c.from.inner, c)
 	}
-	p.cross(c)
+	p.cross(c, key.to)
 }
 
-// cross gives a curve a pass through every column between its ends.
-func (p *picture) cross(c *curve) {
+// cross gives a curve to a box a pass through every column between its ends.
+func (p *picture) cross(c *curve, to *mark) {
 	low, high := min(c.from.column, c.to.column), max(c.from.column, c.to.column)
 	for i := high - 1; i > low; i-- {
-		pass := &item{column: i, h: passH}
+		shared := sharedKey{to, c.style, c.way, i}
+		pass := p.passes[shared]
+		if pass == nil || !c.from.card {
+			pass = &item{column: i, h: passH}
+			p.columns[i].items = append(p.columns[i].items, pass)
+			p.passes[shared] = pass
+		}
 		c.passes = append(c.passes, pass)
-		p.columns[i].items = append(p.columns[i].items, pass)
 	}
 	if c.way == ahead {
 		slices.Reverse(c.passes)
@@ -276,20 +374,28 @@ func (p *picture) cross(c *curve) {
 }
 
 // title is what a curve says when it is pointed at.
-func title(all []line) string {
-	text := ""
-	for i, l := range all {
-		if i > 0 {
-			text += "\n"
+func title(all []stroke) string {
+	var texts []string
+	for _, s := range all {
+		for _, l := range s.lines {
+			texts = append(texts, l.sentence())
 		}
-		from, to := string(l.from), string(l.to)
-		if l.join {
-			from, to = l.fromName, l.toName
-		}
-		text += from + " → " + to + ": " + remark(l)
-		if !l.gate.Gating {
-			text += ": " + l.gate.Reason
-		}
+	}
+	return listed(texts, "\n")
+}
+
+// sentence is a line in words.
+func (l line) sentence() string {
+	from, to := string(l.from), string(l.to)
+	if l.rule == ruleCall {
+		return l.fromName + " → " + l.toName + ": calls"
+	}
+	if l.join {
+		from, to = l.fromName, l.toName
+	}
+	text := from + " → " + to + ": " + remark(l)
+	if !l.gate.Gating {
+		text += ": " + l.gate.Reason
 	}
 	return text
 }

@@ -9,23 +9,36 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ropewalk/ropewalk/render/order"
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// SVG is a picture of a plan. Waves are columns from left to right; in them, objects are
-// boxes grouped by spec. Curves lead from what waits to what comes first, where
-// the arrow is, with their rule beside it. Edges of one group that have the same
-// end and rule are one curve.
-func SVG(plan *order.Plan) []byte {
-	p := compose(plan)
+// SVG is the picture. Waves are columns from left to right; in them, objects are boxes
+// grouped by spec, or specs are cards. Curves lead from what waits to what comes first,
+// where the arrow is, with their rule beside it. Edges of one group that have the same end
+// and rule are one curve, as are all edges between two boxes.
+func (p Picture) SVG() []byte { return p.scene(true).svg(true) }
+
+// svg draws the scene; without styles it is a part of a page that has them.
+func (s *scene) svg(styles bool) []byte {
+	p := compose(s)
 	p.layout()
 	var b bytes.Buffer
-	c := &canvas{b: &b}
+	c := &canvas{b: &b, numbered: !styles}
 	c.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">`,
 		p.width, p.height, p.width, p.height)
-	c.printf("<title>%s in %s</title>", count(len(plan.Graph.Nodes), "object"), count(len(plan.Waves), "wave"))
-	c.printf("%s", styleSheet)
+	if s.title != "" {
+		c.printf("<title>%s: %s</title>", escape(printable.Line(s.title)), s.summary())
+	} else {
+		c.printf("<title>%s</title>", s.summary())
+	}
+	if styles {
+		c.printf("<style>\n%s</style>", styleSheet)
+	}
 	c.printf(`<rect class="paper" width="%d" height="%d"/>`, p.width, p.height)
+	if s.title != "" {
+		c.text(margin, margin+13, "title", fit(printable.Line(s.title), boldWidth, titleSize, p.width-2*margin))
+		c.text(margin, margin+30, "waveNote", s.summary())
+	}
 	p.drawColumns(c)
 	p.drawGroups(c)
 	// Gating curves come last, so that they lie on top.
@@ -41,11 +54,20 @@ func SVG(plan *order.Plan) []byte {
 	return b.Bytes()
 }
 
+// summary is what the picture shows in numbers.
+func (s *scene) summary() string {
+	text := count(s.objects, "object") + " in " + count(s.filled, "wave")
+	if s.folded {
+		text = count(s.objects, "object") + " of " + count(s.specs, "spec") + " in " + count(s.filled, "wave")
+	}
+	return text
+}
+
 // styleSheet is everything that does not depend on the plan, for readers of light and of dark
 // pages.
-const styleSheet = `<style>
-text { font-family: Helvetica, Arial, "DejaVu Sans", sans-serif; fill: #0f172a; }
+const styleSheet = `text { font-family: Helvetica, Arial, "DejaVu Sans", sans-serif; fill: #0f172a; }
 .paper { fill: #ffffff; }
+.title { font-size: 16px; font-weight: bold; }
 .wave { fill: #f1f5f9; }
 .waveName { font-size: 17px; font-weight: bold; }
 .waveNote { font-size: 11px; fill: #64748b; }
@@ -53,6 +75,7 @@ text { font-family: Helvetica, Arial, "DejaVu Sans", sans-serif; fill: #0f172a; 
 .spec { font-size: 12px; font-weight: bold; fill: #334155; }
 .box { fill: #eff6ff; stroke: #93c5fd; }
 .box.work { fill: #dbeafe; stroke: #3b82f6; }
+.box.focus { stroke: #7c3aed; stroke-width: 3; }
 .kind { font-size: 10px; fill: #475569; }
 .name { font-size: 12px; font-weight: bold; }
 .rule { font-size: 10px; fill: #475569; }
@@ -62,9 +85,11 @@ text { font-family: Helvetica, Arial, "DejaVu Sans", sans-serif; fill: #0f172a; 
 .line.explicit { stroke: #334155; stroke-width: 1.6; }
 .line.inferred { stroke: #94a3b8; }
 .line.loose { stroke: #94a3b8; stroke-dasharray: 4 3; }
+.line.call { stroke: #0d9488; stroke-width: 1.6; stroke-dasharray: 7 4; }
 .head.gate { fill: #c2410c; }
 .head.explicit { fill: #334155; }
 .head.inferred, .head.loose { fill: #94a3b8; }
+.head.call { fill: #0d9488; }
 @media (prefers-color-scheme: dark) {
 text { fill: #e2e8f0; }
 .paper { fill: #0d1117; }
@@ -74,6 +99,7 @@ text { fill: #e2e8f0; }
 .spec { fill: #cbd5e1; }
 .box { fill: #172033; stroke: #334155; }
 .box.work { fill: #1e3a5f; stroke: #60a5fa; }
+.box.focus { stroke: #c4b5fd; }
 .rule.gate { fill: #fdba74; }
 .line.gate { stroke: #fb923c; }
 .line.explicit { stroke: #cbd5e1; }
@@ -81,11 +107,17 @@ text { fill: #e2e8f0; }
 .head.gate { fill: #fb923c; }
 .head.explicit { fill: #cbd5e1; }
 .head.inferred, .head.loose { fill: #64748b; }
+.line.call { stroke: #2dd4bf; }
+.head.call { fill: #2dd4bf; }
 }
-</style>`
+`
 
 // canvas writes elements, one to a line.
-type canvas struct{ b *bytes.Buffer }
+type canvas struct {
+	b *bytes.Buffer
+	// numbered boxes and curves say by attributes what joins what, for the script of a page.
+	numbered bool
+}
 
 func (c *canvas) printf(format string, args ...any) {
 	fmt.Fprintf(c.b, format+"\n", args...)
@@ -104,40 +136,79 @@ func escape(s string) string {
 }
 
 func (p *picture) drawColumns(c *canvas) {
-	for i, col := range p.columns {
-		width := col.width + col.outer*laneGap + 2*groupPad
+	for _, b := range p.bands {
+		first, last := p.columns[b.first], p.columns[b.last]
+		top := margin + p.top
 		c.printf(`<rect class="wave" x="%d" y="%d" width="%d" height="%d" rx="10"/>`,
-			col.x-groupPad, margin, width, p.height-legendH-margin)
-		c.text(col.x, margin+28, "waveName", fmt.Sprintf("wave %d", i))
-		c.text(col.x, margin+46, "waveNote", count(col.boxes, "object"))
+			first.x-groupPad, top, last.edge(1)-first.x+groupPad, p.height-p.bottom-top)
+		c.text(first.x, top+28, "waveName", fmt.Sprintf("wave %d", b.wave))
+		note := count(b.boxes, "object")
+		if p.folded {
+			note = fmt.Sprintf("%s begin here", count(b.specs, "spec"))
+			if b.specs == 1 {
+				note = "1 spec begins here"
+			}
+		}
+		c.text(first.x, top+46, "waveNote", note)
 	}
 }
 
 func (p *picture) drawGroups(c *canvas) {
 	for _, g := range p.groups {
-		c.printf(`<rect class="group" x="%d" y="%d" width="%d" height="%d" rx="8"/>`, g.x, g.y, g.w, g.h)
-		c.text(g.x+groupPad, g.y+g.header.h/2+4, "spec", fit(g.spec, boldWidth, headSize, g.w-2*groupPad))
+		if !g.card {
+			c.printf(`<rect class="group" x="%d" y="%d" width="%d" height="%d" rx="8"/>`, g.x, g.y, g.w, g.h)
+			c.text(g.x+groupPad, g.y+g.header.h/2+4, "spec", fit(printable.Line(g.spec), boldWidth, headSize, g.w-2*groupPad))
+		}
 		for _, b := range g.boxes {
-			class := "box"
-			if isWorkload(b.node.Object.Kind()) {
-				class = "box work"
-			}
-			c.printf("<g><title>%s</title>", escape(string(b.node.ID)+"\n"+b.node.Object.Ref().String()+"\n"+b.reason))
-			c.printf(`<rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="5"/>`, class, b.x, b.y, b.w, b.h)
-			middle := b.y + b.h/2
-			c.text(b.x+10, middle-4, "kind", fit(b.node.Object.Kind(), textWidth, kindSize, b.w-20))
-			c.text(b.x+10, middle+11, "name", fit(b.node.Object.Name(), boldWidth, nameSize, b.w-20))
-			if b.note != "" {
-				c.text(b.x+b.w+labelInset, b.noteAt.y+4, "rule", b.note)
-			}
-			c.printf("</g>")
+			b.draw(c)
 		}
 	}
 }
 
+func (b *box) draw(c *canvas) {
+	class, more := "box", ""
+	if b.work {
+		class = "box work"
+	}
+	if b.focus {
+		class += " focus"
+	}
+	if b.isCard() {
+		class += " card"
+		more = fmt.Sprintf(` class="unfolds" data-specs="%s"`, escape(strings.Join(b.specs, "\n")))
+	}
+	if c.numbered {
+		more += fmt.Sprintf(` data-box="%d"`, b.index)
+	}
+	c.printf("<g%s><title>%s</title>", more, escape(printable.Text(b.title)))
+	c.printf(`<rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="5"/>`, class, b.x, b.y, b.w, b.h)
+	small := func(y int, text string) {
+		c.text(b.x+10, y, "kind", fit(printable.Line(text), textWidth, kindSize, b.w-20))
+	}
+	middle := b.y + b.h/2
+	first, name := middle-4, middle+11
+	if b.isCard() {
+		first, name = middle+4, middle-10
+		small(middle+19, b.about)
+	}
+	small(first, b.kind)
+	c.text(b.x+10, name, "name", fit(printable.Line(b.name), boldWidth, nameSize, b.w-20))
+	if b.note != "" {
+		c.text(b.x+b.w+labelInset, b.noteAt.y+4, "rule", b.note)
+	}
+	c.printf("</g>")
+}
+
 // drawCurve draws one curve with its arrow and its label.
 func (p *picture) drawCurve(c *canvas, k *curve) {
-	c.printf("<g><title>%s</title>", escape(k.title))
+	joined := ""
+	if c.numbered {
+		for _, m := range k.joined {
+			joined += fmt.Sprintf(" %d", m.index)
+		}
+		joined = fmt.Sprintf(` data-joins="%s"`, joined[1:])
+	}
+	c.printf("<g%s><title>%s</title>", joined, escape(printable.Text(k.title)))
 	for _, s := range k.sources {
 		c.printf(`<path class="line %s" d="%s"/>`, k.style, p.route(k, s))
 	}
@@ -150,8 +221,13 @@ func (p *picture) drawCurve(c *canvas, k *curve) {
 		class = "rule gate"
 	}
 	c.printf(`<path class="head %s" d="M%d %d l%d -4 v8 z"/>`, k.style, x+step, y, step*8)
-	if k.way != ahead {
+	if k.label != "" && k.way != ahead {
 		c.text(x+labelInset, y-3, class, k.label)
+	}
+	if s := k.sources[0]; k.count != "" && k.way == across {
+		c.text(s.at.x-textWidth(k.count, labelSize)-4, s.y-3, class, k.count)
+	} else if k.count != "" {
+		c.text(s.at.x+s.at.w+4, s.y-3, class, k.count)
 	}
 	c.printf("</g>")
 }
@@ -216,19 +292,88 @@ func bracket(x1, y1, lane, x2, y2 int) string {
 		x1, y1, lane-r, lane, y1, lane, y1+up, y2-up, lane, y2, lane-r, y2, x2)
 }
 
-// drawLegend says what the styles mean.
-func (p *picture) drawLegend(c *canvas) {
-	entries := [...][2]string{
-		{styleGate, "opens a new wave"},
-		{styleExplicit, "explicit, no new wave"},
-		{styleInferred, "inferred, no new wave"},
-		{styleLoose, "in either order"},
+// entry is one mark of the legend: a line of a style, a box, or a number beside a line.
+type entry struct {
+	class, text string
+	x, y        int
+}
+
+// inset is the width of the mark before the text.
+func (e entry) inset() int {
+	if e.class == "note" {
+		return 0
 	}
-	x, y := margin, p.height-legendH/2
-	for _, e := range entries {
-		c.printf(`<path class="head %s" d="M%d %d l8 -4 v8 z"/>`, e[0], x, y-4)
-		c.printf(`<path class="line %s" d="M%d %d H%d"/>`, e[0], x+8, y-4, x+40)
-		c.text(x+48, y, "waveNote", e[1])
-		x += 48 + textWidth(e[1], 11) + 28
+	return 48
+}
+
+// entries are what the legend says: of all that is on the picture, and of nothing else.
+func (p *picture) entries() []entry {
+	styles, marks := map[string]bool{}, map[string]bool{}
+	for _, c := range p.curves {
+		styles[c.style] = true
+		marks["count"] = marks["count"] || c.count != ""
+	}
+	for _, b := range p.marks {
+		marks["box focus"] = marks["box focus"] || b.focus
+		marks["box work"], marks["box"] = marks["box work"] || b.work, marks["box"] || !b.work
+	}
+	var out []entry
+	add := func(is bool, class, text string) {
+		if is {
+			out = append(out, entry{class: class, text: text})
+		}
+	}
+	add(len(styles) > 0, "note", "an arrow leads to what comes first, or is called")
+	add(styles[styleGate], styleGate, "opens a new wave: waits until it is ready")
+	add(styles[styleExplicit], styleExplicit, "explicit, no new wave")
+	add(styles[styleInferred], styleInferred, "inferred, no new wave")
+	add(styles[styleLoose], styleLoose, "in either order")
+	add(styles[styleCall], styleCall, "calls, which bind no order")
+	add(marks["count"], "count", "edges drawn as one line")
+	add(marks["box focus"], "box focus", "what the picture is about")
+	switch {
+	case p.folded:
+		add(marks["box work"], "box work", "objects with a workload among them")
+		add(marks["box"], "box", "objects without a workload")
+	default:
+		add(marks["box work"], "box work", "workload")
+		add(marks["box"], "box", "other object")
+	}
+	return out
+}
+
+// placeLegend sets the entries in rows below the picture.
+func (p *picture) placeLegend() {
+	x, y := margin, 0
+	for i := range p.legend {
+		e := &p.legend[i]
+		width := e.inset() + textWidth(e.text, 11)
+		if x > margin && x+width > p.width-margin {
+			x, y = margin, y+legendRow
+		}
+		e.x, e.y = x, y
+		x += width + 28
+	}
+	p.bottom = legendRow + 30
+	if len(p.legend) > 0 {
+		p.bottom += y
+	}
+}
+
+// drawLegend says what colours, lines and marks mean.
+func (p *picture) drawLegend(c *canvas) {
+	for _, e := range p.legend {
+		x, y := e.x, p.height-p.bottom+30+e.y
+		switch e.class {
+		case "box", "box work", "box focus":
+			c.printf(`<rect class="%s" x="%d" y="%d" width="26" height="14" rx="3"/>`, e.class, x+10, y-11)
+		case "count":
+			c.text(x+22, y, "rule", "×2")
+		case "note":
+		default:
+			c.printf(`<path class="head %s" d="M%d %d l8 -4 v8 z"/>`, e.class, x, y-4)
+			c.printf(`<path class="line %s" d="M%d %d H%d"/>`, e.class, x+8, y-4, x+40)
+		}
+		c.text(x+e.inset(), y, "waveNote", e.text)
 	}
 }

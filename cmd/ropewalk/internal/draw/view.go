@@ -167,6 +167,11 @@ func isWorkload(kind string) bool {
 	return false
 }
 
+// isWork reports whether an object has pods.
+func isWork(r object.Ref) bool {
+	return isWorkload(r.Kind) || r.GroupKind() == "Service.serving.knative.dev" || r.GroupKind() == "Rollout.argoproj.io"
+}
+
 // count writes a number with its noun.
 func count(n int, noun string) string {
 	if n == 1 {

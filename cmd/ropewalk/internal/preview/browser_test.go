@@ -256,3 +256,15 @@ func TestAPageWithoutABaseShowsTheHead(t *testing.T) {
 	require.Contains(t, text, "present")
 	require.Empty(t, p.Errors)
 }
+
+func TestAPageMarksABoxOfSpecsByTheWorstOfItsChanges(t *testing.T) {
+	before := side(deployment("web", "a", 1), deployment("api", "a", 1), deployment("db", "a", 1))
+	after := side(deployment("web", "a", 2), deployment("db", "a", 1), deployment("new", "a", 1))
+	after.Picture = []byte(`<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><title>x</title><g data-specs="web&#xA;new"><title>2 specs</title><rect class="box"/></g>` +
+		`<g data-specs="db"><title>db</title><rect class="box"/></g></svg>`)
+	p := open(t, preview.Gather("v1", preview.Revision{Name: "main"}, preview.Revision{Name: "HEAD"}, []preview.Result{result("prod", before, after)}), browser.View{})
+	var classes []string
+	p.Eval(`[...document.querySelectorAll(".picture .box")].map((b) => b.getAttribute("class"))`, &classes)
+	require.Equal(t, []string{"box changed", "box"}, classes)
+	require.Empty(t, p.Errors)
+}

@@ -126,7 +126,7 @@ func (p *publication) attach(ctx context.Context, pushed artifact.Pushed) error 
 			out = append(out, artifact.Referrer{ArtifactType: typeReadme, MediaType: "text/markdown", Data: p.packed.readme})
 		}
 		if p.checked.picture != nil {
-			out = append(out, artifact.Referrer{ArtifactType: typePicture, MediaType: "image/svg+xml", Data: draw.SVG(p.checked.picture)})
+			out = append(out, artifact.Referrer{ArtifactType: typePicture, MediaType: "image/svg+xml", Data: draw.Picture{Plan: p.checked.picture}.SVG()})
 		}
 		return out, nil
 	}}

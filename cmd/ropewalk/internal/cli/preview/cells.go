@@ -232,7 +232,7 @@ func (p *previewing) side(ctx context.Context, in *input, picture bool, known sn
 	out := &rendered{Side: preview.NewSide(snap, result.Plan.Document()), snapshot: snap}
 	out.Findings, out.Policies = findings, policiesOf(in.Request)
 	if picture {
-		out.Picture = draw.SVG(result.Plan)
+		out.Picture = draw.Picture{Plan: result.Plan, Calls: result.Calls}.SVG()
 	}
 	return out, nil
 }

@@ -207,14 +207,21 @@
     if (select) s.firstElementChild.append(h("span", { class: "right" }, select));
     draw(first);
   }
-  // tame marks the boxes of a picture by what happens to their objects, and shows what is
+  // tame marks the boxes of a picture by what happens to their objects, the worst of it where
+  // they are several, and shows what is
   // hidden in its text.
   function tame(svg, kinds) {
-    const marked = new Set();
+    const marked = new Set(), bySpec = new Map();
+    for (const [node, kind] of kinds) {
+      const spec = node.split("/")[0];
+      bySpec.set(spec, (bySpec.get(spec) || new Set()).add(kind));
+    }
+    const worstOf = (specs) => worst.find((k) => specs.some((s) => bySpec.get(s)?.has(k)));
     for (const t of svg.querySelectorAll("title, text, tspan")) {
       if (t.children.length > 0) continue;
       if (t.tagName === "title") {
-        const kind = kinds.get(t.textContent.split("\n")[0]);
+        const specs = t.parentElement.dataset.specs;
+        const kind = specs === undefined ? kinds.get(t.textContent.split("\n")[0]) : worstOf(specs.split("\n"));
         const box = t.parentElement.querySelector(".box");
         if (kind && box) { box.classList.add(kind); marked.add(kind); }
       }

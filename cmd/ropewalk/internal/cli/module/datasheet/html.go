@@ -27,7 +27,7 @@ func (s *Sheet) HTML() ([]byte, error) {
 		Picture template.HTML
 	}{Sheet: s}
 	if s.Made != nil {
-		data.Picture = template.HTML(draw.SVG(s.Made.plan)) //nolint:gosec // package draw escapes what is in it
+		data.Picture = template.HTML(draw.Picture{Plan: s.Made.plan}.SVG()) //nolint:gosec // package draw escapes what is in it
 	}
 	var b bytes.Buffer
 	err = parsed.Execute(&b, data)

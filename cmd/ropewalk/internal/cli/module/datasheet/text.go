@@ -93,7 +93,7 @@ func (s *Sheet) Markdown() string {
 			}
 		}
 		table(&b, "What it makes of "+markdown.Text(s.Made.Of), []string{"Wave", "Node", "Object"}, len(rows), func(i int) []string { return rows[i] })
-		b.WriteString("\n" + markdown.Fenced("mermaid", string(draw.Mermaid(s.Made.plan))))
+		b.WriteString("\n" + markdown.Fenced("mermaid", string(draw.Picture{Plan: s.Made.plan}.Mermaid())))
 	}
 	return b.String()
 }

@@ -1,0 +1,65 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package draw
+
+import (
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/order"
+)
+
+// Around is an object with all that it waits for and all that waits for it, one way or the
+// other over any number of edges; where that is more than most objects, its neighbours, and
+// related is how many objects all would have been.
+func Around(plan *order.Plan, id object.ID, most int) (near map[object.ID]bool, related int) {
+	needs, neededBy := map[object.ID][]object.ID{}, map[object.ID][]object.ID{}
+	add := func(from, to object.ID) {
+		needs[from], neededBy[to] = append(needs[from], to), append(neededBy[to], from)
+	}
+	drawn, _ := split(lines(plan))
+	joins := 0
+	for _, l := range drawn {
+		if !l.join {
+			add(l.from, l.to)
+			continue
+		}
+		// The side of a join that is far is drawn as one object, and each of the near one has it.
+		j := plan.Graph.Joins[joins]
+		joins++
+		for _, from := range j.From {
+			needs[from] = append(needs[from], l.to)
+		}
+		for _, to := range j.To {
+			neededBy[to] = append(neededBy[to], l.from)
+		}
+	}
+	near = map[object.ID]bool{id: true}
+	for _, next := range []map[object.ID][]object.ID{needs, neededBy} {
+		reach(next, id, near)
+	}
+	if related = len(near); related <= most {
+		return near, related
+	}
+	near = map[object.ID]bool{id: true}
+	for _, next := range []map[object.ID][]object.ID{needs, neededBy} {
+		for _, other := range next[id] {
+			near[other] = true
+		}
+	}
+	return near, related
+}
+
+// reach adds all that is reached from id by next.
+func reach(next map[object.ID][]object.ID, id object.ID, near map[object.ID]bool) {
+	seen := map[object.ID]bool{id: true}
+	for todo := []object.ID{id}; len(todo) > 0; {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, other := range next[at] {
+			if !seen[other] {
+				seen[other], near[other] = true, true
+				todo = append(todo, other)
+			}
+		}
+	}
+}

@@ -1,0 +1,178 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package draw
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/order"
+)
+
+// part is the objects of one spec, in short; of a plan of one spec those of one kind in one
+// wave.
+type part struct {
+	spec, kind  string
+	first, last int
+	objects     int
+	kinds       map[string]int
+	// works are the kinds among them that are workloads.
+	works map[string]bool
+}
+
+// cards are the specs of a plan as boxes, each in the first of its waves. Where there are more
+// than most, those of one wave that begin alike are one card, and at last all of a wave.
+func cards(plan *order.Plan, most int) (out []*mark, of map[object.ID]*mark) {
+	parts, partOf := partsOf(plan)
+	var groups map[string][]*part
+	for level := 0; ; level++ {
+		groups = map[string][]*part{}
+		for _, p := range parts {
+			key := p.alike(level)
+			groups[key] = append(groups[key], p)
+		}
+		if len(groups) <= most || level > 30 {
+			break
+		}
+	}
+	made := map[*part]*mark{}
+	for _, key := range object.SortedKeys(groups) {
+		m := card(groups[key])
+		out = append(out, m)
+		for _, p := range groups[key] {
+			made[p] = m
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *mark) int { return cmp.Or(cmp.Compare(a.wave, b.wave), strings.Compare(a.name, b.name)) })
+	of = map[object.ID]*mark{}
+	for id, p := range partOf {
+		of[id] = made[p]
+	}
+	return out, of
+}
+
+func partsOf(plan *order.Plan) (all []*part, of map[object.ID]*part) {
+	one := !slices.ContainsFunc(plan.Graph.Nodes, func(n *object.Node) bool { return n.ID.Spec() != plan.Graph.Nodes[0].ID.Spec() })
+	known := map[string]*part{}
+	of = map[object.ID]*part{}
+	for i, wave := range plan.Waves {
+		for _, n := range wave.Nodes {
+			key, kind := n.ID.Spec(), ""
+			if one {
+				kind = n.Object.Kind()
+				key = fmt.Sprint(i, kind)
+			}
+			p := known[key]
+			if p == nil {
+				p = &part{spec: n.ID.Spec(), kind: kind, first: i, kinds: map[string]int{}, works: map[string]bool{}}
+				known[key] = p
+				all = append(all, p)
+			}
+			p.last = i
+			p.objects++
+			p.kinds[n.Object.Kind()]++
+			if isWork(n.Object.Ref()) {
+				p.works[n.Object.Kind()] = true
+			}
+			of[n.ID] = p
+		}
+	}
+	return all, of
+}
+
+// alike is the same for parts that one card stands for: on level 0 for one spec, then for
+// those of a wave that differ in the last word of their names or in all but the first, for
+// all that have the first word, and for all of a wave; then of 2, 4, 8 waves.
+func (p *part) alike(level int) string {
+	name := p.spec + "\x00" + p.kind
+	switch cut := 0; level {
+	case 0:
+	case 1, 2:
+		if cut = strings.LastIndex(p.spec, "-"); level == 2 {
+			cut = strings.Index(p.spec, "-")
+		}
+		if cut > 0 {
+			name = p.spec[:cut] + "-"
+		}
+	case 3:
+		word, _, _ := strings.Cut(p.spec, "-")
+		return word + "-"
+	default:
+		return fmt.Sprintf("%06d", p.first>>(level-4))
+	}
+	return fmt.Sprintf("%06d\x00%s", p.first, name)
+}
+
+// card is the box of some parts.
+func card(parts []*part) *mark {
+	all := part{first: parts[0].first, kinds: map[string]int{}, works: map[string]bool{}}
+	m := &mark{}
+	start := parts[0].spec
+	for _, p := range parts {
+		if !slices.Contains(m.specs, p.spec) {
+			m.specs = append(m.specs, p.spec)
+		}
+		for start != "" && !strings.HasPrefix(p.spec, start) {
+			start = start[:len(start)-1]
+		}
+		all.first, all.last, all.objects = min(all.first, p.first), max(all.last, p.last), all.objects+p.objects
+		for kind, n := range p.kinds {
+			all.kinds[kind] += n
+		}
+		maps.Copy(all.works, p.works)
+	}
+	m.wave = all.first
+	m.kind = count(all.objects, "object")
+	if all.last > all.first {
+		m.kind += fmt.Sprintf(", waves %d–%d", all.first, all.last)
+	}
+	kinds := object.SortedKeys(all.kinds)
+	slices.SortStableFunc(kinds, func(a, b string) int {
+		if all.works[a] != all.works[b] {
+			return map[bool]int{true: -1, false: 1}[all.works[a]]
+		}
+		return cmp.Compare(all.kinds[b], all.kinds[a])
+	})
+	m.work = len(all.works) > 0
+	switch cut := strings.LastIndex(start, "-"); {
+	case parts[0].kind != "" && len(parts) == 1:
+		m.name, m.about = parts[0].kind, "of "+parts[0].spec
+	case len(m.specs) == 1:
+		m.name, m.about = m.specs[0], inShort(kinds)
+	case cut > 0:
+		m.name, m.about = start[:cut]+"-…", count(len(m.specs), "spec")
+	default:
+		m.name, m.about = count(len(m.specs), "spec"), inShort(kinds)
+	}
+	m.title = m.name + "\n" + m.kind + "\n" + listed(kinds, ", ")
+	if len(m.specs) > 1 {
+		m.title += "\n" + listed(m.specs, "\n")
+	}
+	return m
+}
+
+// inShort is the first kinds of a list and how many others there are.
+func inShort(kinds []string) string {
+	text := kinds[0]
+	for i, k := range kinds[1:] {
+		if len(text)+len(k) > 24 {
+			return fmt.Sprintf("%s +%d", text, len(kinds)-i-1)
+		}
+		text += ", " + k
+	}
+	return text
+}
+
+// listed is a list as text, which ends before it fills a screen.
+func listed(list []string, between string) string {
+	const most = 24
+	if len(list) > most {
+		return strings.Join(list[:most], between) + between + fmt.Sprintf("and %d more", len(list)-most)
+	}
+	return strings.Join(list, between)
+}

@@ -1,0 +1,107 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package draw
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/internal/printable"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// files are the parts of the page.
+//
+//go:embed page
+var files embed.FS //nolint:gochecknoglobals // the compiler writes it
+
+// maxViews is how many bytes the pictures have that a page unfolds.
+const maxViews = 4_800_000
+
+// HTML is the picture as a page in one file, which loads nothing. Its boxes unfold: those of
+// specs to their objects, those of several specs to one box for each.
+func (p Picture) HTML() []byte {
+	s := p.scene(true)
+	title := s.title
+	s.title = "" // It is that of the page.
+	first := s.svg(false)
+	views, left := p.views(s, maxViews-len(first))
+	read := func(name string) string {
+		text, _ := files.ReadFile("page/" + name) // It is embedded.
+		return string(text)
+	}
+	style, script := styleSheet+read("page.css"), read("page.js")
+	hash := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return []byte(strings.NewReplacer(
+		"{{policy}}", "default-src 'none'; style-src "+hash(style)+"; script-src "+hash(script)+"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+		"{{title}}", html.EscapeString(printable.Line(title)), "{{summary}}", s.summary(), "{{left}}", fmt.Sprint(left),
+		"{{style}}", style, "{{script}}", script, "{{picture}}", string(first), "{{views}}", string(views),
+	).Replace(read("page.html")))
+}
+
+// edgesOfSpecs are the sentences of the edges between each spec and others.
+func (p Picture) edgesOfSpecs() map[string][]string {
+	out := map[string][]string{}
+	drawn, _ := split(lines(p.Plan))
+	for _, c := range p.Calls {
+		drawn = append(drawn, line{from: object.MakeID(c.From, ""), to: object.MakeID(c.To, ""), rule: ruleCall, fromName: c.From, toName: c.To})
+	}
+	for _, l := range drawn {
+		if from, to := l.from.Spec(), l.to.Spec(); from != to {
+			text := printable.Line(l.sentence())
+			out[from], out[to] = append(out[from], text), append(out[to], text)
+		}
+	}
+	return out
+}
+
+// views are the pictures that the boxes of a scene unfold to, and how many there is no room for.
+func (p Picture) views(s *scene, room int) (out []byte, left int) {
+	var b bytes.Buffer
+	bySpec := map[string][]*object.Node{}
+	for _, n := range p.Plan.Graph.Nodes {
+		bySpec[n.ID.Spec()] = append(bySpec[n.ID.Spec()], n)
+	}
+	edges := p.edgesOfSpecs()
+	seen := map[string]bool{}
+	add := func(specs []string) {
+		key := strings.Join(specs, "\n")
+		if seen[key] {
+			return
+		}
+		seen[key] = true
+		plan, _ := p.Plan.Only(func(id object.ID) bool { return slices.Contains(specs, id.Spec()) })
+		part := Picture{Plan: plan, Calls: p.Calls, Unfolded: true}
+		if len(specs) > 1 {
+			part.most = len(specs)
+		}
+		svg := part.scene(true).svg(false)
+		if b.Len()+len(svg) > room {
+			left++
+			return
+		}
+		fmt.Fprintf(&b, "<template data-specs=\"%s\" data-edges=\"%s\">%s</template>\n", escape(key), escape(listed(edges[key], "\n")), bytes.TrimSpace(svg))
+	}
+	// Boxes of several specs come first: without them nothing leads to their specs.
+	for _, m := range s.marks {
+		if len(m.specs) > 1 {
+			add(m.specs)
+		}
+	}
+	if s.folded {
+		for _, spec := range object.SortedKeys(bySpec) {
+			add([]string{spec})
+		}
+	}
+	return b.Bytes(), left
+}
