@@ -260,11 +260,13 @@ func (f *filter) Write(p []byte) (int, error) {
 	if !ok {
 		return f.next.Write(p)
 	}
+	names := strings.Split(strings.TrimSpace(string(text)), ",")
+	slices.Sort(names) // They come out of a map.
 	for _, k := range f.build.made {
 		if _, ok := k.value.Get("vars"); !ok || k.in != "." {
 			continue
 		}
-		e := component.Fail(f.build.pos(k, object.Fields("vars")), object.Fields("vars"), "", "never used: %s", strings.TrimSpace(string(text)))
+		e := component.Fail(f.build.pos(k, object.Fields("vars")), object.Fields("vars"), "", "never used: %s", strings.Join(names, ", "))
 		e.Severity = object.SeverityWarning
 		f.build.warnings = append(f.build.warnings, e)
 	}
