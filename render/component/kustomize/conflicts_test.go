@@ -4,6 +4,7 @@
 package kustomize
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,5 +54,17 @@ func TestConflictsAreNamedWhereTheyAreWritten(t *testing.T) {
 			_, err := New(nil)(t.Context(), request(tree(tt.files), nil))
 			require.ErrorContains(t, err, tt.want)
 		})
+	}
+}
+
+func TestVarsThatAreNeverUsedAreNamedInOneOrder(t *testing.T) {
+	text := "resources: [web.yaml]\nvars:\n"
+	for _, name := range []string{"E", "A", "D", "B", "C"} {
+		text += "- {name: " + name + ", objref: {kind: Deployment, name: web, apiVersion: apps/v1}}\n"
+	}
+	for range 10 {
+		out, err := New(nil)(t.Context(), request(tree(map[string]string{"k/kustomization.yaml": text, "k/web.yaml": deployment}), nil))
+		require.NoError(t, err)
+		require.Contains(t, fmt.Sprint(out.Warnings), "never used: A, B, C, D, E")
 	}
 }

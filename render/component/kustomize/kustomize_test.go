@@ -413,18 +413,6 @@ func TestTheLibraryPrintsNothing(t *testing.T) {
 	require.Len(t, out.Warnings, 4, "%v", out.Warnings)
 }
 
-func TestVarsThatAreNeverUsedAreNamedInOneOrder(t *testing.T) {
-	text := "resources: [web.yaml]\nvars:\n"
-	for _, name := range []string{"E", "A", "D", "B", "C"} {
-		text += "- {name: " + name + ", objref: {kind: Deployment, name: web, apiVersion: apps/v1}}\n"
-	}
-	for range 10 {
-		out, err := New(nil)(t.Context(), request(tree(map[string]string{"k/kustomization.yaml": text, "k/web.yaml": deployment}), nil))
-		require.NoError(t, err)
-		require.Contains(t, fmt.Sprint(out.Warnings), "never used: A, B, C, D, E")
-	}
-}
-
 func TestABuildEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
