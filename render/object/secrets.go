@@ -202,9 +202,9 @@ func (s *Secrets) addValue(text string) {
 }
 
 // AddNode hides the data of the object of n. Its name is applied as it is, and keeps its words
-// in messages: a password that is one of them is hidden where values stand.
+// in messages, see [readable]: a password that is one of them is hidden where values stand.
 func (s *Secrets) AddNode(n *Node) {
-	s.addName(n.Object.Name())
+	s.addName(n.Object.Name(), readable)
 	if s.AddObject(n.Object); n.Object.Kind() == "Secret" || n.Object["items"] != nil {
 		return
 	}

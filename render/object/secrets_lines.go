@@ -144,18 +144,24 @@ func (s *Secrets) AddNames(v Value) {
 	for _, field := range [...]string{"services", "volumes", "networks"} {
 		named, _ := v.Get(field)
 		for _, m := range named.Members {
-			s.addName(m.Name)
+			s.addName(m.Name, nil)
 		}
 	}
 }
 
-// addName keeps a name and its words in messages.
-func (s *Secrets) addName(name string) {
+// readable are words, with a number behind them or not, and names of such words: what else is in
+// the name of an object may be a secret that a module made it of.
+var readable = regexp.MustCompile(`^(?:[a-z]{2,20}[0-9]{0,3}(?:[-_.]|$))+$`)
+
+// addName keeps a name and its words in messages, those that a pattern allows where it is not nil.
+func (s *Secrets) addName(name string, allowed *regexp.Regexp) {
 	if s.names == nil {
 		s.names = map[string]bool{}
 	}
 	for _, word := range append(strings.FieldsFunc(name, func(c rune) bool { return strings.ContainsRune("-_./", c) }), name) {
-		s.names[word] = true
+		if allowed == nil || allowed.MatchString(word) {
+			s.names[word] = true
+		}
 	}
 	s.quoted, s.plain = nil, nil
 }

@@ -241,6 +241,13 @@ func TestNamesOfObjectsKeepTheirWords(t *testing.T) {
 	e := s.Error(&Error{Node: "app/secret-shop-listmonk", Path: "metadata.name", Err: errors.New(`shop-listmonk is one, "listmonk" is not, hunter2x is not`)})
 	require.Equal(t, ID("app/secret-shop-listmonk"), e.Node)
 	require.Equal(t, "shop-listmonk is one, (hidden) is not, (hidden) is not", e.Err.Error())
+
+	for _, text := range []string{"Xq7wPz", "k3y5m7q9", "redis7"} {
+		s.Add(text)
+	}
+	s.AddNode(&Node{ID: "app/o", Object: Object{"kind": "ConfigMap", "metadata": map[string]any{"name": "a-Xq7wPz-k3y5m7q9-redis7"}}})
+	e = s.Error(&Error{Err: errors.New(`found "a-Xq7wPz-k3y5m7q9-redis7"`)})
+	require.Equal(t, `found "a-(hidden)-(hidden)-redis7"`, e.Err.Error(), "a module can make a name of a secret")
 }
 
 // A secret is hidden by where it stands, with a sign before it, in a map and as a number.

@@ -34,7 +34,7 @@ func file() document.Field {
 			document.Field{Name: extension, Kind: object.KindMap, Free: true},
 		)))),
 		field("configs", mapOf(orNull(source("content")))),
-		field("secrets", secret(mapOf(orNull(source("driver", "driver_opts"))))),
+		field("secrets", mapOf(secret(orNull(source("driver", "driver_opts"))))),
 		field(extension, keys(choice())),
 	)
 }
@@ -160,8 +160,9 @@ func meant(name string) string {
 	return ""
 }
 
+// secret is f where what is wrong in it may be a value, which no message shows.
 func secret(f document.Field) document.Field {
-	f.Sensitive = true
+	f.Sensitive, f.Hidden = true, func(object.Value) bool { return true }
 	return f
 }
 
