@@ -4,6 +4,7 @@
 package artifact_test
 
 import (
+	"net/http"
 	"regexp"
 	"slices"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/manifest"
 	"github.com/ropewalk/ropewalk/test/artifacts"
+	"github.com/ropewalk/ropewalk/test/servers"
 )
 
 // expiring is a set with two barrier layers that expires then.
@@ -43,13 +45,16 @@ func TestPruneOfTheExpiredKeepsAllElse(t *testing.T) {
 		odd, err := artifact.PackSet(artifacts.Tree("0.yaml", "7"), nil, artifact.Options{Expires: at})
 		require.NoError(t, err)
 		odd = withExpiry(t, odd, "tomorrow")
+		empty, err := artifact.PackSet(artifacts.Tree("0.yaml", "8"), nil, artifact.Options{Expires: at})
+		require.NoError(t, err)
+		none := push(withExpiry(t, empty, ""), "pr-5")
 		bad := push(odd, "pr-4")
 		attached := attach(t, open("shop"), expiring(t, "other", "2", at.Add(90*time.Minute)).Complete.Descriptor, 1)
 
 		opts := artifact.PruneOptions{Keep: 100, After: at.Add(-time.Hour), Expired: at.Add(90 * time.Minute)}
-		none, err := artifact.Prune(t.Context(), open("shop"), artifact.PruneOptions{Expired: at.Add(time.Hour - time.Second)})
+		early, err := artifact.Prune(t.Context(), open("shop"), artifact.PruneOptions{Expired: at.Add(time.Hour - time.Second)})
 		require.NoError(t, err)
-		require.Empty(t, append(none.Deleted, none.Refused...))
+		require.Empty(t, append(early.Deleted, early.Refused...))
 		dry := opts
 		dry.DryRun = true
 		planned, err := artifact.Prune(t.Context(), open("shop"), dry)
@@ -57,12 +62,15 @@ func TestPruneOfTheExpiredKeepsAllElse(t *testing.T) {
 		want := []string{over.Digest, over.Layers[1].Digest, over2.Digest, over2.Layers[0].Digest, over2.Layers[1].Digest}
 		slices.Sort(want)
 		require.Equal(t, want, planned.Deleted)
-		require.Equal(t, []string{bad.Digest + `: annotation dev.ropewalk.expires: "tomorrow" is not an instant such as 2026-01-31T12:00:00Z`}, planned.Problems)
+		require.ElementsMatch(t, []string{
+			bad.Digest + `: annotation dev.ropewalk.expires: "tomorrow" is not an instant such as 2026-01-31T12:00:00Z`,
+			none.Digest + `: annotation dev.ropewalk.expires: "" is not an instant such as 2026-01-31T12:00:00Z`,
+		}, planned.Problems)
 
 		done, err := artifact.Prune(t.Context(), open("shop"), opts)
 		require.NoError(t, err)
 		require.Equal(t, planned.Problems, done.Problems)
-		for _, kept := range []artifact.Pushed{young, forever, untagged, bad} {
+		for _, kept := range []artifact.Pushed{young, forever, untagged, bad, none} {
 			require.Contains(t, done.Kept, kept.Digest)
 			for _, layer := range append([]artifact.LayerRef{{}}, kept.Layers...) {
 				_, err := artifact.Pull(t.Context(), open("shop"), kept.Digest, artifact.PullOptions{Layer: layer.Name})
@@ -117,6 +125,29 @@ func TestAPushBeginsTheExpiryAnew(t *testing.T) {
 		require.True(t, kept.Changed)
 		require.Empty(t, expiry())
 	})
+}
+
+func TestAPruneThatIsCutShortGoesOn(t *testing.T) {
+	t.Parallel()
+	server := servers.InProcess(t)
+	push := artifacts.Push(t, repository(server, "shop"), expiring(t, "a", "b", at), "pr-1")
+	deleted := 0
+	server.Fault(func(r *http.Request) (http.Handler, bool) {
+		if r.Method == http.MethodDelete {
+			deleted++
+		}
+		return servers.Answer(http.StatusForbidden, "DENIED", "not now"), deleted == 2
+	})
+	opts := artifact.PruneOptions{Expired: at}
+	_, err := artifact.Prune(t.Context(), repository(server, "shop"), opts)
+	require.Error(t, err)
+	server.Fault(nil)
+	_, err = artifact.Prune(t.Context(), repository(server, "shop"), opts)
+	require.NoError(t, err)
+	for _, digest := range []string{push.Digest, push.Layers[0].Digest, push.Layers[1].Digest} {
+		_, err := artifact.Inspect(t.Context(), repository(server, "shop"), digest, artifact.PullOptions{})
+		require.ErrorIs(t, err, artifact.ErrNotFound)
+	}
 }
 
 func TestTheExpiryIsWrittenByThePackerOnly(t *testing.T) {

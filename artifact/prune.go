@@ -52,8 +52,9 @@ type Pruned struct {
 // Prune deletes pushes that are old, with what is attached to them: digests
 // with a retention tag that no other tag leads to, that are no barrier layers of
 // what stays, and that are neither among the newest nor young enough. Pushes
-// whose time is unknown are the oldest. With opts.Expired it is pushes that have expired. A registry that refuses to delete is no
-// error: the result has it.
+// whose time is unknown are the oldest. With opts.Expired it deletes pushes that have
+// expired, and the barrier layers that only those have. A registry that refuses to delete
+// is no error: the result has it.
 func Prune(ctx context.Context, in Store, opts PruneOptions) (Pruned, error) {
 	p := &pruner{in: in, opts: opts, pushes: map[string]retained{}, keep: map[string]bool{}}
 	if err := p.list(ctx); err != nil {
@@ -66,7 +67,7 @@ func Prune(ctx context.Context, in Store, opts PruneOptions) (Pruned, error) {
 	if err := choose(ctx); err != nil {
 		return Pruned{}, err
 	}
-	for _, digest := range slices.Sorted(maps.Keys(p.pushes)) {
+	for _, digest := range p.layersFirst() {
 		switch {
 		case p.keep[digest]:
 			p.out.Kept = append(p.out.Kept, digest)
@@ -77,6 +78,9 @@ func Prune(ctx context.Context, in Store, opts PruneOptions) (Pruned, error) {
 				return p.out, err
 			}
 		}
+	}
+	for _, list := range [][]string{p.out.Kept, p.out.Deleted, p.out.Refused} {
+		slices.Sort(list)
 	}
 	return p.out, nil
 }
@@ -107,6 +111,20 @@ func (p *pruner) list(ctx context.Context) error {
 		return manifest.Refuse(ErrNotFound, "repository not found: correct its name, or log in: some registries report a repository as missing to clients without access")
 	}
 	return err
+}
+
+// layersFirst are the digests with the barrier layers in front. After a prune that is cut
+// short, what names layers to delete is still there.
+func (p *pruner) layersFirst() []string {
+	return slices.SortedFunc(maps.Keys(p.pushes), func(a, b string) int {
+		if p.pushes[a].layer != p.pushes[b].layer {
+			if p.pushes[a].layer {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a, b)
+	})
 }
 
 // choose marks what stays.
@@ -164,12 +182,12 @@ func (p *pruner) chooseUnexpired(ctx context.Context) error {
 	}
 	needed, gone := map[string]bool{}, map[string]bool{}
 	for _, digest := range slices.Sorted(maps.Keys(p.keep)) {
-		text, refs, err := p.read(ctx, digest)
+		annotations, refs, err := p.read(ctx, digest)
 		if err != nil {
 			return err
 		}
 		push, pushed := p.pushes[digest]
-		expired := pushed && !push.layer && p.expired(digest, text)
+		expired := pushed && !push.layer && p.expired(digest, annotations)
 		if expired {
 			delete(p.keep, digest)
 		}
@@ -187,8 +205,9 @@ func (p *pruner) chooseUnexpired(ctx context.Context) error {
 }
 
 // expired reports whether the instant of a push has passed; one that is none is reported.
-func (p *pruner) expired(digest, text string) bool {
-	if text == "" {
+func (p *pruner) expired(digest string, annotations map[string]string) bool {
+	text, expires := annotations[AnnotationExpires]
+	if !expires {
 		return false
 	}
 	at, err := time.Parse(time.RFC3339, text)
@@ -199,22 +218,22 @@ func (p *pruner) expired(digest, text string) bool {
 	return !at.After(p.opts.Expired)
 }
 
-// read returns the expiry and the barrier layers of an artifact; none of what is missing, or
-// is of another kind. What cannot be read could name any layer: that is an error, and
+// read returns the annotations and the barrier layers of an artifact; none of what is
+// missing, or is of another kind. What cannot be read could name any layer: that is an error, and
 // nothing is deleted then.
-func (p *pruner) read(ctx context.Context, digest string) (expires string, refs []LayerRef, _ error) {
+func (p *pruner) read(ctx context.Context, digest string) (annotations map[string]string, refs []LayerRef, _ error) {
 	f, err := lookUp(ctx, p.in, digest)
 	if manifest.Missing(err) {
-		return "", nil, nil
+		return nil, nil, nil
 	}
 	if err == nil {
-		expires = f.Annotations[AnnotationExpires]
+		annotations = f.Annotations
 		refs, err = layerRefs(f.Manifest)
 	}
 	if err != nil && !errors.Is(err, ErrShape) {
-		return "", nil, err
+		return nil, nil, err
 	}
-	return expires, refs, nil
+	return annotations, refs, nil
 }
 
 // delete deletes an artifact and what is attached to it.
