@@ -69,7 +69,7 @@ cover: test ## Run every test and fail below $(COVERAGE) % of covered statements
 # ROPEWALK_SERVERS=required is set.
 .PHONY: servers
 servers: ## Install the servers that tests run (Debian packages), where that is possible.
-	@missing=; for pair in docker-registry:docker-registry sshd:openssh-server git:git ssh:openssh-client gpg:gpg redis-server:redis-server; do \
+	@missing=; for pair in docker-registry:docker-registry sshd:openssh-server git:git ssh:openssh-client gpg:gpg redis-server:redis-server curl:curl jq:jq; do \
 	  PATH="$$PATH:/usr/sbin" command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair#*:}"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \

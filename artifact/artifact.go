@@ -40,6 +40,9 @@ const (
 	// AnnotationLayers is a JSON list of [LayerRef], in the order of the waves: the
 	// barrier layers that a complete artifact has as artifacts of their own.
 	AnnotationLayers = "dev.ropewalk.layers"
+	// AnnotationExpires is the instant from which [Prune] may delete a complete artifact, as
+	// RFC 3339 in UTC with whole seconds. An artifact without it does not expire.
+	AnnotationExpires = "dev.ropewalk.expires"
 
 	// Created is the time that artifacts have.
 	Created = "1970-01-01T00:00:00Z"

@@ -61,6 +61,9 @@ type Options struct {
 	Source string
 	// Revision is the revision there, such as main@sha1:<hex>.
 	Revision string
+	// Expires is from when on [Prune] may delete what is pushed, in whole seconds; the zero
+	// time is never. Barrier layers, which several pushes share, do not have it.
+	Expires time.Time
 	// Annotations are more annotations; those of this package are refused.
 	Annotations map[string]string
 	// Folders takes the folders at the root too, which hold manifests only. Flux
@@ -97,7 +100,9 @@ func PackSet(complete fs.FS, layers []Layer, opts Options) (Set, error) {
 			return Set{}, manifest.Refuse(ErrShape, "layer %q: each layer needs a name of its own", l.Name)
 		}
 		seen[l.Name] = true
-		a, err := pack(l.FS, opts, l.Name)
+		shared := opts
+		shared.Expires = time.Time{}
+		a, err := pack(l.FS, shared, l.Name)
 		if err != nil {
 			return Set{}, fmt.Errorf("layer %q: %w", l.Name, err)
 		}
@@ -156,7 +161,7 @@ func annotate(opts Options) (map[string]string, error) {
 	out := map[string]string{AnnotationCreated: Created}
 	for _, name := range slices.Sorted(maps.Keys(opts.Annotations)) {
 		switch name {
-		case AnnotationCreated, AnnotationSource, AnnotationRevision, AnnotationTree, AnnotationLayer, AnnotationLayers:
+		case AnnotationCreated, AnnotationSource, AnnotationRevision, AnnotationTree, AnnotationLayer, AnnotationLayers, AnnotationExpires:
 			return nil, manifest.Refuse(ErrShape, "annotation %q is written by the packer: choose another name", name)
 		}
 		out[name] = opts.Annotations[name]
@@ -169,6 +174,9 @@ func annotate(opts Options) (map[string]string, error) {
 	}
 	if opts.Revision != "" {
 		out[AnnotationRevision] = opts.Revision
+	}
+	if !opts.Expires.IsZero() {
+		out[AnnotationExpires] = opts.Expires.UTC().Truncate(time.Second).Format(time.RFC3339)
 	}
 	return out, nil
 }

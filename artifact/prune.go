@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -28,6 +29,10 @@ type PruneOptions struct {
 	// After keeps what was pushed after that time; the zero time keeps nothing
 	// for its age.
 	After time.Time
+	// Expired is the present time: just the pushes whose [AnnotationExpires] is not after it
+	// are deleted, under all of their tags, whatever Keep and After say. The zero time
+	// deletes by age.
+	Expired time.Time
 	// DryRun deletes nothing and returns what would be deleted.
 	DryRun bool
 }
@@ -40,22 +45,29 @@ type Pruned struct {
 	// Refused are those that the registry does not delete, and Reason why.
 	Refused []string `json:"refused,omitempty"`
 	Reason  string   `json:"reason,omitempty"`
+	// Problems are pushes that are kept because their expiry cannot be read, sorted.
+	Problems []string `json:"problems,omitempty"`
 }
 
 // Prune deletes pushes that are old, with what is attached to them: digests
 // with a retention tag that no other tag leads to, that are no barrier layers of
 // what stays, and that are neither among the newest nor young enough. Pushes
-// whose time is unknown are the oldest. A registry that refuses to delete is no
-// error: the result has it.
+// whose time is unknown are the oldest. With opts.Expired it deletes pushes that have
+// expired, and the barrier layers that only those have. A registry that refuses to delete
+// is no error: the result has it.
 func Prune(ctx context.Context, in Store, opts PruneOptions) (Pruned, error) {
 	p := &pruner{in: in, opts: opts, pushes: map[string]retained{}, keep: map[string]bool{}}
 	if err := p.list(ctx); err != nil {
 		return Pruned{}, err
 	}
-	if err := p.choose(ctx); err != nil {
+	choose := p.choose
+	if !opts.Expired.IsZero() {
+		choose = p.chooseUnexpired
+	}
+	if err := choose(ctx); err != nil {
 		return Pruned{}, err
 	}
-	for _, digest := range slices.Sorted(maps.Keys(p.pushes)) {
+	for _, digest := range p.layersFirst() {
 		switch {
 		case p.keep[digest]:
 			p.out.Kept = append(p.out.Kept, digest)
@@ -66,6 +78,9 @@ func Prune(ctx context.Context, in Store, opts PruneOptions) (Pruned, error) {
 				return p.out, err
 			}
 		}
+	}
+	for _, list := range [][]string{p.out.Kept, p.out.Deleted, p.out.Refused} {
+		slices.Sort(list)
 	}
 	return p.out, nil
 }
@@ -98,16 +113,24 @@ func (p *pruner) list(ctx context.Context) error {
 	return err
 }
 
+// layersFirst are the digests with the barrier layers in front. After a prune that is cut
+// short, what names layers to delete is still there.
+func (p *pruner) layersFirst() []string {
+	return slices.SortedFunc(maps.Keys(p.pushes), func(a, b string) int {
+		if p.pushes[a].layer != p.pushes[b].layer {
+			if p.pushes[a].layer {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a, b)
+	})
+}
+
 // choose marks what stays.
 func (p *pruner) choose(ctx context.Context) error {
-	for _, tag := range p.live {
-		d, exists, err := resolve(ctx, p.in, tag)
-		if err != nil {
-			return err
-		}
-		if exists {
-			p.keep[d.Digest.String()] = true
-		}
+	if err := p.keepLive(ctx); err != nil {
+		return err
 	}
 	var complete []retained
 	for _, digest := range slices.Sorted(maps.Keys(p.pushes)) {
@@ -122,16 +145,8 @@ func (p *pruner) choose(ctx context.Context) error {
 		}
 	}
 	for _, digest := range slices.Sorted(maps.Keys(p.keep)) {
-		f, err := lookUp(ctx, p.in, digest)
-		if manifest.Missing(err) {
-			continue
-		}
-		var refs []LayerRef
-		if err == nil {
-			refs, err = layerRefs(f.Manifest)
-		}
-		// What cannot be read could name any layer; nothing is deleted then.
-		if err != nil && !errors.Is(err, ErrShape) {
+		_, refs, err := p.read(ctx, digest)
+		if err != nil {
 			return err
 		}
 		for _, r := range refs {
@@ -139,6 +154,86 @@ func (p *pruner) choose(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// keepLive marks what tags of users lead to.
+func (p *pruner) keepLive(ctx context.Context) error {
+	for _, tag := range p.live {
+		d, exists, err := resolve(ctx, p.in, tag)
+		if err != nil {
+			return err
+		}
+		if exists {
+			p.keep[d.Digest.String()] = true
+		}
+	}
+	return nil
+}
+
+// chooseUnexpired marks all but the pushes that have expired, and the barrier layers that
+// only those have.
+func (p *pruner) chooseUnexpired(ctx context.Context) error {
+	// What has a tag and no retention tag was not pushed: it stays, with its layers.
+	if err := p.keepLive(ctx); err != nil {
+		return err
+	}
+	for digest := range p.pushes {
+		p.keep[digest] = true
+	}
+	needed, gone := map[string]bool{}, map[string]bool{}
+	for _, digest := range slices.Sorted(maps.Keys(p.keep)) {
+		annotations, refs, err := p.read(ctx, digest)
+		if err != nil {
+			return err
+		}
+		push, pushed := p.pushes[digest]
+		expired := pushed && !push.layer && p.expired(digest, annotations)
+		if expired {
+			delete(p.keep, digest)
+		}
+		for _, r := range refs {
+			needed[r.Digest] = needed[r.Digest] || !expired
+			gone[r.Digest] = gone[r.Digest] || expired
+		}
+	}
+	for digest := range gone {
+		if !needed[digest] && p.pushes[digest].layer {
+			delete(p.keep, digest)
+		}
+	}
+	return nil
+}
+
+// expired reports whether the instant of a push has passed; one that is none is reported.
+func (p *pruner) expired(digest string, annotations map[string]string) bool {
+	text, expires := annotations[AnnotationExpires]
+	if !expires {
+		return false
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		p.out.Problems = append(p.out.Problems, fmt.Sprintf("%s: annotation %s: %.100q is not an instant such as 2026-01-31T12:00:00Z", digest, AnnotationExpires, text))
+		return false
+	}
+	return !at.After(p.opts.Expired)
+}
+
+// read returns the annotations and the barrier layers of an artifact; none of what is
+// missing, or is of another kind. What cannot be read could name any layer: that is an error, and
+// nothing is deleted then.
+func (p *pruner) read(ctx context.Context, digest string) (annotations map[string]string, refs []LayerRef, _ error) {
+	f, err := lookUp(ctx, p.in, digest)
+	if manifest.Missing(err) {
+		return nil, nil, nil
+	}
+	if err == nil {
+		annotations = f.Annotations
+		refs, err = layerRefs(f.Manifest)
+	}
+	if err != nil && !errors.Is(err, ErrShape) {
+		return nil, nil, err
+	}
+	return annotations, refs, nil
 }
 
 // delete deletes an artifact and what is attached to it.

@@ -59,8 +59,8 @@ type Pushed struct {
 
 // Push puts a set into a store, under the tags and under retention tags.
 //
-// Where the first tag leads to an artifact with the same tree and the same
-// layers already, nothing is pushed, and that artifact stays, with its source
+// Where the first tag leads to an artifact with the same tree, the same layers and
+// the same expiry already, nothing is pushed, and that artifact stays, with its source
 // and revision: two requests, and one for each further tag. The second one asks
 // whether the registry still has the content of the complete artifact, with the right size;
 // of a layout everything is read. What is gone or damaged is pushed again.
@@ -130,7 +130,8 @@ func (p *pusher) current(ctx context.Context, set Set, tags []string) (current, 
 		return out, nil //nolint:nilerr // as above
 	}
 	sameLayer := func(a, b LayerRef) bool { return a.Name == b.Name && a.Tree == b.Tree }
-	if at.Annotations[AnnotationTree] != complete.Tree || !slices.EqualFunc(out.layers, refsOf(set), sameLayer) {
+	if at.Annotations[AnnotationTree] != complete.Tree || at.Annotations[AnnotationExpires] != complete.annotations[AnnotationExpires] ||
+		!slices.EqualFunc(out.layers, refsOf(set), sameLayer) {
 		return out, nil
 	}
 	good, err := p.holds(ctx, out)

@@ -83,7 +83,7 @@ func preview(t *testing.T, number string) object.Object {
 func TestAPreviewIsAnApplicationOfItsOwn(t *testing.T) {
 	one, other := preview(t, "7"), preview(t, "8")
 	require.Empty(t, findings(one))
-	for _, path := range [][]string{{"metadata", "name"}, {"spec", "destination", "namespace"}, {"spec", "source", "plugin", "parameters", "ingress.hosts", "array"}} {
+	for _, path := range [][]string{{"metadata", "name"}, {"spec", "destination", "namespace"}, {"spec", "source", "plugin", "parameters", "preview", "string"}} {
 		require.NotEqual(t, at(t, one, path...), at(t, other, path...), path)
 	}
 	require.Equal(t, strings.Repeat("c0ffee42", 5), at(t, one, "spec", "source", "targetRevision"))

@@ -15,6 +15,9 @@
 // Helm make of them (test/helm writes testdata there) is judged, compared with each
 // other, and held to a list of rights and to the restricted profile of pods.
 //
+// The pipelines of deploy/previews are run: their steps, in their order, in a repository of
+// Git, against a registry and a server that plays the forge.
+//
 // The guides are read too: YAML in it parses, commands in it have the flags that they
 // are given, and its tables name what a running plugin has, no more and no less.
 //
@@ -29,7 +32,7 @@
 // test/e2e runs the controller with them, where a right that is missing shows.
 //
 // CustomResourceDefinitions that are not in the built-in set (ApplicationSet,
-// PodMonitor, ServiceMonitor, PrometheusRule) are not copied for these tests: the first
-// has a megabyte. What an ApplicationSet makes is an Application, whose definition is
-// there.
+// PodMonitor, ServiceMonitor, PrometheusRule, ResourceSet) are not copied for these tests:
+// the first has a megabyte. What an ApplicationSet or a ResourceSet makes is an Application, or
+// objects of Flux, whose definitions are there.
 package deploy

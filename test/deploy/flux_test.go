@@ -50,7 +50,7 @@ func judged(t *testing.T, objects ...object.Object) []string {
 		nodes = append(nodes, &object.Node{ID: object.MakeID(o.Kind(), o.Name()+"-"+strconv.Itoa(i)), Object: o})
 	}
 	crd := only(t, definition)
-	undefined := []string{"ServiceMonitor", "PrometheusRule"}
+	undefined := []string{"ServiceMonitor", "PrometheusRule", "ResourceSet", "ResourceSetInputProvider"}
 	var out []string
 	findings, err := check.New(check.Options{Engine: "flux", CRDs: []object.Object{crd}}).Check(t.Context(), nodes)
 	require.NoError(t, err)

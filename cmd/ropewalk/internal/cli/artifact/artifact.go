@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"oras.land/oras-go/v2/content"
@@ -66,9 +67,11 @@ func (a Commands) artifactPush() *cobra.Command {
 	var r command.RegistryFlags
 	var tags []string
 	var name string
+	var expires time.Duration
 	var opts artifact.Options
 	format := command.NewChoice("text", "json")
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use:   "push DIR REFERENCE",
 		Short: "Push a directory of manifests",
 		Long: `Push a directory of manifests, such as what "render -o" wrote, as an artifact. "build"
@@ -79,11 +82,15 @@ have the same digests, where --name says what the project is called, or where th
 flux is there, which "render --repository" writes; it is what applies the artifact, and
 no part of it. Else the layers are called as their folders. The Kustomizations in flux
 apply the folders of one artifact: push with --folders for them.
+
+With --expires, "artifact prune --expired" deletes the push once that time has passed.
+Pushing to the tag again, also of the same manifests, begins the time anew.
 ` + command.LocationHelp + `
 
 ` + command.ExitCodes,
 		Example: `  ropewalk artifact push out oci://ghcr.io/acme/shop:v1
-  ropewalk artifact push out oci://ghcr.io/acme/shop:v1 --name shop`,
+  ropewalk artifact push out oci://ghcr.io/acme/shop:v1 --name shop
+  ropewalk artifact push out oci://ghcr.io/acme/shop-previews:pr-12 --expires 168h`,
 		Args: cobra.ExactArgs(2),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
 			if err := checkTarget(args[1], tags, opts); err != nil {
@@ -91,6 +98,12 @@ apply the folders of one artifact: push with --folders for them.
 			}
 			if name != "" && !isLayerName(name) {
 				return command.Usagef("use at most 59 lower-case letters, digits and -", "--name %s: layers cannot be named after it", name)
+			}
+			if cmd.Flags().Changed("expires") {
+				if expires < time.Second {
+					return command.Usagef("write 1s or more, such as 168h", "--expires %s: expected a second or more", expires)
+				}
+				opts.Expires = time.Now().Add(expires)
 			}
 			// A layout is made only for manifests that are good.
 			set, err := packDir(ctx, args[0], name, opts)
@@ -108,6 +121,7 @@ apply the folders of one artifact: push with --folders for them.
 	f := cmd.Flags()
 	f.StringArrayVar(&tags, "tag", nil, "another `TAG` to push it under; may be repeated")
 	f.StringVar(&name, "name", "", "`NAME` of the project, for the names of the barrier layers")
+	f.DurationVar(&expires, "expires", 0, "`DURATION` such as 168h, after which artifact prune --expired deletes the push")
 	f.BoolVar(&opts.Folders, "folders", false, foldersHelp)
 	f.StringVar(&opts.Source, "source", "", "`URL` of the repository that the manifests come from")
 	f.StringVar(&opts.Revision, "revision", "", "`REVISION` of it, such as main@sha1:<hash>")
@@ -265,7 +279,7 @@ func inspectionText(i artifact.Inspection) string {
 		line("tree", "%s", i.Tree)
 	}
 	line("type", "%s", strings.Join(nonEmpty(i.MediaType, i.ArtifactType), " "))
-	for _, name := range []string{artifact.AnnotationSource, artifact.AnnotationRevision} {
+	for _, name := range []string{artifact.AnnotationSource, artifact.AnnotationRevision, artifact.AnnotationExpires} {
 		if v := i.Annotations[name]; v != "" {
 			line(name[strings.LastIndexByte(name, '.')+1:], "%s", v)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 func (a Commands) artifactSign() *cobra.Command {
@@ -160,22 +161,34 @@ func (a Commands) artifactPrune() *cobra.Command {
 	var r command.RegistryFlags
 	var keep int
 	var older time.Duration
-	var dry bool
+	var dry, expired bool
 	format := command.NewChoice("text", "json")
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use:   "prune REFERENCE",
 		Short: "Delete old pushes",
 		Long: `Delete what was pushed by Ropewalk, is old, and has no tag of a user, with
 all that is attached to it. What the barrier layers of a push that stays need, stays.
 Deletions that the registry refuses are listed, and are not an error.
+
+With --expired, delete just what was pushed with --expires for a time that has passed, under
+all of its tags, and keep all else. An expiry that cannot be read is reported, and the push
+is kept.
 ` + command.LocationHelp,
-		Example: `  ropewalk artifact prune oci://ghcr.io/acme/shop --keep 10 --dry-run`,
-		Args:    cobra.ExactArgs(1),
+		Example: `  ropewalk artifact prune oci://ghcr.io/acme/shop --keep 10 --dry-run
+  ropewalk artifact prune oci://ghcr.io/acme/shop-previews --expired`,
+		Args: cobra.ExactArgs(1),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
 			if keep < 0 || older < 0 {
 				return command.Usagef("write 0 or more", "--keep %d --older-than %s: expected 0 or more", keep, older)
 			}
+			if expired && (cmd.Flags().Changed("keep") || cmd.Flags().Changed("older-than")) {
+				return command.Usagef("leave --keep and --older-than out: the time stands in each push", "--expired keeps by neither number nor age")
+			}
 			opts := artifact.PruneOptions{Keep: keep, DryRun: dry}
+			if expired {
+				opts.Expired = time.Now()
+			}
 			if older > 0 {
 				opts.After = time.Now().Add(-older)
 			}
@@ -188,6 +201,7 @@ Deletions that the registry refuses are listed, and are not an error.
 	f := cmd.Flags()
 	f.IntVar(&keep, "keep", 10, "`N` of the newest pushes to keep")
 	f.DurationVar(&older, "older-than", 0, "keep what is younger than `DURATION`, such as 720h")
+	f.BoolVar(&expired, "expired", false, "delete just what has expired (artifact push --expires)")
 	f.BoolVar(&dry, "dry-run", false, "delete nothing, and say what would go")
 	format.Add(cmd, "format", "how to print what was done")
 	r.Add(cmd)
@@ -205,6 +219,9 @@ func prunedText(p artifact.Pruned, dry bool) string {
 	}
 	for _, d := range p.Refused {
 		fmt.Fprintf(&b, "not deleted: %s: %s\n", d, p.Reason)
+	}
+	for _, problem := range p.Problems {
+		b.WriteString(printable.Linef("kept: %s\n", problem))
 	}
 	fmt.Fprintf(&b, "%d kept, %d %s, %d refused\n", len(p.Kept), len(p.Deleted), verb, len(p.Refused))
 	return b.String()
