@@ -75,7 +75,7 @@
 
   // ---- head
 
-  const revision = (r) => [foreign(r.name), r.commit && !r.commit.startsWith(r.name) ? h("span", { class: "muted" }, " ", r.commit.slice(0, 10)) : null];
+  const revision = (r) => [foreign(r.name), r.commit && !r.commit.startsWith(r.name) ? h("span", { class: "muted" }, r.tip ? " at the merge base " : " ", r.commit.slice(0, 10)) : null];
   document.getElementById("refs").append(...revision(data.base).filter(Boolean), " → ", ...revision(data.head).filter(Boolean));
   for (const id of ["lead"]) {
     const e = document.getElementById(id);
