@@ -14,8 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
 	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
 	"github.com/ropewalk/ropewalk/test/browser"
@@ -82,6 +84,62 @@ func hostile() preview.Report {
 		results = append(results, r)
 	}
 	return preview.Gather(attacks()[1], preview.Revision{Name: attacks()[2], Commit: attacks()[3], Problem: attacks()[4]}, preview.Revision{Name: attacks()[18]}, results)
+}
+
+// hostilePlan is a plan whose specs are attacks, of so many objects that a picture has a
+// box for each spec.
+func hostilePlan() *order.Plan {
+	plan := &order.Plan{Graph: &graph.Graph{}, Placements: map[object.ID]order.Placement{}}
+	var last object.ID
+	for i, text := range attacks() {
+		for _, part := range []string{"a", "b"} {
+			id := object.ID(text + "/" + part)
+			plan.Graph.Nodes = append(plan.Graph.Nodes, &object.Node{ID: id, Object: object.Object{"apiVersion": "v1", "kind": text, "metadata": map[string]any{"name": text, "namespace": text}}})
+			plan.Placements[id] = order.Placement{Edge: -1, Reason: text}
+			if i > 0 {
+				plan.Graph.Edges = append(plan.Graph.Edges, graph.Edge{From: id, To: last, Rule: graph.Rule(text)})
+				plan.Gates = append(plan.Gates, order.Gate{Reason: text})
+			}
+			last = id
+		}
+	}
+	plan.Waves = []order.Wave{{Nodes: plan.Graph.Nodes}}
+	return plan
+}
+
+func TestNothingInAPictureOfHostileSpecsRunsOrHides(t *testing.T) {
+	before, after := side(deployment("web", "a", 1)), side(deployment("web", "a", 2))
+	after.Picture = draw.Picture{Plan: hostilePlan()}.SVG()
+	require.Contains(t, string(after.Picture), "data-specs=", "the boxes are those of specs")
+	results := []preview.Result{result("prod", before, after)}
+	for i := range results[0].Changes.Changes {
+		results[0].Changes.Changes[i].Node = object.ID(attacks()[0] + "/a")
+	}
+	p := open(t, preview.Gather("v1", preview.Revision{Name: "main"}, preview.Revision{Name: "HEAD"}, results), browser.View{})
+	var state struct {
+		Pwned       any
+		Boxes       int
+		Marked      []string
+		Elements    []string
+		Texts, URLs []string
+	}
+	p.Eval(`new Promise((r) => setTimeout(r, 300)).then(() => { const svg = document.querySelector(".picture svg"); return {Pwned: window.pwned,
+		Boxes: svg.querySelectorAll("[data-specs]").length, Marked: [...svg.querySelectorAll(".box.changed")].map((b) => b.closest("[data-specs]").dataset.specs),
+		Elements: [...new Set([...svg.querySelectorAll("*")].map((e) => e.localName))], Texts: [...svg.querySelectorAll("title, text")].map((e) => e.textContent),
+		URLs: [...svg.querySelectorAll("*")].flatMap((e) => [...e.attributes]).filter((a) => /^(on|href|src|style|xlink)/.test(a.name)).map((a) => a.name + "=" + a.value)}; })`, &state)
+	require.Nil(t, state.Pwned)
+	require.Empty(t, p.Errors)
+	require.Greater(t, state.Boxes, 10)
+	require.NotEmpty(t, state.Marked, "what changes is marked")
+	for _, name := range []string{"script", "style", "image", "foreignObject", "use", "iframe", "img", "a", "animate", "set"} {
+		require.NotContains(t, state.Elements, name)
+	}
+	require.Empty(t, state.URLs)
+	for _, text := range state.Texts {
+		for _, r := range text {
+			require.True(t, unicode.IsGraphic(r) || r == '\n', "%q is in %q", r, text)
+		}
+	}
 }
 
 func TestNothingInAHostilePageRunsOrHides(t *testing.T) {
