@@ -299,6 +299,38 @@ func TestAPageShowsAHundredEnvironments(t *testing.T) {
 	require.NotEmpty(t, p.PDF())
 }
 
+func TestALongWordOfADangerStaysOnAPhone(t *testing.T) {
+	claim := func(size string) object.Object {
+		return object.Object{"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": map[string]any{"name": "db"}, "spec": map[string]any{
+			"volumeClaimTemplates": []any{map[string]any{"metadata": map[string]any{"name": "data"}, "spec": map[string]any{"resources": map[string]any{"requests": map[string]any{"storage": size}}}}},
+		}}
+	}
+	r := preview.Gather("v1", preview.Revision{Name: "main", Commit: "fedcba9876543210", Tip: "0123456789"}, preview.Revision{Name: "HEAD"}, []preview.Result{result("prod", side(claim("20Gi")), side(claim("10Gi")))})
+	require.Positive(t, r.Counts.Dangers)
+	p := open(t, r, browser.View{Width: 390, Height: 844})
+	var wide float64
+	var text string
+	p.Eval(`document.documentElement.scrollWidth`, &wide)
+	require.LessOrEqual(t, wide, 390.0)
+	p.Eval(`document.body.innerText`, &text)
+	require.Contains(t, text, "spec.volumeClaimTemplates[data].spec.resources.requests.storage")
+	require.Contains(t, text, "Against main at the merge base fedcba9876, HEAD recreates 1 object in prod of shop.")
+	require.Contains(t, text, "main at the merge base fedcba9876 → HEAD")
+}
+
+func TestABoxOfSpecsWithADeletedObjectIsMarked(t *testing.T) {
+	before, after := side(deployment("web", "a", 1), deployment("db", "a", 1)), side(deployment("db", "a", 2))
+	after.Picture = []byte(`<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><title>x</title><g data-specs="web"><title>2 specs</title><rect class="box" width="5" height="5"/></g></svg>`)
+	p := open(t, preview.Gather("v1", preview.Revision{Name: "main"}, preview.Revision{Name: "HEAD"}, []preview.Result{result("prod", before, after)}), browser.View{})
+	var fill, plain, legend string
+	p.Eval(`getComputedStyle(document.querySelector(".picture .box.deleted")).fill`, &fill)
+	p.Eval(`getComputedStyle(Object.assign(document.querySelector(".picture .box.deleted").parentElement.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "rect")), {}).ownerSVGElement.lastChild).fill`, &plain)
+	require.NotEqual(t, plain, fill, "the legend has a colour that no box has")
+	p.Eval(`document.querySelector("figcaption").innerText`, &legend)
+	require.Contains(t, legend, "deleted")
+	require.NotContains(t, legend, "not drawn")
+}
+
 func TestAPageWithoutABaseShowsTheHead(t *testing.T) {
 	after := side(deployment("web", "a", 1))
 	changes, err := diff.Compare(t.Context(), diff.Snapshot{}, after.snapshot)
