@@ -67,11 +67,22 @@ type checkout struct {
 	close  func()
 }
 
+// localEnv is the environment of git for a repository on this machine. The owner of the
+// repository does not count: nothing in it is run.
+func localEnv() []string {
+	return append(cleanEnv(os.DevNull), "GIT_ALLOW_PROTOCOL=none", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false")
+}
+
+// isShallow reports whether a clone is shallow; without an answer it counts as complete.
+func isShallow(ctx context.Context, binary, dir string, env []string) bool {
+	out, _, _ := runGit(ctx, binary, dir, env, nil, "rev-parse", "--is-shallow-repository")
+	return strings.TrimSpace(string(out)) == "true"
+}
+
 // openBinary reads a repository with the git binary.
 func openBinary(ctx context.Context, binary, dir, rev string) (checkout, error) {
-	// The owner of the repository does not count: nothing in it is run.
-	env := append(cleanEnv(os.DevNull), "GIT_ALLOW_PROTOCOL=none", "GIT_OPTIONAL_LOCKS=0",
-		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false")
+	env := localEnv()
 	out, stderr, err := runGit(ctx, binary, dir, env, nil, "rev-parse", "--verify", "--end-of-options", rev+"^{commit}")
 	var exit *exec.ExitError
 	commit := strings.TrimSpace(string(out))
@@ -79,8 +90,7 @@ func openBinary(ctx context.Context, binary, dir, rev string) (checkout, error) 
 	case errors.As(err, &exit) && !strings.Contains(stderr, "Needed a single revision"):
 		return checkout{}, source.Refuse(source.ErrNotFound, firstLine(stderr))
 	case errors.As(err, &exit), err == nil && !isHash(commit):
-		shallow, _, _ := runGit(ctx, binary, dir, env, nil, "rev-parse", "--is-shallow-repository") // Without an answer the clone counts as complete.
-		return checkout{}, noCommit(strings.TrimSpace(string(shallow)) == "true")
+		return checkout{}, noCommit(isShallow(ctx, binary, dir, env))
 	case err != nil:
 		return checkout{}, err
 	}

@@ -30,6 +30,8 @@ const (
 	// FrozenUnlessPinned is Frozen, except that a reference to a digest or a commit needs
 	// no entry.
 	FrozenUnlessPinned
+	// Confined is Frozen for what servers have; embedded modules are as for Prefer.
+	Confined
 	// Update ignores the entries: ropewalk lock.
 	Update
 )
@@ -100,8 +102,8 @@ func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 
 // entry is the entry that a reference is held to; ok is false where it is free.
 func (f Fetcher) entry(ctx context.Context, ref source.Ref) (entry Source, ok bool, err error) {
-	// Prefer has no other version of an embedded module than that of the program.
-	if f.Mode == Update || f.Mode == Prefer && ref.Type == source.TypeEmbedded {
+	// These have no other version of an embedded module than that of the program.
+	if f.Mode == Update || (f.Mode == Prefer || f.Mode == Confined) && ref.Type == source.TypeEmbedded {
 		return Source{}, false, nil
 	}
 	entry, ok = f.File.Find(ref)
@@ -111,6 +113,9 @@ func (f Fetcher) entry(ctx context.Context, ref source.Ref) (entry Source, ok bo
 	case !ok:
 		name := Source{Type: ref.Type, Ref: ref.Ref, Path: ref.Path}.name()
 		in, run := f.written()
+		if f.Mode == Confined {
+			return Source{}, false, source.Refuse(source.ErrLocked, fmt.Sprintf("%s: not in %s, and nothing else is fetched", name, in))
+		}
 		return Source{}, false, source.Refuse(source.ErrLocked, fmt.Sprintf("%s: not in %s: run %q", name, in, run))
 	case f.Mode != Enforce || entry.Pinned == "":
 		return entry, true, nil

@@ -18,6 +18,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -78,12 +81,12 @@ func Open(t testing.TB, url string, view View) *Page {
 	cmd := exec.Command(program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", //nolint:gosec // it is the browser
 		"--no-first-run", "--disable-extensions", "--user-data-dir="+t.TempDir(), "--remote-debugging-pipe", "about:blank")
 	cmd.ExtraFiles = []*os.File{toRead, fromWrite} // its descriptors 3 and 4
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, cmd.Start())
 	_, _ = toRead.Close(), fromWrite.Close()
 	p := &Page{t: t, to: to, answers: make(chan answer, 1024), Requests: map[string]string{}}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		end(cmd)
 		_, _ = to.Close(), from.Close()
 	})
 	go p.read(from)
@@ -95,6 +98,36 @@ func Open(t testing.TB, url string, view View) *Page {
 	p.call("Page.navigate", map[string]any{"url": url})
 	p.wait("Page.loadEventFired")
 	return p
+}
+
+// end ends all processes of a browser, and waits for them: they write to the folder that
+// is removed next.
+func end(cmd *exec.Cmd) {
+	group := cmd.Process.Pid
+	_ = syscall.Kill(-group, syscall.SIGKILL)
+	_ = cmd.Wait() // It was killed.
+	for late := time.Now().Add(deadline); running(group) && time.Now().Before(late); time.Sleep(5 * time.Millisecond) {
+		_ = syscall.Kill(-group, syscall.SIGKILL)
+	}
+}
+
+// running reports whether a process of a group is left. One that has ended and that no
+// parent has asked for, as in a container without an init, is not.
+func running(group int) bool {
+	if syscall.Kill(-group, 0) != nil {
+		return false
+	}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // The pattern is good.
+	for _, name := range stats {
+		text, _ := os.ReadFile(name) // It may have ended by now.
+		var state string
+		var parent, of int
+		_, rest, _ := strings.Cut(string(text), ") ")
+		if n, _ := fmt.Sscan(rest, &state, &parent, &of); n == 3 && of == group && state != "Z" && state != "X" {
+			return true
+		}
+	}
+	return len(stats) == 0
 }
 
 // find is the path of the browser.

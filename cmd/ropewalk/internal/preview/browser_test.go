@@ -14,8 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
 	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
 	"github.com/ropewalk/ropewalk/test/browser"
@@ -82,6 +84,62 @@ func hostile() preview.Report {
 		results = append(results, r)
 	}
 	return preview.Gather(attacks()[1], preview.Revision{Name: attacks()[2], Commit: attacks()[3], Problem: attacks()[4]}, preview.Revision{Name: attacks()[18]}, results)
+}
+
+// hostilePlan is a plan whose specs are attacks, of so many objects that a picture has a
+// box for each spec.
+func hostilePlan() *order.Plan {
+	plan := &order.Plan{Graph: &graph.Graph{}, Placements: map[object.ID]order.Placement{}}
+	var last object.ID
+	for i, text := range attacks() {
+		for _, part := range []string{"a", "b"} {
+			id := object.ID(text + "/" + part)
+			plan.Graph.Nodes = append(plan.Graph.Nodes, &object.Node{ID: id, Object: object.Object{"apiVersion": "v1", "kind": text, "metadata": map[string]any{"name": text, "namespace": text}}})
+			plan.Placements[id] = order.Placement{Edge: -1, Reason: text}
+			if i > 0 {
+				plan.Graph.Edges = append(plan.Graph.Edges, graph.Edge{From: id, To: last, Rule: graph.Rule(text)})
+				plan.Gates = append(plan.Gates, order.Gate{Reason: text})
+			}
+			last = id
+		}
+	}
+	plan.Waves = []order.Wave{{Nodes: plan.Graph.Nodes}}
+	return plan
+}
+
+func TestNothingInAPictureOfHostileSpecsRunsOrHides(t *testing.T) {
+	before, after := side(deployment("web", "a", 1)), side(deployment("web", "a", 2))
+	after.Picture = draw.Picture{Plan: hostilePlan()}.SVG()
+	require.Contains(t, string(after.Picture), "data-specs=", "the boxes are those of specs")
+	results := []preview.Result{result("prod", before, after)}
+	for i := range results[0].Changes.Changes {
+		results[0].Changes.Changes[i].Node = object.ID(attacks()[0] + "/a")
+	}
+	p := open(t, preview.Gather("v1", preview.Revision{Name: "main"}, preview.Revision{Name: "HEAD"}, results), browser.View{})
+	var state struct {
+		Pwned       any
+		Boxes       int
+		Marked      []string
+		Elements    []string
+		Texts, URLs []string
+	}
+	p.Eval(`new Promise((r) => setTimeout(r, 300)).then(() => { const svg = document.querySelector(".picture svg"); return {Pwned: window.pwned,
+		Boxes: svg.querySelectorAll("[data-specs]").length, Marked: [...svg.querySelectorAll(".box.changed")].map((b) => b.closest("[data-specs]").dataset.specs),
+		Elements: [...new Set([...svg.querySelectorAll("*")].map((e) => e.localName))], Texts: [...svg.querySelectorAll("title, text")].map((e) => e.textContent),
+		URLs: [...svg.querySelectorAll("*")].flatMap((e) => [...e.attributes]).filter((a) => /^(on|href|src|style|xlink)/.test(a.name)).map((a) => a.name + "=" + a.value)}; })`, &state)
+	require.Nil(t, state.Pwned)
+	require.Empty(t, p.Errors)
+	require.Greater(t, state.Boxes, 10)
+	require.NotEmpty(t, state.Marked, "what changes is marked")
+	for _, name := range []string{"script", "style", "image", "foreignObject", "use", "iframe", "img", "a", "animate", "set"} {
+		require.NotContains(t, state.Elements, name)
+	}
+	require.Empty(t, state.URLs)
+	for _, text := range state.Texts {
+		for _, r := range text {
+			require.True(t, unicode.IsGraphic(r) || r == '\n', "%q is in %q", r, text)
+		}
+	}
 }
 
 func TestNothingInAHostilePageRunsOrHides(t *testing.T) {
@@ -239,6 +297,38 @@ func TestAPageShowsAHundredEnvironments(t *testing.T) {
 	require.LessOrEqual(t, wide, 390.0, "a phone has to scroll to the side")
 	require.Empty(t, p.Errors)
 	require.NotEmpty(t, p.PDF())
+}
+
+func TestALongWordOfADangerStaysOnAPhone(t *testing.T) {
+	claim := func(size string) object.Object {
+		return object.Object{"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": map[string]any{"name": "db"}, "spec": map[string]any{
+			"volumeClaimTemplates": []any{map[string]any{"metadata": map[string]any{"name": "data"}, "spec": map[string]any{"resources": map[string]any{"requests": map[string]any{"storage": size}}}}},
+		}}
+	}
+	r := preview.Gather("v1", preview.Revision{Name: "main", Commit: "fedcba9876543210", Tip: "0123456789"}, preview.Revision{Name: "HEAD"}, []preview.Result{result("prod", side(claim("20Gi")), side(claim("10Gi")))})
+	require.Positive(t, r.Counts.Dangers)
+	p := open(t, r, browser.View{Width: 390, Height: 844})
+	var wide float64
+	var text string
+	p.Eval(`document.documentElement.scrollWidth`, &wide)
+	require.LessOrEqual(t, wide, 390.0)
+	p.Eval(`document.body.innerText`, &text)
+	require.Contains(t, text, "spec.volumeClaimTemplates[data].spec.resources.requests.storage")
+	require.Contains(t, text, "Against main at the merge base fedcba9876, HEAD recreates 1 object in prod of shop.")
+	require.Contains(t, text, "main at the merge base fedcba9876 → HEAD")
+}
+
+func TestABoxOfSpecsWithADeletedObjectIsMarked(t *testing.T) {
+	before, after := side(deployment("web", "a", 1), deployment("db", "a", 1)), side(deployment("db", "a", 2))
+	after.Picture = []byte(`<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><title>x</title><g data-specs="web"><title>2 specs</title><rect class="box" width="5" height="5"/></g></svg>`)
+	p := open(t, preview.Gather("v1", preview.Revision{Name: "main"}, preview.Revision{Name: "HEAD"}, []preview.Result{result("prod", before, after)}), browser.View{})
+	var fill, plain, legend string
+	p.Eval(`getComputedStyle(document.querySelector(".picture .box.deleted")).fill`, &fill)
+	p.Eval(`getComputedStyle(Object.assign(document.querySelector(".picture .box.deleted").parentElement.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "rect")), {}).ownerSVGElement.lastChild).fill`, &plain)
+	require.NotEqual(t, plain, fill, "the legend has a colour that no box has")
+	p.Eval(`document.querySelector("figcaption").innerText`, &legend)
+	require.Contains(t, legend, "deleted")
+	require.NotContains(t, legend, "not drawn")
 }
 
 func TestAPageWithoutABaseShowsTheHead(t *testing.T) {

@@ -4,6 +4,8 @@
 package preview
 
 import (
+	"fmt"
+
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -54,12 +56,25 @@ type Image struct {
 type Revision struct {
 	// Name is what the user called it, or "working tree".
 	Name string `json:"name"`
-	// Commit is its hash, "" for a working tree and an artifact.
+	// Commit is the hash of what was rendered, "" for a working tree and an artifact.
 	Commit string `json:"commit,omitempty"`
+	// Tip is the hash that Name leads to, where Commit is not that but the merge base.
+	Tip string `json:"tip,omitempty"`
 	// Ropewalk is the version that rendered an artifact, "" where this one did.
 	Ropewalk string `json:"ropewalk,omitempty"`
 	// Problem is why there is nothing to compare with, "" where there is.
 	Problem string `json:"problem,omitempty"`
+	// Notes are sentences for those of the report.
+	Notes []string `json:"-"`
+}
+
+// title is the name, with the merge base where it is one.
+func (r Revision) title() string {
+	const short = 10
+	if r.Tip == "" {
+		return r.Name
+	}
+	return fmt.Sprintf("%s at the merge base %.*s", r.Name, short, r.Commit)
 }
 
 // State is what became of an environment.

@@ -19,7 +19,7 @@ func (r Report) summary() string {
 	compared, alone, failed := of(Changed, Created, Deleted), of(Alone), of(Failed)
 	switch {
 	case r.Counts.total() > 0:
-		sentence = fmt.Sprintf("Against %s, %s %s in %s", r.Base.Name, r.Head.Name, r.Counts.verbs(), where(compared, len(r.Environments)))
+		sentence = fmt.Sprintf("Against %s, %s %s in %s", r.Base.title(), r.Head.Name, r.Counts.verbs(), where(compared, len(r.Environments)))
 	case len(alone) > 0:
 		sentence = fmt.Sprintf("There is nothing to compare with: %s as %s renders", count(r.Counts.Present, "object")+" of "+where(alone, len(r.Environments)), r.Head.Name)
 		alone = nil
@@ -27,7 +27,7 @@ func (r Report) summary() string {
 		sentence = fmt.Sprintf("%s cannot be rendered at %s", where(failed, len(r.Environments)), r.Head.Name)
 		failed = nil
 	default:
-		sentence = fmt.Sprintf("No object differs between %s and %s", r.Base.Name, r.Head.Name)
+		sentence = fmt.Sprintf("No object differs between %s and %s", r.Base.title(), r.Head.Name)
 	}
 	if len(alone) > 0 {
 		sentence += "; " + where(alone, len(r.Environments)) + are(alone) + " shown without a comparison"
@@ -134,6 +134,7 @@ func (r Report) notes() (out []string) {
 	if r.Base.Ropewalk != "" && r.Base.Ropewalk != r.Ropewalk {
 		out = append(out, fmt.Sprintf("The base was rendered by Ropewalk %s and the head by %s: some differences may come from that.", r.Base.Ropewalk, r.Ropewalk))
 	}
+	out = append(append(out, r.Base.Notes...), r.Head.Notes...)
 	reasons := map[string][]Environment{}
 	for _, e := range r.Environments {
 		if e.State == Alone && r.Base.Problem == "" {

@@ -68,8 +68,9 @@ type Files struct {
 	close      func()
 }
 
-// given is a folder on disk, and what the user called it.
-type given struct{ dir, name string }
+// given is a file or a folder on disk, with the folder that it is in, and what the user
+// called that.
+type given struct{ dir, base, name string }
 
 var _ fs.ReadLinkFS = (*Files)(nil)
 
@@ -124,8 +125,15 @@ func (c *Files) Flags(flags *command.ProjectFlags) *command.ProjectFlags {
 }
 
 // file is the path of a file or a folder that a flag names: that of the checkout where
-// it has one, else the one that is on disk now.
+// it has one, else the one that is on disk now. A link of the repository leads nowhere
+// outside of it.
 func (c *Files) file(name string) string {
+	inside, ok := Inside(c.repository, name)
+	if ok {
+		if _, err := c.files.Lstat(inside); err == nil {
+			return inside
+		}
+	}
 	full, err := filepath.Abs(name)
 	if err != nil {
 		full = name
@@ -136,13 +144,42 @@ func (c *Files) file(name string) string {
 	} else if real, err := filepath.EvalSymlinks(filepath.Dir(full)); err == nil {
 		full = filepath.Join(real, filepath.Base(full))
 	}
-	if inside, err := filepath.Rel(c.repository, full); err == nil && filepath.IsLocal(inside) {
-		if _, err := c.files.Lstat(filepath.ToSlash(inside)); err == nil {
-			return filepath.ToSlash(inside)
+	if to, err := filepath.Rel(c.repository, full); ok && (err != nil || !filepath.IsLocal(to)) {
+		return inside
+	}
+	c.given = append(c.given, given{filepath.Dir(full), filepath.Base(full), path.Dir(filepath.ToSlash(name))})
+	return path.Join(givenDir, strconv.Itoa(len(c.given)-1), filepath.Base(full))
+}
+
+// Inside is the path in a repository of a file or a folder, also of one that is not on
+// disk; ok is false outside of it. Links of the repository are not followed: what they
+// lead to is not the same in each revision.
+func Inside(repository, name string) (inside string, ok bool) {
+	full, err := filepath.Abs(name)
+	if err != nil {
+		return "", false
+	}
+	for dir := full; ; dir = filepath.Dir(dir) {
+		// The last one that is the repository is outermost.
+		if real, err := filepath.EvalSymlinks(dir); err == nil && real == repository {
+			if rel, err := filepath.Rel(dir, full); err == nil {
+				inside, ok = filepath.ToSlash(rel), true
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return inside, ok
 		}
 	}
-	c.given = append(c.given, given{filepath.Dir(full), path.Dir(filepath.ToSlash(name))})
-	return path.Join(givenDir, strconv.Itoa(len(c.given)-1), filepath.Base(full))
+}
+
+// MergeBases are the best common commits of two revisions, the newest first; see
+// [git.MergeBases].
+func MergeBases(ctx context.Context, repository, a, b string) ([]string, error) {
+	out, err := git.MergeBases(ctx, repository, a, b)
+	if err != nil {
+		return nil, &command.EnvironmentError{Err: err}
+	}
+	return out, nil
 }
 
 // onDisk is where a path below givenDir is.
@@ -151,6 +188,10 @@ func (c *Files) onDisk(name string) (string, bool) {
 	number, rest, _ := strings.Cut(rest, "/")
 	i, err := strconv.Atoi(number)
 	if !ok || err != nil || i >= len(c.given) {
+		return "", false
+	}
+	// What lies beside it was not given.
+	if base := c.given[i].base; rest != base && !strings.HasPrefix(rest, base+"/") || !fs.ValidPath(rest) {
 		return "", false
 	}
 	return filepath.Join(c.given[i].dir, filepath.FromSlash(rest)), true
@@ -192,8 +233,8 @@ func (c *Files) Lstat(name string) (fs.FileInfo, error) {
 	if at, ok := c.onDisk(name); ok {
 		return os.Stat(at)
 	}
-	if name == givenDir {
-		name = "."
+	if name == givenDir || path.Dir(name) == givenDir {
+		name = "." // These are folders, and have no list.
 	}
 	return c.files.Lstat(name)
 }

@@ -44,6 +44,11 @@ type SourceFlags struct {
 	// Plan pins every reference, in place of the lock; PlanName is what errors call it.
 	Plan     *lock.File
 	PlanName string
+	// Confined fetches nothing but what Plan has, also no dependencies of CUE modules, and
+	// leaves embedded modules free.
+	Confined bool
+	// Policy is the text of the file of --pull-policy, where it is not that on disk.
+	Policy []byte
 	// Record gets what was used, and leaves the lock as it is.
 	Record *lock.Recorder
 	// Replace are trees that references lead to in place of what they lead to.
@@ -103,7 +108,7 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 	if err != nil {
 		return h, err
 	}
-	policy, err := OpenPolicy("--pull-policy", s.policy, nil)
+	policy, err := s.pullPolicy()
 	if wrong, ok := FileMistakes(err); ok {
 		broken = append(broken, wrong...)
 	} else if err != nil {
@@ -112,7 +117,7 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 	registries := sync.OnceValues(s.Registries)
 	o := fetch.Options{
 		Registries: registries, Secrets: secrets, Offline: s.Offline, Record: cmp.Or(record, s.Record),
-		Guard: pullpolicy.Guard{Policy: policy.Current()}, Signed: fetch.NewSigned(),
+		Guard: pullpolicy.Guard{Policy: policy}, Signed: fetch.NewSigned(),
 		Git: func() git.Fetcher {
 			return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: s.Plain, CA: ca}
 		},
@@ -138,6 +143,9 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 	o.Lock, o.Mode = file, s.mode(record != nil)
 	if s.Plan != nil {
 		o.Lock, o.Mode, o.Plan, found = *s.Plan, lock.Frozen, s.PlanName, true
+	}
+	if s.Confined {
+		o.Mode = lock.Confined
 	}
 	if s.Locked && !found {
 		return h, Usagef("run \"ropewalk lock\"", "--locked: there is no %s", lock.Name)
@@ -165,6 +173,18 @@ func (s *SourceFlags) replaced(h host.Host) host.Host {
 		})
 	}
 	return h
+}
+
+// PolicyFile is the file of --pull-policy, "" for none.
+func (s *SourceFlags) PolicyFile() string { return s.policy }
+
+// pullPolicy is the policy that Policy holds, or that on disk; nil allows all.
+func (s *SourceFlags) pullPolicy() (*pullpolicy.Policy, error) {
+	if s.Policy != nil {
+		return pullpolicy.Parse(s.policy, s.Policy)
+	}
+	file, err := OpenPolicy("--pull-policy", s.policy, nil)
+	return file.Current(), err
 }
 
 // OpenPolicy is the pull policy in a file that a flag names; nil where it names none,
@@ -226,7 +246,7 @@ func (s *SourceFlags) mode(update bool) lock.Mode {
 // CUE_REGISTRY, as for CUE's own command, with the logins of docker.
 func ModuleRegistry(s *SourceFlags, registries func() (*remote.Registries, error)) *modules.Registry {
 	r := fetch.ModuleRegistry(os.Getenv("CUE_REGISTRY"), registries)
-	r.Offline, r.RequireLock, r.Provided = s.Offline, s.Locked, []string{cue.SchemaPath}
+	r.Offline, r.RequireLock, r.Provided = s.Offline, s.Locked || s.Confined, []string{cue.SchemaPath}
 	return r
 }
 

@@ -66,11 +66,21 @@ func (p *previewing) load(ctx context.Context, s *side, c cell) *input {
 	}
 	flags := *s.flags
 	flags.Environment = c.environment
-	loaded, err := p.LoadFS(ctx, &flags, s.files, c.dir)
+	loaded, err := p.loadFS(ctx, s, &flags, c.dir)
 	if err == nil {
 		err = loaded.Request.Mistakes.Err()
 	}
 	return &input{Loaded: loaded, name: s.Name, err: err}
+}
+
+// loadFS loads a project of a side; an untrusted head is confined to what the base locks.
+func (p *previewing) loadFS(ctx context.Context, s *side, flags *command.ProjectFlags, dir string) (host.Loaded, error) {
+	if s == &p.head && p.untrusted {
+		if err := p.confine(flags, dir); err != nil {
+			return host.Loaded{}, err
+		}
+	}
+	return p.LoadFS(ctx, flags, s.files, dir)
 }
 
 // result compares both sides of an environment. The error is only that of the context, or

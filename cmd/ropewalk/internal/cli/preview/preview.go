@@ -27,10 +27,14 @@ type options struct {
 	command.ProjectFlags
 	projects []string
 	output   string
-	failOn   []string
-	forge    command.Choice
-	format   command.Choice
-	links    preview.Links
+	// exact compares with BASE itself, and untrusted fetches nothing for the head but what
+	// the base locks.
+	exact     bool
+	untrusted bool
+	failOn    []string
+	forge     command.Choice
+	format    command.Choice
+	links     preview.Links
 }
 
 // What fails a preview.
@@ -57,7 +61,9 @@ write what is different into a directory:
 
 BASE is a Git revision of this repository, such as origin/main, or the artifact of the one
 environment that is previewed. HEAD is a revision too; the files on disk where it is not
-given. Nothing is fetched for a revision.
+given. The comparison is with the merge base of both, which is where the head left BASE, as
+change requests show it; --exact compares with BASE as it is. Nothing is fetched for a
+revision: the history has to be there (fetch-depth: 0).
 
 Projects are the folders with ropewalk.yaml, or a bundle of Timoni, at and below the working
 directory, on both sides; the working directory itself where there is none. An environment
@@ -72,16 +78,24 @@ are written all the same.
 ` + command.ExitCodes,
 		Example: `  ropewalk preview origin/main
   ropewalk preview origin/main HEAD --env staging,prod -o out/preview
-  ropewalk preview "$(git merge-base origin/main HEAD)" --fail-on danger --fail-on violation
+  ropewalk preview origin/main --fail-on danger --fail-on violation
+  ropewalk preview origin/main --untrusted-head --pull-policy pull-policy.yaml
   ropewalk preview oci://ghcr.io/acme/shop:prod --project shop --env prod
   ropewalk preview origin/main --format json | jq '.objects[].name'`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: a.Run(func(ctx context.Context, args []string) error { return a.run(ctx, &o, append(args, "")[:2]) }),
 	}
 	f := cmd.Flags()
+	cmd.RunE = a.Run(func(ctx context.Context, args []string) error {
+		if err := o.checkUntrusted(f.Changed); err != nil {
+			return err
+		}
+		return a.run(ctx, &o, append(args, "")[:2])
+	})
 	f.StringArrayVar(&o.projects, "project", nil, "`DIR` of a project to preview; may be repeated (default all)")
 	f.StringVarP(&o.output, "output", "o", "out/preview", "`DIR` to write to; it is replaced as a whole")
 	f.StringArrayVar(&o.failOn, "fail-on", nil, "`danger|violation|any` that makes the exit code 1; may be repeated")
+	f.BoolVar(&o.exact, "exact", false, "compare with BASE itself, not with the merge base of BASE and the head")
+	f.BoolVar(&o.untrusted, "untrusted-head", false, "fetch nothing for the head but what ropewalk.lock of the base has, for a change from a\nfork")
 	f.StringVar(&o.links.Source, "source-url", "", "`URL` of the files at HEAD, to which a path and #L with a line are added, such as\nhttps://github.com/acme/shop/blob/COMMIT")
 	f.StringVar(&o.links.Page, "page-url", "", "`URL` where report.html is published, for a link in the comment")
 	o.forge = command.NewChoice(string(preview.GitHub), string(preview.GitLab))

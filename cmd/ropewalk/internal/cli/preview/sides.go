@@ -94,16 +94,17 @@ func (a Commands) open(ctx context.Context, o *options, base, head string) (_ *p
 	case command.IsArtifact(base):
 		err = p.openArtifact(ctx, base)
 	default:
-		err = p.checkout(ctx, &p.base, repository, base)
+		err = p.openBase(ctx, repository, base)
 	}
 	if err != nil && ctx.Err() != nil {
 		return nil, err
 	} else if err != nil {
-		p.base.missing, p.base.Problem, p.base.Name = err, problem(err), base
+		p.base = side{missing: err, Revision: preview.Revision{Name: base, Problem: problem(err)}}
 	}
 	if err := p.find(ctx, repository, inside); err != nil {
 		return nil, err
 	}
+	p.noteLocks()
 	return p, nil
 }
 
@@ -275,7 +276,7 @@ func (p *previewing) environmentsOf(ctx context.Context, s *side, dir string) (s
 	// A bundle has environments of its own.
 	flags := *s.flags
 	flags.Environment = ""
-	loaded, err := p.LoadFS(ctx, &flags, s.files, dir)
+	loaded, err := p.loadFS(ctx, s, &flags, dir)
 	var usage *command.UsageError
 	if ctx.Err() != nil || errors.As(err, &usage) {
 		return "", nil, cmp.Or(ctx.Err(), err)

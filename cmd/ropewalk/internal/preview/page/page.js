@@ -75,7 +75,7 @@
 
   // ---- head
 
-  const revision = (r) => [foreign(r.name), r.commit && !r.commit.startsWith(r.name) ? h("span", { class: "muted" }, " ", r.commit.slice(0, 10)) : null];
+  const revision = (r) => [foreign(r.name), r.commit && !r.commit.startsWith(r.name) ? h("span", { class: "muted" }, r.tip ? " at the merge base " : " ", r.commit.slice(0, 10)) : null];
   document.getElementById("refs").append(...revision(data.base).filter(Boolean), " → ", ...revision(data.head).filter(Boolean));
   for (const id of ["lead"]) {
     const e = document.getElementById(id);
@@ -200,7 +200,7 @@
       // A picture that is a little too wide is made smaller, and one that is much too wide is scrolled.
       const fits = Number(svg.getAttribute("width")) <= 1.6 * main.clientWidth;
       body.append(h("figure", null, h("div", { class: "picture" + (fits && main.clientWidth > 700 ? " fits" : ""), tabindex: 0, role: "group", "aria-label": "The waves of " + title(e) }, svg),
-        h("figcaption", { class: "legend" }, worst.filter((k) => marked.has(k)).map((k) => h("span", null, sign(k), k)), h("span", null, "Waves are columns. A thick line waits until what it leads to is ready."))));
+        h("figcaption", { class: "legend" }, worst.filter((k) => marked.has(k)).map((k) => h("span", null, sign(k), k)), h("span", null, "Waves are columns. A thick line waits until what it leads to is ready.", e.after && e.counts.deleted > 0 && !marked.has("deleted") && " What is deleted is not drawn."))));
     };
     const select = drawn.length > 1 && h("select", { "aria-label": "Environment", change: (ev) => draw(Number(ev.target.value)) }, drawn.map(({ e, i }) => h("option", { value: i, selected: i === first }, plain(label(e)))));
     const s = section("waves", "Waves", "the order in which the engine applies, and the longest way to healthy", body);
@@ -431,7 +431,7 @@
     const versions = (list) => (list.length === 0 ? h("span", { class: "muted" }, "–") : list.map((v) => h("div", null, foreign(v || "no tag", "mono"))));
     const line = (i) => h("tr", null, h("td", null, foreign(i.name, "mono")), h("td", null, versions(i.before)), h("td", null, versions(i.after)),
       h("td", null, i.after.some((v) => !v.includes("@")) ? h("span", { class: "muted" }, "by tag") : h("span", { class: "muted" }, i.after.length > 0 ? "by digest" : "")), rendered.length > 1 && h("td", null, safe(names(i.environments))));
-    const table = (part) => h("div", { class: "scroll" }, h("table", null, h("thead", null, h("tr", null, ["Image", "Before", "After", ""].map((t) => h("th", null, t)), rendered.length > 1 && h("th", null, "Environments"))), h("tbody", null, part.map(line))));
+    const table = (part) => h("div", { class: "scroll" }, h("table", { class: "wide" }, h("thead", null, h("tr", null, ["Image", "Before", "After", ""].map((t) => h("th", null, t)), rendered.length > 1 && h("th", null, "Environments"))), h("tbody", null, part.map(line))));
     section("images", "Images", plural(data.images.length, "image") + " in another version than before", table(data.images.slice(0, 40)), later(data.images.slice(40), table), omitted(data.left.images, "image"));
   }
   function finding(f) {
