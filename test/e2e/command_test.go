@@ -146,9 +146,16 @@ func TestAnAPIServerTakesTheInstallationAndItsExamples(t *testing.T) {
 	files, err := filepath.Glob("../../deploy/flux/examples/*.yaml")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	for _, name := range []string{"apps", "hello", "shop"} {
+	for _, name := range []string{"apps", "hello", "previews", "shop"} {
 		c.Apply(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+name+"}\n")
 	}
+	// The Flux Operator does not run here: its kinds are known, and what they hold is free.
+	for kind, plural := range map[string]string{"ResourceSet": "resourcesets", "ResourceSetInputProvider": "resourcesetinputproviders"} {
+		c.Apply(t, "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: "+plural+".fluxcd.controlplane.io}\n"+
+			"spec: {group: fluxcd.controlplane.io, scope: Namespaced, names: {kind: "+kind+", plural: "+plural+"}, versions: [{name: v1, served: true, storage: true, "+
+			"schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}\n")
+	}
+	c.awaitDefinitions()
 	for _, file := range files {
 		c.Kubectl(t, "apply", "--server-side", "--dry-run=server", "-f", file)
 	}
