@@ -33,20 +33,25 @@ func (p Picture) HTML() []byte {
 	s.title = "" // It is that of the page.
 	first := s.svg(false)
 	views, left := p.views(s, maxViews-len(first))
+	return Page(files, styleSheet, "{{title}}", html.EscapeString(printable.Line(title)), "{{summary}}", s.summary(), "{{left}}", fmt.Sprint(left),
+		"{{picture}}", string(first), "{{views}}", string(views))
+}
+
+// Page is page.html of the folder page in parts, with its style behind another one, its script
+// and a policy that lets nothing else run or load. Values are names in the page with what stands
+// for them, in turn, which is HTML.
+func Page(parts embed.FS, style string, values ...string) []byte {
 	read := func(name string) string {
-		text, _ := files.ReadFile("page/" + name) // It is embedded.
+		text, _ := parts.ReadFile("page/" + name) // It is embedded.
 		return string(text)
 	}
-	style, script := styleSheet+read("page.css"), read("page.js")
+	style, script := style+read("page.css"), read("page.js")
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return []byte(strings.NewReplacer(
-		"{{policy}}", "default-src 'none'; style-src "+hash(style)+"; script-src "+hash(script)+"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
-		"{{title}}", html.EscapeString(printable.Line(title)), "{{summary}}", s.summary(), "{{left}}", fmt.Sprint(left),
-		"{{style}}", style, "{{script}}", script, "{{picture}}", string(first), "{{views}}", string(views),
-	).Replace(read("page.html")))
+	policy := "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) + "; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+	return []byte(strings.NewReplacer(append([]string{"{{policy}}", policy, "{{style}}", style, "{{script}}", script}, values...)...).Replace(read("page.html")))
 }
 
 // edgesOfSpecs are the sentences of the edges between each spec and others.

@@ -6,15 +6,14 @@ package preview
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html"
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
 	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/emit"
@@ -107,20 +106,8 @@ func (r Report) Page(links Links) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	read := func(name string) string {
-		text, _ := files.ReadFile("page/" + name) // It is embedded.
-		return string(text)
-	}
-	style, script := read("page.css"), read("page.js")
-	hash := func(text string) string {
-		sum := sha256.Sum256([]byte(text))
-		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	}
-	return []byte(strings.NewReplacer(
-		"{{policy}}", "default-src 'none'; style-src "+hash(style)+"; script-src "+hash(script)+"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
-		"{{title}}", html.EscapeString(printable.Line(r.title())), "{{summary}}", html.EscapeString(printable.Line(r.Summary)),
-		"{{style}}", style, "{{script}}", script, "{{pictures}}", pictures.String(), "{{data}}", string(data),
-	).Replace(read("page.html"))), nil
+	return draw.Page(files, "", "{{title}}", html.EscapeString(printable.Line(r.title())), "{{summary}}", html.EscapeString(printable.Line(r.Summary)),
+		"{{pictures}}", pictures.String(), "{{data}}", string(data)), nil
 }
 
 // first are the first of a list, and how many others there are.
