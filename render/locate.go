@@ -193,6 +193,14 @@ func (r Renderer) Check(ctx context.Context, req Request, nodes []*object.Node) 
 	return out, err
 }
 
+// HasSchemas reports whether the schemas of a version of Kubernetes are known, and otherwise
+// which are: 1.OLDEST to 1.NEWEST. Objects for another version are judged by the nearest.
+func HasSchemas(version string) (ok bool, oldest, newest int) {
+	oldest, newest = schemas.Known()
+	minor := schemas.Minor(version)
+	return oldest <= minor && minor <= newest, oldest, newest
+}
+
 func (r Renderer) checker(req Request) *check.Checker {
 	return check.New(check.Options{
 		CRDs: req.CRDs, KubeVersion: req.KubeVersion, AllowSecrets: req.AllowSecrets,

@@ -22,6 +22,7 @@ import (
 type Checker struct {
 	options Options
 	schemas *Schemas
+	minor   int                           // of Options.KubeVersion, 0 for the newest that is known and later
 	given   map[string]*custom.Definition // Options.CRDs, by group/Kind
 	broken  []Finding                     // what is wrong with Options.CRDs
 }
@@ -35,6 +36,9 @@ func New(options Options) *Checker {
 	}
 	if options.SkipSchemas {
 		return c
+	}
+	if _, newest := schemas.Known(); options.KubeVersion != "" && schemas.Minor(options.KubeVersion) < newest {
+		c.minor = max(0, schemas.Minor(options.KubeVersion))
 	}
 	for _, o := range options.CRDs {
 		if d, problem := custom.Read(o); problem != "" {
@@ -83,7 +87,7 @@ func (c *Checker) defined(nodes []*object.Node) map[string]*custom.Definition {
 // node judges one object.
 func (c *Checker) node(ctx context.Context, n *object.Node, own map[string]*custom.Definition) []Finding {
 	encrypted := isEncrypted(n.Object)
-	report := &finding.Report{Node: n.ID, Root: n.Object, Secret: isSecret(n.Object) || encrypted}
+	report := &finding.Report{Node: n.ID, Root: n.Object, Secret: isSecret(n.Object) || encrypted, Minor: c.minor}
 	a := finding.NewValue(report)
 	c.secrets(a)
 	c.hook(a)
@@ -133,6 +137,10 @@ func (c *Checker) schema(ctx context.Context, a *finding.Value, own map[string]*
 		kubernetes.Scope(a, kind.Namespaced)
 		if schemas.Preview(o.APIVersion()) {
 			a.Field("apiVersion").Warn(finding.RuleAPIVersion, "%s %s is served only where the cluster enables it", o.APIVersion(), o.Kind())
+		}
+		if c.minor > 0 && kind.Since > c.minor {
+			a.Field("apiVersion").Fail(finding.RuleAPIVersion, "%s %s is not in Kubernetes 1.%d: it came with 1.%d", o.APIVersion(), o.Kind(), c.minor, kind.Since)
+			return
 		}
 		c.schemas.Components.Check(a, kind)
 		if custom.IsDefinition(o) {

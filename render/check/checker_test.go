@@ -80,6 +80,34 @@ func TestKindsAndVersions(t *testing.T) {
 	}
 }
 
+// TestAVersionLacksWhatCameLater: what no version before a version has is refused for those.
+func TestAVersionLacksWhatCameLater(t *testing.T) {
+	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {hostnameOverride: a, containers: [{name: a, image: a}], tolerations: [{key: a, operator: Lt, value: '1'}]}}"
+	const policy = "{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: a}, spec: {policyName: a}}"
+	late := func(version string) string {
+		return "apiVersion: admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding is not in Kubernetes " + version + ": it came with 1.36"
+	}
+	for version, want := range map[string][]string{
+		"":       nil,
+		"1.36":   nil,
+		"1.99.1": nil,
+		"1.35.4": {late("1.35")},
+		"1.34":   {late("1.34"), `spec.tolerations[0].operator: "Lt" is not in Kubernetes 1.34: it came with 1.35`},
+		"1.33": {
+			late("1.33"), "spec.hostnameOverride: is not in Kubernetes 1.33: it came with 1.34",
+			`spec.tolerations[0].operator: "Lt" is not in Kubernetes 1.33: it came with 1.35`,
+		},
+	} {
+		var got []string
+		for _, text := range []string{policy, pod} {
+			for _, f := range judge(check.New(check.Options{KubeVersion: version}), node(parse(t, text))) {
+				got = append(got, f.Path.String()+": "+f.Message)
+			}
+		}
+		require.Equal(t, want, got, version)
+	}
+}
+
 func TestDefinitionsOfTheRenderWinOverThoseOfTheCaller(t *testing.T) {
 	foo := parse(t, "{apiVersion: example.com/v1, kind: Foo, metadata: {name: a}, spec: {size: 3}}")
 	given := check.New(check.Options{CRDs: []object.Object{foos(t, "string")}})

@@ -71,35 +71,18 @@ type operation struct {
 	} `json:"requestBody"`
 }
 
-// writeKubernetes writes kinds.txt and components.txt.
-func writeKubernetes(tree, api, out string) error {
-	values, err := enumerations(filepath.Join(tree, "pkg/generated/openapi/zz_generated.openapi.go"))
+// writeKubernetes writes kinds.txt, components.txt and, of the trees of older versions,
+// since.txt.
+func writeKubernetes(tree, api string, older []string, out string) error {
+	components, kinds, err := readKubernetes(tree)
 	if err != nil {
 		return err
 	}
-	documents := os.DirFS(filepath.Join(tree, "api/openapi-spec/v3"))
-	files, err := fs.Glob(documents, "*__v*_openapi.json")
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("%s holds no OpenAPI v3 documents: %w", tree, os.ErrNotExist)
-	}
-	components, kinds := map[string]*compactSchema{}, map[string]string{}
-	for _, file := range files {
-		content, err := fs.ReadFile(documents, file)
-		if err != nil {
+	if len(older) > 0 {
+		if err := writeSince(components, minorOf(tree), older, filepath.Join(out, "since.txt")); err != nil {
 			return err
 		}
-		var d document
-		if err := json.Unmarshal(content, &d); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-		for name, c := range d.Components.Schemas {
-			components[shorten(name)] = shrink(c, values[name])
-		}
-		if err := collectKinds(d, kinds); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
 	}
-	keepReachable(components, kinds)
 	if err := constrain(components); err != nil {
 		return err
 	}
@@ -118,6 +101,38 @@ func writeKubernetes(tree, api, out string) error {
 		lines[name] = strings.TrimSpace(string(text))
 	}
 	return writeLines(filepath.Join(out, "components.txt"), lines)
+}
+
+// readKubernetes reads the components and kinds of a source tree.
+func readKubernetes(tree string) (components map[string]*compactSchema, kinds map[string]string, err error) {
+	values, err := enumerations(filepath.Join(tree, "pkg/generated/openapi/zz_generated.openapi.go"))
+	if err != nil {
+		return nil, nil, err
+	}
+	documents := os.DirFS(filepath.Join(tree, "api/openapi-spec/v3"))
+	files, err := fs.Glob(documents, "*__v*_openapi.json")
+	if err != nil || len(files) == 0 {
+		return nil, nil, fmt.Errorf("%s holds no OpenAPI v3 documents: %w", tree, os.ErrNotExist)
+	}
+	components, kinds = map[string]*compactSchema{}, map[string]string{}
+	for _, file := range files {
+		content, err := fs.ReadFile(documents, file)
+		if err != nil {
+			return nil, nil, err
+		}
+		var d document
+		if err := json.Unmarshal(content, &d); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for name, c := range d.Components.Schemas {
+			components[shorten(name)] = shrink(c, values[name])
+		}
+		if err := collectKinds(d, kinds); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	keepReachable(components, kinds)
+	return components, kinds, nil
 }
 
 // introduced is the version of Kubernetes that brought a component, "" where the source of its

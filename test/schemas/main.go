@@ -25,6 +25,7 @@ func run(args []string, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	kubernetes := flags.String("kubernetes", "", "source tree of k8s.io/kubernetes")
 	api := flags.String("api", "", "source tree of k8s.io/api, of the same version")
+	older := flags.String("before", "", "source trees of the older versions of k8s.io/kubernetes, comma-separated")
 	definitions := flags.String("crds", "", "directory of CustomResourceDefinitions")
 	zones := flags.String("zones", "", "zoneinfo.zip of a Go distribution")
 	out := flags.String("out", "", "directory to write to")
@@ -34,7 +35,7 @@ func run(args []string, stderr io.Writer) int {
 	if *out == "" || *kubernetes == "" && *definitions == "" && *zones == "" {
 		return complain(stderr, errors.New("-out and one of -kubernetes, -crds and -zones are needed"), 2)
 	}
-	if err := generate(*kubernetes, *api, *definitions, *zones, *out); err != nil {
+	if err := generate(*kubernetes, *api, strings.FieldsFunc(*older, func(c rune) bool { return c == ',' }), *definitions, *zones, *out); err != nil {
 		return complain(stderr, err, 1)
 	}
 	return 0
@@ -46,12 +47,12 @@ func complain(stderr io.Writer, err error, code int) int {
 	return code
 }
 
-func generate(kubernetes, api, definitions, zones, out string) error {
+func generate(kubernetes, api string, older []string, definitions, zones, out string) error {
 	if err := os.MkdirAll(out, 0o750); err != nil {
 		return err
 	}
 	if kubernetes != "" {
-		if err := writeKubernetes(kubernetes, api, out); err != nil {
+		if err := writeKubernetes(kubernetes, api, older, out); err != nil {
 			return err
 		}
 	}

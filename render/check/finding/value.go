@@ -15,6 +15,7 @@ type Report struct {
 	Node     object.ID
 	Root     object.Object
 	Secret   bool // no value of the object may be shown
+	Minor    int  // the minor version of Kubernetes that it is for, 0 for the newest that is known
 	Findings []Finding
 }
 

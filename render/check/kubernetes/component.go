@@ -102,7 +102,9 @@ func (s *schema) constrain(a *finding.Value) {
 // Kind is a kind that the API server serves.
 type Kind struct {
 	Namespaced bool
-	component  string
+	// Since is the minor version of Kubernetes that brought it, 0 where that is not known.
+	Since     int
+	component string
 }
 
 // LookupKind finds a kind by its apiVersion.
@@ -118,7 +120,11 @@ func LookupKind(apiVersion, kind string) (Kind, bool) {
 	}
 	line, _, _ := strings.Cut(all[i+len(key):], "\n")
 	fields := strings.Fields(line)
-	return Kind{Namespaced: fields[0] == "Namespaced", component: fields[1]}, true
+	k := Kind{Namespaced: fields[0] == "Namespaced", component: fields[1]}
+	if len(fields) > 2 {
+		k.Since = schemas.Minor(fields[2])
+	}
+	return k, true
 }
 
 // HasStatus reports whether objects of a kind have a status, which the API server takes

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/ropewalk/ropewalk/render/check/finding"
+	"github.com/ropewalk/ropewalk/render/check/schemas"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -160,7 +161,9 @@ func (c *Components) object(a *finding.Value, s *schema) {
 	var unknown []string
 	for _, name := range object.SortedKeys(m) {
 		if p, ok := s.Properties[name]; ok {
-			c.value(a.Field(name), p)
+			member := a.Field(name)
+			since(member, s.name+"."+name)
+			c.value(member, p)
 		} else {
 			unknown = append(unknown, name)
 		}
@@ -171,6 +174,28 @@ func (c *Components) object(a *finding.Value, s *schema) {
 	c.absent(a, s, m)
 	c.rule(a, s)
 }
+
+// since reports a member, and values of it, that a later version of Kubernetes brought: the
+// server of the version refuses it, or drops it without a word.
+func since(a *finding.Value, name string) {
+	target := a.Report.Minor
+	if target == 0 || a.Raw == nil {
+		return
+	}
+	if minor := schemas.Since(name); minor > target {
+		a.Fail(finding.RuleUnknownField, "is not in Kubernetes 1.%d: it came with 1.%d", target, minor).Hint = sinceHint
+		return
+	}
+	for _, item := range append(a.Items(), a) {
+		if text, ok := item.Raw.(string); ok && !a.Secret() {
+			if minor := schemas.Since(name + "=" + text); minor > target {
+				item.Fail(finding.RuleEnum, "%s is not in Kubernetes 1.%d: it came with 1.%d", item.Show(), target, minor).Hint = sinceHint
+			}
+		}
+	}
+}
+
+const sinceHint = "leave it out for clusters of that version"
 
 // absent reports which members are missing: those that the schema requires, and
 // those that the server adds empty where they are absent and then refuses.

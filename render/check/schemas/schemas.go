@@ -18,6 +18,9 @@ var kinds string
 //go:embed components.txt
 var components string
 
+//go:embed since.txt
+var since string
+
 //go:embed crds
 var definitions embed.FS
 

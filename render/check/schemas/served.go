@@ -7,18 +7,43 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
+
+// Known are the minor versions of Kubernetes whose schemas are known, 1.OLDEST to 1.NEWEST.
+func Known() (oldest, newest int) {
+	first, _, _ := strings.Cut(since, "\n")
+	for _, minor := range table() {
+		newest = max(newest, minor)
+	}
+	return Minor(strings.TrimSpace(first)), newest
+}
+
+// Since returns the minor version of Kubernetes that brought a member of a component, such as
+// core.v1.PodSpec.hostnameOverride, or a value of one, such as core.v1.Toleration.operator=Lt;
+// 0 where the oldest version that is known has it.
+func Since(name string) int { return table()[name] }
+
+var table = sync.OnceValue(func() map[string]int {
+	out := map[string]int{}
+	for line := range strings.Lines(since) {
+		if name, version, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			out[name] = Minor(version)
+		}
+	}
+	return out
+})
 
 // Served returns the apiVersions that a version of Kubernetes serves by default, such as
 // apps/v1, and their kinds, such as apps/v1/Deployment, sorted. Those of the newest version
 // that is known are returned for one that is newer, or that cannot be read. What was removed
 // before that version is not known.
 func Served(version string) []string {
-	have := minor(version)
+	have := Minor(version)
 	var out []string
 	for line := range strings.Lines(kinds) {
 		fields := strings.Fields(line)
-		if len(fields) < 4 || Preview(fields[0]) || len(fields) > 4 && have >= 0 && minor(fields[4]) > have {
+		if len(fields) < 4 || Preview(fields[0]) || len(fields) > 4 && have >= 0 && Minor(fields[4]) > have {
 			continue
 		}
 		out = append(out, fields[0], fields[0]+"/"+fields[1])
@@ -33,8 +58,8 @@ func Preview(apiVersion string) bool {
 	return strings.Contains(apiVersion, "alpha") || strings.Contains(apiVersion, "beta")
 }
 
-// minor is the second number of a version of Kubernetes, -1 where there is none.
-func minor(version string) int {
+// Minor is the second number of a version of Kubernetes, -1 where there is none.
+func Minor(version string) int {
 	_, rest, _ := strings.Cut(version, ".")
 	if end := strings.IndexFunc(rest, func(c rune) bool { return c < '0' || c > '9' }); end >= 0 {
 		rest = rest[:end]

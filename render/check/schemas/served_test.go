@@ -26,3 +26,13 @@ func TestServed(t *testing.T) {
 	require.Contains(t, Served("v1.30"), "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy")
 	require.NotContains(t, Served("1.20.1"), "policy/v1")
 }
+
+func TestSince(t *testing.T) {
+	oldest, newest := Known()
+	require.Equal(t, 30, oldest)
+	require.Equal(t, 36, newest)
+	require.Equal(t, 34, Since("core.v1.PodSpec.hostnameOverride"))
+	require.Equal(t, 35, Since("core.v1.Toleration.operator=Lt"))
+	require.Zero(t, Since("core.v1.Toleration.operator=Exists"))
+	require.Zero(t, Since("core.v1.PodSpec.containers"))
+}

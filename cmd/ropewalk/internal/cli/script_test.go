@@ -5,11 +5,13 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -23,8 +25,28 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == worker.Arg {
 		os.Exit(Main())
 	}
-	testscript.Main(m, map[string]func(){"ropewalk": func() { os.Exit(Main()) }})
+	testscript.Main(once{m}, map[string]func(){"ropewalk": func() { os.Exit(Main()) }})
 }
+
+// once are the tests, and the folder of what they build once.
+type once struct{ *testing.M }
+
+var built = filepath.Join(os.TempDir(), fmt.Sprintf("ropewalk-cli-%d", os.Getpid()))
+
+func (o once) Run() int {
+	defer os.RemoveAll(built)
+	return o.M.Run()
+}
+
+// helm builds the program that renders charts, which has to be of the release of the command.
+var helm = sync.OnceValues(func() (string, error) {
+	program := filepath.Join(built, "ropewalk-helm")
+	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "github.com/ropewalk/ropewalk/cmd/ropewalk-helm").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w\n%s", err, out)
+	}
+	return program, err
+})
 
 // TestScripts runs every script of testdata/script as a user would. With
 // ROPEWALK_UPDATE=1 what they compare with is written anew.
@@ -49,17 +71,13 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// charts builds the program that renders charts, which the command finds by its variable.
+// charts tells the command where the program is that renders charts.
 func charts(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: charts")
 	}
-	program := filepath.Join(ts.MkAbs("."), "ropewalk-helm")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "github.com/ropewalk/ropewalk/cmd/ropewalk-helm")
-	build.Dir = ts.Getenv("EXAMPLES")
-	if out, err := build.CombinedOutput(); err != nil {
-		ts.Fatalf("%v\n%s", err, out)
-	}
+	program, err := helm()
+	ts.Check(err)
 	ts.Setenv("ROPEWALK_HELM", program)
 }
 

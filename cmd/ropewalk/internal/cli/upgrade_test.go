@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -233,9 +232,8 @@ func TestUpgradeRefuses(t *testing.T) {
 }
 
 func TestUpgradeWritesVersionsThatAreFieldsOfTheirOwn(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "ropewalk-helm")
-	text, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", program, "github.com/ropewalk/ropewalk/cmd/ropewalk-helm").CombinedOutput()
-	require.NoError(t, err, string(text))
+	program, err := helm()
+	require.NoError(t, err)
 	alone(t)
 	t.Setenv("ROPEWALK_HELM", program)
 	charts := httptest.NewServer(http.FileServer(http.Dir("../../../../source/helmrepo/testdata")))

@@ -23,10 +23,7 @@ import (
 
 // cases checks what the cases make. The error is that of ctx.
 func (v *vetting) cases(ctx context.Context, mark spec.Mark, flags *vetFlags) error {
-	versions := mark.Kubernetes
-	if len(versions) == 0 {
-		versions = []spec.Version{{Text: v.Subject.Request.KubeVersion}}
-	}
+	versions := v.versions(mark)
 	outcomes, err := v.rendered(ctx, versions[0], flags.limits.Parallel())
 	if err != nil {
 		return err
@@ -60,6 +57,26 @@ func (v *vetting) cases(ctx context.Context, mark spec.Mark, flags *vetFlags) er
 		}
 	}
 	return v.budget(ctx, outcomes, mark)
+}
+
+// versions are those of Kubernetes that a module is vetted for. What is known of no schema is
+// reported.
+func (v *vetting) versions(mark spec.Mark) (out []spec.Version) {
+	for _, version := range mark.Kubernetes {
+		ok, oldest, newest := render.HasSchemas(version.Text)
+		if ok {
+			out = append(out, version)
+			continue
+		}
+		v.add("kubernetes", &object.Error{
+			Stage: object.StageCheck, Pos: version.Pos, Path: "ropewalk.kubernetes", Err: fmt.Errorf("the schemas of Kubernetes %s are not known", version.Text),
+			Hint: fmt.Sprintf("name versions from 1.%d to 1.%d", oldest, newest),
+		})
+	}
+	if len(out) == 0 {
+		out = []spec.Version{{Text: v.Subject.Request.KubeVersion}}
+	}
+	return out
 }
 
 // rendered renders the cases for a version of Kubernetes, if they name none.

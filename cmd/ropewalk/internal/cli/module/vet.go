@@ -38,7 +38,8 @@ func (a Commands) vet() *cobra.Command {
   docs           inputs without a comment above them
   cases          mistakes in test/*.yaml, or no cases: then nothing else is checked
   render         cases that do not render, unless they expect errors
-  kubernetes     objects that the API of a version that the module names refuses
+  kubernetes     objects that the API of a version that the module names refuses, and
+                 versions other than 1.30 to 1.36, whose schemas are not known
   secret         secrets in plain text: defaults of inputs, variables, ConfigMaps
   images         images that the module chooses and does not pin
   deterministic  another output for the same case, with the input in another order
