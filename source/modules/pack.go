@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -43,8 +44,9 @@ type Package struct {
 // gives the same bytes.
 //
 // It is an error if there is no module path, if the major version is another than that of the path,
-// or if a file cannot be part of a module.
-func Pack(tree source.Tree, version string) (Package, error) {
+// if a file cannot be part of a module, or if one imports a package that cue.mod alone holds, which
+// nobody would have who fetches the module; the renderers have those that are provided.
+func Pack(tree source.Tree, version string, provided ...string) (Package, error) {
 	text, err := fs.ReadFile(tree.FS, modFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Package{}, fmt.Errorf("there is no %s: a module that is published needs a path: run \"cue mod init PATH@%s\"", modFile, major(version))
@@ -73,6 +75,9 @@ func Pack(tree source.Tree, version string) (Package, error) {
 	if err != nil {
 		return Package{}, err
 	}
+	if err := left(tree, own, provided); err != nil {
+		return Package{}, err
+	}
 	out := Package{Path: f.ModuleRootPath(), Tree: own, ModuleFile: text}
 	var packed bytes.Buffer
 	if err := modzip.Create(&packed, v, filesOf(own.FS, "."), treeFiles{own.FS}); err != nil { //nolint:staticcheck // there is no successor in this version of CUE
@@ -80,6 +85,60 @@ func Pack(tree source.Tree, version string) (Package, error) {
 	}
 	out.Zip = packed.Bytes()
 	return out, nil
+}
+
+// Path is the path of the module of a module file, without its major version.
+func Path(moduleFile []byte) (string, error) {
+	f, err := parseModFile(moduleFile, modFile, modfile.ParseNonStrict)
+	if err != nil {
+		return "", errors.New(oneLine(err))
+	}
+	return f.ModuleRootPath(), nil
+}
+
+// NotPublishedError is an import of a package that cue.mod alone holds.
+type NotPublishedError struct {
+	// File is the path in the module, and Line begins at 1.
+	File   string
+	Line   int
+	Import string
+}
+
+func (e *NotPublishedError) Error() string {
+	return fmt.Sprintf("imports %q, which is in cue.mod, and a registry gets nothing of cue.mod but the module file", e.Import)
+}
+
+// importLine is a line of CUE that imports a package, by the package.
+var importLine = regexp.MustCompile(`^\s*(?:import\s+)?(?:[\pL_$][\pL\pN_$]*\s+)?"([^"\\:]+)(?::[^"\\]+)?"\s*(?://.*)?$`)
+
+// left refuses imports of packages that are left out because they are in cue.mod.
+func left(tree, own source.Tree, provided []string) error {
+	held := map[string]bool{}
+	for _, name := range filesOf(tree.FS, ".") {
+		if inside, ok := localPackage(name); ok && path.Ext(name) == ".cue" {
+			held[path.Dir(inside)] = true
+		}
+	}
+	for _, name := range provided {
+		delete(held, name)
+	}
+	for _, name := range filesOf(own.FS, ".") {
+		if len(held) == 0 || path.Ext(name) != ".cue" {
+			continue
+		}
+		text, err := fs.ReadFile(own.FS, name)
+		if err != nil {
+			return err
+		}
+		number := 0
+		for line := range strings.Lines(string(text)) {
+			number++
+			if m := importLine.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && held[m[1]] {
+				return &NotPublishedError{File: name, Line: number, Import: m[1]}
+			}
+		}
+	}
+	return nil
 }
 
 // major is the major version of a version: v1.

@@ -39,6 +39,10 @@ func rules() []rule {
 			in: []string{"cmd", "plugin"}, except: []string{"cmd/ropewalk"}, deny: []string{"render/graph"},
 			reason: "a plan is read as order.Document; only the command draws and explains the edges of a graph",
 		},
+		rule{
+			in: []string{"render"}, except: []string{"render/cuetypes"}, deny: []string{"render/cuetypes"},
+			reason: "definitions are written for authors of modules, and no render reads them",
+		},
 		rule{in: []string{"source"}, deny: []string{"render", "artifact"}, reason: "source, render and artifact meet as fs.FS and digests"},
 		rule{in: []string{"render"}, deny: []string{"source", "artifact"}, reason: "source, render and artifact meet as fs.FS and digests"},
 		rule{in: []string{"artifact"}, deny: []string{"source", "render"}, reason: "source, render and artifact meet as fs.FS and digests"},
@@ -55,8 +59,8 @@ func rules() []rule {
 			reason: "Helm costs start-up time wherever it is linked: cmd/ropewalk-helm alone does",
 		},
 		rule{
-			in: []string{""}, except: []string{"render/evaluate", "internal/depth", "test"}, deny: []string{"cuelang.org/go/cue"},
-			reason: "evaluation has one room, so that its contexts, limits and errors have one; internal/depth scans texts, and evaluates nothing",
+			in: []string{""}, except: []string{"render/evaluate", "render/cuetypes", "internal/depth", "test"}, deny: []string{"cuelang.org/go/cue"},
+			reason: "evaluation has one room, so that its contexts, limits and errors have one; internal/depth scans texts, render/cuetypes writes them, and both evaluate nothing",
 		},
 		rule{
 			in: []string{""}, except: []string{"render/evaluate", "source/modules", "test"}, deny: []string{"cuelang.org/go/mod"},
@@ -211,7 +215,7 @@ func TestImportsKeepTheLayers(t *testing.T) {
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
 	for _, s := range []string{"object", "dialect", "spec", "document", "document/kinds", "workload", "workload/score", "workload/placeholder", "workload/builder", "workload/resource", "workload/network", "workload/generate", "workload/gateway", "workload/frontend", "component", "component/manifests", "component/kustomize", "component/helm", "component/overlay", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/inputs", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
-		"preview", "graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff", "diff/traffic"} {
+		"preview", "graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "cuetypes", "diff", "diff/traffic"} {
 		known["render/"+s] = true
 	}
 	for _, f := range goFiles(t) {

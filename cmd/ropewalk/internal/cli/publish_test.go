@@ -241,3 +241,23 @@ func TestAPublishIsKilledAtEveryRequest(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsVendoredIsNotPublished: what a module imports from its cue.mod nobody has who fetches
+// it, and what it imports from a folder of its own all have.
+func TestWhatIsVendoredIsNotPublished(t *testing.T) {
+	alone(t)
+	m := newModule(t, servers.InProcess(t))
+	good(t, "vendor", "k8s", "-m", m.dir)
+	m.edit("package web\n", "package web\n\nimport corev1 \"k8s.io/api/core/v1\"\n\n#Settings: corev1.#ConfigMap\n")
+	code, _, says := call(t, m.args("v0.1.0", "--skip-checks")...)
+	require.Equal(t, command.Findings, code, says)
+	require.Contains(t, says, `imports \"k8s.io/api/core/v1\", which is in cue.mod`)
+	require.Contains(t, says, `"line": 3`)
+
+	good(t, "vendor", "k8s", "-m", m.dir, "--in", "types")
+	m.edit(`"k8s.io/api/core/v1"`, `"acme.example/web/types/k8s.io/api/core/v1"`)
+	m.publish("v0.1.0", "--skip-checks")
+	spec := filepath.Join(t.TempDir(), "web.yaml")
+	require.NoError(t, os.WriteFile(spec, []byte("apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: web}\nspec:\n  cueRef: {type: oci, ref: \""+m.at("latest")+"\"}\n  input: {image: \"nginx:1.29\"}\n"), 0o600))
+	require.Contains(t, good(t, "render", spec, "--plain-http", m.server.Host), "kind: Deployment")
+}

@@ -5,8 +5,10 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -16,13 +18,17 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/cuetypes"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/lock"
+	"github.com/ropewalk/ropewalk/source/modules"
 )
 
 func (a commands) vendorCommand() *cobra.Command {
@@ -63,7 +69,160 @@ zip.
 	cmd.Flags().BoolVar(&flags.Locked, "locked", false, "refuse modules that are not in "+lock.Name)
 	cmd.Flags().BoolVar(&flags.Offline, "offline", false, "contact no registry: take modules from the cache")
 	flags.AddCA(cmd)
+	cmd.AddCommand(a.vendorKubernetes(), a.vendorDefinitions())
 	return cmd
+}
+
+// typeFlags say where definitions are written.
+type typeFlags struct{ module, in string }
+
+func (t *typeFlags) add(f *pflag.FlagSet) {
+	f.StringVarP(&t.module, "module", "m", ".", "`DIR` of the module to write into")
+	f.StringVar(&t.in, "in", "", "`FOLDER` of the module for packages that are published with it, imported below its path (default cue.mod/gen, which is not)")
+}
+
+const typesHelp = `They are written to cue.mod/gen of the module, where CUE, its editors, Timoni and Ropewalk
+find them by the paths that "cue get go" and "timoni mod vendor" use. A registry gets
+nothing of cue.mod but the module file: for a module that is published there, --in writes
+them into a folder of the module itself, and imports begin with its path.
+
+`
+
+func (a commands) vendorKubernetes() *cobra.Command {
+	var flags typeFlags
+	cmd := &cobra.Command{
+		Use: "k8s [VERSION]", Short: "Write the kinds of Kubernetes as definitions of CUE",
+		Long: `Write the kinds of a version of Kubernetes, the newest that is known where there is none,
+as closed definitions with apiVersion and kind, such as #Deployment of k8s.io/api/apps/v1.
+
+` + typesHelp + command.ExitCodes,
+		Example: `  ropewalk vendor k8s
+  ropewalk vendor k8s 1.34 --module modules/web
+  ropewalk vendor k8s --in types            import "example.com/web/types/k8s.io/api/apps/v1"`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: a.Run(func(_ context.Context, args []string) error {
+			version := append(args, "")[0]
+			ok, oldest, newest := render.HasSchemas(version)
+			switch {
+			case version == "":
+				version = fmt.Sprintf("1.%d", newest)
+			case !ok:
+				return command.Usagef(fmt.Sprintf("name a version from 1.%d to 1.%d", oldest, newest), "the schemas of Kubernetes %q are not known", version)
+			}
+			prefix, err := flags.prefix()
+			if err != nil {
+				return err
+			}
+			files, err := cuetypes.Kubernetes(version, prefix)
+			if err != nil {
+				return err
+			}
+			return a.writeTypes(flags, files)
+		}),
+	}
+	flags.add(cmd.Flags())
+	return cmd
+}
+
+func (a commands) vendorDefinitions() *cobra.Command {
+	var flags typeFlags
+	cmd := &cobra.Command{
+		Use: "crd FILE...", Short: "Write the kinds of CustomResourceDefinitions as definitions of CUE",
+		Long: `Write each version of the CustomResourceDefinitions in files and folders as a definition
+with apiVersion and kind, such as #Certificate of cert-manager.io/certificate/v1.
+
+` + typesHelp + command.ExitCodes,
+		Example: `  ropewalk vendor crd crds/
+  ropewalk vendor crd cert-manager.crds.yaml --module modules/web`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: a.Run(func(_ context.Context, args []string) error {
+			d, err := project.Open(project.Options{Stdin: a.In})
+			if err != nil {
+				return &command.EnvironmentError{Err: err}
+			}
+			defer d.Close()
+			var files []cuetypes.File
+			for _, arg := range args {
+				for _, crd := range d.CRDs([]string{arg}) {
+					more, err := cuetypes.Definitions(crd)
+					if err != nil {
+						d.Fail(object.Pos{File: arg}, "", fmt.Errorf("CustomResourceDefinition %s: %w", crd.Name(), err))
+					}
+					files = append(files, more...)
+				}
+			}
+			if err := d.Errs.Sorted().Err(); err != nil {
+				return err
+			}
+			return a.writeTypes(flags, files)
+		}),
+	}
+	flags.add(cmd.Flags())
+	return cmd
+}
+
+// prefix is what imports of the packages begin with.
+func (t typeFlags) prefix() (string, error) {
+	file := filepath.Join(t.module, "cue.mod", "module.cue")
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", command.Usagef("name the folder of a CUE module with --module, or make it one: cue mod init example.com/NAME@v0", "there is no %s", file)
+	}
+	if err != nil || t.in == "" {
+		return "", err
+	}
+	if !filepath.IsLocal(t.in) {
+		return "", command.Usagef("name a folder of the module", "--in %s leads out of the module", t.in)
+	}
+	path, err := modules.Path(data)
+	if err != nil {
+		return "", &object.Error{Stage: object.StageResolve, Pos: object.Pos{File: file}, Err: err}
+	}
+	return path + "/" + filepath.ToSlash(filepath.Clean(t.in)), nil
+}
+
+// writeTypes writes definitions into a module. A package that has files of others is left
+// alone, as all are then: two would define the same.
+func (a commands) writeTypes(flags typeFlags, files []cuetypes.File) error {
+	if _, err := flags.prefix(); err != nil {
+		return err
+	}
+	at := cmp.Or(flags.in, filepath.Join("cue.mod", "gen"))
+	module, err := os.OpenRoot(flags.module)
+	if err != nil {
+		return &command.EnvironmentError{Err: err}
+	}
+	defer func() { _ = module.Close() }() // It was opened for its files.
+	for _, f := range files {
+		folder := filepath.ToSlash(filepath.Join(at, filepath.FromSlash(f.Package)))
+		others, err := fs.Glob(module.FS(), folder+"/*.cue")
+		if err != nil {
+			return &command.EnvironmentError{Err: err}
+		}
+		for _, other := range others {
+			if !bytes.HasPrefix(contentOf(module.FS(), other), []byte(cuetypes.Mark)) {
+				return command.Usagef("delete the folder, or write elsewhere with --in", "%s is of another tool, and defines the same", filepath.Join(flags.module, other))
+			}
+		}
+	}
+	written := 0
+	for _, f := range files {
+		folder := filepath.Join(at, filepath.FromSlash(f.Package))
+		name := filepath.Join(folder, cuetypes.FileName)
+		if bytes.Equal(contentOf(module.FS(), filepath.ToSlash(name)), f.Content) {
+			continue
+		}
+		written++
+		err := module.MkdirAll(folder, 0o750)
+		if err == nil {
+			err = module.WriteFile(name, f.Content, 0o644) // It is public, as the files beside it.
+		}
+		if err != nil {
+			return &command.EnvironmentError{Err: err}
+		}
+	}
+	a.Note("%s: %s, %d written\n", filepath.Join(flags.module, at), command.Plural(len(files), "package"), written)
+	return nil
 }
 
 func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir string) error {

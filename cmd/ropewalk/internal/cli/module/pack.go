@@ -5,15 +5,18 @@ package module
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/local"
@@ -64,7 +67,14 @@ func pack(ctx context.Context, folder string, version release, flags *publishFla
 	if !strings.HasPrefix(version.text, "v") {
 		return packed{}, command.Usagef("write v"+version.text, "%s: versions of CUE modules begin with v", version.text)
 	}
-	p, err := modules.Pack(tree, version.text)
+	p, err := modules.Pack(tree, version.text, cue.SchemaPath)
+	var left *modules.NotPublishedError
+	if errors.As(err, &left) {
+		return packed{}, &object.Error{
+			Stage: object.StageCheck, Pos: object.Pos{File: filepath.Join(folder, left.File), Line: left.Line, Column: 1}, Err: left,
+			Hint: "depend on a module that has the package, or write it into this one: ropewalk vendor k8s --in types",
+		}
+	}
 	if err != nil {
 		return packed{}, &object.Error{Stage: object.StageCheck, Pos: object.Pos{File: folder}, Err: err}
 	}
