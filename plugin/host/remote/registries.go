@@ -133,6 +133,21 @@ func (r *Registries) Repository(ctx context.Context, name string, secret map[str
 	}, nil
 }
 
+// Repositories calls fn with the names of the repositories of a registry, such as ghcr.io, with its
+// port, as far as it lists them: many do so for nobody, or for administrators alone. Errors are
+// those of [Registries.Repository], which go through [Explain].
+func (r *Registries) Repositories(ctx context.Context, host string, fn func(names []string) error) error {
+	repository, err := r.Repository(ctx, host+"/any", nil)
+	if err != nil {
+		return err
+	}
+	list := remote.Registry{RepositoryOptions: remote.RepositoryOptions{
+		Client: repository.Client, Reference: registry.Reference{Registry: repository.Reference.Registry},
+		PlainHTTP: repository.PlainHTTP, MaxMetadataBytes: repository.MaxMetadataBytes,
+	}}
+	return list.Repositories(ctx, "", fn)
+}
+
 // parse is the reference of a repository, without a tag or a digest.
 func parse(name string) (registry.Reference, error) {
 	shown := fmt.Sprintf("%q", line(name))

@@ -170,6 +170,18 @@ func TestVersionsFollowWhatChanged(t *testing.T) {
 	require.Equal(t, []string{"0", "latest"}, old.Kept, "a higher version is there")
 	require.Equal(t, m.tags()["v0.2.0"], m.tags()["latest"])
 
+	list := good(t, "module", "list", strings.TrimSuffix(m.at(""), ":"), "--plain-http", m.server.Host)
+	require.Regexp(t, `^VERSION  DIGEST +TAGS
+v0.2.0   sha256:[0-9a-f]{64}  0.2, 0, latest
+v0.1.2   sha256:[0-9a-f]{64}  0.1
+v0.1.1   sha256:[0-9a-f]{64}
+v0.1.0   sha256:[0-9a-f]{64}
+$`, list)
+	require.Contains(t, good(t, "module", "list", "oci://"+m.server.Host, "--plain-http", m.server.Host), strings.TrimSuffix(m.at(""), ":")+"\n")
+	code, _, says := call(t, "module", "list", "oci://"+m.server.Host+"/nothing", "--plain-http", m.server.Host)
+	require.Equal(t, command.Environment, code)
+	require.Contains(t, says, "has no tag that is a version")
+
 	pre := m.publish("v0.3.0-rc.1", "--skip-checks")
 	require.Empty(t, pre.Moved, "no floating tag leads to a prerelease")
 	for version, says := range map[string]string{"v1.0.0": "is for versions v0", "0.4.0": "begin with v", "latest": "is no version", "v1": "is no version"} {

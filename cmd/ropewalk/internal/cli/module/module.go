@@ -45,7 +45,7 @@ func (a Commands) Command() *cobra.Command {
 		Short: "Write, test, compare and publish modules",
 		Long:  "For those who write modules: look at what one takes and makes, test it, and publish it.",
 	}
-	cmd.AddCommand(a.init(), a.vet(), a.test(), a.Show(), a.compat(), a.publish())
+	cmd.AddCommand(a.init(), a.vet(), a.test(), a.Show(), a.compat(), a.publish(), a.list())
 	return cmd
 }
 
