@@ -9,6 +9,7 @@
 package markdown
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/printable"
@@ -44,13 +45,21 @@ func Cell(text string) string {
 // finds mentions and links in the text that is left after the markup, where an
 // escape is gone; a space of no width stays.
 func Text(text string) string {
-	return strings.NewReplacer(append(inert(), "|", "&#124;",
-		"\\", "\\\\", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "]", "\\]", "~", "\\~", "$", "\\$")...).Replace(printable.Line(text))
+	return unreferred(strings.NewReplacer(append(inert(), "|", "&#124;",
+		"\\", "\\\\", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "]", "\\]", "~", "\\~", "$", "\\$")...).Replace(printable.Line(text)))
 }
 
 // HTML is text in one line for an element of HTML, in which Markdown means nothing, such
 // as the summary of details.
-func HTML(text string) string { return strings.NewReplacer(inert()...).Replace(printable.Line(text)) }
+func HTML(text string) string {
+	return unreferred(strings.NewReplacer(inert()...).Replace(printable.Line(text)))
+}
+
+// reference is what GitHub (GH-1) and GitLab (!1, &1, $1) take for a reference, beside #1:
+// what is referred to shows in public that it was.
+var reference = regexp.MustCompile(`(!|&amp;|\\?\$|\b[gG][hH]-)([0-9])`)
+
+func unreferred(text string) string { return reference.ReplaceAllString(text, "$1&#8203;$2") }
 
 // inert replaces what is HTML, a mention or a link.
 func inert() []string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/markdown"
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // markdownLimit is how long a report may be, in bytes: a comment on GitHub holds
@@ -144,6 +145,10 @@ func (c Change) Markdown() string {
 		if f.From != "" {
 			note += "  # " + shown(f.From)
 		}
+		if text, ok := textLines(f.Before, f.After); ok {
+			b.WriteString("# " + f.name() + ":" + note + "\n" + text)
+			continue
+		}
 		before, after := showBoth(f.Before, f.After, 4*valueWidth)
 		if f.Before != nil {
 			b.WriteString("- " + f.name() + ": " + before + "\n")
@@ -153,6 +158,39 @@ func (c Change) Markdown() string {
 		}
 	}
 	return markdown.Fenced("diff", b.String())
+}
+
+// textLines is a text of several lines, such as a file of a ConfigMap, as lines that go
+// and come between those that stay; false where it is none, or too long.
+func textLines(before, after any) (string, bool) {
+	const most, near = 60, 2
+	old, was := before.(string)
+	now, is := after.(string)
+	if !was || !is || !strings.Contains(old, "\n") && !strings.Contains(now, "\n") {
+		return "", false
+	}
+	a, b := strings.Split(strings.TrimSuffix(old, "\n"), "\n"), strings.Split(strings.TrimSuffix(now, "\n"), "\n")
+	from, same := 0, 0
+	for from < min(len(a), len(b)) && a[from] == b[from] {
+		from++
+	}
+	for same < min(len(a), len(b))-from && a[len(a)-1-same] == b[len(b)-1-same] {
+		same++
+	}
+	gone, come := a[from:len(a)-same], b[from:len(b)-same]
+	if n := len(gone) + len(come); n == 0 || n > most {
+		return "", false
+	}
+	var out strings.Builder
+	for _, part := range []struct {
+		sign  string
+		lines []string
+	}{{"  ", a[max(0, from-near):from]}, {"- ", gone}, {"+ ", come}, {"  ", a[len(a)-same:][:min(near, same)]}} {
+		for _, line := range part.lines {
+			out.WriteString(strings.TrimRight(part.sign+cut(printable.Line(line), 4*valueWidth), " ") + "\n")
+		}
+	}
+	return out.String(), true
 }
 
 func code(name string) string { return markdown.Code(shown(name)) }

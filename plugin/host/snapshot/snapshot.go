@@ -80,9 +80,13 @@ func OfRender(ctx context.Context, name string, result render.Result, files Know
 			return diff.Snapshot{}, fmt.Errorf("%s: expected one document, the object of node %s", f.Path, n.ID)
 		}
 		apply := n.Apply.WithDefaults(n.Object.Ref())
+		at := n.SpecPos
+		if at.Line == 0 && n.Pos.IsValid() { // The spec is a folder.
+			at = n.Pos
+		}
 		for _, o := range objects {
 			out.Items = append(out.Items, diff.Item{
-				Object: o.object, At: o.pos, Node: n.ID, Wave: f.Wave, Layer: layers[f.Wave], Pos: n.SpecPos,
+				Object: o.object, At: o.pos, Node: n.ID, Wave: f.Wave, Layer: layers[f.Wave], Pos: at,
 				Kept: apply.Prune != nil && !*apply.Prune, Forced: apply.Mode == object.ModeForce,
 			})
 		}

@@ -148,6 +148,9 @@ func TestNothingInAHostilePageRunsOrHides(t *testing.T) {
 	// On paper all is unfolded.
 	p.Eval(`window.dispatchEvent(new Event("beforeprint")), document.querySelectorAll(".row-body:not([hidden])").length`, &rows)
 	require.Greater(t, rows, len(attacks()))
+	var folded int
+	p.Eval(`[...document.querySelectorAll("details")].filter((d) => !d.open || d.children.length < 2).length`, &folded)
+	require.Zero(t, folded)
 	p.Eval(`document.querySelectorAll("details").forEach((d) => { d.open = true; }), new Promise((r) => setTimeout(r, 300))`, nil)
 	var state struct {
 		Pwned    any

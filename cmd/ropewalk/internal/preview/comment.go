@@ -4,6 +4,7 @@
 package preview
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/url"
@@ -79,13 +80,13 @@ func (r Report) Comment(forge Forge, selected Selection, links Links) string {
 	if links.Page != "" {
 		c.write("\n[Open the page](<" + strings.NewReplacer("<", "%3C", ">", "%3E").Replace(links.Page) + ">) with the waves, every field and filters.\n")
 	}
-	c.callout("NOTE", "note", lines(r.Notes, func(n string) string { return markdown.Text(cut(n)) }))
-	c.callout("CAUTION", "error", c.problems())
-	c.callout("WARNING", "danger", c.dangers())
-	c.environments()
+	c.callout("NOTE", "", "note", lines(r.Notes, func(n string) string { return markdown.Text(cut(n)) }))
+	c.callout("CAUTION", "", "error", c.problems())
+	c.callout("WARNING", count(c.Counts.Dangers, "danger"), "danger", c.dangers())
 	c.findings()
-	c.objects()
+	c.environments()
 	c.images()
+	c.objects()
 	return c.b.String()
 }
 
@@ -148,13 +149,17 @@ func (c *comment) missing(n int, noun string) {
 	}
 }
 
-// callout is lines that nothing folds away: a quarter of the comment at most.
-func (c *comment) callout(kind, noun string, all []string) {
+// callout is lines that nothing folds away, below a title that may be "": a quarter of the
+// comment at most.
+func (c *comment) callout(kind, title, noun string, all []string) {
 	if len(all) == 0 {
 		return
 	}
 	most := c.b.Len() + c.left/4
 	c.write("\n> [!" + kind + "]\n")
+	if title != "" {
+		c.write("> **" + title + "**\n>\n")
+	}
 	for i, line := range all {
 		if c.b.Len()+len(line) > most || !c.write("> - "+line+"\n") {
 			c.missing(len(all)-i, noun)
@@ -175,48 +180,88 @@ func (c *comment) problems() (out []string) {
 	return out
 }
 
+// dangers are lines, the worst first. What holds for many objects is one of them.
 func (c *comment) dangers() (out []string) {
+	type row struct {
+		in      string
+		danger  diff.Danger
+		objects []string
+	}
+	var rows []row
 	for _, o := range c.Objects {
 		for _, v := range o.Variants {
+			in := c.in(v.Environments)
 			for _, d := range v.Dangers {
-				out = append(out, markdown.Code(cut(v.Title()))+markdown.Text(c.in(v.Environments))+": "+markdown.Text(cut(d.Message)))
+				at := slices.IndexFunc(rows, func(r row) bool { return r.in == in && r.danger == d })
+				if at < 0 {
+					at, rows = len(rows), append(rows, row{in: in, danger: d})
+				}
+				rows[at].objects = append(rows[at].objects, markdown.Code(cut(v.Title())))
 			}
 		}
+	}
+	order := dangerOrder()
+	slices.SortStableFunc(rows, func(a, b row) int {
+		return cmp.Compare(slices.Index(order, a.danger.Code), slices.Index(order, b.danger.Code))
+	})
+	const most = 12
+	for _, r := range rows {
+		if more := len(r.objects) - most; more > 0 {
+			r.objects = append(r.objects[:most], count(more, "more object"))
+		}
+		out = append(out, and(r.objects)+markdown.Text(r.in)+": "+markdown.Text(cut(r.danger.Message)))
 	}
 	return out
 }
 
-// in names the environments of a change, where there is more than one.
+// in names the environments of a change, "" where they are all that are touched.
 func (c *comment) in(environments []int) string {
-	if len(c.touched()) == 1 {
+	if len(environments) == len(c.touched()) {
 		return ""
 	}
 	return " in " + cut(c.names(environments))
 }
 
-// environments is a table with a row for each environment that was rendered.
+// environments is a table with a row for each environment that was rendered, and
+// a column for each figure that moves in one of them: a phone has room for few.
 func (c *comment) environments() {
-	c.write("\n| Environment | Objects | Waves | CPU | Memory |\n|---|---|--:|--:|--:|\n")
-	unaffected := 0
-	for i, e := range c.Environments {
-		if e.State == Unaffected {
-			unaffected++
-			continue
+	var rows []Environment
+	for _, e := range c.Environments {
+		if e.State != Unaffected {
+			rows = append(rows, e)
 		}
-		cells := []string{markdown.Cell(cut(c.label(e))), e.objects()}
-		waves := func(o *Outline) string { return fmt.Sprint(o.Waves) }
-		cpu := func(o *Outline) string { return cores(o.Totals.Requests.CPU) }
-		memory := func(o *Outline) string { return bytesText(o.Totals.Requests.Memory) }
-		for _, of := range []func(*Outline) string{waves, cpu, memory} {
-			cells = append(cells, moved(e, of))
+	}
+	head, rule := "| Environment | Objects |", "|---|---|"
+	var shown []func(*Outline) string
+	for _, figure := range []struct {
+		name string
+		of   func(*Outline) string
+	}{
+		{"Waves", func(o *Outline) string { return strconv.Itoa(o.Waves) }},
+		{"CPU", func(o *Outline) string { return cores(o.Totals.Requests.CPU) }},
+		{"Memory", func(o *Outline) string { return bytesText(o.Totals.Requests.Memory) }},
+	} {
+		if slices.ContainsFunc(rows, func(e Environment) bool {
+			return slices.Contains([]State{Created, Deleted, Alone}, e.State) || strings.Contains(moved(e, figure.of), "→")
+		}) {
+			head, rule, shown = head+" "+figure.name+" |", rule+"--:|", append(shown, figure.of)
 		}
-		if !c.write("| " + strings.Join(cells, " | ") + " |\n") {
-			c.missing(len(c.Environments)-i, "environment")
+	}
+	for i, e := range rows {
+		row := "| " + markdown.Cell(cut(c.label(e))) + " | " + e.objects() + " |"
+		for _, of := range shown {
+			row += " " + moved(e, of) + " |"
+		}
+		if i == 0 {
+			row = "\n" + head + "\n" + rule + "\n" + row
+		}
+		if !c.write(row + "\n") {
+			c.missing(len(rows)-i, "environment")
 			return
 		}
 	}
-	if unaffected > 0 {
-		c.write(fmt.Sprintf("\nNot affected, and not rendered: %s.\n", count(unaffected, "environment")))
+	if n := len(c.Environments) - len(rows); n > 0 {
+		c.write(fmt.Sprintf("\nNot affected, and not rendered: %s.\n", count(n, "environment")))
 	}
 }
 
@@ -234,7 +279,7 @@ func (e Environment) objects() string {
 		{e.Counts.Created, "created"}, {e.Counts.Moved, "moved"}, {e.Unchanged, "unchanged"}, {e.Counts.Present, "shown"},
 	} {
 		if part.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+			parts = append(parts, fmt.Sprintf("%d&nbsp;%s", part.n, part.what))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -247,27 +292,43 @@ func moved(e Environment, of func(*Outline) string) string {
 		return ""
 	case e.Before != nil && e.After != nil:
 		if before, after := of(e.Before), of(e.After); before != after {
-			return strings.ReplaceAll(before+" → "+after, " ", "&nbsp;")
+			return solid(before) + " →&nbsp;" + solid(after)
 		}
-		return of(e.After)
+		return solid(of(e.After))
 	case e.After != nil:
-		return of(e.After)
+		return solid(of(e.After))
 	case e.Before != nil:
-		return of(e.Before)
+		return solid(of(e.Before))
 	}
 	return ""
 }
 
-// findings are the results that the base does not have.
+// solid keeps a number and what it counts in one line.
+func solid(text string) string { return strings.ReplaceAll(text, " ", "&nbsp;") }
+
+// findings are the results that the base does not have, each with its environments.
 func (c *comment) findings() {
-	var all []string
-	for _, e := range c.Environments {
+	type row struct {
+		Finding
+		environments []int
+	}
+	var rows []row
+	for i, e := range c.Environments {
 		for _, f := range e.Findings {
-			if f.State == FindingNew && f.Side == "" {
-				all = append(all, "- "+f.Severity.String()+" in "+markdown.Text(cut(c.label(e)))+": "+c.finding(f)+"\n")
+			if f.State != FindingNew || f.Side != "" {
+				continue
 			}
+			at := slices.IndexFunc(rows, func(r row) bool { return r.Finding == f && !slices.Contains(r.environments, i) })
+			if at < 0 {
+				at, rows = len(rows), append(rows, row{Finding: f})
+			}
+			rows[at].environments = append(rows[at].environments, i)
 		}
 	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.Severity, b.Severity) })
+	all := lines(rows, func(r row) string {
+		return "- **" + r.Severity.String() + "**" + markdown.Text(c.in(r.environments)) + ": " + c.finding(r.Finding) + "\n"
+	})
 	c.folded(count(len(all), "new finding")+" of policies and checks", "finding", all, len(all) > 5)
 }
 
@@ -317,53 +378,10 @@ func (c *comment) at(pos object.Pos, text string) string {
 	return markdown.Cell(cut(text))
 }
 
-// objects is a table of them, and their fields, folded.
-func (c *comment) objects() {
-	var rows, details []string
-	for _, o := range c.Objects {
-		for _, v := range o.Variants {
-			at, in := "", c.in(v.Environments)
-			switch {
-			case v.Kind == diff.Deleted: // The head has no such line.
-				at = markdown.Cell(cut(v.At))
-			case v.At != "":
-				at = c.at(v.Pos, v.At)
-			}
-			what := string(v.Kind)
-			if v.Wave != nil {
-				what += ", wave " + v.Wave.Before + " → " + v.Wave.After
-			}
-			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |\n", what, markdown.Cell(cut(v.Title())), markdown.Text(strings.TrimPrefix(in, " in ")), at))
-			if fields := v.Markdown(); fields != "" {
-				details = append(details, "<details><summary><code>"+markdown.HTML(cut(v.Title()))+"</code>"+markdown.HTML(in)+"</summary>\n\n"+fields+"\n</details>\n")
-			}
-		}
-	}
-	if len(rows) == 0 {
-		return
-	}
-	rows[0] = "| | Object | Environments | From |\n|---|---|---|---|\n" + rows[0]
-	c.folded(count(len(c.Objects), "object"), "row", rows, len(rows) > 25)
-	c.folded("Field by field", "change", details, true)
-}
-
-// images are those that come and go.
-func (c *comment) images() {
-	var all []string
-	for _, i := range c.Images {
-		before, after := strings.Join(i.Before, ", "), strings.Join(i.After, ", ")
-		all = append(all, fmt.Sprintf("| %s | %s | %s |\n", markdown.Cell(cut(i.Name)), markdown.Cell(cut(before)), markdown.Cell(cut(after))))
-	}
-	if len(all) > 0 {
-		all[0] = "| Image | Before | After |\n|---|---|---|\n" + all[0]
-	}
-	c.folded(count(len(all), "image"), "image", all, true)
-}
-
-func lines(all []string, of func(string) string) []string {
+func lines[T any](all []T, of func(T) string) []string {
 	out := make([]string, len(all))
-	for i, text := range all {
-		out[i] = of(text)
+	for i, item := range all {
+		out[i] = of(item)
 	}
 	return out
 }

@@ -6,6 +6,8 @@ package preview_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -24,7 +26,7 @@ func TestACommentFitsItsForge(t *testing.T) {
 		require.Greater(t, len(text), want.least, forge)
 		require.Equal(t, strings.Count(text, "<details>"), strings.Count(text, "</details>"))
 		require.Equal(t, strings.Count(text, "<summary>"), strings.Count(text, "</summary>"))
-		require.Regexp(t, `_\d+ (rows|changes) not shown: the comment would be too long._`, text)
+		require.Regexp(t, `_\d+ (rows|differences) not shown: the comment would be too long._`, text)
 	}
 }
 
@@ -39,6 +41,72 @@ func TestTheMarkerOfACommentIsThatOfTheSelection(t *testing.T) {
 	hostile := first(preview.Selection{Projects: []string{"a --> <script>\n", "b--c"}})
 	require.Equal(t, 1, strings.Count(hostile, "-->"))
 	require.NotContains(t, strings.TrimPrefix(hostile, "<!--"), "<")
+}
+
+// TestCommentsForReaders writes comments for what reads them as a forge does: test/site, which has a
+// reader of Markdown.
+func TestCommentsForReaders(t *testing.T) {
+	dir := os.Getenv("ROPEWALK_COMMENTS")
+	if dir == "" {
+		t.Skip("ROPEWALK_COMMENTS names no directory")
+	}
+	links := preview.Links{Source: "https://git.example.com/acme/shop/blob/main", Page: "https://git.example.com/page"}
+	for name, r := range map[string]preview.Report{"hostile": hostile(), "many": many(60, "dev", "prod")} {
+		for _, forge := range []preview.Forge{preview.GitHub, preview.GitLab} {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name+"-"+string(forge)+".md"), []byte(r.Comment(forge, preview.Selection{}, links)), 0o600))
+		}
+	}
+}
+
+func TestACommentSaysAllOnceAndTheWorstFirst(t *testing.T) {
+	gone, web := deployment("gone", "prod", 1), deployment("web", "prod", 1)
+	is := deployment("web", "prod", 2)
+	var results []preview.Result
+	for _, name := range []string{"dev", "prod"} {
+		before, after := side(web, gone), side(is, deployment("new", "prod", 1))
+		after.Findings = object.Errors{
+			{Severity: object.SeverityWarning, Policy: "limits", Err: errors.New("no limits")},
+			{Severity: object.SeverityError, Policy: "registry", Err: errors.New("no such registry")},
+		}
+		results = append(results, result(name, before, after))
+	}
+	text := preview.Gather("v1", preview.Revision{Name: "main"}, preview.Revision{Name: "HEAD"}, results).Comment(preview.GitHub, preview.Selection{}, preview.Links{})
+	at := -1
+	for _, part := range []string{
+		"> [!WARNING]", "`Deployment.apps prod/gone`: its pods", "### 2 new findings", "- **error**: policy `registry`", "- **warning**: policy `limits`", "| `dev` |",
+		"### 3 images", "- `ghcr.io/acme/gone`: `:1.1.0` is gone", "- `ghcr.io/acme/new`: `:1.1.0` is new", "- `ghcr.io/acme/web`: `:1.1.0` → `:1.2.0`",
+		"### 3 objects", "**Deleted (1)**", "- kind: Deployment", "**Changed (1)**", "From `apps/web.yaml:3:1`", "1.2.0", "**Created (1)**", "+ kind: Deployment",
+	} {
+		i := strings.Index(text[at+1:], part)
+		require.GreaterOrEqual(t, i, 0, "%q does not come next in\n%s", part, text)
+		at += 1 + i
+	}
+	require.NotContains(t, text, " in dev and prod:", "what is true of all that is touched names none")
+}
+
+func TestAChangeOfNothingButImagesIsCalledOne(t *testing.T) {
+	next := deployment("web", "prod", 1)
+	spec := next["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+	spec["containers"].([]any)[0].(map[string]any)["image"] = "ghcr.io/acme/web:2.0.0"
+	of := func(after ...object.Object) string {
+		r := preview.Gather("v1", preview.Revision{Name: "main"}, preview.Revision{Name: "HEAD"}, []preview.Result{result("prod", side(deployment("web", "prod", 1)), side(after...))})
+		return r.Comment(preview.GitHub, preview.Selection{}, preview.Links{})
+	}
+	text := of(next)
+	require.Contains(t, text, "HEAD changes 1 object in prod of shop, and nothing but images.")
+	require.Contains(t, text, "- `ghcr.io/acme/web`: `:1.1.0` → `:2.0.0`, **another major version**")
+	// An environment variable changes too, and then nothing goes on but a danger.
+	require.NotContains(t, of(deployment("web", "prod", 2)), "nothing but")
+	require.NotContains(t, of(deployment("web", "prod", 2)), "another major")
+	require.NotContains(t, of(deployment("web", "prod", 0)), "nothing but")
+	require.NotContains(t, of(next, deployment("new", "prod", 1)), "nothing but")
+}
+
+func TestDangersAreTheWorstFirstAndOnceForManyObjects(t *testing.T) {
+	older := side(deployment("a", "prod", 1), deployment("b", "prod", 1), deployment("c", "prod", 1))
+	r := preview.Gather("v1", preview.Revision{}, preview.Revision{}, []preview.Result{result("prod", older, side(deployment("a", "prod", 0)))})
+	require.Contains(t, r.Comment(preview.GitHub, preview.Selection{}, preview.Links{}),
+		"> **3 dangers**\n>\n> - `Deployment.apps prod/b` and `Deployment.apps prod/c`: its pods are deleted, and what they serve with them\n> - `Deployment.apps prod/a`: the image of container main goes back")
 }
 
 // TestAHostileCommentIsText looks for what a forge would act on, outside of code.
@@ -74,9 +142,10 @@ func TestAHostileCommentIsText(t *testing.T) {
 		if strings.HasPrefix(tag, "<https://git.example.com/") { // the target of a link
 			continue
 		}
-		require.Regexp(t, `^</?(details|summary|code)>$`, tag)
+		require.Regexp(t, `^</?(details|summary|code|b)>$`, tag)
 	}
-	links := regexp.MustCompile(`\]\(<?([^)>]*)`).FindAllStringSubmatch(prose, -1)
+	// Markdown means nothing in a summary, which is HTML.
+	links := regexp.MustCompile(`\]\(<?([^)>]*)`).FindAllStringSubmatch(regexp.MustCompile(`<summary>[^\n]*</summary>`).ReplaceAllString(prose, ""), -1)
 	for _, l := range links {
 		require.True(t, strings.HasPrefix(l[1], "https://git.example.com/"), l[1])
 	}
@@ -158,6 +227,8 @@ func TestEnvironmentsOfEveryKindAreInTheComment(t *testing.T) {
 	text := r.Comment(preview.GitHub, preview.Selection{}, preview.Links{})
 	require.Contains(t, text, "> [!CAUTION]\n> - b: it is broken (`shop/a.yaml:1`)\n")
 	require.Contains(t, text, "| `b` | failed |")
-	require.Contains(t, text, "| `c` | 1 unchanged |")
+	require.Contains(t, text, "| `c` | 1&nbsp;unchanged |")
+	require.NotContains(t, text, "Memory", "no figure moves")
+	require.NotContains(t, text, "ghcr.io/acme/web", "an environment that does not render loses no image")
 	require.Contains(t, text, "Not affected, and not rendered: 1 environment.")
 }

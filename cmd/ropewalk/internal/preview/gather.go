@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -303,7 +305,7 @@ func (r Report) images() []Image {
 	rows := map[string]int{}
 	for i, e := range r.Environments {
 		before, after := tags(e.Before), tags(e.After)
-		if e.State == Alone {
+		if e.State == Alone || e.State == Failed {
 			continue
 		}
 		names := maps.Clone(before)
@@ -317,13 +319,51 @@ func (r Report) images() []Image {
 			if !known {
 				at = len(out)
 				rows[key] = at
-				out = append(out, Image{Name: name, Before: append([]string{}, before[name]...), After: append([]string{}, after[name]...)})
+				out = append(out, Image{Name: name, Before: append([]string{}, before[name]...), After: append([]string{}, after[name]...), Major: major(before[name], after[name])})
 			}
 			out[at].Environments = append(out[at].Environments, i)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Image) int { return strings.Compare(a.Name, b.Name) })
 	return out
+}
+
+// major reports whether an image goes from one version to another major one.
+func major(before, after []string) bool {
+	if len(before) != 1 || len(after) != 1 {
+		return false
+	}
+	version := func(of string) (uint, bool) {
+		tag, _, _ := strings.Cut(strings.TrimPrefix(of, ":"), "@")
+		v, err := utilversion.ParseGeneric(tag)
+		if err != nil || v.Major() >= 1000 { // A date.
+			return 0, false
+		}
+		return v.Major(), true
+	}
+	was, known := version(before[0])
+	is, ok := version(after[0])
+	return known && ok && was != is
+}
+
+// onlyImages reports whether nothing changes but the images of containers, and the
+// versions in labels that go with them.
+func (r Report) onlyImages() bool {
+	for _, o := range r.Objects {
+		for _, v := range o.Variants {
+			if v.Kind != diff.Changed || v.Wave != nil || v.Layer != nil || len(v.Dangers) > 0 {
+				return false
+			}
+			for _, f := range v.Fields {
+				version := strings.HasSuffix(f.Path, `labels."app.kubernetes.io/version"`) || strings.HasSuffix(f.Path, `labels."helm.sh/chart"`)
+				image := strings.HasSuffix(f.Path, ".image") && strings.Contains(f.Path, "ontainers[")
+				if !version && !image {
+					return false
+				}
+			}
+		}
+	}
+	return len(r.Objects) > 0
 }
 
 // tags are the tags and digests of the images of a side, sorted, by their names.

@@ -43,8 +43,10 @@ type (
 		Objects      []json.RawMessage `json:"objects"`
 		// Titles are the kinds of dangers in words.
 		Titles map[string]string `json:"titles"`
-		Source string            `json:"source,omitempty"`
-		Left   pageLeft          `json:"left"`
+		// Order are those kinds, the worst first.
+		Order  []string `json:"order"`
+		Source string   `json:"source,omitempty"`
+		Left   pageLeft `json:"left"`
 	}
 	pageEnvironment struct {
 		Environment
@@ -80,7 +82,7 @@ type (
 
 // Page is the report as one file of HTML.
 func (r Report) Page(links Links) ([]byte, error) {
-	p := page{Report: r, Titles: dangerTitles()}
+	p := page{Report: r, Titles: dangerTitles(), Order: dangerOrder()}
 	if links.Source != "" {
 		p.Source = strings.TrimSuffix(links.Source, "/") + "/"
 	}

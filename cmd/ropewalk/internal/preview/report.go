@@ -48,6 +48,8 @@ type Image struct {
 	// "@sha256:…".
 	Before []string `json:"before"`
 	After  []string `json:"after"`
+	// Major is whether its major version differs.
+	Major bool `json:"major,omitempty"`
 	// Environments are those with these sides.
 	Environments []int `json:"environments"`
 }

@@ -87,6 +87,15 @@ func dangerTitles() map[string]string {
 	}
 }
 
+// dangerOrder are the kinds of dangers, the worst first.
+func dangerOrder() []string {
+	return []string{
+		diff.DangerData, diff.DangerRecreate, diff.DangerDeleted, diff.DangerUnreachable, diff.DangerStopped, diff.DangerCRD, diff.DangerSecret,
+		diff.DangerPolicy, diff.DangerRBAC, diff.DangerHost, diff.DangerExposure, diff.DangerSelector, diff.DangerImage,
+		diff.DangerHandover, diff.DangerPrune, diff.DangerOrphan,
+	}
+}
+
 // inRepository reports whether a position is in a file of the repository, and not in a
 // module of another source or on the command line.
 func inRepository(at object.Pos) bool { return ci.InFile(at) && !path.IsAbs(at.File) }

@@ -29,6 +29,9 @@ func (r Report) summary() string {
 	default:
 		sentence = fmt.Sprintf("No object differs between %s and %s", r.Base.title(), r.Head.Name)
 	}
+	if r.onlyImages() {
+		sentence += ", and nothing but images"
+	}
 	if len(alone) > 0 {
 		sentence += "; " + where(alone, len(r.Environments)) + are(alone) + " shown without a comparison"
 	}

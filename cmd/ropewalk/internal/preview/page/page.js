@@ -12,7 +12,6 @@
   const signs = { created: "+", changed: "~", recreated: "!", moved: ">", deleted: "−", present: "·" };
   const worst = ["deleted", "recreated", "changed", "created", "moved", "present"];
   const grave = ["data-loss", "recreate", "deleted", "unreachable", "stopped", "crd", "secret"];
-  const dangerOrder = [...grave, "policy", "rbac", "host-access", "exposure", "selector", "image", "handover", "prune", "orphan"];
 
   // h makes an element; attributes with a function are listeners.
   function h(tag, attributes, ...children) {
@@ -132,7 +131,7 @@
   const jumper = (row, text) => h("button", { class: "jump", type: "button", click: () => jump(row) }, foreign(text));
   const reference = (v) => v.object.kind + " " + (v.object.namespace && !v.namespaces ? v.object.namespace + "/" : "") + v.object.name;
   if (dangers.size > 0) {
-    const codes = [...dangers.keys()].sort((a, b) => dangerOrder.indexOf(a) - dangerOrder.indexOf(b));
+    const codes = [...dangers.keys()].sort((a, b) => data.order.indexOf(a) - data.order.indexOf(b));
     section("dangers", plural(c.dangers, "danger"), "what a reviewer must not miss", codes.map((code) => {
       const items = dangers.get(code);
       const item = (x) => h("li", null, jumper(x.row, reference(x.v)), inEnvironments(x.v), h("div", null, safe(x.d.message)));
@@ -146,7 +145,8 @@
   function later(rest, build) {
     if (rest.length === 0) return null;
     const d = h("details", null, h("summary", null, rest.length + " more"));
-    d.addEventListener("toggle", () => { if (d.open && d.children.length === 1) d.append(build(rest.slice(0, 500)), rest.length > 500 ? h("p", { class: "muted" }, "and ", rest.length - 500, " more: see the objects") : ""); });
+    d.unfold = () => { if (d.children.length === 1) d.append(build(rest.slice(0, 500)), rest.length > 500 ? h("p", { class: "muted" }, "and ", rest.length - 500, " more: see the objects") : ""); };
+    d.addEventListener("toggle", () => d.open && d.unfold());
     return d;
   }
 
@@ -430,7 +430,7 @@
   if (data.images.length > 0) {
     const versions = (list) => (list.length === 0 ? h("span", { class: "muted" }, "–") : list.map((v) => h("div", null, foreign(v || "no tag", "mono"))));
     const line = (i) => h("tr", null, h("td", null, foreign(i.name, "mono")), h("td", null, versions(i.before)), h("td", null, versions(i.after)),
-      h("td", null, i.after.some((v) => !v.includes("@")) ? h("span", { class: "muted" }, "by tag") : h("span", { class: "muted" }, i.after.length > 0 ? "by digest" : "")), rendered.length > 1 && h("td", null, safe(names(i.environments))));
+      h("td", null, i.after.some((v) => !v.includes("@")) ? h("span", { class: "muted" }, "by tag") : h("span", { class: "muted" }, i.after.length > 0 ? "by digest" : ""), i.major && h("b", null, " another major version")), rendered.length > 1 && h("td", null, safe(names(i.environments))));
     const table = (part) => h("div", { class: "scroll" }, h("table", { class: "wide" }, h("thead", null, h("tr", null, ["Image", "Before", "After", ""].map((t) => h("th", null, t)), rendered.length > 1 && h("th", null, "Environments"))), h("tbody", null, part.map(line))));
     section("images", "Images", plural(data.images.length, "image") + " in another version than before", table(data.images.slice(0, 40)), later(data.images.slice(40), table), omitted(data.left.images, "image"));
   }
@@ -471,10 +471,11 @@
       found[next].element.firstElementChild.focus();
     }
   });
-  // On paper nothing can be unfolded: a short list is printed with its fields.
+  // On paper nothing can be unfolded: what is folded is printed, and a short list with its fields.
   window.addEventListener("beforeprint", () => {
     if (built < found.length) more(Math.min(found.length, 1000) - built);
     if (found.length <= 120) for (const r of found) toggle(r, true);
+    for (const d of document.querySelectorAll("details")) { if (d.unfold) d.unfold(); d.open = true; }
     if (found.length > 1000) list.append(h("div", { class: "empty" }, "and ", found.length - 1000, " more"));
   });
 })();
