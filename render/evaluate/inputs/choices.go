@@ -10,6 +10,8 @@ import (
 	"cuelang.org/go/cue"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/evaluate/module"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -22,7 +24,77 @@ func isClosedChoice(v cue.Value, alternatives []cue.Value) bool {
 // isOpen reports whether a struct of the old (0) or the new (1) version takes names that it
 // does not have.
 func (c *comparison) isOpen(version int, v cue.Value) bool {
-	return v.Allows(cue.AnyString) && (!c.inChoice[version] || hasEllipsis(v))
+	return v.Allows(cue.AnyString) && (!c.inChoice[version] && !isDefinition(v) || hasEllipsis(v))
+}
+
+// isDefinition reports whether v is a definition that waits for an input: of those CUE does not
+// tell that they are closed.
+func isDefinition(v cue.Value) bool {
+	return v.IncompleteKind() == cue.BottomKind && slices.ContainsFunc(parts(v), func(p cue.Value) bool { return slices.ContainsFunc(referred(p), cue.Selector.IsDefinition) })
+}
+
+// settled are the alternatives of v, and of a conjunction of alternatives those that are left of
+// it: (null | bool) & (*false | true) takes true and false.
+func settled(v cue.Value) []cue.Value {
+	all := parts(v)
+	if len(all) < 2 || isCollection(v) || refers(v) || !slices.ContainsFunc(all, func(p cue.Value) bool { return len(choicesOf(p)) > 0 }) {
+		return alternatives(v)
+	}
+	out := []cue.Value{v.Context().CompileString("_")}
+	for _, part := range all {
+		var left []cue.Value
+		for _, a := range out {
+			for _, b := range alternatives(diagnose.WithoutDefault(part)) {
+				if both := a.Unify(b); both.Err() == nil {
+					left = append(left, both)
+				}
+			}
+		}
+		if out = left; len(out) == 0 || len(out) > maxChoices {
+			return alternatives(v)
+		}
+	}
+	return out
+}
+
+// embedded compares the alternatives that are embedded in structs, of which CUE gives the fields of
+// the default alone: {a: int, #A | *#B}. The changes from before on are those of these fields.
+func (c *comparison) embedded(at object.Path, older, newer cue.Value, before int) {
+	was, is := embeddedIn(older), embeddedIn(newer)
+	switch {
+	case len(was) == 1 && len(is) == 1:
+		c.pair(at, was[0], is[0])
+	case len(was)+len(is) > 0:
+		for i, one := range c.changes[before:] {
+			if one.Level == evaluate.LevelMajor {
+				c.changes[before+i].Level = evaluate.LevelUndecided
+				c.changes[before+i].Text += ", where the default of the embedded alternatives is taken"
+			}
+		}
+		c.add(evaluate.LevelUndecided, at, older, newer, "alternatives are embedded in it (|), and only their default was compared")
+	}
+}
+
+// embeddedIn are the alternatives among what a struct is made of.
+func embeddedIn(v cue.Value) []cue.Value {
+	all := parts(v)
+	if len(all) < 2 {
+		return nil
+	}
+	return slices.DeleteFunc(all, func(p cue.Value) bool { return len(choicesOf(p)) == 0 })
+}
+
+// bothBools are the alternatives with true and false in the place of bool, which CUE does not
+// take for the same.
+func bothBools(alternatives []cue.Value) (out []cue.Value) {
+	for _, v := range alternatives {
+		if v.IncompleteKind() == cue.BoolKind && !v.IsConcrete() && !refers(v) {
+			out = append(out, v.Context().Encode(true), v.Context().Encode(false))
+		} else {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // tellApart reports whether no input fits two of these alternatives: CUE refuses an input
@@ -51,7 +123,7 @@ func apart(a, b cue.Value, chosen bool) bool {
 		return false
 	}
 	c := &comparison{dependedOn: map[string]bool{}}
-	mine, its := c.fields(a, false), c.fields(b, false)
+	mine, its := c.fields(nil, a, &module.Inputs{}), c.fields(nil, b, &module.Inputs{})
 	return slices.ContainsFunc(object.SortedKeys(mine), func(name string) bool {
 		field := mine[name]
 		constant := field.as == 0 && field.value.IsConcrete() && !isCollection(field.value)
@@ -84,7 +156,7 @@ func isTop(v cue.Value) bool {
 func (c *comparison) depended() {
 	for i, one := range c.changes {
 		names := strings.FieldsFunc(one.Path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
-		if one.Level == evaluate.LevelMinor && slices.ContainsFunc(names, func(name string) bool { return c.dependedOn[name] }) {
+		if one.Level == evaluate.LevelMinor && one.Text != needNot && slices.ContainsFunc(names, func(name string) bool { return c.dependedOn[name] }) {
 			c.changes[i].Level = evaluate.LevelUndecided
 			c.changes[i].Text += ": what other inputs take depends on it, and cannot be told"
 		}

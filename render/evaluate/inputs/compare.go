@@ -19,11 +19,16 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Bounds of a comparison: how deep it goes, and how many pairs of values it looks at.
+// Bounds of a comparison: how deep it goes, how many pairs of values it looks at, and how many
+// alternatives a conjunction is taken apart into.
 const (
 	maxCompareDepth = 24
 	maxCompareSteps = 50_000
+	maxChoices      = 64
 )
+
+// needNot is said of an input that each input of the old version has.
+const needNot = "it need not be set any more"
 
 // Compare is what changed between what two modules take, the gravest first and then by
 // path. The same input means the same to both where there is no change; names that the
@@ -71,16 +76,27 @@ type comparison struct {
 	// inChoice says of each version that its value is part of an alternative: CUE does not
 	// tell of those that they are closed.
 	inChoice [2]bool
+	// around are the structs that the values being compared are in.
+	around [2]cue.Value
 	// dependedOn are the names of inputs that conditions, bounds and defaults are written with.
 	dependedOn map[string]bool
 	// top is the value that anything is.
 	top cue.Value
 }
 
-// place is a value with how it stands in its struct.
+// place is a value with how it stands in its struct, and what it is with the module's own values.
 type place struct {
-	value cue.Value
-	as    cue.SelectorType
+	value, filled cue.Value
+	as            cue.SelectorType
+}
+
+// pathOf is where a field is; one of a member of another name, or of an item, is nowhere.
+func pathOf(at object.Path, name cue.Selector) cue.Path {
+	var steps []cue.Selector
+	for _, step := range at {
+		steps = append(steps, cue.Str(step.Name))
+	}
+	return cue.MakePath(append(steps, cue.Str(name.Unquoted()))...)
 }
 
 func (c *comparison) add(level evaluate.Level, at object.Path, older, newer cue.Value, format string, args ...any) {
@@ -134,7 +150,10 @@ func (c *comparison) pair(at object.Path, older, newer cue.Value) {
 	near := c.near
 	c.above, c.near = append(c.above, key), [2]token.Pos{posOf(older, near[0]), posOf(newer, near[1])}
 	defer func() { c.above, c.near = c.above[:len(c.above)-1], near }()
-	olds, news := alternatives(older), alternatives(newer)
+	olds, news := settled(older), settled(newer)
+	if len(olds) > 1 || len(news) > 1 {
+		olds, news = bothBools(olds), bothBools(news)
+	}
 	if len(olds) == 1 && len(news) == 1 {
 		c.single(at, olds[0], news[0])
 		return
@@ -202,7 +221,7 @@ func (c *comparison) choices(at object.Path, older, newer cue.Value, olds, news 
 func (c *comparison) best(at object.Path, o cue.Value, news []cue.Value) (evaluate.Level, []evaluate.Change) {
 	level, reasons := evaluate.LevelMajor, []evaluate.Change(nil)
 	for i, n := range news {
-		try := &comparison{old: c.old, new: c.new, steps: c.steps, above: c.above, near: c.near, inChoice: c.inChoice, dependedOn: c.dependedOn, top: c.top}
+		try := &comparison{old: c.old, new: c.new, steps: c.steps, above: c.above, near: c.near, around: c.around, inChoice: c.inChoice, dependedOn: c.dependedOn, top: c.top}
 		try.pair(at, o, n)
 		if l := worst(try.changes); i == 0 || rank(l) < rank(level) || l == level && len(try.changes) < len(reasons) {
 			level, reasons = l, try.changes
@@ -212,7 +231,7 @@ func (c *comparison) best(at object.Path, o cue.Value, news []cue.Value) (evalua
 }
 
 func (c *comparison) reverse() *comparison {
-	return &comparison{old: c.new, new: c.old, steps: c.steps, near: [2]token.Pos{c.near[1], c.near[0]}, inChoice: [2]bool{c.inChoice[1], c.inChoice[0]}, dependedOn: c.dependedOn, top: c.top}
+	return &comparison{old: c.new, new: c.old, steps: c.steps, near: [2]token.Pos{c.near[1], c.near[0]}, around: [2]cue.Value{c.around[1], c.around[0]}, inChoice: [2]bool{c.inChoice[1], c.inChoice[0]}, dependedOn: c.dependedOn, top: c.top}
 }
 
 // worst is the gravest level of changes; "" where there are none.
@@ -225,9 +244,19 @@ func worst(changes []evaluate.Change) (level evaluate.Level) {
 	return level
 }
 
+// takesNames reports whether a pattern takes all names that another one took.
+func (c *comparison) takesNames(older, newer cue.Value) bool {
+	try := &comparison{old: c.old, new: c.new, steps: c.steps, dependedOn: map[string]bool{}, top: c.top}
+	try.pair(nil, older, newer)
+	return rank(worst(try.changes)) <= rank(evaluate.LevelMinor)
+}
+
 // structs compares maps: their fields, the patterns of other names, and conditions.
 func (c *comparison) structs(at object.Path, older, newer place) {
-	a, b := c.fields(older.value, len(at) == 0 && c.old.Plain), c.fields(newer.value, len(at) == 0 && c.new.Plain)
+	around, before := c.around, len(c.changes)
+	c.around = [2]cue.Value{older.value, newer.value}
+	defer func() { c.around = around }()
+	a, b := c.fields(at, older.value, &c.old), c.fields(at, newer.value, &c.new)
 	for _, name := range object.SortedKeys(a) {
 		c.field(at.Append(object.Field(name)), name, a[name], b, newer.value)
 	}
@@ -245,11 +274,12 @@ func (c *comparison) structs(at object.Path, older, newer place) {
 	if was != is {
 		c.add(evaluate.LevelUndecided, at, older.value, newer.value, "conditions of the schema changed (if, for), and what they allow cannot be compared")
 	}
+	c.embedded(at, older.value, newer.value, before)
 }
 
 // fields are the named fields that a user may set.
-func (c *comparison) fields(v cue.Value, plain bool) map[string]place {
-	out := map[string]place{}
+func (c *comparison) fields(at object.Path, v cue.Value, in *module.Inputs) map[string]place {
+	out, plain := map[string]place{}, len(at) == 0 && in.Plain
 	fields, err := v.Fields(cue.Optional(true))
 	for err == nil && fields.Next() {
 		sel := fields.Selector()
@@ -257,8 +287,11 @@ func (c *comparison) fields(v cue.Value, plain bool) map[string]place {
 			continue
 		}
 		p := place{value: fields.Value(), as: sel.ConstraintType()}
+		if in.Filled.Exists() {
+			p.filled = in.Filled.LookupPath(pathOf(at, sel))
+		}
 		// What is forbidden, and what a plain package makes, is no input.
-		if p.isForbidden() || plain && (module.IsObject(p.value) || isDerived(p.value)) {
+		if p.isForbidden() || in.Set[at.Append(object.Field(sel.Unquoted())).String()] || plain && (module.IsObject(p.value) || isDerived(p.value)) {
 			continue
 		}
 		out[sel.Unquoted()] = p
@@ -277,7 +310,7 @@ func (c *comparison) forbidden(at object.Path, known map[string]place, older, ne
 	fields, err := newer.Fields(cue.Optional(true))
 	for err == nil && fields.Next() {
 		name := fields.Selector()
-		if name.LabelType() != cue.StringLabel || !(place{fields.Value(), name.ConstraintType()}).isForbidden() {
+		if name.LabelType() != cue.StringLabel || !(place{value: fields.Value(), as: name.ConstraintType()}).isForbidden() {
 			continue
 		}
 		if _, named := known[name.Unquoted()]; named || len(patternsOf(older)) == 0 {
@@ -292,6 +325,8 @@ func (c *comparison) forbidden(at object.Path, known map[string]place, older, ne
 // needed reports whether a struct is incomplete without the field.
 func (p place) needed() bool {
 	switch {
+	case p.filled.Exists():
+		return place{value: p.filled}.needed()
 	case p.as == cue.OptionalConstraint:
 		return false
 	case p.as == cue.RequiredConstraint:
@@ -301,7 +336,7 @@ func (p place) needed() bool {
 	case isStruct(p.value):
 		fields, err := p.value.Fields(cue.Optional(true))
 		for err == nil && fields.Next() {
-			if (place{fields.Value(), fields.Selector().ConstraintType()}).needed() {
+			if (place{value: fields.Value(), as: fields.Selector().ConstraintType()}).needed() {
 				return true
 			}
 		}
@@ -333,7 +368,7 @@ func (c *comparison) field(at object.Path, name string, older place, fields map[
 	case is && !was && (!nested || n.as == cue.RequiredConstraint || wasOptional):
 		c.add(evaluate.LevelMajor, at, older.value, n.value, "it must be set now")
 	case was && !is && (!nested || older.as == cue.RequiredConstraint || isOptional):
-		c.add(evaluate.LevelMinor, at, older.value, n.value, "it need not be set any more")
+		c.add(evaluate.LevelMinor, at, older.value, n.value, needNot)
 	case !was && !is && isOptional && !wasOptional:
 		c.add(evaluate.LevelMinor, at, older.value, n.value, "it was always there, and may be absent now")
 	case !was && !is && wasOptional && !isOptional:
@@ -368,11 +403,17 @@ func (c *comparison) added(at object.Path, name string, older cue.Value, n place
 // patterns compares what is said of names that are not known, and whether there may be any.
 func (c *comparison) patterns(at object.Path, older, newer cue.Value) {
 	was, is := patternsOf(older), patternsOf(newer)
+	wider := map[string]bool{}
 	for _, text := range object.SortedKeys(was) {
 		in := at.Append(object.Field("[" + text + "]"))
 		n, ok := is[text]
 		if !ok {
 			n, ok = is["string"]
+		}
+		for _, now := range object.SortedKeys(is) {
+			if !ok && c.takesNames(namesOf(older, text), namesOf(newer, now)) {
+				n, ok, wider[now] = is[now], true, true
+			}
 		}
 		switch {
 		case ok:
@@ -387,7 +428,7 @@ func (c *comparison) patterns(at object.Path, older, newer cue.Value) {
 		in := at.Append(object.Field("[" + text + "]"))
 		switch _, known := was[text]; {
 		case known:
-		case len(was) > 0 && text != "string":
+		case len(was) > 0 && text != "string" && (!wider[text] || len(was) > 1):
 			c.add(evaluate.LevelUndecided, in, older, is[text], "it asks more of members with such names")
 		default:
 			c.add(evaluate.LevelMinor, in, older, is[text], "members with such names are taken")

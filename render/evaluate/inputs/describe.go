@@ -190,6 +190,9 @@ func mayBe(v cue.Value) cue.Kind {
 	if kind != cue.BottomKind {
 		return kind
 	}
+	if waits(v) {
+		return cue.StructKind
+	}
 	op, args := v.Expr()
 	if op != cue.AndOp {
 		return kind
@@ -206,6 +209,13 @@ func mayBe(v cue.Value) cue.Kind {
 		return kind
 	}
 	return all
+}
+
+// waits reports whether v is a struct with conditions that wait for an input: if digest != "" {…}.
+// CUE v0.17.1 panics at some values that are no structs.
+func waits(v cue.Value) (is bool) {
+	defer func() { _ = recover() }()
+	return v.Exists() && v.Validate() == nil && hasFields(v)
 }
 
 // hasValue reports whether a field that is not set has a value, which may depend
@@ -276,8 +286,8 @@ func isOpen(v cue.Value) bool {
 // isDerived reports whether v is computed from other fields of its package, so
 // that those are what a user sets.
 func isDerived(v cue.Value) bool {
-	if _, to := v.ReferencePath(); len(to.Selectors()) > 0 {
-		return !slices.ContainsFunc(to.Selectors(), cue.Selector.IsDefinition)
+	if to := referred(v); len(to) > 0 {
+		return !slices.ContainsFunc(to, cue.Selector.IsDefinition)
 	}
 	// A sign is one of one operand: -1.
 	switch op, args := v.Expr(); op {
@@ -285,6 +295,18 @@ func isDerived(v cue.Value) bool {
 		return op == cue.InterpolationOp || len(args) > 1
 	}
 	return false
+}
+
+// referred is what v refers to. CUE v0.17.1 panics at some references to the name of a member:
+// [Name=string]: name: Name.
+func referred(v cue.Value) (to []cue.Selector) {
+	defer func() {
+		if recover() != nil && len(memberNames(v)) > 0 {
+			to = []cue.Selector{cue.AnyString}
+		}
+	}()
+	_, path := v.ReferencePath()
+	return path.Selectors()
 }
 
 func hasFields(v cue.Value) bool {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -130,7 +131,7 @@ func (c *comparison) scalars(at object.Path, older, newer cue.Value) {
 	switch {
 	case b == cue.BottomKind && a != b && n.Validate() != nil:
 		add(evaluate.LevelMajor, "it takes nothing any more, and took %s", was)
-	case same && a == b && !hasHidden(o) && !hasHidden(n):
+	case same && a == b && c.meansSame(o, n):
 	case a&b == 0 && a != cue.BottomKind && b != cue.BottomKind:
 		add(evaluate.LevelMajor, change, is, was)
 	case !refers(n) && slices.ContainsFunc(parts(o), func(p cue.Value) bool { return !refers(p) && c.takes(n, p) }):
@@ -207,16 +208,80 @@ func isCollection(v cue.Value) bool {
 
 // refers reports whether what v allows depends on another input.
 func refers(v cue.Value) bool {
-	if isDerived(v) || v.IncompleteKind() == cue.BottomKind {
+	if isDerived(v) || v.IncompleteKind() == cue.BottomKind || len(memberNames(v)) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(names(v), func(name string) bool { return !strings.HasPrefix(name, "#") })
 }
 
-// hasHidden reports whether v is written with names that are no inputs, so that the same
-// text may mean something else in another version.
-func hasHidden(v cue.Value) bool {
-	return slices.ContainsFunc(names(v), func(name string) bool { return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "#") })
+// meansSame reports whether two values that are written alike are the same. Names that are no
+// inputs may mean something else in another version: those of the struct around are looked up.
+func (c *comparison) meansSame(older, newer cue.Value) bool {
+	if !slices.Equal(memberNames(older), memberNames(newer)) {
+		return false
+	}
+	for _, name := range names(older) {
+		if !isHidden(name) {
+			continue
+		}
+		at := cue.MakePath(cue.Def(name))
+		if strings.HasPrefix(name, "_") {
+			return false
+		}
+		o, n := c.around[0].LookupPath(at), c.around[1].LookupPath(at)
+		if !o.Exists() || !n.Exists() || isCollection(o) || source(o) != source(n) || slices.ContainsFunc(names(o), isHidden) || len(memberNames(o))+len(memberNames(n)) > 0 {
+			return false
+		}
+		for _, one := range names(o) {
+			c.dependedOn[one] = true
+		}
+	}
+	return true
+}
+
+func isHidden(name string) bool { return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "#") }
+
+// memberNames are the references of a scalar to the names of the members that it is in, as
+// [Name=string]: name: Name has; each by how many fields are between both.
+func memberNames(v cue.Value) (out []string) {
+	var read func(n ast.Node) bool
+	read = func(n ast.Node) bool {
+		x, ok := n.(*ast.Ident)
+		if !ok {
+			_, isStruct := n.(*ast.StructLit)
+			return !isStruct
+		}
+		if scope, ok := x.Scope.(*ast.Field); ok {
+			out = append(out, strconv.Itoa(fieldsAround(scope.Value, x)))
+		} else if let, ok := x.Node.(*ast.LetClause); ok {
+			before := len(out)
+			if ast.Walk(let.Expr, read, nil); len(out) > before {
+				out = append(out, fmt.Sprintf("%p", x)) // like no other
+			}
+		}
+		return true
+	}
+	for _, part := range parts(v) {
+		n := part.Source()
+		if field, ok := n.(*ast.Field); ok {
+			n = field.Value
+		}
+		if n != nil && !isCollection(part) {
+			ast.Walk(n, read, nil)
+		}
+	}
+	return out
+}
+
+// fieldsAround is in how many fields of n x is.
+func fieldsAround(n ast.Node, x ast.Node) (count int) {
+	ast.Walk(n, func(n ast.Node) bool {
+		if field, ok := n.(*ast.Field); ok && field.Pos().Offset() <= x.Pos().Offset() && x.End().Offset() <= field.End().Offset() {
+			count++
+		}
+		return true
+	}, nil)
+	return count
 }
 
 // names are those that v is written with, without those of types and packages.
@@ -278,10 +343,21 @@ func patternsOf(v cue.Value) map[string]cue.Value {
 	members, err := v.Fields(cue.Patterns(true))
 	for err == nil && members.Next() {
 		if members.Selector().ConstraintType() == cue.PatternConstraint {
-			out[strings.Trim(members.Selector().String(), "[]")] = members.Value()
+			out[oneLine(members.Selector().Pattern())] = members.Value()
 		}
 	}
 	return out
+}
+
+// namesOf are the names that a pattern takes, by its text.
+func namesOf(v cue.Value, text string) cue.Value {
+	members, err := v.Fields(cue.Patterns(true))
+	for err == nil && members.Next() {
+		if s := members.Selector(); s.ConstraintType() == cue.PatternConstraint && oneLine(s.Pattern()) == text {
+			return s.Pattern()
+		}
+	}
+	return cue.Value{}
 }
 
 // conditions are the texts of the comprehensions that a struct is made with.

@@ -24,6 +24,8 @@ type Inputs struct {
 	Own object.Value
 	// Set are paths that are set for the module, so that no user sets them.
 	Set map[string]bool
+	// Filled is Value with Own; it does not exist where there are none.
+	Filled cue.Value
 	// Session is the one that Value was built in.
 	Session *Session
 }
@@ -52,10 +54,9 @@ func (s *Session) Schema() (Inputs, error) {
 			return in, err
 		}
 		in.Own = own
-		config := []string{fieldTimoni, "instance", "config"}
 		for _, t := range s.Compiled.timoni.tags {
-			if len(t.path) > len(config) && slices.Equal(t.path[:len(config)], config) {
-				in.Set[object.Fields(t.path[len(config):]...).String()] = true
+			if len(t.path) > len(config()) && slices.Equal(t.path[:len(config())], config()) {
+				in.Set[object.Fields(t.path[len(config()):]...).String()] = true
 			}
 		}
 	}
@@ -87,10 +88,38 @@ func Together(a, b *Session) (first, second Inputs, err error) {
 	ctx := newContext(true)
 	for _, in := range []*Inputs{&first, &second} {
 		c := in.Session.Compiled
-		in.Value = c.schema(ctx.BuildInstance(c.instance))
+		in.Value = c.withSet(c.schema(ctx.BuildInstance(c.instance)))
+		if in.Own.Kind == object.KindMap {
+			in.Filled = in.Value.FillPath(cue.Path{}, ctx.CompileBytes(in.Own.JSON()))
+		}
 	}
 	return first, second, nil
 }
+
+// withSet is a schema with what is set for the module, as for any other: what is computed from
+// that alone is the same for all.
+func (c *Compiled) withSet(schema cue.Value) cue.Value {
+	if c.timoni == nil {
+		return schema
+	}
+	for _, t := range c.timoni.tags {
+		if len(t.path) <= len(config()) || !slices.Equal(t.path[:len(config())], config()) {
+			continue
+		}
+		var at []cue.Selector
+		for _, name := range t.path[len(config()):] {
+			at = append(at, cue.Str(name))
+		}
+		text := timoniTag(t.name, object.Context{Name: "name", Namespace: "namespace", KubeVersion: "1.99"}, "0.0.0")
+		if set := schema.FillPath(cue.MakePath(at...), text); text != "" && set.LookupPath(cue.MakePath(at...)).Err() == nil {
+			schema = set
+		}
+	}
+	return schema
+}
+
+// config is where a Timoni module takes its values, and what is set for it.
+func config() []string { return []string{fieldTimoni, "instance", "config"} }
 
 // Vet is what CUE has against the module without an input, as `cue vet -c=false` has.
 func (s *Session) Vet() error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // compatFlags are those of module compat.
@@ -109,9 +110,7 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 	if older.Request.Module.Digest == newer.Request.Module.Digest {
 		return compatibility{Verdict: "none", Changes: []change{}}, nil
 	}
-	if err := a.readCases(&older); err != nil {
-		return compatibility{}, err
-	}
+	unread := a.readCases(&older)
 	req := newer.Request
 	req.Older = &older.Request.Module
 	compared, err := newer.Evaluator.Evaluate(ctx, req)
@@ -122,9 +121,12 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 	for _, c := range compared.Changes {
 		out.Changes = append(out.Changes, changed(c))
 	}
-	objects, err := made(ctx, older, newer, limits.Parallel())
-	if err != nil {
-		return compatibility{}, err
+	// Nobody can mend what is published, such as manifests of another tool in its folder test.
+	objects := []change{unreadable(unread)}
+	if unread == nil {
+		if objects, err = made(ctx, older, newer, limits.Parallel()); err != nil {
+			return compatibility{}, err
+		}
 	}
 	out.Changes = append(out.Changes, objects...)
 	slices.SortStableFunc(out.Changes, func(x, y change) int {
@@ -135,6 +137,15 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 		out.Verdict = out.Changes[0].Level
 	}
 	return out, nil
+}
+
+// unreadable says why the cases of the older version are not used.
+func unreadable(err error) change {
+	if err == nil {
+		return change{}
+	}
+	all := object.AsErrors(err, object.StageSpec).Sorted()
+	return change{Level: string(evaluate.LevelUndecided), Text: "the cases of the older version cannot be read: " + reason(all), Old: placed(all[0].Pos)}
 }
 
 // compatibility is what changed between two versions, as data.

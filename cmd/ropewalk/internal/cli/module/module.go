@@ -107,8 +107,8 @@ func (a Commands) fetch(ctx context.Context, flags *command.SourceFlags, evaluat
 		return out, err
 	}
 	a.Texts = out.Texts
-	if mistakes := out.Loaded.Request.Mistakes; len(mistakes) > 0 {
-		return out, mistakes
+	if err := out.Loaded.Request.Mistakes.Err(); err != nil {
+		return out, err
 	}
 	if len(out.Loaded.Request.Specs) != 1 {
 		return out, command.Usagef("name the folder with the package of the module", "%s holds %d specs, and is no module", reference, len(out.Loaded.Request.Specs))
