@@ -70,6 +70,8 @@ type comparison struct {
 	changes  []evaluate.Change
 	// above are the pairs of places that are being compared: a schema may have itself.
 	above []string
+	// deep is how many comparisons this one is in; embedded alternatives add to no path.
+	deep  int
 	steps *int
 	// near are the places of the values that are being compared.
 	near [2]token.Pos
@@ -139,7 +141,9 @@ func pathText(at object.Path) string {
 // pair compares two values that may be given at one path.
 func (c *comparison) pair(at object.Path, older, newer cue.Value) {
 	*c.steps--
-	if *c.steps < 0 || len(at) > maxCompareDepth {
+	c.deep++
+	defer func() { c.deep-- }()
+	if *c.steps < 0 || len(at) > maxCompareDepth || c.deep > 4*maxCompareDepth {
 		c.add(evaluate.LevelUndecided, at, older, newer, "the schema is too large to be compared from here on")
 		return
 	}
@@ -221,7 +225,7 @@ func (c *comparison) choices(at object.Path, older, newer cue.Value, olds, news 
 func (c *comparison) best(at object.Path, o cue.Value, news []cue.Value) (evaluate.Level, []evaluate.Change) {
 	level, reasons := evaluate.LevelMajor, []evaluate.Change(nil)
 	for i, n := range news {
-		try := &comparison{old: c.old, new: c.new, steps: c.steps, above: c.above, near: c.near, around: c.around, inChoice: c.inChoice, dependedOn: c.dependedOn, top: c.top}
+		try := &comparison{old: c.old, new: c.new, deep: c.deep, steps: c.steps, above: c.above, near: c.near, around: c.around, inChoice: c.inChoice, dependedOn: c.dependedOn, top: c.top}
 		try.pair(at, o, n)
 		if l := worst(try.changes); i == 0 || rank(l) < rank(level) || l == level && len(try.changes) < len(reasons) {
 			level, reasons = l, try.changes
@@ -231,7 +235,7 @@ func (c *comparison) best(at object.Path, o cue.Value, news []cue.Value) (evalua
 }
 
 func (c *comparison) reverse() *comparison {
-	return &comparison{old: c.new, new: c.old, steps: c.steps, near: [2]token.Pos{c.near[1], c.near[0]}, around: [2]cue.Value{c.around[1], c.around[0]}, inChoice: [2]bool{c.inChoice[1], c.inChoice[0]}, dependedOn: c.dependedOn, top: c.top}
+	return &comparison{old: c.new, new: c.old, deep: c.deep, steps: c.steps, near: [2]token.Pos{c.near[1], c.near[0]}, around: [2]cue.Value{c.around[1], c.around[0]}, inChoice: [2]bool{c.inChoice[1], c.inChoice[0]}, dependedOn: c.dependedOn, top: c.top}
 }
 
 // worst is the gravest level of changes; "" where there are none.
@@ -246,7 +250,7 @@ func worst(changes []evaluate.Change) (level evaluate.Level) {
 
 // takesNames reports whether a pattern takes all names that another one took.
 func (c *comparison) takesNames(older, newer cue.Value) bool {
-	try := &comparison{old: c.old, new: c.new, steps: c.steps, dependedOn: map[string]bool{}, top: c.top}
+	try := &comparison{old: c.old, new: c.new, deep: c.deep, steps: c.steps, dependedOn: map[string]bool{}, top: c.top}
 	try.pair(nil, older, newer)
 	return rank(worst(try.changes)) <= rank(evaluate.LevelMinor)
 }
