@@ -122,13 +122,15 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 		out.Changes = append(out.Changes, changed(c))
 	}
 	// Nobody can mend what is published, such as manifests of another tool in its folder test.
-	objects := []change{unreadable(unread)}
-	if unread == nil {
-		if objects, err = made(ctx, older, newer, limits.Parallel()); err != nil {
+	if unread != nil {
+		out.Changes = append(out.Changes, unreadable(unread))
+	} else {
+		objects, err := made(ctx, older, newer, limits.Parallel())
+		if err != nil {
 			return compatibility{}, err
 		}
+		out.Changes = append(out.Changes, objects...)
 	}
-	out.Changes = append(out.Changes, objects...)
 	slices.SortStableFunc(out.Changes, func(x, y change) int {
 		return cmp.Or(slices.Index(levels(), y.Level)-slices.Index(levels(), x.Level), cmp.Compare(x.Input, y.Input), cmp.Compare(x.Object, y.Object))
 	})
@@ -141,9 +143,6 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 
 // unreadable says why the cases of the older version are not used.
 func unreadable(err error) change {
-	if err == nil {
-		return change{}
-	}
 	all := object.AsErrors(err, object.StageSpec).Sorted()
 	return change{Level: string(evaluate.LevelUndecided), Text: "the cases of the older version cannot be read: " + reason(all), Old: placed(all[0].Pos)}
 }

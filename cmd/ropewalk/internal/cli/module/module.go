@@ -110,6 +110,7 @@ func (a Commands) fetch(ctx context.Context, flags *command.SourceFlags, evaluat
 	if err := out.Loaded.Request.Mistakes.Err(); err != nil {
 		return out, err
 	}
+	a.Warn(out.Loaded.Request.Mistakes)
 	if len(out.Loaded.Request.Specs) != 1 {
 		return out, command.Usagef("name the folder with the package of the module", "%s holds %d specs, and is no module", reference, len(out.Loaded.Request.Specs))
 	}
