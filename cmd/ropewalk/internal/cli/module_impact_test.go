@@ -67,14 +67,18 @@ func TestTheImpactOfAVersionOnConsumersOfAllKinds(t *testing.T) {
 	dir := filepath.Dir(u.project)
 	use := func(name, ref string) string { return specOf(name, "type: oci, ref: \""+ref+"\"") }
 	writeIn(t, dir, map[string]string{
-		"lone/web.yaml":     use("lone", base+":v0.1.0") + "  input: {image: \"nginx:1.29\"}\n",
-		"lone/other.yaml":   specOf("other", "type: git, ref: \""+u.git+"/web.git?tag=v1.0.0\""),
-		"clusters/eu.yaml":  "apiVersion: ropewalk.dev/v1alpha1\nkind: Installation\nmetadata: {name: eu}\nspec:\n  environment: prod\n  registry: oci://" + u.server.Host + "/eu\n  engine: flux\n  components:\n    - {name: shop, from: \"" + artifact + "\", version: v1}\n",
-		"bundle/bundle.cue": "bundle: {\n\tapiVersion: \"v1alpha1\"\n\tname: \"toys\"\n\tinstances: toy: {\n\t\tmodule: {url: \"oci://" + u.server.Host + "/toy\", version: \"1.0.0\"}\n\t\tnamespace: \"toys\"\n\t\tvalues: image: \"nginx:1.29\"\n\t}\n}\n",
+		"lone/web.yaml":    use("lone", base+":v0.1.0") + "  input: {image: \"nginx:1.29\"}\n",
+		"lone/other.yaml":  specOf("other", "type: git, ref: \""+u.git+"/web.git?tag=v1.0.0\""),
+		"clusters/eu.yaml": "apiVersion: ropewalk.dev/v1alpha1\nkind: Installation\nmetadata: {name: eu}\nspec:\n  environment: prod\n  registry: oci://" + u.server.Host + "/eu\n  engine: flux\n  components:\n    - {name: shop, from: \"" + artifact + "\", version: v1}\n",
 	})
 	timoni := filepath.Join(t.TempDir(), "timoni")
 	good(t, "module", "init", timoni, "--from", "timoni", "--name", "acme.example/toy@v0")
-	good(t, append([]string{"module", "publish", "oci://" + u.server.Host + "/toy:1.0.0", timoni, "--skip-checks"}, plain...)...)
+	toy := func(version string) (out outcome) {
+		require.NoError(t, json.Unmarshal([]byte(good(t, append([]string{"module", "publish", "oci://" + u.server.Host + "/toy:" + version, timoni, "--skip-checks", "--format", "json"}, plain...)...)), &out))
+		return out
+	}
+	bundle := filepath.Join("bundle", "bundle.cue")
+	writeIn(t, dir, map[string]string{bundle: bundleOf(u.server.Host, toy("1.0.0").Digest)})
 	u.repo.Commit(map[string]string{"deploy/web.yaml": use("remote", base+":v0.1.0") + "  input: {image: \"nginx:1.29\", replicas: 7}\n"}, "a consumer")
 	t.Chdir(dir)
 
@@ -103,6 +107,9 @@ func TestTheImpactOfAVersionOnConsumersOfAllKinds(t *testing.T) {
 	// An instance of a bundle is a use like any other.
 	_, lines = impactOf(t, command.Good, append([]string{"oci://" + u.server.Host + "/toy", ".", "--with", timoni}, plain...)...)
 	require.Equal(t, "none|bundle|toys||1.0.0", lines[0])
+	toy("1.1.0")
+	_, lines = impactOf(t, command.Good, append([]string{"oci://" + u.server.Host + "/toy:1.1.0", "bundle"}, plain...)...)
+	require.Equal(t, []string{"none|bundle|toys||1.0.0"}, lines, "the digest is that of the old one")
 
 	// The lock says what the old side is, though its tag leads elsewhere now.
 	u.edit("replicas: *3 | int & <5", "replicas: *4 | int")
@@ -112,6 +119,20 @@ func TestTheImpactOfAVersionOnConsumersOfAllKinds(t *testing.T) {
 	u.publish("v0.1.1", "--skip-checks")
 	_, lines = impactOf(t, command.Good, append([]string{base + ":v0.1.1", "shop", "--env", "dev", "--pull"}, plain...)...)
 	require.Equal(t, []string{"changed|shop|shop|dev|0.1"}, withoutMessages(lines))
+}
+
+// bundleOf is a bundle of Timoni with an instance of a version, which has a digest.
+func bundleOf(host, digest string) string {
+	return `bundle: {
+	apiVersion: "v1alpha1"
+	name:       "toys"
+	instances: toy: {
+		module: {url: "oci://` + host + `/toy", version: "1.0.0", digest: "` + digest + `"}
+		namespace: "toys"
+		values: image: "nginx:1.29"
+	}
+}
+`
 }
 
 // withoutMessages are lines with their first five fields.

@@ -32,7 +32,7 @@ import (
 func (x *examining) examine(ctx context.Context, p place) (out []Consumer, err error) {
 	switch {
 	case p.err != nil:
-		return []Consumer{x.broken(p, "", p.err)}, nil
+		return []Consumer{x.broken(p, "", p.err)}, nil //nolint:nilerr // it is its verdict
 	case p.installation != nil:
 		return x.installation(ctx, p), ctx.Err()
 	}
@@ -87,7 +87,7 @@ func (x *examining) environment(ctx context.Context, p place, name string, befor
 	uses := x.target.uses(before.References)
 	x.note(before.References)
 	if failed != nil || len(uses) == 0 && before.Request.Mistakes.Err() != nil {
-		return x.unloaded(p, name, before, cmp.Or(failed, before.Request.Mistakes.Err())), nil
+		return x.unloaded(p, name, before, cmp.Or(failed, before.Request.Mistakes.Err())), nil //nolint:nilerr // it is their verdict
 	}
 	if len(uses) == 0 {
 		return x.unused(p, name, before), nil

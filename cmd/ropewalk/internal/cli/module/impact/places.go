@@ -16,13 +16,19 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/crash"
 	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/plugin/host/release"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/lock"
 )
+
+// parallelFetches is how many repositories are fetched at once.
+const parallelFetches = 8
 
 // place is where consumers are.
 type place struct {
@@ -58,22 +64,27 @@ func (x *examining) places(ctx context.Context, args []string) (out []place, err
 	if len(wrong) > 0 {
 		return nil, all(wrong)
 	}
-	for _, arg := range args {
-		found, err := x.placesAt(ctx, arg)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			found = []place{{shown: arg, err: err}}
-		}
-		for _, p := range found {
-			twice := func(other place) bool { return other.files == nil && other.dir == p.dir }
-			if p.files != nil || p.dir == "" || !slices.ContainsFunc(out, twice) {
-				out = append(out, p)
+	// Repositories are fetched several at a time; the order is that of the arguments.
+	found := make([][]place, len(args))
+	var group errgroup.Group
+	group.SetLimit(parallelFetches)
+	for i, arg := range args {
+		group.Go(func() (err error) {
+			defer crash.Recover(&err)
+			if found[i], err = x.placesAt(ctx, arg); err != nil {
+				found[i] = []place{{shown: arg, err: err}}
 			}
+			return ctx.Err()
+		})
+	}
+	err = group.Wait()
+	for _, p := range slices.Concat(found...) {
+		twice := func(other place) bool { return other.files == nil && other.dir == p.dir }
+		if p.files != nil || p.dir == "" || !slices.ContainsFunc(out, twice) {
+			out = append(out, p)
 		}
 	}
-	return out, nil
+	return out, err
 }
 
 // all are mistakes on the command line as one.

@@ -308,40 +308,33 @@ const markdownLimit = 60_000
 
 func (r Report) markdown() string {
 	var b strings.Builder
-	b.WriteString("### " + markdown.Text(r.Summary) + "\n\n| Verdict | Consumer | Name | Environment | From | Objects |\n|---|---|---|---|---|---|\n")
+	b.WriteString("### " + markdown.Text(r.Summary) + "\n\n" + markdown.Fenced("text", cut(command.Table(r.rows()))))
 	left := 0
-	for _, row := range r.rows()[1:] {
-		for i := range row[1:] {
-			row[i+1] = markdown.Cell(row[i+1])
-		}
-		line := "| " + strings.Join(row, " | ") + " |\n"
-		if b.Len()+len(line) > markdownLimit/2 {
-			left++
-			continue
-		}
-		b.WriteString(line)
-	}
-	if left > 0 {
-		fmt.Fprintf(&b, "\n%s not shown: the text would be too long.\n", command.Plural(left, "consumer"))
-	}
-	left = 0
 	for _, c := range r.Consumers {
 		lines := c.details()
-		if len(lines) == 0 {
-			continue
-		}
 		for i := range lines {
 			lines[i] = command.OneLine(lines[i])
 		}
 		text := "\n<details><summary>" + c.Verdict.text() + ": <code>" + markdown.HTML(c.title()) + "</code></summary>\n\n" + markdown.Fenced("text", strings.Join(lines, "\n")+"\n") + "\n</details>\n"
-		if b.Len()+len(text) > markdownLimit {
+		switch {
+		case len(lines) == 0:
+		case b.Len()+len(text) > markdownLimit:
 			left++
-			continue
+		default:
+			b.WriteString(text)
 		}
-		b.WriteString(text)
 	}
 	if left > 0 {
 		fmt.Fprintf(&b, "\nThe details of %s are not shown: the text would be too long.\n", command.Plural(left, "consumer"))
 	}
 	return b.String()
+}
+
+// cut is a table without the lines that are too many for a comment.
+func cut(table string) string {
+	if len(table) <= markdownLimit/2 {
+		return table
+	}
+	end := strings.LastIndexByte(table[:markdownLimit/2], '\n') + 1
+	return table[:end] + fmt.Sprintf("… and %s more\n", command.Plural(strings.Count(table[end:], "\n"), "consumer"))
 }
