@@ -65,8 +65,8 @@ its artifacts. What does not use the module is counted.
 
 Nothing is written. The lock of a consumer holds for what it has now.
 
-Exit code 1 says that --fail-on found a verdict, 3 that there is a consumer that cannot be
-fetched.
+Exit code 1 says that --fail-on found a verdict, 3 that a consumer cannot be fetched, or not
+in its time.
 
 ` + command.ExitCodes,
 		Example: `  ropewalk module impact oci://ghcr.io/acme/acme.example/web:v2.0.0 shop billing
