@@ -83,7 +83,7 @@ func isApps(v object.Value) bool {
 
 // transforms are the decoders of the kinds that are sent through a module, or are built
 // without one.
-var transforms = sync.OnceValue(func() map[string]func(d *decoder, v object.Value) Transform {
+var transforms = sync.OnceValue(func() map[string]func(d *decoder, v object.Value) Transform { //nolint:gochecknoglobals // a constant
 	return map[string]func(d *decoder, v object.Value) Transform{
 		KindTransform:    (*decoder).transform,
 		KindPivotCluster: (*decoder).pivotCluster,
@@ -98,7 +98,7 @@ func SpecKinds() []string {
 }
 
 // knownKinds are the kinds that this version reads, sorted.
-var knownKinds = sync.OnceValue(func() []string {
+var knownKinds = sync.OnceValue(func() []string { //nolint:gochecknoglobals // a constant
 	out := append(object.SortedKeys(transforms()), KindProject)
 	for _, f := range formats() {
 		if !f.nameless {
