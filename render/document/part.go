@@ -45,12 +45,14 @@ func (p Part) Given() bool { return p.Kind != object.KindNone && p.Kind != objec
 // At is the part at the end of names. One that is not there has the position of the map that
 // lacks it.
 func (p Part) At(names ...string) Part {
+	path := append(make(object.Path, 0, len(p.Path)+len(names)), p.Path...)
 	for _, name := range names {
 		v, ok := p.Get(name)
 		if !ok {
 			v.Pos = p.Pos
 		}
-		p = Part{p.Decoder, v, p.Path.Append(object.Field(name))}
+		path = append(path, object.Field(name))
+		p = Part{p.Decoder, v, path}
 	}
 	return p
 }

@@ -5,6 +5,7 @@ package spec
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -82,18 +83,23 @@ func isApps(v object.Value) bool {
 
 // transforms are the decoders of the kinds that are sent through a module, or are built
 // without one.
-func transforms() map[string]func(d *decoder, v object.Value) Transform {
+var transforms = sync.OnceValue(func() map[string]func(d *decoder, v object.Value) Transform { //nolint:gochecknoglobals // a constant
 	return map[string]func(d *decoder, v object.Value) Transform{
 		KindTransform:    (*decoder).transform,
 		KindPivotCluster: (*decoder).pivotCluster,
 		KindGateway:      (*decoder).gateway,
 		KindComponent:    (*decoder).component,
 	}
-}
+})
 
 // SpecKinds are the kinds of documents that are rendered, sorted.
 func SpecKinds() []string {
-	out := object.SortedKeys(transforms())
+	return slices.DeleteFunc(slices.Clone(knownKinds()), func(kind string) bool { return kind == KindProject })
+}
+
+// knownKinds are the kinds that this version reads, sorted.
+var knownKinds = sync.OnceValue(func() []string { //nolint:gochecknoglobals // a constant
+	out := append(object.SortedKeys(transforms()), KindProject)
 	for _, f := range formats() {
 		if !f.nameless {
 			out = append(out, f.kind)
@@ -101,14 +107,7 @@ func SpecKinds() []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// knownKinds are the kinds that this version reads, sorted.
-func knownKinds() []string {
-	out := append(SpecKinds(), KindProject)
-	slices.Sort(out)
-	return out
-}
+})
 
 func isKnown(kind string) bool { return slices.Contains(knownKinds(), kind) }
 

@@ -24,7 +24,7 @@ func Known() (oldest, newest int) {
 // 0 where the oldest version that is known has it.
 func Since(name string) int { return table()[name] }
 
-var table = sync.OnceValue(func() map[string]int {
+var table = sync.OnceValue(func() map[string]int { //nolint:gochecknoglobals // a constant
 	out := map[string]int{}
 	for line := range strings.Lines(since) {
 		if name, version, ok := strings.Cut(strings.TrimSpace(line), " "); ok {

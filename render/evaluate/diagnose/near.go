@@ -98,14 +98,15 @@ func unknownIn(g *Group, text string) string {
 }
 
 // selected is a message with the name in quotes of a field that is not there, where the module
-// itself selects it: it is no value that anybody gave.
+// itself selects it: it is no value that anybody gave. Where a secret is the same word, it is hidden
+// with its quotes, and the rest is what is said of any other.
 func (s *Subject) selected(text string, places []token.Pos) string {
 	const said = "undefined field: "
 	_, name, ok := strings.Cut(text, said)
 	if name, _, _ = strings.Cut(name, " "); !ok || !slices.ContainsFunc(places, func(p token.Pos) bool { return s.Module.Selects(p, name) }) {
 		return text
 	}
-	return strings.Replace(text, said+name, fmt.Sprintf("undefined field %q", name), 1)
+	return strings.Replace(text, said+name, fmt.Sprintf("%s%q", said, name), 1)
 }
 
 // namesIn are the names of fields in files, and with it of all else that a reference may be to.

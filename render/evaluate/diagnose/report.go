@@ -252,7 +252,7 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 		e.Hint = s.Module.Near(unknownIn(g, e.Err.Error()))
 	}
 	s.outdated(e, demands)
-	if field == FieldContext && !strings.HasPrefix(e.Err.Error(), "undefined field ") {
+	if field == FieldContext && !strings.HasPrefix(e.Err.Error(), "undefined field: \"") {
 		e.Hint = fmt.Sprintf("module %q requires this of its context", s.Module.Name())
 	}
 	return e

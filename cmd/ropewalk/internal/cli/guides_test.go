@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/test/servers"
 )
 
 // TestCommandsOfTheGuidesRun runs the commands of each page of the documentation, in order, in a folder
@@ -39,12 +41,15 @@ func TestCommandsOfTheGuidesRun(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail")
 			cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader(script)
-			cmd.Env = append(os.Environ(), "ROPEWALK_CACHE="+t.TempDir(), "HOME="+t.TempDir())
+			cmd.Env = append(os.Environ(), "ROPEWALK_CACHE="+t.TempDir(), "HOME="+t.TempDir(), "REGISTRY="+localhost(servers.InProcess(t).Host))
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s\n%s", script, out)
 		})
 	}
 }
+
+// localhost is a host of the loopback as registries of a laptop are called, which need no TLS.
+func localhost(host string) string { return strings.Replace(host, "127.0.0.1", "localhost", 1) }
 
 // guideScript is the script of a page; "" where nothing in it runs.
 func guideScript(t *testing.T, page, text string) string {

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/evaluate/worker"
+	"github.com/ropewalk/ropewalk/test/servers"
 )
 
 // TestMain lets the test program be the command, and a worker of it.
@@ -53,22 +54,35 @@ var helm = sync.OnceValues(func() (string, error) {
 func TestScripts(t *testing.T) {
 	examples, err := filepath.Abs("../../../../cue/examples")
 	require.NoError(t, err)
+	registry := servers.InProcess(t).Host
 	testscript.Run(t, testscript.Params{
 		Dir:                "testdata/script",
 		UpdateScripts:      os.Getenv("ROPEWALK_UPDATE") != "",
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("EXAMPLES", examples)
+			env.Setenv("REGISTRY", registry)
 			env.Setenv("MODULES", filepath.Join(filepath.Dir(examples), "modules"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":     exits,
 			"charts":    charts,
+			"expand":    expand,
 			"fill":      fill,
 			"interrupt": interrupt,
 		},
 	})
+}
+
+// expand replaces $NAME in files by what the environment has.
+func expand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: expand FILE...")
+	}
+	for _, name := range args {
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(os.Expand(ts.ReadFile(name), ts.Getenv)), 0o600))
+	}
 }
 
 // charts tells the command where the program is that renders charts.

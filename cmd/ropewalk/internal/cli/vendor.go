@@ -164,7 +164,7 @@ with apiVersion and kind, such as #Certificate of cert-manager.io/certificate/v1
 // prefix is what imports of the packages begin with.
 func (t typeFlags) prefix() (string, error) {
 	file := filepath.Join(t.module, "cue.mod", "module.cue")
-	data, err := os.ReadFile(file)
+	data, err := os.ReadFile(file) //nolint:gosec // the user names the folder
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", command.Usagef("name the folder of a CUE module with --module, or make it one: cue mod init example.com/NAME@v0", "there is no %s", file)
 	}

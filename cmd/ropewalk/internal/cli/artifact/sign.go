@@ -4,6 +4,7 @@
 package artifact
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,7 +125,7 @@ func intact(ctx context.Context, p command.Location, digest string, keys *signat
 		if err != nil {
 			return nil, err
 		}
-		what := strings.Join(nonEmpty(attachedName(r.Annotations["dev.sigstore.bundle.predicateType"]), string(r.Digest)), " ")
+		what := strings.Join(nonEmpty(attachedName(cmp.Or(r.Annotations["dev.sigstore.bundle.predicateType"], r.ArtifactType)), string(r.Digest)), " ")
 		if r.ArtifactType != signature.BundleType {
 			strangers = append(strangers, what+" is attached and not signed")
 		} else if _, err := keys.Bundle(data, digest); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/cases"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/impact"
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/plugin/host"
@@ -45,7 +46,7 @@ func (a Commands) Command() *cobra.Command {
 		Short: "Write, test, compare and publish modules",
 		Long:  "For those who write modules: look at what one takes and makes, test it, and publish it.",
 	}
-	cmd.AddCommand(a.init(), a.vet(), a.test(), a.Show(), a.compat(), a.publish(), a.list())
+	cmd.AddCommand(a.init(), a.vet(), a.test(), a.Show(), a.compat(), impact.Commands{App: a.App}.Command(), a.publish(), a.list())
 	return cmd
 }
 

@@ -314,7 +314,7 @@ func (p published) text() string {
 		line("kept", "%s: a higher version is there", strings.Join(p.Kept, ", "))
 	}
 	if p.Signed {
-		line("signed", "yes, with all that is attached")
+		line("signed", "yes, with provenance and images; README and picture are attached as they are")
 	}
 	return b.String()
 }
