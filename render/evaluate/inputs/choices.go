@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
@@ -40,7 +41,7 @@ func settled(v cue.Value) []cue.Value {
 	if len(all) < 2 || isCollection(v) || refers(v) || !slices.ContainsFunc(all, func(p cue.Value) bool { return len(choicesOf(p)) > 0 }) {
 		return alternatives(v)
 	}
-	out := []cue.Value{v.Context().CompileString("_")}
+	out := []cue.Value{cuecontext.New().CompileString("_")}
 	for _, part := range all {
 		var left []cue.Value
 		for _, a := range out {
@@ -89,7 +90,8 @@ func embeddedIn(v cue.Value) []cue.Value {
 func bothBools(alternatives []cue.Value) (out []cue.Value) {
 	for _, v := range alternatives {
 		if v.IncompleteKind() == cue.BoolKind && !v.IsConcrete() && !refers(v) {
-			out = append(out, v.Context().Encode(true), v.Context().Encode(false))
+			ctx := cuecontext.New()
+			out = append(out, ctx.Encode(true), ctx.Encode(false))
 		} else {
 			out = append(out, v)
 		}
