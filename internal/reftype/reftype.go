@@ -108,3 +108,12 @@ func hasArchive(ref string) bool { return strings.Contains(ref, "&digest=sha256:
 func hasSum(ref string) bool { return strings.Contains(ref, "#sha256=") }
 
 func hasDigest(ref string) bool { return strings.Contains(ref, "@sha256:") }
+
+// SplitFolder takes the folder off a reference to a Git repository as the command line has it:
+// URL//FOLDER, or URL?OPTIONS//FOLDER. It is "" where there is none.
+func SplitFolder(ref string) (repository, folder string) {
+	if i := strings.LastIndex(ref, "//"); i > 0 && ref[i-1] != ':' {
+		return ref[:i], ref[i+len("//"):]
+	}
+	return ref, ""
+}

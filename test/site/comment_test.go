@@ -36,7 +36,7 @@ func comments(t *testing.T) (files []string) {
 	return files
 }
 
-// rendered is a comment as a forge reads it, before it takes out what it allows nobody.
+// rendered is a comment as HTML, before the forge sanitizes it.
 func rendered(t *testing.T, file string) *dom.Node {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -133,9 +133,9 @@ func (r *Registries) Repository(ctx context.Context, name string, secret map[str
 	}, nil
 }
 
-// Repositories calls fn with the names of the repositories of a registry, such as ghcr.io, with its
-// port, as far as it lists them: many do so for nobody, or for administrators alone. Errors are
-// those of [Registries.Repository], which go through [Explain].
+// Repositories calls fn with the names of the repositories of a registry, such as ghcr.io or
+// localhost:5000. Many registries do not list them, or only for administrators. Errors are those
+// of [Registries.Repository], which go through [Explain].
 func (r *Registries) Repositories(ctx context.Context, host string, fn func(names []string) error) error {
 	repository, err := r.Repository(ctx, host+"/any", nil)
 	if err != nil {

@@ -254,8 +254,8 @@ func TestAPublishIsKilledAtEveryRequest(t *testing.T) {
 	}
 }
 
-// TestWhatIsVendoredIsNotPublished: what a module imports from its cue.mod nobody has who fetches
-// it, and what it imports from a folder of its own all have.
+// TestWhatIsVendoredIsNotPublished: imports from cue.mod do not resolve for consumers, because it is
+// not published; imports from a folder of the module do.
 func TestWhatIsVendoredIsNotPublished(t *testing.T) {
 	alone(t)
 	m := newModule(t, servers.InProcess(t))

@@ -4,6 +4,7 @@
 package preview_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
@@ -43,17 +44,16 @@ func TestTheMarkerOfACommentIsThatOfTheSelection(t *testing.T) {
 	require.NotContains(t, strings.TrimPrefix(hostile, "<!--"), "<")
 }
 
-// TestCommentsForReaders writes comments for what reads them as a forge does: test/site, which has a
-// reader of Markdown.
+// TestCommentsForReaders writes comments, into $ROPEWALK_COMMENTS for test/site, which renders
+// them as a forge does.
 func TestCommentsForReaders(t *testing.T) {
-	dir := os.Getenv("ROPEWALK_COMMENTS")
-	if dir == "" {
-		t.Skip("ROPEWALK_COMMENTS names no directory")
-	}
+	dir := cmp.Or(os.Getenv("ROPEWALK_COMMENTS"), t.TempDir())
 	links := preview.Links{Source: "https://git.example.com/acme/shop/blob/main", Page: "https://git.example.com/page"}
 	for name, r := range map[string]preview.Report{"hostile": hostile(), "many": many(60, "dev", "prod")} {
 		for _, forge := range []preview.Forge{preview.GitHub, preview.GitLab} {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, name+"-"+string(forge)+".md"), []byte(r.Comment(forge, preview.Selection{}, links)), 0o600))
+			text := r.Comment(forge, preview.Selection{}, links)
+			require.True(t, strings.HasPrefix(text, "<!-- ropewalk-preview "), name)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name+"-"+string(forge)+".md"), []byte(text), 0o600))
 		}
 	}
 }

@@ -29,8 +29,8 @@ func (a Commands) list() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list oci://REGISTRY[/REPOSITORY]", Short: "List the versions of a module, or the repositories of a registry",
 		Long: `List the versions of the module in a repository, the highest first, with the digest and
-the floating tags of each. Of a registry alone, its repositories are listed, as far as it
-tells: many registries list them for nobody.
+the floating tags of each. For a registry alone, list its repositories. Many registries do
+not support this.
 
 ` + command.ExitCodes,
 		Example: `  ropewalk module list oci://ghcr.io/acme/acme.example/web

@@ -84,8 +84,8 @@ func (a Commands) fetch(ctx context.Context, flags *command.SourceFlags, evaluat
 	kind, ref, remote := split(reference)
 	if remote {
 		cueRef := map[string]any{"type": kind, "ref": ref}
-		if i := strings.LastIndex(ref, "//"); kind == reftype.Git && i > 0 && ref[i-1] != ':' {
-			cueRef["ref"], cueRef["path"] = ref[:i], ref[i+len("//"):]
+		if repository, folder := reftype.SplitFolder(ref); kind == reftype.Git && folder != "" {
+			cueRef["ref"], cueRef["path"] = repository, folder
 		}
 		text, err := json.Marshal(map[string]any{
 			"apiVersion": "ropewalk.dev/v1alpha1", "kind": "Transform", "metadata": map[string]any{"name": "module"},

@@ -55,13 +55,12 @@ func baseOf(kind, ref string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(ref, "/"), ".git")
 }
 
-// splitGit takes the folder off a reference to a Git repository: URL//FOLDER or
-// URL?OPTIONS//FOLDER.
+// splitGit takes the folder off a reference to a Git repository.
 func splitGit(text string) (ref, folder string) {
-	if i := strings.LastIndex(text, "//"); i > 0 && text[i-1] != ':' {
-		return text[:i], path.Clean(text[i+len("//"):])
+	if ref, folder = reftype.SplitFolder(text); folder != "" {
+		folder = path.Clean(folder)
 	}
-	return text, ""
+	return ref, folder
 }
 
 // parseTarget reads MODULE.
