@@ -155,7 +155,7 @@ func child(t *testing.T, test, dir string, before ...string) *exec.Cmd {
 
 func TestWriteOnAFullDiskLeavesTheOldOutput(t *testing.T) {
 	if dir := os.Getenv(childDir); dir != "" {
-		large := []emit.File{{Path: "a.yaml"}, {Path: "large.yaml", Data: make([]byte, 1<<20)}}
+		large := []emit.File{{Path: "a.yaml"}, {Path: "large.yaml", Data: make([]byte, 32<<20)}}
 		fmt.Println("child:", write(dir, large))
 		return
 	}
@@ -164,8 +164,8 @@ func TestWriteOnAFullDiskLeavesTheOldOutput(t *testing.T) {
 	require.NoError(t, write(dir, render("old.yaml")))
 	before := listing(t, dir)
 	// A limit on the size of files fails a write in its middle as a full disk
-	// does.
-	cmd := child(t, t.Name(), dir, "sh", "-c", `trap '' XFSZ; ulimit -f 64; exec "$0" "$@"`)
+	// does. It leaves room for what the child itself writes of its coverage.
+	cmd := child(t, t.Name(), dir, "sh", "-c", `trap '' XFSZ; ulimit -f 16384; exec "$0" "$@"`)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), fmt.Sprintf("child: write %q: large.yaml: file too large; nothing was changed", dir))

@@ -313,11 +313,18 @@ func (s *shape) body(defs definitions) string {
 		}
 		return text
 	}
+	pattern := s.pattern
 	for _, f := range s.fields {
 		out = append(out, f.name+f.mark+": "+f.write(defs))
+		// A bound that refers to a field of conflicting kinds makes CUE v0.17.1 recurse
+		// without end in a larger schema. An evaluation of a command ends with an error for
+		// it, but here the goroutine goes on, and would end the process.
+		if f.name == "min" {
+			pattern = strings.TrimPrefix(pattern+` & !="min"`, " & ")
+		}
 	}
 	if s.pattern != "" {
-		out = append(out, "["+s.pattern+"]: "+s.rest.write(defs))
+		out = append(out, "["+pattern+"]: "+s.rest.write(defs))
 	}
 	if s.with != "" {
 		out = append(out, s.with)
