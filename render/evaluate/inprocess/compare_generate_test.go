@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -287,6 +288,14 @@ func (s *shape) write(defs definitions) string {
 	return name
 }
 
+// single reports whether s is a scalar, whatever is chosen in it.
+func (s *shape) single() bool {
+	if s.kind == "or" {
+		return !slices.ContainsFunc(s.parts, func(p *shape) bool { return !p.single() })
+	}
+	return s.kind == "scalar" && s.text != "_" && !strings.ContainsAny(s.text, "[{")
+}
+
 func (s *shape) body(defs definitions) string {
 	var out []string
 	switch s.kind {
@@ -316,11 +325,11 @@ func (s *shape) body(defs definitions) string {
 	pattern := s.pattern
 	for _, f := range s.fields {
 		out = append(out, f.name+f.mark+": "+f.write(defs))
-		// A bound that refers to a field of conflicting kinds makes CUE v0.17.1 recurse
-		// without end in a larger schema. An evaluation of a command ends with an error for
-		// it, but here the goroutine goes on, and would end the process.
-		if f.name == "min" {
-			pattern = strings.TrimPrefix(pattern+` & !="min"`, " & ")
+		// CUE v0.17.1 recurses without end where a bound meets a map or a list in a larger
+		// schema. An evaluation of a command ends with an error for it, but here its
+		// goroutine goes on, and would end the process.
+		if s.pattern != "" && !(f.single() && s.rest.single()) {
+			pattern = fmt.Sprintf("%s & !=%q", pattern, f.name)
 		}
 	}
 	if s.pattern != "" {
