@@ -38,13 +38,13 @@ type component struct {
 func CycloneDX(images []string) ([]byte, error) {
 	out := bom{Format: "CycloneDX", SpecVersion: "1.6", Version: 1, Components: []component{}}
 	for _, reference := range images {
-		i, err := parseImage(reference)
+		i, err := ParseImage(reference)
 		if err != nil {
 			return nil, err
 		}
 		p := i.purl()
 		out.Components = append(out.Components, component{
-			Type: "container", Ref: p, Name: i.repository, Version: cmp.Or(i.tag, i.digest), PURL: p,
+			Type: "container", Ref: p, Name: i.Repository, Version: cmp.Or(i.Tag, i.Digest), PURL: p,
 		})
 	}
 	slices.SortFunc(out.Components, func(a, b component) int {
@@ -54,49 +54,49 @@ func CycloneDX(images []string) ([]byte, error) {
 	return encode(out)
 }
 
-// image is a reference to an image, taken apart and completed.
-type image struct {
-	repository string // with the registry: docker.io/library/nginx
-	tag        string // "" where there is only a digest
-	digest     string // "" where there is only a tag
+// Image is a reference to an image, taken apart and completed.
+type Image struct {
+	Repository string // with the registry: docker.io/library/nginx
+	Tag        string // "" where there is only a digest
+	Digest     string // "" where there is only a tag
 }
 
 // purl is the package URL of type oci (ECMA-427 and the definition of the type):
 // the name is the last part of the repository, the version is the digest.
-func (i image) purl() string {
-	out := "pkg:oci/" + i.repository[strings.LastIndexByte(i.repository, '/')+1:]
-	if i.digest != "" {
-		out += "@" + i.digest
+func (i Image) purl() string {
+	out := "pkg:oci/" + i.Repository[strings.LastIndexByte(i.Repository, '/')+1:]
+	if i.Digest != "" {
+		out += "@" + i.Digest
 	}
 	// Nothing but the slash can be in a repository and needs an escape.
-	out += "?repository_url=" + strings.ReplaceAll(i.repository, "/", "%2F")
-	if i.tag != "" {
-		out += "&tag=" + i.tag
+	out += "?repository_url=" + strings.ReplaceAll(i.Repository, "/", "%2F")
+	if i.Tag != "" {
+		out += "&tag=" + i.Tag
 	}
 	return out
 }
 
-// parseImage reads a reference as the container runtimes do (the grammar of
+// ParseImage reads a reference as the container runtimes do (the grammar of
 // github.com/distribution/reference): what names no registry is of Docker Hub,
 // what has neither tag nor digest is latest. Registries that are IPv6 addresses
-// are refused.
-func parseImage(reference string) (image, error) {
+// are refused. An error is ErrImage.
+func ParseImage(reference string) (Image, error) {
 	bad := func(why string) error {
 		return fmt.Errorf("%w: %.300q: %s", ErrImage, reference, why)
 	}
 	rest, digest, hasDigest := strings.Cut(reference, "@")
 	if hasDigest && (registry.Reference{Reference: digest}).ValidateReferenceAsDigest() != nil {
-		return image{}, bad("after @, sha256: and 64 lower-case hexadecimal digits are required")
+		return Image{}, bad("after @, sha256: and 64 lower-case hexadecimal digits are required")
 	}
-	out := image{digest: digest}
+	out := Image{Digest: digest}
 	if i := strings.LastIndexByte(rest, ':'); i > strings.LastIndexByte(rest, '/') {
-		rest, out.tag = rest[:i], rest[i+1:]
-		if (registry.Reference{Reference: out.tag}).ValidateReferenceAsTag() != nil {
-			return image{}, bad("a tag is up to 128 letters, digits, _, . and -")
+		rest, out.Tag = rest[:i], rest[i+1:]
+		if (registry.Reference{Reference: out.Tag}).ValidateReferenceAsTag() != nil {
+			return Image{}, bad("a tag is up to 128 letters, digits, _, . and -")
 		}
 	}
-	if out.tag == "" && !hasDigest {
-		out.tag = "latest"
+	if out.Tag == "" && !hasDigest {
+		out.Tag = "latest"
 	}
 	host, path, ok := strings.Cut(rest, "/")
 	if !ok || !strings.ContainsAny(host, ".:") && host != "localhost" && host == strings.ToLower(host) {
@@ -110,13 +110,13 @@ func parseImage(reference string) (image, error) {
 	}
 	switch {
 	case !isRegistry(host):
-		return image{}, bad("its registry is not a host name")
+		return Image{}, bad("its registry is not a host name")
 	case len(path) > maxRepository || isHex(reference, 64):
-		return image{}, bad("a repository has at most 255 characters, and is not a bare digest")
+		return Image{}, bad("a repository has at most 255 characters, and is not a bare digest")
 	case (registry.Reference{Repository: path}).ValidateRepository() != nil:
-		return image{}, bad("the parts of a repository are lower-case letters and digits, with ., _, __ or - between them")
+		return Image{}, bad("the parts of a repository are lower-case letters and digits, with ., _, __ or - between them")
 	}
-	out.repository = host + "/" + path
+	out.Repository = host + "/" + path
 	return out, nil
 }
 

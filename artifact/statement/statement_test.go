@@ -179,7 +179,7 @@ func TestNoImagesMakeAnEmptyList(t *testing.T) {
 }
 
 func TestImagesAreReadAsRuntimesReadThem(t *testing.T) {
-	for reference, want := range map[string]image{
+	for reference, want := range map[string]Image{
 		"nginx":                     {"docker.io/library/nginx", "latest", ""},
 		"nginx:1.27":                {"docker.io/library/nginx", "1.27", ""},
 		"bitnami/redis":             {"docker.io/bitnami/redis", "latest", ""},
@@ -197,7 +197,7 @@ func TestImagesAreReadAsRuntimesReadThem(t *testing.T) {
 			"docker.io/library/a", "", "sha512:" + strings.Repeat("0", 128),
 		},
 	} {
-		got, err := parseImage(reference)
+		got, err := ParseImage(reference)
 		require.NoError(t, err, reference)
 		require.Equal(t, want, got, reference)
 	}
@@ -221,19 +221,19 @@ func FuzzImages(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, reference string) {
-		i, err := parseImage(reference)
+		i, err := ParseImage(reference)
 		if err != nil {
 			require.ErrorIs(t, err, ErrImage)
 			return
 		}
-		again := i.repository
-		if i.tag != "" {
-			again += ":" + i.tag
+		again := i.Repository
+		if i.Tag != "" {
+			again += ":" + i.Tag
 		}
-		if i.digest != "" {
-			again += "@" + i.digest
+		if i.Digest != "" {
+			again += "@" + i.Digest
 		}
-		twice, err := parseImage(again)
+		twice, err := ParseImage(again)
 		require.NoError(t, err, "what is complete can be read: %q", again)
 		require.Equal(t, i, twice)
 	})

@@ -10,7 +10,7 @@ import (
 
 // Change is what differs between two files in one entry.
 type Change struct {
-	// What names the reference or the module.
+	// What names the reference, the module or the image.
 	What string
 	// From and To are its revisions, or its digests where those are equal or
 	// there are none. From is "" for an entry that is new, To for one that is
@@ -29,8 +29,8 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s moved from %s to %s", c.What, c.From, c.To)
 }
 
-// Diff is what changes from f to other: the sources, then the modules, each in
-// the order of the file.
+// Diff is what changes from f to other: the sources, then the modules, then the
+// images, each in the order of the file.
 func (f File) Diff(other File) []Change {
 	f, other = f.sorted(), other.sorted()
 	out := diff(f.Sources, other.Sources, Source.compare, func(from, to Source) Change {
@@ -43,9 +43,12 @@ func (f File) Diff(other File) []Change {
 		}
 		return c
 	})
-	return append(out, diff(f.Modules, other.Modules, Module.compare, func(from, to Module) Change {
+	out = append(out, diff(f.Modules, other.Modules, Module.compare, func(from, to Module) Change {
 		m := cmp.Or(from, to)
 		return Change{What: fmt.Sprintf("module %q", m.Module+"@"+m.Version), From: from.Digest, To: to.Digest}
+	})...)
+	return append(out, diff(f.Images, other.Images, Image.compare, func(from, to Image) Change {
+		return Change{What: fmt.Sprintf("image %q", cmp.Or(from, to).Image), From: from.Digest, To: to.Digest}
 	})...)
 }
 

@@ -3,7 +3,8 @@
 
 // Package lock pins what references lead to. A [File] is ropewalk.lock: for each
 // reference of a project the immutable revision that it led to and the digest of
-// the tree, and for each module dependency the digest of its zip. A [Fetcher]
+// the tree, for each module dependency the digest of its zip, and for each image that the
+// render runs, where it has those, the digest of that. A [Fetcher]
 // holds references to it; a [Recorder] collects what was used.
 //
 // # Invariants

@@ -33,6 +33,9 @@ const header = "# Written by ropewalk lock: what each reference of this project 
 type File struct {
 	Sources []Source
 	Modules []Module
+	// Images are what the render runs: a record that nothing is fetched by. Nil is a lock
+	// that has no images, and an empty list one of a render that runs none.
+	Images []Image
 }
 
 // Source is a locked reference.
@@ -61,6 +64,14 @@ type Module struct {
 	Digest string `yaml:"digest"`
 }
 
+// Image is a container image that the render of some environment runs.
+type Image struct {
+	// Image is the image as the objects name it.
+	Image string `yaml:"image"`
+	// Digest is that of the manifest or the index that its registry had for it: sha256:<hex>.
+	Digest string `yaml:"digest"`
+}
+
 // name is the reference of s for messages.
 func (s Source) name() string {
 	if s.Path == "" {
@@ -76,6 +87,8 @@ func (s Source) compare(o Source) int {
 func (m Module) compare(o Module) int {
 	return cmp.Or(strings.Compare(m.Module, o.Module), strings.Compare(m.Version, o.Version))
 }
+
+func (i Image) compare(o Image) int { return strings.Compare(i.Image, o.Image) }
 
 // Locks reports whether references of a type are locked: those that are not are
 // part of the project itself.
@@ -126,16 +139,18 @@ func insert[E any](entries []E, e E, compare func(a, b E) int) []E {
 
 // sorted is f in the order of its text.
 func (f File) sorted() File {
-	f.Sources, f.Modules = slices.Clone(f.Sources), slices.Clone(f.Modules)
+	f.Sources, f.Modules, f.Images = slices.Clone(f.Sources), slices.Clone(f.Modules), slices.Clone(f.Images)
 	slices.SortFunc(f.Sources, Source.compare)
 	slices.SortFunc(f.Modules, Module.compare)
+	slices.SortFunc(f.Images, Image.compare)
 	return f
 }
 
-// Equal reports whether both have the same entries.
+// Equal reports whether both have the same entries, and images or none.
 func (f File) Equal(other File) bool {
 	f, other = f.sorted(), other.sorted()
-	return slices.Equal(f.Sources, other.Sources) && slices.Equal(f.Modules, other.Modules)
+	return slices.Equal(f.Sources, other.Sources) && slices.Equal(f.Modules, other.Modules) &&
+		slices.Equal(f.Images, other.Images) && (f.Images == nil) == (other.Images == nil)
 }
 
 // wire is the text of a file.
@@ -144,6 +159,7 @@ type wire struct {
 	Kind       string   `yaml:"kind"`
 	Sources    []Source `yaml:"sources,omitempty"`
 	Modules    []Module `yaml:"modules,omitempty"`
+	Images     *[]Image `yaml:"images,omitempty"`
 }
 
 // Bytes is the canonical text: equal files give equal bytes, and Parse reads
@@ -154,7 +170,11 @@ func (f File) Bytes() ([]byte, error) {
 	b.WriteString(header)
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
-	if err := e.Encode(wire{APIVersion: APIVersion, Kind: Kind, Sources: f.Sources, Modules: f.Modules}); err != nil {
+	out := wire{APIVersion: APIVersion, Kind: Kind, Sources: f.Sources, Modules: f.Modules}
+	if f.Images != nil {
+		out.Images = &f.Images
+	}
+	if err := e.Encode(out); err != nil {
 		return nil, err
 	}
 	if err := e.Close(); err != nil {

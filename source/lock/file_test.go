@@ -102,6 +102,7 @@ func TestParseRefuses(t *testing.T) {
 	const head = "apiVersion: ropewalk.dev/v1alpha1\nkind: Lock\n"
 	entry := "sources:\n- {type: git, ref: r, digest: '" + digest("1") + "'}\n"
 	module := "modules:\n- {module: m, version: v1, digest: '" + digest("1") + "'}\n"
+	image := "images:\n- {image: a, digest: '" + digest("1") + "'}\n"
 	for name, c := range map[string]struct{ text, says string }{
 		"nothing":                        {"", "ropewalk.lock: the file is empty"},
 		"what is no YAML":                {"a: [", "ropewalk.lock:1: the YAML is not well-formed: "},
@@ -114,7 +115,7 @@ func TestParseRefuses(t *testing.T) {
 		"a field twice":                  {head + "kind: Lock\n", `ropewalk.lock:3:1: a Lock has "kind" twice`},
 		"an unknown field of an entry":   {head + "sources:\n- type: git\n  rev: x\n", `ropewalk.lock:5:3: a source has no field "rev": it has type, ref, path, revision, pinned, digest`},
 		"a source that is text":          {head + "sources:\n- x\n", "ropewalk.lock:4:3: a source: expected a mapping with type, ref"},
-		"sources that are a map":         {head + "sources: {}\n", "ropewalk.lock:3:10: sources and modules: expected a list"},
+		"sources that are a map":         {head + "sources: {}\n", "ropewalk.lock:3:10: sources, modules and images: expected a list"},
 		"a reference twice":              {head + entry + "- {type: git, ref: r, digest: '" + digest("2") + "'}\n", "ropewalk.lock:5:3: this entry is in line 4 already"},
 		"a module twice":                 {head + module + "- {module: m, version: v1, digest: '" + digest("2") + "'}\n", "ropewalk.lock:5:3: this entry is in line 4 already"},
 		"a short digest":                 {head + strings.Replace(entry, "11'", "'", 1), `ropewalk.lock:4:31: "sha256:111`},
@@ -124,6 +125,11 @@ func TestParseRefuses(t *testing.T) {
 		"an empty reference":             {head + "sources:\n- {type: git, ref: '', digest: x}\n", `ref: expected text`},
 		"a number for text":              {head + "sources:\n- {type: git, ref: 1, digest: x}\n", `ref: expected text`},
 		"a type that is never locked":    {head + strings.Replace(entry, "git", "path", 1), `references of type "path" are never locked`},
+		"an image twice":                 {head + image + "- {image: a, digest: '" + digest("2") + "'}\n", "ropewalk.lock:5:3: this entry is in line 4 already"},
+		"an image without a digest":      {head + "images:\n- {image: a}\n", `ropewalk.lock:4:3: the entry lacks digest`},
+		"an image with a short digest":   {head + strings.Replace(image, "11'", "'", 1), "is not a digest"},
+		"an image with a tag":            {head + "images:\n- {image: a, tag: b}\n", `an image has no field "tag": it has image, digest`},
+		"images that are nothing":        {head + "images:\n", "ropewalk.lock:3:8: sources, modules and images: expected a list"},
 		"two documents":                  {head + "---\n" + head, "ropewalk.lock:3:1: it has more than one document"},
 		"an alias":                       {head + "sources:\n- &a {type: git, ref: r, digest: '" + digest("1") + "'}\n- *a\n", "ropewalk.lock:5:3: a source: expected a mapping"},
 		"a merge":                        {head + "sources:\n- {<<: {type: git}, ref: r}\n", `a source has no field "<<"`},
@@ -187,8 +193,42 @@ func TestDiffSaysWhatMoved(t *testing.T) {
 	require.False(t, from.Equal(to))
 }
 
+func TestImagesAreALastPartThatMayBeEmptyOrAbsent(t *testing.T) {
+	f := sample()
+	f.Images = []lock.Image{{Image: "nginx:1.27", Digest: digest("8")}, {Image: "1.0", Digest: digest("7")}}
+	text, err := f.Bytes()
+	require.NoError(t, err)
+	require.Equal(t, sampleText+"images:\n  - image: \"1.0\"\n    digest: "+digest("7")+"\n  - image: nginx:1.27\n    digest: "+digest("8")+"\n", string(text))
+	back, err := lock.Parse(lock.Name, text)
+	require.NoError(t, err)
+	require.True(t, back.Equal(f))
+	require.False(t, back.Equal(sample()))
+
+	empty := lock.File{Images: []lock.Image{}}
+	text, err = empty.Bytes()
+	require.NoError(t, err)
+	require.Contains(t, string(text), "\nimages: []\n")
+	back, err = lock.Parse(lock.Name, text)
+	require.NoError(t, err)
+	require.Equal(t, empty, back)
+	require.False(t, back.Equal(lock.File{}), "a lock with images of a render that runs none is not one without")
+
+	to := sample()
+	to.Images = []lock.Image{{Image: "nginx:1.27", Digest: digest("9")}, {Image: "redis", Digest: digest("7")}}
+	var lines []string
+	for _, c := range f.Diff(to) {
+		lines = append(lines, c.String())
+	}
+	require.Equal(t, []string{
+		`image "1.0" is gone, it was at ` + digest("7"),
+		`image "nginx:1.27" moved from ` + digest("8") + " to " + digest("9"),
+		`image "redis" is new, at ` + digest("7"),
+	}, lines)
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(sampleText))
+	f.Add([]byte("apiVersion: ropewalk.dev/v1alpha1\nkind: Lock\nimages: []\n"))
 	f.Add([]byte("apiVersion: ropewalk.dev/v1alpha1\nkind: Lock\nsources:\n- &a {type: git}\n- *a"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := lock.Parse("x.lock", data)

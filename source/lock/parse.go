@@ -22,9 +22,12 @@ func Parse(name string, data []byte) (File, error) {
 	if len(data) > maxBytes {
 		p.Fail(nil, "the file is larger than %d bytes", maxBytes)
 	} else {
-		fields := p.Document(data, APIVersion, Kind, "sources", "modules")
+		fields := p.Document(data, APIVersion, Kind, "sources", "modules", "images")
 		out.Sources = list(&p, fields["sources"], p.source)
 		out.Modules = list(&p, fields["modules"], p.module)
+		if out.Images = list(&p, fields["images"], p.image); out.Images == nil && fields["images"] != nil {
+			out.Images = []Image{}
+		}
 	}
 	if err := p.Err(`delete the file and run "ropewalk lock", or restore it from version control`, nil); err != nil {
 		return File{}, err
@@ -38,7 +41,7 @@ type parser struct{ strictyaml.Reader }
 func list[E any](p *parser, node *yaml.Node, read func(*yaml.Node) (e E, key string)) []E {
 	var out []E
 	seen := map[string]int{}
-	for _, item := range p.List(node, "sources and modules") {
+	for _, item := range p.List(node, "sources, modules and images") {
 		e, key := read(item)
 		if line, twice := seen[key]; twice {
 			p.Fail(item, "this entry is in line %d already", line)
@@ -65,6 +68,12 @@ func (p *parser) module(n *yaml.Node) (Module, string) {
 	fields := p.Fields(n, "a module", "module", "version", "digest")
 	m := Module{Module: p.need(n, fields, "module"), Version: p.need(n, fields, "version"), Digest: p.digest(n, fields)}
 	return m, m.Module + "\x00" + m.Version
+}
+
+func (p *parser) image(n *yaml.Node) (Image, string) {
+	fields := p.Fields(n, "an image", "image", "digest")
+	i := Image{Image: p.need(n, fields, "image"), Digest: p.digest(n, fields)}
+	return i, i.Image
 }
 
 // need is the text of a field of an entry, which must be there.

@@ -104,6 +104,13 @@ func Modules() document.Field {
 	}}
 }
 
+// Images are the images that a render runs, as a lock has them.
+func Images() document.Field {
+	return field{Name: "images", Kind: list, Doc: "The images that the render runs in any environment: a record, which \"ropewalk lock --check\" compares.", Fields: []field{
+		{Name: "image", Kind: text, Need: true, Full: true}, {Name: "digest", Kind: text, Need: true, Rule: digest()},
+	}}
+}
+
 // applied is how an artifact is applied.
 func applied() []field {
 	return []field{

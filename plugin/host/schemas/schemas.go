@@ -53,7 +53,7 @@ func pullPolicy() document.Document {
 
 // locked is the table of a lock, which source/lock reads and writes.
 func locked() document.Document {
-	return kinds.Whole(lock.Kind, "What references of modules led to: ropewalk.lock.", release.Sources(), release.Modules())
+	return kinds.Whole(lock.Kind, "What references of modules led to, and what the render runs: ropewalk.lock.", release.Sources(), release.Modules(), release.Images())
 }
 
 // Kinds are the kinds that have a schema, sorted.

@@ -25,6 +25,8 @@ type vetted struct {
 	paths []string
 	// optional accepts paths with nothing at all.
 	optional bool
+	// each is called with each render that succeeds; it may be nil.
+	each func(environment string, r command.Rendered)
 	// runs are the environments that were checked, "" for none, and found what was found
 	// in each.
 	runs  []string
@@ -109,6 +111,9 @@ func (v *vetted) run(ctx context.Context) (command.Rendered, error) {
 		}
 		found = mistakes
 	} else {
+		if v.each != nil {
+			v.each(v.flags.Environment, r)
+		}
 		r.Close()
 	}
 	v.runs, v.found = append(v.runs, v.flags.Environment), append(v.found, found)

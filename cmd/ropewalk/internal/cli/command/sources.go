@@ -49,6 +49,8 @@ type SourceFlags struct {
 	Confined bool
 	// Policy is the text of the file of --pull-policy, where it is not that on disk.
 	Policy []byte
+	// Lock takes the place of the lock on disk; nil takes that.
+	Lock *lock.File
 	// Record gets what was used, and leaves the lock as it is.
 	Record *lock.Recorder
 	// Replace are trees that references lead to in place of what they lead to.
@@ -129,7 +131,7 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 			}
 		},
 	}
-	file, found, err := project.Lock(project.Options{FS: files, Args: paths})
+	file, found, err := s.locked(project.Options{FS: files, Args: paths})
 	if err = lockError(err); err != nil && record == nil { // A new lock needs nothing of the old one.
 		wrong, ok := FileMistakes(err)
 		if !ok {
@@ -157,6 +159,14 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 		o.TTL = -1 // What was believed five minutes ago proves nothing.
 	}
 	return s.replaced(o.Connect(h)), nil
+}
+
+// locked is the lock that holds for a project.
+func (s *SourceFlags) locked(at project.Options) (file lock.File, found bool, err error) {
+	if s.Lock != nil {
+		return *s.Lock, true, nil
+	}
+	return project.Lock(at)
 }
 
 // replaced is h with fetchers that know Replace.

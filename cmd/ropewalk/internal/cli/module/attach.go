@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/ropewalk/ropewalk/artifact"
@@ -86,16 +85,11 @@ func (p *publication) tested(outcomes []cases.Outcome) error {
 	}
 	p.checked.cases = len(outcomes)
 	for _, o := range outcomes {
-		if o.Result.Plan == nil {
-			continue
-		}
-		if p.checked.picture == nil {
+		if o.Result.Plan != nil && p.checked.picture == nil {
 			p.checked.picture = o.Result.Plan
 		}
-		p.checked.images = append(p.checked.images, host.Images(o.Result.Plan.Graph.Nodes)...)
 	}
-	slices.Sort(p.checked.images)
-	p.checked.images = slices.Compact(p.checked.images)
+	p.checked.images = object.SortedKeys(imagesOf(outcomes))
 	return nil
 }
 

@@ -46,7 +46,7 @@ func (a Commands) Command() *cobra.Command {
 		Short: "Write, test, compare and publish modules",
 		Long:  "For those who write modules: look at what one takes and makes, test it, and publish it.",
 	}
-	cmd.AddCommand(a.init(), a.vet(), a.test(), a.Show(), a.compat(), impact.Commands{App: a.App}.Command(), a.publish(), a.list())
+	cmd.AddCommand(a.init(), a.vet(), a.test(), a.Show(), a.compat(), impact.Commands{App: a.App}.Command(), a.publish(), a.list(), a.images())
 	return cmd
 }
 

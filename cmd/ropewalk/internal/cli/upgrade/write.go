@@ -151,7 +151,11 @@ func (u *upgrading) writeLock(ctx context.Context) error {
 		return err
 	}
 	u.out.Written = append(u.out.Written, name)
-	return u.saveLock(name, flags.Sources.Record.File())
+	next = flags.Sources.Record.File()
+	if next.Images = u.locked.Images; next.Images != nil {
+		u.Note("ropewalk: the images in %s are those from before: run \"ropewalk lock\"\n", name)
+	}
+	return u.saveLock(name, next)
 }
 
 func (u *upgrading) saveLock(name string, file lock.File) error {
