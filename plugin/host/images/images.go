@@ -37,6 +37,9 @@ import (
 // parallel is how many images are resolved at once.
 const parallel = 8
 
+// injected is what a pod names where the injection of Istio fills its image in.
+const injected = "auto"
+
 // Used are the images of renders by their names in objects, with what runs them.
 type Used map[string]*use
 
@@ -49,10 +52,14 @@ type use struct {
 	objects map[object.ID]bool
 }
 
-// Add adds the images of the objects of a render in an environment, "" for none.
+// Add adds the images of the objects of a render in an environment, "" for none. Those that
+// the cluster fills in are left out.
 func (u Used) Add(environment string, nodes []*object.Node) {
 	for _, n := range nodes {
 		for _, image := range host.Images([]*object.Node{n}) {
+			if image == injected {
+				continue
+			}
 			if u[image] == nil {
 				u[image] = &use{first: n, environment: environment, objects: map[object.ID]bool{}}
 			}

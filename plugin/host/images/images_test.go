@@ -61,7 +61,7 @@ func TestImagesAreAskedForAsRuntimesDo(t *testing.T) {
 	carried := "sha256:" + strings.Repeat("1", 64)
 	used := Used{}
 	used.Add("dev", []*object.Node{pod("a/pod", 1, "nginx:1.27", "docker.io/library/nginx:1.27", "nginx"), pod("b/pod", 2, "bitnami/redis", "nginx:1.27")})
-	used.Add("prod", []*object.Node{pod("a/pod", 1, "index.docker.io/nginx", "ghcr.io/gone/app:v1@"+carried)})
+	used.Add("prod", []*object.Node{pod("a/pod", 1, "index.docker.io/nginx", "auto", "ghcr.io/gone/app:v1@"+carried)})
 	server.Reset()
 	got, err := used.Resolve(t.Context(), registries)
 	require.NoError(t, err)
