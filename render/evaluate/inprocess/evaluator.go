@@ -119,6 +119,9 @@ func (p *Evaluator) evaluate(ctx context.Context, req evaluate.Request) (evaluat
 			return evaluate.Result{}, err
 		}
 		changes, err := inputs.Compare(older.Session, s.Session)
+		if err == nil && older.provisioners != nil && s.provisioners != nil {
+			changes, err = provision.Compare(older.provisioners, s.provisioners, older.Session, s.Session)
+		}
 		return evaluate.Result{Changes: changes}, err
 	}
 	if s.Compiled.Kind == evaluate.KindPolicy {

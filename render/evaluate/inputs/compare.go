@@ -11,7 +11,6 @@ import (
 	"unicode"
 
 	"cuelang.org/go/cue"
-	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/token"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -29,40 +28,6 @@ const (
 
 // needNot is said of an input that each input of the old version has.
 const needNot = "it need not be set any more"
-
-// Compare is what changed between what two modules take, the gravest first and then by
-// path. The same input means the same to both where there is no change; names that the
-// old module did not have are not part of what it took, even where its schema is open.
-func Compare(older, newer *module.Session) ([]evaluate.Change, error) {
-	a, b, err := module.Together(older, newer)
-	if err != nil {
-		return nil, err
-	}
-	steps := maxCompareSteps
-	ctx := cuecontext.New()
-	c := &comparison{old: a, new: b, steps: &steps, top: ctx.CompileString("_"), dependedOn: map[string]bool{}}
-	switch {
-	case !a.Value.Exists() && !b.Value.Exists():
-		return nil, nil
-	case !a.Value.Exists():
-		c.structs(nil, place{value: ctx.CompileString("close({})")}, place{value: b.Value})
-	case !b.Value.Exists():
-		c.add(evaluate.LevelMajor, nil, a.Value, b.Value, "the module takes no input any more")
-	default:
-		c.structs(nil, place{value: a.Value}, place{value: b.Value})
-	}
-	c.depended()
-	slices.SortStableFunc(c.changes, func(x, y evaluate.Change) int {
-		return cmp.Or(rank(y.Level)-rank(x.Level), strings.Compare(x.Path, y.Path), strings.Compare(x.Text, y.Text))
-	})
-	return slices.CompactFunc(c.changes, func(x, y evaluate.Change) bool {
-		return x.Level == y.Level && x.Text == y.Text && x.Path == y.Path
-	}), nil
-}
-
-func rank(l evaluate.Level) int {
-	return slices.Index([]evaluate.Level{evaluate.LevelMinor, evaluate.LevelUndecided, evaluate.LevelMajor}, l)
-}
 
 // comparison is one comparison of two schemas.
 type comparison struct {

@@ -76,24 +76,37 @@ func (c *Compiled) schema(root cue.Value) cue.Value {
 	return root
 }
 
-// Together are the inputs of two modules in one context of CUE, so that their values can
-// be compared.
+// Together returns the inputs of two modules in one context of CUE, so that their values can
+// be compared. Those of a module of provisioners are its whole package.
 func Together(a, b *Session) (first, second Inputs, err error) {
-	if first, err = a.Inputs(); err != nil {
+	if first, err = a.Schema(); err != nil {
 		return first, second, err
 	}
-	if second, err = b.Inputs(); err != nil {
+	if second, err = b.Schema(); err != nil {
 		return first, second, err
 	}
 	ctx := newContext(true)
 	for _, in := range []*Inputs{&first, &second} {
 		c := in.Session.Compiled
-		in.Value = c.withSet(c.schema(ctx.BuildInstance(c.instance)))
+		if in.Value = ctx.BuildInstance(c.instance); c.Kind != evaluate.KindProvisioners {
+			in.Value = c.withSet(c.schema(in.Value))
+		}
 		if in.Own.Kind == object.KindMap {
 			in.Filled = in.Value.FillPath(cue.Path{}, ctx.CompileBytes(in.Own.JSON()))
 		}
 	}
 	return first, second, nil
+}
+
+// KindName returns what a module like c is called in a sentence.
+func (c *Compiled) KindName() string {
+	switch c.Kind {
+	case evaluate.KindPolicy:
+		return "a policy"
+	case evaluate.KindProvisioners:
+		return "a module of provisioners"
+	}
+	return "a module of specs"
 }
 
 // withSet is a schema with what is set for the module, as for any other: what is computed from

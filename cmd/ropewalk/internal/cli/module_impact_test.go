@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -171,4 +172,63 @@ func TestAConsumerThatIsNotFetchedStopsNoOther(t *testing.T) {
 	u.server.Fault(func(*http.Request) (http.Handler, bool) { return servers.Reset(), true })
 	code, _, says = call(t, append([]string{"module", "impact", base + ":v0.1.0", u.project, "--pull"}, plain...)...)
 	require.Equal(t, command.Environment, code, says)
+}
+
+// TestTheImpactOfAPolicyAndOfProvisioners: a project uses both by a reference, as specs use a module.
+func TestTheImpactOfAPolicyAndOfProvisioners(t *testing.T) {
+	alone(t)
+	server := servers.InProcess(t)
+	plain := []string{"--plain-http", server.Host}
+	modules := t.TempDir()
+	publish := func(name, from, version string, edits ...string) string {
+		dir, at := filepath.Join(modules, name), "oci://"+server.Host+"/acme.example/"+name
+		if _, err := os.Stat(dir); err != nil {
+			good(t, "module", "init", dir, "--from", from, "--name", "acme.example/"+name+"@v0")
+		}
+		file := filepath.Join(dir, "module.cue")
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		changed := strings.NewReplacer(edits...).Replace(string(text))
+		require.Equal(t, len(edits) == 0, changed == string(text))
+		require.NoError(t, os.WriteFile(file, []byte(changed), 0o600))
+		good(t, append([]string{"module", "publish", at + ":" + version, dir, "--skip-checks"}, plain...)...)
+		return at
+	}
+	rules, mail := publish("rules", "policy", "v0.1.0"), publish("mail", "provisioner", "v0.1.0")
+	project := writeIn(t, filepath.Join(t.TempDir(), "shop"), map[string]string{
+		"ropewalk.yaml": `apiVersion: ropewalk.dev/v1alpha1
+kind: Project
+metadata: {name: shop}
+spec:
+  policies:
+    - name: rules
+      cueRef: {type: oci, ref: "` + rules + `:v0.1.0"}
+      input: {labels: [app.kubernetes.io/name]}
+  workloads:
+    provisioners:
+      - name: mail
+        cueRef: {type: oci, ref: "` + mail + `:v0.1.0"}
+`,
+		"api.yaml": `apiVersion: ropewalk.dev/v1alpha1
+kind: Workload
+metadata: {name: api}
+spec:
+  containers: {main: {image: "registry.example/shop:1.0", variables: {FROM: "${resources.mail.address}"}}}
+  resources: {mail: {type: mailbox}}
+`,
+	})
+	impactOn := func(want int, module string) []string {
+		_, lines := impactOf(t, want, append([]string{module, project}, plain...)...)
+		return withoutMessages(lines)
+	}
+
+	publish("rules", "policy", "v0.1.1", "is reachable from outside of the cluster\"", "is reachable from everywhere\"")
+	require.Equal(t, []string{"none|" + project + "|shop||v0.1.0"}, impactOn(command.Good, rules+":v0.1.1"))
+	publish("rules", "policy", "v0.2.0", "labels: [...string]", "names: [...string]", "in input.labels if", "in input.names if")
+	require.Equal(t, []string{"refused|" + project + "|shop||v0.1.0"}, impactOn(command.Findings, rules+":v0.2.0"), "it takes no labels any more")
+
+	publish("mail", "provisioner", "v0.1.1", `*"1Gi" |`, `*"2Gi" |`)
+	require.Equal(t, []string{"changed|" + project + "|shop||v0.1.0"}, impactOn(command.Good, mail+":v0.1.1"))
+	publish("mail", "provisioner", "v0.2.0", `type:        "mailbox"`, `type:        "postbox"`)
+	require.Equal(t, []string{"refused|" + project + "|shop||v0.1.0"}, impactOn(command.Findings, mail+":v0.2.0"), "nothing makes a mailbox any more")
 }

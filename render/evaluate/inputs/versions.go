@@ -1,0 +1,76 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue/cuecontext"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/module"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Compare returns what changed between what two modules take, the gravest first and then by
+// path. The same input means the same to both where there is no change; names that the
+// old module did not have are not part of what it took, even where its schema is open.
+// Inputs of a policy are its parameters. A module of another kind takes nothing of what the old
+// one took.
+func Compare(older, newer *module.Session) ([]evaluate.Change, error) {
+	if was, is := older.Compiled.KindName(), newer.Compiled.KindName(); was != is {
+		return []evaluate.Change{{Level: evaluate.LevelMajor, Text: fmt.Sprintf("it is %s now, and was %s", is, was)}}, nil
+	}
+	a, b, err := module.Together(older, newer)
+	if err != nil {
+		return nil, err
+	}
+	changes := ComparePart(a, b, nil)
+	Sort(changes)
+	return slices.CompactFunc(changes, func(x, y evaluate.Change) bool {
+		return x.Level == y.Level && x.Text == y.Text && x.Path == y.Path
+	}), nil
+}
+
+// ComparePart returns what changed between two schemas of one context of CUE, with paths that
+// begin with at. One that does not exist takes nothing.
+func ComparePart(older, newer module.Inputs, at object.Path) []evaluate.Change {
+	steps := maxCompareSteps
+	ctx := cuecontext.New()
+	nothing := ctx.CompileString("close({})")
+	c := &comparison{old: older, new: newer, steps: &steps, top: ctx.CompileString("_"), dependedOn: map[string]bool{}}
+	switch a, b := older.Value, newer.Value; {
+	case !a.Exists() && !b.Exists():
+		return nil
+	case !a.Exists():
+		c.structs(at, place{value: nothing}, place{value: b})
+	case !b.Exists():
+		c.add(evaluate.LevelMajor, at, a, b, "the module takes no input any more")
+	default:
+		c.structs(at, place{value: a}, place{value: b})
+	}
+	c.depended()
+	return c.changes
+}
+
+// Sort sorts changes, the gravest first and then by path.
+func Sort(changes []evaluate.Change) {
+	slices.SortStableFunc(changes, func(x, y evaluate.Change) int {
+		return cmp.Or(rank(y.Level)-rank(x.Level), strings.Compare(x.Path, y.Path), strings.Compare(x.Text, y.Text))
+	})
+}
+
+// ChangeAt returns a change of a part of a module, with the places of both values.
+func ChangeAt(level evaluate.Level, at object.Path, older, newer module.Inputs, text string) evaluate.Change {
+	c := comparison{old: older, new: newer}
+	c.add(level, at, older.Value, newer.Value, "%s", text)
+	return c.changes[0]
+}
+
+func rank(l evaluate.Level) int {
+	return slices.Index([]evaluate.Level{evaluate.LevelMinor, evaluate.LevelUndecided, evaluate.LevelMajor}, l)
+}

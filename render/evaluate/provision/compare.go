@@ -1,0 +1,143 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package provision
+
+import (
+	"fmt"
+	"slices"
+
+	"cuelang.org/go/cue"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/evaluate/inputs"
+	"github.com/ropewalk/ropewalk/render/evaluate/module"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Compare returns what changed for workloads between two modules of provisioners, which older and
+// newer were read of: which resources they make, the params that those take, and their outputs.
+// Paths begin with the entry, such as redis/default.port.
+func Compare(older, newer *Provisioners, was, is *module.Session) ([]evaluate.Change, error) {
+	a, b, err := module.Together(was, is)
+	if err != nil {
+		return nil, err
+	}
+	olds, err := entriesIn(a, older)
+	if err != nil {
+		return nil, err
+	}
+	news, err := entriesIn(b, newer)
+	if err != nil {
+		return nil, err
+	}
+	var out []evaluate.Change
+	taken := map[int]bool{}
+	for _, o := range olds {
+		i := slices.IndexFunc(news, func(n entry) bool { return n.makes(o.provisioner) })
+		if i < 0 {
+			out = append(out, inputs.ChangeAt(evaluate.LevelMajor, object.Fields(o.title()), o.Inputs, b, "nothing makes such a resource any more"))
+			continue
+		}
+		taken[i] = true
+		for _, n := range news[:i] {
+			if n.meets(o.provisioner) {
+				out = append(out, inputs.ChangeAt(evaluate.LevelUndecided, object.Fields(o.title()), o.Inputs, n.Inputs, n.title()+" makes some of these resources now"))
+			}
+		}
+		out = append(out, o.changes(news[i])...)
+	}
+	for i, n := range news {
+		if !taken[i] {
+			out = append(out, inputs.ChangeAt(evaluate.LevelMinor, object.Fields(n.title()), a, n.Inputs, "it is new"))
+		}
+	}
+	inputs.Sort(out)
+	return out, nil
+}
+
+// entry is a provisioner with its value in the context of a comparison.
+type entry struct {
+	provisioner
+	module.Inputs
+}
+
+// entriesIn are the entries of a package that p was read of.
+func entriesIn(in module.Inputs, p *Provisioners) (out []entry, err error) {
+	items, err := in.Value.LookupPath(cue.MakePath(cue.Def(listProvisioners))).List()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", listProvisioners, err)
+	}
+	for i := 0; items.Next() && i < len(p.list); i++ {
+		one := entry{provisioner: p.list[i], Inputs: in}
+		one.Value = items.Value()
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// changes are those between two entries for the same resources.
+func (e entry) changes(newer entry) []evaluate.Change {
+	out := e.paramChanges(newer)
+	secret := newer.names(diagnose.FieldSensitive)
+	public := newer.names(diagnose.FieldOutputs)
+	add := func(level evaluate.Level, name, text string) {
+		out = append(out, inputs.ChangeAt(level, object.Fields(e.title(), "outputs", name), e.Inputs, newer.Inputs, text))
+	}
+	for _, name := range slices.Concat(e.names(diagnose.FieldOutputs), e.names(diagnose.FieldSensitive)) {
+		wasSecret := slices.Contains(e.names(diagnose.FieldSensitive), name)
+		switch {
+		case slices.Contains(secret, name) && !wasSecret:
+			add(evaluate.LevelUndecided, name, "the output is a secret now, which not every place takes")
+		case slices.Contains(public, name) && wasSecret && !slices.Contains(secret, name):
+			add(evaluate.LevelMinor, name, "the output is no secret any more")
+		case !slices.Contains(secret, name) && !slices.Contains(public, name):
+			add(evaluate.LevelMajor, name, "the output is gone")
+		}
+	}
+	for _, name := range slices.Concat(public, secret) {
+		if !slices.Contains(e.names(diagnose.FieldOutputs), name) && !slices.Contains(e.names(diagnose.FieldSensitive), name) {
+			add(evaluate.LevelMinor, name, "the output is new")
+		}
+	}
+	return out
+}
+
+// paramChanges are those of the params. An entry may declare them, take any, or take none.
+func (e entry) paramChanges(newer entry) []evaluate.Change {
+	at := object.Fields(e.title())
+	change := func(level evaluate.Level, text string) []evaluate.Change {
+		return []evaluate.Change{inputs.ChangeAt(level, at, e.Inputs, newer.Inputs, text)}
+	}
+	anyOld, anyNew := e.provisioner.takes[diagnose.FieldParams] && !e.params, newer.provisioner.takes[diagnose.FieldParams] && !newer.params
+	switch {
+	case anyOld && newer.params:
+		return change(evaluate.LevelUndecided, "it took any params, and takes those that it declares alone now")
+	case anyNew && e.params:
+		return change(evaluate.LevelMinor, "it takes any params now")
+	case e.params && !newer.params, anyOld && !anyNew:
+		return change(evaluate.LevelMajor, "it takes no params any more")
+	}
+	return inputs.ComparePart(e.declared(), newer.declared(), at)
+}
+
+// declared are the params that the entry declares.
+func (e entry) declared() module.Inputs {
+	out := e.Inputs
+	out.Value = cue.Value{}
+	if e.params {
+		out.Value = e.Value.LookupPath(cue.MakePath(cue.Str(diagnose.FieldParams)))
+	}
+	return out
+}
+
+// makes reports whether p makes every resource that o makes.
+func (p *provisioner) makes(o provisioner) bool {
+	return p.Type == o.Type && (p.Class == "" || p.Class == o.Class) && (p.ID == "" || p.ID == o.ID)
+}
+
+// meets reports whether p makes some of the resources that o makes.
+func (p *provisioner) meets(o provisioner) bool {
+	return p.Type == o.Type && (p.Class == "" || o.Class == "" || p.Class == o.Class) && (p.ID == "" || o.ID == "" || p.ID == o.ID)
+}
