@@ -72,7 +72,7 @@ rendered with it. A case of a policy has its parameters as the input, and under
 subject: {input: …, objects: {NAME: …}} what it judges.
 
 --coverage lists which inputs, and which alternatives of them, no case sets; cases that
-expect errors do not count.
+expect errors do not count. Those of a module of provisioners are its types and their params.
 ` + moduleHelp + "\n\n" + command.ExitCodes,
 		Example: `  ropewalk module test
   ropewalk module test --run replicas --update
