@@ -7,8 +7,11 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -56,6 +59,17 @@ func TestEveryModuleIsDocumented(t *testing.T) {
 		readme, err := fs.ReadFile(files, "README.md")
 		require.NoError(t, err, name)
 		require.Contains(t, string(readme), name)
+	}
+}
+
+// A lock has the digest of a module: cases lie beside its tree.
+func TestEveryModuleHasCasesOutsideOfItsTree(t *testing.T) {
+	for _, name := range cue.Names() {
+		files, err := fs.Glob(cue.Cases(name), "test/*.yaml")
+		require.NoError(t, err)
+		require.Contains(t, files, "test/cases.yaml", name)
+		tree, _ := cue.Module(name)
+		require.Empty(t, slices.DeleteFunc(slices.Collect(maps.Keys(contents(t, tree))), func(file string) bool { return !strings.HasPrefix(file, "test") }), name)
 	}
 }
 

@@ -22,7 +22,8 @@ type Inspection struct {
 	// Findings are sorted by position.
 	Findings []Finding
 	// Points are what inputs may set, in the order of their paths, with whether any of
-	// [Request].Inputs does. There are none for a module of provisioners.
+	// [Request].Inputs does. Those of a module of provisioners are its entries and their params,
+	// and its inputs the specs of workloads.
 	Points []Point
 }
 

@@ -38,6 +38,10 @@ func inspect(req evaluate.Request, s *opened) (*evaluate.Inspection, error) {
 	slices.SortStableFunc(out.Findings, func(a, b evaluate.Finding) int {
 		return cmp.Or(a.Pos.Compare(b.Pos), strings.Compare(a.Path, b.Path), strings.Compare(a.Rule, b.Rule))
 	})
+	if s.provisioners != nil {
+		out.Points = s.provisioners.Cover(s.Session, req.Inputs)
+		return out, nil
+	}
 	out.Points, err = inputs.Cover(s.Session, req.Inputs)
 	return out, err
 }

@@ -27,10 +27,20 @@ func Cover(s *module.Session, given []object.Value) ([]evaluate.Point, error) {
 	if err != nil || !in.Value.Exists() {
 		return nil, err
 	}
+	return cover(in, nil, given), nil
+}
+
+// CoverPart is what the struct v of the module may set, as Cover has it, with paths that begin
+// with at.
+func CoverPart(s *module.Session, v cue.Value, at object.Path, given []object.Value) []evaluate.Point {
+	return cover(module.Inputs{Value: v, Session: s}, at, given)
+}
+
+func cover(in module.Inputs, at object.Path, given []object.Value) []evaluate.Point {
 	c := coverage{description: description{plain: in.Plain, set: in.Set}, in: in}
-	c.structs(in.Value, nil, given)
+	c.structs(in.Value, at, given)
 	slices.SortStableFunc(c.points, func(a, b evaluate.Point) int { return strings.Compare(a.Path, b.Path) })
-	return c.points, nil
+	return c.points
 }
 
 // coverage is one reading of a schema beside inputs.

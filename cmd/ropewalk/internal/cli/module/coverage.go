@@ -84,7 +84,7 @@ func (c *coverage) percent() int {
 
 func (c *coverage) text() string {
 	if c.Points == 0 {
-		return "coverage: there is nothing to set; that of the params of provisioners is not known\n"
+		return "coverage: there is nothing to set\n"
 	}
 	head := fmt.Sprintf("coverage: %d %%, %d of %d\n", c.percent(), c.Covered, c.Points)
 	if len(c.Missing) == 0 {

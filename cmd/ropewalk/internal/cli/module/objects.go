@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/cases"
@@ -40,7 +41,7 @@ func (v *vetting) plainSecrets(outcomes []cases.Outcome) {
 			}
 			if data := n.Object.Map("data"); n.Object.Kind() == "ConfigMap" {
 				for _, name := range object.SortedKeys(data) {
-					if text, _ := data[name].(string); text != "" && object.SensitiveName(name) {
+					if text, _ := data[name].(string); text != "" && !isSwitch(text) && object.SensitiveName(name) {
 						report(object.Fields("data", name), name)
 					}
 				}
@@ -51,13 +52,19 @@ func (v *vetting) plainSecrets(outcomes []cases.Outcome) {
 					variable, _ := item.(map[string]any)
 					name, _ := variable["name"].(string)
 					value, _ := variable["value"].(string)
-					if object.SensitiveName(name) && value != "" && !strings.Contains(value, "$(") {
+					if object.SensitiveName(name) && value != "" && !isSwitch(value) && !strings.Contains(value, "$(") {
 						report(at.Append(object.Field("env"), object.Index(i), object.Field("value")), name)
 					}
 				}
 			})
 		}
 	}
+}
+
+// isSwitch reports whether a value turns something on or off, as that of
+// MYSQL_ALLOW_EMPTY_PASSWORD does, and is no secret whatever its name is.
+func isSwitch(value string) bool {
+	return slices.Contains([]string{"true", "false", "yes", "no", "on", "off"}, strings.ToLower(value))
 }
 
 // images reports the images that are not pinned, and that the module chooses: those of its

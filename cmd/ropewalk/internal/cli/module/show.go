@@ -16,8 +16,6 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/cases"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/datasheet"
-	"github.com/ropewalk/ropewalk/cue"
-	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -161,13 +159,6 @@ func (a Commands) fill(ctx context.Context, sheet *datasheet.Sheet, m underTest)
 	}
 	if err := a.readCases(&m); err != nil {
 		return err
-	}
-	if kind, name, _ := split(m.Reference); kind == reftype.Embedded {
-		// It leaves its cases out of what is locked.
-		var err error
-		if m.Cases, err = cases.Read(evaluate.Module{FS: cue.Cases(name), Label: m.Reference}); err != nil {
-			return err
-		}
 	}
 	of, subject := "its defaults", cases.Case{}
 	if needed := sheet.Needed(); len(needed) > 0 {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/cases"
+	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -70,7 +72,7 @@ rendered with it. A case of a policy has its parameters as the input, and under
 subject: {input: …, objects: {NAME: …}} what it judges.
 
 --coverage lists which inputs, and which alternatives of them, no case sets; cases that
-expect errors do not count.
+expect errors do not count. Those of a module of provisioners are its types and their params.
 ` + moduleHelp + "\n\n" + command.ExitCodes,
 		Example: `  ropewalk module test
   ropewalk module test --run replicas --update
@@ -151,7 +153,7 @@ func foreign(reference string) bool {
 // golden compares the golden files, or writes them.
 func (a Commands) golden(m underTest, outcomes []cases.Outcome, update bool) error {
 	for i, o := range outcomes {
-		wrong, err := o.Golden(m.Request.Module)
+		wrong, err := o.Golden(m.Tree)
 		switch {
 		case err != nil:
 			return err
@@ -165,7 +167,7 @@ func (a Commands) golden(m underTest, outcomes []cases.Outcome, update bool) err
 		if err != nil {
 			return err
 		}
-		name := filepath.FromSlash(m.Request.Module.Position(o.GoldenFile(), 0, 0).File)
+		name := filepath.FromSlash(m.Tree.Position(o.GoldenFile(), 0, 0).File)
 		if err := os.WriteFile(name, data, 0o600); err != nil {
 			return &command.EnvironmentError{Err: err}
 		}
@@ -228,7 +230,9 @@ func (a Commands) testText(report tested) error {
 // underTest is a module with its cases.
 type underTest struct {
 	opened
-	Cases   []cases.Case
+	Cases []cases.Case
+	// Tree is the module with the files of its cases.
+	Tree    evaluate.Module
 	Subject cases.Subject
 }
 
@@ -261,8 +265,13 @@ func (a Commands) opening(ctx context.Context, sources *command.SourceFlags, lim
 
 // readCases reads the cases of the module.
 func (a Commands) readCases(m *underTest) (err error) {
-	m.Cases, err = cases.Read(m.Request.Module)
-	for name, data := range cases.Texts(m.Request.Module, m.Cases) {
+	m.Tree = m.Request.Module
+	if kind, name, _ := split(m.Reference); kind == reftype.Embedded {
+		// It leaves its cases out of what is locked.
+		m.Tree.FS = cue.Cases(name)
+	}
+	m.Cases, err = cases.Read(m.Tree)
+	for name, data := range cases.Texts(m.Tree, m.Cases) {
 		a.Texts[name] = data
 	}
 	if err != nil {

@@ -59,7 +59,8 @@ func (c Case) judged(one *render.Spec) error {
 	}
 	policy := one.Evaluate.Module
 	one.Evaluate.Module = evaluate.Module{
-		FS: files, Label: c.Pos.File, Digest: "subject:" + text.String(),
+		// The lines of the subject are the author's own, also where the file is of an embedded policy.
+		FS: files, Label: "subject", Digest: "subject:" + text.String(),
 		Sources: map[string]evaluate.Source{subjectFile: {Pos: object.Pos{File: c.Pos.File, Line: c.Subject.Pos.Line, Column: 1}}},
 	}
 	one.Evaluate.Input, one.Evaluate.InputPath = input, object.Fields("subject", "input")
