@@ -328,7 +328,7 @@ func (s *shape) body(defs definitions) string {
 		// CUE v0.17.1 recurses without end where a bound meets a map or a list in a larger
 		// schema. An evaluation of a command ends with an error for it, but here its
 		// goroutine goes on, and would end the process.
-		if s.pattern != "" && !(f.single() && s.rest.single()) {
+		if s.pattern != "" && (!f.single() || !s.rest.single()) {
 			pattern = fmt.Sprintf("%s & !=%q", pattern, f.name)
 		}
 	}

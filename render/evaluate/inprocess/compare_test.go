@@ -82,6 +82,7 @@ func TestVersionsThatCannotBeComparedAreErrors(t *testing.T) {
 
 	policy := version("old", "{a: int}")
 	policy.Module.FS, policy.Module.Digest = fstest.MapFS{"m.cue": {Data: []byte("package m\nropewalk: {apiVersion: \"v1alpha1\", kind: \"Policy\"}\nviolations: []\n")}}, "policy"
-	_, err = compare(t, New(Options{}), policy, version("new", "{a: int}"))
-	require.ErrorContains(t, err, "takes no input of a spec")
+	changes, err := compare(t, New(Options{}), policy, version("new", "{a: int}"))
+	require.NoError(t, err)
+	require.Equal(t, []evaluate.Change{{Level: evaluate.LevelMajor, Text: "it is a module of specs now, and was a policy"}}, changes)
 }

@@ -104,22 +104,27 @@ func (e entry) changes(newer entry) []evaluate.Change {
 	return out
 }
 
-// paramChanges are those of the params. An entry may declare them, take any, or take none.
+// paramChanges are those of the params. An entry may declare them, read whatever there is, or
+// take none.
 func (e entry) paramChanges(newer entry) []evaluate.Change {
 	at := object.Fields(e.title())
-	change := func(level evaluate.Level, text string) []evaluate.Change {
-		return []evaluate.Change{inputs.ChangeAt(level, at, e.Inputs, newer.Inputs, text)}
-	}
-	anyOld, anyNew := e.provisioner.takes[diagnose.FieldParams] && !e.params, newer.provisioner.takes[diagnose.FieldParams] && !newer.params
+	was, is := e.declared(), newer.declared()
 	switch {
-	case anyOld && newer.params:
-		return change(evaluate.LevelUndecided, "it took any params, and takes those that it declares alone now")
-	case anyNew && e.params:
-		return change(evaluate.LevelMinor, "it takes any params now")
-	case e.params && !newer.params, anyOld && !anyNew:
-		return change(evaluate.LevelMajor, "it takes no params any more")
+	case e.params && !newer.params:
+		return []evaluate.Change{inputs.ChangeAt(evaluate.LevelMajor, at, was, newer.Inputs, "it takes no params any more")}
+	case readsAll(was.Value) && !readsAll(is.Value):
+		return []evaluate.Change{inputs.ChangeAt(evaluate.LevelUndecided, at, was, is, "it read whatever params there are, and takes those alone that it declares now")}
 	}
-	return inputs.ComparePart(e.declared(), newer.declared(), at)
+	return inputs.ComparePart(was, is, at)
+}
+
+// readsAll reports whether params are a map that declares nothing and takes any.
+func readsAll(params cue.Value) bool {
+	if params.IncompleteKind() != cue.StructKind || !params.Allows(cue.AnyString) {
+		return false
+	}
+	fields, err := params.Fields(cue.Optional(true))
+	return err == nil && !fields.Next()
 }
 
 // declared are the params that the entry declares.

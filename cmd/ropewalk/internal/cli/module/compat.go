@@ -48,7 +48,9 @@ what they make of the cases of OLD (test/*.yaml).
   patch      objects change, or nothing that a user sees
   none       both are the same
 
-Names that the schema of OLD does not have are not part of what it took.
+Names that the schema of OLD does not have are not part of what it took. What a policy takes
+are its parameters, and what it makes is what it refuses and warns of; what provisioners
+take are resources and their params, and outputs count as what they make.
 
 NEW is the working directory where it is not given. The exit code is 1 where the verdict is
 graver than --allow.
@@ -109,6 +111,13 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 	defer newer.Close()
 	if older.Request.Module.Digest == newer.Request.Module.Digest {
 		return compatibility{Verdict: "none", Changes: []change{}}, nil
+	}
+	for _, m := range []*underTest{&older, &newer} {
+		inspection, err := m.inspect(ctx, nil)
+		if err != nil {
+			return compatibility{}, err
+		}
+		m.Subject.Kind = inspection.Mark.Kind
 	}
 	unread := a.readCases(&older)
 	req := newer.Request

@@ -21,9 +21,11 @@ import (
 // made compares what two versions make of the cases of the older one that render: of a user who changes
 // nothing but the version.
 func made(ctx context.Context, older, newer underTest, parallel int) ([]change, error) {
+	// What a policy refuses is what its users get of it.
+	policy := older.Subject.Kind == evaluate.KindPolicy
 	var usable []cases.Case
 	for _, c := range older.Cases {
-		if len(c.Expect.Errors) == 0 {
+		if len(c.Expect.Errors) == 0 || policy {
 			usable = append(usable, c)
 		}
 	}
@@ -37,8 +39,13 @@ func made(ctx context.Context, older, newer underTest, parallel int) ([]change, 
 	}
 	out, compared := []change{}, 0
 	for i, old := range before {
+		if policy {
+			out = append(out, judgements(old, after[i])...)
+			compared++
+			continue
+		}
 		if old.Err != nil || old.Result.Plan == nil {
-			continue // It does not render with its own version, or has no objects, as a policy.
+			continue // It does not render with its own version.
 		}
 		compared++
 		changes, err := ofCase(ctx, old, after[i])
@@ -77,6 +84,49 @@ func ofCase(ctx context.Context, before, after cases.Outcome) ([]change, error) 
 		out = append(out, change{Level: string(level), Object: c.Ref.String(), Text: text, Old: line(older[c.Ref]), New: line(newer[c.Ref])})
 	}
 	return append(out, renamed(older, newer)...), nil
+}
+
+// judgements compares what two versions of a policy say of one case. What is refused more in a
+// case is refused of users too, whatever else the case has.
+func judgements(before, after cases.Outcome) []change {
+	refused, warned := said(before)
+	refuses, warns := said(after)
+	level, text := evaluate.LevelPatch, ""
+	switch {
+	case len(refuses) > len(refused):
+		level, text = evaluate.LevelMajor, fmt.Sprintf("it refuses more of the case %q: %s", before.Name, other(refuses, refused))
+	case len(refuses) < len(refused):
+		level, text = evaluate.LevelMinor, fmt.Sprintf("it refuses less of the case %q: not %s", before.Name, other(refused, refuses))
+	case len(warns) > len(warned):
+		level, text = evaluate.LevelMinor, fmt.Sprintf("it warns more of the case %q: %s", before.Name, other(warns, warned))
+	case !slices.Equal(refused, refuses), !slices.Equal(warned, warns):
+		text = fmt.Sprintf("what it says of the case %q changes", before.Name)
+	default:
+		return nil
+	}
+	return []change{{Level: string(level), Text: text, Old: before.Pos.String()}}
+}
+
+// said are the sentences of the errors and of the warnings of an outcome.
+func said(o cases.Outcome) (refused, warned []string) {
+	all := object.AsErrors(o.Err, object.StageEvaluate)
+	for _, e := range all.Failures() {
+		refused = append(refused, reason(object.Errors{e}))
+	}
+	for _, w := range slices.Concat(o.Result.Warnings, all.Warnings()) {
+		warned = append(warned, reason(object.Errors{w}))
+	}
+	return refused, warned
+}
+
+// other is the first sentence that is not among others, or the last one.
+func other(sentences, others []string) string {
+	for _, one := range sentences {
+		if !slices.Contains(others, one) {
+			return one
+		}
+	}
+	return sentences[len(sentences)-1]
 }
 
 // byRef are nodes by the objects that they are.

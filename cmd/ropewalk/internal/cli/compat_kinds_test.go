@@ -1,0 +1,88 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestVersionsOfPoliciesAndProvisionersAreCompared changes what init writes of both kinds, each row
+// in its own way, and wants the verdict and a change that says why.
+func TestVersionsOfPoliciesAndProvisionersAreCompared(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, kind := range []string{"policy", "provisioner", "webservice"} {
+		good(t, "module", "init", kind, "--from", kind)
+	}
+	for name, c := range map[string]struct {
+		kind  string
+		edits []string
+		// want is how a change begins, which is as grave as the verdict, but for a secret that
+		// is none any more: an object goes too.
+		want string
+	}{
+		"a doc":                 {"policy", []string{"that every object has.", "that all objects have."}, "patch:"},
+		"a default":             {"policy", []string{`*"error" | "warning"`, `"error" | *"warning"`}, `minor: services: its default was "error" and is "warning"`},
+		"an alternative":        {"policy", []string{` | "off"`, ""}, `major: services: it no longer takes "off"`},
+		"a parameter":           {"policy", []string{"labels: [...string]", "names: [...string]", "in input.labels if", "in input.names if"}, "major: labels: it was removed"},
+		"other words":           {"policy", []string{"is reachable from", "can be reached from"}, `patch: : what it says of the case "a warning" changes`},
+		"it refuses less":       {"policy", []string{`if input.services != "off" for`, `if input.services == "warning" for`}, `minor: : it refuses less of the case "what is wrong": not spec.type: a Service of type LoadBalancer`},
+		"it refuses more":       {"policy", []string{` if o.spec.type != _|_ if o.spec.type != "ClusterIP" {`, " {", `"a Service of type \(o.spec.type)`, `"a Service`}, `major: : it refuses more of the case "all is well": spec.type: a Service is reachable`},
+		"a param's default":     {"provisioner", []string{`*"1Gi" |`, `*"2Gi" |`}, `minor: mailbox/*.quota: its default was "1Gi" and is "2Gi"`},
+		"a param's pattern":     {"provisioner", []string{"(Mi|Gi)", "(Gi)"}, "undecided: mailbox/*.quota: "},
+		"a param that is gone":  {"provisioner", []string{"quota: *", "size: *", "params.quota", "params.size"}, "major: mailbox/*.quota: it was removed"},
+		"any params":            {"provisioner", []string{"params: {", "params: {\n\t\t..."}, "minor: mailbox/*: names that are not known are taken now"},
+		"no params any more":    {"provisioner", []string{"params: {", "_params: {", "params.", "_params."}, "major: mailbox/*: it takes no params any more"},
+		"an output that is new": {"provisioner", []string{"port:    587", "port:    587\n\t\ttls: true"}, "minor: mailbox/*.outputs.tls: the output is new"},
+		"an output is gone":     {"provisioner", []string{"port:    587", "ports:   587"}, "major: mailbox/*.outputs.port: the output is gone"},
+		"no secret any more":    {"provisioner", []string{"sensitive: password:", "outputs: password: \"p\"\n\t_was:"}, "minor: mailbox/*.outputs.password: the output is no secret any more"},
+		"a type":                {"provisioner", []string{`type:        "mailbox"`, `type: "post"`}, "major: mailbox/*: nothing makes such a resource any more"},
+		"a class":               {"provisioner", []string{`type:        "mailbox"`, "type: \"mailbox\"\n\tclass: \"fast\""}, "major: mailbox/*: nothing makes such a resource any more"},
+		"an entry that is new":  {"provisioner", []string{"[#Mailbox]", "[#Mailbox, #Mailbox & {class: \"fast\"}]"}, "minor: mailbox/fast: it is new"},
+		"an entry before":       {"provisioner", []string{"[#Mailbox]", "[#Mailbox & {class: \"fast\"}, #Mailbox]"}, "undecided: mailbox/*: mailbox/fast makes some of these resources now"},
+		"an object":             {"provisioner", []string{`name:      "mailbox-`, `name:      "mail-`}, "major: ConfigMap default/mailbox-shop-mail: it is not made any more, and an engine that prunes deletes it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(dir)
+			text, err := os.ReadFile(filepath.Join(c.kind, "module.cue"))
+			require.NoError(t, err)
+			changed := string(text)
+			for i := 0; i < len(c.edits); i += 2 {
+				require.Contains(t, changed, c.edits[i])
+				changed = strings.ReplaceAll(changed, c.edits[i], c.edits[i+1])
+			}
+			newer := t.TempDir()
+			require.NoError(t, os.CopyFS(newer, os.DirFS(c.kind)))
+			require.NoError(t, os.WriteFile(filepath.Join(newer, "module.cue"), []byte(changed), 0o600))
+			var out struct {
+				Verdict string
+				Changes []struct{ Level, Input, Object, Text string }
+			}
+			require.NoError(t, json.Unmarshal([]byte(good(t, "module", "compat", c.kind, newer, "--format", "json")), &out))
+			lines := []string{out.Verdict + ":"}
+			verdict, _, _ := strings.Cut(c.want, ":")
+			if name == "no secret any more" {
+				verdict = "major"
+			}
+			for _, one := range out.Changes {
+				lines = append(lines, one.Level+": "+one.Input+one.Object+": "+one.Text)
+			}
+			require.Equal(t, verdict, out.Verdict, lines)
+			require.True(t, slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, c.want) }), lines)
+		})
+	}
+
+	// A module of another kind has none of the users of the old one.
+	_, out, _ := call(t, "module", "compat", "policy", "provisioner", "--allow", "undecided")
+	require.Contains(t, out, "it is a module of provisioners now, and was a policy")
+	_, out, _ = call(t, "module", "compat", "webservice", "policy", "--allow", "undecided")
+	require.Contains(t, out, "it is a policy now, and was a module of specs")
+}
