@@ -39,8 +39,9 @@ func (a commands) vendorCommand() *cobra.Command {
 		Long: `Write the CUE modules that the module in DIR depends on, as its cue.mod/module.cue lists
 them, to DIR/cue.mod/vendor. Whatever renders the module takes them from there and asks
 no registry; the manifests are the same. "cue vet" and "cue mod publish" pass over them.
-Where the module imports ropewalk.dev/schema, which no registry has, it is written to
-DIR/cue.mod/pkg, where CUE's own commands and editors find it.
+Where the module, or one that it depends on, imports ropewalk.dev/schema, which no
+registry has, it is written to DIR/cue.mod/pkg, where CUE's own commands and editors find
+it.
 
 DIR is the folder with cue.mod, the working directory where there is none. Vendored
 files are not to be edited: a render refuses files that were. Modules that are in the
@@ -278,14 +279,18 @@ func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir
 // importsSchema is a line of CUE that imports the schema.
 var importsSchema = regexp.MustCompile(`(?m)^\s*(?:import\s+)?(?:\w+\s+)?"` + regexp.QuoteMeta(cue.SchemaPath) + `(?::\w+)?"`)
 
-// vendorSchema writes the schema into the module in dir, and reports whether it imports it.
+// vendored is where dependencies of a module are, which may import the schema too.
+const vendored = "cue.mod/vendor"
+
+// vendorSchema writes the schema into the module in dir, and reports whether it, or what it
+// depends on, imports it.
 func (a commands) vendorSchema(dir string) (bool, error) {
 	own, imports := os.DirFS(dir), false
 	err := fs.WalkDir(own, ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil || imports:
 			return err
-		case e.IsDir() && (name == "cue.mod" || name != "." && strings.HasPrefix(e.Name(), ".")):
+		case e.IsDir() && (path.Dir(name) == "cue.mod" && name != vendored || name != "." && strings.HasPrefix(e.Name(), ".")):
 			return fs.SkipDir
 		case !e.Type().IsRegular() || path.Ext(name) != ".cue":
 			return nil

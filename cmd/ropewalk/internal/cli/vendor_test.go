@@ -168,3 +168,19 @@ func TestVendorBringsTheSchema(t *testing.T) {
 	_, _, diagnostics = call(t, "vendor", dir)
 	require.Contains(t, diagnostics, "is up to date")
 }
+
+// TestAPublishedModuleIsUsedByCUE: the schema that it imports is in no registry, and comes by vendor.
+func TestAPublishedModuleIsUsedByCUE(t *testing.T) {
+	alone(t)
+	server := servers.Registry(t)
+	t.Setenv("CUE_REGISTRY", server.Host+"+insecure")
+	page, dir := filepath.Join(t.TempDir(), "page"), t.TempDir()
+	good(t, "module", "init", page, "--name", "example.com/page@v0")
+	good(t, "module", "publish", "oci://"+server.Host+"/example.com/page:v0.1.0", page, "--plain-http", server.Host)
+	runCue(t, dir, "mod", "init", "example.com/site@v0")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "site.cue"), []byte("package site\n\nimport \"example.com/page@v0\"\n\n"+
+		"out: page.#Input & {image: \"nginx:1.29\"}\n"), 0o600))
+	runCue(t, dir, "mod", "get", "example.com/page@latest")
+	require.Contains(t, good(t, "vendor", dir), "example.com/page@v0.1.0")
+	runCue(t, dir, "vet", "-c", ".")
+}
