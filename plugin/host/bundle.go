@@ -204,7 +204,7 @@ func (l *loading) moduleOf(b project.Bundle, i evaluate.Instance, at object.Path
 	if !pos.IsValid() {
 		pos = i.Pos
 	}
-	ref := spec.CueRef{Pos: pos, TypePos: pos, RefPos: pos, VersionPos: i.Version.Pos}
+	ref := spec.CueRef{Pos: pos, TypePos: pos, RefPos: pos, VersionPos: i.Version.Pos, DigestPos: i.Digest.Pos}
 	ref.Pos.File = cmp.Or(ref.Pos.File, b.File.Name)
 	url, version := i.URL.Text, cmp.Or(i.Version.Text, latest)
 	switch {
@@ -257,7 +257,10 @@ func (l *loading) refuseDigest(i evaluate.Instance, at object.Path) {
 // sameVersion refuses a digest that is not that of the version beside it, as Timoni does;
 // what an artifact says of its version tells it, without a request for the tag.
 func (l *loading) sameVersion(t spec.Transform, tree source.Tree) {
-	name, _, pinned := strings.Cut(t.CueRef.Ref, "@")
+	name, digest, pinned := strings.Cut(t.CueRef.Ref, "@")
+	if _, other, ok := strings.Cut(tree.Pinned, "@"); ok && other != digest {
+		return // It stands in for the module of that digest.
+	}
 	_, version, _ := strings.Cut(path.Base(name), ":")
 	named := regexp.MustCompile(`^v?\d+\.\d+\.\d+`).MatchString(version)
 	if pinned && named && tree.Version != "" && strings.TrimPrefix(version, "v") != strings.TrimPrefix(tree.Version, "v") {

@@ -20,6 +20,8 @@ type Reference struct {
 	// Version is the place of the version where that is a field of its own; the zero value
 	// elsewhere.
 	Version object.Pos
+	// Digest is the place of the digest beside the version; the zero value where there is none.
+	Digest object.Pos
 	// Module says that it is a module, and not files of a component.
 	Module bool
 }
@@ -33,7 +35,7 @@ func (m *modules) references(all []reference) (out []Reference) {
 		if !ok || m.errs[w.key] != nil || !kind.Remote {
 			continue
 		}
-		out = append(out, Reference{Ref: w.key.Ref, Tree: tree, Pos: w.ref.RefPos, Version: w.ref.VersionPos, Module: !w.key.files})
+		out = append(out, Reference{Ref: w.key.Ref, Tree: tree, Pos: w.ref.RefPos, Version: w.ref.VersionPos, Digest: w.ref.DigestPos, Module: !w.key.files})
 	}
 	slices.SortStableFunc(out, func(a, b Reference) int { return a.Pos.Compare(b.Pos) })
 	return out

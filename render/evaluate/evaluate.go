@@ -250,6 +250,8 @@ type Result struct {
 	// and the newer one does not is major, one of which that cannot be told is undecided. They
 	// are set for [Request].Older only.
 	Changes []Change
+	// Kinds are those of the older version and of the module, "" for a module of specs.
+	Kinds [2]string
 	// Bundle is set for [Request].Bundle only.
 	Bundle *Bundle
 }

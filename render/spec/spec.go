@@ -197,6 +197,8 @@ type CueRef struct {
 	// VersionPos is the position of the version where that is a field of its own, as for charts
 	// and in bundles of Timoni.
 	VersionPos object.Pos
+	// DigestPos is the position of the digest beside the version in a bundle.
+	DigestPos object.Pos
 }
 
 // Verify requires a signature.

@@ -242,8 +242,12 @@ func TestUpgradeWritesVersionsThatAreFieldsOfTheirOwn(t *testing.T) {
 	plain := []string{"--plain-http", server.Host, "--plain-http", hostOfURL(charts.URL)}
 	timoni := filepath.Join(t.TempDir(), "timoni")
 	good(t, "module", "init", timoni, "--from", "timoni", "--name", "acme.example/toy@v0")
+	digests := map[string]string{}
 	for _, version := range []string{"1.0.0", "1.1.0"} {
-		good(t, append([]string{"module", "publish", "oci://" + server.Host + "/toy:" + version, timoni, "--skip-checks"}, plain...)...)
+		var out struct{ Digest string }
+		require.NoError(t, os.WriteFile(filepath.Join(timoni, "README.md"), []byte("Version "+version+".\n"), 0o600))
+		require.NoError(t, json.Unmarshal([]byte(good(t, append([]string{"module", "publish", "oci://" + server.Host + "/toy:" + version, timoni, "--skip-checks", "--format", "json"}, plain...)...)), &out))
+		digests[version] = out.Digest
 	}
 	dir := writeIn(t, t.TempDir(), map[string]string{
 		"chart/toy.yaml": "apiVersion: ropewalk.dev/v1alpha1\nkind: Component\nmetadata: {name: toy}\nspec:\n  helm:\n    repo: " + charts.URL +
@@ -262,7 +266,8 @@ func TestUpgradeWritesVersionsThatAreFieldsOfTheirOwn(t *testing.T) {
 }
 `,
 	})
-	for folder, file := range map[string]string{"chart": "toy.yaml", "bundle": "bundle.cue"} {
+	writeIn(t, dir, map[string]string{"pinned/bundle.cue": bundleOf(server.Host, digests["1.0.0"])})
+	for folder, file := range map[string]string{"chart": "toy.yaml", "bundle": "bundle.cue", "pinned": "bundle.cue"} {
 		name := filepath.Join(dir, folder, file)
 		before, err := os.ReadFile(name)
 		require.NoError(t, err)
@@ -270,7 +275,7 @@ func TestUpgradeWritesVersionsThatAreFieldsOfTheirOwn(t *testing.T) {
 		require.Contains(t, out, "written: "+name)
 		after, err := os.ReadFile(name)
 		require.NoError(t, err)
-		want := map[string]string{"chart": "version: 1.2.0 # as", "bundle": "version: \"1.1.0\" // as"}[folder]
+		want := map[string]string{"chart": "version: 1.2.0 # as", "bundle": "version: \"1.1.0\" // as", "pinned": `version: "1.1.0", digest: "` + digests["1.1.0"] + `"`}[folder]
 		require.Contains(t, string(after), want)
 		require.Len(t, after, len(before))
 		require.Contains(t, good(t, append([]string{"upgrade", filepath.Join(dir, folder)}, plain...)...), "1 reference up to date")

@@ -112,13 +112,6 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 	if older.Request.Module.Digest == newer.Request.Module.Digest {
 		return compatibility{Verdict: "none", Changes: []change{}}, nil
 	}
-	for _, m := range []*underTest{&older, &newer} {
-		inspection, err := m.inspect(ctx, nil)
-		if err != nil {
-			return compatibility{}, err
-		}
-		m.Subject.Kind = inspection.Mark.Kind
-	}
 	unread := a.readCases(&older)
 	req := newer.Request
 	req.Older = &older.Request.Module
@@ -130,10 +123,14 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 	for _, c := range compared.Changes {
 		out.Changes = append(out.Changes, changed(c))
 	}
-	// Nobody can mend what is published, such as manifests of another tool in its folder test.
-	if unread != nil {
+	older.Subject.Kind, newer.Subject.Kind = compared.Kinds[0], compared.Kinds[1]
+	switch {
+	case older.Subject.Kind != newer.Subject.Kind:
+		// Cases of one kind are none of the other.
+	case unread != nil:
+		// Nobody can mend what is published, such as manifests of another tool in its folder test.
 		out.Changes = append(out.Changes, unreadable(unread))
-	} else {
+	default:
 		objects, err := made(ctx, older, newer, limits.Parallel())
 		if err != nil {
 			return compatibility{}, err

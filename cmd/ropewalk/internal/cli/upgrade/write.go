@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -66,11 +67,20 @@ func (u *upgrading) edits() (out []edit) {
 			if p.Version.IsValid() {
 				e = edit{at: p.Version, from: up.versions[0], to: up.versions[1]}
 			}
+			if p.Digest.IsValid() {
+				out = append(out, edit{at: p.Digest, from: digestOf(up.Ref), to: digestOf(up.New)})
+			}
 			out = append(out, e)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b edit) int { return b.at.Compare(a.at) })
 	return slices.CompactFunc(out, func(a, b edit) bool { return a.at == b.at })
+}
+
+// digestOf is what stands behind the @ of a reference.
+func digestOf(ref string) string {
+	_, digest, _ := strings.Cut(ref, "@")
+	return digest
 }
 
 // apply edits a text. A reference that is written in another way than it reads, such as with
