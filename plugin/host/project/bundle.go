@@ -43,6 +43,9 @@ type Bundle struct {
 // Files are the files that are unified: File comes first.
 func (b Bundle) Files() []spec.File { return append([]spec.File{b.File}, b.More...) }
 
+// IsBundleFile reports whether a file has the name by which a folder is read as a bundle.
+func IsBundleFile(name string) bool { return path.Base(name) == bundleFile }
+
 // topLevel matches a field of that name at the beginning of a line. CUE is parsed where
 // it is evaluated, behind limits; this only tells what kind of file it is.
 func topLevel(name string, data []byte) bool {
@@ -123,12 +126,15 @@ func (d *Discovery) bundleIn(r *Root, rel string) bool {
 	return true
 }
 
+// ErrUnreadBundle is the error of a bundle that a search finds and does not read.
+var ErrUnreadBundle = errors.New("the bundle is not read")
+
 // unreadBundles refuses the bundles of a folder that are not read: any beside bundle.cue,
 // and each in the folder of a project that does not name it.
 func (d *Discovery) unreadBundles(r *Root, m found, hint string) (refused bool) {
 	for _, name := range m.bundles {
 		if shown := r.Display(name); d.locations[shown] == (Location{}) {
-			d.Fail(object.Pos{File: shown}, hint, errors.New("the bundle is not read: a folder is read for one, "+bundleFile+", and a project for those that it names"))
+			d.Fail(object.Pos{File: shown}, hint, fmt.Errorf("%w: a folder is read for one, "+bundleFile+", and a project for those that it names", ErrUnreadBundle))
 			refused = true
 		}
 	}

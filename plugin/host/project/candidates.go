@@ -80,7 +80,7 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 		default:
 			out.warnings = append(out.warnings, &object.Error{
 				Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: object.Pos{File: shown},
-				Err: errors.New("the bundle is not read: a search finds no bundles in subfolders"), Hint: "pass it or its folder, or name it in spec.specs of the project",
+				Err: fmt.Errorf("%w: a search finds no bundles in subfolders", ErrUnreadBundle), Hint: "pass it or its folder, or name it in spec.specs of the project",
 			})
 		}
 	}

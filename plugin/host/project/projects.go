@@ -4,6 +4,7 @@
 package project
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"path"
@@ -17,39 +18,78 @@ import (
 // a bundle of Timoni, sorted. There are none where dir is no folder. A search leaves out
 // hidden folders and the outputs of renders.
 func Projects(fsys fs.FS, dir string) ([]string, error) {
-	folder, err := rootfs.Of(fsys, ".")
+	found, err := projectsAt(fsys, dir)
+	return found.folders, err
+}
+
+// Bundles are the bundles of Timoni at and below dir of a file system that the folders of
+// Projects do not read, sorted: files of other names than bundle.cue, outside of projects and
+// of folders with a bundle.cue.
+func Bundles(fsys fs.FS, dir string) ([]string, error) {
+	found, err := projectsAt(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
+	var out []string
+	for _, name := range found.cue {
+		data, err := found.root.read(name, spec.MaxFile)
+		if err != nil || isFile(found.root, path.Join(path.Dir(name), bundleFile)) {
+			continue
+		}
+		if isBundle(data) && bytes.Contains(data, []byte("instances")) {
+			out = append(out, name)
+		}
+	}
+	return out, nil
+}
+
+// projectFolders are the folders of projects, and the CUE files that lie in no project.
+type projectFolders struct {
+	root         *Root
+	folders, cue []string
+}
+
+// projectsAt finds the projects at and below dir.
+func projectsAt(fsys fs.FS, dir string) (out projectFolders, err error) {
+	folder, err := rootfs.Of(fsys, ".")
+	if err != nil {
+		return out, err
+	}
 	info, err := folder.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-		return nil, nil
+		return out, nil
 	} else if err != nil {
-		return nil, bare(err)
+		return out, bare(err)
 	}
 	r := &Root{FS: fsys, Dir: ".", base: ".", folder: folder}
-	var out []string
+	out.root = r
 	seen := map[string]bool{} // without links, which may lead around
 	for left := []string{path.Clean(dir)}; len(left) > 0; {
 		at := left[0]
 		left = left[1:]
 		real, _, err := rootfs.Resolve(folder, at)
 		if err != nil {
-			return nil, bare(err)
+			return out, bare(err)
 		}
 		if seen[real] {
 			continue
 		}
 		seen[real] = true
-		if isFile(r, path.Join(at, spec.ProjectFile)) || isFile(r, path.Join(at, bundleFile)) {
-			out = append(out, at)
+		project := isFile(r, path.Join(at, spec.ProjectFile))
+		if project || isFile(r, path.Join(at, bundleFile)) {
+			out.folders = append(out.folders, at)
 		}
 		w, err := walked(r, at)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		left = append(left, w.projects...)
+		if !project {
+			out.cue = append(out.cue, w.cue...)
+		}
 	}
-	slices.Sort(out)
+	slices.Sort(out.folders)
+	slices.Sort(out.cue)
+	out.cue = slices.Compact(out.cue) // A walk enters the folder of a bundle, and one begins there.
 	return out, nil
 }

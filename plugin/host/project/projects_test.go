@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
@@ -41,4 +42,29 @@ func TestProjectsAreFoundInProjectsAndOnce(t *testing.T) {
 	found, err := project.Projects(root.FS(), "apps/shop")
 	require.NoError(t, err)
 	require.Len(t, found, 3, "the link leads to the other bundle: %v", found)
+}
+
+func TestBundlesOfOtherNamesAreFoundOutsideOfProjects(t *testing.T) {
+	const bundle = "bundle: {apiVersion: \"v1alpha1\", instances: {}}\n"
+	fsys := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"flux.cue": bundle, "apps/flux-aio.cue": bundle, "apps/flux-sync.cue": bundle, "apps/own/bundle.cue": bundle, "apps/own/below/db.cue": bundle,
+		"apps/own/beside.cue": bundle, "apps/runtime.cue": "runtime: {}\n", "apps/values.cue": "values: bundle: instances: {}\n",
+		"shop/ropewalk.yaml": "", "shop/db.cue": bundle, "module/timoni.cue": "", "module/db.cue": bundle,
+		".hidden/db.cue": bundle, "cue.mod/pkg/db.cue": bundle,
+	} {
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	for from, want := range map[string][]string{
+		".":                 {"apps/flux-aio.cue", "apps/flux-sync.cue", "apps/own/below/db.cue", "flux.cue"},
+		"apps":              {"apps/flux-aio.cue", "apps/flux-sync.cue", "apps/own/below/db.cue"},
+		"apps/own":          {"apps/own/below/db.cue"},
+		"shop":              nil,
+		"nowhere":           nil,
+		"apps/flux-aio.cue": nil,
+	} {
+		found, err := project.Bundles(fsys, from)
+		require.NoError(t, err, from)
+		require.Equal(t, want, found, from)
+	}
 }

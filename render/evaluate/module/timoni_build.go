@@ -90,7 +90,13 @@ func (c *Compiled) injected() ([]string, map[string]load.TagVar) {
 		}
 	}
 	text := func(name string) load.TagVar {
-		return load.TagVar{Func: func() (ast.Expr, error) { return ast.NewString(timoniTag(name, *c.context, c.version)), nil }}
+		return load.TagVar{Func: func() (ast.Expr, error) {
+			if text := timoniTag(name, *c.context, c.version); text != "" {
+				return ast.NewString(text), nil
+			}
+			// Without a cluster there is no version of one: the field stays open, as for cue vet.
+			return ast.NewIdent("__string"), nil
+		}}
 	}
 	return tags, map[string]load.TagVar{"moduleVersion": text("mv"), "kubeVersion": text("kv")}
 }

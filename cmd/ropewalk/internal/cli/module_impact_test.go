@@ -122,6 +122,38 @@ func TestTheImpactOfAVersionOnConsumersOfAllKinds(t *testing.T) {
 	require.Equal(t, []string{"changed|shop|shop|dev|0.1"}, withoutMessages(lines))
 }
 
+// TestBundlesOfAnyNameAreConsumers searches folders that hold nothing but bundles, and a repository
+// for the file of one.
+func TestBundlesOfAnyNameAreConsumers(t *testing.T) {
+	alone(t)
+	u := newUpgradable(t, servers.InProcess(t))
+	plain := []string{"--plain-http", u.server.Host, "--plain-http", hostOfURL(u.git)}
+	timoni := filepath.Join(t.TempDir(), "timoni")
+	good(t, "module", "init", timoni, "--from", "timoni", "--name", "acme.example/toy@v0")
+	toy := "oci://" + u.server.Host + "/toy"
+	good(t, append([]string{"module", "publish", toy + ":1.0.0", timoni, "--skip-checks"}, plain...)...)
+	text := strings.Replace(bundleOf(u.server.Host, ""), `, digest: ""`, "", 1)
+	u.repo.Commit(map[string]string{"deploy/toys.cue": text}, "a bundle")
+	dir := writeIn(t, t.TempDir(), map[string]string{
+		"eu/bundle.cue": text, "us/bundle.cue": text,
+		"named/flux.cue": text, "named/sync.cue": strings.Replace(text, "image:", "imagge:", 1), "named/runtime.cue": "runtime: {apiVersion: \"v1alpha1\", name: \"x\"}\n",
+		"other/none.cue": strings.ReplaceAll(text, "/toy\"", "/boat\""), "specs/web.yaml": specOf("web", "type: oci, ref: \"oci://"+u.server.Host+"/boat:1.0.0\""), "specs/db.cue": text,
+	})
+	t.Chdir(dir)
+
+	args := append([]string{toy, "--with", timoni}, plain...)
+	_, lines := impactOf(t, command.Good, append(args, "eu", "us", u.git+"/web.git?branch=main//deploy/toys.cue")...)
+	require.Equal(t, []string{"none|eu|toys||1.0.0", "none|" + u.git + "/web//deploy/toys.cue|toys||1.0.0", "none|us|toys||1.0.0"}, lines)
+	_, lines = impactOf(t, command.Good, append(args, ".")...)
+	require.Equal(t, []string{
+		"broken|named/sync.cue|toys||1.0.0",
+		"none|eu|toys||1.0.0", "none|named/flux.cue|toys||1.0.0", "none|specs/db.cue|toys||1.0.0", "none|us|toys||1.0.0",
+		"unused|other/none.cue|toys", "unused|specs/web.yaml",
+	}, withoutMessages(lines))
+	_, lines = impactOf(t, command.Good, append(args, "named", "specs")...)
+	require.Equal(t, []string{"broken|named/sync.cue|toys||1.0.0", "none|named/flux.cue|toys||1.0.0", "none|specs/db.cue|toys||1.0.0", "unused|specs/web.yaml"}, withoutMessages(lines))
+}
+
 // bundleOf is a bundle of Timoni with an instance of a version, which has a digest.
 func bundleOf(host, digest string) string {
 	return `bundle: {

@@ -166,11 +166,15 @@ func (b Below) Name() string {
 }
 
 // Holds reports whether there is something at b, by what is wrong with it. What a folder without
-// specs makes of the options, such as an environment that it does not have, is wrong with nothing.
+// specs makes of the options, such as an environment that it does not have, is wrong with nothing,
+// and a bundle.cue that it does not read is a project of its own.
 func (b Below) Holds(mistakes object.Errors) bool {
 	none := func(e *object.Error) bool { return errors.Is(e, project.ErrNoSpec) || errors.Is(e, host.ErrNoSpec) }
 	empty := slices.ContainsFunc(mistakes, none)
+	own := func(e *object.Error) bool {
+		return errors.Is(e, project.ErrUnreadBundle) && project.IsBundleFile(e.Pos.File)
+	}
 	return !b.Optional || len(mistakes) == 0 || slices.ContainsFunc(mistakes, func(e *object.Error) bool {
-		return !none(e) && (!empty || !strings.HasPrefix(e.Pos.File, "-"))
+		return !none(e) && !own(e) && (!empty || !strings.HasPrefix(e.Pos.File, "-"))
 	})
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
 	"github.com/ropewalk/ropewalk/internal/crash"
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/diff"
@@ -71,7 +72,19 @@ func (x *examining) load(ctx context.Context, p place, environment string, repla
 		flags.Sources.Replace, flags.Sources.Locked = replace, false
 	}
 	loaded, err := x.LoadFS(ctx, &flags, p.files, p.dir)
+	if p.optional {
+		loaded.Request.Mistakes = withoutBundles(loaded.Request.Mistakes)
+		if wrong, ok := command.IsFindings(err); ok {
+			err = withoutBundles(wrong).Err()
+		}
+	}
 	return loaded, late(ctx, err, x.flags.each)
+}
+
+// withoutBundles are the mistakes of a folder that was searched without those of the bundles in it:
+// each is a consumer of its own.
+func withoutBundles(mistakes object.Errors) object.Errors {
+	return slices.DeleteFunc(slices.Clone(mistakes), func(e *object.Error) bool { return errors.Is(e, project.ErrUnreadBundle) })
 }
 
 // late is err, or that the time of a consumer is over.

@@ -146,11 +146,13 @@ func (x *examining) placesIn(ctx context.Context, arg string) ([]place, error) {
 	if info.IsDir() {
 		return search(tree.FS, folder, at)
 	}
-	return []place{at(folder)}, nil
+	one := at(folder)
+	one.project = path.Ext(folder) == ".cue"
+	return []place{one}, nil
 }
 
-// search finds the projects at and below a folder, the specs that are in none, and the
-// Installations.
+// search finds the projects and the bundles at and below a folder, the specs that are in none,
+// and the Installations.
 func search(files fs.FS, folder string, at func(dir string) place) ([]place, error) {
 	dirs, err := project.Projects(files, folder)
 	if err != nil {
@@ -162,8 +164,12 @@ func search(files fs.FS, folder string, at func(dir string) place) ([]place, err
 		loose.optional = true
 		out = append(out, loose)
 	}
-	for _, dir := range dirs {
-		one := at(dir)
+	bundles, err := project.Bundles(files, folder)
+	if err != nil {
+		return nil, &command.EnvironmentError{Err: err}
+	}
+	for _, name := range slices.Concat(dirs, bundles) {
+		one := at(name)
 		one.project = true
 		out = append(out, one)
 	}
