@@ -360,7 +360,21 @@ func namesOf(v cue.Value, text string) cue.Value {
 	return cue.Value{}
 }
 
-// conditions are the texts of the comprehensions that a struct is made with.
+// isComputed reports whether a declaration is a field whose name is computed.
+func isComputed(d ast.Decl) bool {
+	f, ok := d.(*ast.Field)
+	if !ok {
+		return false
+	}
+	switch f.Label.(type) {
+	case *ast.Interpolation, *ast.ParenExpr:
+		return true
+	}
+	return false
+}
+
+// conditions are the texts of the comprehensions that a struct is made with, and of fields whose
+// names are computed.
 func conditions(v cue.Value) string {
 	var texts []string
 	var read func(v cue.Value, depth int)
@@ -372,7 +386,7 @@ func conditions(v cue.Value) string {
 		}
 		if s, ok := n.(*ast.StructLit); ok {
 			for _, d := range s.Elts {
-				if _, ok := d.(*ast.Comprehension); ok {
+				if _, ok := d.(*ast.Comprehension); ok || isComputed(d) {
 					texts = append(texts, text(&ast.StructLit{Elts: []ast.Decl{d}}))
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -56,6 +57,10 @@ func ComparePart(older, newer module.Inputs, at object.Path) []evaluate.Change {
 	c.depended()
 	return c.changes
 }
+
+// OtherConditions reports whether two structs are made with other comprehensions, or have other
+// fields whose names are computed.
+func OtherConditions(older, newer cue.Value) bool { return conditions(older) != conditions(newer) }
 
 // Sort sorts changes, the gravest first and then by path.
 func Sort(changes []evaluate.Change) {
