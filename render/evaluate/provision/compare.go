@@ -106,6 +106,9 @@ func (e entry) changes(newer entry) []evaluate.Change {
 			add(evaluate.LevelMinor, name, "the output is new")
 		}
 	}
+	if inputs.OtherConditions(e.Value, newer.Value, "claim", diagnose.FieldOutputs, diagnose.FieldSensitive, "volume") {
+		out = append(out, inputs.ChangeAt(evaluate.LevelUndecided, object.Fields(e.title()), e.Inputs, newer.Inputs, "conditions of outputs or mounts changed (if, for), and which there are cannot be compared"))
+	}
 	for _, field := range []string{diagnose.FieldOutputs, diagnose.FieldSensitive} {
 		if was, is := e.part(field), newer.part(field); inputs.OtherConditions(was.Value, is.Value) {
 			out = append(out, inputs.ChangeAt(evaluate.LevelUndecided, object.Fields(e.title(), field), was, is, "conditions changed (if, for), and which outputs there are cannot be compared"))
