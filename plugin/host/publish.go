@@ -264,7 +264,7 @@ func Images(nodes []*object.Node) []string {
 	seen := map[string]bool{}
 	for _, n := range nodes {
 		for _, at := range [][]string{
-			{"spec"}, {"spec", "template", "spec"}, {"spec", "jobTemplate", "spec", "template", "spec"},
+			{"spec"}, {"spec", "template", "spec"}, {"spec", "jobTemplate", "spec", "template", "spec"}, {"template", "spec"},
 		} {
 			for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
 				for _, c := range n.Object.List(slices.Concat(at, []string{list})...) {
@@ -272,6 +272,13 @@ func Images(nodes []*object.Node) []string {
 					if image, _ := container["image"].(string); image != "" {
 						seen[image] = true
 					}
+				}
+			}
+			for _, v := range n.Object.List(slices.Concat(at, []string{"volumes"})...) {
+				volume, _ := v.(map[string]any)
+				mounted, _ := volume["image"].(map[string]any)
+				if image, _ := mounted["reference"].(string); image != "" {
+					seen[image] = true
 				}
 			}
 		}

@@ -119,3 +119,19 @@ func TestMistakesAreAtTheFirstObjectOfAnImage(t *testing.T) {
 	_, err = used.Resolve(ctx, registries)
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// TestImagesOfVolumesAndOfPodTemplatesAreUsed has images that no container of a pod names.
+func TestImagesOfVolumesAndOfPodTemplatesAreUsed(t *testing.T) {
+	spec := map[string]any{
+		"containers": []any{map[string]any{"image": "web:1"}},
+		"volumes":    []any{map[string]any{"image": map[string]any{"reference": "model:1"}}, map[string]any{"image": "no map"}, "no volume"},
+	}
+	used := Used{}
+	used.Add("", []*object.Node{
+		{ID: "a/pod", Object: object.Object{"apiVersion": "v1", "kind": "Pod", "spec": spec}},
+		{ID: "a/template", Object: object.Object{"apiVersion": "v1", "kind": "PodTemplate", "template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"image": "job:1"}}}}}},
+	})
+	got, err := used.Resolve(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, []lock.Image{{Image: "job:1"}, {Image: "model:1"}, {Image: "web:1"}}, got)
+}

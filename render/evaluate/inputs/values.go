@@ -362,7 +362,16 @@ func namesOf(v cue.Value, text string) cue.Value {
 
 // conditions are the texts of the comprehensions that a struct is made with.
 func conditions(v cue.Value) string {
-	var texts []string
+	return strings.Join(declarations(v, isComprehension), "\n")
+}
+
+func isComprehension(d ast.Decl) bool {
+	_, ok := d.(*ast.Comprehension)
+	return ok
+}
+
+// declarations are the texts of some of the declarations that a struct is made with, sorted.
+func declarations(v cue.Value, wanted func(ast.Decl) bool) (texts []string) {
 	var read func(v cue.Value, depth int)
 	read = func(v cue.Value, depth int) {
 		v = cue.Dereference(v)
@@ -372,7 +381,7 @@ func conditions(v cue.Value) string {
 		}
 		if s, ok := n.(*ast.StructLit); ok {
 			for _, d := range s.Elts {
-				if _, ok := d.(*ast.Comprehension); ok {
+				if wanted(d) {
 					texts = append(texts, text(&ast.StructLit{Elts: []ast.Decl{d}}))
 				}
 			}
@@ -385,7 +394,7 @@ func conditions(v cue.Value) string {
 	}
 	read(v, maxCompareDepth)
 	slices.Sort(texts)
-	return strings.Join(slices.Compact(texts), "\n")
+	return slices.Compact(texts)
 }
 
 // oneLine is how a scalar is written, in one line. CUE embeds parts of it in braces.

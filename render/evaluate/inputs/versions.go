@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/cuecontext"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -55,6 +57,31 @@ func ComparePart(older, newer module.Inputs, at object.Path) []evaluate.Change {
 	}
 	c.depended()
 	return c.changes
+}
+
+// OtherConditions reports whether two structs are made with other comprehensions, or have other
+// fields whose names are computed; where words are given, with others that have one of them.
+func OtherConditions(older, newer cue.Value, words ...string) bool {
+	about := func(v cue.Value) []string {
+		made := declarations(v, func(d ast.Decl) bool { return isComprehension(d) || hasComputedName(d) })
+		return slices.DeleteFunc(made, func(text string) bool {
+			return len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
+		})
+	}
+	return !slices.Equal(about(older), about(newer))
+}
+
+// hasComputedName reports whether a declaration is a field whose name is computed.
+func hasComputedName(d ast.Decl) bool {
+	f, ok := d.(*ast.Field)
+	if !ok {
+		return false
+	}
+	switch f.Label.(type) {
+	case *ast.Interpolation, *ast.ParenExpr:
+		return true
+	}
+	return false
 }
 
 // Sort sorts changes, the gravest first and then by path.

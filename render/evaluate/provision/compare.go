@@ -47,6 +47,9 @@ func Compare(older, newer *Provisioners, was, is *module.Session) ([]evaluate.Ch
 			}
 		}
 		out = append(out, o.changes(news[i])...)
+		if !slices.ContainsFunc(olds, func(other entry) bool { return other.makes(news[i].provisioner) }) {
+			out = append(out, inputs.ChangeAt(evaluate.LevelMinor, object.Fields(news[i].title()), o.Inputs, news[i].Inputs, "it makes resources that it did not make"))
+		}
 	}
 	for i, n := range news {
 		if !taken[i] {
@@ -79,7 +82,7 @@ func entriesIn(in module.Inputs, p *Provisioners) (out []entry, err error) {
 
 // changes are those between two entries for the same resources.
 func (e entry) changes(newer entry) []evaluate.Change {
-	out := e.paramChanges(newer)
+	out := slices.Concat(e.paramChanges(newer), e.configChanges(newer), e.mountChanges(newer))
 	secret := newer.names(diagnose.FieldSensitive)
 	public := newer.names(diagnose.FieldOutputs)
 	add := func(level evaluate.Level, name, text string) {
@@ -94,6 +97,8 @@ func (e entry) changes(newer entry) []evaluate.Change {
 			add(evaluate.LevelMinor, name, "the output is no secret any more")
 		case !slices.Contains(secret, name) && !slices.Contains(public, name):
 			add(evaluate.LevelMajor, name, "the output is gone")
+		case e.gives(name) && !newer.gives(name):
+			add(evaluate.LevelMajor, name, "the output may be absent now")
 		}
 	}
 	for _, name := range slices.Concat(public, secret) {
@@ -101,6 +106,62 @@ func (e entry) changes(newer entry) []evaluate.Change {
 			add(evaluate.LevelMinor, name, "the output is new")
 		}
 	}
+	if inputs.OtherConditions(e.Value, newer.Value, "claim", diagnose.FieldOutputs, diagnose.FieldSensitive, "volume") {
+		out = append(out, inputs.ChangeAt(evaluate.LevelUndecided, object.Fields(e.title()), e.Inputs, newer.Inputs, "conditions of outputs or mounts changed (if, for), and which there are cannot be compared"))
+	}
+	for _, field := range []string{diagnose.FieldOutputs, diagnose.FieldSensitive} {
+		if was, is := e.part(field), newer.part(field); inputs.OtherConditions(was.Value, is.Value) {
+			out = append(out, inputs.ChangeAt(evaluate.LevelUndecided, object.Fields(e.title(), field), was, is, "conditions changed (if, for), and which outputs there are cannot be compared"))
+		}
+	}
+	return out
+}
+
+// gives reports whether the entry has an output that is no optional field.
+func (e entry) gives(name string) bool {
+	return slices.ContainsFunc([]string{diagnose.FieldOutputs, diagnose.FieldSensitive}, func(field string) bool {
+		return e.Value.LookupPath(cue.MakePath(cue.Str(field), cue.Str(name))).Exists()
+	})
+}
+
+// mountChanges are those of what a workload can mount.
+func (e entry) mountChanges(newer entry) (out []evaluate.Change) {
+	for _, field := range []string{"claim", "volume"} {
+		was, is := e.part(field), newer.part(field)
+		switch at := object.Fields(e.title(), field); {
+		case was.Value.Exists() && !is.Value.Exists():
+			out = append(out, inputs.ChangeAt(evaluate.LevelMajor, at, was, newer.Inputs, "the "+field+" that a workload mounts is gone"))
+		case !was.Value.Exists() && is.Value.Exists():
+			out = append(out, inputs.ChangeAt(evaluate.LevelMinor, at, e.Inputs, is, "a workload can mount the "+field+" now"))
+		}
+	}
+	return out
+}
+
+// configChanges are those of the part of the config of a project that the entry reads.
+func (e entry) configChanges(newer entry) []evaluate.Change {
+	at := object.Fields(e.title(), diagnose.FieldConfig)
+	was, is := e.part(diagnose.FieldConfig), newer.part(diagnose.FieldConfig)
+	declared, declares := was.Value.Exists() && !readsAll(was.Value), is.Value.Exists() && !readsAll(is.Value)
+	switch {
+	case !declared && !declares:
+		return nil
+	case !declares:
+		return []evaluate.Change{inputs.ChangeAt(evaluate.LevelUndecided, at, was, newer.Inputs, "it declares no config any more")}
+	case was.Value.Exists() && !declared:
+		return []evaluate.Change{inputs.ChangeAt(evaluate.LevelUndecided, at, was, is, "it read whatever config there is, and declares what it takes now")}
+	}
+	out := inputs.ComparePart(was, is, at)
+	if !was.Value.Exists() && !is.Value.Allows(cue.AnyString) {
+		out = append(out, inputs.ChangeAt(evaluate.LevelUndecided, at, e.Inputs, is, "it read no config, and takes that alone that it declares now"))
+	}
+	return out
+}
+
+// part is a field of the entry, which need not exist.
+func (e entry) part(field string) module.Inputs {
+	out := e.Inputs
+	out.Value = e.Value.LookupPath(cue.MakePath(cue.Str(field)))
 	return out
 }
 
@@ -129,10 +190,9 @@ func readsAll(params cue.Value) bool {
 
 // declared are the params that the entry declares.
 func (e entry) declared() module.Inputs {
-	out := e.Inputs
-	out.Value = cue.Value{}
-	if e.params {
-		out.Value = e.Value.LookupPath(cue.MakePath(cue.Str(diagnose.FieldParams)))
+	out := e.part(diagnose.FieldParams)
+	if !e.params {
+		out.Value = cue.Value{}
 	}
 	return out
 }

@@ -49,8 +49,9 @@ what they make of the cases of OLD (test/*.yaml).
   none       both are the same
 
 Names that the schema of OLD does not have are not part of what it took. What a policy takes
-are its parameters, and what it makes is what it refuses and warns of; what provisioners
-take are resources and their params, and outputs count as what they make.
+are its parameters, and what it makes is what it refuses and warns of, in the cases of both
+versions; what provisioners take are resources and their params, and outputs count as what
+they make.
 
 NEW is the working directory where it is not given. The exit code is 1 where the verdict is
 graver than --allow.
@@ -131,6 +132,9 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 		// Nobody can mend what is published, such as manifests of another tool in its folder test.
 		out.Changes = append(out.Changes, unreadable(unread))
 	default:
+		if newer.Subject.Kind == evaluate.KindPolicy {
+			_ = a.readCases(&newer) // What is wrong with them is for module test to say.
+		}
 		objects, err := made(ctx, older, newer, limits.Parallel())
 		if err != nil {
 			return compatibility{}, err

@@ -21,10 +21,15 @@ import (
 // made compares what two versions make of the cases of the older one that render: of a user who changes
 // nothing but the version.
 func made(ctx context.Context, older, newer underTest, parallel int) ([]change, error) {
-	// What a policy refuses is what its users get of it.
+	// What a policy refuses is what its users get of it, and a case of a rule that is new is among
+	// those of the newer version.
 	policy := older.Subject.Kind == evaluate.KindPolicy
+	all := older.Cases
+	if policy {
+		all = slices.Concat(older.Cases, newer.Cases)
+	}
 	var usable []cases.Case
-	for _, c := range older.Cases {
+	for _, c := range all {
 		if len(c.Expect.Errors) == 0 || policy {
 			usable = append(usable, c)
 		}
@@ -40,8 +45,13 @@ func made(ctx context.Context, older, newer underTest, parallel int) ([]change, 
 	out, compared := []change{}, 0
 	for i, old := range before {
 		if policy {
+			// The older version may not know the parameters of a case of the newer one.
+			if isJudged(old) {
+				compared++
+			} else if i >= len(older.Cases) {
+				continue
+			}
 			out = append(out, judgements(old, after[i])...)
-			compared++
 			continue
 		}
 		if old.Err != nil || old.Result.Plan == nil {
@@ -86,19 +96,25 @@ func ofCase(ctx context.Context, before, after cases.Outcome) ([]change, error) 
 	return append(out, renamed(older, newer)...), nil
 }
 
-// judgements compares what two versions of a policy say of one case. What is refused more in a
-// case is refused of users too, whatever else the case has.
+// judgements compares what two versions of a policy report of one case, one by one: a refusal that is
+// gone makes up for none that is new elsewhere. What is refused more in a case is refused of users
+// too, whatever else the case has.
 func judgements(before, after cases.Outcome) []change {
-	refused, warned := said(before)
-	refuses, warns := said(after)
+	refused, warned := reported(before)
+	refuses, warns := reported(after)
+	less, more := unpaired(refused, refuses, judgement.sameWords, judgement.sameRule)
+	gone, added := unpaired(less, more, judgement.samePlace)
+	_, warnsMore := unpaired(warned, warns, judgement.sameWords, judgement.samePlace)
 	level, text := evaluate.LevelPatch, ""
 	switch {
-	case len(refuses) > len(refused):
-		level, text = evaluate.LevelMajor, fmt.Sprintf("it refuses more of the case %q: %s", before.Name, other(refuses, refused))
-	case len(refuses) < len(refused):
-		level, text = evaluate.LevelMinor, fmt.Sprintf("it refuses less of the case %q: not %s", before.Name, other(refused, refuses))
-	case len(warns) > len(warned):
-		level, text = evaluate.LevelMinor, fmt.Sprintf("it warns more of the case %q: %s", before.Name, other(warns, warned))
+	case len(added) > 0:
+		level, text = evaluate.LevelMajor, fmt.Sprintf("it refuses more of the case %q: %s", before.Name, added[0].sentence)
+	case len(more) > 0:
+		level, text = evaluate.LevelUndecided, fmt.Sprintf("another rule refuses the same place of the case %q: %s", before.Name, more[0].sentence)
+	case len(gone) > 0:
+		level, text = evaluate.LevelMinor, fmt.Sprintf("it refuses less of the case %q: not %s", before.Name, gone[0].sentence)
+	case len(warnsMore) > 0:
+		level, text = evaluate.LevelMinor, fmt.Sprintf("it warns more of the case %q: %s", before.Name, warnsMore[0].sentence)
 	case !slices.Equal(refused, refuses), !slices.Equal(warned, warns):
 		text = fmt.Sprintf("what it says of the case %q changes", before.Name)
 	default:
@@ -107,26 +123,63 @@ func judgements(before, after cases.Outcome) []change {
 	return []change{{Level: string(level), Text: text, Old: before.Pos.String()}}
 }
 
-// said are the sentences of the errors and of the warnings of an outcome.
-func said(o cases.Outcome) (refused, warned []string) {
+// judgement is an error or a warning about a case of a policy.
+type judgement struct {
+	stage    object.Stage
+	node     object.ID
+	path     string
+	rule     string
+	sentence string
+	message  string
+}
+
+// sameWords reports whether both say the same of one object, at whatever path.
+func (j judgement) sameWords(o judgement) bool {
+	return j.stage == o.stage && j.node == o.node && j.message == o.message
+}
+
+// samePlace reports whether both are about one place.
+func (j judgement) samePlace(o judgement) bool {
+	return j.stage == o.stage && j.node == o.node && j.path == o.path
+}
+
+// sameRule reports whether both are about one place, by one rule.
+func (j judgement) sameRule(o judgement) bool { return j.rule == o.rule && j.samePlace(o) }
+
+// unpaired are the judgements of two versions that are left when each is paired with one of the other
+// version, by the first of the rules that holds.
+func unpaired(older, newer []judgement, rules ...func(a, b judgement) bool) (fromOlder, fromNewer []judgement) {
+	fromOlder, fromNewer = slices.Clone(older), slices.Clone(newer)
+	for _, same := range rules {
+		fromOlder = slices.DeleteFunc(fromOlder, func(a judgement) bool {
+			i := slices.IndexFunc(fromNewer, func(b judgement) bool { return same(a, b) })
+			if i >= 0 {
+				fromNewer = slices.Delete(fromNewer, i, i+1)
+			}
+			return i >= 0
+		})
+	}
+	return fromOlder, fromNewer
+}
+
+// reported are the errors and the warnings of an outcome.
+func reported(o cases.Outcome) (refused, warned []judgement) {
+	read := func(e *object.Error) judgement {
+		return judgement{stage: e.Stage, node: e.Node, path: e.Path, rule: e.Policy, sentence: reason(object.Errors{e}), message: object.Shown(e).Err.Error()}
+	}
 	all := object.AsErrors(o.Err, object.StageEvaluate)
 	for _, e := range all.Failures() {
-		refused = append(refused, reason(object.Errors{e}))
+		refused = append(refused, read(e))
 	}
 	for _, w := range slices.Concat(o.Result.Warnings, all.Warnings()) {
-		warned = append(warned, reason(object.Errors{w}))
+		warned = append(warned, read(w))
 	}
 	return refused, warned
 }
 
-// other is the first sentence that is not among others, or the last one.
-func other(sentences, others []string) string {
-	for _, one := range sentences {
-		if !slices.Contains(others, one) {
-			return one
-		}
-	}
-	return sentences[len(sentences)-1]
+// isJudged reports whether a policy judged the objects of a case, and was not stopped before.
+func isJudged(o cases.Outcome) bool {
+	return !slices.ContainsFunc(object.AsErrors(o.Err, object.StageEvaluate).Failures(), func(e *object.Error) bool { return e.Stage != object.StageCheck })
 }
 
 // byRef are nodes by the objects that they are.
