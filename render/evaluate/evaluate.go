@@ -250,8 +250,9 @@ type Result struct {
 	// and the newer one does not is major, one of which that cannot be told is undecided. They
 	// are set for [Request].Older only.
 	Changes []Change
-	// Kinds are those of the older version and of the module, "" for a module of specs.
-	Kinds [2]string
+	// OlderKind and NewerKind are the kinds of the two that were compared, "" for a module of
+	// specs.
+	OlderKind, NewerKind string
 	// Bundle is set for [Request].Bundle only.
 	Bundle *Bundle
 }

@@ -122,7 +122,7 @@ func (p *Evaluator) evaluate(ctx context.Context, req evaluate.Request) (evaluat
 		if err == nil && older.provisioners != nil && s.provisioners != nil {
 			changes, err = provision.Compare(older.provisioners, s.provisioners, older.Session, s.Session)
 		}
-		return evaluate.Result{Changes: changes, Kinds: [2]string{older.Compiled.Kind, s.Compiled.Kind}}, err
+		return evaluate.Result{Changes: changes, OlderKind: older.Compiled.Kind, NewerKind: s.Compiled.Kind}, err
 	}
 	if s.Compiled.Kind == evaluate.KindPolicy {
 		return evaluate.Result{}, fmt.Errorf("module %q is a policy: name it under policies, not as the module of a spec", diagnose.ModuleName(req.Module))

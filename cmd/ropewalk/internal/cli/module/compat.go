@@ -124,7 +124,7 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 	for _, c := range compared.Changes {
 		out.Changes = append(out.Changes, changed(c))
 	}
-	older.Subject.Kind, newer.Subject.Kind = compared.Kinds[0], compared.Kinds[1]
+	older.Subject.Kind, newer.Subject.Kind = compared.OlderKind, compared.NewerKind
 	switch {
 	case older.Subject.Kind != newer.Subject.Kind:
 		// Cases of one kind are none of the other.
