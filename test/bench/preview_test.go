@@ -56,7 +56,7 @@ func BenchmarkPreview(b *testing.B) {
 		previews = append(previews, run(b, dir, path, p.ropewalk, "preview", "HEAD", "-o", filepath.Join(b.TempDir(), "out")))
 		heads = append(heads, sum(func(e string) cost { return run(b, dir, path, p.ropewalk, "render", "--env", e) }))
 		diffs = append(diffs, sum(func(e string) cost {
-			return run(b, dir, path, "sh", "-c", `"$0" diff HEAD . --env "$1" || [ $? = 1 ]`, p.ropewalk, e)
+			return run(b, dir, path, "sh", "-c", `"$0" diff HEAD . --env "$1" || [ $? = 4 ]`, p.ropewalk, e)
 		}))
 	}
 	b.ReportMetric(previews.median(cpu), "cpu-ms")

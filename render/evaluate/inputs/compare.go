@@ -34,7 +34,7 @@ type comparison struct {
 	old, new module.Inputs
 	changes  []evaluate.Change
 	// above are the pairs of places that are being compared: a schema may have itself.
-	above []string
+	above [][2]string
 	// deep is how many comparisons this one is in; embedded alternatives add to no path.
 	deep  int
 	steps *int
@@ -112,8 +112,8 @@ func (c *comparison) pair(at object.Path, older, newer cue.Value) {
 		c.add(evaluate.LevelUndecided, at, older, newer, "the schema is too large to be compared from here on")
 		return
 	}
-	key := identity(older) + " " + identity(newer)
-	if slices.Contains(c.above, key) && isCollection(older) {
+	key := [2]string{identity(older), identity(newer)}
+	if slices.Contains(c.above, key) && isCollection(older) && isCollection(newer) {
 		return
 	}
 	near := c.near
@@ -131,10 +131,11 @@ func (c *comparison) pair(at object.Path, older, newer cue.Value) {
 }
 
 // identity tells a value from all others of its schema: positions alone do not, as those of a
-// conjunction are those of one of its parts.
+// conjunction are those of one of its parts, and those of a disjunction of its first alternative.
 func identity(v cue.Value) string {
 	v = cue.Dereference(v)
-	return fmt.Sprint(v.Path(), v.Pos(), v.IncompleteKind())
+	op, args := v.Expr()
+	return fmt.Sprint(v.Path(), v.Pos(), v.IncompleteKind(), op, len(args))
 }
 
 // single compares values that are no disjunctions.
@@ -200,7 +201,12 @@ func (c *comparison) best(at object.Path, o cue.Value, news []cue.Value) (evalua
 }
 
 func (c *comparison) reverse() *comparison {
-	return &comparison{old: c.new, new: c.old, deep: c.deep, steps: c.steps, near: [2]token.Pos{c.near[1], c.near[0]}, around: [2]cue.Value{c.around[1], c.around[0]}, inChoice: [2]bool{c.inChoice[1], c.inChoice[0]}, dependedOn: c.dependedOn, top: c.top}
+	// A schema may have itself on the way back, too.
+	var above [][2]string
+	for _, key := range c.above {
+		above = append(above, [2]string{key[1], key[0]})
+	}
+	return &comparison{old: c.new, new: c.old, deep: c.deep, steps: c.steps, above: above, near: [2]token.Pos{c.near[1], c.near[0]}, around: [2]cue.Value{c.around[1], c.around[0]}, inChoice: [2]bool{c.inChoice[1], c.inChoice[0]}, dependedOn: c.dependedOn, top: c.top}
 }
 
 // worst is the gravest level of changes; "" where there are none.
