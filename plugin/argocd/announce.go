@@ -41,15 +41,13 @@ func (s *Server) inputs(ctx context.Context, r request, files fs.FS) []*wire.Par
 	if limits.Timeout == 0 || limits.Timeout > describeTimeout {
 		limits.Timeout = describeTimeout
 	}
-	budget := s.budgets.Open(r.tenant())
-	defer budget.Close()
-	opts := r.bare.options(files, limits)
-	opts.Evaluator, opts.Charge = s.evaluator(r), budget.Charge
-	loaded, err := h.Load(ctx, opts)
+	session := s.service.Open(r.tenant(), r.Scope)
+	defer session.Close()
+	loaded, err := session.Load(ctx, h, r.bare.options(files, limits))
 	if err != nil {
 		return nil
 	}
-	inputs, err := loaded.Parameters(ctx, s.evaluator(r))
+	inputs, err := loaded.Parameters(ctx, session.Evaluator)
 	if err != nil {
 		s.opts.Report(fmt.Errorf("parameters of application %q: %w", r.app, err))
 	}

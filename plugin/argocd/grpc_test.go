@@ -22,7 +22,7 @@ type stream[Answer any] = grpc.ClientStreamingClient[wire.Part, Answer]
 
 func (c pluginClient) CheckPluginConfiguration(ctx context.Context, in *wire.Empty) (*wire.PluginConfiguration, error) {
 	out := &wire.PluginConfiguration{}
-	return out, c.conn.Invoke(ctx, service+"CheckPluginConfiguration", in, out)
+	return out, c.conn.Invoke(ctx, serviceName+"CheckPluginConfiguration", in, out)
 }
 
 func (c pluginClient) MatchRepository(ctx context.Context) (stream[wire.Match], error) {
@@ -38,7 +38,7 @@ func (c pluginClient) GetParametersAnnouncement(ctx context.Context) (stream[wir
 }
 
 func open[Answer any](ctx context.Context, conn *grpc.ClientConn, method string, opts ...grpc.CallOption) (stream[Answer], error) {
-	s, err := conn.NewStream(ctx, &grpc.StreamDesc{StreamName: method, ClientStreams: true}, service+method, opts...)
+	s, err := conn.NewStream(ctx, &grpc.StreamDesc{StreamName: method, ClientStreams: true}, serviceName+method, opts...)
 	if err != nil {
 		return nil, err
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 )
 
-// service is the prefix of the procedures of a plugin.
-const service = "/plugin.ConfigManagementPluginService/"
+// serviceName is the prefix of the procedures of a plugin.
+const serviceName = "/plugin.ConfigManagementPluginService/"
 
 // Methods, as metrics name them.
 const (
@@ -42,7 +42,7 @@ const readAhead = 16 << 10
 // procedures answers the calls of a repo-server.
 func (s *Server) procedures() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(service+methodCheck, connect.NewUnaryHandlerSimple(service+methodCheck, s.check, handlerOptions()...))
+	mux.Handle(serviceName+methodCheck, connect.NewUnaryHandlerSimple(serviceName+methodCheck, s.check, handlerOptions()...))
 	handle(mux, s, methodMatch, s.match)
 	handle(mux, s, methodAnnounce, s.announce)
 	handle(mux, s, methodGenerate, func(ctx context.Context, stream receiver) (*wire.Manifests, error) {
@@ -60,7 +60,7 @@ func handlerOptions() []connect.HandlerOption {
 
 // handle has work answer a method that takes a stream.
 func handle[Answer any](mux *http.ServeMux, s *Server, method string, work func(context.Context, receiver) (*Answer, error)) {
-	mux.Handle(service+method, connect.NewClientStreamHandlerSimple(service+method,
+	mux.Handle(serviceName+method, connect.NewClientStreamHandlerSimple(serviceName+method,
 		func(ctx context.Context, stream *connect.ClientStream[wire.Part]) (out *Answer, err error) {
 			from := &parts{stream: stream}
 			err = s.measured(ctx, method, func(limited context.Context) (err error) {

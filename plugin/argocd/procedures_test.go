@@ -53,7 +53,7 @@ func TestTheTextOfAnErrorArrivesAsItIs(t *testing.T) {
 func TestOnlyTheProceduresOfAPluginAreAnswered(t *testing.T) {
 	_, socket := start(t, options(t))
 	client := dial(t, socket)
-	err := client.conn.Invoke(t.Context(), service+"Other", &wire.Empty{}, &wire.Empty{})
+	err := client.conn.Invoke(t.Context(), serviceName+"Other", &wire.Empty{}, &wire.Empty{})
 	require.Equal(t, codes.Unimplemented, status.Code(err), "%v", err)
 	stream, err := client.GenerateManifest(t.Context())
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func TestOnlyTheProceduresOfAPluginAreAnswered(t *testing.T) {
 	transport := AskPass(socket).transport()
 	defer transport.CloseIdleConnections()
 	for _, kind := range []string{"application/json", "application/proto", "application/grpc-web+proto", "application/grpc+json", ""} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+service+methodCheck, bytes.NewBufferString("{}"))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+serviceName+methodCheck, bytes.NewBufferString("{}"))
 		require.NoError(t, err)
 		request.Header.Set("Content-Type", kind)
 		response, err := transport.RoundTrip(request)

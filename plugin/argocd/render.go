@@ -12,11 +12,6 @@ import (
 
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
-	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
-	"github.com/ropewalk/ropewalk/plugin/host/tracing"
-	"github.com/ropewalk/ropewalk/render"
-	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -88,13 +83,11 @@ func retryAfter(err error) (wait time.Duration) {
 
 // attempt renders once.
 func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.FS) ([]string, error) {
-	budget := s.budgets.Open(r.tenant())
-	defer budget.Close()
-	evaluator := budget.Evaluator(s.evaluator(r))
+	session := s.service.Open(r.tenant(), r.Scope)
+	defer session.Close()
 	opts := r.options(files, s.opts.Limits)
 	opts.Emit.HealthConfigured = s.opts.HealthConfigured
-	opts.Evaluator, opts.Charge = evaluator, budget.Charge
-	loaded, err := load(ctx, h, opts)
+	loaded, err := session.Load(ctx, h, opts)
 	if isAll(err, host.ErrNoSpec) {
 		return nil, fmt.Errorf("%v; %w", err, errEmpty) //nolint:errorlint // one text for both
 	}
@@ -106,14 +99,7 @@ func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.F
 		return nil, err
 	}
 	loaded.Request.Parallel = s.opts.Parallel
-	cache := rendercache.Cache{
-		Next:   render.Renderer{Evaluator: evaluator},
-		Stores: s.opts.Stores, Version: s.opts.Version, Scope: r.Scope, Failed: s.opts.Report,
-	}
-	rendering, end := tracing.Start(ctx, "render")
-	outcome, err := cache.Render(rendering, loaded.Request)
-	tracing.Set(rendering, tracing.Cached.Bool(err == nil && outcome.Plan == nil))
-	end(err)
+	outcome, err := session.Render(ctx, loaded.Request)
 	if err != nil {
 		return nil, err
 	}
@@ -127,17 +113,4 @@ func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.F
 		return nil, errEmpty
 	}
 	return out, nil
-}
-
-// load finds what a request renders, and fetches it.
-func load(ctx context.Context, h host.Host, opts host.Options) (_ host.Loaded, err error) {
-	ctx, end := tracing.Start(ctx, "load")
-	defer func() { end(err) }()
-	return h.Load(ctx, opts)
-}
-
-// evaluator shares the workers among tenants; what is cached needs no slot.
-func (s *Server) evaluator(r request) evaluate.Evaluator {
-	limited := host.Limited{Next: s.opts.Evaluator, Limiter: s.evaluations, Tenant: r.tenant()}
-	return resultcache.Evaluator{Next: limited, Results: s.opts.Evaluations}
 }

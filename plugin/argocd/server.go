@@ -21,8 +21,9 @@ import (
 	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
 	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/service"
 	"github.com/ropewalk/ropewalk/plugin/host/tracing"
+	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/cache/flight"
 )
@@ -33,9 +34,10 @@ type Server struct {
 	// requests bounds the requests that are unpacked and rendered, evaluations the
 	// evaluations of all of them.
 	requests, evaluations *limiter.Limiter
-	// intake bounds the memory of variables that are read, and budgets that of renders.
-	intake  *intake
-	budgets *host.Budgets
+	// intake bounds the memory of variables that are read.
+	intake *intake
+	// service renders.
+	service *service.Service
 	// renders joins equal requests.
 	renders flight.Group[[]string]
 	// warned are the warnings that were reported.
@@ -56,13 +58,16 @@ func New(opts Options) *Server {
 		requests:    limiter.New(limiter.Options{Slots: opts.Requests, Queue: opts.Queue}),
 		evaluations: limiter.New(limiter.Options{Slots: opts.Workers}),
 		intake:      newIntake(opts.Variables),
-		budgets:     host.NewBudgets(opts.Working),
 		// A caller that leaves has no time to wait for anything.
 		renders: flight.Group[[]string]{Patience: -1},
 		warned:  lru.New[[sha256.Size]byte, struct{}](maxReported),
 	}
 	s.metrics = newMetrics(s, opts.Collectors)
-	s.opts.Evaluator = tracing.Evaluator{Next: opts.Evaluator, Observe: s.metrics.evaluations.Observe}
+	s.service = service.New(service.Options{
+		Renderer: render.Renderer{Evaluator: tracing.Evaluator{Next: opts.Evaluator, Observe: s.metrics.evaluations.Observe}},
+		Slots:    s.evaluations, Working: opts.Working,
+		Evaluations: opts.Evaluations, Stores: opts.Stores, Version: opts.Version, Report: opts.Report,
+	})
 	return s
 }
 
@@ -107,7 +112,7 @@ func (s *Server) late(limit time.Duration, err error) error {
 
 // waiting is how many requests and evaluations wait for a slot.
 func (s *Server) waiting() int {
-	return s.requests.Stats().Waiting + s.evaluations.Stats().Waiting + s.budgets.Waiting()
+	return s.requests.Stats().Waiting + s.service.Waiting()
 }
 
 // work runs a part of a request on a goroutine that the request does not wait for once ctx

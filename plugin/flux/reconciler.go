@@ -17,14 +17,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/ropewalk/ropewalk/internal/crash"
-	"github.com/ropewalk/ropewalk/internal/limiter"
 	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/service"
 	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 )
 
@@ -49,10 +48,8 @@ type Reconciler struct {
 	claims   *delivery.Claims
 	attempts *attempts
 	slots    *slots
-	// evaluations has a slot for each worker.
-	evaluations *limiter.Limiter
-	// budgets bound the memory of renders.
-	budgets  *host.Budgets
+	// service renders.
+	service  *service.Service
 	counters *counters
 	now      func() time.Time
 }

@@ -19,13 +19,12 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 	"github.com/ropewalk/ropewalk/plugin/host/transform"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/emit"
-	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -134,14 +133,10 @@ func (w *work) isRetry() bool {
 // cuts it into layers.
 func (w *work) attempt(ctx context.Context) (rendered, error) {
 	t := w.transform
-	renderer := w.opts.Renderer
-	// What is cached needs no slot.
-	limited := host.Limited{Next: renderer.Evaluator, Limiter: w.evaluations, Tenant: t.Namespace}
-	budget := w.budgets.Open(t.Namespace)
-	defer budget.Close()
-	renderer.Evaluator = budget.Evaluator(resultcache.Evaluator{Next: limited, Results: w.opts.Evaluations})
+	session := w.service.Open(t.Namespace, w.accounts.scope(t))
+	defer session.Close()
 	id := request.Identity{
-		Client: w.as, Scope: w.accounts.scope(t), Dialect: transform.Dialect(t), TTL: w.ttl(), Evaluator: renderer.Evaluator, Charge: budget.Charge,
+		Client: w.as, Scope: w.accounts.scope(t), Dialect: transform.Dialect(t), TTL: w.ttl(), Evaluator: session.Evaluator, Charge: session.Charge,
 	}
 	loading, end := tracing.Start(ctx, "load")
 	inTime, cancel := context.WithTimeout(loading, fetchTimeout)
@@ -156,13 +151,7 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 		return rendered{}, atRequest.at(err)
 	}
 	loaded.Request.Strict, loaded.Request.Parallel = t.Spec.Strict, w.opts.Parallel
-	cache := rendercache.Cache{
-		Next: renderer, Stores: w.opts.Stores, Version: w.opts.Version, Scope: id.Scope, Failed: w.opts.Modules.Report,
-	}
-	rendering, end := tracing.Start(ctx, "render")
-	outcome, err := cache.Render(rendering, loaded.Request)
-	tracing.Set(rendering, tracing.Cached.Bool(err == nil && outcome.Plan == nil))
-	end(err)
+	outcome, err := session.Render(ctx, loaded.Request)
 	if ctx.Err() != nil {
 		return rendered{}, context.Cause(ctx)
 	}
@@ -188,7 +177,7 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 	conditions.MarkTrue(t, v1alpha1.ValidatedCondition, v1alpha1.ValidReason, "input, objects and policies are valid")
 	out := rendered{key: loaded.Key, Render: publish.Render{
 		Files: publish.Flat(outcome.Files), Layers: layers, Graph: outcome.Graph,
-		Build:  host.BuildOf(loaded.Loaded.Loaded, outcome.Sources, w.opts.Version),
+		Build:  publishing.BuildOf(loaded.Loaded.Loaded, outcome.Sources, w.opts.Version),
 		Images: func() []string { return imagesOf(outcome.Files) },
 	}}
 	out.Source, out.Revision = originOf(loaded, outcome.Sources)
@@ -295,7 +284,7 @@ func imagesOf(files []emit.File) []string {
 			nodes = append(nodes, &object.Node{Object: o})
 		}
 	}
-	return host.Images(nodes)
+	return publishing.Images(nodes)
 }
 
 // references puts what the source and the modules led to into the status.

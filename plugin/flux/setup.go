@@ -30,8 +30,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
-	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
+	"github.com/ropewalk/ropewalk/plugin/host/service"
 	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
@@ -70,11 +70,15 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	}
 	r.plans = lru.New[string, delivery.Desired](opts.PlanCacheBytes)
 	r.attempts, r.slots = &attempts{}, newSlots(opts.Concurrent)
-	r.evaluations, r.budgets = limiter.New(limiter.Options{Slots: opts.Workers}), host.NewBudgets(opts.Working)
 	if r.counters, err = newCounters(metrics.Registry, mgr.GetClient()); err != nil {
 		return err
 	}
-	r.opts.Renderer.Evaluator = tracing.Evaluator{Next: opts.Renderer.Evaluator, Observe: r.counters.evaluations.Observe}
+	renderer := opts.Renderer
+	renderer.Evaluator = tracing.Evaluator{Next: renderer.Evaluator, Observe: r.counters.evaluations.Observe}
+	r.service = service.New(service.Options{
+		Renderer: renderer, Slots: limiter.New(limiter.Options{Slots: opts.Workers}), Working: opts.Working,
+		Evaluations: opts.Evaluations, Stores: opts.Stores, Version: opts.Version, Report: opts.Modules.Report,
+	})
 	modules := opts.Modules
 	modules.Registries = once(modules.Registries)
 	if modules.Client == nil {

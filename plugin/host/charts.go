@@ -9,10 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
@@ -23,16 +26,44 @@ const chartFile = "Chart.yaml"
 // maxDependencies is how many charts one chart may pull in.
 const maxDependencies = 100
 
+// exactVersion is a version, and no range of them.
+var exactVersion = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`)
+
+// chartOf is the reference of a chart that is in no source; false for others.
+func chartOf(h spec.Helm) (spec.CueRef, bool) {
+	ref := spec.CueRef{Pos: h.Chart.Pos, RefPos: h.Chart.Pos, TypePos: h.Chart.Pos, PullSecretRef: h.PullSecretRef, Verify: h.Verify, VersionPos: h.Version.Pos}
+	switch {
+	case h.Repo.Text != "":
+		ref.Type = spec.RefType(reftype.Helm)
+		ref.Ref = h.Repo.Text + "?chart=" + url.QueryEscape(h.Chart.Text)
+		if h.Version.Text != "" {
+			ref.Ref += "&version=" + url.QueryEscape(h.Version.Text)
+		}
+		return ref, true
+	case !strings.HasPrefix(h.Chart.Text, "oci://"):
+		return ref, false
+	}
+	ref.Type, ref.Ref = spec.RefType(reftype.OCI), h.Chart.Text
+	switch {
+	case h.Version.Text == "" && strings.ContainsAny(path.Base(ref.Ref), ":@?"):
+	case exactVersion.MatchString(h.Version.Text):
+		ref.Ref += ":" + strings.ReplaceAll(h.Version.Text, "+", "_") // OCI tags have no plus.
+	default:
+		ref.Ref += "?semver=" + url.QueryEscape(cmp.Or(h.Version.Text, "*"))
+	}
+	return ref, true
+}
+
 // chartFiles are the files of a chart with its values files; dependencies that are not in
 // its folder are fetched and mounted.
-func (l *loading) chartFiles(ctx context.Context, t spec.Transform, b *built, f *files) ([]string, error) {
+func chartFiles(ctx context.Context, c spec.Component, f *files) ([]string, error) {
 	var errs object.Errors
 	fail := func(pos object.Pos, at object.Path, hint, format string, args ...any) {
 		errs = append(errs, &object.Error{Stage: object.StageResolve, Pos: pos, Path: at.String(), Err: fmt.Errorf(format, args...), Hint: hint})
 	}
 	var names []string
-	for i, p := range b.Helm.ValuesFiles {
-		name, at := path.Join(f.dir, p.Text), b.Path.Append(object.Field("valuesFiles"), object.Index(i))
+	for i, p := range c.Helm.ValuesFiles {
+		name, at := path.Join(f.dir, p.Text), c.Path.Append(object.Field("valuesFiles"), object.Index(i))
 		switch info, err := statIn(f, name); {
 		case err != nil:
 			fail(p.Pos, at, cmp.Or(nearest(f, name, false), "a path is relative to this file, or to the source"), "%q: %v", p.Text, err)
@@ -42,18 +73,18 @@ func (l *loading) chartFiles(ctx context.Context, t spec.Transform, b *built, f 
 			names = append(names, name)
 		}
 	}
-	dir, at := path.Join(f.dir, b.Helm.Chart.Text), b.Path.Append(object.Field("chart"))
+	dir, at := path.Join(f.dir, c.Helm.Chart.Text), c.Path.Append(object.Field("chart"))
 	info, err := statIn(f, dir)
 	switch {
 	case err != nil:
 		hint := cmp.Or(nearest(f, dir, true), "write the path of a folder with "+chartFile+", oci://…, or name the repository in repo")
-		fail(b.Helm.Chart.Pos, at, hint, "%q: %v", b.Helm.Chart.Text, err)
+		fail(c.Helm.Chart.Pos, at, hint, "%q: %v", c.Helm.Chart.Text, err)
 		return nil, errs
 	case !info.IsDir():
 		return append(names, dir), errs.Err()
 	}
 	if _, err := fs.Stat(f, path.Join(dir, chartFile)); err != nil {
-		fail(b.Helm.Chart.Pos, at, "", "%q holds no %s: it is no chart", b.Helm.Chart.Text, chartFile)
+		fail(c.Helm.Chart.Pos, at, "", "%q holds no %s: it is no chart", c.Helm.Chart.Text, chartFile)
 		return nil, errs
 	}
 	all, err := tree(f, dir)
@@ -62,10 +93,10 @@ func (l *loading) chartFiles(ctx context.Context, t spec.Transform, b *built, f 
 	case errors.As(err, &link):
 		return nil, append(errs, link)
 	case err != nil:
-		fail(b.Helm.Chart.Pos, at, "", "read %q: %v", b.Helm.Chart.Text, err)
+		fail(c.Helm.Chart.Pos, at, "", "read %q: %v", c.Helm.Chart.Text, err)
 		return nil, errs
 	}
-	laid, missing := l.chartDependencies(ctx, t, f, dir)
+	laid, missing := f.chartDependencies(ctx, dir)
 	names = slices.Concat(names, all, laid)
 	slices.Sort(names) // Values files may be in the folder of the chart.
 	return slices.Compact(names), append(errs, missing...).Err()
@@ -105,7 +136,7 @@ func tree(f *files, dir string) (out []string, err error) {
 
 // chartDependencies fetches the dependencies in the chart of a folder that are not in its
 // folder charts, and returns their files.
-func (l *loading) chartDependencies(ctx context.Context, t spec.Transform, f *files, dir string) (names []string, errs object.Errors) {
+func (f *files) chartDependencies(ctx context.Context, dir string) (names []string, errs object.Errors) {
 	read := func(name string) object.Value {
 		data, err := fs.ReadFile(f, path.Join(dir, name))
 		if err != nil {
@@ -131,7 +162,7 @@ func (l *loading) chartDependencies(ctx context.Context, t spec.Transform, f *fi
 			}
 		}
 		at := spec.Text{Text: name, Pos: d.Pos}
-		laid, e := l.dependency(ctx, t, f, dir, spec.Helm{Chart: at, Repo: spec.Text{Text: repo, Pos: d.Pos}, Version: spec.Text{Text: version, Pos: d.Pos}})
+		laid, e := f.dependency(ctx, dir, spec.Helm{Chart: at, Repo: spec.Text{Text: repo, Pos: d.Pos}, Version: spec.Text{Text: version, Pos: d.Pos}})
 		if names = append(names, laid...); e != nil {
 			e.Path = fmt.Sprintf("dependencies[%d]", i)
 			errs = append(errs, e)
@@ -141,7 +172,7 @@ func (l *loading) chartDependencies(ctx context.Context, t spec.Transform, f *fi
 }
 
 // dependency fetches one dependency of the chart in dir.
-func (l *loading) dependency(ctx context.Context, t spec.Transform, f *files, dir string, h spec.Helm) ([]string, *object.Error) {
+func (f *files) dependency(ctx context.Context, dir string, h spec.Helm) ([]string, *object.Error) {
 	name, repo := h.Chart.Text, h.Repo.Text
 	fail := func(hint, format string, args ...any) *object.Error {
 		return &object.Error{Stage: object.StageResolve, Pos: h.Chart.Pos, Err: fmt.Errorf(format, args...), Hint: hint}
@@ -166,21 +197,19 @@ func (l *loading) dependency(ctx context.Context, t spec.Transform, f *files, di
 			h.Chart.Text, h.Repo.Text = strings.TrimSuffix(repo, "/")+"/"+name, ""
 		}
 		ref, _ := chartOf(h)
-		w, ok := l.modules.reference(ref, nil)
+		w, ok := f.modules.reference(ref, nil)
 		if !ok {
 			return nil, fail("", "the chart %q of %s cannot be fetched here", name, repo)
 		}
 		w.key.files = true
-		if err := l.modules.fetch(ctx, []reference{w}); err != nil {
+		if err := f.modules.fetch(ctx, []reference{w}); err != nil {
 			return nil, fail("", "%w", err)
 		}
-		if err := l.modules.errs[w.key]; err != nil {
+		if err := f.modules.errs[w.key]; err != nil {
 			return nil, fail("run helm dependency build, which puts it into the folder charts", "the chart %q of %s: %w", name, repo, err)
 		}
-		fetched := l.modules.trees[w.key]
-		s := sourceOf(t.Name, "", fetched)
-		s.Part = "chart " + name
-		f.sources = append(f.sources, s)
+		fetched := f.modules.trees[w.key]
+		f.addSource("chart "+name, fetched)
 		f.mounts = append(f.mounts, mount{to, fetched.Origin, fetched.FS})
 	default:
 		return nil, fail("run helm dependency build, which puts it into the folder charts", "the chart %q is not in the folder charts, and %q is no repository that can be fetched", name, repo)
@@ -193,7 +222,7 @@ func (l *loading) dependency(ctx context.Context, t spec.Transform, f *files, di
 	case err != nil:
 		return nil, fail("", "read the chart %q: %v", name, err)
 	}
-	further, errs := l.chartDependencies(ctx, t, f, to)
+	further, errs := f.chartDependencies(ctx, to)
 	if len(errs) > 0 {
 		return nil, errs[0]
 	}

@@ -4,31 +4,15 @@
 package host
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"slices"
-	"strings"
 
 	"github.com/ropewalk/ropewalk/plugin/host/project"
-	"github.com/ropewalk/ropewalk/render"
-	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/preview"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
-)
-
-// The context where neither project, environment nor caller set it.
-const (
-	DefaultNamespace     = "default"
-	DefaultKubeVersion   = "1.36.3"
-	DefaultClusterDomain = "cluster.local"
 )
 
 // Host loads the specs that a user names into a request. The zero value resolves
@@ -153,114 +137,4 @@ func (o Options) charge(ctx context.Context, bytes int64) error {
 		return err
 	}
 	return o.Charge(ctx, bytes)
-}
-
-// Loaded is a request that is ready to be rendered; its caller sets Strict,
-// Parallel and Progress.
-type Loaded struct {
-	Request render.Request
-	// Name is that of the project, or that of its directory where it has none.
-	Name string
-	// Project is the project with the environment laid over its context; the
-	// zero value where there is none.
-	Project spec.Project
-	// References are what the documents refer to and was fetched from servers, sorted by their
-	// place.
-	References []Reference
-	// NotRendered are files of plain manifests that a search found beside the specs, sorted.
-	NotRendered []string
-	// Nested are the files of projects in folders below the specs, which are rendered on
-	// their own, sorted.
-	Nested []string
-	// NotApplied are the project files beside specs that were named as files, sorted.
-	NotApplied []string
-	// Unplaced are the specs that fall back to the default namespace.
-	Unplaced []string
-	// Texts is every file that was read as a document, by the name that
-	// positions give it, so that a caller can show the line.
-	Texts map[string][]byte
-}
-
-// checkContext checks the context of the caller as that of a project is checked.
-func (l *loading) checkContext(c spec.Context) {
-	if c.KubeVersion != "" {
-		if _, ok := spec.ParseKubeVersion(c.KubeVersion); !ok {
-			l.Fail(object.Pos{File: "--kube-version " + c.KubeVersion}, "",
-				fmt.Errorf("%q is not a version of Kubernetes: expected one such as 1.36 or v1.36.2", c.KubeVersion))
-		}
-	}
-	if c.Engine != "" && !slices.Contains(dialect.Names(), c.Engine) {
-		l.Fail(object.Pos{File: "--dialect " + c.Engine}, object.Suggest(c.Engine, dialect.Names()),
-			fmt.Errorf("dialect %q is not known", c.Engine))
-	}
-	if err := spec.CheckDomain(c.ClusterDomain); c.ClusterDomain != "" && err != nil {
-		l.Fail(object.Pos{File: "--cluster-domain " + c.ClusterDomain}, "", err)
-	}
-	if err := spec.CheckName(c.Namespace); c.Namespace != "" && err != nil {
-		l.Fail(object.Pos{File: "--namespace " + c.Namespace}, "", err)
-	}
-}
-
-// defaults sets the fields that are still empty; name is the dialect that the caller
-// set.
-func defaults(c spec.Context, name dialect.Name) spec.Context {
-	if name != "" {
-		c.Engine = string(name)
-	}
-	c.KubeVersion, _ = spec.ParseKubeVersion(c.KubeVersion)
-	return spec.Context{
-		Namespace: DefaultNamespace, KubeVersion: DefaultKubeVersion,
-		ClusterDomain: DefaultClusterDomain, Engine: string(dialect.Plain),
-	}.Merge(c)
-}
-
-// contextOf is the context of a spec; namespace is "" where it names none. A name or a
-// namespace that is none has been reported, and is not reported again at each object.
-func (l *loading) contextOf(name, namespace, environment string) object.Context {
-	c := l.context
-	if namespace == "" && name != "" && !l.placed {
-		l.unplaced = append(l.unplaced, name)
-	}
-	if namespace = cmp.Or(namespace, c.Namespace); spec.CheckName(namespace) != nil {
-		namespace = DefaultNamespace
-	}
-	namespace = l.inPreview(namespace)
-	if spec.CheckName(name) != nil {
-		name = project.Label(name)
-	}
-	return object.Context{
-		Name: name, Namespace: namespace, Environment: environment,
-		Engine: c.Engine, KubeVersion: c.KubeVersion, ClusterDomain: c.ClusterDomain,
-	}
-}
-
-// readPreview reads which preview of a project is rendered.
-func (l *loading) readPreview(p spec.Project) {
-	at := object.Pos{File: "--preview " + l.opts.Preview}
-	err := spec.CheckPreview(l.opts.Preview)
-	switch {
-	case l.opts.Preview == "":
-	case err != nil:
-		l.Fail(at, "", err)
-	case !p.Previews.Pos.IsValid():
-		if !l.docs.Incomplete {
-			l.Fail(at, "add previews: {namespace: \"${namespace}-pr-${preview}\"} to the spec of "+spec.ProjectFile, errors.New("the project declares no previews"))
-		}
-	case !slices.ContainsFunc(l.Errs, func(e *object.Error) bool { return strings.HasPrefix(e.Path, "spec.previews") }):
-		l.preview = preview.Rules{ID: l.opts.Preview, Previews: p.Previews}
-	}
-}
-
-// inPreview is the namespace of the preview in place of one, which is that one if there is no
-// preview.
-func (l *loading) inPreview(namespace string) string {
-	if l.preview.ID == "" {
-		return namespace
-	}
-	own, err := l.preview.Enter(namespace)
-	if err != nil {
-		l.Errs = append(l.Errs, object.AsErrors(err, object.StageSpec)...)
-		return namespace
-	}
-	return own
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 )
 
 // The digest of the inputs in the provenance depends on all that a project declares of
@@ -26,7 +27,7 @@ func TestTheProvenanceDependsOnWhatAProjectDeclaresOfSecrets(t *testing.T) {
 		loaded, err := host.Host{Embedded: module}.Load(t.Context(), host.Options{Dir: dir})
 		require.NoError(t, err)
 		require.Empty(t, loaded.Request.Mistakes)
-		return host.BuildOf(loaded, nil, "").Inputs
+		return publishing.BuildOf(loaded, nil, "").Inputs
 	}
 	want := inputs(settings)
 	require.Equal(t, want, inputs("  # moved\n"+settings))

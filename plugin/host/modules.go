@@ -18,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/internal/crash"
 	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -37,6 +38,9 @@ type reference struct {
 	path object.Path
 	// key is equal for references to the same module.
 	key module
+	// neededBy is the place of what needs a module that no document refers to, such as the first
+	// of the workloads; the zero value where there is none.
+	neededBy object.Pos
 }
 
 // module identifies a module in one run.
@@ -52,7 +56,8 @@ type module struct {
 type modules struct {
 	host      Host
 	discovery *project.Discovery
-	docs      spec.Documents
+	// configMaps are those of the documents, for references of their type.
+	configMaps []spec.Manifest
 	// trees and errs are by module, once everything is fetched.
 	trees map[module]source.Tree
 	errs  map[module]error
@@ -61,6 +66,14 @@ type modules struct {
 	positions map[module]map[string]evaluate.Source
 	// charge is Options.Charge.
 	charge func(ctx context.Context, bytes int64) error
+}
+
+// newModules returns modules of which none is fetched yet.
+func newModules(h Host, d *project.Discovery, configMaps []spec.Manifest, charge func(context.Context, int64) error) *modules {
+	return &modules{
+		host: h, discovery: d, configMaps: configMaps, charge: charge,
+		trees: map[module]source.Tree{}, errs: map[module]error{}, positions: map[module]map[string]evaluate.Source{},
+	}
 }
 
 // reference resolves a reference of a document, as far as that needs no fetch; false
@@ -210,10 +223,8 @@ func (m *modules) tree(w reference) (source.Tree, bool) {
 		e.Path = w.path.Append(object.Field("url")).String()
 	case w.path == nil:
 		e.Path = "" // No document has the reference.
-	case !w.ref.RefPos.IsValid() && len(m.docs.Workloads) > 0:
-		// No document has the reference: it is the default module of workloads, and is
-		// reported at the first of them.
-		e.Path, e.Pos = "", m.docs.Workloads[0].Pos
+	case !w.ref.RefPos.IsValid() && w.neededBy.IsValid():
+		e.Path, e.Pos = "", w.neededBy
 		e.Hint = "every workload needs this embedded module"
 		if errors.Is(err, source.ErrLocked) {
 			e.Hint += ", which is locked like any other: run it in the rendered folder"
@@ -318,7 +329,7 @@ func above(full, dir string) string {
 func (m *modules) manifest(name string) (spec.Manifest, error) {
 	var found []spec.Manifest
 	var names []string
-	for _, doc := range m.docs.ConfigMaps {
+	for _, doc := range m.configMaps {
 		meta, _ := doc.Value.Get("metadata")
 		is, _ := meta.Get("name")
 		names = append(names, is.Text)
@@ -375,12 +386,39 @@ func (m *modules) sources(name string) map[string]evaluate.Source {
 	return out
 }
 
-// nameOf is the name of a project without one: that of its only spec. The name of its
-// folder would differ between checkouts, and the same request gives the same bytes
-// everywhere.
-func nameOf(specs []string) string {
-	if len(specs) == 1 {
-		return specs[0]
+// Reference is a reference of a document, with what it leads to.
+type Reference struct {
+	source.Ref
+	Tree source.Tree
+	// Pos is the place of its text.
+	Pos object.Pos
+	// Version is the place of the version where that is a field of its own; the zero value
+	// elsewhere.
+	Version object.Pos
+	// Digest is the place of the digest beside the version; the zero value where there is none.
+	Digest object.Pos
+	// Module says that it is a module, and not files of a component.
+	Module bool
+}
+
+// references are those to servers that were fetched. Dependencies of charts, remote bases of
+// kustomizations and dependencies of modules of CUE are none of a document.
+func (m *modules) references(all []reference) (out []Reference) {
+	for _, w := range all {
+		kind, _ := reftype.Of(w.key.Type)
+		tree, ok := m.trees[w.key]
+		if !ok || m.errs[w.key] != nil || !kind.Remote {
+			continue
+		}
+		out = append(out, Reference{Ref: w.key.Ref, Tree: tree, Pos: w.ref.RefPos, Version: w.ref.VersionPos, Digest: w.ref.DigestPos, Module: !w.key.files})
 	}
-	return "ropewalk"
+	slices.SortStableFunc(out, func(a, b Reference) int { return a.Pos.Compare(b.Pos) })
+	return out
+}
+
+// sourceOf is the provenance of a tree.
+func sourceOf(name, policy string, tree source.Tree) render.Source {
+	return render.Source{
+		Spec: name, Policy: policy, Origin: tree.Origin, Revision: tree.Revision, Pinned: tree.Pinned, Digest: tree.Digest,
+	}
 }

@@ -40,56 +40,61 @@ type Provisioners struct {
 // Errors in the project's specs are ignored. The error is an object.Errors, or wraps that
 // of ctx; Texts is set even then.
 func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, error) {
-	l, modules, err := h.provisionersAt(opts)
+	f, own, err := h.provisionersAt(opts)
 	if err != nil {
 		return Provisioners{}, err
 	}
-	defer l.Close()
-	config, err := l.document.Workloads(opts.Environment)
-	l.Errs = append(l.Errs, object.AsErrors(err, object.StageSpec)...)
-	all := slices.Concat(modules, config.Provisioners, []spec.NamedModule{{
-		Name:   spec.DefaultProvisioners,
-		CueRef: spec.CueRef{Type: spec.RefEmbedded, Ref: spec.DefaultProvisioners},
-	}})
+	defer f.Close()
+	s, docs := f.settings, f.docs
+	config, err := s.project.Workloads(opts.Environment)
+	f.Errs = append(f.Errs, object.AsErrors(err, object.StageSpec)...)
+
+	// The modules, in the order in which they are tried.
+	all := slices.Concat(own, config.Provisioners, []spec.NamedModule{embeddedProvisioners()})
 	references := make([]reference, 0, len(all))
-	for i, p := range all {
+	for i, m := range all {
 		at := object.Fields("spec", "workloads", "provisioners").Append(object.Index(i), object.Field("cueRef"))
-		if w, ok := l.modules.reference(p.CueRef, at); ok {
+		if w, ok := f.modules.reference(m.CueRef, at); ok {
+			w.neededBy = firstWorkload(docs)
 			references = append(references, w)
 		}
 	}
+	surrounding, errs := s.context("", "", opts.Environment)
+	f.Errs = append(f.Errs, errs...)
 	out := Provisioners{
-		Context: l.contextOf("", "", opts.Environment), Texts: map[string][]byte{},
-		Workloads: render.Workloads{Config: config},
+		Context: surrounding, Texts: map[string][]byte{}, Workloads: render.Workloads{Config: config},
 		Check: render.Request{
-			Emit: emit.Options{Dialect: dialect.Name(l.context.Engine)}, KubeVersion: l.context.KubeVersion,
-			SkipSchemas: opts.SkipSchemas, CRDs: l.CRDs(opts.CRDs),
+			Emit: emit.Options{Dialect: dialect.Name(s.project.Context.Engine)}, KubeVersion: s.project.Context.KubeVersion,
+			SkipSchemas: opts.SkipSchemas, CRDs: f.CRDs(opts.CRDs),
 		},
 	}
-	for _, file := range l.Files {
+	for _, file := range f.Files {
 		out.Texts[file.Name] = file.Data
 	}
-	if l.Errs.Err() != nil {
-		return out, l.Errs.Sorted()
+	if f.Errs.Err() != nil {
+		return out, f.Errs.Sorted()
 	}
-	if err := l.modules.fetch(ctx, references); err != nil {
+
+	// Nothing is fetched for a project with mistakes.
+	err = f.modules.fetch(ctx, references)
+	if err != nil {
 		return out, err
 	}
 	for i, w := range references {
-		if tree, ok := l.modules.tree(w); ok {
+		if tree, ok := f.modules.tree(w); ok {
 			out.Workloads.Provisioners = append(out.Workloads.Provisioners, render.Provisioners{
-				Name: all[i].Name, Pos: all[i].Pos, Module: l.modules.module(w, tree, nil),
+				Name: all[i].Name, Pos: all[i].Pos, Module: f.modules.module(w, tree, nil),
 			})
 		}
 	}
-	return out, l.Errs.Sorted().Err()
+	return out, f.Errs.Sorted().Err()
 }
 
-// provisionersAt loads the project that opts name, or the module there.
-func (h Host) provisionersAt(opts Options) (*loading, []spec.NamedModule, error) {
+// provisionersAt reads the project that opts name, or finds the module there.
+func (h Host) provisionersAt(opts Options) (planning, []spec.NamedModule, error) {
 	d, err := project.Open(opts.Project())
 	if err != nil {
-		return nil, nil, err
+		return planning{}, nil, err
 	}
 	arg := "."
 	if len(opts.Args) > 0 {
@@ -108,13 +113,16 @@ func (h Host) provisionersAt(opts Options) (*loading, []spec.NamedModule, error)
 		d.Fail(object.Pos{File: arg}, "pass a folder with "+spec.ProjectFile+" or "+moduleFolder,
 			errors.New("no project and no module of provisioners in this folder"))
 	}
-	l := h.loading(d, opts)
-	p := l.project().Project
-	if p.Pos.IsValid() {
-		// Errors of specs are reported where they are rendered.
-		l.Errs = ofFile(l.Errs, p.Pos.File)
+	f, docs := h.parse(d, opts)
+	if len(docs.Sources) > 0 { // Their names are those of specs.
+		docs = lowerSources(f, docs, variablesOf(f, docs))
 	}
-	return l, own, nil
+	out := planning{found: f, docs: docs, settings: readSettings(f, docs)}
+	if at := out.settings.project.Pos; at.IsValid() {
+		// Errors of specs are reported where they are rendered.
+		f.Errs = ofFile(f.Errs, at.File)
+	}
+	return out, own, nil
 }
 
 // ofFile are the errors in one file, and those without a position.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -46,61 +47,62 @@ func (r *runtime) used(value string) string {
 
 // readRuntime reads what the options say: NAME=VALUE, a file of values, or the runtime
 // of a bundle.
-func (l *loading) readRuntime() {
-	l.runtime = runtime{values: map[string]string{}, lookup: l.opts.LookupRuntime, asked: map[string]bool{}, attributes: map[string][]string{}}
-	for _, arg := range l.opts.Runtime {
+func readRuntime(d *project.Discovery, opts Options) *runtime {
+	r := &runtime{values: map[string]string{}, lookup: opts.LookupRuntime, asked: map[string]bool{}, attributes: map[string][]string{}}
+	for _, arg := range opts.Runtime {
 		name, value, ok := strings.Cut(arg, "=")
 		if ok && regexp.MustCompile(`^[\w.-]+$`).MatchString(name) {
-			l.runtime.values[name] = value
-			l.runtime.given = append(l.runtime.given, name)
+			r.values[name] = value
+			r.given = append(r.given, name)
 			continue
 		}
 		pos := object.Pos{File: "--runtime " + path.Clean(arg)}
 		if ok {
 			// What follows the sign may be a secret.
-			l.Fail(object.Pos{File: "--runtime"}, "", fmt.Errorf("what begins with %q is not a name: expected NAME=VALUE or FILE", regexp.MustCompile(`^[\w.-]*`).FindString(name)))
+			d.Fail(object.Pos{File: "--runtime"}, "", fmt.Errorf("what begins with %q is not a name: expected NAME=VALUE or FILE", regexp.MustCompile(`^[\w.-]*`).FindString(name)))
 			continue
 		}
-		file, err := l.ReadNamed(arg)
+		file, err := d.ReadNamed(arg)
 		if err != nil && !slices.Contains([]string{".yaml", ".yml", ".json", ".cue"}, path.Ext(arg)) {
 			pos.File, err = "--runtime", errors.New("it is neither, or its name does not end in .yaml, .json or .cue") // It may be a value.
 		}
 		if err != nil {
-			l.Fail(pos, "expected NAME=VALUE or FILE", err)
+			d.Fail(pos, "expected NAME=VALUE or FILE", err)
 			continue
 		}
 		if path.Ext(arg) == ".cue" {
-			l.runtime.definition = file
+			r.definition = file
 			continue
 		}
-		l.runtimeFile(file)
+		r.file(d, file)
 	}
+	return r
 }
 
-// runtimeFile reads a file of values: a map of texts, numbers and booleans.
+// file reads a file of values: a map of texts, numbers and booleans.
 //
 // No excerpt of the file is shown, and none of its values: all of them may be secrets.
-func (l *loading) runtimeFile(file spec.File) {
-	before := len(l.Errs)
+func (r *runtime) file(d *project.Discovery, file spec.File) {
+	before := len(d.Errs)
 	defer func() {
-		for _, e := range l.Errs[before:] {
+		for _, e := range d.Errs[before:] {
 			e.Secret = true
 		}
 	}()
 	v, err := spec.ParseValue(file)
-	l.Errs = append(l.Errs, object.AsErrors(err, object.StageSpec)...)
+	d.Errs = append(d.Errs, object.AsErrors(err, object.StageSpec)...)
 	if err == nil && v.Kind != object.KindMap && v.Kind != object.KindNone {
-		l.Fail(v.Pos, "", fmt.Errorf("expected a map of runtime values, got a %s", v.Kind))
+		d.Fail(v.Pos, "", fmt.Errorf("expected a map of runtime values, got a %s", v.Kind))
 	}
-	l.runtime.hide(v)
+	r.hide(v)
 	for _, m := range v.Members {
 		switch m.Value.Kind {
 		case object.KindString, object.KindNumber, object.KindBool:
 			// As it is written: 1.10 and 01234 are texts where a bundle wants one.
-			l.runtime.values[m.Name] = m.Value.Written()
-			l.runtime.listed = append(l.runtime.listed, m)
+			r.values[m.Name] = m.Value.Written()
+			r.listed = append(r.listed, m)
 		default:
-			l.failAt(m.Value.Pos, object.Fields(m.Name), "", fmt.Errorf("expected a text, a number or a boolean, got a %s", m.Value.Kind))
+			d.FailAt(m.Value.Pos, object.Fields(m.Name), "", fmt.Errorf("expected a text, a number or a boolean, got a %s", m.Value.Kind))
 		}
 	}
 }
@@ -182,39 +184,39 @@ func hasKey(m map[string]string, key string) bool {
 	return ok
 }
 
-// misspelt hints at a given name where one like it is not set.
-func (l *loading) misspelt() {
-	for _, name := range l.runtime.given {
-		meant, near := object.Nearest(name, object.SortedKeys(l.runtime.asked))
-		for _, e := range l.Errs {
-			if near && !l.runtime.asked[name] && e.Err.Error() == fmt.Sprintf("runtime value %q is not set", meant) {
-				e.Hint = fmt.Sprintf("--runtime %s is given: did you mean %s?", name, meant)
-			}
-		}
-	}
-}
-
-// unused reports values that nothing asks for, where everything was read. A file may be
-// shared with others, so that its values are only worth a warning.
-func (l *loading) unused() {
-	if l.overlays.NamesIncomplete || l.Errs.Err() != nil {
-		l.misspelt()
+// unused reports values that nothing asks for; complete says that everything was read, and has
+// no mistakes. A file may be shared with others, so that its values are only worth a warning.
+func (r *runtime) unused(d *project.Discovery, complete bool) {
+	if !complete {
+		r.suggest(d.Errs)
 		return
 	}
-	asked := object.SortedKeys(l.runtime.asked)
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(l.runtime.given))) {
-		if !l.runtime.asked[name] {
-			l.Fail(object.Pos{File: "--runtime " + name}, l.Suggest(name, asked),
+	asked := object.SortedKeys(r.asked)
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(r.given))) {
+		if !r.asked[name] {
+			d.Fail(object.Pos{File: "--runtime " + name}, d.Suggest(name, asked),
 				fmt.Errorf("no bundle and no module has an attribute @timoni(runtime:TYPE:%s)", name))
 		}
 	}
-	for _, m := range l.runtime.listed {
-		if !l.runtime.asked[m.Name] {
-			l.Errs = append(l.Errs, &object.Error{
+	for _, m := range r.listed {
+		if !r.asked[m.Name] {
+			d.Errs = append(d.Errs, &object.Error{
 				Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: m.Pos, Path: object.Fields(m.Name).String(),
 				Hint: object.DidYouMean(m.Name, asked[:min(len(asked), 100)]),
 				Err:  fmt.Errorf("no bundle and no module has an attribute @timoni(runtime:TYPE:%s)", m.Name),
 			})
+		}
+	}
+}
+
+// suggest hints at a given name where one like it is not set.
+func (r *runtime) suggest(errs object.Errors) {
+	for _, name := range r.given {
+		meant, near := object.Nearest(name, object.SortedKeys(r.asked))
+		for _, e := range errs {
+			if near && !r.asked[name] && e.Err.Error() == fmt.Sprintf("runtime value %q is not set", meant) {
+				e.Hint = fmt.Sprintf("--runtime %s is given: did you mean %s?", name, meant)
+			}
 		}
 	}
 }

@@ -48,21 +48,21 @@ func Secrets(file spec.File) (map[string]map[string][]byte, error) {
 	return out, errs.Sorted().Err()
 }
 
-// secrets adds what no message may show of all that was read: the values of the runtime, and
+// addSecrets adds what no message may show of all that was read: the values of the runtime, and
 // what is under sensitive names in documents, values and options, whether they can be read
 // or not.
-func (l *loading) secrets(into *object.Secrets) {
-	for _, text := range l.runtime.texts {
+func addSecrets(p planning, into *object.Secrets) {
+	for _, text := range p.runtime.texts {
 		into.Add(text)
 	}
-	for _, text := range l.runtime.values {
+	for _, text := range p.runtime.values {
 		into.Add(text)
 	}
-	for _, text := range l.variables.texts {
+	for _, text := range p.variables.texts {
 		into.Add(text)
 	}
-	args := slices.Concat(l.opts.Set, l.opts.Overrides, l.opts.Runtime)
-	for _, s := range l.opts.HelmSet {
+	args := slices.Concat(p.opts.Set, p.opts.Overrides, p.opts.Runtime)
+	for _, s := range p.opts.HelmSet {
 		args = append(args, s.Text)
 	}
 	for _, arg := range args {
@@ -77,14 +77,14 @@ func (l *loading) secrets(into *object.Secrets) {
 			into.Add(piece)
 		}
 	}
-	for _, v := range l.overlays.HelmFiles() {
+	for _, v := range p.settings.overlays.HelmFiles() {
 		into.AddNamed(v)
 	}
-	files := slices.Clone(l.Files)
-	for name, data := range l.overlays.Texts {
+	files := slices.Clone(p.Files)
+	for name, data := range p.settings.overlays.Texts {
 		files = append(files, spec.File{Name: name, Data: data})
 	}
-	for _, b := range l.Bundles {
+	for _, b := range p.Bundles {
 		files = append(append(files, b.Files()...), b.Runtime)
 	}
 	for _, file := range files {

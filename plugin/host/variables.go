@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/plugin/host/envfile"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload"
@@ -49,61 +50,57 @@ func (v *variables) hide(name, value string) {
 
 var variableName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
 
-// readVariables reads the files of the project and of its environment, those of the
-// options, the names that are taken from the environment of the process, and single
-// values; what comes later wins.
-func (l *loading) readVariables() {
-	if l.variables.values != nil { // for documents that become workloads
-		l.config.Variables, l.config.VariablesIncomplete = object.SortedKeys(l.variables.values), l.variables.incomplete
-		return
-	}
-	l.variables = variables{values: map[string]string{}, given: map[string]object.Pos{}, used: map[string]bool{}}
-	for _, f := range l.config.EnvFiles {
-		at, name := l.Location(f.Pos.File), f.Path
+// readVariables reads the files that a project lists for its environment, those of the options,
+// the names that are taken from the environment of the process, and single values; what comes
+// later wins.
+func readVariables(d *project.Discovery, opts Options, config spec.Workloads) *variables {
+	v := &variables{values: map[string]string{}, given: map[string]object.Pos{}, used: map[string]bool{}, incomplete: config.VariablesIncomplete}
+	for _, f := range config.EnvFiles {
+		at, name := d.Location(f.Pos.File), f.Path
 		data, err := at.Read(name)
 		if err == nil {
 			name = at.Root.Display(path.Join(at.Dir, name))
 		}
-		l.envFile(spec.File{Name: name, Data: data}, f.Pos, err)
+		v.file(d, spec.File{Name: name, Data: data}, f.Pos, err)
 	}
-	for _, name := range l.opts.EnvFiles {
-		file, err := l.ReadNamed(name)
-		l.envFile(file, object.Pos{File: file.Name}, err)
+	for _, name := range opts.EnvFiles {
+		file, err := d.ReadNamed(name)
+		v.file(d, file, object.Pos{File: file.Name}, err)
 	}
-	for _, name := range l.opts.VariablesFromEnv {
+	for _, name := range opts.VariablesFromEnv {
 		pos := object.Pos{File: "--var-from-env " + name}
 		value, ok := "", false
-		if l.opts.LookupEnv != nil {
-			value, ok = l.opts.LookupEnv(name)
+		if opts.LookupEnv != nil {
+			value, ok = opts.LookupEnv(name)
 		}
 		switch {
 		case !variableName.MatchString(name):
-			l.config.VariablesIncomplete = true
-			l.Fail(object.Pos{File: "--var-from-env"}, "", errors.New("expected a NAME of A-Z, 0-9 and _"))
+			v.incomplete = true
+			d.Fail(object.Pos{File: "--var-from-env"}, "", errors.New("expected a NAME of A-Z, 0-9 and _"))
 		case !ok:
-			l.config.VariablesIncomplete = true
-			l.Fail(pos, "set it, or give --var "+name+"=VALUE", errors.New("the variable is not set in the environment of the process"))
+			v.incomplete = true
+			d.Fail(pos, "set it, or give --var "+name+"=VALUE", errors.New("the variable is not set in the environment of the process"))
 		default:
-			l.variables.given[name] = pos
-			l.variables.set(name, value)
+			v.given[name] = pos
+			v.set(name, value)
 		}
 	}
-	for _, arg := range l.opts.Variables {
+	for _, arg := range opts.Variables {
 		name, value, ok := strings.Cut(arg, "=")
 		if !ok || !variableName.MatchString(name) {
-			l.config.VariablesIncomplete = true
+			v.incomplete = true
 			// What was written may be a secret, whatever is missing.
-			l.Fail(object.Pos{File: "--var"}, "", errors.New("expected NAME=VALUE, with a NAME of A-Z, 0-9 and _"))
+			d.Fail(object.Pos{File: "--var"}, "", errors.New("expected NAME=VALUE, with a NAME of A-Z, 0-9 and _"))
 			continue
 		}
-		l.variables.given[name] = object.Pos{File: "--var " + name}
-		l.variables.set(name, value)
+		v.given[name] = object.Pos{File: "--var " + name}
+		v.set(name, value)
 	}
-	l.config.Variables, l.variables.incomplete = object.SortedKeys(l.variables.values), l.config.VariablesIncomplete
+	return v
 }
 
-// envFile adds the variables of a file; err is that of reading it.
-func (l *loading) envFile(file spec.File, pos object.Pos, err error) {
+// file adds the variables of a file; err is that of reading it.
+func (v *variables) file(d *project.Discovery, file spec.File, pos object.Pos, err error) {
 	var errs object.Errors
 	values := map[string]string{}
 	if err == nil {
@@ -114,24 +111,31 @@ func (l *loading) envFile(file spec.File, pos object.Pos, err error) {
 		if pos.Line > 0 {
 			hint = "the path is relative to the project, and stays in its root; --env-file takes any file"
 		}
-		l.Fail(pos, hint, fmt.Errorf("env file %q: %w", file.Name, err))
+		d.Fail(pos, hint, fmt.Errorf("env file %q: %w", file.Name, err))
 	}
-	l.config.VariablesIncomplete = l.config.VariablesIncomplete || err != nil || len(errs) > 0
-	l.Errs = append(l.Errs, errs...)
+	v.incomplete = v.incomplete || err != nil || len(errs) > 0
+	d.Errs = append(d.Errs, errs...)
 	if len(errs) > 0 {
 		return // The values are not known.
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		l.variables.set(name, values[name])
+		v.set(name, values[name])
 	}
 }
 
-// variablesOf are the values of the variables that texts of a workload mention.
-func (l *loading) variablesOf(w workload.Source) map[string]string {
+// lookup returns a variable, and notes that it is of use.
+func (v *variables) lookup(name string) (string, bool) {
+	v.used[name] = true
+	value, ok := v.values[name]
+	return value, ok
+}
+
+// mentioned returns the variables that texts of a workload mention.
+func (v *variables) mentioned(w workload.Source) map[string]string {
 	var out map[string]string
 	for _, name := range workload.Mentioned(w) {
-		l.variables.used[name] = true
-		if value, ok := l.variables.values[name]; ok {
+		value, ok := v.lookup(name)
+		if ok {
 			if out == nil {
 				out = map[string]string{}
 			}
@@ -141,15 +145,12 @@ func (l *loading) variablesOf(w workload.Source) map[string]string {
 	return out
 }
 
-// unusedVariables reports single variables that nothing refers to, where all workloads
-// were read. A file may be shared with others.
-func (l *loading) unusedVariables() {
-	if l.overlays.NamesIncomplete || l.Errs.Err() != nil {
-		return
-	}
-	for _, name := range object.SortedKeys(l.variables.given) {
-		if !l.variables.used[name] {
-			l.Fail(l.variables.given[name], l.Suggest(name, object.SortedKeys(l.variables.used)), fmt.Errorf("no workload refers to ${%s}", name))
+// unused reports single variables that nothing refers to; all workloads were read, and have no
+// mistakes. A file may be shared with others.
+func (v *variables) unused(d *project.Discovery) {
+	for _, name := range object.SortedKeys(v.given) {
+		if !v.used[name] {
+			d.Fail(v.given[name], d.Suggest(name, object.SortedKeys(v.used)), fmt.Errorf("no workload refers to ${%s}", name))
 		}
 	}
 }

@@ -20,162 +20,231 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// workloadModules are the modules that all workloads share: first the one that makes
-// their objects, then the provisioners, the embedded ones last. Without a workload these
-// are only those that the project names, so that mistakes in them are reported. The policy
-// of a use is the name of the provisioner.
-func (l *loading) workloadModules() ([]use, bool) {
-	// Errors were reported when the project was parsed.
-	config, err := l.document.Workloads(l.opts.Environment)
-	if err != nil {
-		return nil, false
-	}
-	l.config = config
-	defaults, errs := score.ReadDefaults(l.document, l.opts.Environment)
-	l.workloadDefaults, l.Errs = defaults, append(l.Errs, errs...)
-	at := object.Fields("spec", "workloads")
-	if len(l.docs.Workloads) == 0 && !config.Pos.IsValid() {
-		return nil, true
-	}
-	w, ok := l.modules.reference(config.Module, at.Append(object.Field("module")))
-	out, all := []use{{reference: w}}, slices.Clone(config.Provisioners)
-	if len(l.docs.Workloads)+len(config.Config.Members) > 0 {
-		all = append(all, spec.NamedModule{
-			Name:   spec.DefaultProvisioners,
-			CueRef: spec.CueRef{Type: spec.RefEmbedded, Ref: spec.DefaultProvisioners},
-		})
-	}
-	for i, p := range all {
-		w, good := l.modules.reference(p.CueRef, at.Append(object.Field("provisioners"), object.Index(i), object.Field("cueRef")))
-		ok = ok && good
-		out = append(out, use{reference: w, policy: spec.Policy{Name: p.Name, Pos: p.Pos}})
-	}
-	return out, ok
+// workloadFrontEnd makes the specs of workloads. The render compiles them together.
+type workloadFrontEnd struct {
+	documents []spec.Document
+	config    spec.Workloads
+	// defaults are those of the project in its environment.
+	defaults score.Defaults
+	// module makes the objects of all workloads, and provisioners are tried in their order; the
+	// policy of each is its name.
+	module       *reference
+	provisioners []use
+	// complete is false where one of these is no reference to a module.
+	complete bool
 }
 
-// workloads adds every complete workload to the request.
-func (l *loading) workloads(ctx context.Context, out *Loaded, shared []use, policies []evaluate.Policy) error {
-	l.imagesWithoutWorkloads()
-	l.readVariables()
-	defer l.unusedVariables()
-	if len(shared) == 0 {
+// planWorkloads takes the workloads, and the modules that they share: the one that makes their
+// objects, then the provisioners, the embedded ones last. Without a workload these are only
+// those that the project names, so that mistakes in them are reported.
+func planWorkloads(p planning) frontEnd {
+	// Errors were reported when the project was parsed.
+	config, err := p.settings.project.Workloads(p.opts.Environment)
+	if err != nil {
+		return &workloadFrontEnd{}
+	}
+	out := &workloadFrontEnd{documents: p.docs.Workloads, config: config, complete: true}
+	out.config.Variables, out.config.VariablesIncomplete = object.SortedKeys(p.variables.values), p.variables.incomplete
+	defaults, errs := score.ReadDefaults(p.settings.project, p.opts.Environment)
+	out.defaults, p.Errs = defaults, append(p.Errs, errs...)
+	if len(out.documents) == 0 && !config.Pos.IsValid() {
+		return out
+	}
+
+	// A module that no document names is needed by the first workload.
+	at := object.Fields("spec", "workloads")
+	resolve := func(ref spec.CueRef, at object.Path) (reference, bool) {
+		w, ok := p.modules.reference(ref, at)
+		w.neededBy = firstWorkload(p.docs)
+		return w, ok
+	}
+	module, ok := resolve(config.Module, at.Append(object.Field("module")))
+	out.module, out.complete = &module, ok
+	all := slices.Clone(config.Provisioners)
+	if len(out.documents)+len(config.Config.Members) > 0 {
+		all = append(all, embeddedProvisioners())
+	}
+	for i, m := range all {
+		w, ok := resolve(m.CueRef, at.Append(object.Field("provisioners"), object.Index(i), object.Field("cueRef")))
+		out.complete = out.complete && ok
+		out.provisioners = append(out.provisioners, use{reference: w, policy: spec.Policy{Name: m.Name, Pos: m.Pos}})
+	}
+	return out
+}
+
+// firstWorkload is where the first workload of a project is.
+func firstWorkload(docs documents) object.Pos {
+	if len(docs.Workloads) == 0 {
+		return object.Pos{}
+	}
+	return docs.Workloads[0].Pos
+}
+
+// embeddedProvisioners is the module of provisioners in the binary, which is tried last.
+func embeddedProvisioners() spec.NamedModule {
+	return spec.NamedModule{
+		Name:   spec.DefaultProvisioners,
+		CueRef: spec.CueRef{Type: spec.RefEmbedded, Ref: spec.DefaultProvisioners},
+	}
+}
+
+// references implements frontEnd.
+func (w *workloadFrontEnd) references() []reference {
+	if w.module == nil || !w.complete {
 		return nil
 	}
-	module, ok := l.modules.tree(shared[0].reference)
-	out.Request.Workloads.Config = l.config
-	var sources []render.Source
-	for _, u := range l.projectUses {
-		if tree, fetched := l.modules.trees[u.key]; fetched {
-			sources = append(sources, sourceOf("", u.policy.Name, tree))
-		}
-	}
-	for _, u := range shared[1:] {
-		tree, good := l.modules.tree(u.reference)
-		if ok = ok && good; !good {
-			continue
-		}
-		out.Request.Workloads.Provisioners = append(out.Request.Workloads.Provisioners, render.Provisioners{
-			Name: u.policy.Name, Pos: u.policy.Pos, Module: l.modules.module(u.reference, tree, nil),
-		})
-		s := sourceOf("", "", tree)
-		s.Provisioners = u.policy.Name
-		sources = append(sources, s)
-	}
-	if len(l.docs.Workloads) == 0 {
+	return append([]reference{*w.module}, referencesOf(w.provisioners)...)
+}
+
+// build implements frontEnd.
+func (w *workloadFrontEnd) build(ctx context.Context, b *builder) error {
+	if !w.complete {
 		return nil
 	}
-	images := l.images()
+	refuseImages(b, w.documents)
+	err := w.specs(ctx, b)
+	if err == nil && !b.settings.overlays.NamesIncomplete && b.Errs.Err() == nil {
+		b.variables.unused(b.Discovery)
+	}
+	return err
+}
+
+// specs adds every complete workload to the request, and what they share.
+func (w *workloadFrontEnd) specs(ctx context.Context, b *builder) error {
+	if w.module == nil {
+		return nil
+	}
+	b.request.Workloads.Config = w.config
+	module, fetched := b.modules.tree(*w.module)
+	sources, known := w.addProvisioners(b)
+	if len(w.documents) == 0 {
+		return nil
+	}
+
+	// A workload is decoded without its module too, for the mistakes in it.
+	images := readImages(b)
 	seen := map[string]bool{}
-	for _, doc := range l.docs.Workloads {
+	for _, doc := range w.documents {
 		// Of two workloads with one name, which has been reported, the first counts.
 		if seen[doc.Name] {
 			continue
 		}
 		seen[doc.Name] = true
-		value := withImages(l.workloadDefaults.Under(l.lowered(doc), doc.Score), doc, images)
-		before := len(l.Errs)
-		w, good := l.workload(doc, value)
-		if doc.Written = l.written(doc); doc.Written != nil {
-			l.Errs = append(l.Errs[:before], doc.Written(l.Errs[before:])...)
-		}
-		if !good || !ok {
+		s, ok := w.spec(b, doc, images)
+		if !ok || !fetched || !known {
 			continue
 		}
-		s := render.Spec{
-			Evaluate: evaluate.Request{
-				Spec: doc.Name, Pos: doc.Pos, Module: l.modules.module(shared[0].reference, module, nil),
-				Input: value, Context: w.Context, Policies: policies, Limits: l.opts.Limits,
-			},
-			Workload: &w, Written: doc.Written,
-			Source: sourceOf(doc.Name, "", module),
-		}
+		s.Evaluate.Module = b.modules.module(*w.module, module, nil)
+		s.Source = sourceOf(doc.Name, "", module)
 		for _, source := range sources {
 			source.Spec = doc.Name
 			s.Policies = append(s.Policies, source)
 		}
-		for _, d := range w.Spec.DependsOn {
-			s.DependsOn = append(s.DependsOn, object.SpecDependency{Name: d.Value, Pos: d.Pos})
-		}
 		size := sizeOf(s)
-		for _, data := range w.Files {
+		for _, data := range s.Workload.Files {
 			size += int64(len(data))
 		}
-		if err := l.opts.charge(ctx, size); err != nil {
+		err := b.opts.charge(ctx, size)
+		if err != nil {
 			return err
 		}
-		out.Request.Specs = append(out.Request.Specs, s)
+		b.request.Specs = append(b.request.Specs, s)
 	}
-	l.unusedImages(images)
+	refuseUnusedImages(b, images)
 	return nil
+}
+
+// addProvisioners adds the modules of provisioners to the request, and returns the provenance
+// of these and of the policies of the project; false where one could not be fetched.
+func (w *workloadFrontEnd) addProvisioners(b *builder) (sources []render.Source, complete bool) {
+	sources, complete = b.policySources("", nil), true
+	for _, u := range w.provisioners {
+		tree, ok := b.modules.tree(u.reference)
+		if !ok {
+			complete = false
+			continue
+		}
+		b.request.Workloads.Provisioners = append(b.request.Workloads.Provisioners, render.Provisioners{
+			Name: u.policy.Name, Pos: u.policy.Pos, Module: b.modules.module(u.reference, tree, nil),
+		})
+		s := sourceOf("", "", tree)
+		s.Provisioners = u.policy.Name
+		sources = append(sources, s)
+	}
+	return sources, complete
+}
+
+// spec decodes one workload; false where it has mistakes that leave nothing to render.
+func (w *workloadFrontEnd) spec(b *builder, doc spec.Document, images []*image) (render.Spec, bool) {
+	value := withImages(w.defaults.Under(lowered(b, doc), doc.Score), doc, images)
+	before := len(b.Errs)
+	source, ok := decodeWorkload(b, doc, value)
+	doc.Written = w.written(doc)
+	if doc.Written != nil {
+		b.Errs = append(b.Errs[:before], doc.Written(b.Errs[before:])...)
+	}
+	if !ok {
+		return render.Spec{}, false
+	}
+	out := render.Spec{
+		Evaluate: evaluate.Request{
+			Spec: doc.Name, Pos: doc.Pos, Input: value, Context: source.Context, Policies: b.policies, Limits: b.opts.Limits,
+		},
+		Workload: &source, Written: doc.Written,
+	}
+	for _, d := range source.Spec.DependsOn {
+		out.DependsOn = append(out.DependsOn, object.SpecDependency{Name: d.Value, Pos: d.Pos})
+	}
+	return out, true
 }
 
 // written leads errors on a workload to what its author wrote, and to the defaults of the
 // project; nil where that is the workload itself.
-func (l *loading) written(doc spec.Document) func(object.Errors) object.Errors {
+func (w *workloadFrontEnd) written(doc spec.Document) func(object.Errors) object.Errors {
 	author := doc.Written
 	if own := frontend.Of(doc.Kind).Written; own != nil {
 		author = own
 	}
-	if l.workloadDefaults.Empty() {
+	if w.defaults.Empty() {
 		return author
 	}
 	return func(errs object.Errors) object.Errors {
 		if author != nil {
 			errs = author(errs)
 		}
-		return l.workloadDefaults.Written(errs, doc.Name, doc.NamePos)
+		return w.defaults.Written(errs, doc.Name, doc.NamePos)
 	}
 }
 
 // lowered is the document of a workload with its overlays, or the workload that it becomes
 // with them.
-func (l *loading) lowered(doc spec.Document) object.Value {
-	v, lower := l.overlaid(doc), frontend.Of(doc.Kind).Lower
+func lowered(b *builder, doc spec.Document) object.Value {
+	v, lower := overlaid(b, doc), frontend.Of(doc.Kind).Lower
 	if lower == nil {
 		return v
 	}
 	v, errs := lower(v)
-	l.Errs = append(l.Errs, errs...)
+	b.Errs = append(b.Errs, errs...)
 	return v
 }
 
 // overlaid is the document of a workload with its overlays.
-func (l *loading) overlaid(doc spec.Document) object.Value {
+func overlaid(b *builder, doc spec.Document) object.Value {
 	if doc.Score {
-		l.addedContainers(doc.Name, doc.Value)
-		return l.overlays.Apply(doc.Name, doc.Value.Merge(l.inputs[doc.Name].Value))
+		warnOfAdded(b, doc.Name, doc.Value)
+		return b.settings.overlays.Apply(doc.Name, doc.Value.Merge(b.settings.inputs[doc.Name].Value))
 	}
 	body, _ := doc.Value.Get("spec")
-	l.addedContainers(doc.Name, body)
-	return withMember(doc.Value, "spec", l.overlays.Apply(doc.Name, body.Merge(l.inputs[doc.Name].Value)))
+	warnOfAdded(b, doc.Name, body)
+	return withMember(doc.Value, "spec", b.settings.overlays.Apply(doc.Name, body.Merge(b.settings.inputs[doc.Name].Value)))
 }
 
-// addedContainers warns of each container that the environment adds to a workload and that has the
+// warnOfAdded warns of each container that the environment adds to a workload and that has the
 // name of one of the workload but for a slip: nothing else would tell that it was meant.
-func (l *loading) addedContainers(spec string, workload object.Value) {
+func warnOfAdded(b *builder, spec string, workload object.Value) {
 	const shortest, digits = 4, "0123456789" // app and api, and web1 and web2, are different on purpose.
 	own, _ := workload.Get("containers")
-	over, _ := l.inputs[spec].Value.Get("containers")
+	over, _ := b.settings.inputs[spec].Value.Get("containers")
 	for _, added := range over.Members {
 		if _, known := own.Get(added.Name); known || len(added.Name) < shortest || strings.ContainsAny(added.Name, digits) {
 			continue
@@ -184,9 +253,9 @@ func (l *loading) addedContainers(spec string, workload object.Value) {
 			if object.Distance(added.Name, meant.Name) != 1 || strings.ContainsAny(meant.Name, digits) {
 				continue
 			}
-			l.Errs = append(l.Errs, &object.Error{
+			b.Errs = append(b.Errs, &object.Error{
 				Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: added.Pos,
-				Err:  fmt.Errorf("environment %q adds container %q to %s", l.opts.Environment, added.Name, spec),
+				Err:  fmt.Errorf("environment %q adds container %q to %s", b.opts.Environment, added.Name, spec),
 				Hint: fmt.Sprintf("did you mean %q?", meant.Name),
 			})
 			break
@@ -210,38 +279,38 @@ func withMember(v object.Value, name string, value object.Value) object.Value {
 	return v
 }
 
-// workload decodes one workload and reads the files that it names.
-func (l *loading) workload(doc spec.Document, value object.Value) (workload.Source, bool) {
+// decodeWorkload decodes one workload and reads the files that it names.
+func decodeWorkload(b *builder, doc spec.Document, value object.Value) (workload.Source, bool) {
 	decoded, errs := score.Decode(score.Document{Value: value, Blocks: doc.Blocks, Last: doc.Last, Score: doc.Score})
-	l.Errs = append(l.Errs, errs...)
-	if doc.Name == "" || doc.Unsure || l.overlays.Incomplete || errs.Err() != nil && decoded.Name.Value != doc.Name {
+	b.Errs = append(b.Errs, errs...)
+	if doc.Name == "" || doc.Unsure || b.settings.overlays.Incomplete || errs.Err() != nil && decoded.Name.Value != doc.Name {
 		return workload.Source{}, false
 	}
 	if decoded.Name.Value != doc.Name {
-		l.Fail(decoded.Name.Pos, "remove the name", fmt.Errorf("overlays cannot rename a workload: expected %q", doc.Name))
+		b.Fail(decoded.Name.Pos, "remove the name", fmt.Errorf("overlays cannot rename a workload: expected %q", doc.Name))
 		decoded.Name.Value = doc.Name
 	}
-	environment := l.opts.Environment
+	environment := b.opts.Environment
 	if environment == "" {
 		environment = decoded.Environment.Value
 	}
 	out := workload.Source{
 		Spec: decoded, Files: map[string][]byte{}, Partial: errs.Err() != nil,
-		Context: l.contextOf(doc.Name, decoded.Namespace.Value, environment),
+		Context: b.context(doc.Name, decoded.Namespace.Value, environment),
 	}
-	if l.preview.ID != "" {
-		out.Otherwise = l.preview.Base(cmp.Or(decoded.Namespace.Value, l.context.Namespace))
+	if b.settings.preview.ID != "" {
+		out.Otherwise = b.settings.preview.Base(cmp.Or(decoded.Namespace.Value, b.settings.project.Context.Namespace))
 	}
-	l.sourceFiles(doc, &out)
-	out.Variables = l.variablesOf(out)
+	readFiles(b, doc, &out)
+	out.Variables = b.variables.mentioned(out)
 	return out, true
 }
 
-// sourceFiles reads the files that a workload names, relative to its document. A file
+// readFiles reads the files that a workload names, relative to its document. A file
 // that cannot be read fails the render; it counts as empty, so that other errors of the
 // workload are reported too.
-func (l *loading) sourceFiles(doc spec.Document, w *workload.Source) {
-	at := l.Location(doc.Pos.File)
+func readFiles(b *builder, doc spec.Document, w *workload.Source) {
+	at := b.Location(doc.Pos.File)
 	for _, c := range w.Spec.Containers {
 		for _, f := range c.Files {
 			if f.Source == nil {
@@ -254,7 +323,7 @@ func (l *loading) sourceFiles(doc spec.Document, w *workload.Source) {
 			data, err := at.Read(name)
 			if err != nil {
 				in := object.Fields("containers", c.Name, "files", f.Target, "source")
-				l.Errs = append(l.Errs, &object.Error{
+				b.Errs = append(b.Errs, &object.Error{
 					Stage: object.StageSpec, Pos: f.Source.Pos, Path: append(doc.InputPath(), in...).String(),
 					Err: fmt.Errorf("source %q: %w", name, err),
 				})
@@ -271,20 +340,20 @@ type image struct {
 	used                   bool
 }
 
-// images parses Options.Images.
-func (l *loading) images() []*image {
+// readImages parses Options.Images.
+func readImages(b *builder) []*image {
 	var out []*image
-	for _, arg := range l.opts.Images {
+	for _, arg := range b.opts.Images {
 		i := &image{image: arg, pos: object.Pos{File: "--image " + arg}}
 		if before, after, ok := strings.Cut(arg, "="); ok {
 			i.image = after
 			i.spec, i.container, _ = strings.Cut(before, "/")
-			if i.used = !l.overlays.Known(i.spec, i.pos); i.used {
+			if i.used = !b.settings.overlays.Known(i.spec, i.pos); i.used {
 				continue
 			}
 		}
 		if i.image == "" || strings.ContainsAny(i.image, " \t\n") {
-			l.Fail(i.pos, "write IMAGE, SPEC=IMAGE or SPEC/CONTAINER=IMAGE", fmt.Errorf("%q is not an image", i.image))
+			b.Fail(i.pos, "write IMAGE, SPEC=IMAGE or SPEC/CONTAINER=IMAGE", fmt.Errorf("%q is not an image", i.image))
 			continue
 		}
 		out = append(out, i)
@@ -292,26 +361,26 @@ func (l *loading) images() []*image {
 	return out
 }
 
-// unusedImages reports images that no container uses.
-func (l *loading) unusedImages(images []*image) {
+// refuseUnusedImages reports images that no container uses.
+func refuseUnusedImages(b *builder, images []*image) {
 	for _, i := range images {
 		switch {
-		case i.used || l.overlays.NamesIncomplete:
+		case i.used || b.settings.overlays.NamesIncomplete:
 		case i.container != "":
-			l.Fail(i.pos, "", fmt.Errorf("workload %q has no container %q", i.spec, i.container))
+			b.Fail(i.pos, "", fmt.Errorf("workload %q has no container %q", i.spec, i.container))
 		default:
-			l.Fail(i.pos, "name the container: SPEC/CONTAINER=IMAGE", errors.New("no container has image: . to replace"))
+			b.Fail(i.pos, "name the container: SPEC/CONTAINER=IMAGE", errors.New("no container has image: . to replace"))
 		}
 	}
 }
 
-// imagesWithoutWorkloads reports images where there is no workload.
-func (l *loading) imagesWithoutWorkloads() {
-	if len(l.docs.Workloads) > 0 || l.overlays.NamesIncomplete {
+// refuseImages reports images where there is no workload.
+func refuseImages(b *builder, workloads []spec.Document) {
+	if len(workloads) > 0 || b.settings.overlays.NamesIncomplete {
 		return
 	}
-	for _, arg := range l.opts.Images {
-		l.Fail(object.Pos{File: "--image " + arg}, "for a module, set the input that holds its image",
+	for _, arg := range b.opts.Images {
+		b.Fail(object.Pos{File: "--image " + arg}, "for a module, set the input that holds its image",
 			errors.New("there is no workload to set an image of"))
 	}
 }

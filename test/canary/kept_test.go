@@ -15,6 +15,7 @@ import (
 	ocilayout "github.com/ropewalk/ropewalk/artifact/layout"
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
@@ -53,12 +54,12 @@ func TestWhatIsKeptAndPublishedHoldsNoCanary(t *testing.T) {
 		require.Nil(t, again.Plan, "the second one is remembered")
 		require.Equal(t, out.Files, again.Files)
 
-		set, err := host.Pack(out.Files, out.Layers, artifact.Options{})
+		set, err := publishing.Pack(out.Files, out.Layers, artifact.Options{})
 		require.NoError(t, err)
 		to, err := ocilayout.Open(layout, true)
 		require.NoError(t, err)
-		_, err = host.Publication{
-			Set: set, Graph: out.Graph, Build: host.BuildOf(loaded, out.Sources, "test"), Images: host.Images(out.Plan.Graph.Nodes),
+		_, err = publishing.Publication{
+			Set: set, Graph: out.Graph, Build: publishing.BuildOf(loaded, out.Sources, "test"), Images: publishing.Images(out.Plan.Graph.Nodes),
 		}.Publish(t.Context(), to, []string{"v1"})
 		require.NoError(t, err)
 		require.NoError(t, to.Close())

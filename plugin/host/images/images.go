@@ -26,7 +26,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact/statement"
 	"github.com/ropewalk/ropewalk/internal/crash"
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
@@ -56,7 +56,7 @@ type use struct {
 // the cluster fills in are left out.
 func (u Used) Add(environment string, nodes []*object.Node) {
 	for _, n := range nodes {
-		for _, image := range host.Images([]*object.Node{n}) {
+		for _, image := range publishing.Images([]*object.Node{n}) {
 			if image == injected {
 				continue
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
@@ -57,4 +58,9 @@ func (d *Discovery) Below(of, folder string, most int) (out []string, err error)
 	err = list(".")
 	slices.Sort(out)
 	return out, err
+}
+
+// FailAt adds an error of a field of a document.
+func (d *Discovery) FailAt(pos object.Pos, at object.Path, hint string, err error) {
+	d.Errs = append(d.Errs, &object.Error{Stage: object.StageSpec, Pos: pos, Path: at.String(), Err: err, Hint: hint})
 }

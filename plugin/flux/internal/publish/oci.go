@@ -21,7 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/render/emit"
 )
@@ -113,7 +113,7 @@ func (r *repository) Release(ctx context.Context, in Render) (Published, error) 
 	for _, tag := range r.out.Tags {
 		tags = append(tags, string(tag))
 	}
-	p := host.Publication{Set: set, Signer: signer, Push: artifact.PushOptions{At: r.now()}}
+	p := publishing.Publication{Set: set, Signer: signer, Push: artifact.PushOptions{At: r.now()}}
 	p.Extra = func(ctx context.Context, pushed artifact.Pushed) ([]artifact.Referrer, error) {
 		return planReferrer(ctx, to, desired(in, pushed))
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/test/canary/rejected"
 )
@@ -46,7 +46,7 @@ containers: {web: {image: ghcr.io/acme/web:1, variables: {AT: "${REGION}", LEVEL
 		}
 		for _, n := range out.Plan.Graph.Nodes {
 			if n.Object.Kind() == "ConfigMap" {
-				return n.Object.Get("data"), host.BuildOf(loaded.Loaded.Loaded, nil, "").Inputs
+				return n.Object.Get("data"), publishing.BuildOf(loaded.Loaded.Loaded, nil, "").Inputs
 			}
 		}
 		return nil, ""

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ropewalk/ropewalk/internal/lru"
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
 )
@@ -152,7 +152,7 @@ func TestRuntimeValuesComeFromConfigMaps(t *testing.T) {
 		for _, version := range []string{"1", "2"} {
 			loaded, err := load(t, transformOf(t, spec+from), src, configMap("cluster", map[string]string{"version": version}))
 			require.NoError(t, err)
-			digests[host.BuildOf(loaded.Loaded.Loaded, nil, "").Inputs] = true
+			digests[publishing.BuildOf(loaded.Loaded.Loaded, nil, "").Inputs] = true
 		}
 		require.Len(t, digests, 2)
 

@@ -18,8 +18,8 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/statement"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/internal/printable"
-	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/output"
+	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/modules"
@@ -111,7 +111,7 @@ Pushing to the tag again, also of the same manifests, begins the time anew.
 				return err
 			}
 			return a.WithLocation(ctx, &r, format.Value, args[1], true, func(p command.Location) (any, string, error) {
-				pushed, err := host.Publication{Set: set, Push: artifact.PushOptions{At: p.Time}}.
+				pushed, err := publishing.Publication{Set: set, Push: artifact.PushOptions{At: p.Time}}.
 					Publish(ctx, p.Store, append([]string{p.Reference}, tags...))
 				return Built{Reference: p.At(p.Reference), Pushed: pushed, Objects: set.Complete.Files},
 					fmt.Sprintf("%s\n  digest   %s\n  changed  %s\n", p.At(p.Reference), pushed.Digest, yesNo(pushed.Changed)), err

@@ -18,7 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/plugin/host/release"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render/dialect"
@@ -243,9 +243,9 @@ func (a Commands) push(ctx context.Context, flags *buildFlags, r build, to comma
 		return Built{}, err
 	}
 	bar := command.NewProgress(a.Streams, "pushing")
-	pushed, err := host.Publication{
+	pushed, err := publishing.Publication{
 		Set: r.set, Graph: graph, Build: r.provenance(),
-		Images: host.Images(r.Plan.Graph.Nodes), Signer: signer,
+		Images: publishing.Images(r.Plan.Graph.Nodes), Signer: signer,
 		Push: artifact.PushOptions{At: to.Time, Progress: bar.Bytes},
 	}.Publish(ctx, to.Store, append([]string{to.Reference}, flags.tags...))
 	bar.Clear()

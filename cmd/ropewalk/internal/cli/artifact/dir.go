@@ -15,7 +15,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/emit"
@@ -57,7 +57,7 @@ func packTree(ctx context.Context, dir string, tree fs.FS, project string, opts 
 		return artifact.Set{}, err
 	}
 	files, layers = named(files, layers, project, deliveredAs(side))
-	return host.Pack(files, layers, opts)
+	return publishing.Pack(files, layers, opts)
 }
 
 // dirFiles are the files of a directory, and a layer for each folder.

@@ -17,7 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/statement"
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/plugin/host/release"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
@@ -49,7 +49,7 @@ func packed(r command.Rendered, flags *buildFlags) (build, error) {
 		}
 		files, layers = written.Files, written.Layers
 	}
-	set, err := host.Pack(files, layers, flags.Options())
+	set, err := publishing.Pack(files, layers, flags.Options())
 	return build{Rendered: r, set: set, delivery: delivery}, err
 }
 
@@ -63,7 +63,7 @@ func (b build) graph() ([]byte, error) {
 }
 
 func (b build) provenance() statement.Build {
-	return host.BuildOf(b.Loaded, b.Sources, process.CurrentRelease().Version)
+	return publishing.BuildOf(b.Loaded, b.Sources, process.CurrentRelease().Version)
 }
 
 // Options of build that a plan keeps with their values, and those that it only names, for a

@@ -14,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/cases"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
 )
@@ -114,7 +114,7 @@ func (p *publication) build() statement.Build {
 
 // attach attaches what belongs to a version, and signs it, before the version is there.
 func (p *publication) attach(ctx context.Context, pushed artifact.Pushed) error {
-	publication := host.Publication{Build: p.build(), Images: p.checked.images, Signer: p.signer, Extra: func(context.Context, artifact.Pushed) ([]artifact.Referrer, error) {
+	publication := publishing.Publication{Build: p.build(), Images: p.checked.images, Signer: p.signer, Extra: func(context.Context, artifact.Pushed) ([]artifact.Referrer, error) {
 		var out []artifact.Referrer
 		if p.packed.readme != nil {
 			out = append(out, artifact.Referrer{ArtifactType: typeReadme, MediaType: "text/markdown", Data: p.packed.readme})

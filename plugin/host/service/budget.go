@@ -1,19 +1,16 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package host
+package service
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
 
 	"github.com/ropewalk/ropewalk/internal/limiter"
-	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // large is the part of a limit from which on a render is large: eight that are smaller fit
@@ -106,49 +103,4 @@ func (c charged) Evaluate(ctx context.Context, req evaluate.Request) (evaluate.R
 		return evaluate.Result{}, object.Errors{{Stage: object.StageEvaluate, Pos: req.Pos, Err: err}}
 	}
 	return out, nil
-}
-
-// texts counts the values of all texts of a load, each once.
-type texts struct {
-	limits evaluate.Limits
-	charge func(ctx context.Context, bytes int64) error
-	// values is how many the texts that were seen hold, by their names in positions.
-	values int
-	seen   map[string]bool
-	// ended is the error of the text that was one too many.
-	ended error
-}
-
-// document charges for a document.
-func (t *texts) document(ctx context.Context, f spec.File) error {
-	if err := t.file(ctx, f); err != nil {
-		return err
-	}
-	return t.charge(ctx, spec.Weight(f.Data))
-}
-
-// file counts the values of a document, or of a file that a component reads.
-func (t *texts) file(ctx context.Context, f spec.File) error {
-	if t.ended == nil && !t.seen[f.Name] {
-		t.seen[f.Name] = true
-		t.values += spec.Values(f.Data)
-		if err := t.limits.CheckValues(t.values, "the documents and the files of components"); err != nil {
-			t.ended = object.Errors{{Stage: object.StageSpec, Pos: object.Pos{File: f.Name}, Err: err}}
-		}
-	}
-	return cmp.Or(t.ended, ctx.Err())
-}
-
-// sizeOf is how many bytes a spec adds to a request and to its encoding, roughly: an input
-// has each alias as often as it is used, and each spec has all policies.
-func sizeOf(s render.Spec) int64 {
-	const use = 600
-	size := use + s.Evaluate.Input.Size()
-	for _, p := range s.Evaluate.Policies {
-		size += use + p.Input.Size()
-	}
-	for name := range s.Evaluate.Module.Tags {
-		size += int64(len(name) + len(s.Evaluate.Module.Tags[name]))
-	}
-	return size
 }

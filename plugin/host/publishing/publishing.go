@@ -1,7 +1,9 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package host
+// Package publishing packs a finished render, attaches its statements and signs it: what lies
+// between a render and the store that it is pushed to.
+package publishing
 
 import (
 	"context"
@@ -21,6 +23,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/artifact/statement"
 	"github.com/ropewalk/ropewalk/internal/memfs"
+	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -184,7 +187,7 @@ func packFolders(files []emit.File, opts artifact.Options) (artifact.Set, error)
 }
 
 // BuildOf describes the build of a render, for its provenance.
-func BuildOf(loaded Loaded, sources []render.Source, version string) statement.Build {
+func BuildOf(loaded host.Loaded, sources []render.Source, version string) statement.Build {
 	b := statement.Build{
 		Project: loaded.Name, Dialect: string(loaded.Request.Emit.Dialect), Version: version, Preview: loaded.Request.Preview.ID,
 	}

@@ -1,0 +1,135 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// files are the files of a component: those of its source or of the project, and trees that
+// were fetched beside it.
+type files struct {
+	base fs.FS
+	// dir is where paths of the component begin.
+	dir string
+	// at is the place of the project in which they are; its Root is nil where they are
+	// those of a source, whose Origin is label.
+	at     project.Location
+	label  string
+	mounts []mount
+	// sources is the provenance of what was fetched.
+	sources []render.Source
+	// count counts the values of a file that was read.
+	count func(name string, data []byte) error
+
+	// spec is the name of the component, and modules fetches what it needs further.
+	spec    string
+	modules *modules
+}
+
+// mount is a tree in a folder where no file of a project is.
+type mount struct {
+	at, origin string
+	fsys       fs.FS
+}
+
+// mountFolder holds what was fetched for a component.
+const mountFolder = ".ropewalk"
+
+// mount adds a tree, and returns its folder.
+func (f *files) mount(name string, tree source.Tree) string {
+	at := path.Join(mountFolder, name)
+	f.mounts = append(f.mounts, mount{at, tree.Origin, tree.FS})
+	return at
+}
+
+// addSource adds the provenance of a part of the component; "" is the whole.
+func (f *files) addSource(part string, tree source.Tree) {
+	s := sourceOf(f.spec, "", tree)
+	s.Part = part
+	f.sources = append(f.sources, s)
+}
+
+// in is the file system that holds a file, with the name of the file in it.
+func (f *files) in(name string) (fs.FS, string, *mount) {
+	for i := range slices.Backward(f.mounts) { // Later ones may lie in earlier ones.
+		m := &f.mounts[i]
+		if name == m.at {
+			return m.fsys, ".", m
+		}
+		if rest, ok := strings.CutPrefix(name, m.at+"/"); ok {
+			return m.fsys, rest, m
+		}
+	}
+	return f.base, name, nil
+}
+
+// Open implements [fs.FS].
+func (f *files) Open(name string) (fs.File, error) {
+	fsys, name, _ := f.in(name)
+	return fsys.Open(name)
+}
+
+// ReadDir implements [fs.ReadDirFS]; a folder does not list mounts in it.
+func (f *files) ReadDir(name string) ([]fs.DirEntry, error) {
+	fsys, name, _ := f.in(name)
+	return fs.ReadDir(fsys, name)
+}
+
+// Stat implements [fs.StatFS].
+func (f *files) Stat(name string) (fs.FileInfo, error) {
+	fsys, name, _ := f.in(name)
+	return fs.Stat(fsys, name)
+}
+
+// ReadFile implements [fs.ReadFileFS]; what a component reads counts.
+func (f *files) ReadFile(name string) ([]byte, error) {
+	fsys, rest, _ := f.in(name)
+	data, err := fs.ReadFile(fsys, rest)
+	if err == nil {
+		err = f.count(f.place(name).File, data)
+	}
+	return data, err
+}
+
+// place is where positions say that a file is.
+func (f *files) place(name string) object.Pos {
+	_, rest, m := f.in(name)
+	switch {
+	case m != nil:
+		name = object.FileOf(m.origin, rest)
+	case f.at.Root != nil:
+		name = f.at.Root.Display(name)
+	default:
+		name = object.FileOf(f.label, name)
+	}
+	return object.Pos{File: name, Line: 1, Column: 1}
+}
+
+// position is the place of a line and a column of a file.
+func (f *files) position(name string, line, column int) object.Pos {
+	at := f.place(name)
+	return object.Pos{File: at.File, Line: line, Column: column}
+}
+
+// source is the provenance of the files that a component reads: that of the source that
+// holds them, or of those of the project.
+func (f *files) source(module evaluate.Module) render.Source {
+	for i, s := range f.sources {
+		if s.Part == "" {
+			f.sources = append(f.sources[:i:i], f.sources[i+1:]...)
+			return s
+		}
+	}
+	return render.Source{Spec: f.spec, Origin: source.TypePath + ":" + f.dir, Digest: module.Digest}
+}

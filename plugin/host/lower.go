@@ -1,0 +1,186 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"github.com/ropewalk/ropewalk/plugin/host/envfile"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/frontend"
+)
+
+// lower makes specs of what documents and files of other forms hold: workloads of compose files
+// and the like, Transforms of bundles, and Components of folders whose CUE makes no objects.
+// The error is that of ctx.
+func lower(ctx context.Context, f found, docs documents, vars *variables) (documents, error) {
+	docs = lowerSources(f, docs, vars)
+	docs, err := lowerBundles(ctx, f, docs)
+	if err != nil {
+		return docs, err
+	}
+	return lowerPackages(ctx, f, docs)
+}
+
+// lowerSources adds the workloads and Gateways that documents of front ends become.
+func lowerSources(f found, docs documents, vars *variables) documents {
+	if len(docs.Sources) == 0 {
+		return docs
+	}
+	// Of two specs with one name, the first counts.
+	first := map[string]object.Pos{}
+	for _, w := range docs.Workloads {
+		first[w.Name] = w.NamePos
+	}
+	for _, t := range docs.Transforms {
+		first[t.Name] = t.NamePos
+	}
+	isFirst := func(name string, at object.Pos) bool {
+		other, known := first[name]
+		if known {
+			f.Fail(at, "", fmt.Errorf("a second spec is called %q; the first is at %s", name, other))
+			return false
+		}
+		first[name] = at
+		return true
+	}
+
+	// Mistakes in the project are reported when it is overlaid.
+	p, _ := docs.OneProject()
+	config, _ := p.Workloads(f.opts.Environment)
+	for _, doc := range docs.Sources {
+		made, errs := frontend.Of(doc.Kind).Compile(doc, surroundings{found: f, file: doc.Pos.File, config: config, variables: vars})
+		f.Errs = append(f.Errs, errs...)
+		docs.Incomplete = docs.Incomplete || errs.Err() != nil
+		for _, w := range made.Workloads {
+			if isFirst(w.Name, w.NamePos) {
+				docs.Workloads = append(docs.Workloads, w)
+			}
+		}
+		for _, g := range made.Gateways {
+			if isFirst(g.Name, g.NamePos) {
+				docs.Transforms = append(docs.Transforms, g)
+			}
+		}
+	}
+	return docs
+}
+
+// surroundings are the files beside a document and the variables that the caller declares.
+type surroundings struct {
+	found
+	file      string
+	config    spec.Workloads
+	variables *variables
+}
+
+var _ frontend.Surroundings = surroundings{}
+
+// Environment returns that of the render.
+func (s surroundings) Environment() string { return s.opts.Environment }
+
+// Config returns that of the project, in its environment.
+func (s surroundings) Config() object.Value { return s.config.Config }
+
+// Read returns a file, by its path relative to the folder of the document.
+func (s surroundings) Read(name string) (spec.File, error) {
+	if path.IsAbs(name) {
+		return spec.File{}, errors.New("a path of the host: files are those of the project")
+	}
+	return s.Beside(s.file, name)
+}
+
+// Below lists the files in a folder, by paths relative to it.
+func (s surroundings) Below(folder string, most int) ([]string, error) {
+	if path.IsAbs(folder) || !fs.ValidPath(path.Clean(folder)) {
+		return nil, errors.New("leaves the folder of the document")
+	}
+	return s.Discovery.Below(s.file, folder, most)
+}
+
+// Variables returns those of an env file; no message shows their values.
+func (s surroundings) Variables(file spec.File) (map[string]string, object.Errors) {
+	out, errs := envfile.Parse(file)
+	for _, name := range object.SortedKeys(out) {
+		s.variables.hide(name, out[name])
+	}
+	return out, errs
+}
+
+// NetworkPolicies reports whether the project asks for some.
+func (s surroundings) NetworkPolicies() bool { return len(s.config.Policies) > 0 }
+
+// Variable returns one that the project or the caller declares.
+func (s surroundings) Variable(name string) (string, bool) { return s.variables.lookup(name) }
+
+// lowerPackages renders the folder of a CUE package as the chart or the kustomization that lies
+// there too, where the package makes no objects: it is a part of the work with these then.
+func lowerPackages(ctx context.Context, f found, docs documents) (documents, error) {
+	if f.opts.Evaluator == nil || len(f.opts.Expressions) > 0 {
+		return docs, nil
+	}
+	for i, t := range docs.Transforms {
+		other, ok := f.Instead(t.Name)
+		if !ok || !docs.packages[t.Name] {
+			continue
+		}
+		if makesNothing(ctx, f, t) {
+			delete(docs.packages, t.Name)
+			docs.packages[other.Name], docs.Transforms[i] = true, other
+		}
+		if ctx.Err() != nil {
+			return docs, ctx.Err()
+		}
+	}
+	return docs, nil
+}
+
+// makesNothing reports whether a CUE package is no module of a known flavour and makes no
+// objects. The render reports what is wrong with it.
+func makesNothing(ctx context.Context, f found, t spec.Transform) bool {
+	w, ok := f.modules.reference(t.CueRef, nil)
+	if !ok {
+		return false
+	}
+	tree, err := f.modules.complete(ctx, w.key)
+	if err != nil {
+		return false
+	}
+	result, err := f.opts.Evaluator.Evaluate(ctx, evaluate.Request{
+		Spec: t.Name, Pos: t.Pos, Module: f.modules.module(w, tree, f.runtime.over(t.Tags, tree)), Limits: f.opts.Limits, AllowEmpty: true,
+	})
+	return err == nil && result.Flavour == evaluate.FlavourPlain && len(result.Nodes) == 0
+}
+
+// lowerBundles makes every instance of the bundles a Transform, and the clusters of their
+// runtime environments of the project. The error is that of ctx.
+func lowerBundles(ctx context.Context, f found, docs documents) (documents, error) {
+	for _, b := range f.Bundles {
+		if f.opts.Evaluator == nil {
+			f.Fail(object.Pos{File: b.File.Name}, "", errors.New("bundles of Timoni cannot be read here"))
+			continue
+		}
+		if definition := f.runtime.definition; definition.Name != "" {
+			b.Runtime = definition
+		}
+		out, err := readBundle(ctx, f, b)
+		if ctx.Err() != nil {
+			return docs, ctx.Err()
+		}
+		if err != nil {
+			f.Errs = append(f.Errs, object.AsErrors(err, object.StageSpec)...)
+			docs.Incomplete = true
+		}
+		if out != nil {
+			docs = withInstances(f, withClusters(f, docs, b, *out), b, *out)
+		}
+	}
+	return docs, nil
+}

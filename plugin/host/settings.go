@@ -1,0 +1,235 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/internal/memfs"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render/dialect"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/preview"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/frontend"
+)
+
+// The context where neither project, environment nor caller set it.
+const (
+	DefaultNamespace     = "default"
+	DefaultKubeVersion   = "1.36.3"
+	DefaultClusterDomain = "cluster.local"
+)
+
+// settings are what the project says in the environment of a render, with what the options say
+// over it.
+type settings struct {
+	// project has the context of its specs, of which every field is set.
+	project spec.Project
+	// placed is set where the project or the options name a namespace for all specs.
+	placed  bool
+	preview preview.Rules
+	// inputs are those of the environment, by spec.
+	inputs map[string]spec.Input
+	// overlays are what the options lay over inputs.
+	overlays *project.Overlays
+}
+
+// readSettings overlays the project with its environment and with the options, but for the
+// values of specs: see readOverlays.
+func readSettings(f found, docs documents) settings {
+	p, err := docs.OneProject()
+	f.Errs = append(f.Errs, object.AsErrors(err, object.StageSpec)...)
+	refuseStray(f, p)
+	p.Environments = withSources(p.Environments, docs.Sources)
+
+	// Overlays are of specs, by name. A spec that could not be read may be the one that is meant.
+	overlays := f.Overlays(project.Names(docs.Documents), docs.Incomplete || f.Missed || len(f.Files)+len(docs.packages)+len(f.Bundles) == 0)
+	context, inputs, err := p.Overlay(f.opts.Environment, overlays.Names)
+	for _, e := range object.AsErrors(err, object.StageSpec) {
+		if !overlays.NamesIncomplete || !strings.Contains(e.Path, ".inputs.") {
+			f.Errs = append(f.Errs, e)
+		}
+	}
+	_, known := p.Environments[f.opts.Environment]
+	overlays.Incomplete = f.opts.Environment != "" && !known
+
+	// The options win over both.
+	checkContext(f, f.opts.Context)
+	context = context.Merge(f.opts.Context)
+	out := settings{placed: context.Namespace != "", inputs: inputs, overlays: overlays}
+	p.Context = withDefaults(context, f.opts.Emit.Dialect)
+	out.project, out.preview = p, previewOf(f, docs, p)
+	return out
+}
+
+// refuseStray refuses a project that a search found in a file of another name: its list of specs
+// would be ignored.
+func refuseStray(f found, p spec.Project) {
+	for _, file := range f.Files {
+		if p.Pos.IsValid() && file.Name == p.Pos.File && file.Found {
+			f.Fail(p.Pos, "rename the file to "+spec.ProjectFile, errors.New("a Project must be in a file named "+spec.ProjectFile))
+		}
+	}
+}
+
+// withSources returns the environments of a project with those that documents of front ends have
+// overrides for.
+func withSources(own map[string]spec.Environment, sources []spec.Document) map[string]spec.Environment {
+	all := map[string]spec.Environment{}
+	for _, doc := range sources {
+		for _, name := range frontend.Of(doc.Kind).Environments {
+			if _, known := all[name]; !known {
+				all[name] = spec.Environment{Name: name, Pos: doc.Pos}
+			}
+		}
+	}
+	if len(all) == 0 {
+		return own
+	}
+	maps.Copy(all, own)
+	return all
+}
+
+// readOverlays reads the values that the options give for specs.
+func readOverlays(ctx context.Context, f found, docs documents, to *project.Overlays) {
+	if f.opts.Evaluator != nil {
+		to.CUE = func(file string, data []byte) (object.Value, error) { return f.opts.evaluateValues(ctx, file, data) }
+	}
+	to.Charts = valuesOfCharts(docs)
+	to.Read(f.opts.Values, append(to.ReadHelm(f.opts.HelmSet), f.opts.Set...), f.opts.Overrides)
+}
+
+// evaluateValues evaluates a values file in CUE.
+func (o Options) evaluateValues(ctx context.Context, file string, data []byte) (object.Value, error) {
+	const name = "values.cue"
+	fsys, err := memfs.New(map[string][]byte{name: data})
+	if err != nil {
+		return object.Value{}, err
+	}
+	pos := object.Pos{File: file, Line: 1, Column: 1}
+	result, err := o.Evaluator.Evaluate(ctx, evaluate.Request{
+		Values: true, Pos: object.Pos{File: file}, Limits: o.Limits,
+		Module: evaluate.Module{FS: fsys, Label: file, Sources: map[string]evaluate.Source{name: {Pos: pos}}},
+	})
+	return result.Values, err
+}
+
+// valuesOfCharts leads to the values of the specs that are charts: to nothing in a folder of its
+// own.
+func valuesOfCharts(docs documents) map[string]string {
+	out := map[string]string{}
+	for _, t := range docs.Transforms {
+		if _, ok := t.Component.Get("helm"); ok && docs.packages[t.Name] {
+			out[t.Name] = ""
+		} else if ok {
+			out[t.Name] = "helm.values."
+		}
+	}
+	return out
+}
+
+// checkContext checks the context of the caller as that of a project is checked.
+func checkContext(f found, c spec.Context) {
+	if c.KubeVersion != "" {
+		if _, ok := spec.ParseKubeVersion(c.KubeVersion); !ok {
+			f.Fail(object.Pos{File: "--kube-version " + c.KubeVersion}, "",
+				fmt.Errorf("%q is not a version of Kubernetes: expected one such as 1.36 or v1.36.2", c.KubeVersion))
+		}
+	}
+	if c.Engine != "" && !slices.Contains(dialect.Names(), c.Engine) {
+		f.Fail(object.Pos{File: "--dialect " + c.Engine}, object.Suggest(c.Engine, dialect.Names()),
+			fmt.Errorf("dialect %q is not known", c.Engine))
+	}
+	if err := spec.CheckDomain(c.ClusterDomain); c.ClusterDomain != "" && err != nil {
+		f.Fail(object.Pos{File: "--cluster-domain " + c.ClusterDomain}, "", err)
+	}
+	if err := spec.CheckName(c.Namespace); c.Namespace != "" && err != nil {
+		f.Fail(object.Pos{File: "--namespace " + c.Namespace}, "", err)
+	}
+}
+
+// withDefaults sets the fields that are still empty; name is the dialect that the caller
+// set.
+func withDefaults(c spec.Context, name dialect.Name) spec.Context {
+	if name != "" {
+		c.Engine = string(name)
+	}
+	c.KubeVersion, _ = spec.ParseKubeVersion(c.KubeVersion)
+	return spec.Context{
+		Namespace: DefaultNamespace, KubeVersion: DefaultKubeVersion,
+		ClusterDomain: DefaultClusterDomain, Engine: string(dialect.Plain),
+	}.Merge(c)
+}
+
+// previewOf returns which preview of a project is rendered; the zero value where none is.
+func previewOf(f found, docs documents, p spec.Project) preview.Rules {
+	id := f.opts.Preview
+	at := object.Pos{File: "--preview " + id}
+	err := spec.CheckPreview(id)
+	switch {
+	case id == "":
+	case err != nil:
+		f.Fail(at, "", err)
+	case !p.Previews.Pos.IsValid():
+		if !docs.Incomplete {
+			f.Fail(at, "add previews: {namespace: \"${namespace}-pr-${preview}\"} to the spec of "+spec.ProjectFile, errors.New("the project declares no previews"))
+		}
+	case !slices.ContainsFunc(f.Errs, func(e *object.Error) bool { return strings.HasPrefix(e.Path, "spec.previews") }):
+		return preview.Rules{ID: id, Previews: p.Previews}
+	}
+	return preview.Rules{}
+}
+
+// context returns the context of a spec; namespace is "" where it names none. A name or a
+// namespace that is none has been reported, and is not reported again at each object. The errors
+// are of the namespace of a preview.
+func (s settings) context(name, namespace, environment string) (object.Context, object.Errors) {
+	c := s.project.Context
+	namespace = cmp.Or(namespace, c.Namespace)
+	if spec.CheckName(namespace) != nil {
+		namespace = DefaultNamespace
+	}
+	namespace, errs := s.inPreview(namespace)
+	if spec.CheckName(name) != nil {
+		name = project.Label(name)
+	}
+	return object.Context{
+		Name: name, Namespace: namespace, Environment: environment,
+		Engine: c.Engine, KubeVersion: c.KubeVersion, ClusterDomain: c.ClusterDomain,
+	}, errs
+}
+
+// inPreview returns the namespace of the preview in place of one, which is that one if there is
+// no preview.
+func (s settings) inPreview(namespace string) (string, object.Errors) {
+	if s.preview.ID == "" {
+		return namespace, nil
+	}
+	own, err := s.preview.Enter(namespace)
+	if err != nil {
+		return namespace, object.AsErrors(err, object.StageSpec)
+	}
+	return own, nil
+}
+
+// name returns the name of the render: that of the project, or that of its only spec. The name of
+// its folder would differ between checkouts, and the same request gives the same bytes
+// everywhere.
+func (s settings) name() string {
+	switch {
+	case s.project.Name != "":
+		return s.project.Name
+	case len(s.overlays.Names) == 1:
+		return s.overlays.Names[0]
+	}
+	return "ropewalk"
+}

@@ -1,0 +1,130 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// moduleFrontEnd makes the specs whose objects a module makes: Transforms, Gateways, pivot
+// clusters, instances of bundles, and folders of CUE packages.
+type moduleFrontEnd struct {
+	docs  documents
+	specs []moduleSpec
+}
+
+// moduleSpec is a spec with its module and its policies.
+type moduleSpec struct {
+	spec.Transform
+	module   reference
+	policies []use
+}
+
+// planModules takes the Transforms that are no components. Those with a mistake are left out;
+// mistakes are reported.
+func planModules(p planning) frontEnd {
+	out := moduleFrontEnd{docs: p.docs}
+	for _, t := range p.docs.Transforms {
+		if isComponent(t) {
+			continue
+		}
+		at := t.RefPath()
+		switch {
+		case p.docs.packages[t.Name]:
+			at = nil
+		case t.Instance != nil:
+			at = t.Instance.Append(object.Field("module"))
+		}
+		policies, complete := usesOf(p.modules, t.Policies)
+		module, known := p.modules.reference(t.CueRef, at)
+		if known && complete && t.Name != "" && !t.InputUnsure && !p.settings.overlays.Incomplete {
+			out.specs = append(out.specs, moduleSpec{t, module, policies})
+		}
+	}
+	return out
+}
+
+// references implements frontEnd.
+func (m moduleFrontEnd) references() []reference {
+	var out []reference
+	for _, s := range m.specs {
+		out = append(append(out, s.module), referencesOf(s.policies)...)
+	}
+	return out
+}
+
+// build implements frontEnd.
+func (m moduleFrontEnd) build(ctx context.Context, b *builder) error {
+	for _, s := range m.specs {
+		built, ok := m.spec(b, s)
+		if !ok {
+			continue
+		}
+		err := b.add(ctx, built, s.Transform)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spec makes one spec; false where it has mistakes.
+func (m moduleFrontEnd) spec(b *builder, s moduleSpec) (render.Spec, bool) {
+	tree, fetched := b.modules.tree(s.module)
+	policies, complete := evaluatePolicies(b.modules, s.policies)
+	if !fetched || !complete {
+		return render.Spec{}, false
+	}
+
+	// A spec without an input misses what its module wants where it names the module.
+	input, inputPath := s.Input, s.InputPath()
+	input.Pos = cmp.Or(input.Pos, s.CueRef.Pos, s.Pos)
+	over := b.settings.inputs[s.Name].Value
+	if over.Kind == object.KindMap {
+		// What is missing is missing in the document, not in the environment.
+		input.Kind = object.KindMap
+		input = input.Merge(over)
+	}
+	switch {
+	case m.docs.packages[s.Name]:
+		inputPath = nil
+	case s.Instance != nil:
+		inputPath = s.Instance.Append(object.Field("values"))
+		sameVersion(b.found, s.Transform, tree)
+	}
+	var layers []object.Value
+	if project.IsTimoni(tree.FS, tree.Dir) {
+		input, layers = b.settings.overlays.ApplyTimoni(s.Name, input)
+	} else {
+		input = b.settings.overlays.Apply(s.Name, input)
+	}
+
+	module := b.modules.module(s.module, tree, b.runtime.over(s.Tags, tree))
+	module.TagPos = s.TagPos
+	var expressions []string
+	if m.docs.packages[s.Name] {
+		expressions = b.opts.Expressions
+	}
+	return render.Spec{
+		Evaluate: evaluate.Request{
+			Spec: s.Name, Pos: s.Pos, Module: module, Input: input, Layers: layers, InputPath: inputPath,
+			Context:  b.context(s.Name, s.Namespace, b.opts.Environment),
+			Policies: joined(b.policies, policies),
+			Limits:   b.opts.Limits, AllowEmpty: b.opts.AllowEmpty, Overlays: s.Overlays, Expressions: expressions,
+		},
+		DependsOn: s.DependsOn,
+		Adopt:     s.Adopt,
+		Gateway:   s.Kind == spec.KindGateway,
+		Written:   s.Written,
+		Source:    sourceOf(s.Name, "", tree),
+		Policies:  b.policySources(s.Name, s.policies),
+	}, true
+}
