@@ -171,7 +171,7 @@ func (c *componentSpec) build(ctx context.Context, b *builder) (render.Spec, boo
 // files returns the files that paths of a component lead to; false where they could not be
 // fetched.
 func (c *componentSpec) files(ctx context.Context, b *builder) (*files, bool) {
-	out := &files{spec: c.Transform.Name, modules: b.modules, count: func(name string, data []byte) error {
+	out := &files{spec: c.Name, modules: b.modules, count: func(name string, data []byte) error {
 		return b.texts.file(ctx, spec.File{Name: name, Data: data})
 	}}
 	if c.source != nil {
