@@ -39,7 +39,7 @@ func container() Field {
 	}}
 }
 
-// passed is a field that goes into the input of the module as it is written.
+// passed returns a field that goes into the input of the module as it is written.
 func passed(name string, kind object.Kind, values ...document.Choice) Field {
 	return Field{Name: name, Kind: kind, Passed: true, Values: values}
 }
@@ -73,7 +73,7 @@ func variables() Field {
 	}
 }
 
-// file is one of a container; in a list, its path is target.
+// file returns the table of a file of a container. In a list, its path is called target.
 func file(listed bool) Field {
 	const octal = `write three octal digits in quotes, such as "0644"`
 	return Field{Kind: fields, Fields: []Field{

@@ -3,7 +3,7 @@
 
 package kinds
 
-// Defaults are those of workloads, in a Project.
+// Defaults returns the field of a Project that has the defaults of workloads.
 func Defaults() Field {
 	every := with(container(), "resources", "livenessProbe", "readinessProbe", "startupProbe", "securityContext", "imagePullPolicy", "lifecycle",
 		"resizePolicy", "terminationMessagePath", "terminationMessagePolicy")

@@ -15,12 +15,12 @@ const (
 	ScoreVersionOld = "score.sh/v1b1"
 )
 
-// Score is the table of a Score file, whose specification is score.dev/v1b1. It leaves
-// metadata open: there stands what a Workload has and Score lacks, and below containers what
-// a container has.
+// Score returns the table of a Score file, whose specification is score.dev/v1b1. The
+// specification leaves metadata open. Ropewalk reads there what a Workload has and Score lacks,
+// and below metadata.containers what a container has and Score lacks.
 func Score() Document {
 	spec := workload(2)
-	own, extra := scoreContainer()
+	own, extra := scoreContainers()
 	containers, service := part(spec, "containers"), part(spec, "service")
 	containers.Each = &own
 	metadata := without(spec, "containers", "service", "resources")
@@ -48,8 +48,11 @@ func Score() Document {
 	return d
 }
 
-// scoreContainer is what a container has in a Score file, and what it has below metadata.
-func scoreContainer() (own, extra Field) {
+// scoreContainers returns two tables: the fields that a container has itself in a Score file, and
+// those that it has below metadata.
+func scoreContainers() (own, extra Field) {
+	// The first seven fields stand in the container alone; of a probe some fields stand below
+	// metadata.
 	names := []string{"image", "command", "args", "variables", "files", "volumes", "before", "resources", "livenessProbe", "readinessProbe"}
 	own, extra = with(container(), names...), without(container(), names[:7]...)
 	for i, f := range own.Fields {
@@ -68,6 +71,8 @@ func scoreContainer() (own, extra Field) {
 		}
 	}
 	own.Fields = append(own.Fields, Field{Name: "pullPolicy", Kind: text, Values: part(extra, "imagePullPolicy").Values, Doc: "An older form."})
+
+	// A field in the wrong one of the two places is told where it belongs.
 	own.Elsewhere = func(name string) string {
 		if slices.ContainsFunc(extra.Fields, func(f Field) bool { return f.Name == name }) {
 			return "in a Score file it goes under metadata.containers.NAME"
@@ -83,7 +88,8 @@ func scoreContainer() (own, extra Field) {
 	return own, extra
 }
 
-// scoreProbe is a probe that Score knows: the rest is below metadata.
+// scoreProbe returns the fields of a probe that Score knows. The other fields of the probe f are
+// below metadata.
 func scoreProbe(f Field) Field {
 	whole := f
 	f = with(f, "httpGet", "exec")
@@ -109,7 +115,7 @@ func scoreProbe(f Field) Field {
 	return f
 }
 
-// scoreResource is a resource of a Score file.
+// scoreResource returns the table of a resource of a Score file.
 func scoreResource(f Field) Field {
 	extra := with(f, "direction", "waitFor").Fields
 	f = without(f, "direction", "waitFor")
@@ -128,18 +134,18 @@ func scoreResource(f Field) Field {
 	return f
 }
 
-// part is a field of a map.
+// part returns a field of a map.
 func part(f Field, name string) Field {
 	return f.Fields[slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == name })]
 }
 
-// with is a map with those of its fields alone.
+// with returns a map with only those of its fields.
 func with(f Field, names ...string) Field {
 	f.Fields = slices.DeleteFunc(slices.Clone(f.Fields), func(o Field) bool { return !slices.Contains(names, o.Name) })
 	return f
 }
 
-// without is a map less those of its fields.
+// without returns a map without those of its fields.
 func without(f Field, names ...string) Field {
 	f.Fields = slices.DeleteFunc(slices.Clone(f.Fields), func(o Field) bool { return slices.Contains(names, o.Name) })
 	return f
