@@ -82,9 +82,10 @@ func New(g *graph.Graph, d dialect.Dialect) *Plan {
 	}
 }
 
-// Only is the plan of some nodes, in the waves that they have in p, and how many edges and joins
-// between them and others are left out. What p says of its nodes is shared.
+// Only returns the plan of some nodes, in the waves that they have in p. The number is how many
+// edges and joins between them and other nodes are left out. What p says of its nodes is shared.
 func (p *Plan) Only(has func(object.ID) bool) (*Plan, int) {
+	// Nodes keep their waves; a wave may become empty.
 	out, left := *p, 0
 	g := *p.Graph
 	g.Nodes = slices.DeleteFunc(slices.Clone(g.Nodes), func(n *object.Node) bool { return !has(n.ID) })
@@ -92,6 +93,8 @@ func (p *Plan) Only(has func(object.ID) bool) (*Plan, int) {
 	for i, w := range p.Waves {
 		out.Waves[i].Nodes = slices.DeleteFunc(slices.Clone(w.Nodes), func(n *object.Node) bool { return !has(n.ID) })
 	}
+
+	// An edge is kept if both of its ends are.
 	g.Edges, out.Gates, g.Joins, out.JoinGates = nil, nil, nil, nil
 	for i, e := range p.Graph.Edges {
 		switch from, to := has(e.From), has(e.To); {
@@ -102,6 +105,8 @@ func (p *Plan) Only(has func(object.ID) bool) (*Plan, int) {
 		}
 	}
 	g.Dropped = slices.DeleteFunc(slices.Clone(g.Dropped), func(e graph.Edge) bool { return !has(e.From) || !has(e.To) })
+
+	// A join is kept with the ends that are left on both sides.
 	not := func(id object.ID) bool { return !has(id) }
 	for i, j := range p.Graph.Joins {
 		all := len(j.From) + len(j.To)
