@@ -53,7 +53,7 @@ func waveNames(prefix string, nodes []*object.Node) map[object.ID]string {
 	return names
 }
 
-// fileName is one name; with group and hash it is unique.
+// fileName returns the name of a file of n. With group and hash it is unique.
 func fileName(prefix string, n *object.Node, group, hash bool) string {
 	r := n.Object.Ref()
 	kind := r.Kind
