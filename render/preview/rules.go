@@ -50,7 +50,7 @@ func (r *Rules) own(namespace string) bool {
 	return len(namespace) > len(before)+len(after) && strings.HasPrefix(namespace, before) && strings.HasSuffix(namespace, after)
 }
 
-// Base is what a namespace is without a preview; "" where that is not known.
+// Base returns what a namespace is without a preview, or "" if that is not known.
 func (r *Rules) Base(namespace string) string {
 	if !r.own(namespace) {
 		return namespace
@@ -62,7 +62,7 @@ func (r *Rules) Base(namespace string) string {
 	return namespace[len(before) : len(namespace)-len(after)]
 }
 
-// namespace is that of the preview in place of another one.
+// namespace returns the namespace of the preview in place of another one.
 func (r *Rules) namespace(from string) (string, error) {
 	if r.own(from) {
 		return from, nil
@@ -74,7 +74,7 @@ func (r *Rules) namespace(from string) (string, error) {
 	return to, nil
 }
 
-// host is that of the preview in place of another one, in lower case.
+// host returns the host of the preview in place of another one, in lower case.
 func (r *Rules) host(from string) (string, error) {
 	to := strings.Replace(r.fill(r.Host.Text), hostPlace, from, 1)
 	if !kinds.Subdomain(strings.TrimPrefix(to, "*."), 1) {
@@ -90,7 +90,7 @@ func (r *Rules) host(from string) (string, error) {
 // fill replaces the placeholder of the preview in a rule.
 func (r *Rules) fill(rule string) string { return strings.Replace(rule, placeholder, r.ID, 1) }
 
-// fail is a mistake of a rule.
+// fail returns a mistake of a rule.
 func (r *Rules) fail(field string, rule spec.Text, hint, format string, args ...any) *object.Error {
 	return &object.Error{
 		Stage: object.StageSpec, Pos: rule.Pos, Path: "spec.previews." + field, Err: fmt.Errorf(format, args...), Hint: hint,
