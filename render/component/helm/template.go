@@ -66,6 +66,7 @@ type Charts struct {
 
 // Engine implements [component.Engine].
 func (c Charts) Engine(ctx context.Context, req component.Request) (component.Output, error) {
+	// The options of a component are those of helm template, with defaults of the context.
 	h := req.Component.Helm
 	if h == nil {
 		return component.Output{}, object.Errors{component.Fail(req.Component.Pos, req.Component.Path, "", "the component is no Helm chart")}
@@ -83,6 +84,8 @@ func (c Charts) Engine(ctx context.Context, req component.Request) (component.Ou
 	if !o.Pos.IsValid() {
 		o.Pos = req.Component.Pos
 	}
+
+	// A later file wins, and values in the component win over files.
 	var errs object.Errors
 	for i, file := range h.ValuesFiles {
 		name := path.Join(req.Dir, file.Text)
@@ -105,6 +108,8 @@ func (c Charts) Engine(ctx context.Context, req component.Request) (component.Ou
 		errs = append(errs, component.Fail(h.Values.Pos, req.Component.Path.Append(object.Field("values")), "", "%w", err))
 	}
 	o.Values = append(o.Values, v)
+
+	// Arguments of the command line win over all of them.
 	if len(h.Sets) > 0 {
 		laid, wrong := setValues(o.Values, h.Sets)
 		o.Values, errs = append(o.Values, laid), append(errs, wrong...)
@@ -150,10 +155,10 @@ func Template(ctx context.Context, files fs.FS, dir string, o Options) (componen
 	c := &calls{}
 	out, err := r.render(c)
 	if err == nil && len(c.made) > 0 {
-		err = r.same(c, out)
+		err = r.checkSame(c, out)
 	}
 	if err == nil && c.looked {
-		r.lookedUp()
+		r.warnOfLookup()
 	}
 	if err != nil {
 		return component.Output{}, object.AsErrors(err, object.StageEvaluate).Sorted()
@@ -170,7 +175,7 @@ func (r *run) warn(pos object.Pos, err error, hint string) {
 	r.warnings = append(r.warnings, &object.Error{Stage: object.StageEvaluate, Severity: object.SeverityWarning, Pos: pos, Err: err, Hint: hint})
 }
 
-// fileOf is the place of a file of c, which may be a subchart.
+// fileOf returns the position of a file of c, which may be a subchart.
 func (r *run) fileOf(c *chart.Chart, name string) object.Pos {
 	for _, f := range slices.Concat(c.Templates, c.Files) {
 		if at, ok := r.loaded.files[f]; ok {
@@ -186,6 +191,7 @@ func (r *run) fileOf(c *chart.Chart, name string) object.Pos {
 
 // prepare loads the chart and looks at what has nothing to do with values.
 func (r *run) prepare() error {
+	// Look at the chart itself.
 	if err := chartutil.ValidateReleaseName(r.opts.ReleaseName); err != nil {
 		return r.fail(r.opts.Pos, "set releaseName: at most 53 lower-case letters, digits and -", "%q cannot be the name of a release", r.opts.ReleaseName)
 	}
@@ -199,6 +205,8 @@ func (r *run) prepare() error {
 	if kind := c.Metadata.Type; kind != "" && kind != "application" {
 		return r.fail(r.opts.Pos, "name a chart that depends on it", "chart %q is a %s chart, which makes no objects", c.Name(), kind)
 	}
+
+	// The context says what the cluster can do.
 	caps := common.DefaultCapabilities.Copy()
 	if r.opts.KubeVersion != "" {
 		version, err := common.ParseKubeVersion(r.opts.KubeVersion)
@@ -215,6 +223,8 @@ func (r *run) prepare() error {
 	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
 		return r.fail(r.opts.Pos, "set kubeVersion of the context, or take another version of the chart", "chart %q wants Kubernetes %s, and this render is for %s", c.Name(), want, caps.KubeVersion.Version)
 	}
+
+	// All that the chart depends on must be in it.
 	var errs object.Errors
 	for _, d := range missing(c) {
 		hint := "run helm dependency build, and commit the folder charts"
@@ -223,7 +233,7 @@ func (r *run) prepare() error {
 	return errs.Err()
 }
 
-// chartLine is the line of a dependency in Chart.yaml.
+// chartLine returns the line of a dependency in Chart.yaml.
 func (r *run) chartLine(at place, c *chart.Chart, name string) object.Pos {
 	for _, f := range c.Raw {
 		if f.Name != "Chart.yaml" {
@@ -241,9 +251,11 @@ func (r *run) chartLine(at place, c *chart.Chart, name string) object.Pos {
 	return r.loaded.pos(at, 0, 0)
 }
 
+// load loads the chart anew, and says what is wrong with it.
 func (r *run) load() error {
 	l, err := load(r.fsys, r.dir, r.opts.At)
-	if r.loaded = l; err == nil {
+	r.loaded = l
+	if err == nil {
 		return nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -260,22 +272,26 @@ func (r *run) load() error {
 	return r.fail(pos, "", "the chart cannot be read: %s", text)
 }
 
-// values are those of the templates; the chart is loaded anew where it was used before, as
-// Helm changes it.
-func (r *run) values() (common.Values, error) {
+// prepareValues returns the values of the templates. It loads the chart anew if it was used
+// before, because Helm changes it.
+func (r *run) prepareValues() (common.Values, error) {
 	if r.sources != nil {
 		if err := r.load(); err != nil {
 			return nil, err
 		}
 	}
+
+	// Later values win over earlier ones.
 	user := map[string]any{}
 	for _, v := range r.opts.Values {
 		user = loader.MergeMaps(user, v.Map)
 	}
 	c := r.loaded.chart
 	if r.sources == nil {
-		r.unread(c)
+		r.warnOfUnread(c)
 	}
+
+	// Dependencies decide which subcharts there are, and the values get those of the chart.
 	err := chartutil.ProcessDependencies(c, user)
 	var values common.Values
 	if err == nil {
@@ -286,13 +302,15 @@ func (r *run) values() (common.Values, error) {
 	if err != nil {
 		return nil, r.fail(r.value(nil), "", "values cannot be used with the chart: %s", r.hide(plain(err.Error())))
 	}
+
+	// The first time, the values are held against the schemas.
 	if r.sources == nil {
 		r.sources = r.loaded.sources()
 		all, _ := values["Values"].(common.Values)
 		if all == nil {
 			all, _ = values["Values"].(map[string]any)
 		}
-		if errs := r.schemas(c, all, nil); len(errs) > 0 {
+		if errs := r.checkSchemas(c, all, nil); len(errs) > 0 {
 			return nil, errs
 		}
 	}
@@ -313,9 +331,9 @@ func withSubcharts(c *chart.Chart, values map[string]any) {
 	}
 }
 
-// execute runs the templates. The error is that of the engine.
+// execute runs the templates. It returns the error of the engine.
 func (r *run) execute(c *calls) (map[string]string, error) {
-	values, err := r.values()
+	values, err := r.prepareValues()
 	if err != nil {
 		return nil, err
 	}
@@ -334,7 +352,8 @@ func (r *run) render(c *calls) (component.Output, error) {
 	}
 	size := 0
 	for name, text := range texts {
-		if size += len(text); strings.HasSuffix(name, "NOTES.txt") || strings.HasPrefix(path.Base(name), "_") {
+		size += len(text)
+		if strings.HasSuffix(name, "NOTES.txt") || strings.HasPrefix(path.Base(name), "_") {
 			delete(texts, name)
 		}
 	}
@@ -344,12 +363,12 @@ func (r *run) render(c *calls) (component.Output, error) {
 	m := &manifests{run: r, objects: slices.Clone(r.crds)}
 	if !r.opts.SkipCRDs && r.crds == nil {
 		for _, crd := range r.loaded.chart.CRDObjects() {
-			m.file(crd.Filename, string(crd.File.Data), r.loaded.files[crd.File], true)
+			m.addFile(crd.Filename, string(crd.File.Data), r.loaded.files[crd.File], true)
 		}
 		r.crds = slices.Clone(m.objects)
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		m.file(name, texts[name], r.sources[name].place, false)
+		m.addFile(name, texts[name], r.sources[name].place, false)
 	}
 	return m.output()
 }
