@@ -34,6 +34,8 @@ func Nodes(req Request, out Output, at object.Pos) ([]*object.Node, error) {
 			nodes = append(nodes, &object.Node{
 				Object: o, Pos: made.Pos, SpecPos: at, Set: sets[made.Phase], SetName: cmp.Or(made.PhaseName, "other objects"), ReadyWhen: made.ReadyWhen, Apply: made.Apply,
 			})
+
+			// The bound holds for what Lists expand to.
 		}
 		if len(nodes) > MaxObjects {
 			return nil, object.Errors{Fail(req.Component.Pos, req.Component.Path, "make several components of it", "makes more than %d objects", MaxObjects)}

@@ -102,7 +102,7 @@ func deletion(ref object.Ref, i Item, served map[string]bool) []Danger {
 }
 
 // holdsNothing reports whether an object of an operator only says what its operator does with
-// others: deleting it loses no data. The Secret of a Certificate stays.
+// other objects: deleting it loses no data. The Secret of a Certificate stays.
 func holdsNothing(ref object.Ref) bool {
 	switch ref.Group {
 	case "keda.sh", "http.keda.sh", "eventing.keda.sh", "cert-manager.io", "acme.cert-manager.io", "networking.istio.io", "telemetry.istio.io",

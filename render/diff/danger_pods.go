@@ -118,7 +118,7 @@ func imageParts(image string) (name, tag, digest string) {
 	return name, tag, digest
 }
 
-// floats reports whether a tag is one of those that are moved from release to release.
+// floats reports whether a tag usually moves from release to release.
 func floats(tag string) bool {
 	return slices.Contains([]string{"", "latest", "stable", "main", "master", "dev", "edge", "nightly", "canary"}, tag)
 }

@@ -139,7 +139,7 @@ func waved(i Item) bool {
 	return ok && len(number) > 1 && strings.Trim(number, "0123456789") == ""
 }
 
-// delivered returns the items that are not for the engine alone.
+// delivered returns the items without those that Delivers marks.
 func delivered(items []Item) []Item {
 	return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.Delivers })
 }

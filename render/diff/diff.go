@@ -286,7 +286,8 @@ func (c comparison) compareObject(ctx context.Context, ref object.Ref) (Change, 
 		out.Dangers = dangers(nil, after.Object, nil, c.served)
 		return out, true
 	case !is:
-		out.Kind, out.Node, out.Pos, out.Object = Deleted, before.Node, before.Pos, withoutSecrets(before.Object)
+		out.Kind, out.Object = Deleted, withoutSecrets(before.Object)
+		out.Node, out.Pos = before.Node, before.Pos
 		out.Dangers = deletion(ref, before, c.served)
 		return out, true
 	}
@@ -319,8 +320,8 @@ func (c comparison) compareObject(ctx context.Context, ref object.Ref) (Change, 
 	return out, true
 }
 
-// hasWaves reports whether both waves are known. Where one is not, such as that of an
-// annotation that is no number, the annotations are compared as any other.
+// hasWaves reports whether both waves are known. If one is not, such as that of an annotation
+// that is no number, the annotations are compared as any other.
 func hasWaves(before, after Item) bool { return before.Wave != NoWave && after.Wave != NoWave }
 
 // moves returns the wave and the layer if both snapshots have them and they differ.
@@ -334,8 +335,8 @@ func moves(before, after Item) (wave, layer *Move) {
 	return wave, layer
 }
 
-// sameLayer reports whether two names are those of one layer: layers of a directory
-// are named after their folders, layer-03, and those of a render after the project,
+// sameLayer reports whether two names belong to one layer. The layers of a directory are named
+// after their folders, such as layer-03, and those of a render after the project, such as
 // shop-03.
 func sameLayer(a, b string) bool {
 	number := func(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }

@@ -159,9 +159,9 @@ func (w *walk) compareLists(at location, before, after []any) {
 	w.reportOrder(at, before, after, key)
 }
 
-// reportOrder reports that the entries of both lists stand in another order. It is a
-// difference of bytes everywhere, and one of meaning in some places: variables
-// may use those before them, and init containers run one after another.
+// reportOrder reports that the entries of both lists stand in another order. That changes the
+// bytes everywhere, and the meaning in some places: variables may use those before them, and init
+// containers run one after another.
 func (w *walk) reportOrder(at location, before, after []any, key string) {
 	names := func(list []any) (out []any) {
 		for _, e := range list {

@@ -117,7 +117,7 @@ func (d *Decoder) decodeShape(f *Field, v object.Value, at *Location) (object.Va
 	return v, true
 }
 
-// takes reports whether the kind of a value is one that the field may have.
+// takes reports whether the field may have a value of this kind.
 func (f *Field) takes(v object.Value) bool {
 	number := v.Kind == object.KindNumber
 	switch {
@@ -149,7 +149,8 @@ func (d *Decoder) reportKind(f *Field, v object.Value, at *Location) {
 	}
 
 	// The hint says what the author most likely meant.
-	hint, scalar := "", v.Kind == object.KindNumber || v.Kind == object.KindBool
+	hint := ""
+	scalar := v.Kind == object.KindNumber || v.Kind == object.KindBool
 	if key, value, ok := strings.Cut(v.Text, ":"); f.Kind == object.KindMap && v.Kind == object.KindString && ok && isWord(key) {
 		hint = fmt.Sprintf("write a space behind the colon: \"%s: %s\"", key, value)
 	}

@@ -152,7 +152,8 @@ func (f Field) Unread(names ...string) Field {
 // Judged returns f, which is a map, with the fields called names left to others to judge: they
 // may be anything, or absent.
 func (f Field) Judged(names ...string) Field {
-	f.Fields, f.Together = slices.Clone(f.Fields), nil
+	f.Fields = slices.Clone(f.Fields)
+	f.Together = nil
 	for i, own := range f.Fields {
 		if slices.Contains(names, own.Name) {
 			f.Fields[i] = Field{Name: own.Name}

@@ -50,7 +50,8 @@ func (d *Decoder) decodeMembers(f *Field, v object.Value, at *Location) (object.
 				meant[d.reportUnknown(f, m, in, known)] = true
 				continue
 			}
-			own, found[i] = &f.Fields[i], m.Value.Kind != object.KindNull
+			own = &f.Fields[i]
+			found[i] = m.Value.Kind != object.KindNull
 		}
 
 		// A null is as if it were not there, unless the field allows it.
@@ -97,7 +98,7 @@ func (d *Decoder) reportNull(f, own *Field, m object.Member, at *Location) {
 }
 
 // meansAbsent reports whether an unknown name was meant to be that of a field that must be given
-// and is not.
+// and is absent. The map may have other members, so the name alone is no mistake.
 func (f *Field) meansAbsent(v object.Value, name string) bool {
 	meant, ok := object.Nearest(name, f.names())
 	if !ok {

@@ -63,7 +63,7 @@ func (d *Decoder) Known(at object.Path) bool {
 	return slices.ContainsFunc(d.Errs, func(e *object.Error) bool { return e.Severity == object.SeverityError && Within(e.Path, path) })
 }
 
-// Within reports whether a path leads to the part at the path whole, or into it.
+// Within reports whether path leads to the part at the path whole, or to a part inside of it.
 func Within(path, whole string) bool {
 	rest, below := strings.CutPrefix(path, whole)
 	return below && (rest == "" || rest[0] == '.' || rest[0] == '[')

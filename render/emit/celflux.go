@@ -110,7 +110,8 @@ func (g *guarded) decide(e ast.Expr, in scope, want bool) ast.Expr {
 	return g.atom(e, in, want)
 }
 
-// fold rewrites exists and all. To say that nothing exists is to say that all fail.
+// fold rewrites exists and all so that they decide about want. Instead of "nothing exists" it
+// writes that all fail.
 func (g *guarded) fold(m macro, in scope, want bool) ast.Expr {
 	function := m.name
 	if !want {
@@ -122,9 +123,9 @@ func (g *guarded) fold(m macro, in scope, want bool) ast.Expr {
 	return g.and(g.guards(m.receiver, in), call)
 }
 
-// top decides has(object.field). Flux has no variable for a field that is not
-// there, so a use of the field is an error then, which Flux reads as "not
-// ready": right where the field is wanted, and lost where its absence is.
+// top decides has(object.field). Flux has no variable for a field that is absent, so a use of the
+// field is an error then, which Flux reads as "not ready". That is right if the rule requires the
+// field, and loses the rule if it requires its absence.
 func (g *guarded) top(field string, want bool) ast.Expr {
 	switch field {
 	case "apiVersion", "kind", "metadata":
@@ -148,7 +149,8 @@ func (g *guarded) atom(e ast.Expr, in scope, want bool) ast.Expr {
 
 // guards returns the conjunction of what must be there for e to have a value.
 func (g *guarded) guards(e ast.Expr, in scope) ast.Expr {
-	all, seen := g.truth(true), map[string]bool{}
+	all := g.truth(true)
+	seen := map[string]bool{}
 	add := func(guard ast.Expr) {
 		text, err := parser.Unparse(guard, ast.NewSourceInfo(nil))
 		if err == nil && !seen[text] {

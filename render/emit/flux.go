@@ -30,8 +30,8 @@ func checkFlux(opts Options) error {
 	return nil
 }
 
-// writeLayers writes one folder for each wave, and the delivery objects where there
-// is a repository to deliver from.
+// writeLayers writes one folder for each wave, and the delivery objects if there is a repository
+// to deliver from.
 func (w *writer) writeLayers() {
 	width := max(2, len(strconv.Itoa(max(0, len(w.plan.Waves)-1))))
 	for i, wave := range w.plan.Waves {
@@ -46,9 +46,9 @@ func (w *writer) writeLayers() {
 	w.deliver()
 }
 
-// warnEncrypted warns of what SOPS encrypted (github.com/getsops/sops, stores/stores.go)
-// where we write the Kustomization that applies it: kustomize-controller 1.9.5 applies a
-// Secret with stringData as it is, with its ciphertext, where spec.decryption is missing.
+// warnEncrypted warns of what SOPS encrypted (github.com/getsops/sops, stores/stores.go), if
+// Ropewalk writes the Kustomization that applies it. Without spec.decryption,
+// kustomize-controller 1.9.5 applies a Secret with stringData as it is, with its ciphertext.
 func (w *writer) warnEncrypted(n *object.Node) {
 	if w.opts.Repository != "" && !w.opts.DecryptionConfigured && n.Object.Group() == "" && n.Object.Text("sops", "mac") != "" {
 		w.warn(n, "", "add spec.decryption to the Kustomizations of this render",

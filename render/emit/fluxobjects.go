@@ -75,7 +75,8 @@ func (w *writer) fluxDelivery(apiVersion, kind, name string, spec map[string]any
 }
 
 func (w *writer) ociRepository(name string) object.Object {
-	by, reference := "tag", cmp.Or(w.opts.Reference, "latest")
+	by := "tag"
+	reference := cmp.Or(w.opts.Reference, "latest")
 	if strings.Contains(reference, ":") {
 		by = "digest"
 	}

@@ -36,7 +36,8 @@ func HealthConfig(plan *order.Plan) []byte {
 	}
 
 	// A kind needs a check as soon as one of its objects has a rule.
-	data, ready := map[string]any{}, newRules()
+	data := map[string]any{}
+	ready := newRules()
 	for _, wave := range plan.Waves {
 		for _, n := range wave.Nodes {
 			if n.Apply.Adopt == object.AdoptMirror || len(n.ReadyWhen) == 0 {

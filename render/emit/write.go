@@ -139,7 +139,7 @@ func (w *writer) warn(n *object.Node, path, hint, format string, args ...any) {
 	w.addFound(n, &object.Error{Severity: object.SeverityWarning, Path: path, Hint: hint, Err: fmt.Errorf(format, args...)})
 }
 
-// reportProblems reports what is wrong with readiness rules: warnings, but for
+// reportProblems reports what is wrong with readiness rules. Problems are warnings, except for
 // rules that are wrong in themselves.
 func (w *writer) reportProblems(n *object.Node, list []problem) {
 	for _, p := range list {
@@ -160,8 +160,8 @@ func (w *writer) reportProblems(n *object.Node, list []problem) {
 	}
 }
 
-// moveIntoExpression moves a mistake in an expression to where the expression is written, and
-// to the character at fault where it is written as it is.
+// moveIntoExpression moves a mistake in an expression to the position of the expression, and to
+// the character at fault if the expression is written as it is.
 func moveIntoExpression(e *object.Error, ready object.Ready, n *object.Node) {
 	if !ready.Pos.IsValid() {
 		return
@@ -180,8 +180,8 @@ func moveIntoExpression(e *object.Error, ready object.Ready, n *object.Node) {
 	}
 }
 
-// addFound gives e its stage, its node and its position: the line of the spec first, and as
-// a note the line of the module, which e.Pos holds where it is nearer than that of the
+// addFound gives e its stage, its node and its position, and adds it. The position is the line of
+// the spec. A note has the line of the module, which e.Pos holds if it is nearer than that of the
 // node.
 func (w *writer) addFound(n *object.Node, e *object.Error) {
 	e.Stage, e.Node = object.StageEmit, n.ID

@@ -193,7 +193,9 @@ func (b *builder) reportUnknownNode(n *object.Node, d object.Dependency) {
 		e.Err = fmt.Errorf("depends on %q, but there is no spec %q", d.ID, spec)
 		e.Hint = b.suggest(spec, func() []string { return object.SortedKeys(b.specs) })
 	default:
-		names, own, word := make([]string, len(ids)), spec == n.ID.Spec(), d.ID.Node()
+		names := make([]string, len(ids))
+		own := spec == n.ID.Spec()
+		word := d.ID.Node()
 		for i, id := range ids {
 			names[i] = id.Node()
 		}

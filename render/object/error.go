@@ -162,9 +162,9 @@ func (es Errors) Unwrap() []error {
 	return out
 }
 
-// Repeats reports whether e is the mistake that o is, reached by another way: an anchor of
-// YAML has one position, however many aliases lead to it. What is missing in one map is at
-// its position too, and has another name there.
+// Repeats reports whether e is the same mistake as o, reached by another way. An anchor of YAML
+// has one position, however many aliases lead to it. A field that is missing in a map has the
+// position of the map, as all other missing fields have, but another name.
 func (e *Error) Repeats(o *Error) bool {
 	return e.ofDocument() && o.ofDocument() && e.Pos == o.Pos && e.Severity == o.Severity && e.message() == o.message() && lastName(e.Path) == lastName(o.Path)
 }

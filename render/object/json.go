@@ -52,6 +52,7 @@ func readJSON(d *json.Decoder, pos Pos, depth int) (Value, error) {
 	case string:
 		v.Kind, v.Text = KindString, t
 	case json.Delim:
+		// Items and members follow until the bracket is closed.
 		v.Kind = KindList
 		if t == '{' {
 			v.Kind = KindMap

@@ -18,7 +18,8 @@ func (o Object) Expand() ([]Object, *Error) {
 	// Only a List without a name of its own is expanded.
 	of, isList := strings.CutSuffix(o.Kind(), "List")
 	_, hasItems := o["items"].([]any)
-	plain, typed := of == "" && o.APIVersion() == "v1", of != "" && hasItems && o.Name() == ""
+	plain := of == "" && o.APIVersion() == "v1"
+	typed := of != "" && hasItems && o.Name() == ""
 	if !isList || !plain && !typed {
 		return []Object{o}, nil
 	}
@@ -73,8 +74,8 @@ func (o Object) NameHint() string {
 }
 
 // NameNodes gives the nodes of a spec ids made of their objects: kind and name, with the
-// namespace and then the group where that is not enough. Two nodes of one object are an
-// error with that hint.
+// namespace and then the group if that is not enough. Two nodes of one object are an error with
+// the hint.
 func NameNodes(spec string, nodes []*Node, hint string) error {
 	// Give each node the shortest id that no other node of this round has.
 	rest := nodes

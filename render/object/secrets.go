@@ -133,7 +133,8 @@ func (s *Secrets) addText(text string, add func(rest string)) {
 			if at < 0 {
 				break
 			}
-			rest, under = rest[at:], indent(line)
+			rest = rest[at:]
+			under = indent(line)
 			sought += len(rest)
 			if sought > maxSought {
 				s.full = true
@@ -176,11 +177,13 @@ func (s *Secrets) addValue(text string) {
 	}
 }
 
-// AddNode hides the data of the object of n. Its name is applied as it is, and keeps its words
-// in messages, see [readable]: a password that is one of them is hidden where values stand.
+// AddNode hides the data of the object of n. The name of the object is applied as it is, and
+// keeps its words in messages, see [readable]: a password that is one of these words is hidden in
+// the place of a value.
 func (s *Secrets) AddNode(n *Node) {
 	s.addName(n.Object.Name(), readable)
-	if s.AddObject(n.Object); n.Object.Kind() == "Secret" || n.Object["items"] != nil {
+	s.AddObject(n.Object)
+	if n.Object.Kind() == "Secret" || n.Object["items"] != nil {
 		return
 	}
 	if s.open == nil {
@@ -189,7 +192,7 @@ func (s *Secrets) AddNode(n *Node) {
 	s.open[n.ID] = true
 }
 
-// AddObject hides the data of o where it is a Secret, a list with Secrets, or carries the
+// AddObject hides the data of o if it is a Secret or a list with Secrets, or if it carries the
 // annotation of kubectl with a Secret in it.
 func (s *Secrets) AddObject(o Object) {
 	if items, ok := o["items"].([]any); ok {
@@ -363,7 +366,10 @@ func (s *Secrets) Error(e *Error) *Error {
 	if text != e.message() {
 		out.Err = redacted{text, e.Err}
 	}
-	out.Hint, out.Path, out.Pos.File, out.Node = hint, s.hide(e.Path, false), s.hideOption(e.Pos.File), s.hideID(e.Node)
+	out.Hint = hint
+	out.Path = s.hide(e.Path, false)
+	out.Pos.File = s.hideOption(e.Pos.File)
+	out.Node = s.hideID(e.Node)
 	out.Notes = slices.Clone(e.Notes)
 	for i, n := range out.Notes {
 		out.Notes[i].Text, out.Notes[i].Pos.File = s.Hide(n.Text), s.hideOption(n.Pos.File)

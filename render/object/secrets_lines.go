@@ -142,10 +142,9 @@ func (s *Secrets) mask(line, before string, ofNames func(masked string) string) 
 	return line
 }
 
-// AddNames keeps the names of the services, volumes and networks of a compose file, and the
-// words of them, in messages. A password that is one of them is hidden where values stand: in
-// quotes, after a sensitive name, and in lines of files wherever it is no part of a path and no
-// name.
+// AddNames keeps the names of the services, volumes and networks of a compose file, and their
+// words, in messages. A password that is one of these words is hidden in the place of a value: in
+// quotes, after a sensitive name, and in lines of files unless it is part of a path or a name.
 func (s *Secrets) AddNames(v Value) {
 	for _, field := range [...]string{"services", "volumes", "networks"} {
 		named, _ := v.Get(field)
@@ -159,7 +158,8 @@ func (s *Secrets) AddNames(v Value) {
 // the name of an object may be a secret that a module made it of.
 var readable = regexp.MustCompile(`^(?:[a-z]{2,20}[0-9]{0,3}(?:[-_.]|$))+$`)
 
-// addName keeps a name and its words in messages, those that a pattern allows where it is not nil.
+// addName keeps a name and its words in messages. If allowed is not nil, it keeps only those that
+// match it.
 func (s *Secrets) addName(name string, allowed *regexp.Regexp) {
 	if s.names == nil {
 		s.names = map[string]bool{}
@@ -179,7 +179,7 @@ var named = regexp.MustCompile(`^(?:[-_./][\w/]|["']?:(?:\s|$)|:/[^/])`)
 // nameOf is the beginning of a line whose value is a name.
 var nameOf = regexp.MustCompile(`^[\s-]*(?:container_name|hostname):`)
 
-// starValues returns a line with stars in the place of a word where it may be a value.
+// starValues returns a line with stars in the place of a word, wherever the word may be a value.
 func starValues(line, word string) string {
 	if nameOf.MatchString(line) {
 		return line
@@ -187,8 +187,8 @@ func starValues(line, word string) string {
 	return replaceValues(line, word, stars(word))
 }
 
-// replaceValues returns line with another text in the place of a word where that may be a value.
-// It may not in a path, where it is a name, and where it begins a longer word.
+// replaceValues returns line with by in the place of a word, wherever the word may be a value. It
+// is none in a path, as a name, and at the beginning of a longer word.
 func replaceValues(line, word, by string) string {
 	for at := 0; ; {
 		i := strings.Index(line[at:], word)

@@ -93,7 +93,8 @@ func IsReference(v Value) bool {
 	})
 }
 
-// hideID hides secrets in the name of an object; that of its spec is the author's.
+// hideID hides secrets in the name of an object. The name of its spec stays, because the author
+// chose it.
 func (s *Secrets) hideID(id ID) ID {
 	of, name, ok := strings.Cut(string(id), "/")
 	if !ok {

@@ -164,8 +164,8 @@ func (v Value) Merge(over Value) Value {
 	return out
 }
 
-// find returns the index of a member of v by its name, -1 where there is none, for so many
-// searches.
+// find returns a function that finds the index of a member of v by its name, or -1 if there is
+// none. It builds a map if that pays for the number of searches.
 func (v Value) find(searches int) func(name string) int {
 	const few = 64
 	if searches <= few || len(v.Members) <= few {
@@ -191,7 +191,8 @@ func (v Value) Without(p Path) Value {
 	if len(p) == 0 {
 		return Value{}
 	}
-	s, out := p[0], v
+	s := p[0]
+	out := v
 	if s.IsIndex {
 		if s.Index >= len(v.Items) {
 			return v

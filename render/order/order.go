@@ -86,16 +86,19 @@ func New(g *graph.Graph, d dialect.Dialect) *Plan {
 // edges and joins between them and other nodes are left out. What p says of its nodes is shared.
 func (p *Plan) Only(has func(object.ID) bool) (*Plan, int) {
 	// Nodes keep their waves; a wave may become empty.
-	out, left := *p, 0
+	out := *p
+	left := 0
 	g := *p.Graph
 	g.Nodes = slices.DeleteFunc(slices.Clone(g.Nodes), func(n *object.Node) bool { return !has(n.ID) })
-	out.Graph, out.Waves = &g, make([]Wave, len(p.Waves))
+	out.Graph = &g
+	out.Waves = make([]Wave, len(p.Waves))
 	for i, w := range p.Waves {
 		out.Waves[i].Nodes = slices.DeleteFunc(slices.Clone(w.Nodes), func(n *object.Node) bool { return !has(n.ID) })
 	}
 
 	// An edge is kept if both of its ends are.
-	g.Edges, out.Gates, g.Joins, out.JoinGates = nil, nil, nil, nil
+	g.Edges, out.Gates = nil, nil
+	g.Joins, out.JoinGates = nil, nil
 	for i, e := range p.Graph.Edges {
 		switch from, to := has(e.From), has(e.To); {
 		case from && to:

@@ -151,10 +151,11 @@ func gateways(nodes []*object.Node) func(object.Object) bool {
 	}
 }
 
-// findHosts finds the hosts that the nodes serve, with those of the preview.
+// findHosts finds the hosts that the nodes serve, and the host of the preview for each of them.
 func (w *rewriter) findHosts(nodes []*object.Node) (errs object.Errors) {
 	// Each host gets its name in the preview once.
-	hosts, outside := map[string]string{}, gateways(nodes)
+	hosts := map[string]string{}
+	outside := gateways(nodes)
 	for _, n := range nodes {
 		for _, p := range hostsOf(n.Object, outside) {
 			host := strings.TrimSuffix(strings.ToLower(p.text), ".")

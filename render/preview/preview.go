@@ -17,10 +17,9 @@ const (
 	leaveOut  = "leave it out in previews, so that the cluster chooses one, or " + ofAnother
 )
 
-// Rewrite returns the nodes of a render in the preview of the rules. Every object that has a
-// namespace must name it; ofCluster reports whether one has none. Nodes are not changed.
-//
-// Mistakes have no position but those of a rule: they name the node and the path.
+// Rewrite returns the nodes of a render in the preview of the rules. Every object that belongs to
+// a namespace must name it; ofCluster reports whether a node belongs to none. Nodes are not
+// changed. Mistakes have no position, except those of a rule: they name the node and the path.
 func Rewrite(rules Rules, nodes []*object.Node, ofCluster func(*object.Node) bool) ([]*object.Node, object.Errors) {
 	var errs object.Errors
 	for _, n := range nodes {

@@ -94,7 +94,8 @@ func (w *rewriter) warn(id object.ID, field string, values map[string]any) (errs
 		}
 		e := fail(id, object.Fields(field, key), "give it another value in previews, such as one from a store of secrets",
 			"a value of a Secret is never changed, and this one names a host or a namespace that is not that of the preview")
-		e.Severity, e.Secret = object.SeverityWarning, true
+		e.Severity = object.SeverityWarning
+		e.Secret = true
 		errs = append(errs, e)
 	}
 	return errs

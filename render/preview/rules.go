@@ -97,14 +97,16 @@ func (r *Rules) fail(field string, rule spec.Text, hint, format string, args ...
 	}
 }
 
-// ambiguous reports two names of which one preview makes what another preview makes of the
-// other: with ${namespace}-${preview}, shop-db in the preview 1 is shop in the preview db-1. The names are sorted.
+// ambiguous reports two names that become the same name in two previews. With
+// ${namespace}-${preview}, shop-db in the preview 1 is shop in the preview db-1. The names are
+// sorted.
 func (r *Rules) ambiguous(field string, rule spec.Text, place string, names []string) object.Errors {
 	first, last := strings.Index(rule.Text, place), strings.Index(rule.Text, placeholder)
 	if first < 0 {
 		return nil
 	}
-	ahead, end := first < last, len(place)
+	ahead := first < last
+	end := len(place)
 	if !ahead {
 		first, last, end = last, first, len(placeholder)
 	}

@@ -72,7 +72,8 @@ func (n *ruleNode) validate(ctx context.Context, path *field.Path, v any, budget
 	}
 	descend := func(sub *ruleNode, p *field.Path, part any) {
 		errs, rest := sub.validate(ctx, p, part, budget)
-		out, budget = append(out, errs...), rest
+		out = append(out, errs...)
+		budget = rest
 	}
 	switch v := v.(type) {
 	case map[string]any:

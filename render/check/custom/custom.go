@@ -189,7 +189,7 @@ func member(v any, name string) any {
 	return m[name]
 }
 
-// longestMember returns the longest member of v that text begins with as a whole.
+// longestMember returns the longest member of v whose complete name text begins with.
 func longestMember(v any, text string) (best string) {
 	m, _ := v.(map[string]any)
 	for name := range m {

@@ -257,7 +257,8 @@ func supported(detail string) []string {
 		if !ok {
 			break
 		}
-		out, text = append(out, value), rest
+		out = append(out, value)
+		text = rest
 	}
 	return out
 }

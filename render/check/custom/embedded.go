@@ -13,8 +13,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// checkEmbedded requires the resources that a value holds to say what they are, and
-// their metadata to have the form that it has everywhere.
+// checkEmbedded checks the resources that a value holds. Each must have its apiVersion and kind,
+// and metadata of the usual form.
 func (s *Schemas) checkEmbedded(a *finding.Value, part *structural.Structural) {
 	if part == nil {
 		return

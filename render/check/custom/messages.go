@@ -106,7 +106,8 @@ func (e schemaErrors) reportEnum(path object.Path, value any, values []any) {
 	for _, v := range values {
 		content, _ := json.Marshal(v)
 		if text, ok := v.(string); ok {
-			texts, content = append(texts, text), []byte(strconv.Quote(text))
+			texts = append(texts, text)
+			content = []byte(strconv.Quote(text))
 		}
 		shown = append(shown, string(content))
 	}

@@ -93,7 +93,8 @@ func (c *Components) get(name string) *schema {
 	return first.(*schema)
 }
 
-// constrain checks what the schema of a member says of its value alone.
+// constrain checks what the schema of a member requires of its value, without what the component
+// of the value requires.
 func (s *schema) constrain(a *finding.Value) {
 	for _, name := range s.Checks {
 		checkFor(name)(a)

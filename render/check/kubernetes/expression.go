@@ -110,8 +110,8 @@ func (e *expressions) checkPolicy(a *finding.Value) {
 	}
 }
 
-// compile reports what is wrong with an expression, of which one of types must come out;
-// any where there are none. It returns the type, nil where the expression does not compile.
+// compile reports what is wrong with an expression. The result must be of one of types, or of any
+// type if there are none. It returns the type, or nil if the expression does not compile.
 func compile(env *cel.Env, a *finding.Value, types ...string) *cel.Type {
 	text := a.Text()
 	if strings.TrimSpace(text) == "" || env == nil {
@@ -184,8 +184,8 @@ func (e *expressions) deviceEnv() *cel.Env {
 	return e.device
 }
 
-// extend adds declarations to an environment. They are ours and constant: a test
-// builds all of them.
+// extend adds declarations to an environment. The declarations are part of this package and
+// constant: a test builds all of them.
 func extend(set *environment.EnvSet, types []*apiservercel.DeclType, options ...cel.EnvOption) *environment.EnvSet {
 	out, err := set.Extend(environment.VersionedOptions{IntroducedVersion: version.MajorMinor(1, 0), EnvOptions: options, DeclTypes: types})
 	if err != nil {

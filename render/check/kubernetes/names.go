@@ -88,7 +88,7 @@ func checkFor(name string) func(*finding.Value) {
 // optional and the server takes "" for absent; required texts are the schema's
 // business.
 
-// Subdomain wants a DNS-1123 Subdomain, the form of most names.
+// Subdomain requires a DNS-1123 Subdomain, the form of most names.
 func Subdomain(a *finding.Value) {
 	if t := a.Text(); t != "" && len(validation.IsDNS1123Subdomain(t)) > 0 {
 		a.Fail(finding.RuleName, "expected lower-case letters, digits, \"-\" and \".\" (at most 253, beginning and ending with a letter or digit), found %s", a.Show())
@@ -178,7 +178,7 @@ func checkIP(a *finding.Value) {
 	}
 }
 
-// checkFilled requires a text that is not empty where it is given.
+// checkFilled requires a text that is not empty, if it is given.
 func checkFilled(a *finding.Value) {
 	if a.Raw == "" {
 		f := a.Fail(finding.RuleRequired, "must not be empty")
@@ -320,8 +320,8 @@ func refuseParent(a *finding.Value) {
 	}
 }
 
-// checkOneOf requires exactly one of the members of a map, and returns it. A message calls the
-// members what, which is one word for all of them.
+// checkOneOf requires exactly one of the members of a map, and returns it. The argument what is
+// the word for all of them in messages.
 func checkOneOf(a *finding.Value, what string, names ...string) string {
 	var found []string
 	for _, n := range names {

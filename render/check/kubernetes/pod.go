@@ -162,7 +162,7 @@ func checkHostPorts(a *finding.Value, containers []*finding.Value) {
 	}
 }
 
-// checkInitContainer checks what holds of init containers alone.
+// checkInitContainer checks what holds only for init containers.
 func checkInitContainer(c *finding.Value) {
 	if c.Field("restartPolicy").Text() == "Always" {
 		return

@@ -31,7 +31,8 @@ func serviceType(a *finding.Value) string {
 }
 
 func checkService(a *finding.Value) {
-	kind, headless := serviceType(a), a.Field("clusterIP").Text() == "None"
+	kind := serviceType(a)
+	headless := a.Field("clusterIP").Text() == "None"
 	switch {
 	case kind == "ExternalName":
 		checkExternalName(a)

@@ -131,6 +131,8 @@ func read(fsys fs.FS, dir string) (files []*archive.BufferedFile, err error) {
 			}
 			return nil
 		}
+
+		// A file is bounded as in an archive.
 		data, err := fs.ReadFile(fsys, name)
 		if err != nil {
 			return err

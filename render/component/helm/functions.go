@@ -70,7 +70,7 @@ const (
 	longest = 1 << 20
 )
 
-// text returns so many characters of those in the text of.
+// text returns n random characters of the text of.
 func (c *calls) text(name, of string, n int) (string, error) {
 	r, err := c.call(name)
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *calls) now(name string) (time.Time, error) {
 	return time.Unix(r.Int64N(4e9), r.Int64N(1e9)).UTC(), nil
 }
 
-// functions returns the functions that replace those of Helm.
+// functions returns the functions that replace those of Helm and sprig.
 func (c *calls) functions() template.FuncMap {
 	// Some have errors of their own, and others an order.
 	own := template.FuncMap{

@@ -268,7 +268,7 @@ func phaseName(o made) string {
 	return name
 }
 
-// warnOfLeftOut warns of hooks that never run, but for tests.
+// warnOfLeftOut warns of hooks that never run, except tests.
 func (m *manifests) warnOfLeftOut() {
 	for _, event := range object.SortedKeys(m.left) {
 		if event == "test" || event == "test-success" || event == "test-failure" {

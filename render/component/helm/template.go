@@ -112,7 +112,8 @@ func (c Charts) Engine(ctx context.Context, req component.Request) (component.Ou
 	// Arguments of the command line win over all of them.
 	if len(h.Sets) > 0 {
 		laid, wrong := setValues(o.Values, h.Sets)
-		o.Values, errs = append(o.Values, laid), append(errs, wrong...)
+		o.Values = append(o.Values, laid)
+		errs = append(errs, wrong...)
 	}
 	if len(errs) > 0 {
 		return component.Output{}, errs.Sorted()
@@ -198,7 +199,8 @@ func (r *run) prepare() error {
 	if err := r.load(); err != nil {
 		return err
 	}
-	c, yaml := r.loaded.chart, r.loaded.root.join("Chart.yaml")
+	c := r.loaded.chart
+	yaml := r.loaded.root.join("Chart.yaml")
 	if v := c.Metadata.APIVersion; v != chart.APIVersionV1 && v != chart.APIVersionV2 {
 		return r.fail(r.loaded.pos(yaml, 0, 0), "take a version of the chart for Helm 3 or 4", "apiVersion %q of chart %q is unknown: v1 and v2 are known", v, c.Name())
 	}
@@ -251,7 +253,7 @@ func (r *run) chartLine(at place, c *chart.Chart, name string) object.Pos {
 	return r.loaded.pos(at, 0, 0)
 }
 
-// load loads the chart anew, and says what is wrong with it.
+// load loads the chart anew. Its error says what is wrong with the chart.
 func (r *run) load() error {
 	l, err := load(r.fsys, r.dir, r.opts.At)
 	r.loaded = l
@@ -342,6 +344,7 @@ func (r *run) execute(c *calls) (map[string]string, error) {
 
 // render makes the objects once.
 func (r *run) render(c *calls) (component.Output, error) {
+	// An error of the engine is translated into one of the chart.
 	texts, err := r.execute(c)
 	if err != nil {
 		var own object.Errors
@@ -350,6 +353,8 @@ func (r *run) render(c *calls) (component.Output, error) {
 		}
 		return component.Output{}, r.broken(err)
 	}
+
+	// Notes and partials make no objects, and all texts together are bounded.
 	size := 0
 	for name, text := range texts {
 		size += len(text)
@@ -360,6 +365,8 @@ func (r *run) render(c *calls) (component.Output, error) {
 	if size > component.MaxBytes {
 		return component.Output{}, r.fail(r.opts.Pos, "make several components of it", "the chart makes %d bytes, and %d are allowed", size, component.MaxBytes)
 	}
+
+	// Definitions come first; they are the same in each render.
 	m := &manifests{run: r, objects: slices.Clone(r.crds)}
 	if !r.opts.SkipCRDs && r.crds == nil {
 		for _, crd := range r.loaded.chart.CRDObjects() {
@@ -367,6 +374,8 @@ func (r *run) render(c *calls) (component.Output, error) {
 		}
 		r.crds = slices.Clone(m.objects)
 	}
+
+	// The rest follows in the order of the files.
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		m.addFile(name, texts[name], r.sources[name].place, false)
 	}
@@ -402,8 +411,8 @@ func (r *run) hide(text string) string {
 	return r.secrets.Hide(text)
 }
 
-// leaves calls each for every text and number below v, with whether a name above it is that of
-// a secret.
+// leaves calls each for every text and number below v. The argument secret says whether a name
+// above it is a sensitive one.
 func leaves(v any, secret bool, each func(text string, secret bool)) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -212,6 +212,8 @@ func read(ctx context.Context, out *component.Output, name string, data []byte, 
 				fail(doc.Value, "", "%v", err)
 				continue
 			}
+
+			// The objects of a List have positions of their own.
 			below, mistake := o.Expand()
 			if mistake != nil {
 				path, _ := object.ReadPath(mistake.Path)
@@ -247,8 +249,8 @@ func items(v object.Value) (out []object.Value) {
 	return out
 }
 
-// isOurs reports whether a document is one of a project, and no object of a cluster. A
-// Transform and a PivotCluster may be either: they are objects.
+// isOurs reports whether a document belongs to a project of Ropewalk, and is no object of a
+// cluster. A Transform and a PivotCluster may be either: they are taken for objects.
 func isOurs(m spec.Manifest) bool {
 	kind, _ := m.Value.Get("kind")
 	version, _ := m.Value.Get("apiVersion")
@@ -289,7 +291,8 @@ func Trace(ctx context.Context, req component.Request, parts []Part) []Place {
 		if len(wanted) == 0 || ctx.Err() != nil {
 			break
 		}
-		data, at := []byte(m.Inline.Text), place(m.Inline)
+		data := []byte(m.Inline.Text)
+		at := place(m.Inline)
 		if name != inline {
 			data, _ = fs.ReadFile(req.FS, name)
 			at = func(p object.Pos) object.Pos { return req.At(name, p.Line, p.Column) }

@@ -88,7 +88,8 @@ func applyOne(n *object.Node, o spec.Overlay, alone bool) *object.Error {
 	if o.Patch.Kind == object.KindNone {
 		return nil
 	}
-	at, hint := o.Path.Append(object.Field("patch")), ""
+	at := o.Path.Append(object.Field("patch"))
+	hint := ""
 	patched, pos, err := patch(n.Object, o.Patch)
 	switch {
 	case err != nil:
@@ -178,9 +179,9 @@ func merged(o object.Object, data []byte, p object.Value) (out []byte, at object
 	return out, p.Pos, err
 }
 
-// checkKeys refuses items of a patch without the key that the items of their list are found
-// by, as kubectl does: kyaml leaves them out. A list that replaces the one of the object, with
-// $patch: replace, needs none. The schema s is nil where there is none: then lists replace.
+// checkKeys refuses items of a patch without the key that the items of their list are found by,
+// as kubectl does: kyaml leaves such items out. A list that replaces the one of the object, with
+// $patch: replace, needs no keys. The schema s is nil if there is none: lists replace then.
 func checkKeys(s *openapi.ResourceSchema, v object.Value, path object.Path) (object.Pos, error) {
 	if s == nil {
 		return object.Pos{}, nil

@@ -79,8 +79,11 @@ func sections(o object.Object) (out []section) {
 // the default to deny.
 func ciliumRules(namespace, path, peers string, list []any) (out []rule) {
 	for i, item := range list {
-		m, path := asMap(item), at(path, i)
-		who, what, more := axis{path: path, anything: true}, axis{path: path + ".toPorts", anything: true}, fixed{}
+		m := asMap(item)
+		path := at(path, i)
+		who := axis{path: path, anything: true}
+		what := axis{path: path + ".toPorts", anything: true}
+		more := fixed{}
 		for _, name := range object.SortedKeys(m) {
 			switch rest := strings.TrimPrefix(name, peers); {
 			case name == "toPorts" || name == "icmps":
@@ -187,8 +190,8 @@ func (r requests) hold(o requests) bool {
 	return true
 }
 
-// meets reports whether a rule of requests asks for all that another one asks for. The
-// patterns are those of names in the DNS.
+// meets reports whether a rule of requests requires all that another one requires. Patterns match
+// names of the DNS.
 func meets(rule, other map[string]any) bool {
 	for name, v := range rule {
 		switch {

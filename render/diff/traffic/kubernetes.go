@@ -24,8 +24,8 @@ func (c *comparison) compareKubernetes(before, after object.Object) {
 	}
 }
 
-// isolates reports whether a NetworkPolicy restricts a direction: the API server defaults
-// policyTypes to Ingress, and to Egress too where there are rules for it.
+// isolates reports whether a NetworkPolicy restricts a direction. The API server defaults
+// policyTypes to Ingress, and to Egress too if there are rules for it.
 func isolates(o object.Object, kind string) bool {
 	types := o.List("spec", "policyTypes")
 	if len(types) == 0 {

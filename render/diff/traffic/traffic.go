@@ -133,7 +133,8 @@ func (r rule) gone(other rule) string {
 // combination is not.
 func (c *comparison) missing(r rule, others []rule) (paths []string, some bool) {
 	// Count the combinations, and give up if they are too many.
-	total, size := 1, make([]int, len(r.axes))
+	total := 1
+	size := make([]int, len(r.axes))
 	for n, a := range r.axes {
 		size[n] = max(len(a.entries), 1)
 		if !a.anything {
@@ -158,7 +159,8 @@ func (c *comparison) missing(r rule, others []rule) (paths []string, some bool) 
 			return nil, false
 		}
 		for at := range covered {
-			rest, all := at, true
+			rest := at
+			all := true
 			for n := range held {
 				all = all && held[n][rest%size[n]]
 				rest /= size[n]
@@ -207,7 +209,8 @@ func (c *comparison) held(a, other axis, size int) []bool {
 			if out[i] || a.anything {
 				break
 			}
-			if c.steps--; c.steps < 0 {
+			c.steps--
+			if c.steps < 0 {
 				return out
 			}
 			out[i] = o.limit.holds(a.entries[i].limit)

@@ -19,12 +19,18 @@ const (
 // specification leaves metadata open. Ropewalk reads there what a Workload has and Score lacks,
 // and below metadata.containers what a container has and Score lacks.
 func Score() Document {
+	// A container has some fields itself, and the rest below metadata.
 	spec := workload(2)
 	own, extra := scoreContainers()
 	containers, service := part(spec, "containers"), part(spec, "service")
 	containers.Each = &own
+
+	// The other fields of a Workload are below metadata too.
 	metadata := without(spec, "containers", "service", "resources")
-	metadata.Name, metadata.Open, metadata.Hint, metadata.Doc = "metadata", true, "write metadata: {name: …}", "The name, and what Score lacks."
+	metadata.Name = "metadata"
+	metadata.Open = true
+	metadata.Hint = "write metadata: {name: …}"
+	metadata.Doc = "The name, and what Score lacks."
 	metadata.Fields = append([]Field{
 		{Name: "name", Kind: text, Need: true, Rule: name(2), Hint: "write the name of the workload", Doc: "Name of the workload."},
 		{Name: "containers", Kind: fields, Doc: "What Score lacks of containers, by their names.", Each: &extra},
@@ -54,12 +60,15 @@ func scoreContainers() (own, extra Field) {
 	// The first seven fields stand in the container alone; of a probe some fields stand below
 	// metadata.
 	names := []string{"image", "command", "args", "variables", "files", "volumes", "before", "resources", "livenessProbe", "readinessProbe"}
-	own, extra = with(container(), names...), without(container(), names[:7]...)
+	own = with(container(), names...)
+	extra = without(container(), names[:7]...)
 	for i, f := range own.Fields {
 		switch f.Name {
 		case "variables":
 			value := loose() // Secrets are placeholders there.
-			value.Sensitive, value.Rule, value.Mistyped = true, noZero(), func(v object.Value) string {
+			value.Sensitive = true
+			value.Rule = noZero()
+			value.Mistyped = func(v object.Value) string {
 				if v.Kind == object.KindMap {
 					return "write ${secrets.name.key}, with name in spec.workloads.secrets.bindings of the Project"
 				}
@@ -104,7 +113,8 @@ func scoreProbe(f Field) Field {
 	for i := range http.Fields {
 		switch own := &http.Fields[i]; own.Name {
 		case "path":
-			own.Need, own.Hint = true, "write path: /, or the one that it is"
+			own.Need = true
+			own.Hint = "write path: /, or the one that it is"
 		case "port":
 			own.Or = nil
 		case "httpHeaders":

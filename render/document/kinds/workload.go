@@ -74,8 +74,8 @@ func port() Field {
 	return Field{Name: "port", Kind: number, Range: between(1, 65535), Need: true, Doc: "Port of the Service.", Hint: "write port: 8080, or the one that it is"}
 }
 
-// ofOthers says what to write for a field that Kubernetes and other formats have in its place,
-// where what Score lacks is at up; "" where it has none.
+// ofOthers returns what to write for a field that Kubernetes and other formats have instead, or
+// "" for any other name. The argument up is the path to the fields that Score lacks.
 func ofOthers(up, name string) string {
 	switch name {
 	case "ingress", "ingresses", "route", "routes", "host", "hosts", "domain", "expose", "gateway":
