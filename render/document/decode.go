@@ -37,9 +37,10 @@ type Decoder struct {
 	secret int
 }
 
-// Decode holds v against a field, whose place in its document is at. It returns what is good
-// of v, and false where nothing is. In what is good, null is left out, an item of a list that
-// is wrong is an empty map, or KindNone in a list of others, and all else is as it was written.
+// Decode decodes v by the table of a field, whose place in the document is at. It returns the
+// parts of v that are right, and false if there are none. Null is left out of these parts. An
+// item of a list that is wrong becomes an empty map, or KindNone in a list of other values. All
+// else is as it was written.
 func (d *Decoder) Decode(f Field, v object.Value, at object.Path) (object.Value, bool) {
 	place := (*Location)(nil)
 	for _, step := range at {

@@ -134,7 +134,7 @@ func (w *writer) reportTakeover(n *object.Node) {
 
 func annotationPath(key string) string { return object.Fields("metadata", "annotations", key).String() }
 
-// warn names an intent of n that the dialect cannot express.
+// warn adds a warning about an intent of n that the dialect cannot express.
 func (w *writer) warn(n *object.Node, path, hint, format string, args ...any) {
 	w.addFound(n, &object.Error{Severity: object.SeverityWarning, Path: path, Hint: hint, Err: fmt.Errorf(format, args...)})
 }

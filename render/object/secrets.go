@@ -119,6 +119,9 @@ func (s *Secrets) addText(text string, add func(rest string)) {
 		s.full = true
 		return
 	}
+
+	// What follows a sensitive name is a secret, and so are the lines that are deeper than the
+	// name.
 	under := -1 // the indent of the name that lines are below
 	sought := 0
 	for line := range strings.Lines(text) {
@@ -271,7 +274,7 @@ func forms(text string) []string {
 func (s *Secrets) Hide(text string) string { return s.hide(text, true) }
 
 // hide does the work of Hide. If words is set, secrets that are ordinary words are hidden outside
-// of quotes too. The path to a field has none set, because it consists of names.
+// of quotes too. It is not set for the path to a field, which consists of names.
 func (s *Secrets) hide(text string, words bool) string {
 	if s == nil || len(s.known) == 0 {
 		return withoutCredentials(text, hiddenInURL)
@@ -420,8 +423,8 @@ type redacted struct {
 
 func (r redacted) Error() string { return r.text }
 
-// As does the same for its type.
+// As finds the original error, as errors.As does.
 func (r redacted) As(target any) bool { return errors.As(r.err, target) }
 
-// Is lets callers ask for the kind of the original.
+// Is reports whether the original error is target, so that callers can ask for its kind.
 func (r redacted) Is(target error) bool { return errors.Is(r.err, target) }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// hiddenInURL stands for a credential in a URL of a message.
+// hiddenInURL returns what stands for a credential in a URL of a message.
 func hiddenInURL(string) string { return "***" }
 
 // isRevision reports whether a parameter of a reference is no credential.

@@ -94,7 +94,7 @@ func (v Value) TextOf(name string) string {
 	return f.Text
 }
 
-// Lookup follows p as far as it leads; found is how many steps that is.
+// Lookup follows p as far as it leads. It returns the part there, and the number of steps.
 func (v Value) Lookup(p Path) (at Value, found int) {
 	for i, s := range p {
 		var next Value

@@ -219,7 +219,7 @@ func (s *Schemas) checkSchemas(ctx context.Context, a *finding.Value) {
 	}
 }
 
-// structuralProblem words a mistake in a schema.
+// structuralProblem returns a mistake in a schema in words.
 func structuralProblem(p *field.Error) string {
 	detail := strings.TrimSuffix(oneLine(p.Detail), ".")
 	if _, rest, ok := strings.Cut(detail, "in body "); ok {

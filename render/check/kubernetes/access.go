@@ -12,8 +12,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// accessRules holds the rules of RBAC. The source is k8s.io/kubernetes,
-// pkg/apis/rbac/validation.
+// accessRules returns the rule of a component among the rules of RBAC, or nil if it has none. The
+// source is k8s.io/kubernetes, pkg/apis/rbac/validation.
 func accessRules(component string) func(*finding.Value) {
 	switch component {
 	case "rbac.v1.PolicyRule":
@@ -80,8 +80,8 @@ func checkSubject(a *finding.Value) {
 	}
 }
 
-// admissionRules holds the rules of webhooks. The source is k8s.io/kubernetes,
-// pkg/apis/admissionregistration/validation.
+// admissionRules returns the rule of a component among the rules of webhooks, or nil if it has
+// none. The source is k8s.io/kubernetes, pkg/apis/admissionregistration/validation.
 func admissionRules(component string) func(*finding.Value) {
 	switch component {
 	case "admissionregistration.v1.ValidatingWebhook", "admissionregistration.v1.MutatingWebhook":

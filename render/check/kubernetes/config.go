@@ -19,8 +19,8 @@ import (
 // (core/v1 MaxSecretSize).
 const maxConfigSize = 1 << 20
 
-// configRules holds the rules of ConfigMaps, Secrets and the small kinds of
-// the core group.
+// configRules returns the rule of a component among the rules of ConfigMaps, Secrets and the
+// small kinds of the core group, or nil if it has none.
 func configRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.ConfigMap":

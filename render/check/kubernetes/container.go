@@ -15,7 +15,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// containerRules holds the rules of containers.
+// containerRules returns the rule of a component among the rules of containers, or nil if it has
+// none.
 func containerRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.Container", "core.v1.EphemeralContainer":

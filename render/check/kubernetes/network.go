@@ -12,8 +12,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// networkRules holds the rules of Ingress and NetworkPolicy. The source is
-// k8s.io/kubernetes, pkg/apis/networking/validation.
+// networkRules returns the rule of a component among the rules of Ingress and NetworkPolicy, or
+// nil if it has none. The source is k8s.io/kubernetes, pkg/apis/networking/validation.
 func networkRules(component string) func(*finding.Value) {
 	switch component {
 	case "networking.v1.IngressSpec":

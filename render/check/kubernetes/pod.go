@@ -12,8 +12,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// podRules holds the rules of pods and what only they consist of. The source
-// of all of them is k8s.io/kubernetes, pkg/apis/core/validation.
+// podRules returns the rule of a component among the rules of pods and what only they consist of,
+// or nil if it has none. The source of all of them is k8s.io/kubernetes,
+// pkg/apis/core/validation.
 func podRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.PodSpec":

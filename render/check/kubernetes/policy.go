@@ -9,9 +9,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// policyRules holds the rules of scaling, disruption and priority. The sources
-// are the validation packages of autoscaling, policy and scheduling in
-// k8s.io/kubernetes, pkg/apis.
+// policyRules returns the rule of a component among the rules of scaling, disruption and
+// priority, or nil if it has none. The sources are the validation packages of autoscaling, policy
+// and scheduling in k8s.io/kubernetes, pkg/apis.
 func policyRules(component string) func(*finding.Value) {
 	switch component {
 	case "autoscaling.v2.HorizontalPodAutoscalerSpec", "autoscaling.v1.HorizontalPodAutoscalerSpec":

@@ -10,8 +10,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// serviceRules holds the rules of Services. The source is k8s.io/kubernetes,
-// pkg/apis/core/validation.
+// serviceRules returns the rule of a component among the rules of Services, or nil if it has
+// none. The source is k8s.io/kubernetes, pkg/apis/core/validation.
 func serviceRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.ServiceSpec":

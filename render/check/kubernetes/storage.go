@@ -12,8 +12,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// storageRules holds the rules of claims, volumes and classes. The sources
-// are the validation packages of core and storage in k8s.io/kubernetes.
+// storageRules returns the rule of a component among the rules of claims, volumes and classes, or
+// nil if it has none. The sources are the validation packages of core and storage in
+// k8s.io/kubernetes.
 func storageRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.PersistentVolumeClaimSpec":

@@ -9,7 +9,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// volumeRules holds the rules of the volumes of a pod.
+// volumeRules returns the rule of a component among the rules of the volumes of a pod, or nil if
+// it has none.
 func volumeRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.Volume":

@@ -10,8 +10,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// workloadRules holds the rules of what makes pods. Their sources are
-// k8s.io/kubernetes, pkg/apis/apps/validation and pkg/apis/batch/validation.
+// workloadRules returns the rule of a component among the rules of what makes pods, or nil if it
+// has none. Their sources are k8s.io/kubernetes, pkg/apis/apps/validation and
+// pkg/apis/batch/validation.
 func workloadRules(component string) func(*finding.Value) {
 	switch component {
 	case "apps.v1.DeploymentSpec":
