@@ -244,7 +244,7 @@ func sorted(findings []Finding) []Finding {
 		return a.Node == b.Node && a.path == b.path && (a.Message == b.Message || a.Rule == finding.RuleRequired && b.Rule == finding.RuleRequired)
 	})
 
-	// Only the findings are returned.
+	// The sort keys go.
 	out := make([]Finding, len(all))
 	for i, k := range all {
 		out[i] = k.Finding

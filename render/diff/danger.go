@@ -62,7 +62,7 @@ func danger(code, format string, args ...any) Danger {
 // deletion returns the dangers of deleting an object. The argument served has the hosts of the
 // later snapshot.
 func deletion(ref object.Ref, i Item, served map[string]bool) []Danger {
-	// What stays in the cluster, and what others still need of it, comes first.
+	// An object that stays, serves hosts or restricts others has no further danger.
 	if i.Kept {
 		return []Danger{danger(DangerOrphan, "it stays in the cluster, because it is exempt from pruning, and is no longer managed: delete it by hand once it is not needed")}
 	}
@@ -191,7 +191,7 @@ func dangers(before, after object.Object, changed []Field, served map[string]boo
 		out = podSecurity(before, after)
 	}
 
-	// The others hold for every kind that has the content.
+	// The other dangers depend only on the content.
 	out = append(out, added(Hosts(before), Hosts(after), DangerExposure, "it serves a new host: %s")...)
 	out = append(out, unserved(Hosts(before), Hosts(after), served)...)
 	if before != nil {

@@ -20,7 +20,7 @@ func hostPowers(o object.Object) (out []string) {
 	}
 	spec := podSpec(o)
 
-	// Namespaces and folders of the node belong to the pod.
+	// The pod has namespaces and folders of the node.
 	for _, name := range []string{"hostNetwork", "hostPID", "hostIPC"} {
 		if spec[name] == true {
 			out = append(out, name)
@@ -33,7 +33,7 @@ func hostPowers(o object.Object) (out []string) {
 		}
 	}
 
-	// Privileges and capabilities belong to each container.
+	// Its containers have privileges and capabilities.
 	for _, field := range []string{"initContainers", "containers"} {
 		for _, c := range list(spec[field]) {
 			m, _ := c.(map[string]any)
@@ -164,7 +164,7 @@ type secretRef struct{ at, what string }
 
 // secrets returns the Secrets that the pods of an object refer to, each once.
 func secrets(o object.Object) (out []secretRef) {
-	// A key of a Secret is another one than the Secret as a whole.
+	// A reference to a key counts apart from one to the complete Secret.
 	known := map[string]bool{}
 	add := func(ref any, name, at string) {
 		m, _ := ref.(map[string]any)

@@ -22,7 +22,7 @@ func powers(o object.Object) (out []string) {
 			where = strings.Join(texts(m["nonResourceURLs"]), ", ")
 		}
 
-		// A star grants what nobody has listed.
+		// A star grants more than what is listed.
 		switch {
 		case slices.Contains(verbs, "*") && slices.Contains(resources, "*"):
 			out = append(out, "every verb on every resource of "+groupNames(groups))

@@ -183,7 +183,7 @@ func (r Report) Dangers() int {
 // the last counts, and a finding names it. Compare ends with its context, and returns the error
 // of the context.
 func Compare(ctx context.Context, before, after Snapshot) (Report, error) {
-	// Know the dialects and the hosts before objects are compared.
+	// The dialects and the served hosts decide how objects are compared.
 	report := Report{Before: before.Name, After: after.Name, Changes: []Change{}}
 	report.Findings = append(duplicates("before", before), duplicates("after", after)...)
 	c := compared(before, after)

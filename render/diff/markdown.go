@@ -23,7 +23,7 @@ const warningsLimit = markdownLimit / 2
 // dangers in full, and the fields of each object to unfold. If it would be too long, details are
 // left out and counted.
 func (r Report) Markdown() string {
-	// What matters stands before what may be left out.
+	// The dangers and the table come before the details, so that they are cut last.
 	var b strings.Builder
 	b.WriteString("### Rendered manifests\n\n" + code(r.Before) + " → " + code(r.After) + "\n\n")
 	if r.Empty() {

@@ -34,7 +34,7 @@ func isQuantity(kind string, at object.Path) bool {
 		}
 	}
 
-	// Pods have theirs wherever a kind has a pod.
+	// Every kind with pods has the quantities of pods.
 	pod, ok := podSpecs()[kind]
 	if !ok || !strings.HasPrefix(path, pod+".") {
 		return false

@@ -69,7 +69,7 @@ func (r Report) Text(style Style) string {
 
 // writeText writes a change for a terminal.
 func (c Change) writeText(b *strings.Builder, s Style) {
-	// The color says what happens to the object.
+	// The color shows the kind of change.
 	paint := s.Bold
 	switch c.Kind {
 	case Created:

@@ -15,7 +15,7 @@ import (
 // which objects have. The error is a mistake in a List; it has no position. It is reported
 // because the content of the List would be lost otherwise.
 func (o Object) Expand() ([]Object, *Error) {
-	// Only a List without a name of its own is expanded.
+	// A List of v1 is expanded, and a List of one kind that has no name.
 	of, isList := strings.CutSuffix(o.Kind(), "List")
 	_, hasItems := o["items"].([]any)
 	plain := of == "" && o.APIVersion() == "v1"

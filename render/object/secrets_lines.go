@@ -103,7 +103,7 @@ var (
 // mask does the work of Mask. It calls ofNames with each line that is masked for a sensitive
 // name, and shows what that returns.
 func (s *Secrets) mask(line, before string, ofNames func(masked string) string) string {
-	// Hide what names and URLs tell to be a secret.
+	// Hide credentials in URLs, and what follows sensitive names.
 	line = withoutCredentials(line, func(text string) string { return strings.Repeat("*", len(text)) })
 	if continues(line, before) {
 		return ofNames(stars(line))

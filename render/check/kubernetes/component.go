@@ -93,8 +93,7 @@ func (c *Components) get(name string) *schema {
 	return first.(*schema)
 }
 
-// constrain checks what the schema of a member requires of its value, without what the component
-// of the value requires.
+// constrain runs the checks that the schema of a member names on its value, and checks its bounds.
 func (s *schema) constrain(a *finding.Value) {
 	for _, name := range s.Checks {
 		checkFor(name)(a)

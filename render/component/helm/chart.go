@@ -111,7 +111,7 @@ func read(fsys fs.FS, dir string) (files []*archive.BufferedFile, err error) {
 	}
 	rules.AddDefaults()
 
-	// Read each file of the rest, and bound all of them together.
+	// Read the other files, and bound the size of all of them together.
 	total := 0
 	err = fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || name == dir {

@@ -97,7 +97,7 @@ func (c *calls) now(name string) (time.Time, error) {
 
 // functions returns the functions that replace those of Helm and sprig.
 func (c *calls) functions() template.FuncMap {
-	// Some have errors of their own, and others an order.
+	// These have errors that are recognized later, or results in a fixed order.
 	own := template.FuncMap{
 		"required": func(text string, v any) (any, error) {
 			if v == nil || v == "" {
@@ -129,7 +129,7 @@ func (c *calls) functions() template.FuncMap {
 		"mustToDate": func(layout, text string) (time.Time, error) { return time.ParseInLocation(layout, text, time.UTC) },
 	}
 
-	// The rest gives another result at each call.
+	// Random functions and dates give another result at each call.
 	c.addRandom(own)
 	c.addDates(own)
 	return own
@@ -198,7 +198,7 @@ func (c *calls) addRandom(own template.FuncMap) {
 
 // addDates adds the functions whose results depend on the time.
 func (c *calls) addDates(own template.FuncMap) {
-	// A date of the chart stays; anything else is the present.
+	// A given date is formatted; any other value stands for the present.
 	original := sprig.TxtFuncMap()
 	own["now"] = func() (time.Time, error) { return c.now("now") }
 	inZone, _ := original["dateInZone"].(func(string, any, string) string)
@@ -219,7 +219,7 @@ func (c *calls) addDates(own template.FuncMap) {
 		own[name] = func(layout string, at any, zone string) (string, error) { return date(name, layout, at, zone) }
 	}
 
-	// The rest counts from the present.
+	// These count from the present.
 	own["ago"] = func(any) (string, error) {
 		now, err := c.now("ago")
 		return (time.Duration(now.Unix()) * time.Second).String(), err

@@ -137,7 +137,7 @@ func nthDocument(source string, n int) int {
 // takeHook adds an object that is a hook, or leaves it out. It reports whether the object was
 // such a hook.
 func (m *manifests) takeHook(o object.Object, pos object.Pos) bool {
-	// A kustomization keeps its hooks, but for those that it leaves out.
+	// A kustomization keeps its hooks, except those that it leaves out.
 	notes := o.Annotations()
 	text, ok := notes[hookAnnotation]
 	if !ok || m.opts.Hooks == HooksKeep {

@@ -305,7 +305,7 @@ func (r *run) prepareValues() (common.Values, error) {
 		return nil, r.fail(r.value(nil), "", "values cannot be used with the chart: %s", r.hide(plain(err.Error())))
 	}
 
-	// The first time, the values are held against the schemas.
+	// Check the values against the schemas the first time.
 	if r.sources == nil {
 		r.sources = r.loaded.sources()
 		all, _ := values["Values"].(common.Values)

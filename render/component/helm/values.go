@@ -167,7 +167,7 @@ func (r *run) warnOfUnread(c *chart.Chart) {
 		return
 	}
 
-	// What is read is found by its name.
+	// A file reads a value if it holds its name.
 	named := func(name string) bool {
 		word := regexp.MustCompile(`(^|[^\w-])` + regexp.QuoteMeta(name) + `($|[^\w-])`)
 		return slices.ContainsFunc(files, func(f *common.File) bool { return word.Match(f.Data) })
@@ -257,7 +257,7 @@ func (r *run) checkSchema(c *chart.Chart, values map[string]any, at object.Path)
 
 // invalid returns the mistakes that a schema finds: the innermost ones.
 func (r *run) invalid(c *chart.Chart, wrong *jsonschema.ValidationError, at object.Path) (errs object.Errors) {
-	// An alternative that fails is one mistake; everything else has causes of its own.
+	// Report the causes of a mistake; alternatives are one mistake without causes.
 	if _, any := wrong.ErrorKind.(*kind.AnyOf); !any && len(wrong.Causes) > 0 {
 		if _, one := wrong.ErrorKind.(*kind.OneOf); !one {
 			for _, cause := range wrong.Causes {
@@ -267,7 +267,7 @@ func (r *run) invalid(c *chart.Chart, wrong *jsonschema.ValidationError, at obje
 		}
 	}
 
-	// Find the value that is meant, which may be an item of a list.
+	// Find the value, which may be an item of a list.
 	p := at
 	for _, step := range wrong.InstanceLocation {
 		if v, found := r.places.Lookup(p); found == len(p) && v.Kind == object.KindList {

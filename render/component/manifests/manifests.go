@@ -184,8 +184,7 @@ func read(ctx context.Context, out *component.Output, name string, data []byte, 
 		errs = append(errs, &moved)
 	}
 
-	// A folder may hold documents of the project; only a file that is named must be one of
-	// manifests.
+	// A folder may hold documents of the project, which are passed over; a file that is named may not.
 	if !named && slices.ContainsFunc(docs, isOurs) {
 		return nil
 	}
@@ -284,7 +283,7 @@ func Trace(ctx context.Context, req component.Request, parts []Part) []Place {
 		wanted[p.Ref] = append(wanted[p.Ref], i)
 	}
 
-	// Look through the files, and through the text in the spec at last.
+	// Look through the files, and finally through the text in the spec.
 	m := *req.Component.Manifests
 	files, _ := Files(req.FS, req.Dir, m, req.Component.Path) // Build has reported it.
 	for _, name := range append(files, inline) {

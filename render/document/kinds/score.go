@@ -81,7 +81,7 @@ func scoreContainers() (own, extra Field) {
 	}
 	own.Fields = append(own.Fields, Field{Name: "pullPolicy", Kind: text, Values: part(extra, "imagePullPolicy").Values, Doc: "An older form."})
 
-	// A field in the wrong one of the two places is told where it belongs.
+	// The hint for a field in the wrong place says where it belongs.
 	own.Elsewhere = func(name string) string {
 		if slices.ContainsFunc(extra.Fields, func(f Field) bool { return f.Name == name }) {
 			return "in a Score file it goes under metadata.containers.NAME"
