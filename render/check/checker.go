@@ -60,7 +60,7 @@ func (c *Checker) Check(ctx context.Context, nodes []*object.Node) ([]Finding, e
 	own := c.defined(nodes)
 	findings := slices.Clone(c.broken)
 	for _, n := range nodes {
-		findings = append(findings, c.node(ctx, n, own)...)
+		findings = append(findings, c.checkNode(ctx, n, own)...)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func (c *Checker) Check(ctx context.Context, nodes []*object.Node) ([]Finding, e
 	return sorted(findings), nil
 }
 
-// defined are the CustomResourceDefinitions among nodes, by group/Kind.
+// defined returns the definitions of the CustomResourceDefinitions among nodes, by group/Kind.
 func (c *Checker) defined(nodes []*object.Node) map[string]*custom.Definition {
 	own := map[string]*custom.Definition{}
 	if c.options.SkipSchemas {
@@ -84,16 +84,16 @@ func (c *Checker) defined(nodes []*object.Node) map[string]*custom.Definition {
 	return own
 }
 
-// node judges one object.
-func (c *Checker) node(ctx context.Context, n *object.Node, own map[string]*custom.Definition) []Finding {
+// checkNode judges one object.
+func (c *Checker) checkNode(ctx context.Context, n *object.Node, own map[string]*custom.Definition) []Finding {
 	encrypted := isEncrypted(n.Object)
 	report := &finding.Report{Node: n.ID, Root: n.Object, Secret: isSecret(n.Object) || encrypted, Minor: c.minor}
 	a := finding.NewValue(report)
-	c.secrets(a)
-	c.hook(a)
+	c.checkSecrets(a)
+	c.warnOfHook(a)
 	applied, complete := c.applied(n.Object, func() map[string]*custom.Definition { return own })
 	if !complete {
-		serverFields(a, applied)
+		reportServerFields(a, applied)
 		report.Root = applied
 		a = finding.NewValue(report)
 	}
@@ -109,13 +109,13 @@ func (c *Checker) node(ctx context.Context, n *object.Node, own map[string]*cust
 		// The content can be checked only where it is decrypted.
 		kubernetes.Metadata(a)
 	default:
-		c.schema(ctx, a, own)
+		c.checkSchema(ctx, a, own)
 	}
 	return report.Findings
 }
 
-// hook warns of a hook of Helm, which only Helm runs where it is written for.
-func (c *Checker) hook(a *finding.Value) {
+// warnOfHook warns of a hook of Helm: only Helm runs it where it is written for.
+func (c *Checker) warnOfHook(a *finding.Value) {
 	const name = "helm.sh/hook"
 	events := a.Root().Annotations()[name]
 	if events == "" {
@@ -129,8 +129,9 @@ func (c *Checker) hook(a *finding.Value) {
 	f.Hint = "name the chart itself, whose hooks get a place in the order, or leave the object out"
 }
 
-// schema judges an object by its kind.
-func (c *Checker) schema(ctx context.Context, a *finding.Value, own map[string]*custom.Definition) {
+// checkSchema judges an object by its kind.
+func (c *Checker) checkSchema(ctx context.Context, a *finding.Value, own map[string]*custom.Definition) {
+	// A kind of Kubernetes has a component and a first version.
 	o := a.Root()
 	if kind, ok := kubernetes.LookupKind(o.APIVersion(), o.Kind()); ok {
 		kubernetes.Metadata(a)
@@ -148,6 +149,8 @@ func (c *Checker) schema(ctx context.Context, a *finding.Value, own map[string]*
 		}
 		return
 	}
+
+	// Any other kind has a definition, was served once, or is unknown.
 	d := c.lookup(o.Group(), o.Kind(), own)
 	switch {
 	case d != nil:
@@ -169,7 +172,8 @@ func (c *Checker) schema(ctx context.Context, a *finding.Value, own map[string]*
 	}
 }
 
-// elsewhere is the kind of ours that says what a kind of another system says; "" is none.
+// elsewhere returns the kind of Ropewalk that corresponds to a kind of another system, or "" if
+// there is none.
 func elsewhere(kind string) string {
 	switch kind {
 	case "LatticeService":
@@ -180,8 +184,8 @@ func elsewhere(kind string) string {
 	return ""
 }
 
-// lookup is the definition of a kind: that of the render, of the options, or
-// of the built-in set.
+// lookup returns the definition of a kind: that of the render, of the options, or of the built-in
+// set. It returns nil if there is none.
 func (c *Checker) lookup(group, kind string, own map[string]*custom.Definition) *custom.Definition {
 	key := group + "/" + kind
 	if d, ok := own[key]; ok {
@@ -193,7 +197,7 @@ func (c *Checker) lookup(group, kind string, own map[string]*custom.Definition) 
 	return c.schemas.BuiltIn(group, kind)
 }
 
-// kindsOf is the kinds of a group that a definition is known for.
+// kindsOf returns the kinds of a group that a definition is known for.
 func (c *Checker) kindsOf(group string, own map[string]*custom.Definition) (kinds []string) {
 	for _, set := range [...]map[string]*custom.Definition{own, c.given} {
 		for _, key := range object.SortedKeys(set) {
@@ -205,8 +209,9 @@ func (c *Checker) kindsOf(group string, own map[string]*custom.Definition) (kind
 	return append(kinds, c.schemas.Kinds(group)...)
 }
 
-// sorted is findings by node, path and message, each once.
+// sorted returns findings by node, path and message, each once.
 func sorted(findings []Finding) []Finding {
+	// Each path is written once, and not for every comparison.
 	type keyed struct {
 		Finding
 		path string
@@ -222,6 +227,8 @@ func sorted(findings []Finding) []Finding {
 			strings.Compare(a.Message, b.Message),
 		)
 	})
+
+	// What is misspelt is there by its wrong name, and not missing.
 	meant := map[string]bool{}
 	for _, k := range all {
 		text, hinted := strings.CutPrefix(k.Hint, `did you mean "`)
@@ -230,13 +237,14 @@ func sorted(findings []Finding) []Finding {
 		}
 	}
 	all = slices.DeleteFunc(all, func(k keyed) bool {
-		// What is misspelt is there by its wrong name.
 		return k.Rule == finding.RuleRequired && meant[string(k.Node)+" "+k.path]
 	})
 	all = slices.CompactFunc(all, func(a, b keyed) bool {
 		// A required field is missed once, however many checks report it.
 		return a.Node == b.Node && a.path == b.path && (a.Message == b.Message || a.Rule == finding.RuleRequired && b.Rule == finding.RuleRequired)
 	})
+
+	// The sort keys go.
 	out := make([]Finding, len(all))
 	for i, k := range all {
 		out[i] = k.Finding

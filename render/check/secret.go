@@ -24,31 +24,36 @@ func isEncrypted(o object.Object) bool {
 	return o.Text("sops", "mac") != "" && o.Text("sops", "lastmodified") != ""
 }
 
-// secrets refuses Secrets that hold data. It names no value and no key: what
-// is written in the wrong field must not end up in a log.
-func (c *Checker) secrets(a *finding.Value) {
+// checkSecrets refuses Secrets that hold data. The findings name no value and no key: what is
+// written in the wrong field must not end up in a log.
+func (c *Checker) checkSecrets(a *finding.Value) {
+	// An item of a List is judged only as a Secret.
 	o := a.Root()
 	if o.Group() == "" && strings.HasSuffix(o.Kind(), "List") {
 		for _, item := range a.Field("items").Items() {
-			if m, ok := item.Raw.(map[string]any); ok && isSecret(m) && held(item, false) > 0 {
+			if m, ok := item.Raw.(map[string]any); ok && isSecret(m) && heldValues(item, false) > 0 {
 				item.Fail(finding.RuleSecret, "is a Secret that holds data, which a render must not contain").Hint = "write each item of the List as a separate object"
 			}
 		}
 		return
 	}
-	c.lastApplied(a)
+
+	// An encrypted Secret may hold values, but none in the clear.
+	c.checkLastApplied(a)
 	encrypted := isEncrypted(o)
 	if encrypted {
-		c.encrypted(a)
+		c.checkEncrypted(a)
 	}
 	allows := func(pattern string) bool { return Allows(pattern, o) }
 	if !isSecret(o) || slices.ContainsFunc(c.options.AllowSecrets[a.Node().Spec()], allows) {
 		return
 	}
-	n := held(a, encrypted)
+	n := heldValues(a, encrypted)
 	if n == 0 {
 		return
 	}
+
+	// The finding says how many values there are, and what to do.
 	what := "values"
 	if n == 1 {
 		what = "value"
@@ -61,8 +66,8 @@ func (c *Checker) secrets(a *finding.Value) {
 		"use an ExternalSecret or a reference to a Secret of the cluster, encrypt it with SOPS for Flux, or allow this Secret in allowSecrets"
 }
 
-// lastApplied refuses the annotation in which kubectl keeps a Secret with its data.
-func (c *Checker) lastApplied(a *finding.Value) {
+// checkLastApplied refuses the annotation in which kubectl keeps a Secret with its data.
+func (c *Checker) checkLastApplied(a *finding.Value) {
 	const name = "kubectl.kubernetes.io/last-applied-configuration"
 	applied := object.Object{}
 	if json.Unmarshal([]byte(a.Root().Text("metadata", "annotations", name)), &applied) != nil || !isSecret(applied) && !isSecret(a.Root()) {
@@ -80,9 +85,9 @@ func Allows(pattern string, o object.Object) bool {
 	return err == nil && matched && o.Name() != "" && isSecret(o)
 }
 
-// held is how many values data and stringData hold. With encrypted, only the
-// values in the clear count.
-func held(a *finding.Value, encrypted bool) (n int) {
+// heldValues returns how many values data and stringData hold. With encrypted, it counts only the
+// values in the clear.
+func heldValues(a *finding.Value, encrypted bool) (n int) {
 	for _, list := range [...]string{"data", "stringData"} {
 		m := a.Field(list)
 		if _, ok := m.Raw.(map[string]any); !ok {
@@ -106,9 +111,9 @@ func ciphertext(text string) bool {
 	return strings.HasPrefix(text, "ENC[") && strings.HasSuffix(text, "]")
 }
 
-// encrypted judges an object that SOPS encrypted by what the engine can do. Kinds that
+// checkEncrypted judges an object that SOPS encrypted by what the engine can do. Kinds that
 // Kubernetes does not have are those of an operator that decrypts them itself.
-func (c *Checker) encrypted(a *finding.Value) {
+func (c *Checker) checkEncrypted(a *finding.Value) {
 	if _, ok := kubernetes.LookupKind(a.Root().APIVersion(), a.Root().Kind()); !ok {
 		return
 	}

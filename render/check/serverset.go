@@ -14,10 +14,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Applied is nodes without what an engine cannot set: the metadata that the API server
-// writes and the status, where a subresource keeps it. Generators write them empty
-// (creationTimestamp: null, status: {}); [Checker.Check] reports the others. The nodes
-// given are left as they are.
+// Applied returns nodes without what an engine cannot set: the metadata that the API server
+// writes, and the status if a subresource keeps it. Generators write them empty
+// (creationTimestamp: null, status: {}); [Checker.Check] reports the others. The nodes given are
+// left as they are.
 func (c *Checker) Applied(nodes []*object.Node) []*object.Node {
 	// To read the definitions costs more than all else, and few custom resources come
 	// with a status.
@@ -41,8 +41,8 @@ func (c *Checker) Applied(nodes []*object.Node) []*object.Node {
 	return out
 }
 
-// applied is o as an engine applies it; complete is whether that is all of it. What SOPS
-// encrypted is left as it is, since its mark covers all fields.
+// applied returns o as an engine applies it, and whether that is all of it. What SOPS encrypted
+// is left as it is, since its mark covers all fields.
 func (c *Checker) applied(o object.Object, own func() map[string]*custom.Definition) (out object.Object, complete bool) {
 	out, complete = o, true
 	if isEncrypted(o) {
@@ -95,8 +95,9 @@ func (c *Checker) servesStatus(o object.Object, own func() map[string]*custom.De
 	return d != nil && d.ServesStatus(o.Version())
 }
 
-// serverFields reports what [Checker.applied] leaves out. What is empty says nothing.
-func serverFields(a *finding.Value, applied object.Object) {
+// reportServerFields reports what [Checker.Applied] leaves out. An empty field is not reported,
+// because it says nothing.
+func reportServerFields(a *finding.Value, applied object.Object) {
 	o := a.Root()
 	kept := applied.Map("metadata")
 	meta := a.Field("metadata")

@@ -67,7 +67,7 @@ type Output struct {
 // wraps that of ctx.
 type Engine func(ctx context.Context, req Request) (Output, error)
 
-// Fail is a mistake in a component.
+// Fail returns a mistake in a component.
 func Fail(pos object.Pos, path object.Path, hint, format string, args ...any) *object.Error {
 	return &object.Error{Stage: object.StageEvaluate, Pos: pos, Path: path.String(), Err: fmt.Errorf(format, args...), Hint: hint}
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Nodes are the nodes of what an engine made; at is the place of the spec.
+// Nodes returns the nodes of what an engine made; at is the position of the spec.
 func Nodes(req Request, out Output, at object.Pos) ([]*object.Node, error) {
+	// Make a node of each object, and of each item of a List.
 	var errs object.Errors
 	var nodes []*object.Node
 	sets := phases(out.Objects)
@@ -33,11 +34,15 @@ func Nodes(req Request, out Output, at object.Pos) ([]*object.Node, error) {
 			nodes = append(nodes, &object.Node{
 				Object: o, Pos: made.Pos, SpecPos: at, Set: sets[made.Phase], SetName: cmp.Or(made.PhaseName, "other objects"), ReadyWhen: made.ReadyWhen, Apply: made.Apply,
 			})
+
+			// The bound holds for what Lists expand to.
 		}
 		if len(nodes) > MaxObjects {
 			return nil, object.Errors{Fail(req.Component.Pos, req.Component.Path, "make several components of it", "makes more than %d objects", MaxObjects)}
 		}
 	}
+
+	// All objects are good, and their names tell them apart.
 	if err := errs.Sorted().Err(); err != nil {
 		return nil, err
 	}
@@ -48,8 +53,8 @@ func Nodes(req Request, out Output, at object.Pos) ([]*object.Node, error) {
 	return nodes, nil
 }
 
-// phases are the numbers of apply sets, from 1, by phase; there are none where all objects
-// are of one.
+// phases returns the numbers of apply sets, from 1, by phase. There are none if all objects are
+// of one phase.
 func phases(objects []Object) map[int]int {
 	var all []int
 	for _, o := range objects {

@@ -51,8 +51,8 @@ func Definitions(crd object.Object) ([]File, error) {
 	return out, nil
 }
 
-// defined is a file whose fields are those of one definition. A namespace may be left out: an
-// engine fills it in.
+// defined returns a file whose fields are those of one definition. A namespace may be left out:
+// an engine fills it in.
 func defined(kind string, file *ast.File) *ast.File {
 	body := &ast.StructLit{}
 	decls := slices.DeleteFunc(file.Decls, func(d ast.Decl) bool {
@@ -66,7 +66,7 @@ func defined(kind string, file *ast.File) *ast.File {
 	for _, d := range body.Elts {
 		if metadata, ok := d.(*ast.Field); ok {
 			if name, _, _ := ast.LabelName(metadata.Label); name == "metadata" {
-				optional(metadata.Value, "namespace")
+				makeOptional(metadata.Value, "namespace")
 			}
 		}
 	}
@@ -74,8 +74,8 @@ func defined(kind string, file *ast.File) *ast.File {
 	return file
 }
 
-// optional makes a required field of a struct an optional one.
-func optional(value ast.Expr, name string) {
+// makeOptional makes a required field of a struct an optional one.
+func makeOptional(value ast.Expr, name string) {
 	s, ok := value.(*ast.StructLit)
 	if !ok {
 		return

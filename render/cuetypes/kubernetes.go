@@ -52,7 +52,7 @@ func Kubernetes(version, prefix string) ([]File, error) {
 	}
 	var out []File
 	for _, at := range object.SortedKeys(packages) {
-		file, err := extract(at, prefix, packages[at])
+		file, err := writePackage(at, prefix, packages[at])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
@@ -61,7 +61,7 @@ func Kubernetes(version, prefix string) ([]File, error) {
 	return out, nil
 }
 
-// place is the package and the name of a component.
+// place returns the package and the name of a component.
 func place(component string) (at, name string) {
 	i := strings.LastIndex(component, ".")
 	folder := strings.ReplaceAll(component[:i], ".", "/")
@@ -76,8 +76,8 @@ func place(component string) (at, name string) {
 	return folder, component[i+1:]
 }
 
-// extract writes the definitions of a package.
-func extract(at, prefix string, definitions map[string]any) (File, error) {
+// writePackage writes the definitions of a package.
+func writePackage(at, prefix string, definitions map[string]any) (File, error) {
 	value, err := encoded(map[string]any{"components": map[string]any{"schemas": definitions}})
 	if err != nil {
 		return File{}, err
@@ -98,7 +98,7 @@ func extract(at, prefix string, definitions map[string]any) (File, error) {
 	return written(at, file)
 }
 
-// encoded is a value of CUE with whole numbers as such.
+// encoded returns a value of CUE with whole numbers as such.
 func encoded(value any) (cue.Value, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -112,7 +112,7 @@ func encoded(value any) (cue.Value, error) {
 	return out, out.Err()
 }
 
-// reference is where the component of another package is.
+// reference returns where the component of another package is.
 func reference(prefix string, id *url.URL) (importPath string, definition cue.Path, err error) {
 	at, name := place(strings.TrimPrefix(id.String(), origin))
 	return path.Join(prefix, at), cue.MakePath(cue.Def(name)), nil
@@ -125,7 +125,7 @@ type expander struct {
 	kinds map[string][]string // apiVersion and kind, by component
 }
 
-// kindsOf is apiVersion and kind of the components that are kinds of their own.
+// kindsOf returns apiVersion and kind of the components that are kinds of their own.
 func kindsOf() map[string][]string {
 	out := map[string][]string{}
 	for line := range strings.Lines(schemas.Kinds()) {
@@ -136,7 +136,7 @@ func kindsOf() map[string][]string {
 	return out
 }
 
-// component is the schema of a component, without what its version lacks.
+// component returns the schema of a component, without what its version lacks.
 func (e *expander) component(name string, compact any) map[string]any {
 	switch name {
 	case "apimachinery.pkg.api.resource.Quantity", "apimachinery.pkg.util.intstr.IntOrString":
@@ -158,9 +158,13 @@ func (e *expander) component(name string, compact any) map[string]any {
 	return out
 }
 
+// schema returns a schema in the words of JSON Schema, of the compact form in which the schemas
+// are stored.
 func (e *expander) schema(compact any) map[string]any {
 	out := map[string]any{}
 	m, _ := compact.(map[string]any)
+
+	// Each word of the compact form has a counterpart.
 	for name, value := range m {
 		switch name {
 		case "ref":

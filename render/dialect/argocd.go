@@ -12,11 +12,10 @@ const (
 	ReadyWhen = "ropewalk.dev/ready-when"
 )
 
-// argoCD is Argo CD 3.5. The order of kinds is kindOrder of
-// gitops-engine/pkg/sync/sync_tasks.go: kinds follow each other without a wait,
-// objects of one kind are applied at the same time, kinds that are not listed come
-// last. Ready is what has a health check: gitops-engine/pkg/health and the scripts in
-// resource_customizations.
+// argoCD returns the dialect of Argo CD 3.5. The order of kinds is kindOrder of
+// gitops-engine/pkg/sync/sync_tasks.go: kinds follow each other without a wait, objects of one
+// kind are applied at the same time, kinds that are not listed come last. Ready is what has a
+// health check: gitops-engine/pkg/health and the scripts in resource_customizations.
 func argoCD() Dialect {
 	return Dialect{
 		Name: ArgoCD, Title: "Argo CD", Encrypted: Refused,

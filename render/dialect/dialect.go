@@ -33,7 +33,7 @@ const (
 //nolint:gochecknoglobals // It is never changed; building it at each look-up would cost more than the look-up.
 var table = sync.OnceValue(func() []Dialect { return []Dialect{plain(), argoCD(), flux()} })
 
-// All is the table, which is shared: callers do not change it.
+// All returns the table, which is shared: callers do not change it.
 func All() []Dialect { return table() }
 
 // Names lists the dialects in the order of the table.

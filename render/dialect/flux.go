@@ -10,10 +10,10 @@ const (
 	FluxForce = "kustomize.toolkit.fluxcd.io/force"
 )
 
-// flux is Flux 2.9: ApplyAllStaged and ReconcileOrder of fluxcd/pkg/ssa. Inside a
-// stage objects are applied one after another. Ready is what kstatus reports, and Jobs
-// when they are complete (fluxcd/pkg/runtime/statusreaders). kstatus does not look at
-// the address of an Ingress or a Service.
+// flux returns the dialect of Flux 2.9: ApplyAllStaged and ReconcileOrder of fluxcd/pkg/ssa.
+// Inside a stage objects are applied one after another. Ready is what kstatus reports, and Jobs
+// when they are complete (fluxcd/pkg/runtime/statusreaders). kstatus does not look at the address
+// of an Ingress or a Service.
 func flux() Dialect {
 	return Dialect{
 		Name: Flux, Title: "Flux", Encrypted: Decrypted, Layered: true, NeedsNamespace: true,

@@ -3,10 +3,10 @@
 
 package dialect
 
-// plain is for clients that apply the stream as it stands and wait between the
-// waves, such as kubectl apply and kubectl wait. Ready is what kstatus of
-// sigs.k8s.io/cli-utils reports (pkg/kstatus/status/core.go), and an Ingress with an
-// address; an object is never ready for the reasons of every engine.
+// plain returns the dialect for clients that apply the stream as it stands and wait between the
+// waves, such as kubectl apply and kubectl wait. Ready is what kstatus of sigs.k8s.io/cli-utils
+// reports (pkg/kstatus/status/core.go), and an Ingress with an address. An object is never ready
+// for the reasons of every engine.
 func plain() Dialect {
 	return Dialect{
 		Name: Plain, Title: "kubectl", Encrypted: DecryptedBefore,

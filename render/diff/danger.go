@@ -59,9 +59,10 @@ func danger(code, format string, args ...any) Danger {
 	return Danger{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// deletion are the dangers of deleting an object; served are the hosts of the later
-// snapshot.
+// deletion returns the dangers of deleting an object. The argument served has the hosts of the
+// later snapshot.
 func deletion(ref object.Ref, i Item, served map[string]bool) []Danger {
+	// An object that stays, serves hosts or restricts others has no further danger.
 	if i.Kept {
 		return []Danger{danger(DangerOrphan, "it stays in the cluster, because it is exempt from pruning, and is no longer managed: delete it by hand once it is not needed")}
 	}
@@ -71,6 +72,8 @@ func deletion(ref object.Ref, i Item, served map[string]bool) []Danger {
 	if what := restricts(i.Object); what != "" {
 		return []Danger{danger(DangerPolicy, "%s", what)}
 	}
+
+	// Each kind has a danger of its own.
 	switch ref.GroupKind() {
 	case "PersistentVolumeClaim", "PersistentVolume":
 		return []Danger{danger(DangerData, "its data may be lost: the volume is deleted if its reclaim policy is Delete; set apply.prune: false to keep it")}
@@ -90,6 +93,8 @@ func deletion(ref object.Ref, i Item, served map[string]bool) []Danger {
 	case "ExternalSecret.external-secrets.io", "SealedSecret.bitnami.com":
 		return []Danger{danger(DangerSecret, "the Secret %s that it makes may be deleted with it: pods that use it do not start", madeSecret(i.Object))}
 	}
+
+	// An operator may own data that is not in the render.
 	if strings.Contains(ref.Group, ".") && !strings.HasSuffix(ref.Group, ".k8s.io") && !holdsNothing(ref) {
 		return []Danger{danger(DangerData, "its operator may delete the data that belongs to it")}
 	}
@@ -97,7 +102,7 @@ func deletion(ref object.Ref, i Item, served map[string]bool) []Danger {
 }
 
 // holdsNothing reports whether an object of an operator only says what its operator does with
-// others: deleting it loses no data. The Secret of a Certificate stays.
+// other objects: deleting it loses no data. The Secret of a Certificate stays.
 func holdsNothing(ref object.Ref) bool {
 	switch ref.Group {
 	case "keda.sh", "http.keda.sh", "eventing.keda.sh", "cert-manager.io", "acme.cert-manager.io", "networking.istio.io", "telemetry.istio.io",
@@ -111,7 +116,7 @@ func holdsNothing(ref object.Ref) bool {
 	return strings.HasSuffix(ref.Kind, "Policy") || strings.HasSuffix(ref.Kind, "PolicyException")
 }
 
-// changeDangers are those of any change of a kind.
+// changeDangers returns the dangers of any change of a kind.
 func changeDangers(after Item, c Change) (out []Danger) {
 	var fixed []string
 	for _, f := range c.Fields {
@@ -133,7 +138,7 @@ func changeDangers(after Item, c Change) (out []Danger) {
 	return out
 }
 
-// pruning is a change of whether the engine prunes the object.
+// pruning returns the danger of a change of whether the engine prunes the object.
 func pruning(before, after Item) []Danger {
 	switch was, is := before.Kept, after.Kept; {
 	case was && !is:
@@ -154,10 +159,12 @@ func lost(ref object.Ref) string {
 	return ""
 }
 
-// dangers are those of the content of an object that it did not have before; before is
-// nil where the object is new, and served are the hosts of the later snapshot.
+// dangers returns the dangers of the content that an object did not have before. The argument
+// before is nil if the object is new, and served has the hosts of the later snapshot.
 func dangers(before, after object.Object, changed []Field, served map[string]bool) []Danger {
 	var out []Danger
+
+	// Some dangers depend on the kind.
 	switch after.Ref().GroupKind() {
 	case "CustomResourceDefinition.apiextensions.k8s.io":
 		out = append(crd(before, after), schema(before, changed)...)
@@ -183,6 +190,8 @@ func dangers(before, after object.Object, changed []Field, served map[string]boo
 	case "Namespace":
 		out = podSecurity(before, after)
 	}
+
+	// The other dangers depend only on the content.
 	out = append(out, added(Hosts(before), Hosts(after), DangerExposure, "it serves a new host: %s")...)
 	out = append(out, unserved(Hosts(before), Hosts(after), served)...)
 	if before != nil {
@@ -195,7 +204,7 @@ func dangers(before, after object.Object, changed []Field, served map[string]boo
 	return append(out, added(hostPowers(before), hostPowers(after), DangerHost, "its pods get %s")...)
 }
 
-// stopped is a workload of which nothing runs any more.
+// stopped returns the danger of a workload of which nothing runs any more.
 func stopped(before, after object.Object) (out []Danger) {
 	if after.Get("spec", "replicas") == int64(0) && before.Get("spec", "replicas") != int64(0) {
 		out = append(out, danger(DangerStopped, "it is scaled to 0: none of its pods runs any more"))
@@ -206,7 +215,7 @@ func stopped(before, after object.Object) (out []Danger) {
 	return out
 }
 
-// added are dangers for the entries of after that before does not have.
+// added returns a danger for each entry of after that before does not have.
 func added(before, after []string, code, format string) (out []Danger) {
 	known := make(map[string]bool, len(before))
 	for _, b := range before {

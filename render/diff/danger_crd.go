@@ -11,7 +11,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// crd is how a change of a definition affects its objects.
+// crd returns how a change of a definition affects its objects.
 func crd(before, after object.Object) (out []Danger) {
 	if before == nil {
 		return nil
@@ -46,7 +46,7 @@ func versions(o object.Object) (out []version) {
 	return out
 }
 
-// schema is how a change of the schema of a definition affects its objects.
+// schema returns how a change of the schema of a definition affects its objects.
 func schema(before object.Object, changed []Field) (out []Danger) {
 	if before == nil {
 		return nil
@@ -68,14 +68,16 @@ func schema(before object.Object, changed []Field) (out []Danger) {
 	return out
 }
 
-// fieldOf is the path of the field that a path in a schema declares.
+// fieldOf returns the path of the field that a path in a schema declares, and false if it
+// declares none.
 func fieldOf(path string) (string, bool) {
 	var names []string
 	steps := strings.Split(path, ".")
 	for i := 0; i < len(steps); i++ {
 		switch steps[i] {
 		case "properties":
-			if i++; i == len(steps) {
+			i++
+			if i == len(steps) {
 				return "", false
 			}
 			names = append(names, steps[i])

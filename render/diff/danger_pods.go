@@ -13,12 +13,14 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// hostPowers are the access that the pods of an object have to their node.
+// hostPowers returns the access that the pods of an object have to their node.
 func hostPowers(o object.Object) (out []string) {
 	if o == nil {
 		return nil
 	}
 	spec := podSpec(o)
+
+	// The pod has namespaces and folders of the node.
 	for _, name := range []string{"hostNetwork", "hostPID", "hostIPC"} {
 		if spec[name] == true {
 			out = append(out, name)
@@ -30,6 +32,8 @@ func hostPowers(o object.Object) (out []string) {
 			out = append(out, fmt.Sprint("the path ", p["path"], " of the node"))
 		}
 	}
+
+	// Its containers have privileges and capabilities.
 	for _, field := range []string{"initContainers", "containers"} {
 		for _, c := range list(spec[field]) {
 			m, _ := c.(map[string]any)
@@ -48,7 +52,7 @@ func hostPowers(o object.Object) (out []string) {
 	return out
 }
 
-// podSpec is the spec of the pods of an object, nil where it has none.
+// podSpec returns the spec of the pods of an object, or nil if it has none.
 func podSpec(o object.Object) map[string]any {
 	switch o.Ref().GroupKind() {
 	case "Pod":
@@ -59,7 +63,7 @@ func podSpec(o object.Object) map[string]any {
 	return o.Map("spec", "template", "spec")
 }
 
-// containers are all containers of an object, init containers first.
+// containers returns all containers of an object, init containers first.
 func containers(o object.Object) (out []map[string]any) {
 	if o == nil {
 		return nil
@@ -75,8 +79,8 @@ func containers(o object.Object) (out []map[string]any) {
 	return out
 }
 
-// images are the images of an object that a tag leads to which moves, and those that go
-// back; before is nil where the object is new.
+// images returns the images of an object that have a tag that moves, and those that go back. The
+// argument before is nil if the object is new.
 func images(before, after object.Object) (out []Danger) {
 	old := map[string]string{}
 	for _, c := range containers(before) {
@@ -105,7 +109,7 @@ func images(before, after object.Object) (out []Danger) {
 	return out
 }
 
-// imageParts are the name of an image, its tag and its digest, "" where it has none.
+// imageParts returns the name of an image, its tag and its digest, which are "" if it has none.
 func imageParts(image string) (name, tag, digest string) {
 	name, digest, _ = strings.Cut(image, "@")
 	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
@@ -114,7 +118,7 @@ func imageParts(image string) (name, tag, digest string) {
 	return name, tag, digest
 }
 
-// floats reports whether a tag is one of those that are moved from release to release.
+// floats reports whether a tag usually moves from release to release.
 func floats(tag string) bool {
 	return slices.Contains([]string{"", "latest", "stable", "main", "master", "dev", "edge", "nightly", "canary"}, tag)
 }
@@ -126,8 +130,8 @@ func earlier(tag, than string) bool {
 	return err == nil && errThan == nil && v.LessThan(w)
 }
 
-// unused are the Secrets and the claims that the pods of an object used before, and the
-// keys that an ExternalSecret wrote.
+// unused returns the Secrets and the claims that the pods of an object used before and use no
+// more, and the keys that an ExternalSecret wrote.
 func unused(before, after object.Object) []Danger {
 	out := added(claims(after), claims(before), DangerData, "its pods no longer mount the PersistentVolumeClaim %s, and no longer see its data")
 	places, names := map[string]bool{}, map[string]bool{}
@@ -143,7 +147,7 @@ func unused(before, after object.Object) []Danger {
 	return append(out, added(externalKeys(after), externalKeys(before), DangerSecret, "the key %s is no longer in the Secret that it makes")...)
 }
 
-// claims are the claims that the pods of an object mount.
+// claims returns the claims that the pods of an object mount.
 func claims(o object.Object) (out []string) {
 	for _, v := range list(podSpec(o)["volumes"]) {
 		m, _ := v.(map[string]any)
@@ -158,8 +162,9 @@ func claims(o object.Object) (out []string) {
 // secretRef is a Secret, or a key of one, and the place of the pods that refers to it.
 type secretRef struct{ at, what string }
 
-// secrets are the Secrets that the pods of an object refer to, each once.
+// secrets returns the Secrets that the pods of an object refer to, each once.
 func secrets(o object.Object) (out []secretRef) {
+	// A reference to a key counts apart from one to the complete Secret.
 	known := map[string]bool{}
 	add := func(ref any, name, at string) {
 		m, _ := ref.(map[string]any)
@@ -176,6 +181,8 @@ func secrets(o object.Object) (out []secretRef) {
 			out = append(out, secretRef{at, text})
 		}
 	}
+
+	// Containers read Secrets into their environment.
 	for _, c := range containers(o) {
 		for _, e := range list(c["env"]) {
 			m, _ := e.(map[string]any)
@@ -187,6 +194,8 @@ func secrets(o object.Object) (out []secretRef) {
 			add(m["secretRef"], "name", keyOf(c, "name")+"["+number(i)+"]")
 		}
 	}
+
+	// Pods mount Secrets, and pull images with them.
 	spec := podSpec(o)
 	for _, v := range list(spec["volumes"]) {
 		m, _ := v.(map[string]any)
@@ -203,7 +212,7 @@ func secrets(o object.Object) (out []secretRef) {
 	return out
 }
 
-// madeSecret is the name of the Secret that an ExternalSecret or a SealedSecret makes.
+// madeSecret returns the name of the Secret that an ExternalSecret or a SealedSecret makes.
 func madeSecret(o object.Object) string {
 	if name := o.Text("spec", "target", "name"); name != "" {
 		return name
@@ -211,7 +220,7 @@ func madeSecret(o object.Object) string {
 	return o.Name()
 }
 
-// externalKeys are the keys that an ExternalSecret writes one by one.
+// externalKeys returns the keys that an ExternalSecret writes one by one.
 func externalKeys(o object.Object) (out []string) {
 	if o.Kind() != "ExternalSecret" {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// powers are the rules of a role that grant unusually much.
+// powers returns the rules of a role that grant unusually much.
 func powers(o object.Object) (out []string) {
 	for _, r := range o.List("rules") {
 		m, _ := r.(map[string]any)
@@ -21,6 +21,8 @@ func powers(o object.Object) (out []string) {
 		if len(resources) == 0 {
 			where = strings.Join(texts(m["nonResourceURLs"]), ", ")
 		}
+
+		// A star grants more than what is listed.
 		switch {
 		case slices.Contains(verbs, "*") && slices.Contains(resources, "*"):
 			out = append(out, "every verb on every resource of "+groupNames(groups))
@@ -29,11 +31,15 @@ func powers(o object.Object) (out []string) {
 		case slices.Contains(resources, "*"):
 			out = append(out, strings.Join(verbs, ", ")+" on every resource of "+groupNames(groups))
 		}
+
+		// Some verbs let a subject get further rights.
 		for _, v := range verbs {
 			if v == "escalate" || v == "bind" || v == "impersonate" {
 				out = append(out, v+" on "+where)
 			}
 		}
+
+		// Some resources lead to further rights, or to secrets.
 		reads := slices.ContainsFunc(verbs, func(v string) bool { return v == "get" || v == "list" || v == "watch" })
 		if slices.Contains(resources, "secrets") && reads {
 			out = append(out, "reading Secrets")
@@ -61,8 +67,8 @@ func groupNames(groups []string) string {
 	return strings.Join(out, ", ")
 }
 
-// grants are the subjects of a binding; with powerful only those where its role is
-// powerful or the subject is every client.
+// grants returns the subjects of a binding. With powerful, it returns only those with a powerful
+// role, and those that stand for every client.
 func grants(o object.Object, powerful bool) (out []string) {
 	role := o.Text("roleRef", "name")
 	for _, s := range o.List("subjects") {
@@ -80,8 +86,8 @@ func grants(o object.Object, powerful bool) (out []string) {
 	return out
 }
 
-// widened are the rules of a role that grant what the role did not grant before. Those
-// that grant unusually much are among its powers.
+// widened returns the rules of a role that grant what the role did not grant before. Rules that
+// grant unusually much are among its powers, and left out here.
 func widened(before, after object.Object) (out []Danger) {
 	if before == nil {
 		return nil
@@ -97,7 +103,8 @@ func widened(before, after object.Object) (out []Danger) {
 			continue
 		}
 		rule := ruleOf(r)
-		if budget -= len(old) * len(rule.verbs) * (len(rule.resources) + len(rule.urls)); budget < 0 {
+		budget -= len(old) * len(rule.verbs) * (len(rule.resources) + len(rule.urls))
+		if budget < 0 {
 			return append(out, danger(DangerRBAC, "it has so many rules that what they add is not looked for"))
 		}
 		verbs, on := rule.beyond(old)
@@ -119,7 +126,7 @@ func ruleOf(v any) rule {
 	return rule{groups: texts(m["apiGroups"]), resources: texts(m["resources"]), names: texts(m["resourceNames"]), verbs: texts(m["verbs"]), urls: texts(m["nonResourceURLs"])}
 }
 
-// beyond are the verbs and the resources or URLs of a rule that others do not grant.
+// beyond returns the verbs and the resources or URLs of a rule that others do not grant.
 func (r rule) beyond(others []rule) (verbs, on []string) {
 	for _, what := range slices.Concat(r.resources, r.urls) {
 		for _, verb := range r.verbs {

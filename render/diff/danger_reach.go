@@ -24,8 +24,10 @@ func reach(o object.Object) []string {
 	return nil
 }
 
-// Hosts are those that an object leads to workloads, of the kinds that do.
+// Hosts returns the hosts that an object leads to workloads. It returns none for a kind that
+// leads none.
 func Hosts(o object.Object) (out []string) {
+	// Each host is returned once.
 	known := map[string]bool{}
 	add := func(h string) {
 		if h != "" && !known[h] {
@@ -40,6 +42,8 @@ func Hosts(o object.Object) (out []string) {
 			add(h)
 		}
 	}
+
+	// Each kind names hosts in fields of its own.
 	switch o.Ref().GroupKind() {
 	case "Ingress.networking.k8s.io":
 		field("rules", "host")
@@ -63,15 +67,15 @@ func Hosts(o object.Object) (out []string) {
 	return out
 }
 
-// unserved are dangers for the hosts of before that after does not lead to, and nothing
-// else of its snapshot does.
+// unserved returns a danger for each host of before that neither after nor anything else of its
+// snapshot leads to.
 func unserved(before, after []string, served map[string]bool) []Danger {
 	lost := slices.DeleteFunc(slices.Clone(before), func(h string) bool { return served[h] })
 	return added(after, lost, DangerUnreachable, "the host %s is no longer served")
 }
 
-// restricts is what happens where an object that restricts others is deleted, "" for all
-// other objects.
+// restricts returns what happens if an object is deleted that restricts others. It returns "" for
+// all other objects.
 func restricts(o object.Object) string {
 	switch o.Ref().GroupKind() {
 	case "NetworkPolicy.networking.k8s.io", "CiliumNetworkPolicy.cilium.io", "CiliumClusterwideNetworkPolicy.cilium.io", "AuthorizationPolicy.security.istio.io":
@@ -90,7 +94,7 @@ func restricts(o object.Object) string {
 	return ""
 }
 
-// selectors are the changes of which pods an object is about.
+// selectors returns the changes of which pods an object is about.
 func selectors(o object.Object, changed []Field) []Danger {
 	var fields []string
 	what := "it restricts other pods"
@@ -112,7 +116,7 @@ func selectors(o object.Object, changed []Field) []Danger {
 	return nil
 }
 
-// loosened is what a policy of the network lets through that it did not before; a part that
+// loosened returns what a policy of the network lets through that it did not before. A part that
 // is among the changes is called as it is there.
 func loosened(before, after object.Object, changed []Field) (out []Danger) {
 	found := traffic.Loosened(before, after)
@@ -133,7 +137,7 @@ func loosened(before, after object.Object, changed []Field) (out []Danger) {
 	return out
 }
 
-// podSecurity is a namespace that enforces less on its pods.
+// podSecurity returns the danger of a namespace that enforces less on its pods.
 func podSecurity(before, after object.Object) []Danger {
 	const label = "pod-security.kubernetes.io/enforce"
 	levels := []string{"privileged", "", "baseline", "restricted"}

@@ -47,7 +47,7 @@ func compared(before, after Snapshot) comparison {
 	return c
 }
 
-// annotations are those that the dialect of a snapshot writes.
+// annotations returns the annotations that the dialect of a snapshot writes.
 func (s Snapshot) annotations() []string {
 	if s.Dialect == "" {
 		return nil
@@ -81,7 +81,7 @@ func differ(a, b Snapshot) bool {
 	return other(a, b) || other(b, a)
 }
 
-// has are the items with one of some annotations.
+// has returns whether an item has one of some annotations.
 func has(keys ...string) func(Item) bool {
 	return func(i Item) bool {
 		notes := i.Object.Annotations()
@@ -92,10 +92,10 @@ func has(keys ...string) func(Item) bool {
 	}
 }
 
-// dialect is what a snapshot is written in, "" where it cannot be detected: one that
-// has its wave on every object; else a layered one, where objects are in folders of
-// layers; else the one whose annotations occur. Annotations prove nothing in files that
-// are named after waves: plain manifests with annotations of the author's look the same.
+// dialect returns what a snapshot is written in, or "" if it cannot be detected. It takes the
+// dialect whose wave is on every object, else a layered one if objects are in folders of layers,
+// else the one whose annotations occur. Annotations prove nothing in files that are named after
+// waves: plain manifests with annotations of the author's look the same.
 func (s Snapshot) dialect() dialect.Name {
 	if s.Dialect != "" {
 		return s.Dialect
@@ -139,7 +139,7 @@ func waved(i Item) bool {
 	return ok && len(number) > 1 && strings.Trim(number, "0123456789") == ""
 }
 
-// delivered are the items that are not for the engine alone.
+// delivered returns the items without those that Delivers marks.
 func delivered(items []Item) []Item {
 	return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.Delivers })
 }
@@ -159,7 +159,7 @@ func (i Item) marked(marks func(dialect.Dialect) []dialect.Mark) bool {
 	return len(notes) > 0 && slices.ContainsFunc(dialect.All(), func(d dialect.Dialect) bool { return dialect.AnyOn(marks(d), notes) })
 }
 
-// without is an object without some annotations; the maps on the way are copied.
+// without returns an object without some annotations. The maps on the way are copied.
 func without(o object.Object, keys []string) object.Object {
 	notes, ok := o.Get("metadata", "annotations").(map[string]any)
 	if !ok {

@@ -131,7 +131,7 @@ type Finding struct {
 	At []string `json:"at"`
 }
 
-// Message is the finding as a sentence without the object.
+// Message returns the finding as a sentence without the object.
 func (f Finding) Message() string {
 	return fmt.Sprintf("%s contains it %d times, at %s: the last one is compared, but the engine may apply another",
 		f.Name, len(f.At), strings.Join(f.At, ", "))
@@ -159,7 +159,7 @@ func (r Report) Empty() bool {
 	return len(r.Changes) == 0 && r.Dialects == nil && len(r.Findings) == 0
 }
 
-// Count is how many objects have a kind of change.
+// Count returns how many objects have a kind of change.
 func (r Report) Count(kind Kind) int {
 	n := 0
 	for _, c := range r.Changes {
@@ -170,7 +170,7 @@ func (r Report) Count(kind Kind) int {
 	return n
 }
 
-// Dangers is how many dangers there are.
+// Dangers returns how many dangers there are.
 func (r Report) Dangers() int {
 	n := 0
 	for _, c := range r.Changes {
@@ -179,10 +179,11 @@ func (r Report) Dangers() int {
 	return n
 }
 
-// Compare finds what is different between two snapshots. Of an object that a snapshot
-// holds twice the last counts, and a finding names it. It ends with its context, and the
-// error is that of the context.
+// Compare finds what is different between two snapshots. Of an object that a snapshot holds twice
+// the last counts, and a finding names it. Compare ends with its context, and returns the error
+// of the context.
 func Compare(ctx context.Context, before, after Snapshot) (Report, error) {
+	// The dialects and the served hosts decide how objects are compared.
 	report := Report{Before: before.Name, After: after.Name, Changes: []Change{}}
 	report.Findings = append(duplicates("before", before), duplicates("after", after)...)
 	c := compared(before, after)
@@ -193,8 +194,10 @@ func Compare(ctx context.Context, before, after Snapshot) (Report, error) {
 			c.served[h] = true
 		}
 	}
+
+	// Compare object by object, and stop when the context ends.
 	for _, ref := range c.refs() {
-		change, different := c.object(ctx, ref)
+		change, different := c.compareObject(ctx, ref)
 		if err := ctx.Err(); err != nil {
 			return Report{}, err
 		}
@@ -207,6 +210,8 @@ func Compare(ctx context.Context, before, after Snapshot) (Report, error) {
 		}
 		report.Changes = append(report.Changes, change)
 	}
+
+	// Order the changes as they are applied; what is deleted comes last.
 	rank := func(change Change) int {
 		if change.Kind == Deleted {
 			return math.MaxInt
@@ -227,7 +232,7 @@ type comparison struct {
 	served map[string]bool
 }
 
-// refs are all objects of both snapshots, sorted.
+// refs returns all objects of both snapshots, sorted.
 func (c comparison) refs() []object.Ref {
 	refs := slices.Collect(maps.Keys(c.old))
 	for ref := range c.now {
@@ -239,8 +244,8 @@ func (c comparison) refs() []object.Ref {
 	return refs
 }
 
-// index is the items by reference. What their annotations ask of the engine is read
-// here, before annotations are left out of the comparison.
+// index returns the items by reference. What their annotations ask of the engine is read here,
+// before annotations are left out of the comparison.
 func index(items []Item) map[object.Ref]Item {
 	out := make(map[object.Ref]Item, len(items))
 	for _, i := range items {
@@ -251,7 +256,7 @@ func index(items []Item) map[object.Ref]Item {
 	return out
 }
 
-// duplicates are the objects that a snapshot holds more than once.
+// duplicates returns the objects that a snapshot holds more than once.
 func duplicates(which string, s Snapshot) (out []Finding) {
 	positions := make(map[object.Ref][]string, len(s.Items))
 	for _, i := range s.Items {
@@ -269,8 +274,9 @@ func duplicates(which string, s Snapshot) (out []Finding) {
 	return out
 }
 
-// object finds what is different about one object; where ctx ends, it is not all of it.
-func (c comparison) object(ctx context.Context, ref object.Ref) (Change, bool) {
+// compareObject finds what is different about one object. If ctx ends, that is not all of it.
+func (c comparison) compareObject(ctx context.Context, ref object.Ref) (Change, bool) {
+	// An object of one snapshot only is created or deleted.
 	before, was := c.old[ref]
 	after, is := c.now[ref]
 	out := Change{Ref: ref, Node: after.Node, Pos: after.Pos}
@@ -280,10 +286,13 @@ func (c comparison) object(ctx context.Context, ref object.Ref) (Change, bool) {
 		out.Dangers = dangers(nil, after.Object, nil, c.served)
 		return out, true
 	case !is:
-		out.Kind, out.Node, out.Pos, out.Object = Deleted, before.Node, before.Pos, withoutSecrets(before.Object)
+		out.Kind, out.Object = Deleted, withoutSecrets(before.Object)
+		out.Node, out.Pos = before.Node, before.Pos
 		out.Dangers = deletion(ref, before, c.served)
 		return out, true
 	}
+
+	// An object without a difference in content may still move.
 	out.Fields = fields(ctx, before.Object, after.Object, hasWaves(before, after))
 	out.Wave, out.Layer = moves(before, after)
 	if len(out.Fields) == 0 && out.Wave == nil && out.Layer == nil {
@@ -293,12 +302,16 @@ func (c comparison) object(ctx context.Context, ref object.Ref) (Change, bool) {
 	if len(out.Fields) == 0 {
 		out.Kind = Moved
 	}
+
+	// A field that cannot be changed decides about the kind of change.
 	for i := range out.Fields {
 		if immutable(before.Object, after.Object, out.Fields[i]) {
 			out.Fields[i].Immutable = true
 			out.Kind = Recreated
 		}
 	}
+
+	// The dangers depend on everything above.
 	out.Dangers = changeDangers(after, out)
 	if c.policies {
 		out.Dangers = append(out.Dangers, pruning(before, after)...)
@@ -307,11 +320,11 @@ func (c comparison) object(ctx context.Context, ref object.Ref) (Change, bool) {
 	return out, true
 }
 
-// hasWaves reports whether both waves are known. Where one is not, such as that of an
-// annotation that is no number, the annotations are compared as any other.
+// hasWaves reports whether both waves are known. If one is not, such as that of an annotation
+// that is no number, the annotations are compared as any other.
 func hasWaves(before, after Item) bool { return before.Wave != NoWave && after.Wave != NoWave }
 
-// moves are the wave and the layer where both snapshots have them and they differ.
+// moves returns the wave and the layer if both snapshots have them and they differ.
 func moves(before, after Item) (wave, layer *Move) {
 	if hasWaves(before, after) && before.Wave != after.Wave {
 		wave = &Move{Before: number(before.Wave), After: number(after.Wave)}
@@ -322,8 +335,8 @@ func moves(before, after Item) (wave, layer *Move) {
 	return wave, layer
 }
 
-// sameLayer reports whether two names are those of one layer: layers of a directory
-// are named after their folders, layer-03, and those of a render after the project,
+// sameLayer reports whether two names belong to one layer. The layers of a directory are named
+// after their folders, such as layer-03, and those of a render after the project, such as
 // shop-03.
 func sameLayer(a, b string) bool {
 	number := func(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }

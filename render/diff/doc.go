@@ -21,7 +21,4 @@
 // a table of ours, because the API schemas do not name them; others count as mutable,
 // and the API server decides. List entries are matched by name where all have one, as
 // strategic merge does for most lists of the API, and by index otherwise.
-//
-// Callers: the command line, and the adapters that comment on changes. Where objects come
-// from (a render, a Git revision, an artifact, a directory) is the business of plugin/host.
 package diff

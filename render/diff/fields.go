@@ -20,11 +20,11 @@ import (
 
 func number(n int) string { return strconv.Itoa(n) }
 
-// fields are the parts in which two objects differ, sorted by path; waves says that their
-// waves are compared as such.
+// fields returns the parts in which two objects differ, sorted by path. With waves, the
+// annotation of the wave is left out, because waves are compared as such.
 func fields(ctx context.Context, before, after object.Object, waves bool) []Field {
 	w := walk{done: ctx.Done(), kind: before.Ref().GroupKind(), waves: waves, hidden: isSecret(before)}
-	w.value(location{}, map[string]any(before), map[string]any(after))
+	w.compareValues(location{}, map[string]any(before), map[string]any(after))
 	slices.SortStableFunc(w.out, func(a, b Field) int { return strings.Compare(a.Path, b.Path) })
 	return w.out
 }
@@ -33,10 +33,10 @@ func fields(ctx context.Context, before, after object.Object, waves bool) []Fiel
 // the field where some nulls are.
 type Null struct{}
 
-// MarshalJSON is null.
+// MarshalJSON returns null.
 func (Null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
-// present is a value that exists, even where it is null.
+// present returns a value that exists, even if it is null.
 func present(v any) any {
 	if v == nil {
 		return Null{}
@@ -78,8 +78,8 @@ func (s location) entry(key string, i int) location {
 	return location{text: s.text + "[" + key + "]", at: s.at.Append(object.Index(i))}
 }
 
-// value compares a part of both objects, where nil is a null.
-func (w *walk) value(at location, before, after any) {
+// compareValues compares a part of both objects, where nil is a null.
+func (w *walk) compareValues(at location, before, after any) {
 	select {
 	case <-w.done:
 		return
@@ -88,13 +88,13 @@ func (w *walk) value(at location, before, after any) {
 	oldMap, wasMap := before.(map[string]any)
 	newMap, isMap := after.(map[string]any)
 	if wasMap && isMap {
-		w.maps(at, oldMap, newMap)
+		w.compareMaps(at, oldMap, newMap)
 		return
 	}
 	oldList, wasList := before.([]any)
 	newList, isList := after.([]any)
 	if wasList && isList {
-		w.lists(at, oldList, newList)
+		w.compareLists(at, oldList, newList)
 		return
 	}
 	if !w.same(at.at, before, after) {
@@ -102,7 +102,7 @@ func (w *walk) value(at location, before, after any) {
 	}
 }
 
-func (w *walk) maps(at location, before, after map[string]any) {
+func (w *walk) compareMaps(at location, before, after map[string]any) {
 	names := object.SortedKeys(before)
 	for _, name := range object.SortedKeys(after) {
 		if _, both := before[name]; !both {
@@ -120,7 +120,7 @@ func (w *walk) maps(at location, before, after map[string]any) {
 		now, is := after[name]
 		switch {
 		case was && is:
-			w.value(at.field(name), old, now)
+			w.compareValues(at.field(name), old, now)
 		case was:
 			w.add(at.field(name), present(old), nil)
 		default:
@@ -129,12 +129,12 @@ func (w *walk) maps(at location, before, after map[string]any) {
 	}
 }
 
-// lists compares by the names of the entries where all have one of their own,
+// compareLists compares by the names of the entries where all have one of their own,
 // and by position otherwise.
-func (w *walk) lists(at location, before, after []any) {
+func (w *walk) compareLists(at location, before, after []any) {
 	key, ok := listKey(before, after)
 	if !ok {
-		w.positions(at, before, after)
+		w.comparePositions(at, before, after)
 		return
 	}
 	old := map[string]any{}
@@ -146,7 +146,7 @@ func (w *walk) lists(at location, before, after []any) {
 		k := keyOf(e, key)
 		seen[k] = true
 		if was, both := old[k]; both {
-			w.value(at.entry(k, i), was, e)
+			w.compareValues(at.entry(k, i), was, e)
 		} else {
 			w.add(at.entry(k, i), nil, present(e))
 		}
@@ -156,13 +156,13 @@ func (w *walk) lists(at location, before, after []any) {
 			w.add(at.entry(k, i), present(e), nil)
 		}
 	}
-	w.order(at, before, after, key)
+	w.reportOrder(at, before, after, key)
 }
 
-// order reports that the entries of both lists stand in another order. It is a
-// difference of bytes everywhere, and one of meaning in some places: variables
-// may use those before them, and init containers run one after another.
-func (w *walk) order(at location, before, after []any, key string) {
+// reportOrder reports that the entries of both lists stand in another order. That changes the
+// bytes everywhere, and the meaning in some places: variables may use those before them, and init
+// containers run one after another.
+func (w *walk) reportOrder(at location, before, after []any, key string) {
 	names := func(list []any) (out []any) {
 		for _, e := range list {
 			out = append(out, valueOf(e, key))
@@ -188,9 +188,9 @@ func (w *walk) order(at location, before, after []any, key string) {
 	}
 }
 
-// positions compares entry by entry. Where both lists have the same entries, it
+// comparePositions compares entry by entry. Where both lists have the same entries, it
 // is their order that is different.
-func (w *walk) positions(at location, before, after []any) {
+func (w *walk) comparePositions(at location, before, after []any) {
 	if len(before) == len(after) && !reflect.DeepEqual(before, after) && slices.Equal(sorted(before), sorted(after)) {
 		w.add(at, before, after)
 		w.out[len(w.out)-1].Order = true
@@ -204,12 +204,12 @@ func (w *walk) positions(at location, before, after []any) {
 		case i >= len(after):
 			w.add(here, present(before[i]), nil)
 		default:
-			w.value(here, before[i], after[i])
+			w.compareValues(here, before[i], after[i])
 		}
 	}
 }
 
-// sorted are the entries of a list as text, in an order of their own.
+// sorted returns the entries of a list as text, in an order of their own.
 func sorted(list []any) []string {
 	out := make([]string, 0, len(list))
 	for _, e := range list {
@@ -219,7 +219,7 @@ func sorted(list []any) []string {
 	return out
 }
 
-// listKey is the field that names the entries of both lists.
+// listKey returns the field that names the entries of both lists, and false if none does.
 func listKey(lists ...[]any) (string, bool) {
 	for _, key := range []string{"name", "key", "secretKey", "metadata.name", "mountPath", "containerPort", "port", "type", "ip", "host", "id"} {
 		if slices.ContainsFunc(lists, func(l []any) bool { return !names(l, key) }) {
@@ -250,7 +250,7 @@ func names(list []any, key string) bool {
 
 func keyOf(entry any, key string) string { return fmt.Sprint(valueOf(entry, key)) }
 
-// valueOf is what an entry has in a key, nil where it has nothing.
+// valueOf returns what an entry has in a key, or nil if it has nothing.
 func valueOf(entry any, key string) any {
 	m, _ := entry.(map[string]any)
 	if outer, inner, nested := strings.Cut(key, "."); nested {
@@ -281,7 +281,7 @@ func (w *walk) add(at location, before, after any) {
 
 func isSecret(o object.Object) bool { return o.Kind() == "Secret" && o.Group() == "" }
 
-// withoutSecrets is an object without the values of a Secret.
+// withoutSecrets returns an object without the values of a Secret.
 func withoutSecrets(o object.Object) object.Object {
 	if !isSecret(o) {
 		return o

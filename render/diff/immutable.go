@@ -66,13 +66,15 @@ func under(path string, others ...string) bool {
 
 func locked(o object.Object) bool { return o.Get("immutable") == true }
 
-// statefulSet is everything in spec but what the API server lets through.
+// statefulSet reports whether a field of a StatefulSet is immutable: everything in spec is,
+// except what the API server lets through.
 func statefulSet(path string) bool {
 	return under(path, "spec") && !under(path, "spec.replicas", "spec.ordinals", "spec.template", "spec.updateStrategy",
 		"spec.revisionHistoryLimit", "spec.persistentVolumeClaimRetentionPolicy", "spec.minReadySeconds")
 }
 
-// pod is everything in spec but images, tolerations, deadlines and gates.
+// pod reports whether a field of a Pod is immutable: everything in spec is, except images,
+// tolerations, deadlines and gates.
 func pod(path string) bool {
 	if !under(path, "spec") {
 		return false
@@ -81,7 +83,8 @@ func pod(path string) bool {
 	return !image && !under(path, "spec.activeDeadlineSeconds", "spec.tolerations", "spec.terminationGracePeriodSeconds", "spec.schedulingGates")
 }
 
-// claim is everything in spec but more storage and another class of attributes.
+// claim reports whether a field of a claim is immutable: everything in spec is, except more
+// storage and another class of attributes.
 func claim(f Field) bool {
 	if !under(f.Path, "spec") || under(f.Path, "spec.volumeAttributesClassName") {
 		return false
@@ -115,7 +118,8 @@ func source(path string) bool {
 		"spec.nodeAffinity", "spec.persistentVolumeReclaimPolicy", "spec.storageClassName", "spec.volumeAttributesClassName", "spec.volumeMode")
 }
 
-// service is the cluster IP, which a headless service is made with or without.
+// service reports whether a change of a Service is refused. The cluster IP is immutable: a
+// headless service is made with or without it.
 func service(before, after object.Object, path string) bool {
 	if !under(path, "spec.clusterIP", "spec.clusterIPs") {
 		return false

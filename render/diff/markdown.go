@@ -19,20 +19,23 @@ const markdownLimit = 60_000
 // they are about is seen as well.
 const warningsLimit = markdownLimit / 2
 
-// Markdown is the report for a comment on a change request: a table of what
-// happens, the dangers in full, and the fields of each object to unfold. Where
-// it would be too long, details are left out and counted.
+// Markdown returns the report for a comment on a change request: a table of what happens, the
+// dangers in full, and the fields of each object to unfold. If it would be too long, details are
+// left out and counted.
 func (r Report) Markdown() string {
+	// The dangers and the table come before the details, so that they are cut last.
 	var b strings.Builder
 	b.WriteString("### Rendered manifests\n\n" + code(r.Before) + " → " + code(r.After) + "\n\n")
 	if r.Empty() {
 		b.WriteString("No difference in " + plural(r.Unchanged, "object") + ".\n")
 		return b.String()
 	}
-	r.lead(&b)
+	r.writeLead(&b)
 	b.WriteString(r.counts())
-	r.warnings(&b)
-	left := r.rows(&b)
+	r.writeWarnings(&b)
+	left := r.writeRows(&b)
+
+	// Details follow as long as the comment has room.
 	details := 0
 	for _, c := range r.Changes[:len(r.Changes)-left] {
 		fields := c.Markdown()
@@ -46,6 +49,8 @@ func (r Report) Markdown() string {
 		}
 		b.WriteString(text)
 	}
+
+	// What is left out is counted.
 	if left > 0 {
 		fmt.Fprintf(&b, "\n%s not shown: the report would be too long for a comment.\n", plural(left, "object"))
 	}
@@ -55,8 +60,8 @@ func (r Report) Markdown() string {
 	return b.String()
 }
 
-// lead is why the snapshots are not compared in full.
-func (r Report) lead(b *strings.Builder) {
+// writeLead writes why the snapshots are not compared in full.
+func (r Report) writeLead(b *strings.Builder) {
 	if d := r.Dialects; d != nil {
 		fmt.Fprintf(b, "> [!NOTE]\n> The dialects differ (%s → %s): %s.\n\n", code(d.Before), code(d.After), differentDialects)
 	}
@@ -64,15 +69,15 @@ func (r Report) lead(b *strings.Builder) {
 	for _, f := range r.Findings {
 		lines = append(lines, code(f.Ref.String())+": "+text(f.Message()))
 	}
-	callout(b, "CAUTION", "finding", lines)
+	writeCallout(b, "CAUTION", "finding", lines)
 	if len(lines) > 0 {
 		b.WriteString("\n")
 	}
 }
 
-// callout is lines that nothing folds away. Where they are too many for
-// a comment, the rest is counted.
-func callout(b *strings.Builder, kind, what string, lines []string) {
+// writeCallout writes lines that nothing folds away. If they are too many for a comment, the rest
+// is counted.
+func writeCallout(b *strings.Builder, kind, what string, lines []string) {
 	if len(lines) == 0 {
 		return
 	}
@@ -86,6 +91,7 @@ func callout(b *strings.Builder, kind, what string, lines []string) {
 	}
 }
 
+// counts returns how many objects have each kind of change.
 func (r Report) counts() string {
 	var parts []string
 	for _, k := range []Kind{Created, Changed, Recreated, Moved, Deleted} {
@@ -96,8 +102,8 @@ func (r Report) counts() string {
 	return strings.Join(append(parts, fmt.Sprintf("%d unchanged", r.Unchanged)), ", ") + "\n"
 }
 
-// warnings are the dangers.
-func (r Report) warnings(b *strings.Builder) {
+// writeWarnings writes the dangers.
+func (r Report) writeWarnings(b *strings.Builder) {
 	var lines []string
 	for _, c := range r.Changes {
 		for _, d := range c.Dangers {
@@ -107,11 +113,11 @@ func (r Report) warnings(b *strings.Builder) {
 	if len(lines) > 0 {
 		b.WriteString("\n")
 	}
-	callout(b, "WARNING", "danger", lines)
+	writeCallout(b, "WARNING", "danger", lines)
 }
 
-// rows are the table, and how many of them do not fit.
-func (r Report) rows(b *strings.Builder) (left int) {
+// writeRows writes the table, and returns how many rows do not fit.
+func (r Report) writeRows(b *strings.Builder) (left int) {
 	if len(r.Changes) == 0 {
 		return 0
 	}
@@ -131,7 +137,7 @@ func (r Report) rows(b *strings.Builder) (left int) {
 	return 0
 }
 
-// Markdown are the fields of a change as a block of code; "" where there are none.
+// Markdown returns the fields of a change as a block of code, or "" if there are none.
 func (c Change) Markdown() string {
 	if len(c.Fields) == 0 {
 		return ""
@@ -160,8 +166,8 @@ func (c Change) Markdown() string {
 	return markdown.Fenced("diff", b.String())
 }
 
-// textLines is a text of several lines, such as a file of a ConfigMap, as lines that go
-// and come between those that stay; false where it is none, or too long.
+// textLines returns a text of several lines, such as a file of a ConfigMap, as lines that go and
+// come between those that stay. It returns false if the values are no such text, or too long.
 func textLines(before, after any) (string, bool) {
 	const most, near = 60, 2
 	old, was := before.(string)

@@ -14,6 +14,7 @@ import (
 // which 1000m and 1 are the same. Elsewhere, in a ConfigMap or a custom resource, they are
 // two texts. Source: the schemas of Kubernetes 1.36.
 func isQuantity(kind string, at object.Path) bool {
+	// Some kinds have quantities of their own.
 	path := shape(at)
 	parent := path[:max(0, strings.LastIndexByte(path, '.'))]
 	switch kind {
@@ -32,6 +33,8 @@ func isQuantity(kind string, at object.Path) bool {
 			return true
 		}
 	}
+
+	// Every kind with pods has the quantities of pods.
 	pod, ok := podSpecs()[kind]
 	if !ok || !strings.HasPrefix(path, pod+".") {
 		return false
@@ -48,7 +51,7 @@ func isQuantity(kind string, at object.Path) bool {
 	}, strings.TrimPrefix(parent, pod+"."))
 }
 
-// podSpecs is where each built-in kind has the spec of its pods.
+// podSpecs returns where each built-in kind has the spec of its pods.
 func podSpecs() map[string]string {
 	return map[string]string{
 		"Pod": "spec", "PodTemplate": "template.spec", "CronJob.batch": "spec.jobTemplate.spec.template.spec", "Job.batch": "spec.template.spec",
@@ -57,7 +60,7 @@ func podSpecs() map[string]string {
 	}
 }
 
-// shape is a path as text, in which every index is [], and dots in names are slashes.
+// shape returns a path as text, in which every index is [], and dots in names are slashes.
 func shape(at object.Path) string {
 	var b strings.Builder
 	for i, step := range at {

@@ -18,8 +18,8 @@ import (
 // more is of no use to a reader, and an object may hold megabytes of it.
 const textWidth = 600
 
-// JSON is the report as indented JSON that is safe on a terminal: everything
-// that is not printable is escaped.
+// JSON returns the report as indented JSON that is safe on a terminal: everything that is not
+// printable is escaped.
 func (r Report) JSON() ([]byte, error) { return encode(r) }
 
 // Named is the report of one of several projects.
@@ -32,7 +32,7 @@ type Named struct {
 // Reports are those of several projects.
 type Reports []Named
 
-// JSON is the reports as a list, as [Report.JSON] is.
+// JSON returns the reports as a list, in the form of [Report.JSON].
 func (r Reports) JSON() ([]byte, error) { return encode(append(Reports{}, r...)) }
 
 func encode(v any) ([]byte, error) {
@@ -56,12 +56,12 @@ func encode(v any) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// Show is a value on one line, as JSON, cut at width bytes of text. What is no
-// printable character is escaped.
+// Show returns a value on one line, as JSON, cut at width bytes of text. Characters that are not
+// printable are escaped.
 func Show(v any, width int) string { return cut(oneLine(v), width) }
 
-// showBoth is two values as Show gives them. Where they begin with the same
-// width bytes, they are shown from shortly before the first difference.
+// showBoth returns two values as Show does. If they begin with the same width bytes, they are
+// shown from shortly before the first difference.
 func showBoth(before, after any, width int) (string, string) {
 	old, now := oneLine(before), oneLine(after)
 	if old == now || cut(old, width) != cut(now, width) {
@@ -75,7 +75,7 @@ func showBoth(before, after any, width int) (string, string) {
 	return "…" + cut(old[from:], width), "…" + cut(now[from:], width)
 }
 
-// oneLine is a value as JSON on one line, "" where there is none.
+// oneLine returns a value as JSON on one line, or "" if there is none.
 func oneLine(v any) string {
 	if v == nil {
 		return ""
@@ -89,7 +89,7 @@ func oneLine(v any) string {
 	return printable.Line(strings.TrimSpace(b.String()))
 }
 
-// shown is a name, a path or a sentence that may go to a terminal.
+// shown returns a name, a path or a sentence in a form that may go to a terminal.
 func shown(text string) string { return cut(printable.Line(text), textWidth) }
 
 func cut(text string, width int) string {
@@ -99,7 +99,7 @@ func cut(text string, width int) string {
 	return text[:runeStart(text, width)] + "…"
 }
 
-// runeStart is the last index up to at where a character begins.
+// runeStart returns the last index up to at where a character begins.
 func runeStart(text string, at int) int {
 	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
 		at--

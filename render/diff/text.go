@@ -26,7 +26,7 @@ func (s Style) withDefaults() Style {
 // valueWidth is how much of a value a line shows, in bytes.
 const valueWidth = 100
 
-// sign is the character that a kind of change begins with.
+// sign returns the character that a kind of change begins with.
 func (k Kind) sign() string {
 	switch k {
 	case Created:
@@ -42,9 +42,9 @@ func (k Kind) sign() string {
 	}
 }
 
-// Text is the report for a terminal: why the snapshots are not compared
-// in full, a line for each object, a line for each field, the dangers beneath,
-// and a summary. Nothing in it steers the terminal but style.
+// Text returns the report for a terminal: why the snapshots are not compared in full, a line for
+// each object, a line for each field, the dangers beneath, and a summary. Nothing in it steers
+// the terminal but style.
 func (r Report) Text(style Style) string {
 	s := style.withDefaults()
 	var b strings.Builder
@@ -58,7 +58,7 @@ func (r Report) Text(style Style) string {
 		b.WriteString("\n")
 	}
 	for _, c := range r.Changes {
-		c.text(&b, s)
+		c.writeText(&b, s)
 	}
 	if len(r.Changes) > 0 {
 		b.WriteString("\n")
@@ -67,7 +67,9 @@ func (r Report) Text(style Style) string {
 	return b.String()
 }
 
-func (c Change) text(b *strings.Builder, s Style) {
+// writeText writes a change for a terminal.
+func (c Change) writeText(b *strings.Builder, s Style) {
+	// The color shows the kind of change.
 	paint := s.Bold
 	switch c.Kind {
 	case Created:
@@ -78,6 +80,8 @@ func (c Change) text(b *strings.Builder, s Style) {
 		paint = s.Warn
 	default:
 	}
+
+	// The first line says what changes, and where it comes from.
 	head := paint(c.Kind.sign() + " " + shown(c.Ref.String()))
 	var notes []string
 	if c.Kind != Changed {
@@ -91,6 +95,8 @@ func (c Change) text(b *strings.Builder, s Style) {
 		head += "  " + s.Dim(shown(c.At))
 	}
 	b.WriteString(head + "\n")
+
+	// The fields and the dangers follow, indented.
 	for _, f := range c.Fields {
 		for _, line := range f.lines(s) {
 			b.WriteString("    " + line + "\n")
@@ -101,7 +107,7 @@ func (c Change) text(b *strings.Builder, s Style) {
 	}
 }
 
-// movement is where the object moves.
+// movement returns where the object moves.
 func (c Change) movement() (out []string) {
 	if c.Wave != nil {
 		out = append(out, "wave "+c.Wave.Before+" -> "+c.Wave.After)
@@ -112,7 +118,7 @@ func (c Change) movement() (out []string) {
 	return out
 }
 
-// lines are a field on one line, or on three where its values are long.
+// lines returns a field on one line, or on three if its values are long.
 func (f Field) lines(s Style) []string {
 	from := ""
 	if f.From != "" {
@@ -131,7 +137,7 @@ func (f Field) lines(s Style) []string {
 	return []string{"~ " + name + ":" + from, "    " + s.Removed("- "+before), "    " + s.Added("+ "+after)}
 }
 
-// name is what a line calls the field.
+// name returns what a line calls the field.
 func (f Field) name() string {
 	if f.Order {
 		return "order of " + shown(f.Path) + " changed"
@@ -139,7 +145,7 @@ func (f Field) name() string {
 	return shown(f.Path)
 }
 
-// Summary is one line with the numbers.
+// Summary returns one line with the numbers.
 func (r Report) Summary() string {
 	before, after := shown(r.Before), shown(r.After)
 	if r.Empty() {

@@ -36,6 +36,7 @@ type Requests struct {
 
 // Totals counts the objects of a snapshot.
 func (s Snapshot) Totals() Totals {
+	// An autoscaler decides how many pods a workload begins with.
 	out := Totals{Images: map[string]int{}}
 	least := map[object.Ref]int64{}
 	items := delivered(s.Items)
@@ -45,6 +46,8 @@ func (s Snapshot) Totals() Totals {
 			least[ref] = replicas
 		}
 	}
+
+	// Count images, and requests of workloads by how many pods they have.
 	for _, i := range items {
 		out.Objects++
 		for _, c := range containers(i.Object) {
@@ -75,7 +78,7 @@ func (s Snapshot) Totals() Totals {
 	return out
 }
 
-// scaled is the object that an autoscaler scales, and the replicas that it begins with.
+// scaled returns the object that an autoscaler scales, and the replicas that it begins with.
 func scaled(o object.Object) (object.Ref, int64) {
 	field := ""
 	switch o.Ref().GroupKind() {
@@ -111,9 +114,9 @@ func (r *Requests) add(one Requests, times int64) {
 	r.Open += one.Open * times
 }
 
-// podRequests is what one pod requests: the sum of its containers and of those that are
-// sidecars, or what an init container needs beside the sidecars before it, where that is
-// more. Source: https://kubernetes.io/docs/concepts/workloads/pods/init-containers/
+// podRequests returns what one pod requests. That is the sum of its containers and its sidecars,
+// or what an init container needs beside the sidecars before it, if that is more. Source:
+// https://kubernetes.io/docs/concepts/workloads/pods/init-containers/
 func podRequests(spec map[string]any) Requests {
 	var first, sidecars, out Requests
 	for _, v := range list(spec["initContainers"]) {
@@ -133,7 +136,7 @@ func podRequests(spec map[string]any) Requests {
 	return Requests{CPU: max(out.CPU, first.CPU), Memory: max(out.Memory, first.Memory), Open: min(out.Open, 1)}
 }
 
-// containerRequests is what a container requests; what it does not request is what it is
+// containerRequests returns what a container requests. What it does not request is what it is
 // limited to.
 func containerRequests(c map[string]any) (out Requests) {
 	resources, _ := c["resources"].(map[string]any)
@@ -153,7 +156,7 @@ func containerRequests(c map[string]any) (out Requests) {
 	return out
 }
 
-// oneText is a quantity as it is written, be it a text or a number.
+// oneText returns a quantity as it is written, be it a text or a number.
 func oneText(v any) string {
 	if text, ok := v.(string); ok {
 		return text

@@ -37,25 +37,26 @@ type Decoder struct {
 	secret int
 }
 
-// Decode holds v against a field, whose place in its document is at. It returns what is good
-// of v, and false where nothing is. In what is good, null is left out, an item of a list that
-// is wrong is an empty map, or KindNone in a list of others, and all else is as it was written.
+// Decode decodes v by the table of a field, whose place in the document is at. It returns the
+// parts of v that are right, and false if there are none. Null is left out of these parts. An
+// item of a list that is wrong becomes an empty map, or KindNone in a list of other values. All
+// else is as it was written.
 func (d *Decoder) Decode(f Field, v object.Value, at object.Path) (object.Value, bool) {
 	place := (*Location)(nil)
 	for _, step := range at {
 		place = &Location{place, step}
 	}
-	return d.value(&f, v, place)
+	return d.decode(&f, v, place)
 }
 
-// value is Decode.
-func (d *Decoder) value(f *Field, v object.Value, at *Location) (object.Value, bool) {
+// decode does the work of Decode. It also keeps sensitive values out of excerpts.
+func (d *Decoder) decode(f *Field, v object.Value, at *Location) (object.Value, bool) {
 	before := len(d.Errs)
 	if f.Sensitive {
 		d.secret++
 		defer func() { d.secret-- }()
 	}
-	good, ok := d.held(f, v, at)
+	good, ok := d.decodeShape(f, v, at)
 	if f.Hidden != nil && f.Hidden(v) {
 		d.Hide(before)
 	}
@@ -69,23 +70,30 @@ func (d *Decoder) Hide(before int) {
 	}
 }
 
-func (d *Decoder) held(f *Field, v object.Value, at *Location) (object.Value, bool) {
+// decodeShape decodes v by the shape of the field that takes a value of its kind.
+func (d *Decoder) decodeShape(f *Field, v object.Value, at *Location) (object.Value, bool) {
 	if f.Off && v.Kind == object.KindBool && v.Text == "false" {
 		return v, true
 	}
+
+	// A value of another kind may be one of the other shapes of the field.
 	if !f.takes(v) {
 		for _, other := range f.Or {
 			if other.takes(v) {
 				other.Sensitive = other.Sensitive || f.Sensitive
-				return d.value(&other, v, at)
+				return d.decode(&other, v, at)
 			}
 		}
-		d.kind(f, v, at)
+		d.reportKind(f, v, at)
 		return v, false
 	}
-	if f.By != 0 && d.Able != nil && !d.Able(f.By, what(at), v.Pos, at.Path()) {
+
+	// The target may not be able to do what the field says.
+	if f.By != 0 && d.Able != nil && !d.Able(f.By, fieldName(at), v.Pos, at.Path()) {
 		return v, false
 	}
+
+	// A number or a bool may stand where text is meant.
 	if f.Loose && v.Kind != object.KindString && d.Loose != nil {
 		before := len(d.Errs)
 		good := d.Loose(v, at.Path())
@@ -96,19 +104,21 @@ func (d *Decoder) held(f *Field, v object.Value, at *Location) (object.Value, bo
 			return v, false
 		}
 	}
+
+	// Each kind of value has rules of its own.
 	switch f.Kind {
 	case object.KindMap:
-		return d.members(f, v, at)
+		return d.decodeMembers(f, v, at)
 	case object.KindList:
-		return d.items(f, v, at)
+		return d.decodeItems(f, v, at)
 	case object.KindString, object.KindNumber:
-		return v, d.scalar(f, v, at)
+		return v, d.checkScalar(f, v, at)
 	case object.KindNone, object.KindNull, object.KindBool:
 	}
 	return v, true
 }
 
-// takes reports whether the kind of a value is one that the field may have.
+// takes reports whether the field may have a value of this kind.
 func (f *Field) takes(v object.Value) bool {
 	number := v.Kind == object.KindNumber
 	switch {
@@ -124,8 +134,9 @@ func (f *Field) takes(v object.Value) bool {
 	return false
 }
 
-// kind reports a value of another kind, with what was probably meant.
-func (d *Decoder) kind(f *Field, v object.Value, at *Location) {
+// reportKind reports a value of another kind, with what was probably meant.
+func (d *Decoder) reportKind(f *Field, v object.Value, at *Location) {
+	// Name all shapes that the field may have.
 	expected := f.expected()
 	or := slices.DeleteFunc(slices.Clone(f.Or), func(o Field) bool { return o.Kind == object.KindNull })
 	for i, other := range or {
@@ -137,7 +148,10 @@ func (d *Decoder) kind(f *Field, v object.Value, at *Location) {
 	if f.Off {
 		expected += ", or false"
 	}
-	hint, scalar := "", v.Kind == object.KindNumber || v.Kind == object.KindBool
+
+	// The hint says what the author most likely meant.
+	hint := ""
+	scalar := v.Kind == object.KindNumber || v.Kind == object.KindBool
 	if key, value, ok := strings.Cut(v.Text, ":"); f.Kind == object.KindMap && v.Kind == object.KindString && ok && isWord(key) {
 		hint = fmt.Sprintf("write a space behind the colon: \"%s: %s\"", key, value)
 	}
@@ -180,9 +194,9 @@ func isWord(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(c rune) bool { return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') })
 }
 
-// what names a field in a message: timeouts.request, for that of an item of a list as for the
-// one beside the list.
-func what(at *Location) string {
+// fieldName names a field in a message, such as timeouts.request. An item of a list has the same
+// name as the field without a list.
+func fieldName(at *Location) string {
 	var names []string
 	for path := at.Path(); len(path) > 1; path = path[1:] {
 		if !path[1].IsIndex && (len(path) < 3 || !path[2].IsIndex || len(names) > 0) {
@@ -192,157 +206,9 @@ func what(at *Location) string {
 	return strings.Join(names, ".")
 }
 
-// members are the good fields of a map.
-func (d *Decoder) members(f *Field, v object.Value, at *Location) (object.Value, bool) {
-	if !d.bounded(f, v, len(v.Members), "field", at) {
-		return v, false
-	}
-	if f.Free {
-		return v, true
-	}
-	out := object.Value{Kind: object.KindMap, Pos: v.Pos, Members: make([]object.Member, 0, len(v.Members))}
-	found := make([]bool, len(f.Fields))
-	var known []string
-	var own *Field
-	meant := map[string]bool{}
-	if f.Fields == nil {
-		own = f.item()
-	}
-	for _, m := range v.Members {
-		in := at.To(m.Name)
-		if f.Fields != nil {
-			i := slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == m.Name })
-			if i < 0 && f.Apart != nil && f.Apart(m.Name) {
-				continue
-			}
-			if i < 0 && f.Open && !f.instead(v, m.Name) {
-				out.Members = append(out.Members, m)
-				continue
-			}
-			if i < 0 {
-				if known == nil {
-					known = f.names()
-				}
-				meant[d.unknown(f, m, in, known)] = true
-				continue
-			}
-			own, found[i] = &f.Fields[i], m.Value.Kind != object.KindNull
-		}
-		if m.Value.Kind == object.KindNull && (f.Fields != nil && !own.NotNull || own.Null || d.Gone != nil && d.Gone(m.Value)) {
-			d.null(f, own, m, in)
-			continue
-		}
-		if f.Fields == nil && !f.Names.Allows(m.Name) {
-			before := len(d.Errs)
-			d.Fail(m.Pos, in.Path(), f.Names.hint(m.Name), "%s", f.Names.wrong(Shown(m.Name), m.Name))
-			if d.secret > 0 && m.Value.Kind != object.KindMap { // Its value is on the same line.
-				d.Hide(before)
-			}
-		}
-		if good, ok := d.value(own, m.Value, in); ok {
-			out.Members = append(out.Members, object.Member{Name: m.Name, Pos: m.Pos, Value: good})
-		}
-	}
-	for i := range f.Fields {
-		if own := &f.Fields[i]; own.Need && !found[i] && !meant[own.Name] {
-			d.Fail(v.Pos, at.To(own.Name).Path(), own.missing(), "is missing")
-		}
-	}
-	d.together(f, v, found, meant, at)
-	return out, true
-}
-
-// missing is what to do where the field is missing.
-func (f *Field) missing() string { return cmp.Or(f.Hint, plain(f.Doc)) }
-
-// null reports a field that is null.
-func (d *Decoder) null(f, own *Field, m object.Member, at *Location) {
-	switch {
-	case f.Fields == nil:
-	case own.Need:
-		d.fail(m.Value, at, own.missing(), "is null, but must be given")
-	case d.Null != nil:
-		d.Null(m.Value, at.Path())
-	}
-}
-
-// instead reports whether a name that is not known was meant to be that of a field that must
-// be there and is not, in a map that has others.
-func (f *Field) instead(v object.Value, name string) bool {
-	meant, ok := object.Nearest(name, f.names())
-	if !ok {
-		return false
-	}
-	_, given := v.Get(meant)
-	return !given && slices.ContainsFunc(f.Fields, func(o Field) bool { return o.Need && o.Name == meant })
-}
-
-// names are those of the fields.
-func (f *Field) names() []string {
-	out := make([]string, len(f.Fields))
-	for i, own := range f.Fields {
-		out[i] = own.Name
-	}
-	return out
-}
-
-// unknown reports a member that is no field. It returns the field that was meant, which is
-// thus not missing.
-func (d *Decoder) unknown(f *Field, m object.Member, at *Location, known []string) (meant string) {
-	d.Stray = d.Stray || at.up == nil || at.up.up == nil
-	if d.full(object.SeverityError) {
-		return ""
-	}
-	meant, _ = object.Nearest(m.Name, known)
-	hint := object.Suggest(m.Name, known)
-	said := f.Elsewhere != nil && f.Elsewhere(m.Name) != ""
-	if said {
-		hint, meant = f.Elsewhere(m.Name), ""
-	}
-	for _, own := range f.Fields {
-		if !said && slices.ContainsFunc(own.Fields, func(o Field) bool { return o.Name == m.Name }) && own.Kind == object.KindMap && (own.Need || at.up == nil) {
-			meant, hint = own.Name, "move it under "+own.Name
-		}
-	}
-	if f.Sensitive { // A secret by its name, with its value.
-		defer d.Hide(len(d.Errs))
-	}
-	d.Fail(m.Pos, at.Path(), hint, "unknown field %s", Shown(m.Name))
-	return meant
-}
-
-// together reports fields that exclude one another, and those that are there without others.
-func (d *Decoder) together(f *Field, v object.Value, found []bool, meant map[string]bool, at *Location) {
-	if len(f.OneOf)+len(f.Together) == 0 {
-		return
-	}
-	has := func(name string) bool {
-		return found[slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == name })] || meant[name]
-	}
-	var given []string
-	for _, name := range f.OneOf {
-		if has(name) {
-			given = append(given, name)
-		}
-	}
-	switch {
-	case len(f.OneOf) == 0:
-	case len(given) == 0:
-		first := f.Fields[slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == f.OneOf[0] })]
-		d.Fail(v.Pos, at.To(first.Name).Path(), cmp.Or(first.Hint, "write one of "+strings.Join(f.OneOf, ", ")), "is missing")
-	case len(given) > 1:
-		first, _ := v.Get(given[0])
-		d.Fail(first.Pos, at.To(given[0]).Path(), "remove it, or remove "+given[1], "has no meaning beside %s", given[1])
-	}
-	for _, name := range f.Together {
-		if !has(name) && slices.ContainsFunc(f.Together, has) {
-			d.Fail(v.Pos, at.To(name).Path(), "", "is missing")
-		}
-	}
-}
-
-// bounded reports too few or too many members or items; false says that there is none to read.
-func (d *Decoder) bounded(f *Field, v object.Value, n int, part string, at *Location) bool {
+// checkLength reports too few or too many members or items. It returns false if there are none to
+// read.
+func (d *Decoder) checkLength(f *Field, v object.Value, n int, part string, at *Location) bool {
 	switch {
 	case n == 0 && f.Least > 0 && f.Hint != "":
 		d.fail(v, at, f.Hint, "must not be empty")
@@ -361,14 +227,17 @@ func (d *Decoder) bounded(f *Field, v object.Value, n int, part string, at *Loca
 	return true
 }
 
-// items are the good items of a list.
-func (d *Decoder) items(f *Field, v object.Value, at *Location) (object.Value, bool) {
-	if !d.bounded(f, v, len(v.Items), "item", at) {
+// decodeItems returns the items of a list that are right. It returns false if there are none,
+// though the list has some.
+func (d *Decoder) decodeItems(f *Field, v object.Value, at *Location) (object.Value, bool) {
+	if !d.checkLength(f, v, len(v.Items), "item", at) {
 		return v, false
 	}
 	if f.Free {
 		return v, true
 	}
+
+	// An item that is wrong keeps its place, so that the paths of the others are right.
 	out := object.Value{Kind: object.KindList, Pos: v.Pos}
 	own := f.item()
 	seen := map[string]bool{}
@@ -378,11 +247,11 @@ func (d *Decoder) items(f *Field, v object.Value, at *Location) (object.Value, b
 			out.Items = append(out.Items, object.Value{Pos: item.Pos})
 			continue
 		}
-		good, ok := d.value(own, item, in)
+		good, ok := d.decode(own, item, in)
 		switch {
 		case !ok && own.Kind == object.KindMap:
 			out.Items = append(out.Items, object.Value{Kind: object.KindMap, Pos: item.Pos})
-		case !ok: // It keeps its place, so that the paths of the others are right.
+		case !ok:
 			out.Items = append(out.Items, object.Value{Pos: item.Pos})
 		case f.Unique && seen[item.Text]:
 			d.fail(item, in, "", "%q is written twice", item.Text)
@@ -391,11 +260,11 @@ func (d *Decoder) items(f *Field, v object.Value, at *Location) (object.Value, b
 			out.Items = append(out.Items, good)
 		}
 	}
-	good := slices.ContainsFunc(out.Items, func(i object.Value) bool { return i.Kind != object.KindNone })
-	return out, good || len(v.Items) == 0
+	someRight := slices.ContainsFunc(out.Items, func(i object.Value) bool { return i.Kind != object.KindNone })
+	return out, someRight || len(v.Items) == 0
 }
 
-// shown is a value as a message repeats it.
+// shown returns a value as a message repeats it.
 func (f *Field) shown(v object.Value) string {
 	if f.Sensitive || f.Rule.Secret != nil && f.Rule.Secret(v.Text) {
 		return "this"
@@ -403,8 +272,8 @@ func (f *Field) shown(v object.Value) string {
 	return Shown(v.Text)
 }
 
-// scalar reports whether a text or a number is what the field may be.
-func (d *Decoder) scalar(f *Field, v object.Value, at *Location) bool {
+// checkScalar reports whether a text or a number is what the field may be.
+func (d *Decoder) checkScalar(f *Field, v object.Value, at *Location) bool {
 	if f.Full && v.Text == "" {
 		d.fail(v, at, "", "must not be empty")
 		return false
@@ -416,6 +285,8 @@ func (d *Decoder) scalar(f *Field, v object.Value, at *Location) bool {
 		d.fail(v, at, cmp.Or(f.Rule.hint(v.Text), f.Hint), "%s", f.Rule.wrong(f.shown(v), v.Text))
 		return false
 	}
+
+	// A number may be out of range.
 	if r := f.Range; r != nil {
 		n, err := strconv.Atoi(v.Text)
 		if err == nil && r.Bounded && (n < r.Least || n > r.Most) && !f.Sensitive {
@@ -427,16 +298,20 @@ func (d *Decoder) scalar(f *Field, v object.Value, at *Location) bool {
 			return false
 		}
 	}
+
+	// A text may be one of a few that are known.
 	if len(f.Values) == 0 {
 		return true
 	}
 	var names []string
 	for _, c := range f.Values {
 		if c.Name == v.Text {
-			return c.By == 0 || d.Able == nil || d.Able(c.By, what(at)+": "+c.Name, v.Pos, at.Path())
+			return c.By == 0 || d.Able == nil || d.Able(c.By, fieldName(at)+": "+c.Name, v.Pos, at.Path())
 		}
 		names = append(names, c.Name)
 	}
+
+	// The nearest name is the hint, unless the field knows a better one.
 	hint := object.DidYouMean(v.Text, names)
 	if f.Other != nil && f.Other(v.Text) != "" {
 		hint = f.Other(v.Text)

@@ -13,7 +13,4 @@
 // A value that a field does not allow is reported at its own position, or at that of its
 // name; it is never passed over. What is wrong with a part is reported once: a part that
 // is misspelt is not missing too.
-//
-// Callers: render/document/kinds, which has the tables of render, render/workload/gateway,
-// plugin/host/release, and the command, which prints schemas.
 package document

@@ -95,7 +95,7 @@ type Range struct {
 	Bounded     bool
 }
 
-// String says what is expected.
+// String names what is expected.
 func (r Range) String() string {
 	if r.Bounded {
 		return fmt.Sprintf("a whole number from %d to %d", r.Least, r.Most)
@@ -103,13 +103,13 @@ func (r Range) String() string {
 	return fmt.Sprintf("a whole number from %d on", r.Least)
 }
 
-// From is the numbers from least on.
+// From returns the range of the numbers from least on.
 func From(least int) *Range { return &Range{Least: least} }
 
-// Between is the numbers from least to most.
+// Between returns the range of the numbers from least to most.
 func Between(least, most int) *Range { return &Range{least, most, true} }
 
-// Choices are values that all targets can do.
+// Choices returns values that all targets can do.
 func Choices(names ...string) []Choice {
 	out := make([]Choice, len(names))
 	for i, name := range names {
@@ -118,20 +118,20 @@ func Choices(names ...string) []Choice {
 	return out
 }
 
-// Named is f under a name.
+// Named returns f under a name.
 func (f Field) Named(name string) Field {
 	f.Name = name
 	return f
 }
 
-// Means is f with another meaning.
+// Means returns f with another meaning.
 func (f Field) Means(doc string) Field {
 	f.Doc = doc
 	return f
 }
 
-// Unread is f in which the map at the end of the names, of which * is every free one, is read
-// by another decoder.
+// Unread returns f with the map at the end of names left to another decoder. The name * stands
+// for every name of a map whose names are free.
 func (f Field) Unread(names ...string) Field {
 	if len(names) == 0 {
 		return Field{Name: f.Name, Kind: f.Kind, Free: true, Need: f.Need, Doc: f.Doc}
@@ -149,10 +149,11 @@ func (f Field) Unread(names ...string) Field {
 	return f
 }
 
-// Judged is f, a map, in which fields of those names may be anything, or missing: others judge
-// them.
+// Judged returns f, which is a map, with the fields called names left to others to judge: they
+// may be anything, or absent.
 func (f Field) Judged(names ...string) Field {
-	f.Fields, f.Together = slices.Clone(f.Fields), nil
+	f.Fields = slices.Clone(f.Fields)
+	f.Together = nil
 	for i, own := range f.Fields {
 		if slices.Contains(names, own.Name) {
 			f.Fields[i] = Field{Name: own.Name}
@@ -161,7 +162,7 @@ func (f Field) Judged(names ...string) Field {
 	return f
 }
 
-// Needed is f where it must be given.
+// Needed returns f as a field that must be given.
 func (f Field) Needed() Field {
 	f.Need = true
 	return f

@@ -42,7 +42,7 @@ type Entry struct {
 // Given reports whether there is anything at p.
 func (p Part) Given() bool { return p.Kind != object.KindNone && p.Kind != object.KindNull }
 
-// At is the part at the end of names. One that is not there has the position of the map that
+// At returns the part at the end of names. A part that is absent has the position of the map that
 // lacks it.
 func (p Part) At(names ...string) Part {
 	path := append(make(object.Path, 0, len(p.Path)+len(names)), p.Path...)
@@ -57,13 +57,13 @@ func (p Part) At(names ...string) Part {
 	return p
 }
 
-// Field is a field as it was written; the zero Value where there is none.
+// Field returns a field as it was written, or the zero Value if there is none.
 func (p Part) Field(name string) object.Value {
 	v, _ := p.Get(name)
 	return v
 }
 
-// Has reports whether a map has a member, which may be null where its table allows that.
+// Has reports whether a map has a member. The member may be null if its table allows that.
 func (p Part) Has(name string) bool {
 	_, ok := p.Get(name)
 	return ok
@@ -72,16 +72,16 @@ func (p Part) Has(name string) bool {
 // True reports whether p is a bool that is true.
 func (p Part) True() bool { return p.Text == "true" }
 
-// Flag is a field that is a bool, false where there is none.
+// Flag returns a field that is a bool, or false if there is none.
 func (p Part) Flag(name string) bool { return p.At(name).True() }
 
-// Number is a whole number; false where there is none.
+// Number returns p as a whole number, and false if it is none.
 func (p Part) Number() (int, bool) {
 	n, err := strconv.Atoi(p.Text)
 	return n, err == nil
 }
 
-// Written is a scalar as it was written, "" where there is none.
+// Written returns a scalar as it was written, or "" if there is none.
 func (p Part) Written() string {
 	if !p.Given() {
 		return ""
@@ -89,7 +89,7 @@ func (p Part) Written() string {
 	return p.Value.Written()
 }
 
-// Parts are the items of a list that are right.
+// Parts returns the items of a list that are right.
 func (p Part) Parts() []Part {
 	out := make([]Part, 0, len(p.Items))
 	for i, v := range p.Items {
@@ -100,10 +100,10 @@ func (p Part) Parts() []Part {
 	return out
 }
 
-// List are those of a field.
+// List returns the items of the list in a field.
 func (p Part) List(name string) []Part { return p.At(name).Parts() }
 
-// Entries are the members of a map, in the order of the document.
+// Entries returns the members of a map, in the order of the document.
 func (p Part) Entries() []Entry {
 	out := make([]Entry, len(p.Members))
 	for i, m := range p.Members {
@@ -116,7 +116,7 @@ func (p Part) Entries() []Entry {
 	return out
 }
 
-// Words are the texts of a list.
+// Words returns the texts of the list in a field.
 func (p Part) Words(name string) []string {
 	var out []string
 	for _, item := range p.List(name) {
@@ -125,7 +125,7 @@ func (p Part) Words(name string) []string {
 	return out
 }
 
-// Texts are those of a map, as they are written; nil where there is none.
+// Texts returns the texts of the map in a field, as they are written, or nil if there is none.
 func (p Part) Texts(name string) map[string]string {
 	in := p.At(name)
 	if !in.Given() {

@@ -28,7 +28,8 @@ const (
 // Fail reports a mistake, unless one of the same part or in it is known: what is wrong is
 // not missing too.
 func (d *Decoder) Fail(pos object.Pos, at object.Path, hint, format string, args ...any) {
-	if d.Failed++; !d.Known(at) {
+	d.Failed++
+	if !d.Known(at) {
 		d.Report(Mistake(pos, at, hint, format, args...))
 	}
 }
@@ -40,8 +41,8 @@ func (d *Decoder) Warn(pos object.Pos, at object.Path, hint, format string, args
 	d.Report(e)
 }
 
-// Report adds a mistake, unless it is one that another alias leads to; of the last one that
-// there is room for it says that there are more.
+// Report adds a mistake, unless another alias leads to the same one. In the place of the last one
+// that fits it reports that there are more.
 func (d *Decoder) Report(e *object.Error) {
 	n := d.count(e.Severity)
 	if n >= maxErrors || slices.ContainsFunc(d.Errs, e.Repeats) {
@@ -58,11 +59,11 @@ func (d *Decoder) Known(at object.Path) bool {
 	if len(d.Errs) == 0 {
 		return false
 	}
-	path := written(at)
+	path := pathText(at)
 	return slices.ContainsFunc(d.Errs, func(e *object.Error) bool { return e.Severity == object.SeverityError && Within(e.Path, path) })
 }
 
-// Within reports whether a path leads to the part at the path whole, or into it.
+// Within reports whether path leads to the part at the path whole, or to a part inside of it.
 func Within(path, whole string) bool {
 	rest, below := strings.CutPrefix(path, whole)
 	return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
@@ -71,7 +72,7 @@ func Within(path, whole string) bool {
 // full reports whether no more is reported.
 func (d *Decoder) full(s object.Severity) bool { return d.count(s) >= maxErrors }
 
-// count is how many mistakes of a severity are reported.
+// count returns how many mistakes of a severity are reported.
 func (d *Decoder) count(s object.Severity) (n int) {
 	for _, e := range d.Errs {
 		if e.Severity == s {
@@ -81,7 +82,7 @@ func (d *Decoder) count(s object.Severity) (n int) {
 	return n
 }
 
-// Mistake is what is wrong with the part of a document at pos and path.
+// Mistake returns an error about the part of a document at pos and path.
 func Mistake(pos object.Pos, path object.Path, hint, format string, args ...any) *object.Error {
 	cut := func(text string) string {
 		if len(text) <= longest {
@@ -93,11 +94,11 @@ func Mistake(pos object.Pos, path object.Path, hint, format string, args ...any)
 	if text := err.Error(); len(text) > longest || oneLine(text) != text {
 		err = errors.New(oneLine(cut(text)))
 	}
-	return &object.Error{Stage: object.StageSpec, Pos: pos, Path: written(path), Err: err, Hint: oneLine(cut(hint))}
+	return &object.Error{Stage: object.StageSpec, Pos: pos, Path: pathText(path), Err: err, Hint: oneLine(cut(hint))}
 }
 
-// written is a path as errors have it.
-func written(path object.Path) string {
+// pathText returns a path as errors show it.
+func pathText(path object.Path) string {
 	for i, step := range path {
 		if len(step.Name) > maxStep {
 			path = path.Append()
@@ -107,7 +108,7 @@ func written(path object.Path) string {
 	return oneLine(path.String())
 }
 
-// oneLine is text without control characters, which names of the author may hold.
+// oneLine returns text without control characters, which names of the author may hold.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -117,7 +118,7 @@ func oneLine(text string) string {
 	}, text)
 }
 
-// Shown is text in quotes as messages repeat it, cut where it is long.
+// Shown returns text in quotes as messages repeat it, cut if it is long.
 func Shown(text string) string {
 	if len(text) > maxShown {
 		return fmt.Sprintf("%q (cut after %d of %d bytes)", strings.ToValidUTF8(text[:maxShown], ""), maxShown, len(text))
@@ -125,7 +126,7 @@ func Shown(text string) string {
 	return strconv.Quote(text)
 }
 
-// plain is the meaning of a field as a hint: without the form of a sentence.
+// plain returns the meaning of a field as a hint: without the form of a sentence.
 func plain(doc string) string {
 	doc = strings.TrimSuffix(doc, ".")
 	if len(doc) > 1 && doc[1] >= 'a' && doc[1] <= 'z' {
@@ -141,7 +142,7 @@ type Location struct {
 	step object.Step
 }
 
-// Path is the way as a whole.
+// Path returns the whole way from the document to the part.
 func (p *Location) Path() object.Path {
 	if p == nil {
 		return nil
@@ -149,7 +150,7 @@ func (p *Location) Path() object.Path {
 	return append(p.up.Path(), p.step)
 }
 
-// To is the location of the field at the end of names.
+// To returns the location of the field at the end of names.
 func (p *Location) To(names ...string) *Location {
 	for _, name := range names {
 		p = &Location{p, object.Field(name)}
@@ -157,7 +158,7 @@ func (p *Location) To(names ...string) *Location {
 	return p
 }
 
-// Item is the location of an item of a list.
+// Item returns the location of an item of a list.
 func (p *Location) Item(i int) *Location { return &Location{p, object.Index(i)} }
 
 func (d *Decoder) fail(v object.Value, at *Location, hint, format string, args ...any) {

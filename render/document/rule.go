@@ -52,7 +52,7 @@ func (r Rule) Allows(text string) bool {
 // patterns are those of rules, compiled.
 var patterns sync.Map //nolint:gochecknoglobals // a cache
 
-// hint is what to write in place of a text.
+// hint returns what to write in place of a text.
 func (r Rule) hint(text string) string {
 	if r.Hint == nil {
 		return ""
@@ -60,7 +60,8 @@ func (r Rule) hint(text string) string {
 	return r.Hint(text)
 }
 
-// wrong says of a text what it is not; shown is the text as a message repeats it.
+// wrong returns what is wrong with a text. The argument shown is the text as a message repeats
+// it.
 func (r Rule) wrong(shown, text string) string {
 	switch {
 	case r.Why == nil:
@@ -71,12 +72,12 @@ func (r Rule) wrong(shown, text string) string {
 	return shown + " " + r.Why(text)
 }
 
-// Label is the rule of names: labels of DNS (RFC 1123), as Kubernetes has them.
+// Label returns the rule of names: labels of DNS (RFC 1123), as Kubernetes has them.
 func Label() Rule {
 	return Rule{Pattern: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", Why: BadLabel}
 }
 
-// BadLabel is what is wrong with a label of DNS; "" is nothing.
+// BadLabel returns what is wrong with a label of DNS, or "" if nothing is.
 func BadLabel(text string) string {
 	const most = 63
 	switch {

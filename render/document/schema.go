@@ -13,11 +13,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of the document, with its names sorted. What it
-// refuses the decoder refuses too; that knows more, such as what a name leads to.
+// Schema returns the JSON Schema (draft 2020-12) of the document, with its names sorted. What the
+// schema refuses the decoder refuses too. The decoder refuses more, such as a name that leads
+// nowhere.
 func (d Document) Schema() ([]byte, error) { return Print(d.Kind, d.Doc, schema(d.Root)) }
 
-// Print is a JSON Schema of a kind as it is written to a file. Doc may be "".
+// Print returns the JSON Schema of a kind as it is written to a file. Doc may be "".
 func Print(kind, doc string, schema map[string]any) ([]byte, error) {
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	schema["$id"] = "https://ropewalk.dev/schema/v1alpha1/" + strings.ToLower(kind) + ".json"
@@ -35,7 +36,7 @@ func Print(kind, doc string, schema map[string]any) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// schema is that of a field.
+// schema returns the JSON Schema of a field.
 func schema(f Field) map[string]any {
 	out := shape(f)
 	var others []any
@@ -54,7 +55,7 @@ func schema(f Field) map[string]any {
 	return out
 }
 
-// shape is the schema of a field without its other shapes.
+// shape returns the schema of a field without its other shapes.
 func shape(f Field) map[string]any {
 	switch f.Kind {
 	case object.KindMap:
@@ -64,8 +65,8 @@ func shape(f Field) map[string]any {
 		if !f.Free {
 			out["items"] = schema(*f.item())
 		}
-		bound(out, "minItems", f.Least)
-		bound(out, "maxItems", f.Most)
+		setBound(out, "minItems", f.Least)
+		setBound(out, "maxItems", f.Most)
 		if f.Unique {
 			out["uniqueItems"] = true
 		}
@@ -82,7 +83,7 @@ func shape(f Field) map[string]any {
 	return map[string]any{}
 }
 
-// item is an item of a list, or a value of a map whose names are free.
+// item returns the field of an item of a list, or of a value in a map whose names are free.
 func (f *Field) item() *Field {
 	switch {
 	case f.Each != nil:
@@ -93,10 +94,11 @@ func (f *Field) item() *Field {
 	return &Field{Kind: object.KindString, Rule: f.Rule, Values: f.Values, Sensitive: f.Sensitive}
 }
 
+// mapShape returns the schema of a map.
 func mapShape(f Field) map[string]any {
 	out := map[string]any{"type": "object"}
-	bound(out, "minProperties", f.Least)
-	bound(out, "maxProperties", f.Most)
+	setBound(out, "minProperties", f.Least)
+	setBound(out, "maxProperties", f.Most)
 	switch {
 	case f.Free:
 	case f.Fields == nil:
@@ -118,6 +120,8 @@ func mapShape(f Field) map[string]any {
 			out["required"] = required
 		}
 	}
+
+	// Some fields exclude one another, and some are only allowed together.
 	var one []any
 	for _, name := range f.OneOf {
 		one = append(one, map[string]any{"required": []string{name}})
@@ -135,6 +139,7 @@ func mapShape(f Field) map[string]any {
 	return out
 }
 
+// scalarShape returns the schema of a text or a number.
 func scalarShape(f Field) map[string]any {
 	if len(f.Values) == 1 && !f.Off {
 		return map[string]any{"const": f.Values[0].Name}
@@ -150,6 +155,8 @@ func scalarShape(f Field) map[string]any {
 		}
 		return map[string]any{"enum": all}
 	}
+
+	// A text that is free may have other kinds, a range and a pattern.
 	out := map[string]any{"type": "string"}
 	switch {
 	case f.Loose:
@@ -174,8 +181,8 @@ func scalarShape(f Field) map[string]any {
 	return out
 }
 
-// bound sets a bound that is one.
-func bound(out map[string]any, name string, n int) {
+// setBound writes a bound into a schema, if there is one.
+func setBound(out map[string]any, name string, n int) {
 	if n > 0 {
 		out[name] = n
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// annotated is o with annotations merged over. The maps on the way are copied
-// and everything else is shared, so that o stays as it is and a large object is
-// not cloned for the sake of one line.
+// annotated returns o with annotations merged over. The maps on the way are copied and everything
+// else is shared. Thus o stays as it is, and a large object is not cloned for the sake of one
+// line.
 func annotated(o object.Object, notes map[string]string) object.Object {
 	if len(notes) == 0 {
 		return o

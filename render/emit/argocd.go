@@ -40,25 +40,25 @@ func newArgo(w *writer) *argo {
 	return a
 }
 
-// object is n for Argo CD, nil where it is left out.
+// object returns n for Argo CD, or nil if it is left out.
 func (a *argo) object(n *object.Node, wave int) object.Object {
 	if n.Apply.Adopt == object.AdoptMirror {
 		a.checkReady(n)
-		a.leftOut(n)
+		a.reportLeftOut(n)
 		return nil
 	}
 	a.reportLost(n)
 	notes := map[string]string{dialect.ArgoSyncWave: strconv.Itoa(wave)}
-	a.overwritten(n, dialect.ArgoSyncWave, notes[dialect.ArgoSyncWave], "waves are computed from the graph")
+	a.reportOverwritten(n, dialect.ArgoSyncWave, notes[dialect.ArgoSyncWave], "waves are computed from the graph")
 	if rule, problems := a.ready.annotation(n); rule != "" {
 		notes[dialect.ReadyWhen] = rule
 		kind := n.Object.Ref().GroupKind()
 		if first := a.ruled[kind]; first == nil || n.ID < first.ID {
 			a.ruled[kind] = n
 		}
-		a.overwritten(n, dialect.ReadyWhen, rule, "it is computed from readyWhen")
+		a.reportOverwritten(n, dialect.ReadyWhen, rule, "it is computed from readyWhen")
 	} else {
-		a.problems(n, problems)
+		a.reportProblems(n, problems)
 	}
 	if options := a.options(n); options != "" {
 		notes[dialect.ArgoSyncOptions] = options
@@ -66,8 +66,8 @@ func (a *argo) object(n *object.Node, wave int) object.Object {
 	return annotated(n.Object, notes)
 }
 
-// overwritten reports an annotation of the author's that gets another value.
-func (a *argo) overwritten(n *object.Node, key, value, why string) {
+// reportOverwritten reports an annotation of the author's that gets another value.
+func (a *argo) reportOverwritten(n *object.Node, key, value, why string) {
 	if old, ok := n.Object.Annotations()[key]; ok && old != value {
 		a.warn(n, annotationPath(key), "remove the annotation", "%q is replaced with %q: %s", old, value, why)
 	}
@@ -80,13 +80,14 @@ func (a *argo) reportLost(n *object.Node) {
 	a.reportTakeover(n)
 }
 
-// options is the sync options of n: what the author wrote into the annotation, which
-// wins option by option because it was written for this very engine, then what follows
-// from the policies.
+// options returns the sync options of n. What the author wrote into the annotation comes first,
+// and wins option by option because it was written for this very engine. What follows from the
+// policies comes after it.
 func (a *argo) options(n *object.Node) string {
 	var out []string
 	for option := range strings.SplitSeq(n.Object.Annotations()[dialect.ArgoSyncOptions], ",") {
-		if option = strings.TrimSpace(option); option != "" && !slices.Contains(out, option) {
+		option = strings.TrimSpace(option)
+		if option != "" && !slices.Contains(out, option) {
 			out = append(out, option)
 		}
 	}
@@ -115,7 +116,7 @@ func clash(list []string, option string) bool {
 	return false
 }
 
-// desired is the sync options that follow from the policies and the object.
+// desired returns the sync options that follow from the policies and the object.
 func (a *argo) desired(n *object.Node) []string {
 	policy := n.Apply.WithDefaults(n.Object.Ref())
 	var out []string

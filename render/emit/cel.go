@@ -57,8 +57,8 @@ func (e *celError) Error() string {
 	return fmt.Sprintf("%q is not valid CEL: %s: %s", e.near, at, e.message)
 }
 
-// newCELError is what the parser reports in a line, counted from 1, and a column,
-// counted from 0.
+// newCELError returns what the parser reports at a line, counted from 1, and a column, counted
+// from 0.
 func newCELError(text string, line, column int, message string) *celError {
 	const around = 40
 	near, _, _ := strings.Cut(text, "\n")
@@ -87,7 +87,7 @@ func newCELError(text string, line, column int, message string) *celError {
 	return &celError{near: near, line: line, column: column + 1, message: message}
 }
 
-// column is the position of e in its text, counted from 1.
+// column returns the position of e in its text, counted from 1.
 func (c celExpr) column(e ast.Expr) int {
 	return c.ast.SourceInfo().GetStartLocation(e.ID()).Column() + 1
 }
@@ -110,8 +110,7 @@ func isRoot(e ast.Expr, in scope) bool {
 	return e.Kind() == ast.IdentKind && e.AsIdent() == root && !in.binds(root)
 }
 
-// topField is the name of the top-level field that e is, however it is
-// spelled.
+// topField returns the name of the top-level field that e is, however it is spelled.
 func topField(e ast.Expr, in scope) (name string, ok bool) {
 	if e.Kind() == ast.IdentKind {
 		name = e.AsIdent()

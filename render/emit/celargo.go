@@ -123,7 +123,7 @@ func (t toLua) selection(s ast.SelectExpr, in scope) (any, error) {
 	return []any{".", of, s.FieldName()}, nil
 }
 
-// operation is an operator over translated operands.
+// operation returns an operator over translated operands.
 func (t toLua) operation(name string, operands []ast.Expr, in scope) (any, error) {
 	out := []any{name}
 	for _, o := range operands {

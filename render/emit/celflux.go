@@ -36,8 +36,8 @@ type fluxText struct {
 	lost []string
 }
 
-// fluxExpr is the expression that is true where c is true, and false where
-// c is false or an error for want of a field.
+// fluxExpr returns the expression that is true where c is true, and false where c is false or
+// fails for want of a field.
 func fluxExpr(c celExpr) (fluxText, error) {
 	g := &guarded{ExprFactory: ast.NewExprFactory()}
 	e := g.holds(c.ast.Expr(), nil)
@@ -79,7 +79,7 @@ func (g *guarded) or(a, b ast.Expr) ast.Expr {
 func (g *guarded) holds(e ast.Expr, in scope) ast.Expr { return g.decide(e, in, true) }
 func (g *guarded) fails(e ast.Expr, in scope) ast.Expr { return g.decide(e, in, false) }
 
-// decide is holds where want is true, and fails where it is false.
+// decide does the work of holds if want is true, and that of fails if it is false.
 func (g *guarded) decide(e ast.Expr, in scope, want bool) ast.Expr {
 	both, either := g.and, g.or
 	if !want {
@@ -110,7 +110,8 @@ func (g *guarded) decide(e ast.Expr, in scope, want bool) ast.Expr {
 	return g.atom(e, in, want)
 }
 
-// fold rewrites exists and all: that nothing exists is that all fail.
+// fold rewrites exists and all so that they decide about want. Instead of "nothing exists" it
+// writes that all fail.
 func (g *guarded) fold(m macro, in scope, want bool) ast.Expr {
 	function := m.name
 	if !want {
@@ -122,9 +123,9 @@ func (g *guarded) fold(m macro, in scope, want bool) ast.Expr {
 	return g.and(g.guards(m.receiver, in), call)
 }
 
-// top decides has(object.field). Flux has no variable for a field that is not
-// there, so a use of the field is an error then, which Flux reads as "not
-// ready": right where the field is wanted, and lost where its absence is.
+// top decides has(object.field). Flux has no variable for a field that is absent, so a use of the
+// field is an error then, which Flux reads as "not ready". That is right if the rule requires the
+// field, and loses the rule if it requires its absence.
 func (g *guarded) top(field string, want bool) ast.Expr {
 	switch field {
 	case "apiVersion", "kind", "metadata":
@@ -146,9 +147,10 @@ func (g *guarded) atom(e ast.Expr, in scope, want bool) ast.Expr {
 	return g.and(g.guards(e, in), value)
 }
 
-// guards is the conjunction of what must be there for e to have a value.
+// guards returns the conjunction of what must be there for e to have a value.
 func (g *guarded) guards(e ast.Expr, in scope) ast.Expr {
-	all, seen := g.truth(true), map[string]bool{}
+	all := g.truth(true)
+	seen := map[string]bool{}
 	add := func(guard ast.Expr) {
 		text, err := parser.Unparse(guard, ast.NewSourceInfo(nil))
 		if err == nil && !seen[text] {
@@ -163,6 +165,7 @@ func (g *guarded) guards(e ast.Expr, in scope) ast.Expr {
 // collect calls add for each field that e reads, outermost first. Fields of a
 // variable that is bound inside e are skipped: it is not known out here.
 func (g *guarded) collect(e ast.Expr, in, inner scope, add func(ast.Expr)) {
+	// A macro binds a variable, and has() reads only what leads to its field.
 	if m, ok := asMacro(e); ok {
 		g.collect(m.receiver, in, inner, add)
 		g.collect(m.body, in, inner.with(m.variable), add)
@@ -172,6 +175,8 @@ func (g *guarded) collect(e ast.Expr, in, inner scope, add func(ast.Expr)) {
 		g.collect(s.Operand(), in, inner, add)
 		return
 	}
+
+	// Every other expression reads what its parts read.
 	switch e.Kind() {
 	case ast.SelectKind:
 		s := e.AsSelect()
@@ -239,8 +244,9 @@ func known(e ast.Expr, in, inner scope) bool {
 	}
 }
 
-// copy is e with the object's fields called as Flux calls them.
+// copy returns e with the object's fields called as Flux calls them.
 func (g *guarded) copy(e ast.Expr, in scope) ast.Expr {
+	// What Flux calls otherwise is renamed.
 	g.id++
 	id := g.id
 	if isRoot(e, in) {
@@ -257,6 +263,8 @@ func (g *guarded) copy(e ast.Expr, in scope) ast.Expr {
 		}
 		return g.NewMemberCall(id, m.name, g.copy(m.receiver, in), copies...)
 	}
+
+	// The rest is copied part by part.
 	switch e.Kind() {
 	case ast.SelectKind:
 		s := e.AsSelect()

@@ -37,6 +37,4 @@
 // from an object: it reads at most 2,048 bytes, follows 60 levels and runs 10,000
 // steps. A field that is missing makes an expression false, never an error. A rule
 // that cannot be expressed is left out entirely, with a warning.
-//
-// Callers: render and the command line.
 package emit

@@ -30,34 +30,34 @@ func checkFlux(opts Options) error {
 	return nil
 }
 
-// layers writes one folder for each wave, and the delivery objects where there
-// is a repository to deliver from.
-func (w *writer) layers() {
+// writeLayers writes one folder for each wave, and the delivery objects if there is a repository
+// to deliver from.
+func (w *writer) writeLayers() {
 	width := max(2, len(strconv.Itoa(max(0, len(w.plan.Waves)-1))))
 	for i, wave := range w.plan.Waves {
 		number := fmt.Sprintf("%0*d", width, i)
 		layer := Layer{Name: label(w.opts.Name, "-"+number), Dir: "layer-" + number, Waves: []int{i}}
 		w.out.Layers = append(w.out.Layers, layer)
 		for _, n := range wave.Nodes {
-			w.undecrypted(n)
-			w.file(n, i, layer.Dir+"/"+w.names[n.ID], w.fluxObject(n))
+			w.warnEncrypted(n)
+			w.writeFile(n, i, layer.Dir+"/"+w.names[n.ID], w.fluxObject(n))
 		}
 	}
 	w.deliver()
 }
 
-// undecrypted warns of what SOPS encrypted (github.com/getsops/sops, stores/stores.go)
-// where we write the Kustomization that applies it: kustomize-controller 1.9.5 applies a
-// Secret with stringData as it is, with its ciphertext, where spec.decryption is missing.
-func (w *writer) undecrypted(n *object.Node) {
+// warnEncrypted warns of what SOPS encrypted (github.com/getsops/sops, stores/stores.go), if
+// Ropewalk writes the Kustomization that applies it. Without spec.decryption,
+// kustomize-controller 1.9.5 applies a Secret with stringData as it is, with its ciphertext.
+func (w *writer) warnEncrypted(n *object.Node) {
 	if w.opts.Repository != "" && !w.opts.DecryptionConfigured && n.Object.Group() == "" && n.Object.Text("sops", "mac") != "" {
 		w.warn(n, "", "add spec.decryption to the Kustomizations of this render",
 			"%s is encrypted with SOPS, and its Kustomization has no spec.decryption: Flux would apply the ciphertext", n.Object.Ref())
 	}
 }
 
-// fluxObject is n with the annotations that carry its policies. What the author wrote
-// under the same key wins: it was written for this very engine.
+// fluxObject returns n with the annotations that carry its policies. What the author wrote under
+// the same key wins: it was written for this very engine.
 func (w *writer) fluxObject(n *object.Node) object.Object {
 	notes := w.fluxPolicies(n)
 	old := n.Object.Annotations()
@@ -72,8 +72,8 @@ func (w *writer) fluxObject(n *object.Node) object.Object {
 	return annotated(n.Object, notes)
 }
 
-// fluxPolicies is the annotations for the policies of n; it reports the policies that
-// have none.
+// fluxPolicies returns the annotations for the policies of n. It reports the policies that have
+// none.
 func (w *writer) fluxPolicies(n *object.Node) map[string]string {
 	notes := map[string]string{}
 	r, policy := n.Object.Ref(), n.Apply.WithDefaults(n.Object.Ref())
@@ -104,9 +104,8 @@ func (w *writer) fluxPolicies(n *object.Node) map[string]string {
 	return notes
 }
 
-// label is a name that is a valid label as well, and keeps its end: Flux labels all
-// that it applies with the name of the Kustomization, and a label has 63 characters at
-// most.
+// label returns a name that is a valid label as well, and keeps its end. Flux labels all that it
+// applies with the name of the Kustomization, and a label has at most 63 characters.
 func label(name, end string) string {
 	name = strings.Trim(strings.NewReplacer(".", "-", "_", "-").Replace(fileSafe(name)), "-")
 	if name == "" {

@@ -26,11 +26,11 @@ func (w *writer) fluxRule(n *object.Node, exprs []*ruleText) string {
 	for i, e := range exprs {
 		flux, err := e.flux()
 		if err != nil {
-			w.problems(n, []problem{{rule: i, fatal: true, err: err}})
+			w.reportProblems(n, []problem{{rule: i, fatal: true, err: err}})
 			continue
 		}
 		if len(flux.lost) > 0 {
-			w.problems(n, []problem{{rule: i, err: fmt.Errorf("Flux cannot express %q: it has no variable for %s", e.text, strings.Join(flux.lost, ", nor for ")), //nolint:staticcheck // Flux is a name
+			w.reportProblems(n, []problem{{rule: i, err: fmt.Errorf("Flux cannot express %q: it has no variable for %s", e.text, strings.Join(flux.lost, ", nor for ")), //nolint:staticcheck // Flux is a name
 				hint: "read a field below it, such as has(status.phase)"}})
 		}
 		if flux.text != "true" {
@@ -48,14 +48,14 @@ func (w *writer) fluxRule(n *object.Node, exprs []*ruleText) string {
 	return "(" + strings.Join(parts, ") && (") + ")"
 }
 
-// healthExpr is the expression of one kind in one layer; nil where Flux's own health
+// healthExpr returns the expression of one kind in one layer. It returns nil if Flux's own health
 // applies to all of its nodes.
 //
-// Flux accepts one expression for a kind and evaluates it on every object of that kind
-// that it checks. Nodes with different rules are distinguished by their names in metadata,
-// so that they stay in one layer and one Kustomization: each more costs a poll of its
-// dependency.
+// Flux accepts one expression for a kind and evaluates it on every object of that kind that it
+// checks. Nodes with different rules are distinguished by their names in metadata. They thus stay
+// in one layer and one Kustomization: each more costs a poll of its dependency.
 func (w *writer) healthExpr(nodes []waited) map[string]any {
+	// Group the nodes by their rule; those without one keep the health of Flux.
 	slices.SortFunc(nodes, func(a, b waited) int { return a.node.Object.Ref().Compare(b.node.Object.Ref()) })
 	groups := map[string][]object.Ref{}
 	ruled := false
@@ -67,8 +67,10 @@ func (w *writer) healthExpr(nodes []waited) map[string]any {
 		return nil
 	}
 	if bare := groups[""]; len(bare) > 0 {
-		w.nativeRule(nodes, groups, bare)
+		w.addNativeRule(nodes, groups, bare)
 	}
+
+	// One rule holds for all nodes, several hold for the nodes that they name.
 	current := ""
 	switch rules := object.SortedKeys(groups); len(rules) {
 	case 1:
@@ -89,9 +91,9 @@ func (w *writer) healthExpr(nodes []waited) map[string]any {
 	return expr
 }
 
-// nativeRule spells out Flux's own health for the nodes of a kind that have no rule
+// addNativeRule spells out Flux's own health for the nodes of a kind that have no rule
 // beside others that do: the expression of the kind is evaluated on them too.
-func (w *writer) nativeRule(nodes []waited, groups map[string][]object.Ref, bare []object.Ref) {
+func (w *writer) addNativeRule(nodes []waited, groups map[string][]object.Ref, bare []object.Ref) {
 	rule, exact := nativeReady(bare[0])
 	delete(groups, "")
 	groups[rule] = append(groups[rule], bare...)
@@ -106,7 +108,7 @@ func (w *writer) nativeRule(nodes []waited, groups map[string][]object.Ref, bare
 	}
 }
 
-// named is rule for the objects of refs only: one case for each namespace.
+// named returns a rule for the objects of refs only: one case for each namespace.
 func named(refs []object.Ref, rule string) []string {
 	spaces := map[string][]string{}
 	for _, r := range refs {
@@ -125,9 +127,9 @@ func named(refs []object.Ref, rule string) []string {
 	return out
 }
 
-// nativeReady is when Flux itself counts an object as ready, in CEL; exact is false for
-// a kind of which only the usual conditions are known. Sources:
-// fluxcd/cli-utils, pkg/kstatus/status.
+// nativeReady returns when Flux itself counts an object as ready, in CEL. It returns false for a
+// kind of which only the usual conditions are known. Sources: fluxcd/cli-utils,
+// pkg/kstatus/status.
 func nativeReady(r object.Ref) (rule string, exact bool) {
 	has := func(condition string) string {
 		return `has(status.conditions) && status.conditions.exists(c, c.type == "` + condition + `" && c.status == "True")`
@@ -161,7 +163,7 @@ func nativeReady(r object.Ref) (rule string, exact bool) {
 	return has("Ready"), false
 }
 
-// nativeFailure is when an object of a kind has failed, "" where that cannot be expressed.
+// nativeFailure returns when an object of a kind has failed, or "" if that cannot be expressed.
 func nativeFailure(r object.Ref) string {
 	switch r.GroupKind() {
 	case "Deployment.apps":

@@ -24,17 +24,19 @@ const (
 	layerRetry   = 2 * time.Minute
 )
 
-// deliver writes the OCIRepository and one Kustomization for each layer. All
-// layers share the one source: Flux then holds a layer back until the one that
-// it depends on has applied the same revision, so that the order holds on
-// updates as well.
+// deliver writes the OCIRepository and one Kustomization for each layer. All layers share the one
+// source: Flux then holds a layer back until the one that it depends on has applied the same
+// revision. The order thus holds on updates as well.
 func (w *writer) deliver() {
+	// Rules that cannot be expressed are reported even if no repository is given.
 	health := w.healthChecks()
 	if w.opts.Repository == "" {
 		return
 	}
+
+	// Each layer waits for the one before it, and checks what gates.
 	source := label(w.opts.Name, "")
-	w.delivery("ocirepository-"+source, w.ociRepository(source))
+	w.addDelivery("ocirepository-"+source, w.ociRepository(source))
 	for i, layer := range w.out.Layers {
 		spec := map[string]any{
 			"interval":      w.interval(),
@@ -56,11 +58,11 @@ func (w *writer) deliver() {
 		if len(health[i].exprs) > 0 {
 			spec["healthCheckExprs"] = health[i].exprs
 		}
-		w.delivery("kustomization-"+layer.Name, w.fluxDelivery("kustomize.toolkit.fluxcd.io/v1", "Kustomization", layer.Name, spec))
+		w.addDelivery("kustomization-"+layer.Name, w.fluxDelivery("kustomize.toolkit.fluxcd.io/v1", "Kustomization", layer.Name, spec))
 	}
 }
 
-func (w *writer) delivery(name string, o object.Object) {
+func (w *writer) addDelivery(name string, o object.Object) {
 	w.out.Files = append(w.out.Files, File{Path: DeliveryDir + "/" + name + ".yaml", Data: YAML(o), Wave: max(0, len(w.plan.Waves)-1)})
 }
 
@@ -73,7 +75,8 @@ func (w *writer) fluxDelivery(apiVersion, kind, name string, spec map[string]any
 }
 
 func (w *writer) ociRepository(name string) object.Object {
-	by, reference := "tag", cmp.Or(w.opts.Reference, "latest")
+	by := "tag"
+	reference := cmp.Or(w.opts.Reference, "latest")
 	if strings.Contains(reference, ":") {
 		by = "digest"
 	}
@@ -109,8 +112,8 @@ type layerHealth struct {
 	checks, exprs []any
 }
 
-// healthChecks is, for each layer, the objects that it waits for: those that something
-// in a later layer waits for, and those with a readyWhen.
+// healthChecks returns, for each layer, the objects that it waits for: those that something in a
+// later layer waits for, and those with a readyWhen.
 func (w *writer) healthChecks() []layerHealth {
 	out := make([]layerHealth, len(w.plan.Waves))
 	for i, wave := range w.plan.Waves {
@@ -118,7 +121,7 @@ func (w *writer) healthChecks() []layerHealth {
 		var all []*object.Node
 		for _, n := range wave.Nodes {
 			exprs, problems := w.ready.of(n)
-			w.problems(n, problems)
+			w.reportProblems(n, problems)
 			if !w.plan.Blocking[n.ID] && len(n.ReadyWhen) == 0 {
 				continue
 			}

@@ -23,19 +23,21 @@ const (
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// HealthConfig is the ConfigMap argocd-cm with a health check for every kind
-// that needs one to honour readyWhen; nil where no kind does.
+// HealthConfig returns the ConfigMap argocd-cm with a health check for every kind that needs one
+// to honour readyWhen. It returns nil if no kind does.
 //
-// It is meant to be merged into the argocd-cm of the cluster, with
-// `kubectl apply --server-side`, not to replace it. The check of a kind is the
-// same for every project, so that several may install it; objects without
-// readyWhen keep the health that Argo CD itself gives them. Where Argo CD ships a check
-// that is not known here, they follow their condition Ready, and Write warns.
+// It is meant to be merged into the argocd-cm of the cluster, with `kubectl apply --server-side`,
+// not to replace it. The check of a kind is the same for every project, so that several may
+// install it; objects without readyWhen keep the health that Argo CD itself gives them. If Argo
+// CD ships a check that is not known here, they follow their condition Ready, and Write warns.
 func HealthConfig(plan *order.Plan) []byte {
 	if plan == nil {
 		return nil
 	}
-	data, ready := map[string]any{}, newRules()
+
+	// A kind needs a check as soon as one of its objects has a rule.
+	data := map[string]any{}
+	ready := newRules()
 	for _, wave := range plan.Waves {
 		for _, n := range wave.Nodes {
 			if n.Apply.Adopt == object.AdoptMirror || len(n.ReadyWhen) == 0 {
@@ -49,6 +51,8 @@ func HealthConfig(plan *order.Plan) []byte {
 	if len(data) == 0 {
 		return nil
 	}
+
+	// The labels are those that Argo CD finds its configuration by.
 	return YAML(object.Object{
 		"apiVersion": "v1",
 		"kind":       "ConfigMap",
@@ -64,8 +68,8 @@ func HealthConfig(plan *order.Plan) []byte {
 	})
 }
 
-// healthKey is the key of argocd-cm for the kind of o; the core group has
-// none in it (argo-cd, util/settings: convertToOverrideKey).
+// healthKey returns the key of argocd-cm for the kind of o. The core group has none in it
+// (argo-cd, util/settings: convertToOverrideKey).
 func healthKey(o object.Object) string {
 	const prefix = "resource.customizations.health."
 	if o.Group() == "" {
@@ -74,8 +78,8 @@ func healthKey(o object.Object) string {
 	return prefix + o.Group() + "_" + o.Kind()
 }
 
-// HealthLua is the health check of a kind for Argo CD: Lua that needs no
-// library beyond those that Argo CD opens for every script.
+// HealthLua returns the health check of a kind for Argo CD: Lua that needs no library beyond
+// those that Argo CD opens for every script.
 func HealthLua(group, kind string) string {
 	var b strings.Builder
 	for _, name := range []string{"ready", nativeHealth(group, kind), "check"} {

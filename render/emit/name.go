@@ -16,10 +16,9 @@ import (
 // maxFileName is how long a file name may be, in bytes; file systems allow 255.
 const maxFileName = 200
 
-// fileNames names the file of each node: <wave>-<kind>-<namespace>-<name>.yaml
-// in lower case. Names that collide get the group of their kind, and, where that does
-// not distinguish them, a hash of the identity. The names depend on the set of nodes
-// only, not on its order.
+// fileNames names the file of each node: <wave>-<kind>-<namespace>-<name>.yaml in lower case.
+// Names that collide get the group of their kind, and, if that does not distinguish them, a hash
+// of the identity. The names depend only on the set of nodes, not on its order.
 func fileNames(waves []order.Wave) map[object.ID]string {
 	width := max(2, len(strconv.Itoa(max(0, len(waves)-1))))
 	names := map[object.ID]string{}
@@ -53,7 +52,7 @@ func waveNames(prefix string, nodes []*object.Node) map[object.ID]string {
 	return names
 }
 
-// fileName is one name; with group and hash it is unique.
+// fileName returns the name of a file of n. With group and hash it is unique.
 func fileName(prefix string, n *object.Node, group, hash bool) string {
 	r := n.Object.Ref()
 	kind := r.Kind

@@ -12,9 +12,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// celOf is a readiness rule as CEL over the object: the four types of rules
-// are one from here on.
+// celOf returns a readiness rule as CEL over the object: the four types of rules are one from
+// here on.
 func celOf(n *object.Node, r object.Ready) (string, error) {
+	// Each type that is not CEL stands for a fixed expression.
 	switch r.Type {
 	case object.ReadyExists:
 		return "true", nil
@@ -76,7 +77,7 @@ type ruleText struct {
 
 func newRules() rules { return rules{known: map[string]*ruleText{}} }
 
-// get is the rule with the text, which is not parsed yet.
+// get returns the rule with the text, which is not parsed yet.
 func (r rules) get(text string) *ruleText {
 	if e, ok := r.known[text]; ok {
 		return e
@@ -101,9 +102,9 @@ func (r rules) get(text string) *ruleText {
 	return e
 }
 
-// of is the readiness rules of n. Only what an author wrote is parsed to find
-// mistakes: our own texts have none, and the first parse of a process costs as
-// much as the rest of a small render.
+// of returns the readiness rules of n. Only what an author wrote is parsed to find mistakes. The
+// rules of Ropewalk have none, and the first parse of a process costs as much as the rest of a
+// small render.
 func (r rules) of(n *object.Node) ([]*ruleText, []problem) {
 	var exprs []*ruleText
 	var problems []problem
@@ -124,10 +125,11 @@ func (r rules) of(n *object.Node) ([]*ruleText, []problem) {
 	return exprs, problems
 }
 
-// annotation is the annotation of n for Argo CD. Where one rule has no
-// Lua there is none at all: half of a conjunction may hold at once, and the
-// built-in health, which then stands, is the safer gate.
+// annotation returns the annotation of n for Argo CD. If one rule has no Lua, there is no
+// annotation at all: half of a conjunction may hold at once, and the built-in health, which then
+// stays, is the safer gate.
 func (r rules) annotation(n *object.Node) (string, []problem) {
+	// Translate every rule, and report those that Lua cannot express.
 	exprs, problems := r.of(n)
 	if len(problems) > 0 || len(exprs) == 0 {
 		return "", problems
@@ -142,10 +144,14 @@ func (r rules) annotation(n *object.Node) (string, []problem) {
 		}
 		all = append(all, tree)
 	}
+
+	// One rule stands for itself, several are a conjunction.
 	var tree any = all
 	if len(all) == 2 {
 		tree = all[1]
 	}
+
+	// The script of Argo CD has bounds, which a rule must keep.
 	text := string(JSON(tree))
 	switch {
 	case len(problems) > 0:
@@ -160,7 +166,7 @@ func (r rules) annotation(n *object.Node) (string, []problem) {
 	return text, nil
 }
 
-// nesting is how deep the lists of a tree go.
+// nesting returns how deep the lists of a tree go.
 func nesting(tree any) int {
 	list, _ := tree.([]any)
 	deepest := 0

@@ -34,20 +34,20 @@ func Write(plan *order.Plan, opts Options) (Output, error) {
 	return w.out, w.found.Failures().Sorted().Err()
 }
 
-// write is the one table of writers.
+// write writes the plan in the dialect of the options. It is the one table of writers.
 func (w *writer) write() error {
 	switch w.dialect.Name {
 	case dialect.Plain:
-		w.flat(w.plain)
+		w.writeFlat(w.plain)
 	case dialect.ArgoCD:
 		a := newArgo(w)
-		w.flat(a.object)
+		w.writeFlat(a.object)
 		a.reportHealth()
 	case dialect.Flux:
 		if err := checkFlux(w.opts); err != nil {
 			return err
 		}
-		w.layers()
+		w.writeLayers()
 	default:
 		return mistake("dialect %q has no writer", w.dialect.Name)
 	}
@@ -69,27 +69,27 @@ type writer struct {
 	found   object.Errors
 }
 
-// flat writes every node into the root; of gives nil for a node that is left out.
-func (w *writer) flat(of func(n *object.Node, wave int) object.Object) {
+// writeFlat writes every node into the root; of gives nil for a node that is left out.
+func (w *writer) writeFlat(of func(n *object.Node, wave int) object.Object) {
 	for i, wave := range w.plan.Waves {
 		for _, n := range wave.Nodes {
 			if o := of(n, i); o != nil {
-				w.file(n, i, w.names[n.ID], o)
+				w.writeFile(n, i, w.names[n.ID], o)
 			}
 		}
 	}
 }
 
-func (w *writer) file(n *object.Node, wave int, path string, o object.Object) {
+func (w *writer) writeFile(n *object.Node, wave int, path string, o object.Object) {
 	w.out.Files = append(w.out.Files, File{Path: path, Data: YAML(o), Node: n.ID, Wave: wave})
 }
 
-// plain is the object as it is. Plain manifests are not pruned, deleted or waited for,
-// so those policies lose nothing; those on how an object is applied do.
+// plain returns the object as it is. Plain manifests are not pruned, deleted or waited for, so
+// those policies lose nothing. Policies on how an object is applied do, and are reported.
 func (w *writer) plain(n *object.Node, _ int) object.Object {
 	w.checkReady(n)
 	if n.Apply.Adopt == object.AdoptMirror {
-		w.leftOut(n)
+		w.reportLeftOut(n)
 		return nil
 	}
 	mode := n.Apply.Mode
@@ -112,12 +112,12 @@ func (w *writer) plain(n *object.Node, _ int) object.Object {
 // use them.
 func (w *writer) checkReady(n *object.Node) {
 	_, problems := w.ready.of(n)
-	w.problems(n, problems)
+	w.reportProblems(n, problems)
 }
 
-// leftOut reports an object that a dialect leaves out which can only create it by taking it
+// reportLeftOut reports an object that a dialect leaves out which can only create it by taking it
 // over.
-func (w *writer) leftOut(n *object.Node) {
+func (w *writer) reportLeftOut(n *object.Node) {
 	w.warn(n, "apply.adopt", "create it by other means, or use TakeOwnership",
 		"%s cannot create %s without changing it where it exists: it is left out of the render, and not created", w.dialect.Title, n.Object.Ref())
 }
@@ -134,35 +134,35 @@ func (w *writer) reportTakeover(n *object.Node) {
 
 func annotationPath(key string) string { return object.Fields("metadata", "annotations", key).String() }
 
-// warn names an intent of n that the dialect cannot express.
+// warn adds a warning about an intent of n that the dialect cannot express.
 func (w *writer) warn(n *object.Node, path, hint, format string, args ...any) {
-	w.add(n, &object.Error{Severity: object.SeverityWarning, Path: path, Hint: hint, Err: fmt.Errorf(format, args...)})
+	w.addFound(n, &object.Error{Severity: object.SeverityWarning, Path: path, Hint: hint, Err: fmt.Errorf(format, args...)})
 }
 
-// problems reports what is wrong with readiness rules: warnings, but for
+// reportProblems reports what is wrong with readiness rules. Problems are warnings, except for
 // rules that are wrong in themselves.
-func (w *writer) problems(n *object.Node, list []problem) {
+func (w *writer) reportProblems(n *object.Node, list []problem) {
 	for _, p := range list {
 		e := &object.Error{Path: fmt.Sprintf("readyWhen[%d]", p.rule), Hint: p.hint, Err: p.err}
 		if !p.fatal {
 			e.Severity = object.SeverityWarning
 		}
 		if p.rule >= len(n.ReadyWhen) {
-			w.add(n, e)
+			w.addFound(n, e)
 			continue
 		}
 		ready := n.ReadyWhen[p.rule]
 		e.Pos = ready.Pos
-		w.add(n, e)
+		w.addFound(n, e)
 		if p.fatal && ready.Type == object.ReadyCEL {
-			inExpression(e, ready, n)
+			moveIntoExpression(e, ready, n)
 		}
 	}
 }
 
-// inExpression moves a mistake in an expression to where the expression is written, and
-// to the character at fault where it is written as it is.
-func inExpression(e *object.Error, ready object.Ready, n *object.Node) {
+// moveIntoExpression moves a mistake in an expression to the position of the expression, and to
+// the character at fault if the expression is written as it is.
+func moveIntoExpression(e *object.Error, ready object.Ready, n *object.Node) {
 	if !ready.Pos.IsValid() {
 		return
 	}
@@ -180,10 +180,10 @@ func inExpression(e *object.Error, ready object.Ready, n *object.Node) {
 	}
 }
 
-// add gives e its stage, its node and its position: the line of the spec first, and as
-// a note the line of the module, which e.Pos holds where it is nearer than that of the
+// addFound gives e its stage, its node and its position, and adds it. The position is the line of
+// the spec. A note has the line of the module, which e.Pos holds if it is nearer than that of the
 // node.
-func (w *writer) add(n *object.Node, e *object.Error) {
+func (w *writer) addFound(n *object.Node, e *object.Error) {
 	e.Stage, e.Node = object.StageEmit, n.ID
 	module := e.Pos
 	if !module.IsValid() {

@@ -84,9 +84,8 @@ func reserved(s string) bool {
 	return false
 }
 
-// numeric reports whether s could be a number, a base-60 number or a date: it
-// starts as one and holds nothing but what such a thing may hold. It errs on
-// the side of quotes.
+// numeric reports whether s could be a number, a base-60 number or a date: it begins as one and
+// holds only what one may hold. In doubt it returns true, which writes quotes.
 func numeric(s string) bool {
 	digits := strings.TrimLeft(s, "+-.")
 	if digits == "" {

@@ -12,18 +12,18 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Build joins nodes into a graph. Neither nodes nor specs need any order, and
-// nodes are not changed; the graph holds them.
+// Build joins nodes into a graph. Neither nodes nor specs need any order, and nodes are not
+// changed; the graph holds them.
 //
-// A spec that has nodes but is not in specs is known all the same. Inferred
-// edges that would close a cycle are dropped: those of the least certain rules
-// first, in the order in which [Rule] constants follow each other, and custom
-// resource -> webhook before all others.
+// A spec that has nodes but is not in specs is known all the same. Inferred edges that would
+// close a cycle are dropped: those of the least certain rules first, in the order in which [Rule]
+// constants follow each other, and custom resource -> webhook before all others.
 //
-// The error is an [object.Errors] with every mistake: ids and objects that
-// occur twice, unknown or own ids among the dependencies, cycles of explicit
-// edges, more than [MaxJoins] or [MaxEdges].
+// The error is an [object.Errors] with every mistake: ids and objects that occur twice, unknown
+// or own ids among the dependencies, cycles of explicit edges, more than [MaxJoins] or
+// [MaxEdges].
 func Build(nodes []*object.Node, specs []Spec) (*Graph, error) {
+	// Index the nodes in an order that does not depend on the input.
 	nodes = slices.Clone(nodes)
 	slices.SortStableFunc(nodes, compareNodes)
 	b := &builder{index: newIndex(nodes), specs: map[string]Spec{}, nearest: map[string][]string{}}
@@ -36,28 +36,32 @@ func Build(nodes []*object.Node, specs []Spec) (*Graph, error) {
 			b.specs[name] = Spec{Name: name}
 		}
 	}
-	b.duplicates()
-	b.nodeDependencies()
-	b.specDependencies()
-	b.sets()
+
+	// Explicit edges come first: a mistake in one of them ends the build.
+	b.reportDuplicates()
+	b.addNodeDependencies()
+	b.addSpecDependencies()
+	b.joinSets()
 	b.sortExplicit()
-	b.cycles()
+	b.reportCycles()
 	if len(b.errs) > 0 {
 		return nil, b.errs.Sorted()
 	}
+
+	// Inferred edges are kept as far as they close no cycle.
 	inferred, found, err := infer(b.index, MaxEdges-len(b.edges))
 	if err != nil {
 		b.fail(err)
 		return nil, b.errs
 	}
-	kept, dropped := b.acyclic(inferred)
+	kept, dropped := b.breakCycles(inferred)
 	g := &Graph{Nodes: nodes, Joins: b.joins, Edges: append(b.edges, kept...), Dropped: dropped, Warnings: found.warnings.Sorted(), Needs: found.sortedNeeds()}
 	slices.SortFunc(g.Edges, compareEdges)
 	return g, nil
 }
 
-// compareNodes is a total order of any nodes: by id, then by what they are, so
-// that even wrong input gives the same errors in any order.
+// compareNodes compares nodes in a total order: by id, then by what they are. Even wrong input
+// thus gives the same errors in any order.
 func compareNodes(a, b *object.Node) int {
 	return cmp.Or(
 		strings.Compare(string(a.ID), string(b.ID)),
@@ -103,8 +107,8 @@ type builder struct {
 	errs   object.Errors
 }
 
-// join adds j, and reports the first one beyond [MaxJoins].
-func (b *builder) join(j Join) {
+// addJoin adds j, and reports the first one beyond [MaxJoins].
+func (b *builder) addJoin(j Join) {
 	if len(b.joins) == MaxJoins+1 {
 		return
 	}
@@ -118,8 +122,8 @@ func (b *builder) join(j Join) {
 	}
 }
 
-// edge adds e, and reports the first one beyond [MaxEdges].
-func (b *builder) edge(e Edge) {
+// addEdge adds e, and reports the first one beyond [MaxEdges].
+func (b *builder) addEdge(e Edge) {
 	if len(b.edges) == MaxEdges+1 {
 		return
 	}
@@ -131,7 +135,7 @@ func (b *builder) edge(e Edge) {
 	}
 }
 
-// tooManyEdges is the mistake of the node n, with which there are more than [MaxEdges].
+// tooManyEdges returns the mistake of the node n, with which there are more than [MaxEdges].
 func tooManyEdges(n *object.Node) *object.Error {
 	return &object.Error{
 		Pos: position(n), Node: n.ID,
@@ -145,7 +149,7 @@ func (b *builder) fail(e *object.Error) {
 	b.errs = append(b.errs, e)
 }
 
-// position is where the user declared n: the spec, or else the module.
+// position returns where the user declared n: the spec, or else the module.
 func position(n *object.Node) object.Pos {
 	if n.SpecPos.IsValid() {
 		return n.SpecPos
@@ -153,7 +157,7 @@ func position(n *object.Node) object.Pos {
 	return n.Pos
 }
 
-// madeBy are the positions that have to do with n: spec and module.
+// madeBy returns the positions that have to do with n: spec and module.
 func madeBy(n *object.Node) []object.Note {
 	var notes []object.Note
 	if n.SpecPos.IsValid() {
@@ -165,11 +169,13 @@ func madeBy(n *object.Node) []object.Note {
 	return notes
 }
 
-// duplicates reports ids and objects that more than one node claims.
-func (b *builder) duplicates() {
+// reportDuplicates reports ids and objects that more than one node claims.
+func (b *builder) reportDuplicates() {
 	// Two specs that share many objects are one mistake, such as a copied file.
 	type pair struct{ first, second string }
 	shared := map[pair][]*object.Error{}
+
+	// The first node with an id keeps it.
 	for i, it := range b.index.items {
 		first := b.index.ids[it.node.ID]
 		if first != i {
@@ -181,6 +187,8 @@ func (b *builder) duplicates() {
 			})
 			continue
 		}
+
+		// An object belongs to one node.
 		other := b.index.items[b.index.refs[it.ref]].node
 		if other == it.node || it.ref.Name == "" || other.ID == it.node.ID {
 			continue
@@ -191,9 +199,12 @@ func (b *builder) duplicates() {
 			Hint:  "an object belongs to one node: rename or remove one of them" + existingHint(it.ref, other.ID, it.node.ID),
 			Notes: append(madeBy(other), madeBy(it.node)...),
 		}
+
+		// Further objects of the same two specs are counted in the first error.
 		specs := pair{other.ID.Spec(), it.node.ID.Spec()}
 		if specs.first != specs.second {
-			if shared[specs] = append(shared[specs], e); len(shared[specs]) > 1 {
+			shared[specs] = append(shared[specs], e)
+			if len(shared[specs]) > 1 {
 				first := shared[specs][0]
 				cause, _, _ := strings.Cut(first.Err.Error(), "; ")
 				first.Err = fmt.Errorf("%s; and %d more that %s and %s both make", cause, len(shared[specs])-1, specs.first, specs.second)
@@ -204,7 +215,7 @@ func (b *builder) duplicates() {
 	}
 }
 
-// existingHint is what else to do about an account that several workloads make.
+// existingHint returns what else to do about an account that several workloads make.
 func existingHint(ref object.Ref, ids ...object.ID) string {
 	if ref.GroupKind() == "ServiceAccount" && !slices.ContainsFunc(ids, func(id object.ID) bool { return id.Node() != "account" }) {
 		return ", or write serviceAccount: {name: " + ref.Name + ", existing: true} in the workloads that only use it"

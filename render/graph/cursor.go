@@ -24,7 +24,7 @@ type link struct {
 
 func root(o object.Object) cursor { return cursor{value: map[string]any(o)} }
 
-// get follows field names; the zero cursor where one leads nowhere.
+// get follows field names. It returns the zero cursor if one of them leads nowhere.
 func (c cursor) get(names ...string) cursor {
 	v := c.value
 	for _, n := range names {
@@ -44,7 +44,7 @@ func (c cursor) get(names ...string) cursor {
 	return cursor{v, at}
 }
 
-// items is the items of a list.
+// items returns the items of a list.
 func (c cursor) items() []cursor {
 	l, ok := c.value.([]any)
 	if !ok {
@@ -57,7 +57,7 @@ func (c cursor) items() []cursor {
 	return out
 }
 
-// fields is the names of a map in order.
+// fields returns the names of a map, in order.
 func (c cursor) fields() []string {
 	m, _ := c.value.(map[string]any)
 	return object.SortedKeys(m)

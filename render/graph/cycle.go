@@ -44,7 +44,7 @@ type web struct {
 	next  [][]int
 }
 
-// web is the explicit edges.
+// web returns the explicit edges.
 func (b *builder) web() web {
 	n := len(b.index.items)
 	w := web{n, make([][]int, n+len(b.joins))}
@@ -64,9 +64,9 @@ func (b *builder) web() web {
 	return w
 }
 
-// cycles reports the shortest cycle of each strongly connected component of
+// reportCycles reports the shortest cycle of each strongly connected component of
 // the explicit edges.
-func (b *builder) cycles() {
+func (b *builder) reportCycles() {
 	w := b.web()
 	for _, component := range scc.Components(w.next) {
 		if len(component) < 2 {
@@ -95,9 +95,8 @@ func (b *builder) cycles() {
 // ten thousand nodes would else take the square of that.
 const maxStarts = 100
 
-// shortest is the vertices of a shortest cycle through one of the first vertices of a
-// component, which is sorted; it starts at its smallest vertex. Only steps to nodes
-// count.
+// shortest returns the vertices of a shortest cycle through one of the first vertices of a
+// component, which is sorted. The cycle starts at its smallest vertex. Only steps to nodes count.
 func (w web) shortest(component []int) []int {
 	inside := make(map[int]bool, len(component))
 	for _, v := range component {
@@ -116,9 +115,9 @@ func (w web) shortest(component []int) []int {
 	return best
 }
 
-// around is a shortest way from start back to itself in fewer than limit
-// steps, and its length; limit where there is none. Ways through a join cost
-// nothing for the join itself, so its vertices go to the front of the queue.
+// around returns a shortest way from start back to itself in fewer than limit steps, and its
+// length. It returns limit if there is none. Ways through a join cost nothing for the join
+// itself, so its vertices go to the front of the queue.
 func (w web) around(start int, inside map[int]bool, limit int) ([]int, int) {
 	before := map[int]int{start: -1}
 	level := []int{start}
@@ -180,8 +179,8 @@ func (b *builder) cycle(w web, way []int) *CycleError {
 	return c
 }
 
-// step is the edge from one node to another, through a join where via is not
-// negative, and the name of the side of the join that it starts at.
+// step returns the edge from one node to another, and the name of its start. If via is not
+// negative, the edge leads through that join, and its start is a spec or a set.
 func (b *builder) step(from, to, via int) (Edge, string) {
 	e := Edge{From: b.index.items[from].node.ID, To: b.index.items[to].node.ID, Explicit: true}
 	if via >= 0 {
@@ -192,9 +191,10 @@ func (b *builder) step(from, to, via int) (Edge, string) {
 	return b.edges[i], string(e.From)
 }
 
-// acyclic parts inferred edges, which are in the order of their certainty,
-// into those that close no cycle and the rest. Both are sorted.
-func (b *builder) acyclic(inferred []Edge) (kept, dropped []Edge) {
+// breakCycles parts inferred edges into those that close no cycle and the rest. The edges are in
+// the order of their certainty. Both results are sorted.
+func (b *builder) breakCycles(inferred []Edge) (kept, dropped []Edge) {
+	// Only edges within a strongly connected component can close a cycle.
 	explicit := b.web()
 	all := explicit.clone()
 	for _, e := range inferred {
@@ -207,6 +207,8 @@ func (b *builder) acyclic(inferred []Edge) (kept, dropped []Edge) {
 			component[v] = c
 		}
 	}
+
+	// Such an edge is dropped if its end already depends on its start.
 	reach := reached{from: -1, seen: make([]int, len(all.next))}
 	for i, e := range inferred {
 		from, to := b.index.ids[e.From], b.index.ids[e.To]

@@ -22,5 +22,5 @@
 // the cluster, so inference reports nothing as missing, and lists them in
 // [Graph.Needs]. An unknown name in dependsOn is an error.
 //
-// Waves are not known here. Callers: render and render/order.
+// Waves are not known here.
 package graph

@@ -13,20 +13,20 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// nodeDependencies makes edges of dependsOn and of the annotation of nodes.
-func (b *builder) nodeDependencies() {
+// addNodeDependencies makes edges of dependsOn and of the annotation of nodes.
+func (b *builder) addNodeDependencies() {
 	for i, it := range b.index.items {
 		if b.index.ids[it.node.ID] != i {
 			continue
 		}
 		for _, d := range it.node.DependsOn {
-			b.nodeDependency(it.node, d)
+			b.addNodeDependency(it.node, d)
 		}
-		b.annotation(it)
+		b.addAnnotated(it)
 	}
 }
 
-func (b *builder) nodeDependency(n *object.Node, d object.Dependency) {
+func (b *builder) addNodeDependency(n *object.Node, d object.Dependency) {
 	if d.ID == n.ID || (d.ID.Node() == "" && d.ID.Spec() == n.ID.Spec()) {
 		b.fail(&object.Error{
 			Pos: posOr(d.Pos, position(n)), Node: n.ID,
@@ -36,17 +36,17 @@ func (b *builder) nodeDependency(n *object.Node, d object.Dependency) {
 		return
 	}
 	if d.ID.Node() == "" {
-		b.nodeOnSpec(n, d)
+		b.joinNodeToSpec(n, d)
 		return
 	}
 	if _, ok := b.index.ids[d.ID]; !ok {
-		b.unknownNode(n, d)
+		b.reportUnknownNode(n, d)
 		return
 	}
-	b.edge(Edge{From: n.ID, To: d.ID, Rule: RuleDependsOn, Explicit: true, Pos: d.Pos})
+	b.addEdge(Edge{From: n.ID, To: d.ID, Rule: RuleDependsOn, Explicit: true, Pos: d.Pos})
 }
 
-func (b *builder) nodeOnSpec(n *object.Node, d object.Dependency) {
+func (b *builder) joinNodeToSpec(n *object.Node, d object.Dependency) {
 	spec := d.ID.Spec()
 	// That of a workload is one of its spec too, which reports it.
 	if slices.ContainsFunc(b.specs[n.ID.Spec()].DependsOn, func(s object.SpecDependency) bool { return s.Name == spec && s.Pos == d.Pos }) {
@@ -55,22 +55,22 @@ func (b *builder) nodeOnSpec(n *object.Node, d object.Dependency) {
 		}
 	}
 	if _, ok := b.specs[spec]; !ok {
-		b.unknownSpec(posOr(d.Pos, position(n)), string(n.ID), spec)
+		b.reportUnknownSpec(posOr(d.Pos, position(n)), string(n.ID), spec)
 		return
 	}
-	for _, name := range b.filled(spec) {
+	for _, name := range b.nearestFilled(spec) {
 		if name == n.ID.Spec() {
 			continue
 		}
-		b.join(Join{
+		b.addJoin(Join{
 			Rule: RuleDependsOn, FromName: string(n.ID), ToName: name,
 			From: []object.ID{n.ID}, To: b.index.specs[name], Pos: d.Pos,
 		})
 	}
 }
 
-// specDependencies makes joins of the dependsOn of specs.
-func (b *builder) specDependencies() {
+// addSpecDependencies makes joins of the dependsOn of specs.
+func (b *builder) addSpecDependencies() {
 	for _, name := range object.SortedKeys(b.specs) {
 		s := b.specs[name]
 		for _, d := range s.DependsOn {
@@ -82,16 +82,16 @@ func (b *builder) specDependencies() {
 					Hint: "remove the dependency",
 				})
 			case !known:
-				b.unknownSpec(posOr(d.Pos, s.Pos), "spec "+name, d.Name)
+				b.reportUnknownSpec(posOr(d.Pos, s.Pos), "spec "+name, d.Name)
 			case len(b.index.specs[name]) > 0:
-				b.specOnSpec(name, d)
+				b.joinSpecs(name, d)
 			}
 		}
 	}
 }
 
-func (b *builder) specOnSpec(name string, d object.SpecDependency) {
-	for _, to := range b.filled(d.Name) {
+func (b *builder) joinSpecs(name string, d object.SpecDependency) {
+	for _, to := range b.nearestFilled(d.Name) {
 		if to == name {
 			// A circle of specs that leads through one without nodes.
 			b.fail(&object.Error{
@@ -101,19 +101,21 @@ func (b *builder) specOnSpec(name string, d object.SpecDependency) {
 			})
 			continue
 		}
-		b.join(Join{
+		b.addJoin(Join{
 			Rule: RuleSpec, FromName: name, ToName: to,
 			From: b.index.specs[name], To: b.index.specs[to], Pos: d.Pos,
 		})
 	}
 }
 
-// filled is spec itself where it has nodes; where it has none, the nearest
-// specs with nodes that it depends on. Sorted; kept for the next call.
-func (b *builder) filled(spec string) []string {
+// nearestFilled returns spec itself if it has nodes, and else the nearest specs with nodes that
+// it depends on. They are sorted, and kept for the next call.
+func (b *builder) nearestFilled(spec string) []string {
 	if out, ok := b.nearest[spec]; ok {
 		return out
 	}
+
+	// Follow dependencies until a spec has nodes, and bound how many are followed.
 	var out []string
 	seen := map[string]bool{}
 	var visit func(string)
@@ -121,7 +123,8 @@ func (b *builder) filled(spec string) []string {
 		if seen[name] || b.visits > maxVisits {
 			return
 		}
-		if b.visits++; b.visits > maxVisits {
+		b.visits++
+		if b.visits > maxVisits {
 			b.fail(&object.Error{
 				Pos:  b.specs[spec].Pos,
 				Err:  fmt.Errorf("spec %s: the specs without objects depend on each other in more than %d ways, which no flag allows", spec, maxVisits),
@@ -137,14 +140,16 @@ func (b *builder) filled(spec string) []string {
 			visit(d.Name)
 		}
 	}
+
+	// The answer is sorted and kept.
 	visit(spec)
 	slices.Sort(out)
 	b.nearest[spec] = out
 	return out
 }
 
-// sets makes a join of each apply set with the one before it.
-func (b *builder) sets() {
+// joinSets makes a join of each apply set with the one before it.
+func (b *builder) joinSets() {
 	for _, spec := range object.SortedKeys(b.index.specs) {
 		members := map[int][]object.ID{}
 		names := map[int]string{}
@@ -162,7 +167,7 @@ func (b *builder) sets() {
 		slices.Sort(numbers)
 		for i := 1; i < len(numbers); i++ {
 			from, to := numbers[i], numbers[i-1]
-			b.join(Join{
+			b.addJoin(Join{
 				Rule:     RuleSet,
 				FromName: spec + "[" + names[from] + "]", ToName: spec + "[" + names[to] + "]",
 				From: members[from], To: members[to],
@@ -171,7 +176,7 @@ func (b *builder) sets() {
 	}
 }
 
-func (b *builder) unknownNode(n *object.Node, d object.Dependency) {
+func (b *builder) reportUnknownNode(n *object.Node, d object.Dependency) {
 	if b.specs[d.ID.Spec()].Broken {
 		return
 	}
@@ -188,7 +193,9 @@ func (b *builder) unknownNode(n *object.Node, d object.Dependency) {
 		e.Err = fmt.Errorf("depends on %q, but there is no spec %q", d.ID, spec)
 		e.Hint = b.suggest(spec, func() []string { return object.SortedKeys(b.specs) })
 	default:
-		names, own, word := make([]string, len(ids)), spec == n.ID.Spec(), d.ID.Node()
+		names := make([]string, len(ids))
+		own := spec == n.ID.Spec()
+		word := d.ID.Node()
 		for i, id := range ids {
 			names[i] = id.Node()
 		}
@@ -200,8 +207,8 @@ func (b *builder) unknownNode(n *object.Node, d object.Dependency) {
 	b.fail(e)
 }
 
-// suggest is the hint for an unknown name, for the first hundred mistakes: there may be as
-// many mistakes as names.
+// suggest returns the hint for an unknown name. It does so only for the first hundred mistakes:
+// there may be as many mistakes as names.
 func (b *builder) suggest(name string, known func() []string) string {
 	const most = 100
 	if len(b.errs) > most {
@@ -215,7 +222,7 @@ func (b *builder) isSpec(name string) bool {
 	return ok
 }
 
-func (b *builder) unknownSpec(pos object.Pos, dependent, name string) {
+func (b *builder) reportUnknownSpec(pos object.Pos, dependent, name string) {
 	e := &object.Error{Pos: pos, Err: fmt.Errorf("%s depends on unknown spec %q", dependent, name), Hint: "there is no other spec"}
 	if _, own := b.specs[strings.TrimPrefix(dependent, "spec ")]; !own || len(b.specs) > 1 {
 		e.Hint = b.suggest(name, func() []string { return object.SortedKeys(b.specs) })
@@ -228,17 +235,22 @@ func (b *builder) unknownSpec(pos object.Pos, dependent, name string) {
 // scope, separated by commas; the core group is empty.
 const DependsOnAnnotation = "config.kubernetes.io/depends-on"
 
-func (b *builder) annotation(it item) {
+// addAnnotated makes edges of the annotation [DependsOnAnnotation] of an object.
+func (b *builder) addAnnotated(it item) {
 	text := it.node.Object.Text("metadata", "annotations", DependsOnAnnotation)
 	if text == "" {
 		return
 	}
+
+	// A mistake is reported at the annotation.
 	path := object.Fields("metadata", "annotations", DependsOnAnnotation)
 	fail := func(err error, hint string) {
 		b.fail(&object.Error{
 			Pos: position(it.node), Node: it.node.ID, Path: path.String(), Err: err, Hint: hint, Notes: madeBy(it.node),
 		})
 	}
+
+	// Each entry names an object of the render.
 	for _, entry := range strings.Split(text, ",") {
 		ref, ok := parseReference(strings.TrimSpace(entry))
 		if !ok {
@@ -255,7 +267,7 @@ func (b *builder) annotation(it item) {
 		case ref == it.ref:
 			fail(fmt.Errorf("%s depends on itself", it.node.ID), "remove the dependency")
 		default:
-			b.edge(Edge{
+			b.addEdge(Edge{
 				From: it.node.ID, To: b.index.items[to].node.ID,
 				Rule: RuleAnnotation, Explicit: true, Path: path, Pos: position(it.node),
 			})

@@ -91,8 +91,8 @@ type Graph struct {
 	Needs []Need
 }
 
-// All is every edge, and every pair of every join as an edge: a product of
-// specs, so it is for tests and small graphs.
+// All returns every edge, and every pair of every join as an edge. That is a product of specs, so
+// it is for tests and small graphs.
 func (g *Graph) All() iter.Seq[Edge] {
 	return func(yield func(Edge) bool) {
 		for _, e := range g.Edges {

@@ -18,7 +18,7 @@ var hashSuffix = regexp.MustCompile(`-([0-9a-f]{8,10}|[2456789bcdfghkmt]{10})$`)
 // hashedName is the name of an object without its hash.
 type hashedName struct{ kind, namespace, base string }
 
-// withoutHash is the name of an object whose name ends in a hash.
+// withoutHash returns the name of an object whose name ends in a hash, and false if it does not.
 func withoutHash(r object.Ref) (hashedName, bool) {
 	at := hashSuffix.FindStringIndex(r.Name)
 	if at == nil {
@@ -27,10 +27,10 @@ func withoutHash(r object.Ref) (hashedName, bool) {
 	return hashedName{r.Kind, r.Namespace, r.Name[:at[0]]}, true
 }
 
-// missing notes a reference to a ConfigMap or a Secret that is not rendered. Where one
+// noteMissing notes a reference to a ConfigMap or a Secret that is not rendered. Where one
 // is that differs in the hash only, the reference is an older name of it: no pod that
 // has it starts.
-func (f *finder) missing(r object.Ref, at *link) {
+func (f *finder) noteMissing(r object.Ref, at *link) {
 	name, ok := withoutHash(r)
 	if !ok {
 		return

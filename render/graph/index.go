@@ -51,8 +51,8 @@ type index struct {
 	quotas map[string][]int
 }
 
-// newIndex indexes nodes, which are sorted by id. Where two have one id or one
-// identity the first counts; that is reported elsewhere.
+// newIndex indexes nodes, which are sorted by id. If two have one id or one identity, the first
+// counts; that is reported elsewhere.
 func newIndex(nodes []*object.Node) *index {
 	x := &index{
 		items:     make([]item, len(nodes)),
@@ -68,6 +68,8 @@ func newIndex(nodes []*object.Node) *index {
 		customs:   map[string][]int{},
 		quotas:    map[string][]int{},
 	}
+
+	// The first node of an id or of an identity counts.
 	for i, n := range nodes {
 		x.items[i] = item{node: n, ref: n.Object.Ref(), pod: podSpec(n.Object)}
 		if _, ok := x.ids[n.ID]; !ok {
@@ -79,6 +81,8 @@ func newIndex(nodes []*object.Node) *index {
 		}
 		x.indexKind(i)
 	}
+
+	// Custom resources are found by the definitions of the render.
 	for i, it := range x.items {
 		if _, ok := x.crds[crdKey{it.ref.Group, it.ref.Kind}]; ok {
 			x.customs[it.ref.Group] = append(x.customs[it.ref.Group], i)
@@ -87,9 +91,12 @@ func newIndex(nodes []*object.Node) *index {
 	return x
 }
 
+// indexKind indexes what other objects find the object i by.
 func (x *index) indexKind(i int) {
 	it := x.items[i]
 	o := it.node.Object
+
+	// Some kinds are found by what they define or bind.
 	switch it.ref.GroupKind() {
 	case "CustomResourceDefinition.apiextensions.k8s.io":
 		x.crds[crdKey{o.Text("spec", "group"), o.Text("spec", "names", "kind")}] = i
@@ -106,6 +113,8 @@ func (x *index) indexKind(i int) {
 	case "ResourceQuota", "LimitRange":
 		x.quotas[it.ref.Namespace] = append(x.quotas[it.ref.Namespace], i)
 	}
+
+	// Controllers make further Secrets.
 	for _, name := range produces(o, it.ref) {
 		if _, ok := x.producers[name]; !ok {
 			x.producers[name] = i
@@ -121,6 +130,8 @@ func (x *index) indexKind(i int) {
 			}
 		}
 	}
+
+	// Pods are found by their labels.
 	if it.pod.value == nil {
 		return
 	}
@@ -132,7 +143,8 @@ func (x *index) indexKind(i int) {
 	}
 }
 
-// subject is the ServiceAccount that a subject of a role binding names.
+// subject returns the ServiceAccount that a subject of a role binding names, and false if it
+// names none.
 func subject(s cursor, namespace string) (object.Ref, bool) {
 	if s.get("kind").text() != "ServiceAccount" {
 		return object.Ref{}, false
@@ -144,7 +156,7 @@ func subject(s cursor, namespace string) (object.Ref, bool) {
 	}, true
 }
 
-// produces is the Secrets that the controller of o makes.
+// produces returns the Secrets that the controller of o makes.
 func produces(o object.Object, r object.Ref) []secretKey {
 	key := func(name string) []secretKey { return []secretKey{{r.Namespace, name}} }
 	switch r.GroupKind() {
@@ -175,8 +187,8 @@ func produces(o object.Object, r object.Ref) []secretKey {
 	return nil
 }
 
-// selected is the workloads of a namespace whose pods wear all of labels, in
-// order; an empty selector selects none here.
+// selected returns the workloads of a namespace whose pods have all of labels, in order. An empty
+// selector selects none here.
 func (x *index) selected(namespace string, labels map[string]any) []int {
 	var found []int
 	for n, key := range object.SortedKeys(labels) {
@@ -194,7 +206,7 @@ func (x *index) selected(namespace string, labels map[string]any) []int {
 	return found
 }
 
-// intersect is what two ascending lists share.
+// intersect returns what two ascending lists share.
 func intersect(a, b []int) []int {
 	var out []int
 	for len(a) > 0 && len(b) > 0 {

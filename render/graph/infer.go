@@ -31,23 +31,26 @@ type finder struct {
 	optional bool
 }
 
-// infer is the edges that follow from the objects, the most certain rule
-// first; edges of one rule onto one node follow each other. Warnings are about
-// references that lead to nothing by mistake. More than limit edges are a mistake of
-// the node with which they pass it. The finder has the warnings and the needs.
+// infer returns the edges that follow from the objects, the most certain rule first; edges of one
+// rule onto one node follow each other. The finder that it returns has the warnings and the
+// needs. Warnings are about references that lead to nothing by mistake. More than limit edges are
+// a mistake of the node that passes the limit.
 func infer(x *index, limit int) ([]Edge, *finder, *object.Error) {
+	// Find what each object refers to.
 	f := &finder{index: x, needs: map[object.Ref]Need{}}
 	for i := range x.items {
 		f.from, f.item = i, x.items[i]
-		f.anything()
-		f.kind()
+		f.findCommon()
+		f.findKind()
 		if f.item.pod.value != nil {
-			f.pod()
+			f.findPod()
 		}
 		if len(f.candidates) > limit {
 			return nil, nil, tooManyEdges(f.item.node)
 		}
 	}
+
+	// The order decides which edge of a cycle is dropped.
 	slices.SortStableFunc(f.candidates, func(a, b candidate) int {
 		if a.certainty != b.certainty {
 			return a.certainty - b.certainty
@@ -57,6 +60,8 @@ func infer(x *index, limit int) ([]Edge, *finder, *object.Error) {
 		}
 		return a.from - b.from
 	})
+
+	// The edges have paths, which are built only for those that are kept.
 	edges := make([]Edge, 0, len(f.candidates))
 	for _, l := range f.candidates {
 		edges = append(edges, Edge{
@@ -109,8 +114,8 @@ func (f *finder) addAs(to int, rule Rule, certainty int, at *link) {
 	f.candidates = append(f.candidates, candidate{f.from, to, rule, certainty, at})
 }
 
-// on makes an edge onto an object where the render has it.
-func (f *finder) on(r object.Ref, rule Rule, at *link) {
+// addRef makes an edge onto an object, if the render has it.
+func (f *finder) addRef(r object.Ref, rule Rule, at *link) {
 	if r.Name == "" {
 		return
 	}
@@ -118,22 +123,22 @@ func (f *finder) on(r object.Ref, rule Rule, at *link) {
 		f.add(to, rule, at)
 		return
 	}
-	f.need(r, at)
+	f.noteNeed(r, at)
 }
 
-// near is on for an object of the core group in the same namespace.
-func (f *finder) near(kind string, name cursor, rule Rule) {
+// addNear makes an edge onto an object of the core group in the same namespace.
+func (f *finder) addNear(kind string, name cursor, rule Rule) {
 	r := object.Ref{Kind: kind, Namespace: f.item.ref.Namespace, Name: name.text()}
 	if _, ok := f.refs[r]; !ok {
-		f.missing(r, name.at)
+		f.noteMissing(r, name.at)
 	}
-	f.on(r, rule, name.at)
+	f.addRef(r, rule, name.at)
 }
 
-// secret makes an edge onto a Secret, or onto what produces it.
-func (f *finder) secret(name cursor) { f.secretIn(f.item.ref.Namespace, name) }
+// addSecret makes an edge onto a Secret, or onto what produces it.
+func (f *finder) addSecret(name cursor) { f.addSecretIn(f.item.ref.Namespace, name) }
 
-func (f *finder) secretIn(namespace string, name cursor) {
+func (f *finder) addSecretIn(namespace string, name cursor) {
 	if name.text() == "" {
 		return
 	}
@@ -146,31 +151,31 @@ func (f *finder) secretIn(namespace string, name cursor) {
 		f.add(to, RuleSecret, name.at)
 		return
 	}
-	f.missing(r, name.at)
-	f.needless(f.index.issued[secretKey{namespace, name.text()}], func() { f.need(r, name.at) })
+	f.noteMissing(r, name.at)
+	f.findOptional(f.index.issued[secretKey{namespace, name.text()}], func() { f.noteNeed(r, name.at) })
 }
 
-// anything is what holds for objects of every kind.
-func (f *finder) anything() {
+// findCommon finds what objects of every kind need.
+func (f *finder) findCommon() {
 	o := root(f.item.node.Object)
 	if f.item.ref.Namespace != "" {
-		f.on(object.Ref{Kind: "Namespace", Name: f.item.ref.Namespace}, RuleNamespace, o.get("metadata", "namespace").at)
+		f.addRef(object.Ref{Kind: "Namespace", Name: f.item.ref.Namespace}, RuleNamespace, o.get("metadata", "namespace").at)
 	}
 	if crd, ok := f.crds[crdKey{f.item.ref.Group, f.item.ref.Kind}]; ok {
 		f.add(crd, RuleCRD, o.get("kind").at)
 	}
 	for _, owner := range o.get("metadata", "ownerReferences").items() {
 		// An object works without its owner.
-		f.needless(true, func() { f.target(owner, RuleOwner, "", "") })
+		f.findOptional(true, func() { f.addTarget(owner, RuleOwner, "", "") })
 	}
 	if object.IsCustom(f.item.ref.Group) {
-		f.customReferences(o.get("spec"), 0)
+		f.addCustomReferences(o.get("spec"), 0)
 	}
 }
 
-// target makes an edge onto what an {apiVersion, kind, name} names, in the
+// addTarget makes an edge onto what an {apiVersion, kind, name} names, in the
 // same namespace or of cluster scope.
-func (f *finder) target(c cursor, rule Rule, apiVersion, kind string) {
+func (f *finder) addTarget(c cursor, rule Rule, apiVersion, kind string) {
 	version := cmp.Or(c.get("apiVersion").text(), apiVersion)
 	group, _, found := strings.Cut(version, "/")
 	if !found {
@@ -187,37 +192,37 @@ func (f *finder) target(c cursor, rule Rule, apiVersion, kind string) {
 			r = wide
 		}
 	}
-	f.on(r, rule, c.get("name").at)
+	f.addRef(r, rule, c.get("name").at)
 }
 
 // deepest is how deep references inside a custom resource are looked for; no
 // known kind nests them deeper.
 const deepest = 12
 
-// customReferences follows the field names by which custom resources name
+// addCustomReferences follows the field names by which custom resources name
 // Secrets and ConfigMaps nearly without exception: …secretRef, …secretKeyRef,
 // …configMapRef and …configMapKeyRef.
-func (f *finder) customReferences(c cursor, depth int) {
+func (f *finder) addCustomReferences(c cursor, depth int) {
 	if depth > deepest {
 		return
 	}
 	for _, item := range c.items() {
-		f.customReferences(item, depth+1)
+		f.addCustomReferences(item, depth+1)
 	}
 	for _, name := range c.fields() {
 		field := c.get(name)
 		lower := strings.ToLower(name)
 		switch {
 		case field.get("name").text() == "": // Such as auth.secretRef.accessKeyIDSecretRef of a store.
-			f.customReferences(field, depth+1)
+			f.addCustomReferences(field, depth+1)
 		case strings.HasSuffix(lower, "secretref"), strings.HasSuffix(lower, "secretkeyref"):
-			f.unlessOptional(field, func(r cursor) {
-				f.secretIn(cmp.Or(f.item.ref.Namespace, r.get("namespace").text()), r.get("name"))
+			f.findUnlessOptional(field, func(r cursor) {
+				f.addSecretIn(cmp.Or(f.item.ref.Namespace, r.get("namespace").text()), r.get("name"))
 			})
 		case strings.HasSuffix(lower, "configmapref"), strings.HasSuffix(lower, "configmapkeyref"):
-			f.unlessOptional(field, func(r cursor) { f.near("ConfigMap", r.get("name"), RuleConfigMap) })
+			f.findUnlessOptional(field, func(r cursor) { f.addNear("ConfigMap", r.get("name"), RuleConfigMap) })
 		default:
-			f.customReferences(field, depth+1)
+			f.addCustomReferences(field, depth+1)
 		}
 	}
 }

@@ -17,163 +17,164 @@ const (
 	gatewayGroup = "gateway.networking.k8s.io"
 )
 
-// kind finds what objects of single kinds need.
-func (f *finder) kind() {
+// findKind finds what objects of single kinds need.
+func (f *finder) findKind() {
+	// What is not a kind of Kubernetes may be one of a well-known operator.
 	o := root(f.item.node.Object)
 	spec := o.get("spec")
 	switch f.item.ref.GroupKind() {
 	case "Secret":
-		f.near("ServiceAccount", o.get("metadata", "annotations", "kubernetes.io/service-account.name"), RuleServiceAccount)
+		f.addNear("ServiceAccount", o.get("metadata", "annotations", "kubernetes.io/service-account.name"), RuleServiceAccount)
 	case "ServiceAccount":
 		for _, list := range [...]string{"secrets", "imagePullSecrets"} {
 			for _, s := range o.get(list).items() {
-				f.secret(s.get("name"))
+				f.addSecret(s.get("name"))
 			}
 		}
 	case "PersistentVolumeClaim":
-		f.storageClass(spec.get("storageClassName"))
-		f.on(object.Ref{Kind: "PersistentVolume", Name: spec.get("volumeName").text()}, RuleVolume, spec.get("volumeName").at)
+		f.addStorageClass(spec.get("storageClassName"))
+		f.addRef(object.Ref{Kind: "PersistentVolume", Name: spec.get("volumeName").text()}, RuleVolume, spec.get("volumeName").at)
 	case "PersistentVolume":
-		f.storageClass(spec.get("storageClassName"))
+		f.addStorageClass(spec.get("storageClassName"))
 	case "StatefulSet.apps":
-		f.near("Service", spec.get("serviceName"), RuleService)
+		f.addNear("Service", spec.get("serviceName"), RuleService)
 		for _, t := range spec.get("volumeClaimTemplates").items() {
-			f.storageClass(t.get("spec", "storageClassName"))
+			f.addStorageClass(t.get("spec", "storageClassName"))
 		}
 	case "RoleBinding." + rbacGroup, "ClusterRoleBinding." + rbacGroup:
-		f.binding(o)
+		f.findBinding(o)
 	case "HorizontalPodAutoscaler.autoscaling":
-		f.target(spec.get("scaleTargetRef"), RuleScaleTarget, "", "")
+		f.addTarget(spec.get("scaleTargetRef"), RuleScaleTarget, "", "")
 	case "VerticalPodAutoscaler.autoscaling.k8s.io":
-		f.target(spec.get("targetRef"), RuleScaleTarget, "", "")
+		f.addTarget(spec.get("targetRef"), RuleScaleTarget, "", "")
 	case "PodDisruptionBudget.policy":
-		f.selector(spec.get("selector", "matchLabels"))
+		f.findSelected(spec.get("selector", "matchLabels"))
 	case "Ingress.networking.k8s.io", "Ingress.extensions":
-		f.ingress(o)
+		f.findIngress(o)
 	case "ValidatingWebhookConfiguration.admissionregistration.k8s.io",
 		"MutatingWebhookConfiguration.admissionregistration.k8s.io":
 		for _, w := range o.get("webhooks").items() {
-			f.backend(w.get("clientConfig", "service"))
-			f.webhookResources(w)
+			f.findBackend(w.get("clientConfig", "service"))
+			f.addWebhookResources(w)
 		}
 	case "APIService.apiregistration.k8s.io":
-		f.backend(spec.get("service"))
+		f.findBackend(spec.get("service"))
 	default:
-		f.customKind(spec)
+		f.findCustomKind(spec)
 	}
 }
 
-// customKind finds what single kinds of well-known operators need.
-func (f *finder) customKind(spec cursor) {
+// findCustomKind finds what single kinds of well-known operators need.
+func (f *finder) findCustomKind(spec cursor) {
 	switch f.item.ref.GroupKind() {
 	case "ScaledObject.keda.sh", "ScaledJob.keda.sh":
-		f.target(spec.get("scaleTargetRef"), RuleScaleTarget, "apps/v1", "Deployment")
+		f.addTarget(spec.get("scaleTargetRef"), RuleScaleTarget, "apps/v1", "Deployment")
 		for _, t := range spec.get("triggers").items() {
-			f.target(t.get("authenticationRef"), RuleReference, "keda.sh/v1alpha1", "TriggerAuthentication")
+			f.addTarget(t.get("authenticationRef"), RuleReference, "keda.sh/v1alpha1", "TriggerAuthentication")
 		}
 	case "TriggerAuthentication.keda.sh":
 		for _, s := range spec.get("secretTargetRef").items() {
-			f.secret(s.get("name"))
+			f.addSecret(s.get("name"))
 		}
 	case "Canary.flagger.app":
-		f.target(spec.get("targetRef"), RuleScaleTarget, "apps/v1", "Deployment")
-		f.target(spec.get("autoscalerRef"), RuleReference, "autoscaling/v2", "HorizontalPodAutoscaler")
+		f.addTarget(spec.get("targetRef"), RuleScaleTarget, "apps/v1", "Deployment")
+		f.addTarget(spec.get("autoscalerRef"), RuleReference, "autoscaling/v2", "HorizontalPodAutoscaler")
 	case "Certificate.cert-manager.io":
-		f.target(spec.get("issuerRef"), RuleReference, "cert-manager.io/v1", "Issuer")
+		f.addTarget(spec.get("issuerRef"), RuleReference, "cert-manager.io/v1", "Issuer")
 	case "Issuer.cert-manager.io":
-		f.secret(spec.get("ca", "secretName"))
+		f.addSecret(spec.get("ca", "secretName"))
 	case "HelmRelease.helm.toolkit.fluxcd.io":
-		f.fluxSource(spec.get("chart", "spec", "sourceRef"))
-		f.fluxSource(spec.get("chartRef"))
+		f.findFluxSource(spec.get("chart", "spec", "sourceRef"))
+		f.findFluxSource(spec.get("chartRef"))
 		for _, v := range spec.get("valuesFrom").items() {
-			f.unlessOptional(v, func(r cursor) {
+			f.findUnlessOptional(v, func(r cursor) {
 				if r.get("kind").text() == "Secret" {
-					f.secret(r.get("name"))
+					f.addSecret(r.get("name"))
 				} else {
-					f.near("ConfigMap", r.get("name"), RuleConfigMap)
+					f.addNear("ConfigMap", r.get("name"), RuleConfigMap)
 				}
 			})
 		}
 	case "Kustomization.kustomize.toolkit.fluxcd.io", "HelmChart.source.toolkit.fluxcd.io":
-		f.fluxSource(spec.get("sourceRef"))
+		f.findFluxSource(spec.get("sourceRef"))
 	case "ExternalSecret.external-secrets.io", "PushSecret.external-secrets.io":
-		f.target(spec.get("secretStoreRef"), RuleReference, "external-secrets.io/v1", "SecretStore")
+		f.addTarget(spec.get("secretStoreRef"), RuleReference, "external-secrets.io/v1", "SecretStore")
 	case "Database.postgresql.cnpg.io", "Pooler.postgresql.cnpg.io", "ScheduledBackup.postgresql.cnpg.io":
-		f.target(spec.get("cluster"), RuleReference, "postgresql.cnpg.io/v1", "Cluster")
+		f.addTarget(spec.get("cluster"), RuleReference, "postgresql.cnpg.io/v1", "Cluster")
 	case "Cluster.postgresql.cnpg.io":
-		f.secret(spec.get("bootstrap", "initdb", "secret", "name"))
-		f.secret(spec.get("superuserSecret", "name"))
+		f.addSecret(spec.get("bootstrap", "initdb", "secret", "name"))
+		f.addSecret(spec.get("superuserSecret", "name"))
 	case "IngressRoute.traefik.io":
-		f.traefik(spec)
+		f.findTraefik(spec)
 	case "Gateway." + gatewayGroup:
 		class := spec.get("gatewayClassName")
-		f.on(object.Ref{Group: gatewayGroup, Kind: "GatewayClass", Name: class.text()}, RuleClass, class.at)
-		f.needless(f.issued(root(f.item.node.Object)), func() { f.gateway(spec) })
+		f.addRef(object.Ref{Group: gatewayGroup, Kind: "GatewayClass", Name: class.text()}, RuleClass, class.at)
+		f.findOptional(f.issued(root(f.item.node.Object)), func() { f.findGateway(spec) })
 	default:
 		if f.item.ref.Group == gatewayGroup && strings.HasSuffix(f.item.ref.Kind, "Route") {
-			f.route(spec)
+			f.findRoute(spec)
 		}
 	}
 }
 
-func (f *finder) binding(o cursor) {
+func (f *finder) findBinding(o cursor) {
 	role := object.Ref{Group: rbacGroup, Kind: o.get("roleRef", "kind").text(), Name: o.get("roleRef", "name").text()}
 	if role.Kind == "Role" {
 		role.Namespace = f.item.ref.Namespace
 	}
-	f.on(role, RuleRole, o.get("roleRef", "name").at)
+	f.addRef(role, RuleRole, o.get("roleRef", "name").at)
 	for _, s := range o.get("subjects").items() {
 		if account, ok := subject(s, f.item.ref.Namespace); ok {
 			// A binding may come before its accounts.
-			f.needless(true, func() { f.on(account, RuleRole, s.get("name").at) })
+			f.findOptional(true, func() { f.addRef(account, RuleRole, s.get("name").at) })
 		}
 	}
 }
 
-func (f *finder) selector(labels cursor) {
+func (f *finder) findSelected(labels cursor) {
 	for _, to := range f.selected(f.item.ref.Namespace, labels.labels()) {
 		f.add(to, RuleSelector, labels.at)
 	}
 }
 
-func (f *finder) ingress(o cursor) {
+func (f *finder) findIngress(o cursor) {
 	class, annotated := o.get("spec", "ingressClassName"), false
 	if class.text() == "" {
 		class, annotated = o.get("metadata", "annotations", "kubernetes.io/ingress.class"), true
 	}
 	// Controllers compare the annotation with a name of their own.
-	f.needless(annotated, func() {
-		f.on(object.Ref{Group: "networking.k8s.io", Kind: "IngressClass", Name: class.text()}, RuleClass, class.at)
+	f.findOptional(annotated, func() {
+		f.addRef(object.Ref{Group: "networking.k8s.io", Kind: "IngressClass", Name: class.text()}, RuleClass, class.at)
 	})
-	f.needless(f.issued(o), func() {
+	f.findOptional(f.issued(o), func() {
 		for _, t := range o.get("spec", "tls").items() {
-			f.secret(t.get("secretName"))
+			f.addSecret(t.get("secretName"))
 		}
 	})
-	f.near("Service", o.get("spec", "defaultBackend", "service", "name"), RuleService)
+	f.addNear("Service", o.get("spec", "defaultBackend", "service", "name"), RuleService)
 	for _, r := range o.get("spec", "rules").items() {
 		for _, p := range r.get("http", "paths").items() {
-			f.near("Service", p.get("backend", "service", "name"), RuleService)
+			f.addNear("Service", p.get("backend", "service", "name"), RuleService)
 		}
 	}
 }
 
-// fluxSource finds the source that an object of Flux names: its controller waits for it, so that
+// findFluxSource finds the source that an object of Flux names: its controller waits for it, so that
 // it is a need and no edge.
-func (f *finder) fluxSource(c cursor) {
-	f.need(object.Ref{
+func (f *finder) findFluxSource(c cursor) {
+	f.noteNeed(object.Ref{
 		Group: "source.toolkit.fluxcd.io", Kind: c.get("kind").text(),
 		Namespace: cmp.Or(c.get("namespace").text(), f.item.ref.Namespace), Name: c.get("name").text(),
 	}, c.get("name").at)
 }
 
-// issuers are the annotations by which cert-manager makes the certificates that an Ingress or a
-// Gateway names, and the kind of the issuer.
+// issuers returns the annotations by which cert-manager makes the certificates that an Ingress or
+// a Gateway names, each with the kind of the issuer.
 func issuers() map[string]string {
 	return map[string]string{"cert-manager.io/issuer": "Issuer", "cert-manager.io/cluster-issuer": "ClusterIssuer"}
 }
 
-// isIssued reports whether o has one of them.
+// isIssued reports whether o has one of the annotations of [issuers].
 func isIssued(o object.Object) bool {
 	switch o.Ref().GroupKind() {
 	case "Ingress.networking.k8s.io", "Gateway.gateway.networking.k8s.io":
@@ -197,15 +198,15 @@ func (f *finder) issued(o cursor) bool {
 		}
 		made = true
 		if o.get("metadata", "annotations", "cert-manager.io/issuer-group").text() == "" {
-			f.need(object.Ref{Group: "cert-manager.io", Kind: kind, Namespace: f.item.ref.Namespace, Name: name.text()}, name.at)
+			f.noteNeed(object.Ref{Group: "cert-manager.io", Kind: kind, Namespace: f.item.ref.Namespace, Name: name.text()}, name.at)
 		}
 	}
 	return made
 }
 
-// backend finds the Service that the API server calls, and the workload that
+// findBackend finds the Service that the API server calls, and the workload that
 // answers for it: until that is ready, calls fail.
-func (f *finder) backend(service cursor) {
+func (f *finder) findBackend(service cursor) {
 	r := object.Ref{
 		Kind: "Service", Namespace: service.get("namespace").text(), Name: service.get("name").text(),
 	}
@@ -221,11 +222,11 @@ func (f *finder) backend(service cursor) {
 	}
 }
 
-// webhookResources makes edges from the custom resources that a webhook validates onto its
+// addWebhookResources makes edges from the custom resources that a webhook validates onto its
 // configuration, so that they follow the workload behind it. Webhooks that
 // ignore failures hold nothing up, and those without a Service in the render are
 // not ours to wait for. The plural of a kind is known from its CRD.
-func (f *finder) webhookResources(webhook cursor) {
+func (f *finder) addWebhookResources(webhook cursor) {
 	service := webhook.get("clientConfig", "service")
 	r := object.Ref{Kind: "Service", Namespace: service.get("namespace").text(), Name: service.get("name").text()}
 	if _, ok := f.refs[r]; !ok || webhook.get("failurePolicy").text() == "Ignore" {
@@ -254,46 +255,46 @@ func texts(c cursor) []string {
 	return out
 }
 
-func (f *finder) gateway(spec cursor) {
+func (f *finder) findGateway(spec cursor) {
 	for _, l := range spec.get("listeners").items() {
 		for _, s := range l.get("tls", "certificateRefs").items() {
-			f.secretIn(cmp.Or(s.get("namespace").text(), f.item.ref.Namespace), s.get("name"))
+			f.addSecretIn(cmp.Or(s.get("namespace").text(), f.item.ref.Namespace), s.get("name"))
 		}
 	}
 }
 
-func (f *finder) route(spec cursor) {
+func (f *finder) findRoute(spec cursor) {
 	for _, p := range spec.get("parentRefs").items() {
-		f.reference(p, gatewayGroup, "Gateway", RuleReference)
+		f.addReference(p, gatewayGroup, "Gateway", RuleReference)
 	}
 	for _, r := range spec.get("rules").items() {
 		for _, b := range r.get("backendRefs").items() {
-			f.reference(b, "", "Service", RuleService)
+			f.addReference(b, "", "Service", RuleService)
 		}
 	}
 }
 
-// reference makes an edge onto what a {group, kind, namespace, name} names.
-func (f *finder) reference(c cursor, group, kind string, rule Rule) {
+// addReference makes an edge onto what a {group, kind, namespace, name} names.
+func (f *finder) addReference(c cursor, group, kind string, rule Rule) {
 	if g := c.get("group"); g.value != nil {
 		group = g.text()
 	}
-	f.on(object.Ref{
+	f.addRef(object.Ref{
 		Group: group, Kind: cmp.Or(c.get("kind").text(), kind),
 		Namespace: cmp.Or(c.get("namespace").text(), f.item.ref.Namespace), Name: c.get("name").text(),
 	}, rule, c.get("name").at)
 }
 
-func (f *finder) traefik(spec cursor) {
-	f.secret(spec.get("tls", "secretName"))
+func (f *finder) findTraefik(spec cursor) {
+	f.addSecret(spec.get("tls", "secretName"))
 	for _, r := range spec.get("routes").items() {
 		for _, s := range r.get("services").items() {
-			f.reference(s, "", "Service", RuleService)
+			f.addReference(s, "", "Service", RuleService)
 			transport := s.get("serversTransport")
-			f.on(object.Ref{Group: "traefik.io", Kind: "ServersTransport", Namespace: f.item.ref.Namespace, Name: transport.text()}, RuleReference, transport.at)
+			f.addRef(object.Ref{Group: "traefik.io", Kind: "ServersTransport", Namespace: f.item.ref.Namespace, Name: transport.text()}, RuleReference, transport.at)
 		}
 		for _, m := range r.get("middlewares").items() {
-			f.reference(m, "traefik.io", "Middleware", RuleReference)
+			f.addReference(m, "traefik.io", "Middleware", RuleReference)
 		}
 	}
 }

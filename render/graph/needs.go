@@ -22,8 +22,8 @@ type Need struct {
 	Path object.Path
 }
 
-// need notes a reference that the render does not answer.
-func (f *finder) need(r object.Ref, at *link) {
+// noteNeed notes a reference that the render does not answer.
+func (f *finder) noteNeed(r object.Ref, at *link) {
 	if f.optional || r.Name == "" || r.Kind == "" || provided(r) {
 		return
 	}
@@ -53,21 +53,21 @@ func provided(r object.Ref) bool {
 	return false
 }
 
-// unlessOptional calls find for what a reference of a pod names; one that is optional is
+// findUnlessOptional calls find for what a reference of a pod names; one that is optional is
 // no need.
-func (f *finder) unlessOptional(reference cursor, find func(reference cursor)) {
-	f.needless(reference.get("optional").value == true, func() { find(reference) })
+func (f *finder) findUnlessOptional(reference cursor, find func(reference cursor)) {
+	f.findOptional(reference.get("optional").value == true, func() { find(reference) })
 }
 
-// needless calls find; where optional is set, what it finds is no need.
-func (f *finder) needless(optional bool, find func()) {
+// findOptional calls find. If optional is set, what it finds is not needed.
+func (f *finder) findOptional(optional bool, find func()) {
 	was := f.optional
 	f.optional = was || optional
 	find()
 	f.optional = was
 }
 
-// sortedNeeds are the needs by what is needed.
+// sortedNeeds returns the needs by what is needed.
 func (f *finder) sortedNeeds() []Need {
 	return slices.SortedFunc(maps.Values(f.needs), func(a, b Need) int { return a.Ref.Compare(b.Ref) })
 }

@@ -5,20 +5,20 @@ package object
 
 import "strconv"
 
-// TextAt is a string at a position.
+// TextAt returns a string at a position.
 func TextAt(s string, pos Pos) Value { return Value{Kind: KindString, Pos: pos, Text: s} }
 
-// NumberAt is an integer at a position.
+// NumberAt returns an integer at a position.
 func NumberAt(n int, pos Pos) Value {
 	return Value{Kind: KindNumber, Pos: pos, Text: strconv.Itoa(n)}
 }
 
-// BoolAt is true or false at a position.
+// BoolAt returns true or false at a position.
 func BoolAt(b bool, pos Pos) Value {
 	return Value{Kind: KindBool, Pos: pos, Text: strconv.FormatBool(b)}
 }
 
-// ListAt is a list at a position, nothing where it has no items.
+// ListAt returns a list at a position, or no value if it has no items.
 func ListAt(pos Pos, items ...Value) Value {
 	if len(items) == 0 {
 		return Value{}

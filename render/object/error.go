@@ -36,7 +36,7 @@ const (
 	SeverityWarning
 )
 
-// String is error or warning.
+// String returns "error" or "warning".
 func (s Severity) String() string {
 	if s == SeverityWarning {
 		return "warning"
@@ -83,7 +83,7 @@ type Error struct {
 	Named bool `cbor:"-"`
 }
 
-// Error is one line: position, path, message and hint.
+// Error returns one line: position, stage, message and hint.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Pos.IsValid() {
@@ -99,9 +99,9 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Sentence is what is wrong, with the part of the document or object first; without
-// position, stage, hint and notes, for callers that show those separately. Names of others
-// in it stay in their line.
+// Sentence returns what is wrong, after the policy, the object and the path that it concerns. It
+// has no position, stage, hint or notes, for callers that show those separately. The names in it
+// are escaped, so that they stay within one line.
 func (e *Error) Sentence() string {
 	var b strings.Builder
 	if e.Policy != "" {
@@ -119,7 +119,7 @@ func (e *Error) Sentence() string {
 	return b.String()
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // MarshalJSON writes the error as data, for --format json.
@@ -144,7 +144,7 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 // Errors is all mistakes of one run.
 type Errors []*Error
 
-// Error is one line for each mistake.
+// Error returns one line for each mistake.
 func (es Errors) Error() string {
 	lines := make([]string, len(es))
 	for i, e := range es {
@@ -153,7 +153,7 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap is the single mistakes, for errors.Is and errors.As.
+// Unwrap returns the single mistakes, for errors.Is and errors.As.
 func (es Errors) Unwrap() []error {
 	out := make([]error, len(es))
 	for i, e := range es {
@@ -162,9 +162,9 @@ func (es Errors) Unwrap() []error {
 	return out
 }
 
-// Repeats reports whether e is the mistake that o is, reached by another way: an anchor of
-// YAML has one position, however many aliases lead to it. What is missing in one map is at
-// its position too, and has another name there.
+// Repeats reports whether e is the same mistake as o, reached by another way. An anchor of YAML
+// has one position, however many aliases lead to it. A field that is missing in a map has the
+// position of the map, as all other missing fields have, but another name.
 func (e *Error) Repeats(o *Error) bool {
 	return e.ofDocument() && o.ofDocument() && e.Pos == o.Pos && e.Severity == o.Severity && e.message() == o.message() && lastName(e.Path) == lastName(o.Path)
 }
@@ -172,7 +172,8 @@ func (e *Error) Repeats(o *Error) bool {
 // ofDocument reports whether e is about a place in a document that an author wrote.
 func (e *Error) ofDocument() bool { return e.Stage == StageSpec && e.Node == "" && e.Pos.Column > 0 }
 
-// lastName is the name that a path ends with; all items of lists have none.
+// lastName returns the name that a path ends with. It returns "" if the path ends with an item of
+// a list.
 func lastName(path string) string {
 	if p := ParsePath(path); len(p) > 0 {
 		return p[len(p)-1].Name
@@ -180,7 +181,8 @@ func lastName(path string) string {
 	return ""
 }
 
-// withoutRepeats is sorted errors, each of those at one position once.
+// withoutRepeats returns the errors of es, which is sorted, without those that repeat another at
+// the same position.
 func withoutRepeats(es Errors) Errors {
 	out := es[:0]
 	for _, e := range es {
@@ -195,8 +197,8 @@ func withoutRepeats(es Errors) Errors {
 	return out
 }
 
-// Sorted is es by position, then path, node and message, each mistake once. A warning about
-// a value that is refused follows from the error, and is left out.
+// Sorted returns es by position, then path, node and message, with each mistake once. It leaves
+// out a warning about a value that is refused: the warning follows from the error.
 func (es Errors) Sorted() Errors {
 	out := slices.Clone(es)
 	slices.SortStableFunc(out, func(a, b *Error) int {
@@ -220,7 +222,7 @@ func (es Errors) Sorted() Errors {
 	})
 }
 
-// Err is es as an error: nil where it holds no mistake of severity error.
+// Err returns es as an error. It returns nil if es holds no mistake of severity error.
 func (es Errors) Err() error {
 	if len(es.Failures()) == 0 {
 		return nil
@@ -228,13 +230,14 @@ func (es Errors) Err() error {
 	return es
 }
 
-// Failures is the mistakes that are not warnings.
-func (es Errors) Failures() Errors { return es.only(SeverityError) }
+// Failures returns the mistakes that are not warnings.
+func (es Errors) Failures() Errors { return es.withSeverity(SeverityError) }
 
-// Warnings is the mistakes that are only warnings.
-func (es Errors) Warnings() Errors { return es.only(SeverityWarning) }
+// Warnings returns the mistakes that are only warnings.
+func (es Errors) Warnings() Errors { return es.withSeverity(SeverityWarning) }
 
-func (es Errors) only(s Severity) Errors {
+// withSeverity returns the mistakes of one severity.
+func (es Errors) withSeverity(s Severity) Errors {
 	var out Errors
 	for _, e := range es {
 		if e.Severity == s {
@@ -244,8 +247,8 @@ func (es Errors) only(s Severity) Errors {
 	return out
 }
 
-// AsErrors is every mistake inside err, whatever wraps it; an error that is
-// no mistake of a user becomes one without a position, of the given stage.
+// AsErrors returns every mistake inside err, whatever wraps it. An error that is no mistake of a
+// user becomes one of the given stage without a position.
 func AsErrors(err error, stage Stage) Errors {
 	if err == nil {
 		return nil

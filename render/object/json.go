@@ -11,8 +11,8 @@ import (
 	"strconv"
 )
 
-// ReadJSON is data as a value, every part of which has the position pos: that of
-// what the user wrote to get it.
+// ReadJSON reads one JSON value. Every part of it gets the position pos, which is that of what
+// the user wrote to get the value.
 func ReadJSON(data []byte, pos Pos) (Value, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -30,6 +30,7 @@ func ReadJSON(data []byte, pos Pos) (Value, error) {
 // object of Kubernetes does.
 const maxJSONDepth = 200
 
+// readJSON reads the next value of d, which may nest at most depth levels deep.
 func readJSON(d *json.Decoder, pos Pos, depth int) (Value, error) {
 	token, err := d.Token()
 	if err != nil {
@@ -39,6 +40,8 @@ func readJSON(d *json.Decoder, pos Pos, depth int) (Value, error) {
 		return Value{}, errors.New("it nests too deep")
 	}
 	v := Value{Pos: pos}
+
+	// Scalars are copied; a bracket is followed by items up to its end.
 	switch t := token.(type) {
 	case nil:
 		v.Kind = KindNull
@@ -49,6 +52,7 @@ func readJSON(d *json.Decoder, pos Pos, depth int) (Value, error) {
 	case string:
 		v.Kind, v.Text = KindString, t
 	case json.Delim:
+		// Items and members follow until the bracket is closed.
 		v.Kind = KindList
 		if t == '{' {
 			v.Kind = KindMap
@@ -63,7 +67,8 @@ func readJSON(d *json.Decoder, pos Pos, depth int) (Value, error) {
 				m.Name, _ = name.(string)
 			}
 			m.Pos = pos
-			if m.Value, err = readJSON(d, pos, depth-1); err != nil {
+			m.Value, err = readJSON(d, pos, depth-1)
+			if err != nil {
 				return v, err
 			}
 			if t == '{' {

@@ -10,16 +10,21 @@ import (
 	"strings"
 )
 
-// Expand returns the items of a List, and of Lists in it; anything else is itself. A List of
-// one kind, such as a RoleList, is one too: it has items and no name, which objects have.
-// The error is a mistake in a List, which has no position: what it holds would be lost.
+// Expand returns the items of a List, and those of the Lists in it. Any other object is returned
+// as it is. A List of one kind, such as a RoleList, is expanded too: it has items and no name,
+// which objects have. The error is a mistake in a List; it has no position. It is reported
+// because the content of the List would be lost otherwise.
 func (o Object) Expand() ([]Object, *Error) {
+	// A List of v1 is expanded, and a List of one kind that has no name.
 	of, isList := strings.CutSuffix(o.Kind(), "List")
 	_, hasItems := o["items"].([]any)
-	plain, typed := of == "" && o.APIVersion() == "v1", of != "" && hasItems && o.Name() == ""
+	plain := of == "" && o.APIVersion() == "v1"
+	typed := of != "" && hasItems && o.Name() == ""
 	if !isList || !plain && !typed {
 		return []Object{o}, nil
 	}
+
+	// Fields that a List does not have would be lost with it.
 	known := []string{"apiVersion", "kind", "metadata", "items"}
 	for _, name := range SortedKeys(o) {
 		if !slices.Contains(known, name) {
@@ -29,6 +34,8 @@ func (o Object) Expand() ([]Object, *Error) {
 	if !hasItems && o["items"] != nil {
 		return nil, &Error{Path: "items", Err: fmt.Errorf("expected a list of objects"), Hint: "begin each object with a dash"}
 	}
+
+	// A List in a List is expanded too.
 	var out []Object
 	for _, item := range o.List("items") {
 		m, ok := item.(map[string]any)
@@ -49,8 +56,8 @@ func (o Object) Expand() ([]Object, *Error) {
 	return out, nil
 }
 
-// NameHint is what to do about an object that leaves its name to the API server, or whose name
-// is no text; "" for others.
+// NameHint returns what to do about an object that leaves its name to the API server, or whose
+// name is no text. It returns "" for other objects.
 func (o Object) NameHint() string {
 	switch name := o.Map("metadata")["name"].(type) {
 	case nil:
@@ -67,9 +74,10 @@ func (o Object) NameHint() string {
 }
 
 // NameNodes gives the nodes of a spec ids made of their objects: kind and name, with the
-// namespace and then the group where that is not enough. Two nodes of one object are an
-// error with that hint.
+// namespace and then the group if that is not enough. Two nodes of one object are an error with
+// the hint.
 func NameNodes(spec string, nodes []*Node, hint string) error {
+	// Give each node the shortest id that no other node of this round has.
 	rest := nodes
 	for _, name := range []func(Ref) string{
 		func(r Ref) string { return nodeName(r.Kind, r.Name) },
@@ -90,6 +98,8 @@ func NameNodes(spec string, nodes []*Node, hint string) error {
 		}
 		rest = again
 	}
+
+	// What has the same id even with group and namespace is the same object.
 	var errs Errors
 	first := map[ID]*Node{}
 	for _, n := range nodes {

@@ -15,8 +15,8 @@ func ShortHash(text string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// Shorten is a name of at most so many letters: a longer one is cut and ends in a
-// hash of the complete text, so that two long names with one beginning stay two.
+// Shorten returns a name of at most the given number of letters. A longer name is cut and ends in
+// a hash of the complete text, so that two long names with one beginning stay different.
 func Shorten(name string, most int) string {
 	if len(name) <= most {
 		return name

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Nearest is the known name that word was most likely meant to be: at most a
-// third of its letters away, counting a swap of two neighbours as one, or one of
-// which the other is the beginning, or one letter longer than a word of two; ok is
-// false where none is near. Of a long list only
-// those are compared that are sorted next to word: most mistakes leave its beginning.
+// Nearest returns the known name that word was most likely meant to be. A name is near if at most
+// a third of the letters differ, where a swap of two neighbours counts as one. A name is also
+// near if it is the beginning of word or word is its beginning, and if it is one letter longer
+// than a word of two. ok is false if no name is near. In a long list only those names are
+// compared that are sorted next to word: most mistakes leave its beginning.
 func Nearest(word string, known []string) (name string, ok bool) {
 	const letters, longest = 3, 64
 	best := len(word) / letters
@@ -43,7 +43,7 @@ func Nearest(word string, known []string) (name string, ok bool) {
 	return name, ok
 }
 
-// around is the part of a sorted list in which word would be.
+// around returns the part of a sorted list in which word would be.
 func around(word string, sorted []string) []string {
 	const half = 250
 	if len(sorted) <= 2*half {
@@ -53,7 +53,7 @@ func around(word string, sorted []string) []string {
 	return sorted[max(0, min(at, len(sorted)-half)-half):min(len(sorted), max(at, half)+half)]
 }
 
-// DidYouMean is the hint that names the nearest known name, "" where none is near.
+// DidYouMean returns the hint that names the nearest known name, or "" if none is near.
 func DidYouMean(word string, known []string) string {
 	if name, ok := Nearest(word, known); ok {
 		return fmt.Sprintf("did you mean %q?", name)
@@ -61,8 +61,8 @@ func DidYouMean(word string, known []string) string {
 	return ""
 }
 
-// Distance is how many letters must be added, dropped, changed or swapped with
-// their neighbour to make b of a (optimal string alignment).
+// Distance returns how many letters must be added, dropped, changed or swapped with their
+// neighbour to make b of a (optimal string alignment).
 func Distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
@@ -85,8 +85,7 @@ func Distance(a, b string) int {
 	return last[len(b)]
 }
 
-// Suggest is the hint for an unknown word: the nearest known one, or all of
-// them.
+// Suggest returns the hint for an unknown word: the nearest known one, or all of them.
 func Suggest(word string, known []string) string {
 	if hint := DidYouMean(word, known); hint != "" {
 		return hint

@@ -12,16 +12,16 @@ import (
 // ID names a node of a project: <spec>/<node>.
 type ID string
 
-// MakeID is the id of a node of a spec.
+// MakeID returns the id of a node of a spec.
 func MakeID(spec, node string) ID { return ID(spec + "/" + node) }
 
-// Spec is the part before the slash.
+// Spec returns the part before the slash.
 func (id ID) Spec() string {
 	spec, _, _ := strings.Cut(string(id), "/")
 	return spec
 }
 
-// Node is the part after the slash.
+// Node returns the part after the slash.
 func (id ID) Node() string {
 	_, node, _ := strings.Cut(string(id), "/")
 	return node

@@ -21,10 +21,10 @@ import (
 // string, bool, int64, float64 and nil, and nothing else.
 type Object map[string]any
 
-// Size is how many bytes o takes, roughly.
+// Size returns roughly how many bytes o takes.
 func (o Object) Size() int64 { return sizeOf(map[string]any(o)) }
 
-// Values is how many values o holds.
+// Values returns how many values o holds.
 func (o Object) Values() int { return valuesOf(map[string]any(o)) }
 
 func valuesOf(v any) int {
@@ -76,35 +76,38 @@ func Decode(data []byte) (Object, error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, fmt.Errorf("text follows the JSON object")
 	}
-	if err := numbers(m); err != nil {
+	if err := convertNumbers(m); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// numbers replaces every json.Number in v, in place.
-func numbers(v any) (err error) {
+// convertNumbers replaces every json.Number in v, in place.
+func convertNumbers(v any) (err error) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
-			if v[k], err = number(e); err != nil {
-				return below(err, Field(k))
+			v[k], err = number(e)
+			if err != nil {
+				return addStep(err, Field(k))
 			}
 		}
 	case []any:
 		for i, e := range v {
-			if v[i], err = number(e); err != nil {
-				return below(err, Index(i))
+			v[i], err = number(e)
+			if err != nil {
+				return addStep(err, Index(i))
 			}
 		}
 	}
 	return nil
 }
 
+// number returns v with its numbers as int64 or float64.
 func number(v any) (any, error) {
 	n, ok := v.(json.Number)
 	if !ok {
-		return v, numbers(v)
+		return v, convertNumbers(v)
 	}
 	if i, err := n.Int64(); err == nil {
 		return i, nil
@@ -126,8 +129,8 @@ type NumberError struct {
 
 func (e *NumberError) Error() string { return "number " + e.Number + " is out of range" }
 
-// below is an error of a number with the step that leads to it.
-func below(err error, step Step) error {
+// addStep puts the step that leads to a value before the path of an error about a number in it.
+func addStep(err error, step Step) error {
 	var number *NumberError
 	if errors.As(err, &number) {
 		number.Path = append(Path{step}, number.Path...)
@@ -135,19 +138,19 @@ func below(err error, step Step) error {
 	return err
 }
 
-// APIVersion is the apiVersion field, "" where there is none.
+// APIVersion returns the apiVersion field, or "" if there is none.
 func (o Object) APIVersion() string { return o.Text("apiVersion") }
 
-// Kind is the kind field, "" where there is none.
+// Kind returns the kind field, or "" if there is none.
 func (o Object) Kind() string { return o.Text("kind") }
 
-// Name is metadata.name, "" where there is none.
+// Name returns metadata.name, or "" if there is none.
 func (o Object) Name() string { return o.Text("metadata", "name") }
 
-// Namespace is metadata.namespace, "" where there is none.
+// Namespace returns metadata.namespace, or "" if there is none.
 func (o Object) Namespace() string { return o.Text("metadata", "namespace") }
 
-// Group is the API group, "" for the core group.
+// Group returns the API group, or "" for the core group.
 func (o Object) Group() string {
 	group, _, ok := strings.Cut(o.APIVersion(), "/")
 	if !ok {
@@ -156,7 +159,7 @@ func (o Object) Group() string {
 	return group
 }
 
-// Version is the API version without its group, such as v1.
+// Version returns the API version without its group, such as v1.
 func (o Object) Version() string {
 	group, version, ok := strings.Cut(o.APIVersion(), "/")
 	if !ok {
@@ -165,18 +168,18 @@ func (o Object) Version() string {
 	return version
 }
 
-// Ref is the identity of o.
+// Ref returns the identity of o.
 func (o Object) Ref() Ref {
 	return Ref{Group: o.Group(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
 }
 
-// Labels is metadata.labels; fields that are not text are left out.
+// Labels returns metadata.labels; fields that are not text are left out.
 func (o Object) Labels() map[string]string { return o.texts("metadata", "labels") }
 
-// Annotations is metadata.annotations; fields that are not text are left out.
+// Annotations returns metadata.annotations; fields that are not text are left out.
 func (o Object) Annotations() map[string]string { return o.texts("metadata", "annotations") }
 
-// Get follows field names from the root; nil where a step leads nowhere.
+// Get follows field names from the root. It returns nil if a step leads nowhere.
 func (o Object) Get(names ...string) any {
 	var v any = map[string]any(o)
 	for _, n := range names {
@@ -189,19 +192,19 @@ func (o Object) Get(names ...string) any {
 	return v
 }
 
-// Map is [Object.Get] for an object; nil where there is none.
+// Map returns [Object.Get] for an object, or nil if there is none.
 func (o Object) Map(names ...string) map[string]any {
 	m, _ := o.Get(names...).(map[string]any)
 	return m
 }
 
-// List is [Object.Get] for a list; nil where there is none.
+// List returns [Object.Get] for a list, or nil if there is none.
 func (o Object) List(names ...string) []any {
 	l, _ := o.Get(names...).([]any)
 	return l
 }
 
-// Text is [Object.Get] for text; "" where there is none.
+// Text returns [Object.Get] for text, or "" if there is none.
 func (o Object) Text(names ...string) string {
 	s, _ := o.Get(names...).(string)
 	return s
@@ -222,7 +225,7 @@ func (o Object) Annotate(key, value string) {
 	notes[key] = value
 }
 
-// Clone is a deep copy of o.
+// Clone returns a deep copy of o.
 func (o Object) Clone() Object {
 	m, _ := clone(map[string]any(o)).(map[string]any)
 	return m
@@ -280,7 +283,7 @@ func (r Ref) String() string {
 	return printable.Line(s + r.Name)
 }
 
-// GroupKind is the kind with its group, such as Deployment.apps.
+// GroupKind returns the kind with its group, such as Deployment.apps.
 func (r Ref) GroupKind() string {
 	if r.Group == "" {
 		return r.Kind
@@ -312,7 +315,7 @@ func (r Ref) Compare(s Ref) int {
 	)
 }
 
-// SortedKeys is the keys of m in order: no map is ever ranged into output.
+// SortedKeys returns the keys of m in order: no map is ever ranged into output.
 func SortedKeys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }

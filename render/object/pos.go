@@ -21,7 +21,7 @@ type Pos struct {
 	Column int    `json:"column,omitempty"`
 }
 
-// FileOf is the name in positions of a file of origin, a folder or a URL.
+// FileOf returns the name that positions have for a file of origin, which is a folder or a URL.
 func FileOf(origin, name string) string {
 	if scheme, after, ok := strings.Cut(origin, "://"); ok {
 		return scheme + "://" + path.Join(after, name)
@@ -71,13 +71,13 @@ type Step struct {
 // Path leads from the root of a document or an object to one of its parts.
 type Path []Step
 
-// Field is the step to the field called name.
+// Field returns the step to the field called name.
 func Field(name string) Step { return Step{Name: name} }
 
-// Index is the step to item i of a list, counted from 0.
+// Index returns the step to item i of a list, counted from 0.
 func Index(i int) Step { return Step{Index: i, IsIndex: true} }
 
-// Fields is the path through the fields called names.
+// Fields returns the path through the fields called names.
 func Fields(names ...string) Path {
 	p := make(Path, len(names))
 	for i, n := range names {

@@ -99,40 +99,11 @@ func (s *Secrets) Add(text string) {
 	}
 	if lines := strings.Split(strings.TrimSpace(text), "\n"); len(lines) > 1 {
 		for _, line := range lines {
-			if line = strings.TrimSpace(line); len(line) >= plainSecret {
+			line = strings.TrimSpace(line)
+			if len(line) >= plainSecret {
 				s.Add(line)
 			}
 		}
-	}
-}
-
-// AddNamed hides the texts of v that are in fields of a sensitive name.
-func (s *Secrets) AddNamed(v Value) { s.named(v, false) }
-
-func (s *Secrets) named(v Value, inside bool) {
-	if inside && (v.Kind == KindString || v.Kind == KindNumber) {
-		s.Add(v.Text)
-	}
-	if name, _ := v.Get("name"); SensitiveName(name.Text) {
-		value, _ := v.Get("value")
-		s.named(value, true)
-	}
-	for _, m := range v.Members {
-		// The keys of these are names that the author chose: a resource called secret holds
-		// none by that.
-		if names := slices.Contains([]string{"resources", "containers", "volumes"}, m.Name); names && m.Value.Kind == KindMap {
-			for _, named := range m.Value.Members {
-				s.named(named.Value, inside || named.Value.Kind == KindString && SensitiveName(named.Name))
-			}
-			continue
-		}
-		if slices.Contains([]string{"variables", "bindings", "pullSecretsFrom", "secrets"}, m.Name) {
-			m.Value.Members = slices.DeleteFunc(slices.Clone(m.Value.Members), func(m Member) bool { return IsReference(m.Value) })
-		}
-		s.named(m.Value, inside || SensitiveName(m.Name))
-	}
-	for _, item := range v.Items {
-		s.named(item, inside)
 	}
 }
 
@@ -140,12 +111,17 @@ func (s *Secrets) named(v Value, inside bool) {
 // all: texts in quotes, what else is in the line, and deeper lines below it.
 func (s *Secrets) AddText(text string) { s.addText(text, s.addValue) }
 
-// addText is AddText; add gets the rests of lines.
+// addText does the work of AddText. It calls add with the rest of each line that may hold a
+// secret.
 func (s *Secrets) addText(text string, add func(rest string)) {
-	if s.read += len(text); s.read > maxRead {
+	s.read += len(text)
+	if s.read > maxRead {
 		s.full = true
 		return
 	}
+
+	// What follows a sensitive name is a secret, and so are the lines that are deeper than the
+	// name.
 	under := -1 // the indent of the name that lines are below
 	sought := 0
 	for line := range strings.Lines(text) {
@@ -160,8 +136,10 @@ func (s *Secrets) addText(text string, add func(rest string)) {
 			if at < 0 {
 				break
 			}
-			rest, under = rest[at:], indent(line)
-			if sought += len(rest); sought > maxSought {
+			rest = rest[at:]
+			under = indent(line)
+			sought += len(rest)
+			if sought > maxSought {
 				s.full = true
 				return
 			}
@@ -196,16 +174,19 @@ func (s *Secrets) addValue(text string) {
 		return
 	}
 	text = regexp.MustCompile(`^\s*(?:[!&]\S*\s+)*`).ReplaceAllString(text, "") // The tag and the anchor.
-	if text = strings.Trim(text, " \t{}[],\"'|>*-"); len(text) >= plainSecret {
+	text = strings.Trim(text, " \t{}[],\"'|>*-")
+	if len(text) >= plainSecret {
 		s.Add(text)
 	}
 }
 
-// AddNode hides the data of the object of n. Its name is applied as it is, and keeps its words
-// in messages, see [readable]: a password that is one of them is hidden where values stand.
+// AddNode hides the data of the object of n. The name of the object is applied as it is, and
+// keeps its words in messages, see [readable]: a password that is one of these words is hidden in
+// the place of a value.
 func (s *Secrets) AddNode(n *Node) {
 	s.addName(n.Object.Name(), readable)
-	if s.AddObject(n.Object); n.Object.Kind() == "Secret" || n.Object["items"] != nil {
+	s.AddObject(n.Object)
+	if n.Object.Kind() == "Secret" || n.Object["items"] != nil {
 		return
 	}
 	if s.open == nil {
@@ -214,7 +195,7 @@ func (s *Secrets) AddNode(n *Node) {
 	s.open[n.ID] = true
 }
 
-// AddObject hides the data of o where it is a Secret, a list with Secrets, or carries the
+// AddObject hides the data of o if it is a Secret or a list with Secrets, or if it carries the
 // annotation of kubectl with a Secret in it.
 func (s *Secrets) AddObject(o Object) {
 	if items, ok := o["items"].([]any); ok {
@@ -239,7 +220,8 @@ func (s *Secrets) AddObject(o Object) {
 	}
 }
 
-// replacers are made when the first text is hidden.
+// replacers returns what hides texts in quotes and texts anywhere. It makes both when the first
+// text is hidden.
 func (s *Secrets) replacers() (quoted, plain *strings.Replacer) {
 	if s.plain != nil {
 		return s.quoted, s.plain
@@ -267,14 +249,14 @@ func (s *Secrets) replacers() (quoted, plain *strings.Replacer) {
 	return s.quoted, s.plain
 }
 
-// texts are all of them, the longest first: a shorter one may be a part of it.
+// texts returns the known secrets, the longest first: a shorter one may be a part of it.
 func (s *Secrets) texts() []string {
 	return slices.SortedFunc(maps.Keys(s.known), func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 }
 
 var oneLine = strings.NewReplacer("\n", " ", "\t", " ", "\r", " ") //nolint:gochecknoglobals // a constant
 
-// forms are the ways in which messages write a text.
+// forms returns the ways in which messages write a text.
 func forms(text string) []string {
 	inner := func(quoted []byte) string { return string(quoted[1 : len(quoted)-1]) }
 	inJSON, _ := json.Marshal(text) // A text always encodes.
@@ -288,11 +270,11 @@ func forms(text string) []string {
 	return slices.Compact(out)
 }
 
-// Hide is text without the secrets.
+// Hide returns text without the secrets.
 func (s *Secrets) Hide(text string) string { return s.hide(text, true) }
 
-// hide is Hide; words says whether those that are words are hidden beside quotes: not in the
-// way to a field, which is of names.
+// hide does the work of Hide. If words is set, secrets that are ordinary words are hidden outside
+// of quotes too. It is not set for the path to a field, which consists of names.
 func (s *Secrets) hide(text string, words bool) string {
 	if s == nil || len(s.known) == 0 {
 		return withoutCredentials(text, hiddenInURL)
@@ -305,8 +287,8 @@ func (s *Secrets) hide(text string, words bool) string {
 	return withoutCredentials(s.shortened(text), hiddenInURL)
 }
 
-// hideMessage is what e says without the secrets. The field that is not known is no value, even
-// where a password is the same short word: its path shows it too.
+// hideMessage returns the message of e without the secrets. The name of an unknown field stays,
+// even if a password is the same short word: it is no value, and the path shows it too.
 func (s *Secrets) hideMessage(e *Error) string {
 	const unknown = "unknown field "
 	name := lastName(e.Path)
@@ -316,8 +298,9 @@ func (s *Secrets) hideMessage(e *Error) string {
 	return s.Hide(e.message())
 }
 
-// hideOption is where a mistake stands without the secrets: an option may hold one. The name
-// of a file is needed to find it, even where a password is a word of it.
+// hideOption returns the file of a position without the secrets: it may be an option of the
+// command, which may hold one. The name of a file is needed to find it, so it stays, even if a
+// password is a word of it.
 func (s *Secrets) hideOption(where string) string {
 	if strings.HasPrefix(where, "-") || strings.Contains(where, "://") {
 		return s.Hide(where)
@@ -328,7 +311,7 @@ func (s *Secrets) hideOption(where string) string {
 // ellipsis is where messages cut long texts.
 const ellipsis = "…"
 
-// shortened is text without the parts of secrets that are next to an ellipsis.
+// shortened returns text without the parts of secrets that are next to an ellipsis.
 func (s *Secrets) shortened(text string) string {
 	const most = 1000 // No message has as many, and each is compared with all secrets.
 	if strings.Count(text, ellipsis) > most {
@@ -355,8 +338,8 @@ func (s *Secrets) shortened(text string) string {
 	}
 }
 
-// longestPart is the length of the longest end of text, or of its beginning, that is a part
-// of a secret; 0 where it is too short to be one.
+// longestPart returns the length of the longest end of text, or of its beginning, that is a part
+// of a secret. It returns 0 if that is too short to be one.
 func (s *Secrets) longestPart(text string, atBeginning bool) (longest int) {
 	piece := func(n int) string {
 		if atBeginning {
@@ -373,8 +356,8 @@ func (s *Secrets) longestPart(text string, atBeginning bool) (longest int) {
 	return longest
 }
 
-// Error is e without the secrets. What is wrong with the data of an object is shown
-// without any value: it may be a Secret's that nothing has evaluated.
+// Error returns e without the secrets. An error about the data of an object shows no value: the
+// object may be a Secret that nothing has evaluated.
 func (s *Secrets) Error(e *Error) *Error {
 	out := *e
 	out.Secrets = s
@@ -386,7 +369,10 @@ func (s *Secrets) Error(e *Error) *Error {
 	if text != e.message() {
 		out.Err = redacted{text, e.Err}
 	}
-	out.Hint, out.Path, out.Pos.File, out.Node = hint, s.hide(e.Path, false), s.hideOption(e.Pos.File), s.hideID(e.Node)
+	out.Hint = hint
+	out.Path = s.hide(e.Path, false)
+	out.Pos.File = s.hideOption(e.Pos.File)
+	out.Node = s.hideID(e.Node)
 	out.Notes = slices.Clone(e.Notes)
 	for i, n := range out.Notes {
 		out.Notes[i].Text, out.Notes[i].Pos.File = s.Hide(n.Text), s.hideOption(n.Pos.File)
@@ -394,7 +380,7 @@ func (s *Secrets) Error(e *Error) *Error {
 	return &out
 }
 
-// Shown is an error as a message shows it that has been through no render: without
+// Shown returns an error that has been through no render as a message shows it: without
 // credentials in URLs.
 func Shown(e *Error) *Error {
 	if e.Secrets != nil {
@@ -403,7 +389,7 @@ func Shown(e *Error) *Error {
 	return (&Secrets{}).Error(e)
 }
 
-// Errors are es without the secrets.
+// Errors returns es without the secrets.
 func (s *Secrets) Errors(es Errors) Errors {
 	out := make(Errors, len(es))
 	for i, e := range es {
@@ -437,8 +423,8 @@ type redacted struct {
 
 func (r redacted) Error() string { return r.text }
 
-// As does the same for its type.
+// As finds the original error, as errors.As does.
 func (r redacted) As(target any) bool { return errors.As(r.err, target) }
 
-// Is lets callers ask for the kind of the original.
+// Is reports whether the original error is target, so that callers can ask for its kind.
 func (r redacted) Is(target error) bool { return errors.Is(r.err, target) }

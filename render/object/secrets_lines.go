@@ -24,7 +24,7 @@ var wholePlaceholder = regexp.MustCompile(`^\$\{(?:metadata|resources|secrets)\.
 // defaulted is a reference to a variable with a value of its own, such as ${NAME:-value}.
 var defaulted = regexp.MustCompile(`\$\{(\w+):?[-+?]`)
 
-// stars has the length of text, its spaces, quotes, brackets and placeholders.
+// stars returns stars in the length of text. Spaces, quotes, brackets and placeholders stay.
 func stars(text string) string {
 	out := []byte(text)
 	for i, c := range out {
@@ -38,16 +38,16 @@ func stars(text string) string {
 	return string(out)
 }
 
-// Mask is a line of a file with stars in the place of secrets, of credentials in URLs, and
-// of all that follows a sensitive name, so that a caret under it stays where it is. Before
-// are the lines before it: one without a name, and one deeper than a sensitive name alone in
-// its line, may be the rest of a text that begins there.
+// Mask returns a line of a file with stars in the place of secrets, of credentials in URLs, and
+// of all that follows a sensitive name. A caret under the line thus stays where it is. The
+// argument before has the lines before it. A line without a name, and a line deeper than a
+// sensitive name alone in its line, may continue a text that begins there.
 func (s *Secrets) Mask(line, before string) string {
 	return s.mask(line, before, func(masked string) string { return masked })
 }
 
-// MaskCUE is Mask for a line of CUE, in which only literals are values: what refers to others,
-// and what only CUE reads, stays.
+// MaskCUE masks a line of CUE as Mask does. Only literals are values in CUE: references to other
+// fields, and what only CUE reads, stay.
 func (s *Secrets) MaskCUE(line, before string) string {
 	return s.mask(line, before, func(masked string) string {
 		if len(masked) != len(line) || strings.Contains(before, `"""`) || strings.Contains(before, `'''`) {
@@ -64,9 +64,9 @@ func (s *Secrets) MaskCUE(line, before string) string {
 // literalOfCUE is a text, a number or a comment.
 var literalOfCUE = regexp.MustCompile(`#+".*?(?:"#+|$)|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\b[0-9][\w.]*|//.*`)
 
-// AddCUE is AddText for CUE that is not evaluated. What refers to a field of the text or to an
-// import, and the name of a type, is no value: string, _secrets.password. A name that the text
-// does not have may be a secret without its quotes.
+// AddCUE hides secrets in CUE that is not evaluated, as AddText does. A reference to a field of
+// the text or to an import is no value, such as _secrets.password, and neither is the name of a
+// type, such as string. A name that the text does not have may be a secret without its quotes.
 func (s *Secrets) AddCUE(text string) {
 	if strings.Contains(text, `"""`) || strings.Contains(text, "'''") {
 		s.AddText(text) // Lines of a text are no CUE.
@@ -100,8 +100,10 @@ var (
 	wordOfCUE      = regexp.MustCompile(`^(_|_?string|bytes|bool|null|true|false|number|rune|u?int\d*|float\d*|len|close|and|or|div|mod|quo|rem|if|for|in|let)$`)
 )
 
-// mask is Mask; ofNames says what of a line shows that is masked for a sensitive name.
+// mask does the work of Mask. It calls ofNames with each line that is masked for a sensitive
+// name, and shows what that returns.
 func (s *Secrets) mask(line, before string, ofNames func(masked string) string) string {
+	// Hide credentials in URLs, and what follows sensitive names.
 	line = withoutCredentials(line, func(text string) string { return strings.Repeat("*", len(text)) })
 	if continues(line, before) {
 		return ofNames(stars(line))
@@ -112,6 +114,8 @@ func (s *Secrets) mask(line, before string, ofNames func(masked string) string) 
 	if at := sensitiveKey(line); at >= 0 {
 		line = line[:at] + stars(line[at:])
 	}
+
+	// A default may stand on the same line as a sensitive name.
 	for _, m := range defaulted.FindAllStringSubmatchIndex(line, -1) {
 		if SensitiveName(line[m[2]:m[3]]) {
 			line = line[:m[1]] + stars(line[m[1]:])
@@ -119,6 +123,8 @@ func (s *Secrets) mask(line, before string, ofNames func(masked string) string) 
 		}
 	}
 	line = ofNames(line)
+
+	// Hide the secrets that are known by their text.
 	if s == nil {
 		return line
 	}
@@ -136,10 +142,9 @@ func (s *Secrets) mask(line, before string, ofNames func(masked string) string) 
 	return line
 }
 
-// AddNames keeps the names of the services, volumes and networks of a compose file, and the
-// words of them, in messages. A password that is one of them is hidden where values stand: in
-// quotes, after a sensitive name, and in lines of files wherever it is no part of a path and no
-// name.
+// AddNames keeps the names of the services, volumes and networks of a compose file, and their
+// words, in messages. A password that is one of these words is hidden in the place of a value: in
+// quotes, after a sensitive name, and in lines of files unless it is part of a path or a name.
 func (s *Secrets) AddNames(v Value) {
 	for _, field := range [...]string{"services", "volumes", "networks"} {
 		named, _ := v.Get(field)
@@ -153,7 +158,8 @@ func (s *Secrets) AddNames(v Value) {
 // the name of an object may be a secret that a module made it of.
 var readable = regexp.MustCompile(`^(?:[a-z]{2,20}[0-9]{0,3}(?:[-_.]|$))+$`)
 
-// addName keeps a name and its words in messages, those that a pattern allows where it is not nil.
+// addName keeps a name and its words in messages. If allowed is not nil, it keeps only those that
+// match it.
 func (s *Secrets) addName(name string, allowed *regexp.Regexp) {
 	if s.names == nil {
 		s.names = map[string]bool{}
@@ -173,7 +179,7 @@ var named = regexp.MustCompile(`^(?:[-_./][\w/]|["']?:(?:\s|$)|:/[^/])`)
 // nameOf is the beginning of a line whose value is a name.
 var nameOf = regexp.MustCompile(`^[\s-]*(?:container_name|hostname):`)
 
-// starValues is a line with stars in the place of a word where it may be a value.
+// starValues returns a line with stars in the place of a word, wherever the word may be a value.
 func starValues(line, word string) string {
 	if nameOf.MatchString(line) {
 		return line
@@ -181,8 +187,8 @@ func starValues(line, word string) string {
 	return replaceValues(line, word, stars(word))
 }
 
-// replaceValues is text with another one in the place of a word where it may be a value: not
-// in a path, and not where it is a name or begins a longer word.
+// replaceValues returns line with by in the place of a word, wherever the word may be a value. It
+// is none in a path, as a name, and at the beginning of a longer word.
 func replaceValues(line, word, by string) string {
 	for at := 0; ; {
 		i := strings.Index(line[at:], word)
@@ -209,7 +215,7 @@ func isLetterOrDigit(c byte) bool {
 // a value: no line shows any of it.
 var holders = regexp.MustCompile(`(?i)^(stringData|users|authorization|cookie)$`)
 
-// sensitiveKey is where the value of the first sensitive name of a line begins; -1 where
+// sensitiveKey returns where the value of the first sensitive name of a line begins, or -1 if
 // there is none.
 func sensitiveKey(line string) int {
 	for at := 0; ; {
@@ -245,14 +251,14 @@ func continues(line, before string) bool {
 	return false
 }
 
-// indent is how deep a line is.
+// indent returns how deep a line is, in bytes.
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
 // pair is the name and the value of a variable in a list of them, in one line or in two.
 var pair = regexp.MustCompile(`\bname["']?:[ \t]*["']?([\w.-]+)["']?[ \t]*[,\n]\s*["']?value["']?:`)
 
-// valueAt is where in line the value of a variable of a sensitive name begins, which may stand
-// in the last of the lines before; -1 where there is none.
+// valueAt returns where in line the value of a variable of a sensitive name begins, or -1 if
+// there is none. The name may stand in the last of the lines before.
 func valueAt(line, before string) int {
 	above := before[strings.LastIndexByte(strings.TrimRight(before, "\r\n"), '\n')+1:]
 	both := above + line

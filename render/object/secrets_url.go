@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// hiddenInURL stands for a credential in a URL of a message.
+// hiddenInURL returns what stands for a credential in a URL of a message.
 func hiddenInURL(string) string { return "***" }
 
 // isRevision reports whether a parameter of a reference is no credential.
@@ -17,9 +17,9 @@ func isRevision(name string) bool {
 	return slices.Contains([]string{"tag", "branch", "commit", "semver", "submodules", "ref", "path"}, name)
 }
 
-// withoutCredentials is a text with other text, as hide makes it, for what stands between
-// :// and @ and for the values in the query of a URL, and in the fragment, which may be passwords and tokens. It
-// is the same for user:password@host without a scheme.
+// withoutCredentials replaces the credentials in URLs of a text by what hide returns for them:
+// what stands between :// and @, and the values in the query and in the fragment, which may be
+// passwords and tokens. It does the same for user:password@host without a scheme.
 func withoutCredentials(text string, hide func(string) string) string {
 	if !strings.ContainsAny(text, "@?#") {
 		return text
@@ -30,12 +30,15 @@ func withoutCredentials(text string, hide func(string) string) string {
 	}
 	var out strings.Builder
 	done := 0
-	to := func(from, end int) { // hides what is between
-		if from = max(from, done); from < end {
+	hideBetween := func(from, end int) {
+		from = max(from, done)
+		if from < end {
 			out.WriteString(text[done:from] + hide(text[from:end]))
 			done = end
 		}
 	}
+
+	// Each URL is searched for its end, for its user and password, and for its parameters.
 	for at, word, walked := 0, 0, 0; ; {
 		i := strings.Index(text[at:], ":/")
 		if i < 0 {
@@ -50,14 +53,18 @@ func withoutCredentials(text string, hide func(string) string) string {
 				word = at + n
 			}
 		}
+
+		// A fragment is hidden as a whole; what follows is about what stands before it.
 		end := word
 		fragment := end
 		if n := strings.IndexByte(text[at:end], '#'); n >= 0 {
 			fragment, end = end, at+n
 		}
 		if strings.HasPrefix(strings.TrimLeft(text[end:], " "), "@") {
-			to(at, end) // A space does not end a password.
+			hideBetween(at, end) // A space does not end a password.
 		}
+
+		// The user and the password end at the last @ of the host.
 		host, query := end, end
 		if n := strings.IndexByte(text[at:end], '?'); n >= 0 {
 			host, query = at+n, at+n+1
@@ -66,8 +73,10 @@ func withoutCredentials(text string, hide func(string) string) string {
 			host = at + n
 		}
 		if last := strings.LastIndexByte(text[at:host], '@'); last >= 0 && (strings.Contains(text[at:at+last], ":") || !strings.HasSuffix(text[:at], "ssh://")) {
-			to(at, at+last) // The user of ssh alone is no secret.
+			hideBetween(at, at+last) // The user of ssh alone is no secret.
 		}
+
+		// A parameter keeps its name; only that of a revision keeps its value.
 		for query < end {
 			next := end
 			if n := strings.IndexByte(text[query:end], '&'); n >= 0 {
@@ -75,17 +84,20 @@ func withoutCredentials(text string, hide func(string) string) string {
 			}
 			name, _, _ := strings.Cut(text[query:next], "=")
 			if !isRevision(name) {
-				to(min(query+len(name)+1, next), next)
+				hideBetween(min(query+len(name)+1, next), next)
 			}
-			if query = next + 1; walked == end {
+			query = next + 1
+			if walked == end {
 				break // The URL around it has the same parameters.
 			}
 		}
 		if query > end {
 			walked = end
 		}
-		to(end+1, fragment)
+		hideBetween(end+1, fragment)
 	}
+
+	// What is left are credentials without a scheme.
 	out.WriteString(text[done:])
 	return loose.ReplaceAllStringFunc(out.String(), func(found string) string {
 		m := loose.FindStringSubmatch(found)
@@ -96,8 +108,9 @@ func withoutCredentials(text string, hide func(string) string) string {
 	})
 }
 
-// endOf are the characters that end a URL after its scheme, with which before ends: in quotes it
-// goes up to the next of them, for a password may hold anything else.
+// endOf returns the characters that end a URL after its scheme. The argument before is the text
+// up to there. A URL in quotes goes up to the next of them, because a password may hold anything
+// else.
 func endOf(before string) string {
 	before = strings.TrimRight(before, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-./\\")
 	if strings.HasSuffix(before, `"`) || strings.HasSuffix(before, "`") || strings.HasSuffix(before, "'") {

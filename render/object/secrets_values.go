@@ -25,8 +25,8 @@ var given = regexp.MustCompile(`(got |found the number |found |cannot use |confl
 // digits are a number in a value.
 var digits = regexp.MustCompile(`[-+]?\b[0-9][\w.]*`)
 
-// withoutNumbers is a message without the numbers that are secrets, where it shows values: too
-// short to be hidden anywhere else.
+// withoutNumbers returns a message without the numbers that are secrets, where it shows values.
+// They are too short to be hidden anywhere else.
 func (s *Secrets) withoutNumbers(text string) string {
 	return given.ReplaceAllStringFunc(text, func(found string) string {
 		return digits.ReplaceAllStringFunc(found, func(number string) string {
@@ -40,7 +40,7 @@ func (s *Secrets) withoutNumbers(text string) string {
 	})
 }
 
-// withoutValues is a message without the values that it shows.
+// withoutValues returns a message without the values that it shows.
 func withoutValues(text string) string {
 	text = given.ReplaceAllStringFunc(text, func(found string) string {
 		m := given.FindStringSubmatch(found)
@@ -66,9 +66,9 @@ var literals = regexp.MustCompile(`((?:matches|reference|fields?|Secret|import|v
 // sign is one character in quotes, of a rule for names: it is no secret.
 var sign = regexp.MustCompile(`^"[^[:alnum:]"]"$`)
 
-// AddGateway is AddNamed of a Gateway, in which secret is the name of a Secret: only what
-// cannot be a name is hidden there.
-func (s *Secrets) AddGateway(v Value) { s.named(withoutNames(v), false) }
+// AddGateway hides the texts of a Gateway, as AddNamed does. The field secret has the name of a
+// Secret there: only what cannot be a name is hidden.
+func (s *Secrets) AddGateway(v Value) { s.addNamed(withoutNames(v), false) }
 
 var secretName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 
@@ -93,11 +93,42 @@ func IsReference(v Value) bool {
 	})
 }
 
-// hideID hides secrets in the name of an object; that of its spec is the author's.
+// hideID hides secrets in the name of an object. The name of its spec stays, because the author
+// chose it.
 func (s *Secrets) hideID(id ID) ID {
 	of, name, ok := strings.Cut(string(id), "/")
 	if !ok {
 		return id
 	}
 	return ID(of + "/" + s.Hide(name))
+}
+
+// AddNamed hides the texts of v that are in fields of a sensitive name.
+func (s *Secrets) AddNamed(v Value) { s.addNamed(v, false) }
+
+func (s *Secrets) addNamed(v Value, inside bool) {
+	if inside && (v.Kind == KindString || v.Kind == KindNumber) {
+		s.Add(v.Text)
+	}
+	if name, _ := v.Get("name"); SensitiveName(name.Text) {
+		value, _ := v.Get("value")
+		s.addNamed(value, true)
+	}
+	for _, m := range v.Members {
+		// The keys of these are names that the author chose: a resource called secret holds
+		// none by that.
+		if names := slices.Contains([]string{"resources", "containers", "volumes"}, m.Name); names && m.Value.Kind == KindMap {
+			for _, named := range m.Value.Members {
+				s.addNamed(named.Value, inside || named.Value.Kind == KindString && SensitiveName(named.Name))
+			}
+			continue
+		}
+		if slices.Contains([]string{"variables", "bindings", "pullSecretsFrom", "secrets"}, m.Name) {
+			m.Value.Members = slices.DeleteFunc(slices.Clone(m.Value.Members), func(m Member) bool { return IsReference(m.Value) })
+		}
+		s.addNamed(m.Value, inside || SensitiveName(m.Name))
+	}
+	for _, item := range v.Items {
+		s.addNamed(item, inside)
+	}
 }

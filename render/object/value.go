@@ -53,11 +53,11 @@ type Member struct {
 	Value Value
 }
 
-// Written is the text of a scalar as it was written.
+// Written returns the text of a scalar as it was written.
 func (v Value) Written() string { return cmp.Or(v.Raw, v.Text) }
 
-// Size is how many bytes v takes, roughly, with what aliases share counted as often as it
-// is used: that is what its encoding has.
+// Size returns roughly how many bytes v takes. What aliases share is counted as often as it is
+// used, because its encoding repeats it.
 func (v Value) Size() int64 {
 	size := int64(valueSize + len(v.Text) + len(v.Raw))
 	for _, m := range v.Members {
@@ -75,7 +75,7 @@ const (
 	memberSize = 48
 )
 
-// Get is the member called name.
+// Get returns the member called name.
 func (v Value) Get(name string) (Value, bool) {
 	for _, m := range v.Members {
 		if m.Name == name {
@@ -85,7 +85,7 @@ func (v Value) Get(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// TextOf is the text of a member that is a string, "" where it is none.
+// TextOf returns the text of a member that is a string, or "" if it is none.
 func (v Value) TextOf(name string) string {
 	f, _ := v.Get(name)
 	if f.Kind != KindString {
@@ -94,7 +94,7 @@ func (v Value) TextOf(name string) string {
 	return f.Text
 }
 
-// Lookup follows p as far as it leads; found is how many steps that is.
+// Lookup follows p as far as it leads. It returns the part there, and the number of steps.
 func (v Value) Lookup(p Path) (at Value, found int) {
 	for i, s := range p {
 		var next Value
@@ -114,8 +114,8 @@ func (v Value) Lookup(p Path) (at Value, found int) {
 	return v, len(p)
 }
 
-// NearestPos is the position of the part at p, or of its nearest ancestor that
-// was written somewhere.
+// NearestPos returns the position of the part at p, or that of its nearest ancestor that was
+// written somewhere.
 func (v Value) NearestPos(p Path) Pos {
 	pos := v.Pos
 	for i, s := range p {
@@ -164,8 +164,8 @@ func (v Value) Merge(over Value) Value {
 	return out
 }
 
-// find returns the index of a member of v by its name, -1 where there is none, for so many
-// searches.
+// find returns a function that finds the index of a member of v by its name, or -1 if there is
+// none. It builds a map if that pays for the number of searches.
 func (v Value) find(searches int) func(name string) int {
 	const few = 64
 	if searches <= few || len(v.Members) <= few {
@@ -185,13 +185,14 @@ func (v Value) find(searches int) func(name string) int {
 	}
 }
 
-// Without is v less the part at p; v is not changed. A path that leads
-// nowhere changes nothing.
+// Without returns v less the part at p; v is not changed. A path that leads nowhere changes
+// nothing.
 func (v Value) Without(p Path) Value {
 	if len(p) == 0 {
 		return Value{}
 	}
-	s, out := p[0], v
+	s := p[0]
+	out := v
 	if s.IsIndex {
 		if s.Index >= len(v.Items) {
 			return v
@@ -217,15 +218,16 @@ func (v Value) Without(p Path) Value {
 	return out
 }
 
-// JSON is v as canonical JSON: names sorted, no spaces, no HTML escapes. The
-// same value gives the same bytes, wherever its parts were written.
+// JSON returns v as canonical JSON: names sorted, no spaces, no HTML escapes. The same value
+// gives the same bytes, wherever its parts were written.
 func (v Value) JSON() []byte {
 	var b bytes.Buffer
-	v.json(&b)
+	v.writeJSON(&b)
 	return b.Bytes()
 }
 
-func (v Value) json(b *bytes.Buffer) {
+// writeJSON writes v to b as JSON returns it.
+func (v Value) writeJSON(b *bytes.Buffer) {
 	switch v.Kind {
 	case KindNone, KindNull:
 		b.WriteString("null")
@@ -239,7 +241,7 @@ func (v Value) json(b *bytes.Buffer) {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			e.json(b)
+			e.writeJSON(b)
 		}
 		b.WriteByte(']')
 	case KindMap:
@@ -252,12 +254,13 @@ func (v Value) json(b *bytes.Buffer) {
 			}
 			quote(b, m.Name)
 			b.WriteByte(':')
-			m.Value.json(b)
+			m.Value.writeJSON(b)
 		}
 		b.WriteByte('}')
 	}
 }
 
+// quote writes s to b as a JSON string.
 func quote(b *bytes.Buffer, s string) {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)

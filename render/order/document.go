@@ -79,7 +79,7 @@ type JoinDocument struct {
 	ToNodes   []object.ID `json:"toNodes"`
 }
 
-// Document is the plan as data.
+// Document returns the plan as data.
 func (p *Plan) Document() Document {
 	d := Document{
 		Engine: p.Dialect.Name, Waves: len(p.Waves),
@@ -111,8 +111,8 @@ func (p *Plan) Document() Document {
 	return d
 }
 
-// Below is the document with the positions of files below dir relative to it,
-// so that it does not depend on where the project is.
+// Below returns the document with the positions of files below dir relative to dir. It thus does
+// not depend on where the project is.
 func (d Document) Below(dir string) Document {
 	cut := func(p object.Pos) object.Pos {
 		p.File = strings.TrimPrefix(p.File, dir+"/")
@@ -137,8 +137,7 @@ func (d Document) Below(dir string) Document {
 	return d
 }
 
-// JSON is the document as text, indented by two spaces. The same plan gives
-// the same bytes.
+// JSON returns the document as text, indented by two spaces. The same plan gives the same bytes.
 func (d Document) JSON() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -148,6 +147,7 @@ func (d Document) JSON() ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// document returns an edge with its gate as data.
 func document(e graph.Edge, g Gate) EdgeDocument {
 	return EdgeDocument{
 		From: e.From, To: e.To, Rule: e.Rule, Explicit: e.Explicit,

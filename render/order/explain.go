@@ -10,7 +10,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// placements say why every node is where it is.
+// placements returns why every node is where it is.
 func (p *planner) placements() map[object.ID]Placement {
 	out := make(map[object.ID]Placement, len(p.traits))
 	for v, n := range p.g.Nodes {
@@ -27,8 +27,9 @@ func (p *planner) placements() map[object.ID]Placement {
 	return out
 }
 
-// because is the second half of the reason of a placement.
+// because returns the second half of the reason of a placement.
 func (p *planner) because(v int) string {
+	// Some nodes are in their wave without a dependency that demands it.
 	r := p.reasons[v]
 	switch {
 	case r.last:
@@ -40,6 +41,8 @@ func (p *planner) because(v int) string {
 	case r.after < 0:
 		return "none of its dependencies needs an earlier wave"
 	}
+
+	// Otherwise one edge or join decided about the wave.
 	id, to := p.g.Nodes[r.after].ID, p.traits[r.after]
 	var d verdict
 	var dependency string
@@ -51,20 +54,22 @@ func (p *planner) because(v int) string {
 		d = p.pair(p.traits[v], to)
 		dependency = fmt.Sprintf("%s depends on %s (%s), which contains %s", subject(j, p.g.Nodes[v].ID), target(j), at(j.Rule, j.Pos), id)
 	}
+
+	// The verdict on that dependency says why it gates.
 	if !r.gate {
 		return fmt.Sprintf("%s, which is in wave %d", dependency, p.levels[r.after])
 	}
 	switch d.why {
 	case whyReady, whyWorkload:
-		return fmt.Sprintf("%s, %s that must be ready first", dependency, a(to.ref.Kind))
+		return fmt.Sprintf("%s, %s that must be ready first", dependency, withArticle(to.ref.Kind))
 	case whyAuthored:
-		return fmt.Sprintf("%s, %s that must meet its readyWhen first", dependency, a(to.ref.Kind))
+		return fmt.Sprintf("%s, %s that must meet its readyWhen first", dependency, withArticle(to.ref.Kind))
 	default:
 		return fmt.Sprintf("%s: %s", dependency, p.sentence(d, p.traits[v], to, id))
 	}
 }
 
-// subject is the dependent side of a join in messages, and target the other one.
+// subject returns the dependent side of a join for messages.
 func subject(j graph.Join, id object.ID) string {
 	switch j.Rule {
 	case graph.RuleSpec:
@@ -76,6 +81,7 @@ func subject(j graph.Join, id object.ID) string {
 	}
 }
 
+// target returns the other side of a join for messages.
 func target(j graph.Join) string {
 	if j.Rule == graph.RuleSet {
 		return "apply set " + j.ToName
@@ -83,8 +89,7 @@ func target(j graph.Join) string {
 	return "spec " + j.ToName
 }
 
-// source says where an edge comes from: dependsOn, shop.yaml:12:9, or the
-// field of the object that it was inferred from.
+// source returns where an edge comes from: dependsOn, shop.yaml:12:9, or the field of the object.
 func source(e graph.Edge) string {
 	if !e.Explicit && len(e.Path) > 0 {
 		return fmt.Sprintf("%s, %s", e.Rule, e.Path)
@@ -103,7 +108,7 @@ func at(rule graph.Rule, pos object.Pos) string {
 	return name
 }
 
-// gates say for every edge whether it costs a wave, and why.
+// gates returns for every edge whether it costs a wave, and why.
 func (p *planner) gates() []Gate {
 	out := make([]Gate, len(p.verdicts))
 	for i, d := range p.verdicts {
@@ -113,7 +118,7 @@ func (p *planner) gates() []Gate {
 	return out
 }
 
-// joinGates say the same for every join.
+// joinGates returns for every join whether it costs a wave, and why.
 func (p *planner) joinGates() []Gate {
 	out := make([]Gate, len(p.joins))
 	for j := range p.joins {
@@ -145,7 +150,7 @@ func (p *planner) joinGate(j int) Gate {
 	return Gate{Reason: fmt.Sprintf("in the same wave %s applies all of it first", p.Title)}
 }
 
-// readyEnds are the nodes that join j waits for until they are ready.
+// readyEnds returns the nodes that join j waits for until they are ready.
 func (p *planner) readyEnds(j int) (out []int) {
 	for _, to := range p.joins[j].to {
 		if p.traits[to].ready && !leftOut(p.traits[to]) {
@@ -155,7 +160,7 @@ func (p *planner) readyEnds(j int) (out []int) {
 	return out
 }
 
-// blocking is [Plan.Blocking].
+// blocking returns what [Plan.Blocking] holds.
 func (p *planner) blocking() map[object.ID]bool {
 	out := map[object.ID]bool{}
 	for i, d := range p.verdicts {

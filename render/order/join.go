@@ -28,8 +28,8 @@ type constraint struct {
 	gate        bool
 }
 
-// table makes the table of join j, whose ends have their waves already.
-func (p *planner) table(j int) table {
+// newTable makes the table of join j, whose ends have their waves already.
+func (p *planner) newTable(j int) table {
 	t := table{ready: -1}
 	for _, to := range p.joins[j].to {
 		switch n := p.traits[to]; {
@@ -51,8 +51,8 @@ func (p *planner) table(j int) table {
 	return t
 }
 
-// later is the one of two nodes that is in the later wave. Where both are in the
-// same it is a workload, which is what people think of, and else the first; -1 is none.
+// later returns the one of two nodes that is in the later wave. If both are in the same wave it
+// returns a workload, which is what people think of, and else the first. -1 stands for no node.
 func (p *planner) later(a, b int) int {
 	switch {
 	case a < 0, p.levels[b] > p.levels[a]:
@@ -63,7 +63,7 @@ func (p *planner) later(a, b int) int {
 	return a
 }
 
-// constraints are what the join requires of v.
+// constraints returns what the join requires of v.
 func (t table) constraints(p *planner, v int) []constraint {
 	var out []constraint
 	if t.ready >= 0 {
@@ -81,7 +81,7 @@ func (t table) constraints(p *planner, v int) []constraint {
 	return out
 }
 
-// cut is how many of rest the engine surely applies before v inside a wave.
+// cut returns how many of rest the engine surely applies before v inside a wave.
 func (t table) cut(p *planner, v int) int {
 	return sort.Search(len(t.rest), func(i int) bool {
 		return !p.before(p.traits[t.rest[i]], p.traits[v])

@@ -82,17 +82,23 @@ func New(g *graph.Graph, d dialect.Dialect) *Plan {
 	}
 }
 
-// Only is the plan of some nodes, in the waves that they have in p, and how many edges and joins
-// between them and others are left out. What p says of its nodes is shared.
+// Only returns the plan of some nodes, in the waves that they have in p. The number is how many
+// edges and joins between them and other nodes are left out. What p says of its nodes is shared.
 func (p *Plan) Only(has func(object.ID) bool) (*Plan, int) {
-	out, left := *p, 0
+	// Nodes keep their waves; a wave may become empty.
+	out := *p
+	left := 0
 	g := *p.Graph
 	g.Nodes = slices.DeleteFunc(slices.Clone(g.Nodes), func(n *object.Node) bool { return !has(n.ID) })
-	out.Graph, out.Waves = &g, make([]Wave, len(p.Waves))
+	out.Graph = &g
+	out.Waves = make([]Wave, len(p.Waves))
 	for i, w := range p.Waves {
 		out.Waves[i].Nodes = slices.DeleteFunc(slices.Clone(w.Nodes), func(n *object.Node) bool { return !has(n.ID) })
 	}
-	g.Edges, out.Gates, g.Joins, out.JoinGates = nil, nil, nil, nil
+
+	// An edge is kept if both of its ends are.
+	g.Edges, out.Gates = nil, nil
+	g.Joins, out.JoinGates = nil, nil
 	for i, e := range p.Graph.Edges {
 		switch from, to := has(e.From), has(e.To); {
 		case from && to:
@@ -102,6 +108,8 @@ func (p *Plan) Only(has func(object.ID) bool) (*Plan, int) {
 		}
 	}
 	g.Dropped = slices.DeleteFunc(slices.Clone(g.Dropped), func(e graph.Edge) bool { return !has(e.From) || !has(e.To) })
+
+	// A join is kept with the ends that are left on both sides.
 	not := func(id object.ID) bool { return !has(id) }
 	for i, j := range p.Graph.Joins {
 		all := len(j.From) + len(j.To)

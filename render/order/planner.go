@@ -53,6 +53,7 @@ type pair struct{ from, to int }
 // join is the two ends of a join, as indices of nodes.
 type join struct{ from, to []int }
 
+// newPlanner makes a planner with the nodes, edges and joins of g by number.
 func newPlanner(g *graph.Graph, e *engine) *planner {
 	n := len(g.Nodes)
 	p := &planner{
@@ -68,6 +69,8 @@ func newPlanner(g *graph.Graph, e *engine) *planner {
 		levels: make([]int, n), reasons: make([]reason, n),
 		tables: make([]table, len(g.Joins)),
 	}
+
+	// Each edge is found by the node that depends.
 	for i, node := range g.Nodes {
 		p.index[node.ID] = i
 	}
@@ -79,6 +82,8 @@ func newPlanner(g *graph.Graph, e *engine) *planner {
 			p.uses[pair{from, p.to[i]}] = true
 		}
 	}
+
+	// A join is found by each of its dependent nodes.
 	for i, j := range g.Joins {
 		p.joins[i] = join{p.indices(j.From), p.indices(j.To)}
 		for _, from := range p.joins[i].from {
@@ -96,7 +101,7 @@ func (p *planner) indices(ids []object.ID) []int {
 	return out
 }
 
-// judge finds the verdict on every edge.
+// decide finds the verdict on every edge.
 func (p *planner) decide() {
 	p.verdicts = make([]verdict, len(p.g.Edges))
 	for i, e := range p.g.Edges {
@@ -119,7 +124,7 @@ func (p *planner) level() {
 			if v < len(p.traits) {
 				p.levels[v] = 0
 			} else {
-				p.tables[v-len(p.traits)] = p.table(v - len(p.traits))
+				p.tables[v-len(p.traits)] = p.newTable(v - len(p.traits))
 			}
 		}
 		for _, v := range component {
@@ -138,7 +143,7 @@ func (p *planner) level() {
 	}
 }
 
-// beside is the reason of nodes that share a wave: a claim and its users.
+// beside returns the reason of nodes that share a wave: a claim and its users.
 func (p *planner) beside(v int) reason {
 	if p.user[v] >= 0 {
 		return reason{edge: -1, join: -1, after: p.user[v], shared: true}
@@ -151,8 +156,8 @@ func (p *planner) beside(v int) reason {
 	return noReason()
 }
 
-// successors is what constrains the wave of each vertex: edges, joins (which are
-// vertices after the nodes), and for a claim its user.
+// successors returns what constrains the wave of each vertex: edges, joins (which are vertices
+// after the nodes), and for a claim its user.
 func (p *planner) successors() [][]int {
 	n := len(p.traits)
 	next := make([][]int, n+len(p.joins))
@@ -243,7 +248,7 @@ func (p *planner) number() {
 	}
 }
 
-// waves is the nodes of each wave in the order in which they are written.
+// waves returns the nodes of each wave in the order in which they are written.
 func (p *planner) waves() []Wave {
 	order := p.stream()
 	waves := make([]Wave, slices.Max(append([]int{-1}, p.levels...))+1)
@@ -254,7 +259,7 @@ func (p *planner) waves() []Wave {
 	return waves
 }
 
-// compare is the stable total order inside a wave.
+// compare compares two nodes in the stable total order inside a wave.
 func (p *planner) compare(v, w int) int {
 	return cmp.Or(p.traits[v].compare(p.traits[w]), cmp.Compare(p.g.Nodes[v].ID, p.g.Nodes[w].ID))
 }

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// stream is all nodes in the order in which they are written, wave by wave. Engines
-// that sort for themselves get their own order, so that the files look like what
-// happens; for the others the order keeps every edge.
+// stream returns all nodes in the order in which they are written, wave by wave. Engines that
+// sort for themselves get their own order, so that the files look like what happens. For the
+// others the order keeps every edge.
 func (p *planner) stream() []int {
 	order := make([]int, len(p.traits))
 	for v := range order {
@@ -25,15 +25,16 @@ func (p *planner) stream() []int {
 	return p.keeping(order)
 }
 
-// keeping is the nodes as order has them, but each after what it needs (Kahn's
-// algorithm, the first free node first). Edges that lead to a later wave constrain
-// nothing.
+// keeping returns the nodes as order has them, but each after what it needs (Kahn's algorithm,
+// the first free node first). Edges that lead to a later wave constrain nothing.
 func (p *planner) keeping(order []int) []int {
 	n := len(order)
 	rank := make([]int, n)
 	for i, v := range order {
 		rank[v] = i
 	}
+
+	// Count for each vertex what it waits for. Joins are vertices after the nodes.
 	users := make([][]int, n+len(p.joins))
 	waits := make([]int, n+len(p.joins))
 	need := func(from, to int) {
@@ -55,12 +56,15 @@ func (p *planner) keeping(order []int) []int {
 			}
 		}
 	}
+
+	// A node is ready once nothing that it waits for is left; a join then frees its own users.
 	ready := make([]bool, n) // by rank
 	next := 0                // no rank below it is ready
 	var free func(v int)
 	release := func(v int) {
 		for _, user := range users[v] {
-			if waits[user]--; waits[user] == 0 {
+			waits[user]--
+			if waits[user] == 0 {
 				free(user)
 			}
 		}
@@ -78,6 +82,8 @@ func (p *planner) keeping(order []int) []int {
 			free(v)
 		}
 	}
+
+	// Take the first ready node until none is left.
 	out := make([]int, 0, n)
 	for next < n {
 		if !ready[next] {

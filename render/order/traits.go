@@ -56,9 +56,8 @@ func newEngine(d dialect.Dialect) *engine {
 	return e
 }
 
-// allTraits are the traits of the nodes of a graph. An autoscaler that an edge leads
-// to is waited for: a canary needs it, and would wait forever where it came in a later
-// wave.
+// allTraits returns the traits of the nodes of a graph. An autoscaler that an edge leads to is
+// waited for: a canary needs it, and would wait forever if it came in a later wave.
 func (e *engine) allTraits(g *graph.Graph) []traits {
 	referred := map[object.ID]bool{}
 	for _, edge := range g.Edges {
@@ -75,8 +74,8 @@ func (e *engine) allTraits(g *graph.Graph) []traits {
 	return out
 }
 
-// traits are what the engine makes of n. classes tell how the StorageClasses of the
-// render bind claims.
+// traits returns what the engine makes of n. The argument classes tells how the StorageClasses of
+// the render bind claims.
 func (e *engine) traits(n *object.Node, classes map[string]string) traits {
 	r := n.Object.Ref()
 	t := traits{ref: r, custom: object.IsCustom(r.Group), stage: e.stage(r.Kind), rank: e.rank[r.Kind]}
@@ -116,8 +115,8 @@ func (e *engine) hasReadiness(r object.Ref, custom bool) bool {
 	return false
 }
 
-// sometimesNeverReady is for objects whose kind is ready at once in most cases, but
-// not in this one.
+// sometimesNeverReady returns why an object may never be ready whose kind is ready at once in
+// most cases. It returns "" for other objects.
 func sometimesNeverReady(o object.Object, r object.Ref) dialect.NeverReady {
 	switch {
 	case r.GroupKind() == "Service" && o.Text("spec", "type") == "LoadBalancer":
@@ -128,11 +127,13 @@ func sometimesNeverReady(o object.Object, r object.Ref) dialect.NeverReady {
 	return ""
 }
 
-// whyNeverReady is why the engine may wait for o forever, "" where it does not.
+// whyNeverReady returns why the engine may wait for o forever, or "" if it does not.
 func (e *engine) whyNeverReady(o object.Object, t traits, classes map[string]string) dialect.NeverReady {
 	if !t.ready {
 		return ""
 	}
+
+	// Each kind has reasons of its own.
 	why := sometimesNeverReady(o, t.ref)
 	switch t.ref.GroupKind() {
 	case "Ingress.networking.k8s.io", "Ingress.extensions":
@@ -156,6 +157,8 @@ func (e *engine) whyNeverReady(o object.Object, t traits, classes map[string]str
 			why = dialect.ClaimUnbound
 		}
 	}
+
+	// The engine may know nothing of the reason.
 	if !e.neverReady[why] {
 		return ""
 	}
@@ -173,7 +176,7 @@ func waitsForConsumer(o object.Object, classes map[string]string) bool {
 	return !known || mode == "WaitForFirstConsumer"
 }
 
-// storageClasses is how the StorageClasses among nodes bind claims.
+// storageClasses returns how the StorageClasses among nodes bind claims.
 func storageClasses(nodes []*object.Node) map[string]string {
 	modes := map[string]string{}
 	for _, n := range nodes {

@@ -41,7 +41,7 @@ const (
 	whyClaim
 )
 
-// explicit is the verdict on an edge that an author wrote from one node to another.
+// explicit returns the verdict on an edge that an author wrote from one node to another.
 func (e *engine) explicit(from, to traits, uses bool) verdict {
 	switch {
 	case to.neverReady == dialect.ClaimUnbound && uses:
@@ -56,9 +56,9 @@ func (e *engine) explicit(from, to traits, uses bool) verdict {
 	return verdict{gate: true, why: whyOrder}
 }
 
-// pair is the verdict on one pair of a join. A join is about all nodes of a spec at
-// once, so it leaves out those that are never ready: only a dependency that names such
-// a node waits for it.
+// pair returns the verdict on one pair of a join. A join is about all nodes of a spec at once, so
+// it leaves out those that are never ready: only a dependency that names such a node waits for
+// it.
 func (e *engine) pair(from, to traits) verdict {
 	if leftOut(to) {
 		return verdict{free: true, why: whyNeverReady}
@@ -72,7 +72,7 @@ func leftOut(to traits) bool {
 	return to.neverReady != "" && to.neverReady != dialect.LoadBalancerAddress
 }
 
-// inferred is the verdict on an edge that follows from the objects.
+// inferred returns the verdict on an edge that follows from the objects.
 func (e *engine) inferred(rule graph.Rule, from, to traits) verdict {
 	switch {
 	case to.neverReady == dialect.ClaimUnbound:
@@ -122,29 +122,29 @@ func (e *engine) sentence(v verdict, from, to traits, id object.ID) string {
 		if e.KeepsOrder {
 			return name + " is written first in the same wave"
 		}
-		return fmt.Sprintf("in the same wave %s applies %s before %s", e.Title, a(to.ref.Kind), a(from.ref.Kind))
+		return fmt.Sprintf("in the same wave %s applies %s before %s", e.Title, withArticle(to.ref.Kind), withArticle(from.ref.Kind))
 	case whyNeverReady:
 		return fmt.Sprintf("no object waits for %s: %s", name, to.neverReady)
 	case whyClaim:
 		return fmt.Sprintf("%s is in the wave of its first user: %s", name, to.neverReady)
 	case whyRetried:
 	}
-	return fmt.Sprintf("%s and %s may be applied in either order: the cluster retries until both exist", a(from.ref.Kind), a(to.ref.Kind))
+	return fmt.Sprintf("%s and %s may be applied in either order: the cluster retries until both exist", withArticle(from.ref.Kind), withArticle(to.ref.Kind))
 }
 
-// contrary says how the engine's own order fails an edge.
+// contrary returns how the engine's own order fails an edge.
 func (e *engine) contrary(from, to traits) string {
 	switch {
 	case from.ref.Kind == to.ref.Kind && !e.Serial:
 		return fmt.Sprintf("applies every %s at the same time", from.ref.Kind)
 	case e.before(from, to):
-		return fmt.Sprintf("applies %s before it", a(from.ref.Kind))
+		return fmt.Sprintf("applies %s before it", withArticle(from.ref.Kind))
 	}
-	return fmt.Sprintf("may apply %s before it", a(from.ref.Kind))
+	return fmt.Sprintf("may apply %s before it", withArticle(from.ref.Kind))
 }
 
-// a puts the article before a kind.
-func a(kind string) string {
+// withArticle puts the article before a kind.
+func withArticle(kind string) string {
 	if kind == "" {
 		return "an object"
 	}

@@ -10,20 +10,20 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// warnings are about waves that may hang and dependencies that gate nothing.
+// warnings returns the warnings about waves that may hang and dependencies that gate nothing.
 func (p *planner) warnings() object.Errors {
 	var out object.Errors
 	last := slices.Max(append([]int{0}, p.levels...))
 	for v, t := range p.traits {
 		if t.neverReady != "" && p.user[v] < 0 && p.levels[v] < last {
-			out = append(out, p.hangs(v, last))
+			out = append(out, p.hangWarning(v, last))
 		}
 	}
 	return append(append(out, p.unknownEdges()...), p.unknownJoins()...)
 }
 
-// hangs warns that the sync may hang in the wave of v.
-func (p *planner) hangs(v, last int) *object.Error {
+// hangWarning returns the warning that the sync may hang in the wave of v.
+func (p *planner) hangWarning(v, last int) *object.Error {
 	id := p.g.Nodes[v].ID
 	pos, dependent := p.firstGate(v)
 	if !pos.IsValid() {
@@ -34,7 +34,7 @@ func (p *planner) hangs(v, last int) *object.Error {
 		p.traits[v].ref, p.levels[v], last, dependent, p.traits[v].neverReady)
 }
 
-// firstGate is the line that makes others wait for v, and what waits.
+// firstGate returns the position of the line that makes others wait for v, and what waits.
 func (p *planner) firstGate(v int) (object.Pos, string) {
 	for i, d := range p.verdicts {
 		if d.gate && p.to[i] == v {
@@ -58,7 +58,7 @@ func (p *planner) unknownEdges() object.Errors {
 		to := p.to[i]
 		if e.Explicit && p.traits[to].unknown && !seen[to] {
 			seen[to] = true
-			out = append(out, p.unknown(e.Pos, e.From, "", fmt.Sprintf("%s (%s)", e.To, p.traits[to].ref), to))
+			out = append(out, p.unknownWarning(e.Pos, e.From, "", fmt.Sprintf("%s (%s)", e.To, p.traits[to].ref), to))
 		}
 	}
 	return out
@@ -72,13 +72,13 @@ func (p *planner) unknownJoins() object.Errors {
 		i := slices.IndexFunc(ends.to, func(to int) bool { return p.traits[to].unknown })
 		if p.tables[j].ready < 0 && i >= 0 {
 			join, to := p.g.Joins[j], ends.to[i]
-			out = append(out, p.unknown(join.Pos, p.g.Nodes[to].ID, subject(join, join.From[0])+" ", target(join), to))
+			out = append(out, p.unknownWarning(join.Pos, p.g.Nodes[to].ID, subject(join, join.From[0])+" ", target(join), to))
 		}
 	}
 	return out
 }
 
-func (p *planner) unknown(pos object.Pos, at object.ID, subject, target string, to int) *object.Error {
+func (p *planner) unknownWarning(pos object.Pos, at object.ID, subject, target string, to int) *object.Error {
 	return warning(pos, at, fmt.Sprintf("give %s a readyWhen", p.g.Nodes[to].ID),
 		"%sdepends on %s, but %s has no health check for %s and does not wait until it is ready",
 		subject, target, p.Title, p.traits[to].ref.GroupKind())

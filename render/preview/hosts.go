@@ -18,7 +18,8 @@ type place struct {
 	text string
 }
 
-// serving are the paths of the hosts that objects of a kind serve; * is every item of a list.
+// serving returns the paths of the hosts that objects of a kind serve. In a path, * is every item
+// of a list.
 func serving(groupKind string) []string {
 	switch groupKind {
 	case "Ingress.networking.k8s.io":
@@ -52,8 +53,8 @@ func serving(groupKind string) []string {
 // matcher is a function of a rule of Traefik with its texts.
 var matcher = regexp.MustCompile(`Host(?:SNI)?(Regexp)?\(([^)]*)\)`)
 
-// hostsOf are the hosts that an object serves, * for every host. A host that is none, such as
-// the common name of an authority, is left out.
+// hostsOf returns the hosts that an object serves, with * for every host. A name that is no host,
+// such as the common name of an authority, is left out.
 func hostsOf(o object.Object, outside func(object.Object) bool) (out []place) {
 	kind := o.Ref().GroupKind()
 	for _, pattern := range serving(kind) {
@@ -70,8 +71,8 @@ func hostsOf(o object.Object, outside func(object.Object) bool) (out []place) {
 	return append(out, open(o, kind, len(o.List("spec", "hostnames")) == 0 && outside(o))...)
 }
 
-// split are the hosts in a text: a rule of Traefik has several, and Istio puts a namespace before
-// them.
+// split returns the hosts in a text. A rule of Traefik has several, and Istio puts a namespace
+// before them.
 func split(kind string, p place) []place {
 	if p.path[len(p.path)-1].Name == "match" {
 		var out []place
@@ -97,8 +98,8 @@ func split(kind string, p place) []place {
 	return []place{p}
 }
 
-// open are the parts of an object that serve every host; shared means that a gateway of others
-// leads to it.
+// open returns the parts of an object that serve every host. The argument shared means that a
+// gateway outside of the render leads to it.
 func open(o object.Object, kind string, shared bool) (out []place) {
 	switch kind {
 	case "Ingress.networking.k8s.io":
@@ -150,9 +151,11 @@ func gateways(nodes []*object.Node) func(object.Object) bool {
 	}
 }
 
-// findHosts finds the hosts that the nodes serve, with those of the preview.
+// findHosts finds the hosts that the nodes serve, and the host of the preview for each of them.
 func (w *rewriter) findHosts(nodes []*object.Node) (errs object.Errors) {
-	hosts, outside := map[string]string{}, gateways(nodes)
+	// Each host gets its name in the preview once.
+	hosts := map[string]string{}
+	outside := gateways(nodes)
 	for _, n := range nodes {
 		for _, p := range hostsOf(n.Object, outside) {
 			host := strings.TrimSuffix(strings.ToLower(p.text), ".")
@@ -167,12 +170,15 @@ func (w *rewriter) findHosts(nodes []*object.Node) (errs object.Errors) {
 					"the host %q is served, and spec.previews has no rule for hosts", p.text))
 			default:
 				to, err := w.rules.host(host)
-				if hosts[host] = to; err != nil {
+				hosts[host] = to
+				if err != nil {
 					errs = append(errs, one(err))
 				}
 			}
 		}
 	}
+
+	// Two hosts must stay two in every preview.
 	if len(errs) > 0 || w.rules.Host.Text == "" {
 		return errs
 	}
@@ -197,7 +203,7 @@ func (w *rewriter) inCluster(o object.Object, host string) bool {
 	return o.Kind() != "Ingress" && w.names[host] != ""
 }
 
-// find are the texts at a path below v.
+// find returns the texts at a path below v.
 func find(v any, at object.Path, steps []string) (out []place) {
 	if len(steps) == 0 {
 		if text, ok := v.(string); ok && text != "" {

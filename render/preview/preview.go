@@ -17,10 +17,9 @@ const (
 	leaveOut  = "leave it out in previews, so that the cluster chooses one, or " + ofAnother
 )
 
-// Rewrite returns the nodes of a render in the preview of the rules. Every object that has a
-// namespace must name it; ofCluster reports whether one has none. Nodes are not changed.
-//
-// Mistakes have no position but those of a rule: they name the node and the path.
+// Rewrite returns the nodes of a render in the preview of the rules. Every object that belongs to
+// a namespace must name it; ofCluster reports whether a node belongs to none. Nodes are not
+// changed. Mistakes have no position, except those of a rule: they name the node and the path.
 func Rewrite(rules Rules, nodes []*object.Node, ofCluster func(*object.Node) bool) ([]*object.Node, object.Errors) {
 	var errs object.Errors
 	for _, n := range nodes {
@@ -40,7 +39,7 @@ func Rewrite(rules Rules, nodes []*object.Node, ofCluster func(*object.Node) boo
 	return out, errs
 }
 
-// single are the mistakes in an object of which a cluster can hold but one.
+// single returns the mistakes in an object of which a cluster can hold only one.
 func single(n *object.Node, ofCluster bool) (errs object.Errors) {
 	o := n.Object
 	if ofCluster && !isNamespace(o) {
@@ -65,7 +64,8 @@ func single(n *object.Node, ofCluster bool) (errs object.Errors) {
 	return errs
 }
 
-// fixed is what a field takes of a cluster or a node that is there once; "" where it takes none.
+// fixed returns what a field takes of a cluster or a node that is there only once, or "" if it
+// takes none.
 func fixed(field string, v any) string {
 	number, isNumber := v.(int64)
 	text, isText := v.(string)
@@ -113,12 +113,12 @@ func walk(v any, at object.Path, yield func(at object.Path, v any)) {
 
 func isNamespace(o object.Object) bool { return o.Kind() == "Namespace" && o.Group() == "" }
 
-// fail is a mistake in a part of an object.
+// fail returns a mistake in a part of an object.
 func fail(id object.ID, at object.Path, hint, format string, args ...any) *object.Error {
 	return &object.Error{Stage: object.StageCheck, Node: id, Path: at.String(), Err: fmt.Errorf(format, args...), Hint: hint}
 }
 
-// one is the mistake that an error of a rule is.
+// one returns the mistake that an error of a rule is.
 func one(err error) *object.Error {
 	var out *object.Error
 	errors.As(err, &out)

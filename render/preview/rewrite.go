@@ -77,7 +77,7 @@ func (w *rewriter) rewrite(id object.ID, o object.Object) (errs object.Errors) {
 			errs = append(errs, w.warn(id, key, o.Map(key))...)
 			continue
 		}
-		o[key] = w.value(key, o[key])
+		o[key] = w.rewriteValue(key, o[key])
 	}
 	return errs
 }
@@ -89,25 +89,26 @@ func (w *rewriter) warn(id object.ID, field string, values map[string]any) (errs
 		if decoded, err := base64.StdEncoding.DecodeString(text); err == nil && field == "data" {
 			text = string(decoded)
 		}
-		if w.text(text) == text {
+		if w.rewriteText(text) == text {
 			continue
 		}
 		e := fail(id, object.Fields(field, key), "give it another value in previews, such as one from a store of secrets",
 			"a value of a Secret is never changed, and this one names a host or a namespace that is not that of the preview")
-		e.Severity, e.Secret = object.SeverityWarning, true
+		e.Severity = object.SeverityWarning
+		e.Secret = true
 		errs = append(errs, e)
 	}
 	return errs
 }
 
-// value rewrites the value of a field, of which the items of a list are values too.
-func (w *rewriter) value(field string, v any) any {
+// rewriteValue rewrites the value of a field. The items of a list are values of its field too.
+func (w *rewriter) rewriteValue(field string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		w.fields(field, v)
+		w.rewriteFields(field, v)
 	case []any:
 		for i, item := range v {
-			v[i] = w.value(field, item)
+			v[i] = w.rewriteValue(field, item)
 		}
 	case string:
 		if to, ok := w.namespaces[v]; ok && ofNamespaces(field) {
@@ -118,15 +119,15 @@ func (w *rewriter) value(field string, v any) any {
 			return v
 		}
 		if namespace, rest, ok := strings.Cut(v, "/"); ok && w.refs && w.namespaces[namespace] != "" {
-			return w.namespaces[namespace] + "/" + w.text(rest)
+			return w.namespaces[namespace] + "/" + w.rewriteText(rest)
 		}
-		return w.text(v)
+		return w.rewriteText(v)
 	}
 	return v
 }
 
-// fields rewrites the fields of a map.
-func (w *rewriter) fields(field string, m map[string]any) {
+// rewriteFields rewrites the fields of a map.
+func (w *rewriter) rewriteFields(field string, m map[string]any) {
 	refs := w.refs
 	w.refs = refs || field == "annotations"
 	for _, name := range object.SortedKeys(m) {
@@ -139,7 +140,7 @@ func (w *rewriter) fields(field string, m map[string]any) {
 		case name == "value" && strings.HasSuffix(strings.ToUpper(variable), "NAMESPACE"):
 			as = "namespace"
 		}
-		m[name] = w.value(as, m[name])
+		m[name] = w.rewriteValue(as, m[name])
 	}
 	w.refs = refs
 }
@@ -166,11 +167,14 @@ var (
 	hostName = regexp.MustCompile(`%[0-9A-Fa-f]{2}|\\[nrt]|(?:\*\.)?[A-Za-z0-9_][A-Za-z0-9_.-]*`)
 )
 
-// text rewrites a text.
-func (w *rewriter) text(s string) string {
+// rewriteText rewrites the namespaces and the hosts in a text.
+func (w *rewriter) rewriteText(s string) string {
+	// Without these signs there is neither a namespace nor a host in it.
 	if !strings.ContainsAny(s, "./=") {
 		return s
 	}
+
+	// A namespace is rewritten where its place in the text tells that it is one.
 	s = inNamespace.ReplaceAllStringFunc(s, func(found string) string {
 		m := inNamespace.FindStringSubmatch(found)
 		for _, part := range [][3]int{{3, 4, 5}, {6, 7, 8}, {9, 10, 0}} {
@@ -186,6 +190,8 @@ func (w *rewriter) text(s string) string {
 		}
 		return found
 	})
+
+	// A host is rewritten unless it is the end of a longer name.
 	var b strings.Builder
 	last := 0
 	for _, at := range hostName.FindAllStringIndex(s, -1) {

@@ -50,7 +50,7 @@ func (r *Rules) own(namespace string) bool {
 	return len(namespace) > len(before)+len(after) && strings.HasPrefix(namespace, before) && strings.HasSuffix(namespace, after)
 }
 
-// Base is what a namespace is without a preview; "" where that is not known.
+// Base returns what a namespace is without a preview, or "" if that is not known.
 func (r *Rules) Base(namespace string) string {
 	if !r.own(namespace) {
 		return namespace
@@ -62,7 +62,7 @@ func (r *Rules) Base(namespace string) string {
 	return namespace[len(before) : len(namespace)-len(after)]
 }
 
-// namespace is that of the preview in place of another one.
+// namespace returns the namespace of the preview in place of another one.
 func (r *Rules) namespace(from string) (string, error) {
 	if r.own(from) {
 		return from, nil
@@ -74,7 +74,7 @@ func (r *Rules) namespace(from string) (string, error) {
 	return to, nil
 }
 
-// host is that of the preview in place of another one, in lower case.
+// host returns the host of the preview in place of another one, in lower case.
 func (r *Rules) host(from string) (string, error) {
 	to := strings.Replace(r.fill(r.Host.Text), hostPlace, from, 1)
 	if !kinds.Subdomain(strings.TrimPrefix(to, "*."), 1) {
@@ -90,21 +90,23 @@ func (r *Rules) host(from string) (string, error) {
 // fill replaces the placeholder of the preview in a rule.
 func (r *Rules) fill(rule string) string { return strings.Replace(rule, placeholder, r.ID, 1) }
 
-// fail is a mistake of a rule.
+// fail returns a mistake of a rule.
 func (r *Rules) fail(field string, rule spec.Text, hint, format string, args ...any) *object.Error {
 	return &object.Error{
 		Stage: object.StageSpec, Pos: rule.Pos, Path: "spec.previews." + field, Err: fmt.Errorf(format, args...), Hint: hint,
 	}
 }
 
-// ambiguous reports two names of which one preview makes what another preview makes of the
-// other: with ${namespace}-${preview}, shop-db in the preview 1 is shop in the preview db-1. The names are sorted.
+// ambiguous reports two names that become the same name in two previews. With
+// ${namespace}-${preview}, shop-db in the preview 1 is shop in the preview db-1. The names are
+// sorted.
 func (r *Rules) ambiguous(field string, rule spec.Text, place string, names []string) object.Errors {
 	first, last := strings.Index(rule.Text, place), strings.Index(rule.Text, placeholder)
 	if first < 0 {
 		return nil
 	}
-	ahead, end := first < last, len(place)
+	ahead := first < last
+	end := len(place)
 	if !ahead {
 		first, last, end = last, first, len(placeholder)
 	}

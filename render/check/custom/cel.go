@@ -33,7 +33,7 @@ type ruleNode struct {
 	validator *cel.Validator
 }
 
-// rulesOf is the tree of rules of s, nil where there are none. root says that s
+// rulesOf returns the tree of rules of s, or nil if there are none. The argument root says that s
 // describes a resource.
 func rulesOf(s *structural.Structural, root bool) *ruleNode {
 	if s == nil {
@@ -72,7 +72,8 @@ func (n *ruleNode) validate(ctx context.Context, path *field.Path, v any, budget
 	}
 	descend := func(sub *ruleNode, p *field.Path, part any) {
 		errs, rest := sub.validate(ctx, p, part, budget)
-		out, budget = append(out, errs...), rest
+		out = append(out, errs...)
+		budget = rest
 	}
 	switch v := v.(type) {
 	case map[string]any:
@@ -91,7 +92,7 @@ func (n *ruleNode) validate(ctx context.Context, path *field.Path, v any, budget
 	return out, budget
 }
 
-// withOwnRules is a copy of s in which no part below s has rules.
+// withOwnRules returns a copy of s in which no part below s has rules.
 func withOwnRules(s *structural.Structural) *structural.Structural {
 	out := s.DeepCopy()
 	(&structural.Visitor{

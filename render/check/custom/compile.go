@@ -35,10 +35,10 @@ type compiled struct {
 // compileErrors is what is wrong with a schema.
 type compileErrors field.ErrorList
 
-// Error joins the mistakes.
+// Error returns the mistakes in one line.
 func (e compileErrors) Error() string { return field.ErrorList(e).ToAggregate().Error() }
 
-// errorList is problems as an error, sorted: the libraries walk maps.
+// errorList returns problems as an error. It sorts them, because the libraries walk maps.
 func errorList(problems field.ErrorList) error {
 	if len(problems) == 0 {
 		return nil
@@ -73,8 +73,8 @@ func compileVersion(v *definitionVersion) (*compiled, error) {
 	return &compiled{schema: s, validator: validator, rules: rulesOf(s, true)}, nil
 }
 
-// problems is what is wrong with the rules and the defaults of the schema. It
-// is kept, but not what a context has cut short.
+// problems returns what is wrong with the rules and the defaults of the schema. The answer is
+// kept, unless the context has cut it short.
 func (c *compiled) problems(ctx context.Context) error {
 	c.checked.Lock()
 	defer c.checked.Unlock()
@@ -116,7 +116,7 @@ func decodeSchema(content []byte) (*apiextensions.JSONSchemaProps, error) {
 	return props, err
 }
 
-// unknownTypes is the types of a schema that JSON does not have.
+// unknownTypes returns the types of a schema that JSON does not have.
 func unknownTypes(path *field.Path, s *structural.Structural) (out field.ErrorList) {
 	if s == nil {
 		return nil

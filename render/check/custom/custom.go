@@ -22,10 +22,11 @@ import (
 // Check judges a custom resource by its definition, in the order of an API server: unknown
 // fields, nulls, defaults, schema, lists, and CEL where the rest is good.
 func (s *Schemas) Check(ctx context.Context, a *finding.Value, d *Definition) {
+	// The version and its schema decide everything else.
 	o := a.Root()
 	v := d.version(o.Version())
 	if v == nil || !v.Served {
-		notServed(a, d)
+		reportNotServed(a, d)
 		return
 	}
 	compiled, err := s.compile(d, v)
@@ -39,8 +40,9 @@ func (s *Schemas) Check(ctx context.Context, a *finding.Value, d *Definition) {
 	content := o.Clone()
 	unknown := pruning.PruneWithOptions(map[string]any(content), compiled.schema, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	for _, text := range unknown {
-		unknownField(a, compiled, text)
+		reportUnknownField(a, compiled, text)
 	}
+
 	// The server fills defaults in before it judges.
 	complete(content, compiled.schema)
 	before := len(a.Report.Findings)
@@ -49,12 +51,14 @@ func (s *Schemas) Check(ctx context.Context, a *finding.Value, d *Definition) {
 		errs.report(err)
 	}
 	for _, p := range listtype.ValidateListSetsAndMaps(nil, compiled.schema, content) {
-		errs.duplicate(p)
+		errs.reportDuplicate(p)
 	}
-	s.embedded(a.WithRaw(map[string]any(content)), compiled.schema)
+	s.checkEmbedded(a.WithRaw(map[string]any(content)), compiled.schema)
 	if len(a.Report.Findings) > before {
 		return
 	}
+
+	// Rules are evaluated only on content that the schema allows.
 	broken, _ := compiled.rules.validate(ctx, nil, map[string]any(content), celconfig.RuntimeCELCostBudget)
 	for _, p := range broken {
 		path, _ := locate(map[string]any(content), strings.TrimPrefix(p.Field, "<nil>"))
@@ -68,7 +72,7 @@ func complete(content map[string]any, s *structural.Structural) {
 	defaulting.Default(content, s)
 }
 
-// ruleMessage is the message of a CEL rule.
+// ruleMessage returns the message of a CEL rule.
 func ruleMessage(p *field.Error) string {
 	detail := oneLine(p.Detail)
 	if rule, ok := strings.CutPrefix(detail, "failed rule: "); ok {
@@ -80,8 +84,8 @@ func ruleMessage(p *field.Error) string {
 // ofCluster is what else to do about a version that a definition does not serve.
 const ofCluster = ", or name the CustomResourceDefinition that the cluster has with --crds"
 
-// notServed names the versions that there are.
-func notServed(a *finding.Value, d *Definition) {
+// reportNotServed reports a version that is not served, and names those that are.
+func reportNotServed(a *finding.Value, d *Definition) {
 	served := d.served()
 	for i, v := range served {
 		served[i] = d.Group + "/" + v
@@ -97,9 +101,9 @@ func notServed(a *finding.Value, d *Definition) {
 	}
 }
 
-// unknownField reports a field that does not exist, and which one was probably
+// reportUnknownField reports a field that does not exist, and which one was probably
 // meant.
-func unknownField(a *finding.Value, compiled *compiled, text string) {
+func reportUnknownField(a *finding.Value, compiled *compiled, text string) {
 	path, _ := locate(map[string]any(a.Root()), text)
 	f := a.FailAt(path, finding.RuleUnknownField, "is not a known field")
 	if len(path) == 0 {
@@ -110,7 +114,8 @@ func unknownField(a *finding.Value, compiled *compiled, text string) {
 		return
 	}
 	known := object.SortedKeys(parent.Properties)
-	if f.Hint = object.DidYouMean(path[len(path)-1].Name, known); f.Hint == "" && len(known) > 0 && len(known) <= 8 {
+	f.Hint = object.DidYouMean(path[len(path)-1].Name, known)
+	if f.Hint == "" && len(known) > 0 && len(known) <= 8 {
 		f.Hint = "known fields: " + strings.Join(known, ", ")
 	}
 }
@@ -137,13 +142,15 @@ func schemaAt(s *structural.Structural, path object.Path) (*structural.Structura
 	return s, true
 }
 
-// locate reads a path as the libraries write it, with names joined by dots
-// though names may hold dots themselves: what the object has decides. It
-// returns the value there, nil where there is none.
+// locate reads a path as the libraries write it. They join names by dots, though a name may hold
+// dots itself: what the object has decides. It returns the value at the path, or nil if there is
+// none.
 func locate(v any, text string) (object.Path, any) {
 	var path object.Path
 	for text != "" && text != "<nil>" {
 		text = strings.TrimPrefix(text, ".")
+
+		// In brackets stands an index, or a name with other characters.
 		if rest, ok := strings.CutPrefix(text, "["); ok {
 			inside, after, _ := strings.Cut(rest, "]")
 			text = after
@@ -159,6 +166,8 @@ func locate(v any, text string) (object.Path, any) {
 			path, v = append(path, object.Field(inside)), member(v, inside)
 			continue
 		}
+
+		// A name is the longest member that fits, or what is before the next sign.
 		name := longestMember(v, text)
 		if name == "" {
 			end := strings.IndexAny(text, ".[")
@@ -180,7 +189,7 @@ func member(v any, name string) any {
 	return m[name]
 }
 
-// longestMember is the longest member of v that text begins with as a whole.
+// longestMember returns the longest member of v whose complete name text begins with.
 func longestMember(v any, text string) (best string) {
 	m, _ := v.(map[string]any)
 	for name := range m {

@@ -46,7 +46,7 @@ type definitionVersion struct {
 	} `json:"subresources"`
 }
 
-// Key is the group and the kind: group/Kind.
+// Key returns the group and the kind: group/Kind.
 func (d *Definition) Key() string { return d.Group + "/" + d.Names.Kind }
 
 // ServesStatus reports whether the status of a version is a subresource.
@@ -55,7 +55,7 @@ func (d *Definition) ServesStatus(version string) bool {
 	return v != nil && v.Subresources.Status != nil
 }
 
-// version is the version called name, nil where there is none.
+// version returns the version called name, or nil if there is none.
 func (d *Definition) version(name string) *definitionVersion {
 	for _, v := range d.Versions {
 		if v.Name == name {
@@ -65,7 +65,7 @@ func (d *Definition) version(name string) *definitionVersion {
 	return nil
 }
 
-// served is the names of the versions that a server serves.
+// served returns the names of the versions that a server serves.
 func (d *Definition) served() (names []string) {
 	for _, v := range d.Versions {
 		if v.Served {
@@ -126,7 +126,7 @@ func Read(o object.Object) (d *Definition, problem string) {
 // and this does not is the estimated cost of CEL rules.
 func (s *Schemas) CheckDefinition(ctx context.Context, a *finding.Value) {
 	spec := a.Field("spec")
-	definitionNames(a, spec)
+	checkNames(a, spec)
 	versions := spec.Field("versions")
 	if versions.Has() && versions.Size() == 0 {
 		versions.Fail(finding.RuleRequired, "needs at least one version")
@@ -139,7 +139,7 @@ func (s *Schemas) CheckDefinition(ctx context.Context, a *finding.Value) {
 		if !v.In("schema", "openAPIV3Schema").Has() {
 			v.In("schema", "openAPIV3Schema").Fail(finding.RuleRequired, "is required")
 		}
-		definitionVersionName(v.Field("name"))
+		checkVersionName(v.Field("name"))
 	}
 	if versions.Size() > 0 && stored != 1 {
 		versions.Fail(finding.RuleDefinition, "exactly one version must have storage: true, found %d", stored)
@@ -148,10 +148,10 @@ func (s *Schemas) CheckDefinition(ctx context.Context, a *finding.Value) {
 		spec.Field("preserveUnknownFields").Fail(finding.RuleDefinition, "must be false").Hint =
 			"use x-kubernetes-preserve-unknown-fields in the schema"
 	}
-	s.definitionSchemas(ctx, a)
+	s.checkSchemas(ctx, a)
 }
 
-func definitionNames(a, spec *finding.Value) {
+func checkNames(a, spec *finding.Value) {
 	group, plural := spec.Field("group"), spec.In("names", "plural")
 	if want := plural.Text() + "." + group.Text(); a.In("metadata", "name").Text() != want {
 		a.In("metadata", "name").Fail(finding.RuleDefinition, "expected %q, which is spec.names.plural and spec.group, found %s", want, a.In("metadata", "name").Show())
@@ -176,18 +176,20 @@ func definitionNames(a, spec *finding.Value) {
 	}
 }
 
-func definitionVersionName(a *finding.Value) {
+func checkVersionName(a *finding.Value) {
 	if t := a.Text(); t != "" && len(validation.IsDNS1035Label(t)) > 0 {
 		a.Fail(finding.RuleName, "expected a version such as \"v1alpha1\", found %s", a.Show())
 	}
 }
 
-// definitionSchemas compiles the schemas with all their rules.
-func (s *Schemas) definitionSchemas(ctx context.Context, a *finding.Value) {
+// checkSchemas compiles the schemas with all their rules.
+func (s *Schemas) checkSchemas(ctx context.Context, a *finding.Value) {
 	d, problem := Read(a.Root())
 	if problem != "" {
 		return
 	}
+
+	// Versions and items have the same order.
 	items := a.In("spec", "versions").Items()
 	for i, v := range d.Versions {
 		if i >= len(items) {
@@ -201,6 +203,8 @@ func (s *Schemas) definitionSchemas(ctx context.Context, a *finding.Value) {
 		if err == nil {
 			err = compiled.problems(ctx)
 		}
+
+		// Each problem is reported at its own part of the schema.
 		var problems field.ErrorList
 		var many compileErrors
 		if errors.As(err, &many) {
@@ -215,7 +219,7 @@ func (s *Schemas) definitionSchemas(ctx context.Context, a *finding.Value) {
 	}
 }
 
-// structuralProblem words a mistake in a schema.
+// structuralProblem returns a mistake in a schema in words.
 func structuralProblem(p *field.Error) string {
 	detail := strings.TrimSuffix(oneLine(p.Detail), ".")
 	if _, rest, ok := strings.Cut(detail, "in body "); ok {
@@ -253,7 +257,8 @@ func supported(detail string) []string {
 		if !ok {
 			break
 		}
-		out, text = append(out, value), rest
+		out = append(out, value)
+		text = rest
 	}
 	return out
 }

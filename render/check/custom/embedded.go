@@ -13,30 +13,30 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// embedded wants the resources that a value holds to say what they are, and
-// their metadata to have the form that it has everywhere.
-func (s *Schemas) embedded(a *finding.Value, part *structural.Structural) {
+// checkEmbedded checks the resources that a value holds. Each must have its apiVersion and kind,
+// and metadata of the usual form.
+func (s *Schemas) checkEmbedded(a *finding.Value, part *structural.Structural) {
 	if part == nil {
 		return
 	}
 	if _, isMap := a.Raw.(map[string]any); isMap && part.XEmbeddedResource {
-		identity(a)
+		checkIdentity(a)
 		s.Components.EmbeddedMeta(a.Field("metadata"))
 	}
 	for _, item := range a.Items() {
-		s.embedded(item, part.Items)
+		s.checkEmbedded(item, part.Items)
 	}
 	for _, name := range a.Names() {
 		if p, ok := part.Properties[name]; ok {
-			s.embedded(a.Field(name), &p)
+			s.checkEmbedded(a.Field(name), &p)
 		} else if part.AdditionalProperties != nil {
-			s.embedded(a.Field(name), part.AdditionalProperties.Structural)
+			s.checkEmbedded(a.Field(name), part.AdditionalProperties.Structural)
 		}
 	}
 }
 
-// identity judges apiVersion and kind of a resource that is a part of another one.
-func identity(a *finding.Value) {
+// checkIdentity judges apiVersion and kind of a resource that is a part of another one.
+func checkIdentity(a *finding.Value) {
 	for _, name := range [...]string{"apiVersion", "kind"} {
 		part := a.Field(name)
 		text, isText := part.Raw.(string)

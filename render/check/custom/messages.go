@@ -36,25 +36,29 @@ func (e schemaErrors) add(path object.Path, rule, message string) *finding.Findi
 	return f
 }
 
-// report words an error of the validator of kube-openapi.
+// report adds an error of the validator of kube-openapi in the words of the other findings.
 func (e schemaErrors) report(err error) {
 	var v *openapi.Validation
 	if !errors.As(err, &v) {
-		e.untyped(err.Error())
+		e.reportUntyped(err.Error())
 		return
 	}
+
+	// The value and its schema say more than the text of the error.
 	path, value := locate(map[string]any(e.content), v.Name)
 	s, _ := schemaAt(e.schema, path)
 	detail := oneLine(strings.TrimPrefix(v.Error(), v.Name+" in "+v.In+" "))
+
+	// Each code of the validator has a rule and words of its own.
 	switch v.Code() {
 	case openapi.RequiredFailCode:
 		if !e.isChoice(path) {
 			e.add(path, finding.RuleRequired, "is required")
 		}
 	case openapi.InvalidTypeCode:
-		e.mistyped(path, s, value, detail)
+		e.reportMistyped(path, s, value, detail)
 	case openapi.EnumFailCode:
-		e.enum(path, value, v.Values)
+		e.reportEnum(path, value, v.Values)
 	case openapi.TooLongFailCode:
 		text, _ := value.(string)
 		e.add(path, finding.RuleSize, fmt.Sprintf("expected at most %d characters, found %d", v.Valid, len([]rune(text))))
@@ -83,8 +87,8 @@ func (e schemaErrors) report(err error) {
 	}
 }
 
-// mistyped words a value of another type, or a text of another format.
-func (e schemaErrors) mistyped(path object.Path, s *structural.Structural, value any, detail string) {
+// reportMistyped reports a value of another type, or a text of another format.
+func (e schemaErrors) reportMistyped(path object.Path, s *structural.Structural, value any, detail string) {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(detail, "must be of type "), ":")
 	if _, isText := value.(string); isText && finding.TypeName(kind) == "" && !strings.Contains(kind, ",") {
 		e.add(path, finding.RuleFormat, "expected a text of the form "+kind+", found "+e.show(value))
@@ -96,13 +100,14 @@ func (e schemaErrors) mistyped(path object.Path, s *structural.Structural, value
 	}
 }
 
-// enum words a value that is not one of the known ones.
-func (e schemaErrors) enum(path object.Path, value any, values []any) {
+// reportEnum reports a value that is not one of the known ones.
+func (e schemaErrors) reportEnum(path object.Path, value any, values []any) {
 	texts, shown := []string{}, []string{}
 	for _, v := range values {
 		content, _ := json.Marshal(v)
 		if text, ok := v.(string); ok {
-			texts, content = append(texts, text), []byte(strconv.Quote(text))
+			texts = append(texts, text)
+			content = []byte(strconv.Quote(text))
 		}
 		shown = append(shown, string(content))
 	}
@@ -112,9 +117,9 @@ func (e schemaErrors) enum(path object.Path, value any, values []any) {
 	}
 }
 
-// untyped words the errors that are texts alone: alternatives, which begin with
-// the quoted path, and numbers that do not fit their format, which end with it.
-func (e schemaErrors) untyped(text string) {
+// reportUntyped reports the errors that are only texts: alternatives, which begin with the quoted
+// path, and numbers that do not fit their format, which end with it.
+func (e schemaErrors) reportUntyped(text string) {
 	if quoted, err := strconv.QuotedPrefix(text); err == nil {
 		name, _ := strconv.Unquote(quoted)
 		path, _ := locate(map[string]any(e.content), name)
@@ -131,8 +136,8 @@ func (e schemaErrors) untyped(text string) {
 	e.add(path, finding.RuleRange, "expected a number of the type "+detail+", found "+e.show(value))
 }
 
-// duplicate words an error of the list types.
-func (e schemaErrors) duplicate(p *field.Error) {
+// reportDuplicate reports an error of the list types.
+func (e schemaErrors) reportDuplicate(p *field.Error) {
 	path, _ := locate(map[string]any(e.content), p.Field)
 	message := oneLine(p.Detail)
 	if p.Type == field.ErrorTypeDuplicate {
@@ -146,7 +151,7 @@ func (e schemaErrors) duplicate(p *field.Error) {
 
 func (e schemaErrors) show(v any) string { return finding.Describe(v, e.at.Secret()) }
 
-// count is a number of things: 1 item, 2 items.
+// count returns a number of things in words: 1 item, 2 items.
 func count(n any, thing string) string {
 	if n == int64(1) {
 		return "1 " + thing
@@ -156,7 +161,7 @@ func count(n any, thing string) string {
 
 func size(v any) int { return (&finding.Value{Raw: v}).Size() }
 
-// bound words a limit of a number.
+// bound returns a limit of a number in words.
 func bound(detail string) string {
 	for _, words := range [...][2]string{
 		{"should be greater than or equal to ", "at least "}, {"should be less than or equal to ", "at most "},
@@ -169,7 +174,7 @@ func bound(detail string) string {
 	return detail
 }
 
-// expectedType is what a schema wants, in words.
+// expectedType returns the type that a schema requires, in words.
 func expectedType(s *structural.Structural, kind string) string {
 	if s != nil && s.XIntOrString {
 		return "an integer or a string"
@@ -180,8 +185,8 @@ func expectedType(s *structural.Structural, kind string) string {
 	return cmp.Or(finding.TypeName(kind), kind)
 }
 
-// alternatives words a schema that lets one choose; detail says by which
-// keyword.
+// alternatives returns in words what a schema requires that lets one choose. The argument detail
+// has the keyword of the choice.
 func alternatives(s *structural.Structural, detail string) string {
 	exactly := strings.Contains(detail, "(oneOf)")
 	if strings.Contains(detail, "(not)") {
@@ -204,7 +209,8 @@ func alternatives(s *structural.Structural, detail string) string {
 	}
 }
 
-// fieldsOf are the fields that choices require, sorted; none where one of them requires nothing.
+// fieldsOf returns the fields that choices require, sorted. It returns none if one of the choices
+// requires nothing.
 func fieldsOf(choices []structural.NestedValueValidation) (names []string) {
 	for _, c := range choices {
 		if len(c.Required) == 0 {
@@ -237,5 +243,5 @@ func (e schemaErrors) isChoice(path object.Path) bool {
 	return false
 }
 
-// oneLine is a text without line breaks.
+// oneLine returns a text without line breaks.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -39,8 +39,7 @@ type compiledKey struct {
 	version string
 }
 
-// BuiltIn is the definition of the built-in set for a kind, nil
-// where there is none.
+// BuiltIn returns the definition of the built-in set for a kind, or nil if there is none.
 func (s *Schemas) BuiltIn(group, kind string) *Definition {
 	key := group + "/" + kind
 	s.mu.Lock()
@@ -62,7 +61,7 @@ func (s *Schemas) BuiltIn(group, kind string) *Definition {
 	return d
 }
 
-// compile is the compiled schema of one version of a definition.
+// compile returns the compiled schema of one version of a definition.
 func (s *Schemas) compile(d *Definition, v *definitionVersion) (*compiled, error) {
 	key := compiledKey{digest: d.digest, version: v.Name}
 	s.mu.Lock()
@@ -78,7 +77,7 @@ func (s *Schemas) compile(d *Definition, v *definitionVersion) (*compiled, error
 	return compile()
 }
 
-// Kinds is the kinds of a group in the built-in set.
+// Kinds returns the kinds of a group in the built-in set.
 func (s *Schemas) Kinds(group string) (kinds []string) {
 	entries, err := fs.ReadDir(schemas.Definitions(), "crds/"+group)
 	if err != nil || group == "" {

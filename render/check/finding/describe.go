@@ -14,7 +14,7 @@ import (
 // showLimit is how much of a text a message shows, in bytes.
 const showLimit = 60
 
-// Describe is a value for a message. With hide, it is the type alone.
+// Describe returns a value for a message. With hide, it returns only the type.
 func Describe(v any, hide bool) string {
 	switch v := v.(type) {
 	case nil:
@@ -68,7 +68,7 @@ func Quote(s string) string {
 	return strconv.Quote(s[:cut]) + "…"
 }
 
-// Typed is a value with its type, for messages about a wrong type.
+// Typed returns a value with its type, for messages about a wrong type.
 func Typed(v any, hide bool) string {
 	switch v.(type) {
 	case string:
@@ -87,7 +87,7 @@ func Typed(v any, hide bool) string {
 	return Describe(v, hide)
 }
 
-// TypeName is a type of OpenAPI in words, "" for any other text.
+// TypeName returns a type of OpenAPI in words, or "" for any other text.
 func TypeName(kind string) string {
 	switch kind {
 	case "object":
@@ -109,8 +109,8 @@ func TypeName(kind string) string {
 // QuoteIt begins the hint for a number or a bool where text is expected, before the text.
 const QuoteIt = "quote it: "
 
-// TypeHint is what to do about a value that should be of a type of OpenAPI: about a
-// number in quotes and its like. "" is nothing.
+// TypeHint returns what to do about a value that should be of a type of OpenAPI, such as a number
+// in quotes. It returns "" if there is no advice.
 func TypeHint(kind string, v any) string {
 	switch v := v.(type) {
 	case int64, float64, bool:

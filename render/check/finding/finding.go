@@ -7,8 +7,7 @@
 //
 // No message shows a value of an object that may hold secrets: everything that
 // shows one asks [Value.Secret]. A [Value] belongs to one check of one object and
-// is not safe for concurrent use. Callers are render/check and the packages beside
-// this one.
+// is not safe for concurrent use.
 package finding
 
 import "github.com/ropewalk/ropewalk/render/object"

@@ -28,24 +28,24 @@ type Value struct {
 	Raw    any
 }
 
-// NewValue is the root of an object.
+// NewValue returns the root of an object.
 func NewValue(r *Report) *Value { return &Value{Report: r, Raw: map[string]any(r.Root)} }
 
-// WithRaw is the same position with other content.
+// WithRaw returns the same position with other content.
 func (a *Value) WithRaw(raw any) *Value {
 	return &Value{Report: a.Report, Parent: a.Parent, Step: a.Step, Raw: raw}
 }
 
-// Node is the node of the object.
+// Node returns the node of the object.
 func (a *Value) Node() object.ID { return a.Report.Node }
 
-// Root is the object.
+// Root returns the object.
 func (a *Value) Root() object.Object { return a.Report.Root }
 
 // Secret reports whether no value of the object may be shown.
 func (a *Value) Secret() bool { return a.Report.Secret }
 
-// Field is the member called name, which need not exist.
+// Field returns the member called name, which need not exist.
 func (a *Value) Field(name string) *Value {
 	m, _ := a.Raw.(map[string]any)
 	return &Value{Report: a.Report, Parent: a, Step: object.Field(name), Raw: m[name]}
@@ -59,7 +59,7 @@ func (a *Value) In(names ...string) *Value {
 	return a
 }
 
-// Items is the items of a list; none of any other value.
+// Items returns the items of a list, and none for any other value.
 func (a *Value) Items() []*Value {
 	l, _ := a.Raw.([]any)
 	if len(l) == 0 {
@@ -74,13 +74,13 @@ func (a *Value) Items() []*Value {
 	return out
 }
 
-// Names is the member names of a map, in order.
+// Names returns the names of the members of a map, in order.
 func (a *Value) Names() []string {
 	m, _ := a.Raw.(map[string]any)
 	return object.SortedKeys(m)
 }
 
-// Size is the number of items or members.
+// Size returns the number of items or members.
 func (a *Value) Size() int {
 	switch v := a.Raw.(type) {
 	case []any:
@@ -119,25 +119,25 @@ func (a *Value) Empty() bool {
 	return a.Size() == 0
 }
 
-// Text is the string, "" where it is none.
+// Text returns the string, or "" if it is none.
 func (a *Value) Text() string {
 	s, _ := a.Raw.(string)
 	return s
 }
 
-// Bool is the boolean, false where it is none.
+// Bool returns the boolean, or false if it is none.
 func (a *Value) Bool() bool {
 	b, _ := a.Raw.(bool)
 	return b
 }
 
-// Int is the integer.
+// Int returns the integer, and false if it is none.
 func (a *Value) Int() (int64, bool) {
 	i, ok := a.Raw.(int64)
 	return i, ok
 }
 
-// Path is the path from the root of the object.
+// Path returns the path from the root of the object.
 func (a *Value) Path() object.Path {
 	var p object.Path
 	for ; a.Parent != nil; a = a.Parent {
@@ -191,6 +191,6 @@ func (a *Value) Mistyped(kind string) {
 	}
 }
 
-// Show is the value for a message: quoted, shortened, and only its type in an
-// object that may hold secrets.
+// Show returns the value for a message: quoted and shortened. In an object that may hold secrets
+// it returns only the type.
 func (a *Value) Show() string { return Describe(a.Raw, a.Secret()) }

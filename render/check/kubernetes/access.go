@@ -12,21 +12,21 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// accessRules holds the rules of RBAC. The source is k8s.io/kubernetes,
-// pkg/apis/rbac/validation.
+// accessRules returns the rule of a component among the rules of RBAC, or nil if it has none. The
+// source is k8s.io/kubernetes, pkg/apis/rbac/validation.
 func accessRules(component string) func(*finding.Value) {
 	switch component {
 	case "rbac.v1.PolicyRule":
-		return policyRule
+		return checkPolicyRule
 	case "rbac.v1.RoleBinding", "rbac.v1.ClusterRoleBinding":
-		return binding
+		return checkBinding
 	case "rbac.v1.Subject":
-		return subject
+		return checkSubject
 	}
 	return nil
 }
 
-func policyRule(a *finding.Value) {
+func checkPolicyRule(a *finding.Value) {
 	urls := a.Field("nonResourceURLs")
 	if urls.Size() > 0 {
 		if a.Root().Kind() == "Role" {
@@ -45,7 +45,7 @@ func policyRule(a *finding.Value) {
 	}
 }
 
-func binding(a *finding.Value) {
+func checkBinding(a *finding.Value) {
 	ref := a.Field("roleRef")
 	if !ref.Has() {
 		return
@@ -61,7 +61,7 @@ func binding(a *finding.Value) {
 	}
 }
 
-func subject(a *finding.Value) {
+func checkSubject(a *finding.Value) {
 	group := a.Field("apiGroup")
 	switch a.Field("kind").Text() {
 	case "ServiceAccount":
@@ -80,15 +80,15 @@ func subject(a *finding.Value) {
 	}
 }
 
-// admissionRules holds the rules of webhooks. The source is k8s.io/kubernetes,
-// pkg/apis/admissionregistration/validation.
+// admissionRules returns the rule of a component among the rules of webhooks, or nil if it has
+// none. The source is k8s.io/kubernetes, pkg/apis/admissionregistration/validation.
 func admissionRules(component string) func(*finding.Value) {
 	switch component {
 	case "admissionregistration.v1.ValidatingWebhook", "admissionregistration.v1.MutatingWebhook":
-		return webhook
+		return checkWebhook
 	case "admissionregistration.v1.WebhookClientConfig":
 		return func(a *finding.Value) {
-			if oneOf(a, "address", "url", "service") == "url" && !strings.HasPrefix(a.Field("url").Text(), "https://") {
+			if checkOneOf(a, "address", "url", "service") == "url" && !strings.HasPrefix(a.Field("url").Text(), "https://") {
 				a.Field("url").Fail(finding.RuleFormat, "expected a URL that begins with \"https://\", found %s", a.Field("url").Show())
 			}
 		}
@@ -96,13 +96,13 @@ func admissionRules(component string) func(*finding.Value) {
 	return nil
 }
 
-func webhook(a *finding.Value) {
+func checkWebhook(a *finding.Value) {
 	name := a.Field("name")
 	if t := name.Text(); t != "" && (len(validation.IsDNS1123Subdomain(t)) > 0 || strings.Count(t, ".") < 2) {
 		name.Fail(finding.RuleName, "expected a domain name of at least three parts such as \"check.example.com\", found %s", name.Show())
 	}
 	versions := a.Field("admissionReviewVersions")
-	unique(versions.Items(), finding.RuleUnique, "is in the list already, as item %d")
+	checkUnique(versions.Items(), finding.RuleUnique, "is in the list already, as item %d")
 	ok := slices.ContainsFunc(versions.Items(), func(v *finding.Value) bool { return v.Text() == "v1" || v.Text() == "v1beta1" })
 	if versions.Size() > 0 && !ok {
 		versions.Fail(finding.RuleEnum, "needs \"v1\" or \"v1beta1\"")

@@ -51,12 +51,15 @@ type Components struct {
 	cel    expressions
 }
 
-// get is the component called name, which is parsed alone. A name that the data
-// does not hold gives a schema that accepts everything, which a test excludes.
+// get returns the component called name, and parses it first if it is needed for the first time.
+// A name that the data does not hold gives a schema that accepts everything; a test excludes such
+// names.
 func (c *Components) get(name string) *schema {
 	if s, ok := c.parsed.Load(name); ok {
 		return s.(*schema)
 	}
+
+	// The texts are split once, and each is parsed alone.
 	c.once.Do(func() {
 		c.texts = map[string]string{}
 		for line := range strings.Lines(schemas.Components()) {
@@ -69,6 +72,8 @@ func (c *Components) get(name string) *schema {
 		s = &schema{} // A test reads all of the data.
 	}
 	s.name, s.rule = name, ruleFor(name)
+
+	// Rules of expressions come after those of the component.
 	if own, expressions := s.rule, c.cel.rule(name); expressions != nil {
 		s.rule = func(a *finding.Value) {
 			if own != nil {
@@ -77,6 +82,8 @@ func (c *Components) get(name string) *schema {
 			expressions(a)
 		}
 	}
+
+	// A member that is a struct on the server is there even where the object leaves it out.
 	for _, member := range object.SortedKeys(s.Properties) {
 		if s.Properties[member].Struct && member != "status" {
 			s.structs = append(s.structs, member)
@@ -86,16 +93,16 @@ func (c *Components) get(name string) *schema {
 	return first.(*schema)
 }
 
-// constrain checks what the schema of a member says of its value alone.
+// constrain runs the checks that the schema of a member names on its value, and checks its bounds.
 func (s *schema) constrain(a *finding.Value) {
 	for _, name := range s.Checks {
 		checkFor(name)(a)
 	}
 	switch {
 	case s.Min != nil && s.Max != nil:
-		between(a, *s.Min, *s.Max)
+		checkBetween(a, *s.Min, *s.Max)
 	case s.Min != nil:
-		atLeast(a, *s.Min)
+		checkAtLeast(a, *s.Min)
 	}
 }
 
@@ -113,7 +120,8 @@ func LookupKind(apiVersion, kind string) (Kind, bool) {
 	key := apiVersion + " " + kind + " "
 	i := 0
 	if !strings.HasPrefix(all, key) {
-		if i = strings.Index(all, "\n"+key); i < 0 {
+		i = strings.Index(all, "\n"+key)
+		if i < 0 {
 			return Kind{}, false
 		}
 		i++
@@ -141,9 +149,9 @@ func eachBuiltIn(yield func(apiVersion, kind string) bool) {
 	}
 }
 
-// ruleFor is the rule for what the schema of a component cannot say, nil where
-// there is none. Rules run wherever the component is used: that of a container
-// holds in a Pod and in the template of a Job.
+// ruleFor returns the rule for what the schema of a component cannot say, or nil if there is
+// none. Rules run wherever the component is used: that of a container holds in a Pod and in the
+// template of a Job.
 func ruleFor(component string) func(*finding.Value) {
 	for _, rules := range [...]func(string) func(*finding.Value){
 		podRules, containerRules, volumeRules, workloadRules, serviceRules,

@@ -19,22 +19,22 @@ import (
 // (core/v1 MaxSecretSize).
 const maxConfigSize = 1 << 20
 
-// configRules holds the rules of ConfigMaps, Secrets and the small kinds of
-// the core group.
+// configRules returns the rule of a component among the rules of ConfigMaps, Secrets and the
+// small kinds of the core group, or nil if it has none.
 func configRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.ConfigMap":
-		return configMap
+		return checkConfigMap
 	case "core.v1.Secret":
-		return secretObject
+		return checkSecretObject
 	case "core.v1.LimitRangeSpec":
-		return func(a *finding.Value) { distinct(a.Field("limits"), "type") }
+		return func(a *finding.Value) { checkDistinct(a.Field("limits"), "type") }
 	case "core.v1.LimitRangeItem":
-		return limitRangeItem
+		return checkLimitRangeItem
 	case "core.v1.ResourceQuotaSpec":
 		return func(a *finding.Value) {
 			for _, n := range a.Field("hard").Names() {
-				quota(a.In("hard", n), n)
+				checkQuota(a.In("hard", n), n)
 			}
 		}
 	}
@@ -44,8 +44,8 @@ func configRules(component string) func(*finding.Value) {
 // filePath is the path of a file in folders, which no password looks like.
 var filePath = regexp.MustCompile(`^[a-z][\w.-]*(/[a-z][\w.-]*)+\.[a-z]{2,5}$`)
 
-// configKey wants the name of a key of a ConfigMap or Secret.
-func configKey(a *finding.Value, key string) {
+// checkConfigKey requires the name of a key of a ConfigMap or Secret.
+func checkConfigKey(a *finding.Value, key string) {
 	if len(validation.IsConfigMapKey(key)) == 0 {
 		return
 	}
@@ -59,18 +59,18 @@ func configKey(a *finding.Value, key string) {
 	}
 }
 
-func configMap(a *finding.Value) {
+func checkConfigMap(a *finding.Value) {
 	data, binary := a.Field("data"), a.Field("binaryData")
 	size := 0
 	for _, k := range data.Names() {
-		configKey(data.Field(k), k)
+		checkConfigKey(data.Field(k), k)
 		size += len(data.Field(k).Text())
 		if binary.Field(k).Has() {
 			data.Field(k).Fail(finding.RuleUnique, "is a key of binaryData as well").Hint = "keep one"
 		}
 	}
 	for _, k := range binary.Names() {
-		configKey(binary.Field(k), k)
+		checkConfigKey(binary.Field(k), k)
 		size += base64.StdEncoding.DecodedLen(len(binary.Field(k).Text()))
 	}
 	if size > maxConfigSize {
@@ -78,19 +78,22 @@ func configMap(a *finding.Value) {
 	}
 }
 
-// secretObject checks the form of a Secret. Its messages name keys and types,
+// checkSecretObject checks the form of a Secret. Its messages name keys and types,
 // never a value.
-func secretObject(a *finding.Value) {
+func checkSecretObject(a *finding.Value) {
+	// Bound the size of what the Secret holds.
 	size := 0
 	for _, list := range [...]string{"data", "stringData"} {
 		for _, k := range a.Field(list).Names() {
-			configKey(a.In(list, k), k)
+			checkConfigKey(a.In(list, k), k)
 			size += len(a.In(list, k).Text())
 		}
 	}
 	if size > maxConfigSize*4/3 {
 		a.Fail(finding.RuleSize, "holds more than %d bytes", maxConfigSize)
 	}
+
+	// Each type of Secret has keys of its own.
 	need := func(keys ...string) {
 		for _, k := range keys {
 			if !a.In("data", k).Has() && !a.In("stringData", k).Has() {
@@ -103,10 +106,10 @@ func secretObject(a *finding.Value) {
 		need("tls.crt", "tls.key")
 	case "kubernetes.io/dockerconfigjson":
 		need(".dockerconfigjson")
-		dockerConfig(a, ".dockerconfigjson")
+		checkDockerConfig(a, ".dockerconfigjson")
 	case "kubernetes.io/dockercfg":
 		need(".dockercfg")
-		dockerConfig(a, ".dockercfg")
+		checkDockerConfig(a, ".dockercfg")
 	case "kubernetes.io/ssh-auth":
 		need("ssh-privatekey")
 	case "kubernetes.io/basic-auth":
@@ -123,8 +126,8 @@ func secretObject(a *finding.Value) {
 	}
 }
 
-// dockerConfig wants JSON and shows nothing of the content.
-func dockerConfig(a *finding.Value, key string) {
+// checkDockerConfig requires JSON and shows nothing of the content.
+func checkDockerConfig(a *finding.Value, key string) {
 	text := a.In("stringData", key).Text()
 	content := a.In("stringData", key)
 	if text == "" {
@@ -140,9 +143,9 @@ func dockerConfig(a *finding.Value, key string) {
 	}
 }
 
-// quota checks one limit of a ResourceQuota.
-func quota(a *finding.Value, name string) {
-	notNegative(a)
+// checkQuota checks one limit of a ResourceQuota.
+func checkQuota(a *finding.Value, name string) {
+	checkNotNegative(a)
 	if q, ok := amountOf(a); ok && counted(name) && q.MilliValue()%1000 != 0 {
 		a.Fail(finding.RuleFormat, "expected a whole number, found %s", a.Show())
 	}
@@ -158,9 +161,9 @@ func counted(name string) bool {
 	return strings.HasPrefix(name, "count/")
 }
 
-// limitRangeItem checks that every bound is within the next:
+// checkLimitRangeItem checks that every bound is within the next:
 // min, defaultRequest, default, max.
-func limitRangeItem(a *finding.Value) {
+func checkLimitRangeItem(a *finding.Value) {
 	if a.Field("type").Text() == "Pod" {
 		forbid(a, "where the type is \"Pod\"", "default", "defaultRequest")
 	}

@@ -15,30 +15,31 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// containerRules holds the rules of containers.
+// containerRules returns the rule of a component among the rules of containers, or nil if it has
+// none.
 func containerRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.Container", "core.v1.EphemeralContainer":
-		return container
+		return checkContainer
 	case "core.v1.EnvVar":
-		return envVar
+		return checkEnvVar
 	case "core.v1.EnvFromSource":
-		return func(a *finding.Value) { oneOf(a, "source", "configMapRef", "secretRef") }
+		return func(a *finding.Value) { checkOneOf(a, "source", "configMapRef", "secretRef") }
 	case "core.v1.VolumeMount":
-		return volumeMount
+		return checkVolumeMount
 	case "core.v1.Probe":
-		return func(a *finding.Value) { oneOf(a, "handler", "exec", "httpGet", "tcpSocket", "grpc") }
+		return func(a *finding.Value) { checkOneOf(a, "handler", "exec", "httpGet", "tcpSocket", "grpc") }
 	case "core.v1.LifecycleHandler":
-		return func(a *finding.Value) { oneOf(a, "handler", "exec", "httpGet", "tcpSocket", "sleep") }
+		return func(a *finding.Value) { checkOneOf(a, "handler", "exec", "httpGet", "tcpSocket", "sleep") }
 	case "core.v1.ResourceRequirements", "core.v1.VolumeResourceRequirements":
-		return resources
+		return checkResources
 	case "core.v1.SecurityContext":
-		return securityContext
+		return checkSecurityContext
 	}
 	return nil
 }
 
-func container(a *finding.Value) {
+func checkContainer(a *finding.Value) {
 	image := a.Field("image")
 	switch t := image.Text(); {
 	case t == "" && (image.Raw == nil || image.Raw == ""):
@@ -46,7 +47,7 @@ func container(a *finding.Value) {
 	case t != strings.TrimSpace(t):
 		image.Fail(finding.RuleFormat, "must not begin or end with a space, found %s", image.Show())
 	}
-	probes(a)
+	checkProbes(a)
 	for _, m := range a.Field("volumeMounts").Items() {
 		if m.Field("mountPropagation").Text() == "Bidirectional" && !a.In("securityContext", "privileged").Bool() {
 			m.Field("mountPropagation").Fail(finding.RuleExclusive, "must not be \"Bidirectional\" unless the container is privileged")
@@ -54,9 +55,9 @@ func container(a *finding.Value) {
 	}
 }
 
-// probes checks the probes of a container by their names, and that the ports
+// checkProbes checks the probes of a container by their names, and that the ports
 // that they name exist.
-func probes(a *finding.Value) {
+func checkProbes(a *finding.Value) {
 	var ports []string
 	for _, p := range a.Field("ports").Items() {
 		ports = append(ports, p.Field("name").Text())
@@ -72,20 +73,20 @@ func probes(a *finding.Value) {
 				grace.Fail(finding.RuleExclusive, "must not be set on a readiness probe: it does not stop the container")
 			}
 		} else {
-			atLeast(grace, 1)
+			checkAtLeast(grace, 1)
 			if s, ok := p.Field("successThreshold").Int(); ok && s != 1 && s != 0 {
 				p.Field("successThreshold").Fail(finding.RuleRange, "must be 1 for a %s, found %d", name, s)
 			}
 		}
 		for _, handler := range [...]string{"httpGet", "tcpSocket"} {
-			known(p.In(handler, "port"), ports)
+			warnOfUnknownPort(p.In(handler, "port"), ports)
 		}
 	}
 }
 
-// known warns of a port name that the container does not have: the server
+// warnOfUnknownPort warns of a port name that the container does not have: the server
 // takes it and the probe then fails.
-func known(port *finding.Value, ports []string) {
+func warnOfUnknownPort(port *finding.Value, ports []string) {
 	t := port.Text()
 	if t == "" || len(validation.IsValidPortName(t)) > 0 {
 		return
@@ -98,7 +99,7 @@ func known(port *finding.Value, ports []string) {
 	port.Warn(finding.RuleReference, "names no port of the container: %s", port.Show()).Hint = knownNames(t, ports, "named ports")
 }
 
-func envVar(a *finding.Value) {
+func checkEnvVar(a *finding.Value) {
 	from := a.Field("valueFrom")
 	if !from.Has() {
 		return
@@ -106,25 +107,25 @@ func envVar(a *finding.Value) {
 	if a.Field("value").Text() != "" {
 		from.Fail(finding.RuleExclusive, "must not be set together with value").Hint = "keep one of the two"
 	}
-	switch oneOf(from, "source", "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef") {
+	switch checkOneOf(from, "source", "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef") {
 	case "fieldRef":
-		fieldPath(from.In("fieldRef", "fieldPath"), "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
+		checkFieldPath(from.In("fieldRef", "fieldPath"), "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
 			"spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs")
 	case "resourceFieldRef":
-		resourceField(from.In("resourceFieldRef", "resource"))
+		checkResourceField(from.In("resourceFieldRef", "resource"))
 	}
 }
 
-// fieldPath wants one of the fields of a pod that may be read, or one label or
+// checkFieldPath requires one of the fields of a pod that may be read, or one label or
 // annotation.
-func fieldPath(a *finding.Value, paths ...string) {
+func checkFieldPath(a *finding.Value, paths ...string) {
 	t := a.Text()
 	for _, prefix := range [...]string{"metadata.labels['", "metadata.annotations['"} {
 		if key, ok := strings.CutPrefix(t, prefix); ok && strings.HasSuffix(key, "']") {
 			if strings.Contains(prefix, "annotations") {
 				key = strings.ToLower(key)
 			}
-			optionalKey(a.WithRaw(strings.TrimSuffix(key, "']")))
+			checkOptionalKey(a.WithRaw(strings.TrimSuffix(key, "']")))
 			return
 		}
 	}
@@ -140,8 +141,8 @@ func fieldPath(a *finding.Value, paths ...string) {
 		object.DidYouMean(t, paths)
 }
 
-// resourceField wants limits.cpu and its like.
-func resourceField(a *finding.Value) {
+// checkResourceField requires a resource such as limits.cpu.
+func checkResourceField(a *finding.Value) {
 	kind, name, _ := strings.Cut(a.Text(), ".")
 	ok := kind == "limits" || kind == "requests"
 	switch {
@@ -154,7 +155,7 @@ func resourceField(a *finding.Value) {
 	}
 }
 
-func volumeMount(a *finding.Value) {
+func checkVolumeMount(a *finding.Value) {
 	if a.Field("subPath").Text() != "" && a.Field("subPathExpr").Text() != "" {
 		a.Field("subPathExpr").Fail(finding.RuleExclusive, "must not be set together with subPath")
 	}
@@ -164,17 +165,17 @@ func volumeMount(a *finding.Value) {
 	}
 }
 
-// resources compares requests with limits.
-func resources(a *finding.Value) {
+// checkResources compares requests with limits.
+func checkResources(a *finding.Value) {
 	limits, requests := a.Field("limits"), a.Field("requests")
 	inContainer := a.Step.Name == "resources" && a.Parent.Field("image").Has()
 	for _, list := range [...]*finding.Value{limits, requests} {
 		for _, name := range list.Names() {
 			amount := list.Field(name)
 			if inContainer || strings.Contains(name, "/") {
-				resourceName(amount, name)
+				checkResourceName(amount, name)
 			}
-			notNegative(amount)
+			checkNotNegative(amount)
 		}
 	}
 	for _, name := range requests.Names() {
@@ -196,13 +197,13 @@ func resources(a *finding.Value) {
 	}
 }
 
-// resourceName wants a resource that containers have.
-func resourceName(a *finding.Value, name string) {
+// checkResourceName requires a resource that containers have.
+func checkResourceName(a *finding.Value, name string) {
 	switch {
 	case name == "cpu", name == "memory", name == "ephemeral-storage", name == "storage" && a.Root().Kind() == "LimitRange":
 	case strings.HasPrefix(name, "hugepages-"):
 	case strings.Contains(name, "/"):
-		qualified(a, name)
+		checkQualifiedName(a, name)
 		if q, ok := amountOf(a); ok && !strings.HasSuffix(strings.SplitN(name, "/", 2)[0], "kubernetes.io") && q.MilliValue()%1000 != 0 {
 			a.Fail(finding.RuleFormat, "expected a whole number, found %s", a.Show())
 		}
@@ -212,7 +213,7 @@ func resourceName(a *finding.Value, name string) {
 	}
 }
 
-// amountOf is the quantity at a.
+// amountOf returns the quantity at a, and false if it is none.
 func amountOf(a *finding.Value) (resource.Quantity, bool) {
 	switch v := a.Raw.(type) {
 	case nil:
@@ -231,7 +232,7 @@ func amountOf(a *finding.Value) (resource.Quantity, bool) {
 	return resource.Quantity{}, false
 }
 
-func securityContext(a *finding.Value) {
+func checkSecurityContext(a *finding.Value) {
 	escalation := a.Field("allowPrivilegeEscalation")
 	if !escalation.Has() || escalation.Bool() {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// cronProblem says what is wrong with a schedule, "" where it is good. The
-// API server parses schedules with the same library, and refuses time zones.
+// cronProblem returns what is wrong with a schedule, or "" if nothing is. The API server parses
+// schedules with the same library, and refuses time zones.
 func cronProblem(schedule string) string {
 	if strings.Contains(schedule, "TZ") {
 		return "must not contain a time zone: set timeZone instead"
@@ -38,7 +38,8 @@ func cronProblem(schedule string) string {
 	return "expected five fields (minute, hour, day of month, month, day of week) or a word such as \"@daily\""
 }
 
-// zoneHint is the time zone that was probably meant: by its spelling, or by its city.
+// zoneHint returns the hint with the time zone that was probably meant: by its spelling, or by
+// its city.
 func zoneHint(name string) string {
 	if hint := object.DidYouMean(name, timezone.Names()); hint != "" {
 		return hint

@@ -11,6 +11,4 @@
 // be linked; test/oracle compares the verdicts with it. Components are parsed when an
 // object first needs them, which costs a Deployment half a millisecond; the
 // validator of kube-openapi, which needs complete documents, takes tens.
-//
-// Callers are render/check and, for metadata, render/check/custom.
 package kubernetes

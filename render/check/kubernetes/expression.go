@@ -36,23 +36,23 @@ type expressions struct {
 	device  *cel.Env
 }
 
-// rule judges the expressions of a component, nil where it holds none.
+// rule returns the check of the expressions of a component, or nil if it holds none.
 func (e *expressions) rule(component string) func(*finding.Value) {
 	dot := strings.LastIndexByte(component, '.') + 1
 	api, kind := component[:dot], component[dot:]
 	switch {
 	case strings.HasPrefix(api, "admissionregistration.") && strings.HasSuffix(kind, "AdmissionPolicySpec"):
-		return e.policy
+		return e.checkPolicy
 	case strings.HasPrefix(api, "admissionregistration.") && strings.HasSuffix(kind, "Webhook"):
-		return func(a *finding.Value) { e.conditions(a, scope{authorizer: true}) }
+		return func(a *finding.Value) { e.checkConditions(a, scope{authorizer: true}) }
 	case strings.HasPrefix(api, "resource.") && kind == "CELDeviceSelector":
 		return func(a *finding.Value) { compile(e.deviceEnv(), a.Field("expression"), "bool", "dyn") }
 	}
 	return nil
 }
 
-// conditions judges matchConditions, which see no variables.
-func (e *expressions) conditions(a *finding.Value, in scope) {
+// checkConditions judges matchConditions, which see no variables.
+func (e *expressions) checkConditions(a *finding.Value, in scope) {
 	list := a.Field("matchConditions").Items()
 	if len(list) == 0 {
 		return
@@ -63,10 +63,10 @@ func (e *expressions) conditions(a *finding.Value, in scope) {
 	}
 }
 
-// policy judges a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy.
-func (e *expressions) policy(a *finding.Value) {
+// checkPolicy judges a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy.
+func (e *expressions) checkPolicy(a *finding.Value) {
 	in := scope{params: a.Field("paramKind").Has(), authorizer: true}
-	e.conditions(a, in)
+	e.checkConditions(a, in)
 
 	// Variables are fields of an object that grows while they are compiled.
 	variables := apiservercel.NewObjectType("kubernetes.variables", map[string]*apiservercel.DeclField{})
@@ -76,6 +76,8 @@ func (e *expressions) policy(a *finding.Value) {
 		}
 		return extend(e.envSet(s), []*apiservercel.DeclType{variables}, cel.Variable("variables", variables.CelType()))
 	}
+
+	// Expressions may use the variables that are declared before them.
 	set := with(in)
 	env := set.NewExpressionsEnv()
 	for _, v := range a.Field("variables").Items() {
@@ -84,11 +86,15 @@ func (e *expressions) policy(a *finding.Value) {
 			variables.Fields[name] = apiservercel.NewDeclField(name, declared(t), true, nil, nil)
 		}
 	}
+
+	// Messages see no authorizer, and patches know the types of objects.
 	messages := sync.OnceValue(func() *cel.Env { return with(scope{params: in.params}).NewExpressionsEnv() })
 	patches := sync.OnceValue(func() *cel.Env {
 		types := common.ResolverEnvOption(&mutation.DynamicTypeResolver{})
 		return extend(set, nil, types, environment.UnversionedLib(library.JSONPatch)).NewExpressionsEnv()
 	})
+
+	// Each kind of expression has an environment and a type of its own.
 	for _, v := range a.Field("validations").Items() {
 		compile(env, v.Field("expression"), "bool")
 		if message := v.Field("messageExpression"); message.Has() {
@@ -104,8 +110,8 @@ func (e *expressions) policy(a *finding.Value) {
 	}
 }
 
-// compile reports what is wrong with an expression, of which one of types must come out;
-// any where there are none. It returns the type, nil where the expression does not compile.
+// compile reports what is wrong with an expression. The result must be of one of types, or of any
+// type if there are none. It returns the type, or nil if the expression does not compile.
 func compile(env *cel.Env, a *finding.Value, types ...string) *cel.Type {
 	text := a.Text()
 	if strings.TrimSpace(text) == "" || env == nil {
@@ -126,7 +132,7 @@ func compile(env *cel.Env, a *finding.Value, types ...string) *cel.Type {
 	return got
 }
 
-// declared is a type of CEL as the server declares a variable of it.
+// declared returns a type of CEL as the server declares a variable of it.
 func declared(t *cel.Type) *apiservercel.DeclType {
 	for _, known := range []*apiservercel.DeclType{
 		apiservercel.AnyType, apiservercel.BoolType, apiservercel.BytesType, apiservercel.DoubleType, apiservercel.DurationType,
@@ -139,7 +145,7 @@ func declared(t *cel.Type) *apiservercel.DeclType {
 	return apiservercel.DynType
 }
 
-// envSet is the environment of admission for a scope.
+// envSet returns the environment of admission for a scope.
 func (e *expressions) envSet(in scope) *environment.EnvSet {
 	if set, ok := e.envs.Load(in); ok {
 		return set.(*environment.EnvSet)
@@ -160,7 +166,7 @@ func (e *expressions) envSet(in scope) *environment.EnvSet {
 	return set.(*environment.EnvSet)
 }
 
-// deviceEnv is the environment of selectors of devices.
+// deviceEnv returns the environment of selectors of devices.
 func (e *expressions) deviceEnv() *cel.Env {
 	e.devices.Do(func() {
 		perDomain := func(t *apiservercel.DeclType) *apiservercel.DeclType {
@@ -178,8 +184,8 @@ func (e *expressions) deviceEnv() *cel.Env {
 	return e.device
 }
 
-// extend adds declarations to an environment. They are ours and constant: a test
-// builds all of them.
+// extend adds declarations to an environment. The declarations are part of this package and
+// constant: a test builds all of them.
 func extend(set *environment.EnvSet, types []*apiservercel.DeclType, options ...cel.EnvOption) *environment.EnvSet {
 	out, err := set.Extend(environment.VersionedOptions{IntroducedVersion: version.MajorMinor(1, 0), EnvOptions: options, DeclTypes: types})
 	if err != nil {
@@ -196,7 +202,7 @@ func objectType(name string, fields map[string]*apiservercel.DeclType) *apiserve
 	return apiservercel.NewObjectType("kubernetes."+name, out)
 }
 
-// textFields are fields of text.
+// textFields returns the types of fields that hold text.
 func textFields(names ...string) map[string]*apiservercel.DeclType {
 	out := map[string]*apiservercel.DeclType{}
 	for _, name := range names {
@@ -205,7 +211,7 @@ func textFields(names ...string) map[string]*apiservercel.DeclType {
 	return out
 }
 
-// admissionRequest is the type of the variable request.
+// admissionRequest returns the type of the variable request.
 func admissionRequest() *apiservercel.DeclType {
 	texts := apiservercel.NewListType(apiservercel.StringType, -1)
 	user := textFields("username", "uid")
@@ -219,7 +225,7 @@ func admissionRequest() *apiservercel.DeclType {
 	return objectType("AdmissionRequest", fields)
 }
 
-// namespaceObject is the type of the variable of that name.
+// namespaceObject returns the type of the variable namespaceObject.
 func namespaceObject() *apiservercel.DeclType {
 	texts := apiservercel.NewListType(apiservercel.StringType, -1)
 	condition := textFields("status", "type", "message", "reason")

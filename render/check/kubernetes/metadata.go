@@ -28,11 +28,11 @@ func Metadata(a *finding.Value) {
 			f.Hint = "generateName gives another object at every apply: set name"
 		}
 	}
-	objectName(name, a.Root().Group(), kind)
-	label(meta.Field("namespace"))
-	templateMeta(meta)
+	checkObjectName(name, a.Root().Group(), kind)
+	checkLabel(meta.Field("namespace"))
+	checkTemplateMeta(meta)
 	for _, f := range meta.Field("finalizers").Items() {
-		optionalKey(f)
+		checkOptionalKey(f)
 	}
 	for _, o := range meta.Field("ownerReferences").Items() {
 		for _, n := range [...]string{"apiVersion", "kind", "name", "uid"} {
@@ -43,13 +43,13 @@ func Metadata(a *finding.Value) {
 	}
 }
 
-// objectName checks the name of an object as its kind demands.
-func objectName(a *finding.Value, group, kind string) {
+// checkObjectName checks the name of an object as its kind demands.
+func checkObjectName(a *finding.Value, group, kind string) {
 	switch group + "/" + kind {
 	case "/Namespace", "/Service", "apps/StatefulSet":
-		label(a)
+		checkLabel(a)
 	case "policy/PodDisruptionBudget":
-		pathSegment(a)
+		checkPathSegment(a)
 	case "batch/Job":
 		Subdomain(a)
 		if n := len(a.Text()); n > 63 {
@@ -57,7 +57,7 @@ func objectName(a *finding.Value, group, kind string) {
 		}
 	case "rbac.authorization.k8s.io/Role", "rbac.authorization.k8s.io/ClusterRole",
 		"rbac.authorization.k8s.io/RoleBinding", "rbac.authorization.k8s.io/ClusterRoleBinding":
-		pathSegment(a)
+		checkPathSegment(a)
 	case "batch/CronJob":
 		Subdomain(a)
 		if n := len(a.Text()); n > 52 {
@@ -68,18 +68,18 @@ func objectName(a *finding.Value, group, kind string) {
 	}
 }
 
-// templateMeta checks the labels and annotations of an object or a template.
-func templateMeta(meta *finding.Value) {
-	labels(meta.Field("labels"))
-	annotations(meta.Field("annotations"))
+// checkTemplateMeta checks the labels and annotations of an object or a template.
+func checkTemplateMeta(meta *finding.Value) {
+	checkLabels(meta.Field("labels"))
+	checkAnnotations(meta.Field("annotations"))
 }
 
-func annotations(a *finding.Value) {
+func checkAnnotations(a *finding.Value) {
 	size := 0
 	for _, name := range a.Names() {
 		v := a.Field(name)
 		// The server compares annotation keys without case.
-		qualified(v, strings.ToLower(name))
+		checkQualifiedName(v, strings.ToLower(name))
 		size += len(name) + len(v.Text())
 	}
 	if size > maxAnnotations {

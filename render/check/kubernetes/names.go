@@ -14,72 +14,72 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// checkFor is the check of a single value that a schema names. A test looks all of
-// them up.
+// checkFor returns the check of a single value that a schema names, or nil for an unknown name. A
+// test looks all of them up.
 func checkFor(name string) func(*finding.Value) {
 	switch name {
 	case "absolute":
-		return absolute
+		return checkAbsolutePath
 	case "cidr":
-		return func(a *finding.Value) { cidr(a) }
+		return func(a *finding.Value) { checkCIDR(a) }
 	case "distinct-names":
-		return func(a *finding.Value) { distinct(a, "name") }
+		return func(a *finding.Value) { checkDistinct(a, "name") }
 	case "domain":
-		return hostName
+		return checkHostName
 	case "file":
 		return func(a *finding.Value) {
 			if t := a.Text(); t != "" {
-				configKey(a, t)
+				checkConfigKey(a, t)
 			}
 		}
 	case "filled":
-		return filled
+		return checkFilled
 	case "header":
-		return header
+		return checkHeaderName
 	case "host":
-		return ingressHost
+		return checkIngressHost
 	case "inside":
-		return noParent
+		return refuseParent
 	case "ip":
-		return ip
+		return checkIP
 	case "key":
-		return optionalKey
+		return checkOptionalKey
 	case "label":
-		return label
+		return checkLabel
 	case "label-value":
-		return labelValue
+		return checkLabelValue
 	case "labelled":
-		return templateMeta
+		return checkTemplateMeta
 	case "labels":
-		return labels
+		return checkLabels
 	case "mode":
-		return fileMode
+		return checkFileMode
 	case "not-negative":
-		return notNegative
+		return checkNotNegative
 	case "port":
-		return port
+		return checkPort
 	case "port-name":
-		return portName
+		return checkPortName
 	case "port-or-name":
-		return portOrName
+		return checkPortOrName
 	case "positive":
-		return positive
+		return checkPositive
 	case "relative":
-		return relative
+		return checkRelativePath
 	case "resource":
 		return func(a *finding.Value) {
 			if t := a.Text(); t != "" {
-				resourceName(a, t)
+				checkResourceName(a, t)
 			}
 		}
 	case "segment":
-		return pathSegment
+		return checkPathSegment
 	case "subdomain":
 		return Subdomain
 	case "sysctl":
-		return sysctl
+		return checkSysctl
 	case "variable":
-		return variable
+		return checkVariableName
 	}
 	return nil
 }
@@ -88,29 +88,29 @@ func checkFor(name string) func(*finding.Value) {
 // optional and the server takes "" for absent; required texts are the schema's
 // business.
 
-// Subdomain wants a DNS-1123 Subdomain, the form of most names.
+// Subdomain requires a DNS-1123 Subdomain, the form of most names.
 func Subdomain(a *finding.Value) {
 	if t := a.Text(); t != "" && len(validation.IsDNS1123Subdomain(t)) > 0 {
 		a.Fail(finding.RuleName, "expected lower-case letters, digits, \"-\" and \".\" (at most 253, beginning and ending with a letter or digit), found %s", a.Show())
 	}
 }
 
-// label wants a DNS-1123 label, the form of names that become host names.
-func label(a *finding.Value) {
+// checkLabel requires a DNS-1123 label, the form of names that become host names.
+func checkLabel(a *finding.Value) {
 	if t := a.Text(); t != "" && len(validation.IsDNS1123Label(t)) > 0 {
 		a.Fail(finding.RuleName, "expected lower-case letters, digits and \"-\" (at most 63, beginning and ending with a letter or digit), found %s", a.Show())
 	}
 }
 
-// pathSegment wants what can be a part of a URL path.
-func pathSegment(a *finding.Value) {
+// checkPathSegment requires what can be a part of a URL path.
+func checkPathSegment(a *finding.Value) {
 	if t := a.Text(); t == "." || t == ".." || strings.ContainsAny(t, "/%") {
 		a.Fail(finding.RuleName, "must not be %s: a name is part of a URL", a.Show())
 	}
 }
 
-// portName wants the name of a port.
-func portName(a *finding.Value) {
+// checkPortName requires the name of a port.
+func checkPortName(a *finding.Value) {
 	t := a.Text()
 	switch {
 	case t == "" || len(validation.IsValidPortName(t)) == 0:
@@ -121,46 +121,46 @@ func portName(a *finding.Value) {
 	}
 }
 
-// port wants a port number.
-func port(a *finding.Value) {
+// checkPort requires a port number.
+func checkPort(a *finding.Value) {
 	if i, ok := a.Int(); ok && (i < 1 || i > 65535) {
 		a.Fail(finding.RuleRange, "expected a port from 1 to 65535, found %d", i)
 	}
 }
 
-// portOrName wants a port number or the name of one.
-func portOrName(a *finding.Value) {
-	port(a)
+// checkPortOrName requires a port number or the name of one.
+func checkPortOrName(a *finding.Value) {
+	checkPort(a)
 	if t, ok := a.Raw.(string); ok {
 		if _, err := strconv.Atoi(t); err == nil {
 			a.Fail(finding.RuleFormat, "expected a number or the name of a port, found %s", a.Show()).Hint = "write it without quotes"
 		} else if t == "" {
 			a.Fail(finding.RuleRequired, "is required")
 		} else {
-			portName(a)
+			checkPortName(a)
 		}
 	}
 }
 
-// qualified wants a key such as app or example.com/app.
-func qualified(a *finding.Value, text string) {
+// checkQualifiedName requires a key such as app or example.com/app.
+func checkQualifiedName(a *finding.Value, text string) {
 	if text != "" && len(content.IsLabelKey(text)) == 0 {
 		return
 	}
 	a.Fail(finding.RuleName, "expected a key such as \"app\" or \"example.com/app\" (at most 63 letters, digits, \"-\", \"_\" and \".\" after the slash), found %s", finding.Describe(text, a.Secret()))
 }
 
-// labels checks a map of labels.
-func labels(a *finding.Value) {
+// checkLabels checks a map of labels.
+func checkLabels(a *finding.Value) {
 	for _, name := range a.Names() {
 		v := a.Field(name)
-		qualified(v, name)
-		labelValue(v)
+		checkQualifiedName(v, name)
+		checkLabelValue(v)
 	}
 }
 
-// labelValue wants the value of a label.
-func labelValue(a *finding.Value) {
+// checkLabelValue requires the value of a label.
+func checkLabelValue(a *finding.Value) {
 	if t := a.Text(); len(content.IsLabelValue(t)) > 0 {
 		f := a.Fail(finding.RuleName, "expected at most 63 letters, digits, \"-\", \"_\" and \".\" (beginning and ending with a letter or digit), found %s", a.Show())
 		if len(t) > 63 {
@@ -169,8 +169,8 @@ func labelValue(a *finding.Value) {
 	}
 }
 
-// ip wants an IP address.
-func ip(a *finding.Value) {
+// checkIP requires an IP address.
+func checkIP(a *finding.Value) {
 	if t := a.Text(); t != "" {
 		if _, err := netip.ParseAddr(t); err != nil {
 			a.Fail(finding.RuleFormat, "expected an IP address, found %s", a.Show())
@@ -178,8 +178,8 @@ func ip(a *finding.Value) {
 	}
 }
 
-// filled wants a text that is not empty where it is given.
-func filled(a *finding.Value) {
+// checkFilled requires a text that is not empty, if it is given.
+func checkFilled(a *finding.Value) {
 	if a.Raw == "" {
 		f := a.Fail(finding.RuleRequired, "must not be empty")
 		if !a.Step.IsIndex {
@@ -188,8 +188,8 @@ func filled(a *finding.Value) {
 	}
 }
 
-// distinct wants the texts at a path in the items of a list to differ.
-func distinct(a *finding.Value, path ...string) {
+// checkDistinct requires the texts at a path in the items of a list to differ.
+func checkDistinct(a *finding.Value, path ...string) {
 	seen := map[string]bool{}
 	for _, item := range a.Items() {
 		v := item.In(path...)
@@ -200,8 +200,8 @@ func distinct(a *finding.Value, path ...string) {
 	}
 }
 
-// sysctl wants the name of a kernel parameter.
-func sysctl(a *finding.Value) {
+// checkSysctl requires the name of a kernel parameter.
+func checkSysctl(a *finding.Value) {
 	if n := len(a.Text()); n > validation.DNS1123SubdomainMaxLength {
 		a.Fail(finding.RuleSize, "expected at most 253 characters, found %d", n)
 	}
@@ -213,29 +213,29 @@ func sysctl(a *finding.Value) {
 	}
 }
 
-// variable wants the name of an environment variable.
-func variable(a *finding.Value) {
+// checkVariableName requires the name of an environment variable.
+func checkVariableName(a *finding.Value) {
 	if t := a.Text(); t != "" && len(validation.IsRelaxedEnvVarName(t)) > 0 {
 		a.Fail(finding.RuleName, "expected printable characters other than \"=\", found %s", a.Show())
 	}
 }
 
-// header wants the name of an HTTP header.
-func header(a *finding.Value) {
+// checkHeaderName requires the name of an HTTP header.
+func checkHeaderName(a *finding.Value) {
 	if t := a.Text(); t != "" && len(validation.IsHTTPHeaderName(t)) > 0 {
 		a.Fail(finding.RuleName, "expected the name of an HTTP header, found %s", a.Show())
 	}
 }
 
-// absolute wants a path from the root.
-func absolute(a *finding.Value) {
+// checkAbsolutePath requires a path from the root.
+func checkAbsolutePath(a *finding.Value) {
 	if t := a.Text(); t != "" && !strings.HasPrefix(t, "/") {
 		a.Fail(finding.RuleFormat, "expected a path that begins with \"/\", found %s", a.Show())
 	}
 }
 
-// cidr wants a network such as 10.0.0.0/8 and returns it.
-func cidr(a *finding.Value) (netip.Prefix, bool) {
+// checkCIDR requires a network such as 10.0.0.0/8 and returns it.
+func checkCIDR(a *finding.Value) (netip.Prefix, bool) {
 	p, err := netip.ParsePrefix(strings.TrimSpace(a.Text()))
 	if err != nil {
 		a.Fail(finding.RuleFormat, "expected a network such as \"10.0.0.0/8\", found %s", a.Show())
@@ -243,39 +243,40 @@ func cidr(a *finding.Value) (netip.Prefix, bool) {
 	return p, err == nil
 }
 
-// atLeast wants a number not below limit.
-func atLeast(a *finding.Value, limit int64) {
+// checkAtLeast requires a number not below limit.
+func checkAtLeast(a *finding.Value, limit int64) {
 	if i, ok := a.Int(); ok && i < limit {
 		a.Fail(finding.RuleRange, "expected at least %d, found %d", limit, i)
 	}
 }
 
-// between wants a number within bounds.
-func between(a *finding.Value, low, high int64) {
+// checkBetween requires a number within bounds.
+func checkBetween(a *finding.Value, low, high int64) {
 	if i, ok := a.Int(); ok && (i < low || i > high) {
 		a.Fail(finding.RuleRange, "expected a number from %d to %d, found %d", low, high, i)
 	}
 }
 
-// positive wants an amount above zero, and notNegative one that is not below.
-func positive(a *finding.Value) {
+// checkPositive requires an amount above zero.
+func checkPositive(a *finding.Value) {
 	if q, ok := amountOf(a); ok && q.Sign() <= 0 {
 		a.Fail(finding.RuleRange, "must be above 0, found %s", a.Show())
 	}
 }
 
-func notNegative(a *finding.Value) {
+// checkNotNegative requires an amount that is not below zero.
+func checkNotNegative(a *finding.Value) {
 	if q, ok := amountOf(a); ok && q.Sign() < 0 {
 		a.Fail(finding.RuleRange, "must not be negative, found %s", a.Show())
 	}
 }
 
-// numberOrPercent wants a number of things or a share such as 25%, and
+// checkNumberOrPercent requires a number of things or a share such as 25%, and
 // returns whether it is nothing.
-func numberOrPercent(a *finding.Value) (zero bool) {
+func checkNumberOrPercent(a *finding.Value) (zero bool) {
 	switch v := a.Raw.(type) {
 	case int64:
-		atLeast(a, 0)
+		checkAtLeast(a, 0)
 		return v == 0
 	case string:
 		n, ok := strings.CutSuffix(v, "%")
@@ -291,7 +292,7 @@ func numberOrPercent(a *finding.Value) (zero bool) {
 	return false
 }
 
-// percent is the share, -1 where it is none.
+// percent returns the share, or -1 if it is none.
 func percent(a *finding.Value) int {
 	n, ok := strings.CutSuffix(a.Text(), "%")
 	if i, err := strconv.Atoi(n); ok && err == nil {
@@ -300,17 +301,17 @@ func percent(a *finding.Value) int {
 	return -1
 }
 
-// relative wants a path inside a volume.
-func relative(a *finding.Value) {
+// checkRelativePath requires a path inside a volume.
+func checkRelativePath(a *finding.Value) {
 	t := a.Text()
 	if strings.HasPrefix(t, "/") {
 		a.Fail(finding.RuleFormat, "expected a relative path, found %s", a.Show())
 	}
-	noParent(a)
+	refuseParent(a)
 }
 
-// noParent refuses .. in a path.
-func noParent(a *finding.Value) {
+// refuseParent refuses .. in a path.
+func refuseParent(a *finding.Value) {
 	for part := range strings.SplitSeq(a.Text(), "/") {
 		if part == ".." {
 			a.Fail(finding.RuleFormat, "must not contain \"..\", found %s", a.Show())
@@ -319,9 +320,9 @@ func noParent(a *finding.Value) {
 	}
 }
 
-// oneOf wants exactly one of the members of a map; what is how a message
-// calls them together. It returns the member.
-func oneOf(a *finding.Value, what string, names ...string) string {
+// checkOneOf requires exactly one of the members of a map, and returns it. The argument what is
+// the word for all of them in messages.
+func checkOneOf(a *finding.Value, what string, names ...string) string {
 	var found []string
 	for _, n := range names {
 		if a.Field(n).Has() {

@@ -12,54 +12,54 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// networkRules holds the rules of Ingress and NetworkPolicy. The source is
-// k8s.io/kubernetes, pkg/apis/networking/validation.
+// networkRules returns the rule of a component among the rules of Ingress and NetworkPolicy, or
+// nil if it has none. The source is k8s.io/kubernetes, pkg/apis/networking/validation.
 func networkRules(component string) func(*finding.Value) {
 	switch component {
 	case "networking.v1.IngressSpec":
-		return ingress
+		return checkIngress
 	case "networking.v1.HTTPIngressPath":
-		return ingressPath
+		return checkIngressPath
 	case "networking.v1.IngressBackend":
 		return func(a *finding.Value) {
-			if oneOf(a, "backend", "service", "resource") == "resource" {
-				typedReference(a.Field("resource"))
+			if checkOneOf(a, "backend", "service", "resource") == "resource" {
+				checkTypedReference(a.Field("resource"))
 			}
 		}
 	case "networking.v1.IngressServiceBackend":
-		return ingressService
+		return checkIngressService
 	case "networking.v1.IngressClassSpec":
-		return ingressClass
+		return checkIngressClass
 	case "networking.v1.NetworkPolicySpec":
-		return networkPolicy
+		return checkNetworkPolicy
 	case "networking.v1.NetworkPolicyPort":
-		return networkPolicyPort
+		return checkNetworkPolicyPort
 	case "networking.v1.NetworkPolicyPeer":
-		return networkPolicyPeer
+		return checkNetworkPolicyPeer
 	case "networking.v1.IPBlock":
-		return ipBlock
+		return checkIPBlock
 	}
 	return nil
 }
 
-func ingress(a *finding.Value) {
+func checkIngress(a *finding.Value) {
 	if a.Field("rules").Size() == 0 && !a.Field("defaultBackend").Has() {
 		a.Fail(finding.RuleRequired, "needs rules or a defaultBackend")
 	}
 }
 
-// ingressHost wants a host name and no address.
-func ingressHost(a *finding.Value) {
+// checkIngressHost requires a host name and no address.
+func checkIngressHost(a *finding.Value) {
 	t := a.Text()
 	if _, err := netip.ParseAddr(t); err == nil {
 		a.Fail(finding.RuleFormat, "expected a host name, not an address, found %s", a.Show())
 		return
 	}
-	hostName(a)
+	checkHostName(a)
 }
 
-// hostName wants a host name, or one with a star for its first label.
-func hostName(a *finding.Value) {
+// checkHostName requires a host name, or one with a star for its first label.
+func checkHostName(a *finding.Value) {
 	t := a.Text()
 	if strings.HasPrefix(t, "*") {
 		if len(validation.IsWildcardDNS1123Subdomain(t)) > 0 {
@@ -74,18 +74,18 @@ func hostName(a *finding.Value) {
 	}
 }
 
-// typedReference checks what names an object of any kind.
-func typedReference(a *finding.Value) {
+// checkTypedReference checks what names an object of any kind.
+func checkTypedReference(a *finding.Value) {
 	group := a.Field("apiGroup")
 	Subdomain(group)
 	if group.Raw == "" {
 		group.Fail(finding.RuleRequired, "must not be empty").Hint = "leave it out for the core group"
 	}
-	pathSegment(a.Field("kind"))
-	pathSegment(a.Field("name"))
+	checkPathSegment(a.Field("kind"))
+	checkPathSegment(a.Field("name"))
 }
 
-func ingressPath(a *finding.Value) {
+func checkIngressPath(a *finding.Value) {
 	path, kind := a.Field("path"), a.Field("pathType")
 	t := path.Text()
 	switch kind.Text() {
@@ -110,7 +110,7 @@ func ingressPath(a *finding.Value) {
 	}
 }
 
-func ingressService(a *finding.Value) {
+func checkIngressService(a *finding.Value) {
 	number, name := a.In("port", "number"), a.In("port", "name")
 	switch {
 	case number.Empty() && name.Empty():
@@ -118,11 +118,11 @@ func ingressService(a *finding.Value) {
 	case !number.Empty() && !name.Empty():
 		a.Field("port").Fail(finding.RuleExclusive, "has a name and a number").Hint = "keep one"
 	case !number.Empty():
-		port(number)
+		checkPort(number)
 	}
 }
 
-func ingressClass(a *finding.Value) {
+func checkIngressClass(a *finding.Value) {
 	c := a.Field("controller")
 	if domain, path, ok := strings.Cut(c.Text(), "/"); c.Text() != "" && (!ok || path == "" || len(validation.IsDNS1123Subdomain(domain)) > 0) {
 		c.Fail(finding.RuleFormat, "expected a domain with a path such as \"example.com/ingress\", found %s", c.Show())
@@ -138,7 +138,7 @@ func ingressClass(a *finding.Value) {
 	}
 }
 
-func networkPolicy(a *finding.Value) {
+func checkNetworkPolicy(a *finding.Value) {
 	types := a.Field("policyTypes")
 	if types.Size() > 2 {
 		types.Fail(finding.RuleSize, "expected at most \"Ingress\" and \"Egress\", found %d items", types.Size())
@@ -151,7 +151,7 @@ func networkPolicy(a *finding.Value) {
 	}
 }
 
-// onlyItem is the text that is alone in a list, "" where it is not.
+// onlyItem returns the text that is alone in a list, or "" if it is not alone.
 func onlyItem(a *finding.Value) string {
 	items := a.Items()
 	if len(items) != 1 {
@@ -160,7 +160,7 @@ func onlyItem(a *finding.Value) string {
 	return items[0].Text()
 }
 
-func networkPolicyPort(a *finding.Value) {
+func checkNetworkPolicyPort(a *finding.Value) {
 	p, end := a.Field("port"), a.Field("endPort")
 	if !end.Has() {
 		return
@@ -177,7 +177,7 @@ func networkPolicyPort(a *finding.Value) {
 	}
 }
 
-func networkPolicyPeer(a *finding.Value) {
+func checkNetworkPolicyPeer(a *finding.Value) {
 	block, pods, spaces := a.Field("ipBlock"), a.Field("podSelector"), a.Field("namespaceSelector")
 	switch {
 	case block.Has() && (pods.Has() || spaces.Has()):
@@ -187,14 +187,14 @@ func networkPolicyPeer(a *finding.Value) {
 	}
 }
 
-// ipBlock wants exceptions inside the block.
-func ipBlock(a *finding.Value) {
+// checkIPBlock requires exceptions inside the block.
+func checkIPBlock(a *finding.Value) {
 	if a.Field("cidr").Text() == "" {
 		return
 	}
-	block, ok := cidr(a.Field("cidr"))
+	block, ok := checkCIDR(a.Field("cidr"))
 	for _, e := range a.Field("except").Items() {
-		except, good := cidr(e)
+		except, good := checkCIDR(e)
 		if ok && good && (!block.Contains(except.Addr()) || except.Bits() <= block.Bits()) {
 			e.Fail(finding.RuleRange, "expected a smaller network inside %s, found %s", a.Field("cidr").Show(), e.Show())
 		}

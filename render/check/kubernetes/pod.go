@@ -12,41 +12,42 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// podRules holds the rules of pods and what only they consist of. The source
-// of all of them is k8s.io/kubernetes, pkg/apis/core/validation.
+// podRules returns the rule of a component among the rules of pods and what only they consist of,
+// or nil if it has none. The source of all of them is k8s.io/kubernetes,
+// pkg/apis/core/validation.
 func podRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.PodSpec":
-		return podSpec
+		return checkPodSpec
 	case "core.v1.SeccompProfile", "core.v1.AppArmorProfile":
-		return profile
+		return checkProfile
 	case "core.v1.Toleration":
-		return toleration
+		return checkToleration
 	case "core.v1.TopologySpreadConstraint":
-		return topologySpread
+		return checkTopologySpread
 	case "core.v1.NodeSelectorTerm":
-		return nodeSelectorTerm
+		return checkNodeSelectorTerm
 	}
 	return nil
 }
 
-// podSpec checks what holds between the parts of a pod.
-func podSpec(a *finding.Value) {
+// checkPodSpec checks what holds between the parts of a pod.
+func checkPodSpec(a *finding.Value) {
 	containers := append(a.Field("initContainers").Items(), a.Field("containers").Items()...)
 	containers = append(containers, a.Field("ephemeralContainers").Items()...)
-	uniqueNames(containers)
-	mounts(a, containers)
-	hostPorts(a, containers)
+	checkUniqueNames(containers)
+	checkMounts(a, containers)
+	checkHostPorts(a, containers)
 	for _, c := range a.Field("initContainers").Items() {
-		initContainer(c)
+		checkInitContainer(c)
 	}
 	for _, c := range a.Field("containers").Items() {
 		if f := c.Field("restartPolicyRules"); f.Size() > 0 && !c.Field("restartPolicy").Has() {
 			c.Field("restartPolicy").Fail(finding.RuleRequired, "is required with restartPolicyRules")
 		}
 	}
-	sleeps(a)
-	podDNS(a)
+	checkSleeps(a)
+	checkPodDNS(a)
 	if s := a.Field("schedulerName"); len(s.Text()) > validation.DNS1123SubdomainMaxLength {
 		s.Fail(finding.RuleSize, "expected at most 253 characters, found %d", len(s.Text()))
 	}
@@ -58,9 +59,9 @@ func podSpec(a *finding.Value) {
 	}
 }
 
-// uniqueNames reports which containers share a name: init containers and the
+// checkUniqueNames reports which containers share a name: init containers and the
 // others are one list to it.
-func uniqueNames(containers []*finding.Value) {
+func checkUniqueNames(containers []*finding.Value) {
 	seen := map[string]*finding.Value{}
 	for _, c := range containers {
 		name := c.Field("name")
@@ -78,8 +79,8 @@ func uniqueNames(containers []*finding.Value) {
 	}
 }
 
-// mounts reports which mounts name no volume of the pod.
-func mounts(a *finding.Value, containers []*finding.Value) {
+// checkMounts reports which mounts name no volume of the pod.
+func checkMounts(a *finding.Value, containers []*finding.Value) {
 	volumes := map[string]*finding.Value{}
 	var known []string
 	for _, v := range a.Field("volumes").Items() {
@@ -107,7 +108,8 @@ func mounts(a *finding.Value, containers []*finding.Value) {
 	}
 }
 
-// knownNames is the hint for a name that names nothing.
+// knownNames returns the hint for a name that names nothing. The argument what names the things
+// that the name is searched among.
 func knownNames(name string, known []string, what string) string {
 	switch hint := object.DidYouMean(name, known); {
 	case hint != "":
@@ -119,8 +121,8 @@ func knownNames(name string, known []string, what string) string {
 	}
 }
 
-// claimTemplates is the names of the claims that a StatefulSet adds to the
-// volumes of its pods.
+// claimTemplates returns the names of the claims that a StatefulSet adds to the volumes of its
+// pods.
 func claimTemplates(pod *finding.Value) (names []string) {
 	if pod.Root().Kind() != "StatefulSet" || pod.Path().String() != "spec.template.spec" {
 		return nil
@@ -131,9 +133,9 @@ func claimTemplates(pod *finding.Value) (names []string) {
 	return names
 }
 
-// hostPorts reports which containers want the same port of the node, and what
+// checkHostPorts reports which containers want the same port of the node, and what
 // the network of the host demands.
-func hostPorts(a *finding.Value, containers []*finding.Value) {
+func checkHostPorts(a *finding.Value, containers []*finding.Value) {
 	seen := map[string]bool{}
 	for _, c := range containers {
 		if c.Parent.Step.Name == "initContainers" && c.Field("restartPolicy").Text() != "Always" {
@@ -161,8 +163,8 @@ func hostPorts(a *finding.Value, containers []*finding.Value) {
 	}
 }
 
-// initContainer checks what holds of init containers alone.
-func initContainer(c *finding.Value) {
+// checkInitContainer checks what holds only for init containers.
+func checkInitContainer(c *finding.Value) {
 	if c.Field("restartPolicy").Text() == "Always" {
 		return
 	}
@@ -174,8 +176,8 @@ func initContainer(c *finding.Value) {
 	}
 }
 
-// sleeps reports which containers sleep longer than they may at their end.
-func sleeps(a *finding.Value) {
+// checkSleeps reports which containers sleep longer than they may at their end.
+func checkSleeps(a *finding.Value) {
 	grace, ok := a.Field("terminationGracePeriodSeconds").Int()
 	if !ok {
 		grace = 30
@@ -185,12 +187,12 @@ func sleeps(a *finding.Value) {
 	}
 	for _, c := range a.Field("containers").Items() {
 		for _, when := range [...]string{"preStop", "postStart"} {
-			between(c.In("lifecycle", when, "sleep", "seconds"), 0, grace)
+			checkBetween(c.In("lifecycle", when, "sleep", "seconds"), 0, grace)
 		}
 	}
 }
 
-func podDNS(a *finding.Value) {
+func checkPodDNS(a *finding.Value) {
 	config := a.Field("dnsConfig")
 	if a.Field("dnsPolicy").Text() == "None" && config.Field("nameservers").Size() == 0 {
 		config.Field("nameservers").Fail(finding.RuleRequired, "is required where dnsPolicy is \"None\"")
@@ -200,8 +202,8 @@ func podDNS(a *finding.Value) {
 	}
 }
 
-// profile checks a seccomp or AppArmor profile.
-func profile(a *finding.Value) {
+// checkProfile checks a seccomp or AppArmor profile.
+func checkProfile(a *finding.Value) {
 	local := a.Field("localhostProfile")
 	switch a.Field("type").Text() {
 	case "Localhost":
@@ -215,7 +217,7 @@ func profile(a *finding.Value) {
 	}
 }
 
-func toleration(a *finding.Value) {
+func checkToleration(a *finding.Value) {
 	operator, value := a.Field("operator").Text(), a.Field("value")
 	if a.Field("key").Text() == "" && operator != "Exists" {
 		a.Field("operator").Fail(finding.RuleExclusive, "must be \"Exists\" where key is empty: that tolerates everything")
@@ -225,14 +227,14 @@ func toleration(a *finding.Value) {
 			value.Fail(finding.RuleExclusive, "must not be set where operator is \"Exists\"")
 		}
 	} else {
-		labelValue(value)
+		checkLabelValue(value)
 	}
 	if a.Field("tolerationSeconds").Has() && a.Field("effect").Text() != "NoExecute" {
 		a.Field("effect").Fail(finding.RuleExclusive, "must be \"NoExecute\" where tolerationSeconds is set")
 	}
 }
 
-func topologySpread(a *finding.Value) {
+func checkTopologySpread(a *finding.Value) {
 	if a.Field("minDomains").Has() && a.Field("whenUnsatisfiable").Text() != "DoNotSchedule" {
 		a.Field("minDomains").Fail(finding.RuleExclusive, "must not be set unless whenUnsatisfiable is \"DoNotSchedule\"")
 	}
@@ -241,19 +243,19 @@ func topologySpread(a *finding.Value) {
 	}
 }
 
-// optionalKey is qualified for a text that may be absent.
-func optionalKey(a *finding.Value) {
+// checkOptionalKey checks a key as checkQualifiedName does, if there is one.
+func checkOptionalKey(a *finding.Value) {
 	if t := a.Text(); t != "" {
-		qualified(a, t)
+		checkQualifiedName(a, t)
 	}
 }
 
-func nodeSelectorTerm(a *finding.Value) {
+func checkNodeSelectorTerm(a *finding.Value) {
 	for _, e := range a.Field("matchExpressions").Items() {
-		selectorValues(e)
+		checkSelectorValues(e)
 		if o := e.Field("operator").Text(); o == "In" || o == "NotIn" {
 			for _, v := range e.Field("values").Items() {
-				labelValue(v)
+				checkLabelValue(v)
 			}
 		}
 	}
@@ -264,8 +266,8 @@ func nodeSelectorTerm(a *finding.Value) {
 	}
 }
 
-// selectorValues checks the number of values against the operator.
-func selectorValues(e *finding.Value) {
+// checkSelectorValues checks the number of values against the operator.
+func checkSelectorValues(e *finding.Value) {
 	values := e.Field("values")
 	switch operator := e.Field("operator").Text(); operator {
 	case "In", "NotIn":

@@ -9,15 +9,15 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// policyRules holds the rules of scaling, disruption and priority. The sources
-// are the validation packages of autoscaling, policy and scheduling in
-// k8s.io/kubernetes, pkg/apis.
+// policyRules returns the rule of a component among the rules of scaling, disruption and
+// priority, or nil if it has none. The sources are the validation packages of autoscaling, policy
+// and scheduling in k8s.io/kubernetes, pkg/apis.
 func policyRules(component string) func(*finding.Value) {
 	switch component {
 	case "autoscaling.v2.HorizontalPodAutoscalerSpec", "autoscaling.v1.HorizontalPodAutoscalerSpec":
-		return autoscaler
+		return checkAutoscaler
 	case "autoscaling.v2.MetricSpec":
-		return metric
+		return checkMetric
 	case "autoscaling.v2.HPAScalingRules":
 		return func(a *finding.Value) {
 			if p := a.Field("policies"); p.Has() && p.Size() == 0 {
@@ -33,14 +33,14 @@ func policyRules(component string) func(*finding.Value) {
 			}
 		}
 	case "policy.v1.PodDisruptionBudgetSpec":
-		return disruption
+		return checkDisruption
 	case "scheduling.v1.PriorityClass":
-		return priority
+		return checkPriority
 	}
 	return nil
 }
 
-func autoscaler(a *finding.Value) {
+func checkAutoscaler(a *finding.Value) {
 	least, most := a.Field("minReplicas"), a.Field("maxReplicas")
 	low, ok := least.Int()
 	high, bounded := most.Int()
@@ -49,12 +49,14 @@ func autoscaler(a *finding.Value) {
 	}
 }
 
-// metric wants the source that the type names, and no other.
-func metric(a *finding.Value) {
+// checkMetric requires the source that the type names, and no other.
+func checkMetric(a *finding.Value) {
 	kind := a.Field("type").Text()
 	if kind == "" {
 		return
 	}
+
+	// The name of the source is that of the type in lower case.
 	want := strings.ToLower(kind[:1]) + kind[1:]
 	for _, n := range [...]string{"containerResource", "external", "object", "pods", "resource"} {
 		source := a.Field(n)
@@ -65,6 +67,8 @@ func metric(a *finding.Value) {
 			source.Fail(finding.RuleExclusive, "must not be set where the type is %q", kind)
 		}
 	}
+
+	// Each source has targets of its own.
 	target := a.In(want, "target")
 	switch want {
 	case "resource", "containerResource":
@@ -88,7 +92,7 @@ func metric(a *finding.Value) {
 	}
 }
 
-func disruption(a *finding.Value) {
+func checkDisruption(a *finding.Value) {
 	least, most := a.Field("minAvailable"), a.Field("maxUnavailable")
 	switch {
 	case least.Has() && most.Has():
@@ -97,14 +101,14 @@ func disruption(a *finding.Value) {
 		a.Warn(finding.RuleExclusive, "has neither minAvailable nor maxUnavailable, so that it protects nothing")
 	}
 	for _, v := range [...]*finding.Value{least, most} {
-		numberOrPercent(v)
+		checkNumberOrPercent(v)
 		if percent(v) > 100 {
 			v.Fail(finding.RuleRange, "expected at most \"100%%\", found %s", v.Show())
 		}
 	}
 }
 
-func priority(a *finding.Value) {
+func checkPriority(a *finding.Value) {
 	name := a.In("metadata", "name").Text()
 	if strings.HasPrefix(name, "system-") && name != "system-node-critical" && name != "system-cluster-critical" {
 		a.In("metadata", "name").Fail(finding.RuleName, "must not begin with \"system-\", found %q", name)

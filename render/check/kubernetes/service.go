@@ -10,19 +10,19 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// serviceRules holds the rules of Services. The source is k8s.io/kubernetes,
-// pkg/apis/core/validation.
+// serviceRules returns the rule of a component among the rules of Services, or nil if it has
+// none. The source is k8s.io/kubernetes, pkg/apis/core/validation.
 func serviceRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.ServiceSpec":
-		return service
+		return checkService
 	case "core.v1.ServicePort":
-		return servicePort
+		return checkServicePort
 	}
 	return nil
 }
 
-// serviceType is the type with its default.
+// serviceType returns the type of a Service, which is ClusterIP by default.
 func serviceType(a *finding.Value) string {
 	if t := a.Field("type").Text(); t != "" {
 		return t
@@ -30,24 +30,25 @@ func serviceType(a *finding.Value) string {
 	return "ClusterIP"
 }
 
-func service(a *finding.Value) {
-	kind, headless := serviceType(a), a.Field("clusterIP").Text() == "None"
+func checkService(a *finding.Value) {
+	kind := serviceType(a)
+	headless := a.Field("clusterIP").Text() == "None"
 	switch {
 	case kind == "ExternalName":
-		externalName(a)
+		checkExternalName(a)
 	case a.Field("ports").Size() == 0 && !headless:
 		a.Field("ports").Fail(finding.RuleRequired, "needs at least one port")
 	}
 	if headless && (kind == "NodePort" || kind == "LoadBalancer") {
 		a.Field("clusterIP").Fail(finding.RuleExclusive, "must not be \"None\" where the type is %q", kind)
 	}
-	servicePorts(a, kind)
-	serviceAddresses(a)
-	session(a)
-	balancing(a, kind)
+	checkServicePorts(a, kind)
+	checkServiceAddresses(a)
+	checkSession(a)
+	checkBalancing(a, kind)
 }
 
-func externalName(a *finding.Value) {
+func checkExternalName(a *finding.Value) {
 	name := a.Field("externalName")
 	if name.Text() == "" {
 		a.Missing("externalName")
@@ -63,9 +64,9 @@ func externalName(a *finding.Value) {
 	}
 }
 
-// servicePorts checks the ports against one another; that port and protocol
+// checkServicePorts checks the ports against one another; that port and protocol
 // differ is the schema's business.
-func servicePorts(a *finding.Value, kind string) {
+func checkServicePorts(a *finding.Value, kind string) {
 	ports := a.Field("ports").Items()
 	nodes := map[string]bool{}
 	for _, p := range ports {
@@ -91,16 +92,16 @@ func servicePorts(a *finding.Value, kind string) {
 	}
 }
 
-func servicePort(a *finding.Value) {
+func checkServicePort(a *finding.Value) {
 	// The server takes "" and 0 for the number of the port itself.
 	if t := a.Field("targetPort"); !t.Empty() {
-		portOrName(t)
+		checkPortOrName(t)
 	}
 }
 
-func serviceAddresses(a *finding.Value) {
+func checkServiceAddresses(a *finding.Value) {
 	if c := a.Field("clusterIP"); c.Text() != "None" {
-		ip(c)
+		checkIP(c)
 	}
 	for _, e := range a.Field("externalIPs").Items() {
 		if addr, err := netip.ParseAddr(e.Text()); err == nil && (addr.IsUnspecified() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsMulticast()) {
@@ -108,7 +109,7 @@ func serviceAddresses(a *finding.Value) {
 		}
 	}
 	if families := a.Field("ipFamilies"); families.Size() > 0 {
-		unique(families.Items(), finding.RuleUnique, "is in the list already, as item %d")
+		checkUnique(families.Items(), finding.RuleUnique, "is in the list already, as item %d")
 	}
 	if ips := a.Field("clusterIPs").Items(); len(ips) > 0 {
 		first := ips[0]
@@ -117,7 +118,7 @@ func serviceAddresses(a *finding.Value) {
 		}
 		for _, i := range ips {
 			if i.Text() != "None" {
-				ip(i)
+				checkIP(i)
 			} else if len(ips) > 1 {
 				i.Fail(finding.RuleExclusive, "must be the only item where it is \"None\"")
 			}
@@ -125,7 +126,7 @@ func serviceAddresses(a *finding.Value) {
 	}
 }
 
-func session(a *finding.Value) {
+func checkSession(a *finding.Value) {
 	config := a.Field("sessionAffinityConfig")
 	if a.Field("sessionAffinity").Text() != "ClientIP" {
 		if config.Has() {
@@ -134,11 +135,11 @@ func session(a *finding.Value) {
 		}
 		return
 	}
-	between(config.In("clientIP", "timeoutSeconds"), 1, 86400)
+	checkBetween(config.In("clientIP", "timeoutSeconds"), 1, 86400)
 }
 
-// balancing checks what only some types of Service have.
-func balancing(a *finding.Value, kind string) {
+// checkBalancing checks what only some types of Service have.
+func checkBalancing(a *finding.Value, kind string) {
 	outside := kind == "NodePort" || kind == "LoadBalancer"
 	if !outside && a.Field("externalIPs").Size() == 0 {
 		forbid(a, "unless the type is \"NodePort\" or \"LoadBalancer\"", "externalTrafficPolicy")

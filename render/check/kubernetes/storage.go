@@ -12,31 +12,32 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// storageRules holds the rules of claims, volumes and classes. The sources
-// are the validation packages of core and storage in k8s.io/kubernetes.
+// storageRules returns the rule of a component among the rules of claims, volumes and classes, or
+// nil if it has none. The sources are the validation packages of core and storage in
+// k8s.io/kubernetes.
 func storageRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.PersistentVolumeClaimSpec":
-		return claim
+		return checkClaim
 	case "core.v1.PersistentVolumeSpec":
-		return persistentVolume
+		return checkPersistentVolume
 	case "storage.v1.StorageClass":
-		return storageClass
+		return checkStorageClass
 	}
 	return nil
 }
 
-func claim(a *finding.Value) {
+func checkClaim(a *finding.Value) {
 	// A StatefulSet passes its templates on; the server judges the claims.
-	accessModes(a)
+	checkAccessModes(a)
 	request := a.In("resources", "requests", "storage")
 	if !request.Has() {
 		request.Fail(finding.RuleRequired, "is required: the amount of storage to request")
 	}
-	positive(request)
+	checkPositive(request)
 }
 
-func accessModes(a *finding.Value) {
+func checkAccessModes(a *finding.Value) {
 	modes := a.Field("accessModes")
 	if modes.Size() == 0 {
 		modes.Fail(finding.RuleRequired, "needs at least one mode such as \"ReadWriteOnce\"")
@@ -48,18 +49,22 @@ func accessModes(a *finding.Value) {
 	}
 }
 
-func persistentVolume(a *finding.Value) {
-	accessModes(a)
+// checkPersistentVolume checks the size and the source of a volume.
+func checkPersistentVolume(a *finding.Value) {
+	// The size is the only capacity that a volume has.
+	checkAccessModes(a)
 	if s := a.In("capacity", "storage"); !s.Has() {
 		s.Fail(finding.RuleRequired, "is required: the size of the volume")
 	} else {
-		positive(s)
+		checkPositive(s)
 	}
 	for _, n := range a.Field("capacity").Names() {
 		if n != "storage" {
 			a.In("capacity", n).Fail(finding.RuleEnum, "expected \"storage\" alone")
 		}
 	}
+
+	// What is not one of the common fields is a source.
 	var sources []string
 	for _, n := range a.Names() {
 		switch n {
@@ -82,7 +87,7 @@ func persistentVolume(a *finding.Value) {
 	}
 }
 
-func storageClass(a *finding.Value) {
+func checkStorageClass(a *finding.Value) {
 	provisioner := a.Field("provisioner")
 	if t := provisioner.Text(); t != "" && len(content.IsLabelKey(strings.ToLower(t))) > 0 {
 		provisioner.Fail(finding.RuleName, "expected a name such as \"ebs.csi.aws.com\", found %s", provisioner.Show())

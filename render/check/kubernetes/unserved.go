@@ -13,7 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// successor is where a kind went whose group changed.
+// successor returns where a kind went whose group changed, or "" if it is still there.
 func successor(group, kind string) string {
 	if group == "extensions" {
 		switch kind {
@@ -26,7 +26,7 @@ func successor(group, kind string) string {
 	return ""
 }
 
-// removed is the reason, in one clause, why a kind is not served any more, "" where it was
+// removed returns the reason, in one clause, why a kind is not served any more, or "" if it was
 // never known. The source is the deprecated API migration guide of Kubernetes.
 func removed(group, kind string) string {
 	switch group + "/" + kind {
@@ -45,6 +45,8 @@ func removed(group, kind string) string {
 func Unserved(a *finding.Value) bool {
 	apiVersion, kind := a.Root().APIVersion(), a.Root().Kind()
 	group := a.Root().Group()
+
+	// Collect where the kind is served, and what the group serves.
 	var all, inGroup, elsewhere, versions []string
 	builtIn := group == "extensions"
 	for v, k := range eachBuiltIn {
@@ -64,6 +66,8 @@ func Unserved(a *finding.Value) bool {
 			elsewhere = append(elsewhere, v)
 		}
 	}
+
+	// The most specific of the reasons that hold is reported.
 	version := a.Field("apiVersion")
 	switch to := successor(group, kind); {
 	case to != "":
@@ -95,8 +99,8 @@ func isCustomGroup(group string) bool {
 	return strings.Contains(group, ".") && group == strings.ToLower(group)
 }
 
-// Near is the newest version of a built-in group that serves kind and whose name is close
-// to group; "" where there is none.
+// Near returns the newest version of a built-in group that serves kind and whose name is close to
+// group. It returns "" if there is none.
 func Near(group, kind string) string {
 	const slips = 3
 	var near []string
@@ -111,7 +115,7 @@ func Near(group, kind string) string {
 	return newest(near)
 }
 
-// newest is the last stable one of versions, or the first where none is.
+// newest returns the last of versions that is stable, or the first one if none is.
 func newest(versions []string) string {
 	for _, v := range slices.Backward(versions) {
 		if !schemas.Preview(v) {

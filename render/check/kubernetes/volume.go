@@ -9,21 +9,22 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// volumeRules holds the rules of the volumes of a pod.
+// volumeRules returns the rule of a component among the rules of the volumes of a pod, or nil if
+// it has none.
 func volumeRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.Volume":
-		return volume
+		return checkVolume
 	case "core.v1.ProjectedVolumeSource":
-		return projected
+		return checkProjected
 	case "core.v1.DownwardAPIVolumeFile":
-		return downwardFile
+		return checkDownwardFile
 	}
 	return nil
 }
 
-// volume wants exactly one source.
-func volume(a *finding.Value) {
+// checkVolume requires exactly one source.
+func checkVolume(a *finding.Value) {
 	var sources []string
 	for _, n := range a.Names() {
 		if n != "name" && a.Field(n).Has() {
@@ -49,15 +50,15 @@ func volume(a *finding.Value) {
 	}
 }
 
-// fileMode wants permission bits.
-func fileMode(a *finding.Value) {
+// checkFileMode requires permission bits.
+func checkFileMode(a *finding.Value) {
 	if i, ok := a.Int(); ok && (i < 0 || i > 0o777) {
 		a.Fail(finding.RuleRange, "expected permissions from 0 to 511 (0777 in octal), found %d", i).Hint =
 			"JSON and YAML 1.2 know decimal numbers: 0644 is 420, 0400 is 256"
 	}
 }
 
-func projected(a *finding.Value) {
+func checkProjected(a *finding.Value) {
 	paths := map[string]bool{}
 	for _, s := range a.Field("sources").Items() {
 		for _, kind := range [...]string{"secret", "configMap", "downwardAPI"} {
@@ -72,21 +73,21 @@ func projected(a *finding.Value) {
 			s.Warn(finding.RuleExclusive, "has no source")
 			continue
 		}
-		oneOf(s, "source", "secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
+		checkOneOf(s, "source", "secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
 	}
 }
 
-func downwardFile(a *finding.Value) {
-	switch oneOf(a, "source", "fieldRef", "resourceFieldRef") {
+func checkDownwardFile(a *finding.Value) {
+	switch checkOneOf(a, "source", "fieldRef", "resourceFieldRef") {
 	case "fieldRef":
 		path := a.In("fieldRef", "fieldPath")
 		if t := path.Text(); t != "metadata.labels" && t != "metadata.annotations" {
-			fieldPath(path, "metadata.name", "metadata.namespace", "metadata.uid")
+			checkFieldPath(path, "metadata.name", "metadata.namespace", "metadata.uid")
 		}
 	case "resourceFieldRef":
 		if a.In("resourceFieldRef", "containerName").Text() == "" {
 			a.Field("resourceFieldRef").Missing("containerName")
 		}
-		resourceField(a.In("resourceFieldRef", "resource"))
+		checkResourceField(a.In("resourceFieldRef", "resource"))
 	}
 }

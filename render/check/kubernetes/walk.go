@@ -20,42 +20,45 @@ import (
 )
 
 // Check judges an object of a kind by its schema and its rules.
-func (c *Components) Check(a *finding.Value, k Kind) { c.value(a, &schema{Ref: k.component}) }
+func (c *Components) Check(a *finding.Value, k Kind) { c.check(a, &schema{Ref: k.component}) }
 
 // ObjectMeta judges metadata by its schema.
-func (c *Components) ObjectMeta(a *finding.Value) { c.value(a, &schema{Ref: "meta.v1.ObjectMeta"}) }
+func (c *Components) ObjectMeta(a *finding.Value) { c.check(a, &schema{Ref: "meta.v1.ObjectMeta"}) }
 
 // EmbeddedMeta judges the metadata of a resource that is a part of another one.
 func (c *Components) EmbeddedMeta(a *finding.Value) {
 	c.ObjectMeta(a)
-	pathSegment(a.Field("name"))
-	label(a.Field("namespace"))
-	templateMeta(a)
+	checkPathSegment(a.Field("name"))
+	checkLabel(a.Field("namespace"))
+	checkTemplateMeta(a)
 }
 
-// value checks a against s. Null is the same as nothing, as in
-// the decoder of an API server.
-func (c *Components) value(a *finding.Value, s *schema) {
+// check checks a against s. Null is the same as nothing, as in the decoder of an API server.
+func (c *Components) check(a *finding.Value, s *schema) {
 	if a.Raw == nil {
 		return
 	}
+
+	// A reference to a component replaces the schema; the bounds of the member itself hold too.
 	s.constrain(a)
 	enum := s.Enum
 	if s.Ref != "" {
 		s = c.get(s.Ref)
 	}
-	if special(a, s) {
+	if checkSpecial(a, s) {
 		return
 	}
+
+	// Each type has checks of its own.
 	switch s.Type {
 	case "object":
-		c.object(a, s)
+		c.checkObject(a, s)
 	case "array":
-		c.array(a, s)
+		c.checkArray(a, s)
 	case "string":
-		c.text(a, s, enum)
+		c.checkText(a, s, enum)
 	case "integer":
-		c.integer(a, s)
+		c.checkInteger(a, s)
 	case "number":
 		switch a.Raw.(type) {
 		case int64, float64:
@@ -69,18 +72,18 @@ func (c *Components) value(a *finding.Value, s *schema) {
 	}
 }
 
-// special checks the components whose form in JSON is not that of their
-// schema.
-func special(a *finding.Value, s *schema) bool {
+// checkSpecial checks the components whose form in JSON is not that of their schema. It returns
+// false for all others.
+func checkSpecial(a *finding.Value, s *schema) bool {
 	switch s.name {
 	case "":
 		return false
 	case "apimachinery.pkg.api.resource.Quantity":
-		quantity(a)
+		checkQuantity(a)
 	case "apimachinery.pkg.util.intstr.IntOrString":
 		switch a.Raw.(type) {
 		case int64:
-			fits(a)
+			checkInt32(a)
 		case string:
 		default:
 			a.WrongType("an integer or a string")
@@ -104,8 +107,8 @@ func special(a *finding.Value, s *schema) bool {
 	return true
 }
 
-// quantity checks an amount such as 500m or 1Gi.
-func quantity(a *finding.Value) {
+// checkQuantity checks an amount such as 500m or 1Gi.
+func checkQuantity(a *finding.Value) {
 	switch v := a.Raw.(type) {
 	case int64, float64:
 		return
@@ -137,47 +140,53 @@ func quantitySlip(v string) string {
 	return ""
 }
 
-// object checks the members of a map.
-func (c *Components) object(a *finding.Value, s *schema) {
+// checkObject checks the members of a map.
+func (c *Components) checkObject(a *finding.Value, s *schema) {
 	m, ok := a.Raw.(map[string]any)
 	if !ok {
 		a.WrongType("a map")
 		return
 	}
+
+	// A map with free names has one schema for all values.
 	if s.Properties == nil {
 		if s.Values != nil {
 			for _, name := range object.SortedKeys(m) {
-				c.value(a.Field(name), s.Values)
+				c.check(a.Field(name), s.Values)
 			}
 		}
 		if s.Values == nil && s.name != "" {
 			for _, name := range object.SortedKeys(m) {
-				c.unknown(a, name, s)
+				c.reportUnknown(a, name, s)
 			}
 		}
-		c.rule(a, s)
+		c.applyRule(a, s)
 		return
 	}
+
+	// Unknown names are reported after the known members are judged.
 	var unknown []string
 	for _, name := range object.SortedKeys(m) {
 		if p, ok := s.Properties[name]; ok {
 			member := a.Field(name)
-			since(member, s.name+"."+name)
-			c.value(member, p)
+			reportSince(member, s.name+"."+name)
+			c.check(member, p)
 		} else {
 			unknown = append(unknown, name)
 		}
 	}
 	for _, name := range unknown {
-		c.unknown(a, name, s)
+		c.reportUnknown(a, name, s)
 	}
-	c.absent(a, s, m)
-	c.rule(a, s)
+
+	// What is missing, and what the schema cannot say, comes last.
+	c.reportAbsent(a, s, m)
+	c.applyRule(a, s)
 }
 
-// since reports a member, and values of it, that a later version of Kubernetes brought: the
+// reportSince reports a member, and values of it, that a later version of Kubernetes brought: the
 // server of the version refuses it, or drops it without a word.
-func since(a *finding.Value, name string) {
+func reportSince(a *finding.Value, name string) {
 	target := a.Report.Minor
 	if target == 0 || a.Raw == nil {
 		return
@@ -197,9 +206,9 @@ func since(a *finding.Value, name string) {
 
 const sinceHint = "leave it out for clusters of that version"
 
-// absent reports which members are missing: those that the schema requires, and
+// reportAbsent reports which members are missing: those that the schema requires, and
 // those that the server adds empty where they are absent and then refuses.
-func (c *Components) absent(a *finding.Value, s *schema, m map[string]any) {
+func (c *Components) reportAbsent(a *finding.Value, s *schema, m map[string]any) {
 	for _, name := range s.structs {
 		if m[name] == nil && !c.emptyIsFine(s.Properties[name]) {
 			a.Missing(name)
@@ -232,20 +241,21 @@ func (c *Components) emptyIsFine(s *schema) bool {
 		return fine.(bool)
 	}
 	probe := &finding.Report{Root: object.Object{}}
-	c.value(finding.NewValue(probe).Field("").WithRaw(map[string]any{}), &schema{Ref: s.Ref})
+	c.check(finding.NewValue(probe).Field("").WithRaw(map[string]any{}), &schema{Ref: s.Ref})
 	fine := !slices.ContainsFunc(probe.Findings, func(f finding.Finding) bool { return f.Severity == object.SeverityError })
 	known.Store(s.Ref, fine)
 	return fine
 }
 
-func (c *Components) rule(a *finding.Value, s *schema) {
+// applyRule runs the rule of the component, if there is one.
+func (c *Components) applyRule(a *finding.Value, s *schema) {
 	if s.rule != nil {
 		s.rule(a)
 	}
 }
 
-// unknown reports a field that does not exist, and which one was probably meant.
-func (c *Components) unknown(a *finding.Value, name string, s *schema) {
+// reportUnknown reports a field that does not exist, and which one was probably meant.
+func (c *Components) reportUnknown(a *finding.Value, name string, s *schema) {
 	f := a.Field(name).Fail(finding.RuleUnknownField, "is not a known field")
 	known := make([]string, 0, len(s.Properties))
 	for _, n := range object.SortedKeys(s.Properties) {
@@ -253,13 +263,14 @@ func (c *Components) unknown(a *finding.Value, name string, s *schema) {
 			known = append(known, n)
 		}
 	}
-	if f.Hint = object.DidYouMean(name, known); f.Hint == "" && len(known) > 0 && len(known) <= 8 {
+	f.Hint = object.DidYouMean(name, known)
+	if f.Hint == "" && len(known) > 0 && len(known) <= 8 {
 		f.Hint = "known fields: " + strings.Join(object.SortedKeys(s.Properties), ", ")
 	}
 }
 
-// array checks the items of a list.
-func (c *Components) array(a *finding.Value, s *schema) {
+// checkArray checks the items of a list.
+func (c *Components) checkArray(a *finding.Value, s *schema) {
 	if _, ok := a.Raw.([]any); !ok {
 		a.WrongType("a list")
 		return
@@ -270,17 +281,17 @@ func (c *Components) array(a *finding.Value, s *schema) {
 			// A null item decodes to an empty one, and that lacks what is required.
 			item.Raw = emptyItem(c, s.Items)
 		}
-		c.value(item, s.Items)
+		c.check(item, s.Items)
 	}
 	switch {
 	case s.List == "map" && len(items) > 1:
-		uniqueKeys(items, s.Keys)
+		checkUniqueKeys(items, s.Keys)
 	case s.List == "set" && len(items) > 1:
-		unique(items, finding.RuleListType, "is in the list already, as item %d")
+		checkUnique(items, finding.RuleListType, "is in the list already, as item %d")
 	}
 }
 
-// emptyItem is what null in a list decodes to.
+// emptyItem returns what null in a list decodes to.
 func emptyItem(c *Components, s *schema) any {
 	if s.Ref != "" {
 		s = c.get(s.Ref)
@@ -296,9 +307,9 @@ func emptyItem(c *Components, s *schema) any {
 	return nil
 }
 
-// uniqueKeys reports which items of a list share their keys: a server-side apply
+// checkUniqueKeys reports which items of a list share their keys: a server-side apply
 // cannot tell them apart.
-func uniqueKeys(items []*finding.Value, keys []string) {
+func checkUniqueKeys(items []*finding.Value, keys []string) {
 	seen := make(map[string]int, len(items))
 	for i, item := range items {
 		var id []any
@@ -322,8 +333,8 @@ func uniqueKeys(items []*finding.Value, keys []string) {
 	}
 }
 
-// unique reports which items are in a list twice.
-func unique(items []*finding.Value, rule, format string) {
+// checkUnique reports which items are in a list twice.
+func checkUnique(items []*finding.Value, rule, format string) {
 	seen := make(map[string]int, len(items))
 	for i, item := range items {
 		id := identity(item.Raw)
@@ -335,14 +346,14 @@ func unique(items []*finding.Value, rule, format string) {
 	}
 }
 
-// identity is a text that two values share only where they are equal.
+// identity returns a text that two values have in common only if they are equal.
 func identity(v any) string {
 	text, _ := json.Marshal(v) // Values of objects always encode.
 	return string(text)
 }
 
-// text checks a string.
-func (c *Components) text(a *finding.Value, s *schema, enum []string) {
+// checkText checks a string.
+func (c *Components) checkText(a *finding.Value, s *schema, enum []string) {
 	t, ok := a.Raw.(string)
 	if !ok {
 		a.Mistyped(s.Type)
@@ -361,19 +372,19 @@ func (c *Components) text(a *finding.Value, s *schema, enum []string) {
 	}
 }
 
-// integer checks a whole number.
-func (c *Components) integer(a *finding.Value, s *schema) {
+// checkInteger checks a whole number.
+func (c *Components) checkInteger(a *finding.Value, s *schema) {
 	if _, ok := a.Int(); !ok {
 		a.Mistyped(s.Type)
 		return
 	}
 	if s.Format == "int32" {
-		fits(a)
+		checkInt32(a)
 	}
 }
 
-// fits wants an integer of 32 bits.
-func fits(a *finding.Value) {
+// checkInt32 requires an integer of 32 bits.
+func checkInt32(a *finding.Value) {
 	if i, _ := a.Int(); i > math.MaxInt32 || i < math.MinInt32 {
 		a.Fail(finding.RuleRange, "expected a number that fits into 32 bits, found %s", a.Show())
 	}

@@ -10,32 +10,33 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// workloadRules holds the rules of what makes pods. Their sources are
-// k8s.io/kubernetes, pkg/apis/apps/validation and pkg/apis/batch/validation.
+// workloadRules returns the rule of a component among the rules of what makes pods, or nil if it
+// has none. Their sources are k8s.io/kubernetes, pkg/apis/apps/validation and
+// pkg/apis/batch/validation.
 func workloadRules(component string) func(*finding.Value) {
 	switch component {
 	case "apps.v1.DeploymentSpec":
-		return deployment
+		return checkDeployment
 	case "apps.v1.StatefulSetSpec":
-		return statefulSet
+		return checkStatefulSet
 	case "apps.v1.DaemonSetSpec":
-		return daemonSet
+		return checkDaemonSet
 	case "apps.v1.ReplicaSetSpec":
 		return func(a *finding.Value) {
-			selects(a)
-			always(a)
+			checkSelector(a)
+			checkRestartAlways(a)
 		}
 	case "batch.v1.JobSpec":
-		return job
+		return checkJob
 	case "batch.v1.CronJobSpec":
-		return cronJob
+		return checkCronJob
 	case "meta.v1.LabelSelectorRequirement":
-		return selectorValues
+		return checkSelectorValues
 	}
 	return nil
 }
 
-func deployment(a *finding.Value) {
+func checkDeployment(a *finding.Value) {
 	ready, _ := a.Field("minReadySeconds").Int()
 	deadline, ok := a.Field("progressDeadlineSeconds").Int()
 	if !ok {
@@ -44,8 +45,8 @@ func deployment(a *finding.Value) {
 	if deadline <= ready && deadline >= 0 {
 		a.Field("progressDeadlineSeconds").Fail(finding.RuleRange, "expected more than minReadySeconds, which is %d, found %d", ready, deadline)
 	}
-	selects(a)
-	always(a)
+	checkSelector(a)
+	checkRestartAlways(a)
 	strategy := a.Field("strategy")
 	rolling := strategy.Field("rollingUpdate")
 	if strategy.Field("type").Text() == "Recreate" {
@@ -54,14 +55,14 @@ func deployment(a *finding.Value) {
 		}
 		return
 	}
-	rollingUpdate(rolling)
+	checkRollingUpdate(rolling)
 }
 
-// rollingUpdate checks that an update can move at all.
-func rollingUpdate(a *finding.Value) {
+// checkRollingUpdate checks that an update can move at all.
+func checkRollingUpdate(a *finding.Value) {
 	surge, unavailable := a.Field("maxSurge"), a.Field("maxUnavailable")
-	none := numberOrPercent(surge)
-	if numberOrPercent(unavailable) && (none || !surge.Has() && a.Root().Kind() == "DaemonSet") {
+	none := checkNumberOrPercent(surge)
+	if checkNumberOrPercent(unavailable) && (none || !surge.Has() && a.Root().Kind() == "DaemonSet") {
 		unavailable.Fail(finding.RuleExclusive, "must not be 0 while maxSurge is 0: no pod could ever be replaced")
 	}
 	if percent(unavailable) > 100 {
@@ -69,8 +70,8 @@ func rollingUpdate(a *finding.Value) {
 	}
 }
 
-// always wants pods that are started again.
-func always(a *finding.Value) {
+// checkRestartAlways requires pods that are started again.
+func checkRestartAlways(a *finding.Value) {
 	spec := a.In("template", "spec")
 	policy := spec.Field("restartPolicy")
 	if t := policy.Text(); t == "Never" || t == "OnFailure" {
@@ -85,8 +86,8 @@ func always(a *finding.Value) {
 	}
 }
 
-// selects wants a selector that selects the pods of the template.
-func selects(a *finding.Value) {
+// checkSelector requires a selector that selects the pods of the template.
+func checkSelector(a *finding.Value) {
 	selector, have := a.Field("selector"), a.In("template", "metadata", "labels")
 	if !selector.Has() {
 		return
@@ -129,9 +130,9 @@ func matches(e, have *finding.Value) bool {
 	return true
 }
 
-func statefulSet(a *finding.Value) {
-	selects(a)
-	always(a)
+func checkStatefulSet(a *finding.Value) {
+	checkSelector(a)
+	checkRestartAlways(a)
 	if n := len(a.Field("serviceName").Text()); n > 63 {
 		a.Field("serviceName").Fail(finding.RuleSize, "expected at most 63 characters, found %d", n)
 	}
@@ -142,23 +143,23 @@ func statefulSet(a *finding.Value) {
 			rolling.Fail(finding.RuleExclusive, "must not be set where the type is \"OnDelete\"")
 		}
 	} else if rolling.Has() {
-		numberOrPercent(rolling.Field("maxUnavailable"))
+		checkNumberOrPercent(rolling.Field("maxUnavailable"))
 	}
-	distinct(a.Field("volumeClaimTemplates"), "metadata", "name")
+	checkDistinct(a.Field("volumeClaimTemplates"), "metadata", "name")
 	for _, t := range a.Field("volumeClaimTemplates").Items() {
 		name := t.In("metadata", "name")
-		label(name)
+		checkLabel(name)
 		if name.Text() == "" {
 			t.Field("metadata").Missing("name")
 		}
 	}
 }
 
-func daemonSet(a *finding.Value) {
-	selects(a)
-	always(a)
+func checkDaemonSet(a *finding.Value) {
+	checkSelector(a)
+	checkRestartAlways(a)
 	if rolling := a.In("updateStrategy", "rollingUpdate"); rolling.Has() {
-		rollingUpdate(rolling)
+		checkRollingUpdate(rolling)
 		surge, unavailable := rolling.Field("maxSurge"), rolling.Field("maxUnavailable")
 		if surge.Has() && !numberOrPercentIsZero(surge) && (!unavailable.Has() || !numberOrPercentIsZero(unavailable)) {
 			surge.Fail(finding.RuleExclusive, "must not be set unless maxUnavailable is 0")
@@ -174,7 +175,7 @@ func numberOrPercentIsZero(a *finding.Value) bool {
 	return ok && i == 0 || percent(a) == 0
 }
 
-func job(a *finding.Value) {
+func checkJob(a *finding.Value) {
 	policy := a.In("template", "spec", "restartPolicy")
 	if t := policy.Text(); a.In("template", "spec").Has() && t != "OnFailure" && t != "Never" {
 		f := policy.Fail(finding.RuleEnum, "expected \"OnFailure\" or \"Never\" in a Job, found %s", policy.Show())
@@ -184,7 +185,7 @@ func job(a *finding.Value) {
 	}
 	selector := a.Field("selector")
 	if a.Field("manualSelector").Bool() {
-		selects(a)
+		checkSelector(a)
 	} else if selector.Has() {
 		selector.Fail(finding.RuleExclusive, "must not be set unless manualSelector is true").Hint = "leave it out: the server makes one that selects the pods of this Job"
 	}
@@ -200,13 +201,13 @@ func job(a *finding.Value) {
 			policy.Fail(finding.RuleEnum, "expected \"Never\" with podFailurePolicy, found %s", policy.Show())
 		}
 		for _, r := range p.Field("rules").Items() {
-			failureRule(r, a.In("template", "spec"))
+			checkFailureRule(r, a.In("template", "spec"))
 		}
 	}
 }
 
-// failureRule checks a rule of a podFailurePolicy against the pods of the Job.
-func failureRule(a, pod *finding.Value) {
+// checkFailureRule checks a rule of a podFailurePolicy against the pods of the Job.
+func checkFailureRule(a, pod *finding.Value) {
 	codes, conditions := a.Field("onExitCodes"), a.Field("onPodConditions")
 	switch {
 	case codes.Has() && conditions.Size() > 0:
@@ -226,7 +227,7 @@ func failureRule(a, pod *finding.Value) {
 	}
 }
 
-func cronJob(a *finding.Value) {
+func checkCronJob(a *finding.Value) {
 	schedule := a.Field("schedule")
 	if t := schedule.Text(); t != "" {
 		if problem := cronProblem(t); problem != "" {

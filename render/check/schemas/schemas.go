@@ -3,8 +3,8 @@
 
 // Package schemas is the schemas of the check as data: those of the kinds of
 // Kubernetes and a set of CustomResourceDefinitions. SOURCES.md says where they come
-// from and in which form they are; test/schemas writes them. Callers are the packages
-// beside this one, which parse what they need when they need it.
+// from and in which form they are; test/schemas writes them. The packages that use
+// them parse what they need when they need it.
 package schemas
 
 import (
@@ -24,14 +24,12 @@ var since string
 //go:embed crds
 var definitions embed.FS
 
-// Kinds has a line for each kind that a Kubernetes API server serves:
-// apiVersion, kind, scope, component, and the version of Kubernetes that introduced it
-// where it is known.
+// Kinds returns a line for each kind that a Kubernetes API server serves: apiVersion, kind,
+// scope, component, and, if it is known, the version of Kubernetes that introduced the kind.
 func Kinds() string { return kinds }
 
-// Components has a line for each component, sorted by name: name, then a schema
-// as JSON.
+// Components returns a line for each component, sorted by name: the name, then a schema as JSON.
 func Components() string { return components }
 
-// Definitions is the CustomResourceDefinitions: crds/<group>/<Kind>.json.
+// Definitions returns the CustomResourceDefinitions: crds/<group>/<Kind>.json.
 func Definitions() fs.FS { return definitions }

@@ -10,7 +10,8 @@ import (
 	"sync"
 )
 
-// Known are the minor versions of Kubernetes whose schemas are known, 1.OLDEST to 1.NEWEST.
+// Known returns the oldest and the newest minor version of Kubernetes whose schemas are known:
+// 1.OLDEST to 1.NEWEST.
 func Known() (oldest, newest int) {
 	first, _, _ := strings.Cut(since, "\n")
 	for _, minor := range table() {
@@ -58,7 +59,7 @@ func Preview(apiVersion string) bool {
 	return strings.Contains(apiVersion, "alpha") || strings.Contains(apiVersion, "beta")
 }
 
-// Minor is the second number of a version of Kubernetes, -1 where there is none.
+// Minor returns the second number of a version of Kubernetes, or -1 if there is none.
 func Minor(version string) int {
 	_, rest, _ := strings.Cut(version, ".")
 	if end := strings.IndexFunc(rest, func(c rune) bool { return c < '0' || c > '9' }); end >= 0 {

@@ -27,7 +27,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// missing are the dependencies that the folder charts/ lacks.
+// missing returns the dependencies that the folder charts/ lacks.
 func missing(c *chart.Chart) []*chart.Dependency {
 	return slices.DeleteFunc(slices.Clone(c.Metadata.Dependencies), func(d *chart.Dependency) bool {
 		return slices.ContainsFunc(c.Dependencies(), func(sub *chart.Chart) bool { return sub.Name() == d.Name })
@@ -52,7 +52,7 @@ type loaded struct {
 	at    func(name string, line, column int) object.Pos
 }
 
-// pos is a line and column of a file.
+// pos returns the position of a line and column of a file.
 func (l *loaded) pos(p place, line, column int) object.Pos {
 	if p.inner == "" {
 		return l.at(p.file, line, column)
@@ -70,7 +70,8 @@ func load(fsys fs.FS, dir string, at func(name string, line, column int) object.
 	if isArchive(dir) {
 		l.root.inner = "."
 	}
-	if l.chart, err = loader.LoadFiles(files); err != nil {
+	l.chart, err = loader.LoadFiles(files)
+	if err != nil {
 		return l, err
 	}
 	l.locate(l.chart, l.root)
@@ -84,9 +85,11 @@ func isArchive(name string) bool {
 // maxChart is how large a chart may be that is no archive, as that of one is.
 const maxChart = 100 << 20
 
-// read is the files of a chart.
+// read returns the files of a chart. A folder or an archive that is too large is an error.
 func read(fsys fs.FS, dir string) (files []*archive.BufferedFile, err error) {
 	dir = path.Clean(dir)
+
+	// Helm reads an archive itself, within bounds of its own.
 	if isArchive(dir) {
 		data, err := fs.ReadFile(fsys, dir)
 		if err != nil {
@@ -97,13 +100,18 @@ func read(fsys fs.FS, dir string) (files []*archive.BufferedFile, err error) {
 		}
 		return archive.LoadArchiveFiles(bytes.NewReader(data))
 	}
+
+	// A folder leaves out what .helmignore names.
 	rules := ignore.Empty()
 	if data, err := fs.ReadFile(fsys, path.Join(dir, ignore.HelmIgnore)); err == nil {
-		if rules, err = ignore.Parse(bytes.NewReader(data)); err != nil {
+		rules, err = ignore.Parse(bytes.NewReader(data))
+		if err != nil {
 			return nil, err
 		}
 	}
 	rules.AddDefaults()
+
+	// Read the other files, and bound the size of all of them together.
 	total := 0
 	err = fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || name == dir {
@@ -123,11 +131,14 @@ func read(fsys fs.FS, dir string) (files []*archive.BufferedFile, err error) {
 			}
 			return nil
 		}
+
+		// A file is bounded as in an archive.
 		data, err := fs.ReadFile(fsys, name)
 		if err != nil {
 			return err
 		}
-		if total += len(data); int64(len(data)) > archive.MaxDecompressedFileSize || total > maxChart {
+		total += len(data)
+		if int64(len(data)) > archive.MaxDecompressedFileSize || total > maxChart {
 			return fmt.Errorf("file %q is too large: a file of a chart has at most %d bytes, and all have %d", inside, archive.MaxDecompressedFileSize, maxChart)
 		}
 		files = append(files, &archive.BufferedFile{Name: inside, Data: bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))})
@@ -184,7 +195,8 @@ func (l *loaded) locate(c *chart.Chart, at place) {
 					where = at.join(path.Dir(f.Name))
 				}
 			case m[1] == sub.Name()+"-"+sub.Metadata.Version:
-				if where = at.join(f.Name); where.inner == "" {
+				where = at.join(f.Name)
+				if where.inner == "" {
 					where.inner = "."
 				}
 			}
@@ -201,7 +213,7 @@ type source struct {
 	chart string
 }
 
-// sources are the templates of the chart, after its dependencies were processed.
+// sources returns the templates of the chart, after its dependencies were processed.
 func (l *loaded) sources() map[string]source {
 	out := map[string]source{}
 	var add func(c *chart.Chart, values string)

@@ -49,7 +49,8 @@ var errStop = errors.New("stopped")
 // certificate is as that of sprig.
 type certificate struct{ Cert, Key string }
 
-// call counts one.
+// call counts a call of the function called name, and returns the source of its result. It fails
+// with errStop at the call that c stops at.
 func (c *calls) call(name string) (*rand.Rand, error) {
 	c.made = append(c.made, name)
 	if name == c.stop || len(c.made) == c.stopAt {
@@ -69,7 +70,7 @@ const (
 	longest = 1 << 20
 )
 
-// text is so many characters.
+// text returns n random characters of the text of.
 func (c *calls) text(name, of string, n int) (string, error) {
 	r, err := c.call(name)
 	if err != nil {
@@ -85,7 +86,7 @@ func (c *calls) text(name, of string, n int) (string, error) {
 	return b.String(), nil
 }
 
-// now is a moment.
+// now returns a moment, which is another one at each call.
 func (c *calls) now(name string) (time.Time, error) {
 	r, err := c.call(name)
 	if err != nil {
@@ -94,8 +95,9 @@ func (c *calls) now(name string) (time.Time, error) {
 	return time.Unix(r.Int64N(4e9), r.Int64N(1e9)).UTC(), nil
 }
 
-// functions are those that go over Helm's.
+// functions returns the functions that replace those of Helm and sprig.
 func (c *calls) functions() template.FuncMap {
+	// These have errors that are recognized later, or results in a fixed order.
 	own := template.FuncMap{
 		"required": func(text string, v any) (any, error) {
 			if v == nil || v == "" {
@@ -105,7 +107,8 @@ func (c *calls) functions() template.FuncMap {
 		},
 		"fail": func(text string) (string, error) { return "", &failError{text} },
 		"lookup": func(_, _, _, _ string) (map[string]any, error) {
-			if c.looked = true; c.stop == "lookup" {
+			c.looked = true
+			if c.stop == "lookup" {
 				return nil, errStop
 			}
 			return map[string]any{}, nil
@@ -125,12 +128,16 @@ func (c *calls) functions() template.FuncMap {
 		"toDate":     func(layout, text string) time.Time { t, _ := time.ParseInLocation(layout, text, time.UTC); return t },
 		"mustToDate": func(layout, text string) (time.Time, error) { return time.ParseInLocation(layout, text, time.UTC) },
 	}
-	c.random(own)
-	c.dates(own)
+
+	// Random functions and dates give another result at each call.
+	c.addRandom(own)
+	c.addDates(own)
 	return own
 }
 
-func (c *calls) random(own template.FuncMap) {
+// addRandom adds the functions whose results are random: texts, numbers and certificates.
+func (c *calls) addRandom(own template.FuncMap) {
+	// Texts and numbers come from the source of the call.
 	for name, of := range map[string]string{
 		"randAlphaNum": letters + digits, "randAlpha": letters, "randNumeric": digits, "randAscii": letters + digits + "!#%&+-./:;<=>?@^_~",
 	} {
@@ -163,6 +170,8 @@ func (c *calls) random(own template.FuncMap) {
 		}
 		return text[:8] + "-" + text[8:12] + "-4" + text[13:16] + "-a" + text[17:20] + "-" + text[20:], nil
 	}
+
+	// Keys and certificates are random texts too: it is enough that they differ.
 	for _, name := range []string{"bcrypt", "encryptAES", "genPrivateKey"} {
 		own[name] = func(...string) (string, error) { return c.text(name, letters+digits, 60) }
 	}
@@ -187,7 +196,9 @@ func (c *calls) random(own template.FuncMap) {
 	}
 }
 
-func (c *calls) dates(own template.FuncMap) {
+// addDates adds the functions whose results depend on the time.
+func (c *calls) addDates(own template.FuncMap) {
+	// A given date is formatted; any other value stands for the present.
 	original := sprig.TxtFuncMap()
 	own["now"] = func() (time.Time, error) { return c.now("now") }
 	inZone, _ := original["dateInZone"].(func(string, any, string) string)
@@ -207,6 +218,8 @@ func (c *calls) dates(own template.FuncMap) {
 	for _, name := range []string{"dateInZone", "date_in_zone"} {
 		own[name] = func(layout string, at any, zone string) (string, error) { return date(name, layout, at, zone) }
 	}
+
+	// These count from the present.
 	own["ago"] = func(any) (string, error) {
 		now, err := c.now("ago")
 		return (time.Duration(now.Unix()) * time.Second).String(), err

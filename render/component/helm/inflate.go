@@ -16,6 +16,7 @@ import (
 
 // Inflate renders a chart of a kustomization to YAML, with hooks as they are.
 func (c Charts) Inflate(ctx context.Context, chart fs.FS, dir string, o kustomize.ChartOptions) ([]byte, error) {
+	// The options of a kustomization are those of helm template.
 	opts := Options{
 		ReleaseName: o.ReleaseName, Namespace: o.Namespace, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions, Served: c.Served,
 		SkipCRDs: !o.IncludeCRDs, Hooks: HooksKeep,
@@ -31,6 +32,8 @@ func (c Charts) Inflate(ctx context.Context, chart fs.FS, dir string, o kustomiz
 		}
 		opts.Values = append(opts.Values, v)
 	}
+
+	// The objects become one stream of YAML.
 	out, err := Template(ctx, chart, dir, opts)
 	if err != nil {
 		return nil, err

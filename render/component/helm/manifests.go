@@ -52,8 +52,9 @@ const (
 // separator is where Helm splits documents.
 var separator = regexp.MustCompile(`(?m)^---[ \t]*`)
 
-// file adds the objects of a rendered template, or of a file of crds.
-func (m *manifests) file(name, text string, at place, crd bool) {
+// addFile adds the objects of a rendered template, or of a file of crds.
+func (m *manifests) addFile(name, text string, at place, crd bool) {
+	// Positions are those of the source, and not of what is rendered.
 	source := m.sources[name].text
 	if crd {
 		source = text
@@ -69,14 +70,19 @@ func (m *manifests) file(name, text string, at place, crd bool) {
 			m.errs = append(m.errs, component.Fail(pos, nil, "", "the template makes no object: %s", m.hide(plain(err.Error()))))
 			continue
 		}
+
+		// An object is found in the source by its kind and its number.
 		if o == nil {
 			continue
 		}
 		kind := o.Kind()
 		pos := m.loaded.pos(at, kindLine(source, kind, seen[kind]), 1)
-		if seen[kind]++; !crd && m.hook(o, pos) {
+		seen[kind]++
+		if !crd && m.takeHook(o, pos) {
 			continue
 		}
+
+		// What Helm keeps when a release is removed, an engine keeps too.
 		add := made{Object: component.Object{Object: o, Pos: pos}}
 		if crd {
 			add.when = crds
@@ -88,7 +94,7 @@ func (m *manifests) file(name, text string, at place, crd bool) {
 	}
 }
 
-// decode reads one document; nil where it is empty.
+// decode reads one document, and returns nil if it is empty.
 func decode(doc string) (object.Object, error) {
 	// Helm ends each with a line feed, which a block at its end then has.
 	data, err := yaml.YAMLToJSON([]byte(doc + "\n"))
@@ -103,14 +109,15 @@ func decode(doc string) (object.Object, error) {
 
 var kindOf = regexp.MustCompile(`(?m)^kind:[ \t]*["']?([A-Za-z0-9]*)`)
 
-// kindLine is the line of the n-th object of a kind in a template, 1 where it is not known.
+// kindLine returns the line of the n-th object of a kind in a template, or 1 if it is not known.
 func kindLine(source, kind string, n int) int {
 	line := 1
 	for _, at := range kindOf.FindAllStringSubmatchIndex(source, -1) {
 		if source[at[2]:at[3]] != kind {
 			continue
 		}
-		if line = 1 + strings.Count(source[:at[0]], "\n"); n == 0 {
+		line = 1 + strings.Count(source[:at[0]], "\n")
+		if n == 0 {
 			break
 		}
 		n--
@@ -118,7 +125,7 @@ func kindLine(source, kind string, n int) int {
 	return line
 }
 
-// nthDocument is the line of a document, 1 where it is not known.
+// nthDocument returns the line of a document, or 1 if it is not known.
 func nthDocument(source string, n int) int {
 	at := separator.FindAllStringIndex(source, -1)
 	if n == 0 || n > len(at) {
@@ -127,13 +134,17 @@ func nthDocument(source string, n int) int {
 	return 1 + strings.Count(source[:at[n-1][0]], "\n")
 }
 
-// hook takes an object that is a hook.
-func (m *manifests) hook(o object.Object, pos object.Pos) bool {
+// takeHook adds an object that is a hook, or leaves it out. It reports whether the object was
+// such a hook.
+func (m *manifests) takeHook(o object.Object, pos object.Pos) bool {
+	// A kustomization keeps its hooks, except those that it leaves out.
 	notes := o.Annotations()
 	text, ok := notes[hookAnnotation]
 	if !ok || m.opts.Hooks == HooksKeep {
 		return text != "" && m.opts.Leave != nil && m.opts.Leave(text)
 	}
+
+	// Hooks become phases, or are refused.
 	var events []string
 	for event := range strings.SplitSeq(text, ",") {
 		events = append(events, strings.ToLower(strings.TrimSpace(event)))
@@ -142,6 +153,8 @@ func (m *manifests) hook(o object.Object, pos object.Pos) bool {
 		m.errs = append(m.errs, component.Fail(pos, nil, "switch it off in values, or write hooks: waves", "%s %q is a hook, %s, and hooks are rejected here", o.Kind(), o.Name(), text))
 		return true
 	}
+
+	// A hook that never runs is only counted.
 	add := made{Object: component.Object{Object: o, Pos: pos}, when: phase(events)}
 	add.weight, _ = strconv.Atoi(notes[weightAnnotation])
 	if add.when == between {
@@ -153,6 +166,8 @@ func (m *manifests) hook(o object.Object, pos object.Pos) bool {
 		}
 		return true
 	}
+
+	// A Job of a hook is replaced when it changes.
 	job := o.Kind() == "Job" || o.Kind() == "Pod"
 	if job && !slices.Contains(events, "pre-install") && !slices.Contains(events, "post-install") {
 		m.warn(pos, fmt.Errorf("%s %q is a hook of upgrades only, and is applied at the first installation too", o.Kind(), o.Name()), "make sure that it does no harm there, or switch it off in values")
@@ -165,8 +180,8 @@ func (m *manifests) hook(o object.Object, pos object.Pos) bool {
 	return true
 }
 
-// phase is when a hook runs; between is never. An installation decides: what comes after one
-// may need what it installs.
+// phase returns when a hook runs; between means never. An installation decides: what comes after
+// one may need what it installs.
 func phase(events []string) int {
 	for _, of := range []struct {
 		event string
@@ -194,7 +209,7 @@ func withoutHooks(o object.Object) {
 	}
 }
 
-// output is what was gathered, in its order.
+// output returns what was gathered, in its order, or the mistakes.
 func (m *manifests) output() (component.Output, error) {
 	if len(m.errs) > 0 {
 		return component.Output{}, m.errs.Sorted()
@@ -202,9 +217,13 @@ func (m *manifests) output() (component.Output, error) {
 	if len(m.objects) > component.MaxObjects {
 		return component.Output{}, m.fail(m.opts.Pos, "make several components of it", "the chart makes %d objects, and %d are allowed", len(m.objects), component.MaxObjects)
 	}
-	m.leftOut()
+
+	// Sort by phase, and by weight in each phase.
+	m.warnOfLeftOut()
 	slices.SortStableFunc(m.objects, func(a, b made) int { return cmp.Or(cmp.Compare(a.when, b.when), cmp.Compare(a.weight, b.weight)) })
 	first := slices.ContainsFunc(m.objects, func(o made) bool { return o.when == before })
+
+	// Number the phases; the objects of the chart itself have number 0.
 	var out component.Output
 	number := 0 // of the phase, without regard to which one is 0
 	zero := 0
@@ -223,7 +242,8 @@ func (m *manifests) output() (component.Output, error) {
 		out.Objects = append(out.Objects, o.Object)
 	}
 	for i := range out.Objects {
-		if out.Objects[i].Phase -= zero; m.objects[i].when == after && zero == 0 && m.objects[0].when == after {
+		out.Objects[i].Phase -= zero
+		if m.objects[i].when == after && zero == 0 && m.objects[0].when == after {
 			out.Objects[i].Phase++ // There is nothing but hooks.
 		}
 	}
@@ -248,8 +268,8 @@ func phaseName(o made) string {
 	return name
 }
 
-// leftOut warns of hooks that never run, but for tests.
-func (m *manifests) leftOut() {
+// warnOfLeftOut warns of hooks that never run, except tests.
+func (m *manifests) warnOfLeftOut() {
 	for _, event := range object.SortedKeys(m.left) {
 		if event == "test" || event == "test-success" || event == "test-failure" {
 			continue

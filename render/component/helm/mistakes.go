@@ -33,9 +33,10 @@ var (
 	executing = regexp.MustCompile(`^executing ".*" at <.*>:$`)
 )
 
-// trace reads an error of the engine: the places that it comes through, the innermost one
-// last, and what is wrong.
+// trace reads an error of the engine. It returns the places that the error comes through, the
+// innermost one last, and what is wrong.
 func (r *run) trace(err error) (steps []step, text string) {
+	// The engine writes the places in one of three forms.
 	text = err.Error()
 	for _, form := range []*regexp.Regexp{chained, ofParser, rewritten} {
 		all := form.FindAllStringSubmatch(text, -1)
@@ -55,13 +56,16 @@ func (r *run) trace(err error) (steps []step, text string) {
 			break
 		}
 	}
+
+	// What follows the places is what is wrong.
 	if lines := strings.Split(strings.TrimSpace(text), "\n"); executing.MatchString(strings.TrimSpace(lines[0])) {
 		text = strings.Join(lines[1:], " ")
 	}
 	text = strings.Join(strings.Fields(text), " ")
 	for calling.MatchString(text) {
 		// What a function says of its arguments has them in quotes.
-		if text = calling.ReplaceAllString(text, ""); !noTemplate.MatchString(strings.TrimPrefix(text, "template: ")) {
+		text = calling.ReplaceAllString(text, "")
+		if !noTemplate.MatchString(strings.TrimPrefix(text, "template: ")) {
 			text = inQuotes.ReplaceAllString(text, "(hidden)")
 		}
 	}
@@ -74,9 +78,11 @@ var (
 	ofTpl      = regexp.MustCompile(`cannot parse template|error during tpl function execution for`)
 )
 
-// broken is an error of the engine at the line of the template.
+// broken returns an error of the engine at the line of the template.
 func (r *run) broken(err error) error {
 	steps, text := r.trace(err)
+
+	// Say what is wrong in words of the chart and its values.
 	hint := ""
 	var needs *requiredError
 	var fails *failError
@@ -96,9 +102,12 @@ func (r *run) broken(err error) error {
 		text = "tpl of a value: it is not a template that can be executed"
 	}
 	const most = 500
-	if text = r.hide(text); len(text) > most {
+	text = r.hide(text)
+	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
+
+	// The position is that of the innermost template; the outermost one is a note.
 	e := component.Fail(r.opts.Pos, nil, hint, "%s", text)
 	if len(steps) == 0 {
 		e.Path = r.opts.Path.String()
@@ -111,7 +120,7 @@ func (r *run) broken(err error) error {
 	return object.Errors{e}
 }
 
-// at is the place of s.
+// at returns the position of s.
 func (r *run) at(s step) object.Pos {
 	src, ok := r.sources[s.template]
 	if !ok {
@@ -128,14 +137,15 @@ var (
 // inPlaceOf is a pattern of a value that is taken in place of a call of a function.
 const inPlaceOf = `\.Values((?:\.\w+)+)\s*\|\s*default\s+\(?%[1]s\b|default\s+\(%[1]s\b[^()]*\)\s+\.Values((?:\.\w+)+)`
 
-// named are the values that the actions of steps use as a pattern says, of the innermost
-// action with some.
+// named returns the values that the actions of steps use as a pattern says. It takes the
+// innermost action that uses any.
 func (r *run) named(steps []step, use *regexp.Regexp) (out []string) {
 	for _, s := range slices.Backward(steps) {
 		action := r.action(s)
 		for _, m := range provided.FindAllStringSubmatch(action, -1) {
 			for _, name := range strings.Fields(m[1]) {
-				if name = strings.Trim(name, `"`); name != "" {
+				name = strings.Trim(name, `"`)
+				if name != "" {
 					out = append(out, name)
 				}
 			}
@@ -156,7 +166,7 @@ func (r *run) named(steps []step, use *regexp.Regexp) (out []string) {
 	return slices.Compact(out)
 }
 
-// advice names the values to set.
+// advice returns the hint that names the values to set.
 func advice(names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -164,7 +174,7 @@ func advice(names []string) string {
 	return "set " + strings.Join(names, " or ") + " in values"
 }
 
-// action is the text of the action at s.
+// action returns the text of the action at s.
 func (r *run) action(s step) string {
 	text := r.sources[s.template].text
 	at := 0
@@ -183,7 +193,7 @@ func (r *run) action(s step) string {
 	return text[begin:]
 }
 
-// calledAt is where the call is that c stops at, at the end of steps.
+// calledAt returns where the call is that c stops at, at the end of steps.
 func (r *run) calledAt(c *calls) []step {
 	_, err := r.execute(c)
 	if err == nil {
@@ -193,8 +203,8 @@ func (r *run) calledAt(c *calls) []step {
 	return steps
 }
 
-// lookedUp warns of the first lookup.
-func (r *run) lookedUp() {
+// warnOfLookup warns of the first lookup.
+func (r *run) warnOfLookup() {
 	pos := r.opts.Pos
 	if steps := r.calledAt(&calls{stop: "lookup"}); len(steps) > 0 {
 		pos = r.at(steps[len(steps)-1])
@@ -202,9 +212,9 @@ func (r *run) lookedUp() {
 	r.warn(pos, errors.New("lookup finds nothing, because a render has no cluster"), "set the values that the chart would look up")
 }
 
-// same reports what differs when random functions give something else, once for each call that
+// checkSame reports what differs when random functions give something else, once for each call that
 // objects come of.
-func (r *run) same(c *calls, first component.Output) error {
+func (r *run) checkSame(c *calls, first component.Output) error {
 	const otherSeed, most = 1000, 2 // Each costs some renders more.
 	second, err := r.render(&calls{seed: otherSeed})
 	if err == nil && reflect.DeepEqual(first.Objects, second.Objects) {
@@ -230,8 +240,8 @@ func (r *run) same(c *calls, first component.Output) error {
 	return errs
 }
 
-// random is the mistake that something comes of a call of a random function, the first of those
-// that it depends on.
+// random returns the mistake that something depends on a call of a random function. The call is
+// the first of those that it depends on.
 func (r *run) random(c *calls, call int, what string) *object.Error {
 	name := c.made[call-1]
 	called := slices.Compact(slices.Sorted(slices.Values(c.made)))
@@ -277,7 +287,7 @@ func changed(a, b component.Output) (out []string) {
 	return out
 }
 
-// differs is the path of the first difference.
+// differs returns the path of the first difference, and whether there is one.
 func differs(a, b any, at object.Path) (object.Path, bool) {
 	if reflect.DeepEqual(a, b) {
 		return nil, false

@@ -66,6 +66,7 @@ type Charts struct {
 
 // Engine implements [component.Engine].
 func (c Charts) Engine(ctx context.Context, req component.Request) (component.Output, error) {
+	// The options of a component are those of helm template, with defaults of the context.
 	h := req.Component.Helm
 	if h == nil {
 		return component.Output{}, object.Errors{component.Fail(req.Component.Pos, req.Component.Path, "", "the component is no Helm chart")}
@@ -83,6 +84,8 @@ func (c Charts) Engine(ctx context.Context, req component.Request) (component.Ou
 	if !o.Pos.IsValid() {
 		o.Pos = req.Component.Pos
 	}
+
+	// A later file wins, and values in the component win over files.
 	var errs object.Errors
 	for i, file := range h.ValuesFiles {
 		name := path.Join(req.Dir, file.Text)
@@ -105,9 +108,12 @@ func (c Charts) Engine(ctx context.Context, req component.Request) (component.Ou
 		errs = append(errs, component.Fail(h.Values.Pos, req.Component.Path.Append(object.Field("values")), "", "%w", err))
 	}
 	o.Values = append(o.Values, v)
+
+	// Arguments of the command line win over all of them.
 	if len(h.Sets) > 0 {
 		laid, wrong := setValues(o.Values, h.Sets)
-		o.Values, errs = append(o.Values, laid), append(errs, wrong...)
+		o.Values = append(o.Values, laid)
+		errs = append(errs, wrong...)
 	}
 	if len(errs) > 0 {
 		return component.Output{}, errs.Sorted()
@@ -150,10 +156,10 @@ func Template(ctx context.Context, files fs.FS, dir string, o Options) (componen
 	c := &calls{}
 	out, err := r.render(c)
 	if err == nil && len(c.made) > 0 {
-		err = r.same(c, out)
+		err = r.checkSame(c, out)
 	}
 	if err == nil && c.looked {
-		r.lookedUp()
+		r.warnOfLookup()
 	}
 	if err != nil {
 		return component.Output{}, object.AsErrors(err, object.StageEvaluate).Sorted()
@@ -170,7 +176,7 @@ func (r *run) warn(pos object.Pos, err error, hint string) {
 	r.warnings = append(r.warnings, &object.Error{Stage: object.StageEvaluate, Severity: object.SeverityWarning, Pos: pos, Err: err, Hint: hint})
 }
 
-// fileOf is the place of a file of c, which may be a subchart.
+// fileOf returns the position of a file of c, which may be a subchart.
 func (r *run) fileOf(c *chart.Chart, name string) object.Pos {
 	for _, f := range slices.Concat(c.Templates, c.Files) {
 		if at, ok := r.loaded.files[f]; ok {
@@ -186,19 +192,23 @@ func (r *run) fileOf(c *chart.Chart, name string) object.Pos {
 
 // prepare loads the chart and looks at what has nothing to do with values.
 func (r *run) prepare() error {
+	// Look at the chart itself.
 	if err := chartutil.ValidateReleaseName(r.opts.ReleaseName); err != nil {
 		return r.fail(r.opts.Pos, "set releaseName: at most 53 lower-case letters, digits and -", "%q cannot be the name of a release", r.opts.ReleaseName)
 	}
 	if err := r.load(); err != nil {
 		return err
 	}
-	c, yaml := r.loaded.chart, r.loaded.root.join("Chart.yaml")
+	c := r.loaded.chart
+	yaml := r.loaded.root.join("Chart.yaml")
 	if v := c.Metadata.APIVersion; v != chart.APIVersionV1 && v != chart.APIVersionV2 {
 		return r.fail(r.loaded.pos(yaml, 0, 0), "take a version of the chart for Helm 3 or 4", "apiVersion %q of chart %q is unknown: v1 and v2 are known", v, c.Name())
 	}
 	if kind := c.Metadata.Type; kind != "" && kind != "application" {
 		return r.fail(r.opts.Pos, "name a chart that depends on it", "chart %q is a %s chart, which makes no objects", c.Name(), kind)
 	}
+
+	// The context says what the cluster can do.
 	caps := common.DefaultCapabilities.Copy()
 	if r.opts.KubeVersion != "" {
 		version, err := common.ParseKubeVersion(r.opts.KubeVersion)
@@ -215,6 +225,8 @@ func (r *run) prepare() error {
 	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
 		return r.fail(r.opts.Pos, "set kubeVersion of the context, or take another version of the chart", "chart %q wants Kubernetes %s, and this render is for %s", c.Name(), want, caps.KubeVersion.Version)
 	}
+
+	// All that the chart depends on must be in it.
 	var errs object.Errors
 	for _, d := range missing(c) {
 		hint := "run helm dependency build, and commit the folder charts"
@@ -223,7 +235,7 @@ func (r *run) prepare() error {
 	return errs.Err()
 }
 
-// chartLine is the line of a dependency in Chart.yaml.
+// chartLine returns the line of a dependency in Chart.yaml.
 func (r *run) chartLine(at place, c *chart.Chart, name string) object.Pos {
 	for _, f := range c.Raw {
 		if f.Name != "Chart.yaml" {
@@ -241,9 +253,11 @@ func (r *run) chartLine(at place, c *chart.Chart, name string) object.Pos {
 	return r.loaded.pos(at, 0, 0)
 }
 
+// load loads the chart anew. Its error says what is wrong with the chart.
 func (r *run) load() error {
 	l, err := load(r.fsys, r.dir, r.opts.At)
-	if r.loaded = l; err == nil {
+	r.loaded = l
+	if err == nil {
 		return nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -260,22 +274,26 @@ func (r *run) load() error {
 	return r.fail(pos, "", "the chart cannot be read: %s", text)
 }
 
-// values are those of the templates; the chart is loaded anew where it was used before, as
-// Helm changes it.
-func (r *run) values() (common.Values, error) {
+// prepareValues returns the values of the templates. It loads the chart anew if it was used
+// before, because Helm changes it.
+func (r *run) prepareValues() (common.Values, error) {
 	if r.sources != nil {
 		if err := r.load(); err != nil {
 			return nil, err
 		}
 	}
+
+	// Later values win over earlier ones.
 	user := map[string]any{}
 	for _, v := range r.opts.Values {
 		user = loader.MergeMaps(user, v.Map)
 	}
 	c := r.loaded.chart
 	if r.sources == nil {
-		r.unread(c)
+		r.warnOfUnread(c)
 	}
+
+	// Dependencies decide which subcharts there are, and the values get those of the chart.
 	err := chartutil.ProcessDependencies(c, user)
 	var values common.Values
 	if err == nil {
@@ -286,13 +304,15 @@ func (r *run) values() (common.Values, error) {
 	if err != nil {
 		return nil, r.fail(r.value(nil), "", "values cannot be used with the chart: %s", r.hide(plain(err.Error())))
 	}
+
+	// Check the values against the schemas the first time.
 	if r.sources == nil {
 		r.sources = r.loaded.sources()
 		all, _ := values["Values"].(common.Values)
 		if all == nil {
 			all, _ = values["Values"].(map[string]any)
 		}
-		if errs := r.schemas(c, all, nil); len(errs) > 0 {
+		if errs := r.checkSchemas(c, all, nil); len(errs) > 0 {
 			return nil, errs
 		}
 	}
@@ -313,9 +333,9 @@ func withSubcharts(c *chart.Chart, values map[string]any) {
 	}
 }
 
-// execute runs the templates. The error is that of the engine.
+// execute runs the templates. It returns the error of the engine.
 func (r *run) execute(c *calls) (map[string]string, error) {
-	values, err := r.values()
+	values, err := r.prepareValues()
 	if err != nil {
 		return nil, err
 	}
@@ -324,6 +344,7 @@ func (r *run) execute(c *calls) (map[string]string, error) {
 
 // render makes the objects once.
 func (r *run) render(c *calls) (component.Output, error) {
+	// An error of the engine is translated into one of the chart.
 	texts, err := r.execute(c)
 	if err != nil {
 		var own object.Errors
@@ -332,24 +353,31 @@ func (r *run) render(c *calls) (component.Output, error) {
 		}
 		return component.Output{}, r.broken(err)
 	}
+
+	// Notes and partials make no objects, and all texts together are bounded.
 	size := 0
 	for name, text := range texts {
-		if size += len(text); strings.HasSuffix(name, "NOTES.txt") || strings.HasPrefix(path.Base(name), "_") {
+		size += len(text)
+		if strings.HasSuffix(name, "NOTES.txt") || strings.HasPrefix(path.Base(name), "_") {
 			delete(texts, name)
 		}
 	}
 	if size > component.MaxBytes {
 		return component.Output{}, r.fail(r.opts.Pos, "make several components of it", "the chart makes %d bytes, and %d are allowed", size, component.MaxBytes)
 	}
+
+	// Definitions come first; they are the same in each render.
 	m := &manifests{run: r, objects: slices.Clone(r.crds)}
 	if !r.opts.SkipCRDs && r.crds == nil {
 		for _, crd := range r.loaded.chart.CRDObjects() {
-			m.file(crd.Filename, string(crd.File.Data), r.loaded.files[crd.File], true)
+			m.addFile(crd.Filename, string(crd.File.Data), r.loaded.files[crd.File], true)
 		}
 		r.crds = slices.Clone(m.objects)
 	}
+
+	// The rest follows in the order of the files.
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		m.file(name, texts[name], r.sources[name].place, false)
+		m.addFile(name, texts[name], r.sources[name].place, false)
 	}
 	return m.output()
 }
@@ -383,8 +411,8 @@ func (r *run) hide(text string) string {
 	return r.secrets.Hide(text)
 }
 
-// leaves calls each for every text and number below v, with whether a name above it is that of
-// a secret.
+// leaves calls each for every text and number below v. The argument secret says whether a name
+// above it is a sensitive one.
 func leaves(v any, secret bool, each func(text string, secret bool)) {
 	switch v := v.(type) {
 	case map[string]any:

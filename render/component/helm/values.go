@@ -34,7 +34,7 @@ type Values struct {
 	Places object.Value
 }
 
-// FromValue is v, which may be KindNone.
+// FromValue returns v as values; v may be KindNone.
 func FromValue(v object.Value) (Values, error) {
 	if v.Kind == object.KindNone || v.Kind == object.KindNull {
 		return Values{}, nil
@@ -47,7 +47,7 @@ func FromValue(v object.Value) (Values, error) {
 	return out, err
 }
 
-// ReadValues reads a values file; name is the one that positions have.
+// ReadValues reads a values file. The argument name is the name that positions have.
 func ReadValues(name string, data []byte) (Values, error) {
 	places, wrong := spec.ParseValue(spec.File{Name: name, Data: data})
 	m, err := loader.LoadValues(bytes.NewReader(data))
@@ -63,8 +63,9 @@ func ReadValues(name string, data []byte) (Values, error) {
 	return Values{Map: m, Places: places}, nil
 }
 
-// setValues are values with arguments of the command line over them, in the order of Helm
-// (helm.sh/helm/v4 v4.2.4, pkg/cli/values/options.go). Places are those of the arguments alone.
+// setValues returns values with arguments of the command line over them, in the order of Helm
+// (helm.sh/helm/v4 v4.2.4, pkg/cli/values/options.go). It returns only the places of the
+// arguments.
 func setValues(values []Values, sets []spec.HelmSet) (out Values, errs object.Errors) {
 	out.Map = map[string]any{}
 	for _, v := range values {
@@ -88,7 +89,7 @@ func setValues(values []Values, sets []spec.HelmSet) (out Values, errs object.Er
 	return out, errs
 }
 
-// setOver is values with one argument over them, which are changed.
+// setOver changes values by laying one argument over them, and returns them.
 func setOver(values map[string]any, s spec.HelmSet) (map[string]any, error) {
 	switch s.Flag {
 	case "--set-string":
@@ -106,7 +107,7 @@ func setOver(values map[string]any, s spec.HelmSet) (map[string]any, error) {
 	return values, strvals.ParseInto(s.Text, values)
 }
 
-// placed is v with every part at pos. Texts are not needed of places.
+// placed returns v with every part at pos. Places need no texts.
 func placed(v any, pos object.Pos) object.Value {
 	out := object.Value{Kind: object.KindString, Pos: pos}
 	switch v := v.(type) {
@@ -126,7 +127,7 @@ func placed(v any, pos object.Pos) object.Value {
 
 var inQuotes = regexp.MustCompile(`"[^"]*"|'[^']*'|\x60[^\x60]*\x60`)
 
-// plain is what a parser says, in one line and without the text that it shows.
+// plain returns what a parser says, in one line and without the text that it shows.
 func plain(text string) string {
 	text = inQuotes.ReplaceAllString(text, "…")
 	for _, prefix := range []string{"cannot unmarshal yaml document: ", "error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: "} {
@@ -136,14 +137,14 @@ func plain(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// schemas checks the values of a chart and its subcharts.
-func (r *run) schemas(c *chart.Chart, values map[string]any, at object.Path) (errs object.Errors) {
+// checkSchemas checks the values of a chart and its subcharts.
+func (r *run) checkSchemas(c *chart.Chart, values map[string]any, at object.Path) (errs object.Errors) {
 	if c.Schema != nil {
-		errs = append(errs, r.schema(c, values, at)...)
+		errs = append(errs, r.checkSchema(c, values, at)...)
 	}
 	for _, sub := range c.Dependencies() {
 		if below, ok := values[sub.Name()].(map[string]any); ok {
-			errs = append(errs, r.schemas(sub, below, at.Append(object.Field(sub.Name())))...)
+			errs = append(errs, r.checkSchemas(sub, below, at.Append(object.Field(sub.Name())))...)
 		}
 	}
 	return errs
@@ -152,11 +153,12 @@ func (r *run) schemas(c *chart.Chart, values map[string]any, at object.Path) (er
 // allValues matches a use of all values at once: any name may be read then.
 var allValues = regexp.MustCompile(`\.Values([^.\w]|$)`)
 
-// unread warns of values that no file of the chart reads. Those of the first level are read as
-// .Values.NAME, or are for a chart that Chart.yaml names; those below by any text with the name.
-// Below the first level they may be part of what a template writes as it is: there is a
-// warning only where a value of nearly the same name is known.
-func (r *run) unread(c *chart.Chart) {
+// warnOfUnread warns of values that no file of the chart reads. A value of the first level is
+// read as .Values.NAME, or is for a chart that Chart.yaml names. A value below is read by any
+// text with its name. It may also be part of what a template writes as it is, so there is a
+// warning only if a value of nearly the same name is known.
+func (r *run) warnOfUnread(c *chart.Chart) {
+	// A template that uses all values at once reads each of them.
 	var files []*common.File
 	for charts := []*chart.Chart{c}; len(charts) > 0; charts = append(charts[1:], charts[0].Dependencies()...) {
 		files = append(files, charts[0].Raw...)
@@ -164,6 +166,8 @@ func (r *run) unread(c *chart.Chart) {
 	if slices.ContainsFunc(files, func(f *common.File) bool { return strings.HasPrefix(f.Name, "templates/") && allValues.Match(f.Data) }) {
 		return
 	}
+
+	// A file reads a value if it holds its name.
 	named := func(name string) bool {
 		word := regexp.MustCompile(`(^|[^\w-])` + regexp.QuoteMeta(name) + `($|[^\w-])`)
 		return slices.ContainsFunc(files, func(f *common.File) bool { return word.Match(f.Data) })
@@ -174,6 +178,8 @@ func (r *run) unread(c *chart.Chart) {
 			return value.Match(f.Data) || (f.Name == "Chart.yaml" || f.Name == "requirements.yaml") && bytes.Contains(f.Data, []byte(name))
 		})
 	}
+
+	// Walk the values that the chart does not set itself.
 	var walk func(v object.Value, known map[string]any, p object.Path)
 	walk = func(v object.Value, known map[string]any, p object.Path) {
 		for _, m := range v.Members {
@@ -196,8 +202,8 @@ func (r *run) unread(c *chart.Chart) {
 	walk(r.places, c.Values, nil)
 }
 
-// valueLike is the path of a value of the chart whose name begins as the last one of m does, ""
-// where there is none: web.replicaCount for replicas.
+// valueLike returns the path of a value of the chart whose name begins as the last one of m does,
+// such as web.replicaCount for replicas. It returns "" if there is none.
 func valueLike(m object.Member, known map[string]any) string {
 	for len(m.Value.Members) == 1 {
 		m = m.Value.Members[0]
@@ -221,7 +227,7 @@ type here struct{}
 // Load implements jsonschema.URLLoader.
 func (here) Load(url string) (any, error) { return nil, fmt.Errorf("%s is not fetched", url) }
 
-func (r *run) schema(c *chart.Chart, values map[string]any, at object.Path) object.Errors {
+func (r *run) checkSchema(c *chart.Chart, values map[string]any, at object.Path) object.Errors {
 	const name = "file:///values.schema.json"
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(here{})
@@ -249,8 +255,9 @@ func (r *run) schema(c *chart.Chart, values map[string]any, at object.Path) obje
 	return r.invalid(c, wrong, at)
 }
 
-// invalid are the mistakes that a schema finds: the innermost ones.
+// invalid returns the mistakes that a schema finds: the innermost ones.
 func (r *run) invalid(c *chart.Chart, wrong *jsonschema.ValidationError, at object.Path) (errs object.Errors) {
+	// Report the causes of a mistake; alternatives are one mistake without causes.
 	if _, any := wrong.ErrorKind.(*kind.AnyOf); !any && len(wrong.Causes) > 0 {
 		if _, one := wrong.ErrorKind.(*kind.OneOf); !one {
 			for _, cause := range wrong.Causes {
@@ -259,6 +266,8 @@ func (r *run) invalid(c *chart.Chart, wrong *jsonschema.ValidationError, at obje
 			return errs
 		}
 	}
+
+	// Find the value, which may be an item of a list.
 	p := at
 	for _, step := range wrong.InstanceLocation {
 		if v, found := r.places.Lookup(p); found == len(p) && v.Kind == object.KindList {
@@ -275,6 +284,8 @@ func (r *run) invalid(c *chart.Chart, wrong *jsonschema.ValidationError, at obje
 		}
 		return errs
 	}
+
+	// Say what is wrong without the value itself.
 	text := wrong.ErrorKind.LocalizedString(message.NewPrinter(language.English))
 	switch k := wrong.ErrorKind.(type) {
 	case *kind.Pattern:
@@ -287,7 +298,7 @@ func (r *run) invalid(c *chart.Chart, wrong *jsonschema.ValidationError, at obje
 	return object.Errors{component.Fail(r.value(p), p, "", "values do not match the schema of chart %q: %s", c.Name(), r.hide(text))}
 }
 
-// value is the place of a value: that of the user, or the field of the chart.
+// value returns the position of a value: that of the user, or that of the field of the chart.
 func (r *run) value(p object.Path) object.Pos {
 	if pos := r.places.NearestPos(p); pos.IsValid() {
 		return pos

@@ -10,8 +10,6 @@
 // and those with a document of a project of ours, which describe and are not applied.
 // Objects that are for tools (config.kubernetes.io/local-config) are left out, as kustomize
 // and kpt do.
-//
-// Callers: render/evaluate/inprocess; plugin/host, which takes the files of a project.
 package manifests
 
 import (
@@ -31,8 +29,8 @@ import (
 // localConfig is the annotation of objects that are for tools only.
 const localConfig = "config.kubernetes.io/local-config"
 
-// Files are the files of fsys that a component reads, sorted; its paths are relative to
-// dir. The error is an object.Errors with every path that leads to nothing.
+// Files returns the files of fsys that a component reads, sorted; its paths are relative to dir.
+// The error is an object.Errors with every path that leads to nothing.
 func Files(fsys fs.FS, dir string, m spec.Manifests, at object.Path) ([]string, error) {
 	var out []string
 	var errs object.Errors
@@ -40,11 +38,15 @@ func Files(fsys fs.FS, dir string, m spec.Manifests, at object.Path) ([]string, 
 		fail := func(hint, format string, args ...any) {
 			errs = append(errs, component.Fail(p.Pos, at.Append(object.Field("paths"), object.Index(i)), hint, format, args...))
 		}
+
+		// A path is relative to the spec, and stays in the project.
 		name := path.Join(dir, p.Text)
 		if !fs.ValidPath(name) {
 			fail("keep the files below the folder of the project, or name their source", "%q leaves the root", p.Text)
 			continue
 		}
+
+		// A path names a folder, a file or a pattern.
 		info, err := fs.Stat(fsys, name)
 		switch {
 		case err == nil && info.IsDir() && isHeadless(fsys, name):
@@ -71,6 +73,8 @@ func Files(fsys fs.FS, dir string, m spec.Manifests, at object.Path) ([]string, 
 			out = append(out, files...)
 		}
 	}
+
+	// Two paths may lead to one file.
 	slices.Sort(out)
 	return slices.Compact(out), errs.Err()
 }
@@ -81,8 +85,9 @@ func isHeadless(fsys fs.FS, dir string) bool {
 	return is("templates") && is("values.yaml") && !is("Chart.yaml")
 }
 
-// below are the files of manifests in a folder, and below it. A link that cannot be followed,
-// and by its name may lead to some or to a folder, is the error that its Info is.
+// below returns the files of manifests in a folder, and below it. A link that cannot be followed
+// is an error if its name says that it may lead to a manifest or a folder. The error is that of
+// its Info.
 func below(fsys fs.FS, dir string) (out []string, err error) {
 	err = fs.WalkDir(fsys, dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -106,7 +111,7 @@ func below(fsys fs.FS, dir string) (out []string, err error) {
 	return out, err
 }
 
-// beside are the names in the folder of a file.
+// beside returns the names in the folder of a file.
 func beside(fsys fs.FS, name string) (out []string) {
 	entries, _ := fs.ReadDir(fsys, path.Dir(name)) // One that does not exist has none.
 	for _, e := range entries {
@@ -115,14 +120,17 @@ func beside(fsys fs.FS, name string) (out []string) {
 	return out
 }
 
-// Build is the engine.
+// Build makes the objects of the manifests of a component. It is the engine.
 func Build(ctx context.Context, req component.Request) (component.Output, error) {
+	// The text in the spec comes before the files.
 	var out component.Output
 	var errs object.Errors
 	m := *req.Component.Manifests
 	if m.Inline.Text != "" {
 		errs = append(errs, read(ctx, &out, inline, []byte(m.Inline.Text), true, place(m.Inline))...)
 	}
+
+	// Read each file, and stop when there are too many objects.
 	files, err := Files(req.FS, req.Dir, m, req.Component.Path)
 	if err != nil {
 		return out, err
@@ -141,6 +149,8 @@ func Build(ctx context.Context, req component.Request) (component.Output, error)
 			break // Nodes reports it.
 		}
 	}
+
+	// All mistakes are reported at once.
 	if err := errs.Sorted().Err(); err != nil {
 		return out, err
 	}
@@ -153,7 +163,7 @@ func Build(ctx context.Context, req component.Request) (component.Output, error)
 // inline is the name of the text in a document.
 const inline = "inline"
 
-// place leads from positions in a text to those in its document.
+// place returns a function that leads from positions in a text to those in its document.
 func place(t spec.Text) func(object.Pos) object.Pos {
 	return func(p object.Pos) object.Pos {
 		if p.Line == 1 {
@@ -163,14 +173,18 @@ func place(t spec.Text) func(object.Pos) object.Pos {
 	}
 }
 
-// read adds the objects of a file; named says that the component names it.
+// read adds the objects of a file to out. The argument named says that the component names the
+// file.
 func read(ctx context.Context, out *component.Output, name string, data []byte, named bool, at func(object.Pos) object.Pos) (errs object.Errors) {
+	// A file with mistakes may hold objects all the same.
 	docs, err := spec.ParseManifests(spec.File{Name: name, Data: data}.Until(ctx), component.MaxBytes)
 	for _, e := range object.AsErrors(err, object.StageEvaluate) {
 		moved := *e
 		moved.Stage, moved.Pos = object.StageEvaluate, at(e.Pos)
 		errs = append(errs, &moved)
 	}
+
+	// A folder may hold documents of the project, which are passed over; a file that is named may not.
 	if !named && slices.ContainsFunc(docs, isOurs) {
 		return nil
 	}
@@ -178,6 +192,8 @@ func read(ctx context.Context, out *component.Output, name string, data []byte, 
 		fail := func(v object.Value, hint, format string, args ...any) {
 			errs = append(errs, component.Fail(at(v.Pos), nil, hint, format, args...))
 		}
+
+		// What is no object of the cluster is a mistake, and says what to do.
 		kind, _ := doc.Value.Get("kind")
 		version, _ := doc.Value.Get("apiVersion")
 		switch {
@@ -195,6 +211,8 @@ func read(ctx context.Context, out *component.Output, name string, data []byte, 
 				fail(doc.Value, "", "%v", err)
 				continue
 			}
+
+			// The objects of a List have positions of their own.
 			below, mistake := o.Expand()
 			if mistake != nil {
 				path, _ := object.ReadPath(mistake.Path)
@@ -216,7 +234,8 @@ func read(ctx context.Context, out *component.Output, name string, data []byte, 
 	return errs
 }
 
-// items are the values of the objects of a List, and of Lists in it; anything else is itself.
+// items returns the values of the objects of a List, and of Lists in it. Any other value is
+// returned as it is.
 func items(v object.Value) (out []object.Value) {
 	kind, _ := v.Get("kind")
 	list, _ := v.Get("items")
@@ -229,8 +248,8 @@ func items(v object.Value) (out []object.Value) {
 	return out
 }
 
-// isOurs reports whether a document is one of a project, and no object of a cluster. A
-// Transform and a PivotCluster may be either: they are objects.
+// isOurs reports whether a document belongs to a project of Ropewalk, and is no object of a
+// cluster. A Transform and a PivotCluster may be either: they are taken for objects.
 func isOurs(m spec.Manifest) bool {
 	kind, _ := m.Value.Get("kind")
 	version, _ := m.Value.Get("apiVersion")
@@ -253,49 +272,55 @@ type Place struct {
 	Written string
 }
 
-// Trace is the places of parts of objects, one for one, each the zero Place where the
-// component does not have the object. It reads every file once, until all are found or ctx
+// Trace returns the places of parts of objects, one for one. A place is the zero Place if the
+// component does not have the object. Trace reads every file once, until all are found or ctx
 // ends.
 func Trace(ctx context.Context, req component.Request, parts []Part) []Place {
+	// Several parts may be of one object.
 	out := make([]Place, len(parts))
 	wanted := map[object.Ref][]int{}
 	for i, p := range parts {
 		wanted[p.Ref] = append(wanted[p.Ref], i)
 	}
+
+	// Look through the files, and finally through the text in the spec.
 	m := *req.Component.Manifests
 	files, _ := Files(req.FS, req.Dir, m, req.Component.Path) // Build has reported it.
 	for _, name := range append(files, inline) {
 		if len(wanted) == 0 || ctx.Err() != nil {
 			break
 		}
-		data, at := []byte(m.Inline.Text), place(m.Inline)
+		data := []byte(m.Inline.Text)
+		at := place(m.Inline)
 		if name != inline {
 			data, _ = fs.ReadFile(req.FS, name)
 			at = func(p object.Pos) object.Pos { return req.At(name, p.Line, p.Column) }
 		}
+
+		// The first object of a reference answers for all of its parts.
 		docs, _ := spec.ParseManifests(spec.File{Name: name, Data: data}, component.MaxBytes)
 		for _, doc := range docs {
-			each(doc.Value, func(ref object.Ref, v object.Value) {
+			forEachObject(doc.Value, func(ref object.Ref, v object.Value) {
 				for _, i := range wanted[ref] {
 					out[i].Pos = at(v.NearestPos(parts[i].Path))
 					if part, found := v.Lookup(parts[i].Path); found == len(parts[i].Path) {
 						out[i].Written = part.Raw
 					}
 				}
-				delete(wanted, ref) // The first of two counts.
+				delete(wanted, ref)
 			})
 		}
 	}
 	return out
 }
 
-// each calls do with the object that v is, and with those of the List that it is.
-func each(v object.Value, do func(object.Ref, object.Value)) {
+// forEachObject calls do with the object that v is, or with those of the List that it is.
+func forEachObject(v object.Value, do func(object.Ref, object.Value)) {
 	items, _ := v.Get("items")
 	if o, err := object.Decode(v.JSON()); err == nil {
 		do(o.Ref(), v)
 	}
 	for _, item := range items.Items {
-		each(item, do)
+		forEachObject(item, do)
 	}
 }

@@ -11,8 +11,6 @@
 //
 // Patches are those of `kubectl patch`: a map is a strategic merge patch, with the merge keys
 // of the types of Kubernetes; a list is a patch of RFC 6902.
-//
-// Callers: render/evaluate/inprocess.
 package overlay
 
 import (
@@ -44,7 +42,7 @@ func Apply(nodes []*object.Node, overlays []spec.Overlay) error {
 	for _, o := range overlays {
 		selected := slices.DeleteFunc(slices.Clone(nodes), func(n *object.Node) bool { return !o.Select.Matches(n.Object) })
 		for _, n := range selected {
-			if e := one(n, o, len(selected) == 1); e != nil {
+			if e := applyOne(n, o, len(selected) == 1); e != nil {
 				errs = append(errs, e)
 				break // The same mistake is in all others.
 			}
@@ -59,9 +57,11 @@ func Apply(nodes []*object.Node, overlays []spec.Overlay) error {
 	return errs.Sorted().Err()
 }
 
-// one lays o over n. Of several nodes the one that the others wait for does not wait for
-// itself; one alone that does is a mistake, which the graph reports.
-func one(n *object.Node, o spec.Overlay, alone bool) *object.Error {
+// applyOne lays o over n. The argument alone says that the overlay selects no other node. If it
+// selects several, the one that the others wait for does not wait for itself. A node that is
+// alone and waits for itself is a mistake, which the graph reports.
+func applyOne(n *object.Node, o spec.Overlay, alone bool) *object.Error {
+	// Dependencies are added, and rules replaced.
 	for _, d := range o.DependsOn {
 		if d.ID != n.ID || alone {
 			n.DependsOn = append(slices.Clip(n.DependsOn), d)
@@ -70,6 +70,8 @@ func one(n *object.Node, o spec.Overlay, alone bool) *object.Error {
 	if len(o.ReadyWhen) > 0 {
 		n.ReadyWhen = o.ReadyWhen
 	}
+
+	// A policy replaces that of the module.
 	for _, field := range [...]struct {
 		to   *string
 		from string
@@ -81,10 +83,13 @@ func one(n *object.Node, o spec.Overlay, alone bool) *object.Error {
 	if o.Apply.Prune != nil {
 		n.Apply.Prune = o.Apply.Prune
 	}
+
+	// A patch changes fields of the object, but makes no other object of it.
 	if o.Patch.Kind == object.KindNone {
 		return nil
 	}
-	at, hint := o.Path.Append(object.Field("patch")), ""
+	at := o.Path.Append(object.Field("patch"))
+	hint := ""
 	patched, pos, err := patch(n.Object, o.Patch)
 	switch {
 	case err != nil:
@@ -101,7 +106,7 @@ func one(n *object.Node, o spec.Overlay, alone bool) *object.Error {
 	}
 }
 
-// patch is o with a patch, and the place of the part of the patch that fails.
+// patch returns o with a patch, and the position of the part of the patch that fails.
 func patch(o object.Object, p object.Value) (out object.Object, at object.Pos, err error) {
 	defer crash.Recover(&err)
 	at = p.Pos
@@ -110,13 +115,15 @@ func patch(o object.Object, p object.Value) (out object.Object, at object.Pos, e
 		return nil, at, err
 	}
 	if p.Kind == object.KindMap {
-		if data, at, err = merged(o, data, p); err != nil {
+		data, at, err = merged(o, data, p)
+		if err != nil {
 			return nil, at, err
 		}
 	} else {
 		for _, op := range p.Items {
 			var ops jsonpatch.Patch
-			if ops, err = jsonpatch.DecodePatch(object.ListAt(op.Pos, op).JSON()); err == nil {
+			ops, err = jsonpatch.DecodePatch(object.ListAt(op.Pos, op).JSON())
+			if err == nil {
 				data, err = ops.Apply(data)
 			}
 			if err != nil {
@@ -131,7 +138,7 @@ func patch(o object.Object, p object.Value) (out object.Object, at object.Pos, e
 	return out, at, err
 }
 
-// short is an error of the library on one operation, without its repetitions.
+// short returns an error of the library on one operation, without its repetitions.
 func short(err error, op object.Value) error {
 	kind, _ := op.Get("op")
 	path, _ := op.Get("path")
@@ -143,8 +150,8 @@ func short(err error, op object.Value) error {
 	return fmt.Errorf("%s %s: %s", kind.Text, path.Text, text)
 }
 
-// merged is a strategic merge patch of an object, which is given as JSON too, and the place
-// of the part of the patch that fails.
+// merged returns a strategic merge patch of an object, which is given as JSON too, and the
+// position of the part of the patch that fails.
 func merged(o object.Object, data []byte, p object.Value) (out []byte, at object.Pos, err error) {
 	if d, ok := p.Get("$patch"); ok {
 		return nil, p.Pos, fmt.Errorf("$patch: %s for the whole object", d.Text)
@@ -152,7 +159,8 @@ func merged(o object.Object, data []byte, p object.Value) (out []byte, at object
 	schemas.Lock()
 	defer schemas.Unlock()
 	kind := openapi.SchemaForResourceType(yaml.TypeMeta{APIVersion: o.APIVersion(), Kind: o.Kind()})
-	if at, err = checkKeys(kind, p, nil); err != nil {
+	at, err = checkKeys(kind, p, nil)
+	if err != nil {
 		return nil, at, err
 	}
 	dest, err := yaml.Parse(string(data))
@@ -171,9 +179,9 @@ func merged(o object.Object, data []byte, p object.Value) (out []byte, at object
 	return out, p.Pos, err
 }
 
-// checkKeys refuses items of a patch without the key that the items of their list are found
-// by, as kubectl does: kyaml leaves them out. A list that replaces the one of the object, with
-// $patch: replace, needs none. The schema s is nil where there is none: then lists replace.
+// checkKeys refuses items of a patch without the key that the items of their list are found by,
+// as kubectl does: kyaml leaves such items out. A list that replaces the one of the object, with
+// $patch: replace, needs no keys. The schema s is nil if there is none: lists replace then.
 func checkKeys(s *openapi.ResourceSchema, v object.Value, path object.Path) (object.Pos, error) {
 	if s == nil {
 		return object.Pos{}, nil
@@ -201,7 +209,7 @@ func checkKeys(s *openapi.ResourceSchema, v object.Value, path object.Path) (obj
 	return object.Pos{}, nil
 }
 
-// nearest says what there is of the kind that a selector names.
+// nearest names what there is of the kind that a selector names.
 func nearest(s spec.Selector, nodes []*object.Node) string {
 	var kinds, names []string
 	for _, n := range nodes {

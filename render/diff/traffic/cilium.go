@@ -18,13 +18,13 @@ type section struct {
 	denies   map[string]bool
 }
 
-// directions are the fields of Cilium by direction.
+// directions returns the fields of Cilium by direction.
 func directions() [2]struct{ field, peers string } {
 	return [2]struct{ field, peers string }{{"ingress", "from"}, {"egress", "to"}}
 }
 
-// cilium compares two versions of a CiliumNetworkPolicy.
-func (c *comparison) cilium(before, after object.Object) {
+// compareCilium compares two versions of a CiliumNetworkPolicy.
+func (c *comparison) compareCilium(before, after object.Object) {
 	was, is := sections(before), sections(after)
 	for _, b := range was {
 		i := slices.IndexFunc(is, func(a section) bool { return a.selector == b.selector })
@@ -41,14 +41,14 @@ func (c *comparison) cilium(before, after object.Object) {
 			case !is[i].denies[d.field]:
 				c.report("", "it no longer restricts %s", d.field)
 			default:
-				c.uncovered(is[i].rules[d.field], b.rules[d.field], allowsMore)
+				c.reportUncovered(is[i].rules[d.field], b.rules[d.field], allowsMore)
 			}
-			c.uncovered(b.rules[d.field+"Deny"], is[i].rules[d.field+"Deny"], deniesLess)
+			c.reportUncovered(b.rules[d.field+"Deny"], is[i].rules[d.field+"Deny"], deniesLess)
 		}
 	}
 }
 
-// sections are the specs of a policy, which may have one or several.
+// sections returns the specs of a policy, which may have one or several.
 func sections(o object.Object) (out []section) {
 	add := func(path string, spec map[string]any) {
 		of := sameAs("", []any{spec["endpointSelector"], spec["nodeSelector"]})
@@ -75,12 +75,15 @@ func sections(o object.Object) (out []section) {
 	return out
 }
 
-// ciliumRules are rules in one direction. An empty one is about nothing: it only turns the
-// default to deny.
+// ciliumRules returns the rules in one direction. An empty rule is about nothing: it only turns
+// the default to deny.
 func ciliumRules(namespace, path, peers string, list []any) (out []rule) {
 	for i, item := range list {
-		m, path := asMap(item), at(path, i)
-		who, what, more := axis{path: path, anything: true}, axis{path: path + ".toPorts", anything: true}, fixed{}
+		m := asMap(item)
+		path := at(path, i)
+		who := axis{path: path, anything: true}
+		what := axis{path: path + ".toPorts", anything: true}
+		more := fixed{}
 		for _, name := range object.SortedKeys(m) {
 			switch rest := strings.TrimPrefix(name, peers); {
 			case name == "toPorts" || name == "icmps":
@@ -104,7 +107,8 @@ func ciliumRules(namespace, path, peers string, list []any) (out []rule) {
 	return out
 }
 
-// ciliumPeer is a peer in a field that is called so after from or to.
+// ciliumPeer returns a peer of a rule. The argument field is the name of its field without the
+// from or to that it begins with.
 func ciliumPeer(namespace, field string, v any) limit {
 	m := asMap(v)
 	switch field {
@@ -131,7 +135,7 @@ func ciliumPeer(namespace, field string, v any) limit {
 	return sameAs(field, v)
 }
 
-// ciliumPorts are the ports of an item of toPorts or icmps, each with what is asked of
+// ciliumPorts returns the ports of an item of toPorts or icmps, each with what is asked of
 // requests to it.
 func ciliumPorts(path, field string, m map[string]any) (out []entry) {
 	if field == "icmps" {
@@ -186,8 +190,8 @@ func (r requests) hold(o requests) bool {
 	return true
 }
 
-// meets reports whether a rule of requests asks for all that another one asks for. The
-// patterns are those of names in the DNS.
+// meets reports whether a rule of requests requires all that another one requires. Patterns match
+// names of the DNS.
 func meets(rule, other map[string]any) bool {
 	for name, v := range rule {
 		switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// istio compares two versions of an AuthorizationPolicy.
-func (c *comparison) istio(before, after object.Object) {
+// compareIstio compares two versions of an AuthorizationPolicy.
+func (c *comparison) compareIstio(before, after object.Object) {
 	action := func(o object.Object) string { return cmp.Or(o.Text("spec", "action"), "ALLOW") }
 	provider := func(o object.Object) string { return o.Text("spec", "provider", "name") }
 	was, is := istioRules(before), istioRules(after)
@@ -21,14 +21,14 @@ func (c *comparison) istio(before, after object.Object) {
 	case b != a && lost[b] != "":
 		c.report("", "its action changes from %s to %s: %s", b, a, lost[b])
 	case b == "ALLOW":
-		c.uncovered(is, was, allowsMore)
+		c.reportUncovered(is, was, allowsMore)
 	case b == "DENY":
-		c.uncovered(was, is, deniesLess)
+		c.reportUncovered(was, is, deniesLess)
 	case b == "CUSTOM":
 		if provider(before) != provider(after) {
 			c.report("", "it asks %s and no longer %s", provider(after), provider(before))
 		}
-		c.uncovered(was, is, asksLess)
+		c.reportUncovered(was, is, asksLess)
 	}
 }
 
@@ -76,8 +76,8 @@ func clauseOf(field string, not bool, v any) clauses {
 	return clauses{c}
 }
 
-// clausesOf are the fields of a source or an operation. An account without a namespace is
-// one of the namespace of the policy.
+// clausesOf returns the fields of a source or an operation. An account without a namespace
+// belongs to the namespace of the policy.
 func clausesOf(m map[string]any, namespace string) (out clauses) {
 	for _, name := range object.SortedKeys(m) {
 		field, not := strings.CutPrefix(name, "not")
@@ -121,8 +121,9 @@ func (c clause) follows(o clause) bool {
 	})
 }
 
-// identity is a value of one field of a source as one of another field, where what meets it
-// is known to meet a value of that: a principal is td/ns/NAMESPACE/sa/ACCOUNT.
+// identity returns a value of one field of a source as a value of another field. It returns false
+// unless all that meets the one is known to meet the other: a principal is
+// td/ns/NAMESPACE/sa/ACCOUNT.
 func identity(as, field, v string) (string, bool) {
 	if as == field {
 		return v, true

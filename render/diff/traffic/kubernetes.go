@@ -11,21 +11,21 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// kubernetes compares two versions of a NetworkPolicy.
-func (c *comparison) kubernetes(before, after object.Object) {
+// compareKubernetes compares two versions of a NetworkPolicy.
+func (c *comparison) compareKubernetes(before, after object.Object) {
 	for _, d := range []struct{ kind, peers string }{{"Ingress", "from"}, {"Egress", "to"}} {
 		switch {
 		case !isolates(before, d.kind):
 		case !isolates(after, d.kind):
 			c.report("", "it no longer restricts %s", d.kind)
 		default:
-			c.uncovered(networkRules(after, d.kind, d.peers), networkRules(before, d.kind, d.peers), allowsMore)
+			c.reportUncovered(networkRules(after, d.kind, d.peers), networkRules(before, d.kind, d.peers), allowsMore)
 		}
 	}
 }
 
-// isolates reports whether a NetworkPolicy restricts a direction: the API server defaults
-// policyTypes to Ingress, and to Egress too where there are rules for it.
+// isolates reports whether a NetworkPolicy restricts a direction. The API server defaults
+// policyTypes to Ingress, and to Egress too if there are rules for it.
 func isolates(o object.Object, kind string) bool {
 	types := o.List("spec", "policyTypes")
 	if len(types) == 0 {
@@ -51,7 +51,7 @@ func networkRules(o object.Object, kind, peers string) (out []rule) {
 	return out
 }
 
-// networkPeer is a peer of a NetworkPolicy; without a selector of namespaces its pods are
+// networkPeer returns a peer of a NetworkPolicy. Without a selector of namespaces its pods are
 // those of the namespace of the policy.
 func networkPeer(m map[string]any, namespace string) limit {
 	if b, ok := m["ipBlock"]; ok {

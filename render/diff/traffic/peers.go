@@ -22,7 +22,7 @@ type requirement struct {
 // labels are pods, and namespaces, with all of the requirements.
 type labels []requirement
 
-// selector is a label selector; the key of each requirement is changed by rename.
+// selector returns a label selector; the key of each requirement is changed by rename.
 func selector(v any, rename func(string) string) (out labels) {
 	m := asMap(v)
 	for _, name := range object.SortedKeys(asMap(m["matchLabels"])) {
@@ -70,7 +70,7 @@ type block struct {
 	pods   bool
 }
 
-// blockOf is a range, or a limit of its own where it is none.
+// blockOf returns a range, or a limit of its own if cidr is none.
 func blockOf(cidr string, except []any, pods bool) limit {
 	prefix, err := parsePrefix(cidr)
 	if err != nil {
@@ -85,7 +85,7 @@ func blockOf(cidr string, except []any, pods bool) limit {
 	return out
 }
 
-// parsePrefix is a range, or an address, which is a range of one.
+// parsePrefix returns a range, or an address as a range of one.
 func parsePrefix(text string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(text); err == nil {
 		return netip.PrefixFrom(a, a.BitLen()), nil
@@ -162,7 +162,8 @@ func (p port) holds(other limit) bool {
 		p.from <= o.from && p.to >= o.to && p.more.hold(o.more)
 }
 
-// portOf is a port by number or name, up to end where that is given; 0 and none are all.
+// portOf returns a port by number or name, up to end if that is given. 0 and no number stand for
+// all ports.
 func portOf(protocol string, number, end any) port {
 	out := port{protocol: protocol, to: lastPort}
 	switch n := number.(type) {

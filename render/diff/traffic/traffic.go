@@ -17,17 +17,17 @@ const maxSteps = 2_000_000
 // earlier version where it is gone; "" is the policy as such.
 type Finding struct{ What, Path string }
 
-// Loosened is what after lets through that before did not; nothing where the object is no
-// policy of the network.
+// Loosened returns what after lets through that before did not. It returns nothing for an object
+// that is no policy of the network.
 func Loosened(before, after object.Object) []Finding {
 	c := comparison{steps: maxSteps}
 	switch after.Ref().GroupKind() {
 	case "NetworkPolicy.networking.k8s.io":
-		c.kubernetes(before, after)
+		c.compareKubernetes(before, after)
 	case "CiliumNetworkPolicy.cilium.io", "CiliumClusterwideNetworkPolicy.cilium.io":
-		c.cilium(before, after)
+		c.compareCilium(before, after)
 	case "AuthorizationPolicy.security.istio.io":
-		c.istio(before, after)
+		c.compareIstio(before, after)
 	}
 	if c.steps < 0 {
 		c.report("", "it has so many rules that what they let through is not compared")
@@ -41,6 +41,7 @@ type comparison struct {
 	steps int
 }
 
+// report adds what is found at a path.
 func (c *comparison) report(path, format string, args ...any) {
 	c.out = append(c.out, Finding{fmt.Sprintf(format, args...), path})
 }
@@ -79,7 +80,8 @@ type rule struct {
 	axes []axis
 }
 
-// listed is a rule of an axis for each item of a list; an absent or empty list is anything.
+// listed returns an axis with an entry for each item of a list; an absent or empty list is
+// anything.
 func listed(path string, items []any, of func(path string, item any) entry) axis {
 	out := axis{path: path, anything: len(items) == 0}
 	for i, item := range items {
@@ -90,8 +92,8 @@ func listed(path string, items []any, of func(path string, item any) entry) axis
 
 func at(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
 
-// uncovered reports the paths of what rules are about and others are not.
-func (c *comparison) uncovered(rules, others []rule, what string) {
+// reportUncovered reports the paths of what rules are about and others are not.
+func (c *comparison) reportUncovered(rules, others []rule, what string) {
 	known := make(map[same]bool, len(others))
 	for _, o := range others {
 		known[o.text] = true
@@ -116,7 +118,7 @@ func (c *comparison) uncovered(rules, others []rule, what string) {
 	}
 }
 
-// gone is the field of r that had limits in another version of it, and has none.
+// gone returns the field of r that had limits in another version of it, and has none.
 func (r rule) gone(other rule) string {
 	for n, a := range r.axes {
 		if a.anything && !other.axes[n].anything {
@@ -126,31 +128,39 @@ func (r rule) gone(other rule) string {
 	return ""
 }
 
-// missing are the paths of the entries of r for which no combination with the entries of
-// the other axes is part of others, unless those are all of them; some reports whether any
+// missing returns the paths of the entries of r for which no combination with the entries of the
+// other axes is part of others, unless that holds for all entries. It also reports whether any
 // combination is not.
 func (c *comparison) missing(r rule, others []rule) (paths []string, some bool) {
-	total, size := 1, make([]int, len(r.axes))
+	// Count the combinations, and give up if they are too many.
+	total := 1
+	size := make([]int, len(r.axes))
 	for n, a := range r.axes {
-		if size[n] = max(len(a.entries), 1); !a.anything {
+		size[n] = max(len(a.entries), 1)
+		if !a.anything {
 			size[n] = len(a.entries)
 		}
-		if total *= size[n]; total > maxSteps {
+		total *= size[n]
+		if total > maxSteps {
 			c.steps = -1
 			return nil, false
 		}
 	}
+
+	// Find the combinations that one of the others covers.
 	covered := make([]bool, total)
 	for _, o := range others {
 		held := make([][]bool, len(r.axes))
 		for n := range r.axes {
 			held[n] = c.held(r.axes[n], o.axes[n], size[n])
 		}
-		if c.steps -= total; c.steps < 0 {
+		c.steps -= total
+		if c.steps < 0 {
 			return nil, false
 		}
 		for at := range covered {
-			rest, all := at, true
+			rest := at
+			all := true
 			for n := range held {
 				all = all && held[n][rest%size[n]]
 				rest /= size[n]
@@ -158,7 +168,7 @@ func (c *comparison) missing(r rule, others []rule) (paths []string, some bool) 
 			covered[at] = covered[at] || all
 		}
 	}
-	// found are, for each entry, how many of its combinations are covered.
+	// Count, for each entry, how many of its combinations are covered.
 	found := make([][]int, len(r.axes))
 	for n := range found {
 		found[n] = make([]int, size[n])
@@ -173,6 +183,8 @@ func (c *comparison) missing(r rule, others []rule) (paths []string, some bool) 
 			rest /= size[n]
 		}
 	}
+
+	// An entry without any is missing.
 	for n, a := range r.axes {
 		var none []string
 		for i, e := range a.entries {
@@ -197,7 +209,8 @@ func (c *comparison) held(a, other axis, size int) []bool {
 			if out[i] || a.anything {
 				break
 			}
-			if c.steps--; c.steps < 0 {
+			c.steps--
+			if c.steps < 0 {
 				return out
 			}
 			out[i] = o.limit.holds(a.entries[i].limit)
@@ -211,7 +224,7 @@ type same string
 
 func (s same) holds(other limit) bool { return s == other }
 
-// sameAs is v as a limit of a field.
+// sameAs returns v as a limit of a field.
 func sameAs(field string, v any) same {
 	data, _ := json.Marshal(v) // Of an object, which is JSON.
 	return same(field + string(data))

@@ -5,7 +5,7 @@ package kinds
 
 import "github.com/ropewalk/ropewalk/render/object"
 
-// Apps is the table of an apps.yaml.
+// Apps returns the table of an apps.yaml.
 func Apps() Document {
 	return Document{Kind: "Apps", Doc: "An apps.yaml: applications and the gateway before them. apiVersion and kind are the header by which a search finds it.",
 		Root: Field{Kind: fields, Together: []string{"apiVersion", "kind"}, Fields: []Field{
@@ -48,7 +48,7 @@ func Apps() Document {
 		}}}
 }
 
-// App is the table of an application.
+// App returns the table of an application.
 func App() Field {
 	own := appOverride()
 	own.Fields = append(own.Fields,
@@ -57,8 +57,8 @@ func App() Field {
 	return own.Means("")
 }
 
-// AppsConfig is what a project says about applications, as spec.workloads.config.apps. What
-// is in the queue is that of a Workload.
+// AppsConfig returns the table of what a project says about applications, in
+// spec.workloads.config.apps. The fields of the queue have the form that they have in a Workload.
 func AppsConfig() Field {
 	return Field{Kind: fields, Fields: []Field{
 		{Name: "haproxy"},
@@ -66,13 +66,13 @@ func AppsConfig() Field {
 	}}
 }
 
-// appFlag is a bool, which authors write in quotes too.
+// appFlag returns a field that is a bool, which authors write in quotes too.
 func appFlag(name, doc string) Field {
 	return Field{Name: name, Kind: truth, Text: true, Doc: doc, Mistyped: func(object.Value) string { return "write true or false" }}
 }
 
-// appRules are those of one direction of the traffic. Null is refused: it could mean that all
-// is open, and that all is closed.
+// appRules returns the field of the rules for one direction of the traffic. Null is refused: it
+// could mean that all is open, and that all is closed.
 func appRules(name string) Field {
 	return Field{Name: name, Kind: list, Each: each(appRule()), NotNull: true, Doc: "Open where it is absent, closed where it is empty.", Mistyped: func(object.Value) string {
 		return "write a list of {namespace, pod_labels, cidr}, which allows nothing where it is empty, or remove " + name
@@ -147,7 +147,8 @@ func appLimit() Field {
 	}}
 }
 
-// appOverride is what an application has, and what an environment may lay over it.
+// appOverride returns the table of what an application has, and what an environment may lay over
+// it.
 func appOverride() Field {
 	return Field{Kind: fields, Doc: "Laid over the application in the environment of this name.", Fields: []Field{
 		appEnvironment().Named("environment"),

@@ -3,7 +3,8 @@
 
 package kinds
 
-// Compose is the table of a Compose document; compose files have the form of their own specification.
+// Compose returns the table of a Compose document; compose files have the form of their own
+// specification.
 func Compose() Document {
 	return Whole("Compose", "Compose files whose services become workloads.",
 		Field{Name: "metadata", Kind: fields, Doc: "Name of the document.", Fields: []Field{

@@ -39,12 +39,12 @@ func container() Field {
 	}}
 }
 
-// passed is a field that goes into the input of the module as it is written.
+// passed returns a field that goes into the input of the module as it is written.
 func passed(name string, kind object.Kind, values ...document.Choice) Field {
 	return Field{Name: name, Kind: kind, Passed: true, Values: values}
 }
 
-// inContainer says what to write for a field that Kubernetes has in its place.
+// inContainer returns what to write for a field that Kubernetes has, or "" for any other name.
 func inContainer(name string) string {
 	switch name {
 	case "env", "envFrom":
@@ -73,7 +73,7 @@ func variables() Field {
 	}
 }
 
-// file is one of a container; in a list, its path is target.
+// file returns the table of a file of a container. In a list, its path is called target.
 func file(listed bool) Field {
 	const octal = `write three octal digits in quotes, such as "0644"`
 	return Field{Kind: fields, Fields: []Field{
@@ -136,7 +136,9 @@ func probe() Field {
 
 func traffic() Field {
 	peers := labels().Means("Those of the pods; all of the namespace where they are absent.")
-	peers.Least, peers.Hint, peers.Names = 1, "remove it for all pods of the namespace", key(1)
+	peers.Least = 1
+	peers.Hint = "remove it for all pods of the namespace"
+	peers.Names = key(1)
 	return Field{Kind: fields, Fields: []Field{
 		{Name: "namespace", Kind: text, Rule: namespace(), Doc: "That of the pods; the one of the workload where it is absent."},
 		peers,

@@ -3,7 +3,7 @@
 
 package kinds
 
-// Defaults are those of workloads, in a Project.
+// Defaults returns the field of a Project that has the defaults of workloads.
 func Defaults() Field {
 	every := with(container(), "resources", "livenessProbe", "readinessProbe", "startupProbe", "securityContext", "imagePullPolicy", "lifecycle",
 		"resizePolicy", "terminationMessagePath", "terminationMessagePolicy")
@@ -23,7 +23,7 @@ func Defaults() Field {
 	}}
 }
 
-// otherOfWorkloads says why a field of a Workload has no default.
+// otherOfWorkloads returns why a field of a Workload has no default.
 func otherOfWorkloads(name string) string {
 	switch name {
 	case "containers":
@@ -38,7 +38,7 @@ func otherOfWorkloads(name string) string {
 	return ""
 }
 
-// otherOfContainers says why a field of a container has no default.
+// otherOfContainers returns why a field of a container has no default.
 func otherOfContainers(name string) string {
 	switch name {
 	case "image", "command", "args", "variables", "files", "volumes", "before", "name", "stdin", "stdinOnce", "tty", "workingDir":

@@ -3,7 +3,7 @@
 
 package kinds
 
-// Function is the table of a Function.
+// Function returns the table of a Function.
 func Function() Document {
 	spec := []Field{
 		{Name: "target", Kind: text, Values: choices("knative", "keda"), Doc: "What runs the function; knative where it is absent."},

@@ -3,9 +3,6 @@
 
 // Package kinds has the tables of the documents that become objects: the one place where
 // their fields are written down.
-//
-// Callers: the decoders of these documents in render/spec and render/workload, and the
-// command, which prints schemas.
 package kinds
 
 import (
@@ -32,11 +29,11 @@ const (
 // apiVersion is that of all documents.
 const apiVersion = "ropewalk.dev/v1alpha1"
 
-// All are the tables of what does not become workloads; those of front ends are in
-// render/workload/frontend.
+// All returns the tables of documents that do not become workloads. The tables of front ends are
+// in render/workload/frontend.
 func All() []Document { return []Document{Component(), Project(), Score(), Transform()} }
 
-// Whole is a document with its header and what follows.
+// Whole returns a document with its header and the fields that follow.
 func Whole(kind, doc string, more ...Field) Document {
 	return Document{Kind: kind, Doc: doc, Root: Field{Kind: fields, Fields: append([]Field{
 		{Name: "apiVersion", Kind: text, Values: choices(apiVersion), Need: true},
@@ -44,7 +41,7 @@ func Whole(kind, doc string, more ...Field) Document {
 	}, more...)}}
 }
 
-// Metadata is that of a document.
+// Metadata returns the field of the metadata of a document.
 func Metadata() Field {
 	return Field{Name: "metadata", Kind: fields, Need: true, Hint: "write metadata: {name: …}", Doc: "Name of the document, and what all its objects have.", Fields: []Field{
 		{Name: "name", Kind: text, Rule: label(), Need: true, Doc: "Name of the spec."},
@@ -54,7 +51,8 @@ func Metadata() Field {
 	}}
 }
 
-// looseMetadata is that of a workload, whose labels may be numbers and bools.
+// looseMetadata returns the field of the metadata of a workload, whose labels may be numbers and
+// bools.
 func looseMetadata() Field {
 	return Field{Name: "metadata", Kind: fields, Need: true, Hint: "write metadata: {name: …}", Doc: "Name of the workload, and what all its objects have.", Fields: []Field{
 		{Name: "name", Kind: text, Rule: name(1), Need: true, Hint: "write the name of the workload", Doc: "Name of the workload."},
@@ -64,25 +62,25 @@ func looseMetadata() Field {
 	}}
 }
 
-// Status is what a document has that was read back from a cluster.
+// Status returns the field of the status, which a document has that was read back from a cluster.
 func Status() Field {
 	return Field{Name: "status", Kind: fields, Free: true, Doc: "What a cluster reports; it is ignored."}
 }
 
 func each(f Field) *Field { return &f }
 
-// loose is a text that may be written as a number or a bool.
+// loose returns the field of a text that may be written as a number or a bool.
 func loose() *Field { return &Field{Kind: text, Loose: true, Mistyped: asText} }
 
-// quantity is an amount, such as 100m.
+// quantity returns the field of an amount, such as 100m.
 func quantity() *Field { return &Field{Kind: text, Text: true} }
 
 func full() *Field { return &Field{Kind: text, Full: true} }
 
-// count is a number that Kubernetes counts by.
+// count returns the range of the numbers that Kubernetes counts by.
 func count(least int) *document.Range { return between(least, 1<<31-1) }
 
-// seconds is a number of seconds.
+// seconds returns a field with a number of seconds.
 func seconds(name string, least int, doc string) Field {
 	return Field{Name: name, Kind: number, Range: count(least), Rule: rule{Short: "number of seconds"}, Mistyped: asSeconds, Doc: doc}
 }

@@ -3,7 +3,7 @@
 
 package kinds
 
-// Case is the table of a case of the tests of a module.
+// Case returns the table of a case of the tests of a module.
 func Case() Field {
 	about := context().Named("context")
 	about.Fields = append(about.Fields, Field{Name: "name", Kind: text, Rule: label()}, Field{Name: "environment", Kind: text, Rule: label()})
@@ -25,7 +25,8 @@ func Case() Field {
 	}}
 }
 
-// known is what tells an object from others; of a part of one it has the apiVersion too.
+// known returns the fields that identify an object. For a part of an object these include the
+// apiVersion.
 func known(part bool) []Field {
 	return []Field{
 		{Name: "apiVersion", Kind: text, Full: part, Need: part},
@@ -37,12 +38,12 @@ func known(part bool) []Field {
 	}
 }
 
-// reported is an error or a warning that a case wants.
+// reported returns the fields of an error or a warning that a case expects.
 func reported() []Field {
 	return []Field{{Name: "message", Kind: text}, {Name: "at", Kind: text}, {Name: "line", Kind: number, Range: from(0)}}
 }
 
-// Mark is the table of what a native module says of itself.
+// Mark returns the table of what a native module says about itself.
 func Mark() Field {
 	return Field{Kind: fields, Fields: []Field{
 		{Name: "apiVersion", Kind: text},

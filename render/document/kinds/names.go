@@ -47,7 +47,8 @@ func Subdomain(name string, least int) bool {
 	return true
 }
 
-// short is what is wrong with a name that has fewer letters than Score allows.
+// short returns what is wrong with a name that has fewer letters than least, or "" if it has
+// enough. Only Score requires two.
 func short(name string, least int) string {
 	if len(name) < least {
 		return "has one letter, and Score requires 2 to 63"
@@ -55,7 +56,8 @@ func short(name string, least int) string {
 	return ""
 }
 
-// name is that of a part of a workload: a DNS label, which has two letters at least in Score.
+// name returns the rule for the name of a part of a workload: a DNS label, which has two letters
+// at least in Score.
 func name(least int) rule {
 	return rule{Pattern: map[int]string{1: label().Pattern, 2: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])$"}[least], Hint: labelOf, Why: func(name string) string {
 		switch {
@@ -70,7 +72,7 @@ func name(least int) rule {
 	}}
 }
 
-// labelOf is how to write the DNS label that was most likely meant.
+// labelOf returns how to write the DNS label that was most likely meant.
 func labelOf(name string) string {
 	label := strings.Trim(strings.Map(func(r rune) rune {
 		switch {
@@ -92,7 +94,7 @@ func labelOf(name string) string {
 	return ""
 }
 
-// word is the type or the class of a resource.
+// word returns the rule for the type or the class of a resource.
 func word(least int) rule {
 	return rule{Why: func(text string) string {
 		if len(text) > labelLength || !only(text, "-", letter+digit) {
@@ -102,7 +104,7 @@ func word(least int) rule {
 	}}
 }
 
-// id is that of a resource: DNS labels with dots between them.
+// id returns the rule for the id of a resource: DNS labels with dots between them.
 func id(least int) rule {
 	return rule{Why: func(text string) string {
 		ok := len(text) <= labelLength
@@ -124,15 +126,15 @@ func account() rule {
 	return rule{Words: "a service account name: expected a-z, 0-9, - and dots", Holds: func(text string) bool { return Subdomain(text, 1) }}
 }
 
-// host is one that requests are for.
+// host returns the rule for a host that requests are for.
 func host() rule {
 	return rule{Words: "a host: expected a DNS name such as api.example.com, *.example.com or *", Holds: func(text string) bool {
 		return text == "*" || Subdomain(strings.TrimPrefix(text, "*."), 1)
 	}}
 }
 
-// key is that of an annotation: an optional DNS subdomain and a slash before a name. Score
-// wants two letters in each label.
+// key returns the rule for the key of an annotation: an optional DNS subdomain and a slash before
+// a name. Score requires two letters in each label.
 func key(least int) rule {
 	return rule{Why: func(key string) string {
 		prefix, name, found := strings.Cut(key, "/")
@@ -151,7 +153,8 @@ func key(least int) rule {
 	}}
 }
 
-// labelKey is that of a label; those by which objects find their pods are ours.
+// labelKey returns the rule for the key of a label. The labels by which objects find their pods
+// are set by Ropewalk, and refused.
 func labelKey() rule {
 	return rule{Why: func(text string) string {
 		if text == "app.kubernetes.io/name" || text == "ropewalk.dev/workload" {
@@ -168,8 +171,8 @@ func labelValue() rule {
 	}}
 }
 
-// variableName is that of a variable: Kubernetes accepts the printable characters of ASCII
-// but =.
+// variableName returns the rule for the name of a variable: Kubernetes accepts the printable
+// characters of ASCII except =.
 func variableName() rule {
 	return rule{Why: func(name string) string {
 		switch {
@@ -193,7 +196,7 @@ func noZero() rule {
 	}}
 }
 
-// interval is the time between two steps of a canary.
+// interval returns the rule for the time between two steps of a canary.
 func interval() rule {
 	return rule{Words: "a number of minutes or seconds, such as 1m or 30s", Short: "duration such as 1m or 30s", Pattern: "^0*[1-9][0-9]*[ms]$"}
 }
@@ -202,10 +205,10 @@ func headerName() rule {
 	return rule{Words: "a header name: expected letters, digits, _ and -", Holds: func(text string) bool { return strings.Trim(text, letter+digit+"_-") == "" }}
 }
 
-// fileMode is the permission bits of a file.
+// fileMode returns the rule for the permission bits of a file.
 func fileMode() rule { return rule{Words: "a file mode", Pattern: "^0?[0-7]{3}$"} }
 
-// asSeconds is what to write where a number of seconds is meant.
+// asSeconds returns what to write where a number of seconds is meant.
 func asSeconds(v object.Value) string {
 	text := v.Text
 	if _, err := strconv.Atoi(text); err == nil {
@@ -217,7 +220,7 @@ func asSeconds(v object.Value) string {
 	return "write one such as 30"
 }
 
-// asList is what to write where a list of words is meant.
+// asList returns what to write where a list of words is meant.
 func asList(v object.Value) string {
 	if v.Kind == object.KindString {
 		return `write a list, such as ["/bin/app", "--verbose"]`
@@ -225,7 +228,7 @@ func asList(v object.Value) string {
 	return ""
 }
 
-// asText is what to write where text is meant.
+// asText returns what to write where text is meant.
 func asText(v object.Value) string {
 	if v.Kind == object.KindNull {
 		return `write "" for empty text`

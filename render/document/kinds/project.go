@@ -5,7 +5,7 @@ package kinds
 
 import "github.com/ropewalk/ropewalk/render/dialect"
 
-// Project is the table of a Project.
+// Project returns the table of a Project.
 func Project() Document {
 	spec := []Field{
 		{Name: "specs", Kind: list, Rule: inProject(), Most: 1000, Doc: "Files, folders or patterns; all that is found below the folder where there are none."},
@@ -35,7 +35,7 @@ func context() Field {
 	}}
 }
 
-// Workloads is the configuration of workloads.
+// Workloads returns the table of the configuration of workloads.
 func Workloads() Field {
 	return Field{Kind: fields, Doc: "Configuration of workloads.", Fields: []Field{
 		cueRef().Named("module").Means("Module that makes the objects of a workload, in place of the embedded one."),
@@ -96,12 +96,12 @@ func Workloads() Field {
 	}}
 }
 
-// shapeOf is a provider of a store that is made.
+// shapeOf returns the field of a provider of a store that is made.
 func shapeOf(provider string) Field {
 	return Field{Name: provider, Kind: fields, Free: true, Doc: "In the shape of External Secrets."}
 }
 
-// storeOf is the store of a provider.
+// storeOf returns the field of the store of a provider.
 func storeOf(provider string) Field {
 	return Field{Name: provider, Kind: fields, Fields: []Field{
 		{Name: "store", Kind: text, Rule: label(), Doc: "Name of the store; that of the provider where it is absent."},

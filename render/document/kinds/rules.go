@@ -32,7 +32,8 @@ func percent() rule {
 	return rule{Words: "a percentage: expected 0% to 100%", Pattern: "^(0*[0-9]{1,2}|0*100)%$"}
 }
 
-// cronLine is five fields of cron; who reads it knows what they may be.
+// cronLine returns the rule for five fields of cron. The decoder of the line knows what the
+// fields may be.
 func cronLine() rule {
 	return rule{Pattern: `^\s*\S+(\s+\S+){4}\s*$`, Holds: func(string) bool { return true }}
 }
@@ -49,16 +50,17 @@ func awsRole() rule {
 	return rule{Words: "an identity of aws", Pattern: `^arn:aws(-[a-z]+)*:iam::[0-9]{12}:role/[-\w+=,.@/]+$`}
 }
 
-// trustDomain is what SPIFFE allows (section 2.1 of the SPIFFE ID), but for its length.
+// trustDomain returns the rule for what SPIFFE allows (section 2.1 of the SPIFFE ID), except for
+// its length.
 func trustDomain() rule { return rule{Words: "a trust domain", Pattern: "^[a-z0-9._-]{1,255}$"} }
 
-// kubeVersion is a version of Kubernetes, with what vendors add to it.
+// kubeVersion returns the rule for a version of Kubernetes, with what vendors add to it.
 func kubeVersion() rule {
 	version := regexp.MustCompile(`^v?1(\.[0-9]{1,3}){1,2}([-+].*)?$`)
 	return rule{Words: "a version of Kubernetes: expected one such as 1.36 or v1.36.2", Holds: func(s string) bool { return s == "" || version.MatchString(s) }}
 }
 
-// domain is the DNS domain of a cluster.
+// domain returns the rule for the DNS domain of a cluster.
 func domain() rule {
 	return rule{Why: func(s string) string {
 		for part := range strings.SplitSeq(s, ".") {
@@ -77,7 +79,7 @@ func duration() rule {
 	}}
 }
 
-// cost is a duration above 0.
+// cost returns the rule for a duration above 0.
 func cost() rule {
 	return rule{Words: "a time such as 50ms", Holds: func(s string) bool {
 		d, err := time.ParseDuration(s)
@@ -99,12 +101,13 @@ func cidr() rule {
 	}}
 }
 
-// appService is how an apps.yaml names the service of an application.
+// appService returns the rule for the way in which an apps.yaml names the service of an
+// application.
 func appService() rule {
 	return rule{Words: "the service of an application", Pattern: `^[a-z0-9-]+\.[a-z0-9-]+:[0-9]+$`}
 }
 
-// pattern is one of path.Match.
+// pattern returns the rule for a pattern of path.Match.
 func pattern() rule {
 	return rule{Words: "a valid pattern", Holds: func(s string) bool {
 		_, err := path.Match(s, "")
@@ -112,8 +115,8 @@ func pattern() rule {
 	}}
 }
 
-// previewRule is the name of a namespace or a host with the placeholder ${preview}, and one for
-// the name that there is otherwise.
+// previewRule returns the rule for the name of a namespace or a host in previews. It holds the
+// placeholder ${preview}, and may hold one for the name that there is otherwise.
 func previewRule(of string) rule {
 	other := "${" + of + "}"
 	return rule{Pattern: `\$\{preview\}`, Why: func(s string) string {
@@ -134,19 +137,19 @@ func previewRule(of string) rule {
 	}}
 }
 
-// inProject is a path in the folder of a project.
+// inProject returns the rule for a path in the folder of a project.
 func inProject() rule {
 	return rule{Words: "a path relative to the project's folder, with / between folders", Holds: func(s string) bool {
 		return s != "" && !strings.HasPrefix(s, "/") && !strings.Contains(s, `\`)
 	}}
 }
 
-// secretName is the name of a Secret.
+// secretName returns the rule for the name of a Secret.
 func secretName() rule {
 	return rule{Words: "the name of a Secret", Holds: func(s string) bool { return len(validation.IsDNS1123Subdomain(s)) == 0 }}
 }
 
-// ociReference is the address of an artifact.
+// ociReference returns the rule for the address of an artifact.
 func ociReference() rule {
 	return rule{Words: "the reference of an OCI artifact", Holds: func(s string) bool { return strings.HasPrefix(s, "oci://") }}
 }
@@ -161,7 +164,8 @@ func notReference(v object.Value) bool {
 	return !object.IsReference(v)
 }
 
-// moduleOf is what to write in place of a text where the reference of a module stands.
+// moduleOf returns what to write in place of a text that stands where the reference of a module
+// belongs.
 func moduleOf(v object.Value) string {
 	switch {
 	case v.Kind != object.KindString:

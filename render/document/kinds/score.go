@@ -15,16 +15,22 @@ const (
 	ScoreVersionOld = "score.sh/v1b1"
 )
 
-// Score is the table of a Score file, whose specification is score.dev/v1b1. It leaves
-// metadata open: there stands what a Workload has and Score lacks, and below containers what
-// a container has.
+// Score returns the table of a Score file, whose specification is score.dev/v1b1. The
+// specification leaves metadata open. Ropewalk reads there what a Workload has and Score lacks,
+// and below metadata.containers what a container has and Score lacks.
 func Score() Document {
+	// A container has some fields itself, and the rest below metadata.
 	spec := workload(2)
-	own, extra := scoreContainer()
+	own, extra := scoreContainers()
 	containers, service := part(spec, "containers"), part(spec, "service")
 	containers.Each = &own
+
+	// The other fields of a Workload are below metadata too.
 	metadata := without(spec, "containers", "service", "resources")
-	metadata.Name, metadata.Open, metadata.Hint, metadata.Doc = "metadata", true, "write metadata: {name: …}", "The name, and what Score lacks."
+	metadata.Name = "metadata"
+	metadata.Open = true
+	metadata.Hint = "write metadata: {name: …}"
+	metadata.Doc = "The name, and what Score lacks."
 	metadata.Fields = append([]Field{
 		{Name: "name", Kind: text, Need: true, Rule: name(2), Hint: "write the name of the workload", Doc: "Name of the workload."},
 		{Name: "containers", Kind: fields, Doc: "What Score lacks of containers, by their names.", Each: &extra},
@@ -48,15 +54,21 @@ func Score() Document {
 	return d
 }
 
-// scoreContainer is what a container has in a Score file, and what it has below metadata.
-func scoreContainer() (own, extra Field) {
+// scoreContainers returns two tables: the fields that a container has itself in a Score file, and
+// those that it has below metadata.
+func scoreContainers() (own, extra Field) {
+	// The first seven fields stand in the container alone; of a probe some fields stand below
+	// metadata.
 	names := []string{"image", "command", "args", "variables", "files", "volumes", "before", "resources", "livenessProbe", "readinessProbe"}
-	own, extra = with(container(), names...), without(container(), names[:7]...)
+	own = with(container(), names...)
+	extra = without(container(), names[:7]...)
 	for i, f := range own.Fields {
 		switch f.Name {
 		case "variables":
 			value := loose() // Secrets are placeholders there.
-			value.Sensitive, value.Rule, value.Mistyped = true, noZero(), func(v object.Value) string {
+			value.Sensitive = true
+			value.Rule = noZero()
+			value.Mistyped = func(v object.Value) string {
 				if v.Kind == object.KindMap {
 					return "write ${secrets.name.key}, with name in spec.workloads.secrets.bindings of the Project"
 				}
@@ -68,6 +80,8 @@ func scoreContainer() (own, extra Field) {
 		}
 	}
 	own.Fields = append(own.Fields, Field{Name: "pullPolicy", Kind: text, Values: part(extra, "imagePullPolicy").Values, Doc: "An older form."})
+
+	// The hint for a field in the wrong place says where it belongs.
 	own.Elsewhere = func(name string) string {
 		if slices.ContainsFunc(extra.Fields, func(f Field) bool { return f.Name == name }) {
 			return "in a Score file it goes under metadata.containers.NAME"
@@ -83,7 +97,8 @@ func scoreContainer() (own, extra Field) {
 	return own, extra
 }
 
-// scoreProbe is a probe that Score knows: the rest is below metadata.
+// scoreProbe returns the fields of a probe that Score knows. The other fields of the probe f are
+// below metadata.
 func scoreProbe(f Field) Field {
 	whole := f
 	f = with(f, "httpGet", "exec")
@@ -98,7 +113,8 @@ func scoreProbe(f Field) Field {
 	for i := range http.Fields {
 		switch own := &http.Fields[i]; own.Name {
 		case "path":
-			own.Need, own.Hint = true, "write path: /, or the one that it is"
+			own.Need = true
+			own.Hint = "write path: /, or the one that it is"
 		case "port":
 			own.Or = nil
 		case "httpHeaders":
@@ -109,7 +125,7 @@ func scoreProbe(f Field) Field {
 	return f
 }
 
-// scoreResource is a resource of a Score file.
+// scoreResource returns the table of a resource of a Score file.
 func scoreResource(f Field) Field {
 	extra := with(f, "direction", "waitFor").Fields
 	f = without(f, "direction", "waitFor")
@@ -128,18 +144,18 @@ func scoreResource(f Field) Field {
 	return f
 }
 
-// part is a field of a map.
+// part returns a field of a map.
 func part(f Field, name string) Field {
 	return f.Fields[slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == name })]
 }
 
-// with is a map with those of its fields alone.
+// with returns a map with only those of its fields.
 func with(f Field, names ...string) Field {
 	f.Fields = slices.DeleteFunc(slices.Clone(f.Fields), func(o Field) bool { return !slices.Contains(names, o.Name) })
 	return f
 }
 
-// without is a map less those of its fields.
+// without returns a map without those of its fields.
 func without(f Field, names ...string) Field {
 	f.Fields = slices.DeleteFunc(slices.Clone(f.Fields), func(o Field) bool { return slices.Contains(names, o.Name) })
 	return f

@@ -10,7 +10,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Transform is the table of a Transform.
+// Transform returns the table of a Transform.
 func Transform() Document {
 	spec := append([]Field{
 		moduleRef(),
@@ -22,14 +22,14 @@ func Transform() Document {
 		Metadata(), Field{Name: "spec", Kind: fields, Need: true, Fields: spec, OneOf: []string{"cueRef", "component"}}, Status())
 }
 
-// Component is the table of a Component.
+// Component returns the table of a Component.
 func Component() Document {
 	spec := append(component().Fields, OfSpec()...)
 	return Whole("Component", "A spec whose objects are built without CUE: of manifests, a kustomization, a Helm chart or an artifact.",
 		Metadata(), Field{Name: "spec", Kind: fields, Need: true, Fields: spec}, Status())
 }
 
-// OfSpec is what every spec has whose objects are made as they are.
+// OfSpec returns the fields that every spec has whose objects are made as they are.
 func OfSpec() []Field {
 	return []Field{
 		DependsOn(),
@@ -40,8 +40,8 @@ func OfSpec() []Field {
 	}
 }
 
-// Built is how a component is built; in a Component of its own what that has beside it was
-// read before.
+// Built returns the table of how a component is built. If own is set, the component is a document
+// of its own; its other fields were read before, and may be anything here.
 func Built(own bool) Field {
 	f := component()
 	if !own {
@@ -53,15 +53,15 @@ func Built(own bool) Field {
 	return f
 }
 
-// DependsOn are the specs that come first.
+// DependsOn returns the field of the specs that come first.
 func DependsOn() Field {
 	return Field{Name: "dependsOn", Kind: list, Unique: true, Doc: "Specs whose objects come first.", Rule: label()}
 }
 
-// CueRef is a reference to a module, as a field of that name and meaning.
+// CueRef returns the field of a reference to a module, with a name and a meaning.
 func CueRef(name, doc string) Field { return cueRef().Named(name).Means(doc) }
 
-// moduleRef is the reference of the module that a spec or a policy is made by.
+// moduleRef returns the field of the reference of the module that a spec or a policy is made by.
 func moduleRef() Field {
 	f := cueRef().Named("cueRef")
 	f.Hint = "write cueRef: {type: path, ref: ./modules/NAME}, or another type: " + strings.Join(reftype.Names()[1:], ", ")
@@ -137,7 +137,7 @@ func verify() Field {
 	}}
 }
 
-// patchText is what to do about a patch that is a text.
+// patchText returns what to do about a patch that is a text.
 func patchText(v object.Value) string {
 	if v.Kind != text {
 		return ""

@@ -16,7 +16,7 @@ const (
 	Knative
 )
 
-// Workload is the table of a Workload.
+// Workload returns the table of a Workload.
 func Workload() Document {
 	metadata, spec := looseMetadata(), workload(1)
 	metadata.Elsewhere = func(name string) string {
@@ -28,7 +28,8 @@ func Workload() Document {
 	return Whole("Workload", "A workload: what Score has, and what it lacks.", metadata, spec)
 }
 
-// workload is the spec of a Workload, whose names have so many letters at least.
+// workload returns the table of the spec of a Workload, whose names have at least the given
+// number of letters.
 func workload(least int) Field {
 	return Field{Name: "spec", Kind: fields, Need: true, Elsewhere: func(name string) string { return ofOthers("", name) }, Fields: []Field{
 		{Name: "kind", Kind: text, Values: choices(workloadKinds()...), Doc: "What makes the pods."},
@@ -73,8 +74,8 @@ func port() Field {
 	return Field{Name: "port", Kind: number, Range: between(1, 65535), Need: true, Doc: "Port of the Service.", Hint: "write port: 8080, or the one that it is"}
 }
 
-// ofOthers says what to write for a field that Kubernetes and other formats have in its place,
-// where what Score lacks is at up; "" where it has none.
+// ofOthers returns what to write for a field that Kubernetes and other formats have instead, or
+// "" for any other name. The argument up is the path to the fields that Score lacks.
 func ofOthers(up, name string) string {
 	switch name {
 	case "ingress", "ingresses", "route", "routes", "host", "hosts", "domain", "expose", "gateway":
