@@ -294,11 +294,11 @@ func (l *Layout) push(ctx context.Context, d ocispec.Descriptor, content io.Read
 // write writes content that is not there, or damaged.
 func (l *Layout) write(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	if _, there := l.size(d.Digest.String()); there {
-		good, err := l.Exists(ctx, d)
+		exists, err := l.Exists(ctx, d)
 		if err != nil {
 			return err
 		}
-		if good {
+		if exists {
 			_, err = io.Copy(io.Discard, content) // which must be the same
 			return err
 		}
