@@ -13,9 +13,9 @@ type memory struct{ fsys fs.FS }
 
 var _ Folder = memory{}
 
-// Of is the directory dir of a file system, "." for all of it. Links are those
-// of fs.ReadLinkFS; a file system that is none has none. It must not change, and
-// be safe for concurrent use. There is nothing to close.
+// Of returns the directory dir of a file system, "." for all of it. Links are those of
+// fs.ReadLinkFS; other file systems have none. The file system must not change, and be safe
+// for concurrent use. There is nothing to close.
 func Of(fsys fs.FS, dir string) (Folder, error) {
 	real, info, err := resolve(fsys, dir, true, maxLinks)
 	if err == nil && !info.IsDir() {
@@ -43,19 +43,19 @@ func (m memory) Open(name string) (fs.File, error) {
 	return f, nil
 }
 
-// Stat describes what a name leads to.
+// Stat describes the file or the folder that a name leads to.
 func (m memory) Stat(name string) (fs.FileInfo, error) {
 	_, info, err := m.real("stat", name, true)
 	return info, err
 }
 
-// Lstat describes what has a name.
+// Lstat describes what has a name. A link is not followed.
 func (m memory) Lstat(name string) (fs.FileInfo, error) {
 	_, info, err := m.real("lstat", name, false)
 	return info, err
 }
 
-// ReadLink is the text of a link.
+// ReadLink returns the target of a link.
 func (m memory) ReadLink(name string) (string, error) {
 	real, info, err := m.real("readlink", name, false)
 	switch {
