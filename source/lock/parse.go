@@ -25,7 +25,8 @@ func Parse(name string, data []byte) (File, error) {
 		fields := p.Document(data, APIVersion, Kind, "sources", "modules", "images")
 		out.Sources = list(&p, fields["sources"], p.source)
 		out.Modules = list(&p, fields["modules"], p.module)
-		if out.Images = list(&p, fields["images"], p.image); out.Images == nil && fields["images"] != nil {
+		out.Images = list(&p, fields["images"], p.image)
+		if out.Images == nil && fields["images"] != nil {
 			out.Images = []Image{}
 		}
 	}
@@ -76,7 +77,7 @@ func (p *parser) image(n *yaml.Node) (Image, string) {
 	return i, i.Image
 }
 
-// need is the text of a field of an entry, which must be there.
+// need returns the text of a field of an entry. If the field is missing, that is a mistake.
 func (p *parser) need(n *yaml.Node, fields map[string]*yaml.Node, name string) string {
 	return p.Text(p.Need(n, fields, "the entry", name), name)
 }
