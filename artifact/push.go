@@ -296,7 +296,7 @@ func (p *pusher) sendBlobs(ctx context.Context, artifacts []*Artifact, ask bool)
 	return group.Wait()
 }
 
-// manifest writes a manifest under a tag.
+// writeManifest writes a manifest under a tag.
 func (p *pusher) writeManifest(ctx context.Context, d ocispec.Descriptor, data []byte, tag string) error {
 	err := persist(ctx, d, func() error { return p.to.PushReference(ctx, d, bytes.NewReader(data), tag) })
 	if err != nil {

@@ -212,7 +212,7 @@ func verifyBundles(ctx context.Context, from Reader, subject ocispec.Descriptor,
 	return refused, nil
 }
 
-// ofSignature reports whether an error is one of a signature, and not of the store
+// isSignatureError reports whether an error is one of a signature, and not of the store
 // or the network.
 func isSignatureError(err error) bool {
 	for _, is := range []error{signature.ErrSignature, signature.ErrMalformed, ErrShape, ErrLimit, ErrDigest, ErrNotFound} {
