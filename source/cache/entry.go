@@ -65,14 +65,14 @@ func check(ctx context.Context, kind, key string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !isKind(kind):
-		return invalidKind(kind)
+		return errInvalidKind(kind)
 	case len(key) > maxKey:
 		return source.Refuse(ErrEntry, fmt.Sprintf("a key of %d bytes is too long for the cache: the limit is %d", len(key), maxKey))
 	}
 	return nil
 }
 
-func invalidKind(kind string) error {
+func errInvalidKind(kind string) error {
 	return source.Refuse(ErrEntry, fmt.Sprintf("invalid kind of cache entry %q: use lower-case letters", kind))
 }
 

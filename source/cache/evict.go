@@ -191,7 +191,7 @@ type Pruned struct {
 // kind.
 func (s *Store) Prune(ctx context.Context, opts PruneOptions) (Pruned, error) {
 	if opts.Kind != "" && !isKind(opts.Kind) {
-		return Pruned{}, invalidKind(opts.Kind)
+		return Pruned{}, errInvalidKind(opts.Kind)
 	}
 	files, err := s.scan(ctx)
 	if err != nil {

@@ -167,7 +167,7 @@ func (f *Fetcher) findAllowed(ctx context.Context, ref source.Ref, key string) (
 	return tree, true, nil
 }
 
-// resolveNext has Next resolve a reference, and caches the answer.
+// resolveNext resolves a reference by Next, and caches the answer.
 func (f *Fetcher) resolveNext(ctx context.Context, ref source.Ref, key string, old resolution) (resolution, error) {
 	if f.Offline {
 		return f.findPinned(ctx, ref, key)
