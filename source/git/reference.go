@@ -376,6 +376,8 @@ func (r reference) choose(ctx context.Context, from remote) (chosen, error) {
 			return chosen{}, source.Refuse(source.ErrDigest, fmt.Sprintf("the server lists %q with %q, which is not a hash", a.name, a.target()))
 		}
 	}
+
+	// A choice that leads to nothing says what the server lacks.
 	switch r.by {
 	case bySemver:
 		return chooseHighest(adverts, r.choice)
