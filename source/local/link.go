@@ -17,14 +17,14 @@ import (
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
-// vendored reports whether a path of the module is that of a vendored package, which may be a
+// isVendored reports whether a path of the module is that of a vendored package, which may be a
 // link.
-func (w *walk) vendored(name string) bool {
+func (w *walk) isVendored(name string) bool {
 	return strings.HasPrefix(within(w.Module, name)+"/", "cue.mod/pkg/")
 }
 
-// link reads what a link leads to, in the place of the link.
-func (w *walk) link(ctx context.Context, at spot) error {
+// readLink reads what a link leads to, in the place of the link.
+func (w *walk) readLink(ctx context.Context, at spot) error {
 	target, err := w.Root.ReadLink(at.real)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (w *walk) link(ctx context.Context, at spot) error {
 	case info.Mode().IsRegular():
 		return w.readFile(spot{at.name, real}, false)
 	case !info.IsDir():
-		return notRegular(at.name, info.Mode())
+		return errNotRegular(at.name, info.Mode())
 	}
 	// A folder that is read already, or holds one that is, never ends. That it
 	// holds the link itself is the shortest such case.
@@ -62,7 +62,7 @@ func (w *walk) link(ctx context.Context, at spot) error {
 
 	// Another module is left out, except where an import needs it.
 	if w.isModule(real) {
-		if !w.vendored(at.name) {
+		if !w.isVendored(at.name) {
 			return nil
 		}
 		// It would stay out as other modules do, and be missed by the import.

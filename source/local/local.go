@@ -131,7 +131,7 @@ func checkFolder(root rootfs.Folder, dir string) error {
 		case info.Mode().IsRegular():
 			return source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is a file; expected the folder of a CUE package", dir[:i]))
 		case !info.IsDir():
-			return notRegular(dir[:i], info.Mode())
+			return errNotRegular(dir[:i], info.Mode())
 		}
 	}
 	return nil
@@ -148,7 +148,7 @@ func within(module, dir string) string {
 	return strings.TrimPrefix(dir, module+"/")
 }
 
-func notRegular(name string, mode fs.FileMode) error {
+func errNotRegular(name string, mode fs.FileMode) error {
 	what := "not a regular file"
 	switch {
 	case mode&fs.ModeSymlink != 0:

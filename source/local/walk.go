@@ -87,7 +87,7 @@ func (w *walk) readFolder(ctx context.Context, dir spot, complete bool) error {
 	}
 
 	// A package with a part that no tree may hold is left out as a whole.
-	if !complete && !w.around(dir.name) && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return w.isStray(dir, e) }) {
+	if !complete && !w.isAround(dir.name) && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return w.isStray(dir, e) }) {
 		entries = slices.DeleteFunc(entries, isCUE)
 	}
 
@@ -103,9 +103,9 @@ func (w *walk) readFolder(ctx context.Context, dir spot, complete bool) error {
 		case e.IsDir():
 		case !complete && !cue:
 		case e.Type()&fs.ModeSymlink != 0:
-			err = w.link(ctx, at)
+			err = w.readLink(ctx, at)
 		case !e.Type().IsRegular():
-			err = notRegular(at.name, e.Type())
+			err = errNotRegular(at.name, e.Type())
 		default:
 			err = w.readFile(at, cue && !complete)
 		}
@@ -116,9 +116,9 @@ func (w *walk) readFolder(ctx context.Context, dir spot, complete bool) error {
 	return nil
 }
 
-// around reports whether a folder is at or above that of the package: CUE takes the files of
+// isAround reports whether a folder is at or above that of the package: CUE takes the files of
 // such folders into the package.
-func (w *walk) around(name string) bool {
+func (w *walk) isAround(name string) bool {
 	return name == "." || name == w.Dir || strings.HasPrefix(w.Dir, name+"/")
 }
 
@@ -179,7 +179,7 @@ func (w *walk) readFile(at spot, seek bool) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return notRegular(name, info.Mode())
+		return errNotRegular(name, info.Mode())
 	}
 
 	// The size is checked before the content takes memory.
