@@ -23,9 +23,9 @@ func Parse(name string, data []byte) (File, error) {
 		p.Fail(nil, "the file is larger than %d bytes", maxBytes)
 	} else {
 		fields := p.Document(data, APIVersion, Kind, "sources", "modules", "images")
-		out.Sources = list(&p, fields["sources"], p.readSource)
-		out.Modules = list(&p, fields["modules"], p.readModule)
-		out.Images = list(&p, fields["images"], p.readImage)
+		out.Sources = readList(&p, fields["sources"], p.readSource)
+		out.Modules = readList(&p, fields["modules"], p.readModule)
+		out.Images = readList(&p, fields["images"], p.readImage)
 		if out.Images == nil && fields["images"] != nil {
 			out.Images = []Image{}
 		}
@@ -38,8 +38,8 @@ func Parse(name string, data []byte) (File, error) {
 
 type parser struct{ strictyaml.Reader }
 
-// list reads a list of entries, each once.
-func list[E any](p *parser, node *yaml.Node, read func(*yaml.Node) (e E, key string)) []E {
+// readList reads a list of entries, each once.
+func readList[E any](p *parser, node *yaml.Node, read func(*yaml.Node) (e E, key string)) []E {
 	var out []E
 	seen := map[string]int{}
 	for _, item := range p.List(node, "sources, modules and images") {
