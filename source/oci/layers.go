@@ -179,7 +179,7 @@ func merge(trees []*source.Builder, limits source.Limits) (*source.Builder, erro
 	return b, nil
 }
 
-// readLayer has take read a layer, and checks that the layer is what its descriptor says. If
+// readLayer passes a layer to take, and checks that it is what its descriptor says. If
 // take fails, the digest is still the first thing to report: a layer that was altered or cut
 // is rarely valid inside.
 func (f Fetcher) readLayer(ctx context.Context, repo Repository, r reference, desc ocispec.Descriptor, take func(io.Reader) error) error {
