@@ -84,8 +84,8 @@ func (r *Reader) Err(hint string, is error) error {
 	return &Error{Name: r.Name, Mistakes: r.mistakes, Hint: hint, Is: is}
 }
 
-// syntax reports an error of the parser, and a merge conflict as such.
-func (r *Reader) syntax(data []byte, err error) {
+// reportSyntax reports an error of the parser, and a merge conflict as such.
+func (r *Reader) reportSyntax(data []byte, err error) {
 	n := 0
 	for line := range bytes.Lines(data) {
 		n++
@@ -113,13 +113,13 @@ func (r *Reader) Document(data []byte, apiVersion, kind string, known ...string)
 		r.Fail(nil, "the file is empty: expected apiVersion, kind, %s", strings.Join(known, ", "))
 		return nil
 	case err != nil:
-		r.syntax(data, err)
+		r.reportSyntax(data, err)
 		return nil
 	}
 	switch err := d.Decode(&second); {
 	case errors.Is(err, io.EOF):
 	case err != nil:
-		r.syntax(data, err)
+		r.reportSyntax(data, err)
 		return nil
 	default:
 		r.Fail(&second, "it has more than one document")
