@@ -57,7 +57,7 @@ func (t *taker) scan(r io.ReaderAt, size int64) error {
 		if i+1 < len(parts) {
 			next = parts[i+1].at
 		}
-		end, err := p.end(r)
+		end, err := p.readEnd(r)
 		if err != nil {
 			return err
 		}
@@ -135,9 +135,9 @@ func readContents(r io.Reader, count int) ([]part, error) {
 	return parts, nil
 }
 
-// end returns where the data of an entry end. It reads the local header, which must agree
+// readEnd returns where the data of an entry end. It reads the local header, which must agree
 // with the table.
-func (p part) end(r io.ReaderAt) (int64, error) {
+func (p part) readEnd(r io.ReaderAt) (int64, error) {
 	var h [localSize]byte
 	if err := readAt(r, h[:], p.at); err != nil {
 		return 0, err
