@@ -82,7 +82,7 @@ func (l *Limiter) AcquireLarge(ctx context.Context, tenant string, places int) (
 		return nil, err
 	}
 	l.mu.Lock()
-	l.see(tenant)
+	l.noteRequest(tenant)
 	if len(l.queues[tenant]) == 0 && l.admits(tenant) {
 		l.take(tenant)
 		l.mu.Unlock()
@@ -146,8 +146,8 @@ func (l *Limiter) cancel(ctx context.Context, tenant string, granted chan struct
 	return fmt.Errorf("waiting for a free slot: %q uses %d of %d: %w", tenant, l.running[tenant], l.opts.Slots, ctx.Err())
 }
 
-// see notes a request of a tenant, and forgets those that are idle; the lock is held.
-func (l *Limiter) see(tenant string) {
+// noteRequest notes a request of a tenant, and forgets those that are idle; the lock is held.
+func (l *Limiter) noteRequest(tenant string) {
 	maps.DeleteFunc(l.seen, func(other string, _ time.Time) bool { return l.idle(other) })
 	l.seen[tenant] = time.Now()
 }

@@ -1,7 +1,9 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scc orders directed graphs that may have cycles.
+// Package scc orders directed graphs that may have cycles: the vertices of a cycle are one
+// component, and components come after those that they lead to. The order depends on nothing
+// but the input.
 package scc
 
 import "slices"
