@@ -45,7 +45,8 @@ func Check(text []byte, limit int) error {
 	// The scanner is enough to find the place, and unlike the parser it does not recurse.
 	var s scanner.Scanner
 	var open []bracket
-	level, embedded := 0, false
+	level := 0
+	embedded := false
 	file := token.NewFile("", -1, len(text))
 	s.Init(file, text, func(token.Pos, string, []any) {}, 0)
 

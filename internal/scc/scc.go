@@ -41,7 +41,8 @@ func Components(next [][]int) (out [][]int) {
 			open[stack[at]] = false
 		}
 		open[v] = false
-		out, stack = append(out, slices.Clone(stack[at:])), stack[:at]
+		out = append(out, slices.Clone(stack[at:]))
+		stack = stack[:at]
 	}
 
 	// Vertices that no visit reached so far start one of their own.
