@@ -101,7 +101,8 @@ func (a *archive) extract(t *tar.Reader) (why string, _ error) {
 	if err := os.MkdirAll(filepath.Join(a.temp, blobsDir), 0o700); err != nil {
 		return "", err
 	}
-	marked, room := false, int64(maxArchive)
+	marked := false
+	room := int64(maxArchive)
 	for {
 		header, err := t.Next()
 		switch {

@@ -56,7 +56,8 @@ func ParsePublicKeys(keys ...[]byte) (*Verifier, error) {
 			if err != nil {
 				return nil, err
 			}
-			v.keys, data = append(v.keys, key), rest
+			v.keys = append(v.keys, key)
+			data = rest
 		}
 		if len(v.keys) == before {
 			return nil, refuse(ErrKey, "public key: it is empty")
