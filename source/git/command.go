@@ -203,7 +203,8 @@ func (c *command) listRefs(ctx context.Context, patterns []string) ([]advert, er
 		i, ok := byName[name]
 		if !ok {
 			i = len(adverts)
-			byName[name], adverts = i, append(adverts, advert{name: name})
+			byName[name] = i
+			adverts = append(adverts, advert{name: name})
 		}
 		return &adverts[i]
 	}

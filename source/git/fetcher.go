@@ -136,7 +136,8 @@ func (f *Fetcher) read(ctx context.Context, files *Files, dir string) (Result, e
 	// The id names the module and the package in it, so that a tree that is known is not read
 	// again.
 	p := local.Find(root, dir, dir)
-	p.Limits, p.Hidden = f.Limits, true
+	p.Limits = f.Limits
+	p.Hidden = true
 	id, err := files.folderID(p.Module)
 	if err != nil {
 		return Result{}, err

@@ -291,7 +291,8 @@ func (f *Files) read(name string, e entry) ([]byte, error) {
 			f.failed = err
 			return nil, err
 		}
-		f.blobs[e.id], f.left = data, f.left-int64(len(data))
+		f.blobs[e.id] = data
+		f.left -= int64(len(data))
 	}
 	if isPointer(data) {
 		return nil, source.Refuse(source.ErrNotRegular, fmt.Sprintf(

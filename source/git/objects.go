@@ -109,7 +109,8 @@ func readTree(from objects, id string) ([]entry, error) {
 		if err := source.CheckPath(e.name); strings.Contains(e.name, "/") || e.name[0] == '.' && err != nil {
 			return nil, source.Refuse(source.ErrPath, fmt.Sprintf("tree %s has an entry %q", id, e.name))
 		}
-		out, data = append(out, e), rest[size:]
+		out = append(out, e)
+		data = rest[size:]
 	}
 	return out, nil
 }

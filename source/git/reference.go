@@ -432,7 +432,8 @@ func chooseHighest(adverts []advert, text string) (chosen, error) {
 	if err != nil {
 		return chosen{}, err
 	}
-	best, byName := in.Highest(), map[string]advert{}
+	best := in.Highest()
+	byName := map[string]advert{}
 	for _, a := range adverts {
 		if name, ok := strings.CutPrefix(a.name, tags); ok {
 			best.Add(name)

@@ -93,7 +93,8 @@ func readTag(from objects, c chosen) (signed, error) {
 		return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("tag %q points to commit %s, and the server listed %s", c.name, fields["object"], c.commit))
 	}
 	s := splitTag(data)
-	s.what, s.at = fmt.Sprintf("tag %q", c.name), parseIdentityTime(fields["tagger"])
+	s.what = fmt.Sprintf("tag %q", c.name)
+	s.at = parseIdentityTime(fields["tagger"])
 	return s, nil
 }
 
@@ -135,7 +136,8 @@ func splitCommit(data []byte, sha256 bool) (signed, error) {
 			if signature.Len() > 0 {
 				return signed{}, source.Refuse(source.ErrSignature, "the commit has two signatures")
 			}
-			into, line = &signature, line[len(want):]
+			into = &signature
+			line = line[len(want):]
 		case bytes.HasPrefix(line, []byte("gpgsig ")), bytes.HasPrefix(line, []byte("gpgsig-sha256 ")):
 			into = &bytes.Buffer{}
 		case line[0] != ' ':
