@@ -257,7 +257,8 @@ func (f Fetcher) choose(ctx context.Context, r reference, secret map[string][]by
 // have one indent, and their lists begin there or deeper. It returns nil where there is none.
 func cutChart(data []byte, name string) ([]byte, error) {
 	var out bytes.Buffer
-	inside, found, depth := false, false, -1
+	inside, found := false, false
+	depth := -1
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, maxEntry)
 
@@ -271,7 +272,9 @@ func cutChart(data []byte, name string) ([]byte, error) {
 		case len(body) == 0 || body[0] == '#':
 			continue
 		case indent == 0 && body[0] != '-':
-			inside, found, depth = bytes.HasPrefix(body, []byte("entries:")), false, -1
+			inside = bytes.HasPrefix(body, []byte("entries:"))
+			found = false
+			depth = -1
 			continue
 		case !inside:
 			continue
