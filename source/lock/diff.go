@@ -69,9 +69,11 @@ func diff[E comparable](from, to []E, compare func(a, b E) int, change func(from
 		}
 		switch {
 		case order < 0:
-			out, from = append(out, change(from[0], none)), from[1:]
+			out = append(out, change(from[0], none))
+			from = from[1:]
 		case order > 0:
-			out, to = append(out, change(none, to[0])), to[1:]
+			out = append(out, change(none, to[0]))
+			to = to[1:]
 		default:
 			if from[0] != to[0] {
 				out = append(out, change(from[0], to[0]))
