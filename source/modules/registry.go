@@ -213,7 +213,8 @@ func (r *Registry) fetchImported(ctx context.Context, versions []module.Version,
 			if used[i] || !wanted(mv) {
 				continue
 			}
-			used[i], changed = true, true
+			used[i] = true
+			changed = true
 			if failed[i] != nil {
 				return nil, errors.Join(failed...) // what it imports is not known
 			}
