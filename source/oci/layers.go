@@ -146,7 +146,8 @@ func (c selected) options() tarball.Options {
 
 // merge returns one tree of several. If a file is in several of them, it is that of the last.
 func merge(trees []*source.Builder, limits source.Limits) (*source.Builder, error) {
-	b, added := &source.Builder{Limits: limits}, map[string]bool{}
+	b := &source.Builder{Limits: limits}
+	added := map[string]bool{}
 
 	// The last tree goes first, so that a file that is there already stays.
 	for i := len(trees) - 1; i >= 0; i-- {

@@ -32,7 +32,8 @@ func (f Fetcher) choose(ctx context.Context, repo Repository, r reference) (refe
 	if err != nil {
 		return r, err
 	}
-	highest, seen := versions.Highest(), 0
+	highest := versions.Highest()
+	seen := 0
 	err = repo.Tags(ctx, "", func(tags []string) error {
 		seen += len(tags)
 		if seen > maxTags {
