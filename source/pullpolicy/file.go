@@ -74,7 +74,8 @@ func (f *File) Current() *Policy {
 			return f.policy
 		}
 		// The file could not be read, or was broken, and is as it was.
-		f.reported, f.stats.Good = "", true
+		f.reported = ""
+		f.stats.Good = true
 		return f.policy
 	}
 	policy, err := Parse(f.name, data)
@@ -82,7 +83,8 @@ func (f *File) Current() *Policy {
 		f.reportOnce(err)
 		return f.policy
 	}
-	f.data, f.policy, f.reported = data, policy, ""
+	f.data, f.policy = data, policy
+	f.reported = ""
 	f.stats.Loaded++
 	f.stats.Good = true
 	return f.policy
