@@ -85,7 +85,8 @@ func resolve(fsys fs.FS, name string, follow bool, most int) (string, fs.FileInf
 	if err != nil {
 		return "", nil, err
 	}
-	done, links := ".", 0
+	done := "."
+	links := 0
 	for todo := strings.Split(name, "/"); len(todo) > 0; {
 		part := todo[0]
 		todo = todo[1:]
