@@ -91,7 +91,7 @@ type Set struct {
 	Layers []NamedArtifact
 }
 
-// withLayers is the artifact with other barrier layers in its annotations.
+// withLayers returns the artifact with other barrier layers in its annotations.
 func (a *Artifact) withLayers(refs []LayerRef) (*Artifact, error) {
 	out := *a
 	out.annotations = make(map[string]string, len(a.annotations)+1)

@@ -38,18 +38,19 @@ type Referrer struct {
 	Annotations map[string]string
 }
 
-// Attach makes a referrer of a manifest: by the referrers API, or, if the registry has
-// none, by the list under the tag that the distribution specification names. The same
-// referrer again changes nothing; it is read back, and sent again if the store lost it
+// Attach makes r a referrer of a manifest: by the referrers API, or, if the registry has
+// none, by the list under the tag that the distribution specification names. Attaching the
+// same referrer again changes nothing. It is read back, and sent again if the store lost it
 // or damaged it.
 //
-// The list under a tag is one manifest that every client replaces: of two clients that
-// attach to the same manifest at the same moment, one may be lost, as with oras and
-// cosign. Registries with the referrers API lose nothing.
+// The list under a tag is one manifest that every client replaces. If two clients attach to
+// the same manifest at the same moment, one referrer may be lost, as with oras and cosign.
+// Registries with the referrers API lose nothing.
 //
-// See https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-manifests-with-subject.
+// See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-manifests-with-subject.
 func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referrer) (ocispec.Descriptor, error) {
-	d, data, layer, err := r.manifest(subject)
+	encoded, err := r.encode(subject)
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
@@ -57,25 +58,26 @@ func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referre
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
+	d := encoded.desc
 	listed := holds(list, d)
 	if listed {
-		if good, err := r.readable(ctx, to, subject, d); good || err != nil {
+		if readable, err := r.readable(ctx, to, subject, d); readable || err != nil {
 			return d, err
 		}
 	}
-	if err := r.send(ctx, to, d, data, layer); err != nil {
+	if err := r.send(ctx, to, encoded); err != nil {
 		return ocispec.Descriptor{}, manifest.About(subject.Digest.String(), err)
 	}
 	if listed {
-		if good, err := r.readable(ctx, to, subject, d); !good || err != nil {
+		if readable, err := r.readable(ctx, to, subject, d); !readable || err != nil {
 			return ocispec.Descriptor{}, cmp.Or(err, errKept(d))
 		}
 	}
 	return d, nil
 }
 
-// readable reports whether a referrer that is listed can be read: a registry may have
-// lost what it lists.
+// readable reports whether a listed referrer can be read: a registry may have lost what it
+// lists.
 func (r Referrer) readable(ctx context.Context, from Reader, subject, d ocispec.Descriptor) (bool, error) {
 	data, err := ReadReferrer(ctx, from, subject, d, 0)
 	if manifest.Missing(err) || errors.Is(err, ErrDigest) || errors.Is(err, ErrShape) {
@@ -84,26 +86,26 @@ func (r Referrer) readable(ctx context.Context, from Reader, subject, d ocispec.
 	return err == nil && bytes.Equal(data, r.Data), err
 }
 
-// errKept is the error of a store that accepts content and does not replace what it
-// damaged.
+// errKept returns the error for a store that accepts content and keeps the damaged content
+// that it has.
 func errKept(d ocispec.Descriptor) error {
 	return manifest.Refuse(ErrDigest, "%s is damaged in the store, which does not replace it: remove it there, and push again", d.Digest)
 }
 
 // send writes the blobs of a referrer and then its manifest.
-func (r Referrer) send(ctx context.Context, to Store, d ocispec.Descriptor, data []byte, layer ocispec.Descriptor) error {
+func (r Referrer) send(ctx context.Context, to Store, encoded encodedReferrer) error {
 	// The config is that of the artifact, so it is nearly always there.
 	if err := sendBlob(ctx, to, manifest.Describe(ocispec.MediaTypeEmptyJSON, []byte(manifest.EmptyJSON)), []byte(manifest.EmptyJSON), true); err != nil {
 		return err
 	}
-	if err := sendBlob(ctx, to, layer, r.Data, false); err != nil {
+	if err := sendBlob(ctx, to, encoded.layer, r.Data, false); err != nil {
 		return err
 	}
-	return persist(ctx, d, func() error { return pushReferrer(ctx, to, d, data) })
+	return persist(ctx, encoded.desc, func() error { return pushReferrer(ctx, to, encoded.desc, encoded.data) })
 }
 
-// pushReferrer writes the manifest of a referrer, and its entry in the list of its
-// subject. A registry that refuses to delete the old list does no harm.
+// pushReferrer writes the manifest of a referrer, and its entry in the list of its subject.
+// It is no error if the registry refuses to delete the old list.
 func pushReferrer(ctx context.Context, to Writer, d ocispec.Descriptor, data []byte) error {
 	err := to.Push(ctx, d, bytes.NewReader(data))
 	var old interface{ IsReferrersIndexDelete() bool }
@@ -113,24 +115,28 @@ func pushReferrer(ctx context.Context, to Writer, d ocispec.Descriptor, data []b
 	return err
 }
 
-// manifest is the manifest of the referrer, and the descriptor of its content.
-func (r Referrer) manifest(subject ocispec.Descriptor) (d ocispec.Descriptor, data []byte, layer ocispec.Descriptor, err error) {
+// encodedReferrer is a referrer as it is sent.
+type encodedReferrer struct {
+	desc  ocispec.Descriptor // of the manifest
+	data  []byte             // the manifest
+	layer ocispec.Descriptor // of the content
+}
+
+// encode writes the manifest of the referrer. The error is ErrReference, ErrShape or ErrLimit.
+func (r Referrer) encode(subject ocispec.Descriptor) (encodedReferrer, error) {
 	switch {
 	case !manifest.IsDigest(subject.Digest.String()) || !manifest.Is(subject.MediaType):
-		err = manifest.Refuse(ErrReference, "%.100q is not a manifest: nothing can be attached to it", subject.Digest)
+		return encodedReferrer{}, manifest.Refuse(ErrReference, "%.100q is not a manifest: nothing can be attached to it", subject.Digest)
 	case r.ArtifactType == "":
-		err = manifest.Refuse(ErrShape, "a referrer needs an artifact type")
+		return encodedReferrer{}, manifest.Refuse(ErrShape, "a referrer needs an artifact type")
 	case len(r.Data) > maxData:
-		err = manifest.OverLimit("a referrer of type %.100q has %d bytes, and at most %d are attached", r.ArtifactType, len(r.Data), maxData)
+		return encodedReferrer{}, manifest.OverLimit("a referrer of type %.100q has %d bytes, and at most %d are attached", r.ArtifactType, len(r.Data), maxData)
 	}
-	if err != nil {
-		return d, nil, layer, err
-	}
-	layer = manifest.Describe(cmp.Or(r.MediaType, r.ArtifactType), r.Data)
+	layer := manifest.Describe(cmp.Or(r.MediaType, r.ArtifactType), r.Data)
 	annotations := map[string]string{AnnotationCreated: Created}
 	maps.Copy(annotations, r.Annotations)
 	about := manifest.Plain(subject)
-	data, err = manifest.Encode(manifest.Image{
+	data, err := manifest.Encode(manifest.Image{
 		SchemaVersion: 2,
 		MediaType:     TypeManifest,
 		ArtifactType:  r.ArtifactType,
@@ -139,16 +145,16 @@ func (r Referrer) manifest(subject ocispec.Descriptor) (d ocispec.Descriptor, da
 		Subject:       &about,
 		Annotations:   annotations,
 	})
-	return manifest.Describe(TypeManifest, data), data, layer, err
+	return encodedReferrer{desc: manifest.Describe(TypeManifest, data), data: data, layer: layer}, err
 }
 
-// Referrers are the referrers of a manifest, of an artifact type where that is
-// not "", sorted by type and digest. Without a referrers API they are those of
-// the list under the tag of the subject; what is there and is no list, or is the
-// subject itself, counts as no list.
+// Referrers returns the referrers of a manifest, sorted by type and digest. Where
+// artifactType is not "", it returns only those of this type. Without a referrers API, the
+// referrers are read from the list under the tag of the subject. What is there and is no
+// list, or is the subject itself, counts as no list.
 //
-// A list is what the store claims: a caller that trusts a referrer reads it by
-// [ReadReferrer], which checks that it is one.
+// A list is a claim of the store: a caller that trusts a referrer reads it by [ReadReferrer],
+// which checks that it refers to the subject.
 func Referrers(ctx context.Context, from Reader, subject ocispec.Descriptor, artifactType string) ([]ocispec.Descriptor, error) {
 	var out []ocispec.Descriptor
 	seen := map[string]bool{}
@@ -180,8 +186,8 @@ func holds(list []ocispec.Descriptor, d ocispec.Descriptor) bool {
 	return slices.ContainsFunc(list, func(o ocispec.Descriptor) bool { return o.Digest == d.Digest })
 }
 
-// ReadReferrer is the content of a referrer of subject: of one with one layer of
-// at most limit bytes (64 MiB where zero), and with that subject.
+// ReadReferrer returns the content of a referrer of subject. The referrer must name that
+// subject, and have one layer of at most limit bytes (64 MiB where limit is zero).
 func ReadReferrer(ctx context.Context, from Reader, subject, referrer ocispec.Descriptor, limit int64) ([]byte, error) {
 	m, _, err := manifest.Read(ctx, from, referrer)
 	if err != nil {
@@ -197,10 +203,9 @@ func ReadReferrer(ctx context.Context, from Reader, subject, referrer ocispec.De
 	return data, manifest.About(referrer.Digest.String(), err)
 }
 
-// Attached is the in-toto statement of a predicate type that is attached to a
-// manifest: a signed one if there is any, by whatever key, and the first one
-// by digest. Nothing is verified but digests. An error is ErrNotFound where there is
-// none.
+// Attached returns the in-toto statement of a predicate type that is attached to a manifest.
+// A signed statement goes first, whatever key signed it, and among several the first one by
+// digest. Only digests are verified. The error is ErrNotFound where there is none.
 func Attached(ctx context.Context, from Reader, subject ocispec.Descriptor, predicateType string) ([]byte, error) {
 	for _, kind := range []string{signature.BundleType, statement.MediaType} {
 		list, err := Referrers(ctx, from, subject, kind)
@@ -218,14 +223,14 @@ func Attached(ctx context.Context, from Reader, subject ocispec.Descriptor, pred
 			if kind == statement.MediaType {
 				return data, nil
 			}
-			return payload(data)
+			return decodePayload(data)
 		}
 	}
 	return nil, manifest.Refuse(ErrNotFound, "%s has no %s attached", subject.Digest, predicateType)
 }
 
-// payload is what a bundle holds, whatever key signed it.
-func payload(bundle []byte) ([]byte, error) {
+// decodePayload returns the statement in a bundle. The signature is not verified.
+func decodePayload(bundle []byte) ([]byte, error) {
 	var b struct {
 		Envelope struct {
 			Payload string `json:"payload"`

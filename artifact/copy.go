@@ -89,6 +89,8 @@ func Copy(ctx context.Context, from, to Store, reference string, opts CopyOption
 	if err := checkReference(reference); err != nil {
 		return Copied{}, err
 	}
+
+	// The tags are checked before the first request.
 	c := &copier{
 		from: from, to: to, opts: opts, tags: opts.Tags,
 		cached: map[digest.Digest][]byte{}, retention: map[digest.Digest]string{}, edges: map[digest.Digest]edge{}, resent: map[digest.Digest]bool{},
@@ -100,13 +102,16 @@ func Copy(ctx context.Context, from, to Store, reference string, opts CopyOption
 		return Copied{}, err
 	}
 	c.tags = unique(c.tags)
+
+	// If the destination has the artifact, and no check is wanted, only the tags are left to do.
 	same, err := c.compare(ctx, reference)
 	if err != nil {
 		return Copied{}, err
 	}
 	compared := !same || opts.Check
 	if compared {
-		if c.layers, err = layerRefs(c.root.Manifest); err != nil {
+		c.layers, err = layerRefs(c.root.Manifest)
+		if err != nil {
 			return Copied{}, ofSource(manifest.About(reference, err))
 		}
 		if opts.Verify != nil {
@@ -115,9 +120,11 @@ func Copy(ctx context.Context, from, to Store, reference string, opts CopyOption
 			}
 		}
 		if err := c.run(ctx); err != nil {
-			return Copied{}, c.about(reference, err)
+			return Copied{}, c.addReference(reference, err)
 		}
 	}
+
+	// Tags come last: until then clients read what they read before.
 	if err := c.tag(ctx, same); err != nil {
 		return Copied{}, err
 	}
@@ -162,10 +169,12 @@ type edge struct {
 	listed bool
 }
 
-// compare resolves the reference at the source and the first tag at the destination.
+// compare resolves the reference at the source and the first tag at the destination, and
+// reports whether both lead to the same artifact.
 func (c *copier) compare(ctx context.Context, reference string) (same bool, err error) {
 	// GET and not HEAD: the manifest is needed unless the copy ends here.
-	if c.root, err = lookUp(ctx, c.from, reference); err != nil {
+	c.root, err = lookUp(ctx, c.from, reference)
+	if err != nil {
 		return false, ofSource(err)
 	}
 	if len(c.tags) > 0 {
@@ -191,10 +200,10 @@ func (c *copier) run(ctx context.Context) error {
 	group.SetLimit(concurrency)
 	for _, subject := range subjects {
 		group.Go(func() error {
-			if err := c.graph(inner, subject); err != nil || !c.opts.Referrers {
+			if err := c.copyGraph(inner, subject); err != nil || !c.opts.Referrers {
 				return err
 			}
-			return c.simple(inner, subject)
+			return c.copySimple(inner, subject)
 		})
 	}
 	return group.Wait()
@@ -206,30 +215,30 @@ func (c *copier) add(f found, layer bool) {
 	c.retention[f.desc.Digest] = retentionTag(f.desc.Digest.String(), c.opts.At, layer)
 }
 
-// graph copies a manifest and its content, and with Referrers what is attached.
-func (c *copier) graph(ctx context.Context, root ocispec.Descriptor) error {
+// copyGraph copies a manifest with its content and, with Referrers, what is attached to it.
+func (c *copier) copyGraph(ctx context.Context, root ocispec.Descriptor) error {
 	if !c.opts.Referrers {
-		return c.content(ctx, root)
+		return c.copyContent(ctx, root)
 	}
-	return unwrapped(oras.ExtendedCopyGraph(ctx, copySource{c}, copyTarget{c}, root,
-		oras.ExtendedCopyGraphOptions{CopyGraphOptions: c.options(), FindPredecessors: c.predecessors}))
+	return unwrapCopyError(oras.ExtendedCopyGraph(ctx, copySource{c}, copyTarget{c}, root,
+		oras.ExtendedCopyGraphOptions{CopyGraphOptions: c.options(), FindPredecessors: c.listPredecessors}))
 }
 
-// content copies a blob, or a manifest with its content.
-func (c *copier) content(ctx context.Context, root ocispec.Descriptor) error {
-	return unwrapped(oras.CopyGraph(ctx, copySource{c}, copyTarget{c}, root, c.options()))
+// copyContent copies a blob, or a manifest with its content.
+func (c *copier) copyContent(ctx context.Context, root ocispec.Descriptor) error {
+	return unwrapCopyError(oras.CopyGraph(ctx, copySource{c}, copyTarget{c}, root, c.options()))
 }
 
 func (c *copier) options() oras.CopyGraphOptions {
-	opts := oras.CopyGraphOptions{Concurrency: concurrency, FindSuccessors: c.successors}
+	opts := oras.CopyGraphOptions{Concurrency: concurrency, FindSuccessors: c.listSuccessors}
 	if c.opts.MountFrom != "" {
 		opts.MountFrom = func(context.Context, ocispec.Descriptor) ([]string, error) { return []string{c.opts.MountFrom}, nil }
 	}
 	return opts
 }
 
-// unwrapped is what went wrong in a copy, without which node it was.
-func unwrapped(err error) error {
+// unwrapCopyError returns the cause of a failed copy, without the node at which it failed.
+func unwrapCopyError(err error) error {
 	var of *oras.CopyError
 	for errors.As(err, &of) {
 		err = of.Err
@@ -237,8 +246,8 @@ func unwrapped(err error) error {
 	return err
 }
 
-// predecessors are the referrers of a manifest at the source.
-func (c *copier) predecessors(ctx context.Context, _ content.ReadOnlyGraphStorage, subject ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+// listPredecessors returns the referrers that a manifest has at the source.
+func (c *copier) listPredecessors(ctx context.Context, _ content.ReadOnlyGraphStorage, subject ocispec.Descriptor) ([]ocispec.Descriptor, error) {
 	list, err := Referrers(ctx, c.from, subject, "")
 	if err != nil || len(list) == 0 {
 		return nil, ofSource(err)
@@ -259,15 +268,17 @@ func (c *copier) predecessors(ctx context.Context, _ content.ReadOnlyGraphStorag
 	return list, nil
 }
 
-// successors are what a manifest names: its content, and the subject of a referrer. A
-// referrer that the source lists falsely is an error.
-func (c *copier) successors(ctx context.Context, fetcher content.Fetcher, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+// listSuccessors returns the descriptors that a manifest names: its content, and the subject
+// of a referrer. A referrer that names another subject than the source says is an error.
+func (c *copier) listSuccessors(ctx context.Context, fetcher content.Fetcher, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
 	if !manifest.Is(d.MediaType) {
 		return nil, nil
 	}
 	if d.Size > manifest.MaxSize {
 		return nil, ofSource(manifest.OverLimit("%s: a manifest of %d bytes; at most %d are read", d.Digest, d.Size, manifest.MaxSize))
 	}
+
+	// A copy reads each manifest by itself, to find what belongs to it.
 	data, err := content.FetchAll(ctx, fetcher, d)
 	if err != nil {
 		return nil, ofSource(err)
@@ -276,6 +287,8 @@ func (c *copier) successors(ctx context.Context, fetcher content.Fetcher, d ocis
 	if err != nil {
 		return nil, ofSource(manifest.About(d.Digest.String(), err))
 	}
+
+	// Nodes are visited concurrently, and counted together.
 	c.mu.Lock()
 	c.nodes++
 	tooMany := c.nodes > maxManifests
@@ -284,6 +297,8 @@ func (c *copier) successors(ctx context.Context, fetcher content.Fetcher, d ocis
 	if tooMany {
 		return nil, ofSource(manifest.OverLimit("more than %d manifests belong to it", maxManifests))
 	}
+
+	// The content goes by bare descriptors, without what a registry reports beside them.
 	next := m.Parts()
 	for i := range next {
 		next[i] = manifest.Bare(next[i])
@@ -291,14 +306,16 @@ func (c *copier) successors(ctx context.Context, fetcher content.Fetcher, d ocis
 	if !referrer {
 		return next, nil
 	}
+
+	// A referrer leads to its subject, which is copied before it.
 	if m.Subject == nil || m.Subject.Digest != e.subject.Digest {
 		return nil, ofSource(manifest.Refuse(ErrShape, "%s is not a referrer of %s, although the store lists it as one", d.Digest, e.subject.Digest))
 	}
 	return append(next, e.subject), nil
 }
 
-// tag moves the tags to the artifact. Where nothing else had to be done, those after
-// the first are compared first.
+// tag moves the tags to the artifact. If same is set, the tags after the first are compared
+// first, and moved only if they differ.
 func (c *copier) tag(ctx context.Context, same bool) error {
 	for i, tag := range c.tags {
 		if same {
@@ -324,8 +341,8 @@ func (c *copier) tag(ctx context.Context, same bool) error {
 	return nil
 }
 
-// about adds to an error the reference at the side that caused it.
-func (c *copier) about(reference string, err error) error {
+// addReference adds to an error the reference at the side that caused it.
+func (c *copier) addReference(reference string, err error) error {
 	var of *SourceError
 	if !errors.As(err, &of) && len(c.tags) > 0 {
 		reference = c.tags[0]

@@ -14,21 +14,23 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
-// simpleTag is the tag under which cosign v2 keeps the signatures of a manifest.
+// simpleTag returns the tag under which cosign v2 keeps the signatures of a manifest.
 func simpleTag(d ocispec.Descriptor) string {
 	return strings.Replace(d.Digest.String(), "sha256:", "sha256-", 1) + ".sig"
 }
 
-// simple copies the signatures of cosign v2 of a manifest, which are the layers of one
-// image under a tag. If one side has all that the other one has, its image is the one
-// that stays. An image with layers that the source lacks is never replaced: that would
-// lose the signatures of the destination.
-func (c *copier) simple(ctx context.Context, subject ocispec.Descriptor) error {
+// copySimple copies the signatures of cosign v2 of a manifest, which are the layers of one
+// image under a tag. If one side has all signatures of the other, its image stays. An image
+// with layers that the source lacks is never replaced: the signatures of the destination
+// would be lost.
+func (c *copier) copySimple(ctx context.Context, subject ocispec.Descriptor) error {
 	tag := simpleTag(subject)
 	d, exists, err := resolve(ctx, c.from, tag)
 	if err != nil || !exists {
 		return ofSource(err)
 	}
+
+	// The same image on both sides needs no copy, except for a check of its content.
 	old, oldExists, err := resolve(ctx, c.to, tag)
 	if err != nil {
 		return err
@@ -37,6 +39,8 @@ func (c *copier) simple(ctx context.Context, subject ocispec.Descriptor) error {
 	if there && !c.opts.Check {
 		return nil
 	}
+
+	// Images that differ are compared by their layers, in both directions.
 	ours, err := readFound(ctx, c.from, d)
 	if err != nil {
 		return ofSource(err)
@@ -47,27 +51,33 @@ func (c *copier) simple(ctx context.Context, subject ocispec.Descriptor) error {
 		if err != nil {
 			return manifest.About(tag, err)
 		}
-		if added = lackedBy(theirs, ours); len(added) == 0 {
+		added = missingLayers(theirs, ours)
+		if len(added) == 0 {
 			return nil
 		}
-		if lacking := lackedBy(ours, theirs); len(lacking) > 0 {
+		if lacking := missingLayers(ours, theirs); len(lacking) > 0 {
 			return manifest.Refuse(ErrShape, "%.200q: the destination has %d layers (%s) that the source lacks, which may be signatures of cosign v2: "+
 				"add them to the source, remove that tag, or copy without referrers (artifact copy --bare)", tag, len(lacking), theirs.desc.Digest)
 		}
 	}
+
+	// The content goes before the image, and the image by its tag.
 	for _, part := range ours.Parts() {
-		if err := c.content(ctx, manifest.Bare(part)); err != nil {
+		if err := c.copyContent(ctx, manifest.Bare(part)); err != nil {
 			return err
 		}
 	}
 	if there {
-		if there, err = c.to.Exists(ctx, ours.desc); there || err != nil {
+		there, err = c.to.Exists(ctx, ours.desc)
+		if there || err != nil {
 			return err
 		}
 	}
 	if err := c.to.PushReference(ctx, ours.desc, bytes.NewReader(ours.data), tag); err != nil {
 		return manifest.About(tag, err)
 	}
+
+	// The result counts signatures, and no other layers of the image.
 	c.count(ours.desc.Size)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,9 +89,9 @@ func (c *copier) simple(ctx context.Context, subject ocispec.Descriptor) error {
 	return nil
 }
 
-// lackedBy are the layers of from that m has not. The same text may be signed
-// by many, so a signature is its text and what signs it.
-func lackedBy(m, from found) []ocispec.Descriptor {
+// missingLayers returns the layers of from that m does not have. The same text may be signed
+// by several keys, so layers are compared by their text and their signature.
+func missingLayers(m, from found) []ocispec.Descriptor {
 	return slices.DeleteFunc(slices.Clone(from.Layers), func(l ocispec.Descriptor) bool {
 		return slices.ContainsFunc(m.Layers, func(o ocispec.Descriptor) bool {
 			return o.Digest == l.Digest && o.Annotations[annotationSimple] == l.Annotations[annotationSimple]

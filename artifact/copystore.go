@@ -31,7 +31,7 @@ var (
 // its errors are marked as those of the source.
 type copySource struct{ *copier }
 
-// Fetch is content of the source.
+// Fetch opens content of the source.
 func (s copySource) Fetch(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	s.mu.Lock()
 	data, ok := s.cached[d.Digest]
@@ -46,28 +46,28 @@ func (s copySource) Fetch(ctx context.Context, d ocispec.Descriptor) (io.ReadClo
 	return sourceContent{rc}, nil
 }
 
-// Exists is not called by a copy, which finds out when it reads.
+// Exists returns true: a copy finds out what is missing when it reads.
 func (s copySource) Exists(context.Context, ocispec.Descriptor) (bool, error) { return true, nil }
 
-// Predecessors are the referrers of a manifest.
+// Predecessors returns the referrers of a manifest.
 func (s copySource) Predecessors(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
-	return s.predecessors(ctx, s, d)
+	return s.listPredecessors(ctx, s, d)
 }
 
 // copyTarget is the destination of a copy as oras-go writes it.
 type copyTarget struct{ *copier }
 
-// Exists reports whether the destination needs nothing for this node. With Check a
-// manifest never counts as there, so that all below it is looked at; Push leaves it
-// alone then. A referrer has to be listed too.
+// Exists reports whether the destination needs nothing for this node. With Check a manifest
+// never counts as there, so that everything below it is looked at; Push then does not send it
+// again. A referrer has to be listed too.
 func (t copyTarget) Exists(ctx context.Context, d ocispec.Descriptor) (bool, error) {
 	if d.Digest == manifest.EmptyDigest {
-		return true, t.empty(ctx)
+		return true, t.writeEmpty(ctx)
 	}
 	if !manifest.Is(d.MediaType) {
-		var good bool
-		err := persist(ctx, d, func() (err error) { good, err = holdsBlob(ctx, t.to, d); return err })
-		return good, err
+		var held bool
+		err := persist(ctx, d, func() (err error) { held, err = holdsBlob(ctx, t.to, d); return err })
+		return held, err
 	}
 	if t.opts.Check {
 		return false, nil
@@ -78,9 +78,9 @@ func (t copyTarget) Exists(ctx context.Context, d ocispec.Descriptor) (bool, err
 	return t.to.Exists(ctx, d)
 }
 
-// empty writes the config that artifacts and referrers share, once for all of them:
-// written by several at once, some registries answer with errors.
-func (t copyTarget) empty(ctx context.Context) error {
+// writeEmpty writes the config that artifacts and referrers share, once for all of them: some
+// registries answer with errors when it is written several times at once.
+func (t copyTarget) writeEmpty(ctx context.Context) error {
 	t.emptyOnce.Lock()
 	defer t.emptyOnce.Unlock()
 	if t.emptyThere {
@@ -96,7 +96,7 @@ func (t copyTarget) empty(ctx context.Context) error {
 	return err
 }
 
-// Fetch is not called by a copy.
+// Fetch opens content of the destination. A copy does not call it.
 func (t copyTarget) Fetch(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	return t.to.Fetch(ctx, d)
 }
@@ -115,7 +115,7 @@ func (t copyTarget) Push(ctx context.Context, d ocispec.Descriptor, r io.Reader)
 		return ofSource(err)
 	}
 	if manifest.Is(d.MediaType) {
-		return manifest.About(d.Digest.String(), t.manifest(ctx, d, data))
+		return manifest.About(d.Digest.String(), t.writeManifest(ctx, d, data))
 	}
 	if err := t.to.Push(ctx, d, bytes.NewReader(data)); err != nil {
 		return err
@@ -127,15 +127,15 @@ func (t copyTarget) Push(ctx context.Context, d ocispec.Descriptor, r io.Reader)
 	t.mu.Lock()
 	t.resent[d.Digest] = true
 	t.mu.Unlock()
-	return mended(ctx, t.to, d)
+	return checkMended(ctx, t.to, d)
 }
 
-// manifest writes a manifest: a subject under its retention tag, a referrer with its
+// writeManifest writes a manifest: a subject under its retention tag, a referrer with its
 // entry in the list of its subject.
-func (t copyTarget) manifest(ctx context.Context, d ocispec.Descriptor, data []byte) error {
+func (t copyTarget) writeManifest(ctx context.Context, d ocispec.Descriptor, data []byte) error {
 	e, referrer := t.edge(d)
 	if t.opts.Check && (!referrer || e.listed) {
-		if kept, err := t.kept(ctx, d, data); kept || err != nil {
+		if kept, err := t.hasManifest(ctx, d, data); kept || err != nil {
 			return err
 		}
 	}
@@ -157,8 +157,8 @@ func (t copyTarget) manifest(ctx context.Context, d ocispec.Descriptor, data []b
 	return nil
 }
 
-// kept reports whether the destination has a manifest, and had its content.
-func (t copyTarget) kept(ctx context.Context, d ocispec.Descriptor, data []byte) (bool, error) {
+// hasManifest reports whether the destination has a manifest, and had its content.
+func (t copyTarget) hasManifest(ctx context.Context, d ocispec.Descriptor, data []byte) (bool, error) {
 	m, err := manifest.Parse(d.MediaType, data)
 	if err != nil {
 		return false, ofSource(err)

@@ -32,6 +32,5 @@
 // The package reads no clock and no environment: times, which are in tags only, come
 // from the caller.
 //
-// Callers: the command line and the adapters. [Verifier] is handed to the fetcher of OCI
-// sources, which does not import this package.
+// The fetcher of OCI sources takes a [Verifier], and does not import this package.
 package artifact

@@ -30,10 +30,10 @@ var (
 // is there, or how it answers. Errors of Copy without it are of the destination.
 type SourceError struct{ Err error }
 
-// Error is that of the source.
+// Error returns the message of the error of the source.
 func (e *SourceError) Error() string { return e.Err.Error() }
 
-// Unwrap is the error of the source.
+// Unwrap returns the error of the source.
 func (e *SourceError) Unwrap() error { return e.Err }
 
 // ofSource marks an error as one of the source of a copy.

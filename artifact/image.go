@@ -34,8 +34,9 @@ type Image struct {
 	blobs    []Blob
 }
 
-// NewImage returns the image with a config and layers, in this order. The tree digest is written
-// into its annotations, so that equal files are the same version whatever compressed them.
+// NewImage returns the image with a config and layers, in this order. The tree digest is
+// written into its annotations, so that equal files are the same version however they were
+// compressed.
 func NewImage(config Blob, layers []Blob, tree string, annotations map[string]string) (Image, error) {
 	all := map[string]string{AnnotationCreated: Created, AnnotationTree: tree}
 	for name, value := range annotations {
@@ -60,8 +61,8 @@ func NewImage(config Blob, layers []Blob, tree string, annotations map[string]st
 	return Image{Descriptor: manifest.Describe(TypeManifest, data), Tree: tree, manifest: data, blobs: append([]Blob{config}, layers...)}, nil
 }
 
-// TarGzip is files as a canonical tar, compressed as artifacts are: sorted names give the same
-// bytes for the same files.
+// TarGzip returns files as a canonical tar, compressed as artifacts are. Sorted names give
+// the same bytes for the same files.
 func TarGzip(fsys fs.FS, names []string) ([]byte, error) {
 	a := &Artifact{}
 	err := a.compress(fsys, names, maxData)
@@ -85,6 +86,8 @@ func PushImage(ctx context.Context, to Store, image Image, version string, opts 
 		out.Digest = there
 		return out, err
 	}
+
+	// Blobs go first: a registry refuses a manifest whose content it does not have.
 	p := &pusher{to: to, opts: opts}
 	for _, b := range image.blobs {
 		if err := sendBlob(ctx, to, manifest.Describe(b.MediaType, b.Data), b.Data, true); err != nil {
@@ -92,6 +95,8 @@ func PushImage(ctx context.Context, to Store, image Image, version string, opts 
 		}
 		p.count(int64(len(b.Data)))
 	}
+
+	// The manifest goes by its digest, so that no client reads it before it is signed.
 	d := image.Descriptor
 	if err := persist(ctx, d, func() error { return to.Push(ctx, d, bytes.NewReader(image.manifest)) }); err != nil {
 		return Pushed{}, manifest.About(version, err)
@@ -108,7 +113,10 @@ func PushImage(ctx context.Context, to Store, image Image, version string, opts 
 		out.Digest = there
 		return out, err
 	}
-	if err := p.manifest(ctx, d, image.manifest, version); err != nil {
+
+	// The tag makes the version. If another client was faster with other content, that is
+	// ErrExists.
+	if err := p.writeManifest(ctx, d, image.manifest, version); err != nil {
 		return Pushed{}, err
 	}
 	if _, err := HasImage(ctx, to, image, version); err != nil {
@@ -118,8 +126,8 @@ func PushImage(ctx context.Context, to Store, image Image, version string, opts 
 	return out, nil
 }
 
-// HasImage is the digest at a version that has the content of image; "" where there is no such
-// version, and ErrExists where it has other content.
+// HasImage returns the digest at a version that has the content of image; "" where there is
+// no such version. The error is ErrExists where the version has other content.
 func HasImage(ctx context.Context, in Store, image Image, version string) (string, error) {
 	d, exists, err := resolve(ctx, in, version)
 	if err != nil || !exists {

@@ -59,8 +59,8 @@ type InspectedReferrer struct {
 	Annotations  map[string]string `json:"annotations,omitempty"`
 }
 
-// Inspect reads an artifact and returns what is in it. It describes others than
-// renders too, without files.
+// Inspect reads an artifact and returns what is in it. Artifacts that are no renders are
+// described too, without files.
 func Inspect(ctx context.Context, from Store, reference string, opts PullOptions) (Inspection, error) {
 	if err := checkReference(reference); err != nil {
 		return Inspection{}, err
@@ -70,7 +70,8 @@ func Inspect(ctx context.Context, from Store, reference string, opts PullOptions
 		return Inspection{}, err
 	}
 	if opts.Layer != "" {
-		if f, err = f.barrier(ctx, from, reference, opts.Layer); err != nil {
+		f, err = f.readBarrier(ctx, from, reference, opts.Layer)
+		if err != nil {
 			return Inspection{}, err
 		}
 	}
@@ -81,16 +82,16 @@ func Inspect(ctx context.Context, from Store, reference string, opts PullOptions
 	for _, l := range append(append([]ocispec.Descriptor{}, f.Layers...), f.Manifests...) {
 		out.Blobs = append(out.Blobs, InspectedBlob{MediaType: l.MediaType, Digest: l.Digest.String(), Size: l.Size})
 	}
-	if err := out.files(ctx, from, f, opts); err != nil {
+	if err := out.readFiles(ctx, from, f, opts); err != nil {
 		return Inspection{}, manifest.About(reference, err)
 	}
-	if err := out.attached(ctx, from, f.desc); err != nil {
+	if err := out.readAttached(ctx, from, f.desc); err != nil {
 		return Inspection{}, manifest.About(reference, err)
 	}
 	return out, nil
 }
 
-func (i *Inspection) files(ctx context.Context, from Reader, f found, opts PullOptions) error {
+func (i *Inspection) readFiles(ctx context.Context, from Reader, f found, opts PullOptions) error {
 	if _, err := contentLayer(f.Manifest); err != nil {
 		i.NotRender = err.Error()
 		return nil //nolint:nilerr // the result has it
@@ -106,7 +107,7 @@ func (i *Inspection) files(ctx context.Context, from Reader, f found, opts PullO
 	return nil
 }
 
-func (i *Inspection) attached(ctx context.Context, from Reader, d ocispec.Descriptor) error {
+func (i *Inspection) readAttached(ctx context.Context, from Reader, d ocispec.Descriptor) error {
 	list, err := Referrers(ctx, from, d, "")
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
-// layerRefs are the barrier layers of a complete artifact; none without the annotation.
+// layerRefs returns the barrier layers of a complete artifact; none without the annotation.
 func layerRefs(m manifest.Manifest) ([]LayerRef, error) {
 	text := m.Annotations[AnnotationLayers]
 	if text == "" {
@@ -29,7 +29,7 @@ func layerRefs(m manifest.Manifest) ([]LayerRef, error) {
 	return refs, nil
 }
 
-// content is the one layer of a render, as both engines want it.
+// contentLayer returns the only layer of a render, in the form that both engines accept.
 func contentLayer(m manifest.Manifest) (ocispec.Descriptor, error) {
 	if len(m.Layers) != 1 {
 		return ocispec.Descriptor{}, manifest.Refuse(ErrShape, "it has %d layers: a render has exactly one", len(m.Layers))

@@ -34,10 +34,9 @@ type Location struct {
 
 const wantLocation = "oci://host/name[:tag][@sha256:…], oci-layout:DIR[:tag][@sha256:…] or oci-archive:FILE.tar[:tag][@sha256:…]"
 
-// ParseLocation reads where an artifact lies: a repository of a registry (with
-// oci:// or without), the folder of an image layout, or an archive of one. An
-// error is ErrReference and shows the right form. Credentials in a reference are
-// refused and not repeated.
+// ParseLocation reads where an artifact lies: a repository of a registry (with oci:// or
+// without), the folder of an image layout, or an archive of one. The error is ErrReference
+// and shows the right form. Credentials in a reference are refused and not repeated.
 func ParseLocation(s string) (Location, error) {
 	bad := func(why string) (Location, error) {
 		return Location{}, manifest.Refuse(ErrReference, "%.300q is not an artifact reference: %s; expected %s", s, why, wantLocation)
@@ -45,17 +44,23 @@ func ParseLocation(s string) (Location, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(s) > 4096 {
 		return bad("it contains control characters, or is too long")
 	}
+
+	// The digest comes last, so it is cut off first.
 	out := Location{Kind: Registry}
 	rest := s
-	if rest, out.Digest = cutDigest(rest); out.Digest != "" && !manifest.IsDigest(out.Digest) {
+	rest, out.Digest = cutDigest(rest)
+	if out.Digest != "" && !manifest.IsDigest(out.Digest) {
 		return bad("its digest is not sha256: and 64 lower-case hexadecimal digits")
 	}
+
+	// The prefix says what kind of place it is; without one it is a registry, or a mistake.
 	switch kind, name, _ := strings.Cut(rest, ":"); kind {
 	case string(LayoutDir), string(LayoutFile):
 		out.Kind, rest = Kind(kind), name
 	default:
 		var marked bool
-		if rest, marked = strings.CutPrefix(rest, "oci://"); !marked && isPath(rest) {
+		rest, marked = strings.CutPrefix(rest, "oci://")
+		if !marked && isPath(rest) {
 			return bad("it is a path, not a registry: " + string(LayoutDir) + ":" + s + " is a layout in that folder")
 		}
 		if strings.Contains(rest, "@") {
@@ -65,6 +70,8 @@ func ParseLocation(s string) (Location, error) {
 			return bad("only oci:// names a registry")
 		}
 	}
+
+	// The rest is a name, with a tag or without.
 	out.Name, out.Tag = cutTag(rest)
 	switch {
 	case out.Name == "":
@@ -81,7 +88,8 @@ func ParseLocation(s string) (Location, error) {
 	return out, nil
 }
 
-// Below is the reference to what is called name in a location, with the same tag.
+// Below returns the reference to the artifact called name below a location, with the same tag
+// or digest.
 func (l Location) Below(name string) string {
 	scheme := string(l.Kind) + ":"
 	if l.Kind == Registry {
@@ -97,8 +105,8 @@ func (l Location) Below(name string) string {
 	return out
 }
 
-// isPath reports whether a text without a prefix is a path and not a registry: it
-// begins as paths do, or with a name that only a host with oci:// may have.
+// isPath reports whether a text without a prefix is a path and not a registry: it begins as
+// paths do, or with a name that only a host with oci:// may have.
 func isPath(s string) bool {
 	first, _, nested := strings.Cut(s, "/")
 	if !nested {
@@ -108,7 +116,7 @@ func isPath(s string) bool {
 		first != "localhost" && !strings.ContainsAny(first, ".:@")
 }
 
-// cutDigest cuts the digest off.
+// cutDigest cuts the digest off a reference; "" where there is none.
 func cutDigest(s string) (rest, digest string) {
 	if i := strings.LastIndex(s, "@sha256:"); i >= 0 {
 		return s[:i], s[i+1:]
@@ -116,8 +124,8 @@ func cutDigest(s string) (rest, digest string) {
 	return s, ""
 }
 
-// cutTag cuts the tag off: what is behind the last colon, where that is in the
-// last part of the path, and no port.
+// cutTag cuts the tag off a name. The tag comes after the last colon, if that is in the last
+// part of the path and does not precede a port.
 func cutTag(s string) (name, tag string) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 || i == len(s)-1 || strings.ContainsAny(s[i:], `/\`) {
@@ -140,8 +148,8 @@ func isRepository(name string) bool {
 	return (registry.Reference{Repository: repository}).ValidateRepository() == nil
 }
 
-// Reference is what the functions of this package take: the digest, or the tag,
-// or "latest".
+// Reference returns what the functions of this package take: the digest, or the tag, or
+// "latest".
 func (l Location) Reference() string {
 	switch {
 	case l.Digest != "":
@@ -152,7 +160,7 @@ func (l Location) Reference() string {
 	return "latest"
 }
 
-// String is the location as it is written.
+// String returns the location as it is written.
 func (l Location) String() string {
 	out := string(l.Kind) + ":" + l.Name
 	if l.Kind == Registry {

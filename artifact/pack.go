@@ -83,9 +83,9 @@ type Layer struct {
 	FS   fs.FS
 }
 
-// Pack packs manifests, which lie at the root of fsys. The same files and
-// options give the same bytes. An error is ErrShape or ErrLimit, or that of
-// fsys. At most one file is in memory, beside the packed tree.
+// Pack packs the manifests at the root of fsys. The same files and options give the same
+// bytes. The error is ErrShape or ErrLimit, or that of fsys. At most one file is in memory,
+// beside the packed tree.
 func Pack(fsys fs.FS, opts Options) (*Artifact, error) { return pack(fsys, opts, "") }
 
 // PackSet packs a complete render and, if layers are given, each of them.
@@ -100,6 +100,8 @@ func PackSet(complete fs.FS, layers []Layer, opts Options) (Set, error) {
 			return Set{}, manifest.Refuse(ErrShape, "layer %q: each layer needs a name of its own", l.Name)
 		}
 		seen[l.Name] = true
+
+		// A layer is shared by the pushes that have it, so it does not expire with one of them.
 		shared := opts
 		shared.Expires = time.Time{}
 		a, err := pack(l.FS, shared, l.Name)
@@ -109,12 +111,15 @@ func PackSet(complete fs.FS, layers []Layer, opts Options) (Set, error) {
 		set.Layers = append(set.Layers, NamedArtifact{Name: l.Name, Artifact: a})
 		refs = append(refs, LayerRef{Name: l.Name, Digest: a.Descriptor.Digest.String(), Tree: a.Tree})
 	}
+
+	// The complete artifact names its layers, so it is packed after them.
 	a, err := Pack(complete, opts)
 	if err != nil {
 		return Set{}, err
 	}
 	if len(refs) > 0 {
-		if a, err = a.withLayers(refs); err != nil {
+		a, err = a.withLayers(refs)
+		if err != nil {
 			return Set{}, err
 		}
 	}
@@ -127,7 +132,7 @@ func pack(fsys fs.FS, opts Options, layer string) (*Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := fileNames(fsys, opts)
+	names, err := listFiles(fsys, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +147,8 @@ func pack(fsys fs.FS, opts Options, layer string) (*Artifact, error) {
 	return a, a.seal()
 }
 
-// Check refuses a source and a revision that cannot be written into an artifact
-// (ErrShape). Packing does so too; a caller that checks first fails before it renders.
+// Check refuses a source and a revision that cannot be written into an artifact (ErrShape).
+// Packing refuses them too; a caller that checks first fails before it renders.
 func (o Options) Check() error {
 	for _, text := range []string{o.Source, o.Revision} {
 		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
@@ -181,9 +186,9 @@ func annotate(opts Options) (map[string]string, error) {
 	return out, nil
 }
 
-// hasMore reports whether a source is more than a URL, or what scp takes, without a password:
-// a query, a fragment, a user that is a token, as https URLs have, or a user with a password.
-// The user of ssh://git@host and of git@host:path is none.
+// hasMore reports whether a source has more than a URL, or than the form of scp without a
+// password: a query, a fragment, a user that is a token, as https URLs have, or a user with a
+// password. The user of ssh://git@host and of git@host:path does not count.
 func hasMore(text string) bool {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
@@ -196,16 +201,16 @@ func hasMore(text string) bool {
 	return strings.ContainsAny(text, "?#") || user != "" && strings.HasPrefix(scheme, "http") || strings.ContainsAny(user, ":/")
 }
 
-// fileNames are the sorted names of the files at the root, and of those in the
-// folders there if these are wanted.
-func fileNames(fsys fs.FS, opts Options) ([]string, error) {
+// listFiles returns the sorted names of the files at the root and, with opts.Folders, of the
+// files in the folders there.
+func listFiles(fsys fs.FS, opts Options) ([]string, error) {
 	limits := opts.Limits.withDefaults()
-	names, folders, err := namesIn(fsys, ".", opts.Folders)
+	names, folders, err := listFolder(fsys, ".", opts.Folders)
 	if err != nil {
 		return nil, err
 	}
 	for _, folder := range folders {
-		more, _, err := namesIn(fsys, folder, false)
+		more, _, err := listFolder(fsys, folder, false)
 		if err != nil {
 			return nil, err
 		}
@@ -221,8 +226,8 @@ func fileNames(fsys fs.FS, opts Options) ([]string, error) {
 	return names, nil
 }
 
-// namesIn are the files of a folder, and the folders in it where they are wanted.
-func namesIn(fsys fs.FS, dir string, wanted bool) (names, folders []string, _ error) {
+// listFolder returns the files of a folder and, if wanted is set, the folders in it.
+func listFolder(fsys fs.FS, dir string, wanted bool) (names, folders []string, _ error) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
 		return nil, nil, err
@@ -241,8 +246,8 @@ func namesIn(fsys fs.FS, dir string, wanted bool) (names, folders []string, _ er
 	return names, folders, nil
 }
 
-// checkFile refuses what an engine would take for something else than manifests,
-// and what only one of the engines would read.
+// checkFile refuses files that an engine would not take for manifests, and files that only
+// one of the engines would read.
 func checkFile(e fs.DirEntry) error {
 	name := e.Name()
 	bad := func(why string) error { return manifest.Refuse(ErrShape, "%q cannot be packed: %s", name, why) }
@@ -286,6 +291,8 @@ func (a *Artifact) compress(fsys fs.FS, names []string, limit int64) error {
 	// The time that a header has by itself is that of the year 1, cut to 32 bits.
 	zipped.ModTime = time.Unix(0, 0)
 	t := tar.NewWriter(io.MultiWriter(tree, zipped))
+
+	// The limit is on the sum of the files, so each of them has what the others left.
 	for _, name := range names {
 		data, err := readFile(fsys, name, limit-a.Bytes)
 		if err != nil {
@@ -296,6 +303,8 @@ func (a *Artifact) compress(fsys fs.FS, names []string, limit int64) error {
 			return err
 		}
 	}
+
+	// The digests are complete when the tar and the stream of gzip are closed, in this order.
 	if err := t.Close(); err != nil {
 		return err
 	}
@@ -307,8 +316,8 @@ func (a *Artifact) compress(fsys fs.FS, names []string, limit int64) error {
 	return nil
 }
 
-// writeEntry writes a file as the canonical tar has it: times and owners zero,
-// mode 0644. What fits is USTAR.
+// writeEntry writes a file as the canonical tar has it: times and owners zero, mode 0644. The
+// header is USTAR where the values fit.
 func writeEntry(t *tar.Writer, name string, data []byte) error {
 	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(data)), Mode: 0o644, ModTime: time.Unix(0, 0)}
 	if err := t.WriteHeader(header); err != nil {

@@ -49,12 +49,12 @@ type Pruned struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-// Prune deletes pushes that are old, with what is attached to them: digests
-// with a retention tag that no other tag leads to, that are no barrier layers of
-// what stays, and that are neither among the newest nor young enough. Pushes
-// whose time is unknown are the oldest. With opts.Expired it deletes pushes that have
-// expired, and the barrier layers that only those have. A registry that refuses to delete
-// is no error: the result has it.
+// Prune deletes old pushes, with what is attached to them. A push is deleted if its digest
+// has a retention tag and no other tag, is no barrier layer of an artifact that stays, and is
+// neither among the newest nor young enough. Pushes whose time is unknown count as the
+// oldest. With opts.Expired, Prune deletes the pushes that have expired, and the barrier
+// layers that only those have. If a registry refuses to delete, that is in the result and no
+// error.
 func Prune(ctx context.Context, in Store, opts PruneOptions) (Pruned, error) {
 	p := &pruner{in: in, opts: opts, pushes: map[string]retained{}, keep: map[string]bool{}}
 	if err := p.list(ctx); err != nil {
@@ -67,7 +67,7 @@ func Prune(ctx context.Context, in Store, opts PruneOptions) (Pruned, error) {
 	if err := choose(ctx); err != nil {
 		return Pruned{}, err
 	}
-	for _, digest := range p.layersFirst() {
+	for _, digest := range p.sortLayersFirst() {
 		switch {
 		case p.keep[digest]:
 			p.out.Kept = append(p.out.Kept, digest)
@@ -113,9 +113,9 @@ func (p *pruner) list(ctx context.Context) error {
 	return err
 }
 
-// layersFirst are the digests with the barrier layers in front. After a prune that is cut
-// short, what names layers to delete is still there.
-func (p *pruner) layersFirst() []string {
+// sortLayersFirst returns the digests with the barrier layers first. If a prune is cut short,
+// the artifacts that name the remaining layers are still there.
+func (p *pruner) sortLayersFirst() []string {
 	return slices.SortedFunc(maps.Keys(p.pushes), func(a, b string) int {
 		if p.pushes[a].layer != p.pushes[b].layer {
 			if p.pushes[a].layer {
@@ -127,7 +127,7 @@ func (p *pruner) layersFirst() []string {
 	})
 }
 
-// choose marks what stays.
+// choose marks the pushes that stay.
 func (p *pruner) choose(ctx context.Context) error {
 	if err := p.keepLive(ctx); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (p *pruner) choose(ctx context.Context) error {
 	return nil
 }
 
-// keepLive marks what tags of users lead to.
+// keepLive marks the pushes that tags of users lead to.
 func (p *pruner) keepLive(ctx context.Context) error {
 	for _, tag := range p.live {
 		d, exists, err := resolve(ctx, p.in, tag)
@@ -170,7 +170,7 @@ func (p *pruner) keepLive(ctx context.Context) error {
 	return nil
 }
 
-// chooseUnexpired marks all but the pushes that have expired, and the barrier layers that
+// chooseUnexpired marks all pushes but those that have expired, and the barrier layers that
 // only those have.
 func (p *pruner) chooseUnexpired(ctx context.Context) error {
 	// What has a tag and no retention tag was not pushed: it stays, with its layers.
@@ -180,6 +180,8 @@ func (p *pruner) chooseUnexpired(ctx context.Context) error {
 	for digest := range p.pushes {
 		p.keep[digest] = true
 	}
+
+	// A layer goes only if every artifact that names it has expired.
 	needed, gone := map[string]bool{}, map[string]bool{}
 	for _, digest := range slices.Sorted(maps.Keys(p.keep)) {
 		annotations, refs, err := p.read(ctx, digest)
@@ -204,7 +206,8 @@ func (p *pruner) chooseUnexpired(ctx context.Context) error {
 	return nil
 }
 
-// expired reports whether the instant of a push has passed; one that is none is reported.
+// expired reports whether the instant of a push has passed. An annotation that is no instant
+// is reported.
 func (p *pruner) expired(digest string, annotations map[string]string) bool {
 	text, expires := annotations[AnnotationExpires]
 	if !expires {
@@ -218,9 +221,9 @@ func (p *pruner) expired(digest string, annotations map[string]string) bool {
 	return !at.After(p.opts.Expired)
 }
 
-// read returns the annotations and the barrier layers of an artifact; none of what is
-// missing, or is of another kind. What cannot be read could name any layer: that is an error, and
-// nothing is deleted then.
+// read returns the annotations and the barrier layers of an artifact. It returns none for an
+// artifact that is missing or of another kind. An artifact that cannot be read could name any
+// layer, so that is an error, and nothing is deleted.
 func (p *pruner) read(ctx context.Context, digest string) (annotations map[string]string, refs []LayerRef, _ error) {
 	f, err := lookUp(ctx, p.in, digest)
 	if manifest.Missing(err) {
@@ -252,15 +255,15 @@ func (p *pruner) delete(ctx context.Context, d string) error {
 
 // Delete deletes an artifact with what is attached to it: its referrers, its signatures by a
 // tag of cosign, and the tag sha256-<hex> that lists the referrers where a registry has no
-// interface for them. Deleted is false where there was none. The error is ErrNoDelete where
-// the registry deletes nothing at all.
+// interface for them. It returns false where there was no such artifact. The error is
+// ErrNoDelete where the registry deletes nothing at all.
 func Delete(ctx context.Context, in Store, d string) (deleted bool, err error) {
 	subject, exists, err := resolve(ctx, in, d)
 	if err != nil {
 		return false, err
 	}
 	if exists {
-		targets, err := withAttached(ctx, in, subject)
+		targets, err := listWithAttached(ctx, in, subject)
 		if err != nil {
 			return false, err
 		}
@@ -270,16 +273,16 @@ func Delete(ctx context.Context, in Store, d string) (deleted bool, err error) {
 			}
 		}
 	}
-	list, err := emptyList(ctx, in, d)
+	list, err := findEmptyList(ctx, in, d)
 	if err != nil || list == nil {
 		return exists, err
 	}
 	return exists, remove(ctx, in, *list)
 }
 
-// withAttached is an artifact and what is attached to it. The artifact is the first: where
-// the registry refuses to delete it, its signatures stay too.
-func withAttached(ctx context.Context, in Store, subject ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+// listWithAttached returns an artifact and what is attached to it. The artifact comes first:
+// if the registry refuses to delete it, its signatures stay too.
+func listWithAttached(ctx context.Context, in Store, subject ocispec.Descriptor) ([]ocispec.Descriptor, error) {
 	attached, err := Referrers(ctx, in, subject, "")
 	if err != nil {
 		return nil, err
@@ -305,9 +308,10 @@ func remove(ctx context.Context, in Store, target ocispec.Descriptor) error {
 	return manifest.About(target.Digest.String(), err)
 }
 
-// emptyList is the list of referrers under the tag of a digest (OCI distribution spec,
-// referrers tag schema), where nothing is in it any more; nil where there is none.
-func emptyList(ctx context.Context, in Store, digest string) (*ocispec.Descriptor, error) {
+// findEmptyList returns the list of referrers under the tag of a digest (OCI distribution
+// spec, referrers tag schema) if it has no entries any more; nil if there is none, or it has
+// entries.
+func findEmptyList(ctx context.Context, in Store, digest string) (*ocispec.Descriptor, error) {
 	const most = 1 << 10 // bytes, of an index without an entry
 	tag := strings.Replace(digest, ":", "-", 1)
 	d, rc, err := in.FetchReference(ctx, tag)

@@ -58,11 +58,11 @@ type Pulled struct {
 	FS fs.FS
 }
 
-// Pull reads an artifact of ours, or of `flux push artifact`, into memory. The
-// layer is unpacked while it comes in, and nothing of it is given away before
-// its digest and its tree digest are known to be right.
+// Pull reads an artifact of Ropewalk, or of `flux push artifact`, into memory. The layer is
+// unpacked while it comes in; none of it is returned before its digest and its tree digest
+// are known to be right.
 //
-// An error is ErrNotFound, ErrDigest, ErrShape or ErrLimit, or that of the store.
+// The error is ErrNotFound, ErrDigest, ErrShape or ErrLimit, or that of the store.
 func Pull(ctx context.Context, from Store, reference string, opts PullOptions) (Pulled, error) {
 	if err := checkReference(reference); err != nil {
 		return Pulled{}, err
@@ -72,7 +72,8 @@ func Pull(ctx context.Context, from Store, reference string, opts PullOptions) (
 		return Pulled{}, err
 	}
 	if opts.Layer != "" {
-		if at, err = at.barrier(ctx, from, reference, opts.Layer); err != nil {
+		at, err = at.readBarrier(ctx, from, reference, opts.Layer)
+		if err != nil {
 			return Pulled{}, err
 		}
 	}
@@ -80,8 +81,8 @@ func Pull(ctx context.Context, from Store, reference string, opts PullOptions) (
 	return out, manifest.About(reference, err)
 }
 
-// barrier is the manifest of a barrier layer of a complete artifact.
-func (f found) barrier(ctx context.Context, from Store, reference, name string) (found, error) {
+// readBarrier returns the manifest of a barrier layer of a complete artifact.
+func (f found) readBarrier(ctx context.Context, from Store, reference, name string) (found, error) {
 	refs, err := layerRefs(f.Manifest)
 	if err != nil {
 		return found{}, manifest.About(reference, err)
@@ -170,7 +171,7 @@ type counting struct {
 	failed   error
 }
 
-// Read reads, and returns an error again.
+// Read reads, and returns the first error again for later calls.
 func (c *counting) Read(p []byte) (int, error) {
 	if c.failed != nil {
 		return 0, c.failed
@@ -183,12 +184,12 @@ func (c *counting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpack reads the files of a tar.gz: regular files, and folders as Flux writes
-// them. Anything else is refused.
+// unpack reads the files of a tar.gz: regular files, and folders as Flux writes them.
+// Anything else is refused.
 func unpack(r io.Reader, limits Limits) ([]File, error) {
 	zipped, err := gzip.NewReader(bufio.NewReader(r))
 	if err != nil {
-		return nil, layerError(err)
+		return nil, asLayerError(err)
 	}
 	defer zipped.Close() //nolint:errcheck // it was read only
 	u := &unpacker{limits: limits, seen: map[string]bool{}}
@@ -196,6 +197,9 @@ func unpack(r io.Reader, limits Limits) ([]File, error) {
 	// file two at most, and as many again for long names.
 	budget := &io.LimitedReader{R: zipped, N: limits.Bytes + int64(limits.Files)*4096 + 1<<20}
 	t := tar.NewReader(budget)
+
+	// The error that the limit causes looks like a stream that is cut short, so the limit is
+	// checked first.
 	for {
 		header, err := t.Next()
 		if errors.Is(err, io.EOF) {
@@ -208,18 +212,20 @@ func unpack(r io.Reader, limits Limits) ([]File, error) {
 			return nil, manifest.OverLimit("its layer unpacks to more than %d bytes", limits.Bytes)
 		}
 		if err != nil {
-			return nil, layerError(err)
+			return nil, asLayerError(err)
 		}
 	}
-	if err := u.end(budget); err != nil {
+
+	// What follows the tar would be a place to hide content.
+	if err := u.checkEnd(budget); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(u.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return u.files, checkFolders(u.files)
 }
 
-// layerError is an error of gzip and tar in our words.
-func layerError(err error) error {
+// asLayerError returns an error of gzip or tar as ErrShape; other errors stay as they are.
+func asLayerError(err error) error {
 	switch {
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err, tar.ErrHeader), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return manifest.Refuse(ErrShape, "its layer is not a tar.gz, or is cut short")
@@ -236,13 +242,17 @@ type unpacker struct {
 }
 
 func (u *unpacker) add(header *tar.Header, r io.Reader) error {
-	if u.entries++; u.entries > 2*u.limits.Files+16 {
+	u.entries++
+	if u.entries > 2*u.limits.Files+16 {
 		return manifest.OverLimit("its layer has more than %d entries", u.limits.Files)
 	}
+
+	// Folders carry nothing: their names are checked, and they come again with their files.
 	name := strings.TrimPrefix(header.Name, "./")
 	switch header.Typeflag {
 	case tar.TypeDir:
-		if name = strings.TrimSuffix(name, "/"); name == "" || name == "." {
+		name = strings.TrimSuffix(name, "/")
+		if name == "" || name == "." {
 			return nil
 		}
 		return checkPath(name)
@@ -250,6 +260,8 @@ func (u *unpacker) add(header *tar.Header, r io.Reader) error {
 	default:
 		return manifest.Refuse(ErrShape, "%.200q in its layer is not a regular file", header.Name)
 	}
+
+	// The limits hold before the content is read.
 	if err := checkPath(name); err != nil {
 		return err
 	}
@@ -272,8 +284,8 @@ func (u *unpacker) add(header *tar.Header, r io.Reader) error {
 	return nil
 }
 
-// end wants nothing but zeros after the tar.
-func (u *unpacker) end(r *io.LimitedReader) error {
+// checkEnd refuses anything but zeros after the tar.
+func (u *unpacker) checkEnd(r *io.LimitedReader) error {
 	block := make([]byte, 4096)
 	for {
 		n, err := r.Read(block)
@@ -287,12 +299,12 @@ func (u *unpacker) end(r *io.LimitedReader) error {
 			return nil
 		}
 		if err != nil {
-			return layerError(err)
+			return asLayerError(err)
 		}
 	}
 }
 
-// checkPath refuses what leaves its root or is no path.
+// checkPath refuses a name that is no path, or that leaves its root.
 func checkPath(name string) error {
 	bad := name == "" || len(name) > 4096 || !utf8.ValidString(name) || strings.HasPrefix(name, "/") || path.Clean(name) != name ||
 		name == "." || name == ".." || strings.HasPrefix(name, "../") ||
@@ -303,7 +315,7 @@ func checkPath(name string) error {
 	return nil
 }
 
-// checkFolders refuses a path that is a file and a folder; files are sorted.
+// checkFolders refuses a path that is a file and a folder. The files are sorted.
 func checkFolders(files []File) error {
 	known := make(map[string]bool, len(files))
 	for _, f := range files {
@@ -319,7 +331,7 @@ func checkFolders(files []File) error {
 	return nil
 }
 
-// treeDigest is the digest of the canonical tar of sorted files.
+// treeDigest returns the digest of the canonical tar of sorted files.
 func treeDigest(files []File) (string, error) {
 	hash := sha256.New()
 	t := tar.NewWriter(hash)

@@ -59,15 +59,14 @@ type Pushed struct {
 
 // Push puts a set into a store, under the tags and under retention tags.
 //
-// Where the first tag leads to an artifact with the same tree, the same layers and
-// the same expiry already, nothing is pushed, and that artifact stays, with its source
-// and revision: two requests, and one for each further tag. The second one asks
-// whether the registry still has the content of the complete artifact, with the right size;
-// of a layout everything is read. What is gone or damaged is pushed again.
+// If the first tag leads to an artifact with the same tree, the same layers and the same
+// expiry, nothing is pushed. That artifact stays, with its source and revision. This takes
+// two requests, and one for each further tag. The second request asks whether the registry
+// still has the content of the complete artifact, with the right size; of a layout everything
+// is read. Content that is missing or damaged is pushed again.
 //
-// A barrier layer whose tree is unchanged keeps the artifact that it had. Tags
-// move last, so that a push that is cut short changes nothing that a client
-// reads.
+// A barrier layer whose tree is unchanged keeps the artifact that it had. Tags move last, so
+// that a push that is cut short changes nothing that a client reads.
 func Push(ctx context.Context, to Store, set Set, tags []string, opts PushOptions) (Pushed, error) {
 	if set.Complete == nil {
 		return Pushed{}, manifest.Refuse(ErrShape, "there is nothing to push")
@@ -77,7 +76,7 @@ func Push(ctx context.Context, to Store, set Set, tags []string, opts PushOption
 	}
 	tags = unique(tags)
 	p := &pusher{to: to, opts: opts}
-	old, err := p.current(ctx, set, tags)
+	old, err := p.findCurrent(ctx, set, tags)
 	if err != nil {
 		return Pushed{}, err
 	}
@@ -104,9 +103,9 @@ type current struct {
 	layers  []LayerRef
 }
 
-// current asks what is at the first tag, in one request, and where that is the
-// same render, whether its content is there, in another one.
-func (p *pusher) current(ctx context.Context, set Set, tags []string) (current, error) {
+// findCurrent reads what is at the first tag, in one request. If that is the same render, it
+// asks in another request whether its content is there.
+func (p *pusher) findCurrent(ctx context.Context, set Set, tags []string) (current, error) {
 	complete := set.Complete
 	reference := complete.Descriptor.Digest.String()
 	if len(tags) > 0 {
@@ -123,7 +122,10 @@ func (p *pusher) current(ctx context.Context, set Set, tags []string) (current, 
 	case err != nil:
 		return current{}, err
 	}
-	if out.layers, err = layerRefs(at.Manifest); err != nil {
+
+	// The layers and the content must be those of a render to be compared.
+	out.layers, err = layerRefs(at.Manifest)
+	if err != nil {
 		return out, nil //nolint:nilerr // as above
 	}
 	if _, err := contentLayer(at.Manifest); err != nil {
@@ -134,8 +136,8 @@ func (p *pusher) current(ctx context.Context, set Set, tags []string) (current, 
 		!slices.EqualFunc(out.layers, refsOf(set), sameLayer) {
 		return out, nil
 	}
-	good, err := p.holds(ctx, out)
-	out.same, out.damaged = good, !good
+	held, err := p.holds(ctx, out)
+	out.same, out.damaged = held, !held
 	return out, manifest.About(reference, err)
 }
 
@@ -147,7 +149,7 @@ func refsOf(set Set) []LayerRef {
 	return out
 }
 
-// keep leaves the artifact as it is, and has the other tags lead to it.
+// keep leaves the artifact as it is, and points the other tags at it.
 func (p *pusher) keep(ctx context.Context, set Set, old current, tags []string) (Pushed, error) {
 	out := Pushed{Digest: old.desc.Digest.String(), Tree: set.Complete.Tree, Layers: old.layers, Tags: tags}
 	if len(tags) > 0 {
@@ -161,7 +163,7 @@ func (p *pusher) keep(ctx context.Context, set Set, old current, tags []string) 
 		if exists && d.Digest == old.desc.Digest {
 			continue
 		}
-		if err := p.manifest(ctx, old.desc, old.data, tag); err != nil {
+		if err := p.writeManifest(ctx, old.desc, old.data, tag); err != nil {
 			return Pushed{}, err
 		}
 	}
@@ -174,24 +176,31 @@ func (p *pusher) push(ctx context.Context, set Set, old current, tags []string) 
 	if err != nil {
 		return Pushed{}, err
 	}
-	if err := p.blobs(ctx, append(slices.Clone(pushed), set.Complete), old.exists); err != nil {
+
+	// The content goes before the manifests that name it.
+	if err := p.sendBlobs(ctx, append(slices.Clone(pushed), set.Complete), old.exists); err != nil {
 		return Pushed{}, err
 	}
 	if old.damaged {
-		if err := mended(ctx, p.to, set.Complete.Layer); err != nil {
+		if err := checkMended(ctx, p.to, set.Complete.Layer); err != nil {
 			return Pushed{}, err
 		}
 	}
+
+	// Layers are independent of each other.
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	for _, a := range pushed {
 		group.Go(func() error {
-			return p.manifest(inner, a.Descriptor, a.Manifest, retentionTag(a.Descriptor.Digest.String(), p.opts.At, true))
+			return p.writeManifest(inner, a.Descriptor, a.Manifest, retentionTag(a.Descriptor.Digest.String(), p.opts.At, true))
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return Pushed{}, err
 	}
+
+	// The complete artifact names the layers, so it comes after them, and the tags of users
+	// after it.
 	complete := set.Complete
 	out := Pushed{
 		Digest: complete.Descriptor.Digest.String(), Tree: complete.Tree, Changed: true, Previous: old.desc.Digest.String(),
@@ -201,7 +210,7 @@ func (p *pusher) push(ctx context.Context, set Set, old current, tags []string) 
 		return Pushed{}, err
 	}
 	for _, tag := range tags {
-		if err := p.manifest(ctx, complete.Descriptor, complete.Manifest, tag); err != nil {
+		if err := p.writeManifest(ctx, complete.Descriptor, complete.Manifest, tag); err != nil {
 			return Pushed{}, err
 		}
 	}
@@ -209,24 +218,24 @@ func (p *pusher) push(ctx context.Context, set Set, old current, tags []string) 
 	return out, nil
 }
 
-// seal writes the complete artifact under its retention tag, and has what belongs to it
-// attached.
+// seal writes the complete artifact under its retention tag, and then has its signatures and
+// statements attached.
 func (p *pusher) seal(ctx context.Context, complete *Artifact, out Pushed) error {
-	err := p.manifest(ctx, complete.Descriptor, complete.Manifest, retentionTag(out.Digest, p.opts.At, false))
+	err := p.writeManifest(ctx, complete.Descriptor, complete.Manifest, retentionTag(out.Digest, p.opts.At, false))
 	if err != nil || p.opts.Sealed == nil {
 		return err
 	}
 	return p.opts.Sealed(ctx, out)
 }
 
-// reuse has unchanged layers be the artifacts that are there already, and gives
-// the others, which are to be pushed.
+// reuse replaces each unchanged layer of the set by the artifact that is in the store. It
+// returns the new set, and the layers that are to be pushed.
 func (p *pusher) reuse(ctx context.Context, set Set, old current) (_ Set, push []*Artifact, _ error) {
 	out := Set{Complete: set.Complete}
 	for _, l := range set.Layers {
 		i := slices.IndexFunc(old.layers, func(r LayerRef) bool { return r.Name == l.Name && r.Tree == l.Tree })
 		if i >= 0 && !old.damaged {
-			d, exists, err := p.layer(ctx, old.layers[i])
+			d, exists, err := p.findLayer(ctx, old.layers[i])
 			if err != nil {
 				return Set{}, nil, err
 			}
@@ -242,16 +251,17 @@ func (p *pusher) reuse(ctx context.Context, set Set, old current) (_ Set, push [
 	}
 	if !slices.Equal(refsOf(out), refsOf(set)) {
 		var err error
-		if out.Complete, err = set.Complete.withLayers(refsOf(out)); err != nil {
+		out.Complete, err = set.Complete.withLayers(refsOf(out))
+		if err != nil {
 			return Set{}, nil, err
 		}
 	}
 	return out, push, nil
 }
 
-// blobs sends configs and layers. Only where an older artifact is there can they
-// be there too, and it is worth a request to ask.
-func (p *pusher) blobs(ctx context.Context, artifacts []*Artifact, ask bool) error {
+// sendBlobs sends configs and layers. With ask it first asks for each blob; this is worth a
+// request only if an older artifact is there.
+func (p *pusher) sendBlobs(ctx context.Context, artifacts []*Artifact, ask bool) error {
 	type blob struct {
 		desc ocispec.Descriptor
 		data []byte
@@ -260,6 +270,8 @@ func (p *pusher) blobs(ctx context.Context, artifacts []*Artifact, ask bool) err
 	for _, a := range artifacts {
 		all = append(all, blob{a.Layer, a.Content})
 	}
+
+	// Artifacts may share content, which is sent once.
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	seen := map[string]bool{}
@@ -270,7 +282,7 @@ func (p *pusher) blobs(ctx context.Context, artifacts []*Artifact, ask bool) err
 		seen[b.desc.Digest.String()] = true
 		group.Go(func() error {
 			if ask {
-				if good, err := holdsBlob(inner, p.to, b.desc); good || err != nil {
+				if held, err := holdsBlob(inner, p.to, b.desc); held || err != nil {
 					return err
 				}
 			}
@@ -284,8 +296,8 @@ func (p *pusher) blobs(ctx context.Context, artifacts []*Artifact, ask bool) err
 	return group.Wait()
 }
 
-// manifest writes a manifest under a tag.
-func (p *pusher) manifest(ctx context.Context, d ocispec.Descriptor, data []byte, tag string) error {
+// writeManifest writes a manifest under a tag.
+func (p *pusher) writeManifest(ctx context.Context, d ocispec.Descriptor, data []byte, tag string) error {
 	err := persist(ctx, d, func() error { return p.to.PushReference(ctx, d, bytes.NewReader(data), tag) })
 	if err != nil {
 		return manifest.About(tag, err)
@@ -301,11 +313,11 @@ func (p *pusher) count(bytes int64) {
 	}
 }
 
-// sendBlob sends a blob, with ask only if it is not there. The reader can be rewound,
-// so that the client may try again.
+// sendBlob sends a blob. With ask it is sent only if it is not there. The reader can be
+// rewound, so that the client may try again.
 func sendBlob(ctx context.Context, to Writer, d ocispec.Descriptor, data []byte, ask bool) error {
 	if ask {
-		if good, err := holdsBlob(ctx, to, d); good || err != nil {
+		if held, err := holdsBlob(ctx, to, d); held || err != nil {
 			return err
 		}
 	}
@@ -328,7 +340,7 @@ func persist(ctx context.Context, d ocispec.Descriptor, send func() error) error
 			return err
 		}
 		if i == raceTries-1 {
-			return gaveUp(d, err)
+			return errGaveUp(d, err)
 		}
 		jitter := time.Duration(rand.Int64N(int64(racePause << i))) //nolint:gosec // it only has to differ
 		select {
@@ -339,9 +351,9 @@ func persist(ctx context.Context, d ocispec.Descriptor, send func() error) error
 	}
 }
 
-// gaveUp is the error of a write that was tried often enough. What a registry reports
+// errGaveUp returns the error of a write that was tried often enough. What a registry reports
 // about digests is left out, because the content matches its digest.
-func gaveUp(d ocispec.Descriptor, err error) error {
+func errGaveUp(d ocispec.Descriptor, err error) error {
 	var answer *errcode.ErrorResponse
 	if !errors.As(err, &answer) || answer.StatusCode == http.StatusInternalServerError {
 		return err

@@ -51,7 +51,7 @@ func lookUp(ctx context.Context, from Store, reference string) (found, error) {
 	return found{desc: d, data: data, Manifest: m}, manifest.About(reference, err)
 }
 
-// resolve is the descriptor at a reference, and whether there is one.
+// resolve returns the descriptor at a reference; false if there is nothing.
 func resolve(ctx context.Context, from Reader, reference string) (ocispec.Descriptor, bool, error) {
 	d, err := from.Resolve(ctx, reference)
 	switch {

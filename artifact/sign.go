@@ -42,7 +42,7 @@ type Signed struct {
 // names. Signing again with the same key changes nothing. Other clients may sign at
 // the same time, see [Attach].
 func SignSet(ctx context.Context, in Store, reference string, signer *signature.Signer) ([]Signed, error) {
-	subjects, err := members(ctx, in, reference)
+	subjects, err := listMembers(ctx, in, reference)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +61,9 @@ func SignSet(ctx context.Context, in Store, reference string, signer *signature.
 	return out, nil
 }
 
-// AttachStatement attaches an in-toto statement to its subject: signed, as a
-// Sigstore bundle, or as it is where signer is nil. A graph, provenance and an
-// SBOM are attached by it.
+// AttachStatement attaches an in-toto statement to its subject. The statement is signed, as a
+// Sigstore bundle, or attached as it is where signer is nil. Graphs, provenance and SBOMs are
+// attached this way.
 func AttachStatement(ctx context.Context, to Store, subject ocispec.Descriptor, text []byte, predicateType string, signer *signature.Signer) (ocispec.Descriptor, error) {
 	r := Referrer{ArtifactType: statement.MediaType, Data: text, Annotations: map[string]string{annotationPredicate: predicateType}}
 	if signer != nil {
@@ -77,11 +77,11 @@ func AttachStatement(ctx context.Context, to Store, subject ocispec.Descriptor, 
 	return Attach(ctx, to, subject, r)
 }
 
-// VerifySet checks that the artifact at a tag or a digest, and each barrier layer
-// that it names, is signed by a known key. It gives their digests. An error is
-// ErrSignature where one is not.
+// VerifySet checks that the artifact at a tag or a digest, and each barrier layer that it
+// names, is signed by a known key. It returns their digests. The error is ErrSignature where
+// one is not signed.
 func VerifySet(ctx context.Context, in Store, reference string, keys *signature.Verifier) ([]string, error) {
-	subjects, err := members(ctx, in, reference)
+	subjects, err := listMembers(ctx, in, reference)
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +95,8 @@ func VerifySet(ctx context.Context, in Store, reference string, keys *signature.
 	return out, nil
 }
 
-// members are the manifests of a set: the complete artifact and its barrier layers.
-func members(ctx context.Context, in Store, reference string) ([]ocispec.Descriptor, error) {
+// listMembers returns the manifests of a set: the complete artifact and its barrier layers.
+func listMembers(ctx context.Context, in Store, reference string) ([]ocispec.Descriptor, error) {
 	if err := checkReference(reference); err != nil {
 		return nil, err
 	}
@@ -173,8 +173,8 @@ func errNone(subject string) error {
 	return manifest.Refuse(ErrSignature, "%s has no signature: sign it, or copy it with its referrers", subject)
 }
 
-// verifyBundles returns why no bundle is a signature, nil if one is. err is that
-// of the store.
+// verifyBundles looks for a bundle that is a signature of subject. It returns why there is
+// none, or nil if there is one. err is the error of the store.
 func verifyBundles(ctx context.Context, from Reader, subject ocispec.Descriptor, keys *signature.Verifier) (refused, err error) {
 	list, err := Referrers(ctx, from, subject, signature.BundleType)
 	if err != nil {
@@ -189,6 +189,8 @@ func verifyBundles(ctx context.Context, from Reader, subject ocispec.Descriptor,
 		return 1
 	}
 	slices.SortStableFunc(list, func(a, b ocispec.Descriptor) int { return isSignature(a) - isSignature(b) })
+
+	// The reason for the most likely signature is the one that is reported.
 	refused = errNothing
 	for i, d := range list {
 		if i == maxSignatures {
@@ -201,7 +203,7 @@ func verifyBundles(ctx context.Context, from Reader, subject ocispec.Descriptor,
 		switch {
 		case err == nil:
 			return nil, nil
-		case !ofSignature(err):
+		case !isSignatureError(err):
 			return nil, err
 		case i == 0:
 			refused = asSignature(err)
@@ -210,9 +212,9 @@ func verifyBundles(ctx context.Context, from Reader, subject ocispec.Descriptor,
 	return refused, nil
 }
 
-// ofSignature reports whether an error is one of a signature, and not of the store
+// isSignatureError reports whether an error is one of a signature, and not of the store
 // or the network.
-func ofSignature(err error) bool {
+func isSignatureError(err error) bool {
 	for _, is := range []error{signature.ErrSignature, signature.ErrMalformed, ErrShape, ErrLimit, ErrDigest, ErrNotFound} {
 		if errors.Is(err, is) {
 			return true
@@ -221,8 +223,8 @@ func ofSignature(err error) bool {
 	return false
 }
 
-// asSignature has every reason for which a signature does not count be
-// ErrSignature.
+// asSignature returns an error that matches ErrSignature, whatever the reason for which a
+// signature does not count.
 func asSignature(err error) error {
 	if errors.Is(err, ErrSignature) {
 		return err
@@ -230,7 +232,7 @@ func asSignature(err error) error {
 	return manifest.Refuse(ErrSignature, "invalid signature: %s", err)
 }
 
-// verifySimple is verifyBundles for cosign v2.
+// verifySimple looks for a signature as [verifyBundles] does, among those of cosign v2.
 func verifySimple(ctx context.Context, from Reader, subject ocispec.Descriptor, keys *signature.Verifier) (refused, err error) {
 	d, exists, err := resolve(ctx, from, simpleTag(subject))
 	if err != nil {
@@ -239,13 +241,17 @@ func verifySimple(ctx context.Context, from Reader, subject ocispec.Descriptor, 
 	if !exists {
 		return errNothing, nil
 	}
+
+	// The image under the tag may be of anyone: what cannot be read is no signature.
 	m, _, err := manifest.Read(ctx, from, d)
 	if err != nil {
-		if ofSignature(err) {
+		if isSignatureError(err) {
 			return asSignature(err), nil
 		}
 		return nil, err
 	}
+
+	// Each layer is one signature.
 	refused = errNothing
 	for i, l := range m.Layers {
 		if l.MediaType != typeSimple || l.Annotations[annotationSimple] == "" {
@@ -261,7 +267,7 @@ func verifySimple(ctx context.Context, from Reader, subject ocispec.Descriptor, 
 		switch {
 		case err == nil:
 			return nil, nil
-		case !ofSignature(err):
+		case !isSignatureError(err):
 			return nil, err
 		}
 		refused = asSignature(err)

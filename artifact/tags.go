@@ -36,7 +36,7 @@ type retained struct {
 	at     time.Time // zero where it is unknown
 }
 
-// retentionTag is the retention tag of a digest.
+// retentionTag returns the retention tag of a digest.
 func retentionTag(digest string, at time.Time, layer bool) string {
 	var b strings.Builder
 	if layer {
@@ -57,7 +57,8 @@ func parseRetention(tag string) (retained, bool) {
 	rest, layer := strings.CutPrefix(tag, retainLayer)
 	if !layer {
 		var ok bool
-		if rest, ok = strings.CutPrefix(tag, retainComplete); !ok {
+		rest, ok = strings.CutPrefix(tag, retainComplete)
+		if !ok {
 			return retained{}, false
 		}
 	}
@@ -73,11 +74,11 @@ func parseRetention(tag string) (retained, bool) {
 	return out, manifest.IsDigest(out.digest) && retentionTag(out.digest, out.at, layer) == tag
 }
 
-// CheckTags refuses tags that registries would, and those that are kept for
-// retention and signatures, before anything is asked or written. An error is
-// ErrReference.
+// CheckTags refuses tags that registries refuse, and tags that are reserved for retention and
+// signatures, before any request. The error is ErrReference.
 //
-// See https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests.
+// See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests.
 func CheckTags(tags []string) error {
 	for _, tag := range tags {
 		if err := checkTag(tag); err != nil {
@@ -103,7 +104,7 @@ func isTag(tag string) bool {
 	return (registry.Reference{Reference: tag}).ValidateReferenceAsTag() == nil
 }
 
-// checkReference refuses what is neither a tag nor a digest.
+// checkReference refuses a text that is neither a tag nor a digest.
 func checkReference(reference string) error {
 	if isTag(reference) || manifest.IsDigest(reference) {
 		return nil
@@ -111,7 +112,7 @@ func checkReference(reference string) error {
 	return manifest.Refuse(ErrReference, "%.200q is neither a tag nor a digest (sha256: and 64 hexadecimal digits)", reference)
 }
 
-// unique are tags without those that were named before.
+// unique returns the tags in their order, each once.
 func unique(tags []string) []string {
 	var out []string
 	for _, tag := range tags {
@@ -122,8 +123,7 @@ func unique(tags []string) []string {
 	return out
 }
 
-// Tag has tags lead to the artifact that a tag or a digest leads to, and gives
-// its digest.
+// Tag points tags at the artifact at a tag or a digest, and returns its digest.
 func Tag(ctx context.Context, in Store, reference string, tags ...string) (string, error) {
 	if err := checkReference(reference); err != nil {
 		return "", err

@@ -15,7 +15,4 @@
 // Embedded modules have no copy of the schema: the evaluator adds it to modules
 // that lack it. Modules of users do have one, in cue.mod/pkg; a test compares the
 // copies in the template and the examples with the original.
-//
-// Callers: source/embedded reads modules, plugin/host passes the schema to the
-// evaluator, and the command line writes the template.
 package cue

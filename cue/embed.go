@@ -26,20 +26,21 @@ var files embed.FS
 //go:embed modules/*/test/*.yaml
 var examples embed.FS
 
-// Cases is the tree with the cases of the embedded module called name, in its folder test, for
-// those who look at what the module makes; it is empty where the module has none.
+// Cases returns the tree of the test cases of the embedded module called name, which lie in
+// its folder test. They show what the module makes. The tree is empty where the module has
+// none.
 func Cases(name string) fs.FS {
 	cases, _ := fs.Sub(examples, "modules/"+name) // The only error is that of an invalid path.
 	return cases
 }
 
-// Schema is the files of the package ropewalk.dev/schema, as they lie under
-// cue.mod/pkg/ropewalk.dev/schema of a module that vendors it.
+// Schema returns the files of the package ropewalk.dev/schema. A module that vendors the
+// package has them under cue.mod/pkg/ropewalk.dev/schema.
 func Schema() fs.FS { return sub("schema") }
 
-// Module is the tree of the embedded module called name: a CUE module with its
-// cue.mod, the package at its root, and no copy of the schema. It is false
-// where there is no such module; see [Names].
+// Module returns the tree of the embedded module called name: a CUE module with its cue.mod,
+// the package at its root, and no copy of the schema. It returns false where there is no such
+// module; see [Names].
 func Module(name string) (fs.FS, bool) {
 	if !slices.Contains(Names(), name) {
 		return nil, false
@@ -47,7 +48,7 @@ func Module(name string) (fs.FS, bool) {
 	return sub("modules/" + name), true
 }
 
-// Names is the names of the embedded modules, sorted.
+// Names returns the names of the embedded modules, sorted.
 func Names() []string {
 	// The directory is part of the program, so reading it cannot fail, and
 	// entries come sorted.
@@ -61,12 +62,12 @@ func Names() []string {
 	return names
 }
 
-// Template is the files of a new project, which renders at once: ropewalk.yaml,
-// a spec that uses an embedded module, and one that uses a module of the
-// project's own, with the schema vendored.
+// Template returns the files of a new project, which renders without an edit: ropewalk.yaml,
+// a spec that uses an embedded module, and a spec that uses a module of the project's own,
+// with the schema vendored.
 func Template() fs.FS { return sub("template") }
 
-// sub is the files below dir, which is part of the program.
+// sub returns the files below dir, which is embedded in the program.
 func sub(dir string) fs.FS {
 	// The only error is that of an invalid path; dir is never one.
 	s, _ := fs.Sub(files, dir)

@@ -30,9 +30,8 @@ const (
 // InlineFile is the name of the only file of an inline module.
 const InlineFile = "module.cue"
 
-// Inline is the fetcher of modules that are written in the reference itself,
-// as CUE text; the tree has one file, [InlineFile]. The reference has no
-// sub-path.
+// Inline returns the fetcher of modules that are written in the reference itself, as CUE
+// text. The tree has one file, [InlineFile]. The reference has no sub-path.
 func Inline(limits Limits) Fetcher {
 	return FetcherFunc(func(_ context.Context, ref Ref) (Tree, error) {
 		if ref.Path != "" {
@@ -46,8 +45,8 @@ func Inline(limits Limits) Fetcher {
 	})
 }
 
-// Embedded is the fetcher of modules that are part of the program: lookup
-// finds them by name. The sub-path of a reference is the folder of the package.
+// Embedded returns the fetcher of modules that are part of the program; lookup finds them by
+// name. The sub-path of a reference is the folder of the package.
 func Embedded(lookup func(name string) (fs.FS, bool), limits Limits) Fetcher {
 	return FetcherFunc(func(ctx context.Context, ref Ref) (Tree, error) {
 		fsys, ok := lookup(ref.Ref)
@@ -66,7 +65,8 @@ func Embedded(lookup func(name string) (fs.FS, bool), limits Limits) Fetcher {
 	})
 }
 
-// At is t with the package in a folder of it; "" changes nothing.
+// At returns t with the package in the folder dir below its package; "" changes nothing. The
+// error is ErrPath or ErrNotFound.
 func (t Tree) At(dir string) (Tree, error) {
 	if dir == "" || dir == "." {
 		return t, nil

@@ -49,10 +49,10 @@ type refusal struct {
 	message string
 }
 
-// Error is the message.
+// Error returns the message.
 func (r *refusal) Error() string { return r.message }
 
-// Unwrap is the sentinel.
+// Unwrap returns the sentinel.
 func (r *refusal) Unwrap() error { return r.is }
 
 // PlainError says that a server would have to be spoken to without TLS, which
@@ -62,16 +62,15 @@ type PlainError struct {
 	Host string
 }
 
-// Error is what is wrong, without what to do.
+// Error says what is wrong, without what to do.
 func (p *PlainError) Error() string { return "not encrypted: " + p.Host }
 
-// Refuse is an error with a message of its own that errors.Is knows as is.
-// Backends use it, so that a message reads well and callers can still tell
-// errors apart.
+// Refuse returns an error that has its own message and matches is with errors.Is. Backends
+// use it, so that a message reads well and callers can still tell errors apart.
 func Refuse(is error, message string) error { return &refusal{is: is, message: message} }
 
-// OverLimit is an [ErrLimit] that says that the limit is fixed: no adapter has a flag for
-// those of sources.
+// OverLimit returns an [ErrLimit] that says that the limit is fixed: no adapter has a flag
+// for the limits of sources.
 func OverLimit(format string, args ...any) error {
 	return Refuse(ErrLimit, fmt.Sprintf(format, args...)+" (no flag raises this limit)")
 }

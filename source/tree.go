@@ -51,8 +51,8 @@ type Builder struct {
 	bytes  int64
 }
 
-// Room reports whether a file of that size fits at that path; a backend asks
-// before it reads the file.
+// Room checks that a file of a size fits at a path. A backend calls it before it reads the
+// file.
 func (b *Builder) Room(name string, size int64) error {
 	limits := b.Limits.WithDefaults()
 	if err := CheckPath(name); err != nil {
@@ -85,8 +85,8 @@ func (b *Builder) Add(name string, data []byte) error {
 	return nil
 }
 
-// Link puts a symbolic link into the tree, which the reader of the tree resolves: see
-// source/local. What fetchers return of a module has none.
+// Link puts a symbolic link into the tree. The reader of the tree resolves it, see
+// source/local. Trees of modules that fetchers return have none.
 func (b *Builder) Link(name, target string) error {
 	if err := b.Room(name, int64(len(target))); err != nil {
 		return err
@@ -108,8 +108,8 @@ func (b *Builder) has(name string) bool {
 	return file || link
 }
 
-// Tree is the tree of what was added, with its digest. The package is at its
-// root; callers set Dir where it is not.
+// Tree returns the tree of what was added, with its digest. The package is at its root;
+// callers set Dir where it is not.
 func (b *Builder) Tree(origin, revision string) (Tree, error) {
 	fsys, err := memfs.Content{Files: b.files, Links: b.links}.FS()
 	if err != nil {
@@ -124,8 +124,8 @@ func (b *Builder) Tree(origin, revision string) (Tree, error) {
 	}, nil
 }
 
-// NewTree is a tree of files by path, within the default limits. It keeps the
-// contents, which must not be changed any more.
+// NewTree returns a tree of files by path, within the default limits. It keeps the contents,
+// which must not be changed any more.
 func NewTree(files map[string][]byte, origin, revision string) (Tree, error) {
 	var b Builder
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -136,9 +136,9 @@ func NewTree(files map[string][]byte, origin, revision string) (Tree, error) {
 	return b.Tree(origin, revision)
 }
 
-// CheckPath refuses what cannot be the path of a file of a tree: paths that
-// are empty, absolute, not clean, with ".." or backslashes, and those through
-// a folder of a version control system, where a file could become code.
+// CheckPath refuses a name that cannot be the path of a file of a tree: a path that is empty,
+// absolute, not clean, with ".." or backslashes, or that leads through a folder of a version
+// control system, where a file could become code.
 func CheckPath(name string) error {
 	bad := func(why string) error { return Refuse(ErrPath, fmt.Sprintf("path %q %s", name, why)) }
 	switch {
@@ -167,9 +167,9 @@ func CheckPath(name string) error {
 	return nil
 }
 
-// isGit reports whether a file system could take a name for .git: case does
-// not count on some, trailing dots and spaces do not on Windows, and HFS+
-// ignores certain characters (CVE-2014-9390).
+// isGit reports whether a file system could take a name for .git: case does not count on some
+// file systems, trailing dots and spaces do not on Windows, and HFS+ ignores certain
+// characters (CVE-2014-9390).
 func isGit(name string) bool {
 	name = strings.Map(func(r rune) rune {
 		switch {

@@ -24,10 +24,11 @@ import (
 // maxArchive is the size up to which archives are read, and what they unpack to.
 const maxArchive = 512 << 20
 
-// OpenArchive opens the image layout in a tar file. With create, a file that is missing
-// becomes one. It is unpacked into a temporary directory, and written by [Layout.Close]
-// if something was changed: aside, and renamed. If another process has changed the file
-// by then, nothing is written (manifest.ErrBusy). The same content gives the same file.
+// OpenArchive opens the image layout in a tar file. With create, a missing file becomes an
+// empty layout. The tar is unpacked into a temporary directory. If something was changed,
+// [Layout.Close] writes a new tar beside the file and renames it. If another process has
+// changed the file by then, nothing is written (manifest.ErrBusy). The same content gives the
+// same file.
 func OpenArchive(file string, create bool) (*Layout, error) {
 	temp, err := os.MkdirTemp("", "ropewalk-layout-")
 	if err != nil {
@@ -64,7 +65,7 @@ func (a *archive) open(create bool) (*Layout, error) {
 	return l, nil
 }
 
-// unpack unpacks the file, if there is one.
+// unpack unpacks the file, if there is one, into the temporary directory.
 func (a *archive) unpack() error {
 	// To open a pipe would block.
 	info, err := os.Stat(a.file)
@@ -83,7 +84,8 @@ func (a *archive) unpack() error {
 		return err
 	}
 	defer f.Close() //nolint:errcheck // it was read only
-	if a.was, err = f.Stat(); err != nil {
+	a.was, err = f.Stat()
+	if err != nil {
 		return err
 	}
 	why, err := a.extract(tar.NewReader(f))
@@ -93,13 +95,14 @@ func (a *archive) unpack() error {
 	return err
 }
 
-// extract writes the files of a tar, and returns why it is no layout. Blobs are verified
-// when they are used.
+// extract writes the files of a tar, and returns why the tar is no layout; "" where it is
+// one. Blobs are verified when they are used.
 func (a *archive) extract(t *tar.Reader) (why string, _ error) {
 	if err := os.MkdirAll(filepath.Join(a.temp, blobsDir), 0o700); err != nil {
 		return "", err
 	}
-	marked, room := false, int64(maxArchive)
+	marked := false
+	room := int64(maxArchive)
 	for {
 		header, err := t.Next()
 		switch {
@@ -110,10 +113,14 @@ func (a *archive) extract(t *tar.Reader) (why string, _ error) {
 		case err != nil:
 			return "it is not a tar file, or is cut short", nil //nolint:nilerr // the reason is the text
 		}
+
+		// Folders are made already, so those of a layout are skipped.
 		name := strings.TrimSuffix(strings.TrimPrefix(header.Name, "./"), "/")
 		if header.Typeflag == tar.TypeDir && (name == "" || name == "." || name == ocispec.ImageBlobsDir || name == blobsDir) {
 			continue
 		}
+
+		// Only the names that a layout has are written, so that no path can leave the directory.
 		switch {
 		case header.Typeflag != tar.TypeReg:
 			return "it contains something that is not a file", nil
@@ -123,7 +130,8 @@ func (a *archive) extract(t *tar.Reader) (why string, _ error) {
 		default:
 			return "it contains a file that belongs to no layout: " + name, nil
 		}
-		if room -= header.Size; room < 0 {
+		room -= header.Size
+		if room < 0 {
 			return "", manifest.OverLimit("%q unpacks to more than %d bytes", a.file, maxArchive)
 		}
 		if err := writeFile(filepath.Join(a.temp, name), t); errors.Is(err, io.ErrUnexpectedEOF) {
@@ -177,7 +185,7 @@ func (a *archive) unchanged() bool {
 	return os.SameFile(a.was, now) && a.was.Size() == now.Size() && a.was.ModTime().Equal(now.ModTime())
 }
 
-// save writes the file: aside, synced, and then renamed.
+// save writes the tar beside the file, syncs it and renames it.
 func (a *archive) save() (err error) {
 	dir, base := filepath.Split(a.file)
 	temp := filepath.Join(dir, "."+base+tempPrefix+rand.Text())
@@ -191,13 +199,16 @@ func (a *archive) save() (err error) {
 			_ = os.Remove(temp) // as above
 		}
 	}()
-	if err = a.pack(f); err != nil {
+	err = a.pack(f)
+	if err != nil {
 		return err
 	}
-	if err = f.Sync(); err != nil {
+	err = f.Sync()
+	if err != nil {
 		return err
 	}
-	if err = f.Close(); err != nil {
+	err = f.Close()
+	if err != nil {
 		return err
 	}
 	return os.Rename(temp, a.file)

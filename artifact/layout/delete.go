@@ -21,12 +21,12 @@ func (l *Layout) Delete(ctx context.Context, target ocispec.Descriptor) error {
 		if !ok {
 			return nil, manifest.Refuse(manifest.ErrNotFound, "the layout has no %.100q", target.Digest)
 		}
-		gone, err := l.reach(ctx, []ocispec.Descriptor{d})
+		gone, err := l.collectReachable(ctx, []ocispec.Descriptor{d})
 		if err != nil {
 			return nil, err
 		}
 		x.Manifests = slices.DeleteFunc(x.Manifests, func(o ocispec.Descriptor) bool { return o.Digest == d.Digest })
-		kept, err := l.reach(ctx, x.Manifests)
+		kept, err := l.collectReachable(ctx, x.Manifests)
 		if err != nil {
 			return nil, err
 		}
@@ -44,8 +44,9 @@ func (l *Layout) Delete(ctx context.Context, target ocispec.Descriptor) error {
 	})
 }
 
-// reach are the digests of manifests and of all that they name.
-func (l *Layout) reach(ctx context.Context, manifests []ocispec.Descriptor) (map[string]bool, error) {
+// collectReachable returns the digests of manifests and of everything that they name, at any
+// depth.
+func (l *Layout) collectReachable(ctx context.Context, manifests []ocispec.Descriptor) (map[string]bool, error) {
 	out := map[string]bool{}
 	todo := slices.Clone(manifests)
 	for len(todo) > 0 {

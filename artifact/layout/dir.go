@@ -43,7 +43,7 @@ var errNotRegular = errors.New("it is not a regular file")
 // (manifest.ErrNotLayout), so that a mistyped name harms nothing.
 func Open(dir string, create bool) (*Layout, error) { return open(dir, dir, create) }
 
-// open is Open of a directory that errors call by another name.
+// open works as [Open] does, for a directory that errors call by another name.
 func open(dir, name string, create bool) (*Layout, error) {
 	fresh := false
 	if create {
@@ -133,12 +133,14 @@ func (f regularFS) Open(name string) (fs.File, error) {
 	return f.root.Open(name)
 }
 
-// check refuses a directory that is no layout, or makes it one.
+// check refuses a directory that is no layout. With create, it makes an empty directory one.
 func (d *directory) check(create bool) error {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	if err != nil {
 		return err
 	}
+
+	// A file that belongs to no layout shows that the directory is used for something else.
 	marked := false
 	for _, e := range entries {
 		switch name := e.Name(); {
@@ -149,6 +151,8 @@ func (d *directory) check(create bool) error {
 			return manifest.Refuse(manifest.ErrNotLayout, "%q contains %q, which is not part of an image layout: choose another directory", d.name, name)
 		}
 	}
+
+	// The mark of a layout is missing in a new directory, and in no other.
 	if !marked {
 		if !create {
 			return manifest.Refuse(manifest.ErrNotLayout, "%q is not an image layout: it has no %q", d.name, ocispec.ImageLayoutFile)
@@ -160,7 +164,9 @@ func (d *directory) check(create bool) error {
 		defer release()
 		return d.replace(ocispec.ImageLayoutFile, []byte(layoutContent))
 	}
-	data, err := d.bounded(ocispec.ImageLayoutFile, 4096)
+
+	// The file says the version of the layout; 1.x is read.
+	data, err := d.readBounded(ocispec.ImageLayoutFile, 4096)
 	if err != nil {
 		return err
 	}
@@ -170,8 +176,8 @@ func (d *directory) check(create bool) error {
 	return nil
 }
 
-// bounded reads a file of at most limit bytes.
-func (d *directory) bounded(name string, limit int64) ([]byte, error) {
+// readBounded reads a file of at most limit bytes.
+func (d *directory) readBounded(name string, limit int64) ([]byte, error) {
 	f, err := regularFS{d.root}.Open(name)
 	if errors.Is(err, errNotRegular) {
 		return nil, manifest.Refuse(manifest.ErrNotLayout, "%s in %q: %v", name, d.name, errNotRegular)
@@ -223,14 +229,15 @@ func (d *directory) remove(digest string) error { return d.root.Remove(blobPath(
 
 // readIndex reads index.json, which may be missing.
 func (d *directory) readIndex() (index, error) {
-	data, err := d.bounded(ocispec.ImageIndexFile, maxIndex)
+	data, err := d.readBounded(ocispec.ImageIndexFile, maxIndex)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return index{}, err
 	}
 	return parseIndex(data)
 }
 
-// change changes index.json while no other process does.
+// change changes index.json under the lock of the directory, so that no other process changes
+// it meanwhile.
 func (d *directory) change(ctx context.Context, change indexChange) error {
 	release, err := lock(ctx, d.path, d.name)
 	if err != nil {
@@ -239,6 +246,8 @@ func (d *directory) change(ctx context.Context, change indexChange) error {
 	defer release()
 	d.updates.Lock()
 	defer d.updates.Unlock()
+
+	// The index is read under the lock: it may have changed since it was read last.
 	d.clean()
 	x, err := d.readIndex()
 	if err != nil {
@@ -248,23 +257,27 @@ func (d *directory) change(ctx context.Context, change indexChange) error {
 	if err != nil {
 		return err
 	}
-	data, err := x.bytes()
+	data, err := x.encode()
 	if err != nil {
 		return err
 	}
-	if old, err := d.bounded(ocispec.ImageIndexFile, maxIndex); err != nil || string(data) != string(old) {
+
+	// An index that stays the same is not written, and does not count as a change.
+	if old, err := d.readBounded(ocispec.ImageIndexFile, maxIndex); err != nil || string(data) != string(old) {
 		if err := d.replace(ocispec.ImageIndexFile, data); err != nil {
 			return err
 		}
 		d.changed.Store(true)
 	}
+
+	// What follows a change, such as removing blobs, still happens under the lock.
 	if after == nil {
 		return nil
 	}
 	return after()
 }
 
-// clean removes what writers left that were killed.
+// clean removes what killed writers left, once it is older than staleIngest.
 func (d *directory) clean() {
 	entries, err := fs.ReadDir(d.root.FS(), ingestDir)
 	if err != nil {
@@ -277,7 +290,7 @@ func (d *directory) clean() {
 	}
 }
 
-// replace writes a file under the lock: beside, synced, and then renamed.
+// replace writes a file beside the old one, syncs it and renames it. The lock is held.
 func (d *directory) replace(name string, data []byte) error {
 	f, err := d.root.OpenFile(indexTemp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -21,11 +21,11 @@ func FuzzIndex(f *testing.F) {
 		if err != nil {
 			return
 		}
-		out, err := x.bytes()
+		out, err := x.encode()
 		require.NoError(t, err)
 		again, err := parseIndex(out)
 		require.NoError(t, err)
-		twice, err := again.bytes()
+		twice, err := again.encode()
 		require.NoError(t, err)
 		require.Equal(t, string(out), string(twice))
 	})

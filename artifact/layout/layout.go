@@ -16,7 +16,7 @@
 // an index.json that other programs wrote nothing is trusted: it is bounded, and a
 // manifest that it names and that is missing is an error only for what needs it.
 //
-// Callers: the command line, and tests. See
+// The format is that of
 // https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md.
 package layout
 
@@ -105,8 +105,8 @@ func parseIndex(data []byte) (index, error) {
 	return x, nil
 }
 
-// bytes are the index as it is written: the same content gives the same bytes.
-func (x index) bytes() ([]byte, error) {
+// encode returns the index as it is written: the same content gives the same bytes.
+func (x index) encode() ([]byte, error) {
 	slices.SortStableFunc(x.Manifests, func(a, b ocispec.Descriptor) int {
 		return strings.Compare(a.Annotations[ocispec.AnnotationRefName]+"\n"+a.Digest.String(), b.Annotations[ocispec.AnnotationRefName]+"\n"+b.Digest.String())
 	})
@@ -116,7 +116,7 @@ func (x index) bytes() ([]byte, error) {
 	return manifest.Encode(x)
 }
 
-// find is the entry of a tag or a digest.
+// find returns the descriptor at a tag or a digest; false if there is none.
 func (x index) find(reference string) (ocispec.Descriptor, bool) {
 	i := slices.IndexFunc(x.Manifests, func(d ocispec.Descriptor) bool {
 		if manifest.IsDigest(reference) {
@@ -153,7 +153,7 @@ func (x *index) add(d ocispec.Descriptor, tag string) {
 	x.Manifests = append(x.Manifests, d)
 }
 
-// Resolve is the descriptor of the manifest at a tag or a digest.
+// Resolve returns the descriptor of the manifest at a tag or a digest.
 func (l *Layout) Resolve(_ context.Context, reference string) (ocispec.Descriptor, error) {
 	x, err := l.readIndex()
 	if err != nil {
@@ -166,7 +166,7 @@ func (l *Layout) Resolve(_ context.Context, reference string) (ocispec.Descripto
 	return d, nil
 }
 
-// Fetch is a manifest or a blob. The digest is checked at its end.
+// Fetch opens a manifest or a blob. Its digest is checked at the end of the content.
 func (l *Layout) Fetch(ctx context.Context, target ocispec.Descriptor) (io.ReadCloser, error) {
 	if err := checkDigest(target); err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func checkDigest(d ocispec.Descriptor) error {
 	return manifest.Refuse(manifest.ErrDigest, "%.100q is not sha256: and 64 hexadecimal digits", d.Digest)
 }
 
-// FetchReference is the manifest at a tag or a digest.
+// FetchReference opens the manifest at a tag or a digest, and returns its descriptor.
 func (l *Layout) FetchReference(ctx context.Context, reference string) (ocispec.Descriptor, io.ReadCloser, error) {
 	d, err := l.Resolve(ctx, reference)
 	if err != nil {
@@ -200,7 +200,7 @@ func (l *Layout) FetchReference(ctx context.Context, reference string) (ocispec.
 	return d, rc, err
 }
 
-// Exists reports whether a manifest or a blob is there and undamaged: it is read.
+// Exists reports whether a manifest or a blob is there and undamaged. It reads the content.
 func (l *Layout) Exists(ctx context.Context, target ocispec.Descriptor) (bool, error) {
 	if err := checkDigest(target); err != nil {
 		return false, err
@@ -258,12 +258,16 @@ func (l *Layout) push(ctx context.Context, d ocispec.Descriptor, content io.Read
 	if err := checkDigest(d); err != nil {
 		return err
 	}
+
+	// A blob needs no entry in the index.
 	if !manifest.Is(d.MediaType) {
 		return l.write(ctx, d, manifest.Verify(io.NopCloser(content), d))
 	}
 	if d.Size > manifest.MaxSize {
 		return manifest.OverLimit("%s: a manifest of %d bytes; at most %d are taken", d.Digest, d.Size, manifest.MaxSize)
 	}
+
+	// A manifest is parsed before it is written: what is no manifest gets no place in the index.
 	data, err := manifest.Drain(manifest.Verify(io.NopCloser(content), d), d.Size)
 	if err != nil {
 		return err
@@ -290,11 +294,11 @@ func (l *Layout) push(ctx context.Context, d ocispec.Descriptor, content io.Read
 // write writes content that is not there, or damaged.
 func (l *Layout) write(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	if _, there := l.size(d.Digest.String()); there {
-		good, err := l.Exists(ctx, d)
+		exists, err := l.Exists(ctx, d)
 		if err != nil {
 			return err
 		}
-		if good {
+		if exists {
 			_, err = io.Copy(io.Discard, content) // which must be the same
 			return err
 		}
@@ -321,13 +325,15 @@ func (l *Layout) Tags(_ context.Context, last string, fn func(tags []string) err
 	return fn(slices.Compact(tags))
 }
 
-// Referrers calls fn with the manifests whose subject is desc. A manifest that
-// is named and not there is manifest.ErrDamaged: it may be one of them.
+// Referrers calls fn with the manifests whose subject is desc. The error is
+// manifest.ErrDamaged if a manifest that the index names is missing: it may be a referrer.
 func (l *Layout) Referrers(ctx context.Context, desc ocispec.Descriptor, artifactType string, fn func([]ocispec.Descriptor) error) error {
 	x, err := l.readIndex()
 	if err != nil {
 		return err
 	}
+
+	// A manifest has an entry for each tag, and is looked at once.
 	var out []ocispec.Descriptor
 	seen := map[string]bool{}
 	for _, d := range x.Manifests {
@@ -335,7 +341,7 @@ func (l *Layout) Referrers(ctx context.Context, desc ocispec.Descriptor, artifac
 			continue
 		}
 		seen[d.Digest.String()] = true
-		r, err := l.subject(ctx, d)
+		r, err := l.readSubject(ctx, d)
 		if manifest.Missing(err) {
 			// Its subject is unknown: that it is gone must not look like that
 			// nothing is attached.
@@ -361,7 +367,9 @@ type subjectOf struct {
 	subject  string // "" where it refers to nothing
 }
 
-func (l *Layout) subject(ctx context.Context, d ocispec.Descriptor) (*subjectOf, error) {
+// readSubject reads the manifest d, and returns what it refers to. The result is kept for later
+// calls.
+func (l *Layout) readSubject(ctx context.Context, d ocispec.Descriptor) (*subjectOf, error) {
 	l.mu.Lock()
 	known, ok := l.subjects[d.Digest.String()]
 	l.mu.Unlock()

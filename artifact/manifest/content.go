@@ -27,12 +27,13 @@ type Verified struct {
 	read int64
 }
 
-// Verify is content that is checked while it is read.
+// Verify returns a reader of rc that checks the content against want while it is read.
 func Verify(rc io.ReadCloser, want ocispec.Descriptor) *Verified {
 	return &Verified{ReadCloser: rc, want: want, hash: sha256.New()}
 }
 
-// Read reads content.
+// Read reads content. The error is ErrDigest where the content does not match its digest or
+// size.
 func (v *Verified) Read(p []byte) (int, error) {
 	n, err := v.ReadCloser.Read(p)
 	v.read += int64(n)
@@ -50,8 +51,8 @@ func (v *Verified) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Open is a manifest or a blob that something in the store names, checked while it
-// is read. If it is missing the store lost it: ErrDamaged.
+// Open opens a manifest or a blob that something in the store names, and checks it while it
+// is read. The error is ErrDamaged where the store lost it.
 func Open(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) (io.ReadCloser, error) {
 	if d.Digest == EmptyDigest && d.Size == int64(len(EmptyJSON)) {
 		return io.NopCloser(bytes.NewReader([]byte(EmptyJSON))), nil
@@ -91,7 +92,7 @@ func Drain(r io.Reader, size int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Read reads and parses a manifest or an index.
+// Read reads and parses a manifest or an index. It returns its bytes too.
 func Read(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) (Manifest, []byte, error) {
 	data, err := ReadAll(ctx, from, d, MaxSize)
 	if err != nil {
@@ -101,8 +102,8 @@ func Read(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) (Mani
 	return m, data, err
 }
 
-// Missing reports that an error is that nothing is there, which may be because
-// there is no such repository yet.
+// Missing reports whether an error says that nothing is there. The reason may be that there
+// is no such repository yet.
 func Missing(err error) bool {
 	var answer *errcode.ErrorResponse
 	return errors.Is(err, ErrNotFound) || errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound

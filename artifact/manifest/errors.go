@@ -43,13 +43,13 @@ var (
 // ErrDamaged, and ErrNotFound.
 type lostError struct{ digest, why string }
 
-// Error is what is missing, and how to restore it.
+// Error says what is missing, and how to restore it.
 func (e *lostError) Error() string {
 	return e.why + ": copy the artifact again from a complete source (artifact copy --check), or push it again"
 }
 
-// errLost is an error of content that something in a store names, which is missing
-// there. A layout explains itself what is wrong.
+// errLost returns the error for content that something in a store names, and that is missing
+// there. The message of a layout, which explains the fault itself, is kept.
 func errLost(d ocispec.Descriptor, err error) error {
 	lost := &lostError{digest: d.Digest.String(), why: d.Digest.String() + " is referenced there but missing"}
 	var own *refusal
@@ -59,10 +59,10 @@ func errLost(d ocispec.Descriptor, err error) error {
 	return lost
 }
 
-// Lost is the digest of what is gone.
+// Lost returns the digest of the missing content.
 func (e *lostError) Lost() string { return e.digest }
 
-// Is knows it as ErrDamaged and as ErrNotFound.
+// Is reports whether target is ErrDamaged or ErrNotFound.
 func (e *lostError) Is(target error) bool { return target == ErrDamaged || target == ErrNotFound }
 
 // refusal is a message that stands for a sentinel.
@@ -71,25 +71,25 @@ type refusal struct {
 	message string
 }
 
-// Error is the message.
+// Error returns the message.
 func (r *refusal) Error() string { return r.message }
 
-// Unwrap is the sentinel.
+// Unwrap returns the sentinel.
 func (r *refusal) Unwrap() error { return r.is }
 
-// Refuse is an error with a message of its own that errors.Is knows as is.
+// Refuse returns an error that has its own message and matches is with errors.Is.
 func Refuse(is error, format string, args ...any) error {
 	return &refusal{is: is, message: fmt.Sprintf(format, args...)}
 }
 
-// OverLimit is an [ErrLimit] that says that the limit is fixed: no command has a flag for
-// those of artifacts.
+// OverLimit returns an [ErrLimit] that says that the limit is fixed: no command has a flag
+// for the limits of artifacts.
 func OverLimit(format string, args ...any) error {
 	return Refuse(ErrLimit, format+" (no flag raises this limit)", args...)
 }
 
-// About puts the reference before an error, and keeps the error. One that names
-// the reference already is returned as it is.
+// About puts the reference before an error, which stays the cause. An error that names the
+// reference already is returned unchanged.
 func About(reference string, err error) error {
 	if err == nil || strings.Contains(err.Error(), fmt.Sprintf("%.200q", reference)) {
 		return err

@@ -10,8 +10,6 @@
 // with a version of a library. What is read is bounded, has only sha256 digests, and is
 // of one kind: an image or an index. Content is returned only as far as its digest can
 // still be right; the last byte is held back until it is.
-//
-// Callers: artifact, artifact/layout.
 package manifest
 
 import (
@@ -60,12 +58,12 @@ type Descriptor struct {
 	ArtifactType string            `json:"artifactType,omitempty"`
 }
 
-// Plain is a descriptor without its annotations.
+// Plain returns a descriptor without its annotations, as it is written.
 func Plain(d ocispec.Descriptor) Descriptor {
 	return Descriptor{MediaType: d.MediaType, Digest: d.Digest.String(), Size: d.Size}
 }
 
-// Encode is compact JSON, with sorted maps and without the escapes for HTML.
+// Encode returns v as compact JSON, with sorted maps and without the escapes for HTML.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -76,12 +74,12 @@ func Encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// Describe is the descriptor of content.
+// Describe returns the descriptor of content.
 func Describe(mediaType string, content []byte) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: mediaType, Digest: DigestOf(content), Size: int64(len(content))}
 }
 
-// DigestOf is the digest of content.
+// DigestOf returns the digest of content.
 func DigestOf(content []byte) digest.Digest {
 	sum := sha256.Sum256(content)
 	return digest.Digest("sha256:" + hex.EncodeToString(sum[:]))
@@ -101,7 +99,7 @@ type Manifest struct {
 	Manifests []ocispec.Descriptor `json:"manifests"`
 }
 
-// Is reports whether a media type is that of a manifest and not of a blob.
+// Is reports whether a media type is that of a manifest. The other types are those of blobs.
 func Is(mediaType string) bool {
 	switch mediaType {
 	case ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex,
@@ -123,6 +121,9 @@ func Parse(mediaType string, data []byte) (Manifest, error) {
 	bad := func(format string, args ...any) (Manifest, error) {
 		return Manifest{}, Refuse(ErrShape, "invalid manifest: "+format, args...)
 	}
+
+	// The first fault is the one that is reported. Whether the list of parts is bounded is
+	// checked before they are looked at.
 	switch {
 	case !Is(mediaType):
 		return bad("its type is %.100q: an OCI image manifest is required", mediaType)
@@ -141,6 +142,8 @@ func Parse(mediaType string, data []byte) (Manifest, error) {
 	case !IsIndex(mediaType) && len(m.Manifests) > 0:
 		return bad("it is not an index and has manifests")
 	}
+
+	// Everything that the manifest names needs a digest that content can be checked with.
 	all := append([]ocispec.Descriptor{}, m.Layers...)
 	all = append(all, m.Manifests...)
 	if !IsIndex(mediaType) {
@@ -157,8 +160,8 @@ func Parse(mediaType string, data []byte) (Manifest, error) {
 	return m, nil
 }
 
-// Type is what a referrer is: its artifact type, or the type of its
-// config, see the distribution specification.
+// Type returns the type of a referrer: its artifact type, or the type of its config where it
+// has none (distribution specification).
 func (m Manifest) Type() string {
 	if m.ArtifactType != "" {
 		return m.ArtifactType
@@ -166,8 +169,8 @@ func (m Manifest) Type() string {
 	return m.Config.MediaType
 }
 
-// Parts are what a manifest names and needs: its layers and config, or the manifests of
-// an index.
+// Parts returns the descriptors of what a manifest needs: its layers and config, or the
+// manifests of an index.
 func (m Manifest) Parts() []ocispec.Descriptor {
 	parts := append(slices.Clone(m.Layers), m.Manifests...)
 	if m.Config.Digest != "" {
@@ -176,7 +179,8 @@ func (m Manifest) Parts() []ocispec.Descriptor {
 	return parts
 }
 
-// Bare is a descriptor without what a registry reports beside it.
+// Bare returns a descriptor without what a registry reports beside it: its type, digest and
+// size.
 func Bare(d ocispec.Descriptor) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
 }

@@ -22,5 +22,5 @@ var (
 	ErrPassword = errors.New("bad password")
 )
 
-// refuse is an error with a message of its own that errors.Is knows as is.
+// refuse returns an error that has its own message and matches is with errors.Is.
 func refuse(is error, message string) error { return manifest.Refuse(is, "%s", message) }

@@ -33,14 +33,14 @@ func FuzzBundle(f *testing.F) {
 	bundle, err := stranger.Sign(stated(f, subject))
 	require.NoError(f, err)
 	f.Add(bundle)
-	goodPayload, _, _, err := parseBundle(good)
+	envelope, err := parseBundle(good)
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, err := v.Bundle(data, subject)
 		if err == nil {
-			payload, _, _, err := parseBundle(data)
+			got, err := parseBundle(data)
 			require.NoError(t, err)
-			require.Equal(t, goodPayload, payload, "only what was signed passes")
+			require.Equal(t, envelope.payload, got.payload, "only what was signed passes")
 		} else {
 			require.True(t, errors.Is(err, ErrMalformed) || errors.Is(err, ErrSignature), "%v", err)
 		}

@@ -63,10 +63,12 @@ func GenerateKey() (private, public []byte, err error) {
 // is called only for an encrypted key, and may be nil where there is none. An
 // error is ErrKey or ErrPassword, or that of password.
 func ParsePrivateKey(data []byte, password func() ([]byte, error)) (*Signer, error) {
-	block, err := privateBlock(data)
+	block, err := decodePrivateBlock(data)
 	if err != nil {
 		return nil, err
 	}
+
+	// The type of the block says how the key is encoded, and whether it is encrypted.
 	der := block.Bytes
 	switch block.Type {
 	case pemPKCS8:
@@ -77,7 +79,8 @@ func ParsePrivateKey(data []byte, password func() ([]byte, error)) (*Signer, err
 		}
 		return newSigner(key)
 	case pemSigstore, pemCosign:
-		if der, err = decrypt(der, password); err != nil {
+		der, err = decrypt(der, password)
+		if err != nil {
 			return nil, err
 		}
 	case pemPublic:
@@ -88,6 +91,8 @@ func ParsePrivateKey(data []byte, password func() ([]byte, error)) (*Signer, err
 	default:
 		return nil, refuse(ErrKey, fmt.Sprintf("private key: a PEM block %q is not read: "+wantKeys+", as %q or %q", block.Type, pemPKCS8, pemSigstore))
 	}
+
+	// All that is left is PKCS #8, decrypted by now.
 	key, err := x509.ParsePKCS8PrivateKey(der)
 	if err != nil {
 		return nil, refuse(ErrKey, "private key: no PKCS #8 in its PEM block: is the file complete?")
@@ -95,8 +100,9 @@ func ParsePrivateKey(data []byte, password func() ([]byte, error)) (*Signer, err
 	return newSigner(key)
 }
 
-// privateBlock is the one PEM block that may hold a key.
-func privateBlock(data []byte) (*pem.Block, error) {
+// decodePrivateBlock returns the only PEM block that may hold a private key. The error is
+// ErrKey.
+func decodePrivateBlock(data []byte) (*pem.Block, error) {
 	if len(data) > maxKey {
 		return nil, refuse(ErrKey, fmt.Sprintf("private key: larger than %d bytes", maxKey))
 	}
@@ -141,12 +147,13 @@ func newSigner(key any) (*Signer, error) {
 	return &Signer{private: private, public: public}, nil
 }
 
-// PublicKey is the public key in PEM (PKIX), what [ParsePublicKeys] reads.
+// PublicKey returns the public key in PEM (PKIX), which [ParsePublicKeys] reads.
 func (s *Signer) PublicKey() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: pemPublic, Bytes: s.public.der})
 }
 
-// Hint names the key: the SHA-256 of its PKIX form in base64, as Sigstore does.
+// Hint returns the name of the key: the SHA-256 of its PKIX form in base64, as Sigstore has
+// it.
 func (s *Signer) Hint() string { return s.public.hint }
 
 // publicKey is a key that signatures can be checked with.

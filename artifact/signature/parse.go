@@ -32,7 +32,7 @@ type parsedStatement struct {
 	subjects []string // sha256:<hex>
 }
 
-// limit is how large the bundle of such a statement may be.
+// limit returns how many bytes the bundle of a statement of this type may have.
 func (s parsedStatement) limit() int {
 	if s.PredicateType == PredicateSignature {
 		return MaxSignature
@@ -64,21 +64,30 @@ type readBundle struct {
 	Message *json.RawMessage `json:"messageSignature"`
 }
 
-// parseBundle gives the payload and the signature of a bundle's envelope, and
-// the hint at its key.
-func parseBundle(data []byte) (payload, signature []byte, hint string, err error) {
+// signedEnvelope is what the envelope of a bundle holds, decoded.
+type signedEnvelope struct {
+	payload   []byte
+	signature []byte
+	hint      string // the name of the key, as the bundle has it
+}
+
+// parseBundle reads the envelope of a bundle. The error is ErrMalformed, or ErrSignature for
+// a signature without a key.
+func parseBundle(data []byte) (signedEnvelope, error) {
 	var b readBundle
-	bad := func(format string, args ...any) ([]byte, []byte, string, error) {
-		return nil, nil, "", refuse(ErrMalformed, "bundle: "+fmt.Sprintf(format, args...))
+	bad := func(format string, args ...any) (signedEnvelope, error) {
+		return signedEnvelope{}, refuse(ErrMalformed, "bundle: "+fmt.Sprintf(format, args...))
 	}
-	err = strict(data, &b, strictjson.DisallowDuplicateFields, strictjson.DisallowUnknownFields)
+
+	// The first fault is the one that is reported.
+	err := decodeStrict(data, &b, strictjson.DisallowDuplicateFields, strictjson.DisallowUnknownFields)
 	switch m := b.Material; {
 	case err != nil:
 		return bad("%s", err)
 	case b.MediaType != BundleType && b.MediaType != oldBundleType:
 		return bad("mediaType is %.100q and not %q", b.MediaType, BundleType)
 	case m.Certificate != nil || m.Chain != nil:
-		return nil, nil, "", refuse(ErrSignature, "bundle: keyless signatures need certificates, a transparency log and a clock: not supported here: "+
+		return signedEnvelope{}, refuse(ErrSignature, "bundle: keyless signatures need certificates, a transparency log and a clock: not supported here: "+
 			`sign with a key ("cosign sign --key")`)
 	case m.PublicKey == nil:
 		return bad("publicKey is missing in verificationMaterial")
@@ -89,12 +98,14 @@ func parseBundle(data []byte) (payload, signature []byte, hint string, err error
 	case len(b.Envelope.Signatures) != 1:
 		return bad("it must have exactly one signature")
 	}
-	signature, signed := decodeBase64(b.Envelope.Signatures[0].Sig)
-	payload, ok := decodeBase64(b.Envelope.Payload)
-	if !signed || !ok || len(signature) == 0 || len(payload) == 0 {
+
+	// Payload and signature are signed and compared as bytes.
+	signature, hasSignature := decodeBase64(b.Envelope.Signatures[0].Sig)
+	payload, hasPayload := decodeBase64(b.Envelope.Payload)
+	if !hasSignature || !hasPayload || len(signature) == 0 || len(payload) == 0 {
 		return bad("payload and sig must be standard base64")
 	}
-	return payload, signature, b.Material.PublicKey.Hint, nil
+	return signedEnvelope{payload: payload, signature: signature, hint: b.Material.PublicKey.Hint}, nil
 }
 
 // parseStatement reads an in-toto statement. Fields that it does not know are
@@ -111,7 +122,9 @@ func parseStatement(data []byte) (parsedStatement, error) {
 	bad := func(format string, args ...any) (parsedStatement, error) {
 		return parsedStatement{}, refuse(ErrMalformed, "statement: "+fmt.Sprintf(format, args...))
 	}
-	err := strict(data, &s, strictjson.DisallowDuplicateFields)
+
+	// The first fault is the one that is reported.
+	err := decodeStrict(data, &s, strictjson.DisallowDuplicateFields)
 	switch {
 	case err != nil:
 		return bad("%s", err)
@@ -122,6 +135,8 @@ func parseStatement(data []byte) (parsedStatement, error) {
 	case len(s.Subject) > maxSubjects:
 		return bad("it has more than %d subjects", maxSubjects)
 	}
+
+	// Subjects with other digests are skipped: only SHA-256 counts.
 	out := parsedStatement{Statement: Statement{PredicateType: s.PredicateType, Predicate: s.Predicate}}
 	for _, subject := range s.Subject {
 		hex, ok := subject.Digest["sha256"]
@@ -136,11 +151,13 @@ func parseStatement(data []byte) (parsedStatement, error) {
 	return out, nil
 }
 
-// strict reads a JSON object whose names have the case of the fields of v. A name that
-// stands twice is an error: two readers that choose differently would see two things.
-func strict(data []byte, v any, options ...strictjson.StrictOption) error {
+// decodeStrict reads a JSON object whose names have the case of the fields of v. A duplicate
+// name is an error: two readers could choose different values, and so would see two
+// documents.
+func decodeStrict(data []byte, v any, options ...strictjson.StrictOption) error {
 	problems, err := strictjson.UnmarshalStrict(data, v, options...)
-	if err = errors.Join(err, errors.Join(problems...)); err != nil {
+	err = errors.Join(err, errors.Join(problems...))
+	if err != nil {
 		return fmt.Errorf("%.300s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	return nil

@@ -58,9 +58,9 @@ type envelopeSignature struct {
 	Sig []byte `json:"sig"`
 }
 
-// Sign signs an in-toto statement and gives the bundle as JSON. The statement is
-// signed byte for byte as it is given; it must have a subject with a SHA-256
-// digest. The same key and statement give the same bundle.
+// Sign signs an in-toto statement and returns the bundle as JSON. The statement is signed
+// byte for byte as it is given; it must have a subject with a SHA-256 digest. The same key
+// and statement give the same bundle.
 func (s *Signer) Sign(statement []byte) ([]byte, error) {
 	parsed, err := parseStatement(statement)
 	if err != nil {
@@ -100,8 +100,8 @@ func (s *Signer) sign(message []byte) ([]byte, error) {
 	return s.private.Sign(nil, sum(s.public.hashes[0], message), s.public.hashes[0])
 }
 
-// encode is JSON without the escapes that are for HTML: a hint is base64 and
-// has +.
+// encode returns v as JSON without the escapes that are for HTML: a hint is base64 and may
+// have a +.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -112,8 +112,8 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// preAuthEncoding is what DSSE signs (protocol.md of the DSSE specification): no
-// payload can be taken for one of another type.
+// preAuthEncoding returns the bytes that DSSE signs (protocol.md of the DSSE specification).
+// They hold the type, so that no payload can be taken for one of another type.
 func preAuthEncoding(payloadType string, payload []byte) []byte {
 	out := make([]byte, 0, len(payload)+len(payloadType)+32)
 	out = append(out, "DSSEv1 "...)
@@ -126,8 +126,8 @@ func preAuthEncoding(payloadType string, payload []byte) []byte {
 	return append(out, payload...)
 }
 
-// decodeBase64 wants the standard alphabet with padding and nothing besides, so
-// that there is one way to write some bytes.
+// decodeBase64 decodes base64 in the standard alphabet with padding. It accepts nothing else,
+// so that there is one way to write some bytes; false if s is not of this form.
 func decodeBase64(s string) ([]byte, bool) {
 	out, err := base64.StdEncoding.Strict().DecodeString(s)
 	return out, err == nil && base64.StdEncoding.EncodedLen(len(out)) == len(s)

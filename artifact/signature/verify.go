@@ -56,7 +56,8 @@ func ParsePublicKeys(keys ...[]byte) (*Verifier, error) {
 			if err != nil {
 				return nil, err
 			}
-			v.keys, data = append(v.keys, key), rest
+			v.keys = append(v.keys, key)
+			data = rest
 		}
 		if len(v.keys) == before {
 			return nil, refuse(ErrKey, "public key: it is empty")
@@ -101,31 +102,31 @@ func (v *Verifier) Signature(data []byte, subject string) error {
 	return nil
 }
 
-// Bundle checks that a bundle is by a known key and about subject, which is
-// sha256:<hex>, and gives what it states. A caller that requires a signature calls
-// [Verifier.Signature]. An error is ErrMalformed or ErrSignature.
+// Bundle checks that a bundle is signed by a known key and is about subject, which is
+// sha256:<hex>, and returns what it states. A caller that requires a signature calls
+// [Verifier.Signature]. The error is ErrMalformed or ErrSignature.
 func (v *Verifier) Bundle(data []byte, subject string) (Statement, error) {
-	if err := v.ready(subject); err != nil {
+	if err := v.checkReady(subject); err != nil {
 		return Statement{}, err
 	}
 	if len(data) > MaxBundle {
 		return Statement{}, refuse(ErrMalformed, fmt.Sprintf("bundle for %s: larger than %d bytes", subject, MaxBundle))
 	}
-	payload, signature, hint, err := parseBundle(data)
+	envelope, err := parseBundle(data)
 	if err != nil {
 		return Statement{}, err
 	}
-	key, ok := v.signer(preAuthEncoding(payloadType, payload), signature)
+	key, ok := v.findSigner(preAuthEncoding(payloadType, envelope.payload), envelope.signature)
 	if !ok {
-		return Statement{}, v.unknown(subject, hint)
+		return Statement{}, v.errUnknownKey(subject, envelope.hint)
 	}
-	s, err := parseStatement(payload)
+	s, err := parseStatement(envelope.payload)
 	if err != nil {
 		return Statement{}, err
 	}
 	if !slices.Contains(s.subjects, subject) {
 		return Statement{}, refuse(ErrSignature, fmt.Sprintf("bundle for %s: it is about %s: the artifact was altered or exchanged, or the bundle belongs to another",
-			subject, others(s.subjects)))
+			subject, describeSubjects(s.subjects)))
 	}
 	s.Key = key.hint
 	return s.Statement, nil
@@ -136,7 +137,7 @@ func (v *Verifier) Bundle(data []byte, subject string) (Statement, error) {
 // sha256:<hex>. The repository that the payload names is not looked at, so that
 // a signature survives a copy. An error is ErrMalformed or ErrSignature.
 func (v *Verifier) Simple(payload []byte, signature, subject string) error {
-	if err := v.ready(subject); err != nil {
+	if err := v.checkReady(subject); err != nil {
 		return err
 	}
 	if len(payload) > MaxSignature || len(signature) > maxSimple {
@@ -146,8 +147,8 @@ func (v *Verifier) Simple(payload []byte, signature, subject string) error {
 	if !ok {
 		return refuse(ErrMalformed, fmt.Sprintf("signature of %s: its annotation is not standard base64", subject))
 	}
-	if _, ok := v.signer(payload, raw); !ok {
-		return v.unknown(subject, "")
+	if _, ok := v.findSigner(payload, raw); !ok {
+		return v.errUnknownKey(subject, "")
 	}
 	digest, err := parseSimple(payload)
 	if err != nil {
@@ -155,12 +156,12 @@ func (v *Verifier) Simple(payload []byte, signature, subject string) error {
 	}
 	if digest != subject {
 		return refuse(ErrSignature, fmt.Sprintf("signature of %s: it is about %s: the artifact was altered or exchanged, or the signature belongs to another",
-			subject, others([]string{digest})))
+			subject, describeSubjects([]string{digest})))
 	}
 	return nil
 }
 
-// parseSimple is the digest that a simple signing payload is about.
+// parseSimple returns the digest that a simple signing payload is about.
 func parseSimple(payload []byte) (string, error) {
 	var p struct {
 		Critical struct {
@@ -170,7 +171,7 @@ func parseSimple(payload []byte) (string, error) {
 			} `json:"image"`
 		} `json:"critical"`
 	}
-	if err := strict(payload, &p, strictjson.DisallowDuplicateFields); err != nil {
+	if err := decodeStrict(payload, &p, strictjson.DisallowDuplicateFields); err != nil {
 		return "", err
 	}
 	if p.Critical.Type != simpleType {
@@ -179,8 +180,8 @@ func parseSimple(payload []byte) (string, error) {
 	return p.Critical.Image.Digest, nil
 }
 
-// ready refuses questions that have no answer.
-func (v *Verifier) ready(subject string) error {
+// checkReady refuses to verify without a key, or for a subject that is not a SHA-256 digest.
+func (v *Verifier) checkReady(subject string) error {
 	if len(v.keys) == 0 {
 		return refuse(ErrKey, "public key: none was given: nothing can be verified")
 	}
@@ -190,9 +191,9 @@ func (v *Verifier) ready(subject string) error {
 	return nil
 }
 
-// signer is the key that signed message. All are tried: a hint could name the
-// wrong one, and there are few.
-func (v *Verifier) signer(message, signature []byte) (publicKey, bool) {
+// findSigner returns the key that signed message; false if none did. All keys are tried: a
+// hint could name the wrong one, and there are few.
+func (v *Verifier) findSigner(message, signature []byte) (publicKey, bool) {
 	i := slices.IndexFunc(v.keys, func(k publicKey) bool { return k.signed(message, signature) })
 	if i < 0 {
 		return publicKey{}, false
@@ -200,7 +201,7 @@ func (v *Verifier) signer(message, signature []byte) (publicKey, bool) {
 	return v.keys[i], true
 }
 
-func (v *Verifier) unknown(subject, hint string) error {
+func (v *Verifier) errUnknownKey(subject, hint string) error {
 	signer := ""
 	if hint != "" {
 		signer = fmt.Sprintf(" (it names the key %.100q)", hint)
@@ -209,8 +210,8 @@ func (v *Verifier) unknown(subject, hint string) error {
 		subject, len(v.keys), signer))
 }
 
-// others names what something is about in an error.
-func others(digests []string) string {
+// describeSubjects names what a statement is about, for an error.
+func describeSubjects(digests []string) string {
 	if len(digests) == 0 {
 		return "nothing with a sha256 digest"
 	}

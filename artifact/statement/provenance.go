@@ -81,12 +81,14 @@ type builder struct {
 	Version map[string]string `json:"version,omitempty"`
 }
 
-// Provenance is a statement of where an artifact comes from. An error is
-// ErrPredicate, ErrSource or ErrSubject.
+// Provenance returns a statement of where an artifact comes from. The error is ErrPredicate,
+// ErrSource or ErrSubject.
 func Provenance(build Build, subjects ...Subject) ([]byte, error) {
 	if build.Project == "" {
 		return nil, fmt.Errorf("%w: a provenance must name the project", ErrPredicate)
 	}
+
+	// What is not set is left out, so that equal builds give equal statements.
 	parameters := map[string]string{"project": build.Project}
 	maps.Copy(parameters, build.Parameters)
 	if build.Environment != "" {
@@ -104,7 +106,9 @@ func Provenance(build Build, subjects ...Subject) ([]byte, error) {
 	if build.Variables != "" {
 		parameters["variables"] = build.Variables
 	}
-	dependencies, err := dependencies(build.Sources)
+
+	// The sources of the render are its dependencies.
+	dependencies, err := collectDependencies(build.Sources)
 	if err != nil {
 		return nil, err
 	}
@@ -112,14 +116,16 @@ func Provenance(build Build, subjects ...Subject) ([]byte, error) {
 		BuildDefinition: buildDefinition{BuildType: cmp.Or(build.Type, BuildType), ExternalParameters: parameters, ResolvedDependencies: dependencies},
 		RunDetails:      runDetails{Builder: builder{ID: cmp.Or(build.Builder, Builder)}},
 	}
+
+	// A builder without a version, such as one built from a checkout, states none.
 	if build.Version != "" {
 		out.RunDetails.Builder.Version = map[string]string{"ropewalk": build.Version}
 	}
 	return state(PredicateProvenance, out, subjects)
 }
 
-// dependencies are sources, sorted, each once.
-func dependencies(sources []Source) ([]descriptor, error) {
+// collectDependencies returns the descriptors of sources: sorted, and each once.
+func collectDependencies(sources []Source) ([]descriptor, error) {
 	sorted := slices.SortedFunc(slices.Values(sources), func(a, b Source) int {
 		return cmp.Or(cmp.Compare(a.URI, b.URI), cmp.Compare(a.Revision, b.Revision), cmp.Compare(a.Digest, b.Digest))
 	})
@@ -128,11 +134,15 @@ func dependencies(sources []Source) ([]descriptor, error) {
 		if s.URI == "" {
 			return nil, fmt.Errorf("%w: one has no URI (its digest is %q)", ErrSource, s.Digest)
 		}
+
+		// Credentials in a URL would be published.
 		if u, err := url.Parse(s.URI); err == nil && u.User != nil {
 			if _, ok := u.User.Password(); ok {
 				return nil, fmt.Errorf("%w: %q holds a password, and provenance is public: take it out", ErrSource, u.Redacted())
 			}
 		}
+
+		// A statement has the hexadecimal digits of a digest, without the algorithm.
 		d := descriptor{URI: s.URI, Digest: map[string]string{}}
 		if s.Digest != "" {
 			hex, ok := sha256Hex(s.Digest)
@@ -141,6 +151,8 @@ func dependencies(sources []Source) ([]descriptor, error) {
 			}
 			d.Digest["sha256"] = hex
 		}
+
+		// A revision of Git names its commit also in the form that verifiers of SLSA look for.
 		if _, commit, ok := strings.Cut("@"+s.Revision, "@sha1:"); ok && isHex(commit, 40) {
 			d.Digest["gitCommit"] = commit
 		}

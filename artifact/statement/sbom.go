@@ -31,9 +31,9 @@ type component struct {
 	PURL    string `json:"purl"`
 }
 
-// CycloneDX is the list of container images as a CycloneDX 1.6 document in JSON:
-// sorted, each image once however it is written, with its package URL. images
-// are references as they are in manifests (nginx, ghcr.io/a/b:v1@sha256:…). An
+// CycloneDX returns the list of container images as a CycloneDX 1.6 document in JSON. The
+// list is sorted and has each image once, however its reference is written, with its package
+// URL. The images are references as manifests have them (nginx, ghcr.io/a/b:v1@sha256:…). The
 // error is ErrImage.
 func CycloneDX(images []string) ([]byte, error) {
 	out := bom{Format: "CycloneDX", SpecVersion: "1.6", Version: 1, Components: []component{}}
@@ -61,8 +61,8 @@ type Image struct {
 	Digest     string // "" where there is only a tag
 }
 
-// purl is the package URL of type oci (ECMA-427 and the definition of the type):
-// the name is the last part of the repository, the version is the digest.
+// purl returns the package URL of type oci (ECMA-427 and the definition of the type): the
+// name is the last part of the repository, the version is the digest.
 func (i Image) purl() string {
 	out := "pkg:oci/" + i.Repository[strings.LastIndexByte(i.Repository, '/')+1:]
 	if i.Digest != "" {
@@ -77,13 +77,15 @@ func (i Image) purl() string {
 }
 
 // ParseImage reads a reference as the container runtimes do (the grammar of
-// github.com/distribution/reference): what names no registry is of Docker Hub,
-// what has neither tag nor digest is latest. Registries that are IPv6 addresses
-// are refused. An error is ErrImage.
+// github.com/distribution/reference). A reference without a registry is one of Docker Hub,
+// and a reference without a tag and a digest is latest. Registries that are IPv6 addresses
+// are refused. The error is ErrImage.
 func ParseImage(reference string) (Image, error) {
 	bad := func(why string) error {
 		return fmt.Errorf("%w: %.300q: %s", ErrImage, reference, why)
 	}
+
+	// The digest comes last, and the tag before it.
 	rest, digest, hasDigest := strings.Cut(reference, "@")
 	if hasDigest && (registry.Reference{Reference: digest}).ValidateReferenceAsDigest() != nil {
 		return Image{}, bad("after @, sha256: and 64 lower-case hexadecimal digits are required")
@@ -98,6 +100,9 @@ func ParseImage(reference string) (Image, error) {
 	if out.Tag == "" && !hasDigest {
 		out.Tag = "latest"
 	}
+
+	// The first part is a registry if it cannot be part of a repository; all else is of Docker
+	// Hub.
 	host, path, ok := strings.Cut(rest, "/")
 	if !ok || !strings.ContainsAny(host, ".:") && host != "localhost" && host == strings.ToLower(host) {
 		host, path = "docker.io", rest
@@ -108,6 +113,8 @@ func ParseImage(reference string) (Image, error) {
 	if host == "docker.io" && !strings.Contains(path, "/") {
 		path = "library/" + path
 	}
+
+	// The grammar is checked part by part, so that the error says which part is wrong.
 	switch {
 	case !isRegistry(host):
 		return Image{}, bad("its registry is not a host name")

@@ -53,13 +53,13 @@ type descriptor struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// Signature is a statement whose signature signs its subjects.
+// Signature returns a statement whose signature signs its subjects.
 func Signature(subjects ...Subject) ([]byte, error) {
 	return state(PredicateSignature, struct{}{}, subjects)
 }
 
-// Graph is a statement with the graph of a render: graph is a JSON object, and
-// comes out without its white space.
+// Graph returns a statement with the graph of a render. The graph is a JSON object; its white
+// space is removed.
 func Graph(graph []byte, subjects ...Subject) ([]byte, error) {
 	if trimmed := bytes.TrimSpace(graph); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(graph) {
 		return nil, fmt.Errorf("%w: a graph must be a JSON object", ErrPredicate)
@@ -67,7 +67,7 @@ func Graph(graph []byte, subjects ...Subject) ([]byte, error) {
 	return state(PredicateGraph, json.RawMessage(graph), subjects)
 }
 
-// SBOM is a statement with [CycloneDX] of images.
+// SBOM returns a statement with the [CycloneDX] document of images.
 func SBOM(images []string, subjects ...Subject) ([]byte, error) {
 	document, err := CycloneDX(images)
 	if err != nil {
@@ -94,7 +94,7 @@ func state(predicateType string, predicate any, subjects []Subject) ([]byte, err
 	return encode(out)
 }
 
-// encode is compact JSON without the escapes that are for HTML.
+// encode returns v as compact JSON, without the escapes that are for HTML.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

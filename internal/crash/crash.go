@@ -4,9 +4,6 @@
 // Package crash turns panics into errors. What a program panics with may hold a value
 // of its input, such as a secret, so that a message has its type and its place only; the
 // text of an error of the Go runtime has indexes and types, and no values.
-//
-// Callers are the places that keep a panic from ending the process: of the command line, of
-// requests, of reconciliations, of fetches and of evaluations.
 package crash
 
 import (
@@ -25,11 +22,12 @@ type Panic struct {
 	Stack string
 }
 
-// Error is what it was, and where.
+// Error says what the panic was, and where it happened.
 func (p *Panic) Error() string { return p.text }
 
-// Of is the panic with a value that was recovered, in the function that was deferred. One
-// that was a Panic already stays the same: a goroutine may hand its panic to another.
+// Of returns the Panic for a value that a deferred function recovered. A value that is a
+// Panic already is returned unchanged, because a goroutine may pass its panic on to another
+// one.
 func Of(value any) *Panic {
 	if p, ok := value.(*Panic); ok {
 		return p
@@ -43,14 +41,15 @@ func Of(value any) *Panic {
 	return &Panic{text: "ropewalk panicked, please report it: " + text + place(), Stack: string(debug.Stack())}
 }
 
-// Recover is deferred, and makes a panic the error of a function.
+// Recover turns a panic into the error of the function that defers it.
 func Recover(err *error) {
 	if p := recover(); p != nil {
 		*err = Of(p)
 	}
 }
 
-// place is the line that panicked.
+// place names the function and the line that panicked, or returns "" where the stack does not
+// show them.
 func place() string {
 	frames := make([]uintptr, 64)
 	all := runtime.CallersFrames(frames[:runtime.Callers(0, frames)])

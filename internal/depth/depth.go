@@ -21,7 +21,7 @@ const Max = 20_000
 // Error is a place where a text is too deep.
 type Error struct{ Line, Column, Max int }
 
-// Error is one line.
+// Error says in one line what is too deep.
 func (e *Error) Error() string {
 	return fmt.Sprintf("an expression or a chain of fields of more than %d words and operators is too deep to be evaluated", e.Max)
 }
@@ -41,11 +41,17 @@ func Check(text []byte, limit int) error {
 		level    int  // before it
 		embedded bool // it is an expression inside of a string
 	}
+
+	// The scanner is enough to find the place, and unlike the parser it does not recurse.
 	var s scanner.Scanner
 	var open []bracket
-	level, embedded := 0, false
+	level := 0
+	embedded := false
 	file := token.NewFile("", -1, len(text))
 	s.Init(file, text, func(token.Pos, string, []any) {}, 0)
+
+	// The level counts the tokens since the last comma, on top of the level at which the bracket
+	// was opened.
 	for {
 		pos, tok, _ := s.Scan()
 		level++

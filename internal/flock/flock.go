@@ -8,8 +8,6 @@
 // Where the platform has no flock ([Supported] is false), every lock is granted at
 // once: callers stay correct by rename and by atomic writes, and use the lock to save
 // work or to keep a second writer waiting.
-//
-// Callers: source/cache, plugin/host/output, artifact.
 package flock
 
 import (

@@ -14,8 +14,8 @@ import (
 // Supported reports whether locks exclude each other on this platform.
 const Supported = true
 
-// tryLock grants the lock where the file system has none, such as some mounts by
-// network: only another holder refuses it.
+// tryLock reports whether the lock was granted. Where the file system has no locks, such as
+// some mounts by network, it grants the lock: only another holder refuses it.
 func tryLock(f *os.File) bool {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // a descriptor fits an int

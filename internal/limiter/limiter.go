@@ -14,8 +14,6 @@
 //
 // The queues are bounded by Options.Queue together, and one tenant uses half of that
 // at most. A request that holds more memory than others takes several places in them.
-//
-// Callers: plugin/argocd and plugin/flux, for requests and for evaluations.
 package limiter
 
 import (
@@ -77,20 +75,20 @@ func (l *Limiter) Acquire(ctx context.Context, tenant string) (release func(), e
 	return l.AcquireLarge(ctx, tenant, 1)
 }
 
-// AcquireLarge is Acquire for a request that takes several places of the queue while it
-// waits.
+// AcquireLarge works as Acquire does, for a request that takes several places of the queue
+// while it waits.
 func (l *Limiter) AcquireLarge(ctx context.Context, tenant string, places int) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
-	l.see(tenant)
+	l.noteRequest(tenant)
 	if len(l.queues[tenant]) == 0 && l.admits(tenant) {
 		l.take(tenant)
 		l.mu.Unlock()
 		return l.release(tenant), nil
 	}
-	if err := l.queueFull(tenant, places); err != nil {
+	if err := l.checkQueue(tenant, places); err != nil {
 		l.mu.Unlock()
 		return nil, err
 	}
@@ -108,9 +106,9 @@ func (l *Limiter) AcquireLarge(ctx context.Context, tenant string, places int) (
 	}
 }
 
-// queueFull is ErrQueueFull where a tenant may not have so many more places; the lock is
+// checkQueue returns ErrQueueFull if so many more places of a tenant do not fit; the lock is
 // held.
-func (l *Limiter) queueFull(tenant string, places int) error {
+func (l *Limiter) checkQueue(tenant string, places int) error {
 	all := 0
 	for _, queue := range l.queues {
 		all += taken(queue)
@@ -126,7 +124,7 @@ func (l *Limiter) queueFull(tenant string, places int) error {
 	return nil
 }
 
-// taken is how many places the requests of a queue take.
+// taken returns how many places the requests of a queue take.
 func taken(queue []waiter) (places int) {
 	for _, w := range queue {
 		places += w.places
@@ -148,8 +146,8 @@ func (l *Limiter) cancel(ctx context.Context, tenant string, granted chan struct
 	return fmt.Errorf("waiting for a free slot: %q uses %d of %d: %w", tenant, l.running[tenant], l.opts.Slots, ctx.Err())
 }
 
-// see notes a request of a tenant, and forgets those that are idle; the lock is held.
-func (l *Limiter) see(tenant string) {
+// noteRequest notes a request of a tenant, and forgets those that are idle; the lock is held.
+func (l *Limiter) noteRequest(tenant string) {
 	maps.DeleteFunc(l.seen, func(other string, _ time.Time) bool { return l.idle(other) })
 	l.seen[tenant] = time.Now()
 }
@@ -168,8 +166,8 @@ func (l *Limiter) admits(tenant string) bool {
 	return l.running[tenant] < half(l.opts.Slots) || l.alone(tenant)
 }
 
-// alone reports whether no other tenant has sent a request for a while; the lock is
-// held.
+// alone reports whether no other tenant has sent a request for as long as [Alone]; the lock
+// is held.
 func (l *Limiter) alone(tenant string) bool {
 	for other := range l.seen {
 		if other != tenant && !l.idle(other) {
@@ -199,7 +197,8 @@ func (l *Limiter) release(tenant string) func() {
 // is held.
 func (l *Limiter) give(tenant string) {
 	l.total--
-	if l.running[tenant]--; l.running[tenant] == 0 {
+	l.running[tenant]--
+	if l.running[tenant] == 0 {
 		delete(l.running, tenant)
 	}
 	for i := 0; i < len(l.order); {
@@ -221,7 +220,8 @@ func (l *Limiter) give(tenant string) {
 
 // dequeue removes one request; the lock is held.
 func (l *Limiter) dequeue(tenant string, at int) {
-	if l.queues[tenant] = slices.Delete(l.queues[tenant], at, at+1); len(l.queues[tenant]) > 0 {
+	l.queues[tenant] = slices.Delete(l.queues[tenant], at, at+1)
+	if len(l.queues[tenant]) > 0 {
 		return
 	}
 	delete(l.queues, tenant)

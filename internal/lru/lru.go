@@ -8,8 +8,6 @@
 //
 // A Cache is safe for concurrent use. Its values are shared by all callers, who
 // must not change them. A nil Cache keeps nothing.
-//
-// Callers: every package that caches in memory.
 package lru
 
 import (

@@ -4,8 +4,6 @@
 // Package markdown writes text of others into the Markdown of comments on change
 // requests, as GitHub, GitLab and Gitea read it: nothing in a name is markup, a link, a
 // mention or HTML, and nothing is hidden.
-//
-// Callers: render/diff, and the command line for previews.
 package markdown
 
 import (
@@ -15,7 +13,8 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// Code is text in one line as a code span, whatever is in it.
+// Code returns text as a code span in one line. The fence is longer than any run of
+// backquotes in the text.
 func Code(text string) string {
 	text = printable.Line(text)
 	fence := "`"
@@ -28,9 +27,9 @@ func Code(text string) string {
 	return fence + text + fence
 }
 
-// Cell is text in one line as code in a cell of a table. A bar ends the cell even in a
-// code span, and a backslash before it may be escaped itself: where there is one, the
-// text is HTML with nothing left in it that means anything.
+// Cell returns text as code in one line, for a cell of a table. A bar ends the cell even in a
+// code span, and a backslash before the bar may itself be escaped. So text with a bar is
+// written as HTML, with every character escaped that Markdown or HTML reads.
 func Cell(text string) string {
 	switch {
 	case text == "":
@@ -41,32 +40,34 @@ func Cell(text string) string {
 	return Code(text)
 }
 
-// Text keeps text in one line from being taken for markup, links and mentions. A server
-// finds mentions and links in the text that is left after the markup, where an
-// escape is gone; a space of no width stays.
+// Text escapes text in one line, so that it is not taken for markup, links or mentions. A
+// server finds mentions and links in the text that is left after the markup, where a
+// backslash is gone; a space of no width stays.
 func Text(text string) string {
-	return unreferred(strings.NewReplacer(append(inert(), "|", "&#124;",
+	return breakReferences(strings.NewReplacer(append(inert(), "|", "&#124;",
 		"\\", "\\\\", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "]", "\\]", "~", "\\~", "$", "\\$")...).Replace(printable.Line(text)))
 }
 
-// HTML is text in one line for an element of HTML, in which Markdown means nothing, such
+// HTML returns text in one line for an element of HTML in which Markdown means nothing, such
 // as the summary of details.
 func HTML(text string) string {
-	return unreferred(strings.NewReplacer(inert()...).Replace(printable.Line(text)))
+	return breakReferences(strings.NewReplacer(inert()...).Replace(printable.Line(text)))
 }
 
 // reference is what GitHub (GH-1) and GitLab (!1, &1, $1) take for a reference, beside #1:
 // what is referred to shows in public that it was.
 var reference = regexp.MustCompile(`(!|&amp;|\\?\$|\b[gG][hH]-)([0-9])`)
 
-func unreferred(text string) string { return reference.ReplaceAllString(text, "$1&#8203;$2") }
+// breakReferences puts a space of no width into what a server would take for a reference.
+func breakReferences(text string) string { return reference.ReplaceAllString(text, "$1&#8203;$2") }
 
 // inert replaces what is HTML, a mention or a link.
 func inert() []string {
 	return []string{"&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@&#8203;", "#", "#&#8203;", "://", ":&#8203;//", "www.", "www&#8203;."}
 }
 
-// Fenced is a block of lines of a language; a line must hold no end of line but its own.
+// Fenced returns lines as a fenced code block of a language. The end of a line is the only
+// line break that a line may hold.
 func Fenced(language, lines string) string {
 	fence := "```"
 	for strings.Contains(lines, fence) {

@@ -10,8 +10,6 @@
 // those of io/fs. Times are zero, files have mode 0444 and directories 0555.
 // Symbolic links are listed and read ([FS.ReadLink]) but never followed: a caller
 // that follows them resolves them first, see source/rootfs.
-//
-// Callers: every package that holds a tree of files in memory.
 package memfs
 
 import (
@@ -92,7 +90,7 @@ func (c Content) FS() (*FS, error) {
 	return f, nil
 }
 
-// entry is a file or a link.
+// entry returns the entry of a file or a link; false if the content has none by this name.
 func (c Content) entry(name string) (entry, bool) {
 	if data, ok := c.Files[name]; ok {
 		return entry{name: path.Base(name), size: int64(len(data)), mode: 0o444}, true
@@ -142,7 +140,7 @@ func (f *FS) Lstat(name string) (fs.FileInfo, error) {
 	return nil, pathError("stat", name, fs.ErrNotExist)
 }
 
-// Stat is Lstat: links are not followed.
+// Stat describes a file, a directory or a link, as Lstat does: links are not followed.
 func (f *FS) Stat(name string) (fs.FileInfo, error) { return f.Lstat(name) }
 
 // ReadLink returns the target of a symbolic link, as it was given.
@@ -206,28 +204,28 @@ type entry struct {
 	mode fs.FileMode
 }
 
-// Name is the last element of the path.
+// Name returns the last element of the path.
 func (e entry) Name() string { return e.name }
 
-// Size is the length of the content in bytes.
+// Size returns the length of the content in bytes.
 func (e entry) Size() int64 { return e.size }
 
-// Mode is the type and the permissions.
+// Mode returns the type and the permissions.
 func (e entry) Mode() fs.FileMode { return e.mode }
 
-// Type is the type alone.
+// Type returns the type without the permissions.
 func (e entry) Type() fs.FileMode { return e.mode.Type() }
 
-// IsDir is true for a directory.
+// IsDir reports whether the entry is a directory.
 func (e entry) IsDir() bool { return e.mode.IsDir() }
 
-// ModTime is zero.
+// ModTime returns the zero time.
 func (e entry) ModTime() time.Time { return time.Time{} }
 
-// Sys is nil.
+// Sys returns nil.
 func (e entry) Sys() any { return nil }
 
-// Info is the entry itself.
+// Info returns the entry itself.
 func (e entry) Info() (fs.FileInfo, error) { return e, nil }
 func (e entry) String() string             { return fs.FormatDirEntry(e) }
 
@@ -236,7 +234,7 @@ type openFile struct {
 	info fs.FileInfo
 }
 
-// Stat describes it.
+// Stat describes the open file.
 func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 
 // Close does nothing.
@@ -248,7 +246,7 @@ type openDir struct {
 	rest []fs.DirEntry
 }
 
-// Stat describes it.
+// Stat describes the open directory.
 func (d *openDir) Stat() (fs.FileInfo, error) { return d.info, nil }
 
 // Close does nothing.

@@ -6,8 +6,7 @@
 // an escape of Go, such as \x1b or \u202e. Letters, marks, numbers, signs and spaces of
 // every language are left as they are.
 //
-// Callers are the writers of the command line, of pictures and diffs, and of the logs,
-// events and conditions of the adapters; they call it once for each text.
+// A text is escaped once, by what writes it.
 package printable
 
 import (
@@ -17,15 +16,15 @@ import (
 	"unicode/utf8"
 )
 
-// Text is s with escapes, but for ends of lines and tabs.
+// Text returns s with escapes. Ends of lines and tabs stay.
 func Text(s string) string { return escape(s, func(r rune) bool { return r == '\n' || r == '\t' }) }
 
-// Line is s with escapes for ends of lines and tabs too: what it returns stays in one line
-// and in one cell of a table.
+// Line returns s with escapes, also for ends of lines and tabs, so that the result stays in
+// one line and in one cell of a table.
 func Line(s string) string { return escape(s, func(rune) bool { return false }) }
 
-// Linef is [fmt.Sprintf] with a [Line] for each argument that is text, an error or a
-// [fmt.Stringer].
+// Linef formats as [fmt.Sprintf] does, with a [Line] for each argument that is text, an error
+// or a [fmt.Stringer].
 func Linef(format string, args ...any) string {
 	clean := make([]any, len(args))
 	for i, a := range args {

@@ -9,8 +9,6 @@
 // A new type is one entry here, one backend package below source, and one line in
 // plugin/host/fetch that connects the two. The enum of the CRD in plugin/api is
 // generated from a marker; a test compares it with this table.
-//
-// Callers: source and its backends, render/spec, plugin/host, plugin/api (its tests).
 package reftype
 
 import (

@@ -1,17 +1,16 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scc orders directed graphs that may have cycles.
-//
-// Callers: render/graph, render/order and render/workload/generate.
+// Package scc orders directed graphs that may have cycles: the vertices of a cycle are one
+// component, and components come after those that they lead to. The order depends on nothing
+// but the input.
 package scc
 
 import "slices"
 
-// Components is the strongly connected components of a graph given by the
-// successors of each vertex (Tarjan, 1972). Successors come in components
-// before or with those that lead to them. The result is the same for the same
-// input; it costs one visit of each edge.
+// Components returns the strongly connected components of a graph that is given by the
+// successors of each vertex (Tarjan, 1972). A component comes after the components that it
+// leads to. The result is the same for the same input; the cost is one visit of each edge.
 func Components(next [][]int) (out [][]int) {
 	index, low := make([]int, len(next)), make([]int, len(next)) // from 1; 0 means not yet visited
 	open := make([]bool, len(next))
@@ -30,16 +29,23 @@ func Components(next [][]int) (out [][]int) {
 				low[v] = min(low[v], index[n])
 			}
 		}
+
+		// A vertex that reaches one below it on the stack belongs to the component of that one.
 		if low[v] < index[v] {
 			return
 		}
+
+		// The component is v and all above it on the stack.
 		at := len(stack) - 1
 		for ; stack[at] != v; at-- {
 			open[stack[at]] = false
 		}
 		open[v] = false
-		out, stack = append(out, slices.Clone(stack[at:])), stack[:at]
+		out = append(out, slices.Clone(stack[at:]))
+		stack = stack[:at]
 	}
+
+	// Vertices that no visit reached so far start one of their own.
 	for v := range next {
 		if index[v] == 0 {
 			visit(v)

@@ -5,9 +5,6 @@
 // names of the IANA time zone database 2025c (public domain) as Go 1.26 distributes it,
 // so that a render does not depend on the database of its machine. The list is written by
 // test/schemas.
-//
-// Callers: render/check, for CronJobs, and render/workload/score, for windows of an
-// autoscaler.
 package timezone
 
 import (
@@ -19,7 +16,7 @@ import (
 //go:embed zones.txt
 var zones string
 
-// Names are the names of all time zones, sorted.
+// Names returns the names of all time zones, sorted.
 func Names() []string { return strings.Fields(zones) }
 
 // Known reports whether name is the name of a time zone, such as Europe/Berlin. "" and
@@ -28,8 +25,8 @@ func Known(name string) bool {
 	return name != "" && !strings.Contains(name, "\n") && strings.Contains("\n"+zones, "\n"+name+"\n")
 }
 
-// InCity is the time zone that a city has its name of: Europe/Berlin for "berlin", "" where
-// there is none.
+// InCity returns the time zone that is named after a city, such as Europe/Berlin for
+// "berlin". It returns "" where there is none.
 func InCity(name string) string {
 	city := strings.ReplaceAll(path.Base(name), " ", "_")
 	for _, zone := range Names() {

@@ -34,8 +34,4 @@
 //
 // The directory is trusted like the home of its user: write access to it is enough
 // to forge an entry, digest and all. It is made with mode 0700.
-//
-// Callers: plugin/host/fetch wraps the backends in a Fetcher; plugin/host keeps
-// renders in a Store; the command line lists, prunes and verifies one; source/git
-// finds trees by their Git id.
 package cache

@@ -65,46 +65,46 @@ func check(ctx context.Context, kind, key string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !isKind(kind):
-		return invalidKind(kind)
+		return errInvalidKind(kind)
 	case len(key) > maxKey:
 		return source.Refuse(ErrEntry, fmt.Sprintf("a key of %d bytes is too long for the cache: the limit is %d", len(key), maxKey))
 	}
 	return nil
 }
 
-func invalidKind(kind string) error {
+func errInvalidKind(kind string) error {
 	return source.Refuse(ErrEntry, fmt.Sprintf("invalid kind of cache entry %q: use lower-case letters", kind))
 }
 
-// isKind reports whether a name is that of a kind, and so of a directory of ours.
+// isKind reports whether a name is that of a kind, and so of a directory of this store.
 func isKind(name string) bool {
 	notLetter := func(r rune) bool { return r < 'a' || r > 'z' }
 	return name != "" && len(name) <= maxKind && name != tempDir && name != oldLock && !strings.ContainsFunc(name, notLetter)
 }
 
-// isEntry reports whether a name is that of the file of an entry. Other files in
-// the directory are never touched.
+// isEntry reports whether a name is that of the file of an entry. Other files in the
+// directory are never touched.
 func isEntry(name string) bool {
 	stem, ok := strings.CutSuffix(name, suffix)
 	raw, err := hex.DecodeString(stem)
 	return ok && err == nil && len(raw) == sha256.Size
 }
 
-// fileOf is the path of an entry below the directory of the store.
+// fileOf returns the path of an entry below the directory of the store.
 func fileOf(kind, key string) string {
 	sum := sha256.Sum256([]byte(kind + "\x00" + key))
 	return path.Join(kind, hex.EncodeToString(sum[:])+suffix)
 }
 
-// header is the first line of an entry. There is one way to write it, so that
-// readers compare bytes.
+// header returns the first line of an entry. There is one way to write it, so that readers
+// compare bytes.
 func header(kind, key string, data []byte) []byte {
 	return fmt.Appendf(nil, magic+"sha256:%x %d %s %q\n", sha256.Sum256(data), len(data), kind, key)
 }
 
-// content is what comes after the header of an entry; false if header and content
-// are not those of kind and key to the last byte.
-func content(raw []byte, kind, key string) ([]byte, bool) {
+// cutHeader returns what comes after the header of an entry; false if header and content are
+// not those of kind and key to the last byte.
+func cutHeader(raw []byte, kind, key string) ([]byte, bool) {
 	i := bytes.IndexByte(raw, '\n') + 1
 	return raw[i:], bytes.Equal(raw[:i], header(kind, key, raw[i:]))
 }
@@ -125,8 +125,8 @@ func parseHeader(line string) (e Entry, err error) {
 	return Entry{Kind: kind, Key: key, Digest: digest}, nil
 }
 
-// inspect describes an entry by the content of its file, and what is wrong with it;
-// the content itself is read only if verify is true.
+// inspect describes an entry by the content of its file, and says what is wrong with it. The
+// content itself is read only if verify is true.
 func inspect(r io.Reader, file string, verify bool) Entry {
 	buffered := bufio.NewReaderSize(r, maxHeader)
 	line, err := buffered.ReadSlice('\n')

@@ -38,8 +38,7 @@ type file struct {
 	used       time.Time
 }
 
-// scan lists the files of all entries by path. Files that are removed meanwhile are
-// left out.
+// scan lists the files of all entries by path. Files that are removed meanwhile are left out.
 func (s *Store) scan(ctx context.Context) ([]file, error) {
 	kinds, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,9 +63,10 @@ func (s *Store) scan(ctx context.Context) ([]file, error) {
 	return out, err
 }
 
-// evict counts what was written, and holds the limit: it scans at the first write of
-// the process, where the limit is passed, and now and then for what others write.
-// The entry is in its place already, so errors are not those of the write.
+// evict counts what was written, and holds the limit. It scans the directory at the first
+// write of the process, where the limit is passed, and from time to time for what other
+// processes write. The entry is in its place already, so an error here is no error of the
+// write.
 func (s *Store) evict(ctx context.Context, size int64) {
 	if s.max < 0 {
 		return
@@ -86,7 +86,7 @@ func (s *Store) evict(ctx context.Context, size int64) {
 	s.sweep()
 	s.size, s.written = total(files), 0
 	if s.size > s.max {
-		gone, _ := s.delete(oldest(s.known(files), s.max-s.max/headroom))
+		gone, _ := s.delete(oldest(s.resetFutureUses(files), s.max-s.max/headroom))
 		s.size -= gone.Bytes
 	}
 }
@@ -98,8 +98,8 @@ func total(files []file) (bytes int64) {
 	return bytes
 }
 
-// known takes uses that lie in the future for unknown.
-func (s *Store) known(files []file) []file {
+// resetFutureUses sets the use of files to unknown where it lies in the future.
+func (s *Store) resetFutureUses(files []file) []file {
 	for i, f := range files {
 		if f.used.Sub(s.now()) > future {
 			files[i].used = time.Time{}
@@ -108,8 +108,8 @@ func (s *Store) known(files []file) []file {
 	return files
 }
 
-// oldest are the least recently used files, so many that the others have at most
-// keep bytes.
+// oldest returns the least recently used files: so many that the others have at most keep
+// bytes.
 func oldest(files []file, keep int64) []file {
 	slices.SortFunc(files, func(a, b file) int {
 		return cmp.Or(a.used.Compare(b.used), strings.Compare(a.name, b.name))
@@ -140,8 +140,8 @@ func (s *Store) delete(files []file) (Pruned, error) {
 	return gone, errors.Join(errs...)
 }
 
-// stale lists what killed processes left, by path below the directory.
-func (s *Store) stale() []string {
+// listStale lists what killed processes left, by path below the directory.
+func (s *Store) listStale() []string {
 	entries, _ := os.ReadDir(filepath.Join(s.dir, tempDir)) // a directory that cannot be read has none
 	var out []string
 	for _, e := range entries {
@@ -153,9 +153,9 @@ func (s *Store) stale() []string {
 	return out
 }
 
-// sweep removes what killed processes left, and returns how many files that were.
+// sweep removes what killed processes left, and returns the number of files.
 func (s *Store) sweep() (gone int) {
-	for _, name := range s.stale() {
+	for _, name := range s.listStale() {
 		if os.Remove(filepath.Join(s.dir, name)) == nil {
 			gone++
 		}
@@ -191,19 +191,19 @@ type Pruned struct {
 // kind.
 func (s *Store) Prune(ctx context.Context, opts PruneOptions) (Pruned, error) {
 	if opts.Kind != "" && !isKind(opts.Kind) {
-		return Pruned{}, invalidKind(opts.Kind)
+		return Pruned{}, errInvalidKind(opts.Kind)
 	}
 	files, err := s.scan(ctx)
 	if err != nil {
 		return Pruned{}, err
 	}
 	stale := s.sweep()
-	gone, err := s.delete(opts.choose(s.known(files), s.max, s.now()))
+	gone, err := s.delete(opts.choose(s.resetFutureUses(files), s.max, s.now()))
 	gone.Stale = stale
 	return gone, err
 }
 
-// choose are the files that the options remove.
+// choose returns the files that the options remove.
 func (o PruneOptions) choose(files []file, limit int64, now time.Time) []file {
 	var out, rest []file
 	for _, f := range files {
@@ -215,7 +215,8 @@ func (o PruneOptions) choose(files []file, limit int64, now time.Time) []file {
 			rest = append(rest, f)
 		}
 	}
-	if limit = cmp.Or(o.MaxBytes, limit); limit > 0 {
+	limit = cmp.Or(o.MaxBytes, limit)
+	if limit > 0 {
 		out = append(out, oldest(rest, limit)...)
 	}
 	return out
@@ -229,14 +230,16 @@ func (s *Store) each(ctx context.Context, verify bool) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		files, err := s.scan(ctx)
 		for _, listed := range files {
-			if err = ctx.Err(); err != nil {
+			err = ctx.Err()
+			if err != nil {
 				break
 			}
 			f, failed := os.Open(filepath.Join(s.dir, listed.name))
 			if errors.Is(failed, fs.ErrNotExist) {
 				continue
 			}
-			if err = failed; err != nil {
+			err = failed
+			if err != nil {
 				break
 			}
 			e := inspect(f, listed.name, verify)
@@ -271,7 +274,7 @@ type Report struct {
 
 // Verify reads every entry completely and compares it with its digest.
 func (s *Store) Verify(ctx context.Context, opts VerifyOptions) (Report, error) {
-	report := Report{Stale: s.stale()}
+	report := Report{Stale: s.listStale()}
 	for e, err := range s.each(ctx, true) {
 		switch {
 		case err != nil:
@@ -289,7 +292,7 @@ func (s *Store) Verify(ctx context.Context, opts VerifyOptions) (Report, error) 
 	s.sweep()
 	var errs []error
 	for _, e := range report.Bad {
-		s.count(e.Kind).corrupt.Add(1)
+		s.countersOf(e.Kind).corrupt.Add(1)
 		if err := os.Remove(filepath.Join(s.dir, e.File)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}

@@ -22,7 +22,7 @@ func FileOf(kind, key string) string { return fileOf(kind, key) }
 func Scrub(ref string) string { return scrub(ref) }
 
 // Content is the content of the file of an entry.
-func Content(raw []byte, kind, key string) ([]byte, bool) { return content(raw, kind, key) }
+func Content(raw []byte, kind, key string) ([]byte, bool) { return cutHeader(raw, kind, key) }
 
 // Pack is the canonical tar of a tree.
 func Pack(tree source.Tree) ([]byte, error) { return pack(tree) }

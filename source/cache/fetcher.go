@@ -62,10 +62,10 @@ type resolution struct {
 	At        time.Time  `json:"at"`
 }
 
-// Fetch gets the tree of a reference from the store, or from Next. Errors are
-// those of Next, and ErrOffline.
+// Fetch gets the tree of a reference from the store, or from Next. Errors are those of Next,
+// and ErrOffline.
 func (f *Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
-	if f.passes(ref) {
+	if f.bypasses(ref) {
 		return f.Next.Fetch(ctx, ref)
 	}
 	key, err := f.key(ctx, ref)
@@ -73,12 +73,12 @@ func (f *Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error
 		return source.Tree{}, err
 	}
 	// Only what is immutable has a pointer under its own key.
-	if tree, ok, err := f.allowed(ctx, ref, key); ok || err != nil {
+	if tree, ok, err := f.findAllowed(ctx, ref, key); ok || err != nil {
 		return tree, err
 	}
-	known, fresh := f.believed(ctx, ref, key)
+	known, fresh := f.lookUpTrusted(ctx, ref, key)
 	if !fresh {
-		known, err = f.ask(ctx, ref, key, known)
+		known, err = f.resolveNext(ctx, ref, key, known)
 		if err != nil {
 			return source.Tree{}, err
 		}
@@ -86,43 +86,44 @@ func (f *Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error
 	tree, err := f.follow(ctx, ref, key, known)
 	if fresh && !f.Offline && errors.Is(err, source.ErrNotFound) {
 		// The cached resolution is gone, as after a forced push.
-		if known, err = f.ask(ctx, ref, key, known); err == nil {
+		known, err = f.resolveNext(ctx, ref, key, known)
+		if err == nil {
 			tree, err = f.follow(ctx, ref, key, known)
 		}
 	}
 	return tree, err
 }
 
-// Resolve says where a reference leads: from the store where that is fresh
-// enough, or from Next.
+// Resolve returns where a reference leads: from the store where that is fresh enough, or from
+// Next.
 func (f *Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
-	if f.passes(ref) {
+	if f.bypasses(ref) {
 		return f.Next.Resolve(ctx, ref)
 	}
 	key, err := f.key(ctx, ref)
 	if err != nil {
 		return source.Resolved{}, err
 	}
-	known, fresh := f.believed(ctx, ref, key)
+	known, fresh := f.lookUpTrusted(ctx, ref, key)
 	if !fresh {
-		known, err = f.ask(ctx, ref, key, known)
+		known, err = f.resolveNext(ctx, ref, key, known)
 	}
 	return source.Resolved{Ref: known.Ref, Revision: known.Revision, Immutable: known.Immutable}, err
 }
 
-// passes reports whether a reference bypasses the store: one with credentials in it
-// must not be written to a file. Next refuses it.
-func (f *Fetcher) passes(ref source.Ref) bool {
+// bypasses reports whether a reference bypasses the store: one with credentials in it must
+// not be written to a file. Next refuses it.
+func (f *Fetcher) bypasses(ref source.Ref) bool {
 	return !f.Offline && scrub(ref.Ref) != ref.Ref
 }
 
-// known is the cached resolution of a reference; its time is zero if there is none.
-// Fresh means that it may be used.
-func (f *Fetcher) known(ctx context.Context, key string) (r resolution, fresh bool) {
+// lookUp returns the cached resolution of a reference; its time is zero if there is none.
+// Fresh reports whether it may be used.
+func (f *Fetcher) lookUp(ctx context.Context, key string) (r resolution, fresh bool) {
 	if f.Store == nil {
 		return r, false
 	}
-	if ok, err := f.Store.record(ctx, KindResolution, key, &r); !ok {
+	if ok, err := f.Store.readRecord(ctx, KindResolution, key, &r); !ok {
 		f.report(err)
 		return resolution{}, false
 	}
@@ -134,22 +135,22 @@ func (f *Fetcher) known(ctx context.Context, key string) (r resolution, fresh bo
 	return r, r.Immutable || f.Offline || age >= 0 && age < ttl
 }
 
-// believed is known, except that it is never fresh for a reference with a Secret: the
-// server has to accept its credentials.
-func (f *Fetcher) believed(ctx context.Context, ref source.Ref, key string) (r resolution, fresh bool) {
-	r, fresh = f.known(ctx, key)
-	return r, fresh && !f.proves(ref)
+// lookUpTrusted works as lookUp does, except that the resolution of a reference with a Secret
+// is never fresh: the server has to accept its credentials.
+func (f *Fetcher) lookUpTrusted(ctx context.Context, ref source.Ref, key string) (r resolution, fresh bool) {
+	r, fresh = f.lookUp(ctx, key)
+	return r, fresh && !f.needsProof(ref)
 }
 
-// proves reports whether the credentials of a reference must be shown to its
-// server, also for what is in the store.
-func (f *Fetcher) proves(ref source.Ref) bool { return ref.Secret != "" && !f.Offline }
+// needsProof reports whether the credentials of a reference must be shown to its server, also
+// for what is in the store.
+func (f *Fetcher) needsProof(ref source.Ref) bool { return ref.Secret != "" && !f.Offline }
 
-// allowed is stored, if the server would still serve it with the Secret of the
-// reference. Concurrent callers share one request: their Secret is the same.
-func (f *Fetcher) allowed(ctx context.Context, ref source.Ref, key string) (source.Tree, bool, error) {
-	tree, ok, err := f.stored(ctx, ref, key)
-	if !ok || err != nil || !f.proves(ref) {
+// findAllowed returns the stored tree if the server would still serve it with the Secret of
+// the reference. Concurrent callers share one request: their Secret is the same.
+func (f *Fetcher) findAllowed(ctx context.Context, ref source.Ref, key string) (source.Tree, bool, error) {
+	tree, ok, err := f.findStored(ctx, ref, key)
+	if !ok || err != nil || !f.needsProof(ref) {
 		return tree, ok, err
 	}
 	checker, able := f.Next.(Checker)
@@ -166,14 +167,14 @@ func (f *Fetcher) allowed(ctx context.Context, ref source.Ref, key string) (sour
 	return tree, true, nil
 }
 
-// ask has Next resolve a reference, and caches the answer.
-func (f *Fetcher) ask(ctx context.Context, ref source.Ref, key string, old resolution) (resolution, error) {
+// resolveNext resolves a reference by Next, and caches the answer.
+func (f *Fetcher) resolveNext(ctx context.Context, ref source.Ref, key string, old resolution) (resolution, error) {
 	if f.Offline {
-		return f.pinned(ctx, ref, key)
+		return f.findPinned(ctx, ref, key)
 	}
 	resolved, _, err := f.resolves.Do(ctx, key, func(ctx context.Context) (source.Resolved, error) {
 		// Another flight may have ended since this caller read the store.
-		if now, fresh := f.believed(ctx, ref, key); fresh && now.At.After(old.At) {
+		if now, fresh := f.lookUpTrusted(ctx, ref, key); fresh && now.At.After(old.At) {
 			return source.Resolved{Ref: now.Ref, Revision: now.Revision, Immutable: now.Immutable}, nil
 		}
 		resolved, err := f.Next.Resolve(ctx, ref)
@@ -193,22 +194,22 @@ func (f *Fetcher) ask(ctx context.Context, ref source.Ref, key string, old resol
 	return resolution{Ref: resolved.Ref, Revision: resolved.Revision, Immutable: resolved.Immutable}, err
 }
 
-// pinned is the resolution of a reference that is immutable by itself: offline, only
+// findPinned returns the resolution of a reference that is immutable by itself. Offline, only
 // the pointer under its own key shows that.
-func (f *Fetcher) pinned(ctx context.Context, ref source.Ref, key string) (resolution, error) {
+func (f *Fetcher) findPinned(ctx context.Context, ref source.Ref, key string) (resolution, error) {
 	var p pointer
 	if f.Store != nil {
-		ok, err := f.Store.record(ctx, KindPointer, key, &p)
+		ok, err := f.Store.readRecord(ctx, KindPointer, key, &p)
 		f.report(err)
 		if ok {
 			return resolution{Ref: ref, Revision: p.Revision, Immutable: true}, nil
 		}
 	}
-	return resolution{}, missing(fmt.Sprintf("the resolution of %q", scrub(ref.Ref)))
+	return resolution{}, errMissing(fmt.Sprintf("the resolution of %q", scrub(ref.Ref)))
 }
 
-// missing is the error for what offline cannot fetch.
-func missing(what string) error {
+// errMissing returns the error for what cannot be fetched offline.
+func errMissing(what string) error {
 	return source.Refuse(ErrOffline, what+" is not in the cache; run the same command once without --offline")
 }
 
@@ -222,21 +223,22 @@ func (f *Fetcher) follow(ctx context.Context, ref source.Ref, key string, to res
 		want, wantKey = ref, fmt.Sprintf("%s at %q", key, to.Revision)
 	} else if to.Ref != ref {
 		var err error
-		if wantKey, err = f.key(ctx, to.Ref); err != nil {
+		wantKey, err = f.key(ctx, to.Ref)
+		if err != nil {
 			return source.Tree{}, err
 		}
 	}
 	tree, _, err := f.fetches.Do(ctx, wantKey, func(ctx context.Context) (source.Tree, error) {
 		// The server has accepted the credentials when it resolved a mutable reference.
-		find := f.stored
+		find := f.findStored
 		if to.Immutable {
-			find = f.allowed
+			find = f.findAllowed
 		}
 		if tree, ok, err := find(ctx, ref, wantKey); ok || err != nil {
 			return tree, err
 		}
 		if f.Offline {
-			return source.Tree{}, missing(fmt.Sprintf("the tree of %q at %q", scrub(ref.Ref), to.Revision))
+			return source.Tree{}, errMissing(fmt.Sprintf("the tree of %q at %q", scrub(ref.Ref), to.Revision))
 		}
 		tree, err := f.Next.Fetch(ctx, want)
 		switch {
@@ -256,13 +258,13 @@ func (f *Fetcher) follow(ctx context.Context, ref source.Ref, key string, to res
 	return tree, err
 }
 
-// stored is the tree under a key in the store. An error says that it is
-// over the limits.
-func (f *Fetcher) stored(ctx context.Context, ref source.Ref, key string) (source.Tree, bool, error) {
+// findStored returns the tree under a key in the store; false if there is none. The error is
+// source.ErrLimit where it is over the limits.
+func (f *Fetcher) findStored(ctx context.Context, ref source.Ref, key string) (source.Tree, bool, error) {
 	if f.Store == nil {
 		return source.Tree{}, false, nil
 	}
-	tree, ok, err := f.Store.tree(ctx, f.Scope, key, f.Limits)
+	tree, ok, err := f.Store.readTree(ctx, f.Scope, key, f.Limits)
 	switch {
 	case errors.Is(err, source.ErrLimit):
 		return source.Tree{}, false, fmt.Errorf("%q: %w", scrub(ref.Ref), err)
@@ -272,7 +274,7 @@ func (f *Fetcher) stored(ctx context.Context, ref source.Ref, key string) (sourc
 	return tree, ok, nil
 }
 
-// keep caches a tree; errors are reported only.
+// keep caches a tree. Errors are only reported.
 func (f *Fetcher) keep(ctx context.Context, key string, tree source.Tree) {
 	if f.Store != nil {
 		f.report(f.Store.putTree(ctx, f.Scope, key, tree))
@@ -286,7 +288,7 @@ func (f *Fetcher) forget(kind, key string) {
 	}
 }
 
-// report reports an error that fails nothing, unless the caller has left.
+// report reports an error that does not make a fetch fail, unless the caller has left.
 func (f *Fetcher) report(err error) {
 	if err == nil || f.Report == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return

@@ -16,10 +16,10 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// KeysOf is a function for Keys of a [Fetcher]: it gives the SHA-256 of the
-// public keys of a Secret with their names: *.pub, *.asc and allowed_signers,
-// which is all that signatures are verified with. Nothing else of the Secret is
-// in it, since keys are written down. Its errors are those of secrets.
+// KeysOf returns a function for Keys of a [Fetcher]. That function returns the SHA-256 of the
+// public keys of a Secret with their names: *.pub, *.asc and allowed_signers, which are all
+// that signatures are verified with. Nothing else of the Secret is hashed, because the keys
+// of entries are written to disk. Its errors are those of secrets.
 func KeysOf(secrets source.Secrets) func(ctx context.Context, name string) (string, error) {
 	return func(ctx context.Context, name string) (string, error) {
 		entries, err := secrets.Secret(ctx, name)
@@ -37,9 +37,9 @@ func KeysOf(secrets source.Secrets) func(ctx context.Context, name string) (stri
 	}
 }
 
-// key is that of a reference: everything that decides which tree it is and which
-// tenant may have it. It is readable, for listings, and every part is quoted, so that
-// no two references have the same.
+// key returns the key of a reference: everything that decides which tree it is and which
+// tenant may have it. The key is readable, for listings, and every part is quoted, so that no
+// two references have the same key.
 func (f *Fetcher) key(ctx context.Context, ref source.Ref) (string, error) {
 	var b strings.Builder
 	_, _ = fmt.Fprintf(&b, "%q %q scope %q", ref.Type, ref.Ref, f.Scope)
@@ -64,8 +64,8 @@ func (f *Fetcher) key(ctx context.Context, ref source.Ref) (string, error) {
 	return b.String(), nil
 }
 
-// scrub hides credentials in a reference. The backend refuses such a reference, and
-// this package must not print them before. A user name alone stays for ssh, where it
+// scrub hides credentials in a reference. The backend refuses such a reference, and this
+// package must not print them before. A user name without a password stays for ssh, where it
 // is not a credential.
 func scrub(ref string) string {
 	scheme, rest, ok := strings.Cut(ref, "://")

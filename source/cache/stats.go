@@ -26,8 +26,8 @@ type counters struct {
 	hits, misses, corrupt, failures atomic.Int64
 }
 
-// count is the counters of a kind.
-func (s *Store) count(kind string) *counters {
+// countersOf returns the counters of a kind.
+func (s *Store) countersOf(kind string) *counters {
 	if c, ok := s.kinds.Load(kind); ok {
 		return c.(*counters)
 	}
@@ -35,7 +35,7 @@ func (s *Store) count(kind string) *counters {
 	return c.(*counters)
 }
 
-// Stats are the counters of every kind that was used, sorted by kind.
+// Stats returns the counters of every kind that was used, sorted by kind.
 func (s *Store) Stats() []Stats {
 	var out []Stats
 	s.kinds.Range(func(kind, value any) bool {

@@ -82,7 +82,7 @@ func Open(dir string, opts StoreOptions) (*Store, error) {
 // Dir returns the directory of the store.
 func (s *Store) Dir() string { return s.dir }
 
-// path is where an entry lies.
+// path returns the file of an entry.
 func (s *Store) path(kind, key string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(fileOf(kind, key)))
 }
@@ -95,7 +95,7 @@ func (s *Store) Get(ctx context.Context, kind, key string) ([]byte, bool, error)
 		return nil, false, err
 	}
 	data, err := s.get(kind, key)
-	c := s.count(kind)
+	c := s.countersOf(kind)
 	switch {
 	case err == nil:
 		c.hits.Add(1)
@@ -131,7 +131,7 @@ func (s *Store) get(kind, key string) ([]byte, error) {
 		if _, err := io.ReadFull(f, raw); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil, err
 		}
-		data, ok = content(raw, kind, key)
+		data, ok = cutHeader(raw, kind, key)
 	}
 	if !ok {
 		// Another process may have replaced the bad entry by a good one.
@@ -144,8 +144,7 @@ func (s *Store) get(kind, key string) ([]byte, error) {
 	return data, nil
 }
 
-// touch records the use of an entry. Without write access the order stays that of
-// the writes.
+// touch records the use of an entry. Without write access the order stays that of the writes.
 func (s *Store) touch(name string, info fs.FileInfo) {
 	if now := s.now(); now.Sub(info.ModTime()).Abs() >= touchEvery {
 		_ = os.Chtimes(name, now, now)
@@ -166,9 +165,9 @@ func (s *Store) has(kind, key string) bool {
 // remove deletes an entry, if that is possible.
 func (s *Store) remove(kind, key string) { _ = os.Remove(s.path(kind, key)) }
 
-// Put keeps data under kind and key, in place of what was there. Then it evicts the
-// least recently used entries that are over the limit. On an error the store is as
-// it was; the error is one of the file system, or ErrEntry.
+// Put keeps data under kind and key, in place of what was there. Then it evicts the least
+// recently used entries that are over the limit. On an error the store is unchanged; the
+// error is one of the file system, or ErrEntry.
 func (s *Store) Put(ctx context.Context, kind, key string, data []byte) error {
 	if err := check(ctx, kind, key); err != nil {
 		return err
@@ -179,7 +178,7 @@ func (s *Store) Put(ctx context.Context, kind, key string, data []byte) error {
 		return source.Refuse(ErrEntry, fmt.Sprintf("an entry of %d bytes does not fit into a cache of %d", size, s.max))
 	}
 	if err := s.write(s.path(kind, key), head, data); err != nil {
-		s.count(kind).failures.Add(1)
+		s.countersOf(kind).failures.Add(1)
 		// The random name of the temporary file is left out.
 		if p := (*fs.PathError)(nil); errors.As(err, &p) {
 			err = fmt.Errorf("%s: %w", p.Op, p.Err)

@@ -30,17 +30,17 @@ type pointer struct {
 	Version  string `json:"version,omitempty"`
 }
 
-// treeKey is that of the tar of a tree.
+// treeKey returns the key of the tar of a tree.
 func treeKey(scope, digest string) string {
 	return fmt.Sprintf("%s scope %q", digest, scope)
 }
 
-// idKey is that of the pointer of a Git tree.
+// idKey returns the key of the pointer of a Git tree.
 func idKey(scope, id string) string {
 	return fmt.Sprintf("git-tree %q scope %q", id, scope)
 }
 
-// pack is the canonical tar of a tree, whose digest is that of the tree.
+// pack returns the canonical tar of a tree. The digest of the tar is that of the tree.
 func pack(tree source.Tree) ([]byte, error) {
 	var buffer bytes.Buffer
 	if err := source.WriteTar(&buffer, tree.FS); err != nil {
@@ -53,11 +53,13 @@ func pack(tree source.Tree) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// unpack is the tree of a canonical tar. Anything else, links and folders too,
-// is no such tar (ErrDigest); what is over the limits is ErrLimit.
+// unpack returns the tree of a canonical tar. The error is ErrDigest for any other tar, such
+// as one with links or folders, and ErrLimit for one over the limits.
 func unpack(data []byte, p pointer, limits source.Limits) (source.Tree, error) {
 	b := source.Builder{Limits: limits}
 	r := tar.NewReader(bytes.NewReader(data))
+
+	// The tar must have only what pack writes: files, each as long as its header says.
 	for {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -78,6 +80,8 @@ func unpack(data []byte, p pointer, limits source.Limits) (source.Tree, error) {
 			return source.Tree{}, err
 		}
 	}
+
+	// The pointer says what the tree should be.
 	tree, err := b.Tree(p.Origin, p.Revision)
 	if err != nil {
 		return source.Tree{}, err
@@ -92,11 +96,12 @@ func unpack(data []byte, p pointer, limits source.Limits) (source.Tree, error) {
 	return tree, nil
 }
 
-// tree is the tree that a pointer leads to; false where one of the two is missing or not what it should be. An error is one of
-// the file system, or says that the tree is over the limits (ErrLimit).
-func (s *Store) tree(ctx context.Context, scope, key string, limits source.Limits) (source.Tree, bool, error) {
+// readTree returns the tree that a pointer leads to; false where the pointer or the tree is
+// missing or is not what it should be. The error is one of the file system, or ErrLimit where
+// the tree is over the limits.
+func (s *Store) readTree(ctx context.Context, scope, key string, limits source.Limits) (source.Tree, bool, error) {
 	var p pointer
-	if ok, err := s.record(ctx, KindPointer, key, &p); !ok {
+	if ok, err := s.readRecord(ctx, KindPointer, key, &p); !ok {
 		return source.Tree{}, false, err
 	}
 	name := treeKey(scope, p.Digest)
@@ -110,13 +115,13 @@ func (s *Store) tree(ctx context.Context, scope, key string, limits source.Limit
 	}
 	// The bytes are as they were put, and still no tree of ours: a version that
 	// had other rules put them. They go, so that the next tree takes their place.
-	s.count(KindTree).corrupt.Add(1)
+	s.countersOf(KindTree).corrupt.Add(1)
 	s.remove(KindTree, name)
 	return source.Tree{}, false, nil
 }
 
-// putTree keeps a tree and the pointer to it. A tar that is there already is not
-// written again.
+// putTree keeps a tree and the pointer to it. A tar that is there already is not written
+// again.
 func (s *Store) putTree(ctx context.Context, scope, key string, tree source.Tree) error {
 	data, err := pack(tree)
 	if err != nil {
@@ -133,14 +138,15 @@ func (s *Store) putTree(ctx context.Context, scope, key string, tree source.Tree
 	})
 }
 
-// record reads an entry that is JSON into v; false where there is none.
-func (s *Store) record(ctx context.Context, kind, key string, v any) (bool, error) {
+// readRecord reads an entry that is JSON into v; false where there is none.
+func (s *Store) readRecord(ctx context.Context, kind, key string, v any) (bool, error) {
 	data, ok, err := s.Get(ctx, kind, key)
 	if !ok {
 		return false, err
 	}
-	if ok = json.Unmarshal(data, v) == nil; !ok {
-		s.count(kind).corrupt.Add(1)
+	ok = json.Unmarshal(data, v) == nil
+	if !ok {
+		s.countersOf(kind).corrupt.Add(1)
 	}
 	return ok, nil
 }
@@ -154,11 +160,11 @@ func (s *Store) putRecord(ctx context.Context, kind, key string, v any) error {
 	return s.Put(ctx, kind, key, data)
 }
 
-// TreeByID returns the tree that was cached under the id of a Git tree; false if
-// there is none. Origin, Revision and Pinned are those of the commit that it was
-// cached for: the same tree can be part of many.
+// TreeByID returns the tree that was cached under the id of a Git tree; false if there is
+// none. Origin, Revision and Pinned are those of the commit that it was cached for: the same
+// tree can be part of many commits.
 func (s *Store) TreeByID(ctx context.Context, scope, id string) (source.Tree, bool) {
-	tree, ok, err := s.tree(ctx, scope, idKey(scope, id), source.Limits{})
+	tree, ok, err := s.readTree(ctx, scope, idKey(scope, id), source.Limits{})
 	return tree, ok && err == nil
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// parseDigest is what verifies a digest. Flux has sha256 by default;
-// --artifact-digest-algo names others.
+// parseDigest returns a verifier for a digest. Flux has sha256 by default; its flag
+// --artifact-digest-algo selects others.
 func parseDigest(text string) (digest.Verifier, error) {
 	d, err := digest.Parse(text)
 	if err != nil {
@@ -34,7 +34,7 @@ type body struct {
 	err error
 }
 
-// Read reads.
+// Read reads, hashes what it reads, and keeps its error.
 func (b *body) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err

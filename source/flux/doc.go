@@ -16,9 +16,6 @@
 //   - Errors name the source and the host, and no URL: those of some servers
 //     carry tokens.
 //
-// Callers: plugin/host in a cluster, which brings Artifacts; source/cache and
-// source/lock by source.Resolver; plugin/flux for whole projects.
-//
 // A source that is not ready is an error even where it has an older artifact: that would
 // look like the revision that a user waits for. A reference is pinned by the digest of
 // the artifact, which changes with spec.ignore too; Flux keeps an artifact for minutes,

@@ -80,7 +80,7 @@ func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 	if r.digest != "" {
 		return source.Resolved{Ref: ref, Revision: r.digest, Immutable: true}, nil
 	}
-	artifact, err := f.artifact(ctx, r)
+	artifact, err := f.findArtifact(ctx, r)
 	if err != nil {
 		return source.Resolved{}, err
 	}
@@ -89,18 +89,17 @@ func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 }
 
 // Fetch gets the tree of a source. Its package is in the folder ref.Path; see
-// [tarball.Narrow] for what else the tree holds where it is not whole.
+// [tarball.Narrow] for what else the tree holds if it is not the whole artifact.
 //
-// Errors are source.ErrReference, ErrNotFound (also for an artifact that the
-// source no longer has), ErrUnavailable (also for a source that is not ready),
-// ErrUnauthorized, ErrDigest, ErrLimit, ErrPath, ErrNotRegular, and
-// tarball.ErrFormat.
+// Errors are source.ErrReference, ErrNotFound (also for an artifact that the source no longer
+// has), ErrUnavailable (also for a source that is not ready), ErrUnauthorized, ErrDigest,
+// ErrLimit, ErrPath, ErrNotRegular, and tarball.ErrFormat.
 func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
 	r, err := parseRef(ref)
 	if err != nil {
 		return source.Tree{}, err
 	}
-	artifact, err := f.artifact(ctx, r)
+	artifact, err := f.findArtifact(ctx, r)
 	if err != nil {
 		return source.Tree{}, err
 	}
@@ -125,7 +124,7 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	return tree, nil
 }
 
-// parseRef reads a reference, and refuses what Flux does and not we.
+// parseRef reads a reference, and refuses options that Flux has and this fetcher does not.
 func parseRef(ref source.Ref) (reference, error) {
 	r, err := parse(ref.Ref)
 	switch {
@@ -139,8 +138,9 @@ func parseRef(ref source.Ref) (reference, error) {
 	return r, nil
 }
 
-// artifact is what a source has now, or what is pinned, where it is the same.
-func (f Fetcher) artifact(ctx context.Context, r reference) (Artifact, error) {
+// findArtifact returns the artifact that a source has now. A reference with a digest must
+// lead to the same artifact.
+func (f Fetcher) findArtifact(ctx context.Context, r reference) (Artifact, error) {
 	a, err := f.Artifacts.Artifact(ctx, r.kind, r.namespace, r.name)
 	switch {
 	case err != nil:
@@ -183,7 +183,7 @@ func (f Fetcher) download(ctx context.Context, r reference, a Artifact, b *sourc
 	return err
 }
 
-// read asks for an artifact and unpacks it.
+// read requests an artifact and unpacks it.
 func (f Fetcher) read(ctx context.Context, r reference, u *url.URL, a Artifact, in *body, b *source.Builder) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL, nil)
 	if err != nil {
@@ -191,18 +191,23 @@ func (f Fetcher) read(ctx context.Context, r reference, u *url.URL, a Artifact, 
 	}
 	// The hash is that of the bytes of the artifact, so they must not be unpacked on the way.
 	request.Header.Set("Accept-Encoding", "identity")
+
+	// The response must be that of the artifact, within the limits.
 	response, err := f.client().Do(request) //nolint:gosec // the URL is that of the source, and its digest is known
 	if err != nil {
-		return unreached(r, u, err)
+		return errUnreached(r, u, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return answered(r, u, response.StatusCode)
+		return errStatus(r, u, response.StatusCode)
 	}
 	if response.ContentLength > in.room {
 		return errTooLarge
 	}
-	if in.digest, err = parseDigest(a.Digest); err != nil {
+
+	// The artifact is unpacked while it comes in, and hashed on the way.
+	in.digest, err = parseDigest(a.Digest)
+	if err != nil {
 		return err
 	}
 	in.r = response.Body
@@ -225,7 +230,7 @@ func (f Fetcher) read(ctx context.Context, r reference, u *url.URL, a Artifact, 
 	return nil
 }
 
-// client is the client without redirects to elsewhere.
+// client returns the client, which does not follow redirects to other hosts.
 func (f Fetcher) client() *http.Client {
 	client := http.Client{}
 	if f.Client != nil {
@@ -238,7 +243,7 @@ func (f Fetcher) client() *http.Client {
 // errElsewhere says that a server redirects to another.
 var errElsewhere = errors.New("the server redirects to another host, or from https to http, which is not followed")
 
-// redirect follows ten redirects on one host.
+// redirect allows up to ten redirects on one host.
 func redirect(r *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) >= 10:
@@ -249,8 +254,8 @@ func redirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// answered is the error for a status.
-func answered(r reference, u *url.URL, status int) error {
+// errStatus returns the error for a status.
+func errStatus(r reference, u *url.URL, status int) error {
 	text := fmt.Sprintf("%q returned status %d %s", u.Host, status, strings.ToLower(http.StatusText(status)))
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
@@ -263,8 +268,8 @@ func answered(r reference, u *url.URL, status int) error {
 	return fmt.Errorf("%s: %s", r, text)
 }
 
-// unreached is the error for a request without an answer. The URL is left out.
-func unreached(r reference, u *url.URL, err error) error {
+// errUnreached returns the error for a request without an answer. The URL is left out.
+func errUnreached(r reference, u *url.URL, err error) error {
 	if errors.Is(err, errElsewhere) {
 		return fault(source.ErrReference, r, "%q: %v", u.Host, errElsewhere)
 	}
@@ -274,7 +279,8 @@ func unreached(r reference, u *url.URL, err error) error {
 	return fault(source.ErrUnavailable, r, "%q: %s: try again later", u.Host, line(err.Error()))
 }
 
-// reason is what the source says, in brackets.
+// reason returns in brackets why a source is not ready, as the source says it; "" where it
+// says nothing.
 func reason(a Artifact) string {
 	if text := line(a.Reason); text != "" {
 		return " (" + text + ")"
@@ -282,7 +288,7 @@ func reason(a Artifact) string {
 	return ""
 }
 
-// line is a text of others in one line of bounded length.
+// line returns a text from outside in one line of bounded length.
 func line(text string) string {
 	const longest = 300
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")

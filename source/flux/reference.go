@@ -45,26 +45,26 @@ func parse(text string) (reference, error) {
 	return r, nil
 }
 
-// isName reports whether s is a name as Kubernetes has them: RFC 1123, 2.1.
+// isName reports whether s is a name as Kubernetes has them (RFC 1123, 2.1).
 func isName(s string, longest int) bool {
 	return s != "" && len(s) <= longest && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-.") == "" &&
 		!strings.HasPrefix(s, "-") && !strings.HasSuffix(s, "-") && !strings.HasPrefix(s, ".") && !strings.HasSuffix(s, ".")
 }
 
-// String is the source, without a digest.
+// String returns the source, without a digest.
 func (r reference) String() string { return r.kind + "/" + r.namespace + "/" + r.name }
 
-// pinned is the reference to an artifact of the source.
+// pinned returns the reference to an artifact of the source.
 func (r reference) pinned(digest string) string { return r.String() + "@" + digest }
 
 func bad(text string, args ...any) error {
 	return source.Refuse(source.ErrReference, fmt.Sprintf(text, args...)+": "+form)
 }
 
-// fault is an error about a source.
+// fault returns an error about a source that matches is.
 func fault(is error, r reference, text string, args ...any) error {
 	return source.Refuse(is, r.String()+": "+fmt.Sprintf(text, args...))
 }
 
-// about has an error name the source.
+// about puts the source before an error.
 func about(r reference, err error) error { return fmt.Errorf("%s: %w", r, err) }

@@ -42,14 +42,15 @@ var (
 	_ partial = (*command)(nil)
 )
 
-// newCommand makes the repository, and owns dir, also where it fails. With own,
-// the configuration of the user is in force.
+// newCommand makes the repository in dir, and owns dir, also where it fails. With own, the
+// configuration of the user applies.
 func newCommand(ctx context.Context, f *Fetcher, dir string, at location, with credentials, own bool) (remote, error) {
 	c := &command{binary: f.Binary, dir: dir, repo: filepath.Join(dir, "repo"), at: at, with: with, transfer: f.transfer()}
 	protocols := at.scheme
 	if own {
 		c.env = userEnv(f.UserEnv)
-		if protocols = "https:ssh"; at.scheme == schemeHTTP {
+		protocols = "https:ssh"
+		if at.scheme == schemeHTTP {
 			protocols += ":http"
 		}
 	} else {
@@ -72,8 +73,8 @@ func newCommand(ctx context.Context, f *Fetcher, dir string, at location, with c
 	return c, nil
 }
 
-// cleanEnv is an environment in which git reads no configuration, has no
-// prompt and fetches nothing by itself. The path is for sh and ssh.
+// cleanEnv returns an environment in which git reads no configuration, has no prompt and
+// fetches nothing by itself. The path is for sh and ssh.
 func cleanEnv(home string) []string {
 	return []string{
 		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + home, "LC_ALL=C", "TZ=UTC",
@@ -82,7 +83,7 @@ func cleanEnv(home string) []string {
 	}
 }
 
-// userEnv is the environment of the user without what would lead git to
+// userEnv returns the environment of the user, without the variables that would lead git to
 // another repository, as inside a hook.
 func userEnv(env []string) []string {
 	elsewhere := []string{
@@ -107,9 +108,13 @@ func (c *command) configure(sha256 bool) error {
 [extensions]
 	partialClone = origin
 `, os.DevNull)
+
+	// The format of the objects must be that of the server.
 	if sha256 {
 		b.WriteString("\tobjectFormat = sha256\n")
 	}
+
+	// Git fetches what is asked for and no more, and starts no work of its own.
 	fmt.Fprintf(&b, `[remote "origin"]
 	url = "%s"
 	promisor = true
@@ -134,8 +139,8 @@ func (c *command) configure(sha256 bool) error {
 	return c.write(filepath.Join("repo", "config"), b.String())
 }
 
-// authenticate hands the credentials to git and ssh, by the environment and by
-// files that only this user can read.
+// authenticate passes the credentials to git and ssh, by the environment and by files that
+// only this user can read.
 func (c *command) authenticate(ctx context.Context, ca []byte) error {
 	if c.at.scheme != schemeSSH {
 		if header := c.with.header(); header != "" {
@@ -156,8 +161,8 @@ func (c *command) authenticate(ctx context.Context, ca []byte) error {
 	return errors.Join(c.write("known_hosts", string(c.with.knownHosts)), c.write("identity", string(c.with.identity)))
 }
 
-// findSSH is the path of an OpenSSH client, or "" where there is none that runs: it
-// refuses a user without an entry in /etc/passwd, as arbitrary ids in containers are.
+// findSSH returns the path of an OpenSSH client, or "" where none can run: the client refuses
+// a user without an entry in /etc/passwd, as arbitrary ids in containers are.
 func findSSH() string {
 	path, err := exec.LookPath("ssh")
 	if err != nil {
@@ -169,8 +174,7 @@ func findSSH() string {
 	return path
 }
 
-// sshQuote is a path in an option of ssh, where percent signs and spaces mean
-// something.
+// sshQuote quotes a path for an option of ssh, where percent signs and spaces have a meaning.
 func sshQuote(path string) string { return `"` + strings.ReplaceAll(path, "%", "%%") + `"` }
 
 func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
@@ -179,7 +183,7 @@ func (c *command) write(name, text string) error {
 	return os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o600)
 }
 
-// close ends git and removes everything.
+// close ends git and removes the repository.
 func (c *command) close() {
 	if c.batch != nil {
 		c.batch.stop()
@@ -187,8 +191,8 @@ func (c *command) close() {
 	_ = os.RemoveAll(c.dir) // what is left is in a folder of temporary files, and readable by this user only
 }
 
-// refs runs git ls-remote.
-func (c *command) refs(ctx context.Context, patterns []string) ([]advert, error) {
+// listRefs runs git ls-remote.
+func (c *command) listRefs(ctx context.Context, patterns []string) ([]advert, error) {
 	out, _, err := c.run(ctx, nil, append([]string{"ls-remote", "--symref", "origin"}, patterns...)...)
 	if err != nil {
 		return nil, err
@@ -199,7 +203,8 @@ func (c *command) refs(ctx context.Context, patterns []string) ([]advert, error)
 		i, ok := byName[name]
 		if !ok {
 			i = len(adverts)
-			byName[name], adverts = i, append(adverts, advert{name: name})
+			byName[name] = i
+			adverts = append(adverts, advert{name: name})
 		}
 		return &adverts[i]
 	}
@@ -216,7 +221,7 @@ func (c *command) refs(ctx context.Context, patterns []string) ([]advert, error)
 	return adverts, nil
 }
 
-// open fetches a commit without blobs, as far as the server can do that.
+// open fetches a commit, without blobs if the server can leave them out.
 func (c *command) open(ctx context.Context, at chosen, signed bool) (objects, error) {
 	ids := []string{at.commit}
 	if at.tag != "" && signed {
@@ -240,14 +245,14 @@ func (c *command) open(ctx context.Context, at chosen, signed bool) (objects, er
 	return c, err
 }
 
-// need fetches blobs.
-func (c *command) need(ctx context.Context, ids []string) error {
+// fetchBlobs fetches blobs.
+func (c *command) fetchBlobs(ctx context.Context, ids []string) error {
 	_, _, err := c.run(ctx, []byte(strings.Join(ids, "\n")+"\n"),
 		"fetch", "--stdin", "--no-filter", "--no-tags", "--no-write-fetch-head", "--quiet", "origin")
 	return err
 }
 
-// read reads from git cat-file.
+// read reads an object from git cat-file.
 func (c *command) read(id, kind string, most int64) ([]byte, error) {
 	return c.batch.read(id, kind, most)
 }
@@ -263,12 +268,12 @@ func (c *command) run(ctx context.Context, input []byte, args ...string) (out []
 	case err == nil:
 		return out, warnings, c.check()
 	case errors.As(err, &exit):
-		err = diagnose(c.with.scrubbed(warnings))
+		err = diagnose(c.with.scrub(warnings))
 	}
 	return nil, "", err
 }
 
-// runGit runs git, and returns what it writes to both streams; the error is an
+// runGit runs git, and returns what it writes to both streams. The error is an
 // *exec.ExitError where git fails.
 func runGit(ctx context.Context, binary, dir string, env []string, input []byte, args ...string) ([]byte, string, error) {
 	cmd := exec.CommandContext(ctx, binary, args...) //nolint:gosec // the binary is an option of the caller, and options end before a revision
@@ -283,14 +288,14 @@ func runGit(ctx context.Context, binary, dir string, env []string, input []byte,
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case stdout.full:
-		err = listingTooLong()
+		err = errListingTooLong()
 	case !errors.As(err, &exit):
 		err = fmt.Errorf("%q cannot be run: %w", binary, err)
 	}
 	return stdout.Bytes(), stderr.String(), err
 }
 
-// watch ends a fetch whose server sends too much; git itself has no limit.
+// watch cancels a fetch whose server sends too much; git itself has no limit.
 func (c *command) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -318,7 +323,7 @@ func (c *command) check() error {
 		return nil // files come and go meanwhile
 	})
 	if size > c.transfer {
-		return tooMuch(c.transfer)
+		return errTooMuch(c.transfer)
 	}
 	return nil
 }
@@ -331,7 +336,7 @@ type capped struct {
 	full  bool
 }
 
-// Write keeps data.
+// Write keeps data up to the limit.
 func (c *capped) Write(data []byte) (int, error) {
 	if room := c.limit - c.Len(); len(data) > room {
 		c.full = true
@@ -351,34 +356,34 @@ const (
 	countVariable = "GIT_CONFIG_COUNT="
 )
 
-// bundles are where systems keep their authorities in one file: Debian and
-// Alpine, Fedora, SUSE, macOS and the BSDs.
+// bundles returns the files in which systems keep their authorities: Debian and Alpine,
+// Fedora, SUSE, macOS and the BSDs.
 func bundles() []string {
 	return []string{
 		"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
 	}
 }
 
-// trust has git trust the authorities in ca beside those of the Secret, or of
-// the user or the system where the Secret has none. Git takes one file, which
-// has all of them then. A http.<url>.sslCAInfo of the user outranks it.
+// trust makes git trust the authorities in ca beside those of the Secret. If the Secret has
+// none, they are added to those of the user or the system. Git takes one file, so that file
+// has all of them. A http.<url>.sslCAInfo of the user outranks it.
 func (c *command) trust(ctx context.Context, ca []byte) error {
 	if c.at.scheme == schemeSSH || len(c.with.ca)+len(ca) == 0 {
 		return nil
 	}
 	all := c.with.ca
 	if len(all) == 0 {
-		all = c.known(ctx)
+		all = c.readAuthorities(ctx)
 	}
 	all = slices.Concat(bytes.TrimRight(all, "\n"), []byte("\n"), ca)
 	c.set("http.sslCAInfo", filepath.Join(c.dir, "ca.crt"))
 	return c.write("ca.crt", string(all))
 }
 
-// known are the authorities of the user, whose variable would outrank the
-// configuration and so goes, or of the system; nothing where they are in no file
-// that can be read.
-func (c *command) known(ctx context.Context) []byte {
+// readAuthorities returns the authorities of the user or of the system; nothing where they
+// are in no readable file. It removes the variable of the user, which would outrank the
+// configuration.
+func (c *command) readAuthorities(ctx context.Context) []byte {
 	files := bundles()
 	// It fails where nothing is configured.
 	if out, _, err := c.run(ctx, nil, "config", "--type=path", "--get", "http.sslCAInfo"); err == nil {
@@ -399,7 +404,7 @@ func (c *command) known(ctx context.Context) []byte {
 	return nil
 }
 
-// set adds configuration of git to the environment, behind what is there.
+// set adds configuration of git to the environment, after what is there.
 func (c *command) set(key, value string) {
 	count := 0
 	c.env = slices.DeleteFunc(c.env, func(pair string) bool {

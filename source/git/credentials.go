@@ -31,8 +31,8 @@ type credentials struct {
 	knownHosts []byte
 }
 
-// secret gets a Secret, which must be there.
-func (f *Fetcher) secret(ctx context.Context, name string) (map[string][]byte, error) {
+// readSecret returns a Secret. It is an error if there is none.
+func (f *Fetcher) readSecret(ctx context.Context, name string) (map[string][]byte, error) {
 	switch {
 	case name == "":
 		return nil, source.Refuse(source.ErrReference, "verify.secret is empty: name the Secret with the public keys")
@@ -42,12 +42,12 @@ func (f *Fetcher) secret(ctx context.Context, name string) (map[string][]byte, e
 	return f.Secrets.Secret(ctx, name)
 }
 
-// credentials reads the Secret of a reference.
-func (f *Fetcher) credentials(ctx context.Context, name string) (credentials, error) {
+// readCredentials reads the Secret of a reference.
+func (f *Fetcher) readCredentials(ctx context.Context, name string) (credentials, error) {
 	if name == "" {
 		return credentials{}, nil
 	}
-	entries, err := f.secret(ctx, name)
+	entries, err := f.readSecret(ctx, name)
 	if err != nil {
 		return credentials{}, err
 	}
@@ -60,15 +60,16 @@ func (f *Fetcher) credentials(ctx context.Context, name string) (credentials, er
 		return credentials{}, source.Refuse(source.ErrUnauthorized, fmt.Sprintf("entry \"ca.crt\" of secret %q holds no certificate in PEM", name))
 	}
 	if len(c.identity) > 0 {
-		if c.identity, err = open(c.identity, entries["password"]); err != nil {
+		c.identity, err = decryptIdentity(c.identity, entries["password"])
+		if err != nil {
 			return credentials{}, source.Refuse(source.ErrUnauthorized, fmt.Sprintf("entry \"identity\" of secret %q: %v", name, err))
 		}
 	}
 	return c, nil
 }
 
-// open takes the passphrase off a private key.
-func open(identity, passphrase []byte) ([]byte, error) {
+// decryptIdentity removes the passphrase from a private key.
+func decryptIdentity(identity, passphrase []byte) ([]byte, error) {
 	_, err := ssh.ParseRawPrivateKey(identity)
 	var closed *ssh.PassphraseMissingError
 	switch {
@@ -91,7 +92,7 @@ func open(identity, passphrase []byte) ([]byte, error) {
 	return pem.EncodeToMemory(block), nil
 }
 
-// header is the value of Authorization; "" where there are no credentials.
+// header returns the value of the header Authorization; "" where there are no credentials.
 func (c credentials) header() string {
 	switch {
 	case c.token != "":
@@ -102,7 +103,7 @@ func (c credentials) header() string {
 	return ""
 }
 
-// check refuses credentials that a server of that scheme can do nothing with.
+// check refuses credentials that a server of that scheme cannot use.
 func (c credentials) check(scheme string) error {
 	missing := func(is error, entry, why string) error {
 		if c.secret == "" {
@@ -121,8 +122,8 @@ func (c credentials) check(scheme string) error {
 	return nil
 }
 
-// scrubbed hides the credentials in a message.
-func (c credentials) scrubbed(message string) string {
+// scrub hides the credentials in a message.
+func (c credentials) scrub(message string) string {
 	for _, secret := range []string{c.header(), strings.TrimPrefix(c.header(), "Basic "), c.token, c.password, string(c.identity)} {
 		if len(secret) > 3 {
 			message = strings.ReplaceAll(message, secret, "***")

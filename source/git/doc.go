@@ -27,7 +27,4 @@
 // terminal for prompts. Without the binary go-git fetches all files of the commit,
 // into memory; it knows SHA-1 only. Both ways give the same trees and the same
 // sentinels.
-//
-// Callers: plugin/host, which puts source/cache before it, and the diff of the
-// command line for local revisions.
 package git

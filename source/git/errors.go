@@ -19,12 +19,12 @@ const (
 	cutOff         = "the answer of the server ended too early; try again later"
 )
 
-// listingTooLong is the error for too many references.
-func listingTooLong() error {
+// errListingTooLong returns the error for too many references.
+func errListingTooLong() error {
 	return source.OverLimit("the server lists more than %d bytes of references", maxListing)
 }
 
-func tooMuch(limit int64) error {
+func errTooMuch(limit int64) error {
 	return source.OverLimit("the server sends more than %d bytes for one commit", limit)
 }
 
@@ -36,7 +36,8 @@ type symptom struct {
 	hint  string
 }
 
-// symptoms are in the order in which they count: git writes more than one.
+// symptoms returns the known messages of git and of servers. Git writes more than one, and
+// the first of this list counts.
 func symptoms() []symptom {
 	return []symptom{
 		{[]string{"host key is known for"}, source.ErrHostKey,
@@ -63,7 +64,7 @@ func symptoms() []symptom {
 	}
 }
 
-// diagnose is the error for what a program or server wrote. An unknown text is
+// diagnose returns the error for what a program or server wrote. A text that is not known is
 // an error that may pass.
 func diagnose(text string) error {
 	text = withoutAccess(text)
@@ -83,20 +84,25 @@ func diagnose(text string) error {
 	return source.Refuse(source.ErrUnavailable, fmt.Sprintf("the server failed (%s); try again later", why))
 }
 
-// firstLine is the line of a program's output that matters most, as text that
-// can be printed and is not long: the first that git calls an error, or the last
-// of ssh, which comes before git writes no more than that nothing came.
+// firstLine returns the line of a program's output that matters most, as short and printable
+// text. This is the first line that git calls an error, or the last line of ssh, which stands
+// before git reports that nothing came.
 func firstLine(output string) string {
 	const longest = 240
+
+	// Lines of decoration, and those that only say that nothing came, tell no reason.
 	var lines []string
 	for line := range strings.Lines(output) {
-		if line = strings.TrimSpace(line); strings.Trim(line, "@") != "" {
+		line = strings.TrimSpace(line)
+		if strings.Trim(line, "@") != "" {
 			lines = append(lines, line)
 		}
 	}
 	if reasons := slices.DeleteFunc(slices.Clone(lines), isGeneric); len(reasons) > 0 {
 		lines = reasons
 	}
+
+	// The later form wins: a line of git itself goes before one of the server.
 	best := ""
 	if len(lines) > 0 {
 		best = lines[len(lines)-1]
@@ -106,6 +112,8 @@ func firstLine(output string) string {
 			best = lines[i]
 		}
 	}
+
+	// The text comes from a server, so it must be safe to print.
 	best = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			return -1
@@ -118,7 +126,7 @@ func firstLine(output string) string {
 	return regexp.MustCompile(`(https?://)[^/@\s']*@`).ReplaceAllString(best, "$1***@")
 }
 
-// isGeneric reports whether a line says no more than that nothing came.
+// isGeneric reports whether a line only says that nothing came.
 func isGeneric(line string) bool {
 	return slices.ContainsFunc([]string{
 		"fatal: Could not read from remote repository", "Please make sure you have the correct access rights", "and the repository exists",
@@ -126,8 +134,8 @@ func isGeneric(line string) bool {
 	}, func(text string) bool { return strings.HasPrefix(line, text) })
 }
 
-// withoutAccess takes out of an output of git the URL, which the caller names,
-// and in which anything may stand.
+// withoutAccess removes the URL from an output of git. The caller names the URL, and any text
+// may stand in it.
 func withoutAccess(output string) string {
 	for _, c := range []struct{ from, to, instead string }{
 		{"unable to access '", "': ", ""}, {"repository 'http", "' not found", "repository not found"},

@@ -76,7 +76,7 @@ type Result struct {
 	Known bool
 }
 
-// FindBinary is the path of the git binary, or "" where there is none.
+// FindBinary returns the path of the git binary, or "" where there is none.
 func FindBinary() string {
 	found, err := exec.LookPath("git")
 	if err != nil {
@@ -91,9 +91,10 @@ func (f *Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error
 	return result.Tree, err
 }
 
-// FetchResult is Fetch with what Git calls the tree. The tree is that of the module of
-// the folder ref.Path by the rules of package local, where the root of the commit is
-// that of the project, and symlinks inside the commit are followed wherever they are.
+// FetchResult works as Fetch does, and also returns the id of the tree in Git. The tree is
+// that of the module of the folder ref.Path by the rules of package local. The root of the
+// commit stands for that of the project, and symlinks inside the commit are followed wherever
+// they are.
 func (f *Fetcher) FetchResult(ctx context.Context, ref source.Ref) (Result, error) {
 	return call(ctx, f, ref, func(ctx context.Context, r reference, with credentials) (Result, error) {
 		dir := path.Clean(ref.Path)
@@ -113,7 +114,8 @@ func (f *Fetcher) FetchResult(ctx context.Context, ref source.Ref) (Result, erro
 			return Result{}, err
 		}
 		result.Commit = at.commit
-		if result.Tree.Origin = r.url; dir != "." {
+		result.Tree.Origin = r.url
+		if dir != "." {
 			result.Tree.Origin += "//" + dir
 		}
 		result.Tree.Revision, result.Tree.Pinned = at.revision(), r.at(at.commit)
@@ -123,16 +125,20 @@ func (f *Fetcher) FetchResult(ctx context.Context, ref source.Ref) (Result, erro
 
 // read reads the module of a folder.
 func (f *Fetcher) read(ctx context.Context, files *Files, dir string) (Result, error) {
-	if _, err := files.folder(dir); err != nil {
+	if _, err := files.folderID(dir); err != nil {
 		return Result{}, err
 	}
 	root, err := rootfs.Of(files, ".")
 	if err != nil {
-		return Result{}, bare(err)
+		return Result{}, trimPath(err)
 	}
+
+	// The id names the module and the package in it, so that a tree that is known is not read
+	// again.
 	p := local.Find(root, dir, dir)
-	p.Limits, p.Hidden = f.Limits, true
-	id, err := files.folder(p.Module)
+	p.Limits = f.Limits
+	p.Hidden = true
+	id, err := files.folderID(p.Module)
 	if err != nil {
 		return Result{}, err
 	}
@@ -141,12 +147,16 @@ func (f *Fetcher) read(ctx context.Context, files *Files, dir string) (Result, e
 	}
 	result := Result{TreeID: id}
 	if f.Known != nil && !files.outside {
-		if result.Tree, result.Known = f.Known(ctx, id); result.Known {
+		result.Tree, result.Known = f.Known(ctx, id)
+		if result.Known {
 			return result, nil
 		}
 	}
+
+	// Files outside of the module are not in its id, so a tree with such files has none.
 	files.start = p.Module
-	if result.Tree, err = files.readPackage(ctx, p); err != nil {
+	result.Tree, err = files.readPackage(ctx, p)
+	if err != nil {
 		return Result{}, err
 	}
 	if files.outside {
@@ -155,8 +165,8 @@ func (f *Fetcher) read(ctx context.Context, files *Files, dir string) (Result, e
 	return result, nil
 }
 
-// Resolve gets the commit of a reference from the server; for a commit there is no
-// request.
+// Resolve returns the commit that a reference leads to, as the server has it. For a commit
+// there is no request.
 func (f *Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
 	if r, err := f.parse(ref.Ref); err == nil && r.by == byCommit {
 		ref.Ref = r.at(r.choice)
@@ -178,9 +188,8 @@ func (f *Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved,
 	})
 }
 
-// Check checks that the Secret of a reference gives access to it: it lists the
-// default branch, and fetches nothing. A cache that has the tree already calls it
-// before each use.
+// Check checks that the Secret of a reference gives access to it. It lists the default
+// branch, and fetches nothing. A cache that has the tree already calls it before each use.
 func (f *Fetcher) Check(ctx context.Context, ref source.Ref) error {
 	_, err := call(ctx, f, ref, func(ctx context.Context, r reference, with credentials) (struct{}, error) {
 		from, err := f.connect(ctx, r.location, with)
@@ -188,23 +197,22 @@ func (f *Fetcher) Check(ctx context.Context, ref source.Ref) error {
 			return struct{}{}, err
 		}
 		defer from.close()
-		_, err = from.refs(ctx, reference{}.patterns())
+		_, err = from.listRefs(ctx, reference{}.patterns())
 		return struct{}{}, err
 	})
 	return err
 }
 
-// call is what all calls have in common: they read the reference and its
-// Secret, end in time, and have errors that name the reference and hold no
-// credentials.
+// call reads the reference and its Secret, and runs do within the timeout. Its errors name
+// the reference and hold no credentials.
 func call[T any](ctx context.Context, f *Fetcher, ref source.Ref, do func(context.Context, reference, credentials) (T, error)) (T, error) {
 	var zero T
-	fail := func(err error) (T, error) { return zero, fmt.Errorf("git %q: %w", shown(ref.Ref), err) }
+	fail := func(err error) (T, error) { return zero, fmt.Errorf("git %q: %w", redactReference(ref.Ref), err) }
 	r, err := f.parse(ref.Ref)
 	if err != nil {
 		return fail(err)
 	}
-	with, err := f.credentials(ctx, ref.Secret)
+	with, err := f.readCredentials(ctx, ref.Secret)
 	if err != nil {
 		return fail(err)
 	}
@@ -226,7 +234,7 @@ func call[T any](ctx context.Context, f *Fetcher, ref source.Ref, do func(contex
 	return fail(err)
 }
 
-// parse reads a reference that this fetcher may follow.
+// parse reads a reference of a kind that this fetcher may follow.
 func (f *Fetcher) parse(ref string) (reference, error) {
 	r, err := parse(ref)
 	if err == nil && r.scheme == schemeHTTP && (f.PlainHTTP == nil || !f.PlainHTTP(r.hostPort())) {
@@ -236,7 +244,7 @@ func (f *Fetcher) parse(ref string) (reference, error) {
 	return r, err
 }
 
-// connect is the repository at a location, by the git binary or without.
+// connect opens the repository at a location, with the git binary or without.
 func (f *Fetcher) connect(ctx context.Context, at location, with credentials) (remote, error) {
 	own := f.UserEnv != nil && with.secret == "" && f.Binary != ""
 	if !own {
@@ -286,7 +294,7 @@ func (g *get) open(ctx context.Context) (*Files, chosen, error) {
 	if err != nil {
 		return nil, chosen{}, err
 	}
-	files.module = func(name, commit string) (*Files, error) { return g.submodule(ctx, files, name, commit) }
+	files.module = func(name, commit string) (*Files, error) { return g.openSubmodule(ctx, files, name, commit) }
 	return files, at, nil
 }
 

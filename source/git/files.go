@@ -59,7 +59,7 @@ var (
 	_ fs.ReadLinkFS = (*Files)(nil)
 )
 
-// newFiles is the tree of a commit, of which limit bytes may be read.
+// newFiles returns the tree of a commit, of which limit bytes may be read.
 func newFiles(from objects, commit string, limit int64, end func()) (*Files, error) {
 	_, root, err := readCommit(from, commit)
 	if err != nil {
@@ -85,7 +85,7 @@ func (f *Files) Close() {
 	f.close()
 }
 
-// Commit is the hash of the commit.
+// Commit returns the hash of the commit.
 func (f *Files) Commit() string { return f.commit }
 
 // Open opens a file or a directory.
@@ -101,8 +101,8 @@ func (f *Files) Open(name string) (fs.File, error) {
 	return &openNode{node, bytes.NewReader(node.data)}, nil
 }
 
-// ReadDir lists a directory, sorted by name. The size of a file is that of
-// [Files.Lstat], and is zero here.
+// ReadDir lists a directory, sorted by name. The size of a file is zero here; [Files.Lstat]
+// has it.
 func (f *Files) ReadDir(name string) ([]fs.DirEntry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,14 +112,14 @@ func (f *Files) ReadDir(name string) ([]fs.DirEntry, error) {
 		err = fs.ErrInvalid
 	}
 	if err == nil {
-		entries, err = in.tree(e.id)
+		entries, err = in.listTree(e.id)
 	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
 	}
 	out := make([]fs.DirEntry, len(entries))
 	for i, e := range entries {
-		out[i] = fs.FileInfoToDirEntry(&node{entry: in.seen(e)})
+		out[i] = fs.FileInfoToDirEntry(&node{entry: in.asShown(e)})
 	}
 	return out, nil
 }
@@ -139,7 +139,7 @@ func (f *Files) Lstat(name string) (fs.FileInfo, error) {
 	return n, nil
 }
 
-// ReadLink is the target of a link.
+// ReadLink returns the target of a link.
 func (f *Files) ReadLink(name string) (string, error) {
 	info, err := f.Lstat(name)
 	if err != nil {
@@ -152,7 +152,7 @@ func (f *Files) ReadLink(name string) (string, error) {
 	return string(n.data), nil
 }
 
-// find is the entry of a path, and the commit that it is in: f or a submodule.
+// find returns the entry of a path, and the commit that it is in: f or a submodule.
 func (f *Files) find(name string) (*Files, entry, error) {
 	at := entry{mode: modeTree, id: f.root, name: "."}
 	switch {
@@ -161,16 +161,20 @@ func (f *Files) find(name string) (*Files, entry, error) {
 	case !fs.ValidPath(name):
 		return f, at, fs.ErrInvalid
 	}
+
+	// What is read outside of the module is not in the id of its tree.
 	if f.start != "" && !within(name, f.start) && !within(f.start, name) {
 		f.outside = true
 	}
+
+	// The path is walked folder by folder, since an entry is known by that of its parent.
 	for rest := name; rest != "." && rest != ""; {
 		var part string
 		part, rest, _ = strings.Cut(rest, "/")
 		if at.mode != modeTree {
 			return f, at, fs.ErrNotExist
 		}
-		entries, err := f.tree(at.id)
+		entries, err := f.listTree(at.id)
 		if err != nil {
 			return f, at, err
 		}
@@ -178,13 +182,16 @@ func (f *Files) find(name string) (*Files, entry, error) {
 		if !ok {
 			return f, at, fs.ErrNotExist
 		}
-		if at = entries[i]; at.mode != modeGitlink {
+		at = entries[i]
+		if at.mode != modeGitlink {
 			continue
 		}
+
+		// A submodule is another commit, and has the rest of the path.
 		done := strings.TrimSuffix(strings.TrimSuffix(name, rest), "/")
 		switch {
 		case f.module != nil:
-			in, err := f.open(done, at.id)
+			in, err := f.openModule(done, at.id)
 			if err != nil {
 				return f, at, err
 			}
@@ -193,11 +200,11 @@ func (f *Files) find(name string) (*Files, entry, error) {
 			return f, at, source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is in a submodule: refer to the repository of the submodule itself", done))
 		}
 	}
-	return f, f.seen(at), nil
+	return f, f.asShown(at), nil
 }
 
-// folder is the hash of the tree of a folder.
-func (f *Files) folder(dir string) (string, error) {
+// folderID returns the hash of the tree of a folder.
+func (f *Files) folderID(dir string) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_, e, err := f.find(dir)
@@ -215,13 +222,14 @@ func within(name, dir string) bool {
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
-// open opens a submodule, once.
-func (f *Files) open(name, commit string) (*Files, error) {
+// openModule opens a submodule, once.
+func (f *Files) openModule(name, commit string) (*Files, error) {
 	f.outside = true
 	in, ok := f.modules[name]
 	if !ok {
 		var err error
-		if in, err = f.module(name, commit); err != nil {
+		in, err = f.module(name, commit)
+		if err != nil {
 			return nil, err
 		}
 		f.modules[name] = in
@@ -229,8 +237,9 @@ func (f *Files) open(name, commit string) (*Files, error) {
 	return in, nil
 }
 
-// seen is how an entry is shown: a link that is not here is a file.
-func (f *Files) seen(e entry) entry {
+// asShown returns an entry as callers see it: a link whose target is not here yet is a file,
+// and a submodule is a folder.
+func (f *Files) asShown(e entry) entry {
 	switch {
 	case e.mode == modeSymlink && f.lacks(e.id):
 		e.mode = modeFile
@@ -249,8 +258,8 @@ func (f *Files) lacks(id string) bool {
 	return true
 }
 
-// tree is the entries of a tree, sorted by name.
-func (f *Files) tree(id string) ([]entry, error) {
+// listTree returns the entries of a tree, sorted by name.
+func (f *Files) listTree(id string) ([]entry, error) {
 	entries, ok := f.trees[id]
 	if ok {
 		return entries, nil
@@ -265,7 +274,8 @@ func (f *Files) tree(id string) ([]entry, error) {
 	return entries, nil
 }
 
-// read is the content of a file, or the target of a link.
+// read returns the content of a file, or the target of a link; nil where it has to be fetched
+// first.
 func (f *Files) read(name string, e entry) ([]byte, error) {
 	if f.lacks(e.id) {
 		return nil, nil
@@ -273,14 +283,16 @@ func (f *Files) read(name string, e entry) ([]byte, error) {
 	data, ok := f.blobs[e.id]
 	if !ok {
 		var err error
-		if data, err = f.from.read(e.id, kindBlob, f.left); errors.Is(err, source.ErrLimit) {
+		data, err = f.from.read(e.id, kindBlob, f.left)
+		if errors.Is(err, source.ErrLimit) {
 			err = source.OverLimit("more than %d bytes of the commit are needed, at %q", f.limit, name)
 		}
 		if err != nil {
 			f.failed = err
 			return nil, err
 		}
-		f.blobs[e.id], f.left = data, f.left-int64(len(data))
+		f.blobs[e.id] = data
+		f.left -= int64(len(data))
 	}
 	if isPointer(data) {
 		return nil, source.Refuse(source.ErrNotRegular, fmt.Sprintf(
@@ -289,33 +301,34 @@ func (f *Files) read(name string, e entry) ([]byte, error) {
 	return data, nil
 }
 
-// isPointer reports whether a file is one that Git LFS writes in place of
-// another; see the specification of LFS, docs/spec.md.
+// isPointer reports whether a file is one that Git LFS writes in place of another; see
+// docs/spec.md of LFS.
 func isPointer(data []byte) bool {
 	return len(data) < 1024 && bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/"))
 }
 
-// readPackage reads a module. It is walked again until nothing of it is missing, so that
-// blobs are fetched many at a time.
+// readPackage reads a module. It walks the module until nothing of it is missing, so that
+// many blobs are fetched at a time.
 func (f *Files) readPackage(ctx context.Context, p local.Package) (source.Tree, error) {
 	for range maxRounds {
 		tree, err := p.Tree(ctx)
 		if err != nil && errors.Is(err, source.ErrLimit) {
-			return tree, bare(err)
+			return tree, trimPath(err)
 		}
 		more, fetchErr := f.fetch(ctx)
 		if fetchErr != nil {
 			return source.Tree{}, fetchErr
 		}
 		if !more {
-			return tree, bare(err)
+			return tree, trimPath(err)
 		}
 	}
 	return source.Tree{}, source.OverLimit("symlinks in %q lead to other symlinks more than %d times", p.Module, maxRounds)
 }
 
-// bare is an error of this package without the path that a file system puts before it.
-func bare(err error) error {
+// trimPath returns an error of this package without the path that a file system puts before
+// it.
+func trimPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) && isSentinel(p.Err) {
 		return p.Err
@@ -329,7 +342,7 @@ func (f *Files) fetch(ctx context.Context) (bool, error) {
 	defer f.mu.Unlock()
 	more := len(f.missing) > 0
 	if more {
-		if err := f.from.(partial).need(ctx, slices.Sorted(maps.Keys(f.missing))); err != nil {
+		if err := f.from.(partial).fetchBlobs(ctx, slices.Sorted(maps.Keys(f.missing))); err != nil {
 			return false, err
 		}
 		maps.Copy(f.fetched, f.missing)
@@ -353,22 +366,22 @@ type node struct {
 
 var _ fs.FileInfo = (*node)(nil)
 
-// Name is the last part of the path.
+// Name returns the last part of the path.
 func (n *node) Name() string { return n.name }
 
-// Size is that of the content.
+// Size returns the length of the content in bytes.
 func (n *node) Size() int64 { return int64(len(n.data)) }
 
-// ModTime is zero.
+// ModTime returns the zero time.
 func (n *node) ModTime() time.Time { return time.Time{} }
 
-// IsDir reports whether it is a directory.
+// IsDir reports whether the node is a directory.
 func (n *node) IsDir() bool { return n.Mode().IsDir() }
 
-// Sys is nil.
+// Sys returns nil.
 func (n *node) Sys() any { return nil }
 
-// Mode is that of the entry, without permissions that Git keeps.
+// Mode returns the type of the entry, without the permissions that Git keeps.
 func (n *node) Mode() fs.FileMode {
 	switch {
 	case n.isFile():

@@ -66,7 +66,7 @@ func (f *Fetcher) dial(at location, with credentials) (remote, error) {
 
 func (l *library) close() { _ = l.session.Close() } // nothing is pending
 
-// list reads the references, which a server of protocol version 0 sends first.
+// list reads the references, once. A server of protocol version 0 sends them first.
 func (l *library) list(ctx context.Context) error {
 	if l.listing != nil {
 		return nil
@@ -79,8 +79,8 @@ func (l *library) list(ctx context.Context) error {
 	return l.explain(ctx, err)
 }
 
-// refs lists references.
-func (l *library) refs(ctx context.Context, patterns []string) ([]advert, error) {
+// listRefs lists references.
+func (l *library) listRefs(ctx context.Context, patterns []string) ([]advert, error) {
 	if err := l.list(ctx); err != nil {
 		return nil, err
 	}
@@ -111,9 +111,8 @@ func (l *library) refs(ctx context.Context, patterns []string) ([]advert, error)
 	return all, nil
 }
 
-// open fetches a commit, or the tag that leads to it, without history. From
-// a server that does not serve a commit by its hash, all branches and tags are
-// fetched, with their history.
+// open fetches a commit, or the tag that leads to it, without history. If the server does not
+// serve a commit by its hash, all branches and tags are fetched, with their history.
 func (l *library) open(ctx context.Context, c chosen, _ bool) (objects, error) {
 	id := cmp.Or(c.tag, c.commit)
 	if len(id) != 40 {
@@ -122,6 +121,8 @@ func (l *library) open(ctx context.Context, c chosen, _ bool) (objects, error) {
 	if err := l.list(ctx); err != nil {
 		return nil, err
 	}
+
+	// A hash that is in the listing, or that the server serves by itself, needs no history.
 	can := l.listing.Capabilities
 	request := packp.NewUploadPackRequestFromCapabilities(can)
 	want := plumbing.NewHash(id)
@@ -140,6 +141,8 @@ func (l *library) open(ctx context.Context, c chosen, _ bool) (objects, error) {
 	default:
 		request.Wants = []plumbing.Hash{want}
 	}
+
+	// The request asks for the least that the server can send.
 	if !deep && can.Supports(capability.Shallow) {
 		request.Depth = packp.DepthCommits(1)
 		_ = request.Capabilities.Set(capability.Shallow)
@@ -150,6 +153,8 @@ func (l *library) open(ctx context.Context, c chosen, _ bool) (objects, error) {
 	if len(request.Wants) == 0 {
 		return nil, source.Refuse(source.ErrAbsent, "the repository is empty")
 	}
+
+	// The whole pack is read before it is unpacked: the limit is on both.
 	response, err := l.session.UploadPack(ctx, request)
 	if err != nil {
 		return nil, l.explain(ctx, err)
@@ -163,13 +168,15 @@ func (l *library) open(ctx context.Context, c chosen, _ bool) (objects, error) {
 	if err != nil {
 		return nil, l.explain(ctx, err)
 	}
+
+	// Even the whole history may lack the commit.
 	if deep && to.HasEncodedObject(want) != nil {
 		return nil, source.Refuse(source.ErrAbsent, "the server does not have that commit, or does not serve it by its hash")
 	}
-	return store{to, lacking}, nil
+	return store{to, errLacking}, nil
 }
 
-// read reads a pack, which may come in a side band, up to the end of the answer.
+// read reads a pack up to the end of the answer. The pack may come in a side band.
 func (l *library) read(from io.Reader, can *capability.List) ([]byte, error) {
 	switch {
 	case can.Supports(capability.Sideband64k):
@@ -179,14 +186,13 @@ func (l *library) read(from io.Reader, can *capability.List) ([]byte, error) {
 	}
 	pack, err := io.ReadAll(io.LimitReader(from, l.limit+1))
 	if err == nil && int64(len(pack)) > l.limit {
-		err = tooMuch(l.limit)
+		err = errTooMuch(l.limit)
 	}
 	return pack, err
 }
 
-// unpack reads a pack into memory, where every object has the name that its
-// content has. How large all objects are together is judged before any of them
-// is in memory.
+// unpack reads a pack into memory, where every object has the name of its content. The size
+// of all objects is checked before any of them is in memory.
 func unpack(pack []byte, limit int64) (*memory.Storage, error) {
 	if err := measure(pack, limit); err != nil {
 		return nil, err
@@ -197,26 +203,29 @@ func unpack(pack []byte, limit int64) (*memory.Storage, error) {
 		_, err = parser.Parse()
 	}
 	if err != nil {
-		return nil, broken(err)
+		return nil, errBroken(err)
 	}
 	return to, nil
 }
 
-// measure refuses a pack whose objects are larger than the limit together.
+// measure refuses a pack whose objects together are larger than the limit.
 func measure(pack []byte, limit int64) error {
 	scanner := packfile.NewScanner(bytes.NewReader(pack))
 	_, count, err := scanner.Header()
 	if err != nil {
-		return broken(err)
+		return errBroken(err)
 	}
+
+	// Headers have the sizes, so only deltas have to be unpacked.
 	left := limit
 	for range count {
 		header, err := scanner.NextObjectHeader()
 		if err != nil {
-			return broken(err)
+			return errBroken(err)
 		}
-		if left -= header.Length; left < 0 {
-			return tooMuch(limit)
+		left -= header.Length
+		if left < 0 {
+			return errTooMuch(limit)
 		}
 		if !header.Type.IsDelta() {
 			continue
@@ -224,31 +233,31 @@ func measure(pack []byte, limit int64) error {
 		// A delta starts with the sizes of its base and of its result.
 		var delta bytes.Buffer
 		if _, _, err := scanner.NextObject(&delta); err != nil {
-			return broken(err)
+			return errBroken(err)
 		}
 		_, n := binary.Uvarint(delta.Bytes())
 		size, m := binary.Uvarint(delta.Bytes()[max(n, 0):])
 		if n <= 0 || m <= 0 {
-			return broken(errors.New("a delta cannot be read"))
+			return errBroken(errors.New("a delta cannot be read"))
 		}
 		if size > uint64(left) { //nolint:gosec // it is not negative
-			return tooMuch(limit)
+			return errTooMuch(limit)
 		}
 		left -= int64(size) //nolint:gosec // it is at most left
 	}
 	return nil
 }
 
-// broken is the error for a pack that cannot be read. What was cut off may be
+// errBroken returns the error for a pack that cannot be read. A pack that was cut off may be
 // complete next time.
-func broken(err error) error {
+func errBroken(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, packfile.ErrEmptyPackfile) {
 		return source.Refuse(source.ErrUnavailable, cutOff)
 	}
 	return source.Refuse(source.ErrDigest, fmt.Sprintf("the server sent a pack that cannot be read (%s)", firstLine(err.Error())))
 }
 
-// explain makes an error of the connection one for callers.
+// explain maps an error of the connection to one for callers, without credentials.
 func (l *library) explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -256,6 +265,8 @@ func (l *library) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !isSentinel(err) {
 		return ctx.Err()
 	}
+
+	// The libraries wrap what callers know; some of the wrappers have no Unwrap.
 	var unexpected *plumbing.UnexpectedError // it does not unwrap
 	if errors.As(err, &unexpected) {
 		err = unexpected.Err
@@ -267,19 +278,21 @@ func (l *library) explain(ctx context.Context, err error) error {
 	if errors.As(err, &request) {
 		err = request.Err // the caller names the URL
 	}
+
+	// What is left is text of the server, or a fault of the network.
 	var line *pktline.ErrorLine
 	var data *packp.ErrUnexpectedData
 	var network net.Error
 	switch {
 	case errors.As(err, &line):
-		return diagnose(l.with.scrubbed(line.Text))
+		return diagnose(l.with.scrub(line.Text))
 	case errors.As(err, &data) && bytes.Contains(data.Data, []byte("object-format=sha256")):
 		return source.Refuse(source.ErrUnavailable, needsBinary("a repository of SHA-256"))
 	case errors.As(err, &network):
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, transport.ErrEmptyUploadPackRequest), errors.Is(err, packp.ErrEmptyInput):
 		return source.Refuse(source.ErrUnavailable, cutOff)
 	}
-	return diagnose(l.with.scrubbed(err.Error()))
+	return diagnose(l.with.scrub(err.Error()))
 }
 
 // isSentinel reports whether an error is one for callers already.
@@ -290,5 +303,5 @@ func isSentinel(err error) bool {
 	}, func(known error) bool { return errors.Is(err, known) })
 }
 
-// needsBinary is what go-git cannot do.
+// needsBinary returns the message for what go-git cannot do.
 func needsBinary(what string) string { return what + " needs the git binary: install git" }

@@ -28,16 +28,15 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// OpenRevision opens the tree of a commit of the repository that dir is in, whose root
-// is that of the repository. rev is anything that git rev-parse knows, such as main,
-// v1.2.0, HEAD~3 or a hash. It reads the objects of the repository and no server; what is
-// in the worktree and in the index does not count. Errors are ErrNotFound where there is
-// no such repository or revision, and ErrReference. The caller closes it.
+// OpenRevision opens the tree of a commit of the repository that dir is in. Its root is that
+// of the repository. rev is anything that git rev-parse knows, such as main, v1.2.0, HEAD~3
+// or a hash. Only the objects of the repository are read: no server is asked, and the
+// worktree and the index do not count. Errors are ErrNotFound where there is no such
+// repository or revision, and ErrReference. The caller closes the result.
 //
-// It runs the git binary where there is one. Without it, go-git reads the
-// repository, and a revision is a name of a branch or tag, HEAD or @, a hash or
-// the start of one, with any of ~N, ^N, ^{} and ^{commit} after it; every
-// other form is an error.
+// It runs the git binary where there is one. Without it, go-git reads the repository, and a
+// revision is a name of a branch or tag, HEAD or @, a hash or the start of one, with any of
+// ~N, ^N, ^{} and ^{commit} after it; every other form is an error.
 func OpenRevision(ctx context.Context, dir, rev string) (*Files, error) {
 	from, err := openCheckout(ctx, FindBinary(), dir, rev)
 	if err != nil {
@@ -67,14 +66,14 @@ type checkout struct {
 	close  func()
 }
 
-// localEnv is the environment of git for a repository on this machine. The owner of the
-// repository does not count: nothing in it is run.
+// localEnv returns the environment of git for a repository on this machine. The owner of the
+// repository does not count, because nothing in it is run.
 func localEnv() []string {
 	return append(cleanEnv(os.DevNull), "GIT_ALLOW_PROTOCOL=none", "GIT_OPTIONAL_LOCKS=0",
 		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false")
 }
 
-// isShallow reports whether a clone is shallow; without an answer it counts as complete.
+// isShallow reports whether a clone is shallow; a clone that does not say counts as complete.
 func isShallow(ctx context.Context, binary, dir string, env []string) bool {
 	out, _, _ := runGit(ctx, binary, dir, env, nil, "rev-parse", "--is-shallow-repository")
 	return strings.TrimSpace(string(out)) == "true"
@@ -90,7 +89,7 @@ func openBinary(ctx context.Context, binary, dir, rev string) (checkout, error) 
 	case errors.As(err, &exit) && !strings.Contains(stderr, "Needed a single revision"):
 		return checkout{}, source.Refuse(source.ErrNotFound, firstLine(stderr))
 	case errors.As(err, &exit), err == nil && !isHash(commit):
-		return checkout{}, noCommit(isShallow(ctx, binary, dir, env))
+		return checkout{}, errNoCommit(isShallow(ctx, binary, dir, env))
 	case err != nil:
 		return checkout{}, err
 	}
@@ -123,7 +122,7 @@ func (s store) read(id, kind string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, s.missing(id)
 	}
-	if err := fits(o.Type().String(), o.Size(), kind, most); err != nil {
+	if err := checkFits(o.Type().String(), o.Size(), kind, most); err != nil {
 		return nil, err
 	}
 	r, err := o.Reader()
@@ -181,9 +180,9 @@ func openOnDisk(dir string) (onDisk, error) {
 // onDisk is a repository on this machine, as go-git reads it.
 type onDisk struct{ *filesystem.Storage }
 
-// noCommit is the error of a revision that is not there; a shallow clone may lack what
-// its origin has.
-func noCommit(shallow bool) error {
+// errNoCommit returns the error for a revision that is not there. A shallow clone may lack
+// what its origin has.
+func errNoCommit(shallow bool) error {
 	if shallow {
 		return source.Refuse(source.ErrNotFound, "the repository has no such commit, and is a shallow clone: fetch the revision first, "+
 			"with git fetch --depth=1 origin REVISION, or all with git fetch --unshallow")
@@ -191,44 +190,51 @@ func noCommit(shallow bool) error {
 	return source.Refuse(source.ErrNotFound, "the repository has no such commit")
 }
 
-// noCommit is the error of a revision that is not there.
-func (d onDisk) noCommit() error {
+// errNoCommit returns the error for a revision that is not there.
+func (d onDisk) errNoCommit() error {
 	shallow, _ := d.Shallow() // Without an answer the clone counts as complete.
-	return noCommit(len(shallow) > 0)
+	return errNoCommit(len(shallow) > 0)
 }
 
-func otherForm() error {
+func errOtherForm() error {
 	return source.Refuse(source.ErrNotFound, needsBinary("it is not a branch, a tag or a hash, with or without ~N, ^N or ^{commit} after it: "+
 		"a range is not one commit, and every other form, such as main@{1}, @{u}, HEAD^{/text} and dates,"))
 }
 
-// resolve finds the commit of a revision. ResolveRevision of go-git was not
-// taken: it ignores what it does not know, such as the date in main@{yesterday},
-// takes ^3 for ^2, and prefers the start of a hash to a branch of that name.
+// resolve finds the commit of a revision. It does not use ResolveRevision of go-git, which
+// ignores what it does not know, such as the date in main@{yesterday}, takes ^3 for ^2, and
+// prefers the start of a hash to a branch of that name.
 func (d onDisk) resolve(ctx context.Context, rev string) (string, error) {
 	form := regexp.MustCompile(`^(.*?)((?:~\d*|\^\d*|\^\{\}|\^\{commit\})*)$`).FindStringSubmatch(rev)
 	if form == nil {
-		return "", otherForm()
+		return "", errOtherForm()
 	}
-	id, err := d.named(form[1])
+	id, err := d.findNamed(form[1])
 	if err != nil {
 		return "", err
 	}
+
+	// A shallow clone ends at some commits, whose parents it does not have.
 	shallow, err := d.Shallow()
 	if err != nil {
 		return "", err
 	}
-	commit, err := d.commit(id)
+
+	// Each step leads from a commit to one before it.
+	commit, err := d.findCommit(id)
 	for _, step := range regexp.MustCompile(`[~^](?:\d+|\{\w*\})?`).FindAllString(form[2], -1) {
 		if err != nil || step[len(step)-1] == '}' {
 			continue
 		}
 		n := 1
 		if len(step) > 1 {
-			if n, err = strconv.Atoi(step[1:]); err != nil {
-				return "", d.noCommit()
+			n, err = strconv.Atoi(step[1:])
+			if err != nil {
+				return "", d.errNoCommit()
 			}
 		}
+
+		// ~N is N steps to the first parent, and ^N one step to the parent N.
 		parent, times := 0, n
 		if step[0] == '^' {
 			parent, times = n-1, min(n, 1)
@@ -238,20 +244,20 @@ func (d onDisk) resolve(ctx context.Context, rev string) (string, error) {
 				return "", ctx.Err()
 			}
 			if slices.Contains(shallow, commit.Hash) {
-				return "", d.noCommit()
+				return "", d.errNoCommit()
 			}
 			commit, err = commit.Parent(parent)
 		}
 	}
 	if err != nil {
-		return "", d.noCommit()
+		return "", d.errNoCommit()
 	}
 	return commit.Hash.String(), nil
 }
 
-// named finds the object of a name: a hash comes before references, and those
-// before the start of a hash; see gitrevisions(7).
-func (d onDisk) named(name string) (plumbing.Hash, error) {
+// findNamed finds the object of a name: a hash comes before references, and those before the
+// start of a hash; see gitrevisions(7).
+func (d onDisk) findNamed(name string) (plumbing.Hash, error) {
 	if hash := strings.ToLower(name); len(hash) == 40 && isHash(hash) {
 		return plumbing.NewHash(hash), nil
 	}
@@ -259,7 +265,7 @@ func (d onDisk) named(name string) (plumbing.Hash, error) {
 		name = "HEAD"
 	}
 	if !isRefName(name) {
-		return plumbing.ZeroHash, otherForm()
+		return plumbing.ZeroHash, errOtherForm()
 	}
 	for _, rule := range plumbing.RefRevParseRules {
 		full := fmt.Sprintf(rule, name)
@@ -269,7 +275,7 @@ func (d onDisk) named(name string) (plumbing.Hash, error) {
 		}
 		for _, own := range []string{"refs/bisect/", "refs/worktree/", "refs/rewritten/"} {
 			if strings.HasPrefix(full, own) { // each worktree has its own, and go-git reads those of the first
-				return plumbing.ZeroHash, otherForm()
+				return plumbing.ZeroHash, errOtherForm()
 			}
 		}
 		return ref.Hash(), nil
@@ -278,15 +284,14 @@ func (d onDisk) named(name string) (plumbing.Hash, error) {
 	if i := strings.LastIndex(name, "-g"); i > 0 {
 		name = name[i+2:]
 	}
-	return d.abbreviated(strings.ToLower(name))
+	return d.findAbbreviated(strings.ToLower(name))
 }
 
-// abbreviated finds the commit, or the tag of one, whose hash starts with some
-// digits.
-func (d onDisk) abbreviated(start string) (plumbing.Hash, error) {
+// findAbbreviated finds the commit, or the tag of one, whose hash starts with some digits.
+func (d onDisk) findAbbreviated(start string) (plumbing.Hash, error) {
 	prefix, err := hex.DecodeString(start[:len(start)&^1])
 	if err != nil || len(start) < minAbbreviation {
-		return plumbing.ZeroHash, d.noCommit()
+		return plumbing.ZeroHash, d.errNoCommit()
 	}
 	all, err := d.HashesWithPrefix(prefix)
 	if err != nil {
@@ -297,21 +302,21 @@ func (d onDisk) abbreviated(start string) (plumbing.Hash, error) {
 		if !strings.HasPrefix(h.String(), start) || slices.Contains(found, h) {
 			continue
 		}
-		if _, err := d.commit(h); err == nil {
+		if _, err := d.findCommit(h); err == nil {
 			found = append(found, h)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return plumbing.ZeroHash, d.noCommit()
+		return plumbing.ZeroHash, d.errNoCommit()
 	case 1:
 		return found[0], nil
 	}
 	return plumbing.ZeroHash, source.Refuse(source.ErrNotFound, fmt.Sprintf("%d commits have hashes that start with %q: add digits", len(found), start))
 }
 
-// commit is the commit that an object is, or that a tag points to.
-func (d onDisk) commit(id plumbing.Hash) (*object.Commit, error) {
+// findCommit returns the commit that an object is, or that a tag points to.
+func (d onDisk) findCommit(id plumbing.Hash) (*object.Commit, error) {
 	for {
 		if c, err := object.GetCommit(d, id); err == nil {
 			return c, nil

@@ -19,11 +19,11 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// MergeBases returns the hashes of the best common commits of two revisions of the
-// repository that dir is in, as git merge-base --all does: the newest is first. There is
-// more than one only where histories were merged crosswise. Revisions are those of
-// [OpenRevision], and nothing is fetched. Errors are ErrNotFound where a revision is not
-// there, or both have no common commit, ErrReference, and ErrLimit.
+// MergeBases returns the hashes of the best common commits of two revisions of the repository
+// that dir is in, as git merge-base --all does; the newest is first. There is more than one
+// only where histories were merged crosswise. Revisions are those of [OpenRevision], and
+// nothing is fetched. Errors are ErrNotFound where a revision is not there, or both have no
+// common commit, ErrReference, and ErrLimit.
 func MergeBases(ctx context.Context, dir, a, b string) ([]string, error) {
 	out, err := mergeBases(ctx, FindBinary(), dir, a, b)
 	if err != nil {
@@ -50,15 +50,15 @@ func mergeBases(ctx context.Context, binary, dir, a, b string) ([]string, error)
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit) && exit.ExitCode() == 1:
-		return nil, noMergeBase(isShallow(ctx, binary, dir, env))
+		return nil, errNoMergeBase(isShallow(ctx, binary, dir, env))
 	case errors.As(err, &exit):
 		return nil, source.Refuse(source.ErrNotFound, firstLine(stderr))
 	}
 	return strings.Fields(string(out)), err
 }
 
-// noMergeBase is the error of revisions without a common commit.
-func noMergeBase(shallow bool) error {
+// errNoMergeBase returns the error for revisions without a common commit.
+func errNoMergeBase(shallow bool) error {
 	if shallow {
 		return source.Refuse(source.ErrNotFound, "they have no common commit in this shallow clone: fetch their history first, "+
 			"with git fetch --unshallow, or in a pipeline with fetch-depth: 0 (actions/checkout) or GIT_DEPTH: 0 (GitLab)")
@@ -69,19 +69,23 @@ func noMergeBase(shallow bool) error {
 // maxHistory is how many commits go-git reads of a history.
 const maxHistory = 1 << 20
 
-// libraryMergeBases finds the common commits by go-git.
+// libraryMergeBases finds the common commits with go-git.
 func libraryMergeBases(ctx context.Context, dir string, commits [2]string) ([]string, error) {
 	d, err := openOnDisk(dir)
 	if err != nil {
 		return nil, err
 	}
+
+	// The history counts what is read, and ends where a shallow clone does.
 	h := &history{onDisk: d, check: ctx.Err, most: maxHistory}
-	if h.shallow, err = d.Shallow(); err != nil {
+	h.shallow, err = d.Shallow()
+	if err != nil {
 		return nil, err
 	}
 	var both [2]*object.Commit
 	for i, id := range commits {
-		if both[i], err = object.GetCommit(h, plumbing.NewHash(id)); err != nil {
+		both[i], err = object.GetCommit(h, plumbing.NewHash(id))
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -93,8 +97,10 @@ func libraryMergeBases(ctx context.Context, dir string, commits [2]string) ([]st
 	case err != nil:
 		return nil, err
 	case len(found) == 0:
-		return nil, noMergeBase(len(h.shallow) > 0)
+		return nil, errNoMergeBase(len(h.shallow) > 0)
 	}
+
+	// Git lists the newest first.
 	slices.SortStableFunc(found, func(a, b *object.Commit) int { return b.Committer.When.Compare(a.Committer.When) })
 	out := make([]string, len(found))
 	for i, c := range found {
@@ -161,5 +167,5 @@ type rootCommit struct {
 	id plumbing.Hash
 }
 
-// Hash is the name of the commit.
+// Hash returns the hash of the commit.
 func (c rootCommit) Hash() plumbing.Hash { return c.id }

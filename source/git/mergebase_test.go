@@ -94,7 +94,7 @@ func TestMergeBasesHaveAnEnd(t *testing.T) {
 	d, err := openOnDisk(g.Dir)
 	require.NoError(t, err)
 	h := &history{onDisk: d, check: t.Context().Err, most: 100}
-	a, err := d.commit(must(d.named("many")))
+	a, err := d.findCommit(must(d.findNamed("many")))
 	require.NoError(t, err)
 	for range 100 {
 		_, err = h.EncodedObject(a.Type(), a.Hash)

@@ -43,8 +43,8 @@ const (
 // remote is one repository on a server. It is made for one call of the
 // fetcher, and is not safe for concurrent use.
 type remote interface {
-	// refs lists references: each pattern is a full name or ends with a star.
-	refs(ctx context.Context, patterns []string) ([]advert, error)
+	// listRefs lists references: each pattern is a full name or ends with a star.
+	listRefs(ctx context.Context, patterns []string) ([]advert, error)
 	// open fetches a commit, with all its trees and as few blobs as the server is
 	// able to send, and the tag that leads to it where signed needs that.
 	open(ctx context.Context, c chosen, signed bool) (objects, error)
@@ -55,7 +55,7 @@ type remote interface {
 // objects is where the objects of a repository are read from. What it gives is
 // always the content of that id: its hash has been compared.
 type objects interface {
-	// read is the content of an object of one kind and up to a size. It is refused
+	// read returns the content of an object of one kind and up to a size. It is refused
 	// before it is read: ErrDigest for another kind, ErrLimit for another size.
 	read(id, kind string, most int64) ([]byte, error)
 }
@@ -63,12 +63,12 @@ type objects interface {
 // partial is objects of which blobs are fetched before they are read.
 type partial interface {
 	objects
-	// need fetches blobs, in one request.
-	need(ctx context.Context, ids []string) error
+	// fetchBlobs fetches blobs, in one request.
+	fetchBlobs(ctx context.Context, ids []string) error
 }
 
-// fits refuses an object that is not of a kind, or too large.
-func fits(kind string, size int64, want string, most int64) error {
+// checkFits refuses an object of another kind, or one that is too large.
+func checkFits(kind string, size int64, want string, most int64) error {
 	switch {
 	case kind != want:
 		return source.Refuse(source.ErrDigest, fmt.Sprintf("found a %s where a %s is expected", kind, want))
@@ -78,8 +78,8 @@ func fits(kind string, size int64, want string, most int64) error {
 	return nil
 }
 
-// lacking is the error for an object that a server should have sent.
-func lacking(id string) error {
+// errLacking returns the error for an object that a server should have sent.
+func errLacking(id string) error {
 	return source.Refuse(source.ErrDigest, fmt.Sprintf("object %s is missing from what the server sent, or damaged", id))
 }
 
@@ -90,7 +90,7 @@ type entry struct {
 
 func (e entry) isFile() bool { return strings.HasPrefix(e.mode, "100") }
 
-// readTree is the entries of a tree; gitformat-tree is in git-mktree(1) and
+// readTree returns the entries of a tree; gitformat-tree is in git-mktree(1) and
 // Documentation/user-manual: mode, space, name, NUL, hash.
 func readTree(from objects, id string) ([]entry, error) {
 	data, err := from.read(id, kindTree, maxTree)
@@ -109,14 +109,16 @@ func readTree(from objects, id string) ([]entry, error) {
 		if err := source.CheckPath(e.name); strings.Contains(e.name, "/") || e.name[0] == '.' && err != nil {
 			return nil, source.Refuse(source.ErrPath, fmt.Sprintf("tree %s has an entry %q", id, e.name))
 		}
-		out, data = append(out, e), rest[size:]
+		out = append(out, e)
+		data = rest[size:]
 	}
 	return out, nil
 }
 
-// readCommit is the text of a commit, with the tree that it names.
+// readCommit returns the text of a commit, and the tree that it names.
 func readCommit(from objects, id string) (text []byte, tree string, err error) {
-	if text, err = from.read(id, kindCommit, maxCommit); err != nil {
+	text, err = from.read(id, kindCommit, maxCommit)
+	if err != nil {
 		return nil, "", err
 	}
 	line, _, _ := bytes.Cut(text, []byte{'\n'})
@@ -159,39 +161,39 @@ func newBatch(ctx context.Context, binary, dir string, env []string) (*batch, er
 	return &batch{ended: ctx.Err, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 32<<10)}, nil
 }
 
-// read reads one object. After an error the process is of no use.
+// read reads one object. After an error the process must not be used again.
 func (b *batch) read(id, kind string, most int64) ([]byte, error) {
 	if _, err := io.WriteString(b.in, id+"\n"); err != nil {
-		return nil, b.lost(id)
+		return nil, b.errLost(id)
 	}
 	line, err := b.out.ReadString('\n')
 	if err != nil {
-		return nil, b.lost(id)
+		return nil, b.errLost(id)
 	}
 	fields := strings.Fields(line)
 	if len(fields) != 3 || fields[0] != id {
-		return nil, b.lost(id)
+		return nil, b.errLost(id)
 	}
 	size, err := strconv.ParseInt(fields[2], 10, 64)
 	if err != nil {
-		return nil, b.lost(id)
+		return nil, b.errLost(id)
 	}
-	if err := fits(fields[1], size, kind, most); err != nil {
+	if err := checkFits(fields[1], size, kind, most); err != nil {
 		return nil, err
 	}
 	data := make([]byte, size+1) // a line end follows
 	if _, err := io.ReadFull(b.out, data); err != nil {
-		return nil, b.lost(id)
+		return nil, b.errLost(id)
 	}
 	return data[:size:size], nil
 }
 
-// lost is the error for an object that cannot be read.
-func (b *batch) lost(id string) error {
+// errLost returns the error for an object that cannot be read.
+func (b *batch) errLost(id string) error {
 	if err := b.ended(); err != nil {
 		return err
 	}
-	return lacking(id)
+	return errLacking(id)
 }
 
 // stop ends the process.

@@ -10,6 +10,6 @@ import (
 	"time"
 )
 
-// isolate gives cmd a time to end in. Systems without sessions end the process
-// alone.
+// isolate gives cmd some time to end. On systems without sessions only the process itself
+// ends.
 func isolate(cmd *exec.Cmd) { cmd.WaitDelay = 2 * time.Second }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// isolate gives cmd a session of its own, so that it has no terminal for prompts,
-// and ends with everything that it has started.
+// isolate gives cmd a session of its own, so that it has no terminal for prompts, and ends
+// with everything that it has started.
 func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.WaitDelay = 2 * time.Second

@@ -70,11 +70,14 @@ func parse(ref string) (reference, error) {
 	if err != nil {
 		return reference{}, err
 	}
+
+	// Without a query it is the default branch.
 	r := reference{location: at}
 	if query == "" {
 		return r, nil
 	}
 	for pair := range strings.SplitSeq(query, "&") {
+		// One key says what is chosen, and is there once.
 		key, raw, _ := strings.Cut(pair, "=")
 		value, err := url.PathUnescape(raw)
 		if err != nil || value == "" {
@@ -87,18 +90,20 @@ func parse(ref string) (reference, error) {
 			}
 			r.by, r.choice = key, value
 		case "submodules":
-			if r.submodules, err = strconv.ParseBool(value); err != nil {
+			r.submodules, err = strconv.ParseBool(value)
+			if err != nil {
 				return reference{}, bad("submodules is true or false, not %q", value)
 			}
 		default:
-			return reference{}, unknownKey(key)
+			return reference{}, errUnknownKey(key)
 		}
 	}
 	return r, r.checkChoice()
 }
 
-// unknownKey is the error for a key of the query, with ours in the place of one of other tools.
-func unknownKey(key string) error {
+// errUnknownKey returns the error for a key of the query. For a key of another tool it names
+// the key to use.
+func errUnknownKey(key string) error {
 	switch key {
 	case "ref", "rev", "revision", "version", "targetRevision":
 		return bad("%q in the query is of another tool: it is ?tag=NAME, ?branch=NAME or ?commit=HASH here", key)
@@ -108,8 +113,8 @@ func unknownKey(key string) error {
 	return bad("unknown key %q in the query", key)
 }
 
-// checkChoice refuses names that Git would not take, or could take for
-// something else, and makes hashes lower case.
+// checkChoice refuses names that Git refuses, or could take for something else, and makes
+// hashes lower case.
 func (r *reference) checkChoice() error {
 	switch r.by {
 	case byCommit:
@@ -122,14 +127,14 @@ func (r *reference) checkChoice() error {
 			return bad("%s %q is not a valid name in Git", r.by, r.choice)
 		}
 	case bySemver:
-		if _, err := constraint(r.choice); err != nil {
+		if _, err := parseConstraint(r.choice); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// parseLocation reads a URL, or what scp takes.
+// parseLocation reads a URL, or a location in the form of scp.
 func parseLocation(base string) (location, error) {
 	if strings.ContainsFunc(base, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return location{}, bad("the URL holds spaces or control characters")
@@ -137,6 +142,8 @@ func parseLocation(base string) (location, error) {
 	if strings.Contains(base, "#") {
 		return location{}, bad("the URL has a fragment")
 	}
+
+	// Forms of other tools get an error that says what to write.
 	base = strings.TrimPrefix(base, "git::") // of Terraform
 	if scheme, rest, ok := strings.Cut(base, "://"); ok && strings.Contains(rest, "//") && scheme != schemeHTTP {
 		return location{}, bad("a folder behind // is of another tool: it goes into the field path, beside ref")
@@ -145,6 +152,8 @@ func parseLocation(base string) (location, error) {
 	if !ok {
 		return parseSCP(base)
 	}
+
+	// Credentials are refused, except for the user of ssh.
 	u, err := url.Parse(base)
 	if err != nil {
 		return location{}, bad("the URL cannot be read")
@@ -153,11 +162,11 @@ func parseLocation(base string) (location, error) {
 	switch scheme {
 	case schemeHTTP, schemeHTTPS:
 		if u.User != nil {
-			return location{}, credentialsInside()
+			return location{}, errCredentialsInside()
 		}
 	case schemeSSH:
 		if _, ok := u.User.Password(); ok {
-			return location{}, credentialsInside()
+			return location{}, errCredentialsInside()
 		}
 		l.user, l.path = u.User.Username(), u.Path
 		if strings.HasPrefix(l.path, "/~") {
@@ -180,7 +189,7 @@ func parseSCP(base string) (location, error) {
 	return l, l.check()
 }
 
-// check refuses what a program that gets these parts could take for an option
+// check refuses parts that a program that gets them could take for an option
 // (CVE-2017-1000117).
 func (l location) check() error {
 	for _, part := range []string{l.user, l.host, l.path} {
@@ -211,7 +220,7 @@ func (l location) sameHost(o location) bool {
 	return l.scheme == o.scheme && strings.EqualFold(l.host, o.host) && l.portNumber() == o.portNumber()
 }
 
-// portNumber is the port, that of the scheme where none is written.
+// portNumber returns the port, or that of the scheme where none is written.
 func (l location) portNumber() string {
 	if l.port != "" {
 		return l.port
@@ -219,7 +228,7 @@ func (l location) portNumber() string {
 	return map[string]string{schemeHTTP: "80", schemeHTTPS: "443", schemeSSH: "22"}[l.scheme]
 }
 
-// hostPort is the host, in lower case, with the port where one is written.
+// hostPort returns the host in lower case, with the port where one is written.
 func (l location) hostPort() string {
 	host := strings.ToLower(l.host)
 	switch {
@@ -231,7 +240,7 @@ func (l location) hostPort() string {
 	return host
 }
 
-// at is the reference to a commit of the same repository.
+// at returns the reference to a commit of the same repository.
 func (r reference) at(commit string) string {
 	pinned := r.url + "?commit=" + commit
 	if r.submodules {
@@ -240,8 +249,7 @@ func (r reference) at(commit string) string {
 	return pinned
 }
 
-// isHash reports whether s is the name of an object, of SHA-1 or SHA-256, in
-// lower case.
+// isHash reports whether s is the name of an object, of SHA-1 or SHA-256, in lower case.
 func isHash(s string) bool {
 	if len(s) != 40 && len(s) != 64 || s != strings.ToLower(s) {
 		return false
@@ -260,13 +268,13 @@ func bad(format string, args ...any) error {
 	return source.Refuse(source.ErrReference, fmt.Sprintf(format, args...)+": "+form)
 }
 
-func credentialsInside() error {
+func errCredentialsInside() error {
 	return source.Refuse(source.ErrReference,
 		"a URL must hold no credentials, because it ends up in files and logs: put them into a Secret, as username and password or bearerToken")
 }
 
-// scrub hides what stands before the host of a URL, but for the user of ssh. A
-// password may hold slashes that are not escaped.
+// scrub hides what stands before the host of a URL, except for the user of ssh. A password
+// may hold slashes that are not escaped.
 func scrub(ref string) string {
 	return regexp.MustCompile(`^(\w+://([^/?#@]*:[^?]*|[^/?#]*)|[^/:@]*:[^/@][^@]*)@`).ReplaceAllStringFunc(ref, func(text string) string {
 		scheme, access, ok := strings.Cut(text, "://")
@@ -280,10 +288,12 @@ func scrub(ref string) string {
 	})
 }
 
-// shown is a reference that may be no good, without credentials, and not long.
-func shown(ref string) string {
+// redactReference returns a reference for an error: without credentials, and not long. The
+// reference may be malformed.
+func redactReference(ref string) string {
 	const longest = 240
-	if ref = scrub(ref); len(ref) > longest {
+	ref = scrub(ref)
+	if len(ref) > longest {
 		ref = strings.ToValidUTF8(ref[:longest], "") + "…"
 	}
 	return ref
@@ -307,7 +317,7 @@ type advert struct {
 	symref string
 }
 
-// target is the commit that a reference leads to.
+// target returns the commit that a reference leads to.
 func (a advert) target() string {
 	if a.commit != "" {
 		return a.commit
@@ -324,7 +334,7 @@ type chosen struct {
 	tag string
 }
 
-// revision is a commit with what led there.
+// revision returns the commit, and the name that led to it.
 func (c chosen) revision() string {
 	algorithm := "sha1:"
 	if len(c.commit) == 64 {
@@ -336,7 +346,7 @@ func (c chosen) revision() string {
 	return c.name + "@" + algorithm + c.commit
 }
 
-// patterns are the references that a choice is made among.
+// patterns returns the patterns of the references that a choice is made among.
 func (r reference) patterns() []string {
 	switch r.by {
 	case byBranch:
@@ -350,29 +360,33 @@ func (r reference) patterns() []string {
 	}
 }
 
-// choose gets the commit of a reference from a server.
+// choose returns the commit of a reference, as a server has it.
 func (r reference) choose(ctx context.Context, from remote) (chosen, error) {
 	if r.by == byCommit {
 		return chosen{commit: r.choice}, nil
 	}
-	adverts, err := from.refs(ctx, r.patterns())
+	adverts, err := from.listRefs(ctx, r.patterns())
 	if err != nil {
 		return chosen{}, err
 	}
+
+	// The hashes go into commands and messages, so the server must list nothing else.
 	for _, a := range adverts {
 		if !isHash(a.target()) || a.commit != "" && !isHash(a.id) {
 			return chosen{}, source.Refuse(source.ErrDigest, fmt.Sprintf("the server lists %q with %q, which is not a hash", a.name, a.target()))
 		}
 	}
+
+	// A choice that leads to nothing says what the server lacks.
 	switch r.by {
 	case bySemver:
-		return highest(adverts, r.choice)
+		return chooseHighest(adverts, r.choice)
 	case byTag:
-		return named(adverts, tags+r.choice, r.choice, fmt.Sprintf("no tag %q", r.choice))
+		return chooseNamed(adverts, tags+r.choice, r.choice, fmt.Sprintf("no tag %q", r.choice))
 	case byBranch:
-		return named(adverts, heads+r.choice, r.choice, fmt.Sprintf("no branch %q", r.choice))
+		return chooseNamed(adverts, heads+r.choice, r.choice, fmt.Sprintf("no branch %q", r.choice))
 	default:
-		c, err := named(adverts, "HEAD", "HEAD", "no default branch, or is empty: write ?branch=<name>")
+		c, err := chooseNamed(adverts, "HEAD", "HEAD", "no default branch, or is empty: write ?branch=<name>")
 		if err != nil {
 			return c, err
 		}
@@ -385,8 +399,8 @@ func (r reference) choose(ctx context.Context, from remote) (chosen, error) {
 	}
 }
 
-// named chooses the reference of that full name.
-func named(adverts []advert, full, short, missing string) (chosen, error) {
+// chooseNamed chooses the reference of a full name.
+func chooseNamed(adverts []advert, full, short, missing string) (chosen, error) {
 	i := slices.IndexFunc(adverts, func(a advert) bool { return a.name == full })
 	if i < 0 {
 		return chosen{}, source.Refuse(source.ErrAbsent, "the repository has "+missing)
@@ -402,8 +416,8 @@ func choice(a advert, name string) chosen {
 	return c
 }
 
-// constraint reads a range of versions.
-func constraint(text string) (version.Range, error) {
+// parseConstraint reads a range of versions.
+func parseConstraint(text string) (version.Range, error) {
 	r, err := version.ParseRange(text)
 	if err != nil {
 		return r, source.Refuse(source.ErrReference, fmt.Sprintf("semver: %v (?semver=^1.2)", err))
@@ -411,14 +425,15 @@ func constraint(text string) (version.Range, error) {
 	return r, nil
 }
 
-// highest chooses the tag with the highest version in a range. A leading v
-// does not count, and of two tags with equal versions the first by name wins.
-func highest(adverts []advert, text string) (chosen, error) {
-	in, err := constraint(text)
+// chooseHighest chooses the tag with the highest version in a range. A leading v does not
+// count, and of two tags with equal versions the first by name wins.
+func chooseHighest(adverts []advert, text string) (chosen, error) {
+	in, err := parseConstraint(text)
 	if err != nil {
 		return chosen{}, err
 	}
-	best, byName := in.Highest(), map[string]advert{}
+	best := in.Highest()
+	byName := map[string]advert{}
 	for _, a := range adverts {
 		if name, ok := strings.CutPrefix(a.name, tags); ok {
 			best.Add(name)

@@ -83,11 +83,11 @@ func TestTheHighestVersionWins(t *testing.T) {
 		adverts = append(adverts, advert{name: tags + name, id: strings.Repeat("1", 40)})
 	}
 	for text, want := range map[string]string{"^1.2": "v1.10.0", "1.2.x": "1.2.0", "*": "v2.0.0+build", ">=2.0.0-0 <2.0.0": "v2.0.0-rc.1", "<1.10": "v1.9.0"} {
-		c, err := highest(adverts, text)
+		c, err := chooseHighest(adverts, text)
 		require.NoError(t, err, text)
 		require.Equal(t, want, c.name, text)
 	}
-	_, err := highest(adverts, "^7")
+	_, err := chooseHighest(adverts, "^7")
 	require.ErrorIs(t, err, source.ErrNotFound)
 }
 

@@ -38,14 +38,13 @@ type signed struct {
 	at time.Time
 }
 
-// verify refuses a commit that is not signed as verify wants it. The signature is
-// that of the annotated tag where the reference is one that is signed, and
-// that of the commit otherwise.
+// verify refuses a commit that is not signed as want requires. If the reference is an
+// annotated tag that is signed, its signature counts, and otherwise that of the commit.
 func (f *Fetcher) verify(ctx context.Context, want source.Verify, from objects, c chosen) error {
 	if want.Provider == "" {
 		return nil
 	}
-	keys, err := f.keys(ctx, want)
+	keys, err := f.readKeys(ctx, want)
 	if err != nil {
 		return err
 	}
@@ -70,10 +69,9 @@ func (f *Fetcher) verify(ctx context.Context, want source.Verify, from objects, 
 	return keys.check(s)
 }
 
-// readTag reads an annotated tag, which must have the name of the reference
-// and point to the commit that the server listed: a signature of the tag is one
-// of the commit only then. Otherwise an old signed tag could be served under
-// the name of a new one.
+// readTag reads an annotated tag. It must have the name of the reference and point to the
+// commit that the server listed: only then is a signature of the tag one of the commit.
+// Otherwise an old signed tag could be served under the name of a new one.
 func readTag(from objects, c chosen) (signed, error) {
 	data, err := from.read(c.tag, kindTag, maxCommit)
 	if err != nil {
@@ -95,11 +93,12 @@ func readTag(from objects, c chosen) (signed, error) {
 		return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("tag %q points to commit %s, and the server listed %s", c.name, fields["object"], c.commit))
 	}
 	s := splitTag(data)
-	s.what, s.at = fmt.Sprintf("tag %q", c.name), when(fields["tagger"])
+	s.what = fmt.Sprintf("tag %q", c.name)
+	s.at = parseIdentityTime(fields["tagger"])
 	return s, nil
 }
 
-// splitTag takes the signature off the end of a tag.
+// splitTag cuts the signature off the end of a tag.
 func splitTag(data []byte) signed {
 	begin := -1
 	for _, armor := range []string{"-----BEGIN PGP SIGNATURE-----", "-----BEGIN PGP MESSAGE-----", "-----BEGIN SSH SIGNATURE-----", "-----BEGIN SIGNED MESSAGE-----"} {
@@ -113,14 +112,16 @@ func splitTag(data []byte) signed {
 	return signed{text: data[:begin+1], signature: data[begin+1:]}
 }
 
-// splitCommit takes the signature out of the header of a commit; see
-// gitformat-signature(5). A repository of SHA-256 has it under another key, and
-// a commit may have both, neither of which is in the signed text.
+// splitCommit takes the signature out of the header of a commit; see gitformat-signature(5).
+// A repository of SHA-256 has it under another key. A commit may have both signatures, and
+// neither is in the signed text.
 func splitCommit(data []byte, sha256 bool) (signed, error) {
 	want := "gpgsig "
 	if sha256 {
 		want = "gpgsig-sha256 "
 	}
+
+	// Each line of the header goes to the text, to the signature, or nowhere.
 	var s signed
 	var text, signature bytes.Buffer
 	into := &text
@@ -135,25 +136,29 @@ func splitCommit(data []byte, sha256 bool) (signed, error) {
 			if signature.Len() > 0 {
 				return signed{}, source.Refuse(source.ErrSignature, "the commit has two signatures")
 			}
-			into, line = &signature, line[len(want):]
+			into = &signature
+			line = line[len(want):]
 		case bytes.HasPrefix(line, []byte("gpgsig ")), bytes.HasPrefix(line, []byte("gpgsig-sha256 ")):
 			into = &bytes.Buffer{}
 		case line[0] != ' ':
 			into = &text
 			if identity, ok := bytes.CutPrefix(line, []byte("committer ")); ok {
-				s.at = when(strings.TrimSpace(string(identity)))
+				s.at = parseIdentityTime(strings.TrimSpace(string(identity)))
 			}
 		}
 		into.Write(line)
 	}
+
+	// The body is signed as it is.
 	text.WriteByte('\n')
 	text.Write(body)
 	s.text, s.signature = text.Bytes(), signature.Bytes()
 	return s, nil
 }
 
-// when is the time at the end of "name <address> seconds zone".
-func when(identity string) time.Time {
+// parseIdentityTime returns the time at the end of "name <address> seconds zone"; zero where
+// there is none.
+func parseIdentityTime(identity string) time.Time {
 	fields := strings.Fields(identity[strings.LastIndexByte(identity, '>')+1:])
 	if len(fields) == 0 {
 		return time.Time{}
@@ -182,14 +187,16 @@ type signer struct {
 	after, before time.Time
 }
 
-// keys reads the Secret of a verification: entries *.asc for PGP; *.pub, and
-// those called allowed_signers, for SSH.
-func (f *Fetcher) keys(ctx context.Context, from source.Verify) (keys, error) {
+// readKeys reads the Secret of a verification: entries *.asc for PGP; *.pub, and those called
+// allowed_signers, for SSH.
+func (f *Fetcher) readKeys(ctx context.Context, from source.Verify) (keys, error) {
 	k := keys{provider: from.Provider, secret: from.Secret}
 	if k.provider != providerPGP && k.provider != providerSSH {
 		return k, source.Refuse(source.ErrReference, fmt.Sprintf("verify.provider %q is not supported for Git: use pgp or ssh", from.Provider))
 	}
-	entries, err := f.secret(ctx, from.Secret)
+
+	// Entries of the other provider are for other references.
+	entries, err := f.readSecret(ctx, from.Secret)
 	if err != nil {
 		return k, err
 	}
@@ -198,17 +205,19 @@ func (f *Fetcher) keys(ctx context.Context, from source.Verify) (keys, error) {
 		case k.provider == providerPGP && path.Ext(name) == ".asc":
 			ring, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(entries[name]))
 			if err != nil {
-				return k, unreadable(name, from.Secret)
+				return k, errUnreadable(name, from.Secret)
 			}
 			k.pgp = append(k.pgp, ring...)
 		case k.provider == providerSSH && (path.Ext(name) == ".pub" || name == "allowed_signers"):
 			signers, err := readSigners(string(entries[name]), name == "allowed_signers")
 			if err != nil {
-				return k, unreadable(name, from.Secret)
+				return k, errUnreadable(name, from.Secret)
 			}
 			k.ssh = append(k.ssh, signers...)
 		}
 	}
+
+	// Without a key nothing could be verified.
 	if len(k.pgp)+len(k.ssh) == 0 {
 		want := "*.asc with keys of PGP"
 		if k.provider == providerSSH {
@@ -219,13 +228,13 @@ func (f *Fetcher) keys(ctx context.Context, from source.Verify) (keys, error) {
 	return k, nil
 }
 
-func unreadable(entry, secret string) error {
+func errUnreadable(entry, secret string) error {
 	return source.Refuse(source.ErrSignature, fmt.Sprintf("entry %q of secret %q holds no valid public keys", entry, secret))
 }
 
-// readSigners reads keys, one for each line; the lines of allowed_signers have
-// principals and options before them, see ssh-keygen(1). The principals do not
-// count: every key in the file may sign. Keys of authorities are left out.
+// readSigners reads keys, one for each line. The lines of allowed_signers have principals and
+// options before them, see ssh-keygen(1). The principals do not count: every key in the file
+// may sign. Keys of authorities are left out.
 func readSigners(text string, allowed bool) ([]signer, error) {
 	var out []signer
 	for line := range strings.Lines(text) {
@@ -245,7 +254,7 @@ func readSigners(text string, allowed bool) ([]signer, error) {
 			return nil, err
 		}
 		s := signer{key: key}
-		use, err := s.limit(options)
+		use, err := s.applyOptions(options)
 		if err != nil {
 			return nil, err
 		}
@@ -256,9 +265,9 @@ func readSigners(text string, allowed bool) ([]signer, error) {
 	return out, nil
 }
 
-// limit takes the options of a line in, and reports whether the key is one for
-// Git.
-func (s *signer) limit(options []string) (use bool, err error) {
+// applyOptions limits the key by the options of its line, and reports whether the key is one
+// for Git.
+func (s *signer) applyOptions(options []string) (use bool, err error) {
 	use = true
 	for _, option := range options {
 		name, value, _ := strings.Cut(option, "=")
@@ -286,8 +295,8 @@ func (s *signer) limit(options []string) (use bool, err error) {
 	return use, nil
 }
 
-// readTime reads YYYYMMDD[HHMM[SS]], with Z for UTC; without it too, because a
-// result must not depend on the zone of a machine.
+// readTime reads YYYYMMDD[HHMM[SS]] as UTC, with Z or without, because a result must not
+// depend on the zone of a machine.
 func readTime(text string) (time.Time, error) {
 	text = strings.TrimSuffix(text, "Z")
 	for _, layout := range []string{"20060102", "200601021504", "20060102150405"} {
@@ -298,11 +307,13 @@ func readTime(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a time", text)
 }
 
-// check refuses an object whose signature is not by one of the keys.
+// check refuses an object that is not signed by one of the keys.
 func (k keys) check(s signed) error {
 	refuse := func(format string, args ...any) error {
 		return source.Refuse(source.ErrSignature, s.what+" "+fmt.Sprintf(format, args...))
 	}
+
+	// The type of the signature must be the one that is wanted.
 	armor, _, _ := strings.Cut(string(s.signature), "\n")
 	switch {
 	case len(s.signature) == 0:
@@ -316,6 +327,8 @@ func (k keys) check(s signed) error {
 		}
 		return nil
 	}
+
+	// A signature of SSH names its key, which is looked up among those of the Secret.
 	signature, err := sshsig.Unarmor(s.signature)
 	if err != nil {
 		return refuse("has a signature that cannot be read")

@@ -22,9 +22,9 @@ const maxModules = 4
 // modulesFile lists the submodules.
 const modulesFile = ".gitmodules"
 
-// submodule opens the submodule at a path of a commit. Credentials go to the same host
-// only.
-func (g *get) submodule(ctx context.Context, files *Files, name, commit string) (*Files, error) {
+// openSubmodule opens the submodule at a path of a commit. Credentials are sent to the same
+// host only.
+func (g *get) openSubmodule(ctx context.Context, files *Files, name, commit string) (*Files, error) {
 	switch {
 	case !g.ref.submodules:
 		return nil, source.Refuse(source.ErrNotRegular, fmt.Sprintf(
@@ -36,7 +36,7 @@ func (g *get) submodule(ctx context.Context, files *Files, name, commit string) 
 	if err != nil {
 		return nil, err
 	}
-	url, err := relative(g.ref.url, where)
+	url, err := resolveRelative(g.ref.url, where)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", name, err)
 	}
@@ -63,7 +63,7 @@ func moduleURL(ctx context.Context, files *Files, name string) (string, error) {
 		return "", missing
 	}
 	if from, ok := files.from.(partial); ok && err == nil {
-		err = from.need(ctx, []string{e.id})
+		err = from.fetchBlobs(ctx, []string{e.id})
 	}
 	if err != nil {
 		return "", err
@@ -84,9 +84,9 @@ func moduleURL(ctx context.Context, files *Files, name string) (string, error) {
 	return "", missing
 }
 
-// relative is the URL of a submodule, which may be relative to that of its
+// resolveRelative returns the URL of a submodule, which may be relative to that of its
 // repository; see gitmodules(5).
-func relative(base, url string) (string, error) {
+func resolveRelative(base, url string) (string, error) {
 	if !strings.HasPrefix(url, "./") && !strings.HasPrefix(url, "../") {
 		if strings.ContainsAny(url, "?#") {
 			return "", bad("the URL %q of the submodule has a query or a fragment", scrub(url))

@@ -29,8 +29,8 @@ import (
 // redirected is why a redirect is not followed.
 const redirected = "the server redirects to another URL, and neither credentials nor plain http follow: write the URL of the target"
 
-// newHTTP is a session of go-git over http, with its own client: no proxy of the
-// environment, the redirects that git follows, and bounded answers.
+// newHTTP returns a session of go-git over http with its own client. The client uses no proxy
+// of the environment, follows the redirects that git follows, and bounds answers.
 func newHTTP(at location, with credentials, ca []byte, limit int64) (session, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(with.ca)+len(ca) > 0 {
@@ -71,7 +71,7 @@ func (s overHTTP) Close() error {
 	return nil
 }
 
-// authorities are those of the Secret, or of the system, with those in ca.
+// authorities returns the authorities of the Secret, or of the system, with those in ca.
 func authorities(with credentials, ca []byte) *x509.CertPool {
 	pool := x509.NewCertPool()
 	if len(with.ca) > 0 {
@@ -95,13 +95,13 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || response.StatusCode/100 == 3 {
 		return response, err
 	}
-	if err := statusError(response); err != nil {
+	if err := errStatus(response); err != nil {
 		_ = response.Body.Close() // the status is the error
 		return nil, err
 	}
-	limit, err := int64(maxListing), listingTooLong()
+	limit, err := int64(maxListing), errListingTooLong()
 	if r.Method == http.MethodPost {
-		limit, err = b.limit+b.limit/8, tooMuch(b.limit) // the side band adds a little
+		limit, err = b.limit+b.limit/8, errTooMuch(b.limit) // the side band adds a little
 	}
 	response.Body = &limited{ReadCloser: response.Body, left: limit, err: err}
 	return response, nil
@@ -114,7 +114,7 @@ type limited struct {
 	err  error
 }
 
-// Read reads.
+// Read reads until the limit is reached.
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left <= 0 {
 		return 0, l.err
@@ -124,9 +124,9 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// statusError is the error for a status of http, or for an answer of another
-// protocol.
-func statusError(response *http.Response) error {
+// errStatus returns the error for a status of http, or for an answer of another protocol; nil
+// where there is none.
+func errStatus(response *http.Response) error {
 	switch code, retry := response.StatusCode, response.Header.Get("Retry-After"); {
 	case code == http.StatusTooManyRequests && retry != "":
 		return source.Refuse(source.ErrUnavailable, fmt.Sprintf("the server returned error: %d: retry after %q", code, retry))
@@ -201,28 +201,31 @@ func (s *overSSH) connect(ctx context.Context) error {
 		return err
 	}
 	s.client = ssh.NewClient(c, channels, requests)
-	if s.session, err = s.client.NewSession(); err != nil {
+	s.session, err = s.client.NewSession()
+	if err != nil {
 		return err
 	}
 	s.stderr = &capped{limit: 64 << 10, drop: true}
 	s.session.Stderr = s.stderr
-	if s.in, err = s.session.StdinPipe(); err != nil {
+	s.in, err = s.session.StdinPipe()
+	if err != nil {
 		return err
 	}
-	if s.out, err = s.session.StdoutPipe(); err != nil {
+	s.out, err = s.session.StdoutPipe()
+	if err != nil {
 		return err
 	}
 	return s.session.Start("git-upload-pack '" + strings.NewReplacer("'", `'\''`, "!", `'\!'`).Replace(s.at.path) + "'")
 }
 
-// AdvertisedReferencesContext connects and reads the references. What the server
-// writes to stderr is the error where it writes nothing else.
+// AdvertisedReferencesContext connects and reads the references. What the server writes to
+// stderr is the error if it writes nothing else.
 func (s *overSSH) AdvertisedReferencesContext(ctx context.Context) (*packp.AdvRefs, error) {
 	if err := s.connect(ctx); err != nil {
 		return nil, err
 	}
 	listing := packp.NewAdvRefs()
-	err := listing.Decode(&limited{ReadCloser: io.NopCloser(s.out), left: maxListing, err: listingTooLong()})
+	err := listing.Decode(&limited{ReadCloser: io.NopCloser(s.out), left: maxListing, err: errListingTooLong()})
 	if errors.Is(err, packp.ErrEmptyInput) {
 		_ = s.session.Wait() // stderr is complete then
 		if text := s.stderr.String(); text != "" {

@@ -235,7 +235,7 @@ func TestURLsOfSubmodulesAreThoseOfGit(t *testing.T) {
 		{"git@h:a/b.git", "https://x/y?branch=z", ""},
 	}
 	for _, c := range cases {
-		got, err := relative(c.base, c.url)
+		got, err := resolveRelative(c.base, c.url)
 		require.Equal(t, c.want, got, "%s %s", c.base, c.url)
 		require.Equal(t, c.want == "", err != nil)
 	}

@@ -11,8 +11,6 @@
 // An archive is what the index says, and of a pinned reference what that says. Only the entry
 // of the chart is read of index.yaml, which may be large. Credentials are sent to the host of
 // the repository only.
-//
-// Callers: plugin/host/fetch.
 package helmrepo
 
 import (
@@ -62,7 +60,8 @@ type entry struct {
 
 // parse reads a reference.
 func parse(ref string) (r reference, err error) {
-	if r.repo, err = web.Parse(ref); err != nil {
+	r.repo, err = web.Parse(ref)
+	if err != nil {
 		return r, err
 	}
 	query := r.repo.Query()
@@ -82,7 +81,7 @@ func parse(ref string) (r reference, err error) {
 	return r, nil
 }
 
-// String is the reference, for people.
+// String returns the reference for messages.
 func (r reference) String() string {
 	out := r.repo.String() + "?chart=" + url.QueryEscape(r.chart)
 	if r.version != "" {
@@ -100,7 +99,7 @@ func fault(is error, r reference, format string, args ...any) error {
 	return source.Refuse(is, r.String()+": "+fmt.Sprintf(format, args...))
 }
 
-// Resolve asks for the index, and for the archive where the index has no digest of it.
+// Resolve reads the index, and the archive too if the index has no digest of it.
 func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
 	r, err := parse(ref.Ref)
 	if err != nil {
@@ -118,7 +117,8 @@ func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 		return source.Resolved{}, err
 	}
 	if e.Digest == "" {
-		if _, e.Digest, err = f.archive(ctx, r, e, secret); err != nil {
+		_, e.Digest, err = f.getArchive(ctx, r, e, secret)
+		if err != nil {
 			return source.Resolved{}, err
 		}
 	}
@@ -135,6 +135,8 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	if ref.Verify.Provider != "" {
 		return source.Tree{}, fault(source.ErrReference, r, "charts of HTTP repositories have no signatures that are verified here: take the chart from a registry, or pin its digest in ropewalk.lock")
 	}
+
+	// The index says which version is meant, and where its archive is.
 	secret, err := web.Secret(ctx, f.Secrets, ref.Secret)
 	if err != nil {
 		return source.Tree{}, err
@@ -143,15 +145,19 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	if err != nil {
 		return source.Tree{}, err
 	}
-	data, digest, err := f.archive(ctx, r, e, secret)
+	data, digest, err := f.getArchive(ctx, r, e, secret)
 	if err != nil {
 		return source.Tree{}, err
 	}
+
+	// The index and the reference may both have a digest.
 	for _, want := range []string{e.Digest, r.digest} {
 		if want != "" && want != digest {
 			return source.Tree{}, fault(source.ErrDigest, r, "the archive of version %s has the digest %s, and not %s: it was published again, or altered", e.Version, digest, want)
 		}
 	}
+
+	// The tree is that of the archive without its outer folder.
 	b := &source.Builder{Limits: f.Limits}
 	if err := tarball.Gzip(ctx, bytes.NewReader(data), b, tarball.Options{Strip: true}); err != nil {
 		return source.Tree{}, fmt.Errorf("%s: %w", r, err)
@@ -168,8 +174,9 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	return tarball.Narrow(ctx, tree, ref.Path, f.Limits)
 }
 
-// archive is that of a version. Another host gets no Secret.
-func (f Fetcher) archive(ctx context.Context, r reference, e entry, secret map[string][]byte) (data []byte, digest string, err error) {
+// getArchive returns the archive of a version, with its digest. The Secret is not sent to
+// another host.
+func (f Fetcher) getArchive(ctx context.Context, r reference, e entry, secret map[string][]byte) (data []byte, digest string, err error) {
 	if len(e.URLs) == 0 {
 		return nil, "", fault(source.ErrAbsent, r, "version %s has no archive in the index", e.Version)
 	}
@@ -197,10 +204,12 @@ func (f Fetcher) choose(ctx context.Context, r reference, secret map[string][]by
 	if err != nil {
 		return entry{}, err
 	}
-	text, err := ofChart(data, r.chart)
+	text, err := cutChart(data, r.chart)
 	if err != nil {
 		return entry{}, fault(source.ErrReference, r, "%v", err)
 	}
+
+	// Only the entry of the chart is decoded: an index may have thousands of others.
 	var all []entry
 	if text == nil {
 		return entry{}, fault(source.ErrAbsent, r, "the repository has no chart %q", r.chart)
@@ -208,6 +217,8 @@ func (f Fetcher) choose(ctx context.Context, r reference, secret map[string][]by
 	if yaml.Unmarshal(text, &all) != nil {
 		return entry{}, fault(source.ErrReference, r, "its entry in index.yaml is no list of versions")
 	}
+
+	// A version that is written exactly goes before the range that it is too.
 	wanted := r.version
 	if wanted == "" {
 		wanted = "*"
@@ -229,6 +240,8 @@ func (f Fetcher) choose(ctx context.Context, r reference, secret map[string][]by
 	if !ok {
 		return entry{}, fault(source.ErrAbsent, r, "none of the %d versions of the chart is in this range", len(all))
 	}
+
+	// The digest gets the form that all digests here have.
 	for _, e := range all {
 		if e.Version == chosen {
 			if e.Digest != "" {
@@ -240,13 +253,17 @@ func (f Fetcher) choose(ctx context.Context, r reference, secret map[string][]by
 	return entry{}, fault(source.ErrAbsent, r, "there is no version %s", chosen)
 }
 
-// ofChart is the list of versions of a chart in an index, as Helm writes one: entries have
-// one indent, and their lists begin there or deeper. It is nil where there is none.
-func ofChart(data []byte, name string) ([]byte, error) {
+// cutChart returns the list of versions of a chart in an index, as Helm writes one: entries
+// have one indent, and their lists begin there or deeper. It returns nil where there is none.
+func cutChart(data []byte, name string) ([]byte, error) {
 	var out bytes.Buffer
-	inside, found, depth := false, false, -1
+	inside, found := false, false
+	depth := -1
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, maxEntry)
+
+	// The index is read line by line: decoded as a whole it would take much more memory than one
+	// entry.
 	for lines.Scan() {
 		line := lines.Bytes()
 		body := bytes.TrimLeft(line, " ")
@@ -255,13 +272,17 @@ func ofChart(data []byte, name string) ([]byte, error) {
 		case len(body) == 0 || body[0] == '#':
 			continue
 		case indent == 0 && body[0] != '-':
-			inside, found, depth = bytes.HasPrefix(body, []byte("entries:")), false, -1
+			inside = bytes.HasPrefix(body, []byte("entries:"))
+			found = false
+			depth = -1
 			continue
 		case !inside:
 			continue
 		case depth < 0:
 			depth = indent
 		}
+
+		// A key at the depth of the entries is the name of a chart.
 		if indent == depth && body[0] != '-' {
 			key, _, _ := strings.Cut(string(body), ":")
 			found = strings.Trim(strings.TrimSpace(key), "\"'") == name

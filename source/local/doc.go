@@ -24,6 +24,4 @@
 // are other modules and are left out, and so are the CUE files of another directory that
 // has a device, or a link that cannot be followed, among them: an import of it fails. If
 // there is no cue.mod at all, the tree is the directory alone.
-//
-// Callers: plugin/host.
 package local

@@ -17,14 +17,14 @@ import (
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
-// vendored reports whether a path of the module is that of a vendored package,
-// which may be a link.
-func (w *walk) vendored(name string) bool {
+// isVendored reports whether a path of the module is that of a vendored package, which may be a
+// link.
+func (w *walk) isVendored(name string) bool {
 	return strings.HasPrefix(within(w.Module, name)+"/", "cue.mod/pkg/")
 }
 
-// link reads what a link leads to in its place.
-func (w *walk) link(ctx context.Context, at spot) error {
+// readLink reads what a link leads to, in the place of the link.
+func (w *walk) readLink(ctx context.Context, at spot) error {
 	target, err := w.Root.ReadLink(at.real)
 	if err != nil {
 		return err
@@ -32,6 +32,9 @@ func (w *walk) link(ctx context.Context, at spot) error {
 	refuse := func(why string, args ...any) error {
 		return source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is a symlink to %q, which %s", at.name, target, fmt.Sprintf(why, args...)))
 	}
+
+	// A link must stay inside of the root, and lead to a file or a folder that a module may
+	// hold.
 	real, info, err := rootfs.Resolve(w.Root, at.real)
 	switch {
 	case errors.Is(err, rootfs.ErrLeaves):
@@ -45,9 +48,9 @@ func (w *walk) link(ctx context.Context, at spot) error {
 	case !w.Hidden && real != "." && strings.Contains("/"+real, "/."):
 		return refuse("is hidden: a module holds no hidden files")
 	case info.Mode().IsRegular():
-		return w.file(spot{at.name, real}, false)
+		return w.readFile(spot{at.name, real}, false)
 	case !info.IsDir():
-		return notRegular(at.name, info.Mode())
+		return errNotRegular(at.name, info.Mode())
 	}
 	// A folder that is read already, or holds one that is, never ends. That it
 	// holds the link itself is the shortest such case.
@@ -56,15 +59,19 @@ func (w *walk) link(ctx context.Context, at spot) error {
 			return refuse("leads to itself: %q is a folder around it", real)
 		}
 	}
+
+	// Another module is left out, except where an import needs it.
 	if w.isModule(real) {
-		if !w.vendored(at.name) {
+		if !w.isVendored(at.name) {
 			return nil
 		}
 		// It would stay out as other modules do, and be missed by the import.
 		return refuse("is another module, %q: link to a folder inside of it, or depend on it", real)
 	}
+
+	// The folder is open while it is read, so that a link back to it is found.
 	w.linked = append(w.linked, real)
-	err = w.folder(ctx, spot{at.name, real}, true)
+	err = w.readFolder(ctx, spot{at.name, real}, true)
 	w.linked = w.linked[:len(w.linked)-1]
 	return err
 }
@@ -75,8 +82,9 @@ type missed struct {
 	err  error
 }
 
-// miss keeps the error of a link that leads nowhere for the end of the walk, where it may not
-// matter: build tools leave such links beside modules. A file of CUE and what is vendored do.
+// miss keeps the error of a link that leads nowhere until the end of the walk, where it may
+// not matter: build tools leave such links beside modules. The error of a CUE file or of a
+// vendored package is returned at once.
 func (w *walk) miss(name string, err error) error {
 	if strings.HasSuffix(name, ".cue") || strings.HasPrefix(within(w.Module, name), "cue.mod/") {
 		return err
@@ -85,9 +93,10 @@ func (w *walk) miss(name string, err error) error {
 	return nil
 }
 
-// needed is the error of the first missed link that is needed. A module does where it embeds
-// files, or where a path in it has the name of the link; what is no module needs all.
-func (w *walk) needed() error {
+// checkMissed returns the error of the first missed link that is needed. A module needs a
+// link if it embeds files, or if a path in it has the name of the link. A folder that is no
+// module needs all of them.
+func (w *walk) checkMissed() error {
 	for _, link := range w.missed {
 		if len(w.cue) == 0 {
 			return link.err

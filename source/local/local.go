@@ -29,10 +29,10 @@ type Fetcher struct {
 
 var _ source.Fetcher = Fetcher{}
 
-// Fetch gets the module of the folder ref.Ref, a slash-separated path
-// relative to Root; the package is in its folder ref.Path.
+// Fetch gets the module of the folder ref.Ref, a slash-separated path relative to Root. The
+// package is in its folder ref.Path.
 func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
-	dir, err := inside(ref)
+	dir, err := packageFolder(ref)
 	if err != nil {
 		return source.Tree{}, err
 	}
@@ -41,7 +41,7 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 		return source.Tree{}, err
 	}
 	defer func() { _ = root.Close() }()
-	if err := folder(root, dir); err != nil {
+	if err := checkFolder(root, dir); err != nil {
 		return source.Tree{}, err
 	}
 	p := Find(root, dir, path.Clean(ref.Ref))
@@ -63,8 +63,8 @@ type Package struct {
 	Hidden bool
 }
 
-// Find finds the module of the package in the folder dir: the nearest folder at or
-// above it that has a cue.mod, and fallback where none has.
+// Find finds the module of the package in the folder dir: the nearest folder at or above it
+// that has a cue.mod. It is fallback where none has one.
 func Find(root rootfs.Folder, dir, fallback string) Package {
 	for at := dir; ; at = path.Dir(at) {
 		if info, err := root.Lstat(path.Join(at, "cue.mod")); err == nil && info.IsDir() {
@@ -79,7 +79,7 @@ func Find(root rootfs.Folder, dir, fallback string) Package {
 // Tree reads the tree of the module.
 func (p Package) Tree(ctx context.Context) (source.Tree, error) {
 	w := walk{Package: p, tree: source.Builder{Limits: p.Limits}, read: map[string]bool{}}
-	if err := w.all(ctx); err != nil {
+	if err := w.readAll(ctx); err != nil {
 		return source.Tree{}, err
 	}
 	tree, err := w.tree.Tree(source.TypePath+":"+p.Module, "")
@@ -90,7 +90,7 @@ func (p Package) Tree(ctx context.Context) (source.Tree, error) {
 	return tree, nil
 }
 
-// open is the directory that is read.
+// open opens the directory that is read.
 func (f Fetcher) open() (rootfs.Folder, error) {
 	if f.FS != nil {
 		return rootfs.Of(f.FS, path.Clean(f.Root))
@@ -98,8 +98,9 @@ func (f Fetcher) open() (rootfs.Folder, error) {
 	return rootfs.Open(f.Root)
 }
 
-// inside is the folder of the package, relative to the root.
-func inside(ref source.Ref) (string, error) {
+// packageFolder returns the folder of the package, relative to the root. The error is ErrPath
+// where it leaves the root.
+func packageFolder(ref source.Ref) (string, error) {
 	leaves := func(p string) error {
 		return source.Refuse(source.ErrPath, fmt.Sprintf("%q leaves the root of the project", p))
 	}
@@ -115,8 +116,8 @@ func inside(ref source.Ref) (string, error) {
 	return path.Join(ref.Ref, ref.Path), nil
 }
 
-// folder refuses what is no folder, or is reached through a link.
-func folder(root rootfs.Folder, dir string) error {
+// checkFolder refuses a path that is no folder, or is reached through a link.
+func checkFolder(root rootfs.Folder, dir string) error {
 	for i, c := range dir + "/" {
 		if c != '/' {
 			continue
@@ -130,13 +131,13 @@ func folder(root rootfs.Folder, dir string) error {
 		case info.Mode().IsRegular():
 			return source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is a file; expected the folder of a CUE package", dir[:i]))
 		case !info.IsDir():
-			return notRegular(dir[:i], info.Mode())
+			return errNotRegular(dir[:i], info.Mode())
 		}
 	}
 	return nil
 }
 
-// within is the path of dir inside module.
+// within returns the path of dir inside module.
 func within(module, dir string) string {
 	if module == dir {
 		return "."
@@ -147,7 +148,7 @@ func within(module, dir string) string {
 	return strings.TrimPrefix(dir, module+"/")
 }
 
-func notRegular(name string, mode fs.FileMode) error {
+func errNotRegular(name string, mode fs.FileMode) error {
 	what := "not a regular file"
 	switch {
 	case mode&fs.ModeSymlink != 0:

@@ -42,18 +42,18 @@ type walk struct {
 // where it lies, which is elsewhere behind a link.
 type spot struct{ name, real string }
 
-// here is what lies where its name says.
+// here returns the spot of a name that no link leads to.
 func here(name string) spot { return spot{name, name} }
 
-// in is an entry of a folder.
+// in returns the spot of an entry of a folder.
 func (s spot) in(name string) spot { return spot{path.Join(s.name, name), path.Join(s.real, name)} }
 
-// all reads the module for the package.
-func (w *walk) all(ctx context.Context) error {
+// readAll reads the module for the package.
+func (w *walk) readAll(ctx context.Context) error {
 	if w.Dir == w.Module {
-		return cmp.Or(w.folder(ctx, here(w.Dir), true), w.needed())
+		return cmp.Or(w.readFolder(ctx, here(w.Dir), true), w.checkMissed())
 	}
-	if err := w.folder(ctx, here(w.Module), false); err != nil {
+	if err := w.readFolder(ctx, here(w.Module), false); err != nil {
 		return err
 	}
 	complete := append([]string{w.Dir}, w.embeds...)
@@ -61,11 +61,11 @@ func (w *walk) all(ctx context.Context) error {
 		complete = append(complete, path.Join(w.Module, "cue.mod"))
 	}
 	for _, name := range complete {
-		if err := w.folder(ctx, here(name), true); err != nil {
+		if err := w.readFolder(ctx, here(name), true); err != nil {
 			return err
 		}
 	}
-	return w.needed()
+	return w.checkMissed()
 }
 
 // isModule reports whether a folder is the root of a module.
@@ -74,33 +74,40 @@ func (w *walk) isModule(dir string) bool {
 	return err == nil && info.IsDir()
 }
 
-// folder reads a folder: complete, or its CUE files only.
-func (w *walk) folder(ctx context.Context, dir spot, complete bool) error {
+// readFolder reads a folder: complete, or only its CUE files.
+func (w *walk) readFolder(ctx context.Context, dir spot, complete bool) error {
 	entries, err := w.list(ctx, dir)
 	if err != nil {
 		return err
 	}
+
+	// A folder with a cue.mod is a module of its own.
 	if dir.name != w.Module && slices.ContainsFunc(entries, isModule) {
 		return nil
 	}
-	if !complete && !w.around(dir.name) && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return w.isStray(dir, e) }) {
+
+	// A package with a part that no tree may hold is left out as a whole.
+	if !complete && !w.isAround(dir.name) && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return w.isStray(dir, e) }) {
 		entries = slices.DeleteFunc(entries, isCUE)
 	}
+
+	// A folder is read completely for the package and for embedded files; elsewhere its CUE
+	// files are enough.
 	for _, e := range entries {
 		at := dir.in(e.Name())
 		cue := strings.HasSuffix(e.Name(), ".cue")
 		switch {
 		case Skipped(e.Name(), e.IsDir()):
 		case e.IsDir() && (complete || e.Name() != "cue.mod"):
-			err = w.folder(ctx, at, complete)
+			err = w.readFolder(ctx, at, complete)
 		case e.IsDir():
 		case !complete && !cue:
 		case e.Type()&fs.ModeSymlink != 0:
-			err = w.link(ctx, at)
+			err = w.readLink(ctx, at)
 		case !e.Type().IsRegular():
-			err = notRegular(at.name, e.Type())
+			err = errNotRegular(at.name, e.Type())
 		default:
-			err = w.file(at, cue && !complete)
+			err = w.readFile(at, cue && !complete)
 		}
 		if err != nil {
 			return err
@@ -109,15 +116,14 @@ func (w *walk) folder(ctx context.Context, dir spot, complete bool) error {
 	return nil
 }
 
-// around reports whether a folder is one around the package: CUE takes their files
-// into it.
-func (w *walk) around(name string) bool {
+// isAround reports whether a folder is at or above that of the package: CUE takes the files of
+// such folders into the package.
+func (w *walk) isAround(name string) bool {
 	return name == "." || name == w.Dir || strings.HasPrefix(w.Dir, name+"/")
 }
 
-// isStray reports whether an entry is a part of a package that no tree may hold. The
-// complete package is left out then, so that what imports it fails, and never gets a
-// part of it.
+// isStray reports whether an entry is a part of a package that no tree may hold. The whole
+// package is then left out, so that an import of it fails and never gets a part of it.
 func (w *walk) isStray(dir spot, e fs.DirEntry) bool {
 	switch {
 	case !isCUE(e) || e.Type().IsRegular():
@@ -133,8 +139,7 @@ func isCUE(e fs.DirEntry) bool {
 	return !e.IsDir() && strings.HasSuffix(e.Name(), ".cue") && !strings.HasPrefix(e.Name(), ".")
 }
 
-// list is the entries of a folder, sorted; it stops in time where there are
-// far too many.
+// list returns the entries of a folder, sorted. It stops early where there are far too many.
 func (w *walk) list(ctx context.Context, dir spot) ([]fs.DirEntry, error) {
 	limits := w.tree.Limits.WithDefaults()
 	if strings.Count(dir.name, "/") > limits.Depth+strings.Count(w.Module, "/") {
@@ -148,15 +153,16 @@ func (w *walk) list(ctx context.Context, dir spot) ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.seen += len(entries); w.seen > most {
+	w.seen += len(entries)
+	if w.seen > most {
 		return nil, source.OverLimit("more than %d files and folders, at %q", most, dir.name)
 	}
 	return entries, nil
 }
 
-// file reads a file into the tree. Where seek is true, it notes the folder of
-// a CUE file that embeds files.
-func (w *walk) file(at spot, seek bool) error {
+// readFile reads a file into the tree. With seek, it notes the folder of a CUE file that
+// embeds files.
+func (w *walk) readFile(at spot, seek bool) error {
 	name := at.name
 	if w.read[name] {
 		return nil
@@ -173,8 +179,10 @@ func (w *walk) file(at spot, seek bool) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return notRegular(name, info.Mode())
+		return errNotRegular(name, info.Mode())
 	}
+
+	// The size is checked before the content takes memory.
 	if err := w.tree.Room(inTree, info.Size()); err != nil {
 		return err
 	}
@@ -182,6 +190,8 @@ func (w *walk) file(at spot, seek bool) error {
 	if _, err := io.ReadFull(f, data); err != nil {
 		return fmt.Errorf("%q became shorter while it was read: %w", name, err)
 	}
+
+	// The walk reads embedded files later, and checks missed links against all CUE files.
 	if seek && bytes.Contains(data, []byte("@embed(")) && !slices.Contains(w.embeds, path.Dir(name)) {
 		w.embeds = append(w.embeds, path.Dir(name))
 	}
@@ -192,8 +202,8 @@ func (w *walk) file(at spot, seek bool) error {
 	return w.tree.Add(inTree, data)
 }
 
-// Skipped reports whether no module needs a file or a folder of that name: what is
-// hidden, node_modules and __pycache__.
+// Skipped reports whether no module needs a file or a folder of that name: hidden ones,
+// node_modules and __pycache__.
 func Skipped(name string, isDir bool) bool {
 	return strings.HasPrefix(name, ".") || isDir && (name == "node_modules" || name == "__pycache__")
 }

@@ -18,7 +18,7 @@ type Change struct {
 	From, To string
 }
 
-// String is the change as a sentence without a full stop.
+// String returns the change as a sentence without a full stop.
 func (c Change) String() string {
 	switch {
 	case c.From == "":
@@ -29,8 +29,8 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s moved from %s to %s", c.What, c.From, c.To)
 }
 
-// Diff is what changes from f to other: the sources, then the modules, then the
-// images, each in the order of the file.
+// Diff returns what changes from f to other: the sources, then the modules, then the images,
+// each in the order of the file.
 func (f File) Diff(other File) []Change {
 	f, other = f.sorted(), other.sorted()
 	out := diff(f.Sources, other.Sources, Source.compare, func(from, to Source) Change {
@@ -52,7 +52,8 @@ func (f File) Diff(other File) []Change {
 	})...)
 }
 
-// diff walks two sorted lists; change gets the zero value for what is missing.
+// diff walks two sorted lists, and returns a change for each entry that is not in both. A
+// missing entry is the zero value for change.
 func diff[E comparable](from, to []E, compare func(a, b E) int, change func(from, to E) Change) []Change {
 	var out []Change
 	var none E
@@ -68,9 +69,11 @@ func diff[E comparable](from, to []E, compare func(a, b E) int, change func(from
 		}
 		switch {
 		case order < 0:
-			out, from = append(out, change(from[0], none)), from[1:]
+			out = append(out, change(from[0], none))
+			from = from[1:]
 		case order > 0:
-			out, to = append(out, change(none, to[0])), to[1:]
+			out = append(out, change(none, to[0]))
+			to = to[1:]
 		default:
 			if from[0] != to[0] {
 				out = append(out, change(from[0], to[0]))

@@ -24,6 +24,4 @@
 //
 // Enforce asks the server where a reference leads: it is the mode that reports a
 // moved tag. Frozen asks no server. The package reads and writes no file.
-//
-// Callers: plugin/host/fetch, which wraps each backend, and the command.
 package lock

@@ -54,28 +54,28 @@ type Fetcher struct {
 
 var _ source.Resolver = Fetcher{}
 
-// Fetch gets a tree. Where the lock has an entry, the tree is that of the entry,
-// and says the entry's revision and pinned reference. Errors are
-// source.ErrLocked and those of Next.
+// Fetch gets a tree. If the lock has an entry for the reference, the tree is that of the
+// entry, and has its revision and pinned reference. Errors are source.ErrLocked and those of
+// Next.
 func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
 	if !Locks(ref.Type) {
 		return f.Next.Fetch(ctx, ref)
 	}
-	entry, ok, err := f.entry(ctx, ref)
+	entry, ok, err := f.findEntry(ctx, ref)
 	if err != nil {
 		return source.Tree{}, err
 	}
 	tree, err := f.Next.Fetch(ctx, pinned(ref, entry))
 	if err != nil {
-		return source.Tree{}, f.gone(entry, err)
+		return source.Tree{}, f.explainGone(entry, err)
 	}
 	if ok {
 		switch {
 		case tree.Digest == entry.Digest:
 		case signedTag(ref) && tree.Pinned != entry.Pinned:
-			return source.Tree{}, moved(entry, source.Resolved{Revision: tree.Revision, Ref: source.Ref{Ref: tree.Pinned}})
+			return source.Tree{}, errMoved(entry, source.Resolved{Revision: tree.Revision, Ref: source.Ref{Ref: tree.Pinned}})
 		default:
-			return source.Tree{}, f.other(entry, tree.Digest)
+			return source.Tree{}, f.errOther(entry, tree.Digest)
 		}
 		tree.Revision, tree.Pinned = cmp.Or(entry.Revision, tree.Revision), cmp.Or(entry.Pinned, tree.Pinned)
 	}
@@ -85,12 +85,12 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	return tree, nil
 }
 
-// Resolve says where a reference leads: to its entry, or to where Next says.
+// Resolve returns where a reference leads: to its entry, or to where Next leads.
 func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
 	if !Locks(ref.Type) {
 		return f.Next.Resolve(ctx, ref)
 	}
-	entry, ok, err := f.entry(ctx, ref)
+	entry, ok, err := f.findEntry(ctx, ref)
 	if err != nil {
 		return source.Resolved{}, err
 	}
@@ -100,12 +100,15 @@ func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 	return source.Resolved{Ref: pinned(ref, entry), Revision: entry.Revision, Immutable: true}, nil
 }
 
-// entry is the entry that a reference is held to; ok is false where it is free.
-func (f Fetcher) entry(ctx context.Context, ref source.Ref) (entry Source, ok bool, err error) {
+// findEntry returns the entry that a reference is held to; ok is false where the lock does
+// not hold it.
+func (f Fetcher) findEntry(ctx context.Context, ref source.Ref) (entry Source, ok bool, err error) {
 	// These have no other version of an embedded module than that of the program.
 	if f.Mode == Update || (f.Mode == Prefer || f.Mode == Confined) && ref.Type == source.TypeEmbedded {
 		return Source{}, false, nil
 	}
+
+	// A reference without an entry is free in some modes, and refused in the others.
 	entry, ok = f.File.Find(ref)
 	switch {
 	case !ok && (f.Mode == Prefer || f.Mode == FrozenUnlessPinned && reftype.Pinned(ref.Type, ref.Ref)):
@@ -120,6 +123,8 @@ func (f Fetcher) entry(ctx context.Context, ref source.Ref) (entry Source, ok bo
 	case f.Mode != Enforce || entry.Pinned == "":
 		return entry, true, nil
 	}
+
+	// Only Enforce compares an entry with where its reference leads now.
 	now, err := f.Next.Resolve(ctx, ref)
 	if err != nil {
 		return Source{}, false, err
@@ -136,13 +141,13 @@ func (f Fetcher) entry(ctx context.Context, ref source.Ref) (entry Source, ok bo
 	case err != nil:
 		return Source{}, false, err
 	case tree.Digest != entry.Digest:
-		return Source{}, false, moved(entry, now)
+		return Source{}, false, errMoved(entry, now)
 	}
 	return entry, true, nil
 }
 
-// pinned is ref with the immutable reference of an entry in it. A tag of Git
-// that must be signed stays as it is: the commit that it leads to need not be.
+// pinned returns ref with the immutable reference of an entry. A tag of Git that must be
+// signed stays as it is: the commit that it leads to need not be signed.
 func pinned(ref source.Ref, entry Source) source.Ref {
 	if signedTag(ref) {
 		return ref
@@ -151,13 +156,13 @@ func pinned(ref source.Ref, entry Source) source.Ref {
 	return ref
 }
 
-// signedTag reports whether a signature is asked for that may be that of a tag.
+// signedTag reports whether a reference requires a signature that may be that of a tag.
 func signedTag(ref source.Ref) bool {
 	return ref.Type == source.TypeGit && ref.Verify.Provider != "" &&
 		(strings.Contains(ref.Ref, "tag=") || strings.Contains(ref.Ref, "semver="))
 }
 
-func moved(entry Source, now source.Resolved) error {
+func errMoved(entry Source, now source.Resolved) error {
 	from, to := entry.Revision, now.Revision
 	if from == to {
 		from, to = entry.Pinned, now.Ref.Ref
@@ -166,8 +171,8 @@ func moved(entry Source, now source.Resolved) error {
 		entry.name(), from, to, "ropewalk lock"))
 }
 
-// other says that content is not that of an entry.
-func (f Fetcher) other(entry Source, got string) error {
+// errOther returns the error for content that is not that of an entry.
+func (f Fetcher) errOther(entry Source, got string) error {
 	in, run := f.written()
 	why := "the same revision must not have other content, so find out who changed it; if it is meant"
 	if entry.Type == source.TypeEmbedded {
@@ -177,7 +182,7 @@ func (f Fetcher) other(entry Source, got string) error {
 		entry.name(), got, in, entry.Digest, why, run))
 }
 
-// written is what holds the entries, and the command that writes it.
+// written returns what holds the entries, and the command that writes it.
 func (f Fetcher) written() (name, command string) {
 	if f.Plan != "" {
 		return f.Plan, "ropewalk build --plan"
@@ -185,21 +190,22 @@ func (f Fetcher) written() (name, command string) {
 	return Name, "ropewalk lock"
 }
 
-// gone names what a plan pins where it is not there any more.
-func (f Fetcher) gone(entry Source, err error) error {
+// explainGone says of what a plan pins that it is not there any more; other errors stay as
+// they are.
+func (f Fetcher) explainGone(entry Source, err error) error {
 	if f.Plan == "" || !errors.Is(err, source.ErrNotFound) || entry.Pinned == "" {
 		return err
 	}
 	return fmt.Errorf("%s pins %s %q: %w", f.Plan, entry.Type, entry.Pinned, err)
 }
 
-// Fixed is a resolver of references that lead to the same place always, as far as
-// the fetcher can say: those to embedded modules.
+// Fixed returns a resolver of references that always lead to the same place, as far as the
+// fetcher knows: those to embedded modules.
 func Fixed(next source.Fetcher) source.Resolver { return fixed{next} }
 
 type fixed struct{ source.Fetcher }
 
-// Resolve is the reference itself.
+// Resolve returns the reference itself.
 func (fixed) Resolve(_ context.Context, ref source.Ref) (source.Resolved, error) {
 	return source.Resolved{Ref: ref, Immutable: true}, nil
 }

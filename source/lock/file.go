@@ -72,7 +72,7 @@ type Image struct {
 	Digest string `yaml:"digest"`
 }
 
-// name is the reference of s for messages.
+// name returns the reference of s for messages.
 func (s Source) name() string {
 	if s.Path == "" {
 		return fmt.Sprintf("%s %q", s.Type, s.Ref)
@@ -90,14 +90,14 @@ func (m Module) compare(o Module) int {
 
 func (i Image) compare(o Image) int { return strings.Compare(i.Image, o.Image) }
 
-// Locks reports whether references of a type are locked: those that are not are
-// part of the project itself.
+// Locks reports whether references of a type are locked. The others are part of the project
+// itself.
 func Locks(kind string) bool {
 	t, _ := reftype.Of(kind)
 	return t.Locked
 }
 
-// Find is the entry of a reference.
+// Find returns the entry of a reference; false where there is none.
 func (f File) Find(ref source.Ref) (Source, bool) {
 	for _, s := range f.Sources {
 		if s.Type == ref.Type && s.Ref == ref.Ref && s.Path == ref.Path {
@@ -107,8 +107,8 @@ func (f File) Find(ref source.Ref) (Source, bool) {
 	return Source{}, false
 }
 
-// Locked is the digests of the modules by path@version, as
-// modules.Registry.Complete takes them.
+// Locked returns the digests of the modules by path@version, as modules.Registry.Complete
+// takes them.
 func (f File) Locked() map[string]string {
 	out := make(map[string]string, len(f.Modules))
 	for _, m := range f.Modules {
@@ -117,19 +117,19 @@ func (f File) Locked() map[string]string {
 	return out
 }
 
-// Add is f with an entry, in place of one for the same reference.
+// Add returns f with an entry, in place of one for the same reference.
 func (f File) Add(s Source) File {
 	f.Sources = insert(f.Sources, s, Source.compare)
 	return f
 }
 
-// AddModule is f with an entry, in place of one for the same version.
+// AddModule returns f with an entry, in place of one for the same version.
 func (f File) AddModule(m Module) File {
 	f.Modules = insert(f.Modules, m, Module.compare)
 	return f
 }
 
-// insert is a sorted copy of entries with e in it.
+// insert returns a sorted copy of entries with e in it, in place of one that compares equal.
 func insert[E any](entries []E, e E, compare func(a, b E) int) []E {
 	out := slices.DeleteFunc(slices.Clone(entries), func(o E) bool { return compare(o, e) == 0 })
 	out = append(out, e)
@@ -137,7 +137,7 @@ func insert[E any](entries []E, e E, compare func(a, b E) int) []E {
 	return out
 }
 
-// sorted is f in the order of its text.
+// sorted returns f in the order of its text.
 func (f File) sorted() File {
 	f.Sources, f.Modules, f.Images = slices.Clone(f.Sources), slices.Clone(f.Modules), slices.Clone(f.Images)
 	slices.SortFunc(f.Sources, Source.compare)
@@ -146,7 +146,8 @@ func (f File) sorted() File {
 	return f
 }
 
-// Equal reports whether both have the same entries, and images or none.
+// Equal reports whether both files have the same entries, and whether both have images or
+// none.
 func (f File) Equal(other File) bool {
 	f, other = f.sorted(), other.sorted()
 	return slices.Equal(f.Sources, other.Sources) && slices.Equal(f.Modules, other.Modules) &&
@@ -162,8 +163,8 @@ type wire struct {
 	Images     *[]Image `yaml:"images,omitempty"`
 }
 
-// Bytes is the canonical text: equal files give equal bytes, and Parse reads
-// them back. What Parse would refuse is an error.
+// Bytes returns the canonical text: equal files give equal bytes, and Parse reads them back.
+// What Parse would refuse is an error.
 func (f File) Bytes() ([]byte, error) {
 	f = f.sorted()
 	var b bytes.Buffer

@@ -23,9 +23,10 @@ func Parse(name string, data []byte) (File, error) {
 		p.Fail(nil, "the file is larger than %d bytes", maxBytes)
 	} else {
 		fields := p.Document(data, APIVersion, Kind, "sources", "modules", "images")
-		out.Sources = list(&p, fields["sources"], p.source)
-		out.Modules = list(&p, fields["modules"], p.module)
-		if out.Images = list(&p, fields["images"], p.image); out.Images == nil && fields["images"] != nil {
+		out.Sources = readList(&p, fields["sources"], p.readSource)
+		out.Modules = readList(&p, fields["modules"], p.readModule)
+		out.Images = readList(&p, fields["images"], p.readImage)
+		if out.Images == nil && fields["images"] != nil {
 			out.Images = []Image{}
 		}
 	}
@@ -37,8 +38,8 @@ func Parse(name string, data []byte) (File, error) {
 
 type parser struct{ strictyaml.Reader }
 
-// list reads a list of entries, each once.
-func list[E any](p *parser, node *yaml.Node, read func(*yaml.Node) (e E, key string)) []E {
+// readList reads a list of entries, each once.
+func readList[E any](p *parser, node *yaml.Node, read func(*yaml.Node) (e E, key string)) []E {
 	var out []E
 	seen := map[string]int{}
 	for _, item := range p.List(node, "sources, modules and images") {
@@ -52,10 +53,10 @@ func list[E any](p *parser, node *yaml.Node, read func(*yaml.Node) (e E, key str
 	return out
 }
 
-func (p *parser) source(n *yaml.Node) (Source, string) {
+func (p *parser) readSource(n *yaml.Node) (Source, string) {
 	fields := p.Fields(n, "a source", "type", "ref", "path", "revision", "pinned", "digest")
 	s := Source{
-		Type: p.need(n, fields, "type"), Ref: p.need(n, fields, "ref"), Digest: p.digest(n, fields),
+		Type: p.readText(n, fields, "type"), Ref: p.readText(n, fields, "ref"), Digest: p.readDigest(n, fields),
 		Path: p.Text(fields["path"], "path"), Revision: p.Text(fields["revision"], "revision"), Pinned: p.Text(fields["pinned"], "pinned"),
 	}
 	if s.Type != "" && !Locks(s.Type) {
@@ -64,25 +65,25 @@ func (p *parser) source(n *yaml.Node) (Source, string) {
 	return s, strings.Join([]string{s.Type, s.Ref, s.Path}, "\x00")
 }
 
-func (p *parser) module(n *yaml.Node) (Module, string) {
+func (p *parser) readModule(n *yaml.Node) (Module, string) {
 	fields := p.Fields(n, "a module", "module", "version", "digest")
-	m := Module{Module: p.need(n, fields, "module"), Version: p.need(n, fields, "version"), Digest: p.digest(n, fields)}
+	m := Module{Module: p.readText(n, fields, "module"), Version: p.readText(n, fields, "version"), Digest: p.readDigest(n, fields)}
 	return m, m.Module + "\x00" + m.Version
 }
 
-func (p *parser) image(n *yaml.Node) (Image, string) {
+func (p *parser) readImage(n *yaml.Node) (Image, string) {
 	fields := p.Fields(n, "an image", "image", "digest")
-	i := Image{Image: p.need(n, fields, "image"), Digest: p.digest(n, fields)}
+	i := Image{Image: p.readText(n, fields, "image"), Digest: p.readDigest(n, fields)}
 	return i, i.Image
 }
 
-// need is the text of a field of an entry, which must be there.
-func (p *parser) need(n *yaml.Node, fields map[string]*yaml.Node, name string) string {
+// readText returns the text of a field of an entry. If the field is missing, that is a mistake.
+func (p *parser) readText(n *yaml.Node, fields map[string]*yaml.Node, name string) string {
 	return p.Text(p.Need(n, fields, "the entry", name), name)
 }
 
-func (p *parser) digest(n *yaml.Node, fields map[string]*yaml.Node) string {
-	digest := p.need(n, fields, "digest")
+func (p *parser) readDigest(n *yaml.Node, fields map[string]*yaml.Node) string {
+	digest := p.readText(n, fields, "digest")
 	hex, ok := strings.CutPrefix(digest, "sha256:")
 	if digest != "" && (!ok || len(hex) != 64 || strings.Trim(hex, "0123456789abcdef") != "") {
 		p.Fail(fields["digest"], "%q is not a digest: expected sha256: and 64 digits of 0-9a-f", digest)

@@ -19,8 +19,7 @@ type Recorder struct {
 	secrets map[string]bool
 }
 
-// Source records that ref led to tree; references that are not locked are passed
-// over.
+// Source records that ref led to tree. References that are not locked are skipped.
 func (r *Recorder) Source(ref source.Ref, tree source.Tree) {
 	if !Locks(ref.Type) {
 		return
@@ -44,14 +43,14 @@ func (r *Recorder) Module(m Module) {
 	r.file = r.file.AddModule(m)
 }
 
-// File is the lock of what was recorded so far.
+// File returns the lock of what was recorded so far.
 func (r *Recorder) File() File {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.file // Add copies, so what was returned never changes
 }
 
-// Secrets are the names of the Secrets that the references name, sorted.
+// Secrets returns the names of the Secrets that the references name, sorted.
 func (r *Recorder) Secrets() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

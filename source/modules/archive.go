@@ -47,7 +47,7 @@ type file struct {
 func unpack(mv module.Version, data []byte, limits source.Limits) (*archive, error) {
 	z, _, _, err := modzip.CheckZip(mv, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
-		return nil, damaged(mv, err)
+		return nil, errDamaged(mv, err)
 	}
 	a := &archive{version: mv, zip: data, digest: sum(data)}
 	bounds := source.Builder{Limits: limits}
@@ -70,7 +70,7 @@ func unpack(mv module.Version, data []byte, limits source.Limits) (*archive, err
 	return a, a.readModFile()
 }
 
-// readFile reads a file of a zip, whose header may lie about its size.
+// readFile reads a file of a zip. The size in its header is not trusted.
 func readFile(bounds *source.Builder, f *zip.File) ([]byte, error) {
 	size := int64(min(f.UncompressedSize64, 1<<62))
 	if err := bounds.Room(f.Name, size); err != nil {
@@ -91,8 +91,8 @@ func readFile(bounds *source.Builder, f *zip.File) ([]byte, error) {
 	return content, bounds.Add(f.Name, content)
 }
 
-// readModFile reads the module file of the archive: that of the module that was
-// asked for, in a language that this program knows.
+// readModFile reads the module file of the archive. It must be that of the requested module,
+// in a language version that this program knows.
 func (a *archive) readModFile() error {
 	f, err := parseModFile(a.text, modFile, modfile.Parse)
 	if err != nil {

@@ -77,7 +77,7 @@ func TestUnpackRefuses(t *testing.T) {
 
 func TestAnImageThatIsNoModule(t *testing.T) {
 	const module = `{"config":{"mediaType":"application/vnd.cue.module.v1+json"},"layers":[{"mediaType":"application/zip"},{"mediaType":"application/vnd.cue.modulefile.v1"}]}`
-	_, err := zipOf("application/vnd.oci.image.manifest.v1+json", []byte(module))
+	_, err := findZipLayer("application/vnd.oci.image.manifest.v1+json", []byte(module))
 	require.NoError(t, err)
 	for _, bad := range [][2]string{
 		{"application/vnd.oci.image.index.v1+json", module},
@@ -85,7 +85,7 @@ func TestAnImageThatIsNoModule(t *testing.T) {
 		{"application/vnd.oci.image.manifest.v1+json", `{"config":{"mediaType":"application/vnd.cue.module.v1+json"}}`},
 		{"application/vnd.oci.image.manifest.v1+json", "nonsense"},
 	} {
-		_, err := zipOf(bad[0], []byte(bad[1]))
+		_, err := findZipLayer(bad[0], []byte(bad[1]))
 		require.ErrorIs(t, err, source.ErrReference)
 		require.ErrorContains(t, err, "not a CUE module")
 	}
@@ -105,7 +105,7 @@ func TestTheListOfVendoredFiles(t *testing.T) {
 	text := vendorHeader + "module e.com/a@v0.1.0 " + one + "\nfile " + one + " e.com/a@v0.1.0.mod\nfile " + two + " e.com/a@v0.1.0/b c.cue\n"
 	v, err := parseVendored("l", []byte(text))
 	require.NoError(t, err)
-	require.Equal(t, text, string(v.text()))
+	require.Equal(t, text, string(v.encode()))
 	for _, bad := range []string{
 		"file " + one + " ../../x", "file " + one + " /etc/x", "file", "other", "file " + one + " a/../b", "module e.com/a@v0.1.0",
 		"file sha256:1 a", "module e.com/a@v0.1.0 " + strings.ToUpper(one), "file " + one + " b\nfile " + two + " a", "file " + one + " b\nfile " + two + " b",
@@ -144,7 +144,7 @@ func FuzzVendored(f *testing.F) {
 		for _, f := range v.files {
 			require.NoError(t, source.CheckPath(f.name))
 		}
-		again, err := parseVendored("l", v.text())
+		again, err := parseVendored("l", v.encode())
 		require.NoError(t, err)
 		require.True(t, again.equal(v))
 	})

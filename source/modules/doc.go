@@ -34,6 +34,4 @@
 // nothing; in cue.mod/pkg it would call an import ambiguous that the module file
 // lists too. Files of a dependency that are hidden, or in node_modules or cue.mod,
 // are left out, as they are left out of trees.
-//
-// Callers: plugin/host/fetch, before a render, and the command.
 package modules

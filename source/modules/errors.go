@@ -16,21 +16,21 @@ import (
 	store "github.com/ropewalk/ropewalk/source/cache"
 )
 
-// about has an error name the module.
+// about puts the module before an error.
 func about(mv module.Version, err error) error {
 	return fmt.Errorf("module %q: %w", mv.String(), err)
 }
 
-// damaged says that the archive of a module cannot be read.
-func damaged(mv module.Version, err error) error {
+// errDamaged returns the error for the archive of a module that cannot be read.
+func errDamaged(mv module.Version, err error) error {
 	return source.Refuse(source.ErrDigest, fmt.Sprintf("module %q: its zip is damaged, or was not made by cue mod publish: %s", mv.String(), oneLine(err)))
 }
 
 // errNoStore is the error of a Registry without a Store.
 var errNoStore = errors.New("there is no cache")
 
-// offline is the error for a module that is not cached.
-func offline(mv module.Version, err error) error {
+// errOffline returns the error for a module that is not cached.
+func errOffline(mv module.Version, err error) error {
 	why := err.Error()
 	if errors.Is(err, fs.ErrNotExist) {
 		why = "the cache does not hold it"
@@ -39,17 +39,17 @@ func offline(mv module.Version, err error) error {
 		"module %q: offline, and %s: run %q once with the network, or %q to keep it in the project", mv.String(), why, "ropewalk lock", "ropewalk vendor"))
 }
 
-func notInLock(mv module.Version) error {
+func errNotInLock(mv module.Version) error {
 	return source.Refuse(source.ErrLocked, fmt.Sprintf("module %q: not in ropewalk.lock: run %q", mv.String(), "ropewalk lock"))
 }
 
-func otherThanLocked(mv module.Version, want, got, origin string) error {
+func errOtherThanLocked(mv module.Version, want, got, origin string) error {
 	return source.Refuse(source.ErrLocked, fmt.Sprintf(
 		"module %q: %s has the digest %s, and ropewalk.lock says %s: a published version must not change, so find out who changed it; if it is meant, run %q",
 		mv.String(), origin, got, want, "ropewalk lock"))
 }
 
-func vendoredOtherThanLocked(mv module.Version, want, got string) error {
+func errVendoredOtherThanLocked(mv module.Version, want, got string) error {
 	return source.Refuse(source.ErrLocked, fmt.Sprintf(
 		"module %q: what %s has of it comes from a zip with the digest %s, and ropewalk.lock says %s: run %q for what is locked, or %q for what is vendored",
 		mv.String(), vendorFolder, got, want, "ropewalk vendor", "ropewalk lock"))
@@ -69,7 +69,7 @@ func (r *Registry) explain(ctx, bounded context.Context, mv module.Version, orig
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// oneLine is the text of an error without line breaks.
+// oneLine returns the text of an error without line breaks.
 func oneLine(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
 }

@@ -37,11 +37,11 @@ type mainModule struct {
 	provided []string
 }
 
-// file is the module file, for messages.
+// file returns the path of the module file, for messages.
 func (m *mainModule) file() string { return path.Join(m.root, modFile) }
 
-// readModule reads the module file at or above dir. Where there is none, or one
-// from before there were dependencies, the module has none.
+// readModule reads the module file at or above dir. If there is none, or one from before
+// there were dependencies, the module has none.
 func readModule(fsys fs.FS, dir string, provided []string) (*mainModule, error) {
 	root, text, err := findModule(fsys, dir)
 	if err != nil {
@@ -89,8 +89,8 @@ func parseModFile(text []byte, name string, parse func([]byte, string) (*modfile
 	return parse(text, name)
 }
 
-// findModule is the nearest folder at or above dir with a module file, and its
-// text; nil where there is none.
+// findModule returns the nearest folder at or above dir with a module file, and the text of
+// that file; nil where there is none.
 func findModule(fsys fs.FS, dir string) (root string, text []byte, err error) {
 	for dir = path.Clean(dir); ; dir = path.Dir(dir) {
 		text, err = fs.ReadFile(fsys, path.Join(dir, modFile))
@@ -103,8 +103,8 @@ func findModule(fsys fs.FS, dir string) (root string, text []byte, err error) {
 	}
 }
 
-// missing is the dependencies that are neither provided nor held already.
-func (m *mainModule) missing(held []string) ([]module.Version, error) {
+// listMissing returns the dependencies that are neither provided nor held in cue.mod.
+func (m *mainModule) listMissing(held []string) ([]module.Version, error) {
 	var out []module.Version
 	for _, mv := range m.deps {
 		if !slices.Contains(m.provided, mv.BasePath()) && !m.holds(held, mv.BasePath()) {
@@ -125,8 +125,8 @@ func (m *mainModule) missing(held []string) ([]module.Version, error) {
 	return out, nil
 }
 
-// holds reports whether cue.mod has files of a module already. Those of a module
-// whose path begins with this one's do not count.
+// holds reports whether cue.mod has files of a module already. Files of a dependency with a
+// longer path that begins with this one do not count.
 func (m *mainModule) holds(held []string, modulePath string) bool {
 	for _, name := range held {
 		if inside, ok := localPackage(name); ok && below(inside, modulePath) && m.owner(inside) == modulePath {
@@ -136,8 +136,8 @@ func (m *mainModule) holds(held []string, modulePath string) bool {
 	return false
 }
 
-// owner is the path of the dependency that a file below cue.mod/pkg belongs to:
-// the longest that fits.
+// owner returns the path of the dependency that a file below cue.mod/pkg belongs to: the
+// longest path that fits.
 func (m *mainModule) owner(name string) string {
 	best := ""
 	for _, mv := range m.deps {
@@ -148,7 +148,7 @@ func (m *mainModule) owner(name string) string {
 	return best
 }
 
-// localPackage is the path below cue.mod/pkg, gen or usr.
+// localPackage returns the path below cue.mod/pkg, gen or usr; false for other paths.
 func localPackage(name string) (string, bool) {
 	for _, folder := range []string{"pkg", "gen", "usr"} {
 		if inside, ok := strings.CutPrefix(name, modFolder+"/"+folder+"/"); ok {
@@ -163,12 +163,12 @@ func below(name, folder string) bool {
 	return name == folder || strings.HasPrefix(name, folder+"/")
 }
 
-// pkgPath is where a file of a dependency of the module at root lies.
+// pkgPath returns where a file of a dependency of the module at root lies.
 func pkgPath(root, modulePath, name string) string {
 	return path.Join(root, modFolder, "pkg", modulePath, name)
 }
 
-// filesOf is the paths of the files below root, relative to it.
+// filesOf returns the paths of the files below root, relative to it.
 func filesOf(fsys fs.FS, root string) []string {
 	var out []string
 	_ = fs.WalkDir(fsys, root, func(name string, e fs.DirEntry, err error) error {
@@ -183,8 +183,8 @@ func filesOf(fsys fs.FS, root string) []string {
 	return out
 }
 
-// Depends reports whether a tree may depend on other modules, or have them
-// vendored, at the cost of reading one file; [Registry.Complete] knows exactly.
+// Depends reports whether a tree may depend on other modules, or have them vendored, at the
+// cost of reading one file; [Registry.Complete] knows exactly.
 func Depends(tree source.Tree) bool {
 	root, text, err := findModule(tree.FS, tree.Dir)
 	if err != nil || bytes.Contains(text, []byte("deps")) {

@@ -39,13 +39,14 @@ type Package struct {
 	Zip, ModuleFile []byte
 }
 
-// Pack makes the content of a version out of the module at the root of a tree. What is vendored in
-// cue.mod is left out, as it is by cue mod publish: a registry has the dependencies. The same tree
-// gives the same bytes.
+// Pack makes the content of a version out of the module at the root of a tree. What is
+// vendored in cue.mod is left out, as it is by cue mod publish: a registry has the
+// dependencies. The same tree gives the same bytes.
 //
-// It is an error if there is no module path, if the major version is another than that of the path,
-// if a file cannot be part of a module, or if one imports a package that cue.mod alone holds, which
-// nobody would have who fetches the module; the renderers have those that are provided.
+// It is an error if there is no module path, if the major version is another than that of the
+// path, if a file cannot be part of a module, or if a file imports a package that only
+// cue.mod holds: a client that fetches the module would not have that package. The renderers
+// have the packages that are provided.
 func Pack(tree source.Tree, version string, provided ...string) (Package, error) {
 	text, err := fs.ReadFile(tree.FS, modFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,6 +55,8 @@ func Pack(tree source.Tree, version string, provided ...string) (Package, error)
 	if err != nil {
 		return Package{}, err
 	}
+
+	// The module file must agree with the version, and work on other machines.
 	f, err := parseModFile(text, modFile, modfile.ParseNonStrict)
 	if err != nil {
 		return Package{}, fmt.Errorf("%s: %s", modFile, oneLine(err))
@@ -67,6 +70,8 @@ func Pack(tree source.Tree, version string, provided ...string) (Package, error)
 			return Package{}, fmt.Errorf("%s: module %q is replaced by %q, which only this machine has: publish that first", modFile, mv, dep.ReplaceWith)
 		}
 	}
+
+	// The files are those of the module itself, without its dependencies.
 	v, err := module.NewVersion(f.QualifiedModule(), version)
 	if err != nil {
 		return Package{}, fmt.Errorf("%s: %s", modFile, oneLine(err))
@@ -75,9 +80,11 @@ func Pack(tree source.Tree, version string, provided ...string) (Package, error)
 	if err != nil {
 		return Package{}, err
 	}
-	if err := left(tree, own, provided); err != nil {
+	if err := checkLeftOut(tree, own, provided); err != nil {
 		return Package{}, err
 	}
+
+	// The zip is written as CUE writes it, so that its clients read it.
 	out := Package{Path: f.ModuleRootPath(), Tree: own, ModuleFile: text}
 	var packed bytes.Buffer
 	if err := modzip.Create(&packed, v, filesOf(own.FS, "."), treeFiles{own.FS}); err != nil { //nolint:staticcheck // there is no successor in this version of CUE
@@ -87,7 +94,7 @@ func Pack(tree source.Tree, version string, provided ...string) (Package, error)
 	return out, nil
 }
 
-// Path is the path of the module of a module file, without its major version.
+// Path returns the path of the module of a module file, without its major version.
 func Path(moduleFile []byte) (string, error) {
 	f, err := parseModFile(moduleFile, modFile, modfile.ParseNonStrict)
 	if err != nil {
@@ -111,8 +118,8 @@ func (e *NotPublishedError) Error() string {
 // importLine is a line of CUE that imports a package, by the package.
 var importLine = regexp.MustCompile(`^\s*(?:import\s+)?(?:[\pL_$][\pL\pN_$]*\s+)?"([^"\\:]+)(?::[^"\\]+)?"\s*(?://.*)?$`)
 
-// left refuses imports of packages that are left out because they are in cue.mod.
-func left(tree, own source.Tree, provided []string) error {
+// checkLeftOut refuses imports of packages that are left out because they are in cue.mod.
+func checkLeftOut(tree, own source.Tree, provided []string) error {
 	held := map[string]bool{}
 	for _, name := range filesOf(tree.FS, ".") {
 		if inside, ok := localPackage(name); ok && path.Ext(name) == ".cue" {
@@ -141,13 +148,13 @@ func left(tree, own source.Tree, provided []string) error {
 	return nil
 }
 
-// major is the major version of a version: v1.
+// major returns the major version of a version, such as v1.
 func major(version string) string {
 	first, _, _ := strings.Cut(version, ".")
 	return first
 }
 
-// ownFiles is a tree without what is vendored in cue.mod.
+// ownFiles returns a tree without what is vendored in cue.mod.
 func ownFiles(tree source.Tree) (source.Tree, error) {
 	files := map[string][]byte{}
 	for _, name := range filesOf(tree.FS, ".") {
@@ -173,14 +180,14 @@ type treeFiles struct{ fsys fs.FS }
 
 var _ modzip.FileIO[string] = treeFiles{} //nolint:staticcheck // as above
 
-// Path is the path of a file.
+// Path returns the path of a file.
 func (treeFiles) Path(name string) string { return path.Clean(name) }
 
-// Lstat is what a file is.
+// Lstat describes a file.
 func (t treeFiles) Lstat(name string) (fs.FileInfo, error) { return fs.Stat(t.fsys, name) }
 
 // Open opens a file.
 func (t treeFiles) Open(name string) (io.ReadCloser, error) { return t.fsys.Open(name) }
 
-// Absolute is a name for messages.
+// Absolute returns the name of a file for messages.
 func (treeFiles) Absolute(name string) string { return name }

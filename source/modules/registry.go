@@ -75,35 +75,34 @@ type Dependency struct {
 	Origin string
 }
 
-// String is the dependency as the key of a lock: path@version.
+// String returns the dependency as the key of a lock: path@version.
 func (d Dependency) String() string { return d.Path + "@" + d.Version }
 
-// Complete adds the dependencies of the module that holds the package of tree to
-// its cue.mod/pkg, as far as files of the module, or of what they import, import them. It gives a new tree with a new digest and the same origin and
-// revision, and what it fetched, sorted; the tree itself where there is nothing
-// to add. What cue.mod/pkg, gen and usr hold already is part of the tree, and no
-// lock is asked about it. Locked maps path@version to the digest that the module
-// must have; nil has no lock.
+// Complete adds the dependencies of the module that holds the package of tree to its
+// cue.mod/pkg. It adds those that files of the module import, or that an added module
+// imports. It returns a new tree with a new digest and the same origin and revision, and what
+// it added, sorted; the tree itself where there is nothing to add. What cue.mod/pkg, gen and
+// usr hold already is part of the tree, and is not compared with a lock. Locked maps
+// path@version to the digest that the module must have; nil means that there is no lock.
 //
-// Modules that [Registry.Vendor] wrote are taken from there before anyone else
-// is asked. The new tree is the same with them and without: cue.mod/vendor is not
-// part of it.
+// Modules that [Registry.Vendor] wrote are taken from there, before the cache and the
+// registry. The new tree is the same with them and without: cue.mod/vendor is not part of it.
 //
-// Errors are source.ErrNotFound, ErrUnauthorized, ErrUnavailable, ErrDigest,
-// ErrLimit, ErrLocked, and others without a sentinel for module files that
-// cannot be completed.
+// Errors are source.ErrNotFound, ErrUnauthorized, ErrUnavailable, ErrDigest, ErrLimit,
+// ErrLocked, and others without a sentinel for module files that cannot be completed.
 func (r *Registry) Complete(ctx context.Context, tree source.Tree, locked map[string]string) (source.Tree, []Dependency, error) {
-	m, v, missing, err := r.needs(tree)
+	needed, err := r.readNeeded(tree)
 	if err != nil {
 		return source.Tree{}, nil, err
 	}
-	if len(missing) == 0 && v == nil {
+	m, v := needed.module, needed.vendored
+	if len(needed.missing) == 0 && v == nil {
 		return tree, nil, nil
 	}
-	if err := v.whole(); err != nil {
+	if err := v.checkWhole(); err != nil {
 		return source.Tree{}, nil, err
 	}
-	got, err := r.imported(ctx, missing, locked, v, importsOf(tree.FS, m.root))
+	got, err := r.fetchImported(ctx, needed.missing, locked, v, importsOf(tree.FS, m.root))
 	if err != nil {
 		return source.Tree{}, nil, err
 	}
@@ -117,46 +116,52 @@ func (r *Registry) Complete(ctx context.Context, tree source.Tree, locked map[st
 	return out, dependencies(got), nil
 }
 
-// Needs returns what [Registry.Complete] may add to a tree, sorted, without any
-// request, so that a pull policy is applied first: nothing where the module imports none of
-// its dependencies.
-// Their Digest is "", and so is the Origin of one that no registry is configured
-// for. What lies in cue.mod/vendor is among them.
+// Needs returns what [Registry.Complete] may add to a tree, sorted. It sends no request, so
+// that a pull policy is applied first. It returns nothing where the module imports none of
+// its dependencies. The Digest of each is "", and so is the Origin of one that no registry is
+// configured for. What lies in cue.mod/vendor is among them.
 //
 // Errors are those of Complete for module files that cannot be completed, and
 // source.ErrReference for a Config that cannot be read.
 func (r *Registry) Needs(tree source.Tree) ([]Dependency, error) {
-	m, _, missing, err := r.needs(tree)
-	if err != nil || !slices.ContainsFunc(missing, importsOf(tree.FS, m.root)) {
+	needed, err := r.readNeeded(tree)
+	if err != nil || !slices.ContainsFunc(needed.missing, importsOf(tree.FS, needed.module.root)) {
 		return nil, err
 	}
-	if _, _, err := r.locate(missing[0]); err != nil {
+	if _, _, err := r.locate(needed.missing[0]); err != nil {
 		return nil, err
 	}
-	out := make([]Dependency, 0, len(missing))
-	for _, mv := range missing {
+	out := make([]Dependency, 0, len(needed.missing))
+	for _, mv := range needed.missing {
 		out = append(out, Dependency{Path: mv.BasePath(), Version: mv.Version(), Origin: r.origin(mv)})
 	}
 	return out, nil
 }
 
-// needs is the module that holds the package of a tree, what is vendored in it, nil
-// where nothing is, and the dependencies that it does not hold.
-func (r *Registry) needs(tree source.Tree) (*mainModule, *vendored, []module.Version, error) {
-	m, err := readModule(tree.FS, tree.Dir, r.Provided)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	v, err := readVendored(tree.FS, m.root)
-	if err != nil || len(m.deps) == 0 {
-		return m, v, nil, err
-	}
-	missing, err := m.missing(filesOf(tree.FS, m.root))
-	return m, v, missing, err
+// needed is what [Registry.Complete] starts from.
+type needed struct {
+	module   *mainModule      // the module that holds the package of the tree
+	vendored *vendored        // what is vendored in it; nil where nothing is
+	missing  []module.Version // the dependencies that it does not hold
 }
 
-// join is tree with the archives in the cue.mod/pkg of the module at root, and
-// without the folder of v, where there is one.
+// readNeeded reads the module that holds the package of a tree, and what that module needs.
+func (r *Registry) readNeeded(tree source.Tree) (needed, error) {
+	m, err := readModule(tree.FS, tree.Dir, r.Provided)
+	if err != nil {
+		return needed{}, err
+	}
+	out := needed{module: m}
+	out.vendored, err = readVendored(tree.FS, m.root)
+	if err != nil || len(m.deps) == 0 {
+		return out, err
+	}
+	out.missing, err = m.listMissing(filesOf(tree.FS, m.root))
+	return out, err
+}
+
+// join returns tree with the archives in the cue.mod/pkg of the module at root, and without
+// the folder of v, where there is one.
 func (r *Registry) join(tree source.Tree, root string, v *vendored, got []*archive) (source.Tree, error) {
 	b := source.Builder{Limits: r.Limits}
 	fsys := tree.FS
@@ -193,14 +198,14 @@ func (w without) ReadDir(name string) ([]fs.DirEntry, error) {
 	return slices.DeleteFunc(slices.Clone(entries), func(e fs.DirEntry) bool { return path.Join(name, e.Name()) == w.folder }), err
 }
 
-// imported gets those of the modules that are wanted, or imported by one that is. The others
-// are as if the module file did not list them: nothing reads them, and what is wrong with
-// them hides nothing.
-func (r *Registry) imported(ctx context.Context, versions []module.Version, locked map[string]string, v *vendored, wanted func(module.Version) bool) ([]*archive, error) {
+// fetchImported gets the modules that are wanted, and those that one of them imports. The
+// other modules are ignored as if the module file did not list them: nothing reads them, and
+// their faults hide nothing.
+func (r *Registry) fetchImported(ctx context.Context, versions []module.Version, locked map[string]string, v *vendored, wanted func(module.Version) bool) ([]*archive, error) {
 	if !slices.ContainsFunc(versions, wanted) {
 		return nil, nil
 	}
-	got, failed := r.each(ctx, versions, locked, v)
+	got, failed := r.fetchEach(ctx, versions, locked, v)
 	used := make([]bool, len(versions))
 	for changed := true; changed; {
 		changed = false
@@ -208,7 +213,8 @@ func (r *Registry) imported(ctx context.Context, versions []module.Version, lock
 			if used[i] || !wanted(mv) {
 				continue
 			}
-			used[i], changed = true, true
+			used[i] = true
+			changed = true
 			if failed[i] != nil {
 				return nil, errors.Join(failed...) // what it imports is not known
 			}
@@ -225,8 +231,8 @@ func (r *Registry) imported(ctx context.Context, versions []module.Version, lock
 	return out, nil
 }
 
-// importsOf reports whether a file of the module at root may import a package of another
-// one.
+// importsOf returns a function that reports whether a file of the module at root may import a
+// package of another module.
 func importsOf(fsys fs.FS, root string) func(module.Version) bool {
 	var own archive
 	for _, name := range filesOf(fsys, root) {
@@ -239,24 +245,25 @@ func importsOf(fsys fs.FS, root string) func(module.Version) bool {
 	return func(mv module.Version) bool { return own.imports(mv.BasePath()) }
 }
 
-// all gets the modules, in the order of versions, from v where that has them. It
-// reports every module that cannot be had, not only the first.
-func (r *Registry) all(ctx context.Context, versions []module.Version, locked map[string]string, v *vendored) ([]*archive, error) {
-	got, failed := r.each(ctx, versions, locked, v)
+// fetchAll gets the modules, in the order of versions, from v where that has them. It reports
+// every module that cannot be had, not only the first.
+func (r *Registry) fetchAll(ctx context.Context, versions []module.Version, locked map[string]string, v *vendored) ([]*archive, error) {
+	got, failed := r.fetchEach(ctx, versions, locked, v)
 	if err := errors.Join(failed...); err != nil {
 		return nil, err
 	}
 	return got, nil
 }
 
-// each gets the modules, or says why not, in the order of versions.
-func (r *Registry) each(ctx context.Context, versions []module.Version, locked map[string]string, v *vendored) (got []*archive, failed []error) {
+// fetchEach gets the modules, and returns for each of them the archive or the error, in the
+// order of versions.
+func (r *Registry) fetchEach(ctx context.Context, versions []module.Version, locked map[string]string, v *vendored) (got []*archive, failed []error) {
 	got, failed = make([]*archive, len(versions)), make([]error, len(versions))
 	var g errgroup.Group
 	g.SetLimit(parallel)
 	for i, mv := range versions {
 		g.Go(func() error {
-			got[i], failed[i] = r.one(ctx, mv, locked, v)
+			got[i], failed[i] = r.fetchOne(ctx, mv, locked, v)
 			return nil
 		})
 	}
@@ -264,41 +271,47 @@ func (r *Registry) each(ctx context.Context, versions []module.Version, locked m
 	return got, failed
 }
 
-// one gets a module from what is vendored, the cache or its registry.
-func (r *Registry) one(ctx context.Context, mv module.Version, locked map[string]string, v *vendored) (*archive, error) {
+// fetchOne gets a module from what is vendored, the cache or its registry, in this order.
+func (r *Registry) fetchOne(ctx context.Context, mv module.Version, locked map[string]string, v *vendored) (*archive, error) {
 	want := locked[mv.String()]
 	if want == "" && r.RequireLock {
-		return nil, notInLock(mv)
+		return nil, errNotInLock(mv)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, about(mv, err)
 	}
-	if a, err := v.archive(mv); a != nil || err != nil {
+
+	// What is vendored must be what is locked, and is never replaced silently.
+	if a, err := v.readArchive(mv); a != nil || err != nil {
 		switch {
 		case err != nil:
 			return nil, err
 		case want != "" && want != a.digest:
-			return nil, vendoredOtherThanLocked(mv, want, a.digest)
+			return nil, errVendoredOtherThanLocked(mv, want, a.digest)
 		}
 		a.origin = r.origin(mv)
 		return a, nil
 	}
-	a, err := r.stored(ctx, mv)
+
+	// A cached module that is not the locked one is fetched again.
+	a, err := r.readStored(ctx, mv)
 	switch {
 	case err == nil && (want == "" || want == a.digest):
 		a.origin = r.origin(mv)
 		return a, nil
 	case r.Offline && err == nil:
-		return nil, otherThanLocked(mv, want, a.digest, "the cache")
+		return nil, errOtherThanLocked(mv, want, a.digest, "the cache")
 	case r.Offline:
-		return nil, offline(mv, err)
+		return nil, errOffline(mv, err)
 	}
+
+	// The registry has the last word, and may have other content than the lock.
 	a, err = r.fetch(ctx, mv)
 	if err != nil {
 		return nil, err
 	}
 	if want != "" && want != a.digest {
-		return nil, otherThanLocked(mv, want, a.digest, a.origin)
+		return nil, errOtherThanLocked(mv, want, a.digest, a.origin)
 	}
 	r.keep(ctx, a)
 	return a, nil
@@ -315,7 +328,7 @@ func (r *Registry) fetch(ctx context.Context, mv module.Version) (*archive, erro
 	}
 	bounded, cancel := context.WithTimeout(ctx, r.timeout())
 	defer cancel()
-	data, err := r.zip(bounded, at)
+	data, err := r.fetchZip(bounded, at)
 	if err != nil {
 		return nil, r.explain(ctx, bounded, mv, originOf(at), err)
 	}
@@ -329,7 +342,7 @@ func (r *Registry) fetch(ctx context.Context, mv module.Version) (*archive, erro
 
 func (r *Registry) timeout() time.Duration { return cmp.Or(r.Timeout, DefaultTimeout) }
 
-// locate is where the configuration has a module, and whether it has it anywhere.
+// locate returns where the configuration has a module; false where it has it nowhere.
 func (r *Registry) locate(mv module.Version) (at modconfig.HostLocation, known bool, err error) {
 	r.once.Do(func() { r.resolver, r.broken = resolve(r.Config) })
 	if r.broken != nil {
@@ -339,7 +352,8 @@ func (r *Registry) locate(mv module.Version) (at modconfig.HostLocation, known b
 	return at, known, nil
 }
 
-// origin is locate for people; "" if no registry is configured.
+// origin returns where the configuration has a module, for messages; "" if no registry is
+// configured.
 func (r *Registry) origin(mv module.Version) string {
 	at, known, err := r.locate(mv)
 	if !known || err != nil {

@@ -36,9 +36,9 @@ type Repository interface {
 	Fetch(ctx context.Context, target ocispec.Descriptor) (io.ReadCloser, error)
 }
 
-// resolve reads the syntax of CUE_REGISTRY. The environment of the resolver is
-// empty and not nil, for nil is that of the process. What is written may hold a password,
-// and so may what it is refused with.
+// resolve reads the syntax of CUE_REGISTRY. The environment of the resolver is empty and not
+// nil, because nil means that of the process. The text may hold a password, and so may the
+// error for it.
 func resolve(config string) (*modconfig.Resolver, error) {
 	if strings.HasPrefix(config, "file:") || !strings.Contains(config, "@") {
 		if resolver, err := modconfig.NewResolver(&modconfig.Config{CUERegistry: config, Env: []string{}}); err == nil {
@@ -54,8 +54,8 @@ func originOf(at modconfig.HostLocation) string {
 	return fmt.Sprintf("oci://%s/%s:%s", at.Host, at.Repository, at.Tag)
 }
 
-// zip is the archive of the module at a location.
-func (r *Registry) zip(ctx context.Context, at modconfig.HostLocation) ([]byte, error) {
+// fetchZip returns the archive of the module at a location.
+func (r *Registry) fetchZip(ctx context.Context, at modconfig.HostLocation) ([]byte, error) {
 	repo, err := r.Open(ctx, at.Host+"/"+at.Repository, at.Insecure)
 	if err != nil {
 		return nil, err
@@ -68,18 +68,19 @@ func (r *Registry) zip(ctx context.Context, at modconfig.HostLocation) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	layer, err := zipOf(desc.MediaType, manifest)
+	layer, err := findZipLayer(desc.MediaType, manifest)
 	if err != nil {
 		return nil, err
 	}
-	if body, err = repo.Fetch(ctx, layer); err != nil {
+	body, err = repo.Fetch(ctx, layer)
+	if err != nil {
 		return nil, err
 	}
 	return read(body, layer, r.Limits.WithDefaults().Bytes, "zip")
 }
 
-// zipOf is the layer of a manifest that holds the zip of a module.
-func zipOf(mediaType string, manifest []byte) (ocispec.Descriptor, error) {
+// findZipLayer returns the layer of a manifest that holds the zip of a module.
+func findZipLayer(mediaType string, manifest []byte) (ocispec.Descriptor, error) {
 	var m ocispec.Manifest
 	if mediaType != ocispec.MediaTypeImageManifest || json.Unmarshal(manifest, &m) != nil || m.Config.MediaType != typeModule ||
 		len(m.Layers) < 2 || m.Layers[0].MediaType != typeModZip || m.Layers[1].MediaType != typeModFile {

@@ -22,14 +22,15 @@ type Store interface {
 
 var _ Store = (*store.Store)(nil)
 
-// key separates the same module of two registries.
+// key returns the key of a module in the store. The same module of two registries has two
+// keys.
 func (r *Registry) key(mv module.Version) string {
 	return fmt.Sprintf("%q at %q", mv.String(), r.origin(mv))
 }
 
-// stored reads a module from the store; fs.ErrNotExist if it is not there. An entry
-// with an error is fetched again.
-func (r *Registry) stored(ctx context.Context, mv module.Version) (*archive, error) {
+// readStored reads a module from the store; fs.ErrNotExist if it is not there. An entry that
+// cannot be read is fetched again.
+func (r *Registry) readStored(ctx context.Context, mv module.Version) (*archive, error) {
 	if r.Store == nil {
 		return nil, errNoStore
 	}
@@ -43,8 +44,8 @@ func (r *Registry) stored(ctx context.Context, mv module.Version) (*archive, err
 	return unpack(mv, data, r.Limits)
 }
 
-// keep puts a module into the store. The store counts what it cannot keep: a full
-// disk fails no render.
+// keep puts a module into the store. The store counts what it cannot keep: a full disk makes
+// no render fail.
 func (r *Registry) keep(ctx context.Context, a *archive) {
 	if r.Store != nil {
 		_ = r.Store.Put(ctx, store.KindModule, r.key(a.version), a.zip)

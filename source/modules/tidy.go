@@ -10,11 +10,11 @@ import (
 	"slices"
 )
 
-// check compares the versions that the module file lists with those that the fetched
-// modules need. An import of a module that it does not list is reported by evaluation,
-// with its position.
+// check compares the versions that the module file lists with those that the fetched modules
+// need. An import of a module that it does not list is reported by the evaluation, with its
+// position.
 func (m *mainModule) check(got []*archive) error {
-	if err := m.overlap(got); err != nil {
+	if err := m.checkOverlap(got); err != nil {
 		return err
 	}
 	for _, a := range got {
@@ -36,9 +36,9 @@ func (m *mainModule) check(got []*archive) error {
 	return nil
 }
 
-// overlap refuses two modules that hold the same folder, of which only one could
-// be meant.
-func (m *mainModule) overlap(got []*archive) error {
+// checkOverlap refuses two modules that hold the same folder, because an import could mean
+// either.
+func (m *mainModule) checkOverlap(got []*archive) error {
 	for _, a := range got {
 		for _, f := range a.files {
 			name := path.Join(a.version.BasePath(), f.name)

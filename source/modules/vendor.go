@@ -11,23 +11,20 @@ import (
 	"path"
 )
 
-// Vendor writes the dependencies of the module in the folder dir of the disk to
-// its cue.mod/vendor/<path>@<version>, where [Registry.Complete] finds them, so
-// that rendering it needs no registry. The cue command does not look there: it
-// goes on taking them from its own cache or registry, and publishes the module
-// without them.
+// Vendor writes the dependencies of the module in the folder dir of the disk to its
+// cue.mod/vendor/<path>@<version>. [Registry.Complete] finds them there, so that rendering
+// the module needs no registry. The cue command does not look there: it takes them from its
+// own cache or registry, and publishes the module without them.
 //
-// The folder is replaced as a whole, or not touched: changed says which. What
-// cue.mod/pkg, gen or usr hold is no dependency to be vendored. Files below
-// cue.mod/vendor that no former Vendor wrote, or that were changed since, are an
-// error (source.ErrDigest) before anything is fetched; those that are missing are
-// written again. What was written is listed in cue.mod/vendor/ropewalk-vendor,
+// The folder is replaced completely, or not touched; changed reports which. What cue.mod/pkg,
+// gen or usr hold is not vendored. Files below cue.mod/vendor that no earlier Vendor wrote,
+// or that were changed since, are an error (source.ErrDigest) before anything is fetched;
+// missing files are written again. cue.mod/vendor/ropewalk-vendor lists what was written,
 // with the digest of each zip.
 //
-// A crash leaves the former folder, the new one, or none, and temporary ones that
-// the next Vendor removes. Two at the same time in one folder are not meant.
-// Locked and the other errors are those of Complete; fs.ErrNotExist means that
-// dir has no module file.
+// A crash leaves the former folder, the new one, or none, and temporary ones that the next
+// Vendor removes. Two concurrent calls for one folder are not supported. Locked and the other
+// errors are those of Complete; fs.ErrNotExist means that dir has no module file.
 func (r *Registry) Vendor(ctx context.Context, dir string, locked map[string]string) (deps []Dependency, changed bool, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -37,29 +34,35 @@ func (r *Registry) Vendor(ctx context.Context, dir string, locked map[string]str
 	if _, err := root.Stat(modFile); err != nil {
 		return nil, false, err
 	}
+
+	// Changes of others in the folder are found before anything is fetched.
 	fsys := root.FS()
-	former, whole, err := formerly(fsys)
+	former, whole, err := readFormer(fsys)
 	if err != nil {
 		return nil, false, err
 	}
+
+	// Only what the project does not hold elsewhere is vendored.
 	m, err := readModule(fsys, ".", r.Provided)
 	if err != nil {
 		return nil, false, err
 	}
-	missing, err := m.missing(filesOf(fsys, "."))
+	missing, err := m.listMissing(filesOf(fsys, "."))
 	if err != nil {
 		return nil, false, err
 	}
 	// What is vendored already is fetched again: only so is it compared with what
 	// was published.
-	got, err := r.all(ctx, missing, locked, nil)
+	got, err := r.fetchAll(ctx, missing, locked, nil)
 	if err != nil {
 		return nil, false, err
 	}
 	if err := m.check(got); err != nil {
 		return nil, false, err
 	}
-	if whole && former.equal(listing(got)) {
+
+	// A folder that would stay the same is not touched.
+	if whole && former.equal(listVendored(got)) {
 		return dependencies(got), false, nil
 	}
 	if err := replaceVendored(root, got); err != nil {
@@ -68,9 +71,10 @@ func (r *Registry) Vendor(ctx context.Context, dir string, locked map[string]str
 	return dependencies(got), true, nil
 }
 
-// formerly is what a former Vendor left, and whether all of it is there.
-func formerly(fsys fs.FS) (former *vendored, whole bool, err error) {
-	if former, err = readVendored(fsys, "."); err != nil {
+// readFormer returns what an earlier Vendor left, and whether all of it is there.
+func readFormer(fsys fs.FS) (former *vendored, whole bool, err error) {
+	former, err = readVendored(fsys, ".")
+	if err != nil {
 		return nil, false, err
 	}
 	if former == nil {
@@ -86,8 +90,8 @@ const (
 	vendorOld = modFolder + "/.ropewalk-vendor-old"
 )
 
-// replaceVendored puts got in the place of what was vendored. Between the two
-// renames nothing is vendored, which is never wrong.
+// replaceVendored puts got in the place of what was vendored. Between its two renames nothing
+// is vendored, which is a valid state.
 func replaceVendored(root *os.Root, got []*archive) error {
 	if err := errors.Join(root.RemoveAll(vendorNew), root.RemoveAll(vendorOld)); err != nil {
 		return err
@@ -107,7 +111,7 @@ func replaceVendored(root *os.Root, got []*archive) error {
 	return root.RemoveAll(vendorOld)
 }
 
-// stage writes the folder beside where it will be; nothing for no modules.
+// stage writes the folder beside its final place; it writes nothing for no modules.
 func stage(root *os.Root, got []*archive) error {
 	write := func(name string, data []byte) error {
 		name = path.Join(vendorNew, name)
@@ -129,5 +133,5 @@ func stage(root *os.Root, got []*archive) error {
 	if len(got) == 0 {
 		return nil
 	}
-	return write(listName, listing(got).text())
+	return write(listName, listVendored(got).encode())
 }

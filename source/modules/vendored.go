@@ -47,8 +47,8 @@ type vendoredEntry struct{ name, digest string }
 
 func byName(a, b vendoredEntry) int { return cmp.Compare(a.name, b.name) }
 
-// readVendored reads the list of the module at root; nil where there is none,
-// and then the folder is not ours, whatever it holds.
+// readVendored reads the list of the module at root; nil where there is none. Without a list
+// Ropewalk did not write the folder, whatever it holds.
 func readVendored(fsys fs.FS, root string) (*vendored, error) {
 	name := path.Join(root, vendorList)
 	data, err := fs.ReadFile(fsys, name)
@@ -66,7 +66,7 @@ func readVendored(fsys fs.FS, root string) (*vendored, error) {
 	return v, nil
 }
 
-// parseVendored reads the text of a list, which must be as text writes it.
+// parseVendored reads the text of a list, which must be as encode writes it.
 func parseVendored(at string, data []byte) (*vendored, error) {
 	var out vendored
 	lines := bufio.NewScanner(bytes.NewReader(data))
@@ -93,7 +93,7 @@ func parseVendored(at string, data []byte) (*vendored, error) {
 	return &out, nil
 }
 
-// appendEntry appends an entry, unless it is none or out of order.
+// appendEntry appends an entry; false if it is malformed or out of order.
 func appendEntry(entries []vendoredEntry, name, digest string) ([]vendoredEntry, bool) {
 	if source.CheckPath(name) != nil || !isDigest(digest) {
 		return nil, false
@@ -110,8 +110,8 @@ func isDigest(s string) bool {
 	return ok && err == nil && len(hash) == 32 && strings.ToLower(s) == s
 }
 
-// listing is the list of got.
-func listing(got []*archive) *vendored {
+// listVendored returns the list of got.
+func listVendored(got []*archive) *vendored {
 	var out vendored
 	for _, a := range got {
 		name := a.version.String()
@@ -126,13 +126,13 @@ func listing(got []*archive) *vendored {
 	return &out
 }
 
-// modFileOf is where the module file of a vendored module is. It lies beside the
-// folder, because a cue.mod inside would make that a module of its own, which
-// trees leave out.
+// modFileOf returns the path of the module file of a vendored module. It lies beside the
+// folder: a cue.mod inside would make the folder a module of its own, and trees leave other
+// modules out.
 func modFileOf(module string) string { return module + ".mod" }
 
-// text is the list as a file.
-func (v *vendored) text() []byte {
+// encode returns the list as a file.
+func (v *vendored) encode() []byte {
 	var b bytes.Buffer
 	b.WriteString(vendorHeader)
 	for _, m := range v.modules {
@@ -144,14 +144,14 @@ func (v *vendored) text() []byte {
 	return b.Bytes()
 }
 
-// equal reports whether both lists say the same.
+// equal reports whether both lists have the same entries.
 func (v *vendored) equal(w *vendored) bool {
 	return slices.Equal(v.modules, w.modules) && slices.Equal(v.files, w.files)
 }
 
-// whole refuses a folder that is not as it was written. What is hidden in it
-// does not count: whether a tree has that depends on where the tree comes from.
-func (v *vendored) whole() error {
+// checkWhole refuses a folder that is not as it was written. Hidden files in it do not count:
+// whether a tree has them depends on where the tree comes from.
+func (v *vendored) checkWhole() error {
 	if v == nil {
 		return nil
 	}
@@ -162,9 +162,8 @@ func (v *vendored) whole() error {
 	return err
 }
 
-// verify compares what lies in the folder with the list, as far as counts says
-// that a file counts. Missing is the first file that is not there, "" where all
-// are.
+// verify compares what lies in the folder with the list, for the files that counts accepts.
+// Missing is the first file that is not there, "" where all are there.
 func (v *vendored) verify(counts func(name string) bool) (missing string, err error) {
 	seen := make([]bool, len(v.files))
 	for _, name := range filesOf(v.fsys, v.dir) {
@@ -192,9 +191,9 @@ func (v *vendored) verify(counts func(name string) bool) (missing string, err er
 	return "", nil
 }
 
-// archive is a vendored module; nil where it is not in the list, or there is no
+// readArchive returns a vendored module; nil where it is not in the list, or there is no
 // list. The files must be verified.
-func (v *vendored) archive(mv module.Version) (*archive, error) {
+func (v *vendored) readArchive(mv module.Version) (*archive, error) {
 	if v == nil {
 		return nil, nil
 	}

@@ -17,10 +17,6 @@
 //   - Errors name the reference, in which there are no credentials: they are
 //     refused in a URL.
 //
-// Callers: plugin/host, which brings the connections (plugin/host/remote) and
-// the check of signatures (package artifact); source/cache and source/lock by
-// source.Resolver.
-//
 // # Shapes
 //
 // The type of the config says what an artifact is. With that of CUE, the first

@@ -18,12 +18,12 @@ import (
 // cosign is the provider of signatures of artifacts.
 const cosign = "cosign"
 
-// fault is an error about a reference.
+// fault returns an error about a reference that matches is.
 func fault(is error, r reference, text string, args ...any) error {
 	return source.Refuse(is, r.String()+": "+fmt.Sprintf(text, args...))
 }
 
-// about has an error name the reference, once.
+// about puts the reference before an error, unless it is there already.
 func about(r reference, err error) error {
 	if strings.HasPrefix(err.Error(), r.String()) {
 		return err
@@ -31,7 +31,7 @@ func about(r reference, err error) error {
 	return fmt.Errorf("%s: %w", r, err)
 }
 
-// explain has an error of a repository name the reference.
+// explain maps an error of a repository to the sentinels of source, and names the reference.
 func (f Fetcher) explain(err error, r reference) error {
 	switch {
 	case f.Explain != nil:
@@ -44,9 +44,9 @@ func (f Fetcher) explain(err error, r reference) error {
 	return about(r, err)
 }
 
-// unsigned is the error of a verifier: whatever does not say that it could not
-// be found out says that there is no signature that counts.
-func unsigned(err error) error {
+// asSignatureError returns the error of a verifier as ErrSignature. Only an error that says
+// that nothing could be found out, such as one of the network, stays as it is.
+func asSignatureError(err error) error {
 	for _, other := range []error{
 		source.ErrUnavailable, source.ErrUnauthorized, source.ErrHostKey, context.Canceled, context.DeadlineExceeded,
 	} {
@@ -57,7 +57,7 @@ func unsigned(err error) error {
 	return source.Refuse(source.ErrSignature, err.Error())
 }
 
-// publicKeys are the entries of a Secret that are public keys by their name.
+// publicKeys returns the entries of a Secret whose names are those of public keys.
 func publicKeys(secret map[string][]byte) map[string][]byte {
 	keys := map[string][]byte{}
 	for name, data := range secret {

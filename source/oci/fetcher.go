@@ -66,8 +66,8 @@ type Fetcher struct {
 
 var _ source.Resolver = Fetcher{}
 
-// Resolve says which digest a reference leads to. It asks the registry once for
-// a tag, for the list of tags too for a range, and not at all for a digest.
+// Resolve returns the digest that a reference leads to. It asks the registry once for a tag,
+// for the list of tags too for a range, and not at all for a digest.
 func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
 	r, err := read(ref.Ref)
 	if err != nil {
@@ -80,7 +80,8 @@ func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 	if err != nil {
 		return source.Resolved{}, err
 	}
-	if r, err = f.choose(ctx, repo, r); err != nil {
+	r, err = f.choose(ctx, repo, r)
+	if err != nil {
 		return source.Resolved{}, err
 	}
 	desc, err := repo.Resolve(ctx, r.tag)
@@ -95,9 +96,9 @@ func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 	return source.Resolved{Ref: ref, Revision: revision(r.tag, digest)}, nil
 }
 
-// Check asks the registry whether a reference may be had with its Secret, by one
-// request for the head of the manifest. For a cache, which has the tree already
-// and must not give it to everybody.
+// Check asks the registry whether a reference may be had with its Secret, by one request for
+// the head of the manifest. A cache calls it: it has the tree already, and must not return it
+// to a tenant that has no access.
 func (f Fetcher) Check(ctx context.Context, ref source.Ref) error {
 	r, err := read(ref.Ref)
 	if err != nil {
@@ -107,10 +108,12 @@ func (f Fetcher) Check(ctx context.Context, ref source.Ref) error {
 	if err != nil {
 		return err
 	}
-	if r, err = f.choose(ctx, repo, r); err != nil {
+	r, err = f.choose(ctx, repo, r)
+	if err != nil {
 		return err
 	}
-	if _, err = repo.Resolve(ctx, cmp.Or(r.digest, r.tag)); err != nil {
+	_, err = repo.Resolve(ctx, cmp.Or(r.digest, r.tag))
+	if err != nil {
 		return f.explain(err, r)
 	}
 	return nil
@@ -131,17 +134,23 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	if err != nil {
 		return source.Tree{}, err
 	}
-	if r, err = f.choose(ctx, repo, r); err != nil {
+	r, err = f.choose(ctx, repo, r)
+	if err != nil {
 		return source.Tree{}, err
 	}
-	desc, manifest, err := f.manifest(ctx, repo, r)
+
+	// The signature is that of the manifest, so it is checked before anything of the content is
+	// read.
+	desc, manifest, err := f.readManifest(ctx, repo, r)
 	if err != nil {
 		return source.Tree{}, err
 	}
 	if err := f.verify(ctx, repo, r, desc, ref.Verify); err != nil {
 		return source.Tree{}, err
 	}
-	layers, err := shape(manifest, f.Limits.WithDefaults())
+
+	// The layers become a tree within the limits.
+	layers, err := selectLayers(manifest, f.Limits.WithDefaults())
 	if err != nil {
 		return source.Tree{}, about(r, err)
 	}
@@ -149,6 +158,8 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	if err != nil {
 		return source.Tree{}, err
 	}
+
+	// The tree says what it was made of, so that a lock can pin it.
 	digest := desc.Digest.String()
 	tree, err := b.Tree(r.String(), revision(r.tag, digest))
 	if err != nil {
@@ -162,11 +173,14 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 		// Where Timoni wrote it before 0.14.
 		tree.Version = manifest.Annotations[ocispec.AnnotationRevision]
 	}
+
+	// The package needs only a part of the tree.
 	if layers.strip && ref.Path == "" {
 		tree.Dir = "." // Templates may read hidden files.
 		return tree, nil
 	}
-	if tree, err = tarball.Narrow(ctx, tree, ref.Path, f.Limits); err != nil {
+	tree, err = tarball.Narrow(ctx, tree, ref.Path, f.Limits)
+	if err != nil {
 		return source.Tree{}, about(r, err)
 	}
 	return tree, nil
@@ -177,7 +191,8 @@ func (f Fetcher) open(ctx context.Context, r reference, ref source.Ref) (Reposit
 	var secret map[string][]byte
 	if ref.Secret != "" {
 		var err error
-		if secret, err = f.secret(ctx, r, ref.Secret); err != nil {
+		secret, err = f.readSecret(ctx, r, ref.Secret)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -188,8 +203,8 @@ func (f Fetcher) open(ctx context.Context, r reference, ref source.Ref) (Reposit
 	return repo, nil
 }
 
-// secret is never nil where there is no error.
-func (f Fetcher) secret(ctx context.Context, r reference, name string) (map[string][]byte, error) {
+// readSecret returns the Secret of a name. It is never nil where there is no error.
+func (f Fetcher) readSecret(ctx context.Context, r reference, name string) (map[string][]byte, error) {
 	if f.Secrets == nil {
 		return nil, fault(source.ErrNotFound, r, "there are no Secrets here to take %q from", name)
 	}
@@ -203,7 +218,7 @@ func (f Fetcher) secret(ctx context.Context, r reference, name string) (map[stri
 	return secret, nil
 }
 
-// verify checks the signature that a reference asks for.
+// verify checks the signature that a reference requires.
 func (f Fetcher) verify(ctx context.Context, repo Repository, r reference, desc ocispec.Descriptor, want source.Verify) error {
 	switch {
 	case want.Provider == "":
@@ -213,7 +228,7 @@ func (f Fetcher) verify(ctx context.Context, repo Repository, r reference, desc 
 	case f.Verifier == nil:
 		return fault(source.ErrSignature, r, "a signature is asked for, and there is nothing here to verify it with")
 	}
-	secret, err := f.secret(ctx, r, want.Secret)
+	secret, err := f.readSecret(ctx, r, want.Secret)
 	if err != nil {
 		return err
 	}
@@ -222,7 +237,7 @@ func (f Fetcher) verify(ctx context.Context, repo Repository, r reference, desc 
 		return fault(source.ErrSignature, r, "the secret %q has no entry *.pub with a public key to verify with", want.Secret)
 	}
 	if err := f.Verifier.Verify(ctx, repo, desc, keys); err != nil {
-		return unsigned(f.explain(err, r))
+		return asSignatureError(f.explain(err, r))
 	}
 	return nil
 }

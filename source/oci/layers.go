@@ -45,8 +45,8 @@ type selected struct {
 	strip bool
 }
 
-// shape is what of an artifact is a tree, within limits.
-func shape(m ocispec.Manifest, limits source.Limits) (selected, error) {
+// selectLayers returns the layers of an artifact that make its tree, within limits.
+func selectLayers(m ocispec.Manifest, limits source.Limits) (selected, error) {
 	c, err := layersOf(m)
 	if err != nil {
 		return selected{}, err
@@ -56,7 +56,7 @@ func shape(m ocispec.Manifest, limits source.Limits) (selected, error) {
 	for _, layer := range c.layers {
 		switch {
 		case layer.Size < 0 || layer.Digest.Validate() != nil || !layer.Digest.Algorithm().Available():
-			return selected{}, other("an artifact with a layer that has no digest and size that can be checked")
+			return selected{}, errOther("an artifact with a layer that has no digest and size that can be checked")
 		case layer.Size > room:
 			return selected{}, source.OverLimit("its layers have %d bytes and more, too many for a tree of %d bytes", layer.Size, limits.Bytes)
 		}
@@ -70,11 +70,13 @@ func layersOf(m ocispec.Manifest) (selected, error) {
 	if len(m.Layers) > 0 {
 		first = m.Layers[0]
 	}
+
+	// The type of the config says what kind of artifact it is.
 	switch config := m.Config.MediaType; {
 	case config == configCUE && first.MediaType == layerZip:
 		return selected{layers: m.Layers[:1], zip: true}, nil
 	case config == configCUE:
-		return selected{}, other(fmt.Sprintf("a CUE module whose first layer is %q, and not a zip", first.MediaType))
+		return selected{}, errOther(fmt.Sprintf("a CUE module whose first layer is %q, and not a zip", first.MediaType))
 	case config == configTimoni:
 		var c selected
 		for _, layer := range m.Layers {
@@ -83,7 +85,7 @@ func layersOf(m ocispec.Manifest) (selected, error) {
 			}
 		}
 		if len(c.layers) == 0 {
-			return selected{}, other("a Timoni module without a layer of the type " + layerTimoni)
+			return selected{}, errOther("a Timoni module without a layer of the type " + layerTimoni)
 		}
 		return c, nil
 	case config == configHelm:
@@ -93,16 +95,16 @@ func layersOf(m ocispec.Manifest) (selected, error) {
 				return selected{layers: []ocispec.Descriptor{layer}, strip: true}, nil
 			}
 		}
-		return selected{}, other("a chart without a layer of the type " + layerHelm)
+		return selected{}, errOther("a chart without a layer of the type " + layerHelm)
 	case len(m.Layers) != 1:
-		return selected{}, other(fmt.Sprintf("an artifact with the config %q and %d layers", config, len(m.Layers)))
+		return selected{}, errOther(fmt.Sprintf("an artifact with the config %q and %d layers", config, len(m.Layers)))
 	// The last is what oras pushes of a folder, for Argo CD.
 	case first.MediaType == layerFlux, (config == configFlux || config == ocispec.MediaTypeEmptyJSON) && first.MediaType == ocispec.MediaTypeImageLayerGzip:
 		return selected{layers: m.Layers}, nil
 	case config == ocispec.MediaTypeImageConfig:
-		return selected{}, other("a container image")
+		return selected{}, errOther("a container image")
 	default:
-		return selected{}, other(fmt.Sprintf("an artifact with the config %q and the layer %q", config, first.MediaType))
+		return selected{}, errOther(fmt.Sprintf("an artifact with the config %q and the layer %q", config, first.MediaType))
 	}
 }
 
@@ -113,9 +115,9 @@ func (f Fetcher) unpack(ctx context.Context, repo Repository, r reference, c sel
 		b := &source.Builder{Limits: f.Limits}
 		var err error
 		if c.zip {
-			err = f.zip(ctx, repo, r, layer, b)
+			err = f.readZip(ctx, repo, r, layer, b)
 		} else {
-			err = f.layer(ctx, repo, r, layer, func(in io.Reader) error {
+			err = f.readLayer(ctx, repo, r, layer, func(in io.Reader) error {
 				return tarball.Gzip(ctx, in, b, c.options())
 			})
 		}
@@ -134,7 +136,7 @@ func (f Fetcher) unpack(ctx context.Context, repo Repository, r reference, c sel
 	return b, nil
 }
 
-// options are what is taken of a tar; the templates of a chart may read hidden files.
+// options returns what is taken of a tar. The templates of a chart may read hidden files.
 func (c selected) options() tarball.Options {
 	if c.strip {
 		return tarball.Options{Strip: true}
@@ -142,10 +144,12 @@ func (c selected) options() tarball.Options {
 	return tarball.Options{Keep: tarball.Visible, Symlinks: true}
 }
 
-// merge is one tree of several; a file that is in two of them is that of the
-// later.
+// merge returns one tree of several. If a file is in several of them, it is that of the last.
 func merge(trees []*source.Builder, limits source.Limits) (*source.Builder, error) {
-	b, added := &source.Builder{Limits: limits}, map[string]bool{}
+	b := &source.Builder{Limits: limits}
+	added := map[string]bool{}
+
+	// The last tree goes first, so that a file that is there already stays.
 	for i := len(trees) - 1; i >= 0; i-- {
 		tree, err := trees[i].Tree("", "")
 		if err != nil {
@@ -176,10 +180,10 @@ func merge(trees []*source.Builder, limits source.Limits) (*source.Builder, erro
 	return b, nil
 }
 
-// layer has take read a layer, and checks that the layer is what its descriptor
-// says. That is looked at first when take finds fault with it: a layer that was
-// altered or cut is rarely good inside.
-func (f Fetcher) layer(ctx context.Context, repo Repository, r reference, desc ocispec.Descriptor, take func(io.Reader) error) error {
+// readLayer passes a layer to take, and checks that it is what its descriptor says. If
+// take fails, the digest is still the first thing to report: a layer that was altered or cut
+// is rarely valid inside.
+func (f Fetcher) readLayer(ctx context.Context, repo Repository, r reference, desc ocispec.Descriptor, take func(io.Reader) error) error {
 	body, err := repo.Fetch(ctx, desc)
 	if err != nil {
 		return f.explain(err, r)
@@ -203,9 +207,9 @@ func (f Fetcher) layer(ctx context.Context, repo Repository, r reference, desc o
 	return nil
 }
 
-// zip reads a layer that is a zip. Its table is at its end, so it is held as a whole,
-// and nothing of it is read before its digest is known to be right.
-func (f Fetcher) zip(ctx context.Context, repo Repository, r reference, desc ocispec.Descriptor, b *source.Builder) error {
+// readZip reads a layer that is a zip. Its table is at its end, so it is held in memory, and
+// nothing of it is read before its digest is known to be right.
+func (f Fetcher) readZip(ctx context.Context, repo Repository, r reference, desc ocispec.Descriptor, b *source.Builder) error {
 	body, err := repo.Fetch(ctx, desc)
 	if err != nil {
 		return f.explain(err, r)

@@ -23,7 +23,7 @@ const (
 	maxLayers   = 16
 )
 
-// choose puts the tag of the highest version of a range in place of the range.
+// choose replaces the range of a reference by the tag of the highest version in it.
 func (f Fetcher) choose(ctx context.Context, repo Repository, r reference) (reference, error) {
 	if r.versions == "" {
 		return r, nil
@@ -32,9 +32,11 @@ func (f Fetcher) choose(ctx context.Context, repo Repository, r reference) (refe
 	if err != nil {
 		return r, err
 	}
-	highest, seen := versions.Highest(), 0
+	highest := versions.Highest()
+	seen := 0
 	err = repo.Tags(ctx, "", func(tags []string) error {
-		if seen += len(tags); seen > maxTags {
+		seen += len(tags)
+		if seen > maxTags {
 			return source.OverLimit("the repository has more than %d tags", maxTags)
 		}
 		for _, t := range tags {
@@ -52,9 +54,9 @@ func (f Fetcher) choose(ctx context.Context, repo Repository, r reference) (refe
 	return reference{repository: r.repository, tag: tag}, nil
 }
 
-// manifest gets the manifest of a reference, which is what its digest says, and
-// the descriptor that it is known by.
-func (f Fetcher) manifest(ctx context.Context, repo Repository, r reference) (ocispec.Descriptor, ocispec.Manifest, error) {
+// readManifest reads the manifest of a reference, checks its digest, and returns it with its
+// descriptor.
+func (f Fetcher) readManifest(ctx context.Context, repo Repository, r reference) (ocispec.Descriptor, ocispec.Manifest, error) {
 	var manifest ocispec.Manifest
 	desc, body, err := repo.FetchReference(ctx, cmp.Or(r.digest, r.tag))
 	if err != nil {
@@ -79,8 +81,8 @@ func (f Fetcher) manifest(ctx context.Context, repo Repository, r reference) (oc
 	return desc, manifest, nil
 }
 
-// parseManifest reads an image manifest, which its bytes and the registry must
-// agree that it is: https://github.com/advisories/GHSA-mc8v-mgrf-8f4m.
+// parseManifest reads an image manifest. Its bytes and the registry must agree that it is
+// one: https://github.com/advisories/GHSA-mc8v-mgrf-8f4m.
 func parseManifest(data []byte, mediaType string) (ocispec.Manifest, error) {
 	var manifest ocispec.Manifest
 	var also struct {
@@ -90,27 +92,27 @@ func parseManifest(data []byte, mediaType string) (ocispec.Manifest, error) {
 	switch mediaType {
 	case ocispec.MediaTypeImageManifest:
 	case ocispec.MediaTypeImageIndex, "application/vnd.docker.distribution.manifest.list.v2+json":
-		return manifest, other("an index of several manifests")
+		return manifest, errOther("an index of several manifests")
 	case "application/vnd.docker.distribution.manifest.v2+json", "application/vnd.docker.distribution.manifest.v1+prettyjws":
-		return manifest, other("a container image of docker")
+		return manifest, errOther("a container image of docker")
 	default:
-		return manifest, other(fmt.Sprintf("of the media type %q", mediaType))
+		return manifest, errOther(fmt.Sprintf("of the media type %q", mediaType))
 	}
 	if json.Unmarshal(data, &manifest) != nil || json.Unmarshal(data, &also) != nil {
-		return manifest, other("no JSON of a manifest")
+		return manifest, errOther("no JSON of a manifest")
 	}
 	switch {
 	case manifest.MediaType != "" && manifest.MediaType != mediaType:
-		return manifest, other(fmt.Sprintf("of the media type %q by itself, and %q by the registry", manifest.MediaType, mediaType))
+		return manifest, errOther(fmt.Sprintf("of the media type %q by itself, and %q by the registry", manifest.MediaType, mediaType))
 	case also.Manifests != nil || also.FSLayers != nil:
-		return manifest, other("a manifest and an index at once")
+		return manifest, errOther("a manifest and an index at once")
 	case len(manifest.Layers) > maxLayers:
 		return manifest, source.OverLimit("the artifact has %d layers, more than %d", len(manifest.Layers), maxLayers)
 	}
 	return manifest, nil
 }
 
-// other says that an artifact is not one that is taken.
-func other(what string) error {
+// errOther returns the error for an artifact of a kind that is not read.
+func errOther(what string) error {
 	return source.Refuse(source.ErrReference, fmt.Sprintf("it is %s; this takes %s", what, taken))
 }

@@ -40,18 +40,18 @@ type reference struct {
 	versions string
 }
 
-// read reads a reference; its errors name it.
+// read reads a reference. Its errors name it.
 func read(ref string) (reference, error) {
 	r, err := parse(ref)
 	if err != nil {
-		err = fmt.Errorf("oci %q: %w", shown(ref), err)
+		err = fmt.Errorf("oci %q: %w", redactReference(ref), err)
 	}
 	return r, err
 }
 
-// shown is a reference that may be no good, without what may be credentials, and
-// not long.
-func shown(ref string) string {
+// redactReference returns a reference for an error: without what may be credentials, and not
+// long. The reference may be malformed.
+func redactReference(ref string) string {
 	const longest = 240
 	at := strings.LastIndexByte(ref, '@')
 	if at >= 0 && strings.HasPrefix(ref[at:], "@sha256:") {
@@ -77,6 +77,8 @@ func parse(ref string) (reference, error) {
 	case strings.ContainsFunc(ref, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return reference{}, bad("the reference holds characters that are no text")
 	}
+
+	// A digest comes before the query, and a tag before the digest.
 	rest, query, asked := strings.Cut(rest, "?")
 	var r reference
 	if before, digest, ok := strings.Cut(rest, "@sha256:"); ok {
@@ -92,6 +94,8 @@ func parse(ref string) (reference, error) {
 	case !ok || host == "":
 		return reference{}, bad("the reference has no host, or no repository")
 	}
+
+	// What is left is the repository, with a tag or without.
 	name, r.tag, ok = strings.Cut(name, ":")
 	if ok && r.tag == "" {
 		return reference{}, bad("the tag is empty")
@@ -100,8 +104,10 @@ func parse(ref string) (reference, error) {
 	if err := r.check(host, name); err != nil {
 		return reference{}, err
 	}
+
+	// A range of versions takes the place of a tag; without any of them it is latest.
 	if asked {
-		return r, r.ask(query)
+		return r, r.parseQuery(query)
 	}
 	if r.tag == "" && r.digest == "" {
 		r.tag = latest
@@ -109,7 +115,7 @@ func parse(ref string) (reference, error) {
 	return r, nil
 }
 
-// check refuses what registries would not take.
+// check refuses names that registries refuse.
 func (r *reference) check(host, name string) error {
 	of := registry.Reference{Registry: host, Repository: name}
 	switch {
@@ -120,7 +126,8 @@ func (r *reference) check(host, name string) error {
 	case of.ValidateRepository() != nil || len(name) > 255:
 		return bad("%q is not a repository name, which is lower case letters, digits and . _ - / between them", name)
 	}
-	if of.Reference = r.tag; r.tag != "" && of.ValidateReferenceAsTag() != nil {
+	of.Reference = r.tag
+	if r.tag != "" && of.ValidateReferenceAsTag() != nil {
 		return bad("%q is not a tag", r.tag)
 	}
 	if r.digest != "" && !isDigest(r.digest) {
@@ -129,13 +136,13 @@ func (r *reference) check(host, name string) error {
 	return nil
 }
 
-// isHostRune reports whether a host may hold r. Letters beyond ASCII are refused: a
-// client of http maps some of them to other names than the one that is written.
+// isHostRune reports whether a host may hold r. Letters beyond ASCII are refused: an http
+// client maps some of them to other names than the one that is written.
 func isHostRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._:[]", r)
 }
 
-// isPort reports whether a host has a port that there is, or none.
+// isPort reports whether a host has a valid port, or none.
 func isPort(host string) bool {
 	_, port, ok := strings.Cut(host[strings.LastIndexByte(host, ']')+1:], ":")
 	if !ok {
@@ -145,8 +152,8 @@ func isPort(host string) bool {
 	return err == nil && n >= 1 && n <= 65535
 }
 
-// ask reads the query.
-func (r *reference) ask(query string) error {
+// parseQuery reads the query of a reference.
+func (r *reference) parseQuery(query string) error {
 	key, raw, _ := strings.Cut(query, "=")
 	value, err := url.PathUnescape(raw)
 	switch {
@@ -170,7 +177,7 @@ func isDigest(s string) bool {
 	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
-// String is the reference, for people.
+// String returns the reference for messages.
 func (r reference) String() string {
 	out := scheme + r.repository
 	if r.tag != "" {
@@ -185,10 +192,10 @@ func (r reference) String() string {
 	return out
 }
 
-// pinned is the reference that always leads to a digest.
+// pinned returns the reference that always leads to a digest.
 func (r reference) pinned(digest string) string { return scheme + r.repository + "@" + digest }
 
-// revision is what a tag led to.
+// revision returns the revision of a tag that led to a digest.
 func revision(tag, digest string) string {
 	if tag == "" {
 		return digest

@@ -128,7 +128,7 @@ func FuzzManifest(f *testing.F) {
 			return
 		}
 		limits := source.Limits{Bytes: 1000, Files: 1, Depth: 1}
-		c, err := shape(m, limits)
+		c, err := selectLayers(m, limits)
 		if err != nil {
 			return
 		}

@@ -50,7 +50,4 @@
 // lock leads to. It judges the types that the table of package reftype marks, and
 // the modules that a CUE module depends on, by where their registry has them. Where
 // a server of Git redirects to is not judged.
-//
-// Callers: plugin/host/fetch, for the Argo CD adapter, which reads the file for each
-// request ([File]), and for the command line, which knows no project.
 package pullpolicy

@@ -48,16 +48,16 @@ func Open(name string, report func(error)) (*File, error) {
 		return nil, err
 	}
 	f.data = data
-	if f.policy, err = Parse(name, data); err != nil {
+	f.policy, err = Parse(name, data)
+	if err != nil {
 		return nil, err
 	}
 	f.stats = FileStats{Loaded: 1, Good: true}
 	return f, nil
 }
 
-// Current is the policy that the file holds now, or the last one that was good. The
-// file is read each time, which costs some microseconds, because its times do not
-// tell every change.
+// Current returns the policy that the file holds now, or the last valid one. The file is read
+// each time, which costs some microseconds, because its times do not tell every change.
 func (f *File) Current() *Policy {
 	if f == nil {
 		return nil
@@ -66,7 +66,7 @@ func (f *File) Current() *Policy {
 	defer f.mu.Unlock()
 	data, err := f.read()
 	if err != nil {
-		f.fail(err)
+		f.reportOnce(err)
 		return f.policy
 	}
 	if bytes.Equal(data, f.data) {
@@ -74,21 +74,23 @@ func (f *File) Current() *Policy {
 			return f.policy
 		}
 		// The file could not be read, or was broken, and is as it was.
-		f.reported, f.stats.Good = "", true
+		f.reported = ""
+		f.stats.Good = true
 		return f.policy
 	}
 	policy, err := Parse(f.name, data)
 	if err != nil {
-		f.fail(err)
+		f.reportOnce(err)
 		return f.policy
 	}
-	f.data, f.policy, f.reported = data, policy, ""
+	f.data, f.policy = data, policy
+	f.reported = ""
 	f.stats.Loaded++
 	f.stats.Good = true
 	return f.policy
 }
 
-// Stats is what became of the file so far.
+// Stats returns the counters of what was read so far.
 func (f *File) Stats() FileStats {
 	if f == nil {
 		return FileStats{}
@@ -98,8 +100,9 @@ func (f *File) Stats() FileStats {
 	return f.stats
 }
 
-// fail reports an error once; the lock is held.
-func (f *File) fail(err error) {
+// reportOnce reports an error, unless it was the last one that was reported; the lock is
+// held.
+func (f *File) reportOnce(err error) {
 	f.stats.Good = false
 	if err.Error() == f.reported {
 		return
@@ -117,7 +120,7 @@ func (f *File) read() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.regular(info); err != nil {
+	if err := f.checkRegular(info); err != nil {
 		return nil, err
 	}
 	file, err := os.OpenFile(f.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -126,8 +129,9 @@ func (f *File) read() ([]byte, error) {
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	// It may be another file by now.
-	if info, err = file.Stat(); err == nil {
-		err = f.regular(info)
+	info, err = file.Stat()
+	if err == nil {
+		err = f.checkRegular(info)
 	}
 	if err != nil {
 		return nil, err
@@ -139,8 +143,8 @@ func (f *File) read() ([]byte, error) {
 	return data, err
 }
 
-// regular refuses what is no regular file.
-func (f *File) regular(info os.FileInfo) error {
+// checkRegular refuses a file that is not regular.
+func (f *File) checkRegular(info os.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
 	}

@@ -24,7 +24,7 @@ type Guard struct {
 
 var errSubmodules = errors.New("it has submodules, which come from sources that no rule sees: leave them out with submodules=false in its query")
 
-// submodules reports whether a reference of Git may want them.
+// submodules reports whether a reference of Git may ask for submodules.
 func submodules(ref string) bool {
 	_, query, _ := strings.Cut(ref, "?")
 	for option := range strings.SplitSeq(query, "&") {
@@ -35,7 +35,7 @@ func submodules(ref string) bool {
 	return false
 }
 
-// Judge is that of the policy for the project.
+// Judge judges a reference by the policy for the project, and reports a refusal to Refused.
 func (g Guard) Judge(ref source.Ref) ([]Signature, error) {
 	signatures, err := g.Policy.Judge(g.Project, ref)
 	if r := (*Refusal)(nil); errors.As(err, &r) && g.Refused != nil {
@@ -44,9 +44,9 @@ func (g Guard) Judge(ref source.Ref) ([]Signature, error) {
 	return signatures, err
 }
 
-// Before is what stands in front of a lock: what is refused goes no further, and
-// the lock learns that a signature is wanted, because it may be that of a tag, which
-// the commit in the lock knows nothing of.
+// Before returns a fetcher that goes in front of a lock. It stops what is refused. It also
+// tells the lock that a signature is wanted: the signature may be that of a tag, and the
+// commit in the lock does not have it.
 func (g Guard) Before(next source.Fetcher) source.Fetcher {
 	if g.Policy == nil {
 		return next
@@ -63,8 +63,8 @@ func (g Guard) Before(next source.Fetcher) source.Fetcher {
 	})
 }
 
-// Around is what stands between a lock and a cache: it judges what is fetched in the
-// end, and has every signature verified.
+// Around returns a resolver that goes between a lock and a cache. It judges what is fetched
+// in the end, and has every signature verified.
 func (g Guard) Around(next source.Resolver) source.Resolver {
 	if g.Policy == nil {
 		return next
@@ -77,7 +77,7 @@ type guarded struct {
 	next  source.Resolver
 }
 
-// Resolve says where a reference leads that is allowed.
+// Resolve returns where a reference leads, if it is allowed.
 func (g guarded) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
 	if _, err := g.guard.Judge(ref); err != nil {
 		return source.Resolved{}, err
@@ -85,8 +85,8 @@ func (g guarded) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 	return g.next.Resolve(ctx, ref)
 }
 
-// Fetch gets a tree that has every signature that is wanted: those of the rules, and
-// that of the reference.
+// Fetch gets a tree that has every signature that is wanted: those of the rules, and that of
+// the reference.
 func (g guarded) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
 	signatures, err := g.guard.Judge(ref)
 	if err != nil {
@@ -130,11 +130,11 @@ func (g guarded) explain(signatures []Signature, v source.Verify, err error) err
 	return fmt.Errorf("rule %q of the pull policy requires a signature: %w", signatures[i].Rule, err)
 }
 
-// secretOf is what the keys of a rule are called. No Secret of Kubernetes can have
-// that name.
+// secretOf returns the name for the keys of a rule. No Secret of Kubernetes can have that
+// name.
 func secretOf(rule string) string { return fmt.Sprintf("rule %q of the pull policy", rule) }
 
-// Secrets are those of next, and the keys of the rules.
+// Secrets returns the Secrets of next, and adds the keys of the rules.
 func (g Guard) Secrets(next source.Secrets) source.Secrets {
 	if g.Policy == nil {
 		return next

@@ -26,8 +26,8 @@ const (
 	providerSSH    = "ssh"
 )
 
-// signature reads what a rule says of signatures.
-func (p *parser) signature(n *yaml.Node, r rule) *Signature {
+// readSignature reads what a rule demands of signatures.
+func (p *parser) readSignature(n *yaml.Node, r rule) *Signature {
 	fields := p.Fields(n, "verify", "provider", "keys")
 	out := &Signature{Rule: r.name, Keys: map[string][]byte{}}
 	out.Verify.Secret = secretOf(r.name)
@@ -37,7 +37,7 @@ func (p *parser) signature(n *yaml.Node, r rule) *Signature {
 			p.Fail(v, "cosign is for sources oci://, pgp and ssh are for those of Git: write a rule for each")
 		}
 	}
-	for i, item := range p.list(p.Need(n, fields, "verify", "keys"), "keys") {
+	for i, item := range p.readList(p.Need(n, fields, "verify", "keys"), "keys") {
 		text := p.Text(item, "a key")
 		entry, err := checkKey(out.Verify.Provider, text)
 		if err != nil && text != "" && out.Verify.Provider != "" {
@@ -52,7 +52,7 @@ func signs(provider, scheme string) bool {
 	return scheme != anyScheme && (provider == providerCosign) == (scheme == schemeOCI) || provider == ""
 }
 
-// checkKey says what entries with such a key are called.
+// checkKey checks a public key, and returns how entries with such a key end.
 func checkKey(provider, text string) (entry string, err error) {
 	switch provider {
 	case providerCosign:

@@ -29,7 +29,7 @@ const (
 
 const dockerHub = "docker.io"
 
-// dockerAliases are the old names of Docker's registry.
+// dockerAliases returns the old names of Docker's registry.
 func dockerAliases() []string { return []string{"index.docker.io", "registry-1.docker.io"} }
 
 // location is where something lies, without what leads to one version of it. Every
@@ -44,7 +44,7 @@ type location struct {
 	path []string // its segments, those of Git without .git at the end
 }
 
-// String is the location as a rule has to write it.
+// String returns the location as a rule has to write it.
 func (l location) String() string {
 	host := l.host
 	if l.port != usualPort(l.scheme) {
@@ -53,7 +53,7 @@ func (l location) String() string {
 	return l.scheme + "://" + host + "/" + strings.Join(l.path, "/")
 }
 
-// usualPort is the port of a scheme where none is written.
+// usualPort returns the port of a scheme where none is written.
 func usualPort(scheme string) string {
 	switch scheme {
 	case schemeHTTP:
@@ -80,6 +80,8 @@ var (
 func locate(ref string) (location, error) {
 	base, _, _ := strings.Cut(ref, "#")
 	base, query, _ := strings.Cut(base, "?")
+
+	// The scheme decides what the rest means.
 	scheme, rest, ok := strings.Cut(base, "://")
 	if !ok {
 		// git@host:path
@@ -93,6 +95,8 @@ func locate(ref string) (location, error) {
 	if !isScheme(scheme) {
 		return location{}, errScheme
 	}
+
+	// A user name is needed for ssh, and is a credential elsewhere.
 	server, path, _ := strings.Cut(rest, "/")
 	if at := strings.LastIndexByte(server, '@'); at >= 0 {
 		if scheme != schemeSSH {
@@ -100,6 +104,8 @@ func locate(ref string) (location, error) {
 		}
 		server = server[at+1:]
 	}
+
+	// What one server takes for the same path gets one form.
 	if scheme == schemeOCI {
 		path, _, _ = strings.Cut(path, "@")
 		path, _, _ = strings.Cut(path, ":")
@@ -110,6 +116,8 @@ func locate(ref string) (location, error) {
 	if options, err := url.ParseQuery(query); err == nil && options.Has("chart") {
 		path = strings.TrimPrefix(path+"/"+options.Get("chart"), "/")
 	}
+
+	// A path with segments that servers read in different ways has no one form.
 	if server == "" || path == "" {
 		return location{}, errNoPath
 	}
@@ -118,17 +126,21 @@ func locate(ref string) (location, error) {
 		scheme != schemeOCI && strings.HasSuffix(strings.ToLower(path), ".git") {
 		return location{}, errPath
 	}
+
+	// The host and the port get their one form too.
 	name, port, err := cutPort(server)
 	if err != nil {
 		return location{}, err
 	}
-	if l.host, err = canonicalHost(name); err != nil {
+	l.host, err = canonicalHost(name)
+	if err != nil {
 		return location{}, err
 	}
 	if scheme == schemeOCI && slices.Contains(dockerAliases(), l.host) {
 		l.host = dockerHub
 	}
-	if l.port = usualPort(scheme); port != "" {
+	l.port = usualPort(scheme)
+	if port != "" {
 		l.port, err = canonicalPort(port)
 	}
 	return l, err
@@ -147,7 +159,7 @@ func isPlain(segment string) bool {
 	})
 }
 
-// cutPort parts a host from the port behind it.
+// cutPort splits a host and the port behind it; the port is "" where there is none.
 func cutPort(server string) (host, port string, err error) {
 	if !strings.HasPrefix(server, "[") {
 		host, port, _ = strings.Cut(server, ":")
@@ -161,7 +173,7 @@ func cutPort(server string) (host, port string, err error) {
 	return host + "]", port, nil
 }
 
-// canonicalPort is a port without zeros before it.
+// canonicalPort returns a port without zeros before it.
 func canonicalPort(port string) (string, error) {
 	n, err := strconv.Atoi(port)
 	if err != nil || strings.Trim(port, "0123456789") != "" || n < 1 || n > 65535 {
@@ -170,16 +182,17 @@ func canonicalPort(port string) (string, error) {
 	return strconv.Itoa(n), nil
 }
 
-// canonicalHost is the one form of a name or an address. What net/http, a resolver
-// or an operating system maps to another name is refused: letters beyond ASCII,
-// numbers that only some read as an address, and the unspecified address.
+// canonicalHost returns the one form of a name or an address. Hosts that net/http, a resolver
+// or an operating system maps to another name are refused: letters beyond ASCII, numbers that
+// only some read as an address, and the unspecified address.
 func canonicalHost(host string) (string, error) {
 	if inside, ok := strings.CutPrefix(host, "["); ok {
 		a, err := netip.ParseAddr(strings.TrimSuffix(inside, "]"))
 		if err != nil || a.Is4() || a.Zone() != "" || a.IsUnspecified() {
 			return "", errHost
 		}
-		if a = a.Unmap(); a.Is4() { // ::ffff:192.0.2.1 is reached as 192.0.2.1
+		a = a.Unmap()
+		if a.Is4() { // ::ffff:192.0.2.1 is reached as 192.0.2.1
 			return canonicalHost(a.String())
 		}
 		return "[" + a.String() + "]", nil

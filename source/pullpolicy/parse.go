@@ -28,7 +28,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 	p := &parser{strictyaml.Reader{Name: name}}
 	sum := sha256.Sum256(data)
 	out := &Policy{digest: hex.EncodeToString(sum[:])}
-	p.policy(p.Document(data, APIVersion, Kind, "default", "rules"), out)
+	p.readPolicy(p.Document(data, APIVersion, Kind, "default", "rules"), out)
 	if err := p.Err("", ErrPolicy); err != nil {
 		return nil, err
 	}
@@ -37,8 +37,8 @@ func Parse(name string, data []byte) (*Policy, error) {
 
 type parser struct{ strictyaml.Reader }
 
-// list is the elements of a list that is not empty.
-func (p *parser) list(n *yaml.Node, what string) []*yaml.Node {
+// readList returns the elements of a list, which must not be empty.
+func (p *parser) readList(n *yaml.Node, what string) []*yaml.Node {
 	items := p.List(n, what)
 	switch {
 	case n != nil && n.Kind == yaml.SequenceNode && len(items) == 0:
@@ -50,11 +50,11 @@ func (p *parser) list(n *yaml.Node, what string) []*yaml.Node {
 	return items
 }
 
-func (p *parser) policy(fields map[string]*yaml.Node, out *Policy) {
+func (p *parser) readPolicy(fields map[string]*yaml.Node, out *Policy) {
 	out.deny = p.Text(fields["default"], "default", "Allow", "Deny") == "Deny"
 	names := map[string]bool{DefaultRule: true}
-	for _, item := range p.list(fields["rules"], "rules") {
-		r := p.rule(item, out.deny)
+	for _, item := range p.readList(fields["rules"], "rules") {
+		r := p.readRule(item, out.deny)
 		if names[r.name] {
 			p.Fail(item, "the name %q is that of another rule, or of what holds without one", r.name)
 		}
@@ -63,15 +63,18 @@ func (p *parser) policy(fields map[string]*yaml.Node, out *Policy) {
 	}
 }
 
-func (p *parser) rule(n *yaml.Node, denies bool) rule {
+func (p *parser) readRule(n *yaml.Node, denies bool) rule {
 	var r rule
 	fields := p.Fields(n, "a rule", "name", "effect", "sources", "projects", "verify")
-	if r.name = p.Text(p.Need(n, fields, "the rule", "name"), "name"); !isName(r.name) {
+	r.name = p.Text(p.Need(n, fields, "the rule", "name"), "name")
+	if !isName(r.name) {
 		p.Fail(fields["name"], "the name %q: expected at most 63 letters, digits, dots and dashes", r.name)
 	}
+
+	// A source that cannot be read is a mistake, and the next ones are still read.
 	effect := p.Need(n, fields, "the rule", "effect")
 	r.deny = p.Text(effect, "effect", "Allow", "Deny") == "Deny"
-	for _, item := range p.list(p.Need(n, fields, "the rule", "sources"), "sources") {
+	for _, item := range p.readList(p.Need(n, fields, "the rule", "sources"), "sources") {
 		text := p.Text(item, "a source")
 		source, err := parsePattern(text)
 		if err != nil && text != "" {
@@ -79,9 +82,11 @@ func (p *parser) rule(n *yaml.Node, denies bool) rule {
 		}
 		r.sources = append(r.sources, source)
 	}
-	for _, item := range p.list(fields["projects"], "projects") {
+	for _, item := range p.readList(fields["projects"], "projects") {
 		r.projects = append(r.projects, p.Text(item, "a project"))
 	}
+
+	// Combinations that change nothing are mistakes.
 	verify := fields["verify"]
 	switch {
 	case verify == nil && effect != nil && effect.Value == "Allow" && !denies:
@@ -89,7 +94,7 @@ func (p *parser) rule(n *yaml.Node, denies bool) rule {
 	case verify != nil && r.deny:
 		p.Fail(verify, "what is denied needs no signature")
 	case verify != nil:
-		r.signature = p.signature(verify, r)
+		r.signature = p.readSignature(verify, r)
 	}
 	return r
 }

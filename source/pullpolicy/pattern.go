@@ -19,9 +19,9 @@ type pattern struct {
 	deep   bool // ** ended it
 }
 
-// parsePattern reads a source of a rule. It must be written as [location.String]
-// writes a location, so that there is one way to read it; what no reference can
-// match is an error, because such a rule protects nothing.
+// parsePattern reads a source of a rule. It must be written as [location.String] writes a
+// location, so that there is one way to read it. A source that no reference can match is an
+// error, because such a rule protects nothing.
 func parsePattern(text string) (pattern, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	switch {
@@ -53,7 +53,8 @@ func parsePattern(text string) (pattern, error) {
 }
 
 func (p *pattern) parseHost(server string) (err error) {
-	if p.host, p.port, err = cutPort(server); err != nil {
+	p.host, p.port, err = cutPort(server)
+	if err != nil {
 		return err
 	}
 	if p.host == "" {
@@ -66,12 +67,17 @@ func (p *pattern) parseHost(server string) (err error) {
 	case name != strings.ReplaceAll(p.host, "*", "x"):
 		return errors.New("its host is not in the canonical form: write it in lower case, without a dot at the end, and addresses as in RFC 5952")
 	}
+
+	// References have the main name of Docker's registry, so a rule for an old name would match
+	// nothing.
 	if p.scheme == schemeOCI || p.scheme == anyScheme {
 		alias := slices.IndexFunc(dockerAliases(), func(a string) bool { return glob(p.host, a) })
 		if alias >= 0 && !glob(p.host, dockerHub) {
 			return fmt.Errorf("%s is another name of %s: write that", dockerAliases()[alias], dockerHub)
 		}
 	}
+
+	// A port is written only where it is not the usual one, as in locations.
 	switch {
 	case p.port == "*":
 		return nil
@@ -89,7 +95,7 @@ func (p *pattern) parseHost(server string) (err error) {
 	return nil
 }
 
-// checkPath refuses paths that no reference has.
+// checkPath refuses a path that no reference has.
 func (p *pattern) checkPath() error {
 	for i, s := range p.path {
 		last := i == len(p.path)-1 && !p.deep
@@ -107,9 +113,9 @@ func (p *pattern) checkPath() error {
 	return nil
 }
 
-// matches reports whether p is about a location. Strict is for rules that refuse: it
-// ignores case in paths, and takes port 80 of a registry for 443, because nothing in
-// a reference says whether its registry is reached by plain http.
+// matches reports whether p is about a location. Strict is for rules that refuse: it ignores
+// case in paths, and takes port 80 of a registry for 443, because nothing in a reference says
+// whether its registry is reached by plain http.
 func (p pattern) matches(at location, strict bool) bool {
 	if p.scheme != anyScheme && p.scheme != at.scheme || !glob(p.host, at.host) {
 		return false
@@ -137,7 +143,7 @@ func (p pattern) matches(at location, strict bool) bool {
 	return true
 }
 
-// glob matches a segment, in which * is any run of characters.
+// glob reports whether a segment matches a pattern, in which * is any run of characters.
 func glob(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {

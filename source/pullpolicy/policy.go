@@ -19,8 +19,8 @@ type Policy struct {
 	digest string
 }
 
-// Digest is that of the text that the policy was read from, as sha256 in hex; "" for
-// the zero value. Equal policies have the same.
+// Digest returns the SHA-256 in hex of the text that the policy was read from; "" for the
+// zero value. Equal policies have the same digest.
 func (p *Policy) Digest() string {
 	if p == nil {
 		return ""
@@ -61,13 +61,13 @@ type Refusal struct {
 // Error says what is refused, and by which rule.
 func (r *Refusal) Error() string { return r.text }
 
-// Unwrap is ErrRefused.
+// Unwrap returns ErrRefused.
 func (r *Refusal) Unwrap() error { return ErrRefused }
 
-// Judge says whether a project may have what a reference leads to, and by whom it
-// has to be signed. Project is "" where it is not known. References of other types
-// than oci and git may always be had. Spellings of one place are judged alike, and
-// what has no one form is refused. The error is a *Refusal.
+// Judge refuses what a project may not have, and returns by whom what the reference leads to
+// has to be signed. Project is "" where it is not known. References of other types than oci,
+// git, helm and http are always allowed. Different spellings of one place are judged alike,
+// and a place that has no canonical form is refused. The error is a *Refusal.
 func (p *Policy) Judge(project string, ref source.Ref) ([]Signature, error) {
 	if t, _ := reftype.Of(ref.Type); !t.Policed || p == nil || len(p.rules) == 0 && !p.deny {
 		return nil, nil
@@ -104,8 +104,8 @@ func of(project string) string {
 	return fmt.Sprintf(" for the project %q", project)
 }
 
-// concerns reports whether a rule is about a place for a project. Strict is for what
-// a rule denies, or wants signed: in doubt it is about it.
+// concerns reports whether a rule is about a place for a project. Strict is for what a rule
+// denies, or wants signed: in doubt the rule is about it.
 func (r rule) concerns(project string, at location, strict bool) bool {
 	mine := len(r.projects) == 0 || project == "" && strict ||
 		project != "" && slices.ContainsFunc(r.projects, func(p string) bool { return glob(p, project) })

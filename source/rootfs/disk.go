@@ -15,7 +15,7 @@ type disk struct{ root *os.Root }
 
 var _ Folder = disk{}
 
-// Open is the directory dir on disk. Its caller closes it.
+// Open opens the directory dir on disk. The caller closes it.
 func Open(dir string) (Folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -28,44 +28,45 @@ func Open(dir string) (Folder, error) {
 func (d disk) Open(name string) (fs.File, error) {
 	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, leaving(err)
+		return nil, asLeaves(err)
 	}
 	return f, nil
 }
 
-// Stat describes what a name leads to.
+// Stat describes the file or the folder that a name leads to.
 func (d disk) Stat(name string) (fs.FileInfo, error) {
 	info, err := d.root.Stat(name)
-	return info, leaving(err)
+	return info, asLeaves(err)
 }
 
-// Lstat describes what has a name.
+// Lstat describes what has a name. A link is not followed.
 func (d disk) Lstat(name string) (fs.FileInfo, error) {
 	info, err := d.root.Lstat(name)
-	return info, leaving(err)
+	return info, asLeaves(err)
 }
 
-// ReadLink is the text of a link.
+// ReadLink returns the target of a link.
 func (d disk) ReadLink(name string) (string, error) {
 	to, err := d.root.Readlink(name)
-	return to, leaving(err)
+	return to, asLeaves(err)
 }
 
 // List lists a folder.
 func (d disk) List(name string, most int) ([]fs.DirEntry, error) {
 	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, leaving(err)
+		return nil, asLeaves(err)
 	}
 	defer func() { _ = f.Close() }()
 	return list(f, most)
 }
 
-// Close gives the directory back.
+// Close closes the directory.
 func (d disk) Close() error { return d.root.Close() }
 
-// leaving is err, as ErrLeaves where a path leaves the directory.
-func leaving(err error) error {
+// asLeaves returns err as ErrLeaves where a path leaves the directory; other errors stay as
+// they are.
+func asLeaves(err error) error {
 	var p *fs.PathError
 	// Package os has no name for it.
 	if errors.As(err, &p) && p.Err.Error() == "path escapes from parent" {

@@ -14,6 +14,4 @@
 //
 // Links of a file system are resolved here, and it is only read by paths without
 // links: os.DirFS follows links out of its root, other file systems follow none.
-//
-// Callers: source/local for modules, plugin/host for documents.
 package rootfs

@@ -13,9 +13,9 @@ type memory struct{ fsys fs.FS }
 
 var _ Folder = memory{}
 
-// Of is the directory dir of a file system, "." for all of it. Links are those
-// of fs.ReadLinkFS; a file system that is none has none. It must not change, and
-// be safe for concurrent use. There is nothing to close.
+// Of returns the directory dir of a file system, "." for all of it. Links are those of
+// fs.ReadLinkFS; other file systems have none. The file system must not change, and be safe
+// for concurrent use. There is nothing to close.
 func Of(fsys fs.FS, dir string) (Folder, error) {
 	real, info, err := resolve(fsys, dir, true, maxLinks)
 	if err == nil && !info.IsDir() {
@@ -32,7 +32,7 @@ func Of(fsys fs.FS, dir string) (Folder, error) {
 
 // Open opens a file or a folder.
 func (m memory) Open(name string) (fs.File, error) {
-	real, _, err := m.real("open", name, true)
+	real, _, err := m.resolve("open", name, true)
 	if err != nil {
 		return nil, err
 	}
@@ -43,21 +43,21 @@ func (m memory) Open(name string) (fs.File, error) {
 	return f, nil
 }
 
-// Stat describes what a name leads to.
+// Stat describes the file or the folder that a name leads to.
 func (m memory) Stat(name string) (fs.FileInfo, error) {
-	_, info, err := m.real("stat", name, true)
+	_, info, err := m.resolve("stat", name, true)
 	return info, err
 }
 
-// Lstat describes what has a name.
+// Lstat describes what has a name. A link is not followed.
 func (m memory) Lstat(name string) (fs.FileInfo, error) {
-	_, info, err := m.real("lstat", name, false)
+	_, info, err := m.resolve("lstat", name, false)
 	return info, err
 }
 
-// ReadLink is the text of a link.
+// ReadLink returns the target of a link.
 func (m memory) ReadLink(name string) (string, error) {
-	real, info, err := m.real("readlink", name, false)
+	real, info, err := m.resolve("readlink", name, false)
 	switch {
 	case err != nil:
 		return "", err
@@ -73,7 +73,7 @@ func (m memory) ReadLink(name string) (string, error) {
 
 // List lists a folder.
 func (m memory) List(name string, most int) ([]fs.DirEntry, error) {
-	real, info, err := m.real("open", name, true)
+	real, info, err := m.resolve("open", name, true)
 	switch {
 	case err != nil:
 		return nil, err
@@ -102,7 +102,7 @@ func (m memory) List(name string, most int) ([]fs.DirEntry, error) {
 // Close does nothing: the file system is the caller's.
 func (m memory) Close() error { return nil }
 
-func (m memory) real(op, name string, follow bool) (string, fs.FileInfo, error) {
+func (m memory) resolve(op, name string, follow bool) (string, fs.FileInfo, error) {
 	real, info, err := resolve(m.fsys, name, follow, maxLinks)
 	if err != nil {
 		return "", nil, wrap(op, name, err)

@@ -33,7 +33,7 @@ type Folder interface {
 	io.Closer
 }
 
-// list reads at most so many entries of an open folder, sorted.
+// list reads the entries of an open folder, at most so many, and sorts them.
 func list(dir fs.ReadDirFile, most int) ([]fs.DirEntry, error) {
 	var out []fs.DirEntry
 	for len(out) < most {
@@ -61,8 +61,8 @@ const (
 	maxResolved = 40
 )
 
-// Resolve is where a name leads, as a path without links, and what is there. Links
-// are read, and never followed by the file system.
+// Resolve returns where a name leads, as a path without links, and describes what is there.
+// Links are read, and never followed by the file system.
 func Resolve(f Folder, name string) (string, fs.FileInfo, error) {
 	real, info, err := resolve(f, name, true, maxResolved)
 	if err != nil {
@@ -71,18 +71,22 @@ func Resolve(f Folder, name string) (string, fs.FileInfo, error) {
 	return real, info, nil
 }
 
-// resolve is [Resolve] through at most so many links. The last part of the name is
-// followed where follow is true.
+// resolve works as [Resolve] does, through at most so many links. With follow, the last part
+// of the name is followed too.
 func resolve(fsys fs.FS, name string, follow bool, most int) (string, fs.FileInfo, error) {
 	name = path.Clean(name)
 	if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
 		return "", nil, ErrLeaves
 	}
+
+	// The path is walked part by part. What a link leads to takes its place in front of the
+	// parts that are left.
 	info, err := fs.Lstat(fsys, ".")
 	if err != nil {
 		return "", nil, err
 	}
-	done, links := ".", 0
+	done := "."
+	links := 0
 	for todo := strings.Split(name, "/"); len(todo) > 0; {
 		part := todo[0]
 		todo = todo[1:]
@@ -94,6 +98,8 @@ func resolve(fsys fs.FS, name string, follow bool, most int) (string, fs.FileInf
 		case part == ".." && done == ".":
 			return "", nil, ErrLeaves
 		}
+
+		// A part that is no link is one step further.
 		next := path.Join(done, part)
 		at, err := fs.Lstat(fsys, next)
 		if err != nil {
@@ -103,7 +109,10 @@ func resolve(fsys fs.FS, name string, follow bool, most int) (string, fs.FileInf
 			done, info = next, at
 			continue
 		}
-		if links++; links > most {
+
+		// A link is read and not opened, so that it can be checked before it is followed.
+		links++
+		if links > most {
 			return "", nil, syscall.ELOOP
 		}
 		to, err := fs.ReadLink(fsys, next)
@@ -120,7 +129,7 @@ func resolve(fsys fs.FS, name string, follow bool, most int) (string, fs.FileInf
 	return done, info, nil
 }
 
-// wrap is err of a name, in the words of this package: what is missing is as on disk.
+// wrap returns err as an error about a name. What is missing has the same error as on disk.
 func wrap(op, name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -4,8 +4,6 @@
 // Package strictyaml reads YAML files of a fixed form, such as the lock and the pull
 // policy: one document, known fields only and each once, text that is written as text.
 // It collects all mistakes, with their positions.
-//
-// Callers: source/lock, source/pullpolicy.
 package strictyaml
 
 import (
@@ -67,7 +65,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Fail reports a mistake; at is nil for one of the whole file.
+// Fail reports a mistake; at is nil for a mistake of the whole file.
 func (r *Reader) Fail(at *yaml.Node, format string, args ...any) {
 	m := Mistake{Text: fmt.Sprintf(format, args...)}
 	if at != nil {
@@ -76,8 +74,8 @@ func (r *Reader) Fail(at *yaml.Node, format string, args ...any) {
 	r.mistakes = append(r.mistakes, m)
 }
 
-// Err is the mistakes that were reported, nil where there are none; hint and is are those
-// of the error.
+// Err returns the mistakes that were reported as one [Error] with this hint and sentinel; nil
+// where there are none.
 func (r *Reader) Err(hint string, is error) error {
 	if len(r.mistakes) == 0 {
 		return nil
@@ -86,11 +84,12 @@ func (r *Reader) Err(hint string, is error) error {
 	return &Error{Name: r.Name, Mistakes: r.mistakes, Hint: hint, Is: is}
 }
 
-// syntax reports an error of the parser, and a merge conflict as such.
-func (r *Reader) syntax(data []byte, err error) {
+// reportSyntax reports an error of the parser, and a merge conflict as such.
+func (r *Reader) reportSyntax(data []byte, err error) {
 	n := 0
 	for line := range bytes.Lines(data) {
-		if n++; bytes.HasPrefix(line, []byte("<<<<<<< ")) {
+		n++
+		if bytes.HasPrefix(line, []byte("<<<<<<< ")) {
 			r.mistakes = append(r.mistakes, Mistake{Line: n, Column: 1, Text: "a merge conflict begins here that is not resolved"})
 			return
 		}
@@ -104,8 +103,8 @@ func (r *Reader) syntax(data []byte, err error) {
 	r.mistakes = append(r.mistakes, m)
 }
 
-// Document is the fields of the only document of data, which must be of this version and
-// kind; nil with a mistake.
+// Document returns the fields of the only document of data, which must have this version and
+// kind. It returns nil and reports a mistake where it cannot.
 func (r *Reader) Document(data []byte, apiVersion, kind string, known ...string) map[string]*yaml.Node {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node
@@ -114,13 +113,13 @@ func (r *Reader) Document(data []byte, apiVersion, kind string, known ...string)
 		r.Fail(nil, "the file is empty: expected apiVersion, kind, %s", strings.Join(known, ", "))
 		return nil
 	case err != nil:
-		r.syntax(data, err)
+		r.reportSyntax(data, err)
 		return nil
 	}
 	switch err := d.Decode(&second); {
 	case errors.Is(err, io.EOF):
 	case err != nil:
-		r.syntax(data, err)
+		r.reportSyntax(data, err)
 		return nil
 	default:
 		r.Fail(&second, "it has more than one document")
@@ -133,7 +132,7 @@ func (r *Reader) Document(data []byte, apiVersion, kind string, known ...string)
 	return fields
 }
 
-// Fields are the fields of a mapping, of which only the known ones may be there.
+// Fields returns the fields of a mapping. A field that is not known is a mistake.
 func (r *Reader) Fields(n *yaml.Node, what string, known ...string) map[string]*yaml.Node {
 	out := map[string]*yaml.Node{}
 	if n.Kind != yaml.MappingNode {
@@ -154,7 +153,7 @@ func (r *Reader) Fields(n *yaml.Node, what string, known ...string) map[string]*
 	return out
 }
 
-// Need is the field of a name, which must be there.
+// Need returns the field of a name. If it is missing, that is a mistake.
 func (r *Reader) Need(n *yaml.Node, fields map[string]*yaml.Node, what, name string) *yaml.Node {
 	if fields[name] == nil && n.Kind == yaml.MappingNode {
 		r.Fail(n, "%s lacks %s", what, name)
@@ -162,8 +161,8 @@ func (r *Reader) Need(n *yaml.Node, fields map[string]*yaml.Node, what, name str
 	return fields[name]
 }
 
-// Text is a value that is text, and not empty; words, if there are any, are all that it
-// may be. A nil node is "".
+// Text returns a value that is text and not empty. If words are given, the value must be one
+// of them. A nil node is "".
 func (r *Reader) Text(n *yaml.Node, what string, words ...string) string {
 	switch {
 	case n == nil:
@@ -178,7 +177,7 @@ func (r *Reader) Text(n *yaml.Node, what string, words ...string) string {
 	return n.Value
 }
 
-// List is the elements of a list; a nil node has none.
+// List returns the elements of a list; a nil node has none.
 func (r *Reader) List(n *yaml.Node, what string) []*yaml.Node {
 	if n == nil {
 		return nil

@@ -24,8 +24,6 @@
 // [Narrow] cuts a tree down to the module of a package, by the rules of
 // source/local: a module has the same files and digest wherever it comes from.
 //
-// Callers: source/oci and source/flux.
-//
 // A file that stands twice is refused, because readers differ in which one counts. The
 // ratio of a compression counts after the first 16 MiB: small archives are mostly padding.
 package tarball

@@ -17,22 +17,23 @@ import (
 // readers could understand in different ways.
 var ErrFormat = errors.New("bad archive")
 
-func format(f string, args ...any) error {
+func errFormat(f string, args ...any) error {
 	return source.Refuse(ErrFormat, fmt.Sprintf(f, args...))
 }
 
-func limit(f string, args ...any) error {
+func errLimit(f string, args ...any) error {
 	return source.OverLimit(f, args...)
 }
 
-// notRegular refuses an entry for what it is.
-func notRegular(name, what string) error {
+// errNotRegular returns the error for an entry of a kind that is refused.
+func errNotRegular(name, what string) error {
 	return source.Refuse(source.ErrNotRegular,
 		fmt.Sprintf("%q is %s; a module may hold only regular files and folders", name, what))
 }
 
-// unreadable is the error for what a decoder said. Errors that are ours pass.
-func unreadable(what string, err error) error {
+// asFormatError returns the error of a decoder as ErrFormat. An error that matches a sentinel
+// of this program is returned unchanged.
+func asFormatError(what string, err error) error {
 	for _, known := range []error{
 		ErrFormat, source.ErrLimit, source.ErrPath, source.ErrNotRegular, context.Canceled, context.DeadlineExceeded,
 	} {
@@ -40,11 +41,11 @@ func unreadable(what string, err error) error {
 			return err
 		}
 	}
-	return format("the %s cannot be read: %v", what, err)
+	return errFormat("the %s cannot be read: %v", what, err)
 }
 
-// insecure reports whether a decoder says no more than that a name is odd,
-// which it does under some settings of the environment; we judge names.
+// insecure reports whether a decoder only says that a name is odd, which it does under some
+// settings of the environment; names are checked here.
 func insecure(err error) bool {
 	return errors.Is(err, tar.ErrInsecurePath) || errors.Is(err, zip.ErrInsecurePath)
 }

@@ -15,9 +15,8 @@ import (
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
-// Visible reports whether a file can be part of a module by its path: nothing
-// that is hidden is, nor what lies in node_modules or __pycache__. It is for
-// [Options].Keep.
+// Visible reports whether a file can be part of a module by its path: hidden files cannot,
+// nor files in node_modules or __pycache__. It is for [Options].Keep.
 func Visible(name string) bool {
 	dir, file := path.Split(name)
 	for part := range strings.SplitSeq(strings.TrimSuffix(dir, "/"), "/") {
@@ -28,12 +27,12 @@ func Visible(name string) bool {
 	return !local.Skipped(file, false)
 }
 
-// Narrow is the part of a tree that the package in the folder dir needs, ""
-// being the root: what source/local reads of the same files. Where no folder at or
-// above dir has a cue.mod, the module is the root. Dir of the result is the package.
+// Narrow returns the part of a tree that the package in the folder dir needs, "" being the
+// root. This is what source/local reads of the same files. Where no folder at or above dir
+// has a cue.mod, the module is the root. Dir of the result is the package.
 //
-// An error is source.ErrNotFound where there is no such folder, ErrPath where
-// dir is no path, and ErrLimit.
+// The error is source.ErrNotFound where there is no such folder, ErrPath where dir is no
+// path, or ErrLimit.
 func Narrow(ctx context.Context, tree source.Tree, dir string, limits source.Limits) (source.Tree, error) {
 	at, err := tree.At(dir)
 	if err != nil {

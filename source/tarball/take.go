@@ -56,18 +56,20 @@ func newTaker(b *source.Builder, opts Options) *taker {
 
 // count counts an entry.
 func (t *taker) count() error {
-	if t.entries++; t.entries > t.Entries {
-		return limit("the archive has more than %d entries", t.Entries)
+	t.entries++
+	if t.entries > t.Entries {
+		return errLimit("the archive has more than %d entries", t.Entries)
 	}
 	return nil
 }
 
-// place is the path of an entry in the tree, and false where it does not get
-// in. Both a and ./a are written for the same file.
+// place returns the path of an entry in the tree; false where the entry is left out. Both a
+// and ./a are written for the same file.
 func (t *taker) place(raw string, mode fs.FileMode) (name string, ok bool, err error) {
 	name = strings.TrimPrefix(raw, "./")
 	if mode.IsDir() {
-		if name = strings.TrimSuffix(name, "/"); name == "" || name == "." {
+		name = strings.TrimSuffix(name, "/")
+		if name == "" || name == "." {
 			return "", false, nil
 		}
 	}
@@ -76,7 +78,8 @@ func (t *taker) place(raw string, mode fs.FileMode) (name string, ok bool, err e
 	}
 	if t.Strip && !mode.IsDir() {
 		inside := false
-		if _, name, inside = strings.Cut(name, "/"); !inside {
+		_, name, inside = strings.Cut(name, "/")
+		if !inside {
 			return "", false, nil
 		}
 	}
@@ -84,13 +87,13 @@ func (t *taker) place(raw string, mode fs.FileMode) (name string, ok bool, err e
 	case mode.IsDir():
 		return "", false, nil
 	case mode&fs.ModeSymlink != 0 && !t.Symlinks:
-		return "", false, notRegular(name, "a symlink")
+		return "", false, errNotRegular(name, "a symlink")
 	}
 	return name, t.Keep == nil || t.Keep(name), nil
 }
 
-// file reads a file of that size, which is what the archive claims.
-func (t *taker) file(name string, size int64, r io.Reader) error {
+// takeFile reads a file into the tree. The archive claims its size.
+func (t *taker) takeFile(name string, size int64, r io.Reader) error {
 	// Memory comes with the bytes, not with the claim.
 	const believed = 1 << 20
 	if err := t.b.Room(name, size); err != nil {
@@ -98,7 +101,7 @@ func (t *taker) file(name string, size int64, r io.Reader) error {
 	}
 	data := make([]byte, min(size, believed))
 	if _, err := io.ReadFull(r, data); err != nil {
-		return fmt.Errorf("%q: %w", name, cut(err))
+		return fmt.Errorf("%q: %w", name, asTruncated(err))
 	}
 	for int64(len(data)) < size {
 		// Twice as much each time, and exactly the rest at the end.
@@ -106,14 +109,14 @@ func (t *taker) file(name string, size int64, r io.Reader) error {
 		data = append(make([]byte, 0, min(size, int64(2*n))), data...)
 		data = data[:cap(data)]
 		if _, err := io.ReadFull(r, data[n:]); err != nil {
-			return fmt.Errorf("%q: %w", name, cut(err))
+			return fmt.Errorf("%q: %w", name, asTruncated(err))
 		}
 	}
 	return t.b.Add(name, data)
 }
 
-// cut is err for a file of which not even the first byte came.
-func cut(err error) error {
+// asTruncated returns err for a file of which not even the first byte came as io.ErrUnexpectedEOF.
+func asTruncated(err error) error {
 	if err == io.EOF { //nolint:errorlint // io.ReadFull gives it bare
 		return io.ErrUnexpectedEOF
 	}

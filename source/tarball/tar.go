@@ -16,21 +16,20 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Tar reads a tar into b, up to the end of r. Errors are ErrFormat for what is
-// no whole tar, source.ErrPath, ErrNotRegular and ErrLimit for what is in it,
-// and those of r and ctx as they are.
+// Tar reads a tar into b, up to the end of r. Errors are ErrFormat for a tar that is
+// malformed or incomplete, source.ErrPath, ErrNotRegular and ErrLimit for its entries, and
+// those of r and ctx unchanged.
 func Tar(ctx context.Context, r io.Reader, b *source.Builder, opts Options) error {
 	in := &stream{ctx: ctx, r: r}
 	return in.fault(untar(in, in, b, opts))
 }
 
-// Gzip is [Tar] for a tar that is compressed, also as several gzip members one
-// after the other.
+// Gzip reads a compressed tar as [Tar] does, also one of several gzip members.
 func Gzip(ctx context.Context, r io.Reader, b *source.Builder, opts Options) error {
 	in := &stream{ctx: ctx, r: r}
 	z, err := gzip.NewReader(in)
 	if err != nil {
-		return in.fault(unreadable("gzip", cut(err)))
+		return in.fault(asFormatError("gzip", asTruncated(err)))
 	}
 	defer func() { _ = z.Close() }()
 	out := &stream{ctx: ctx, r: z}
@@ -52,23 +51,24 @@ type stream struct {
 	total int64
 }
 
-// Read reads, until there is too much.
+// Read reads until the limit is reached.
 func (s *stream) Read(p []byte) (int, error) {
 	if s.err != nil {
 		s.ended = true
 		return 0, s.err
 	}
-	if s.err = s.ctx.Err(); s.err != nil {
+	s.err = s.ctx.Err()
+	if s.err != nil {
 		return 0, s.err
 	}
 	n, err := s.r.Read(p)
 	s.n += int64(n)
 	switch {
 	case s.total > 0 && s.n > s.total:
-		s.err = limit("the archive holds more than %d bytes", s.total)
+		s.err = errLimit("the archive holds more than %d bytes", s.total)
 		return 0, s.err
 	case s.in != nil && s.n > free && s.n/maxRatio > s.in.n:
-		s.err = limit("the archive grows more than %d times when it is decompressed", maxRatio)
+		s.err = errLimit("the archive grows more than %d times when it is decompressed", maxRatio)
 		return 0, s.err
 	}
 	s.err = err
@@ -79,7 +79,8 @@ func (s *stream) Read(p []byte) (int, error) {
 	return 0, err
 }
 
-// fault is err, or what the stream below suffered, which then is its cause.
+// fault returns the error of the stream below as the cause of err, or err where the stream
+// has none.
 func (s *stream) fault(err error) error {
 	if err != nil && s.err != nil && !errors.Is(s.err, io.EOF) {
 		return s.err
@@ -87,40 +88,44 @@ func (s *stream) fault(err error) error {
 	return err
 }
 
-// untar reads a tar from out, which is in or what becomes of it.
+// untar reads a tar from out. out is in itself, or what in is decompressed to.
 func untar(in, out *stream, b *source.Builder, opts Options) error {
 	t := newTaker(b, opts)
 	out.total = t.Total
 	if out != in {
 		out.in = in
 	}
-	if err := t.tar(out); err != nil {
-		return unreadable("tar", out.fault(err))
+	if err := t.takeTar(out); err != nil {
+		return asFormatError("tar", out.fault(err))
 	}
 	return nil
 }
 
-// tar takes what a tar holds.
-func (t *taker) tar(r *stream) error {
+// takeTar reads the entries of a tar into the tree.
+func (t *taker) takeTar(r *stream) error {
 	archive := tar.NewReader(r)
 	for {
 		h, err := archive.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return ending(r)
+			return readPadding(r)
 		case err != nil && !insecure(err):
 			return err
 		}
+
+		// Entries that are left out count too: an archive of nothing else must end as well.
 		if err := t.count(); err != nil {
 			return err
 		}
-		mode, err := kind(h)
+		mode, err := kindOf(h)
 		if err != nil {
 			return err
 		}
 		if h.Typeflag == tar.TypeXGlobalHeader {
 			continue
 		}
+
+		// An entry that gets into the tree is a link or a file; folders are made by their files.
 		name, ok, err := t.place(h.Name, mode)
 		switch {
 		case err != nil:
@@ -130,20 +135,20 @@ func (t *taker) tar(r *stream) error {
 				return err
 			}
 		case ok:
-			if err := t.file(name, h.Size, archive); err != nil {
+			if err := t.takeFile(name, h.Size, archive); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// kind is what an entry is, as the type of a mode. It refuses what is neither a
-// file, a folder nor a symlink.
-func kind(h *tar.Header) (fs.FileMode, error) {
+// kindOf returns what an entry is, as the type of a mode. It refuses everything but files,
+// folders and symlinks.
+func kindOf(h *tar.Header) (fs.FileMode, error) {
 	name := strings.TrimPrefix(h.Name, "./")
 	for record := range h.PAXRecords {
 		if strings.HasPrefix(record, "GNU.sparse.") {
-			return 0, notRegular(name, "a sparse file")
+			return 0, errNotRegular(name, "a sparse file")
 		}
 	}
 	switch h.Typeflag {
@@ -157,32 +162,32 @@ func kind(h *tar.Header) (fs.FileMode, error) {
 		// git archive writes the commit as a comment; anything else would change
 		// the entries that follow, for some readers.
 		if _, ok := h.PAXRecords["comment"]; len(h.PAXRecords) > 1 || len(h.PAXRecords) == 1 && !ok {
-			return 0, format("the archive has a global header that changes its entries")
+			return 0, errFormat("the archive has a global header that changes its entries")
 		}
 		return 0, nil
 	case tar.TypeLink:
-		return 0, notRegular(name, "a hard link")
+		return 0, errNotRegular(name, "a hard link")
 	case tar.TypeChar, tar.TypeBlock:
-		return 0, notRegular(name, "a device")
+		return 0, errNotRegular(name, "a device")
 	case tar.TypeFifo:
-		return 0, notRegular(name, "a pipe")
+		return 0, errNotRegular(name, "a pipe")
 	case tar.TypeGNUSparse:
-		return 0, notRegular(name, "a sparse file")
+		return 0, errNotRegular(name, "a sparse file")
 	}
-	return 0, notRegular(name, "of an unknown kind")
+	return 0, errNotRegular(name, "of an unknown kind")
 }
 
-// ending reads what is left after the last entry, which is padding.
-func ending(r *stream) error {
+// readPadding reads what is left after the last entry, which must be padding.
+func readPadding(r *stream) error {
 	if r.ended {
-		return format("the tar breaks off: it has no end mark")
+		return errFormat("the tar breaks off: it has no end mark")
 	}
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := r.Read(buffer)
 		for _, c := range buffer[:n] {
 			if c != 0 {
-				return format("data follow the end of the tar")
+				return errFormat("data follow the end of the tar")
 			}
 		}
 		switch {

@@ -14,11 +14,11 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Zip reads a zip of that size into b. Errors are as those of [Tar].
+// Zip reads a zip of that size into b. Its errors are those of [Tar].
 func Zip(ctx context.Context, r io.ReaderAt, size int64, b *source.Builder, opts Options) error {
 	in := &section{ctx: ctx, r: r}
 	opts.Symlinks = false
-	return in.fault(newTaker(b, opts).zip(in, size))
+	return in.fault(newTaker(b, opts).takeZip(in, size))
 }
 
 // section is a stream at random.
@@ -48,35 +48,37 @@ func (s *section) fault(err error) error {
 	return err
 }
 
-// zip takes what a zip holds.
-func (t *taker) zip(r io.ReaderAt, size int64) error {
+// takeZip reads the entries of a zip into the tree.
+func (t *taker) takeZip(r io.ReaderAt, size int64) error {
 	if err := t.scan(r, size); err != nil {
-		return unreadable("zip", err)
+		return asFormatError("zip", err)
 	}
 	z, err := zip.NewReader(r, size)
 	if err != nil && !insecure(err) {
-		return unreadable("zip", err)
+		return asFormatError("zip", err)
 	}
 	for _, f := range z.File {
-		if err := t.zipped(f); err != nil {
-			return unreadable("zip", err)
+		if err := t.takeEntry(f); err != nil {
+			return asFormatError("zip", err)
 		}
 	}
 	return nil
 }
 
-// zipped takes an entry.
-func (t *taker) zipped(f *zip.File) error {
+// takeEntry reads an entry of a zip into the tree.
+func (t *taker) takeEntry(f *zip.File) error {
 	mode := f.Mode().Type()
 	if mode&^(fs.ModeDir|fs.ModeSymlink) != 0 {
-		return notRegular(f.Name, "a device, a pipe or a socket")
+		return errNotRegular(f.Name, "a device, a pipe or a socket")
 	}
 	name, ok, err := t.place(f.Name, mode)
 	if err != nil || !ok {
 		return err
 	}
+
+	// What cannot be read, or is too large, is refused before it is opened.
 	if f.Flags&1 != 0 {
-		return format("%q is encrypted", name)
+		return errFormat("%q is encrypted", name)
 	}
 	if f.UncompressedSize64 > 1<<62 {
 		return source.Refuse(source.ErrLimit, fmt.Sprintf("%q is larger than anything", name))
@@ -84,18 +86,20 @@ func (t *taker) zipped(f *zip.File) error {
 	if err := t.b.Room(name, int64(f.UncompressedSize64)); err != nil { //nolint:gosec // bounded above
 		return err
 	}
+
+	// The size is a claim of the zip until the file is read to its end.
 	r, err := f.Open()
 	if err != nil {
 		return fmt.Errorf("%q: %w", name, err)
 	}
 	defer func() { _ = r.Close() }()
-	if err := t.file(name, int64(f.UncompressedSize64), r); err != nil { //nolint:gosec // bounded above
+	if err := t.takeFile(name, int64(f.UncompressedSize64), r); err != nil { //nolint:gosec // bounded above
 		return err
 	}
 	// The end brings the checksum, and tells whether the size was a lie. file has
 	// put the content into the tree by then, and the tree is given up.
 	if n, err := r.Read(make([]byte, 1)); n > 0 || err != nil && !errors.Is(err, io.EOF) {
-		return format("%q is not what the zip says of it (size or checksum)", name)
+		return errFormat("%q is not what the zip says of it (size or checksum)", name)
 	}
 	return nil
 }

@@ -9,8 +9,6 @@
 // 1.x, >=1.0.0 <2.0.0, 1.0.0 - 2.0.0, with commas or spaces for and, || for or.
 // Pre-releases are left out unless the range names one: >=1.0.0-0.
 //
-// Callers: source/git and source/oci.
-//
 // # Decisions
 //
 // The library is that of deps.dev. Masterminds/semver, which Flux uses, compiles

@@ -35,7 +35,7 @@ func ParseRange(text string) (Range, error) {
 	return Range{text: text, constraint: c, prereleases: c.HasPrerelease()}, nil
 }
 
-// String is the range as it was written.
+// String returns the range as it was written.
 func (r Range) String() string { return r.text }
 
 // Highest finds the highest version in a range among tags that come one by one.
@@ -45,14 +45,14 @@ type Highest struct {
 	tag  string
 }
 
-// Highest begins a search.
+// Highest begins a search for the highest version in the range.
 func (r Range) Highest() *Highest { return &Highest{in: r} }
 
-// Add looks at a tag, in any order; what is no version is passed over.
+// Add takes a tag into account. Tags come in any order; a tag that is no version is skipped.
 func (h *Highest) Add(tag string) {
 	// Helm writes the + of a version as _, which a tag of OCI may have.
 	text := strings.ReplaceAll(strings.TrimPrefix(tag, "v"), "_", "+")
-	if !complete(text) {
+	if !isComplete(text) {
 		return
 	}
 	v, err := semver.NPM.Parse(text)
@@ -77,12 +77,11 @@ func (h *Highest) Add(tag string) {
 	}
 }
 
-// Tag is the tag of the highest version, and false where none is in the range.
+// Tag returns the tag of the highest version; false where no tag is in the range.
 func (h *Highest) Tag() (string, bool) { return h.tag, h.best != nil }
 
-// complete reports whether a version has three numbers without zeros before
-// them.
-func complete(text string) bool {
+// isComplete reports whether a version has three numbers without zeros before them.
+func isComplete(text string) bool {
 	core, _, _ := strings.Cut(text, "+")
 	core, _, _ = strings.Cut(core, "-")
 	parts := strings.Split(core, ".")

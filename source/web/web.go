@@ -8,9 +8,6 @@
 // # Invariants
 //
 // The reference holds no credentials. What is read is bounded, and is what its digest says.
-//
-// Callers: plugin/host/fetch, for remote resources of kustomizations; source/helmrepo reads
-// by its [Get].
 package web
 
 import (
@@ -53,7 +50,8 @@ func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 	if digest != "" {
 		return source.Resolved{Ref: ref, Revision: digest, Immutable: true}, nil
 	}
-	if _, digest, err = f.read(ctx, u.String(), ref.Secret); err != nil {
+	_, digest, err = f.read(ctx, u.String(), ref.Secret)
+	if err != nil {
 		return source.Resolved{}, err
 	}
 	ref.Ref = pinned(u, digest)
@@ -91,7 +89,7 @@ func pinned(u *url.URL, digest string) string {
 	return u.String() + mark + strings.TrimPrefix(digest, "sha256:")
 }
 
-// read is the content of a URL with its digest.
+// read returns the content of a URL with its digest.
 func (f Fetcher) read(ctx context.Context, from, name string) (data []byte, digest string, err error) {
 	secret, err := Secret(ctx, f.Secrets, name)
 	if err != nil {
@@ -100,7 +98,7 @@ func (f Fetcher) read(ctx context.Context, from, name string) (data []byte, dige
 	return Read(ctx, f.Get, from, secret, f.Limits.WithDefaults().Bytes)
 }
 
-// Secret is the Secret of a reference; nil where name is "".
+// Secret returns the Secret of a reference; nil where name is "".
 func Secret(ctx context.Context, secrets source.Secrets, name string) (map[string][]byte, error) {
 	if name == "" {
 		return nil, nil
@@ -115,7 +113,7 @@ func Secret(ctx context.Context, secrets source.Secrets, name string) (map[strin
 	return secret, err
 }
 
-// Read is the content of a URL of at most so many bytes, with its digest sha256:<hex>.
+// Read returns the content of a URL of at most limit bytes, with its digest sha256:<hex>.
 func Read(ctx context.Context, get Get, from string, secret map[string][]byte, limit int64) (data []byte, digest string, err error) {
 	body, err := get(ctx, from, secret)
 	if err != nil {
@@ -143,7 +141,8 @@ func parse(ref string) (u *url.URL, digest string, err error) {
 			return nil, "", source.Refuse(source.ErrReference, fmt.Sprintf("%q is no digest: write %s and 64 hex digits", sum, mark))
 		}
 	}
-	if u, err = Parse(text); err == nil && (path.Base(u.Path) == "/" || path.Base(u.Path) == ".") {
+	u, err = Parse(text)
+	if err == nil && (path.Base(u.Path) == "/" || path.Base(u.Path) == ".") {
 		err = source.Refuse(source.ErrReference, fmt.Sprintf("%s names no file", u))
 	}
 	return u, digest, err

@@ -14,6 +14,4 @@
 // for the work to clean up, for the patience of the group.
 //
 // A panic of the work is an error for all callers.
-//
-// Callers: source/cache, for fetches, plugin/argocd and plugin/flux, for renders.
 package flight

@@ -36,12 +36,12 @@ type one[V any] struct {
 	err     error
 }
 
-// Do returns the result of work, or that of the work that runs under the same key
-// already; joined reports the latter. Joins is called then, before the wait; it may
-// be nil.
+// Do returns the result of work, or the result of the work that already runs under the same
+// key; joined reports the latter. In that case joins is called before the wait; it may be
+// nil.
 //
-// The context of the work ends when its last caller has left. A caller whose own
-// context ends returns its error. A panic of the work is returned as an error.
+// The context of the work ends when its last caller has left. A caller whose own context ends
+// returns its error. A panic of the work is returned as an error.
 func (g *Group[V]) Do(ctx context.Context, key string, work func(ctx context.Context) (V, error), joins func()) (value V, joined bool, err error) {
 	f, joined := g.join(ctx, key, work)
 	if joined && joins != nil {
@@ -61,7 +61,7 @@ func (g *Group[V]) Do(ctx context.Context, key string, work func(ctx context.Con
 	return value, joined, ctx.Err()
 }
 
-// Waiting is how many callers wait for flights.
+// Waiting returns how many callers wait for flights.
 func (g *Group[V]) Waiting() (callers int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -71,11 +71,12 @@ func (g *Group[V]) Waiting() (callers int) {
 	return callers
 }
 
-// join is the flight of key, which begins where there is none.
+// join returns the flight of key, and begins it where there is none.
 func (g *Group[V]) join(ctx context.Context, key string, work func(context.Context) (V, error)) (f *one[V], joined bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if f, joined = g.live[key]; joined {
+	f, joined = g.live[key]
+	if joined {
 		f.waiting++
 		return f, true
 	}
@@ -93,7 +94,7 @@ func (g *Group[V]) join(ctx context.Context, key string, work func(context.Conte
 	return f, false
 }
 
-// land ends a flight, also one that panics: a later caller begins another.
+// land ends a flight, also one that panics. A later caller begins another.
 func (g *Group[V]) land(key string, f *one[V]) {
 	if p := recover(); p != nil {
 		f.err = crash.Of(p)
@@ -106,12 +107,13 @@ func (g *Group[V]) land(key string, f *one[V]) {
 	close(f.done)
 }
 
-// leave removes a caller, and reports whether it was the last. Then the flight is
-// cancelled, and not joined any more.
+// leave removes a caller, and reports whether it was the last. If it was, the flight is
+// cancelled and no longer joined.
 func (g *Group[V]) leave(key string, f *one[V]) (last bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if f.waiting--; f.waiting > 0 {
+	f.waiting--
+	if f.waiting > 0 {
 		return false
 	}
 	f.cancel()
