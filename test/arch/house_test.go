@@ -32,7 +32,7 @@ func TestEveryPackageHasADoc(t *testing.T) {
 		}
 	}
 	for dir, ok := range documented {
-		require.True(t, ok, "%s: the package needs a doc that says what it does, its invariants and who calls it", dir)
+		require.True(t, ok, "%s: the package needs a doc that says what it does, and its invariants", dir)
 	}
 }
 
