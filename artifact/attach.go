@@ -18,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/manifest"
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/artifact/statement"
+	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
 const (
@@ -116,7 +117,7 @@ func pushReferrer(ctx context.Context, to Writer, d ocispec.Descriptor, data []b
 // manifest is the manifest of the referrer, and the descriptor of its content.
 func (r Referrer) manifest(subject ocispec.Descriptor) (d ocispec.Descriptor, data []byte, layer ocispec.Descriptor, err error) {
 	switch {
-	case !manifest.IsDigest(subject.Digest.String()) || !manifest.Is(subject.MediaType):
+	case !digests.Is(subject.Digest.String()) || !manifest.Is(subject.MediaType):
 		err = manifest.Refuse(ErrReference, "%.100q is not a manifest: nothing can be attached to it", subject.Digest)
 	case r.ArtifactType == "":
 		err = manifest.Refuse(ErrShape, "a referrer needs an artifact type")
@@ -155,7 +156,7 @@ func Referrers(ctx context.Context, from Reader, subject ocispec.Descriptor, art
 	err := from.Referrers(ctx, subject, artifactType, func(page []ocispec.Descriptor) error {
 		for _, d := range page {
 			switch {
-			case seen[d.Digest.String()] || d.Digest == subject.Digest || !manifest.IsDigest(d.Digest.String()) || !manifest.Is(d.MediaType):
+			case seen[d.Digest.String()] || d.Digest == subject.Digest || !digests.Is(d.Digest.String()) || !manifest.Is(d.MediaType):
 				continue
 			case artifactType != "" && d.ArtifactType != artifactType:
 				continue

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -59,13 +60,7 @@ func (d *Decoder) Known(at object.Path) bool {
 		return false
 	}
 	path := written(at)
-	return slices.ContainsFunc(d.Errs, func(e *object.Error) bool { return e.Severity == object.SeverityError && Within(e.Path, path) })
-}
-
-// Within reports whether a path leads to the part at the path whole, or into it.
-func Within(path, whole string) bool {
-	rest, below := strings.CutPrefix(path, whole)
-	return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	return slices.ContainsFunc(d.Errs, func(e *object.Error) bool { return e.Severity == object.SeverityError && object.Within(e.Path, path) })
 }
 
 // full reports whether no more is reported.
@@ -83,12 +78,7 @@ func (d *Decoder) count(s object.Severity) (n int) {
 
 // Mistake is what is wrong with the part of a document at pos and path.
 func Mistake(pos object.Pos, path object.Path, hint, format string, args ...any) *object.Error {
-	cut := func(text string) string {
-		if len(text) <= longest {
-			return text
-		}
-		return strings.ToValidUTF8(text[:longest], "") + "…"
-	}
+	cut := func(text string) string { return printable.Cut(text, longest, "…") }
 	err := fmt.Errorf(format, args...)
 	if text := err.Error(); len(text) > longest || oneLine(text) != text {
 		err = errors.New(oneLine(cut(text)))
@@ -101,7 +91,7 @@ func written(path object.Path) string {
 	for i, step := range path {
 		if len(step.Name) > maxStep {
 			path = path.Append()
-			path[i].Name = strings.ToValidUTF8(step.Name[:maxStep], "") + "…"
+			path[i].Name = printable.Cut(step.Name, maxStep, "…")
 		}
 	}
 	return oneLine(path.String())
@@ -120,7 +110,7 @@ func oneLine(text string) string {
 // Shown is text in quotes as messages repeat it, cut where it is long.
 func Shown(text string) string {
 	if len(text) > maxShown {
-		return fmt.Sprintf("%q (cut after %d of %d bytes)", strings.ToValidUTF8(text[:maxShown], ""), maxShown, len(text))
+		return fmt.Sprintf("%q (cut after %d of %d bytes)", printable.Cut(text, maxShown, ""), maxShown, len(text))
 	}
 	return strconv.Quote(text)
 }

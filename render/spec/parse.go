@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -255,7 +256,7 @@ func (p *parsing) own(doc parsed, apiVersion, kind string) {
 // transform adds t; unsure says that a mistake may hide part of it.
 func (p *parsing) transform(t Transform, unsure bool) {
 	t.InputUnsure = t.InputUnsure || unsure
-	p.out.Incomplete = p.out.Incomplete || unsure || badLabel(t.Name) != ""
+	p.out.Incomplete = p.out.Incomplete || unsure || document.BadLabel(t.Name) != ""
 	p.out.Transforms = append(p.out.Transforms, t)
 }
 

@@ -190,7 +190,7 @@ func (s scope) resolve(ref []string) ([]generate.Piece, *object.Error) {
 // as JSON.
 func (s scope) metadata(keys []string) ([]generate.Piece, *object.Error) {
 	if len(keys) == 0 {
-		return nil, mistake(object.Suggest("", memberNames(s.member.source.Spec.Metadata)), "names no key of the metadata")
+		return nil, mistake(object.Suggest("", s.member.source.Spec.Metadata.MemberNames()), "names no key of the metadata")
 	}
 	at := s.member.source.Spec.Metadata
 	for i, key := range keys {
@@ -200,7 +200,7 @@ func (s scope) metadata(keys []string) ([]generate.Piece, *object.Error) {
 		}
 		next, ok := at.Get(key)
 		if !ok {
-			return nil, mistake(object.Suggest(key, memberNames(at)), "%s has no key %q", full, key)
+			return nil, mistake(object.Suggest(key, at.MemberNames()), "%s has no key %q", full, key)
 		}
 		at = next
 	}
@@ -296,12 +296,4 @@ func unknownPort(target network.Target) string {
 
 func mistake(hint, format string, args ...any) *object.Error {
 	return &object.Error{Err: fmt.Errorf(format, args...), Hint: hint}
-}
-
-func memberNames(v object.Value) []string {
-	out := make([]string, 0, len(v.Members))
-	for _, m := range v.Members {
-		out = append(out, m.Name)
-	}
-	return out
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/ropewalk/ropewalk/internal/subpath"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
@@ -112,7 +113,7 @@ func (w *walk) folder(ctx context.Context, dir spot, complete bool) error {
 // around reports whether a folder is one around the package: CUE takes their files
 // into it.
 func (w *walk) around(name string) bool {
-	return name == "." || name == w.Dir || strings.HasPrefix(w.Dir, name+"/")
+	return subpath.Within(w.Dir, name)
 }
 
 // isStray reports whether an entry is a part of a package that no tree may hold. The
