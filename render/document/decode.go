@@ -181,18 +181,6 @@ func isWord(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(c rune) bool { return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') })
 }
 
-// what names a field in a message: timeouts.request, for that of an item of a list as for the
-// one beside the list.
-func what(at *Location) string {
-	var names []string
-	for path := at.Path(); len(path) > 1; path = path[1:] {
-		if !path[1].IsIndex && (len(path) < 3 || !path[2].IsIndex || len(names) > 0) {
-			names = append(names, path[1].Name)
-		}
-	}
-	return strings.Join(names, ".")
-}
-
 // members are the good fields of a map.
 func (d *Decoder) members(f *Field, v object.Value, at *Location) (object.Value, bool) {
 	if !d.bounded(f, v, len(v.Members), "field", at) {
@@ -204,43 +192,32 @@ func (d *Decoder) members(f *Field, v object.Value, at *Location) (object.Value,
 	out := object.Value{Kind: object.KindMap, Pos: v.Pos, Members: make([]object.Member, 0, len(v.Members))}
 	found := make([]bool, len(f.Fields))
 	var known []string
-	var own *Field
 	meant := map[string]bool{}
+	var item *Field
 	if f.Fields == nil {
-		own = f.item()
+		item = f.item()
 	}
 	for _, m := range v.Members {
-		in := at.To(m.Name)
+		in, own := at.To(m.Name), item
 		if f.Fields != nil {
 			i := slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == m.Name })
-			if i < 0 && f.Apart != nil && f.Apart(m.Name) {
+			switch {
+			case i >= 0:
+				own, found[i] = &f.Fields[i], m.Value.Kind != object.KindNull
+			case f.Apart != nil && f.Apart(m.Name):
 				continue
-			}
-			if i < 0 && f.Open && !f.instead(v, m.Name) {
+			case f.Open && !f.instead(v, m.Name):
 				out.Members = append(out.Members, m)
 				continue
-			}
-			if i < 0 {
+			default:
 				if known == nil {
 					known = f.names()
 				}
 				meant[d.unknown(f, m, in, known)] = true
 				continue
 			}
-			own, found[i] = &f.Fields[i], m.Value.Kind != object.KindNull
 		}
-		if m.Value.Kind == object.KindNull && (f.Fields != nil && !own.NotNull || own.Null || d.Gone != nil && d.Gone(m.Value)) {
-			d.null(f, own, m, in)
-			continue
-		}
-		if f.Fields == nil && !f.Names.Allows(m.Name) {
-			before := len(d.Errs)
-			d.Fail(m.Pos, in.Path(), f.Names.hint(m.Name), "%s", f.Names.wrong(Shown(m.Name), m.Name))
-			if d.secret > 0 && m.Value.Kind != object.KindMap { // Its value is on the same line.
-				d.Hide(before)
-			}
-		}
-		if good, ok := d.value(own, m.Value, in); ok {
+		if good, ok := d.member(f, own, m, in); ok {
 			out.Members = append(out.Members, object.Member{Name: m.Name, Pos: m.Pos, Value: good})
 		}
 	}
@@ -251,6 +228,22 @@ func (d *Decoder) members(f *Field, v object.Value, at *Location) (object.Value,
 	}
 	d.together(f, v, found, meant, at)
 	return out, true
+}
+
+// member is the good value of a member of f, whose field is own.
+func (d *Decoder) member(f, own *Field, m object.Member, in *Location) (object.Value, bool) {
+	if m.Value.Kind == object.KindNull && (f.Fields != nil && !own.NotNull || own.Null || d.Gone != nil && d.Gone(m.Value)) {
+		d.null(f, own, m, in)
+		return object.Value{}, false
+	}
+	if f.Fields == nil && !f.Names.Allows(m.Name) {
+		before := len(d.Errs)
+		d.Fail(m.Pos, in.Path(), f.Names.hint(m.Name), "%s", f.Names.wrong(Shown(m.Name), m.Name))
+		if d.secret > 0 && m.Value.Kind != object.KindMap { // Its value is on the same line.
+			d.Hide(before)
+		}
+	}
+	return d.value(own, m.Value, in)
 }
 
 // missing is what to do where the field is missing.

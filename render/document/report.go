@@ -153,3 +153,15 @@ func (p *Location) Item(i int) *Location { return &Location{p, object.Index(i)} 
 func (d *Decoder) fail(v object.Value, at *Location, hint, format string, args ...any) {
 	d.Fail(v.Pos, at.Path(), hint, format, args...)
 }
+
+// what names a field in a message: timeouts.request, for that of an item of a list as for the
+// one beside the list.
+func what(at *Location) string {
+	var names []string
+	for path := at.Path(); len(path) > 1; path = path[1:] {
+		if !path[1].IsIndex && (len(path) < 3 || !path[2].IsIndex || len(names) > 0) {
+			names = append(names, path[1].Name)
+		}
+	}
+	return strings.Join(names, ".")
+}

@@ -17,11 +17,16 @@ import (
 // checkFor is the check of a single value that a schema names. A test looks all of
 // them up.
 func checkFor(name string) func(*finding.Value) {
+	if check := nameCheck(name); check != nil {
+		return check
+	}
+	return valueCheck(name)
+}
+
+// nameCheck is the check of what names an object, a host, a key or a label; nil where a value is
+// something else.
+func nameCheck(name string) func(*finding.Value) {
 	switch name {
-	case "absolute":
-		return absolute
-	case "cidr":
-		return func(a *finding.Value) { cidr(a) }
 	case "distinct-names":
 		return func(a *finding.Value) { distinct(a, "name") }
 	case "domain":
@@ -32,16 +37,10 @@ func checkFor(name string) func(*finding.Value) {
 				configKey(a, t)
 			}
 		}
-	case "filled":
-		return filled
 	case "header":
 		return header
 	case "host":
 		return ingressHost
-	case "inside":
-		return noParent
-	case "ip":
-		return ip
 	case "key":
 		return optionalKey
 	case "label":
@@ -52,20 +51,8 @@ func checkFor(name string) func(*finding.Value) {
 		return templateMeta
 	case "labels":
 		return labels
-	case "mode":
-		return fileMode
-	case "not-negative":
-		return notNegative
-	case "port":
-		return port
 	case "port-name":
 		return portName
-	case "port-or-name":
-		return portOrName
-	case "positive":
-		return positive
-	case "relative":
-		return relative
 	case "resource":
 		return func(a *finding.Value) {
 			if t := a.Text(); t != "" {
@@ -80,6 +67,35 @@ func checkFor(name string) func(*finding.Value) {
 		return sysctl
 	case "variable":
 		return variable
+	}
+	return nil
+}
+
+// valueCheck is the check of a number, an address or a path.
+func valueCheck(name string) func(*finding.Value) {
+	switch name {
+	case "absolute":
+		return absolute
+	case "cidr":
+		return func(a *finding.Value) { cidr(a) }
+	case "filled":
+		return filled
+	case "inside":
+		return noParent
+	case "ip":
+		return ip
+	case "mode":
+		return fileMode
+	case "not-negative":
+		return notNegative
+	case "port":
+		return port
+	case "port-or-name":
+		return portOrName
+	case "positive":
+		return positive
+	case "relative":
+		return relative
 	}
 	return nil
 }
