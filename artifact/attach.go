@@ -18,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/manifest"
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/artifact/statement"
+	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
 const (
@@ -125,7 +126,7 @@ type encodedReferrer struct {
 // encode writes the manifest of the referrer. The error is ErrReference, ErrShape or ErrLimit.
 func (r Referrer) encode(subject ocispec.Descriptor) (encodedReferrer, error) {
 	switch {
-	case !manifest.IsDigest(subject.Digest.String()) || !manifest.Is(subject.MediaType):
+	case !digests.Is(subject.Digest.String()) || !manifest.Is(subject.MediaType):
 		return encodedReferrer{}, manifest.Refuse(ErrReference, "%.100q is not a manifest: nothing can be attached to it", subject.Digest)
 	case r.ArtifactType == "":
 		return encodedReferrer{}, manifest.Refuse(ErrShape, "a referrer needs an artifact type")
@@ -161,7 +162,7 @@ func Referrers(ctx context.Context, from Reader, subject ocispec.Descriptor, art
 	err := from.Referrers(ctx, subject, artifactType, func(page []ocispec.Descriptor) error {
 		for _, d := range page {
 			switch {
-			case seen[d.Digest.String()] || d.Digest == subject.Digest || !manifest.IsDigest(d.Digest.String()) || !manifest.Is(d.MediaType):
+			case seen[d.Digest.String()] || d.Digest == subject.Digest || !digests.Is(d.Digest.String()) || !manifest.Is(d.MediaType):
 				continue
 			case artifactType != "" && d.ArtifactType != artifactType:
 				continue

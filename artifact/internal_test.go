@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/artifact/manifest"
+	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
 // FuzzLayers feeds anything to what reads the layers of a manifest.
@@ -28,7 +29,7 @@ func FuzzLayers(f *testing.F) {
 		}
 		refs, err := layerRefs(m)
 		for _, r := range refs {
-			require.True(t, err == nil && manifest.IsDigest(r.Digest) && manifest.IsDigest(r.Tree))
+			require.True(t, err == nil && digests.Is(r.Digest) && digests.Is(r.Tree))
 		}
 		if l, err := contentLayer(m); err == nil {
 			require.Len(t, m.Layers, 1)

@@ -9,6 +9,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/ropewalk/ropewalk/artifact/manifest"
+	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
 // layerRefs returns the barrier layers of a complete artifact; none without the annotation.
@@ -22,7 +23,7 @@ func layerRefs(m manifest.Manifest) ([]LayerRef, error) {
 		return nil, manifest.Refuse(ErrShape, "its annotation %q is not a list of layers", AnnotationLayers)
 	}
 	for _, r := range refs {
-		if !manifest.IsDigest(r.Digest) || !manifest.IsDigest(r.Tree) {
+		if !digests.Is(r.Digest) || !digests.Is(r.Tree) {
 			return nil, manifest.Refuse(ErrShape, "its annotation %q names a layer %.100q without digests", AnnotationLayers, r.Name)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"oras.land/oras-go/v2/registry"
 
 	"github.com/ropewalk/ropewalk/artifact/manifest"
+	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
 // Kind is where an artifact lies.
@@ -49,7 +50,7 @@ func ParseLocation(s string) (Location, error) {
 	out := Location{Kind: Registry}
 	rest := s
 	rest, out.Digest = cutDigest(rest)
-	if out.Digest != "" && !manifest.IsDigest(out.Digest) {
+	if out.Digest != "" && !digests.Is(out.Digest) {
 		return bad("its digest is not sha256: and 64 lower-case hexadecimal digits")
 	}
 

@@ -9,6 +9,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/ropewalk/ropewalk/artifact/manifest"
+	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
 // found is a manifest at a reference.
@@ -33,13 +34,13 @@ func lookUp(ctx context.Context, from Store, reference string) (found, error) {
 		return found{}, manifest.About(reference, err)
 	}
 	defer rc.Close() //nolint:errcheck // it was read only
-	if manifest.IsDigest(reference) && d.Digest.String() != reference {
+	if digests.Is(reference) && d.Digest.String() != reference {
 		return found{}, manifest.Refuse(ErrDigest, "%q: the store returned %s instead", reference, d.Digest)
 	}
 	if d.Size > manifest.MaxSize || d.Size < 0 {
 		return found{}, manifest.OverLimit("%.200q: its manifest has %d bytes, and at most %d are read", reference, d.Size, manifest.MaxSize)
 	}
-	if !manifest.IsDigest(d.Digest.String()) {
+	if !digests.Is(d.Digest.String()) {
 		return found{}, manifest.Refuse(ErrDigest, "%.200q: its digest %.100q is not sha256: and 64 hexadecimal digits", reference, d.Digest)
 	}
 	d = ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
@@ -59,7 +60,7 @@ func resolve(ctx context.Context, from Reader, reference string) (ocispec.Descri
 		return ocispec.Descriptor{}, false, nil
 	case err != nil:
 		return ocispec.Descriptor{}, false, manifest.About(reference, err)
-	case manifest.IsDigest(reference) && d.Digest.String() != reference:
+	case digests.Is(reference) && d.Digest.String() != reference:
 		return ocispec.Descriptor{}, false, manifest.Refuse(ErrDigest, "%q: the store returned %s instead", reference, d.Digest)
 	}
 	return d, true, nil

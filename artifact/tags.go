@@ -13,6 +13,7 @@ import (
 	"oras.land/oras-go/v2/registry"
 
 	"github.com/ropewalk/ropewalk/artifact/manifest"
+	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
 // Retention tags hold every digest that was ever pushed, so that the clean-up of
@@ -71,7 +72,7 @@ func parseRetention(tag string) (retained, bool) {
 		out.at, rest = at, hex
 	}
 	out.digest = "sha256:" + rest
-	return out, manifest.IsDigest(out.digest) && retentionTag(out.digest, out.at, layer) == tag
+	return out, digests.Is(out.digest) && retentionTag(out.digest, out.at, layer) == tag
 }
 
 // CheckTags refuses tags that registries refuse, and tags that are reserved for retention and
@@ -106,7 +107,7 @@ func isTag(tag string) bool {
 
 // checkReference refuses a text that is neither a tag nor a digest.
 func checkReference(reference string) error {
-	if isTag(reference) || manifest.IsDigest(reference) {
+	if isTag(reference) || digests.Is(reference) {
 		return nil
 	}
 	return manifest.Refuse(ErrReference, "%.200q is neither a tag nor a digest (sha256: and 64 hexadecimal digits)", reference)

@@ -19,6 +19,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/ropewalk/ropewalk/artifact/manifest"
+	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
 // maxArchive is the size up to which archives are read, and what they unpack to.
@@ -126,7 +127,7 @@ func (a *archive) extract(t *tar.Reader) (why string, _ error) {
 			return "it contains something that is not a file", nil
 		case name == ocispec.ImageLayoutFile, name == ocispec.ImageIndexFile:
 			marked = marked || name == ocispec.ImageLayoutFile
-		case manifest.IsDigest("sha256:" + strings.TrimPrefix(name, blobsDir+"/")):
+		case digests.Is("sha256:" + strings.TrimPrefix(name, blobsDir+"/")):
 		default:
 			return "it contains a file that belongs to no layout: " + name, nil
 		}

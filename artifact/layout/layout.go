@@ -33,6 +33,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/ropewalk/ropewalk/artifact/manifest"
+	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
 // Layout is an image layout. It is safe for concurrent use.
@@ -76,7 +77,7 @@ func (ds *descriptors) UnmarshalJSON(data []byte) error {
 		if err := d.Decode(&one); err != nil {
 			return err
 		}
-		if !manifest.IsDigest(one.Digest.String()) || one.Size < 0 {
+		if !digests.Is(one.Digest.String()) || one.Size < 0 {
 			return manifest.Refuse(manifest.ErrNotLayout, "%s names %.100q: only sha256 digests are read", ocispec.ImageIndexFile, one.Digest)
 		}
 		*ds = append(*ds, one)
@@ -119,7 +120,7 @@ func (x index) encode() ([]byte, error) {
 // find returns the descriptor at a tag or a digest; false if there is none.
 func (x index) find(reference string) (ocispec.Descriptor, bool) {
 	i := slices.IndexFunc(x.Manifests, func(d ocispec.Descriptor) bool {
-		if manifest.IsDigest(reference) {
+		if digests.Is(reference) {
 			return d.Digest.String() == reference
 		}
 		return d.Annotations[ocispec.AnnotationRefName] == reference
@@ -184,7 +185,7 @@ func (l *Layout) Fetch(ctx context.Context, target ocispec.Descriptor) (io.ReadC
 }
 
 func checkDigest(d ocispec.Descriptor) error {
-	if manifest.IsDigest(d.Digest.String()) {
+	if digests.Is(d.Digest.String()) {
 		return nil
 	}
 	return manifest.Refuse(manifest.ErrDigest, "%.100q is not sha256: and 64 hexadecimal digits", d.Digest)
@@ -235,7 +236,7 @@ func (l *Layout) Push(ctx context.Context, expected ocispec.Descriptor, content 
 
 // PushReference writes a manifest and puts it under a tag.
 func (l *Layout) PushReference(ctx context.Context, expected ocispec.Descriptor, content io.Reader, reference string) error {
-	if manifest.IsDigest(reference) {
+	if digests.Is(reference) {
 		reference = ""
 	} else if err := checkRefName(reference); err != nil {
 		return err

@@ -16,6 +16,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
 // Verified reads content and checks its digest and size. The end of content that
@@ -57,7 +59,7 @@ func Open(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) (io.R
 	if d.Digest == EmptyDigest && d.Size == int64(len(EmptyJSON)) {
 		return io.NopCloser(bytes.NewReader([]byte(EmptyJSON))), nil
 	}
-	if !IsDigest(d.Digest.String()) {
+	if !digests.Is(d.Digest.String()) {
 		return nil, Refuse(ErrDigest, "%.100q is not sha256: and 64 hexadecimal digits", d.Digest)
 	}
 	rc, err := from.Fetch(ctx, d)

@@ -14,14 +14,13 @@ package manifest
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
 const (
@@ -81,15 +80,7 @@ func Describe(mediaType string, content []byte) ocispec.Descriptor {
 
 // DigestOf returns the digest of content.
 func DigestOf(content []byte) digest.Digest {
-	sum := sha256.Sum256(content)
-	return digest.Digest("sha256:" + hex.EncodeToString(sum[:]))
-}
-
-// IsDigest reports whether s is sha256: and 64 hexadecimal digits. Other digests
-// are not used.
-func IsDigest(s string) bool {
-	hex, ok := strings.CutPrefix(s, "sha256:")
-	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
+	return digest.Digest(digests.Of(content))
 }
 
 // Manifest is a manifest or an index as it is read.
@@ -153,7 +144,7 @@ func Parse(mediaType string, data []byte) (Manifest, error) {
 		all = append(all, *m.Subject)
 	}
 	for _, d := range all {
-		if !IsDigest(d.Digest.String()) || d.Size < 0 {
+		if !digests.Is(d.Digest.String()) || d.Size < 0 {
 			return bad("%.100q with %d bytes is not a valid descriptor: a sha256 digest and a size are required", d.Digest, d.Size)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
 func TestTheEmptyObjectHasItsDigest(t *testing.T) {
@@ -30,7 +32,7 @@ func FuzzManifest(f *testing.F) {
 			return
 		}
 		for _, d := range append(m.Parts(), m.Layers...) {
-			require.True(t, IsDigest(d.Digest.String()))
+			require.True(t, digests.Is(d.Digest.String()))
 			require.GreaterOrEqual(t, d.Size, int64(0))
 		}
 		require.False(t, IsIndex(mediaType) && len(m.Layers) > 0)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	strictjson "sigs.k8s.io/json"
+
+	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
 const (
@@ -143,7 +145,7 @@ func parseStatement(data []byte) (parsedStatement, error) {
 		if !ok {
 			continue
 		}
-		if !isDigest("sha256:" + hex) {
+		if !digests.Is("sha256:" + hex) {
 			return bad("subject: %.100q is not 64 lower-case hexadecimal digits", hex)
 		}
 		out.subjects = append(out.subjects, "sha256:"+hex)

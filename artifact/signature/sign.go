@@ -4,10 +4,8 @@
 package signature
 
 import (
-	"bytes"
 	"crypto"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -15,6 +13,7 @@ import (
 	_ "crypto/sha256"
 	_ "crypto/sha512"
 
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 	"github.com/ropewalk/ropewalk/artifact/statement"
 )
 
@@ -81,7 +80,7 @@ func (s *Signer) Sign(statement []byte) ([]byte, error) {
 		},
 	}
 	out.VerificationMaterial.PublicKey.Hint = s.public.hint
-	data, err := encode(out)
+	data, err := manifest.Encode(out)
 	if err != nil {
 		return nil, err
 	}
@@ -98,18 +97,6 @@ func (s *Signer) sign(message []byte) ([]byte, error) {
 	// Without a source of randomness the nonce comes from the key and the message
 	// (RFC 6979): signing twice gives the same signature.
 	return s.private.Sign(nil, sum(s.public.hashes[0], message), s.public.hashes[0])
-}
-
-// encode returns v as JSON without the escapes that are for HTML: a hint is base64 and may
-// have a +.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // preAuthEncoding returns the bytes that DSSE signs (protocol.md of the DSSE specification).

@@ -22,6 +22,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 	"github.com/ropewalk/ropewalk/artifact/statement"
 )
 
@@ -218,7 +219,7 @@ func envelopeOf(t testing.TB, s *Signer, payload []byte) []byte {
 	signature, err := s.sign(preAuthEncoding(payloadType, payload))
 	require.NoError(t, err)
 	b := bundle{MediaType: BundleType, Envelope: envelope{Payload: payload, PayloadType: payloadType, Signatures: []envelopeSignature{{signature}}}}
-	data, err := encode(b)
+	data, err := manifest.Encode(b)
 	require.NoError(t, err)
 	return data
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	strictjson "sigs.k8s.io/json"
+
+	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
 const (
@@ -185,7 +187,7 @@ func (v *Verifier) checkReady(subject string) error {
 	if len(v.keys) == 0 {
 		return refuse(ErrKey, "public key: none was given: nothing can be verified")
 	}
-	if !isDigest(subject) {
+	if !digests.Is(subject) {
 		return refuse(ErrMalformed, fmt.Sprintf("%.200q is not sha256: and 64 lower-case hexadecimal digits", subject))
 	}
 	return nil
@@ -216,9 +218,4 @@ func describeSubjects(digests []string) string {
 		return "nothing with a sha256 digest"
 	}
 	return fmt.Sprintf("%.80q", digests[0])
-}
-
-func isDigest(s string) bool {
-	hex, ok := strings.CutPrefix(s, "sha256:")
-	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"oras.land/oras-go/v2/registry"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
 // MediaTypeCycloneDX is the media type of [CycloneDX] by itself.
@@ -51,7 +53,7 @@ func CycloneDX(images []string) ([]byte, error) {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version), cmp.Compare(a.PURL, b.PURL))
 	})
 	out.Components = slices.Compact(out.Components)
-	return encode(out)
+	return manifest.Encode(out)
 }
 
 // Image is a reference to an image, taken apart and completed.

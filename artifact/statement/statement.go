@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
 // Types of statements and predicates.
@@ -91,18 +93,7 @@ func state(predicateType string, predicate any, subjects []Subject) ([]byte, err
 		}
 		out.Subject = append(out.Subject, descriptor{Name: s.Name, Digest: map[string]string{"sha256": hex}})
 	}
-	return encode(out)
-}
-
-// encode returns v as compact JSON, without the escapes that are for HTML.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return manifest.Encode(out)
 }
 
 func sha256Hex(digest string) (string, bool) {

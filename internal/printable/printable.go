@@ -4,9 +4,10 @@
 // Package printable writes text of others so that it is safe on a terminal and in a log:
 // what steers a terminal, turns the direction of writing, or cannot be seen is written as
 // an escape of Go, such as \x1b or \u202e. Letters, marks, numbers, signs and spaces of
-// every language are left as they are.
+// every language are left as they are. A text is escaped once, where it is written.
 //
-// A text is escaped once, by what writes it.
+// What is written in a message is also cut, counted and put on one line here: [Cut], [Count],
+// [OneLine]. These do not escape.
 package printable
 
 import (

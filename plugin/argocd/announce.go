@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -154,7 +155,7 @@ const (
 // title is the first sentence of a comment.
 func title(doc string) string {
 	doc, _, _ = strings.Cut(doc, "\n\n")
-	doc = strings.Join(strings.Fields(doc), " ")
+	doc = printable.OneLine(doc)
 	if end := strings.Index(doc, ". "); end >= 0 {
 		doc = doc[:end]
 	}
@@ -163,7 +164,7 @@ func title(doc string) string {
 
 // tooltip is what is known of an input beside its title, in one line.
 func tooltip(p host.Parameter) string {
-	doc := strings.Join(strings.Fields(p.Doc), " ")
+	doc := printable.OneLine(p.Doc)
 	if rest, ok := strings.CutPrefix(doc, title(p.Doc)); ok {
 		doc = strings.TrimPrefix(rest, ".")
 	}

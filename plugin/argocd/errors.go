@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"connectrpc.com/connect"
 
@@ -149,9 +148,5 @@ func cut(s string, size int) string {
 	if len(s) <= size {
 		return strings.ToValidUTF8(s, "\uFFFD")
 	}
-	s = s[:size-len(more)]
-	for len(s) > 0 && !utf8.RuneStart(s[len(s)-1]) {
-		s = s[:len(s)-1]
-	}
-	return strings.ToValidUTF8(s, "") + more
+	return printable.Cut(s, size-len(more), more)
 }

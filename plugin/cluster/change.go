@@ -12,6 +12,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // annotationRequest asks a controller of Flux, and ours, for a reconciliation: a value that
@@ -132,7 +134,7 @@ func (c *Cluster) EndRollback(ctx context.Context, namespace, name string, p Pat
 func (t *Transform) earlier(digest string) (string, error) {
 	var list []string
 	for _, a := range t.History {
-		list = append(list, strings.TrimSpace(Short(a.Digest)+" "+Short(a.Revision)))
+		list = append(list, strings.TrimSpace(printable.Revision(a.Digest)+" "+printable.Revision(a.Revision)))
 	}
 	history := "its history is empty"
 	if len(list) > 0 {

@@ -6,11 +6,12 @@ package cluster
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // Ref names an object.
@@ -188,25 +189,13 @@ func (o *item) transform() *Transform {
 	return out
 }
 
-// Short is a revision of Flux, or a digest, with the first 12 characters of its sum. What does not
-// end in one is as it was.
-func Short(revision string) string {
-	const shown, shortest = 12, 40 // of a sum: that of SHA-1 has 40 characters
-	i := strings.LastIndexByte(revision, ':') + 1
-	sum := revision[i:]
-	if i == 0 || len(sum) < shortest || strings.Trim(sum, "0123456789abcdef") != "" {
-		return revision
-	}
-	return revision[:i] + sum[:shown]
-}
-
 // Delivered says what is delivered now, as in "main@sha1:0123456789ab (sha256:0123456789ab)".
 func (t *Transform) Delivered() string {
 	switch {
 	case t.Artifact == nil:
 		return "nothing"
 	case t.Artifact.Revision == "":
-		return Short(t.Artifact.Digest)
+		return printable.Revision(t.Artifact.Digest)
 	}
-	return fmt.Sprintf("%s (%s)", Short(t.Artifact.Revision), Short(t.Artifact.Digest))
+	return fmt.Sprintf("%s (%s)", printable.Revision(t.Artifact.Revision), printable.Revision(t.Artifact.Digest))
 }

@@ -223,5 +223,5 @@ func cut(text string, size int) string {
 	if len(text) <= size {
 		return text
 	}
-	return strings.ToValidUTF8(text[:size-len(more)], "") + more
+	return printable.Cut(text, size-len(more), more)
 }

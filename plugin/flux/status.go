@@ -14,6 +14,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -132,21 +133,9 @@ func shown(a *v1alpha1.Artifact) string {
 		return "nothing"
 	}
 	if a.Revision == "" {
-		return short(a.Digest)
+		return printable.Revision(a.Digest)
 	}
-	return short(a.Revision) + " (" + short(a.Digest) + ")"
-}
-
-// short is a revision of Flux, or a digest, with the first characters of its sum. What
-// does not end in one is as it was.
-func short(revision string) string {
-	const shown, shortest = 12, 40 // of a sum: that of SHA-1 has 40 characters
-	i := strings.LastIndexByte(revision, ':') + 1
-	sum := revision[i:]
-	if i == 0 || len(sum) < shortest || strings.Trim(sum, "0123456789abcdef") != "" {
-		return revision
-	}
-	return revision[:i] + sum[:shown]
+	return printable.Revision(a.Revision) + " (" + printable.Revision(a.Digest) + ")"
 }
 
 // begun shows that something is being done, where that takes a while.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/check/finding"
 	"github.com/ropewalk/ropewalk/render/check/kubernetes"
 	"github.com/ropewalk/ropewalk/render/dialect"
@@ -52,17 +53,11 @@ func (c *Checker) checkSecrets(a *finding.Value) {
 	if n == 0 {
 		return
 	}
-
-	// The finding says how many values there are, and what to do.
-	what := "values"
-	if n == 1 {
-		what = "value"
-	}
 	if encrypted {
-		a.Fail(finding.RuleSecret, "is marked as encrypted but holds %d %s in the clear", n, what).Hint = "encrypt the file again with SOPS"
+		a.Fail(finding.RuleSecret, "is marked as encrypted but holds %s in the clear", printable.Count(n, "value")).Hint = "encrypt the file again with SOPS"
 		return
 	}
-	a.Fail(finding.RuleSecret, "holds %d secret %s, which a render must not contain", n, what).Hint =
+	a.Fail(finding.RuleSecret, "holds %s, which a render must not contain", printable.Count(n, "secret value")).Hint =
 		"use an ExternalSecret or a reference to a Secret of the cluster, encrypt it with SOPS for Flux, or allow this Secret in allowSecrets"
 }
 

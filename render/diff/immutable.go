@@ -4,6 +4,7 @@
 package diff
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -55,13 +56,7 @@ func immutable(before, after object.Object, f Field) bool {
 
 // under reports whether a path is one of others or below it.
 func under(path string, others ...string) bool {
-	for _, o := range others {
-		rest, ok := strings.CutPrefix(path, o)
-		if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(others, func(o string) bool { return object.Within(path, o) })
 }
 
 func locked(o object.Object) bool { return o.Get("immutable") == true }

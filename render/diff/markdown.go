@@ -27,7 +27,7 @@ func (r Report) Markdown() string {
 	var b strings.Builder
 	b.WriteString("### Rendered manifests\n\n" + code(r.Before) + " → " + code(r.After) + "\n\n")
 	if r.Empty() {
-		b.WriteString("No difference in " + plural(r.Unchanged, "object") + ".\n")
+		b.WriteString("No difference in " + printable.Count(r.Unchanged, "object") + ".\n")
 		return b.String()
 	}
 	r.writeLead(&b)
@@ -52,10 +52,10 @@ func (r Report) Markdown() string {
 
 	// What is left out is counted.
 	if left > 0 {
-		fmt.Fprintf(&b, "\n%s not shown: the report would be too long for a comment.\n", plural(left, "object"))
+		fmt.Fprintf(&b, "\n%s not shown: the report would be too long for a comment.\n", printable.Count(left, "object"))
 	}
 	if details > 0 {
-		fmt.Fprintf(&b, "\nThe fields of %s are not shown: the report would be too long for a comment.\n", plural(details, "object"))
+		fmt.Fprintf(&b, "\nThe fields of %s are not shown: the report would be too long for a comment.\n", printable.Count(details, "object"))
 	}
 	return b.String()
 }
@@ -84,7 +84,7 @@ func writeCallout(b *strings.Builder, kind, what string, lines []string) {
 	b.WriteString("> [!" + kind + "]\n")
 	for i, line := range lines {
 		if b.Len()+len(line) > warningsLimit {
-			fmt.Fprintf(b, "> - and %s more\n", plural(len(lines)-i, what))
+			fmt.Fprintf(b, "> - and %s more\n", printable.Count(len(lines)-i, what))
 			return
 		}
 		b.WriteString("> - " + line + "\n")
@@ -193,7 +193,7 @@ func textLines(before, after any) (string, bool) {
 		lines []string
 	}{{"  ", a[max(0, from-near):from]}, {"- ", gone}, {"+ ", come}, {"  ", a[len(a)-same:][:min(near, same)]}} {
 		for _, line := range part.lines {
-			out.WriteString(strings.TrimRight(part.sign+cut(printable.Line(line), 4*valueWidth), " ") + "\n")
+			out.WriteString(strings.TrimRight(part.sign+printable.Cut(printable.Line(line), 4*valueWidth, "…"), " ") + "\n")
 		}
 	}
 	return out.String(), true

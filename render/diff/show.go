@@ -58,21 +58,21 @@ func encode(v any) ([]byte, error) {
 
 // Show returns a value on one line, as JSON, cut at width bytes of text. Characters that are not
 // printable are escaped.
-func Show(v any, width int) string { return cut(oneLine(v), width) }
+func Show(v any, width int) string { return printable.Cut(oneLine(v), width, "…") }
 
 // showBoth returns two values as Show does. If they begin with the same width bytes, they are
 // shown from shortly before the first difference.
 func showBoth(before, after any, width int) (string, string) {
 	old, now := oneLine(before), oneLine(after)
-	if old == now || cut(old, width) != cut(now, width) {
-		return cut(old, width), cut(now, width)
+	if old == now || printable.Cut(old, width, "…") != printable.Cut(now, width, "…") {
+		return printable.Cut(old, width, "…"), printable.Cut(now, width, "…")
 	}
 	from := 0
 	for from < len(old) && from < len(now) && old[from] == now[from] {
 		from++
 	}
 	from = runeStart(old, max(0, from-width/4))
-	return "…" + cut(old[from:], width), "…" + cut(now[from:], width)
+	return "…" + printable.Cut(old[from:], width, "…"), "…" + printable.Cut(now[from:], width, "…")
 }
 
 // oneLine returns a value as JSON on one line, or "" if there is none.
@@ -90,14 +90,7 @@ func oneLine(v any) string {
 }
 
 // shown returns a name, a path or a sentence in a form that may go to a terminal.
-func shown(text string) string { return cut(printable.Line(text), textWidth) }
-
-func cut(text string, width int) string {
-	if len(text) <= width {
-		return text
-	}
-	return text[:runeStart(text, width)] + "…"
-}
+func shown(text string) string { return printable.Cut(printable.Line(text), textWidth, "…") }
 
 // runeStart returns the last index up to at where a character begins.
 func runeStart(text string, at int) int {

@@ -6,6 +6,8 @@ package diff
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // Style paints parts of a text for a terminal; the zero value paints nothing.
@@ -149,7 +151,7 @@ func (f Field) name() string {
 func (r Report) Summary() string {
 	before, after := shown(r.Before), shown(r.After)
 	if r.Empty() {
-		return fmt.Sprintf("no difference between %s and %s in %s", before, after, plural(r.Unchanged, "object"))
+		return fmt.Sprintf("no difference between %s and %s in %s", before, after, printable.Count(r.Unchanged, "object"))
 	}
 	var parts []string
 	if r.Dialects != nil {
@@ -165,17 +167,10 @@ func (r Report) Summary() string {
 	}
 	out := fmt.Sprintf("%s -> %s: %s, %d unchanged", before, after, strings.Join(parts, ", "), r.Unchanged)
 	if n := r.Dangers(); n > 0 {
-		out += "; " + plural(n, "danger")
+		out += "; " + printable.Count(n, "danger")
 	}
 	if n := len(r.Findings); n > 0 {
-		out += "; " + plural(n, "finding")
+		out += "; " + printable.Count(n, "finding")
 	}
 	return out
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

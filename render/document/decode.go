@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -222,7 +223,7 @@ func (d *Decoder) checkLength(f *Field, v object.Value, n int, part string, at *
 		if v.Kind == object.KindMap {
 			v.Pos = v.Members[f.Most].Pos
 		}
-		d.fail(v, at, "remove the others", "expected at most %d %s, got %d", f.Most, strings.TrimSuffix(part+"s", map[bool]string{true: "s"}[f.Most == 1]), n)
+		d.fail(v, at, "remove the others", "expected at most %s, got %d", printable.Count(f.Most, part), n)
 	}
 	return true
 }

@@ -25,50 +25,35 @@ func (d *Decoder) decodeMembers(f *Field, v object.Value, at *Location) (object.
 	out := object.Value{Kind: object.KindMap, Pos: v.Pos, Members: make([]object.Member, 0, len(v.Members))}
 	found := make([]bool, len(f.Fields))
 	var known []string
-	var own *Field
 	meant := map[string]bool{}
+	var item *Field
 	if f.Fields == nil {
-		own = f.item()
+		item = f.item()
 	}
 	for _, m := range v.Members {
-		in := at.To(m.Name)
+		in, own := at.To(m.Name), item
 
 		// Find the field of the name, or report the name.
 		if f.Fields != nil {
 			i := slices.IndexFunc(f.Fields, func(o Field) bool { return o.Name == m.Name })
-			if i < 0 && f.Apart != nil && f.Apart(m.Name) {
+			switch {
+			case i >= 0:
+				own = &f.Fields[i]
+				found[i] = m.Value.Kind != object.KindNull
+			case f.Apart != nil && f.Apart(m.Name):
 				continue
-			}
-			if i < 0 && f.Open && !f.meansAbsent(v, m.Name) {
+			case f.Open && !f.meansAbsent(v, m.Name):
 				out.Members = append(out.Members, m)
 				continue
-			}
-			if i < 0 {
+			default:
 				if known == nil {
 					known = f.names()
 				}
 				meant[d.reportUnknown(f, m, in, known)] = true
 				continue
 			}
-			own = &f.Fields[i]
-			found[i] = m.Value.Kind != object.KindNull
 		}
-
-		// A null is as if it were not there, unless the field allows it.
-		if m.Value.Kind == object.KindNull && (f.Fields != nil && !own.NotNull || own.Null || d.Gone != nil && d.Gone(m.Value)) {
-			d.reportNull(f, own, m, in)
-			continue
-		}
-
-		// Where names are free, the name itself has a rule.
-		if f.Fields == nil && !f.Names.Allows(m.Name) {
-			before := len(d.Errs)
-			d.Fail(m.Pos, in.Path(), f.Names.hint(m.Name), "%s", f.Names.wrong(Shown(m.Name), m.Name))
-			if d.secret > 0 && m.Value.Kind != object.KindMap { // Its value is on the same line.
-				d.Hide(before)
-			}
-		}
-		if good, ok := d.decode(own, m.Value, in); ok {
+		if good, ok := d.decodeMember(f, own, m, in); ok {
 			out.Members = append(out.Members, object.Member{Name: m.Name, Pos: m.Pos, Value: good})
 		}
 	}
@@ -81,6 +66,26 @@ func (d *Decoder) decodeMembers(f *Field, v object.Value, at *Location) (object.
 	}
 	d.checkTogether(f, v, found, meant, at)
 	return out, true
+}
+
+// decodeMember returns the value of a member of f, whose field is own. It returns false if it is
+// null or wrong.
+func (d *Decoder) decodeMember(f, own *Field, m object.Member, in *Location) (object.Value, bool) {
+	// A null is as if it were not there, unless the field allows it.
+	if m.Value.Kind == object.KindNull && (f.Fields != nil && !own.NotNull || own.Null || d.Gone != nil && d.Gone(m.Value)) {
+		d.reportNull(f, own, m, in)
+		return object.Value{}, false
+	}
+
+	// Where names are free, the name itself has a rule.
+	if f.Fields == nil && !f.Names.Allows(m.Name) {
+		before := len(d.Errs)
+		d.Fail(m.Pos, in.Path(), f.Names.hint(m.Name), "%s", f.Names.wrong(Shown(m.Name), m.Name))
+		if d.secret > 0 && m.Value.Kind != object.KindMap { // Its value is on the same line.
+			d.Hide(before)
+		}
+	}
+	return d.decode(own, m.Value, in)
 }
 
 // missing returns what to do about a field that is missing.

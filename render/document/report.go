@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -60,13 +61,7 @@ func (d *Decoder) Known(at object.Path) bool {
 		return false
 	}
 	path := pathText(at)
-	return slices.ContainsFunc(d.Errs, func(e *object.Error) bool { return e.Severity == object.SeverityError && Within(e.Path, path) })
-}
-
-// Within reports whether path leads to the part at the path whole, or to a part inside of it.
-func Within(path, whole string) bool {
-	rest, below := strings.CutPrefix(path, whole)
-	return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	return slices.ContainsFunc(d.Errs, func(e *object.Error) bool { return e.Severity == object.SeverityError && object.Within(e.Path, path) })
 }
 
 // full reports whether no more is reported.
@@ -84,12 +79,7 @@ func (d *Decoder) count(s object.Severity) (n int) {
 
 // Mistake returns an error about the part of a document at pos and path.
 func Mistake(pos object.Pos, path object.Path, hint, format string, args ...any) *object.Error {
-	cut := func(text string) string {
-		if len(text) <= longest {
-			return text
-		}
-		return strings.ToValidUTF8(text[:longest], "") + "…"
-	}
+	cut := func(text string) string { return printable.Cut(text, longest, "…") }
 	err := fmt.Errorf(format, args...)
 	if text := err.Error(); len(text) > longest || oneLine(text) != text {
 		err = errors.New(oneLine(cut(text)))
@@ -102,7 +92,7 @@ func pathText(path object.Path) string {
 	for i, step := range path {
 		if len(step.Name) > maxStep {
 			path = path.Append()
-			path[i].Name = strings.ToValidUTF8(step.Name[:maxStep], "") + "…"
+			path[i].Name = printable.Cut(step.Name, maxStep, "…")
 		}
 	}
 	return oneLine(path.String())
@@ -121,7 +111,7 @@ func oneLine(text string) string {
 // Shown returns text in quotes as messages repeat it, cut if it is long.
 func Shown(text string) string {
 	if len(text) > maxShown {
-		return fmt.Sprintf("%q (cut after %d of %d bytes)", strings.ToValidUTF8(text[:maxShown], ""), maxShown, len(text))
+		return fmt.Sprintf("%q (cut after %d of %d bytes)", printable.Cut(text, maxShown, ""), maxShown, len(text))
 	}
 	return strconv.Quote(text)
 }

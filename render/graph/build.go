@@ -115,7 +115,7 @@ func (b *builder) addJoin(j Join) {
 	b.joins = append(b.joins, j)
 	if len(b.joins) > MaxJoins {
 		b.fail(&object.Error{
-			Pos:  posOr(j.Pos, b.specs[j.FromName].Pos),
+			Pos:  object.FirstValid(j.Pos, b.specs[j.FromName].Pos),
 			Err:  fmt.Errorf("%s after %s: the project has more than %d dependencies on complete specs, which no flag allows", j.FromName, j.ToName, MaxJoins),
 			Hint: "a dependency holds across others: of specs that depend on each other in a row, name the last one only",
 		})
@@ -130,7 +130,7 @@ func (b *builder) addEdge(e Edge) {
 	b.edges = append(b.edges, e)
 	if len(b.edges) > MaxEdges {
 		err := tooManyEdges(b.index.items[b.index.ids[e.From]].node)
-		err.Pos = posOr(e.Pos, err.Pos)
+		err.Pos = object.FirstValid(e.Pos, err.Pos)
 		b.fail(err)
 	}
 }

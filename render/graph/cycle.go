@@ -76,7 +76,7 @@ func (b *builder) reportCycles() {
 		cycle := b.cycle(w, w.shortest(component))
 		e := &object.Error{Err: cycle, Hint: "remove one of these dependencies"}
 		for i, edge := range cycle.Edges {
-			e.Pos = posOr(e.Pos, edge.Pos)
+			e.Pos = object.FirstValid(e.Pos, edge.Pos)
 			if i == mostSteps && len(cycle.Edges) > mostSteps {
 				e.Notes = append(e.Notes, object.Note{Pos: edge.Pos, Text: fmt.Sprintf("and %d more", len(cycle.Edges)-mostSteps)})
 				break
@@ -86,7 +86,7 @@ func (b *builder) reportCycles() {
 				Pos: edge.Pos, Text: fmt.Sprintf("%s depends on %s (%s)", cycle.Names[i], to, edge.Rule),
 			})
 		}
-		e.Pos = posOr(e.Pos, position(b.index.items[b.index.ids[cycle.Edges[0].From]].node))
+		e.Pos = object.FirstValid(e.Pos, position(b.index.items[b.index.ids[cycle.Edges[0].From]].node))
 		b.fail(e)
 	}
 }

@@ -29,7 +29,7 @@ func (b *builder) addNodeDependencies() {
 func (b *builder) addNodeDependency(n *object.Node, d object.Dependency) {
 	if d.ID == n.ID || (d.ID.Node() == "" && d.ID.Spec() == n.ID.Spec()) {
 		b.fail(&object.Error{
-			Pos: posOr(d.Pos, position(n)), Node: n.ID,
+			Pos: object.FirstValid(d.Pos, position(n)), Node: n.ID,
 			Err:  fmt.Errorf("%s depends on itself", n.ID),
 			Hint: "remove the dependency",
 		})
@@ -55,7 +55,7 @@ func (b *builder) joinNodeToSpec(n *object.Node, d object.Dependency) {
 		}
 	}
 	if _, ok := b.specs[spec]; !ok {
-		b.reportUnknownSpec(posOr(d.Pos, position(n)), string(n.ID), spec)
+		b.reportUnknownSpec(object.FirstValid(d.Pos, position(n)), string(n.ID), spec)
 		return
 	}
 	for _, name := range b.nearestFilled(spec) {
@@ -77,12 +77,12 @@ func (b *builder) addSpecDependencies() {
 			switch _, known := b.specs[d.Name]; {
 			case d.Name == name:
 				b.fail(&object.Error{
-					Pos:  posOr(d.Pos, s.Pos),
+					Pos:  object.FirstValid(d.Pos, s.Pos),
 					Err:  fmt.Errorf("spec %s depends on itself", name),
 					Hint: "remove the dependency",
 				})
 			case !known:
-				b.reportUnknownSpec(posOr(d.Pos, s.Pos), "spec "+name, d.Name)
+				b.reportUnknownSpec(object.FirstValid(d.Pos, s.Pos), "spec "+name, d.Name)
 			case len(b.index.specs[name]) > 0:
 				b.joinSpecs(name, d)
 			}
@@ -95,7 +95,7 @@ func (b *builder) joinSpecs(name string, d object.SpecDependency) {
 		if to == name {
 			// A circle of specs that leads through one without nodes.
 			b.fail(&object.Error{
-				Pos:  posOr(d.Pos, b.specs[name].Pos),
+				Pos:  object.FirstValid(d.Pos, b.specs[name].Pos),
 				Err:  fmt.Errorf("cycle: %s -> %s -> %s", name, d.Name, name),
 				Hint: "remove one of these dependencies",
 			})
@@ -181,7 +181,7 @@ func (b *builder) reportUnknownNode(n *object.Node, d object.Dependency) {
 		return
 	}
 	e := &object.Error{
-		Pos: posOr(d.Pos, position(n)), Node: n.ID,
+		Pos: object.FirstValid(d.Pos, position(n)), Node: n.ID,
 		Err: fmt.Errorf("depends on unknown node %q", d.ID),
 	}
 	spec := d.ID.Spec()
@@ -303,11 +303,4 @@ func (b *builder) suggestObject(r object.Ref) string {
 		return fmt.Sprintf("the render has no %s", r.GroupKind())
 	}
 	return object.Suggest(strings.TrimPrefix(r.Namespace+"/"+r.Name, "/"), there)
-}
-
-func posOr(p, fallback object.Pos) object.Pos {
-	if p.IsValid() {
-		return p
-	}
-	return fallback
 }

@@ -24,3 +24,15 @@ func Shorten(name string, most int) string {
 	const tail = 1 + 8
 	return strings.TrimRight(name[:most-tail], "-._") + "-" + ShortHash(name)
 }
+
+// Label returns the small letters and digits of text with a dash for anything else, such as
+// my-app for "My App": a label of DNS (RFC 1123) of any length, "" where text has neither.
+func Label(text string) string {
+	out := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(text))
+	return strings.Trim(out, "-")
+}

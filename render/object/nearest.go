@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // Nearest returns the known name that word was most likely meant to be. A name is near if at most
@@ -95,8 +97,5 @@ func Suggest(word string, known []string) string {
 	}
 	const most = 12
 	sorted := slices.Compact(slices.Sorted(slices.Values(known)))
-	if len(sorted) > most {
-		return fmt.Sprintf("known: %s and %d more", strings.Join(sorted[:most], ", "), len(sorted)-most)
-	}
-	return "known: " + strings.Join(sorted, ", ")
+	return "known: " + printable.List(sorted, most)
 }

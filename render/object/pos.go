@@ -32,6 +32,14 @@ func FileOf(origin, name string) string {
 // IsValid reports whether p is a position.
 func (p Pos) IsValid() bool { return p.File != "" }
 
+// FirstValid returns a, or b where a is no position.
+func FirstValid(a, b Pos) Pos {
+	if a.IsValid() {
+		return a
+	}
+	return b
+}
+
 // String writes p as file:line:column, the form that editors follow, in one line.
 func (p Pos) String() string {
 	file := printable.Line(p.File)
@@ -156,4 +164,11 @@ func readStep(text string, first bool) (step Step, rest string, ok bool) {
 	}
 	name := text[:end]
 	return Field(name), text[end:], dot != first && name != "" && !strings.ContainsAny(name, `]"`)
+}
+
+// Within reports whether a path, as [Path.String] writes it, leads to the part at the path
+// whole, or into it.
+func Within(path, whole string) bool {
+	rest, below := strings.CutPrefix(path, whole)
+	return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

@@ -94,6 +94,15 @@ func (v Value) TextOf(name string) string {
 	return f.Text
 }
 
+// MemberNames returns the names of the members, in their order.
+func (v Value) MemberNames() []string {
+	out := make([]string, len(v.Members))
+	for i, m := range v.Members {
+		out[i] = m.Name
+	}
+	return out
+}
+
 // Lookup follows p as far as it leads. It returns the part there, and the number of steps.
 func (v Value) Lookup(p Path) (at Value, found int) {
 	for i, s := range p {

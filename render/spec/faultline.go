@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -31,8 +32,8 @@ func (f fault) secondValue(column int) *object.Error {
 	case keyEnd(before) == 0 && bytes.Count(before, []byte{'"'})%2 == 0:
 		return f.noValue(n)
 	case indent(line) > inner(before):
-		return f.at(f.line, indent(line)+1, fmt.Sprintf("indent it by %s, as line %d", blanks(inner(before)), n),
-			"the indentation of %s is more than that of the key before it, which has a value already", blanks(indent(line)))
+		return f.at(f.line, indent(line)+1, fmt.Sprintf("indent it by %s, as line %d", printable.Count(inner(before), "space"), n),
+			"the indentation of %s is more than that of the key before it, which has a value already", printable.Count(indent(line), "space"))
 	}
 	return f.at(f.line, column, "check the indentation of this line and of those before it", `a "key: value" is not allowed here`)
 }
@@ -107,8 +108,8 @@ func (f fault) indentation() *object.Error {
 			if text <= own {
 				return f.at(f.line, own+1, "remove the spaces of the empty lines above", "an empty line before it is indented deeper than the text that line %d begins", n)
 			}
-			return f.at(f.line, own+1, fmt.Sprintf("indent it by at least %s, as the text above", blanks(text)),
-				"the indentation of %s is less than that of the text that line %d begins", blanks(own), n)
+			return f.at(f.line, own+1, fmt.Sprintf("indent it by at least %s, as the text above", printable.Count(text, "space")),
+				"the indentation of %s is less than that of the text that line %d begins", printable.Count(own, "space"), n)
 		}
 		if at >= least {
 			continue
@@ -132,7 +133,7 @@ func (f fault) indentation() *object.Error {
 	case len(levels) == 0 || slices.Contains(levels, own):
 		return f.at(f.line, own+1, "check the indentation of this line and of those before it", "the line does not continue what is above it")
 	}
-	return f.at(f.line, own+1, "indent it by "+numbers(levels), "the indentation of %s matches no line above", blanks(own))
+	return f.at(f.line, own+1, "indent it by "+numbers(levels), "the indentation of %s matches no line above", printable.Count(own, "space"))
 }
 
 // below is the line after n that is not empty.
@@ -149,14 +150,7 @@ func numbers(levels []int) string {
 	for _, n := range levels[:len(levels)-1] {
 		out += fmt.Sprint(n) + " or "
 	}
-	return out + blanks(levels[len(levels)-1])
-}
-
-func blanks(n int) string {
-	if n == 1 {
-		return "1 space"
-	}
-	return fmt.Sprintf("%d spaces", n)
+	return out + printable.Count(levels[len(levels)-1], "space")
 }
 
 // trailing explains text behind a value that has ended.

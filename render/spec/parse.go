@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -74,23 +75,31 @@ func (p *parsing) file(f File) {
 	if len(p.ours) > before && !p.cluster {
 		p.others = append(p.others, others...)
 	}
+	if !kept && !f.Found {
+		p.foreign(f, docs, len(errs) > 0)
+	}
+}
+
+// foreign reports a file that the user named and that holds no document of ours. One with
+// mistakes is reported by them, unless it is a bundle.
+func (p *parsing) foreign(f File, docs []parsed, broken bool) {
 	for _, d := range docs {
-		if bundle, _ := d.value.Get("bundle"); !kept && !f.Found && bundle.Kind == object.KindMap {
+		if bundle, _ := d.value.Get("bundle"); bundle.Kind == object.KindMap {
 			p.fail(bundle.Pos, nil, "write it as CUE: cue import "+f.Name, "a bundle of Timoni in YAML or JSON is not read")
 			return
 		}
 	}
-	if !kept && !f.Found && len(errs) == 0 && path.Base(f.Name) == ProjectFile {
-		what := "contains no document of " + APIVersion
+	what := "contains no document of " + APIVersion
+	switch {
+	case broken:
+	case path.Base(f.Name) != ProjectFile:
+		p.fail(object.Pos{File: f.Name}, nil, "a spec begins with apiVersion: "+APIVersion+" and kind: "+KindTransform+" or "+KindWorkload+
+			", a Score file with apiVersion: "+ScoreVersion, "%s", what)
+	default:
 		if len(bytes.TrimSpace(f.Data)) == 0 {
 			what = "the file is empty"
 		}
 		p.fail(object.Pos{File: f.Name}, nil, "a project begins with apiVersion: "+APIVersion+" and kind: "+KindProject, "%s", what)
-		return
-	}
-	if !kept && !f.Found && len(errs) == 0 {
-		p.fail(object.Pos{File: f.Name}, nil, "a spec begins with apiVersion: "+APIVersion+" and kind: "+KindTransform+" or "+KindWorkload+
-			", a Score file with apiVersion: "+ScoreVersion, "contains no document of %s", APIVersion)
 	}
 }
 
@@ -255,7 +264,7 @@ func (p *parsing) own(doc parsed, apiVersion, kind string) {
 // transform adds t; unsure says that a mistake may hide part of it.
 func (p *parsing) transform(t Transform, unsure bool) {
 	t.InputUnsure = t.InputUnsure || unsure
-	p.out.Incomplete = p.out.Incomplete || unsure || badLabel(t.Name) != ""
+	p.out.Incomplete = p.out.Incomplete || unsure || document.BadLabel(t.Name) != ""
 	p.out.Transforms = append(p.out.Transforms, t)
 }
 

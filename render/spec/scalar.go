@@ -4,7 +4,6 @@
 package spec
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -13,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -180,34 +180,16 @@ func (c *converter) block(n *yaml.Node) Block {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		b.Indent = max(spaces(c.text.line(first+i))-spaces([]byte(line)), 0)
+		b.Indent = max(indent(c.text.line(first+i))-indent([]byte(line)), 0)
 		break
 	}
 	b.Pos.Column = b.Indent + 1
 	return b
 }
 
-func spaces(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
-
-// badLabel reports what is wrong with a DNS label as Kubernetes uses it for
-// names (RFC 1123), "" where nothing is.
-func badLabel(s string) string {
-	switch {
-	case s == "":
-		return "must not be empty"
-	case len(s) > 63:
-		return fmt.Sprintf("has %d characters, more than 63", len(s))
-	case strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
-		return "may hold only a-z, 0-9 and -"
-	case s[0] == '-' || s[len(s)-1] == '-':
-		return "must begin and end with a letter or a digit"
-	}
-	return ""
-}
-
 // CheckName reports what is wrong with a name that must be a DNS label.
 func CheckName(name string) error {
-	if bad := badLabel(name); bad != "" {
+	if bad := document.BadLabel(name); bad != "" {
 		return fmt.Errorf("%q %s", name, bad)
 	}
 	return nil
@@ -226,7 +208,7 @@ func CheckPreview(id string) error {
 // CheckDomain reports what is wrong with the DNS domain of a cluster.
 func CheckDomain(domain string) error {
 	for label := range strings.SplitSeq(domain, ".") {
-		if bad := badLabel(label); bad != "" {
+		if bad := document.BadLabel(label); bad != "" {
 			return fmt.Errorf("%q is not a domain: %q %s", domain, label, bad)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -44,7 +46,7 @@ func ParseSet(text string) (Set, error) {
 	path := text[:eq]
 	if colon := outside(path, ':'); colon >= 0 {
 		s.Spec, path = path[:colon], path[colon+1:]
-		if bad := badLabel(s.Spec); bad != "" {
+		if bad := document.BadLabel(s.Spec); bad != "" {
 			return Set{}, s.fail(fmt.Errorf("the name of the spec %q %s", shortened(s.Spec), bad), "write SPEC:PATH=VALUE")
 		}
 	}
@@ -86,10 +88,7 @@ func SetTarget(text string) string {
 // shortened is the part of text that a message shows.
 func shortened(text string) string {
 	const most = 200
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return printable.Cut(text, most, "…")
 }
 
 func (s Set) fail(err error, hint string) error {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -47,7 +48,7 @@ func (p *parsing) compiled(doc parsed, kind string, score bool) Document {
 	if ok {
 		out.NamePos = name.Pos
 	}
-	p.out.Incomplete = p.out.Incomplete || badLabel(out.Name) != ""
+	p.out.Incomplete = p.out.Incomplete || document.BadLabel(out.Name) != ""
 	return out
 }
 

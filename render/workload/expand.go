@@ -190,7 +190,7 @@ func (s scope) resolve(ref []string) ([]generate.Piece, *object.Error) {
 // as JSON.
 func (s scope) metadata(keys []string) ([]generate.Piece, *object.Error) {
 	if len(keys) == 0 {
-		return nil, mistake(object.Suggest("", memberNames(s.member.source.Spec.Metadata)), "names no key of the metadata")
+		return nil, mistake(object.Suggest("", s.member.source.Spec.Metadata.MemberNames()), "names no key of the metadata")
 	}
 	at := s.member.source.Spec.Metadata
 	for i, key := range keys {
@@ -200,7 +200,7 @@ func (s scope) metadata(keys []string) ([]generate.Piece, *object.Error) {
 		}
 		next, ok := at.Get(key)
 		if !ok {
-			return nil, mistake(object.Suggest(key, memberNames(at)), "%s has no key %q", full, key)
+			return nil, mistake(object.Suggest(key, at.MemberNames()), "%s has no key %q", full, key)
 		}
 		at = next
 	}
@@ -233,24 +233,10 @@ func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 	}
 	output := steps[1]
 	plain, isPlain := r.Outputs[output]
-	sensitive, isSensitive := r.Sensitive[output]
+	_, isSensitive := r.Sensitive[output]
 	switch {
 	case !isPlain && !isSensitive:
-		hint := object.Suggest(output, r.Names())
-		target, isCall := s.member.network.Target(&s.member.source.Spec.Resources[n])
-		switch {
-		case i.entry.Name != spec.DefaultProvisioners:
-		case i.resource.Type.Value == typeEnvironment && object.DidYouMean(output, r.Names()) == "":
-			hint = fmt.Sprintf("set %s under spec.workloads.config.environment of %s, or as a param of the resource", output, spec.ProjectFile)
-		case isCall && output == outputPort && target.Workload == nil:
-			hint = unknownPort(target)
-		case resource.Class(i.resource) == classLocal && (output == "username" || output == "password"):
-			hint = fmt.Sprintf("a server of class %s has no users: use ${resources.%s.connection_string}", classLocal, steps[0])
-		}
-		if isVolume := r.Volume.Kind + r.Claim.Kind; isVolume != object.KindNone {
-			hint = fmt.Sprintf("it is a volume: mount it with source: ${resources.%s}", steps[0])
-		}
-		return nil, mistake(hint, "the resource %q has no output %q", steps[0], output)
+		return nil, mistake(s.otherOutput(n, r, steps[0], output), "the resource %q has no output %q", steps[0], output)
 	case len(steps) > 2:
 		return nil, mistake("", "the output %q of the resource %q is text: it has no key %q", output, steps[0], steps[2])
 	case isPlain && output == outputCallURL && s.alone && i.entry.Name == spec.DefaultProvisioners:
@@ -259,18 +245,42 @@ func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 		public := i.entry.Name == spec.DefaultProvisioners && i.entry.Class == classLocal
 		return []generate.Piece{{Literal: plain, Public: public}}, nil
 	}
-	out := make([]generate.Piece, 0, len(sensitive))
-	for _, f := range sensitive {
+	return s.sensitive(i, r, steps[0], output)
+}
+
+// otherOutput is what to do where the resource n, which is called name, has no such output.
+func (s scope) otherOutput(n int, r *resource.Result, name, output string) string {
+	i := s.member.instances[n]
+	if isVolume := r.Volume.Kind + r.Claim.Kind; isVolume != object.KindNone {
+		return fmt.Sprintf("it is a volume: mount it with source: ${resources.%s}", name)
+	}
+	target, isCall := s.member.network.Target(&s.member.source.Spec.Resources[n])
+	switch {
+	case i.entry.Name != spec.DefaultProvisioners:
+	case i.resource.Type.Value == typeEnvironment && object.DidYouMean(output, r.Names()) == "":
+		return fmt.Sprintf("set %s under spec.workloads.config.environment of %s, or as a param of the resource", output, spec.ProjectFile)
+	case isCall && output == outputPort && target.Workload == nil:
+		return unknownPort(target)
+	case resource.Class(i.resource) == classLocal && (output == "username" || output == "password"):
+		return fmt.Sprintf("a server of class %s has no users: use ${resources.%s.connection_string}", classLocal, name)
+	}
+	return object.Suggest(output, r.Names())
+}
+
+// sensitive is an output that holds secrets: their references, and the text between them.
+func (s scope) sensitive(i *instance, r *resource.Result, name, output string) ([]generate.Piece, *object.Error) {
+	out := make([]generate.Piece, 0, len(r.Sensitive[output]))
+	for _, f := range r.Sensitive[output] {
 		p := generate.Piece{Literal: f.Literal, Escape: f.Escape}
 		if f.Reference.Kubernetes && i.namespace() != s.member.source.Context.Namespace {
 			return nil, mistake("let both run in one namespace, or keep the secret in the store of the environment",
 				"the resource %q keeps the secret in the namespace %q, and pods in %q cannot read it",
-				steps[0], i.namespace(), s.member.source.Context.Namespace)
+				name, i.namespace(), s.member.source.Context.Namespace)
 		}
 		if f.Output != "" {
-			p.Secret = s.secret(steps[0], f.Output, f.Reference)
+			p.Secret = s.secret(name, f.Output, f.Reference)
 			if _, ok := r.Sensitive[outputURL]; ok && output != outputURL {
-				p.Secret.URL = strings.Join([]string{generate.RootResources, steps[0], outputURL}, ".")
+				p.Secret.URL = strings.Join([]string{generate.RootResources, name, outputURL}, ".")
 			}
 		}
 		out = append(out, p)
@@ -296,12 +306,4 @@ func unknownPort(target network.Target) string {
 
 func mistake(hint, format string, args ...any) *object.Error {
 	return &object.Error{Err: fmt.Errorf(format, args...), Hint: hint}
-}
-
-func memberNames(v object.Value) []string {
-	out := make([]string, 0, len(v.Members))
-	for _, m := range v.Members {
-		out = append(out, m.Name)
-	}
-	return out
 }

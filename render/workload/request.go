@@ -87,8 +87,7 @@ func (r Request) Without(errs object.Errors) Request {
 	wrong := func(name string) bool {
 		at := append(r.InputPath, object.Fields("resources", name)...).String()
 		return slices.ContainsFunc(errs, func(e *object.Error) bool {
-			rest, ok := strings.CutPrefix(e.Path, at)
-			return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+			return object.Within(e.Path, at)
 		})
 	}
 	all := len(r.Resources)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/tarball"
 )
@@ -292,8 +293,5 @@ func reason(a Artifact) string {
 func line(text string) string {
 	const longest = 300
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + "…"
-	}
-	return text
+	return printable.Cut(text, longest, "…")
 }

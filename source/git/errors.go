@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -120,9 +121,7 @@ func firstLine(output string) string {
 		}
 		return r
 	}, best)
-	if len(best) > longest {
-		best = strings.ToValidUTF8(best[:longest], "") + "…"
-	}
+	best = printable.Cut(best, longest, "…")
 	return regexp.MustCompile(`(https?://)[^/@\s']*@`).ReplaceAllString(best, "$1***@")
 }
 

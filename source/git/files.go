@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ropewalk/ropewalk/internal/subpath"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/local"
 )
@@ -163,7 +164,7 @@ func (f *Files) find(name string) (*Files, entry, error) {
 	}
 
 	// What is read outside of the module is not in the id of its tree.
-	if f.start != "" && !within(name, f.start) && !within(f.start, name) {
+	if f.start != "" && !subpath.Within(name, f.start) && !subpath.Within(f.start, name) {
 		f.outside = true
 	}
 
@@ -215,11 +216,6 @@ func (f *Files) folderID(dir string) (string, error) {
 		return "", source.Refuse(source.ErrNotFound, fmt.Sprintf("%q is not a folder in the commit", dir))
 	}
 	return e.id, err
-}
-
-// within reports whether a path is a folder, or below it.
-func within(name, dir string) bool {
-	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
 // openModule opens a submodule, once.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/version"
 )
@@ -292,11 +293,7 @@ func scrub(ref string) string {
 // reference may be malformed.
 func redactReference(ref string) string {
 	const longest = 240
-	ref = scrub(ref)
-	if len(ref) > longest {
-		ref = strings.ToValidUTF8(ref[:longest], "") + "…"
-	}
-	return ref
+	return printable.Cut(scrub(ref), longest, "…")
 }
 
 // The folders of references, and what marks the commit of an annotated tag.

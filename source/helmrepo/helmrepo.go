@@ -23,6 +23,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ropewalk/ropewalk/internal/digests"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/tarball"
 	"github.com/ropewalk/ropewalk/source/version"
@@ -75,7 +76,7 @@ func parse(ref string) (r reference, err error) {
 		return r, source.Refuse(source.ErrReference, "the reference names no chart: write https://HOST/PATH?chart=NAME&version=RANGE")
 	case len(query) > 0:
 		return r, source.Refuse(source.ErrReference, "the reference has more than chart, version and digest after its ?")
-	case r.digest != "" && !web.IsDigest(r.digest):
+	case r.digest != "" && !digests.Is(r.digest):
 		return r, source.Refuse(source.ErrReference, fmt.Sprintf("%q is no digest: write sha256: and 64 hex digits", r.digest))
 	}
 	return r, nil

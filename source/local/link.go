@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/ropewalk/ropewalk/internal/subpath"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
@@ -55,7 +56,7 @@ func (w *walk) readLink(ctx context.Context, at spot) error {
 	// A folder that is read already, or holds one that is, never ends. That it
 	// holds the link itself is the shortest such case.
 	for _, open := range append([]string{path.Dir(at.real)}, w.linked...) {
-		if open == real || strings.HasPrefix(open, real+"/") || real == "." {
+		if subpath.Within(open, real) {
 			return refuse("leads to itself: %q is a folder around it", real)
 		}
 	}

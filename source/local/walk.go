@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/ropewalk/ropewalk/internal/subpath"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
@@ -119,7 +120,7 @@ func (w *walk) readFolder(ctx context.Context, dir spot, complete bool) error {
 // isAround reports whether a folder is at or above that of the package: CUE takes the files of
 // such folders into the package.
 func (w *walk) isAround(name string) bool {
-	return name == "." || name == w.Dir || strings.HasPrefix(w.Dir, name+"/")
+	return subpath.Within(w.Dir, name)
 }
 
 // isStray reports whether an entry is a part of a package that no tree may hold. The whole

@@ -7,8 +7,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"slices"
@@ -18,6 +16,8 @@ import (
 	"cuelang.org/go/mod/module"
 	"cuelang.org/go/mod/modzip"
 
+	"github.com/ropewalk/ropewalk/internal/digests"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/tarball"
 )
@@ -49,7 +49,7 @@ func unpack(mv module.Version, data []byte, limits source.Limits) (*archive, err
 	if err != nil {
 		return nil, errDamaged(mv, err)
 	}
-	a := &archive{version: mv, zip: data, digest: sum(data)}
+	a := &archive{version: mv, zip: data, digest: digests.Of(data)}
 	bounds := source.Builder{Limits: limits}
 	for _, f := range z.File {
 		if strings.HasSuffix(f.Name, "/") {
@@ -96,16 +96,11 @@ func readFile(bounds *source.Builder, f *zip.File) ([]byte, error) {
 func (a *archive) readModFile() error {
 	f, err := parseModFile(a.text, modFile, modfile.Parse)
 	if err != nil {
-		return about(a.version, fmt.Errorf("its module file: %s", oneLine(err)))
+		return about(a.version, fmt.Errorf("its module file: %s", printable.OneLine(err.Error())))
 	}
 	if f.QualifiedModule() != a.version.Path() {
 		return about(a.version, fmt.Errorf("its module file is that of %q: it was published under a wrong name", f.QualifiedModule()))
 	}
 	a.deps = f.DepVersions()
 	return nil
-}
-
-func sum(data []byte) string {
-	hash := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(hash[:])
 }

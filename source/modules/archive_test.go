@@ -13,6 +13,7 @@ import (
 	"cuelang.org/go/mod/module"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/internal/digests"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -101,7 +102,7 @@ func TestAZipThatLiesAboutASize(t *testing.T) {
 }
 
 func TestTheListOfVendoredFiles(t *testing.T) {
-	one, two := sum([]byte("1")), sum([]byte("2"))
+	one, two := digests.Of([]byte("1")), digests.Of([]byte("2"))
 	text := vendorHeader + "module e.com/a@v0.1.0 " + one + "\nfile " + one + " e.com/a@v0.1.0.mod\nfile " + two + " e.com/a@v0.1.0/b c.cue\n"
 	v, err := parseVendored("l", []byte(text))
 	require.NoError(t, err)
@@ -135,7 +136,7 @@ func FuzzUnpack(f *testing.F) {
 }
 
 func FuzzVendored(f *testing.F) {
-	f.Add([]byte(vendorHeader + "module a@v0.1.0 " + sum(nil) + "\nfile " + sum(nil) + " a/b"))
+	f.Add([]byte(vendorHeader + "module a@v0.1.0 " + digests.Of(nil) + "\nfile " + digests.Of(nil) + " a/b"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		v, err := parseVendored("l", data)
 		if err != nil {

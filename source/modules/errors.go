@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"cuelang.org/go/mod/module"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/source"
 	store "github.com/ropewalk/ropewalk/source/cache"
 )
@@ -23,7 +23,7 @@ func about(mv module.Version, err error) error {
 
 // errDamaged returns the error for the archive of a module that cannot be read.
 func errDamaged(mv module.Version, err error) error {
-	return source.Refuse(source.ErrDigest, fmt.Sprintf("module %q: its zip is damaged, or was not made by cue mod publish: %s", mv.String(), oneLine(err)))
+	return source.Refuse(source.ErrDigest, fmt.Sprintf("module %q: its zip is damaged, or was not made by cue mod publish: %s", mv.String(), printable.OneLine(err.Error())))
 }
 
 // errNoStore is the error of a Registry without a Store.
@@ -67,9 +67,4 @@ func (r *Registry) explain(ctx, bounded context.Context, mv module.Version, orig
 		return r.Explain(err, name)
 	}
 	return fmt.Errorf("%s: %w", name, err)
-}
-
-// oneLine returns the text of an error without line breaks.
-func oneLine(err error) string {
-	return strings.Join(strings.Fields(err.Error()), " ")
 }

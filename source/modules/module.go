@@ -16,6 +16,8 @@ import (
 	"cuelang.org/go/mod/module"
 
 	"github.com/ropewalk/ropewalk/internal/depth"
+	"github.com/ropewalk/ropewalk/internal/printable"
+	"github.com/ropewalk/ropewalk/internal/subpath"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -56,7 +58,7 @@ func readModule(fsys fs.FS, dir string, provided []string) (*mainModule, error) 
 	case errors.Is(err, modfile.ErrNoLanguageVersion):
 		return m, nil
 	case err != nil:
-		return nil, fmt.Errorf("%s: %s", m.file(), oneLine(err))
+		return nil, fmt.Errorf("%s: %s", m.file(), printable.OneLine(err.Error()))
 	}
 	m.path, m.deps = f.ModuleRootPath(), f.DepVersions()
 	for _, mv := range m.deps {
@@ -129,7 +131,7 @@ func (m *mainModule) listMissing(held []string) ([]module.Version, error) {
 // longer path that begins with this one do not count.
 func (m *mainModule) holds(held []string, modulePath string) bool {
 	for _, name := range held {
-		if inside, ok := localPackage(name); ok && below(inside, modulePath) && m.owner(inside) == modulePath {
+		if inside, ok := localPackage(name); ok && subpath.Within(inside, modulePath) && m.owner(inside) == modulePath {
 			return true
 		}
 	}
@@ -141,7 +143,7 @@ func (m *mainModule) holds(held []string, modulePath string) bool {
 func (m *mainModule) owner(name string) string {
 	best := ""
 	for _, mv := range m.deps {
-		if p := mv.BasePath(); len(p) > len(best) && below(name, p) {
+		if p := mv.BasePath(); len(p) > len(best) && subpath.Within(name, p) {
 			best = p
 		}
 	}
@@ -156,11 +158,6 @@ func localPackage(name string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// below reports whether name is folder, or a path in it.
-func below(name, folder string) bool {
-	return name == folder || strings.HasPrefix(name, folder+"/")
 }
 
 // pkgPath returns where a file of a dependency of the module at root lies.

@@ -18,6 +18,7 @@ import (
 	"cuelang.org/go/mod/module"
 	"cuelang.org/go/mod/modzip"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -59,7 +60,7 @@ func Pack(tree source.Tree, version string, provided ...string) (Package, error)
 	// The module file must agree with the version, and work on other machines.
 	f, err := parseModFile(text, modFile, modfile.ParseNonStrict)
 	if err != nil {
-		return Package{}, fmt.Errorf("%s: %s", modFile, oneLine(err))
+		return Package{}, fmt.Errorf("%s: %s", modFile, printable.OneLine(err.Error()))
 	}
 	if got := f.MajorVersion(); got != major(version) {
 		return Package{}, fmt.Errorf("%s: the module path %q is for versions %s, and %s is none: write module: %q",
@@ -74,7 +75,7 @@ func Pack(tree source.Tree, version string, provided ...string) (Package, error)
 	// The files are those of the module itself, without its dependencies.
 	v, err := module.NewVersion(f.QualifiedModule(), version)
 	if err != nil {
-		return Package{}, fmt.Errorf("%s: %s", modFile, oneLine(err))
+		return Package{}, fmt.Errorf("%s: %s", modFile, printable.OneLine(err.Error()))
 	}
 	own, err := ownFiles(tree)
 	if err != nil {
@@ -88,7 +89,7 @@ func Pack(tree source.Tree, version string, provided ...string) (Package, error)
 	out := Package{Path: f.ModuleRootPath(), Tree: own, ModuleFile: text}
 	var packed bytes.Buffer
 	if err := modzip.Create(&packed, v, filesOf(own.FS, "."), treeFiles{own.FS}); err != nil { //nolint:staticcheck // there is no successor in this version of CUE
-		return Package{}, errors.New(oneLine(err))
+		return Package{}, errors.New(printable.OneLine(err.Error()))
 	}
 	out.Zip = packed.Bytes()
 	return out, nil
@@ -98,7 +99,7 @@ func Pack(tree source.Tree, version string, provided ...string) (Package, error)
 func Path(moduleFile []byte) (string, error) {
 	f, err := parseModFile(moduleFile, modFile, modfile.ParseNonStrict)
 	if err != nil {
-		return "", errors.New(oneLine(err))
+		return "", errors.New(printable.OneLine(err.Error()))
 	}
 	return f.ModuleRootPath(), nil
 }

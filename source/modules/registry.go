@@ -18,6 +18,7 @@ import (
 	"cuelang.org/go/mod/module"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ropewalk/ropewalk/internal/subpath"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -236,7 +237,7 @@ func (r *Registry) fetchImported(ctx context.Context, versions []module.Version,
 func importsOf(fsys fs.FS, root string) func(module.Version) bool {
 	var own archive
 	for _, name := range filesOf(fsys, root) {
-		if path.Ext(name) == ".cue" && !below(name, vendorFolder) && name != modFile {
+		if path.Ext(name) == ".cue" && !subpath.Within(name, vendorFolder) && name != modFile {
 			// What cannot be read is reported where the tree is.
 			data, _ := fs.ReadFile(fsys, path.Join(root, name))
 			own.files = append(own.files, file{name, data})

@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +16,7 @@ import (
 
 	"cuelang.org/go/mod/module"
 
+	"github.com/ropewalk/ropewalk/internal/digests"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/tarball"
 )
@@ -95,7 +95,7 @@ func parseVendored(at string, data []byte) (*vendored, error) {
 
 // appendEntry appends an entry; false if it is malformed or out of order.
 func appendEntry(entries []vendoredEntry, name, digest string) ([]vendoredEntry, bool) {
-	if source.CheckPath(name) != nil || !isDigest(digest) {
+	if source.CheckPath(name) != nil || !digests.Is(digest) {
 		return nil, false
 	}
 	if n := len(entries); n > 0 && entries[n-1].name >= name {
@@ -104,21 +104,15 @@ func appendEntry(entries []vendoredEntry, name, digest string) ([]vendoredEntry,
 	return append(entries, vendoredEntry{name, digest}), true
 }
 
-func isDigest(s string) bool {
-	digits, ok := strings.CutPrefix(s, "sha256:")
-	hash, err := hex.DecodeString(digits)
-	return ok && err == nil && len(hash) == 32 && strings.ToLower(s) == s
-}
-
 // listVendored returns the list of got.
 func listVendored(got []*archive) *vendored {
 	var out vendored
 	for _, a := range got {
 		name := a.version.String()
 		out.modules = append(out.modules, vendoredEntry{name, a.digest})
-		out.files = append(out.files, vendoredEntry{modFileOf(name), sum(a.text)})
+		out.files = append(out.files, vendoredEntry{modFileOf(name), digests.Of(a.text)})
 		for _, f := range a.files {
-			out.files = append(out.files, vendoredEntry{path.Join(name, f.name), sum(f.data)})
+			out.files = append(out.files, vendoredEntry{path.Join(name, f.name), digests.Of(f.data)})
 		}
 	}
 	slices.SortFunc(out.modules, byName)
@@ -179,7 +173,7 @@ func (v *vendored) verify(counts func(name string) bool) (missing string, err er
 		if err != nil {
 			return "", err
 		}
-		if sum(data) != v.files[i].digest {
+		if digests.Of(data) != v.files[i].digest {
 			return "", source.Refuse(source.ErrDigest, fmt.Sprintf(
 				"%q was vendored and changed since: take the change to the module itself, then delete the file and run %q", at, "ropewalk vendor"))
 		}

@@ -11,6 +11,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/ropewalk/ropewalk/internal/digests"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/tarball"
 )
@@ -89,7 +90,7 @@ func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 		return source.Resolved{}, f.explain(err, r)
 	}
 	digest := desc.Digest.String()
-	if !isDigest(digest) {
+	if !digests.Is(digest) {
 		return source.Resolved{}, fault(source.ErrDigest, r, "the registry says that the digest is %q: it is not sha256", digest)
 	}
 	ref.Ref = r.pinned(digest)

@@ -12,6 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/content"
 
+	"github.com/ropewalk/ropewalk/internal/digests"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/version"
 )
@@ -66,7 +67,7 @@ func (f Fetcher) readManifest(ctx context.Context, repo Repository, r reference)
 	if desc.Size > maxManifest {
 		return desc, manifest, fault(source.ErrLimit, r, "the manifest has %d bytes, more than %d (no flag raises this limit)", desc.Size, maxManifest)
 	}
-	if got := desc.Digest.String(); !isDigest(got) || got != cmp.Or(r.digest, got) {
+	if got := desc.Digest.String(); !digests.Is(got) || got != cmp.Or(r.digest, got) {
 		return desc, manifest, fault(source.ErrDigest, r, "the registry returned a manifest with the digest %q", got)
 	}
 	data, err := content.ReadAll(body, desc)

@@ -11,6 +11,8 @@ import (
 
 	"oras.land/oras-go/v2/registry"
 
+	"github.com/ropewalk/ropewalk/internal/digests"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/version"
 )
@@ -60,10 +62,7 @@ func redactReference(ref string) string {
 	if at >= 0 {
 		ref = "***" + ref[at:]
 	}
-	if len(ref) > longest {
-		ref = strings.ToValidUTF8(ref[:longest], "") + "…"
-	}
-	return ref
+	return printable.Cut(ref, longest, "…")
 }
 
 // parse reads a reference.
@@ -130,7 +129,7 @@ func (r *reference) check(host, name string) error {
 	if r.tag != "" && of.ValidateReferenceAsTag() != nil {
 		return bad("%q is not a tag", r.tag)
 	}
-	if r.digest != "" && !isDigest(r.digest) {
+	if r.digest != "" && !digests.Is(r.digest) {
 		return bad("%q is not a digest", r.digest)
 	}
 	return nil
@@ -169,12 +168,6 @@ func (r *reference) parseQuery(query string) error {
 	}
 	r.versions = value
 	return nil
-}
-
-// isDigest reports whether s is sha256:<hex>, in lower case.
-func isDigest(s string) bool {
-	hex, ok := strings.CutPrefix(s, "sha256:")
-	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
 // String returns the reference for messages.

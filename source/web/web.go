@@ -21,6 +21,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/digests"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -137,7 +138,7 @@ func parse(ref string) (u *url.URL, digest string, err error) {
 	text, sum, ok := strings.Cut(ref, mark)
 	if ok {
 		digest = "sha256:" + sum
-		if !IsDigest(digest) {
+		if !digests.Is(digest) {
 			return nil, "", source.Refuse(source.ErrReference, fmt.Sprintf("%q is no digest: write %s and 64 hex digits", sum, mark))
 		}
 	}
@@ -146,12 +147,6 @@ func parse(ref string) (u *url.URL, digest string, err error) {
 		err = source.Refuse(source.ErrReference, fmt.Sprintf("%s names no file", u))
 	}
 	return u, digest, err
-}
-
-// IsDigest reports whether text is sha256:<hex>, in lower case.
-func IsDigest(text string) bool {
-	sum, ok := strings.CutPrefix(text, "sha256:")
-	return ok && len(sum) == 2*sha256.Size && strings.Trim(sum, "0123456789abcdef") == ""
 }
 
 // Parse reads a URL of http or https without credentials.

@@ -4,8 +4,6 @@
 package output
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/digests"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -46,10 +46,10 @@ type refused struct {
 func (r *refused) Error() string {
 	var parts []string
 	if len(r.foreign) > 0 {
-		parts = append(parts, "files that no render wrote: "+some(r.foreign))
+		parts = append(parts, "files that no render wrote: "+printable.List(r.foreign, 5))
 	}
 	if len(r.edited) > 0 {
-		parts = append(parts, "files that were changed after the render: "+some(r.edited))
+		parts = append(parts, "files that were changed after the render: "+printable.List(r.edited, 5))
 	}
 	return fmt.Sprintf("directory %q holds %s; nothing was changed (move them away or choose another directory)",
 		r.dir, strings.Join(parts, "; "))
@@ -57,15 +57,6 @@ func (r *refused) Error() string {
 
 // Unwrap is ErrForeign.
 func (r *refused) Unwrap() error { return ErrForeign }
-
-// some is the first names of a list.
-func some(names []string) string {
-	const most = 5
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-}
 
 // refuseForeign refuses a directory that holds anything but the output of an earlier
 // render; shown is how the user calls it. Files that were removed since do not matter.
@@ -151,12 +142,7 @@ func hasSum(name, want string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return sum(data) == want, nil
-}
-
-func sum(data []byte) string {
-	s := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(s[:])
+	return digests.Of(data) == want, nil
 }
 
 // bytes is the marker as it is written: the same files give the same bytes.
@@ -169,7 +155,7 @@ func (m marker) bytes() ([]byte, error) {
 func newMarker(files map[string][]byte) marker {
 	m := marker{APIVersion: "ropewalk.dev/v1alpha1", Kind: "Output", Files: make(map[string]string, len(files))}
 	for _, name := range object.SortedKeys(files) {
-		m.Files[name] = sum(files[name])
+		m.Files[name] = digests.Of(files[name])
 	}
 	return m
 }

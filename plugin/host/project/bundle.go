@@ -172,6 +172,3 @@ func (d *Discovery) ReadNamed(name string) (spec.File, error) {
 	data, err := d.readNamed(name)
 	return spec.File{Name: argPos(name).File, Data: data}, err
 }
-
-// Label is a text as a DNS label (RFC 1123): "My App" is my-app.
-func Label(text string) string { return label(text) }

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strings"
 	"sync/atomic"
 
+	"github.com/ropewalk/ropewalk/internal/subpath"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
@@ -99,7 +99,7 @@ func (f files) enter(dir, real string) error {
 		switch {
 		case err != nil:
 			return err
-		case real == "." || above == real || strings.HasPrefix(above, real+"/"):
+		case subpath.Within(above, real):
 			return errors.New("it leads back to a folder that holds it")
 		case dir == ".":
 			return nil

@@ -137,7 +137,7 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 	case content != cuePackage:
 		name = chartName(f)
 	}
-	name = label(name)
+	name = Label(name)
 	if d.isTaken(name, f.pos, taken) {
 		return spec.Transform{}, false
 	}
@@ -154,8 +154,8 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 		return component, true
 	}
 	if isComponentFolder(entries) {
-		if chart := chartName(f); f.Dir == "." && chart != "" && name == rootName && !slices.Contains(taken, label(chart)) {
-			component.Name = label(chart)
+		if chart := chartName(f); f.Dir == "." && chart != "" && name == rootName && !slices.Contains(taken, Label(chart)) {
+			component.Name = Label(chart)
 		}
 		d.instead[name] = component
 	}
@@ -268,15 +268,9 @@ func contentOf(entries []fs.DirEntry) content {
 	return out
 }
 
-// label is a text as a DNS label (RFC 1123): "My App" is my-app.
-func label(text string) string {
-	out := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(text))
-	out = strings.Trim(out, "-")
+// Label is a text as a name of a spec, a DNS label (RFC 1123): "My App" is my-app.
+func Label(text string) string {
+	out := object.Label(text)
 	if out = strings.TrimRight(out[:min(len(out), 63)], "-"); out == "" {
 		return rootName
 	}

@@ -107,28 +107,40 @@ func (w *walk) folder(rel, real string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("%q is nested more than %d folders deep (no flag raises this limit)", rel, maxDepth)
 	}
-	module := slices.Contains(names, timoniFile)
-	chart := slices.Contains(names, "Chart.yaml")
+	in := inFolder{rel: rel, real: real, depth: depth, module: slices.Contains(names, timoniFile), chart: slices.Contains(names, "Chart.yaml")}
 	for _, e := range entries {
-		name := path.Join(rel, e.Name())
-		switch {
-		case strings.HasPrefix(e.Name(), ".") && IsDocument(name) && e.Type().IsRegular():
-			w.reals[name] = path.Join(real, e.Name())
-			w.passed = append(w.passed, passed{name, whyName, "rename it without the dot, or remove it", object.SeverityWarning})
-		case strings.HasPrefix(e.Name(), "."), e.Name() == "cue.mod", e.Name() == "node_modules":
-		// What looks like specs there are templates, and objects of the chart.
-		case chart && e.Name() == "templates", chart && depth == 0 && (e.Name() == "crds" || e.Name() == "charts"):
-		case e.IsDir():
-			if err := w.folder(name, path.Join(real, e.Name()), depth+1); err != nil {
-				return err
-			}
-		case e.Type()&fs.ModeSymlink != 0:
-			w.links = append(w.links, name)
-		case !module && e.Type().IsRegular() && path.Ext(name) == ".cue":
-			w.cue = append(w.cue, name)
-		default:
-			w.file(name, path.Join(real, e.Name()), e.Type())
+		if err := w.entry(in, e); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// inFolder is the folder that is walked, which may be that of a module of Timoni or of a chart.
+type inFolder struct {
+	rel, real     string
+	depth         int
+	module, chart bool
+}
+
+// entry notes a file or a link of a folder, and walks a folder below it.
+func (w *walk) entry(in inFolder, e fs.DirEntry) error {
+	name, real := path.Join(in.rel, e.Name()), path.Join(in.real, e.Name())
+	switch {
+	case strings.HasPrefix(e.Name(), ".") && IsDocument(name) && e.Type().IsRegular():
+		w.reals[name] = real
+		w.passed = append(w.passed, passed{name, whyName, "rename it without the dot, or remove it", object.SeverityWarning})
+	case strings.HasPrefix(e.Name(), "."), e.Name() == "cue.mod", e.Name() == "node_modules":
+	// What looks like specs there are templates, and objects of the chart.
+	case in.chart && e.Name() == "templates", in.chart && in.depth == 0 && (e.Name() == "crds" || e.Name() == "charts"):
+	case e.IsDir():
+		return w.folder(name, real, in.depth+1)
+	case e.Type()&fs.ModeSymlink != 0:
+		w.links = append(w.links, name)
+	case !in.module && e.Type().IsRegular() && path.Ext(name) == ".cue":
+		w.cue = append(w.cue, name)
+	default:
+		w.file(name, real, e.Type())
 	}
 	return nil
 }

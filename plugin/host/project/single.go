@@ -90,9 +90,9 @@ func (d *Discovery) components(name string, ours map[string]bool, docs *spec.Doc
 		if ours[s.pos.File] {
 			continue
 		}
-		called := label(s.name)
+		called := Label(s.name)
 		if name != "" {
-			called = label(name)
+			called = Label(name)
 		}
 		if d.isTaken(called, s.pos, Names(*docs)) {
 			continue

@@ -4,12 +4,11 @@
 package release
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ropewalk/ropewalk/internal/digests"
 	"github.com/ropewalk/ropewalk/source/lock"
 )
 
@@ -206,11 +205,5 @@ func checksum(document any) (string, error) {
 	}
 	delete(plain, "checksum")
 	data, err := json.Marshal(plain)
-	return Sum(data), err
-}
-
-// Sum is the digest of data, sha256:<hex>.
-func Sum(data []byte) string {
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return digests.Of(data), err
 }

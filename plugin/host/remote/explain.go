@@ -24,6 +24,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -235,7 +236,7 @@ func connection(err error) (why string, is error) {
 func attempts(err error) string {
 	var r *refused
 	if errors.As(err, &r) && r.attempts > 1 {
-		return " (" + times(r.attempts) + ")"
+		return " (" + printable.Count(r.attempts, "attempt") + ")"
 	}
 	return ""
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // hidden replaces a credential.
@@ -112,13 +114,5 @@ func line(text string) string {
 		}
 		return r
 	}, text)
-	text = scrub(strings.Join(strings.Fields(text), " "))
-	if len(text) <= longest {
-		return text
-	}
-	cut := longest
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
+	return printable.Cut(scrub(printable.OneLine(text)), longest, "…")
 }

@@ -20,6 +20,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 	"oras.land/oras-go/v2/registry/remote/retry"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -105,13 +106,13 @@ type refused struct {
 // Error is for logs; Explain makes one for the user.
 func (r *refused) Error() string {
 	if r.err != nil {
-		return fmt.Sprintf("%v, %s", r.err, times(r.attempts))
+		return fmt.Sprintf("%v, %s", r.err, printable.Count(r.attempts, "attempt"))
 	}
 	out := fmt.Sprintf("%d %s", r.status, strings.ToLower(http.StatusText(r.status)))
 	if r.message != "" {
 		out += ": " + r.message
 	}
-	out += ", " + times(r.attempts)
+	out += ", " + printable.Count(r.attempts, "attempt")
 	if r.after > 0 {
 		out += fmt.Sprintf(", with Retry-After %v", r.after)
 	}
@@ -120,13 +121,6 @@ func (r *refused) Error() string {
 
 // Unwrap is the error of the connection.
 func (r *refused) Unwrap() error { return r.err }
-
-func times(n int) string {
-	if n == 1 {
-		return "1 attempt"
-	}
-	return fmt.Sprintf("%d attempts", n)
-}
 
 // transient reports whether the same request may succeed in a moment.
 func transient(response *http.Response, err error) bool {

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
@@ -98,7 +99,7 @@ func (r rotation) step() (message string, done bool, err error) {
 		// These are lost with the previous authority: their certificates are of it.
 		behind := r.those(func(s standing) bool { return r.now.Before(s.until) && !s.issuedBy(current) })
 		if r.waits(behind, ends) {
-			return fmt.Sprintf("the new authority issues certificates; the previous one is trusted until %s at most, for agents that have no certificate of the new one yet: %s", stamp(ends), names(behind)), false, nil
+			return fmt.Sprintf("the new authority issues certificates; the previous one is trusted until %s at most, for agents that have no certificate of the new one yet: %s", stamp(ends), printable.List(behind, 10)), false, nil
 		}
 		a.DropPrevious()
 		return "the previous authority is not trusted any more: the rotation is done; authority " + current, true, nil
@@ -106,7 +107,7 @@ func (r rotation) step() (message string, done bool, err error) {
 		// The others come back by the bridge.
 		behind := r.those(func(s standing) bool { return s.connected && !slices.Contains(s.pins, next) })
 		if r.waits(behind, known) {
-			return fmt.Sprintf("there is a next authority; waiting until %s at most for connected agents that do not trust it yet: %s", stamp(known), names(behind)), false, nil
+			return fmt.Sprintf("there is a next authority; waiting until %s at most for connected agents that do not trust it yet: %s", stamp(known), printable.List(behind, 10)), false, nil
 		}
 		return "the new authority issues certificates; authority " + next, false, a.Promote(r.now)
 	}
@@ -127,15 +128,6 @@ func (r rotation) those(are func(standing) bool) (out []string) {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// names are how many, and the first ones.
-func names(all []string) string {
-	const most = 10
-	if len(all) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), len(all)-most)
-	}
-	return strings.Join(all, ", ")
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

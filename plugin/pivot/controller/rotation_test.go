@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
@@ -214,7 +215,7 @@ func TestWhatIsKnownOfAgents(t *testing.T) {
 	require.Equal(t, []standing{
 		{name: "away", pins: []string{"a", "b"}, until: later.UTC()}, {name: "token", until: at.UTC()},
 	}, all, "blue has no token yet, and the cluster itself is no agent of its own")
-	require.Equal(t, "a, b, c, d, e, f, g, h, i, j and 2 more", names(strings.Split("abcdefghijkl", "")))
+	require.Equal(t, "a, b, c, d, e, f, g, h, i, j and 2 more", printable.List(strings.Split("abcdefghijkl", ""), 10))
 	require.Empty(t, reported([]string{strings.Repeat("a", 300)}))
 	require.NoError(t, w.controller.children.events().AgentReady(t.Context(), "pc-1", &wire.AgentReady{Pins: []string{"a", "b"}}))
 	known, _ := w.controller.children.child("pc-1")

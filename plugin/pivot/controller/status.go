@@ -5,13 +5,13 @@ package controller
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
@@ -44,10 +44,7 @@ func set(c *v1alpha1.PivotCluster, name string, is bool, reason, message string)
 // message can have what a child says, or a line for each of thousands of objects.
 func short(message string) string {
 	const most = 8 << 10
-	if len(message) <= most {
-		return message
-	}
-	return strings.ToValidUTF8(message[:most], "") + fmt.Sprintf(" (and %d bytes more)", len(message)-most)
+	return printable.Cut(message, most, fmt.Sprintf(" (and %d bytes more)", len(message)-most))
 }
 
 func condition(s *v1alpha1.PivotClusterStatus, generation int64, name string, status metav1.ConditionStatus, reason, message string) {

@@ -16,6 +16,7 @@ import (
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -129,14 +130,14 @@ func (n *ruleNode) ownProblems(path *field.Path) (out field.ErrorList) {
 	env := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
 	results, err := cel.Compile(n.schema, model.SchemaDeclType(n.schema, n.root), celconfig.PerCallLimit, env, cel.NewExpressionsEnvLoader())
 	if err != nil {
-		return field.ErrorList{field.Invalid(path, "", "cannot be compiled: "+oneLine(err.Error()))}
+		return field.ErrorList{field.Invalid(path, "", "cannot be compiled: "+printable.OneLine(err.Error()))}
 	}
 	// The parser lists every token that could follow.
 	expecting := regexp.MustCompile(` expecting \{[^\n]*\}`)
 	for i, r := range results {
 		for name, problem := range map[string]*apiservercel.Error{"rule": r.Error, "messageExpression": r.MessageExpressionError} {
 			if problem != nil {
-				out = append(out, field.Invalid(path.Index(i).Child(name), "", "is not a valid CEL expression: "+oneLine(expecting.ReplaceAllString(problem.Detail, ""))))
+				out = append(out, field.Invalid(path.Index(i).Child(name), "", "is not a valid CEL expression: "+printable.OneLine(expecting.ReplaceAllString(problem.Detail, ""))))
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/check/finding"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -32,7 +33,7 @@ func (s *Schemas) Check(ctx context.Context, a *finding.Value, d *Definition) {
 	compiled, err := s.compile(d, v)
 	if err != nil {
 		// A definition of the render has findings of its own.
-		a.Field("kind").Fail(finding.RuleDefinition, "cannot be checked: the schema of %s in its CustomResourceDefinition is not valid: %s", o.APIVersion(), oneLine(err.Error()))
+		a.Field("kind").Fail(finding.RuleDefinition, "cannot be checked: the schema of %s in its CustomResourceDefinition is not valid: %s", o.APIVersion(), printable.OneLine(err.Error()))
 		return
 	}
 	// The metadata has the same form in every kind.
@@ -74,7 +75,7 @@ func complete(content map[string]any, s *structural.Structural) {
 
 // ruleMessage returns the message of a CEL rule.
 func ruleMessage(p *field.Error) string {
-	detail := oneLine(p.Detail)
+	detail := printable.OneLine(p.Detail)
 	if rule, ok := strings.CutPrefix(detail, "failed rule: "); ok {
 		return "violates a rule of its CustomResourceDefinition: " + rule
 	}
@@ -193,8 +194,7 @@ func member(v any, name string) any {
 func longestMember(v any, text string) (best string) {
 	m, _ := v.(map[string]any)
 	for name := range m {
-		rest, ok := strings.CutPrefix(text, name)
-		if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') && len(name) > len(best) {
+		if object.Within(text, name) && len(name) > len(best) {
 			best = name
 		}
 	}

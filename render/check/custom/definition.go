@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/check/finding"
 	"github.com/ropewalk/ropewalk/render/check/kubernetes"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -221,7 +222,7 @@ func (s *Schemas) checkSchemas(ctx context.Context, a *finding.Value) {
 
 // structuralProblem returns a mistake in a schema in words.
 func structuralProblem(p *field.Error) string {
-	detail := strings.TrimSuffix(oneLine(p.Detail), ".")
+	detail := strings.TrimSuffix(printable.OneLine(p.Detail), ".")
 	if _, rest, ok := strings.Cut(detail, "in body "); ok {
 		detail = rest // kube-openapi repeats the path
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	openapi "k8s.io/kube-openapi/pkg/validation/errors"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/check/finding"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -47,7 +48,7 @@ func (e schemaErrors) report(err error) {
 	// The value and its schema say more than the text of the error.
 	path, value := locate(map[string]any(e.content), v.Name)
 	s, _ := schemaAt(e.schema, path)
-	detail := oneLine(strings.TrimPrefix(v.Error(), v.Name+" in "+v.In+" "))
+	detail := printable.OneLine(strings.TrimPrefix(v.Error(), v.Name+" in "+v.In+" "))
 
 	// Each code of the validator has a rule and words of its own.
 	switch v.Code() {
@@ -63,15 +64,15 @@ func (e schemaErrors) report(err error) {
 		text, _ := value.(string)
 		e.add(path, finding.RuleSize, fmt.Sprintf("expected at most %d characters, found %d", v.Valid, len([]rune(text))))
 	case openapi.TooShortFailCode:
-		e.add(path, finding.RuleSize, fmt.Sprintf("expected at least %s, found %s", count(v.Valid, "character"), e.show(value)))
+		e.add(path, finding.RuleSize, fmt.Sprintf("expected at least %s, found %s", printable.Count(v.Valid, "character"), e.show(value)))
 	case openapi.MaxItemsFailCode:
-		e.add(path, finding.RuleSize, fmt.Sprintf("expected at most %s, found %d", count(v.Valid, "item"), size(value)))
+		e.add(path, finding.RuleSize, fmt.Sprintf("expected at most %s, found %d", printable.Count(v.Valid, "item"), size(value)))
 	case openapi.MinItemsFailCode:
-		e.add(path, finding.RuleSize, fmt.Sprintf("expected at least %s, found %d", count(v.Valid, "item"), size(value)))
+		e.add(path, finding.RuleSize, fmt.Sprintf("expected at least %s, found %d", printable.Count(v.Valid, "item"), size(value)))
 	case openapi.TooManyPropertiesCode:
-		e.add(path, finding.RuleSize, fmt.Sprintf("expected at most %s, found %d", count(v.Valid, "field"), size(value)))
+		e.add(path, finding.RuleSize, fmt.Sprintf("expected at most %s, found %d", printable.Count(v.Valid, "field"), size(value)))
 	case openapi.TooFewPropertiesCode:
-		e.add(path, finding.RuleSize, fmt.Sprintf("expected at least %s, found %d", count(v.Valid, "field"), size(value)))
+		e.add(path, finding.RuleSize, fmt.Sprintf("expected at least %s, found %d", printable.Count(v.Valid, "field"), size(value)))
 	case openapi.UniqueFailCode:
 		e.add(path, finding.RuleUnique, "has the same item more than once")
 	case openapi.UnallowedPropertyCode:
@@ -139,7 +140,7 @@ func (e schemaErrors) reportUntyped(text string) {
 // reportDuplicate reports an error of the list types.
 func (e schemaErrors) reportDuplicate(p *field.Error) {
 	path, _ := locate(map[string]any(e.content), p.Field)
-	message := oneLine(p.Detail)
+	message := printable.OneLine(p.Detail)
 	if p.Type == field.ErrorTypeDuplicate {
 		message = "is in the list already"
 		if list, ok := schemaAt(e.schema, path[:max(0, len(path)-1)]); ok && len(list.XListMapKeys) > 0 {
@@ -150,14 +151,6 @@ func (e schemaErrors) reportDuplicate(p *field.Error) {
 }
 
 func (e schemaErrors) show(v any) string { return finding.Describe(v, e.at.Secret()) }
-
-// count returns a number of things in words: 1 item, 2 items.
-func count(n any, thing string) string {
-	if n == int64(1) {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
 
 func size(v any) int { return (&finding.Value{Raw: v}).Size() }
 
@@ -242,6 +235,3 @@ func (e schemaErrors) isChoice(path object.Path) bool {
 	}
 	return false
 }
-
-// oneLine returns a text without line breaks.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

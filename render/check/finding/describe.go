@@ -8,7 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // showLimit is how much of a text a message shows, in bytes.
@@ -61,11 +62,7 @@ func Quote(s string) string {
 	if len(s) <= showLimit {
 		return strconv.Quote(s)
 	}
-	cut := showLimit
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return strconv.Quote(s[:cut]) + "…"
+	return strconv.Quote(printable.Cut(s, showLimit, "")) + "…"
 }
 
 // Typed returns a value with its type, for messages about a wrong type.

@@ -17,11 +17,16 @@ import (
 // checkFor returns the check of a single value that a schema names, or nil for an unknown name. A
 // test looks all of them up.
 func checkFor(name string) func(*finding.Value) {
+	if check := nameCheck(name); check != nil {
+		return check
+	}
+	return valueCheck(name)
+}
+
+// nameCheck returns the check of what names an object, a host, a key or a label, or nil for
+// anything else.
+func nameCheck(name string) func(*finding.Value) {
 	switch name {
-	case "absolute":
-		return checkAbsolutePath
-	case "cidr":
-		return func(a *finding.Value) { checkCIDR(a) }
 	case "distinct-names":
 		return func(a *finding.Value) { checkDistinct(a, "name") }
 	case "domain":
@@ -32,16 +37,10 @@ func checkFor(name string) func(*finding.Value) {
 				checkConfigKey(a, t)
 			}
 		}
-	case "filled":
-		return checkFilled
 	case "header":
 		return checkHeaderName
 	case "host":
 		return checkIngressHost
-	case "inside":
-		return refuseParent
-	case "ip":
-		return checkIP
 	case "key":
 		return checkOptionalKey
 	case "label":
@@ -52,20 +51,8 @@ func checkFor(name string) func(*finding.Value) {
 		return checkTemplateMeta
 	case "labels":
 		return checkLabels
-	case "mode":
-		return checkFileMode
-	case "not-negative":
-		return checkNotNegative
-	case "port":
-		return checkPort
 	case "port-name":
 		return checkPortName
-	case "port-or-name":
-		return checkPortOrName
-	case "positive":
-		return checkPositive
-	case "relative":
-		return checkRelativePath
 	case "resource":
 		return func(a *finding.Value) {
 			if t := a.Text(); t != "" {
@@ -80,6 +67,35 @@ func checkFor(name string) func(*finding.Value) {
 		return checkSysctl
 	case "variable":
 		return checkVariableName
+	}
+	return nil
+}
+
+// valueCheck returns the check of a number, an address or a path, or nil for anything else.
+func valueCheck(name string) func(*finding.Value) {
+	switch name {
+	case "absolute":
+		return checkAbsolutePath
+	case "cidr":
+		return func(a *finding.Value) { checkCIDR(a) }
+	case "filled":
+		return checkFilled
+	case "inside":
+		return refuseParent
+	case "ip":
+		return checkIP
+	case "mode":
+		return checkFileMode
+	case "not-negative":
+		return checkNotNegative
+	case "port":
+		return checkPort
+	case "port-or-name":
+		return checkPortOrName
+	case "positive":
+		return checkPositive
+	case "relative":
+		return checkRelativePath
 	}
 	return nil
 }

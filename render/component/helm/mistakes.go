@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/component"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -61,7 +62,7 @@ func (r *run) trace(err error) (steps []step, text string) {
 	if lines := strings.Split(strings.TrimSpace(text), "\n"); executing.MatchString(strings.TrimSpace(lines[0])) {
 		text = strings.Join(lines[1:], " ")
 	}
-	text = strings.Join(strings.Fields(text), " ")
+	text = printable.OneLine(text)
 	for calling.MatchString(text) {
 		// What a function says of its arguments has them in quotes.
 		text = calling.ReplaceAllString(text, "")
@@ -88,9 +89,9 @@ func (r *run) broken(err error) error {
 	var fails *failError
 	switch {
 	case errors.As(err, &needs):
-		text, hint = "a value is missing: "+strings.Join(strings.Fields(needs.text), " "), advice(r.named(steps, ofValues))
+		text, hint = "a value is missing: "+printable.OneLine(needs.text), advice(r.named(steps, ofValues))
 	case errors.As(err, &fails):
-		text, hint = "the chart refuses its values: "+strings.Join(strings.Fields(fails.text), " "), advice(r.named(steps, ofValues))
+		text, hint = "the chart refuses its values: "+printable.OneLine(fails.text), advice(r.named(steps, ofValues))
 	case nothing.MatchString(text):
 		text, hint = nothing.ReplaceAllString(text, "there is no value that could have a field $1"), advice(r.named(steps, ofValues))
 	case noTemplate.MatchString(text):
@@ -102,10 +103,7 @@ func (r *run) broken(err error) error {
 		text = "tpl of a value: it is not a template that can be executed"
 	}
 	const most = 500
-	text = r.hide(text)
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
+	text = printable.Cut(r.hide(text), most, "…")
 
 	// The position is that of the innermost template; the outermost one is a note.
 	e := component.Fail(r.opts.Pos, nil, hint, "%s", text)

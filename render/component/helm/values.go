@@ -22,6 +22,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/strvals"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/component"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -134,7 +135,7 @@ func plain(text string) string {
 		text = strings.ReplaceAll(text, prefix, "")
 	}
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "yaml: "), ": yaml: ", ": ")
-	return strings.Join(strings.Fields(text), " ")
+	return printable.OneLine(text)
 }
 
 // checkSchemas checks the values of a chart and its subcharts.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/ropewalk/ropewalk/internal/subpath"
 	"github.com/ropewalk/ropewalk/render/component"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -137,7 +138,7 @@ func (w *walker) base(dir, in string, isComponent bool, fail failure) *kustomiza
 		return k
 	}
 	for i, c := range w.chain {
-		if dir == c || dir == "." || strings.HasPrefix(c, dir+"/") {
+		if subpath.Within(c, dir) {
 			fail("remove one of these references", "the kustomizations refer to each other in a circle: %s", strings.Join(append(slices.Clone(w.chain[i:]), dir), " -> "))
 			return nil
 		}
@@ -284,18 +285,14 @@ func (w *walker) file(k *kustomization, ref *string, p object.Path) (name string
 // within reports whether k may load the file: kustomize's own restriction.
 func (w *walker) within(k *kustomization, name string, fail failure) bool {
 	switch {
-	case k.in != "." && !within(k.in, name):
+	case k.in != "." && !subpath.Within(name, k.in):
 		fail("", "%q is outside of the repository that refers to it", name)
-	case (!w.c.AnyPath || k.in != ".") && !within(k.dir, name):
+	case (!w.c.AnyPath || k.in != ".") && !subpath.Within(name, k.dir):
 		fail("move it into that folder, make a base of its folder, or set loadRestrictor: none", "file %q is not in the folder of the kustomization, %q", name, k.dir)
 	default:
 		return true
 	}
 	return false
-}
-
-func within(dir, name string) bool {
-	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
 // relative leads from dir to name.
@@ -361,7 +358,7 @@ func (w *walker) resource(k *kustomization, ref *string, p object.Path, isCompon
 		fail(w.near(name), "%s %q is not there", what, name)
 		return
 	}
-	if k.in != "." && !within(k.in, name) {
+	if k.in != "." && !subpath.Within(name, k.in) {
 		fail("", "%q is outside of the repository that refers to it", name)
 		return
 	}

@@ -13,6 +13,7 @@ import (
 
 	"cuelang.org/go/cue"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -233,30 +234,22 @@ func condition(call string) string {
 	name, args, _ := strings.Cut(strings.TrimSuffix(call, ")"), "(")
 	switch name {
 	case "strings.MaxRunes":
-		return "of at most " + Plural(args, "character")
+		return "of at most " + printable.Count(args, "character")
 	case "strings.MinRunes":
-		return "of at least " + Plural(args, "character")
+		return "of at least " + printable.Count(args, "character")
 	case "list.MaxItems":
-		return "of at most " + Plural(args, "item")
+		return "of at most " + printable.Count(args, "item")
 	case "list.MinItems":
-		return "of at least " + Plural(args, "item")
+		return "of at least " + printable.Count(args, "item")
 	case "list.UniqueItems":
 		return "of items that all differ"
 	case "struct.MaxFields":
-		return "of at most " + Plural(args, "field")
+		return "of at most " + printable.Count(args, "field")
 	case "struct.MinFields":
-		return "of at least " + Plural(args, "field")
+		return "of at least " + printable.Count(args, "field")
 	default:
 		return "that satisfies " + oneLineOf(call)
 	}
-}
-
-// Plural is a count with its noun: 1 item, 2 items.
-func Plural(count, noun string) string {
-	if count == "1" {
-		return count + " " + noun
-	}
-	return count + " " + noun + "s"
 }
 
 // pattern is what a message about a regular expression repeats, which may be an input.
@@ -265,7 +258,7 @@ var pattern = regexp.MustCompile("(error parsing regexp: [^:`]*): `.*`")
 // oneLineOf is text without line breaks and not too long.
 func oneLineOf(text string) string {
 	text = pattern.ReplaceAllString(text, "$1")
-	return cut(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' }), " "))
+	return cut(printable.JoinLines(text))
 }
 
 // cut is text that is not too long.

@@ -27,7 +27,6 @@ func typeHint(schema cue.Value, errs []cueerrors.Error, v object.Value) string {
 		other := Fill(Part{Field: FieldInput, Value: object.Value{Kind: kind, Text: text}})
 		return want&kindOf(object.Value{Kind: kind}) != 0 && (!schema.Exists() || schema.Unify(other.Value).Validate() == nil)
 	}
-	text := strings.ToLower(v.Text)
 	switch v.Kind {
 	case object.KindNumber, object.KindBool:
 		if unit := v.Text + "Gi"; v.Kind == object.KindNumber && want&kindOf(v) == 0 && isQuantity(schema) && fits(object.KindString, unit) {
@@ -41,25 +40,41 @@ func typeHint(schema cue.Value, errs []cueerrors.Error, v object.Value) string {
 			return `write "" for empty text`
 		}
 	case object.KindString:
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil && fits(object.KindNumber, strconv.FormatInt(n, 10)) ||
-			(text == "true" || text == "false") && fits(object.KindBool, text) {
-			return "write it without quotes"
-		}
-		for _, b := range []struct{ text, words string }{{"true", "yes on y"}, {"false", "no off n"}} {
-			if slices.Contains(strings.Fields(b.words), text) && fits(object.KindBool, b.text) {
-				return "write " + b.text
-			}
-		}
+		return textHint(strings.ToLower(v.Text), fits)
 	case object.KindMap:
-		// In CUE text without quotes is a field with a value: nginx:1.29.
-		if len(v.Members) == 1 && strings.HasSuffix(v.Pos.File, ".cue") && want&cue.StringKind != 0 {
-			if m := v.Members[0]; m.Value.Kind == object.KindNumber || m.Value.Kind == object.KindString {
-				return "in CUE text stands in quotes: " + strconv.Quote(m.Name+":"+m.Value.Text)
-			}
+		if want&cue.StringKind != 0 {
+			return fieldHint(v)
 		}
 	default:
 	}
 	return ""
+}
+
+// textHint is what to do about text where a number or a boolean is wanted.
+func textHint(text string, fits func(object.Kind, string) bool) string {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && fits(object.KindNumber, strconv.FormatInt(n, 10)) ||
+		(text == "true" || text == "false") && fits(object.KindBool, text) {
+		return "write it without quotes"
+	}
+	for _, b := range []struct{ text, words string }{{"true", "yes on y"}, {"false", "no off n"}} {
+		if slices.Contains(strings.Fields(b.words), text) && fits(object.KindBool, b.text) {
+			return "write " + b.text
+		}
+	}
+	return ""
+}
+
+// fieldHint is what to do about a struct where text is wanted: in CUE text without quotes is a
+// field with a value, such as nginx:1.29.
+func fieldHint(v object.Value) string {
+	if len(v.Members) != 1 || !strings.HasSuffix(v.Pos.File, ".cue") {
+		return ""
+	}
+	m := v.Members[0]
+	if m.Value.Kind != object.KindNumber && m.Value.Kind != object.KindString {
+		return ""
+	}
+	return "in CUE text stands in quotes: " + strconv.Quote(m.Name+":"+m.Value.Text)
 }
 
 // isQuantity reports whether a schema wants a quantity of Kubernetes. A bare number there means

@@ -3,7 +3,11 @@
 
 package diagnose
 
-import "cuelang.org/go/cue"
+import (
+	"cmp"
+
+	"cuelang.org/go/cue"
+)
 
 // patternOfNames is what the names of the fields of v must be in plain words; "" where
 // there is no pattern for them.
@@ -29,17 +33,19 @@ func patternOfNames(v cue.Value) string {
 // schema of modules, and in definitions that Timoni and "cue get crd" make of Kubernetes;
 // "" for any other.
 func patternName(pattern string) string {
+	return cmp.Or(patternOfName(pattern), patternOfValue(pattern), patternOfCluster(pattern))
+}
+
+// patternOfName is patternName for names of objects, hosts, variables, keys and labels.
+func patternOfName(pattern string) string {
 	const (
-		begin    = `^[a-z]([-a-z0-9]{0,`
-		end      = `}[a-z0-9])?$`
-		label    = `[a-z0-9]([-a-z0-9]*[a-z0-9])?`
-		domain   = label + `(\.` + label + `)*`
-		prefix   = `^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?`
-		quantity = `(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$`
+		begin  = `^[a-z]([-a-z0-9]{0,`
+		end    = `}[a-z0-9])?$`
+		label  = `[a-z0-9]([-a-z0-9]*[a-z0-9])?`
+		domain = label + `(\.` + label + `)*`
+		prefix = `^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?`
 	)
 	switch pattern {
-	case `^([a-zA-Z0-9][-a-zA-Z0-9.]*(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[A-Za-z0-9_][-A-Za-z0-9_.]{0,127})?(@sha256:[0-9a-f]{64})?$`:
-		return "an image such as ghcr.io/org/app:1.2"
 	case begin + `61` + end:
 		return `a name of at most 63 lower-case letters, digits and "-", beginning with a letter`
 	case begin + `50` + end:
@@ -70,6 +76,18 @@ func patternName(pattern string) string {
 		return `text of letters, digits, "-", "_" and ".", beginning and ending with a letter or digit`
 	case `^(\*\.)?` + domain + `$`:
 		return "a host name such as app.example.org"
+	case `^[a-z0-9][-.a-z0-9]{1,61}[a-z0-9]$`:
+		return `a name of 3 to 63 lower-case letters, digits, "-" and "."`
+	}
+	return ""
+}
+
+// patternOfValue is patternName for amounts, numbers, paths and references.
+func patternOfValue(pattern string) string {
+	const quantity = `(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$`
+	switch pattern {
+	case `^([a-zA-Z0-9][-a-zA-Z0-9.]*(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[A-Za-z0-9_][-A-Za-z0-9_.]{0,127})?(@sha256:[0-9a-f]{64})?$`:
+		return "an image such as ghcr.io/org/app:1.2"
 	case `^[0-9]+(\.[0-9]+)?` + quantity,
 		`^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`:
 		return `an amount such as "500m", "128Mi" or "1.5"`
@@ -85,14 +103,12 @@ func patternName(pattern string) string {
 		return `a path that begins with "/"`
 	case `^[A-Z][A-Z_]*$`:
 		return "a capability such as NET_BIND_SERVICE"
-	case `^[a-z0-9][-.a-z0-9]{1,61}[a-z0-9]$`:
-		return `a name of 3 to 63 lower-case letters, digits, "-" and "."`
 	case `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`, `^([0-9]+(\.[0-9]+)?(ms|s|m))+$`:
 		return "a duration such as 30s or 1h30m"
 	case `^((oci|file)://.*)$`:
 		return "a URL such as oci://ghcr.io/org/module"
 	}
-	return patternOfCluster(pattern)
+	return ""
 }
 
 // patternOfCluster is patternName for what the module cluster alone has.

@@ -96,10 +96,10 @@ func (s *Subject) Report(m Mistake) *object.Error {
 	}
 	e := &object.Error{
 		Stage: object.StageEvaluate,
-		Pos:   FirstValid(pos, s.Pos),
+		Pos:   object.FirstValid(pos, s.Pos),
 		Path:  s.InputPath.Append(m.Path...).String(),
 		Err:   fmt.Errorf("%s", m.Message),
-		Hint:  forShell(m.Hint, FirstValid(pos, s.Pos)),
+		Hint:  forShell(m.Hint, object.FirstValid(pos, s.Pos)),
 	}
 	if hint := s.valuesHint(m, pos); hint != "" {
 		if e.Hint = hint; m.unknown {
@@ -227,12 +227,12 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 	} else if i := s.entry(f, g, FieldInput); i > 0 {
 		path := f.With.Path(i)
 		value, _ = s.Input.Lookup(path)
-		e.Pos, e.Path = FirstValid(f.With.Positions[i].pos, s.Pos), s.InputPath.Append(path...).String()
+		e.Pos, e.Path = object.FirstValid(f.With.Positions[i].pos, s.Pos), s.InputPath.Append(path...).String()
 		e.Notes = s.Notes(demands, "leads to "+g.Path.String())
 	} else if i := s.entry(f, g, FieldConfig); i > 0 {
 		path := object.Fields(FieldConfig).Append(f.With.Path(i)...)
 		value, _ = s.Req.Input.Lookup(path)
-		e.Pos, e.Path = FirstValid(f.With.Positions[i].pos, s.Pos), path.String()
+		e.Pos, e.Path = object.FirstValid(f.With.Positions[i].pos, s.Pos), path.String()
 		e.Notes = s.Notes(demands, "leads to "+g.Path.String())
 	} else if at := s.nearest(f.Root, g.Path); at.IsValid() && !slices.ContainsFunc(demands, s.Module.Own) {
 		e.Pos, e.Notes = at, s.Notes(demands, "required here")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ropewalk/ropewalk/internal/crash"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -122,7 +123,7 @@ func AtSpec(r evaluate.Request, err error) *object.Error {
 // Blame is a mistake of the module, at the line that names it.
 func Blame(r evaluate.Request, err error) *object.Error {
 	e := AtSpec(r, err)
-	e.Pos = FirstValid(r.Module.Pos, r.Pos)
+	e.Pos = object.FirstValid(r.Module.Pos, r.Pos)
 	return e
 }
 
@@ -142,14 +143,6 @@ func Fail(r evaluate.Request, err error) error {
 	return object.Errors{AtSpec(r, err)}
 }
 
-// FirstValid is a, or b where a names no position.
-func FirstValid(a, b object.Pos) object.Pos {
-	if a.IsValid() {
-		return a
-	}
-	return b
-}
-
 // maxLine is how many bytes of a line a message holds.
 const maxLine = 200
 
@@ -161,10 +154,7 @@ func FirstLine(text string) string {
 		if line == "" {
 			continue
 		}
-		if len(line) > maxLine {
-			line = line[:maxLine] + "…"
-		}
-		return strings.ToValidUTF8(line, "?")
+		return printable.Cut(strings.ToValidUTF8(line, "?"), maxLine, "…")
 	}
 	return ""
 }

@@ -92,7 +92,7 @@ func (s *Subject) OwnPos(values ...cue.Value) object.Pos {
 		if own.IsValid() {
 			return own
 		}
-		first = FirstValid(first, other)
+		first = object.FirstValid(first, other)
 	}
 	return first
 }
@@ -145,7 +145,7 @@ func (s *Subject) nearest(root cue.Value, path object.Path) object.Pos {
 // ModuleError is a mistake of the module at v.
 func (s *Subject) ModuleError(v cue.Value, path, message string) *object.Error {
 	return &object.Error{
-		Stage: object.StageEvaluate, Pos: FirstValid(s.OwnPos(v), s.Req.Pos), Path: path,
+		Stage: object.StageEvaluate, Pos: object.FirstValid(s.OwnPos(v), s.Req.Pos), Path: path,
 		Err: fmt.Errorf("%s", message),
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"cuelang.org/go/cue"
 	cueerrors "cuelang.org/go/cue/errors"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -86,7 +87,7 @@ func lengths(value object.Value, schema cue.Value, args []any) string {
 	given := strconv.Itoa(len(value.Items))
 	for i, n := range args {
 		if fmt.Sprint(n) == given {
-			return fmt.Sprintf("expected a list of %s%s, got one of %s", least, Plural(fmt.Sprint(args[1-i]), "item"), given)
+			return fmt.Sprintf("expected a list of %s%s, got one of %s", least, printable.Count(args[1-i], "item"), given)
 		}
 	}
 	return fmt.Sprintf(formatLengths, args...)

@@ -152,7 +152,7 @@ func CheckSize(r evaluate.Request) error {
 	}
 	if size > maxInputBytes {
 		e := diagnose.AtSpec(r, fmt.Errorf("the input is larger than %d MiB", maxInputBytes>>20))
-		e.Path, e.Pos = r.InputPath.String(), diagnose.FirstValid(r.Input.Pos, r.Pos)
+		e.Path, e.Pos = r.InputPath.String(), object.FirstValid(r.Input.Pos, r.Pos)
 		e.Hint = "keep data of that size out of the spec"
 		return object.Errors{e}
 	}

@@ -39,7 +39,7 @@ func (p *Evaluator) judge(req evaluate.Request, nodes []*object.Node) (out []eva
 		found, err := p.judgeBy(req, policy, subject)
 		if err != nil {
 			policyReq := req
-			policyReq.Pos = diagnose.FirstValid(policy.Pos, req.Pos)
+			policyReq.Pos = object.FirstValid(policy.Pos, req.Pos)
 			many, _ := diagnose.Fail(policyReq, err).(object.Errors) //nolint:errorlint // fail gives no other type
 			for _, e := range many {
 				e.Policy = policy.Name
@@ -81,7 +81,7 @@ func (p *Evaluator) judgeBy(req evaluate.Request, policy evaluate.Policy, subjec
 	if s.Compiled.Kind != evaluate.KindPolicy {
 		return nil, fmt.Errorf("module %q is not a policy: it lacks ropewalk.kind %q", diagnose.ModuleName(policy.Module), evaluate.KindPolicy)
 	}
-	s.Input, s.Written, s.Pos = policy.Input, policy.Input, diagnose.FirstValid(policy.Pos, req.Pos)
+	s.Input, s.Written, s.Pos = policy.Input, policy.Input, object.FirstValid(policy.Pos, req.Pos)
 	s.InputPath = object.Fields("policies", policy.Name, diagnose.FieldInput)
 	return verdict(s.Session, policy, subject)
 }

@@ -324,20 +324,35 @@ func (p place) needed() bool {
 func (c *comparison) field(at object.Path, name string, older place, fields map[string]place, newer cue.Value) {
 	n, known := fields[name]
 	if !known {
-		if rest := newer.LookupPath(cue.MakePath(cue.Str(name).Optional())); rest.Exists() && len(patternsOf(newer)) > 0 {
-			c.pair(at, older.value, rest)
-			c.add(evaluate.LevelMinor, at, older.value, rest, "it has no name of its own any more, and is one of the other members")
-			return
-		}
-		if c.isOpen(1, newer) {
-			c.add(evaluate.LevelMajor, at, older.value, newer, "the module does not know it any more, and drops it without a word")
-			return
-		}
-		c.add(evaluate.LevelMajor, at, older.value, cue.Value{}, "it was removed")
+		c.removed(at, name, older, newer)
 		return
 	}
 	// Of a struct whose presence is the same, its fields say what must be set.
 	nested := isStruct(older.value) && isStruct(n.value)
+	c.presence(at, older, n, nested)
+	c.pair(at, older.value, n.value)
+	if !nested {
+		c.fallback(at, older, n)
+	}
+}
+
+// removed reports a field of the old struct that the new one does not declare.
+func (c *comparison) removed(at object.Path, name string, older place, newer cue.Value) {
+	rest := newer.LookupPath(cue.MakePath(cue.Str(name).Optional()))
+	switch {
+	case rest.Exists() && len(patternsOf(newer)) > 0:
+		c.pair(at, older.value, rest)
+		c.add(evaluate.LevelMinor, at, older.value, rest, "it has no name of its own any more, and is one of the other members")
+	case c.isOpen(1, newer):
+		c.add(evaluate.LevelMajor, at, older.value, newer, "the module does not know it any more, and drops it without a word")
+	default:
+		c.add(evaluate.LevelMajor, at, older.value, cue.Value{}, "it was removed")
+	}
+}
+
+// presence compares whether a field must be set, and whether it is there where it is not set.
+// Of a nested struct its own fields say that.
+func (c *comparison) presence(at object.Path, older, n place, nested bool) {
 	wasOptional, isOptional := older.as == cue.OptionalConstraint, n.as == cue.OptionalConstraint
 	switch was, is := older.needed(), n.needed(); {
 	case is && !was && (!nested || n.as == cue.RequiredConstraint || wasOptional):
@@ -349,10 +364,10 @@ func (c *comparison) field(at object.Path, name string, older place, fields map[
 	case !was && !is && wasOptional && !isOptional:
 		c.add(evaluate.LevelMinor, at, older.value, n.value, "it might be absent, and is always there now")
 	}
-	c.pair(at, older.value, n.value)
-	if nested {
-		return
-	}
+}
+
+// fallback compares the defaults of a field.
+func (c *comparison) fallback(at object.Path, older, n place) {
 	was, is := fallback(c.old, at, older), fallback(c.new, at, n)
 	// A default that depends on other inputs is not known here.
 	if (was == "" || is == "") && (refers(older.value) || refers(n.value)) {

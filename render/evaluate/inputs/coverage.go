@@ -9,6 +9,7 @@ import (
 
 	"cuelang.org/go/cue"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/evaluate/module"
@@ -204,7 +205,7 @@ func alternative(a cue.Value) string {
 		return diagnose.Given(a)
 	}
 	if mayBe(a) == cue.StructKind && hasFields(a) {
-		return cut(oneLine(a), maxInputName)
+		return printable.Cut(oneLine(a), maxInputName, "…")
 	}
 	return words(a)
 }

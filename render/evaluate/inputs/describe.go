@@ -6,10 +6,10 @@ package inputs
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"cuelang.org/go/cue"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/evaluate/module"
@@ -104,7 +104,7 @@ func (d *description) field(v cue.Value, at object.Path, c cue.SelectorType, nee
 	case !optional && isConstant(v, kind):
 		return
 	}
-	in := evaluate.Input{Path: at, Expected: diagnose.Expected(v), Doc: cut(diagnose.DocOf(v), maxInputDoc), Optional: optional || !needed}
+	in := evaluate.Input{Path: at, Expected: diagnose.Expected(v), Doc: printable.Cut(diagnose.DocOf(v), maxInputDoc, "…"), Optional: optional || !needed}
 	if all := mayBe(v); all&cue.BytesKind != 0 && all&cue.TopKind != cue.TopKind {
 		in.Expected = diagnose.KindName(kind)
 	}
@@ -170,7 +170,7 @@ func (d *description) others(v cue.Value, at object.Path) {
 	if kind == cue.BottomKind {
 		return
 	}
-	in := evaluate.Input{Path: at, Expected: diagnose.Expected(v), Doc: cut(diagnose.DocOf(v), maxInputDoc), Optional: true}
+	in := evaluate.Input{Path: at, Expected: diagnose.Expected(v), Doc: printable.Cut(diagnose.DocOf(v), maxInputDoc, "…"), Optional: true}
 	if t, ok := scalarType(kind); ok {
 		in.Type, in.Collection = t, evaluate.CollectionMap
 	}
@@ -387,15 +387,4 @@ func scalarType(kind cue.Kind) (evaluate.InputType, bool) {
 		return evaluate.InputBoolean, true
 	}
 	return evaluate.InputAny, true
-}
-
-// cut is the beginning of a text, of at most that many bytes.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…"
 }

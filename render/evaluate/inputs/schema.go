@@ -11,6 +11,7 @@ import (
 
 	"cuelang.org/go/cue"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/evaluate/module"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -75,7 +76,7 @@ func (j *jsonSchema) of(v cue.Value, at object.Path) keywords {
 	j.shape(out, v, at)
 	j.above = j.above[:len(j.above)-1]
 	if doc := diagnose.DocOf(v); doc != "" {
-		out["description"] = cut(doc, maxInputDoc)
+		out["description"] = printable.Cut(doc, maxInputDoc, "…")
 	}
 	fallback := diagnose.DefaultOf(v)
 	if own, found := j.own.Lookup(at); found == len(at) && own.Kind != object.KindNone {

@@ -14,6 +14,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/format"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/evaluate/module"
@@ -399,7 +400,7 @@ func declarations(v cue.Value, wanted func(ast.Decl) bool) (texts []string) {
 
 // oneLine is how a scalar is written, in one line. CUE embeds parts of it in braces.
 func oneLine(v cue.Value) string {
-	text := strings.Join(strings.Fields(source(v)), " ")
+	text := printable.OneLine(source(v))
 	if !strings.Contains(text, ":") {
 		text = strings.NewReplacer("{ ", "", " }", "").Replace(text)
 	}

@@ -16,6 +16,7 @@ import (
 	"cuelang.org/go/cue/token"
 	"cuelang.org/go/mod/module"
 
+	"github.com/ropewalk/ropewalk/internal/subpath"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
@@ -183,7 +184,7 @@ func (l *loader) vendored(_ token.Pos, importPath string) *build.Instance {
 
 func (l *loader) imported(importPath string) *build.Instance {
 	own, _, _ := strings.Cut(l.module, "@")
-	if strings.ContainsAny(importPath, ":@") || importPath == own || strings.HasPrefix(importPath, own+"/") {
+	if strings.ContainsAny(importPath, ":@") || subpath.Within(importPath, own) {
 		return nil
 	}
 	folder := func(kind string) string { return path.Join(l.tree.root, modFolder, kind, importPath) }

@@ -10,6 +10,7 @@ import (
 
 	"cuelang.org/go/cue"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -31,7 +32,7 @@ func (s *Session) Parts(input object.Value) ([]diagnose.Part, error) {
 	if input.Kind != object.KindNone && input.Kind != object.KindNull {
 		if !s.Has(diagnose.FieldInput) {
 			return nil, &object.Error{
-				Stage: object.StageEvaluate, Pos: diagnose.FirstValid(input.Pos, s.Pos), Path: s.InputPath.String(),
+				Stage: object.StageEvaluate, Pos: object.FirstValid(input.Pos, s.Pos), Path: s.InputPath.String(),
 				Err: fmt.Errorf("module %q takes no input: it has no field %q", s.Module.Name(), diagnose.FieldInput),
 			}
 		}
@@ -176,7 +177,7 @@ func (s *Session) Nodes(v cue.Value, b *Budget) ([]*object.Node, error) {
 func (s *Session) node(name string, v cue.Value, b *Budget) (*object.Node, object.Errors) {
 	n := &object.Node{ID: s.NodeID(name), SpecPos: s.Req.Pos, Pos: s.nodePos(v)}
 	path := object.Fields(diagnose.FieldGraph, diagnose.FieldNodes, name)
-	if !ValidNodeName(name) {
+	if document.BadLabel(name) != "" {
 		return nil, object.Errors{{
 			Stage: object.StageEvaluate, Pos: n.Pos, Path: path.String(), Node: n.ID,
 			Err: fmt.Errorf("the name of a node must be a DNS label of lower-case letters, digits and dashes, got %q", name),

@@ -97,7 +97,7 @@ func (d *nodeDecoder) dependsOn(value any, v cue.Value) {
 		if !full {
 			need = d.session.NodeID(node)
 		}
-		pos := diagnose.FirstValid(d.session.OwnPos(at), d.node.Pos)
+		pos := object.FirstValid(d.session.OwnPos(at), d.node.Pos)
 		d.node.DependsOn = append(d.node.DependsOn, object.Dependency{ID: need, Pos: pos})
 	}
 }
@@ -122,7 +122,7 @@ func (d *nodeDecoder) readyWhen(value any, v cue.Value) {
 
 // expression sets the positions of a rule to those of its expression.
 func (d *nodeDecoder) expression(v cue.Value, r *object.Ready) {
-	r.Pos = diagnose.FirstValid(d.session.OwnPos(v), r.Pos)
+	r.Pos = object.FirstValid(d.session.OwnPos(v), r.Pos)
 	source := v.Source()
 	if field, ok := source.(*ast.Field); ok {
 		source = field.Value
@@ -134,7 +134,7 @@ func (d *nodeDecoder) expression(v cue.Value, r *object.Ready) {
 }
 
 func (d *nodeDecoder) ready(rule map[string]any, v cue.Value, path object.Path) {
-	r := object.Ready{Pos: diagnose.FirstValid(d.session.OwnPos(v), d.node.Pos)}
+	r := object.Ready{Pos: object.FirstValid(d.session.OwnPos(v), d.node.Pos)}
 	before := len(d.errs)
 	targets := map[string]*string{"type": &r.Type, "condition": &r.Condition, "status": &r.Status, "expr": &r.Expr}
 	d.texts(rule, targets, v, path)
@@ -229,7 +229,7 @@ func (d *nodeDecoder) unknown(v cue.Value, path object.Path, name string, known 
 func (d *nodeDecoder) fail(v cue.Value, path, message string) {
 	d.errs = append(d.errs, &object.Error{
 		Stage: object.StageEvaluate,
-		Pos:   diagnose.FirstValid(d.session.Module.Position(v.Pos()), d.node.Pos),
+		Pos:   object.FirstValid(d.session.Module.Position(v.Pos()), d.node.Pos),
 		Node:  d.node.ID,
 		Path:  d.path.String() + "." + path,
 		Err:   fmt.Errorf("%s", message),
@@ -249,14 +249,6 @@ func GotJSON(v any) string {
 		data, _ := json.Marshal(v)
 		return string(data)
 	}
-}
-
-// ValidNodeName reports whether name is a DNS label, which is what #ID asks.
-func ValidNodeName(name string) bool {
-	if name == "" || len(name) > 63 || name[0] == '-' || name[len(name)-1] == '-' {
-		return false
-	}
-	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
 // validDependency reports whether spec and node can name a node, or a whole

@@ -277,7 +277,7 @@ func (w *walker) pos(v cue.Value) object.Pos {
 		return w.session.nodePos(v)
 	}
 	kind := Field(v, "kind")
-	return diagnose.FirstValid(w.session.OwnPos(kind, v), w.at)
+	return object.FirstValid(w.session.OwnPos(kind, v), w.at)
 }
 
 // IsObject reports whether v has a concrete apiVersion and a concrete kind.

@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/parser"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -122,7 +122,7 @@ func (s *Session) unequalLists(base, over object.Value, path object.Path) object
 	if base.Kind == object.KindList && over.Kind == object.KindList && len(base.Items) != len(over.Items) && len(base.Items) > 0 {
 		e := s.Report(diagnose.Mistake{Path: path, Message: fmt.Sprintf(
 			"this list has %s and the module's own in %s has %d: Timoni would cut the longer one off",
-			diagnose.Plural(strconv.Itoa(len(over.Items)), "item"), valuesFile, len(base.Items))})
+			printable.Count(len(over.Items), "item"), valuesFile, len(base.Items))})
 		e.Hint = "give as many items as the module, or make its list empty"
 		return object.Errors{e}
 	}

@@ -14,6 +14,7 @@ import (
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/token"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/evaluate/module"
@@ -99,9 +100,9 @@ func (p *Provisioners) resources(s *module.Session) ([]asked, error) {
 			e.Path = at.String()
 			return nil, e
 		}
-		if !module.ValidNodeName(m.Name) {
+		if document.BadLabel(m.Name) != "" {
 			e := diagnose.AtSpec(s.Req, fmt.Errorf("the key of a resource must be a DNS label of lower-case letters, digits and dashes, got %q", m.Name))
-			e.Path, e.Pos = at.String(), diagnose.FirstValid(m.Pos, s.Pos)
+			e.Path, e.Pos = at.String(), object.FirstValid(m.Pos, s.Pos)
 			return nil, e
 		}
 		out = append(out, requested(s, &list[i], m, config, at))
@@ -113,8 +114,8 @@ func (p *Provisioners) resources(s *module.Session) ([]asked, error) {
 func requested(s *module.Session, p *provisioner, m object.Member, config object.Value, at object.Path) asked {
 	one := *s
 	one.Resource, one.Skip = m.Name, p.skip
-	one.InputPath, one.Pos = at, diagnose.FirstValid(diagnose.FirstValid(m.Pos, m.Value.Pos), s.Pos)
-	entry := object.Value{Kind: object.KindMap, Pos: diagnose.FirstValid(m.Value.Pos, m.Pos)}
+	one.InputPath, one.Pos = at, object.FirstValid(object.FirstValid(m.Pos, m.Value.Pos), s.Pos)
+	entry := object.Value{Kind: object.KindMap, Pos: object.FirstValid(m.Value.Pos, m.Pos)}
 	for _, part := range m.Value.Members {
 		switch part.Name {
 		case diagnose.FieldResource:

@@ -49,7 +49,7 @@ type provisioner struct {
 func ReadProvisioners(c *module.Compiled, m evaluate.Module) (*Provisioners, error) {
 	v := c.Value.LookupPath(cue.MakePath(cue.Def(listProvisioners)))
 	mistake := func(at cue.Value, path, format string, args ...any) *object.Error {
-		pos := diagnose.FirstValid(c.Tree.At(m, at), c.Tree.At(m, c.Value.LookupPath(cue.ParsePath("ropewalk"))))
+		pos := object.FirstValid(c.Tree.At(m, at), c.Tree.At(m, c.Value.LookupPath(cue.ParsePath("ropewalk"))))
 		return &object.Error{Stage: object.StageEvaluate, Pos: pos, Path: path, Err: fmt.Errorf(format, args...)}
 	}
 	if !v.Exists() {

@@ -41,13 +41,7 @@ func Pairs(pos object.Pos, of ...any) object.Value {
 // Label is a name as a DNS label: My_App is my-app.
 func Label(name string) string {
 	const longest = 63
-	out := strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
-			return c
-		}
-		return '-'
-	}, strings.ToLower(name))
-	return strings.Trim(object.Shorten(strings.Trim(out, "-"), longest), "-")
+	return strings.Trim(object.Shorten(object.Label(name), longest), "-")
 }
 
 // Written is errors on a document as those on what the author wrote: of paths the first

@@ -55,7 +55,6 @@ func (r rule) of() document.Rule {
 
 // holds reports whether text keeps the rule.
 func (r rule) holds(s string) bool {
-	only := func(more string) bool { return s != "" && strings.Trim(s, alphanumeric+more) == "" }
 	switch r {
 	case label:
 		return spec.CheckName(s) == nil
@@ -67,40 +66,72 @@ func (r rule) holds(s string) bool {
 	case host:
 		return exactHost.holds(strings.TrimPrefix(s, "*."))
 	case urlPath:
-		never := []string{"//", "/./", "/../"}
-		return strings.HasPrefix(s, "/") && only("-/._~!$&'()*+,;=:@") &&
-			!slices.ContainsFunc(never, func(n string) bool { return strings.Contains(strings.TrimSuffix(s, "/")+"/", n) })
+		return isPath(s)
 	case newPath:
-		return urlPath.holds(s) && only("-/._~+@=,:")
+		return isPath(s) && isOf(s, "-/._~+@=,:")
 	case headerName:
-		return only("-!#$%&'*+.^_`|~")
+		return isOf(s, "-!#$%&'*+.^_`|~")
 	case headerValue:
-		return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f || strings.ContainsRune("\"\\`%$", c) })
+		return isPlain(s)
 	case method:
 		return slices.Contains([]string{"*", "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"}, s)
 	case origin:
-		u, err := url.Parse(s)
-		return s == "*" || err == nil && webURL.holds(s) && (name.holds(u.Hostname()) || host.holds(u.Hostname())) && u.Scheme+"://"+u.Host == s
+		return s == "*" || isOrigin(s)
 	case webURL:
-		u, err := url.Parse(s)
-		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&
-			headerValue.holds(s) && !strings.Contains(s, " ")
+		return isURL(s)
 	case httpsURL:
-		return webURL.holds(s) && strings.HasPrefix(s, "https://")
+		return isURL(s) && strings.HasPrefix(s, "https://")
 	case duration:
-		digits := strings.TrimRight(s, "msh")
-		return slices.Contains([]string{"ms", "s", "m", "h"}, s[len(digits):]) && len(digits) < 6 && positive.holds(digits)
+		return isDuration(s)
 	case positive, seconds:
-		n, err := strconv.ParseInt(s, 10, 32)
-		return err == nil && n > 0 && strconv.FormatInt(n, 10) == s
+		return isPositive(s)
 	case cidr:
-		p, err := netip.ParsePrefix(s)
-		_, single := netip.ParseAddr(s)
-		return single == nil || err == nil && p.Masked() == p
+		return isRange(s)
 	case size:
 		return bytes(s) > 0
 	}
 	return true
+}
+
+// isOf reports whether a text has letters, digits and what is in more alone.
+func isOf(s, more string) bool { return s != "" && strings.Trim(s, alphanumeric+more) == "" }
+
+func isPath(s string) bool {
+	never := []string{"//", "/./", "/../"}
+	return strings.HasPrefix(s, "/") && isOf(s, "-/._~!$&'()*+,;=:@") &&
+		!slices.ContainsFunc(never, func(n string) bool { return strings.Contains(strings.TrimSuffix(s, "/")+"/", n) })
+}
+
+func isPlain(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f || strings.ContainsRune("\"\\`%$", c) })
+}
+
+func isOrigin(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && isURL(s) && (name.holds(u.Hostname()) || host.holds(u.Hostname())) && u.Scheme+"://"+u.Host == s
+}
+
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&
+		isPlain(s) && !strings.Contains(s, " ")
+}
+
+func isDuration(s string) bool {
+	digits := strings.TrimRight(s, "msh")
+	return slices.Contains([]string{"ms", "s", "m", "h"}, s[len(digits):]) && len(digits) < 6 && isPositive(digits)
+}
+
+func isPositive(s string) bool {
+	n, err := strconv.ParseInt(s, 10, 32)
+	return err == nil && n > 0 && strconv.FormatInt(n, 10) == s
+}
+
+// isRange reports whether a text is an address, or a range without bits beside its mask.
+func isRange(s string) bool {
+	p, err := netip.ParsePrefix(s)
+	_, single := netip.ParseAddr(s)
+	return single == nil || err == nil && p.Masked() == p
 }
 
 // bytes is how many bytes a size means, 0 where it is none.

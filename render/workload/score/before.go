@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // before decodes which containers wait for this one.
@@ -37,7 +39,7 @@ func (d *decoder) order(names map[string]bool, waits []wait) {
 	})
 	var known []string
 	if len(waits) > 0 {
-		known = keys(names)
+		known = object.SortedKeys(names)
 	}
 	for _, w := range waits {
 		switch {

@@ -45,19 +45,9 @@ func (d *decoder) containers(p, more part) {
 	d.order(names, waits)
 	for _, m := range more.Members {
 		if !names[m.Name] {
-			d.fail(m.Pos, more.at.To(m.Name), suggest(m.Name, keys(names)), "there is no container %s", shown(m.Name))
+			d.fail(m.Pos, more.at.To(m.Name), suggest(m.Name, object.SortedKeys(names)), "there is no container %s", shown(m.Name))
 		}
 	}
-}
-
-// keys are the names of a set, sorted.
-func keys(names map[string]bool) []string {
-	out := make([]string, 0, len(names))
-	for name := range names {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // container decodes one container; own are the names of those of the document.

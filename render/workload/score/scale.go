@@ -12,6 +12,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/internal/timezone"
 	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -207,7 +208,7 @@ func (p part) schedule() string {
 	if !p.given() {
 		return ""
 	}
-	text := strings.Join(strings.Fields(p.Text), " ")
+	text := printable.OneLine(p.Text)
 	if strings.Contains(text, "TZ=") {
 		p.fail("write timezone: Europe/Berlin, or the one that it is", "cannot hold a time zone")
 		return ""

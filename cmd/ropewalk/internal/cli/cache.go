@@ -12,6 +12,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/source/cache"
 )
 
@@ -80,7 +81,7 @@ func (a commands) cachePrune() *cobra.Command {
 			if err != nil {
 				return &command.EnvironmentError{Err: err}
 			}
-			return a.Print(fmt.Sprintf("%s deleted, %s\n", command.Plural(pruned.Entries, "file"), command.BytesText(pruned.Bytes)))
+			return a.Print(fmt.Sprintf("%s deleted, %s\n", printable.Count(pruned.Entries, "file"), command.BytesText(pruned.Bytes)))
 		}),
 	}
 	f := cmd.Flags()
@@ -111,7 +112,7 @@ func (a commands) cacheVerify() *cobra.Command {
 			for _, e := range report.Bad {
 				a.Note("bad: %s\n", command.OneLine(e.File))
 			}
-			if err := a.Print(fmt.Sprintf("%s in %s, %d bad, %d left over\n", command.BytesText(report.Bytes), command.Plural(report.Entries, "file"), len(report.Bad), len(report.Stale))); err != nil {
+			if err := a.Print(fmt.Sprintf("%s in %s, %d bad, %d left over\n", command.BytesText(report.Bytes), printable.Count(report.Entries, "file"), len(report.Bad), len(report.Stale))); err != nil {
 				return err
 			}
 			if len(report.Bad) > 0 {

@@ -254,7 +254,7 @@ func (a commands) noteApart(report diff.Report) {
 	}
 	if n > 0 {
 		a.Note("ropewalk: compared as deleted and created: %s in another namespace (%s); render both sides with the same -n NAMESPACE to compare what is in them\n",
-			command.Plural(n, "object"), strings.Join(object.SortedKeys(moves), ", "))
+			printable.Count(n, "object"), strings.Join(object.SortedKeys(moves), ", "))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -105,7 +106,7 @@ func (a commands) choose(picture *draw.Picture, r command.Rendered, chosen choic
 		picture.Unfolded = true
 		picture.Plan, left = r.Plan.Only(func(id object.ID) bool { return slices.Contains(chosen.specs, id.Spec()) })
 		if left > 0 {
-			a.Note("ropewalk: not drawn: %s to and from objects of other specs\n", command.Plural(left, "edge"))
+			a.Note("ropewalk: not drawn: %s to and from objects of other specs\n", printable.Count(left, "edge"))
 		}
 	case chosen.focus != "":
 		node, err := findNode(r.Plan.Graph.Nodes, chosen.focus)

@@ -18,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/internal/memfs"
 	"github.com/ropewalk/ropewalk/render/dialect"
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
@@ -88,13 +89,7 @@ func projectName(dir string) (name, at string, err error) {
 	if at, err = filepath.Abs(dir); err != nil {
 		return "", "", &command.EnvironmentError{Err: err}
 	}
-	name = strings.Map(func(r rune) rune {
-		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789", r) {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(filepath.Base(at)))
-	if name = strings.Trim(name, "-"); spec.CheckName(name) != nil {
+	if name = object.Label(filepath.Base(at)); spec.CheckName(name) != nil {
 		name = defaultName
 	}
 	return name, at, nil

@@ -112,9 +112,9 @@ func (a commands) runLock(ctx context.Context, flags *lockFlags, paths []string)
 	if err := command.WriteFile(name, data); err != nil {
 		return err
 	}
-	written := command.Plural(len(next.Sources), "source") + ", " + command.Plural(len(next.Modules), "module")
+	written := printable.Count(len(next.Sources), "source") + ", " + printable.Count(len(next.Modules), "module")
 	if next.Images != nil {
-		written += ", " + command.Plural(len(next.Images), "image")
+		written += ", " + printable.Count(len(next.Images), "image")
 	}
 	a.Note("%s written: %s\n", name, written)
 	return nil

@@ -10,11 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
@@ -221,8 +221,8 @@ func (a commands) summary(flags *renderFlags, r command.Rendered) {
 		return
 	}
 	a.Note("\n%s of %s in %s, written to "+a.Paint.Bold("%s")+"\n",
-		command.Plural(len(r.Plan.Graph.Nodes), "object"), command.Plural(len(r.Request.Specs), "spec"),
-		command.Plural(len(r.Plan.Waves), "wave"), flags.output)
+		printable.Count(len(r.Plan.Graph.Nodes), "object"), printable.Count(len(r.Request.Specs), "spec"),
+		printable.Count(len(r.Plan.Waves), "wave"), flags.output)
 	for _, line := range whereToLook(flags, r) {
 		a.Note("  %s\n", line)
 	}
@@ -233,11 +233,7 @@ func whereToLook(flags *renderFlags, r command.Rendered) []string {
 	out := []string{"the number that the name of a file begins with is its wave"}
 	if names := unplaced(r); len(names) > 0 {
 		const most = 5
-		more := ""
-		if len(names) > most {
-			names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
-		}
-		out = append(out, fmt.Sprintf("in the namespace %s, as neither they nor the project nor -n name one: %s%s", host.DefaultNamespace, strings.Join(names, ", "), more))
+		out = append(out, fmt.Sprintf("in the namespace %s, as neither they nor the project nor -n name one: %s", host.DefaultNamespace, printable.List(names, most)))
 	}
 	switch {
 	case r.Request.Emit.Dialect == dialect.ArgoCD:

@@ -222,7 +222,7 @@ func (a commands) writeTypes(flags typeFlags, files []cuetypes.File) error {
 			return &command.EnvironmentError{Err: err}
 		}
 	}
-	a.Note("%s: %s, %d written\n", filepath.Join(flags.module, at), command.Plural(len(files), "package"), written)
+	a.Note("%s: %s, %d written\n", filepath.Join(flags.module, at), printable.Count(len(files), "package"), written)
 	return nil
 }
 
@@ -271,7 +271,7 @@ func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir
 	case len(deps) == 0:
 		a.Note("%s removed: %s lists nothing to vendor\n", folder, file)
 	default:
-		a.Note("%s written: %s\n", folder, command.Plural(len(deps), "module"))
+		a.Note("%s written: %s\n", folder, printable.Count(len(deps), "module"))
 	}
 	return nil
 }

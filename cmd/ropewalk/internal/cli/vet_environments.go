@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -86,7 +87,7 @@ func (v *vetted) all(ctx context.Context) (object.Errors, string, error) {
 		}
 	}
 	if len(names) > 0 {
-		good += ", with " + command.Plural(len(names), "environment")
+		good += ", with " + printable.Count(len(names), "environment")
 	}
 	return v.merged(), good, nil
 }
@@ -96,8 +97,8 @@ func summary(r command.Rendered) string {
 	if r.Plan == nil {
 		return ""
 	}
-	return fmt.Sprintf("good: %s, %s, %s", command.Plural(len(r.Request.Specs), "spec"),
-		command.Plural(len(r.Plan.Graph.Nodes), "object"), command.Plural(len(r.Plan.Waves), "wave"))
+	return fmt.Sprintf("good: %s, %s, %s", printable.Count(len(r.Request.Specs), "spec"),
+		printable.Count(len(r.Plan.Graph.Nodes), "object"), printable.Count(len(r.Plan.Waves), "wave"))
 }
 
 // run checks one environment. The error is one that is no finding.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
 )
@@ -127,7 +128,7 @@ func card(parts []*part) *mark {
 		maps.Copy(all.works, p.works)
 	}
 	m.wave = all.first
-	m.kind = count(all.objects, "object")
+	m.kind = printable.Count(all.objects, "object")
 	if all.last > all.first {
 		m.kind += fmt.Sprintf(", waves %d–%d", all.first, all.last)
 	}
@@ -145,9 +146,9 @@ func card(parts []*part) *mark {
 	case len(m.specs) == 1:
 		m.name, m.about = m.specs[0], inShort(kinds)
 	case cut > 0:
-		m.name, m.about = start[:cut]+"-…", count(len(m.specs), "spec")
+		m.name, m.about = start[:cut]+"-…", printable.Count(len(m.specs), "spec")
 	default:
-		m.name, m.about = count(len(m.specs), "spec"), inShort(kinds)
+		m.name, m.about = printable.Count(len(m.specs), "spec"), inShort(kinds)
 	}
 	m.title = m.name + "\n" + m.kind + "\n" + listed(kinds, ", ")
 	if len(m.specs) > 1 {

@@ -3,7 +3,10 @@
 
 package draw
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // textWidth is the width of s in pixels at a font size. Widths are those of
 // DejaVu Sans, in hundredths of the size: of the common sans-serif fonts it is
@@ -21,13 +24,13 @@ func boldWidth(s string, size int) int { return textWidth(s, size) * 9 / 8 }
 
 func charWidth(r rune) int {
 	switch {
-	case r == 'i' || r == 'j' || r == 'l':
+	case strings.ContainsRune("ijl", r):
 		return 28
-	case r == 'f' || r == 't' || r == '.' || r == ',' || r == ':' || r == '/' || r == '-' || r == ' ' || r == 'I':
+	case strings.ContainsRune("ft.,:/- I", r):
 		return 40
 	case r == 'r':
 		return 42
-	case r == 'm' || r == 'w' || r == 'M' || r == 'W' || r == '%' || r == '@' || r == '…' || r == '→':
+	case strings.ContainsRune("mwMW%@…→", r):
 		return 100
 	case r == '×':
 		return 84

@@ -56,9 +56,9 @@ func (s *scene) svg(styles bool) []byte {
 
 // summary is what the picture shows in numbers.
 func (s *scene) summary() string {
-	text := count(s.objects, "object") + " in " + count(s.filled, "wave")
+	text := printable.Count(s.objects, "object") + " in " + printable.Count(s.filled, "wave")
 	if s.folded {
-		text = count(s.objects, "object") + " of " + count(s.specs, "spec") + " in " + count(s.filled, "wave")
+		text = printable.Count(s.objects, "object") + " of " + printable.Count(s.specs, "spec") + " in " + printable.Count(s.filled, "wave")
 	}
 	return text
 }
@@ -142,9 +142,9 @@ func (p *picture) drawColumns(c *canvas) {
 		c.printf(`<rect class="wave" x="%d" y="%d" width="%d" height="%d" rx="10"/>`,
 			first.x-groupPad, top, last.edge(1)-first.x+groupPad, p.height-p.bottom-top)
 		c.text(first.x, top+28, "waveName", fmt.Sprintf("wave %d", b.wave))
-		note := count(b.boxes, "object")
+		note := printable.Count(b.boxes, "object")
 		if p.folded {
-			note = fmt.Sprintf("%s begin here", count(b.specs, "spec"))
+			note = fmt.Sprintf("%s begin here", printable.Count(b.specs, "spec"))
 			if b.specs == 1 {
 				note = "1 spec begins here"
 			}

@@ -37,7 +37,7 @@ func Text(plan *order.Plan) []byte {
 		if b.Len() > 0 {
 			fmt.Fprintln(b)
 		}
-		fmt.Fprintf(b, "wave %d, %s\n", i, count(len(wave.Nodes), "object"))
+		fmt.Fprintf(b, "wave %d, %s\n", i, printable.Count(len(wave.Nodes), "object"))
 		for _, l := range joins[i] {
 			fmt.Fprintf(b, "  %s %s %s  %s\n", printable.Line(SideName(l.rule, l.fromName)), arrow(l), printable.Line(SideName(l.rule, l.toName)), remark(l))
 		}

@@ -4,10 +4,10 @@
 package draw
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
@@ -138,7 +138,7 @@ func split(all []line) (drawn []line, notes map[object.ID]string) {
 			continue
 		}
 		counts[l.to]++
-		notes[l.to] = text + count(counts[l.to], "object")
+		notes[l.to] = text + printable.Count(counts[l.to], "object")
 	}
 	return drawn, notes
 }
@@ -170,14 +170,6 @@ func isWorkload(kind string) bool {
 // isWork reports whether an object has pods.
 func isWork(r object.Ref) bool {
 	return isWorkload(r.Kind) || r.GroupKind() == "Service.serving.knative.dev" || r.GroupKind() == "Rollout.argoproj.io"
-}
-
-// count writes a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // objectName is what an object is called beside its kind.

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ropewalk/ropewalk/internal/markdown"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -82,7 +82,7 @@ func (r Report) Comment(forge Forge, selected Selection, links Links) string {
 	}
 	c.callout("NOTE", "", "note", lines(r.Notes, func(n string) string { return markdown.Text(cut(n)) }))
 	c.callout("CAUTION", "", "error", c.problems())
-	c.callout("WARNING", count(c.Counts.Dangers, "danger"), "danger", c.dangers())
+	c.callout("WARNING", printable.Count(c.Counts.Dangers, "danger"), "danger", c.dangers())
 	c.findings()
 	c.environments()
 	c.images()
@@ -145,7 +145,7 @@ func (c *comment) write(text string) bool {
 // missing counts what there was no room for.
 func (c *comment) missing(n int, noun string) {
 	if n > 0 {
-		fmt.Fprintf(&c.b, "\n_%s not shown: the comment would be too long._\n", count(n, noun))
+		fmt.Fprintf(&c.b, "\n_%s not shown: the comment would be too long._\n", printable.Count(n, noun))
 	}
 }
 
@@ -207,7 +207,7 @@ func (c *comment) dangers() (out []string) {
 	const most = 12
 	for _, r := range rows {
 		if more := len(r.objects) - most; more > 0 {
-			r.objects = append(r.objects[:most], count(more, "more object"))
+			r.objects = append(r.objects[:most], printable.Count(more, "more object"))
 		}
 		out = append(out, and(r.objects)+markdown.Text(r.in)+": "+markdown.Text(cut(r.danger.Message)))
 	}
@@ -261,7 +261,7 @@ func (c *comment) environments() {
 		}
 	}
 	if n := len(c.Environments) - len(rows); n > 0 {
-		c.write(fmt.Sprintf("\nNot affected, and not rendered: %s.\n", count(n, "environment")))
+		c.write(fmt.Sprintf("\nNot affected, and not rendered: %s.\n", printable.Count(n, "environment")))
 	}
 }
 
@@ -329,7 +329,7 @@ func (c *comment) findings() {
 	all := lines(rows, func(r row) string {
 		return "- **" + r.Severity.String() + "**" + markdown.Text(c.in(r.environments)) + ": " + c.finding(r.Finding) + "\n"
 	})
-	c.folded(count(len(all), "new finding")+" of policies and checks", "finding", all, len(all) > 5)
+	c.folded(printable.Count(len(all), "new finding")+" of policies and checks", "finding", all, len(all) > 5)
 }
 
 // folded is a list below a heading, in an element that unfolds where fold is set.
@@ -387,17 +387,7 @@ func lines[T any](all []T, of func(T) string) []string {
 }
 
 // cut is text of at most a few hundred bytes: an object may hold megabytes of it.
-func cut(text string) string {
-	const most = 600
-	if len(text) <= most {
-		return text
-	}
-	at := most
-	for !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return text[:at] + "…"
-}
+func cut(text string) string { return printable.Cut(text, 600, "…") }
 
 // cores are thousandths of a core as people read them.
 func cores(milli int64) string { return strconv.FormatFloat(float64(milli)/1000, 'f', -1, 64) }

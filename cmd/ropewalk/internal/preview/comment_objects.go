@@ -30,7 +30,7 @@ func (c *comment) images() {
 		}
 		return "- " + markdown.Code(cut(i.Name)) + markdown.Text(c.in(i.Environments)) + ": " + moved + "\n"
 	})
-	c.folded(count(len(all), "image"), "image", all, len(all) > 8)
+	c.folded(printable.Count(len(all), "image"), "image", all, len(all) > 8)
 }
 
 // entry is a change of an object in two lengths.
@@ -81,7 +81,7 @@ func (c *comment) objects() {
 		}
 	}
 	left := 0
-	c.write("\n### " + count(len(c.Objects), "object") + "\n")
+	c.write("\n### " + printable.Count(len(c.Objects), "object") + "\n")
 	for _, kind := range worstFirst() {
 		left += c.group(kind, groups[kind])
 	}
@@ -145,7 +145,7 @@ func (c *comment) entry(v Variant) entry {
 	}
 	if content != "" {
 		if n := len(v.Dangers); n > 0 {
-			wave += ", " + count(n, "danger")
+			wave += ", " + printable.Count(n, "danger")
 		}
 		out.block = "<details><summary><code>" + markdown.HTML(cut(v.Title())) + "</code>" + markdown.HTML(in+wave) + "</summary>\n\n" + at + content + "\n</details>\n"
 	}
@@ -166,7 +166,7 @@ func (v Variant) content() string {
 		b.WriteString(sign + cut(printable.Line(line)) + "\n")
 	}
 	if more := len(all) - most; more > 0 {
-		b.WriteString("# " + count(more, "more line") + "\n")
+		b.WriteString("# " + printable.Count(more, "more line") + "\n")
 	}
 	return markdown.Fenced("diff", b.String())
 }

@@ -237,5 +237,5 @@ func shorten(text string) string {
 	if len(text) <= maxValue {
 		return strings.TrimSuffix(text, "\n")
 	}
-	return strings.ToValidUTF8(text[:maxValue], "") + fmt.Sprintf("\n… %d bytes more", len(text)-maxValue)
+	return printable.Cut(text, maxValue, fmt.Sprintf("\n… %d bytes more", len(text)-maxValue))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/ci"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -53,7 +54,7 @@ func (r Report) names(environments []int) string {
 		names[i] = r.label(r.Environments[e])
 	}
 	if more := len(names) - mostNames; more > 0 {
-		names = append(names[:mostNames], count(more, "more environment"))
+		names = append(names[:mostNames], printable.Count(more, "more environment"))
 	}
 	return and(names)
 }

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // summary is one sentence on all environments.
@@ -21,7 +23,7 @@ func (r Report) summary() string {
 	case r.Counts.total() > 0:
 		sentence = fmt.Sprintf("Against %s, %s %s in %s", r.Base.title(), r.Head.Name, r.Counts.verbs(), where(compared, len(r.Environments)))
 	case len(alone) > 0:
-		sentence = fmt.Sprintf("There is nothing to compare with: %s as %s renders", count(r.Counts.Present, "object")+" of "+where(alone, len(r.Environments)), r.Head.Name)
+		sentence = fmt.Sprintf("There is nothing to compare with: %s as %s renders", printable.Count(r.Counts.Present, "object")+" of "+where(alone, len(r.Environments)), r.Head.Name)
 		alone = nil
 	case len(failed) > 0:
 		sentence = fmt.Sprintf("%s cannot be rendered at %s", where(failed, len(r.Environments)), r.Head.Name)
@@ -39,7 +41,7 @@ func (r Report) summary() string {
 		sentence += "; " + where(failed, len(r.Environments)) + " cannot be rendered"
 	}
 	if n := len(of(Unaffected)); n > 0 {
-		sentence += fmt.Sprintf("; %s not affected", count(n, "environment")+map[bool]string{true: " is", false: " are"}[n == 1])
+		sentence += fmt.Sprintf("; %s not affected", printable.Count(n, "environment")+map[bool]string{true: " is", false: " are"}[n == 1])
 	}
 	return sentence + "."
 }
@@ -61,7 +63,7 @@ func (c Counts) verbs() string {
 		switch {
 		case part.n == 0:
 		case len(parts) == 0:
-			parts = append(parts, part.verb+" "+count(part.n, "object"))
+			parts = append(parts, part.verb+" "+printable.Count(part.n, "object"))
 		default:
 			parts = append(parts, fmt.Sprintf("%s %d", part.verb, part.n))
 		}
@@ -83,7 +85,7 @@ func where(environments []Environment, all int) string {
 		names[e.Project] = append(names[e.Project], e.Name)
 	}
 	if len(projects) > mostNames {
-		return fmt.Sprintf("%d of %s of %s", len(environments), count(all, "environment"), count(len(projects), "project"))
+		return fmt.Sprintf("%d of %s of %s", len(environments), printable.Count(all, "environment"), printable.Count(len(projects), "project"))
 	}
 	parts := make([]string, len(projects))
 	for i, p := range projects {
@@ -91,7 +93,7 @@ func where(environments []Environment, all int) string {
 		case len(of) == 1 && of[0] == "":
 			parts[i] = p
 		case len(of) > mostNames:
-			parts[i] = count(len(of), "environment") + " of " + p
+			parts[i] = printable.Count(len(of), "environment") + " of " + p
 		case len(projects) > 1:
 			parts[i] = p + " (" + strings.Join(of, ", ") + ")"
 		default:
@@ -107,13 +109,6 @@ func and(words []string) string {
 		return strings.Join(words, "")
 	}
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // reason is the first mistake of a base that does not render.
@@ -149,7 +144,7 @@ func (r Report) notes() (out []string) {
 	}
 	const most = 10
 	if more := len(out) - most; more > 0 {
-		out = append(out[:most], fmt.Sprintf("And %s.", count(more, "more note")))
+		out = append(out[:most], fmt.Sprintf("And %s.", printable.Count(more, "more note")))
 	}
 	return out
 }

@@ -37,6 +37,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/ropewalk/ropewalk/internal/memfs"
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // What callers may match with errors.Is.
@@ -311,7 +312,7 @@ func (u *unpacking) name(h *tar.Header) (string, error) {
 	}
 	name = strings.TrimPrefix(name, "./")
 	if len(name) > maxName {
-		return "", fmt.Errorf("%w: the name %q… has %d bytes, and %d are allowed", ErrArchive, strings.ToValidUTF8(name[:64], ""), len(name), maxName)
+		return "", fmt.Errorf("%w: the name %q… has %d bytes, and %d are allowed", ErrArchive, printable.Cut(name, 64, ""), len(name), maxName)
 	}
 	if !fs.ValidPath(name) || name == "." || strings.ContainsRune(name, 0) {
 		return "", fmt.Errorf("%w: the name %q is not a clean relative path", ErrArchive, h.Name)

@@ -137,12 +137,19 @@ func (d *delivery) bring(ctx context.Context, g goal) error {
 	}
 	d.healed = d.healed || !g.keep && s != nil && !s.known && digest == s.digest
 	now := next(s, g, digest, s != nil && d.current(g.layer, s.health, refer(source)))
+	lead := now.source || s != nil && digest == s.digest && !d.live.same(source)
+	return d.put(ctx, g, source, now, lead)
+}
+
+// put writes the Kustomization and the source of a layer. A layer that is to be suspended is so
+// before its source leads elsewhere, and is resumed after that.
+func (d *delivery) put(ctx context.Context, g goal, source client.Object, now writes, lead bool) error {
 	if now.suspend {
 		if err := d.write(ctx, g, refer(source), true); err != nil {
 			return err
 		}
 	}
-	if now.source || s != nil && digest == s.digest && !d.live.same(source) {
+	if lead {
 		if err := d.lead(ctx, g.layer, source); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
@@ -122,15 +123,11 @@ func (d *delivery) free(ctx context.Context, goals []goal) (Progress, error) {
 func foreignMessage(foreign []v1alpha1.NodeStatus) string {
 	const most = 3
 	var names []string
-	for _, n := range foreign[:min(most, len(foreign))] {
+	for _, n := range foreign {
 		names = append(names, n.Object)
 	}
-	more := ""
-	if len(foreign) > most {
-		more = fmt.Sprintf(" and %d more", len(foreign)-most)
-	}
-	return fmt.Sprintf("already in the cluster with another owner, and adopt is Never: %s%s; nothing is applied: delete or rename them, or set adopt: TakeOwnership",
-		strings.Join(names, ", "), more)
+	return fmt.Sprintf("already in the cluster with another owner, and adopt is Never: %s; nothing is applied: delete or rename them, or set adopt: TakeOwnership",
+		printable.List(names, most))
 }
 
 // foreign reads the metadata of objects, and returns those that are there and have not

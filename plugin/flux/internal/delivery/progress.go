@@ -16,6 +16,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
@@ -27,7 +28,7 @@ const (
 
 // progress says how far the delivery is.
 func (d *delivery) progress(goals []goal) Progress {
-	p := Progress{Changed: d.changed, Ready: true, Shared: listed(d.shared)}
+	p := Progress{Changed: d.changed, Ready: true, Shared: printable.List(d.shared, 3)}
 	done, others := true, ""
 	var first *v1alpha1.LayerStatus
 	for _, g := range goals {
@@ -161,7 +162,7 @@ func (d *delivery) nodes(layer string, k *kustomizev1.Kustomization) []v1alpha1.
 		case strings.Contains(c.Message, name+" status: 'Failed'"):
 			n.State, n.Message = StateFailed, "failed"
 		case i >= 0 && (i == 0 || !strings.ContainsRune("/-.", rune(c.Message[i-1]))):
-			n.State, n.Message = StateFailed, firstLine(c.Message[i:])
+			n.State, n.Message = StateFailed, printable.FirstLine(c.Message[i:])
 		default:
 			continue
 		}
@@ -190,9 +191,4 @@ func (d *delivery) awaited(layer string, k *kustomizev1.Kustomization) []v1alpha
 		})
 	}
 	return out
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }

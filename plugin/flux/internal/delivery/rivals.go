@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/apply"
 )
@@ -228,7 +229,7 @@ func (d *delivery) contest(goals []goal) (refused Progress) {
 		return Progress{
 			Stalled: true, Nodes: no, Reason: v1alpha1.SharedObjectsReason,
 			Message: fmt.Sprintf("Transform %q renders what another Transform delivers: %s; nothing is applied: remove it from one of them, or set spec.delivery.sharedObjects: Warn",
-				d.name(), listed(names)),
+				d.name(), printable.List(names, 3)),
 		}
 	case fresh && d.Claims.unknown(d.t):
 		return Progress{Reason: v1alpha1.LayerNotReadyReason, Message: "waiting for Transforms that were not reconciled since the controller started: one of them may have its objects"}
@@ -248,15 +249,6 @@ func (d *delivery) warns() bool {
 // kept reports whether an object stays when its Transform goes, so that several may have it.
 func kept(r ObjectRef) bool {
 	return r.Group == "" && r.Kind == "Namespace" || r.Group == "apiextensions.k8s.io" && r.Kind == "CustomResourceDefinition"
-}
-
-// listed is the beginning of a list.
-func listed(names []string) string {
-	const most = 3
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }
 
 // restore requests that Flux applies what another Transform may have deleted, and what its

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	orasremote "oras.land/oras-go/v2/registry/remote"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
@@ -220,7 +220,7 @@ func (r *repository) Desired(ctx context.Context, digest string) (delivery.Desir
 	if err != nil {
 		return delivery.Desired{}, r.explain(err)
 	}
-	plan, err := newestPlan(ctx, from, bare(whole))
+	plan, err := newestPlan(ctx, from, manifest.Bare(whole))
 	switch {
 	case err != nil:
 		return delivery.Desired{}, r.explain(err)
@@ -297,9 +297,4 @@ func (r *repository) explain(err error) error {
 		return err
 	}
 	return remote.Explain(err, cmp.Or(r.out.Repository, r.name))
-}
-
-// bare is a descriptor without what a registry says beside it.
-func bare(d ocispec.Descriptor) ocispec.Descriptor {
-	return ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
 }

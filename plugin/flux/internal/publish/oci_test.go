@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/artifact/statement"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -267,7 +268,7 @@ func TestWhatIsPublishedIsSignedAndAttested(t *testing.T) {
 	whole, err := to.Resolve(t.Context(), out.Desired.Digest)
 	require.NoError(t, err)
 	for _, predicate := range []string{statement.PredicateGraph, statement.PredicateProvenance, statement.PredicateSBOM} {
-		require.Len(t, artifacts.Attestations(t, to, bare(whole), predicate, keys), 1, predicate)
+		require.Len(t, artifacts.Attestations(t, to, manifest.Bare(whole), predicate, keys), 1, predicate)
 	}
 	interim, err := store.Publish(t.Context(), "layer-00", twoLayers("", "2", "1").Files)
 	require.NoError(t, err)

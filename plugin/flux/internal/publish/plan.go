@@ -14,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/apply"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 )
@@ -82,7 +83,7 @@ func attachPlan(ctx context.Context, to artifact.Store, d delivery.Desired) erro
 	if err != nil {
 		return err
 	}
-	_, err = artifact.Attach(ctx, to, bare(whole), referrers[0])
+	_, err = artifact.Attach(ctx, to, manifest.Bare(whole), referrers[0])
 	return err
 }
 

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
 // halfWritten is how old an unfinished file is that no process writes any more.
@@ -214,5 +216,5 @@ func (s *Storage) right(name, want string) (bool, error) {
 	if err != nil {
 		return true, ignore(err, fs.ErrNotExist)
 	}
-	return sum(data) == "sha256:"+want, nil
+	return digests.Of(data) == "sha256:"+want, nil
 }

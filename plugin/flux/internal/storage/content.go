@@ -6,8 +6,6 @@ package storage
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/internal/digests"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/source"
@@ -107,7 +106,7 @@ func (s *Storage) Files(ctx context.Context, owner types.NamespacedName, digest 
 		return nil, err
 	}
 	data, err := s.read(name)
-	if err == nil && sum(data) != digest {
+	if err == nil && digests.Of(data) != digest {
 		err = fs.ErrNotExist
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -153,9 +152,4 @@ func (s *Storage) read(name string) ([]byte, error) {
 
 func gone(owner types.NamespacedName, digest string) error {
 	return fmt.Errorf("%w: %s of Transform %q is not in the storage of the controller", delivery.ErrGone, digest, owner.String())
-}
-
-func sum(data []byte) string {
-	digest := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(digest[:])
 }

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ropewalk/ropewalk/internal/digests"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 )
 
@@ -48,7 +49,7 @@ func (s *Storage) PutPlan(owner types.NamespacedName, plan Plan) error {
 	if err != nil {
 		return err
 	}
-	data := append([]byte(sum(text)+"\n"), text...)
+	data := append([]byte(digests.Of(text)+"\n"), text...)
 	old, err := s.read(name)
 	if err == nil && bytes.Equal(old, data) {
 		return nil
@@ -75,7 +76,7 @@ func (s *Storage) Plan(owner types.NamespacedName, digest string) (Plan, error) 
 	}
 	var plan Plan
 	head, text, _ := bytes.Cut(data, []byte("\n"))
-	if string(head) != sum(text) || json.Unmarshal(text, &plan) != nil || plan.Desired.Digest != digest {
+	if string(head) != digests.Of(text) || json.Unmarshal(text, &plan) != nil || plan.Desired.Digest != digest {
 		return Plan{}, gone(owner, digest)
 	}
 	return plan, nil

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/internal/digests"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/render/emit"
 )
@@ -78,7 +79,7 @@ func TestTheSameFilesAreTheSameArchive(t *testing.T) {
 
 	data, err := os.ReadFile(filepath.Join(dir, "transform/team/web", strings.TrimPrefix(first.Digest, "sha256:")+".tar.gz"))
 	require.NoError(t, err)
-	require.Equal(t, first.Digest, sum(data))
+	require.Equal(t, first.Digest, digests.Of(data))
 	require.Len(t, data, int(first.Size))
 
 	read, err := s.Files(t.Context(), owner(), first.Digest)

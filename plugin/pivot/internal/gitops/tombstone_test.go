@@ -16,6 +16,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/manifest"
+	"github.com/ropewalk/ropewalk/internal/digests"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/planetest"
@@ -40,7 +41,7 @@ func TestLookupFindsATombstone(t *testing.T) {
 	got, found, err := w.lookup()
 	require.NoError(t, err)
 	require.True(t, found)
-	require.True(t, manifest.IsDigest(got.Artifact))
+	require.True(t, digests.Is(got.Artifact))
 	digest := got.Artifact
 	require.Equal(t, "child-uid", got.Target.UID)
 	require.Equal(t, "sha256:moved", got.Digest)

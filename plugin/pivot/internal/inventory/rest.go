@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // condition is one of an object's.
@@ -44,7 +46,7 @@ func busy(o *unstructured.Unstructured) []string {
 	all := conditions(o)
 	for _, t := range []string{"RollingOut", "ScalingUp", "ScalingDown", "Remediating", "Deleting"} {
 		if c := all[t]; c.status == "True" {
-			why := strings.TrimSuffix(strings.Join(strings.Fields(c.reason+": "+c.message), " "), ":")
+			why := strings.TrimSuffix(printable.OneLine(c.reason+": "+c.message), ":")
 			out = append(out, strings.TrimSuffix("condition "+t+" is True: "+why, ": "))
 		}
 	}

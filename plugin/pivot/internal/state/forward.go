@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
@@ -29,7 +30,7 @@ func (s *Source) activate(ctx context.Context) error {
 	}
 	out, err := s.ask(ctx, Request{Op: Activate})
 	if isRefused(err, Stale) && out.Receipt != nil && !out.Receipt.Step.Forward() {
-		s.report("", "importing again, as the target has lost what was verified: "+firstLine(err))
+		s.report("", "importing again, as the target has lost what was verified: "+printable.FirstLine(err.Error()))
 		if err := s.rebuild(ctx, err); err != nil {
 			return err
 		}

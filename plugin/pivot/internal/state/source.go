@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/preflight"
@@ -103,7 +104,7 @@ func (s *Source) Run(ctx context.Context) (*Receipt, error) {
 		if !s.undoable(ctx, err) {
 			return s.receipt, err
 		}
-		s.report("", fmt.Sprintf("aborting: %s", firstLine(err)))
+		s.report("", fmt.Sprintf("aborting: %s", printable.FirstLine(err.Error())))
 		switch failed := s.abort(ctx, "failed after step "+string(s.receipt.Step)); {
 		case errors.Is(failed, ErrFenced):
 			return s.receipt, fmt.Errorf("stopped after step %s: %w", s.receipt.Step, failed) // What failed is for the other one to find.
@@ -398,7 +399,7 @@ func (s *Source) call(ctx context.Context, r Request) (Response, error) {
 		}
 		lost = err
 		if s.now().Sub(began) >= plane.Silence {
-			s.Plane.Wait("waiting for the target to answer: " + firstLine(lost))
+			s.Plane.Wait("waiting for the target to answer: " + printable.FirstLine(lost.Error()))
 		}
 		if err := s.Plane.Sleep(ctx, min(time.Duration(i+1)*50*time.Millisecond, 2*time.Second)); err != nil {
 			return Response{}, err

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
@@ -302,7 +303,7 @@ func (s *Source) send(ctx context.Context) error {
 		if err == nil || attempt == attempts || !isRefused(err, Corrupt) {
 			return err
 		}
-		s.report("", "staging again: "+firstLine(err))
+		s.report("", "staging again: "+printable.FirstLine(err.Error()))
 	}
 }
 
@@ -313,7 +314,7 @@ func (s *Source) ask(ctx context.Context, r Request) (Response, error) {
 		if err == nil || attempt == attempts || !isRefused(err, Corrupt) {
 			return out, err
 		}
-		s.report("", "staging again: "+firstLine(err))
+		s.report("", "staging again: "+printable.FirstLine(err.Error()))
 		if err := s.restage(ctx, err); err != nil {
 			return out, err
 		}
@@ -353,7 +354,7 @@ func (s *Source) compare(ctx context.Context) error {
 		out, err := s.ask(ctx, Request{Op: Verify})
 		switch {
 		case attempt < attempts && isRefused(err, Differs):
-			s.report("", "importing again: "+firstLine(err))
+			s.report("", "importing again: "+printable.FirstLine(err.Error()))
 			if _, err := s.ask(ctx, Request{Op: Import}); err != nil {
 				return err
 			}
@@ -435,9 +436,4 @@ func difference(before, after []snapshot.Entry) string {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(names, ", ")
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }

@@ -85,7 +85,7 @@ type app struct {
 // the environment too: what follows from it is none of its own.
 func (f *file) known(path string) bool {
 	return slices.ContainsFunc(f.Errs.Failures(), func(e *object.Error) bool {
-		return document.Within(strings.Replace(e.Path, ".overrides."+f.environment, "", 1), path)
+		return object.Within(strings.Replace(e.Path, ".overrides."+f.environment, "", 1), path)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ropewalk/ropewalk/internal/subpath"
 	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -61,7 +62,7 @@ func (s *service) bind(v document.Part, target string) {
 		}
 		s.program(v, file, name, target)
 	case choice == asConfig && !foreign && (own || name != context) && s.folder(v, at, target):
-	case !foreign && !own && context != "" && (context == "." || strings.HasPrefix(name+"/", context+"/")):
+	case !foreign && !own && context != "" && (subpath.Within(name, context)):
 		at.Warn("move it to compose.override.yaml, which docker compose reads and this does not, or write x-ropewalk: {hostPaths: config} in the service for its files", "the mount of %q is left out: the image is built of that folder", name)
 	case choice == left:
 		at.Warn("", "the mount of %q of the host is left out: %q is what the image has there", name, target)
@@ -130,7 +131,7 @@ func (s *service) claimHost(v, at document.Part, target string) {
 	name := at.Written()
 	called := hostLabel(name)
 	// Two folders of one label stay two, and so do a folder and a volume.
-	taken := slices.ContainsFunc(memberNames(s.app.root.At("volumes")), func(volume string) bool { return builder.Label(volume) == called })
+	taken := slices.ContainsFunc(s.app.root.At("volumes").MemberNames(), func(volume string) bool { return builder.Label(volume) == called })
 	for key := range s.app.mounts {
 		other, ok := strings.CutPrefix(key, "bind ")
 		taken = taken || ok && other < name && hostLabel(other) == called
@@ -180,7 +181,7 @@ func isSystem(name string) bool {
 func within(name string, folders ...string) bool {
 	name = path.Clean(name)
 	for _, f := range folders {
-		if name == f || f != "/" && strings.HasPrefix(name, f+"/") {
+		if subpath.Within(name, f) {
 			return true
 		}
 	}

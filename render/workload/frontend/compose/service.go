@@ -160,53 +160,79 @@ func (s *service) extension() object.Value {
 		builder.Pairs(route.Pos, "type", object.TextAt("route", route.Pos), "params", route.Value))))
 }
 
-// kind decides what runs the pods. A service that ends is a Job: one whose end another
-// service waits for, and one with restart: no or on-failure that no one talks to.
-func (s *service) kind() {
-	restart, policy := s.At("restart"), s.At("deploy", "restart_policy")
-	condition, retries, _ := strings.Cut(restart.Written(), ":")
-	at := restart
+// restart is when the containers of a service are started again.
+type restart struct {
+	// at is where that is written, condition one of no, on-failure, always and unless-stopped
+	// where it is right, and retries how often.
+	at                 document.Part
+	condition, retries string
+}
+
+// restart reads restart, over which deploy.restart_policy goes.
+func (s *service) restart() restart {
+	at, policy := s.At("restart"), s.At("deploy", "restart_policy")
+	condition, retries, _ := strings.Cut(at.Written(), ":")
 	if c := policy.At("condition"); c.Given() {
 		condition, at = cmp.Or(map[string]string{"none": "no", "any": "always"}[c.Written()], c.Written()), c
 		retries = policy.At("max_attempts").Written()
 	}
-	ends := condition == "no" || condition == "on-failure" || condition == "false"
-	serves := s.At("ports").Given() || s.At("expose").Given() || s.At("healthcheck").Given() || s.reached
-	mode, own := s.At("deploy", "mode"), s.At(extension, "kind")
-	switch s.job = s.completed.Given(); {
-	case own.Given():
-		s.job = own.Text == score.KindJob || own.Text == score.KindCronJob
-	case condition != "" && !ends && condition != "always" && condition != "unless-stopped":
-		at.Fail(`expected "no", on-failure, always or unless-stopped`, "%q is not known", at.Text)
-	case s.unclear:
-	case s.job && condition != "" && !ends:
-		at.Fail(`write restart: "no"`, "the service is always restarted, and another one waits for its end at %s", s.completed.Pos)
-	case ends && serves && !s.job:
-		at.Warn("write x-ropewalk: {kind: Job} if it ends", "others use the service, so it becomes a Deployment, which is restarted whenever it ends")
-	case ends && !s.job && condition == "on-failure":
-		s.job = true
-		at.Warn("write x-ropewalk: {kind: Deployment} if it does not end", "the service becomes a Job, which is ready when it has ended")
-	case ends:
-		s.job = true
-	}
-	switch mode.Written() {
+	return restart{at: at, condition: condition, retries: retries}
+}
+
+// kind decides what runs the pods. A service that ends is a Job: one whose end another
+// service waits for, and one with restart: no or on-failure that no one talks to.
+func (s *service) kind() {
+	again := s.restart()
+	s.job = s.isJob(again)
+	switch mode := s.At("deploy", "mode"); mode.Written() {
 	case "", "replicated":
 	case "replicated-job", "global-job":
 		s.job = true
 	default:
 		mode.Fail("write replicas, and x-ropewalk: {pod: {topologySpreadConstraints: …}} to spread them", "a Workload cannot run one pod on each node")
 	}
-	if !s.job {
-		return
+	if s.job {
+		s.putJob(again)
 	}
+}
+
+// isJob reports whether the service becomes a Job by all but its mode, and what its author may
+// not expect of that.
+func (s *service) isJob(again restart) bool {
+	at, condition := again.at, again.condition
+	ends := condition == "no" || condition == "on-failure" || condition == "false"
+	serves := s.At("ports").Given() || s.At("expose").Given() || s.At("healthcheck").Given() || s.reached
+	own, awaited := s.At(extension, "kind"), s.completed.Given()
+	switch {
+	case own.Given():
+		return own.Text == score.KindJob || own.Text == score.KindCronJob
+	case condition != "" && !ends && condition != "always" && condition != "unless-stopped":
+		at.Fail(`expected "no", on-failure, always or unless-stopped`, "%q is not known", at.Text)
+	case s.unclear:
+	case awaited && condition != "" && !ends:
+		at.Fail(`write restart: "no"`, "the service is always restarted, and another one waits for its end at %s", s.completed.Pos)
+	case ends && serves && !awaited:
+		at.Warn("write x-ropewalk: {kind: Job} if it ends", "others use the service, so it becomes a Deployment, which is restarted whenever it ends")
+	case ends && !awaited && condition == "on-failure":
+		at.Warn("write x-ropewalk: {kind: Deployment} if it does not end", "the service becomes a Job, which is ready when it has ended")
+		return true
+	case ends:
+		return true
+	}
+	return awaited
+}
+
+// putJob writes the fields that a Job has of how it is started again.
+func (s *service) putJob(again restart) {
+	at, onFailure := again.at, again.condition == "on-failure"
 	s.spec.Put("kind", object.TextAt(score.KindJob, cmp.Or(at.Pos, s.Pos)))
-	if condition == "on-failure" {
+	if onFailure {
 		s.pod.Put("restartPolicy", object.TextAt("OnFailure", at.Pos))
 	}
-	switch n, err := strconv.Atoi(retries); {
-	case err == nil && n >= 0 && condition == "on-failure":
+	switch n, err := strconv.Atoi(again.retries); {
+	case err == nil && n >= 0 && onFailure:
 		s.jobFields.Put("backoffLimit", object.NumberAt(n, at.Pos))
-	case condition != "on-failure":
+	case !onFailure:
 		s.jobFields.Put("backoffLimit", object.NumberAt(0, cmp.Or(at.Pos, s.Pos)))
 	}
 }

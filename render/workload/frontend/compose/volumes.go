@@ -150,7 +150,7 @@ func (s *service) claim(at, source document.Part, target string) {
 		params = builder.Pairs(v.Pos, "storageClass", object.TextAt(class, v.Pos)).Merge(params)
 	}
 	id := name
-	for _, other := range memberNames(all) {
+	for _, other := range all.MemberNames() {
 		if other < name && builder.Label(other) == builder.Label(name) {
 			id += "-" + object.ShortHash(name)
 			break
@@ -229,7 +229,7 @@ func (s *service) granted(p document.Part, kind, folder string) (of document.Par
 	name = p.At("source").Written()
 	all := s.app.root.At(kind)
 	if !all.Has(name) {
-		undeclared(all, p.At("source"), name, object.Suggest(name, memberNames(all)), strings.TrimSuffix(kind, "s"))
+		undeclared(all, p.At("source"), name, object.Suggest(name, all.MemberNames()), strings.TrimSuffix(kind, "s"))
 		return document.Part{}, name, ""
 	}
 	target = cmp.Or(p.At("target").Written(), name)
@@ -242,14 +242,6 @@ func (s *service) granted(p document.Part, kind, folder string) (of document.Par
 		}
 	}
 	return all.At(name), name, target
-}
-
-func memberNames(p document.Part) []string {
-	var out []string
-	for _, m := range p.Members {
-		out = append(out, m.Name)
-	}
-	return out
 }
 
 // configs sets the files of configs: with their content, from the project, or in a

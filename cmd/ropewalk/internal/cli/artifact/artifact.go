@@ -172,7 +172,7 @@ not at all.
 				if err := output.Write(ctx, dir, files, output.Options{}); err != nil {
 					return nil, "", err
 				}
-				a.Note("%s of %s written to "+a.Paint.Bold("%s")+"\n", command.Plural(len(files), "file"), pulled.Digest, dir)
+				a.Note("%s of %s written to "+a.Paint.Bold("%s")+"\n", printable.Count(len(files), "file"), pulled.Digest, dir)
 				return nil, "", nil
 			})
 		}),

@@ -18,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/plugin/host/release"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
@@ -311,7 +312,7 @@ func builtText(out Built) string {
 	b.WriteString(out.Reference + "\n")
 	line("digest", "%s", out.Digest)
 	line("tree", "%s", out.Tree)
-	line("holds", "%s in %s", command.Plural(out.Objects, "object"), command.Plural(out.Waves, "wave"))
+	line("holds", "%s in %s", printable.Count(out.Objects, "object"), printable.Count(out.Waves, "wave"))
 	for _, l := range out.Layers {
 		line("layer", "%s %s", l.Name, l.Digest)
 	}
@@ -343,7 +344,7 @@ func changesText(out Built) string {
 		parts = []string{"no object"}
 	}
 	if out.Dangers > 0 {
-		parts = append(parts, command.Plural(out.Dangers, "danger")+": see ropewalk diff")
+		parts = append(parts, printable.Count(out.Dangers, "danger")+": see ropewalk diff")
 	}
 	return strings.Join(parts, ", ")
 }

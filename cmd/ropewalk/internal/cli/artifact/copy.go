@@ -13,6 +13,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 func (a Commands) artifactCopy() *cobra.Command {
@@ -81,9 +82,9 @@ func (a Commands) copyArtifact(ctx context.Context, from, to command.Location, o
 	if err != nil {
 		return nil, "", copyError(from, to, tag, err)
 	}
-	attached := command.Plural(len(copied.Referrers), "referrer")
+	attached := printable.Count(len(copied.Referrers), "referrer")
 	if copied.Simple > 0 {
-		attached += " and " + command.Plural(copied.Simple, "cosign signature")
+		attached += " and " + printable.Count(copied.Simple, "cosign signature")
 	}
 	attached += " copied"
 	switch {

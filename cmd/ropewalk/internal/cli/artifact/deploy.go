@@ -21,6 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/statement"
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/digests"
 	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/plugin/host/release"
 	"github.com/ropewalk/ropewalk/render/emit"
@@ -212,7 +213,7 @@ func (a Commands) deployFile(ctx context.Context, flags *deployFlags, d deployme
 	}
 	repository, _, _ := strings.Cut(pinned, "@")
 	out := d.Documents(d.name, repository, found)
-	sum := release.Sum(out)
+	sum := digests.Of(out)
 	if follows != nil && sum != follows.Spec.Documents {
 		return nil, planned(d.name, "the documents are %s, and the plan says %s: use ropewalk %s", sum, follows.Spec.Documents, follows.Spec.Ropewalk)
 	}

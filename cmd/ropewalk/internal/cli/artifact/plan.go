@@ -17,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/statement"
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/plugin/host/release"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -113,7 +114,7 @@ func (a Commands) runPlan(ctx context.Context, f *pflag.FlagSet, flags *buildFla
 	if err := os.WriteFile(flags.plan, data, 0o644); err != nil { //nolint:gosec // a plan holds no secret
 		return &command.EnvironmentError{Err: err}
 	}
-	a.Note("%s written: %s, %s at %s\n", flags.plan, command.Plural(len(plan.Spec.Sources), "source"), plan.Metadata.Name, plan.Spec.Artifact.Digest)
+	a.Note("%s written: %s, %s at %s\n", flags.plan, printable.Count(len(plan.Spec.Sources), "source"), plan.Metadata.Name, plan.Spec.Artifact.Digest)
 	return nil
 }
 

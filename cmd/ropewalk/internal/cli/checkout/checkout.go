@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/subpath"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
@@ -191,7 +192,7 @@ func (c *Files) onDisk(name string) (string, bool) {
 		return "", false
 	}
 	// What lies beside it was not given.
-	if base := c.given[i].base; rest != base && !strings.HasPrefix(rest, base+"/") || !fs.ValidPath(rest) {
+	if base := c.given[i].base; !subpath.Within(rest, base) || !fs.ValidPath(rest) {
 		return "", false
 	}
 	return filepath.Join(c.given[i].dir, filepath.FromSlash(rest)), true

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/cluster"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -80,7 +81,7 @@ func table(list []*cluster.Transform, namespaces bool) string {
 		delivered := cmp.Or(t.Artifact, &cluster.Artifact{})
 		rows = append(rows, []string{
 			t.Namespace, t.Name, t.Ready, fmt.Sprint(t.Suspended), t.Layers,
-			cluster.Short(delivered.Revision), cluster.Short(delivered.Digest), command.OneLine(t.Message),
+			printable.Revision(delivered.Revision), printable.Revision(delivered.Digest), command.OneLine(t.Message),
 		})
 	}
 	if !namespaces {
@@ -133,7 +134,7 @@ func draw(out *strings.Builder, n *cluster.Node, head, indent string) {
 
 // describe is a node in a line: what is wrong with it, and otherwise what it delivers.
 func describe(n *cluster.Node) string {
-	text, state, more := n.String(), n.Ready, cluster.Short(n.Revision)
+	text, state, more := n.String(), n.Ready, printable.Revision(n.Revision)
 	switch n.Ready {
 	case "True":
 		state = "Ready"

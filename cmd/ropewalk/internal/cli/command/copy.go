@@ -10,7 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // CopyNew copies the files of from into dir and returns their names in order. A file
@@ -38,20 +39,11 @@ func CopyNew(dir string, from fs.FS) ([]string, error) {
 		return nil, &EnvironmentError{Err: err}
 	case len(taken) > 0:
 		return nil, &EnvironmentError{
-			Err:  fmt.Errorf("%s has %s already: nothing was written", dir, few(taken)),
+			Err:  fmt.Errorf("%s has %s already: nothing was written", dir, printable.List(taken, 3)),
 			Hint: "name a new directory, such as shop",
 		}
 	}
 	return names, nil
-}
-
-// few is the first names of a list, and how many more there are.
-func few(names []string) string {
-	const most = 3
-	if more := len(names) - most; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
-	}
-	return strings.Join(names, ", ")
 }
 
 // WithoutLicence is a file without the comment that names our licence, which is its first lines.

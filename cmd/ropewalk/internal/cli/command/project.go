@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/plugin/host/transform/manifest"
@@ -300,11 +301,7 @@ func (a *App) notRendered(noun, what string, files []string) {
 	if len(files) == 0 {
 		return
 	}
-	more := ""
-	if len(files) > most {
-		more = fmt.Sprintf(" and %d more", len(files)-most)
-	}
-	a.Note("not rendered: %s %s: %s%s\n", Plural(len(files), noun), what, strings.Join(files[:min(most, len(files))], ", "), more)
+	a.Note("not rendered: %s %s: %s\n", printable.Count(len(files), noun), what, printable.List(files, most))
 }
 
 // RenderFS is Render with paths in a file system; nil is the disk.
@@ -329,7 +326,7 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 		closer()
 		return Rendered{Loaded: loaded}, err
 	}
-	a.took(begin, "read %s, and the modules and files of them", Plural(len(loaded.Request.Specs), "spec"))
+	a.took(begin, "read %s, and the modules and files of them", printable.Count(len(loaded.Request.Specs), "spec"))
 	begin = time.Now()
 	bar := NewProgress(a.Streams, "rendering")
 	loaded.Request.Progress = bar.Specs
@@ -339,7 +336,7 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 		closer()
 		return Rendered{Loaded: loaded}, own.Explain(err)
 	}
-	a.took(begin, "rendered %s", Plural(len(result.Plan.Graph.Nodes), "object"))
+	a.took(begin, "rendered %s", printable.Count(len(result.Plan.Graph.Nodes), "object"))
 	a.tellSources(result.Sources)
 	out := Rendered{Loaded: loaded, Result: result, Evaluator: evaluator, Paths: paths, Close: closer, transform: own}
 	out.ofTransform()
@@ -357,7 +354,7 @@ func (a *App) tellSources(sources []render.Source) {
 		uses[s.Origin+" "+s.Digest]++
 	}
 	for _, name := range object.SortedKeys(uses) {
-		a.Note("source %s, used %s\n", name, Plural(uses[name], "time"))
+		a.Note("source %s, used %s\n", name, printable.Count(uses[name], "time"))
 	}
 }
 

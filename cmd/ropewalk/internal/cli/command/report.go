@@ -139,20 +139,12 @@ func Lines(text, indent string) string {
 func count(es object.Errors) string {
 	var parts []string
 	if n := len(es.Failures()); n > 0 {
-		parts = append(parts, Plural(n, "error"))
+		parts = append(parts, printable.Count(n, "error"))
 	}
 	if n := len(es.Warnings()); n > 0 {
-		parts = append(parts, Plural(n, "warning"))
+		parts = append(parts, printable.Count(n, "warning"))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// Plural is a number with its noun.
-func Plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // BytesText is a size as people read it.
@@ -169,5 +161,5 @@ func BytesText(n int64) string {
 
 // OneLine is text as one line, such as a description.
 func OneLine(text string) string {
-	return printable.Line(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' }), " "))
+	return printable.Line(printable.JoinLines(text))
 }

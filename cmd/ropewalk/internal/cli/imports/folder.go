@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -37,7 +38,7 @@ func Folder(dir, at string) (map[string]any, error) {
 		return map[string]any{"kustomize": map[string]any{"path": at}}, nil
 	}
 	if below := kustomizationsIn(dir); len(below) > 0 {
-		return nil, mistake(object.Pos{File: filepath.ToSlash(dir)}, "import one of them", "it is no kustomization itself; kustomizations are in %s", listed(below))
+		return nil, mistake(object.Pos{File: filepath.ToSlash(dir)}, "import one of them", "it is no kustomization itself; kustomizations are in %s", printable.List(below, 5))
 	}
 	return map[string]any{"manifests": map[string]any{"paths": []any{at}}}, nil
 }
@@ -108,14 +109,4 @@ func Unexpanded(nodes []*object.Node) (out object.Errors) {
 // mistake is a mistake in what is imported.
 func mistake(pos object.Pos, hint, format string, args ...any) object.Errors {
 	return object.Errors{{Stage: object.StageSpec, Pos: pos, Hint: hint, Err: fmt.Errorf(format, args...)}}
-}
-
-// listed is a list of names, of which the first stand for all.
-func listed(names []string) string {
-	const most = 5
-	list := strings.Join(names[:min(most, len(names))], ", ")
-	if more := len(names) - most; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return list
 }

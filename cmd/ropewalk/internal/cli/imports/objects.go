@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
@@ -57,5 +58,5 @@ func Alone(objects []object.Object, at []object.Pos, used ...int) error {
 	}
 	of := objects[used[0]]
 	return mistake(first, "import one file each, a Kustomization with its source, into folders of their own; other manifests as well",
-		"one %s is imported from a file, and this one has others beside %q: %s", of.Kind(), of.Name(), listed(others))
+		"one %s is imported from a file, and this one has others beside %q: %s", of.Kind(), of.Name(), printable.List(others, 5))
 }

@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/cases"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -230,7 +230,7 @@ func fields(all []diff.Field) string {
 	for i, f := range all {
 		switch {
 		case i == most:
-			return out + fmt.Sprintf(" and %s change", command.Plural(len(all)-most, "further field"))
+			return out + fmt.Sprintf(" and %s change", printable.Count(len(all)-most, "further field"))
 		case i > 0:
 			out += ", "
 		}

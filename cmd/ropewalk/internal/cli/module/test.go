@@ -17,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/module/cases"
 	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -220,7 +221,7 @@ func (a Commands) testText(report tested) error {
 			return err
 		}
 	}
-	text := fmt.Sprintf("%s, %d failed\n", command.Plural(len(report.outcomes), "case"), report.failed())
+	text := fmt.Sprintf("%s, %d failed\n", printable.Count(len(report.outcomes), "case"), report.failed())
 	if report.Coverage != nil {
 		text += report.Coverage.text()
 	}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/pivot"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -128,7 +129,7 @@ func (a Commands) document(ctx context.Context, file string) (*unstructured.Unst
 func (a Commands) preview(f *installFlags, o pivot.InstallOptions) error {
 	objects := o.Objects(time.Now(), false)
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Not printed: the %s of %s in the Secrets, %s.\n", command.Plural(o.Manifest.Objects, "object"), f.manifest, command.BytesText(int64(o.Manifest.Bytes)))
+	fmt.Fprintf(&b, "# Not printed: the %s of %s in the Secrets, %s.\n", printable.Count(o.Manifest.Objects, "object"), f.manifest, command.BytesText(int64(o.Manifest.Bytes)))
 	for _, one := range objects {
 		text, err := yaml.Marshal(one.Object)
 		if err != nil {

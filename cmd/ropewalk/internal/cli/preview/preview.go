@@ -15,6 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/render/emit"
 )
@@ -150,7 +151,7 @@ func (a Commands) run(ctx context.Context, o *options, args []string) error {
 	if err := a.print(o, report, files); err != nil {
 		return err
 	}
-	a.Note("%s and %s written to "+a.Paint.Bold("%s")+"\n", "report.html", command.Plural(len(files)-1, "file"), o.output)
+	a.Note("%s and %s written to "+a.Paint.Bold("%s")+"\n", "report.html", printable.Count(len(files)-1, "file"), o.output)
 	return p.verdict(report)
 }
 
@@ -202,9 +203,9 @@ func (o *options) found(r preview.Report) (found []string) {
 	for _, word := range o.failOn {
 		switch {
 		case word == failDanger && r.Counts.Dangers > 0:
-			found = append(found, command.Plural(r.Counts.Dangers, "danger"))
+			found = append(found, printable.Count(r.Counts.Dangers, "danger"))
 		case word == failViolation && r.Counts.Violations > 0:
-			found = append(found, command.Plural(r.Counts.Violations, "violation")+" of policies")
+			found = append(found, printable.Count(r.Counts.Violations, "violation")+" of policies")
 		case word == failAny && different:
 			found = append(found, "a difference")
 		}

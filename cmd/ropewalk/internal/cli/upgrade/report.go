@@ -71,7 +71,7 @@ func (u Upgrades) list() string {
 		b.WriteString(command.Table(rows))
 	}
 	b.WriteString(notes.String())
-	fmt.Fprintf(&b, "%s up to date", command.Plural(u.Current, "reference"))
+	fmt.Fprintf(&b, "%s up to date", printable.Count(u.Current, "reference"))
 	if n := len(u.Pinned); n > 0 {
 		fmt.Fprintf(&b, ", %d pinned without a version: %s", n, printable.Line(strings.Join(u.Pinned, " ")))
 	}

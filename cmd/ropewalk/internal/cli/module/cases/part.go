@@ -6,7 +6,7 @@ package cases
 import (
 	"strconv"
 
-	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -40,7 +40,7 @@ func (j *judge) part(n *object.Node, want object.Value, got any, at object.Path)
 		case !ok:
 			j.differs(n, want, got, at)
 		case len(have) != len(want.Items):
-			j.differ(n, want.Pos, at, "", "expected %s, got %d: %s", command.Plural(len(want.Items), "item"), len(have), diff.Show(got, valueWidth))
+			j.differ(n, want.Pos, at, "", "expected %s, got %d: %s", printable.Count(len(want.Items), "item"), len(have), diff.Show(got, valueWidth))
 		default:
 			for i, item := range want.Items {
 				j.part(n, item, have[i], at.Append(object.Index(i)))

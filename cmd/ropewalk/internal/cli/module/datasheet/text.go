@@ -10,6 +10,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
 	"github.com/ropewalk/ropewalk/internal/markdown"
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // Text is the sheet for a terminal.
@@ -69,7 +70,7 @@ func (s *Sheet) Markdown() string {
 		if demand := in.Demand(); demand != "" {
 			fallback = "**" + markdown.Text(demand) + "**"
 		}
-		return []string{markdown.Cell(in.Path), markdown.Text(in.Type), fallback, markdown.Text(joined(in.Doc))}
+		return []string{markdown.Cell(in.Path), markdown.Text(in.Type), fallback, markdown.Text(printable.OneLine(in.Doc))}
 	})
 	table(&b, "Resources", []string{"Type", "Description", "Params", "Outputs (* is a secret)"}, len(s.Resources), func(i int) []string {
 		r := s.Resources[i]
@@ -80,7 +81,7 @@ func (s *Sheet) Markdown() string {
 		for _, name := range r.Names() {
 			outputs = append(outputs, markdown.Cell(name))
 		}
-		return []string{markdown.Cell(r.Title()), markdown.Text(joined(r.Description)), strings.Join(params, "<br>"), strings.Join(outputs, " ")}
+		return []string{markdown.Cell(r.Title()), markdown.Text(printable.OneLine(r.Description)), strings.Join(params, "<br>"), strings.Join(outputs, " ")}
 	})
 	for _, note := range s.Notes {
 		fmt.Fprintf(&b, "\n%s\n", markdown.Text(note))
@@ -108,8 +109,5 @@ func table(b *strings.Builder, title string, head []string, rows int, cells func
 		fmt.Fprintf(b, "| %s |\n", strings.Join(cells(i), " | "))
 	}
 }
-
-// joined is a text with its lines joined.
-func joined(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func sentenceCase(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

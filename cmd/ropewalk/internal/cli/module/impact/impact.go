@@ -17,6 +17,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/internal/crash"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -166,7 +167,7 @@ func (a Commands) run(ctx context.Context, o *options, module string, args []str
 	}
 	out := x.report(consumers)
 	if len(out.Consumers) == 0 {
-		return command.Usagef(object.Suggest(t.base, object.SortedKeys(x.known)), "none of %s uses %s", command.Plural(len(out.Unused), "consumer"), t.base)
+		return command.Usagef(object.Suggest(t.base, object.SortedKeys(x.known)), "none of %s uses %s", printable.Count(len(out.Unused), "consumer"), t.base)
 	}
 	if err := x.print(out); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
 	"github.com/ropewalk/ropewalk/internal/markdown"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -153,7 +154,7 @@ func (x *examining) report(all []Consumer) Report {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v.text()))
 		}
 	}
-	out.Summary = fmt.Sprintf("%s with %s: %s", command.Plural(len(out.Consumers), "consumer"), x.title, strings.Join(parts, ", "))
+	out.Summary = fmt.Sprintf("%s with %s: %s", printable.Count(len(out.Consumers), "consumer"), x.title, strings.Join(parts, ", "))
 	if n := len(out.Unused); n == 1 {
 		out.Summary += "; 1 other does not use it"
 	} else if n > 1 {
@@ -253,7 +254,7 @@ func (c Consumer) details() (out []string) {
 	}
 	for i, change := range c.Diff.Changes {
 		if i == maxShown {
-			return append(out, fmt.Sprintf("… and %s more", command.Plural(len(c.Diff.Changes)-i, "object")))
+			return append(out, fmt.Sprintf("… and %s more", printable.Count(len(c.Diff.Changes)-i, "object")))
 		}
 		line := sign(change.Kind) + " " + change.Ref.String()
 		if fields := paths(change.Fields); fields != "" {
@@ -298,7 +299,7 @@ func (r Report) text() string {
 		}
 	}
 	if shown > maxShown {
-		fmt.Fprintf(&b, "\n… and %s more: --format json has all\n", command.Plural(shown-maxShown, "consumer"))
+		fmt.Fprintf(&b, "\n… and %s more: --format json has all\n", printable.Count(shown-maxShown, "consumer"))
 	}
 	return b.String()
 }
@@ -325,7 +326,7 @@ func (r Report) markdown() string {
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "\nThe details of %s are not shown: the text would be too long.\n", command.Plural(left, "consumer"))
+		fmt.Fprintf(&b, "\nThe details of %s are not shown: the text would be too long.\n", printable.Count(left, "consumer"))
 	}
 	return b.String()
 }
@@ -336,5 +337,5 @@ func cut(table string) string {
 		return table
 	}
 	end := strings.LastIndexByte(table[:markdownLimit/2], '\n') + 1
-	return table[:end] + fmt.Sprintf("… and %s more\n", command.Plural(strings.Count(table[end:], "\n"), "consumer"))
+	return table[:end] + fmt.Sprintf("… and %s more\n", printable.Count(strings.Count(table[end:], "\n"), "consumer"))
 }
