@@ -31,7 +31,7 @@ var backends = []string{spec.BackendExternalSecrets, spec.BackendKubernetes}
 // catalog is what the embedded provisioners can make.
 func catalog(t testing.TB, e evaluate.Evaluator) []evaluate.Provisioner {
 	req := request(t, embedded(t, "provisioners"), "none.yaml", []byte("{}"))
-	req.Catalog = true
+	req.Operation = evaluate.OpCatalog
 	res, err := e.Evaluate(context.Background(), req)
 	require.NoError(t, err)
 	return res.Catalog

@@ -76,14 +76,14 @@ func (c *compiler) catalog(ctx context.Context, resources bool) ([]resource.Prov
 			continue
 		}
 		first := c.req.Specs[0].Evaluate // What surrounds a catalog is that of any spec.
-		result, err := c.Evaluator.Evaluate(ctx, evaluate.Request{
-			Spec: p.Name, Pos: p.Pos, Module: p.Module, Context: first.Context, Limits: first.Limits, Catalog: true,
+		entries, err := evaluate.ListProvisioners(ctx, c.Evaluator, evaluate.Subject{
+			Spec: p.Name, Pos: p.Pos, Module: p.Module, Context: first.Context, Limits: first.Limits,
 		})
 		if errors.Is(err, context.Canceled) {
 			return nil, err
 		}
 		c.mistakes = append(c.mistakes, object.AsErrors(err, object.StageEvaluate)...)
-		for _, entry := range result.Catalog {
+		for _, entry := range entries {
 			out = append(out, resource.Provisioner{
 				Module: i, Index: entry.Index, Type: entry.Type, Class: entry.Class, ID: entry.ID,
 				Name: p.Name, Pos: entry.Pos, Config: entry.Config, AnyConfig: entry.AnyConfig,

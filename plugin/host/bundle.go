@@ -77,10 +77,9 @@ func readBundle(ctx context.Context, f found, b project.Bundle) (*evaluate.Bundl
 		return nil, &object.Error{Stage: object.StageResolve, Pos: pos, Err: err}
 	}
 	module.FS, module.Digest = tree.FS, tree.Digest
-	result, err := f.opts.Evaluator.Evaluate(ctx, evaluate.Request{
-		Spec: project.Label(path.Base(path.Dir(b.File.Name))), Pos: pos, Module: module, Bundle: &files, Limits: f.opts.Limits,
-	})
-	return result.Bundle, err
+	return evaluate.ReadBundle(ctx, f.opts.Evaluator, evaluate.Subject{
+		Spec: project.Label(path.Base(path.Dir(b.File.Name))), Pos: pos, Module: module, Limits: f.opts.Limits,
+	}, files)
 }
 
 // copyTree adds the files of a tree.

@@ -159,7 +159,7 @@ func (c *componentSpec) build(ctx context.Context, b *builder) (render.Spec, boo
 	}
 	return render.Spec{
 		Evaluate: evaluate.Request{
-			Spec: t.Name, Pos: t.Pos, Module: module, Component: &c.Component, Overlays: t.Overlays,
+			Operation: evaluate.OpBuild, Spec: t.Name, Pos: t.Pos, Module: module, Component: &c.Component, Overlays: t.Overlays,
 			Input: c.input, InputPath: t.ComponentPath(), Context: b.context(t.Name, namespace, b.opts.Environment),
 			Policies: joined(b.policies, policies), Limits: b.opts.Limits, AllowEmpty: b.opts.AllowEmpty,
 		},

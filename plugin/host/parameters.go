@@ -47,16 +47,15 @@ func (l Loaded) Parameters(ctx context.Context, e evaluate.Evaluator) ([]Paramet
 		// Nothing of the spec is in the request, so that all specs of a module share one
 		// cached result.
 		m := s.Evaluate.Module
-		result, err := e.Evaluate(ctx, evaluate.Request{
-			Module:   evaluate.Module{FS: m.FS, Foreign: m.Foreign, Digest: m.Digest, Dir: m.Dir, Tags: m.Tags},
-			Describe: true, Limits: s.Evaluate.Limits,
+		inputs, err := evaluate.Describe(ctx, e, evaluate.Subject{
+			Module: evaluate.Module{FS: m.FS, Foreign: m.Foreign, Digest: m.Digest, Dir: m.Dir, Tags: m.Tags}, Limits: s.Evaluate.Limits,
 		})
 		if err != nil {
 			errs = append(errs, fmt.Errorf("inputs of %q, module %s: %w", s.Evaluate.Spec, cmp.Or(s.Source.Pinned, s.Source.Origin), err))
 			continue
 		}
-		for _, in := range result.Inputs {
-			out = append(out, parameter(s.Evaluate, in, result.Inputs))
+		for _, in := range inputs {
+			out = append(out, parameter(s.Evaluate, in, inputs))
 		}
 	}
 	return out, errors.Join(errs...)

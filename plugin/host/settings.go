@@ -116,11 +116,10 @@ func (o Options) evaluateValues(ctx context.Context, file string, data []byte) (
 		return object.Value{}, err
 	}
 	pos := object.Pos{File: file, Line: 1, Column: 1}
-	result, err := o.Evaluator.Evaluate(ctx, evaluate.Request{
-		Values: true, Pos: object.Pos{File: file}, Limits: o.Limits,
+	return evaluate.ReadValues(ctx, o.Evaluator, evaluate.Subject{
+		Pos: object.Pos{File: file}, Limits: o.Limits,
 		Module: evaluate.Module{FS: fsys, Label: file, Sources: map[string]evaluate.Source{name: {Pos: pos}}},
 	})
-	return result.Values, err
 }
 
 // valuesOfCharts leads to the values of the specs that are charts: to nothing in a folder of its

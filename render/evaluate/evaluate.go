@@ -18,7 +18,8 @@ import (
 
 // Evaluator evaluates modules. Implementations are safe for concurrent use.
 type Evaluator interface {
-	// Evaluate gives the nodes of one spec and what its policies say of them.
+	// Evaluate does what a request asks, such as to make the nodes of one spec, with what its
+	// policies say of them. The functions of this package ask for all else.
 	// The error is an object.Errors with every mistake that was found, or
 	// wraps context.Canceled.
 	Evaluate(ctx context.Context, req Request) (Result, error)
@@ -28,8 +29,10 @@ type Evaluator interface {
 	Trace(ctx context.Context, req Request, queries []Query) ([]Origin, error)
 }
 
-// Request is one spec to evaluate. It holds all that the result depends on.
+// Request is one operation on a module, mostly the render of a spec. It holds all that the result
+// depends on.
 type Request struct {
+	Operation Operation
 	// Spec is the name of the spec: the first half of every node id.
 	Spec string
 	// Pos is the place of the spec.
@@ -44,7 +47,7 @@ type Request struct {
 	// spec.input.
 	InputPath object.Path
 	Context   object.Context
-	// Component, if set, is what the files of Module are built as; they are no CUE then, and
+	// Component is what the files of Module are built as, for OpBuild; they are no CUE then, and
 	// Dir is the folder that its paths are relative to.
 	Component *spec.Component
 	// Overlays are laid over the nodes, in order, before they are judged.
@@ -58,24 +61,11 @@ type Request struct {
 	// Expressions are evaluated in a plain package, and what they give is rendered in place of
 	// all of the package.
 	Expressions []string
-	// Catalog asks a module of provisioners what it can make, in place of
-	// anything else; Input and Policies mean nothing then.
-	Catalog bool
-	// Values asks for the field values of the one file of Module, in place of anything
-	// else: a values file in CUE, as Timoni has them.
-	Values bool
-	// Describe asks a module of specs what it takes, in place of anything else;
-	// Input, Context and Policies mean nothing then.
-	Describe bool
-	// Inspect asks what is to say of how the module is written, and which of what it takes
-	// Inputs set, in place of anything else; Input and Policies mean nothing then.
-	Inspect bool
-	Inputs  []object.Value
-	// Older asks what changed for the users of Module since this version of it, in place of
-	// anything else; Input, Context and Policies mean nothing then.
+	// Cases are the inputs of cases, for OpInspect.
+	Cases []object.Value
+	// Older is the version that the module is compared with, for OpCompare.
 	Older *Module
-	// Bundle reads a bundle of Timoni out of the files of Module, in place of anything
-	// else; the folder of Module is that of the bundle.
+	// Bundle names files of the module, for OpBundle.
 	Bundle *BundleFiles
 }
 
@@ -219,7 +209,8 @@ const (
 	KindProvisioners = "Provisioners"
 )
 
-// Result is what a module makes of an input.
+// Result is the answer to a request: what a module makes of an input, or what another operation
+// gives.
 type Result struct {
 	Flavour Flavour
 	// Nodes are sorted by id.
@@ -235,26 +226,14 @@ type Result struct {
 	// Provisioned is what a module of provisioners made of each resource of
 	// schema.#Requests, by the key of the resource. Nodes is empty then.
 	Provisioned map[string]Provisioned
-	// Catalog is what a module of provisioners can make, in the order of its
-	// list. It is set for [Request].Catalog only.
-	Catalog []Provisioner
-	// Values is the field values of a file, with positions in it. It is set for
-	// [Request].Values only.
-	Values object.Value
-	// Inputs are what the module takes, sorted by path: 200 at most. They are set
-	// for [Request].Describe only.
-	Inputs []Input
-	// Inspection is set for [Request].Inspect only.
+	// Catalog, Values, Inputs, Inspection, Comparison and Bundle are the results of the other
+	// operations; each is set for its own only.
+	Catalog    []Provisioner
+	Values     object.Value
+	Inputs     []Input
 	Inspection *Inspection
-	// Changes are the gravest first, and sorted by path: an input that the older version took
-	// and the newer one does not is major, one of which that cannot be told is undecided. They
-	// are set for [Request].Older only.
-	Changes []Change
-	// OlderKind and NewerKind are the kinds of the two that were compared, "" for a module of
-	// specs.
-	OlderKind, NewerKind string
-	// Bundle is set for [Request].Bundle only.
-	Bundle *Bundle
+	Comparison Comparison
+	Bundle     *Bundle
 }
 
 // Provisioned is what a provisioner made of one resource.

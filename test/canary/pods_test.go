@@ -87,7 +87,7 @@ func surveyed(t *testing.T, e evaluate.Evaluator) survey {
 	files, ok := cue.Module("provisioners")
 	require.True(t, ok)
 	found, err := e.Evaluate(t.Context(), evaluate.Request{
-		Spec: "catalog", Catalog: true, Module: evaluate.Module{FS: files, Digest: "embedded", Label: "embedded"},
+		Spec: "catalog", Operation: evaluate.OpCatalog, Module: evaluate.Module{FS: files, Digest: "embedded", Label: "embedded"},
 	})
 	require.NoError(t, err)
 	kinds := map[kind][]string{{"ledger", "default"}: {"dsn"}, {"vault", "cluster"}: {"link"}}

@@ -147,7 +147,7 @@ func BenchmarkFiftyCharts(b *testing.B) {
 			_, err := pool.Evaluate(context.Background(), evaluate.Request{
 				Spec: "shop", Context: object.Context{Namespace: "apps", KubeVersion: "1.33"},
 				Module:    evaluate.Module{FS: os.DirFS(chart), Digest: fmt.Sprint(i), Dir: "."},
-				Component: &spec.Component{Helm: &spec.Helm{Chart: spec.Text{Text: "."}, Values: merged}},
+				Operation: evaluate.OpBuild, Component: &spec.Component{Helm: &spec.Helm{Chart: spec.Text{Text: "."}, Values: merged}},
 			})
 			require.NoError(b, err)
 		}

@@ -50,7 +50,7 @@ func Cancelled(ctx context.Context, req evaluate.Request) error {
 func TimedOut(r evaluate.Request) error {
 	e := Blame(r, Because(evaluate.ErrTimeout, "evaluation exceeded %s: %s did not finish in time", Timeout(r.Limits), subjectOf(r)))
 	e.Hint = "look for comprehensions over comprehensions and for unified disjunctions, or raise the limit (--timeout)"
-	if r.Component != nil {
+	if r.Operation == evaluate.OpBuild {
 		e.Hint = "look for loops in templates and for very many resources, or raise the limit (--timeout)"
 	}
 	const many = 5000
@@ -97,7 +97,7 @@ func TooDeep(r evaluate.Request) error {
 
 // subjectOf names what r evaluates: a module, or a component, which has none.
 func subjectOf(r evaluate.Request) string {
-	if r.Component != nil {
+	if r.Operation == evaluate.OpBuild {
 		return fmt.Sprintf("component %q", r.Spec)
 	}
 	return fmt.Sprintf("module %q", ModuleName(r.Module))

@@ -27,7 +27,7 @@ func TestWhoeverIsStoppedByALimitIsToldItsFlag(t *testing.T) {
 
 func TestAComponentIsNoModule(t *testing.T) {
 	t.Parallel()
-	req := evaluate.Request{Spec: "shop", Component: &spec.Component{}}
+	req := evaluate.Request{Spec: "shop", Operation: evaluate.OpBuild, Component: &spec.Component{}}
 	for _, err := range []error{TimedOut(req), OutOfMemory(req), Panicked(req, "x")} {
 		require.ErrorContains(t, err, `component "shop"`)
 		require.NotContains(t, err.Error(), "module")

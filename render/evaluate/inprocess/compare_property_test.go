@@ -66,7 +66,7 @@ func judge(t *testing.T, e *Evaluator, seed uint64) (out outcome) {
 	g := newGenerator(seed)
 	old := g.schema()
 	older, newer := echo("old", old), echo("new", g.changed(old))
-	if _, err := e.Evaluate(t.Context(), evaluate.Request{Module: newer.Module, Inspect: true}); err != nil {
+	if _, err := e.Evaluate(t.Context(), evaluate.Request{Module: newer.Module, Operation: evaluate.OpInspect}); err != nil {
 		return out
 	}
 	changes, err := compare(t, e, older, newer)

@@ -36,9 +36,9 @@ func version(label, input string) evaluate.Request {
 // compare is what changed since the older version.
 func compare(t *testing.T, e *Evaluator, older, newer evaluate.Request) ([]evaluate.Change, error) {
 	t.Helper()
-	newer.Older = &older.Module
-	result, err := e.Evaluate(t.Context(), newer)
-	return result.Changes, err
+	of := evaluate.Subject{Spec: newer.Spec, Pos: newer.Pos, Module: newer.Module, Context: newer.Context, Limits: newer.Limits}
+	compared, err := evaluate.Compare(t.Context(), e, of, older.Module)
+	return compared.Changes, err
 }
 
 // pair is two versions of an input, the verdict on what changed between them, and a change

@@ -69,7 +69,7 @@ func (p *Evaluator) Trace(ctx context.Context, req evaluate.Request, queries []e
 		return nil, err
 	}
 	return guarded(ctx, req, func(ctx context.Context) ([]evaluate.Origin, error) {
-		if req.Component != nil {
+		if req.Operation == evaluate.OpBuild {
 			origins, err := p.traceComponent(ctx, req, queries)
 			return origins, diagnose.Fail(req, err)
 		}
@@ -87,74 +87,97 @@ func (p *Evaluator) Trace(ctx context.Context, req evaluate.Request, queries []e
 	})
 }
 
-func (p *Evaluator) evaluate(ctx context.Context, req evaluate.Request) (evaluate.Result, error) {
-	if req.Component != nil {
+// evaluate does what a request asks.
+func (p *Evaluator) evaluate(ctx context.Context, req evaluate.Request) (out evaluate.Result, err error) {
+	// Some operations read files without a module around them.
+	switch req.Operation {
+	case evaluate.OpBuild:
 		return p.component(ctx, req)
+	case evaluate.OpValues:
+		out.Values, err = module.Values(req.Module)
+		return out, err
+	case evaluate.OpBundle:
+		out.Bundle, err = module.ReadBundle(req.Module, *req.Bundle)
+		return out, err
 	}
-	if req.Values {
-		values, err := module.Values(req.Module)
-		return evaluate.Result{Values: values}, err
-	}
-	if req.Bundle != nil {
-		bundle, err := module.ReadBundle(req.Module, *req.Bundle)
-		return evaluate.Result{Bundle: bundle}, err
-	}
+
+	// All others ask a compiled module.
 	s, err := p.open(req, req.Module)
 	if err != nil {
-		return evaluate.Result{}, err
+		return out, err
 	}
-	if req.Inspect {
-		result := evaluate.Result{Flavour: s.Compiled.Flavour}
-		result.Inspection, err = inspect(req, s)
-		return result, err
+	out.Flavour = s.Compiled.Flavour
+	switch req.Operation {
+	case evaluate.OpInspect:
+		out.Inspection, err = inspect(req, s)
+	case evaluate.OpDescribe:
+		out.Inputs, err = inputs.Describe(s.Session)
+	case evaluate.OpCompare:
+		out.Comparison, err = p.compare(req, s)
+	case evaluate.OpCatalog:
+		out.Catalog, err = catalog(req, s)
+	case evaluate.OpRender:
+		return p.render(req, s)
+	default:
+		err = fmt.Errorf("the operation %q is not known", req.Operation)
 	}
-	if req.Describe {
-		result := evaluate.Result{Flavour: s.Compiled.Flavour}
-		result.Inputs, err = inputs.Describe(s.Session)
-		return result, err
+	return out, err
+}
+
+// compare compares a module with an older version of it.
+func (p *Evaluator) compare(req evaluate.Request, newer *opened) (evaluate.Comparison, error) {
+	older, err := p.open(req, *req.Older)
+	if err != nil {
+		return evaluate.Comparison{}, err
 	}
-	if req.Older != nil {
-		older, err := p.open(req, *req.Older)
-		if err != nil {
-			return evaluate.Result{}, err
-		}
-		changes, err := inputs.Compare(older.Session, s.Session)
-		if err == nil && older.provisioners != nil && s.provisioners != nil {
-			changes, err = provision.Compare(older.provisioners, s.provisioners, older.Session, s.Session)
-		}
-		return evaluate.Result{Changes: changes, OlderKind: older.Compiled.Kind, NewerKind: s.Compiled.Kind}, err
+	changes, err := inputs.Compare(older.Session, newer.Session)
+	if err == nil && older.provisioners != nil && newer.provisioners != nil {
+		changes, err = provision.Compare(older.provisioners, newer.provisioners, older.Session, newer.Session)
 	}
-	if s.Compiled.Kind == evaluate.KindPolicy {
-		return evaluate.Result{}, fmt.Errorf("module %q is a policy: name it under policies, not as the module of a spec", diagnose.ModuleName(req.Module))
+	return evaluate.Comparison{Changes: changes, OlderKind: older.Compiled.Kind, NewerKind: newer.Compiled.Kind}, err
+}
+
+// catalog lists what a module of provisioners can make.
+func catalog(req evaluate.Request, s *opened) ([]evaluate.Provisioner, error) {
+	switch {
+	case s.Compiled.Kind == evaluate.KindPolicy:
+		return nil, errPolicy(req.Module)
+	case s.provisioners == nil:
+		return nil, fmt.Errorf("module %q is not a module of provisioners: it lacks ropewalk.kind %q", diagnose.ModuleName(req.Module), evaluate.KindProvisioners)
 	}
-	if s.provisioners != nil || req.Catalog {
+	return s.provisioners.Entries(s.Session), nil
+}
+
+// errPolicy returns the error for a policy in the place of another module.
+func errPolicy(m evaluate.Module) error {
+	return fmt.Errorf("module %q is a policy: name it under policies, not as the module of a spec", diagnose.ModuleName(m))
+}
+
+// render makes the objects of a spec, or the resources that a module of provisioners is asked for.
+func (p *Evaluator) render(req evaluate.Request, s *opened) (evaluate.Result, error) {
+	switch {
+	case s.Compiled.Kind == evaluate.KindPolicy:
+		return evaluate.Result{}, errPolicy(req.Module)
+	case s.provisioners != nil:
 		return p.provision(req, s)
-	}
-	if len(req.Expressions) > 0 && s.Compiled.Flavour != evaluate.FlavourPlain {
+	case len(req.Expressions) > 0 && s.Compiled.Flavour != evaluate.FlavourPlain:
 		return evaluate.Result{}, &object.Error{
 			Stage: object.StageEvaluate, Pos: module.ExpressionPos(req.Expressions[0]),
 			Err:  fmt.Errorf("module %q has a mark, which says what its objects are: an expression is for a plain CUE package", diagnose.ModuleName(req.Module)),
 			Hint: "use --spec or -l to print some of the objects",
 		}
 	}
-	result := evaluate.Result{Flavour: s.Compiled.Flavour}
-	if result.Nodes, result.Warnings, err = s.Render(); err != nil {
+	nodes, warnings, err := s.Render()
+	if err != nil {
 		return evaluate.Result{}, err
 	}
-	object.SortNodes(result.Nodes)
-	return p.laid(req, result)
+	object.SortNodes(nodes)
+	return p.laid(req, evaluate.Result{Flavour: s.Compiled.Flavour, Nodes: nodes, Warnings: warnings})
 }
 
-// provision asks a module of provisioners for its catalog, or for resources.
+// provision asks a module of provisioners for resources.
 func (p *Evaluator) provision(req evaluate.Request, s *opened) (evaluate.Result, error) {
-	if s.provisioners == nil {
-		return evaluate.Result{}, fmt.Errorf("module %q is not a module of provisioners: it lacks ropewalk.kind %q", diagnose.ModuleName(req.Module), evaluate.KindProvisioners)
-	}
 	result := evaluate.Result{Flavour: s.Compiled.Flavour}
-	if req.Catalog {
-		result.Catalog = s.provisioners.Entries(s.Session)
-		return result, nil
-	}
 	made, warnings, err := s.provisioners.Make(s.Session)
 	if err != nil {
 		return evaluate.Result{}, err

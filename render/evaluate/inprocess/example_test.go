@@ -77,7 +77,7 @@ func one(name string, v object.Value) object.Value {
 // A module of provisioners says what it can make, and makes it.
 func ExampleEvaluator_Evaluate_provisioners() {
 	e := inprocess.New(inprocess.Options{})
-	req := evaluate.Request{Spec: "api", Catalog: true, Module: evaluate.Module{
+	req := evaluate.Request{Spec: "api", Operation: evaluate.OpCatalog, Module: evaluate.Module{
 		FS: fstest.MapFS{"module.cue": {Data: []byte(licences)}}, Digest: "sha256:2", Label: "modules/licences",
 	}}
 	result, err := e.Evaluate(context.Background(), req)
@@ -88,7 +88,7 @@ func ExampleEvaluator_Evaluate_provisioners() {
 	for _, p := range result.Catalog {
 		fmt.Println(p.Index, p.Type, p.Params[0].Name, p.Params[0].Type, p.Outputs)
 	}
-	req.Catalog = false
+	req.Operation = evaluate.OpRender
 	// {"resources": {"key": {"provisioner": 0, "params": {"tier": "gold"}}}}
 	req.Input = one("resources", one("key", object.Value{Kind: object.KindMap, Members: []object.Member{
 		{Name: "provisioner", Value: object.Value{Kind: object.KindNumber, Text: "0"}},

@@ -70,11 +70,11 @@ func directives(archive *txtar.Archive, req *evaluate.Request) []evaluate.Query 
 			k, v, _ := strings.Cut(value, "=")
 			req.Module.Tags[k] = v
 		case "catalog":
-			req.Catalog = true
+			req.Operation = evaluate.OpCatalog
 		case "describe":
-			req.Describe = true
+			req.Operation = evaluate.OpDescribe
 		case "inspect":
-			req.Inspect, req.Inputs = true, req.Input.Items
+			req.Operation, req.Cases = evaluate.OpInspect, req.Input.Items
 		case "allow-empty":
 			req.AllowEmpty = true
 		case "trace":
@@ -143,5 +143,5 @@ func oneFile(text string) evaluate.Module {
 
 // describing asks what a module of one file takes.
 func describing(text string) evaluate.Request {
-	return evaluate.Request{Module: oneFile(text), Describe: true}
+	return evaluate.Request{Module: oneFile(text), Operation: evaluate.OpDescribe}
 }

@@ -39,10 +39,10 @@ func inspect(req evaluate.Request, s *opened) (*evaluate.Inspection, error) {
 		return cmp.Or(a.Pos.Compare(b.Pos), strings.Compare(a.Path, b.Path), strings.Compare(a.Rule, b.Rule))
 	})
 	if s.provisioners != nil {
-		out.Points = s.provisioners.Cover(s.Session, req.Inputs)
+		out.Points = s.provisioners.Cover(s.Session, req.Cases)
 		return out, nil
 	}
-	out.Points, err = inputs.Cover(s.Session, req.Inputs)
+	out.Points, err = inputs.Cover(s.Session, req.Cases)
 	return out, err
 }
 

@@ -272,7 +272,7 @@ func TestACatalogIsMadeOnceForEachModule(t *testing.T) {
 	t.Parallel()
 	p := New(Options{Schemas: testSchemas()})
 	req := askThree(t, manyProvisioners(16), 1)
-	req.Catalog, req.Input = true, object.Value{}
+	req.Operation, req.Input = evaluate.OpCatalog, object.Value{}
 	first, err := p.Evaluate(t.Context(), req)
 	require.NoError(t, err)
 	require.Len(t, first.Catalog, 16)
@@ -318,7 +318,9 @@ func BenchmarkProvisionersCold(b *testing.B) {
 	for _, catalog := range []bool{false, true} {
 		b.Run(fmt.Sprintf("catalog=%v", catalog), func(b *testing.B) {
 			req := askThree(b, manyProvisioners(16), 1)
-			req.Catalog = catalog
+			if catalog {
+				req.Operation = evaluate.OpCatalog
+			}
 			b.ReportAllocs()
 			reportCPU(b)
 			for b.Loop() {

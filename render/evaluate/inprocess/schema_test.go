@@ -22,7 +22,7 @@ import (
 // schemaOf is the compiled JSON Schema of what a module takes.
 func schemaOf(t *testing.T, p *Evaluator, m evaluate.Module) *jsonschema.Schema {
 	t.Helper()
-	result, err := p.Evaluate(t.Context(), evaluate.Request{Spec: "x", Module: m, Inspect: true})
+	result, err := p.Evaluate(t.Context(), evaluate.Request{Spec: "x", Module: m, Operation: evaluate.OpInspect})
 	if err != nil || len(result.Inspection.Schema) == 0 {
 		return nil
 	}
@@ -57,7 +57,7 @@ func TestASchemaRefusesNothingThatTheModuleTakes(t *testing.T) {
 		req, _ := requestOf(t, archive)
 		req.Module.Digest = file
 		schema := schemaOf(t, p, req.Module)
-		if _, err := p.Evaluate(t.Context(), req); err != nil || schema == nil || req.Describe || req.Inspect || req.Catalog {
+		if _, err := p.Evaluate(t.Context(), req); err != nil || schema == nil || req.Operation != evaluate.OpRender {
 			continue
 		}
 		compared++

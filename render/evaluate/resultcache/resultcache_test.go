@@ -71,7 +71,7 @@ func TestOnlyWhatChangedIsEvaluatedAgain(t *testing.T) {
 	require.Equal(t, 2, moved.Nodes[0].SpecPos.Line)
 
 	req = request("a", 1)
-	req.Describe = true
+	req.Operation = evaluate.OpDescribe
 	for range 2 {
 		described, err := e.Evaluate(t.Context(), req)
 		require.NoError(t, err)

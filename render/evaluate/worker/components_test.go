@@ -19,7 +19,7 @@ import (
 
 func TestChartsNeedAProgramOfTheSameRelease(t *testing.T) {
 	at := object.Pos{File: "shop.yaml", Line: 4, Column: 3}
-	chart := evaluate.Request{Spec: "shop", Pos: at, Component: &spec.Component{Pos: at, Path: object.Fields("spec", "helm"), Helm: &spec.Helm{}}}
+	chart := evaluate.Request{Spec: "shop", Pos: at, Operation: evaluate.OpBuild, Component: &spec.Component{Pos: at, Path: object.Fields("spec", "helm"), Helm: &spec.Helm{}}}
 	missing := &Components{Next: inprocess.New(inprocess.Options{}), Program: func() (string, error) { return "", errors.New("look in the archive") }}
 	_, err := missing.Evaluate(t.Context(), chart)
 	require.ErrorIs(t, err, component.ErrNoHelm)

@@ -71,9 +71,9 @@ func directives(archive *txtar.Archive, req *evaluate.Request) []evaluate.Query 
 			k, v, _ := strings.Cut(value, "=")
 			req.Module.Tags[k] = v
 		case "catalog":
-			req.Catalog = true
+			req.Operation = evaluate.OpCatalog
 		case "describe":
-			req.Describe = true
+			req.Operation = evaluate.OpDescribe
 		case "allow-empty":
 			req.AllowEmpty = true
 		case "trace":
@@ -183,5 +183,5 @@ func inputNames(r evaluate.Result) []string {
 
 // describing asks what a module of one file takes.
 func describing(text string) evaluate.Request {
-	return evaluate.Request{Module: oneFile(text), Describe: true}
+	return evaluate.Request{Module: oneFile(text), Operation: evaluate.OpDescribe}
 }

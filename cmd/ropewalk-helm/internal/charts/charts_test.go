@@ -38,7 +38,7 @@ func chart(text string) evaluate.Request {
 			"values.yaml":      {Data: []byte("x: 1\n")},
 			"templates/x.yaml": {Data: []byte(text)},
 		}},
-		Component: &spec.Component{Pos: at, Helm: &spec.Helm{Chart: spec.Text{Text: ".", Pos: at}}},
+		Operation: evaluate.OpBuild, Component: &spec.Component{Pos: at, Helm: &spec.Helm{Chart: spec.Text{Text: ".", Pos: at}}},
 	}
 }
 

@@ -114,9 +114,7 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 		return compatibility{Verdict: "none", Changes: []change{}}, nil
 	}
 	unread := a.readCases(&older)
-	req := newer.Request
-	req.Older = &older.Request.Module
-	compared, err := newer.Evaluator.Evaluate(ctx, req)
+	compared, err := evaluate.Compare(ctx, newer.Evaluator, newer.subject(), older.Request.Module)
 	if err != nil {
 		return compatibility{}, err
 	}

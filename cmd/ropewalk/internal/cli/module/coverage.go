@@ -31,9 +31,12 @@ type point struct {
 
 // inspect is what can be told of the module without an input, with the coverage of inputs.
 func (m underTest) inspect(ctx context.Context, inputs []object.Value) (*evaluate.Inspection, error) {
-	req := evaluate.Request{Spec: m.Request.Spec, Module: m.Request.Module, Inspect: true, Inputs: inputs, Limits: m.Request.Limits}
-	result, err := m.Subject.Renderer.Evaluator.Evaluate(ctx, req)
-	return result.Inspection, err
+	return evaluate.Inspect(ctx, m.Subject.Renderer.Evaluator, m.subject(), inputs)
+}
+
+// subject returns the module as operations other than a render take it.
+func (m underTest) subject() evaluate.Subject {
+	return evaluate.Subject{Spec: m.Request.Spec, Module: m.Request.Module, Context: m.Request.Context, Limits: m.Request.Limits}
 }
 
 // coverage is that of the cases that render. A case without an input counts: it leaves

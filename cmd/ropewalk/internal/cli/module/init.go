@@ -106,13 +106,13 @@ func readme(ctx context.Context, kind string, name starter.Name, files map[strin
 		if err != nil {
 			return nil, err
 		}
-		result, err := inprocess.New(process.EvaluateOptions()).Evaluate(ctx, evaluate.Request{
-			Spec: "module", Module: evaluate.Module{FS: tree}, Inspect: true,
-		})
+		inspection, err := evaluate.Inspect(ctx, inprocess.New(process.EvaluateOptions()), evaluate.Subject{
+			Spec: "module", Module: evaluate.Module{FS: tree},
+		}, nil)
 		if err != nil {
 			return nil, err
 		}
-		b.WriteString("\n## Inputs\n\n" + inputTable(result.Inspection.Inputs))
+		b.WriteString("\n## Inputs\n\n" + inputTable(inspection.Inputs))
 	}
 	b.WriteString(`
 ## Work on it

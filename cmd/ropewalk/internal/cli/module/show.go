@@ -144,11 +144,11 @@ func what(i *evaluate.Inspection) string {
 // fill adds what the module makes, or a note that says why it is not there.
 func (a Commands) fill(ctx context.Context, sheet *datasheet.Sheet, m underTest) error {
 	if m.Subject.Kind == evaluate.KindProvisioners {
-		result, err := m.Evaluator.Evaluate(ctx, evaluate.Request{Spec: m.Request.Spec, Module: m.Request.Module, Catalog: true, Context: m.Request.Context, Limits: m.Request.Limits})
+		entries, err := evaluate.ListProvisioners(ctx, m.Evaluator, m.subject())
 		if err != nil {
 			return err
 		}
-		sheet.AddResources(result.Catalog)
+		sheet.AddResources(entries)
 		return nil
 	}
 	if len(sheet.Inputs) == 0 {

@@ -146,15 +146,15 @@ func (a Commands) provisioners(ctx context.Context, flags *provisionersFlags, op
 	out := catalog{Provisioners: found, evaluator: evaluator, close: closer}
 	var mistakes object.Errors
 	for i, m := range found.Workloads.Provisioners {
-		result, err := out.evaluator.Evaluate(ctx, evaluate.Request{
-			Spec: m.Name, Pos: m.Pos, Module: m.Module, Context: found.Context, Catalog: true,
+		entries, err := evaluate.ListProvisioners(ctx, out.evaluator, evaluate.Subject{
+			Spec: m.Name, Pos: m.Pos, Module: m.Module, Context: found.Context,
 		})
 		if ctx.Err() != nil {
 			closer()
 			return out, ctx.Err()
 		}
 		mistakes = append(mistakes, object.AsErrors(err, object.StageEvaluate)...)
-		for _, p := range result.Catalog {
+		for _, p := range entries {
 			out.entries = append(out.entries, provisioner{Provisioner: p, number: i, module: m})
 		}
 	}
