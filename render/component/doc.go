@@ -15,7 +15,7 @@
 //
 //	manifests    YAML and JSON as they are
 //	kustomize    kustomizations, by kustomize's own library
-//	helm         charts, by Helm's own engine; linked by the program ropewalk-helm only
+//	helm         charts, by Helm's own engine; linked by the program ropewalk-components only
 //	overlay      readyWhen, dependsOn, apply and patches, by selector, for all nodes of a spec
 //
 // Callers: render/evaluate/inprocess, and for what a kustomization refers to plugin/host.

@@ -23,5 +23,5 @@
 //
 // Linking Helm costs each start 13 ms and 26 MB, so that a program of its own does it.
 //
-// Callers: cmd/ropewalk-helm, and render/component/kustomize through it.
+// Callers: cmd/ropewalk-components, and render/component/kustomize through it.
 package helm

@@ -22,7 +22,7 @@ func TestChartsNeedAProgramOfTheSameRelease(t *testing.T) {
 	chart := evaluate.Request{Spec: "shop", Pos: at, Component: &spec.Component{Pos: at, Path: object.Fields("spec", "helm"), Helm: &spec.Helm{}}}
 	missing := &Components{Next: inprocess.New(inprocess.Options{}), Program: func() (string, error) { return "", errors.New("look in the archive") }}
 	_, err := missing.Evaluate(t.Context(), chart)
-	require.ErrorIs(t, err, component.ErrNoHelm)
+	require.ErrorIs(t, err, component.ErrNoEngine)
 	require.EqualError(t, err, "shop.yaml:4:3: evaluate: spec.helm: look in the archive")
 	result, err := missing.Evaluate(t.Context(), ask(goodModule))
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestChartsNeedAProgramOfTheSameRelease(t *testing.T) {
 
 	same := &Components{Program: func() (string, error) { return self, nil }, Options: Options{Size: 1}}
 	_, err = same.Evaluate(t.Context(), chart)
-	require.ErrorContains(t, err, component.ErrNoHelm.Error(), "the program of this test has no Helm")
+	require.ErrorContains(t, err, component.ErrNoEngine.Error(), "the program of this test has no Helm")
 	require.NoError(t, same.Close())
 }
 

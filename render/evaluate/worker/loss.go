@@ -73,6 +73,12 @@ func autopsy(state *os.ProcessState, stderr string, used, ready bool) *loss {
 		}
 	case !ready:
 		return &loss{cause: diagnose.Because(evaluate.ErrWorker, "the evaluation worker did not start (%s)%s", state, tail(stderr))}
+	case stderr == "":
+		// The program of components prints nothing of what its libraries say, which may be values.
+		return &loss{
+			cause: diagnose.Because(evaluate.ErrCrashed, "the library of the component gave up (%s)", state),
+			hint:  `"kustomize build" or "helm template" may say more, with values of the files`,
+		}
 	default:
 		return &loss{
 			cause: diagnose.Because(evaluate.ErrCrashed, "the evaluator crashed (%s)%s", state, tail(stderr)),

@@ -30,7 +30,11 @@ func (p *Pool) acquire(ctx context.Context, req evaluate.Request) (*slot, error)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.idle(p.preferred(req.Module.Digest), req)
+	var prefers *slot
+	if req.Component == nil { // What builds a component keeps nothing of it.
+		prefers = p.preferred(req.Module.Digest)
+	}
+	s := p.idle(prefers, req)
 	s.busy = true
 	return s, nil
 }

@@ -34,6 +34,7 @@ func settings(name string) string {
 // lock, from the cache where no server may be asked.
 func TestRemoteBasesOfAKustomization(t *testing.T) {
 	alone(t)
+	useComponents(t)
 	root := t.TempDir()
 	repo := servers.NewGit(t, filepath.Join(root, "repo.git"))
 	base := servers.GitHTTP(t, root)
