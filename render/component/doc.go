@@ -14,9 +14,12 @@
 // # Packages
 //
 //	manifests    YAML and JSON as they are
-//	kustomize    kustomizations, by kustomize's own library
-//	helm         charts, by Helm's own engine; linked by the program ropewalk-components only
+//	kustomize    kustomizations, by kustomize's own library, which its package library has
+//	helm         charts, by Helm's own engine
 //	overlay      readyWhen, dependsOn, apply and patches, by selector, for all nodes of a spec
 //
-// Callers: render/evaluate/inprocess, and for what a kustomization refers to plugin/host.
+// The engines of kustomize and Helm are linked by the program ropewalk-components only.
+//
+// Callers: render/evaluate/inprocess, cmd/ropewalk-components, and for what a kustomization refers
+// to plugin/host.
 package component

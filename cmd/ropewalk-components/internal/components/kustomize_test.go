@@ -36,6 +36,7 @@ func (f faulty) Build(r kustomize.Run) (kustomize.Built, error) {
 	}
 	switch k.NamePrefix {
 	case "fatal-":
+		_, _ = f.Library.Build(r) // It prints that a field is deprecated.
 		log.Fatal("s3cret")
 	case "loop-":
 		for i := 0; ; i++ {
@@ -63,7 +64,7 @@ func kustomization(prefix string) evaluate.Request {
 	return evaluate.Request{
 		Spec: "shop", Pos: at,
 		Module: evaluate.Module{Digest: prefix, Label: "shop", FS: fstest.MapFS{
-			"kustomization.yaml": {Data: []byte("resources: [a.yaml]\nbases: []\nnamePrefix: " + prefix + "\n")},
+			"kustomization.yaml": {Data: []byte("resources: [a.yaml]\ncommonLabels: {a: b}\nnamePrefix: " + prefix + "\n")},
 			"a.yaml":             {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")},
 		}},
 		Component: &spec.Component{Pos: at, Kustomize: &spec.Kustomize{Path: spec.Text{Text: ".", Pos: at}}},

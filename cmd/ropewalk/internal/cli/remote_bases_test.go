@@ -33,8 +33,8 @@ func settings(name string) string {
 // Remote bases of a kustomization come from servers as modules do: under the pull policy and the
 // lock, from the cache where no server may be asked.
 func TestRemoteBasesOfAKustomization(t *testing.T) {
-	alone(t)
 	useComponents(t)
+	alone(t)
 	root := t.TempDir()
 	repo := servers.NewGit(t, filepath.Join(root, "repo.git"))
 	base := servers.GitHTTP(t, root)

@@ -50,7 +50,8 @@ var componentsProgram = sync.OnceValues(func() (string, error) {
 	return program, err
 })
 
-// useComponents lets the commands of a test find that program.
+// useComponents lets the commands of a test find that program, which is built with the modules of
+// the user: a test that is alone has none.
 func useComponents(t *testing.T) {
 	t.Helper()
 	program, err := componentsProgram()

@@ -232,8 +232,8 @@ func TestUpgradeRefuses(t *testing.T) {
 }
 
 func TestUpgradeWritesVersionsThatAreFieldsOfTheirOwn(t *testing.T) {
-	alone(t)
 	useComponents(t)
+	alone(t)
 	charts := httptest.NewServer(http.FileServer(http.Dir("../../../../source/helmrepo/testdata")))
 	t.Cleanup(charts.Close)
 	server := servers.InProcess(t)
