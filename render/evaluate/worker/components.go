@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/ropewalk/ropewalk/render/component"
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -32,6 +33,10 @@ type Components struct {
 }
 
 var _ evaluate.Evaluator = (*Components)(nil)
+
+// patience is a few starts of a worker: small components of a render share the first one, and
+// large ones are built side by side.
+const patience = 100 * time.Millisecond
 
 // Evaluate implements [evaluate.Evaluator]. Where there is no program, the error wraps
 // component.ErrNoEngine.
@@ -74,7 +79,7 @@ func (c *Components) of(req evaluate.Request) (evaluate.Evaluator, error) {
 		opts := c.Options
 		var program string
 		if program, c.err = c.Program(); c.err == nil {
-			opts.Command = []string{program, Arg}
+			opts.Command, opts.patience = []string{program, Arg}, patience
 			c.pool, c.err = NewPool(opts)
 		}
 	})

@@ -4,9 +4,13 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"os"
+	"strconv"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,6 +46,33 @@ func TestChartsNeedAProgramOfTheSameRelease(t *testing.T) {
 	_, err = same.Evaluate(t.Context(), chart)
 	require.ErrorContains(t, err, component.ErrNoEngine.Error(), "the program of this test has no Helm")
 	require.NoError(t, same.Close())
+}
+
+// TestComponentsShareAWorkerUntilOneIsSlow holds that a render of small components starts one
+// process, and that one which goes on for long does not hold up the others.
+func TestComponentsShareAWorkerUntilOneIsSlow(t *testing.T) {
+	pool := newTestPool(t, Options{Size: 2, Timeout: 10 * time.Second, Strikes: -1, patience: 500 * time.Millisecond})
+	small := func(digest string) evaluate.Request {
+		req := ask(goodModule)
+		req.Module.Digest, req.Component = digest, &spec.Component{Manifests: &spec.Manifests{}}
+		return req
+	}
+	_, _ = pool.Evaluate(t.Context(), small("first"))
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() { _, _ = pool.Evaluate(t.Context(), small(strconv.Itoa(i))) })
+	}
+	all.Wait()
+	require.Equal(t, 1, pool.Stats().Started)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	all.Go(func() { _, _ = pool.Evaluate(ctx, ask(hangs)) })
+	require.Eventually(t, func() bool { return len(pool.running) == cap(pool.running) }, 5*time.Second, time.Millisecond)
+	_, _ = pool.Evaluate(t.Context(), small("next"))
+	require.Equal(t, 2, pool.Stats().Started)
+	require.Zero(t, pool.Stats().Killed, "the slow one goes on")
+	cancel()
+	all.Wait()
 }
 
 func TestForeignModulesAreEvaluatedInWorkers(t *testing.T) {

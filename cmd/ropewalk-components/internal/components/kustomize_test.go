@@ -4,6 +4,7 @@
 package components
 
 import (
+	"fmt"
 	"log"
 	"os"
 	"testing"
@@ -43,7 +44,7 @@ func (f faulty) Build(r kustomize.Run) (kustomize.Built, error) {
 			r.Schema = i > 0
 		}
 	case "stack-":
-		r.Dir = deeper(r.Dir)
+		return kustomize.Built{}, fmt.Errorf("%d calls", deeper(0))
 	case "memory-":
 		for all := [][]byte{}; ; all = append(all, make([]byte, 1<<20)) {
 			clear(all[max(0, len(all)-1):])
@@ -55,8 +56,13 @@ func (f faulty) Build(r kustomize.Run) (kustomize.Built, error) {
 	return f.Library.Build(r)
 }
 
-// deeper never comes back.
-func deeper(dir string) string { return deeper(dir) + dir }
+// deeper comes back from no number that is not negative.
+func deeper(n int) int {
+	if n < 0 {
+		return 0
+	}
+	return deeper(n+1) + 1
+}
 
 // kustomization asks for one that gives its ConfigMap a prefix.
 func kustomization(prefix string) evaluate.Request {
