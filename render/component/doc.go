@@ -14,12 +14,7 @@
 // # Packages
 //
 //	manifests    YAML and JSON as they are
-//	kustomize    kustomizations, by kustomize's own library, which its package library has
-//	helm         charts, by Helm's own engine
+//	kustomize    kustomizations, by kustomize's own library; linked by ropewalk-components only
+//	helm         charts, by Helm's own engine; linked by ropewalk-components only
 //	overlay      readyWhen, dependsOn, apply and patches, by selector, for all nodes of a spec
-//
-// The engines of kustomize and Helm are linked by the program ropewalk-components only.
-//
-// Callers: render/evaluate/inprocess, cmd/ropewalk-components, and for what a kustomization refers
-// to plugin/host.
 package component

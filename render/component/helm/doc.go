@@ -22,6 +22,4 @@
 // succeeded, and do not run again where nothing of them changes.
 //
 // Linking Helm costs each start 13 ms and 26 MB, so that a program of its own does it.
-//
-// Callers: cmd/ropewalk-components, and render/component/kustomize through it.
 package helm

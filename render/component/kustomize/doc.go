@@ -11,6 +11,4 @@
 // was fetched before, charts by what they render to, and plugins are refused. Objects are those
 // of kustomize build, in its order. The library is not linked here: package library has it, in
 // a program of its own.
-//
-// Callers: cmd/ropewalk-components, and plugin/host for [Collect].
 package kustomize

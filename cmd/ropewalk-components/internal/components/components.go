@@ -4,8 +4,6 @@
 // Package components is the process of a worker that builds kustomizations and Helm charts. It
 // evaluates what its parent sends until that closes the pipe, and prints nothing of what the
 // libraries of kustomize and Helm print.
-//
-// Callers: cmd/ropewalk-components, whose main function it is.
 package components
 
 import (
