@@ -17,7 +17,7 @@ RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace,kustomize_disable_go_plug
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedRevision=${REVISION}" -o /ropewalk ./cmd/ropewalk
 RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace,kustomize_disable_go_plugin_support -ldflags "-s -w \
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedVersion=${VERSION} \
-    -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedRevision=${REVISION}" -o /ropewalk-helm ./cmd/ropewalk-helm
+    -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedRevision=${REVISION}" -o /ropewalk-components ./cmd/ropewalk-components
 RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace,kustomize_disable_go_plugin_support -ldflags "-s -w \
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedVersion=${VERSION} \
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedRevision=${REVISION}" -o /ropewalk-controller ./cmd/ropewalk-controller
@@ -30,7 +30,7 @@ ARG VERSION REVISION
 LABEL org.opencontainers.image.version=${VERSION} org.opencontainers.image.revision=${REVISION}
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates git openssh-client && rm -rf /var/lib/apt/lists/* && \
     printf '%s:x:%s:%s::/tmp:/usr/sbin/nologin\n' ropewalk 65532 65532 argocd 999 999 >> /etc/passwd
-COPY --from=build /ropewalk /ropewalk-helm /ropewalk-controller /usr/local/bin/
+COPY --from=build /ropewalk /ropewalk-components /ropewalk-controller /usr/local/bin/
 # Others start it by its name: plugin.yaml of the stock argocd-cmp-server does.
 ENV PATH=/usr/local/bin:/usr/bin:/bin
 USER 65532:65532

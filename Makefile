@@ -26,13 +26,13 @@ help: ## Show what can be made.
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 .PHONY: build
-build: $(BIN)/ropewalk $(BIN)/ropewalk-helm ## Build the command, and what renders charts for it, into .bin.
+build: $(BIN)/ropewalk $(BIN)/ropewalk-components ## Build the command, and what builds kustomizations and charts for it, into .bin.
 
 # Apart from the command, because its Kubernetes client takes a minute to compile.
 .PHONY: controller
 controller: $(BIN)/ropewalk-controller ## Build the controller for Flux into .bin.
 
-$(BIN)/ropewalk $(BIN)/ropewalk-helm $(BIN)/ropewalk-controller: $(SOURCES)
+$(BIN)/ropewalk $(BIN)/ropewalk-components $(BIN)/ropewalk-controller: $(SOURCES)
 	@mkdir -p $(BIN)
 	$(GO) build -trimpath -buildvcs=auto -tags grpcnotrace,kustomize_disable_go_plugin_support -ldflags '$(LDFLAGS)' -o $@ ./cmd/$(@F)
 

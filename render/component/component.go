@@ -13,8 +13,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// ErrNoHelm is that of a component which needs Helm in a program without it.
-var ErrNoHelm = errors.New("the program ropewalk-helm, which renders charts, is not installed")
+// ErrNoEngine is that of a component which needs kustomize or Helm in a program without them.
+var ErrNoEngine = errors.New("the program ropewalk-components, which builds kustomizations and charts, is not installed")
 
 // Limits of one component.
 const (

@@ -14,7 +14,7 @@
 // # Packages
 //
 //	manifests    YAML and JSON as they are
-//	kustomize    kustomizations, by kustomize's own library
-//	helm         charts, by Helm's own engine; linked by the program ropewalk-helm only
+//	kustomize    kustomizations, by kustomize's own library; linked by ropewalk-components only
+//	helm         charts, by Helm's own engine; linked by ropewalk-components only
 //	overlay      readyWhen, dependsOn, apply and patches, by selector, for all nodes of a spec
 package component

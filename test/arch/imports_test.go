@@ -21,13 +21,13 @@ type rule struct {
 
 func rules() []rule {
 	roots := []string{"source", "render", "artifact"}
-	return append(stageRules(),
+	return append(append(stageRules(), engineRules()...),
 		rule{
 			in: []string{"render/diff"}, deny: []string{"render/spec", "render/evaluate", "render/graph", "render/order", "render/check", "render/emit"},
 			reason: "a comparison takes objects, wherever they come from",
 		},
 		rule{
-			in: []string{"cmd", "plugin"}, except: []string{"plugin/host", "cmd/ropewalk-helm"}, deny: []string{"render/check", "render/component"},
+			in: []string{"cmd", "plugin"}, except: []string{"plugin/host", "cmd/ropewalk-components"}, deny: []string{"render/check", "render/component"},
 			reason: "render runs the stages: callers build a render.Request and read a render.Result, whose words are those of object, spec, dialect, " +
 				"workload (front ends), evaluate (the evaluator is theirs), order (the plan as data), emit (files) and diff",
 		},
@@ -49,14 +49,6 @@ func rules() []rule {
 		rule{
 			in: roots, reason: "engines, servers and the command line are adapters of the core",
 			deny: []string{"sigs.k8s.io/controller-runtime", "k8s.io/client-go", "google.golang.org/grpc", "connectrpc.com/connect", "github.com/spf13/cobra"},
-		},
-		rule{
-			in: []string{""}, except: []string{"render/component/helm", "test"}, deny: []string{"helm.sh/helm"},
-			reason: "Helm costs start-up time wherever it is linked: cmd/ropewalk-helm alone does",
-		},
-		rule{
-			in: []string{""}, except: []string{"cmd/ropewalk-helm", "test"}, deny: []string{"render/component/helm"},
-			reason: "Helm costs start-up time wherever it is linked: cmd/ropewalk-helm alone does",
 		},
 		rule{
 			in: []string{""}, except: []string{"render/evaluate", "render/cuetypes", "internal/depth", "test"}, deny: []string{"cuelang.org/go/cue"},
@@ -116,6 +108,24 @@ func rules() []rule {
 			reason: "a leaf imports the standard library only, so that everything may import it",
 		},
 	)
+}
+
+// engineRules keep the engines of others in the program that has them.
+func engineRules() []rule {
+	return []rule{
+		{
+			in: []string{""}, except: []string{"render/component/helm", "test"}, deny: []string{"helm.sh/helm"},
+			reason: "Helm costs start-up time wherever it is linked: cmd/ropewalk-components alone does",
+		},
+		{
+			in: []string{""}, except: []string{"render/component/kustomize/library", "test"}, deny: []string{"sigs.k8s.io/kustomize/api/krusty"},
+			reason: "kustomize's library writes to variables, the log and stderr of its process, and ends it: cmd/ropewalk-components alone links it",
+		},
+		{
+			in: []string{""}, except: []string{"cmd/ropewalk-components", "test"}, deny: []string{"render/component/helm", "render/component/kustomize/library"},
+			reason: "cmd/ropewalk-components alone links the engines of others",
+		},
+	}
 }
 
 // frontEnds is the folder in which each input format has a package.
@@ -214,7 +224,7 @@ func TestImportsKeepTheLayers(t *testing.T) {
 
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
-	for _, s := range []string{"object", "dialect", "spec", "document", "document/kinds", "workload", "workload/score", "workload/placeholder", "workload/builder", "workload/resource", "workload/network", "workload/generate", "workload/gateway", "workload/frontend", "component", "component/manifests", "component/kustomize", "component/helm", "component/overlay", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/inputs", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
+	for _, s := range []string{"object", "dialect", "spec", "document", "document/kinds", "workload", "workload/score", "workload/placeholder", "workload/builder", "workload/resource", "workload/network", "workload/generate", "workload/gateway", "workload/frontend", "component", "component/manifests", "component/kustomize", "component/kustomize/library", "component/helm", "component/overlay", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/inputs", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
 		"preview", "graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "cuetypes", "diff", "diff/traffic"} {
 		known["render/"+s] = true
 	}

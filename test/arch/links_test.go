@@ -43,6 +43,18 @@ func TestTheCommandLinksNothingOfTheController(t *testing.T) {
 	require.Contains(t, linked(t, "cmd/ropewalk-controller"), "sigs.k8s.io/controller-runtime", "otherwise this test looks at the wrong things")
 }
 
+// TestOnlyTheProgramOfComponentsLinksKustomizeAndHelm looks at all that the others link: their
+// engines write to variables, the log and stderr of the process, and may end it.
+func TestOnlyTheProgramOfComponentsLinksKustomizeAndHelm(t *testing.T) {
+	engines := []string{"sigs.k8s.io/kustomize/api/krusty", "sigs.k8s.io/kustomize/api/internal/target", "helm.sh/helm"}
+	for _, program := range []string{"cmd/ropewalk", "cmd/ropewalk-controller"} {
+		for _, p := range linked(t, program) {
+			require.False(t, slices.ContainsFunc(engines, func(e string) bool { return below(p, e) }), "%s links %s", program, p)
+		}
+	}
+	require.Subset(t, linked(t, "cmd/ropewalk-components"), engines[:2], "otherwise this test looks at the wrong things")
+}
+
 // TestTheControllerLinksNoEngineOfOthers keeps out what serves other engines: a flaw in
 // it would be one of the controller, which has rights in the cluster.
 func TestTheControllerLinksNoEngineOfOthers(t *testing.T) {

@@ -76,7 +76,7 @@ func install(t *testing.T) string {
 	}
 	dir := t.TempDir()
 	const module = "github.com/ropewalk/ropewalk/cmd/"
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", dir, module+"ropewalk", module+"ropewalk-helm").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", dir, module+"ropewalk", module+"ropewalk-components").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return filepath.Join(dir, "ropewalk")
 }

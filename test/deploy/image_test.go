@@ -39,7 +39,7 @@ func TestTheImageKnowsItsVersion(t *testing.T) {
 	require.Equal(t, "v9.8.7", is.Version)
 	require.Equal(t, "0123abcd", is.Revision)
 	require.Equal(t, "ropewalk-controller v9.8.7 0123abcd\n", run(t, binaries["ropewalk-controller"], "--version"))
-	require.Equal(t, "ropewalk-helm v9.8.7 0123abcd\n", run(t, binaries["ropewalk-helm"], "--version"))
+	require.Equal(t, "ropewalk-components v9.8.7 0123abcd\n", run(t, binaries["ropewalk-components"], "--version"))
 
 	// The guides give what the Dockerfile takes, and each stage sees it.
 	require.Len(t, regexp.MustCompile(`(?m)^ARG VERSION REVISION$`).FindAllString(dockerfile, -1), 2)

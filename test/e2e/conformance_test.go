@@ -39,7 +39,7 @@ type conformance struct {
 func newConformance(t *testing.T) *conformance {
 	t.Helper()
 	n := &conformance{tenant: newTenant(t), checkout: t.TempDir()}
-	n.Program(t, "ropewalk-helm") // beside the command and the controller
+	n.Program(t, "ropewalk-components") // beside the command and the controller
 	n.namespaces = map[string]string{"flux": n.namespace, "": n.namespace, "argocd": n.Namespace(t)}
 	require.NoError(t, os.Mkdir(filepath.Join(n.checkout, ".git"), 0o750)) // nothing above it is read
 	for _, name := range []string{cases.Examples, cases.Projects, cases.Mistakes} {

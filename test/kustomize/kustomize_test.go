@@ -18,13 +18,15 @@ import (
 // programs are those under test.
 type programs struct{ kustomize, ropewalk string }
 
-// build builds kustomize from its module and the command from this tree.
+// build builds kustomize from its module, and the command and what builds components for it from
+// this tree.
 func build(t *testing.T) programs {
 	t.Helper()
 	dir := t.TempDir()
 	p := programs{kustomize: filepath.Join(dir, "kustomize"), ropewalk: filepath.Join(dir, "ropewalk")}
 	compile(t, ".", p.kustomize, "sigs.k8s.io/kustomize/kustomize/v5")
 	compile(t, "../..", p.ropewalk, "./cmd/ropewalk")
+	compile(t, "../..", p.ropewalk+"-components", "./cmd/ropewalk-components")
 	return p
 }
 

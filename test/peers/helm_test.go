@@ -126,7 +126,7 @@ func children(t testing.TB) time.Duration {
 func BenchmarkFiftyCharts(b *testing.B) {
 	const charts50 = 50
 	all := charts()
-	real, ours := program(b, ".", "helm.sh/helm/v4/cmd/helm"), program(b, "../..", "./cmd/ropewalk-helm")
+	real, ours := program(b, ".", "helm.sh/helm/v4/cmd/helm"), program(b, "../..", "./cmd/ropewalk-components")
 	var helms, pools time.Duration
 	for range b.N {
 		began := children(b)

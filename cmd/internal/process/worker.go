@@ -20,15 +20,16 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 )
 
-// helmProgram is the program that renders charts: Helm is not linked into the others.
-const helmProgram = "ropewalk-helm"
+// componentsProgram is the program that builds kustomizations and charts: kustomize and Helm are
+// not linked into the others.
+const componentsProgram = "ropewalk-components"
 
-// HelmProgram is the path of the program that renders charts: that of ROPEWALK_HELM, one
-// beside this program, or one in PATH. The error says how to get it.
-func HelmProgram() (string, error) {
-	if path := os.Getenv("ROPEWALK_HELM"); path != "" {
+// ComponentsProgram returns the path of the program that builds kustomizations and charts: that of
+// ROPEWALK_COMPONENTS, one beside this program, or one in PATH. The error says how to get it.
+func ComponentsProgram() (string, error) {
+	if path := os.Getenv("ROPEWALK_COMPONENTS"); path != "" {
 		if _, err := os.Stat(path); err != nil { //nolint:gosec // the user of the command says which program it is
-			return "", fmt.Errorf("charts need the program %s, which ROPEWALK_HELM says is %s: %w", helmProgram, path, err)
+			return "", fmt.Errorf("kustomizations and charts need the program %s, which ROPEWALK_COMPONENTS says is %s: %w", componentsProgram, path, err)
 		}
 		return filepath.Abs(path)
 	}
@@ -38,7 +39,7 @@ func HelmProgram() (string, error) {
 			self = real
 		}
 		beside = filepath.Dir(self)
-		name := helmProgram
+		name := componentsProgram
 		if runtime.GOOS == "windows" {
 			name += ".exe"
 		}
@@ -46,26 +47,26 @@ func HelmProgram() (string, error) {
 			return filepath.Join(beside, name), nil
 		}
 	}
-	if path, err := exec.LookPath(helmProgram); err == nil {
+	if path, err := exec.LookPath(componentsProgram); err == nil {
 		return filepath.Abs(path)
 	}
 	version := CurrentRelease().Version
 	if !strings.HasPrefix(version, "v") {
 		version = "latest"
 	}
-	return "", fmt.Errorf("charts need the program %s, which is neither in %s nor in PATH: install it with go install github.com/ropewalk/ropewalk/cmd/%s@%s, "+
-		"or take it from the archive of the release, and set ROPEWALK_HELM to its path if it lies elsewhere", helmProgram, beside, helmProgram, version)
+	return "", fmt.Errorf("kustomizations and charts need the program %s, which is neither in %s nor in PATH: install it with go install github.com/ropewalk/ropewalk/cmd/%s@%s, "+
+		"or take it from the archive of the release, and set ROPEWALK_COMPONENTS to its path if it lies elsewhere", componentsProgram, beside, componentsProgram, version)
 }
 
-// Components is next, with charts rendered by workers of the program ropewalk-helm under
-// opts. Its Close ends them.
+// Components is next, with kustomizations and charts built by workers of the program
+// ropewalk-components under opts. Its Close ends them.
 func Components(next evaluate.Evaluator, opts worker.Options) *worker.Components {
 	opts.Release = CurrentRelease().String()
-	return &worker.Components{Next: next, Program: HelmProgram, Options: opts}
+	return &worker.Components{Next: next, Program: ComponentsProgram, Options: opts}
 }
 
-// ServeHelm is [ServeWorker] for charts.
-func ServeHelm(opts inprocess.Options) error {
+// ServeComponents is [ServeWorker] for kustomizations and charts.
+func ServeComponents(opts inprocess.Options) error {
 	signal.Ignore(os.Interrupt)
 	return worker.Serve(context.Background(), os.Stdin, os.Stdout, CurrentRelease().String(), opts)
 }

@@ -3,7 +3,7 @@
 
 //go:build unix
 
-package kustomize
+package kustomize_test
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ func BenchmarkHundredKustomizations(b *testing.B) {
 		files[fmt.Sprintf("k%d/kustomization.yaml", i)] = fmt.Sprintf("namespace: n%d\nnamePrefix: p-\nlabels:\n- pairs: {team: a}\nimages:\n- {name: nginx, newTag: \"1.29\"}\nresources: [%s]\n",
 			i, strings.Join(names, ", "))
 	}
-	fsys, build := tree(files), New(nil)
+	fsys, build := tree(files), engine(nil)
 	begin := used(b, syscall.RUSAGE_SELF)
 	for b.Loop() {
 		for i := range count {

@@ -8,21 +8,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log"
-	"os"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/api/provenance"
-	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
-	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"github.com/ropewalk/ropewalk/render/component"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -34,8 +26,38 @@ const (
 	topDir  = "/top"
 )
 
+// Library is kustomize's own library: see package library.
+type Library interface {
+	// Build builds a kustomization.
+	Build(r Run) (Built, error)
+	// Mark gives what a chart renders to the mark that keeps the namespaces which it chose. An
+	// error says what the chart renders to in its place.
+	Mark(rendered []byte) ([]byte, error)
+}
+
+// Run is a build of the library.
+type Run struct {
+	Files filesys.FileSystem
+	// Dir is the folder of the kustomization.
+	Dir string
+	// Origins keeps the annotations of where objects come from.
+	Origins bool
+	// Schema says that a kustomization brings a schema of its own.
+	Schema bool
+}
+
+// Built is what the library makes.
+type Built struct {
+	// Results are in the order of the library.
+	Results []Result
+	// Unused are the names of vars that are never used, sorted, also of a build that fails.
+	Unused []string
+	// ManagedBy is what the library writes of itself into a label.
+	ManagedBy string
+}
+
 // New makes the engine; charts renders those of helmCharts, which are refused where it is nil.
-func New(charts Charts) component.Engine {
+func New(library Library, charts Charts) component.Engine {
 	return func(ctx context.Context, req component.Request) (component.Output, error) {
 		w := newWalker(req.FS, *req.Component.Kustomize, req.At)
 		top, root := w.all(req.Dir, req.Component)
@@ -49,7 +71,7 @@ func New(charts Charts) component.Engine {
 		if err := w.errs.Sorted().Err(); err != nil {
 			return component.Output{}, err
 		}
-		b := &build{walker: w, root: w.made[root], top: top, dir: treeDir + "/" + root, fs: memory{filesys.MakeFsInMemory(), map[string]string{}}, rendered: map[string]object.Pos{}}
+		b := &build{walker: w, library: library, root: w.made[root], top: top, dir: treeDir + "/" + root, fs: memory{filesys.MakeFsInMemory(), map[string]string{}}, rendered: map[string]object.Pos{}}
 		if err := b.inflate(ctx, charts); err != nil {
 			return component.Output{}, err
 		}
@@ -60,6 +82,7 @@ func New(charts Charts) component.Engine {
 // build is one run of the library.
 type build struct {
 	*walker
+	library Library
 	// root is the kustomization of the component, and top that of the fields over it, nil
 	// where there are none.
 	root, top *kustomization
@@ -86,13 +109,13 @@ func (b *build) run(ctx context.Context) (component.Output, error) {
 	if slices.Contains(plain, types.OriginAnnotations) {
 		traced = plain
 	}
-	out, err := b.library(ctx, traced)
+	out, err := b.built(ctx, traced)
 	if err == nil && b.touchesAnnotations() && len(traced) > len(plain) {
-		var exact []result
-		exact, err = b.library(ctx, plain)
+		var exact []Result
+		exact, err = b.built(ctx, plain)
 		out = placed(exact, out)
 	} else if err != nil && b.touchesAnnotations() {
-		out, err = b.library(ctx, plain)
+		out, err = b.built(ctx, plain)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -104,7 +127,7 @@ func (b *build) run(ctx context.Context) (component.Output, error) {
 	objects := make([]component.Object, 0, len(out))
 	places := b.places()
 	for _, r := range out {
-		objects = append(objects, component.Object{Object: r.object, Pos: places.of(r)})
+		objects = append(objects, component.Object{Object: r.Object, Pos: places.of(r)})
 	}
 	return component.Output{Objects: objects, Warnings: b.warnings.Sorted()}, nil
 }
@@ -133,8 +156,8 @@ func (b *build) overlay() {
 
 func (b *build) dirOf(k *kustomization) string { return path.Join(treeDir, k.dir) }
 
-// library runs kustomize with that buildMetadata at the top.
-func (b *build) library(ctx context.Context, metadata []string) (out []result, err error) {
+// built runs kustomize with that buildMetadata at the top.
+func (b *build) built(ctx context.Context, metadata []string) ([]Result, error) {
 	for _, k := range b.made {
 		t := k.types
 		if k == b.root {
@@ -150,33 +173,13 @@ func (b *build) library(ctx context.Context, metadata []string) (out []result, e
 			return nil, err
 		}
 	}
-	select {
-	case running <- struct{}{}:
-		defer func() { <-running }()
-	case <-ctx.Done():
+	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	defer b.quiet()()
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("kustomize crashed: %v", p)
-		}
-	}()
-	// The schema of a build is that of the next one as well, unless it is taken away.
-	if b.schema() {
-		defer openapi.ResetOpenAPI()
-	}
-	options := krusty.MakeDefaultOptions()
-	options.Reorder = krusty.ReorderOptionUnspecified
-	// What may be loaded was decided above, at the lines that load it.
-	options.LoadRestrictions = types.LoadRestrictionsNone
-	m, err := krusty.MakeKustomizer(options).Run(b.fs, b.dir)
-	if err != nil {
-		return nil, err
-	}
-	out, err = results(m, slices.Contains(b.root.types.BuildMetadata, types.OriginAnnotations))
+	out, err := b.library.Build(Run{Files: b.fs, Dir: b.dir, Origins: slices.Contains(b.root.types.BuildMetadata, types.OriginAnnotations), Schema: b.schema()})
+	b.unusedVars(out.Unused)
 	b.named(out)
-	return out, err
+	return out.Results, err
 }
 
 // release is that of the kustomize that has this version of the library.
@@ -184,14 +187,13 @@ const release = "v5.8.2"
 
 // named has the label of who built an object name that release in place of ours, and the
 // annotations of where it comes from the folder of the author in place of that in memory.
-func (b *build) named(out []result) {
+func (b *build) named(out Built) {
 	if len(b.root.types.BuildMetadata) == 0 {
 		return
 	}
-	ours := "kustomize-" + provenance.GetProvenance().Semver()
-	for _, r := range out {
-		meta, _ := r.object["metadata"].(map[string]any)
-		if labels, ok := meta["labels"].(map[string]any); ok && labels[konfig.ManagedbyLabelKey] == ours {
+	for _, r := range out.Results {
+		meta, _ := r.Object["metadata"].(map[string]any)
+		if labels, ok := meta["labels"].(map[string]any); ok && labels[konfig.ManagedbyLabelKey] == out.ManagedBy {
 			labels[konfig.ManagedbyLabelKey] = "kustomize-" + release
 		}
 		annotations, _ := meta["annotations"].(map[string]any)
@@ -221,71 +223,14 @@ func (b *build) write(name string, k types.Kustomization) error {
 	return b.fs.WriteFile(name, data)
 }
 
-// running is held while the library runs: it keeps the schema of a build in a variable.
-var running = make(chan struct{}, 1) //nolint:gochecknoglobals // It guards variables of a library.
-
-// quiet keeps to itself what the library prints, until the caller calls back. It writes to the
-// logger of the process, and of deprecated fields to its stderr, which nothing else can avert.
-func (b *build) quiet() (loud func()) {
-	before, stderr := log.Writer(), os.Stderr
-	log.SetOutput(&filter{next: before, build: b})
-	if discard, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil && len(b.warnings) > 0 {
-		os.Stderr = discard
-		defer func(f *os.File) { loud = closing(loud, f) }(discard)
+// unusedVars warns of vars at the fields of the user that declare some.
+func (b *build) unusedVars(names []string) {
+	if len(names) == 0 {
+		return
 	}
-	return func() {
-		log.SetOutput(before)
-		os.Stderr = stderr
-	}
-}
-
-func closing(first func(), f *os.File) func() {
-	return func() {
-		first()
-		_ = f.Close()
-	}
-}
-
-// filter makes warnings of what the library logs, and passes on what others do.
-type filter struct {
-	next  io.Writer
-	build *build
-}
-
-func (f *filter) Write(p []byte) (int, error) {
-	if dies() {
-		panic("it gave up: " + string(p))
-	}
-	_, text, ok := bytes.Cut(p, []byte("well-defined vars that were never replaced: "))
-	if !ok {
-		return f.next.Write(p)
-	}
-	names := strings.Split(strings.TrimSpace(string(text)), ",")
-	slices.Sort(names) // They come out of a map.
-	for _, k := range f.build.made {
-		if _, ok := k.value.Get("vars"); !ok || k.in != "." {
-			continue
-		}
-		e := component.Fail(f.build.pos(k, object.Fields("vars")), object.Fields("vars"), "", "never used: %s", strings.Join(names, ", "))
-		e.Severity = object.SeverityWarning
-		f.build.warnings = append(f.build.warnings, e)
-	}
-	return len(p), nil
-}
-
-// dies reports whether the library is about to end the process: what it cannot write as JSON
-// is fatal in some places.
-func dies() bool {
-	pcs := make([]uintptr, maxDepth)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
-	for fatal := false; ; {
-		f, more := frames.Next()
-		fatal = fatal || strings.HasPrefix(f.Function, "log.Fatal")
-		if fatal && strings.HasPrefix(f.Function, "sigs.k8s.io/kustomize/") {
-			return true
-		}
-		if !more {
-			return false
+	for _, k := range b.made {
+		if _, ok := k.value.Get("vars"); ok && k.in == "." {
+			b.warn(k, object.Fields("vars"), "", "never used: %s", strings.Join(names, ", "))
 		}
 	}
 }
@@ -306,32 +251,4 @@ func (b *build) touchesAnnotations() bool {
 		}
 	}
 	return b.top != nil && risky(b.top.value.JSON())
-}
-
-// results are the objects of a build, with the annotations of their origin if the author wants
-// them.
-func results(m resmap.ResMap, keep bool) ([]result, error) {
-	out := make([]result, 0, m.Size())
-	for _, r := range m.Resources() {
-		origin, err := r.GetOrigin()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, result{origin: origin})
-	}
-	if !keep {
-		if err := m.RemoveOriginAnnotations(); err != nil {
-			return nil, err
-		}
-	}
-	for i, r := range m.Resources() {
-		data, err := r.MarshalJSON()
-		if err != nil {
-			return nil, err
-		}
-		if out[i].object, err = object.Decode(data); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }

@@ -4,7 +4,6 @@
 package kustomize
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,10 +11,7 @@ import (
 	"path"
 	"slices"
 
-	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/kio"
-	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/ropewalk/ropewalk/render/component"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -52,7 +48,7 @@ func (b *build) inflate(ctx context.Context, charts Charts) error {
 				errs = append(errs, component.Fail(b.pos(k, p), p, hint, format, args...))
 			}
 			if charts == nil {
-				fail("install it beside ropewalk", "%w", component.ErrNoHelm)
+				fail("install it beside ropewalk", "%w", component.ErrNoEngine)
 				continue
 			}
 			if inherited := namespaces[k]; c.Namespace == "" && len(inherited) > 1 {
@@ -132,22 +128,11 @@ func (b *build) render(ctx context.Context, charts Charts, k *kustomization, c t
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := (&kio.ByteReader{Reader: bytes.NewReader(data), OmitReaderAnnotations: true}).Read()
+	marked, err := b.library.Mark(data)
 	if err != nil {
-		return nil, fmt.Errorf("what chart %q renders to is no valid YAML", c.Name)
+		return nil, fmt.Errorf("chart %q renders to %w", c.Name, err)
 	}
-	var out bytes.Buffer
-	for _, n := range nodes {
-		if err := n.PipeE(kyaml.SetAnnotation(konfig.HelmGeneratedAnnotation, "true")); err != nil {
-			return nil, fmt.Errorf("chart %q renders to what is no object", c.Name)
-		}
-		text, err := n.String()
-		if err != nil {
-			return nil, fmt.Errorf("chart %q renders to what is no object", c.Name)
-		}
-		out.WriteString("---\n" + text)
-	}
-	return out.Bytes(), nil
+	return marked, nil
 }
 
 // values are those of a chart in the order in which Helm lays them over each other.

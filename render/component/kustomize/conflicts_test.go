@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kustomize
+package kustomize_test
 
 import (
 	"fmt"
@@ -51,7 +51,7 @@ func TestConflictsAreNamedWhereTheyAreWritten(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := New(nil)(t.Context(), request(tree(tt.files), nil))
+			_, err := engine(nil)(t.Context(), request(tree(tt.files), nil))
 			require.ErrorContains(t, err, tt.want)
 		})
 	}
@@ -63,7 +63,7 @@ func TestVarsThatAreNeverUsedAreNamedInOneOrder(t *testing.T) {
 		text += "- {name: " + name + ", objref: {kind: Deployment, name: web, apiVersion: apps/v1}}\n"
 	}
 	for range 10 {
-		out, err := New(nil)(t.Context(), request(tree(map[string]string{"k/kustomization.yaml": text, "k/web.yaml": deployment}), nil))
+		out, err := engine(nil)(t.Context(), request(tree(map[string]string{"k/kustomization.yaml": text, "k/web.yaml": deployment}), nil))
 		require.NoError(t, err)
 		require.Contains(t, fmt.Sprint(out.Warnings), "never used: A, B, C, D, E")
 	}

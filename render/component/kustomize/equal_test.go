@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kustomize
+package kustomize_test
 
 import (
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
+	"github.com/ropewalk/ropewalk/render/component/kustomize"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
@@ -32,15 +33,13 @@ func TestObjectsEqualThoseOfTheLibrary(t *testing.T) {
 		}
 		dir := path.Dir(name)
 		req := request(os.DirFS(root), func(k *spec.Kustomize) { k.Path.Text = dir })
-		if c, err := Collect(req.FS, ".", req.Component, req.At); err == nil && len(c.Remotes) > 0 {
+		if c, err := kustomize.Collect(req.FS, ".", req.Component, req.At); err == nil && len(c.Remotes) > 0 {
 			return nil
 		}
-		running <- struct{}{}
 		options := krusty.MakeDefaultOptions()
 		options.Reorder = krusty.ReorderOptionUnspecified
 		want, wantErr := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), root+"/"+dir)
-		<-running
-		out, err := New(nil)(t.Context(), req)
+		out, err := engine(nil)(t.Context(), req)
 		if wantErr != nil {
 			require.Error(t, err, dir)
 			return nil //nolint:nilerr // Nothing to compare.
@@ -73,7 +72,7 @@ func TestNamesOfFiles(t *testing.T) {
 		"k/é~%20.yaml":           strings.Replace(service, "web", "three", 1),
 		"k/x+y.txt":              "text",
 	}
-	out, err := New(nil)(t.Context(), request(tree(files), nil))
+	out, err := engine(nil)(t.Context(), request(tree(files), nil))
 	require.NoError(t, err)
 	var got []string
 	for _, o := range out.Objects {

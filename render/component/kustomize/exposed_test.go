@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kustomize
+package kustomize_test
 
 import (
 	"maps"
@@ -61,7 +61,7 @@ func TestSecretsAreNotCopiedInOtherWays(t *testing.T) {
 			t.Parallel()
 			files := map[string]string{"k/s.yaml": secretAndConfig}
 			maps.Copy(files, c.files)
-			_, err := New(nil)(t.Context(), request(tree(files), nil))
+			_, err := engine(nil)(t.Context(), request(tree(files), nil))
 			if c.want == "" {
 				require.NoError(t, err)
 				return
@@ -74,7 +74,7 @@ func TestSecretsAreNotCopiedInOtherWays(t *testing.T) {
 // TestFilesOfPluginsAreRelativeToWhoHasThem, and not to the folder of the configuration.
 func TestFilesOfPluginsAreRelativeToWhoHasThem(t *testing.T) {
 	t.Parallel()
-	out, err := New(nil)(t.Context(), request(tree(map[string]string{
+	out, err := engine(nil)(t.Context(), request(tree(map[string]string{
 		"k/kustomization.yaml": "generators: [../gen]\n", "k/vars.env": "A=b\n",
 		"gen/kustomization.yaml": "resources: [g.yaml]\n", "gen/g.yaml": "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: cm}\nenvs: [vars.env]\n",
 	}), nil))

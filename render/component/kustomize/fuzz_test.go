@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kustomize
+package kustomize_test
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ func FuzzBuild(f *testing.F) {
 	f.Add("resources: [web.yaml]\ntransformers: [web.yaml]\nvars: [{name: A, objref: {kind: Deployment, name: web}}]\n", bomb())
 	f.Fuzz(func(t *testing.T, kustomization, file string) {
 		begin := time.Now()
-		out, err := New(nil)(t.Context(), request(tree(map[string]string{"k/kustomization.yaml": kustomization, "k/web.yaml": file}), nil))
+		out, err := engine(nil)(t.Context(), request(tree(map[string]string{"k/kustomization.yaml": kustomization, "k/web.yaml": file}), nil))
 		if took := time.Since(begin); took > 3*time.Second {
 			t.Fatal("took ", took)
 		}

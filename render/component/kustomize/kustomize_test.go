@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kustomize
+package kustomize_test
 
 import (
 	"context"
@@ -18,9 +18,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/component"
+	"github.com/ropewalk/ropewalk/render/component/kustomize"
+	"github.com/ropewalk/ropewalk/render/component/kustomize/library"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
+
+// theirs is the library of all builds of this process, which keeps state of its own.
+var theirs library.Library
+
+// TestMain makes the log of the process that of the library, as the program of components does.
+func TestMain(m *testing.M) {
+	log.SetOutput(&theirs)
+	os.Exit(m.Run())
+}
+
+// engine is that of these tests.
+func engine(charts kustomize.Charts) component.Engine { return kustomize.New(&theirs, charts) }
 
 // tree is a tree of "name: content" with files of Kubernetes objects by short names.
 func tree(files map[string]string) fstest.MapFS {
@@ -108,7 +122,7 @@ func TestMistakesAreAtTheirLine(t *testing.T) {
 		"an old version":        {map[string]string{"k/kustomization.yaml": "apiVersion: v1\nnamePrefix: a\n"}, nil, "k/kustomization.yaml:1:13: evaluate: apiVersion: "},
 		"no YAML":               {map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\n", "k/web.yaml": "a: b\nc: [\n"}, nil, "k/web.yaml:2: evaluate: it is no valid YAML"},
 		"charts":                {map[string]string{"k/kustomization.yaml": "helmCharts:\n- name: x\n"}, nil, "k/kustomization.yaml:2:3: evaluate: helmCharts[0]: the kustomization has helmCharts (set enableHelm: true"},
-		"no Helm":               {map[string]string{"k/kustomization.yaml": "helmCharts:\n- {name: x, releaseName: x}\n", "k/charts/x/Chart.yaml": "name: x"}, func(k *spec.Kustomize) { k.EnableHelm = true }, "k/kustomization.yaml:2:3: evaluate: helmCharts[0]: " + component.ErrNoHelm.Error()},
+		"no Helm":               {map[string]string{"k/kustomization.yaml": "helmCharts:\n- {name: x, releaseName: x}\n", "k/charts/x/Chart.yaml": "name: x"}, func(k *spec.Kustomize) { k.EnableHelm = true }, "k/kustomization.yaml:2:3: evaluate: helmCharts[0]: " + component.ErrNoEngine.Error()},
 		"nameTemplate":          {map[string]string{"k/kustomization.yaml": "helmCharts:\n- {name: x, nameTemplate: tpl}\n", "k/charts/x/Chart.yaml": "name: x"}, func(k *spec.Kustomize) { k.EnableHelm = true }, "k/kustomization.yaml:2:3: evaluate: helmCharts[0]: nameTemplate"},
 		"a plugin":              {map[string]string{"k/kustomization.yaml": "transformers: [t.yaml]\n", "k/t.yaml": "\napiVersion: x.io/v1\nkind: Sed\nmetadata: {name: s}\n"}, nil, `k/t.yaml:2:1: evaluate: Sed "s" starts a program`},
 		"a function":            {map[string]string{"k/kustomization.yaml": "transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: s, annotations: {config.kubernetes.io/function: \"exec: {path: /bin/sh}\"}}\n"}, nil, "k/kustomization.yaml:2:3: evaluate: PatchTransformer \"s\" starts a program"},
@@ -162,7 +176,7 @@ func TestMistakesAreAtTheirLine(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := New(nil)(t.Context(), request(tree(tt.files), tt.change))
+			_, err := engine(nil)(t.Context(), request(tree(tt.files), tt.change))
 			require.Error(t, err)
 			require.Contains(t, err.Error(), tt.want)
 			var errs object.Errors
@@ -199,7 +213,7 @@ func TestBasesAreBounded(t *testing.T) {
 		files[name+"/kustomization.yaml"] = "resources: [web.yaml]\n"
 		files[name+"/web.yaml"] = deployment
 	}
-	_, err := New(nil)(t.Context(), request(tree(files), nil))
+	_, err := engine(nil)(t.Context(), request(tree(files), nil))
 	require.ErrorContains(t, err, "built more than 2000 times")
 
 	files = map[string]string{"k/kustomization.yaml": "resources: [b]\n"}
@@ -208,7 +222,7 @@ func TestBasesAreBounded(t *testing.T) {
 		dir += "/b"
 		files[dir+"/kustomization.yaml"] = "resources: [b]\n"
 	}
-	_, err = New(nil)(t.Context(), request(tree(files), nil))
+	_, err = engine(nil)(t.Context(), request(tree(files), nil))
 	require.ErrorContains(t, err, "bases of bases are more than 64 deep")
 }
 
@@ -222,7 +236,7 @@ func TestObjectsAreThoseOfKustomizeAtTheirLines(t *testing.T) {
 	req := request(files, func(k *spec.Kustomize) {
 		k.Fields = laid(t, "namespace: prod\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Service\n    metadata: {name: p-web}\n    spec: {type: LoadBalancer}\n")
 	})
-	out, err := New(nil)(t.Context(), req)
+	out, err := engine(nil)(t.Context(), req)
 	require.NoError(t, err)
 	var got []string
 	for _, o := range out.Objects {
@@ -244,10 +258,10 @@ func TestObjectsAreThoseOfKustomizeAtTheirLines(t *testing.T) {
 func TestAnnotationsAreThoseOfTheAuthor(t *testing.T) {
 	t.Parallel()
 	patch := "resources: [web.yaml]\npatches:\n- target: {kind: Deployment}\n  patch: '[{op: add, path: /metadata/annotations/a, value: b}]'\n"
-	_, err := New(nil)(t.Context(), request(tree(map[string]string{"k/kustomization.yaml": patch, "k/web.yaml": deployment}), nil))
+	_, err := engine(nil)(t.Context(), request(tree(map[string]string{"k/kustomization.yaml": patch, "k/web.yaml": deployment}), nil))
 	require.Error(t, err)
 
-	out, err := New(nil)(t.Context(), request(tree(map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\nbuildMetadata: [originAnnotations]\n", "k/web.yaml": deployment}), nil))
+	out, err := engine(nil)(t.Context(), request(tree(map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\nbuildMetadata: [originAnnotations]\n", "k/web.yaml": deployment}), nil))
 	require.NoError(t, err)
 	require.Equal(t, "path: web.yaml\n", out.Objects[0].Object.Text("metadata", "annotations", "config.kubernetes.io/origin"))
 }
@@ -260,9 +274,9 @@ func TestASchemaIsThatOfItsBuild(t *testing.T) {
 		"k/p.yaml":             strings.Replace(deployment, "image: nginx", "args: [a]", 1),
 		"s/kustomization.yaml": "resources: [web.yaml]\nopenapi: {path: s.json}\n", "s/web.yaml": deployment, "s/s.json": `{"definitions": {}}`,
 	}
-	_, err := New(nil)(t.Context(), request(tree(files), func(k *spec.Kustomize) { k.Path.Text = "s" }))
+	_, err := engine(nil)(t.Context(), request(tree(files), func(k *spec.Kustomize) { k.Path.Text = "s" }))
 	require.NoError(t, err)
-	out, err := New(nil)(t.Context(), request(tree(files), nil))
+	out, err := engine(nil)(t.Context(), request(tree(files), nil))
 	require.NoError(t, err)
 	require.Contains(t, string(mustJSON(t, out.Objects[0].Object)), `"image":"nginx"`, "containers are merged by name")
 }
@@ -285,51 +299,29 @@ func TestRemotesAreFetchedByTheCaller(t *testing.T) {
 		"far/crds.yaml":                           service,
 	})
 	req := request(files, nil)
-	got, err := Collect(files, ".", req.Component, req.At)
+	got, err := kustomize.Collect(files, ".", req.Component, req.At)
 	require.NoError(t, err)
-	require.Equal(t, []Remote{
+	require.Equal(t, []kustomize.Remote{
 		{URL: base, Pos: object.Pos{File: "k/kustomization.yaml", Line: 2, Column: 3}, Type: "git", Path: "deploy/prod", Refs: []string{"https://github.com/org/repo?tag=v1.2.0&submodules=true", "https://github.com/org/repo?branch=v1.2.0&submodules=true"}},
 		{URL: file, Pos: object.Pos{File: "k/kustomization.yaml", Line: 3, Column: 3}, Type: "http", Refs: []string{file}},
 	}, got.Remotes)
-	_, err = New(nil)(t.Context(), req)
+	_, err = engine(nil)(t.Context(), req)
 	require.ErrorContains(t, err, "k/kustomization.yaml:2:3: evaluate: what \""+base+"\" refers to was not fetched")
 
 	req.Component.Kustomize.Remotes = map[string]string{base: "far/repo/deploy/prod", file: "far/crds.yaml"}
-	got, err = Collect(files, ".", req.Component, req.At)
+	got, err = kustomize.Collect(files, ".", req.Component, req.At)
 	require.NoError(t, err)
 	require.Empty(t, got.Remotes)
 	require.Equal(t, []string{"far/crds.yaml", "far/repo/deploy/base/kustomization.yaml", "far/repo/deploy/base/web.yaml", "far/repo/deploy/prod/kustomization.yaml", "k/kustomization.yaml"}, got.Files)
-	out, err := New(nil)(t.Context(), req)
+	out, err := engine(nil)(t.Context(), req)
 	require.NoError(t, err)
 	require.Len(t, out.Objects, 2)
 	require.Equal(t, object.Pos{File: "far/repo/deploy/base/web.yaml", Line: 1, Column: 1}, out.Objects[1].Pos)
 
 	files["far/repo/deploy/prod/kustomization.yaml"].Data = []byte("resources: [../../../../k2]\n")
 	files["k2/kustomization.yaml"] = &fstest.MapFile{Data: []byte("namePrefix: a\n")}
-	_, err = New(nil)(t.Context(), req)
+	_, err = engine(nil)(t.Context(), req)
 	require.ErrorContains(t, err, `"k2" is outside of the repository that refers to it`)
-}
-
-func TestReferencesAreReadAsKustomizeDoes(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"https://github.com/org/repo//deploy?ref=main":                     "git https://github.com/org/repo?tag=main&submodules=true deploy",
-		"git@github.com:org/repo.git//deploy":                              "git git@github.com:org/repo.git?submodules=true deploy",
-		"ssh://git@host/org/repo.git/a?ref=x&submodules=false":             "git ssh://git@host/org/repo.git?tag=x a",
-		"git::https://host/org/repo.git":                                   "git https://host/org/repo.git?submodules=true ",
-		"github.com/org/repo?ref=0123456789012345678901234567890123456789": "git https://github.com/org/repo?commit=0123456789012345678901234567890123456789&submodules=true ",
-		"https://raw.githubusercontent.com/org/repo/main/x.yaml":           "http https://raw.githubusercontent.com/org/repo/main/x.yaml ",
-		"https://github.com/org/repo/releases/download/v1/install.yaml":    "http https://github.com/org/repo/releases/download/v1/install.yaml ",
-		"https://example.com/manifests":                                    "http https://example.com/manifests ",
-		"https://dev.azure.com/org/project/_git/repo/deploy?version=v1":    "git https://dev.azure.com/org/project/_git/repo?tag=v1&submodules=true deploy",
-		"../base": "", "base/web.yaml": "", "file:///etc": "",
-	} {
-		r, ok := remote(text)
-		require.Equal(t, want != "", ok, text)
-		if ok {
-			require.Equal(t, want, r.Type+" "+r.Refs[0]+" "+r.Path, text)
-		}
-	}
 }
 
 func TestChartsComeAfterGenerators(t *testing.T) {
@@ -340,19 +332,19 @@ func TestChartsComeAfterGenerators(t *testing.T) {
 		"k/v.yaml": "b: 2\n", "far/web/Chart.yaml": "name: web\n", "far/web/values.yaml": "a: 0\n",
 	})
 	req := request(files, func(k *spec.Kustomize) { k.EnableHelm = true })
-	got, err := Collect(files, ".", req.Component, req.At)
+	got, err := kustomize.Collect(files, ".", req.Component, req.At)
 	require.NoError(t, err)
-	require.Equal(t, []Chart{{Repo: "https://example.com", Name: "web", Version: "1.0.0", Pos: object.Pos{File: "k/kustomization.yaml", Line: 6, Column: 3}}}, got.Charts)
+	require.Equal(t, []kustomize.Chart{{Repo: "https://example.com", Name: "web", Version: "1.0.0", Pos: object.Pos{File: "k/kustomization.yaml", Line: 6, Column: 3}}}, got.Charts)
 
 	req.Component.Kustomize.Charts = map[string]string{spec.ChartKey("https://example.com", "web", "1.0.0"): "far/web"}
-	var options ChartOptions
-	out, err := New(func(_ context.Context, _ fs.FS, dir string, o ChartOptions) ([]byte, error) {
+	var options kustomize.ChartOptions
+	out, err := engine(func(_ context.Context, _ fs.FS, dir string, o kustomize.ChartOptions) ([]byte, error) {
 		require.Equal(t, "far/web", dir)
 		options = o
 		return []byte(service), nil
 	})(t.Context(), req)
 	require.NoError(t, err)
-	require.Equal(t, ChartOptions{
+	require.Equal(t, kustomize.ChartOptions{
 		Name: "web", ReleaseName: "r", Namespace: "prod", Values: [][]byte{[]byte("a: 0\n"), []byte(`{"a":1}`), []byte("b: 2\n")}, APIVersions: []string{"x/v1"},
 	}, options)
 	require.Equal(t, "ConfigMap", out.Objects[0].Object.Kind())
@@ -360,7 +352,7 @@ func TestChartsComeAfterGenerators(t *testing.T) {
 	require.Equal(t, object.Pos{File: "k/kustomization.yaml", Line: 6, Column: 3}, out.Objects[1].Pos)
 	require.NotContains(t, string(mustJSON(t, out.Objects[1].Object)), "helm-generated")
 
-	_, err = New(func(context.Context, fs.FS, string, ChartOptions) ([]byte, error) {
+	_, err = engine(func(context.Context, fs.FS, string, kustomize.ChartOptions) ([]byte, error) {
 		return nil, errors.New("the chart is broken")
 	})(t.Context(), req)
 	require.ErrorContains(t, err, "k/kustomization.yaml:6:3: evaluate: helmCharts[0]: the chart is broken")
@@ -383,7 +375,7 @@ func TestNoErrorShowsASecret(t *testing.T) {
 		"an unknown patch": {"k/kustomization.yaml": "resources: [s.yaml]\npatches:\n- patch: " + canary + "\n", "k/s.yaml": secret},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := New(nil)(t.Context(), request(tree(files), nil))
+			_, err := engine(nil)(t.Context(), request(tree(files), nil))
 			require.Error(t, err)
 			require.NotContains(t, err.Error(), canary)
 			require.NotContains(t, err.Error(), "/t/")
@@ -391,25 +383,13 @@ func TestNoErrorShowsASecret(t *testing.T) {
 	}
 }
 
-// Not parallel: it looks at what the process prints.
-func TestTheLibraryPrintsNothing(t *testing.T) {
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
-	stderr, logged := os.Stderr, log.Writer()
-	os.Stderr = w
-	log.SetOutput(w)
-	out, err := New(nil)(t.Context(), request(tree(map[string]string{
+func TestDeprecatedFieldsAndUnusedVarsAreWarningsAtTheirLines(t *testing.T) {
+	t.Parallel()
+	out, err := engine(nil)(t.Context(), request(tree(map[string]string{
 		"k/kustomization.yaml": "bases: [../b]\ncommonLabels: {a: b}\nvars:\n- {name: X, objref: {kind: Deployment, name: web, apiVersion: apps/v1}}\n",
 		"b/kustomization.yaml": "resources: [web.yaml]\n", "b/web.yaml": deployment,
 	}), nil))
-	require.Same(t, w, os.Stderr)
-	os.Stderr = stderr
-	log.SetOutput(logged)
 	require.NoError(t, err)
-	require.NoError(t, w.Close())
-	printed := make([]byte, 1)
-	n, _ := r.Read(printed)
-	require.Zero(t, n)
 	require.Len(t, out.Warnings, 4, "%v", out.Warnings)
 }
 
@@ -417,14 +397,14 @@ func TestABuildEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := New(nil)(ctx, request(tree(map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\n", "k/web.yaml": deployment}), nil))
+	_, err := engine(nil)(ctx, request(tree(map[string]string{"k/kustomization.yaml": "resources: [web.yaml]\n", "k/web.yaml": deployment}), nil))
 	require.ErrorIs(t, err, context.Canceled)
 }
 
 // What kustomize passes over in silence is a warning at its line.
 func TestWhatSelectsNothingIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	out, err := New(nil)(t.Context(), request(tree(map[string]string{
+	out, err := engine(nil)(t.Context(), request(tree(map[string]string{
 		"k/kustomization.yaml": "resources: [web.yaml]\nnamePrefix: p-\nconfigMapGenerator: [{name: made, literals: [a=b]}]\n" +
 			"images: [{name: nginx, newTag: '1'}, {name: ngnix, newTag: '1'}, {name: '(docker.io/)?ngin.', newTag: '1'}]\npatches:\n" +
 			"- {target: {kind: Deployment, name: none}, patch: '[{\"op\": \"remove\", \"path\": \"/spec\"}]'}\n" +

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kustomize
+package kustomize_test
 
 import (
 	"testing"
@@ -40,13 +40,13 @@ func TestMistakesOfOperationsAndNumbersAreAtTheirLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			files := tree(map[string]string{"k/kustomization.yaml": tt.kustomization, "k/web.yaml": deployment, "k/p.yaml": tt.file})
-			_, err := New(nil)(t.Context(), request(files, nil))
+			_, err := engine(nil)(t.Context(), request(files, nil))
 			require.EqualError(t, err, tt.want)
 		})
 	}
 	merged := patch + "patch: |-\n    - &a {op: add, path: /metadata/labels, value: {a: b}}\n    - *a\n    - {<<: *a, path: /metadata/annotations}\n"
 	files := tree(map[string]string{"k/kustomization.yaml": merged, "k/web.yaml": deployment})
-	out, err := New(nil)(t.Context(), request(files, nil))
+	out, err := engine(nil)(t.Context(), request(files, nil))
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"a": "b"}, out.Objects[0].Object.Annotations())
 }

@@ -7,25 +7,32 @@ import (
 	"path"
 	"strings"
 
-	"sigs.k8s.io/kustomize/api/resource"
-
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// result is an object of the library with what it knows of its origin.
-type result struct {
-	object object.Object
-	origin *resource.Origin
+// Result is an object of the library with what it knows of its origin, which may be nil.
+type Result struct {
+	Object object.Object
+	Origin *Origin
+}
+
+// Origin is where an object comes from.
+type Origin struct {
+	// Path is that of its file.
+	Path string
+	// ConfiguredIn is the file of the generator that made it, and Kind and Name are those of the
+	// generator.
+	ConfiguredIn, Kind, Name string
 }
 
 // placed are objects with the origins of others, which were built with marks.
-func placed(exact, marked []result) []result {
-	known := map[object.Ref]result{}
+func placed(exact, marked []Result) []Result {
+	known := map[object.Ref]Result{}
 	for _, r := range marked {
-		known[r.object.Ref()] = r
+		known[r.Object.Ref()] = r
 	}
 	for i, r := range exact {
-		exact[i].origin = known[r.object.Ref()].origin
+		exact[i].Origin = known[r.Object.Ref()].Origin
 	}
 	return exact
 }
@@ -47,14 +54,14 @@ func (b *build) places() places {
 }
 
 // of is the line of the file that r comes from; the file where that cannot be known.
-func (p places) of(r result) object.Pos {
-	if r.origin == nil {
+func (p places) of(r Result) object.Pos {
+	if r.Origin == nil {
 		return p.pos(p.root, nil)
 	}
-	if r.origin.ConfiguredIn != "" {
+	if r.Origin.ConfiguredIn != "" {
 		return p.generator(r)
 	}
-	at := path.Join(p.dir, r.origin.Path)
+	at := path.Join(p.dir, r.Origin.Path)
 	if pos, ok := p.rendered[at]; ok {
 		return pos
 	}
@@ -64,7 +71,7 @@ func (p places) of(r result) object.Pos {
 	}
 	best, score := -1, 0
 	for i, d := range p.docs[name] {
-		if s := likeness(d, r.object); s > score && !p.used[name][i] {
+		if s := likeness(d, r.Object); s > score && !p.used[name][i] {
 			best, score = i, s
 		}
 	}
@@ -94,12 +101,12 @@ func likeness(d document, o object.Object) int {
 }
 
 // generator is the line of the generator that made r.
-func (p places) generator(r result) object.Pos {
-	file := strings.TrimPrefix(path.Join(p.dir, r.origin.ConfiguredIn), treeDir+"/")
+func (p places) generator(r Result) object.Pos {
+	file := strings.TrimPrefix(path.Join(p.dir, r.Origin.ConfiguredIn), treeDir+"/")
 	k := p.kustomizations[file]
 	if k == nil {
 		for _, d := range p.docs[file] {
-			if d.kind == r.origin.ConfiguredBy.Kind && d.name == r.origin.ConfiguredBy.Name {
+			if d.kind == r.Origin.Kind && d.name == r.Origin.Name {
 				return p.at(file, d.line, d.column)
 			}
 		}
@@ -107,7 +114,7 @@ func (p places) generator(r result) object.Pos {
 	}
 	var field string
 	var names []string
-	if r.object.Kind() == "Secret" {
+	if r.Object.Kind() == "Secret" {
 		field = "secretGenerator"
 		for _, g := range k.types.SecretGenerator {
 			names = append(names, g.Name)
@@ -120,7 +127,7 @@ func (p places) generator(r result) object.Pos {
 	}
 	best, length := -1, 0
 	for i, name := range names {
-		if strings.Contains(r.object.Name(), name) && len(name) > length {
+		if strings.Contains(r.Object.Name(), name) && len(name) > length {
 			best, length = i, len(name)
 		}
 	}

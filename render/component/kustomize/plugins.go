@@ -8,12 +8,20 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/ropewalk/ropewalk/render/component"
 	"github.com/ropewalk/ropewalk/render/object"
 )
+
+// builtinPlugins are the generators and transformers that the library has.
+func builtinPlugins() []string {
+	return []string{
+		"AnnotationsTransformer", "ConfigMapGenerator", "HashTransformer", "HelmChartInflationGenerator", "IAMPolicyGenerator", "ImageTagTransformer",
+		"LabelTransformer", "NamespaceTransformer", "PatchJson6902Transformer", "PatchStrategicMergeTransformer", "PatchTransformer", "PrefixSuffixTransformer",
+		"PrefixTransformer", "ReplacementTransformer", "ReplicaCountTransformer", "SecretGenerator", "SuffixTransformer", "ValueAddTransformer",
+	}
+}
 
 // configured checks the configurations of plugins of k in a file, or in a folder with a
 // kustomization, whose own fields would change them after they were checked.
@@ -44,8 +52,8 @@ func (w *walker) configured(k *kustomization, name string, seen map[string]bool)
 func (w *walker) plugin(k *kustomization, d document, pos object.Pos) {
 	annotations := get(get(d.node, "metadata"), "annotations")
 	function := get(annotations, "config.kubernetes.io/function") != nil || get(annotations, "config.k8s.io/function") != nil
-	if !function && d.apiVersion == "builtin" && !slices.Contains(krusty.GetBuiltinPluginNames(), d.kind) {
-		w.errs = append(w.errs, component.Fail(pos, nil, object.Suggest(d.kind, krusty.GetBuiltinPluginNames()), "kustomize has no builtin plugin %q", d.kind))
+	if !function && d.apiVersion == "builtin" && !slices.Contains(builtinPlugins(), d.kind) {
+		w.errs = append(w.errs, component.Fail(pos, nil, object.Suggest(d.kind, builtinPlugins()), "kustomize has no builtin plugin %q", d.kind))
 		return
 	}
 	if function || d.apiVersion != "builtin" {

@@ -20,7 +20,7 @@ import (
 // unused warns of patches that select nothing and of images that no file has, of which the
 // library says nothing, in files of the user. Names that only a step in between gives to an
 // object are not known: where one may be meant, there is no warning.
-func (b *build) unused(out []result) {
+func (b *build) unused(out []Result) {
 	for _, k := range append(slices.Collect(maps.Values(b.made)), b.top) {
 		if k == nil || k.in != "." {
 			continue
@@ -64,7 +64,7 @@ func (b *build) mentions(k *kustomization, image string) bool {
 
 // selects reports whether a patch may have had an object, by the kinds and names of the files
 // and of what was built. Generators, and labels, may do what is not seen here.
-func (b *build) selects(target types.Selector, out []result) bool {
+func (b *build) selects(target types.Selector, out []Result) bool {
 	match, err := types.NewSelectorRegex(&target)
 	if err != nil || target.LabelSelector != "" || target.AnnotationSelector != "" || len(b.rendered) > 0 {
 		return true
@@ -89,7 +89,7 @@ func (b *build) selects(target types.Selector, out []result) bool {
 		}
 	}
 	for _, r := range out {
-		if fits(r.object.Text("apiVersion"), r.object.Kind(), r.object.Name()) {
+		if fits(r.Object.Text("apiVersion"), r.Object.Kind(), r.Object.Name()) {
 			return true
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package kustomize
+package kustomize_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/component"
+	"github.com/ropewalk/ropewalk/render/component/kustomize"
 )
 
 func TestMoreObjectsThanAComponentMayHaveAreRefusedBeforeTheyAreBuilt(t *testing.T) {
@@ -26,6 +27,6 @@ func TestMoreObjectsThanAComponentMayHaveAreRefusedBeforeTheyAreBuilt(t *testing
 		"k/kustomization.yaml": "resources: [a.yaml, b.yaml, c.yaml]\n",
 		"k/a.yaml":             objects("a", component.MaxObjects), "k/b.yaml": objects("b", 1), "k/c.yaml": objects("c", 1),
 	})
-	_, err := Collect(fsys, ".", request(fsys, nil).Component, request(fsys, nil).At)
+	_, err := kustomize.Collect(fsys, ".", request(fsys, nil).Component, request(fsys, nil).At)
 	require.EqualError(t, err, "k/b.yaml:1: evaluate: the files up to this one hold more than 20000 objects (make several components of it)")
 }

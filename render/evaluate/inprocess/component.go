@@ -24,7 +24,7 @@ func (p *Evaluator) component(ctx context.Context, req evaluate.Request) (evalua
 		engine = p.helm
 	}
 	if engine == nil {
-		return evaluate.Result{}, object.Errors{{Stage: object.StageEvaluate, Pos: req.Component.Pos, Path: req.Component.Path.String(), Err: component.ErrNoHelm}}
+		return evaluate.Result{}, object.Errors{{Stage: object.StageEvaluate, Pos: req.Component.Pos, Path: req.Component.Path.String(), Err: component.ErrNoEngine}}
 	}
 	out, err := engine(ctx, building)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 
 	"github.com/ropewalk/ropewalk/render/component"
-	"github.com/ropewalk/ropewalk/render/component/kustomize"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/evaluate/inputs"
@@ -26,9 +25,8 @@ type Options struct {
 	Schemas map[string]fs.FS
 	// CacheModules is how many compiled modules are kept; 64 where zero.
 	CacheModules int
-	// Helm renders charts, and Charts those of kustomizations; nil refuses them.
-	Helm   component.Engine
-	Charts kustomize.Charts
+	// Helm renders charts, and Kustomize builds kustomizations; nil refuses them.
+	Helm, Kustomize component.Engine
 }
 
 // Evaluator evaluates in the process of its caller. It is for modules that
@@ -39,7 +37,7 @@ type Options struct {
 type Evaluator struct {
 	schemas map[string]fs.FS
 	modules *moduleCache
-	// helm and kustomize build components; without helm, charts are refused.
+	// helm and kustomize build components, which are refused where they are nil.
 	helm, kustomize component.Engine
 	// slowly loads every module through CUE's loader: tests compare the two ways.
 	slowly bool
@@ -49,7 +47,7 @@ var _ evaluate.Evaluator = (*Evaluator)(nil)
 
 // New is an evaluator that has compiled no module yet.
 func New(opts Options) *Evaluator {
-	return &Evaluator{schemas: opts.Schemas, modules: newModuleCache(opts.CacheModules), helm: opts.Helm, kustomize: kustomize.New(opts.Charts)}
+	return &Evaluator{schemas: opts.Schemas, modules: newModuleCache(opts.CacheModules), helm: opts.Helm, kustomize: opts.Kustomize}
 }
 
 // Evaluate implements [Evaluator].

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/ropewalk/ropewalk/render/component"
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -14,14 +15,14 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Components sends components that need Helm to a pool of workers that have it, and
-// everything else to Next. The pool is made when it is first needed.
+// Components sends components that need kustomize or Helm to a pool of workers that have them,
+// and everything else to Next. The pool is made when it is first needed.
 type Components struct {
 	Next evaluate.Evaluator
 	// Foreign evaluates foreign modules in place of Next, where it is set.
 	Foreign evaluate.Evaluator
-	// Program returns the path of the program that serves workers with Helm, or why there is
-	// none.
+	// Program returns the path of the program that serves workers with kustomize and Helm, or why
+	// there is none.
 	Program func() (string, error)
 	// Options are those of the pool; its Command is set here.
 	Options Options
@@ -33,8 +34,12 @@ type Components struct {
 
 var _ evaluate.Evaluator = (*Components)(nil)
 
+// patience is a few starts of a worker: small components of a render share the first one, and
+// large ones are built side by side.
+const patience = 100 * time.Millisecond
+
 // Evaluate implements [evaluate.Evaluator]. Where there is no program, the error wraps
-// component.ErrNoHelm.
+// component.ErrNoEngine.
 func (c *Components) Evaluate(ctx context.Context, req evaluate.Request) (evaluate.Result, error) {
 	to, err := c.of(req)
 	if err != nil {
@@ -52,7 +57,7 @@ func (c *Components) Trace(ctx context.Context, req evaluate.Request, queries []
 	return to.Trace(ctx, req, queries)
 }
 
-// Close ends the workers with Helm; those of Next and Foreign are their owner's.
+// Close ends the workers with kustomize and Helm; those of Next and Foreign are their owner's.
 func (c *Components) Close() error {
 	c.once.Do(func() { c.err = evaluate.ErrClosed })
 	if c.pool == nil {
@@ -64,7 +69,7 @@ func (c *Components) Close() error {
 // of is the evaluator of a request.
 func (c *Components) of(req evaluate.Request) (evaluate.Evaluator, error) {
 	build := req.Component
-	if build == nil || build.Helm == nil && (build.Kustomize == nil || !build.Kustomize.EnableHelm) {
+	if build == nil || build.Helm == nil && build.Kustomize == nil {
 		if c.Foreign != nil && req.Foreign() {
 			return c.Foreign, nil
 		}
@@ -74,7 +79,7 @@ func (c *Components) of(req evaluate.Request) (evaluate.Evaluator, error) {
 		opts := c.Options
 		var program string
 		if program, c.err = c.Program(); c.err == nil {
-			opts.Command = []string{program, Arg}
+			opts.Command, opts.patience = []string{program, Arg}, patience
 			c.pool, c.err = NewPool(opts)
 		}
 	})
@@ -82,7 +87,7 @@ func (c *Components) of(req evaluate.Request) (evaluate.Evaluator, error) {
 	case errors.Is(c.err, evaluate.ErrClosed):
 		return nil, c.err
 	case c.err != nil:
-		return nil, object.Errors{{Stage: object.StageEvaluate, Pos: build.Pos, Path: build.Path.String(), Err: diagnose.Because(component.ErrNoHelm, "%v", c.err)}}
+		return nil, object.Errors{{Stage: object.StageEvaluate, Pos: build.Pos, Path: build.Path.String(), Err: diagnose.Because(component.ErrNoEngine, "%v", c.err)}}
 	}
 	return c.pool, nil
 }

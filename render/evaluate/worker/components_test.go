@@ -4,9 +4,13 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"os"
+	"strconv"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,7 +26,7 @@ func TestChartsNeedAProgramOfTheSameRelease(t *testing.T) {
 	chart := evaluate.Request{Spec: "shop", Pos: at, Operation: evaluate.OpBuild, Component: &spec.Component{Pos: at, Path: object.Fields("spec", "helm"), Helm: &spec.Helm{}}}
 	missing := &Components{Next: inprocess.New(inprocess.Options{}), Program: func() (string, error) { return "", errors.New("look in the archive") }}
 	_, err := missing.Evaluate(t.Context(), chart)
-	require.ErrorIs(t, err, component.ErrNoHelm)
+	require.ErrorIs(t, err, component.ErrNoEngine)
 	require.EqualError(t, err, "shop.yaml:4:3: evaluate: spec.helm: look in the archive")
 	result, err := missing.Evaluate(t.Context(), ask(goodModule))
 	require.NoError(t, err)
@@ -40,8 +44,35 @@ func TestChartsNeedAProgramOfTheSameRelease(t *testing.T) {
 
 	same := &Components{Program: func() (string, error) { return self, nil }, Options: Options{Size: 1}}
 	_, err = same.Evaluate(t.Context(), chart)
-	require.ErrorContains(t, err, component.ErrNoHelm.Error(), "the program of this test has no Helm")
+	require.ErrorContains(t, err, component.ErrNoEngine.Error(), "the program of this test has no Helm")
 	require.NoError(t, same.Close())
+}
+
+// TestComponentsShareAWorkerUntilOneIsSlow holds that a render of small components starts one
+// process, and that one which goes on for long does not hold up the others.
+func TestComponentsShareAWorkerUntilOneIsSlow(t *testing.T) {
+	pool := newTestPool(t, Options{Size: 2, Timeout: 10 * time.Second, Strikes: -1, patience: 500 * time.Millisecond})
+	small := func(digest string) evaluate.Request {
+		req := ask(goodModule)
+		req.Module.Digest, req.Component = digest, &spec.Component{Manifests: &spec.Manifests{}}
+		return req
+	}
+	_, _ = pool.Evaluate(t.Context(), small("first"))
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() { _, _ = pool.Evaluate(t.Context(), small(strconv.Itoa(i))) })
+	}
+	all.Wait()
+	require.Equal(t, 1, pool.Stats().Started)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	all.Go(func() { _, _ = pool.Evaluate(ctx, ask(hangs)) })
+	require.Eventually(t, func() bool { return len(pool.running) == cap(pool.running) }, 5*time.Second, time.Millisecond)
+	_, _ = pool.Evaluate(t.Context(), small("next"))
+	require.Equal(t, 2, pool.Stats().Started)
+	require.Zero(t, pool.Stats().Killed, "the slow one goes on")
+	cancel()
+	all.Wait()
 }
 
 func TestForeignModulesAreEvaluatedInWorkers(t *testing.T) {

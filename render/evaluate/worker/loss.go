@@ -73,6 +73,13 @@ func autopsy(state *os.ProcessState, stderr string, used, ready bool) *loss {
 		}
 	case !ready:
 		return &loss{cause: diagnose.Because(evaluate.ErrWorker, "the evaluation worker did not start (%s)%s", state, tail(stderr))}
+	case stderr == "" && state.ExitCode() == 1:
+		// A library that gives up logs why and exits. The program of components does not print it: it
+		// may be a value.
+		return &loss{
+			cause: diagnose.Because(evaluate.ErrCrashed, "the library of the component gave up (%s)", state),
+			hint:  `"kustomize build" or "helm template" may say more, with values of the files`,
+		}
 	default:
 		return &loss{
 			cause: diagnose.Because(evaluate.ErrCrashed, "the evaluator crashed (%s)%s", state, tail(stderr)),

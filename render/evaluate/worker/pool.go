@@ -47,6 +47,9 @@ type Options struct {
 	// Refusals is how often such a request is then refused at once before it
 	// is tried again; 20 where zero.
 	Refusals int
+	// patience is how long a request waits for a worker that runs before another one is
+	// started; 0 starts workers at once.
+	patience time.Duration
 }
 
 // withDefaults fills what was left out.
@@ -96,15 +99,17 @@ type Pool struct {
 	opts       Options
 	codec      codec
 	quarantine *quarantine
-	running    chan struct{}  // holds an entry for each slot in use
+	running    chan struct{}  // holds an entry for each slot in use, and in reserve
 	closing    chan struct{}  // closed by Close
 	calls      sync.WaitGroup // of Evaluate and Trace
 	reapers    sync.WaitGroup // one for each process
 
-	mu     sync.Mutex
-	slots  []*slot
-	closed bool
-	stats  Stats
+	mu    sync.Mutex
+	slots []*slot
+	// reserve is how many slots are not in use before a request has lost its patience.
+	reserve int
+	closed  bool
+	stats   Stats
 }
 
 var _ evaluate.Evaluator = (*Pool)(nil)
@@ -150,6 +155,10 @@ func NewPool(opts Options) (*Pool, error) {
 	}
 	for i := range p.slots {
 		p.slots[i] = &slot{}
+	}
+	for opts.patience > 0 && p.reserve < opts.Size-1 {
+		p.running <- struct{}{}
+		p.reserve++
 	}
 	return p, nil
 }

@@ -21,18 +21,41 @@ type slot struct {
 
 // acquire gives a slot, waiting for one where all are busy.
 func (p *Pool) acquire(ctx context.Context, req evaluate.Request) (*slot, error) {
-	select {
-	case p.running <- struct{}{}:
-	case <-p.closing:
-		return nil, evaluate.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	for admitted := false; !admitted; {
+		var late <-chan time.Time
+		if p.opts.patience > 0 {
+			late = time.After(p.opts.patience)
+		}
+		select {
+		case p.running <- struct{}{}:
+			admitted = true
+		case <-late:
+			p.open()
+		case <-p.closing:
+			return nil, evaluate.ErrClosed
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.idle(p.preferred(req.Module.Digest), req)
+	var prefers *slot
+	if req.Component == nil { // What builds a component keeps nothing of it.
+		prefers = p.preferred(req.Module.Digest)
+	}
+	s := p.idle(prefers, req)
 	s.busy = true
 	return s, nil
+}
+
+// open takes a slot out of the reserve, if there is one.
+func (p *Pool) open() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reserve > 0 {
+		p.reserve--
+		<-p.running
+	}
 }
 
 // release makes s free for another call.

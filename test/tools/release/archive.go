@@ -48,7 +48,7 @@ func (r *release) writeArchives(ctx context.Context) error {
 		if strings.HasPrefix(platform, "windows/") {
 			suffix = ".exe"
 		}
-		for _, name := range []string{"ropewalk", "ropewalk-helm"} {
+		for _, name := range []string{"ropewalk", "ropewalk-components"} {
 			data, err := os.ReadFile(r.programs[platform+" "+name])
 			if err != nil {
 				return err

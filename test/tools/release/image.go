@@ -24,7 +24,9 @@ import (
 
 func imagePlatforms() []string { return []string{"linux/amd64", "linux/arm64"} }
 
-func imagePrograms() []string { return []string{"ropewalk", "ropewalk-helm", "ropewalk-controller"} }
+func imagePrograms() []string {
+	return []string{"ropewalk", "ropewalk-components", "ropewalk-controller"}
+}
 
 // writeImage writes the image of all platforms as the layout image/, under the version as its tag,
 // and returns the digest of its index.

@@ -139,7 +139,7 @@ func newRelease(ctx context.Context, opts Options, stdout io.Writer) (*release, 
 // compile builds the programs of each platform; the controller is in the image only.
 func (r *release) compile(ctx context.Context) error {
 	for _, platform := range r.Platforms {
-		names := []string{"ropewalk", "ropewalk-helm"}
+		names := []string{"ropewalk", "ropewalk-components"}
 		if slices.Contains(imagePlatforms(), platform) {
 			names = append(names, "ropewalk-controller")
 		}

@@ -91,7 +91,7 @@ func testInstall(t *testing.T, out, version string) {
 	text, err := install()
 	require.NoError(t, err, "%s", text)
 	require.Contains(t, command(t, filepath.Join(bin, "ropewalk"), "version"), "ropewalk "+version+" ")
-	require.Contains(t, command(t, filepath.Join(bin, "ropewalk-helm"), "--version"), "ropewalk-helm "+version+" ")
+	require.Contains(t, command(t, filepath.Join(bin, "ropewalk-components"), "--version"), "ropewalk-components "+version+" ")
 
 	// A damaged archive is refused, and nothing is replaced.
 	archive := filepath.Join(out, "ropewalk_"+version+"_linux_amd64.tar.gz")
@@ -113,7 +113,7 @@ func testArchive(t *testing.T, out, version string) {
 		names = append(names, strings.TrimPrefix(h.Name, folder))
 	}
 	require.Equal(t, []string{
-		"LICENSE", "README.md", "completions/_ropewalk", "completions/ropewalk.bash", "completions/ropewalk.fish", "completions/ropewalk.ps1", "ropewalk", "ropewalk-helm",
+		"LICENSE", "README.md", "completions/_ropewalk", "completions/ropewalk.bash", "completions/ropewalk.fish", "completions/ropewalk.ps1", "ropewalk", "ropewalk-components",
 	}, names)
 
 	r := &release{}
@@ -155,7 +155,7 @@ func testImage(t *testing.T, out, version string) {
 		return string(text)
 	}
 	require.Contains(t, inside("/usr/local/bin/ropewalk", "version"), "ropewalk "+version+" ")
-	require.Contains(t, inside("/usr/local/bin/ropewalk-helm", "--version"), "ropewalk-helm "+version+" ")
+	require.Contains(t, inside("/usr/local/bin/ropewalk-components", "--version"), "ropewalk-components "+version+" ")
 	require.Contains(t, inside("/usr/local/bin/ropewalk-controller", "--version"), "ropewalk-controller "+version+" ")
 	// The helpers of git find their libraries, and a shell for ssh: each gets as far as the network.
 	require.Contains(t, inside("/usr/bin/git", "ls-remote", "https://127.0.0.1:1/a"), "Failed to connect")

@@ -42,7 +42,7 @@ const renderPending = 8 << 20
 type parts struct {
 	shares      shares
 	pool        *worker.Pool
-	charts      *worker.Components
+	components  *worker.Components
 	evaluations *resultcache.Results
 	renders     *lru.Cache[string, []byte]
 	trees       *lru.Cache[string, source.Tree]
@@ -90,7 +90,7 @@ func (f *flags) parts(log logr.Logger) (*parts, error) {
 	if p.pool, err = worker.NewPool(options); err != nil {
 		return nil, err
 	}
-	p.charts = process.Components(p.pool, options)
+	p.components = process.Components(p.pool, options)
 	p.tracer, p.flush = telemetry.Open(f.otlp, flux.Name, process.CurrentRelease().Version, p.report)
 	p.evaluations = resultcache.New(divided.evaluations)
 	p.renders, p.trees = lru.New[string, []byte](divided.renders), lru.New[string, source.Tree](divided.trees)
@@ -113,7 +113,7 @@ func (p *parts) openDisk(dir string) error {
 
 // close ends the workers, and returns when the disk has every render.
 func (p *parts) close() error {
-	err := errors.Join(p.charts.Close(), p.pool.Close())
+	err := errors.Join(p.components.Close(), p.pool.Close())
 	if p.writer != nil {
 		p.writer.Wait()
 	}
@@ -137,7 +137,7 @@ func (p *parts) stores() (version string, stores []rendercache.Store) {
 func (f *flags) options(p *parts) flux.Options {
 	version, stores := p.stores()
 	o := flux.Options{
-		Renderer: render.Renderer{Evaluator: p.charts}, Workers: f.workers, Evaluations: p.evaluations, Stores: stores, Version: version,
+		Renderer: render.Renderer{Evaluator: p.components}, Workers: f.workers, Evaluations: p.evaluations, Stores: stores, Version: version,
 		Limits: evaluate.Limits{Timeout: f.timeout, Memory: p.shares.worker}, Parallel: f.workers, Working: p.shares.working,
 		Modules:               f.modules(p),
 		WorkloadIdentity:      f.gates[flux.GateWorkloadIdentity],

@@ -33,6 +33,7 @@ func settings(name string) string {
 // Remote bases of a kustomization come from servers as modules do: under the pull policy and the
 // lock, from the cache where no server may be asked.
 func TestRemoteBasesOfAKustomization(t *testing.T) {
+	useComponents(t)
 	alone(t)
 	root := t.TempDir()
 	repo := servers.NewGit(t, filepath.Join(root, "repo.git"))

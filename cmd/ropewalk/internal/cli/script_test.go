@@ -39,15 +39,25 @@ func (o once) Run() int {
 	return o.M.Run()
 }
 
-// helm builds the program that renders charts, which has to be of the release of the command.
-var helm = sync.OnceValues(func() (string, error) {
-	program := filepath.Join(built, "ropewalk-helm")
-	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "github.com/ropewalk/ropewalk/cmd/ropewalk-helm").CombinedOutput()
+// componentsProgram builds the program that builds kustomizations and charts, which has to be of
+// the release of the command.
+var componentsProgram = sync.OnceValues(func() (string, error) {
+	program := filepath.Join(built, "ropewalk-components")
+	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "github.com/ropewalk/ropewalk/cmd/ropewalk-components").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w\n%s", err, out)
 	}
 	return program, err
 })
+
+// useComponents lets the commands of a test find that program, which is built with the modules of
+// the user: a test that is alone has none.
+func useComponents(t *testing.T) {
+	t.Helper()
+	program, err := componentsProgram()
+	require.NoError(t, err)
+	t.Setenv("ROPEWALK_COMPONENTS", program)
+}
 
 // TestScripts runs every script of testdata/script as a user would. With
 // ROPEWALK_UPDATE=1 what they compare with is written anew.
@@ -66,11 +76,11 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":     exits,
-			"charts":    charts,
-			"expand":    expand,
-			"fill":      fill,
-			"interrupt": interrupt,
+			"exits":      exits,
+			"components": components,
+			"expand":     expand,
+			"fill":       fill,
+			"interrupt":  interrupt,
 		},
 	})
 }
@@ -85,14 +95,14 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// charts tells the command where the program is that renders charts.
-func charts(ts *testscript.TestScript, neg bool, args []string) {
+// components tells the command where the program is that builds kustomizations and charts.
+func components(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
-		ts.Fatalf("usage: charts")
+		ts.Fatalf("usage: components")
 	}
-	program, err := helm()
+	program, err := componentsProgram()
 	ts.Check(err)
-	ts.Setenv("ROPEWALK_HELM", program)
+	ts.Setenv("ROPEWALK_COMPONENTS", program)
 }
 
 // exits runs a command and wants its exit code: exits CODE COMMAND ARG…

@@ -232,10 +232,8 @@ func TestUpgradeRefuses(t *testing.T) {
 }
 
 func TestUpgradeWritesVersionsThatAreFieldsOfTheirOwn(t *testing.T) {
-	program, err := helm()
-	require.NoError(t, err)
+	useComponents(t)
 	alone(t)
-	t.Setenv("ROPEWALK_HELM", program)
 	charts := httptest.NewServer(http.FileServer(http.Dir("../../../../source/helmrepo/testdata")))
 	t.Cleanup(charts.Close)
 	server := servers.InProcess(t)

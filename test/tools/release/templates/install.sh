@@ -2,7 +2,7 @@
 # Copyright 2026 The Ropewalk Authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Installs ropewalk and ropewalk-helm of a release, after a look at their checksum:
+# Installs ropewalk and ropewalk-components of a release, after a look at their checksum:
 #
 #   curl -fsSL {{.Repository}}/releases/latest/download/install.sh | sh
 #
@@ -61,7 +61,7 @@ main() {
 
   tar -xzf "$work/$name.tar.gz" -C "$work"
   mkdir -p "$bin"
-  for program in ropewalk ropewalk-helm; do
+  for program in ropewalk ropewalk-components; do
     # A program that runs is replaced, and not written to.
     cp "$work/$name/$program" "$bin/.$program.new"
     mv -f "$bin/.$program.new" "$bin/$program"

@@ -16,7 +16,7 @@ class Ropewalk < Formula
   end
 {{end}}
   def install
-    bin.install "ropewalk", "ropewalk-helm"
+    bin.install "ropewalk", "ropewalk-components"
     bash_completion.install "completions/ropewalk.bash" => "ropewalk"
     zsh_completion.install "completions/_ropewalk"
     fish_completion.install "completions/ropewalk.fish"

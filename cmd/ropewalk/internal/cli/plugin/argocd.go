@@ -218,14 +218,14 @@ func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done fu
 	if err != nil {
 		return nil, nil, &command.EnvironmentError{Err: err}
 	}
-	charts := process.Components(pool, options)
+	components := process.Components(pool, options)
 	parts.hold()
 	evaluations, renders := resultcache.New(parts.Evaluations), lru.New[string, []byte](parts.Renders)
 	version, stores, written := renderStores(renders, store, report)
 	tracer, flush := telemetry.Open(f.otlp, "ropewalk-argocd", version, report)
 	server = argocd.New(argocd.Options{
 		Name: f.name, Dir: f.dir, Temporary: f.temporary,
-		Evaluator: charts, Workers: f.workers, Evaluations: evaluations, Stores: stores, Version: version,
+		Evaluator: components, Workers: f.workers, Evaluations: evaluations, Stores: stores, Version: version,
 		Tracer: tracer, Connect: connect, Epoch: func() string { return policy.Current().Digest() },
 		Collectors:    []prometheus.Collector{readings{pool: pool, evaluations: evaluations, renders: renders, store: store, policy: policy, shares: parts}},
 		AllowUnlocked: f.allowUnlocked, HealthConfigured: f.health,
@@ -234,7 +234,7 @@ func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done fu
 		Limits:  evaluate.Limits{Timeout: f.timeout, Memory: parts.Worker},
 		Timeout: f.request, Read: f.read, Drain: f.drain, Report: report, AskPass: argocd.AskPass(f.askPass),
 	})
-	return server, func() { report(errors.Join(charts.Close(), pool.Close())); written(); flush() }, nil
+	return server, func() { report(errors.Join(components.Close(), pool.Close())); written(); flush() }, nil
 }
 
 // renderPending is how many bytes of finished renders may wait for the disk.

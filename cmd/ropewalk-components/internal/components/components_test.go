@@ -1,9 +1,10 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package charts
+package components
 
 import (
+	"log"
 	"os"
 	"testing"
 	"testing/fstest"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/render/component/kustomize/library"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -21,7 +23,9 @@ import (
 // TestMain lets the test program be the one that it tests.
 func TestMain(m *testing.M) {
 	if process.IsWorker() {
-		os.Exit(Main())
+		var theirs library.Library
+		log.SetOutput(&theirs)
+		os.Exit(serve(faulty{&theirs}))
 	}
 	os.Exit(m.Run())
 }
@@ -45,7 +49,7 @@ func chart(text string) evaluate.Request {
 func TestChartsAreRenderedInWorkers(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	t.Setenv("ROPEWALK_HELM", self)
+	t.Setenv("ROPEWALK_COMPONENTS", self)
 	charts := process.Components(nil, worker.Options{Size: 1, Timeout: 20 * time.Second, Strikes: -1})
 	t.Cleanup(func() { require.NoError(t, charts.Close()) })
 	result, err := charts.Evaluate(t.Context(), chart(object1))
