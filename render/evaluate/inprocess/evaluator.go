@@ -113,7 +113,7 @@ func (p *Evaluator) evaluate(ctx context.Context, req evaluate.Request) (out eva
 	case evaluate.OpCompare:
 		out.Comparison, err = p.compare(req, s)
 	case evaluate.OpCatalog:
-		out.Catalog, err = catalog(req, s)
+		return catalog(req, s)
 	case evaluate.OpRender:
 		return p.render(req, s)
 	default:
@@ -136,14 +136,14 @@ func (p *Evaluator) compare(req evaluate.Request, newer *opened) (evaluate.Compa
 }
 
 // catalog lists what a module of provisioners can make.
-func catalog(req evaluate.Request, s *opened) ([]evaluate.Provisioner, error) {
+func catalog(req evaluate.Request, s *opened) (evaluate.Result, error) {
 	switch {
 	case s.Compiled.Kind == evaluate.KindPolicy:
-		return nil, errPolicy(req.Module)
+		return evaluate.Result{}, errPolicy(req.Module)
 	case s.provisioners == nil:
-		return nil, fmt.Errorf("module %q is not a module of provisioners: it lacks ropewalk.kind %q", diagnose.ModuleName(req.Module), evaluate.KindProvisioners)
+		return evaluate.Result{}, fmt.Errorf("module %q is not a module of provisioners: it lacks ropewalk.kind %q", diagnose.ModuleName(req.Module), evaluate.KindProvisioners)
 	}
-	return s.provisioners.Entries(s.Session), nil
+	return evaluate.Result{Flavour: s.Compiled.Flavour, Catalog: s.provisioners.Entries(s.Session)}, nil
 }
 
 // errPolicy returns the error for a policy in the place of another module.

@@ -69,7 +69,7 @@ func (c *Components) Close() error {
 // of is the evaluator of a request.
 func (c *Components) of(req evaluate.Request) (evaluate.Evaluator, error) {
 	build := req.Component
-	if build == nil || build.Helm == nil && build.Kustomize == nil {
+	if req.Operation != evaluate.OpBuild || build.Helm == nil && build.Kustomize == nil {
 		if c.Foreign != nil && req.Foreign() {
 			return c.Foreign, nil
 		}
