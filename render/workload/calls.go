@@ -23,10 +23,9 @@ const (
 	paramAccount  = "account"
 )
 
-// target is the workload that i names: by params.workload, else by its id, else
-// by its own name. A name may have a namespace before it; without one it is
-// that of a workload of the project, wherever it is, because names are unique in
-// a project.
+// target returns the workload that i names: by params.workload, or by its id, or by its own name.
+// A name may have a namespace before it. Without one it means the workload of the project,
+// wherever it is, because names are unique in a project.
 func (p *Project) target(i *instance, params object.Value) network.Target {
 	t := network.Target{Name: i.resource.Name, Pos: i.resource.Pos}
 	if id := i.resource.ID; id.Value != "" {
@@ -51,9 +50,9 @@ func (p *Project) target(i *instance, params object.Value) network.Target {
 	return t
 }
 
-// findCalls finds which workload calls which by the resources that name another workload.
-// A target that the project does not have is a warning: it may be in the
-// cluster, and in the view of one workload everything else is.
+// findCalls finds which workload calls which by the resources that name another workload. A
+// target that the project does not have is a warning: it may be in the cluster, and in the view
+// of one workload everything else is.
 func (p *Project) findCalls() object.Errors {
 	var errs object.Errors
 	for _, m := range p.members {
@@ -63,6 +62,8 @@ func (p *Project) findCalls() object.Errors {
 			if !network.IsCall(r.Type.Value) || i.broken {
 				continue
 			}
+
+			// Find out which workload is named. What has mistakes already is left out.
 			params, err := p.callParams(i)
 			if err != nil {
 				errs = append(errs, err)
@@ -77,6 +78,8 @@ func (p *Project) findCalls() object.Errors {
 				i.broken = true
 				continue
 			}
+
+			// Record the call, and report what is wrong with it.
 			m.network.Calls = append(m.network.Calls, c)
 			if err := p.checkCall(m, c); err != nil {
 				errs = append(errs, err)
@@ -86,8 +89,8 @@ func (p *Project) findCalls() object.Errors {
 	return errs
 }
 
-// callParams are the params of i that name the other side, with their placeholders resolved.
-// They can be of the metadata only: calls are compared before anything is made.
+// callParams returns the params of i that name the other workload, with their placeholders
+// resolved. They can refer to the metadata only: calls are compared before anything is made.
 func (p *Project) callParams(i *instance) (object.Value, *object.Error) {
 	out := object.Value{Kind: object.KindMap, Pos: i.params.Pos}
 	for _, name := range []string{paramWorkload, paramAccount} {
@@ -112,14 +115,15 @@ func (p *Project) callParams(i *instance) (object.Value, *object.Error) {
 	return out, nil
 }
 
-// checkAccount refuses an account that policies cannot go by.
+// checkAccount returns a mistake if policies cannot use the account.
 func (m *member) checkAccount(c network.Call, account object.Value) *object.Error {
 	e := &object.Error{Stage: object.StageSpec, Pos: account.Pos, Path: m.paramsPath(c.Resource).Append(object.Field(paramAccount)).String()}
 	switch {
 	case account.Kind == object.KindNone:
 		return nil
 	case c.Target.Workload != nil:
-		e.Err, e.Hint = fmt.Errorf("the workload %q is in this project, which has its account", c.Target), "remove account"
+		e.Err = fmt.Errorf("the workload %q is in this project, which has its account", c.Target)
+		e.Hint = "remove account"
 	case len(validation.IsDNS1123Subdomain(account.Text)) > 0:
 		e.Err = fmt.Errorf("%q is not the name of a ServiceAccount: expected a-z, 0-9, a dash and a dot", account.Text)
 	default:
@@ -128,12 +132,14 @@ func (m *member) checkAccount(c network.Call, account object.Value) *object.Erro
 	return e
 }
 
-// checkCall is what is wrong with one call by itself.
+// checkCall returns what is wrong with one call by itself.
 func (p *Project) checkCall(m *member, c network.Call) *object.Error {
 	e := &object.Error{Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: c.Target.Pos, Path: c.Path}
 	switch {
 	case c.Target.Workload == m.network && c.Resource.Wait:
-		e.Severity, e.Err, e.Hint = object.SeverityError, fmt.Errorf("the workload %q cannot wait for itself", m.name()), "remove waitFor"
+		e.Severity = object.SeverityError
+		e.Err = fmt.Errorf("the workload %q cannot wait for itself", m.name())
+		e.Hint = "remove waitFor"
 	case c.Target.Workload == nil && c.Resource.Wait:
 		e.Severity = object.SeverityError
 		e.Err = fmt.Errorf("cannot wait for the workload %q: it is not in this project", c.Target)
@@ -143,7 +149,7 @@ func (p *Project) checkCall(m *member, c network.Call) *object.Error {
 		e.Hint = "if it runs elsewhere in the cluster, its existence is not checked"
 		if len(p.config.Policies) > 0 {
 			e.Err = fmt.Errorf("%w: the network policies allow the call on this side, and the other side is not checked", e.Err)
-			e.Hint = p.identity(c, e.Hint)
+			e.Hint = p.identityHint(c, e.Hint)
 		}
 		if near, ok := object.Nearest(c.Target.Name, p.othersThan(m)); ok {
 			e.Hint = fmt.Sprintf("did you mean %q?", near)
@@ -154,11 +160,13 @@ func (p *Project) checkCall(m *member, c network.Call) *object.Error {
 	return e
 }
 
-// identity is what the pods of a workload that is not in the project need for the policies
-// to know them by; no policy goes by the namespace alone.
-func (p *Project) identity(c network.Call, otherwise string) string {
+// identityHint returns what the pods of a workload outside of the project need so that the
+// policies recognize them. No policy uses the namespace only. If the policies need nothing, the
+// hint is the argument otherwise.
+func (p *Project) identityHint(c network.Call, otherwise string) string {
 	var needs []string
-	asks, t := func(policy string) bool { return slices.Contains(p.config.Policies, policy) }, c.Target
+	asks := func(policy string) bool { return slices.Contains(p.config.Policies, policy) }
+	t := c.Target
 	if asks("kubernetes") || asks("cilium") && t.Account == "" {
 		needs = append(needs, "the label ropewalk.dev/workload: "+t.Name)
 	}
@@ -174,7 +182,7 @@ func (p *Project) identity(c network.Call, otherwise string) string {
 	return "if it is elsewhere in the cluster, its pods need " + strings.Join(needs, " and ")
 }
 
-// othersThan is the names of all workloads but m.
+// othersThan returns the names of all workloads but m.
 func (p *Project) othersThan(m *member) []string {
 	out := make([]string, 0, len(p.members))
 	for _, o := range p.members {

@@ -48,8 +48,8 @@ type progress struct {
 	params object.Value
 }
 
-// Compile begins the compilation of the workload called name; nil where the
-// project has none of this name.
+// Compile begins the compilation of the workload called name. It returns nil if the project has
+// none of this name.
 func (p *Project) Compile(name string) *Compilation {
 	m := p.byName[name]
 	if m == nil {
@@ -65,6 +65,7 @@ func (p *Project) Compile(name string) *Compilation {
 	return c
 }
 
+// need adds i to the resources that are needed, and the resources that it refers to.
 func (c *Compilation) need(i *instance) {
 	if c.state[i] != nil {
 		return
@@ -76,7 +77,7 @@ func (c *Compilation) need(i *instance) {
 	}
 }
 
-// result is what became of i, nil where it is not made.
+// result returns what became of i, or nil if it is not made.
 func (c *Compilation) result(i *instance) *resource.Result {
 	if s := c.state[i]; s != nil {
 		return s.result
@@ -91,10 +92,10 @@ func (c *Compilation) scope(m *member) scope {
 	}
 }
 
-// Next is what can be requested now: the resources whose params are resolved.
-// The first call requests all resources in most projects, and a later one only
-// for those whose params need an output of another resource. Each request is to
-// be evaluated and answered; nothing is left when there are none.
+// Next returns what can be requested now: the resources whose params are resolved. The first call
+// requests all resources in most projects, and a later one only those whose params need an output
+// of another resource. Each request is to be evaluated and answered. There is nothing left if
+// Next returns none.
 func (c *Compilation) Next() []Request {
 	var all []requested
 	for _, i := range c.needed {
@@ -103,7 +104,7 @@ func (c *Compilation) Next() []Request {
 			continue
 		}
 		s.requested = true
-		if params, ok := c.params(i); ok {
+		if params, ok := c.resolveParams(i); ok {
 			s.params = params
 			all = append(all, requested{i, params})
 		}
@@ -119,9 +120,9 @@ func (c *Compilation) ready(i *instance) bool {
 	return !slices.ContainsFunc(i.references, func(r reference) bool { return c.state[r.to].result == nil })
 }
 
-// params are those of i with all placeholders resolved. A secret cannot be a
+// resolveParams returns the params of i with all placeholders resolved. A secret cannot be a
 // param: a provisioner would have to know it to do anything with it.
-func (c *Compilation) params(i *instance) (object.Value, bool) {
+func (c *Compilation) resolveParams(i *instance) (object.Value, bool) {
 	if len(i.params.Members) == 0 {
 		return i.params, true
 	}
@@ -138,6 +139,8 @@ func (c *Compilation) params(i *instance) (object.Value, bool) {
 	return out, ok
 }
 
+// secretIn returns the mistake of a secret in a text that cannot hold one. The argument resource
+// is the name of the resource that has the text, or "".
 func secretIn(pos object.Pos, path, what, resource string) *object.Error {
 	e := &object.Error{
 		Stage: object.StageSpec, Pos: pos, Path: path,
@@ -150,8 +153,8 @@ func secretIn(pos object.Pos, path, what, resource string) *object.Error {
 	return e
 }
 
-// Answer records what a module made of the resources of a request, by their keys.
-// A resource without an answer could not be made; the caller has reported why.
+// Answer records what a module made of the resources of a request, by their keys. A resource
+// without an answer could not be made, and the caller has reported why.
 func (c *Compilation) Answer(req Request, answers map[string]resource.Answer) object.Errors {
 	var errs object.Errors
 	for _, name := range req.Resources {
@@ -170,10 +173,9 @@ func (c *Compilation) Answer(req Request, answers map[string]resource.Answer) ob
 	return errs.Sorted()
 }
 
-// Finish resolves all texts of the workload and makes the input of the module
-// that makes its objects. The errors hold warnings too. Where any of them is a
-// failure, or a resource was not made, what is compiled is not complete: the
-// workload must not be evaluated then.
+// Finish resolves all texts of the workload and makes the input of the module that makes its
+// objects. The errors hold warnings too. If any of them is a failure, or a resource was not made,
+// the result is not complete: the workload must not be evaluated then.
 func (c *Compilation) Finish() (Compiled, object.Errors) {
 	r := c.resolve()
 	if c.member.source.Partial {
@@ -183,11 +185,11 @@ func (c *Compilation) Finish() (Compiled, object.Errors) {
 	input, errs := generate.Input(r)
 	return Compiled{
 		Input: input, Nodes: r.WithoutReplaced(c.nodes()), Complete: c.complete(), needs: c.needs,
-		Secret: stored(input, r.Config), Routes: c.hosts(), Existing: c.existing(), Callers: c.callers(),
+		Secret: storedText(input, r.Config), Routes: c.hosts(), Existing: c.existing(), Callers: c.callers(),
 	}, append(c.errs, errs...).Sorted()
 }
 
-// callers are the names of the workloads that call this one.
+// callers returns the names of the workloads that call this one, sorted.
 func (c *Compilation) callers() []string {
 	var out []string
 	for _, peer := range c.member.network.Inbound {
@@ -199,9 +201,9 @@ func (c *Compilation) callers() []string {
 	return slices.Compact(out)
 }
 
-// stored is the position of the first text of input that is read from a store that
-// is not configured.
-func stored(input object.Value, config spec.Workloads) object.Pos {
+// storedText returns the position of the first text of input that is read from a store that is
+// not configured. The position is not valid if there is none.
+func storedText(input object.Value, config spec.Workloads) object.Pos {
 	if config.Secrets.StorePos.IsValid() {
 		return object.Pos{}
 	}
@@ -225,7 +227,7 @@ func stored(input object.Value, config spec.Workloads) object.Pos {
 	return object.Pos{}
 }
 
-// hosts are what the routes that the workload owns let in.
+// hosts returns what the routes that the workload owns let in.
 func (c *Compilation) hosts() []Route {
 	var out []Route
 	for n, i := range c.member.instances {
@@ -242,15 +244,17 @@ func (c *Compilation) hosts() []Route {
 	return out
 }
 
+// resolve resolves all texts of the workload.
 func (c *Compilation) resolve() generate.Resolved {
-	m, made := c.member, c.made()
+	m := c.member
+	made := c.made()
 	patch, errs := resource.Patch(made)
 	r := generate.Resolved{
 		Workload: m.source.Spec, Context: m.source.Context, Config: c.project.config, OwnsStore: m.ownsStore, Pulls: m.pulls, Opened: m.source.Opened,
-		Containers: c.containers(), Patch: patch, DependsOn: c.dependsOn(),
+		Containers: c.resolveContainers(), Patch: patch, DependsOn: c.dependsOn(),
 	}
 	c.errs = append(c.errs, errs...)
-	r.Queue = c.queue()
+	r.Queue = c.resolveQueue()
 	c.nameSecrets()
 	if len(c.project.config.Policies) > 0 || m.network.Rules != nil {
 		r.Network = c.network(made)
@@ -259,7 +263,7 @@ func (c *Compilation) resolve() generate.Resolved {
 	return r
 }
 
-// made are the resources of the workload that are made, in the order of their names.
+// made returns the resources of the workload that are made, in the order of their names.
 func (c *Compilation) made() []resource.Made {
 	var out []resource.Made
 	for n, i := range c.member.instances {
@@ -271,7 +275,7 @@ func (c *Compilation) made() []resource.Made {
 	return out
 }
 
-// network is what the workload talks to.
+// network returns what the workload talks to.
 func (c *Compilation) network(made []resource.Made) network.Network {
 	cluster := c.project.cluster
 	cluster.Domain = c.member.source.Context.ClusterDomain
@@ -283,7 +287,7 @@ func (c *Compilation) complete() bool {
 	return !slices.ContainsFunc(c.needed, func(i *instance) bool { return c.state[i].result == nil })
 }
 
-// nodes are the objects of the resources that the workload owns.
+// nodes returns the objects of the resources that the workload owns.
 func (c *Compilation) nodes() []*object.Node {
 	var out []*object.Node
 	for n, i := range c.member.instances {
@@ -294,8 +298,9 @@ func (c *Compilation) nodes() []*object.Node {
 	return out
 }
 
-// dependsOn are the nodes that come before the pods: those of resources, unless
-// they may come later, the pods of workloads that are waited for, and specs.
+// dependsOn returns the nodes that come before the pods: those of resources, unless they may come
+// later, the pods of workloads that the workload waits for, and specs. It records where each is
+// asked for.
 func (c *Compilation) dependsOn() []string {
 	var out []string
 	need := func(id string, full object.ID, pos object.Pos) {
@@ -304,6 +309,8 @@ func (c *Compilation) dependsOn() []string {
 			c.needs[full] = pos
 		}
 	}
+
+	// Objects of resources. Those of another workload are in its spec.
 	for n, i := range c.member.instances {
 		r := c.result(i)
 		if r == nil {
@@ -322,12 +329,16 @@ func (c *Compilation) dependsOn() []string {
 			need(id, full, c.member.source.Spec.Resources[n].Pos)
 		}
 	}
+
+	// Pods of workloads that the workload waits for.
 	for _, call := range c.member.network.Calls {
 		if call.Resource.Wait && call.Target.Workload != nil && call.Target.Workload != c.member.network {
 			full := object.MakeID(call.Target.Name, podsNode)
 			need(string(full), full, call.Resource.Pos)
 		}
 	}
+
+	// Specs that the author names.
 	for _, d := range c.member.source.Spec.DependsOn {
 		full := object.MakeID(d.Value, "")
 		need(string(full), full, d.Pos)
@@ -339,9 +350,8 @@ func (c *Compilation) dependsOn() []string {
 // podsNode is what the module that makes the objects calls the node of the pods.
 const podsNode = "pods"
 
-// warnAfter warns that waiting for objects that come later has no effect. A
-// workload that waits for a call waits for the pods of the other workload, whatever objects
-// the resource has.
+// warnAfter warns that waiting for objects that come later has no effect. A workload that waits
+// for a call waits for the pods of the other workload, whatever objects the resource has.
 func (c *Compilation) warnAfter(n int, i *instance) {
 	own := &c.member.source.Spec.Resources[n]
 	calls := slices.ContainsFunc(c.member.network.Calls, func(o network.Call) bool { return o.Resource == own })
@@ -355,7 +365,7 @@ func (c *Compilation) warnAfter(n int, i *instance) {
 	})
 }
 
-// secret is the reference that an output of a resource is in this workload.
+// secret returns the reference that an output of a resource is in this workload.
 func (c *Compilation) secret(resource, output string, at resource.Reference) *generate.Secret {
 	key := usedSecret{resource, output, at}
 	s := c.used[key]
@@ -366,9 +376,8 @@ func (c *Compilation) secret(resource, output string, at resource.Reference) *ge
 	return s
 }
 
-// nameSecrets names the secrets that the texts hold: db__password. Names that
-// come out alike get a hash of what they stand for, all of them, so that none
-// depends on an order.
+// nameSecrets names the secrets that the texts hold, such as db__password. Secrets with the same
+// name all get a hash of what they stand for, so that none depends on an order.
 func (c *Compilation) nameSecrets() {
 	byName := make(map[string][]usedSecret, len(c.used))
 	for key := range c.used {
@@ -377,8 +386,10 @@ func (c *Compilation) nameSecrets() {
 	}
 	for name, keys := range byName {
 		for _, key := range keys {
-			s, text := c.used[key], key.resource+"\x00"+key.output
-			if s.Name = name; len(keys) == 1 {
+			s := c.used[key]
+			text := key.resource + "\x00" + key.output
+			s.Name = name
+			if len(keys) == 1 {
 				continue
 			}
 			if s.Written != "" { // no output of a resource
@@ -389,7 +400,7 @@ func (c *Compilation) nameSecrets() {
 	}
 }
 
-// identifier is name with _ for all that an identifier cannot hold.
+// identifier returns name with _ for every character that an identifier cannot hold.
 func identifier(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {

@@ -15,9 +15,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// containers resolves the texts of all containers. What cannot be resolved is
-// left out and noted, so that the rest is still looked at.
-func (c *Compilation) containers() []generate.Container {
+// resolveContainers resolves the texts of all containers. What cannot be resolved is left out and
+// reported, so that the rest is checked too.
+func (c *Compilation) resolveContainers() []generate.Container {
 	all := c.member.source.Spec.Containers
 	out := make([]generate.Container, 0, len(all))
 	s := c.scope(c.member)
@@ -31,14 +31,18 @@ func (c *Compilation) containers() []generate.Container {
 				one.Variables = append(one.Variables, generate.Variable{Name: v.Name, NamePos: v.NamePos, Value: value})
 			}
 		}
+
+		// Secrets become variables like the others.
 		for _, v := range spec.Secrets {
-			if secret, ok := c.secretVariable(v, c.containerPath(spec, "variables", v.Name)); ok {
+			if secret, ok := c.resolveSecret(v, c.containerPath(spec, "variables", v.Name)); ok {
 				one.Variables = append(one.Variables, secret)
 			}
 		}
 		slices.SortFunc(one.Variables, func(a, b generate.Variable) int { return strings.Compare(a.Name, b.Name) })
+
+		// Resolve the files and the volumes.
 		for _, f := range spec.Files {
-			if resolved, ok := c.file(s, spec, f); ok {
+			if resolved, ok := c.resolveFile(s, spec, f); ok {
 				one.Files = append(one.Files, resolved)
 			}
 		}
@@ -56,13 +60,17 @@ func (c *Compilation) containerPath(in score.Container, fields ...string) string
 	return c.member.at(append([]string{"containers", in.Name}, fields...)...).String()
 }
 
-func (c *Compilation) file(s scope, in score.Container, f score.File) (generate.File, bool) {
+// resolveFile resolves the text of a file. It returns false if the file is missing or a
+// placeholder could not be resolved.
+func (c *Compilation) resolveFile(s scope, in score.Container, f score.File) (generate.File, bool) {
 	out := generate.File{Spec: f}
 	var raw string
 	var at position
 	path := func(field string) func() string {
 		return func() string { return c.containerPath(in, "files", f.Target, field) }
 	}
+
+	// Find the text. Content that is not UTF-8 stays as it is.
 	switch {
 	case f.Content != nil:
 		raw, at = f.Content.Value, inContent(f, path("content"))
@@ -89,6 +97,8 @@ func (c *Compilation) file(s scope, in score.Container, f score.File) (generate.
 		out.Binary = f.Binary
 		return out, true
 	}
+
+	// Expand the text, unless the author turned that off.
 	out.IsText = true
 	if f.NoExpand {
 		out.Content = literal(raw, at.pos)
@@ -101,14 +111,16 @@ func (c *Compilation) file(s scope, in score.Container, f score.File) (generate.
 	return out, ok
 }
 
-// mount finds the volume that is mounted: the resource that the source names,
-// by a placeholder without an output (which stands for its uid) or by its name.
+// mount finds the volume that is mounted: the resource that the source names, by a placeholder
+// without an output (which stands for its uid) or by its name.
 func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (generate.Mount, bool) {
 	path := func() string { return c.containerPath(in, "volumes", v.Target, "source") }
 	name, ok := c.volumeName(s, v, path)
 	if !ok {
 		return generate.Mount{}, false
 	}
+
+	// A resource that the document lacks because of other mistakes is reported already.
 	n, ok := c.member.resource(name)
 	if !ok && c.member.lacksResources() {
 		return generate.Mount{}, false
@@ -121,6 +133,8 @@ func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (generat
 		c.fail(v.Source.Pos, path(), hint, "the workload %q has no resource %q to mount", c.member.name(), name)
 		return generate.Mount{}, false
 	}
+
+	// The resource has to be a volume that the pods can reach.
 	i := c.member.instances[n]
 	r := c.result(i)
 	if r == nil {
@@ -140,8 +154,8 @@ func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (generat
 	return generate.Mount{Spec: v, Resource: name, Volume: r.Volume, Claim: r.Claim, Single: r.Single()}, true
 }
 
-// namespaced is the kind of the object of a namespace that is mounted as a
-// volume, "" where it is none.
+// namespaced returns the kind of the namespaced object that is mounted as a volume, or "" for any
+// other volume.
 func namespaced(volume object.Value) string {
 	for _, kind := range [...][2]string{
 		{"persistentVolumeClaim", "PersistentVolumeClaim"}, {"configMap", "ConfigMap"}, {"secret", "Secret"},
@@ -153,7 +167,7 @@ func namespaced(volume object.Value) string {
 	return ""
 }
 
-// volumeName is the name of the resource that the source of a mount names.
+// volumeName returns the name of the resource that the source of a mount names.
 func (c *Compilation) volumeName(s scope, v score.Mount, path func() string) (string, bool) {
 	raw := v.Source.Value
 	parts := placeholder.Parse(raw)
@@ -162,6 +176,8 @@ func (c *Compilation) volumeName(s scope, v score.Mount, path func() string) (st
 			return parts[0].Ref[1], true
 		}
 	}
+
+	// Any other text is expanded, and the result is a uid or a name.
 	t, ok, errs := s.expand(raw, position{pos: v.Source.Pos, path: path})
 	c.errs = append(c.errs, errs...)
 	if !ok {

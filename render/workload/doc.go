@@ -46,6 +46,4 @@
 //	network      calls between workloads, what resources lead to, routes
 //	generate     the input of the module that makes the objects
 //	gateway      documents of kind Gateway, which lead requests to workloads
-//
-// Caller: render.
 package workload

@@ -33,9 +33,9 @@ type Existing struct {
 // typeExternal is the type of hosts that the author of the workload names.
 const typeExternal = "external-service"
 
-// existing are the resources of the workload that are there already: they have no
-// object, and an address or a secret. Of one with objects it is what it has in the store of
-// secrets, which no object of a render fills.
+// existing returns the resources of the workload that exist already: they have no object, and an
+// address or a secret. Of a resource with objects it returns the keys in the store of secrets,
+// which no object of a render fills.
 func (c *Compilation) existing() []Existing {
 	var out []Existing
 	for n, i := range c.member.instances {
@@ -48,6 +48,7 @@ func (c *Compilation) existing() []Existing {
 		e := Existing{Type: kind, Workload: c.member.name(), Name: i.resource.Name, Secrets: map[string][]string{},
 			Class: i.resource.Class.Value, Classes: c.project.catalog.OtherClasses(i.resource),
 			Kubernetes: c.project.config.Secrets.Backend == spec.BackendKubernetes}
+
 		switch {
 		case len(r.Nodes) > 0:
 		case host != "" && port != "":
@@ -55,7 +56,7 @@ func (c *Compilation) existing() []Existing {
 		case bucket != "":
 			e.Address = r.Outputs["endpoint"] + "/" + bucket
 		}
-		e.secrets(r)
+		e.addSecrets(r)
 		if len(r.Nodes) > 0 && e.Kubernetes { // Its objects make the Secret.
 			continue
 		}
@@ -66,8 +67,8 @@ func (c *Compilation) existing() []Existing {
 	return out
 }
 
-// secrets gathers what the sensitive outputs of r are made of.
-func (e *Existing) secrets(r *resource.Result) {
+// addSecrets adds what the sensitive outputs of r are made of.
+func (e *Existing) addSecrets(r *resource.Result) {
 	for _, name := range slices.Sorted(maps.Keys(r.Sensitive)) {
 		for _, f := range r.Sensitive[name] {
 			if f.Output == "" {
@@ -82,5 +83,5 @@ func (e *Existing) secrets(r *resource.Result) {
 	}
 }
 
-// Keys are the keys of the secrets, sorted.
+// Keys returns the keys of the secrets, sorted.
 func (e Existing) Keys() []string { return object.SortedKeys(e.Secrets) }

@@ -25,7 +25,7 @@ func roots() []string { return []string{rootMetadata, generate.RootResources, ro
 
 const rootsExpected = "a placeholder begins with metadata, resources or secrets"
 
-// The outputs of a call by our own provisioners that depend on the port of the other
+// The outputs of a call by the default provisioners that depend on the port of the other
 // workload, and the type whose outputs are those that a project gives.
 const (
 	outputPort, outputCallURL = "port", "url"
@@ -68,7 +68,7 @@ func (at position) sensitive() bool {
 	return ok && slices.ContainsFunc(path, func(s object.Step) bool { return object.SensitiveName(s.Name) })
 }
 
-// within is the position of the byte at offset in the text raw.
+// within returns the position of the byte at offset in the text raw.
 func (at position) within(raw string, offset int) object.Pos {
 	if !at.lines || !at.pos.IsValid() {
 		return at.pos
@@ -84,13 +84,13 @@ func (at position) within(raw string, offset int) object.Pos {
 	return pos
 }
 
-// inContent is the position of the content of a file that stands in the document.
+// inContent returns the position of the content of a file that is written in the document.
 func inContent(f score.File, path func() string) position {
 	return position{pos: f.Content.Pos, path: path, lines: f.Indent > 0, indent: f.Indent}
 }
 
-// inSource is the position of the content of a source file, whose path is relative
-// to the document.
+// inSource returns the position of the content of a source file, whose path is relative to the
+// document.
 func inSource(f score.File, fieldPath func() string) position {
 	file := f.Source.Value
 	if !path.IsAbs(file) {
@@ -99,7 +99,7 @@ func inSource(f score.File, fieldPath func() string) position {
 	return position{pos: object.Pos{File: file, Line: 1, Column: 1}, path: fieldPath, lines: true}
 }
 
-// literal is text that is not expanded.
+// literal returns a text that is not expanded.
 func literal(raw string, pos object.Pos) generate.Text {
 	if raw == "" {
 		return generate.Text{Pos: pos}
@@ -107,14 +107,15 @@ func literal(raw string, pos object.Pos) generate.Text {
 	return generate.Text{Pieces: []generate.Piece{{Literal: raw}}, Pos: pos}
 }
 
-// expand resolves the placeholders of raw. It is false where one of them could
-// not be resolved, which is in the errors or reported elsewhere. What comes out
-// of a placeholder is never read again: an output that looks like a placeholder
-// is text.
+// expand resolves the placeholders of raw. It returns false if one of them could not be resolved,
+// which is in the errors or reported elsewhere. The result of a placeholder is never read again:
+// an output that looks like a placeholder is text.
 func (s scope) expand(raw string, at position) (generate.Text, bool, object.Errors) {
 	if strings.IndexByte(raw, '$') < 0 {
 		return literal(raw, at.pos), true, nil
 	}
+
+	// Warn of what was probably meant to be a placeholder.
 	var errs object.Errors
 	var out []generate.Piece
 	ok := true
@@ -126,6 +127,9 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 			Hint: fmt.Sprintf("write ${%s}, or $%s for the text itself", name, found),
 		})
 	}
+
+	// Resolve each part. An error gets its position here, and names the placeholder unless that
+	// may be a secret.
 	for _, part := range placeholder.Parse(raw) {
 		if !part.IsRef() {
 			out = append(out, generate.Piece{Literal: part.Literal})
@@ -144,7 +148,8 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 			ok = ok && err.Severity == object.SeverityWarning
 			if err.Err != nil {
 				if part.Ref != nil && at.sensitive() && !slices.Contains(roots(), part.Ref[0]) {
-					label, err.Hint = "${…}", "write $${…} for the text itself" // It may be a part of a password.
+					label = "${…}" // It may be a part of a password.
+					err.Hint = "write $${…} for the text itself"
 				}
 				err.Stage, err.Pos, err.Path = object.StageSpec, at.within(raw, part.Offset), at.path()
 				err.Err = fmt.Errorf("%s: %w", label, err.Err)
@@ -164,9 +169,9 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 // thousands of placeholders.
 const maxMistakes = 50
 
-// resolve is what a placeholder stands for. An error has no position yet; one that
-// is empty stands for a mistake that is reported elsewhere. A warning comes with what
-// the placeholder stands for.
+// resolve returns what a placeholder stands for. An error has no position yet. An empty one
+// stands for a mistake that is reported elsewhere. A warning comes with what the placeholder
+// stands for.
 func (s scope) resolve(ref []string) ([]generate.Piece, *object.Error) {
 	switch ref[0] {
 	case rootMetadata:
@@ -186,8 +191,8 @@ func (s scope) resolve(ref []string) ([]generate.Piece, *object.Error) {
 	return nil, mistake(fmt.Sprintf("write $%s for the text itself", placeholder.Part{Ref: ref}), rootsExpected)
 }
 
-// metadata is a part of the metadata of the document: a scalar as it is written, all else
-// as JSON.
+// metadata returns a part of the metadata of the document: a scalar as it is written, and
+// anything else as JSON.
 func (s scope) metadata(keys []string) ([]generate.Piece, *object.Error) {
 	if len(keys) == 0 {
 		return nil, mistake(object.Suggest("", s.member.source.Spec.Metadata.MemberNames()), "names no key of the metadata")
@@ -210,11 +215,13 @@ func (s scope) metadata(keys []string) ([]generate.Piece, *object.Error) {
 	return []generate.Piece{{Literal: string(at.JSON())}}, nil
 }
 
-// resource is an output of a resource, or its uid where none is named.
+// resource returns an output of a resource, or its uid if no output is named.
 func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 	if len(steps) == 0 {
 		return nil, mistake(object.Suggest("", s.member.resourceNames()), "names no resource")
 	}
+
+	// Find the resource and what it became.
 	n, ok := s.member.resource(steps[0])
 	switch {
 	case !ok && s.member.lacksResources():
@@ -231,6 +238,8 @@ func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 	if r == nil {
 		return nil, &object.Error{} // reported elsewhere
 	}
+
+	// A plain output is text. The hint says what to write if there is no such output.
 	output := steps[1]
 	plain, isPlain := r.Outputs[output]
 	_, isSensitive := r.Sensitive[output]
@@ -240,7 +249,7 @@ func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 	case len(steps) > 2:
 		return nil, mistake("", "the output %q of the resource %q is text: it has no key %q", output, steps[0], steps[2])
 	case isPlain && output == outputCallURL && s.alone && i.entry.Name == spec.DefaultProvisioners:
-		return []generate.Piece{{Literal: plain}}, s.guessed(n, r)
+		return []generate.Piece{{Literal: plain}}, s.checkPort(n, r)
 	case isPlain:
 		public := i.entry.Name == spec.DefaultProvisioners && i.entry.Class == classLocal
 		return []generate.Piece{{Literal: plain, Public: public}}, nil
@@ -248,7 +257,7 @@ func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 	return s.sensitive(i, r, steps[0], output)
 }
 
-// otherOutput is what to do where the resource n, which is called name, has no such output.
+// otherOutput returns what to do if the resource n, which is called name, has no such output.
 func (s scope) otherOutput(n int, r *resource.Result, name, output string) string {
 	i := s.member.instances[n]
 	if isVolume := r.Volume.Kind + r.Claim.Kind; isVolume != object.KindNone {
@@ -267,7 +276,7 @@ func (s scope) otherOutput(n int, r *resource.Result, name, output string) strin
 	return object.Suggest(output, r.Names())
 }
 
-// sensitive is an output that holds secrets: their references, and the text between them.
+// sensitive returns an output that holds secrets: their references, and the text between them.
 func (s scope) sensitive(i *instance, r *resource.Result, name, output string) ([]generate.Piece, *object.Error) {
 	out := make([]generate.Piece, 0, len(r.Sensitive[output]))
 	for _, f := range r.Sensitive[output] {
@@ -288,9 +297,9 @@ func (s scope) sensitive(i *instance, r *resource.Result, name, output string) (
 	return out, nil
 }
 
-// guessed warns where the URL of another workload lacks a port, because nothing here
-// says which one it has.
-func (s scope) guessed(n int, r *resource.Result) *object.Error {
+// checkPort returns a warning if the URL of another workload lacks a port, because nothing in
+// this render says which one it has.
+func (s scope) checkPort(n int, r *resource.Result) *object.Error {
 	target, isCall := s.member.network.Target(&s.member.source.Spec.Resources[n])
 	if _, known := r.Outputs[outputPort]; known || !isCall || target.Workload != nil {
 		return nil

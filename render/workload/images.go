@@ -10,8 +10,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/generate"
 )
 
-// warnImages warns of images in the objects of resources that the mirrors of the project
-// have: only those of workloads are replaced, as operators write images in many ways.
+// warnImages warns of images in the objects of resources that the mirrors of the project have.
+// Only the images of workloads are replaced, as operators write images in many ways.
 func (c *Compilation) warnImages(nodes []*object.Node) {
 	mirrors := c.project.config.Images.Mirrors
 	if len(mirrors) == 0 {

@@ -44,14 +44,16 @@ type member struct {
 	config *spec.Workloads
 }
 
-// CheckConfig reports the fields of spec.workloads.config that no provisioner declares: an
-// error where one of a similar name is declared, and else a warning. Where a provisioner
-// declares none and so may read any, the first is a warning and the second is none.
+// CheckConfig reports the fields of spec.workloads.config that no provisioner declares. That is
+// an error if a field of a similar name is declared, and otherwise a warning. If a provisioner
+// declares none and so may read any field, the error is a warning and the warning is not
+// reported.
 func CheckConfig(config spec.Workloads, provisioners []resource.Provisioner) (errs object.Errors) {
 	var known []string
 	unknown := false
 	for _, p := range provisioners {
-		known, unknown = append(known, p.Config...), unknown || p.AnyConfig
+		known = append(known, p.Config...)
+		unknown = unknown || p.AnyConfig
 	}
 	for _, m := range config.Config.Members {
 		_, near := object.Nearest(m.Name, known)
@@ -81,7 +83,8 @@ func newMember(s Source) *member {
 
 func (m *member) name() string { return m.source.Spec.Name.Value }
 
-// resource is the index of a resource in the spec of m.
+// resource returns the index of a resource in the spec of m, or false if it has none of this
+// name.
 func (m *member) resource(name string) (int, bool) {
 	return slices.BinarySearchFunc(m.source.Spec.Resources, name,
 		func(r score.Resource, name string) int { return strings.Compare(r.Name, name) })
@@ -120,13 +123,12 @@ type instance struct {
 	broken bool
 }
 
-// Join looks at all workloads of a project at once: which provisioner makes a
-// resource, which resources are one, what refers to what, and which workload calls which.
-// Two workloads of one name are a mistake that render/spec reports; the first
-// one counts here. The errors hold warnings too, and no mistake of texts: those
-// come from [Compilation.Finish], which needs the outputs. Nothing is reported on
-// calls to the workloads that broken names: mistakes that are reported already
-// keep those out of sources.
+// Join looks at all workloads of a project at once: which provisioner makes a resource, which
+// resources are the same, what refers to what, and which workload calls which. Two workloads of
+// one name are a mistake that render/spec reports; the first one counts here. The errors hold
+// warnings too, and no mistake of texts: those come from [Compilation.Finish], which needs the
+// outputs. Nothing is reported on calls to the workloads that broken names: mistakes that are
+// reported already keep those out of sources.
 func Join(sources []Source, config spec.Workloads, provisioners []resource.Provisioner, broken ...string) (*Project, object.Errors) {
 	p := &Project{
 		broken: broken,
@@ -134,6 +136,8 @@ func Join(sources []Source, config spec.Workloads, provisioners []resource.Provi
 		members: make([]*member, 0, len(sources)), byName: make(map[string]*member, len(sources)),
 		cluster: network.Cluster{Namespaces: map[string]bool{}},
 	}
+
+	// Take each workload once, sorted by name.
 	for _, s := range sources {
 		m := newMember(s)
 		m.config = &p.config
@@ -144,17 +148,21 @@ func Join(sources []Source, config spec.Workloads, provisioners []resource.Provi
 		}
 	}
 	slices.SortStableFunc(p.members, func(a, b *member) int { return strings.Compare(a.name(), b.name()) })
+
+	// Relate the resources to provisioners and to each other.
 	var errs object.Errors
 	for _, m := range p.members {
-		errs = append(errs, m.environment()...)
+		errs = append(errs, m.checkEnvironment()...)
 	}
-	instances, more := p.instances()
+	instances, more := p.makeInstances()
 	errs = append(errs, more...)
 	for _, i := range instances {
 		errs = append(errs, p.match(i)...)
 		errs = append(errs, i.refer()...)
 	}
-	errs = append(errs, cycles(instances)...)
+	errs = append(errs, reportCycles(instances)...)
+
+	// Relate the workloads. Without policies and rules nothing has to agree.
 	errs = append(errs, p.findCalls()...)
 	ruled := func(m *member) bool { return m.network.Rules != nil }
 	if open := len(config.Policies) == 0; !open || slices.ContainsFunc(p.members, ruled) {
@@ -164,14 +172,16 @@ func Join(sources []Source, config spec.Workloads, provisioners []resource.Provi
 		}
 		errs = append(errs, network.Agree(all, open)...)
 	}
-	p.ownStores()
+
+	// Choose which workloads make what all share.
+	p.assignStores()
 	errs = append(errs, p.findPulls()...)
 	return p, errs.Sorted()
 }
 
-// environment refuses a document that is for another environment than the one
-// that is rendered.
-func (m *member) environment() object.Errors {
+// checkEnvironment reports a document that is for another environment than the one that is
+// rendered.
+func (m *member) checkEnvironment() object.Errors {
 	own, selected := m.source.Spec.Environment, m.source.Context.Environment
 	if own.Value == "" || selected == "" || own.Value == selected {
 		return nil
@@ -190,9 +200,9 @@ func (m *member) environment() object.Errors {
 // identity is what makes two resources one.
 type identity struct{ kind, class, id string }
 
-// instances makes the resources of all workloads, each once, in the order of
-// the workloads and of their names.
-func (p *Project) instances() ([]*instance, object.Errors) {
+// makeInstances makes the resources of all workloads, each once, in the order of the workloads
+// and of their names.
+func (p *Project) makeInstances() ([]*instance, object.Errors) {
 	var (
 		all    []*instance
 		errs   object.Errors
@@ -206,12 +216,13 @@ func (p *Project) instances() ([]*instance, object.Errors) {
 			key := identity{r.Type.Value, resource.Class(r), r.ID.Value}
 			i := &instance{owner: m, resource: r, shared: isShared(r)}
 			if first := shared[key]; i.shared && first != nil {
-				if i = first; p.follows(i.owner, m, map[*member]bool{}) {
+				i = first
+				if p.follows(i.owner, m, map[*member]bool{}) {
 					i.owner, i.resource = m, r // All objects of the other come after this one.
 				}
-				errs = append(errs, i.same(m, r)...)
+				errs = append(errs, i.takeParams(m, r)...)
 			} else {
-				errs = append(errs, i.same(m, r)...)
+				errs = append(errs, i.takeParams(m, r)...)
 				all = append(all, i)
 			}
 			if i.shared {
@@ -223,7 +234,8 @@ func (p *Project) instances() ([]*instance, object.Errors) {
 	return all, errs
 }
 
-// follows reports whether m comes after another workload, by what both depend on.
+// follows reports whether m comes after another workload, directly or through those that it
+// depends on.
 func (p *Project) follows(m, other *member, seen map[*member]bool) bool {
 	seen[m] = true
 	return slices.ContainsFunc(m.source.Spec.DependsOn, func(d score.Text) bool {
@@ -232,14 +244,14 @@ func (p *Project) follows(m, other *member, seen map[*member]bool) bool {
 	})
 }
 
-// isShared reports whether workloads that write the same type, class and id mean
-// one thing. The id of a service names the workload that is called, and calls
-// are never one: each has a direction and a caller.
+// isShared reports whether workloads that write the same type, class and id mean the same
+// resource. The id of a service names the workload that is called, and calls are never shared:
+// each has a direction and a caller.
 func isShared(r *score.Resource) bool { return r.ID.Value != "" && !network.IsCall(r.Type.Value) }
 
-// same accepts the params that a workload gives, and refuses those that differ
-// from what another one gave.
-func (i *instance) same(m *member, r *score.Resource) object.Errors {
+// takeParams takes the params that a workload gives, and reports params that differ from what
+// another workload gave.
+func (i *instance) takeParams(m *member, r *score.Resource) object.Errors {
 	switch {
 	case r.Params.Kind == object.KindNone || r.Params.Kind == object.KindNull:
 		return nil
@@ -258,7 +270,7 @@ func (i *instance) same(m *member, r *score.Resource) object.Errors {
 	}}
 }
 
-// id is that of the resource for its provisioner.
+// id returns the id of the resource for its provisioner.
 func (i *instance) id() string {
 	if i.shared {
 		return i.resource.ID.Value
@@ -266,10 +278,10 @@ func (i *instance) id() string {
 	return i.owner.name() + "-" + i.resource.Name
 }
 
-// namespace is where the objects of the resource belong.
+// namespace returns the namespace of the objects of the resource.
 func (i *instance) namespace() string { return i.owner.source.Context.Namespace }
 
-// uid is what a placeholder without an output stands for.
+// uid returns what a placeholder without an output stands for.
 func (i *instance) uid() string {
 	kind := i.resource.Type.Value + "." + resource.Class(i.resource) + "#"
 	if i.shared {
@@ -278,8 +290,8 @@ func (i *instance) uid() string {
 	return kind + i.owner.name() + "." + i.resource.Name
 }
 
-// at is the path of a part of the spec from the root of the document: that of
-// a Score file is the spec.
+// at returns the path of a part of the spec from the root of the document. The root of a Score
+// file is the spec.
 func (m *member) at(fields ...string) object.Path {
 	if m.source.Spec.Score {
 		return object.Fields(fields...)
@@ -295,12 +307,11 @@ func (m *member) paramsPath(r *score.Resource) object.Path {
 	return m.at("resources", r.Name, "params")
 }
 
-// ownStores chooses the workload that makes the store of the environment: the
-// first by name that has a resource, and in each namespace one where the store
-// belongs to a namespace. It is not the first with a secret: which outputs are
-// secret is known only when all is made, and a workload must not have to wait
-// for that of others.
-func (p *Project) ownStores() {
+// assignStores chooses the workload that makes the store of the environment: the first by name
+// that has a resource, and one in each namespace if the store belongs to a namespace. It is not
+// the first with a secret: which outputs are secret is known only when all is made, and a
+// workload must not have to wait for the others.
+func (p *Project) assignStores() {
 	secrets := p.config.Secrets
 	if secrets.Provider.Kind == object.KindNone || secrets.Backend != spec.BackendExternalSecrets {
 		return
@@ -312,7 +323,8 @@ func (p *Project) ownStores() {
 			namespace = m.source.Context.Namespace
 		}
 		if (len(m.instances) > 0 || m.readsSecrets()) && !owned[namespace] {
-			m.ownsStore, owned[namespace] = true, true
+			m.ownsStore = true
+			owned[namespace] = true
 		}
 	}
 }
@@ -320,7 +332,7 @@ func (p *Project) ownStores() {
 // storeOfNamespace is the kind of a store that serves one namespace.
 const storeOfNamespace = "SecretStore"
 
-// match finds the provisioner of i; without one i is broken.
+// match finds the provisioner of i. Without one i is broken.
 func (p *Project) match(i *instance) object.Errors {
 	r := i.resource
 	if r.Type.Value == "" {
@@ -336,8 +348,8 @@ func (p *Project) match(i *instance) object.Errors {
 	return i.checkRoute()
 }
 
-// checkRoute refuses a route that leads nowhere. Our own provisioner refuses it,
-// too, and knows only the params as the position; one of others may lead elsewhere.
+// checkRoute reports a route that leads nowhere. The provisioner of Ropewalk reports it too, and
+// knows only the position of the params. A provisioner of a platform may lead elsewhere.
 func (i *instance) checkRoute() object.Errors {
 	r := i.resource
 	if r.Type.Value != network.TypeRoute || i.entry.Name != spec.DefaultProvisioners || len(i.owner.source.Spec.Ports) > 0 || i.owner.source.Partial {

@@ -18,10 +18,10 @@ const (
 	outputHost, outputUsername, outputPassword = "host", "username", "password"
 )
 
-// queue is the server of the queue that the workload is scaled by: what the author wrote,
-// or the outputs of the resource. Nil is none, or one that cannot be resolved, which is
-// reported.
-func (c *Compilation) queue() *generate.Queue {
+// resolveQueue returns the server of the queue that the workload is scaled by: what the author
+// wrote, or the outputs of the resource. It returns nil if there is none, or if it cannot be
+// resolved, which is reported.
+func (c *Compilation) resolveQueue() *generate.Queue {
 	replicas := c.member.source.Spec.Replicas
 	if replicas == nil || replicas.Queue == nil {
 		return nil
@@ -30,8 +30,10 @@ func (c *Compilation) queue() *generate.Queue {
 	if q.Resource.Value == "" {
 		return &generate.Queue{Address: literal(q.Address.Value, q.Address.Pos)}
 	}
+
+	// The first mistake is reported, and the rest is left out.
 	s := c.scope(c.member)
-	ok := c.isList(q)
+	ok := c.checkList(q)
 	output := func(name string) []generate.Piece {
 		pieces, err := s.resource([]string{q.Resource.Value, name})
 		if err == nil {
@@ -55,6 +57,8 @@ func (c *Compilation) queue() *generate.Queue {
 		}
 		return generate.Text{Pieces: output(name), Pos: q.Resource.Pos}
 	}
+
+	// Credentials are optional.
 	host := output(outputHost)
 	address := slices.Concat(host, []generate.Piece{{Literal: ":"}}, output(outputPort))
 	out := &generate.Queue{
@@ -70,15 +74,16 @@ func (c *Compilation) queue() *generate.Queue {
 // listURL begins the URL of a server that has lists.
 var listURL = regexp.MustCompile(`^(redis|rediss|valkey|valkeys)://`)
 
-// isList refuses a resource that is no server of lists: its type is neither redis nor
-// valkey, and it has no output url that says so.
-func (c *Compilation) isList(q *score.Queue) bool {
+// checkList reports a resource that is no server of lists: its type is neither redis nor valkey,
+// and it has no output url that says so. It returns false for such a resource.
+func (c *Compilation) checkList(q *score.Queue) bool {
 	n, known := c.member.resource(q.Resource.Value)
 	if !known {
 		return true // It is reported where outputs are read.
 	}
 	i := c.member.instances[n]
-	r, kind := c.result(i), i.resource.Type.Value
+	r := c.result(i)
+	kind := i.resource.Type.Value
 	if r == nil || kind == "redis" || kind == "valkey" || listURL.MatchString(r.Outputs["url"]) {
 		return true
 	}
@@ -91,7 +96,7 @@ func (c *Compilation) isList(q *score.Queue) bool {
 	return false
 }
 
-// extra is the path of a field that Score does not have.
+// extra returns the path of a field that Score does not have.
 func (m *member) extra(fields ...string) object.Path {
 	if m.source.Spec.Score {
 		return append(object.Fields("metadata"), object.Fields(fields...)...)

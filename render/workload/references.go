@@ -22,8 +22,8 @@ type reference struct {
 	pos  object.Pos
 }
 
-// refer finds what the params of i refer to, and reports placeholders that
-// cannot be resolved; i is broken then.
+// refer finds what the params of i refer to, and reports placeholders that cannot be resolved.
+// Then i is broken.
 func (i *instance) refer() object.Errors {
 	if i.writer == nil {
 		return nil
@@ -47,7 +47,7 @@ func (i *instance) refer() object.Errors {
 	return errs
 }
 
-// collect notes the references in one text of the params.
+// collect adds the references in one text of the params.
 func (i *instance) collect(v object.Value) {
 	for _, part := range placeholder.Parse(v.Text) {
 		if len(part.Ref) < 3 || part.Ref[0] != generate.RootResources {
@@ -59,9 +59,8 @@ func (i *instance) collect(v object.Value) {
 	}
 }
 
-// mapTexts is v with every text in it that may hold a placeholder replaced by
-// what f makes of it. It is false where f was for any of them. Names of maps
-// are left unchanged, as Score wants.
+// mapTexts returns v, in which each text that may hold a placeholder is replaced by the result of
+// f. It returns false if f did for any of them. Names of maps are left unchanged, as Score wants.
 func mapTexts(v object.Value, path object.Path, f func(object.Value, object.Path) (object.Value, bool, object.Errors)) (object.Value, bool, object.Errors) {
 	var errs object.Errors
 	all := true
@@ -74,14 +73,18 @@ func mapTexts(v object.Value, path object.Path, f func(object.Value, object.Path
 		items := make([]object.Value, len(v.Items))
 		for n, item := range v.Items {
 			out, ok, more := mapTexts(item, path.Append(object.Index(n)), f)
-			items[n], all, errs = out, all && ok, append(errs, more...)
+			items[n] = out
+			all = all && ok
+			errs = append(errs, more...)
 		}
 		v.Items = items
 	case object.KindMap:
 		members := make([]object.Member, len(v.Members))
 		for n, m := range v.Members {
 			out, ok, more := mapTexts(m.Value, path.Append(object.Field(m.Name)), f)
-			members[n], all, errs = object.Member{Name: m.Name, Pos: m.Pos, Value: out}, all && ok, append(errs, more...)
+			members[n] = object.Member{Name: m.Name, Pos: m.Pos, Value: out}
+			all = all && ok
+			errs = append(errs, more...)
 		}
 		v.Members = members
 	default:
@@ -89,9 +92,9 @@ func mapTexts(v object.Value, path object.Path, f func(object.Value, object.Path
 	return v, all, errs
 }
 
-// cycles reports resources whose params refer to one another in a circle; they
-// are broken then.
-func cycles(instances []*instance) object.Errors {
+// reportCycles reports resources whose params refer to one another in a cycle. They are broken
+// then.
+func reportCycles(instances []*instance) object.Errors {
 	w := walk{state: make(map[*instance]int, len(instances))}
 	for _, i := range instances {
 		w.visit(i)
@@ -133,7 +136,7 @@ func (w *walk) visit(i *instance) {
 	w.state[i] = visited
 }
 
-// report makes an error of the circle that begins and ends at i.
+// report adds an error for the cycle that begins and ends at i.
 func (w *walk) report(i *instance) {
 	circle := w.steps
 	for circle[0].from != i {
@@ -143,12 +146,16 @@ func (w *walk) report(i *instance) {
 	for _, s := range circle {
 		one = one && s.from.owner == i.owner
 	}
+
+	// Resources of several workloads need the names of those too.
 	name := func(i *instance) string {
 		if one {
 			return i.resource.Name
 		}
 		return i.owner.name() + "." + i.resource.Name
 	}
+
+	// Write the cycle, and a note for each of its references.
 	var b strings.Builder
 	e := &object.Error{
 		Stage: object.StageSpec, Pos: circle[0].pos, Path: i.writer.paramsPath(i.written).String(),

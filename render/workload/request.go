@@ -21,9 +21,9 @@ type requested struct {
 	params   object.Value
 }
 
-// requests are requests for resources: one for each module and workload that
-// owns some of them, sorted, so that what several workloads share is made in
-// the same context for every workload.
+// requests returns requests for resources: one for each module and workload that owns some of
+// them. They are sorted, so that what several workloads share is made in the same context for
+// every workload.
 func (p *Project) requests(all []requested) []Request {
 	slices.SortFunc(all, func(a, b requested) int {
 		return cmp.Or(
@@ -32,6 +32,7 @@ func (p *Project) requests(all []requested) []Request {
 			strings.Compare(a.instance.resource.Name, b.instance.resource.Name),
 		)
 	})
+
 	var out []Request
 	for len(all) > 0 {
 		first := all[0].instance
@@ -47,7 +48,7 @@ func (p *Project) requests(all []requested) []Request {
 	return out
 }
 
-// request is the request to the owner's module for its resources (schema.#Requests).
+// request returns the request to the module of the owner for its resources (schema.#Requests).
 func (p *Project) request(all []requested) Request {
 	owner := all[0].instance.owner
 	pos := owner.source.Spec.Pos
@@ -59,6 +60,8 @@ func (p *Project) request(all []requested) Request {
 		Module: all[0].instance.entry.Module, Context: owner.source.Context, owner: owner,
 		InputPath: owner.at(), Resources: make([]string, 0, len(all)),
 	}
+
+	// Each resource has its provisioner, its description and its params.
 	resources := generate.MapOf(pos)
 	ports := portsOf(owner.network)
 	for _, a := range all {
@@ -74,6 +77,8 @@ func (p *Project) request(all []requested) Request {
 			object.Member{Name: "params", Pos: params.Pos, Value: params},
 		)})
 	}
+
+	// The config of the project comes with each request.
 	r.Input = generate.MapOf(pos,
 		object.Member{Name: "config", Pos: config.Pos, Value: config},
 		object.Member{Name: "resources", Pos: pos, Value: resources},
@@ -81,8 +86,8 @@ func (p *Project) request(all []requested) Request {
 	return r
 }
 
-// Without is the request without the resources that errors are about; it has no
-// Resources where none is left, or where the errors are about something else.
+// Without returns the request without the resources that errors are about. It has no Resources if
+// none is left, or if the errors are about something else.
 func (r Request) Without(errs object.Errors) Request {
 	wrong := func(name string) bool {
 		at := append(r.InputPath, object.Fields("resources", name)...).String()
@@ -106,7 +111,7 @@ func (r Request) Without(errs object.Errors) Request {
 	return r
 }
 
-// describe is the resource as its provisioner sees it (schema.#Resource).
+// describe returns the resource as its provisioner sees it (schema.#Resource).
 func (p *Project) describe(a requested, ports object.Value) object.Value {
 	i, r := a.instance, a.instance.resource
 	t := p.target(i, a.params)
@@ -118,6 +123,8 @@ func (p *Project) describe(a requested, ports object.Value) object.Value {
 	if t.Workload != nil {
 		other.Members = append(other.Members, object.Member{Name: "ports", Pos: t.Pos, Value: portsOf(t.Workload)})
 	}
+
+	// Say what every resource has, then what only some have.
 	out := generate.MapOf(r.Pos,
 		generate.StringMember("name", r.Name, r.Pos),
 		generate.StringMember("type", r.Type.Value, r.Type.Pos),
@@ -148,7 +155,7 @@ func (p *Project) describe(a requested, ports object.Value) object.Value {
 	return out
 }
 
-// users lists the workloads that have the resource i (schema.#Resource), by name.
+// users returns the workloads that have the resource i (schema.#Resource), by name.
 func (p *Project) users(i *instance) object.Value {
 	out := object.Value{Kind: object.KindList, Pos: i.resource.Pos}
 	all := []*member{i.owner}
@@ -166,7 +173,7 @@ func (p *Project) users(i *instance) object.Value {
 	return out
 }
 
-// portsOf is the ports of the service of m by name (schema.#ResourcePort).
+// portsOf returns the ports of the service of m by name (schema.#ResourcePort).
 func portsOf(m *network.Workload) object.Value {
 	out := generate.MapOf(m.Pos)
 	for _, port := range m.Ports {

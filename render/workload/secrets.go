@@ -23,7 +23,8 @@ import (
 // rootSecrets begins the placeholders of secrets that the project declares.
 const rootSecrets = "secrets"
 
-// secretBinding is ${secrets.name.key}, or ${secrets.name} for all of a secret.
+// secretBinding returns what ${secrets.name.key} stands for, or ${secrets.name} for all of a
+// secret.
 func (s scope) secretBinding(steps []string) ([]generate.Piece, *object.Error) {
 	bindings := s.member.config.Secrets.Bindings
 	if len(steps) == 0 || steps[0] == "" {
@@ -38,6 +39,8 @@ func (s scope) secretBinding(steps []string) ([]generate.Piece, *object.Error) {
 	case len(steps) > 2:
 		return nil, mistake(`a dot inside of a key is written \.`, "a secret has keys, and they have no parts")
 	}
+
+	// The project may list the keys that there are.
 	key := ""
 	if len(steps) == 2 {
 		key = steps[1]
@@ -45,6 +48,8 @@ func (s scope) secretBinding(steps []string) ([]generate.Piece, *object.Error) {
 	if len(b.Keys) > 0 && !slices.Contains(b.Keys, key) {
 		return nil, mistake(object.Suggest(key, b.Keys), "the secret %q has no key %q", steps[0], key)
 	}
+
+	// The provider decides where it is read from.
 	at, err := referenceTo(&s.member.config.Secrets, spec.SecretSource{Provider: b.Provider, Secret: b.Secret, Version: b.Version, Key: key}, "")
 	if err != nil && err.Severity != object.SeverityWarning {
 		return nil, err
@@ -57,8 +62,9 @@ func (s scope) secretBinding(steps []string) ([]generate.Piece, *object.Error) {
 	return []generate.Piece{{Secret: p}}, err
 }
 
-// secretVariable is the text of a variable that is a secret.
-func (c *Compilation) secretVariable(v score.SecretVariable, path string) (generate.Variable, bool) {
+// resolveSecret returns a variable that is a secret. It returns false if the secret cannot be
+// read, which is reported.
+func (c *Compilation) resolveSecret(v score.SecretVariable, path string) (generate.Variable, bool) {
 	wanted := spec.SecretSource{Provider: v.Provider, Secret: v.Secret, Version: v.Version, Key: v.Key}
 	config := &c.project.config.Secrets
 	at, err := referenceTo(config, wanted, v.Name)
@@ -82,8 +88,8 @@ func (m *member) readsSecrets() bool {
 		slices.ContainsFunc(m.source.Spec.Containers, func(c score.Container) bool { return len(c.Secrets) > 0 })
 }
 
-// findPulls has the first workload of each namespace make the Secrets that images are
-// pulled with.
+// findPulls lets the first workload of each namespace make the Secrets that images are pulled
+// with.
 func (p *Project) findPulls() object.Errors {
 	var errs object.Errors
 	from := p.config.Images.PullSecretsFrom
@@ -104,7 +110,8 @@ func (p *Project) findPulls() object.Errors {
 	made := map[string]bool{}
 	for _, m := range p.members {
 		if namespace := m.source.Context.Namespace; !made[namespace] {
-			m.pulls, made[namespace] = pulls, true
+			m.pulls = pulls
+			made[namespace] = true
 		}
 	}
 	return errs
@@ -130,23 +137,30 @@ type word struct {
 
 func (w word) matches(text string) bool { return len(text) <= w.most && w.pattern.MatchString(text) }
 
-// naming are the names and versions that a provider accepts.
-func naming(provider string) (name, version word, expected string) {
+// naming is how a provider names secrets and their versions.
+type naming struct {
+	name, version word
+	// expected describes both, for messages.
+	expected string
+}
+
+// namingOf returns the names and versions that a provider accepts.
+func namingOf(provider string) naming {
 	switch provider {
 	case "gcp":
-		return word{gcpWord, 255}, word{gcpWord, 63}, "letters, digits, _ and -, and a version such as 3"
+		return naming{word{gcpWord, 255}, word{gcpWord, 63}, "letters, digits, _ and -, and a version such as 3"}
 	case "aws":
-		return word{awsWord, 512}, word{awsWord, 512}, "a name or ARN, and a stage or uuid/ID as version"
+		return naming{word{awsWord, 512}, word{awsWord, 512}, "a name or ARN, and a stage or uuid/ID as version"}
 	case "azure":
-		return word{azureName, 134}, word{azureVersion, 32}, "letters, digits and -, and 32 hexadecimal digits as version"
+		return naming{word{azureName, 134}, word{azureVersion, 32}, "letters, digits and -, and 32 hexadecimal digits as version"}
 	default:
-		return word{vaultPath, math.MaxInt}, word{vaultVersion, math.MaxInt}, "a path without / in front, and a number as version"
+		return naming{word{vaultPath, math.MaxInt}, word{vaultVersion, math.MaxInt}, "a path without / in front, and a number as version"}
 	}
 }
 
-// referenceTo is where a secret is read from: a store, or a Secret of the namespace where
-// its provider is local or the backend of the environment is kubernetes. There the key is
-// fallback where none is given, and a version is left out with a warning.
+// referenceTo returns where a secret is read from: a store, or a Secret of the namespace if its
+// provider is local or the backend of the environment is kubernetes. A Secret has the key
+// fallback if none is given, and a version is left out with a warning.
 func referenceTo(config *spec.Secrets, s spec.SecretSource, fallback string) (resource.Reference, *object.Error) {
 	provider := cmp.Or(s.Provider, config.DefaultProvider)
 	if provider == spec.ProviderLocal || config.Backend == spec.BackendKubernetes {
@@ -164,6 +178,8 @@ func referenceTo(config *spec.Secrets, s spec.SecretSource, fallback string) (re
 		}
 		return resource.Reference{Kubernetes: true, Key: s.Secret, Property: key}, err
 	}
+
+	// A store has the secret. The provider decides which one.
 	out := resource.Reference{Provider: provider, Key: s.Secret, Property: s.Key, Version: s.Version}
 	if out.Version == "latest" {
 		out.Version = "" // Not all providers know the word; without a version, all give the newest.
@@ -177,12 +193,14 @@ func referenceTo(config *spec.Secrets, s spec.SecretSource, fallback string) (re
 	if _, ok := config.Providers[provider]; !ok {
 		return out, mistake(fmt.Sprintf("set spec.workloads.secrets.providers.%s of %s, such as {store: NAME}", provider, spec.ProjectFile), "the project has no store for the provider %q", provider)
 	}
-	name, version, expected := naming(provider)
+
+	// Each provider has its own rules for names.
+	accepted := namingOf(provider)
 	switch {
-	case !name.matches(out.Key):
-		return out, mistake("", "%q is no name of a secret of %s: expected %s", out.Key, provider, expected)
-	case out.Version != "" && !version.matches(out.Version):
-		return out, mistake("", "%q is no version of a secret of %s: expected %s", out.Version, provider, expected)
+	case !accepted.name.matches(out.Key):
+		return out, mistake("", "%q is no name of a secret of %s: expected %s", out.Key, provider, accepted.expected)
+	case out.Version != "" && !accepted.version.matches(out.Version):
+		return out, mistake("", "%q is no version of a secret of %s: expected %s", out.Version, provider, accepted.expected)
 	case provider == "vault" && out.Property == "":
 		return out, mistake("name the key", "a secret of vault is a map, of which one key is read")
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
 )
 
-// Mentioned are the names of the variables that texts of s refer to, sorted, each once:
+// Mentioned returns the names of the variables that texts of s refer to, sorted, each once:
 // ${NAME} and ${NAME:-default} wherever Score expands placeholders.
 func Mentioned(s Source) []string {
 	found := map[string]bool{}
@@ -22,6 +22,8 @@ func Mentioned(s Source) []string {
 			found[v.Name] = true
 		}
 	}
+
+	// Containers mention variables in several fields.
 	for _, c := range s.Spec.Containers {
 		for _, v := range c.Variables {
 			text(v.Value.Value)
@@ -39,6 +41,8 @@ func Mentioned(s Source) []string {
 			}
 		}
 	}
+
+	// Resources mention them in their params.
 	for _, r := range s.Spec.Resources {
 		_, _, _ = mapTexts(r.Params, nil, func(v object.Value, _ object.Path) (object.Value, bool, object.Errors) {
 			text(v.Text)
@@ -48,8 +52,8 @@ func Mentioned(s Source) []string {
 	return object.SortedKeys(found)
 }
 
-// variable is what ${NAME} stands for: text that is not read again. No message shows a
-// value or a default: both may be passwords.
+// variable returns what ${NAME} stands for: text that is not read again. No message shows a value
+// or a default, as both may be passwords.
 func (s scope) variable(v placeholder.Variable) ([]generate.Piece, *object.Error) {
 	if v.Unknown {
 		return nil, mistake("write ${"+v.Name+"} or ${"+v.Name+":-default}, with a default that refers to nothing; $${…} is the text itself",

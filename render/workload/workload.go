@@ -84,10 +84,9 @@ type Route struct {
 	In  string
 }
 
-// Locate gives the dependencies of the nodes that the module made of Input the
-// line of what wants them: a resource, or an entry of dependsOn. The module has
-// them from the input and knows only its own line, at which a user cannot fix a
-// cycle.
+// Locate sets the positions of the dependencies of the nodes that the module made of Input to the
+// line that asks for them: a resource, or an entry of dependsOn. The module has the dependencies
+// from the input and knows only its own line, at which a user cannot fix a cycle.
 func (c Compiled) Locate(nodes []*object.Node) {
 	for _, n := range nodes {
 		n.DependsOn = slices.Clone(n.DependsOn)

@@ -14,14 +14,14 @@ import (
 // Fields is a map in the making.
 type Fields []object.Member
 
-// Put adds a field, and nothing where the value is nothing.
+// Put adds a field. It adds nothing if the value is absent or null.
 func (f *Fields) Put(name string, v object.Value) {
 	if v.Kind != object.KindNone && v.Kind != object.KindNull {
 		*f = append(*f, object.Member{Name: name, Pos: v.Pos, Value: v})
 	}
 }
 
-// Value is the map, nothing where it has no fields.
+// Value returns the map, or an absent value if it has no fields.
 func (f Fields) Value(pos object.Pos) object.Value {
 	if len(f) == 0 {
 		return object.Value{}
@@ -29,7 +29,8 @@ func (f Fields) Value(pos object.Pos) object.Value {
 	return object.Value{Kind: object.KindMap, Pos: pos, Members: f}
 }
 
-// Pairs is a map of names and values in turn, without those whose value is nothing.
+// Pairs returns a map of names and values, which alternate in of. Absent values and nulls are
+// left out.
 func Pairs(pos object.Pos, of ...any) object.Value {
 	var f Fields
 	for i := 0; i+1 < len(of); i += 2 {
@@ -38,14 +39,15 @@ func Pairs(pos object.Pos, of ...any) object.Value {
 	return f.Value(pos)
 }
 
-// Label is a name as a DNS label: My_App is my-app.
+// Label returns a name as a DNS label: My_App becomes my-app.
 func Label(name string) string {
 	const longest = 63
 	return strings.Trim(object.Shorten(object.Label(name), longest), "-")
 }
 
-// Written is errors on a document as those on what the author wrote: of paths the first
-// counts that a path begins with, where * is any name. Words are those of hints.
+// Written returns errors on a document as errors on what the author wrote. Each of paths holds
+// the beginning of a path in the document, where * is any name, and the beginning that replaces
+// it; the first that fits counts. The replacer words is applied to hints.
 func Written(errs object.Errors, paths [][2]string, words *strings.Replacer) object.Errors {
 	out := slices.Clone(errs)
 	for i, e := range errs {

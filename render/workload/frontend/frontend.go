@@ -6,8 +6,6 @@
 //
 // A new input format is a package below this one with its table of fields and its function,
 // an entry of [All], and one of the formats of render/spec.
-//
-// Caller: plugin/host.
 package frontend
 
 import (
@@ -27,7 +25,7 @@ import (
 type FrontEnd struct {
 	// Kind is that of [spec.Document].
 	Kind string
-	// Table has the fields of documents of ours; it is nil where there are none.
+	// Table has the fields of documents of this kind. It is nil for formats of other tools.
 	Table func() document.Document
 	// Compile makes the specs of a document. What could be read is returned with errors, which
 	// hold warnings too, in no order that means anything.
@@ -51,13 +49,13 @@ type Made struct {
 type Surroundings interface {
 	compose.Project
 
-	// Environment is that of the render, "" for none.
+	// Environment returns the environment of the render, or "" for none.
 	Environment() string
-	// Config is spec.workloads.config of the project in that environment.
+	// Config returns spec.workloads.config of the project in that environment.
 	Config() object.Value
 }
 
-// All are the front ends, in the order of what is asked first.
+// All returns the front ends, in the order in which they are tried.
 func All() []FrontEnd {
 	return []FrontEnd{
 		{Kind: spec.KindWorkload, Table: kinds.Workload},
@@ -77,7 +75,7 @@ func All() []FrontEnd {
 	}
 }
 
-// Of is the front end of a kind; the zero value is that of no known kind.
+// Of returns the front end of a kind, or the zero value if the kind is unknown.
 func Of(kind string) FrontEnd {
 	all := All()
 	if i := slices.IndexFunc(all, func(f FrontEnd) bool { return f.Kind == kind }); i >= 0 {
@@ -86,7 +84,7 @@ func Of(kind string) FrontEnd {
 	return FrontEnd{}
 }
 
-// Tables are the tables of all kinds of documents of ours among them.
+// Tables returns the tables of all kinds of documents that Ropewalk itself defines.
 func Tables() []document.Document {
 	var out []document.Document
 	for _, f := range All() {

@@ -17,6 +17,4 @@
 // that can: no setting is left out. All mistakes are reported at once, each once. Parts of
 // the input have the position of what the author wrote. Secrets are known by name only.
 // The same documents give the same input in any order.
-//
-// Caller: render.
 package gateway

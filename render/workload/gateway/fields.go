@@ -18,7 +18,7 @@ type (
 	Set = document.Set
 )
 
-// only is a value that some targets can do.
+// only returns a value that only the targets of by can do.
 func only(name string, by Set) document.Choice { return document.Choice{Name: name, By: by} }
 
 func choices(names ...string) []document.Choice { return document.Choices(names...) }
@@ -32,7 +32,7 @@ const (
 	fields = object.KindMap
 )
 
-// Table is the table of a Gateway.
+// Table returns the table of a Gateway.
 func Table() document.Document {
 	return kinds.Whole("Gateway", "Leads requests from outside to workloads.", kinds.Metadata(), Field{
 		Name: "spec", Kind: fields, Need: true, Fields: append(Fields(),
@@ -40,11 +40,11 @@ func Table() document.Document {
 	}, kinds.Status())
 }
 
-// Fields are the fields of the spec of a Gateway, but for those that are read before an
-// environment is laid over it.
+// Fields returns the fields of the spec of a Gateway, without those that are read before an
+// environment is merged over it.
 func Fields() []Field {
 	all := append([]Field{
-		{Name: "target", Kind: text, Need: true, Values: choices(Targets()...), Other: haproxy, Doc: "what receives the requests"},
+		{Name: "target", Kind: text, Need: true, Values: choices(Targets()...), Other: haproxyHint, Doc: "what receives the requests"},
 		{Name: "class", Kind: text, Rule: name.of(), Doc: "ingress class or GatewayClass; default `haproxy` for both HAProxies, `eg` for envoy-gateway, none for traefik; needed for gateway-api without `gateway`"},
 		{Name: "gateway", Kind: fields, By: gateways, Doc: "a Gateway object that is there already; without it one is made", Fields: []Field{
 			{Name: "name", Kind: text, Need: true, Rule: name.of()},
@@ -82,22 +82,25 @@ func Fields() []Field {
 			}},
 		}, settings()...)},
 	}, settings()...)
-	return filled(all)
+	return requireFilled(all)
 }
 
-// filled is fields in which no map and no list is empty, and no text twice in a list.
-func filled(all []Field) []Field {
+// requireFilled returns the fields, in which no map and no list may be empty and no text may
+// stand twice in a list.
+func requireFilled(all []Field) []Field {
 	for i, f := range all {
 		if f.Kind == list || f.Kind == fields {
-			all[i].Least, all[i].Unique = 1, f.Kind == list && f.Fields == nil
-			all[i].Fields = filled(f.Fields)
+			all[i].Least = 1
+			all[i].Unique = f.Kind == list && f.Fields == nil
+			all[i].Fields = requireFilled(f.Fields)
 		}
 	}
 	return all
 }
 
-// haproxy is what to do about a target that both HAProxies may be.
-func haproxy(text string) string {
+// haproxyHint returns what to do about a target that could be either HAProxy, or "" for any other
+// text.
+func haproxyHint(text string) string {
 	if !strings.HasPrefix(text, "haproxy") {
 		return ""
 	}
@@ -105,7 +108,7 @@ func haproxy(text string) string {
 		" is haproxytech/kubernetes-ingress, " + Jcmoraisjr + " is jcmoraisjr/haproxy-ingress"
 }
 
-// settings are the fields that stand in a route, or beside routes as the default of all.
+// settings returns the fields that stand in a route, or beside routes as the default of all.
 func settings() []Field {
 	header := func(name string, by Set) Field {
 		return Field{Name: name, Kind: fields, Names: headerName.of(), Rule: headerValue.of(), By: by}

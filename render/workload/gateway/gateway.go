@@ -63,7 +63,8 @@ type decoder struct {
 	names []string
 }
 
-// able reports whether the target can do what; else that is a mistake.
+// able reports whether the target is one of by. If it is not, it reports a mistake: the target
+// has no what.
 func (d *decoder) able(by Set, what string, pos object.Pos, at object.Path) bool {
 	if by == 0 || d.target == "" || Has(by, d.target) {
 		return true
@@ -72,9 +73,9 @@ func (d *decoder) able(by Set, what string, pos object.Pos, at object.Path) bool
 	return false
 }
 
-// Decode holds the spec of a Gateway against the table, and fills the defaults into its
-// routes. The errors are of the stage spec, in no order that means anything. The Gateway
-// has what is good of the document.
+// Decode checks the spec of a Gateway against the table, and fills the defaults into its routes.
+// The errors are of the stage spec, in no particular order. The Gateway holds the valid
+// parts of the document.
 func Decode(name string, pos object.Pos, c object.Context, spec object.Value) (*Gateway, object.Errors) {
 	g := &Gateway{Name: name, Context: c, Pos: pos, spec: object.Value{Kind: object.KindMap, Pos: pos}}
 	at := object.Fields("spec")
@@ -84,28 +85,33 @@ func Decode(name string, pos object.Pos, c object.Context, spec object.Value) (*
 		d.names = append(d.names, s.Name)
 	}
 	if target := field(spec, "target").Text; slices.Contains(Targets(), target) {
-		d.target, g.target = target, target
+		d.target = target
+		g.target = target
 	}
+
+	// Find out what the targets can do: hints name those that can do all of it.
 	all := Field{Kind: object.KindMap, Fields: Fields()}
 	d.can = can(all, spec)
 	g.can = d.can
 	if good, ok := d.Decode(all, spec, at); ok {
 		g.spec = good
 	}
-	d.entry(g)
-	g.secrets = append(g.secrets, d.settings(g.spec, at)...)
+
+	// Check what no table says: fields that depend on each other or on the target.
+	d.checkEntry(g)
+	g.secrets = append(g.secrets, d.checkSettings(g.spec, at)...)
 	for i, v := range field(g.spec, "routes").Items {
 		r := &route{Value: v, at: at.Append(object.Field("routes"), object.Index(i))}
-		d.route(g, r)
-		g.secrets = append(g.secrets, d.settings(v, r.at)...)
+		d.fillRoute(g, r)
+		g.secrets = append(g.secrets, d.checkSettings(v, r.at)...)
 		g.routes = append(g.routes, r)
 	}
-	ends(g.routes)
+	setEnds(g.routes)
 	g.Partial = d.Errs.Err() != nil
 	return g, d.Errs
 }
 
-// field is a field of a map; KindNone where it is not given.
+// field returns the field that names lead to, or a value of KindNone if it is not given.
 func field(v object.Value, names ...string) object.Value {
 	for _, name := range names {
 		v, _ = v.Get(name)
@@ -113,21 +119,25 @@ func field(v object.Value, names ...string) object.Value {
 	return v
 }
 
-// given reports which of the fields of v are given.
+// given returns those of names that v has as fields.
 func given(v object.Value, names ...string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return field(v, name).Kind == object.KindNone })
 }
 
-// entry checks what requests come in by: class, gateway and tls.
-func (d *decoder) entry(g *Gateway) {
+// checkEntry checks where requests come in: class, gateway and tls.
+func (d *decoder) checkEntry(g *Gateway) {
 	at := object.Fields("spec")
-	class, existing, tls := field(g.spec, "class"), field(g.spec, "gateway"), field(g.spec, "tls")
+	class := field(g.spec, "class")
+	existing := field(g.spec, "gateway")
+	tls := field(g.spec, "tls")
 	switch {
 	case existing.Kind != object.KindNone && class.Kind != object.KindNone:
 		d.Fail(class.Pos, at.Append(object.Field("class")), "remove it", "the Gateway %q has its class already", field(existing, "name").Text)
 	case d.target == GatewayAPI && existing.Kind == object.KindNone && class.Kind == object.KindNone:
 		d.Fail(g.Pos, at.Append(object.Field("class")), "write the name of a GatewayClass of the cluster, or name a Gateway under gateway", "is missing")
 	}
+
+	// Certificates belong to the listeners, which a Gateway that exists already has.
 	if tls.Kind == object.KindNone {
 		return
 	}
@@ -145,7 +155,7 @@ func (d *decoder) entry(g *Gateway) {
 	}
 }
 
-// hosts are the hosts of all routes, each once.
+// hosts returns the hosts of all routes, each once.
 func (g *Gateway) hosts() []object.Value {
 	lists := []object.Value{field(g.spec, "hosts")}
 	for _, r := range field(g.spec, "routes").Items {
@@ -162,12 +172,16 @@ func (g *Gateway) hosts() []object.Value {
 	return out
 }
 
-// route checks one route, and fills the defaults of the Gateway into it.
-func (d *decoder) route(g *Gateway, r *route) {
-	r.path, r.exact = field(r.Value, "path").Text, field(r.Value, "pathType").Text == "Exact"
+// fillRoute checks one route, and fills the defaults of the Gateway into it.
+func (d *decoder) fillRoute(g *Gateway, r *route) {
+	r.path = field(r.Value, "path").Text
+	r.exact = field(r.Value, "pathType").Text == "Exact"
 	if !r.exact && r.path != "/" {
 		r.path = strings.TrimSuffix(r.path, "/")
 	}
+
+	// Hosts and settings of the Gateway are those of a route that has none. A setting that is off
+	// stays off.
 	hosts := field(r.Value, "hosts")
 	if hosts.Kind == object.KindNone {
 		hosts = field(g.spec, "hosts")
@@ -186,7 +200,10 @@ func (d *decoder) route(g *Gateway, r *route) {
 			r.settings = append(r.settings, member(name, v))
 		}
 	}
-	redirect, rewrite := field(r.Value, "redirect"), field(r.Value, "rewrite")
+
+	// A route needs a workload or a redirect. An Ingress needs a workload for a redirect too.
+	redirect := field(r.Value, "redirect")
+	rewrite := field(r.Value, "rewrite")
 	in := func(name string) object.Path { return r.at.Append(object.Field(name)) }
 	switch to := field(r.Value, "to"); {
 	case to.Kind != object.KindNone || len(r.Members) == 0:
@@ -195,9 +212,11 @@ func (d *decoder) route(g *Gateway, r *route) {
 	case Has(ingresses, d.target):
 		d.Fail(r.Pos, in("to"), "write the workload that the host belongs to, which receives no request"+instead(all&^ingresses, d.can), "an Ingress with a redirect needs a workload")
 	}
-	d.redirect(redirect, in("redirect"))
-	d.callback(r)
-	d.preflight(r)
+	d.checkRedirect(redirect, in("redirect"))
+	d.checkCallback(r)
+	d.checkPreflight(r)
+
+	// A rewrite needs a workload, and one new path.
 	if rewrite.Kind == object.KindNone {
 		return
 	}
@@ -211,20 +230,22 @@ func (d *decoder) route(g *Gateway, r *route) {
 	}
 }
 
-// callback checks that a login of Envoy Gateway ends at an address that the route receives: no
-// client would ever have a session otherwise.
-func (d *decoder) callback(r *route) {
+// checkCallback checks that a login of Envoy Gateway ends at an address that the route receives.
+// Otherwise no client would ever have a session.
+func (d *decoder) checkCallback(r *route) {
 	auth := r.setting("auth")
 	if d.target != EnvoyGateway || field(auth, "type").Text != "oauth2" || r.path == "" {
 		return
 	}
-	end, pos := "/oauth2/callback", auth.Pos
+	end := "/oauth2/callback"
+	pos := auth.Pos
 	if v := field(auth, "redirectURL"); v.Kind != object.KindNone {
 		u, err := url.Parse(v.Text)
 		if err != nil { // It is wrong, which is reported.
 			return
 		}
-		end, pos = u.Path, v.Pos
+		end = u.Path
+		pos = v.Pos
 	}
 	if end != r.path && (r.exact || !strings.HasPrefix(end, strings.TrimSuffix(r.path, "/")+"/")) {
 		d.Fail(pos, r.at.Append(object.Fields("auth", "redirectURL")...), "write redirectURL: https://HOST"+strings.TrimSuffix(r.path, "/")+"/oauth2/callback",
@@ -232,9 +253,9 @@ func (d *decoder) callback(r *route) {
 	}
 }
 
-// preflight warns of authentication that comes before CORS: browsers ask for what they may
-// send without credentials.
-func (d *decoder) preflight(r *route) {
+// checkPreflight warns of authentication that comes before CORS: browsers ask without credentials
+// what they may send.
+func (d *decoder) checkPreflight(r *route) {
 	cors := r.setting("cors")
 	known := slices.ContainsFunc(d.Errs, func(e *object.Error) bool { return e.Pos == cors.Pos })
 	if d.target != Haproxytech || cors.Kind == object.KindNone || r.setting("auth").Kind == object.KindNone || known {
@@ -247,8 +268,8 @@ func (d *decoder) preflight(r *route) {
 	}
 }
 
-// redirect checks what the targets can combine in a redirect.
-func (d *decoder) redirect(v object.Value, at object.Path) {
+// checkRedirect checks what the targets can combine in a redirect.
+func (d *decoder) checkRedirect(v object.Value, at object.Path) {
 	parts := given(v, "scheme", "host", "path")
 	switch {
 	case v.Kind == object.KindNone:
@@ -259,14 +280,16 @@ func (d *decoder) redirect(v object.Value, at object.Path) {
 	}
 }
 
-// settings checks those of a route, or the defaults of the Gateway, and returns the Secrets
-// in them.
-func (d *decoder) settings(v object.Value, at object.Path) []secret {
+// checkSettings checks the settings of a route, or the defaults of the Gateway, and returns the
+// Secrets that they name.
+func (d *decoder) checkSettings(v object.Value, at object.Path) []secret {
 	in := func(names ...string) object.Path { return at.Append(object.Fields(names...)...) }
 	if limit := field(v, "rateLimit"); d.target == EnvoyGateway && limit.Kind == object.KindMap && field(limit, "by").Kind == object.KindNone {
 		d.Fail(limit.Pos, in("rateLimit", "by"), "write by: all"+instead(ingresses|tr, d.can),
 			"the target %s counts no single clients, which is the default", d.target)
 	}
+
+	// Browsers refuse some combinations of "*".
 	cors := field(v, "cors")
 	for _, name := range []string{"allowOrigins", "allowMethods", "allowHeaders"} {
 		l := field(cors, name)
@@ -278,19 +301,24 @@ func (d *decoder) settings(v object.Value, at object.Path) []secret {
 			d.Fail(l.Items[i].Pos, in("cors", name), "list what is allowed, or remove allowCredentials", "browsers refuse \"*\" together with allowCredentials")
 		}
 	}
+
 	auth := field(v, "auth")
 	if auth.Kind != object.KindMap {
 		return nil
 	}
-	return d.auth(auth, in("auth"))
+	return d.checkAuth(auth, in("auth"))
 }
 
-// auth checks that the fields are those of the type.
-func (d *decoder) auth(v object.Value, at object.Path) []secret {
+// checkAuth checks that the fields are those of the type, and returns the Secret that they name.
+func (d *decoder) checkAuth(v object.Value, at object.Path) []secret {
 	kind := field(v, "type").Text
-	oauth2, more := []string{"proxy"}, []string{"signin"}
+
+	// Each type needs some fields and may have others.
+	oauth2 := []string{"proxy"}
+	more := []string{"signin"}
 	if d.target == EnvoyGateway {
-		oauth2, more = []string{"issuer", "clientID", "secret"}, []string{"scopes", "redirectURL"}
+		oauth2 = []string{"issuer", "clientID", "secret"}
+		more = []string{"scopes", "redirectURL"}
 	}
 	need := map[string][]string{
 		"basic": {"secret"}, "api-key": {"secret", "header"}, "oauth2": oauth2, "jwt": {"issuer", "jwks"},
@@ -299,6 +327,8 @@ func (d *decoder) auth(v object.Value, at object.Path) []secret {
 	if need == nil {
 		return nil
 	}
+
+	// Report what the type does not have, and then what it lacks.
 	for _, m := range v.Members {
 		if m.Name != "type" && !slices.Contains(slices.Concat(need, may), m.Name) {
 			d.Fail(m.Pos, at.Append(object.Field(m.Name)), "remove it; fields of this type: "+strings.Join(slices.Concat(need, may), ", "),
@@ -316,9 +346,9 @@ func (d *decoder) auth(v object.Value, at object.Path) []secret {
 	return nil
 }
 
-// ends gives each route the end of the names of its objects: its path in letters and
-// digits, with a hash where two of them come out alike.
-func ends(routes []*route) {
+// setEnds sets the end of the names of the objects of each route: its path in letters and digits,
+// with a hash if two routes have the same.
+func setEnds(routes []*route) {
 	count := map[string]int{}
 	for _, r := range routes {
 		words := strings.FieldsFunc(strings.ToLower(r.path), func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') })

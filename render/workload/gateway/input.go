@@ -10,7 +10,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/generate"
 )
 
-// class is that of the document, or the default of the target.
+// class returns the class of the document, or the default of the target.
 func (g *Gateway) class() string {
 	if class := field(g.spec, "class"); class.Kind != object.KindNone {
 		return class.Text
@@ -18,7 +18,7 @@ func (g *Gateway) class() string {
 	return map[string]string{Haproxytech: "haproxy", Jcmoraisjr: "haproxy", EnvoyGateway: "eg"}[g.target]
 }
 
-// input is that of the module. Its parts have the positions of what the author wrote.
+// input returns the input of the module. Its parts have the positions of what the author wrote.
 func (g *Gateway) input() object.Value {
 	target := field(g.spec, "target")
 	out := generate.MapOf(g.Pos,
@@ -45,7 +45,8 @@ func member(name string, v object.Value) object.Member {
 	return object.Member{Name: name, Pos: v.Pos, Value: v}
 }
 
-// input is a route as the module takes it.
+// input returns a route as the module takes it. The argument hosts has the hosts of the Gateway,
+// for a route that has none.
 func (r *route) input(hosts object.Value) object.Value {
 	if own := field(r.Value, "hosts"); own.Kind != object.KindNone {
 		hosts = own

@@ -34,9 +34,9 @@ type Project struct {
 	Ports map[string][]score.Port
 }
 
-// Join relates the Gateways of a project to each other and to its workloads. Nothing is
-// reported on workloads that broken names: mistakes that are reported already keep those
-// out of workloads. The errors hold warnings too.
+// Join relates the Gateways of a project to each other and to its workloads. The argument broken
+// has the names of workloads that have mistakes of their own, which are reported already: routes
+// to them are no mistakes. The errors hold warnings too.
 func Join(gateways []*Gateway, workloads []Workload, broken ...string) (Project, object.Errors) {
 	j := joining{
 		workloads: map[string]Workload{}, broken: broken, routes: map[string]*route{}, backends: map[string]*route{}, resources: map[string]*route{},
@@ -44,16 +44,18 @@ func Join(gateways []*Gateway, workloads []Workload, broken ...string) (Project,
 	}
 	for _, w := range workloads {
 		j.workloads[w.Name] = w
-		j.own(w)
+		j.addOwnRoutes(w)
 	}
+
+	// The first of two routes that exclude each other is that of the first name.
 	gateways = slices.Clone(gateways)
 	slices.SortStableFunc(gateways, func(a, b *Gateway) int { return strings.Compare(a.Name, b.Name) })
 	for _, g := range gateways {
 		before := len(j.errs.Failures())
 		for _, r := range g.routes {
-			j.backend(g, r)
-			j.shadows(g, r)
-			j.shared(g, r)
+			j.findBackend(g, r)
+			j.reportShadowed(g, r)
+			j.reportDifferent(g, r)
 		}
 		if !g.Partial && len(j.errs.Failures()) == before {
 			j.out.Inputs[g.Name] = g.input()
@@ -73,7 +75,8 @@ type joining struct {
 	errs                        object.Errors
 }
 
-// fail reports a mistake, with the route beside which it is one where there is one.
+// fail reports a mistake, with a note of the other route that takes part in it, unless other is
+// nil.
 func (j *joining) fail(pos object.Pos, at object.Path, other *route, hint, format string, args ...any) {
 	e := document.Mistake(pos, at, hint, format, args...)
 	if other != nil {
@@ -82,8 +85,9 @@ func (j *joining) fail(pos object.Pos, at object.Path, other *route, hint, forma
 	j.errs = append(j.errs, e)
 }
 
-// own notes the routes that a workload asks for. One of a class may be for another entry.
-func (j *joining) own(w Workload) {
+// addOwnRoutes records the routes that a workload asks for. A route with a class may be for
+// another entry.
+func (j *joining) addOwnRoutes(w Workload) {
 	for _, r := range w.Resources {
 		host, path := field(r.Params, "host"), field(r.Params, "path").Text
 		if r.Type.Value == "route" && (r.Class.Value == "" || r.Class.Value == "default") && host.Kind == object.KindString {
@@ -92,9 +96,10 @@ func (j *joining) own(w Workload) {
 	}
 }
 
-// backend finds the port that a route leads to.
-func (j *joining) backend(g *Gateway, r *route) {
-	to, at := field(r.Value, "to", "workload"), r.at.Append(object.Fields("to", "workload")...)
+// findBackend finds the port that a route leads to, and reports a route without one.
+func (j *joining) findBackend(g *Gateway, r *route) {
+	to := field(r.Value, "to", "workload")
+	at := r.at.Append(object.Fields("to", "workload")...)
 	w, ok := j.workloads[to.Text]
 	switch {
 	case to.Kind == object.KindNone:
@@ -111,17 +116,23 @@ func (j *joining) backend(g *Gateway, r *route) {
 			w.Name, w.Namespace, g.target, g.Context.Namespace)
 		return
 	}
+
+	// Knative has routes of its own.
 	if w.Serverless {
 		j.fail(to.Pos, at, nil, "write a DomainMapping of Knative for the host, or target: keda or kind: Deployment",
 			"Knative leads requests to the workload %q itself, and only for hosts that it knows", w.Name)
 		return
 	}
+
+	// Without a port the route leads to the one called http, or to the only one.
 	port := field(r.Value, "to", "port")
 	var names []string
 	found := slices.IndexFunc(w.Ports, func(p score.Port) bool {
 		names = append(names, p.Name)
 		return p.Name == port.Text || strconv.Itoa(p.Port) == port.Text || port.Kind == object.KindNone && (p.Name == "http" || len(w.Ports) == 1)
 	})
+
+	// Report a missing port, or take the one that was found.
 	at = r.at.Append(object.Fields("to", "port")...)
 	switch {
 	case len(w.Ports) == 0:
@@ -149,9 +160,9 @@ func (j *joining) backend(g *Gateway, r *route) {
 	}
 }
 
-// shadows reports a route that receives no requests, because another one has its host, its
-// path and the type of it. Where requests come in differs by target, class and Gateway.
-func (j *joining) shadows(g *Gateway, r *route) {
+// reportShadowed reports a route that receives no requests, because another one has the same
+// host, path and type of path. Targets, classes and Gateways have their own requests.
+func (j *joining) reportShadowed(g *Gateway, r *route) {
 	hosts := r.hosts
 	if len(hosts) == 0 {
 		hosts = []string{"*"}
@@ -159,6 +170,9 @@ func (j *joining) shadows(g *Gateway, r *route) {
 	if r.path == "" { // It is wrong, which is reported.
 		return
 	}
+
+	// Compare with the routes that workloads ask for, and with those of Gateways with the same
+	// entry.
 	existing := field(g.spec, "gateway")
 	entry := []string{g.target, g.class(), field(existing, "name").Text, field(existing, "namespace").Text}
 	for _, host := range hosts {
@@ -177,8 +191,9 @@ func (j *joining) shadows(g *Gateway, r *route) {
 	}
 }
 
-// shared reports settings that Jcmoraisjr has once for a Service, and that differ.
-func (j *joining) shared(g *Gateway, r *route) {
+// reportDifferent reports settings that Jcmoraisjr has once for a Service, and that differ
+// between its routes.
+func (j *joining) reportDifferent(g *Gateway, r *route) {
 	if g.target != Jcmoraisjr || r.port.Port == 0 {
 		return
 	}
@@ -188,6 +203,7 @@ func (j *joining) shared(g *Gateway, r *route) {
 		j.backends[key] = r
 		return
 	}
+
 	for _, name := range []string{"rateLimit", "headers", "timeouts"} {
 		own, other := r.setting(name), first.setting(name)
 		if string(own.JSON()) == string(other.JSON()) {
@@ -202,7 +218,7 @@ func (j *joining) shared(g *Gateway, r *route) {
 	}
 }
 
-// setting is one of those in effect; KindNone where it is not.
+// setting returns one of the settings in effect, or a value of KindNone if it has none.
 func (r *route) setting(name string) object.Value {
 	for _, m := range r.settings {
 		if m.Name == name {

@@ -45,7 +45,7 @@ const (
 	longest      = 253
 )
 
-// of is the rule as a table has it.
+// of returns the rule in the form that tables have.
 func (r rule) of() document.Rule {
 	short := map[rule]string{duration: "duration such as 30s", seconds: "number of seconds such as 600"}[r]
 	return document.Rule{Words: string(r), Short: short, Holds: r.holds, Secret: func(text string) bool {
@@ -53,7 +53,7 @@ func (r rule) of() document.Rule {
 	}}
 }
 
-// holds reports whether text keeps the rule.
+// holds reports whether text follows the rule.
 func (r rule) holds(s string) bool {
 	switch r {
 	case label:
@@ -93,15 +93,18 @@ func (r rule) holds(s string) bool {
 	return true
 }
 
-// isOf reports whether a text has letters, digits and what is in more alone.
+// isOf reports whether a text has only letters, digits and the characters of more.
 func isOf(s, more string) bool { return s != "" && strings.Trim(s, alphanumeric+more) == "" }
 
+// isPath reports whether a text is a path that all targets read in the same way.
 func isPath(s string) bool {
 	never := []string{"//", "/./", "/../"}
 	return strings.HasPrefix(s, "/") && isOf(s, "-/._~!$&'()*+,;=:@") &&
 		!slices.ContainsFunc(never, func(n string) bool { return strings.Contains(strings.TrimSuffix(s, "/")+"/", n) })
 }
 
+// isPlain reports whether a text has no character with a meaning in the configuration of a
+// target.
 func isPlain(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f || strings.ContainsRune("\"\\`%$", c) })
 }
@@ -134,7 +137,7 @@ func isRange(s string) bool {
 	return single == nil || err == nil && p.Masked() == p
 }
 
-// bytes is how many bytes a size means, 0 where it is none.
+// bytes returns how many bytes a size means, or 0 if it is no size.
 func bytes(s string) int {
 	digits := strings.TrimRight(s, "kMGi")
 	unit, ok := map[string]int{"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}[s[len(digits):]]

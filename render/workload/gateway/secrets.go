@@ -11,9 +11,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// CheckSecrets reports Secrets that a Gateway names and that the render makes, as a Secret
-// or by an ExternalSecret, where they lack the keys that the target reads. One that the
-// render does not make is not known, and neither are keys that come with dataFrom.
+// CheckSecrets reports Secrets that a Gateway names and that the render makes, as a Secret or by
+// an ExternalSecret, if they lack the keys that the target reads. A Secret that the render does
+// not make is not known, and neither are keys that come with dataFrom.
 func CheckSecrets(gateways []*Gateway, nodes []*object.Node) object.Errors {
 	var errs object.Errors
 	for _, g := range gateways {
@@ -23,7 +23,7 @@ func CheckSecrets(gateways []*Gateway, nodes []*object.Node) object.Errors {
 				if !ok || n.Object.Namespace() != g.Context.Namespace || g.target == "" {
 					continue
 				}
-				if bad := s.kind.wrong(g.target, keys); bad != "" {
+				if bad := s.kind.mistake(g.target, keys); bad != "" {
 					e := document.Mistake(s.pos, s.at, "for "+g.target+": "+s.kind.Shape(g.target), "the Secret %q, which %s makes, %s", s.name, n.ID, bad)
 					errs = append(errs, e)
 				}
@@ -33,8 +33,8 @@ func CheckSecrets(gateways []*Gateway, nodes []*object.Node) object.Errors {
 	return errs
 }
 
-// wrong is what is wrong with the keys of a Secret for a target; "" where nothing is.
-func (s Secret) wrong(target string, have []string) string {
+// mistake returns what is wrong with the keys of a Secret for a target, or "" if nothing is.
+func (s Secret) mistake(target string, have []string) string {
 	need, _ := s.keys(target)
 	for _, key := range need {
 		if !slices.Contains(have, key) {
@@ -50,8 +50,8 @@ func (s Secret) wrong(target string, have []string) string {
 	return ""
 }
 
-// keysOf are the keys of the data of a Secret that o is or makes; false where it is another
-// one, or where they are not known.
+// keysOf returns the keys of the data of the Secret called name, if o is it or makes it. It
+// returns false for other objects, and if the keys are not known.
 func keysOf(o object.Object, name string) ([]string, bool) {
 	maps := [][]string{{"data"}, {"stringData"}}
 	switch o.Ref().GroupKind() {
@@ -67,6 +67,8 @@ func keysOf(o object.Object, name string) ([]string, bool) {
 	default:
 		return nil, false
 	}
+
+	// Read the keys. An ExternalSecret without a template takes them from its data.
 	var keys []string
 	for _, at := range maps {
 		data, _ := o.Get(at...).(map[string]any)

@@ -25,7 +25,7 @@ const (
 	EnvoyGateway = "envoy-gateway"
 )
 
-// Targets are the names of the targets.
+// Targets returns the names of the targets.
 func Targets() []string {
 	return []string{Haproxytech, Jcmoraisjr, Traefik, GatewayAPI, EnvoyGateway}
 }
@@ -52,7 +52,8 @@ func Has(s Set, target string) bool {
 	return false
 }
 
-// listed names the targets of a set as a message does: jcmoraisjr, traefik or envoy-gateway.
+// listed returns the targets of a set as messages write them: jcmoraisjr, traefik or
+// envoy-gateway.
 func listed(s Set) string {
 	names := slices.DeleteFunc(Targets(), func(name string) bool { return !Has(s, name) })
 	if last := len(names) - 1; last > 0 {
@@ -61,7 +62,7 @@ func listed(s Set) string {
 	return strings.Join(names, "")
 }
 
-// instead is the end of a hint: the targets of s that can do all of a Gateway.
+// instead returns the end of a hint: the targets of s that can do all of a Gateway.
 func instead(s, can Set) string {
 	if s&can == 0 {
 		return "; " + listed(s) + " can, but no target can do all of this Gateway"
@@ -69,7 +70,7 @@ func instead(s, can Set) string {
 	return ", or set target: " + listed(s&can)
 }
 
-// can are the targets that can do all of a value.
+// can returns the targets that can do all of a value.
 func can(f Field, v object.Value) Set {
 	out := cmp.Or(f.By, all)
 	if v.Kind == object.KindNone || v.Kind == object.KindNull || f.Off && v.Kind == object.KindBool {
@@ -106,8 +107,8 @@ const (
 	SecretOAuth2 Secret = "oauth2"
 )
 
-// keys are the keys of data that a target needs in a Secret, none where each key is the name
-// of a user or of a client; false where the target reads no such Secret.
+// keys returns the keys of data that a target needs in a Secret. There are none if each key is
+// the name of a user or of a client. It returns false if the target reads no such Secret.
 func (s Secret) keys(target string) (keys []string, ok bool) {
 	if s == SecretTLS {
 		return []string{"tls.crt", "tls.key"}, true
@@ -120,7 +121,7 @@ func (s Secret) keys(target string) (keys []string, ok bool) {
 	return keys, ok
 }
 
-// Shape describes a Secret as a target reads it; "" where it reads none.
+// Shape describes a Secret as a target reads it. It returns "" if the target reads none.
 func (s Secret) Shape(target string) string {
 	keys, ok := s.keys(target)
 	switch {

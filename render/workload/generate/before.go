@@ -14,8 +14,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// strongest is what a container must be for all that wait for it: complete is
-// more than healthy, and that is more than started; "" where none waits.
+// strongest returns what a container must be before all that wait for it start. Complete is more
+// than healthy, and healthy is more than started. It returns "" if none waits.
 func strongest(c *score.Container) string {
 	out := ""
 	for _, b := range c.Before {
@@ -26,16 +26,15 @@ func strongest(c *score.Container) string {
 	return out
 }
 
-// strength ranks what a container must be.
+// strength returns the rank of what a container must be.
 func strength(ready string) int {
 	return slices.Index([]string{score.ReadyStarted, score.ReadyHealthy, score.ReadyComplete}, ready)
 }
 
-// containers are the containers of the pod: those that come before others, in an
-// order in which each comes before all that wait for it, and the rest in that of
-// the document, whose first one tools use as the main one (kubectl logs).
-// Kubernetes starts the former one by one, each when the one before it is
-// complete or, for a sidecar, started and past its startup probe.
+// containers returns the containers of the pod. Those of init come before others, each before all
+// that wait for it. Those of main are in the order of the document: tools use the first one as
+// the main one (kubectl logs). Kubernetes starts the former one by one, each when the one before
+// it is complete or, for a sidecar, started and past its startup probe.
 func (l *lowering) containers() (init, main []object.Value) {
 	order := l.beforeOrder()
 	l.main = len(l.r.Containers) - len(order)
@@ -70,7 +69,7 @@ func (l *lowering) containers() (init, main []object.Value) {
 // the pod waits forever for the sidecar to end.
 const firstSidecars = 29
 
-// checkSidecar refuses a sidecar that the cluster does not know.
+// checkSidecar reports a sidecar that the cluster does not know.
 func (l *lowering) checkSidecar(c *score.Container) {
 	version := l.r.Context.KubeVersion
 	parts := strings.Split(version, ".")
@@ -83,8 +82,8 @@ func (l *lowering) checkSidecar(c *score.Container) {
 	}
 }
 
-// beforeOrder is the containers that come before others, in order; by name where
-// nothing else decides.
+// beforeOrder returns the indexes of the containers that come before others, in their order.
+// Names decide if nothing else does.
 func (l *lowering) beforeOrder() []int {
 	index := make(map[string]int, len(l.r.Containers))
 	first := false
@@ -112,8 +111,8 @@ func (l *lowering) beforeOrder() []int {
 	return order
 }
 
-// probes adds the probes that a container can have at its position.
-func (l *lowering) probes(m *members, c *score.Container, ready string) {
+// addProbes adds the probes that a container can have at its position.
+func (l *lowering) addProbes(m *members, c *score.Container, ready string) {
 	live, works, up := c.LivenessProbe, c.ReadinessProbe, c.StartupProbe
 	switch ready {
 	case score.ReadyComplete:
@@ -128,7 +127,8 @@ func (l *lowering) probes(m *members, c *score.Container, ready string) {
 		}
 		return
 	case score.ReadyHealthy:
-		if up = startupProbe(c); up.Kind == object.KindNone {
+		up = startupProbe(c)
+		if up.Kind == object.KindNone {
 			l.fail(c.Before[0].Pos, l.at("containers", c.Name, "before", c.Before[0].Container, "ready"),
 				"add a readinessProbe, or write ready: started", "the container has no probe that could report it healthy")
 		}
@@ -145,10 +145,9 @@ const (
 	startupFailures = 150
 )
 
-// startupProbe is when a container is healthy: by its own startup probe, else
-// by what its readiness or liveness probe checks. The timing of those is left
-// behind, as it is made for a container that runs: three failures would end one
-// that still starts.
+// startupProbe returns the probe that says when a container is healthy: its own startup probe, or
+// what its readiness or liveness probe checks. The timing of those is left out, as it is made for
+// a container that runs: three failures would end one that still starts.
 func startupProbe(c *score.Container) object.Value {
 	if c.StartupProbe.Kind != object.KindNone {
 		return c.StartupProbe

@@ -13,14 +13,16 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// container is a container in the shape of the Kubernetes API. What others wait
-// for is its type: complete makes an init container, started and healthy make
-// a sidecar, and "" one of the pod's own.
+// container returns a container in the shape of the Kubernetes API. The argument ready is what
+// others wait for: complete makes an init container, started and healthy make a sidecar, and ""
+// one of the main containers of the pod.
 func (l *lowering) container(i int, ready string) object.Value {
 	c := &l.r.Containers[i]
 	s := &c.Spec
 	l.checkImage(s)
 	env, from := l.environment(c).finish()
+
+	// The fields that Score knows.
 	m := make(members, 0, 12)
 	m.put("name", object.TextAt(s.Name, s.Pos))
 	image, _ := Mirrored(s.Image.Value, l.r.Config.Images.Mirrors)
@@ -32,11 +34,13 @@ func (l *lowering) container(i int, ready string) object.Value {
 	m.put("ports", l.containerPorts(s, ready))
 	m.put("resources", resources(s))
 	m.put("volumeMounts", lowerList(l.mounts[i], s.Pos))
-	l.probes(&m, s, ready)
+	l.addProbes(&m, s, ready)
 	m.put("securityContext", s.SecurityContext)
 	if ready == score.ReadyStarted || ready == score.ReadyHealthy {
 		m.put("restartPolicy", object.TextAt("Always", s.Before[0].Pos))
 	}
+
+	// Fields of Kubernetes are passed on. An init container has no hooks.
 	for _, f := range s.Further.Members {
 		if f.Name == "lifecycle" && ready == score.ReadyComplete {
 			l.warn(f.Value.Pos, l.extra("containers", s.Name, f.Name), "",
@@ -48,7 +52,7 @@ func (l *lowering) container(i int, ready string) object.Value {
 	return m.value(s.Pos)
 }
 
-// checkImage refuses the image that Score leaves to the deployment.
+// checkImage reports an image that Score leaves to the deployment.
 func (l *lowering) checkImage(s *score.Container) {
 	if s.Image.Value != "." {
 		return
@@ -61,10 +65,10 @@ func (l *lowering) checkImage(s *score.Container) {
 		"the image is left to the deployment, and none was given")
 }
 
-// containerPorts are the ports of the service that a container listens at: all of
-// them where it is the only one of the pod, else those of its probes, as
-// nothing else is known. A port of a container is a note for the reader, and a name for
-// probes: Services and policies go by the number.
+// containerPorts returns the ports of the service that a container listens at: all of them if it
+// is the only one of the pod, and otherwise those of its probes, as nothing else is known. A port
+// of a container is a note for the reader, and a name for probes: Services and policies use the
+// number.
 func (l *lowering) containerPorts(s *score.Container, ready string) object.Value {
 	if ready == score.ReadyComplete {
 		return object.Value{}
@@ -77,6 +81,8 @@ func (l *lowering) containerPorts(s *score.Container, ready string) object.Value
 	if !all {
 		probed = probedPorts(s)
 	}
+
+	// Services may have two ports for one of the container, which is listed once.
 	type number struct {
 		port     int
 		protocol string
@@ -99,8 +105,7 @@ func (l *lowering) containerPorts(s *score.Container, ready string) object.Value
 	return lowerList(items, s.Pos)
 }
 
-// probedPorts are the numbers and names of ports that the probes of a container
-// use.
+// probedPorts returns the numbers and names of ports that the probes of a container use.
 func probedPorts(s *score.Container) []string {
 	var out []string
 	for _, probe := range []object.Value{s.LivenessProbe, s.ReadinessProbe, s.StartupProbe} {
@@ -129,8 +134,9 @@ func resources(s *score.Container) object.Value {
 	return MapOf(s.Pos, with("requests", requests), with("limits", limits))
 }
 
-// Mirrored is image at the mirror of the longest prefix that it has, with its tag and its
-// digest; ok is false where no mirror has it. nginx is docker.io/library/nginx.
+// Mirrored returns the image at the mirror with the longest prefix that fits, with its tag and
+// its digest. It returns false if no mirror has the image. The name nginx means
+// docker.io/library/nginx.
 func Mirrored(image string, mirrors []spec.Mirror) (out string, ok bool) {
 	if len(mirrors) == 0 {
 		return image, false
@@ -151,9 +157,9 @@ func Mirrored(image string, mirrors []spec.Mirror) (out string, ok bool) {
 	return best.To + strings.TrimPrefix(whole, best.Prefix), true
 }
 
-// normalImage is an image with its registry, and the same without tag and digest: what names
-// no registry is of Docker Hub (github.com/distribution/reference has the rule, and takes a
-// millisecond of every start).
+// normalImage returns an image with its registry, and the same without tag and digest. An image
+// that names no registry is of Docker Hub (github.com/distribution/reference has the rule, and
+// takes a millisecond of every start).
 func normalImage(image string) (whole, name string) {
 	host, _, deep := strings.Cut(image, "/")
 	switch {
@@ -174,11 +180,12 @@ func normalImage(image string) (whole, name string) {
 	return whole, name
 }
 
-// pod is what the author wrote of the pods, with the Secrets for the registries of the
+// pod returns what the author wrote of the pods, with the Secrets for the registries of the
 // project behind those of the author.
 func (l *lowering) pod() object.Value {
 	images := l.r.Config.Images
-	pod, names := l.spec.Pod, slices.Concat(images.PullSecrets, object.SortedKeys(images.PullSecretsFrom))
+	pod := l.spec.Pod
+	names := slices.Concat(images.PullSecrets, object.SortedKeys(images.PullSecretsFrom))
 	if len(names) == 0 {
 		return pod
 	}

@@ -12,6 +12,4 @@
 // composition, or is refused at its line. Every part of the input has the position of
 // what the user wrote. All mistakes are reported at once; the same workload gives the
 // same bytes.
-//
-// Caller: render/workload.
 package generate

@@ -38,7 +38,7 @@ type environment struct {
 	providers map[string]*externalSecret
 	// known are the names that $(NAME) may stand for.
 	known map[string]bool
-	// helpers are the Secrets of the cluster under names of ours, entries all else
+	// helpers are the Secrets of the cluster under generated names, entries all else
 	// that stands in env.
 	helpers []object.Value
 	entries []item
@@ -67,8 +67,7 @@ func (l *lowering) environment(c *Container) *environment {
 	return e
 }
 
-// namesKnown are the names of all variables; it is nil where no text can refer
-// to one.
+// namesKnown returns the names of all variables, or nil if no text can refer to one.
 func (e *environment) namesKnown() map[string]bool {
 	refers := false
 	for _, v := range e.c.Variables {
@@ -96,6 +95,8 @@ func (e *environment) assign(v *Variable) {
 		e.l.fail(v.NamePos, e.path(v.Name), "", "%q is not a variable name: Kubernetes accepts printable ASCII without =", v.Name)
 		return
 	}
+
+	// Some values fit into no variable, and secrets take another way.
 	pieces := v.Value.Pieces
 	for _, p := range pieces {
 		if strings.IndexByte(p.Literal, 0) >= 0 {
@@ -107,6 +108,8 @@ func (e *environment) assign(v *Variable) {
 		e.assignSecret(v, pieces)
 		return
 	}
+
+	// Plain text goes into the ConfigMap unless Kubernetes has to expand it.
 	text := v.Value.Plain()
 	e.warnSecret(v, v.Value.private())
 	switch expands := e.expands(pieces); {
@@ -126,7 +129,7 @@ func (e *environment) assign(v *Variable) {
 
 // assignSecret decides how a variable that holds secrets reaches the container.
 func (e *environment) assignSecret(v *Variable, pieces []Piece) {
-	if !e.l.expressible(pieces, v.Value.Pos, e.path(v.Name)) {
+	if !e.l.checkExpressible(pieces, v.Value.Pos, e.path(v.Name)) {
 		return
 	}
 	e.l.warnUnescaped(pieces, v.Value.Pos, e.path(v.Name))
@@ -136,12 +139,12 @@ func (e *environment) assignSecret(v *Variable, pieces []Piece) {
 		e.entries = append(e.entries, item{name: v.Name, v: v, value: secretVariable(v.Name, v.NamePos, v.Value.Pos, pieces[0].Secret)})
 	case !expands && isKey(v.Name) && e.l.templated(pieces):
 		if x, end := e.ofProvider(v.Value); x != nil {
-			x.template(v.Name, v.NamePos, pieces, v.Value.Pos)
+			x.addTemplate(v.Name, v.NamePos, pieces, v.Value.Pos)
 			made := &Secret{Reference: resource.Reference{Key: e.l.name + "-" + end, Property: v.Name}}
 			e.entries = append(e.entries, item{name: v.Name, v: v, value: secretVariable(v.Name, v.NamePos, v.Value.Pos, made)})
 			return
 		}
-		e.secret.template(v.Name, v.NamePos, pieces, v.Value.Pos)
+		e.secret.addTemplate(v.Name, v.NamePos, pieces, v.Value.Pos)
 	default:
 		text, refs := e.compose(pieces, expands)
 		e.add(v, object.TextAt(text, v.Value.Pos), refs)
@@ -154,14 +157,17 @@ func (e *environment) add(v *Variable, text object.Value, refs []string) {
 		value: MapOf(v.Value.Pos, StringMember("name", v.Name, v.NamePos), with("value", text))})
 }
 
-// finish adds the ConfigMap and the ExternalSecret to the workload and returns
-// the fields env and envFrom of the container.
+// finish adds the ConfigMap and the ExternalSecrets to the workload, and returns the fields env
+// and envFrom of the container.
 func (e *environment) finish() (env, from object.Value) {
-	l, container := e.l, e.c.Spec.Name
+	l := e.l
+	container := e.c.Spec.Name
 	configs, secrets := "env", "secrets"
 	if len(l.r.Containers) > 1 {
 		configs, secrets = suffix(container, configs), suffix(container, secrets)
 	}
+
+	// Each object has all variables of one kind, and envFrom names it.
 	var sources []object.Value
 	source := func(field, end string) {
 		name := MapOf(object.Pos{}, StringMember("name", l.name+"-"+end, object.Pos{}))
@@ -177,11 +183,15 @@ func (e *environment) finish() (env, from object.Value) {
 		l.secrets.put(secrets, e.secret.value(l))
 		source("secretRef", secrets)
 	}
+
+	// Texts with secrets of one provider are in an object of their own.
 	for _, provider := range slices.Sorted(maps.Keys(e.providers)) {
 		x := e.providers[provider]
 		e.checkSize("the Secret of the variables", x.templates)
 		l.secrets.put(e.endOf(provider), x.value(l))
 	}
+
+	// Helpers come before the variables that refer to them.
 	items := e.helpers
 	for _, o := range e.ordered() {
 		items = append(items, o.value)
@@ -189,9 +199,9 @@ func (e *environment) finish() (env, from object.Value) {
 	return lowerList(items, e.c.Spec.Pos), lowerList(sources, e.c.Spec.Pos)
 }
 
-// ofProvider is the ExternalSecret of the provider whose secrets a text holds, with the end
-// of its name; nil where one is of the store of the environment. A text of several
-// providers is with the first.
+// ofProvider returns the ExternalSecret of the provider whose secrets a text holds, with the end
+// of its name. It returns nil if one of the secrets is of the store of the environment. A text of
+// several providers is with the first.
 func (e *environment) ofProvider(t Text) (x *externalSecret, end string) {
 	var reads externalSecret
 	for _, p := range t.Pieces {
@@ -212,7 +222,7 @@ func (e *environment) ofProvider(t Text) (x *externalSecret, end string) {
 	return e.providers[provider], e.endOf(provider)
 }
 
-// endOf ends the name of the ExternalSecret of a provider.
+// endOf returns the end of the name of the ExternalSecret of a provider.
 func (e *environment) endOf(provider string) string {
 	if len(e.l.r.Containers) > 1 {
 		return suffix(e.c.Spec.Name, "secrets-"+provider)
@@ -220,14 +230,14 @@ func (e *environment) endOf(provider string) string {
 	return "secrets-" + provider
 }
 
-// checkSize refuses variables that fit into no object.
+// checkSize reports variables that fit into no object.
 func (e *environment) checkSize(what string, m members) {
 	e.l.checkSize(what, len(m), func(i int) int { return len(m[i].Name) + len(m[i].Value.Text) },
 		func(i int) (object.Pos, object.Path) { return m[i].Pos, e.path(m[i].Name) })
 }
 
-// suffix is the end of the name of an object of one container. It is part of the
-// id of a node as well (secret-<suffix>), which has at most 63 letters.
+// suffix returns the end of the name of an object of one container. It is part of the id of a
+// node as well (secret-<suffix>), which has at most 63 letters.
 func suffix(container, what string) string {
 	const most = 63 - len("secret-")
 	return object.Shorten(container, most-1-len(what)) + "-" + what

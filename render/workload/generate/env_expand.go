@@ -10,10 +10,9 @@ import (
 	"github.com/ropewalk/ropewalk/internal/scc"
 )
 
-// expands reports whether a text holds $(NAME) of a variable of its container,
-// so that Kubernetes shall expand it. A text that does is expanded entirely,
-// which makes $ of $$ in it: $$(NAME) is how an author writes a literal $(NAME).
-// Any other text comes to the container as it is.
+// expands reports whether a text holds $(NAME) of a variable of its container, so that Kubernetes
+// has to expand it. Such a text is expanded entirely, which makes $ of $$ in it: $$(NAME) is how
+// an author writes a literal $(NAME). Any other text comes to the container unchanged.
 func (e *environment) expands(pieces []Piece) bool {
 	for _, p := range pieces {
 		if p.Secret == nil && !p.Verbatim && len(e.known) > 0 && mentions(p.Literal, func(name string) bool { return e.known[name] }) {
@@ -23,8 +22,8 @@ func (e *environment) expands(pieces []Piece) bool {
 	return false
 }
 
-// mentions reports whether s holds $(NAME) for a name that is wanted. Each byte
-// is read a fixed number of times, whatever is nested or left open.
+// mentions reports whether s holds $(NAME) for a name that is wanted. It reads each byte a fixed
+// number of times, whatever is nested or left open.
 func mentions(s string, wanted func(name string) bool) bool {
 	for {
 		i := strings.Index(s, "$(")
@@ -44,8 +43,8 @@ func mentions(s string, wanted func(name string) bool) bool {
 }
 
 // scan reads text as Kubernetes does when it expands the value of an item of env
-// (third_party/forked/golang/expansion): $(NAME) is a reference, $$ is a literal
-// $, and any other $ is itself.
+// (third_party/forked/golang/expansion), and calls one of the functions for each piece: $(NAME)
+// is a reference, $$ is a literal $, and any other $ is itself.
 func scan(s string, literal, reference func(string)) {
 	closes := true
 	for {
@@ -55,6 +54,8 @@ func scan(s string, literal, reference func(string)) {
 			return
 		}
 		literal(s[:i])
+
+		// A dollar begins an escape, a reference or plain text.
 		next := s[i+1]
 		s = s[i+2:]
 		switch next {
@@ -78,9 +79,9 @@ func scan(s string, literal, reference func(string)) {
 	}
 }
 
-// compose writes a text with secrets as the value of an item of env: secrets are
-// $(HELPER), and no literal $ can join with what follows it. Where the text
-// expands, its references stay references; refs are their names.
+// compose returns a text with secrets as the value of an item of env: secrets are $(HELPER), and
+// no literal $ can join with what follows it. If the text expands, its references stay
+// references, and refs are their names.
 func (e *environment) compose(pieces []Piece, expands bool) (value string, refs []string) {
 	var b strings.Builder
 	literal := func(s string) { b.WriteString(strings.ReplaceAll(s, "$", "$$")) }
@@ -91,7 +92,7 @@ func (e *environment) compose(pieces []Piece, expands bool) (value string, refs 
 	for _, p := range pieces {
 		switch {
 		case p.Secret != nil:
-			b.WriteString("$(" + e.helper(p) + ")")
+			b.WriteString("$(" + e.addHelper(p) + ")")
 		case expands && !p.Verbatim:
 			scan(p.Literal, literal, reference)
 		default:
@@ -101,9 +102,9 @@ func (e *environment) compose(pieces []Piece, expands bool) (value string, refs 
 	return b.String(), refs
 }
 
-// ordered is the variables of env such that what is referred to comes first, as
-// Kubernetes knows only names that stand before; those that refer to each other
-// in a ring stand by name, with a warning.
+// ordered returns the variables of env in an order in which a variable comes after those that it
+// refers to, as Kubernetes knows only names of earlier variables. Variables that refer to each
+// other in a cycle are sorted by name, with a warning.
 func (e *environment) ordered() []item {
 	if !slices.ContainsFunc(e.entries, func(n item) bool { return len(n.refs) > 0 }) {
 		return e.entries
@@ -131,7 +132,7 @@ func (e *environment) ordered() []item {
 	return out
 }
 
-// warnRing warns of variables that refer to themselves, in a ring.
+// warnRing warns of variables that refer to themselves or to each other in a cycle.
 func (e *environment) warnRing(ring []int) {
 	first := e.entries[ring[0]]
 	if len(ring) == 1 {

@@ -12,12 +12,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// direct reports whether a piece can be read from a Secret of the cluster as it
-// is.
+// direct reports whether a piece can be read unchanged from a Secret of the cluster.
 func (l *lowering) direct(p Piece) bool { return l.clustered(p) && !p.Escape }
 
-// clustered reports whether a piece is a Secret of the cluster: by its own word,
-// or because the backend has no other.
+// clustered reports whether a piece is a Secret of the cluster: because the author or the
+// provisioner says so, or because the backend has no other.
 func (l *lowering) clustered(p Piece) bool {
 	return p.Secret != nil && (p.Secret.Kubernetes || !l.external())
 }
@@ -27,9 +26,9 @@ func (l *lowering) external() bool {
 	return l.r.Config.Secrets.Backend != spec.BackendKubernetes
 }
 
-// templated reports whether a text becomes a template of an ExternalSecret. One
-// that holds Secrets of the cluster does where a store for them is named, unless
-// it can do without: what is read directly is never out of date.
+// templated reports whether a text becomes a template of an ExternalSecret. A text that holds
+// Secrets of the cluster does if a store for them is named, unless it can do without: what is
+// read directly is never out of date.
 func (l *lowering) templated(pieces []Piece) bool {
 	if !l.external() {
 		return false
@@ -46,14 +45,14 @@ func (l *lowering) templated(pieces []Piece) bool {
 // cluster.
 const kubernetesStoreHint = "name a SecretStore of the provider kubernetes in spec.workloads.secrets.kubernetesStore of the Project"
 
-// expressible reports whether every secret of a text of a variable can be read,
-// and reports what cannot.
-func (l *lowering) expressible(pieces []Piece, pos object.Pos, at object.Path) bool {
+// checkExpressible reports whether every secret of a text of a variable can be read. It adds a
+// mistake if not.
+func (l *lowering) checkExpressible(pieces []Piece, pos object.Pos, at object.Path) bool {
 	for _, p := range pieces {
 		if p.Secret == nil || !l.clustered(p) {
 			continue
 		}
-		if !l.readable(p.Secret, pos, at) {
+		if !l.checkReadable(p.Secret, pos, at) {
 			return false
 		}
 		switch {
@@ -71,9 +70,9 @@ func (l *lowering) expressible(pieces []Piece, pos object.Pos, at object.Path) b
 	return true
 }
 
-// readable reports whether a Secret of the cluster is named in full, and reports
+// checkReadable reports whether a Secret of the cluster is named in full. It adds a mistake for
 // what is missing.
-func (l *lowering) readable(s *Secret, pos object.Pos, at object.Path) bool {
+func (l *lowering) checkReadable(s *Secret, pos object.Pos, at object.Path) bool {
 	switch {
 	case s.Property == "":
 		l.fail(pos, at, "the provisioner must give property: the key inside of the Secret",
@@ -87,7 +86,7 @@ func (l *lowering) readable(s *Secret, pos object.Pos, at object.Path) bool {
 	return false
 }
 
-// secretVariable is an item of env that reads a Secret of the cluster.
+// secretVariable returns an item of env that reads a Secret of the cluster.
 func secretVariable(name string, namePos, pos object.Pos, s *Secret) object.Value {
 	key := MapOf(pos, StringMember("name", s.Key, pos), StringMember("key", s.Property, pos))
 	return MapOf(pos, StringMember("name", name, namePos), with("valueFrom", MapOf(pos, with("secretKeyRef", key))))
@@ -99,15 +98,16 @@ type helperKey struct {
 	escape bool
 }
 
-// helper is the name of the variable that holds a secret, for texts that are
-// composed; it makes the variable.
-func (e *environment) helper(p Piece) string {
+// addHelper returns the name of the variable that holds a secret, for texts that are composed. It
+// adds the variable if it is not there yet.
+func (e *environment) addHelper(p Piece) string {
 	key := helperKey{p.Secret.Name, p.Escape}
 	if name, ok := e.names[key]; ok {
 		return name
 	}
 	if e.names == nil {
-		e.names, e.reserved = map[helperKey]string{}, e.namesMentioned()
+		e.names = map[helperKey]string{}
+		e.reserved = e.namesMentioned()
 	}
 	name := "ROPEWALK_SECRET_" + strings.ToUpper(p.Secret.Name)
 	if p.Escape {
@@ -116,18 +116,18 @@ func (e *environment) helper(p Piece) string {
 	for e.reserved[name] {
 		name += "_"
 	}
-	e.names[key], e.reserved[name] = name, true
+	e.names[key] = name
+	e.reserved[name] = true
 	if e.l.direct(p) {
 		e.helpers = append(e.helpers, secretVariable(name, object.Pos{}, object.Pos{}, p.Secret))
 	} else {
-		e.secret.template(name, object.Pos{}, []Piece{p}, object.Pos{})
+		e.secret.addTemplate(name, object.Pos{}, []Piece{p}, object.Pos{})
 	}
 	return name
 }
 
-// namesMentioned are all names of variables, and all NAME of $(NAME) in any
-// text that Kubernetes expands: a helper with such a name would put a secret where
-// the author wrote text.
+// namesMentioned returns all names of variables, and all NAME of $(NAME) in any text that
+// Kubernetes expands. A helper with such a name would put a secret where the author wrote text.
 func (e *environment) namesMentioned() map[string]bool {
 	names := map[string]bool{}
 	for name := range e.known {
@@ -154,24 +154,24 @@ type externalSecret struct {
 	templates members
 }
 
-// template adds a key of the Secret: a Go template over the secrets of pieces.
-func (x *externalSecret) template(key string, keyPos object.Pos, pieces []Piece, pos object.Pos) {
+// addTemplate adds a key of the Secret: a Go template over the secrets of pieces.
+func (x *externalSecret) addTemplate(key string, keyPos object.Pos, pieces []Piece, pos object.Pos) {
 	var b strings.Builder
 	for i, p := range pieces {
 		if p.Secret == nil {
-			templateLiteral(&b, p.Literal, i+1 < len(pieces))
+			writeLiteral(&b, p.Literal, i+1 < len(pieces))
 			continue
 		}
 		x.read(p.Secret)
-		templateSecret(&b, p)
+		writeSecret(&b, p)
 	}
 	x.templates = append(x.templates, object.Member{Name: key, Pos: keyPos, Value: object.TextAt(b.String(), pos)})
 }
 
-// templateLiteral writes literal text in a Go template. Only {{ means anything
-// there, and { before an action would be read as a part of it: runs of { that
-// could are the output of an action themselves.
-func templateLiteral(b *strings.Builder, s string, actionFollows bool) {
+// writeLiteral writes literal text in a Go template. Only {{ has a meaning there, and { before an
+// action would be read as a part of it: runs of { that could have a meaning are written as the
+// output of an action.
+func writeLiteral(b *strings.Builder, s string, actionFollows bool) {
 	for s != "" {
 		i := strings.IndexByte(s, '{')
 		if i < 0 {
@@ -190,9 +190,9 @@ func templateLiteral(b *strings.Builder, s string, actionFollows bool) {
 	}
 }
 
-// templateSecret writes the value of a secret. In a URL it is escaped as for a
+// writeSecret writes the value of a secret in a Go template. In a URL it is escaped as for a
 // query, but a space is %20, which is right in every part of a URL.
-func templateSecret(b *strings.Builder, p Piece) {
+func writeSecret(b *strings.Builder, p Piece) {
 	name := p.Secret.Name
 	if name != "" && name[0] >= '0' && name[0] <= '9' {
 		b.WriteString(`{{ index . "` + name + `"`)
@@ -217,9 +217,9 @@ func (x *externalSecret) read(s *Secret) {
 	x.reads = append(x.reads, s)
 }
 
-// value is the ExternalSecret (#Secret of the module). Its store is that of the
-// environment where a part is read from there, else that of the first provider; parts of
-// other stores name theirs.
+// value returns the ExternalSecret (#Secret of the module). Its store is that of the environment
+// if a part is read from there, and otherwise that of the first provider. Parts of other stores
+// name theirs.
 func (x *externalSecret) value(l *lowering) object.Value {
 	none := object.Pos{}
 	slices.SortFunc(x.reads, func(a, b *Secret) int { return strings.Compare(a.Name, b.Name) })
@@ -247,15 +247,15 @@ func (x *externalSecret) value(l *lowering) object.Value {
 		StringMember("refreshInterval", cmp.Or(store.RefreshInterval, config.RefreshInterval), none))
 }
 
-// pulls are the ExternalSecrets of the Secrets that images are pulled with (#Pull of the
-// module), by what ends the name of their node.
+// pulls returns the ExternalSecrets of the Secrets that images are pulled with (#Pull of the
+// module), by the end of the name of their node.
 func (l *lowering) pulls() object.Value {
 	var out members
 	for _, name := range object.SortedKeys(l.r.Pulls) {
 		const longest = 63 - len("pull-")
 		pos := l.r.Config.Images.PullSecretsFrom[name].Pos
 		var x externalSecret
-		x.template(".dockerconfigjson", pos, []Piece{{Secret: &Secret{Name: "config", Reference: l.r.Pulls[name]}}}, pos)
+		x.addTemplate(".dockerconfigjson", pos, []Piece{{Secret: &Secret{Name: "config", Reference: l.r.Pulls[name]}}}, pos)
 		out.put(object.Shorten(name, longest), x.value(l).Merge(MapOf(pos, StringMember("name", name, pos))))
 	}
 	return out.value(object.Pos{})
@@ -265,7 +265,7 @@ func storeOf(name, kind string) object.Value {
 	return MapOf(object.Pos{}, StringMember("name", name, object.Pos{}), StringMember("kind", kind, object.Pos{}))
 }
 
-// provider is the one whose store x has; "" is the store of the environment.
+// provider returns the provider whose store x has, or "" for the store of the environment.
 func (x *externalSecret) provider() string {
 	found := ""
 	for _, s := range x.reads {

@@ -66,7 +66,7 @@ func FuzzALiteralComesOutOfATemplateAsItIs(f *testing.F) {
 		var x externalSecret
 		s := Secret{Name: "1a"}
 		pieces := Join([]Piece{lit(before), {Secret: &s, Escape: escape}, lit(after)})
-		x.template("KEY", object.Pos{}, pieces, object.Pos{})
+		x.addTemplate("KEY", object.Pos{}, pieces, object.Pos{})
 		got := executeTemplate(t, x.templates[0].Value.Text, map[string]string{"1a": "v"})
 		require.True(t, bytes.Equal([]byte(before+"v"+after), []byte(got)), "%q", got)
 	})
@@ -80,7 +80,7 @@ func FuzzALiteralComesOutOfAComposedTextAsItIs(f *testing.F) {
 		e := &environment{l: &lowering{}, c: &Container{}, known: map[string]bool{"A": true}}
 		s := ref(&Secret{Name: "s", Reference: resource.Reference{Kubernetes: true}})
 		known := func(name string) (string, bool) {
-			v, ok := map[string]string{"A": "$(a)", e.helper(s): "$(secret)"}[name]
+			v, ok := map[string]string{"A": "$(a)", e.addHelper(s): "$(secret)"}[name]
 			return v, ok
 		}
 		literal, _ := e.compose([]Piece{lit(before), s, lit(after)}, false)

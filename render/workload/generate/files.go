@@ -41,7 +41,7 @@ func (p keyedFile) pos() object.Pos {
 	return p.file.Spec.Pos
 }
 
-// source is where the author names the file, which is not in it.
+// source returns the position where the author names a file whose content is not in the document.
 func (p keyedFile) source() object.Pos {
 	if s := p.file.Spec.Source; s != nil {
 		return s.Pos
@@ -69,8 +69,8 @@ type filing struct {
 	kept, hidden []keyedFile
 }
 
-// mountFiles mounts every file by itself, so that what the image has beside it
-// stays: plain ones from the ConfigMap, those with secrets from the Secret that an
+// mountFiles mounts every file by itself, so that other files of the image in the same directory
+// stay. Plain files come from the ConfigMap, those with secrets from the Secret that an
 // ExternalSecret makes, and those that are a Secret of the cluster from there.
 func (l *lowering) mountFiles() {
 	all := l.keyedFiles()
@@ -102,13 +102,13 @@ func (f *filing) add(p keyedFile) {
 		f.data.put(p.key, object.TextAt(p.file.Content.Plain(), p.pos()))
 		f.keep(p)
 	case len(pieces) == 1 && f.l.direct(pieces[0]):
-		if f.l.readable(pieces[0].Secret, p.pos(), p.path()) {
+		if f.l.checkReadable(pieces[0].Secret, p.pos(), p.path()) {
 			v := f.inSecret(pieces[0].Secret.Key)
 			f.mount(v, p, pieces[0].Secret.Property)
 		}
-	case f.writable(p, pieces):
+	case f.checkWritable(p, pieces):
 		f.l.warnUnescaped(pieces, p.pos(), p.path())
-		f.secret.template(p.key, p.pos(), pieces, p.pos())
+		f.secret.addTemplate(p.key, p.pos(), pieces, p.pos())
 		f.hidden = append(f.hidden, p)
 		f.made.name = f.l.volumeName(f.made.name, filesSecret)
 		f.mount(&f.made, p, p.key)
@@ -121,7 +121,7 @@ func (f *filing) keep(p keyedFile) {
 	f.mount(&f.config, p, p.key)
 }
 
-// inSecret is the volume of a Secret of the cluster.
+// inSecret returns the volume of a Secret of the cluster, and adds it if it is new.
 func (f *filing) inSecret(name string) *fileVolume {
 	i := slices.Index(f.secrets, name)
 	if i < 0 {
@@ -132,9 +132,9 @@ func (f *filing) inSecret(name string) *fileVolume {
 	return f.direct[i]
 }
 
-// writable reports whether an ExternalSecret can make the text of a file, and
-// reports why not.
-func (f *filing) writable(p keyedFile, pieces []Piece) bool {
+// checkWritable reports whether an ExternalSecret can make the text of a file. It adds a mistake
+// if not.
+func (f *filing) checkWritable(p keyedFile, pieces []Piece) bool {
 	for _, s := range pieces {
 		if s.Secret == nil || !f.l.clustered(s) {
 			continue
@@ -149,15 +149,15 @@ func (f *filing) writable(p keyedFile, pieces []Piece) bool {
 				"the file has text around %s, a Secret of the cluster, which External Secrets can read from a store only", s.Secret.reference())
 			return false
 		}
-		if !f.l.readable(s.Secret, p.pos(), p.path()) {
+		if !f.l.checkReadable(s.Secret, p.pos(), p.path()) {
 			return false
 		}
 	}
 	return true
 }
 
-// mount adds a file to its volume and to what its container mounts. It has the
-// name key in the volume, whatever its key in the object is.
+// mount adds a file to its volume and to the mounts of its container. The file has the name p.key
+// in the volume, whatever its key in the object is.
 func (f *filing) mount(v *fileVolume, p keyedFile, key string) {
 	target := p.file.Spec
 	var mode object.Value
@@ -173,7 +173,8 @@ func (f *filing) mount(v *fileVolume, p keyedFile, key string) {
 
 // finish adds the objects and the volumes to the workload.
 func (f *filing) finish() {
-	l, none := f.l, object.Pos{}
+	l := f.l
+	none := object.Pos{}
 	if len(f.config.items) > 0 {
 		l.configs.put(filesConfig, MapOf(none, with("data", f.data.value(none)), with("binaryData", f.binary.value(none))))
 		l.volumes = append(l.volumes, MapOf(none, StringMember("name", f.config.name, none), with("configMap",
@@ -192,8 +193,8 @@ func (f *filing) finish() {
 	}
 }
 
-// volumeName is a name for a volume of ours that no volume of the author's has;
-// given is the one that it has already.
+// volumeName returns a name for a generated volume that no volume of the author has. The argument
+// given is the name that it has already, or "".
 func (l *lowering) volumeName(given, wish string) string {
 	if given != "" {
 		return given
@@ -208,7 +209,7 @@ func (l *lowering) volumeName(given, wish string) string {
 	return name
 }
 
-// reserve keeps the name of a volume.
+// reserve keeps a name from being used for another volume.
 func (l *lowering) reserve(name string) {
 	if l.reserved == nil {
 		l.reserved = map[string]bool{}
@@ -268,8 +269,8 @@ func volumeMount(m *Mount) object.Value {
 		with("subPath", lowerGiven(subPath(m.Spec.Path.Value), m.Spec.Path.Pos)), with("readOnly", readOnly))
 }
 
-// subPath is a path in a volume as Kubernetes wants it: relative, and "" for all
-// of the volume.
+// subPath returns a path in a volume as Kubernetes wants it: relative, and "" for the complete
+// volume.
 func subPath(p string) string {
 	clean := strings.TrimPrefix(path.Clean(p), "/")
 	if clean == "." {

@@ -14,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// keyedFiles is the files of all containers, each with a key of its own.
+// keyedFiles returns the files of all containers, each with a key of its own.
 func (l *lowering) keyedFiles() []keyedFile {
 	var all []keyedFile
 	for i := range l.r.Containers {
@@ -29,11 +29,10 @@ func (l *lowering) keyedFiles() []keyedFile {
 	return all
 }
 
-// nameFiles gives each file its key: the container and the path with . for /.
-// Files whose keys would be the same all get a hash of container and path at
-// the end, so that none depends on which of them comes first. A hashed key that
-// meets a plain one makes that hashed, too, and two short hashes that meet become
-// long.
+// nameFiles gives each file its key: the container and the path with . for /. Files whose keys
+// would be the same all get a hash of container and path at the end, so that none depends on
+// which of them comes first. A plain key that equals a hashed one becomes hashed too, and two
+// equal short hashes become long.
 func nameFiles(all []keyedFile) {
 	hashed := make([]int, len(all))
 	for {
@@ -58,7 +57,7 @@ func nameFiles(all []keyedFile) {
 // fullHash is how often the key of a file can be made longer.
 const fullHash = 2
 
-// fileKey is the key of a file: with no hash, a short one or a full one.
+// fileKey returns the key of a file: with no hash, a short one or a full one.
 func fileKey(p keyedFile, hashed int) string {
 	const most = 253
 	full := p.name + p.file.Spec.Target
@@ -86,8 +85,8 @@ func fileKey(p keyedFile, hashed int) string {
 // and values.
 const largestObject = 1 << 20
 
-// checkSize refuses an object that is too large for a cluster and names what
-// takes the most room in it.
+// checkSize reports an object that is too large for a cluster, and names what takes the most room
+// in it.
 func (l *lowering) checkSize(what string, n int, size func(i int) int, at func(i int) (object.Pos, object.Path)) {
 	total := 0
 	for i := range n {

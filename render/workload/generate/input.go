@@ -53,8 +53,7 @@ func Input(r Resolved) (object.Value, object.Errors) {
 	return l.finish(input), l.errs
 }
 
-// at is the path of a part of the spec, and extra that of a part that Score does
-// not have: a Score file has those under metadata.
+// at returns the path of a part of the spec.
 func (l *lowering) at(fields ...string) object.Path {
 	if l.spec.Score {
 		return object.Fields(fields...)
@@ -62,6 +61,8 @@ func (l *lowering) at(fields ...string) object.Path {
 	return append(object.Fields("spec"), object.Fields(fields...)...)
 }
 
+// extra returns the path of a part that Score does not have. A Score file has such parts under
+// metadata.
 func (l *lowering) extra(fields ...string) object.Path {
 	if l.spec.Score {
 		return append(object.Fields("metadata"), object.Fields(fields...)...)
@@ -69,12 +70,12 @@ func (l *lowering) extra(fields ...string) object.Path {
 	return l.at(fields...)
 }
 
-// fail adds a mistake at a position of the user's text.
+// fail reports a mistake at a position of the user's text.
 func (l *lowering) fail(pos object.Pos, path object.Path, hint, format string, args ...any) {
 	l.report(object.SeverityError, pos, path, hint, format, args...)
 }
 
-// warn adds what is allowed but most likely not meant.
+// warn reports what is allowed and most likely not meant.
 func (l *lowering) warn(pos object.Pos, path object.Path, hint, format string, args ...any) {
 	l.report(object.SeverityWarning, pos, path, hint, format, args...)
 }
@@ -88,8 +89,8 @@ func (l *lowering) report(s object.Severity, pos object.Pos, path object.Path, h
 	})
 }
 
-// chooseKind is the kind that the workload declares; a claim requires a
-// StatefulSet where none is declared.
+// chooseKind sets the kind that the workload declares. Without one it is a Deployment, or a
+// StatefulSet if there is a claim.
 func (l *lowering) chooseKind() {
 	l.kind = l.spec.Kind.Value
 	if l.kind != "" {
@@ -110,10 +111,14 @@ func (l *lowering) runs() bool {
 	return l.kind == score.KindDeployment || l.kind == score.KindStatefulSet
 }
 
-// input is the workload before provisioners merge their part over it.
+// input returns the workload before provisioners merge their part over it.
 func (l *lowering) input() object.Value {
 	s := l.spec
+
+	// The containers come first: they add the ConfigMaps and ExternalSecrets of their variables.
 	init, main := l.containers()
+
+	// Put the fields together.
 	m := make(members, 0, 16)
 	m.put("name", object.TextAt(s.Name.Value, s.Name.Pos))
 	m.put("kind", object.TextAt(l.kind, s.Kind.Pos))
@@ -121,7 +126,7 @@ func (l *lowering) input() object.Value {
 	m.put("annotations", lowerPairs(s.Annotations))
 	m.put("podAnnotations", lowerPairs(s.PodAnnotations))
 	m.put("podLabels", lowerPairs(s.PodLabels))
-	l.replicas(&m)
+	l.putReplicas(&m)
 	m.put("serving", s.Serving)
 	m = append(m, s.Passed.Members...)
 	m.put("schedule", lowerGiven(s.Schedule.Value, s.Schedule.Pos))
@@ -140,6 +145,8 @@ func (l *lowering) input() object.Value {
 	m.put("canary", l.canary())
 	m.put("network", l.network())
 	m.put("dependsOn", l.dependsOn())
+
+	// A cluster would refuse some names and routes, and partly only when it makes the pods.
 	l.checkName()
 	l.checkRoutes()
 	return m.value(s.Pos)
@@ -174,7 +181,8 @@ func (l *lowering) checkName() {
 	longest := map[string]int{score.KindCronJob: longestCronJob, score.KindStatefulSet: longestStatefulSet}[l.kind]
 	what := "a " + l.kind
 	if longest == 0 && s.Deploy.Strategy == score.StrategyCanary {
-		longest, what = longestCanary, "a workload with a canary"
+		longest = longestCanary
+		what = "a workload with a canary"
 	}
 	if longest > 0 && len(l.name) > longest {
 		l.fail(s.Name.Pos, at, "", "%q has %d characters: the name of %s has at most %d", l.name, len(l.name), what, longest)
@@ -185,8 +193,8 @@ func (l *lowering) checkName() {
 	}
 }
 
-// serviceAccount is the account of the pods, named as the workload where it is not
-// set.
+// serviceAccount returns the account of the pods, which has the name of the workload if it has
+// none of its own.
 func (l *lowering) serviceAccount() object.Value {
 	a := l.spec.ServiceAccount
 	name := a.Name
@@ -199,7 +207,8 @@ func (l *lowering) serviceAccount() object.Value {
 		BoolMember("mountToken", a.MountToken, name.Pos))
 }
 
-// service has the ports by which others reach the pods.
+// service returns the ports by which other workloads reach the pods, or an absent value if there
+// are none.
 func (l *lowering) service() object.Value {
 	ports := l.spec.Ports
 	items := make([]object.Value, len(ports))
@@ -223,10 +232,9 @@ func (l *lowering) service() object.Value {
 	return m.value(pos)
 }
 
-// store names the store that the ExternalSecrets read, with its spec where this
-// workload makes it. One ClusterSecretStore serves the workloads of every
-// namespace of the project, so that it has no conditions: those of the first
-// workload would lock the others out.
+// store returns the store that the ExternalSecrets read, with its spec if this workload makes it.
+// One ClusterSecretStore serves the workloads of every namespace of the project. It has no
+// conditions: those of the first workload would lock the others out.
 func (l *lowering) store() object.Value {
 	c := l.r.Config.Secrets
 	owns := l.r.OwnsStore && c.Provider.Kind != object.KindNone
@@ -241,7 +249,7 @@ func (l *lowering) store() object.Value {
 		StringMember("kind", c.StoreKind, c.StorePos), with("spec", spec))
 }
 
-// dependsOn is the nodes that come before the pods.
+// dependsOn returns the nodes that come before the pods.
 func (l *lowering) dependsOn() object.Value {
 	items := make([]object.Value, len(l.r.DependsOn))
 	for i, id := range l.r.DependsOn {

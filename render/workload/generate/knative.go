@@ -22,9 +22,9 @@ const knativeNamespace = "knative-serving"
 // HTTP the container speaks.
 func isKnativePortName(name string) bool { return name == "h2c" || name == "http1" }
 
-// knativeFlags are the fields of a pod, and the volumes, that Knative accepts only where a
-// flag of its ConfigMap config-features is set (knative/serving 1.23,
-// pkg/apis/config/features.go). None of them is by default.
+// knativeFlags returns the fields of a pod, and the volumes, that Knative accepts only if a flag
+// of its ConfigMap config-features is set, with that flag (knative/serving 1.23,
+// pkg/apis/config/features.go). No flag is set by default.
 func knativeFlags() map[string]string {
 	return map[string]string{
 		"affinity": "affinity", "dnsConfig": "dnsconfig", "dnsPolicy": "dnspolicy", "hostAliases": "hostaliases",
@@ -57,35 +57,37 @@ func notInKnative() []string {
 	return []string{"lifecycle", "resizePolicy", "stdin", "stdinOnce", "tty"}
 }
 
-// checkKnative refuses what the webhook of Knative refuses, and warns of what it refuses
-// unless a flag is set.
+// checkKnative reports what the webhook of Knative refuses, and warns of what it refuses unless a
+// flag is set.
 func (l *lowering) checkKnative(input object.Value) {
 	if l.kind != score.KindKnativeService {
 		return
 	}
 	pod, _ := input.Get("pod")
-	l.knativeFields(pod.Members, knativePod(), l.extra("pod"))
+	l.checkKnativeFields(pod.Members, knativePod(), l.extra("pod"))
 	if v, ok := input.Get("securityContext"); ok {
-		l.knativeField("securityContext", v.Pos, nil, l.extra("securityContext"))
+		l.checkKnativeField("securityContext", v.Pos, nil, l.extra("securityContext"))
 	}
 	volumes, _ := input.Get("volumes")
 	for _, v := range volumes.Items {
 		name, _ := v.Get("name")
-		l.knativeFields(v.Members, knativeVolumes(), l.at("resources", name.Text))
+		l.checkKnativeFields(v.Members, knativeVolumes(), l.at("resources", name.Text))
 	}
 	for i := range l.r.Containers {
-		l.knativeContainer(&l.r.Containers[i])
+		l.checkKnativeContainer(&l.r.Containers[i])
 	}
 }
 
-func (l *lowering) knativeFields(members []object.Member, allowed []string, at object.Path) {
+// checkKnativeFields reports fields that Knative does not accept.
+func (l *lowering) checkKnativeFields(members []object.Member, allowed []string, at object.Path) {
 	for _, m := range members {
-		l.knativeField(m.Name, cmp.Or(m.Pos, m.Value.Pos), allowed, at.Append(object.Field(m.Name)))
+		l.checkKnativeField(m.Name, cmp.Or(m.Pos, m.Value.Pos), allowed, at.Append(object.Field(m.Name)))
 	}
 }
 
-// knativeField is a field that Knative has to accept.
-func (l *lowering) knativeField(name string, pos object.Pos, allowed []string, at object.Path) {
+// checkKnativeField reports a field that Knative does not accept. Those of allowed it always
+// does.
+func (l *lowering) checkKnativeField(name string, pos object.Pos, allowed []string, at object.Path) {
 	switch flag := knativeFlags()[name]; {
 	case slices.Contains(allowed, name):
 	case flag == "":
@@ -95,12 +97,14 @@ func (l *lowering) knativeField(name string, pos object.Pos, allowed []string, a
 	}
 }
 
-// knativeContainer checks one container.
-func (l *lowering) knativeContainer(c *Container) {
+// checkKnativeContainer reports what Knative does not accept of one container.
+func (l *lowering) checkKnativeContainer(c *Container) {
 	s := &c.Spec
 	at := l.at("containers", s.Name)
 	field := func(name string) object.Path { return at.Append(object.Field(name)) }
 	serves := s.Name == l.first
+
+	// Some names and paths belong to Knative.
 	if s.Name == "queue-proxy" {
 		l.fail(s.Pos, at, "write another name", "the container %q is Knative's own", s.Name)
 	}
@@ -119,31 +123,34 @@ func (l *lowering) knativeContainer(c *Container) {
 			l.fail(m.Pos, field("volumes").Append(object.Field(m.Target)), "write another path", "Knative mounts nothing at %q", m.Target)
 		}
 	}
-	l.knativeBefore(s, field)
-	l.knativeSecurity(s, field("securityContext"))
+
+	// Sidecars, the security context and probes have limits of their own.
+	l.checkKnativeBefore(s, field)
+	l.checkKnativeSecurity(s, field("securityContext"))
 	for _, p := range []struct {
 		name  string
 		value object.Value
 	}{{"livenessProbe", s.LivenessProbe}, {"readinessProbe", s.ReadinessProbe}, {"startupProbe", s.StartupProbe}} {
 		if p.value.Kind != object.KindNone {
-			l.knativeProbe(p.value, field(p.name), serves)
+			l.checkKnativeProbe(p.value, field(p.name), serves)
 		}
 	}
 }
 
-// knativeBefore checks a container that comes before others.
-func (l *lowering) knativeBefore(s *score.Container, field func(string) object.Path) {
+// checkKnativeBefore checks a container that comes before others.
+func (l *lowering) checkKnativeBefore(s *score.Container, field func(string) object.Path) {
 	switch strongest(s) {
 	case "":
 	case score.ReadyComplete:
-		l.knativeField("initContainers", s.Before[0].Pos, nil, field("before"))
+		l.checkKnativeField("initContainers", s.Before[0].Pos, nil, field("before"))
 	default:
 		l.fail(s.Before[0].Pos, field("before"), "remove before, or write ready: complete", "Knative has no sidecars that start first")
 	}
 }
 
-func (l *lowering) knativeSecurity(s *score.Container, at object.Path) {
-	l.knativeFields(s.SecurityContext.Members, knativeSecurity(), at)
+// checkKnativeSecurity checks the security context of a container.
+func (l *lowering) checkKnativeSecurity(s *score.Container, at object.Path) {
+	l.checkKnativeFields(s.SecurityContext.Members, knativeSecurity(), at)
 	if v, _ := s.SecurityContext.Get("privileged"); v.Text == "true" {
 		l.fail(v.Pos, at.Append(object.Field("privileged")), "remove it, or write kind: Deployment", "Knative runs no privileged containers")
 	}
@@ -154,8 +161,9 @@ func (l *lowering) knativeSecurity(s *score.Container, at object.Path) {
 	}
 }
 
-// knativeProbe checks a probe: of the container that serves, its port has no name to go by.
-func (l *lowering) knativeProbe(probe object.Value, at object.Path, serves bool) {
+// checkKnativeProbe checks a probe. Knative probes the container that serves, and does not know
+// its port by the name that the author gave it.
+func (l *lowering) checkKnativeProbe(probe object.Value, at object.Path, serves bool) {
 	if !serves {
 		l.warn(probe.Pos, at, "set the flag, or remove the probe",
 			"Knative refuses probes of containers beside the one that serves (%q), unless the flag multi-container-probing of its ConfigMap config-features is set", l.first)
@@ -168,9 +176,9 @@ func (l *lowering) knativeProbe(probe object.Value, at object.Path, serves bool)
 	}
 }
 
-// knativeOpenings are the ports at which the pods of a KnativeService get requests, and
-// those that Knative counts by. Requests come from its activator or right from the pods of
-// its gateway, which are in the namespace from, anywhere where that is "".
+// knativeOpenings returns the ports at which the pods of a KnativeService get requests, and those
+// that Knative counts by. Requests come from its activator or directly from the pods of its
+// gateway, which are in the namespace from, or anywhere if that is "".
 func (l *lowering) knativeOpenings(from string) []network.Opening {
 	if l.kind != score.KindKnativeService {
 		return nil
@@ -191,8 +199,8 @@ func (l *lowering) knativeOpenings(from string) []network.Opening {
 	return out
 }
 
-// knativeGateway is the rule by which calls to a KnativeService are allowed: they go to
-// the gateway of Knative in the cluster.
+// knativeGateway returns the rule that allows calls to a KnativeService: they go to the gateway
+// of Knative in the cluster.
 func knativeGateway(n network.Network, config spec.Workloads) []score.Rule {
 	if !n.Knative {
 		return nil

@@ -36,8 +36,8 @@ func (l *lowering) warnValue(text string, pos object.Pos, at object.Path) {
 	}
 }
 
-// soundsSecret reports whether a name holds a word, or two that follow each
-// other, by which secrets are called.
+// soundsSecret reports whether a name holds a word, or two adjacent words, that secrets usually
+// have in their names.
 func soundsSecret(name string) bool {
 	if len(name) < len("PAT") {
 		return false
@@ -120,14 +120,14 @@ func holdsPassword(text string) bool {
 // endsAuthority are the characters that user, host and port of a URL end at.
 const endsAuthority = "/?# \t\r\n\"'"
 
-// standsFor reports whether a password is only a reference to one: a variable, a
-// template or what documentation writes.
+// standsFor reports whether a password only refers to one: a variable, a template or what
+// documentation writes.
 func standsFor(password string) bool {
 	return strings.ContainsAny(password[:1], "$<{%") || strings.Trim(password, "*xX.") == ""
 }
 
-// warnUnescaped warns of a secret that the author puts into a URL as it is: with
-// a / or an @ in it the URL means another host.
+// warnUnescaped warns of a secret that the author puts into a URL unescaped: with a / or an @ in
+// it the URL means another host.
 func (l *lowering) warnUnescaped(pieces []Piece, pos object.Pos, at object.Path) {
 	s := unescaped(pieces)
 	if s == nil {
@@ -143,8 +143,8 @@ func (l *lowering) warnUnescaped(pieces []Piece, pos object.Pos, at object.Path)
 	l.warn(pos, at, hint, "%s is part of a URL and not escaped: a / or @ in it would end that part", s.reference())
 }
 
-// unescaped is the first secret between :// and @ that is not escaped, nil where
-// there is none.
+// unescaped returns the first secret between :// and @ that is not escaped, or nil if there is
+// none.
 func unescaped(pieces []Piece) *Secret {
 	var found *Secret
 	inside := false
@@ -160,11 +160,13 @@ func unescaped(pieces []Piece) *Secret {
 				if found != nil && p.Literal[end] == '@' {
 					return found
 				}
-				inside, found = false, nil
+				inside = false
+				found = nil
 			}
 		}
 		if i := strings.LastIndex(p.Literal, "://"); i >= 0 {
-			inside, found = !strings.ContainsAny(p.Literal[i+len("://"):], "@"+endsAuthority), nil
+			inside = !strings.ContainsAny(p.Literal[i+len("://"):], "@"+endsAuthority)
+			found = nil
 		}
 	}
 	return nil

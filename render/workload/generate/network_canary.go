@@ -22,12 +22,15 @@ const (
 	providerNGINX      = "nginx"
 )
 
-// canary is what Flagger needs where it rolls out new versions.
+// canary returns what Flagger needs to roll out new versions, or an absent value without a
+// canary.
 func (l *lowering) canary() object.Value {
 	d := l.spec.Deploy
 	if d.Strategy != score.StrategyCanary {
 		return object.Value{}
 	}
+
+	// Flagger rolls out Deployments, and shifts the traffic of one TCP port.
 	at := l.extra("deploy", "strategy")
 	if l.kind != score.KindDeployment {
 		l.fail(d.Pos, at, "write strategy: rolling, or kind: Deployment", "a %s has no canary: Flagger rolls out Deployments", l.kind)
@@ -39,7 +42,10 @@ func (l *lowering) canary() object.Value {
 			"a canary needs a TCP port of the service: Flagger shifts the traffic that it gets")
 		return object.Value{}
 	}
-	c, p := d.Canary, l.spec.Ports[i]
+
+	// Say how fast the traffic moves.
+	c := d.Canary
+	p := l.spec.Ports[i]
 	provider := l.r.canaryProvider()
 	m := members{StringMember("interval", cmp.Or(c.Interval, "1m"), d.Pos), IntMember("threshold", cmp.Or(c.Threshold, 5), d.Pos)}
 	most, step := cmp.Or(c.MaxWeight, 50), cmp.Or(c.StepWeight, 10)
@@ -49,6 +55,8 @@ func (l *lowering) canary() object.Value {
 	} else {
 		m = append(m, IntMember("maxWeight", most, d.Pos), IntMember("stepWeight", step, d.Pos))
 	}
+
+	// Say what moves it.
 	m = append(m, StringMember("provider", provider, object.Pos{}), IntMember("port", p.Port, p.Pos), IntMember("targetPort", p.Target, p.Pos))
 	switch provider {
 	case providerGateway:
@@ -56,12 +64,12 @@ func (l *lowering) canary() object.Value {
 	case providerNGINX:
 		m = append(m, l.canaryIngress(p)...)
 	}
-	l.bypasses(provider, p)
+	l.warnBypasses(provider, p)
 	return m.value(d.Pos)
 }
 
-// canaryPort is the index of the port that gets the traffic of a canary: http,
-// else the first by name that is no UDP; -1 where there is none.
+// canaryPort returns the index of the port that gets the traffic of a canary: http, or the first
+// by name that is not UDP. It returns -1 if there is none.
 func canaryPort(ports []score.Port) int {
 	tcp := func(p score.Port) bool { return p.Protocol == network.ProtocolTCP }
 	i := slices.IndexFunc(ports, func(p score.Port) bool { return tcp(p) && p.Name == "http" })
@@ -71,8 +79,8 @@ func canaryPort(ports []score.Port) int {
 	return i
 }
 
-// canaryProvider is that of the project, else what the requests of the
-// workload's routes pass through: a mesh would never see them.
+// canaryProvider returns the provider of the project, or what the requests of the routes of the
+// workload pass through: a mesh would never see them.
 func (r Resolved) canaryProvider() string {
 	if r.Config.CanaryProvider != "" {
 		return r.Config.CanaryProvider
@@ -93,7 +101,7 @@ func (r Resolved) canaryProvider() string {
 	return providerIstio
 }
 
-// waysTo are the routes of a kind that lead to a port, of every kind for "".
+// routesTo returns the routes of a kind that lead to a port. The kind "" means every kind.
 func (r Resolved) routesTo(port score.Port, kind string) []network.Route {
 	var out []network.Route
 	for _, route := range r.Routes {
@@ -104,25 +112,26 @@ func (r Resolved) routesTo(port score.Port, kind string) []network.Route {
 	return out
 }
 
-// canaryIngress names the Ingress beside which Flagger puts one for the canary.
+// canaryIngress returns the name of the Ingress beside which Flagger creates one for the canary.
 func (l *lowering) canaryIngress(port score.Port) members {
 	routes := l.r.routesTo(port, network.KindIngress)
 	if len(routes) != 1 {
 		what := "there is none: give it a resource of type route, and the project config.routing: ingress"
 		if len(routes) > 1 {
-			what = "it has " + countRoutes(routes)
+			what = "it has " + quoteRoutes(routes)
 		}
 		l.fail(l.spec.Deploy.Pos, l.extra("deploy", "strategy"), "write strategy: rolling, or leave spec.workloads.canary.provider of the project out",
 			"a canary by nginx needs one Ingress that leads to the port %q: %s", port.Name, what)
 		return nil
 	}
-	o, pos := routes[0].Node.Object, routes[0].Resource.Pos
+	o := routes[0].Node.Object
+	pos := routes[0].Resource.Pos
 	return members{with("ingressRef", MapOf(pos, StringMember("apiVersion", o.APIVersion(), pos),
 		StringMember("kind", o.Kind(), pos), StringMember("name", o.Name(), pos)))}
 }
 
-// countRoutes names the resources that routes are of.
-func countRoutes(routes []network.Route) string {
+// quoteRoutes returns the names of the resources that made the routes, quoted.
+func quoteRoutes(routes []network.Route) string {
 	names := make([]string, len(routes))
 	for i, route := range routes {
 		names[i] = fmt.Sprintf("%q", route.Resource.Name)
@@ -130,8 +139,8 @@ func countRoutes(routes []network.Route) string {
 	return strings.Join(names, ", ")
 }
 
-// bypasses warns of routes to the canary whose requests Flagger does not shift.
-func (l *lowering) bypasses(provider string, port score.Port) {
+// warnBypasses warns of routes to the canary whose requests Flagger does not shift.
+func (l *lowering) warnBypasses(provider string, port score.Port) {
 	own := map[string]string{providerGateway: network.KindHTTPRoute, providerNGINX: network.KindIngress}[provider]
 	if provider == providerKubernetes {
 		return // The Service itself is turned to the new version.
@@ -146,10 +155,9 @@ func (l *lowering) bypasses(provider string, port score.Port) {
 	}
 }
 
-// checkCanaryPorts refuses the ports that Flagger would lose. Beside that of the
-// canary it uses those that the containers declare, as TCP and each under the
-// number that the container listens on (getPorts in pkg/canary/util.go of
-// Flagger).
+// checkCanaryPorts reports the ports that Flagger would lose. Besides the port of the canary it
+// uses those that the containers declare, as TCP and each under the number that the container
+// listens on (getPorts in pkg/canary/util.go of Flagger).
 func (l *lowering) checkCanaryPorts(input object.Value) {
 	if _, ok := input.Get("canary"); !ok {
 		return
@@ -157,14 +165,18 @@ func (l *lowering) checkCanaryPorts(input object.Value) {
 	ports := l.spec.Ports
 	first := ports[canaryPort(ports)]
 	containers, _ := input.Get("containers")
+
+	// The first mistake of each port is reported.
 	for _, p := range ports {
 		if p.Name == first.Name {
 			continue
 		}
-		why, hint := "", "give port and targetPort one number, or write strategy: rolling"
+		why := ""
+		hint := "give port and targetPort one number, or write strategy: rolling"
 		switch {
 		case p.Protocol != network.ProtocolTCP:
-			why, hint = "is "+p.Protocol+", and Flagger makes Services with TCP ports only", "write strategy: rolling"
+			why = "is " + p.Protocol + ", and Flagger makes Services with TCP ports only"
+			hint = "write strategy: rolling"
 		case p.Target == first.Target:
 			why = fmt.Sprintf("leads to %d as %q does, and Flagger makes one port of both", p.Target, first.Name)
 			hint = "remove it, let the container listen on another port for it, or write strategy: rolling"

@@ -14,11 +14,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// canaryRoutes gives Flagger what it makes its own HTTPRoute of, instead of those
-// that lead to the port of the canary: with the provider gatewayapi:v1 it splits
-// the traffic in a route that it writes anew all the time
-// (pkg/router/gateway_api.go of Flagger). Theirs and ours would be two routes
-// for one host, of which the gateway keeps the older one.
+// canaryRoutes returns what Flagger makes its own HTTPRoute of, which replaces those that lead to
+// the port of the canary. With the provider gatewayapi:v1 Flagger splits the traffic in a route
+// that it rewrites all the time (pkg/router/gateway_api.go of Flagger). Its route and the one of
+// the workload would be two routes for one host, of which the gateway keeps the older one.
 func (l *lowering) canaryRoutes(port score.Port) members {
 	routes := l.r.routesTo(port, network.KindHTTPRoute)
 	d := l.spec.Deploy
@@ -54,6 +53,7 @@ type takeover struct {
 	annotations map[string]string
 }
 
+// add merges a route into the takeover, and reports one that Flagger cannot express.
 func (t *takeover) add(route network.Route) {
 	o := route.Node.Object
 	refuse := func(format string, args ...any) {
@@ -61,6 +61,8 @@ func (t *takeover) add(route network.Route) {
 			"write strategy: rolling, or choose another spec.workloads.canary.provider in the project",
 			"Flagger makes the HTTPRoute of a canary itself, and cannot adopt this one: %s", fmt.Sprintf(format, args...))
 	}
+
+	// Flagger knows these fields, and paths in them.
 	for _, name := range object.SortedKeys(o.Map("spec")) {
 		if !slices.Contains([]string{"parentRefs", "hostnames", "rules"}, name) {
 			refuse("it has %s", name)
@@ -76,12 +78,20 @@ func (t *takeover) add(route network.Route) {
 		}
 		matches = append(matches, found...)
 	}
+
+	// Hosts are compared as text.
 	var hosts []string
 	for _, h := range o.List("spec", "hostnames") {
 		hosts = append(hosts, fmt.Sprint(h))
 	}
+
+	// The first route begins the takeover. Another one may add hosts or paths, as both would be
+	// combined.
 	if route.Node == t.first.Node {
-		t.gateways, t.hosts, t.matches, t.annotations = o.List("spec", "parentRefs"), hosts, matches, o.Annotations()
+		t.gateways = o.List("spec", "parentRefs")
+		t.hosts = hosts
+		t.matches = matches
+		t.annotations = o.Annotations()
 		return
 	}
 	sameHosts, samePaths := slices.Equal(t.hosts, hosts), same(t.matches, matches)
@@ -97,15 +107,15 @@ func (t *takeover) add(route network.Route) {
 	}
 }
 
-// same reports whether two parts of objects are written alike.
+// same reports whether two parts of objects have the same JSON.
 func same(a, b []any) bool {
 	one, _ := json.Marshal(a)
 	other, _ := json.Marshal(b)
 	return string(one) == string(other)
 }
 
-// flaggerMatches is the paths of a rule as Flagger expects them, or why Flagger cannot
-// express it.
+// flaggerMatches returns the paths of a rule as Flagger expects them, or the reason why Flagger
+// cannot express the rule.
 func flaggerMatches(v any, workload string) (matches []any, why string) {
 	rule, _ := v.(map[string]any)
 	for _, name := range object.SortedKeys(rule) {
@@ -113,6 +123,8 @@ func flaggerMatches(v any, workload string) (matches []any, why string) {
 			return nil, "a rule of it has " + name
 		}
 	}
+
+	// All requests of the rule go to the workload, as they are.
 	backends := network.BackendsOf(v, nil)
 	if len(backends) != 1 || backends[0].Name != workload {
 		return nil, "a rule of it leads to other Services too"
@@ -122,6 +134,8 @@ func flaggerMatches(v any, workload string) (matches []any, why string) {
 			return nil, "a backend of it has filters"
 		}
 	}
+
+	// The rule selects requests by their path.
 	all := object.Object(rule).List("matches")
 	if len(all) == 0 {
 		return []any{map[string]any{"uri": map[string]any{"prefix": "/"}}}, ""
@@ -139,8 +153,8 @@ func flaggerMatches(v any, workload string) (matches []any, why string) {
 	return matches, ""
 }
 
-// WithoutReplaced is nodes without the HTTPRoutes that Flagger makes itself. What
-// came after one of them comes after the canary.
+// WithoutReplaced returns the nodes without the HTTPRoutes that Flagger makes itself. What came
+// after one of them comes after the canary.
 func (r Resolved) WithoutReplaced(nodes []*object.Node) []*object.Node {
 	i := canaryPort(r.Workload.Ports)
 	if r.Workload.Deploy.Strategy != score.StrategyCanary || i < 0 || r.canaryProvider() != providerGateway {
@@ -150,6 +164,7 @@ func (r Resolved) WithoutReplaced(nodes []*object.Node) []*object.Node {
 	for _, route := range r.routesTo(r.Workload.Ports[i], network.KindHTTPRoute) {
 		replaced[route.Node.ID] = true
 	}
+
 	var out []*object.Node
 	for _, n := range nodes {
 		if replaced[n.ID] {

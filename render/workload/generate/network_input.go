@@ -13,21 +13,28 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// network is which workloads talk to each other, where the project has network policies.
+// network returns which workloads talk to each other, or an absent value if the project has no
+// network policies.
 func (l *lowering) network() object.Value {
-	n, none := l.r.Network, object.Pos{}
+	n := l.r.Network
+	none := object.Pos{}
 	wanted, types := l.policies()
 	if len(wanted) == 0 {
 		return object.Value{}
 	}
+
+	// Add the rules of the author, and the one for calls to a KnativeService.
 	from, to := l.rules(wanted)
 	l.checkTokens(wanted)
 	if gateway := knativeGateway(n, l.r.Config); len(gateway) > 0 {
-		to.Kind, to.Items = object.KindList, append(slices.Clip(to.Items), lowerRules(gateway).Items...)
+		to.Kind = object.KindList
+		to.Items = append(slices.Clip(to.Items), lowerRules(gateway).Items...)
 	}
 	if l.kind == score.KindKnativeService {
 		n.Inbound = nil // Callers come through the gateway of Knative.
 	}
+
+	// List the hosts outside of the cluster, and the Services inside.
 	hosts := make([]object.Value, len(n.External))
 	for i, e := range n.External {
 		hosts[i] = MapOf(none, StringMember("name", e.Name, none), StringMember("host", e.Host, none),
@@ -49,7 +56,7 @@ func (l *lowering) network() object.Value {
 		with("trustDomain", lowerGiven(l.r.Config.Network.TrustDomain, none)))
 }
 
-// words is a list of texts, nothing where there are none.
+// words returns a list of texts, or an absent value if there are none.
 func words(texts []string) object.Value {
 	items := make([]object.Value, len(texts))
 	for i, t := range texts {
@@ -58,7 +65,8 @@ func words(texts []string) object.Value {
 	return lowerList(items, object.Pos{})
 }
 
-// Openings are the ports that routes and Gateways lead to, nothing where there are none.
+// Openings returns the ports that routes and Gateways lead to, or an absent value if there are
+// none.
 func (l *lowering) Openings() object.Value {
 	open := append(network.Openings(l.r.entries(), l.r.Config.Network.RoutesFrom), l.interceptor()...)
 	open = append(open, l.knativeOpenings(l.r.Config.Network.RoutesFrom)...)
@@ -75,8 +83,8 @@ func (l *lowering) Openings() object.Value {
 	return lowerList(items, object.Pos{})
 }
 
-// dns is where pods resolve names, nothing where it is where most clusters
-// have it.
+// dns returns where pods resolve names, or an absent value if that is where most clusters have
+// it.
 func dns(d spec.DNS) object.Value {
 	none := object.Pos{}
 	if d.Namespace == "" && d.Labels == nil && d.Port == 0 && d.CIDR == "" {
@@ -94,7 +102,7 @@ func dns(d spec.DNS) object.Value {
 		IntMember("port", cmp.Or(d.Port, 53), none), with("cidr", lowerGiven(d.CIDR, none)))
 }
 
-// always is a list that is there where it is empty, too.
+// always returns a list that is present even if it is empty.
 func always(items []object.Value) object.Value {
 	return object.Value{Kind: object.KindList, Items: items}
 }
@@ -121,8 +129,7 @@ func networkPorts(ports []score.Port) []object.Value {
 	return items
 }
 
-// networkPort is a target port: policies see packets after the Service rewrote
-// them.
+// networkPort returns a target port: policies see packets after the Service rewrote them.
 func networkPort(p score.Port) object.Value {
 	return MapOf(p.Pos, IntMember("port", cmp.Or(p.Target, p.Port), p.Pos), StringMember("protocol", p.Protocol, p.Pos))
 }

@@ -43,7 +43,7 @@ type Resolved struct {
 	Opened []score.Port
 }
 
-// entries are the ways in from outside: routes and Gateways.
+// entries returns the ways in from outside: routes and Gateways.
 func (r Resolved) entries() []network.Route {
 	return append(slices.Clip(r.Routes), network.Route{Ports: r.Opened})
 }

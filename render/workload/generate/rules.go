@@ -20,9 +20,9 @@ const (
 	policyIstio      = "istio"
 )
 
-// policies are the kinds of policy that are made. An author's rules must not vanish in a
-// project that asks for none: a NetworkPolicy enforces those, in the directions that they
-// are about, and leaves the other open.
+// policies returns the kinds of policy that are made. The rules of an author must not vanish in a
+// project that asks for no policies: a NetworkPolicy enforces them in the directions that they
+// are about, which types has, and leaves the other direction open.
 func (l *lowering) policies() (policies, types []string) {
 	rules := l.spec.Network
 	if len(l.r.Config.Policies) > 0 || rules == nil {
@@ -37,8 +37,8 @@ func (l *lowering) policies() (policies, types []string) {
 	return []string{policyKubernetes}, types
 }
 
-// rules are those of the author, by direction; hosts are with the others outside of the
-// cluster.
+// rules returns the rules of the author, by direction. Rules for hosts are left out: hosts are
+// with the others outside of the cluster.
 func (l *lowering) rules(policies []string) (from, to object.Value) {
 	r := l.spec.Network
 	if r == nil {
@@ -59,7 +59,7 @@ func lowerRules(rules []score.Rule) object.Value {
 	return lowerList(items, object.Pos{})
 }
 
-// checkRules refuses what no policy of the project can enforce.
+// checkRules reports rules that no policy of the project can enforce.
 func (l *lowering) checkRules(r *score.Rules, policies []string) {
 	const hint = "add cilium or kubernetes to spec.workloads.network.policies of the Project"
 	for _, to := range r.To {
@@ -73,6 +73,8 @@ func (l *lowering) checkRules(r *score.Rules, policies []string) {
 				"the NetworkPolicy knows no hosts and opens the ports to all addresses, also where Cilium does not")
 		}
 	}
+
+	// Istio by itself enforces little: hosts for calls of pods, and namespaces for callers.
 	if len(policies) != 1 || policies[0] != policyIstio {
 		return
 	}
@@ -90,9 +92,9 @@ func (l *lowering) checkRules(r *score.Rules, policies []string) {
 	}
 }
 
-// checkTokens warns of policies that close the way to the tokens of the account of a cloud
-// that the pods act as: the metadata server of GKE, with or without Dataplane V2, the STS of
-// AWS, and Microsoft Entra.
+// checkTokens warns of policies that keep pods from the tokens of the cloud account that they act
+// as: the metadata server of GKE, with or without Dataplane V2, the STS of AWS, and Microsoft
+// Entra.
 func (l *lowering) checkTokens(policies []string) {
 	rules := l.spec.Network
 	if len(l.r.Config.Policies) == 0 && (rules == nil || rules.To == nil) || slices.Equal(policies, []string{policyIstio}) {
@@ -121,9 +123,9 @@ func (l *lowering) checkTokens(policies []string) {
 	}
 }
 
-// reaches reports whether a rule opens a port of an address; without ports it opens all. A
-// host has addresses that are not known here, for which 0.0.0.0 stands: a public cidr is
-// taken to hold them, and a private one that names the port, as of a private endpoint.
+// reaches reports whether a rule opens a port of an address. A rule without ports opens all. A
+// host has addresses that are not known here, for which 0.0.0.0 stands: a public cidr is taken to
+// hold them, and so is a private one that names the port, as of a private endpoint.
 func reaches(r score.Rule, to netip.AddrPort) bool {
 	if len(r.Ports) > 0 && !slices.ContainsFunc(r.Ports, func(p score.Port) bool { return p.Port == int(to.Port()) && p.Protocol == network.ProtocolTCP }) {
 		return false

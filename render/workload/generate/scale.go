@@ -13,9 +13,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// replicas writes a fixed number, 1 where none is set, or the bounds of the
-// autoscaler, which then owns the number.
-func (l *lowering) replicas(m *members) {
+// putReplicas adds a fixed number, 1 if none is set, or the bounds of the autoscaler, which then
+// owns the number.
+func (l *lowering) putReplicas(m *members) {
 	r := l.spec.Replicas
 	switch {
 	case !l.runs():
@@ -28,22 +28,26 @@ func (l *lowering) replicas(m *members) {
 	}
 }
 
-// scale is what provisioners merge over the input, after the author's own words on
-// the number of pods: a fixed number is the least that an autoscaler keeps, none
-// at all stays none, and a budget of the author's own is kept.
+// scale returns what provisioners merge over the input, after what the author wrote on the number
+// of pods: a fixed number is the least that an autoscaler keeps, zero stays zero, and a budget of
+// the author is kept.
 func (l *lowering) scale(patch object.Value) object.Value {
 	if _, own := l.spec.Passed.Get(resource.PartDisruption); own {
 		patch = patch.Without(object.Fields(resource.PartDisruption))
 	}
+
+	// Some workloads have no replicas, or an autoscaler that belongs to KEDA.
 	scaling, ok := patch.Get(resource.PartAutoscaling)
 	if n, fixed := patch.Get(resource.PartReplicas); !l.runs() && (ok || fixed) {
 		l.fail(cmp.Or(scaling.Pos, n.Pos), l.at("resources"), "remove the resource", "a %s has no replicas that a resource could change", l.kind)
 		return patch
 	} else if l.spec.Replicas.Triggered() {
-		return l.triggered(patch, scaling, ok, fixed)
+		return l.mergeTriggered(patch, scaling, ok, fixed)
 	} else if !ok || fixed {
 		return patch
 	}
+
+	// Combine the bounds of both.
 	r := l.spec.Replicas
 	switch {
 	case r == nil:
@@ -60,7 +64,7 @@ func (l *lowering) scale(patch object.Value) object.Value {
 	return withPart(patch, resource.PartAutoscaling, scaling)
 }
 
-// atLeast is scaling with the author's fixed number as its least.
+// atLeast returns scaling with the fixed number of the author as its minimum.
 func (l *lowering) atLeast(scaling object.Value, r *score.Replicas) object.Value {
 	most := bound(scaling, "max")
 	if most > 0 && r.Min > most {
@@ -74,23 +78,23 @@ func (l *lowering) atLeast(scaling object.Value, r *score.Replicas) object.Value
 	return scaling
 }
 
-// bound is a number of an autoscaler, 0 where it is not given.
+// bound returns a number of an autoscaler, or 0 if it is not given.
 func bound(scaling object.Value, name string) int {
 	v, _ := scaling.Get(name)
 	n, _ := strconv.Atoi(v.Text)
 	return n
 }
 
-// withPart is v, a map, with another value of one member; v is not changed.
+// withPart returns v, a map, with another value of one member. It does not change v.
 func withPart(v object.Value, name string, value object.Value) object.Value {
 	return addMember(v.Without(object.Fields(name)), name, value)
 }
 
-// finish decides what depends on the complete input, after provisioners merged
-// their part over it: the owner of the number of pods, the budget of disruption and
-// the hash. Two pods or more get a budget where the author gives none, so that the
-// drain of a node takes one at a time; one pod gets none, because any budget for
-// it would keep its node from ever being drained or mean nothing.
+// finish decides what depends on the complete input, after provisioners merged their part over
+// it: the owner of the number of pods, the budget of disruption and the hash. Two pods or more
+// get a budget if the author gives none, so that the drain of a node takes one at a time. One pod
+// gets none, because any budget for it would keep its node from ever being drained or mean
+// nothing.
 func (l *lowering) finish(input object.Value) object.Value {
 	if _, ok := input.Get("autoscaling"); ok && l.runs() {
 		_, fixed := l.r.Patch.Get("replicas")
@@ -102,11 +106,15 @@ func (l *lowering) finish(input object.Value) object.Value {
 			l.checkRequests(input)
 		}
 	}
+
+	// Check what is known only now.
 	l.checkKnative(input)
 	input = fixedCanary(input)
 	l.checkCanaryPorts(input)
 	l.checkProbes(input)
 	l.checkSingle(input)
+
+	// Add the budget and the hash.
 	if budget, ok := input.Get("disruption"); ok {
 		l.checkBudget(budget, leastPods(input))
 	} else if l.runs() && leastPods(input) > 1 {
@@ -118,10 +126,9 @@ func (l *lowering) finish(input object.Value) object.Value {
 	return input
 }
 
-// fixedCanary is input with an autoscaler that holds a canary at its fixed
-// number of pods: Flagger scales what it has to release down to none when
-// nothing is being released, and an engine would scale it up again to the number
-// that the object states.
+// fixedCanary returns input with an autoscaler that holds a canary at its fixed number of pods.
+// Flagger scales what it has to release down to zero when nothing is being released, and an
+// engine would scale it up again to the number that the object states.
 func fixedCanary(input object.Value) object.Value {
 	_, canary := input.Get("canary")
 	_, scaled := input.Get("autoscaling")
@@ -134,13 +141,13 @@ func fixedCanary(input object.Value) object.Value {
 		object.Member{Name: "min", Pos: n.Pos, Value: n}, object.Member{Name: "max", Pos: n.Pos, Value: n}))
 }
 
-// addMember is v, a map, with one more member; v is not changed.
+// addMember returns v, a map, with one more member. It does not change v.
 func addMember(v object.Value, name string, value object.Value) object.Value {
 	v.Members = append(slices.Clip(v.Members), object.Member{Name: name, Value: value})
 	return v
 }
 
-// leastPods is how many pods there are at least.
+// leastPods returns how many pods there are at least.
 func leastPods(input object.Value) int {
 	at, found := input.Lookup(object.Fields("autoscaling", "min"))
 	if found < 2 {
@@ -150,16 +157,18 @@ func leastPods(input object.Value) int {
 	return n
 }
 
-// checkRequests warns of containers without the requests that the autoscaler
-// measures by: it then does nothing at all, and KEDA refuses the ScaledObject. A limit is a
-// request where there is no other.
+// checkRequests warns of containers without the requests that the autoscaler measures by: it then
+// does nothing at all, and KEDA refuses the ScaledObject. A limit counts as a request if there is
+// no other.
 func (l *lowering) checkRequests(input object.Value) {
 	scaling, _ := input.Get("autoscaling")
 	_, memory := scaling.Get("memory")
 	_, cpu := scaling.Get("cpu")
-	severity, usual := object.SeverityWarning, true
+	severity := object.SeverityWarning
+	usual := true
 	if l.spec.Replicas.Triggered() {
-		severity, usual = object.SeverityError, false
+		severity = object.SeverityError
+		usual = false
 	}
 	for i := range l.r.Containers {
 		c := &l.r.Containers[i].Spec
@@ -211,8 +220,8 @@ func (l *lowering) checkProbes(input object.Value) {
 	}
 }
 
-// checkSingle warns of several pods that share a claim which one node at a time
-// can mount: all that are elsewhere wait for ever.
+// checkSingle warns of several pods that share a claim which only one node at a time can mount:
+// all pods on other nodes wait for ever.
 func (l *lowering) checkSingle(input object.Value) {
 	fixed, _ := input.Get("replicas")
 	most, _ := strconv.Atoi(fixed.Text)

@@ -54,7 +54,7 @@ type Secret struct {
 	resource.Reference
 }
 
-// reference is the placeholder of the secret without its braces, for messages.
+// reference returns the placeholder of the secret without its braces, for messages.
 func (s *Secret) reference() string {
 	return cmp.Or(s.Written, RootResources+"."+s.Resource+"."+s.Output)
 }
@@ -69,7 +69,7 @@ func (t Text) Tainted() bool {
 	return false
 }
 
-// Plain is the text where it is not tainted.
+// Plain returns a text that is not tainted.
 func (t Text) Plain() string {
 	if len(t.Pieces) == 1 {
 		return t.Pieces[0].Literal
@@ -81,12 +81,12 @@ func (t Text) Plain() string {
 	return b.String()
 }
 
-// private is the text where it is not tainted, without what is public.
+// private returns a text that is not tainted, without what is public.
 func (t Text) private() string {
 	return Text{Pieces: slices.DeleteFunc(slices.Clone(t.Pieces), func(p Piece) bool { return p.Public })}.Plain()
 }
 
-// Single is the only secret that t consists of, nil where there is more or other.
+// Single returns the only secret that t consists of, or nil if there is more or something else.
 func (t Text) Single() *Secret {
 	if len(t.Pieces) == 1 && !t.Pieces[0].Escape {
 		return t.Pieces[0].Secret
@@ -94,7 +94,7 @@ func (t Text) Single() *Secret {
 	return nil
 }
 
-// Join is pieces with neighbouring literals made one and empty ones left out.
+// Join returns pieces, in which adjacent literals are one and empty ones are left out.
 func Join(pieces []Piece) []Piece {
 	if len(pieces) == 1 {
 		return pieces

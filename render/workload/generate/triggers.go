@@ -24,7 +24,7 @@ type Queue struct {
 // scalingSecret ends the name of the ExternalSecret with the credentials of a queue.
 const scalingSecret = "scaling"
 
-// autoscaling is what owns the number of pods: the bounds, the targets and the triggers.
+// autoscaling returns what decides the number of pods: the bounds, the targets and the triggers.
 func (l *lowering) autoscaling(r *score.Replicas) object.Value {
 	var cpu, memory object.Value
 	if r.CPU > 0 {
@@ -37,8 +37,10 @@ func (l *lowering) autoscaling(r *score.Replicas) object.Value {
 	if !r.Triggered() {
 		return m
 	}
+
+	// KEDA owns the number, and a release has two versions of it.
 	m.Members = append(m.Members, MapOf(r.Pos, with("pollingInterval", r.PollingInterval), with("cooldown", r.Cooldown),
-		with("queue", l.queue(r.Queue)), with("cron", r.Cron), with("http", l.requests(r.HTTP))).Members...)
+		with("queue", l.queue(r.Queue)), with("cron", r.Cron), with("http", l.scaleByRequests(r.HTTP))).Members...)
 	if l.spec.Deploy.Strategy == score.StrategyCanary && (r.Queue != nil || r.HTTP.Kind != object.KindNone) {
 		l.warn(r.Pos, l.extra("replicas"), "",
 			"a release scales both versions: Flagger copies the autoscaler, and the two see the same queue or the same requests")
@@ -50,15 +52,21 @@ func (l *lowering) autoscaling(r *score.Replicas) object.Value {
 	return m
 }
 
-// queue is the queue with its address and where its credentials are.
+// queue returns the queue with its address and the places of its credentials. It is absent if
+// there is no queue, or none that could be resolved.
 func (l *lowering) queue(q *score.Queue) object.Value {
 	if q == nil || l.r.Queue == nil {
 		return object.Value{}
 	}
-	at, pos := l.extra("replicas", "queue"), cmp.Or(q.Resource.Pos, q.Address.Pos)
+	at := l.extra("replicas", "queue")
+	pos := cmp.Or(q.Resource.Pos, q.Address.Pos)
+
+	// The settings of the author come first.
 	m := members(slices.Clone(q.Settings.Members))
 	var auth []object.Value
 	var secret externalSecret
+
+	// Each part is plain text, a Secret of the cluster, or a key of an ExternalSecret.
 	for _, part := range []struct {
 		parameter string
 		text      Text
@@ -75,7 +83,7 @@ func (l *lowering) queue(q *score.Queue) object.Value {
 			m.put(part.parameter, object.TextAt(part.text.Plain(), pos))
 			continue
 		case s != nil && l.clustered(part.text.Pieces[0]):
-			if !l.readable(s, pos, at) {
+			if !l.checkReadable(s, pos, at) {
 				continue
 			}
 			name, key = s.Key, s.Property
@@ -84,10 +92,12 @@ func (l *lowering) queue(q *score.Queue) object.Value {
 				part.parameter, q.Resource.Value)
 			continue
 		default:
-			secret.template(part.parameter, pos, part.text.Pieces, pos)
+			secret.addTemplate(part.parameter, pos, part.text.Pieces, pos)
 		}
 		auth = append(auth, MapOf(pos, StringMember("parameter", part.parameter, pos), StringMember("name", name, pos), StringMember("key", key, pos)))
 	}
+
+	// The credentials that KEDA reads, and the Secret that has them.
 	m.put("auth", lowerList(auth, pos))
 	if len(secret.templates) > 0 {
 		l.scaled = true
@@ -112,8 +122,9 @@ func (l *lowering) checkAddress(address Text, at object.Path) {
 	}
 }
 
-// requests is scaling by requests with the port that they are for.
-func (l *lowering) requests(http object.Value) object.Value {
+// scaleByRequests returns the scaling by requests with the port whose requests count, and records
+// it for the policies.
+func (l *lowering) scaleByRequests(http object.Value) object.Value {
 	if http.Kind == object.KindNone {
 		return http
 	}
@@ -127,6 +138,8 @@ func (l *lowering) requests(http object.Value) object.Value {
 			"requests are for one TCP port of the service, and there are %d to choose from", len(ports))
 		return object.Value{}
 	}
+
+	// Requests that come past the interceptor are not counted.
 	for _, route := range l.r.entries() {
 		if slices.ContainsFunc(route.Ports, func(p score.Port) bool { return p.Target == ports[0].Target }) {
 			l.warn(http.Pos, at, "let the gateway send requests to the interceptor of KEDA's HTTP add-on, or scale by cpu",
@@ -138,8 +151,8 @@ func (l *lowering) requests(http object.Value) object.Value {
 	return l.requested
 }
 
-// interceptor is the port that the interceptor sends requests to, nothing where they do not
-// decide how many pods run.
+// interceptor returns the port that the interceptor sends requests to, or nothing if requests do
+// not decide how many pods run.
 func (l *lowering) interceptor() []network.Opening {
 	if l.requested.Kind == object.KindNone {
 		return nil
@@ -152,9 +165,9 @@ func (l *lowering) interceptor() []network.Opening {
 	}}
 }
 
-// triggered is what a provisioner merges over a workload that KEDA scales: its targets
-// are more triggers, and the bounds are the author's.
-func (l *lowering) triggered(patch, scaling object.Value, ok, fixed bool) object.Value {
+// mergeTriggered returns what a provisioner merges over a workload that KEDA scales: its targets
+// are further triggers, and the bounds are those of the author.
+func (l *lowering) mergeTriggered(patch, scaling object.Value, ok, fixed bool) object.Value {
 	r := l.spec.Replicas
 	if fixed {
 		l.fail(r.Pos, l.extra("replicas"), "remove the resource, or the triggers",

@@ -12,8 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// MapOf is a map of members that all have their value; those without one are
-// left out.
+// MapOf returns a map of the members that have a value.
 func MapOf(pos object.Pos, members ...object.Member) object.Value {
 	out := object.Value{Kind: object.KindMap, Pos: pos, Members: make([]object.Member, 0, len(members))}
 	for _, m := range members {
@@ -24,17 +23,17 @@ func MapOf(pos object.Pos, members ...object.Member) object.Value {
 	return out
 }
 
-// StringMember is a member with a text.
+// StringMember returns a member with a text.
 func StringMember(name, value string, pos object.Pos) object.Member {
 	return object.Member{Name: name, Pos: pos, Value: object.TextAt(value, pos)}
 }
 
-// BoolMember is a member with true or false.
+// BoolMember returns a member with true or false.
 func BoolMember(name string, value bool, pos object.Pos) object.Member {
 	return object.Member{Name: name, Pos: pos, Value: object.BoolAt(value, pos)}
 }
 
-// IntMember is a member with an integer.
+// IntMember returns a member with an integer.
 func IntMember(name string, value int, pos object.Pos) object.Member {
 	return object.Member{Name: name, Pos: pos, Value: object.NumberAt(value, pos)}
 }
@@ -42,7 +41,7 @@ func IntMember(name string, value int, pos object.Pos) object.Member {
 // members is a map in the making.
 type members []object.Member
 
-// put adds a name, and nothing where v is nothing: a field that is not set is
+// put adds a name with a value. It adds nothing if v is absent: a field that is not set is
 // absent.
 func (m *members) put(name string, v object.Value) {
 	if v.Kind != object.KindNone {
@@ -50,7 +49,7 @@ func (m *members) put(name string, v object.Value) {
 	}
 }
 
-// Value is the map, nothing where it has no member.
+// value returns the map, or an absent value if it has no member.
 func (m members) value(pos object.Pos) object.Value {
 	if len(m) == 0 {
 		return object.Value{}
@@ -58,7 +57,7 @@ func (m members) value(pos object.Pos) object.Value {
 	return object.Value{Kind: object.KindMap, Pos: pos, Members: m}
 }
 
-// lowerGiven is text with its position, nothing where it is "".
+// lowerGiven returns a text with its position, or an absent value for "".
 func lowerGiven(s string, pos object.Pos) object.Value {
 	if s == "" {
 		return object.Value{}
@@ -66,17 +65,17 @@ func lowerGiven(s string, pos object.Pos) object.Value {
 	return object.TextAt(s, pos)
 }
 
-// lowerList is a list, nothing where it is empty.
+// lowerList returns a list, or an absent value if it is empty.
 func lowerList(items []object.Value, pos object.Pos) object.Value {
 	return object.ListAt(pos, items...)
 }
 
-// with is a member of a map; mapOf leaves it out where v is nothing.
+// with returns a member of a map, which MapOf leaves out if v is absent.
 func with(name string, v object.Value) object.Member {
 	return object.Member{Name: name, Pos: v.Pos, Value: v}
 }
 
-// lowerPairs is a map of text.
+// lowerPairs returns a map of text, or an absent value if it is empty.
 func lowerPairs(pairs []score.Pair) object.Value {
 	m := make(members, 0, len(pairs))
 	for _, p := range pairs {
@@ -88,7 +87,7 @@ func lowerPairs(pairs []score.Pair) object.Value {
 	return m.value(m[0].Pos)
 }
 
-// lowerTexts is a list of text, nothing where it is empty.
+// lowerTexts returns a list of text, or an absent value if it is empty.
 func lowerTexts(texts []score.Text) object.Value {
 	items := make([]object.Value, len(texts))
 	for i, t := range texts {
@@ -100,10 +99,9 @@ func lowerTexts(texts []score.Text) object.Value {
 	return lowerList(items, items[0].Pos)
 }
 
-// hash identifies the configuration that pods read when they start: the data of
-// the ConfigMaps, and what the ExternalSecrets refer to and make of it, never a
-// value. How often secrets are read again is no part of it. It is "" where there
-// is no configuration.
+// hash returns a hash of the configuration that pods read when they start: the data of the
+// ConfigMaps, and what the ExternalSecrets refer to and make of it, never a value. How often
+// secrets are read again is no part of it. It returns "" if there is no configuration.
 func hash(input object.Value) string {
 	configs, _ := input.Get("configs")
 	secrets, _ := input.Get("secrets")

@@ -10,6 +10,4 @@
 // host that a resource outputs is let through: a policy that cuts a workload off from its
 // database would be found in production. Hosts in the cluster are told from others by their
 // names, and what a route opens is read from its objects. Results are sorted.
-//
-// Callers: render/workload and its package generate.
 package network

@@ -59,6 +59,7 @@ type Call struct {
 	Target Target
 }
 
+// inbound reports whether the resource lets the other workload in.
 func (c Call) inbound() bool { return c.Resource.Direction.Value == score.DirectionInbound }
 
 // Target is the other workload that a resource names. Account is what it names for one that
@@ -70,7 +71,7 @@ type Target struct {
 	Pos      object.Pos
 }
 
-// String is the target as an author may write it.
+// String returns the target as an author may write it.
 func (t Target) String() string {
 	if t.Workload != nil || t.Namespace == "" {
 		return t.Name
@@ -78,7 +79,7 @@ func (t Target) String() string {
 	return t.Namespace + "/" + t.Name
 }
 
-// Target is the workload that r names, false where r is no call.
+// Target returns the workload that r names, or false if r is no call.
 func (m *Workload) Target(r *score.Resource) (Target, bool) {
 	for _, c := range m.Calls {
 		if c.Resource == r {
@@ -110,7 +111,7 @@ type Peer struct {
 	Ports      []score.Port
 }
 
-// peer is a target that the project does not have.
+// peer returns the peer for a target that the project does not have.
 func (t Target) peer() Peer {
 	return Peer{Name: t.Name, Namespace: t.Namespace, ServiceAccount: t.Account, Unlabelled: t.Account != ""}
 }
@@ -128,13 +129,13 @@ type Endpoint struct {
 	Port int
 }
 
-// Agree finds the calls that both sides want: outbound in the one, inbound in
-// the other. What only one side wants is a warning, and not allowed. The other
-// side of a call out of the project is not to be seen, so that this side
-// suffices; and a workload that calls itself is both sides. In a project without policies
-// (open) a call needs no word of the other side, and policies are only of the author's
-// rules.
+// Agree finds the calls that both workloads declare: outbound in one, inbound in the other. A
+// call that only one of them declares is a warning, and not allowed. The other workload of a call
+// out of the project is not known, so that one declaration is enough, and a workload that calls
+// itself declares both. In a project without policies (open) one declaration is enough for every
+// call, and policies exist only for the rules of the author.
 func Agree(all []*Workload, open bool) object.Errors {
+	// Find out which calls each workload lets in.
 	let := make(map[*Workload]map[*Workload]bool, len(all))
 	for _, m := range all {
 		for _, c := range m.Calls {
@@ -146,6 +147,8 @@ func Agree(all []*Workload, open bool) object.Errors {
 			}
 		}
 	}
+
+	// Add the peers, and report calls that the other workload does not let in.
 	var errs object.Errors
 	for _, m := range all {
 		called := map[*Workload]bool{}
@@ -162,23 +165,26 @@ func Agree(all []*Workload, open bool) object.Errors {
 					fmt.Sprintf("give %q a resource of type service with direction: inbound and params.workload: %s", other.Name, m.Name)))
 			case !called[other]:
 				called[other] = true
-				if m.Knative = m.Knative || other.Serverless; !other.Serverless {
+				m.Knative = m.Knative || other.Serverless
+				if !other.Serverless {
 					m.Outbound = append(m.Outbound, other.peer(other.Ports))
 				}
 				other.Inbound = append(other.Inbound, m.peer(nil))
 			}
 		}
 	}
-	uncalled := uncalled(all)
+
+	// Calls that are allowed and not made are looked for after all peers are known.
+	uncalled := reportUncalled(all)
 	if open {
 		return nil
 	}
 	return append(errs, uncalled...)
 }
 
-// uncalled sorts the peers, and reports those that a workload lets in and that
-// do not come.
-func uncalled(all []*Workload) object.Errors {
+// reportUncalled sorts the peers of all workloads, and reports the workloads that one lets in and
+// that do not call it.
+func reportUncalled(all []*Workload) object.Errors {
 	var errs object.Errors
 	for _, m := range all {
 		m.Inbound = sortPeers(m.Inbound)
@@ -204,8 +210,8 @@ func comparePeers(p, o Peer) int {
 	return cmp.Or(strings.Compare(p.Name, o.Name), strings.Compare(p.Namespace, o.Namespace), strings.Compare(p.ServiceAccount, o.ServiceAccount))
 }
 
-// sortPeers sorts peers and makes those one that are the same workload: with
-// the ports of all, and with every port where one of them has none.
+// sortPeers sorts peers and joins those that are the same workload. The result has the ports of
+// all of them, or every port if one of them names none.
 func sortPeers(all []Peer) []Peer {
 	slices.SortStableFunc(all, comparePeers)
 	out := all[:0]
@@ -223,6 +229,7 @@ func sortPeers(all []Peer) []Peer {
 	return out
 }
 
+// oneSided returns a warning on a call that only one of the two workloads declares.
 func oneSided(c Call, what, hint string) *object.Error {
 	return &object.Error{
 		Stage: object.StageSpec, Severity: object.SeverityWarning,
@@ -231,7 +238,7 @@ func oneSided(c Call, what, hint string) *object.Error {
 	}
 }
 
-// peer is m as others see it.
+// peer returns m as a peer of other workloads.
 func (m *Workload) peer(ports []score.Port) Peer {
 	return Peer{Name: m.Name, Namespace: m.Namespace, ServiceAccount: m.ServiceAccount, Ports: ports}
 }

@@ -29,14 +29,14 @@ type reach struct {
 	cluster Cluster
 }
 
-// Reach is what the workload talks to: its peers, and what its resources lead to.
+// Reach returns what the workload may talk to: its peers, and what its resources lead to.
 func (m *Workload) Reach(resources []resource.Made, cluster Cluster) Network {
 	out := reach{m.Network, cluster}
 	// Others compile workloads of the same project at the same time.
 	out.Outbound = slices.Clone(out.Outbound)
 	for _, r := range resources {
 		call := IsCall(r.Resource.Type.Value)
-		if call && !out.stranger(m, r) {
+		if call && !out.addStranger(m, r) {
 			continue
 		}
 		for _, d := range destinations(r, cluster) {
@@ -46,7 +46,8 @@ func (m *Workload) Reach(resources []resource.Made, cluster Cluster) Network {
 			}
 		}
 	}
-	out.hosts(m.Rules)
+
+	out.addHosts(m.Rules)
 	out.Outbound = sortPeers(out.Outbound)
 	slices.SortStableFunc(out.Backends, func(a, b Endpoint) int {
 		return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
@@ -58,8 +59,8 @@ func (m *Workload) Reach(resources []resource.Made, cluster Cluster) Network {
 	return out.Network
 }
 
-// hosts adds the hosts that the author lets the workload call.
-func (n *reach) hosts(rules *score.Rules) {
+// addHosts adds the hosts that the author lets the workload call.
+func (n *reach) addHosts(rules *score.Rules) {
 	if rules == nil {
 		return
 	}
@@ -67,22 +68,21 @@ func (n *reach) hosts(rules *score.Rules) {
 		name := object.Shorten(strings.ReplaceAll(strings.ReplaceAll(r.Host.Value, "*", "any"), ".", "-"), 63)
 		for _, p := range r.Ports {
 			if r.Host.Value != "" {
-				n.outside(name, r.Host.Value, "", p.Port, p.Protocol)
+				n.addExternal(name, r.Host.Value, "", p.Port, p.Protocol)
 			}
 		}
 	}
 }
 
-// stranger lets the workload call one that the project does not have. Its ports
-// are not known but for the one that the resource names. It reports whether r
-// is such a call.
-func (n *reach) stranger(m *Workload, r resource.Made) bool {
+// addStranger lets the workload call one that the project does not have, and reports whether r is
+// such a call. Of its ports only the one that the resource names is known.
+func (n *reach) addStranger(m *Workload, r resource.Made) bool {
 	for _, c := range m.Calls {
 		if c.Resource != r.Resource || c.Target.Workload != nil || c.inbound() {
 			continue
 		}
 		p := c.Target.peer()
-		if port := PortNumber(first(r, "port")); port > 0 {
+		if port := PortNumber(outputOrParam(r, "port")); port > 0 {
 			p.Ports = []score.Port{{Port: port, Target: port, Protocol: ProtocolTCP}}
 		}
 		n.Outbound = append(n.Outbound, p)
@@ -98,9 +98,9 @@ type destination struct {
 	protocol string
 }
 
-// destinations are where the outputs of a resource lead to: its host and port,
-// else those of its URLs. A route, and the name that it has in the DNS, lead to
-// the workload and not away from it.
+// destinations returns where the outputs of a resource lead to: its host and port, or those of
+// its URLs if it has none. A route, and its name in the DNS, lead to the workload and not away
+// from it.
 func destinations(r resource.Made, cluster Cluster) []destination {
 	var host, port, protocol string
 	kind := r.Resource.Type.Value
@@ -108,13 +108,13 @@ func destinations(r resource.Made, cluster Cluster) []destination {
 	case TypeRoute, typeDNS:
 		return nil
 	case typeExternalService:
-		host, port = first(r, "host"), first(r, "port")
-		protocol = first(r, "protocol")
+		host, port = outputOrParam(r, "host"), outputOrParam(r, "port")
+		protocol = outputOrParam(r, "protocol")
 	default:
 		host, port = r.Outputs["host"], r.Outputs["port"]
 	}
 	if number := PortNumber(port); number > 0 && host != "" {
-		return []destination{{bare(host), number, protocol}}
+		return []destination{{withoutBrackets(host), number, protocol}}
 	}
 	var out []destination
 	for _, name := range []string{"endpoint", "url"} {
@@ -132,7 +132,8 @@ func destinations(r resource.Made, cluster Cluster) []destination {
 	return out
 }
 
-// fromURL is the host of a URL, and its port or that of its scheme.
+// fromURL returns the host of a URL, and its port or the one of its scheme. It returns false for
+// a text without a host, or with one that policies cannot name.
 func fromURL(text string) (destination, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" {
@@ -149,7 +150,7 @@ func fromURL(text string) (destination, bool) {
 	return d, port > 0 && !odd
 }
 
-// portOfScheme is the port that a URL without one means; 0 is not known.
+// portOfScheme returns the port that a URL without one means, or 0 if it is not known.
 func portOfScheme(scheme string) int {
 	switch scheme {
 	case "https", "wss":
@@ -186,17 +187,17 @@ func (n *reach) add(own *score.Resource, d destination) {
 		return
 	case err == nil:
 		address = address.Unmap().WithZone("")
-		n.outside(own.Name, address.String(), netip.PrefixFrom(address, address.BitLen()).String(), d.port, protocol)
+		n.addExternal(own.Name, address.String(), netip.PrefixFrom(address, address.BitLen()).String(), d.port, protocol)
 	case n.cluster.holds(d.host, own.Type.Value == typeExternalService):
 		n.Backends = append(n.Backends, Endpoint{Host: d.host, Port: d.port})
 	default:
-		n.outside(own.Name, d.host, "", d.port, protocol)
+		n.addExternal(own.Name, d.host, "", d.port, protocol)
 	}
 }
 
-// outside adds a port of a host outside of the cluster. A host is written once,
-// under the name of the first resource that leads there.
-func (n *reach) outside(name, host, cidr string, port int, protocol string) {
+// addExternal adds a port of a host outside of the cluster. A host is written once, under the
+// name of the first resource that leads there.
+func (n *reach) addExternal(name, host, cidr string, port int, protocol string) {
 	ports := []score.Port{{Port: port, Target: port, Protocol: protocol}}
 	taken := false
 	for i := range n.External {
@@ -212,11 +213,10 @@ func (n *reach) outside(name, host, cidr string, port int, protocol string) {
 	n.External = append(n.External, External{Name: name, Host: host, CIDR: cidr, Ports: ports})
 }
 
-// holds reports whether host is a Service: svc, svc.namespace,
-// svc.namespace.svc or that with the domain of the cluster. svc.namespace looks
-// like any short name of the internet; it is a Service where the project has the
-// namespace, or where the end is none that such names have. What an author calls
-// external is so in doubt.
+// holds reports whether host is a Service: svc, svc.namespace, svc.namespace.svc or the same with
+// the domain of the cluster. svc.namespace looks like any short name of the internet. It is a
+// Service if the project has the namespace, or if no name of the internet has that end. A host
+// that the author calls external (external) is outside in doubt.
 func (c Cluster) holds(host string, external bool) bool {
 	host = strings.TrimSuffix(host, ".")
 	words := strings.Split(host, ".")
@@ -237,11 +237,13 @@ func isAddress(host string) bool {
 	return err == nil
 }
 
-// bare is a host without the brackets that an address of IPv6 may have.
-func bare(host string) string { return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]") }
+// withoutBrackets returns a host without the brackets that an IPv6 address may have.
+func withoutBrackets(host string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
 
-// first is the output of a name where there is one, else the param.
-func first(r resource.Made, name string) string {
+// outputOrParam returns the output of a name, or the param if there is no output.
+func outputOrParam(r resource.Made, name string) string {
 	v, _ := r.Params.Get(name)
 	return cmp.Or(r.Outputs[name], v.Text)
 }

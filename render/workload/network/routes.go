@@ -32,7 +32,7 @@ type Route struct {
 	Ports []score.Port
 }
 
-// Kind is that of the object, with its group.
+// Kind returns the kind of the object with its group, or "" without an object.
 func (r Route) Kind() string {
 	if r.Node == nil {
 		return ""
@@ -50,8 +50,8 @@ type Opening struct {
 	Pods bool
 }
 
-// Openings are what routes open: each port once for a namespace, and without a
-// namespace if it is open to all. Requests come from the namespace from, unless it is "".
+// Openings returns what routes open: each port once for a namespace, or once without a namespace
+// if it is open to all. Requests come from the namespace from, unless it is "".
 func Openings(routes []Route, from string) []Opening {
 	var out []Opening
 	for _, route := range routes {
@@ -61,11 +61,15 @@ func Openings(routes []Route, from string) []Opening {
 			}
 		}
 	}
+
+	// List what each route opens.
 	compare := func(a, b Opening) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Port.Target, b.Port.Target), strings.Compare(a.Port.Protocol, b.Port.Protocol))
 	}
 	slices.SortStableFunc(out, compare)
 	out = slices.CompactFunc(out, func(a, b Opening) bool { return compare(a, b) == 0 })
+
+	// A port that is open to all needs no opening for a namespace.
 	return slices.DeleteFunc(slices.Clone(out), func(o Opening) bool {
 		return o.Namespace != "" && slices.ContainsFunc(out, func(all Opening) bool {
 			return all.Namespace == "" && all.Port.Target == o.Port.Target && all.Port.Protocol == o.Port.Protocol
@@ -73,8 +77,8 @@ func Openings(routes []Route, from string) []Opening {
 	})
 }
 
-// from is the namespaces that requests of a route come from: that of the
-// project, else those of its gateways, where it names all of them; "" is anywhere.
+// from returns the namespaces that requests of a route come from: the one of the project, or
+// those of its gateways if it names all of them. "" is anywhere.
 func (r Route) from(project string) []string {
 	if project != "" {
 		return []string{project}
@@ -106,7 +110,7 @@ func sortPorts(ports []score.Port) []score.Port {
 	return slices.CompactFunc(ports, func(a, b score.Port) bool { return compare(a, b) == 0 })
 }
 
-// PortNumber is the port that text names, 0 where it names none.
+// PortNumber returns the port that text names, or 0 if it names none.
 func PortNumber(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > 65535 {
@@ -118,9 +122,9 @@ func PortNumber(text string) int {
 // Backend is a Service that a route leads to, and the number or name of its port.
 type Backend struct{ Name, Port string }
 
-// BackendsOf finds the Services that the spec of a route leads to, wherever the
-// kinds of route write them: backendRefs of the Gateway API, service of an
-// Ingress, services of Traefik, destination of Istio.
+// BackendsOf appends to out the Services that the spec of a route leads to, for all kinds of
+// route: backendRefs of the Gateway API, service of an Ingress, services of Traefik, destination
+// of Istio.
 func BackendsOf(v any, out []Backend) []Backend {
 	switch v := v.(type) {
 	case []any:
@@ -146,6 +150,7 @@ func BackendsOf(v any, out []Backend) []Backend {
 	return out
 }
 
+// appendBackend appends the Service that a backend names to out.
 func appendBackend(v any, out []Backend) []Backend {
 	fields, ok := v.(map[string]any)
 	if !ok {
@@ -159,7 +164,7 @@ func appendBackend(v any, out []Backend) []Backend {
 	return append(out, Backend{Name: name, Port: port})
 }
 
-// scalar is text or an integer as text.
+// scalar returns a text, or an integer as text, or "" for anything else.
 func scalar(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -170,7 +175,7 @@ func scalar(v any) string {
 	return ""
 }
 
-// Routes are the routes to the workload, in the order of its resources.
+// Routes returns the routes to the workload, in the order of its resources.
 func (m *Workload) Routes(resources []resource.Made) []Route {
 	var out []Route
 	for _, r := range resources {
@@ -193,8 +198,8 @@ func (m *Workload) Routes(resources []resource.Made) []Route {
 	return out
 }
 
-// ports are the ports of m's service that backends lead to. A backend without a
-// port means http or the only one, and in doubt all of them.
+// ports returns the ports of the service of m that backends lead to. A backend without a port
+// means http or the only port, and all of them in doubt.
 func (m *Workload) ports(backends []Backend) []score.Port {
 	all := m.Ports
 	var out []score.Port

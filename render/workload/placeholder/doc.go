@@ -21,6 +21,4 @@
 // resolved, which the caller reports with Offset. Writing all parts with
 // [Part.String] and parsing them again gives the same parts. The time is linear
 // in the length of the text, also where thousands of braces stay open.
-//
-// Callers: render/workload and render/workload/score.
 package placeholder

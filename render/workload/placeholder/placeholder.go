@@ -41,8 +41,8 @@ func (p Part) String() string {
 	return b.String()
 }
 
-// escape doubles the dollars of literal text, but for those inside of braces
-// behind a dollar: the first dollar escapes all of that.
+// escape doubles the dollars of literal text. Dollars inside of braces behind a dollar stay: the
+// first dollar escapes all of that.
 func escape(text string) string {
 	var b strings.Builder
 	for {
@@ -72,8 +72,8 @@ func HasRef(text string) bool {
 	return false
 }
 
-// Find is the first placeholder in text that begins with one of the roots of Score,
-// "" where there is none. Shells and configurations of others write ${HOME} too.
+// Find returns the first placeholder in text that begins with one of the roots of Score, or "" if
+// there is none. Shells and other configurations write ${HOME} too.
 func Find(text string) string {
 	if !strings.Contains(text, "${") {
 		return ""
@@ -87,22 +87,22 @@ func Find(text string) string {
 	return found
 }
 
-// Missed is the first text that is no placeholder and was probably meant to be one, with
-// its offset: ${resources.db.host without the brace that closes it, $resources.db.host,
-// $(resources.db.host). It is "" where there is none, and where dollars are escaped.
+// Missed returns the first text that is no placeholder and was probably meant to be one, with its
+// offset: ${resources.db.host without the closing brace, $resources.db.host,
+// $(resources.db.host). It returns "" if there is none. Escaped dollars do not count.
 func Missed(text string) (string, int) {
 	s := scanner{text: text}
 	for s.next() {
-		if found, at := missed(text[s.last:s.start]); found != "" {
+		if found, at := findMissed(text[s.last:s.start]); found != "" {
 			return found, s.last + at
 		}
 	}
-	found, at := missed(text[s.end:])
+	found, at := findMissed(text[s.end:])
 	return found, s.end + at
 }
 
-// missed is Missed of text without references and escapes.
-func missed(text string) (string, int) {
+// findMissed does the work of Missed on a text without references and escapes.
+func findMissed(text string) (string, int) {
 	for at := 0; ; at++ {
 		dollar := strings.IndexByte(text[at:], '$')
 		if dollar < 0 {
@@ -112,6 +112,7 @@ func missed(text string) (string, int) {
 		rest := strings.TrimLeft(text[at+1:], "{( ")
 		// Others may have metadata of their own.
 		if strings.HasPrefix(rest, "resources.") || strings.HasPrefix(rest, "metadata.") && text[at+1] == '{' {
+			// The reference ends at the first character that no reference may hold.
 			end := strings.IndexFunc(rest, func(r rune) bool {
 				return !strings.ContainsRune("._-", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 			})
@@ -127,9 +128,9 @@ func missed(text string) (string, int) {
 	}
 }
 
-// Parse splits text into literal text and references, in order. Literals that
-// touch are one part and are never empty, so the empty text has no part. Every
-// text is valid: what is no placeholder stands for itself.
+// Parse splits text into literal text and references, in order. Adjacent literals are one part
+// and never empty, so the empty text has no part. Every text is valid: what is no placeholder is
+// literal text.
 func Parse(text string) []Part {
 	s := scanner{text: text}
 	var (
@@ -197,7 +198,7 @@ type scanner struct {
 	open bool
 }
 
-// next finds the next reference or escape.
+// next finds the next reference or escape, and reports whether there is one.
 func (s *scanner) next() bool {
 	s.last = s.end
 	for at := s.end; ; at++ {
@@ -223,7 +224,7 @@ func (s *scanner) next() bool {
 	}
 }
 
-// closing is the offset behind the next closing brace, 0 where there is none.
+// closing returns the offset behind the next closing brace, or 0 if there is none.
 func (s *scanner) closing(from int) int {
 	if s.open {
 		return 0

@@ -18,8 +18,8 @@ type Variable struct {
 	Unknown bool
 }
 
-// VariableAt is the variable that p, a part of text, refers to; ok is false where it is
-// literal text or a placeholder of Score.
+// VariableAt returns the variable that p, a part of text, refers to. Without ok it is literal
+// text or a placeholder of Score.
 func (p Part) VariableAt(text string) (v Variable, ok bool) {
 	if !p.IsRef() {
 		return Variable{}, false
@@ -43,10 +43,10 @@ func (p Part) VariableAt(text string) (v Variable, ok bool) {
 	return v, true
 }
 
-// String is the reference without its default, which may be a password.
+// String returns the reference without its default, which may be a password.
 func (v Variable) String() string { return "${" + v.Name + "}" }
 
-// Variables are those that text refers to, in order.
+// Variables returns the variables that text refers to, in order.
 func Variables(text string) []Variable {
 	if !strings.Contains(text, "${") {
 		return nil

@@ -32,7 +32,7 @@ type Provisioner struct {
 	AnyConfig bool
 }
 
-// label names a provisioner in messages.
+// label returns the name of a provisioner for messages.
 func (p Provisioner) label() string {
 	if p.Name == "" {
 		return fmt.Sprintf("the provisioner of type %q", p.Type)
@@ -47,7 +47,7 @@ type Catalog struct {
 	byType map[string][]Provisioner
 }
 
-// NewCatalog is the catalog of provisioners in their order.
+// NewCatalog returns a catalog that searches the provisioners in their order.
 func NewCatalog(provisioners []Provisioner) Catalog {
 	c := Catalog{byType: map[string][]Provisioner{}}
 	for _, p := range provisioners {
@@ -60,10 +60,10 @@ func NewCatalog(provisioners []Provisioner) Catalog {
 // DefaultClass is the class of a resource that names none (Score 0.4.1).
 const DefaultClass = "default"
 
-// Class is the class of a resource.
+// Class returns the class of a resource, or DefaultClass if it names none.
 func Class(r *score.Resource) string { return cmp.Or(r.Class.Value, DefaultClass) }
 
-// OtherClasses are the classes that resources of the type of r may have beside its own,
+// OtherClasses returns the classes that resources of the type of r may have besides its own,
 // sorted.
 func (c Catalog) OtherClasses(r *score.Resource) []string {
 	var out []string
@@ -76,9 +76,9 @@ func (c Catalog) OtherClasses(r *score.Resource) []string {
 	return slices.Compact(out)
 }
 
-// Find is the first provisioner for the type, class and id of a resource; path gives
-// the path of its fields for messages. An entry for one id is never for a resource
-// without one.
+// Find returns the first provisioner for the type, class and id of a resource. The function path
+// returns the path of a field of the resource, for messages. An entry for one id never serves a
+// resource without an id.
 func (c Catalog) Find(r *score.Resource, path func(field string) string) (Provisioner, *object.Error) {
 	entries := c.byType[r.Type.Value]
 	for _, p := range entries {
@@ -86,16 +86,21 @@ func (c Catalog) Find(r *score.Resource, path func(field string) string) (Provis
 			return p, nil
 		}
 	}
+
+	// The type is unknown.
 	e := &object.Error{Stage: object.StageSpec, Pos: r.Type.Pos, Path: path("type")}
 	if len(entries) == 0 {
 		e.Err = fmt.Errorf("no provisioner makes a resource of type %q", r.Type.Value)
 		e.Hint = fmt.Sprintf("add it with a CUE module under spec.workloads.provisioners of %s: "+
 			"\"ropewalk provisioners --help\" shows how, \"ropewalk provisioners list\" which types there are", spec.ProjectFile)
-		if near := c.near(r.Type.Value); near != "" {
+		if near := c.suggestType(r.Type.Value); near != "" {
 			e.Hint = near + " \"ropewalk provisioners --help\" shows how to add a type"
 		}
 		return Provisioner{}, e
 	}
+
+	// The type is known, but not for this class and id. Entries for certain ids are the closer
+	// miss.
 	var classes, ids []string
 	for _, p := range entries {
 		if p.ID != "" && (p.Class == "" || p.Class == Class(r)) {
@@ -105,12 +110,16 @@ func (c Catalog) Find(r *score.Resource, path func(field string) string) (Provis
 		classes = append(classes, p.Class)
 	}
 	if len(ids) > 0 {
-		e.Path, e.Pos = path("id"), cmp.Or(r.ID.Pos, r.Pos)
+		e.Path = path("id")
+		e.Pos = cmp.Or(r.ID.Pos, r.Pos)
 		e.Err = fmt.Errorf("provisioners of type %q and class %q are for certain ids only: %s", r.Type.Value, Class(r), list(ids))
 		e.Hint = "name one of them as id"
 		return Provisioner{}, e
 	}
-	e.Path, e.Pos = path("class"), cmp.Or(r.Class.Pos, e.Pos)
+
+	// No entry has the class.
+	e.Path = path("class")
+	e.Pos = cmp.Or(r.Class.Pos, e.Pos)
 	e.Err = fmt.Errorf("no provisioner of type %q has the class %q; known: %s", r.Type.Value, Class(r), list(classes))
 	if r.Class.Value == "" {
 		e.Err = fmt.Errorf("no provisioner of type %q makes it without a class; known: %s", r.Type.Value, list(classes))
@@ -121,8 +130,8 @@ func (c Catalog) Find(r *score.Resource, path func(field string) string) (Provis
 	return Provisioner{}, e
 }
 
-// near is a question for the types that are called much like word, "" where none are.
-func (c Catalog) near(word string) string {
+// suggestType returns a question for a type with a name like word, or "" if there is none.
+func (c Catalog) suggestType(word string) string {
 	others := map[string]string{
 		"postgresql": "postgres", "rabbitmq": "amqp", "mariadb": "mysql", "sqlserver": "mssql", "bucket": "s3", "minio": "s3",
 		"ingress": "route", "config": "environment", "hpa": "horizontal-pod-autoscaler", "persistent-volume": "volume",
@@ -133,7 +142,7 @@ func (c Catalog) near(word string) string {
 	return object.DidYouMean(word, c.types)
 }
 
-// list writes names once each, sorted.
+// list returns the names sorted, each once, separated by commas.
 func list(names []string) string {
 	if len(names) == 0 {
 		return "none"

@@ -24,7 +24,7 @@ type composition struct {
 	done    map[string][]Fragment
 }
 
-// flatten is the fragments of an output; path is the outputs that led to it.
+// flatten returns the fragments of an output. The argument path has the outputs that led to it.
 func (c *composition) flatten(name string, path []string) []Fragment {
 	if f, ok := c.done[name]; ok {
 		return f
@@ -52,7 +52,7 @@ func (c *composition) flatten(name string, path []string) []Fragment {
 	return out
 }
 
-// append adds one part of the output called name.
+// append adds one part of the output called name to out.
 func (c *composition) append(out []Fragment, name string, p part, path []string) []Fragment {
 	if p.ref == "" {
 		return append(out, Fragment{Literal: p.text})
@@ -75,14 +75,15 @@ func (c *composition) append(out []Fragment, name string, p part, path []string)
 			}
 			// Percent-encoding works byte by byte, so escaping the fragments is
 			// escaping the complete text.
-			f.Literal, f.Escape = escapeURL(f.Literal), f.Output != ""
+			f.Literal = escapeURL(f.Literal)
+			f.Escape = f.Output != ""
 		}
 		out = append(out, f)
 	}
 	return out
 }
 
-// escapeURL writes text as part of a URL, in the way in which the templates of
-// External Secrets do it for secrets (urlquery, with %20 for a space): what is
-// known here and what is known only there must come out alike.
+// escapeURL returns text as a part of a URL. It escapes as the templates of External Secrets do
+// for secrets (urlquery, with %20 for a space), so that a text that is known here and one that is
+// known only there have the same form.
 func escapeURL(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }

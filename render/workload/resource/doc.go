@@ -12,6 +12,4 @@
 // of literal text and references, never the value of a secret. Mistakes of a
 // provisioner are reported at the line of the resource, with a note of where the module
 // declares it.
-//
-// Callers: render/workload and, for results, its packages network and generate.
 package resource

@@ -36,39 +36,39 @@ func patchParts() []string {
 	}
 }
 
-// patch checks what a provisioner merges over the input of the module. Its shape
-// is checked here, because the module would blame the author.
-func (d *reading) patch(v object.Value) object.Value {
+// decodePatch checks what a provisioner merges over the input of the module. Its shape is checked
+// here, because the module would report a mistake of the author.
+func (d *reading) decodePatch(v object.Value) object.Value {
 	for _, m := range v.Members {
 		at := "workload." + m.Name
 		switch m.Name {
 		case PartAnnotations, PartPodAnnotations:
-			d.texts(at, m.Value)
+			d.checkTexts(at, m.Value)
 		case PartLabels:
-			d.texts(at, m.Value)
-			d.without(at, m.Value, "objects find their pods by it", labelName, labelWorkload)
+			d.checkTexts(at, m.Value)
+			d.refuseNames(at, m.Value, "objects find their pods by it", labelName, labelWorkload)
 		case PartReplicas:
-			d.count(at, m.Value, 0)
+			d.checkCount(at, m.Value, 0)
 		case PartAutoscaling:
-			d.only(at, m.Value, "min", "max", "cpu", "memory")
+			d.checkNames(at, m.Value, "min", "max", "cpu", "memory")
 			for _, n := range m.Value.Members {
-				d.count(at+"."+n.Name, n.Value, 1)
+				d.checkCount(at+"."+n.Name, n.Value, 1)
 			}
 		case PartDisruption:
-			d.only(at, m.Value, "minAvailable", "maxUnavailable")
+			d.checkNames(at, m.Value, "minAvailable", "maxUnavailable")
 			if len(m.Value.Members) != 1 {
 				d.fail(at, "", "must have one of minAvailable and maxUnavailable")
 			}
 		case PartServiceAccount:
-			d.only(at, m.Value, "annotations")
+			d.checkNames(at, m.Value, "annotations")
 			if annotations, ok := m.Value.Get("annotations"); ok {
-				d.texts(at+".annotations", annotations)
+				d.checkTexts(at+".annotations", annotations)
 			}
 		case PartSecurityContext:
-			d.object(object.Member{Name: at, Value: m.Value})
+			d.decodeMap(object.Member{Name: at, Value: m.Value})
 		case PartPod:
-			d.object(object.Member{Name: at, Value: m.Value})
-			d.without(at, m.Value, "it follows from the workload", "containers", "initContainers", "volumes",
+			d.decodeMap(object.Member{Name: at, Value: m.Value})
+			d.refuseNames(at, m.Value, "it follows from the workload", "containers", "initContainers", "volumes",
 				"serviceAccountName", "serviceAccount", "automountServiceAccountToken", "securityContext")
 		default:
 			d.fail(at, "", "cannot be changed by a provisioner: allowed are %s", list(patchParts()))
@@ -83,33 +83,33 @@ const (
 	labelWorkload = "ropewalk.dev/workload"
 )
 
-// texts wants a map of text.
-func (d *reading) texts(at string, v object.Value) {
-	for _, m := range d.object(object.Member{Name: at, Value: v}).Members {
+// checkTexts reports a value that is no map of text.
+func (d *reading) checkTexts(at string, v object.Value) {
+	for _, m := range d.decodeMap(object.Member{Name: at, Value: v}).Members {
 		if m.Value.Kind != object.KindString {
 			d.fail(at+"."+m.Name, "", "must be text, got a %s", m.Value.Kind)
 		}
 	}
 }
 
-// count reads an integer.
-func (d *reading) count(at string, v object.Value, least int) {
+// checkCount reports a value that is no integer of at least least.
+func (d *reading) checkCount(at string, v object.Value, least int) {
 	if n, err := strconv.Atoi(v.Text); v.Kind != object.KindNumber || err != nil || n < least {
 		d.fail(at, "", "must be an integer of at least %d", least)
 	}
 }
 
-// only wants a map with no other names.
-func (d *reading) only(at string, v object.Value, known ...string) {
-	for _, m := range d.object(object.Member{Name: at, Value: v}).Members {
+// checkNames reports a value that is no map, and names in it that are not among known.
+func (d *reading) checkNames(at string, v object.Value, known ...string) {
+	for _, m := range d.decodeMap(object.Member{Name: at, Value: v}).Members {
 		if !slices.Contains(known, m.Name) {
 			d.fail(at+"."+m.Name, object.Suggest(m.Name, known), "cannot be changed by a provisioner: allowed are %s", list(known))
 		}
 	}
 }
 
-// without refuses names in a map.
-func (d *reading) without(at string, v object.Value, why string, names ...string) {
+// refuseNames reports those of names that are in a map.
+func (d *reading) refuseNames(at string, v object.Value, why string, names ...string) {
 	for _, m := range v.Members {
 		if slices.Contains(names, m.Name) {
 			d.fail(at+"."+m.Name, "", "cannot be changed by a provisioner: %s", why)
@@ -127,8 +127,8 @@ type Made struct {
 	*Result
 }
 
-// Patch is what the resources of a workload merge over the input, in the order of their
-// names. Two that want different things are a mistake: the order of names would decide.
+// Patch returns what the resources of a workload merge over the input, in the order of their
+// names. Two resources that set a different value are a mistake: the order of names would decide.
 func Patch(all []Made) (object.Value, object.Errors) {
 	var out object.Value
 	var errs object.Errors
@@ -138,6 +138,8 @@ func Patch(all []Made) (object.Value, object.Errors) {
 		if r.Workload.Kind != object.KindMap || slices.ContainsFunc(all[:n], same) {
 			continue
 		}
+
+		// A part that an earlier resource sets too must be the same, or have other fields.
 		for _, m := range r.Workload.Members {
 			first := from[m.Name]
 			if first == nil {
@@ -160,8 +162,7 @@ func Patch(all []Made) (object.Value, object.Errors) {
 	return out, errs
 }
 
-// difference is the way to the first part that both values have and that is not
-// the same in them.
+// difference returns the path to the first part that both values have and that differs.
 func difference(a, b object.Value) (at []string, differ bool) {
 	if a.Kind != object.KindMap || b.Kind != object.KindMap {
 		return nil, string(a.JSON()) != string(b.JSON())

@@ -57,18 +57,20 @@ type Reference struct {
 	Provider string
 }
 
-// Names are those of all outputs.
+// Names returns the names of all outputs.
 func (r *Result) Names() []string {
 	return append(object.SortedKeys(r.Outputs), object.SortedKeys(r.Sensitive)...)
 }
 
-// Single reports whether the volume is a claim of the resource's own that one
-// node at a time can mount.
+// Single reports whether the volume is a claim of the resource itself that only one node at a
+// time can mount.
 func (r *Result) Single() bool {
 	name, found := r.Volume.Lookup(object.Fields("persistentVolumeClaim", "claimName"))
 	if found < 2 {
 		return false
 	}
+
+	// A claim that the render does not make is not known.
 	for _, n := range r.Nodes {
 		if n.Object.Kind() == "PersistentVolumeClaim" && n.Object.Text("metadata", "name") == name.Text {
 			modes, _ := n.Object.Get("spec", "accessModes").([]any)
@@ -88,9 +90,9 @@ type reading struct {
 	errs        object.Errors
 }
 
-// fail reports a mistake of the provisioner at the line of the resource, with a
-// note of where the module has the provisioner: the author sees what to take
-// away, and a platform team what to mend.
+// fail reports a mistake of the provisioner at the line of the resource, with a note of where the
+// module declares the provisioner: the author sees what to remove, and a platform team what to
+// fix. The argument at is the field, or "" for the complete result.
 func (d *reading) fail(at, hint, format string, args ...any) {
 	if at != "" {
 		at += " "
@@ -106,9 +108,9 @@ func (d *reading) fail(at, hint, format string, args ...any) {
 	d.errs = append(d.errs, e)
 }
 
-// Decode reads what the provisioner by made of a resource, whose path in its document
-// is given for messages. It is strict: a field with a typo must not be dropped in
-// silence.
+// Decode reads what the provisioner by made of a resource. The argument path is the path of the
+// resource in its document, for messages. Decode is strict: a field with a typo must not be
+// dropped silently.
 func Decode(r *score.Resource, path string, by Provisioner, answer Answer) (*Result, object.Errors) {
 	d := &reading{resource: r, path: path, provisioner: by}
 	v, err := object.ReadJSON(answer.Result, r.Pos)
@@ -116,20 +118,23 @@ func Decode(r *score.Resource, path string, by Provisioner, answer Answer) (*Res
 		d.fail("", "", "its result is not a JSON object")
 		return nil, d.errs
 	}
+
+	// Sensitive outputs are read last: they may refer to each other and must not repeat an
+	// output.
 	out := &Result{Outputs: map[string]string{}, Nodes: answer.Nodes}
 	var sensitive object.Value
 	for _, m := range v.Members {
 		switch m.Name {
 		case "outputs":
-			d.outputs(m.Value, out)
+			d.addOutputs(m.Value, out)
 		case "sensitive":
-			sensitive = d.object(m)
+			sensitive = d.decodeMap(m)
 		case "volume":
-			out.Volume = d.object(m)
+			out.Volume = d.decodeMap(m)
 		case "claim":
-			out.Claim = d.object(m)
+			out.Claim = d.decodeMap(m)
 		case "workload":
-			out.Workload = d.patch(d.object(m))
+			out.Workload = d.decodePatch(d.decodeMap(m))
 		case "after":
 			if m.Value.Kind != object.KindBool {
 				d.fail("after", "", "must be a bool, got a %s", m.Value.Kind)
@@ -141,10 +146,12 @@ func Decode(r *score.Resource, path string, by Provisioner, answer Answer) (*Res
 			d.fail(m.Name, object.Suggest(m.Name, resultFields()), "is not known")
 		}
 	}
+
+	// A volume is shared by all replicas, and a claim is not.
 	if out.Volume.Kind != object.KindNone && out.Claim.Kind != object.KindNone {
 		d.fail("claim", "a claim makes a volume for each replica: give one of them", "cannot be combined with volume")
 	}
-	out.Sensitive = d.sensitive(sensitive, out.Outputs)
+	out.Sensitive = d.decodeSensitive(sensitive, out.Outputs)
 	return out, d.errs
 }
 
@@ -152,7 +159,8 @@ func resultFields() []string {
 	return []string{"outputs", "sensitive", "volume", "claim", "workload", "after"}
 }
 
-func (d *reading) object(m object.Member) object.Value {
+// decodeMap returns a value that must be a map, and reports any other.
+func (d *reading) decodeMap(m object.Member) object.Value {
 	if m.Value.Kind != object.KindMap {
 		d.fail(m.Name, "", "must be a map, got a %s", m.Value.Kind)
 		return object.Value{}
@@ -160,9 +168,10 @@ func (d *reading) object(m object.Member) object.Value {
 	return m.Value
 }
 
-func (d *reading) outputs(v object.Value, r *Result) {
-	for _, m := range d.object(object.Member{Name: "outputs", Value: v}).Members {
-		d.name("outputs", m.Name)
+// addOutputs reads plain outputs into r.
+func (d *reading) addOutputs(v object.Value, r *Result) {
+	for _, m := range d.decodeMap(object.Member{Name: "outputs", Value: v}).Members {
+		d.checkName("outputs", m.Name)
 		switch m.Value.Kind {
 		case object.KindString, object.KindNumber, object.KindBool:
 			r.Outputs[m.Name] = m.Value.Text
@@ -172,8 +181,8 @@ func (d *reading) outputs(v object.Value, r *Result) {
 	}
 }
 
-// name holds the name of an output against #OutputName.
-func (d *reading) name(field, name string) {
+// checkName reports a name of an output that #OutputName does not allow.
+func (d *reading) checkName(field, name string) {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	inner := strings.Trim(name, letters+"-_")
 	if name == "" || len(name) > 63 || inner != "" || strings.ContainsAny(name[:1]+name[len(name)-1:], "-_") {
@@ -193,19 +202,21 @@ type part struct {
 	escape    bool
 }
 
-// sensitive decodes the sensitive outputs and flattens the texts among them into
-// references and literals.
-func (d *reading) sensitive(v object.Value, plain map[string]string) map[string][]Fragment {
+// decodeSensitive reads the sensitive outputs and flattens the texts among them into references
+// and literals. The argument plain has the outputs that are not secret.
+func (d *reading) decodeSensitive(v object.Value, plain map[string]string) map[string][]Fragment {
 	entries := make(map[string]declared, len(v.Members))
 	for _, m := range v.Members {
-		d.name("sensitive", m.Name)
+		d.checkName("sensitive", m.Name)
 		if _, both := plain[m.Name]; both {
 			d.fail("sensitive."+m.Name, "keep the sensitive one", "is an output too: one name is either plain or secret")
 		}
-		if e, ok := d.entry("sensitive."+m.Name, m.Value); ok {
+		if e, ok := d.decodeEntry("sensitive."+m.Name, m.Value); ok {
 			entries[m.Name] = e
 		}
 	}
+
+	// Outputs that are wrong would cause further mistakes in those that refer to them.
 	if len(d.errs) > 0 {
 		return nil
 	}
@@ -216,33 +227,38 @@ func (d *reading) sensitive(v object.Value, plain map[string]string) map[string]
 	return c.done
 }
 
-// entry decodes one sensitive output: a reference or parts, and nothing else. A
-// value that is right there would be a secret in the open.
-func (d *reading) entry(at string, v object.Value) (declared, bool) {
+// decodeEntry reads one sensitive output, and reports whether it has no mistake. It takes a
+// reference or parts, and nothing else: any other value could be a secret in plain text.
+func (d *reading) decodeEntry(at string, v object.Value) (declared, bool) {
 	before := len(d.errs)
 	if v.Kind != object.KindMap {
 		d.fail(at, "give the key of the secret in the store", "must be a reference, never the value of a secret")
 		return declared{}, false
 	}
+
+	// Read the fields.
 	var e declared
 	store := ""
 	for _, m := range v.Members {
 		field := at + "." + m.Name
 		switch m.Name {
 		case "store":
-			store = d.word(field, m.Value)
+			store = d.decodeWord(field, m.Value)
 		case "key":
-			e.reference.Key = d.word(field, m.Value)
+			e.reference.Key = d.decodeWord(field, m.Value)
 		case "property":
-			e.reference.Property = d.word(field, m.Value)
+			e.reference.Property = d.decodeWord(field, m.Value)
 		case "version":
-			e.reference.Version = d.word(field, m.Value)
+			e.reference.Version = d.decodeWord(field, m.Value)
 		case "parts":
-			e.isText, e.parts = true, d.parts(field, m.Value)
+			e.isText = true
+			e.parts = d.decodeParts(field, m.Value)
 		default:
 			d.fail(field, object.Suggest(m.Name, []string{"store", "key", "property", "version", "parts"}), "is not known")
 		}
 	}
+
+	// Check that they fit together. Fields with mistakes are not reported again.
 	e.reference.Kubernetes = store == "kubernetes"
 	switch {
 	case len(d.errs) > before:
@@ -260,27 +276,27 @@ func (d *reading) entry(at string, v object.Value) (declared, bool) {
 	return e, len(d.errs) == before
 }
 
-// word is text that is not empty.
-func (d *reading) word(at string, v object.Value) string {
+// decodeWord returns a text, and reports a value that is no text or empty.
+func (d *reading) decodeWord(at string, v object.Value) string {
 	if v.Kind != object.KindString || v.Text == "" {
 		d.fail(at, "", "must be text that is not empty, got a %s", v.Kind)
 	}
 	return v.Text
 }
 
-func (d *reading) parts(at string, v object.Value) []part {
+func (d *reading) decodeParts(at string, v object.Value) []part {
 	if v.Kind != object.KindList {
 		d.fail(at, "", "must be a list, got a %s", v.Kind)
 		return nil
 	}
 	out := make([]part, 0, len(v.Items))
 	for n, item := range v.Items {
-		out = append(out, d.part(fmt.Sprintf("%s[%d]", at, n), item))
+		out = append(out, d.decodePart(fmt.Sprintf("%s[%d]", at, n), item))
 	}
 	return out
 }
 
-func (d *reading) part(at string, v object.Value) part {
+func (d *reading) decodePart(at string, v object.Value) part {
 	var p part
 	text, isText := v.Get("text")
 	ref, isRef := v.Get("ref")
@@ -298,7 +314,7 @@ func (d *reading) part(at string, v object.Value) part {
 	case isText && text.Kind != object.KindString:
 		d.fail(at+".text", "", "must be text, got a %s", text.Kind)
 	case isRef:
-		p.ref = d.word(at+".ref", ref)
+		p.ref = d.decodeWord(at+".ref", ref)
 		p.escape = escaped
 		if escaped && escape.Text != "url" {
 			d.fail(at+".escape", "", "must be url")

@@ -29,10 +29,10 @@ type wait struct {
 	at        *location
 }
 
-// order checks that containers can start: the named containers exist, and none
-// waits for itself. Where there is no cycle, some container waits for others and
-// is waited for by none, so that something starts last.
-func (d *decoder) order(names map[string]bool, waits []wait) {
+// checkOrder checks that containers can start: the named containers exist, and none waits for
+// itself. Without a cycle some container waits for others and none waits for it, so that
+// something starts last.
+func (d *decoder) checkOrder(names map[string]bool, waits []wait) {
 	next := map[string][]wait{}
 	slices.SortFunc(waits, func(a, b wait) int {
 		return cmp.Or(strings.Compare(a.container, b.container), strings.Compare(a.before.Container, b.before.Container))
@@ -95,7 +95,8 @@ func (c *cycles) walk(name string) {
 	c.trail = c.trail[:len(c.trail)-1]
 }
 
-// arrows writes a circle, cut where it is long.
+// arrows returns a cycle with arrows between the names. It leaves out some names if there are
+// many.
 func arrows(names []string) string {
 	const most = 10
 	if len(names) > most {

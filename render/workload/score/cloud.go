@@ -17,10 +17,10 @@ const (
 	azureLabel  = "azure.workload.identity/use"
 )
 
-// cloudIdentity decodes the account of a cloud that the pods act as, into the annotations
-// of their ServiceAccount and the labels of the pods, by which the webhooks of the clouds find
-// them. It comes after the ServiceAccount.
-func (d *decoder) cloudIdentity(p part) {
+// decodeCloudIdentity decodes the account of a cloud that the pods act as, into the annotations of
+// their ServiceAccount and the labels of the pods, by which the webhooks of the clouds find them.
+// The ServiceAccount must be decoded before.
+func (d *decoder) decodeCloudIdentity(p part) {
 	if !p.given() {
 		return
 	}
@@ -28,11 +28,11 @@ func (d *decoder) cloudIdentity(p part) {
 	client := azure
 	if azure.Kind == object.KindMap {
 		client = azure.get("clientId")
-		azure.get("tenantId").annotates(azureTenant)
+		azure.get("tenantId").addAnnotation(azureTenant)
 	}
-	p.get("gcp").annotates("iam.gke.io/gcp-service-account")
-	p.get("aws").annotates("eks.amazonaws.com/role-arn")
-	client.annotates(azureClient)
+	p.get("gcp").addAnnotation("iam.gke.io/gcp-service-account")
+	p.get("aws").addAnnotation("eks.amazonaws.com/role-arn")
+	client.addAnnotation(azureClient)
 	// A null of an environment takes an identity away.
 	if len(p.Members) > 1 {
 		p.fail("", "expected one of gcp, aws and azure, got %d", len(p.Members))
@@ -43,12 +43,13 @@ func (d *decoder) cloudIdentity(p part) {
 	}
 }
 
-// annotates writes one annotation of the account, unless the author did.
-func (p part) annotates(annotation string) {
+// addAnnotation adds one annotation to the service account, unless the author wrote it.
+func (p part) addAnnotation(annotation string) {
 	if !p.given() {
 		return
 	}
-	account, t := &p.out.ServiceAccount, p.text()
+	account := &p.out.ServiceAccount
+	t := p.text()
 	i, twice := slices.BinarySearchFunc(account.Annotations, Pair{Name: annotation}, comparePairs)
 	if twice {
 		p.fail("remove the annotation", "the annotation %s of the service account is written too, in line %d",
@@ -58,8 +59,8 @@ func (p part) annotates(annotation string) {
 	account.Annotations = slices.Insert(slices.Clone(account.Annotations), i, Pair{Name: annotation, NamePos: t.Pos, Value: t})
 }
 
-// useAzure labels the pods of an account with an identity of azure, which the author may
-// have annotated: by the label the webhook of AKS finds them.
+// useAzure labels the pods of an account with an identity of azure, which may also come from an
+// annotation of the author: the webhook of AKS finds the pods by the label.
 func (d *decoder) useAzure() {
 	account := d.out.ServiceAccount.Annotations
 	at, ok := slices.BinarySearchFunc(account, Pair{Name: azureClient}, comparePairs)

@@ -14,9 +14,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
 )
 
-// containers decodes all containers; more holds the extras of those of a Score
+// decodeContainers decodes all containers. The argument more has the extras of those of a Score
 // file, by name.
-func (d *decoder) containers(p, more part) {
+func (d *decoder) decodeContainers(p, more part) {
 	if !p.given() {
 		return
 	}
@@ -30,6 +30,8 @@ func (d *decoder) containers(p, more part) {
 			own = append(own, m.Name)
 		}
 	}
+
+	// Decode each, and remember which containers wait.
 	for i, e := range entries {
 		c := e.container(more.get(e.name), own)
 		c.Order = i
@@ -41,8 +43,12 @@ func (d *decoder) containers(p, more part) {
 	if len(entries) == 0 {
 		p.fail("", "a workload has one container at least")
 	}
+
+	// Check that they can start, in the order of their names.
 	slices.SortFunc(d.out.Containers, func(a, b Container) int { return strings.Compare(a.Name, b.Name) })
-	d.order(names, waits)
+	d.checkOrder(names, waits)
+
+	// Extras belong to a container.
 	for _, m := range more.Members {
 		if !names[m.Name] {
 			d.fail(m.Pos, more.at.To(m.Name), suggest(m.Name, object.SortedKeys(names)), "there is no container %s", shown(m.Name))
@@ -50,22 +56,27 @@ func (d *decoder) containers(p, more part) {
 	}
 }
 
-// container decodes one container; own are the names of those of the document.
+// container decodes one container. The argument own has the names of the containers of the
+// document itself.
 func (e entry) container(more part, own []string) Container {
 	out := Container{Name: e.name, Pos: e.namePos, Image: e.get("image").image()}
-	e.imageOf(own)
+	e.completeHint(own)
+
+	// Fields of Score.
 	for _, list := range []struct {
 		name string
 		to   *[]Text
 	}{{"command", &out.Command}, {"args", &out.Args}} {
 		p := e.get(list.name)
 		*list.to = p.texts()
-		p.literals(useVariable)
+		p.warnLiterals(useVariable)
 	}
 	out.Variables, out.Secrets = e.get("variables").variables()
 	out.Files, out.Volumes = e.mounts()
 	out.Before = e.get("before").before()
 	e.get("resources").amounts(&out, false)
+
+	// Extras stand in the container itself, or below the metadata of a Score file.
 	extras := e.part
 	base := part{decoder: e.decoder}
 	if e.doc.Score {
@@ -88,9 +99,9 @@ func (e entry) container(more part, own []string) Container {
 
 func nothing(string) string { return "" }
 
-// imageOf completes what is said of a container without an image. One that an environment or
-// an option adds was probably meant to be one of the document.
-func (e entry) imageOf(own []string) {
+// completeHint changes the hint for a container without an image. A container that an environment
+// or an option adds was probably meant to be one of the document.
+func (e entry) completeHint(own []string) {
 	near, ok := object.Nearest(e.name, own)
 	if !ok || !e.overlaid(e.Value) || e.get("image").given() {
 		return
@@ -103,8 +114,8 @@ func (e entry) imageOf(own []string) {
 	}
 }
 
-// pullPolicy adds one to what is passed on of a Score file. Score knows pullPolicy no more; in
-// files that have it, what it means is clear.
+// pullPolicy adds the pull policy to what is passed on of a Score file. Score does not know
+// pullPolicy any more, but its meaning is clear in files that have it.
 func (e entry) pullPolicy(passed object.Value) object.Value {
 	p := e.get("pullPolicy")
 	if !p.given() {
@@ -118,7 +129,7 @@ func (e entry) pullPolicy(passed object.Value) object.Value {
 	return own.Merge(passed)
 }
 
-// image checks a reference to an image.
+// image decodes a reference to an image, and checks its form.
 func (p part) image() Text {
 	t := p.text()
 	switch {
@@ -127,7 +138,9 @@ func (p part) image() Text {
 	case strings.ContainsAny(t.Value, " \t\r\n"):
 		p.fail("", "an image cannot contain white space")
 	case t.Value != "" && t.Value != "." && !reference.MatchString(t.Value):
-		bare, lower, hint := strings.TrimRight(t.Value, ":@"), strings.ToLower(t.Value), ""
+		bare := strings.TrimRight(t.Value, ":@")
+		lower := strings.ToLower(t.Value)
+		hint := ""
 		switch {
 		case strings.Contains(t.Value, "://"):
 			hint = "remove what is before //, and //" // The rest may hold a password.

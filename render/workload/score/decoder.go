@@ -28,7 +28,7 @@ var (
 	containerPassed = sync.OnceValue(func() []string { return passed(*named(named(workloadTable(), "spec"), "containers").Each) })
 )
 
-// passed are the names of the fields that are passed on, sorted.
+// passed returns the names of the fields that are passed on, sorted.
 func passed(table document.Field) []string {
 	var out []string
 	for _, f := range table.Fields {
@@ -54,7 +54,8 @@ type decoder struct {
 
 func newDecoder(doc Document) *decoder {
 	d := &decoder{doc: doc}
-	d.Loose, d.Gone = d.loosely, d.overlaid
+	d.Loose = d.loosely
+	d.Gone = d.overlaid
 	if doc.Score { // Score does not allow null.
 		d.Null = func(v object.Value, at object.Path) {
 			if !d.overlaid(v) {
@@ -65,9 +66,9 @@ func newDecoder(doc Document) *decoder {
 	return d
 }
 
-// loosely reads an integer or a bool as text, with a warning: older files have PORT: 8080. A
-// number with a point is refused, because a reader cannot distinguish 1.10 from 1.1. Messages
-// do not repeat the text: it may be a password.
+// loosely reads an integer or a bool as text, with a warning: older files have PORT: 8080. It
+// refuses a number with a point, because a reader cannot distinguish 1.10 from 1.1. Messages do
+// not repeat the text, which may be a password.
 func (d *decoder) loosely(v object.Value, at object.Path) bool {
 	const hint = "write it in quotes"
 	if v.Kind == object.KindNumber && strings.ContainsAny(v.Text, ".eE") {
@@ -92,7 +93,8 @@ func (d *decoder) warn(pos object.Pos, at *location, hint, format string, args .
 	d.Warn(pos, at.Path(), hint, format, args...)
 }
 
-// hold is what is right of v, which is at a place in its document.
+// hold checks v against a table and returns the valid part of it. The argument at is where v is
+// in its document.
 func (d *decoder) hold(table document.Field, v object.Value, at *location) part {
 	good, ok := d.Decode(table, v, at.Path())
 	if !ok {
@@ -116,8 +118,9 @@ func (p part) warn(hint, format string, args ...any) {
 	p.decoder.warn(p.Pos, p.at, hint, format, args...)
 }
 
-// beside is fail with what it is about, where that was merged over the document or below it.
-func (p part) beside(pos object.Pos, text, format string, args ...any) {
+// failBeside reports a mistake, with a note of the other part that it is about if that part was
+// merged over the document or is in the defaults below it.
+func (p part) failBeside(pos object.Pos, text, format string, args ...any) {
 	before := len(p.Errs)
 	p.fail("", format, args...)
 	if p.overlaid(object.Value{Pos: pos}) {
@@ -130,7 +133,7 @@ func (p part) beside(pos object.Pos, text, format string, args ...any) {
 // given reports whether there is anything at p.
 func (p part) given() bool { return p.Kind != object.KindNone }
 
-// get is a field, which is KindNone where it is not given.
+// get returns a field, which is KindNone if it is not given.
 func (p part) get(name string) part {
 	v, _ := p.Get(name)
 	if v.Kind == object.KindNone || v.Kind == object.KindNull {
@@ -146,7 +149,7 @@ type entry struct {
 	namePos object.Pos
 }
 
-// entries are the members of a map, in the order of the document.
+// entries returns the members of a map, in the order of the document.
 func (p part) entries() []entry {
 	out := make([]entry, 0, len(p.Members))
 	for _, m := range p.Members {
@@ -155,7 +158,7 @@ func (p part) entries() []entry {
 	return out
 }
 
-// items are those of a list that are right.
+// items returns the valid items of a list.
 func (p part) items() []part {
 	out := make([]part, 0, len(p.Items))
 	for i, v := range p.Items {
@@ -166,7 +169,7 @@ func (p part) items() []part {
 	return out
 }
 
-// text is what was written.
+// text returns what was written.
 func (p part) text() Text {
 	switch p.Kind {
 	case object.KindNumber, object.KindBool:
@@ -176,7 +179,7 @@ func (p part) text() Text {
 	}
 }
 
-// texts is a list of strings.
+// texts returns a list of strings.
 func (p part) texts() []Text {
 	var out []Text
 	for _, item := range p.items() {
@@ -185,34 +188,35 @@ func (p part) texts() []Text {
 	return out
 }
 
-// flag is a bool, false where it is not given.
+// flag returns a bool, which is false if it is not given.
 func (p part) flag() bool { return p.Text == "true" }
 
-// number is an integer; ok is false where there is none.
+// number returns an integer, or false if there is none.
 func (p part) number() (n int, ok bool) {
 	n, err := strconv.Atoi(p.Text)
 	return n, err == nil
 }
 
-// open is a map that is passed on as it is, in the shape of the Kubernetes API;
-// of the names in owned, the hint names the field to use instead.
+// open returns a map that is passed on unchanged, in the shape of the Kubernetes API. For the
+// names that Ropewalk sets itself, the function owned returns a hint that names the field to use
+// instead.
 func (p part) open(owned func(name string) string) object.Value {
 	for _, m := range p.Members {
 		if hint := owned(m.Name); hint != "" {
 			p.decoder.fail(m.Pos, p.at.To(m.Name), hint, "%q is set by Ropewalk", m.Name)
 		}
 	}
-	p.literals(useValue)
+	p.warnLiterals(useValue)
 	return withoutNull(p.Value)
 }
 
-// passed are the fields that go into the input of the module as they are; KindNone where
+// passed returns the fields that go into the input of the module unchanged, or an absent value if
 // there is none.
 func (p part) passed(names []string) object.Value {
 	var out []object.Member
 	for _, name := range names {
 		if v := p.get(name); v.given() {
-			v.literals(useValue)
+			v.warnLiterals(useValue)
 			out = append(out, object.Member{Name: name, Pos: v.Pos, Value: withoutNull(v.Value)})
 		}
 	}
@@ -222,7 +226,7 @@ func (p part) passed(names []string) object.Value {
 	return object.Value{Kind: object.KindMap, Pos: p.Pos, Members: out}
 }
 
-// withoutNull is v less the members that are null: they count as not given.
+// withoutNull returns v without the members that are null: they count as not given.
 func withoutNull(v object.Value) object.Value {
 	if len(v.Members) == 0 {
 		return v
@@ -233,7 +237,7 @@ func withoutNull(v object.Value) object.Value {
 	return v
 }
 
-// pairs is a map of texts, sorted by name.
+// pairs returns a map of texts, sorted by name.
 func (p part) pairs() []Pair {
 	if len(p.Members) == 0 {
 		return nil
@@ -248,7 +252,7 @@ func (p part) pairs() []Pair {
 
 func comparePairs(a, b Pair) int { return strings.Compare(a.Name, b.Name) }
 
-// over is under with the pairs of top merged over it, sorted.
+// over returns the pairs of under with those of top merged over them, sorted.
 func over(under, top []Pair) []Pair {
 	if len(under) == 0 || len(top) == 0 {
 		return append(under, top...)
@@ -263,7 +267,7 @@ func over(under, top []Pair) []Pair {
 	return out
 }
 
-// suggest is the hint for a word that is not known.
+// suggest returns the hint for a word that is not known.
 func suggest(word string, known []string) string {
 	const longWord, manyWords = 64, 1000
 	if len(word) > longWord || len(known) > manyWords {
@@ -272,5 +276,5 @@ func suggest(word string, known []string) string {
 	return object.Suggest(word, known)
 }
 
-// shown is text in quotes as messages repeat it, cut where it is long.
+// shown returns a text in quotes as messages repeat it. A long text is cut.
 func shown(text string) string { return document.Shown(text) }

@@ -25,7 +25,7 @@ type Defaults struct {
 // everyContainer is the field that holds the defaults of containers.
 const everyContainer = "container"
 
-// defaultFields are the fields of a spec that may have a default.
+// defaultFields returns the fields of a spec that may have a default.
 func defaultFields() []string {
 	return []string{
 		"annotations", everyContainer, "deploy", "disruption", "labels", "network", "pod", "podAnnotations",
@@ -33,7 +33,7 @@ func defaultFields() []string {
 	}
 }
 
-// defaultContainer are the fields of a container that may have a default.
+// defaultContainer returns the fields of a container that may have a default.
 func defaultContainer() []string {
 	return []string{
 		"imagePullPolicy", "lifecycle", "livenessProbe", "readinessProbe", "resizePolicy", "resources", "securityContext",
@@ -41,7 +41,7 @@ func defaultContainer() []string {
 	}
 }
 
-// lacking are the defaults that do not apply to a workload of a kind, which has no such
+// lacking returns the defaults that do not apply to a workload of a kind, because it has no such
 // field or sets it by itself.
 func lacking(kind string) []string {
 	switch kind {
@@ -55,8 +55,8 @@ func lacking(kind string) []string {
 	return nil
 }
 
-// ReadDefaults returns the defaults of a project in an environment. The errors are those
-// of all environments.
+// ReadDefaults returns the defaults of a project in an environment. The errors are those of all
+// environments.
 func ReadDefaults(p spec.Project, environment string) (Defaults, object.Errors) {
 	base := defaultsIn(p.WorkloadDefaults)
 	out := newDefaults(base, object.Value{}, "")
@@ -75,8 +75,8 @@ func ReadDefaults(p spec.Project, environment string) (Defaults, object.Errors) 
 	return out, errs
 }
 
-// defaultsIn is the field of the configuration of workloads, which may be null. Another type
-// is reported by render/spec.
+// defaultsIn returns the defaults in the configuration of workloads, which may be null. A value
+// of another type is reported by render/spec.
 func defaultsIn(workloads object.Value) object.Value {
 	if v, _ := workloads.Get("defaults"); v.Kind == object.KindMap || v.Kind == object.KindNull {
 		return v
@@ -84,8 +84,8 @@ func defaultsIn(workloads object.Value) object.Value {
 	return object.Value{}
 }
 
-// newDefaults lays what an environment writes over the defaults of the project, and checks
-// them.
+// newDefaults merges what an environment writes over the defaults of the project, and checks the
+// result.
 func newDefaults(own, project object.Value, environment string) Defaults {
 	out := Defaults{places: map[object.Pos]bool{}}
 	addPlaces(own, out.places)
@@ -93,9 +93,9 @@ func newDefaults(own, project object.Value, environment string) Defaults {
 	at := (*location)(nil).To("spec", "workloads", "defaults")
 	out.value = withoutNulls(layered(own, project))
 	if out.value.Kind == object.KindMap {
-		d.defaults(d.hold(defaultsTable(), out.value, at))
+		d.decodeDefaults(d.hold(defaultsTable(), out.value, at))
 	}
-	part{d, own, at}.nulls(project)
+	part{d, own, at}.reportNulls(project)
 	for _, e := range d.Errs {
 		if rest, ok := strings.CutPrefix(e.Path, "spec."); ok && environment != "" && out.places[e.Pos] {
 			e.Path = "spec.environments." + environment + "." + rest
@@ -121,19 +121,19 @@ func addPlaces(v object.Value, places map[object.Pos]bool) {
 	}
 }
 
-// nulls reports the fields that are null and take nothing of project away.
-func (p part) nulls(project object.Value) {
+// reportNulls reports the fields that are null and remove nothing of project.
+func (p part) reportNulls(project object.Value) {
 	for _, m := range p.Members {
 		below, _ := project.Get(m.Name)
 		at := part{p.decoder, m.Value, p.at.To(m.Name)}
 		if m.Value.Kind == object.KindNull && (below.Kind == object.KindNone || below.Kind == object.KindNull) {
 			p.decoder.fail(m.Pos, at.at, "write a value, or remove the field", "is null")
 		}
-		at.nulls(below)
+		at.reportNulls(below)
 	}
 }
 
-// withoutNulls is v less all members that are null.
+// withoutNulls returns v without all members that are null, at any depth.
 func withoutNulls(v object.Value) object.Value {
 	v = withoutNull(v)
 	for i := range v.Members {
@@ -142,11 +142,11 @@ func withoutNulls(v object.Value) object.Value {
 	return v
 }
 
-// defaults decodes the defaults as the parts of a Workload that they become.
-func (d *decoder) defaults(p part) {
-	d.identity(p)
+// decodeDefaults decodes the defaults as the parts of a Workload that they become.
+func (d *decoder) decodeDefaults(p part) {
+	d.decodeIdentity(p)
 	d.out.Annotations = p.annotations("annotations")
-	d.extras(p)
+	d.decodeExtras(p)
 	if c := p.get(everyContainer); c.given() {
 		entry{c, everyContainer, c.Pos}.container(part{decoder: d}, nil)
 	}
@@ -155,8 +155,8 @@ func (d *decoder) defaults(p part) {
 // Empty reports whether there are no defaults.
 func (d Defaults) Empty() bool { return d.value.Kind != object.KindMap }
 
-// Under is a document with the defaults below what it writes: maps are merged, and of all
-// else that of the document wins.
+// Under returns a document with the defaults below what it writes: maps are merged, and of
+// anything else the document wins.
 func (d Defaults) Under(doc object.Value, score bool) object.Value {
 	root := "spec"
 	if score {
@@ -171,6 +171,8 @@ func (d Defaults) Under(doc object.Value, score bool) object.Value {
 	if d.Empty() || metadata.Kind != object.KindMap || body.Kind != object.KindMap {
 		return doc
 	}
+
+	// Sort the defaults by where the document has them.
 	kind, _ := body.Get("kind")
 	var meta, fields builder.Fields
 	for _, m := range d.value.Members {
@@ -182,6 +184,8 @@ func (d Defaults) Under(doc object.Value, score bool) object.Value {
 			fields = append(fields, m)
 		}
 	}
+
+	// Merge them. A Score file has containers at two places.
 	if !score {
 		containers, _ := body.Get("containers")
 		fields.Put("containers", d.containers(containers, object.Value{}, kind.Text, whole))
@@ -194,8 +198,8 @@ func (d Defaults) Under(doc object.Value, score bool) object.Value {
 		"containers", d.containers(containers, extras, kind.Text, knownToScore)))
 }
 
-// containers are the defaults of containers, of which extras are the rest of a Score file:
-// the part that form takes of each.
+// containers returns the defaults of containers, of which extras has the rest of a Score file.
+// The function form selects the part of each that is wanted.
 func (d Defaults) containers(containers, extras object.Value, kind string, form func(object.Value) object.Value) object.Value {
 	all, _ := d.value.Get(everyContainer)
 	var out builder.Fields
@@ -238,7 +242,7 @@ func extraOfScore(v object.Value) object.Value {
 	return fields.Value(v.Pos)
 }
 
-// amountsOf are the requests and limits of a container that Score knows, or the others, with
+// amountsOf returns the requests and limits of a container that Score knows, or the others, with
 // numbers as text.
 func amountsOf(v object.Value, known bool) object.Value {
 	var out builder.Fields
@@ -258,13 +262,13 @@ func amountsOf(v object.Value, known bool) object.Value {
 	return out.Value(v.Pos)
 }
 
-// layered is own with what only the values below have, each part of own in its place.
+// layered returns own with what only the values below have. Each part of own stays in its place.
 func layered(own, below object.Value) object.Value {
 	return own.Merge(yielded(below, own)).Merge(own)
 }
 
-// yielded is defaults less the alternatives to what own chooses: the actions of probes and
-// hooks, and the bounds of a disruption.
+// yielded returns defaults without the alternatives to what own chooses: the actions of probes
+// and hooks, and the bounds of a disruption.
 func yielded(defaults, own object.Value) object.Value {
 	alternatives := append(actions(), "sleep", "minAvailable", "maxUnavailable")
 	for _, choice := range []object.Path{
@@ -289,8 +293,8 @@ func yielded(defaults, own object.Value) object.Value {
 	return defaults
 }
 
-// Written are errors on the workload of a name at a position as those on the defaults that
-// it has, each with both places; what is wrong with the defaults themselves is left out.
+// Written returns errors on the workload called name at a position as errors on the defaults that
+// it has, each with both places. It leaves out what is wrong with the defaults themselves.
 func (d Defaults) Written(errs object.Errors, name string, at object.Pos) object.Errors {
 	out := make(object.Errors, 0, len(errs))
 	for _, e := range errs {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package score decodes workloads: Score files (score.dev/v1b1, as of Score
-// 0.4.1) and documents of our own kind Workload, which have the same fields and
+// 0.4.1) and documents of kind Workload, which have the same fields and
 // those that Score lacks (see extras.go).
 //
 // [Decode] takes the document as a value whose parts know their lines, after
@@ -28,6 +28,4 @@
 // k8s.score.dev/kind. What could mean two things is refused with what to
 // write: a number with a point as text, memory of 128K, names with underscores,
 // a mode without quotes, an image that is null.
-//
-// Caller: render/workload.
 package score

@@ -29,30 +29,30 @@ type Document struct {
 	Defaults bool
 }
 
-// Decode decodes, upgrades and validates a document. All that is wrong with it
-// is returned at once, at most a hundred errors and a hundred warnings, in no
-// order that means anything: callers sort. The workload is complete where no error
-// is among them; what could be read of it is there in any case.
+// Decode decodes, upgrades and validates a document. It returns all mistakes at once, at most a
+// hundred errors and a hundred warnings, in no particular order: callers sort them. The workload
+// is complete if no error is among them. It has what could be read in any case.
 //
-// Errors are of the stage spec, have the position in the user's text and a path from
-// the root of the document, such as containers.web.variables.PORT; none repeats
-// the text of a variable, a file or a parameter.
+// Errors are of the stage spec, have the position in the user's text and a path from the root of
+// the document, such as containers.web.variables.PORT. None repeats the text of a variable, a
+// file or a parameter.
 func Decode(doc Document) (Workload, object.Errors) {
 	d := newDecoder(doc)
-	d.out.Score, d.out.Pos = doc.Score, doc.Value.Pos
+	d.out.Score = doc.Score
+	d.out.Pos = doc.Value.Pos
 	kind, found := doc.Value.Lookup(object.Fields(d.extra(), "kind"))
 	if found == 2 && kind.Text == KindKnativeService {
 		d.Able = d.able
 	}
 	if doc.Score {
-		d.score()
+		d.decodeScore()
 	} else {
-		d.own()
+		d.decodeWorkload()
 	}
 	return d.out, d.Errs
 }
 
-// extra is the field below which what Score lacks is.
+// extra returns the field below which what Score lacks is.
 func (d *decoder) extra() string {
 	if d.doc.Score {
 		return "metadata"
@@ -60,10 +60,10 @@ func (d *decoder) extra() string {
 	return "spec"
 }
 
-// score decodes a Score file. Extras stand under metadata, which Score leaves
-// open.
-func (d *decoder) score() {
-	table, v := scoreTable(), d.doc.Value
+// decodeScore decodes a Score file. Extras stand under metadata, which Score leaves open.
+func (d *decoder) decodeScore() {
+	table := scoreTable()
+	v := d.doc.Value
 	if version, _ := v.Get("apiVersion"); version.Text == kinds.ScoreVersionOld {
 		d.warn(version.Pos, (*location)(nil).To("apiVersion"), "write apiVersion: "+kinds.ScoreVersion, "%q is an older name, read as %q", kinds.ScoreVersionOld, kinds.ScoreVersion)
 		v = v.Merge(object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{{Name: "apiVersion", Pos: version.Pos, Value: object.TextAt(kinds.ScoreVersion, version.Pos)}}})
@@ -73,22 +73,23 @@ func (d *decoder) score() {
 		d.Errs = slices.DeleteFunc(d.Errs, func(e *object.Error) bool { return e.Path == "containers" && e.Err.Error() == "is missing" })
 	}
 	meta := root.get("metadata")
-	d.metadata()
+	d.decodeMetadata()
 	d.out.Annotations = meta.annotations("annotations")
-	d.identity(meta)
-	d.extras(meta)
-	d.body(root, meta.get("containers"))
-	meta.unknown(named(table, "metadata"))
+	d.decodeIdentity(meta)
+	d.decodeExtras(meta)
+	d.decodeBody(root, meta.get("containers"))
+	meta.warnUnknown(named(table, "metadata"))
 }
 
-// named is a field of a map.
+// named returns a field of a map, which must have it.
 func named(table document.Field, name string) document.Field {
 	return table.Fields[slices.IndexFunc(table.Fields, func(f document.Field) bool { return f.Name == name })]
 }
 
-// unknown warns of the members of the metadata of a Score file that were probably meant to
-// be others. It is open, so that most that are not known are the author's own.
-func (p part) unknown(table document.Field) {
+// warnUnknown warns of the members of the metadata of a Score file that were probably meant to be
+// known fields. The metadata is open, so that most members that are not known belong to the
+// author.
+func (p part) warnUnknown(table document.Field) {
 	const slips = 2
 	var known []string
 	for _, f := range table.Fields {
@@ -105,23 +106,23 @@ func (p part) unknown(table document.Field) {
 	}
 }
 
-// own decodes a Workload document. Extras stand under spec, beside what Score
-// has. Namespace, labels and annotations may stand there too, because
-// environments merge their input over the spec only.
-func (d *decoder) own() {
+// decodeWorkload decodes a Workload document. Extras stand under spec, beside what Score has.
+// Namespace, labels and annotations may stand there too, because environments merge their input
+// over the spec only.
+func (d *decoder) decodeWorkload() {
 	root := d.hold(workloadTable(), d.doc.Value, nil)
 	meta, body := root.get("metadata"), root.get("spec")
-	d.metadata()
-	d.identity(meta)
-	d.identity(body)
+	d.decodeMetadata()
+	d.decodeIdentity(meta)
+	d.decodeIdentity(body)
 	d.out.Annotations = over(meta.annotations("annotations"), body.annotations("annotations"))
-	d.extras(body)
-	d.body(body, part{decoder: d})
+	d.decodeExtras(body)
+	d.decodeBody(body, part{decoder: d})
 }
 
-// metadata decodes what both kinds of document have there. A name that is wrong is still that
+// decodeMetadata decodes what both kinds of document have there. A wrong name is still the name
 // of the workload.
-func (d *decoder) metadata() {
+func (d *decoder) decodeMetadata() {
 	written, _ := d.doc.Value.Get("metadata")
 	if written.Kind == object.KindMap {
 		d.out.Metadata = written
@@ -131,35 +132,35 @@ func (d *decoder) metadata() {
 	}
 }
 
-// annotations are texts in which no placeholder is expanded.
+// annotations returns texts in which no placeholder is expanded.
 func (p part) annotations(name string) []Pair {
 	in := p.get(name)
-	in.literals(useValue)
+	in.warnLiterals(useValue)
 	return in.pairs()
 }
 
-// identity decodes the namespace and the labels.
-func (d *decoder) identity(p part) {
+// decodeIdentity decodes the namespace and the labels.
+func (d *decoder) decodeIdentity(p part) {
 	if namespace := p.get("namespace"); namespace.given() {
 		d.out.Namespace = namespace.text()
 	}
 	d.out.Labels = over(d.out.Labels, p.get("labels").pairs())
 }
 
-// body decodes what Score has beside metadata; more holds the extras of the
+// decodeBody decodes what Score has beside metadata. The argument more has the extras of the
 // containers of a Score file.
-func (d *decoder) body(p, more part) {
-	d.ports(p.get("service"))
-	d.containers(p.get("containers"), more)
+func (d *decoder) decodeBody(p, more part) {
+	d.decodePorts(p.get("service"))
+	d.decodeContainers(p.get("containers"), more)
 	for _, e := range p.get("resources").entries() {
 		d.out.Resources = append(d.out.Resources, e.resource())
 	}
 	slices.SortFunc(d.out.Resources, func(a, b Resource) int { return strings.Compare(a.Name, b.Name) })
-	d.kinds()
+	d.checkKind()
 }
 
-// ports decodes the service.
-func (d *decoder) ports(p part) {
+// decodePorts decodes the service.
+func (d *decoder) decodePorts(p part) {
 	type number struct {
 		port     int
 		protocol string

@@ -65,19 +65,19 @@ const (
 	defaultMaxWeight, defaultStepWeight = 50, 10
 )
 
-// extras decodes what Score lacks and a workload may declare: the fields
+// decodeExtras decodes what Score lacks and a workload may declare: the fields
 // of the tables above.
-func (d *decoder) extras(p part) {
+func (d *decoder) decodeExtras(p part) {
 	d.out.Environment = p.get("environment").text()
 	d.out.PodAnnotations = p.annotations("podAnnotations")
 	d.out.Kind = p.get("kind").text()
-	d.kindOfOthers()
+	d.decodeKindAnnotation()
 	d.out.Schedule = p.get("schedule").text()
 	d.out.Replicas = d.replicas(p.get("replicas"))
-	d.serving(p.get("serving"))
+	d.decodeServing(p.get("serving"))
 	d.out.Deploy = p.get("deploy").deploy()
 	d.out.ServiceAccount = p.get("serviceAccount").serviceAccount()
-	d.cloudIdentity(p.get("identity"))
+	d.decodeCloudIdentity(p.get("identity"))
 	d.useAzure()
 	d.out.Network = p.get("network").network()
 	d.out.Passed = p.passed(specPassed())
@@ -92,8 +92,8 @@ func (d *decoder) extras(p part) {
 	}
 }
 
-// kindOfOthers reads the annotation by which score-k8s chooses a kind.
-func (d *decoder) kindOfOthers() {
+// decodeKindAnnotation reads the annotation by which score-k8s chooses a kind.
+func (d *decoder) decodeKindAnnotation() {
 	const name = "k8s.score.dev/kind"
 	i, found := slices.BinarySearchFunc(d.out.Annotations, Pair{Name: name}, comparePairs)
 	if !found || !d.doc.Score || d.out.Kind.Pos.IsValid() {
@@ -109,7 +109,7 @@ func (d *decoder) kindOfOthers() {
 	}
 }
 
-// podOwned is where the fields of a pod stand that are not passed on.
+// podOwned returns what to write for a field of a pod that is not passed on, or "" for any other.
 func podOwned(name string) string {
 	switch name {
 	case "containers", "initContainers":
@@ -124,7 +124,7 @@ func podOwned(name string) string {
 	return ""
 }
 
-// jobOwned is where the fields of a Job stand that are not passed on.
+// jobOwned returns what to write for a field of a Job that is not passed on, or "" for any other.
 func jobOwned(name string) string {
 	switch name {
 	case "template", "jobTemplate", "selector":
@@ -135,8 +135,8 @@ func jobOwned(name string) string {
 	return ""
 }
 
-// deploy decodes {strategy, canary}. A canary without a strategy implies one;
-// an environment may switch it off by strategy: rolling.
+// deploy decodes {strategy, canary}. A canary without a strategy implies one, and an environment
+// may switch it off by strategy: rolling.
 func (p part) deploy() Deploy {
 	if !p.given() {
 		return Deploy{}
@@ -180,12 +180,14 @@ func (p part) serviceAccount() ServiceAccount {
 	return out
 }
 
-// kinds checks what goes with the kind of the workload.
-func (d *decoder) kinds() {
+// checkKind checks what goes with the kind of the workload.
+func (d *decoder) checkKind() {
 	kind := d.out.Kind.Value
 	at := func(name string) *location { return (*location)(nil).To(d.extra(), name) }
-	d.knative(at)
+	d.checkKnative(at)
 	job := kind == KindJob || kind == KindCronJob
+
+	// Some fields are only for a CronJob or a Job.
 	if kind == KindCronJob && !d.out.Schedule.Pos.IsValid() {
 		d.fail(d.out.Kind.Pos, at("schedule"), `write schedule: "0 3 * * *", or the one that it is`, "is missing: a CronJob requires one")
 	}
@@ -199,6 +201,8 @@ func (d *decoder) kinds() {
 		d.warn(ttl.Pos, at("job").To("ttlSecondsAfterFinished"), "remove it, or write kind: CronJob",
 			"a Job that the cluster deletes is missing for the engine, which creates it again, so that it runs again")
 	}
+
+	// A Job runs to an end, and so it lacks what serves.
 	if job && len(d.out.Ports) > 0 {
 		d.warn(d.out.Ports[0].Pos, d.service(), "",
 			"the pods of a %s run to an end: others reach the service only while they do", kind)
@@ -209,6 +213,8 @@ func (d *decoder) kinds() {
 	if budget, ok := d.out.Passed.Get("disruption"); ok && job {
 		d.fail(budget.Pos, at("disruption"), "remove it", "a %s has no disruption budget", kind)
 	}
+
+	// Some Services are made in the cluster, and only a Deployment has canaries.
 	if d.out.Headless.IsValid() && (kind == KindKnativeService || d.out.Deploy.Strategy == StrategyCanary) {
 		d.fail(d.out.Headless, at("service").To("headless"), "remove it",
 			"the Services of a KnativeService and of a workload with canaries are made in the cluster, and are not headless")
@@ -218,7 +224,7 @@ func (d *decoder) kinds() {
 	}
 }
 
-// service is where the service is.
+// service returns the location of the service.
 func (d *decoder) service() *location {
 	if d.doc.Score {
 		return (*location)(nil).To("service")

@@ -33,8 +33,8 @@ func (t target) wrong(hint, format string, args ...any) {
 	t.decoder.fail(t.namePos, t.at, hint, format, args...)
 }
 
-// mounts decodes the files and the volumes of a container, and checks that they
-// do not stand in each other's way.
+// mounts decodes the files and the volumes of a container, and checks that they do not exclude
+// each other.
 func (e entry) mounts() ([]File, []Mount) {
 	files, volumes := e.get("files").targets(), e.get("volumes").targets()
 	taken := make(map[string]object.Pos, len(files))
@@ -42,21 +42,27 @@ func (e entry) mounts() ([]File, []Mount) {
 		outFiles  []File
 		outMounts []Mount
 	)
+
+	// Two things cannot be at one path.
 	for _, t := range files {
 		outFiles = append(outFiles, t.file())
 		if t.path != "" && strings.HasSuffix(t.name, "/") {
 			t.wrong("write the path of the file", "%s is a folder", shown(t.name))
 		}
-		t.once(taken)
+		t.checkOnce(taken)
 	}
+
+	// Volumes share the paths with the files.
 	isFile := make(map[string]bool, len(files))
 	for _, t := range files {
 		isFile[t.path] = t.path != ""
 	}
 	for _, t := range volumes {
 		outMounts = append(outMounts, t.mount())
-		t.once(taken)
+		t.checkOnce(taken)
 	}
+
+	// Nothing can be below a file.
 	for _, t := range append(slices.Clone(files), volumes...) {
 		for up := path.Dir(t.path); len(up) > 1; up = path.Dir(up) {
 			if isFile[up] {
@@ -65,13 +71,15 @@ func (e entry) mounts() ([]File, []Mount) {
 			}
 		}
 	}
+
+	// The order of a document changes nothing.
 	slices.SortFunc(outFiles, func(a, b File) int { return strings.Compare(a.Target, b.Target) })
 	slices.SortFunc(outMounts, func(a, b Mount) int { return strings.Compare(a.Target, b.Target) })
 	return outFiles, outMounts
 }
 
-// once refuses a second thing at one path.
-func (t target) once(taken map[string]object.Pos) {
+// checkOnce reports a second thing at one path.
+func (t target) checkOnce(taken map[string]object.Pos) {
 	if t.path == "" {
 		return
 	}
@@ -82,8 +90,8 @@ func (t target) once(taken map[string]object.Pos) {
 	taken[t.path] = t.namePos
 }
 
-// targets are the entries of a map from path to file or volume. Older files have
-// a list instead.
+// targets returns the entries of a map from path to file or volume. Older files have a list
+// instead.
 func (p part) targets() []target {
 	if !p.given() {
 		return nil
@@ -100,6 +108,8 @@ func (p part) targets() []target {
 		}
 		return out
 	}
+
+	// The older form.
 	p.warn("write a map from path to what is there", "a list is an older form")
 	for _, item := range p.items() {
 		at := item.get("target")
@@ -112,7 +122,8 @@ func (p part) targets() []target {
 	return out
 }
 
-// absolute checks a path in a container.
+// absolute returns a path in a container without superfluous parts, or "" if it is wrong, which
+// is reported.
 func (d *decoder) absolute(pos object.Pos, at *location, name string) string {
 	bad, hint := "", ""
 	clean := path.Clean(name)
@@ -130,7 +141,7 @@ func (d *decoder) absolute(pos object.Pos, at *location, name string) string {
 	case strings.ContainsAny(name, ":\x00\n"):
 		bad = "may not hold a colon, a line break or a zero byte"
 	default:
-		d.literal(pos, at, name, useValue)
+		d.warnLiteral(pos, at, name, useValue)
 		return clean
 	}
 	d.fail(pos, at, hint, "%s %s", shown(name), bad)
@@ -147,7 +158,7 @@ func (t target) file() File {
 	if binary.given() {
 		out.Binary = binary.base64()
 		if !out.NoExpand {
-			t.literal(binary.Pos, binary.at, string(out.Binary), "use content for text")
+			t.warnLiteral(binary.Pos, binary.at, string(out.Binary), "use content for text")
 		}
 	}
 	if source.given() {
@@ -157,11 +168,15 @@ func (t target) file() File {
 		}
 		out.Source = &from
 	}
+
+	// The mode is in octal digits.
 	if mode := t.get("mode"); mode.given() {
 		n, _ := strconv.ParseUint(mode.Text, 8, 16) // Octal, as the table says.
 		bits := int(n)                              //nolint:gosec // three octal digits fit
 		out.Mode, out.ModePos = &bits, mode.Pos
 	}
+
+	// Check what the file holds.
 	if given := count(content, binary, source); given != 1 && !t.Known(t.at.Path()) {
 		t.wrong("", "a file has one of content, binaryContent and source, got %d", given)
 	}
@@ -178,7 +193,8 @@ func (f File) text() string {
 	return f.Content.Value
 }
 
-// content decodes the text of a file. Older files have a list of lines.
+// content decodes the text of a file, and returns how many columns its lines are indented by.
+// Older files have a list of lines.
 func (p part) content() (text *Text, indent int) {
 	if p.Kind == object.KindList {
 		p.warn("write a block scalar: content: |", "a list of lines is an older form")
@@ -216,7 +232,7 @@ func (p part) base64() []byte {
 func (t target) mount() Mount {
 	out := Mount{Target: t.path, Pos: t.namePos, Source: t.get("source").text(), Path: t.get("path").text(), ReadOnly: t.get("readOnly").flag()}
 	if p := t.get("path"); p.given() {
-		p.literals(useValue)
+		p.warnLiterals(useValue)
 		if strings.HasPrefix(p.Text, "/") || slices.Contains(strings.Split(p.Text, "/"), "..") {
 			p.fail("", `%s must be relative to the volume, without ".."`, shown(p.Text))
 		}

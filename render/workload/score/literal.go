@@ -15,25 +15,25 @@ const (
 	useValue    = "write the value itself"
 )
 
-// literals warns of the placeholders in every text of p, where Score expands none.
-func (p part) literals(hint string) {
+// warnLiterals warns of the placeholders in every text of p, where Score expands none.
+func (p part) warnLiterals(hint string) {
 	switch p.Kind {
 	case object.KindString:
-		p.literal(p.Pos, p.at, p.Text, hint)
+		p.warnLiteral(p.Pos, p.at, p.Text, hint)
 	case object.KindList:
 		for _, item := range p.items() {
-			item.literals(hint)
+			item.warnLiterals(hint)
 		}
 	case object.KindMap:
 		for _, e := range p.entries() {
-			e.literals(hint)
+			e.warnLiterals(hint)
 		}
 	default:
 	}
 }
 
-// literal warns of a placeholder in text that is used as it is.
-func (d *decoder) literal(pos object.Pos, at *location, text, hint string) {
+// warnLiteral warns of a placeholder in a text that is used unchanged.
+func (d *decoder) warnLiteral(pos object.Pos, at *location, text, hint string) {
 	if found := placeholder.Find(text); found != "" {
 		d.warn(pos, at, hint, "%s is not expanded: placeholders have no effect here", shown(found))
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// actions are those of a probe.
+// actions returns the names of the actions of a probe.
 func actions() []string { return []string{"httpGet", "exec", "tcpSocket", "grpc"} }
 
-// probe decodes a probe: base has the form of Score, more has what Score lacks
-// beside it. What comes out has the shape of the Kubernetes API, and every part
-// the position where it was written.
+// probe decodes a probe. The argument base has the form of Score, and more has what Score lacks.
+// The result has the shape of the Kubernetes API, and every part the position where it was
+// written.
 func (e entry) probe(name string, base, more part) object.Value {
 	at := base
 	if !base.given() {
@@ -25,13 +25,15 @@ func (e entry) probe(name string, base, more part) object.Value {
 		return object.Value{}
 	}
 	out := object.Value{Kind: object.KindMap, Pos: at.Pos, Members: slices.Concat(base.Members, more.Members)}
+
+	// A probe has one action, wherever it is written.
 	var acts []part
 	for _, p := range []part{base, more} {
 		for _, action := range actions() {
 			if a := p.get(action); a.given() {
 				acts = append(acts, a)
-				a.literals(useValue)
-				e.probePort(a.get("port"))
+				a.warnLiterals(useValue)
+				e.checkProbePort(a.get("port"))
 			}
 		}
 	}
@@ -50,6 +52,8 @@ func (e entry) probe(name string, base, more part) object.Value {
 	case len(acts) > 1:
 		acts[1].fail("remove one of them", "a probe has one action, got a second")
 	}
+
+	// Kubernetes refuses some fields of some probes.
 	if most := more.get("successThreshold"); most.given() && most.Text != "1" && name != "readinessProbe" {
 		most.fail("write 1", "must be 1 for this probe")
 	}
@@ -59,8 +63,8 @@ func (e entry) probe(name string, base, more part) object.Value {
 	return out
 }
 
-// probePort checks the name of a port of the service.
-func (e entry) probePort(p part) {
+// checkProbePort reports a name that no port of the service has.
+func (e entry) checkProbePort(p part) {
 	if p.Kind != object.KindString || e.doc.Defaults {
 		return
 	}

@@ -13,16 +13,16 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// amounts decodes the requests and limits of a container. Score knows cpu and memory; what
+// amounts decodes the requests and limits of a container. Score knows cpu and memory. Whatever
 // else Kubernetes counts, such as ephemeral-storage, is an extra.
 func (p part) amounts(out *Container, extra bool) {
 	limits, requests := p.get("limits"), p.get("requests")
 	most, least := limits.quantities(extra), requests.quantities(extra)
-	requests.within(least, most)
+	requests.checkLimits(least, most)
 	out.Limits, out.Requests = over(out.Limits, most), over(out.Requests, least)
 }
 
-// quantities decodes amounts of cpu, memory and others; the latter are extras of a Score
+// quantities decodes amounts of cpu, memory and other resources. The others are extras of a Score
 // file.
 func (p part) quantities(extra bool) []Pair {
 	var out []Pair
@@ -43,8 +43,8 @@ func (p part) quantities(extra bool) []Pair {
 	return out
 }
 
-// quantity decodes one amount. What comes out is one that Kubernetes accepts:
-// memory in full bytes, and a cpu with a digit before the point.
+// quantity decodes one amount. The result is an amount that Kubernetes accepts: memory in full
+// bytes, and a cpu with a digit before the point.
 func (e entry) quantity() Text {
 	t := Text{Pos: e.Pos, Value: e.Text}
 	little := e.name == "memory" && !strings.ContainsAny(e.Text, "-.eE") && len(e.Text) < len("1048576") // bytes warns of it
@@ -55,6 +55,8 @@ func (e entry) quantity() Text {
 		e.warn("write "+strconv.Quote("0"+t.Value), "an amount of CPU begins with a digit")
 		t.Value = "0" + t.Value
 	}
+
+	// Check it by the rules of Score, then by those of Kubernetes.
 	if bad, hint := e.badQuantity(t.Value); bad != "" {
 		e.fail(hint, "%s %s", shown(t.Value), bad)
 		return Text{Pos: e.Pos} // which is not compared with a limit
@@ -74,7 +76,7 @@ func (e entry) quantity() Text {
 // storage is the room on the disk of its node that a container uses.
 const storage = "ephemeral-storage"
 
-// bytes is an amount of memory in full bytes, rounded up.
+// bytes returns an amount of memory in full bytes, rounded up.
 func (e entry) bytes(text string, q resource.Quantity) string {
 	const little = 1 << 20
 	if n := q.Value(); n < little && !q.IsZero() {
@@ -89,7 +91,7 @@ func (e entry) bytes(text string, q resource.Quantity) string {
 	return text
 }
 
-// example is an amount of what name is.
+// example returns an amount of the resource called name, for messages.
 func example(name string) string {
 	if name == "cpu" {
 		return `"500m" or "0.5"`
@@ -97,8 +99,8 @@ func example(name string) string {
 	return `"128Mi"`
 }
 
-// badQuantity reports what is wrong with an amount by the rules of Score, and where
-// Kubernetes does not accept what Score does.
+// badQuantity returns what is wrong with an amount by the rules of Score, or because Kubernetes
+// does not accept what Score does. It returns "" if nothing is.
 func (e entry) badQuantity(text string) (bad, hint string) {
 	const digit = "0123456789"
 	digits := strings.TrimLeft(text, digit)
@@ -113,13 +115,17 @@ func (e entry) badQuantity(text string) (bad, hint string) {
 		n := strings.TrimSuffix(text, "m")
 		return "is in thousandths of a byte", "write " + strconv.Quote(n+"M") + " or " + strconv.Quote(n+"Mi")
 	}
+
+	// Score has a grammar of its own.
 	if !e.doc.Score {
 		return "", ""
 	}
-	point, fraction := false, ""
+	point := false
+	fraction := ""
 	if rest, ok := strings.CutPrefix(digits, "."); ok {
 		fraction = rest[:len(rest)-len(strings.TrimLeft(rest, digit))]
-		point, digits = true, rest[len(fraction):]
+		point = true
+		digits = rest[len(fraction):]
 	}
 	ok := number != "" && (!point || fraction != "")
 	if e.name == "cpu" {
@@ -136,8 +142,8 @@ func (e entry) badQuantity(text string) (bad, hint string) {
 	return "is not an amount of " + e.name, hint
 }
 
-// within checks that no request exceeds its limit.
-func (p part) within(requests, limits []Pair) {
+// checkLimits checks that no request exceeds its limit.
+func (p part) checkLimits(requests, limits []Pair) {
 	for _, r := range requests {
 		i, found := slices.BinarySearchFunc(limits, r, comparePairs)
 		if !found {
@@ -146,7 +152,7 @@ func (p part) within(requests, limits []Pair) {
 		request, err := resource.ParseQuantity(r.Value.Value)
 		limit, other := resource.ParseQuantity(limits[i].Value.Value)
 		if err == nil && other == nil && request.Cmp(limit) > 0 {
-			p.get(r.Name).beside(limits[i].Value.Pos, "the limit", "%s is more than the limit, which is %s", shown(r.Value.Value), shown(limits[i].Value.Value))
+			p.get(r.Name).failBeside(limits[i].Value.Pos, "the limit", "%s is more than the limit, which is %s", shown(r.Value.Value), shown(limits[i].Value.Value))
 		}
 	}
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// resource decodes one resource. Direction and waitFor are extras: in a Score
-// file they stand in the metadata of the resource, which Score leaves open.
+// resource decodes one resource. Direction and waitFor are extras: in a Score file they are in
+// the metadata of the resource, which Score leaves open.
 func (e entry) resource() Resource {
-	meta, extras := e.get("metadata"), e.part
+	meta := e.get("metadata")
+	extras := e.part
 	if e.doc.Score {
 		extras = meta
 	}

@@ -42,7 +42,7 @@ func (p part) network() *Rules {
 	return out
 }
 
-// rules decodes one direction.
+// rules decodes one direction, which out names.
 func (p part) rules(out bool) []Rule {
 	if !p.given() {
 		return nil
@@ -54,8 +54,7 @@ func (p part) rules(out bool) []Rule {
 	return all
 }
 
-// rule decodes one peer. A NetworkPolicy refuses what is checked here, or drops it without
-// a word.
+// rule decodes one peer. A NetworkPolicy refuses what is checked here, or drops it silently.
 func (p part) rule(out bool) Rule {
 	namespace, labels, cidr, except, host := p.get("namespace"), p.get("labels"), p.get("cidr"), p.get("except"), p.get("host")
 	ports := p.get("ports")
@@ -72,7 +71,7 @@ func (p part) rule(out bool) Rule {
 		host.fail("write ports: [443], or those that they are", "a host needs ports")
 	}
 	if prefix := cidr.cidr(); prefix.IsValid() {
-		except.inside(prefix)
+		except.checkInside(prefix)
 	}
 	r := Rule{Pos: p.Pos, Host: host.host(), Ports: ports.numbers(), Peer: object.Value{Kind: object.KindMap, Pos: p.Pos}}
 	for _, m := range p.Members {
@@ -83,7 +82,7 @@ func (p part) rule(out bool) Rule {
 	return r
 }
 
-// cidr is a range of addresses, not valid where it is none.
+// cidr returns a range of addresses. It is not valid if there is none.
 func (p part) cidr() netip.Prefix {
 	if !p.given() {
 		return netip.Prefix{}
@@ -103,8 +102,8 @@ func (p part) cidr() netip.Prefix {
 	return netip.Prefix{}
 }
 
-// inside wants ranges that are smaller than whole and inside of it.
-func (p part) inside(whole netip.Prefix) {
+// checkInside reports ranges that are not smaller than whole, or not inside of it.
+func (p part) checkInside(whole netip.Prefix) {
 	for _, item := range p.items() {
 		inner := item.cidr()
 		if inner.IsValid() && (inner.Bits() <= whole.Bits() || !whole.Contains(inner.Addr())) {
@@ -113,10 +112,10 @@ func (p part) inside(whole netip.Prefix) {
 	}
 }
 
-// host is the name of a host outside of the cluster.
+// host decodes the name of a host outside of the cluster.
 func (p part) host() Text {
 	t := p.text()
-	p.literals(useValue)
+	p.warnLiterals(useValue)
 	name := strings.TrimPrefix(t.Value, "*.")
 	_, err := netip.ParseAddr(t.Value)
 	switch {

@@ -59,15 +59,19 @@ func (d *decoder) replicas(p part) *Replicas {
 		return nil
 	}
 	if d.isKnative() {
-		d.knativeReplicas(p)
+		d.decodeKnativeReplicas(p)
 		return nil
 	}
+
+	// A number is fixed.
 	out := &Replicas{Pos: p.Pos, Min: 1}
 	if p.Kind == object.KindNumber {
 		out.Min, _ = p.number()
 		out.Max = out.Min
 		return out
 	}
+
+	// Anything else has bounds and perhaps triggers.
 	lowest, highest := p.get("min"), p.get("max")
 	if n, ok := lowest.number(); ok {
 		out.Min = n
@@ -79,14 +83,18 @@ func (d *decoder) replicas(p part) *Replicas {
 	}
 	out.Cron = p.get("cron").windows(most)
 	out.HTTP = p.get("http").requests()
+
+	// The bounds have to fit the triggers.
 	switch {
 	case bounded && most < out.Min:
-		highest.beside(lowest.Pos, "min", "max is %d, less than min, which is %d", most, out.Min)
+		highest.failBeside(lowest.Pos, "min", "max is %d, less than min, which is %d", most, out.Min)
 	case bounded && out.Min == 0 && !out.Triggered():
 		p.fail(wakeHint, "an autoscaler keeps one pod at least")
 	case !highest.given() && out.Triggered():
 		p.fail("write max too", "max is missing: triggers need an autoscaler")
 	}
+
+	// Targets need an autoscaler.
 	for _, target := range []struct {
 		name string
 		to   *int
@@ -97,12 +105,12 @@ func (d *decoder) replicas(p part) *Replicas {
 			a.fail("write max too", "a target in percent of the request needs an autoscaler")
 		}
 	}
-	out.pace(p.get("pollingInterval"), p.get("cooldown"))
+	out.decodePace(p.get("pollingInterval"), p.get("cooldown"))
 	return out
 }
 
-// pace decodes what only KEDA has.
-func (r *Replicas) pace(polling, cooldown part) {
+// decodePace decodes the fields that only KEDA has, and warns of those without effect.
+func (r *Replicas) decodePace(polling, cooldown part) {
 	r.PollingInterval, r.Cooldown = polling.Value, cooldown.Value
 	const hint = "remove it, or write a queue, cron or http"
 	switch {
@@ -121,7 +129,7 @@ func (r *Replicas) pace(polling, cooldown part) {
 // queue decodes a queue.
 func (p part) queue() *Queue {
 	resource, address := p.get("resource"), p.get("address")
-	p.get("name").literals(useValue)
+	p.get("name").warnLiterals(useValue)
 	if resource.given() == address.given() {
 		p.fail("write resource: NAME, or address: host:port", "expected one of resource and address, got %d", count(resource, address))
 	}
@@ -131,7 +139,7 @@ func (p part) queue() *Queue {
 	return out
 }
 
-// count is how many of parts are given.
+// count returns how many of parts are given.
 func count(parts ...part) (n int) {
 	for _, p := range parts {
 		if p.given() {
@@ -141,12 +149,12 @@ func count(parts ...part) (n int) {
 	return n
 }
 
-// address is host:port. The message repeats nothing: an address with credentials would
-// show them.
+// address decodes host:port. The message repeats nothing: an address with credentials would show
+// them.
 func (p part) address() Text {
 	const hint = "write host:port, such as redis.shop.svc.cluster.local:6379; a server that wants a password is a resource"
 	t := p.text()
-	p.literals("write resource: NAME instead")
+	p.warnLiterals("write resource: NAME instead")
 	host, port, err := net.SplitHostPort(t.Value)
 	n, bad := strconv.Atoi(port)
 	if t.Value != "" && (err != nil || bad != nil || n < 1 || n > maxPort || host == "" || strings.ContainsAny(host, "/@, \t\n")) {
@@ -156,8 +164,8 @@ func (p part) address() Text {
 	return t
 }
 
-// windows decodes the times in which more pods run, of which most is the highest number,
-// 0 where it is not known.
+// windows decodes the times in which more pods run. The argument most is the highest number of
+// pods, or 0 if it is not known.
 func (p part) windows(most int) object.Value {
 	if len(p.Items) == 0 {
 		return object.Value{}
@@ -169,8 +177,8 @@ func (p part) windows(most int) object.Value {
 	return out
 }
 
-// window decodes one. What is checked is what KEDA checks when it reads the trigger, and
-// that each time comes: a window whose end never does lasts for ever.
+// window decodes one of these times. It checks what KEDA checks when it reads the trigger, and
+// that each time comes: a window whose end never comes lasts for ever.
 func (p part) window(most int) object.Value {
 	if zone := p.get("timezone"); zone.given() && !timezone.Known(zone.Text) {
 		zone.fail(zoneHint(zone.Text), "%s is not a time zone of the IANA database", shown(zone.Text))
@@ -201,8 +209,8 @@ func zoneHint(name string) string {
 // longestSchedule bounds what is parsed as a cron expression.
 const longestSchedule = 256
 
-// schedule checks a cron expression of five fields, which it returns with single spaces
-// between them, "" where it is none. The library is the one of KEDA.
+// schedule checks a cron expression of five fields and returns it with single spaces between
+// them, or "" if it is not valid. The library is the one of KEDA.
 func (p part) schedule() string {
 	const hint = kinds.CronHint
 	if !p.given() {
@@ -239,8 +247,8 @@ func (p part) requests() object.Value {
 	if count(p.get("concurrency"), p.get("rate")) == 0 {
 		p.fail("write concurrency: 100, or rate: 50 for requests per second, of one pod", "expected concurrency, rate or both")
 	}
-	p.get("hosts").literals(useValue)
-	p.get("paths").literals(useValue)
+	p.get("hosts").warnLiterals(useValue)
+	p.get("paths").warnLiterals(useValue)
 	if hosts := p.at.To("hosts"); !p.get("hosts").given() && !p.Known(hosts.Path()) {
 		p.decoder.fail(p.Pos, hosts, "write the hosts that requests are for: hosts: [api.example.com]", "is missing")
 	}

@@ -31,16 +31,16 @@ const (
 
 func (d *decoder) isKnative() bool { return d.out.Kind.Value == KindKnativeService }
 
-// serve adds to what Knative serves and scales by.
-func (d *decoder) serve(name string, p object.Value) {
+// addServing adds a field to what Knative serves and scales by.
+func (d *decoder) addServing(name string, p object.Value) {
 	if d.out.Serving.Kind == object.KindNone {
 		d.out.Serving = object.Value{Kind: object.KindMap, Pos: p.Pos}
 	}
 	d.out.Serving.Members = append(d.out.Serving.Members, object.Member{Name: name, Pos: p.Pos, Value: p})
 }
 
-// serving decodes {concurrencyLimit, timeout}.
-func (d *decoder) serving(p part) {
+// decodeServing decodes {concurrencyLimit, timeout}.
+func (d *decoder) decodeServing(p part) {
 	if !p.given() {
 		return
 	}
@@ -59,60 +59,64 @@ func (d *decoder) serving(p part) {
 		timeout.warn("", "Knative refuses more than %d seconds, unless max-revision-timeout-seconds of its ConfigMap config-defaults is higher", usualMaxTimeout)
 	}
 	if limited {
-		d.serve("concurrencyLimit", limit.Value)
+		d.addServing("concurrencyLimit", limit.Value)
 	}
 	if timed {
-		d.serve("timeout", timeout.Value)
+		d.addServing("timeout", timeout.Value)
 	}
 	metric, _ := d.out.Serving.Get("metric")
 	if n, ok := d.out.Serving.Get("target"); ok && metric.Text == "concurrency" && limited && limit.Text != "0" {
-		limit.below(n)
+		limit.warnBelow(n)
 	}
 }
 
-// below warns of a limit of requests that is reached before the pods are scaled.
-func (p part) below(target object.Value) {
+// warnBelow warns of a limit of requests that is reached before the pods are scaled.
+func (p part) warnBelow(target object.Value) {
 	most, _ := strconv.Atoi(p.Text)
 	if n, _ := strconv.Atoi(target.Text); n > most {
 		p.warn("", "Knative scales by it, as the concurrency that pods are scaled by is higher: %d", n)
 	}
 }
 
-// knativeReplicas decodes a number, or {min, max, cooldown, http: {concurrency | rate}}:
-// Knative scales by requests, and from none where min is not given.
-func (d *decoder) knativeReplicas(p part) {
+// decodeKnativeReplicas decodes a number, or {min, max, cooldown, http: {concurrency | rate}}.
+// Knative scales by requests, and from zero if min is not given.
+func (d *decoder) decodeKnativeReplicas(p part) {
 	if n, ok := p.number(); ok {
 		if n < 1 {
 			p.fail("", "%d is out of range: expected 1 to %d", n, math.MaxInt32)
 		}
-		d.serve("min", p.Value)
-		d.serve("max", p.Value)
+		d.addServing("min", p.Value)
+		d.addServing("max", p.Value)
 		return
 	}
+
+	// Anything else is a map, in which each field is optional.
 	least, most, cooldown := p.get("min"), p.get("max"), p.get("cooldown")
 	if n, ok := cooldown.number(); ok {
 		if n > maxRetention {
 			cooldown.fail("", "%d is out of range: expected 0 to %d", n, maxRetention)
 		}
-		d.serve("cooldown", cooldown.Value)
+		d.addServing("cooldown", cooldown.Value)
 	}
+
+	// The bounds have to fit each other.
 	n, from := least.number()
 	m, to := most.number()
 	if from {
-		d.serve("min", least.Value)
+		d.addServing("min", least.Value)
 	}
 	if to {
-		d.serve("max", most.Value)
+		d.addServing("max", most.Value)
 	}
 	if from && to && m < n {
 		most.fail("", "max is %d, less than min, which is %d", m, n)
 	}
 	if http := p.get("http"); http.given() {
-		d.knativeRequests(http)
+		d.decodeKnativeRequests(http)
 	}
 }
 
-// able reports what Knative cannot do.
+// able reports whether Knative can do what a field asks for. It adds a mistake if not.
 func (d *decoder) able(by document.Set, what string, pos object.Pos, at object.Path) bool {
 	switch {
 	case by&kinds.Knative != 0:
@@ -125,24 +129,24 @@ func (d *decoder) able(by document.Set, what string, pos object.Pos, at object.P
 	return false
 }
 
-// knativeRequests decodes what one pod is meant to have.
-func (d *decoder) knativeRequests(p part) {
+// decodeKnativeRequests decodes how many requests one pod is meant to have.
+func (d *decoder) decodeKnativeRequests(p part) {
 	concurrency, rate := p.get("concurrency"), p.get("rate")
 	switch {
 	case count(concurrency, rate) != 1:
 		p.fail("write one of concurrency: 100 and rate: 50 for requests per second, of one pod", "expected one of concurrency and rate, got %d", count(concurrency, rate))
 	case concurrency.given():
-		d.serve("metric", object.Value{Kind: object.KindString, Pos: concurrency.Pos, Text: "concurrency"})
-		d.serve("target", concurrency.Value)
+		d.addServing("metric", object.Value{Kind: object.KindString, Pos: concurrency.Pos, Text: "concurrency"})
+		d.addServing("target", concurrency.Value)
 	default:
-		d.serve("metric", object.Value{Kind: object.KindString, Pos: rate.Pos, Text: "rps"})
-		d.serve("target", rate.Value)
+		d.addServing("metric", object.Value{Kind: object.KindString, Pos: rate.Pos, Text: "rps"})
+		d.addServing("target", rate.Value)
 	}
 }
 
-// knative checks what Knative's webhook refuses of what the author writes of the workload
-// itself, and gives it a port where it has none.
-func (d *decoder) knative(at func(name string) *location) {
+// checkKnative reports what the webhook of Knative refuses of what the author writes of the
+// workload itself. It adds a port if there is none.
+func (d *decoder) checkKnative(at func(name string) *location) {
 	if !d.isKnative() {
 		return
 	}

@@ -30,10 +30,10 @@ const (
 	KindKnativeService = "KnativeService"
 )
 
-// Workload is a workload spec: a Score file or a Workload document of ours,
+// Workload is a workload spec: a Score file or a document of kind Workload,
 // decoded, defaulted where Score defines a default, and valid by itself.
 type Workload struct {
-	// Name is a DNS label of 2 to 63 letters (1 to 63 in a Workload of ours).
+	// Name is a DNS label of 2 to 63 letters (1 to 63 in a document of kind Workload).
 	Name Text
 	// Namespace is "" where it is that of the project's context.
 	Namespace Text
@@ -112,7 +112,7 @@ type Container struct {
 	Volumes []Mount
 	// Before are the containers that wait for this one, sorted by name.
 	Before []Before
-	// Requests and Limits hold cpu and memory (and what else a Workload of ours
+	// Requests and Limits hold cpu and memory (and what else a Workload
 	// names), sorted by name. Values are valid quantities of Kubernetes.
 	Requests []Pair
 	Limits   []Pair

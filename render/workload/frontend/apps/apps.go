@@ -19,7 +19,7 @@ import (
 // local is the environment without a store of secrets.
 const local = "local"
 
-// Environments are those that an application may have overrides for, sorted.
+// Environments returns the environments that an application may have overrides for, sorted.
 func Environments() []string { return []string{"dev", "gcp", local} }
 
 // The tables that are held against a document and against an application with its override.
@@ -30,10 +30,10 @@ var (
 	appTable = sync.OnceValue(kinds.App)
 )
 
-// Compile is the workloads and the Gateways of doc: a document of kind Apps, or an
-// apps.yaml. The environment is that of the render, "" for none; config is what the project
-// has in it as spec.workloads.config. The errors hold warnings too, in no order that means
-// anything. What could be read is returned in any case.
+// Compile returns the workloads and the Gateways of doc: a document of kind Apps, or an
+// apps.yaml. The environment is that of the render, or "" for none. The argument config has what
+// the project has in it as spec.workloads.config. The errors hold warnings too, in no particular
+// order. What could be read is returned in any case.
 func Compile(doc spec.Document, environment string, config object.Value) ([]spec.Document, []spec.Transform, object.Errors) {
 	f := &file{doc: doc, environment: environment, ports: map[string][]object.Value{}, namespaces: map[string][]string{}}
 	own, _ := config.Get("apps")
@@ -51,8 +51,11 @@ func Compile(doc spec.Document, environment string, config object.Value) ([]spec
 	out := make([]spec.Document, len(all))
 	for i, a := range all {
 		out[i] = doc
-		out[i].Kind, out[i].Name, out[i].Pos, out[i].NamePos = spec.KindWorkload, a.label, a.Pos, a.name.Pos
-		out[i].Value, out[i].Written = a.workload(), a.messages()
+		out[i].Kind = spec.KindWorkload
+		out[i].Name = a.label
+		out[i].Pos, out[i].NamePos = a.Pos, a.name.Pos
+		out[i].Value = a.workload()
+		out[i].Written = a.messages()
 		out[i].Unsure = doc.Unsure || f.Errs.Err() != nil
 	}
 	return out, gateways, f.Errs
@@ -81,17 +84,17 @@ type app struct {
 	label   string
 }
 
-// known reports whether a mistake in the part at a path is known already, in the override of
-// the environment too: what follows from it is none of its own.
+// known reports whether a mistake in the part at a path is known already, also in the override of
+// the environment. What follows from such a mistake is not a mistake of its own.
 func (f *file) known(path string) bool {
 	return slices.ContainsFunc(f.Errs.Failures(), func(e *object.Error) bool {
 		return object.Within(strings.Replace(e.Path, ".overrides."+f.environment, "", 1), path)
 	})
 }
 
-// app reads an application, which was written as raw, and lays the override of the
-// environment over it, in which null removes a field. One with another type of scaling
-// replaces all of scaling: bounds of one type are not those of another.
+// app reads an application, which was written as raw, and merges the override of the environment
+// over it, in which null removes a field. An override with another type of scaling replaces all
+// of scaling: bounds of one type are not those of another.
 func (f *file) app(p, raw document.Part) *app {
 	a := &app{file: f, name: p.At("name")}
 	a.label = builder.Label(a.name.Text)
@@ -103,11 +106,11 @@ func (f *file) app(p, raw document.Part) *app {
 		a.name.Warn("", "the application is called %q in Kubernetes, which has no names such as %q", a.label, a.name.Text)
 	}
 	kind := p.At("scaling", "type").Text
-	withoutEffect(p, kind)
+	warnWithoutEffect(p, kind)
 	for _, name := range Environments() {
 		over := p.At("overrides", name)
 		other := cmp.Or(over.At("scaling", "type").Text, kind)
-		withoutEffect(over, other)
+		warnWithoutEffect(over, other)
 		if name != f.environment || !over.Given() {
 			continue
 		}
@@ -122,8 +125,8 @@ func (f *file) app(p, raw document.Part) *app {
 	return a
 }
 
-// withoutEffect warns of the fields that have no effect with a type of scaling.
-func withoutEffect(p document.Part, kind string) {
+// warnWithoutEffect warns of the fields that have no effect with a type of scaling.
+func warnWithoutEffect(p document.Part, kind string) {
 	for _, f := range fields() {
 		if given := p.At(strings.Split(f.from, ".")...); given.Given() && f.types != "" && kind != "" && !strings.Contains(f.types, kind) {
 			given.Warn("remove it", "has no effect with the type %s", kind)
@@ -131,7 +134,7 @@ func withoutEffect(p document.Part, kind string) {
 	}
 }
 
-// parent is the way to the map of a field, and the name of the field.
+// parent splits the path of a field into the path of its map and the name of the field.
 func parent(at string) (in, name string) {
 	i := strings.LastIndex(at, ".")
 	return at[:max(i, 0)], at[i+1:]

@@ -14,6 +14,4 @@
 // is made have the position of the author's part. What a Workload or a Gateway may say is
 // checked by render/workload/score and render/workload/gateway alone. A field that has no
 // effect is reported. Secrets are known by name only.
-//
-// Caller: plugin/host.
 package apps

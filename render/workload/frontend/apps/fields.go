@@ -16,6 +16,7 @@ import (
 // scaling only. What has no place of its own is written by code.
 type field struct{ from, to, types string }
 
+// fields returns the fields of an application with their places in a Workload.
 func fields() []field {
 	return []field{
 		{"environment", "containers.*.variables", ""},
@@ -46,7 +47,8 @@ func fields() []field {
 	}
 }
 
-// messages leads those on the Workload to the fields of the application.
+// messages returns the function that turns errors on the Workload into errors on the fields of
+// the application.
 func (a *app) messages() func(object.Errors) object.Errors {
 	at := a.Path.String() + "."
 	var paths [][2]string
@@ -66,7 +68,7 @@ func (a *app) messages() func(object.Errors) object.Errors {
 	}
 }
 
-// writtenGateway leads messages on a Gateway to the fields below gateway.
+// writtenGateway returns errors on a Gateway as errors on the fields below gateway.
 func writtenGateway(errs object.Errors) object.Errors {
 	return builder.Written(errs, [][2]string{
 		{"spec.target", "gateway.provider"}, {"spec.cors.allowOrigins", "gateway.cors.allow_origins"}, {"spec.cors.allowMethods", "gateway.cors.allow_methods"},

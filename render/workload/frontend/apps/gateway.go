@@ -15,23 +15,29 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/gateway"
 )
 
-// gateways is a Gateway for each namespace that routes lead to: an Ingress cannot leave its
-// own. It notes the ports that routes name. Which HAProxy is meant the project may say.
+// gateways returns a Gateway for each namespace that routes lead to: an Ingress cannot leave its
+// own. It records the ports that routes name. The project may say which HAProxy is meant.
 func (f *file) gateways(p document.Part) []spec.Transform {
 	if !p.Given() {
 		return nil
 	}
-	target, haproxy, cors := p.At("provider").Value, f.project.At("haproxy"), p.At("cors")
+	target := p.At("provider").Value
+	haproxy := f.project.At("haproxy")
 	if target.Text == "haproxy" && haproxy.Given() {
 		target = haproxy.Value
 	}
+
+	// The settings are the same for all.
 	all := builder.Pairs(p.Pos, "target", target, "rateLimit", limit(p.At("rate_limit"), target))
-	if on(cors) {
+	if cors := p.At("cors"); on(cors) {
 		v := builder.Pairs(cors.Pos, "allowOrigins", cors.At("allow_origins").Value, "allowMethods", cors.At("allow_methods").Value,
 			"allowHeaders", cors.At("allow_headers").Value, "maxAge", cors.At("max_age").Value)
-		v.Kind, v.Pos = object.KindMap, cors.Pos
+		v.Kind = object.KindMap
+		v.Pos = cors.Pos
 		all = all.Merge(builder.Pairs(cors.Pos, "cors", v))
 	}
+
+	// Group the routes by namespace.
 	routes := map[string][]object.Value{}
 	for _, r := range p.List("routes") {
 		if r.At("service").Given() { // Else it is reported.
@@ -39,6 +45,8 @@ func (f *file) gateways(p document.Part) []spec.Transform {
 			routes[namespace] = append(routes[namespace], v)
 		}
 	}
+
+	// Make a Gateway of each group.
 	var out []spec.Transform
 	for _, namespace := range object.SortedKeys(routes) {
 		name := f.doc.Name + "-gateway"
@@ -55,7 +63,7 @@ func (f *file) gateways(p document.Part) []spec.Transform {
 	return out
 }
 
-// route is a route, and the namespace that it leads to.
+// route returns a route, and the namespace that it leads to.
 func (f *file) route(r document.Part, target object.Value) (string, object.Value) {
 	of := r.At("service")
 	address, number, _ := strings.Cut(of.Text, ":")
@@ -74,8 +82,8 @@ func (f *file) route(r document.Part, target object.Value) (string, object.Value
 		"to", builder.Pairs(of.Pos, "workload", object.TextAt(name, of.Pos), "port", port))
 }
 
-// limit is a rate limit. Bursts are of Traefik only; there they are twice the rate where
-// the author says nothing.
+// limit returns a rate limit. Only Traefik has bursts. They are twice the rate if the author
+// gives none.
 func limit(p document.Part, target object.Value) object.Value {
 	requests, burst := p.At("requests_per_second"), p.At("burst")
 	n, err := strconv.Atoi(requests.Text)

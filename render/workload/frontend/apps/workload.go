@@ -22,7 +22,7 @@ const (
 	allowTo   = "allow_to"
 )
 
-// workload is the application as a document of kind Workload.
+// workload returns the application as a document of kind Workload.
 func (a *app) workload() object.Value {
 	body := builder.Pairs(a.Pos, "containers", builder.Pairs(a.Pos, a.label, builder.Pairs(a.Pos, "image", object.TextAt(".", a.name.Pos))))
 	for _, f := range fields() {
@@ -30,7 +30,9 @@ func (a *app) workload() object.Value {
 			continue
 		}
 		in, _ := parent(f.from)
-		pos, v, to, name := a.At(strings.Split(in, ".")...).Pos, a.value(f.from), f.to, ""
+		pos := a.At(strings.Split(in, ".")...).Pos
+		v := a.value(f.from)
+		to, name := f.to, ""
 		for to != "" {
 			to, name = parent(to)
 			v = builder.Pairs(pos, strings.Replace(name, "*", a.label, 1), v) // Nothing stays nothing.
@@ -38,16 +40,18 @@ func (a *app) workload() object.Value {
 		body = body.Merge(v)
 	}
 	scaling, whole := a.scaling()
-	if body = body.Merge(scaling); !whole { // What is missing may be all that is wrong.
+	body = body.Merge(scaling)
+	if !whole { // What is missing may be all that is wrong.
 		body = body.Without(object.Fields("replicas"))
 	}
 	return builder.Pairs(a.Pos, "apiVersion", object.TextAt(spec.APIVersion, a.Pos), "kind", object.TextAt(spec.KindWorkload, a.Pos),
 		"metadata", builder.Pairs(a.Pos, "name", object.TextAt(a.label, a.name.Pos)), "spec", body)
 }
 
-// value is the value of a field as a Workload has it.
+// value returns the value of a field as a Workload has it.
 func (a *app) value(from string) object.Value {
-	p, s := a.At(strings.Split(from, ".")...), a.At("security")
+	p := a.At(strings.Split(from, ".")...)
+	s := a.At("security")
 	switch from {
 	case "environment":
 		return a.variables(p)
@@ -82,7 +86,7 @@ func on(p document.Part) bool {
 	return p.Given() && p.At("enabled").Text != "false"
 }
 
-// service is the ports that routes name, which lead to the one of the container. The first
+// service returns the ports that routes name, which lead to the port of the container. The first
 // is called http.
 func (a *app) service(target document.Part) object.Value {
 	var ports builder.Fields
@@ -97,10 +101,12 @@ func (a *app) service(target document.Part) object.Value {
 	return builder.Pairs(a.Pos, "ports", ports.Value(a.Pos))
 }
 
-// scaling is the server of a queue, which the project names. It reports what is missing, and
-// is false where something is.
+// scaling returns the server of a queue, which the project names. It reports what is missing, and
+// returns false if something is.
 func (a *app) scaling() (object.Value, bool) {
-	s, server, whole := a.At("scaling"), a.project.At("queue"), true
+	s := a.At("scaling")
+	server := a.project.At("queue")
+	whole := true
 	kind := s.At("type").Text
 	needs := map[string]string{"keda-cron": "cron_schedules", "keda-queue": "queue_name"}[kind]
 	for _, name := range []string{"type", "max_instances", needs} {
@@ -126,7 +132,7 @@ func (a *app) scaling() (object.Value, bool) {
 	return builder.Pairs(s.Pos, "replicas", builder.Pairs(s.Pos, "queue", queue), "resources", builder.Pairs(s.Pos, "queue", server.At("resource").Value)), whole
 }
 
-// rules are one direction of the traffic: nothing where it is open, an empty list where
+// rules returns one direction of the traffic: an absent value if it is open, and an empty list if
 // nothing is allowed. A policy that names no direction is one of Ingress, as a NetworkPolicy
 // without policyTypes is.
 func rules(policy, p document.Part, name string) object.Value {
@@ -139,19 +145,21 @@ func rules(policy, p document.Part, name string) object.Value {
 	out := object.Value{Kind: object.KindList, Pos: p.Pos}
 	for _, rule := range policy.List(name) {
 		v := builder.Pairs(rule.Pos, "namespace", rule.At("namespace").Value, "labels", rule.At("pod_labels").Value, "cidr", rule.At("cidr").Value)
-		v.Kind, v.Pos = object.KindMap, rule.Pos
+		v.Kind = object.KindMap
+		v.Pos = rule.Pos
 		out.Items = append(out.Items, v)
 	}
 	return out
 }
 
-// variables are texts, and secrets: of a provider, or of the namespace in the environment
+// variables returns texts, and secrets: of a provider, or of the namespace in the environment
 // local, where the key is the name of the variable unless one is given.
 func (a *app) variables(p document.Part) object.Value {
 	var out builder.Fields
 	for _, m := range p.Members {
 		e := p.At(m.Name)
-		v, secret := e.Value, e.At("secret")
+		v := e.Value
+		secret := e.At("secret")
 		switch {
 		case e.Kind != object.KindMap:
 			v = object.TextAt(e.Written(), e.Pos)

@@ -25,40 +25,41 @@ const (
 
 // Project is where files and variables come from.
 type Project interface {
-	// Read is a file, by its path relative to the folder of the document.
+	// Read returns a file, by its path relative to the folder of the document.
 	Read(name string) (spec.File, error)
-	// Below are the files in a folder and below it, at most most and one, by paths relative to
-	// it, sorted; the folder is relative to that of the document.
+	// Below returns the files in a folder and below it, at most most and one, by paths relative
+	// to it, sorted. The folder is relative to that of the document.
 	Below(folder string, most int) ([]string, error)
-	// Variables is those of an env file, in the syntax of Compose; with errors, their names.
+	// Variables returns the variables of an env file, in the syntax of Compose. With errors
+	// only their names count.
 	Variables(file spec.File) (map[string]string, object.Errors)
 	// NetworkPolicies reports whether the project makes network policies.
 	NetworkPolicies() bool
-	// Variable is one that the caller declares; it wins over those of env files.
+	// Variable returns a variable that the caller declares. It wins over those of env files.
 	Variable(name string) (string, bool)
 }
 
-// Compile is the workloads of doc: a document of kind Compose, or a compose file. The
-// errors hold warnings too, in no order that means anything. What could be read is
-// returned in any case, sorted by name; a workload with a mistake is marked as unsure.
+// Compile returns the workloads of doc: a document of kind Compose, or a compose file. The errors
+// hold warnings too, in no particular order. What could be read is returned in any case, sorted
+// by name. A workload with a mistake is marked as unsure.
 func Compile(doc spec.Document, project Project) ([]spec.Document, object.Errors) {
 	r := &reading{project: project, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}, app: doc.Name}
 	unit := unit{scope: scope{project: project}}
 	if hasKind(doc.Value) {
-		r.document(doc.Value, &unit)
+		r.decodeDocument(doc.Value, &unit)
 	} else {
 		unit.files = []document.Part{r.root(object.TextAt(path.Base(doc.Pos.File), object.Pos{File: doc.Pos.File}))}
 	}
 	if len(unit.files) > 0 {
 		unit.dir = path.Dir(unit.files[0].Text)
 	}
-	unit.environment(r, ".")
+	unit.readEnvironment(r, ".")
 	r.scope = unit.scope
 	model := r.model(unit, nil)
 	return r.workloads(model, doc), r.Errs
 }
 
-// root is a complete document.
+// root returns a complete document as a part.
 func (r *reading) root(v object.Value) document.Part {
 	return document.Part{Decoder: &r.Decoder, Value: v}
 }
@@ -68,13 +69,14 @@ func hasKind(v object.Value) bool {
 	return ok
 }
 
-// document decodes a document of kind Compose.
-func (r *reading) document(v object.Value, u *unit) {
+// decodeDocument decodes a document of kind Compose into u.
+func (r *reading) decodeDocument(v object.Value, u *unit) {
 	body := r.Hold(table(), v, nil).At("spec")
 	for _, p := range body.List("profiles") {
 		r.profiles = append(r.profiles, p.Written())
 	}
-	u.files, u.envFiles = body.List("files"), oneOrMore(body.At("envFile"))
+	u.files = body.List("files")
+	u.envFiles = oneOrMore(body.At("envFile"))
 }
 
 // reading is the state of one Compile.
@@ -108,20 +110,20 @@ type unit struct {
 	scope    scope
 }
 
-// environment reads the env files of a unit, which are relative to dir; without one .env
-// beside its first file, where it is there.
-func (u *unit) environment(r *reading, dir string) {
+// readEnvironment reads the env files of a unit, which are relative to dir. Without one it reads
+// .env beside the first file, if it exists.
+func (u *unit) readEnvironment(r *reading, dir string) {
 	for _, f := range u.envFiles {
-		u.scope = u.scope.with(r.envFile(f, join(dir, f.Written())))
+		u.scope = u.scope.with(r.readEnvFile(f, join(dir, f.Written())))
 	}
 	if file, err := r.project.Read(path.Join(u.dir, ".env")); err == nil && len(u.envFiles) == 0 {
-		u.scope = u.scope.with(r.variablesOf(file))
+		u.scope = u.scope.with(r.readVariables(file))
 	}
 }
 
-// model is the files of u merged into one, in long form, with what they include below it.
-// Paths in it are relative to the folder of the document. open are the files that include
-// u.
+// model returns the files of u merged into one, in long form, with what they include below it.
+// Paths in it are relative to the folder of the document. The argument open has the files that
+// include u.
 func (r *reading) model(u unit, open []string) object.Value {
 	var out object.Value
 	for _, f := range u.files {
@@ -139,17 +141,18 @@ func (r *reading) model(u unit, open []string) object.Value {
 			for _, entry := range root.List("include") {
 				included = r.merge(included, r.include(entry, u, append(slices.Clip(open), name)), nil)
 			}
-			out = r.merge(r.merge(out, included, nil), r.resolved(root, u, name), nil)
+			out = r.merge(r.merge(out, included, nil), r.resolve(root, u, name), nil)
 		}
 	}
 	return out
 }
 
-// include is the model of one entry of include.
+// include returns the model of one entry of include.
 func (r *reading) include(entry document.Part, u unit, open []string) object.Value {
 	in := unit{files: []document.Part{entry}, scope: u.scope}
 	if entry.Kind == object.KindMap {
-		in.files, in.envFiles = oneOrMore(entry.At("path")), oneOrMore(entry.At("env_file"))
+		in.files = oneOrMore(entry.At("path"))
+		in.envFiles = oneOrMore(entry.At("env_file"))
 	}
 	if len(in.files) == 0 || !in.files[0].Given() {
 		return object.Value{}
@@ -159,7 +162,7 @@ func (r *reading) include(entry document.Part, u unit, open []string) object.Val
 		in.dir = join(u.dir, dir.Written())
 	}
 	// Paths of files and env files are relative to the including file.
-	in.environment(r, u.dir)
+	in.readEnvironment(r, u.dir)
 	in.files = slices.Clone(in.files)
 	for i, f := range in.files {
 		in.files[i].Text = join(u.dir, f.Text)
@@ -167,14 +170,17 @@ func (r *reading) include(entry document.Part, u unit, open []string) object.Val
 	return r.model(in, open)
 }
 
-// load is the documents of a file with their variables filled in.
+// load returns the documents of a file with their variables filled in.
 func (r *reading) load(at document.Part, name string, s scope) []object.Value {
-	if r.loads++; r.loads > maxFiles {
+	r.loads++
+	if r.loads > maxFiles {
 		if r.loads == maxFiles+1 {
 			at.Fail("merge some of them", "include and extends lead to more than %d files", maxFiles)
 		}
 		return nil
 	}
+
+	// A file is parsed once, and its mistakes are reported once.
 	docs, known := r.parsed[name]
 	if !known {
 		file, err := r.project.Read(name)
@@ -190,24 +196,26 @@ func (r *reading) load(at document.Part, name string, s scope) []object.Value {
 		}
 		r.parsed[name] = docs
 	}
+
+	// Variables are filled in for each use: their values may differ.
 	out := make([]object.Value, 0, len(docs))
 	for _, d := range docs {
 		for pos, b := range d.Blocks {
 			r.blocks[pos] = b
 		}
-		if held := r.Hold(fileTable(), r.filled(r.root(d.Value), s), nil); held.Kind == object.KindMap {
+		if held := r.Hold(fileTable(), r.fill(r.root(d.Value), s), nil); held.Kind == object.KindMap {
 			out = append(out, held.Value)
 		}
 	}
 	return out
 }
 
-// resolved is a file in long form, with what its services extend below them.
-func (r *reading) resolved(root document.Part, u unit, name string) object.Value {
+// resolve returns a file in long form, with what its services extend below them.
+func (r *reading) resolve(root document.Part, u unit, name string) object.Value {
 	services := root.At("services")
 	e := extending{reading: r, unit: u, file: name, services: map[string]document.Part{}, open: map[string]bool{}, done: map[string]object.Value{}}
 	for _, s := range services.Entries() {
-		e.services[s.Name] = r.long(s.Part, u.dir)
+		e.services[s.Name] = r.toLong(s.Part, u.dir)
 	}
 	if len(e.services) > maxServices {
 		services.Fail("split the application", "the file has more than %d services", maxServices)
@@ -244,7 +252,7 @@ type extending struct {
 	from []string
 }
 
-// service is the service called name with what it extends below it.
+// service returns the service called name with what it extends below it.
 func (e *extending) service(name string, depth int) object.Value {
 	const deepest = 50
 	s := e.services[name]
@@ -271,7 +279,7 @@ func (e *extending) service(name string, depth int) object.Value {
 	return v
 }
 
-// base is the service that the one called name extends.
+// base returns the service that the one called name extends.
 func (e *extending) base(extends document.Part, name, base string, depth int) object.Value {
 	in := e
 	if file := extends.At("file"); file.Given() {
@@ -282,7 +290,7 @@ func (e *extending) base(extends document.Part, name, base string, depth int) ob
 		}
 		for _, v := range e.load(file, at, e.unit.scope) {
 			for _, s := range e.root(v).At("services").Entries() {
-				in.services[s.Name] = e.long(s.Part, in.unit.dir)
+				in.services[s.Name] = e.toLong(s.Part, in.unit.dir)
 			}
 		}
 	}
@@ -297,7 +305,7 @@ func (e *extending) base(extends document.Part, name, base string, depth int) ob
 	return in.service(base, depth+1)
 }
 
-// workloads writes the services of a model as workloads, sorted by name.
+// workloads returns the services of a model as workloads, sorted by name.
 func (r *reading) workloads(model object.Value, doc spec.Document) []spec.Document {
 	root := r.root(model)
 	for _, name := range []string{"jobs", "models"} {

@@ -15,16 +15,16 @@ import (
 func (r *reading) checkDeclared(root document.Part) {
 	for _, v := range root.At("volumes").Entries() {
 		if isExternal(v.Part) {
-			conflicts(v.Part, "external", "driver", "driver_opts", "labels", extension)
+			reportConflicts(v.Part, "external", "driver", "driver_opts", "labels", extension)
 		}
 	}
 	for _, n := range root.At("networks").Entries() {
-		unused(n.Part, "driver_opts", "ipam", "enable_ipv4", "enable_ipv6")
+		warnUnused(n.Part, "driver_opts", "ipam", "enable_ipv4", "enable_ipv6")
 		if isExternal(n.Part) {
-			conflicts(n.Part, "external", "driver", "driver_opts", "ipam", "internal", "attachable", "enable_ipv4", "enable_ipv6", "labels")
+			reportConflicts(n.Part, "external", "driver", "driver_opts", "ipam", "internal", "attachable", "enable_ipv4", "enable_ipv6", "labels")
 		}
 		if !r.project.NetworkPolicies() {
-			unused(n.Part, "internal")
+			warnUnused(n.Part, "internal")
 		}
 	}
 	for _, c := range root.At("configs").Entries() {
@@ -37,9 +37,9 @@ func (r *reading) checkDeclared(root document.Part) {
 	}
 }
 
-// undeclared reports that none of all has a name, which stands at p: unless that one is there,
-// with a mistake.
-func undeclared(all, p document.Part, name, hint, kind string) {
+// reportUndeclared reports that none of all has the name that stands at p. It only counts a
+// failure if all has it with a mistake, which is reported already.
+func reportUndeclared(all, p document.Part, name, hint, kind string) {
 	if all.Known(all.Path.Append(object.Field(name))) {
 		p.Failed++
 		return
@@ -47,8 +47,8 @@ func undeclared(all, p document.Part, name, hint, kind string) {
 	p.Fail(hint, "there is no %s %q", kind, name)
 }
 
-// checkSource reports a config or a secret that has no source, or several; fields are those
-// that are one.
+// checkSource reports a config or a secret that has no source, or several. The argument fields
+// has the names of the fields that are a source.
 func checkSource(c document.Entry, kind string, fields ...string) {
 	first := ""
 	for _, name := range fields {
@@ -63,7 +63,7 @@ func checkSource(c document.Entry, kind string, fields ...string) {
 	}
 	external := isExternal(c.Part)
 	if external {
-		conflicts(c.Part, "external", append(fields, "labels", "driver_opts", "template_driver")...)
+		reportConflicts(c.Part, "external", append(fields, "labels", "driver_opts", "template_driver")...)
 	}
 	if first != "" || external || kind == "secret" && c.At(extension).Given() {
 		return
@@ -73,14 +73,14 @@ func checkSource(c document.Entry, kind string, fields ...string) {
 	at.Fail("write "+strings.Join(fields[:2], ": …, ")+": … or external: true", "the %s %q has no source", kind, c.Name)
 }
 
-// isExternal reports whether p is there already, and no part of the application.
+// isExternal reports whether p exists already, and is no part of the application.
 func isExternal(p document.Part) bool {
 	external := p.At("external")
 	return external.Kind == object.KindMap || external.True()
 }
 
-// conflicts reports the fields that mean nothing beside another one.
-func conflicts(p document.Part, beside string, names ...string) {
+// reportConflicts reports the fields that have no meaning beside another one.
+func reportConflicts(p document.Part, beside string, names ...string) {
 	for _, name := range names {
 		if at := p.At(name); at.Given() && name != beside {
 			at.Fail("remove one of them", "%s has no meaning beside %s", name, beside)

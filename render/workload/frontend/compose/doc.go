@@ -22,6 +22,4 @@
 // does not. All mistakes are reported at once; the caller masks the values of variables in
 // them. No input panics; time and memory are bounded by the size of the files, of which there
 // are at most 100.
-//
-// Caller: plugin/host.
 package compose

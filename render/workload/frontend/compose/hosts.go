@@ -33,26 +33,32 @@ const (
 
 var hostPaths = [...]string{asClaim, asConfig, left} //nolint:gochecknoglobals // a constant
 
-// hostPaths is the choice of the service, else that of the files; "" is to refuse.
+// hostPaths returns the choice of the service, or that of the files. It returns "" if the mounts
+// are to be refused. The result own is true if the service itself has the choice.
 func (s *service) hostPaths() (choice string, own bool) {
 	p := s.At(extension, "hostPaths")
-	if own = p.Given(); !own {
+	own = p.Given()
+	if !own {
 		p = s.app.root.At(extension, "hostPaths")
 	}
 	return p.Written(), own
 }
 
-// bind is a mount of a path of the host. That of a file of the project becomes a file of the
-// workload; others are what hostPaths says.
-func (s *service) bind(v document.Part, target string) {
+// mountPath mounts a path of the host. A file of the project becomes a file of the workload. The
+// field hostPaths decides what other paths become.
+func (s *service) mountPath(v document.Part, target string) {
 	source := v.At("source")
 	name := source.Written()
 	at := source
 	at.Pos = v.Pos
+
+	// What becomes of the mount depends on the path, the project and the choice of the author.
 	choice, own := s.hostPaths()
 	foreign := isForeign(name)
 	file, err := s.app.project.Read(name)
 	context := s.At("build", "context").Written()
+
+	// The first case that fits counts: devices, files of the project, then what the author chose.
 	switch {
 	case foreign && isDevice(name):
 		at.Fail("use a named volume, a config, or put it into the image", "a mount of the path %q of a host has no counterpart: pods have no host of their own", name)
@@ -60,9 +66,9 @@ func (s *service) bind(v document.Part, target string) {
 		if !v.Flag("read_only") {
 			at.Warn("write "+name+":"+target+":ro", "the container can only read the file %q: in Compose it can write to it too", name)
 		}
-		s.program(v, file, name, target)
-	case choice == asConfig && !foreign && (own || name != context) && s.folder(v, at, target):
-	case !foreign && !own && context != "" && (subpath.Within(name, context)):
+		s.mountFile(v, file, name, target)
+	case choice == asConfig && !foreign && (own || name != context) && s.mountFolder(v, at, target):
+	case !foreign && !own && context != "" && subpath.Within(name, context):
 		at.Warn("move it to compose.override.yaml, which docker compose reads and this does not, or write x-ropewalk: {hostPaths: config} in the service for its files", "the mount of %q is left out: the image is built of that folder", name)
 	case choice == left:
 		at.Warn("", "the mount of %q of the host is left out: %q is what the image has there", name, target)
@@ -81,19 +87,19 @@ func (s *service) bind(v document.Part, target string) {
 	}
 }
 
-// program mounts a file of the project: a script can be run, as it can be in the project, whose
+// mountFile mounts a file of the project. A script can be run, as it can be in the project, whose
 // modes are not known here.
-func (s *service) program(at document.Part, file spec.File, name, target string) {
+func (s *service) mountFile(at document.Part, file spec.File, name, target string) {
 	mode := document.Part{}
 	if strings.HasPrefix(string(file.Data), "#!") {
 		mode.Value = object.TextAt("0755", at.Pos)
 	}
-	s.file(at, target, builder.Fields{{Name: "source", Pos: at.Pos, Value: object.TextAt(name, at.Pos)}}, mode)
+	s.addFile(at, target, builder.Fields{{Name: "source", Pos: at.Pos, Value: object.TextAt(name, at.Pos)}}, mode)
 }
 
-// folder mounts the files of a folder of the project, and reports whether there are any: one
-// that is not committed is for data.
-func (s *service) folder(v, at document.Part, target string) bool {
+// mountFolder mounts the files of a folder of the project, and reports whether there are any. A
+// folder that is not committed is for data.
+func (s *service) mountFolder(v, at document.Part, target string) bool {
 	names, err := s.app.project.Below(at.Written(), maxConfigFiles)
 	if err != nil || len(names) == 0 {
 		return false
@@ -103,11 +109,14 @@ func (s *service) folder(v, at document.Part, target string) bool {
 		at.Fail(hint, "the folder %q has more than %d files, which are too many for a ConfigMap", at.Written(), maxConfigFiles)
 		return true
 	}
+
+	// Each file is mounted by itself, and all of them have to fit into one ConfigMap.
 	size := 0
 	for _, name := range names {
 		source := path.Join(at.Written(), name)
 		file, err := s.app.project.Read(source)
-		switch size += len(file.Data); {
+		size += len(file.Data)
+		switch {
 		case err != nil:
 			at.Fail("", "%q is not mounted from the project: %v", source, err)
 		case !utf8.Valid(file.Data) || slices.Contains(file.Data, 0):
@@ -116,17 +125,19 @@ func (s *service) folder(v, at document.Part, target string) bool {
 			at.Fail(hint, "the folder %q has more than %d bytes, which are too many for a ConfigMap", at.Written(), maxConfig)
 			return true
 		default:
-			s.program(v, file, source, path.Join(target, name))
+			s.mountFile(v, file, source, path.Join(target, name))
 		}
 	}
+
+	// A ConfigMap cannot be written to.
 	if !v.Flag("read_only") {
 		at.Warn("write "+at.Written()+":"+target+":ro", "the container can only read the files of %q, and sees nothing that the image has there", at.Written())
 	}
 	return true
 }
 
-// claimHost mounts a claim in the place of a folder of the host: one for all services that
-// mount it.
+// claimHost mounts a claim instead of a folder of the host: one for all services that mount the
+// folder.
 func (s *service) claimHost(v, at document.Part, target string) {
 	name := at.Written()
 	called := hostLabel(name)
@@ -149,10 +160,10 @@ func (s *service) claimHost(v, at document.Part, target string) {
 		}
 		warnShared(at, len(users))
 	}
-	s.claimed(v, v.Pos, [2]string{called, called}, target, "", builder.Pairs(v.Pos, "size", object.TextAt(defaultSize, v.Pos)))
+	s.mountClaim(v, v.Pos, [2]string{called, called}, target, "", builder.Pairs(v.Pos, "size", object.TextAt(defaultSize, v.Pos)))
 }
 
-// hostLabel is the name of the claim for a path of the host.
+// hostLabel returns the name of the claim for a path of the host.
 func hostLabel(name string) string {
 	return builder.Label("host-" + strings.TrimLeft(path.Clean(name), "/.~"))
 }
@@ -177,7 +188,8 @@ func isSystem(name string) bool {
 	return within(name, "/", "/etc", "/proc", "/sys", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/var/lib/docker", "/var/log")
 }
 
-// within reports whether a path is one of folders or below it; of the root only itself.
+// within reports whether a path is one of folders or below it. Below the root counts only the
+// root itself.
 func within(name string, folders ...string) bool {
 	name = path.Clean(name)
 	for _, f := range folders {

@@ -17,9 +17,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
-// long is a service in which every field has its long form, so that files can be merged
-// key by key. Paths become relative to the folder of the document; dir is that of the file.
-func (r *reading) long(s document.Part, dir string) document.Part {
+// toLong returns a service in which every field has its long form, so that files can be merged
+// key by key. Paths become relative to the folder of the document. The argument dir is the folder
+// of the file.
+func (r *reading) toLong(s document.Part, dir string) document.Part {
 	out := make([]object.Member, 0, len(s.Members))
 	for _, m := range s.Entries() {
 		v := m.Value
@@ -70,7 +71,8 @@ func (r *reading) long(s document.Part, dir string) document.Part {
 	return s
 }
 
-// join is a path relative to dir, or one of the host, which no file of the project has.
+// join returns a path relative to dir, or an absolute one of the host, which no file of the
+// project has.
 func join(dir, name string) string {
 	if path.IsAbs(name) {
 		return name
@@ -87,8 +89,8 @@ func one(v object.Value) []object.Value {
 
 func scalar(p document.Part) []object.Value { return one(p.Value) }
 
-// each is a list, of which each item may become several. The paths that they hold, in the
-// field name or as they are, are relative to dir.
+// each returns a list in which each item of m may become several. The paths in them, in the field
+// name or as text, are relative to dir.
 func each(m document.Entry, do func(document.Part) []object.Value, name, dir string) object.Value {
 	const most = 10_000
 	var out []object.Value
@@ -111,8 +113,7 @@ func each(m document.Entry, do func(document.Part) []object.Value, name, dir str
 	return object.Value{Kind: object.KindList, Pos: m.Pos, Items: out}
 }
 
-// keyed is a map that may be a list of KEY=VALUE. Where hosts are meant, a colon may stand
-// for the =.
+// keyed returns a map that may be a list of KEY=VALUE. For hosts, a colon may replace the =.
 func keyed(m document.Entry, sep string, hosts bool) object.Value {
 	if m.Kind != object.KindList {
 		return m.Value
@@ -130,7 +131,8 @@ func keyed(m document.Entry, sep string, hosts bool) object.Value {
 		}
 		i, twice := index[key]
 		if !twice {
-			i, index[key] = len(out.Members), len(out.Members)
+			i = len(out.Members)
+			index[key] = i
 			out.Members = append(out.Members, object.Member{})
 		} else if hosts {
 			v = object.ListAt(p.Pos, append(values(document.Part{Value: out.Members[i].Value}), v)...)
@@ -147,7 +149,7 @@ func values(p document.Part) []object.Value {
 	return []object.Value{p.Value}
 }
 
-// named is a map that may be a list of names.
+// named returns a map that may be a list of names.
 func named(m document.Entry, value func(object.Pos) object.Value) object.Value {
 	if m.Kind != object.KindList {
 		return m.Value
@@ -163,7 +165,7 @@ func named(m document.Entry, value func(object.Pos) object.Value) object.Value {
 	return out
 }
 
-// asMap is a map that may be the text of one of its fields.
+// asMap returns a map that may be the text of one of its fields.
 func asMap(p document.Part, name string) object.Value {
 	if p.Kind == object.KindMap {
 		return p.Value
@@ -171,13 +173,15 @@ func asMap(p document.Part, name string) object.Value {
 	return builder.Pairs(p.Pos, name, object.TextAt(p.Written(), p.Pos))
 }
 
-// port is the ports that one entry of ports stands for: [[IP:]PUBLISHED:]TARGET[/PROTOCOL],
+// port returns the ports that one entry of ports stands for: [[IP:]PUBLISHED:]TARGET[/PROTOCOL],
 // with ranges.
 func port(p document.Part) []object.Value {
 	const most = 100
 	if p.Kind == object.KindMap {
 		return one(p.Value)
 	}
+
+	// A range of thousands of ports is refused before it is expanded.
 	spec := p.Written()
 	for _, piece := range strings.FieldsFunc(spec, func(c rune) bool { return c == ':' || c == '/' }) {
 		if first, last, err := nat.ParsePortRange(piece); err == nil && last-first >= most {
@@ -185,6 +189,8 @@ func port(p document.Part) []object.Value {
 			return nil
 		}
 	}
+
+	// One mapping is one port of the container.
 	mappings, err := nat.ParsePortSpec(spec)
 	if err != nil {
 		p.Fail(`write "8080:80", or the one that it is`, "%q is not a port", spec)
@@ -204,7 +210,7 @@ func port(p document.Part) []object.Value {
 	return out
 }
 
-// volume is a mount of a service: [SOURCE:]TARGET[:OPTIONS]. The source of a bind mount is
+// mountOf returns a mount of a service: [SOURCE:]TARGET[:OPTIONS]. The source of a bind mount is
 // relative to dir, unless it is absolute.
 func mountOf(p document.Part, dir string) object.Value {
 	v := p.Value
@@ -212,12 +218,16 @@ func mountOf(p document.Part, dir string) object.Value {
 		source, rest, two := strings.Cut(v.Text, ":")
 		if len(source) == 1 && two && strings.HasPrefix(rest, `\`) { // a drive of Windows
 			drive, more, _ := strings.Cut(rest, ":")
-			source, rest = source+":"+drive, more
+			source += ":" + drive
+			rest = more
 		}
 		target, options, _ := strings.Cut(rest, ":")
 		if !two {
-			source, target = "", source
+			target = source
+			source = ""
 		}
+
+		// A source that looks like a path is one of the host.
 		kind := "volume"
 		if strings.HasPrefix(source, ".") || strings.HasPrefix(source, "/") || strings.HasPrefix(source, "~") || strings.Contains(source, `\`) {
 			kind = "bind"
@@ -232,6 +242,8 @@ func mountOf(p document.Part, dir string) object.Value {
 			v.Members = append(v.Members, object.Member{Name: "source", Pos: p.Pos, Value: object.TextAt(source, p.Pos)})
 		}
 	}
+
+	// The folder of the file differs from that of the document.
 	if kind, _ := v.Get("type"); kind.Text != "bind" {
 		return v
 	}
@@ -244,7 +256,7 @@ func mountOf(p document.Part, dir string) object.Value {
 	return v
 }
 
-// filesOf is the configs or secrets of a file, with paths relative to the folder of the
+// filesOf returns the configs or secrets of a file, with paths relative to the folder of the
 // document.
 func (r *reading) filesOf(v object.Value, dir string) object.Value {
 	v.Members = slices.Clone(v.Members)
@@ -259,21 +271,28 @@ func (r *reading) filesOf(v object.Value, dir string) object.Value {
 	return v
 }
 
-// merge lays one value over another as Compose does: maps key by key, lists one behind the
-// other without what is there twice, and commands as a whole.
+// merge returns one value merged over another as Compose does: maps key by key, lists one behind
+// the other without duplicates, and commands as a whole.
 func (r *reading) merge(v, over object.Value, at object.Path) object.Value {
 	const most = 200_000
 	last := ""
 	if len(at) > 0 {
 		last = at[len(at)-1].Name
 	}
-	if r.merged += len(v.Members) + len(v.Items); r.merged > most {
-		if r.merged -= len(v.Members) + len(v.Items); !r.full {
+
+	// A few lines can stand for millions of values.
+	copied := len(v.Members) + len(v.Items)
+	r.merged += copied
+	if r.merged > most {
+		r.merged -= copied
+		if !r.full {
 			r.full = true
 			document.Part{Decoder: &r.Decoder, Value: over, Path: at}.Fail("", "merging the files takes more than %d values", most)
 		}
 		return object.Value{}
 	}
+
+	// The kinds of both values decide. A value that is absent or null gives way.
 	switch {
 	case over.Kind == object.KindNone || over.Kind == object.KindNull && v.Kind != object.KindNone:
 		return v
@@ -304,7 +323,8 @@ func (r *reading) merge(v, over object.Value, at object.Path) object.Value {
 	return over
 }
 
-// joined is two lists; an item of the second replaces that of the first that it stands for.
+// joined returns two lists as one. An item of the second list replaces the item of the first with
+// the same identity.
 func joined(v, over object.Value) object.Value {
 	out := over
 	out.Items = slices.Clone(v.Items)
@@ -323,8 +343,8 @@ func joined(v, over object.Value) object.Value {
 	return out
 }
 
-// identity is what no two items of a list have: the target of a mount, the source of a
-// config without one, the path of an env file, all of a port, the text of others.
+// identity returns what no two items of a list have in common: the target of a mount, the source
+// of a config without one, the path of an env file, all of a port, the text of others.
 func identity(v object.Value) string {
 	of := func(name string) string {
 		m, _ := v.Get(name)

@@ -14,8 +14,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// unused warns of members that mean nothing in Kubernetes.
-func unused(p document.Part, names ...string) {
+// warnUnused warns of members that have no meaning in Kubernetes.
+func warnUnused(p document.Part, names ...string) {
 	for _, name := range names {
 		if at := p.At(name); at.Given() {
 			at.Warn("remove it", "%s has no meaning in Kubernetes", name)
@@ -23,7 +23,7 @@ func unused(p document.Part, names ...string) {
 	}
 }
 
-// oneOrMore is the items of a list, or the one that p is.
+// oneOrMore returns the items of a list, or the one item that p is.
 func oneOrMore(p document.Part) []document.Part {
 	if p.Given() && p.Kind != object.KindList {
 		return []document.Part{p}
@@ -31,7 +31,8 @@ func oneOrMore(p document.Part) []document.Part {
 	return p.Parts()
 }
 
-// integer is a whole number from least on; false where there is none.
+// integer returns a whole number of at least least. It returns false if there is none, and
+// reports one that is out of range.
 func integer(p document.Part, least int) (int, bool) {
 	n, ok := p.Number()
 	if p.Given() && (!ok || n < least || n > math.MaxInt32) {
@@ -41,8 +42,8 @@ func integer(p document.Part, least int) (int, bool) {
 	return n, ok
 }
 
-// bytes is an amount of memory such as 512m, as a quantity of Kubernetes; nothing for 0,
-// which is no limit.
+// bytes returns an amount of memory such as 512m as a quantity of Kubernetes. The value is absent
+// for 0, which is no limit.
 func bytes(p document.Part) object.Value {
 	if !p.Given() {
 		return object.Value{}
@@ -57,15 +58,16 @@ func bytes(p document.Part) object.Value {
 	const step = 1024
 	unit := 0
 	for n > 0 && n%step == 0 && unit < len(binaryUnits)-1 {
-		n, unit = n/step, unit+1
+		n /= step
+		unit++
 	}
 	return object.TextAt(strconv.FormatInt(n, 10)+binaryUnits[unit], p.Pos)
 }
 
 var binaryUnits = [...]string{"", "Ki", "Mi", "Gi", "Ti"} //nolint:gochecknoglobals // a constant
 
-// cpus is a number of CPUs, as a quantity of Kubernetes; nothing for 0, which is no limit.
-// Quantities such as 500m are no numbers in Compose.
+// cpus returns a number of CPUs as a quantity of Kubernetes. The value is absent for 0, which is
+// no limit. Quantities such as 500m are no numbers in Compose.
 func cpus(p document.Part) object.Value {
 	n, err := strconv.ParseFloat(p.Written(), 64)
 	switch {
@@ -81,7 +83,7 @@ func cpus(p document.Part) object.Value {
 	return object.TextAt(p.Written(), p.Pos)
 }
 
-// seconds is a duration in full seconds, rounded up; 0 where there is none.
+// seconds returns a duration in full seconds, rounded up, or 0 if there is none.
 func seconds(p document.Part) int {
 	if !p.Given() {
 		return 0

@@ -18,7 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
-// words is a command: a list, or a text that is split as a shell splits it.
+// words returns a command: a list, or a text that is split as a shell splits it.
 func words(p document.Part) []object.Value {
 	if p.Kind != object.KindString {
 		var out []object.Value
@@ -38,16 +38,18 @@ func words(p document.Part) []object.Value {
 	return out
 }
 
-// ports sets the ports of the service. Others reach a service by the port of the container,
-// in Compose, so that each of those is a port of the Service, beside those that are
+// setPorts sets the ports of the service. In Compose other services reach a service by the port
+// of the container, so that each of those is a port of the Service, besides those that are
 // published.
-func (s *service) ports() {
+func (s *service) setPorts() {
 	type key struct {
 		port     int
 		protocol string
 	}
 	targets := map[key]int{}
 	var ports builder.Fields
+
+	// A port is added once, and two targets of one are a mistake.
 	add := func(at document.Part, port, target int, protocol, name string) {
 		protocol = cmp.Or(strings.ToUpper(protocol), "TCP")
 		k := key{port, protocol}
@@ -68,9 +70,13 @@ func (s *service) ports() {
 		}
 		ports.Put(cmp.Or(name, strings.ToLower(protocol)+"-"+strconv.Itoa(port)), f.Value(at.Pos))
 	}
+
+	// Published ports come first.
 	all := append(s.List("ports"), s.exposed()...)
+
+	// Ports that are not published follow, unless a published one has their number.
 	for _, p := range all {
-		unused(p, "app_protocol", "mode")
+		warnUnused(p, "app_protocol", "mode")
 		target, ok := integer(p.At("target"), 1)
 		if published := p.At("published"); ok && isAnyPort(published) {
 			published.Warn("remove it", "a free port of a host has no meaning in Kubernetes: the Service has the port %d of the container", target)
@@ -91,6 +97,8 @@ func (s *service) ports() {
 			add(p, target, target, p.At("protocol").Written(), name)
 		}
 	}
+
+	// A service without ports is headless.
 	service := builder.Fields{}
 	service.Put("ports", ports.Value(s.Pos))
 	if len(ports) == 0 && !s.job || strings.EqualFold(s.kompose["service.type"].Text, "headless") {
@@ -100,7 +108,7 @@ func (s *service) ports() {
 	s.spec.Put("service", service.Value(s.Pos))
 }
 
-// isAnyPort reports whether a published port is one that is free on the host: 0, or one of a
+// isAnyPort reports whether a published port is any port that is free on the host: 0, or one of a
 // range.
 func isAnyPort(published document.Part) bool {
 	if !published.Given() {
@@ -110,7 +118,7 @@ func isAnyPort(published document.Part) bool {
 	return err == nil && (last == 0 || first != last)
 }
 
-// exposed is the ports of expose in the form of ports.
+// exposed returns the ports of expose in the form of ports.
 func (s *service) exposed() []document.Part {
 	var out []document.Part
 	for _, p := range s.List("expose") {
@@ -121,11 +129,11 @@ func (s *service) exposed() []document.Part {
 	return out
 }
 
-// probes sets the readiness probe that the health check is: Compose never restarts a service
-// for its health, so that a liveness probe comes of the labels of kompose only.
-func (s *service) probes() {
+// setProbes sets the readiness probe that the health check becomes. Compose never restarts a
+// service for its health, so that only the labels of kompose make a liveness probe.
+func (s *service) setProbes() {
 	h := s.At("healthcheck")
-	unused(h, "start_interval")
+	warnUnused(h, "start_interval")
 	const usual, tries = 30, 3
 	retries, _ := h.At("retries").Number()
 	timing := builder.Pairs(h.Pos,
@@ -150,7 +158,8 @@ func (s *service) probes() {
 	}
 }
 
-// healthTest is the action of the probe that a health check is, nothing where it is none.
+// healthTest returns the action of the probe that a health check becomes, or nothing if it is
+// none.
 func (s *service) healthTest(h document.Part) builder.Fields {
 	test := h.At("test")
 	words := words(test)
@@ -177,7 +186,7 @@ func (s *service) healthTest(h document.Part) builder.Fields {
 	return builder.Fields{{Name: "exec", Pos: test.Pos, Value: builder.Pairs(test.Pos, "command", object.ListAt(test.Pos, words...))}}
 }
 
-// komposeProbe is the action of a probe that labels describe, nothing where none do.
+// komposeProbe returns the action of a probe that labels describe, or nothing if none do.
 func (s *service) komposeProbe(kind string) (action builder.Fields) {
 	of := func(name string) document.Part { return s.kompose["service.healthcheck."+kind+"."+name] }
 	if p := of("http_get_port"); p.Decoder != nil {
@@ -189,17 +198,17 @@ func (s *service) komposeProbe(kind string) (action builder.Fields) {
 	return action
 }
 
-// amounts sets requests and limits.
-func (s *service) amounts() {
+// setAmounts sets requests and limits.
+func (s *service) setAmounts() {
 	resources := s.At("deploy", "resources")
 	out := map[string]*builder.Fields{"limits": {}, "requests": {}}
 	limits, reservations := resources.At("limits"), resources.At("reservations")
 	for _, name := range []string{"devices", "generic_resources"} {
 		if p := reservations.At(name); p.Given() {
-			s.app.beside(p, "write x-ropewalk: {containers: {"+s.label+": {resources: {limits: {nvidia.com/gpu: 1}}}}}", "a reservation of devices has no counterpart: the name of the resource depends on the cluster")
+			s.app.failBeside(p, "write x-ropewalk: {containers: {"+s.label+": {resources: {limits: {nvidia.com/gpu: 1}}}}}", "a reservation of devices has no counterpart: the name of the resource depends on the cluster")
 		}
 	}
-	unused(limits, "pids")
+	warnUnused(limits, "pids")
 	first := func(p, o document.Part) document.Part {
 		if p.Given() {
 			return p
@@ -219,6 +228,8 @@ func (s *service) secure() {
 		p.Fail("name what it needs in cap_add, or write x-ropewalk: {containers: {"+s.label+": {securityContext: {privileged: true}}}}",
 			"a privileged container owns its node")
 	}
+
+	// The user and the group. Kubernetes takes numbers only.
 	user := s.At("user")
 	uid, gid, grouped := strings.Cut(user.Written(), ":")
 	for _, id := range []struct{ name, field string }{{uid, "runAsUser"}, {gid, "runAsGroup"}} {
@@ -234,6 +245,8 @@ func (s *service) secure() {
 			s.security.Put(id.field, object.NumberAt(n, user.Pos))
 		}
 	}
+
+	// The file system and the capabilities.
 	if p := s.At("read_only"); p.True() {
 		s.security.Put("readOnlyRootFilesystem", object.BoolAt(true, p.Pos))
 	}
@@ -246,6 +259,8 @@ func (s *service) secure() {
 		caps.Put(field[1], object.ListAt(s.At(field[0]).Pos, names...))
 	}
 	s.security.Put("capabilities", caps.Value(s.Pos))
+
+	// Further options, some of which have a field.
 	for _, o := range s.List("security_opt") {
 		name, value, _ := strings.Cut(strings.Replace(o.Written(), "=", ":", 1), ":")
 		switch {
@@ -259,12 +274,14 @@ func (s *service) secure() {
 	}
 }
 
-// pods sets the fields of the pods.
-func (s *service) pods() {
-	s.hostname()
+// setPods sets the fields of the pods.
+func (s *service) setPods() {
+	s.setHostname()
 	if p := s.At("stop_grace_period"); p.Given() {
 		s.pod.Put("terminationGracePeriodSeconds", object.NumberAt(seconds(p), p.Pos))
 	}
+
+	// Names of hosts.
 	var aliases []object.Value
 	for _, h := range s.At("extra_hosts").Entries() {
 		for _, v := range values(h.Part) {
@@ -277,6 +294,8 @@ func (s *service) pods() {
 		}
 	}
 	s.pod.Put("hostAliases", object.ListAt(s.At("extra_hosts").Pos, aliases...))
+
+	// Where the pods resolve names.
 	var dns builder.Fields
 	dns.Put("nameservers", object.ListAt(s.At("dns").Pos, s.At("dns").Items...))
 	dns.Put("searches", object.ListAt(s.At("dns_search").Pos, s.At("dns_search").Items...))
@@ -291,6 +310,8 @@ func (s *service) pods() {
 	}
 	dns.Put("options", object.ListAt(s.At("dns_opt").Pos, options...))
 	s.pod.Put("dnsConfig", dns.Value(s.At("dns").Pos))
+
+	// The kernel and the groups, for all containers.
 	var sysctls, groups []object.Value
 	for _, c := range s.At("sysctls").Entries() {
 		sysctls = append(sysctls, builder.Pairs(c.NamePos, "name", object.TextAt(c.Name, c.NamePos), "value", object.TextAt(c.Written(), c.Pos)))
@@ -306,9 +327,9 @@ func (s *service) pods() {
 	s.podSecurity.Put("supplementalGroups", object.ListAt(s.At("group_add").Pos, groups...))
 }
 
-// hostname sets the name that the pods have for themselves. No message shows what becomes of
-// it: a variable that is in it may be a secret.
-func (s *service) hostname() {
+// setHostname sets the name that the pods have for themselves. No message shows the resulting
+// name: a variable in it may be a secret.
+func (s *service) setHostname() {
 	p := s.At("hostname")
 	name := p.Written()
 	if name == "" {
@@ -325,21 +346,23 @@ func (s *service) hostname() {
 	s.pod.Put("hostname", object.TextAt(label, p.Pos))
 }
 
-// networks lets the services of one network call each other, where the project makes network
-// policies: each is a label of the pods, and a rule in both directions.
-func (s *service) networks() {
+// setNetworks lets the services of one network call each other, if the project makes network
+// policies: each network is a label of the pods, and a rule in both directions.
+func (s *service) setNetworks() {
 	const prefix = "compose.ropewalk.dev/"
 	all := s.app.root.At("networks")
 	names := s.At("networks").Entries()
 	if len(names) == 0 {
 		names = []document.Entry{{Part: document.Part{Decoder: s.Decoder, Value: object.Value{Pos: s.Pos}}, Name: "default", NamePos: s.Pos}}
 	}
+
+	// Check each network, also if there are no policies.
 	var labels builder.Fields
 	var rules []object.Value
 	for _, n := range names {
-		unused(n.Part, "ipv4_address", "ipv6_address", "link_local_ips", "mac_address", "driver_opts", "interface_name", "use_service_name_alias")
+		warnUnused(n.Part, "ipv4_address", "ipv6_address", "link_local_ips", "mac_address", "driver_opts", "interface_name", "use_service_name_alias")
 		if n.Name != "default" && !all.Has(n.Name) {
-			undeclared(all, n.Part, n.Name, "declare it under networks", "network")
+			reportUndeclared(all, n.Part, n.Name, "declare it under networks", "network")
 		}
 		for _, a := range n.List("aliases") {
 			if a.Written() != s.label {
@@ -353,6 +376,8 @@ func (s *service) networks() {
 	if !s.app.project.NetworkPolicies() {
 		return
 	}
+
+	// Add the rules of the author to those of the networks.
 	s.spec.Put("labels", labels.Value(s.Pos))
 	own, more := s.At("networks"), s.At(extension, "network")
 	s.spec.Put("network", builder.Pairs(cmp.Or(own.Pos, s.Pos),

@@ -16,7 +16,6 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/builder"
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
-	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
 // application is the services of a model whose profiles are active, sorted by name.
@@ -56,6 +55,8 @@ const completed = "service_completed_successfully"
 
 var conditions = [...]string{"service_started", "service_healthy", completed} //nolint:gochecknoglobals // a constant
 
+// application returns the services whose profiles are active, with what they have to do with each
+// other.
 func (r *reading) application(root document.Part) *application {
 	a := &application{reading: r, root: root, byName: map[string]*service{}, mounts: map[string][]*service{}}
 	for _, m := range root.At("services").Entries() {
@@ -75,8 +76,12 @@ func (r *reading) application(root document.Part) *application {
 		a.services = append(a.services, s)
 		a.byName[s.name] = s
 	}
+
+	// Mistakes in what services share are reported once.
 	r.checkDeclared(root)
 	slices.SortFunc(a.services, func(s, o *service) int { return strings.Compare(s.name, o.name) })
+
+	// Record which services wait for which, and which share a volume.
 	for _, s := range a.services {
 		for _, d := range s.At("depends_on").Entries() {
 			other := a.byName[d.Name]
@@ -99,28 +104,32 @@ func (r *reading) application(root document.Part) *application {
 	return a
 }
 
-// workload is the service as a document of kind Workload.
+// workload returns the service as a document of kind Workload.
 func (s *service) workload() object.Value {
 	if s.label != s.name {
 		at := s.Part
 		at.Pos = s.NamePos
 		at.Warn("use "+strconv.Quote(s.label)+" where other services name it", "the service is called %q in Kubernetes, which has no names such as %q", s.label, s.name)
 	}
-	s.unsupported()
-	s.kind()
-	s.image()
-	s.command()
-	s.variables()
-	s.ports()
-	s.probes()
-	s.amounts()
+
+	// Fill the parts of the workload. The kind comes first, as others depend on it.
+	s.reportUnsupported()
+	s.setKind()
+	s.setImage()
+	s.setCommand()
+	s.setVariables()
+	s.setPorts()
+	s.setProbes()
+	s.setAmounts()
 	s.secure()
-	s.pods()
-	s.networks()
-	s.volumes()
-	s.replicas()
-	s.dependencies()
-	s.labels()
+	s.setPods()
+	s.setNetworks()
+	s.mountVolumes()
+	s.setReplicas()
+	s.setDependencies()
+	s.setLabels()
+
+	// Put the parts together, with the fields of the author over them.
 	if security := s.security.Value(s.Pos); len(s.security) > 0 {
 		s.container.Put("securityContext", security)
 	}
@@ -138,16 +147,16 @@ func (s *service) workload() object.Value {
 		"metadata", builder.Pairs(s.NamePos, "name", object.TextAt(s.label, s.NamePos)), "spec", body)
 }
 
-// extension is x-ropewalk of the service: fields of the spec of a Workload. A route is
-// short for a resource of that type.
+// extension returns x-ropewalk of the service: fields of the spec of a Workload. The field route
+// is a short form of a resource of that type.
 func (s *service) extension() object.Value {
 	x := s.At(extension)
 	if !x.Given() {
 		return object.Value{}
 	}
-	x.Value = x.Without(object.Fields("hostPaths")) // bind has read it
+	x.Value = x.Without(object.Fields("hostPaths")) // mountPath has read it
 	if s.app.project.NetworkPolicies() {
-		x.Value = x.Without(object.Fields("network")) // networks has read it
+		x.Value = x.Without(object.Fields("network")) // setNetworks has read it
 	}
 	route := x.At("route")
 	if !route.Given() {
@@ -160,91 +169,8 @@ func (s *service) extension() object.Value {
 		builder.Pairs(route.Pos, "type", object.TextAt("route", route.Pos), "params", route.Value))))
 }
 
-// restart is when the containers of a service are started again.
-type restart struct {
-	// at is where that is written, condition one of no, on-failure, always and unless-stopped
-	// where it is right, and retries how often.
-	at                 document.Part
-	condition, retries string
-}
-
-// restart reads restart, over which deploy.restart_policy goes.
-func (s *service) restart() restart {
-	at, policy := s.At("restart"), s.At("deploy", "restart_policy")
-	condition, retries, _ := strings.Cut(at.Written(), ":")
-	if c := policy.At("condition"); c.Given() {
-		condition, at = cmp.Or(map[string]string{"none": "no", "any": "always"}[c.Written()], c.Written()), c
-		retries = policy.At("max_attempts").Written()
-	}
-	return restart{at: at, condition: condition, retries: retries}
-}
-
-// kind decides what runs the pods. A service that ends is a Job: one whose end another
-// service waits for, and one with restart: no or on-failure that no one talks to.
-func (s *service) kind() {
-	again := s.restart()
-	s.job = s.isJob(again)
-	switch mode := s.At("deploy", "mode"); mode.Written() {
-	case "", "replicated":
-	case "replicated-job", "global-job":
-		s.job = true
-	default:
-		mode.Fail("write replicas, and x-ropewalk: {pod: {topologySpreadConstraints: …}} to spread them", "a Workload cannot run one pod on each node")
-	}
-	if s.job {
-		s.putJob(again)
-	}
-}
-
-// isJob reports whether the service becomes a Job by all but its mode, and what its author may
-// not expect of that.
-func (s *service) isJob(again restart) bool {
-	at, condition := again.at, again.condition
-	ends := condition == "no" || condition == "on-failure" || condition == "false"
-	serves := s.At("ports").Given() || s.At("expose").Given() || s.At("healthcheck").Given() || s.reached
-	own, awaited := s.At(extension, "kind"), s.completed.Given()
-	switch {
-	case own.Given():
-		return own.Text == score.KindJob || own.Text == score.KindCronJob
-	case condition != "" && !ends && condition != "always" && condition != "unless-stopped":
-		at.Fail(`expected "no", on-failure, always or unless-stopped`, "%q is not known", at.Text)
-	case s.unclear:
-	case awaited && condition != "" && !ends:
-		at.Fail(`write restart: "no"`, "the service is always restarted, and another one waits for its end at %s", s.completed.Pos)
-	case ends && serves && !awaited:
-		at.Warn("write x-ropewalk: {kind: Job} if it ends", "others use the service, so it becomes a Deployment, which is restarted whenever it ends")
-	case ends && !awaited && condition == "on-failure":
-		at.Warn("write x-ropewalk: {kind: Deployment} if it does not end", "the service becomes a Job, which is ready when it has ended")
-		return true
-	case ends:
-		return true
-	}
-	return awaited
-}
-
-// putJob writes the fields that a Job has of how it is started again.
-func (s *service) putJob(again restart) {
-	at, onFailure := again.at, again.condition == "on-failure"
-	s.spec.Put("kind", object.TextAt(score.KindJob, cmp.Or(at.Pos, s.Pos)))
-	if onFailure {
-		s.pod.Put("restartPolicy", object.TextAt("OnFailure", at.Pos))
-	}
-	switch n, err := strconv.Atoi(again.retries); {
-	case err == nil && n >= 0 && onFailure:
-		s.jobFields.Put("backoffLimit", object.NumberAt(n, at.Pos))
-	case !onFailure:
-		s.jobFields.Put("backoffLimit", object.NumberAt(0, cmp.Or(at.Pos, s.Pos)))
-	}
-}
-
-// hasTemplate reports whether the author wants a kind whose pods come of one template, and
-// have no claims of their own.
-func (s *service) hasTemplate() bool {
-	own := s.At(extension, "kind").Written()
-	return own != "" && own != score.KindStatefulSet || s.kompose["cronjob.schedule"].Given() || strings.EqualFold(s.kompose["controller.type"].Text, "deployment")
-}
-
-func (s *service) image() {
+// setImage sets the image and when it is pulled.
+func (s *service) setImage() {
 	image, build := s.At("image"), s.At("build")
 	switch {
 	case image.Given():
@@ -271,9 +197,9 @@ func (s *service) image() {
 	}
 }
 
-// command sets the command and the arguments. Kubernetes expands $(NAME) in them, and
-// Compose does not.
-func (s *service) command() {
+// setCommand sets the command and the arguments. Kubernetes expands $(NAME) in them, and Compose
+// does not.
+func (s *service) setCommand() {
 	for _, field := range [][2]string{{"entrypoint", "command"}, {"command", "args"}} {
 		p := s.At(field[0])
 		words := words(p)
@@ -302,7 +228,7 @@ func (s *service) command() {
 	}
 }
 
-// literal is text in which Kubernetes expands nothing.
+// literal returns a text in which Kubernetes expands nothing.
 func literal(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -314,9 +240,9 @@ func literal(s string) string {
 	return b.String()
 }
 
-// variables sets the environment: that of the env files, and over it what stands in the
-// service.
-func (s *service) variables() {
+// setVariables sets the environment: the variables of the env files, and those of the service
+// over them.
+func (s *service) setVariables() {
 	values := map[string]object.Value{}
 	for _, f := range s.List("env_file") {
 		if format := f.At("format"); format.Given() {
@@ -328,21 +254,26 @@ func (s *service) variables() {
 				continue
 			}
 		}
-		for name, value := range s.app.envFile(at, at.Written()) {
+		for name, value := range s.app.readEnvFile(at, at.Written()) {
 			values[name] = object.TextAt(value, at.Pos)
 		}
 	}
+
+	// A variable without a value takes it from the caller.
 	for _, m := range s.At("environment").Entries() {
 		v := object.TextAt(m.Written(), m.Pos)
 		warnOfNumber(m.Part)
 		if m.Kind == object.KindNull {
 			value, ok := s.app.scope.get(m.Name)
-			if v.Text = value; !ok && m.Raw != unfilled {
-				s.app.missing(m.Part, m.Name, true)
+			v.Text = value
+			if !ok && m.Raw != unfilled {
+				s.app.reportMissing(m.Part, m.Name, true)
 			}
 		}
 		values[m.Name] = v
 	}
+
+	// Values are literal text: a placeholder in them has no meaning.
 	var f builder.Fields
 	for _, name := range object.SortedKeys(values) {
 		v := values[name]
@@ -352,7 +283,7 @@ func (s *service) variables() {
 	s.container.Put("variables", f.Value(s.At("environment").Pos))
 }
 
-// scale is how many pods the author wants.
+// scale returns how many pods the author wants.
 func (s *service) scale() document.Part {
 	if p := s.At("scale"); p.Given() {
 		return p
@@ -360,8 +291,8 @@ func (s *service) scale() document.Part {
 	return s.At("deploy", "replicas")
 }
 
-// replicas sets how many pods there are.
-func (s *service) replicas() {
+// setReplicas sets how many pods there are.
+func (s *service) setReplicas() {
 	scale := s.scale()
 	n, ok := scale.Number()
 	lowest, hpa := s.kompose["hpa.replicas.min"]
@@ -393,9 +324,9 @@ func numberOf(p document.Part) object.Value {
 	return object.Value{}
 }
 
-// dependencies sets the specs that come first. What comes first is ready, or has ended
-// where it is a Job, so that the three conditions are one.
-func (s *service) dependencies() {
+// setDependencies sets the specs that come first. What comes first is ready, or has ended if it
+// is a Job, so that the three conditions have the same effect.
+func (s *service) setDependencies() {
 	var names []object.Value
 	for _, d := range s.At("depends_on").Entries() {
 		required := !d.At("required").Given() || d.Flag("required")
@@ -410,12 +341,14 @@ func (s *service) dependencies() {
 		case s.app.root.At("services", d.Name).Given():
 			at.Fail("activate its profile, or write required: false", "the service %q has a profile that is not active", d.Name)
 		default:
-			undeclared(s.app.root.At("services"), at, d.Name, object.Suggest(d.Name, object.SortedKeys(s.app.byName)), "service")
+			reportUndeclared(s.app.root.At("services"), at, d.Name, object.Suggest(d.Name, object.SortedKeys(s.app.byName)), "service")
 		}
 		if c := d.At("condition"); c.Given() && !slices.Contains(conditions[:], c.Written()) {
 			c.Fail(object.Suggest(c.Text, conditions[:]), "%q is not known", c.Text)
 		}
 	}
+
+	// Links only check names.
 	for _, l := range s.List("links") {
 		name, alias, _ := strings.Cut(l.Written(), ":")
 		switch other := s.app.byName[name]; {

@@ -21,8 +21,9 @@ var (
 	fileTable = sync.OnceValue(file)
 )
 
-// file is a compose file in all forms that the Compose Specification has for its fields, after
-// the variables are filled in. A field of which nothing is read may hold anything.
+// file returns the table of a compose file, with all forms that the Compose Specification has for
+// its fields, after the variables are filled in. A field of which nothing is read may hold
+// anything.
 func file() document.Field {
 	return keys(
 		field("name", word()), anything("version"), anything("jobs"), anything("models"),
@@ -39,7 +40,7 @@ func file() document.Field {
 	)
 }
 
-// serviceFields is a service.
+// serviceFields returns the table of a service.
 func serviceFields() document.Field {
 	fields := []document.Field{
 		keyedBy("annotations"), keyedBy("labels"), keyedBy("sysctls"), keyedBy("extra_hosts"), keyedBy("environment"),
@@ -79,7 +80,7 @@ func serviceFields() document.Field {
 	return keys(fields...)
 }
 
-// mountFields is a mount in its long form.
+// mountFields returns the table of a mount in its long form.
 func mountFields() document.Field {
 	return keys(
 		field("type", word()), field("source", word()), field("target", word()), flag("read_only"), anything("consistency"), anything("image"),
@@ -89,7 +90,7 @@ func mountFields() document.Field {
 	)
 }
 
-// deploy is how a service is deployed to Swarm.
+// deploy returns the table of how a service is deployed to Swarm.
 func deploy() document.Field {
 	return keys(
 		field("mode", word()), number("replicas", 0), anything("labels"), anything("update_config"), anything("rollback_config"), anything("placement"), anything("endpoint_mode"),
@@ -101,7 +102,7 @@ func deploy() document.Field {
 	)
 }
 
-// network is a network of the application.
+// network returns the table of a network of the application.
 func network() document.Field {
 	return keys(
 		anything("name"), anything("driver"), anything("driver_opts"), anything("ipam"), flag("internal"), external(), anything("attachable"),
@@ -109,7 +110,7 @@ func network() document.Field {
 	)
 }
 
-// source is where a config or a secret comes from.
+// source returns the table of where a config or a secret comes from.
 func source(more ...string) document.Field {
 	f := keys(
 		field("name", word()), external(), field("file", word()), field("environment", word()), anything("labels"), anything("template_driver"),
@@ -121,25 +122,25 @@ func source(more ...string) document.Field {
 	return f
 }
 
-// grants are the configs or secrets of a service.
+// grants returns the field with the configs or secrets of a service.
 func grants(name string) document.Field {
 	return field(name, listOf(either(word(), keys(field("source", word()), field("target", word()), anything("uid"), anything("gid"), anything("mode")))))
 }
 
-// choice is what becomes of the paths of a host.
+// choice returns the field that says what becomes of the paths of a host.
 func choice() document.Field {
 	return document.Field{Name: "hostPaths", Kind: object.KindString, Values: document.Choices(hostPaths[:]...)}
 }
 
-// external says that something is there already. It was a map once.
+// external returns the field that says that something exists already. It was a map once.
 func external() document.Field {
 	f := flag("external")
 	f.Or = []document.Field{keys(field("name", word()))}
 	return f
 }
 
-// keys is a map of fields. Names that begin with x- are free, but for what is nearly the
-// extension that is read.
+// keys returns a map of fields. Names that begin with x- are free, except those that are nearly
+// the extension that is read.
 func keys(fields ...document.Field) document.Field {
 	return document.Field{
 		Kind: object.KindMap, Fields: fields, Elsewhere: meant,
@@ -147,8 +148,8 @@ func keys(fields ...document.Field) document.Field {
 	}
 }
 
-// meant is what to do about a name that is the extension or nearly so, "" for others: as a free
-// name its value would vanish.
+// meant returns what to do about a name that is the extension or nearly so, or "" for other
+// names: as a free name its value would vanish.
 func meant(name string) string {
 	const letters = 2
 	switch {
@@ -160,9 +161,10 @@ func meant(name string) string {
 	return ""
 }
 
-// secret is f where what is wrong in it may be a value, which no message shows.
+// secret returns f as a field in which a wrong part may be a value, which no message shows.
 func secret(f document.Field) document.Field {
-	f.Sensitive, f.Hidden = true, func(object.Value) bool { return true }
+	f.Sensitive = true
+	f.Hidden = func(object.Value) bool { return true }
 	return f
 }
 
@@ -170,7 +172,7 @@ func field(name string, f document.Field) document.Field { return f.Named(name) 
 
 func anything(name string) document.Field { return document.Field{Name: name} }
 
-// word is a text, or what was written for a number or a bool.
+// word returns the table of a text, or of what was written for a number or a bool.
 func word() document.Field {
 	return document.Field{Kind: object.KindString, Loose: true}
 }
@@ -192,27 +194,27 @@ func listOf(each document.Field) document.Field {
 	return document.Field{Kind: object.KindList, Each: &each}
 }
 
-// either is a field that may have another shape too.
+// either returns a field that may have another shape too.
 func either(f, or document.Field) document.Field {
 	f.Or = append(f.Or, or)
 	return f
 }
 
-// orNull allows null, which a map whose names are free keeps.
+// orNull returns a field that may be null, which a map whose names are free keeps.
 func orNull(f document.Field) document.Field { return either(f, document.Field{Kind: object.KindNull}) }
 
-// orList is one item, or a list of them.
+// orList returns a field that is one item, or a list of them.
 func orList(f document.Field) document.Field { return either(f, listOf(f)) }
 
-// wordList is a word or a list of them.
+// wordList returns a field that is a word, or a list of them.
 func wordList(name string) document.Field { return field(name, orList(word())) }
 
-// command is a list of words, or a text that is split as a shell does.
+// command returns a field that is a list of words, or a text that is split as a shell does.
 func command(name string) document.Field {
 	return field(name, either(document.Field{Kind: object.KindString}, listOf(word())))
 }
 
-// keyedBy is a map of words, or a list of KEY=VALUE.
+// keyedBy returns a field that is a map of words, or a list of KEY=VALUE.
 func keyedBy(name string) document.Field {
 	return field(name, either(mapOf(orNull(word())), listOf(word())))
 }

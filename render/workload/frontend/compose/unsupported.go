@@ -12,7 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
-// ignored are the fields without which a service means the same.
+// ignored returns the fields without which a service means the same.
 func ignored() []string {
 	return []string{
 		"attach", "blkio_config", "cgroup_parent", "container_name", "cpu_count", "cpu_percent", "cpu_period", "cpu_quota", "cpu_rt_period",
@@ -22,7 +22,7 @@ func ignored() []string {
 	}
 }
 
-// refused are the fields without which a service means something else, with what to do.
+// refused returns the fields without which a service means something else, with what to do.
 func refused() map[string]string {
 	const own = "write x-ropewalk with the fields of a Workload"
 	return map[string]string{
@@ -34,8 +34,8 @@ func refused() map[string]string {
 	}
 }
 
-// unsupported reports the fields that are not carried over.
-func (s *service) unsupported() {
+// reportUnsupported reports the fields that are not carried over.
+func (s *service) reportUnsupported() {
 	refusals := refused()
 	for _, m := range s.Entries() {
 		at := m.Part
@@ -49,19 +49,19 @@ func (s *service) unsupported() {
 		case slices.Contains(ignored(), m.Name):
 			at.Warn("remove it", "%s has no meaning in Kubernetes", m.Name)
 		case no:
-			s.app.beside(at, hint, "%s has no counterpart in a Workload", m.Name)
+			s.app.failBeside(at, hint, "%s has no counterpart in a Workload", m.Name)
 		}
 	}
 	d := s.At("deploy")
-	unused(d, "update_config", "rollback_config", "endpoint_mode", "labels")
-	unused(d.At("restart_policy"), "delay", "window")
+	warnUnused(d, "update_config", "rollback_config", "endpoint_mode", "labels")
+	warnUnused(d.At("restart_policy"), "delay", "window")
 	if p := d.At("placement"); p.Given() {
-		s.app.beside(p, "write x-ropewalk: {pod: {nodeSelector: …}} or affinity", "the labels of nodes differ from those of Swarm")
+		s.app.failBeside(p, "write x-ropewalk: {pod: {nodeSelector: …}} or affinity", "the labels of nodes differ from those of Swarm")
 	}
 }
 
-// labels sets annotations, and reads what kompose reads.
-func (s *service) labels() {
+// setLabels sets annotations, and reads what kompose reads.
+func (s *service) setLabels() {
 	for _, name := range []string{"annotations", "labels"} {
 		for _, l := range s.At(name).Entries() {
 			key := l.Part
@@ -79,7 +79,7 @@ func (s *service) labels() {
 		}
 	}
 	for _, name := range object.SortedKeys(s.kompose) {
-		s.komposeLabel(name, s.kompose[name])
+		s.applyLabel(name, s.kompose[name])
 	}
 }
 
@@ -98,9 +98,9 @@ func isKey(name string) bool {
 		(!found || builder.Label(strings.ReplaceAll(prefix, ".", "-")) == strings.ReplaceAll(prefix, ".", "-"))
 }
 
-// komposeLabel carries over what a label of kompose means; those that are read elsewhere
-// are passed by.
-func (s *service) komposeLabel(name string, p document.Part) {
+// applyLabel carries over what a label of kompose means. It skips the labels that are read
+// elsewhere.
+func (s *service) applyLabel(name string, p document.Part) {
 	value := object.TextAt(p.Written(), p.Pos)
 	switch name {
 	case "service.type":
@@ -125,7 +125,7 @@ func (s *service) komposeLabel(name string, p document.Part) {
 			if route != "" {
 				params.Put("path", object.TextAt("/"+route, p.Pos))
 			}
-			s.routes(&params)
+			s.setRoutePort(&params)
 			s.resources.Put([]string{"route", "route-" + builder.Label(domain)}[min(i, 1)], builder.Pairs(p.Pos, "type", object.TextAt("route", p.Pos), "params", params.Value(p.Pos)))
 		}
 	case "controller.type":
@@ -172,8 +172,8 @@ func (s *service) komposeLabel(name string, p document.Part) {
 
 var pullPolicies = [...]string{"Always", "IfNotPresent", "Never"} //nolint:gochecknoglobals // a constant
 
-// routes names the port of a route where there are several: that of the first entry.
-func (s *service) routes(params *builder.Fields) {
+// setRoutePort sets the port of a route to that of the first entry, if there are any.
+func (s *service) setRoutePort(params *builder.Fields) {
 	if ports := s.List("ports"); len(ports) > 0 {
 		target := ports[0].At("target")
 		params.Put("port", target.Value)

@@ -29,7 +29,7 @@ func (s scope) get(name string) (string, bool) {
 	return v, ok
 }
 
-// with is s with more variables of files, which win over those that it has.
+// with returns s with more variables of files, which win over those that it has.
 func (s scope) with(more map[string]string) scope {
 	all := maps.Clone(s.files)
 	if all == nil {
@@ -43,9 +43,9 @@ func (s scope) with(more map[string]string) scope {
 // unfilled is the Raw of a null that stands for a text with a mistake in it.
 const unfilled = "$"
 
-// filled is a file with the variables in its texts filled in. Keys have none, and neither
-// have extensions: what is there is not for Compose.
-func (r *reading) filled(p document.Part, s scope) object.Value {
+// fill returns a file with the variables in its texts filled in. Keys have none, and neither have
+// extensions: those are not for Compose.
+func (r *reading) fill(p document.Part, s scope) object.Value {
 	v := p.Value
 	if len(p.Path) > 3 && p.Path[0].Name == "services" && p.Path[2].Name == "build" && p.Path[3].Name != "context" {
 		return v // Nothing is built here, so a build may have variables of the host.
@@ -56,20 +56,22 @@ func (r *reading) filled(p document.Part, s scope) object.Value {
 			return v // It is refused as it stands, and no message has it beside another mistake.
 		}
 		before := r.Failed + r.unsure
-		if v.Text = r.expand(p, v.Text, s, 0); r.Failed+r.unsure > before {
-			v.Kind, v.Raw = object.KindNull, unfilled // which is not reported again
+		v.Text = r.expand(p, v.Text, s, 0)
+		if r.Failed+r.unsure > before {
+			v.Kind = object.KindNull
+			v.Raw = unfilled // which is not reported again
 		}
 	case object.KindList:
 		items := p.Parts()
 		v.Items = make([]object.Value, len(items))
 		for i, item := range items {
-			v.Items[i] = r.filled(item, s)
+			v.Items[i] = r.fill(item, s)
 		}
 	case object.KindMap:
 		v.Members = append([]object.Member(nil), v.Members...)
 		for i, m := range p.Entries() {
 			if !strings.HasPrefix(m.Name, "x-") {
-				v.Members[i].Value = r.filled(m.Part, s)
+				v.Members[i].Value = r.fill(m.Part, s)
 			}
 		}
 	default:
@@ -77,8 +79,8 @@ func (r *reading) filled(p document.Part, s scope) object.Value {
 	return v
 }
 
-// expand fills in the variables of a text: $NAME, ${NAME} and the forms with a default
-// (:- -), an error (:? ?) and an alternative (:+ +); $$ is a dollar.
+// expand returns a text with its variables filled in: $NAME, ${NAME} and the forms with a default
+// (:- -), an error (:? ?) and an alternative (:+ +). The text $$ is a dollar.
 func (r *reading) expand(p document.Part, s string, in scope, depth int) string {
 	const deepest = 10
 	if depth > deepest {
@@ -122,8 +124,8 @@ func sensitive(p document.Part) bool {
 	return len(p.Path) > 0 && object.SensitiveName(p.Path[len(p.Path)-1].Name)
 }
 
-// variable is the value of what stands between the braces of a variable; shown is set where
-// messages may have its name.
+// variable returns the value of what stands between the braces of a variable. The argument shown
+// says whether messages may have its name.
 func (r *reading) variable(p document.Part, body string, shown bool, in scope, depth int) string {
 	name := nameIn(body)
 	value, ok := in.get(name)
@@ -131,10 +133,12 @@ func (r *reading) variable(p document.Part, body string, shown bool, in scope, d
 	full := ok && (value != "" || op == body[len(name):]) // : means that empty counts as missing
 	if op == "" {
 		if !ok {
-			r.missing(p, name, shown)
+			r.reportMissing(p, name, shown)
 		}
 		return value
 	}
+
+	// An operator says what replaces a missing or an empty value.
 	switch op[0] {
 	case '-':
 		if !full {
@@ -147,9 +151,9 @@ func (r *reading) variable(p document.Part, body string, shown bool, in scope, d
 		return ""
 	case '?':
 		if !full && shown {
-			r.beside(p, "give it by --var or in an env file", "the variable %q is missing: %s", name, op[1:])
+			r.failBeside(p, "give it by --var or in an env file", "the variable %q is missing: %s", name, op[1:])
 		} else if !full {
-			r.missing(p, name, shown)
+			r.reportMissing(p, name, shown)
 		}
 	default:
 		p.Fail("", "expected ${NAME}, or one of :- - :? ? :+ + behind the name")
@@ -173,27 +177,27 @@ func warnOfNumber(p document.Part) {
 	}
 }
 
-// missing reports a variable without a value. What follows a $ may be a part of a password,
-// and is shown only where the author named a variable.
-func (r *reading) missing(p document.Part, name string, shown bool) {
+// reportMissing reports a variable without a value. What follows a $ may be a part of a password,
+// and is shown only if the author named a variable.
+func (r *reading) reportMissing(p document.Part, name string, shown bool) {
 	switch {
 	case r.broken[name]:
 		r.unsure++
 	case !shown:
-		r.beside(p, "write $$ for a dollar; a variable is given by --var NAME=VALUE or in an env file", "what follows a $ names no variable that has a source")
+		r.failBeside(p, "write $$ for a dollar; a variable is given by --var NAME=VALUE or in an env file", "what follows a $ names no variable that has a source")
 	default:
-		r.beside(p, "give it by --var "+name+"=VALUE or in an env file, or write ${"+name+":-default}", "the variable %q has no source and no default", name)
+		r.failBeside(p, "give it by --var "+name+"=VALUE or in an env file, or write ${"+name+":-default}", "the variable %q has no source and no default", name)
 	}
 }
 
-// beside reports a mistake of p beside those that are known of it or in it, such as variables
-// without a value.
-func (r *reading) beside(p document.Part, hint, format string, args ...any) {
+// failBeside reports a mistake of p in addition to those that are known of it or in it, such as
+// variables without a value.
+func (r *reading) failBeside(p document.Part, hint, format string, args ...any) {
 	r.Failed++
 	r.Report(document.Mistake(p.Pos, p.Path, hint, format, args...))
 }
 
-// nameIn is the name of a variable at the beginning of a text.
+// nameIn returns the name of a variable at the beginning of a text.
 func nameIn(s string) string {
 	end := 0
 	for end < len(s) && (s[end] == '_' || s[end] >= 'a' && s[end] <= 'z' || s[end] >= 'A' && s[end] <= 'Z' || end > 0 && s[end] >= '0' && s[end] <= '9') {
@@ -202,7 +206,7 @@ func nameIn(s string) string {
 	return s[:end]
 }
 
-// closing is the index of the brace that closes the first one of s, -1 where there is none.
+// closing returns the index of the brace that closes the first one of s, or -1 if there is none.
 func closing(s string) int {
 	depth := 0
 	for i := 0; i < len(s); i++ {
@@ -210,7 +214,8 @@ func closing(s string) int {
 		case s[i] == '{' && (i == 0 || s[i-1] == '$'):
 			depth++
 		case s[i] == '}':
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				return i
 			}
 		}
@@ -218,20 +223,21 @@ func closing(s string) int {
 	return -1
 }
 
-// envFile is the variables of an env file that the author names at p.
-func (r *reading) envFile(p document.Part, name string) map[string]string {
+// readEnvFile returns the variables of an env file that the author names at p.
+func (r *reading) readEnvFile(p document.Part, name string) map[string]string {
 	file, err := r.project.Read(path.Clean(name))
 	if err != nil {
 		p.Fail("", "env file %q: %v", name, err)
 		return nil
 	}
-	return r.variablesOf(file)
+	return r.readVariables(file)
 }
 
-// variablesOf is the variables of an env file.
-func (r *reading) variablesOf(file spec.File) map[string]string {
+// readVariables returns the variables of an env file. It reports the mistakes of the file.
+func (r *reading) readVariables(file spec.File) map[string]string {
 	out, errs := r.project.Variables(file)
-	r.Errs, r.Failed = append(r.Errs, errs...), r.Failed+len(errs.Failures())
+	r.Errs = append(r.Errs, errs...)
+	r.Failed += len(errs.Failures())
 	if len(errs) == 0 {
 		return out
 	}

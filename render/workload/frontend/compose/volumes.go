@@ -18,25 +18,27 @@ import (
 // none.
 const defaultSize = "1Gi"
 
-// volumes sets the mounts of a service and the resources that they need.
-func (s *service) volumes() {
+// mountVolumes sets the mounts of a service and the resources that they need.
+func (s *service) mountVolumes() {
 	for _, v := range s.List("volumes") {
 		target := v.At("target").Written()
 		switch kind := v.At("type"); kind.Written() {
 		case "bind":
-			s.bind(v, target)
+			s.mountPath(v, target)
 		case "tmpfs":
-			s.scratch(v, target, "Memory", bytes(v.At("tmpfs", "size")))
+			s.mountScratch(v, target, "Memory", bytes(v.At("tmpfs", "size")))
 		case "volume", "":
 			if source := v.At("source"); source.Given() {
-				s.claim(v, source, target)
+				s.mountNamed(v, source, target)
 			} else {
-				s.scratch(v, target, "", object.Value{})
+				s.mountScratch(v, target, "", object.Value{})
 			}
 		default:
 			kind.Fail("", "a mount of type %q has no counterpart", kind.Text)
 		}
 	}
+
+	// Short forms of mounts that live in memory.
 	for _, t := range s.List("tmpfs") {
 		target, options, _ := strings.Cut(t.Written(), ":")
 		size := object.Value{}
@@ -50,17 +52,19 @@ func (s *service) volumes() {
 				size = bytes(t)
 			}
 		}
-		s.scratch(t, target, "Memory", size)
+		s.mountScratch(t, target, "Memory", size)
 	}
 	if p := s.At("shm_size"); p.Given() {
-		s.scratch(p, "/dev/shm", "Memory", bytes(p))
+		s.mountScratch(p, "/dev/shm", "Memory", bytes(p))
 	}
-	s.configs()
-	s.secrets()
+
+	// Configs and secrets are mounts too.
+	s.mountConfigs()
+	s.mountSecrets()
 }
 
-// file adds a file to the container.
-func (s *service) file(at document.Part, target string, content builder.Fields, mode document.Part) {
+// addFile adds a file to the container.
+func (s *service) addFile(at document.Part, target string, content builder.Fields, mode document.Part) {
 	if mode.Given() {
 		const octal = 8
 		n, err := strconv.ParseInt(cmp.Or(mode.Text, "0"), 10, 16)
@@ -79,9 +83,8 @@ func (s *service) file(at document.Part, target string, content builder.Fields, 
 
 func leftPad(digits string) string { return strings.Repeat("0", max(0, 3-len(digits))) + digits }
 
-// mount mounts a resource of type volume, of which sub is the part that is meant. The
-// resource is called as the author called it; of two whose labels are one, the second gets a
-// hash.
+// mount mounts a resource of type volume, or the part of it that sub names. The resource has the
+// name that the author gave it. The second of two with one label gets a hash.
 func (s *service) mount(at document.Part, called, target, sub string, readOnly bool, resource object.Value) {
 	name := builder.Label(called)
 	if other, taken := s.called[name]; taken && other != called {
@@ -102,8 +105,8 @@ func (s *service) mount(at document.Part, called, target, sub string, readOnly b
 	s.mounted = append(s.mounted, object.Member{Name: target, Pos: at.Pos, Value: f.Value(at.Pos)})
 }
 
-// scratch mounts space that lives as long as the pod.
-func (s *service) scratch(at document.Part, target, medium string, limit object.Value) {
+// mountScratch mounts space that lives as long as the pod.
+func (s *service) mountScratch(at document.Part, target, medium string, limit object.Value) {
 	var params builder.Fields
 	if medium != "" {
 		params.Put("medium", object.TextAt(medium, at.Pos))
@@ -113,16 +116,18 @@ func (s *service) scratch(at document.Part, target, medium string, limit object.
 		builder.Pairs(at.Pos, "type", object.TextAt("volume", at.Pos), "params", params.Value(at.Pos)))
 }
 
-// claim mounts a named volume: a claim of each replica, one for all services that mount it,
-// or one that is there already.
-func (s *service) claim(at, source document.Part, target string) {
+// mountNamed mounts a named volume: a claim of each replica, one for all services that mount it,
+// or one that exists already.
+func (s *service) mountNamed(at, source document.Part, target string) {
 	name := source.Written()
 	all := s.app.root.At("volumes")
 	if !all.Has(name) {
 		source.Pos = at.Pos
-		undeclared(all, source, name, "declare it under volumes", "volume")
+		reportUndeclared(all, source, name, "declare it under volumes", "volume")
 		return
 	}
+
+	// A claim that exists already has a name of its own.
 	v := all.At(name)
 	sub := strings.TrimPrefix(at.At("volume", "subpath").Written(), "/")
 	if external := v.At("external"); isExternal(v) {
@@ -134,6 +139,8 @@ func (s *service) claim(at, source document.Part, target string) {
 			builder.Pairs(v.Pos, "claimName", object.TextAt(claim, v.Pos))))
 		return
 	}
+
+	// Any other claim has a size, and perhaps a class.
 	users := s.app.mounts[mountKey(at)]
 	first := users[0] == s
 	if first {
@@ -149,6 +156,8 @@ func (s *service) claim(at, source document.Part, target string) {
 	if class := cmp.Or(s.kompose["volume.storage-class-name"].Text, v.At("labels", "kompose.volume.storage-class-name").Text); class != "" {
 		params = builder.Pairs(v.Pos, "storageClass", object.TextAt(class, v.Pos)).Merge(params)
 	}
+
+	// Two volumes with one label stay two.
 	id := name
 	for _, other := range all.MemberNames() {
 		if other < name && builder.Label(other) == builder.Label(name) {
@@ -156,12 +165,12 @@ func (s *service) claim(at, source document.Part, target string) {
 			break
 		}
 	}
-	s.claimed(at, v.Pos, [2]string{name, id}, target, sub, params)
+	s.mountClaim(at, v.Pos, [2]string{name, id}, target, sub, params)
 }
 
-// claimed mounts a claim with params: that of each replica, or one with an id for all
-// services that mount it. A Job and what else has no replicas of its own has one too.
-func (s *service) claimed(at document.Part, pos object.Pos, names [2]string, target, sub string, params object.Value) {
+// mountClaim mounts a claim with params: one of each replica, or one with an id for all services
+// that mount it. A Job, and any other kind without replicas of its own, has one with an id too.
+func (s *service) mountClaim(at document.Part, pos object.Pos, names [2]string, target, sub string, params object.Value) {
 	users := s.app.mounts[mountKey(at)]
 	pods, _ := s.scale().Number()
 	resource := builder.Fields{{Name: "type", Pos: pos, Value: object.TextAt("volume", pos)}}
@@ -180,7 +189,7 @@ func (s *service) claimed(at document.Part, pos object.Pos, names [2]string, tar
 	s.mount(at, names[0], target, sub, at.Flag("read_only"), resource.Value(pos))
 }
 
-// mountKey names what a mount leads to: a named volume, or a path of a host.
+// mountKey returns a key for what a mount leads to: a named volume, or a path of a host.
 func mountKey(v document.Part) string {
 	source, _ := v.Get("source")
 	if kind, _ := v.Get("type"); kind.Text == "bind" {
@@ -189,7 +198,8 @@ func mountKey(v document.Part) string {
 	return source.Written()
 }
 
-// size is that of the claim of a volume; first is set for the first service that mounts it.
+// size returns the size of the claim of a volume. The argument first says whether s is the first
+// service that mounts it.
 func size(v document.Part, s *service, first bool) object.Value {
 	if size, ok := s.kompose["volume.size"]; ok {
 		return object.TextAt(size.Written(), size.Pos)
@@ -224,12 +234,13 @@ func checkDriver(v document.Part, users int) {
 	}
 }
 
-// granted is the config or secret that an item of a service names, with its target.
+// granted returns the config or secret that an item of a service names, with its name and its
+// target.
 func (s *service) granted(p document.Part, kind, folder string) (of document.Part, name, target string) {
 	name = p.At("source").Written()
 	all := s.app.root.At(kind)
 	if !all.Has(name) {
-		undeclared(all, p.At("source"), name, object.Suggest(name, all.MemberNames()), strings.TrimSuffix(kind, "s"))
+		reportUndeclared(all, p.At("source"), name, object.Suggest(name, all.MemberNames()), strings.TrimSuffix(kind, "s"))
 		return document.Part{}, name, ""
 	}
 	target = cmp.Or(p.At("target").Written(), name)
@@ -244,9 +255,9 @@ func (s *service) granted(p document.Part, kind, folder string) (of document.Par
 	return all.At(name), name, target
 }
 
-// configs sets the files of configs: with their content, from the project, or in a
-// ConfigMap that is there already.
-func (s *service) configs() {
+// mountConfigs sets the files of configs: with their content, from the project, or in a ConfigMap
+// that exists already.
+func (s *service) mountConfigs() {
 	for _, p := range s.List("configs") {
 		c, name, target := s.granted(p, "configs", "/")
 		if !c.Given() {
@@ -254,24 +265,24 @@ func (s *service) configs() {
 		}
 		switch file, content, variable := c.At("file"), c.At("content"), c.At("environment"); {
 		case isExternal(c):
-			s.existing(p, c, name, target, "configMap")
+			s.mountExisting(p, c, name, target, "configMap")
 		case file.Given():
-			s.file(p, target, builder.Fields{{Name: "source", Pos: file.Pos, Value: file.Value}}, p.At("mode"))
+			s.addFile(p, target, builder.Fields{{Name: "source", Pos: file.Pos, Value: file.Value}}, p.At("mode"))
 		case variable.Given():
 			value, ok := s.app.scope.get(variable.Written())
 			if !ok {
-				s.app.missing(variable, variable.Text, true)
+				s.app.reportMissing(variable, variable.Text, true)
 			}
-			s.file(p, target, builder.Fields{{Name: "content", Pos: variable.Pos, Value: object.TextAt(value, variable.Pos)}}, p.At("mode"))
+			s.addFile(p, target, builder.Fields{{Name: "content", Pos: variable.Pos, Value: object.TextAt(value, variable.Pos)}}, p.At("mode"))
 		default:
-			s.file(p, target, builder.Fields{{Name: "content", Pos: content.Pos, Value: object.TextAt(content.Written(), content.Pos)}}, p.At("mode"))
+			s.addFile(p, target, builder.Fields{{Name: "content", Pos: content.Pos, Value: object.TextAt(content.Written(), content.Pos)}}, p.At("mode"))
 		}
 	}
 }
 
-// secrets sets the mounts of secrets. Their values are never read: they would be in the
+// mountSecrets sets the mounts of secrets. Their values are never read: they would be in the
 // render.
-func (s *service) secrets() {
+func (s *service) mountSecrets() {
 	for _, p := range s.List("secrets") {
 		c, name, target := s.granted(p, "secrets", "/run/secrets")
 		switch {
@@ -279,15 +290,15 @@ func (s *service) secrets() {
 		case s.Known(object.Fields("secrets", name)):
 			s.Failed++ // Nothing else is said of it: its lines may hold the value.
 		default:
-			s.existing(p, c, name, target, "secret")
+			s.mountExisting(p, c, name, target, "secret")
 		}
 	}
 }
 
-// existing mounts one key of a Secret or ConfigMap that is there already: name and key
-// stand in x-ropewalk, or they are those of Compose. A secret that Compose reads itself is
-// one of the cluster of that name.
-func (s *service) existing(p, c document.Part, name, target, kind string) {
+// mountExisting mounts one key of a Secret or ConfigMap that exists already. Name and key stand
+// in x-ropewalk, or they are those of Compose. A secret that Compose reads itself is the Secret
+// of that name in the cluster.
+func (s *service) mountExisting(p, c document.Part, name, target, kind string) {
 	x := c.At(extension)
 	called := cmp.Or(x.At("name").Written(), c.At("name").Written(), c.At("external", "name").Written(), name)
 	if !x.Given() && !isExternal(c) {

@@ -16,6 +16,4 @@
 // render/workload/score alone; [Written] leads its messages to the author's fields.
 // Nothing of a func.yaml is dropped without a message where it concerns what runs: what
 // only the tool func uses (builder, git, registry) is.
-//
-// Caller: plugin/host.
 package function

@@ -27,7 +27,7 @@ const (
 // defaultPort is where a function listens: the one that Knative gives it as PORT.
 const defaultPort = "8080"
 
-// same are the fields of a Function that a Workload has too.
+// same returns the fields of a Function that a Workload has too.
 func same() []string {
 	return []string{
 		"annotations", "dependsOn", "environment", "identity", "labels", "namespace", "network", "pod",
@@ -35,7 +35,7 @@ func same() []string {
 	}
 }
 
-// requests are the fields of scale that are about requests; the others are bounds.
+// requests returns the fields of scale that are about requests. The others are bounds.
 func requests() []string { return []string{"concurrency", "hosts", "namespace", "paths", "rate"} }
 
 // table is that of a Function, of which the decoder of the Workload reads what a Workload has
@@ -51,8 +51,8 @@ var table = sync.OnceValue(func() document.Field { //nolint:gochecknoglobals // 
 	return out
 })
 
-// Lower is the Workload that a Function is. The errors are what no Workload could say of
-// it; it is to be decoded in any case.
+// Lower returns the Workload that a Function becomes. The errors are about what no Workload has.
+// The Workload is to be decoded in any case.
 func Lower(doc object.Value) (object.Value, object.Errors) {
 	d := &document.Decoder{}
 	body := d.Hold(table(), doc, nil).At("spec")
@@ -79,14 +79,15 @@ func Lower(doc object.Value) (object.Value, object.Errors) {
 	return workload(doc, out.Value(body.Pos)), d.Errs
 }
 
-// workload is doc with another kind and spec.
+// workload returns doc with another kind and spec.
 func workload(doc, body object.Value) object.Value {
 	out := doc
 	out.Members = nil
 	for _, m := range doc.Members {
 		switch m.Name {
 		case "kind":
-			m.Value.Kind, m.Value.Text = object.KindString, spec.KindWorkload
+			m.Value.Kind = object.KindString
+			m.Value.Text = spec.KindWorkload
 		case "spec":
 			m.Value = body
 		case "apiVersion", "metadata":
@@ -103,7 +104,8 @@ func workload(doc, body object.Value) object.Value {
 	return out
 }
 
-// target is the kind of workload that a function becomes.
+// target returns the kind of workload that a function becomes, or an absent value if its target
+// is wrong.
 func target(p document.Part) object.Value {
 	switch t := p.At("target"); {
 	case t.Text == targetKEDA:
@@ -115,7 +117,7 @@ func target(p document.Part) object.Value {
 	}
 }
 
-// service is the port at which a function is called, and the one that it listens at.
+// service returns the port at which a function is called, and the one that it listens at.
 func service(p document.Part) object.Value {
 	port := p.At("port")
 	at := port.Value
@@ -126,7 +128,7 @@ func service(p document.Part) object.Value {
 	return builder.Pairs(at.Pos, "ports", builder.Pairs(at.Pos, "http", one))
 }
 
-// replicasOf is a number, or the bounds with what requests scale by. KEDA starts the first
+// replicasOf returns a number, or the bounds with what requests scale by. KEDA starts the first
 // pod at a request, as Knative does, unless min is higher.
 func replicasOf(p document.Part, knative bool) object.Value {
 	if p.Kind != object.KindMap {
@@ -136,7 +138,8 @@ func replicasOf(p document.Part, knative bool) object.Value {
 	out := p.Value
 	for _, name := range requests() {
 		v := p.Field(name)
-		http, out = http.Merge(builder.Pairs(p.Pos, name, v)), out.Without(object.Fields(name))
+		http = http.Merge(builder.Pairs(p.Pos, name, v))
+		out = out.Without(object.Fields(name))
 	}
 	if !p.At("min").Given() && !knative && http.Kind != object.KindNone {
 		out = out.Merge(builder.Pairs(p.Pos, "min", object.NumberAt(0, p.Pos)))
@@ -144,7 +147,8 @@ func replicasOf(p document.Part, knative bool) object.Value {
 	return out.Merge(builder.Pairs(p.Pos, "http", http))
 }
 
-// paths leads from the fields of a Workload to those of a Function, the longest first.
+// paths returns the fields of a Workload with those of a Function that they are made of, the
+// longest first.
 func paths() [][2]string {
 	return [][2]string{
 		{"spec.service.ports.http.targetPort", "spec.port"}, {"spec.service.ports.http", "spec.port"},
@@ -154,7 +158,7 @@ func paths() [][2]string {
 	}
 }
 
-// Written is errors on a Workload as those on the Function that it is made of.
+// Written returns errors on a Workload as errors on the Function that it is made of.
 func Written(errs object.Errors) object.Errors {
 	words := strings.NewReplacer(
 		"kind: Deployment", "target: "+targetKEDA, "kind: KnativeService", "target: "+targetKnative,

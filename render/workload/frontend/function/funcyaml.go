@@ -21,8 +21,8 @@ const (
 	readiness = "/health/readiness"
 )
 
-// unused are the fields of a func.yaml that only the tool func uses, to build, to invoke
-// and to remember; those of older versions are among them.
+// unused returns the fields of a func.yaml that only the tool func uses, to build, to invoke and
+// to remember. Those of older versions are among them.
 func unused() []string {
 	return []string{
 		"build", "buildEnvs", "builder", "builderImages", "builderMap", "builders", "buildpacks", "created", "git",
@@ -30,7 +30,7 @@ func unused() []string {
 	}
 }
 
-// moved are the fields that older versions have at the top, with where they are now.
+// moved returns the fields that older versions have at the top, with where they are now.
 func moved() map[string][]string {
 	return map[string][]string{
 		"envs": {"run"}, "volumes": {"run"}, "annotations": {"deploy"}, "healthEndpoints": {"deploy"},
@@ -80,8 +80,8 @@ var funcTable = sync.OnceValue(func() document.Field { //nolint:gochecknoglobals
 	return root
 })
 
-// Compile is the function of a func.yaml as a document of kind Function. Errors are those
-// of what a Function cannot say, and warnings of what is left out.
+// Compile returns the function of a func.yaml as a document of kind Function. Errors are about
+// what a Function does not have, and warnings about what is left out.
 func Compile(doc spec.Document) ([]spec.Document, object.Errors) {
 	d := &document.Decoder{}
 	root := d.Hold(funcTable(), doc.Value, nil)
@@ -92,21 +92,27 @@ func Compile(doc spec.Document) ([]spec.Document, object.Errors) {
 	if name.Text == "" {
 		name.Fail("write name: NAME", "is missing")
 	}
+
+	// Translate the fields. Options and volumes add to several fields of a Function.
 	at := doc.Value.Pos
 	var body builder.Fields
 	body.Put("container", f.container())
-	f.options(&body)
+	f.addOptions(&body)
 	body.Put("resources", f.resources.Value(at))
 	body.Put("labels", f.labels())
-	f.account(&body)
+	f.addAccount(&body)
 	for _, namespace := range []document.Part{root.At("namespace"), deploy.At("namespace")} {
 		if namespace.Text != "" {
 			body.Put("namespace", namespace.Value)
 			break
 		}
 	}
+
+	// Make a document of them.
 	out := doc
-	out.Kind, out.Name, out.NamePos, out.Unsure = spec.KindFunction, name.Text, name.Pos, doc.Unsure || d.Errs.Err() != nil
+	out.Kind = spec.KindFunction
+	out.Name, out.NamePos = name.Text, name.Pos
+	out.Unsure = doc.Unsure || d.Errs.Err() != nil
 	out.Value = builder.Pairs(at, "apiVersion", object.TextAt(spec.APIVersion, at), "kind", object.TextAt(spec.KindFunction, at),
 		"metadata", builder.Pairs(at, "name", object.TextAt(name.Text, name.Pos)), "spec", body.Value(at))
 	return []spec.Document{out}, d.Errs
@@ -119,7 +125,7 @@ type funcYAML struct {
 	resources builder.Fields
 }
 
-// moved is a field at its place now, or where older versions have it.
+// moved returns a field at its place now, or where older versions have it.
 func (f *funcYAML) moved(name string) document.Part {
 	if p := f.root.At(append(moved()[name], name)...); p.Given() {
 		return p
@@ -127,7 +133,7 @@ func (f *funcYAML) moved(name string) document.Part {
 	return f.root.At(name)
 }
 
-// refuse reports what no Function says.
+// refuse reports what no Function has.
 func (f *funcYAML) refuse() {
 	switch d := f.root.At("deployer"); d.Text {
 	case "", targetKnative:
@@ -147,7 +153,7 @@ func (f *funcYAML) refuse() {
 	}
 }
 
-// container is the one of the function.
+// container returns the container of the function.
 func (f *funcYAML) container() object.Value {
 	at := f.root.Pos
 	image := object.TextAt(".", at)
@@ -172,6 +178,7 @@ func (f *funcYAML) container() object.Value {
 	return c.Value(at)
 }
 
+// probe returns a probe at a path, unless p has another one.
 func probe(p document.Part, path string) object.Value {
 	if p.Text != "" {
 		path = p.Text
@@ -186,7 +193,7 @@ var reference = regexp.MustCompile(`^\{\{\s*(env|secret|configMap):([^\s:}]+)(?:
 // variable is the name of a variable that a source can have.
 var variable = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`) //nolint:gochecknoglobals // a constant
 
-// variables are the envs.
+// variables returns the variables of the container, which are the envs.
 func (f *funcYAML) variables() object.Value {
 	envs := f.moved("envs")
 	var out builder.Fields
@@ -207,7 +214,8 @@ func (f *funcYAML) variables() object.Value {
 	return out.Value(envs.Pos)
 }
 
-// valueOf is the value of an env; words are those of the reference that it is.
+// valueOf returns the value of an env. The argument words has the parts of the reference if it is
+// one.
 func valueOf(p document.Part, words []string) object.Value {
 	out := p.Value
 	switch {
@@ -229,7 +237,7 @@ func valueOf(p document.Part, words []string) object.Value {
 	return out
 }
 
-// volumes are the mounts of the container; what they mount becomes a resource.
+// volumes returns the mounts of the container. What they mount becomes a resource.
 func (f *funcYAML) volumes() object.Value {
 	all := f.moved("volumes")
 	var out builder.Fields
@@ -253,16 +261,20 @@ func (f *funcYAML) volumes() object.Value {
 	return out.Value(all.Pos)
 }
 
-// options are how the function is scaled, and its limit of requests.
-func (f *funcYAML) options(body *builder.Fields) {
+// addOptions adds how the function is scaled, and its limit of requests.
+func (f *funcYAML) addOptions(body *builder.Fields) {
 	options := f.moved("options")
 	resources, scale := options.At("resources"), options.At("scale")
 	body.Put("concurrencyLimit", resources.At("limits", "concurrency").Value)
+
+	// The bounds. A maximum of 0 is no limit.
 	var out, pods builder.Fields
 	out.Put("min", scale.At("min").Value)
 	if most := scale.At("max"); most.Text != "0" { // No limit.
 		out.Put("max", most.Value)
 	}
+
+	// What requests scale by.
 	metric, target := scale.At("metric"), scale.At("target")
 	switch by := metric.Text; {
 	case by != "" && by != "concurrency" && by != "rps":
@@ -294,7 +306,7 @@ func (f *funcYAML) options(body *builder.Fields) {
 	body.Put("podAnnotations", pods.Value(options.Pos))
 }
 
-// labels are a list in a func.yaml.
+// labels returns the labels, which are a list in a func.yaml.
 func (f *funcYAML) labels() object.Value {
 	all := f.moved("labels")
 	var out builder.Fields
@@ -315,8 +327,8 @@ func (f *funcYAML) labels() object.Value {
 	return out.Value(all.Pos)
 }
 
-// account is the service account, which is there already, and the Secret for the image.
-func (f *funcYAML) account(body *builder.Fields) {
+// addAccount adds the service account, which exists already, and the Secret for the image.
+func (f *funcYAML) addAccount(body *builder.Fields) {
 	if a := f.moved("serviceAccountName"); a.Text != "" {
 		body.Put("serviceAccount", builder.Pairs(a.Pos, "name", a.Value, "existing", object.BoolAt(true, a.Pos)))
 	}
