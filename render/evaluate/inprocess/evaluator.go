@@ -88,13 +88,14 @@ func (p *Evaluator) Trace(ctx context.Context, req evaluate.Request, queries []e
 // evaluate does what a request asks.
 func (p *Evaluator) evaluate(ctx context.Context, req evaluate.Request) (out evaluate.Result, err error) {
 	// Some operations read files without a module around them.
-	switch req.Operation {
-	case evaluate.OpBuild:
+	if req.Operation == evaluate.OpBuild {
 		return p.component(ctx, req)
-	case evaluate.OpValues:
+	}
+	if req.Operation == evaluate.OpValues {
 		out.Values, err = module.Values(req.Module)
 		return out, err
-	case evaluate.OpBundle:
+	}
+	if req.Operation == evaluate.OpBundle {
 		out.Bundle, err = module.ReadBundle(req.Module, *req.Bundle)
 		return out, err
 	}
@@ -106,16 +107,16 @@ func (p *Evaluator) evaluate(ctx context.Context, req evaluate.Request) (out eva
 	}
 	out.Flavour = s.Compiled.Flavour
 	switch req.Operation {
+	case evaluate.OpRender:
+		return p.render(req, s)
+	case evaluate.OpCatalog:
+		return catalog(req, s)
 	case evaluate.OpInspect:
 		out.Inspection, err = inspect(req, s)
 	case evaluate.OpDescribe:
 		out.Inputs, err = inputs.Describe(s.Session)
 	case evaluate.OpCompare:
 		out.Comparison, err = p.compare(req, s)
-	case evaluate.OpCatalog:
-		return catalog(req, s)
-	case evaluate.OpRender:
-		return p.render(req, s)
 	default:
 		err = fmt.Errorf("the operation %q is not known", req.Operation)
 	}
