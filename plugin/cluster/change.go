@@ -20,7 +20,7 @@ import (
 // status.lastHandledReconcileAt is not.
 const annotationRequest = "reconcile.fluxcd.io/requestedAt"
 
-// patch merges fields into an object of a kind that is known by name; nil takes one away.
+// patch merges fields into an object of a kind that is known by name; nil removes a field.
 func (c *Cluster) patch(ctx context.Context, r Ref, fields map[string]any) (*item, error) {
 	data, err := json.Marshal(fields)
 	if err != nil {
@@ -33,7 +33,8 @@ func (c *Cluster) patch(ctx context.Context, r Ref, fields map[string]any) (*ite
 	return itemOf(o)
 }
 
-// Suspend sets spec.suspend: the controller leaves the Transform alone, and what is delivered stays.
+// Suspend sets spec.suspend: the controller leaves the Transform alone, and what is delivered
+// stays.
 func (c *Cluster) Suspend(ctx context.Context, namespace, name string) (*Transform, error) {
 	o, err := c.patch(ctx, transformRef(namespace, name), map[string]any{"spec": map[string]any{"suspend": true}})
 	if err != nil {
@@ -42,7 +43,7 @@ func (c *Cluster) Suspend(ctx context.Context, namespace, name string) (*Transfo
 	return o.transform(), nil
 }
 
-// Resume takes spec.suspend away, and waits as [Cluster.Wait] does.
+// Resume removes spec.suspend, and waits as [Cluster.Wait] does.
 func (c *Cluster) Resume(ctx context.Context, namespace, name string, p Patience) (*Transform, error) {
 	return c.change(ctx, transformRef(namespace, name), map[string]any{"suspend": nil}, p)
 }
@@ -57,8 +58,9 @@ func (c *Cluster) change(ctx context.Context, r Ref, spec map[string]any, p Pati
 	return c.wait(ctx, r, p, isReady(false))
 }
 
-// Reconcile requests a reconciliation, and waits until it is done and the Transform is Ready. One that is
-// suspended, or not Ready after it, is an [Error]. With source its source is asked first.
+// Reconcile requests a reconciliation, and waits until it is done and the Transform is Ready. A
+// Transform that is suspended, or not Ready after it, is an [Error]. With source set, its source
+// is reconciled first.
 func (c *Cluster) Reconcile(ctx context.Context, namespace, name string, source bool, p Patience) (*Transform, error) {
 	ctx, cancel := p.bound(ctx)
 	defer cancel()
@@ -109,9 +111,9 @@ func (c *Cluster) request(ctx context.Context, r Ref) (check, error) {
 	}, nil
 }
 
-// Rollback pins what a Transform delivers to an artifact of its history, and waits as [Cluster.Wait] does.
-// Digest is one of the history, or its beginning; "" is the one before what is delivered now. What does
-// not name one is an [Error].
+// Rollback pins what a Transform delivers to an artifact of its history, and waits as
+// [Cluster.Wait] does. Digest is one of the history, or its beginning; "" is the one before what
+// is delivered now. A digest that names none or several is an [Error].
 func (c *Cluster) Rollback(ctx context.Context, namespace, name, digest string, p Patience) (*Transform, error) {
 	t, err := c.Get(ctx, namespace, name)
 	if err != nil {
@@ -124,13 +126,13 @@ func (c *Cluster) Rollback(ctx context.Context, namespace, name, digest string, 
 	return c.change(ctx, transformRef(namespace, name), map[string]any{"rollback": map[string]any{"digest": to}}, p)
 }
 
-// EndRollback takes spec.rollback away: what the spec says now is delivered. It waits as [Cluster.Wait]
-// does.
+// EndRollback removes spec.rollback, so that what the spec asks for now is delivered. It waits as
+// [Cluster.Wait] does.
 func (c *Cluster) EndRollback(ctx context.Context, namespace, name string, p Patience) (*Transform, error) {
 	return c.change(ctx, transformRef(namespace, name), map[string]any{"rollback": nil}, p)
 }
 
-// earlier is the digest in the history that a rollback goes to.
+// earlier returns the digest in the history that a rollback goes to.
 func (t *Transform) earlier(digest string) (string, error) {
 	var list []string
 	for _, a := range t.History {

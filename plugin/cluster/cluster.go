@@ -35,8 +35,8 @@ type Cluster struct {
 	discover func(ctx context.Context, path string) ([]byte, error)
 }
 
-// Open returns the cluster that a kubeconfig file leads to, at its current context or at the one that
-// is named. Where path is "", the file is that of kubectl. No request is made.
+// Open returns the cluster that a kubeconfig file leads to, at the named context or at the current
+// one. If path is "", it reads the file that kubectl reads. It makes no request.
 func Open(path, kubeContext string) (*Cluster, error) {
 	config, namespace, err := kubeconfig.Load(path, kubeContext)
 	if err != nil {
@@ -44,10 +44,12 @@ func Open(path, kubeContext string) (*Cluster, error) {
 	}
 	config = kubeconfig.Tuned(config, "ropewalk")
 	c := &Cluster{Namespace: namespace}
-	if c.client, err = dynamic.NewForConfig(config); err != nil {
+	c.client, err = dynamic.NewForConfig(config)
+	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %q: %w", path, err)
 	}
-	if c.metadata, err = metadata.NewForConfig(config); err != nil {
+	c.metadata, err = metadata.NewForConfig(config)
+	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %q: %w", path, err)
 	}
 	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion() // Of errors.
@@ -72,17 +74,17 @@ type Error struct {
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// failed is a state that is for the user to change.
+// failed returns an error for a state that the user has to change.
 func failed(advice, format string, args ...any) error {
 	return &Error{Err: fmt.Errorf(format, args...), Advice: advice}
 }
 
-// absent is something that is not there.
+// absent returns an error for something that is not there.
 func absent(advice, format string, args ...any) error {
 	return &Error{Err: fmt.Errorf(format, args...), Advice: advice, Absent: true}
 }
 
-// resourceOf is the resource of a kind that is known by name; false for any other kind.
+// resourceOf returns the resource of a kind that is known by name; false for any other kind.
 func resourceOf(kind string) (schema.GroupVersionResource, bool) {
 	var gv schema.GroupVersion
 	switch kind {
@@ -99,7 +101,7 @@ func resourceOf(kind string) (schema.GroupVersionResource, bool) {
 	return plural, true
 }
 
-// resource is the API of a kind that is known by name, in a namespace; "" is all.
+// resource returns the API of a kind that is known by name, in a namespace; "" is all namespaces.
 func (c *Cluster) resource(kind, namespace string) dynamic.ResourceInterface {
 	gvr, _ := resourceOf(kind) // Callers name the kinds above, or have asked.
 	return c.client.Resource(gvr).Namespace(namespace)
@@ -117,7 +119,8 @@ func (c *Cluster) get(ctx context.Context, r Ref) (*item, error) {
 	return itemOf(o)
 }
 
-// refused says of which object the error of a server is, or that it does not exist.
+// refused returns the error of a server with the object that it is about, or an error that the
+// object does not exist.
 func (c *Cluster) refused(ctx context.Context, r Ref, err error) error {
 	switch {
 	case apierrors.IsNotFound(err) && r.Kind == "Transform":
@@ -128,8 +131,8 @@ func (c *Cluster) refused(ctx context.Context, r Ref, err error) error {
 	return fmt.Errorf("%s: %w", r, err)
 }
 
-// Get reads a Transform. One that does not exist is an [Error] that names others, or says that the
-// cluster has no controller.
+// Get reads a Transform. If it does not exist, the error is an [Error] that names other
+// Transforms, or that the cluster has no controller.
 func (c *Cluster) Get(ctx context.Context, namespace, name string) (*Transform, error) {
 	o, err := c.get(ctx, transformRef(namespace, name))
 	if err != nil {
@@ -168,7 +171,8 @@ func (c *Cluster) list(ctx context.Context, kind, namespace, labels string) ([]*
 			}
 			out = append(out, o)
 		}
-		if options.Continue = list.GetContinue(); options.Continue == "" {
+		options.Continue = list.GetContinue()
+		if options.Continue == "" {
 			break
 		}
 	}
@@ -183,7 +187,7 @@ func place(namespace string) string {
 	return fmt.Sprintf("namespace %q", namespace)
 }
 
-// uninstalled is err, or says that nothing in the cluster reconciles Transforms.
+// uninstalled returns err, or an error that nothing in the cluster reconciles Transforms.
 func (c *Cluster) uninstalled(err error) error {
 	if !apierrors.IsNotFound(err) {
 		return err
@@ -192,7 +196,8 @@ func (c *Cluster) uninstalled(err error) error {
 		"this cluster has no Transforms: ropewalk-controller is not installed")
 }
 
-// missing is the error for a Transform that does not exist: it names those that may be meant.
+// missing returns the error for a Transform that does not exist. The error names Transforms that
+// the user may have meant.
 func (c *Cluster) missing(ctx context.Context, r Ref) error {
 	// Not every user may list all namespaces.
 	all, err := c.list(ctx, "Transform", "", "")
@@ -202,6 +207,8 @@ func (c *Cluster) missing(ctx context.Context, r Ref) error {
 	if apierrors.IsNotFound(err) {
 		return c.uninstalled(err)
 	}
+
+	// Collect the names of this namespace, and the namespaces with this name.
 	var names, namespaces []string
 	for _, o := range all {
 		switch {
@@ -211,6 +218,8 @@ func (c *Cluster) missing(ctx context.Context, r Ref) error {
 			namespaces = append(namespaces, o.Metadata.Namespace)
 		}
 	}
+
+	// Advise what is most likely.
 	var advice string
 	switch near := object.DidYouMean(r.Name, names); {
 	case len(namespaces) > 0:

@@ -25,17 +25,18 @@ const (
 	NoAccess Presence = "no access"
 )
 
-// Find looks objects up, one for one. Of a Ref without a name it is whether the kind is served, in the
-// version if there is one. The namespace does not count for kinds without any; where one is missing, any
-// namespace will do. Of objects the metadata alone is read.
+// Find looks objects up, one for one. For a Ref without a name it returns whether the kind is
+// served, in the version if there is one. The namespace is not used for kinds without any. If a
+// namespace is missing, any namespace will do. It reads only the metadata of objects.
 func (c *Cluster) Find(ctx context.Context, wanted []Wanted) ([]Presence, error) {
-	all, err := c.serves(ctx)
+	all, err := c.readServed(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Presence, len(wanted))
 	for i, w := range wanted {
-		if out[i], err = c.presence(ctx, all, w); err != nil {
+		out[i], err = c.lookUp(ctx, all, w)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -49,7 +50,9 @@ type Wanted struct {
 	Version string `json:"version,omitempty"`
 }
 
-func (c *Cluster) presence(ctx context.Context, all groups, w Wanted) (Presence, error) {
+// lookUp returns the presence of one object or kind.
+func (c *Cluster) lookUp(ctx context.Context, all groups, w Wanted) (Presence, error) {
+	// The kind must be served.
 	served, err := all.kind(w.Kind + "." + w.Group)
 	var state *Error
 	switch {
@@ -64,15 +67,20 @@ func (c *Cluster) presence(ctx context.Context, all groups, w Wanted) (Presence,
 	case !served.namespaced:
 		w.Namespace = ""
 	}
+
+	// Without a namespace, an object of that name in any namespace will do.
 	objects := c.metadata.Resource(served.GroupVersionResource).Namespace(w.Namespace)
 	if served.namespaced && w.Namespace == "" {
 		found, failed := objects.List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + w.Name, Limit: 1})
-		if err = failed; err == nil && len(found.Items) == 0 {
+		err = failed
+		if err == nil && len(found.Items) == 0 {
 			return Missing, nil
 		}
 	} else {
 		_, err = objects.Get(ctx, w.Name, metav1.GetOptions{})
 	}
+
+	// What may not be read may be there all the same.
 	switch {
 	case apierrors.IsNotFound(err):
 		return Missing, nil

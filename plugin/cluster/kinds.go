@@ -44,7 +44,7 @@ type resource struct {
 	ShortNames       []string `json:"shortNames"`
 }
 
-// names are all words for a kind, in small letters.
+// names returns all words for a kind, in small letters.
 func (r resource) names() []string {
 	return append([]string{strings.ToLower(r.ResponseKind.Kind), r.Resource, r.SingularResource}, r.ShortNames...)
 }
@@ -56,8 +56,8 @@ type kind struct {
 	namespaced bool
 }
 
-// serves reads what the cluster serves.
-func (c *Cluster) serves(ctx context.Context) (groups, error) {
+// readServed reads what the cluster serves.
+func (c *Cluster) readServed(ctx context.Context) (groups, error) {
 	var out groups
 	for _, path := range []string{"/api", "/apis"} {
 		data, err := c.discover(ctx, path)
@@ -73,17 +73,18 @@ func (c *Cluster) serves(ctx context.Context) (groups, error) {
 	return out, nil
 }
 
-// kindOf finds a kind by a word that kubectl takes for it, such as deploy, Deployment, deployments or
-// deployment.apps. Of several the first group of the server is taken, as kubectl does.
+// kindOf returns the kind for a word that kubectl accepts for it, such as deploy, Deployment,
+// deployments or deployment.apps. If several groups have it, the first group of the server is
+// used, as kubectl does.
 func (c *Cluster) kindOf(ctx context.Context, word string) (kind, error) {
-	all, err := c.serves(ctx)
+	all, err := c.readServed(ctx)
 	if err != nil {
 		return kind{}, err
 	}
 	return all.kind(word)
 }
 
-// kind is [Cluster.kindOf] in what was read.
+// kind returns the kind that [Cluster.kindOf] finds in what was read.
 func (all groups) kind(word string) (kind, error) {
 	name, wanted, qualified := strings.Cut(strings.ToLower(word), ".")
 	var known []string

@@ -28,8 +28,8 @@ type Trace struct {
 	End string `json:"end,omitempty"`
 }
 
-// Trace follows an object back to the Transform that it comes from. Kind is any word that kubectl takes;
-// namespace is not used for a kind without any.
+// Trace follows an object back to the Transform that it comes from. Kind is any word that kubectl
+// accepts; namespace is not used for a kind without any.
 func (c *Cluster) Trace(ctx context.Context, namespace, kind, name string) (*Trace, error) {
 	out := &Trace{}
 	o, err := c.add(ctx, out, kind, namespace, name)
@@ -38,7 +38,9 @@ func (c *Cluster) Trace(ctx context.Context, namespace, kind, name string) (*Tra
 	}
 	const most = 10 // owners, such as of the pods of a database
 	for range most {
-		labels, last := o.GetLabels(), out.Chain[len(out.Chain)-1].Ref
+		// See what made or applied it.
+		labels := o.GetLabels()
+		last := out.Chain[len(out.Chain)-1].Ref
 		app, _, tracked := strings.Cut(o.GetAnnotations()[annotationApplication], ":")
 		owner := metav1.GetControllerOf(o)
 		switch {
@@ -56,12 +58,15 @@ func (c *Cluster) Trace(ctx context.Context, namespace, kind, name string) (*Tra
 			out.End = fmt.Sprintf("%s has no label of Flux, no annotation of Argo CD and no owner: neither of them applied it", last)
 			return out, nil
 		}
+
+		// Only its owner is known: go on from there.
 		gv, _ := schema.ParseGroupVersion(owner.APIVersion) // The server has one of that name.
 		word := owner.Kind
 		if gv.Group != "" {
 			word += "." + gv.Group
 		}
-		if o, err = c.add(ctx, out, word, o.GetNamespace(), owner.Name); err != nil {
+		o, err = c.add(ctx, out, word, o.GetNamespace(), owner.Name)
+		if err != nil {
 			return out, err
 		}
 	}

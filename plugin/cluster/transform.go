@@ -23,7 +23,7 @@ type Ref struct {
 	Name      string `json:"name"`
 }
 
-// String is as in "Transform apps/web".
+// String returns the kind, the namespace and the name, such as "Transform apps/web".
 func (r Ref) String() string {
 	if r.Namespace == "" {
 		return r.Kind + " " + r.Name
@@ -129,7 +129,7 @@ func (o *item) ref() Ref {
 	return Ref{Group: gvr.Group, Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}
 }
 
-// source is what sourceRef names; false where there is none.
+// source returns what sourceRef names; false if there is none.
 func (o *item) source() (Ref, bool) {
 	s := o.Spec.SourceRef
 	if s == nil {
@@ -139,7 +139,7 @@ func (o *item) source() (Ref, bool) {
 	return Ref{Group: gvr.Group, Kind: s.Kind, Namespace: cmp.Or(s.Namespace, o.Metadata.Namespace), Name: s.Name}, true
 }
 
-// ready is the condition Ready, which is Unknown where it is not of the present spec.
+// ready returns the condition Ready. Its status is Unknown if it is not of the present spec.
 func (o *item) ready() metav1.Condition {
 	c := apimeta.FindStatusCondition(o.Status.Conditions, "Ready")
 	switch {
@@ -159,7 +159,7 @@ func (o *item) stalled() bool {
 	return c != nil && c.Status == metav1.ConditionTrue && o.ready().Status == metav1.ConditionFalse
 }
 
-// revision is what an object delivers or holds.
+// revision returns what an object delivers or holds.
 func (o *item) revision() string {
 	switch {
 	case o.Status.LastAppliedRevision != "":
@@ -189,7 +189,7 @@ func (o *item) transform() *Transform {
 	return out
 }
 
-// Delivered says what is delivered now, as in "main@sha1:0123456789ab (sha256:0123456789ab)".
+// Delivered returns what is delivered now, such as "main@sha1:0123456789ab (sha256:0123456789ab)".
 func (t *Transform) Delivered() string {
 	switch {
 	case t.Artifact == nil:

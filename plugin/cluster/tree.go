@@ -47,7 +47,8 @@ func (c *Cluster) Tree(ctx context.Context, namespace, name string) (*Node, erro
 		return nil, err
 	}
 	root := t.node()
-	if root.Nodes, err = c.sources(ctx, t); err != nil {
+	root.Nodes, err = c.sources(ctx, t)
+	if err != nil {
 		return nil, err
 	}
 	layers, err := c.kustomizations(ctx, t)
@@ -56,7 +57,8 @@ func (c *Cluster) Tree(ctx context.Context, namespace, name string) (*Node, erro
 	}
 	for _, k := range layers {
 		node := k.node()
-		if node.Nodes, err = c.sources(ctx, k); err != nil {
+		node.Nodes, err = c.sources(ctx, k)
+		if err != nil {
 			return nil, err
 		}
 		for _, e := range k.Status.Inventory.Entries {
@@ -69,13 +71,13 @@ func (c *Cluster) Tree(ctx context.Context, namespace, name string) (*Node, erro
 	return root, nil
 }
 
-// owned is the selector of what was made for a Transform.
+// owned returns the selector of what was made for a Transform.
 func owned(t *item) string {
 	return labelTransform + "=" + t.Metadata.Name + "," + labelNamespace + "=" + t.Metadata.Namespace
 }
 
-// kustomizations are those of a Transform, in the order of its layers. One that is no layer any more
-// comes last.
+// kustomizations returns the Kustomizations of a Transform, in the order of its layers. Those that
+// are no layer any more come last.
 func (c *Cluster) kustomizations(ctx context.Context, t *item) ([]*item, error) {
 	out, err := c.list(ctx, "Kustomization", t.Metadata.Namespace, owned(t))
 	if apierrors.IsNotFound(err) {
@@ -89,8 +91,8 @@ func (c *Cluster) kustomizations(ctx context.Context, t *item) ([]*item, error) 
 	return out, err
 }
 
-// sources are what an object reads: the source that it names, and the modules of a Transform, with its
-// policies.
+// sources returns what an object reads: the source that it names, and the modules and policies of
+// a Transform.
 func (c *Cluster) sources(ctx context.Context, o *item) ([]*Node, error) {
 	var out []*Node
 	if r, ok := o.source(); ok {
@@ -114,8 +116,8 @@ func (c *Cluster) sources(ctx context.Context, o *item) ([]*Node, error) {
 	return out, nil
 }
 
-// refOf is the object that an entry of an inventory of Flux names: NAMESPACE_NAME_GROUP_KIND, with
-// "__" for a colon in the name (fluxcd/cli-utils, pkg/object).
+// refOf returns the object that an entry of an inventory of Flux names: NAMESPACE_NAME_GROUP_KIND,
+// with "__" for a colon in the name (fluxcd/cli-utils, pkg/object).
 func refOf(id string) (Ref, bool) {
 	namespace, rest, ok := strings.Cut(id, "_")
 	kind := strings.LastIndexByte(rest, '_')

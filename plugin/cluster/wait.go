@@ -24,7 +24,7 @@ type Patience struct {
 	Report func(what string)
 }
 
-// bound is ctx, which ends with the patience.
+// bound returns a context that ends with the patience.
 func (p Patience) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, p.Timeout, errLate)
 }
@@ -35,13 +35,16 @@ var errLate = errors.New("the time is over")
 // check says of an object that it is as wanted, that it never will be (an error), or what it waits for.
 type check func(o *item) (done bool, waits string, err error)
 
-// await returns an object when it is as wanted. It watches the object; where a watch ends, as it does
+// await returns an object when it is as wanted. It watches the object. If a watch ends, as it does
 // after [kubeconfig.Timeout], or the server is away, it begins another one.
 func (c *Cluster) await(ctx context.Context, p Patience, r Ref, is check) (*item, error) {
-	waits, known := "", false
+	// Report what the object waits for, whenever that changes.
+	waits := ""
+	known := false
 	look := func(o *item) (bool, error) {
 		done, what, err := is(o)
-		if what = fmt.Sprintf("%s: %s", r, what); !done && err == nil && what != waits {
+		what = fmt.Sprintf("%s: %s", r, what)
+		if !done && err == nil && what != waits {
 			waits = what
 			if p.Report != nil {
 				p.Report(waits)
@@ -50,6 +53,7 @@ func (c *Cluster) await(ctx context.Context, p Patience, r Ref, is check) (*item
 		return done, err
 	}
 	for {
+		// An object that was read once may be away for a while, but not forbidden.
 		o, done, err := c.follow(ctx, r, look)
 		lasting := !known || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
 		known = known || o != nil
@@ -74,13 +78,15 @@ func (c *Cluster) await(ctx context.Context, p Patience, r Ref, is check) (*item
 // pause is how long after a watch that ended the next one begins.
 const pause = 500 * time.Millisecond
 
-// follow looks at an object, and again at each change, until that is done or an error, or the watch
-// ends. It returns the object as it was last.
+// follow checks an object, and checks it again after each change, until look is done or returns an
+// error, or the watch ends. It returns the object as it was last.
 func (c *Cluster) follow(ctx context.Context, r Ref, look func(*item) (bool, error)) (o *item, done bool, err error) {
-	if o, err = c.get(ctx, r); err != nil {
+	o, err = c.get(ctx, r)
+	if err != nil {
 		return nil, false, err
 	}
-	if done, err = look(o); done || err != nil {
+	done, err = look(o)
+	if done || err != nil {
 		return o, done, err
 	}
 	w, err := c.resource(r.Kind, r.Namespace).Watch(ctx, metav1.ListOptions{
@@ -99,18 +105,20 @@ func (c *Cluster) follow(ctx context.Context, r Ref, look func(*item) (bool, err
 		if seen.GetName() != r.Name {
 			continue // Not every server selects by fields.
 		}
-		if o, err = itemOf(seen); err != nil {
+		o, err = itemOf(seen)
+		if err != nil {
 			return nil, false, err
 		}
-		if done, err = look(o); done || err != nil {
+		done, err = look(o)
+		if done || err != nil {
 			return o, done, err
 		}
 	}
 	return o, false, nil
 }
 
-// isReady is the check that an object is Ready at its present spec. Where final is true an object that
-// is not Ready is an error as well when its controller tries again by itself.
+// isReady returns the check that an object is Ready at its present spec. If final is true, an
+// object that is not Ready is an error even when its controller tries again by itself.
 func isReady(final bool) check {
 	return func(o *item) (bool, string, error) {
 		c := o.ready()
@@ -126,7 +134,7 @@ func isReady(final bool) check {
 	}
 }
 
-// resuming is how an object is resumed.
+// resuming returns how a user resumes an object.
 func resuming(r Ref) string {
 	if r.Kind == "Transform" {
 		return fmt.Sprintf("resume it: ropewalk resume transform %s -n %s", r.Name, r.Namespace)
@@ -134,15 +142,15 @@ func resuming(r Ref) string {
 	return "resume it with flux"
 }
 
-// Wait returns a Transform when it is Ready at its present spec, and all of its Kustomizations are. One
-// that is Stalled or suspended, or is not Ready in time, is an [Error].
+// Wait returns a Transform when it is Ready at its present spec, and all of its Kustomizations
+// are. A Transform that is Stalled or suspended, or is not Ready in time, is an [Error].
 func (c *Cluster) Wait(ctx context.Context, namespace, name string, p Patience) (*Transform, error) {
 	ctx, cancel := p.bound(ctx)
 	defer cancel()
 	return c.wait(ctx, transformRef(namespace, name), p, isReady(false))
 }
 
-// wait awaits a Transform, and then its Kustomizations.
+// wait waits for a Transform, and then for its Kustomizations.
 func (c *Cluster) wait(ctx context.Context, r Ref, p Patience, is check) (*Transform, error) {
 	t, err := c.await(ctx, p, r, is)
 	if err != nil {

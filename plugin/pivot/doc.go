@@ -23,6 +23,4 @@
 // both ends; package link is that over gRPC, where they are in two clusters. Package gitops
 // freezes and ends what delivers a PivotCluster on its parent. Package install has a bootstrap
 // cluster make the first management cluster.
-//
-// Callers: the command `ropewalk pivot`, which is both ends in one process.
 package pivot

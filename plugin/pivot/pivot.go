@@ -54,8 +54,8 @@ type (
 // ParseManifest reads the YAML of a Manifest.
 func ParseManifest(data []byte) (*Manifest, error) { return install.Parse(data) }
 
-// Install has the bootstrap cluster at k make a cluster, and returns when that is in charge of
-// itself; see [install.Run].
+// Install makes a cluster from the bootstrap cluster at k. It returns when the new cluster is in
+// charge of itself; see [install.Run].
 func Install(ctx context.Context, k Kubeconfig, o InstallOptions) (*Installed, error) {
 	p, err := k.reach(ctx, "bootstrap", nil)
 	if err != nil {
@@ -74,8 +74,8 @@ var (
 	ErrNoPivot = errors.New("no pivot")
 )
 
-// IsDecision reports whether an error is for the user to decide on, and none of a server or
-// a kubeconfig.
+// IsDecision reports whether the user has to decide about an error. Errors of a server or of a
+// kubeconfig are no decisions.
 func IsDecision(err error) bool {
 	var found Findings
 	if errors.As(err, &found) {
@@ -114,9 +114,9 @@ type Options struct {
 	GitOps GitOps
 }
 
-// ends opens both planes, and reports at once where one of them cannot be reached: later
-// requests wait for a server that is away.
-func (o Options) ends(ctx context.Context) (*state.Source, error) {
+// openEnds opens both planes. It returns an error at once if one of them cannot be reached, because
+// later requests wait for a server that is away.
+func (o Options) openEnds(ctx context.Context) (*state.Source, error) {
 	var from, to *plane.Plane
 	var wrongFrom, wrongTo error
 	var both sync.WaitGroup
@@ -125,7 +125,7 @@ func (o Options) ends(ctx context.Context) (*state.Source, error) {
 	both.Go(func() { to, wrongTo = o.To.reach(ctx, "target", o.waits()) })
 	both.Wait()
 	if err := errors.Join(wrongFrom, wrongTo); err != nil {
-		return nil, o.denied(ctx, err)
+		return nil, o.explainDenied(ctx, err)
 	}
 	return &state.Source{
 		Plane: from, Link: &state.Target{Plane: to}, Cluster: o.Cluster, Copy: o.Copy, GitOps: o.GitOps,
@@ -133,7 +133,7 @@ func (o Options) ends(ctx context.Context) (*state.Source, error) {
 	}, nil
 }
 
-// oneByOne is Report for several goroutines: requests wait apart from the steps.
+// oneByOne returns Report for several goroutines: requests report waits beside the steps.
 func (o Options) oneByOne() func(Event) {
 	if o.Report == nil {
 		return nil
@@ -146,7 +146,7 @@ func (o Options) oneByOne() func(Event) {
 	}
 }
 
-// waits reports what a long wait is for.
+// waits returns the function that reports what a long wait is for.
 func (o Options) waits() func(string) {
 	return func(what string) {
 		if o.Report != nil {
@@ -155,14 +155,14 @@ func (o Options) waits() func(string) {
 	}
 }
 
-// cluster is the Cluster as an object.
+// cluster returns the Cluster as an object.
 func (o Options) cluster() Ref {
 	return Ref{Group: inventory.ClusterGroup, Kind: "Cluster", Namespace: o.Cluster.Namespace, Name: o.Cluster.Name}
 }
 
-// denied is err, or, where a plane forbids what has to be known first, all rights that are
-// missing on both planes.
-func (o Options) denied(ctx context.Context, err error) error {
+// explainDenied returns err. If a plane forbids what has to be read first, it returns all rights
+// that are missing on both planes instead.
+func (o Options) explainDenied(ctx context.Context, err error) error {
 	if err == nil || !apierrors.IsForbidden(err) || errors.Is(err, ErrAborted) {
 		return err
 	}
@@ -178,7 +178,7 @@ func (o Options) denied(ctx context.Context, err error) error {
 	return all.Sorted()
 }
 
-// reach opens a plane, and makes a first request.
+// reach opens a plane, and makes a first request. The plane has 2 s to answer it.
 func (k Kubeconfig) reach(ctx context.Context, name string, waits func(string)) (*plane.Plane, error) {
 	const patience = 2 * time.Second
 	p, err := k.open(name, waits)
@@ -195,30 +195,30 @@ func (k Kubeconfig) open(name string, waits func(string)) (*plane.Plane, error) 
 	return plane.Open(k.Path, k.Context, plane.Options{Name: name, Waits: waits})
 }
 
-// Look says what a pivot would move, and what stands in its way. Nothing is changed.
+// Look returns what a pivot would move, and what stands in its way. Nothing is changed.
 func Look(ctx context.Context, o Options) (Plan, error) {
-	s, err := o.ends(ctx)
+	s, err := o.openEnds(ctx)
 	if err != nil {
 		return Plan{}, err
 	}
 	found, err := s.Preflight(ctx)
 	plan := preflight.PlanOf(o.cluster(), found.Set, found.Findings)
 	plan.Notes = slices.Concat(found.Notes, found.Later)
-	return plan, o.denied(ctx, err)
+	return plan, o.explainDenied(ctx, err)
 }
 
 // Run moves the cluster, and returns the receipt of the source; see [state.Source.Run].
 func Run(ctx context.Context, o Options) (*Receipt, error) {
-	s, err := o.ends(ctx)
+	s, err := o.openEnds(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r, err := s.Run(ctx)
-	return r, o.denied(ctx, err)
+	return r, o.explainDenied(ctx, err)
 }
 
-// Abort undoes a pivot that is not committed; see [state.Source.Abort]. With targetLost To is
-// not needed; that is refused while the target answers, as it may have been taken over.
+// Abort undoes a pivot that is not committed; see [state.Source.Abort]. With targetLost, To is not
+// needed. That is refused while the target answers, because it may have been taken over.
 func Abort(ctx context.Context, o Options, targetLost bool) (*Receipt, error) {
 	if targetLost {
 		o.Report = o.oneByOne()
@@ -231,22 +231,22 @@ func Abort(ctx context.Context, o Options, targetLost bool) (*Receipt, error) {
 			return nil, err
 		}
 		if r != nil && !r.Step.Ended() {
-			if err := silent(ctx, r.Target.Server); err != nil {
+			if err := checkSilent(ctx, r.Target.Server); err != nil {
 				return r, Findings{{Ref: o.cluster(), Problem: fmt.Sprintf("the target of pivot %q is not lost: %v", r.ID, err), Advice: "give its kubeconfig with --to, in place of --target-lost"}}
 			}
 		}
 		return (&state.Source{Plane: from, Cluster: o.Cluster, GitOps: o.GitOps, Report: o.Report}).Abort(ctx, true)
 	}
-	s, err := o.ends(ctx)
+	s, err := o.openEnds(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return s.Abort(ctx, false)
 }
 
-// Takeover activates the target at To, whose source is lost for good; see
-// [state.Target.Takeover]. Where From is given the source is also looked for there: one that
-// answers is lost where it has lost the Cluster, or deletes it.
+// Takeover activates the target at To, whose source is lost for good; see [state.Target.Takeover].
+// If From is given, the source is also looked for there. A source that answers counts as lost if
+// it has lost the Cluster or deletes it.
 func Takeover(ctx context.Context, o Options, reason string) (*Receipt, error) {
 	o.Report = o.oneByOne()
 	to, err := o.To.reach(ctx, "target", o.waits())
@@ -262,11 +262,11 @@ func Takeover(ctx context.Context, o Options, reason string) (*Receipt, error) {
 			if going, err := o.going(ctx, from, to); err != nil || going {
 				return err
 			}
-			if err := errors.Join(unreachable(ctx, from), silent(ctx, from.Server())); err != nil {
+			if err := errors.Join(checkUnreachable(ctx, from), checkSilent(ctx, from.Server())); err != nil {
 				return err
 			}
 		}
-		return silent(ctx, server)
+		return checkSilent(ctx, server)
 	})
 }
 
@@ -287,9 +287,9 @@ func (o Options) going(ctx context.Context, from, to *plane.Plane) (bool, error)
 	return going != "", err
 }
 
-// unreachable returns an error where an API server answers by way of its kubeconfig, which may
+// checkUnreachable returns an error if an API server answers by way of its kubeconfig, which may
 // name a proxy.
-func unreachable(ctx context.Context, p *plane.Plane) error {
+func checkUnreachable(ctx context.Context, p *plane.Plane) error {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	_, err := p.UID(ctx)
@@ -303,9 +303,9 @@ func unreachable(ctx context.Context, p *plane.Plane) error {
 // askWithin is how long a source has to answer before it is thought to be lost.
 const askWithin = 15 * time.Second
 
-// silent returns an error where an API server answers. What it answers does not count: also
-// one that refuses is there.
-func silent(ctx context.Context, server string) error {
+// checkSilent returns an error if an API server answers. The content of the answer does not count:
+// a server that refuses the request is there too.
+func checkSilent(ctx context.Context, server string) error {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" {
 		return fmt.Errorf("the receipt has no address of it (%q): give its kubeconfig", server)
@@ -330,7 +330,7 @@ func silent(ctx context.Context, server string) error {
 	return nil
 }
 
-// Status is the receipt of a plane; ErrNoPivot where there is none.
+// Status returns the receipt of a plane, or ErrNoPivot if there is none.
 func Status(ctx context.Context, at Kubeconfig, cluster types.NamespacedName) (*Receipt, error) {
 	p, err := plane.Open(at.Path, at.Context, plane.Options{Name: "given", Patience: 10 * time.Second})
 	if err != nil {

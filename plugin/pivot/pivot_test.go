@@ -187,7 +187,7 @@ func TestTakeover(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, receipt.TakenOver)
 	require.NotContains(t, target.Object(cluster).Object["spec"], "paused")
-	require.ErrorContains(t, silent(t.Context(), ""), "give its kubeconfig")
+	require.ErrorContains(t, checkSilent(t.Context(), ""), "give its kubeconfig")
 }
 
 // TestTakeoverOfASourceThatGoes: it answers, and its namespace is being deleted.

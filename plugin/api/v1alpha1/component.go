@@ -216,7 +216,8 @@ type ApplyPolicy struct {
 // and does not render the project in its source.
 func (s *RenderSpec) One() bool { return s.CueRef != nil || s.Component != nil }
 
-// References are those of the modules and of the component, which the caller may change.
+// References returns the references of the modules and of the component, which the caller may
+// change.
 func (s *RenderSpec) References() (out []NamedReference) {
 	if s.CueRef != nil {
 		out = append(out, NamedReference{"spec.cueRef", s.CueRef})

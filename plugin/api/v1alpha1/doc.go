@@ -20,8 +20,6 @@
 // registration of the types. It imports neither the stages of a render nor the
 // controller.
 //
-// Callers: plugin/flux, plugin/pivot and cmd/ropewalk-controller; programs of others.
-//
 // +kubebuilder:object:generate=true
 // +groupName=ropewalk.dev
 package v1alpha1

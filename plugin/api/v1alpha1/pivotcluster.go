@@ -269,8 +269,8 @@ type AgentPolicy struct {
 	Rejoin string `json:"rejoin,omitempty"`
 }
 
-// ClusterNamespace is that of the Cluster API objects of this cluster, on the parent and on the
-// cluster itself. There is nothing else in it.
+// ClusterNamespace returns the namespace of the Cluster API objects of this cluster, on the parent
+// and on the cluster itself. There is nothing else in it.
 func (c *PivotCluster) ClusterNamespace() string { return ClusterNamespacePrefix + c.Name }
 
 // ClusterNamespacePrefix is what namespaces of PivotClusters begin with.

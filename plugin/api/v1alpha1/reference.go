@@ -15,7 +15,7 @@ type LocalObjectReference struct {
 	Name string `json:"name"`
 }
 
-// Flux is the reference as Flux has it; nil for nil.
+// Flux returns the reference as Flux defines it; nil for nil.
 func (r *LocalObjectReference) Flux() *meta.LocalObjectReference {
 	if r == nil {
 		return nil

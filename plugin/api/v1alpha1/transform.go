@@ -256,11 +256,10 @@ func (t *Transform) GetConditions() []metav1.Condition { return t.Status.Conditi
 // SetConditions replaces the conditions of the status.
 func (t *Transform) SetConditions(conditions []metav1.Condition) { t.Status.Conditions = conditions }
 
-// GetRequeueAfter is how long until everything is looked at again.
+// GetRequeueAfter returns how long until everything is reconciled again.
 func (t *Transform) GetRequeueAfter() time.Duration { return t.Spec.Interval.Duration }
 
-// GetRetryInterval is how long to wait after a failure; zero where the controller
-// decides.
+// GetRetryInterval returns how long to wait after a failure; zero if the controller decides.
 func (t *Transform) GetRetryInterval() time.Duration {
 	if t.Spec.RetryInterval == nil {
 		return 0
@@ -268,7 +267,7 @@ func (t *Transform) GetRetryInterval() time.Duration {
 	return t.Spec.RetryInterval.Duration
 }
 
-// GetHistory is how many artifacts are kept.
+// GetHistory returns how many artifacts are kept.
 func (t *Transform) GetHistory() int {
 	if t.Spec.History == nil {
 		return DefaultHistory
@@ -279,8 +278,8 @@ func (t *Transform) GetHistory() int {
 // DefaultHistory is how many artifacts are kept where a spec says nothing.
 const DefaultHistory = 5
 
-// GetLastHandledReconcileRequest is the last value of the annotation by which
-// the annotation requested a reconciliation.
+// GetLastHandledReconcileRequest returns the last value of the annotation by which the annotation
+// requested a reconciliation.
 func (t *Transform) GetLastHandledReconcileRequest() string {
 	return t.Status.GetLastHandledReconcileRequest()
 }

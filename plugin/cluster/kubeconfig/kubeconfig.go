@@ -17,21 +17,23 @@ import (
 const Timeout = 30 * time.Second
 
 // Load returns the configuration of a kubeconfig file at one of its contexts, "" for the current
-// one, with the namespace of that context. Where path is "", the file is that of kubectl.
+// one, with the namespace of that context. If path is "", it reads the file that kubectl reads.
 func Load(path, context string) (config *rest.Config, namespace string, err error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: path}
 	if path == "" {
 		rules = clientcmd.NewDefaultClientConfigLoadingRules()
 	}
 	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
-	if config, err = loading.ClientConfig(); err != nil {
+	config, err = loading.ClientConfig()
+	if err != nil {
 		return nil, "", err
 	}
 	namespace, _, err = loading.Namespace()
 	return config, namespace, err
 }
 
-// Tuned returns a copy of a configuration for the requests of a program; agent is how they name it.
+// Tuned returns a copy of a configuration for the requests of a program; agent is the name of the
+// program in them.
 func Tuned(config *rest.Config, agent string) *rest.Config {
 	config = rest.CopyConfig(config)
 	// The server has its own fairness, and a client limit would only add to the waiting.
@@ -42,7 +44,7 @@ func Tuned(config *rest.Config, agent string) *rest.Config {
 	return config
 }
 
-// Address is a server without a password in its URL, as it is kept and printed.
+// Address returns a server without a password in its URL, as it is kept and printed.
 func Address(host string) string {
 	u, err := url.Parse(host)
 	if err != nil || u.User == nil {

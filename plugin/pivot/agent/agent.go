@@ -70,13 +70,16 @@ type Agent struct {
 func (a *Agent) SetupWithManager(mgr ctrl.Manager) (err error) {
 	config := mgr.GetConfig()
 	a.Log = mgr.GetLogger().WithName("agent")
-	if a.Client, err = client.New(config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()}); err != nil {
+	a.Client, err = client.New(config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	if err != nil {
 		return err
 	}
-	if a.Discovery, err = discovery.NewDiscoveryClientForConfigAndClient(config, mgr.GetHTTPClient()); err != nil {
+	a.Discovery, err = discovery.NewDiscoveryClientForConfigAndClient(config, mgr.GetHTTPClient())
+	if err != nil {
 		return err
 	}
-	if a.Plane, err = plane.Connect(config, plane.Options{Name: "child"}); err != nil {
+	a.Plane, err = plane.Connect(config, plane.Options{Name: "child"})
+	if err != nil {
 		return err
 	}
 	if err := a.Setup(); err != nil {
@@ -102,12 +105,12 @@ func (a *Agent) Setup() (err error) {
 	return err
 }
 
-// Healthy is nil while the agent does what it should: it has a session, or tries to have one.
+// Healthy returns nil while the agent does what it should: it has a session, or tries to have one.
 func (a *Agent) Healthy() error { return a.link.Healthy() }
 
 // Start runs the agent until ctx ends.
 func (a *Agent) Start(ctx context.Context) error {
-	if err := a.enrolled(ctx); err != nil || ctx.Err() != nil {
+	if err := a.awaitEnrolment(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
 	done := make(chan struct{})
@@ -139,7 +142,7 @@ func (a *Agent) look(ctx context.Context) {
 	}
 }
 
-// report gives the link what the parent is to know: at once, and in each session to come.
+// report gives the link what the parent has to know, at once and in each session to come.
 func (a *Agent) report(ctx context.Context) error {
 	c, err := a.own(ctx)
 	if err != nil || c == nil {
@@ -183,8 +186,9 @@ func (a *Agent) reportBootstrap(ctx context.Context, c *v1alpha1.PivotCluster) e
 // bootstrapAnnotation of the PivotCluster is the ID of the bootstrap that was applied.
 const bootstrapAnnotation = "pivot.ropewalk.dev/bootstrap-id"
 
-// own is the PivotCluster of this cluster; nil where the parent has not sent it yet. It is that
-// also where the certificate is of another identity: that of a parent which was built again.
+// own returns the PivotCluster of this cluster; nil if the parent has not sent it yet. If no
+// PivotCluster has the identity of the certificate, it returns the one with another identity: that
+// of a parent which was built again.
 func (a *Agent) own(ctx context.Context) (*v1alpha1.PivotCluster, error) {
 	var list v1alpha1.PivotClusterList
 	if err := a.Client.List(ctx, &list); err != nil {
@@ -217,8 +221,8 @@ func (a *Agent) receipt(ctx context.Context, c *v1alpha1.PivotCluster) (*state.R
 	return state.Read(ctx, a.Plane, types.NamespacedName{Namespace: c.ClusterNamespace(), Name: c.Name})
 }
 
-// nodes are those of the cluster, and those of them that are ready.
-func (a *Agent) nodes(ctx context.Context) (all, ready int32, err error) {
+// countNodes counts the nodes of the cluster, and those of them that are ready.
+func (a *Agent) countNodes(ctx context.Context) (all, ready int32, err error) {
 	var list corev1.NodeList
 	if err := a.Client.List(ctx, &list); err != nil {
 		return 0, 0, err

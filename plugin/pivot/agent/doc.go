@@ -17,6 +17,4 @@
 // parent sends: a parent must not own the child.
 //
 // Without a parent it goes on for ever, and the cluster is in charge of itself all the same.
-//
-// Callers: cmd/ropewalk-controller.
 package agent

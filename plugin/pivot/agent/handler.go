@@ -26,7 +26,7 @@ import (
 
 var _ link.Handler = (*Agent)(nil)
 
-// ready is what each session begins with.
+// ready returns the message that each session begins with.
 func (a *Agent) ready(ctx context.Context) (*wire.AgentReady, error) {
 	uid, err := a.Plane.UID(ctx)
 	if err != nil {
@@ -50,7 +50,8 @@ func (a *Agent) ready(ctx context.Context) (*wire.AgentReady, error) {
 		return nil, err
 	}
 	if r != nil {
-		out.PivotId, out.PivotStep = r.ID, string(r.Step)
+		out.PivotId = r.ID
+		out.PivotStep = string(r.Step)
 	}
 	return out, nil
 }
@@ -81,15 +82,16 @@ func (a *Agent) pivot(ctx context.Context, r state.Request) state.Response {
 	return out
 }
 
-// admit is the PivotCluster that a request is for, or why it is refused. A cluster that is in
-// charge of itself is the target of its own pivot alone, of which an answer may have been lost,
-// and of no other: by that a parent would have it back.
+// admit returns the PivotCluster that a request is for, or why the request is refused. A cluster
+// that is in charge of itself accepts requests of its own pivot alone, of which an answer may have
+// been lost. It accepts no other pivot, by which a parent could take the cluster back.
 func (a *Agent) admit(ctx context.Context, r state.Request) (c *v1alpha1.PivotCluster, why string, err error) {
 	identity, err := a.identityOf()
 	if err != nil {
 		return nil, "", err
 	}
-	if c, err = a.own(ctx); err != nil {
+	c, err = a.own(ctx)
+	if err != nil {
 		return nil, "", err
 	}
 	switch {
@@ -110,7 +112,8 @@ func (a *Agent) admit(ctx context.Context, r state.Request) (c *v1alpha1.PivotCl
 	return nil, fmt.Sprintf("PivotCluster %q is in charge of itself: no other pivot brings objects here", c.Name), nil
 }
 
-// accepts refuses what is not of this cluster, or of no kind that moves.
+// accepts returns an error for an object that does not belong to this cluster, or whose kind does
+// not move.
 func accepts(c *v1alpha1.PivotCluster, r plane.Ref) error {
 	const clusterAPI = "cluster.x-k8s.io"
 	ours := r.Group == clusterAPI || strings.HasSuffix(r.Group, "."+clusterAPI)
@@ -140,6 +143,8 @@ func (a *Agent) bootstrap(ctx context.Context, m *wire.Bootstrap) error {
 	if err != nil {
 		return err
 	}
+
+	// A bootstrap of another cluster is refused.
 	identity, err := a.identityOf()
 	if err != nil {
 		return err
@@ -147,6 +152,8 @@ func (a *Agent) bootstrap(ctx context.Context, m *wire.Bootstrap) error {
 	if b.Identity != identity {
 		return fmt.Errorf("it is that of another cluster, %q: this one is %q", b.Identity, identity)
 	}
+
+	// A PivotCluster that is there already must be the same cluster, and still that of the parent.
 	if c, err := a.own(ctx); err != nil {
 		return err
 	} else if c != nil {
@@ -161,6 +168,8 @@ func (a *Agent) bootstrap(ctx context.Context, m *wire.Bootstrap) error {
 			return fmt.Errorf("it is that of PivotCluster %q: this cluster is PivotCluster %q, %q", b.Name, c.Name, c.Annotations[bootstrap.SelfAnnotation])
 		}
 	}
+
+	// Apply it, and note the ID once the agent may import.
 	if err := a.applier.Apply(ctx, b); err != nil {
 		return err
 	}
@@ -184,7 +193,7 @@ func decode(m *wire.Bootstrap) (*bootstrap.Bootstrap, error) {
 	return b, nil
 }
 
-// mark keeps the ID of what was applied.
+// mark writes the ID of the bootstrap that was applied to the PivotCluster.
 func (a *Agent) mark(ctx context.Context, name, id string) error {
 	c := &v1alpha1.PivotCluster{}
 	if err := a.Client.Get(ctx, types.NamespacedName{Name: name}, c); err != nil {
@@ -208,7 +217,8 @@ func (a *Agent) Status(ctx context.Context) *wire.ClusterHealth {
 		out.KubernetesVersion = version.GitVersion
 	}
 	var err error
-	if out.Nodes, out.NodesReady, err = a.nodes(ctx); err != nil {
+	out.Nodes, out.NodesReady, err = a.countNodes(ctx)
+	if err != nil {
 		a.Log.Info("the nodes cannot be read", "reason", err.Error())
 	}
 	return out
@@ -227,7 +237,7 @@ func (a *Agent) takeRights(ctx context.Context, cluster string) error {
 	return err
 }
 
-// dropRights ends that: what was needed for the import only is not kept.
+// dropRights deletes the bindings that only the bootstrap and the import need.
 func (a *Agent) dropRights(ctx context.Context, c *v1alpha1.PivotCluster) error {
 	for _, o := range []client.Object{a.binding(c.Name), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: Bootstrap}}} {
 		if err := a.Client.Delete(ctx, o); client.IgnoreNotFound(err) != nil {

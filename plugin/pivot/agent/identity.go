@@ -19,9 +19,9 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link"
 )
 
-// enrolled waits until the agent has a certificate. The key is written before it is used: a
-// token is for one key.
-func (a *Agent) enrolled(ctx context.Context) error {
+// awaitEnrolment waits until the agent has a certificate. The key is written before it is used,
+// because a token is for one key.
+func (a *Agent) awaitEnrolment(ctx context.Context) error {
 	const most = time.Minute
 	for pause := time.Second; ; pause = min(2*pause, most) {
 		err := a.enrol(ctx)
@@ -40,7 +40,7 @@ func (a *Agent) enrol(ctx context.Context) error {
 	}
 	token := string(secret.Data[bootstrap.TokenKey])
 	if enrol.HasKey(secret.Data) {
-		credentials, err := decoded(secret)
+		credentials, err := decodeSecret(secret)
 		if err != nil {
 			return err
 		}
@@ -55,10 +55,11 @@ func (a *Agent) enrol(ctx context.Context) error {
 	return a.redeem(ctx, secret)
 }
 
-// redeem gets a certificate for the token of the Secret.
+// redeem exchanges the token of the Secret for a certificate.
 func (a *Agent) redeem(ctx context.Context, secret *corev1.Secret) (err error) {
 	if !enrol.HasKey(secret.Data) {
-		if secret, err = a.makeKey(ctx, secret); err != nil {
+		secret, err = a.makeKey(ctx, secret)
+		if err != nil {
 			return err
 		}
 	}
@@ -66,7 +67,8 @@ func (a *Agent) redeem(ctx context.Context, secret *corev1.Secret) (err error) {
 	got, err := a.exchange(ctx, secret, token)
 	if refused := (*enrol.Refusal)(nil); errors.As(err, &refused) && refused.Reason == enrol.KeyBlocked {
 		// It was stolen, and is of no use any more. The token is for the next one.
-		if secret, err = a.makeKey(ctx, secret); err == nil {
+		secret, err = a.makeKey(ctx, secret)
+		if err == nil {
 			got, err = a.exchange(ctx, secret, token)
 		}
 	}
@@ -76,16 +78,16 @@ func (a *Agent) redeem(ctx context.Context, secret *corev1.Secret) (err error) {
 	return a.keep(ctx, got, token)
 }
 
-// exchange gives a token for a certificate of the key of the Secret.
+// exchange sends a token to the parent, and returns the certificate for the key of the Secret.
 func (a *Agent) exchange(ctx context.Context, secret *corev1.Secret, token string) (*enrol.Credentials, error) {
-	credentials, err := decoded(secret)
+	credentials, err := decodeSecret(secret)
 	if err != nil {
 		return nil, err
 	}
 	return a.registration(secret).Enrol(ctx, credentials, token)
 }
 
-func decoded(secret *corev1.Secret) (*enrol.Credentials, error) {
+func decodeSecret(secret *corev1.Secret) (*enrol.Credentials, error) {
 	credentials, err := enrol.DecodeCredentials(secret.Data)
 	if err != nil {
 		return nil, fmt.Errorf("secret %s/%s: %w", secret.Namespace, secret.Name, err)
@@ -93,7 +95,7 @@ func decoded(secret *corev1.Secret) (*enrol.Credentials, error) {
 	return credentials, nil
 }
 
-// makeKey adds a key to what the parent gave, in the place of one that there was.
+// makeKey adds a key to what the parent gave, in place of an earlier one.
 func (a *Agent) makeKey(ctx context.Context, secret *corev1.Secret) (*corev1.Secret, error) {
 	key, err := enrol.NewKey()
 	if err != nil {
@@ -112,8 +114,8 @@ func (a *Agent) makeKey(ctx context.Context, secret *corev1.Secret) (*corev1.Sec
 	return secret, a.Client.Update(ctx, secret)
 }
 
-// keep writes credentials to the Secret, and takes the token away that they are for; "" is none. A
-// user may have put another one there meanwhile.
+// keep writes credentials to the Secret, and removes the token that they were issued for; "" is
+// none. A user may have put another token there meanwhile, which stays.
 func (a *Agent) keep(ctx context.Context, credentials *enrol.Credentials, token string) error {
 	secret, err := a.secret(ctx)
 	if err != nil {
@@ -138,15 +140,20 @@ func (a *Agent) keep(ctx context.Context, credentials *enrol.Credentials, token 
 // retryAfter is how long the agent waits after a certificate was refused to it.
 const retryAfter = time.Minute
 
-// renew asks for a new certificate in time, and at once where a user has put a new token into
-// the Secret, or the parent has other authorities than the agent trusts.
+// renew gets a new certificate in time. It does so at once if a user has put a new token into the
+// Secret, or if the parent has other authorities than the agent trusts.
 func (a *Agent) renew(ctx context.Context) (err error) {
 	a.renewing.Lock()
 	defer a.renewing.Unlock()
-	credentials, now := a.identity.Load(), a.Now()
+
+	// Without a certificate, or soon after a failure, there is nothing to renew.
+	credentials := a.identity.Load()
+	now := a.Now()
 	if credentials == nil || now.Before(a.retry) {
 		return nil
 	}
+
+	// Each failure delays the next attempt.
 	secret, err := a.secret(ctx)
 	if err != nil {
 		return err
@@ -158,7 +165,8 @@ func (a *Agent) renew(ctx context.Context) (err error) {
 	}()
 	// A user has put a token there, or a machine has put the spent one back.
 	if token := string(secret.Data[bootstrap.TokenKey]); token != "" && token != a.spent {
-		if err = a.redeem(ctx, secret); err == nil {
+		err = a.redeem(ctx, secret)
+		if err == nil {
 			return nil
 		}
 		if refused := (*enrol.Refusal)(nil); errors.As(err, &refused) && !refused.Temporary() {
@@ -166,6 +174,8 @@ func (a *Agent) renew(ctx context.Context) (err error) {
 		}
 		err = fmt.Errorf("the token in secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
+
+	// Renew when the certificate is due, or when the parent has rotated its authorities.
 	pins := a.link.Pins()
 	// Once for each bundle: the answer to that has it, or will never have it.
 	rotated := len(pins) > 0 && !slices.Equal(pins, credentials.Trust.Pins) && !slices.Equal(pins, a.followed)
@@ -190,7 +200,7 @@ func (a *Agent) registration(secret *corev1.Secret) enrol.Client {
 	return enrol.Client{Endpoint: string(secret.Data[bootstrap.EndpointKey]), Now: a.Now}
 }
 
-// parent is where the next session goes.
+// parent returns the address of the parent, and the credentials for the next session.
 func (a *Agent) parent(ctx context.Context) (link.Parent, error) {
 	secret, err := a.secret(ctx)
 	if err != nil {

@@ -28,7 +28,8 @@ const (
 	CellsAnnotation = "pivot.ropewalk.dev/cells"
 )
 
-// remember adds a cell to those that children were given, and returns all.
+// remember adds a cell to those that children were given, and returns all of them, the newest
+// first.
 func (e *Endpoints) remember(ctx context.Context, cell *v1alpha1.Cell) ([]v1alpha1.Cell, error) {
 	var secret corev1.Secret
 	if err := e.reconciler.client.Get(ctx, types.NamespacedName{Namespace: e.Namespace, Name: AuthoritySecret}, &secret); err != nil {
@@ -53,7 +54,7 @@ func (e *Endpoints) remember(ctx context.Context, cell *v1alpha1.Cell) ([]v1alph
 	return cells, e.reconciler.client.Update(ctx, &secret, owner)
 }
 
-// hosts are those of cells, each one once.
+// hosts returns the hosts of cells, each one once.
 func hosts(cells []v1alpha1.Cell) []string {
 	var out []string
 	for _, c := range cells {
@@ -71,7 +72,8 @@ func portOf(l net.Listener) int32 {
 	return int32(l.Addr().(*net.TCPAddr).Port) //nolint:gosec,forcetypeassert // a listener of TCP
 }
 
-// service is that of all cells that children were given; a port is that of the newest.
+// service returns the Service of all cells that children were given. If two cells share a port, it
+// leads to the endpoint of the newer one.
 func service(namespace string, cells []v1alpha1.Cell, at listeners) *corev1ac.ServiceApplyConfiguration {
 	spec := corev1ac.ServiceSpec().WithType(corev1.ServiceType(cells[0].ServiceType)).WithSelector(map[string]string{"app.kubernetes.io/name": "ropewalk-controller"})
 	used := map[int32]bool{}

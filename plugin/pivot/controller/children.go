@@ -50,13 +50,15 @@ type children struct {
 	sessions map[string]int64
 }
 
-// events are the callbacks of the link. What the agents say is kept in memory: they say it
-// again in each session.
+// events returns the callbacks of the link. What the agents report is kept in memory only, because
+// they report it again in each session.
 func (k *children) events() link.Events {
 	return link.Events{
 		AgentReady: func(ctx context.Context, cluster string, m *wire.AgentReady) error {
 			k.note(ctx, cluster, func(c *Child) {
-				c.Version, c.KubernetesVersion, c.Pins = m.GetAgentVersion(), m.GetKubernetesVersion(), reported(m.GetPins())
+				c.Version = m.GetAgentVersion()
+				c.KubernetesVersion = m.GetKubernetesVersion()
+				c.Pins = reported(m.GetPins())
 				c.HandedOver = ""
 				if state.Step(m.GetPivotStep()).Forward() {
 					c.HandedOver = m.GetPivotId()
@@ -69,12 +71,15 @@ func (k *children) events() link.Events {
 		},
 		ClusterHealth: func(ctx context.Context, cluster string, m *wire.ClusterHealth) {
 			k.note(ctx, cluster, func(c *Child) {
-				c.KubernetesVersion, c.Nodes, c.NodesReady = m.GetKubernetesVersion(), m.GetNodes(), m.GetNodesReady()
+				c.KubernetesVersion = m.GetKubernetesVersion()
+				c.Nodes = m.GetNodes()
+				c.NodesReady = m.GetNodesReady()
 			}, true)
 		},
 		BootstrapComplete: func(ctx context.Context, cluster string, m *wire.BootstrapComplete) {
 			k.note(ctx, cluster, func(c *Child) {
-				c.Bootstrapped, c.BootstrapError = m.GetId(), m.GetError()
+				c.Bootstrapped = m.GetId()
+				c.BootstrapError = m.GetError()
 				if c.BootstrapError != "" {
 					c.Bootstrapped = ""
 				}
@@ -87,7 +92,8 @@ func (k *children) events() link.Events {
 	}
 }
 
-// reported are pins in one text; "" where they are none that an authority can have.
+// reported joins pins to one text. It returns "" for a text that is too long for the pins of an
+// authority.
 func reported(pins []string) string {
 	const most = 256 // bytes, of three
 	if text := strings.Join(pins, " "); len(text) <= most {
@@ -96,7 +102,7 @@ func reported(pins []string) string {
 	return ""
 }
 
-// note keeps what an agent said; where it is news, its PivotCluster is looked at.
+// note keeps what an agent reported. If that is news, its PivotCluster is reconciled.
 func (k *children) note(ctx context.Context, cluster string, change func(*Child), news bool) {
 	k.mu.Lock()
 	before := k.last[cluster]
@@ -117,7 +123,8 @@ func (k *children) look(ctx context.Context, cluster string) {
 	}
 }
 
-// authorize is the cluster of the certificate of a connection.
+// authorize returns the UID of the cluster that the certificate of a connection belongs to, or why
+// the connection is refused.
 func (k *children) authorize(ctx context.Context, connection tls.ConnectionState) (string, error) {
 	peer, err := enrol.PeerOf(connection)
 	if err != nil {
@@ -130,9 +137,9 @@ func (k *children) authorize(ctx context.Context, connection tls.ConnectionState
 	return peer.Cluster, err
 }
 
-// session counts the sessions of a cluster, for good; from where this process was, where the
-// status is lost.
-func (k *children) session(ctx context.Context, cluster string) (n int64, err error) {
+// nextSession returns the number of the next session of a cluster, and writes it to the status. If
+// the status is lost, it counts on from what this process has given.
+func (k *children) nextSession(ctx context.Context, cluster string) (n int64, err error) {
 	k.mu.Lock()
 	given := k.sessions[cluster]
 	k.mu.Unlock()
@@ -152,14 +159,14 @@ func (k *children) session(ctx context.Context, cluster string) (n int64, err er
 	return n, nil
 }
 
-// serve gives the children the server by which they are reached.
+// serve sets the server that reaches the children.
 func (k *children) serve(s *link.Server) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.server = s
 }
 
-// reach is the server; an error while this controller serves none.
+// reach returns the server, or an error while this controller serves none.
 func (k *children) reach() (*link.Server, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -169,7 +176,7 @@ func (k *children) reach() (*link.Server, error) {
 	return k.server, nil
 }
 
-// child is what the agent of a cluster said; false where it is not connected.
+// child returns what the agent of a cluster reported last, and whether it is connected.
 func (k *children) child(cluster types.UID) (Child, bool) {
 	server, err := k.reach()
 	k.mu.Lock()
@@ -177,7 +184,7 @@ func (k *children) child(cluster types.UID) (Child, bool) {
 	return k.last[string(cluster)], err == nil && server.Connected(string(cluster))
 }
 
-// link is that of the pivot of a cluster.
+// link returns the link for the pivot of a cluster.
 func (k *children) link(cluster types.UID) state.Link {
 	return state.LinkFunc(func(ctx context.Context, r state.Request) (state.Response, error) {
 		server, err := k.reach()
@@ -205,7 +212,7 @@ func (k *children) bootstrap(ctx context.Context, cluster types.UID, b *bootstra
 	return server.Bootstrap(ctx, string(cluster), m)
 }
 
-// block cuts the connections of keys that are blocked.
+// block closes the connections of keys that are blocked.
 func (k *children) block(c *v1alpha1.PivotCluster) {
 	server, err := k.reach()
 	if err != nil {

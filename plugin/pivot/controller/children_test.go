@@ -69,12 +69,12 @@ func TestSessionsAreCountedForGood(t *testing.T) {
 	w := newWorld(t)
 	for want := range int64(3) {
 		// Each one by another process.
-		n, err := w.reconciler(w.parent, w.from, "parent-uid", &Endpoints{}).children.session(t.Context(), "pc-1")
+		n, err := w.reconciler(w.parent, w.from, "parent-uid", &Endpoints{}).children.nextSession(t.Context(), "pc-1")
 		require.NoError(t, err)
 		require.Equal(t, want+1, n)
 	}
 	require.Equal(t, int64(3), w.read().Status.Agent.Session)
-	_, err := w.controller.children.session(t.Context(), "pc-9")
+	_, err := w.controller.children.nextSession(t.Context(), "pc-9")
 	require.EqualError(t, err, `there is no PivotCluster with UID "pc-9"`)
 
 	// Another client writes the status at the same time.
@@ -87,7 +87,7 @@ func TestSessionsAreCountedForGood(t *testing.T) {
 			return c.SubResource(sub).Update(ctx, o, opts...)
 		},
 	})
-	n, err := w.controller.children.session(t.Context(), "pc-1")
+	n, err := w.controller.children.nextSession(t.Context(), "pc-1")
 	require.NoError(t, err)
 	require.Equal(t, int64(4), n)
 
@@ -95,7 +95,7 @@ func TestSessionsAreCountedForGood(t *testing.T) {
 	c := w.read()
 	c.Status = v1alpha1.PivotClusterStatus{}
 	require.NoError(t, w.parent.Status().Update(t.Context(), c))
-	n, err = w.controller.children.session(t.Context(), "pc-1")
+	n, err = w.controller.children.nextSession(t.Context(), "pc-1")
 	require.NoError(t, err)
 	require.Equal(t, int64(5), n)
 }
@@ -200,16 +200,16 @@ func TestTheAuthorityIsMadeOnce(t *testing.T) {
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			if first == nil { // Another controller is first.
 				var err error
-				first, err = one.authority(ctx)
+				first, err = one.ensureAuthority(ctx)
 				require.NoError(t, err)
 			}
 			return c.Create(ctx, o, opts...)
 		},
 	})
-	second, err := two.authority(t.Context())
+	second, err := two.ensureAuthority(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, first.Trust().Pins, second.Trust().Pins)
-	again, err := one.authority(t.Context())
+	again, err := one.ensureAuthority(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, first.Trust().Pins, again.Trust().Pins)
 }
@@ -223,7 +223,7 @@ func TestAnAuthorityThatIsRotatedIsUsed(t *testing.T) {
 	require.NoError(t, e.refresh(t.Context(), at.endpoint, listeners{}))
 	require.Equal(t, before, at.endpoint.Authority().Trust().Pins)
 
-	rotated, err := e.authority(t.Context())
+	rotated, err := e.ensureAuthority(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, rotated.AddNext(w.now()))
 	require.NoError(t, rotated.Promote(w.now().Add(time.Hour)))
@@ -277,7 +277,7 @@ func TestAFloodOfNewsIsLookedAtOnce(t *testing.T) {
 func TestAnAuthorityThatIsLostIsNotReplaced(t *testing.T) {
 	w := newWorld(t)
 	e := w.controller.Endpoints
-	first, err := e.authority(t.Context())
+	first, err := e.ensureAuthority(t.Context())
 	require.NoError(t, err)
 	c := w.read()
 	c.Status.Enrolment = &v1alpha1.EnrolmentStatus{PublicKey: strings.Repeat("a", 64)}
@@ -300,10 +300,10 @@ func TestAnAuthorityThatIsLostIsNotReplaced(t *testing.T) {
 	require.NoError(t, <-ended)
 
 	require.NoError(t, w.parent.Create(t.Context(), &corev1.Secret{ObjectMeta: named("ropewalk-system", AuthoritySecret)}))
-	second, err := e.authority(t.Context())
+	second, err := e.ensureAuthority(t.Context())
 	require.NoError(t, err)
 	require.NotEqual(t, first.Trust().Pins, second.Trust().Pins)
-	kept, err := e.authority(t.Context())
+	kept, err := e.ensureAuthority(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, second.Trust().Pins, kept.Trust().Pins)
 }

@@ -19,7 +19,7 @@ type Delivery struct {
 	Applications []string
 }
 
-// gitOps is the engine of a cluster on this plane.
+// gitOps returns the engine of a cluster on this plane.
 func (r *Reconciler) gitOps(c *v1alpha1.PivotCluster) *gitops.GitOps {
 	return &gitops.GitOps{
 		Plane: r.plane, Cluster: c, Open: r.Delivery.Open, ServiceAccount: deliveryAccount, Applications: r.Delivery.Applications,

@@ -32,6 +32,4 @@
 // link, and it is reached by the kubeconfig of Cluster API.
 //
 // A token is in one Secret, which Cluster API reads, and nowhere else.
-//
-// Callers: cmd/ropewalk-controller.
 package controller

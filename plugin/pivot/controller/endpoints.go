@@ -52,17 +52,17 @@ type place struct {
 	endpoint *enrol.Endpoint
 }
 
-// NeedLeaderElection is true: an agent is served by the controller that drives its pivot.
+// NeedLeaderElection returns true: an agent is served by the controller that drives its pivot.
 func (*Endpoints) NeedLeaderElection() bool { return true }
 
-// prepare reads, or makes, the authority, and finds the cell. It returns nil where this
-// cluster has no cell yet.
+// prepare finds the cell, and reads or makes the authority. It returns nil if this cluster has no
+// cell yet.
 func (e *Endpoints) prepare(ctx context.Context) (*place, error) {
 	cell, err := e.find(ctx)
 	if err != nil || cell == nil {
 		return nil, err
 	}
-	authority, err := e.authority(ctx)
+	authority, err := e.ensureAuthority(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (e *Endpoints) prepare(ctx context.Context) (*place, error) {
 	return &place{cell, enrol.NewEndpoint(authority, hosts(cells), e.reconciler.Now)}, nil
 }
 
-// find is the cell; nil where there is none.
+// find returns the cell; nil if there is none.
 func (e *Endpoints) find(ctx context.Context) (*v1alpha1.Cell, error) {
 	if e.Given != nil {
 		return e.Given, nil
@@ -85,8 +85,8 @@ func (e *Endpoints) find(ctx context.Context) (*v1alpha1.Cell, error) {
 	return own.Spec.Cell, nil
 }
 
-// kept is the authority of the Secret.
-func (e *Endpoints) kept(ctx context.Context) (*corev1.Secret, *enrol.Authority, error) {
+// readAuthority returns the Secret of the authority, and the authority in it.
+func (e *Endpoints) readAuthority(ctx context.Context) (*corev1.Secret, *enrol.Authority, error) {
 	live := &corev1.Secret{}
 	if err := e.reconciler.client.Get(ctx, types.NamespacedName{Namespace: e.Namespace, Name: AuthoritySecret}, live); err != nil {
 		return nil, nil, err
@@ -95,18 +95,23 @@ func (e *Endpoints) kept(ctx context.Context) (*corev1.Secret, *enrol.Authority,
 	return live, a, err
 }
 
-// authority is that of the Secret, which is made where there is none, or where it is empty.
-func (e *Endpoints) authority(ctx context.Context) (*enrol.Authority, error) {
-	live, a, err := e.kept(ctx)
+// ensureAuthority returns the authority of the Secret. It makes one if there is no Secret, or if
+// the Secret is empty.
+func (e *Endpoints) ensureAuthority(ctx context.Context) (*enrol.Authority, error) {
+	live, a, err := e.readAuthority(ctx)
 	gone := apierrors.IsNotFound(err)
 	if !gone && (live == nil || len(live.Data) > 0) {
 		return a, err
 	}
+
+	// A new authority must not strand agents of the lost one.
 	if gone {
-		if err := e.stranded(ctx); err != nil {
+		if err := e.checkStranded(ctx); err != nil {
 			return nil, err
 		}
 	}
+
+	// Make an authority, and write it before it is used.
 	made, err := enrol.NewAuthority(e.reconciler.Now())
 	if err != nil {
 		return nil, err
@@ -121,7 +126,7 @@ func (e *Endpoints) authority(ctx context.Context) (*enrol.Authority, error) {
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: AuthoritySecret}, Data: data}
 	if err := e.reconciler.client.Create(ctx, secret, owner); apierrors.IsAlreadyExists(err) {
-		_, a, err = e.kept(ctx) // Another controller was first.
+		_, a, err = e.readAuthority(ctx) // Another controller was first.
 		return a, err
 	} else if err != nil {
 		return nil, err
@@ -129,9 +134,9 @@ func (e *Endpoints) authority(ctx context.Context) (*enrol.Authority, error) {
 	return made, nil
 }
 
-// stranded returns an error where agents have certificates of an authority that was lost: they
-// would take no other one.
-func (e *Endpoints) stranded(ctx context.Context) error {
+// checkStranded returns an error if agents have certificates of an authority that was lost: they
+// would accept no other one.
+func (e *Endpoints) checkStranded(ctx context.Context) error {
 	var list v1alpha1.PivotClusterList
 	if err := e.reconciler.client.List(ctx, &list); err != nil {
 		return err
@@ -154,10 +159,12 @@ const look = 10 * time.Second
 
 // Start serves until ctx ends.
 func (e *Endpoints) Start(ctx context.Context) error {
+	// Wait until there is a cell and an authority.
 	var at *place
 	for {
 		var err error
-		if at, err = e.prepare(ctx); at != nil {
+		at, err = e.prepare(ctx)
+		if at != nil {
 			break
 		}
 		if err != nil {
@@ -170,9 +177,11 @@ func (e *Endpoints) Start(ctx context.Context) error {
 		case <-time.After(look):
 		}
 	}
+
+	// Make both servers, and listen before agents and the reconciler can find them.
 	r := e.reconciler
 	server, err := link.NewServer(link.ServerOptions{
-		TLS: at.endpoint.TLS(tls.RequireAndVerifyClientCert, "h2"), Authorize: r.children.authorize, Session: r.children.session, Events: r.children.events(),
+		TLS: at.endpoint.TLS(tls.RequireAndVerifyClientCert, "h2"), Authorize: r.children.authorize, Session: r.children.nextSession, Events: r.children.events(),
 		Pins: func() []string { return at.endpoint.Authority().Trust().Pins }, Log: e.log.WithName("link"),
 	})
 	if err != nil {
@@ -190,9 +199,13 @@ func (e *Endpoints) Start(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, first.Close())
 	}
+
+	// From here on children can be given this place.
 	r.children.serve(server)
 	e.current.Store(at)
 	e.log.Info("serving children", "registration", e.Registration, "link", e.Link, "host", at.cell.Host)
+
+	// Serve until one of both servers ends, which ends the other one.
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 2)
@@ -208,8 +221,9 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 }
 
-// follow uses the cell and the authority as they are, after an edit or a rotation, and rotates
-// the authority. A Secret that is gone changes nothing: another authority would strand all agents.
+// follow applies edits of the cell and rotations of the authority to the endpoint, and rotates the
+// authority. A Secret that is gone changes nothing, because another authority would strand all
+// agents.
 func (e *Endpoints) follow(ctx context.Context, endpoint *enrol.Endpoint, at listeners) {
 	for {
 		if err := e.refresh(ctx, endpoint, at); err != nil && ctx.Err() == nil {
@@ -224,7 +238,7 @@ func (e *Endpoints) follow(ctx context.Context, endpoint *enrol.Endpoint, at lis
 }
 
 func (e *Endpoints) refresh(ctx context.Context, endpoint *enrol.Endpoint, at listeners) error {
-	secret, a, err := e.kept(ctx)
+	secret, a, err := e.readAuthority(ctx)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,8 @@ import (
 )
 
 // installs reports whether a PivotCluster is the first management cluster, made by a bootstrap
-// cluster that it cannot call: it is reached by the kubeconfig that Cluster API makes.
+// cluster. The new cluster cannot call a bootstrap cluster, so it is reached by the kubeconfig
+// that Cluster API makes.
 func installs(c *v1alpha1.PivotCluster) bool {
 	_, ok := c.Annotations[install.Annotation]
 	return ok
@@ -44,7 +45,7 @@ type target struct {
 	plane  *plane.Plane
 }
 
-// dial opens the API server of a kubeconfig. No request is made.
+// dial returns a client and a plane for the API server of a kubeconfig. No request is made.
 func dial(config *rest.Config, scheme *runtime.Scheme) (*target, error) {
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
@@ -54,9 +55,10 @@ func dial(config *rest.Config, scheme *runtime.Scheme) (*target, error) {
 	return &target{c, p}, err
 }
 
-// target reaches the child by its kubeconfig; nil where there is none yet.
+// target returns the API server of the child, by the kubeconfig of Cluster API; nil if there is
+// none yet.
 func (r *Reconciler) target(ctx context.Context, c *v1alpha1.PivotCluster) (*target, error) {
-	data, err := r.kubeconfig(ctx, c)
+	data, err := r.ensureKubeconfig(ctx, c)
 	if err != nil || data == nil {
 		return nil, err
 	}
@@ -75,9 +77,9 @@ func (r *Reconciler) target(ctx context.Context, c *v1alpha1.PivotCluster) (*tar
 	return dial(config, r.client.Scheme())
 }
 
-// kubeconfig is that of the child. The Secret of Cluster API moves with the cluster, so that a
-// copy is kept here: a user could not reach the new cluster otherwise.
-func (r *Reconciler) kubeconfig(ctx context.Context, c *v1alpha1.PivotCluster) ([]byte, error) {
+// ensureKubeconfig returns the kubeconfig of the child, and keeps a copy of it here. The Secret of
+// Cluster API moves with the cluster, so without the copy a user could not reach the new cluster.
+func (r *Reconciler) ensureKubeconfig(ctx context.Context, c *v1alpha1.PivotCluster) ([]byte, error) {
 	var made, kept corev1.Secret
 	in := c.ClusterNamespace()
 	err := r.client.Get(ctx, types.NamespacedName{Namespace: in, Name: install.AdminSecret}, &kept)
@@ -103,8 +105,9 @@ func (r *Reconciler) kubeconfig(ctx context.Context, c *v1alpha1.PivotCluster) (
 	return data, r.client.Create(ctx, &kept, owner)
 }
 
-// look reads what an agent would say. Why is what the child is waited for; "" where it answers
-// and has what the ClusterResourceSet brought. Its own PivotCluster is nil where it has none yet.
+// look reads what an agent would report. It returns why the child is waited for; "" if the child
+// answers and has what the ClusterResourceSet brought. It returns nil for the PivotCluster of the
+// child if there is none yet.
 func (r *Reconciler) look(ctx context.Context, c *v1alpha1.PivotCluster) (own *v1alpha1.PivotCluster, why string, err error) {
 	at, err := r.target(ctx, c)
 	switch {
@@ -113,7 +116,7 @@ func (r *Reconciler) look(ctx context.Context, c *v1alpha1.PivotCluster) (own *v
 	case at == nil:
 		why = "there is no kubeconfig of the cluster yet"
 	default:
-		why, err = r.delivers(ctx, c)
+		why, err = r.retireResourceSet(ctx, c)
 	}
 	if err == nil && why == "" {
 		own, why = at.own(ctx, c)
@@ -122,7 +125,7 @@ func (r *Reconciler) look(ctx context.Context, c *v1alpha1.PivotCluster) (own *v
 	return own, why, err
 }
 
-// own is the PivotCluster of the child itself.
+// own returns the PivotCluster that the child has of itself, or why it cannot be read.
 func (at *target) own(ctx context.Context, c *v1alpha1.PivotCluster) (own *v1alpha1.PivotCluster, why string) {
 	own = &v1alpha1.PivotCluster{}
 	switch err := at.client.Get(ctx, client.ObjectKeyFromObject(c), own); {
@@ -136,9 +139,10 @@ func (at *target) own(ctx context.Context, c *v1alpha1.PivotCluster) (own *v1alp
 	return own, ""
 }
 
-// delivers waits until the ClusterResourceSet has brought the manifest, and deletes it then: it
-// has no more to do, and must not move with the cluster.
-func (r *Reconciler) delivers(ctx context.Context, c *v1alpha1.PivotCluster) (why string, err error) {
+// retireResourceSet returns what is still to happen before the manifest is on the child and the
+// ClusterResourceSet is gone; "" if nothing is. It deletes the ClusterResourceSet once it has
+// brought the manifest: it has no more to do then, and must not move with the cluster.
+func (r *Reconciler) retireResourceSet(ctx context.Context, c *v1alpha1.PivotCluster) (why string, err error) {
 	mapping, err := r.client.RESTMapper().RESTMapping(schema.GroupKind{Group: install.AddonsGroup, Kind: "ClusterResourceSet"})
 	if apimeta.IsNoMatchError(err) {
 		return "", nil
@@ -157,20 +161,21 @@ func (r *Reconciler) delivers(ctx context.Context, c *v1alpha1.PivotCluster) (wh
 	case o.GetDeletionTimestamp() != nil:
 		return "the ClusterResourceSet is being deleted", nil
 	}
-	if status, message := said(o, "ResourcesApplied"); status != "True" {
+	if status, message := conditionOf(o, "ResourcesApplied"); status != "True" {
 		return "the ClusterResourceSet has not applied the manifest yet: " + cmp.Or(detail(o), message, "its controller has not looked at it"), nil
 	}
 	return "the ClusterResourceSet is being deleted", client.IgnoreNotFound(r.client.Delete(ctx, o))
 }
 
-// detail is what is wrong in words: the condition of v1beta2 does not have it.
+// detail returns the message of the deprecated v1beta1 condition, which names what is wrong. The
+// condition of v1beta2 does not.
 func detail(o *unstructured.Unstructured) string {
 	before, _, _ := unstructured.NestedMap(o.Object, "status", "deprecated", "v1beta1")
-	_, message := said(&unstructured.Unstructured{Object: map[string]any{"status": before}}, "ResourcesApplied")
+	_, message := conditionOf(&unstructured.Unstructured{Object: map[string]any{"status": before}}, "ResourcesApplied")
 	return message
 }
 
-// give makes what the child needs before the pivot, and says what is missing.
+// give writes what the child needs before the pivot, and returns what is still missing.
 func (r *Reconciler) give(ctx context.Context, c *v1alpha1.PivotCluster, b *bootstrap.Bootstrap) (done bool, message string, err error) {
 	at, err := r.target(ctx, c)
 	if err != nil || at == nil {
@@ -188,7 +193,8 @@ func (r *Reconciler) give(ctx context.Context, c *v1alpha1.PivotCluster, b *boot
 	if refused := a.Apply(ctx, b); refused != nil {
 		return false, refused.Error(), nil //nolint:nilerr // the child says why
 	}
-	if done, message, err = a.State(ctx, b); err != nil || !done {
+	done, message, err = a.State(ctx, b)
+	if err != nil || !done {
 		return false, cmp.Or(message, "the child is being given its GitOps"), err
 	}
 	if own == nil || own.Status.Phase == "" {
@@ -197,7 +203,8 @@ func (r *Reconciler) give(ctx context.Context, c *v1alpha1.PivotCluster, b *boot
 	return why == "", why, nil
 }
 
-// link carries the requests of a pivot.
+// link returns what carries the requests of a pivot: the link of the agent, or the API server of a
+// child that is installed.
 func (r *Reconciler) link(ctx context.Context, c *v1alpha1.PivotCluster) (state.Link, error) {
 	if !installs(c) {
 		return r.children.link(c.UID), nil
@@ -212,13 +219,17 @@ func (r *Reconciler) link(ctx context.Context, c *v1alpha1.PivotCluster) (state.
 	return &state.Target{Plane: at.plane, Now: r.Now}, nil
 }
 
-// installed: the cluster is in charge of itself. It is Ready when it says so itself: this
-// plane may be deleted then.
-func (r *Reconciler) installed(ctx context.Context, c *v1alpha1.PivotCluster) error {
+// reportInstalled sets the status of an installed cluster that is in charge of itself. It is Ready
+// once it reports so itself: from then on this plane may be deleted.
+func (r *Reconciler) reportInstalled(ctx context.Context, c *v1alpha1.PivotCluster) error {
 	set(c, v1alpha1.PivotedCondition, true, "Pivoted", "")
-	if data, err := r.kubeconfig(ctx, c); err != nil || data == nil {
+
+	// Without a kubeconfig the cluster was not made from this plane.
+	if data, err := r.ensureKubeconfig(ctx, c); err != nil || data == nil {
 		return cmp.Or(err, reject("the cluster is in charge of itself since pivot %s, and was not made from here: nothing is provisioned", c.Status.Pivot.ID))
 	}
+
+	// Find what keeps it from being Ready.
 	own, why, err := r.look(ctx, c)
 	if err != nil {
 		return err
@@ -234,16 +245,18 @@ func (r *Reconciler) installed(ctx context.Context, c *v1alpha1.PivotCluster) er
 			why += ": " + ready.Message
 		}
 	}
+
+	// A cluster that was Ready before is Degraded now, any other is still on its way.
 	if own != nil {
 		c.Status.Nodes = own.Status.Nodes
 	}
 	switch {
 	case why == "":
-		r.settled(c, v1alpha1.PhaseReady, "in charge of itself, and the bootstrap cluster is not needed any more: change it there")
+		r.setSettled(c, v1alpha1.PhaseReady, "in charge of itself, and the bootstrap cluster is not needed any more: change it there")
 	case c.Status.Phase == v1alpha1.PhaseReady || c.Status.Phase == v1alpha1.PhaseDegraded:
-		r.settled(c, v1alpha1.PhaseDegraded, "in charge of itself; "+why)
+		r.setSettled(c, v1alpha1.PhaseDegraded, "in charge of itself; "+why)
 	default:
-		r.progress(c, v1alpha1.PhasePivoting, "in charge of itself; "+why)
+		r.setProgress(c, v1alpha1.PhasePivoting, "in charge of itself; "+why)
 	}
 	return nil
 }

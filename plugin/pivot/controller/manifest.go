@@ -35,8 +35,8 @@ const (
 	compressedBytes = 1000 << 10
 )
 
-// childManifest is the YAML that installs an agent: the file of --child-manifest, or, where
-// there is none, what the agent of this cluster was installed with.
+// childManifest returns the YAML that installs an agent. It is the file of --child-manifest;
+// without that, it is what the agent of this cluster was installed with.
 func (r *Reconciler) childManifest(ctx context.Context) ([]byte, error) {
 	given, err := r.ChildManifest()
 	if err == nil {
@@ -65,8 +65,8 @@ func (r *Reconciler) childManifest(ctx context.Context) ([]byte, error) {
 	return out, nil
 }
 
-// manifest is what a machine of the control plane applies: what installs the agent, that once
-// more for children of the child, a binding for its delivery, and the Secret of the agent.
+// manifest returns what a machine of the control plane applies: what installs the agent, a copy of
+// that for children of the child, a binding for its delivery, and the Secret of the agent.
 func (r *Reconciler) manifest(ctx context.Context, c *v1alpha1.PivotCluster, token string) ([]byte, error) {
 	at, err := r.place(ctx, c)
 	if err != nil {
@@ -98,9 +98,9 @@ func (r *Reconciler) manifest(ctx context.Context, c *v1alpha1.PivotCluster, tok
 	return bytes.Join(documents, []byte("\n---\n")), nil
 }
 
-// poolsBinding lets the delivery on the child write pools of addresses, which have no namespace.
-// A machine makes it, because the controller there could only make it if it could bind its
-// other roles in all namespaces too.
+// poolsBinding returns the binding by which the delivery on the child may write pools of
+// addresses, which have no namespace. A machine makes it, because the controller there could only
+// make it if it could bind its other roles in all namespaces too.
 func poolsBinding(c *v1alpha1.PivotCluster) *rbacv1.ClusterRoleBinding {
 	return &rbacv1.ClusterRoleBinding{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
@@ -110,7 +110,7 @@ func poolsBinding(c *v1alpha1.PivotCluster) *rbacv1.ClusterRoleBinding {
 	}
 }
 
-// keptManifest is the ConfigMap of a manifest, in YAML.
+// keptManifest returns the ConfigMap of a manifest, in YAML.
 func keptManifest(given []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)

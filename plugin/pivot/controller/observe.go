@@ -32,7 +32,9 @@ type observation struct {
 
 // observe reads the Cluster, in the version that the API server prefers.
 func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.PivotCluster) (observation, error) {
-	out := observation{Nodes: v1alpha1.NodeCounts{Wanted: wanted(c)}}
+	out := observation{Nodes: v1alpha1.NodeCounts{Wanted: wantedNodes(c)}}
+
+	// Read the Cluster, which may not be there yet.
 	kind := schema.GroupKind{Group: "cluster.x-k8s.io", Kind: "Cluster"}
 	mapping, err := r.client.RESTMapper().RESTMapping(kind)
 	if apimeta.IsNoMatchError(err) {
@@ -51,8 +53,11 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.PivotCluster) (obs
 	case err != nil:
 		return out, err
 	}
-	out.There, out.Deleting = true, o.GetDeletionTimestamp() != nil
-	status, message := said(o, "Available")
+
+	// Take its conditions, and explain what is not reached yet.
+	out.There = true
+	out.Deleting = o.GetDeletionTimestamp() != nil
+	status, message := conditionOf(o, "Available")
 	out.Available = status == "True"
 	out.Provisioned, _, _ = unstructured.NestedBool(o.Object, "status", "initialization", "controlPlaneInitialized")
 	switch {
@@ -61,6 +66,8 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.PivotCluster) (obs
 	case !out.Provisioned:
 		out.Message = "the control plane is not initialized"
 	}
+
+	// Count the nodes of the control plane and of the workers.
 	for _, of := range []string{"controlPlane", "workers"} {
 		ready, _, _ := unstructured.NestedInt64(o.Object, "status", of, "readyReplicas")
 		out.Nodes.Ready += int32(ready) //nolint:gosec // a count of machines
@@ -68,8 +75,9 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.PivotCluster) (obs
 	return out, nil
 }
 
-// said is one of the v1beta2 conditions of an object of Cluster API.
-func said(o *unstructured.Unstructured, name string) (status, message string) {
+// conditionOf returns the status and the message of a v1beta2 condition of an object of Cluster
+// API; "" for both if there is none.
+func conditionOf(o *unstructured.Unstructured, name string) (status, message string) {
 	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range conditions {
 		if c, ok := c.(map[string]any); ok && c["type"] == name {
@@ -81,8 +89,8 @@ func said(o *unstructured.Unstructured, name string) (status, message string) {
 	return "", ""
 }
 
-// wanted is how many nodes the spec has.
-func wanted(c *v1alpha1.PivotCluster) int32 {
+// wantedNodes returns how many nodes the spec asks for.
+func wantedNodes(c *v1alpha1.PivotCluster) int32 {
 	n := max(c.Spec.ControlPlane.Replicas, 1)
 	for _, pool := range c.Spec.Workers {
 		if pool.Replicas == nil {
@@ -94,7 +102,7 @@ func wanted(c *v1alpha1.PivotCluster) int32 {
 	return n
 }
 
-// phaseOf is the phase of a cluster that is in charge of itself.
+// phaseOf returns the phase of a cluster that is in charge of itself, and its message.
 func phaseOf(o observation, connected bool) (v1alpha1.PivotClusterPhase, string) {
 	switch {
 	case !connected:

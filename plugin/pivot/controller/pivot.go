@@ -56,8 +56,8 @@ func newPivots(ctx context.Context, wake func(name string)) *pivots {
 	return &pivots{ctx: ctx, wake: wake, slots: make(chan struct{}, concurrent), all: map[types.UID]*driving{}, failed: map[types.UID]failure{}}
 }
 
-// drive begins a pivot where this process does not drive it yet. It returns a copy of what it
-// knows of it; a pivot that has ended is forgotten with that.
+// drive begins a pivot if this process does not drive it yet. It returns a copy of its state. A
+// pivot that has ended is forgotten by this call.
 func (p *pivots) drive(c *v1alpha1.PivotCluster, run func(context.Context, func(state.Event)) error) driving {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *pivots) run(ctx context.Context, name string, d *driving, run func(cont
 	p.wake(name)
 }
 
-// stop ends the work on a pivot at its step, waits for that, and forgets it.
+// stop ends the work on a pivot at its step, waits until that has ended, and forgets the pivot.
 func (p *pivots) stop(ctx context.Context, cluster types.UID) error {
 	p.mu.Lock()
 	d := p.all[cluster]
@@ -120,21 +120,21 @@ func (p *pivots) driven(cluster types.UID) bool {
 	return p.all[cluster] != nil
 }
 
-// fail keeps why a pivot failed, so that it is not begun again at once.
+// fail keeps why a pivot failed, so that it does not begin again at once.
 func (p *pivots) fail(cluster types.UID, f failure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failed[cluster] = f
 }
 
-// lastly is how a pivot failed last; its error is nil where it did not.
-func (p *pivots) lastly(cluster types.UID) failure {
+// lastFailure returns how a pivot failed last; its error is nil if it did not fail.
+func (p *pivots) lastFailure(cluster types.UID) failure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.failed[cluster]
 }
 
-// report keeps what a user sees of a pivot that is under way.
+// report keeps the message that a user sees of a pivot that is under way.
 func (p *pivots) report(name string, d *driving, e state.Event) {
 	message := e.Message
 	switch {
@@ -152,19 +152,21 @@ func (p *pivots) report(name string, d *driving, e state.Event) {
 	}
 }
 
-// pivot begins the move of the Cluster API objects, or goes on with it.
+// pivot begins to move the Cluster API objects, or goes on with it.
 func (r *Reconciler) pivot(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
 	resume := receipt != nil && !receipt.Step.Ended()
 	// One that has just ended is reported first.
 	if !r.pivots.driven(c.UID) {
-		rests := r.rests
+		rests := r.delayBegin
 		if resume {
-			rests = r.pauses
+			rests = r.delayResume
 		}
 		if wait, err := rests(c, receipt); wait || err != nil {
 			return err
 		}
 	}
+
+	// Drive it in the background, once per cluster.
 	link, err := r.link(ctx, c)
 	if err != nil {
 		return err
@@ -179,22 +181,24 @@ func (r *Reconciler) pivot(ctx context.Context, c *v1alpha1.PivotCluster, receip
 		_, err := source.Run(ctx)
 		return err
 	})
+
+	// Report how far it is, or how it ended.
 	set(c, v1alpha1.PivotedCondition, false, "Pivoted", d.message)
 	if !d.ended {
-		r.progress(c, v1alpha1.PhasePivoting, d.message)
+		r.setProgress(c, v1alpha1.PhasePivoting, d.message)
 		return nil
 	}
-	return r.ended(ctx, c, d.err)
+	return r.reportEnd(ctx, c, d.err)
 }
 
-// ended says how a pivot of this process ended. What it has reached the next look finds in
-// the receipt.
-func (r *Reconciler) ended(ctx context.Context, c *v1alpha1.PivotCluster, err error) error {
+// reportEnd reports how a pivot of this process ended. The next reconciliation finds in the
+// receipt what the pivot has reached.
+func (r *Reconciler) reportEnd(ctx context.Context, c *v1alpha1.PivotCluster, err error) error {
 	var findings inventory.Findings
 	switch {
 	case err == nil:
 		r.Events.Event(c, corev1.EventTypeNormal, "Pivoted", "the cluster is in charge of itself")
-		r.progress(c, v1alpha1.PhasePivoting, "the cluster is in charge of itself")
+		r.setProgress(c, v1alpha1.PhasePivoting, "the cluster is in charge of itself")
 		return nil
 	case errors.Is(err, context.Canceled):
 		return nil
@@ -203,27 +207,27 @@ func (r *Reconciler) ended(ctx context.Context, c *v1alpha1.PivotCluster, err er
 		err = &rejection{fmt.Sprintf("the pivot is refused: %s", findings)}
 	}
 	r.pivots.fail(c.UID, failure{r.Now(), err})
-	why := short(err.Error())
+	why := shorten(err.Error())
 	log.FromContext(ctx).Info("the pivot stopped", "reason", why)
 	r.Events.Event(c, corev1.EventTypeWarning, "PivotFailed", why)
 	return err
 }
 
-// pauses reports whether a pivot that has failed is not gone on with yet: it may fail at once
-// each time.
-func (r *Reconciler) pauses(c *v1alpha1.PivotCluster, receipt *state.Receipt) (bool, error) {
-	last := r.pivots.lastly(c.UID)
+// delayResume reports whether a pivot that has failed must wait before it goes on: it may fail at
+// once each time.
+func (r *Reconciler) delayResume(c *v1alpha1.PivotCluster, receipt *state.Receipt) (bool, error) {
+	last := r.pivots.lastFailure(c.UID)
 	if last.err == nil || r.Now().Sub(last.at) >= retryAfter {
 		return false, nil
 	}
-	r.progress(c, v1alpha1.PhasePivoting, fmt.Sprintf("the pivot stopped after step %s, and goes on in %s: %s", receipt.Step, retryAfter, last.err))
+	r.setProgress(c, v1alpha1.PhasePivoting, fmt.Sprintf("the pivot stopped after step %s, and goes on in %s: %s", receipt.Step, retryAfter, last.err))
 	return true, nil
 }
 
-// rests reports whether a pivot may not begin yet: one that was refused, or aborted, is begun
-// again after a while.
-func (r *Reconciler) rests(c *v1alpha1.PivotCluster, receipt *state.Receipt) (bool, error) {
-	last := r.pivots.lastly(c.UID)
+// delayBegin reports whether a pivot must wait before it begins: one that was refused or aborted
+// begins again after a minute.
+func (r *Reconciler) delayBegin(c *v1alpha1.PivotCluster, receipt *state.Receipt) (bool, error) {
+	last := r.pivots.lastFailure(c.UID)
 	var refused *rejection
 	if errors.As(last.err, &refused) && r.Now().Sub(last.at) < again {
 		return true, refused
@@ -238,6 +242,6 @@ func (r *Reconciler) rests(c *v1alpha1.PivotCluster, receipt *state.Receipt) (bo
 	if last.err != nil {
 		why = last.err.Error()
 	}
-	r.progress(c, v1alpha1.PhasePivoting, "the pivot was aborted, and begins again: "+why)
+	r.setProgress(c, v1alpha1.PhasePivoting, "the pivot was aborted, and begins again: "+why)
 	return true, nil
 }

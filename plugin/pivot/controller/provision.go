@@ -40,9 +40,9 @@ const (
 	embeddedModule = "cluster"
 )
 
-// namespace makes the namespace of the cluster, the account and its binding, and, where the
-// cluster moves from here, that of the controller.
-func (r *Reconciler) namespace(ctx context.Context, c *v1alpha1.PivotCluster, moves bool) error {
+// ensureNamespace makes the namespace of the cluster, its account and the binding of the account.
+// If the cluster moves from here, it makes the binding of the controller too.
+func (r *Reconciler) ensureNamespace(ctx context.Context, c *v1alpha1.PivotCluster, moves bool) error {
 	labels := map[string]string{ClusterLabel: c.Name}
 	in := metav1.ObjectMeta{Namespace: c.ClusterNamespace(), Name: deliveryAccount, Labels: labels}
 	objects := []client.Object{
@@ -65,10 +65,10 @@ func (r *Reconciler) namespace(ctx context.Context, c *v1alpha1.PivotCluster, mo
 	return nil
 }
 
-// transform makes the Transform of the cluster, and brings it to the spec. Whether it is
-// suspended is left as it is: a pivot freezes it. It returns why the spec is not delivered; "" where
-// it is, or is on its way.
-func (r *Reconciler) transform(ctx context.Context, c *v1alpha1.PivotCluster, self bool) (why string, err error) {
+// ensureTransform makes the Transform of the cluster, and brings it to the spec. It does not
+// change whether the Transform is suspended, because a pivot freezes it so. It returns why the
+// spec is not delivered; "" if it is, or is on its way.
+func (r *Reconciler) ensureTransform(ctx context.Context, c *v1alpha1.PivotCluster, self bool) (why string, err error) {
 	want, err := transformOf(c, self)
 	if err != nil {
 		return "", err
@@ -96,7 +96,7 @@ func (r *Reconciler) transform(ctx context.Context, c *v1alpha1.PivotCluster, se
 	return undelivered(live), nil
 }
 
-// undelivered is why a Transform does not deliver its spec; "" where it does, or goes on.
+// undelivered returns why a Transform does not deliver its spec; "" if it does, or is still at it.
 func undelivered(t *v1alpha1.Transform) string {
 	ready := apimeta.FindStatusCondition(t.Status.Conditions, meta.ReadyCondition)
 	if ready == nil || ready.Status != metav1.ConditionFalse || ready.ObservedGeneration != t.Generation || ready.Reason == meta.ProgressingReason {
@@ -105,7 +105,9 @@ func undelivered(t *v1alpha1.Transform) string {
 	return fmt.Sprintf("Transform %s/%s: %s: %s", t.Namespace, t.Name, ready.Reason, ready.Message)
 }
 
+// transformOf returns the Transform of a cluster. Its input is the spec of the PivotCluster.
 func transformOf(c *v1alpha1.PivotCluster, self bool) (*v1alpha1.Transform, error) {
+	// The input is the spec as a document.
 	input := map[string]any{}
 	data, err := json.Marshal(c.Spec)
 	if err == nil {
@@ -118,9 +120,12 @@ func transformOf(c *v1alpha1.PivotCluster, self bool) (*v1alpha1.Transform, erro
 	delete(input, "suspend")
 	delete(input, "agent")
 	input["self"] = self
-	if data, err = json.Marshal(input); err != nil {
+	data, err = json.Marshal(input)
+	if err != nil {
 		return nil, err
 	}
+
+	// The module of the user replaces the embedded one.
 	module := v1alpha1.CueReference{Type: "embedded", Ref: embeddedModule}
 	if c.Spec.ClusterModule != nil {
 		module = *c.Spec.ClusterModule
@@ -141,7 +146,8 @@ func transformOf(c *v1alpha1.PivotCluster, self bool) (*v1alpha1.Transform, erro
 	}, nil
 }
 
-// delivery is the engine of the parent, as the spec says, or that of the cluster itself.
+// delivery returns how the Transform is delivered: by the engine of the parent, as the spec says,
+// or by that of the cluster itself.
 func delivery(c *v1alpha1.PivotCluster, self bool) *v1alpha1.Delivery {
 	out := c.Spec.Delivery.DeepCopy()
 	if out == nil {
@@ -161,4 +167,5 @@ type rejection struct{ text string }
 
 func (r *rejection) Error() string { return r.text }
 
+// reject returns an error that a user has to put right.
 func reject(format string, args ...any) error { return &rejection{fmt.Sprintf(format, args...)} }

@@ -120,10 +120,10 @@ func TestThePhaseOfAClusterThatIsItsOwn(t *testing.T) {
 
 func TestNodesThatAreWanted(t *testing.T) {
 	two, none := int32(2), int32(0)
-	require.EqualValues(t, 6, wanted(&v1alpha1.PivotCluster{Spec: v1alpha1.PivotClusterSpec{
+	require.EqualValues(t, 6, wantedNodes(&v1alpha1.PivotCluster{Spec: v1alpha1.PivotClusterSpec{
 		ControlPlane: v1alpha1.ControlPlane{Replicas: 3}, Workers: []v1alpha1.WorkerPool{{Replicas: &two}, {}, {Replicas: &none}},
 	}}))
-	require.EqualValues(t, 1, wanted(&v1alpha1.PivotCluster{}))
+	require.EqualValues(t, 1, wantedNodes(&v1alpha1.PivotCluster{}))
 }
 
 // A user sees on the PivotCluster why nothing comes of an edit.

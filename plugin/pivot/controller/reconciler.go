@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fluxcd/pkg/apis/meta"
-	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -83,6 +81,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if r.children != nil {
 		r.children.block(c) // Whatever else is wrong.
 	}
+
+	// Deletion, the finalizer and suspension come before all else.
 	if c.DeletionTimestamp != nil {
 		return r.remove(ctx, c)
 	}
@@ -93,18 +93,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if c.Spec.Suspend {
 		return ctrl.Result{}, r.pivots.stop(ctx, c.UID)
 	}
+
+	// Take the next step.
 	err := r.advance(ctx, c)
 	if errors.Is(err, errChanged) {
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil
 	}
+
+	// A rejection waits for the user, any other error is tried again.
 	var rejected *rejection
 	switch {
 	case errors.As(err, &rejected):
-		r.stalled(c, rejected.text)
+		r.setStalled(c, rejected.text)
 		err = nil
 	case err != nil:
-		r.failing(c, err)
+		r.setFailing(c, err)
 	}
+
+	// Write the status, and come back sooner while something is on the way.
 	c.Status.ObservedGeneration = c.Generation
 	if failed := r.write(ctx, before, c); failed != nil {
 		return ctrl.Result{}, errors.Join(err, failed)
@@ -118,27 +124,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: retryAfter}, nil
 }
 
-// write writes the status where it has changed, and an event where the phase has.
-func (r *Reconciler) write(ctx context.Context, before, c *v1alpha1.PivotCluster) error {
-	if sameStatus(before, c) {
-		return nil
-	}
-	if before.Status.Phase != c.Status.Phase {
-		kind, ready := corev1.EventTypeNormal, apimeta.FindStatusCondition(c.Status.Conditions, meta.ReadyCondition)
-		if c.Status.Phase == v1alpha1.PhaseFailed || c.Status.Phase == v1alpha1.PhaseDegraded {
-			kind = corev1.EventTypeWarning
-		}
-		if ready != nil {
-			r.Events.Event(c, kind, string(c.Status.Phase), ready.Message)
-		}
-	}
-	// What was written on the way is not in conflict with this.
-	before = before.DeepCopy()
-	before.ResourceVersion = c.ResourceVersion
-	return r.client.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), owner)
-}
-
-// advance takes the next step. What is on the way is in the status, and no error.
+// advance takes the next step. What is still on the way is written to the status, and is no error.
 func (r *Reconciler) advance(ctx context.Context, c *v1alpha1.PivotCluster) error {
 	receipt, err := state.Read(ctx, r.plane, r.cluster(c))
 	if err != nil {
@@ -147,12 +133,12 @@ func (r *Reconciler) advance(ctx context.Context, c *v1alpha1.PivotCluster) erro
 	mirror(c, receipt)
 	switch {
 	case c.Annotations[bootstrap.SelfAnnotation] != "":
-		return r.self(ctx, c, receipt)
+		return r.reconcileSelf(ctx, c, receipt)
 	case receipt != nil && receipt.Role == state.RoleTarget:
 		// It came back by a pivot of a user: this plane is in charge.
-		return r.self(ctx, c, receipt)
+		return r.reconcileSelf(ctx, c, receipt)
 	case receipt != nil && receipt.Step == state.Done:
-		return cmp.Or(r.tombstone(ctx, c), r.gone(ctx, c))
+		return cmp.Or(r.noteTombstone(ctx, c), r.reconcileRecord(ctx, c))
 	case receipt != nil && receipt.Step.Forward():
 		return r.pivot(ctx, c, receipt)
 	}
@@ -162,13 +148,14 @@ func (r *Reconciler) advance(ctx context.Context, c *v1alpha1.PivotCluster) erro
 		}
 	}
 	if c.Status.Pivot != nil && c.Status.Pivot.Tombstone != "" {
-		return r.gone(ctx, c)
+		return r.reconcileRecord(ctx, c)
 	}
 	return r.provision(ctx, c, receipt)
 }
 
-// lookup asks the registry whether the cluster is in charge of itself already, unless it is
-// being provisioned by this parent: a Transform may also be of a backup, which has no status.
+// lookup asks the registry whether the cluster is in charge of itself already. It does not ask
+// while this parent provisions the cluster; a Transform alone does not prove that, as it may come
+// from a backup, which has no status.
 func (r *Reconciler) lookup(ctx context.Context, c *v1alpha1.PivotCluster) error {
 	err := r.client.Get(ctx, r.cluster(c), &v1alpha1.Transform{})
 	there := err == nil
@@ -176,7 +163,7 @@ func (r *Reconciler) lookup(ctx context.Context, c *v1alpha1.PivotCluster) error
 		return err
 	}
 	// It logs in at the registry as the Transform does.
-	if err := r.namespace(ctx, c, true); err != nil {
+	if err := r.ensureNamespace(ctx, c, true); err != nil {
 		return err
 	}
 	t, found, err := r.gitOps(c).Lookup(ctx)
@@ -197,8 +184,9 @@ func (r *Reconciler) lookup(ctx context.Context, c *v1alpha1.PivotCluster) error
 	return nil
 }
 
-// tombstone notes which artifact keeps the cluster from being provisioned again.
-func (r *Reconciler) tombstone(ctx context.Context, c *v1alpha1.PivotCluster) error {
+// noteTombstone writes to the status which artifact keeps the cluster from being provisioned
+// again.
+func (r *Reconciler) noteTombstone(ctx context.Context, c *v1alpha1.PivotCluster) error {
 	if c.Status.Pivot.Tombstone != "" {
 		return nil
 	}
@@ -219,24 +207,28 @@ func (r *Reconciler) provision(ctx context.Context, c *v1alpha1.PivotCluster, re
 			return err
 		}
 	}
-	if err := r.namespace(ctx, c, true); err != nil {
+
+	// Make what the cluster is delivered with: the namespace, the token and the Transform.
+	if err := r.ensureNamespace(ctx, c, true); err != nil {
 		return err
 	}
 	changed, err := r.ensureToken(ctx, c, apimeta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ProvisionedCondition))
 	if err != nil || changed {
 		return cmp.Or(err, errChanged)
 	}
-	why, err := r.transform(ctx, c, false)
+	why, err := r.ensureTransform(ctx, c, false)
 	if err != nil {
 		return err
 	}
+
+	// Wait for the machines, and for the child to be reached.
 	seen, err := r.observe(ctx, c)
 	if err != nil {
 		return err
 	}
 	c.Status.Nodes = &seen.Nodes
 	set(c, v1alpha1.ProvisionedCondition, seen.Provisioned, "Provisioned", seen.Message)
-	child, missing, err := r.awaited(ctx, c, seen)
+	child, missing, err := r.awaitChild(ctx, c, seen)
 	if err != nil {
 		return err
 	}
@@ -248,16 +240,20 @@ func (r *Reconciler) provision(ctx context.Context, c *v1alpha1.PivotCluster, re
 		if why != "" {
 			missing += ": " + why
 		}
-		r.progress(c, phase, missing)
+		r.setProgress(c, phase, missing)
 		return nil
 	}
+
+	// A cluster that says it is in charge of itself is not bootstrapped.
 	if err := r.contradicts(c, receipt); err != nil {
 		return err
 	}
+
+	// Send the child what it needs, which must not stop a pivot that is under way.
 	ready, err := r.bootstrap(ctx, c, child)
 	if receipt != nil && !receipt.Step.Ended() {
 		if err != nil {
-			log.FromContext(ctx).Info("an edit of the PivotCluster is not sent to the child yet", "reason", short(err.Error()))
+			log.FromContext(ctx).Info("an edit of the PivotCluster is not sent to the child yet", "reason", shorten(err.Error()))
 		}
 		// What was edited since the pivot began is with the child, where it counts after the pivot.
 		return r.pivot(ctx, c, receipt)
@@ -265,22 +261,24 @@ func (r *Reconciler) provision(ctx context.Context, c *v1alpha1.PivotCluster, re
 	if err != nil || !ready {
 		return err
 	}
+
+	// A pivot begins only with a delivered spec and a cluster at rest.
 	if why != "" {
-		r.progress(c, v1alpha1.PhaseProvisioning, "the pivot waits until the spec is delivered: "+why)
+		r.setProgress(c, v1alpha1.PhaseProvisioning, "the pivot waits until the spec is delivered: "+why)
 		return nil
 	}
 	if !seen.Available {
-		r.progress(c, v1alpha1.PhaseProvisioning, "the pivot waits until the cluster is at rest: "+seen.Message)
+		r.setProgress(c, v1alpha1.PhaseProvisioning, "the pivot waits until the cluster is at rest: "+seen.Message)
 		return nil
 	}
 	return r.pivot(ctx, c, receipt)
 }
 
-// awaited is the child, and what is still waited for; "" where it is reached.
-func (r *Reconciler) awaited(ctx context.Context, c *v1alpha1.PivotCluster, seen observation) (child Child, why string, err error) {
+// awaitChild returns the child, and what is still waited for; "" if the child is reached.
+func (r *Reconciler) awaitChild(ctx context.Context, c *v1alpha1.PivotCluster, seen observation) (child Child, why string, err error) {
 	connected := false
 	if !installs(c) {
-		child, connected = r.child(c)
+		child, connected = r.observeChild(c)
 	}
 	switch {
 	case !seen.Provisioned:
@@ -293,8 +291,9 @@ func (r *Reconciler) awaited(ctx context.Context, c *v1alpha1.PivotCluster, seen
 	return child, why, err
 }
 
-// child is what the agent says, with its conditions.
-func (r *Reconciler) child(c *v1alpha1.PivotCluster) (Child, bool) {
+// observeChild returns what the agent reports, and whether it is connected. It sets the conditions
+// of the agent.
+func (r *Reconciler) observeChild(c *v1alpha1.PivotCluster) (Child, bool) {
 	enrolled := c.Status.Enrolment != nil && c.Status.Enrolment.Certificate != ""
 	why := cmp.Or(expired(c.Status.Enrolment, r.Now()), "the agent has not asked for a certificate yet")
 	set(c, v1alpha1.EnrolledCondition, enrolled, "Enrolled", why)
@@ -310,7 +309,9 @@ func (r *Reconciler) child(c *v1alpha1.PivotCluster) (Child, bool) {
 		c.Status.Agent = &v1alpha1.AgentStatus{}
 	}
 	a := c.Status.Agent
-	a.Version, a.KubernetesVersion, a.Pins = child.Version, child.KubernetesVersion, strings.Fields(child.Pins)
+	a.Version = child.Version
+	a.KubernetesVersion = child.KubernetesVersion
+	a.Pins = strings.Fields(child.Pins)
 	// Each write of a status is a write to etcd.
 	if a.LastSeen == nil || child.Seen.Sub(a.LastSeen.Time) >= time.Minute {
 		a.LastSeen = &metav1.Time{Time: child.Seen.Truncate(time.Second)}
@@ -318,7 +319,7 @@ func (r *Reconciler) child(c *v1alpha1.PivotCluster) (Child, bool) {
 	return child, true
 }
 
-// bootstrap sends the child what it needs before the pivot, and reports whether it has it.
+// bootstrap sends the child what it needs before the pivot, and reports whether the child has it.
 func (r *Reconciler) bootstrap(ctx context.Context, c *v1alpha1.PivotCluster, child Child) (bool, error) {
 	b, err := bootstrap.Collect(ctx, r.client, c, r.uid+"/"+string(c.UID), r.Account.Namespace)
 	if wrong := (bootstrap.Wrong{}); errors.As(err, &wrong) {
@@ -327,7 +328,8 @@ func (r *Reconciler) bootstrap(ctx context.Context, c *v1alpha1.PivotCluster, ch
 	if err != nil {
 		return false, err
 	}
-	done, message := child.Bootstrapped == b.ID(), cmp.Or(child.BootstrapError, "the child is being given its GitOps")
+	done := child.Bootstrapped == b.ID()
+	message := cmp.Or(child.BootstrapError, "the child is being given its GitOps")
 	switch {
 	case installs(c):
 		done, message, err = r.give(ctx, c, b)
@@ -338,31 +340,35 @@ func (r *Reconciler) bootstrap(ctx context.Context, c *v1alpha1.PivotCluster, ch
 		return false, err
 	}
 	if !done {
-		r.progress(c, v1alpha1.PhaseProvisioning, message)
+		r.setProgress(c, v1alpha1.PhaseProvisioning, message)
 	}
 	set(c, v1alpha1.BootstrappedCondition, done, "Bootstrapped", message)
 	return done, nil
 }
 
-// self: this plane is the cluster itself, or becomes so.
-func (r *Reconciler) self(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
+// reconcileSelf reconciles the PivotCluster of the cluster itself, which this plane is or becomes.
+func (r *Reconciler) reconcileSelf(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
 	if !bootstrap.InCharge(c, receipt) {
 		message := "the parent is in charge: what is changed here counts after the pivot"
 		if receipt != nil && receipt.Role == state.RoleSource {
 			message = "the cluster moves to " + cmp.Or(receipt.Target.Server, "the cluster with UID "+receipt.Target.UID) + ": what is changed here does not count"
 		}
 		set(c, v1alpha1.PivotedCondition, false, "Pivoted", message)
-		r.progress(c, v1alpha1.PhasePivoting, message)
+		r.setProgress(c, v1alpha1.PhasePivoting, message)
 		return nil
 	}
-	if err := r.namespace(ctx, c, false); err != nil {
+
+	// From here on this plane delivers the cluster.
+	if err := r.ensureNamespace(ctx, c, false); err != nil {
 		return err
 	}
 	// One that a user moved here from elsewhere is not this cluster.
-	why, err := r.transform(ctx, c, c.Annotations[bootstrap.SelfAnnotation] != "")
+	why, err := r.ensureTransform(ctx, c, c.Annotations[bootstrap.SelfAnnotation] != "")
 	if err != nil {
 		return err
 	}
+
+	// Report what Cluster API reports of it.
 	seen, err := r.observe(ctx, c)
 	if err != nil {
 		return err
@@ -370,17 +376,19 @@ func (r *Reconciler) self(ctx context.Context, c *v1alpha1.PivotCluster, receipt
 	c.Status.Nodes = &seen.Nodes
 	set(c, v1alpha1.ProvisionedCondition, seen.Provisioned, "Provisioned", seen.Message)
 	set(c, v1alpha1.PivotedCondition, true, "Pivoted", "")
+
+	// A spec that is not delivered makes the cluster Degraded.
 	phase, message := phaseOf(seen, true)
 	if why != "" {
 		phase, message = v1alpha1.PhaseDegraded, message+"; "+why
 	}
-	r.settled(c, phase, message)
-	return r.record(ctx, c, receipt)
+	r.setSettled(c, phase, message)
+	return r.recordTombstone(ctx, c, receipt)
 }
 
-// record writes the tombstone, unless the parent has: one that is lost after the activation,
-// and built again of Git, would provision the cluster again.
-func (r *Reconciler) record(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) (err error) {
+// recordTombstone writes the tombstone, unless the parent has. A parent that is lost after the
+// activation, and is built again from Git, would provision the cluster again without it.
+func (r *Reconciler) recordTombstone(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) (err error) {
 	_, uid, is := strings.Cut(c.Annotations[bootstrap.SelfAnnotation], "/")
 	if !is || receipt == nil || !receipt.InCharge() || c.Status.Pivot.Tombstone != "" {
 		return nil
@@ -395,27 +403,27 @@ func (r *Reconciler) record(ctx context.Context, c *v1alpha1.PivotCluster, recei
 	return nil
 }
 
-// gone: the cluster is in charge of itself, and this object is but a record. Its agent may
-// still get a new token here.
-func (r *Reconciler) gone(ctx context.Context, c *v1alpha1.PivotCluster) error {
+// reconcileRecord reconciles a PivotCluster whose cluster is in charge of itself: this object is
+// only a record of it. Its agent may still get a new token here.
+func (r *Reconciler) reconcileRecord(ctx context.Context, c *v1alpha1.PivotCluster) error {
 	if installs(c) {
-		return r.installed(ctx, c)
+		return r.reportInstalled(ctx, c)
 	}
 	if e := c.Status.Enrolment; r.Endpoints != nil && c.Spec.Agent.Rejoin != "" && (e == nil || e.Rejoin != c.Spec.Agent.Rejoin || e.PublicKey == "") {
-		if err := r.namespace(ctx, c, true); err != nil {
+		if err := r.ensureNamespace(ctx, c, true); err != nil {
 			return err
 		}
 		if changed, err := r.ensureToken(ctx, c, true); err != nil || changed {
 			return cmp.Or(err, errChanged)
 		}
 	}
-	child, connected := r.child(c)
+	child, connected := r.observeChild(c)
 	set(c, v1alpha1.PivotedCondition, true, "Pivoted", "")
 	seen := observation{Nodes: v1alpha1.NodeCounts{Wanted: child.Nodes, Ready: child.NodesReady}}
 	if connected {
 		c.Status.Nodes = &seen.Nodes
 	}
 	phase, message := phaseOf(seen, connected)
-	r.settled(c, phase, message+": change it there")
+	r.setSettled(c, phase, message+": change it there")
 	return nil
 }

@@ -32,8 +32,8 @@ const ForgetAnnotation = "pivot.ropewalk.dev/forget"
 const deletionOrphan = "Orphan"
 
 // remove deletes the machines of a cluster that this plane is in charge of, and then lets the
-// PivotCluster go. A cluster that is in charge of itself is not deleted from here, and not
-// from itself: it would end halfway.
+// PivotCluster go. A cluster that is in charge of itself is deleted neither from here nor from
+// itself, because its own deletion would end halfway.
 func (r *Reconciler) remove(ctx context.Context, c *v1alpha1.PivotCluster) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(c, Finalizer) {
 		return ctrl.Result{}, nil
@@ -42,7 +42,7 @@ func (r *Reconciler) remove(ctx context.Context, c *v1alpha1.PivotCluster) (ctrl
 	if err := r.pivots.stop(ctx, c.UID); err != nil {
 		return ctrl.Result{}, err
 	}
-	below, err := r.below(ctx, c)
+	below, err := r.childNames(ctx, c)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -56,33 +56,38 @@ func (r *Reconciler) remove(ctx context.Context, c *v1alpha1.PivotCluster) (ctrl
 	}
 	after := retryAfter
 	if rejected := (*rejection)(nil); errors.As(err, &rejected) {
-		r.stalled(c, rejected.text)
+		r.setStalled(c, rejected.text)
 		after, err = again, nil
 	} else if err != nil {
-		r.failing(c, err)
+		r.setFailing(c, err)
 	}
 	return ctrl.Result{RequeueAfter: after}, errors.Join(err, r.write(ctx, before, c))
 }
 
-// end takes away what this plane has of a cluster, which is the parent of those below, and reports
-// whether all of it is gone.
+// end deletes what this plane has of a cluster, and reports whether all of it is gone. Below are
+// the names of the children of that cluster.
 func (r *Reconciler) end(ctx context.Context, c *v1alpha1.PivotCluster, below []string) (gone bool, err error) {
 	receipt, err := state.Read(ctx, r.plane, r.cluster(c))
 	if err != nil {
 		return false, err
 	}
 	mirror(c, receipt)
+
+	// Some clusters are not deleted from here.
 	if why := cmp.Or(parentOf(below), r.refuses(c, receipt)); why != "" {
 		return false, &rejection{why}
 	}
+
+	// A pivot that is under way is aborted first, so that the target does not stay.
 	if receipt != nil && receipt.Role == state.RoleSource && !receipt.Step.Ended() {
 		source := &state.Source{Plane: r.plane, Cluster: r.cluster(c), GitOps: r.gitOps(c)}
 		lost := r.children == nil
 		if !lost {
 			if _, connected := r.children.child(c.UID); !connected && !installs(c) {
-				return false, fmt.Errorf("the pivot has to be aborted before the cluster is deleted, and its agent is not connected: see why it is away; it is waited for%s", forget(c))
+				return false, fmt.Errorf("the pivot has to be aborted before the cluster is deleted, and its agent is not connected: see why it is away; it is waited for%s", forgetAdvice(c))
 			}
-			if source.Link, err = r.link(ctx, c); err != nil {
+			source.Link, err = r.link(ctx, c)
+			if err != nil {
 				return false, err
 			}
 		}
@@ -92,16 +97,16 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.PivotCluster, below []
 	}
 	// One that came here by a pivot has a tombstone of its parent of before.
 	if receipt == nil || receipt.Role == state.RoleSource {
-		if err := r.provisioned(ctx, c, receipt); err != nil {
+		if err := r.checkRestored(ctx, c, receipt); err != nil {
 			return false, err
 		}
 	}
-	return r.delivered(ctx, c)
+	return r.deleteDelivered(ctx, c)
 }
 
-// provisioned returns an error where this plane has objects of the cluster, which is in charge of
-// itself all the same: it was restored from a backup of before the pivot.
-func (r *Reconciler) provisioned(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
+// checkRestored returns an error if this plane has objects of a cluster that is in charge of
+// itself all the same: the plane was restored from a backup of before the pivot.
+func (r *Reconciler) checkRestored(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
 	if err := r.contradicts(c, receipt); err != nil {
 		return err
 	}
@@ -119,7 +124,7 @@ func (r *Reconciler) provisioned(ctx context.Context, c *v1alpha1.PivotCluster, 
 	t, found, err := r.gitOps(c).Lookup(ctx)
 	switch {
 	case errors.Is(err, gitops.ErrAnother):
-		return &rejection{err.Error() + forget(c)}
+		return &rejection{err.Error() + forgetAdvice(c)}
 	case err != nil:
 		return fmt.Errorf("nothing is deleted before it is known whether the cluster is in charge of itself: %w", err)
 	case found:
@@ -128,14 +133,15 @@ func (r *Reconciler) provisioned(ctx context.Context, c *v1alpha1.PivotCluster, 
 	return nil
 }
 
-// restored says what a parent has that was restored from a backup of before a pivot.
+// restored returns the error for a parent that was restored from a backup of before a pivot. By is
+// what reports that the cluster is in charge of itself.
 func (r *Reconciler) restored(c *v1alpha1.PivotCluster, by string) error {
 	return reject("the cluster is in charge of itself, as %s says, and this parent has objects of it all the same: it was restored from a backup of before the pivot: "+
-		"suspend Transform %s, pause Cluster %[2]s, and delete both with all other objects of namespace %s, without their finalizers, so that no machine is deleted with them%s", by, r.cluster(c), c.ClusterNamespace(), forget(c))
+		"suspend Transform %s, pause Cluster %[2]s, and delete both with all other objects of namespace %s, without their finalizers, so that no machine is deleted with them%s", by, r.cluster(c), c.ClusterNamespace(), forgetAdvice(c))
 }
 
-// contradicts returns an error where the agent reports that the cluster was given to itself, and
-// this parent knows nothing of it. A child that lies is cut off by its key.
+// contradicts returns an error if the agent reports that the cluster was given to itself, and this
+// parent knows nothing of it. A child that lies is cut off by its key.
 func (r *Reconciler) contradicts(c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
 	if r.children == nil || receipt != nil && !receipt.Step.Ended() {
 		return nil
@@ -147,13 +153,14 @@ func (r *Reconciler) contradicts(c *v1alpha1.PivotCluster, receipt *state.Receip
 	return r.restored(c, fmt.Sprintf("its agent with pivot %q", child.HandedOver))
 }
 
-// forget says how a record is deleted.
-func forget(c *v1alpha1.PivotCluster) string {
+// forgetAdvice returns how a record is deleted, for the end of a message.
+func forgetAdvice(c *v1alpha1.PivotCluster) string {
 	return "; to delete this record of it, annotate it with " + ForgetAnnotation + ": " + c.Name
 }
 
-// below are the names of the children that call the cell of c, where that is the cluster itself.
-func (r *Reconciler) below(ctx context.Context, c *v1alpha1.PivotCluster) ([]string, error) {
+// childNames returns the names of the children that call the cell of c, if c is the cluster
+// itself.
+func (r *Reconciler) childNames(ctx context.Context, c *v1alpha1.PivotCluster) ([]string, error) {
 	if c.Annotations[bootstrap.SelfAnnotation] == "" || c.Spec.Cell == nil {
 		return nil, nil
 	}
@@ -170,7 +177,7 @@ func (r *Reconciler) below(ctx context.Context, c *v1alpha1.PivotCluster) ([]str
 	return out, nil
 }
 
-// parentOf says why a cluster with children is not let go.
+// parentOf returns why a cluster with children is not let go; "" if it has none.
 func parentOf(below []string) string {
 	if len(below) == 0 {
 		return ""
@@ -179,21 +186,23 @@ func parentOf(below []string) string {
 	return fmt.Sprintf("this cluster is the parent of %s, whose agents call its cell: delete their PivotClusters here first (those of clusters that are in charge of themselves are records: annotate them with %s)", strings.Join(below, ", "), ForgetAnnotation)
 }
 
-// refuses says why the cluster cannot be deleted from here.
+// refuses returns why the cluster cannot be deleted from here; "" if it can.
 func (r *Reconciler) refuses(c *v1alpha1.PivotCluster, receipt *state.Receipt) string {
 	switch {
 	case c.Annotations[bootstrap.SelfAnnotation] != "":
-		return "this is the cluster itself, which cannot delete its own machines to the end: move it to another management cluster first (ropewalk pivot run), and delete it there" + forget(c)
+		return "this is the cluster itself, which cannot delete its own machines to the end: move it to another management cluster first (ropewalk pivot run), and delete it there" + forgetAdvice(c)
 	case receipt != nil && receipt.Role == state.RoleSource && receipt.Step.Forward(), c.Status.Pivot != nil && c.Status.Pivot.Tombstone != "":
-		return "the cluster is in charge of itself: it is not deleted from here; move it to a management cluster first (ropewalk pivot run), and delete it there" + forget(c)
+		return "the cluster is in charge of itself: it is not deleted from here; move it to a management cluster first (ropewalk pivot run), and delete it there" + forgetAdvice(c)
 	}
 	return ""
 }
 
-// delivered deletes the Transform, with what it delivered, and the namespace, and reports
+// deleteDelivered deletes the Transform, with what it delivered, and the namespace. It reports
 // whether all of it is gone.
-func (r *Reconciler) delivered(ctx context.Context, c *v1alpha1.PivotCluster) (gone bool, err error) {
-	r.progress(c, c.Status.Phase, "the machines are being deleted")
+func (r *Reconciler) deleteDelivered(ctx context.Context, c *v1alpha1.PivotCluster) (gone bool, err error) {
+	r.setProgress(c, c.Status.Phase, "the machines are being deleted")
+
+	// The Transform goes first, and deletes what it delivered.
 	in := metav1.ObjectMeta{Namespace: c.ClusterNamespace(), Name: c.Name}
 	transform := &v1alpha1.Transform{ObjectMeta: in}
 	switch err := r.client.Get(ctx, client.ObjectKeyFromObject(transform), transform); {
@@ -213,16 +222,20 @@ func (r *Reconciler) delivered(ctx context.Context, c *v1alpha1.PivotCluster) (g
 	if err != nil {
 		return false, err
 	}
+
+	// Wait for the Cluster to go, unless it is to stay.
 	orphan := c.Spec.Delivery != nil && c.Spec.Delivery.DeletionPolicy == deletionOrphan
 	switch {
 	case seen.There && orphan:
 		return true, nil // With its namespace.
 	case seen.There && !seen.Deleting:
-		r.progress(c, c.Status.Phase, fmt.Sprintf("the machines are to be deleted: Cluster %s is still there: where its delivery was suspended nothing deletes it, so delete it by hand", r.cluster(c)))
+		r.setProgress(c, c.Status.Phase, fmt.Sprintf("the machines are to be deleted: Cluster %s is still there: where its delivery was suspended nothing deletes it, so delete it by hand", r.cluster(c)))
 		return false, nil
 	case seen.There:
 		return false, nil
 	}
+
+	// The namespace goes last, if the controller made it.
 	namespace := &corev1.Namespace{}
 	err = r.client.Get(ctx, client.ObjectKey{Name: c.ClusterNamespace()}, namespace)
 	if apierrors.IsNotFound(err) || err == nil && namespace.Labels[ClusterLabel] != c.Name {

@@ -33,9 +33,10 @@ const (
 	RotationAnnotation = "pivot.ropewalk.dev/rotation"
 )
 
-// rotate takes the next step of a rotation that a user wants, and writes it. The authority is
-// used when the Secret is read again: what is used is always in the Secret.
+// rotate takes the next step of a rotation that a user wants, and writes it. The authority is used
+// only when the Secret is read again, so that the Secret always has what is used.
 func (e *Endpoints) rotate(ctx context.Context, secret *corev1.Secret) error {
+	// A value that was rotated already needs nothing.
 	value := secret.Annotations[RotateAnnotation]
 	if value == "" || value == secret.Annotations[RotatedAnnotation] {
 		return nil
@@ -48,12 +49,17 @@ func (e *Endpoints) rotate(ctx context.Context, secret *corev1.Secret) error {
 	if err != nil {
 		return err
 	}
+
+	// Take a step, and go on only if it changes the message.
 	r := rotation{authority: a, agents: agents, now: e.reconciler.Now(), force: secret.Annotations[ForceAnnotation] == value}
-	message, done, err := r.step()
+	message, done, err := r.takeStep()
 	if err != nil || message == secret.Annotations[RotationAnnotation] {
 		return err
 	}
-	if secret.Data, err = a.Encode(); err != nil {
+
+	// Write the authority together with the message, and report it.
+	secret.Data, err = a.Encode()
+	if err != nil {
 		return err
 	}
 	metav1.SetMetaDataAnnotation(&secret.ObjectMeta, RotationAnnotation, message)
@@ -85,12 +91,12 @@ type standing struct {
 	until time.Time
 }
 
-// issuedBy reports whether the certificate of the agent is of the authority with a pin.
+// issuedBy reports whether the authority with a pin issued the certificate of the agent.
 func (s standing) issuedBy(pin string) bool { return len(s.pins) > 0 && s.pins[0] == pin }
 
-// step changes the authority where no agent is stranded by that. Its message is another one
-// after each change.
-func (r rotation) step() (message string, done bool, err error) {
+// takeStep changes the authority if no agent is stranded by that. It returns a new message after
+// each change.
+func (r rotation) takeStep() (message string, done bool, err error) {
 	a := r.authority
 	current := a.Trust().Pins[0]
 	next, known := a.Next()
@@ -132,7 +138,7 @@ func (r rotation) those(are func(standing) bool) (out []string) {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// standings are those of all agents that have a certificate or a token.
+// standings returns the standing of all agents that have a certificate or a token.
 func (k *children) standings(ctx context.Context) (out []standing, err error) {
 	var list v1alpha1.PivotClusterList
 	if err := k.store.cache.List(ctx, &list); err != nil {
@@ -154,7 +160,8 @@ func (k *children) standings(ctx context.Context) (out []standing, err error) {
 			s.pins = c.Status.Agent.Pins
 		}
 		var said Child
-		if said, s.connected = k.child(c.UID); said.Pins != "" {
+		said, s.connected = k.child(c.UID)
+		if said.Pins != "" {
 			s.pins = strings.Fields(said.Pins)
 		}
 		out = append(out, s)
@@ -162,8 +169,8 @@ func (k *children) standings(ctx context.Context) (out []standing, err error) {
 	return out, nil
 }
 
-// follow has agents renew that trust other authorities than there are. Each call is for some of
-// them, so that they do not come all at once.
+// follow asks agents to renew that trust other authorities than there are. Each call asks only
+// some of them, so that they do not come all at once.
 func (k *children) follow(ctx context.Context, pins []string) {
 	const most, patience = 100, 3 * time.Second
 	server, err := k.reach()
@@ -179,7 +186,7 @@ func (k *children) follow(ctx context.Context, pins []string) {
 	sent.Wait()
 }
 
-// behind are the agents that reported other pins than those given; at most so many.
+// behind returns the agents that reported other pins than those given, at most so many.
 func (k *children) behind(pins string, most int) (out []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -177,7 +177,7 @@ func TestTheStepsOfARotation(t *testing.T) {
 				require.NoError(t, a.Promote(now))
 			}
 			r := rotation{authority: a, agents: []standing{c.agent(pin)}, now: now.Add(c.after), force: c.force}
-			message, done, err := r.step()
+			message, done, err := r.takeStep()
 			require.NoError(t, err)
 			require.True(t, strings.HasPrefix(message, c.want), message)
 			require.Equal(t, c.want == dropped, done)

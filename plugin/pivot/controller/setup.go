@@ -30,7 +30,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// RequireFIPS returns an error where the program does not use the FIPS 140-3 module.
+// RequireFIPS returns an error if the program does not use the FIPS 140-3 module.
 func RequireFIPS() error { return enrol.RequireFIPS() }
 
 // SetupWithManager adds the controller of PivotClusters to a manager, and its endpoints.
@@ -39,17 +39,25 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	if r.Now == nil {
 		r.Now = time.Now
 	}
-	if r.client, err = client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()}); err != nil {
+
+	// Read from the API server itself, and not from the cache.
+	r.client, err = client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	if err != nil {
 		return err
 	}
-	if r.plane, err = plane.Connect(mgr.GetConfig(), plane.Options{Name: "parent"}); err != nil {
+	r.plane, err = plane.Connect(mgr.GetConfig(), plane.Options{Name: "parent"})
+	if err != nil {
 		return err
 	}
+
+	// The UID of kube-system is the identity of this parent.
 	var system corev1.Namespace
 	if err := r.client.Get(ctx, types.NamespacedName{Name: "kube-system"}, &system); err != nil {
 		return fmt.Errorf("the identity of this cluster: %w", err)
 	}
 	r.uid = string(system.UID)
+
+	// Agents are found by indexes of the cache, and metrics read the cache too.
 	for field, values := range indexes() {
 		if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.PivotCluster{}, field, values); err != nil {
 			return err
@@ -59,6 +67,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	if err := metrics.Registry.Register(newReadings(mgr.GetClient(), r.Now)); err != nil && !errors.As(err, &twice) {
 		return err
 	}
+
+	// Pivots and agents wake the reconciler by the name of a PivotCluster.
 	woken := make(chan event.GenericEvent, concurrent)
 	wake := func(name string) {
 		select {
@@ -68,7 +78,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	}
 	r.pivots = newPivots(ctx, wake)
 	if r.Endpoints != nil {
-		r.Endpoints.reconciler, r.Endpoints.log = r, mgr.GetLogger().WithName("endpoints")
+		r.Endpoints.reconciler = r
+		r.Endpoints.log = mgr.GetLogger().WithName("endpoints")
 		r.children = &children{
 			store: &store{cache: mgr.GetCache(), direct: r.client}, parent: r.uid, wake: wake, now: r.Now, last: map[string]Child{}, sessions: map[string]int64{},
 		}
@@ -76,6 +87,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 			return err
 		}
 	}
+
+	// Reconcile on changes of the spec and of annotations, and of the Transform.
 	return ctrl.NewControllerManagedBy(mgr).Named("pivotcluster").
 		For(&v1alpha1.PivotCluster{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&v1alpha1.Transform{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
@@ -93,8 +106,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 // settle is how long news of a cluster are collected.
 const settle = 500 * time.Millisecond
 
-// soon has a PivotCluster looked at in a while, once for all that wakes it until then: a child may
-// report something new 200 times in a second.
+// soon returns a handler that reconciles a PivotCluster after a while, once for all events until
+// then: a child may report something new 200 times in a second.
 func soon() handler.EventHandler {
 	return handler.Funcs{GenericFunc: func(_ context.Context, e event.GenericEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)}, settle)

@@ -4,12 +4,15 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/fluxcd/pkg/apis/meta"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -25,11 +28,13 @@ func mirror(c *v1alpha1.PivotCluster, receipt *state.Receipt) {
 		c.Status.Pivot = &v1alpha1.PivotStatus{}
 	}
 	p := c.Status.Pivot
-	p.ID, p.Step, p.Digest = receipt.ID, string(receipt.Step), receipt.Digest
+	p.ID = receipt.ID
+	p.Step = string(receipt.Step)
+	p.Digest = receipt.Digest
 	p.Objects = int32(receipt.Objects) //nolint:gosec // a count of objects
 }
 
-// set sets a condition; the message is that of one that is not so.
+// set sets a condition to is. The message is used only if it is false.
 func set(c *v1alpha1.PivotCluster, name string, is bool, reason, message string) {
 	status := metav1.ConditionTrue
 	if !is {
@@ -37,60 +42,81 @@ func set(c *v1alpha1.PivotCluster, name string, is bool, reason, message string)
 	} else {
 		message = ""
 	}
-	condition(&c.Status, c.Generation, name, status, reason, message)
+	setCondition(&c.Status, c.Generation, name, status, reason, message)
 }
 
-// short is a message of a size that an API server takes in a condition, and that a user reads. A
-// message can have what a child says, or a line for each of thousands of objects.
-func short(message string) string {
+// shorten returns a message cut to a size that an API server accepts in a condition, and that a
+// user reads. A message can have what a child reports, or a line for each of thousands of objects.
+func shorten(message string) string {
 	const most = 8 << 10
 	return printable.Cut(message, most, fmt.Sprintf(" (and %d bytes more)", len(message)-most))
 }
 
-func condition(s *v1alpha1.PivotClusterStatus, generation int64, name string, status metav1.ConditionStatus, reason, message string) {
-	message = short(message)
+func setCondition(s *v1alpha1.PivotClusterStatus, generation int64, name string, status metav1.ConditionStatus, reason, message string) {
+	message = shorten(message)
 	apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{
 		Type: name, Status: status, Reason: reason, Message: message, ObservedGeneration: generation,
 	})
 }
 
-// progress: it goes on by itself.
-func (r *Reconciler) progress(c *v1alpha1.PivotCluster, phase v1alpha1.PivotClusterPhase, message string) {
+// setProgress sets a status that needs nothing from the user: the work goes on by itself.
+func (r *Reconciler) setProgress(c *v1alpha1.PivotCluster, phase v1alpha1.PivotClusterPhase, message string) {
 	c.Status.Phase = phase
-	condition(&c.Status, c.Generation, meta.ReadyCondition, metav1.ConditionFalse, meta.ProgressingReason, message)
-	condition(&c.Status, c.Generation, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingReason, message)
+	setCondition(&c.Status, c.Generation, meta.ReadyCondition, metav1.ConditionFalse, meta.ProgressingReason, message)
+	setCondition(&c.Status, c.Generation, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingReason, message)
 	apimeta.RemoveStatusCondition(&c.Status.Conditions, meta.StalledCondition)
 }
 
-// settled: there is nothing to do.
-func (r *Reconciler) settled(c *v1alpha1.PivotCluster, phase v1alpha1.PivotClusterPhase, message string) {
+// setSettled sets a status at which there is nothing to do.
+func (r *Reconciler) setSettled(c *v1alpha1.PivotCluster, phase v1alpha1.PivotClusterPhase, message string) {
 	c.Status.Phase = phase
 	status := metav1.ConditionTrue
 	if phase != v1alpha1.PhaseReady {
 		status = metav1.ConditionFalse
 	}
-	condition(&c.Status, c.Generation, meta.ReadyCondition, status, string(phase), message)
+	setCondition(&c.Status, c.Generation, meta.ReadyCondition, status, string(phase), message)
 	apimeta.RemoveStatusCondition(&c.Status.Conditions, meta.ReconcilingCondition)
 	apimeta.RemoveStatusCondition(&c.Status.Conditions, meta.StalledCondition)
 }
 
-// stalled: a user has to change something.
-func (r *Reconciler) stalled(c *v1alpha1.PivotCluster, message string) {
+// setStalled sets a status at which a user has to change something.
+func (r *Reconciler) setStalled(c *v1alpha1.PivotCluster, message string) {
 	c.Status.Phase = v1alpha1.PhaseFailed
-	condition(&c.Status, c.Generation, meta.ReadyCondition, metav1.ConditionFalse, "Rejected", message)
-	condition(&c.Status, c.Generation, meta.StalledCondition, metav1.ConditionTrue, "Rejected", message)
+	setCondition(&c.Status, c.Generation, meta.ReadyCondition, metav1.ConditionFalse, "Rejected", message)
+	setCondition(&c.Status, c.Generation, meta.StalledCondition, metav1.ConditionTrue, "Rejected", message)
 	apimeta.RemoveStatusCondition(&c.Status.Conditions, meta.ReconcilingCondition)
 }
 
-// failing: a server did not do what it should; it is tried again.
-func (r *Reconciler) failing(c *v1alpha1.PivotCluster, err error) {
+// setFailing sets the status after an error of a server, which is tried again.
+func (r *Reconciler) setFailing(c *v1alpha1.PivotCluster, err error) {
 	if c.Status.Phase == "" {
 		c.Status.Phase = v1alpha1.PhasePending
 	}
-	condition(&c.Status, c.Generation, meta.ReadyCondition, metav1.ConditionFalse, meta.FailedReason, err.Error())
-	condition(&c.Status, c.Generation, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingWithRetryReason, err.Error())
+	setCondition(&c.Status, c.Generation, meta.ReadyCondition, metav1.ConditionFalse, meta.FailedReason, err.Error())
+	setCondition(&c.Status, c.Generation, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingWithRetryReason, err.Error())
 }
 
 func sameStatus(before, c *v1alpha1.PivotCluster) bool {
 	return equality.Semantic.DeepEqual(before.Status, c.Status)
+}
+
+// write writes the status if it has changed. If the phase has changed, it records an event too.
+func (r *Reconciler) write(ctx context.Context, before, c *v1alpha1.PivotCluster) error {
+	if sameStatus(before, c) {
+		return nil
+	}
+	if before.Status.Phase != c.Status.Phase {
+		kind := corev1.EventTypeNormal
+		ready := apimeta.FindStatusCondition(c.Status.Conditions, meta.ReadyCondition)
+		if c.Status.Phase == v1alpha1.PhaseFailed || c.Status.Phase == v1alpha1.PhaseDegraded {
+			kind = corev1.EventTypeWarning
+		}
+		if ready != nil {
+			r.Events.Event(c, kind, string(c.Status.Phase), ready.Message)
+		}
+	}
+	// What was written on the way is not in conflict with this.
+	before = before.DeepCopy()
+	before.ResourceVersion = c.ResourceVersion
+	return r.client.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), owner)
 }

@@ -23,7 +23,7 @@ const (
 	bySelf  = ".metadata.annotations.self"
 )
 
-// indexes are those that the cache needs.
+// indexes returns the indexes that the cache needs.
 func indexes() map[string]client.IndexerFunc {
 	return map[string]client.IndexerFunc{
 		byUID: func(o client.Object) []string { return []string{string(o.GetUID())} },
@@ -46,12 +46,12 @@ type store struct {
 	direct client.Client
 }
 
-// cached is the PivotCluster of a UID, as the cache has it; nil where there is none.
+// cached returns the PivotCluster of a UID as the cache has it; nil if there is none.
 func (s *store) cached(ctx context.Context, uid types.UID) (*v1alpha1.PivotCluster, error) {
 	return s.find(ctx, byUID, string(uid))
 }
 
-// own is that of the cluster itself; nil where there is none.
+// own returns the PivotCluster of the cluster itself; nil if there is none.
 func (s *store) own(ctx context.Context) (*v1alpha1.PivotCluster, error) {
 	return s.find(ctx, bySelf, "true")
 }
@@ -74,7 +74,8 @@ func (s *store) ByUID(ctx context.Context, uid types.UID) (*v1alpha1.PivotCluste
 	return s.fresh(ctx, byUID, string(uid))
 }
 
-// fresh is one that the cache finds, as the API server has it.
+// fresh finds a PivotCluster in the cache, and returns it as the API server has it; nil if there
+// is none.
 func (s *store) fresh(ctx context.Context, index, value string) (*v1alpha1.PivotCluster, error) {
 	c, err := s.find(ctx, index, value)
 	if err != nil || c == nil {
@@ -92,7 +93,8 @@ func (s *store) Update(ctx context.Context, c *v1alpha1.PivotCluster) error {
 	return s.direct.Status().Update(ctx, c, owner)
 }
 
-// change changes the status of a PivotCluster, as often as others do so too.
+// change changes the status of a PivotCluster, and tries again if another client changed it
+// meanwhile.
 func (s *store) change(ctx context.Context, uid types.UID, change func(*v1alpha1.PivotCluster)) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		c, err := s.ByUID(ctx, uid)

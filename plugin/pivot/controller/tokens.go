@@ -21,7 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
 )
 
-// EnrolSecret is the name of the Secret by which the machines of a cluster enrol.
+// EnrolSecret returns the name of the Secret by which the machines of a cluster enrol.
 func EnrolSecret(cluster string) string { return cluster + "-enrol" }
 
 // Keys of that Secret, which are files on a machine.
@@ -31,7 +31,7 @@ const (
 	authoritiesKey = "ca.crt"
 )
 
-// place is where the children of this cluster reach it.
+// place returns where the children of this cluster reach it, or why they cannot.
 func (r *Reconciler) place(ctx context.Context, c *v1alpha1.PivotCluster) (*place, error) {
 	if r.Endpoints == nil {
 		return nil, reject("this controller serves no children")
@@ -60,9 +60,9 @@ func (r *Reconciler) place(ctx context.Context, c *v1alpha1.PivotCluster) (*plac
 	return nil, errors.New("the endpoints for children are not served yet")
 }
 
-// ensureToken makes the Secret by which the machines of a cluster enrol, and a new token where
-// there is none that can be used. It reports whether it has changed the status, which is
-// written then.
+// ensureToken makes the Secret by which the machines of a cluster enrol, and a new token if there
+// is none that can be used. It reports whether it has changed the status, which it writes in that
+// case.
 func (r *Reconciler) ensureToken(ctx context.Context, c *v1alpha1.PivotCluster, provisioned bool) (changed bool, err error) {
 	live := &corev1.Secret{}
 	err = r.client.Get(ctx, types.NamespacedName{Namespace: c.ClusterNamespace(), Name: EnrolSecret(c.Name)}, live)
@@ -73,6 +73,8 @@ func (r *Reconciler) ensureToken(ctx context.Context, c *v1alpha1.PivotCluster, 
 		// There is no parent to call, and the files of the machines are the same.
 		return false, r.writeSecret(ctx, c, live, map[string][]byte{tokenKey: {}, endpointKey: {}, authoritiesKey: {}})
 	}
+
+	// Make a token, or extend one that was not used yet.
 	at, err := r.place(ctx, c)
 	if err != nil {
 		return false, err
@@ -96,8 +98,8 @@ func (r *Reconciler) ensureToken(ctx context.Context, c *v1alpha1.PivotCluster, 
 	})
 }
 
-// extends reports whether a token ends anew from now on: the machine that has it is still being
-// made, or it was made while the clock was ahead.
+// extends reports whether the lifetime of a token begins again now: the machine that has it is
+// still being made, or the token was made while the clock was ahead.
 func (r *Reconciler) extends(e *v1alpha1.EnrolmentStatus, provisioned bool) bool {
 	if e.PublicKey != "" {
 		return false
@@ -109,8 +111,9 @@ func (r *Reconciler) extends(e *v1alpha1.EnrolmentStatus, provisioned bool) bool
 	return left > enrol.TokenLifetime || !provisioned && left < enrol.TokenLifetime/2
 }
 
-// needsToken: there is none, it was lost between two writes, or the user wants another. One that
-// has expired unused is not replaced by itself: the machines have it, and it is in the status.
+// needsToken reports whether a token has to be made: there is none, it was lost between two
+// writes, or the user wants another. A token that has expired unused is not replaced by itself:
+// the machines have it, and the status shows it.
 func (r *Reconciler) needsToken(c *v1alpha1.PivotCluster, token string) bool {
 	e := c.Status.Enrolment
 	switch {
@@ -148,7 +151,7 @@ func linkAddress(cell *v1alpha1.Cell) string {
 	return net.JoinHostPort(cell.Host, strconv.Itoa(int(cell.LinkPort)))
 }
 
-// expired says of a token that has ended unused what to do.
+// expired returns what to do about a token that has ended unused; "" if it has not.
 func expired(e *v1alpha1.EnrolmentStatus, now time.Time) string {
 	if e == nil || e.Expires == nil || e.PublicKey != "" || !enrol.Expired(e, now) {
 		return ""

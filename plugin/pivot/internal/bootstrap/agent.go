@@ -24,18 +24,20 @@ const (
 	LinkKey = "link"
 )
 
-// AgentData is the Secret that an agent begins with. Trust is as in enrol.Credentials, which
-// the agent adds a key to.
+// AgentData returns the data of the Secret that an agent begins with. Trust is as in
+// enrol.Credentials; the agent adds a key.
 func AgentData(token, endpoint, link string, trust enrol.Trust) map[string][]byte {
 	data := trust.Encode()
-	data[TokenKey], data[EndpointKey], data[LinkKey] = []byte(token), []byte(endpoint), []byte(link)
+	data[TokenKey] = []byte(token)
+	data[EndpointKey] = []byte(endpoint)
+	data[LinkKey] = []byte(link)
 	return data
 }
 
 // MoverRole is the ClusterRole that both ends of a pivot need in the namespace of the cluster.
 const MoverRole = "ropewalk-pivot-mover"
 
-// MoverBinding binds the account of an end to it.
+// MoverBinding returns the binding of the account of an end to MoverRole.
 func MoverBinding(namespace string, account types.NamespacedName) *rbacv1.RoleBinding {
 	return &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: MoverRole},
@@ -45,8 +47,8 @@ func MoverBinding(namespace string, account types.NamespacedName) *rbacv1.RoleBi
 }
 
 // InCharge reports whether the cluster of a PivotCluster with the SelfAnnotation is in charge of
-// itself. Its receipt says so, nil where there is none: where a user has deleted that, the
-// condition says what it was. A cluster that was to move away, and did not, has not lost it.
+// itself. Its receipt decides. If r is nil, because a user has deleted the receipt, the condition
+// Pivoted decides. A cluster that was to move away, and did not, is still in charge.
 func InCharge(c *v1alpha1.PivotCluster, r *state.Receipt) bool {
 	switch {
 	case r == nil:
@@ -57,8 +59,8 @@ func InCharge(c *v1alpha1.PivotCluster, r *state.Receipt) bool {
 	return r.InCharge()
 }
 
-// HandedOver reports whether the parent has given the cluster to itself, or has begun to: from
-// then on it has no say in it.
+// HandedOver reports whether the parent has given the cluster to itself, or has begun to. From
+// then on the parent cannot change it.
 func HandedOver(c *v1alpha1.PivotCluster, r *state.Receipt) bool {
 	return InCharge(c, r) || r != nil && (r.Role == state.RoleSource || r.Step.Forward())
 }

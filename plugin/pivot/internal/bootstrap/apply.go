@@ -32,38 +32,39 @@ type Applier struct {
 // owner is the field manager of what is applied.
 const owner = client.FieldOwner("ropewalk-agent")
 
-// Apply makes what is missing, and brings what the agent made to what the parent says now.
-// All that is refused is in the error, before anything is written.
+// Apply makes what is missing, and brings what the agent made to what the parent wants now. The
+// error has all that is refused, before anything is written.
 func (a *Applier) Apply(ctx context.Context, b *Bootstrap) error {
 	if err := b.check(a.Namespace); err != nil {
 		return err // There may be no objects of it.
 	}
-	if err := a.foreign(ctx, b); err != nil {
+	if err := a.checkForeign(ctx, b); err != nil {
 		return err
 	}
 	for _, s := range b.Secrets {
-		if err := a.secret(ctx, s); err != nil {
+		if err := a.applySecret(ctx, s); err != nil {
 			return err
 		}
 	}
-	if err := a.cluster(ctx, b); err != nil {
+	if err := a.applyCluster(ctx, b); err != nil {
 		return err
 	}
 	for _, o := range b.objects() {
-		if err := a.gitOps(ctx, b, o); err != nil {
+		if err := a.applyGitOps(ctx, b, o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// foreign is everything that is on the child already, and is not of the parent.
-func (a *Applier) foreign(ctx context.Context, b *Bootstrap) error {
+// checkForeign returns an error for everything that is on the child already, and is not of the
+// parent.
+func (a *Applier) checkForeign(ctx context.Context, b *Bootstrap) error {
 	var wrong []error
 	for _, s := range b.Secrets {
 		var live corev1.Secret
 		if err := a.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, &live); err == nil {
-			wrong = append(wrong, owned(s, &live))
+			wrong = append(wrong, checkOwned(s, &live))
 		} else {
 			wrong = append(wrong, named(s, client.IgnoreNotFound(err)))
 		}
@@ -82,22 +83,22 @@ func (a *Applier) foreign(ctx context.Context, b *Bootstrap) error {
 	return errors.Join(wrong...)
 }
 
-// owned returns an error for a Secret of the child that the agent may not replace.
-func owned(s Secret, live *corev1.Secret) error {
+// checkOwned returns an error for a Secret of the child that the agent may not replace.
+func checkOwned(s Secret, live *corev1.Secret) error {
 	if live.Labels[ManagedLabel] == "" && !equality.Semantic.DeepEqual(live.Data, s.Data) {
 		return fmt.Errorf("%s is on the child already, with other data, and is not of the parent: delete it, or take it away from the PivotCluster", s)
 	}
 	return nil
 }
 
-func (a *Applier) secret(ctx context.Context, s Secret) error {
+func (a *Applier) applySecret(ctx context.Context, s Secret) error {
 	want := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, Labels: s.labels()},
 		Type:       s.Type, Data: s.Data,
 	}
 	err := a.Client.Create(ctx, want.DeepCopy(), owner)
 	if apierrors.IsNotFound(err) { // There is no such namespace yet.
-		if err := a.namespace(ctx, s.Namespace); err != nil {
+		if err := a.ensureNamespace(ctx, s.Namespace); err != nil {
 			return err
 		}
 		err = a.Client.Create(ctx, want.DeepCopy(), owner)
@@ -113,7 +114,7 @@ func (a *Applier) secret(ctx context.Context, s Secret) error {
 	if labelled && equality.Semantic.DeepEqual(live.Data, want.Data) {
 		return nil
 	}
-	if err := owned(s, &live); err != nil {
+	if err := checkOwned(s, &live); err != nil {
 		return err // It was made in the meantime.
 	}
 	maps.Copy(live.Labels, want.Labels)
@@ -121,7 +122,7 @@ func (a *Applier) secret(ctx context.Context, s Secret) error {
 	return named(s, a.Client.Update(ctx, &live, owner))
 }
 
-// named is err without a word of the request, which may hold values.
+// named returns err without the text of the request, which may hold values.
 func named(s Secret, err error) error {
 	if err == nil {
 		return nil
@@ -133,7 +134,7 @@ func named(s Secret, err error) error {
 	return fmt.Errorf("%s on the child: %w", s, err)
 }
 
-func (a *Applier) namespace(ctx context.Context, name string) error {
+func (a *Applier) ensureNamespace(ctx context.Context, name string) error {
 	err := a.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, owner)
 	if apierrors.IsAlreadyExists(err) {
 		return nil
@@ -141,10 +142,10 @@ func (a *Applier) namespace(ctx context.Context, name string) error {
 	return err
 }
 
-// cluster makes the PivotCluster, and the namespace that its objects move to.
-func (a *Applier) cluster(ctx context.Context, b *Bootstrap) error {
+// applyCluster makes the PivotCluster, and the namespace that its objects move to.
+func (a *Applier) applyCluster(ctx context.Context, b *Bootstrap) error {
 	want := b.pivotCluster()
-	if err := a.namespace(ctx, want.ClusterNamespace()); err != nil {
+	if err := a.ensureNamespace(ctx, want.ClusterNamespace()); err != nil {
 		return err
 	}
 	var live v1alpha1.PivotCluster
@@ -165,20 +166,20 @@ func (a *Applier) cluster(ctx context.Context, b *Bootstrap) error {
 	return a.Client.Update(ctx, &live, owner)
 }
 
-func (a *Applier) gitOps(ctx context.Context, b *Bootstrap, o *unstructured.Unstructured) error {
+func (a *Applier) applyGitOps(ctx context.Context, b *Bootstrap, o *unstructured.Unstructured) error {
 	live, err := a.liveGitOps(ctx, b, o)
 	if err != nil || live != nil && holds(live, o) {
 		return err
 	}
 	if live == nil {
-		if err := a.namespace(ctx, o.GetNamespace()); err != nil {
+		if err := a.ensureNamespace(ctx, o.GetNamespace()); err != nil {
 			return err
 		}
 	}
 	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), owner, client.ForceOwnership)
 }
 
-// liveGitOps is the object of the child; nil where there is none.
+// liveGitOps returns the object of the child; nil if there is none.
 func (a *Applier) liveGitOps(ctx context.Context, b *Bootstrap, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(o.GroupVersionKind())

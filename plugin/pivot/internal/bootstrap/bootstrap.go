@@ -51,21 +51,21 @@ type Secret struct {
 	Data      map[string][]byte `json:"-"`
 }
 
-// String is the name.
+// String returns the kind, the namespace and the name.
 func (s Secret) String() string { return "Secret " + s.Namespace + "/" + s.Name }
 
-// Format keeps values out of all verbs.
+// Format writes the name for all verbs, so that no value is printed.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
 
 // Wrong is what a user has to put right in a PivotCluster, or beside it.
 type Wrong struct{ error }
 
-// Unwrap is for errors.Is.
+// Unwrap returns the error for errors.Is.
 func (w Wrong) Unwrap() error { return w.error }
 
-// sendable returns an error for credentials that no child gets: those of the system, of the
+// checkSendable returns an error for credentials that no child gets: those of the system, of the
 // parent itself, and of other clusters.
-func sendable(k client.ObjectKey, c *v1alpha1.PivotCluster, own string) error {
+func checkSendable(k client.ObjectKey, c *v1alpha1.PivotCluster, own string) error {
 	if slices.Contains(systemNamespaces(own, enrol.AgentNamespace), k.Namespace) {
 		return fmt.Errorf("secret %s: credentials may not be in namespace %q: use one of their own", k, k.Namespace)
 	}
@@ -75,17 +75,17 @@ func sendable(k client.ObjectKey, c *v1alpha1.PivotCluster, own string) error {
 	return nil
 }
 
-// systemNamespaces are those in which nothing is for a parent to send, or to write.
+// systemNamespaces returns the namespaces in which a parent sends and writes nothing.
 func systemNamespaces(own ...string) []string {
 	return append(own, "default", "kube-system", "kube-public", "kube-node-lease")
 }
 
-// secretTypes are those that credentials have.
+// secretTypes returns the types that Secrets with credentials have.
 func secretTypes() []corev1.SecretType {
 	return []corev1.SecretType{"", corev1.SecretTypeOpaque, corev1.SecretTypeDockerConfigJson, corev1.SecretTypeBasicAuth, corev1.SecretTypeSSHAuth, corev1.SecretTypeTLS}
 }
 
-// Encode is b as it goes over the link, without its Secrets.
+// Encode returns b as it is sent over the link, without its Secrets.
 func (b *Bootstrap) Encode() ([]byte, error) { return json.Marshal(b) }
 
 // Decode reads what Encode wrote. Fields that this version does not know are refused: they
@@ -101,7 +101,7 @@ func Decode(data []byte) (*Bootstrap, error) {
 	return &out, nil
 }
 
-// pivotCluster is the object of the child.
+// pivotCluster returns the PivotCluster of the child.
 func (b *Bootstrap) pivotCluster() *v1alpha1.PivotCluster {
 	return &v1alpha1.PivotCluster{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.PivotClusterKind},
@@ -112,7 +112,7 @@ func (b *Bootstrap) pivotCluster() *v1alpha1.PivotCluster {
 	}
 }
 
-// check is everything that a child does not accept.
+// check returns an error for everything that a child does not accept.
 func (b *Bootstrap) check(agent string) error {
 	var wrong []error
 	for _, s := range b.Secrets {
@@ -130,7 +130,7 @@ func (b *Bootstrap) check(agent string) error {
 	return errors.Join(wrong...)
 }
 
-// ID tells bootstraps apart: it is the SHA-256 sum of all that is in one.
+// ID returns the SHA-256 sum of all that is in a bootstrap, which tells bootstraps apart.
 func (b *Bootstrap) ID() string {
 	sum := sha256.New()
 	to := json.NewEncoder(sum)

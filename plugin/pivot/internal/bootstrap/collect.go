@@ -22,27 +22,32 @@ import (
 // outputName is that of the repository of Argo CD with the rendered objects of the cluster.
 const outputName = "ropewalk-output"
 
-// Collect reads on the parent what the child of c gets. All Secrets that are missing, that no
-// child gets, or that the engine of the child cannot log in with, are in the error, which is Wrong
-// then: a user who may edit PivotClusters may not see all Secrets by that. The controller of the
-// parent is in namespace own.
+// Collect reads on the parent what the child of c gets. The error has all Secrets that are
+// missing, that no child gets, or that the engine of the child cannot log in with. It is Wrong
+// then, because a user who may edit PivotClusters may not see all Secrets by that. The controller
+// of the parent is in namespace own.
 func Collect(ctx context.Context, from client.Reader, c *v1alpha1.PivotCluster, identity, own string) (*Bootstrap, error) {
 	out := &Bootstrap{Identity: identity, Name: c.Name, Labels: c.Labels, Spec: *c.Spec.DeepCopy()}
 	r := &collector{from: from, namespace: c.ClusterNamespace()}
+
+	// The credentials of the provider keep their namespaces.
 	for _, key := range c.Spec.Provider.Credentials {
 		k := client.ObjectKey{Namespace: key.Namespace, Name: key.Name}
-		if err := sendable(k, c, own); err != nil {
+		if err := checkSendable(k, c, own); err != nil {
 			r.wrong = append(r.wrong, err)
 			continue
 		}
 		r.copy(ctx, k, k.Namespace)
 	}
-	g, output := c.Spec.GitOps, c.Spec.Output.OCI
+
+	// The engine of the child logs in at the registries.
+	g := c.Spec.GitOps
+	output := c.Spec.Output.OCI
 	switch {
 	case g.Engine == v1alpha1.EngineArgoCD:
-		r.repository(ctx, Name, g.Artifact.Repository, g.Artifact.Insecure, g.PullSecretRef)
+		r.addRepository(ctx, Name, g.Artifact.Repository, g.Artifact.Insecure, g.PullSecretRef)
 		if output != nil {
-			r.repository(ctx, outputName, output.Repository, output.Insecure, output.PullSecretRef)
+			r.addRepository(ctx, outputName, output.Repository, output.Insecure, output.PullSecretRef)
 		}
 	case g.PullSecretRef != nil:
 		r.copy(ctx, r.key(g.PullSecretRef), fluxNamespace)
@@ -59,6 +64,8 @@ func Collect(ctx context.Context, from client.Reader, c *v1alpha1.PivotCluster, 
 			r.copy(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, r.namespace)
 		}
 	}
+
+	// A server that does not answer is no mistake of the user.
 	if r.failed != nil {
 		return nil, r.failed
 	}
@@ -84,7 +91,7 @@ func (r *collector) key(ref *v1alpha1.LocalObjectReference) client.ObjectKey {
 	return client.ObjectKey{Namespace: r.namespace, Name: ref.Name}
 }
 
-// read is a Secret of the parent; nil where it cannot be read.
+// read returns a Secret of the parent; nil if it cannot be read.
 func (r *collector) read(ctx context.Context, key client.ObjectKey) *corev1.Secret {
 	s := &corev1.Secret{}
 	switch err := r.from.Get(ctx, key, s); {
@@ -101,7 +108,7 @@ func (r *collector) read(ctx context.Context, key client.ObjectKey) *corev1.Secr
 	return s
 }
 
-// refuse notes an error, once.
+// refuse keeps an error, once.
 func (r *collector) refuse(format string, args ...any) {
 	err := fmt.Errorf(format, args...)
 	if !slices.ContainsFunc(r.wrong, func(e error) bool { return e.Error() == err.Error() }) {
@@ -109,7 +116,7 @@ func (r *collector) refuse(format string, args ...any) {
 	}
 }
 
-// copy sends a Secret as it is, but one that comes with the pivot.
+// copy sends a Secret as it is, unless it comes with the pivot.
 func (r *collector) copy(ctx context.Context, key client.ObjectKey, to string) {
 	if s := r.read(ctx, key); s != nil && (to != r.namespace || !moves(s)) {
 		r.out = append(r.out, Secret{Namespace: to, Name: s.Name, Type: s.Type, Data: s.Data})
@@ -127,12 +134,12 @@ func moves(s *corev1.Secret) bool {
 	return false
 }
 
-// repository sends a repository in the form in which Argo CD reads it. One that is read without
-// credentials, by https, needs none; nor does one that was sent before.
+// addRepository sends a repository in the form in which Argo CD reads it. A repository that is
+// read without credentials, by https, is not sent; nor is one that was sent before.
 //
 // See https://argo-cd.readthedocs.io/en/stable/operator-manual/declarative-setup/#repositories,
 // and secretToRepository in util/db/repository_secrets.go of Argo CD.
-func (r *collector) repository(ctx context.Context, name, url string, insecure bool, ref *v1alpha1.LocalObjectReference) {
+func (r *collector) addRepository(ctx context.Context, name, url string, insecure bool, ref *v1alpha1.LocalObjectReference) {
 	data := map[string][]byte{"type": []byte("oci"), "url": []byte(url)}
 	known := slices.ContainsFunc(r.out, func(s Secret) bool { return s.repository() && strings.EqualFold(string(s.Data["url"]), url) })
 	if known || ref == nil && !insecure {
@@ -161,13 +168,13 @@ func (r *collector) repository(ctx context.Context, name, url string, insecure b
 	r.out = append(r.out, Secret{Namespace: argocdNamespace, Name: name, Type: corev1.SecretTypeOpaque, Data: data})
 }
 
-// repository reports whether Argo CD is to read a Secret as a repository. The parent chooses
-// neither labels nor names by which it would be another thing, such as a cluster.
+// repository reports whether Argo CD reads a Secret as a repository. The parent chooses neither
+// labels nor names by which it would be another thing, such as a cluster.
 func (s Secret) repository() bool {
 	return s.Namespace == argocdNamespace && (s.Name == Name || s.Name == outputName)
 }
 
-// labels are those of the Secret on the child.
+// labels returns the labels of the Secret on the child.
 func (s Secret) labels() map[string]string {
 	out := map[string]string{ManagedLabel: "true"}
 	if s.repository() {

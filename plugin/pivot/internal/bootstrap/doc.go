@@ -19,6 +19,4 @@
 // child is the child's.
 //
 // A value of a Secret is in no error, no log and no event.
-//
-// Callers: plugin/pivot/controller (the parent) and plugin/pivot/agent (the child).
 package bootstrap

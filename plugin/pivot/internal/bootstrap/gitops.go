@@ -28,12 +28,14 @@ const (
 	argocdNamespace = "argocd"
 )
 
-// objects are the first of the child's GitOps. What they lead to may replace them.
+// objects returns the first objects of the child's GitOps. What they lead to may replace them.
 func (b *Bootstrap) objects() []*unstructured.Unstructured {
 	g := b.Spec.GitOps
 	if g.Engine == v1alpha1.EngineArgoCD {
 		return b.argocd()
 	}
+
+	// Flux reads an artifact by digest, or the source that the spec has.
 	source := made("source.toolkit.fluxcd.io/v1", "OCIRepository", fluxNamespace, nil)
 	if g.Artifact != nil {
 		spec := map[string]any{
@@ -53,6 +55,8 @@ func (b *Bootstrap) objects() []*unstructured.Unstructured {
 		source.SetKind(g.Source.Kind)
 		source.Object["spec"] = spec
 	}
+
+	// One Kustomization applies what is in it.
 	kustomization := made("kustomize.toolkit.fluxcd.io/v1", "Kustomization", fluxNamespace, map[string]any{
 		"sourceRef": map[string]any{"kind": source.GetKind(), "name": Name},
 		"path":      "./" + folder(g.Path),
@@ -75,7 +79,7 @@ func (b *Bootstrap) argocd() []*unstructured.Unstructured {
 	})}
 }
 
-// folder is a path below the root; "" is the root.
+// folder returns a path below the root; "" is the root.
 func folder(p string) string { return strings.TrimPrefix(path.Clean("/"+p), "/") }
 
 func made(version, kind, namespace string, spec map[string]any) *unstructured.Unstructured {
@@ -89,8 +93,8 @@ func made(version, kind, namespace string, spec map[string]any) *unstructured.Un
 	return o
 }
 
-// State reports whether the GitOps of the child has applied what it begins with; where it
-// has not, the message says what the engine says.
+// State reports whether the GitOps of the child has applied what it begins with. If it has not,
+// the message is that of the engine.
 func (a *Applier) State(ctx context.Context, b *Bootstrap) (begun bool, message string, err error) {
 	objects := b.objects()
 	last := objects[len(objects)-1]
@@ -110,12 +114,14 @@ func (a *Applier) State(ctx context.Context, b *Bootstrap) (begun bool, message 
 	return begun, message, nil
 }
 
-// applied: a Kustomization is Ready, at its generation, and at the digest.
+// applied reports whether a Kustomization is Ready at its generation and at the digest. It returns
+// the message of Flux too.
 func applied(k *unstructured.Unstructured, artifact *v1alpha1.GitOpsArtifact) (bool, string) {
 	generation, _, _ := unstructured.NestedInt64(k.Object, "status", "observedGeneration")
 	revision, _, _ := unstructured.NestedString(k.Object, "status", "lastAppliedRevision")
 	conditions, _, _ := unstructured.NestedSlice(k.Object, "status", "conditions")
-	status, message := "", "Flux has not looked at it yet"
+	status := ""
+	message := "Flux has not looked at it yet"
 	for _, c := range conditions {
 		c, _ := c.(map[string]any)
 		if c["type"] == "Ready" {
@@ -127,8 +133,8 @@ func applied(k *unstructured.Unstructured, artifact *v1alpha1.GitOpsArtifact) (b
 	return status == "True" && current, message
 }
 
-// synced: an Application is Synced and Healthy at the digest, and no operation there is under
-// way or has failed.
+// synced reports whether an Application is Synced and Healthy at the digest, and no operation
+// there is under way or has failed. It returns the messages of Argo CD too.
 func synced(app *unstructured.Unstructured, digest string) (bool, string) {
 	text := func(path ...string) string {
 		s, _, _ := unstructured.NestedString(app.Object, path...)

@@ -115,7 +115,7 @@ func (a *Authority) AddNext(now time.Time) error {
 	return err
 }
 
-// Promote makes the next CA the current one, and that the previous one.
+// Promote makes the next CA the current one, and the current one the previous one.
 func (a *Authority) Promote(now time.Time) error {
 	switch {
 	case a.next == nil:
@@ -140,8 +140,9 @@ func (a *Authority) Promote(now time.Time) error {
 	return nil
 }
 
-// Next is the pin of the next CA, and when all agents have it that could renew: the last
-// certificate that was issued before AddNext has ended. It is "" where there is none.
+// Next returns the pin of the next CA, and when all agents have it that could renew: the last
+// certificate that was issued before AddNext has ended by then. The pin is "" if there is no next
+// CA.
 func (a *Authority) Next() (pin string, known time.Time) {
 	if a.next == nil {
 		return "", time.Time{}
@@ -149,8 +150,9 @@ func (a *Authority) Next() (pin string, known time.Time) {
 	return pinOf(a.next.certificate), a.next.certificate.NotBefore.Add(backdated + Lifetime)
 }
 
-// PreviousEnds is when the last certificate of the previous CA ends; zero without one. Before
-// that, DropPrevious strands agents that have not renewed theirs since Promote.
+// PreviousEnds returns when the last certificate of the previous CA ends; zero without a previous
+// CA. Before that, DropPrevious strands agents that have not renewed their certificate since
+// Promote.
 func (a *Authority) PreviousEnds() time.Time {
 	if a.previous == nil {
 		return time.Time{}
@@ -161,10 +163,10 @@ func (a *Authority) PreviousEnds() time.Time {
 // DropPrevious ends the trust in the previous CA.
 func (a *Authority) DropPrevious() { a.previous, a.bridge = nil, nil }
 
-// Expires is when the current CA ends.
+// Expires returns when the current CA ends.
 func (a *Authority) Expires() time.Time { return a.current.certificate.NotAfter }
 
-// trusted are the certificates that agents get.
+// trusted returns the certificates that agents get.
 func (a *Authority) trusted() []*x509.Certificate {
 	all := []*x509.Certificate{a.current.certificate}
 	if a.next != nil {
@@ -176,7 +178,7 @@ func (a *Authority) trusted() []*x509.Certificate {
 	return all
 }
 
-// Trust is what agents trust; first the CA that issues.
+// Trust returns what agents trust. The CA that issues comes first.
 func (a *Authority) Trust() Trust {
 	t := Trust{Authorities: a.trusted()}
 	for _, c := range t.Authorities {
@@ -185,7 +187,7 @@ func (a *Authority) Trust() Trust {
 	return t
 }
 
-// pinOf is the SHA-256 sum of the SubjectPublicKeyInfo, in base64.
+// pinOf returns the SHA-256 sum of the SubjectPublicKeyInfo, in base64.
 func pinOf(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
 	return base64.StdEncoding.EncodeToString(sum[:])
@@ -195,7 +197,8 @@ func pinOf(c *x509.Certificate) string {
 func (a *Authority) Encode() (map[string][]byte, error) {
 	data := map[string][]byte{certificateName: encode(a.current.certificate)}
 	var err error
-	if data[keyName], err = keyutil.MarshalPrivateKeyToPEM(a.current.key); err != nil {
+	data[keyName], err = keyutil.MarshalPrivateKeyToPEM(a.current.key)
+	if err != nil {
 		return nil, err
 	}
 	if a.next != nil {
@@ -203,7 +206,8 @@ func (a *Authority) Encode() (map[string][]byte, error) {
 		data[nextKey], err = keyutil.MarshalPrivateKeyToPEM(a.next.key)
 	}
 	if a.previous != nil {
-		data[previousCertificate], data[bridgeCertificate] = encode(a.previous), encode(a.bridge)
+		data[previousCertificate] = encode(a.previous)
+		data[bridgeCertificate] = encode(a.bridge)
 	}
 	return data, err
 }
@@ -221,19 +225,23 @@ func encode(all ...*x509.Certificate) []byte {
 func DecodeAuthority(data map[string][]byte) (*Authority, error) {
 	a := &Authority{}
 	var err error
-	if a.current, err = decodeSigner(data, certificateName, keyName); err != nil {
+	a.current, err = decodeSigner(data, certificateName, keyName)
+	if err != nil {
 		return nil, err
 	}
 	if len(data[nextCertificate]) > 0 {
-		if a.next, err = decodeSigner(data, nextCertificate, nextKey); err != nil {
+		a.next, err = decodeSigner(data, nextCertificate, nextKey)
+		if err != nil {
 			return nil, err
 		}
 	}
 	if len(data[previousCertificate]) > 0 {
-		if a.previous, err = decodeCertificate(data, previousCertificate); err != nil {
+		a.previous, err = decodeCertificate(data, previousCertificate)
+		if err != nil {
 			return nil, err
 		}
-		if a.bridge, err = decodeCertificate(data, bridgeCertificate); err != nil {
+		a.bridge, err = decodeCertificate(data, bridgeCertificate)
+		if err != nil {
 			return nil, err
 		}
 	}

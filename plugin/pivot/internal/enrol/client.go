@@ -46,6 +46,7 @@ func (a Client) Renew(ctx context.Context, c *Credentials) (*Credentials, error)
 }
 
 func (a Client) post(ctx context.Context, c *Credentials, path, token string) (*Credentials, error) {
+	// Ask for a certificate of the key.
 	csr, err := certutil.MakeCSRFromTemplate(c.Key, &x509.CertificateRequest{})
 	if err != nil {
 		return nil, err
@@ -58,6 +59,8 @@ func (a Client) post(ctx context.Context, c *Credentials, path, token string) (*
 	if err != nil {
 		return nil, err
 	}
+
+	// Each request has a connection of its own, and follows no redirect.
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
@@ -69,9 +72,11 @@ func (a Client) post(ctx context.Context, c *Credentials, path, token string) (*
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, a.clock(err)
+		return nil, a.explainClock(err)
 	}
 	defer response.Body.Close() //nolint:errcheck // It is read.
+
+	// The answer is bounded. One that is not 200 is a refusal.
 	text, err := io.ReadAll(io.LimitReader(response.Body, bodyBytes))
 	if err != nil {
 		return nil, err
@@ -82,8 +87,9 @@ func (a Client) post(ctx context.Context, c *Credentials, path, token string) (*
 	return a.accept(c, text)
 }
 
-// clock names the difference where a certificate of the parent is not valid now.
-func (a Client) clock(err error) error {
+// explainClock returns err. If a certificate of the parent is not valid now, it returns an error
+// with the difference of the clocks instead.
+func (a Client) explainClock(err error) error {
 	var invalid x509.CertificateInvalidError
 	if errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil {
 		if wrong := validAt("the certificate of the parent", invalid.Cert, a.Now()); wrong != nil {
@@ -93,7 +99,7 @@ func (a Client) clock(err error) error {
 	return err
 }
 
-// refused is the error of an answer that is not 200.
+// refused returns the error of an answer that is not 200.
 func refused(response *http.Response, text []byte) error {
 	refusal := &Refusal{}
 	if json.Unmarshal(text, refusal) != nil || refusal.Reason == "" {

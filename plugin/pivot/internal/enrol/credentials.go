@@ -81,7 +81,8 @@ func DecodeCredentials(data map[string][]byte) (*Credentials, error) {
 	if len(data[certificateName]) == 0 {
 		return c, nil
 	}
-	if c.Certificate, err = decodeCertificate(data, certificateName); err != nil {
+	c.Certificate, err = decodeCertificate(data, certificateName)
+	if err != nil {
 		return nil, err
 	}
 	if !key.PublicKey.Equal(c.Certificate.PublicKey) {
@@ -90,7 +91,7 @@ func DecodeCredentials(data map[string][]byte) (*Credentials, error) {
 	return c, nil
 }
 
-// Identity is that of the certificate.
+// Identity returns the identity in the certificate.
 func (c *Credentials) Identity() (Identity, error) {
 	if c.Certificate == nil {
 		return Identity{}, errNotEnrolled
@@ -98,7 +99,7 @@ func (c *Credentials) Identity() (Identity, error) {
 	return identityOf(c.Certificate)
 }
 
-// TLS is that of a connection to the parent, with the certificate where there is one. After a
+// TLS returns the TLS of a connection to the parent, with the certificate if there is one. After a
 // renewal a new connection needs the TLS of the new Credentials.
 func (c *Credentials) TLS(now func() time.Time) *tls.Config {
 	if c.Certificate == nil {
@@ -107,10 +108,9 @@ func (c *Credentials) TLS(now func() time.Time) *tls.Config {
 	return c.Trust.clientTLS(&tls.Certificate{Certificate: [][]byte{c.Certificate.Raw}, PrivateKey: c.Key, Leaf: c.Certificate}, now)
 }
 
-// RenewAt is when the certificate has to be renewed: after 70 % of its lifetime, and up to 5 %
-// of it before or after that, so that clusters that were enrolled together do not renew
-// together.
-// It is the same after a restart.
+// RenewAt returns when the certificate has to be renewed: after 70 % of its lifetime, and up to 5
+// % of it before or after that, so that clusters that were enrolled together do not renew
+// together. It is the same after a restart.
 func (c *Credentials) RenewAt() time.Time { return renewAt(c.Certificate) }
 
 func renewAt(c *x509.Certificate) time.Time {
@@ -120,8 +120,8 @@ func renewAt(c *x509.Certificate) time.Time {
 	return begin.Add(time.Duration((0.7 + 0.1*jitter) * float64(c.NotAfter.Sub(begin))))
 }
 
-// Valid returns an error where the certificate is not valid by the clock of this machine: the
-// clock is wrong, or it was not renewed in time.
+// Valid returns an error if the certificate is not valid by the clock of this machine: the clock
+// is wrong, or the certificate was not renewed in time.
 func (c *Credentials) Valid(now time.Time) error {
 	if c.Certificate == nil {
 		return errNotEnrolled

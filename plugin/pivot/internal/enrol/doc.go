@@ -19,6 +19,5 @@
 // requires a certificate of a trusted authority and a pinned key in its chain. Several
 // authorities can be trusted at once, so that one replaces another without a gap.
 //
-// Callers: the controllers of the parent and of the agent, and the link, which has the same
-// TLS. enrol.sh is in the cluster module, byte for byte.
+// enrol.sh is in the cluster module, byte for byte.
 package enrol

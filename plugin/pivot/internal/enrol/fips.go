@@ -14,8 +14,8 @@ import (
 // fipsModule is the Go Cryptographic Module that has a certificate: CMVP 5247.
 const fipsModule = "v1.0.0-c2097c7c"
 
-// RequireFIPS returns an error where this process does not use the validated module: the
-// program is built with GOFIPS140=certified, and not started with GODEBUG=fips140=off.
+// RequireFIPS returns an error if this process does not use the validated module. The program must
+// be built with GOFIPS140=certified, and not started with GODEBUG=fips140=off.
 func RequireFIPS() error {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -33,7 +33,7 @@ func (i Identity) url() *url.URL {
 	return &url.URL{Scheme: identityScheme, Host: i.Parent, Path: "/" + i.Cluster}
 }
 
-// String is the URI in certificates.
+// String returns the URI in certificates.
 func (i Identity) String() string { return i.url().String() }
 
 // Peer is an agent as its verified certificate has it.
@@ -44,7 +44,7 @@ type Peer struct {
 	NotAfter  time.Time
 }
 
-// PeerOf returns the agent at the other end of a connection; an error where it has shown no
+// PeerOf returns the agent at the other end of a connection, or an error if the agent has shown no
 // certificate that was verified.
 func PeerOf(state tls.ConnectionState) (Peer, error) {
 	if len(state.VerifiedChains) == 0 || len(state.VerifiedChains[0]) == 0 {
@@ -73,15 +73,15 @@ func identityOf(c *x509.Certificate) (Identity, error) {
 	return i, nil
 }
 
-// PublicKeySum is the SHA-256 sum of a public key, in hex: that of status.enrolment.publicKey
-// and of spec.agent.blockedKeys.
+// PublicKeySum returns the SHA-256 sum of a public key, in hex, as in status.enrolment.publicKey
+// and spec.agent.blockedKeys.
 func PublicKeySum(key any) (string, error) {
 	raw, err := x509.MarshalPKIXPublicKey(key) // One key can be written in several ways.
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:]), err
 }
 
-// strongKey returns the key where it is ECDSA with P-256 or P-384.
+// strongKey returns the key if it is ECDSA with P-256 or P-384, and an error if not.
 func strongKey(key any) (*ecdsa.PublicKey, error) {
 	k, ok := key.(*ecdsa.PublicKey)
 	if !ok || k.Curve != elliptic.P256() && k.Curve != elliptic.P384() {
@@ -90,7 +90,7 @@ func strongKey(key any) (*ecdsa.PublicKey, error) {
 	return k, nil
 }
 
-func strongSignature(a x509.SignatureAlgorithm) error {
+func checkSignature(a x509.SignatureAlgorithm) error {
 	if !slices.Contains([]x509.SignatureAlgorithm{x509.ECDSAWithSHA256, x509.ECDSAWithSHA384, x509.ECDSAWithSHA512}, a) {
 		return fmt.Errorf("signature %s: expected ECDSA with SHA-256 or more", a)
 	}
@@ -110,7 +110,7 @@ func parseRequest(text []byte) (*ecdsa.PublicKey, error) {
 	}
 	key, err := strongKey(request.PublicKey)
 	if err == nil {
-		err = strongSignature(request.SignatureAlgorithm)
+		err = checkSignature(request.SignatureAlgorithm)
 	}
 	if err == nil {
 		err = request.CheckSignature()
@@ -135,7 +135,7 @@ func (a *Authority) Issue(key *ecdsa.PublicKey, identity Identity, now time.Time
 	}, key, a.current)
 }
 
-// until is when a certificate ends that is issued now.
+// until returns when a certificate ends that is issued now.
 func (a *Authority) until(now time.Time) time.Time {
 	until := now.Add(Lifetime)
 	if a.current.certificate.NotAfter.Before(until) {
@@ -144,14 +144,14 @@ func (a *Authority) until(now time.Time) time.Time {
 	return until
 }
 
-// issued reports whether a certificate is of the current CA.
+// issued reports whether the current CA issued a certificate.
 func (a *Authority) issued(c *x509.Certificate) bool {
 	return c.CheckSignatureFrom(a.current.certificate) == nil
 }
 
-// serving makes a certificate for the names and addresses of an endpoint, with the bridge for
+// makeServing makes a certificate for the names and addresses of an endpoint, with the bridge for
 // agents that do not have the current CA yet.
-func (a *Authority) serving(hosts []string, now time.Time) (*tls.Certificate, error) {
+func (a *Authority) makeServing(hosts []string, now time.Time) (*tls.Certificate, error) {
 	key, err := NewKey()
 	if err != nil {
 		return nil, err

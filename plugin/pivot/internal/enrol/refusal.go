@@ -51,7 +51,7 @@ const (
 	KeyChanged Reason = "KeyChanged"
 )
 
-// status is that of HTTP.
+// status returns the status of HTTP.
 func (r Reason) status() int {
 	switch r {
 	case Malformed:
@@ -97,14 +97,14 @@ func refuse(reason Reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// of adds what is logged.
+// of sets what is logged, and returns the refusal.
 func (r *Refusal) of(c *v1alpha1.PivotCluster, key string) *Refusal {
 	r.cluster, r.key = c, key
 	return r
 }
 
-// Admit returns a Refusal where an agent with a verified certificate must not be served. parent
-// is the UID of this one, and c the PivotCluster of the UID p.Cluster, nil where there is none.
+// Admit returns a Refusal if an agent with a verified certificate must not be served. Parent is
+// the UID of this parent, and c the PivotCluster of the UID p.Cluster, nil if there is none.
 func Admit(c *v1alpha1.PivotCluster, parent string, p Peer) error {
 	switch {
 	case p.Parent != parent:

@@ -76,7 +76,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// limited refuses requests of an address that sends too many.
+// limited returns a handler that refuses requests of an address that sends too many.
 func (s *Server) limited(next http.Handler, limits Limits) http.Handler {
 	limiters := lru.New[netip.Prefix, *rate.Limiter](addresses)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -95,13 +95,14 @@ func (s *Server) limited(next http.Handler, limits Limits) http.Handler {
 	})
 }
 
-// network is the address of a client, or the /64 of it.
+// network returns the address of a client, or its /64 for IPv6.
 func network(remote string) netip.Prefix {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return netip.Prefix{}
 	}
-	ip, bits := at.Addr().Unmap(), 32
+	ip := at.Addr().Unmap()
+	bits := 32
 	if ip.Is6() {
 		bits = 64
 	}

@@ -76,7 +76,7 @@ type (
 	}
 )
 
-// Handler serves the endpoint, without the limits of Serve.
+// Handler returns the handler of the endpoint, without the limits of Serve.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, f func(*http.Request) ([]byte, error)) {
@@ -91,7 +91,7 @@ func (s *Server) Handler() http.Handler {
 			_, _ = w.Write(body) // A client that is not there any more will retry.
 		})
 	}
-	handle("GET /v1/manifest", s.manifest)
+	handle("GET /v1/manifest", s.serveManifest)
 	handle("POST /v1/enrol", s.enrol)
 	handle("POST /v1/renew", s.renew)
 	handle("/", func(r *http.Request) ([]byte, error) {
@@ -100,7 +100,7 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-func (s *Server) manifest(r *http.Request) ([]byte, error) {
+func (s *Server) serveManifest(r *http.Request) ([]byte, error) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	c, err := s.byToken(r.Context(), token)
 	if err != nil {
@@ -192,6 +192,7 @@ type admit func(ctx context.Context, sum string) (*v1alpha1.PivotCluster, error)
 // bind enrols the key of a CSR, or renews its certificate. The cluster is admitted again when
 // another replica, or a user, has changed it in the meantime.
 func (s *Server) bind(ctx context.Context, csr string, admit admit) ([]byte, error) {
+	// Only the key of the CSR counts.
 	key, err := parseRequest([]byte(csr))
 	if err != nil {
 		return nil, refuse(Malformed, "%v", err)
@@ -201,6 +202,8 @@ func (s *Server) bind(ctx context.Context, csr string, admit admit) ([]byte, err
 		return nil, err
 	}
 	authority := s.Endpoint.Authority()
+
+	// Admit the cluster, and write the enrolment at the version that was admitted.
 	for range swaps {
 		c, err := admit(ctx, sum)
 		if err != nil {
@@ -209,18 +212,25 @@ func (s *Server) bind(ctx context.Context, csr string, admit admit) ([]byte, err
 		if text := c.Status.Enrolment.Certificate; s.reusable(authority, text, key) {
 			return encodeAnswer(text, authority)
 		}
+
+		// The answer is sent only once the certificate is written.
 		certificate, err := authority.Issue(key, Identity{Parent: s.Parent, Cluster: string(c.UID)}, s.Now())
 		if err != nil {
 			return nil, err
 		}
 		text := encode(certificate)
-		first, end := c.Status.Enrolment.PublicKey == "", metav1.NewTime(certificate.NotAfter)
-		c.Status.Enrolment.PublicKey, c.Status.Enrolment.Certificate, c.Status.Enrolment.NotAfter = sum, string(text), &end
+		first := c.Status.Enrolment.PublicKey == ""
+		end := metav1.NewTime(certificate.NotAfter)
+		c.Status.Enrolment.PublicKey = sum
+		c.Status.Enrolment.Certificate = string(text)
+		c.Status.Enrolment.NotAfter = &end
 		if err := s.Store.Update(ctx, c); apierrors.IsConflict(err) {
 			continue
 		} else if err != nil {
 			return nil, err
 		}
+
+		// Report what is new.
 		s.Log.Info("certificate issued", "cluster", c.Name, "key", sum, "notAfter", end.UTC().Format(time.RFC3339))
 		if first {
 			s.Event(c, corev1.EventTypeNormal, "Enrolled", "the agent is enrolled with key "+sum)
@@ -246,8 +256,8 @@ func encodeAnswer(certificate string, a *Authority) ([]byte, error) {
 	return json.Marshal(answer{Certificate: certificate, Authorities: string(t.PEM()), Pins: t.Pins})
 }
 
-// refuse answers with an error, writes the one line about it, and records an event where a key
-// that is not enrolled has a token or a certificate.
+// refuse answers with an error, and logs one line about it. It records an event if a token or a
+// certificate was used with a key that is not enrolled.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {

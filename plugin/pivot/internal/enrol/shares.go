@@ -19,12 +19,12 @@ type Shares struct {
 	by    map[netip.Prefix]int
 }
 
-// NewShares allows a number of connections in all, and of each address.
+// NewShares returns shares for a number of connections in all, and of each address.
 func NewShares(all, each int) *Shares {
 	return &Shares{all: all, each: each, by: map[netip.Prefix]int{}}
 }
 
-// Take takes a share for a client. It is false where there is none. The share ends with the
+// Take takes a share for a client, and returns false if there is none. The share ends with the
 // first call of release.
 func (s *Shares) Take(client net.Addr) (release func(), ok bool) {
 	from := network(client.String())
@@ -39,7 +39,8 @@ func (s *Shares) Take(client net.Addr) (release func(), ok bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.total--
-		if s.by[from]--; s.by[from] == 0 {
+		s.by[from]--
+		if s.by[from] == 0 {
 			delete(s.by, from)
 		}
 	}), true

@@ -15,28 +15,28 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// policy is the TLS of all listeners and clients of the pivot. Sessions are not resumed, so
+// policy returns the TLS of all listeners and clients of the pivot. Sessions are not resumed, so
 // that each connection has its certificates verified.
 func policy(now func() time.Time) *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
 		CurvePreferences:       []tls.CurveID{tls.CurveP256, tls.CurveP384},
 		SessionTicketsDisabled: true,
-		VerifyConnection:       strong,
+		VerifyConnection:       checkConnection,
 		Time:                   now,
 	}
 }
 
-// strong returns an error where the cipher is none of AES-GCM, which a build without FIPS
-// accepts, or where a verified chain has a key or a signature that the policy does not allow.
-func strong(state tls.ConnectionState) error {
+// checkConnection returns an error if the cipher is not AES-GCM, which a build without FIPS
+// accepts, or if a verified chain has a key or a signature that the policy does not allow.
+func checkConnection(state tls.ConnectionState) error {
 	if state.CipherSuite == tls.TLS_CHACHA20_POLY1305_SHA256 {
 		return errors.New("the connection has ChaCha20-Poly1305: expected AES-GCM")
 	}
 	for _, c := range slices.Concat(state.VerifiedChains...) {
 		_, err := strongKey(c.PublicKey)
 		if err == nil {
-			err = strongSignature(c.SignatureAlgorithm)
+			err = checkSignature(c.SignatureAlgorithm)
 		}
 		if err != nil {
 			return fmt.Errorf("certificate %q: %w", c.Subject, err)
@@ -66,7 +66,7 @@ func ParseTrust(authorities []byte, pins []string) (Trust, error) {
 	return t, nil
 }
 
-// PEM is the bundle of the authorities.
+// PEM returns the bundle of the authorities.
 func (t Trust) PEM() []byte { return encode(t.Authorities...) }
 
 func (t Trust) pool() *x509.CertPool {
@@ -79,7 +79,7 @@ func (t Trust) pool() *x509.CertPool {
 
 func (t Trust) pinned(c *x509.Certificate) bool { return slices.Contains(t.Pins, pinOf(c)) }
 
-// clientTLS is the TLS of a connection to the parent; certificate may be nil.
+// clientTLS returns the TLS of a connection to the parent; certificate may be nil.
 func (t Trust) clientTLS(certificate *tls.Certificate, now func() time.Time) *tls.Config {
 	c := policy(now)
 	c.RootCAs = t.pool()
@@ -90,7 +90,7 @@ func (t Trust) clientTLS(certificate *tls.Certificate, now func() time.Time) *tl
 		if !slices.ContainsFunc(slices.Concat(state.VerifiedChains...), t.pinned) {
 			return errors.New("the parent has no pinned key in its chain of certificates: another authority has issued it")
 		}
-		return strong(state)
+		return checkConnection(state)
 	}
 	return c
 }
@@ -106,13 +106,13 @@ type Endpoint struct {
 	serving   *tls.Certificate
 }
 
-// NewEndpoint returns that of the names and addresses by which agents reach the parent.
+// NewEndpoint returns the endpoint for the names and addresses by which agents reach the parent.
 func NewEndpoint(a *Authority, hosts []string, now func() time.Time) *Endpoint {
 	return &Endpoint{authority: a, hosts: hosts, now: now}
 }
 
-// Use changes the authority: new connections are of it, without a restart. The serving
-// certificate stays where the current CA does.
+// Use changes the authority. New connections use it without a restart. The serving certificate
+// stays if the current CA does.
 func (e *Endpoint) Use(a *Authority) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -122,24 +122,25 @@ func (e *Endpoint) Use(a *Authority) {
 	e.authority = a
 }
 
-// Serve changes the names and addresses: those of new connections are in the certificate.
+// Serve changes the names and addresses. The certificate of new connections has the new ones.
 func (e *Endpoint) Serve(hosts []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !slices.Equal(hosts, e.hosts) {
-		e.hosts, e.serving = hosts, nil
+		e.hosts = hosts
+		e.serving = nil
 	}
 }
 
-// Authority is the one in use.
+// Authority returns the authority in use.
 func (e *Endpoint) Authority() *Authority {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.authority
 }
 
-// TLS is that of a listener, for protocols such as h2. A certificate of an agent is verified;
-// client selects whether one is required.
+// TLS returns the TLS of a listener, for protocols such as h2. A certificate of an agent is
+// verified; client selects whether one is required.
 func (e *Endpoint) TLS(client tls.ClientAuthType, protocols ...string) *tls.Config {
 	c := policy(e.now)
 	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -149,20 +150,22 @@ func (e *Endpoint) TLS(client tls.ClientAuthType, protocols ...string) *tls.Conf
 		}
 		c := policy(e.now)
 		c.Certificates = []tls.Certificate{*certificate}
-		c.ClientAuth, c.ClientCAs, c.NextProtos = client, trust.pool(), protocols
+		c.ClientAuth = client
+		c.ClientCAs = trust.pool()
+		c.NextProtos = protocols
 		return c, nil
 	}
 	return c
 }
 
-// current returns a serving certificate with more than a part of its lifetime left. One that
-// begins later was made while the clock was wrong.
+// current returns a serving certificate that is not due for renewal, and what agents trust. A
+// certificate that begins in the future was made while the clock was wrong, and is replaced.
 func (e *Endpoint) current() (*tls.Certificate, Trust, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.now()
 	if e.serving == nil || now.Before(e.serving.Leaf.NotBefore) || !now.Before(renewAt(e.serving.Leaf)) {
-		serving, err := e.authority.serving(e.hosts, now)
+		serving, err := e.authority.makeServing(e.hosts, now)
 		if err != nil {
 			return nil, Trust{}, err
 		}

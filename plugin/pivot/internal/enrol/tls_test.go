@@ -102,7 +102,7 @@ func TestHandshakesThatThePolicyDoesNotAllowAreRefused(t *testing.T) {
 		leaf := must(a.Issue(&key.PublicKey, Identity{parentUID, "uid-blue"}, time.Now()))
 		return &tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key}
 	}
-	serving := must(a.serving([]string{host}, time.Now()))
+	serving := must(a.makeServing([]string{host}, time.Now()))
 	pinnedElsewhere := Trust{Authorities: a.trusted(), Pins: other.Trust().Pins}
 
 	for name, test := range map[string]struct {

@@ -22,8 +22,8 @@ const (
 	tokenBytes    = 32
 )
 
-// Mint makes a token, for one key, and the enrolment that has its sum. What was enrolled
-// before is forgotten, so its certificate is not renewed any more. rejoin is spec.agent.rejoin.
+// Mint makes a token, for one key, and the enrolment that has its sum. What was enrolled before is
+// forgotten, so its certificate is not renewed any more. Rejoin is spec.agent.rejoin.
 func Mint(rejoin string, now time.Time) (token string, e *v1alpha1.EnrolmentStatus) {
 	random := make([]byte, tokenBytes)
 	_, _ = rand.Read(random) // It never fails.
@@ -37,7 +37,7 @@ func Expired(e *v1alpha1.EnrolmentStatus, now time.Time) bool {
 	return e.Expires == nil || !now.Before(e.Expires.Time)
 }
 
-// TokenHash is the SHA-256 sum of a token, in hex: status.enrolment.tokenHash.
+// TokenHash returns the SHA-256 sum of a token, in hex, as in status.enrolment.tokenHash.
 func TokenHash(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])

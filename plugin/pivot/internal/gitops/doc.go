@@ -57,6 +57,4 @@
 //
 // The Transform must be written by its controller without spec.suspend, and not be created again
 // once the receipt says Committed, or Lookup finds a tombstone.
-//
-// Callers: the controller of PivotClusters.
 package gitops

@@ -50,21 +50,23 @@ type engine struct {
 	release func(*unstructured.Unstructured)
 }
 
-// sources is the kind of what Kustomizations read from.
+// sources returns the kind that Kustomizations read from.
 func sources() plane.Kind {
 	return plane.Kind{Group: "source.toolkit.fluxcd.io", Kind: "OCIRepository", Resource: "ocirepositories", Version: "v1", Namespaced: true}
 }
 
-// transforms are of one object.
+// transforms returns the kind Transform. A cluster is delivered by one object of it.
 func transforms() plane.Kind {
 	return plane.Kind{Group: v1alpha1.Group, Kind: v1alpha1.TransformKind, Resource: "transforms", Version: v1alpha1.GroupVersion.Version, Namespaced: true}
 }
 
-// engines are in the order in which they are stopped: each writes those after it.
+// engines returns the engines in the order in which they are stopped: each writes the objects of
+// those after it.
 func (g *GitOps) engines() []engine {
 	namespace := []string{g.Cluster.ClusterNamespace()}
 	suspend := engine{namespaces: namespace, field: []string{"spec", "suspend"}, off: true, ask: meta.ReconcileRequestAnnotation, busy: unanswered, release: func(*unstructured.Unstructured) {}}
-	transform, kustomization := suspend, suspend
+	transform := suspend
+	kustomization := suspend
 	transform.Kind = transforms()
 	kustomization.Kind = plane.Kind{Group: "kustomize.toolkit.fluxcd.io", Kind: "Kustomization", Resource: "kustomizations", Version: "v1", Namespaced: true}
 	kustomization.release = orphan
@@ -78,7 +80,7 @@ func (g *GitOps) engines() []engine {
 	return []engine{transform, kustomization, application}
 }
 
-// owned are the objects of a kind that deliver the cluster; none where the API server does not
+// owned returns the objects of a kind that deliver the cluster; none if the API server does not
 // know the kind.
 func (g *GitOps) owned(ctx context.Context, k plane.Kind, namespaces []string) ([]*unstructured.Unstructured, error) {
 	name, namespace := g.Cluster.Name, g.Cluster.ClusterNamespace()
@@ -103,9 +105,10 @@ func (g *GitOps) owned(ctx context.Context, k plane.Kind, namespaces []string) (
 	return out, nil
 }
 
-// still stops all engines, each once those before it are still. A Transform that is being
-// deleted takes what it delivered away, which is an error where it is not for this package.
-func (g *GitOps) still(ctx context.Context, stays bool) (waiting string, err error) {
+// stopAll stops all engines. Each is stopped once those before it are still. It returns what it
+// still waits for. A Transform that is being deleted takes away what it delivered, which is an
+// error if stays is set.
+func (g *GitOps) stopAll(ctx context.Context, stays bool) (waiting string, err error) {
 	for _, e := range g.engines() {
 		all, err := g.owned(ctx, e.Kind, e.namespaces)
 		if err != nil {
@@ -135,7 +138,7 @@ func (g *GitOps) still(ctx context.Context, stays bool) (waiting string, err err
 	return "", nil
 }
 
-// stop stops an object, and remembers what was before.
+// stop stops an object, and notes in an annotation what was before.
 func (e engine) stop(o *unstructured.Unstructured) error {
 	now, _, err := unstructured.NestedFieldCopy(o.Object, e.field...)
 	if err != nil {
@@ -156,7 +159,8 @@ func (e engine) stop(o *unstructured.Unstructured) error {
 		}
 		notes[Frozen] = string(was)
 	}
-	if notes[e.ask] = e.with; e.with == "" {
+	notes[e.ask] = e.with
+	if e.with == "" {
 		notes[e.ask] = mover.Manager + "-" + rand.Text() // None that was answered before.
 	}
 	o.SetAnnotations(notes)
@@ -172,8 +176,7 @@ func (e engine) set(o *unstructured.Unstructured, to any) error {
 	return unstructured.SetNestedField(o.Object, to, e.field...)
 }
 
-// thaw restores what stop has changed, the Transform last, which is the one that writes the
-// others.
+// thaw restores what stop has changed. The Transform comes last, because it writes the others.
 func (g *GitOps) thaw(ctx context.Context) error {
 	for _, e := range slices.Backward(g.engines()) {
 		all, err := g.owned(ctx, e.Kind, e.namespaces)
@@ -207,7 +210,8 @@ func (e engine) restore(o *unstructured.Unstructured) error {
 	return e.set(o, was)
 }
 
-// unanswered waits for the answer to a request that was made with the suspension, or after it.
+// unanswered returns what an object waits for until its controller has answered a request that was
+// made with the suspension, or after it.
 func unanswered(o *unstructured.Unstructured) string {
 	answer, _, _ := unstructured.NestedString(o.Object, "status", "lastHandledReconcileAt")
 	if answer == o.GetAnnotations()[meta.ReconcileRequestAnnotation] {
@@ -216,7 +220,8 @@ func unanswered(o *unstructured.Unstructured) string {
 	return "its controller has not seen yet that it is suspended, and may be applying"
 }
 
-// syncing waits for the answer of Argo CD, and for the end of an operation.
+// syncing returns what an Application waits for: the answer of Argo CD, or the end of an
+// operation.
 func syncing(o *unstructured.Unstructured) string {
 	if _, asked := o.GetAnnotations()[refresh]; asked {
 		return "Argo CD has not seen yet that its automated sync is off"
@@ -228,17 +233,18 @@ func syncing(o *unstructured.Unstructured) string {
 	return ""
 }
 
-// orphan makes that a Kustomization leaves what it applied.
+// orphan lets a Kustomization leave what it applied when it is deleted.
 func orphan(o *unstructured.Unstructured) {
 	_ = unstructured.SetNestedField(o.Object, "Orphan", "spec", "deletionPolicy") // It has a spec.
 }
 
-// uncascade makes that an Application leaves what it applied.
+// uncascade lets an Application leave what it applied when it is deleted.
 func uncascade(o *unstructured.Unstructured) {
 	o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == cascade || strings.HasPrefix(f, cascade+"/") }))
 }
 
-// end deletes what delivers: each kind once those before it are gone, and the sources last.
+// end deletes what delivers: each kind once those before it are gone, and the sources last. It
+// returns what it still waits for.
 func (g *GitOps) end(ctx context.Context) (waiting string, err error) {
 	last := engine{Kind: sources(), namespaces: []string{g.Cluster.ClusterNamespace()}}
 	for _, e := range append(g.engines(), last) {
@@ -260,7 +266,7 @@ func (g *GitOps) end(ctx context.Context) (waiting string, err error) {
 	return "", nil
 }
 
-// leave makes that the deletion of an object, at this version, deletes nothing else.
+// leave changes an object so that its deletion, at this version, deletes nothing else.
 func (e engine) leave(o *unstructured.Unstructured) error {
 	if e.field == nil {
 		return plane.ErrUnchanged // A source has applied nothing.

@@ -46,17 +46,17 @@ var _ state.GitOps = (*GitOps)(nil)
 // Freeze stops the delivery, and returns when nothing is applied any more.
 func (g *GitOps) Freeze(ctx context.Context, cluster plane.Ref) error {
 	frozen := func(ctx context.Context) (string, error) {
-		if _, err := g.receipt(ctx, cluster, func(s state.Step) bool { return s == state.Freezing }); err != nil {
+		if _, err := g.readReceipt(ctx, cluster, func(s state.Step) bool { return s == state.Freezing }); err != nil {
 			return "", err
 		}
-		return g.still(ctx, true)
+		return g.stopAll(ctx, true)
 	}
-	return g.until(ctx, "stopping the delivery", frozen)
+	return g.repeat(ctx, "stopping the delivery", frozen)
 }
 
-// Thaw starts it as it was before Freeze.
+// Thaw starts the delivery as it was before Freeze.
 func (g *GitOps) Thaw(ctx context.Context, cluster plane.Ref) error {
-	if _, err := g.receipt(ctx, cluster, func(s state.Step) bool { return s == state.Aborting }); err != nil {
+	if _, err := g.readReceipt(ctx, cluster, func(s state.Step) bool { return s == state.Aborting }); err != nil {
 		return err
 	}
 	return g.thaw(ctx)
@@ -64,7 +64,7 @@ func (g *GitOps) Thaw(ctx context.Context, cluster plane.Ref) error {
 
 // Tombstone ends the delivery with nothing deleted, and forbids another one.
 func (g *GitOps) Tombstone(ctx context.Context, cluster plane.Ref) error {
-	r, err := g.receipt(ctx, cluster, state.Step.Forward)
+	r, err := g.readReceipt(ctx, cluster, state.Step.Forward)
 	if err != nil {
 		return err
 	}
@@ -75,15 +75,15 @@ func (g *GitOps) Tombstone(ctx context.Context, cluster plane.Ref) error {
 	if err := g.Forbid(ctx, t); err != nil {
 		return err
 	}
-	if err := g.until(ctx, "stopping the delivery", func(ctx context.Context) (string, error) { return g.still(ctx, false) }); err != nil {
+	if err := g.repeat(ctx, "stopping the delivery", func(ctx context.Context) (string, error) { return g.stopAll(ctx, false) }); err != nil {
 		return err
 	}
-	return g.until(ctx, "ending the delivery", g.end)
+	return g.repeat(ctx, "ending the delivery", g.end)
 }
 
-// receipt is that of the pivot. It is ErrFenced where another process has taken the pivot to
-// a step at which the caller has nothing to do.
-func (g *GitOps) receipt(ctx context.Context, cluster plane.Ref, at func(state.Step) bool) (*state.Receipt, error) {
+// readReceipt returns the receipt of the pivot. It returns ErrFenced if another process has taken
+// the pivot to a step at which the caller has nothing to do.
+func (g *GitOps) readReceipt(ctx context.Context, cluster plane.Ref, at func(state.Step) bool) (*state.Receipt, error) {
 	name := types.NamespacedName{Namespace: g.Cluster.ClusterNamespace(), Name: g.Cluster.Name}
 	if cluster.Namespace != name.Namespace || cluster.Name != name.Name {
 		return nil, fmt.Errorf("%s is not that of PivotCluster %q: expected %s", cluster, g.Cluster.Name, name)
@@ -100,9 +100,9 @@ func (g *GitOps) receipt(ctx context.Context, cluster plane.Ref, at func(state.S
 	return r, nil
 }
 
-// until calls pass until it waits for nothing. A time-out is an error that is none of the
-// context, so that a pivot that is not committed is undone.
-func (g *GitOps) until(ctx context.Context, doing string, pass func(context.Context) (waiting string, err error)) error {
+// repeat calls pass until it waits for nothing. A time-out is not an error of the context, so that
+// a pivot that is not committed is undone.
+func (g *GitOps) repeat(ctx context.Context, doing string, pass func(context.Context) (waiting string, err error)) error {
 	within := cmp.Or(g.Within, DefaultWithin)
 	for began := time.Now(); ; {
 		waiting, err := pass(ctx)

@@ -27,25 +27,27 @@ const Annotation = "pivot.ropewalk.dev/tombstone"
 // shows that the policy is in force.
 const probe = "ropewalk-pivot-probe"
 
-// Policy is the name of the ValidatingAdmissionPolicy of a PivotCluster, and of its binding.
+// Policy returns the name of the ValidatingAdmissionPolicy of a PivotCluster, and of its binding.
 func Policy(cluster string) string { return "ropewalk-pivot-" + cluster }
 
-// policies are the kinds of a policy and of its binding.
+// policies returns the kinds of a policy and of its binding.
 func policies() (policy, binding plane.Kind) {
 	policy = plane.Kind{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy", Resource: "validatingadmissionpolicies", Version: "v1"}
 	binding = policy
-	binding.Kind, binding.Resource = policy.Kind+"Binding", "validatingadmissionpolicybindings"
+	binding.Kind = policy.Kind + "Binding"
+	binding.Resource = "validatingadmissionpolicybindings"
 	return policy, binding
 }
 
 // Forbid denies that the cluster is made again on this parent, and returns once that is in
-// force. It is called by Tombstone, and on a parent that was rebuilt and has found t.
+// force. Tombstone calls it, and so does a parent that was rebuilt and has found t.
 //
 // All kinds of Cluster API are denied in the namespace of the cluster, in which nothing else
-// is, and so is unpausing what is still to be deleted. Of several API servers one has been
-// tried; the others read policies by a watch as well, and follow at once.
+// is, and so is unpausing what is still to be deleted. If there are several API servers, only
+// one has been tried; the others read policies by a watch as well, and follow at once.
 func (g *GitOps) Forbid(ctx context.Context, t Tombstone) error {
-	there, found, err := g.guard(ctx)
+	// The tombstone of another pivot is not replaced.
+	there, found, err := g.readGuard(ctx)
 	if err != nil {
 		return err
 	}
@@ -53,6 +55,8 @@ func (g *GitOps) Forbid(ctx context.Context, t Tombstone) error {
 		return fmt.Errorf("%s plane: ValidatingAdmissionPolicy %q: %w: it is that of %s, and not of %s: if that cluster is gone, delete it by hand, see the guide",
 			g.Plane.Name(), Policy(t.Cluster), ErrAnother, there, t)
 	}
+
+	// Write the policy and its binding, with the tombstone in both.
 	data, err := manifest.Encode(t)
 	if err != nil {
 		return err
@@ -75,7 +79,7 @@ func (g *GitOps) Forbid(ctx context.Context, t Tombstone) error {
 			return fmt.Errorf("%s plane: %s: %w", g.Plane.Name(), plane.RefOf(o), err)
 		}
 	}
-	return g.until(ctx, "forbidding that the cluster is made again", g.inForce)
+	return g.repeat(ctx, "forbidding that the cluster is made again", g.checkInForce)
 }
 
 // write creates an object, or brings the one that is there to its spec.
@@ -91,8 +95,8 @@ func (g *GitOps) write(ctx context.Context, k plane.Kind, o *unstructured.Unstru
 	return err
 }
 
-// guard is the tombstone that the policy has.
-func (g *GitOps) guard(ctx context.Context) (t Tombstone, found bool, err error) {
+// readGuard returns the tombstone that the policy has; found is false if there is no policy.
+func (g *GitOps) readGuard(ctx context.Context) (t Tombstone, found bool, err error) {
 	policy, _ := policies()
 	name := Policy(g.Cluster.Name)
 	o, err := g.Plane.Get(ctx, policy, plane.Ref{Group: policy.Group, Kind: policy.Kind, Name: name})
@@ -108,8 +112,9 @@ func (g *GitOps) guard(ctx context.Context) (t Tombstone, found bool, err error)
 	return t, true, nil
 }
 
-// inForce tries whether the API server denies by the policy.
-func (g *GitOps) inForce(ctx context.Context) (waiting string, err error) {
+// checkInForce tries whether the API server denies by the policy. It returns what is still waited
+// for.
+func (g *GitOps) checkInForce(ctx context.Context) (waiting string, err error) {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
 	o.SetNamespace(g.Cluster.ClusterNamespace())
 	o.SetName(probe)
@@ -125,13 +130,14 @@ func (g *GitOps) inForce(ctx context.Context) (waiting string, err error) {
 	return "", fmt.Errorf("%s plane: trying ValidatingAdmissionPolicy %q: %w", g.Plane.Name(), Policy(g.Cluster.Name), err)
 }
 
-// paused is the expression that a Cluster is paused.
+// paused returns the expression that a Cluster is paused.
 func paused(object string) string {
 	return fmt.Sprintf("has(%[1]s.spec) && has(%[1]s.spec.paused) && %[1]s.spec.paused", object)
 }
 
-// rules are the spec of the policy.
+// rules returns the spec of the policy.
 func (g *GitOps) rules(t Tombstone) map[string]any {
+	// The message tells where the cluster is, and how its name becomes free again.
 	where := "with UID " + t.Target.UID
 	if t.Target.Server != "" {
 		where = "at " + t.Target.Server + " " + where
@@ -139,6 +145,8 @@ func (g *GitOps) rules(t Tombstone) map[string]any {
 	message := fmt.Sprintf("Cluster %s/%s is in charge of itself since %s (pivot %s, %s): change it there. To use the name for a new cluster, remove the tombstone first: "+
 		"ValidatingAdmissionPolicy %s with its binding, and the tag %s",
 		t.Namespace, t.Cluster, t.At.UTC().Format(time.RFC3339), t.Pivot, where, Policy(t.Cluster), g.at())
+
+	// Deny the creation of all kinds of Cluster API, and of the probe.
 	rule := func(operation, resource string, groups ...any) map[string]any {
 		return map[string]any{"operations": []any{operation}, "apiGroups": groups, "apiVersions": []any{"*"}, "resources": []any{resource}, "scope": "Namespaced"}
 	}

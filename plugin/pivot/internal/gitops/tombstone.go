@@ -51,20 +51,21 @@ type Tombstone struct {
 	Artifact string `json:"-"`
 }
 
-// String names the cluster that it is of.
+// String returns which PivotCluster the tombstone is of, its parent and its pivot.
 func (t Tombstone) String() string {
 	return fmt.Sprintf("PivotCluster %q with UID %s of the parent with UID %s (pivot %q, committed at %s)", t.Cluster, t.UID, t.Parent.UID, t.Pivot, t.At.Format(time.RFC3339))
 }
 
-// same reports whether two are of one pivot.
+// same reports whether two tombstones are of one pivot.
 func (t Tombstone) same(o Tombstone) bool {
 	return t.Cluster == o.Cluster && t.Namespace == o.Namespace && t.UID == o.UID && t.Parent.UID == o.Parent.UID && t.Pivot == o.Pivot
 }
 
-// Tag is the tag of the tombstone of a PivotCluster.
+// Tag returns the tag of the tombstone of a PivotCluster.
 func Tag(cluster string) string { return "tombstone-" + cluster }
 
-// tombstone is that of a receipt: the same of the same, whenever it is made.
+// tombstone returns the tombstone of a receipt. It is the same for the same receipt, whenever it
+// is made.
 func (g *GitOps) tombstone(r *state.Receipt) Tombstone {
 	return Tombstone{
 		Cluster: g.Cluster.Name, Namespace: g.Cluster.ClusterNamespace(), UID: string(g.Cluster.UID),
@@ -72,23 +73,25 @@ func (g *GitOps) tombstone(r *state.Receipt) Tombstone {
 	}
 }
 
-// Record writes the tombstone from the cluster itself, once it is in charge: its parent may have
-// been lost before it did. The receipt is that of the cluster, and uid is that of its
+// Record writes the tombstone from the cluster itself, once the cluster is in charge: its parent
+// may have been lost before it did. The receipt is that of the cluster, and uid is the UID of its
 // PivotCluster on the parent. It returns the digest of the artifact.
 func (g *GitOps) Record(ctx context.Context, r *state.Receipt, uid string) (string, error) {
 	if !r.InCharge() {
 		return "", fmt.Errorf("pivot %q is at step %s of its %s: the cluster is not in charge of itself", r.ID, r.Step, r.Role)
 	}
 	t := g.tombstone(r)
-	t.UID, t.At = uid, r.When(state.Active)
+	t.UID = uid
+	t.At = r.When(state.Active)
 	t, err := g.push(ctx, t)
 	return t.Artifact, err
 }
 
-// Lookup finds the tombstone of the cluster, in the registry or in the API server; found is
-// false where both have none. An error says that it is not known whether there is one: then
-// nothing may be provisioned, and nothing where it is ErrAnother.
+// Lookup finds the tombstone of the cluster, in the registry or in the API server; found is false
+// if neither has one. After an error it is not known whether there is a tombstone, so nothing may
+// be provisioned. Nothing may be provisioned after ErrAnother either.
 func (g *GitOps) Lookup(ctx context.Context) (t Tombstone, found bool, err error) {
+	// Read both places. An error of one of them is no answer.
 	store, err := g.open(ctx)
 	if err != nil {
 		return Tombstone{}, false, err
@@ -97,10 +100,12 @@ func (g *GitOps) Lookup(ctx context.Context) (t Tombstone, found bool, err error
 	if err != nil {
 		return Tombstone{}, false, err
 	}
-	guard, inPolicy, err := g.guard(ctx)
+	guard, inPolicy, err := g.readGuard(ctx)
 	if err != nil {
 		return Tombstone{}, false, err
 	}
+
+	// Both must be of one pivot.
 	switch {
 	case inRegistry && inPolicy && !kept.same(guard):
 		return Tombstone{}, false, fmt.Errorf("%s has %w than ValidatingAdmissionPolicy %q: %s and %s: see which cluster lives, and delete the other tombstone by hand",
@@ -112,6 +117,8 @@ func (g *GitOps) Lookup(ctx context.Context) (t Tombstone, found bool, err error
 	default:
 		return Tombstone{}, false, nil
 	}
+
+	// A tombstone of this parent must be of this PivotCluster.
 	here, err := g.Plane.UID(ctx)
 	if err != nil {
 		return Tombstone{}, false, err
@@ -123,7 +130,7 @@ func (g *GitOps) Lookup(ctx context.Context) (t Tombstone, found bool, err error
 	return t, true, nil
 }
 
-// open is the repository of spec.output.
+// open returns the repository of spec.output.
 func (g *GitOps) open(ctx context.Context) (artifact.Store, error) {
 	if g.Cluster.Spec.Output.OCI == nil {
 		return nil, fmt.Errorf("PivotCluster %q: spec.output.oci: it is needed for the tombstone", g.Cluster.Name)
@@ -134,7 +141,7 @@ func (g *GitOps) open(ctx context.Context) (artifact.Store, error) {
 	})
 }
 
-// at is how messages name the artifact.
+// at returns the name of the artifact in messages.
 func (g *GitOps) at() string { return g.Cluster.Spec.Output.OCI.Repository + ":" + Tag(g.Cluster.Name) }
 
 // push writes the artifact, unless it is there, and reads it back.
@@ -151,7 +158,8 @@ func (g *GitOps) push(ctx context.Context, t Tombstone) (there Tombstone, err er
 		if err := g.send(ctx, store, t); err != nil {
 			return there, remote.Explain(err, g.at())
 		}
-		if there, found, err = g.pull(ctx, store); err != nil {
+		there, found, err = g.pull(ctx, store)
+		if err != nil {
 			return there, err
 		}
 	}
@@ -164,7 +172,7 @@ func (g *GitOps) push(ctx context.Context, t Tombstone) (there Tombstone, err er
 	return there, nil
 }
 
-// send writes the artifact. Its bytes are the same for the same tombstone.
+// send writes the artifact. The same tombstone always gives the same bytes.
 func (g *GitOps) send(ctx context.Context, to artifact.Store, t Tombstone) error {
 	data, err := manifest.Encode(t)
 	if err != nil {
@@ -190,8 +198,8 @@ func (g *GitOps) send(ctx context.Context, to artifact.Store, t Tombstone) error
 	return to.PushReference(ctx, manifest.Describe(artifact.TypeManifest, top), bytes.NewReader(top), Tag(g.Cluster.Name))
 }
 
-// pull reads the artifact; found is false where there is no such tag. A tag that leads to
-// something that cannot be read is an error.
+// pull reads the artifact; found is false if there is no such tag. A tag that leads to something
+// that cannot be read is an error.
 func (g *GitOps) pull(ctx context.Context, from artifact.Store) (t Tombstone, found bool, err error) {
 	top, err := from.Resolve(ctx, Tag(g.Cluster.Name))
 	if manifest.Missing(err) {
@@ -211,7 +219,8 @@ func (g *GitOps) pull(ctx context.Context, from artifact.Store) (t Tombstone, fo
 	if err != nil {
 		return t, false, remote.Explain(err, g.at())
 	}
-	if t, err = g.decode(data); err != nil {
+	t, err = g.decode(data)
+	if err != nil {
 		return t, false, fmt.Errorf("%s: %w", g.at(), err)
 	}
 	t.Artifact = top.Digest.String()

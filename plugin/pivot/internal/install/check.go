@@ -18,7 +18,7 @@ import (
 // need is a kind that a bootstrap cluster must serve, and what brings it.
 type need struct{ group, kind, advice string }
 
-// needs are those of a PivotCluster.
+// needs returns the kinds that a bootstrap cluster must serve for a PivotCluster.
 func needs(cluster *unstructured.Unstructured) []need {
 	provider := cmp.Or(text(cluster, "spec", "provider", "type"), "docker")
 	clusterAPI := "install Cluster API: clusterctl init --infrastructure " + provider
@@ -41,9 +41,9 @@ func needs(cluster *unstructured.Unstructured) []need {
 		need{"kustomize.toolkit.fluxcd.io", "Kustomization", "flux install"})
 }
 
-// Lacks is what the cluster needs and the manifest does not seem to bring: its engine, and the
-// network of its pods, without which nothing but the host network runs. An image of machines may
-// have both, so that they are no errors.
+// Lacks returns findings for what the cluster needs and the manifest does not seem to bring: its
+// engine, and the network of its pods, without which nothing but the host network runs. An image
+// of machines may have both, so these findings are no errors.
 func (o *Options) Lacks() inventory.Findings {
 	var findings inventory.Findings
 	add := func(problem, advice string) {
@@ -51,9 +51,11 @@ func (o *Options) Lacks() inventory.Findings {
 		findings = append(findings, inventory.Finding{Ref: ref, Problem: problem, Advice: advice})
 	}
 	engine := cmp.Or(text(o.Cluster, "spec", "gitOps", "engine"), "Flux")
-	kind, advice := "kustomizations.kustomize.toolkit.fluxcd.io", "add what flux install --export prints"
+	kind := "kustomizations.kustomize.toolkit.fluxcd.io"
+	advice := "add what flux install --export prints"
 	if engine == "ArgoCD" {
-		kind, advice = "applications.argoproj.io", "add core-install.yaml of Argo CD and the AppProject default"
+		kind = "applications.argoproj.io"
+		advice = "add core-install.yaml of Argo CD and the AppProject default"
 	}
 	if !o.Manifest.has[definition+kind] {
 		add(fmt.Sprintf("spec.gitOps.engine is %s, and the manifest has no %s%s: the cluster does not begin without its engine", engine, definition, kind), advice)
@@ -65,10 +67,11 @@ func (o *Options) Lacks() inventory.Findings {
 	return findings
 }
 
-// check finds all that is missing on the bootstrap cluster.
+// check returns findings for all that is missing on the bootstrap cluster.
 func (r *run) check(ctx context.Context) error {
 	var err error
-	if r.kinds, err = r.plane.Kinds(ctx); err != nil {
+	r.kinds, err = r.plane.Kinds(ctx)
+	if err != nil {
 		return err
 	}
 	var findings inventory.Findings

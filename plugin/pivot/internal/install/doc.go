@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package install has a bootstrap cluster make the first management cluster.
+// Package install makes the first management cluster by a bootstrap cluster.
 //
 //	check ── PivotCluster, ClusterResourceSet ── controller: provision, pivot ── follow
 //
@@ -17,6 +17,4 @@
 // goes on. Nothing is applied where something is missing, and all that is missing is reported at
 // once. The ClusterResourceSet is applied until the cluster has been reached, and never after:
 // it must not move with the cluster. A kubeconfig is passed to the caller, and printed nowhere.
-//
-// Callers: package pivot, for the command; plugin/pivot/controller, for the names.
 package install

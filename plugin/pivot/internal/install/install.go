@@ -71,9 +71,10 @@ type run struct {
 }
 
 // Run applies what is needed to the bootstrap cluster, and returns when the cluster is in charge
-// of itself. What a user has to do is in the error as Findings. The result is never nil.
+// of itself. The error has what a user has to do as Findings. The result is never nil.
 func Run(ctx context.Context, p *plane.Plane, o Options) (*Result, error) {
-	o.Interval, o.Grace = cmp.Or(o.Interval, 2*time.Second), cmp.Or(o.Grace, time.Minute)
+	o.Interval = cmp.Or(o.Interval, 2*time.Second)
+	o.Grace = cmp.Or(o.Grace, time.Minute)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -85,7 +86,7 @@ func Run(ctx context.Context, p *plane.Plane, o Options) (*Result, error) {
 	if err != nil {
 		return &r.result, err
 	}
-	if err := r.foreign(live); err != nil {
+	if err := r.checkForeign(live); err != nil {
 		return &r.result, err
 	}
 	if err := r.keep(ctx); err != nil {
@@ -106,7 +107,7 @@ func (r *run) ref() Ref {
 	return Ref{Group: group, Kind: "PivotCluster", Name: r.Cluster.GetName()}
 }
 
-// finding is an error that a user has to do something about.
+// finding returns an error that a user has to do something about.
 func (r *run) finding(advice, format string, args ...any) error {
 	return inventory.Findings{{Ref: r.ref(), Problem: fmt.Sprintf(format, args...), Advice: advice}}
 }
@@ -116,19 +117,20 @@ func (r *run) get(ctx context.Context, ref Ref) (*unstructured.Unstructured, err
 	if err == nil {
 		return o, nil
 	}
-	if err = plane.IgnoreNotFound(err); err != nil {
+	err = plane.IgnoreNotFound(err)
+	if err != nil {
 		err = fmt.Errorf("%s: %w", ref, err)
 	}
 	return nil, err
 }
 
-// cluster is the PivotCluster of the bootstrap cluster; nil where there is none.
+// cluster returns the PivotCluster of the bootstrap cluster; nil if there is none.
 func (r *run) cluster(ctx context.Context) (*unstructured.Unstructured, error) {
 	return r.get(ctx, r.ref())
 }
 
-// foreign refuses a PivotCluster that is not installed.
-func (r *run) foreign(live *unstructured.Unstructured) error {
+// checkForeign refuses a PivotCluster that is not installed, or that is being deleted.
+func (r *run) checkForeign(live *unstructured.Unstructured) error {
 	if live == nil {
 		return nil
 	}
@@ -189,7 +191,7 @@ func (r *run) put(ctx context.Context, want *unstructured.Unstructured) error {
 	return nil
 }
 
-// merge brings an object to what is wanted, and leaves labels and annotations of others.
+// merge brings an object to what is wanted, and leaves labels and annotations of other clients.
 func merge(o, want *unstructured.Unstructured) error {
 	before := o.DeepCopy()
 	o.SetLabels(union(o.GetLabels(), want.GetLabels()))
@@ -219,6 +221,7 @@ func union(into, from map[string]string) map[string]string {
 func (r *run) follow(ctx context.Context) error {
 	failed := r.Now() // when it was not so last
 	for {
+		// Read the status, and the kubeconfig once there is one.
 		o, err := r.cluster(ctx)
 		if err != nil {
 			return err
@@ -230,10 +233,14 @@ func (r *run) follow(ctx context.Context) error {
 		if err := r.keep(ctx); err != nil {
 			return err
 		}
+
+		// A failure must last: the controller may try again.
 		now := r.Now()
 		if m.Phase != "Failed" || !seen {
 			failed = now
 		}
+
+		// End when the cluster is Ready, or when only a user can go on.
 		switch {
 		case m.Phase == "Ready" && seen && r.kept:
 			return nil
@@ -250,10 +257,11 @@ func (r *run) follow(ctx context.Context) error {
 	}
 }
 
-// see notes the status of the PivotCluster, and reports whether it is of its generation.
+// see keeps the status of the PivotCluster, and reports whether it is of its generation.
 func (r *run) see(o *unstructured.Unstructured) (Mark, bool) {
 	m := Mark{At: r.Now(), Phase: text(o, "status", "phase"), Message: condition(o, "Ready").Message}
-	r.result.Pivot, r.result.Step = text(o, "status", "pivot", "id"), text(o, "status", "pivot", "step")
+	r.result.Pivot = text(o, "status", "pivot", "id")
+	r.result.Step = text(o, "status", "pivot", "step")
 	r.result.Nodes, _, _ = unstructured.NestedInt64(o.Object, "status", "nodes", "wanted")
 	r.result.NodesReady, _, _ = unstructured.NestedInt64(o.Object, "status", "nodes", "ready")
 	if m.Phase != "" && (m.Phase != r.result.Phase || m.Message != r.result.Message) {
@@ -270,7 +278,7 @@ func text(o *unstructured.Unstructured, path ...string) string {
 	return s
 }
 
-// condition is one of the status; its zero value where it has none.
+// condition returns a condition of the status; its zero value if there is none.
 func condition(o *unstructured.Unstructured, name string) (out metav1.Condition) {
 	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range conditions {

@@ -52,6 +52,7 @@ type Manifest struct {
 // Parse reads the YAML documents of a manifest. They must have what the controller of a
 // PivotCluster needs.
 func Parse(data []byte) (*Manifest, error) {
+	// Sort the documents into parts of the size of a Secret.
 	m := &Manifest{has: map[string]bool{}}
 	for from := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096); ; {
 		o := &unstructured.Unstructured{}
@@ -68,11 +69,14 @@ func Parse(data []byte) (*Manifest, error) {
 		if o.GetAPIVersion() == "" || o.GetKind() == "" || o.GetName() == "" {
 			return nil, fmt.Errorf("document %d: expected apiVersion, kind and metadata.name", m.Objects+1)
 		}
-		m.has[o.GetKind()], m.has[o.GetKind()+" "+o.GetName()] = true, true
+		m.has[o.GetKind()] = true
+		m.has[o.GetKind()+" "+o.GetName()] = true
 		if err := m.add(o); err != nil {
 			return nil, err
 		}
 	}
+
+	// The new cluster needs the controller and its definitions.
 	for _, needed := range []string{
 		definition + "pivotclusters." + group, definition + "transforms." + group, "Deployment",
 	} {
@@ -102,7 +106,7 @@ func (m *Manifest) add(o *unstructured.Unstructured) error {
 	return nil
 }
 
-// object is one of the namespace of a cluster; "" has none.
+// object returns an object with nothing but a name; the namespace may be "".
 func object(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
 	o.SetNamespace(namespace)
@@ -110,12 +114,12 @@ func object(apiVersion, kind, namespace, name string) *unstructured.Unstructured
 	return o
 }
 
-// namespace is that of the Cluster API objects of a PivotCluster.
+// namespace returns the namespace of the Cluster API objects of a PivotCluster.
 func namespace(cluster string) string { return "rw-" + cluster }
 
-// Objects are what a run applies, in this order: the namespace, the Secrets of the
-// ClusterResourceSet, it, and the PivotCluster. Without data the Secrets are as they may be
-// printed.
+// Objects returns what a run applies, in this order: the namespace, the Secrets of the
+// ClusterResourceSet, the ClusterResourceSet, and the PivotCluster. Without data the Secrets have
+// no values, so that they may be printed.
 func (o *Options) Objects(now time.Time, data bool) []*unstructured.Unstructured {
 	cluster := o.Cluster.DeepCopy()
 	annotations := cluster.GetAnnotations()

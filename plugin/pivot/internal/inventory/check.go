@@ -12,13 +12,13 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// passive reports whether nothing reconciles an object: Secrets, ConfigMaps, and templates,
-// whose kinds end so by contract.
+// passive reports whether nothing reconciles an object. That is so for Secrets, ConfigMaps, and
+// templates, whose kinds end with Template by contract.
 func passive(n *node) bool {
 	return n.ref.Group == "" || strings.HasSuffix(n.ref.Kind, templateKindsEnd)
 }
 
-// check finds what stands in the way.
+// check returns what stands in the way.
 func (m *members) check(ctx context.Context, s *scan) Findings {
 	out := slices.Concat(m.copies(), m.references(s.kinds), m.forgotten())
 	for _, n := range m.graph.nodes {
@@ -37,7 +37,7 @@ func (m *members) check(ctx context.Context, s *scan) Findings {
 	return out
 }
 
-// copies checks the wishes of the caller.
+// copies checks the objects that the caller wants copied.
 func (m *members) copies() Findings {
 	var out Findings
 	for _, r := range m.options.Copy {
@@ -51,7 +51,7 @@ func (m *members) copies() Findings {
 	return out
 }
 
-// references checks the objects behind the Cluster.
+// references checks the provider objects and the ClusterClass of the Cluster.
 func (m *members) references(kinds plane.Kinds) Findings {
 	var out Findings
 	for _, r := range m.target.providers {
@@ -71,8 +71,9 @@ func (m *members) references(kinds plane.Kinds) Findings {
 	return append(out, Finding{m.target.ref, fmt.Sprintf("refers to %s, which is not there", c), "correct the reference"})
 }
 
-// forgotten finds Secrets and ConfigMaps that members name, and that would not be moved: their
-// controllers would miss them on the target. One that is not there is not needed yet.
+// forgotten returns findings for Secrets and ConfigMaps that members name, and that would not be
+// moved: their controllers would miss them on the target. One that does not exist is not needed
+// yet.
 func (m *members) forgotten() Findings {
 	by := map[*node][]string{}
 	for _, n := range m.graph.nodes {
@@ -97,7 +98,7 @@ func (m *members) forgotten() Findings {
 	return out
 }
 
-// shared checks a member that others use as well.
+// shared checks a member that other Clusters use as well.
 func (m *members) shared(n *node, blind bool) Findings {
 	class := n.ref.Group == ClusterGroup && n.ref.Kind == clusterClassKind
 	users := m.users(n)
@@ -128,7 +129,7 @@ func list(nodes []*node) string {
 	return strings.Join(out, ", ")
 }
 
-// outside checks the owners of a member.
+// outside checks the owners of a member that are no members.
 func (m *members) outside(ctx context.Context, s *scan, n *node) Findings {
 	var out Findings
 	for _, o := range n.up {
@@ -148,7 +149,7 @@ func (m *members) outside(ctx context.Context, s *scan, n *node) Findings {
 	return out
 }
 
-// lost says why an owner was not found.
+// lost returns the finding about an owner that was not found.
 func (m *members) lost(ctx context.Context, s *scan, n *node, o owner) Finding {
 	kind, served := s.kinds[o.ref.GroupKind()]
 	if kind.Namespaced {
@@ -166,8 +167,8 @@ func (m *members) lost(ctx context.Context, s *scan, n *node, o owner) Finding {
 	return foreign
 }
 
-// exists reports whether an owner is there, as far as that can be known. Many objects may
-// have the same.
+// exists reports whether an owner is there, as far as that can be known. The answer is kept,
+// because many objects may have the same owner.
 func (m *members) exists(ctx context.Context, p *plane.Plane, kind plane.Kind, o owner) bool {
 	if known, ok := m.known[o]; ok {
 		return known

@@ -17,18 +17,23 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// Dependents finds the objects that would be lost with the set: of kinds that are not moved, with
-// no owner that is not deleted from the source, so that its garbage collector deletes them as
-// well. Read has looked at all other kinds. The notes say what could not be looked at.
+// Dependents returns findings for the objects that would be lost with the set. They are of kinds
+// that are not moved, and all of their owners are deleted from the source, so that its garbage
+// collector deletes them as well. Read has looked at all other kinds. The notes say what could not
+// be read.
 func (s *Set) Dependents(ctx context.Context, p *plane.Plane, kinds plane.Kinds) (Findings, []string) {
 	const patience = 2 * time.Second // An API server that is aggregated may be away for good.
 	p = p.Within(patience)
+
+	// Only kinds that were not listed for the set are read.
 	served, err := p.Served(ctx)
 	served = slices.DeleteFunc(served, func(k plane.Kind) bool { return s.listed[k.GroupKind()] })
 	var notes []string
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("%s plane: not all kinds are known, so that objects of others may be deleted with their owners: %v", p.Name(), err))
 	}
+
+	// Find objects whose owners are all deleted.
 	deleted := map[string]plane.Ref{}
 	for i := range s.Items {
 		if item := &s.Items[i]; !item.Stays {
@@ -59,6 +64,8 @@ func (s *Set) Dependents(ctx context.Context, p *plane.Plane, kinds plane.Kinds)
 		}
 		return nil
 	})
+
+	// Report what could not be read.
 	if len(denied) > 0 {
 		slices.Sort(denied)
 		notes = append(notes, fmt.Sprintf("%s plane: the user of the kubeconfig may not list these kinds, whose objects may be deleted with their owners: %s", p.Name(), strings.Join(denied, ", ")))
@@ -70,7 +77,7 @@ func (s *Set) Dependents(ctx context.Context, p *plane.Plane, kinds plane.Kinds)
 	return out.Sorted(), notes
 }
 
-// dependent is the finding about an object that would be lost with its owner.
+// dependent returns the finding about an object that would be lost with its owner.
 func dependent(k plane.Kind, o *metav1.PartialObjectMetadata, owner plane.Ref, kinds plane.Kinds) Finding {
 	f := Finding{
 		Ref:     plane.Ref{Group: k.Group, Kind: k.Kind, Namespace: o.Namespace, Name: o.Name},

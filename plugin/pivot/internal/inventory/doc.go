@@ -23,6 +23,4 @@
 // Pipeline: scan (lists, in parallel) -> graph (owners and references) -> members -> check
 // -> order. The result does not depend on the order of lists. Values of objects are in no
 // finding.
-//
-// Callers: preflight, mover and state of the pivot.
 package inventory

@@ -21,9 +21,11 @@ type graph struct {
 	ofCluster map[types.NamespacedName][]*node
 }
 
-// link resolves owner references, by UID and name.
+// link returns the graph of the objects. It resolves owner references by UID and name.
 func link(nodes []*node) *graph {
 	g := &graph{nodes: nodes, byRef: map[plane.Ref]*node{}, byName: map[plane.Ref][]*node{}, ofCluster: map[types.NamespacedName][]*node{}}
+
+	// Index the objects by UID, reference, name and Cluster.
 	byUID := map[string]*node{}
 	for _, n := range nodes {
 		g.byRef[n.ref] = n
@@ -38,6 +40,8 @@ func link(nodes []*node) *graph {
 			g.byName[name] = append(g.byName[name], n)
 		}
 	}
+
+	// Tie each object to its owners.
 	for _, n := range nodes {
 		for _, o := range n.owners {
 			up, ok := byUID[o.uid]
@@ -50,6 +54,8 @@ func link(nodes []*node) *graph {
 			}
 		}
 	}
+
+	// A ClusterResourceSet owns what it names.
 	for _, n := range nodes {
 		if n.ref.GroupKind() == resourceSetGK() {
 			g.hold(n)
@@ -58,7 +64,7 @@ func link(nodes []*node) *graph {
 	return g
 }
 
-// hold lets a ClusterResourceSet own the Secrets and ConfigMaps that it names: its controller
+// hold lets a ClusterResourceSet own the Secrets and ConfigMaps that it names. Its controller
 // makes it their owner only once it has applied them to a Cluster.
 func (g *graph) hold(set *node) {
 	for _, r := range set.refs {
@@ -68,8 +74,8 @@ func (g *graph) hold(set *node) {
 	}
 }
 
-// resolve finds the objects that a reference may mean. One without a group means something
-// only where a kind is to be moved: it may also be a word of a provider.
+// resolve returns the objects that a reference may mean. A reference without a group means only
+// kinds that are to be moved, because it may also be a word of a provider.
 func (g *graph) resolve(r plane.Ref) []*node {
 	global := r
 	global.Namespace = ""
@@ -87,7 +93,7 @@ func (g *graph) resolve(r plane.Ref) []*node {
 // nodeSet are objects.
 type nodeSet = map[*node]bool
 
-// closure is start and all that next leads to.
+// closure returns start and all that next leads to.
 func closure[T comparable](start []T, next func(T) []T) map[T]bool {
 	in := map[T]bool{}
 	for queue := start; len(queue) > 0; {
@@ -101,8 +107,8 @@ func closure[T comparable](start []T, next func(T) []T) map[T]bool {
 	return in
 }
 
-// core are the objects that are of one Cluster: it, those that name it, its infrastructure
-// and control plane, and all that these own.
+// core returns the objects of one Cluster: the Cluster itself, those that name it, its
+// infrastructure and control plane, and all that these own.
 func (g *graph) core(cluster *node) nodeSet {
 	start := slices.Clone(g.ofCluster[types.NamespacedName{Namespace: cluster.ref.Namespace, Name: cluster.ref.Name}])
 	for _, r := range cluster.providers {
@@ -114,9 +120,9 @@ func (g *graph) core(cluster *node) nodeSet {
 	return closure(append(notOther(start), cluster), func(n *node) []*node { return notOther(n.down) })
 }
 
-// followers are the objects whose controllers report in the condition Paused whether the Cluster
-// is paused: it, those that name it, and what these own. A ClusterClass and a ClusterResourceSet
-// report only whether they are paused themselves.
+// followers returns the objects whose controllers report in the condition Paused whether the
+// Cluster is paused: the Cluster itself, those that name it, and what these own. A ClusterClass
+// and a ClusterResourceSet report only whether they are paused themselves.
 func (g *graph) followers(cluster *node) nodeSet {
 	follow := func(nodes []*node) []*node {
 		return slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool {
@@ -133,10 +139,11 @@ type arrival struct {
 	carry bool
 }
 
-// reach adds to the core of a Cluster what it needs: its ClusterClass, owners that are to
-// be moved, what specs refer to, and extra, each with what it owns where it is the root of
-// a hierarchy. Foreign objects are of another Cluster: being owned does not bring them in.
+// reach returns the core of a Cluster with what it needs: its ClusterClass, owners that are to be
+// moved, what specs refer to, and extra. Each comes with what it owns if it is the root of a
+// hierarchy. Foreign objects are of another Cluster: being owned does not bring them in.
 func (g *graph) reach(cluster *node, core nodeSet, extra []*node, foreign func(*node) bool) nodeSet {
+	// Begin with the core, its class and the extra objects.
 	var start []arrival
 	for n := range core {
 		start = append(start, arrival{node: n})
@@ -148,6 +155,8 @@ func (g *graph) reach(cluster *node, core nodeSet, extra []*node, foreign func(*
 		start = append(start, arrival{n, n.hierarchy})
 	}
 	start = slices.DeleteFunc(start, func(a arrival) bool { return a.isCluster() && !core[a.node] })
+
+	// Follow owners, references, and what is carried along.
 	in := nodeSet{}
 	for a := range closure(start, func(a arrival) []arrival {
 		var next []arrival

@@ -58,7 +58,7 @@ type Set struct {
 	listed map[schema.GroupKind]bool
 }
 
-// Entries are those of all items.
+// Entries returns the entries of all items.
 func (s *Set) Entries() []snapshot.Entry {
 	out := make([]snapshot.Entry, len(s.Items))
 	for i := range s.Items {
@@ -75,13 +75,14 @@ type Finding struct {
 	Advice string `json:"advice"`
 }
 
-// String is as in "Secret apps/blue-ca: is used by Cluster green as well: copy it".
+// String returns the finding as text, such as "Secret apps/blue-ca: is used by Cluster green as
+// well: copy it".
 func (f Finding) String() string { return f.Ref.String() + ": " + f.Problem + ": " + f.Advice }
 
 // Findings are an error: all that stands in the way, sorted.
 type Findings []Finding
 
-// Error has a line for each finding.
+// Error returns a line for each finding.
 func (f Findings) Error() string {
 	lines := make([]string, len(f))
 	for i := range f {
@@ -90,7 +91,7 @@ func (f Findings) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Sorted is f by object and problem, each once.
+// Sorted returns f by object and problem, each finding once.
 func (f Findings) Sorted() Findings {
 	out := slices.Clone(f)
 	slices.SortFunc(out, func(a, b Finding) int {
@@ -99,7 +100,7 @@ func (f Findings) Sorted() Findings {
 	return slices.Compact(out)
 }
 
-// err is f as an error, or nil where there is none.
+// err returns f as an error, or nil if it is empty.
 func (f Findings) err() error {
 	if len(f) == 0 {
 		return nil
@@ -107,21 +108,21 @@ func (f Findings) err() error {
 	return f.Sorted()
 }
 
-// Read finds what belongs to a Cluster. Where something stands in the way, the error is of
-// type Findings.
+// Read finds what belongs to a Cluster. If something stands in the way, the error is of type
+// Findings.
 func Read(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster types.NamespacedName, o Options) (Set, error) {
 	s := &scan{plane: p, kinds: kinds, cluster: cluster, options: o}
-	target, err := s.clusters(ctx)
+	target, err := s.readClusters(ctx)
 	if err != nil {
 		return Set{}, err
 	}
-	if err := s.all(ctx, target); err != nil {
+	if err := s.readAll(ctx, target); err != nil {
 		return Set{}, err
 	}
 	g := link(s.nodes)
 	m := g.members(target, s.nodes, o)
 	findings := m.check(ctx, s)
-	cycles := m.order()
+	cycles := m.setDepths()
 	if err := append(findings, cycles...).err(); err != nil {
 		return Set{}, err
 	}

@@ -37,8 +37,8 @@ const (
 	tokenType        = "kubernetes.io/service-account-token" //nolint:gosec // the type of a Secret
 )
 
-// candidates are the kinds whose objects may belong to a Cluster, by contract, sorted.
-// Groups are those of its providers, which need no labels.
+// candidates returns the kinds whose objects may belong to a Cluster, by contract, sorted. Groups
+// are those of its providers, which need no labels.
 func candidates(kinds plane.Kinds, groups ...string) []plane.Kind {
 	var out []plane.Kind
 	for _, k := range kinds {
@@ -69,10 +69,10 @@ func candidate(k plane.Kind, groups []string) bool {
 	return false
 }
 
-// clusterGK is the kind that a pivot is about.
+// clusterGK returns the kind that a pivot is about.
 func clusterGK() schema.GroupKind { return schema.GroupKind{Group: ClusterGroup, Kind: clusterKind} }
 
-// root reports whether objects of a kind bring what they own with them, as clusterctl has it.
+// root reports whether objects of a kind bring what they own with them, as clusterctl defines it.
 func root(gk schema.GroupKind) bool {
 	return gk == schema.GroupKind{Group: ClusterGroup, Kind: clusterClassKind} || gk == resourceSetGK()
 }

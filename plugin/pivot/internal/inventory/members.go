@@ -59,16 +59,16 @@ func (g *graph) members(target *node, nodes []*node, o Options) *members {
 	m.core = cores[target]
 	m.in = g.reach(target, m.core, m.extra(), foreign(target))
 	m.followers = g.followers(target)
-	m.stay()
+	m.markStays()
 	return m
 }
 
-// single reports whether the namespace has one Cluster only.
+// single reports whether the namespace has only one Cluster.
 func (m *members) single() bool {
 	return !slices.ContainsFunc(m.others, func(c *node) bool { return c.ref.Namespace == m.target.ref.Namespace })
 }
 
-// users are the other Clusters that use an object.
+// users returns the other Clusters that use an object.
 func (m *members) users(n *node) []*node {
 	var out []*node
 	for _, c := range m.others {
@@ -79,8 +79,8 @@ func (m *members) users(n *node) []*node {
 	return out
 }
 
-// extra are the objects that belong to the target for another reason than that it needs
-// them: the caller's wish, or that they are to be moved and there is no other Cluster.
+// extra returns the objects that belong to the target for another reason than that it needs them:
+// the caller wants them copied, or they are to be moved and there is no other Cluster.
 func (m *members) extra() []*node {
 	var out []*node
 	for _, r := range m.options.Copy {
@@ -99,15 +99,15 @@ func (m *members) extra() []*node {
 	return out
 }
 
-// copyable reports whether two planes can have an object at once: nothing reconciles it for
-// one Cluster.
+// copyable reports whether two planes can have an object at once, because nothing reconciles it
+// for one Cluster.
 func (m *members) copyable(n *node) bool {
 	return !n.isCluster() && (!m.core[n] || passive(n))
 }
 
-// stay marks what is copied and not deleted: objects of no namespace, or of another one,
-// those that the caller wants copied, and what these own.
-func (m *members) stay() {
+// markStays marks what is copied and not deleted: objects of no namespace, or of another one, those
+// that the caller wants copied, and what these own.
+func (m *members) markStays() {
 	var start []*node
 	for n := range m.in {
 		if n.ref.Namespace != m.target.ref.Namespace || m.copyable(n) && slices.Contains(m.options.Copy, n.ref) {
@@ -119,7 +119,7 @@ func (m *members) stay() {
 	})
 }
 
-// set makes the items.
+// set returns the set with its items.
 func (m *members) set(ctx context.Context, s *scan) (Set, error) {
 	out := Set{Cluster: m.target.ref, ClusterUID: m.target.uid, PausedBy: m.target.pausedBy, Left: m.unclaimed(), listed: map[schema.GroupKind]bool{}}
 	for _, k := range s.candidates {
@@ -143,7 +143,7 @@ func (m *members) set(ctx context.Context, s *scan) (Set, error) {
 	return out, nil
 }
 
-// unclaimed are the objects of the namespace that belong to no Cluster.
+// unclaimed returns the objects of the namespace that belong to no Cluster.
 func (m *members) unclaimed() []plane.Ref {
 	var out []plane.Ref
 	for _, n := range m.graph.nodes {
@@ -155,7 +155,7 @@ func (m *members) unclaimed() []plane.Ref {
 	return out
 }
 
-// item is the member as it is moved.
+// item returns the member as it is moved.
 func (m *members) item(ctx context.Context, s *scan, n *node) (Item, error) {
 	var owners []*node
 	for _, o := range n.up {
@@ -165,12 +165,14 @@ func (m *members) item(ctx context.Context, s *scan, n *node) (Item, error) {
 	}
 	// Only what stays gets here with other owners, which the target will not have.
 	if n.item.Object == nil || len(owners) < len(n.up)+len(n.lost) {
-		if err := m.again(ctx, s, n, owners); err != nil {
+		if err := m.readAgain(ctx, s, n, owners); err != nil {
 			return Item{}, fmt.Errorf("%s plane: %s: %w", s.plane.Name(), n.ref, err)
 		}
 	}
 	item := n.item
-	item.Depth, item.Stays, item.Digest = m.depth[n], m.stays[n], snapshot.Sum(n.item.Object)
+	item.Depth = m.depth[n]
+	item.Stays = m.stays[n]
+	item.Digest = snapshot.Sum(n.item.Object)
 	item.ReportsPaused = item.ReportsPaused && m.followers[n]
 	for _, o := range owners {
 		item.Owners = append(item.Owners, o.ref)
@@ -179,8 +181,9 @@ func (m *members) item(ctx context.Context, s *scan, n *node) (Item, error) {
 	return item, nil
 }
 
-// again reads a member that was not kept, or has owners that it will not have on the target.
-func (m *members) again(ctx context.Context, s *scan, n *node, owners []*node) error {
+// readAgain reads a member that was not kept, or that has owners which it will not have on the
+// target.
+func (m *members) readAgain(ctx context.Context, s *scan, n *node, owners []*node) error {
 	o, err := s.plane.Get(ctx, s.kinds[n.ref.GroupKind()], n.ref)
 	if err != nil {
 		return err

@@ -59,10 +59,12 @@ type pointer struct {
 	path string
 }
 
-// node reads what matters of an object.
-func (s *scan) node(kind plane.Kind, o *unstructured.Unstructured) (*node, error) {
+// newNode reads what matters of an object.
+func (s *scan) newNode(kind plane.Kind, o *unstructured.Unstructured) (*node, error) {
 	n := &node{ref: plane.RefOf(o), uid: string(o.GetUID()), global: !kind.Namespaced}
 	n.token = n.ref.Group == "" && n.ref.Kind == secretKind && text(o.Object, "type") == tokenType
+
+	// Read what it belongs to, and what it refers to.
 	for _, r := range o.GetOwnerReferences() {
 		gv, _ := schema.ParseGroupVersion(r.APIVersion)
 		n.owners = append(n.owners, owner{ref: plane.Ref{Group: gv.Group, Kind: r.Kind, Name: r.Name}, uid: string(r.UID)})
@@ -70,18 +72,23 @@ func (s *scan) node(kind plane.Kind, o *unstructured.Unstructured) (*node, error
 	if !n.global {
 		n.names = namesOf(o)
 	}
-	n.labels(kind, o.GetLabels())
+	n.setLabels(kind, o.GetLabels())
 	if spec, ok := o.Object["spec"]; ok && kind.Group != "" {
-		s.references(n, spec, "spec")
+		s.collectReferences(n, spec, "spec")
 	}
+
+	// A Cluster leads to its class and its providers.
 	if n.isCluster() {
-		n.class, n.pausedBy = classOf(o), PausedBy(o)
+		n.class = classOf(o)
+		n.pausedBy = PausedBy(o)
 		for _, field := range []string{"infrastructureRef", "controlPlaneRef"} {
 			if r, ok := reference(nested(o.Object, "spec", field)); ok {
 				n.providers = append(n.providers, r.in(n.ref.Namespace))
 			}
 		}
 	}
+
+	// Keep what an item needs. The object itself is kept only if it is a likely member.
 	n.item = Item{
 		Entry:           snapshot.Entry{Ref: n.ref, APIVersion: o.GetAPIVersion(), UID: n.uid},
 		ResourceVersion: o.GetResourceVersion(),
@@ -99,7 +106,8 @@ func (s *scan) node(kind plane.Kind, o *unstructured.Unstructured) (*node, error
 
 // fill sets what an import needs of an object.
 func (n *node) fill(o *unstructured.Unstructured) (err error) {
-	if n.item.Object, err = snapshot.Canonical(o); err != nil {
+	n.item.Object, err = snapshot.Canonical(o)
+	if err != nil {
 		return err
 	}
 	var applies []metav1.ManagedFieldsEntry
@@ -114,8 +122,8 @@ func (n *node) fill(o *unstructured.Unstructured) (err error) {
 	return err
 }
 
-// likely reports whether an object is kept when it is first read. It bounds memory: a
-// namespace may hold other Clusters, and Secrets and ConfigMaps of others.
+// likely reports whether an object is kept when it is first read. That bounds memory: a namespace
+// may hold other Clusters, and Secrets and ConfigMaps of others.
 func (s *scan) likely(n *node) bool {
 	if n.isCluster() {
 		return n.ref.Name == s.cluster.Name
@@ -128,7 +136,7 @@ func (s *scan) likely(n *node) bool {
 
 func (n *node) isCluster() bool { return n.ref.GroupKind() == clusterGK() }
 
-func (n *node) labels(kind plane.Kind, labels map[string]string) {
+func (n *node) setLabels(kind plane.Kind, labels map[string]string) {
 	hierarchy := hasKey(kind.Labels, hierarchyLabel) || hasKey(labels, hierarchyLabel)
 	n.labelled = hierarchy || hasKey(kind.Labels, moveLabel) || hasKey(labels, moveLabel)
 	n.hierarchy = hierarchy || root(n.ref.GroupKind())
@@ -140,7 +148,7 @@ func hasKey(m map[string]string, k string) bool {
 	return ok
 }
 
-// namesOf are the Clusters that an object says it belongs to, sorted.
+// namesOf returns the Clusters that an object names as its own, sorted.
 func namesOf(o *unstructured.Unstructured) []string {
 	var names []string
 	add := func(name string) {
@@ -167,7 +175,7 @@ func namesOf(o *unstructured.Unstructured) []string {
 	return slices.Compact(names)
 }
 
-// classOf is the ClusterClass that a Cluster uses, or nil.
+// classOf returns the ClusterClass that a Cluster uses, or nil.
 func classOf(o *unstructured.Unstructured) *plane.Ref {
 	topology, _ := nested(o.Object, "spec", "topology").(map[string]any)
 	name := cmp.Or(text(topology, "classRef", "name"), text(topology, "class"))
@@ -181,7 +189,7 @@ func classOf(o *unstructured.Unstructured) *plane.Ref {
 // objectRef is a reference to an object, as specs have it.
 type objectRef struct{ plane.Ref }
 
-// reference reads a reference; ok is false where v is none.
+// reference reads a reference; ok is false if v is none.
 func reference(v any) (objectRef, bool) {
 	m, _ := v.(map[string]any)
 	r := plane.Ref{Group: text(m, "apiGroup"), Kind: text(m, "kind"), Namespace: text(m, "namespace"), Name: text(m, "name")}
@@ -192,15 +200,15 @@ func reference(v any) (objectRef, bool) {
 	return objectRef{r}, r.Kind != "" && r.Name != ""
 }
 
-// in is the object in a namespace, where the reference names none.
+// in returns the object. It is in the given namespace if the reference names none.
 func (r objectRef) in(namespace string) plane.Ref {
 	r.Namespace = cmp.Or(r.Namespace, namespace)
 	return r.Ref
 }
 
-// references collects the references of a spec to kinds that may belong to a Cluster, and to
-// Secrets and ConfigMaps also where only the name of the field says their kind.
-func (s *scan) references(n *node, v any, path string) {
+// collectReferences collects the references of a spec to kinds that may belong to a Cluster. It
+// also collects Secrets and ConfigMaps that a spec names without their kind; see implied.
+func (s *scan) collectReferences(n *node, v any, path string) {
 	add := func(r objectRef, path string) {
 		ref := r.in(n.ref.Namespace)
 		if !slices.ContainsFunc(n.refs, func(p pointer) bool { return p.Ref == ref }) {
@@ -217,16 +225,16 @@ func (s *scan) references(n *node, v any, path string) {
 			if r, ok := implied(k, v[k]); ok {
 				add(r, below)
 			}
-			s.references(n, v[k], below)
+			s.collectReferences(n, v[k], below)
 		}
 	case []any:
 		for i, below := range v {
-			s.references(n, below, fmt.Sprintf("%s[%d]", path, i))
+			s.collectReferences(n, below, fmt.Sprintf("%s[%d]", path, i))
 		}
 	}
 }
 
-// implied is the Secret, or ConfigMap, that a field names without its kind: as a text in
+// implied returns the Secret, or ConfigMap, that a field names without its kind: as a text in
 // secretName, or by a name in secret or secretRef, and in fields whose names end so.
 func implied(field string, v any) (objectRef, bool) {
 	field = strings.ToLower(field)
@@ -245,7 +253,7 @@ func implied(field string, v any) (objectRef, bool) {
 	return objectRef{}, false
 }
 
-// nested is a field, or nil.
+// nested returns a field, or nil.
 func nested(m map[string]any, path ...string) any {
 	for i, k := range path {
 		v := m[k]
@@ -257,7 +265,7 @@ func nested(m map[string]any, path ...string) any {
 	return nil
 }
 
-// text is a field, or "" where it is no text.
+// text returns a field, or "" if it is no text.
 func text(m map[string]any, path ...string) string {
 	s, _ := nested(m, path...).(string)
 	return s

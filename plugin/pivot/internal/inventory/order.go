@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// order sets the depth of all members, and finds cycles of owners.
-func (m *members) order() Findings {
+// setDepths sets the depth of all members, and returns findings for cycles of owners.
+func (m *members) setDepths() Findings {
 	// Owners of the target may name it as well.
 	above := closure([]*node{m.target}, m.owners)
 	var findings Findings
@@ -40,7 +40,7 @@ func (m *members) order() Findings {
 	return findings
 }
 
-// cycle is the finding about owners that own each other: from the least of them.
+// cycle returns the finding about owners that own each other, beginning with the least of them.
 func cycle(nodes []*node) Finding {
 	first := 0
 	for i, n := range nodes {
@@ -55,7 +55,7 @@ func cycle(nodes []*node) Finding {
 	return Finding{nodes[first].ref, "its owners are a cycle: " + strings.Join(names, " -> "), "remove one of these owner references"}
 }
 
-// owners are those that are members; a ClusterClass is one of its Cluster.
+// owners returns the owners that are members. A ClusterClass counts as an owner of its Cluster.
 func (m *members) owners(n *node) []*node {
 	var out []*node
 	if n.class != nil {
@@ -71,8 +71,8 @@ func (m *members) owners(n *node) []*node {
 	return out
 }
 
-// before are the members that are imported before n: its owners, and the Cluster where n
-// belongs to it by name only.
+// before returns the members that are imported before n: its owners, and the Cluster if n belongs
+// to it by name only.
 func (m *members) before(n *node, above nodeSet) []*node {
 	out := m.owners(n)
 	if len(out) == 0 && m.core[n] && !above[n] {

@@ -339,9 +339,9 @@ func TestOnlyTheObjectsOfTheClusterAreKept(t *testing.T) {
 	kinds, err := p.Kinds(context.Background())
 	require.NoError(t, err)
 	s := &scan{plane: p, kinds: kinds, cluster: types.NamespacedName{Namespace: "apps", Name: "blue"}}
-	target, err := s.clusters(context.Background())
+	target, err := s.readClusters(context.Background())
 	require.NoError(t, err)
-	require.NoError(t, s.all(context.Background(), target))
+	require.NoError(t, s.readAll(context.Background(), target))
 	for _, n := range s.nodes {
 		require.Equal(t, n.item.Object != nil, slices.Contains(n.names, "blue") || n.ref.Name == "blue", "%s", n.ref)
 	}

@@ -19,8 +19,8 @@ import (
 // condition is one of an object's.
 type condition struct{ status, reason, message string }
 
-// conditions are those in the layout of v1beta2, by type: status.conditions of objects of that
-// version, and status.v1beta2.conditions of older ones.
+// conditions returns the conditions in the layout of v1beta2, by type. They are in
+// status.conditions of objects of that version, and in status.v1beta2.conditions of older ones.
 func conditions(o *unstructured.Unstructured) map[string]condition {
 	out := map[string]condition{}
 	for _, path := range [][]string{{"status", "conditions"}, {"status", "v1beta2", "conditions"}} {
@@ -37,12 +37,14 @@ func conditions(o *unstructured.Unstructured) map[string]condition {
 // Deleting is in Item.Busy of an object that has a deletion time.
 const Deleting = "is being deleted"
 
-// busy says why an object is not at rest: by what all kinds of Cluster API have in common.
+// busy returns why an object is not at rest, by what all kinds of Cluster API have in common.
 func busy(o *unstructured.Unstructured) []string {
 	var out []string
 	if o.GetDeletionTimestamp() != nil {
 		out = append(out, Deleting)
 	}
+
+	// Conditions tell what is going on.
 	all := conditions(o)
 	for _, t := range []string{"RollingOut", "ScalingUp", "ScalingDown", "Remediating", "Deleting"} {
 		if c := all[t]; c.status == "True" {
@@ -54,9 +56,13 @@ func busy(o *unstructured.Unstructured) []string {
 	if seen, ok := number(o, "status", "observedGeneration"); ok && seen < o.GetGeneration() && PausedBy(o) == "" {
 		out = append(out, fmt.Sprintf("observedGeneration %d of %d", seen, o.GetGeneration()))
 	}
+
+	// A Machine is done when it has a node.
 	if o.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: ClusterGroup, Kind: machineKind}) && text(o.Object, "status", "nodeRef", "name") == "" {
 		out = append(out, "has no node yet")
 	}
+
+	// All replicas must be up to date.
 	want, ok := number(o, "spec", "replicas")
 	if !ok {
 		want, ok = number(o, "status", "replicas")
@@ -81,7 +87,7 @@ func number(o *unstructured.Unstructured, path ...string) (int64, bool) {
 	return 0, false
 }
 
-// PausedBy are the field managers that paused a Cluster; "" where it is not paused.
+// PausedBy returns the field managers that paused a Cluster; "" if it is not paused.
 func PausedBy(o *unstructured.Unstructured) string {
 	var by []string
 	if paused, _ := nested(o.Object, "spec", "paused").(bool); paused {

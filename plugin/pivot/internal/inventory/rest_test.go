@@ -125,12 +125,12 @@ func FuzzNode(f *testing.F) {
 		}
 		s := &scan{cluster: types.NamespacedName{Namespace: "apps", Name: "a"}, named: map[string]bool{"Machine": true}}
 		for _, kind := range []plane.Kind{{Group: ClusterGroup, Kind: "Cluster", Namespaced: true}, {Group: "g", Kind: "Machine"}, plane.SecretKind} {
-			n, err := s.node(kind, o.DeepCopy())
+			n, err := s.newNode(kind, o.DeepCopy())
 			require.NoError(t, err)
 			if n.isCluster() {
 				m := link([]*node{n}).members(n, []*node{n}, Options{})
 				require.True(t, m.in[n])
-				m.order()
+				m.setDepths()
 			}
 		}
 	})

@@ -34,15 +34,15 @@ type scan struct {
 	blind bool
 }
 
-// clusters lists the Clusters of the namespace, and finds the one that is asked for.
-func (s *scan) clusters(ctx context.Context) (*node, error) {
+// readClusters lists the Clusters of the namespace, and returns the one that the caller named.
+func (s *scan) readClusters(ctx context.Context) (*node, error) {
 	ref := plane.Ref{Group: ClusterGroup, Kind: clusterKind, Namespace: s.cluster.Namespace, Name: s.cluster.Name}
 	kind, ok := s.kinds[clusterGK()]
 	if !ok {
 		return nil, Findings{{Ref: ref, Problem: fmt.Sprintf("the %s plane has no Cluster API: it serves no %s", s.plane.Name(), clusterGK()),
 			Advice: "check the kubeconfig and its context, or install Cluster API"}}
 	}
-	s.name(candidates(s.kinds))
+	s.setCandidates(candidates(s.kinds))
 	if err := s.list(ctx, kind, s.cluster.Namespace); err != nil {
 		return nil, err
 	}
@@ -65,21 +65,25 @@ func (s *scan) clusters(ctx context.Context) (*node, error) {
 	return nil, Findings{f}
 }
 
-// name sets the kinds that are listed.
-func (s *scan) name(kinds []plane.Kind) {
-	s.candidates, s.named = kinds, map[string]bool{}
+// setCandidates sets the kinds that are listed.
+func (s *scan) setCandidates(kinds []plane.Kind) {
+	s.candidates = kinds
+	s.named = map[string]bool{}
 	for _, k := range kinds {
 		s.named[k.Kind] = true
 	}
 }
 
-// all lists what else may belong to the Cluster, several kinds at once.
-func (s *scan) all(ctx context.Context, cluster *node) error {
+// readAll lists what else may belong to the Cluster, several kinds at once.
+func (s *scan) readAll(ctx context.Context, cluster *node) error {
+	// Kinds of its providers need no labels.
 	var groups []string
 	for _, r := range cluster.providers {
 		groups = append(groups, r.Group)
 	}
-	s.name(candidates(s.kinds, groups...))
+	s.setCandidates(candidates(s.kinds, groups...))
+
+	// A class of another namespace, if it is copied, comes with the objects there.
 	type job struct {
 		kind      plane.Kind
 		namespace string
@@ -94,6 +98,8 @@ func (s *scan) all(ctx context.Context, cluster *node) error {
 			jobs = append(jobs, job{k, c.Namespace})
 		}
 	}
+
+	// List them all, and report all rights that are missing.
 	if err := s.plane.Each(ctx, len(jobs), func(ctx context.Context, i int) error {
 		return s.list(ctx, jobs[i].kind, jobs[i].namespace)
 	}); err != nil {
@@ -102,7 +108,7 @@ func (s *scan) all(ctx context.Context, cluster *node) error {
 	if err := s.findings.err(); err != nil {
 		return err
 	}
-	if err := s.others(ctx); err != nil {
+	if err := s.readOthers(ctx); err != nil {
 		return err
 	}
 	// Lists come in any order.
@@ -110,8 +116,8 @@ func (s *scan) all(ctx context.Context, cluster *node) error {
 	return nil
 }
 
-// others lists the Clusters of other namespaces that use a ClusterClass of this one.
-func (s *scan) others(ctx context.Context) error {
+// readOthers lists the Clusters of other namespaces that use a ClusterClass of this one.
+func (s *scan) readOthers(ctx context.Context) error {
 	if !slices.ContainsFunc(s.nodes, func(n *node) bool { return n.ref.Group == ClusterGroup && n.ref.Kind == clusterClassKind }) {
 		return nil
 	}
@@ -134,7 +140,7 @@ func (s *scan) others(ctx context.Context) error {
 // list adds the objects of a kind in a namespace.
 func (s *scan) list(ctx context.Context, kind plane.Kind, namespace string) error {
 	err := s.plane.Select(ctx, kind, namespace, "!"+ReceiptLabel+",!"+ChunkLabel, 0, func(o *unstructured.Unstructured) error {
-		n, err := s.node(kind, o)
+		n, err := s.newNode(kind, o)
 		if err != nil {
 			return err
 		}

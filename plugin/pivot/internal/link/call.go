@@ -15,9 +15,10 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
 
-// Link carries requests of a pivot to a child, one at a time, across its sessions.
+// Link returns the link that carries requests of a pivot to a child, one at a time, across its
+// sessions.
 //
-// A request that was not sent, as the child is away, is refused as Unavailable: it is known
+// A request that was not sent, because the child is away, is refused as Unavailable: it is known
 // that it was not carried out. Its error is for a request that was sent and not answered.
 func (s *Server) Link(cluster string) state.Link { return s.child(cluster) }
 
@@ -33,6 +34,8 @@ func (c *child) Call(ctx context.Context, r state.Request) (state.Response, erro
 	if len(data) > maxPayload {
 		return refused(state.Failed, "%s of cluster %q: the request has %d bytes: at most %d are sent", r.Op, c.cluster, len(data), maxPayload), nil
 	}
+
+	// One call at a time.
 	ctx, cancel := context.WithTimeoutCause(ctx, c.server.options.Answer, errUnanswered)
 	defer cancel()
 	select {
@@ -41,7 +44,10 @@ func (c *child) Call(ctx context.Context, r state.Request) (state.Response, erro
 	case <-ctx.Done():
 		return refused(state.Unavailable, "%s of cluster %q: another request is under way", r.Op, c.cluster), nil
 	}
-	id, sent := rand.Text(), false
+
+	// Send the request in each session under the same ID, until it is answered.
+	id := rand.Text()
+	sent := false
 	for {
 		n, err := c.await(ctx)
 		if err != nil && !sent {
@@ -67,7 +73,7 @@ func refused(why state.Refusal, format string, args ...any) state.Response {
 	return state.Response{Refused: why, Message: fmt.Sprintf(format, args...)}
 }
 
-// await is the session, once there is one.
+// await returns the session, once there is one.
 func (c *child) await(ctx context.Context) (*session, error) {
 	patience := time.NewTimer(c.server.options.Patience)
 	defer patience.Stop()
@@ -88,7 +94,7 @@ func (c *child) await(ctx context.Context) (*session, error) {
 	}
 }
 
-// ask sends a request in a session, and waits for the answer until that ends.
+// ask sends a request in a session, and waits for the answer until the session ends.
 func (n *session) ask(ctx context.Context, id string, request []byte) ([]byte, error) {
 	answer := make(chan []byte, 1)
 	n.mu.Lock()

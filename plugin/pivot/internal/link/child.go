@@ -40,7 +40,7 @@ type child struct {
 	silence *time.Timer
 }
 
-// begin makes a session that of the cluster, where it is the newest.
+// begin makes a session the one of the cluster, if it is the newest.
 func (c *child) begin(n *session) error {
 	c.mu.Lock()
 	if n.number <= c.number {
@@ -50,10 +50,12 @@ func (c *child) begin(n *session) error {
 		return err
 	}
 	before := c.session
-	c.session, c.number, c.seen = n, n.number, time.Now()
+	c.session = n
+	c.number = n.number
+	c.seen = time.Now()
 	c.notify()
 	if c.silence == nil {
-		c.silence = time.AfterFunc(c.server.options.Lost, c.lost)
+		c.silence = time.AfterFunc(c.server.options.Lost, c.reportLost)
 	}
 	c.silence.Reset(c.server.options.Lost)
 	c.mu.Unlock()
@@ -86,13 +88,13 @@ func (c *child) cut(err error) {
 	}
 }
 
-// current is the session; nil where there is none.
+// current returns the session; nil if there is none.
 func (c *child) current() *session {
 	n, _ := c.look()
 	return n
 }
 
-// look is the session, and what is closed when that changes.
+// look returns the session, and a channel that is closed when the session changes.
 func (c *child) look() (*session, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,16 +104,17 @@ func (c *child) look() (*session, <-chan struct{}) {
 	return c.session, c.changed
 }
 
-// saw puts off the loss of the child.
-func (c *child) saw() {
+// noteSeen notes that something was received, which puts off the loss of the child.
+func (c *child) noteSeen() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen = time.Now()
 	c.silence.Reset(c.server.options.Lost)
 }
 
-// lost is called when nothing was received for too long.
-func (c *child) lost() {
+// reportLost ends the session and reports the child as lost, after nothing was received for too
+// long.
+func (c *child) reportLost() {
 	c.mu.Lock()
 	n, seen := c.session, c.seen
 	c.mu.Unlock()
@@ -128,8 +131,8 @@ func (c *child) lost() {
 	}
 }
 
-// handle calls the event of a message, where the session is not over. Meanwhile the child is
-// not lost, as it is not read.
+// handle calls the event of a message, if the session is not over. Meanwhile the child is not
+// lost, because nothing is read from it.
 func (c *child) handle(n *session, m *wire.FromChild) error {
 	c.events.Lock()
 	defer c.events.Unlock()
@@ -137,7 +140,7 @@ func (c *child) handle(n *session, m *wire.FromChild) error {
 		return context.Cause(n.ctx)
 	}
 	c.silence.Stop()
-	defer c.saw()
+	defer c.noteSeen()
 	to := c.server.options.Events
 	switch m := m.GetMessage().(type) {
 	case *wire.FromChild_AgentReady:
@@ -167,7 +170,7 @@ func call[M any](f func(context.Context, string, M), ctx context.Context, cluste
 // errUnread: the caller works for other children too, and waits no longer for one.
 var errUnread = errors.New("it does not read what was sent to it before")
 
-// send sends a message in the session that there is.
+// send sends a message in the current session.
 func (c *child) send(ctx context.Context, m *wire.FromParent) error {
 	if size := proto.Size(m); size > maxMessage {
 		return fmt.Errorf("cluster %q: the message has %d bytes: at most %d are sent", c.cluster, size, maxMessage)

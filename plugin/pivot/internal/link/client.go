@@ -139,7 +139,7 @@ func (c *Client) Run(ctx context.Context) error {
 			failures = 0
 		}
 		wait := c.backoff(failures)
-		c.failed(err, lasted, wait)
+		c.noteFailure(err, lasted, wait)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -148,8 +148,8 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 }
 
-// backoff is random up to a bound that doubles with each failure, so that children that lost
-// their parent together do not come back together.
+// backoff returns a random time up to a bound that doubles with each failure, so that children
+// that lost their parent together do not come back together.
 func (c *Client) backoff(failures int) time.Duration {
 	most := c.options.MaxBackoff
 	if failures < 16 {
@@ -158,10 +158,11 @@ func (c *Client) backoff(failures int) time.Duration {
 	return rand.N(most + 1) //nolint:gosec // it is no secret
 }
 
-// failed notes why a session ended, or was none, and logs that, once in a minute at most.
-func (c *Client) failed(err error, lasted, wait time.Duration) {
+// noteFailure notes why a session ended, or was none, and logs that, once in a minute at most.
+func (c *Client) noteFailure(err error, lasted, wait time.Duration) {
 	c.mu.Lock()
-	if c.silence.Tried, c.silence.Err = time.Now(), err; lasted == 0 {
+	c.silence.Tried, c.silence.Err = time.Now(), err
+	if lasted == 0 {
 		c.silence.Attempts++
 	}
 	silence := c.silence
@@ -198,9 +199,9 @@ func (c *Client) silent(since time.Time) (Silence, bool) {
 	return c.silence, c.current == nil && time.Since(c.silence.Since) >= c.options.Watchdog && time.Since(since) >= c.options.Watchdog
 }
 
-// Healthy returns an error where the client is stuck: it has no session, and has tried to have
-// one for the last time as long ago as Watchdog. A parent that is away is no reason to restart
-// the process, which goes on without it.
+// Healthy returns an error if the client is stuck: it has no session, and the last attempt was as
+// long ago as Watchdog. A parent that is away is no reason to restart the process, which goes on
+// without it.
 func (c *Client) Healthy() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,7 +215,7 @@ func (c *Client) Healthy() error {
 // Connected reports whether there is a session.
 func (c *Client) Connected() bool { return c.session() != nil }
 
-// Pins are those of the authorities of the parent, as it has sent them last.
+// Pins returns the pins of the authorities of the parent, as it has sent them last.
 func (c *Client) Pins() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -224,7 +225,7 @@ func (c *Client) Pins() []string {
 // errRenewed ends a session whose certificate is not that of the child any more.
 var errRenewed = errors.New("the certificate was renewed")
 
-// Renewed has a session with a new certificate follow the one that there is.
+// Renewed ends the current session, so that the next one uses the new certificate.
 func (c *Client) Renewed() {
 	if n := c.session(); n != nil {
 		n.end(errRenewed)
@@ -237,7 +238,7 @@ func (c *Client) session() *childSession {
 	return c.current
 }
 
-// handle calls what is requested of the handler, but for pivots.
+// handle calls the handler for all requests except pivots.
 func (c *Client) handle(ctx context.Context) {
 	for {
 		select {
@@ -269,7 +270,8 @@ func (c *Client) handle(ctx context.Context) {
 // requests, so that a panic is logged, and returned.
 func (c *Client) survive(doing string, f func()) (problem any) {
 	defer func() {
-		if problem = recover(); problem != nil {
+		problem = recover()
+		if problem != nil {
 			c.options.Log.Error(fmt.Errorf("panic: %v", problem), doing, "stack", string(debug.Stack()))
 		}
 	}()
@@ -277,7 +279,7 @@ func (c *Client) survive(doing string, f func()) (problem any) {
 	return nil
 }
 
-// request notes what the parent asks for.
+// request notes what the parent asks for, and wakes handle.
 func (c *Client) request(note func()) {
 	c.mu.Lock()
 	note()

@@ -64,7 +64,8 @@ func (n *childSession) wake() {
 	}
 }
 
-// connect has one session, and returns how long it lasted, and why it ended. Each dials anew.
+// connect runs one session on a connection of its own. It returns how long the session lasted, and
+// why it ended.
 func (c *Client) connect(ctx context.Context) (time.Duration, error) {
 	parent, err := c.options.Parent(ctx)
 	if err != nil {
@@ -97,6 +98,7 @@ var errSlow = errors.New("no session in time")
 
 // serve begins a session, and serves it until it ends.
 func (c *Client) serve(ctx context.Context, n *childSession, conn *grpc.ClientConn, ready *wire.AgentReady) (time.Duration, error) {
+	// The first stream begins with AgentReady, and is answered with Welcome.
 	hurry := time.AfterFunc(welcomeWithin, func() { n.end(errSlow) })
 	defer hurry.Stop()
 	both := grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
@@ -120,7 +122,10 @@ func (c *Client) serve(ctx context.Context, n *childSession, conn *grpc.ClientCo
 		return 0, errors.New("the parent has sent no Welcome")
 	}
 	n.number = welcome.GetSession()
-	if raw, err = conn.NewStream(n.ctx, &both, "/"+serviceName+"/"+bulkName); err != nil {
+
+	// The second stream belongs to the same session.
+	raw, err = conn.NewStream(n.ctx, &both, "/"+serviceName+"/"+bulkName)
+	if err != nil {
 		return 0, err
 	}
 	bulk := &clientBulk{ClientStream: raw}
@@ -131,12 +136,16 @@ func (c *Client) serve(ctx context.Context, n *childSession, conn *grpc.ClientCo
 	if !hurry.Stop() {
 		return 0, errSlow
 	}
+
+	// The session counts from here on.
 	begun := time.Now()
 	c.begin(n, welcome.GetPins())
 	defer c.leave(n)
+
+	// Each stream has a reader and a writer. The first of them to fail ends the session.
 	join := joiner{
 		session: n.number, wanted: func(string) bool { return true },
-		whole: func(id string, request []byte) { c.pivot(ctx, id, request) },
+		whole: func(id string, request []byte) { c.handlePivot(ctx, id, request) },
 	}
 	go func() {
 		n.end(read(n.ctx, stream.Recv, newLimit(), func(m *wire.FromParent) error { c.receive(ctx, m); return nil }))
@@ -150,7 +159,7 @@ func (c *Client) serve(ctx context.Context, n *childSession, conn *grpc.ClientCo
 // welcomeWithin is how long a session has to begin, with the dial.
 const welcomeWithin = 30 * time.Second
 
-// heartbeatEvery is the interval that the parent wants, within reason.
+// heartbeatEvery returns the interval that the parent wants, between 10 ms and a minute.
 func heartbeatEvery(m *wire.Welcome) time.Duration {
 	const least, most = 10, 60_000
 	return time.Duration(min(max(m.GetHeartbeatMs(), least), most)) * time.Millisecond
@@ -159,7 +168,8 @@ func heartbeatEvery(m *wire.Welcome) time.Duration {
 // begin makes a session the current one.
 func (c *Client) begin(n *childSession, pins []string) {
 	c.mu.Lock()
-	c.current, c.pins = n, pins
+	c.current = n
+	c.pins = pins
 	silence := c.silence
 	c.mu.Unlock()
 	c.logBegin.Do(func() {
@@ -168,12 +178,13 @@ func (c *Client) begin(n *childSession, pins []string) {
 	c.request(func() { c.status = true })
 }
 
-// leave notes the end of the session.
+// leave notes that the session has ended.
 func (c *Client) leave(n *childSession) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.current == n {
-		c.current, c.silence = nil, Silence{Since: time.Now(), Tried: time.Now()}
+		c.current = nil
+		c.silence = Silence{Since: time.Now(), Tried: time.Now()}
 	}
 }
 
@@ -203,7 +214,7 @@ func (c *Client) write(n *childSession, stream *clientConnect, every time.Durati
 	}
 }
 
-// sendLevels sends those that were not sent yet.
+// sendLevels sends the levels that were not sent yet.
 func (c *Client) sendLevels(sent *levels, stream *clientConnect) error {
 	c.mu.Lock()
 	now := c.levels
@@ -220,7 +231,8 @@ func (c *Client) sendLevels(sent *levels, stream *clientConnect) error {
 	return nil
 }
 
-// why waits for the error of the reader, which knows why nothing can be sent.
+// why waits a second for the error of the reader, which knows why nothing can be sent. It returns
+// err if there is none.
 func (n *childSession) why(err error) error {
 	select {
 	case <-n.ctx.Done():
@@ -242,11 +254,14 @@ func (c *Client) heartbeat() *wire.FromChild {
 func (c *Client) receive(ctx context.Context, m *wire.FromParent) {
 	switch m := m.GetMessage().(type) {
 	case *wire.FromParent_Pivot:
-		c.pivot(ctx, m.Pivot.GetOpId(), m.Pivot.GetRequest())
+		c.handlePivot(ctx, m.Pivot.GetOpId(), m.Pivot.GetRequest())
 	case *wire.FromParent_Bootstrap:
 		c.request(func() { c.bootstrap = m.Bootstrap })
 	case *wire.FromParent_Reconcile:
-		c.request(func() { c.reconcile, c.pins = true, m.Reconcile.GetPins() })
+		c.request(func() {
+			c.reconcile = true
+			c.pins = m.Reconcile.GetPins()
+		})
 	case *wire.FromParent_StatusRequest:
 		c.request(func() { c.status = true })
 	}

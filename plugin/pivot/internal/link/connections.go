@@ -75,8 +75,8 @@ func (l tracked) Accept() (net.Conn, error) {
 	}
 }
 
-// identify notes the key of a connection. Of too many with one key the oldest is cut: the
-// others may be half-open.
+// identify notes the key of a connection. If one key has too many connections, the oldest is cut:
+// the other ones may be half-open.
 func (c *connection) identify(state tls.ConnectionState) error {
 	key, err := enrol.PublicKeySum(state.PeerCertificates[0].PublicKey)
 	if err != nil {
@@ -84,7 +84,8 @@ func (c *connection) identify(state tls.ConnectionState) error {
 	}
 	c.known()
 	c.all.mu.Lock()
-	c.tls, c.key = state, key
+	c.tls = state
+	c.key = key
 	same := append(c.all.byKey[c.key], c)
 	c.all.byKey[c.key] = same
 	c.all.mu.Unlock()
@@ -107,7 +108,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// drop cuts the connections of a key. They are closed below TLS, which would wait for a peer
+// drop closes the connections of a key. They are closed below TLS, which would wait for a peer
 // that does not read.
 func (c *connections) drop(key string) {
 	c.mu.Lock()
@@ -137,7 +138,8 @@ type identity struct {
 func (g guard) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := g.TransportCredentials.ServerHandshake(raw)
 	if err == nil {
-		if info, err = identify(raw, info); err != nil {
+		info, err = identify(raw, info)
+		if err != nil {
 			_ = conn.Close() // It is of no use to any peer.
 		}
 	}
@@ -162,7 +164,7 @@ func (g guard) Clone() credentials.TransportCredentials {
 	return guard{g.TransportCredentials.Clone(), g.refused}
 }
 
-// connectionOf is the connection of a stream.
+// connectionOf returns the connection of a stream.
 func connectionOf(ctx context.Context) (*connection, error) {
 	if p, ok := peer.FromContext(ctx); ok {
 		if id, ok := p.AuthInfo.(identity); ok {

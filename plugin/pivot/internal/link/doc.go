@@ -23,6 +23,5 @@
 //     connections by number, and the rate at which messages are read.
 //   - A Client without a parent goes on for ever, and logs a line per minute at most.
 //
-// Callers: the controller of PivotClusters (Server), and the agent (Client). The command
-// ropewalk must not link it: both ends of its pivots are in one process.
+// The command ropewalk must not link this package: both ends of its pivots are in one process.
 package link

@@ -34,8 +34,8 @@ type operations struct {
 // operation is one; answer is nil while it is not carried out.
 type operation struct{ answer []byte }
 
-// pivot carries a request out, or sends its answer again. It does not wait.
-func (c *Client) pivot(ctx context.Context, id string, request []byte) {
+// handlePivot carries a request out, or sends its answer again. It does not wait.
+func (c *Client) handlePivot(ctx context.Context, id string, request []byte) {
 	o := &c.operations
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,7 +71,8 @@ func (c *Client) carryOut(ctx context.Context, id string, request []byte) {
 	}
 	o.mu.Lock()
 	o.known[id].answer = answer
-	if o.done = append(o.done, id); len(o.done) > remembered {
+	o.done = append(o.done, id)
+	if len(o.done) > remembered {
 		delete(o.known, o.done[0])
 		o.done = o.done[1:]
 	}
@@ -79,7 +80,7 @@ func (c *Client) carryOut(ctx context.Context, id string, request []byte) {
 	c.reply(id, answer)
 }
 
-// answer calls the handler. A panic is an answer.
+// answer calls the handler. It answers a panic with a refusal.
 func (c *Client) answer(ctx context.Context, request []byte) (out state.Response) {
 	var r state.Request
 	if err := decode(request, &r); err != nil {
@@ -99,8 +100,8 @@ func marshal(r state.Response) []byte {
 	return data
 }
 
-// reply sends an answer in the session that there is. Where there is none, or it ends, the
-// parent sends the request again: what cannot be sent is no error.
+// reply sends an answer in the current session. What cannot be sent is no error: if there is no
+// session, or it ends, the parent sends the request again.
 func (c *Client) reply(id string, answer []byte) {
 	n := c.session()
 	if n == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
 )
 
-// put puts a message before the writer of a session, unless that, or the caller, ends before.
+// put hands a message to the writer of a session, unless the session or the caller ends before.
 func put[M any](ctx, session context.Context, out chan<- *M, m *M) error {
 	select {
 	case out <- m:
@@ -29,7 +29,7 @@ func put[M any](ctx, session context.Context, out chan<- *M, m *M) error {
 	}
 }
 
-// write sends what is put before it until the session ends.
+// write sends what is put until the session ends.
 func write[M any](session context.Context, out <-chan *M, send func(*M) error) error {
 	for {
 		select {
@@ -66,7 +66,7 @@ const (
 	partSize = 64 << 10
 )
 
-// partsOf cuts a payload.
+// partsOf returns a payload cut into parts.
 func partsOf(session int64, id string, data []byte) iter.Seq[*wire.Part] {
 	return func(yield func(*wire.Part) bool) {
 		for {
@@ -100,7 +100,7 @@ type joiner struct {
 	data []byte
 }
 
-// add takes the next part. A part of another payload than the one before begins that one.
+// add takes the next part. A part of another payload than the one before begins a new payload.
 func (j *joiner) add(p *wire.Part) error {
 	if p.GetSession() != j.session {
 		return status.Errorf(codes.FailedPrecondition, "a part of session %d was sent in session %d", p.GetSession(), j.session)
@@ -114,7 +114,8 @@ func (j *joiner) add(p *wire.Part) error {
 	if len(j.data)+len(p.GetData()) > maxPayload {
 		return status.Errorf(codes.ResourceExhausted, "the payload of %q has more than %d bytes", j.id, maxPayload)
 	}
-	if j.data = append(j.data, p.GetData()...); p.GetLast() {
+	j.data = append(j.data, p.GetData()...)
+	if p.GetLast() {
 		j.whole(j.id, j.data)
 		j.id, j.data = "", nil
 	}

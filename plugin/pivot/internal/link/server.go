@@ -140,7 +140,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ServiceName: serviceName, HandlerType: (*any)(nil),
 		Streams: []grpc.StreamDesc{
 			{StreamName: connectName, Handler: func(_ any, stream grpc.ServerStream) error { return s.connect(stream) }, ServerStreams: true, ClientStreams: true},
-			{StreamName: bulkName, Handler: func(_ any, stream grpc.ServerStream) error { return s.bulk(stream) }, ServerStreams: true, ClientStreams: true},
+			{StreamName: bulkName, Handler: func(_ any, stream grpc.ServerStream) error { return s.serveBulk(stream) }, ServerStreams: true, ClientStreams: true},
 		},
 	}, s)
 	ended := make(chan struct{})
@@ -168,11 +168,11 @@ const (
 	bulkName    = "Bulk"
 )
 
-// grpc are the options of gRPC. Buffers are small, as most connections are idle.
+// grpc returns the options of gRPC. Buffers are small, because most connections are idle.
 func (s *Server) grpc() []grpc.ServerOption {
 	const buffer = 4 << 10
 	return []grpc.ServerOption{
-		grpc.Creds(guard{credentials.NewTLS(s.options.TLS), s.refused}),
+		grpc.Creds(guard{credentials.NewTLS(s.options.TLS), s.logRefused}),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeaders), grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ConnectionTimeout(handshakeWithin),
 		grpc.ReadBufferSize(buffer), grpc.WriteBufferSize(buffer),
@@ -182,16 +182,16 @@ func (s *Server) grpc() []grpc.ServerOption {
 	}
 }
 
-// refused logs a connection that failed. Load balancers that look whether the port is open are
-// not worth a line.
-func (s *Server) refused(peer net.Addr, err error) {
+// logRefused logs a connection that failed. Load balancers that only check whether the port is
+// open are not logged.
+func (s *Server) logRefused(peer net.Addr, err error) {
 	if !errors.Is(err, io.EOF) && s.lines.Allow() {
 		s.options.Log.Info("a connection is refused", "peer", peer.String(), "error", err.Error())
 	}
 }
 
-// ended logs the end of a session, or why there is none.
-func (s *Server) ended(c *connection, err error) {
+// logEnd logs the end of a session, or why there is none.
+func (s *Server) logEnd(c *connection, err error) {
 	if !s.lines.Allow() {
 		return
 	}
@@ -202,8 +202,8 @@ func (s *Server) ended(c *connection, err error) {
 	log.Info("a session has ended", "reason", err.Error())
 }
 
-// child is what the server knows of a cluster; it is there before the first session where a
-// call waits for that.
+// child returns what the server knows of a cluster. It makes an entry if there is none, because a
+// call may wait for the first session.
 func (s *Server) child(cluster string) *child {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,23 +228,23 @@ func (s *Server) all() []*child {
 // Connected reports whether a child has a session.
 func (s *Server) Connected(cluster string) bool { return s.child(cluster).current() != nil }
 
-// Drop cuts the connections of a public key, given as enrol.PublicKeySum has it, at once. Authorize has to
-// refuse it from then on.
+// Drop closes the connections of a public key at once. The key is given as enrol.PublicKeySum
+// returns it. Authorize has to refuse it from then on.
 func (s *Server) Drop(publicKeySum string) { s.connections.drop(publicKeySum) }
 
-// Bootstrap sends what a cluster begins with; ErrAway where the child has no session. The
+// Bootstrap sends what a cluster begins with. It returns ErrAway if the child has no session. The
 // answer is the event BootstrapComplete.
 func (s *Server) Bootstrap(ctx context.Context, cluster string, m *wire.Bootstrap) error {
 	return s.child(cluster).send(ctx, &wire.FromParent{Message: &wire.FromParent_Bootstrap{Bootstrap: m}})
 }
 
-// Reconcile asks a child to look at its PivotCluster and its certificate; ErrAway where it has
-// no session.
+// Reconcile asks a child to reconcile its PivotCluster and its certificate. It returns ErrAway if
+// the child has no session.
 func (s *Server) Reconcile(ctx context.Context, cluster string) error {
 	return s.child(cluster).send(ctx, &wire.FromParent{Message: &wire.FromParent_Reconcile{Reconcile: &wire.Reconcile{Pins: s.options.Pins()}}})
 }
 
-// StatusRequest asks a child for ClusterHealth; ErrAway where it has no session.
+// StatusRequest asks a child for ClusterHealth. It returns ErrAway if the child has no session.
 func (s *Server) StatusRequest(ctx context.Context, cluster string) error {
 	return s.child(cluster).send(ctx, &wire.FromParent{Message: &wire.FromParent_StatusRequest{StatusRequest: &wire.StatusRequest{}}})
 }

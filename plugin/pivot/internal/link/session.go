@@ -34,8 +34,8 @@ type session struct {
 	answers map[string]chan []byte
 }
 
-// open is the begin of a stream: what it belongs to, and its first message, which has to come
-// in time.
+// open begins a stream. It returns the connection that the stream belongs to, and its first
+// message, which has to come within 10 s.
 func open[In, Out any](raw grpc.ServerStream) (*connection, *grpc.GenericServerStream[In, Out], *In, error) {
 	stream := &grpc.GenericServerStream[In, Out]{ServerStream: raw}
 	c, err := connectionOf(raw.Context())
@@ -57,12 +57,12 @@ func (s *Server) connect(raw grpc.ServerStream) error {
 	if err != nil {
 		return err
 	}
-	err = s.session(c, stream, first)
-	s.ended(c, err)
+	err = s.serveSession(c, stream, first)
+	s.logEnd(c, err)
 	return err
 }
 
-func (s *Server) session(c *connection, stream *grpc.GenericServerStream[wire.FromChild, wire.FromParent], first *wire.FromChild) error {
+func (s *Server) serveSession(c *connection, stream *grpc.GenericServerStream[wire.FromChild, wire.FromParent], first *wire.FromChild) error {
 	if first.GetAgentReady().GetProtocol() < 1 || proto.Size(first) > maxLevel {
 		return status.Errorf(codes.InvalidArgument, "a session begins with AgentReady of protocol 1 or later, of at most %d bytes", maxLevel)
 	}
@@ -90,7 +90,7 @@ func (s *Server) session(c *connection, stream *grpc.GenericServerStream[wire.Fr
 
 var errSecond = status.Error(codes.ResourceExhausted, "one session per connection")
 
-// begin authorises a connection, and makes its session that of the cluster.
+// begin authorises a connection, and makes its session the one of the cluster.
 func (s *Server) begin(ctx context.Context, c *connection) (*session, error) {
 	if c.session.Load() != nil {
 		return nil, errSecond
@@ -120,7 +120,7 @@ func (s *Server) begin(ctx context.Context, c *connection) (*session, error) {
 	return n, n.child.begin(n)
 }
 
-// end ends a session, and cuts its connection where the child does not.
+// end ends a session, and closes its connection if the child does not.
 func (n *session) end(err error) {
 	n.cancel(err)
 	time.AfterFunc(endWithin, func() { _ = n.connection.Close() })
@@ -128,9 +128,9 @@ func (n *session) end(err error) {
 
 // receive handles what the child sends on Connect.
 func (n *session) receive(m *wire.FromChild) error {
-	n.child.saw()
+	n.child.noteSeen()
 	if reply := m.GetReply(); reply != nil {
-		n.answer(reply.GetOpId(), reply.GetResponse())
+		n.deliverAnswer(reply.GetOpId(), reply.GetResponse())
 		return nil
 	}
 	if proto.Size(m) > maxLevel {
@@ -139,8 +139,9 @@ func (n *session) receive(m *wire.FromChild) error {
 	return n.child.handle(n, m)
 }
 
-// answer hands an answer to the call that waits for it; others come late.
-func (n *session) answer(id string, data []byte) {
+// deliverAnswer hands an answer to the call that waits for it. An answer that comes late is
+// dropped.
+func (n *session) deliverAnswer(id string, data []byte) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if c, ok := n.answers[id]; ok {
@@ -157,8 +158,8 @@ func (n *session) awaits(id string) bool {
 	return ok
 }
 
-// bulk serves the second stream of a session.
-func (s *Server) bulk(raw grpc.ServerStream) error {
+// serveBulk serves the second stream of a session.
+func (s *Server) serveBulk(raw grpc.ServerStream) error {
 	c, stream, first, err := open[wire.Part, wire.Part](raw)
 	if err != nil {
 		return err
@@ -167,10 +168,10 @@ func (s *Server) bulk(raw grpc.ServerStream) error {
 	if n == nil || n.number != first.GetSession() || !n.bulked.CompareAndSwap(false, true) {
 		return status.Errorf(codes.FailedPrecondition, "session %d is not the one of this connection, or has its Bulk", first.GetSession())
 	}
-	join := joiner{session: n.number, wanted: n.awaits, whole: n.answer}
+	join := joiner{session: n.number, wanted: n.awaits, whole: n.deliverAnswer}
 	go func() {
 		n.end(read(n.ctx, stream.Recv, c.limit, func(p *wire.Part) error {
-			n.child.saw()
+			n.child.noteSeen()
 			return join.add(p)
 		}))
 	}()

@@ -22,10 +22,10 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// Activate puts the target in charge of what was imported: it imports again what has gone
-// missing, removes the marks, restores the managedFields of server-side applies, and at last
-// unpauses the Cluster. The fence is called before every 32 objects, and before the Cluster is
-// unpaused. Nothing is unpaused where there are findings.
+// Activate puts the target in charge of what was imported. It imports again what has gone missing,
+// removes the marks, restores the managedFields of server-side applies, and unpauses the Cluster
+// last. The fence is called before every 32 objects, and before the Cluster is unpaused. Nothing
+// is unpaused if there are findings.
 func Activate(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, id string, fence func(context.Context) error) error {
 	active, err := mend(ctx, p, kinds, entries, id, fence)
 	if err != nil {
@@ -42,7 +42,7 @@ func Activate(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []
 		}
 	}
 	for _, part := range [][]*snapshot.Entry{others, clusters} {
-		if err := inParts(ctx, p, len(part), fence, func(ctx context.Context, i int) error { return a.one(ctx, part[i]) }); err != nil {
+		if err := runInParts(ctx, p, len(part), fence, func(ctx context.Context, i int) error { return a.activateOne(ctx, part[i]) }); err != nil {
 			return err
 		}
 		if err := a.err(); err != nil {
@@ -63,17 +63,17 @@ func mend(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snap
 	if err := t.err(); err != nil || c.missing+len(c.orphans) == 0 {
 		return false, err
 	}
-	return false, t.imports(ctx, entries, fence)
+	return false, t.importEntries(ctx, entries, fence)
 }
 
-// beingDeleted is the finding about an object of a target that is not active yet.
+// beingDeleted returns the finding about an object of a target that is not active yet.
 func beingDeleted(p *plane.Plane, r plane.Ref) (_ plane.Ref, problem, advice string) {
 	return r, fmt.Sprintf("is being deleted from the %s plane", p.Name()),
 		"see what deletes it, and stop that; then remove its finalizers with kubectl, which deletes this copy and no machine, and go on with `ropewalk pivot run --resume`: it is imported again"
 }
 
-// Rehearse has the target try, without storing it, what Activate would write of one object of each
-// kind: its API server, webhooks and policies are asked now. What they refuse is returned as
+// Rehearse tries on the target what Activate would write of one object of each kind, without
+// storing it. This asks its API server, webhooks and policies. What they refuse is returned as
 // Findings.
 func Rehearse(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, id string) error {
 	const patience = 30 * time.Second // A webhook that is away for longer is not there.
@@ -87,7 +87,7 @@ func Rehearse(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []
 	}
 	tried := slices.Collect(maps.Values(first))
 	err := p.Each(ctx, len(tried), func(ctx context.Context, i int) error {
-		err := a.one(ctx, tried[i])
+		err := a.activateOne(ctx, tried[i])
 		switch {
 		case err == nil, ctx.Err() != nil:
 			return ctx.Err()
@@ -112,23 +112,28 @@ type activation struct {
 	active bool
 }
 
-func (a *activation) one(ctx context.Context, e *snapshot.Entry) error {
+func (a *activation) activateOne(ctx context.Context, e *snapshot.Entry) error {
 	k, err := a.kinds.At(e.Ref, e.APIVersion)
 	if err != nil {
 		return err
 	}
+
+	// Write only what carries the mark of this pivot, and is not being deleted.
 	deleted := false
 	var sent *unstructured.Unstructured
 	there, err := a.plane.Update(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: Manager, DryRun: a.dryRun}, func(o *unstructured.Unstructured) error {
 		if m, id := markOf(o); m == "" || id != a.id {
 			return plane.ErrUnchanged
 		}
-		if deleted = o.GetDeletionTimestamp() != nil; deleted {
+		deleted = o.GetDeletionTimestamp() != nil
+		if deleted {
 			return plane.ErrUnchanged // Its controllers would delete what is behind it.
 		}
 		sent = o
 		return a.change(ctx, e, o)
 	})
+
+	// What is active may have deleted the object itself.
 	switch {
 	case err == nil:
 	case plane.IgnoreNotFound(err) == nil && a.active:
@@ -139,6 +144,8 @@ func (a *activation) one(ctx context.Context, e *snapshot.Entry) error {
 	default:
 		return failed(a.plane, "activating", e.Ref, sent, err)
 	}
+
+	// See what has kept the object as it is.
 	switch m, id := markOf(there); {
 	case deleted && a.active:
 	case deleted:
@@ -151,7 +158,8 @@ func (a *activation) one(ctx context.Context, e *snapshot.Entry) error {
 	return nil
 }
 
-// change makes an imported object an ordinary one.
+// change removes the mark of an imported object and restores its managedFields. It unpauses the
+// Cluster after a call of the fence.
 func (a *activation) change(ctx context.Context, e *snapshot.Entry, o *unstructured.Unstructured) error {
 	annotate(o, snapshot.ImportAnnotation, nil)
 	if len(e.ManagedFields) > 0 {

@@ -16,11 +16,11 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// Delete deletes what moved from the source, after the commit: the deepest first, the Cluster
-// after all others. What was created again, or changed, since the snapshot is a finding, and
-// is left, and so is what owns it; discardChanges deletes what was changed. The rest is
-// deleted. The fence is called before each depth. Each is called with how many of the objects are
-// done, if it is not nil. The error is nil only when nothing is left.
+// Delete deletes what moved from the source, after the commit: the deepest objects first, and the
+// Cluster after all others. What was created again, or changed, since the snapshot is a finding.
+// Such an object is left, and so is what owns it; discardChanges deletes what was changed. The
+// rest is deleted. The fence is called before each depth. Each is called with how many of the
+// objects are done, if it is not nil. The error is nil only if nothing is left.
 func Delete(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []snapshot.Entry, discardChanges bool, fence func(context.Context) error, each func(done, of int)) error {
 	var moved []snapshot.Entry
 	for _, e := range outline {
@@ -28,24 +28,27 @@ func Delete(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []sn
 			moved = append(moved, e)
 		}
 	}
+
+	// Delete level by level. Each level needs a paused Cluster, and a fence that returns no error.
 	d := &deletion{plane: p, kinds: kinds, discardChanges: discardChanges, keep: map[types.UID]bool{}}
 	for _, stage := range stages(moved) {
 		if d.left > 0 && isCluster(stage[0].Ref) {
 			break // It pauses what is left.
 		}
-		if err := d.paused(ctx, moved); err != nil {
+		if err := d.checkPaused(ctx, moved); err != nil {
 			return err
 		}
 		if err := fence(ctx); err != nil {
 			return err
 		}
 		err := p.Each(ctx, len(stage), func(ctx context.Context, i int) error {
-			if err := d.one(ctx, &stage[i]); err != nil {
+			if err := d.deleteOne(ctx, &stage[i]); err != nil {
 				return err
 			}
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			if d.done++; each != nil {
+			d.done++
+			if each != nil {
 				each(d.done-d.left, len(moved))
 			}
 			return nil
@@ -54,10 +57,12 @@ func Delete(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []sn
 			return errors.Join(d.err(), err)
 		}
 	}
+
+	// Check that nothing came back.
 	if err := d.err(); err != nil {
 		return err
 	}
-	return d.gone(ctx, moved)
+	return d.checkGone(ctx, moved)
 }
 
 type deletion struct {
@@ -70,9 +75,9 @@ type deletion struct {
 	keep       map[types.UID]bool
 }
 
-// paused refuses to go on where the Cluster is not paused: its controllers would make again
-// what is deleted.
-func (d *deletion) paused(ctx context.Context, moved []snapshot.Entry) error {
+// checkPaused returns findings if the Cluster is not paused: its controllers would make again what
+// is deleted.
+func (d *deletion) checkPaused(ctx context.Context, moved []snapshot.Entry) error {
 	for i := range moved {
 		e := &moved[i]
 		if !isCluster(e.Ref) {
@@ -95,14 +100,14 @@ func (d *deletion) paused(ctx context.Context, moved []snapshot.Entry) error {
 	return nil
 }
 
-// one deletes an object, or finds why it must not.
-func (d *deletion) one(ctx context.Context, e *snapshot.Entry) error {
+// deleteOne deletes an object, or adds a finding why it must not.
+func (d *deletion) deleteOne(ctx context.Context, e *snapshot.Entry) error {
 	k, err := d.kinds.At(e.Ref, e.APIVersion)
 	if err != nil {
 		return err
 	}
 	err = d.plane.Remove(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: Manager}, func(o *unstructured.Unstructured) error {
-		ok, err := d.deletable(e, o)
+		ok, err := d.checkDeletable(e, o)
 		if err != nil {
 			return err
 		}
@@ -120,8 +125,9 @@ func (d *deletion) one(ctx context.Context, e *snapshot.Entry) error {
 	return failed(d.plane, "deleting", e.Ref, nil, err)
 }
 
-// deletable reports whether an object may be deleted; where not, its owners may not either.
-func (d *deletion) deletable(e *snapshot.Entry, o *unstructured.Unstructured) (bool, error) {
+// checkDeletable reports whether an object may be deleted. If it may not, it adds a finding, and
+// the owners of the object may not be deleted either.
+func (d *deletion) checkDeletable(e *snapshot.Entry, o *unstructured.Unstructured) (bool, error) {
 	canonical, err := snapshot.Canonical(unreleased(o))
 	if err != nil {
 		return false, err
@@ -146,12 +152,12 @@ func (d *deletion) deletable(e *snapshot.Entry, o *unstructured.Unstructured) (b
 	return false, nil
 }
 
-// gone finds what is there again after all was deleted.
-func (d *deletion) gone(ctx context.Context, moved []snapshot.Entry) error {
+// checkGone returns findings for what is there again after all was deleted.
+func (d *deletion) checkGone(ctx context.Context, moved []snapshot.Entry) error {
 	at := index(moved)
 	err := survey(ctx, d.plane, d.kinds, moved, func(o *unstructured.Unstructured) error {
 		if i, ok := at[plane.RefOf(o)]; ok {
-			ok, err := d.deletable(&moved[i], o)
+			ok, err := d.checkDeletable(&moved[i], o)
 			if ok {
 				d.add(moved[i].Ref, "is still there", "go on with `ropewalk pivot run --resume`")
 			}

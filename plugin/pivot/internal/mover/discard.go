@@ -16,8 +16,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// Discard deletes what the pivot imported, before it is committed. It refuses where the
-// imported Cluster is not paused: then the target may be in charge.
+// Discard deletes what the pivot imported, before it is committed. It refuses if the imported
+// Cluster is not paused, because the target may be in charge then.
 func Discard(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []snapshot.Entry, id string) error {
 	const rounds = 5 // One is enough where nothing writes at the same time.
 	t := &target{plane: p, kinds: kinds, id: id}
@@ -29,6 +29,9 @@ func Discard(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []s
 			served = append(served, e)
 		}
 	}
+
+	// Delete what carries the mark until nothing does. A request that came late may still import
+	// objects.
 	at := index(served)
 	for range rounds {
 		var marked []snapshot.Entry
@@ -59,9 +62,10 @@ func Discard(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []s
 // errLeft ends a removal without a deletion.
 var errLeft = errors.New("left")
 
-// sweep deletes what carries the mark of the pivot. First all finalizers are removed, so
-// that the garbage collector finds none, whatever owns what.
+// sweep deletes what carries the mark of the pivot. It removes all finalizers first, so that the
+// garbage collector finds none, whatever owns what.
 func (t *target) sweep(ctx context.Context, marked []snapshot.Entry) error {
+	// An object may have lost its mark, or got that of another pivot, since it was read.
 	prepare := func(o *unstructured.Unstructured) error {
 		if m, id := markOf(o); id != t.id && (m != "" || !t.activating) {
 			return errLeft
@@ -72,6 +76,8 @@ func (t *target) sweep(ctx context.Context, marked []snapshot.Entry) error {
 		return nil
 	}
 	options := metav1.UpdateOptions{FieldManager: Manager}
+
+	// What is gone, or must be left, is no error.
 	each := func(entries []snapshot.Entry, f func(context.Context, plane.Kind, plane.Ref) error) error {
 		return t.plane.Each(ctx, len(entries), func(ctx context.Context, i int) error {
 			e := &entries[i]
@@ -79,12 +85,15 @@ func (t *target) sweep(ctx context.Context, marked []snapshot.Entry) error {
 			if err != nil {
 				return err
 			}
-			if err = plane.IgnoreNotFound(f(ctx, k, e.Ref)); errors.Is(err, errLeft) {
+			err = plane.IgnoreNotFound(f(ctx, k, e.Ref))
+			if errors.Is(err, errLeft) {
 				err = nil
 			}
 			return failed(t.plane, "deleting", e.Ref, nil, err)
 		})
 	}
+
+	// Remove the finalizers of all, then delete the deepest first.
 	err := each(marked, func(ctx context.Context, k plane.Kind, r plane.Ref) error {
 		_, err := t.plane.Update(ctx, k, r, options, prepare)
 		return err

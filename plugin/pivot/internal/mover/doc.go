@@ -22,6 +22,4 @@
 //
 // The verbs it needs are get, list, create, update and delete on the kinds of the snapshot,
 // and get, list, update and delete on the source.
-//
-// Callers: state, the steps of the pivot.
 package mover

@@ -27,7 +27,7 @@ func (f *failure) Error() string { return f.text }
 
 func (f *failure) Unwrap() error { return f.err }
 
-// failed is the error of a request about an object, or nil. The object may be nil where the
+// failed returns the error of a request about an object, or nil. The object may be nil if the
 // request did not send one.
 func failed(p *plane.Plane, doing string, r plane.Ref, o *unstructured.Unstructured, err error) error {
 	if err == nil {
@@ -36,8 +36,8 @@ func failed(p *plane.Plane, doing string, r plane.Ref, o *unstructured.Unstructu
 	return &failure{text: fmt.Sprintf("%s plane: %s %s: %s", p.Name(), doing, r, reason(o, err)), err: err}
 }
 
-// reason is the text of an error. A server, or a webhook or policy that it asks, may show
-// values of the object: all of them are hidden, as any may be secret, and names stay.
+// reason returns the text of an error. A server, or a webhook or policy that it asks, may show
+// values of the object. All of them are hidden, because any may be secret; names stay.
 func reason(o *unstructured.Unstructured, err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Reason == metav1.StatusReasonInvalid {
@@ -50,7 +50,8 @@ func reason(o *unstructured.Unstructured, err error) string {
 			}
 		}
 		slices.Sort(fields)
-		if fields = slices.Compact(fields); len(fields) > 0 {
+		fields = slices.Compact(fields)
+		if len(fields) > 0 {
 			return "the server rejects it as invalid: " + strings.Join(fields, ", ")
 		}
 	}

@@ -24,8 +24,8 @@ import (
 // fenceEvery is how many objects are written between two calls of a fence.
 const fenceEvery = 32
 
-// inParts calls f for 0 to n-1, several at once, after the fence for each part.
-func inParts(ctx context.Context, p *plane.Plane, n int, fence func(context.Context) error, f func(ctx context.Context, i int) error) error {
+// runInParts calls f for 0 to n-1, several at once, and the fence before each 32 of them.
+func runInParts(ctx context.Context, p *plane.Plane, n int, fence func(context.Context) error, f func(ctx context.Context, i int) error) error {
 	for from := 0; from < n; from += fenceEvery {
 		if err := fence(ctx); err != nil {
 			return err
@@ -49,17 +49,17 @@ type target struct {
 	activating bool
 }
 
-// Import makes the target hold the entries, paused and marked, with owner references to the
-// UIDs of the target, and removes what an earlier import of the same pivot made of another
-// snapshot. An object that is there already, and was not imported by this pivot, is a finding,
-// and is not altered; but an entry that stays may be there as it is in the snapshot. Nothing is written
-// before all entries are known to be importable. The fence is called before each depth, and
-// every 32 objects; its error ends the import.
+// Import brings the target to the entries, paused and marked, with owner references to the UIDs of
+// the target. It removes what an earlier import of the same pivot made of another snapshot. An
+// object that is there already, and was not imported by this pivot, is a finding, and is not
+// altered; but an entry that stays may be there as it is in the snapshot. Nothing is written
+// before all entries are known to be importable. The fence is called before each depth, and every
+// 32 objects; its error ends the import.
 func Import(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, id string, fence func(context.Context) error) error {
-	return (&target{plane: p, kinds: kinds, id: id, uids: map[plane.Ref]types.UID{}}).imports(ctx, entries, fence)
+	return (&target{plane: p, kinds: kinds, id: id, uids: map[plane.Ref]types.UID{}}).importEntries(ctx, entries, fence)
 }
 
-func (t *target) imports(ctx context.Context, entries []snapshot.Entry, fence func(context.Context) error) error {
+func (t *target) importEntries(ctx context.Context, entries []snapshot.Entry, fence func(context.Context) error) error {
 	if err := t.check(entries); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (t *target) imports(ctx context.Context, entries []snapshot.Entry, fence fu
 		}
 	}
 	for _, depth := range slices.Backward(stages(entries)) {
-		err := inParts(ctx, t.plane, len(depth), fence, func(ctx context.Context, i int) error { return t.one(ctx, &depth[i]) })
+		err := runInParts(ctx, t.plane, len(depth), fence, func(ctx context.Context, i int) error { return t.importOne(ctx, &depth[i]) })
 		if err := errors.Join(t.err(), err); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (t *target) imports(ctx context.Context, entries []snapshot.Entry, fence fu
 	return t.sweep(ctx, c.stale)
 }
 
-// check finds what makes entries unfit for an import, without a request.
+// check returns findings for what makes entries unfit for an import. It makes no request.
 func (t *target) check(entries []snapshot.Entry) error {
 	at := index(entries)
 	clusters := 0
@@ -100,6 +100,8 @@ func (t *target) check(entries []snapshot.Entry) error {
 			t.add(e.Ref, fmt.Sprintf("version %q of its kind is not served by the %s plane", e.APIVersion, t.plane.Name()), "install its provider, or upgrade it")
 			continue
 		}
+
+		// Owners must be imported before what they own.
 		var o struct {
 			Metadata struct{ OwnerReferences []metav1.OwnerReference }
 			Spec     struct{ Paused any }
@@ -113,6 +115,8 @@ func (t *target) check(entries []snapshot.Entry) error {
 				t.add(e.Ref, fmt.Sprintf("its owner %s is not in the snapshot before it", owner), "abort the pivot, and begin it again")
 			}
 		}
+
+		// The Cluster must be paused, and the only one that moves.
 		if !e.Stays && isCluster(e.Ref) {
 			clusters++
 			if o.Spec.Paused != true {
@@ -126,7 +130,7 @@ func (t *target) check(entries []snapshot.Entry) error {
 	return t.err()
 }
 
-// owner is the object that an owner reference of r names.
+// owner returns the object that an owner reference of another object names.
 func (t *target) owner(of plane.Ref, r metav1.OwnerReference) plane.Ref {
 	gv, _ := schema.ParseGroupVersion(r.APIVersion)
 	owner := plane.Ref{Group: gv.Group, Kind: r.Kind, Name: r.Name}
@@ -149,8 +153,9 @@ type comparison struct {
 	active bool
 }
 
-// compare finds what is on the target already. What stands in the way is added to the findings.
+// compare returns what is on the target already. It adds findings for what stands in the way.
 func (t *target) compare(ctx context.Context, entries []snapshot.Entry) (comparison, error) {
+	// Sort the objects into those of this pivot, those that are stale, and those of others.
 	at := index(entries)
 	c := comparison{missing: len(entries)}
 	there := map[types.UID]bool{}
@@ -172,9 +177,12 @@ func (t *target) compare(ctx context.Context, entries []snapshot.Entry) (compari
 			ours[e.Ref] = &metav1.ObjectMeta{UID: o.GetUID(), OwnerReferences: o.GetOwnerReferences(), DeletionTimestamp: o.GetDeletionTimestamp()}
 			return nil
 		}
-		_, err := t.accepts(e, o)
+		_, err := t.checkAccepted(e, o)
 		return err
 	})
+
+	// Objects whose owners are all gone are deleted by the garbage collector, and with them what
+	// they own: repeat until no more are found.
 	swept := map[types.UID]bool{}
 	for found := -1; found < len(c.orphans); {
 		found = len(c.orphans)
@@ -190,6 +198,8 @@ func (t *target) compare(ctx context.Context, entries []snapshot.Entry) (compari
 			}
 		}
 	}
+
+	// What is left and is being deleted is for the user.
 	for r, o := range ours {
 		if o.DeletionTimestamp != nil {
 			t.add(beingDeleted(t.plane, r))
@@ -198,15 +208,16 @@ func (t *target) compare(ctx context.Context, entries []snapshot.Entry) (compari
 	return c, err
 }
 
-// entry is the outline of an object that is not in the snapshot: it is deleted first.
+// entry returns the outline of an object that is not in the snapshot. Its depth is the greatest,
+// so that it is deleted first.
 func entry(o *unstructured.Unstructured) snapshot.Entry {
 	const deepest = 1 << 20
 	return snapshot.Entry{Ref: plane.RefOf(o), APIVersion: o.GetAPIVersion(), Depth: deepest}
 }
 
-// accepts reports whether an object that is there is one that this pivot imported; where it
-// is neither that, nor one that stays and is as it should be, that is a finding.
-func (t *target) accepts(e *snapshot.Entry, o *unstructured.Unstructured) (ours bool, err error) {
+// checkAccepted reports whether this pivot imported an object that is there. If not, it adds a
+// finding, unless the object is one that stays and is as it should be.
+func (t *target) checkAccepted(e *snapshot.Entry, o *unstructured.Unstructured) (ours bool, err error) {
 	m, id := markOf(o)
 	switch {
 	case m != "" && id != t.id:
@@ -229,8 +240,8 @@ func (t *target) accepts(e *snapshot.Entry, o *unstructured.Unstructured) (ours 
 	return false, nil
 }
 
-// one imports an entry.
-func (t *target) one(ctx context.Context, e *snapshot.Entry) error {
+// importOne imports an entry.
+func (t *target) importOne(ctx context.Context, e *snapshot.Entry) error {
 	k, err := t.kinds.At(e.Ref, e.APIVersion)
 	if err != nil {
 		return err
@@ -241,7 +252,7 @@ func (t *target) one(ctx context.Context, e *snapshot.Entry) error {
 	}
 	m := mark(t.id, e)
 	annotate(o, snapshot.ImportAnnotation, &m)
-	t.own(e.Ref, o)
+	t.setOwners(e.Ref, o)
 	made, err := t.plane.Create(ctx, k, o, metav1.CreateOptions{FieldManager: Manager, FieldValidation: metav1.FieldValidationStrict})
 	if apierrors.IsAlreadyExists(err) {
 		made, err = t.plane.Update(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: Manager, FieldValidation: metav1.FieldValidationStrict},
@@ -256,8 +267,8 @@ func (t *target) one(ctx context.Context, e *snapshot.Entry) error {
 	return nil
 }
 
-// own sets the UIDs of the owners of o.
-func (t *target) own(r plane.Ref, o *unstructured.Unstructured) {
+// setOwners sets the UIDs of the owners of o.
+func (t *target) setOwners(r plane.Ref, o *unstructured.Unstructured) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	owners := o.GetOwnerReferences()
@@ -269,9 +280,9 @@ func (t *target) own(r plane.Ref, o *unstructured.Unstructured) {
 	}
 }
 
-// converge makes what is there what it should be.
+// converge changes an object that is there to what it should be.
 func (t *target) converge(e *snapshot.Entry, want, there *unstructured.Unstructured) error {
-	ours, err := t.accepts(e, there)
+	ours, err := t.checkAccepted(e, there)
 	if err != nil {
 		return err
 	}

@@ -37,10 +37,10 @@ func isPaused(o *unstructured.Unstructured) bool {
 	return paused
 }
 
-// mark is the value of the annotation of an imported object.
+// mark returns the value of the annotation of an imported object.
 func mark(id string, e *snapshot.Entry) string { return id + "/" + e.UID }
 
-// markOf is the mark of an object, and the pivot that it is of; both are "" without one.
+// markOf returns the mark of an object, and the pivot that set it; both are "" without a mark.
 func markOf(o *unstructured.Unstructured) (mark, id string) {
 	mark = o.GetAnnotations()[snapshot.ImportAnnotation]
 	if at := strings.LastIndexByte(mark, '/'); at >= 0 {
@@ -49,7 +49,7 @@ func markOf(o *unstructured.Unstructured) (mark, id string) {
 	return mark, mark
 }
 
-// annotate sets an annotation, or removes it where the value is nil.
+// annotate sets an annotation, or removes it if the value is nil.
 func annotate(o *unstructured.Unstructured, key string, value *string) {
 	annotations := o.GetAnnotations()
 	if annotations == nil {
@@ -63,7 +63,7 @@ func annotate(o *unstructured.Unstructured, key string, value *string) {
 	o.SetAnnotations(annotations)
 }
 
-// decode is the object of an entry.
+// decode returns the object of an entry.
 func decode(e *snapshot.Entry) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	if err := o.UnmarshalJSON(e.Object); err != nil {
@@ -76,13 +76,15 @@ func decode(e *snapshot.Entry) (*unstructured.Unstructured, error) {
 	return o, nil
 }
 
-// differences are the paths at which an object is not what its entry says.
+// differences returns the paths at which an object is not what its entry says, and the digest of
+// its canonical form.
 func differences(e *snapshot.Entry, o *unstructured.Unstructured) (paths []string, digest string, err error) {
 	got, err := snapshot.Canonical(o)
 	if err != nil {
 		return nil, "", err
 	}
-	if paths, err = snapshot.Differences(e.Object, got); err != nil {
+	paths, err = snapshot.Differences(e.Object, got)
+	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", e.Ref, err)
 	}
 	if len(paths) == 0 {
@@ -91,8 +93,8 @@ func differences(e *snapshot.Entry, o *unstructured.Unstructured) (paths []strin
 	return paths, snapshot.Sum(got), nil
 }
 
-// LastWriter is as in ` by "kubectl" at 2026-01-02T15:04:05Z`: the field manager that wrote
-// last, apart from status and from this package; "" where it is not known.
+// LastWriter returns the field manager that wrote last, apart from status and from this package,
+// such as ` by "kubectl" at 2026-01-02T15:04:05Z`; "" if it is not known.
 func LastWriter(o *unstructured.Unstructured) string {
 	var last metav1.ManagedFieldsEntry
 	for _, f := range o.GetManagedFields() {
@@ -148,7 +150,7 @@ func survey(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []sn
 	})
 }
 
-// index is where each object is in entries.
+// index returns where each object is in entries.
 func index(entries []snapshot.Entry) map[plane.Ref]int {
 	out := make(map[plane.Ref]int, len(entries))
 	for i := range entries {
@@ -157,8 +159,8 @@ func index(entries []snapshot.Entry) map[plane.Ref]int {
 	return out
 }
 
-// stages are entries in the order of a deletion: the deepest first, and the Cluster after
-// all others of its depth, as controllers leave alone what it pauses.
+// stages returns entries in the order of a deletion: the deepest first, and the Cluster after all
+// others of its depth, because controllers leave alone what it pauses.
 func stages(entries []snapshot.Entry) [][]snapshot.Entry {
 	first := func(e snapshot.Entry) int {
 		if isCluster(e.Ref) {
@@ -213,7 +215,7 @@ const (
 	maxAnnotations = 256 << 10
 )
 
-// released are the finalizers that release has removed.
+// released returns the finalizers that release has removed.
 func released(o *unstructured.Unstructured) (names []string, ok bool) {
 	value, ok := strings.CutPrefix(o.GetAnnotations()[deleteAnnotation], releasedBy)
 	if !ok || value == "" {
@@ -222,7 +224,7 @@ func released(o *unstructured.Unstructured) (names []string, ok bool) {
 	return strings.Split(value, ","), true
 }
 
-// unreleased is an object as it was before release, and before a deletion that waits for
+// unreleased returns an object as it was before release, and before a deletion that waits for
 // dependents added a finalizer.
 func unreleased(o *unstructured.Unstructured) *unstructured.Unstructured {
 	o = o.DeepCopy()
@@ -236,8 +238,8 @@ func unreleased(o *unstructured.Unstructured) *unstructured.Unstructured {
 	return o
 }
 
-// managedFields are those that an object has on the target after an import: those of the
-// server-side applies on the source instead of those of the import.
+// managedFields returns those that an object has on the target after an import. Those of the
+// server-side applies on the source replace those of the import.
 func managedFields(o *unstructured.Unstructured, applies json.RawMessage) ([]metav1.ManagedFieldsEntry, error) {
 	var restored []metav1.ManagedFieldsEntry
 	if err := json.Unmarshal(applies, &restored); err != nil {

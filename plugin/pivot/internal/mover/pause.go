@@ -52,8 +52,8 @@ func pause(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane
 	return failed(p, doing, cluster, nil, err)
 }
 
-// AwaitPaused waits until all controllers have seen that the Cluster is paused: what had the
-// condition Paused has it as True, of its generation, and no object has an annotation that
+// AwaitPaused waits until all controllers have seen that the Cluster is paused. What had the
+// condition Paused has it as True then, at its generation, and no object has an annotation that
 // asks not to move it yet. What is left after the given time is returned as Findings.
 func AwaitPaused(ctx context.Context, p *plane.Plane, kinds plane.Kinds, items []inventory.Item, within time.Duration) error {
 	entries := make([]snapshot.Entry, len(items))
@@ -69,9 +69,9 @@ func AwaitImported(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entri
 	return await(ctx, p, kinds, entries, metav1.ConditionTrue, within)
 }
 
-// AwaitActive waits until all controllers of the target have seen that the Cluster is not
-// paused: what had the condition Paused on the source has it as False, of its generation.
-// What is left after the given time is returned as Findings.
+// AwaitActive waits until all controllers of the target have seen that the Cluster is not paused.
+// What had the condition Paused on the source has it as False then, at its generation. What is
+// left after the given time is returned as Findings.
 func AwaitActive(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, within time.Duration) error {
 	return await(ctx, p, kinds, entries, metav1.ConditionFalse, within)
 }
@@ -80,6 +80,7 @@ func await(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []sna
 	const first, most = 50 * time.Millisecond, time.Second
 	at := index(entries)
 	for waited, wait := time.Duration(0), first; ; wait = min(2*wait, most) {
+		// Collect what is not settled, and what is gone.
 		var left findings
 		seen := map[plane.Ref]bool{}
 		err := survey(ctx, p, kinds, entries, func(o *unstructured.Unstructured) error {
@@ -100,6 +101,8 @@ func await(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []sna
 				left.add(r, fmt.Sprintf("is not on the %s plane any more", p.Name()), "see what deleted it")
 			}
 		}
+
+		// End with the last findings when the time is over.
 		err = left.err()
 		if err == nil || waited >= within {
 			return err
@@ -114,7 +117,7 @@ func await(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []sna
 	}
 }
 
-// firstOf is a finding of several in a line.
+// firstOf returns the first of several findings, and how many more there are, in a line.
 func firstOf(list inventory.Findings) string {
 	first := list.Sorted()[0]
 	text := first.Ref.String() + " " + first.Problem
@@ -124,8 +127,8 @@ func firstOf(list inventory.Findings) string {
 	return text
 }
 
-// unsettled says why an object is not as its controllers leave it once they have seen whether
-// the Cluster is paused; "" where it is.
+// unsettled returns why an object is not as its controllers leave it once they have seen whether
+// the Cluster is paused; "" if it is.
 func unsettled(e *snapshot.Entry, o *unstructured.Unstructured, want metav1.ConditionStatus) string {
 	if _, ok := o.GetAnnotations()[blockAnnotation]; ok && want == metav1.ConditionTrue {
 		return fmt.Sprintf("has the annotation %s: its controller is not ready for a move", blockAnnotation)
@@ -150,8 +153,8 @@ func unsettled(e *snapshot.Entry, o *unstructured.Unstructured, want metav1.Cond
 // pausedAnnotation pauses one object of Cluster API.
 const pausedAnnotation = "cluster.x-k8s.io/paused"
 
-// pausedCondition is the condition Paused, or nil: one in status.conditions, or, of an object
-// of an older contract, in status.v1beta2.conditions.
+// pausedCondition returns the condition Paused, or nil. It is in status.conditions, or, in an
+// object of an older contract, in status.v1beta2.conditions.
 func pausedCondition(o *unstructured.Unstructured) map[string]any {
 	for _, path := range [][]string{{"status", "v1beta2", "conditions"}, {"status", "conditions"}} {
 		v, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)

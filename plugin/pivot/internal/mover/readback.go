@@ -26,20 +26,24 @@ type Check struct {
 	Problem, Advice string
 }
 
-// ReadBack reads all entries from the target after an import, and compares them: content,
-// mark, owners, and that none is being deleted. The checks are in the order of entries. What
-// else carries the mark of the pivot is an error of type Findings.
+// ReadBack reads all entries from the target after an import, and compares them: content, mark,
+// owners, and that none is being deleted. The checks are in the order of entries. Other objects
+// with the mark of the pivot are an error of type Findings.
 func ReadBack(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, id string) ([]Check, error) {
 	t := &target{plane: p, kinds: kinds, id: id, uids: map[plane.Ref]types.UID{}}
 	if err := t.check(entries); err != nil {
 		return nil, err
 	}
+
+	// An entry that is not found keeps this check.
 	at := index(entries)
 	checks := make([]Check, len(entries))
 	owners := make([][]metav1.OwnerReference, len(entries))
 	for i := range entries {
 		checks[i] = Check{Ref: entries[i].Ref, Problem: "is not there", Advice: "import again"}
 	}
+
+	// Compare what is there, and find what should not be.
 	err := survey(ctx, p, kinds, entries, func(o *unstructured.Unstructured) (err error) {
 		i, ok := at[plane.RefOf(o)]
 		if !ok {
@@ -48,13 +52,16 @@ func ReadBack(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []
 			}
 			return nil
 		}
-		t.uids[checks[i].Ref], owners[i] = o.GetUID(), o.GetOwnerReferences()
+		t.uids[checks[i].Ref] = o.GetUID()
+		owners[i] = o.GetOwnerReferences()
 		checks[i], err = t.verify(&entries[i], o)
 		return err
 	})
 	if err := errors.Join(t.err(), err); err != nil {
 		return nil, err
 	}
+
+	// All UIDs are known now: compare the owners.
 	for i, e := range entries {
 		for _, r := range owners[i] {
 			if owner := t.owner(e.Ref, r); r.UID != t.uids[owner] && checks[i].Problem == "" {

@@ -20,7 +20,7 @@ type Right struct {
 	Verb, Group, Resource, Namespace string
 }
 
-// String is as in "delete machines.cluster.x-k8s.io in namespace apps".
+// String returns the right as text, such as "delete machines.cluster.x-k8s.io in namespace apps".
 func (r Right) String() string {
 	out := r.Verb + " " + r.Resource
 	if r.Group != "" {
@@ -32,7 +32,7 @@ func (r Right) String() string {
 	return out + " in namespace " + r.Namespace
 }
 
-// Missing are the rights that the user of the kubeconfig does not have, sorted.
+// Missing returns the rights that the user of the kubeconfig does not have, sorted.
 func (p *Plane) Missing(ctx context.Context, rights []Right) ([]Right, error) {
 	var mu sync.Mutex
 	var missing []Right
@@ -62,7 +62,7 @@ func (p *Plane) Missing(ctx context.Context, rights []Right) ([]Right, error) {
 	return missing, err
 }
 
-// User is the name of the user of the kubeconfig, for an audit.
+// User returns the name of the user of the kubeconfig, for an audit.
 func (p *Plane) User(ctx context.Context) (string, error) {
 	k := Kind{Group: "authentication.k8s.io", Kind: "SelfSubjectReview", Resource: "selfsubjectreviews", Version: "v1"}
 	answer, err := p.Create(ctx, k, &unstructured.Unstructured{Object: map[string]any{"apiVersion": k.APIVersion(), "kind": k.Kind}}, metav1.CreateOptions{})

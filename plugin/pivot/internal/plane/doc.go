@@ -11,6 +11,4 @@
 // Every request is repeated while the server does not answer, or answers 429 or 5xx, until
 // Options.Patience is over; 4xx are returned at once. Update reads again after a conflict.
 // All writes can be repeated, as a request whose answer was lost may have been handled.
-//
-// Callers: inventory, mover and state of the pivot.
 package plane

@@ -28,8 +28,8 @@ func isConflict(err error) bool {
 	return apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err)
 }
 
-// temporary reports whether a request may succeed when it is repeated: the server is not
-// there, is busy, or has lost its store for a moment.
+// temporary reports whether a request may succeed when it is repeated: the server is away or busy,
+// or has lost its store for a moment.
 func temporary(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -46,12 +46,12 @@ func temporary(err error) bool {
 
 // repeat calls f until it succeeds, fails for good, or the patience is over.
 func (p *Plane) repeat(ctx context.Context, f func(context.Context) error) error {
-	return p.again(ctx, f, temporary)
+	return p.repeatIf(ctx, f, temporary)
 }
 
-// again calls f until it succeeds, or fails with an error that is no reason to call it
-// again, or the patience is over. The last error is returned.
-func (p *Plane) again(ctx context.Context, f func(context.Context) error, retry func(error) bool) error {
+// repeatIf calls f until it succeeds, fails with an error for which retry is false, or the
+// patience is over. It returns the last error.
+func (p *Plane) repeatIf(ctx context.Context, f func(context.Context) error, retry func(error) bool) error {
 	const first, most = 20 * time.Millisecond, 2 * time.Second
 	wait := first
 	// One request may hang for longer than that as well.

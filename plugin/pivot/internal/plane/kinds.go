@@ -30,10 +30,10 @@ type Kind struct {
 	Labels map[string]string
 }
 
-// GroupKind is the kind without a version.
+// GroupKind returns the kind without a version.
 func (k Kind) GroupKind() schema.GroupKind { return schema.GroupKind{Group: k.Group, Kind: k.Kind} }
 
-// APIVersion is as in objects.
+// APIVersion returns the group and version as they stand in objects.
 func (k Kind) APIVersion() string {
 	return schema.GroupVersion{Group: k.Group, Version: k.Version}.String()
 }
@@ -72,8 +72,8 @@ func (p *Plane) Kinds(ctx context.Context) (Kinds, error) {
 	})
 }
 
-// Definitions are the CustomResourceDefinitions that the server has, by name: true for one that is
-// being deleted, and all objects of it with it.
+// Definitions returns the CustomResourceDefinitions that the server has, by name. The value is
+// true for one that is being deleted, with all of its objects.
 func (p *Plane) Definitions(ctx context.Context) (map[string]bool, error) {
 	out := map[string]bool{}
 	err := p.Metadata(ctx, crdKind, "", func(o *metav1.PartialObjectMetadata) { out[o.Name] = o.DeletionTimestamp != nil })
@@ -83,8 +83,10 @@ func (p *Plane) Definitions(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// kindOf is what a CustomResourceDefinition defines; ok is false where nothing of it is served.
+// kindOf returns what a CustomResourceDefinition defines; ok is false if none of its versions is
+// served.
 func kindOf(crd *unstructured.Unstructured) (k Kind, ok bool, err error) {
+	// Read only the fields that are needed: schemas are large.
 	var spec struct {
 		Group string
 		Scope string
@@ -99,6 +101,8 @@ func kindOf(crd *unstructured.Unstructured) (k Kind, ok bool, err error) {
 		return Kind{}, false, err
 	}
 	k = Kind{Group: spec.Group, Kind: spec.Names.Kind, Resource: spec.Names.Plural, Namespaced: spec.Scope == "Namespaced", Labels: crd.GetLabels()}
+
+	// The version that is stored comes first, then the most mature one.
 	stored := ""
 	for _, v := range spec.Versions {
 		if v.Storage {
@@ -124,8 +128,8 @@ func kindOf(crd *unstructured.Unstructured) (k Kind, ok bool, err error) {
 	return k, true, nil
 }
 
-// Common is a kind of k at the version that to serves as well: the one that k stores, or
-// the most mature of those that both serve.
+// Common returns k at a version that to serves as well: the one that k stores, or the most mature
+// of those that both serve. It returns false if there is none.
 func (k Kind) Common(to Kind) (Kind, bool) {
 	for _, v := range k.Served {
 		if slices.Contains(to.Served, v) {
@@ -141,7 +145,7 @@ func (k Kind) Compare(o Kind) int {
 	return cmp.Or(cmp.Compare(k.Group, o.Group), cmp.Compare(k.Kind, o.Kind))
 }
 
-// At is the kind of an object at the version that it has.
+// At returns the kind of an object at the version that the object has.
 func (s Kinds) At(r Ref, apiVersion string) (Kind, error) {
 	k, ok := s[r.GroupKind()]
 	if !ok {

@@ -16,8 +16,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/cluster/kubeconfig"
 )
 
-// Open is the plane that a kubeconfig file points to, at its current context, or at the
-// one that is named. Where path is "", the file is that of kubectl. No request is made.
+// Open returns the plane that a kubeconfig file points to, at the named context or at the current
+// one. If path is "", it reads the file that kubectl reads. It makes no request.
 func Open(path, kubeContext string, o Options) (*Plane, error) {
 	config, _, err := kubeconfig.Load(path, kubeContext)
 	if err != nil {
@@ -30,14 +30,15 @@ func Open(path, kubeContext string, o Options) (*Plane, error) {
 	return out, nil
 }
 
-// Connect is the plane that a configuration leads to. No request is made.
+// Connect returns the plane that a configuration leads to. It makes no request.
 func Connect(config *rest.Config, o Options) (*Plane, error) {
 	config = kubeconfig.Tuned(config, "ropewalk-pivot")
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	if o.Metadata, err = metadata.NewForConfig(config); err != nil {
+	o.Metadata, err = metadata.NewForConfig(config)
+	if err != nil {
 		return nil, err
 	}
 	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion() // Of errors.

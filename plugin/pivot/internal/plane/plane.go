@@ -51,7 +51,7 @@ type Plane struct {
 // Silence is how long a wait may be without a word, and how far words are apart.
 const Silence = 10 * time.Second
 
-// New is the plane that a client talks to.
+// New returns the plane that a client talks to.
 func New(client dynamic.Interface, o Options) *Plane {
 	if o.Patience == 0 {
 		o.Patience = 2 * time.Minute
@@ -76,10 +76,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Name is how errors call the plane.
+// Name returns the name of the plane in errors.
 func (p *Plane) Name() string { return p.options.Name }
 
-// Server is the address of the API server.
+// Server returns the address of the API server.
 func (p *Plane) Server() string { return p.options.Server }
 
 // Sleep waits for d, or until ctx ends.
@@ -92,14 +92,15 @@ func (p *Plane) Wait(what string) {
 	}
 }
 
-// Within is the plane with another patience.
+// Within returns the plane with another patience, which is never longer than its own.
 func (p *Plane) Within(patience time.Duration) *Plane {
 	out := *p
 	out.options.Patience = min(patience, p.options.Patience)
 	return &out
 }
 
-// UID identifies the cluster of the API server, for good: the UID of its namespace kube-system.
+// UID returns the UID of the namespace kube-system, which identifies the cluster of the API server
+// for good.
 func (p *Plane) UID(ctx context.Context) (string, error) {
 	o, err := p.Get(ctx, NamespaceKind, Ref{Kind: "Namespace", Name: metav1.NamespaceSystem})
 	if err != nil {
@@ -108,7 +109,7 @@ func (p *Plane) UID(ctx context.Context) (string, error) {
 	return string(o.GetUID()), nil
 }
 
-// resource is the API of a kind, in the version that k names.
+// resource returns the API of a kind, in the version that k names.
 func (p *Plane) resource(k Kind, namespace string) dynamic.ResourceInterface {
 	all := p.client.Resource(schema.GroupVersionResource{Group: k.Group, Version: k.Version, Resource: k.Resource})
 	if !k.Namespaced || namespace == "" {
@@ -156,7 +157,8 @@ func (p *Plane) list(ctx context.Context, k Kind, namespace string, options meta
 				return err
 			}
 		}
-		if options.Continue = page.GetContinue(); options.Continue == "" {
+		options.Continue = page.GetContinue()
+		if options.Continue == "" {
 			return nil
 		}
 	}
@@ -165,7 +167,7 @@ func (p *Plane) list(ctx context.Context, k Kind, namespace string, options meta
 // Create creates an object. It returns what the server made of it, or the server's error:
 // AlreadyExists may also be the answer to a request that was repeated.
 func (p *Plane) Create(ctx context.Context, k Kind, o *unstructured.Unstructured, options metav1.CreateOptions) (made *unstructured.Unstructured, err error) {
-	err = p.again(ctx, func(ctx context.Context) error {
+	err = p.repeatIf(ctx, func(ctx context.Context) error {
 		made, err = p.resource(k, o.GetNamespace()).Create(ctx, o, options)
 		return err
 	}, func(err error) bool { return temporary(err) || isConflict(err) }) // Nothing is there that it could be in conflict with.
@@ -175,12 +177,11 @@ func (p *Plane) Create(ctx context.Context, k Kind, o *unstructured.Unstructured
 // ErrUnchanged is returned by the function of Update for an object that is as it should be.
 var ErrUnchanged = errors.New("unchanged")
 
-// Update reads an object, lets change alter it, and writes it with the resourceVersion that
-// was read; after a conflict from the beginning. Where change returns ErrUnchanged nothing is
-// written.
+// Update reads an object, lets change alter it, and writes it with the resourceVersion that was
+// read. After a conflict it begins again. If change returns ErrUnchanged, nothing is written.
 func (p *Plane) Update(ctx context.Context, k Kind, r Ref, options metav1.UpdateOptions, change func(*unstructured.Unstructured) error) (*unstructured.Unstructured, error) {
 	var out *unstructured.Unstructured
-	err := p.again(ctx, func(ctx context.Context) error {
+	err := p.repeatIf(ctx, func(ctx context.Context) error {
 		o, err := p.resource(k, r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -197,8 +198,8 @@ func (p *Plane) Update(ctx context.Context, k Kind, r Ref, options metav1.Update
 	return out, err
 }
 
-// Replace writes an object with the resourceVersion that it has. A conflict is returned,
-// also where it is that with a request of its own whose answer was lost.
+// Replace writes an object with the resourceVersion that it has. A conflict is returned, even one
+// with an earlier attempt of its own whose answer was lost.
 func (p *Plane) Replace(ctx context.Context, k Kind, o *unstructured.Unstructured) (out *unstructured.Unstructured, err error) {
 	err = p.repeat(ctx, func(ctx context.Context) error {
 		out, err = p.resource(k, o.GetNamespace()).Update(ctx, o, metav1.UpdateOptions{})
@@ -207,8 +208,8 @@ func (p *Plane) Replace(ctx context.Context, k Kind, o *unstructured.Unstructure
 	return out, err
 }
 
-// Delete deletes an object with the given UID and, where it is not "", resourceVersion.
-// An object that is gone is no error.
+// Delete deletes an object with its UID and, if it has one, at its resourceVersion. An object that
+// is gone is no error.
 func (p *Plane) Delete(ctx context.Context, k Kind, o *unstructured.Unstructured) error {
 	uid, version := o.GetUID(), o.GetResourceVersion()
 	background := metav1.DeletePropagationBackground
@@ -223,17 +224,18 @@ func (p *Plane) Delete(ctx context.Context, k Kind, o *unstructured.Unstructured
 }
 
 // Remove reads an object, lets prepare alter it, writes it, and deletes it at the UID and
-// resourceVersion that it then has; after a conflict from the beginning. Where prepare returns
-// ErrUnchanged nothing is written before, and after another error nothing is deleted. An
-// object that is gone is no error.
+// resourceVersion that it has then. After a conflict it begins again. If prepare returns
+// ErrUnchanged, the object is deleted without a write before; after another error nothing is
+// deleted. An object that is gone is no error.
 func (p *Plane) Remove(ctx context.Context, k Kind, r Ref, options metav1.UpdateOptions, prepare func(*unstructured.Unstructured) error) error {
-	err := p.again(ctx, func(ctx context.Context) error {
+	err := p.repeatIf(ctx, func(ctx context.Context) error {
 		o, err := p.resource(k, r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
 		if err := prepare(o); err == nil {
-			if o, err = p.resource(k, r.Namespace).Update(ctx, o, options); err != nil {
+			o, err = p.resource(k, r.Namespace).Update(ctx, o, options)
+			if err != nil {
 				return err
 			}
 		} else if !errors.Is(err, ErrUnchanged) {
@@ -244,15 +246,16 @@ func (p *Plane) Remove(ctx context.Context, k Kind, r Ref, options metav1.Update
 	return IgnoreNotFound(err)
 }
 
-// Each calls f for 0 to n-1, several at once, and returns all errors in that order. The
-// others go on where one fails.
+// Each calls f for 0 to n-1, several at once, and returns all errors in that order. If one fails,
+// the others go on.
 func (p *Plane) Each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	errs := make([]error, n)
 	var group errgroup.Group
 	group.SetLimit(p.options.Parallel)
 	for i := range n {
 		group.Go(func() error {
-			if errs[i] = ctx.Err(); errs[i] == nil {
+			errs[i] = ctx.Err()
+			if errs[i] == nil {
 				errs[i] = f(ctx, i)
 			}
 			return nil
@@ -267,7 +270,7 @@ func (p *Plane) Each(ctx context.Context, n int, f func(ctx context.Context, i i
 	return errors.Join(errs...)
 }
 
-// IgnoreNotFound is err, or nil where an object, or its kind, is not there.
+// IgnoreNotFound returns err, or nil if an object, or its kind, is not there.
 func IgnoreNotFound(err error) error {
 	if isNotFound(err) || meta.IsNoMatchError(err) {
 		return nil

@@ -18,15 +18,16 @@ type Ref struct {
 	Name      string `json:"name"`
 }
 
-// RefOf is the Ref of an object.
+// RefOf returns the Ref of an object.
 func RefOf(o *unstructured.Unstructured) Ref {
 	return Ref{Group: o.GroupVersionKind().Group, Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// GroupKind is the kind.
+// GroupKind returns the kind without a version.
 func (r Ref) GroupKind() schema.GroupKind { return schema.GroupKind{Group: r.Group, Kind: r.Kind} }
 
-// String is as in "Machine.cluster.x-k8s.io apps/blue-0": kind and group, then namespace and name.
+// String returns kind and group, then namespace and name, such as "Machine.cluster.x-k8s.io
+// apps/blue-0".
 func (r Ref) String() string {
 	if r.Namespace == "" {
 		return r.GroupKind().String() + " " + r.Name

@@ -13,15 +13,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Served are all kinds whose objects are in namespaces and can be listed, built in or not, but
-// for Events. Each has the version that the server prefers of those that have it. The error says
-// of which versions the kinds are not known: all others are returned.
+// Served returns all kinds whose objects are in namespaces and can be listed, built in or not, but
+// for Events. Each has the version that the server prefers of those that have it. The error names
+// the versions whose kinds are not known; all others are returned.
 //
-// The client of client-go for discovery links all types of the API.
+// It does not use the discovery client of client-go, which links all types of the API.
 func (p *Plane) Served(ctx context.Context) ([]Kind, error) {
 	if p.options.Discover == nil {
 		return nil, nil
 	}
+
+	// Preferred versions come first, so that they are the ones that are kept.
 	var groups metav1.APIGroupList
 	if err := p.discover(ctx, "/apis", &groups); err != nil {
 		return nil, err
@@ -35,10 +37,14 @@ func (p *Plane) Served(ctx context.Context) ([]Kind, error) {
 			}
 		}
 	}
+
+	// Read all versions at once.
 	lists := make([]metav1.APIResourceList, len(paths))
 	err := p.Each(ctx, len(paths), func(ctx context.Context, i int) error {
 		return IgnoreNotFound(p.discover(ctx, paths[i], &lists[i])) // It may be gone by now.
 	})
+
+	// Keep the first version of each kind.
 	seen := map[schema.GroupKind]bool{}
 	var out []Kind
 	for _, list := range lists {
@@ -85,7 +91,8 @@ func (p *Plane) Metadata(ctx context.Context, k Kind, namespace string, f func(*
 		for i := range list.Items {
 			f(&list.Items[i])
 		}
-		if options.Continue = list.Continue; options.Continue == "" {
+		options.Continue = list.Continue
+		if options.Continue == "" {
 			return nil
 		}
 	}

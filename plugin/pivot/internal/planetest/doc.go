@@ -17,6 +17,4 @@
 // an answer. The real API servers are in test/pivot.
 //
 // Handler is the same server over HTTP.
-//
-// Callers: the unit tests of the packages of the pivot.
 package planetest

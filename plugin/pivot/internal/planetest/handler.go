@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// Handler is the server over HTTP, in the paths and the JSON of an API server: get, list,
+// Handler returns the server over HTTP, in the paths and the JSON of an API server: get, list,
 // create, update, delete, lists of metadata, and discovery.
 func (s *Server) Handler() http.Handler {
 	client := s.Client()
@@ -41,6 +41,8 @@ func (s *Server) Handler() http.Handler {
 // serve answers a request through a client.
 func (s *Server) serve(r *http.Request, client dynamic.Interface) (any, error) {
 	ctx := r.Context()
+
+	// The path names an object, a kind, or what is served.
 	gvr, namespace, name := parse(r.URL.Path)
 	if gvr.Resource == "" {
 		data, err := s.discovery(ctx, r.URL.Path)
@@ -51,6 +53,8 @@ func (s *Server) serve(r *http.Request, client dynamic.Interface) (any, error) {
 		api = client.Resource(gvr).Namespace(namespace)
 	}
 	query := r.URL.Query()
+
+	// These have no object in the body.
 	switch {
 	case r.Method == http.MethodGet && name != "":
 		return api.Get(ctx, name, metav1.GetOptions{})
@@ -68,11 +72,15 @@ func (s *Server) serve(r *http.Request, client dynamic.Interface) (any, error) {
 		}
 		return metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess}, api.Delete(ctx, name, options)
 	}
+
+	// The others have one.
 	o := &unstructured.Unstructured{}
 	if err := json.NewDecoder(r.Body).Decode(o); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	manager, validation, dryRun := query.Get("fieldManager"), query.Get("fieldValidation"), query["dryRun"]
+	manager := query.Get("fieldManager")
+	validation := query.Get("fieldValidation")
+	dryRun := query["dryRun"]
 	if r.Method == http.MethodPut {
 		return api.Update(ctx, o, metav1.UpdateOptions{FieldManager: manager, FieldValidation: validation, DryRun: dryRun})
 	}

@@ -32,7 +32,7 @@ const (
 	Addons         = "addons.cluster.x-k8s.io"
 )
 
-// ClusterAPI are kinds of Cluster API, of kubeadm and of an infrastructure, with the label
+// ClusterAPI returns kinds of Cluster API, of kubeadm and of an infrastructure, with the label
 // that their installers set. v1beta2 is stored, and v1beta1 served as well.
 func ClusterAPI() []plane.Kind {
 	var out []plane.Kind
@@ -51,7 +51,8 @@ func ClusterAPI() []plane.Kind {
 	return out
 }
 
-// Definition is the CustomResourceDefinition of a kind, of which the first version is stored.
+// Definition returns the CustomResourceDefinition of a kind. Its first version is the one that is
+// stored.
 func Definition(k plane.Kind) *unstructured.Unstructured {
 	scope := "Cluster"
 	if k.Namespaced {
@@ -70,7 +71,7 @@ func Definition(k plane.Kind) *unstructured.Unstructured {
 	return crd
 }
 
-// Object is one with nothing but a name.
+// Object returns an object with nothing but a name.
 func Object(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{}}
 	o.SetAPIVersion(apiVersion)
@@ -80,7 +81,7 @@ func Object(apiVersion, kind, namespace, name string) *unstructured.Unstructured
 	return o
 }
 
-// OwnedBy adds an owner reference to o without a UID, which Server.Put fills in.
+// OwnedBy adds an owner reference to o without a UID, which Server.Put fills in. It returns o.
 func OwnedBy(o, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	controller := true
 	o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{
@@ -89,12 +90,14 @@ func OwnedBy(o, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	return o
 }
 
-// Cluster are the objects of a cluster with a control plane and the given count of workers
-// in one MachineDeployment, owners first: each has a finalizer where Cluster API sets one,
-// and the condition Paused=False where a controller of it reports one.
+// Cluster returns the objects of a cluster with a control plane and the given count of workers in
+// one MachineDeployment, owners first. Each has a finalizer if Cluster API sets one, and the
+// condition Paused=False if a controller of it reports one.
 func Cluster(namespace, name string, workers int) []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
 	labels := map[string]string{ClusterName: name}
+
+	// Objects of Cluster API are added with their owners.
 	add := func(group, kind, name string, owner *unstructured.Unstructured, spec map[string]any) *unstructured.Unstructured {
 		o := Object(schema.GroupVersion{Group: group, Version: "v1beta2"}.String(), kind, namespace, name)
 		o.Object["spec"] = spec
@@ -111,7 +114,8 @@ func Cluster(namespace, name string, workers int) []*unstructured.Unstructured {
 	}
 	secret := func(name string, owner *unstructured.Unstructured, key, value string) {
 		o := OwnedBy(Object("v1", "Secret", namespace, name), owner)
-		o.Object["type"], o.Object["data"] = "cluster.x-k8s.io/secret", map[string]any{key: value}
+		o.Object["type"] = "cluster.x-k8s.io/secret"
+		o.Object["data"] = map[string]any{key: value}
 		o.SetLabels(labels)
 		out = append(out, o)
 	}
@@ -121,10 +125,14 @@ func Cluster(namespace, name string, workers int) []*unstructured.Unstructured {
 		config := add(Bootstrap, "KubeadmConfig", node, machine, map[string]any{"format": "cloud-config"})
 		secret(node, config, "value", "Ym9vdHN0cmFwLXRva2Vu") // "bootstrap-token"
 	}
+
+	// The cluster, with its infrastructure and templates.
 	cluster := add(Core, "Cluster", name, nil, map[string]any{"controlPlaneEndpoint": map[string]any{"host": "10.0.0.1", "port": int64(6443)}})
 	add(Infrastructure, "DevCluster", name, cluster, map[string]any{})
 	add(Infrastructure, "DevMachineTemplate", name, cluster, map[string]any{"template": map[string]any{"spec": map[string]any{}}})
 	add(Bootstrap, "KubeadmConfigTemplate", name, cluster, map[string]any{"template": map[string]any{"spec": map[string]any{}}})
+
+	// The machines of the control plane, then the workers.
 	control := add(ControlPlane, "KubeadmControlPlane", name+"-cp", cluster, map[string]any{"replicas": int64(1)})
 	secret(name+"-ca", control, "tls.key", "Y2Eta2V5")               // "ca-key"
 	secret(name+"-kubeconfig", control, "value", "a3ViZWNvbmZpZw==") // "kubeconfig"
@@ -150,8 +158,8 @@ func SetPaused(o *unstructured.Unstructured, status string, observed int64) {
 	}, "status", "conditions")
 }
 
-// Observe lets all controllers see what is written: each object that they reconcile has the
-// condition Paused as its Cluster says.
+// Observe lets all controllers see what is written: each object that they reconcile gets the
+// condition Paused that its Cluster asks for.
 func (s *Server) Observe() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,7 +45,7 @@ func (s *Server) react(action testing.Action) (bool, runtime.Object, error) {
 	return true, out, nil
 }
 
-// request is what an action asks for.
+// request returns what an action asks for.
 func request(action testing.Action, k plane.Kind) Request {
 	r := Request{Verb: action.GetVerb(), Version: action.GetResource().Version, Ref: plane.Ref{Group: k.Group, Kind: k.Kind, Namespace: action.GetNamespace()}}
 	switch a := action.(type) {
@@ -54,13 +54,20 @@ func request(action testing.Action, k plane.Kind) Request {
 	case testing.ListActionImpl:
 		r.Selector = a.ListOptions.LabelSelector
 	case testing.CreateActionImpl:
-		r.Object, r.Manager, r.Validation, r.DryRun = body(a.Object), a.CreateOptions.FieldManager, a.CreateOptions.FieldValidation, len(a.CreateOptions.DryRun) > 0
+		r.Object = body(a.Object)
+		r.Manager = a.CreateOptions.FieldManager
+		r.Validation = a.CreateOptions.FieldValidation
+		r.DryRun = len(a.CreateOptions.DryRun) > 0
 		r.Ref.Name = r.Object.GetName()
 	case testing.UpdateActionImpl:
-		r.Object, r.Manager, r.Validation, r.DryRun = body(a.Object), a.UpdateOptions.FieldManager, a.UpdateOptions.FieldValidation, len(a.UpdateOptions.DryRun) > 0
+		r.Object = body(a.Object)
+		r.Manager = a.UpdateOptions.FieldManager
+		r.Validation = a.UpdateOptions.FieldValidation
+		r.DryRun = len(a.UpdateOptions.DryRun) > 0
 		r.Ref.Name = r.Object.GetName()
 	case testing.DeleteActionImpl:
-		r.Ref.Name, r.DryRun = a.Name, len(a.DeleteOptions.DryRun) > 0
+		r.Ref.Name = a.Name
+		r.DryRun = len(a.DeleteOptions.DryRun) > 0
 		if p := a.DeleteOptions.Preconditions; p != nil && p.UID != nil {
 			r.UID = string(*p.UID)
 		}
@@ -126,7 +133,7 @@ func (s *Server) handle(action testing.Action, r Request) (runtime.Object, error
 	return nil, apierrors.NewMethodNotSupported(gr, r.Verb)
 }
 
-// served is a copy of an object in the version of a request.
+// served returns a copy of an object in the version of a request.
 func served(o *unstructured.Unstructured, r Request) *unstructured.Unstructured {
 	o = o.DeepCopy()
 	o.SetAPIVersion(schema.GroupVersion{Group: r.Ref.Group, Version: r.Version}.String())
@@ -181,7 +188,8 @@ func (s *Server) create(gr schema.GroupResource, r Request) (runtime.Object, err
 		unstructured.RemoveNestedField(o.Object, "metadata", k)
 	}
 	s.manage(o, r.Manager, "")
-	if s.add(o); r.DryRun {
+	s.add(o)
+	if r.DryRun {
 		delete(s.objects, r.Ref)
 	}
 	return served(o, r), nil

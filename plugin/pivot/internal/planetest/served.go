@@ -19,14 +19,15 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// Options are those of a Plane that discovers what the server serves.
+// Options returns the options of a Plane that discovers what the server serves.
 func (s *Server) Options(o plane.Options) plane.Options {
-	o.Discover, o.Metadata = s.discovery, s.metadata()
+	o.Discover = s.discovery
+	o.Metadata = s.metadata()
 	return o
 }
 
-// discovery is what the server says at a path of what it serves: of the groups at /apis, and else
-// of the kinds of a version.
+// discovery returns what the server serves at a path: the groups at /apis, and the kinds of a
+// version at all others.
 func (s *Server) discovery(_ context.Context, path string) ([]byte, error) {
 	if err := s.Undiscovered[path]; err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func (s *Server) discovery(_ context.Context, path string) ([]byte, error) {
 	return json.Marshal(kinds)
 }
 
-// metadata is a client that lists metadata.
+// metadata returns a client that lists metadata.
 func (s *Server) metadata() metadata.Interface {
 	client := fake.NewSimpleMetadataClient(fake.NewTestScheme())
 	client.PrependReactor("list", "*", func(action testing.Action) (bool, runtime.Object, error) {

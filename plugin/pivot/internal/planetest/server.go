@@ -74,7 +74,7 @@ type Server struct {
 	requests []Request
 }
 
-// New is a server with the given custom kinds, and those of Kubernetes itself that plane has.
+// New returns a server with the given custom kinds, and those of Kubernetes itself that plane has.
 // UIDs begin with the name.
 func New(name string, kinds ...plane.Kind) *Server {
 	s := &Server{prefix: name, left: -1, User: "tester", kinds: map[schema.GroupResource]plane.Kind{}, objects: map[plane.Ref]*unstructured.Unstructured{}}
@@ -94,7 +94,7 @@ func New(name string, kinds ...plane.Kind) *Server {
 	return s
 }
 
-// Client is one that talks to the server.
+// Client returns a client that talks to the server.
 func (s *Server) Client() dynamic.Interface {
 	lists := map[schema.GroupVersionResource]string{}
 	for gr, k := range s.kinds {
@@ -107,8 +107,8 @@ func (s *Server) Client() dynamic.Interface {
 	return client
 }
 
-// Plane is the server for a client that does not wait between its attempts, and gives up
-// after a minute of such pauses.
+// Plane returns a plane of the server whose client does not wait between its attempts, and gives
+// up after a minute of such pauses.
 func (s *Server) Plane() *plane.Plane {
 	return plane.New(s.Client(), s.Options(plane.Options{
 		Name: s.prefix, Server: "https://" + s.prefix, Patience: time.Minute,
@@ -146,16 +146,15 @@ func (s *Server) Revive() bool {
 	return was
 }
 
-// Requests are all that were made, in their order.
+// Requests returns all requests, in their order.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Put stores objects as they are, as if they had always been there: with a UID and times
-// where they have none, in a namespace that is made, with owner references whose empty UIDs
-// are those of the owners of that name.
+// Put stores objects as if they had always been there. They get a UID and times if they have none,
+// their namespace is made, and owner references without a UID get that of the owner of that name.
 func (s *Server) Put(objects ...*unstructured.Unstructured) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +178,7 @@ func (s *Server) Put(objects ...*unstructured.Unstructured) {
 	}
 }
 
-// owner is the object that an owner reference of o names, or nil.
+// owner returns the object that an owner reference of o names, or nil.
 func (s *Server) owner(o *unstructured.Unstructured, r metav1.OwnerReference) *unstructured.Unstructured {
 	gv, _ := schema.ParseGroupVersion(r.APIVersion)
 	ref := plane.Ref{Group: gv.Group, Kind: r.Kind, Namespace: o.GetNamespace(), Name: r.Name}
@@ -189,8 +188,8 @@ func (s *Server) owner(o *unstructured.Unstructured, r metav1.OwnerReference) *u
 	return s.objects[ref]
 }
 
-// Edit changes an object as another client does, or creates it. Nothing of the object is
-// taken back: it may change status, deletion time and managedFields.
+// Edit changes an object as another client does. It panics if there is none. All that is changed
+// stays: also status, deletion time and managedFields.
 func (s *Server) Edit(r plane.Ref, manager string, change func(*unstructured.Unstructured)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,7 +202,7 @@ func (s *Server) Edit(r plane.Ref, manager string, change func(*unstructured.Uns
 	s.store(old, o, manager, false)
 }
 
-// Object is an object as it is stored, or nil.
+// Object returns an object as it is stored, or nil.
 func (s *Server) Object(r plane.Ref) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +212,7 @@ func (s *Server) Object(r plane.Ref) *unstructured.Unstructured {
 	return nil
 }
 
-// Objects are all, sorted, but those that New made.
+// Objects returns all objects, sorted, without definitions and namespaces.
 func (s *Server) Objects() []*unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,7 +225,7 @@ func (s *Server) Objects() []*unstructured.Unstructured {
 	return out
 }
 
-// Remove takes objects away, whatever their finalizers.
+// Remove removes objects, whatever their finalizers.
 func (s *Server) Remove(refs ...plane.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,8 +250,8 @@ func (s *Server) Terminate(namespace string) {
 	}
 }
 
-// Collect deletes, until nothing more is found, each object whose owners are all gone, as the
-// garbage collector does, and returns what it deleted.
+// Collect deletes each object whose owners are all gone, as the garbage collector does, until it
+// finds no more. It returns what it deleted.
 func (s *Server) Collect() []plane.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,10 +18,10 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// tick is a number that was not there before.
+// tick returns a number that was not used before.
 func (s *Server) tick() int { s.serial++; return s.serial }
 
-// now is a time that rises by a second with each change.
+// now returns a time that rises by a second with each change.
 func (s *Server) now() metav1.Time {
 	return metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(s.serial) * time.Second))
 }
@@ -81,7 +81,7 @@ func (s *Server) manage(o *unstructured.Unstructured, manager, subresource strin
 	}))
 }
 
-// remove deletes an object, or marks it as being deleted where it has finalizers.
+// remove deletes an object, or marks it as being deleted if it has finalizers.
 func (s *Server) remove(r plane.Ref) {
 	o := s.objects[r]
 	if len(o.GetFinalizers()) == 0 {
@@ -99,7 +99,7 @@ func (s *Server) remove(r plane.Ref) {
 	}
 }
 
-// content is what is left of an object without its metadata and status.
+// content returns an object without its metadata, version and status.
 func content(o *unstructured.Unstructured) map[string]any {
 	out := maps.Clone(o.Object)
 	for _, k := range []string{"metadata", "apiVersion", "status"} {
@@ -108,7 +108,7 @@ func content(o *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// owned is an object without what no manager owns.
+// owned returns an object without what no manager owns.
 func owned(o *unstructured.Unstructured) map[string]any {
 	o = o.DeepCopy()
 	for _, k := range []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {

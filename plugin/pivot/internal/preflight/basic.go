@@ -11,9 +11,9 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// Basic are the rights that a plane needs for the pivot of any Cluster of a namespace, and
-// that the user of its kubeconfig does not have: for a user who may not even look at what
-// else would be needed.
+// Basic returns findings for the rights that a plane needs for the pivot of any Cluster of a
+// namespace, and that the user of its kubeconfig does not have. It is for a user who may not even
+// read what else would be needed.
 func Basic(ctx context.Context, p *plane.Plane, cluster plane.Ref) inventory.Findings {
 	need := rights{}
 	need.add(plane.Kind{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, "", "list")

@@ -12,6 +12,4 @@
 // plane, the object and what to do; no finding and no sample has a value of a Secret.
 //
 // Plan is what the command prints of it.
-//
-// Callers: state, on both ends, and the command `ropewalk pivot plan`.
 package preflight

@@ -15,8 +15,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// Common are the kinds of the source, each at a version that the target serves as well,
-// where there is one.
+// Common returns the kinds of the source. Each is at a version that the target serves as well, if
+// there is one.
 func Common(source, target plane.Kinds) plane.Kinds {
 	out := maps.Clone(source)
 	for gk, k := range source {
@@ -27,17 +27,21 @@ func Common(source, target plane.Kinds) plane.Kinds {
 	return out
 }
 
-// Kinds is Common, and what is wrong with the kinds of the set.
+// Kinds returns Common, and findings for the kinds of the set.
 func Kinds(source, target plane.Kinds, set inventory.Set) (plane.Kinds, inventory.Findings) {
+	// Count the objects of each kind of the set.
 	var out inventory.Findings
 	count := map[schema.GroupKind]int{}
 	var used []plane.Kind
 	for _, item := range set.Items {
 		gk := item.Ref.GroupKind()
-		if count[gk]++; count[gk] == 1 {
+		count[gk]++
+		if count[gk] == 1 {
 			used = append(used, source[gk])
 		}
 	}
+
+	// Compare the definitions of both planes.
 	slices.SortFunc(used, plane.Kind.Compare)
 	for _, from := range used {
 		to, ok := target[from.GroupKind()]

@@ -44,8 +44,8 @@ type Count struct {
 	Count   int    `json:"count"`
 }
 
-// PlanOf is the plan of a set. The set may be empty where there are findings; cluster is
-// the one that was asked for.
+// PlanOf returns the plan of a set. The set may be empty if there are findings. Cluster is the
+// Cluster that the user named.
 func PlanOf(cluster plane.Ref, set inventory.Set, findings inventory.Findings) Plan {
 	out := Plan{
 		Cluster: cluster, PausedBy: set.PausedBy, Objects: len(set.Items), Kinds: []Count{}, Levels: [][]plane.Ref{},

@@ -28,8 +28,8 @@ type Provider struct {
 	Version  string `json:"version"`
 }
 
-// Providers are those that a plane lists: none where it was not installed by clusterctl, or
-// where the user may not list them.
+// Providers returns the providers that a plane lists. It returns none if they were not installed
+// by clusterctl, or if the user may not list them.
 func Providers(ctx context.Context, p *plane.Plane, kinds plane.Kinds) []Provider {
 	k, ok := kinds[schema.GroupKind{Group: providerGroup, Kind: "Provider"}]
 	if !ok {
@@ -47,18 +47,22 @@ func Providers(ctx context.Context, p *plane.Plane, kinds plane.Kinds) []Provide
 	return out
 }
 
-// Skew compares the providers of both planes, where both list some: the target needs each
+// Skew compares the providers of both planes, if both list some. The target needs each provider
 // that the kinds of the set belong to, in no older version.
 func Skew(set inventory.Set, kinds plane.Kinds, source, target []Provider) inventory.Findings {
 	if len(source) == 0 || len(target) == 0 {
 		return nil
 	}
+
+	// Only providers of the kinds of the set count, if the kinds are labelled.
 	used := map[string]bool{}
 	for _, item := range set.Items {
 		if label := kinds[item.Ref.GroupKind()].Labels["cluster.x-k8s.io/provider"]; label != "" {
 			used[label] = true
 		}
 	}
+
+	// Compare each with the newest one of the target.
 	var out inventory.Findings
 	for _, from := range source {
 		if len(used) > 0 && !used[from.Name] {
@@ -82,7 +86,7 @@ func Skew(set inventory.Set, kinds plane.Kinds, source, target []Provider) inven
 	return out.Sorted()
 }
 
-// older reports whether a is older than b; a version that is none is not.
+// older reports whether a is older than b. It reports false if one of them is not a version.
 func older(a, b string) bool {
 	v, err := version.ParseSemantic(a)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 // most bounds how many shapes of a kind are tried: the import validates all objects.
 const most = 8
 
-// Samples are the entries of a set for Target: all, but with their objects only one of each
-// shape of a kind, and those that stay, which may be on the target already. Secrets and
-// ConfigMaps never have theirs.
+// Samples returns the entries of a set for Target. Only one entry of each shape of a kind keeps
+// its object, at most 8 of a kind, and so do those that stay, which may be on the target already.
+// Secrets and ConfigMaps never keep theirs.
 func Samples(set inventory.Set) []snapshot.Entry {
 	entries := set.Entries()
 	seen := map[schema.GroupKind]map[string]bool{}
@@ -44,7 +44,7 @@ func Samples(set inventory.Set) []snapshot.Entry {
 	return entries
 }
 
-// shape are the paths of the fields of an object.
+// shape returns the paths of the fields of an object, without its metadata.
 func shape(object json.RawMessage) string {
 	var o map[string]any
 	if json.Unmarshal(object, &o) != nil {

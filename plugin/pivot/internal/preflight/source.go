@@ -13,8 +13,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// Source looks at the source: whether the Cluster is at rest and not paused, and at the rights
-// of the user of the kubeconfig.
+// Source checks the source: whether the Cluster is at rest and not paused, and the rights of the
+// user of the kubeconfig.
 func Source(ctx context.Context, p *plane.Plane, kinds plane.Kinds, set inventory.Set) inventory.Findings {
 	var out inventory.Findings
 	if set.PausedBy != "" {
@@ -35,7 +35,7 @@ func Source(ctx context.Context, p *plane.Plane, kinds plane.Kinds, set inventor
 	return append(out, sourceRights(ctx, p, kinds, set)...).Sorted()
 }
 
-// sourceRights are the rights that are missing on the source.
+// sourceRights returns findings for the rights that are missing on the source.
 func sourceRights(ctx context.Context, p *plane.Plane, kinds plane.Kinds, set inventory.Set) inventory.Findings {
 	namespace := set.Cluster.Namespace
 	need := rights{}
@@ -62,8 +62,10 @@ func (r rights) add(k plane.Kind, namespace string, verbs ...string) {
 	}
 }
 
-// missing are the rights that the user has not: as a finding for each resource, and as such.
+// missing returns the rights that the user does not have, as a finding for each resource, and as a
+// set.
 func (r rights) missing(ctx context.Context, p *plane.Plane, cluster plane.Ref) (inventory.Findings, rights) {
+	// Review them all.
 	var all []plane.Right
 	for right := range r {
 		all = append(all, right)
@@ -75,12 +77,16 @@ func (r rights) missing(ctx context.Context, p *plane.Plane, cluster plane.Ref) 
 	if len(denied) == 0 {
 		return nil, nil
 	}
+
+	// The advice names the user if the server tells it.
 	user, err := p.User(ctx)
 	if err != nil || user == "" {
 		user = "of the kubeconfig"
 	}
 	var out inventory.Findings
 	none := rights{}
+
+	// They are sorted, so that the verbs of one resource follow each other.
 	for i := 0; i < len(denied); {
 		first := denied[i]
 		var verbs []string
@@ -107,7 +113,7 @@ func quoted(texts []string) string {
 	return strings.Join(out, ", ")
 }
 
-// unknown is the finding about what could not be looked at.
+// unknown returns the finding about what could not be read.
 func unknown(p *plane.Plane, r plane.Ref, what string, err error) inventory.Finding {
 	return inventory.Finding{Ref: r, Problem: fmt.Sprintf("%s plane: %s: %v", p.Name(), what, err), Advice: "see why its API server answers so, and try again"}
 }

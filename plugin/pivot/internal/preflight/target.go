@@ -43,9 +43,9 @@ type target struct {
 	findings inventory.Findings
 }
 
-// Target looks at the target: at rights, at objects that are there already, and at whether
-// the samples would be accepted. Kinds are those of the source, at common versions. Where
-// the namespace is not there, webhooks are not tried.
+// Target checks the target: rights, objects that are there already, and whether the samples would
+// be accepted. Kinds are those of the source, at common versions. If the namespace is not there,
+// webhooks are not tried.
 func Target(ctx context.Context, p *plane.Plane, kinds plane.Kinds, samples []snapshot.Entry, namespaceThere bool) inventory.Findings {
 	t := &target{plane: p, kinds: kinds, samples: samples, there: namespaceThere}
 	for _, e := range samples {
@@ -53,8 +53,8 @@ func Target(ctx context.Context, p *plane.Plane, kinds plane.Kinds, samples []sn
 			t.cluster = e.Ref
 		}
 	}
-	t.rights(ctx)
-	t.existing(ctx)
+	t.checkRights(ctx)
+	t.checkExisting(ctx)
 	if err := p.Each(ctx, len(samples), func(ctx context.Context, i int) error {
 		if samples[i].Object != nil {
 			t.try(ctx, &samples[i])
@@ -72,8 +72,8 @@ func (t *target) add(f ...inventory.Finding) {
 	t.findings = append(t.findings, f...)
 }
 
-// rights reports those that are missing.
-func (t *target) rights(ctx context.Context) {
+// checkRights reports rights that are missing, and keeps them in denied.
+func (t *target) checkRights(ctx context.Context) {
 	namespace := t.cluster.Namespace
 	need := rights{}
 	need.add(plane.Kind{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, "", "list")
@@ -91,14 +91,14 @@ func (t *target) rights(ctx context.Context) {
 	t.add(findings...)
 }
 
-// may reports whether nothing was found that forbids a verb.
+// may reports whether a verb is not among the rights that are missing.
 func (t *target) may(verb string, r plane.Ref) bool {
 	k := t.kinds[r.GroupKind()]
 	return !t.denied[plane.Right{Verb: verb, Group: k.Group, Resource: k.Resource, Namespace: r.Namespace}]
 }
 
-// existing looks for the objects of the samples on the target.
-func (t *target) existing(ctx context.Context) {
+// checkExisting compares the samples with the objects that are on the target already.
+func (t *target) checkExisting(ctx context.Context) {
 	at := map[plane.Ref]*snapshot.Entry{}
 	var places []plane.Ref // kinds in namespaces
 	for i := range t.samples {
@@ -140,7 +140,7 @@ func (t *target) compare(e *snapshot.Entry, o *unstructured.Unstructured) {
 	}
 }
 
-// differs says where an object is not as its entry; "" where it is.
+// differs returns where an object differs from its entry; "" if it does not.
 func differs(e *snapshot.Entry, o *unstructured.Unstructured) string {
 	got, err := snapshot.Canonical(o)
 	if err == nil && snapshot.Sum(got) == e.Digest {
@@ -181,7 +181,7 @@ func (t *target) try(ctx context.Context, e *snapshot.Entry) {
 	}
 }
 
-// judge is the finding about the answer to a dry run, or nil.
+// judge returns the finding about the answer to a dry run, or nil.
 func (t *target) judge(r plane.Ref, o *unstructured.Unstructured, err error) *inventory.Finding {
 	const upgrade = "upgrade the provider of the target plane to the version of the source plane, with the same features enabled"
 	name := t.plane.Name()
@@ -211,7 +211,8 @@ func named(err error, resource string) bool {
 	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == resource
 }
 
-// fields are those that an error names. Most of its texts show values, which may be secret.
+// fields returns the fields that an error names. The texts of most causes are left out, because
+// they show values, which may be secret.
 func fields(o *unstructured.Unstructured, err error) string {
 	var status apierrors.APIStatus
 	var out []string

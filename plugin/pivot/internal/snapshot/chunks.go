@@ -64,11 +64,12 @@ func (c *cutter) flush() error {
 		return nil
 	}
 	err := c.f(Chunk{Index: c.index, Sum: Sum(c.data), Data: c.data})
-	c.index, c.data = c.index+1, c.data[:0]
+	c.index++
+	c.data = c.data[:0]
 	return err
 }
 
-// Check reports, as ErrCorrupt, a chunk that is not what its sum says.
+// Check returns ErrCorrupt for a chunk whose data does not have its sum.
 func (c Chunk) Check() error {
 	if Sum(c.Data) != c.Sum {
 		return fmt.Errorf("chunk %d of %d bytes: %w: its SHA-256 is not the one that was sent with it", c.Index, len(c.Data), ErrCorrupt)
@@ -76,9 +77,9 @@ func (c Chunk) Check() error {
 	return nil
 }
 
-// Decode reads what Encode wrote: next returns the chunks in their order, and io.EOF after
-// the last. Digest is that of the snapshot: anything else is ErrCorrupt. Other errors of next
-// are returned as they are.
+// Decode reads what Encode wrote. Next returns the chunks in their order, and io.EOF after the
+// last. Digest is that of the snapshot; anything else is ErrCorrupt. Other errors of next are
+// returned as they are.
 func Decode(next func() (Chunk, error), digest string) ([]Entry, error) {
 	chunks := &joiner{next: next}
 	in := json.NewDecoder(chunks)

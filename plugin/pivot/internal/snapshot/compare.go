@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// Differences are the paths at which got, the canonical form of an object that was read
-// back, is not what was sent as want. Fields that got has beyond those of want are defaults
-// of the target, and no difference, except in lists, metadata and the data of Secrets and
-// ConfigMaps. Values are never named: they may be secret.
+// Differences returns the paths at which got, the canonical form of an object that was read back,
+// is not what was sent as want. Fields that only got has are defaults of the target, and no
+// difference, except in lists, metadata and the data of Secrets and ConfigMaps. It never returns
+// values: they may be secret.
 func Differences(want, got json.RawMessage) ([]string, error) {
 	a, err := decode(want)
 	if err != nil {
@@ -46,6 +46,8 @@ func compare(path string, want, got any, out *[]string) {
 		if !ok {
 			break
 		}
+
+		// Fields that want has must be the same, or be left out as empty.
 		for k, v := range w {
 			below := strings.TrimPrefix(path+"."+k, ".")
 			if has, ok := g[k]; ok || v == nil {
@@ -54,6 +56,8 @@ func compare(path string, want, got any, out *[]string) {
 				*out = append(*out, below)
 			}
 		}
+
+		// Some maps have no defaults: there more is a difference too.
 		if path == "metadata" || strings.HasPrefix(path, "metadata.") || path == "data" || path == "binaryData" {
 			for k := range g {
 				if _, ok := w[k]; !ok {

@@ -9,6 +9,4 @@
 // A snapshot crosses the link, and is staged, in chunks of at most ChunkSize, each with its
 // SHA-256. Objects stay bytes all the way, so that memory is that of the snapshot and not of
 // the maps it decodes to.
-//
-// Callers: inventory makes entries, mover imports and compares them, state stages chunks.
 package snapshot

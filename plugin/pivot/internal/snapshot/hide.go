@@ -13,20 +13,20 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Hide is a message of a server, or of a webhook or policy that it asks, without the values
+// Hide returns a message of a server, or of a webhook or policy that it asks, without the values
 // of an object: any may be secret, and such a message may show them. Names of objects and
-// addresses are shown, without which a message says nothing.
+// addresses stay, because a message without them is of no use.
 func Hide(o *unstructured.Unstructured, message string) string {
 	var secrets object.Secrets
 	core := o.GroupVersionKind().Group == "" // Keys of Secrets and ConfigMaps say nothing of their values.
 	for k, v := range o.Object {
 		if k != "apiVersion" && k != "kind" && k != "metadata" {
-			values(&secrets, v, core)
+			addValues(&secrets, v, core)
 		}
 	}
 	for k, v := range o.GetAnnotations() {
 		if !strings.Contains(k, "cluster.x-k8s.io/") || !strings.HasSuffix(k, "-name") {
-			values(&secrets, v, true)
+			addValues(&secrets, v, true)
 		}
 	}
 	return secrets.Hide(message)
@@ -37,20 +37,20 @@ func shown(field string) bool {
 	return slices.Contains([]string{"apiGroup", "apiVersion", "kind", "name", "namespace", "clusterName", "dataSecretName", "host", "address", "providerID"}, field)
 }
 
-// values adds all texts below v, as they are and decoded, that are longer than a word of a
-// message; where all is false, without those of fields that are shown.
-func values(secrets *object.Secrets, v any, all bool) {
+// addValues adds all texts below v, as they are and decoded, that are longer than a word of a
+// message. If all is false, it leaves out those of fields that are shown.
+func addValues(secrets *object.Secrets, v any, all bool) {
 	const word = 5
 	switch v := v.(type) {
 	case map[string]any:
 		for k, below := range v {
 			if _, text := below.(string); all || !text || !shown(k) {
-				values(secrets, below, all)
+				addValues(secrets, below, all)
 			}
 		}
 	case []any:
 		for _, below := range v {
-			values(secrets, below, all)
+			addValues(secrets, below, all)
 		}
 	case string:
 		if len(v) > word {

@@ -44,20 +44,22 @@ type Entry struct {
 // UID of the original. It is removed before the target is activated.
 const ImportAnnotation = "pivot.ropewalk.dev/import"
 
-// Annotations that say something about one plane only.
+// local returns the annotations that are about one plane only.
 func local() []string {
 	return []string{ImportAnnotation, "clusterctl.cluster.x-k8s.io/block-move", "clusterctl.cluster.x-k8s.io/delete-for-move"}
 }
 
-// Canonical is an object without what belongs to the plane that it is on: status, what the
-// server fills in, UIDs of owners. The same object gives the same bytes on every plane. The
-// object is not altered.
+// Canonical returns an object without what belongs to the plane that it is on: status, what the
+// server fills in, UIDs of owners. The same object gives the same bytes on every plane. The object
+// is not altered.
 func Canonical(o *unstructured.Unstructured) (json.RawMessage, error) {
 	top := make(map[string]any, len(o.Object))
 	for k, v := range o.Object {
 		top[k] = v
 	}
 	delete(top, "status")
+
+	// Take the metadata that a user or a controller has set.
 	before, _ := o.Object["metadata"].(map[string]any)
 	metadata := map[string]any{}
 	for _, k := range []string{"name", "namespace", "generateName", "labels", "finalizers"} {
@@ -65,6 +67,8 @@ func Canonical(o *unstructured.Unstructured) (json.RawMessage, error) {
 			metadata[k] = v
 		}
 	}
+
+	// Leave out annotations of one plane.
 	annotations := o.GetAnnotations()
 	for _, k := range local() {
 		delete(annotations, k)
@@ -72,6 +76,8 @@ func Canonical(o *unstructured.Unstructured) (json.RawMessage, error) {
 	if len(annotations) > 0 {
 		metadata["annotations"] = annotations
 	}
+
+	// Owners are known by name: their UIDs differ.
 	var owners []map[string]any
 	for _, r := range o.GetOwnerReferences() {
 		owner := map[string]any{"apiVersion": r.APIVersion, "kind": r.Kind, "name": r.Name}
@@ -94,18 +100,19 @@ func Canonical(o *unstructured.Unstructured) (json.RawMessage, error) {
 	return data, nil
 }
 
-// Sum is the digest of the canonical form of an object.
+// Sum returns the digest of the canonical form of an object.
 func Sum(canonical []byte) string {
 	sum := sha256.Sum256(canonical)
 	return hex.EncodeToString(sum[:])
 }
 
-// Compare is the order of an import, and of Digest: by depth, then by name.
+// Compare orders entries as an import and Digest do: by depth, then by name.
 func (e *Entry) Compare(o *Entry) int {
 	return cmp.Or(cmp.Compare(e.Depth, o.Depth), e.Ref.Compare(o.Ref))
 }
 
-// Digest is that of all entries, which must be in the order of Compare: of their names, depths and digests.
+// Digest returns the digest of all entries, which must be in the order of Compare. It covers their
+// names, depths and digests.
 func Digest(entries []Entry) string {
 	hash := sha256.New()
 	for _, e := range entries {
@@ -115,7 +122,7 @@ func Digest(entries []Entry) string {
 	return "sha256:" + hex.EncodeToString(hash.Sum(nil))
 }
 
-// Outline is the entries without their objects.
+// Outline returns the entries without their objects.
 func Outline(entries []Entry) []Entry {
 	out := slices.Clone(entries)
 	for i := range out {

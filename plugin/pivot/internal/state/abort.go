@@ -14,31 +14,38 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
 )
 
-// Abort undoes a pivot that is not committed: what was imported and staged is deleted from
-// the target, and then the source is unpaused. TargetLost unpauses it although the target
-// cannot be reached: what is there stays paused, and must never be taken over. Once it can be
-// reached again, another abort deletes it.
+// Abort undoes a pivot that is not committed: it deletes what was imported and staged from the
+// target, and then unpauses the source. With targetLost it unpauses the source although the target
+// cannot be reached. What is on the target stays paused then, and must never be taken over. Once
+// the target can be reached again, another abort deletes it.
 func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
-	s.Resume, s.doing = true, "undoing"
+	s.Resume = true
+	s.doing = "undoing"
 	s.store = &store{plane: s.Plane, cluster: s.Cluster}
 	r, err := s.store.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if r == nil && !targetLost {
-		if r, err = s.restore(ctx); err != nil {
+		r, err = s.restore(ctx)
+		if err != nil {
 			return nil, err
 		}
 	}
+
+	// A pivot that is aborted already may have left something on the target.
 	s.receipt = r
 	if r != nil && r.Role == RoleSource && r.Step == Aborted && !targetLost {
 		return r, s.abortAgain(ctx)
 	}
-	if err := s.abortable(); err != nil {
+	if err := s.checkAbortable(); err != nil {
 		return r, err
 	}
+
+	// Without a target only the source is unpaused.
 	if targetLost {
-		if s.kinds, err = s.Plane.Kinds(ctx); err == nil {
+		s.kinds, err = s.Plane.Kinds(ctx)
+		if err == nil {
 			err = s.claim(ctx, 0, "the target is lost")
 		}
 		if err != nil {
@@ -46,6 +53,8 @@ func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 		}
 		return s.receipt, s.thaw(ctx, "the target is lost")
 	}
+
+	// A target that is in charge already cannot be undone.
 	t, err := s.greet(ctx)
 	if err != nil {
 		return r, err
@@ -60,6 +69,8 @@ func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 			return s.receipt, s.active()
 		}
 	}
+
+	// Write that the pivot is aborted, and undo it.
 	if err := s.claim(ctx, epoch, "on request"); err != nil {
 		return s.receipt, err
 	}
@@ -69,8 +80,8 @@ func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 	return s.receipt, s.abort(ctx, "")
 }
 
-// abortable refuses to abort what has ended, or is committed.
-func (s *Source) abortable() error {
+// checkAbortable returns an error for a pivot that has ended, or is committed.
+func (s *Source) checkAbortable() error {
 	switch r := s.receipt; {
 	case r == nil || r.Step.Ended():
 		return wrong("%s plane: no pivot of %s is under way", s.Plane.Name(), s.Cluster)
@@ -83,10 +94,10 @@ func (s *Source) abortable() error {
 	return nil
 }
 
-// claim writes that the pivot is aborted. A run that is alive writes the same receipt: each of its
+// claim writes that the pivot is aborted. A run that is alive writes the same receipt. Each of its
 // writes but the commit only delays this one.
 func (s *Source) claim(ctx context.Context, epoch int64, why string) error {
-	return contested(func() error {
+	return retryContested(func() error {
 		s.receipt.Epoch = max(s.receipt.Epoch, epoch) + 1
 		err := s.save(ctx, Aborting, why)
 		if !errors.Is(err, ErrFenced) {
@@ -96,15 +107,17 @@ func (s *Source) claim(ctx context.Context, epoch int64, why string) error {
 		if failed != nil {
 			return failed
 		}
-		if s.receipt = r; r != nil && r.Step == Aborted {
+		s.receipt = r
+		if r != nil && r.Step == Aborted {
 			return nil
 		}
-		return cmp.Or(s.abortable(), err)
+		return cmp.Or(s.checkAbortable(), err)
 	})
 }
 
-// contested calls f until no other process has written a receipt before it did.
-func contested(f func() error) error {
+// retryContested calls f again, up to 100 times, while another process has written the receipt
+// before f did.
+func retryContested(f func() error) error {
 	const attempts = 100 // A pivot has fewer steps.
 	for i := 1; ; i++ {
 		if err := f(); !errors.Is(err, ErrFenced) || i == attempts {
@@ -113,12 +126,12 @@ func contested(f func() error) error {
 	}
 }
 
-// active is why a pivot whose target is in charge is not aborted.
+// active returns the error for an abort while the target is in charge.
 func (s *Source) active() error {
 	return wrong("pivot %q of %s cannot be aborted: the target is active: go on with `ropewalk pivot run --resume`", s.receipt.ID, s.receipt.Cluster)
 }
 
-// abort undoes what was done, the target first, so that the source is unpaused only once
+// abort undoes what was done. The target comes first, so that the source is unpaused only once
 // nothing on the target can be.
 func (s *Source) abort(ctx context.Context, why string) error {
 	if s.receipt.Step != Aborting {
@@ -130,7 +143,7 @@ func (s *Source) abort(ctx context.Context, why string) error {
 	var refused *refusal
 	if errors.As(err, &refused) && refused.why == TooLate && out.Receipt != nil && out.Receipt.Step.Forward() {
 		// The target was taken over: it is in charge, and the source must stay paused.
-		if failed := s.overtaken(ctx, out.Receipt); failed != nil {
+		if failed := s.catchUp(ctx, out.Receipt); failed != nil {
 			return failed
 		}
 		return s.active()
@@ -141,7 +154,7 @@ func (s *Source) abort(ctx context.Context, why string) error {
 	return s.thaw(ctx, "")
 }
 
-// abortAgain undoes what is left of a pivot that is aborted: the target was lost then, or a
+// abortAgain undoes what is left of a pivot that is aborted. The target was lost then, or a
 // request of a process that was overtaken came late.
 func (s *Source) abortAgain(ctx context.Context) error {
 	if err := s.meet(ctx); err != nil {
@@ -154,13 +167,14 @@ func (s *Source) abortAgain(ctx context.Context) error {
 	if err != nil || o == nil || inventory.PausedBy(o) != mover.Manager {
 		return err // What another client paused stays so.
 	}
-	return mover.Unpause(ctx, s.Plane, s.kinds, s.receipt.Cluster, s.fence)
+	return mover.Unpause(ctx, s.Plane, s.kinds, s.receipt.Cluster, s.checkFence)
 }
 
-// clear undoes what is left on the target of a pivot there that is aborted, before another one
-// begins: see abortAgain. What the target refuses is for the preflight to find.
+// clear undoes what an aborted pivot has left on the target, before another pivot begins; see
+// abortAgain. What the target refuses is left for the preflight to report.
 func (s *Source) clear(ctx context.Context) error {
-	r, asked := s.receipt, s.Copy
+	r := s.receipt
+	asked := s.Copy
 	if r == nil || r.Role != RoleSource || r.Step != Aborted {
 		return nil
 	}
@@ -176,9 +190,8 @@ func (s *Source) clear(ctx context.Context) error {
 	return err
 }
 
-// restore makes a receipt of the source that was lost, from that of the target, so that the
-// pivot can be undone; nil where there is none. The target is not active, so that the source is
-// complete.
+// restore makes a lost receipt of the source from that of the target, so that the pivot can be
+// undone; nil if there is none. The target is not active, so the source is complete.
 func (s *Source) restore(ctx context.Context) (*Receipt, error) {
 	uid, err := s.Plane.UID(ctx)
 	if err != nil {
@@ -202,7 +215,7 @@ func (s *Source) restore(ctx context.Context) (*Receipt, error) {
 
 // thaw puts the source in charge again.
 func (s *Source) thaw(ctx context.Context, note string) error {
-	if err := mover.Unpause(ctx, s.Plane, s.kinds, s.receipt.Cluster, s.fence); err != nil {
+	if err := mover.Unpause(ctx, s.Plane, s.kinds, s.receipt.Cluster, s.checkFence); err != nil {
 		return err
 	}
 	if s.GitOps != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// acceptable refuses a request about what the target does not take.
-func (h *handling) acceptable() error {
+// checkAcceptable refuses a request about objects that the target does not accept.
+func (h *handling) checkAcceptable() error {
 	if h.Accept == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (h *handling) acceptable() error {
 	return h.accept(h.request.Samples, func(snapshot.Entry) error { return nil })
 }
 
-// accept refuses entries of which one is not taken, or does not pass a check.
+// accept returns findings for the entries that are not accepted, or that do not pass a check.
 func (h *handling) accept(entries []snapshot.Entry, check func(snapshot.Entry) error) error {
 	if h.Accept == nil {
 		return nil
@@ -49,8 +49,8 @@ func (h *handling) accept(entries []snapshot.Entry, check func(snapshot.Entry) e
 	return nil
 }
 
-// honest returns an error where the object of an entry is not the one that the entry names.
-func honest(e snapshot.Entry) error {
+// checkObject returns an error if the object of an entry is not the one that the entry names.
+func checkObject(e snapshot.Entry) error {
 	var o metav1.PartialObjectMetadata
 	if err := json.Unmarshal(e.Object, &o); err != nil {
 		return fmt.Errorf("the object is not JSON: %w", err)

@@ -72,8 +72,8 @@ func TestATargetIsNotLiedTo(t *testing.T) {
 		"no object":         {Ref: plane.RefOf(object), APIVersion: "v1", Object: json.RawMessage("[]")},
 	} {
 		h := &handling{Target: &Target{Accept: func(plane.Ref) error { return nil }}}
-		require.Error(t, h.accept([]snapshot.Entry{e}, honest), name)
+		require.Error(t, h.accept([]snapshot.Entry{e}, checkObject), name)
 	}
 	h := &handling{Target: &Target{Accept: func(plane.Ref) error { return nil }}}
-	require.NoError(t, h.accept([]snapshot.Entry{{Ref: plane.RefOf(object), APIVersion: "v1", Object: data}}, honest))
+	require.NoError(t, h.accept([]snapshot.Entry{{Ref: plane.RefOf(object), APIVersion: "v1", Object: data}}, checkObject))
 }

@@ -19,7 +19,7 @@ import (
 
 // activate lets the target unpause the Cluster.
 func (s *Source) activate(ctx context.Context) error {
-	if err := s.stillPaused(ctx); err != nil {
+	if err := s.checkPaused(ctx); err != nil {
 		return err
 	}
 	if !s.verified { // By another process, since when the target may have lost objects.
@@ -42,8 +42,9 @@ func (s *Source) activate(ctx context.Context) error {
 	return s.save(ctx, Activated, "")
 }
 
-// stillPaused refuses to activate the target where the Cluster was unpaused after the commit.
-func (s *Source) stillPaused(ctx context.Context) error {
+// checkPaused returns an error if the Cluster was unpaused after the commit: the target is not
+// activated then.
+func (s *Source) checkPaused(ctx context.Context) error {
 	o, err := s.live(ctx)
 	if err != nil || o == nil {
 		return err // It was deleted: by a process that has gone on, or with its namespace.
@@ -55,7 +56,7 @@ func (s *Source) stillPaused(ctx context.Context) error {
 	return nil
 }
 
-// live is the Cluster on the source as it is now; nil where it is not there any more.
+// live returns the Cluster on the source as it is now; nil if it is not there any more.
 func (s *Source) live(ctx context.Context) (*unstructured.Unstructured, error) {
 	cluster := s.receipt.Cluster
 	o, err := s.Plane.Get(ctx, s.kinds[cluster.GroupKind()], cluster)
@@ -68,7 +69,8 @@ func (s *Source) live(ctx context.Context) (*unstructured.Unstructured, error) {
 	return nil, fmt.Errorf("%s plane: %s: %w", s.Plane.Name(), cluster, err)
 }
 
-// rebuild brings a target that has lost everything before it was activated to what was verified.
+// rebuild brings a target that has lost everything before it was activated back to what was
+// verified.
 func (s *Source) rebuild(ctx context.Context, lost error) error {
 	if err := s.restage(ctx, lost); err != nil {
 		return err
@@ -81,7 +83,7 @@ func (s *Source) rebuild(ctx context.Context, lost error) error {
 	return nil
 }
 
-// confirm waits until the target is in charge, and was so for a while.
+// confirm waits until the target is in charge, and has been so for the time of Hold.
 func (s *Source) confirm(ctx context.Context) error {
 	if _, err := s.ask(ctx, Request{Op: Confirm}); err != nil {
 		return err
@@ -105,7 +107,7 @@ func (s *Source) finish(ctx context.Context) error {
 		return err
 	}
 	if last := &s.receipt.Marks[len(s.receipt.Marks)-1]; last.Note != nothingNew && !s.DiscardChanges {
-		if err := s.created(ctx); err != nil {
+		if err := s.checkCreated(ctx); err != nil {
 			return err
 		}
 		// Once a part of the source is deleted, there is no telling any more.
@@ -119,7 +121,7 @@ func (s *Source) finish(ctx context.Context) error {
 			return fmt.Errorf("ending the delivery by GitOps: %w", err)
 		}
 	}
-	err := mover.Delete(ctx, s.Plane, s.kinds, s.receipt.Outline, s.DiscardChanges, s.ready, func(done, of int) { s.count("deleting from the source", done, of) })
+	err := mover.Delete(ctx, s.Plane, s.kinds, s.receipt.Outline, s.DiscardChanges, s.checkReady, func(done, of int) { s.count("deleting from the source", done, of) })
 	if err != nil {
 		return err
 	}
@@ -132,9 +134,9 @@ func (s *Source) finish(ctx context.Context) error {
 // nothingNew notes that the source was looked through before anything was deleted from it.
 const nothingNew = "nothing was created on the source"
 
-// created finds objects that came to the cluster on the source after the commit: the target
-// does not have them, and nothing would reconcile them.
-func (s *Source) created(ctx context.Context) error {
+// checkCreated returns findings for objects that came to the cluster on the source after the
+// commit. The target does not have them, and nothing would reconcile them.
+func (s *Source) checkCreated(ctx context.Context) error {
 	set, err := inventory.Read(ctx, s.Plane, s.kinds, s.Cluster, inventory.Options{Copy: s.Copy})
 	var findings inventory.Findings
 	if errors.As(err, &findings) {

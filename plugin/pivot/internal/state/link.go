@@ -125,7 +125,7 @@ type LinkFunc func(ctx context.Context, r Request) (Response, error)
 // Call implements [Link].
 func (f LinkFunc) Call(ctx context.Context, r Request) (Response, error) { return f(ctx, r) }
 
-// list is kinds in a stable order, for a message.
+// list returns kinds in a stable order, for a message.
 func list(kinds plane.Kinds) []plane.Kind {
 	out := make([]plane.Kind, 0, len(kinds))
 	for _, k := range kinds {

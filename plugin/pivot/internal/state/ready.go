@@ -14,9 +14,10 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// ready says whether what a pivot relies on is still there. Before the activation webhooks and
-// policies are asked as well; afterwards the controllers of the target are, by Confirm.
-func (h *handling) ready(ctx context.Context) error {
+// checkReady returns an error if what a pivot relies on is not there any more. Before the
+// activation it asks webhooks and policies too. Afterwards Confirm asks the controllers of the
+// target.
+func (h *handling) checkReady(ctx context.Context) error {
 	switch h.receipt.Step {
 	case Done:
 		return nil // By then an agent has given up its rights.
@@ -31,13 +32,14 @@ func (h *handling) ready(ctx context.Context) error {
 	default:
 		h.used = mapped(h.request.Kinds)
 	}
-	return h.stands(ctx)
+	return h.checkPlane(ctx)
 }
 
-// stands refuses to rely on a plane that loses what is imported: its namespace, or a definition of
-// what moves, is not there, or is being deleted. Kubernetes deletes the objects some seconds later,
-// and takes writes until then.
-func (h *handling) stands(ctx context.Context) error {
+// checkPlane returns findings if the plane loses what is imported: its namespace, or a definition
+// of what moves, is not there or is being deleted. Kubernetes deletes the objects some seconds
+// later, and accepts writes until then.
+func (h *handling) checkPlane(ctx context.Context) error {
+	// The namespace must be there.
 	o, err := h.namespace(ctx)
 	if err != nil {
 		return err
@@ -47,6 +49,8 @@ func (h *handling) stands(ctx context.Context) error {
 		out = append(out, inventory.Finding{Ref: h.namespaceRef(), Problem: fmt.Sprintf("is not on the %s plane any more", h.Plane.Name()),
 			Advice: "see what deleted it; run again, or, where the pivot is committed, go on with `ropewalk pivot run --resume`: all is imported again from the source"})
 	}
+
+	// So must the definitions of what moves, except those that are built in.
 	if len(h.used) > 0 {
 		definitions, err := h.Plane.Definitions(ctx)
 		if err != nil {
@@ -75,8 +79,8 @@ func (h *handling) namespaceRef() plane.Ref {
 	return plane.Ref{Kind: "Namespace", Name: h.store.cluster.Namespace}
 }
 
-// namespace is that of the cluster; nil where it is not there. One that is being deleted is
-// refused: nothing in it lasts.
+// namespace returns the namespace of the cluster; nil if it is not there. It refuses one that is
+// being deleted, because nothing in it lasts.
 func (h *handling) namespace(ctx context.Context) (*unstructured.Unstructured, error) {
 	o, err := h.Plane.Get(ctx, plane.NamespaceKind, h.namespaceRef())
 	switch {

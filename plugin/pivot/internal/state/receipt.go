@@ -118,7 +118,7 @@ type Receipt struct {
 	Outline []snapshot.Entry `json:"-"`
 }
 
-// past is Past of the next receipt.
+// past returns Past of the next receipt: at most the last 16 pivots.
 func (r *Receipt) past() []string {
 	const most = 16
 	if r == nil {
@@ -128,17 +128,17 @@ func (r *Receipt) past() []string {
 	return out[max(0, len(out)-most):]
 }
 
-// at sets the step.
-func (r *Receipt) at(s Step, now time.Time, note string) {
+// setStep sets the step, and marks when it was reached.
+func (r *Receipt) setStep(s Step, now time.Time, note string) {
 	r.Step = s
 	r.Marks = append(r.Marks, Mark{Step: s, At: now.UTC().Truncate(time.Millisecond), Note: note})
 }
 
-// empty reports whether the target has nothing of the pivot but the receipt: one that was
-// prepared by a request which came late.
+// empty reports whether the target has nothing of the pivot but the receipt: a request that came
+// late has prepared it.
 func (r *Receipt) empty() bool { return r.Role == RoleTarget && r.Step == Prepared && r.Digest == "" }
 
-// next is what a user can do with a pivot of the source that is under way.
+// next returns what a user can do with a pivot of the source that is under way.
 func (r *Receipt) next() string {
 	if r.Step.Forward() {
 		return "go on with `ropewalk pivot run --resume`"
@@ -146,7 +146,7 @@ func (r *Receipt) next() string {
 	return "go on with `ropewalk pivot run --resume`, or undo it with `ropewalk pivot abort`"
 }
 
-// When is when a step was finished last; zero where it was not.
+// When returns when a step was finished last; zero if it was not.
 func (r *Receipt) When(s Step) time.Time {
 	for _, m := range slices.Backward(r.Marks) {
 		if m.Step == s {
@@ -188,19 +188,19 @@ func (s *store) ref() plane.Ref {
 	return plane.Ref{Kind: "ConfigMap", Namespace: s.cluster.Namespace, Name: ReceiptName(s.cluster.Name)}
 }
 
-// ReceiptName is the name of the receipt of a Cluster. Names of chunks have more behind it.
+// ReceiptName returns the name of the receipt of a Cluster. Names of chunks begin with it.
 func ReceiptName(cluster string) string {
 	const most = 200
 	return "pivot-" + cut(cluster, most)
 }
 
-// labelValue is a name that fits into a label.
+// labelValue returns a name cut to the size of a label.
 func labelValue(name string) string {
 	const most = 63
 	return cut(name, most)
 }
 
-// cut is a name of at most so many bytes, with a digest of what is cut off.
+// cut returns a name of at most so many bytes, with a digest in place of what is cut off.
 func cut(name string, most int) string {
 	if len(name) <= most {
 		return name
@@ -208,7 +208,7 @@ func cut(name string, most int) string {
 	return name[:most-9] + "-" + snapshot.Sum([]byte(name))[:8]
 }
 
-// read returns the receipt; nil where there is none.
+// read returns the receipt; nil if there is none.
 func (s *store) read(ctx context.Context) (*Receipt, error) {
 	s.live = nil
 	o, err := s.plane.Get(ctx, plane.ConfigMapKind, s.ref())
@@ -258,7 +258,8 @@ func unpack(outline string, into *[]snapshot.Entry) error {
 	return json.NewDecoder(io.LimitReader(unzip, most)).Decode(into)
 }
 
-// encode is the ConfigMap of a receipt; its metadata is that of what was there before.
+// encode returns the ConfigMap of a receipt. It keeps the metadata of the one that was there
+// before.
 func (s *store) encode(r *Receipt) (*unstructured.Unstructured, error) {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -302,11 +303,12 @@ func pack(outline []snapshot.Entry) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// write replaces the receipt that was read or written last. ErrFenced is returned where
-// another process has written one since.
+// write replaces the receipt that was read or written last. It returns ErrFenced if another
+// process has written one since.
 func (s *store) write(ctx context.Context, r *Receipt) error {
 	const attempts = 100
 	for range attempts {
+		// Create it, or replace the one that was read.
 		o, err := s.encode(r)
 		if err != nil {
 			return err
@@ -321,6 +323,8 @@ func (s *store) write(ctx context.Context, r *Receipt) error {
 			s.live = out
 			return nil
 		}
+
+		// Only conflicts are tried again.
 		if !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("%s plane: receipt %s: %w", s.plane.Name(), s.ref(), err)
 		}
@@ -328,6 +332,8 @@ func (s *store) write(ctx context.Context, r *Receipt) error {
 			s.live = nil
 			return nil // Its namespace was being deleted, and waited for this.
 		}
+
+		// See whether another process has written the receipt.
 		before := content(s.live)
 		if _, err := s.read(ctx); err != nil {
 			return err
@@ -344,7 +350,7 @@ func (s *store) write(ctx context.Context, r *Receipt) error {
 	return fmt.Errorf("%s plane: receipt %s: it cannot be written: each attempt is in conflict with another change", s.plane.Name(), s.ref())
 }
 
-// content is what a receipt says; "" where there is none.
+// content returns the JSON of a receipt; "" if there is none.
 func content(o *unstructured.Unstructured) string {
 	if o == nil {
 		return ""
@@ -353,7 +359,7 @@ func content(o *unstructured.Unstructured) string {
 	return text
 }
 
-// Read is the receipt of a Cluster on a plane; nil where there is none.
+// Read returns the receipt of a Cluster on a plane; nil if there is none.
 func Read(ctx context.Context, p *plane.Plane, cluster types.NamespacedName) (*Receipt, error) {
 	return (&store{plane: p, cluster: cluster}).read(ctx)
 }

@@ -86,9 +86,9 @@ var (
 	ErrAborted = errors.New("aborted: the source is in charge as before")
 )
 
-// Run takes the cluster to the target, and returns the receipt of the source. What fails for
-// good before the commit is undone, and is ErrAborted. After any other error, and after a
-// kill, Run with Resume goes on.
+// Run moves the cluster to the target, and returns the receipt of the source. If a step fails for
+// good before the commit, the pivot is undone, and the error is ErrAborted. After any other error,
+// and after a kill, Run with Resume goes on.
 func (s *Source) Run(ctx context.Context) (*Receipt, error) {
 	if err := s.begin(ctx); err != nil {
 		return s.receipt, err
@@ -97,7 +97,7 @@ func (s *Source) Run(ctx context.Context) (*Receipt, error) {
 		if err := ctx.Err(); err != nil {
 			return s.receipt, fmt.Errorf("pivot %q stopped after step %s: %w", s.receipt.ID, s.receipt.Step, err)
 		}
-		err := s.step(ctx)
+		err := s.takeStep(ctx)
 		if err == nil {
 			continue
 		}
@@ -119,8 +119,8 @@ func (s *Source) Run(ctx context.Context) (*Receipt, error) {
 	return s.receipt, nil
 }
 
-// undoable reports whether a step failed for good, before the commit, and it is for this
-// process to undo it.
+// undoable reports whether a step failed for good before the commit, and this process has to undo
+// it.
 func (s *Source) undoable(ctx context.Context, err error) bool {
 	var refused *refusal
 	if errors.As(err, &refused) && refused.why == Unavailable {
@@ -129,24 +129,24 @@ func (s *Source) undoable(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && !s.receipt.Step.Forward() && !errors.Is(err, ErrFenced) && !errors.Is(err, errDeleted) && !plane.IsTemporary(err) && !errors.Is(err, errLink)
 }
 
-// step does what comes after the step of the receipt.
-func (s *Source) step(ctx context.Context) error {
+// takeStep does what comes after the step of the receipt.
+func (s *Source) takeStep(ctx context.Context) error {
 	switch s.receipt.Step {
 	case Freezing:
 		return s.freeze(ctx)
 	case Frozen:
-		return s.snapshot(ctx)
+		return s.takeSnapshot(ctx)
 	case Snapshotted:
 		return s.stage(ctx)
 	case Staged:
-		return s.imports(ctx)
+		return s.importObjects(ctx)
 	case Imported:
 		return s.verify(ctx)
 	case Verified:
 		if !s.verified {
 			return s.verify(ctx) // By another process, since when anything may have happened.
 		}
-		if err := s.ready(ctx); err != nil {
+		if err := s.checkReady(ctx); err != nil {
 			return err
 		}
 		return s.save(ctx, Committed, "")
@@ -167,7 +167,8 @@ func (s *Source) step(ctx context.Context) error {
 func (s *Source) begin(ctx context.Context) (err error) {
 	s.doing = cmp.Or(s.doing, "going on with")
 	s.store = &store{plane: s.Plane, cluster: s.Cluster}
-	if s.receipt, err = s.store.read(ctx); err != nil {
+	s.receipt, err = s.store.read(ctx)
+	if err != nil {
 		return err
 	}
 	switch r := s.receipt; {
@@ -176,7 +177,7 @@ func (s *Source) begin(ctx context.Context) (err error) {
 	case (r == nil || r.Step.Ended()) && s.Resume:
 		return s.ended()
 	case r == nil || r.Step.Ended():
-		return s.first(ctx)
+		return s.beginFirst(ctx)
 	case r.Role != RoleSource:
 		return fmt.Errorf("%s plane: %s: %w: pivot %q brings it here and is at step %s: finish or abort that one first",
 			s.Plane.Name(), r.Cluster, ErrUnfinished, r.ID, r.Step)
@@ -187,7 +188,7 @@ func (s *Source) begin(ctx context.Context) (err error) {
 	return s.resume(ctx)
 }
 
-// ended says that there is nothing to go on with.
+// ended returns the error for a resume while no pivot is under way.
 func (s *Source) ended() error {
 	if s.receipt == nil {
 		return wrong("%s plane: no pivot of Cluster %s is under way: run it without --resume", s.Plane.Name(), s.Cluster)
@@ -206,7 +207,7 @@ type stepError struct {
 func (e *stepError) Error() string { return e.text }
 func (e *stepError) Unwrap() error { return e.err }
 
-// Is reports that it is an ErrStep.
+// Is reports whether target is ErrStep.
 func (e *stepError) Is(target error) bool { return target == ErrStep }
 
 func wrong(format string, args ...any) error {
@@ -214,7 +215,7 @@ func wrong(format string, args ...any) error {
 	return &stepError{err.Error(), errors.Unwrap(err)}
 }
 
-// meet looks whether the target is that of the pivot, and begins a new epoch on the source.
+// meet checks whether the target is the one of the pivot, and begins a new epoch on the source.
 func (s *Source) meet(ctx context.Context) error {
 	t, err := s.greet(ctx)
 	if err != nil {
@@ -228,8 +229,8 @@ func (s *Source) meet(ctx context.Context) error {
 	return s.store.write(ctx, r)
 }
 
-// greet looks whether the target is that of the pivot, and returns its receipt; nil where it has
-// none of it.
+// greet checks whether the target is the one of the pivot, and returns the receipt of the target;
+// nil if the target has none of this pivot.
 func (s *Source) greet(ctx context.Context) (*Receipt, error) {
 	r := s.receipt
 	s.Copy = r.Copy
@@ -269,11 +270,11 @@ func (s *Source) resume(ctx context.Context) error {
 	if t := prepared.Receipt; t.Digest != r.Digest && !t.Step.Forward() && slices.Contains([]Step{Staged, Imported, Verified}, r.Step) {
 		return s.save(ctx, Snapshotted, "the target has lost its receipt")
 	}
-	return s.overtaken(ctx, prepared.Receipt)
+	return s.catchUp(ctx, prepared.Receipt)
 }
 
-// overtaken goes forward where the target was activated without this source.
-func (s *Source) overtaken(ctx context.Context, target *Receipt) error {
+// catchUp goes forward if the target was activated without this source.
+func (s *Source) catchUp(ctx context.Context, target *Receipt) error {
 	if target == nil || target.ID != s.receipt.ID || !target.Step.Forward() || s.receipt.Step.Forward() {
 		return nil
 	}
@@ -287,13 +288,17 @@ func (s *Source) overtaken(ctx context.Context, target *Receipt) error {
 			return wrong("pivot %q: the target was activated with snapshot %d, and is in charge, but the source has changed since, as the notes of `ropewalk pivot status` say: make the changes on the target, undo them on the source, which stays paused, and go on with `ropewalk pivot run --resume`",
 				r.ID, target.Round)
 		}
-		r.Round, r.Digest, r.Objects, r.Chunks, r.Outline = target.Round, target.Digest, len(entries), target.Chunks, snapshot.Outline(entries)
+		r.Round = target.Round
+		r.Digest = target.Digest
+		r.Objects = len(entries)
+		r.Chunks = target.Chunks
+		r.Outline = snapshot.Outline(entries)
 	}
 	return s.save(ctx, Committed, "the target was activated without this source")
 }
 
-// first begins a pivot, where nothing stands in the way.
-func (s *Source) first(ctx context.Context) error {
+// beginFirst begins a pivot, if nothing stands in the way.
+func (s *Source) beginFirst(ctx context.Context) error {
 	if err := s.clear(ctx); err != nil {
 		return err
 	}
@@ -316,10 +321,10 @@ func (s *Source) first(ctx context.Context) error {
 	return s.save(ctx, Freezing, "")
 }
 
-// save ends a step.
+// save writes the receipt at the step that is finished, and reports it.
 func (s *Source) save(ctx context.Context, step Step, note string) error {
 	before := *s.receipt
-	s.receipt.at(step, s.now(), note)
+	s.receipt.setStep(step, s.now(), note)
 	if err := s.store.write(ctx, s.receipt); err != nil {
 		*s.receipt = before
 		return err
@@ -347,8 +352,8 @@ func (s *Source) count(message string, done, of int) {
 	}
 }
 
-// fence ends a process whose pivot another one drives, before it writes.
-func (s *Source) fence(ctx context.Context) error {
+// checkFence returns an error before a write if another process drives the pivot.
+func (s *Source) checkFence(ctx context.Context) error {
 	live, err := Read(ctx, s.Plane, s.Cluster)
 	if err != nil {
 		return err
@@ -359,7 +364,7 @@ func (s *Source) fence(ctx context.Context) error {
 	return nil
 }
 
-// ref is the Cluster as an object.
+// ref returns the Cluster as an object.
 func (s *Source) ref() plane.Ref {
 	return plane.Ref{Group: inventory.ClusterGroup, Kind: "Cluster", Namespace: s.Cluster.Namespace, Name: s.Cluster.Name}
 }
@@ -367,17 +372,23 @@ func (s *Source) ref() plane.Ref {
 // errLink marks that a request got no answer.
 var errLink = errors.New("the target does not answer")
 
-// call sends a request until it is answered. A refusal is an error.
+// call sends a request until it is answered. It returns a refusal as an error.
 func (s *Source) call(ctx context.Context, r Request) (Response, error) {
 	const attempts = 60
+
+	// Complete the request from the receipt.
 	began := s.now()
 	r.Cluster = s.ref()
 	if s.receipt != nil {
 		r.Pivot, r.Epoch = s.receipt.ID, s.receipt.Epoch
 		if r.Digest == "" {
-			r.Round, r.Digest, r.Chunks = s.receipt.Round, s.receipt.Digest, s.receipt.Chunks
+			r.Round = s.receipt.Round
+			r.Digest = s.receipt.Digest
+			r.Chunks = s.receipt.Chunks
 		}
 	}
+
+	// Send it until there is an answer. No answer says nothing about whether it was carried out.
 	var lost error
 	for i := range attempts {
 		out, err := s.Link.Call(ctx, r)

@@ -27,15 +27,15 @@ const (
 	chunkKey   = "chunk"
 )
 
-// chunk is the Ref of the Secret of a chunk of the snapshot of the receipt.
+// chunk returns the Ref of the Secret of a chunk of the snapshot of the receipt.
 func (h *handling) chunk(index int) plane.Ref {
 	const short = 10
 	digest := snapshot.Sum([]byte(h.receipt.Digest))[:short]
 	return plane.Ref{Kind: "Secret", Namespace: h.store.cluster.Namespace, Name: fmt.Sprintf("%s-%s-%d", ReceiptName(h.store.cluster.Name), digest, index)}
 }
 
-// chunks calls f with each Secret with a chunk of the cluster.
-func (h *handling) chunks(ctx context.Context, f func(o *unstructured.Unstructured, digest string, index int) error) error {
+// eachChunk calls f with each Secret with a chunk of the cluster.
+func (h *handling) eachChunk(ctx context.Context, f func(o *unstructured.Unstructured, digest string, index int) error) error {
 	const page = 4 // A chunk is large.
 	selector := ChunkLabel + "=" + labelValue(h.store.cluster.Name)
 	return h.Plane.Select(ctx, plane.SecretKind, h.store.cluster.Namespace, selector, page, func(o *unstructured.Unstructured) error {
@@ -47,38 +47,44 @@ func (h *handling) chunks(ctx context.Context, f func(o *unstructured.Unstructur
 	})
 }
 
-// stageable refuses chunks that come too late. Those of the snapshot that was activated are
-// taken: without them its activation could not go on.
-func (h *handling) stageable() error {
+// checkStageable refuses chunks that come too late. It accepts those of the snapshot that was
+// activated, because without them its activation could not go on.
+func (h *handling) checkStageable() error {
 	if s := h.receipt.Step; (s == Activating || s == Active) && h.receipt.Digest == h.request.Digest {
 		return nil
 	}
-	return h.before()
+	return h.checkNotActive()
 }
 
-// staging is stageable, of the snapshot that is being staged.
-func (h *handling) staging() error {
-	if err := h.stageable(); err != nil || h.receipt.Digest == h.request.Digest {
+// checkStaging refuses chunks that checkStageable refuses, and those of another snapshot than the
+// one that is being staged.
+func (h *handling) checkStaging() error {
+	if err := h.checkStageable(); err != nil || h.receipt.Digest == h.request.Digest {
 		return err
 	}
 	return refuse(Stale, "snapshot %q is not the one that is being staged, %q", h.request.Digest, h.receipt.Digest)
 }
 
-// held says which chunks are staged. A new snapshot is begun with it: what was staged of
-// another one is removed.
-func (h *handling) held(ctx context.Context) error {
-	if err := h.stageable(); err != nil {
+// reportHeld puts the chunks that are staged into the response. A new snapshot begins with it:
+// what was staged of another one is removed.
+func (h *handling) reportHeld(ctx context.Context) error {
+	if err := h.checkStageable(); err != nil {
 		return err
 	}
-	if err := h.stands(ctx); err != nil {
+	if err := h.checkPlane(ctx); err != nil {
 		return err
 	}
+
+	// A new snapshot begins without anything of the one before.
 	if h.receipt.Digest != h.request.Digest {
 		// An object of the snapshot before may be none of the new one.
 		if err := h.discard(ctx); err != nil {
 			return err
 		}
-		h.receipt.Digest, h.receipt.Round, h.receipt.Chunks, h.receipt.Objects = h.request.Digest, h.request.Round, h.request.Chunks, 0
+		h.receipt.Digest = h.request.Digest
+		h.receipt.Round = h.request.Round
+		h.receipt.Chunks = h.request.Chunks
+		h.receipt.Objects = 0
 		if err := h.save(ctx, Prepared, "a snapshot"); err != nil {
 			return err
 		}
@@ -86,8 +92,10 @@ func (h *handling) held(ctx context.Context) error {
 	if err := h.unstage(ctx, h.request.Digest); err != nil {
 		return err
 	}
+
+	// Chunks that are damaged are sent again.
 	h.response.Held = map[int]string{}
-	return h.chunks(ctx, func(o *unstructured.Unstructured, _ string, index int) error {
+	return h.eachChunk(ctx, func(o *unstructured.Unstructured, _ string, index int) error {
 		if c, err := chunkIn(o, index); err == nil {
 			h.response.Held[index] = c.Sum
 		}
@@ -97,9 +105,11 @@ func (h *handling) held(ctx context.Context) error {
 
 // stage keeps one chunk.
 func (h *handling) stage(ctx context.Context) error {
-	if err := h.staging(); err != nil {
+	if err := h.checkStaging(); err != nil {
 		return err
 	}
+
+	// Check the chunk before it is written.
 	c := h.request.Chunk
 	if c == nil {
 		return refuse(Failed, "no chunk")
@@ -110,6 +120,8 @@ func (h *handling) stage(ctx context.Context) error {
 	if err := c.Check(); err != nil {
 		return &refusal{why: Corrupt, err: err}
 	}
+
+	// Write it, in place of a damaged one. A chunk that is there already stays.
 	r := h.chunk(c.Index)
 	o := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": "pivot.ropewalk.dev/chunk",
@@ -150,7 +162,7 @@ func chunkIn(o *unstructured.Unstructured, index int) (snapshot.Chunk, error) {
 
 // seal checks that the snapshot is staged as a whole.
 func (h *handling) seal(ctx context.Context) error {
-	if err := h.staging(); err != nil {
+	if err := h.checkStaging(); err != nil {
 		return err
 	}
 	h.staged, h.digest = nil, ""
@@ -165,7 +177,7 @@ func (h *handling) seal(ctx context.Context) error {
 	return nil
 }
 
-// entries are those that are staged, and the kinds at the versions that they have.
+// entries returns the entries that are staged, and their kinds at the versions that they have.
 func (h *handling) entries(ctx context.Context) ([]snapshot.Entry, plane.Kinds, error) {
 	if err := h.decode(ctx); err != nil {
 		return nil, nil, err
@@ -184,10 +196,11 @@ func (h *handling) entries(ctx context.Context) ([]snapshot.Entry, plane.Kinds, 
 
 // decode reads what is staged, and the kinds that are served.
 func (h *handling) decode(ctx context.Context) error {
-	if err := h.served(ctx); err != nil {
+	if err := h.readKinds(ctx); err != nil {
 		return err
 	}
 	if h.digest != h.receipt.Digest || h.staged == nil {
+		// Read the chunks one by one, in their order.
 		index := 0
 		entries, err := snapshot.Decode(func() (snapshot.Chunk, error) {
 			if index == h.receipt.Chunks {
@@ -203,13 +216,15 @@ func (h *handling) decode(ctx context.Context) error {
 			index++
 			return chunkIn(o, index-1)
 		}, h.receipt.Digest)
+
+		// What is damaged is staged again, and what is not accepted is refused.
 		if errors.Is(err, snapshot.ErrCorrupt) {
 			return &refusal{why: Corrupt, err: fmt.Errorf("%s plane: %w", h.Plane.Name(), err)}
 		}
 		if err != nil {
 			return fmt.Errorf("%s plane: reading what is staged: %w", h.Plane.Name(), err)
 		}
-		if err := h.accept(entries, honest); err != nil {
+		if err := h.accept(entries, checkObject); err != nil {
 			return err
 		}
 		h.staged, h.digest = entries, h.receipt.Digest
@@ -222,7 +237,7 @@ func (h *handling) unstage(ctx context.Context, keep string) error {
 	if keep == "" {
 		h.staged, h.digest = nil, ""
 	}
-	return h.chunks(ctx, func(o *unstructured.Unstructured, digest string, _ int) error {
+	return h.eachChunk(ctx, func(o *unstructured.Unstructured, digest string, _ int) error {
 		if keep != "" && digest == keep {
 			return nil
 		}

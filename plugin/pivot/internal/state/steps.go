@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ropewalk/ropewalk/internal/printable"
@@ -31,13 +30,15 @@ type Found struct {
 	Notes, Later []string
 }
 
-// Preflight looks at both planes, and touches nothing. Findings are returned as such; the error
-// is what keeps it from looking.
+// Preflight reads both planes, and changes nothing. Findings are returned in Found. The error is
+// what keeps it from reading.
 func (s *Source) Preflight(ctx context.Context) (Found, error) {
 	uid, err := s.Plane.UID(ctx)
 	if err != nil {
 		return Found{}, err
 	}
+
+	// The target must be another cluster, without a pivot of this one.
 	out := Found{Source: Peer{UID: uid, Server: s.Plane.Server()}}
 	hello, err := s.call(ctx, Request{Op: Hello})
 	if err != nil {
@@ -48,40 +49,51 @@ func (s *Source) Preflight(ctx context.Context) (Found, error) {
 		out.Findings = inventory.Findings{{Ref: s.ref(), Problem: "source and target are the same cluster: the namespace kube-system of both has UID " + uid, Advice: "give the kubeconfigs of two clusters"}}
 		return out, nil
 	}
-	if out.Findings, err = s.underWay(ctx, hello.Receipt); err != nil || len(out.Findings) > 0 {
+	out.Findings, err = s.underWay(ctx, hello.Receipt)
+	if err != nil || len(out.Findings) > 0 {
 		return out, err
 	}
+
+	// Find what moves, in versions that both planes serve.
 	all, err := s.Plane.Kinds(ctx)
 	if err != nil {
 		return out, err
 	}
 	s.kinds = preflight.Common(all, mapped(hello.Kinds))
-	if out.Set, err = inventory.Read(ctx, s.Plane, s.kinds, s.Cluster, inventory.Options{Copy: s.Copy}); err != nil {
+	out.Set, err = inventory.Read(ctx, s.Plane, s.kinds, s.Cluster, inventory.Options{Copy: s.Copy})
+	if err != nil {
 		if errors.As(err, &out.Findings) {
 			return out, nil
 		}
 		return out, err
 	}
-	if _, out.Findings = preflight.Kinds(all, mapped(hello.Kinds), out.Set); len(out.Findings) > 0 {
+	_, out.Findings = preflight.Kinds(all, mapped(hello.Kinds), out.Set)
+	if len(out.Findings) > 0 {
 		return out, nil
 	}
+
+	// Check the source: providers, rights, objects at rest, and what depends on the set.
 	out.Findings = preflight.Skew(out.Set, s.kinds, preflight.Providers(ctx, s.Plane, s.kinds), hello.Providers)
 	out.Findings = append(out.Findings, preflight.Source(ctx, s.Plane, s.kinds, out.Set)...)
 	dependents, notes := out.Set.Dependents(ctx, s.Plane, all)
-	out.Findings, out.Notes = append(out.Findings, dependents...), notes
+	out.Findings = append(out.Findings, dependents...)
+	out.Notes = notes
+
+	// Let the target check the rest with samples.
 	s.samples = preflight.Samples(out.Set)
 	checked, err := s.check(ctx)
 	out.Later = append(checked.Notes, fmt.Sprintf("whether the controllers of the target run cannot be seen before they have objects: a run waits for them before its commit, up to %s", settleWithin))
 	var refused *refusal
 	if errors.As(err, &refused) && len(refused.findings) > 0 {
-		out.Findings, err = append(out.Findings, refused.findings...), nil
+		out.Findings = append(out.Findings, refused.findings...)
+		err = nil
 	}
 	out.Findings = out.Findings.Sorted()
 	return out, err
 }
 
-// underWay finds a pivot of the cluster that has not ended, on either side: what it has copied
-// is not to be taken for what stands in the way.
+// underWay returns findings for a pivot of the cluster that has not ended, on either side. Without
+// them, the copies that this pivot has made would be taken for what stands in the way.
 func (s *Source) underWay(ctx context.Context, target *Receipt) (inventory.Findings, error) {
 	source, err := Read(ctx, s.Plane, s.Cluster)
 	if err != nil {
@@ -109,8 +121,8 @@ func (s *Source) check(ctx context.Context) (Response, error) {
 	return s.call(ctx, Request{Op: Check, Samples: s.samples, Kinds: list(s.kinds)})
 }
 
-// ready has the target look whether what the pivot relies on is there.
-func (s *Source) ready(ctx context.Context) error {
+// checkReady asks the target whether what the pivot relies on is there.
+func (s *Source) checkReady(ctx context.Context) error {
 	used := plane.Kinds{}
 	for _, e := range s.receipt.Outline {
 		used[e.Ref.GroupKind()] = s.kinds[e.Ref.GroupKind()]
@@ -131,11 +143,15 @@ func (s *Source) freeze(ctx context.Context) error {
 		}
 		s.samples = nil
 	}
+
+	// GitOps would undo the pause.
 	if s.GitOps != nil {
 		if err := s.GitOps.Freeze(ctx, s.receipt.Cluster); err != nil {
 			return fmt.Errorf("stopping GitOps: %w", err)
 		}
 	}
+
+	// Pause the Cluster, and wait until its controllers have seen that.
 	before, err := s.read(ctx)
 	if err != nil {
 		return err
@@ -143,7 +159,7 @@ func (s *Source) freeze(ctx context.Context) error {
 	if s.receipt.Paused.IsZero() {
 		s.receipt.Paused = s.now().UTC().Truncate(time.Millisecond)
 	}
-	if err := mover.Pause(ctx, s.Plane, s.kinds, s.receipt.Cluster, s.fence); err != nil {
+	if err := mover.Pause(ctx, s.Plane, s.kinds, s.receipt.Cluster, s.checkFence); err != nil {
 		return err
 	}
 	if err := mover.AwaitPaused(ctx, s.Plane, s.kinds, before.Items, settleWithin); err != nil {
@@ -163,7 +179,7 @@ func (s *Source) read(ctx context.Context) (inventory.Set, error) {
 	case failed != nil:
 		return set, cmp.Or(err, failed)
 	case going != "":
-		return set, cmp.Or(s.fence(ctx), s.deleted(going)) // Another process may have moved it.
+		return set, cmp.Or(s.checkFence(ctx), s.deleted(going)) // Another process may have moved it.
 	case err != nil:
 		return set, err
 	}
@@ -178,8 +194,8 @@ func (s *Source) read(ctx context.Context) (inventory.Set, error) {
 	return set, nil
 }
 
-// Going says what of a plane that loses a Cluster, or has lost it, is being deleted; "" where
-// nothing is.
+// Going returns what is being deleted, or is gone, of a Cluster and its namespace; "" if nothing
+// is.
 func Going(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane.Ref) (string, error) {
 	namespace := plane.Ref{Kind: "Namespace", Name: cluster.Namespace}
 	for _, r := range []plane.Ref{namespace, cluster} {
@@ -194,7 +210,8 @@ func Going(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane
 	return "", nil
 }
 
-// deleted has the user decide what becomes of a Cluster whose source goes.
+// deleted returns the error for a source that goes: the user has to decide what becomes of the
+// Cluster.
 func (s *Source) deleted(what string) error {
 	advice := "to let it go, undo the pivot with `ropewalk pivot abort`, which deletes what is on the target"
 	switch {
@@ -207,8 +224,8 @@ func (s *Source) deleted(what string) error {
 	return wrong("%s plane: %s %w, or is gone: %s", s.Plane.Name(), what, errDeleted, advice)
 }
 
-// snapshot reads what is moved.
-func (s *Source) snapshot(ctx context.Context) error {
+// takeSnapshot reads what moves, and writes its digest to the receipt.
+func (s *Source) takeSnapshot(ctx context.Context) error {
 	set, err := s.read(ctx)
 	if err != nil {
 		return err
@@ -220,13 +237,16 @@ func (s *Source) snapshot(ctx context.Context) error {
 	}
 	r := s.receipt
 	r.Round++
-	r.Digest, r.Objects, r.Chunks, r.Outline = snapshot.Digest(s.entries), len(s.entries), chunks, snapshot.Outline(s.entries)
+	r.Digest = snapshot.Digest(s.entries)
+	r.Objects = len(s.entries)
+	r.Chunks = chunks
+	r.Outline = snapshot.Outline(s.entries)
 	return s.save(ctx, Snapshotted, "")
 }
 
-// current reads the source again, where this process has no snapshot. One that differs from
-// the receipt begins the pivot again, from the pause.
-func (s *Source) current(ctx context.Context) (ok bool, err error) {
+// ensureSnapshot reads the source again if this process has no snapshot. If the source differs
+// from the receipt, it begins the pivot again from the pause, and returns false.
+func (s *Source) ensureSnapshot(ctx context.Context) (ok bool, err error) {
 	if s.entries != nil {
 		return true, nil
 	}
@@ -239,19 +259,22 @@ func (s *Source) current(ctx context.Context) (ok bool, err error) {
 		s.entries = entries
 		return true, nil
 	}
-	return false, s.changed(ctx, entries)
+	return false, s.snapshotAgain(ctx, entries)
 }
 
-// changed goes back to the pause, as the source is not what the snapshot says.
-func (s *Source) changed(ctx context.Context, now []snapshot.Entry) error {
-	if s.again++; s.again > attempts {
+// snapshotAgain goes back to the pause, because the source differs from the snapshot. After the
+// third time it returns findings about what changes.
+func (s *Source) snapshotAgain(ctx context.Context, now []snapshot.Entry) error {
+	s.again++
+	if s.again > attempts {
 		return s.restless(ctx, differences(s.receipt.Outline, now))
 	}
 	s.entries = nil
 	return s.save(ctx, Freezing, "changed after the snapshot: "+difference(s.receipt.Outline, now))
 }
 
-// restless names the objects that change again and again, and what writes them.
+// restless returns findings that name the objects that change again and again, and what writes
+// them.
 func (s *Source) restless(ctx context.Context, objects []differing) error {
 	var out inventory.Findings
 	for _, d := range objects[:min(len(objects), mostNamed)] {
@@ -266,7 +289,7 @@ func (s *Source) restless(ctx context.Context, objects []differing) error {
 
 // stage sends the snapshot.
 func (s *Source) stage(ctx context.Context) error {
-	if ok, err := s.current(ctx); err != nil || !ok {
+	if ok, err := s.ensureSnapshot(ctx); err != nil || !ok {
 		return err
 	}
 	if err := s.send(ctx); err != nil {
@@ -307,7 +330,7 @@ func (s *Source) send(ctx context.Context) error {
 	}
 }
 
-// ask sends a request that needs what is staged, which is sent again where it is corrupt.
+// ask sends a request that needs what is staged. If that is damaged, it is staged again first.
 func (s *Source) ask(ctx context.Context, r Request) (Response, error) {
 	for attempt := 1; ; attempt++ {
 		out, err := s.call(ctx, r)
@@ -321,7 +344,8 @@ func (s *Source) ask(ctx context.Context, r Request) (Response, error) {
 	}
 }
 
-// restage sends the snapshot to a target that has lost it, where the source is still what it says.
+// restage sends the snapshot again to a target that has lost it, if the source has not changed
+// since.
 func (s *Source) restage(ctx context.Context, lost error) error {
 	set, err := s.read(ctx)
 	if err != nil {
@@ -341,14 +365,14 @@ func isRefused(err error, why Refusal) bool {
 	return errors.As(err, &refused) && refused.why == why
 }
 
-func (s *Source) imports(ctx context.Context) error {
+func (s *Source) importObjects(ctx context.Context) error {
 	if _, err := s.ask(ctx, Request{Op: Import}); err != nil {
 		return err
 	}
 	return s.save(ctx, Imported, "")
 }
 
-// compare has the target read back what it has imported, and import again what differs.
+// compare lets the target read back what it has imported, and import again what differs.
 func (s *Source) compare(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		out, err := s.ask(ctx, Request{Op: Verify})
@@ -368,8 +392,8 @@ func (s *Source) compare(ctx context.Context) error {
 	}
 }
 
-// verify compares what the target has read back, and what the source has now, with the
-// snapshot.
+// verify compares the snapshot with what the target has read back, and with what the source has
+// now.
 func (s *Source) verify(ctx context.Context) error {
 	if err := s.compare(ctx); err != nil {
 		return err
@@ -379,61 +403,11 @@ func (s *Source) verify(ctx context.Context) error {
 		return err
 	}
 	if entries := set.Entries(); snapshot.Digest(entries) != s.receipt.Digest {
-		return s.changed(ctx, entries)
+		return s.snapshotAgain(ctx, entries)
 	}
 	if set.PausedBy == "" {
-		return s.changed(ctx, nil)
+		return s.snapshotAgain(ctx, nil)
 	}
 	s.verified = true
 	return s.save(ctx, Verified, "")
-}
-
-// differing is an object that is not the same in two snapshots, or gone.
-type differing struct {
-	plane.Ref
-	gone bool
-}
-
-// String has whether it is gone.
-func (d differing) String() string {
-	if d.gone {
-		return d.Ref.String() + " (gone)"
-	}
-	return d.Ref.String()
-}
-
-func differences(before, after []snapshot.Entry) []differing {
-	left := map[plane.Ref]string{}
-	for _, e := range before {
-		left[e.Ref] = e.Digest
-	}
-	var out []differing
-	for _, e := range after {
-		if left[e.Ref] != e.Digest {
-			out = append(out, differing{Ref: e.Ref})
-		}
-		delete(left, e.Ref)
-	}
-	for _, e := range before {
-		if _, gone := left[e.Ref]; gone {
-			out = append(out, differing{e.Ref, true})
-		}
-	}
-	return out
-}
-
-// mostNamed bounds how many objects a message names.
-const mostNamed = 5
-
-// difference names the objects that are not the same in two snapshots.
-func difference(before, after []snapshot.Entry) string {
-	all := differences(before, after)
-	var names []string
-	for _, d := range all[:min(len(all), mostNamed)] {
-		names = append(names, d.String())
-	}
-	if more := len(all) - mostNamed; more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(names, ", ")
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// Takeover activates a target whose source is lost for good, with the reason that the user
-// gives. Answers reports whether the source answers at an address: then it is refused.
+// Takeover activates a target whose source is lost for good, with the reason that the user gives.
+// Answers returns an error if the source answers at an address: the takeover is refused then.
 func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, reason string, answers func(ctx context.Context, server string) error) (*Receipt, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -26,6 +26,8 @@ func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, rea
 	if err != nil {
 		return nil, err
 	}
+
+	// Only a target that has staged all is complete.
 	switch {
 	case r == nil:
 		return nil, wrong("%s plane: no pivot has brought Cluster %s here: there is no receipt %s", t.Plane.Name(), cluster, s.ref())
@@ -37,6 +39,8 @@ func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, rea
 		return r, wrong("%s plane: pivot %q of %s is at step %s: only what was staged as a whole can be taken over, as nothing else is known to be complete",
 			t.Plane.Name(), r.ID, r.Cluster, r.Step)
 	}
+
+	// The source must be lost, and the user is recorded.
 	if err := answers(ctx, r.Source.Server); err != nil {
 		return r, wrong("the source of pivot %q answers: go on from there with `ropewalk pivot run --resume`, or undo it with `ropewalk pivot abort`: %v", r.ID, err)
 	}
@@ -46,9 +50,11 @@ func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, rea
 	}
 	h := handling{Target: t, store: s, receipt: r, request: Request{Round: r.Round, Digest: r.Digest, Chunks: r.Chunks, Cluster: r.Cluster, Pivot: r.ID, Epoch: r.Epoch}}
 	// Nothing is written where it cannot be ended.
-	if err := h.stands(ctx); err != nil {
+	if err := h.checkPlane(ctx); err != nil {
 		return r, err
 	}
+
+	// What is staged must still be whole.
 	switch _, _, err := h.entries(ctx); {
 	case isRefused(err, Corrupt):
 		return r, inventory.Findings{{Ref: r.Cluster,
@@ -58,6 +64,8 @@ func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, rea
 	case err != nil:
 		return r, err
 	}
+
+	// Finish the import, and activate it.
 	if r.Step != Activating {
 		if err := h.complete(ctx); err != nil {
 			return r, err
@@ -68,14 +76,14 @@ func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, rea
 	return r, h.unpause(ctx, fmt.Sprintf("taken over by %q, as the source is lost: %s", user, reason))
 }
 
-// complete imports what is staged, where that has not been done or something is missing since, and
+// complete imports what is staged, if that was not done or if something is missing since, and
 // verifies it without the source.
 func (h *handling) complete(ctx context.Context) error {
 	entries, kinds, err := h.entries(ctx)
 	if err != nil {
 		return err
 	}
-	if err := mover.Import(ctx, h.Plane, kinds, entries, h.receipt.ID, h.fence); err != nil {
+	if err := mover.Import(ctx, h.Plane, kinds, entries, h.receipt.ID, h.checkFence); err != nil {
 		return err
 	}
 	if h.receipt.Step == Staged {
@@ -86,5 +94,5 @@ func (h *handling) complete(ctx context.Context) error {
 	if err := h.verify(ctx); err != nil {
 		return err
 	}
-	return h.ready(ctx)
+	return h.checkReady(ctx)
 }

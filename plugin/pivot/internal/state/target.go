@@ -56,7 +56,7 @@ type refusal struct {
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// Is reports that a refusal which only a user can change is an ErrStep.
+// Is reports whether target is ErrStep, and only a user can change the reason of the refusal.
 func (r *refusal) Is(target error) bool {
 	return target == ErrStep && (r.why == Blocked || r.why == TooLate)
 }
@@ -65,8 +65,7 @@ func refuse(why Refusal, format string, args ...any) error {
 	return &refusal{why: why, err: fmt.Errorf(format, args...)}
 }
 
-// Call implements [Link]. Its error is always nil, but where ctx has ended: what is wrong is
-// in the response.
+// Call implements [Link]. Its error is nil unless ctx has ended: what is wrong is in the response.
 func (t *Target) Call(ctx context.Context, r Request) (Response, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,10 +73,14 @@ func (t *Target) Call(ctx context.Context, r Request) (Response, error) {
 		Target: t, request: r,
 		store: &store{plane: t.Plane, cluster: types.NamespacedName{Namespace: r.Cluster.Namespace, Name: r.Cluster.Name}},
 	}
+
+	// After ctx has ended it is not known what was carried out.
 	err := h.handle(ctx)
 	if ctx.Err() != nil {
 		return Response{}, ctx.Err()
 	}
+
+	// Map the error to the reason of a refusal.
 	out := h.response
 	out.Receipt = h.receipt
 	var refused *refusal
@@ -85,13 +88,19 @@ func (t *Target) Call(ctx context.Context, r Request) (Response, error) {
 	switch {
 	case err == nil:
 	case errors.As(err, &refused):
-		out.Refused, out.Message, out.Findings = refused.why, err.Error(), refused.findings
+		out.Refused = refused.why
+		out.Message = err.Error()
+		out.Findings = refused.findings
 	case errors.As(err, &findings):
-		out.Refused, out.Message, out.Findings = Blocked, err.Error(), findings
+		out.Refused = Blocked
+		out.Message = err.Error()
+		out.Findings = findings
 	case plane.IsTemporary(err):
-		out.Refused, out.Message = Unavailable, err.Error()
+		out.Refused = Unavailable
+		out.Message = err.Error()
 	default:
-		out.Refused, out.Message = Failed, err.Error()
+		out.Refused = Failed
+		out.Message = err.Error()
 	}
 	return out, nil
 }
@@ -108,22 +117,23 @@ type handling struct {
 }
 
 func (h *handling) handle(ctx context.Context) (err error) {
-	if err := h.acceptable(); err != nil {
+	if err := h.checkAcceptable(); err != nil {
 		return err
 	}
-	if h.receipt, err = h.store.read(ctx); err != nil {
+	h.receipt, err = h.store.read(ctx)
+	if err != nil {
 		return err
 	}
 	type handler = func(context.Context) error
-	if f, ok := map[Op]handler{Hello: h.hello, Check: h.check, Prepare: h.prepare, Abort: h.abort}[h.request.Op]; ok {
+	if f, ok := map[Op]handler{Hello: h.answerHello, Check: h.check, Prepare: h.prepare, Abort: h.abort}[h.request.Op]; ok {
 		return f(ctx)
 	}
-	if err := h.current(); err != nil {
+	if err := h.checkCurrent(); err != nil {
 		return err
 	}
 	f, ok := map[Op]handler{
-		Held: h.held, Stage: h.stage, Seal: h.seal, Import: h.imports, Verify: h.verify,
-		Ready: h.ready, Activate: h.activate, Confirm: h.confirm, Finish: h.finish,
+		Held: h.reportHeld, Stage: h.stage, Seal: h.seal, Import: h.importObjects, Verify: h.verify,
+		Ready: h.checkReady, Activate: h.activate, Confirm: h.confirm, Finish: h.finish,
 	}[h.request.Op]
 	if !ok {
 		return refuse(Failed, "unknown operation %q: both ends must have the same version", h.request.Op)
@@ -131,9 +141,9 @@ func (h *handling) handle(ctx context.Context) (err error) {
 	return f(ctx)
 }
 
-// current refuses requests of other pivots and of other epochs. Of what is done a later epoch
-// is not written down.
-func (h *handling) current() error {
+// checkCurrent refuses requests of other pivots, epochs and snapshots. After Done a later epoch is
+// accepted, because none is written to the receipt then.
+func (h *handling) checkCurrent() error {
 	r := h.receipt
 	switch {
 	case r == nil || r.ID != h.request.Pivot:
@@ -146,20 +156,21 @@ func (h *handling) current() error {
 	return nil
 }
 
-// before refuses what must not happen once a target is active, or aborted.
-func (h *handling) before() error {
+// checkNotActive refuses what must not happen once a target is active or aborted.
+func (h *handling) checkNotActive() error {
 	if slices.Contains([]Step{Activating, Active, Done, Aborting, Aborted}, h.receipt.Step) {
 		return refuse(TooLate, "pivot %q is at step %s on the target: %s comes too late", h.receipt.ID, h.receipt.Step, h.request.Op)
 	}
 	return nil
 }
 
-// save writes the receipt at a step; one that is at it already is left as it is.
+// save writes the receipt at a step. Without a note, a receipt that is at the step already is left
+// as it is.
 func (h *handling) save(ctx context.Context, s Step, note string) error {
 	if h.receipt.Step == s && note == "" {
 		return nil
 	}
-	h.receipt.at(s, h.now(), note)
+	h.receipt.setStep(s, h.now(), note)
 	return h.store.write(ctx, h.receipt)
 }
 
@@ -170,13 +181,13 @@ func (t *Target) now() time.Time {
 	return t.Now()
 }
 
-func (h *handling) hello(ctx context.Context) error {
+func (h *handling) answerHello(ctx context.Context) error {
 	uid, err := h.Plane.UID(ctx)
 	if err != nil {
 		return err
 	}
 	h.kinds = nil // They may have changed.
-	if err := h.served(ctx); err != nil {
+	if err := h.readKinds(ctx); err != nil {
 		return err
 	}
 	h.response.Plane = &Peer{UID: uid, Server: h.Plane.Server()}
@@ -185,8 +196,8 @@ func (h *handling) hello(ctx context.Context) error {
 	return nil
 }
 
-// served reads the kinds that the plane serves, once.
-func (h *handling) served(ctx context.Context) error {
+// readKinds reads the kinds that the plane serves, once.
+func (h *handling) readKinds(ctx context.Context) error {
 	if h.kinds != nil {
 		return nil
 	}
@@ -197,7 +208,7 @@ func (h *handling) served(ctx context.Context) error {
 	return err
 }
 
-// check is the preflight of the target.
+// check runs the preflight of the target.
 func (h *handling) check(ctx context.Context) error {
 	there, err := h.namespace(ctx)
 	if err != nil {
@@ -214,7 +225,9 @@ func (h *handling) check(ctx context.Context) error {
 }
 
 func (h *handling) prepare(ctx context.Context) error {
-	r, q := h.receipt, h.request
+	// A pivot that is known needs no more than its epoch. Others must have ended.
+	r := h.receipt
+	q := h.request
 	switch {
 	case r != nil && r.ID == q.Pivot && r.Epoch > q.Epoch:
 		return refuse(Fenced, "epoch %d of pivot %q is over: the target is at epoch %d", q.Epoch, r.ID, r.Epoch)
@@ -230,6 +243,8 @@ func (h *handling) prepare(ctx context.Context) error {
 	case q.Source == nil:
 		return refuse(Failed, "no source")
 	}
+
+	// Make the namespace if it is not there.
 	uid, err := h.Plane.UID(ctx)
 	if err != nil {
 		return err
@@ -242,35 +257,40 @@ func (h *handling) prepare(ctx context.Context) error {
 			return fmt.Errorf("%s plane: creating namespace %q: %w", h.Plane.Name(), q.Cluster.Namespace, err)
 		}
 	}
+
+	// Begin with a receipt, at Active if the target was in charge before.
 	h.receipt = &Receipt{
 		ID: q.Pivot, Role: RoleTarget, Epoch: q.Epoch, Cluster: q.Cluster,
 		Source: *q.Source, Target: Peer{UID: uid, Server: h.Plane.Server()}, Past: r.past(),
 	}
 	if q.Active {
-		h.receipt.Round, h.receipt.Digest, h.receipt.Chunks = q.Round, q.Digest, q.Chunks
+		h.receipt.Round = q.Round
+		h.receipt.Digest = q.Digest
+		h.receipt.Chunks = q.Chunks
 		return h.save(ctx, Active, "the receipt was lost")
 	}
 	return h.save(ctx, Prepared, "")
 }
 
-// imports creates the objects, or brings them to what is staged.
-func (h *handling) imports(ctx context.Context) error {
-	if err := h.sealed(); err != nil || h.receipt.Step == Verified {
+// importObjects creates the objects, or brings them to what is staged.
+func (h *handling) importObjects(ctx context.Context) error {
+	if err := h.checkSealed(); err != nil || h.receipt.Step == Verified {
 		return err // What is verified is not imported again, by a request that comes late.
 	}
 	entries, kinds, err := h.entries(ctx)
 	if err != nil {
 		return err
 	}
-	if err := mover.Import(ctx, h.Plane, kinds, entries, h.receipt.ID, h.fence); err != nil {
+	if err := mover.Import(ctx, h.Plane, kinds, entries, h.receipt.ID, h.checkFence); err != nil {
 		return err
 	}
 	return h.save(ctx, Imported, "")
 }
 
-// sealed refuses what needs a snapshot that is staged as a whole, and is not active yet.
-func (h *handling) sealed() error {
-	if err := h.before(); err != nil {
+// checkSealed refuses requests that need a snapshot that is staged as a whole, and is not active
+// yet.
+func (h *handling) checkSealed() error {
+	if err := h.checkNotActive(); err != nil {
 		return err
 	}
 	if h.receipt.Step == Prepared || h.receipt.Digest != h.request.Digest {
@@ -279,8 +299,9 @@ func (h *handling) sealed() error {
 	return nil
 }
 
-// fence ends what another process has taken over, and what would write to a plane that loses it.
-func (h *handling) fence(ctx context.Context) error {
+// checkFence refuses to write after another process has taken over, or to a plane that loses the
+// objects.
+func (h *handling) checkFence(ctx context.Context) error {
 	live, err := Read(ctx, h.Plane, h.store.cluster)
 	if err != nil {
 		return err
@@ -288,17 +309,19 @@ func (h *handling) fence(ctx context.Context) error {
 	if live == nil || live.ID != h.receipt.ID || live.Epoch != h.receipt.Epoch || live.Step == Aborting || live.Step == Aborted {
 		return refuse(Fenced, "%s plane: its receipt is not of epoch %d of pivot %q any more", h.Plane.Name(), h.receipt.Epoch, h.receipt.ID)
 	}
-	return h.stands(ctx)
+	return h.checkPlane(ctx)
 }
 
 // verify reads back what was imported, and waits until the controllers of the target have seen it.
 func (h *handling) verify(ctx context.Context) error {
-	if err := h.sealed(); err != nil {
+	if err := h.checkSealed(); err != nil {
 		return err
 	}
-	if err := h.stands(ctx); err != nil {
+	if err := h.checkPlane(ctx); err != nil {
 		return err
 	}
+
+	// Read all back, and collect what is wrong.
 	entries, kinds, err := h.entries(ctx)
 	if err != nil {
 		return err
@@ -315,6 +338,8 @@ func (h *handling) verify(ctx context.Context) error {
 			wrong = append(wrong, inventory.Finding{Ref: c.Ref, Problem: "on the target: " + c.Problem, Advice: c.Advice})
 		}
 	}
+
+	// What differs is imported again by the source.
 	h.response.Digest = snapshot.Digest(read)
 	if len(wrong) > 0 || h.response.Digest != h.receipt.Digest {
 		if h.receipt.Step == Verified { // It was so, and an import may mend it.
@@ -324,10 +349,12 @@ func (h *handling) verify(ctx context.Context) error {
 		}
 		return &refusal{why: Differs, findings: wrong, err: fmt.Errorf("what was imported is not what was sent: %w", wrong)}
 	}
+
+	// The controllers of the target must run, and the plane must last.
 	if err := mover.AwaitImported(ctx, h.Plane, kinds, entries, settleWithin); err != nil {
 		return err
 	}
-	if err := h.stands(ctx); err != nil {
+	if err := h.checkPlane(ctx); err != nil {
 		return err
 	}
 	return h.save(ctx, Verified, "")
@@ -346,19 +373,19 @@ func (h *handling) activate(ctx context.Context) error {
 	return h.unpause(ctx, "")
 }
 
-// unpause begins the activation, where nothing is about to be lost, and ends it.
+// unpause activates what is staged, if the plane is not about to lose it.
 func (h *handling) unpause(ctx context.Context, note string) error {
 	entries, kinds, err := h.entries(ctx)
 	if err != nil {
 		return err
 	}
-	if err := h.stands(ctx); err != nil {
+	if err := h.checkPlane(ctx); err != nil {
 		return err
 	}
 	if err := h.save(ctx, Activating, note); err != nil {
 		return err
 	}
-	if err := mover.Activate(ctx, h.Plane, kinds, entries, h.receipt.ID, h.fence); err != nil {
+	if err := mover.Activate(ctx, h.Plane, kinds, entries, h.receipt.ID, h.checkFence); err != nil {
 		return err
 	}
 	return h.save(ctx, Active, "")
@@ -375,7 +402,7 @@ func (h *handling) confirm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.stands(ctx); err != nil {
+	if err := h.checkPlane(ctx); err != nil {
 		return err
 	}
 	return mover.AwaitActive(ctx, h.Plane, kinds, entries, settleWithin)

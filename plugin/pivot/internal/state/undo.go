@@ -12,10 +12,10 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
 )
 
-// abort undoes everything on the target. It may come again for a pivot that is aborted. A request
-// that is at work writes the receipt as well, until it finds that the pivot is aborted.
+// abort undoes everything on the target. It may be called again for a pivot that is aborted. A
+// request that is at work also writes the receipt, until it finds that the pivot is aborted.
 func (h *handling) abort(ctx context.Context) error {
-	return contested(func() error {
+	return retryContested(func() error {
 		err := h.undo(ctx)
 		if errors.Is(err, ErrFenced) {
 			r, failed := h.store.read(ctx)
@@ -29,7 +29,8 @@ func (h *handling) abort(ctx context.Context) error {
 }
 
 func (h *handling) undo(ctx context.Context) error {
-	r, q := h.receipt, h.request
+	r := h.receipt
+	q := h.request
 	switch {
 	case r == nil || r.ID != q.Pivot:
 		// What its receipt was lost of, or came too late for it, is still marked.
@@ -54,8 +55,8 @@ func (h *handling) undo(ctx context.Context) error {
 	return h.save(ctx, Aborted, "")
 }
 
-// discard deletes what was imported of the snapshot that is staged. Where that is not whole
-// any more, or not known, the source knows what there may be.
+// discard deletes what was imported from the snapshot that is staged. If that snapshot is damaged
+// or unknown, it deletes what the source lists in the samples.
 func (h *handling) discard(ctx context.Context) error {
 	outline := h.request.Samples
 	if r := h.receipt; r != nil && r.ID == h.request.Pivot && r.Digest != "" && r.Step != Aborted {
@@ -70,7 +71,7 @@ func (h *handling) discard(ctx context.Context) error {
 	if len(outline) == 0 {
 		return nil
 	}
-	if err := h.served(ctx); err != nil {
+	if err := h.readKinds(ctx); err != nil {
 		return err
 	}
 	return mover.Discard(ctx, h.Plane, h.kinds, outline, h.request.Pivot)

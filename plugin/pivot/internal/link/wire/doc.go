@@ -12,7 +12,4 @@
 //
 // Nothing happens before main: [Register] must have been called before the first message is
 // sent. Client and Server do so.
-//
-// Callers: package link, and those that send and receive its messages: the agent and the
-// controller of the parent.
 package wire

@@ -45,7 +45,8 @@ func run() error {
 	if *applications != "" {
 		g.Applications = strings.Split(*applications, ",")
 	}
-	if g.Plane, err = plane.Open(*kubeconfig, "", plane.Options{Name: "parent"}); err != nil {
+	g.Plane, err = plane.Open(*kubeconfig, "", plane.Options{Name: "parent"})
+	if err != nil {
 		return err
 	}
 	ctx := context.Background()
