@@ -9,8 +9,6 @@
 // Paths are those in the repository, with / between folders. A file of a flag that the
 // checkout has is read from it; another one is read from disk, below a folder that no
 // search finds. Nothing is fetched, and nothing in the repository is run.
-//
-// Callers: the commands that compare revisions.
 package checkout
 
 import (
