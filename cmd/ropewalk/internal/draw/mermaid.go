@@ -12,10 +12,12 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// Mermaid is the picture as a Mermaid flowchart, which code hosts show inside Markdown. Lines
+// Mermaid returns the picture as a Mermaid flowchart, which code hosts show inside Markdown. Lines
 // that open a new wave are thick, and calls are dotted.
 func (p Picture) Mermaid() []byte {
-	s, b, names := p.scene(false), &bytes.Buffer{}, map[*mark]string{}
+	s := p.scene(false)
+	b := &bytes.Buffer{}
+	names := map[*mark]string{}
 	if s.title != "" {
 		fmt.Fprintf(b, "---\ntitle: %s\n---\n", strconv.QuoteToASCII(s.title+": "+s.summary()))
 	}
