@@ -163,7 +163,8 @@ func (a Commands) runBuilds(ctx context.Context, flags *buildFlags, paths []stri
 			one.to = at.Below(filepath.ToSlash(below.Name()))
 		}
 		app := *a.App
-		if data.Reset(); asJSON {
+		data.Reset()
+		if asJSON {
 			app.Out = &data
 		}
 		err := Commands{&app}.runBuild(ctx, &one, paths)

@@ -298,7 +298,8 @@ func (a *App) Render(ctx context.Context, p *ProjectFlags, paths []string) (Rend
 	}}
 }
 
-// RenderFS is Render with paths in a file system; nil is the disk.
+// RenderFS loads and renders like [App.Render], but accepts a render without objects. The paths are in
+// files, or on disk if files is nil.
 func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths []string) (Rendered, error) {
 	// Read the flags, and the Transform if the path names one.
 	opts, err := p.Options(a, paths)
