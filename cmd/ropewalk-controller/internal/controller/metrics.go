@@ -103,8 +103,8 @@ func (r *readings) collectCaches(count, gauge emit) {
 	var failed, damaged int64
 	for _, s := range r.parts.disk.Stats() {
 		both("disk-"+s.Kind, s.Hits, s.Misses, -1)
-		failed = failed + s.Failures
-		damaged = damaged + s.Corrupt
+		failed += s.Failures
+		damaged += s.Corrupt
 	}
 	count(r.faults, failed, "failed")
 	count(r.faults, damaged, "damaged")

@@ -308,6 +308,7 @@ func (a commands) read(name string) ([]byte, error) {
 // importFolder makes a component of a folder. The folder stays in its place if the project may read
 // it there.
 func importFolder(from, dir string) (imported, error) {
+	// Find the folder as the project sees it.
 	base, err := filepath.Abs(dir)
 	if err != nil {
 		return imported{}, err
@@ -321,11 +322,15 @@ func importFolder(from, dir string) (imported, error) {
 		return imported{}, err
 	}
 	at := filepath.ToSlash(rel)
+
+	// The project reads within its repository, or within its own folder without one.
 	out := imported{name: nameOfFolder(dir), before: from}
 	root, ok := project.Nearest(base, ".git")
 	if !ok {
 		root = base
 	}
+
+	// A folder elsewhere is copied.
 	if inRoot, err := filepath.Rel(root, full); err != nil || !filepath.IsLocal(inRoot) {
 		at = nameOfFolder(from)
 		root = ""

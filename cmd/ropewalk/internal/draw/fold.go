@@ -127,7 +127,7 @@ func card(parts []*part) *mark {
 		}
 		all.first = min(all.first, p.first)
 		all.last = max(all.last, p.last)
-		all.objects = all.objects + p.objects
+		all.objects += p.objects
 		for kind, n := range p.kinds {
 			all.kinds[kind] += n
 		}

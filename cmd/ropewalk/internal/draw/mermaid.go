@@ -21,6 +21,8 @@ func (p Picture) Mermaid() []byte {
 	if s.title != "" {
 		fmt.Fprintf(b, "---\ntitle: %s\n---\n", strconv.QuoteToASCII(s.title+": "+s.summary()))
 	}
+
+	// Write the boxes of each wave.
 	fmt.Fprintln(b, "flowchart RL")
 	for i, wave := range s.byWave() {
 		if len(wave) == 0 {
@@ -37,6 +39,8 @@ func (p Picture) Mermaid() []byte {
 		}
 		fmt.Fprintln(b, "  end")
 	}
+
+	// Write the lines between them.
 	for _, l := range s.strokes {
 		arrow := "-->"
 		switch l.style {

@@ -255,8 +255,8 @@ func (c *comment) writeEnvironments() {
 		if slices.ContainsFunc(rows, func(e Environment) bool {
 			return slices.Contains([]State{Created, Deleted, Alone}, e.State) || strings.Contains(moved(e, figure.of), "→")
 		}) {
-			head = head + " " + figure.name + " |"
-			rule = rule + "--:|"
+			head += " " + figure.name + " |"
+			rule += "--:|"
 			shown = append(shown, figure.of)
 		}
 	}

@@ -99,6 +99,8 @@ func (c *comment) writeGroup(kind diff.Kind, of []*entry) (left int) {
 	if len(of) == 0 {
 		return 0
 	}
+
+	// A long list is folded.
 	title := strings.ToUpper(string(kind[:1])) + string(kind[1:]) + " (" + strconv.Itoa(len(of)) + ")"
 	head := "\n**" + title + "**\n\n"
 	tail := ""
@@ -109,6 +111,8 @@ func (c *comment) writeGroup(kind diff.Kind, of []*entry) (left int) {
 	if !c.write(head) {
 		return len(of)
 	}
+
+	// A block needs an empty line after a list.
 	listed := false
 	for i, e := range of {
 		text := e.line

@@ -87,6 +87,8 @@ func (r Report) Page(links Links) ([]byte, error) {
 		p.Source = strings.TrimSuffix(links.Source, "/") + "/"
 	}
 	p.Images, p.Left.Images = first(r.Images, maxRows)
+
+	// Share the rows and the pictures between the environments.
 	var pictures bytes.Buffer
 	known := map[string]int{}
 	rows := maxRows
@@ -95,13 +97,15 @@ func (r Report) Page(links Links) ([]byte, error) {
 		out.Before, out.After = withoutImages(e.Before), withoutImages(e.After)
 		var left int
 		out.Findings, left = first(e.Findings, rows)
-		rows = rows - len(out.Findings)
-		p.Left.Findings = p.Left.Findings + left
+		rows -= len(out.Findings)
+		p.Left.Findings += left
 		if svg := r.pictures[i]; svg != nil {
 			out.Picture = p.addPicture(&pictures, known, svg)
 		}
 		p.Environments = append(p.Environments, out)
 	}
+
+	// Objects take the room that is left.
 	var err error
 	p.Objects, p.Left.Objects, err = pageObjects(r.Objects)
 	if err != nil {

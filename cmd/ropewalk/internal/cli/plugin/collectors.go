@@ -82,8 +82,8 @@ func (r readings) caches(to chan<- prometheus.Metric) {
 	if store, err := r.store(); err == nil {
 		for _, s := range store.Stats() {
 			read("disk-"+s.Kind, s.Hits, s.Misses)
-			failures = failures + s.Failures
-			corrupt = corrupt + s.Corrupt
+			failures += s.Failures
+			corrupt += s.Corrupt
 		}
 	}
 	faults := family{to, "ropewalk_cache_faults_total", "Reads and writes of the cache on disk that failed, and entries that were damaged.", "what"}

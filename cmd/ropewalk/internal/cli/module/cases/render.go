@@ -39,6 +39,7 @@ func (c Case) Render(ctx context.Context, s Subject) (render.Result, error) {
 // Request returns the request that Render renders. Its one spec is named after the context of the
 // case.
 func (c Case) Request(s Subject) (render.Request, error) {
+	// The spec is named after the context, and has the input of the case.
 	req := s.Request
 	one := s.Request.Specs[0]
 	surroundings := c.context(one.Evaluate.Context)
@@ -50,10 +51,14 @@ func (c Case) Request(s Subject) (render.Request, error) {
 	one.Evaluate.InputPath = object.Fields("input")
 	one.Evaluate.AllowEmpty = c.Expect.Count.Text == "0"
 	one.Source.Spec = surroundings.Name
+
+	// The file of the case sets what a project sets elsewhere.
 	req.Emit.Name = surroundings.Name
 	req.Emit.Dialect = dialect.Name(surroundings.Engine)
 	req.KubeVersion = surroundings.KubeVersion
 	req.AllowSecrets = map[string][]string{surroundings.Name: c.AllowSecrets}
+
+	// Policies and provisioners need a spec around them.
 	switch s.Kind {
 	case evaluate.KindPolicy:
 		if err := c.setPolicy(&one); err != nil {
