@@ -57,8 +57,8 @@ func pack(ctx context.Context, folder string, version release, flags *publishFla
 		annotations[ocispec.AnnotationRevision] = flags.revision
 	}
 	var out packed
-	out.readme, err = os.ReadFile(folder + "/README.md")
-	if err != nil && !os.IsNotExist(err) { //nolint:gosec // the user names the folder
+	out.readme, err = os.ReadFile(folder + "/README.md") //nolint:gosec // the user names the folder
+	if err != nil && !os.IsNotExist(err) {
 		return packed{}, &command.EnvironmentError{Err: err}
 	}
 
