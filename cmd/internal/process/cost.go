@@ -5,7 +5,7 @@ package process
 
 import "runtime/metrics"
 
-// Allocated is how many bytes of heap this process has allocated since it began.
+// Allocated returns how many bytes of heap this process has allocated since it began.
 func Allocated() int64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

@@ -7,5 +7,5 @@ package process
 
 import "time"
 
-// CPUTime is the time of day, of which differences bound what was used of the processors.
+// CPUTime returns the time of day. Its differences bound what was used of the processors.
 func CPUTime() time.Duration { return time.Duration(time.Now().UnixNano()) }

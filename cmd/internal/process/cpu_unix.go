@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// CPUTime is what this process has used of the processors; where the system does not say
-// so, it is the time of day, of which differences bound what was used.
+// CPUTime returns what this process has used of the processors. If the system does not know it, CPUTime
+// returns the time of day, whose differences bound what was used.
 func CPUTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -16,6 +16,4 @@
 // It is below cmd and not in plugin/host, because it reads the environment and starts
 // the process again, which only commands may. The linker writes into this package, once
 // for all commands; see the Dockerfile.
-//
-// Callers: the commands only.
 package process

@@ -31,8 +31,8 @@ func CloseEnvironment() {
 	}
 }
 
-// ProbeDir makes a directory where there is none, and writes to it: a mistake in the
-// name of one would otherwise come out at the first large request.
+// ProbeDir makes a directory if it does not exist, and writes to it: a mistake in its name would
+// otherwise be noticed at the first large request.
 func ProbeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err

@@ -35,8 +35,7 @@ type Release struct {
 	module bool
 }
 
-// CurrentRelease reads what the Go toolchain wrote into the program, and what its
-// linker was told.
+// CurrentRelease reads what the Go toolchain and the linker wrote into the program.
 func CurrentRelease() Release {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -45,8 +44,8 @@ func CurrentRelease() Release {
 	return releaseOf(info, linkedVersion, linkedRevision)
 }
 
-// releaseOf is the release of a program; what the toolchain saw of the sources goes
-// over the revision that was given at build time.
+// releaseOf returns the release of a program. The revision that the toolchain found in the sources
+// has precedence over the one that was given at build time.
 func releaseOf(info *debug.BuildInfo, version, revision string) Release {
 	const unknown = "(devel)"
 	r := Release{Version: cmp.Or(version, info.Main.Version, unknown), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
@@ -70,7 +69,7 @@ func releaseOf(info *debug.BuildInfo, version, revision string) Release {
 	return r
 }
 
-// String is the release in one line: version, revision, and whether it is modified.
+// String returns the release in one line: version, revision, and whether it is modified.
 func (r Release) String() string {
 	text := strings.TrimSpace(r.Version + " " + r.Revision)
 	if r.Modified {
@@ -79,9 +78,9 @@ func (r Release) String() string {
 	return text
 }
 
-// Identity tells this build from every other one; "" where nothing does. Another build
-// may render otherwise, so that what one remembers is nothing for the next. The version
-// that an image was given is no identity, because it may be that of a branch.
+// Identity returns a text that distinguishes this build from every other one, or "" if nothing
+// does. Another build may render otherwise, so that its cached results are not valid for this one.
+// The version that an image was given is no identity, because it may be that of a branch.
 func (r Release) Identity() string {
 	if r.Modified || r.Revision == "" && !r.module {
 		return ""

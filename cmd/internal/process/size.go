@@ -19,7 +19,8 @@ var _ pflag.Value = (*Size)(nil)
 
 // String writes the size with the largest unit that divides it.
 func (s *Size) String() string {
-	n, units := int64(*s), []string{"", "KiB", "MiB", "GiB"}
+	n := int64(*s)
+	units := []string{"", "KiB", "MiB", "GiB"}
 	i := 0
 	for i < len(units)-1 && n != 0 && n%1024 == 0 {
 		n /= 1024
@@ -28,7 +29,7 @@ func (s *Size) String() string {
 	return strconv.FormatInt(n, 10) + units[i]
 }
 
-// Type is what help prints for the value.
+// Type returns the word that help prints for the value.
 func (*Size) Type() string { return "size" }
 
 // Set reads a whole number with a unit, as a resource of Kubernetes has it: none, Ki,

@@ -58,14 +58,14 @@ func ComponentsProgram() (string, error) {
 		"or take it from the archive of the release, and set ROPEWALK_COMPONENTS to its path if it lies elsewhere", componentsProgram, beside, componentsProgram, version)
 }
 
-// Components is next, with kustomizations and charts built by workers of the program
-// ropewalk-components under opts. Its Close ends them.
+// Components returns an evaluator that builds kustomizations and charts by workers of the program
+// ropewalk-components under opts, and passes everything else to next. Its Close ends the workers.
 func Components(next evaluate.Evaluator, opts worker.Options) *worker.Components {
 	opts.Release = CurrentRelease().String()
 	return &worker.Components{Next: next, Program: ComponentsProgram, Options: opts}
 }
 
-// ServeComponents is [ServeWorker] for kustomizations and charts.
+// ServeComponents builds kustomizations and charts, as [ServeWorker] evaluates modules.
 func ServeComponents(opts inprocess.Options) error {
 	signal.Ignore(os.Interrupt)
 	return worker.Serve(context.Background(), os.Stdin, os.Stdout, CurrentRelease().String(), opts)
@@ -76,8 +76,7 @@ func ServeComponents(opts inprocess.Options) error {
 // than it needs to start.
 func IsWorker() bool { return len(os.Args) > 1 && os.Args[1] == worker.Arg }
 
-// ServeWorker evaluates what the parent of this process sends, until that closes the
-// pipe.
+// ServeWorker evaluates what the parent of this process sends, until the parent closes the pipe.
 func ServeWorker() error {
 	// An interrupt on a terminal reaches the whole process group. The parent
 	// decides what becomes of its workers.
@@ -85,7 +84,7 @@ func ServeWorker() error {
 	return worker.Serve(context.Background(), os.Stdin, os.Stdout, "", EvaluateOptions())
 }
 
-// EvaluateOptions are the same in a command and in its workers, so that both give the
+// EvaluateOptions returns the options that a command and its workers share, so that both give the
 // same results.
 func EvaluateOptions() inprocess.Options {
 	return inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}}

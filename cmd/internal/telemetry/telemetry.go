@@ -8,8 +8,6 @@
 // Without an address nothing is exported, no connection is made and no span is kept. A
 // collector that does not answer delays nothing: spans wait for it in a bounded queue, and are
 // dropped where that is full.
-//
-// Callers: the programs of the Argo CD and Flux adapters.
 package telemetry
 
 import (

@@ -50,7 +50,7 @@ func (f *flags) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := f.parts(log)
+	p, err := f.newParts(log)
 	if err != nil {
 		return err
 	}
@@ -63,36 +63,42 @@ func (f *flags) serve(ctx context.Context) error {
 	return errors.Join(err, p.close())
 }
 
-// connection is how the API server is reached: from inside of the cluster, or as
-// KUBECONFIG says.
+// connection returns how the API server is reached: from inside of the cluster, or as KUBECONFIG
+// says.
 func (f *flags) connection() (*rest.Config, error) {
 	c, err := ctrl.GetConfig()
 	if err != nil {
 		return nil, fmt.Errorf("%w: run it in a cluster, or set KUBECONFIG", err)
 	}
 	c.UserAgent = flux.Name + "/" + process.CurrentRelease().Version
-	if c.QPS, c.Burst = f.qps, max(f.burst, int(f.qps)); f.qps == 0 {
+	c.QPS, c.Burst = f.qps, max(f.burst, int(f.qps))
+	if f.qps == 0 {
 		c.QPS = -1
 	}
 	return c, nil
 }
 
-// manager is what watches the API server, leads, and shows itself.
+// manager returns the manager, which watches the API server, takes part in the election of a
+// leader, and serves health and metrics.
 func (f *flags) manager(connection *rest.Config, log logr.Logger) (ctrl.Manager, error) {
+	// Watch only what the controller has rights to.
 	watched := flux.Cache()
 	if err := f.narrow(&watched); err != nil {
 		return nil, err
 	}
-	recoverPanic, lease := true, flux.Name+"-leader-election"
+	recoverPanic := true
+	lease := flux.Name + "-leader-election"
 	if f.watch.LabelSelector != "" {
 		// Shards do not wait for one another.
 		lease = leaderelection.GenerateID(lease, f.watch.LabelSelector)
 	}
+
+	// A leader that lost its lease must not write any more.
 	if f.leader.Enable {
-		(&fence{lease: lease, lasts: f.leader.LeaseDuration}).around(connection)
+		(&fence{lease: lease, lasts: f.leader.LeaseDuration}).wrap(connection)
 	}
 	mgr, err := ctrl.NewManager(connection, ctrl.Options{
-		Scheme: flux.Scheme(), Logger: log, Cache: watched, NewCache: known,
+		Scheme: flux.Scheme(), Logger: log, Cache: watched, NewCache: knownKinds,
 		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: flux.Uncached()}},
 		Controller: config.Controller{RecoverPanic: &recoverPanic, MaxConcurrentReconciles: f.concurrent},
 		Metrics:    server.Options{BindAddress: f.metrics, ExtraHandlers: pprof.GetHandlers()}, HealthProbeBindAddress: f.health,
@@ -104,6 +110,8 @@ func (f *flags) manager(connection *rest.Config, log logr.Logger) (ctrl.Manager,
 	if err != nil {
 		return nil, err
 	}
+
+	// Only the leader of a controller that serves is ready.
 	ready := healthz.Ping
 	if f.serves() || f.pivot.has(partPivot) {
 		ready = leads(mgr.Elected())
@@ -111,8 +119,8 @@ func (f *flags) manager(connection *rest.Config, log logr.Logger) (ctrl.Manager,
 	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ready", ready))
 }
 
-// leads is a check of readiness for a controller that serves artifacts, or children: only the one
-// that leads does, and a Service must not lead Flux, or an agent, to another.
+// leads returns a check of readiness for a controller that serves artifacts, or children: only the
+// leader does, and a Service must not lead Flux, or an agent, to another controller.
 func leads(elected <-chan struct{}) healthz.Checker {
 	return func(*http.Request) error {
 		select {
@@ -124,14 +132,15 @@ func leads(elected <-chan struct{}) healthz.Checker {
 	}
 }
 
-// narrow keeps the cache to what this controller works on, and has rights to.
+// narrow limits the cache to the objects that this controller works on, and has rights to.
 func (f *flags) narrow(watched *cache.Options) error {
 	if !f.watch.AllNamespaces {
 		watched.DefaultNamespaces = map[string]cache.Config{f.namespace: {}}
 	}
 	if namespaces := f.argocdNamespaces; len(namespaces) > 0 && !slices.Contains(namespaces, "*") {
 		// The controller has no rights to look at others.
-		app, in := &unstructured.Unstructured{}, map[string]cache.Config{}
+		app := &unstructured.Unstructured{}
+		in := map[string]cache.Config{}
 		app.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"})
 		for _, name := range namespaces {
 			in[name] = cache.Config{}
@@ -149,9 +158,9 @@ func (f *flags) narrow(watched *cache.Options) error {
 	return nil
 }
 
-// known is a cache without limits for kinds that the cluster does not have: those of Flux are not
-// there where Argo CD delivers, and nothing watches them then.
-func known(connection *rest.Config, o cache.Options) (cache.Cache, error) {
+// knownKinds returns a cache without limits for kinds that the cluster does not have: those of Flux
+// do not exist if Argo CD delivers, and nothing watches them then.
+func knownKinds(connection *rest.Config, o cache.Options) (cache.Cache, error) {
 	o.ByObject = maps.Clone(o.ByObject)
 	for object := range o.ByObject {
 		gvk, err := apiutil.GVKForObject(object, o.Scheme)
@@ -180,7 +189,7 @@ func (f *flags) run(ctx context.Context, mgr ctrl.Manager, p *parts, log logr.Lo
 	if err != nil {
 		return fmt.Errorf("--events-addr: %w", err)
 	}
-	condition, unregister, err := p.show(metrics.Registry)
+	condition, unregister, err := p.register(metrics.Registry)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func TestTheControllerNeedsNoFlux(t *testing.T) {
 			}
 			o := flux.Cache()
 			o.Scheme, o.Mapper = flux.Scheme(), mapper
-			_, err := known(&rest.Config{}, o)
+			_, err := knownKinds(&rest.Config{}, o)
 			require.NoError(t, err)
 			require.Len(t, o.ByObject, 1, "the options of the caller stay as they are")
 		})

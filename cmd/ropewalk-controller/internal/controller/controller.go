@@ -28,8 +28,8 @@ const (
 	Usage = 2
 )
 
-// Main runs the process: a worker where the first argument asks for one, and the
-// controller otherwise. It returns the exit code.
+// Main runs the process: a worker if the first argument asks for one, and the controller otherwise.
+// It returns the exit code.
 func Main() int {
 	if process.IsWorker() {
 		return serveWorker()
@@ -65,7 +65,7 @@ func Run(ctx context.Context, args []string, out, diagnostics io.Writer) int {
 	return Good
 }
 
-// help is what --help prints.
+// help returns the text of --help.
 func help(set *pflag.FlagSet) string {
 	return `Render the Transforms of a cluster, publish what they give, and have Flux or Argo CD
 apply it in order. Make clusters of PivotClusters, which then take their own Cluster API
@@ -83,8 +83,8 @@ GOMEMLIMIT (instead of what --memory-total leaves this process).
 `
 }
 
-// serveWorker is the process of a worker: it evaluates what its parent sends until that
-// closes the pipe.
+// serveWorker runs the process of a worker: it evaluates what its parent sends until the parent
+// closes the pipe. It returns the exit code.
 func serveWorker() int {
 	if err := process.ServeWorker(); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "ropewalk-controller: worker:", err)

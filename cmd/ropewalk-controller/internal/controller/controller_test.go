@@ -137,7 +137,7 @@ func parsed(t *testing.T, args ...string) *flags {
 }
 
 func TestModulesAreEvaluatedInWorkers(t *testing.T) {
-	p, err := parsed(t, "--workers=1").parts(logr.Discard())
+	p, err := parsed(t, "--workers=1").newParts(logr.Discard())
 	require.NoError(t, err)
 	request := evaluate.Request{
 		Spec: "web", Module: evaluate.Module{
@@ -163,10 +163,10 @@ func TestAPlaceThatIsNotThereIsSaidAtTheStart(t *testing.T) {
 		"--ca=" + file:                                  "the file contains no PEM certificate",
 		"--ca=" + file + ".pem":                         "--ca: ",
 	} {
-		_, err := parsed(t, flag, "--storage-adv-addr=here").parts(logr.Discard())
+		_, err := parsed(t, flag, "--storage-adv-addr=here").newParts(logr.Discard())
 		require.ErrorContains(t, err, says)
 	}
-	_, err := parsed(t, "--pull-policy="+file).parts(logr.Discard())
+	_, err := parsed(t, "--pull-policy="+file).newParts(logr.Discard())
 	require.ErrorIs(t, err, pullpolicy.ErrPolicy)
 }
 
@@ -175,7 +175,7 @@ func TestFlagsReachTheReconciler(t *testing.T) {
 	f := parsed(t, "--cache-dir="+dir, "--storage-path="+dir, "--storage-adv-addr=here", "--artifact-retention-ttl=1h",
 		"--default-service-account=ropewalk", "--no-cross-namespace-refs", "--concurrent=3", "--workers=1", "--timeout=5s",
 		"--argocd-namespaces=argocd,apps", "--argocd-projects=shop", "--requeue-dependency=5s", "--plain-http=Registry.test:5000")
-	p, err := f.parts(logr.Discard())
+	p, err := f.newParts(logr.Discard())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.close()) }()
 	o := f.options(p)

@@ -16,6 +16,4 @@
 // Files: controller.go runs the process; flags.go is the command line;
 // memory.go divides the memory; cluster.go connects to the API server; parts.go makes
 // what renders, fetches and caches; metrics.go shows it.
-//
-// Caller: main.
 package controller

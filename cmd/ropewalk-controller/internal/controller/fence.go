@@ -25,8 +25,8 @@ type fence struct {
 	renewed atomic.Pointer[time.Time]
 }
 
-// around has all clients of a connection go through the fence.
-func (f *fence) around(c *rest.Config) {
+// wrap sends all requests of a connection through the fence.
+func (f *fence) wrap(c *rest.Config) {
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return fenced{next, f} })
 }
 

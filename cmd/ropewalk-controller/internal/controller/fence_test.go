@@ -32,7 +32,7 @@ func TestAProcessWithoutItsLeaseDoesNotWrite(t *testing.T) {
 	t.Cleanup(server.Close)
 	f := &fence{lease: "ours", lasts: time.Minute}
 	config := &rest.Config{Host: server.URL}
-	f.around(config)
+	f.wrap(config)
 	var clients []*http.Client
 	for range 2 { // Each client of a configuration has a transport of its own.
 		client, err := rest.HTTPClientFor(rest.CopyConfig(config))

@@ -73,7 +73,7 @@ type flags struct {
 	version                               bool
 }
 
-// newFlags are the flags with their defaults, some of which the environment has.
+// newFlags returns the flags with their defaults, some of which come from the environment.
 func newFlags(env func(string) string) (*flags, *pflag.FlagSet) {
 	f := &flags{
 		namespace: env("RUNTIME_NAMESPACE"), cueRegistry: env("CUE_REGISTRY"), sourceHost: env("SOURCE_CONTROLLER_LOCALHOST"),
@@ -94,7 +94,7 @@ func newFlags(env func(string) string) (*flags, *pflag.FlagSet) {
 	return f, set
 }
 
-// addReconciling adds what says which Transforms are worked on, and how.
+// addReconciling adds the flags for which Transforms are reconciled, and how.
 func (f *flags) addReconciling(set *pflag.FlagSet) {
 	set.IntVar(&f.concurrent, "concurrent", 10, "fetch and render `N` Transforms at once; one namespace uses half of that where others\nrender too")
 	set.DurationVar(&f.requeueDependency, "requeue-dependency", 30*time.Second, "how long to wait for what is not Ready and cannot be watched")
@@ -109,7 +109,7 @@ func (f *flags) addReconciling(set *pflag.FlagSet) {
 	set.Var(&f.gates, "feature-gates", "`NAME=true` or NAME=false, with commas: "+f.gates.help())
 }
 
-// addRendering adds what says how modules are fetched and evaluated.
+// addRendering adds the flags for how modules are fetched and evaluated.
 func (f *flags) addRendering(set *pflag.FlagSet, env func(string) string) {
 	set.IntVar(&f.workers, "workers", 2, "evaluate in `N` processes")
 	set.Var(&f.total, "memory-total", "memory of the controller and all of its workers together")
@@ -120,7 +120,7 @@ func (f *flags) addRendering(set *pflag.FlagSet, env func(string) string) {
 	set.StringSliceVar(&f.ca, "ca", nil, "`FILES` of certificate authorities (PEM) to trust for registries and Git servers,\nbeside those of the system")
 }
 
-// addStorage adds what says where artifacts are that this controller serves itself.
+// addStorage adds the flags for artifacts that this controller serves itself.
 func (f *flags) addStorage(set *pflag.FlagSet, env func(string) string) {
 	set.StringVar(&f.storagePath, "storage-path", "", "`DIR` of the artifacts that are served; ExternalArtifacts are refused where empty")
 	set.StringVar(&f.storageAddress, "storage-addr", ":9790", "`ADDRESS` to serve them at")
@@ -128,7 +128,7 @@ func (f *flags) addStorage(set *pflag.FlagSet, env func(string) string) {
 	set.DurationVar(&f.retention, "artifact-retention-ttl", retention, "how long a file that was replaced is still served")
 }
 
-// addServing adds what says how this process shows itself, and to whom it speaks.
+// addServing adds the flags for the servers of this process, and for its connections.
 func (f *flags) addServing(set *pflag.FlagSet) {
 	set.StringVar(&f.events, "events-addr", "", "`URL` of the notification-controller; events go to the API server alone where empty")
 	set.StringVar(&f.metrics, "metrics-addr", ":8080", "`ADDRESS` of /metrics and /debug/pprof; none where 0")
@@ -142,7 +142,7 @@ func (f *flags) addServing(set *pflag.FlagSet) {
 	set.DurationVar(&f.drain, "graceful-shutdown-timeout", 30*time.Second, "how long what is begun may go on after SIGTERM")
 }
 
-// parse reads args, and refuses what no controller can be made of.
+// parse reads args, and refuses flags with which no controller can be made.
 func (f *flags) parse(set *pflag.FlagSet, args []string) error {
 	if err := set.Parse(args); err != nil {
 		return err

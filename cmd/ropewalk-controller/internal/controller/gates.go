@@ -26,14 +26,14 @@ var _ pflag.Value = (*gates)(nil)
 // for which there must be a --storage-path too.
 const gateExternalArtifact = runtimectrl.FeatureGateExternalArtifact
 
-// defaultGates are all that there are. The names are Flux's where it has them, and so is
-// what is off.
+// defaultGates returns all gates. The names are those of Flux, if it has them, and so are the gates
+// that are off.
 func defaultGates() gates { return gates{gateExternalArtifact: true, flux.GateWorkloadIdentity: false} }
 
 // help names all gates with their defaults.
 func (g *gates) help() string { return strings.ReplaceAll(g.String(), ",", ", ") }
 
-// String is what the flag would be given to have the same.
+// String returns the value of the flag that gives the same gates.
 func (g *gates) String() string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(*g)) {
@@ -42,10 +42,10 @@ func (g *gates) String() string {
 	return strings.Join(out, ",")
 }
 
-// Type is what help prints for the value.
+// Type returns the word that help prints for the value.
 func (*gates) Type() string { return "gates" }
 
-// Set switches those that text names.
+// Set switches the gates that text names.
 func (g *gates) Set(text string) error {
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")

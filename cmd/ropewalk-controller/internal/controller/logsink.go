@@ -12,8 +12,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// safeLog is log without credentials in URLs, and with the texts of others escaped: messages of modules, registries and Git
-// servers reach it in errors and in values.
+// safeLog returns log without credentials in URLs, and with the texts of others escaped: messages
+// of modules, registries and Git servers reach it in errors and in values.
 func safeLog(log logr.Logger) logr.Logger {
 	sink := log.GetSink()
 	if deeper, ok := sink.(logr.CallDepthLogSink); ok {
@@ -48,10 +48,10 @@ func (s safeSink) WithValues(values ...any) logr.LogSink {
 // WithName implements logr.LogSink.
 func (s safeSink) WithName(name string) logr.LogSink { return safeSink{s.LogSink.WithName(name)} }
 
-// safeText is a text with escapes, and without credentials in URLs.
+// safeText returns a text with escapes, and without credentials in URLs.
 func safeText(text string) string { return printable.Text((*object.Secrets)(nil).Hide(text)) }
 
-// safeValues are keys and values with their texts escaped; structs are left to the encoder.
+// safeValues returns keys and values with their texts escaped. Structs are left to the encoder.
 func safeValues(values []any) []any {
 	out := make([]any, len(values))
 	for i, v := range values {

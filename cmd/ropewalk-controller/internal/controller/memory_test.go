@@ -57,11 +57,11 @@ func TestTheUserSaysHowMuchGoMayTake(t *testing.T) {
 }
 
 func TestMetricsAreRegisteredOnce(t *testing.T) {
-	p, err := parsed(t, "--cache-dir="+t.TempDir()).parts(logr.Discard())
+	p, err := parsed(t, "--cache-dir="+t.TempDir()).newParts(logr.Discard())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.close()) }()
 	registry := prometheus.NewPedanticRegistry()
-	_, unregister, err := p.show(registry)
+	_, unregister, err := p.register(registry)
 	require.NoError(t, err)
 	families, err := registry.Gather()
 	require.NoError(t, err)
@@ -72,10 +72,10 @@ func TestMetricsAreRegisteredOnce(t *testing.T) {
 	for _, name := range []string{"ropewalk_workers_total", "ropewalk_cache_reads_total", "ropewalk_cache_bytes", "ropewalk_memory_limit_bytes", "ropewalk_cache_faults_total"} {
 		require.True(t, names[name], name)
 	}
-	_, _, err = p.show(registry)
+	_, _, err = p.register(registry)
 	require.Error(t, err)
 	unregister()
-	_, unregister, err = p.show(registry)
+	_, unregister, err = p.register(registry)
 	require.NoError(t, err, "what was registered by halves is gone")
 	unregister()
 }

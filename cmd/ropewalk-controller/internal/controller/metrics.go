@@ -103,7 +103,8 @@ func (r *readings) collectCaches(count, gauge emit) {
 	var failed, damaged int64
 	for _, s := range r.parts.disk.Stats() {
 		both("disk-"+s.Kind, s.Hits, s.Misses, -1)
-		failed, damaged = failed+s.Failures, damaged+s.Corrupt
+		failed += s.Failures
+		damaged += s.Corrupt
 	}
 	count(r.faults, failed, "failed")
 	count(r.faults, damaged, "damaged")
@@ -119,9 +120,9 @@ func (r *readings) collectPolicy(s pullpolicy.FileStats, count, gauge emit) {
 	gauge(r.policy, good)
 }
 
-// show registers the metrics of the parts, and those of Flux, which it returns;
-// unregister takes them away.
-func (p *parts) show(registry prometheus.Registerer) (*metrics.Recorder, func(), error) {
+// register registers the metrics of the parts, and those of Flux, which it returns. The second
+// result unregisters them.
+func (p *parts) register(registry prometheus.Registerer) (*metrics.Recorder, func(), error) {
 	recorder := metrics.NewRecorder()
 	all := append(recorder.Collectors(), newReadings(p))
 	for i, c := range all {
@@ -139,7 +140,7 @@ func unregister(registry prometheus.Registerer, all []prometheus.Collector) {
 	}
 }
 
-// observe is what records how long a reconciliation took, and how a Transform is.
+// observe returns the recorder of how long a reconciliation took, and of the state of a Transform.
 func (*flags) observe(mgr ctrl.Manager, recorder *metrics.Recorder) runtimectrl.Metrics {
 	return runtimectrl.NewMetrics(mgr, recorder, v1alpha1.Finalizer)
 }

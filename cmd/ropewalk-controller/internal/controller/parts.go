@@ -59,8 +59,9 @@ type parts struct {
 	report func(error)
 }
 
-// parts makes them; nothing is running yet that must be ended.
-func (f *flags) parts(log logr.Logger) (*parts, error) {
+// newParts makes the parts. Nothing is running yet that must be ended.
+func (f *flags) newParts(log logr.Logger) (*parts, error) {
+	// Divide the memory between the process and its workers.
 	divided, err := divide(int64(f.total), f.workers)
 	if err != nil {
 		return nil, err
@@ -70,7 +71,10 @@ func (f *flags) parts(log logr.Logger) (*parts, error) {
 			log.Error(err, "continuing without it")
 		}
 	}}
-	if p.ca, err = authorities(f.ca); err != nil {
+
+	// Open what is on disk, and probe what will be written.
+	p.ca, err = authorities(f.ca)
+	if err != nil {
 		return nil, err
 	}
 	if err := p.openDisk(f.cacheDir); err != nil {
@@ -82,23 +86,30 @@ func (f *flags) parts(log logr.Logger) (*parts, error) {
 		}
 	}
 	if f.pullPolicy != "" {
-		if p.policy, err = pullpolicy.Open(f.pullPolicy, p.report); err != nil {
+		p.policy, err = pullpolicy.Open(f.pullPolicy, p.report)
+		if err != nil {
 			return nil, fmt.Errorf("--pull-policy: %w", err)
 		}
 	}
+
+	// Start the workers.
 	options := worker.Options{Size: f.workers, Schemas: process.EvaluateOptions().Schemas, Memory: divided.worker, Timeout: f.timeout}
-	if p.pool, err = worker.NewPool(options); err != nil {
+	p.pool, err = worker.NewPool(options)
+	if err != nil {
 		return nil, err
 	}
 	p.components = process.Components(p.pool, options)
+
+	// Trace requests, and cache results in memory.
 	p.tracer, p.flush = telemetry.Open(f.otlp, flux.Name, process.CurrentRelease().Version, p.report)
 	p.evaluations = resultcache.New(divided.evaluations)
-	p.renders, p.trees = lru.New[string, []byte](divided.renders), lru.New[string, source.Tree](divided.trees)
+	p.renders = lru.New[string, []byte](divided.renders)
+	p.trees = lru.New[string, source.Tree](divided.trees)
 	return p, nil
 }
 
-// openDisk opens the cache. One that was asked for and is not there is a mistake that
-// would otherwise come out as a slow controller.
+// openDisk opens the cache. A cache that the flags name and that does not exist is a mistake, which
+// would otherwise be noticed as a slow controller.
 func (p *parts) openDisk(dir string) error {
 	if dir == "" {
 		return nil
@@ -107,7 +118,8 @@ func (p *parts) openDisk(dir string) error {
 	if err := errors.Join(err, process.ProbeDir(dir)); err != nil {
 		return fmt.Errorf("--cache-dir: %w", err)
 	}
-	p.disk, p.writer = disk, &rendercache.WriteBehind{Next: disk, MaxPending: renderPending, Failed: p.report}
+	p.disk = disk
+	p.writer = &rendercache.WriteBehind{Next: disk, MaxPending: renderPending, Failed: p.report}
 	return nil
 }
 
@@ -121,8 +133,8 @@ func (p *parts) close() error {
 	return err
 }
 
-// stores are where finished renders are kept: on disk where the build can be told from
-// others.
+// stores returns the caches of finished renders: also the disk if the build can be distinguished
+// from others.
 func (p *parts) stores() (version string, stores []rendercache.Store) {
 	r := process.CurrentRelease()
 	stores = []rendercache.Store{rendercache.MemoryStore{Entries: p.renders}}
@@ -133,7 +145,7 @@ func (p *parts) stores() (version string, stores []rendercache.Store) {
 	return r.String(), stores
 }
 
-// options are those of the reconciler, but for what a manager makes.
+// options returns the options of the reconciler, without what a manager makes.
 func (f *flags) options(p *parts) flux.Options {
 	version, stores := p.stores()
 	o := flux.Options{
@@ -152,10 +164,10 @@ func (f *flags) options(p *parts) flux.Options {
 	return o
 }
 
-// serves says that there are artifacts that this controller serves itself.
+// serves reports whether this controller serves artifacts itself.
 func (f *flags) serves() bool { return f.storagePath != "" && f.gates[gateExternalArtifact] }
 
-// modules says where modules come from.
+// modules returns where modules come from.
 func (f *flags) modules(p *parts) flux.Modules {
 	registries := f.registries(p.ca, false)
 	m := flux.Modules{
@@ -203,7 +215,7 @@ func (f *flags) plain(host string) bool {
 	return slices.ContainsFunc(f.plainHTTP, func(given string) bool { return strings.EqualFold(given, host) })
 }
 
-// authorities are those of files, in PEM.
+// authorities returns the certificate authorities in files, in PEM.
 func authorities(files []string) ([]byte, error) {
 	var out []byte
 	for _, name := range files {

@@ -83,12 +83,12 @@ func (f *flags) checkPivot() error {
 	return nil
 }
 
-// account is the ServiceAccount of the controller.
+// account returns the ServiceAccount of the controller.
 func (f *flags) account() types.NamespacedName {
 	return types.NamespacedName{Namespace: f.namespace, Name: flux.Name}
 }
 
-// pivotReconciler is the part pivot, as the flags have it.
+// pivotReconciler returns the reconciler of the part pivot, as the flags have it.
 func (f *flags) pivotReconciler(open func(context.Context, *v1alpha1.Transform) (artifact.Store, error), recorder kuberecorder.EventRecorder) *pivot.Reconciler {
 	p := &f.pivot
 	endpoints := &pivot.Endpoints{Registration: p.registration, Link: p.linkAddress, Namespace: f.namespace}

@@ -8,6 +8,4 @@
 //
 // The same findings give the same bytes. Every text stays in its line and has no control
 // characters. [Of] shows mistakes without secrets; other results come without them.
-//
-// Callers: the command line, and internal/preview.
 package ci

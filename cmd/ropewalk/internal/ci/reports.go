@@ -11,8 +11,8 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// GitHub is results as commands of a workflow, which GitHub shows beside their lines.
-// Source: https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
+// GitHub returns results as commands of a workflow, which GitHub shows beside their lines. Source:
+// https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
 func GitHub(all []Result) []byte {
 	text := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
@@ -53,12 +53,13 @@ type (
 	}
 )
 
-// JUnit is results as a JUnit report: an error is a case that failed, a warning one that
-// passed with an output. Without an error there is a case called good that passed.
+// JUnit returns results as a JUnit report: an error is a case that failed, a warning one that
+// passed with an output. Without an error there is a case with the name good that passed.
 func JUnit(suite, good string, all []Result) ([]byte, error) {
 	out := junitSuite{Name: suite}
 	for _, r := range all {
-		text, line := printable.Line(r.Text), r.line()
+		text := printable.Line(r.Text)
+		line := r.line()
 		one := junitCase{Name: text, Class: r.Rule}
 		if InFile(r.Pos) {
 			one.File, one.Line = r.Pos.File, r.Pos.Line

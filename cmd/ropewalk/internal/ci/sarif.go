@@ -38,7 +38,7 @@ type Result struct {
 	Folder string
 }
 
-// Of are mistakes as results of a project in a folder, each as [object.Shown] shows it.
+// Of returns mistakes as results of a project in a folder, each as [object.Shown] shows it.
 func Of(mistakes object.Errors, folder string) []Result {
 	out := make([]Result, len(mistakes))
 	for i, mistake := range mistakes {
@@ -48,7 +48,7 @@ func Of(mistakes object.Errors, folder string) []Result {
 	return out
 }
 
-// line is the whole of a result, as one line.
+// line returns all of a result, as one line.
 func (r Result) line() string {
 	text := strings.TrimPrefix(printable.Line(r.Subject)+": "+printable.Line(r.Text), ": ")
 	if r.Hint != "" {
@@ -108,12 +108,13 @@ type (
 	}
 )
 
-// SARIF is results of a version of Ropewalk as SARIF 2.1.0, at most 5,000 of them: how many
+// SARIF returns results of a version of Ropewalk as SARIF 2.1.0, at most 5,000 of them. How many
 // are left out stands in it. The texts of rules come from describe.
 func SARIF(version string, all []Result, describe func(rule string) string) ([]byte, error) {
 	results := []sarifResult{}
 	for _, r := range all[:min(len(all), maxResults)] {
-		subject, text := printable.Line(r.Subject), printable.Line(r.Text)
+		subject := printable.Line(r.Subject)
+		text := printable.Line(r.Text)
 		sum := sha256.Sum256([]byte(strings.Join([]string{r.Rule, subject, text}, "\x00")))
 		results = append(results, sarifResult{
 			RuleID: r.Rule, Level: r.Level, Message: sarifText{Text: r.line()}, Locations: []sarifLocation{location(r.Pos, r.Folder)},
@@ -128,7 +129,7 @@ func SARIF(version string, all []Result, describe func(rule string) string) ([]b
 	return append(data, '\n'), err
 }
 
-// location is a line of a file; a result without one is about the project in a folder.
+// location returns a line of a file. A result without a file is about the project in a folder.
 func location(at object.Pos, folder string) sarifLocation {
 	if !InFile(at) {
 		at = object.Pos{File: path.Join(folder, spec.ProjectFile)}
@@ -148,7 +149,7 @@ func InFile(at object.Pos) bool {
 	return at.IsValid() && (local || path.IsAbs(file))
 }
 
-// rulesOf are the rules of results, sorted.
+// rulesOf returns the rules of results, sorted.
 func rulesOf(results []sarifResult, describe func(string) string) []sarifRule {
 	rules := []sarifRule{}
 	for _, r := range results {
@@ -160,7 +161,8 @@ func rulesOf(results []sarifResult, describe func(string) string) []sarifRule {
 	return rules
 }
 
-// RuleOf is the rule of what a policy found, "" for what Ropewalk itself did.
+// RuleOf returns the rule for the results of a policy, or that of the checks of Ropewalk itself if
+// policy is "".
 func RuleOf(policy string) string {
 	if policy == "" {
 		return "check"
@@ -168,7 +170,7 @@ func RuleOf(policy string) string {
 	return "policy/" + printable.Line(policy)
 }
 
-// Describe is what a rule of [Of] is about.
+// Describe returns what a rule of [Of] is about.
 func Describe(rule string) string {
 	if name, ok := strings.CutPrefix(rule, "policy/"); ok {
 		return "Policy " + name

@@ -73,7 +73,8 @@ func (a commands) cachePrune() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			opts.Kind, opts.MaxBytes = kind, int64(limit)
+			opts.Kind = kind
+			opts.MaxBytes = int64(limit)
 			if !opts.All && opts.OlderThan == 0 && opts.MaxBytes == 0 {
 				return command.Usagef("add --all, --older-than or --max-size", "prune needs a condition")
 			}

@@ -30,7 +30,7 @@ func Main() int {
 	return Run(ctx, os.Args[1:], processStreams())
 }
 
-// processStreams are those of the process.
+// processStreams returns the streams of the process.
 func processStreams() command.Streams {
 	s := command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	colors := os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
@@ -46,8 +46,8 @@ func processStreams() command.Streams {
 	return s
 }
 
-// serveWorker is the process of a worker: it evaluates what its parent sends
-// until that closes the pipe.
+// serveWorker runs the process of a worker: it evaluates what its parent sends until the parent
+// closes the pipe. It returns the exit code.
 func serveWorker() int {
 	if err := process.ServeWorker(); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "ropewalk: worker:", err)

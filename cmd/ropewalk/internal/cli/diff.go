@@ -102,7 +102,7 @@ that a side does not render.
 	return cmd
 }
 
-// runDiff compares until the deadline: what the sides hold may be foreign, and of any size.
+// runDiff compares two sides until the deadline: they may hold foreign content of any size.
 func (a commands) runDiff(ctx context.Context, flags *diffFlags, before, after string) error {
 	if flags.deadline <= 0 {
 		return command.Usagef("", "--deadline %s: expected more than 0", flags.deadline)
@@ -136,8 +136,8 @@ func (a commands) runDiff(ctx context.Context, flags *diffFlags, before, after s
 // diffOne compares two sides, and prints how they differ.
 func (a commands) diffOne(ctx context.Context, flags *diffFlags, before, after string) (bool, error) {
 	report, known, err := a.compareSides(ctx, flags,
-		func() (side, error) { return a.side(ctx, &flags.ProjectFlags, before, after) },
-		func() (side, error) { return a.side(ctx, &flags.ProjectFlags, after, before) }, before, after)
+		func() (side, error) { return a.openSide(ctx, &flags.ProjectFlags, before, after) },
+		func() (side, error) { return a.openSide(ctx, &flags.ProjectFlags, after, before) }, before, after)
 	if err == nil {
 		err = command.KnownSpecs(flags.specs, known)
 	}
@@ -147,14 +147,16 @@ func (a commands) diffOne(ctx context.Context, flags *diffFlags, before, after s
 	return !report.Empty(), a.printDiff(report, flags.format.Value)
 }
 
-// diffAll compares every project of two trees. One with mistakes does not hide the others.
+// diffAll compares every project of two trees. The mistakes of one project do not hide those of the
+// others.
 func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after string) (different bool, err error) {
-	old, err := a.tree(ctx, flags, before, after)
+	// Find the projects of both trees.
+	old, err := a.openTree(ctx, flags, before, after)
 	if err != nil {
 		return false, err
 	}
 	defer old.close()
-	now, err := a.tree(ctx, flags, after, before)
+	now, err := a.openTree(ctx, flags, after, before)
 	if err != nil {
 		return false, err
 	}
@@ -165,14 +167,16 @@ func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after s
 		all = old.projects
 	}
 	slices.Sort(all)
+
+	// Compare project by project, and collect mistakes, so that one project does not hide the others.
 	var reports diff.Reports
 	var found object.Errors
 	var specs []string
 	texts := map[string][]byte{}
 	for _, project := range slices.Compact(all) {
 		report, known, err := a.compareSides(ctx, flags,
-			func() (side, error) { return a.sideIn(ctx, old, project) },
-			func() (side, error) { return a.sideIn(ctx, now, project) }, old.at(project), now.at(project))
+			func() (side, error) { return a.openSideIn(ctx, old, project) },
+			func() (side, error) { return a.openSideIn(ctx, now, project) }, old.at(project), now.at(project))
 		maps.Copy(texts, a.Texts)
 		mistakes, ok := command.IsFindings(err)
 		switch {
@@ -189,6 +193,8 @@ func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after s
 		different = different || !report.Empty()
 		reports = append(reports, diff.Named{Project: project, Report: report})
 	}
+
+	// A spec that no project has is a mistake on the command line, unless a project did not load.
 	a.Texts = texts
 	slices.Sort(specs)
 	if err := command.KnownSpecs(flags.specs, slices.Compact(specs)); err != nil && len(found) == 0 {
@@ -200,19 +206,19 @@ func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after s
 	return different, found.Err()
 }
 
-// compareSides compares two sides, which it opens and closes. It returns the specs that they have.
+// compareSides opens two sides, compares them and closes them. It returns the specs that they have.
 func (a commands) compareSides(ctx context.Context, flags *diffFlags, before, after func() (side, error), nameBefore, nameAfter string) (diff.Report, []string, error) {
 	old, err := before()
 	if err != nil {
-		return diff.Report{}, nil, a.ofSide(ctx, "BEFORE", nameBefore, err)
+		return diff.Report{}, nil, a.nameSide(ctx, "BEFORE", nameBefore, err)
 	}
 	defer old.close()
 	now, err := after()
 	if err != nil {
-		return diff.Report{}, nil, a.ofSide(ctx, "AFTER", nameAfter, err)
+		return diff.Report{}, nil, a.nameSide(ctx, "AFTER", nameAfter, err)
 	}
 	defer now.close()
-	known, err := onlySpecs(flags.specs, &old, &now)
+	known, err := keepSpecs(flags.specs, &old, &now)
 	if err != nil {
 		return diff.Report{}, nil, err
 	}
@@ -231,8 +237,8 @@ func (a commands) compareSides(ctx context.Context, flags *diffFlags, before, af
 	return report, known, nil
 }
 
-// noteApart says which objects are deleted and created because the sides have them in other
-// namespaces: for a cluster they are others, and for the user often the same.
+// noteApart prints which objects are deleted and created because the sides have them in other
+// namespaces: they are other objects for a cluster, and often the same ones for the user.
 func (a commands) noteApart(report diff.Report) {
 	deleted := map[object.Ref]string{}
 	moves := map[string]bool{}
@@ -267,7 +273,7 @@ func (f *diffFlags) addEnvironments(sides ...side) {
 	}
 }
 
-// placeFields puts the origins of changed fields where the user wrote them.
+// placeFields replaces the origins of changed fields by the positions where the user wrote them.
 func placeFields(report diff.Report, place func(object.Pos) object.Pos) {
 	for _, c := range report.Changes {
 		for i := range c.Fields {
@@ -279,9 +285,9 @@ func placeFields(report diff.Report, place func(object.Pos) object.Pos) {
 	}
 }
 
-// ofSide says of which side an error is. Mistakes in files are printed one by
-// one with their places, so that they get a line ahead of all.
-func (a commands) ofSide(ctx context.Context, which, arg string, err error) error {
+// nameSide returns err with the side that it is of. Mistakes in files are printed one by one with
+// their places, so that nameSide prints a line ahead of them.
+func (a commands) nameSide(ctx context.Context, which, arg string, err error) error {
 	var mistakes object.Errors
 	var mistake *object.Error
 	switch {
@@ -294,6 +300,7 @@ func (a commands) ofSide(ctx context.Context, which, arg string, err error) erro
 	return fmt.Errorf("%s %q: %w", which, arg, err)
 }
 
+// printDiff prints a report in a format.
 func (a commands) printDiff(report diff.Report, format string) error {
 	switch format {
 	case "json":
@@ -308,7 +315,8 @@ func (a commands) printDiff(report diff.Report, format string) error {
 	return a.Write([]byte(report.Text(a.style())))
 }
 
-// style are the colours of the stream that a report goes to; those of App are of the other one.
+// style returns the colours of the stream that a report goes to. The colours of App are those of
+// the other stream.
 func (a commands) style() diff.Style {
 	p := command.Paint{On: a.OutColor}
 	return diff.Style{Bold: p.Bold, Dim: p.Dim, Added: p.Good, Removed: p.Bad, Warn: p.Warn}

@@ -17,9 +17,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/artifact"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/checkout"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/imports"
+	"github.com/ropewalk/ropewalk/internal/memfs"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render"
@@ -38,8 +42,9 @@ type side struct {
 	close    func()
 }
 
-// side is what arg names; other is the other argument.
-func (a commands) side(ctx context.Context, flags *command.ProjectFlags, arg, other string) (side, error) {
+// openSide opens what arg names. The argument other is the other side.
+func (a commands) openSide(ctx context.Context, flags *command.ProjectFlags, arg, other string) (side, error) {
+	// A prefix, or the form of the reference, decides without a look at the disk.
 	if rev, ok := strings.CutPrefix(arg, gitPrefix); ok {
 		return a.revisionSide(ctx, flags, rev, other)
 	}
@@ -49,6 +54,8 @@ func (a commands) side(ctx context.Context, flags *command.ProjectFlags, arg, ot
 	if arg == "-" {
 		return streamSide(ctx, arg, a.In)
 	}
+
+	// A name that is not on disk is that of a revision.
 	info, err := os.Stat(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -63,6 +70,8 @@ func (a commands) side(ctx context.Context, flags *command.ProjectFlags, arg, ot
 		defer f.Close() //nolint:errcheck // nothing was written
 		return streamSide(ctx, arg, f)
 	}
+
+	// A folder without specs is one of manifests.
 	specs, err := project.HoldsSpecs(arg)
 	if err != nil {
 		return side{}, &command.EnvironmentError{Err: err}
@@ -73,9 +82,9 @@ func (a commands) side(ctx context.Context, flags *command.ProjectFlags, arg, ot
 	return a.projectSide(ctx, flags, arg, nil, arg)
 }
 
-// onlySpecs leaves in both sides the objects of some specs: of one that moves to another spec,
-// those of both. It returns the specs that the sides have.
-func onlySpecs(names []string, sides ...*side) (known []string, err error) {
+// keepSpecs leaves in both sides the objects of some specs. If an object moves to another spec, the
+// objects of both specs stay. It returns the specs that the sides have.
+func keepSpecs(names []string, sides ...*side) (known []string, err error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -113,7 +122,7 @@ type tree struct {
 	close    func()
 }
 
-// at is what a project of the tree is called.
+// at returns the name of a project of the tree, as users read it.
 func (t tree) at(project string) string {
 	if t.files == nil {
 		return filepath.Join(t.arg, filepath.FromSlash(project))
@@ -121,8 +130,9 @@ func (t tree) at(project string) string {
 	return t.arg + ":" + path.Join(t.inside, project)
 }
 
-// tree finds the projects of arg; other is the other argument.
-func (a commands) tree(ctx context.Context, flags *diffFlags, arg, other string) (out tree, err error) {
+// openTree finds the projects of arg. The argument other is the other side.
+func (a commands) openTree(ctx context.Context, flags *diffFlags, arg, other string) (out tree, err error) {
+	// A name that is not on disk is that of a revision.
 	rev, isRevision := strings.CutPrefix(arg, gitPrefix)
 	info, err := os.Stat(arg)
 	isRevision = isRevision || errors.Is(err, fs.ErrNotExist)
@@ -132,15 +142,20 @@ func (a commands) tree(ctx context.Context, flags *diffFlags, arg, other string)
 	case command.IsArtifact(arg) || !isRevision && err == nil && !info.IsDir():
 		return tree{}, command.Usagef("name folders or revisions", "--recursive looks for projects in folders, and %s is none", arg)
 	case isRevision:
-		if out.files, out.arg, out.inside, err = openRevision(ctx, rev, other); err != nil {
+		out.files, out.arg, out.inside, err = openRevision(ctx, rev, other)
+		if err != nil {
 			return tree{}, fmt.Errorf("%q: %w", arg, err)
 		}
-		files, out.flags, out.close = out.files, out.files.Flags(out.flags), out.files.Close
+		files = out.files
+		out.flags = out.files.Flags(out.flags)
+		out.close = out.files.Close
 	case err != nil:
 		return tree{}, &command.EnvironmentError{Err: err}
 	default:
 		files = os.DirFS(arg)
 	}
+
+	// Name the projects by their path below the side.
 	found, err := project.Projects(files, out.inside)
 	if err != nil {
 		out.close()
@@ -155,18 +170,18 @@ func (a commands) tree(ctx context.Context, flags *diffFlags, arg, other string)
 	return out, nil
 }
 
-// sideIn is a project of a tree; nothing where the tree has none there.
-func (a commands) sideIn(ctx context.Context, t tree, project string) (side, error) {
+// openSideIn opens a project of a tree. The side is empty if the tree has no such project.
+func (a commands) openSideIn(ctx context.Context, t tree, project string) (side, error) {
 	switch {
 	case !slices.Contains(t.projects, project):
 		return side{Snapshot: diff.Snapshot{Name: t.arg}, close: func() {}}, nil
 	case t.files != nil:
 		return a.projectSide(ctx, t.flags, t.arg, t.files, path.Join(t.inside, project))
 	}
-	return a.side(ctx, t.flags, t.at(project), "")
+	return a.openSide(ctx, t.flags, t.at(project), "")
 }
 
-// streamSide is what a command wrote into a pipe.
+// streamSide reads the side that a command wrote into a pipe.
 func streamSide(ctx context.Context, name string, from io.Reader) (side, error) {
 	data, err := io.ReadAll(io.LimitReader(from, project.MaxManifests+1))
 	switch {
@@ -177,28 +192,28 @@ func streamSide(ctx context.Context, name string, from io.Reader) (side, error) 
 	case len(bytes.TrimSpace(data)) == 0: // The command before it may have failed.
 		return side{}, command.Usagef("", "%s: nothing was written into it", name)
 	}
-	return ofManifests(func() (diff.Snapshot, error) {
+	return readManifests(func() (diff.Snapshot, error) {
 		out, err := snapshot.OfFile(ctx, "-", data) // The number of a pipe is no wave.
 		out.Name = name
 		return out, err
 	})
 }
 
-// manifestsSide is a directory of manifests, or one file of them.
+// manifestsSide reads the side of a directory of manifests, or of one file.
 func manifestsSide(ctx context.Context, name string, dir bool) (side, error) {
 	if dir {
-		return ofManifests(func() (diff.Snapshot, error) { return snapshot.OfFiles(ctx, name, os.DirFS(name), nil) })
+		return readManifests(func() (diff.Snapshot, error) { return snapshot.OfFiles(ctx, name, os.DirFS(name), nil) })
 	}
 	data, err := os.ReadFile(name) //nolint:gosec // the user names it, and its size is known
 	if err != nil {
 		return side{}, &command.EnvironmentError{Err: err}
 	}
-	return ofManifests(func() (diff.Snapshot, error) { return snapshot.OfFile(ctx, name, data) })
+	return readManifests(func() (diff.Snapshot, error) { return snapshot.OfFile(ctx, name, data) })
 }
 
-// ofManifests is the side of manifests that read reads. What is no manifest is a mistake in the
-// file, as YAML that is broken is.
-func ofManifests(read func() (diff.Snapshot, error)) (out side, err error) {
+// readManifests returns the side of manifests that read reads. Text that is no manifest is a
+// mistake in the file, as broken YAML is.
+func readManifests(read func() (diff.Snapshot, error)) (out side, err error) {
 	out.close = func() {}
 	out.Snapshot, err = read()
 	var mistakes object.Errors
@@ -223,7 +238,7 @@ func (a commands) projectSide(ctx context.Context, flags *command.ProjectFlags, 
 	return side{Snapshot: rendered, rendered: &r, close: r.Close}, nil
 }
 
-// artifactSide is an artifact with the graph that is attached to it.
+// artifactSide reads the side of an artifact, with the graph that is attached to it.
 func (a commands) artifactSide(ctx context.Context, flags *command.ProjectFlags, arg string) (side, error) {
 	p, err := a.Open(ctx, &flags.Sources.RegistryFlags, arg, false)
 	if err != nil {
@@ -252,8 +267,8 @@ func (a commands) revisionSide(ctx context.Context, flags *command.ProjectFlags,
 	return a.projectSide(ctx, files.Flags(flags), rev, files, inside)
 }
 
-// openRevision opens REVISION[:PATH] of the repository that the other side is in, which has the
-// path where arg has none.
+// openRevision opens REVISION[:PATH] of the repository that the other side is in. If arg has no
+// path, it takes that of the other side.
 func openRevision(ctx context.Context, arg, other string) (files *checkout.Files, rev, inside string, err error) {
 	rev, inside, given := strings.Cut(arg, ":")
 	repository, at, err := checkout.InRepository(other)
@@ -264,9 +279,82 @@ func openRevision(ctx context.Context, arg, other string) (files *checkout.Files
 	if !given {
 		inside = at
 	}
-	if inside = path.Clean(inside); !filepath.IsLocal(inside) {
+	inside = path.Clean(inside)
+	if !filepath.IsLocal(inside) {
 		return nil, "", "", command.Usagef("write REVISION:PATH with a path from the root of the repository", "%q leaves the repository", inside)
 	}
 	files, err = checkout.Open(ctx, repository, rev)
 	return files, rev, inside, err
+}
+
+// beforeImport opens the source of a project as a side, before anything is written.
+func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags, in imported, from, dir string) (side, error) {
+	// A copy is compared under the path of its source.
+	var out side
+	held := in.files
+	at := in.copied
+	if in.copied != "" && filepath.IsLocal(from) {
+		held = map[string][]byte{}
+		at = filepath.ToSlash(filepath.Clean(from))
+		for name, data := range in.files {
+			held[path.Join(at, strings.TrimPrefix(name, in.copied))] = data
+		}
+	}
+
+	// Open what the render is compared with.
+	files, err := memfs.New(held)
+	switch {
+	case err != nil:
+	case in.before == "":
+		out = side{close: func() {}}
+	case in.copied != "": // Of the copy alone, so that what leaves it is found.
+		out, err = a.projectSide(ctx, flags.Named(in.name), from, files, at)
+		if err != nil {
+			text := "%s is in another repository than %s, and a copy of it alone does not render: name a directory in its repository\n"
+			if _, _, none := checkout.InRepository(from); none != nil {
+				text = "%s is in no Git repository, and a copy of it in %s does not render alone: git init in the folder above both makes them one\n"
+			}
+			a.Note(text, from, dir)
+		}
+	case in.files != nil:
+		out = side{close: func() {}}
+		out.Snapshot, err = snapshot.OfFiles(ctx, in.before, files, nil)
+	default:
+		out, err = a.openSide(ctx, flags.Named(in.name), in.before, dir)
+	}
+	if err != nil {
+		return side{}, a.nameSide(ctx, "the source", from, err)
+	}
+	return out, nil
+}
+
+// compareImported compares the source of a project with its render, and returns the warnings of
+// that render.
+func (a commands) compareImported(ctx context.Context, given *pflag.FlagSet, old side, in imported, from, dir string) (diff.Report, object.Errors, error) {
+	flags, err := notKept(given)
+	if err != nil {
+		return diff.Report{}, nil, err
+	}
+	r, err := a.RenderFS(ctx, flags, nil, []string{dir})
+	if err == nil {
+		defer r.Close()
+		now, err := snapshot.OfRender(ctx, dir, r.Result, nil)
+		if err != nil {
+			return diff.Report{}, nil, err
+		}
+		report, err := diff.Compare(ctx, old.Snapshot, now)
+		return report, append(r.Warnings, imports.Unexpanded(r.Plan.Graph.Nodes)...).Sorted(), err
+	}
+	// The copy is removed: mistakes in it are shown in what it was made of.
+	var mistakes object.Errors
+	if errors.As(err, &mistakes) {
+		for _, m := range mistakes {
+			if !in.moved && m.Pos.File == path.Join(filepath.ToSlash(dir), importedFile) {
+				m.Pos.File = from
+			}
+			m.Hint = strings.Replace(m.Hint, "allow this Secret in allowSecrets", "write the Component with allowSecrets: [NAME] in its spec yourself, which no import does", 1)
+		}
+	}
+	a.Note("nothing was written to %s, because its render fails\n", dir)
+	return diff.Report{}, nil, a.nameSide(ctx, "the project", dir, err)
 }

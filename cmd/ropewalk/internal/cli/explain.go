@@ -82,14 +82,15 @@ func (a commands) runExplain(ctx context.Context, flags *command.ProjectFlags, f
 	module := r.Source(node.ID)
 	e.Origin, e.Digest = module.Origin, module.Digest
 	if path != "" {
-		if e.Value, err = traceValue(ctx, r, node, path); err != nil {
+		e.Value, err = traceValue(ctx, r, node, path)
+		if err != nil {
 			return err
 		}
 	}
 	return a.Outcome(format, e, e.text())
 }
 
-// traceValue says where the part of n at path comes from.
+// traceValue returns where the part of n at path comes from.
 func traceValue(ctx context.Context, r command.Rendered, n *object.Node, path string) (*valueOrigin, error) {
 	at, value, err := findValue(n, path)
 	if err != nil {
@@ -113,8 +114,8 @@ func traceValue(ctx context.Context, r command.Rendered, n *object.Node, path st
 	return out, nil
 }
 
-// madeBy is what makes the objects of a component, and where values of its chart are. Which of
-// them a template reads is known to Helm alone.
+// madeBy returns what makes the objects of a component, and the positions of values of its chart.
+// Which of them a template reads is known to Helm alone.
 func madeBy(c *spec.Component) (from string, values []object.Pos) {
 	switch {
 	case c == nil:
@@ -138,8 +139,8 @@ func madeBy(c *spec.Component) (from string, values []object.Pos) {
 	return "chart", values
 }
 
-// findValue is the field that text means: its path, or the end of the path where only one field
-// has that. An item of a list has its number, as [0] or .0, or its name.
+// findValue returns the field that text means: its path, or the end of its path if only one field
+// ends so. An item of a list has its number, as [0] or .0, or its name.
 func findValue(n *object.Node, text string) (object.Path, any, error) {
 	asked := object.ParsePath(text)
 	root := map[string]any(n.Object)
@@ -210,7 +211,8 @@ func fieldsBeside(root map[string]any, path object.Path) string {
 	return ""
 }
 
-// valueAt follows path into a value; what it gives has numbers in place of the names of items.
+// valueAt follows path into a value. The path that it returns has numbers in place of the names of
+// items. The last result is false if the path leads nowhere.
 func valueAt(v any, path object.Path) (object.Path, any, bool) {
 	var out object.Path
 	for _, s := range path {
@@ -220,13 +222,15 @@ func valueAt(v any, path object.Path) (object.Path, any, bool) {
 			if !ok || s.IsIndex {
 				return nil, nil, false
 			}
-			v, out = next, append(out, s)
+			v = next
+			out = append(out, s)
 		case []any:
 			i := itemOf(at, s)
 			if i < 0 || i >= len(at) {
 				return nil, nil, false
 			}
-			v, out = at[i], append(out, object.Index(i))
+			v = at[i]
+			out = append(out, object.Index(i))
 		default:
 			return nil, nil, false
 		}
@@ -234,7 +238,7 @@ func valueAt(v any, path object.Path) (object.Path, any, bool) {
 	return out, v, true
 }
 
-// itemOf is the number of the item of a list that a step means, -1 for none.
+// itemOf returns the number of the item of a list that a step means, or -1 if there is none.
 func itemOf(list []any, s object.Step) int {
 	if s.IsIndex {
 		return s.Index

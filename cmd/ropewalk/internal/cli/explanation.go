@@ -15,9 +15,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// findNode is the node that name means: its id, the part of an id after the
-// slash, or Kind/name, Kind.group/name and Kind/namespace/name of its object, with the
-// kind as kubectl takes it: deploy, deployments.
+// findNode returns the node that name means: its id, the part of an id after the slash, or
+// Kind/name, Kind.group/name and Kind/namespace/name of its object, with the kind as kubectl takes
+// it: deploy, deployments.
 func findNode(nodes []*object.Node, name string) (*object.Node, error) {
 	var found []*object.Node
 	for _, n := range nodes {
@@ -63,15 +63,15 @@ func isOfSpec(n *object.Node, name string) bool {
 	return n.ID.Spec() == spec && isKind(kind, n.Object.Kind())
 }
 
-// isKind reports whether name is what kubectl calls kind: the kind itself, its plural, or its
-// short name.
+// isKind reports whether name is one of kubectl's names for kind: the kind itself, its plural, or
+// its short name.
 func isKind(name, kind string) bool {
 	name, kind = strings.ToLower(name), strings.ToLower(kind)
 	return name == kind || name == kind+"s" || name == kind+"es" || strings.HasSuffix(kind, "y") && name == kind[:len(kind)-1]+"ies" || shortName(name) == kind
 }
 
-// shortName is the kind that a short name of kubectl stands for, in lower case; "" where it is
-// none. Source: kubectl api-resources of Kubernetes 1.36, and of the engines.
+// shortName returns the kind that a short name of kubectl stands for, in lower case. It returns ""
+// if there is none. Source: kubectl api-resources of Kubernetes 1.36, and of the engines.
 func shortName(name string) string {
 	switch name {
 	case "cj":
@@ -118,7 +118,8 @@ func shortName(name string) string {
 	return ""
 }
 
-// nearest says which id name may have meant, and where all of them are.
+// nearest returns a hint for a name that no node has: the id that it may mean, and where all of
+// them are.
 func nearest(nodes []*object.Node, name string) string {
 	var known, beside []string
 	spec, kind, _ := strings.Cut(name, "/")
@@ -202,6 +203,8 @@ func explain(plan *order.Plan, n *object.Node) explanation {
 		Needs: []edge{}, NeededBy: []edge{},
 		ReadyWhen: n.ReadyWhen, Apply: n.Apply.WithDefaults(n.Object.Ref()),
 	}
+
+	// An edge of the node itself.
 	for i, g := range plan.Graph.Edges {
 		seen := edge{Rule: g.Rule, Explicit: g.Explicit, Path: g.Path.String(), Pos: g.Pos}
 		seen.judge(plan.Gates[i])
@@ -214,6 +217,8 @@ func explain(plan *order.Plan, n *object.Node) explanation {
 			e.NeededBy = append(e.NeededBy, seen)
 		}
 	}
+
+	// A join of its spec or its set.
 	for i, j := range plan.Graph.Joins {
 		seen := edge{Join: true, Rule: j.Rule, Explicit: true, Pos: j.Pos}
 		seen.judge(plan.JoinGates[i])
@@ -229,10 +234,10 @@ func explain(plan *order.Plan, n *object.Node) explanation {
 	return e
 }
 
-// judge takes over what the order says of the edge.
+// judge copies the result of the order for the edge.
 func (e *edge) judge(g order.Gate) { e.Gating, e.Loose, e.Reason = g.Gating, g.Loose, g.Reason }
 
-// text is e for people.
+// text returns e as people read it.
 func (e explanation) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n", string(e.ID), e.Object)
@@ -257,7 +262,7 @@ func (e explanation) text() string {
 	return b.String()
 }
 
-// waveNumbers is the range of n waves.
+// waveNumbers returns the range of n waves.
 func waveNumbers(n int) string {
 	if n <= 1 {
 		return "0"
@@ -273,7 +278,7 @@ func (e explanation) module() string {
 	return text
 }
 
-// shortDigest is enough of a digest for people to tell two apart.
+// shortDigest returns as much of a digest as people need to distinguish two.
 func shortDigest(digest string) string {
 	if i := strings.IndexByte(digest, ':'); i >= 0 && len(digest) > i+13 {
 		return digest[:i+13]
@@ -355,7 +360,8 @@ func writeEdges(b *strings.Builder, title string, edges []edge) {
 	}
 }
 
-// weight is how much the edge does to the order.
+// weight returns how much the edge affects the order: 2 for one that opens a wave, 0 for one in
+// either order.
 func (e edge) weight() int {
 	switch {
 	case e.Gating:
@@ -366,7 +372,7 @@ func (e edge) weight() int {
 	return 1
 }
 
-// why is what requires the edge.
+// why returns what requires the edge.
 func (e edge) why() string {
 	text := string(e.Rule)
 	if e.Rule == graph.RuleSpec {
@@ -381,8 +387,8 @@ func (e edge) why() string {
 	return text
 }
 
-// effect is what the edge does to the order. Why an edge costs nothing is left
-// to the data: it is nearly always the same.
+// effect returns how the edge affects the order. Only the data has the reason of an edge that opens
+// no wave: it is nearly always the same.
 func (e edge) effect() string {
 	switch {
 	case e.Gating:

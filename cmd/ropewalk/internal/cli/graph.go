@@ -124,7 +124,7 @@ func (a commands) choose(picture *draw.Picture, r command.Rendered, chosen choic
 	return nil
 }
 
-// titleOf is what a picture is called.
+// titleOf returns the title of a picture.
 func titleOf(r command.Rendered, environment string) string {
 	title := r.Name
 	if environment != "" {
@@ -133,8 +133,8 @@ func titleOf(r command.Rendered, environment string) string {
 	return title + ", " + r.Plan.Dialect.Title
 }
 
-// formatOf is the format of a file: the one that is given, or that of its name. A picture under
-// the name of another format is a mistake.
+// formatOf returns the format of a file: the given one, or that of its name. A picture under the
+// name of another format is a mistake.
 func formatOf(output, given string) (string, error) {
 	end := path.Ext(output)
 	named := map[string]string{".svg": "svg", ".html": "html", ".htm": "html", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".json": "json", ".txt": "text"}[end]

@@ -21,12 +21,10 @@ import (
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/checkout"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/imports"
 	"github.com/ropewalk/ropewalk/internal/memfs"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
-	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -101,7 +99,8 @@ const importedFile = "manifests/imported.yaml"
 const maxImported = 256 << 20
 
 func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, given *pflag.FlagSet, from, dir string) error {
-	in, err := a.imported(from, dir)
+	// Read the source, and lay the flags over it.
+	in, err := a.readSource(from, dir)
 	if err == nil {
 		err = in.keepFlags(given)
 	}
@@ -111,11 +110,15 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, gi
 	if err != nil {
 		return err
 	}
+
+	// Keep what the source is before files are written.
 	old, err := a.beforeImport(ctx, flags, in, from, dir)
 	if err != nil {
 		return err
 	}
 	defer old.close()
+
+	// Write the files, and remove them if their render fails.
 	fsys, err := in.project()
 	if err != nil {
 		return err
@@ -136,6 +139,8 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, gi
 		}
 		return err
 	}
+
+	// Report what was written, and what differs.
 	a.noteImported(in, from, dir, names)
 	a.Warn(warnings)
 	if _, chart := in.built["helm"]; chart && in.before != "" && !given.Changed("name") {
@@ -183,8 +188,8 @@ func (i imported) project() (fs.FS, error) {
 	return memfs.New(files)
 }
 
-// missing returns the files of a project in dir, and the folders around them, that are not
-// there yet; a folder comes before what it holds.
+// missing returns the files of a project in dir, and the folders around them, that do not exist. A
+// folder comes before the files in it.
 func missing(dir string, fsys fs.FS) ([]string, error) {
 	out := map[string]bool{}
 	err := fs.WalkDir(fsys, ".", func(name string, _ fs.DirEntry, err error) error {
@@ -199,7 +204,7 @@ func missing(dir string, fsys fs.FS) ([]string, error) {
 	return slices.Sorted(maps.Keys(out)), err
 }
 
-// noteImported prints what was written, and what was not.
+// noteImported prints which files were written, and which fields were not carried over.
 func (a commands) noteImported(in imported, from, dir string, names []string) {
 	if in.copied != "" {
 		a.Note("copied %s to %s, because it is outside of the root of the project\n", from, path.Join(filepath.ToSlash(dir), in.copied))
@@ -214,74 +219,9 @@ func (a commands) noteImported(in imported, from, dir string, names []string) {
 	}
 }
 
-// beforeImport is what a project is made of, before anything is written.
-func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags, in imported, from, dir string) (side, error) {
-	var out side
-	held, at := in.files, in.copied
-	if in.copied != "" && filepath.IsLocal(from) {
-		held, at = map[string][]byte{}, filepath.ToSlash(filepath.Clean(from))
-		for name, data := range in.files {
-			held[path.Join(at, strings.TrimPrefix(name, in.copied))] = data
-		}
-	}
-	files, err := memfs.New(held)
-	switch {
-	case err != nil:
-	case in.before == "":
-		out = side{close: func() {}}
-	case in.copied != "": // Of the copy alone, so that what leaves it is found.
-		if out, err = a.projectSide(ctx, flags.Named(in.name), from, files, at); err != nil {
-			text := "%s is in another repository than %s, and a copy of it alone does not render: name a directory in its repository\n"
-			if _, _, none := checkout.InRepository(from); none != nil {
-				text = "%s is in no Git repository, and a copy of it in %s does not render alone: git init in the folder above both makes them one\n"
-			}
-			a.Note(text, from, dir)
-		}
-	case in.files != nil:
-		out = side{close: func() {}}
-		out.Snapshot, err = snapshot.OfFiles(ctx, in.before, files, nil)
-	default:
-		out, err = a.side(ctx, flags.Named(in.name), in.before, dir)
-	}
-	if err != nil {
-		return side{}, a.ofSide(ctx, "the source", from, err)
-	}
-	return out, nil
-}
-
-// compareImported compares what a project was made of with what it renders, and returns the
-// warnings of that render.
-func (a commands) compareImported(ctx context.Context, given *pflag.FlagSet, old side, in imported, from, dir string) (diff.Report, object.Errors, error) {
-	flags, err := notKept(given)
-	if err != nil {
-		return diff.Report{}, nil, err
-	}
-	r, err := a.RenderFS(ctx, flags, nil, []string{dir})
-	if err == nil {
-		defer r.Close()
-		now, err := snapshot.OfRender(ctx, dir, r.Result, nil)
-		if err != nil {
-			return diff.Report{}, nil, err
-		}
-		report, err := diff.Compare(ctx, old.Snapshot, now)
-		return report, append(r.Warnings, imports.Unexpanded(r.Plan.Graph.Nodes)...).Sorted(), err
-	}
-	// The copy is removed: mistakes in it are shown in what it was made of.
-	var mistakes object.Errors
-	if errors.As(err, &mistakes) {
-		for _, m := range mistakes {
-			if !in.moved && m.Pos.File == path.Join(filepath.ToSlash(dir), importedFile) {
-				m.Pos.File = from
-			}
-			m.Hint = strings.Replace(m.Hint, "allow this Secret in allowSecrets", "write the Component with allowSecrets: [NAME] in its spec yourself, which no import does", 1)
-		}
-	}
-	a.Note("nothing was written to %s, because its render fails\n", dir)
-	return diff.Report{}, nil, a.ofSide(ctx, "the project", dir, err)
-}
-
-// imported reads a source; dir is where the project will be.
-func (a commands) imported(from, dir string) (imported, error) {
+// readSource reads a source of an import. The argument dir is the folder of the new project.
+func (a commands) readSource(from, dir string) (imported, error) {
+	// A folder is not read before it is known what it is.
 	if info, err := os.Stat(from); err == nil && info.IsDir() {
 		return importFolder(from, dir)
 	}
@@ -291,6 +231,8 @@ func (a commands) imported(from, dir string) (imported, error) {
 	if strings.Contains(from, "://") {
 		return imported{}, command.Usagef("fetch it first: curl -L URL | ropewalk import -, or git clone for a repository", "%s: a source is a file, a folder or -", from)
 	}
+
+	// Read the objects of a file.
 	data, err := a.read(from)
 	if err != nil {
 		return imported{}, err
@@ -306,6 +248,8 @@ func (a commands) imported(from, dir string) (imported, error) {
 	if err := imports.Check(from, objects, at); err != nil {
 		return imported{}, err
 	}
+
+	// An Application or a Kustomization names its source.
 	for n, o := range objects {
 		switch {
 		case o.Kind() == "Application" && o.Group() == "argoproj.io":
@@ -316,6 +260,8 @@ func (a commands) imported(from, dir string) (imported, error) {
 			return out, cmp.Or(cannotImport(from, err), imports.Alone(objects, at, n, source))
 		}
 	}
+
+	// Other objects are copied, without what only a cluster or an installation has.
 	kept, cut, hooks := imports.WithoutHooks(data, docs)
 	for _, hook := range hooks {
 		a.Note("%s\n", hook)
@@ -326,7 +272,8 @@ func (a commands) imported(from, dir string) (imported, error) {
 	case len(kept) == 0:
 		return imported{}, cannotImport(from, errors.New("it holds nothing but hooks that no installation runs"))
 	}
-	if docs, err = spec.ParseManifests(spec.File{Name: from, Data: kept}, project.MaxManifests); err != nil {
+	docs, err = spec.ParseManifests(spec.File{Name: from, Data: kept}, project.MaxManifests)
+	if err != nil {
 		return imported{}, err
 	}
 	text, left := imports.WithoutExport(kept, docs)
@@ -336,7 +283,7 @@ func (a commands) imported(from, dir string) (imported, error) {
 	}, nil
 }
 
-// read is a file, or standard input.
+// read returns the content of a file, or of standard input.
 func (a commands) read(name string) ([]byte, error) {
 	r := a.In
 	if name != "-" {
@@ -358,18 +305,10 @@ func (a commands) read(name string) ([]byte, error) {
 	return data, err
 }
 
-// nameOfFolder is the name of a component in dir.
-func nameOfFolder(dir string) string {
-	full, err := filepath.Abs(dir)
-	if err != nil {
-		full = dir
-	}
-	return project.Label(filepath.Base(full))
-}
-
-// importFolder makes a component of a folder, which stays where it is if the project may
-// read it there.
+// importFolder makes a component of a folder. The folder stays in its place if the project may read
+// it there.
 func importFolder(from, dir string) (imported, error) {
+	// Find the folder as the project sees it.
 	base, err := filepath.Abs(dir)
 	if err != nil {
 		return imported{}, err
@@ -383,15 +322,21 @@ func importFolder(from, dir string) (imported, error) {
 		return imported{}, err
 	}
 	at := filepath.ToSlash(rel)
+
+	// The project reads within its repository, or within its own folder without one.
 	out := imported{name: nameOfFolder(dir), before: from}
 	root, ok := project.Nearest(base, ".git")
 	if !ok {
 		root = base
 	}
+
+	// A folder elsewhere is copied.
 	if inRoot, err := filepath.Rel(root, full); err != nil || !filepath.IsLocal(inRoot) {
-		at, root = nameOfFolder(from), ""
+		at = nameOfFolder(from)
+		root = ""
 		out.copied = at
-		if out.files, out.left, err = filesOf(full, at); err != nil {
+		out.files, out.left, err = filesOf(full, at)
+		if err != nil {
 			return imported{}, &command.EnvironmentError{Err: err}
 		}
 	}
@@ -400,9 +345,10 @@ func importFolder(from, dir string) (imported, error) {
 	return out, err
 }
 
-// filesOf reads the files of a folder, by their path below into; without those of Git, and
-// without links that leave its repository or lead to a folder, which are left.
+// filesOf reads the files of a folder, by their path below into. It leaves out those of Git. Links
+// that leave the repository or lead to a folder are returned as left.
 func filesOf(dir, into string) (files map[string][]byte, left []string, err error) {
+	// Links may lead anywhere in the repository, and nowhere else.
 	base, ok := project.Nearest(dir, ".git")
 	if !ok {
 		base = dir
@@ -416,6 +362,8 @@ func filesOf(dir, into string) (files map[string][]byte, left []string, err erro
 		return nil, nil, err
 	}
 	defer root.Close() //nolint:errcheck // nothing was written
+
+	// Bound the size of all files together.
 	size := 0
 	files = map[string][]byte{}
 	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
@@ -432,7 +380,8 @@ func filesOf(dir, into string) (files map[string][]byte, left []string, err erro
 			left = append(left, "the link "+name)
 			return nil
 		}
-		if size += len(data); err == nil && size > maxImported {
+		size += len(data)
+		if err == nil && size > maxImported {
 			err = fmt.Errorf("%s has more than %d bytes", dir, maxImported)
 		}
 		files[path.Join(into, name)] = data
@@ -441,10 +390,33 @@ func filesOf(dir, into string) (files map[string][]byte, left []string, err erro
 	return files, left, err
 }
 
-// cannotImport is err, which is a mistake in a file; nil stays nil.
+// cannotImport returns err as a mistake in a file, or nil if err is nil.
 func cannotImport(file string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return &object.Error{Stage: object.StageSpec, Pos: object.Pos{File: file}, Err: err}
+}
+
+// notKept returns the flags that the project has not kept, so that it is rendered as it is written.
+func notKept(given *pflag.FlagSet) (*command.ProjectFlags, error) {
+	var out command.ProjectFlags
+	var err error
+	cmd := &cobra.Command{}
+	out.Add(cmd)
+	given.Visit(func(f *pflag.Flag) {
+		to := cmd.Flags().Lookup(f.Name)
+		kept := contextFlags()[f.Name] != "" || f.Name == "name" || f.Name == "values"
+		if to == nil || kept || err != nil {
+			return
+		}
+		from, isList := f.Value.(pflag.SliceValue)
+		list, same := to.Value.(pflag.SliceValue)
+		if isList && same {
+			err = list.Replace(from.GetSlice())
+		} else {
+			err = to.Value.Set(f.Value.String())
+		}
+	})
+	return &out, err
 }

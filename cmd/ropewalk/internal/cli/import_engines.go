@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
@@ -25,6 +24,8 @@ import (
 // importApplication makes a component of the source of an Application.
 func importApplication(o object.Object) (imported, error) {
 	out := imported{name: project.Label(o.Name())}
+
+	// Take the only source of the Application.
 	sources := o.List("spec", "sources")
 	source := object.Object(o.Map("spec", "source"))
 	switch {
@@ -38,6 +39,8 @@ func importApplication(o object.Object) (imported, error) {
 	if url == "" {
 		return out, fmt.Errorf("the Application %q has no source.repoURL", o.Name())
 	}
+
+	// Take the kind from the status, or from the field that is set.
 	known := []string{"repoURL", "path", "targetRevision", "chart", "name"}
 	kind := o.Text("status", "sourceType")
 	for _, name := range []string{"helm", "kustomize", "directory", "plugin"} {
@@ -49,10 +52,12 @@ func importApplication(o object.Object) (imported, error) {
 	if at == "" {
 		at = "."
 	}
+
+	// Write what renders the source.
 	git := gitSource(url, source.Text("targetRevision"))
 	switch {
 	case source.Text("chart") != "":
-		out.built = map[string]any{"helm": out.helmOf(source, "", map[string]any{"chart": source.Text("chart"), "repo": url, "version": source.Text("targetRevision")})}
+		out.built = map[string]any{"helm": out.addHelm(source, "", map[string]any{"chart": source.Text("chart"), "repo": url, "version": source.Text("targetRevision")})}
 		if !strings.Contains(url, "://") { // Argo CD names registries without a scheme.
 			helm, _ := out.built["helm"].(map[string]any)
 			helm["chart"] = "oci://" + url + "/" + source.Text("chart")
@@ -60,10 +65,10 @@ func importApplication(o object.Object) (imported, error) {
 		}
 		known = append(known, "helm")
 	case kind == "Helm":
-		out.built = map[string]any{"source": git, "helm": out.helmOf(source, at, map[string]any{"chart": at})}
+		out.built = map[string]any{"source": git, "helm": out.addHelm(source, at, map[string]any{"chart": at})}
 		known = append(known, "helm")
 	case kind == "Kustomize":
-		out.built = map[string]any{"source": git, "kustomize": out.kustomizeOf(source.Map("kustomize"), map[string]any{"path": at})}
+		out.built = map[string]any{"source": git, "kustomize": out.addKustomize(source.Map("kustomize"), map[string]any{"path": at})}
 		known = append(known, "kustomize")
 	case kind == "Directory":
 		// One pattern for .yaml, .yml and .json: each must match a file, and the folder is not at hand.
@@ -79,9 +84,13 @@ func importApplication(o object.Object) (imported, error) {
 	default:
 		return out, fmt.Errorf("the Application %q does not say of what its source is made (status.sourceType): take it from the cluster with kubectl get -o yaml, or add source.helm, kustomize or directory", o.Name())
 	}
+
+	// Note the fields that have no place in a component.
 	out.leave("source", source, known...)
 	out.leave("spec", o.Map("spec"), "source", "sources", "destination", "project")
 	out.leave("spec.destination", o.Map("spec", "destination"), "namespace")
+
+	// A project of Argo CD bounds rights, and a namespace is the context.
 	if project := o.Text("spec", "project"); project != "" && project != "default" {
 		out.left = append(out.left, "spec.project")
 	}
@@ -104,10 +113,12 @@ func (i *imported) leave(at string, of map[string]any, known ...string) {
 	}
 }
 
-// helmOf adds what source.helm of an Application says; dir is the folder of the chart in the
-// source, "" for one of a repository.
-func (i *imported) helmOf(source object.Object, dir string, out map[string]any) map[string]any {
+// addHelm adds source.helm of an Application to out. The argument dir is the folder of the chart in
+// the source, or "" for a chart of a repository.
+func (i *imported) addHelm(source object.Object, dir string, out map[string]any) map[string]any {
 	helm := object.Object(source.Map("helm"))
+
+	// Files of values lie in the chart, or below the source.
 	var files []any
 	for n, item := range helm.List("valueFiles") {
 		// One is in the folder of the chart, or with a slash in that of the source.
@@ -125,11 +136,15 @@ func (i *imported) helmOf(source object.Object, dir string, out map[string]any) 
 	if len(files) > 0 {
 		out["valuesFiles"] = files
 	}
+
+	// These fields have the same meaning in a component.
 	for from, to := range map[string]string{"releaseName": "releaseName", "namespace": "namespace", "skipCrds": "skipCRDs", "apiVersions": "apiVersions"} {
 		if v, ok := helm[from]; ok {
 			out[to] = v
 		}
 	}
+
+	// Values come as an object or as text, and parameters go over them.
 	known := []string{"releaseName", "valueFiles", "valuesObject", "namespace", "skipCrds", "apiVersions", "parameters"}
 	values := helm.Map("valuesObject")
 	if values == nil {
@@ -155,8 +170,8 @@ func (i *imported) helmOf(source object.Object, dir string, out map[string]any) 
 	return out
 }
 
-// setParameter lays a parameter of an Application over values as helm --set does; false where
-// its name is more than names with dots between them.
+// setParameter lays a parameter of an Application over values as helm --set does. It returns false
+// if its name is more than names with dots between them.
 func setParameter(values, parameter map[string]any) bool {
 	p := object.Object(parameter)
 	name, text := p.Text("name"), p.Text("value")
@@ -188,14 +203,17 @@ func setParameter(values, parameter map[string]any) bool {
 	return true
 }
 
-// kustomizeOf adds what source.kustomize of an Application, or the spec of a Kustomization of
-// Flux, says.
-func (i *imported) kustomizeOf(k, out map[string]any) map[string]any {
+// addKustomize adds source.kustomize of an Application, or the spec of a Kustomization of Flux, to
+// out.
+func (i *imported) addKustomize(k, out map[string]any) map[string]any {
+	// These fields have the same meaning in a component.
 	for _, name := range []string{"namePrefix", "nameSuffix", "namespace", "patches", "replicas", "commonAnnotations"} {
 		if v, ok := k[name]; ok {
 			out[name] = v
 		}
 	}
+
+	// A component is relative to the path of the kustomization.
 	var components []any
 	for _, c := range object.Object(k).List("components") {
 		if text, ok := c.(string); ok && !strings.Contains(text, "://") { // It is relative to the path.
@@ -207,6 +225,8 @@ func (i *imported) kustomizeOf(k, out map[string]any) map[string]any {
 	if len(components) > 0 {
 		out["components"] = components
 	}
+
+	// Labels and images have another form in kustomize itself.
 	if labels, ok := k["commonLabels"]; ok {
 		out["labels"] = []any{map[string]any{"pairs": labels, "includeSelectors": true}}
 	}
@@ -225,7 +245,7 @@ func (i *imported) kustomizeOf(k, out map[string]any) map[string]any {
 	return out
 }
 
-// imageOf is an image of an Application, [NAME=]NEW[:TAG|@DIGEST], as kustomize has it.
+// imageOf returns an image of an Application, [NAME=]NEW[:TAG|@DIGEST], as kustomize has it.
 func imageOf(text string) map[string]any {
 	name, to, renamed := strings.Cut(text, "=")
 	if !renamed {
@@ -246,8 +266,8 @@ func imageOf(text string) map[string]any {
 	return out
 }
 
-// gitSource is a source of the repository repo; revision is a commit, a version or a branch, "" the default
-// branch.
+// gitSource returns a source of the repository repo. The revision is a commit, a version or a
+// branch, or "" for the default branch.
 func gitSource(repo, revision string) map[string]any {
 	kind := "branch"
 	switch {
@@ -256,17 +276,20 @@ func gitSource(repo, revision string) map[string]any {
 	case regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(revision):
 		kind = "commit"
 	case strings.ContainsAny(revision, "*<>=~^|") || regexp.MustCompile(`^v?[0-9.]+\.[xX](\.|$)`).MatchString(revision):
-		kind, revision = "semver", strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B", "#", "%23", " ", "%20").Replace(revision)
+		kind = "semver"
+		revision = strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B", "#", "%23", " ", "%20").Replace(revision)
 	case regexp.MustCompile(`^v?[0-9]+\.[0-9]+`).MatchString(revision):
 		kind = "tag"
 	}
 	return map[string]any{"type": "git", "ref": repo + "?" + kind + "=" + revision}
 }
 
-// importKustomization makes a component of a Kustomization of Flux; its GitRepository is one of
-// objects, at the index that is returned.
+// importKustomization makes a component of a Kustomization of Flux. Its GitRepository is one of
+// objects, and its index is returned.
 func importKustomization(o object.Object, objects []object.Object) (imported, int, error) {
 	out := imported{name: project.Label(o.Name())}
+
+	// Find the source, which must be one that can be fetched from here.
 	kind, name := o.Text("spec", "sourceRef", "kind"), o.Text("spec", "sourceRef", "name")
 	i := slices.IndexFunc(objects, func(s object.Object) bool {
 		return s.Kind() == kind && s.Name() == name && strings.HasSuffix(s.Group(), "source.toolkit.fluxcd.io")
@@ -281,6 +304,8 @@ func importKustomization(o object.Object, objects []object.Object) (imported, in
 	if i < 0 {
 		return out, i, fmt.Errorf("the Kustomization %q has the source %s %q, which is not beside it: add the manifest of that %s", o.Name(), kind, name, kind)
 	}
+
+	// Write the reference, with the most exact revision of it.
 	ref := object.Object(objects[i].Map("spec", "ref"))
 	url := objects[i].Text("spec", "url")
 	source := gitSource(url, "")
@@ -301,6 +326,8 @@ func importKustomization(o object.Object, objects []object.Object) (imported, in
 			source["ref"] = url + ":" + ref.Text("tag")
 		}
 	}
+
+	// Write the fields that a kustomization has too.
 	spec := o.Map("spec")
 	at := strings.TrimPrefix(strings.TrimPrefix(o.Text("spec", "path"), "./"), "/")
 	if at == "" {
@@ -315,7 +342,9 @@ func importKustomization(o object.Object, objects []object.Object) (imported, in
 	if namespace, ok := spec["targetNamespace"]; ok {
 		fields["namespace"] = namespace
 	}
-	out.built = map[string]any{"source": source, "kustomize": out.kustomizeOf(fields, map[string]any{"path": at})}
+
+	// Note the fields that have no place in a component.
+	out.built = map[string]any{"source": source, "kustomize": out.addKustomize(fields, map[string]any{"path": at})}
 	out.leave("spec", spec, append([]string{"interval", "sourceRef", "path", "targetNamespace"}, object.SortedKeys(fields)...)...)
 	of := objects[i].Map("spec")
 	if secret := objects[i].Text("spec", "secretRef", "name"); secret != "" {
@@ -325,19 +354,22 @@ func importKustomization(o object.Object, objects []object.Object) (imported, in
 	return out, i, nil
 }
 
-// contextFlags are the flags that a context of a project has, by its fields.
+// contextFlags returns the flags that a context of a project has, by its fields.
 func contextFlags() map[string]string {
 	return map[string]string{"namespace": "namespace", "kube-version": "kubeVersion", "cluster-domain": "clusterDomain", "dialect": "engine"}
 }
 
-// keepFlags takes over what flags say of the project. One that no field keeps is refused.
+// keepFlags writes flags into the project. It refuses a flag that no field keeps.
 func (i *imported) keepFlags(given *pflag.FlagSet) error {
+	// These flags change the input, and have no field in a project.
 	inputFlags := []string{
 		"overrides-file", "override-file", "set", "set-string", "set-json", "set-file", "override-property", "expression", "env", "runtime", "runtime-from-env", "env-file", "var", "var-from-env", "image",
 	}
 	var refused []string
 	var err error
 	fields := contextFlags()
+
+	// Write each flag into its field, or refuse it.
 	given.Visit(func(f *pflag.Flag) {
 		if f.Name == "name" || f.Name == "namespace" {
 			if wrong := spec.CheckName(f.Value.String()); wrong != nil && err == nil {
@@ -363,7 +395,7 @@ func (i *imported) keepFlags(given *pflag.FlagSet) error {
 	return err
 }
 
-// rename gives the component a name; the release of an Application stays.
+// rename gives the component a name. The release of an Application stays.
 func (i *imported) rename(name string) {
 	if helm, ok := i.built["helm"].(map[string]any); ok && i.before == "" && helm["releaseName"] == nil {
 		helm["releaseName"] = i.name
@@ -371,7 +403,8 @@ func (i *imported) rename(name string) {
 	i.name = name
 }
 
-// keepValues makes the files of --values those of the chart, if the project may read them.
+// keepValues adds the files of --values to those of the chart. It refuses a file that the project
+// may not read.
 func (i *imported) keepValues(files []string, dir string) error {
 	helm, chart := i.built["helm"].(map[string]any)
 	if !chart || i.root == "" {
@@ -399,28 +432,4 @@ func (i *imported) keepValues(files []string, dir string) error {
 	}
 	helm["valuesFiles"] = out
 	return nil
-}
-
-// notKept returns the flags without those that the project has kept, so that it is rendered
-// as it is written.
-func notKept(given *pflag.FlagSet) (*command.ProjectFlags, error) {
-	var out command.ProjectFlags
-	var err error
-	cmd := &cobra.Command{}
-	out.Add(cmd)
-	given.Visit(func(f *pflag.Flag) {
-		to := cmd.Flags().Lookup(f.Name)
-		kept := contextFlags()[f.Name] != "" || f.Name == "name" || f.Name == "values"
-		if to == nil || kept || err != nil {
-			return
-		}
-		from, isList := f.Value.(pflag.SliceValue)
-		list, same := to.Value.(pflag.SliceValue)
-		if isList && same {
-			err = list.Replace(from.GetSlice())
-		} else {
-			err = to.Value.Set(f.Value.String())
-		}
-	})
-	return &out, err
 }

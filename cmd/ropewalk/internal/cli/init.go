@@ -17,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/internal/memfs"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -49,6 +50,7 @@ written at all.`,
 }
 
 func (a commands) runInit(dir, engine string) error {
+	// Write the files.
 	name, at, err := projectName(dir)
 	if err != nil {
 		return err
@@ -61,6 +63,8 @@ func (a commands) runInit(dir, engine string) error {
 	if err != nil {
 		return err
 	}
+
+	// Print their names as data, and the next commands as a note.
 	var created strings.Builder
 	for _, name := range names {
 		created.WriteString(path.Join(dir, name) + "\n")
@@ -84,18 +88,21 @@ The project %[2]s is in %[3]s. Next:
 // defaultName is the name of a project whose folder has none that is a DNS label.
 const defaultName = "demo"
 
-// projectName is the name of a project in dir, that of the folder, and the absolute path of dir.
+// projectName returns the name of a project in dir, that of the folder, and the absolute path of
+// dir.
 func projectName(dir string) (name, at string, err error) {
-	if at, err = filepath.Abs(dir); err != nil {
+	at, err = filepath.Abs(dir)
+	if err != nil {
 		return "", "", &command.EnvironmentError{Err: err}
 	}
-	if name = object.Label(filepath.Base(at)); spec.CheckName(name) != nil {
+	name = object.Label(filepath.Base(at))
+	if spec.CheckName(name) != nil {
 		name = defaultName
 	}
 	return name, at, nil
 }
 
-// ownTemplate is the template of a project as files of its user: they have the name of the
+// ownTemplate returns the template of a project as files of its user: they have the name of the
 // project and its engine, and no licence. The schema in cue.mod stays ours.
 func ownTemplate(name, engine string) (fs.FS, error) {
 	out := map[string][]byte{}
@@ -124,4 +131,13 @@ func ownTemplate(name, engine string) (fs.FS, error) {
 		return nil, err
 	}
 	return memfs.New(out)
+}
+
+// nameOfFolder returns the name of a component in dir.
+func nameOfFolder(dir string) string {
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		full = dir
+	}
+	return project.Label(filepath.Base(full))
 }

@@ -63,6 +63,7 @@ login).
 }
 
 func (a commands) runLock(ctx context.Context, flags *lockFlags, paths []string) error {
+	// A lock is made of answers of servers alone.
 	if flags.Sources.Locked || flags.Sources.Offline {
 		return command.Usagef("leave --locked and --offline out", "a lock is made from what the servers return now")
 	}
@@ -72,10 +73,14 @@ func (a commands) runLock(ctx context.Context, flags *lockFlags, paths []string)
 	}
 	defer closer()
 	flags.Shared = evaluator
+
+	// Resolve the modules.
 	next, err := a.lockModules(ctx, &flags.ProjectFlags, paths)
 	if err != nil {
 		return err
 	}
+
+	// Compare with the lock on disk, with its images if it has them.
 	name := command.LockFile(paths)
 	old, found, err := command.ReadLock(name)
 	if err != nil {
@@ -84,12 +89,15 @@ func (a commands) runLock(ctx context.Context, flags *lockFlags, paths []string)
 	}
 	switch {
 	case flags.images, !flags.given && old.Images != nil:
-		if next.Images, err = a.lockImages(ctx, flags.ProjectFlags, paths, next); err != nil {
+		next.Images, err = a.lockImages(ctx, flags.ProjectFlags, paths, next)
+		if err != nil {
 			return err
 		}
 	case flags.check:
 		next.Images = old.Images // They are not compared.
 	}
+
+	// Print the changes as data.
 	var b strings.Builder
 	for _, c := range old.Diff(next) {
 		b.WriteString(printable.Line(c.String()) + "\n")
@@ -105,6 +113,8 @@ func (a commands) runLock(ctx context.Context, flags *lockFlags, paths []string)
 		a.Note("%s is not up to date: run \"ropewalk lock\"\n", name)
 		return command.ErrDifferentReported()
 	}
+
+	// Write the lock.
 	data, err := next.Bytes()
 	if err != nil {
 		return err
@@ -120,14 +130,15 @@ func (a commands) runLock(ctx context.Context, flags *lockFlags, paths []string)
 	return nil
 }
 
-// lockModules is the lock of the references of a project. Standard input can be read again.
+// lockModules returns the lock of the references of a project. Standard input can be read again.
 func (a commands) lockModules(ctx context.Context, flags *command.ProjectFlags, paths []string) (lock.File, error) {
 	opts, err := flags.Options(a.App, paths)
 	if err != nil {
 		return lock.File{}, err
 	}
 	var input bytes.Buffer
-	opts.Stdin, opts.Evaluator = io.TeeReader(a.In, &input), flags.Shared
+	opts.Stdin = io.TeeReader(a.In, &input)
+	opts.Evaluator = flags.Shared
 	defer func() { a.In = &input }()
 	record := &lock.Recorder{}
 	h, err := a.Connect(&flags.Sources, nil, paths, record)
@@ -143,7 +154,7 @@ func (a commands) lockModules(ctx context.Context, flags *command.ProjectFlags, 
 	return record.File(), command.WithOptions(command.Together(err, broken))
 }
 
-// lockImages are the images of a project in all of its environments, rendered with the modules
+// lockImages returns the images of a project in all of its environments, rendered with the modules
 // of a lock.
 func (a commands) lockImages(ctx context.Context, flags command.ProjectFlags, paths []string, modules lock.File) ([]lock.Image, error) {
 	registries, err := flags.Sources.Registries()
@@ -151,11 +162,13 @@ func (a commands) lockImages(ctx context.Context, flags command.ProjectFlags, pa
 		return nil, err
 	}
 	used := images.Used{}
-	flags.Environment, flags.AllowEmpty, flags.Sources.Lock = "", true, &modules
+	flags.Environment = ""
+	flags.AllowEmpty = true
+	flags.Sources.Lock = &modules
 	v := vetted{commands: a, flags: &flags, paths: paths, each: func(environment string, r command.Rendered) {
 		used.Add(environment, r.Plan.Graph.Nodes)
 	}}
-	found, _, err := v.all(ctx)
+	found, _, err := v.checkAll(ctx)
 	if err == nil {
 		err = found.Err()
 	}

@@ -84,7 +84,7 @@ Warnings and errors go to standard error: as text, or with --format json as a li
 	return cmd
 }
 
-// runRenders renders what is at paths: all at once, or each project on its own.
+// runRenders renders the projects at paths: all at once, or each project on its own.
 func (a commands) runRenders(ctx context.Context, flags *renderFlags, paths []string) error {
 	if flags.recursive && (flags.output == "" || flags.output == "-" || flags.Repository != "" || flags.argocdCM != "") {
 		return command.Usagef("add -o DIR, or render one project", "--recursive writes a folder for each project, and no other file")
@@ -114,10 +114,10 @@ func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []str
 	r, err := a.Render(ctx, &flags.ProjectFlags, paths)
 	if err != nil {
 		a.NoteOthers(host.Loaded{NotApplied: r.NotApplied}) // It may well be the cause.
-		return flags.overOutput(err)
+		return flags.hintEmpty(err)
 	}
 	defer r.Close()
-	if err := flags.suit(r.Request.Emit.Dialect); err != nil {
+	if err := flags.checkDialect(r.Request.Emit.Dialect); err != nil {
 		return err
 	}
 	if err := a.writeRender(ctx, flags, r); err != nil {
@@ -128,13 +128,13 @@ func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []str
 	if flags.output == "" && !flags.table {
 		return nil
 	}
-	a.summary(flags, r)
+	a.printSummary(flags, r)
 	return nil
 }
 
-// overOutput names the flag that empties an earlier output in the errors of what has no spec
-// any more.
-func (f *renderFlags) overOutput(err error) error {
+// hintEmpty adds the flag that empties an earlier output to the hints of errors about a missing
+// spec.
+func (f *renderFlags) hintEmpty(err error) error {
 	entries, _ := os.ReadDir(f.output) // what cannot be read is reported when it is written
 	if found, ok := command.IsFindings(err); ok && len(entries) > 0 {
 		for _, e := range found {
@@ -146,9 +146,9 @@ func (f *renderFlags) overOutput(err error) error {
 	return err
 }
 
-// suit refuses flags that say nothing in the dialect: silence would hide a
-// wrong call.
-func (f *renderFlags) suit(d dialect.Name) error {
+// checkDialect refuses flags that have no effect in the dialect: without an error a wrong call
+// would stay unnoticed.
+func (f *renderFlags) checkDialect(d dialect.Name) error {
 	switch {
 	case f.argocdCM != "" && d != dialect.ArgoCD:
 		return command.Usagef("add --dialect argocd", "--argocd-cm is for the dialect argocd, and this render is for %s", d)
@@ -173,9 +173,9 @@ func inside(dir, name string) bool {
 	return errors.Join(errDir, errName, err) == nil && filepath.IsLocal(rel)
 }
 
-// writeRender writes the files of r. Everything is made before anything is
-// written.
+// writeRender writes the files of r. All of them are made before one is written.
 func (a commands) writeRender(ctx context.Context, flags *renderFlags, r command.Rendered) error {
+	// Encode the files.
 	var data []byte
 	files, err := flags.selection.Files(r)
 	switch {
@@ -208,8 +208,8 @@ func (a commands) writeRender(ctx context.Context, flags *renderFlags, r command
 	return a.Write(data)
 }
 
-// summary prints the waves, and with -o where everything is.
-func (a commands) summary(flags *renderFlags, r command.Rendered) {
+// printSummary prints the waves, and with -o the place of the files.
+func (a commands) printSummary(flags *renderFlags, r command.Rendered) {
 	if a.JSON {
 		return
 	}
@@ -228,7 +228,7 @@ func (a commands) summary(flags *renderFlags, r command.Rendered) {
 	}
 }
 
-// whereToLook says what to do with the files.
+// whereToLook returns what to do with the files.
 func whereToLook(flags *renderFlags, r command.Rendered) []string {
 	out := []string{"the number that the name of a file begins with is its wave"}
 	if names := unplaced(r); len(names) > 0 {

@@ -25,10 +25,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Run runs the command line args, without the name of the program, and gives
-// its exit code. It writes to streams only, except where a command is asked to
-// write files. A cancelled ctx ends the run with code [Interrupted].
+// Run runs the command line args, without the name of the program, and returns its exit code. It
+// writes to streams only, unless a command is asked to write files. A cancelled ctx ends the run
+// with code [Interrupted].
 func Run(ctx context.Context, args []string, streams command.Streams) (code int) {
+	// A panic is reported like an error, with its stack.
 	defer func() {
 		if p := recover(); p != nil {
 			panicked := crash.Of(p)
@@ -36,6 +37,8 @@ func Run(ctx context.Context, args []string, streams command.Streams) (code int)
 			code = command.Environment
 		}
 	}()
+
+	// Run the command.
 	streams.In = command.Stoppable(ctx, streams.In)
 	a := commands{command.New(streams)}
 	root := a.root()
@@ -44,6 +47,8 @@ func Run(ctx context.Context, args []string, streams command.Streams) (code int)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	cmd, err := root.ExecuteContextC(ctx)
+
+	// Report the error once, unless the command has reported it.
 	switch {
 	case err == nil:
 		return command.Good
@@ -63,7 +68,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) (code int)
 // commands has the subcommands of this package.
 type commands struct{ *command.App }
 
-// root is the command line with all of its commands.
+// root returns the command line with all of its commands.
 func (a commands) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ropewalk",
@@ -90,6 +95,8 @@ the API's own schemas and your policies, and the same bytes on every machine.
 			return unknownCommand(cmd, args[0])
 		},
 	}
+
+	// Add the commands and the flags that all of them have.
 	root.SetFlagErrorFunc(flagError)
 	a.addGroups(root)
 	version := root.Flags().Bool("version", false, "print the version")
@@ -103,6 +110,8 @@ the API's own schemas and your policies, and the same bytes on every machine.
 		}
 		return help(cmd, args)
 	}
+
+	// Change the help and the flags of all commands that are there now.
 	command.Once(root)
 	command.Help(root)
 	root.InitDefaultHelpCmd()
@@ -145,8 +154,8 @@ func (a commands) addGroups(root *cobra.Command) {
 	root.AddCommand(a.cacheCommand(), a.versionCommand())
 }
 
-// elsewhere is what commands of other tools are called here: those of helm, kustomize, kubectl, flux,
-// timoni, score-k8s and terraform.
+// elsewhere returns the hint for a command that another tool has: helm, kustomize, kubectl, flux,
+// timoni, score-k8s or terraform.
 func elsewhere(name string) string {
 	switch name {
 	case "template", "generate", "export", "eval", "kustomize", "synth", "compile", "hydrate":
@@ -175,8 +184,8 @@ func elsewhere(name string) string {
 	return ""
 }
 
-// flagError is what is wrong with a flag, or with the word before it that is no command: then the
-// flag is one of the command that was meant.
+// flagError returns what is wrong with a flag, or with the word before it that is no command: the
+// flag is one of that command then.
 func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); len(args) > 0 && cmd.HasSubCommands() && cmd.Use == cmd.Name() {
 		return unknownCommand(cmd, args[0])

@@ -22,14 +22,15 @@ import (
 // kindsWidth is how wide the column of the kinds may become.
 const kindsWidth = 44
 
-// waveTable says of each wave how many objects are in it, of which kinds, and
-// what it waits for.
+// waveTable returns a table with the waves: how many objects are in each, of which kinds, and what
+// it waits for.
 func waveTable(plan *order.Plan) string {
 	rows := [][]string{{"WAVE", "OBJECTS", "WHAT", "WHY"}}
 	reasons := whyWaves(plan)
 	for i, wave := range plan.Waves {
 		number, objects := strconv.Itoa(i), strconv.Itoa(len(wave.Nodes))
-		what, why := wrap(kinds(wave.Nodes), kindsWidth), reasons[i]
+		what := wrap(kinds(wave.Nodes), kindsWidth)
+		why := reasons[i]
 		for row := range max(len(what), len(why)) {
 			rows = append(rows, []string{number, objects, at(what, row), at(why, row)})
 			number, objects = "", ""
@@ -66,8 +67,8 @@ func existingTable(all []workload.Existing) string {
 	return table + unclassed(all)
 }
 
-// unclassed says which classes a workload may name where it names none: the default makes
-// nothing. It is "" where every resource has a class, or no type another one.
+// unclassed returns which classes a workload may name if it names none: the default makes nothing.
+// It returns "" if every resource has a class, or no type another one.
 func unclassed(all []workload.Existing) string {
 	classes := map[string]string{}
 	for _, e := range all {
@@ -82,7 +83,7 @@ func unclassed(all []workload.Existing) string {
 		command.OneLine(strings.Join(slices.Sorted(maps.Values(classes)), "; ")) + "\n"
 }
 
-// at is line i, "" past the end.
+// at returns line i, or "" past the end.
 func at(lines []string, i int) string {
 	if i >= len(lines) {
 		return ""
@@ -107,14 +108,14 @@ func wrap(words []string, width int) []string {
 	return out
 }
 
-// kinds is the kinds of nodes with how many there are of each, in the order
-// in which they come.
+// kinds returns the kinds of nodes with their numbers, in the order of the first node of each.
 func kinds(nodes []*object.Node) []string {
 	var names []string
 	counts := map[string]int{}
 	for _, n := range nodes {
 		kind := n.Object.Kind()
-		if counts[kind]++; counts[kind] == 1 {
+		counts[kind]++
+		if counts[kind] == 1 {
 			names = append(names, kind)
 		}
 	}
@@ -129,9 +130,10 @@ func kinds(nodes []*object.Node) []string {
 // mostReasons is how many of the edges that open a wave stand beside it.
 const mostReasons = 5
 
-// whyWaves is what each wave waits for: the edges and joins that lead into the
-// wave before and open a new one.
+// whyWaves returns what each wave waits for: the edges and joins that lead into the wave before it
+// and open a new one.
 func whyWaves(plan *order.Plan) [][]string {
+	// An edge counts if it leads into the wave before.
 	why := make([][]string, len(plan.Waves))
 	seen := make([]map[string]bool, len(plan.Waves))
 	add := func(from, to []object.ID, fromName, toName string) {
@@ -150,6 +152,8 @@ func whyWaves(plan *order.Plan) [][]string {
 			}
 		}
 	}
+
+	// Joins come first, because one stands for many edges.
 	for i, j := range plan.Graph.Joins {
 		if plan.JoinGates[i].Gating {
 			add(j.From, j.To, draw.SideName(j.Rule, j.FromName), draw.SideName(j.Rule, j.ToName))
@@ -160,6 +164,8 @@ func whyWaves(plan *order.Plan) [][]string {
 			add([]object.ID{e.From}, []object.ID{e.To}, string(e.From), string(e.To))
 		}
 	}
+
+	// Leave out reasons that do not fit.
 	for wave := range why {
 		if wave == 0 {
 			why[wave] = []string{"depends on nothing that must be ready"}

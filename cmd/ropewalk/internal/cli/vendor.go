@@ -162,7 +162,7 @@ with apiVersion and kind, such as #Certificate of cert-manager.io/certificate/v1
 	return cmd
 }
 
-// prefix is what imports of the packages begin with.
+// prefix returns how imports of the packages begin.
 func (t typeFlags) prefix() (string, error) {
 	file := filepath.Join(t.module, "cue.mod", "module.cue")
 	data, err := os.ReadFile(file) //nolint:gosec // the user names the folder
@@ -182,12 +182,14 @@ func (t typeFlags) prefix() (string, error) {
 	return path + "/" + filepath.ToSlash(filepath.Clean(t.in)), nil
 }
 
-// writeTypes writes definitions into a module. A package that has files of others is left
-// alone, as all are then: two would define the same.
+// writeTypes writes definitions into a module. If one package has files of another tool, no package
+// is written: two files would define the same.
 func (a commands) writeTypes(flags typeFlags, files []cuetypes.File) error {
 	if _, err := flags.prefix(); err != nil {
 		return err
 	}
+
+	// Look at all packages before one is written.
 	at := cmp.Or(flags.in, filepath.Join("cue.mod", "gen"))
 	module, err := os.OpenRoot(flags.module)
 	if err != nil {
@@ -206,6 +208,8 @@ func (a commands) writeTypes(flags typeFlags, files []cuetypes.File) error {
 			}
 		}
 	}
+
+	// Write the files that differ.
 	written := 0
 	for _, f := range files {
 		folder := filepath.Join(at, filepath.FromSlash(f.Package))
@@ -227,6 +231,7 @@ func (a commands) writeTypes(flags typeFlags, files []cuetypes.File) error {
 }
 
 func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir string) error {
+	// Find the module and its lock.
 	file := filepath.Join(dir, "cue.mod", "module.cue")
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return command.Usagef("name the folder of a CUE module, or make it one: cue mod init example.com/NAME@v0", "there is no %s", file)
@@ -242,6 +247,8 @@ func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir
 	if flags.Locked && !found {
 		return command.Usagef("run \"ropewalk lock\" for the project", "--locked: there is no %s in %s or above", lock.Name, dir)
 	}
+
+	// Copy the dependencies, and print their digests as data.
 	registry := command.ModuleRegistry(flags, sync.OnceValues(flags.Registries))
 	if store, err := command.OpenCache(flags.CacheDir); err == nil { // without a cache it asks the registry
 		registry.Store = store
@@ -257,10 +264,14 @@ func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir
 	if err := a.Print(b.String()); err != nil {
 		return err
 	}
+
+	// The schema is in no registry, and is written apart.
 	schema, err := a.vendorSchema(dir)
 	if err != nil {
 		return &command.EnvironmentError{Err: err}
 	}
+
+	// Report what changed.
 	folder := filepath.Join(dir, "cue.mod", "vendor")
 	switch {
 	case !changed && len(deps) == 0 && schema:
@@ -282,10 +293,12 @@ var importsSchema = regexp.MustCompile(`(?m)^\s*(?:import\s+)?(?:\w+\s+)?"` + re
 // vendored is where dependencies of a module are, which may import the schema too.
 const vendored = "cue.mod/vendor"
 
-// vendorSchema writes the schema into the module in dir, and reports whether it, or what it
-// depends on, imports it.
+// vendorSchema writes the schema into the module in dir, and reports whether the module, or one
+// that it depends on, imports it.
 func (a commands) vendorSchema(dir string) (bool, error) {
-	own, imports := os.DirFS(dir), false
+	// Look for an import of the schema in all files of the module.
+	own := os.DirFS(dir)
+	imports := false
 	err := fs.WalkDir(own, ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil || imports:
@@ -301,12 +314,16 @@ func (a commands) vendorSchema(dir string) (bool, error) {
 	if err != nil || !imports {
 		return false, err
 	}
-	folder, written := filepath.Join(dir, "cue.mod", "pkg", filepath.FromSlash(cue.SchemaPath)), 0
+
+	// Write the files of the schema that differ.
+	folder := filepath.Join(dir, "cue.mod", "pkg", filepath.FromSlash(cue.SchemaPath))
+	written := 0
 	files, err := fs.Glob(cue.Schema(), "*.cue")
 	for _, name := range files {
 		if want := contentOf(cue.Schema(), name); err == nil && !bytes.Equal(contentOf(os.DirFS(folder), name), want) {
 			written++
-			if err = os.MkdirAll(folder, 0o750); err == nil {
+			err = os.MkdirAll(folder, 0o750)
+			if err == nil {
 				err = os.WriteFile(filepath.Join(folder, name), want, 0o644) //nolint:gosec // It is public, as the files beside it.
 			}
 		}
@@ -322,15 +339,15 @@ func (a commands) vendorSchema(dir string) (bool, error) {
 	return true, nil
 }
 
-// contentOf is the content of a file; nil where it cannot be read.
+// contentOf returns the content of a file, or nil if it cannot be read.
 func contentOf(fsys fs.FS, name string) []byte {
 	data, _ := fs.ReadFile(fsys, name) // What is not there is empty, and written.
 	return data
 }
 
-// nearestLock is the lock in dir or the nearest folder above that has one, since
-// a module often lies inside of the project that it is locked by. Where there is
-// none it is where one in dir would be.
+// nearestLock returns the lock in dir or in the nearest folder above that has one, since a module
+// often lies inside of the project that it is locked by. If there is none, it returns the path of a
+// lock in dir.
 func nearestLock(dir string) (string, error) {
 	at, err := filepath.Abs(dir)
 	if err != nil {

@@ -49,17 +49,19 @@ Findings are the data of this command, and so go to standard output.
 }
 
 func (a commands) runVet(ctx context.Context, flags *command.ProjectFlags, format string, recursive command.Recursive, paths []string) error {
+	// Check each project, or all paths at once.
 	all := object.Errors{}
 	var results []ci.Result
 	var good []string
 	check := func(at command.Below, paths []string) error {
 		one := *flags
 		v := vetted{commands: a, flags: &one, paths: paths, optional: at.Optional}
-		found, summary, err := v.all(ctx)
+		found, summary, err := v.checkAll(ctx)
 		if err != nil || summary == "" && len(found) == 0 {
 			return err
 		}
-		all, results = append(all, found...), append(results, resultsOf(found, at, paths)...)
+		all = append(all, found...)
+		results = append(results, resultsOf(found, at, paths)...)
 		if recursive {
 			summary = at.Path + ": " + summary
 		}
@@ -69,6 +71,8 @@ func (a commands) runVet(ctx context.Context, flags *command.ProjectFlags, forma
 	if err := a.Each(recursive, paths, check); err != nil {
 		return err
 	}
+
+	// Print the findings as data.
 	if err := a.printFindings(format, all, results, strings.Join(good, "; ")); err != nil {
 		return err
 	}
@@ -81,7 +85,7 @@ func (a commands) runVet(ctx context.Context, flags *command.ProjectFlags, forma
 	return a.Print(strings.Join(good, "\n") + "\n")
 }
 
-// resultsOf is what was found in a project, or at paths.
+// resultsOf returns the findings of a project, or of paths.
 func resultsOf(found object.Errors, at command.Below, paths []string) []ci.Result {
 	folder := at.Path
 	if folder == "" && len(paths) > 0 {
@@ -90,12 +94,13 @@ func resultsOf(found object.Errors, at command.Below, paths []string) []ci.Resul
 	return ci.Of(found, folder)
 }
 
-// printFindings writes what was found in a format.
+// printFindings writes findings in a format.
 func (a commands) printFindings(format string, found object.Errors, results []ci.Result, good string) error {
 	if format == "text" || format == "json" {
 		out := a.Report()
 		// Colours are for the stream of diagnostics only.
-		out.JSON, out.Paint = format == "json", command.Paint{}
+		out.JSON = format == "json"
+		out.Paint = command.Paint{}
 		return a.Findings(out, found)
 	}
 	var data []byte

@@ -34,23 +34,28 @@ type vetted struct {
 	found []object.Errors
 }
 
-// all checks everything. It returns the findings, each once, and what is good where
-// there is no error among them.
-func (v *vetted) all(ctx context.Context) (object.Errors, string, error) {
+// checkAll checks everything. It returns the findings, each once, and a summary, which is "" if
+// nothing was rendered.
+func (v *vetted) checkAll(ctx context.Context) (object.Errors, string, error) {
+	// All runs share an evaluator.
 	evaluator, closer, err := v.flags.Evaluator()
 	if err != nil {
 		return nil, "", err
 	}
 	defer closer()
 	v.flags.Shared = evaluator
+
 	// Standard input is read by each run.
 	var input []byte
 	if slices.Contains(v.paths, "-") {
-		if input, err = io.ReadAll(io.LimitReader(v.In, spec.MaxFile+1)); err != nil {
+		input, err = io.ReadAll(io.LimitReader(v.In, spec.MaxFile+1))
+		if err != nil {
 			return nil, "", err
 		}
 	}
 	v.In = bytes.NewReader(input)
+
+	// Check the project without an environment.
 	r, err := v.run(ctx)
 	if err != nil {
 		return nil, "", err
@@ -65,6 +70,8 @@ func (v *vetted) all(ctx context.Context) (object.Errors, string, error) {
 	if v.flags.Environment != "" {
 		return v.found[0], good, nil
 	}
+
+	// Check it in each environment.
 	names := object.SortedKeys(r.Project.Environments)
 	// A bundle for several clusters is for none without an environment.
 	if slices.ContainsFunc(v.found[0], func(e *object.Error) bool { return errors.Is(e, host.ErrManyClusters) }) {
@@ -86,13 +93,15 @@ func (v *vetted) all(ctx context.Context) (object.Errors, string, error) {
 			good = summary(in)
 		}
 	}
+
+	// Report each finding once.
 	if len(names) > 0 {
 		good += ", with " + printable.Count(len(names), "environment")
 	}
 	return v.merged(), good, nil
 }
 
-// summary is what is good in a render, "" where there is none.
+// summary returns a summary of a render, or "" if there is none.
 func summary(r command.Rendered) string {
 	if r.Plan == nil {
 		return ""
@@ -117,13 +126,15 @@ func (v *vetted) run(ctx context.Context) (command.Rendered, error) {
 		}
 		r.Close()
 	}
-	v.runs, v.found = append(v.runs, v.flags.Environment), append(v.found, found)
+	v.runs = append(v.runs, v.flags.Environment)
+	v.found = append(v.found, found)
 	return r, nil
 }
 
-// merged are the findings of all runs, each once. One that is not in all of them has the
+// merged returns the findings of all runs, each once. A finding that is not in all runs has the
 // names of its environments.
 func (v *vetted) merged() object.Errors {
+	// Group the findings of all runs by their text.
 	in := map[string][]string{}
 	first := map[string]*object.Error{}
 	for i, found := range v.found {
@@ -141,14 +152,18 @@ func (v *vetted) merged() object.Errors {
 			}
 		}
 	}
+
+	// Name the environments of a finding that is not in all of them.
 	var out object.Errors
 	for _, key := range object.SortedKeys(first) {
 		e := *first[key]
-		names, runs := in[key], v.runs
+		names := in[key]
+		runs := v.runs
 		if len(runs) > 1 && isIncomplete(first[key]) {
 			// An environment completes what is written for none.
 			base := func(name string) bool { return name == "" }
-			names, runs = slices.DeleteFunc(names, base), slices.DeleteFunc(slices.Clone(runs), base)
+			names = slices.DeleteFunc(names, base)
+			runs = slices.DeleteFunc(slices.Clone(runs), base)
 		}
 		switch {
 		case len(names) == 0:
@@ -161,8 +176,8 @@ func (v *vetted) merged() object.Errors {
 	return out.Sorted()
 }
 
-// isIncomplete reports whether a finding is about a value that is not set. The text is all
-// that is known of one from another process.
+// isIncomplete reports whether a finding is about a value that is not set. Of a finding from
+// another process, only the text is known.
 func isIncomplete(e *object.Error) bool {
 	for _, text := range []string{
 		"is missing", "has no value", "depends on a value that is not set", "the image is left to the deployment", "nothing was rendered",

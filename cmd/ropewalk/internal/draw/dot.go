@@ -12,14 +12,18 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// Dot is the picture in the DOT language of Graphviz: waves are clusters from left to
-// right, and arrows lead from a box to what it needs.
+// Dot returns the picture in the DOT language of Graphviz: waves are clusters from left to right,
+// and arrows lead from a box to what it needs.
 func (p Picture) Dot() []byte {
-	s, b, names := p.scene(false), &bytes.Buffer{}, map[*mark]string{}
+	s := p.scene(false)
+	b := &bytes.Buffer{}
+	names := map[*mark]string{}
 	fmt.Fprint(b, "digraph ropewalk {\n  rankdir=RL;\n")
 	if s.title != "" {
 		fmt.Fprintf(b, "  label=%s; labelloc=t; fontname=\"sans-serif\";\n", dotQuote(s.title+"\n"+s.summary()))
 	}
+
+	// Write the boxes of each wave.
 	fmt.Fprint(b, "  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n")
 	for i, wave := range s.byWave() {
 		if len(wave) == 0 {
@@ -35,6 +39,8 @@ func (p Picture) Dot() []byte {
 		}
 		fmt.Fprint(b, "  }\n")
 	}
+
+	// Write the lines between them.
 	for _, l := range s.strokes {
 		fmt.Fprintf(b, "  %s -> %s [label=%s%s];\n", dotQuote(names[l.from]), dotQuote(names[l.to]), dotQuote(l.title()), dotStyle(l.style))
 	}
@@ -42,7 +48,7 @@ func (p Picture) Dot() []byte {
 	return b.Bytes()
 }
 
-// byWave is the boxes of each wave.
+// byWave returns the boxes of each wave.
 func (s *scene) byWave() [][]*mark {
 	out := make([][]*mark, s.waves)
 	for _, m := range s.marks {
@@ -51,7 +57,7 @@ func (s *scene) byWave() [][]*mark {
 	return out
 }
 
-// text is the lines of a box.
+// text returns the lines of a box.
 func (m *mark) text() []string {
 	if m.isCard() {
 		return []string{m.name, m.kind, m.about}
@@ -59,7 +65,7 @@ func (m *mark) text() []string {
 	return []string{m.kind, m.fullName}
 }
 
-// title is the label of a stroke where nothing else shows what it stands for.
+// title returns the label of a stroke for formats in which nothing else shows what it stands for.
 func (s stroke) title() string {
 	l := s.lines[0]
 	if n := len(s.lines); s.to.isCard() && n > 1 {

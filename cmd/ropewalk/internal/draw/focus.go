@@ -8,14 +8,17 @@ import (
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// Around is an object with all that it waits for and all that waits for it, one way or the
-// other over any number of edges; where that is more than most objects, its neighbours, and
-// related is how many objects all would have been.
+// Around returns an object with all that it waits for and all that waits for it, over any number of
+// edges. If these are more than most objects, it returns the neighbours of the object alone. The
+// result related is how many objects all would have been.
 func Around(plan *order.Plan, id object.ID, most int) (near map[object.ID]bool, related int) {
 	needs, neededBy := map[object.ID][]object.ID{}, map[object.ID][]object.ID{}
 	add := func(from, to object.ID) {
-		needs[from], neededBy[to] = append(needs[from], to), append(neededBy[to], from)
+		needs[from] = append(needs[from], to)
+		neededBy[to] = append(neededBy[to], from)
 	}
+
+	// Leave out edges that nearly every object has.
 	drawn, _ := split(lines(plan))
 	joins := 0
 	for _, l := range drawn {
@@ -33,13 +36,18 @@ func Around(plan *order.Plan, id object.ID, most int) (near map[object.ID]bool, 
 			neededBy[to] = append(neededBy[to], l.from)
 		}
 	}
+
+	// Follow the edges in both directions.
 	near = map[object.ID]bool{id: true}
 	for _, next := range []map[object.ID][]object.ID{needs, neededBy} {
 		reach(next, id, near)
 	}
-	if related = len(near); related <= most {
+	related = len(near)
+	if related <= most {
 		return near, related
 	}
+
+	// Otherwise take the neighbours alone.
 	near = map[object.ID]bool{id: true}
 	for _, next := range []map[object.ID][]object.ID{needs, neededBy} {
 		for _, other := range next[id] {
@@ -49,7 +57,7 @@ func Around(plan *order.Plan, id object.ID, most int) (near map[object.ID]bool, 
 	return near, related
 }
 
-// reach adds all that is reached from id by next.
+// reach adds all objects to near that next leads to from id.
 func reach(next map[object.ID][]object.ID, id object.ID, near map[object.ID]bool) {
 	seen := map[object.ID]bool{id: true}
 	for todo := []object.ID{id}; len(todo) > 0; {
@@ -57,7 +65,8 @@ func reach(next map[object.ID][]object.ID, id object.ID, near map[object.ID]bool
 		todo = todo[:len(todo)-1]
 		for _, other := range next[at] {
 			if !seen[other] {
-				seen[other], near[other] = true, true
+				seen[other] = true
+				near[other] = true
 				todo = append(todo, other)
 			}
 		}

@@ -26,8 +26,8 @@ type part struct {
 	works map[string]bool
 }
 
-// cards are the specs of a plan as boxes, each in the first of its waves. Where there are more
-// than most, those of one wave that begin alike are one card, and at last all of a wave.
+// cards returns the specs of a plan as boxes, each in the first of its waves. If there are more
+// than most, specs of one wave with similar names are one card, and finally all specs of a wave.
 func cards(plan *order.Plan, most int) (out []*mark, of map[object.ID]*mark) {
 	parts, partOf := partsOf(plan)
 	var groups map[string][]*part
@@ -63,7 +63,8 @@ func partsOf(plan *order.Plan) (all []*part, of map[object.ID]*part) {
 	of = map[object.ID]*part{}
 	for i, wave := range plan.Waves {
 		for _, n := range wave.Nodes {
-			key, kind := n.ID.Spec(), ""
+			key := n.ID.Spec()
+			kind := ""
 			if one {
 				kind = n.Object.Kind()
 				key = fmt.Sprint(i, kind)
@@ -86,15 +87,17 @@ func partsOf(plan *order.Plan) (all []*part, of map[object.ID]*part) {
 	return all, of
 }
 
-// alike is the same for parts that one card stands for: on level 0 for one spec, then for
-// those of a wave that differ in the last word of their names or in all but the first, for
-// all that have the first word, and for all of a wave; then of 2, 4, 8 waves.
+// alike returns a key that is the same for parts that one card stands for. On level 0 these are the
+// parts of one spec. On the next levels they are those of a wave that differ in the last word of
+// their names, or in all but the first, then all that have the first word, then all of a wave, and
+// then of 2, 4, 8 waves.
 func (p *part) alike(level int) string {
 	name := p.spec + "\x00" + p.kind
 	switch cut := 0; level {
 	case 0:
 	case 1, 2:
-		if cut = strings.LastIndex(p.spec, "-"); level == 2 {
+		cut = strings.LastIndex(p.spec, "-")
+		if level == 2 {
 			cut = strings.Index(p.spec, "-")
 		}
 		if cut > 0 {
@@ -109,8 +112,9 @@ func (p *part) alike(level int) string {
 	return fmt.Sprintf("%06d\x00%s", p.first, name)
 }
 
-// card is the box of some parts.
+// card returns the box of some parts.
 func card(parts []*part) *mark {
+	// Join the parts, and find how all their names begin.
 	all := part{first: parts[0].first, kinds: map[string]int{}, works: map[string]bool{}}
 	m := &mark{}
 	start := parts[0].spec
@@ -121,17 +125,23 @@ func card(parts []*part) *mark {
 		for start != "" && !strings.HasPrefix(p.spec, start) {
 			start = start[:len(start)-1]
 		}
-		all.first, all.last, all.objects = min(all.first, p.first), max(all.last, p.last), all.objects+p.objects
+		all.first = min(all.first, p.first)
+		all.last = max(all.last, p.last)
+		all.objects += p.objects
 		for kind, n := range p.kinds {
 			all.kinds[kind] += n
 		}
 		maps.Copy(all.works, p.works)
 	}
+
+	// Count what the card stands for.
 	m.wave = all.first
 	m.kind = printable.Count(all.objects, "object")
 	if all.last > all.first {
 		m.kind += fmt.Sprintf(", waves %d–%d", all.first, all.last)
 	}
+
+	// Workloads are first, then the kinds of most objects.
 	kinds := object.SortedKeys(all.kinds)
 	slices.SortStableFunc(kinds, func(a, b string) int {
 		if all.works[a] != all.works[b] {
@@ -140,15 +150,21 @@ func card(parts []*part) *mark {
 		return cmp.Compare(all.kinds[b], all.kinds[a])
 	})
 	m.work = len(all.works) > 0
+
+	// Name the card after what its parts have in common.
 	switch cut := strings.LastIndex(start, "-"); {
 	case parts[0].kind != "" && len(parts) == 1:
-		m.name, m.about = parts[0].kind, "of "+parts[0].spec
+		m.name = parts[0].kind
+		m.about = "of " + parts[0].spec
 	case len(m.specs) == 1:
-		m.name, m.about = m.specs[0], inShort(kinds)
+		m.name = m.specs[0]
+		m.about = inShort(kinds)
 	case cut > 0:
-		m.name, m.about = start[:cut]+"-…", printable.Count(len(m.specs), "spec")
+		m.name = start[:cut] + "-…"
+		m.about = printable.Count(len(m.specs), "spec")
 	default:
-		m.name, m.about = printable.Count(len(m.specs), "spec"), inShort(kinds)
+		m.name = printable.Count(len(m.specs), "spec")
+		m.about = inShort(kinds)
 	}
 	m.title = m.name + "\n" + m.kind + "\n" + listed(kinds, ", ")
 	if len(m.specs) > 1 {
@@ -157,7 +173,7 @@ func card(parts []*part) *mark {
 	return m
 }
 
-// inShort is the first kinds of a list and how many others there are.
+// inShort returns the first kinds of a list and how many others there are.
 func inShort(kinds []string) string {
 	text := kinds[0]
 	for i, k := range kinds[1:] {
@@ -169,7 +185,7 @@ func inShort(kinds []string) string {
 	return text
 }
 
-// listed is a list as text, which ends before it fills a screen.
+// listed returns a list as text, which ends before it fills a screen.
 func listed(list []string, between string) string {
 	const most = 24
 	if len(list) > most {

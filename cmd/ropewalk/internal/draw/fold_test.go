@@ -139,7 +139,7 @@ func TestAPictureHasTheShapeOfAScreen(t *testing.T) {
 		"5,000 objects": many(t, teams(50, 20), none),
 	} {
 		p := compose(Picture{Plan: plan, Title: "shop"}.scene(true))
-		p.layout()
+		p.arrange()
 		require.LessOrEqual(t, len(p.marks), MaxBoxes, name)
 		require.Less(t, p.width, 2000, name)
 		require.Less(t, p.height, 1500, name)

@@ -25,7 +25,7 @@ var files embed.FS //nolint:gochecknoglobals // the compiler writes it
 // maxViews is how many bytes the pictures have that a page unfolds.
 const maxViews = 4_800_000
 
-// HTML is the picture as a page in one file, which loads nothing. Its boxes unfold: those of
+// HTML returns the picture as a page in one file, which loads nothing. Its boxes unfold: those of
 // specs to their objects, those of several specs to one box for each.
 func (p Picture) HTML() []byte {
 	s := p.scene(true)
@@ -37,9 +37,9 @@ func (p Picture) HTML() []byte {
 		"{{picture}}", string(first), "{{views}}", string(views))
 }
 
-// Page is page.html of the folder page in parts, with its style behind another one, its script
-// and a policy that lets nothing else run or load. Values are names in the page with what stands
-// for them, in turn, which is HTML.
+// Page returns the file page.html of the folder page in parts, with its style after another one,
+// its script, and a policy that lets nothing else run or load. Values are names in the page and the
+// HTML in place of them, in turn.
 func Page(parts embed.FS, style string, values ...string) []byte {
 	read := func(name string) string {
 		text, _ := parts.ReadFile("page/" + name) // It is embedded.
@@ -54,7 +54,7 @@ func Page(parts embed.FS, style string, values ...string) []byte {
 	return []byte(strings.NewReplacer(append([]string{"{{policy}}", policy, "{{style}}", style, "{{script}}", script}, values...)...).Replace(read("page.html")))
 }
 
-// edgesOfSpecs are the sentences of the edges between each spec and others.
+// edgesOfSpecs returns the sentences of the edges between each spec and others.
 func (p Picture) edgesOfSpecs() map[string][]string {
 	out := map[string][]string{}
 	drawn, _ := split(lines(p.Plan))
@@ -70,9 +70,12 @@ func (p Picture) edgesOfSpecs() map[string][]string {
 	return out
 }
 
-// views are the pictures that the boxes of a scene unfold to, and how many there is no room for.
+// views returns the pictures that the boxes of a scene unfold to, and how many there is no room
+// for.
 func (p Picture) views(s *scene, room int) (out []byte, left int) {
 	var b bytes.Buffer
+
+	// Draw each view once, while there is room for it.
 	bySpec := map[string][]*object.Node{}
 	for _, n := range p.Plan.Graph.Nodes {
 		bySpec[n.ID.Spec()] = append(bySpec[n.ID.Spec()], n)

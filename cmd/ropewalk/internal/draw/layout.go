@@ -45,22 +45,22 @@ const (
 	labelInset   = arrowW + 3
 )
 
-// layout gives everything its place: order in the columns first, which decides
-// what crosses, then heights, then widths.
-func (p *picture) layout() {
+// arrange gives everything its place: the order in the columns first, which decides about
+// crossings, then heights, then widths.
+func (p *picture) arrange() {
 	for range sweeps {
 		p.sweep(-1)
 		p.sweep(1)
 	}
-	p.heights()
-	p.widths()
+	p.setHeights()
+	p.setWidths()
 	p.placeLegend()
 	p.stack()
 	p.align()
-	p.boxesInGroups()
-	p.slots()
-	p.lanes()
-	p.widths()
+	p.placeBoxes()
+	p.spreadEnds()
+	p.setLanes()
+	p.setWidths()
 }
 
 // sweep orders the items of each column by the mean place of their neighbours
@@ -68,7 +68,7 @@ func (p *picture) layout() {
 // neighbours keep their place.
 func (p *picture) sweep(side int) {
 	for _, col := range p.columns {
-		col.places()
+		col.setPlaces()
 	}
 	for i, col := range p.columns {
 		if i+side < 0 || i+side >= len(p.columns) {
@@ -88,17 +88,19 @@ func (p *picture) sweep(side int) {
 			}
 		}
 		slices.SortStableFunc(col.items, func(a, b *item) int { return cmp.Compare(a.weight, b.weight) })
-		col.places()
+		col.setPlaces()
 	}
 }
 
-func (c *column) places() {
+// setPlaces sets the place of each item in its column, from 0 to 1.
+func (c *column) setPlaces() {
 	for i, it := range c.items {
 		it.place = (float64(i) + 0.5) / float64(len(c.items))
 	}
 }
 
-func (p *picture) heights() {
+// setHeights sets the heights of groups and boxes by the ends at them.
+func (p *picture) setHeights() {
 	for _, g := range p.groups {
 		if g.card {
 			g.boxes[0].h = max(cardH, g.boxes[0].need())
@@ -117,7 +119,7 @@ func (p *picture) heights() {
 	}
 }
 
-// need is the height that the ends at a station need.
+// need returns the height that the ends at a station need.
 func (s *station) need() int { return slotH*max(len(s.left), len(s.right)) + 6 }
 
 // stack puts the items of each column below each other.
@@ -162,8 +164,8 @@ func (p *picture) measureHeight() {
 	p.height = bottom + margin + p.bottom
 }
 
-// boxesInGroups puts the headers and boxes of groups where the groups are.
-func (p *picture) boxesInGroups() {
+// placeBoxes puts the headers and boxes of groups into the groups.
+func (p *picture) placeBoxes() {
 	for _, g := range p.groups {
 		g.header.y = g.y
 		y := g.y + g.header.h
@@ -174,10 +176,10 @@ func (p *picture) boxesInGroups() {
 	}
 }
 
-// slots spreads the ends at each station over its side. Ends that turn up
-// inside the picture come first and the farthest of them last, ends that turn
-// down come after them in the same order: so upright lines nest.
-func (p *picture) slots() {
+// spreadEnds spreads the ends at each station over its side. Ends that turn up inside the picture
+// come first and the farthest of them last. Ends that turn down come after them in the same order:
+// so upright lines nest.
+func (p *picture) spreadEnds() {
 	for _, g := range p.groups {
 		g.header.spread()
 		for _, b := range g.boxes {
@@ -201,8 +203,8 @@ func (s *station) spread() {
 	}
 }
 
-// turn is 0 for an end whose curve goes up beside the station, 1 for one that
-// goes away, 2 for one that goes down.
+// turn returns 0 for an end whose curve goes up beside the station, 1 for one that leads to another
+// column, and 2 for one that goes down.
 func (s *station) turn(e *end) int {
 	switch {
 	case e.other.group.column != s.group.column:
@@ -220,9 +222,9 @@ func (s *station) turnOrder(a, b *end) int {
 	return cmp.Compare(b.other.y, a.other.y)
 }
 
-// lanes gives every curve that turns inside its column an upright lane of its
-// own, short ones nearer to the boxes.
-func (p *picture) lanes() {
+// setLanes gives every curve that turns inside its column an upright lane of its own, short ones
+// nearer to the boxes.
+func (p *picture) setLanes() {
 	for _, g := range p.groups {
 		g.lanes = assignLanes(g.inner)
 	}
@@ -270,7 +272,7 @@ func assignLanes(curves []*curve) int {
 	return len(lanes)
 }
 
-// labelWidth is how wide the label is.
+// labelWidth returns the width of the label.
 func (c *curve) labelWidth() int {
 	if c.style == styleGate {
 		return boldWidth(c.label, labelSize)
@@ -278,8 +280,9 @@ func (c *curve) labelWidth() int {
 	return textWidth(c.label, labelSize)
 }
 
-// widths puts the columns beside each other.
-func (p *picture) widths() {
+// setWidths puts the columns beside each other.
+func (p *picture) setWidths() {
+	// A column is as wide as its widest box, its labels and its lanes.
 	for _, col := range p.columns {
 		col.boxW = minBoxW
 	}
@@ -295,12 +298,16 @@ func (p *picture) widths() {
 		}
 		col.laneW = max(col.laneW, (g.lanes+1)*laneGap)
 	}
+
+	// A label beside a box needs room in the column of the box.
 	for _, c := range p.curves {
 		if c.way != ahead && !c.to.card {
 			col := p.columns[c.to.column]
 			col.labelW = max(col.labelW, c.labelWidth()+labelInset+4)
 		}
 	}
+
+	// Put the columns beside each other.
 	x := margin
 	for i, col := range p.columns {
 		col.x = x
@@ -313,16 +320,21 @@ func (p *picture) widths() {
 			x += channelW
 		}
 	}
+
+	// The name of a wave must fit over its first column.
 	for _, col := range p.columns {
 		col.width = max(col.width, textWidth("wave 00", waveSize)+60)
 	}
 	p.width = max(x+margin, minWidth)
+
+	// Put the groups into their columns.
 	for _, g := range p.groups {
 		col := p.columns[g.column]
 		g.x, g.w = col.x, col.width
 		g.header.x, g.header.w = g.x, g.w
 		for _, b := range g.boxes {
-			b.x, b.w = g.x+groupPad, col.boxW
+			b.x = g.x + groupPad
+			b.w = col.boxW
 			if g.card {
 				b.x = g.x
 			}

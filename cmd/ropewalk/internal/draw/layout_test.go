@@ -77,7 +77,7 @@ func tangle(t *testing.T, specs, nodes int) *order.Plan {
 func TestNothingOnThePictureLiesOnAnythingElse(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {2, 3}, {5, 4}, {7, 5}} {
 		p := compose(Picture{Plan: tangle(t, size[0], size[1]), Unfolded: true}.scene(true))
-		p.layout()
+		p.arrange()
 		areas := p.areas()
 		for i, a := range areas {
 			require.GreaterOrEqual(t, a.left, 0)

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// textWidth is the width of s in pixels at a font size. Widths are those of
-// DejaVu Sans, in hundredths of the size: of the common sans-serif fonts it is
-// the widest, so that what fits here fits anywhere.
+// textWidth returns the width of s in pixels at a font size. Widths are those of DejaVu Sans, in
+// hundredths of the size: it is the widest of the common sans-serif fonts, so that what fits here
+// fits anywhere.
 func textWidth(s string, size int) int {
 	sum := 0
 	for _, r := range s {
@@ -19,7 +19,7 @@ func textWidth(s string, size int) int {
 	return (sum*size + 99) / 100
 }
 
-// boldWidth is textWidth of bold letters, which are an eighth wider.
+// boldWidth returns the width of bold letters, which are an eighth wider than those of [textWidth].
 func boldWidth(s string, size int) int { return textWidth(s, size) * 9 / 8 }
 
 func charWidth(r rune) int {

@@ -12,13 +12,17 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// Mermaid is the picture as a Mermaid flowchart, which code hosts show inside Markdown. Lines
+// Mermaid returns the picture as a Mermaid flowchart, which code hosts show inside Markdown. Lines
 // that open a new wave are thick, and calls are dotted.
 func (p Picture) Mermaid() []byte {
-	s, b, names := p.scene(false), &bytes.Buffer{}, map[*mark]string{}
+	s := p.scene(false)
+	b := &bytes.Buffer{}
+	names := map[*mark]string{}
 	if s.title != "" {
 		fmt.Fprintf(b, "---\ntitle: %s\n---\n", strconv.QuoteToASCII(s.title+": "+s.summary()))
 	}
+
+	// Write the boxes of each wave.
 	fmt.Fprintln(b, "flowchart RL")
 	for i, wave := range s.byWave() {
 		if len(wave) == 0 {
@@ -35,6 +39,8 @@ func (p Picture) Mermaid() []byte {
 		}
 		fmt.Fprintln(b, "  end")
 	}
+
+	// Write the lines between them.
 	for _, l := range s.strokes {
 		arrow := "-->"
 		switch l.style {

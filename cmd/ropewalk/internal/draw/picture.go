@@ -30,7 +30,7 @@ type end struct {
 	y     int
 }
 
-// goal is how high the curve goes to from here.
+// goal returns the height to which the curve leads from here.
 func (e *end) goal() int {
 	if e.by != nil {
 		return e.by.middle()
@@ -138,6 +138,7 @@ type sharedKey struct {
 
 // compose finds what is on the picture of a scene.
 func compose(s *scene) *picture {
+	// Leave room for the title.
 	p := &picture{scene: s, boxes: map[*mark]*box{}, ends: map[sharedKey]*end{}, passes: map[sharedKey]*item{}, gap: groupGap}
 	if s.folded {
 		p.gap = cardGap
@@ -145,15 +146,19 @@ func compose(s *scene) *picture {
 	if s.title != "" {
 		p.top = topH
 	}
+
+	// Put the boxes of a spec into a group for each wave, or into several if they are many.
 	waves := make([][]*group, s.waves)
-	last, sizes := map[string]*group{}, map[string]int{}
+	last := map[string]*group{}
+	sizes := map[string]int{}
 	keyOf := func(m *mark) string { return fmt.Sprint(m.wave, " ", m.spec) }
 	for _, m := range s.marks {
 		sizes[keyOf(m)]++
 	}
 	for _, m := range s.marks {
 		key := keyOf(m)
-		g, frames := last[key], (sizes[key]+maxGroup-1)/maxGroup
+		g := last[key]
+		frames := (sizes[key] + maxGroup - 1) / maxGroup
 		if g == nil || m.isCard() || len(g.boxes)*frames >= sizes[key] {
 			g = &group{spec: m.spec, card: m.isCard()}
 			g.header.group = g
@@ -169,6 +174,8 @@ func compose(s *scene) *picture {
 			b.right = append(b.right, b.noteAt)
 		}
 	}
+
+	// Give each wave its columns, with the groups near to what they are joined to.
 	limit := columnLimit(waves)
 	for wave, groups := range waves {
 		if len(groups) == 0 {
@@ -178,15 +185,17 @@ func compose(s *scene) *picture {
 			return cmp.Or(cmp.Compare(p.side(a, wave), p.side(b, wave)), strings.Compare(a.spec, b.spec))
 		})
 		p.groups = append(p.groups, groups...)
-		p.band(wave, groups, limit)
+		p.addBand(wave, groups, limit)
 	}
+
+	// Draw the strokes between them.
 	p.bundle(s.strokes)
 	p.legend = p.entries()
 	return p
 }
 
-// side is 0 for a group that waits for earlier waves alone, 2 for one that later ones wait
-// for, and 1 for others: each is near to what it is joined to.
+// side returns 0 for a group that waits for earlier waves alone, 2 for a group that later waves
+// wait for, and 1 for others: so each group is near to what it is joined to.
 func (p *picture) side(g *group, wave int) int {
 	side := 1
 	for _, s := range p.strokes {
@@ -201,7 +210,7 @@ func (p *picture) side(g *group, wave int) int {
 	return side
 }
 
-// about is how high a group will be.
+// about returns about how high a group will be.
 func (g *group) about() int {
 	if g.card {
 		return cardH + cardGap
@@ -209,8 +218,7 @@ func (g *group) about() int {
 	return headH + groupPad + len(g.boxes)*(boxH+boxGap) + groupGap
 }
 
-// columnLimit is how high a column may be for the picture to have about the shape of a
-// screen.
+// columnLimit returns how high a column may be for the picture to have about the shape of a screen.
 func columnLimit(waves [][]*group) int {
 	area, high := 0, minCards
 	for _, groups := range waves {
@@ -225,9 +233,11 @@ func columnLimit(waves [][]*group) int {
 	return max(high, int(math.Sqrt(float64(area)/1.6)))
 }
 
-// band gives a wave as many columns as it needs, which are about as high as each other.
-func (p *picture) band(wave int, groups []*group, limit int) {
-	total, high, b := 0, 0, band{wave: wave, first: len(p.columns)}
+// addBand gives a wave as many columns as it needs, of about the same height.
+func (p *picture) addBand(wave int, groups []*group, limit int) {
+	total := 0
+	high := 0
+	b := band{wave: wave, first: len(p.columns)}
 	for _, g := range groups {
 		total += g.about()
 	}
@@ -274,14 +284,16 @@ func (p *picture) bundle(all []stroke) {
 		bundles[key] = append(bundles[key], s)
 	}
 	for _, key := range keys {
-		p.curve(key, bundles[key])
+		p.addCurve(key, bundles[key])
 	}
 }
 
-// curve draws the strokes of a bundle. Several that leave their group leave it
-// from its header.
-func (p *picture) curve(key bundleKey, all []stroke) {
+// addCurve draws the strokes of a bundle. If several leave their group, they leave it from its
+// header.
+func (p *picture) addCurve(key bundleKey, all []stroke) {
 	target := p.boxes[key.to]
+
+	// A curve goes inside of its group, beside its column, ahead or across the picture.
 	c := &curve{
 		way: across, label: all[0].label(), style: key.style, from: key.from, to: target.group,
 		title: title(all), joined: []*mark{key.to},
@@ -297,6 +309,8 @@ func (p *picture) curve(key bundleKey, all []stroke) {
 	case c.from.column < c.to.column:
 		c.way = ahead
 	}
+
+	// It starts at the boxes that wait, or at the header of the group.
 	var starts []*station
 	first := all[0].lines[0]
 	whole := first.join && len(first.fromName) > 0 && first.fromName == key.from.spec
@@ -315,6 +329,8 @@ func (p *picture) curve(key bundleKey, all []stroke) {
 			starts = append(starts, &p.boxes[l.from].station)
 		}
 	}
+
+	// Its ends leave the boxes on the side that it goes to.
 	for _, s := range starts {
 		e := &end{at: s, other: &target.station}
 		if c.way == across {
@@ -324,8 +340,11 @@ func (p *picture) curve(key bundleKey, all []stroke) {
 		}
 		c.sources = append(c.sources, e)
 	}
+
+	// Curves to one card end in one arrow.
 	shared := sharedKey{to: key.to, style: c.style, way: c.way}
-	if c.target = p.ends[shared]; c.target == nil || !key.from.card {
+	c.target = p.ends[shared]
+	if c.target == nil || !key.from.card {
 		c.target = &end{at: &target.station, other: starts[0]}
 		if c.way == ahead {
 			target.left = append(target.left, c.target)
@@ -334,6 +353,8 @@ func (p *picture) curve(key bundleKey, all []stroke) {
 		}
 		p.ends[shared] = c.target
 	}
+
+	// Find its way through the columns.
 	p.curves = append(p.curves, c)
 	if c.way == inside {
 		c.from.inner = append(c.from.inner, c)
@@ -368,12 +389,13 @@ func (p *picture) cross(c *curve, to *mark) {
 	}
 	last := &c.from.item
 	for _, next := range append(slices.Clone(c.passes), &c.to.item) {
-		last.near, next.near = append(last.near, next), append(next.near, last)
+		last.near = append(last.near, next)
+		next.near = append(next.near, last)
 		last = next
 	}
 }
 
-// title is what a curve says when it is pointed at.
+// title returns the text of a curve under the pointer.
 func title(all []stroke) string {
 	var texts []string
 	for _, s := range all {
@@ -384,7 +406,7 @@ func title(all []stroke) string {
 	return listed(texts, "\n")
 }
 
-// sentence is a line in words.
+// sentence returns a line in words.
 func (l line) sentence() string {
 	from, to := string(l.from), string(l.to)
 	if l.rule == ruleCall {

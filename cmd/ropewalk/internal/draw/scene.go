@@ -61,7 +61,7 @@ type stroke struct {
 	lines    []line
 }
 
-// label is the rules of all edges of a stroke, the one that decides its style first.
+// label returns the rules of all edges of a stroke. The one that decides its style is first.
 func (s stroke) label() string {
 	var out []string
 	for _, l := range s.lines {
@@ -87,9 +87,9 @@ type scene struct {
 	strokes []stroke
 }
 
-// scene finds what is drawn. With notes, edges that nearly every object has are a note of
-// their end.
+// scene finds what is drawn. With notes, an edge that nearly every object has is a note of its end.
 func (p Picture) scene(notes bool) *scene {
+	// Take specs or objects as boxes.
 	s := &scene{title: p.Title, objects: len(p.Plan.Graph.Nodes), waves: len(p.Plan.Waves)}
 	s.folded = p.most > 0 || !p.Unfolded && s.objects > MaxBoxes
 	var of map[object.ID]*mark
@@ -98,6 +98,8 @@ func (p Picture) scene(notes bool) *scene {
 	} else {
 		s.marks, of = boxes(p.Plan)
 	}
+
+	// Take the edges between them as lines.
 	drawn := lines(p.Plan)
 	if notes || s.folded {
 		var beside map[object.ID]string
@@ -108,14 +110,19 @@ func (p Picture) scene(notes bool) *scene {
 			}
 		}
 	}
+
+	// Number the boxes, and count what the summary names.
 	for i, m := range s.marks {
-		m.index, m.focus = i, m.id != "" && m.id == p.Focus
+		m.index = i
+		m.focus = m.id != "" && m.id == p.Focus
 	}
 	for _, w := range p.Plan.Waves {
 		if len(w.Nodes) > 0 {
 			s.filled++
 		}
 	}
+
+	// Take the calls between workloads as lines too.
 	ends := specEnds(p.Plan)
 	s.specs = len(ends)
 	for _, c := range p.Calls {
@@ -131,7 +138,7 @@ func (p Picture) scene(notes bool) *scene {
 // ruleCall is the rule of lines that are calls; the graph has no such edges.
 const ruleCall = "calls"
 
-// boxes are the objects of a plan as boxes.
+// boxes returns the objects of a plan as boxes.
 func boxes(plan *order.Plan) (all []*mark, of map[object.ID]*mark) {
 	of = map[object.ID]*mark{}
 	for i, wave := range plan.Waves {
@@ -148,14 +155,15 @@ func boxes(plan *order.Plan) (all []*mark, of map[object.ID]*mark) {
 	return all, of
 }
 
-// specEnds are the objects at which calls of and to each spec end: its first workload.
+// specEnds returns the object at which calls of and to each spec end: its first workload.
 func specEnds(plan *order.Plan) map[string]object.ID {
 	out, works := map[string]object.ID{}, map[string]bool{}
 	for _, wave := range plan.Waves {
 		for _, n := range wave.Nodes {
 			spec, work := n.ID.Spec(), isWork(n.Object.Ref())
 			if out[spec] == "" || work && !works[spec] {
-				out[spec], works[spec] = n.ID, work
+				out[spec] = n.ID
+				works[spec] = work
 			}
 		}
 	}
@@ -212,7 +220,8 @@ func styleOf(l line) string {
 	return styleInferred
 }
 
-// strength says which of several edges decides the style of a stroke.
+// strength returns a rank of styles: of several edges, the one with the highest decides the style
+// of a stroke.
 func strength(style string) int {
 	return slices.Index([]string{styleCall, styleLoose, styleInferred, styleExplicit, styleGate}, style)
 }

@@ -12,16 +12,17 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// SVG is the picture. Waves are columns from left to right; in them, objects are boxes
-// grouped by spec, or specs are cards. Curves lead from what waits to what comes first,
-// where the arrow is, with their rule beside it. Edges of one group that have the same end
-// and rule are one curve, as are all edges between two boxes.
+// SVG returns the picture. Waves are columns from left to right. Objects are boxes in them, grouped
+// by spec, or specs are cards. Curves lead from what waits to what comes first, where the arrow is,
+// with their rule beside it. Edges of one group that have the same end and rule are one curve, as
+// are all edges between two boxes.
 func (p Picture) SVG() []byte { return p.scene(true).svg(true) }
 
-// svg draws the scene; without styles it is a part of a page that has them.
+// svg draws the scene. Without styles it is a part of a page that has them.
 func (s *scene) svg(styles bool) []byte {
+	// Arrange the picture, and write its title.
 	p := compose(s)
-	p.layout()
+	p.arrange()
 	var b bytes.Buffer
 	c := &canvas{b: &b, numbered: !styles}
 	c.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">`,
@@ -31,14 +32,18 @@ func (s *scene) svg(styles bool) []byte {
 	} else {
 		c.printf("<title>%s</title>", s.summary())
 	}
+
+	// Write what the picture lies on.
 	if styles {
 		c.printf("<style>\n%s</style>", styleSheet)
 	}
 	c.printf(`<rect class="paper" width="%d" height="%d"/>`, p.width, p.height)
 	if s.title != "" {
-		c.text(margin, margin+13, "title", fit(printable.Line(s.title), boldWidth, titleSize, p.width-2*margin))
-		c.text(margin, margin+30, "waveNote", s.summary())
+		c.writeText(margin, margin+13, "title", fit(printable.Line(s.title), boldWidth, titleSize, p.width-2*margin))
+		c.writeText(margin, margin+30, "waveNote", s.summary())
 	}
+
+	// Draw the columns, and the curves over them.
 	p.drawColumns(c)
 	p.drawGroups(c)
 	// Gating curves come last, so that they lie on top.
@@ -54,7 +59,7 @@ func (s *scene) svg(styles bool) []byte {
 	return b.Bytes()
 }
 
-// summary is what the picture shows in numbers.
+// summary returns what the picture shows in numbers.
 func (s *scene) summary() string {
 	text := printable.Count(s.objects, "object") + " in " + printable.Count(s.filled, "wave")
 	if s.folded {
@@ -123,11 +128,12 @@ func (c *canvas) printf(format string, args ...any) {
 	fmt.Fprintf(c.b, format+"\n", args...)
 }
 
-func (c *canvas) text(x, y int, class, text string) {
+// writeText writes text at a point, in the style of a class.
+func (c *canvas) writeText(x, y int, class, text string) {
 	c.printf(`<text x="%d" y="%d" class="%s">%s</text>`, x, y, class, escape(text))
 }
 
-// escape writes text for XML; what XML cannot hold becomes U+FFFD.
+// escape returns text for XML. What XML cannot hold becomes U+FFFD.
 func escape(s string) string {
 	var b strings.Builder
 	// A strings.Builder takes everything.
@@ -141,7 +147,7 @@ func (p *picture) drawColumns(c *canvas) {
 		top := margin + p.top
 		c.printf(`<rect class="wave" x="%d" y="%d" width="%d" height="%d" rx="10"/>`,
 			first.x-groupPad, top, last.edge(1)-first.x+groupPad, p.height-p.bottom-top)
-		c.text(first.x, top+28, "waveName", fmt.Sprintf("wave %d", b.wave))
+		c.writeText(first.x, top+28, "waveName", fmt.Sprintf("wave %d", b.wave))
 		note := printable.Count(b.boxes, "object")
 		if p.folded {
 			note = fmt.Sprintf("%s begin here", printable.Count(b.specs, "spec"))
@@ -149,7 +155,7 @@ func (p *picture) drawColumns(c *canvas) {
 				note = "1 spec begins here"
 			}
 		}
-		c.text(first.x, top+46, "waveNote", note)
+		c.writeText(first.x, top+46, "waveNote", note)
 	}
 }
 
@@ -157,7 +163,7 @@ func (p *picture) drawGroups(c *canvas) {
 	for _, g := range p.groups {
 		if !g.card {
 			c.printf(`<rect class="group" x="%d" y="%d" width="%d" height="%d" rx="8"/>`, g.x, g.y, g.w, g.h)
-			c.text(g.x+groupPad, g.y+g.header.h/2+4, "spec", fit(printable.Line(g.spec), boldWidth, headSize, g.w-2*groupPad))
+			c.writeText(g.x+groupPad, g.y+g.header.h/2+4, "spec", fit(printable.Line(g.spec), boldWidth, headSize, g.w-2*groupPad))
 		}
 		for _, b := range g.boxes {
 			b.draw(c)
@@ -166,6 +172,7 @@ func (p *picture) drawGroups(c *canvas) {
 }
 
 func (b *box) draw(c *canvas) {
+	// The classes say what the box is.
 	class, more := "box", ""
 	if b.work {
 		class = "box work"
@@ -180,10 +187,12 @@ func (b *box) draw(c *canvas) {
 	if c.numbered {
 		more += fmt.Sprintf(` data-box="%d"`, b.index)
 	}
+
+	// Write the box with its texts.
 	c.printf("<g%s><title>%s</title>", more, escape(printable.Text(b.title)))
 	c.printf(`<rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="5"/>`, class, b.x, b.y, b.w, b.h)
 	small := func(y int, text string) {
-		c.text(b.x+10, y, "kind", fit(printable.Line(text), textWidth, kindSize, b.w-20))
+		c.writeText(b.x+10, y, "kind", fit(printable.Line(text), textWidth, kindSize, b.w-20))
 	}
 	middle := b.y + b.h/2
 	first, name := middle-4, middle+11
@@ -192,15 +201,16 @@ func (b *box) draw(c *canvas) {
 		small(middle+19, b.about)
 	}
 	small(first, b.kind)
-	c.text(b.x+10, name, "name", fit(printable.Line(b.name), boldWidth, nameSize, b.w-20))
+	c.writeText(b.x+10, name, "name", fit(printable.Line(b.name), boldWidth, nameSize, b.w-20))
 	if b.note != "" {
-		c.text(b.x+b.w+labelInset, b.noteAt.y+4, "rule", b.note)
+		c.writeText(b.x+b.w+labelInset, b.noteAt.y+4, "rule", b.note)
 	}
 	c.printf("</g>")
 }
 
 // drawCurve draws one curve with its arrow and its label.
 func (p *picture) drawCurve(c *canvas, k *curve) {
+	// A page highlights what is joined to a box.
 	joined := ""
 	if c.numbered {
 		for _, m := range k.joined {
@@ -208,12 +218,17 @@ func (p *picture) drawCurve(c *canvas, k *curve) {
 		}
 		joined = fmt.Sprintf(` data-joins="%s"`, joined[1:])
 	}
+
+	// Draw a line from each source.
 	c.printf("<g%s><title>%s</title>", joined, escape(printable.Text(k.title)))
 	for _, s := range k.sources {
 		c.printf(`<path class="line %s" d="%s"/>`, k.style, p.route(k, s))
 	}
+
+	// Draw one arrow at the target, with the label beside it.
 	x, y := k.target.at.x+k.target.at.w, k.target.y
-	step, class := 1, "rule"
+	step := 1
+	class := "rule"
 	if k.way == ahead {
 		x, step = k.target.at.x, -1
 	}
@@ -222,18 +237,19 @@ func (p *picture) drawCurve(c *canvas, k *curve) {
 	}
 	c.printf(`<path class="head %s" d="M%d %d l%d -4 v8 z"/>`, k.style, x+step, y, step*8)
 	if k.label != "" && k.way != ahead {
-		c.text(x+labelInset, y-3, class, k.label)
+		c.writeText(x+labelInset, y-3, class, k.label)
 	}
 	if s := k.sources[0]; k.count != "" && k.way == across {
-		c.text(s.at.x-textWidth(k.count, labelSize)-4, s.y-3, class, k.count)
+		c.writeText(s.at.x-textWidth(k.count, labelSize)-4, s.y-3, class, k.count)
 	} else if k.count != "" {
-		c.text(s.at.x+s.at.w+4, s.y-3, class, k.count)
+		c.writeText(s.at.x+s.at.w+4, s.y-3, class, k.count)
 	}
 	c.printf("</g>")
 }
 
-// route is the path of a curve from one of its sources to its target.
+// route returns the path of a curve from one of its sources to its target.
 func (p *picture) route(k *curve, s *end) string {
+	// A curve within its column turns in a lane.
 	tx, ty := k.target.at.x+k.target.at.w+arrowW-2, k.target.y
 	switch k.way {
 	case inside:
@@ -247,10 +263,13 @@ func (p *picture) route(k *curve, s *end) string {
 	}
 	// A curve leaves its column on the side of the target, and enters those on its way
 	// and that of the target on the other side.
-	x, step := s.at.x, -1
+	x := s.at.x
+	step := -1
 	if k.way == ahead {
 		x, step, tx = s.at.x+s.at.w, 1, k.target.at.x-arrowW+2
 	}
+
+	// Bend the line between the columns.
 	var b strings.Builder
 	y, column := s.y, k.from.column
 	fmt.Fprintf(&b, "M%d %d", x, y)
@@ -267,7 +286,7 @@ func (p *picture) route(k *curve, s *end) string {
 	return b.String()
 }
 
-// edge is the left (-1) or the right side (1) of a column with its frame.
+// edge returns the left (-1) or the right side (1) of a column with its frame.
 func (c *column) edge(side int) int {
 	if side < 0 {
 		return c.x - groupPad
@@ -275,13 +294,13 @@ func (c *column) edge(side int) int {
 	return c.x + c.width + c.outer*laneGap + groupPad
 }
 
-// bend is a curve between two points that leaves and arrives level.
+// bend returns a curve between two points that leaves and arrives level.
 func bend(x1, y1, x2, y2 int) string {
 	half := (x2 - x1) / 2
 	return fmt.Sprintf("C%d %d %d %d %d %d", x1+half, y1, x2-half, y2, x2, y2)
 }
 
-// bracket is a path out to a lane, along it, and back, with round corners.
+// bracket returns a path out to a lane, along it, and back, with round corners.
 func bracket(x1, y1, lane, x2, y2 int) string {
 	r := min(5, max(y1-y2, y2-y1)/2)
 	up := r
@@ -298,7 +317,7 @@ type entry struct {
 	x, y        int
 }
 
-// inset is the width of the mark before the text.
+// inset returns the width of the mark before the text.
 func (e entry) inset() int {
 	if e.class == "note" {
 		return 0
@@ -306,9 +325,11 @@ func (e entry) inset() int {
 	return 48
 }
 
-// entries are what the legend says: of all that is on the picture, and of nothing else.
+// entries returns the entries of the legend: of all that is on the picture, and of nothing else.
+// Find what is on the picture.
 func (p *picture) entries() []entry {
-	styles, marks := map[string]bool{}, map[string]bool{}
+	styles := map[string]bool{}
+	marks := map[string]bool{}
 	for _, c := range p.curves {
 		styles[c.style] = true
 		marks["count"] = marks["count"] || c.count != ""
@@ -317,6 +338,8 @@ func (p *picture) entries() []entry {
 		marks["box focus"] = marks["box focus"] || b.focus
 		marks["box work"], marks["box"] = marks["box work"] || b.work, marks["box"] || !b.work
 	}
+
+	// Explain each of it.
 	var out []entry
 	add := func(is bool, class, text string) {
 		if is {
@@ -360,7 +383,7 @@ func (p *picture) placeLegend() {
 	}
 }
 
-// drawLegend says what colours, lines and marks mean.
+// drawLegend draws the meaning of colours, lines and marks.
 func (p *picture) drawLegend(c *canvas) {
 	for _, e := range p.legend {
 		x, y := e.x, p.height-p.bottom+30+e.y
@@ -368,12 +391,12 @@ func (p *picture) drawLegend(c *canvas) {
 		case "box", "box work", "box focus":
 			c.printf(`<rect class="%s" x="%d" y="%d" width="26" height="14" rx="3"/>`, e.class, x+10, y-11)
 		case "count":
-			c.text(x+22, y, "rule", "×2")
+			c.writeText(x+22, y, "rule", "×2")
 		case "note":
 		default:
 			c.printf(`<path class="head %s" d="M%d %d l8 -4 v8 z"/>`, e.class, x, y-4)
 			c.printf(`<path class="line %s" d="M%d %d H%d"/>`, e.class, x+8, y-4, x+40)
 		}
-		c.text(x+e.inset(), y, "waveNote", e.text)
+		c.writeText(x+e.inset(), y, "waveNote", e.text)
 	}
 }

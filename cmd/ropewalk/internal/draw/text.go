@@ -14,11 +14,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// Text is a plan as a tree for a terminal: waves, their nodes, and below
-// each node what it needs. Edges that open a new wave have a double arrow and say
-// why.
+// Text returns a plan as a tree for a terminal: waves, their nodes, and below each node what it
+// needs. Edges that open a new wave have a double arrow and the reason.
 func Text(plan *order.Plan) []byte {
 	b := &bytes.Buffer{}
+
+	// Put edges to their nodes, and joins to their waves.
 	needs := map[object.ID][]line{}
 	joins := make([][]line, len(plan.Waves))
 	drawn, notes := split(lines(plan))
@@ -30,6 +31,8 @@ func Text(plan *order.Plan) []byte {
 		}
 		needs[l.from] = append(needs[l.from], l)
 	}
+
+	// Write the waves.
 	for i, wave := range plan.Waves {
 		if len(wave.Nodes) == 0 {
 			continue // It has none of the nodes that are drawn.
@@ -51,16 +54,19 @@ func Text(plan *order.Plan) []byte {
 				fmt.Fprintf(b, "  (%s)", notes[n.ID])
 			}
 			fmt.Fprintln(b)
-			textNeeds(b, needs[n.ID])
+			writeNeeds(b, needs[n.ID])
 		}
 	}
+
+	// Explain the arrows.
 	if len(plan.Waves) > 0 {
 		fmt.Fprint(b, "\n══▶ opens a new wave   ──▶ comes first in the same wave or before   ┄┄▶ in either order\n")
 	}
 	return b.Bytes()
 }
 
-func textNeeds(b *bytes.Buffer, needs []line) {
+// writeNeeds writes a line for each thing that a node needs.
+func writeNeeds(b *bytes.Buffer, needs []line) {
 	width := 0
 	for _, l := range needs {
 		width = max(width, utf8.RuneCountInString(printable.Line(string(l.to))))
@@ -84,7 +90,7 @@ func arrow(l line) string {
 	return "──▶"
 }
 
-// remark is the rule of an edge, its line, and why it opens a new wave.
+// remark returns the rule of an edge, its line, and why it opens a new wave.
 func remark(l line) string {
 	text := l.label()
 	if l.pos.IsValid() {

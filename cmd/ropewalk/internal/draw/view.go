@@ -28,7 +28,7 @@ type line struct {
 	pos              object.Pos
 }
 
-// label is what stands beside the line.
+// label returns the text beside the line.
 func (l line) label() string {
 	text := string(l.rule)
 	if l.rule == graph.RuleSpec {
@@ -40,11 +40,11 @@ func (l line) label() string {
 	return text
 }
 
-// takes adds the rule of an edge to a line between the same objects that does the same to
-// the order; false where it does another thing. An author's edge keeps its place.
-func (l *line) takes(e line) bool {
-	told := func(r graph.Rule) bool { return r == graph.RuleNamespace || r == graph.RuleQuota } // See split.
-	if l.from != e.from || l.to != e.to || l.gate != e.gate || told(l.rule) || told(e.rule) {
+// absorb adds the rule of an edge to a line between the same objects that affects the order in the
+// same way. It returns false for any other line. An author's edge keeps its place.
+func (l *line) absorb(e line) bool {
+	isNote := func(r graph.Rule) bool { return r == graph.RuleNamespace || r == graph.RuleQuota } // See split.
+	if l.from != e.from || l.to != e.to || l.gate != e.gate || isNote(l.rule) || isNote(e.rule) {
 		return false
 	}
 	if e.explicit && !l.explicit {
@@ -56,8 +56,7 @@ func (l *line) takes(e line) bool {
 	return true
 }
 
-// SideName says what a name of a join means; one that holds a slash is that of a node
-// already.
+// SideName returns what a name of a join means. A name with a slash is that of a node already.
 func SideName(rule graph.Rule, name string) string {
 	switch {
 	case strings.Contains(name, "/"):
@@ -68,16 +67,19 @@ func SideName(rule graph.Rule, name string) string {
 	return "spec " + name
 }
 
-// lines are the edges of a plan in their order, each that repeats another one drawn with
-// it, then its joins.
+// lines returns the edges of a plan in their order, and then its joins. An edge that repeats
+// another one is drawn with it.
 func lines(p *order.Plan) []line {
+	// The edges come first.
 	out := make([]line, 0, len(p.Graph.Edges)+len(p.Graph.Joins))
 	for i, e := range p.Graph.Edges {
 		l := line{from: e.From, to: e.To, rule: e.Rule, explicit: e.Explicit, gate: p.Gates[i], pos: e.Pos}
-		if n := len(out); n == 0 || !out[n-1].takes(l) {
+		if n := len(out); n == 0 || !out[n-1].absorb(l) {
 			out = append(out, l)
 		}
 	}
+
+	// A join is drawn between two of its nodes.
 	kinds := make(map[object.ID]string, len(p.Graph.Nodes))
 	for _, n := range p.Graph.Nodes {
 		kinds[n.ID] = n.Object.Kind()
@@ -102,8 +104,8 @@ func lines(p *order.Plan) []line {
 	return out
 }
 
-// until are those of ids that are in a wave or before it. What is in a later one is
-// not what others wait for, such as an Ingress. They are all where there is none.
+// until returns those of ids that are in a wave or before it. Others do not wait for what is in a
+// later wave, such as an Ingress. It returns all of them if none is in the wave or before.
 func until(p *order.Plan, ids []object.ID, wave int) []object.ID {
 	out := slices.DeleteFunc(slices.Clone(ids), func(id object.ID) bool { return p.Placements[id].Wave > wave })
 	if len(out) == 0 {
@@ -119,8 +121,8 @@ const (
 	latest   = 1
 )
 
-// split parts the edges onto Namespaces and quotas from the others. Nearly
-// every object has one, so they are told as a number beside their end.
+// split divides the edges into those to Namespaces and quotas and the others. Nearly every object
+// has one of the former, so they are shown as a number beside their end.
 func split(all []line) (drawn []line, notes map[object.ID]string) {
 	counts := map[object.ID]int{}
 	notes = map[object.ID]string{}
@@ -143,10 +145,11 @@ func split(all []line) (drawn []line, notes map[object.ID]string) {
 	return drawn, notes
 }
 
-// representative is the node that stands for ids: of the earliest or latest
-// wave, a workload before others.
+// representative returns the node that stands for ids: of the earliest or latest wave, a workload
+// before others.
 func representative(p *order.Plan, kinds map[object.ID]string, ids []object.ID, which int) object.ID {
-	best, score := object.ID(""), 0
+	best := object.ID("")
+	score := 0
 	for i, id := range ids {
 		s := which * p.Placements[id].Wave * 10
 		if isWorkload(kinds[id]) {
@@ -172,7 +175,7 @@ func isWork(r object.Ref) bool {
 	return isWorkload(r.Kind) || r.GroupKind() == "Service.serving.knative.dev" || r.GroupKind() == "Rollout.argoproj.io"
 }
 
-// objectName is what an object is called beside its kind.
+// objectName returns the name of an object beside its kind.
 func objectName(r object.Ref) string {
 	if r.Namespace == "" {
 		return r.Name

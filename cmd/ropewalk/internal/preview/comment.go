@@ -28,7 +28,7 @@ const (
 	GitLab Forge = "gitlab"
 )
 
-// limit is how long a comment may be, in bytes, with some room left. A forge counts
+// limit returns how long a comment may be, in bytes, with some room left. A forge counts
 // characters, which are fewer.
 func (f Forge) limit() int {
 	if f == GitLab {
@@ -46,7 +46,7 @@ type Links struct {
 	Page string
 }
 
-// line is the URL of a position in the repository, "" where there is none.
+// line returns the URL of a position in the repository, or "" if there is none.
 func (l Links) line(at object.Pos) string {
 	if l.Source == "" || !at.IsValid() || !inRepository(at) {
 		return ""
@@ -58,7 +58,7 @@ func (l Links) line(at object.Pos) string {
 // where there are none.
 type Selection struct{ Projects, Environments []string }
 
-// marker is a comment of HTML that is the same for the same selection.
+// marker returns a comment of HTML that is the same for the same selection.
 func (s Selection) marker() string {
 	words := func(list []string) string {
 		if len(list) == 0 {
@@ -69,9 +69,9 @@ func (s Selection) marker() string {
 	return "<!-- ropewalk-preview projects=" + words(s.Projects) + " environments=" + words(s.Environments) + " -->\n"
 }
 
-// Comment is the report for a comment on a change request. Its first line is a marker
-// for what was selected, by which a later run finds the comment and replaces it. What is
-// long is folded; where that is more than the forge takes, the rest is counted.
+// Comment returns the report for a comment on a change request. Its first line is a marker for the
+// selection, by which a later run finds the comment and replaces it. Long parts are folded. What
+// the forge has no room for is counted.
 func (r Report) Comment(forge Forge, selected Selection, links Links) string {
 	c := comment{Report: r, links: links, left: forge.limit()}
 	c.write(selected.marker())
@@ -80,23 +80,23 @@ func (r Report) Comment(forge Forge, selected Selection, links Links) string {
 	if links.Page != "" {
 		c.write("\n[Open the page](<" + strings.NewReplacer("<", "%3C", ">", "%3E").Replace(links.Page) + ">) with the waves, every field and filters.\n")
 	}
-	c.callout("NOTE", "", "note", lines(r.Notes, func(n string) string { return markdown.Text(cut(n)) }))
-	c.callout("CAUTION", "", "error", c.problems())
-	c.callout("WARNING", printable.Count(c.Counts.Dangers, "danger"), "danger", c.dangers())
-	c.findings()
-	c.environments()
-	c.images()
-	c.objects()
+	c.writeCallout("NOTE", "", "note", lines(r.Notes, func(n string) string { return markdown.Text(cut(n)) }))
+	c.writeCallout("CAUTION", "", "error", c.problems())
+	c.writeCallout("WARNING", printable.Count(c.Counts.Dangers, "danger"), "danger", c.dangers())
+	c.writeFindings()
+	c.writeEnvironments()
+	c.writeImages()
+	c.writeObjects()
 	return c.b.String()
 }
 
-// touched are the environments that the change touches.
+// touched returns the environments that the change touches.
 func (r Report) touched() []Environment {
 	return slices.DeleteFunc(slices.Clone(r.Environments), func(e Environment) bool { return e.State == Unaffected })
 }
 
-// title is the projects with their environments: those that the change touches, or all
-// where it touches none.
+// title returns the projects with their environments: those that the change touches, or all if it
+// touches none.
 func (r Report) title() string {
 	touched := r.touched()
 	if len(touched) == 0 {
@@ -142,16 +142,16 @@ func (c *comment) write(text string) bool {
 	return true
 }
 
-// missing counts what there was no room for.
-func (c *comment) missing(n int, noun string) {
+// writeMissing writes how many rows there was no room for.
+func (c *comment) writeMissing(n int, noun string) {
 	if n > 0 {
 		fmt.Fprintf(&c.b, "\n_%s not shown: the comment would be too long._\n", printable.Count(n, noun))
 	}
 }
 
-// callout is lines that nothing folds away, below a title that may be "": a quarter of the
-// comment at most.
-func (c *comment) callout(kind, title, noun string, all []string) {
+// writeCallout writes lines that nothing folds away, below a title that may be "". It uses a
+// quarter of the comment at most.
+func (c *comment) writeCallout(kind, title, noun string, all []string) {
 	if len(all) == 0 {
 		return
 	}
@@ -162,13 +162,13 @@ func (c *comment) callout(kind, title, noun string, all []string) {
 	}
 	for i, line := range all {
 		if c.b.Len()+len(line) > most || !c.write("> - "+line+"\n") {
-			c.missing(len(all)-i, noun)
+			c.writeMissing(len(all)-i, noun)
 			return
 		}
 	}
 }
 
-// problems are the errors of the head.
+// problems returns the errors of the head.
 func (c *comment) problems() (out []string) {
 	for _, e := range c.Environments {
 		for _, f := range e.Findings {
@@ -180,13 +180,15 @@ func (c *comment) problems() (out []string) {
 	return out
 }
 
-// dangers are lines, the worst first. What holds for many objects is one of them.
+// dangers returns a line for each danger, the worst first. A danger of many objects is one line.
 func (c *comment) dangers() (out []string) {
 	type row struct {
 		in      string
 		danger  diff.Danger
 		objects []string
 	}
+
+	// Join the objects that have the same danger in the same environments.
 	var rows []row
 	for _, o := range c.Objects {
 		for _, v := range o.Variants {
@@ -194,16 +196,21 @@ func (c *comment) dangers() (out []string) {
 			for _, d := range v.Dangers {
 				at := slices.IndexFunc(rows, func(r row) bool { return r.in == in && r.danger == d })
 				if at < 0 {
-					at, rows = len(rows), append(rows, row{in: in, danger: d})
+					at = len(rows)
+					rows = append(rows, row{in: in, danger: d})
 				}
 				rows[at].objects = append(rows[at].objects, markdown.Code(cut(v.Title())))
 			}
 		}
 	}
+
+	// Sort the dangers, the worst first.
 	order := dangerOrder()
 	slices.SortStableFunc(rows, func(a, b row) int {
 		return cmp.Compare(slices.Index(order, a.danger.Code), slices.Index(order, b.danger.Code))
 	})
+
+	// Write a line for each, with the first of its objects.
 	const most = 12
 	for _, r := range rows {
 		if more := len(r.objects) - most; more > 0 {
@@ -214,7 +221,7 @@ func (c *comment) dangers() (out []string) {
 	return out
 }
 
-// in names the environments of a change, "" where they are all that are touched.
+// in returns the names of the environments of a change, or "" if these are all that are touched.
 func (c *comment) in(environments []int) string {
 	if len(environments) == len(c.touched()) {
 		return ""
@@ -222,16 +229,20 @@ func (c *comment) in(environments []int) string {
 	return " in " + cut(c.names(environments))
 }
 
-// environments is a table with a row for each environment that was rendered, and
-// a column for each figure that moves in one of them: a phone has room for few.
-func (c *comment) environments() {
+// writeEnvironments writes a table with a row for each environment that was rendered, and a column
+// for each figure that moves in one of them: a phone has room for few.
+func (c *comment) writeEnvironments() {
+	// Environments that were not rendered have no row.
 	var rows []Environment
 	for _, e := range c.Environments {
 		if e.State != Unaffected {
 			rows = append(rows, e)
 		}
 	}
-	head, rule := "| Environment | Objects |", "|---|---|"
+
+	// Leave out a figure that is the same everywhere.
+	head := "| Environment | Objects |"
+	rule := "|---|---|"
 	var shown []func(*Outline) string
 	for _, figure := range []struct {
 		name string
@@ -244,9 +255,13 @@ func (c *comment) environments() {
 		if slices.ContainsFunc(rows, func(e Environment) bool {
 			return slices.Contains([]State{Created, Deleted, Alone}, e.State) || strings.Contains(moved(e, figure.of), "→")
 		}) {
-			head, rule, shown = head+" "+figure.name+" |", rule+"--:|", append(shown, figure.of)
+			head += " " + figure.name + " |"
+			rule += "--:|"
+			shown = append(shown, figure.of)
 		}
 	}
+
+	// Write the rows, with the head before the first.
 	for i, e := range rows {
 		row := "| " + markdown.Cell(cut(c.label(e))) + " | " + e.objects() + " |"
 		for _, of := range shown {
@@ -256,16 +271,19 @@ func (c *comment) environments() {
 			row = "\n" + head + "\n" + rule + "\n" + row
 		}
 		if !c.write(row + "\n") {
-			c.missing(len(rows)-i, "environment")
+			c.writeMissing(len(rows)-i, "environment")
 			return
 		}
 	}
+
+	// Count the environments that were not rendered.
 	if n := len(c.Environments) - len(rows); n > 0 {
 		c.write(fmt.Sprintf("\nNot affected, and not rendered: %s.\n", printable.Count(n, "environment")))
 	}
 }
 
-// objects are what happens to how many objects, with the state where it is no comparison.
+// objects returns how many objects are changed in which way, or the state if there is no
+// comparison.
 func (e Environment) objects() string {
 	var parts []string
 	if e.State != Changed && e.State != Unchanged {
@@ -285,7 +303,7 @@ func (e Environment) objects() string {
 	return strings.Join(parts, ", ")
 }
 
-// moved is a figure of both sides of an environment.
+// moved returns a figure of both sides of an environment.
 func moved(e Environment, of func(*Outline) string) string {
 	switch {
 	case e.State == Failed:
@@ -306,8 +324,8 @@ func moved(e Environment, of func(*Outline) string) string {
 // solid keeps a number and what it counts in one line.
 func solid(text string) string { return strings.ReplaceAll(text, " ", "&nbsp;") }
 
-// findings are the results that the base does not have, each with its environments.
-func (c *comment) findings() {
+// writeFindings writes the results that the base does not have, each with its environments.
+func (c *comment) writeFindings() {
 	type row struct {
 		Finding
 		environments []int
@@ -320,7 +338,8 @@ func (c *comment) findings() {
 			}
 			at := slices.IndexFunc(rows, func(r row) bool { return r.Finding == f && !slices.Contains(r.environments, i) })
 			if at < 0 {
-				at, rows = len(rows), append(rows, row{Finding: f})
+				at = len(rows)
+				rows = append(rows, row{Finding: f})
 			}
 			rows[at].environments = append(rows[at].environments, i)
 		}
@@ -329,20 +348,22 @@ func (c *comment) findings() {
 	all := lines(rows, func(r row) string {
 		return "- **" + r.Severity.String() + "**" + markdown.Text(c.in(r.environments)) + ": " + c.finding(r.Finding) + "\n"
 	})
-	c.folded(printable.Count(len(all), "new finding")+" of policies and checks", "finding", all, len(all) > 5)
+	c.writeFolded(printable.Count(len(all), "new finding")+" of policies and checks", "finding", all, len(all) > 5)
 }
 
-// folded is a list below a heading, in an element that unfolds where fold is set.
-func (c *comment) folded(title, noun string, all []string, fold bool) {
+// writeFolded writes a list below a heading, in an element that unfolds if fold is set.
+func (c *comment) writeFolded(title, noun string, all []string, fold bool) {
 	if len(all) == 0 {
 		return
 	}
-	head, tail := "\n### "+title+"\n\n", ""
+	head := "\n### " + title + "\n\n"
+	tail := ""
 	if fold {
-		head, tail = "\n<details><summary>"+title+"</summary>\n\n", "\n</details>\n"
+		head = "\n<details><summary>" + title + "</summary>\n\n"
+		tail = "\n</details>\n"
 	}
 	if !c.write(head) {
-		c.missing(len(all), noun)
+		c.writeMissing(len(all), noun)
 		return
 	}
 	left := 0
@@ -353,7 +374,7 @@ func (c *comment) folded(title, noun string, all []string, fold bool) {
 		}
 	}
 	c.b.WriteString(tail)
-	c.missing(left, noun)
+	c.writeMissing(left, noun)
 }
 
 func (c *comment) finding(f Finding) string {
@@ -370,7 +391,7 @@ func (c *comment) finding(f Finding) string {
 	return text
 }
 
-// at is a position, as a link where there is one.
+// at returns a position, as a link if there is one.
 func (c *comment) at(pos object.Pos, text string) string {
 	if to := c.links.line(pos); to != "" {
 		return "[" + markdown.Cell(cut(text)) + "](<" + to + ">)"
@@ -386,13 +407,13 @@ func lines[T any](all []T, of func(T) string) []string {
 	return out
 }
 
-// cut is text of at most a few hundred bytes: an object may hold megabytes of it.
+// cut returns text of at most a few hundred bytes: an object may hold megabytes of it.
 func cut(text string) string { return printable.Cut(text, 600, "…") }
 
-// cores are thousandths of a core as people read them.
+// cores returns thousandths of a core as people read them.
 func cores(milli int64) string { return strconv.FormatFloat(float64(milli)/1000, 'f', -1, 64) }
 
-// bytesText is a size as people read it.
+// bytesText returns a size as people read it.
 func bytesText(n int64) string {
 	const mi, gi = 1 << 20, 1 << 30
 	if n >= gi {

@@ -12,9 +12,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/diff"
 )
 
-// images are those that come and go: lines and no table, of which a phone would cut off
-// the tags.
-func (c *comment) images() {
+// writeImages writes the images that are added and removed. It writes lines and no table, of which
+// a phone would cut off the tags.
+func (c *comment) writeImages() {
 	versions := func(of []string) string {
 		return strings.Join(lines(of, func(v string) string { return markdown.Code(cut(v)) }), ", ")
 	}
@@ -30,7 +30,7 @@ func (c *comment) images() {
 		}
 		return "- " + markdown.Code(cut(i.Name)) + markdown.Text(c.in(i.Environments)) + ": " + moved + "\n"
 	})
-	c.folded(printable.Count(len(all), "image"), "image", all, len(all) > 8)
+	c.writeFolded(printable.Count(len(all), "image"), "image", all, len(all) > 8)
 }
 
 // entry is a change of an object in two lengths.
@@ -42,20 +42,21 @@ type entry struct {
 	whole bool
 }
 
-// worstFirst are the kinds of changes as a reader wants them.
+// worstFirst returns the kinds of changes in the order for readers.
 func worstFirst() []diff.Kind {
 	return []diff.Kind{diff.Deleted, diff.Recreated, diff.Changed, diff.Created, diff.Moved, Present}
 }
 
-// roomFirst are those kinds as they get room for what they unfold: what is deleted says the
-// least beyond its name.
+// roomFirst returns those kinds in the order in which they get room for what they unfold: a deleted
+// object has the least to show beyond its name.
 func roomFirst() []diff.Kind {
 	return []diff.Kind{diff.Recreated, diff.Changed, diff.Created, diff.Moved, diff.Deleted, Present}
 }
 
-// objects are lists of them by what happens to them. Every line has room before any of
+// writeObjects writes lists of the objects by kinds of changes. Every line has room before any of
 // them unfolds.
-func (c *comment) objects() {
+func (c *comment) writeObjects() {
+	// Group the objects, and reserve room for their lines.
 	groups := map[diff.Kind][]*entry{}
 	room := c.left - reserve - c.b.Len() - 200*len(worstFirst()) // for headings
 	for _, o := range c.Objects {
@@ -68,6 +69,8 @@ func (c *comment) objects() {
 	if len(groups) == 0 {
 		return
 	}
+
+	// Unfold objects while there is room.
 	short := 0
 	for _, kind := range roomFirst() {
 		for _, e := range groups[kind] {
@@ -80,28 +83,36 @@ func (c *comment) objects() {
 			}
 		}
 	}
+
+	// Write the groups, and what there was no room for.
 	left := 0
 	c.write("\n### " + printable.Count(len(c.Objects), "object") + "\n")
 	for _, kind := range worstFirst() {
-		left += c.group(kind, groups[kind])
+		left += c.writeGroup(kind, groups[kind])
 	}
-	c.missing(left, "row")
-	c.missing(short, "difference")
+	c.writeMissing(left, "row")
+	c.writeMissing(short, "difference")
 }
 
-// group is a list of what is changed alike; left is how many have no room.
-func (c *comment) group(kind diff.Kind, of []*entry) (left int) {
+// writeGroup writes the list of one kind of changes. The result left is how many have no room.
+func (c *comment) writeGroup(kind diff.Kind, of []*entry) (left int) {
 	if len(of) == 0 {
 		return 0
 	}
+
+	// A long list is folded.
 	title := strings.ToUpper(string(kind[:1])) + string(kind[1:]) + " (" + strconv.Itoa(len(of)) + ")"
-	head, tail := "\n**"+title+"**\n\n", ""
+	head := "\n**" + title + "**\n\n"
+	tail := ""
 	if len(of) > 25 {
-		head, tail = "\n<details><summary><b>"+title+"</b></summary>\n\n", "\n</details>\n"
+		head = "\n<details><summary><b>" + title + "</b></summary>\n\n"
+		tail = "\n</details>\n"
 	}
 	if !c.write(head) {
 		return len(of)
 	}
+
+	// A block needs an empty line after a list.
 	listed := false
 	for i, e := range of {
 		text := e.line
@@ -121,9 +132,11 @@ func (c *comment) group(kind diff.Kind, of []*entry) (left int) {
 	return left
 }
 
-// entry is what happens to an object in some environments.
+// entry returns what happens to an object in some environments.
 func (c *comment) entry(v Variant) entry {
-	in, wave, at := c.in(v.Environments), "", ""
+	in := c.in(v.Environments)
+	wave := ""
+	at := ""
 	if v.Wave != nil {
 		wave = ", wave " + v.Wave.Before + " → " + v.Wave.After
 	}
@@ -152,7 +165,7 @@ func (c *comment) entry(v Variant) entry {
 	return out
 }
 
-// content is the manifest of an object that comes or goes, as much of it as one reads in
+// content returns the manifest of an object that is created or deleted, cut to a length that suits
 // a comment.
 func (v Variant) content() string {
 	sign := map[diff.Kind]string{diff.Created: "+ ", diff.Deleted: "- "}[v.Kind]

@@ -11,6 +11,4 @@
 // own: everything else is data, and its content security policy allows nothing more. What
 // a page or a comment has no room for is counted in it. Values of Secrets and texts of
 // errors come without secrets from render and render/diff.
-//
-// Caller: the command line.
 package preview

@@ -31,8 +31,7 @@ type Side struct {
 	Picture []byte
 }
 
-// NewSide is a side that renders to a snapshot, with the plan of its waves where that is
-// known.
+// NewSide returns a side that renders to a snapshot, with the plan of its waves if that is known.
 func NewSide(snapshot diff.Snapshot, plan order.Document) Side {
 	waves := plan.Waves
 	for _, i := range snapshot.Items { // those of an artifact
@@ -51,10 +50,13 @@ type Result struct {
 
 // Gather makes a report of the results of all environments.
 func Gather(version string, base, head Revision, results []Result) Report {
+	// Sort the environments, so that the report is the same in each run.
 	out := Report{APIVersion: APIVersion, Kind: Kind, Ropewalk: version, Base: base, Head: head, Environments: []Environment{}, Objects: []Object{}, Images: []Image{}}
 	slices.SortStableFunc(results, func(a, b Result) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Name, b.Name))
 	})
+
+	// Add each environment with its changes and findings.
 	g := gathering{rows: map[string][]int{}, variants: map[string]int{}}
 	for i, r := range results {
 		e := Environment{Project: r.Project, Path: r.Path, Name: r.Name, Before: outline(r.Before), After: outline(r.After), Findings: findings(r)}
@@ -72,12 +74,16 @@ func Gather(version string, base, head Revision, results []Result) Report {
 		out.Environments = append(out.Environments, e)
 		out.pictures = append(out.pictures, r.picture())
 	}
+
+	// Count objects, of which several environments may have the same change.
 	for _, o := range out.Objects {
 		out.Counts.add(o.kind())
 		for _, v := range o.Variants {
 			out.Counts.Dangers += len(v.Dangers)
 		}
 	}
+
+	// Sort the objects, and summarize the report.
 	slices.SortStableFunc(out.Objects, func(a, b Object) int {
 		return cmp.Or(strings.Compare(a.Project, b.Project), strings.Compare(a.Node.Spec(), b.Node.Spec()))
 	})
@@ -87,8 +93,9 @@ func Gather(version string, base, head Revision, results []Result) Report {
 	return out
 }
 
-// changes are what is different in an environment, and its state.
+// changes returns what is different in an environment, and sets its state.
 func (r Result) changes(e *Environment) []diff.Change {
+	// The state depends on which sides were rendered.
 	switch {
 	case r.Before == nil && r.After == nil:
 		e.State = Unaffected
@@ -110,18 +117,21 @@ func (r Result) changes(e *Environment) []diff.Change {
 	if r.After == nil && r.Before.Outline == nil {
 		return nil // What cannot be rendered is gone.
 	}
+
+	// A head without a base is shown as it is.
 	changes := r.Changes.Changes
 	e.Unchanged = r.Changes.Unchanged
 	if e.State == Alone {
 		changes = slices.Clone(changes)
 		for i := range changes {
-			changes[i].Kind, changes[i].Dangers = Present, nil
+			changes[i].Kind = Present
+			changes[i].Dangers = nil
 		}
 	}
 	return changes
 }
 
-// picture is that of the head, or of the base where there is no head.
+// picture returns the picture of the head, or that of the base if there is no head.
 func (r Result) picture() []byte {
 	switch {
 	case r.After != nil:
@@ -132,7 +142,7 @@ func (r Result) picture() []byte {
 	return nil
 }
 
-// outline is a side in short, nil where it was not rendered.
+// outline returns a side in short, or nil if it was not rendered.
 func outline(s *Side) *Outline {
 	if s == nil {
 		return nil
@@ -140,8 +150,8 @@ func outline(s *Side) *Outline {
 	return s.Outline
 }
 
-// longest is the longest path of a plan: from a node of the last wave that waits for
-// another one back to one that waits for none.
+// longest returns the longest path of a plan: from a node of the last wave that waits for another
+// one back to one that waits for none.
 func longest(plan order.Document) []Step {
 	byID := make(map[object.ID]order.NodeDocument, len(plan.Nodes))
 	for _, n := range plan.Nodes {
@@ -176,8 +186,9 @@ func runs(r object.Ref) bool {
 	return false
 }
 
-// findings are those of both sides, sorted: errors first, then what is new.
+// findings returns the findings of both sides, sorted: new ones first, then errors before warnings.
 func findings(r Result) []Finding {
+	// Two findings are the same if they have the same text about the same node.
 	sides := func(s *Side) object.Errors {
 		if s == nil {
 			return nil
@@ -187,6 +198,8 @@ func findings(r Result) []Finding {
 	key := func(e *object.Error) string {
 		return fmt.Sprint(e.Severity, "\x00", e.Policy, "\x00", e.Node, "\x00", e.Sentence())
 	}
+
+	// A finding of the head is new if the base does not have it.
 	old := map[string]bool{}
 	for _, e := range sides(r.Before) {
 		old[key(e)] = true
@@ -201,11 +214,15 @@ func findings(r Result) []Finding {
 		now[key(e)] = true
 		out = append(out, finding(e, state, "head", r.After))
 	}
+
+	// A finding of the base alone is gone.
 	for _, e := range sides(r.Before) {
 		if !now[key(e)] && r.After != nil {
 			out = append(out, finding(e, FindingGone, "base", r.Before))
 		}
 	}
+
+	// A policy that applies no more finds nothing, which is a finding.
 	if r.Before != nil && r.After != nil && r.Before.Outline != nil && r.After.Outline != nil {
 		for _, name := range r.Before.Policies {
 			if !slices.Contains(r.After.Policies, name) {
@@ -213,6 +230,8 @@ func findings(r Result) []Finding {
 			}
 		}
 	}
+
+	// New findings come first.
 	rank := map[string]int{FindingNew: 0, FindingKnown: 1, FindingGone: 2}
 	slices.SortStableFunc(out, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(rank[a.State], rank[b.State]), cmp.Compare(a.Severity, b.Severity))
@@ -224,7 +243,8 @@ func finding(e *object.Error, state, side string, of *Side) Finding {
 	e = object.Shown(e)
 	out := Finding{Severity: e.Severity, State: state, Policy: e.Policy, Node: e.Node, Hint: e.Hint, Pos: e.Pos, At: e.Pos.String()}
 	unnamed := *e
-	unnamed.Policy, unnamed.Node = "", ""
+	unnamed.Policy = ""
+	unnamed.Node = ""
 	out.Message = unnamed.Sentence()
 	if of.Outline == nil {
 		out.Side = side
@@ -242,6 +262,7 @@ type gathering struct {
 
 // add adds a change of an environment.
 func (g *gathering) add(out *Report, environment int, r Result, c diff.Change) {
+	// Find the row of the object, or add one.
 	key := strings.Join([]string{r.Path, c.Ref.GroupKind(), c.Ref.Name}, "\x00")
 	row := -1
 	for _, i := range g.rows[key] {
@@ -257,6 +278,8 @@ func (g *gathering) add(out *Report, environment int, r Result, c diff.Change) {
 		out.Objects = append(out.Objects, Object{Project: r.Project, Node: c.Node, Group: c.Ref.Group, Kind: c.Ref.Kind, Name: c.Ref.Name})
 		g.rows[key] = append(g.rows[key], row)
 	}
+
+	// Changes that differ only in the namespace of the environment are the same.
 	v := Variant{Environments: []int{environment}, Change: c}
 	content := c
 	content.Ref.Namespace = "" // that of the environment
@@ -266,6 +289,8 @@ func (g *gathering) add(out *Report, environment int, r Result, c diff.Change) {
 		v.Manifest = string(emit.YAML(c.Object))
 		same += "\x00" + strings.Replace(v.Manifest, "\n  namespace: "+c.Ref.Namespace+"\n", "\n", 1)
 	}
+
+	// Join environments with the same change.
 	o := &out.Objects[row]
 	if i, known := g.variants[same]; known && err == nil {
 		o.Variants[i].join(environment, c.Ref.Namespace)
@@ -288,7 +313,7 @@ func (v *Variant) join(environment int, namespace string) {
 	v.Environments = append(v.Environments, environment)
 }
 
-// kind is what happens to an object, the worst where environments differ.
+// kind returns what happens to an object, the worst if environments differ.
 func (o Object) kind() diff.Kind {
 	worst := []diff.Kind{diff.Deleted, diff.Recreated, diff.Changed, diff.Created, diff.Moved, Present}
 	for _, k := range worst {
@@ -299,7 +324,7 @@ func (o Object) kind() diff.Kind {
 	return Present
 }
 
-// images are those that differ, joined over the environments.
+// images returns the images that differ, joined over the environments.
 func (r Report) images() []Image {
 	out := []Image{}
 	rows := map[string]int{}
@@ -366,7 +391,7 @@ func (r Report) onlyImages() bool {
 	return len(r.Objects) > 0
 }
 
-// tags are the tags and digests of the images of a side, sorted, by their names.
+// tags returns the tags and digests of the images of a side, sorted, by their names.
 func tags(o *Outline) map[string][]string {
 	out := map[string][]string{}
 	if o == nil {
@@ -376,7 +401,8 @@ func tags(o *Outline) map[string][]string {
 		name, digest, pinned := strings.Cut(image, "@")
 		version := ""
 		if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
-			name, version = name[:i], name[i:]
+			version = name[i:]
+			name = name[:i]
 		}
 		if pinned {
 			version += "@" + digest

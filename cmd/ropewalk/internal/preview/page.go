@@ -80,28 +80,35 @@ type (
 	}
 )
 
-// Page is the report as one file of HTML.
+// Page returns the report as one file of HTML.
 func (r Report) Page(links Links) ([]byte, error) {
 	p := page{Report: r, Titles: dangerTitles(), Order: dangerOrder()}
 	if links.Source != "" {
 		p.Source = strings.TrimSuffix(links.Source, "/") + "/"
 	}
 	p.Images, p.Left.Images = first(r.Images, maxRows)
+
+	// Share the rows and the pictures between the environments.
 	var pictures bytes.Buffer
-	known, rows := map[string]int{}, maxRows
+	known := map[string]int{}
+	rows := maxRows
 	for i, e := range r.Environments {
 		out := pageEnvironment{Environment: e}
 		out.Before, out.After = withoutImages(e.Before), withoutImages(e.After)
 		var left int
 		out.Findings, left = first(e.Findings, rows)
-		rows, p.Left.Findings = rows-len(out.Findings), p.Left.Findings+left
+		rows -= len(out.Findings)
+		p.Left.Findings += left
 		if svg := r.pictures[i]; svg != nil {
-			out.Picture = p.picture(&pictures, known, svg)
+			out.Picture = p.addPicture(&pictures, known, svg)
 		}
 		p.Environments = append(p.Environments, out)
 	}
+
+	// Objects take the room that is left.
 	var err error
-	if p.Objects, p.Left.Objects, err = pageObjects(r.Objects); err != nil {
+	p.Objects, p.Left.Objects, err = pageObjects(r.Objects)
+	if err != nil {
 		return nil, err
 	}
 	data, err := json.Marshal(p)
@@ -112,14 +119,14 @@ func (r Report) Page(links Links) ([]byte, error) {
 		"{{pictures}}", pictures.String(), "{{data}}", string(data)), nil
 }
 
-// first are the first of a list, and how many others there are.
+// first returns the first of a list, and how many others there are.
 func first[T any](list []T, most int) ([]T, int) {
 	n := min(len(list), most)
 	return list[:n], len(list) - n
 }
 
-// picture adds a picture once, and returns its index, or nil where there is no room for it.
-func (p *page) picture(out *bytes.Buffer, known map[string]int, svg []byte) *int {
+// addPicture adds a picture once, and returns its index, or nil if there is no room for it.
+func (p *page) addPicture(out *bytes.Buffer, known map[string]int, svg []byte) *int {
 	// The style of the page is that of its pictures, in both schemes.
 	if from, to := bytes.Index(svg, []byte("<style>")), bytes.Index(svg, []byte("</style>")); from >= 0 && to > from {
 		svg = slices.Concat(svg[:from], svg[to+len("</style>"):])
@@ -137,7 +144,7 @@ func (p *page) picture(out *bytes.Buffer, known map[string]int, svg []byte) *int
 	return &at
 }
 
-// withoutImages is an outline without what only a report as data has.
+// withoutImages returns an outline without the part that only a report as data has.
 func withoutImages(o *Outline) *Outline {
 	if o == nil {
 		return nil
@@ -147,9 +154,10 @@ func withoutImages(o *Outline) *Outline {
 	return &out
 }
 
-// pageObjects are the objects, with as much of each as there is room for, and how many
-// there is no room for.
+// pageObjects returns the objects, with as much of each as there is room for, and how many there is
+// no room for.
 func pageObjects(objects []Object) (out []json.RawMessage, left int, err error) {
+	// The form of an object has levels, each with more of it.
 	type forms struct {
 		index int
 		// texts are the object without fields, without manifests, and complete.
@@ -160,20 +168,26 @@ func pageObjects(objects []Object) (out []json.RawMessage, left int, err error) 
 	for i, o := range objects {
 		all[i].index = i
 		for level := range all[i].texts {
-			if all[i].texts[level], err = json.Marshal(pageForm(o, level)); err != nil {
+			all[i].texts[level], err = json.Marshal(pageForm(o, level))
+			if err != nil {
 				return nil, 0, err
 			}
 		}
 	}
+
+	// Objects with dangers get room first.
 	inOrder := slices.Clone(all)
 	slices.SortStableFunc(inOrder, func(a, b forms) int { return cmp.Compare(dangersOf(objects[b.index]), dangersOf(objects[a.index])) })
 	size := 0
 	for _, f := range inOrder {
-		if size += len(f.texts[0]) + 1; size > maxData {
+		size += len(f.texts[0]) + 1
+		if size > maxData {
 			all[f.index].level = -1
 			left++
 		}
 	}
+
+	// Add the next level where there is room for it.
 	for level := 1; level < len(forms{}.texts); level++ {
 		for _, f := range inOrder {
 			more := len(f.texts[level]) - len(f.texts[max(0, all[f.index].level)])
@@ -183,6 +197,8 @@ func pageObjects(objects []Object) (out []json.RawMessage, left int, err error) 
 			}
 		}
 	}
+
+	// Keep the order of the report.
 	out = []json.RawMessage{}
 	for _, f := range all {
 		if f.level >= 0 {
@@ -199,20 +215,22 @@ func dangersOf(o Object) (n int) {
 	return n
 }
 
-// pageForm is an object as a page has it: without fields on level 0, without manifests on
+// pageForm returns an object as a page has it: without fields on level 0, without manifests on
 // level 1.
 func pageForm(o Object, level int) pageObject {
 	out := pageObject{Object: o, Variants: make([]pageVariant, len(o.Variants))}
 	for i, v := range o.Variants {
 		p := pageVariant{Variant: v}
 		if level < 2 && v.Manifest != "" {
-			p.Manifest, p.Cut = "", "manifest"
+			p.Manifest = ""
+			p.Cut = "manifest"
 		}
 		for _, f := range v.Fields {
 			p.Fields = append(p.Fields, pageField{Path: f.Path, Before: value(f.Before), After: value(f.After), Order: f.Order, Immutable: f.Immutable, From: f.From})
 		}
 		if level == 0 && len(v.Fields) > 0 {
-			p.Fields, p.Cut = nil, "fields"
+			p.Fields = nil
+			p.Cut = "fields"
 		}
 		p.Manifest = shorten(p.Manifest)
 		out.Variants[i] = p
@@ -220,7 +238,7 @@ func pageForm(o Object, level int) pageObject {
 	return out
 }
 
-// value is a value as YAML, nil where there is none.
+// value returns a value as YAML, or nil if there is none.
 func value(v any) *string {
 	if v == nil {
 		return nil

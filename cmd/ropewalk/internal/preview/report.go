@@ -70,7 +70,7 @@ type Revision struct {
 	Notes []string `json:"-"`
 }
 
-// title is the name, with the merge base where it is one.
+// title returns the name, with the merge base if it is one.
 func (r Revision) title() string {
 	const short = 10
 	if r.Tip == "" {
@@ -121,7 +121,7 @@ type Environment struct {
 	Findings []Finding `json:"findings,omitempty"`
 }
 
-// Title is the project with the environment.
+// Title returns the project with the environment.
 func (e Environment) Title() string {
 	if e.Name == "" {
 		return e.Project
@@ -142,7 +142,7 @@ type Counts struct {
 	Violations int `json:"violations,omitempty"`
 }
 
-// total is how many objects are different.
+// total returns how many objects are different.
 func (c Counts) total() int { return c.Created + c.Changed + c.Recreated + c.Moved + c.Deleted }
 
 // add counts an object.
@@ -229,7 +229,7 @@ type Variant struct {
 	Manifest string `json:"manifest,omitempty"`
 }
 
-// Title is the kind of the object with its name, and its namespace where it has one.
+// Title returns the kind of the object with its name, and its namespace if it has one.
 func (v Variant) Title() string {
 	if len(v.Namespaces) > 0 {
 		ref := v.Ref

@@ -15,7 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// SARIF is the dangers and the findings of the head as SARIF 2.1.0, for code scanning.
+// SARIF returns the dangers and the findings of the head as SARIF 2.1.0, for code scanning.
 func (r Report) SARIF() ([]byte, error) {
 	var results []ci.Result
 	add := func(rule, level, subject, text string, at object.Pos, folder string) {
@@ -47,7 +47,7 @@ func (r Report) SARIF() ([]byte, error) {
 	return ci.SARIF(r.Ropewalk, results, describe)
 }
 
-// names are environments by their titles.
+// names returns environments by their titles.
 func (r Report) names(environments []int) string {
 	names := make([]string, len(environments))
 	for i, e := range environments {
@@ -59,7 +59,7 @@ func (r Report) names(environments []int) string {
 	return and(names)
 }
 
-// label is the name of an environment, with its project where there are several.
+// label returns the name of an environment, with its project if there are several.
 func (r Report) label(e Environment) string {
 	several := slices.ContainsFunc(r.touched(), func(other Environment) bool { return other.Path != e.Path })
 	if several || e.Name == "" {
@@ -68,7 +68,7 @@ func (r Report) label(e Environment) string {
 	return e.Name
 }
 
-// describe is what a rule is about.
+// describe returns what a rule is about.
 func describe(rule string) string {
 	if name, ok := strings.CutPrefix(rule, "danger/"); ok {
 		return cmp.Or(dangerTitles()[name], name)
@@ -76,7 +76,7 @@ func describe(rule string) string {
 	return ci.Describe(rule)
 }
 
-// dangerTitles are the kinds of dangers in words.
+// dangerTitles returns the kinds of dangers in words.
 func dangerTitles() map[string]string {
 	return map[string]string{
 		diff.DangerData: "Data can be lost", diff.DangerOrphan: "Stays in the cluster unmanaged", diff.DangerPrune: "Is pruned from now on",
@@ -88,7 +88,7 @@ func dangerTitles() map[string]string {
 	}
 }
 
-// dangerOrder are the kinds of dangers, the worst first.
+// dangerOrder returns the kinds of dangers, the worst first.
 func dangerOrder() []string {
 	return []string{
 		diff.DangerData, diff.DangerRecreate, diff.DangerDeleted, diff.DangerUnreachable, diff.DangerStopped, diff.DangerCRD, diff.DangerSecret,

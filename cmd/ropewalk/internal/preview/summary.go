@@ -12,11 +12,14 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// summary is one sentence on all environments.
+// summary returns one sentence on all environments.
 func (r Report) summary() string {
+	// Choose environments by their state.
 	of := func(states ...State) []Environment {
 		return slices.DeleteFunc(slices.Clone(r.Environments), func(e Environment) bool { return !slices.Contains(states, e.State) })
 	}
+
+	// The first part says what was compared.
 	var sentence string
 	compared, alone, failed := of(Changed, Created, Deleted), of(Alone), of(Failed)
 	switch {
@@ -31,6 +34,8 @@ func (r Report) summary() string {
 	default:
 		sentence = fmt.Sprintf("No object differs between %s and %s", r.Base.title(), r.Head.Name)
 	}
+
+	// Further parts name what the first one leaves out.
 	if r.onlyImages() {
 		sentence += ", and nothing but images"
 	}
@@ -53,7 +58,7 @@ func are(e []Environment) string {
 	return " are"
 }
 
-// verbs are the counts as what a change does, the worst first.
+// verbs returns the counts as what a change does, the worst first.
 func (c Counts) verbs() string {
 	var parts []string
 	for _, part := range []struct {
@@ -74,7 +79,7 @@ func (c Counts) verbs() string {
 // mostNames is how many environments or projects a sentence names.
 const mostNames = 4
 
-// where names environments; all is how many there are.
+// where returns names of environments. The argument all is how many there are.
 func where(environments []Environment, all int) string {
 	var projects []string
 	names := map[string][]string{}
@@ -111,7 +116,7 @@ func and(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// reason is the first mistake of a base that does not render.
+// reason returns the first mistake of a base that does not render.
 func (e Environment) reason() string {
 	for _, f := range e.Findings {
 		if f.Side == "base" {
@@ -124,7 +129,7 @@ func (e Environment) reason() string {
 	return ""
 }
 
-// notes are what a reader must know of how the report was made.
+// notes returns what a reader must know of how the report was made.
 func (r Report) notes() (out []string) {
 	if r.Base.Problem != "" {
 		out = append(out, fmt.Sprintf("The base %s is not there, so that the head is shown alone: %s.", r.Base.Name, strings.TrimSuffix(r.Base.Problem, ".")))

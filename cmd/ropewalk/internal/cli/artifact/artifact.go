@@ -41,8 +41,9 @@ func (a Commands) Command() *cobra.Command {
 	return cmd
 }
 
-// checkTarget refuses what cannot be pushed to, further tags that are none, and
-// a source and a revision that cannot be written into an artifact, before anything is opened or written.
+// checkTarget refuses a location that cannot be pushed to, further tags that are none, and a source
+// and a revision that cannot be written into an artifact. It does so before anything is opened or
+// written.
 func checkTarget(arg string, tags []string, opts artifact.Options) error {
 	if err := opts.Check(); err != nil {
 		return &command.UsageError{Err: err}
@@ -245,7 +246,7 @@ the graph, provenance, images. With --show, print what is attached.
 	return cmd
 }
 
-// attached is the manifest, or a statement that is attached.
+// attached returns the manifest, or a statement that is attached.
 func attached(ctx context.Context, p command.Location, what string) ([]byte, error) {
 	if what == "manifest" {
 		desc, body, err := p.FetchReference(ctx, p.Reference)
@@ -268,6 +269,7 @@ func attached(ctx context.Context, p command.Location, what string) ([]byte, err
 	return artifact.Attached(ctx, p, subject, predicate)
 }
 
+// inspectionText returns an inspection as people read it.
 func inspectionText(i artifact.Inspection) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -284,6 +286,8 @@ func inspectionText(i artifact.Inspection) string {
 			line(name[strings.LastIndexByte(name, '.')+1:], "%s", v)
 		}
 	}
+
+	// Then its content, and what is attached to it.
 	for _, l := range i.Blobs {
 		line("blob", "%s %s %s", l.MediaType, l.Digest, command.BytesText(l.Size))
 	}
@@ -301,6 +305,8 @@ func inspectionText(i artifact.Inspection) string {
 	if i.Simple != "" {
 		line("attached", "signature of cosign v2 %s", i.Simple)
 	}
+
+	// The files come last, because there may be many.
 	isModule := slices.ContainsFunc(i.Blobs, func(l artifact.InspectedBlob) bool { return l.MediaType == modules.TypeModuleFile })
 	if isModule {
 		line("module", "of CUE: ropewalk show oci://%s", strings.TrimPrefix(i.Reference, "oci://"))
@@ -313,7 +319,7 @@ func inspectionText(i artifact.Inspection) string {
 	return b.String()
 }
 
-// attachedName is a predicate type in a word.
+// attachedName returns a predicate type in a word.
 func attachedName(predicate string) string {
 	switch predicate {
 	case statement.PredicateSignature:

@@ -46,7 +46,7 @@ type buildFlags struct {
 	follows *release.BuildPlan
 }
 
-// Options are those of the artifact.
+// Options returns the options of the artifact.
 func (f *buildFlags) Options() artifact.Options {
 	out := artifact.Options{Source: f.source, Revision: f.revision, Folders: f.folders, Empty: f.AllowEmpty}
 	if f.atDeploy {
@@ -137,6 +137,7 @@ type Built struct {
 
 // runBuilds builds each project at and below paths into a repository of its own.
 func (a Commands) runBuilds(ctx context.Context, flags *buildFlags, paths []string) error {
+	// Refuse what would fail only after the first push.
 	at, err := artifact.ParseLocation(flags.to)
 	switch {
 	case flags.plan != "":
@@ -147,10 +148,12 @@ func (a Commands) runBuilds(ctx context.Context, flags *buildFlags, paths []stri
 		return command.Usagef("write --to oci-layout:DIR or oci://REGISTRY/REPOSITORY", "--recursive builds many artifacts, and an archive holds one")
 	}
 	if flags.to != "" {
-		if err := fits(at, flags.recursive, paths); err != nil {
+		if err := checkBelow(at, flags.recursive, paths); err != nil {
 			return err
 		}
 	}
+
+	// Build each project, and collect the results as data.
 	var data bytes.Buffer
 	list := []json.RawMessage{}
 	asJSON := flags.format.Value == "json"
@@ -160,16 +163,20 @@ func (a Commands) runBuilds(ctx context.Context, flags *buildFlags, paths []stri
 			one.to = at.Below(filepath.ToSlash(below.Name()))
 		}
 		app := *a.App
-		if data.Reset(); asJSON {
+		data.Reset()
+		if asJSON {
 			app.Out = &data
 		}
 		err := Commands{&app}.runBuild(ctx, &one, paths)
-		a.JSON, a.Texts = app.JSON, app.Texts
+		a.JSON = app.JSON
+		a.Texts = app.Texts
 		if data.Len() > 0 {
 			list = append(list, bytes.Clone(data.Bytes()))
 		}
 		return err
 	})
+
+	// Print all results as one list.
 	if asJSON && len(list) > 0 {
 		if err := a.Outcome("json", list, ""); err != nil {
 			return err
@@ -178,8 +185,8 @@ func (a Commands) runBuilds(ctx context.Context, flags *buildFlags, paths []stri
 	return err
 }
 
-// fits reports a project whose artifact cannot be below a location, before any is pushed.
-func fits(to artifact.Location, recursive command.Recursive, paths []string) error {
+// checkBelow reports a project whose artifact cannot be below a location, before any is pushed.
+func checkBelow(to artifact.Location, recursive command.Recursive, paths []string) error {
 	projects, err := recursive.Projects(paths)
 	if err != nil {
 		return err
@@ -202,6 +209,7 @@ func fits(to artifact.Location, recursive command.Recursive, paths []string) err
 }
 
 func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []string) error {
+	// Check the flags before the render.
 	a.JSON = flags.format.Value == "json"
 	if flags.to == "" {
 		return command.Usagef("add --to oci://REGISTRY/REPOSITORY[:TAG] or --to oci-layout:DIR", "--to is missing")
@@ -213,6 +221,8 @@ func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []strin
 	if err := checkTarget(flags.to, flags.tags, flags.Options()); err != nil {
 		return err
 	}
+
+	// Render, and print the notes of the render.
 	r, err := a.Render(ctx, &flags.ProjectFlags, paths)
 	if err != nil {
 		return err
@@ -223,11 +233,13 @@ func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []strin
 	if waves := len(r.Plan.Waves); waves > 1 && r.Request.Emit.Dialect == dialect.Plain {
 		a.Note("no engine keeps the order of the %d waves in the dialect %s: --dialect %s or %s is for one that does\n", waves, dialect.Plain, dialect.ArgoCD, dialect.Flux)
 	}
-	out, err := packed(r, flags)
+
+	// Pack the render, and compare it with the plan that it follows.
+	out, err := packRender(r, flags)
 	if err != nil {
 		return err
 	}
-	if err := flags.asPlanned(out); err != nil {
+	if err := flags.checkPlan(out); err != nil {
 		return err
 	}
 	// A layout is made only for a render that is good.
@@ -263,7 +275,7 @@ func (a Commands) push(ctx context.Context, flags *buildFlags, r build, to comma
 	return out, nil
 }
 
-// shownDir is how positions call the directory of the first path.
+// shownDir returns the directory of the first path as positions name it.
 func shownDir(paths []string) string {
 	if len(paths) == 0 || paths[0] == "-" {
 		return "."
@@ -282,8 +294,8 @@ func shownDir(paths []string) string {
 	return filepath.ToSlash(dir)
 }
 
-// sincePush counts what is different to an earlier push. It is an extra: where
-// that cannot be read any more, nothing is said.
+// sincePush counts what is different from an earlier push. The result is empty if the earlier push
+// cannot be read any more: the numbers are not necessary.
 func (a Commands) sincePush(ctx context.Context, r command.Rendered, to command.Location, digest string) (map[diff.Kind]int, int) {
 	before, err := Snapshot(ctx, to, digest)
 	if err != nil {

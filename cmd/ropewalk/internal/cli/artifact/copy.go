@@ -73,7 +73,9 @@ func (a Commands) copyArtifact(ctx context.Context, from, to command.Location, o
 		tag = from.Reference
 	}
 	bar := command.NewProgress(a.Streams, "copying")
-	opts.Tags, opts.At, opts.Progress = append([]string{tag}, opts.Tags...), to.Time, bar.Bytes
+	opts.Tags = append([]string{tag}, opts.Tags...)
+	opts.At = to.Time
+	opts.Progress = bar.Bytes
 	if host, repository, _ := strings.Cut(from.Repository, "/"); host != "" && strings.HasPrefix(to.Repository, host+"/") {
 		opts.MountFrom = repository
 	}
@@ -97,8 +99,8 @@ func (a Commands) copyArtifact(ctx context.Context, from, to command.Location, o
 		to.At(tag), copied.Digest, yesNo(copied.Changed), attached), nil
 }
 
-// copyError is an error of a copy, as one of the place that it is of. A tag that is
-// written wrongly is a mistake on the command line.
+// copyError returns an error of a copy with the location that it is of. A tag that is written
+// wrongly is a mistake on the command line.
 func copyError(from, to command.Location, tag string, err error) error {
 	var of *artifact.SourceError
 	switch {

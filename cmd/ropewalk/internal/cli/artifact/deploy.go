@@ -119,8 +119,9 @@ type deployment struct {
 	keys                  *signature.Verifier
 }
 
-// deployOne is what one argument is deployed by: a plan, or documents.
+// deployOne returns what an engine deploys one argument by: a plan, or documents.
 func (a Commands) deployOne(ctx context.Context, flags *deployFlags, arg string) ([]emit.File, error) {
+	// An artifact is named by its digest.
 	keys, err := flags.verifier()
 	if err != nil {
 		return nil, err
@@ -131,14 +132,17 @@ func (a Commands) deployOne(ctx context.Context, flags *deployFlags, arg string)
 			return nil, command.Usagef("\"ropewalk artifact inspect\" prints the digest", "%s: an artifact is deployed by its digest, oci://REGISTRY/REPOSITORY@sha256:…", arg)
 		}
 		d := deployment{Target: flags.Target, name: cmp.Or(flags.name, path.Base(at.Name)), reference: arg, keys: keys}
-		d.Engine, d.file = flags.engine.Value, d.name+".yaml"
+		d.Engine = flags.engine.Value
+		d.file = d.name + ".yaml"
 		d.Insecure = flags.plainAt(at)
 		return a.deployFile(ctx, flags, d, nil)
 	}
 	if command.IsArtifact(arg) {
 		return nil, command.Usagef(fmt.Sprintf("ropewalk artifact copy %s oci://REGISTRY/REPOSITORY", arg), "%s: an engine fetches what it applies from a registry, and this is a file", arg)
 	}
-	documents, err := a.documents(arg)
+
+	// Each document brings its own options.
+	documents, err := a.readDocuments(arg)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +157,7 @@ func (a Commands) deployOne(ctx context.Context, flags *deployFlags, arg string)
 	return out, nil
 }
 
-// deployDocument is what one document in the file name is deployed by.
+// deployDocument returns what an engine deploys one document in the file name by.
 func (a Commands) deployDocument(ctx context.Context, flags *deployFlags, name string, document any, keys *signature.Verifier) ([]emit.File, error) {
 	switch doc := document.(type) {
 	case *release.DeployPlan:
@@ -192,13 +196,14 @@ func (f *deployFlags) verifier() (*signature.Verifier, error) {
 	return readVerifier(f.keys)
 }
 
-// deployFile reads an artifact, and makes its documents or its plan. A plan that is followed
-// must give what it says.
+// deployFile reads an artifact, and returns its documents or its plan. If it follows a plan, the
+// result must be as the plan says.
 func (a Commands) deployFile(ctx context.Context, flags *deployFlags, d deployment, follows *release.DeployPlan) ([]emit.File, error) {
+	// Read the artifact, and check that it can be deployed so.
 	var found release.Artifact
 	var pinned string
 	err := a.WithLocation(ctx, &flags.RegistryFlags, "text", d.reference, false, func(p command.Location) (_ any, _ string, err error) {
-		found, err = deployed(ctx, p, d.keys)
+		found, err = readDeployed(ctx, p, d.keys)
 		pinned = p.At(found.Digest)
 		return nil, "", err
 	})
@@ -211,12 +216,16 @@ func (a Commands) deployFile(ctx context.Context, flags *deployFlags, d deployme
 	if d.Engine == "argocd" && d.Secrets != (release.Secrets{}) {
 		a.Note("ropewalk: warning: %s: Argo CD takes no names of Secrets: it finds credentials by the URL, and verifies nothing\n", d.name)
 	}
+
+	// Make the documents, which must be those of the plan.
 	repository, _, _ := strings.Cut(pinned, "@")
 	out := d.Documents(d.name, repository, found)
 	sum := digests.Of(out)
 	if follows != nil && sum != follows.Spec.Documents {
 		return nil, planned(d.name, "the documents are %s, and the plan says %s: use ropewalk %s", sum, follows.Spec.Documents, follows.Spec.Ropewalk)
 	}
+
+	// Write a plan in place of the documents.
 	if flags.plan != "" {
 		plan := release.DeployPlan{
 			Header: release.Header{APIVersion: release.Version, Kind: release.KindDeployPlan, Metadata: release.Metadata{Name: d.name}},
@@ -227,8 +236,9 @@ func (a Commands) deployFile(ctx context.Context, flags *deployFlags, d deployme
 	return []emit.File{{Path: d.file, Data: out}}, err
 }
 
-// deployed reads what deploy has to know of an artifact, and verifies it where there are keys.
-func deployed(ctx context.Context, p command.Location, keys *signature.Verifier) (release.Artifact, error) {
+// readDeployed reads what deploy needs to know of an artifact, and verifies the artifact if there
+// are keys.
+func readDeployed(ctx context.Context, p command.Location, keys *signature.Verifier) (release.Artifact, error) {
 	pulled, err := artifact.Pull(ctx, p, p.Reference, artifact.PullOptions{})
 	if err != nil {
 		return release.Artifact{}, err

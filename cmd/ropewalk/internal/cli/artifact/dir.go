@@ -26,11 +26,11 @@ import (
 // of the layer behind it.
 const layerDir = "layer-"
 
-// packDir packs the manifests of a directory; folders below it are the barrier
-// layers of the flux dialect. Links, files that are no manifests, and Secrets
-// with data are refused: what is pushed can be read by many, for long.
+// packDir packs the manifests of a directory. Folders below it are the barrier layers of the flux
+// dialect. Links, files that are no manifests, and Secrets with data are refused: what is pushed
+// can be read by many, for long.
 //
-// project is the name of the project, "" where it is not known.
+// The argument project is the name of the project, or "" if it is not known.
 func packDir(ctx context.Context, dir, project string, opts artifact.Options) (artifact.Set, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -56,11 +56,11 @@ func packTree(ctx context.Context, dir string, tree fs.FS, project string, opts 
 	if err := snapshot.CheckSecrets(side); err != nil {
 		return artifact.Set{}, err
 	}
-	files, layers = named(files, layers, project, deliveredAs(side))
+	files, layers = nameLayers(files, layers, project, deliveredAs(side))
 	return publishing.Pack(files, layers, opts)
 }
 
-// dirFiles are the files of a directory, and a layer for each folder.
+// dirFiles returns the files of a directory, and a layer for each folder.
 func dirFiles(tree fs.FS) (files []emit.File, layers []emit.Layer, _ error) {
 	err := fs.WalkDir(tree, ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -81,11 +81,11 @@ func dirFiles(tree fs.FS) (files []emit.File, layers []emit.Layer, _ error) {
 	return files, layers, err
 }
 
-// named has the layers that a render wrote be called as the render calls them,
-// so that they are the same artifacts as those of build: after the project, or
-// after the Kustomizations that were written beside them. Those apply the
-// artifact from outside and are left out, as build leaves them out.
-func named(files []emit.File, layers []emit.Layer, project string, delivered map[string]string) ([]emit.File, []emit.Layer) {
+// nameLayers names the layers that a render wrote as the render names them, so that they are the
+// same artifacts as those of build: after the project, or after the Kustomizations that were
+// written beside them. Those apply the artifact from outside and are left out, as build leaves them
+// out.
+func nameLayers(files []emit.File, layers []emit.Layer, project string, delivered map[string]string) ([]emit.File, []emit.Layer) {
 	isDelivery := func(l emit.Layer) bool { return l.Dir == emit.DeliveryDir }
 	if !slices.ContainsFunc(layers, func(l emit.Layer) bool { return strings.HasPrefix(l.Dir, layerDir) }) ||
 		slices.ContainsFunc(layers, func(l emit.Layer) bool { return !isDelivery(l) && !isNumbered(l.Dir) }) {
@@ -111,8 +111,8 @@ func isNumbered(dir string) bool {
 	return ok && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
-// deliveredAs are the names of the Kustomizations of a directory, by the folders
-// that they apply.
+// deliveredAs returns the names of the Kustomizations of a directory, by the folders that they
+// apply.
 func deliveredAs(side diff.Snapshot) map[string]string {
 	out := map[string]string{}
 	for _, i := range side.Items {

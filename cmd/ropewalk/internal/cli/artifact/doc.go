@@ -5,6 +5,4 @@
 // build, which renders and pushes, deploy, which writes what engines apply, and artifact,
 // which pushes, pulls, copies, signs,
 // verifies, inspects and prunes.
-//
-// Callers: package cli.
 package artifact

@@ -32,8 +32,8 @@ type build struct {
 	delivery *release.Delivery
 }
 
-// packed packs a render, without its namespace where that is left open.
-func packed(r command.Rendered, flags *buildFlags) (build, error) {
+// packRender packs a render, without its namespace if that is left open.
+func packRender(r command.Rendered, flags *buildFlags) (build, error) {
 	delivery, err := release.DeliveryOf(r.Plan, r.Request.Emit)
 	if err != nil {
 		return build{}, err
@@ -54,7 +54,7 @@ func packed(r command.Rendered, flags *buildFlags) (build, error) {
 	return build{Rendered: r, set: set, delivery: delivery}, err
 }
 
-// graph is the document of the plan of a render, as it is attached.
+// graph returns the plan of a render as the document that is attached.
 func (b build) graph() ([]byte, error) {
 	graph, err := b.Plan.Document().Below(shownDir(b.Paths)).JSON()
 	if err != nil {
@@ -79,6 +79,7 @@ var (
 
 // runPlan renders, and writes the plan of the build.
 func (a Commands) runPlan(ctx context.Context, f *pflag.FlagSet, flags *buildFlags, paths []string) error {
+	// Check what a plan needs before the render.
 	if flags.to == "" || flags.signKey != "" || slices.Contains(paths, "-") || flags.follows != nil {
 		return command.Usagef("name the paths and --to; --sign-key is for the build", "--plan needs files and a destination, and signs nothing")
 	}
@@ -89,6 +90,8 @@ func (a Commands) runPlan(ctx context.Context, f *pflag.FlagSet, flags *buildFla
 	if err != nil || at.Kind != artifact.Registry {
 		return command.Usagef("write --to oci://REGISTRY/REPOSITORY:TAG", "--plan: %s is not in a registry", flags.to)
 	}
+
+	// Render, and record which sources were used.
 	flags.Sources.Record = &lock.Recorder{}
 	r, err := a.Render(ctx, &flags.ProjectFlags, paths)
 	if err != nil {
@@ -96,10 +99,12 @@ func (a Commands) runPlan(ctx context.Context, f *pflag.FlagSet, flags *buildFla
 	}
 	defer r.Close()
 	a.Warn(r.Warnings)
-	out, err := packed(r, flags)
+	out, err := packRender(r, flags)
 	if err != nil {
 		return err
 	}
+
+	// Write the plan.
 	plan, err := out.plan(f, flags, at)
 	if err != nil {
 		return err
@@ -118,9 +123,11 @@ func (a Commands) runPlan(ctx context.Context, f *pflag.FlagSet, flags *buildFla
 	return nil
 }
 
-// plan is the plan of a build.
+// plan returns the plan of a build.
 func (b build) plan(f *pflag.FlagSet, flags *buildFlags, at artifact.Location) (*release.BuildPlan, error) {
-	record, made := flags.Sources.Record, b.provenance()
+	// The plan pins what the render used, and what it gave.
+	record := flags.Sources.Record
+	made := b.provenance()
 	out := &release.BuildPlan{
 		Header: release.Header{APIVersion: release.Version, Kind: release.KindBuildPlan, Metadata: release.Metadata{Name: b.Name}},
 		Spec: release.BuildPlanSpec{
@@ -135,6 +142,8 @@ func (b build) plan(f *pflag.FlagSet, flags *buildFlags, at artifact.Location) (
 	if made.Variables != "" {
 		out.Spec.Variables = &release.Variables{Digest: made.Variables, Names: b.variables()}
 	}
+
+	// Labels are for the people who look for a plan.
 	for _, l := range flags.labels {
 		name, value, ok := strings.Cut(l, "=")
 		if !ok || name == "" || value == "" {
@@ -145,6 +154,8 @@ func (b build) plan(f *pflag.FlagSet, flags *buildFlags, at artifact.Location) (
 		}
 		out.Metadata.Labels[name] = value
 	}
+
+	// Keep the options, but only the names of those with values that may be secret.
 	f.Visit(func(flag *pflag.Flag) {
 		values := []string{flag.Value.String()}
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
@@ -163,7 +174,7 @@ func (b build) plan(f *pflag.FlagSet, flags *buildFlags, at artifact.Location) (
 	return out, nil
 }
 
-// variables are the names of the variables of the workloads.
+// variables returns the names of the variables of the workloads.
 func (b build) variables() []string {
 	names := map[string]bool{}
 	for _, s := range b.Request.Specs {
@@ -176,9 +187,10 @@ func (b build) variables() []string {
 	return object.SortedKeys(names)
 }
 
-// follow reads the plan that is the only path, and sets the flags to what it says. The
-// paths that it returns are those of the plan.
+// follow reads the plan that is the only path, and sets the flags to its options. It returns the
+// paths of the plan, or the paths unchanged if there is no plan.
 func (a Commands) follow(f *pflag.FlagSet, flags *buildFlags, paths []string) ([]string, error) {
+	// A file that is no document of a release is a path like any other.
 	if len(paths) != 1 || paths[0] == "-" {
 		return paths, nil
 	}
@@ -189,6 +201,8 @@ func (a Commands) follow(f *pflag.FlagSet, flags *buildFlags, paths []string) ([
 	if document == nil {
 		return paths, err
 	}
+
+	// Refuse options that the plan has.
 	plan, ok := document.(*release.BuildPlan)
 	if !ok {
 		return nil, command.Usagef("\"ropewalk deploy\" and \"ropewalk artifact sync\" take the other documents", "%s is no %s", paths[0], release.KindBuildPlan)
@@ -198,6 +212,8 @@ func (a Commands) follow(f *pflag.FlagSet, flags *buildFlags, paths []string) ([
 			return nil, command.Usagef("leave it out", "--%s is what the plan says, and %s is a plan", name, paths[0])
 		}
 	}
+
+	// Set the options of the plan as if they were given.
 	to := plan.Spec.Destination
 	options := map[string][]string{"dialect": {plan.Spec.Dialect}, "to": {to.Repository + ":" + to.Tags[0]}, "tag": to.Tags[1:]}
 	if plan.Spec.Environment != "" {
@@ -216,22 +232,27 @@ func (a Commands) follow(f *pflag.FlagSet, flags *buildFlags, paths []string) ([
 			}
 		}
 	}
-	flags.follows, flags.Sources.PlanName = plan, paths[0]
+
+	// Build just what the plan pins.
+	flags.follows = plan
+	flags.Sources.PlanName = paths[0]
 	flags.Sources.Plan = &lock.File{Sources: plan.Spec.Sources, Modules: plan.Spec.Modules}
 	return plan.Spec.Paths, nil
 }
 
-// planned is an error of what is not as a plan says.
+// planned returns the error that something is not as a plan says.
 func planned(name, format string, args ...any) error {
 	return source.Refuse(source.ErrLocked, name+": "+fmt.Sprintf(format, args...))
 }
 
-// asPlanned compares a build with the plan that it follows.
-func (f *buildFlags) asPlanned(b build) error {
+// checkPlan compares a build with the plan that it follows.
+func (f *buildFlags) checkPlan(b build) error {
 	if f.follows == nil {
 		return nil
 	}
-	want, made, name := f.follows.Spec, b.provenance(), f.Sources.PlanName
+	want := f.follows.Spec
+	made := b.provenance()
+	name := f.Sources.PlanName
 	again := ""
 	if len(want.Again) > 0 {
 		again = " (it was made with " + strings.Join(want.Again, ", ") + ")"
@@ -247,7 +268,7 @@ func (f *buildFlags) asPlanned(b build) error {
 	return nil
 }
 
-// readRelease reads a file that may be a document of a release; nil where it is none.
+// readRelease reads a file that may be a document of a release. It returns nil if it is none.
 func (a Commands) readRelease(name string) (any, error) {
 	data, err := command.ReadRegular(name)
 	if err != nil || release.KindOf(data) == "" {

@@ -85,7 +85,7 @@ that it could not be read: nothing is there, or the registry refuses or does not
 				}
 				var text strings.Builder
 				for _, d := range digests {
-					strangers, err := intact(ctx, p, d, verifier)
+					strangers, err := checkContent(ctx, p, d, verifier)
 					if err != nil {
 						return nil, "", err
 					}
@@ -104,11 +104,10 @@ that it could not be read: nothing is there, or the registry refuses or does not
 	return cmd
 }
 
-// intact reads all of an artifact and all that is attached to it: a signature is
-// of a manifest, and the content must be what the manifest says.
-// It names what is attached without the signature of a known key: a client that may push
-// may have put it there.
-func intact(ctx context.Context, p command.Location, digest string, keys *signature.Verifier) (strangers []string, err error) {
+// checkContent reads an artifact and everything that is attached to it: a signature is of a
+// manifest, and the content must be what the manifest says. It returns what is attached without the
+// signature of a known key: a client that may push may have put it there.
+func checkContent(ctx context.Context, p command.Location, digest string, keys *signature.Verifier) (strangers []string, err error) {
 	if _, err := artifact.Inspect(ctx, p, digest, artifact.PullOptions{}); err != nil {
 		return nil, err
 	}
@@ -255,7 +254,7 @@ a password, and its keys work here too.`,
 	}
 }
 
-// newFile writes a file that must not be there yet.
+// newFile writes a file, and refuses to replace one.
 func newFile(name string, data []byte, mode os.FileMode) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode) //nolint:gosec // the user names it
 	if errors.Is(err, fs.ErrExist) {
@@ -265,7 +264,8 @@ func newFile(name string, data []byte, mode os.FileMode) error {
 		return &command.EnvironmentError{Err: err}
 	}
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
 		return &command.EnvironmentError{Err: err}
 	}
 	return nil

@@ -17,8 +17,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/diff"
 )
 
-// Snapshot returns an artifact as one side of a comparison. The attached graph gives
-// the waves of its objects; an artifact without one is compared without waves.
+// Snapshot returns an artifact as one side of a comparison. The attached graph gives the waves of
+// its objects. An artifact without a graph is compared without waves.
 func Snapshot(ctx context.Context, p command.Location, reference string) (diff.Snapshot, error) {
 	pulled, err := artifact.Pull(ctx, p, reference, artifact.PullOptions{})
 	if err != nil {
@@ -44,12 +44,12 @@ func Snapshot(ctx context.Context, p command.Location, reference string) (diff.S
 	if err != nil {
 		return diff.Snapshot{}, err
 	}
-	return out, layered(ctx, p, pulled, &out)
+	return out, setLayers(ctx, p, pulled, &out)
 }
 
-// layered sets the barrier layer of each item. A layer that is not
-// there any more is no error: its objects are unknown then.
-func layered(ctx context.Context, p command.Location, whole artifact.Pulled, out *diff.Snapshot) error {
+// setLayers sets the barrier layer of each item. A layer that does not exist any more is no error:
+// its objects are unknown then.
+func setLayers(ctx context.Context, p command.Location, whole artifact.Pulled, out *diff.Snapshot) error {
 	if len(whole.Layers) > 0 && out.Dialect == "" {
 		out.Dialect = dialect.Flux // No other has layers.
 	}

@@ -61,12 +61,12 @@ Credentials are those of docker (` + "`docker login`" + `).`,
 	return cmd
 }
 
-// syncItems are the artifacts of documents, each once.
+// syncItems returns the artifacts of documents, each once.
 func (a Commands) syncItems(files []string) (items []release.Item, err error) {
 	var mistakes object.Errors
 	seen := map[string]bool{}
 	for _, name := range files {
-		documents, err := a.documents(name)
+		documents, err := a.readDocuments(name)
 		var wrong object.Errors
 		if errors.As(err, &wrong) {
 			mistakes = append(mistakes, wrong...)
@@ -81,7 +81,8 @@ func (a Commands) syncItems(files []string) (items []release.Item, err error) {
 			}
 			for _, i := range more {
 				if key := fmt.Sprint(i.From, i.To, i.Tags, i.Keys != nil); !seen[key] {
-					seen[key], items = true, append(items, i)
+					seen[key] = true
+					items = append(items, i)
 				}
 			}
 		}
@@ -89,7 +90,7 @@ func (a Commands) syncItems(files []string) (items []release.Item, err error) {
 	return items, mistakes.Err()
 }
 
-// itemsOf are the artifacts of one document in the file name.
+// itemsOf returns the artifacts of one document in the file name.
 func itemsOf(name string, document any) ([]release.Item, error) {
 	switch d := document.(type) {
 	case *release.ArtifactSync:
@@ -103,8 +104,8 @@ func itemsOf(name string, document any) ([]release.Item, error) {
 	}
 }
 
-// documents reads a file of documents of a release, of which there is at least one.
-func (a Commands) documents(name string) (out []any, err error) {
+// readDocuments reads a file of documents of a release, of which there is at least one.
+func (a Commands) readDocuments(name string) (out []any, err error) {
 	data, err := command.ReadRegular(name)
 	if err != nil {
 		return nil, err
@@ -133,7 +134,7 @@ func (a Commands) documents(name string) (out []any, err error) {
 // separators are the lines between the documents of a file.
 var separators = regexp.MustCompile(`(?m)^---[ \t]*(?:#.*)?\r?$`)
 
-// keysOf reads the public keys of a document; nil where it has none.
+// keysOf reads the public keys of a document. It returns nil if it has none.
 func keysOf(name string, verify release.Verify) (*signature.Verifier, error) {
 	if len(verify.Keys) == 0 {
 		return nil, nil //nolint:nilnil // no key checks nothing
@@ -148,8 +149,9 @@ func keysOf(name string, verify release.Verify) (*signature.Verifier, error) {
 	return readVerifier(files)
 }
 
-// runSync copies, and prints a report.
+// runSync copies artifacts, and prints a report.
 func (a Commands) runSync(ctx context.Context, r *command.RegistryFlags, items []release.Item, opts release.SyncOptions, format string) error {
+	// All copies share the connections and the tokens.
 	registries, err := r.Registries()
 	if err != nil {
 		return err
@@ -159,10 +161,14 @@ func (a Commands) runSync(ctx context.Context, r *command.RegistryFlags, items [
 		return registries.Repository(ctx, at.Name, nil)
 	}
 	opts.Explain = command.RegistryError
+
+	// Copy, with progress on a terminal.
 	bar := command.NewProgress(a.Streams, "copying")
 	opts.Progress = bar.Bytes
 	results := release.Sync(ctx, items, opts)
 	bar.Clear()
+
+	// Count the results, and print them as data.
 	count := map[string]int{}
 	var failed []error
 	rows := [][]string{{"STATUS", "TO", "DIGEST", "FROM"}}
@@ -177,6 +183,8 @@ func (a Commands) runSync(ctx context.Context, r *command.RegistryFlags, items [
 	if err := a.Outcome(format, summary, command.Table(rows)); err != nil {
 		return err
 	}
+
+	// Report the errors and the totals.
 	for _, one := range results {
 		if one.Err != nil {
 			a.Note("ropewalk: %s: %s\n", one.To, (*object.Secrets)(nil).Hide(one.Reason))

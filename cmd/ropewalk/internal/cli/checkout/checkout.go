@@ -9,8 +9,6 @@
 // Paths are those in the repository, with / between folders. A file of a flag that the
 // checkout has is read from it; another one is read from disk, below a folder that no
 // search finds. Nothing is fetched, and nothing in the repository is run.
-//
-// Callers: the commands that compare revisions.
 package checkout
 
 import (
@@ -32,8 +30,8 @@ import (
 	"github.com/ropewalk/ropewalk/source/git"
 )
 
-// InRepository is the Git repository that a path is in, and where in it, with / between
-// folders; the working directory stands for what is no path.
+// InRepository returns the Git repository that a path is in, and the place of the path in it, with
+// / between folders. The working directory stands for an argument that is no path.
 func InRepository(arg string) (repository, inside string, err error) {
 	if _, err := os.Stat(arg); err != nil || command.IsArtifact(arg) {
 		arg = "."
@@ -99,14 +97,15 @@ func Open(ctx context.Context, repository, rev string) (*Files, error) {
 // Close gives the files back.
 func (c *Files) Close() { c.close() }
 
-// Flags are flags whose files are those of the checkout where it has them.
+// Flags returns flags with the files of the checkout, if it has them.
 func (c *Files) Flags(flags *command.ProjectFlags) *command.ProjectFlags {
 	own := *flags
 	own.Values, own.Crds, own.EnvFiles, own.LocalSources = nil, nil, nil, nil
 	for _, arg := range flags.Values {
 		name, file := "", arg
 		if before, after, ok := strings.Cut(arg, ":"); ok && after != "" && spec.CheckName(before) == nil {
-			name, file = before+":", after
+			name = before + ":"
+			file = after
 		}
 		own.Values = append(own.Values, name+c.file(file))
 	}
@@ -125,9 +124,8 @@ func (c *Files) Flags(flags *command.ProjectFlags) *command.ProjectFlags {
 	return &own
 }
 
-// file is the path of a file or a folder that a flag names: that of the checkout where
-// it has one, else the one that is on disk now. A link of the repository leads nowhere
-// outside of it.
+// file returns the path of a file or a folder that a flag names: that of the checkout if it has
+// one, else the one that is on disk now. A link of the repository leads nowhere outside of it.
 func (c *Files) file(name string) string {
 	inside, ok := Inside(c.repository, name)
 	if ok {
@@ -152,9 +150,9 @@ func (c *Files) file(name string) string {
 	return path.Join(givenDir, strconv.Itoa(len(c.given)-1), filepath.Base(full))
 }
 
-// Inside is the path in a repository of a file or a folder, also of one that is not on
-// disk; ok is false outside of it. Links of the repository are not followed: what they
-// lead to is not the same in each revision.
+// Inside returns the path in a repository of a file or a folder, also of one that is not on disk.
+// The result ok is false outside of the repository. Links of the repository are not followed: they
+// may lead elsewhere in each revision.
 func Inside(repository, name string) (inside string, ok bool) {
 	full, err := filepath.Abs(name)
 	if err != nil {
@@ -173,7 +171,7 @@ func Inside(repository, name string) (inside string, ok bool) {
 	}
 }
 
-// MergeBases are the best common commits of two revisions, the newest first; see
+// MergeBases returns the best common commits of two revisions, the newest first. See
 // [git.MergeBases].
 func MergeBases(ctx context.Context, repository, a, b string) ([]string, error) {
 	out, err := git.MergeBases(ctx, repository, a, b)
@@ -183,7 +181,8 @@ func MergeBases(ctx context.Context, repository, a, b string) ([]string, error) 
 	return out, nil
 }
 
-// onDisk is where a path below givenDir is.
+// onDisk returns the place of a path below givenDir. The second result is false for a path that no
+// flag named.
 func (c *Files) onDisk(name string) (string, bool) {
 	rest, ok := strings.CutPrefix(name, givenDir+"/")
 	number, rest, _ := strings.Cut(rest, "/")
@@ -198,8 +197,7 @@ func (c *Files) onDisk(name string) (string, bool) {
 	return filepath.Join(c.given[i].dir, filepath.FromSlash(rest)), true
 }
 
-// Given is a text in which files of flags that only the disk has are called as the user
-// called them.
+// Given returns text with the names that the user gave to files of flags that only the disk has.
 func (c *Files) Given(text string) string {
 	if c == nil || !strings.Contains(text, givenDir+"/") {
 		return text
@@ -226,7 +224,7 @@ func (c *Files) ReadDir(name string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(c.files, name)
 }
 
-// ReadLink is the text of a link.
+// ReadLink returns the text of a link.
 func (c *Files) ReadLink(name string) (string, error) { return c.files.ReadLink(name) }
 
 // Lstat describes a file, a folder or a link; links on disk below givenDir are followed.

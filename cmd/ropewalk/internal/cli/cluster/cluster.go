@@ -55,8 +55,8 @@ func (f *flags) add(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// waits adds the flag of commands that wait.
-func (f *flags) waits(cmd *cobra.Command) *cobra.Command {
+// addWaiting adds the flags of commands that wait.
+func (f *flags) addWaiting(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long to wait")
 	return f.add(cmd)
 }
@@ -71,8 +71,8 @@ func (a Commands) open(f *flags) (*cluster.Cluster, string, error) {
 	return c, cmp.Or(f.namespace, c.Namespace), nil
 }
 
-// mistake is an error as the command line reports it: a state of the cluster is a finding, and what is
-// not there is one of the environment.
+// mistake returns an error as the command line reports it: a state of the cluster is a finding, and
+// an object that does not exist is an error of the environment.
 func mistake(err error) error {
 	var state *cluster.Error
 	switch {
@@ -84,7 +84,7 @@ func mistake(err error) error {
 	return object.Errors{{Err: err, Hint: state.Advice}}
 }
 
-// named is the name of the Transform that arguments mean: transform NAME, or transform/NAME.
+// named returns the name of the Transform that arguments mean: transform NAME, or transform/NAME.
 func named(cmd *cobra.Command, args []string) (string, error) {
 	words := strings.Split(strings.Join(args, "/"), "/")
 	if len(words) != 2 || words[1] == "" || !isTransform(words[0]) {
@@ -101,7 +101,7 @@ func isTransform(kind string) bool {
 	return false
 }
 
-// action is a command that does something to one Transform, and says what came of it.
+// action returns a command that does something to one Transform, and prints the result.
 func (a Commands) action(cmd *cobra.Command, f *flags, do func(ctx context.Context, c *cluster.Cluster, namespace, name string, p cluster.Patience) (*cluster.Transform, error), said func(*cluster.Transform) string) *cobra.Command {
 	cmd.Args = cobra.RangeArgs(1, 2)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -136,7 +136,7 @@ func ready(t *cluster.Transform) string {
 
 func (a Commands) wait() *cobra.Command {
 	var f flags
-	return f.waits(a.action(&cobra.Command{
+	return f.addWaiting(a.action(&cobra.Command{
 		Use: "wait transform NAME", Short: "Wait until a Transform is Ready in a cluster",
 		Long: `Wait until a Transform is Ready at its present spec, and all of its Kustomizations are. One
 that is stalled or suspended ends the wait at once. On a terminal a line says what it waits for.
@@ -152,7 +152,7 @@ that is stalled or suspended ends the wait at once. On a terminal a line says wh
 func (a Commands) reconcile() *cobra.Command {
 	var f flags
 	var source bool
-	cmd := f.waits(a.action(&cobra.Command{
+	cmd := f.addWaiting(a.action(&cobra.Command{
 		Use: "reconcile transform NAME", Short: "Have a Transform reconciled in a cluster, and wait for it",
 		Long: `Request a reconciliation by the annotation reconcile.fluxcd.io/requestedAt, as flux does, and
 wait until it is done and the Transform is Ready. Modules and inputs are fetched anew. With
@@ -186,7 +186,7 @@ delivered stays, and the engine goes on with it.
 
 func (a Commands) resume() *cobra.Command {
 	var f flags
-	return f.waits(a.action(&cobra.Command{
+	return f.addWaiting(a.action(&cobra.Command{
 		Use: "resume transform NAME", Short: "Go on with a Transform that is suspended, and wait for it",
 		Long: `Take spec.suspend of a Transform away, and wait until it is Ready as "ropewalk wait" does.
 
@@ -201,7 +201,7 @@ func (a Commands) rollback() *cobra.Command {
 	var f flags
 	var to string
 	var end bool
-	cmd := f.waits(a.action(&cobra.Command{
+	cmd := f.addWaiting(a.action(&cobra.Command{
 		Use: "rollback transform NAME", Short: "Deliver an earlier artifact of a Transform, and wait for it",
 		Long: `Pin what a Transform delivers to an artifact of its history (status.history), by spec.rollback:
 the one before what is delivered now, or that of --to. Rendering goes on, and what it gives is

@@ -30,7 +30,8 @@ type need struct {
 	Presence cluster.Presence `json:"presence,omitempty"`
 }
 
-// String is as in "ClusterSecretStore vault" or "kind ExternalSecret external-secrets.io/v1".
+// String returns a need as in "ClusterSecretStore vault" or "kind ExternalSecret
+// external-secrets.io/v1".
 func (n need) String() string {
 	if n.Name == "" {
 		return fmt.Sprintf("kind %s %s/%s", n.Kind, n.Group, n.Version)
@@ -94,7 +95,8 @@ Exit codes:
 		var c *cluster.Cluster
 		if set.Changed("kubeconfig") || set.Changed("context") {
 			var err error
-			if c, _, err = a.open(&f); err != nil {
+			c, _, err = a.open(&f)
+			if err != nil {
 				return err
 			}
 		}
@@ -104,14 +106,17 @@ Exit codes:
 	return cmd
 }
 
-// examine prints what a project needs, and where c is not nil whether it is there.
+// examine prints what a project needs, and whether it exists in the cluster if c is not nil.
 func (a Commands) examine(ctx context.Context, flags *command.ProjectFlags, c *cluster.Cluster, format string, paths []string) error {
+	// Render the project.
 	r, err := a.Render(ctx, flags, paths)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	out := needsOf(r.Plan.Graph, r.Existing)
+
+	// Look for its needs in the cluster.
 	absent := 0
 	if c != nil {
 		wanted := make([]cluster.Wanted, len(out.Needs))
@@ -129,6 +134,8 @@ func (a Commands) examine(ctx context.Context, flags *command.ProjectFlags, c *c
 			}
 		}
 	}
+
+	// Print them, and fail if one is missing.
 	if err := a.Outcome(format, out, out.text(c != nil)); err != nil || absent == 0 {
 		return err
 	}
@@ -138,11 +145,13 @@ func (a Commands) examine(ctx context.Context, flags *command.ProjectFlags, c *c
 	return command.ErrFoundReported()
 }
 
-// needsOf are the needs of a render.
+// needsOf returns the needs of a render.
 func needsOf(g *graph.Graph, existing []workload.Existing) needs {
+	// What the project makes itself is no need.
 	out := needs{Needs: []need{}, Servers: []server{}, Hosts: []host{}}
 	type kind struct{ group, kind string }
-	defined, namespaces := map[kind]bool{}, map[string]bool{}
+	defined := map[kind]bool{}
+	namespaces := map[string]bool{}
 	for _, n := range g.Nodes {
 		switch r := n.Object.Ref(); r.GroupKind() {
 		case "CustomResourceDefinition.apiextensions.k8s.io":
@@ -151,7 +160,10 @@ func needsOf(g *graph.Graph, existing []workload.Existing) needs {
 			namespaces[r.Name] = true
 		}
 	}
-	known, served := map[cluster.Wanted]bool{}, map[string]bool{}
+
+	// Collect each need once.
+	known := map[cluster.Wanted]bool{}
+	served := map[string]bool{}
 	add := func(w cluster.Wanted, by object.ID, path object.Path) {
 		if !known[w] {
 			known[w] = true
@@ -170,12 +182,16 @@ func needsOf(g *graph.Graph, existing []workload.Existing) needs {
 			}
 		}
 	}
+
+	// Add what specs and objects refer to.
 	for _, n := range g.Needs {
 		add(cluster.Wanted{Ref: cluster.Ref{Group: n.Ref.Group, Kind: n.Ref.Kind, Namespace: n.Ref.Namespace, Name: n.Ref.Name}}, n.From, n.Path)
 	}
 	for _, e := range existing {
 		out.Servers = append(out.Servers, server{By: e.Workload + "/" + e.Name, Type: e.Type, Address: e.Address, Keys: e.Keys()})
 	}
+
+	// Sort the needs, so that the output is the same in each run.
 	rank := func(n need) int { // What others are of comes first.
 		switch {
 		case n.Name == "":
@@ -193,11 +209,13 @@ func needsOf(g *graph.Graph, existing []workload.Existing) needs {
 	return out
 }
 
-// text is the needs as tables; looked says that a cluster was asked.
+// text returns the needs as tables. The argument looked is true if a cluster was asked.
 func (n needs) text(looked bool) string {
 	if len(n.Needs)+len(n.Servers)+len(n.Hosts) == 0 {
 		return "the project needs nothing but Kubernetes\n"
 	}
+
+	// Every table without rows is left out.
 	var parts []string
 	table := func(rows [][]string) {
 		if len(rows) < 2 {
@@ -210,6 +228,8 @@ func (n needs) text(looked bool) string {
 		}
 		parts = append(parts, command.Table(rows))
 	}
+
+	// First the needs, with their presence in the cluster.
 	rows := [][]string{{"NEEDED", "BY"}}
 	if looked {
 		rows[0] = append([]string{"CLUSTER"}, rows[0]...)
@@ -226,6 +246,8 @@ func (n needs) text(looked bool) string {
 		rows = append(rows, row)
 	}
 	table(rows)
+
+	// Then servers and hosts.
 	rows = [][]string{{"SERVER", "TYPE", "BY", "KEYS OF ITS SECRETS"}}
 	for _, s := range n.Servers {
 		rows = append(rows, []string{cmp.Or(s.Address, "-"), s.Type, s.By, cmp.Or(strings.Join(s.Keys, ", "), "-")})

@@ -74,7 +74,7 @@ are Ready. --format json prints the history too, whose digests a rollback takes.
 	return cmd
 }
 
-// table is a row for each Transform.
+// table returns a row for each Transform.
 func table(list []*cluster.Transform, namespaces bool) string {
 	rows := [][]string{{"NAMESPACE", "NAME", "READY", "SUSPENDED", "LAYERS", "REVISION", "DIGEST", "MESSAGE"}}
 	for _, t := range list {
@@ -132,14 +132,17 @@ func draw(out *strings.Builder, n *cluster.Node, head, indent string) {
 	}
 }
 
-// describe is a node in a line: what is wrong with it, and otherwise what it delivers.
+// describe returns a node in a line: what is wrong with it, and otherwise what it delivers.
 func describe(n *cluster.Node) string {
-	text, state, more := n.String(), n.Ready, printable.Revision(n.Revision)
+	text := n.String()
+	state := n.Ready
+	more := printable.Revision(n.Revision)
 	switch n.Ready {
 	case "True":
 		state = "Ready"
 	case "False", "Unknown":
-		state, more = "not Ready", n.Message
+		state = "not Ready"
+		more = n.Message
 	}
 	if n.Suspended {
 		state += ", suspended"

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/internal/printable"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -68,8 +70,8 @@ func (a *App) Findings(out Report, found object.Errors) error {
 	return a.Write(b.Bytes())
 }
 
-// Note writes to the stream of diagnostics, with arguments of which each stays in its
-// line; an error cannot be reported if the stream is closed.
+// Note writes to the stream of diagnostics. Each argument stays in its line. An error of the stream
+// is ignored: there is no other place to report it.
 func (a *App) Note(format string, args ...any) {
 	a.Tell((*object.Secrets)(nil).Hide(printable.Linef(format, args...)))
 }
@@ -81,8 +83,8 @@ func (a *App) Tell(text string) {
 	}
 }
 
-// took says how long something took since it began.
-func (a *App) took(begin time.Time, format string, args ...any) {
+// noteTime writes how long a step took since it began, with --verbose.
+func (a *App) noteTime(begin time.Time, format string, args ...any) {
 	if a.Verbose {
 		a.Note("%s in %s\n", fmt.Sprintf(format, args...), time.Since(begin).Round(time.Millisecond))
 	}
@@ -95,7 +97,7 @@ func (a *App) Warn(warnings object.Errors) {
 	}
 }
 
-// Run makes a command's work from do.
+// Run returns the function that cobra calls for a command, which does the work of do.
 func (a *App) Run(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.Started = true
@@ -123,7 +125,7 @@ func (a *App) Write(data []byte) error {
 	return nil
 }
 
-// Outcome prints what a command did: as data, or as text.
+// Outcome prints the result of a command, as data or as text.
 func (a *App) Outcome(format string, data any, text string) error {
 	if format != "json" {
 		return a.Print(text)
@@ -133,4 +135,41 @@ func (a *App) Outcome(format string, data any, text string) error {
 		return err
 	}
 	return a.Write(out)
+}
+
+// NoteOthers prints which files beside the specs are not rendered, and which project is
+// not applied.
+func (a *App) NoteOthers(l host.Loaded) {
+	if a.JSON {
+		return
+	}
+	for _, name := range l.NotApplied {
+		a.Note("not applied: %s (its environments, values and policies): pass its folder, or the file too\n", name)
+	}
+	a.noteNotRendered("file", "of plain manifests", l.NotRendered)
+	a.noteNotRendered("project", "in folders below, which are rendered on their own", l.Nested)
+}
+
+// noteNotRendered prints the first of the files that are not rendered.
+func (a *App) noteNotRendered(noun, what string, files []string) {
+	const most = 5
+	if len(files) == 0 {
+		return
+	}
+	a.Note("not rendered: %s %s: %s\n", printable.Count(len(files), noun), what, printable.List(files, most))
+}
+
+// tellSources prints with --verbose which sources the render used, and how many specs and policies
+// each source is for.
+func (a *App) tellSources(sources []render.Source) {
+	if !a.Verbose {
+		return
+	}
+	uses := map[string]int{}
+	for _, s := range sources {
+		uses[s.Origin+" "+s.Digest]++
+	}
+	for _, name := range object.SortedKeys(uses) {
+		a.Note("source %s, used %s\n", name, printable.Count(uses[name], "time"))
+	}
 }

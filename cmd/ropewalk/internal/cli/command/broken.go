@@ -16,7 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/source/strictyaml"
 )
 
-// FileMistakes is err as mistakes in a lock or a pull policy; ok is false where it is
+// FileMistakes returns err as mistakes in a lock or a pull policy. The result ok is false if it is
 // another error.
 func FileMistakes(err error) (mistakes object.Errors, ok bool) {
 	var file *strictyaml.Error
@@ -40,9 +40,9 @@ func FileMistakes(err error) (mistakes object.Errors, ok bool) {
 // say how to fetch are broken.
 var errUnfetched = errors.New("not fetched")
 
-// unfetching returns h with fetchers that fetch nothing, so that the mistakes of the
-// specs are found all the same.
-func unfetching(h host.Host) host.Host {
+// withoutFetching returns h with fetchers that fetch nothing, so that the mistakes of the specs are
+// found all the same.
+func withoutFetching(h host.Host) host.Host {
 	nothing := source.FetcherFunc(func(context.Context, source.Ref) (source.Tree, error) { return source.Tree{}, errUnfetched })
 	h.Fetchers = map[string]source.Fetcher{source.TypeGit: nothing, source.TypeOCI: nothing, source.TypeFlux: nothing}
 	h.Complete = func(_ context.Context, tree source.Tree) (source.Tree, error) {
@@ -54,14 +54,14 @@ func unfetching(h host.Host) host.Host {
 	return h
 }
 
-// Broken are the mistakes of [App.Connect] in the files that say how to fetch; ok is false for
-// another error.
+// Broken returns the mistakes of [App.Connect] in the files that say how to fetch. The result ok is
+// false for another error.
 func Broken(err error) (broken object.Errors, ok bool) {
 	return broken, err == nil || errors.As(err, &broken)
 }
 
-// Together is err with the mistakes of the files that say how to fetch. It is err where that
-// is no mistake.
+// Together adds the mistakes of the files that say how to fetch to err. It returns err unchanged if
+// that is no mistake in a file.
 func Together(err error, broken object.Errors) error {
 	var found object.Errors
 	if err != nil && !errors.As(err, &found) {
@@ -70,8 +70,8 @@ func Together(err error, broken object.Errors) error {
 	return WithBroken(found, broken).Err()
 }
 
-// WithBroken is found, without the modules that were not fetched, and the mistakes of
-// the files that say how to fetch.
+// WithBroken returns found, without the modules that were not fetched, together with the mistakes
+// of the files that say how to fetch.
 func WithBroken(found, broken object.Errors) object.Errors {
 	if len(broken) == 0 {
 		return found

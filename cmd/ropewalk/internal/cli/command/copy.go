@@ -14,8 +14,8 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// CopyNew copies the files of from into dir and returns their names in order. A file
-// that is there already is an error that names it, and then nothing is written.
+// CopyNew copies the files of from into dir and returns their names in order. If one of them exists
+// in dir, CopyNew writes nothing and returns an error that names it.
 func CopyNew(dir string, from fs.FS) ([]string, error) {
 	var names, taken []string
 	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
@@ -46,7 +46,8 @@ func CopyNew(dir string, from fs.FS) ([]string, error) {
 	return names, nil
 }
 
-// WithoutLicence is a file without the comment that names our licence, which is its first lines.
+// WithoutLicence returns a file without its first lines, if they are the comment that names our
+// licence.
 func WithoutLicence(data []byte) []byte {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	for len(lines) > 0 && (bytes.Contains(lines[0], []byte("Copyright")) || bytes.Contains(lines[0], []byte("SPDX-")) || len(bytes.Trim(lines[0], "#/ \n")) == 0) {

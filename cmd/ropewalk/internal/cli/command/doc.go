@@ -10,6 +10,4 @@
 // Data goes to standard output and diagnostics to standard error; an error is printed
 // once. Text of others is escaped before it reaches a terminal, and no excerpt shows
 // text that may hold a secret.
-//
-// Callers: package cli and the packages of its command groups.
 package command

@@ -24,17 +24,21 @@ const (
 	excerptLine = 160
 )
 
-// excerpt is the line at pos with a caret under the column, "" where there is
-// nothing to show. The lines are not indented and end in a newline. What stands in them
-// of secrets, or under a name that sounds like one, is shown as stars.
+// excerpt returns the line at pos with a caret under the column, or "" if there is nothing to show.
+// The lines are not indented and end in a newline. Secrets in them, and values under a name that
+// sounds like one, are shown as stars.
 func excerpt(read func(name string) *shownFile, pos object.Pos, secrets *object.Secrets) string {
 	if pos.Line < 1 || pos.Column < 1 {
 		return ""
 	}
+
+	// A line that does not exist, or that is not text, has no excerpt.
 	line, above, ok := read(pos.File).line(pos.Line)
 	if !ok || bytes.IndexByte(line, 0) >= 0 || pos.Column > len(line)+1 {
 		return ""
 	}
+
+	// Hide secrets before the line is cut.
 	mask := secrets.Mask
 	if path.Ext(pos.File) == ".cue" {
 		mask = secrets.MaskCUE
@@ -43,8 +47,11 @@ func excerpt(read func(name string) *shownFile, pos object.Pos, secrets *object.
 	if strings.TrimSpace(text) == "" {
 		return ""
 	}
+
+	// Show a long line around the column alone.
 	from, to := around(text, pos.Column-1)
-	before, after := printable.Text(text[from:pos.Column-1]), printable.Text(text[pos.Column-1:to])
+	before := printable.Text(text[from : pos.Column-1])
+	after := printable.Text(text[pos.Column-1 : to])
 	if from > 0 {
 		before = "…" + before
 	}
@@ -63,7 +70,7 @@ func excerpt(read func(name string) *shownFile, pos object.Pos, secrets *object.
 	return before + after + "\n" + pad.String() + "^\n"
 }
 
-// around is the part of a line that is shown: all of it, or what is around the byte at.
+// around returns the range of a line that is shown: all of it, or the part around the byte at.
 func around(text string, at int) (from, to int) {
 	if len(text) <= excerptLine {
 		return 0, len(text)
@@ -91,7 +98,8 @@ type shownFile struct {
 	ends []int
 }
 
-// newShownFile indexes data; nothing is shown of what may hold the manifest of a Secret.
+// newShownFile indexes data. A file that may hold the manifest of a Secret is empty then, so that
+// nothing of it is shown.
 func newShownFile(data []byte) *shownFile {
 	if holdsSecret(data) {
 		return &shownFile{}
@@ -105,8 +113,8 @@ func newShownFile(data []byte) *shownFile {
 	return f
 }
 
-// line is line n, counted from 1, without its end, and what is before it, as far as it may
-// matter.
+// line returns line n, counted from 1, without its end, and the text above it, at most 16 KiB. The
+// result ok is false if the file has no such line.
 func (f *shownFile) line(n int) (line, above []byte, ok bool) {
 	const far = 16 << 10
 	from, to := 0, len(f.data)
@@ -143,9 +151,9 @@ func fileReader(texts map[string][]byte) func(name string) *shownFile {
 	}
 }
 
-// readText is the text of a regular file, or of a file of an embedded module;
-// nil where there is none. Nothing else is opened: a mistake may be positioned
-// in a pipe that would never end.
+// readText returns the text of a regular file, or of a file of an embedded module. It returns nil
+// if there is none. Nothing else is opened: a mistake may be positioned in a pipe that would never
+// end.
 func readText(name string) []byte {
 	if rest, ok := strings.CutPrefix(name, "embedded:"); ok {
 		return readEmbedded(rest)

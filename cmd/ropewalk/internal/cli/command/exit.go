@@ -55,10 +55,10 @@ var (
 	errFound     = errors.New("found")
 )
 
-// ErrDifferentReported is that two sides differ, where everything is printed already.
+// ErrDifferentReported returns the error for two sides that differ, after everything was printed.
 func ErrDifferentReported() error { return errors.Join(errDifferent, ErrReported) }
 
-// ErrFoundReported is that something was found, where everything is printed already.
+// ErrFoundReported returns the error for findings, after all of them were printed.
 func ErrFoundReported() error { return errors.Join(errFound, ErrReported) }
 
 // UsageError is a mistake on the command line.
@@ -70,7 +70,7 @@ type UsageError struct {
 func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// Usagef is a mistake on the command line, with what to do about it.
+// Usagef returns a mistake on the command line, with what to do about it.
 func Usagef(hint, format string, args ...any) error {
 	return &UsageError{Err: fmt.Errorf(format, args...), Hint: hint}
 }
@@ -84,7 +84,7 @@ type EnvironmentError struct {
 func (e *EnvironmentError) Error() string { return e.Err.Error() }
 func (e *EnvironmentError) Unwrap() error { return e.Err }
 
-// ExitCode is the code for an error of a run.
+// ExitCode returns the exit code for an error of a run.
 func ExitCode(err error) int {
 	var usage *UsageError
 	var mistakes object.Errors
@@ -108,7 +108,7 @@ func ExitCode(err error) int {
 	return Environment
 }
 
-// isFalse reports whether something is not what it claims to be.
+// isFalse reports whether err says that an artifact or a module is not what it claims to be.
 func isFalse(err error) bool {
 	for _, is := range []error{artifact.ErrSignature, artifact.ErrDigest, artifact.ErrShape, artifact.ErrLimit, source.ErrDigest, source.ErrSignature, source.ErrLocked} {
 		if errors.Is(err, is) {
@@ -118,10 +118,9 @@ func isFalse(err error) bool {
 	return false
 }
 
-// mistakesCode is the code for mistakes: that of the command line where all
-// are there, that of the environment where the system refused all of them, as
-// files as a whole and not in a line that names them. A value of --set that a
-// module refuses is a finding like any other value.
+// mistakesCode returns the exit code for mistakes: that of the command line if all are there, that
+// of the environment if the system refused all of them, as complete files and not in a line that
+// names them. A value of --set that a module refuses is a finding like any other value.
 func mistakesCode(mistakes object.Errors) int {
 	usage, environment := true, true
 	for _, e := range mistakes.Failures() {

@@ -18,9 +18,9 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/signature"
 )
 
-// Once makes every flag with a single value, of a command and of those below it, one
-// that is given once: of two environments or two targets only one would count. Its value
-// is not empty, as that of a variable that is not set, unless that turns off a default.
+// Once lets every flag with a single value, of a command and of those below it, be given only once:
+// of two environments or two targets only one would count. An empty value, as that of a variable
+// that is not set, is refused unless it turns off a default.
 func Once(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		_, list := f.Value.(pflag.SliceValue)
@@ -54,7 +54,8 @@ func (o *once) Set(text string) error {
 	if o.set && text != o.first {
 		return fmt.Errorf("it is given twice, first as %q", o.first)
 	}
-	o.first, o.set = text, true
+	o.first = text
+	o.set = true
 	return o.Value.Set(text)
 }
 
@@ -63,10 +64,10 @@ type hosts []string
 
 var _ pflag.Value = (*hosts)(nil)
 
-// String is all of them.
+// String returns all hosts, separated by commas.
 func (h *hosts) String() string { return strings.Join(*h, ",") }
 
-// Type is what help prints for the value.
+// Type returns the word that help prints for the value.
 func (*hosts) Type() string { return "host" }
 
 // Set takes one more host. What is a URL or a reference would match nothing, and
@@ -106,8 +107,8 @@ func ReadRegular(name string) ([]byte, error) {
 	return data, nil
 }
 
-// ReadSigner reads the private key in a file, with its password from $COSIGN_PASSWORD; nil where name
-// is "".
+// ReadSigner reads the private key in a file, with its password from $COSIGN_PASSWORD. It returns
+// nil if name is "".
 func ReadSigner(name string) (*signature.Signer, error) {
 	if name == "" {
 		return nil, nil //nolint:nilnil // no key is no signer

@@ -33,13 +33,13 @@ type Choice struct {
 
 var _ pflag.Value = (*Choice)(nil)
 
-// NewChoice is a flag with one of some words; the first is the default.
+// NewChoice returns a flag that takes one of some words. The first one is the default.
 func NewChoice(words ...string) Choice { return Choice{Value: words[0], Words: words} }
 
-// String is the word that was chosen.
+// String returns the chosen word.
 func (c *Choice) String() string { return c.Value }
 
-// Type is what help prints for the value.
+// Type returns the words that help prints for the value.
 func (c *Choice) Type() string { return strings.Join(c.Words, "|") }
 
 // Set chooses text, which must be one of the words.
@@ -59,13 +59,16 @@ func (c *Choice) Add(cmd *cobra.Command, name, usage string) {
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.Words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// checkOutput refuses a format as the value of -o, which it is of kubectl and others.
+// checkOutput refuses a format as the value of -o, which takes formats in kubectl and other tools.
 func checkOutput(f *pflag.FlagSet) error {
 	out := f.Lookup("output")
 	if out == nil || out.Shorthand != "o" {
 		return nil
 	}
-	given, words, chosen, hint := out.Value.String(), []string{"yaml", "json"}, "", ""
+	given := out.Value.String()
+	words := []string{"yaml", "json"}
+	chosen := ""
+	hint := ""
 	if format := f.Lookup("format"); format != nil {
 		own := strings.Split(format.Value.Type(), "|") // as that of a Choice is
 		words = append(words, own...)
@@ -136,7 +139,7 @@ const LeastMemory = 32 << 20
 // [evaluate.DefaultMemory].
 const DefaultMemory = 512 << 20
 
-// DefaultLimits are those of commands without the flags.
+// DefaultLimits returns the limits of commands without the flags.
 func DefaultLimits() LimitFlags {
 	return LimitFlags{timeout: evaluate.DefaultTimeout, memory: DefaultMemory, values: evaluate.DefaultValues}
 }
@@ -148,7 +151,7 @@ func (l *LimitFlags) Add(f *pflag.FlagSet, workers string) {
 	f.Var(&l.memory, "memory", "limit of the memory of one evaluation; a process of --workers has 256MiB\nwhere this is not given")
 	f.IntVar(&l.values, "max-values", l.values, "limit of the `N` values in all that a render reads, and in all that it\nmakes")
 	f.IntVar(&l.workers, "workers", 0, workers)
-	grouped(f, groupLimits, "timeout", "memory", "max-values", "workers")
+	group(f, groupLimits, "timeout", "memory", "max-values", "workers")
 	l.memoryGiven = func() bool { return f.Changed("memory") }
 }
 
@@ -167,7 +170,7 @@ func (l *LimitFlags) Check() error {
 	return nil
 }
 
-// Limits are those of each evaluation.
+// Limits returns the limits of each evaluation.
 func (l *LimitFlags) Limits() evaluate.Limits {
 	memory := int64(l.memory)
 	if l.workers > 0 && !l.memoryGiven() {
@@ -176,7 +179,7 @@ func (l *LimitFlags) Limits() evaluate.Limits {
 	return evaluate.Limits{Timeout: l.timeout, Memory: memory, Values: l.values}
 }
 
-// Parallel is how many specs are evaluated at once.
+// Parallel returns how many specs are evaluated at once.
 func (l *LimitFlags) Parallel() int {
 	if l.workers > 0 {
 		return l.workers
@@ -184,8 +187,9 @@ func (l *LimitFlags) Parallel() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// Evaluator returns what evaluates foreign modules in workers, and the user's own in this process,
-// or in workers too where they were asked for.
+// Evaluator returns an evaluator that evaluates foreign modules in workers. It evaluates the user's
+// own modules in this process, or in workers too if --workers asks for them. The second result
+// closes it.
 func (l *LimitFlags) Evaluator() (evaluate.Evaluator, func(), error) {
 	if err := l.Check(); err != nil {
 		return nil, nil, err
@@ -198,14 +202,15 @@ func (l *LimitFlags) Evaluator() (evaluate.Evaluator, func(), error) {
 	}
 	evaluator := process.Components(pool, options)
 	if l.workers == 0 {
-		evaluator.Next, evaluator.Foreign = inprocess.New(process.EvaluateOptions()), pool
+		evaluator.Next = inprocess.New(process.EvaluateOptions())
+		evaluator.Foreign = pool
 	}
 	// What a worker says when it ends is of no use any more.
 	return evaluator, func() { _, _ = evaluator.Close(), pool.Close() }, nil
 }
 
-// completeEnvironments are the environments of the project among the arguments, or in this
-// folder, for shells.
+// completeEnvironments returns the environments of the project among the arguments, or in this
+// folder, for the completion of a shell.
 func completeEnvironments(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []cobra.Completion
 	for _, at := range append(slices.Clone(args), ".") {

@@ -25,8 +25,8 @@ const (
 	groupSources = "Where modules come from"
 )
 
-// grouped puts flags below a heading.
-func grouped(f *pflag.FlagSet, heading string, names ...string) {
+// group puts flags below a heading.
+func group(f *pflag.FlagSet, heading string, names ...string) {
 	for _, name := range names {
 		_ = f.SetAnnotation(name, flagGroup, []string{heading}) // fails only for a flag that does not exist
 	}
@@ -107,6 +107,7 @@ func writeCommands(out io.Writer, c *cobra.Command) {
 // writeFlags lists the flags of c, its own ones first. A group of commands that has none but
 // --help lists none.
 func writeFlags(out io.Writer, c *cobra.Command) {
+	// A group without flags of its own lists none.
 	own := 0
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && f.Name != "help" && c.InheritedFlags().Lookup(f.Name) == nil {
@@ -119,6 +120,8 @@ func writeFlags(out io.Writer, c *cobra.Command) {
 	if c.HasAvailableSubCommands() {
 		_, _ = fmt.Fprintln(out)
 	}
+
+	// Sort the flags into their groups, and keep the order of the flags.
 	var headings []string
 	sets := map[string]*pflag.FlagSet{}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -135,6 +138,8 @@ func writeFlags(out io.Writer, c *cobra.Command) {
 		}
 		sets[heading].AddFlag(f)
 	})
+
+	// Print the groups, and name those flags that every command has.
 	slices.SortStableFunc(headings, func(a, b string) int { return rank(a) - rank(b) })
 	for i, heading := range headings {
 		if i > 0 {
@@ -149,7 +154,8 @@ func writeFlags(out io.Writer, c *cobra.Command) {
 
 // writeShort lists the flags of c itself and the usual ones.
 func writeShort(out io.Writer, c *cobra.Command) {
-	set, others := &pflag.FlagSet{SortFlags: false}, 0
+	set := &pflag.FlagSet{SortFlags: false}
+	others := 0
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		switch {
 		case f.Hidden:

@@ -81,7 +81,7 @@ func isLocalhost(host string) bool {
 	return strings.EqualFold(name, "localhost")
 }
 
-// Authorities are those of the files of --ca, in PEM.
+// Authorities returns the certificate authorities in the files of --ca, in PEM.
 func (r *RegistryFlags) Authorities() ([]byte, error) {
 	var out []byte
 	for _, name := range r.ca {
@@ -97,7 +97,8 @@ func (r *RegistryFlags) Authorities() ([]byte, error) {
 	return out, nil
 }
 
-// dockerConfig is the file of docker's credentials.
+// dockerConfig returns the path of the file with docker's credentials, or "" if there is no home
+// directory.
 func dockerConfig() string {
 	if dir := os.Getenv("DOCKER_CONFIG"); dir != "" {
 		return filepath.Join(dir, "config.json")
@@ -138,7 +139,7 @@ type Location struct {
 	abandon func(context.Context) error
 }
 
-// At is the location with a reference, as the user would write it.
+// At returns the location with a reference, as the user would write it.
 func (p Location) At(reference string) string {
 	if strings.HasPrefix(reference, "sha256:") {
 		return p.name + "@" + reference
@@ -157,8 +158,11 @@ func (a *App) Open(ctx context.Context, r *RegistryFlags, arg string, create boo
 		Given: at.Tag != "" || at.Digest != "", Time: time.Now(), Close: func() error { return nil },
 		abandon: func(context.Context) error { return nil },
 	}
+
+	// A registry is opened with its first request only.
 	if at.Kind == artifact.Registry {
-		p.name, p.Repository = "oci://"+at.Name, at.Name
+		p.name = "oci://" + at.Name
+		p.Repository = at.Name
 		registries, err := r.Registries()
 		if err != nil {
 			return Location{}, err
@@ -170,6 +174,8 @@ func (a *App) Open(ctx context.Context, r *RegistryFlags, arg string, create boo
 		p.Store = repository
 		return p, nil
 	}
+
+	// A layout is opened now, and made if it may be.
 	openLayout := layout.Open
 	if at.Kind == artifact.LayoutFile {
 		openLayout = layout.OpenArchive
@@ -185,8 +191,8 @@ func (a *App) Open(ctx context.Context, r *RegistryFlags, arg string, create boo
 	return p, nil
 }
 
-// layoutError is why a layout cannot be opened. What the system says of a path may
-// be of another one than the user wrote.
+// layoutError returns the error of a layout that cannot be opened. The system may name another path
+// than the user wrote.
 func layoutError(arg string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -202,15 +208,19 @@ func layoutError(arg string, err error) error {
 	return &EnvironmentError{Err: err, Hint: hint}
 }
 
-// LocationError is what went wrong at a location, as users read it.
+// LocationError returns what went wrong at a location, as users read it.
 func LocationError(p Location, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
+
+	// An error that is explained already stays.
 	var done *EnvironmentError
 	if errors.As(err, &done) {
 		return err // It was of another location, and names that.
 	}
+
+	// Name the complete reference, unless the error is about the content.
 	own := false
 	for _, is := range []error{
 		artifact.ErrSignature, artifact.ErrDigest, artifact.ErrDamaged, artifact.ErrShape, artifact.ErrLimit, artifact.ErrReference, artifact.ErrBusy,
@@ -226,6 +236,8 @@ func LocationError(p Location, err error) error {
 	if errors.As(err, &usage) {
 		return err
 	}
+
+	// Name the flag that may help.
 	hint := ""
 	var plain *source.PlainError
 	switch {
@@ -237,16 +249,17 @@ func LocationError(p Location, err error) error {
 	return &EnvironmentError{Err: err, Hint: hint}
 }
 
-// RegistryError is what went wrong at a location of a registry, as users read it.
+// RegistryError returns what went wrong at a location of a registry, as users read it.
 func RegistryError(at artifact.Location, err error) error {
 	p := Location{name: "oci://" + at.Name, Repository: at.Name, Reference: at.Reference()}
 	return LocationError(p, err)
 }
 
-// inFull is an error that names the complete reference of a location, and not the tag
-// or the digest alone.
+// inFull returns an error that names the complete reference of a location, and not the tag or the
+// digest alone.
 func inFull(p Location, err error) error {
-	text, full := err.Error(), p.At(p.Reference)
+	text := err.Error()
+	full := p.At(p.Reference)
 	if strings.Contains(text, full) {
 		return err
 	}
@@ -266,10 +279,10 @@ type fullError struct {
 func (e *fullError) Error() string { return e.text }
 func (e *fullError) Unwrap() error { return e.err }
 
-// WithLocation opens a location, works there, closes it, and then prints the result as
-// [App.Outcome] does: an archive is written by closing it. Where something went wrong, a
-// layout that was made for the work is taken away, and an archive is left as it was. An
-// error is one of the location, but for mistakes on the command line and in manifests.
+// WithLocation opens a location, does the work there, closes it, and then prints the result as
+// [App.Outcome] does: an archive is written by closing it. If something went wrong, a layout that
+// was made for the work is removed, and an archive is left as it was. An error is one of the
+// location, except for mistakes on the command line and in manifests.
 func (a *App) WithLocation(
 	ctx context.Context, r *RegistryFlags, format, arg string, create bool, work func(Location) (data any, text string, err error),
 ) error {
@@ -301,7 +314,8 @@ func splitRepository(ref string) (repository, reference string) {
 	if at := strings.LastIndex(ref, "@sha256:"); at >= 0 { // Any other @ is of credentials, which are refused.
 		return ref[:at], ref[at+1:]
 	}
-	slash, colon := strings.LastIndexByte(ref, '/'), strings.LastIndexByte(ref, ':')
+	slash := strings.LastIndexByte(ref, '/')
+	colon := strings.LastIndexByte(ref, ':')
 	// A colon before the last slash is that of a port or a scheme.
 	if colon > slash {
 		return ref[:colon], ref[colon+1:]

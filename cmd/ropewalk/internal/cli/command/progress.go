@@ -34,8 +34,8 @@ type Progress struct {
 	done  bool
 }
 
-// NewProgress is a line on s about what a verb says, such as pulling; nil where s is not a
-// terminal.
+// NewProgress returns a line on s about what a verb says, such as pulling. It returns nil if s is
+// not a terminal.
 func NewProgress(s Streams, verb string) *Progress {
 	if s.Width == 0 {
 		return nil
@@ -66,7 +66,7 @@ func (p *Progress) Bytes(more int64) {
 	})
 }
 
-// Say reports what is waited for.
+// Say shows what the run waits for.
 func (p *Progress) Say(what string) {
 	if p == nil {
 		return
@@ -77,14 +77,16 @@ func (p *Progress) Say(what string) {
 	p.show(true, func(time.Duration) string { return p.verb + " " + OneLine(what) })
 }
 
-// show writes the line, where it is time to; soon is true for a run that takes long.
+// show writes the line, unless it is too early for it. The argument soon is true for a run that
+// takes long.
 func (p *Progress) show(soon bool, line func(took time.Duration) string) {
 	now := p.now()
 	took := now.Sub(p.start)
 	if p.done || now.Sub(p.last) < progressEvery || !soon && took < progressAfter {
 		return
 	}
-	p.last, p.shown = now, true
+	p.last = now
+	p.shown = true
 	text := line(took)
 	_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s", text[:min(len(text), max(0, p.width-1))])
 }

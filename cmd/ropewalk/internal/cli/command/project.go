@@ -96,6 +96,7 @@ SPEC:helm.values.NAME=VALUE for a document.`
 
 // Add adds the flags to a command.
 func (p *ProjectFlags) Add(cmd *cobra.Command) {
+	// What is rendered, and over what it is laid.
 	p.dialect = Choice{Words: dialect.Names()}
 	p.dialect.Add(cmd, "dialect", "engine to order and write for (default that of the project, or plain)")
 	f := cmd.Flags()
@@ -108,6 +109,8 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.Var(f.Lookup("values").Value, "overrides-file", "`[SPEC:]FILE`: --values by the name that users of Score know")
 	f.Var(f.Lookup("values").Value, "override-file", "an older name of --overrides-file")
 	_ = f.MarkHidden("override-file") // fails only for a flag that does not exist
+
+	// Values of all kinds of specs, each over the ones before.
 	f.StringArrayVar(&p.set, "set", nil, "`[SPEC:]PATH=VALUE` to lay over the input, of a chart as helm --set does; may be repeated")
 	f.StringArrayVar(&p.setString, "set-string", nil, "`[SPEC:]NAME=VALUE` of a chart, as text; may be repeated")
 	f.StringArrayVar(&p.setJSON, "set-json", nil, "`[SPEC:]NAME=JSON` of a chart, or a map of values; may be repeated")
@@ -119,18 +122,24 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.StringArrayVar(&p.fromEnv, "var-from-env", nil, "`NAME` to take from the environment for ${NAME} in workloads, over --env-file; may be\nrepeated")
 	f.StringArrayVar(&p.variables, "var", nil, "`NAME=VALUE` for ${NAME} in workloads, over all others; may be repeated")
 	f.StringArrayVar(&p.images, "image", nil, "`[SPEC[/CONTAINER]=]IMAGE` for containers of workloads with image \".\"; may be repeated")
+
+	// A folder that is a spec itself, and the cluster.
 	f.StringVar(&p.name, "name", "", "name of the instance, where PATH is the folder of a module, a CUE package, a chart, a\nkustomization or manifests (default that of the folder)")
 	f.StringArrayVar(&p.expressions, "expression", nil, "`EXPR` of CUE that gives the objects, where PATH is the folder of a plain CUE package, as\ncue export -e takes it; may be repeated")
 	f.StringVarP(&p.namespace, "namespace", "n", "", "namespace that modules get; the dialect flux writes it into objects that name none,\nin the others the engine fills in its own")
 	f.StringVar(&p.kubeVersion, "kube-version", "", "`VERSION` of the cluster, such as 1.36")
 	f.StringVar(&p.clusterDomain, "cluster-domain", "", "DNS domain of the cluster")
+
+	// Checks of the render.
 	f.StringArrayVar(&p.Crds, "crds", nil, "`DIR` or file of CustomResourceDefinitions to check against; may be repeated")
 	f.BoolVar(&p.Strict, "strict", false, "take warnings as errors")
 	f.BoolVar(&p.AllowEmpty, "allow-empty", false, "accept a render without a spec or an object: an engine that prunes deletes\nwhat was there")
 	f.BoolVar(&p.argocdHealth, "argocd-health", false, "Argo CD has the health checks that --argocd-cm writes, so that readyWhen gates\nwithout a warning")
 	f.BoolVar(&p.SkipSchemas, "skip-schemas", false, "do not check objects against the schemas of the API")
-	grouped(f, groupInputs, "values", "overrides-file", "override-file", "set", "set-string", "set-json", "set-file", "override-property", "runtime", "runtime-from-env", "env-file", "var-from-env", "var", "image")
-	grouped(f, groupRender, "dialect", "env", "preview", "name", "expression", "namespace", "kube-version", "cluster-domain", "crds", "strict", "allow-empty", "argocd-health", "skip-schemas")
+
+	// Help lists the flags below these headings.
+	group(f, groupInputs, "values", "overrides-file", "override-file", "set", "set-string", "set-json", "set-file", "override-property", "runtime", "runtime-from-env", "env-file", "var-from-env", "var", "image")
+	group(f, groupRender, "dialect", "env", "preview", "name", "expression", "namespace", "kube-version", "cluster-domain", "crds", "strict", "allow-empty", "argocd-health", "skip-schemas")
 	p.LimitFlags.Add(f, "evaluate in `N` processes of their own that can be stopped, for modules that\nyou do not trust; 0 does so only for modules that were fetched")
 	p.Sources.Add(cmd)
 }
@@ -139,7 +148,7 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 func (p *ProjectFlags) AddLocalSources(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringSliceVar(&p.LocalSources, "local-sources", nil, "`KIND/NS/NAME=PATH` of what the manifest of a Transform names in a cluster: the folder of\na GitRepository, OCIRepository, Bucket or ExternalArtifact, or the manifest of a\nConfigMap; may be repeated")
-	grouped(f, groupSources, "local-sources")
+	group(f, groupSources, "local-sources")
 	p.unfit = func() (err error) {
 		f.Visit(func(g *pflag.Flag) {
 			inputs := slices.Contains(g.Annotations[flagGroup], groupInputs)
@@ -151,12 +160,14 @@ func (p *ProjectFlags) AddLocalSources(cmd *cobra.Command) {
 	}
 }
 
-// transformAt is the Transform of a cluster that the only path names; nil for anything else. What
-// it reads of standard input is put back.
-func (p *ProjectFlags) transformAt(files fs.FS, paths []string, stdin *io.Reader) (*manifest.Manifest, manifest.Sources, error) {
+// findTransform returns the Transform of a cluster that the only path names, with its local
+// sources. It returns nil for anything else. What it reads of standard input is put back.
+func (p *ProjectFlags) findTransform(files fs.FS, paths []string, stdin *io.Reader) (*manifest.Manifest, manifest.Sources, error) {
 	if p.unfit == nil {
 		return nil, nil, nil
 	}
+
+	// Read the manifest from where the path names it.
 	sources, err := manifest.ParseSources(p.LocalSources)
 	if err != nil {
 		return nil, nil, Usagef("", "--local-sources %w", err)
@@ -179,10 +190,13 @@ func (p *ProjectFlags) transformAt(files fs.FS, paths []string, stdin *io.Reader
 			}
 			*stdin = io.MultiReader(bytes.NewReader(data), *stdin)
 		}
-		if own, err = manifest.Find(spec.File{Name: name, Data: data}, len(sources) > 0); err != nil {
+		own, err = manifest.Find(spec.File{Name: name, Data: data}, len(sources) > 0)
+		if err != nil {
 			return nil, nil, err
 		}
 	}
+
+	// A Transform brings its options in its manifest, and nothing else has local sources.
 	switch {
 	case own != nil:
 		err = p.unfit()
@@ -192,14 +206,15 @@ func (p *ProjectFlags) transformAt(files fs.FS, paths []string, stdin *io.Reader
 	return own, sources, err
 }
 
-// Named are the flags with --name.
+// Named returns the flags with another --name.
 func (p ProjectFlags) Named(name string) *ProjectFlags {
 	p.name = name
 	return &p
 }
 
-// Options are what host is to load for the paths.
+// Options returns what host is to load for the paths.
 func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
+	// Check what the flags say before any file is read.
 	if err := p.Check(); err != nil {
 		return host.Options{}, err
 	}
@@ -209,6 +224,8 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 	if p.preview != "" && spec.CheckPreview(p.preview) != nil {
 		return host.Options{}, Usagef("", "--preview: %s", spec.CheckPreview(p.preview))
 	}
+
+	// Flux reads the artifact that this command writes.
 	repository, reference := splitRepository(p.Repository)
 	server, _, _ := strings.Cut(strings.TrimPrefix(repository, "oci://"), "/")
 	var lookup func(string) (string, bool)
@@ -239,7 +256,7 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 	}, nil
 }
 
-// helmSet are the values of flags that charts take as Helm does.
+// helmSet returns the values of flags that charts take as Helm does.
 func (p *ProjectFlags) helmSet() (out []spec.HelmSet) {
 	for _, given := range []struct {
 		flag string
@@ -264,12 +281,11 @@ type Rendered struct {
 	transform *manifest.Manifest
 }
 
-// Place is a position of the request where the user wrote what it is of.
+// Place returns the position where the user wrote what a position of the request is of.
 func (r Rendered) Place(pos object.Pos) object.Pos { return r.transform.Pos(pos) }
 
-// Render loads and renders the project at paths. The caller closes what it
-// gets; an error needs no closing. A render without objects is an error unless it is
-// allowed.
+// Render loads and renders the project at paths. The caller closes the result, unless there is an
+// error. A render without objects is an error unless it is allowed.
 func (a *App) Render(ctx context.Context, p *ProjectFlags, paths []string) (Rendered, error) {
 	r, err := a.RenderFS(ctx, p, nil, paths)
 	if err != nil || len(r.Plan.Graph.Nodes) > 0 || p.AllowEmpty || r.transform.AllowEmpty() {
@@ -282,35 +298,15 @@ func (a *App) Render(ctx context.Context, p *ProjectFlags, paths []string) (Rend
 	}}
 }
 
-// NoteOthers prints which files beside the specs are not rendered, and which project is
-// not applied.
-func (a *App) NoteOthers(l host.Loaded) {
-	if a.JSON {
-		return
-	}
-	for _, name := range l.NotApplied {
-		a.Note("not applied: %s (its environments, values and policies): pass its folder, or the file too\n", name)
-	}
-	a.notRendered("file", "of plain manifests", l.NotRendered)
-	a.notRendered("project", "in folders below, which are rendered on their own", l.Nested)
-}
-
-// notRendered prints the first of the files that are not rendered.
-func (a *App) notRendered(noun, what string, files []string) {
-	const most = 5
-	if len(files) == 0 {
-		return
-	}
-	a.Note("not rendered: %s %s: %s\n", printable.Count(len(files), noun), what, printable.List(files, most))
-}
-
-// RenderFS is Render with paths in a file system; nil is the disk.
+// RenderFS loads and renders like [App.Render], but accepts a render without objects. The paths are in
+// files, or on disk if files is nil.
 func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths []string) (Rendered, error) {
+	// Read the flags, and the Transform if the path names one.
 	opts, err := p.Options(a, paths)
 	if err != nil {
 		return Rendered{}, err
 	}
-	own, sources, err := p.transformAt(files, paths, &opts.Stdin)
+	own, sources, err := p.findTransform(files, paths, &opts.Stdin)
 	if err != nil {
 		return Rendered{}, err
 	}
@@ -318,7 +314,10 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	if err != nil {
 		return Rendered{}, err
 	}
-	opts.FS, opts.Evaluator = files, evaluator
+
+	// Load the request.
+	opts.FS = files
+	opts.Evaluator = evaluator
 	begin := time.Now()
 	loaded, err := a.load(ctx, p, opts, own, sources)
 	a.Texts = loaded.Texts
@@ -326,7 +325,9 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 		closer()
 		return Rendered{Loaded: loaded}, err
 	}
-	a.took(begin, "read %s, and the modules and files of them", printable.Count(len(loaded.Request.Specs), "spec"))
+	a.noteTime(begin, "read %s, and the modules and files of them", printable.Count(len(loaded.Request.Specs), "spec"))
+
+	// Render it, with progress on a terminal.
 	begin = time.Now()
 	bar := NewProgress(a.Streams, "rendering")
 	loaded.Request.Progress = bar.Specs
@@ -336,30 +337,18 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 		closer()
 		return Rendered{Loaded: loaded}, own.Explain(err)
 	}
-	a.took(begin, "rendered %s", printable.Count(len(result.Plan.Graph.Nodes), "object"))
+
+	// Report what was rendered, where the user wrote it.
+	a.noteTime(begin, "rendered %s", printable.Count(len(result.Plan.Graph.Nodes), "object"))
 	a.tellSources(result.Sources)
 	out := Rendered{Loaded: loaded, Result: result, Evaluator: evaluator, Paths: paths, Close: closer, transform: own}
-	out.ofTransform()
+	out.moveToTransform()
 	return out, nil
 }
 
-// tellSources says where what was rendered came from, and how many specs and policies each
-// source is for.
-func (a *App) tellSources(sources []render.Source) {
-	if !a.Verbose {
-		return
-	}
-	uses := map[string]int{}
-	for _, s := range sources {
-		uses[s.Origin+" "+s.Digest]++
-	}
-	for _, name := range object.SortedKeys(uses) {
-		a.Note("source %s, used %s\n", name, printable.Count(uses[name], "time"))
-	}
-}
-
-// ofTransform puts the positions of the result where the user wrote what they are of.
-func (r *Rendered) ofTransform() {
+// moveToTransform replaces the positions of the result by the positions where the user wrote what
+// they are of.
+func (r *Rendered) moveToTransform() {
 	if r.transform == nil {
 		return
 	}
@@ -382,13 +371,15 @@ func (a *App) LoadFS(ctx context.Context, p *ProjectFlags, files fs.FS, path str
 	if err != nil {
 		return host.Loaded{}, err
 	}
-	opts.FS, opts.Evaluator = files, p.Shared
+	opts.FS = files
+	opts.Evaluator = p.Shared
 	return a.load(ctx, p, opts, nil, nil)
 }
 
-// load loads a request that is ready to be rendered: that of a Transform of a cluster, where own
-// is one.
+// load loads a request that is ready to be rendered. It loads the Transform own of a cluster unless
+// that is nil.
 func (a *App) load(ctx context.Context, p *ProjectFlags, opts host.Options, own *manifest.Manifest, sources manifest.Sources) (loaded host.Loaded, err error) {
+	// A broken file of a fetcher does not hide the mistakes of the specs.
 	var broken object.Errors
 	connect := func(opts host.Options) (host.Host, error) {
 		h, err := a.Connect(&p.Sources, opts.FS, opts.Args, nil)
@@ -398,6 +389,8 @@ func (a *App) load(ctx context.Context, p *ProjectFlags, opts host.Options, own 
 		}
 		return h, err
 	}
+
+	// Load the Transform, or the specs.
 	if own != nil {
 		for _, note := range own.Notes() {
 			a.Note("ropewalk: %s\n", note)
@@ -408,6 +401,8 @@ func (a *App) load(ctx context.Context, p *ProjectFlags, opts host.Options, own 
 	} else {
 		loaded, err = h.Load(ctx, opts)
 	}
+
+	// Report the mistakes of the specs and of the fetchers at once.
 	var mistakes object.Errors
 	switch {
 	case err != nil && (broken == nil || !errors.As(err, &mistakes)):
@@ -415,7 +410,9 @@ func (a *App) load(ctx context.Context, p *ProjectFlags, opts host.Options, own 
 	case err != nil:
 		return loaded, WithOptions(WithBroken(mistakes, broken))
 	}
-	if err := p.unused(loaded.Request); err != nil {
+
+	// Flags without effect are mistakes.
+	if err := p.refuseUnused(loaded.Request); err != nil {
 		return loaded, err
 	}
 	loaded.Request.Mistakes = WithBroken(loaded.Request.Mistakes, broken)
@@ -424,8 +421,8 @@ func (a *App) load(ctx context.Context, p *ProjectFlags, opts host.Options, own 
 	return loaded, nil
 }
 
-// unused refuses flags for a folder that is a spec itself where nothing takes them.
-func (p *ProjectFlags) unused(req render.Request) error {
+// refuseUnused refuses flags for a folder that is a spec itself if no spec takes them.
+func (p *ProjectFlags) refuseUnused(req render.Request) error {
 	some := func(f func(evaluate.Request) bool) bool {
 		return req.Mistakes.Err() != nil || slices.ContainsFunc(req.Specs, func(s render.Spec) bool { return f(s.Evaluate) })
 	}
@@ -438,7 +435,7 @@ func (p *ProjectFlags) unused(req render.Request) error {
 	return nil
 }
 
-// Evaluator is the shared one, or else that of [LimitFlags].
+// Evaluator returns the shared evaluator, or else that of [LimitFlags].
 func (p *ProjectFlags) Evaluator() (evaluate.Evaluator, func(), error) {
 	if p.Shared != nil {
 		return p.Shared, func() {}, nil

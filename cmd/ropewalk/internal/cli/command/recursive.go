@@ -35,8 +35,8 @@ type Below struct {
 	Optional bool
 }
 
-// Projects are all projects at and below paths, each on its own, in the order of the paths,
-// and of their names. A path without one stands for itself.
+// Projects returns all projects at and below paths, each on its own, in the order of the paths and
+// of their names. A path without a project stands for itself.
 func (r Recursive) Projects(paths []string) ([]Below, error) {
 	if len(paths) == 0 {
 		paths = []string{"."}
@@ -64,8 +64,8 @@ func (r Recursive) Projects(paths []string) ([]Below, error) {
 	return out, nil
 }
 
-// Each does something with what is at paths, all at once or each project on its own. The texts
-// that were read stay for excerpts.
+// Each calls do for paths, for all at once or for each project on its own. The texts that were read
+// stay for excerpts.
 func (a *App) Each(recursive Recursive, paths []string, do func(Below, []string) error) error {
 	if !recursive {
 		return do(Below{}, paths)
@@ -85,8 +85,9 @@ func (a *App) Each(recursive Recursive, paths []string, do func(Below, []string)
 	return nil
 }
 
-// EachApart is Each for what is written by the names of projects, which are to differ. One with
-// mistakes does not keep the others from it, so that the mistakes of all are said at once.
+// EachApart calls do like [App.Each] for work that writes files by the names of projects, which
+// must differ. The mistakes of one project do not stop the others, so that the mistakes of all are
+// reported at once.
 func (a *App) EachApart(recursive Recursive, paths []string, do func(Below, []string) error) error {
 	if !recursive {
 		return do(Below{}, paths)
@@ -152,8 +153,8 @@ func (r Recursive) Beside(paths []string) error {
 	return nil
 }
 
-// Name is the folder that a project is written to, below one for all: where it is below the
-// path of the user, or the name of that path.
+// Name returns the folder that a project is written to, below one for all: the place of the project
+// below the path of the user, or the name of that path.
 func (b Below) Name() string {
 	if b.Rel != "." {
 		return filepath.FromSlash(b.Rel)
@@ -165,9 +166,9 @@ func (b Below) Name() string {
 	return filepath.Base(whole)
 }
 
-// Holds reports whether there is something at b, by what is wrong with it. What a folder without
-// specs makes of the options, such as an environment that it does not have, is wrong with nothing,
-// and a bundle.cue that it does not read is a project of its own.
+// Holds reports whether there is something at b, by the mistakes found there. A mistake of a folder
+// without specs in the options, such as an environment that it does not have, does not count, and a
+// bundle.cue that it does not read is a project of its own.
 func (b Below) Holds(mistakes object.Errors) bool {
 	none := func(e *object.Error) bool { return errors.Is(e, project.ErrNoSpec) || errors.Is(e, host.ErrNoSpec) }
 	empty := slices.ContainsFunc(mistakes, none)

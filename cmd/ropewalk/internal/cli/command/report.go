@@ -41,14 +41,14 @@ func (r Report) Fail(err error) {
 		r.Mistakes(object.Errors{mistake})
 	default:
 		r.printf("%s %s\n", r.Paint.Bad("ropewalk:"), Lines((*object.Secrets)(nil).Hide(err.Error()), "  "))
-		r.hint(HintOf(err))
+		r.writeHint(HintOf(err))
 	}
 }
 
 // printf writes to the stream; if that is closed, an error cannot be reported.
 func (r Report) printf(format string, args ...any) { _, _ = fmt.Fprintf(r.out, format, args...) }
 
-// HintOf is what to do about an error that is no mistake in a file.
+// HintOf returns what to do about an error that is no mistake in a file.
 func HintOf(err error) string {
 	var usage *UsageError
 	var environment *EnvironmentError
@@ -61,22 +61,23 @@ func HintOf(err error) string {
 	return ""
 }
 
-// Mistakes writes every mistake and how many there are. Nothing is written
-// where there are none, except as data.
+// Mistakes writes every mistake and how many there are. If there are none, it writes nothing,
+// except as data.
 func (r Report) Mistakes(es object.Errors) {
 	if r.JSON {
-		r.data(es)
+		r.writeData(es)
 		return
 	}
 	if len(es) == 0 {
 		return
 	}
 	// Errors stand next to their number, where a terminal ends; of too many, warnings are left out.
-	errs, warnings := es.Failures(), es.Warnings()
+	errs := es.Failures()
+	warnings := es.Warnings()
 	errs = errs[:min(len(errs), maxShown)]
 	shown := append(warnings[:min(len(warnings), maxShown-len(errs))], errs...)
 	for _, e := range shown {
-		r.mistake(object.Shown(e))
+		r.writeMistake(object.Shown(e))
 	}
 	if more := len(es) - len(shown); more > 0 {
 		r.printf("… and %d more: ropewalk vet --format json lists all\n", more)
@@ -84,7 +85,8 @@ func (r Report) Mistakes(es object.Errors) {
 	r.printf("%s\n", count(es))
 }
 
-func (r Report) data(es object.Errors) {
+// writeData writes mistakes as data.
+func (r Report) writeData(es object.Errors) {
 	shown := make(object.Errors, len(es))
 	for i, e := range es {
 		shown[i] = object.Shown(e)
@@ -94,7 +96,8 @@ func (r Report) data(es object.Errors) {
 	_, _ = r.out.Write(data)
 }
 
-func (r Report) mistake(e *object.Error) {
+// writeMistake writes a mistake with its excerpts, its notes and its hint.
+func (r Report) writeMistake(e *object.Error) {
 	head := "ropewalk:"
 	if e.Pos.IsValid() {
 		head = printable.Line(e.Pos.String()) + ":"
@@ -104,23 +107,25 @@ func (r Report) mistake(e *object.Error) {
 		severity = r.Paint.Warn("warning:") + " "
 	}
 	r.printf("%s %s%s\n", r.Paint.Bold(head), severity, Lines(e.Sentence(), "  "))
-	r.excerpt(e, e.Pos, "  | ")
+	r.writeExcerpt(e, e.Pos, "  | ")
 	for _, n := range e.Notes {
 		r.printf("  %s %s\n", r.Paint.Dim(printable.Line(n.Pos.String())+":"), Lines(n.Text, "    "))
 		if n.Pos != e.Pos {
-			r.excerpt(e, n.Pos, "    | ")
+			r.writeExcerpt(e, n.Pos, "    | ")
 		}
 	}
-	r.hint(e.Hint)
+	r.writeHint(e.Hint)
 }
 
-func (r Report) hint(text string) {
+// writeHint writes what to do about a mistake.
+func (r Report) writeHint(text string) {
 	if text != "" {
 		r.printf("  %s %s\n", r.Paint.Good("hint:"), Lines(text, "    "))
 	}
 }
 
-func (r Report) excerpt(e *object.Error, pos object.Pos, indent string) {
+// writeExcerpt writes the line at pos, unless it may not be shown.
+func (r Report) writeExcerpt(e *object.Error, pos object.Pos, indent string) {
 	if r.read == nil || e.Secret {
 		return
 	}
@@ -129,13 +134,12 @@ func (r Report) excerpt(e *object.Error, pos object.Pos, indent string) {
 	}
 }
 
-// Lines is text that may go to a terminal, with its lines after the first
-// indented.
+// Lines returns text that may go to a terminal, with its lines after the first indented.
 func Lines(text, indent string) string {
 	return strings.ReplaceAll(printable.Text(strings.TrimSpace(text)), "\n", "\n"+indent)
 }
 
-// count is how many mistakes there are, such as 2 errors, 1 warning.
+// count returns how many mistakes there are, such as 2 errors, 1 warning.
 func count(es object.Errors) string {
 	var parts []string
 	if n := len(es.Failures()); n > 0 {
@@ -147,7 +151,7 @@ func count(es object.Errors) string {
 	return strings.Join(parts, ", ")
 }
 
-// BytesText is a size as people read it.
+// BytesText returns a size as people read it.
 func BytesText(n int64) string {
 	const unit = 1024
 	switch {
@@ -159,7 +163,7 @@ func BytesText(n int64) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/unit/unit)
 }
 
-// OneLine is text as one line, such as a description.
+// OneLine returns text as one line, such as a description.
 func OneLine(text string) string {
 	return printable.Line(printable.JoinLines(text))
 }

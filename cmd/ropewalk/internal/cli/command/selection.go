@@ -30,16 +30,17 @@ func (s *Selection) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringSliceVar(&s.specs, "spec", nil, "print the objects of `NAME` alone, one of the specs; may be repeated")
 	f.StringVarP(&s.selector, "selector", "l", "", "print the objects with these labels alone: `KEY=VALUE,...` as kubectl takes it")
-	grouped(f, groupRender, "spec", "selector")
+	group(f, groupRender, "spec", "selector")
 }
 
-// ObjectsHere are the objects of the project among args, or in this folder, for shells. What is
-// wrong with it is not said between the keys of a user.
+// ObjectsHere returns the objects of the project among args, or in this folder, for the completion
+// of a shell. The mistakes of the project are not printed between the keys of a user.
 func (a *App) ObjectsHere(ctx context.Context, flags *ProjectFlags, args []string) []*object.Node {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	quiet := *a
-	quiet.Err, flags.SkipSchemas = io.Discard, true
+	quiet.Err = io.Discard
+	flags.SkipSchemas = true
 	r, err := quiet.Render(ctx, flags, args)
 	if err != nil {
 		return nil
@@ -64,8 +65,8 @@ func (a *App) CompleteSpecs(cmd *cobra.Command, flags *ProjectFlags) {
 // IsAll reports whether everything is printed.
 func (s *Selection) IsAll() bool { return len(s.specs) == 0 && s.selector == "" }
 
-// Check parses the flags. What is written for an engine to apply has all objects: an engine
-// that prunes would delete the others.
+// Check parses the flags, and refuses them for files that are written: an engine that prunes would
+// delete the objects that are left out.
 func (s *Selection) Check(output string) error {
 	if s.IsAll() {
 		return nil
@@ -74,18 +75,20 @@ func (s *Selection) Check(output string) error {
 		return Usagef("leave out -o", "--spec and --selector choose what is printed: an engine that prunes would delete what a folder of them leaves out")
 	}
 	var err error
-	if s.parsed, err = labels.Parse(s.selector); err != nil {
+	s.parsed, err = labels.Parse(s.selector)
+	if err != nil {
 		return Usagef("write KEY=VALUE, KEY!=VALUE or KEY in (A,B)", "--selector %s is no selector of labels", s.selector)
 	}
 	return nil
 }
 
-// Has reports whether an object is chosen. [Selection.Check] comes first.
+// Has reports whether an object is selected. [Selection.Check] comes first.
 func (s *Selection) Has(n *object.Node) bool {
 	return s.IsAll() || (len(s.specs) == 0 || slices.Contains(s.specs, n.ID.Spec())) && s.parsed.Matches(labels.Set(n.Object.Labels()))
 }
 
-// Files are those of the objects of r that are chosen. None is an error, as a wrong name is.
+// Files returns the files of the selected objects of r. It is an error if there are none, as a
+// wrong name is.
 func (s *Selection) Files(r Rendered) ([]emit.File, error) {
 	if s.IsAll() {
 		return r.Files, nil
@@ -99,13 +102,13 @@ func (s *Selection) Files(r Rendered) ([]emit.File, error) {
 	}
 	files := slices.DeleteFunc(slices.Clone(r.Files), func(f emit.File) bool { return !chosen[f.Node] })
 	if len(files) == 0 {
-		return nil, s.none(r)
+		return nil, s.noneError(r)
 	}
 	return files, nil
 }
 
-// none says that no object of r is chosen, and which labels there are.
-func (s *Selection) none(r Rendered) error {
+// noneError returns the error that no object of r is selected, with the labels that there are.
+func (s *Selection) noneError(r Rendered) error {
 	of := "this render"
 	if len(s.specs) > 0 {
 		of = "--spec " + strings.Join(s.specs, ",")
@@ -124,7 +127,7 @@ func (s *Selection) none(r Rendered) error {
 	return Usagef("labels: "+object.Suggest(s.selector, object.SortedKeys(known)), "--selector %s: no object of %s has these labels", s.selector, of)
 }
 
-// SpecNames are the names of the specs of r.
+// SpecNames returns the names of the specs of r.
 func (r Rendered) SpecNames() (out []string) {
 	for _, spec := range r.Request.Specs {
 		out = append(out, spec.Evaluate.Spec)

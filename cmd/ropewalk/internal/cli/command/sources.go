@@ -67,7 +67,7 @@ func (s *SourceFlags) Add(cmd *cobra.Command) {
 	f.StringVar(&s.policy, "pull-policy", "", "`FILE` of a PullPolicy: where modules may come from, and which must be signed")
 	s.RegistryFlags.Add(cmd)
 	AddCacheDir(cmd, &s.CacheDir)
-	grouped(f, groupSources, "locked", "offline", "pull", "secrets", "pull-policy", "plain-http", "ca", "cache-dir")
+	group(f, groupSources, "locked", "offline", "pull", "secrets", "pull-policy", "plain-http", "ca", "cache-dir")
 }
 
 // AddCacheDir adds --cache-dir.
@@ -78,7 +78,7 @@ func AddCacheDir(cmd *cobra.Command, dir *string) {
 // CacheVariable names the environment variable with the directory of the cache.
 const CacheVariable = "ROPEWALK_CACHE"
 
-// cacheFolder is the directory of the cache.
+// cacheFolder returns the directory of the cache.
 func cacheFolder(flag string) (string, error) {
 	if flag != "" {
 		return flag, nil
@@ -93,13 +93,15 @@ func cacheFolder(flag string) (string, error) {
 	return filepath.Join(dir, "ropewalk"), nil
 }
 
-// Connect is the host with what fetches modules, for paths in files; nil is the disk.
-// Nothing is opened before a module needs it. Record, where set, gets what was used,
-// for a new lock. Mistakes in the files of Secrets, of the pull policy and of the lock
-// are object.Errors; the host then fetches nothing, and [Unfetched] tells what it reports
-// for that.
+// Connect returns the host with what fetches modules, for paths in files. If files is nil, the
+// paths are on disk. Nothing is opened before a module needs it. If record is not nil, it gets what
+// was used, for a new lock. Mistakes in the files of Secrets, of the pull policy and of the lock
+// are object.Errors. The host then fetches nothing, and [WithBroken] leaves out what it reports for
+// that.
 func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.Recorder) (host.Host, error) {
 	h := host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}
+
+	// Collect the mistakes in files, so that all of them are reported at once.
 	var broken object.Errors
 	secrets, wrong, err := readSecrets(s.secrets)
 	if err != nil {
@@ -116,6 +118,8 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 	} else if err != nil {
 		return h, err
 	}
+
+	// Open servers and the cache only when a module needs them.
 	registries := sync.OnceValues(s.Registries)
 	o := fetch.Options{
 		Registries: registries, Secrets: secrets, Offline: s.Offline, Record: cmp.Or(record, s.Record),
@@ -131,8 +135,11 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 			}
 		},
 	}
-	file, found, err := s.locked(project.Options{FS: files, Args: paths})
-	if err = lockError(err); err != nil && record == nil { // A new lock needs nothing of the old one.
+
+	// Read the lock, which a new lock does not need.
+	file, found, err := s.projectLock(project.Options{FS: files, Args: paths})
+	err = lockError(err)
+	if err != nil && record == nil { // A new lock needs nothing of the old one.
 		wrong, ok := FileMistakes(err)
 		if !ok {
 			return h, err
@@ -140,15 +147,22 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 		broken = append(broken, wrong...)
 	}
 	if len(broken) > 0 {
-		return unfetching(h), broken.Sorted()
+		return withoutFetching(h), broken.Sorted()
 	}
+
+	// A plan takes the place of the lock.
 	o.Lock, o.Mode = file, s.mode(record != nil)
 	if s.Plan != nil {
-		o.Lock, o.Mode, o.Plan, found = *s.Plan, lock.Frozen, s.PlanName, true
+		o.Lock = *s.Plan
+		o.Mode = lock.Frozen
+		o.Plan = s.PlanName
+		found = true
 	}
 	if s.Confined {
 		o.Mode = lock.Confined
 	}
+
+	// Refuse flags that exclude each other.
 	if s.Locked && !found {
 		return h, Usagef("run \"ropewalk lock\"", "--locked: there is no %s", lock.Name)
 	}
@@ -158,19 +172,19 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 	if s.pull || o.Mode == lock.Enforce || o.Mode == lock.Update {
 		o.TTL = -1 // What was believed five minutes ago proves nothing.
 	}
-	return s.replaced(o.Connect(h)), nil
+	return s.withReplacements(o.Connect(h)), nil
 }
 
-// locked is the lock that holds for a project.
-func (s *SourceFlags) locked(at project.Options) (file lock.File, found bool, err error) {
+// projectLock returns the lock of a project, and false if there is none.
+func (s *SourceFlags) projectLock(at project.Options) (file lock.File, found bool, err error) {
 	if s.Lock != nil {
 		return *s.Lock, true, nil
 	}
 	return project.Lock(at)
 }
 
-// replaced is h with fetchers that know Replace.
-func (s *SourceFlags) replaced(h host.Host) host.Host {
+// withReplacements returns h with fetchers that know Replace.
+func (s *SourceFlags) withReplacements(h host.Host) host.Host {
 	if len(s.Replace) == 0 {
 		return h
 	}
@@ -185,10 +199,10 @@ func (s *SourceFlags) replaced(h host.Host) host.Host {
 	return h
 }
 
-// PolicyFile is the file of --pull-policy, "" for none.
+// PolicyFile returns the file of --pull-policy, or "" for none.
 func (s *SourceFlags) PolicyFile() string { return s.policy }
 
-// pullPolicy is the policy that Policy holds, or that on disk; nil allows all.
+// pullPolicy returns the policy that Policy holds, or the one on disk. A nil policy allows all.
 func (s *SourceFlags) pullPolicy() (*pullpolicy.Policy, error) {
 	if s.Policy != nil {
 		return pullpolicy.Parse(s.policy, s.Policy)
@@ -197,8 +211,8 @@ func (s *SourceFlags) pullPolicy() (*pullpolicy.Policy, error) {
 	return file.Current(), err
 }
 
-// OpenPolicy is the pull policy in a file that a flag names; nil where it names none,
-// which allows all. Report is told what is wrong with the file later on.
+// OpenPolicy returns the pull policy in a file that a flag names. It returns nil, which allows all,
+// if the flag names none. Errors of the file at a later time go to report.
 func OpenPolicy(flag, name string, report func(error)) (*pullpolicy.File, error) {
 	if name == "" {
 		return nil, nil //nolint:nilnil // no policy allows all
@@ -216,8 +230,7 @@ func OpenPolicy(flag, name string, report func(error)) (*pullpolicy.File, error)
 	return policy, nil
 }
 
-// WithOptions is an error of loading whose errors of fetching name the option that may
-// help.
+// WithOptions adds to each error of fetching the option that may help, and returns err.
 func WithOptions(err error) error {
 	var mistakes object.Errors
 	if errors.As(err, &mistakes) {
@@ -228,7 +241,7 @@ func WithOptions(err error) error {
 	return err
 }
 
-// OptionFor is the option that may help against an error of fetching.
+// OptionFor returns the option that may help against an error of fetching.
 func OptionFor(err error) string {
 	var plain *source.PlainError
 	switch {
@@ -252,11 +265,13 @@ func (s *SourceFlags) mode(update bool) lock.Mode {
 	return lock.Prefer
 }
 
-// ModuleRegistry is where dependencies of CUE modules come from: from the registries of
+// ModuleRegistry returns where dependencies of CUE modules come from: from the registries of
 // CUE_REGISTRY, as for CUE's own command, with the logins of docker.
 func ModuleRegistry(s *SourceFlags, registries func() (*remote.Registries, error)) *modules.Registry {
 	r := fetch.ModuleRegistry(os.Getenv("CUE_REGISTRY"), registries)
-	r.Offline, r.RequireLock, r.Provided = s.Offline, s.Locked || s.Confined, []string{cue.SchemaPath}
+	r.Offline = s.Offline
+	r.RequireLock = s.Locked || s.Confined
+	r.Provided = []string{cue.SchemaPath}
 	return r
 }
 
@@ -269,8 +284,8 @@ func OpenCache(flag string) (*cache.Store, error) {
 	return cache.Open(dir, cache.StoreOptions{})
 }
 
-// LockFile is where the lock of a project is: beside its ropewalk.yaml, or in
-// the directory that the first path names.
+// LockFile returns the path of the lock of a project: beside its ropewalk.yaml, or in the directory
+// that the first path names.
 func LockFile(paths []string) string {
 	first := "."
 	if len(paths) > 0 && paths[0] != "-" {
@@ -282,19 +297,20 @@ func LockFile(paths []string) string {
 	return filepath.Join(first, lock.Name)
 }
 
-// ReadLock reads a lock; found is false where there is none.
+// ReadLock reads a lock. The result found is false if there is none.
 func ReadLock(name string) (file lock.File, found bool, err error) {
 	data, err := ReadRegular(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return lock.File{}, false, nil
 	}
-	if found = err == nil; found {
+	found = err == nil
+	if found {
 		file, err = lock.Parse(name, data)
 	}
 	return file, found, lockError(err)
 }
 
-// lockError is why a lock cannot be used.
+// lockError returns the error of a lock that cannot be used.
 func lockError(err error) error {
 	if _, ok := FileMistakes(err); ok || err == nil {
 		return err
@@ -302,7 +318,7 @@ func lockError(err error) error {
 	return &EnvironmentError{Err: err}
 }
 
-// readSecrets reads files of Secrets; wrong are mistakes in them.
+// readSecrets reads files of Secrets, and returns the mistakes in them as wrong.
 func readSecrets(files []string) (secrets source.Secrets, wrong object.Errors, err error) {
 	known := map[string]map[string][]byte{}
 	for _, name := range files {

@@ -14,10 +14,9 @@ type readerFunc func(p []byte) (int, error)
 // Read calls f.
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Stoppable is a reader that ends when ctx does: a read of a terminal or of a
-// pipe cannot be interrupted otherwise. The read that ctx left behind goes on
-// in the background until the process ends, into a buffer of its own that
-// is not used any more.
+// Stoppable returns a reader that ends when ctx does: a read of a terminal or of a pipe cannot be
+// interrupted otherwise. The read that ctx left behind continues in the background until the
+// process ends, into a buffer of its own that is not used any more.
 func Stoppable(ctx context.Context, from io.Reader) io.Reader {
 	type outcome struct {
 		n   int

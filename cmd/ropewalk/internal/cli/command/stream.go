@@ -18,7 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
-// Stream is all files as one YAML stream, or as one List in JSON.
+// Stream returns all files as one YAML stream, or as one List in JSON.
 func Stream(files []emit.File, format string) ([]byte, error) {
 	if format == "json" {
 		return jsonList(files)
@@ -33,8 +33,7 @@ func Stream(files []emit.File, format string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// jsonList is the objects of files as a v1 List, which kubectl applies and jq
-// takes apart.
+// jsonList returns the objects of files as a v1 List, which kubectl applies and jq takes apart.
 func jsonList(files []emit.File) ([]byte, error) {
 	items := make([]json.RawMessage, len(files))
 	for i, f := range files {
@@ -51,7 +50,7 @@ func jsonList(files []emit.File) ([]byte, error) {
 	}{"v1", "List", items})
 }
 
-// JSONFiles is files with JSON in place of YAML.
+// JSONFiles returns files with JSON in place of YAML.
 func JSONFiles(files []emit.File) ([]emit.File, error) {
 	out := make([]emit.File, len(files))
 	for i, f := range files {
@@ -66,8 +65,8 @@ func JSONFiles(files []emit.File) ([]emit.File, error) {
 	return out, nil
 }
 
-// toJSON converts a file, which holds one document. The names of an object sort alike
-// in both forms, so that the result is as canonical as what it comes from.
+// toJSON converts a file, which holds one document. The names of an object sort alike in both
+// forms, so that the result is as canonical as its source.
 func toJSON(data []byte) ([]byte, error) {
 	var v, second any
 	d := yaml.NewDecoder(bytes.NewReader(data))
@@ -83,7 +82,7 @@ func toJSON(data []byte) ([]byte, error) {
 	return Encode(v)
 }
 
-// Encode is v as indented JSON, with text as people wrote it.
+// Encode returns v as indented JSON, with text as people wrote it.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -93,8 +92,8 @@ func Encode(v any) ([]byte, error) {
 	return printableJSON(b.Bytes()), err
 }
 
-// printableJSON is JSON of the same value with no character that a terminal obeys or
-// hides: such ones are in strings only, where an escape stands for the same character.
+// printableJSON returns JSON of the same value without characters that a terminal obeys or hides:
+// they are in strings only, where an escape stands for the same character.
 func printableJSON(data []byte) []byte {
 	if !bytes.ContainsFunc(data, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }) {
 		return data

@@ -11,8 +11,8 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// Table is rows of cells in columns, without blanks at the ends of lines. A cell is
-// escaped as [printable.Line] does; [OneLine] joins the lines of a description before.
+// Table returns rows of cells in columns, without blanks at the ends of lines. A cell is escaped as
+// [printable.Line] does. [OneLine] joins the lines of a description before.
 func Table(rows [][]string) string {
 	var b, out strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -16,7 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// kustomizations are the names that the file of a kustomization has.
+// kustomizations returns the names that the file of a kustomization may have.
 func kustomizations() []string {
 	return []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 }
@@ -65,7 +65,8 @@ func kustomizationsIn(dir string) (out []string) {
 // are imported as a whole.
 func Check(from string, objects []object.Object, at []object.Pos) error {
 	var errs object.Errors
-	name, hint := filepath.Base(from), "import its folder"
+	name := filepath.Base(from)
+	hint := "import its folder"
 	if from != "-" {
 		hint += " " + filepath.ToSlash(filepath.Dir(from))
 	}
@@ -86,7 +87,8 @@ func Check(from string, objects []object.Object, at []object.Pos) error {
 // are.
 func Unexpanded(nodes []*object.Node) (out object.Errors) {
 	for _, n := range nodes {
-		o, hint := n.Object, ""
+		o := n.Object
+		hint := ""
 		switch o.Kind() + "." + o.Group() {
 		case "HelmRelease.helm.toolkit.fluxcd.io":
 			hint = "import its chart with its values (ropewalk import CHART DIR -f FILE --name RELEASE) to render what it installs"
@@ -106,7 +108,7 @@ func Unexpanded(nodes []*object.Node) (out object.Errors) {
 	return out
 }
 
-// mistake is a mistake in what is imported.
+// mistake returns a mistake in what is imported.
 func mistake(pos object.Pos, hint, format string, args ...any) object.Errors {
 	return object.Errors{{Stage: object.StageSpec, Pos: pos, Hint: hint, Err: fmt.Errorf(format, args...)}}
 }

@@ -28,7 +28,8 @@ func WithoutHooks(text []byte, docs []spec.Manifest) (kept []byte, names, warnin
 			}
 			what := "is applied as an ordinary object, in no order"
 			if len(objects) == 1 && !installs(events) {
-				left, what = true, "is left out: no installation runs it"
+				left = true
+				what = "is left out: no installation runs it"
 			}
 			if left {
 				names = append(names, fmt.Sprintf("%s %q", o.Kind(), o.Name()))

@@ -24,7 +24,8 @@ func Objects(docs []spec.Manifest) (objects []object.Object, at []object.Pos, er
 		}
 		below, mistake := o.Expand()
 		if mistake != nil {
-			mistake.Stage, mistake.Pos = object.StageSpec, doc.Pos
+			mistake.Stage = object.StageSpec
+			mistake.Pos = doc.Pos
 			return nil, nil, object.Errors{mistake}
 		}
 		items, _ := doc.Value.Get("items")

@@ -45,11 +45,12 @@ func WithoutExport(text []byte, docs []spec.Manifest) (kept []byte, left []strin
 	return kept, left
 }
 
-// withoutExport returns an object without what an export adds, which an API server, kubectl and
-// the controllers of Kubernetes write, and the paths of that. The addresses of a Service and a
-// status that says something are the cluster's only where the object comes from one, which its
-// uid tells.
+// withoutExport returns an object without what an export adds, which an API server, kubectl and the
+// controllers of Kubernetes write, and the paths of the removed fields. The addresses of a Service,
+// and a status that is not empty, are removed only if the object comes from a cluster, which its
+// uid shows.
 func withoutExport(o object.Object) (object.Object, []string) {
+	// Copy only what changes: the object belongs to the caller.
 	out, paths := maps.Clone(o), []string(nil)
 	cut := func(in map[string]any, at string, names ...string) map[string]any {
 		in = maps.Clone(in)
@@ -61,12 +62,15 @@ func withoutExport(o object.Object) (object.Object, []string) {
 		}
 		return in
 	}
+
+	// A uid shows that the object comes from a cluster.
 	meta := o.Map("metadata")
 	_, live := meta["uid"]
 	if below, ok := meta["annotations"].(map[string]any); ok && len(below) > 0 {
 		rest := cut(below, "metadata.annotations.", "deployment.kubernetes.io/revision", "kubectl.kubernetes.io/last-applied-configuration")
 		meta = maps.Clone(meta)
-		if meta["annotations"] = rest; len(rest) == 0 {
+		meta["annotations"] = rest
+		if len(rest) == 0 {
 			delete(meta, "annotations")
 		}
 	}
@@ -84,7 +88,7 @@ func withoutExport(o object.Object) (object.Object, []string) {
 	return out, paths
 }
 
-// hollow reports whether there is nothing in a value but maps and lists.
+// hollow reports whether a value holds nothing but maps and lists.
 func hollow(v any) bool {
 	switch v := v.(type) {
 	case nil:

@@ -42,7 +42,9 @@ func (p *publication) check(ctx context.Context) error {
 		p.checked.skipped = true
 		return nil
 	}
-	v, err := p.vetted(ctx, &vetFlags{SourceFlags: p.flags.SourceFlags, limits: p.flags.limits}, p.folder)
+
+	// Run vet, of which only errors stop a publication.
+	v, err := p.vetModule(ctx, &vetFlags{SourceFlags: p.flags.SourceFlags, limits: p.flags.limits}, p.folder)
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,9 @@ func (p *publication) check(ctx context.Context) error {
 	if errs.Err() != nil {
 		return errs
 	}
-	m, err := p.underTest(ctx, &p.flags.SourceFlags, &p.flags.limits, p.folder)
+
+	// Run the cases with their golden files.
+	m, err := p.openWithCases(ctx, &p.flags.SourceFlags, &p.flags.limits, p.folder)
 	if err != nil {
 		return err
 	}
@@ -69,16 +73,16 @@ func (p *publication) check(ctx context.Context) error {
 	}
 	outcomes, err := cases.Run(ctx, m.Cases, m.Subject, p.flags.limits.Parallel())
 	if err == nil {
-		err = p.golden(m, outcomes, false)
+		err = p.compareGolden(m, outcomes, false)
 	}
 	if err != nil {
 		return err
 	}
-	return p.tested(outcomes)
+	return p.takeOutcomes(outcomes)
 }
 
-// tested takes what the cases gave, or reports those that fail.
-func (p *publication) tested(outcomes []cases.Outcome) error {
+// takeOutcomes takes the results of the cases, or returns the failures of those that fail.
+func (p *publication) takeOutcomes(outcomes []cases.Outcome) error {
 	failed := tested{outcomes: outcomes}.failures()
 	if failed.Err() != nil {
 		return failed
@@ -93,7 +97,7 @@ func (p *publication) tested(outcomes []cases.Outcome) error {
 	return nil
 }
 
-// build is the provenance.
+// build returns the provenance.
 func (p *publication) build() statement.Build {
 	parameters := map[string]string{"version": p.version.text, "vet": "passed", "cases": strconv.Itoa(p.checked.cases)}
 	if p.checked.skipped {
@@ -112,7 +116,8 @@ func (p *publication) build() statement.Build {
 	return out
 }
 
-// attach attaches what belongs to a version, and signs it, before the version is there.
+// attach attaches the provenance, the images, the README and the picture of a version, and signs
+// it, before the tag of the version is written.
 func (p *publication) attach(ctx context.Context, pushed artifact.Pushed) error {
 	publication := publishing.Publication{Build: p.build(), Images: p.checked.images, Signer: p.signer, Extra: func(context.Context, artifact.Pushed) ([]artifact.Referrer, error) {
 		var out []artifact.Referrer

@@ -22,7 +22,7 @@ func (c compatibility) writeChangelog(name, version string) error {
 		data, err = []byte("# Changelog\n"), nil
 	}
 	if err == nil {
-		err = os.WriteFile(name, []byte(c.into(string(data), version)), 0o644) //nolint:gosec // it is for everyone
+		err = os.WriteFile(name, []byte(c.withSection(string(data), version)), 0o644) //nolint:gosec // it is for everyone
 	}
 	if err != nil {
 		return &command.EnvironmentError{Err: err}
@@ -30,8 +30,8 @@ func (c compatibility) writeChangelog(name, version string) error {
 	return nil
 }
 
-// into is the text of a changelog with the section of a version.
-func (c compatibility) into(text, version string) string {
+// withSection returns the text of a changelog with the section of a version.
+func (c compatibility) withSection(text, version string) string {
 	section := c.section(version)
 	if rest := strings.Index("\n"+text, "\n## "+version+"\n"); rest >= 0 {
 		end := len(text)
@@ -46,7 +46,7 @@ func (c compatibility) into(text, version string) string {
 	return strings.TrimRight(text, "\n") + "\n\n" + strings.TrimRight(section, "\n") + "\n"
 }
 
-// section is that of a version: what breaks users first.
+// section returns the section of a version, with the changes that break users first.
 func (c compatibility) section(version string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n", version)

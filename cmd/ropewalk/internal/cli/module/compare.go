@@ -32,5 +32,5 @@ func (a Commands) Compare(ctx context.Context, sources *command.SourceFlags, lim
 		}
 		return f.Type + ":" + f.Ref.Ref
 	}
-	return a.compared(ctx, &own, limits, name(older), name(newer))
+	return a.compareVersions(ctx, &own, limits, name(older), name(newer))
 }

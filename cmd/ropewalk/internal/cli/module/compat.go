@@ -27,7 +27,7 @@ type compatFlags struct {
 	version   string
 }
 
-// levels are the verdicts, the least first.
+// levels returns the verdicts, the least first.
 func levels() []string {
 	return []string{"none", string(evaluate.LevelPatch), string(evaluate.LevelMinor), string(evaluate.LevelUndecided), string(evaluate.LevelMajor)}
 }
@@ -78,7 +78,7 @@ graver than --allow.
 
 func (a Commands) runCompat(ctx context.Context, flags *compatFlags, old, now string) error {
 	a.JSON = flags.format.Value == "json"
-	out, err := a.compared(ctx, &flags.SourceFlags, &flags.limits, old, now)
+	out, err := a.compareVersions(ctx, &flags.SourceFlags, &flags.limits, old, now)
 	if err != nil {
 		return err
 	}
@@ -98,14 +98,15 @@ func (a Commands) runCompat(ctx context.Context, flags *compatFlags, old, now st
 	return err
 }
 
-// compared is what changed for users between two versions of a module.
-func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, old, now string) (compatibility, error) {
-	older, err := a.opening(ctx, sources, limits, old)
+// compareVersions returns what changed for users between two versions of a module.
+func (a Commands) compareVersions(ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, old, now string) (compatibility, error) {
+	// Open both versions, which are the same if their digests are.
+	older, err := a.openModule(ctx, sources, limits, old)
 	if err != nil {
 		return compatibility{}, err
 	}
 	defer older.Close()
-	newer, err := a.opening(ctx, sources, limits, now)
+	newer, err := a.openModule(ctx, sources, limits, now)
 	if err != nil {
 		return compatibility{}, err
 	}
@@ -113,6 +114,8 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 	if older.Request.Module.Digest == newer.Request.Module.Digest {
 		return compatibility{Verdict: "none", Changes: []change{}}, nil
 	}
+
+	// Compare what they take.
 	unread := a.readCases(&older)
 	compared, err := evaluate.Compare(ctx, newer.Evaluator, newer.subject(), older.Request.Module)
 	if err != nil {
@@ -122,6 +125,8 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 	for _, c := range compared.Changes {
 		out.Changes = append(out.Changes, changed(c))
 	}
+
+	// Compare what they make.
 	older.Subject.Kind, newer.Subject.Kind = compared.OlderKind, compared.NewerKind
 	switch {
 	case older.Subject.Kind != newer.Subject.Kind:
@@ -139,6 +144,8 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 		}
 		out.Changes = append(out.Changes, objects...)
 	}
+
+	// The gravest change is first, and decides.
 	slices.SortStableFunc(out.Changes, func(x, y change) int {
 		return cmp.Or(slices.Index(levels(), y.Level)-slices.Index(levels(), x.Level), cmp.Compare(x.Input, y.Input), cmp.Compare(x.Object, y.Object))
 	})
@@ -149,7 +156,7 @@ func (a Commands) compared(ctx context.Context, sources *command.SourceFlags, li
 	return out, nil
 }
 
-// unreadable says why the cases of the older version are not used.
+// unreadable returns the change that the cases of the older version are not used, with the reason.
 func unreadable(err error) change {
 	all := object.AsErrors(err, object.StageSpec).Sorted()
 	return change{Level: string(evaluate.LevelUndecided), Text: "the cases of the older version cannot be read: " + reason(all), Old: placed(all[0].Pos)}
@@ -195,7 +202,7 @@ func (c compatibility) text() string {
 	return "verdict: patch: both take the same, and make the same of the cases\n"
 }
 
-// markdown is a comment on a change request.
+// markdown returns a comment on a change request.
 func (c compatibility) markdown(old string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### Since %s: %s\n\n", cell(old), c.Verdict)
@@ -208,7 +215,7 @@ func (c compatibility) markdown(old string) string {
 	return b.String()
 }
 
-// cell is text in a table of Markdown, in which nothing of it is markup.
+// cell returns text for a table of Markdown, with its markup escaped.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "@", "&#64;", "*", `\*`, "_", `\_`, "[", `\[`).Replace(command.OneLine(text))
 }

@@ -29,7 +29,7 @@ type point struct {
 	At string `json:"at,omitempty"`
 }
 
-// inspect is what can be told of the module without an input, with the coverage of inputs.
+// inspect returns what the module says of itself without an input, with the coverage of inputs.
 func (m underTest) inspect(ctx context.Context, inputs []object.Value) (*evaluate.Inspection, error) {
 	return evaluate.Inspect(ctx, m.Subject.Renderer.Evaluator, m.subject(), inputs)
 }
@@ -39,7 +39,7 @@ func (m underTest) subject() evaluate.Subject {
 	return evaluate.Subject{Spec: m.Request.Spec, Module: m.Request.Module, Context: m.Request.Context, Limits: m.Request.Limits}
 }
 
-// coverage is that of the cases that render. A case without an input counts: it leaves
+// coverage returns the coverage of the cases that render. A case without an input counts: it leaves
 // out everything.
 func (m underTest) coverage(ctx context.Context, chosen []cases.Case) (*coverage, error) {
 	var inputs []object.Value
@@ -77,7 +77,8 @@ func covered(points []evaluate.Point) *coverage {
 	return out
 }
 
-// percent is how much is covered, rounded down; all of nothing is.
+// percent returns how much is covered, in percent, rounded down. It returns 100 if there is nothing
+// to cover.
 func (c *coverage) percent() int {
 	if c.Points == 0 {
 		return 100

@@ -3,6 +3,4 @@
 
 // Package module has the commands for those who write modules: they look at one, test it,
 // compare it with its last version, and publish it.
-//
-// Callers: package cli.
 package module

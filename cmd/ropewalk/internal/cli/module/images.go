@@ -48,10 +48,11 @@ type usedImage struct {
 }
 
 func (a Commands) runImages(ctx context.Context, flags *command.SourceFlags, limits *command.LimitFlags, format, reference string) error {
+	// Open the module with its cases.
 	if err := limits.Check(); err != nil {
 		return err
 	}
-	m, err := a.underTest(ctx, flags, limits, reference)
+	m, err := a.openWithCases(ctx, flags, limits, reference)
 	if err != nil {
 		return err
 	}
@@ -59,6 +60,8 @@ func (a Commands) runImages(ctx context.Context, flags *command.SourceFlags, lim
 	if len(m.Cases) == 0 {
 		return object.Errors{m.noCases(object.SeverityError)}
 	}
+
+	// Render the cases, which must pass.
 	outcomes, err := cases.Run(ctx, m.Cases, m.Subject, limits.Parallel())
 	if err == nil {
 		err = tested{outcomes: outcomes}.failures().Err()
@@ -66,9 +69,12 @@ func (a Commands) runImages(ctx context.Context, flags *command.SourceFlags, lim
 	if err != nil {
 		return err
 	}
+
+	// Look the digests up, unless no server may be asked.
 	var registries *remote.Registries
 	if !flags.Offline {
-		if registries, err = flags.Registries(); err != nil {
+		registries, err = flags.Registries()
+		if err != nil {
 			return err
 		}
 	}
@@ -76,14 +82,18 @@ func (a Commands) runImages(ctx context.Context, flags *command.SourceFlags, lim
 	if err != nil {
 		return command.WithOptions(err)
 	}
-	list, rows := []usedImage{}, [][]string{{"IMAGE", "DIGEST"}}
+
+	// Print images as data or as a table.
+	list := []usedImage{}
+	rows := [][]string{{"IMAGE", "DIGEST"}}
 	for _, i := range resolved {
-		list, rows = append(list, usedImage(i)), append(rows, []string{i.Image, i.Digest})
+		list = append(list, usedImage(i))
+		rows = append(rows, []string{i.Image, i.Digest})
 	}
 	return a.Outcome(format, list, command.Table(rows))
 }
 
-// imagesOf are the images that cases run.
+// imagesOf returns the images that cases run.
 func imagesOf(outcomes []cases.Outcome) images.Used {
 	used := images.Used{}
 	for _, o := range outcomes {

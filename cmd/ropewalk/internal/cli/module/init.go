@@ -22,7 +22,8 @@ import (
 )
 
 func (a Commands) init() *cobra.Command {
-	from, name := command.NewChoice(starter.Kinds()...), ""
+	from := command.NewChoice(starter.Kinds()...)
+	name := ""
 	cmd := &cobra.Command{
 		Use: "init [DIR]", Short: "Start a module that renders, and passes vet and test",
 		Long: `Write a module into DIR, the working directory where there is none: its package, its
@@ -52,16 +53,20 @@ written at all.
 }
 
 func (a Commands) runInit(ctx context.Context, kind, named, dir string) error {
+	// The name is that of the folder, unless --name gives another.
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
 		return &command.EnvironmentError{Err: err}
 	}
 	name := starter.Default(filepath.Base(absolute))
 	if named != "" {
-		if name, err = starter.ParseName(named); err != nil {
+		name, err = starter.ParseName(named)
+		if err != nil {
 			return command.Usagef("write a name such as acme.example/web@v0", "--name: %s", err)
 		}
 	}
+
+	// Write the files, and refuse to replace one.
 	version := process.CurrentRelease().Version
 	if !strings.HasPrefix(version, "v") {
 		version = "latest"
@@ -70,7 +75,8 @@ func (a Commands) runInit(ctx context.Context, kind, named, dir string) error {
 	if err != nil {
 		return err
 	}
-	if files["README.md"], err = readme(ctx, kind, name, files); err != nil {
+	files["README.md"], err = readme(ctx, kind, name, files)
+	if err != nil {
 		return err
 	}
 	tree, err := memfs.New(files)
@@ -81,6 +87,8 @@ func (a Commands) runInit(ctx context.Context, kind, named, dir string) error {
 	if err != nil {
 		return err
 	}
+
+	// Print their names as data, and the next commands as a note.
 	var created strings.Builder
 	for _, name := range names {
 		created.WriteString(path.Join(filepath.ToSlash(dir), name) + "\n")
@@ -97,7 +105,7 @@ The module %[2]s is in %[1]s. Next:
 	return nil
 }
 
-// readme is the README of a module that consists of files.
+// readme returns the README of a module that consists of files.
 func readme(ctx context.Context, kind string, name starter.Name, files map[string][]byte) ([]byte, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\nA module of Ropewalk, `%s`.\n", path.Base(name.Path), name)
@@ -127,7 +135,7 @@ module at a tag such as v0.1.0. Keep those of the system that you use.
 	return []byte(b.String()), nil
 }
 
-// inputTable is what a module takes as a table of Markdown.
+// inputTable returns the inputs of a module as a table of Markdown.
 func inputTable(inputs []evaluate.Input) string {
 	cell := func(text string) string { return strings.ReplaceAll(command.OneLine(text), "|", `\|`) }
 	code := func(text string) string {

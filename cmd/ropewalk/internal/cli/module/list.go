@@ -42,7 +42,7 @@ not support this.
 				return command.Usagef("write oci://"+args[0], "%s is no repository", args[0])
 			}
 			if host := strings.TrimSuffix(name, "/"); host != "" && !strings.Contains(host, "/") {
-				return a.repositories(ctx, &flags, format.Value, host)
+				return a.listRepositories(ctx, &flags, format.Value, host)
 			}
 			at, err := artifact.ParseLocation(args[0])
 			if err != nil {
@@ -80,7 +80,7 @@ func (l listing) text() string {
 	return command.Table(rows)
 }
 
-// versionsOf are the versions of a repository, the highest first, each with the floating tags
+// versionsOf returns the versions of a repository, the highest first, each with the floating tags
 // that lead to its digest.
 func versionsOf(ctx context.Context, in command.Location) (listing, error) {
 	all, err := releases(ctx, in.Store)
@@ -93,6 +93,8 @@ func versionsOf(ctx context.Context, in command.Location) (listing, error) {
 			Hint: "ropewalk module list oci://REGISTRY lists the repositories of a registry that tells them",
 		}
 	}
+
+	// A floating tag that does not exist leads to "".
 	digest := func(tag string) (string, error) {
 		desc, err := in.Resolve(ctx, tag)
 		if manifest.Missing(err) {
@@ -100,6 +102,8 @@ func versionsOf(ctx context.Context, in command.Location) (listing, error) {
 		}
 		return desc.Digest.String(), err
 	}
+
+	// Resolve each floating tag once.
 	floating := map[string][]string{}
 	var seen []string
 	for _, r := range slices.Backward(all) {
@@ -115,10 +119,13 @@ func versionsOf(ctx context.Context, in command.Location) (listing, error) {
 			floating[leads] = append(floating[leads], tag)
 		}
 	}
+
+	// List the versions with the tags of their digests.
 	var out listing
 	for _, r := range slices.Backward(all) {
 		one := listed{Version: r.text}
-		if one.Digest, err = digest(r.text); err != nil {
+		one.Digest, err = digest(r.text)
+		if err != nil {
 			return nil, err
 		}
 		one.Tags = floating[one.Digest]
@@ -128,15 +135,16 @@ func versionsOf(ctx context.Context, in command.Location) (listing, error) {
 	return out, nil
 }
 
-// repositories lists those of a registry.
-func (a Commands) repositories(ctx context.Context, flags *command.RegistryFlags, format, host string) error {
+// listRepositories lists the repositories of a registry.
+func (a Commands) listRepositories(ctx context.Context, flags *command.RegistryFlags, format, host string) error {
 	registries, err := flags.Registries()
 	if err != nil {
 		return err
 	}
 	names := []string{}
 	err = registries.Repositories(ctx, host, func(more []string) error {
-		if names = append(names, more...); len(names) > maxRepositories {
+		names = append(names, more...)
+		if len(names) > maxRepositories {
 			return errEnough
 		}
 		return nil

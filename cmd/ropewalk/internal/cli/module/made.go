@@ -18,8 +18,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// made compares what two versions make of the cases of the older one that render: of a user who changes
-// nothing but the version.
+// compareResults compares what two versions make of the cases of the older one that render: the
+// change for a user who changes nothing but the version.
 func made(ctx context.Context, older, newer underTest, parallel int) ([]change, error) {
 	// What a policy refuses is what its users get of it, and a case of a rule that is new is among
 	// those of the newer version.
@@ -28,12 +28,16 @@ func made(ctx context.Context, older, newer underTest, parallel int) ([]change, 
 	if policy {
 		all = slices.Concat(older.Cases, newer.Cases)
 	}
+
+	// Leave out cases that only expect errors, except those of a policy.
 	var usable []cases.Case
 	for _, c := range all {
 		if len(c.Expect.Errors) == 0 || policy {
 			usable = append(usable, c)
 		}
 	}
+
+	// Render the cases with both versions.
 	before, err := cases.Run(ctx, usable, older.Subject, parallel)
 	if err != nil {
 		return nil, err
@@ -42,7 +46,10 @@ func made(ctx context.Context, older, newer underTest, parallel int) ([]change, 
 	if err != nil {
 		return nil, err
 	}
-	out, compared := []change{}, 0
+
+	// Compare case by case.
+	out := []change{}
+	compared := 0
 	for i, old := range before {
 		if policy {
 			// The older version may not know the parameters of a case of the newer one.
@@ -51,27 +58,29 @@ func made(ctx context.Context, older, newer underTest, parallel int) ([]change, 
 			} else if i >= len(older.Cases) {
 				continue
 			}
-			out = append(out, judgements(old, after[i])...)
+			out = append(out, compareJudgements(old, after[i])...)
 			continue
 		}
 		if old.Err != nil || old.Result.Plan == nil {
 			continue // It does not render with its own version.
 		}
 		compared++
-		changes, err := ofCase(ctx, old, after[i])
+		changes, err := compareCase(ctx, old, after[i])
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, changes...)
 	}
+
+	// Without a case that renders, nothing is known.
 	if compared == 0 {
 		out = append(out, change{Level: string(evaluate.LevelUndecided), Text: "the older version has no case that renders: what both make is not compared"})
 	}
-	return once(out), nil
+	return distinct(out), nil
 }
 
-// ofCase is what changed in what is made of one case.
-func ofCase(ctx context.Context, before, after cases.Outcome) ([]change, error) {
+// compareCase returns what changed in the objects of one case.
+func compareCase(ctx context.Context, before, after cases.Outcome) ([]change, error) {
 	if after.Err != nil {
 		return []change{{Level: string(evaluate.LevelMajor), Text: fmt.Sprintf("the case %q does not render any more: %s", before.Name, reason(after.Err)), Old: before.Pos.String()}}, nil //nolint:nilerr // it is what changed
 	}
@@ -96,10 +105,10 @@ func ofCase(ctx context.Context, before, after cases.Outcome) ([]change, error) 
 	return append(out, renamed(older, newer)...), nil
 }
 
-// judgements compares what two versions of a policy report of one case, one by one: a refusal that is
-// gone makes up for none that is new elsewhere. What is refused more in a case is refused of users
-// too, whatever else the case has.
-func judgements(before, after cases.Outcome) []change {
+// compareJudgements compares what two versions of a policy report of one case, one by one: a
+// refusal that is gone does not make up for one that is new elsewhere. If a case is refused for a
+// further reason, users are refused for it too, whatever else the case has.
+func compareJudgements(before, after cases.Outcome) []change {
 	refused, warned := reported(before)
 	refuses, warns := reported(after)
 	less, more := unpaired(refused, refuses, judgement.sameWords, judgement.sameRule)
@@ -133,7 +142,7 @@ type judgement struct {
 	message  string
 }
 
-// sameWords reports whether both say the same of one object, at whatever path.
+// sameWords reports whether both have the same message about one object, at whatever path.
 func (j judgement) sameWords(o judgement) bool {
 	return j.stage == o.stage && j.node == o.node && j.message == o.message
 }
@@ -146,8 +155,8 @@ func (j judgement) samePlace(o judgement) bool {
 // sameRule reports whether both are about one place, by one rule.
 func (j judgement) sameRule(o judgement) bool { return j.rule == o.rule && j.samePlace(o) }
 
-// unpaired are the judgements of two versions that are left when each is paired with one of the other
-// version, by the first of the rules that holds.
+// unpaired returns the judgements of two versions that are left when each is paired with one of the
+// other version, by the first of the rules that holds.
 func unpaired(older, newer []judgement, rules ...func(a, b judgement) bool) (fromOlder, fromNewer []judgement) {
 	fromOlder, fromNewer = slices.Clone(older), slices.Clone(newer)
 	for _, same := range rules {
@@ -162,7 +171,7 @@ func unpaired(older, newer []judgement, rules ...func(a, b judgement) bool) (fro
 	return fromOlder, fromNewer
 }
 
-// reported are the errors and the warnings of an outcome.
+// reported returns the errors and the warnings of an outcome.
 func reported(o cases.Outcome) (refused, warned []judgement) {
 	read := func(e *object.Error) judgement {
 		return judgement{stage: e.Stage, node: e.Node, path: e.Path, rule: e.Policy, sentence: reason(object.Errors{e}), message: object.Shown(e).Err.Error()}
@@ -182,7 +191,7 @@ func isJudged(o cases.Outcome) bool {
 	return !slices.ContainsFunc(object.AsErrors(o.Err, object.StageEvaluate).Failures(), func(e *object.Error) bool { return e.Stage != object.StageCheck })
 }
 
-// byRef are nodes by the objects that they are.
+// byRef returns nodes by the references of their objects.
 func byRef(nodes []*object.Node) map[object.Ref]*object.Node {
 	out := make(map[object.Ref]*object.Node, len(nodes))
 	for _, n := range nodes {
@@ -191,7 +200,7 @@ func byRef(nodes []*object.Node) map[object.Ref]*object.Node {
 	return out
 }
 
-// line is that of a module which makes a node; "" where there is none.
+// line returns the line of a module that makes a node, or "" if there is none.
 func line(n *object.Node) string {
 	if n == nil {
 		return ""
@@ -199,7 +208,7 @@ func line(n *object.Node) string {
 	return placed(n.Pos)
 }
 
-// judged is what a change of an object asks of the version.
+// judged returns the level that a change of an object requires of the version, and why.
 func judged(c diff.Change) (evaluate.Level, string) {
 	switch c.Kind {
 	case diff.Deleted:
@@ -223,7 +232,7 @@ func judged(c diff.Change) (evaluate.Level, string) {
 	return evaluate.LevelPatch, fields(c.Fields)
 }
 
-// fields names the first of the fields that changed.
+// fields returns the names of the first fields that changed.
 func fields(all []diff.Field) string {
 	const most = 3
 	var out string
@@ -242,7 +251,8 @@ func fields(all []diff.Field) string {
 	return out + " change"
 }
 
-// renamed are objects whose nodes have other ids, which others depend on by name.
+// renamed returns a change for each object whose node has another id: other specs depend on nodes
+// by id.
 func renamed(before, after map[object.Ref]*object.Node) (out []change) {
 	for ref, old := range before {
 		if now := after[ref]; now != nil && now.ID != old.ID {
@@ -256,7 +266,7 @@ func renamed(before, after map[object.Ref]*object.Node) (out []change) {
 	return out
 }
 
-// reason is the first mistake of an error, without its place.
+// reason returns the first mistake of an error, without its place.
 func reason(err error) string {
 	var all object.Errors
 	if errors.As(err, &all) && len(all) > 0 {
@@ -269,7 +279,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// placed is a position as text; "" where there is none.
+// placed returns a position as text, or "" if there is none.
 func placed(p object.Pos) string {
 	if !p.IsValid() {
 		return ""
@@ -277,8 +287,8 @@ func placed(p object.Pos) string {
 	return p.String()
 }
 
-// once are changes of which several cases show the same, each once.
-func once(all []change) []change {
+// distinct returns changes without those that several cases have in common, each once.
+func distinct(all []change) []change {
 	var out []change
 	for _, c := range all {
 		if !slices.ContainsFunc(out, func(o change) bool { return o.Level == c.Level && o.Object == c.Object && o.Text == c.Text }) {

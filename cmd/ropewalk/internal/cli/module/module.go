@@ -61,8 +61,8 @@ type opened struct {
 	Close     func()
 }
 
-// open fetches the module that a reference names, and starts what evaluates it, which the caller
-// closes if there is no error.
+// open fetches the module that a reference names, and starts its evaluator. If there is no error,
+// the caller closes it.
 func (a Commands) open(ctx context.Context, flags *command.SourceFlags, limits command.LimitFlags, reference string) (opened, error) {
 	evaluator, closer, err := limits.Evaluator()
 	if err != nil {
@@ -73,12 +73,14 @@ func (a Commands) open(ctx context.Context, flags *command.SourceFlags, limits c
 		closer()
 		return out, err
 	}
-	out.Close, out.Request.Limits = closer, limits.Limits()
+	out.Close = closer
+	out.Request.Limits = limits.Limits()
 	return out, nil
 }
 
 // fetch fetches the module that a reference names.
 func (a Commands) fetch(ctx context.Context, flags *command.SourceFlags, evaluator evaluate.Evaluator, reference string) (opened, error) {
+	// A remote module is loaded by a document that refers to it, and a folder by its path.
 	out := opened{Reference: reference, Evaluator: evaluator}
 	opts := host.Options{Args: []string{reference}, Evaluator: out.Evaluator}
 	kind, ref, remote := split(reference)
@@ -95,15 +97,19 @@ func (a Commands) fetch(ctx context.Context, flags *command.SourceFlags, evaluat
 			return out, err
 		}
 		// A document has the name of a file in this folder.
-		opts.Args, opts.Documents = nil, []spec.File{{Name: path.Base(reference), Data: text}}
+		opts.Args = nil
+		opts.Documents = []spec.File{{Name: path.Base(reference), Data: text}}
 	} else if info, err := os.Stat(reference); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return out, command.Usagef(cmp.Or(object.DidYouMean(reference, cue.Names()), project.NearestFile(reference), "name the folder of its package, or oci://…, git:…, embedded:…"), "%s is no folder of a module", reference)
 	}
+
+	// Load it, and print its mistakes.
 	h, err := a.Connect(flags, nil, opts.Args, nil)
 	if err != nil {
 		return out, err
 	}
-	if out.Loaded, err = h.Load(ctx, opts); err != nil {
+	out.Loaded, err = h.Load(ctx, opts)
+	if err != nil {
 		a.Texts = out.Texts
 		return out, err
 	}
@@ -112,6 +118,8 @@ func (a Commands) fetch(ctx context.Context, flags *command.SourceFlags, evaluat
 		return out, err
 	}
 	a.Warn(out.Loaded.Request.Mistakes)
+
+	// A module is one spec, and none of another kind.
 	if len(out.Loaded.Request.Specs) != 1 {
 		return out, command.Usagef("name the folder with the package of the module", "%s holds %d specs, and is no module", reference, len(out.Loaded.Request.Specs))
 	}
@@ -122,18 +130,20 @@ func (a Commands) fetch(ctx context.Context, flags *command.SourceFlags, evaluat
 	return out, nil
 }
 
-// split is the type and the rest of a reference that is no folder.
+// split returns the type and the rest of a reference that is no folder. The result ok is false for
+// a folder.
 func split(reference string) (kind, ref string, ok bool) {
 	if strings.HasPrefix(reference, "oci://") {
 		return reftype.OCI, reference, true
 	}
-	if kind, ref, ok = strings.Cut(reference, ":"); ok && (kind == reftype.Git || kind == reftype.Embedded) {
+	kind, ref, ok = strings.Cut(reference, ":")
+	if ok && (kind == reftype.Git || kind == reftype.Embedded) {
 		return kind, ref, true
 	}
 	return "", "", false
 }
 
-// argument is the folder that the arguments of a command name.
+// argument returns the folder that the arguments of a command name.
 func argument(args []string) string {
 	if len(args) == 0 {
 		return "."
@@ -141,8 +151,8 @@ func argument(args []string) string {
 	return args[0]
 }
 
-// named is the module that the arguments of a command name. An embedded one may be named alone where
-// no folder is called like it.
+// named returns the module that the arguments of a command name. An embedded module may be named
+// alone if no folder has its name.
 func named(args []string) string {
 	name := argument(args)
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) && slices.Contains(cue.Names(), name) {
@@ -151,7 +161,7 @@ func named(args []string) string {
 	return name
 }
 
-// subject is the module as its cases render it.
+// subject returns the module as its cases render it.
 func (m opened) subject() cases.Subject {
 	m.Loaded.Request.Specs[0].Evaluate.Limits = m.Request.Limits
 	return cases.Subject{Request: m.Loaded.Request, Renderer: render.NewRenderer(m.Evaluator)}

@@ -17,16 +17,18 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// plainSecrets reports secrets that stand in objects as they are: variables of containers,
-// and data of ConfigMaps, by their names. Secrets with data are refused by every render.
-func (v *vetting) plainSecrets(outcomes []cases.Outcome) {
+// checkSecrets reports secrets in plain text in objects: variables of containers, and data of
+// ConfigMaps, by their names. Secrets with data are refused by every render.
+func (v *vetting) checkSecrets(outcomes []cases.Outcome) {
 	type place struct {
 		pos  object.Pos
 		path string
 	}
+
+	// Report each place once, although many cases make it.
 	seen := map[place]bool{}
 	for _, o := range outcomes {
-		for _, n := range v.made(o) {
+		for _, n := range v.compareResults(o) {
 			report := func(path object.Path, name string) {
 				at := place{n.Pos, path.String()}
 				if seen[at] {
@@ -39,6 +41,8 @@ func (v *vetting) plainSecrets(outcomes []cases.Outcome) {
 					Notes: []object.Note{{Pos: o.Pos, Text: "in this case"}}, Hint: "refer to a Secret: valueFrom.secretKeyRef, or a volume",
 				})
 			}
+
+			// ConfigMaps are read by many.
 			if data := n.Object.Map("data"); n.Object.Kind() == "ConfigMap" {
 				for _, name := range object.SortedKeys(data) {
 					if text, _ := data[name].(string); text != "" && !isSwitch(text) && object.SensitiveName(name) {
@@ -46,6 +50,8 @@ func (v *vetting) plainSecrets(outcomes []cases.Outcome) {
 					}
 				}
 			}
+
+			// Variables are shown by kubectl describe.
 			containers(n.Object, func(at object.Path, container map[string]any) {
 				variables, _ := container["env"].([]any)
 				for i, item := range variables {
@@ -67,17 +73,19 @@ func isSwitch(value string) bool {
 	return slices.Contains([]string{"true", "false", "yes", "no", "on", "off"}, strings.ToLower(value))
 }
 
-// images reports the images that are not pinned, and that the module chooses: those of its
-// users are their own.
-func (v *vetting) images(ctx context.Context, outcomes []cases.Outcome, mark spec.Mark) error {
+// checkImages reports the images that are not pinned, if the module chooses them: users choose the
+// others.
+func (v *vetting) checkImages(ctx context.Context, outcomes []cases.Outcome, mark spec.Mark) error {
 	if mark.Images == spec.ImagesOff {
 		return nil
 	}
+
+	// Report each image once, although many cases have it.
 	seen := map[string]bool{}
 	for _, o := range outcomes {
 		var queries []evaluate.Query
 		var errs object.Errors
-		for _, n := range v.made(o) {
+		for _, n := range v.compareResults(o) {
 			containers(n.Object, func(at object.Path, container map[string]any) {
 				image, _ := container["image"].(string)
 				wrong := unpinned(image, mark.Images)
@@ -90,9 +98,12 @@ func (v *vetting) images(ctx context.Context, outcomes []cases.Outcome, mark spe
 					e.Severity = object.SeverityWarning
 				}
 				seen[image] = true
-				queries, errs = append(queries, evaluate.Query{Node: n.ID, Path: at}), append(errs, e)
+				queries = append(queries, evaluate.Query{Node: n.ID, Path: at})
+				errs = append(errs, e)
 			})
 		}
+
+		// The image of a user's input is the choice of the user.
 		own, err := v.ownChoice(ctx, o, queries, errs)
 		if err != nil {
 			return err
@@ -102,7 +113,7 @@ func (v *vetting) images(ctx context.Context, outcomes []cases.Outcome, mark spe
 	return nil
 }
 
-// ownChoice are the errors about values that are not computed from the input.
+// ownChoice returns the errors about values that are not computed from the input.
 func (v *vetting) ownChoice(ctx context.Context, o cases.Outcome, queries []evaluate.Query, errs object.Errors) (own object.Errors, err error) {
 	if len(errs) == 0 {
 		return nil, nil
@@ -114,7 +125,8 @@ func (v *vetting) ownChoice(ctx context.Context, o cases.Outcome, queries []eval
 			return nil, err
 		}
 		// Without an origin the image is taken to be the module's.
-		if origins, err = v.Subject.Renderer.Evaluator.Trace(ctx, req.Specs[0].Evaluate, queries); errors.Is(err, context.Canceled) {
+		origins, err = v.Subject.Renderer.Evaluator.Trace(ctx, req.Specs[0].Evaluate, queries)
+		if errors.Is(err, context.Canceled) {
 			return nil, err
 		}
 	}
@@ -132,8 +144,8 @@ func (v *vetting) ownChoice(ctx context.Context, o cases.Outcome, queries []eval
 	return own, nil
 }
 
-// made are the nodes that the module itself made.
-func (v *vetting) made(o cases.Outcome) (out []*object.Node) {
+// compareResults returns the nodes that the module itself made.
+func (v *vetting) compareResults(o cases.Outcome) (out []*object.Node) {
 	if o.Err != nil || o.Result.Plan == nil {
 		return nil
 	}
@@ -145,7 +157,7 @@ func (v *vetting) made(o cases.Outcome) (out []*object.Node) {
 	return out
 }
 
-// unpinned is what is wrong with how an image is pinned; "" is nothing.
+// unpinned returns what is wrong with how an image is pinned, or "" if nothing is.
 func unpinned(image, mode string) string {
 	name, digest, _ := strings.Cut(image, "@")
 	_, tag, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ":")

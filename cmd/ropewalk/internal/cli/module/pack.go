@@ -44,6 +44,7 @@ type packed struct {
 
 // pack reads the module of a folder.
 func pack(ctx context.Context, folder string, version release, flags *publishFlags) (packed, error) {
+	// Read the files, and what is known of their source.
 	tree, err := local.Fetcher{Root: folder}.Fetch(ctx, source.Ref{Ref: "."})
 	if err != nil {
 		return packed{}, &command.EnvironmentError{Err: err}
@@ -56,14 +57,19 @@ func pack(ctx context.Context, folder string, version release, flags *publishFla
 		annotations[ocispec.AnnotationRevision] = flags.revision
 	}
 	var out packed
-	if out.readme, err = os.ReadFile(folder + "/README.md"); err != nil && !os.IsNotExist(err) { //nolint:gosec // the user names the folder
+	out.readme, err = os.ReadFile(folder + "/README.md") //nolint:gosec // the user names the folder
+	if err != nil && !os.IsNotExist(err) {
 		return packed{}, &command.EnvironmentError{Err: err}
 	}
+
+	// A module of Timoni has layers of its own.
 	if _, err := fs.Stat(tree.FS, timoniFile); err == nil {
 		out.timoni = true
 		out.image, err = packTimoni(tree, annotations)
 		return out, err
 	}
+
+	// A module of CUE is packed as the cue command packs it.
 	if !strings.HasPrefix(version.text, "v") {
 		return packed{}, command.Usagef("write v"+version.text, "%s: versions of CUE modules begin with v", version.text)
 	}
@@ -85,7 +91,7 @@ func pack(ctx context.Context, folder string, version release, flags *publishFla
 	return out, err
 }
 
-// packTimoni makes the two layers of a Timoni module: what is vendored, and the module itself.
+// packTimoni makes the two layers of a Timoni module: its vendored files, and the module itself.
 func packTimoni(tree source.Tree, annotations map[string]string) (artifact.Image, error) {
 	var vendored, own []string
 	err := fs.WalkDir(tree.FS, ".", func(name string, d fs.DirEntry, err error) error {
@@ -115,9 +121,9 @@ func packTimoni(tree source.Tree, annotations map[string]string) (artifact.Image
 	return artifact.NewImage(artifact.Blob{MediaType: timoniConfig, Data: []byte("{}")}, layers, tree.Digest, annotations)
 }
 
-// suits refuses a repository in which the clients of the module do not find it, and a version that they
-// do not know.
-func (p packed) suits(repository string, version release) error {
+// checkRepository refuses a repository in which the clients of the module do not find it, and a
+// version that they do not know.
+func (p packed) checkRepository(repository string, version release) error {
 	hasV := strings.HasPrefix(version.text, "v")
 	switch {
 	case p.timoni && hasV:

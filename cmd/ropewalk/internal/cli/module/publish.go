@@ -113,6 +113,7 @@ type publication struct {
 }
 
 func (a Commands) runPublish(ctx context.Context, flags *publishFlags, reference, folder string) error {
+	// Check the version before anything is read.
 	a.JSON = flags.format.Value == "json"
 	at, err := artifact.ParseLocation(reference)
 	if err != nil {
@@ -125,20 +126,26 @@ func (a Commands) runPublish(ctx context.Context, flags *publishFlags, reference
 	if !ok {
 		return command.Usagef("write a version with three numbers behind the repository, such as :v1.2.0", "%s: %q is no version", reference, cmp.Or(at.Tag, at.Digest))
 	}
+
+	// Only files of the user can become a version.
 	if foreign(folder) {
 		return command.Usagef("name the folder of the module", "%s is published already: only a folder can be", folder)
 	}
 	if err := (artifact.Options{Source: flags.source, Revision: flags.revision}).Check(); err != nil {
 		return &command.UsageError{Err: err}
 	}
+
+	// Pack the module, and check that its clients will find it.
 	p := &publication{Commands: a, flags: flags, folder: folder, version: version}
-	if p.signer, err = command.ReadSigner(flags.signKey); err != nil {
+	p.signer, err = command.ReadSigner(flags.signKey)
+	if err != nil {
 		return err
 	}
-	if p.packed, err = pack(ctx, folder, version, flags); err != nil {
+	p.packed, err = pack(ctx, folder, version, flags)
+	if err != nil {
 		return err
 	}
-	if err := p.packed.suits(at.Name, version); err != nil {
+	if err := p.packed.checkRepository(at.Name, version); err != nil {
 		return err
 	}
 	return a.WithLocation(ctx, &flags.RegistryFlags, flags.format.Value, reference, !flags.dryRun, func(to command.Location) (any, string, error) {
@@ -148,20 +155,23 @@ func (a Commands) runPublish(ctx context.Context, flags *publishFlags, reference
 	})
 }
 
-// run compares the digest first, so that what is there already is not checked again.
+// run compares the digest first, so that a version that exists is not checked again.
 func (p *publication) run(ctx context.Context) error {
+	// A version that exists needs its floating tags alone.
 	p.out = published{
 		Reference: p.to.At(p.version.text), Module: p.packed.path, Digest: p.packed.image.Descriptor.Digest.String(), Tree: p.packed.image.Tree,
 		DryRun: p.flags.dryRun,
 	}
 	there, err := artifact.HasImage(ctx, p.to.Store, p.packed.image, p.version.text)
 	if err != nil {
-		return p.exists(err)
+		return p.existsError(err)
 	}
 	if there != "" {
 		p.out.Digest = there
-		return p.float(ctx, nil)
+		return p.moveTags(ctx, nil)
 	}
+
+	// Compare and check what is new.
 	all, err := releases(ctx, p.to.Store)
 	if err != nil {
 		return err
@@ -173,27 +183,31 @@ func (p *publication) run(ctx context.Context) error {
 		return err
 	}
 	if p.flags.dryRun {
-		return p.float(ctx, all)
+		return p.moveTags(ctx, all)
 	}
+
+	// Push it, with its attachments before its tag.
 	bar := command.NewProgress(p.Streams, "pushing")
 	pushed, err := artifact.PushImage(ctx, p.to.Store, p.packed.image, p.version.text, artifact.PushOptions{At: time.Now(), Progress: bar.Bytes, Sealed: p.attach})
 	bar.Clear()
 	if err != nil {
-		return p.exists(err)
+		return p.existsError(err)
 	}
-	p.out.Digest, p.out.Changed, p.out.Signed = pushed.Digest, pushed.Changed, pushed.Changed && p.signer != nil
-	return p.float(ctx, all)
+	p.out.Digest = pushed.Digest
+	p.out.Changed = pushed.Changed
+	p.out.Signed = pushed.Changed && p.signer != nil
+	return p.moveTags(ctx, all)
 }
 
-// exists is err, as a finding where the version is there with other content.
-func (*publication) exists(err error) error {
+// existsError returns err, as a finding if the version exists with other content.
+func (*publication) existsError(err error) error {
 	if errors.Is(err, artifact.ErrExists) {
 		return &object.Error{Stage: object.StageCheck, Err: err}
 	}
 	return err
 }
 
-// compare holds the version against the highest one below it.
+// compare compares the version with the highest one below it.
 func (p *publication) compare(ctx context.Context, all []release) error {
 	older, found := before(all, p.version)
 	if !found {
@@ -201,7 +215,7 @@ func (p *publication) compare(ctx context.Context, all []release) error {
 	}
 	p.out.Since = older.text
 	p.checked.since = older.text
-	report, err := p.compared(ctx, &p.flags.SourceFlags, &p.flags.limits, p.to.At(older.text), p.folder)
+	report, err := p.compareVersions(ctx, &p.flags.SourceFlags, &p.flags.limits, p.to.At(older.text), p.folder)
 	var mistakes object.Errors
 	switch {
 	case errors.As(err, &mistakes), errors.Is(err, context.Canceled):
@@ -212,12 +226,14 @@ func (p *publication) compare(ctx context.Context, all []release) error {
 	case err != nil:
 		return fmt.Errorf("%s cannot be compared with (--accept-uncompared publishes all the same): %w", p.to.At(older.text), err)
 	}
-	p.out.Verdict, p.out.Changes, p.checked.verdict = report.Verdict, report.Changes, report.Verdict
-	return p.allowed(older, evaluate.Level(report.Verdict))
+	p.out.Verdict = report.Verdict
+	p.out.Changes = report.Changes
+	p.checked.verdict = report.Verdict
+	return p.checkLevel(older, evaluate.Level(report.Verdict))
 }
 
-// allowed reports a version that is too low for what changed.
-func (p *publication) allowed(older release, verdict evaluate.Level) error {
+// checkLevel refuses a version that is too low for what changed.
+func (p *publication) checkLevel(older release, verdict evaluate.Level) error {
 	step := p.version.step(older)
 	hint := "\"ropewalk module compat " + p.to.At(older.text) + "\" lists what changed; publish " + older.next(verdict) + " or higher"
 	refuse := func(format string, args ...any) error {
@@ -237,8 +253,8 @@ func (p *publication) allowed(older release, verdict evaluate.Level) error {
 	return nil
 }
 
-// first is the first of the changes of a level, as a sentence: of an input where there is one, since what
-// is made follows from that.
+// first returns the first of the changes of a level, as a sentence. It prefers a change of an
+// input, since the changes of objects follow from it.
 func first(changes []change, level evaluate.Level) string {
 	for _, ofInput := range []bool{true, false} {
 		for _, c := range changes {
@@ -250,9 +266,10 @@ func first(changes []change, level evaluate.Level) string {
 	return string(level)
 }
 
-// float moves the floating tags that the version is the highest for. Where all is not known yet, a last
-// tag that leads to the version shows that nothing is left to do.
-func (p *publication) float(ctx context.Context, all []release) error {
+// moveTags moves the floating tags that the version is the highest for. If all is nil, the versions
+// are not known yet: then a last tag that leads to the version shows that nothing is left to do.
+func (p *publication) moveTags(ctx context.Context, all []release) error {
+	// A prerelease has no floating tags.
 	tags := p.version.floating()
 	if len(tags) == 0 {
 		return nil
@@ -262,10 +279,13 @@ func (p *publication) float(ctx context.Context, all []release) error {
 		if err == nil && d.Digest.String() == p.out.Digest {
 			return nil
 		}
-		if all, err = releases(ctx, p.to.Store); err != nil {
+		all, err = releases(ctx, p.to.Store)
+		if err != nil {
 			return err
 		}
 	}
+
+	// Move each tag, unless a higher version has it.
 	for _, tag := range tags {
 		if !p.version.leads(tag, all) {
 			p.out.Kept = append(p.out.Kept, tag)
@@ -287,6 +307,7 @@ func (p *publication) float(ctx context.Context, all []release) error {
 }
 
 func (p published) text() string {
+	// First the version and what it was compared with.
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-9s"+format+"\n", append([]any{name}, args...)...)
@@ -299,6 +320,8 @@ func (p published) text() string {
 	if p.Since != "" {
 		line("since", "%s: %s", p.Since, cmp.Or(p.Verdict, "not compared"))
 	}
+
+	// Then what was written.
 	switch {
 	case p.DryRun && !p.Changed:
 		line("changed", "no: this was a dry run")

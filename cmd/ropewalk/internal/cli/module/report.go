@@ -20,6 +20,7 @@ type tested struct {
 	outcomes []cases.Outcome
 }
 
+// failed returns how many cases failed.
 func (t tested) failed() (n int) {
 	for _, o := range t.outcomes {
 		if len(o.Failures) > 0 {
@@ -29,7 +30,7 @@ func (t tested) failed() (n int) {
 	return n
 }
 
-// failures are those of all cases.
+// failures returns the failures of all cases.
 func (t tested) failures() (all object.Errors) {
 	for _, o := range t.outcomes {
 		all = append(all, o.Failures...)
@@ -64,7 +65,7 @@ func (t tested) data() testedData {
 	return out
 }
 
-// shownAll are errors as messages show them.
+// shownAll returns errors as messages show them.
 func shownAll(errs object.Errors) (out object.Errors) {
 	for _, e := range errs {
 		out = append(out, object.Shown(e))
@@ -99,7 +100,7 @@ type (
 	}
 )
 
-// junit is tested as a JUnit report.
+// junit returns the results as a JUnit report.
 func (t tested) junit() ([]byte, error) {
 	suite := junitSuite{Name: t.Module, Tests: len(t.outcomes), Failures: t.failed()}
 	total := 0.0

@@ -21,10 +21,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// cases checks what the cases make. The error is that of ctx.
-func (v *vetting) cases(ctx context.Context, mark spec.Mark, flags *vetFlags) error {
-	versions := v.versions(mark)
-	outcomes, err := v.rendered(ctx, versions[0], flags.limits.Parallel())
+// checkCases checks what the cases make. The error is that of ctx.
+func (v *vetting) checkCases(ctx context.Context, mark spec.Mark, flags *vetFlags) error {
+	// Render with the first version, and report what does not render.
+	versions := v.supportedVersions(mark)
+	outcomes, err := v.renderCases(ctx, versions[0], flags.limits.Parallel())
 	if err != nil {
 		return err
 	}
@@ -40,28 +41,32 @@ func (v *vetting) cases(ctx context.Context, mark spec.Mark, flags *vetFlags) er
 			v.add("render", &one)
 		}
 	}
+
+	// Render with the other versions, and report what they add.
 	for _, version := range versions[1:] {
-		again, err := v.rendered(ctx, version, flags.limits.Parallel())
+		again, err := v.renderCases(ctx, version, flags.limits.Parallel())
 		if err != nil {
 			return err
 		}
-		v.otherVersion(version, outcomes, again)
+		v.compareVersion(version, outcomes, again)
 	}
-	if err := v.deterministic(ctx, outcomes, versions[0], flags.limits.Parallel()); err != nil {
+
+	// Check what the cases make.
+	if err := v.checkDeterministic(ctx, outcomes, versions[0], flags.limits.Parallel()); err != nil {
 		return err
 	}
 	if v.Subject.Kind != evaluate.KindPolicy { // It makes nothing.
-		v.plainSecrets(outcomes)
-		if err := v.images(ctx, outcomes, mark); err != nil {
+		v.checkSecrets(outcomes)
+		if err := v.checkImages(ctx, outcomes, mark); err != nil {
 			return err
 		}
 	}
-	return v.budget(ctx, outcomes, mark)
+	return v.checkBudget(ctx, outcomes, mark)
 }
 
-// versions are those of Kubernetes that a module is vetted for. What is known of no schema is
-// reported.
-func (v *vetting) versions(mark spec.Mark) (out []spec.Version) {
+// supportedVersions returns the versions of Kubernetes that a module is vetted for. It reports
+// those without known schemas.
+func (v *vetting) supportedVersions(mark spec.Mark) (out []spec.Version) {
 	for _, version := range mark.Kubernetes {
 		ok, oldest, newest := render.HasSchemas(version.Text)
 		if ok {
@@ -79,8 +84,8 @@ func (v *vetting) versions(mark spec.Mark) (out []spec.Version) {
 	return out
 }
 
-// rendered renders the cases for a version of Kubernetes, if they name none.
-func (v *vetting) rendered(ctx context.Context, version spec.Version, parallel int) ([]cases.Outcome, error) {
+// renderCases renders the cases for a version of Kubernetes, unless they name one.
+func (v *vetting) renderCases(ctx context.Context, version spec.Version, parallel int) ([]cases.Outcome, error) {
 	all := slices.Clone(v.Cases)
 	for i, c := range all {
 		if c.Context.KubeVersion == "" {
@@ -90,9 +95,9 @@ func (v *vetting) rendered(ctx context.Context, version spec.Version, parallel i
 	return cases.Run(ctx, all, v.Subject, parallel)
 }
 
-// otherVersion reports what a further version has against the objects, and the first has
-// not.
-func (v *vetting) otherVersion(version spec.Version, first, again []cases.Outcome) {
+// compareVersion reports the errors of a further version about the objects that the first version
+// does not have.
+func (v *vetting) compareVersion(version spec.Version, first, again []cases.Outcome) {
 	for i, o := range again {
 		if o.Err == nil || len(o.Expect.Errors) > 0 {
 			continue
@@ -118,9 +123,10 @@ func (v *vetting) otherVersion(version spec.Version, first, again []cases.Outcom
 // before it has them, so that their order is nothing to it.
 const sampled = 10
 
-// deterministic renders the cases once more, in another order and with their inputs in
-// another order, and wants the same bytes.
-func (v *vetting) deterministic(ctx context.Context, outcomes []cases.Outcome, version spec.Version, parallel int) error {
+// checkDeterministic renders the cases once more, in another order and with their inputs in another
+// order, and reports output with other bytes.
+func (v *vetting) checkDeterministic(ctx context.Context, outcomes []cases.Outcome, version spec.Version, parallel int) error {
+	// Reverse the order of cases, and of the fields in their inputs.
 	var all []cases.Case
 	var before [][]byte
 	for _, o := range slices.Backward(outcomes) {
@@ -136,8 +142,11 @@ func (v *vetting) deterministic(ctx context.Context, outcomes []cases.Outcome, v
 		if err != nil {
 			return err
 		}
-		all, before = append(all, c), append(before, output)
+		all = append(all, c)
+		before = append(before, output)
 	}
+
+	// Compare the output of both renders.
 	again, err := cases.Run(ctx, all, v.Subject, parallel)
 	if err != nil {
 		return err
@@ -160,7 +169,7 @@ func (v *vetting) deterministic(ctx context.Context, outcomes []cases.Outcome, v
 	return nil
 }
 
-// reversed is a value with the members of its maps in the opposite order.
+// reversed returns a value with the members of its maps in the opposite order.
 func reversed(value object.Value) object.Value {
 	value.Members, value.Items = slices.Clone(value.Members), slices.Clone(value.Items)
 	slices.Reverse(value.Members)
@@ -173,8 +182,8 @@ func reversed(value object.Value) object.Value {
 	return value
 }
 
-// budget measures the dearest case, and compares it with what the module allows itself.
-func (v *vetting) budget(ctx context.Context, outcomes []cases.Outcome, mark spec.Mark) error {
+// checkBudget measures the most expensive case, and compares it with the budget of the module.
+func (v *vetting) checkBudget(ctx context.Context, outcomes []cases.Outcome, mark spec.Mark) error {
 	if mark.CPU == 0 && mark.Memory == 0 || len(outcomes) == 0 {
 		return nil
 	}
@@ -186,7 +195,7 @@ func (v *vetting) budget(ctx context.Context, outcomes []cases.Outcome, mark spe
 		return nil
 	}
 	dearest := slices.MaxFunc(outcomes, func(a, b cases.Outcome) int { return int(a.Elapsed - b.Elapsed) })
-	cpu, memory, err := v.cost(ctx, dearest.Case)
+	cpu, memory, err := v.measureCost(ctx, dearest.Case)
 	if err != nil {
 		return err
 	}
@@ -201,19 +210,21 @@ func (v *vetting) budget(ctx context.Context, outcomes []cases.Outcome, mark spe
 	return nil
 }
 
-// cost is the least CPU and memory of a few renders of a case, each of which compiles the
-// module.
-func (v *vetting) cost(ctx context.Context, c cases.Case) (cpu time.Duration, memory int64, err error) {
+// measureCost returns the least CPU and memory of a few renders of a case. Each of them compiles
+// the module.
+func (v *vetting) measureCost(ctx context.Context, c cases.Case) (cpu time.Duration, memory int64, err error) {
 	const renders = 3
 	for i := range renders {
 		fresh := v.Subject
 		fresh.Renderer = render.NewRenderer(inprocess.New(process.EvaluateOptions()))
-		began, allocated := process.CPUTime(), process.Allocated()
+		began := process.CPUTime()
+		allocated := process.Allocated()
 		// An error is reported by the rule render.
 		if _, err := c.Render(ctx, fresh); errors.Is(err, context.Canceled) {
 			return 0, 0, err
 		}
-		used, bytes := process.CPUTime()-began, process.Allocated()-allocated
+		used := process.CPUTime() - began
+		bytes := process.Allocated() - allocated
 		if i == 0 || used < cpu {
 			cpu = used
 		}

@@ -23,7 +23,7 @@ import (
 // formatValues is the format of show values.
 const formatValues = "values"
 
-// Show returns the command show, which module show is too.
+// Show returns the command show, which is also module show.
 func (a Commands) Show() *cobra.Command {
 	var flags command.SourceFlags
 	format := command.NewChoice("text", "json", "markdown", "html", "schema")
@@ -82,9 +82,10 @@ it, the others as comments, all with their types and docs.
 }
 
 func (a Commands) runShow(ctx context.Context, flags *command.SourceFlags, reference, format string) error {
+	// Read what the module takes.
 	a.JSON = format == "json"
 	limits := command.DefaultLimits()
-	m, err := a.opening(ctx, flags, &limits, reference)
+	m, err := a.openModule(ctx, flags, &limits, reference)
 	if err != nil {
 		return err
 	}
@@ -96,6 +97,8 @@ func (a Commands) runShow(ctx context.Context, flags *command.SourceFlags, refer
 	m.Subject.Kind = inspection.Mark.Kind
 	sheet := &datasheet.Sheet{Module: reference, What: what(inspection), Inputs: []datasheet.Input{}}
 	sheet.Add(inspection.Inputs)
+
+	// These formats show inputs alone.
 	switch {
 	case format == formatValues && m.Subject.Kind == evaluate.KindProvisioners:
 		return command.Usagef("ropewalk show lists its types with their params", "%s is a module of provisioners: workloads give params, and it takes no values", reference)
@@ -110,6 +113,8 @@ func (a Commands) runShow(ctx context.Context, flags *command.SourceFlags, refer
 		}
 		return a.Write(b.Bytes())
 	}
+
+	// The others show what it makes too.
 	if err := a.fill(ctx, sheet, m); err != nil {
 		return err
 	}
@@ -126,7 +131,7 @@ func (a Commands) runShow(ctx context.Context, flags *command.SourceFlags, refer
 	return a.Outcome(format, sheet, sheet.Text())
 }
 
-// what says what kind of a module it is.
+// what returns the kind of a module in words.
 func what(i *evaluate.Inspection) string {
 	switch {
 	case i.Mark.Kind == evaluate.KindProvisioners:
@@ -141,8 +146,9 @@ func what(i *evaluate.Inspection) string {
 	return "a module of objects"
 }
 
-// fill adds what the module makes, or a note that says why it is not there.
+// fill adds what the module makes, or a note with the reason that it is missing.
 func (a Commands) fill(ctx context.Context, sheet *datasheet.Sheet, m underTest) error {
+	// Provisioners make resources by their types.
 	if m.Subject.Kind == evaluate.KindProvisioners {
 		entries, err := evaluate.ListProvisioners(ctx, m.Evaluator, m.subject())
 		if err != nil {
@@ -151,24 +157,32 @@ func (a Commands) fill(ctx context.Context, sheet *datasheet.Sheet, m underTest)
 		sheet.AddResources(entries)
 		return nil
 	}
+
+	// Inputs are there already, and a policy makes nothing.
 	if len(sheet.Inputs) == 0 {
 		sheet.Notes = append(sheet.Notes, "There is nothing to set: the module takes no input.")
 	}
 	if m.Subject.Kind == evaluate.KindPolicy {
 		return nil
 	}
+
+	// Render the defaults, or the first case if inputs are required.
 	if err := a.readCases(&m); err != nil {
 		return err
 	}
-	of, subject := "its defaults", cases.Case{}
+	of := "its defaults"
+	subject := cases.Case{}
 	if needed := sheet.Needed(); len(needed) > 0 {
 		i := slices.IndexFunc(m.Cases, func(c cases.Case) bool { return len(c.Expect.Errors) == 0 })
 		if i < 0 {
 			sheet.Notes = append(sheet.Notes, fmt.Sprintf("What it makes is not shown: %s must be set, and the module has no case (test/*.yaml) that sets it.", strings.Join(needed, ", ")))
 			return nil
 		}
-		of, subject = fmt.Sprintf("its case %q", m.Cases[i].Name), m.Cases[i]
+		of = fmt.Sprintf("its case %q", m.Cases[i].Name)
+		subject = m.Cases[i]
 	}
+
+	// A render that fails is a note.
 	result, err := subject.Render(ctx, m.Subject)
 	switch {
 	case ctx.Err() != nil:

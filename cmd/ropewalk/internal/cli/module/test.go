@@ -98,12 +98,13 @@ expect errors do not count. Those of a module of provisioners are its types and 
 }
 
 func (a Commands) runTest(ctx context.Context, flags *testFlags) error {
+	// Open the module with its cases.
 	a.JSON = flags.format.Value == "json"
 	matches, err := flags.check()
 	if err != nil {
 		return err
 	}
-	m, err := a.underTest(ctx, &flags.SourceFlags, &flags.limits, flags.reference)
+	m, err := a.openWithCases(ctx, &flags.SourceFlags, &flags.limits, flags.reference)
 	if err != nil {
 		return err
 	}
@@ -111,6 +112,8 @@ func (a Commands) runTest(ctx context.Context, flags *testFlags) error {
 	if len(m.Cases) == 0 {
 		return object.Errors{m.noCases(object.SeverityError)}
 	}
+
+	// Run the selected cases.
 	chosen := cases.Named(m.Cases, matches.MatchString)
 	if len(chosen) == 0 {
 		return command.Usagef("", "--run %s matches no case of %d", flags.run, len(m.Cases))
@@ -119,19 +122,22 @@ func (a Commands) runTest(ctx context.Context, flags *testFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.golden(m, outcomes, flags.update); err != nil {
+
+	// Compare the golden files, and measure the coverage.
+	if err := a.compareGolden(m, outcomes, flags.update); err != nil {
 		return err
 	}
 	report := tested{Module: m.Reference, outcomes: outcomes}
 	if flags.coverage || flags.atLeast > 0 {
-		if report.Coverage, err = m.coverage(ctx, chosen); err != nil {
+		report.Coverage, err = m.coverage(ctx, chosen)
+		if err != nil {
 			return err
 		}
 	}
 	return a.reportTest(flags, report)
 }
 
-// check reads the flags.
+// check checks the flags, and returns the pattern of --run.
 func (f *testFlags) check() (*regexp.Regexp, error) {
 	matches, err := regexp.Compile(f.run)
 	switch {
@@ -145,14 +151,14 @@ func (f *testFlags) check() (*regexp.Regexp, error) {
 	return matches, f.limits.Check()
 }
 
-// foreign reports whether a reference names what is not the user's own.
+// foreign reports whether a reference names a module that is not the user's own.
 func foreign(reference string) bool {
 	_, _, remote := split(reference)
 	return remote
 }
 
-// golden compares the golden files, or writes them.
-func (a Commands) golden(m underTest, outcomes []cases.Outcome, update bool) error {
+// compareGolden compares the golden files, or writes them.
+func (a Commands) compareGolden(m underTest, outcomes []cases.Outcome, update bool) error {
 	for i, o := range outcomes {
 		wrong, err := o.Golden(m.Tree)
 		switch {
@@ -177,7 +183,7 @@ func (a Commands) golden(m underTest, outcomes []cases.Outcome, update bool) err
 	return nil
 }
 
-// reportTest prints what came of the cases.
+// reportTest prints the results of the cases.
 func (a Commands) reportTest(flags *testFlags, report tested) error {
 	var err error
 	switch flags.format.Value {
@@ -185,11 +191,12 @@ func (a Commands) reportTest(flags *testFlags, report tested) error {
 		err = a.Outcome("json", report.data(), "")
 	case "junit":
 		var data []byte
-		if data, err = report.junit(); err == nil {
+		data, err = report.junit()
+		if err == nil {
 			err = a.Write(data)
 		}
 	default:
-		err = a.testText(report)
+		err = a.printTest(report)
 	}
 	switch {
 	case err != nil:
@@ -205,8 +212,8 @@ func (a Commands) reportTest(flags *testFlags, report tested) error {
 	return nil
 }
 
-// testText prints a line for each case, and what is wrong with it.
-func (a Commands) testText(report tested) error {
+// printTest prints a line for each case, with its failures.
+func (a Commands) printTest(report tested) error {
 	out := a.Report()
 	out.Paint = command.Paint{} // Colours are for the stream of diagnostics only.
 	for _, o := range report.outcomes {
@@ -237,16 +244,17 @@ type underTest struct {
 	Subject cases.Subject
 }
 
-// underTest opens a module, reads its cases, and starts what evaluates it.
-func (a Commands) underTest(ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, reference string) (underTest, error) {
-	out, err := a.opening(ctx, sources, limits, reference)
+// openWithCases opens a module, reads its cases, and starts its evaluator.
+func (a Commands) openWithCases(ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, reference string) (underTest, error) {
+	out, err := a.openModule(ctx, sources, limits, reference)
 	if err != nil {
 		return underTest{}, err
 	}
 	err = a.readCases(&out)
 	if err == nil {
 		var inspection *evaluate.Inspection
-		if inspection, err = out.inspect(ctx, nil); err == nil {
+		inspection, err = out.inspect(ctx, nil)
+		if err == nil {
 			out.Subject.Kind = inspection.Mark.Kind
 			return out, nil
 		}
@@ -255,8 +263,8 @@ func (a Commands) underTest(ctx context.Context, sources *command.SourceFlags, l
 	return underTest{}, err
 }
 
-// opening opens a module whose cases are not read yet.
-func (a Commands) opening(ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, reference string) (underTest, error) {
+// openModule opens a module whose cases are not read yet.
+func (a Commands) openModule(ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, reference string) (underTest, error) {
 	m, err := a.open(ctx, sources, *limits, reference)
 	if err != nil {
 		return underTest{}, err
@@ -281,7 +289,7 @@ func (a Commands) readCases(m *underTest) (err error) {
 	return err
 }
 
-// noCases is the mistake of a module without cases.
+// noCases returns the mistake of a module without cases.
 func (m underTest) noCases(severity object.Severity) *object.Error {
 	return &object.Error{
 		Stage: object.StageSpec, Severity: severity, Pos: m.Request.Module.Position(path.Join(m.Request.Module.Dir, cases.Folder), 0, 0),

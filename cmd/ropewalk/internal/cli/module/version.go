@@ -26,7 +26,7 @@ type release struct {
 	order               *semver.Version
 }
 
-// parseRelease reads a version with three numbers; ok is false for every other text.
+// parseRelease reads a version with three numbers. The second result is false for every other text.
 func parseRelease(text string) (release, bool) {
 	bare := strings.TrimPrefix(text, "v")
 	core, build, _ := strings.Cut(bare, "+")
@@ -42,10 +42,10 @@ func parseRelease(text string) (release, bool) {
 	return release{text: text, major: parts[0], minor: parts[1], patch: parts[2], prerelease: prerelease, order: order}, true
 }
 
-// floating are the tags that lead to the highest version of a minor version, of a major one, and
-// of all, in the order in which they are moved: 1.2, 1 and latest. They have no v, because the cue
-// command takes v1 for a version that is not canonical, and then finds no latest one. Timoni knows
-// latest alone.
+// floating returns the tags that lead to the highest version of a minor version, of a major one,
+// and of all, in the order in which they are moved: 1.2, 1 and latest. They have no v, because the
+// cue command takes v1 for a version that is not canonical, and then finds no latest one. Timoni
+// knows latest alone.
 func (r release) floating() []string {
 	if r.prerelease {
 		return nil
@@ -56,8 +56,9 @@ func (r release) floating() []string {
 	return []string{r.major + "." + r.minor, r.major, "latest"}
 }
 
-// step is the part of the version that is higher than in older: major, minor or patch. Below 1.0.0 a
-// minor version may break users, as semver.org says, and counts as a major one, and a patch as a minor one.
+// step returns the part of the version that is higher than in older: major, minor or patch. Below
+// 1.0.0 a minor version may break users, as semver.org says, and counts as a major one, and a patch
+// as a minor one.
 func (r release) step(older release) evaluate.Level {
 	switch {
 	case r.major != older.major, r.major == "0" && r.minor != older.minor:
@@ -68,7 +69,7 @@ func (r release) step(older release) evaluate.Level {
 	return ""
 }
 
-// next is the lowest version after r that a change of a level needs.
+// next returns the lowest version after r that a change of a level needs.
 func (r release) next(level evaluate.Level) string {
 	raise := func(n string) string {
 		var i int
@@ -85,7 +86,8 @@ func (r release) next(level evaluate.Level) string {
 	return v + r.major + "." + r.minor + "." + raise(r.patch)
 }
 
-// releases are the versions of a repository, the lowest first. One that is not there has none.
+// releases returns the versions of a repository, the lowest first. A repository that does not exist
+// has none.
 func releases(ctx context.Context, in artifact.Store) (out []release, err error) {
 	err = in.Tags(ctx, "", func(tags []string) error {
 		for _, tag := range tags {
@@ -102,7 +104,8 @@ func releases(ctx context.Context, in artifact.Store) (out []release, err error)
 	return out, err
 }
 
-// before is the highest version below r; a version that is no prerelease follows none that is one.
+// before returns the highest version below r. A version that is no prerelease follows none that is
+// one.
 func before(all []release, r release) (older release, found bool) {
 	for _, other := range all {
 		if other.order.Compare(r.order) < 0 && (!other.prerelease || r.prerelease) {
@@ -112,7 +115,7 @@ func before(all []release, r release) (older release, found bool) {
 	return older, found
 }
 
-// leads reports whether a floating tag is to lead to r: no version that it is for is higher.
+// leads reports whether a floating tag must lead to r: no version with that tag is higher.
 func (r release) leads(tag string, all []release) bool {
 	return !slices.ContainsFunc(all, func(other release) bool {
 		return slices.Contains(other.floating(), tag) && other.order.Compare(r.order) > 0

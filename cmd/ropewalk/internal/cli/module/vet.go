@@ -94,8 +94,9 @@ type findingData struct {
 }
 
 func (a Commands) runModuleVet(ctx context.Context, flags *vetFlags, reference string) error {
+	// Collect the findings.
 	a.JSON = flags.format.Value == "json"
-	v, err := a.vetted(ctx, flags, reference)
+	v, err := a.vetModule(ctx, flags, reference)
 	if err != nil {
 		return err
 	}
@@ -105,6 +106,8 @@ func (a Commands) runModuleVet(ctx context.Context, flags *vetFlags, reference s
 			f.Severity = object.SeverityError
 		}
 	}
+
+	// Turn each finding into an error and into data.
 	errs := make(object.Errors, len(all))
 	data := make([]findingData, len(all))
 	for i, f := range all {
@@ -117,10 +120,12 @@ func (a Commands) runModuleVet(ctx context.Context, flags *vetFlags, reference s
 		one.Err = fmt.Errorf("%w [%s]", f.Err, f.rule)
 		errs[i] = &one
 	}
+
+	// Print them in the format, and fail if there is an error.
 	if a.JSON {
 		err = a.Outcome("json", data, "")
 	} else {
-		err = a.vetText(reference, errs)
+		err = a.printVet(reference, errs)
 	}
 	switch {
 	case err != nil:
@@ -131,7 +136,8 @@ func (a Commands) runModuleVet(ctx context.Context, flags *vetFlags, reference s
 	return nil
 }
 
-func (a Commands) vetText(reference string, errs object.Errors) error {
+// printVet prints the errors, or that there are none.
+func (a Commands) printVet(reference string, errs object.Errors) error {
 	out := a.Report()
 	out.Paint = command.Paint{} // Colours are for the stream of diagnostics only.
 	if len(errs) == 0 {
@@ -155,7 +161,7 @@ func (v *vetting) add(rule string, errs ...*object.Error) {
 	}
 }
 
-// sorted are the findings by position, each once.
+// sorted returns the findings by position, each once.
 func (v *vetting) sorted() []finding {
 	slices.SortStableFunc(v.all, func(a, b finding) int {
 		return cmp.Or(a.Pos.Compare(b.Pos), strings.Compare(a.rule, b.rule), strings.Compare(a.Error.Error(), b.Error.Error()))
@@ -163,11 +169,12 @@ func (v *vetting) sorted() []finding {
 	return slices.CompactFunc(v.all, func(a, b finding) bool { return a.rule == b.rule && a.Error.Error() == b.Error.Error() })
 }
 
-// vetted is all that is found of a module. The error is that of what hides everything.
-func (a Commands) vetted(ctx context.Context, flags *vetFlags, reference string) (*vetting, error) {
+// vetModule returns all findings of a module. The error is one that hides everything.
+func (a Commands) vetModule(ctx context.Context, flags *vetFlags, reference string) (*vetting, error) {
 	v := &vetting{}
 	var err error
-	if v.underTest, err = a.opening(ctx, &flags.SourceFlags, &flags.limits, reference); err != nil {
+	v.underTest, err = a.openModule(ctx, &flags.SourceFlags, &flags.limits, reference)
+	if err != nil {
 		return nil, err
 	}
 	defer v.Close()
@@ -183,12 +190,13 @@ func (a Commands) vetted(ctx context.Context, flags *vetFlags, reference string)
 		v.add("cue", object.AsErrors(err, object.StageEvaluate)...)
 		return v, nil
 	}
-	v.flavour, v.Subject.Kind = inspection.Flavour, inspection.Mark.Kind
+	v.flavour = inspection.Flavour
+	v.Subject.Kind = inspection.Mark.Kind
 	for _, f := range inspection.Findings {
 		v.add(f.Rule, &object.Error{Stage: object.StageCheck, Severity: f.Severity, Pos: f.Pos, Path: f.Path, Err: errors.New(f.Message), Hint: f.Hint})
 	}
 	if len(v.Cases) == 0 && len(v.all) == len(inspection.Findings) {
 		v.add("cases", v.noCases(object.SeverityWarning))
 	}
-	return v, v.cases(ctx, inspection.Mark, flags)
+	return v, v.checkCases(ctx, inspection.Mark, flags)
 }

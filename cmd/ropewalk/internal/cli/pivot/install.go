@@ -53,9 +53,9 @@ follow.
 		Args: cobra.NoArgs,
 		RunE: a.Run(func(ctx context.Context, _ []string) error {
 			a.JSON = f.format.Value == "json"
-			o, err := a.installed(ctx, &f)
+			o, err := a.installOptions(ctx, &f)
 			if err != nil {
-				return a.outcome(ctx, nil, err)
+				return a.reportPivot(ctx, nil, err)
 			}
 			if f.dryRun {
 				return a.preview(&f, o)
@@ -73,11 +73,11 @@ follow.
 	set.BoolVar(&f.dryRun, "dry-run", false, "print what would be applied, without the manifest, and do nothing")
 	f.format = command.NewChoice("text", "json")
 	f.format.Add(cmd, "format", "how to print it")
-	return required(cmd, "file", "manifest")
+	return markRequired(cmd, "file", "manifest")
 }
 
-// installed are the options of an installation, from files that are valid.
-func (a Commands) installed(ctx context.Context, f *installFlags) (pivot.InstallOptions, error) {
+// installOptions returns the options of an installation, from files that are valid.
+func (a Commands) installOptions(ctx context.Context, f *installFlags) (pivot.InstallOptions, error) {
 	var o pivot.InstallOptions
 	switch {
 	case f.timeout <= 0:
@@ -89,10 +89,12 @@ func (a Commands) installed(ctx context.Context, f *installFlags) (pivot.Install
 	if err != nil {
 		return o, &command.EnvironmentError{Err: fmt.Errorf("--manifest: %w", err)}
 	}
-	if o.Manifest, err = pivot.ParseManifest(data); err != nil {
+	o.Manifest, err = pivot.ParseManifest(data)
+	if err != nil {
 		return o, object.Errors{{Stage: object.StageSpec, Pos: object.Pos{File: f.manifest}, Err: err}}
 	}
-	if o.Cluster, err = a.document(ctx, f.file); err != nil {
+	o.Cluster, err = a.readCluster(ctx, f.file)
+	if err != nil {
 		return o, err
 	}
 	o.Timeout = f.timeout
@@ -104,8 +106,8 @@ func (a Commands) installed(ctx context.Context, f *installFlags) (pivot.Install
 	return o, nil
 }
 
-// document is the PivotCluster of a file, checked as render checks it.
-func (a Commands) document(ctx context.Context, file string) (*unstructured.Unstructured, error) {
+// readCluster returns the PivotCluster of a file, checked as render checks it.
+func (a Commands) readCluster(ctx context.Context, file string) (*unstructured.Unstructured, error) {
 	data, err := os.ReadFile(file) //nolint:gosec // the file of the user
 	if err != nil {
 		return nil, &command.EnvironmentError{Err: fmt.Errorf("--file: %w", err)}
@@ -163,7 +165,8 @@ func (a Commands) runInstall(ctx context.Context, f *installFlags, o pivot.Insta
 		done.Cluster, done.Pivot, done.NodesReady, done.Nodes, f.out))
 }
 
-// keep writes the kubeconfig of a cluster to a file of its own; nil: there is none yet.
+// keep writes the kubeconfig of a cluster to a file of its own. It writes nothing if kubeconfig is
+// nil: there is none yet.
 func keep(file, cluster string, kubeconfig []byte) error {
 	had, err := os.ReadFile(file) //nolint:gosec // the file of the user
 	switch {
@@ -181,7 +184,8 @@ func keep(file, cluster string, kubeconfig []byte) error {
 		return &command.EnvironmentError{Err: fmt.Errorf("--out: %w", err)}
 	}
 	_, err = to.Write(kubeconfig)
-	if err = errors.Join(err, to.Close()); err != nil {
+	err = errors.Join(err, to.Close())
+	if err != nil {
 		return &command.EnvironmentError{Err: errors.Join(fmt.Errorf("--out: %w", err), os.Remove(file))}
 	}
 	return nil

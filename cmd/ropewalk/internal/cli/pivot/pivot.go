@@ -85,7 +85,7 @@ const exitCodes = `Exit codes:
 
 const copyHelp = "object that other clusters use too, as KIND.GROUP/NAME: it is copied, and stays on the source; may be given several times"
 
-// options are those of the pivot of the cluster that an argument names.
+// options returns the options of the pivot of the cluster that an argument names.
 func (f *flags) options(argument string) (pivot.Options, error) {
 	o := pivot.Options{From: pivot.Kubeconfig{Path: f.from, Context: f.fromContext}, To: pivot.Kubeconfig{Path: f.to, Context: f.toContext}}
 	namespace, name, ok := strings.Cut(argument, "/")
@@ -112,8 +112,8 @@ func (f *flags) options(argument string) (pivot.Options, error) {
 	return o, nil
 }
 
-// required are flags that a command cannot do without.
-func required(cmd *cobra.Command, names ...string) *cobra.Command {
+// markRequired makes flags required, and returns the command.
+func markRequired(cmd *cobra.Command, names ...string) *cobra.Command {
 	for _, name := range names {
 		_ = cmd.MarkFlagRequired(name) // It fails only for a flag that does not exist.
 	}
@@ -127,15 +127,15 @@ type failure struct {
 	Errors object.Errors `json:"errors"`
 }
 
-// outcome reports an error of a pivot as data where that is asked for, and returns it.
-func (a Commands) outcome(ctx context.Context, r *pivot.Receipt, err error) error {
+// reportPivot reports an error of a pivot, as data with --format json, and returns it.
+func (a Commands) reportPivot(ctx context.Context, r *pivot.Receipt, err error) error {
 	if err == nil {
 		return nil
 	}
 	return a.report(a.mistake(ctx, r, err), func(errs object.Errors) any { return failure{r, errs} })
 }
 
-// report prints an error as data where that is asked for, and returns it.
+// report reports an error, as data with --format json, and returns it.
 func (a Commands) report(err error, data func(object.Errors) any) error {
 	if !a.JSON {
 		return err
@@ -150,29 +150,29 @@ func (a Commands) report(err error, data func(object.Errors) any) error {
 	return errors.Join(command.ErrReported, err)
 }
 
-// mistake is the error of a pivot as the command line reports it: findings one by one, with
-// what to do. What a user has to decide is a finding, and no failure of a server.
+// mistake returns the error of a pivot as the command line reports it: findings one by one, with
+// what to do. A decision of the user is a finding, and no failure of a server.
 func (a Commands) mistake(ctx context.Context, r *pivot.Receipt, err error) error {
 	var findings pivot.Findings
 	switch {
 	case ctx.Err() != nil:
-		a.stopped(r)
+		a.noteState(r)
 		return err
 	case errors.As(err, &findings):
 		if errors.Is(err, pivot.ErrAborted) {
 			a.Note("ropewalk: the pivot was undone: the source is in charge as before\n")
 		}
-		a.stopped(r)
+		a.noteState(r)
 		return mistakes(findings)
 	case pivot.IsDecision(err):
 		return object.Errors{&object.Error{Err: err}}
 	}
-	a.stopped(r)
+	a.noteState(r)
 	return err
 }
 
-// stopped says what state a run leaves that was interrupted, or has failed.
-func (a Commands) stopped(r *pivot.Receipt) {
+// noteState prints the state that a run leaves after an interrupt or an error.
+func (a Commands) noteState(r *pivot.Receipt) {
 	if r == nil || r.ID == "" || r.Step.Ended() {
 		return
 	}
@@ -193,7 +193,8 @@ func mistakes(findings pivot.Findings) object.Errors {
 
 // reporter shows progress: each step that is finished in a line, and counts on a terminal.
 func (a Commands) reporter() (report func(pivot.Event), clear func()) {
-	start, shown := time.Now(), false
+	start := time.Now()
+	shown := false
 	clear = func() {
 		if shown {
 			a.Tell("\r\x1b[K")
@@ -250,7 +251,7 @@ of the source, with the field errors where the run failed.
 			receipt, err := pivot.Run(ctx, o)
 			clear()
 			if err != nil {
-				return a.outcome(ctx, receipt, err)
+				return a.reportPivot(ctx, receipt, err)
 			}
 			return a.Outcome(f.format.Value, receipt, summary(receipt))
 		}),
@@ -260,7 +261,7 @@ of the source, with the field errors where the run failed.
 	cmd.Flags().BoolVar(&resume, "resume", false, "go on with the pivot that the receipt of the source says is under way")
 	cmd.Flags().BoolVar(&discard, "discard-changes", false, "delete objects of the source although they were changed after the commit: the change is lost")
 	cmd.Flags().DurationVar(&hold, "hold", time.Minute, "how long the target has to be in charge before the source is deleted")
-	return required(cmd, "from", "to")
+	return markRequired(cmd, "from", "to")
 }
 
 // summary says how long the steps of a pivot took.
@@ -272,7 +273,7 @@ func summary(r *pivot.Receipt) string {
 	return b.String()
 }
 
-// timeline is a row for each step that was finished.
+// timeline returns a row for each step that was finished.
 func timeline(r *pivot.Receipt) [][]string {
 	rows := [][]string{{"STEP", "AT", "AFTER", "NOTE"}}
 	for i, m := range r.Marks {
@@ -312,14 +313,14 @@ comes back, abort again without --target-lost to delete it.
 			receipt, err := pivot.Abort(ctx, o, lost)
 			clear()
 			if err != nil {
-				return a.outcome(ctx, receipt, err)
+				return a.reportPivot(ctx, receipt, err)
 			}
 			return a.Outcome(f.format.Value, receipt, fmt.Sprintf("pivot %s of %s is undone: %s is in charge\n", receipt.ID, receipt.Cluster, receipt.Source.Server))
 		}),
 	}
 	f.add(cmd, source, target+"; not with --target-lost")
 	cmd.Flags().BoolVar(&lost, "target-lost", false, "the target cannot be reached, and never will")
-	return required(cmd, "from")
+	return markRequired(cmd, "from")
 }
 
 func (a Commands) takeover() *cobra.Command {
@@ -350,7 +351,7 @@ its namespace, or the Cluster there, is gone or is being deleted: give it with -
 			receipt, err := pivot.Takeover(ctx, o, reason)
 			clear()
 			if err != nil {
-				return a.outcome(ctx, nil, err)
+				return a.reportPivot(ctx, nil, err)
 			}
 			return a.Outcome(f.format.Value, receipt, fmt.Sprintf("%s is managed by %s\n", receipt.Cluster, receipt.Target.Server))
 		}),
@@ -358,7 +359,7 @@ its namespace, or the Cluster there, is gone or is being deleted: give it with -
 	f.add(cmd, source+", to look whether it answers there", target)
 	cmd.Flags().BoolVar(&destroyed, "parent-destroyed", false, "the source is lost, and never comes back")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the receipt")
-	return required(cmd, "to")
+	return markRequired(cmd, "to")
 }
 
 func (a Commands) status() *cobra.Command {
@@ -395,7 +396,7 @@ func (a Commands) status() *cobra.Command {
 			for _, r := range receipts {
 				text.WriteString(describe(r, committed(r, receipts)) + command.Table(timeline(r)) + "\n")
 			}
-			return errors.Join(a.Outcome(f.format.Value, receipts, text.String()), a.outcome(ctx, nil, failed))
+			return errors.Join(a.Outcome(f.format.Value, receipts, text.String()), a.reportPivot(ctx, nil, failed))
 		}),
 	}
 	f.add(cmd, source, target)
@@ -407,7 +408,7 @@ func committed(r *pivot.Receipt, receipts []*pivot.Receipt) bool {
 	return slices.ContainsFunc(receipts, func(o *pivot.Receipt) bool { return o.ID == r.ID && o.Step.Forward() })
 }
 
-// describe is what a receipt says in a few lines.
+// describe returns a receipt in a few lines.
 func describe(r *pivot.Receipt, committed bool) string {
 	state := "under way: go on with `ropewalk pivot run --resume`, or undo it with `ropewalk pivot abort`"
 	switch {

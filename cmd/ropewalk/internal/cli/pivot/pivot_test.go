@@ -37,7 +37,7 @@ func TestErrorsAreDataWhereThatIsAskedFor(t *testing.T) {
 			var out, said bytes.Buffer
 			a := Commands{command.New(command.Streams{Out: &out, Err: &said})}
 			a.JSON = true
-			err := a.outcome(t.Context(), c.receipt, c.err)
+			err := a.reportPivot(t.Context(), c.receipt, c.err)
 			require.ErrorIs(t, err, command.ErrReported)
 			require.Equal(t, c.code, command.ExitCode(err))
 			if c.want != "" {
@@ -55,13 +55,13 @@ func TestErrorsAreDataWhereThatIsAskedFor(t *testing.T) {
 
 			a.JSON = false
 			out.Reset()
-			err = a.outcome(t.Context(), c.receipt, c.err)
+			err = a.reportPivot(t.Context(), c.receipt, c.err)
 			require.Equal(t, c.code, command.ExitCode(err))
 			require.NotErrorIs(t, err, command.ErrReported)
 			require.Empty(t, out.String())
 		})
 	}
-	require.NoError(t, Commands{command.New(command.Streams{})}.outcome(t.Context(), nil, nil))
+	require.NoError(t, Commands{command.New(command.Streams{})}.reportPivot(t.Context(), nil, nil))
 }
 
 func TestStatusOffersNoAbortAfterTheCommit(t *testing.T) {

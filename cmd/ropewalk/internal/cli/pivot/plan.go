@@ -35,7 +35,7 @@ Nothing is changed.
 			a.JSON = f.format.Value == "json"
 			plan, err := pivot.Look(ctx, o)
 			if err != nil {
-				return a.outcome(ctx, nil, err)
+				return a.reportPivot(ctx, nil, err)
 			}
 			if err := a.Outcome(f.format.Value, plan, text(plan)); err != nil || len(plan.Findings) == 0 {
 				return err
@@ -48,14 +48,16 @@ Nothing is changed.
 	}
 	f.add(cmd, source, target)
 	cmd.Flags().StringArrayVar(&f.copied, "copy", nil, copyHelp)
-	return required(cmd, "from", "to")
+	return markRequired(cmd, "from", "to")
 }
 
-// text is a plan for people to read; its findings are reported apart from it.
+// text returns a plan as people read it. Its findings are reported apart from it.
 func text(p pivot.Plan) string {
 	if p.Objects == 0 {
 		return ""
 	}
+
+	// The objects, in the order in which they are created.
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d objects, %s\n\n", p.Cluster, p.Objects, command.BytesText(int64(p.Bytes)))
 	rows := [][]string{{"LEVEL", "OBJECT", "NAME"}}
@@ -75,6 +77,8 @@ func text(p pivot.Plan) string {
 		}
 	}
 	b.WriteString(command.Table(rows))
+
+	// What the user must know before a run.
 	for _, r := range p.Waits {
 		fmt.Fprintf(&b, "\n%s must not be moved yet, says its controller: a run waits for it once it is paused\n", r)
 	}

@@ -124,7 +124,8 @@ func addArgoCDFlags(cmd *cobra.Command, flags *ArgoCDFlags) {
 	f.BoolVar(&flags.health, "argocd-health", false, "Argo CD has the health checks that \"render --argocd-cm\" writes")
 	f.IntVar(&flags.workers, "workers", pluginWorkers, "evaluate in `N` processes")
 	f.IntVar(&flags.renders, "renders", 0, "unpack and render `N` requests at once (default four times the workers)")
-	flags.total, flags.archive = pluginTotal, 256<<20
+	flags.total = pluginTotal
+	flags.archive = 256 << 20
 	f.Var(&flags.total, "memory-total", "memory of the server and all of its workers together")
 	f.Var(&flags.memory, "memory", "limit of the memory of one evaluation (default what --memory-total leaves a worker)")
 	f.Var(&flags.archive, "archive", "limit of the size of a repository, compressed")
@@ -136,7 +137,7 @@ func addArgoCDFlags(cmd *cobra.Command, flags *ArgoCDFlags) {
 	command.AddCacheDir(cmd, &flags.cacheDir)
 }
 
-// check refuses what no server can be made of.
+// check refuses flags with which no server can be made.
 func (f *ArgoCDFlags) check() error {
 	switch {
 	case f.workers < 1:
@@ -154,7 +155,8 @@ func (f *ArgoCDFlags) check() error {
 	return f.checkFolders()
 }
 
-// checkFolders makes the folders that the server writes to, and refuses what cannot be one.
+// checkFolders makes the folders that the server writes to, and refuses a path that cannot be a
+// folder.
 func (f *ArgoCDFlags) checkFolders() error {
 	for _, own := range []struct{ flag, dir string }{{"--temp-dir", f.temporary}, {"--cache-dir", f.cacheDir}} {
 		if own.dir == "" {
@@ -177,7 +179,7 @@ func (a Commands) runArgoCD(ctx context.Context, flags *ArgoCDFlags) error {
 	if err := flags.check(); err != nil {
 		return err
 	}
-	server, done, err := flags.server(a.reporter())
+	server, done, err := flags.newServer(a.reporter())
 	if err != nil {
 		return err
 	}
@@ -197,13 +199,16 @@ func (a Commands) reporter() func(error) {
 	}
 }
 
-// server makes a server that does not serve yet; done ends its workers.
-func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done func(), err error) {
+// newServer makes a server that does not serve yet. The result done ends its workers.
+func (f *ArgoCDFlags) newServer(report func(error)) (server *argocd.Server, done func(), err error) {
+	// Divide the memory between the server and its workers.
 	requests := cmp.Or(f.renders, 4*f.workers)
 	parts, err := Divide(int64(f.total), int64(f.memory), f.workers, requests)
 	if err != nil {
 		return nil, nil, err
 	}
+
+	// Open what all requests share, and nothing that a request may not need.
 	policy, err := command.OpenPolicy("--config", f.Config, report)
 	if err != nil {
 		return nil, nil, err
@@ -213,16 +218,23 @@ func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done fu
 	if err != nil {
 		return nil, nil, err
 	}
+
+	// Start the workers.
 	options := worker.Options{Size: f.workers, Schemas: process.EvaluateOptions().Schemas, Memory: parts.Worker, Timeout: f.timeout}
 	pool, err := worker.NewPool(options)
 	if err != nil {
 		return nil, nil, &command.EnvironmentError{Err: err}
 	}
 	components := process.Components(pool, options)
+
+	// Cache results, and trace requests.
 	parts.hold()
-	evaluations, renders := resultcache.New(parts.Evaluations), lru.New[string, []byte](parts.Renders)
+	evaluations := resultcache.New(parts.Evaluations)
+	renders := lru.New[string, []byte](parts.Renders)
 	version, stores, written := renderStores(renders, store, report)
 	tracer, flush := telemetry.Open(f.otlp, "ropewalk-argocd", version, report)
+
+	// Make the server of all of it.
 	server = argocd.New(argocd.Options{
 		Name: f.name, Dir: f.dir, Temporary: f.temporary,
 		Evaluator: components, Workers: f.workers, Evaluations: evaluations, Stores: stores, Version: version,
@@ -240,9 +252,9 @@ func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done fu
 // renderPending is how many bytes of finished renders may wait for the disk.
 const renderPending = 4 << 20
 
-// renderStores are where finished renders are cached: in memory, and on disk if the
-// build has an identity. The disk is written after the response; written returns when
-// it has everything.
+// renderStores returns the caches of finished renders: in memory, and on disk if the build has an
+// identity. The disk is written after the response. The result written returns when everything is
+// on disk.
 func renderStores(memory *lru.Cache[string, []byte], open func() (*cache.Store, error), report func(error)) (version string, stores []rendercache.Store, written func()) {
 	r := process.CurrentRelease()
 	stores = []rendercache.Store{rendercache.MemoryStore{Entries: memory}}
@@ -285,7 +297,7 @@ func serveWith(ctx context.Context, server *argocd.Server, address string) error
 	return nil
 }
 
-// Connect makes what fetches the modules of a request.
+// Connect returns what fetches the modules of a request.
 func (f *ArgoCDFlags) Connect(
 	store func() (*cache.Store, error), policy *pullpolicy.File, report func(error),
 ) (func(argocd.Connection) (host.Host, error), error) {
@@ -293,7 +305,8 @@ func (f *ArgoCDFlags) Connect(
 	if err != nil {
 		return nil, err
 	}
-	shared, signed := sync.OnceValues(f.registries), fetch.NewSigned()
+	shared := sync.OnceValues(f.registries)
+	signed := fetch.NewSigned()
 	return func(c argocd.Connection) (host.Host, error) {
 		registries := shared
 		if c.Source != nil {

@@ -55,7 +55,7 @@ Errors go to standard error, the user's file and line first, in at most 4 KiB.
   cd shop && ARGOCD_APP_SOURCE_PATH=shop ropewalk plugin argocd generate --verbose`,
 		Args: cobra.NoArgs,
 		RunE: a.Run(func(ctx context.Context, _ []string) error {
-			return a.stock(ctx, &flags, func(ctx context.Context, s *argocd.Server, in argocd.Request) ([]byte, error) {
+			return a.runStock(ctx, &flags, func(ctx context.Context, s *argocd.Server, in argocd.Request) ([]byte, error) {
 				manifests, err := s.Generate(ctx, in)
 				if err != nil {
 					return nil, err
@@ -88,7 +88,7 @@ application takes are not among them: they are parameters.static there.
   cd shop && ARGOCD_APP_SOURCE_PATH=shop ropewalk plugin argocd parameters`,
 		Args: cobra.NoArgs,
 		RunE: a.Run(func(ctx context.Context, _ []string) error {
-			return a.stock(ctx, &flags, func(ctx context.Context, s *argocd.Server, in argocd.Request) ([]byte, error) {
+			return a.runStock(ctx, &flags, func(ctx context.Context, s *argocd.Server, in argocd.Request) ([]byte, error) {
 				all, err := s.Parameters(ctx, in)
 				if err != nil {
 					return nil, err
@@ -113,15 +113,16 @@ func (f *stockFlags) addTo(cmd *cobra.Command) {
 		case "name", "socket-dir", "http", "renders", "archive", "drain", "temp-dir":
 			return
 		case "request-timeout":
-			f.request, flag.DefValue = stockTimeout, stockTimeout.String()
+			f.request = stockTimeout
+			flag.DefValue = stockTimeout.String()
 			flag.Usage = "limit of the request: less than the time-out of the repo-server, which this\ncommand cannot read"
 		}
 		own.AddFlag(flag)
 	})
 }
 
-// stock works on one request of argocd-cmp-server and prints the result.
-func (a Commands) stock(ctx context.Context, flags *stockFlags, work func(context.Context, *argocd.Server, argocd.Request) ([]byte, error)) error {
+// runStock answers one request of argocd-cmp-server, and prints the result of work.
+func (a Commands) runStock(ctx context.Context, flags *stockFlags, work func(context.Context, *argocd.Server, argocd.Request) ([]byte, error)) error {
 	if err := flags.check(); err != nil {
 		return err
 	}
@@ -136,19 +137,19 @@ func (a Commands) stock(ctx context.Context, flags *stockFlags, work func(contex
 		return err
 	}
 	defer closer()
-	server, done, err := flags.server(report)
+	server, done, err := flags.newServer(report)
 	if err != nil {
 		return err
 	}
 	defer done()
 	data, err := work(ctx, server, in)
 	if err != nil {
-		return a.refused(ctx, err)
+		return a.printRefusal(ctx, err)
 	}
 	return a.Write(data)
 }
 
-// StockRequest is the request in the environment; closer closes the repository.
+// StockRequest returns the request in the environment. The result closer closes the repository.
 func StockRequest() (in argocd.Request, closer func(), err error) {
 	in.Variables = argocd.Variables(os.Environ())
 	if err := unsetSource(); err != nil {
@@ -162,7 +163,8 @@ func StockRequest() (in argocd.Request, closer func(), err error) {
 	if err != nil {
 		return in, nil, &command.EnvironmentError{Err: err}
 	}
-	in.Files, in.Path = root.FS(), filepath.ToSlash(app)
+	in.Files = root.FS()
+	in.Path = filepath.ToSlash(app)
 	return in, func() { _ = root.Close() }, nil
 }
 
@@ -180,8 +182,8 @@ func unsetSource() error {
 	return errors.Join(errs...)
 }
 
-// refused prints why there is no result.
-func (a Commands) refused(ctx context.Context, err error) error {
+// printRefusal prints why there is no result.
+func (a Commands) printRefusal(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}

@@ -82,7 +82,8 @@ func (r readings) caches(to chan<- prometheus.Metric) {
 	if store, err := r.store(); err == nil {
 		for _, s := range store.Stats() {
 			read("disk-"+s.Kind, s.Hits, s.Misses)
-			failures, corrupt = failures+s.Failures, corrupt+s.Corrupt
+			failures += s.Failures
+			corrupt += s.Corrupt
 		}
 	}
 	faults := family{to, "ropewalk_cache_faults_total", "Reads and writes of the cache on disk that failed, and entries that were damaged.", "what"}
@@ -110,7 +111,7 @@ func (f family) send(kind prometheus.ValueType, is string, value int64) {
 	f.to <- prometheus.MustNewConstMetric(prometheus.NewDesc(f.name, f.help, nil, labels), kind, float64(value))
 }
 
-// goMemory is what the limit of the collector is about: all that the runtime has
+// goMemory returns the memory that the limit of the collector is about: all that the runtime has
 // taken and not given back, in bytes.
 func goMemory() int64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}

@@ -8,6 +8,4 @@
 //
 // The memory that an administrator gives is divided among the server, its workers and
 // its caches once, at the start; what does not fit is an error that names the flag.
-//
-// Callers: package cli.
 package plugin

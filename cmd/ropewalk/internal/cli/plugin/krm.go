@@ -72,6 +72,7 @@ Exit codes:
 }
 
 func (a Commands) runKRM(ctx context.Context, flags *krmFlags) error {
+	// A function fetches nothing unless --allow-network is given.
 	opts, err := flags.Options(a.App, nil)
 	if err != nil {
 		return err
@@ -82,6 +83,8 @@ func (a Commands) runKRM(ctx context.Context, flags *krmFlags) error {
 	if !ok {
 		return err
 	}
+
+	// Run the function.
 	evaluator, closer, err := flags.Evaluator()
 	if err != nil {
 		return err
@@ -94,6 +97,8 @@ func (a Commands) runKRM(ctx context.Context, flags *krmFlags) error {
 	if ctx.Err() != nil {
 		return err
 	}
+
+	// Write the list with its results, also after mistakes.
 	if writeErr := a.Write(out.List); writeErr != nil {
 		return writeErr
 	}
@@ -107,7 +112,7 @@ func (a Commands) runKRM(ctx context.Context, flags *krmFlags) error {
 	return err
 }
 
-// hint is the option that may help against an error of fetching.
+// hint returns the option that may help against an error of fetching.
 func (f *krmFlags) hint(err error) string {
 	if errors.Is(err, cache.ErrOffline) && !f.network {
 		return "a function fetches nothing by default: add --allow-network to its args"

@@ -29,8 +29,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// results renders what the change touches, several environments at once.
-func (p *previewing) results(ctx context.Context) ([]preview.Result, error) {
+// renderCells renders what the change touches, several environments at once.
+func (p *previewing) renderCells(ctx context.Context) ([]preview.Result, error) {
 	out := make([]preview.Result, len(p.cells))
 	bar := command.NewProgress(p.Streams, "rendering")
 	defer bar.Clear()
@@ -44,7 +44,7 @@ func (p *previewing) results(ctx context.Context) ([]preview.Result, error) {
 	for i, c := range p.cells {
 		g.Go(func() (err error) {
 			defer crash.Recover(&err)
-			out[i], err = p.result(ctx, c, progress)
+			out[i], err = p.compareCell(ctx, c, progress)
 			return err
 		})
 	}
@@ -59,7 +59,7 @@ type input struct {
 	err error
 }
 
-// load loads a side of an environment, nil where the side does not have it.
+// load loads a side of an environment. It returns nil if the side does not have the environment.
 func (p *previewing) load(ctx context.Context, s *side, c cell) *input {
 	if !slices.Contains(s.environments[c.dir], c.environment) {
 		return nil
@@ -73,7 +73,7 @@ func (p *previewing) load(ctx context.Context, s *side, c cell) *input {
 	return &input{Loaded: loaded, name: s.Name, err: err}
 }
 
-// loadFS loads a project of a side; an untrusted head is confined to what the base locks.
+// loadFS loads a project of a side. An untrusted head may fetch only what the base locks.
 func (p *previewing) loadFS(ctx context.Context, s *side, flags *command.ProjectFlags, dir string) (host.Loaded, error) {
 	if s == &p.head && p.untrusted {
 		if err := p.confine(flags, dir); err != nil {
@@ -83,11 +83,13 @@ func (p *previewing) loadFS(ctx context.Context, s *side, flags *command.Project
 	return p.LoadFS(ctx, flags, s.files, dir)
 }
 
-// result compares both sides of an environment. The error is only that of the context, or
-// one of the program.
-func (p *previewing) result(ctx context.Context, c cell, progress func(*render.Request)) (preview.Result, error) {
+// compareCell compares both sides of an environment. The error is only that of the context, or one
+// of the program.
+func (p *previewing) compareCell(ctx context.Context, c cell, progress func(*render.Request)) (preview.Result, error) {
+	// Load both sides, and skip an environment whose inputs are the same.
 	out := preview.Result{Project: cmp.Or(p.head.names[c.dir], p.base.names[c.dir]), Path: c.dir, Name: c.environment}
-	base, head := p.load(ctx, &p.base, c), p.load(ctx, &p.head, c)
+	base := p.load(ctx, &p.base, c)
+	head := p.load(ctx, &p.head, c)
 	if ctx.Err() != nil {
 		return out, ctx.Err()
 	}
@@ -96,39 +98,50 @@ func (p *previewing) result(ctx context.Context, c cell, progress func(*render.R
 			return out, nil
 		}
 	}
+
+	// Render both sides.
 	known := snapshot.Known{}
-	after, err := p.side(ctx, head, true, known, progress)
+	after, err := p.renderSide(ctx, head, true, known, progress)
 	if err != nil {
 		return out, err
 	}
-	before, err := p.side(ctx, base, head == nil, known, progress)
+	before, err := p.renderSide(ctx, base, head == nil, known, progress)
 	if err != nil {
 		return out, err
 	}
+
+	// An artifact, or nothing, may be the base.
 	switch {
 	case p.base.artifact != nil:
 		before = &rendered{Side: preview.NewSide(*p.base.artifact, order.Document{}), snapshot: *p.base.artifact}
 	case p.base.missing != nil:
 		before = &rendered{}
 	}
-	out.Before, out.After = before.named(p.base.files), after.named(p.head.files)
+
+	// Compare them, and collect the failures of the head.
+	out.Before = before.named(p.base.files)
+	out.After = after.named(p.head.files)
 	if head != nil {
 		p.fail(out, head.Texts)
 	}
 	if out.After != nil && out.After.Outline == nil {
 		return out, nil
 	}
-	if out.Changes, err = diff.Compare(ctx, before.items(), after.items()); err != nil {
+	out.Changes, err = diff.Compare(ctx, before.items(), after.items())
+	if err != nil {
 		return out, err
 	}
 	if head == nil || before == nil || before.Outline == nil {
 		return out, nil
 	}
+
+	// Trace the changed fields to the lines of the user.
 	err = snapshot.Trace(ctx, p.Shared, head.Request, &out.Changes)
 	for i := range out.Changes.Changes {
 		for j := range out.Changes.Changes[i].Fields {
 			f := &out.Changes.Changes[i].Fields[j]
-			f.From, f.Pos.File = p.head.files.Given(f.From), p.head.files.Given(f.Pos.File)
+			f.From = p.head.files.Given(f.From)
+			f.Pos.File = p.head.files.Given(f.Pos.File)
 		}
 	}
 	return out, err
@@ -140,7 +153,7 @@ type rendered struct {
 	snapshot diff.Snapshot
 }
 
-// items are the objects, none where there is nothing.
+// items returns the objects, or an empty snapshot if the side does not exist.
 func (r *rendered) items() diff.Snapshot {
 	if r == nil {
 		return diff.Snapshot{Rendered: true}
@@ -149,8 +162,8 @@ func (r *rendered) items() diff.Snapshot {
 	return r.snapshot
 }
 
-// named is the side, with the files of flags in its findings called as the user called
-// them; nil stays nil.
+// named returns the side, with the names of files in its findings as the user wrote them in flags.
+// It returns nil for a side that does not exist.
 func (r *rendered) named(files *checkout.Files) *preview.Side {
 	if r == nil {
 		return nil
@@ -159,7 +172,8 @@ func (r *rendered) named(files *checkout.Files) *preview.Side {
 	out.Findings = slices.Clone(out.Findings)
 	for i, e := range out.Findings {
 		named := *e
-		named.Pos.File, named.Hint = files.Given(e.Pos.File), files.Given(e.Hint)
+		named.Pos.File = files.Given(e.Pos.File)
+		named.Hint = files.Given(e.Hint)
 		if e.Err != nil {
 			if text := e.Err.Error(); files.Given(text) != text {
 				named.Err = errors.New(files.Given(text))
@@ -192,7 +206,8 @@ func (p *previewing) fail(r preview.Result, texts map[string][]byte) {
 	}
 }
 
-// failure is the mistakes of all heads, each once with its environments, nil for none.
+// failure returns the mistakes of all heads, each once with its environments. It returns nil if
+// there are none.
 func (p *previewing) failure() error {
 	out := make(object.Errors, len(p.failed))
 	for i, e := range p.failed {
@@ -205,14 +220,18 @@ func (p *previewing) failure() error {
 	return out.Sorted().Err()
 }
 
-// side renders an input, with a picture where one is wanted; nil stays nil.
-func (p *previewing) side(ctx context.Context, in *input, picture bool, known snapshot.Known, progress func(*render.Request)) (*rendered, error) {
+// renderSide renders an input, with a picture if asked for one. It returns nil if there is no
+// input.
+func (p *previewing) renderSide(ctx context.Context, in *input, picture bool, known snapshot.Known, progress func(*render.Request)) (*rendered, error) {
+	// A side that does not exist, or cannot be loaded, is not rendered.
 	if in == nil {
 		return nil, nil //nolint:nilnil // the side does not have the environment
 	}
 	if in.err != nil {
 		return failed(object.AsErrors(in.err, object.StageSpec)), nil //nolint:nilerr // the report has it
 	}
+
+	// Render it, and show a render that only policies refuse.
 	progress(&in.Request)
 	result, err := render.Renderer{Evaluator: p.Shared}.Render(ctx, in.Request)
 	if ctx.Err() != nil {
@@ -225,29 +244,35 @@ func (p *previewing) side(ctx context.Context, in *input, picture bool, known sn
 		if slices.ContainsFunc(findings.Failures(), func(e *object.Error) bool { return e.Policy == "" }) {
 			return failed(findings), nil
 		}
-		if result, err = p.unjudged(ctx, in.Request); err != nil {
+		result, err = p.unjudged(ctx, in.Request)
+		if err != nil {
 			return failed(findings), ctx.Err()
 		}
 	}
+
+	// A head without objects would delete everything.
 	if len(result.Plan.Graph.Nodes) == 0 && !p.AllowEmpty {
 		return failed(object.Errors{{
 			Stage: object.StageEmit, Err: errors.New("nothing was rendered, and an engine that prunes would delete what was there"),
 			Hint: "add --allow-empty if that is meant",
 		}}), nil
 	}
+
+	// Keep the result as a snapshot, and draw it.
 	snap, err := snapshot.OfRender(ctx, in.name, result, known)
 	if err != nil {
 		return nil, err
 	}
 	out := &rendered{Side: preview.NewSide(snap, result.Plan.Document()), snapshot: snap}
-	out.Findings, out.Policies = findings, policiesOf(in.Request)
+	out.Findings = findings
+	out.Policies = policiesOf(in.Request)
 	if picture {
 		out.Picture = draw.Picture{Plan: result.Plan, Calls: result.Calls}.SVG()
 	}
 	return out, nil
 }
 
-// failed is a side that does not render.
+// failed returns a side that does not render.
 func failed(findings object.Errors) *rendered {
 	return &rendered{Side: preview.Side{Findings: findings}}
 }
@@ -261,7 +286,7 @@ func (p *previewing) unjudged(ctx context.Context, req render.Request) (render.R
 	return render.Renderer{Evaluator: p.Shared}.Render(ctx, req)
 }
 
-// policiesOf are the names of the policies of a request, sorted.
+// policiesOf returns the names of the policies of a request, sorted.
 func policiesOf(req render.Request) (out []string) {
 	for _, s := range req.Specs {
 		for _, policy := range s.Evaluate.Policies {

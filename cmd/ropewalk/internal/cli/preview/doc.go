@@ -7,6 +7,4 @@
 // An environment is rendered only where the two requests differ: a request holds all that
 // a render reads, files, modules and locks. Both sides are read as files of the repository,
 // so that positions are paths in it, and evaluations are shared between them.
-//
-// Callers: package cli.
 package preview

@@ -108,7 +108,7 @@ are written all the same.
 	return cmd
 }
 
-// check refuses what the command line cannot mean.
+// check refuses flags that have no meaning.
 func (o *options) check() error {
 	for _, word := range o.failOn {
 		if words := []string{failDanger, failViolation, failAny}; !slices.Contains(words, word) {
@@ -136,7 +136,7 @@ func (a Commands) run(ctx context.Context, o *options, args []string) error {
 		return err
 	}
 	defer p.close()
-	results, err := p.results(ctx)
+	results, err := p.renderCells(ctx)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (a Commands) run(ctx context.Context, o *options, args []string) error {
 	return p.verdict(report)
 }
 
-// files are those of a preview.
+// files returns the files of a preview.
 func (o *options) files(r preview.Report, selected preview.Selection) ([]emit.File, error) {
 	page, err := r.Page(o.links)
 	if err != nil {
@@ -172,7 +172,7 @@ func (o *options) files(r preview.Report, selected preview.Selection) ([]emit.Fi
 	}, err
 }
 
-// print writes to standard output what was asked for.
+// print writes the format to standard output that the user asked for.
 func (a Commands) print(o *options, r preview.Report, files []emit.File) error {
 	switch o.format.Value {
 	case "markdown":
@@ -195,7 +195,7 @@ func (a Commands) print(o *options, r preview.Report, files []emit.File) error {
 	return a.Print(b.String())
 }
 
-// found are what --fail-on names and the report has.
+// found returns what --fail-on names and the report has.
 func (o *options) found(r preview.Report) (found []string) {
 	different := slices.ContainsFunc(r.Environments, func(e preview.Environment) bool {
 		return e.State != preview.Unaffected && e.State != preview.Unchanged
@@ -213,7 +213,7 @@ func (o *options) found(r preview.Report) (found []string) {
 	return found
 }
 
-// verdict is the error that makes the exit code, nil where all is well.
+// verdict returns the error that makes the exit code, or nil if there is none.
 func (p *previewing) verdict(r preview.Report) error {
 	found := p.found(r)
 	if len(found) > 0 {

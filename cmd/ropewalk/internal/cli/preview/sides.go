@@ -70,6 +70,7 @@ const workingTree = "the working tree"
 
 // open opens both sides, and finds the environments.
 func (a Commands) open(ctx context.Context, o *options, base, head string) (_ *previewing, err error) {
+	// Find the repository of the working directory.
 	repository, inside, err := checkout.InRepository(".")
 	if err != nil {
 		return nil, fmt.Errorf("a preview compares revisions: %w", err)
@@ -80,6 +81,8 @@ func (a Commands) open(ctx context.Context, o *options, base, head string) (_ *p
 			p.close()
 		}
 	}()
+
+	// Evaluate both sides with one cache.
 	evaluator, closer, err := o.Evaluator()
 	if err != nil {
 		return nil, err
@@ -87,6 +90,8 @@ func (a Commands) open(ctx context.Context, o *options, base, head string) (_ *p
 	p.onClose(closer)
 	// Most specs are the same on both sides.
 	o.Shared = resultcache.Evaluator{Next: evaluator, Results: resultcache.New(sharedResults)}
+
+	// Open both sides, of which the base may be missing.
 	if err := p.checkout(ctx, &p.head, repository, head); err != nil {
 		return nil, err
 	}
@@ -101,6 +106,8 @@ func (a Commands) open(ctx context.Context, o *options, base, head string) (_ *p
 	} else if err != nil {
 		p.base = side{missing: err, Revision: preview.Revision{Name: base, Problem: problem(err)}}
 	}
+
+	// Find what to compare.
 	if err := p.find(ctx, repository, inside); err != nil {
 		return nil, err
 	}
@@ -108,7 +115,7 @@ func (a Commands) open(ctx context.Context, o *options, base, head string) (_ *p
 	return p, nil
 }
 
-// problem is why there is no base, without the folder of the repository on this machine.
+// problem returns why there is no base, without the folder of the repository on this machine.
 func problem(err error) string {
 	var environment *command.EnvironmentError
 	if errors.As(err, &environment) {
@@ -120,13 +127,13 @@ func problem(err error) string {
 	return (*object.Secrets)(nil).Hide(err.Error())
 }
 
-// onClose adds what is done at the end.
+// onClose adds a function that is called at the end.
 func (p *previewing) onClose(do func()) {
 	before := p.close
 	p.close = func() { do(); before() }
 }
 
-// checkout opens a revision, or what is on disk for "".
+// checkout opens a revision, or the files on disk for "".
 func (p *previewing) checkout(ctx context.Context, s *side, repository, rev string) error {
 	s.Name = rev
 	if rev == "" {
@@ -137,12 +144,15 @@ func (p *previewing) checkout(ctx context.Context, s *side, repository, rev stri
 		return err
 	}
 	p.onClose(files.Close)
-	s.files, s.Commit, s.flags = files, files.Commit, files.Flags(&p.ProjectFlags)
+	s.files = files
+	s.Commit = files.Commit
+	s.flags = files.Flags(&p.ProjectFlags)
 	return nil
 }
 
 // openArtifact reads an artifact as the base.
 func (p *previewing) openArtifact(ctx context.Context, reference string) error {
+	// Read the artifact.
 	p.base.Name = reference
 	at, err := p.Open(ctx, &p.Sources.RegistryFlags, reference, false)
 	if err != nil {
@@ -153,7 +163,10 @@ func (p *previewing) openArtifact(ctx context.Context, reference string) error {
 	if err != nil {
 		return command.LocationError(at, err)
 	}
-	snapshot.Name, p.base.artifact = reference, &snapshot
+	snapshot.Name = reference
+	p.base.artifact = &snapshot
+
+	// Its provenance names the release that built it.
 	subject, err := at.Resolve(ctx, at.Reference)
 	if err != nil {
 		return command.LocationError(at, err)
@@ -182,6 +195,7 @@ func (p *previewing) openArtifact(ctx context.Context, reference string) error {
 
 // find finds the projects of both sides with their environments.
 func (p *previewing) find(ctx context.Context, repository, inside string) error {
+	// Find the folders to look in.
 	folders := []string{inside}
 	if len(p.projects) > 0 {
 		folders = nil
@@ -201,11 +215,15 @@ func (p *previewing) find(ctx context.Context, repository, inside string) error 
 			folders = append(folders, filepath.ToSlash(rel))
 		}
 	}
+
+	// Keep the choice for the report.
 	wanted := slices.DeleteFunc(strings.Split(p.Environment, ","), func(name string) bool { return name == "" })
 	p.selected.Environments = wanted
 	if len(p.projects) > 0 || inside != "." {
 		p.selected.Projects = folders
 	}
+
+	// Find the environments of both sides.
 	var known []string
 	for _, s := range []*side{&p.base, &p.head} {
 		if s.files == nil {
@@ -223,6 +241,8 @@ func (p *previewing) find(ctx context.Context, repository, inside string) error 
 			}
 		}
 	}
+
+	// Refuse a choice that no side has.
 	for _, name := range wanted {
 		if !slices.Contains(known, name) {
 			return command.Usagef(object.Suggest(name, known), "--env %s: no project has such an environment", name)
@@ -236,7 +256,8 @@ func (p *previewing) find(ctx context.Context, repository, inside string) error 
 
 // projectsOf finds the projects of a side, with their environments.
 func (p *previewing) projectsOf(ctx context.Context, s *side, repository string, folders []string) error {
-	s.environments, s.names = map[string][]string{}, map[string]string{}
+	s.environments = map[string][]string{}
+	s.names = map[string]string{}
 	var dirs []string
 	for _, folder := range folders {
 		found, err := project.Projects(s.files, folder)
@@ -259,12 +280,13 @@ func (p *previewing) projectsOf(ctx context.Context, s *side, repository string,
 		if name == "" && dir == "." {
 			name = filepath.Base(repository)
 		}
-		s.environments[dir], s.names[dir] = environments, cmp.Or(name, path.Base(dir))
+		s.environments[dir] = environments
+		s.names[dir] = cmp.Or(name, path.Base(dir))
 	}
 	return nil
 }
 
-// environmentsOf are the name of a project and its environments. What is wrong with it is
+// environmentsOf returns the name of a project and its environments. A mistake in the project is
 // found again in each of them.
 func (p *previewing) environmentsOf(ctx context.Context, s *side, dir string) (string, []string, error) {
 	if data, err := fs.ReadFile(s.files, path.Join(dir, spec.ProjectFile)); err == nil {

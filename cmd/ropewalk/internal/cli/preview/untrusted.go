@@ -20,9 +20,9 @@ import (
 	"github.com/ropewalk/ropewalk/source/lock"
 )
 
-// openBase opens the base of a revision: where the head left it, or the revision itself
-// with --exact. The pull policy is that of the revision, since a change chooses where it
-// leaves it, and with that an older policy.
+// openBase opens the base of a revision: where the head left it, or the revision itself with
+// --exact. The pull policy is that of the revision: a change chooses where it leaves the base, and
+// with that an older policy.
 func (p *previewing) openBase(ctx context.Context, repository, rev string) error {
 	if err := p.checkout(ctx, &p.base, repository, rev); err != nil {
 		return err
@@ -42,15 +42,16 @@ func (p *previewing) openBase(ctx context.Context, repository, rev string) error
 	if err := p.checkout(ctx, &p.base, repository, bases[0]); err != nil {
 		return err
 	}
-	p.base.Name, p.base.Tip = rev, tip
+	p.base.Name = rev
+	p.base.Tip = tip
 	if len(bases) > 1 {
 		p.base.Notes = append(p.base.Notes, fmt.Sprintf("There are %d merge bases, since the histories were merged crosswise: the newest one is compared with.", len(bases)))
 	}
 	return nil
 }
 
-// readPolicy takes the pull policy from the base where it is a file of the repository:
-// that on disk may be the head's.
+// readPolicy reads the pull policy from the base if it is a file of the repository: the file on
+// disk may be the head's.
 func (p *previewing) readPolicy(repository string) error {
 	flags := &p.Sources
 	name, ok := checkout.Inside(repository, flags.PolicyFile())
@@ -74,10 +75,11 @@ func (p *previewing) readPolicy(repository string) error {
 	return nil
 }
 
-// confine makes the head fetch nothing but what the lock of the base has. What the head
-// says of its own lock does not count.
+// confine lets the head fetch only what the lock of the base has. The lock of the head does not
+// count.
 func (p *previewing) confine(flags *command.ProjectFlags, dir string) error {
-	flags.Sources.Confined, flags.Sources.PlanName = true, "the "+lock.Name+" of "+p.base.Name
+	flags.Sources.Confined = true
+	flags.Sources.PlanName = "the " + lock.Name + " of " + p.base.Name
 	flags.Sources.Plan = &lock.File{}
 	if p.base.files == nil {
 		return nil
@@ -115,7 +117,7 @@ func (p *previewing) noteLocks() {
 	}
 }
 
-// checkUntrusted refuses what would give the head something of this machine.
+// checkUntrusted refuses flags that would give the head access to this machine.
 func (o *options) checkUntrusted(changed func(flag string) bool) error {
 	for _, flag := range []string{"var-from-env", "runtime-from-env"} {
 		if o.untrusted && changed(flag) {

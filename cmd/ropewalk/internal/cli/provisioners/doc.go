@@ -3,6 +3,4 @@
 
 // Package provisioners has the commands that list, describe and try the provisioners
 // of a project.
-//
-// Callers: package cli.
 package provisioners

@@ -43,6 +43,7 @@ type dryRunNode struct {
 
 // dryRun makes the one resource of a workload.
 func (c catalog) dryRun(ctx context.Context, document object.Value) (dryRun, error) {
+	// Join the workload with the catalog, as a render does.
 	decoded, errs := score.Decode(score.Document{Value: document})
 	if errs.Err() != nil {
 		return dryRun{}, errs.Sorted()
@@ -54,6 +55,8 @@ func (c catalog) dryRun(ctx context.Context, document object.Value) (dryRun, err
 	if errs.Err() != nil {
 		return dryRun{}, errs.Failures()
 	}
+
+	// Find the request that its resource makes.
 	compilation := project.Compile(name)
 	requests := compilation.Next()
 	if len(requests) == 0 {
@@ -61,6 +64,8 @@ func (c catalog) dryRun(ctx context.Context, document object.Value) (dryRun, err
 		_, errs := compilation.Finish()
 		return dryRun{}, errs.Failures()
 	}
+
+	// Evaluate the module of the provisioner.
 	asked := requests[0]
 	req := evaluate.Request{
 		Spec: name, Pos: decoded.Pos, Module: c.Workloads.Provisioners[asked.Module].Module,
@@ -74,19 +79,21 @@ func (c catalog) dryRun(ctx context.Context, document object.Value) (dryRun, err
 	if len(result.Warnings) > 0 {
 		return dryRun{}, strict(result.Warnings)
 	}
+
+	// Give the result to the workload, and check the objects.
 	key := asked.Resources[0]
 	made := result.Provisioned[key]
 	answers := map[string]resource.Answer{key: {Result: made.JSON, Nodes: made.Nodes}}
 	if errs := compilation.Answer(asked, answers); errs.Err() != nil {
 		return dryRun{}, errs
 	}
-	if err := c.checked(ctx, req, made.Nodes); err != nil {
+	if err := c.checkObjects(ctx, req, made.Nodes); err != nil {
 		return dryRun{}, err
 	}
 	return c.result(asked, key, made), nil
 }
 
-// strict is warnings as errors.
+// strict returns warnings as errors.
 func strict(warnings object.Errors) object.Errors {
 	out := make(object.Errors, len(warnings))
 	for i, w := range warnings {
@@ -97,9 +104,9 @@ func strict(warnings object.Errors) object.Errors {
 	return out
 }
 
-// checked is what the API has against the objects, at the line of the user that
-// leads to it, or at that of the module.
-func (c catalog) checked(ctx context.Context, req evaluate.Request, nodes []*object.Node) error {
+// checkObjects checks the objects against the schemas of the API. An error is at the line of the
+// user that leads to it, or at that of the module.
+func (c catalog) checkObjects(ctx context.Context, req evaluate.Request, nodes []*object.Node) error {
 	var errs object.Errors
 	findings, err := render.Renderer{}.Check(ctx, c.Check, nodes)
 	if err != nil {
@@ -126,7 +133,7 @@ func (c catalog) checked(ctx context.Context, req evaluate.Request, nodes []*obj
 	return errs.Sorted().Err()
 }
 
-// result is the result of a dry run, with the provisioner that made it.
+// result returns the result of a dry run, with the provisioner that made it.
 func (c catalog) result(asked workload.Request, key string, made evaluate.Provisioned) dryRun {
 	entry, _ := asked.Input.Lookup(object.Fields("resources", key))
 	resource, _ := entry.Get("resource")
@@ -147,7 +154,7 @@ func (c catalog) result(asked workload.Request, key string, made evaluate.Provis
 	return out
 }
 
-// text is a stream of YAML: what the resource gives, then its objects.
+// text returns a stream of YAML: what the resource gives, then its objects.
 func (t dryRun) text() string {
 	var b bytes.Buffer
 	var resource struct{ Name, UID, Namespace, Workload string }

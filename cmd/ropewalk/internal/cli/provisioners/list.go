@@ -30,7 +30,7 @@ is for every class or id. A * after an output says that it is a secret.
   ropewalk provisioners list --format json | jq -r '.[].type'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
-			c, err := a.provisioners(ctx, &flags, host.Options{Args: args})
+			c, err := a.openCatalog(ctx, &flags, host.Options{Args: args})
 			if err != nil {
 				return err
 			}
@@ -65,7 +65,7 @@ the cluster resolves. Outputs that are there for some params only are not listed
   ropewalk provisioners show license shop`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
-			c, err := a.provisioners(ctx, &flags, host.Options{Args: args[1:]})
+			c, err := a.openCatalog(ctx, &flags, host.Options{Args: args[1:]})
 			if err != nil {
 				return err
 			}
@@ -88,7 +88,7 @@ the cluster resolves. Outputs that are there for some params only are not listed
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		}
-		c, err := a.provisioners(cmd.Context(), &flags, host.Options{})
+		c, err := a.openCatalog(cmd.Context(), &flags, host.Options{})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp // What is wrong is not said between the keys of a user.
 		}
@@ -98,7 +98,7 @@ the cluster resolves. Outputs that are there for some params only are not listed
 	return cmd
 }
 
-// outputs are the names of all outputs, those of secrets with a *.
+// outputs returns the names of all outputs, those of secrets with a *.
 func (p provisioner) outputs() []string {
 	out := slices.Clone(p.Outputs)
 	for _, name := range p.Sensitive {
@@ -108,7 +108,7 @@ func (p provisioner) outputs() []string {
 	return out
 }
 
-// text is the entry for people to read.
+// text returns the entry as people read it.
 func (p provisioner) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n", command.OneLine(p.title()), command.OneLine(p.Description))
@@ -129,7 +129,7 @@ func (p provisioner) text() string {
 	return b.String()
 }
 
-// describe is what is expected of a param, in words.
+// describe returns what is expected of a param, in words.
 func describe(p evaluate.Param) []string {
 	out := []string{cmp.Or(p.Type, "anything")}
 	if p.Required {

@@ -93,7 +93,7 @@ type provisioner struct {
 	module render.Provisioners
 }
 
-// title is how a user names the entry.
+// title returns how a user names the entry.
 func (p provisioner) title() string {
 	out := p.Type
 	if p.Class != "" {
@@ -113,7 +113,7 @@ type catalog struct {
 	close     func()
 }
 
-// types are those of the entries, each once.
+// types returns the types of the entries, each once.
 func (c catalog) types() []string {
 	var out []string
 	for _, p := range c.entries {
@@ -123,9 +123,9 @@ func (c catalog) types() []string {
 	return slices.Compact(out)
 }
 
-// provisioners reads the catalogs of all modules. The caller closes what it gets if there is no
-// error.
-func (a Commands) provisioners(ctx context.Context, flags *provisionersFlags, opts host.Options) (catalog, error) {
+// openCatalog reads the catalogs of all modules. The caller closes the result if there is no error.
+func (a Commands) openCatalog(ctx context.Context, flags *provisionersFlags, opts host.Options) (catalog, error) {
+	// Find the modules of the project.
 	a.JSON = flags.format.Value == "json"
 	h, err := a.Connect(&flags.sources, nil, opts.Args, nil)
 	broken, ok := command.Broken(err)
@@ -138,6 +138,8 @@ func (a Commands) provisioners(ctx context.Context, flags *provisionersFlags, op
 	if err != nil {
 		return catalog{}, command.WithOptions(command.Together(err, broken))
 	}
+
+	// Read the catalog of each module, and the mistakes in all of them.
 	limits := command.DefaultLimits()
 	evaluator, closer, err := limits.Evaluator()
 	if err != nil {
@@ -158,6 +160,8 @@ func (a Commands) provisioners(ctx context.Context, flags *provisionersFlags, op
 			out.entries = append(out.entries, provisioner{Provisioner: p, number: i, module: m})
 		}
 	}
+
+	// Report them with the mistakes of the files that say how to fetch.
 	if err := command.Together(mistakes.Sorted().Err(), broken); err != nil {
 		closer()
 		return out, err
@@ -165,8 +169,8 @@ func (a Commands) provisioners(ctx context.Context, flags *provisionersFlags, op
 	return out, nil
 }
 
-// named are the entries of a type, and of a class where one is named. An entry
-// for all classes is for the named one too.
+// named returns the entries of a type, and of a class if one is named. An entry for all classes is
+// for a named class too.
 func (c catalog) named(arg string) ([]provisioner, error) {
 	kind, class, _ := strings.Cut(arg, "/")
 	var out []provisioner
@@ -191,7 +195,7 @@ func (c catalog) named(arg string) ([]provisioner, error) {
 	return nil, command.Usagef(object.DidYouMean(kind, c.types()), "no provisioner makes a resource of type %q; known: %s", kind, strings.Join(c.types(), ", "))
 }
 
-// matching are the entries as a project of workloads takes them.
+// matching returns the entries as a project of workloads takes them.
 func (c catalog) matching() []resource.Provisioner {
 	out := make([]resource.Provisioner, 0, len(c.entries))
 	for _, p := range c.entries {

@@ -65,20 +65,24 @@ leads to 8080. No other workload is known.
 }
 
 func (a Commands) runTest(ctx context.Context, flags *testFlags, args []string) error {
+	// Read the params and the configuration.
 	a.JSON = flags.format.Value == "json"
 	params, err := a.values(flags.paramFiles)
 	if err != nil {
 		return err
 	}
-	if params, err = withParams(params, flags.params); err != nil {
+	params, err = withParams(params, flags.params)
+	if err != nil {
 		return err
 	}
 	config, err := a.values(flags.config)
 	if err != nil {
 		return err
 	}
+
+	// Open the catalog, and keep the texts of both for excerpts.
 	read := a.Texts
-	c, err := a.provisioners(ctx, &flags.provisionersFlags, host.Options{
+	c, err := a.openCatalog(ctx, &flags.provisionersFlags, host.Options{
 		Args: args[1:], Context: spec.Context{Namespace: flags.namespace},
 		CRDs: flags.crds, SkipSchemas: flags.skipSchemas,
 	})
@@ -90,6 +94,8 @@ func (a Commands) runTest(ctx context.Context, flags *testFlags, args []string) 
 		return err
 	}
 	defer c.close()
+
+	// Refuse a type that no module has.
 	if _, err := c.named(args[0]); err != nil {
 		return err
 	}
@@ -97,6 +103,8 @@ func (a Commands) runTest(ctx context.Context, flags *testFlags, args []string) 
 	if flags.backend.Value != "" {
 		c.Workloads.Config.Secrets.Backend = flags.backend.Value
 	}
+
+	// Make the resource.
 	out, err := c.dryRun(ctx, flags.document(args[0], params))
 	if err != nil {
 		return withParamHints(err)
@@ -104,7 +112,7 @@ func (a Commands) runTest(ctx context.Context, flags *testFlags, args []string) 
 	return a.Outcome(flags.format.Value, out, out.text())
 }
 
-// withParamHints is err with the flag for each param that is missing.
+// withParamHints returns err with the flag for each param that is missing.
 func withParamHints(err error) error {
 	var found object.Errors
 	if !errors.As(err, &found) {
@@ -151,18 +159,20 @@ func withParams(params object.Value, args []string) (object.Value, error) {
 		}
 		set.Pos.File = "--param " + arg
 		set.Value = placed(set.Value, set.Pos)
-		if params, err = set.Over(params); err != nil {
+		params, err = set.Over(params)
+		if err != nil {
 			return params, err
 		}
 	}
 	return params, nil
 }
 
-// placed is v with every part at pos.
+// placed returns v with every part at pos.
 func placed(v object.Value, pos object.Pos) object.Value {
 	v.Pos = pos
 	for i := range v.Members {
-		v.Members[i].Pos, v.Members[i].Value = pos, placed(v.Members[i].Value, pos)
+		v.Members[i].Pos = pos
+		v.Members[i].Value = placed(v.Members[i].Value, pos)
 	}
 	for i := range v.Items {
 		v.Items[i] = placed(v.Items[i], pos)
@@ -170,7 +180,7 @@ func placed(v object.Value, pos object.Pos) object.Value {
 	return v
 }
 
-// document is a workload that asks for the one resource.
+// document returns a workload that requests the one resource.
 func (t *testFlags) document(asked string, params object.Value) object.Value {
 	kind, class, _ := strings.Cut(asked, "/")
 	resource := []object.Member{textMember("type", kind, asked)}
@@ -206,7 +216,7 @@ func mapMember(name string, members ...object.Member) object.Member {
 	return object.Member{Name: name, Value: object.Value{Kind: object.KindMap, Members: members}}
 }
 
-// textMember is text that the user wrote in an argument.
+// textMember returns a member with a text that the user wrote in an argument.
 func textMember(name, text, arg string) object.Member {
 	pos := object.Pos{File: arg}
 	return object.Member{Name: name, Pos: pos, Value: object.Value{Kind: object.KindString, Pos: pos, Text: text}}

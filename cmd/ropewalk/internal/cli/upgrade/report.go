@@ -13,7 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/diff"
 )
 
-// print prints what was found and done.
+// print prints the upgrades, in the format that the user asked for.
 func (u *upgrading) print() error {
 	switch u.flags.format.Value {
 	case "json":
@@ -43,8 +43,9 @@ func (u Upgrades) text(style diff.Style) string {
 	return b.String()
 }
 
-// list is the table of the upgrades, with what changed for users of each.
+// list returns the table of the upgrades, with what changed for users of each.
 func (u Upgrades) list() string {
+	// A row for each upgrade, and the changes below the table.
 	rows := [][]string{{"REFERENCE", "FROM", "TO", "VERDICT", "AT"}}
 	var notes strings.Builder
 	for _, up := range u.Upgrades {
@@ -63,6 +64,8 @@ func (u Upgrades) list() string {
 			notes.WriteString(printable.Line(fmt.Sprintf("%s: %s: %s: %s", up.Ref, c.Level, cmp.Or(c.Input, c.Object, "(all)"), c.Text)) + "\n")
 		}
 	}
+
+	// Write the table, and what is not upgraded.
 	var b strings.Builder
 	if len(u.Upgrades)+len(u.Pinned)+u.Current == 0 {
 		return "no reference leads to a server\n"
@@ -89,7 +92,8 @@ func (e environment) title() string {
 // characters.
 const markdownLimit = 60_000
 
-// markdown is for a change request. Environments in which the same changes are shown together.
+// markdown returns the text for a change request. Environments with the same changes are shown
+// together.
 func (u Upgrades) markdown() string {
 	var b strings.Builder
 	b.WriteString("## Upgrades\n\n" + fenced(u.list()))
@@ -106,7 +110,8 @@ func (u Upgrades) markdown() string {
 			names[n-1] += ", " + e.Name
 			continue
 		}
-		names, bodies = append(names, e.Name), append(bodies, body)
+		names = append(names, e.Name)
+		bodies = append(bodies, body)
 	}
 	for i, body := range bodies {
 		if names[i] != "" {
@@ -120,7 +125,7 @@ func (u Upgrades) markdown() string {
 	return b.String()
 }
 
-// fenced is text as a block of code, whatever is in it.
+// fenced returns text as a block of code, whatever it holds.
 func fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

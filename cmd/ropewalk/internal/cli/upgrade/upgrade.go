@@ -132,12 +132,15 @@ type upgrading struct {
 }
 
 func (a Commands) runUpgrade(ctx context.Context, flags *upgradeFlags, paths []string) error {
+	// Refuse what cannot be upgraded.
 	switch {
 	case flags.Sources.Locked || flags.Sources.Offline:
 		return command.Usagef("leave --locked and --offline out", "newer versions are those that the servers have now")
 	case slices.Contains(paths, "-"):
 		return command.Usagef("name a file or a directory", "standard input cannot be upgraded")
 	}
+
+	// Load the project with the versions that it has.
 	evaluator, closer, err := flags.Evaluator()
 	if err != nil {
 		return err
@@ -149,18 +152,24 @@ func (a Commands) runUpgrade(ctx context.Context, flags *upgradeFlags, paths []s
 	if err != nil {
 		return err
 	}
-	if u.locked, u.hasLock, err = command.ReadLock(command.LockFile(paths)); err != nil {
+	u.locked, u.hasLock, err = command.ReadLock(command.LockFile(paths))
+	if err != nil {
 		return err
 	}
-	if u.newest, err = a.Connect(&flags.Sources, nil, paths, &lock.Recorder{}); err != nil {
+	u.newest, err = a.Connect(&flags.Sources, nil, paths, &lock.Recorder{})
+	if err != nil {
 		return err
 	}
+
+	// Find newer versions, and what they change.
 	if err := u.find(ctx, loaded.References); err != nil {
 		return err
 	}
 	if err := u.compare(ctx, object.SortedKeys(loaded.Project.Environments)); err != nil {
 		return err
 	}
+
+	// Write them, unless a render fails.
 	broken := slices.ContainsFunc(u.out.Environments, func(e environment) bool { return len(e.Errors) > 0 })
 	if flags.write && !broken {
 		if err := u.write(ctx); err != nil {
@@ -195,6 +204,7 @@ func (u *upgrading) load(ctx context.Context, flags *command.ProjectFlags) (host
 
 // find looks for a newer version of each reference, each once.
 func (u *upgrading) find(ctx context.Context, all []host.Reference) error {
+	// Group the places of each reference.
 	places := map[source.Ref][]host.Reference{}
 	unused := slices.Clone(u.flags.only)
 	for _, r := range all {
@@ -212,6 +222,8 @@ func (u *upgrading) find(ctx context.Context, all []host.Reference) error {
 	if len(unused) > 0 {
 		return command.Usagef("write it as the project does, without the version", "--only %s: the project has no such reference with a version", unused[0])
 	}
+
+	// Look for a newer version of each, in the order of the project.
 	var mistakes object.Errors
 	for _, r := range all {
 		at, ok := places[r.Ref]
@@ -234,14 +246,18 @@ func (u *upgrading) find(ctx context.Context, all []host.Reference) error {
 	return command.WithOptions(mistakes.Err())
 }
 
-// newer is the upgrade of a reference; nil where it leads to the newest version.
+// newer returns the upgrade of a reference. It returns nil if the reference leads to the newest
+// version.
 func (u *upgrading) newer(ctx context.Context, places []host.Reference) (*Upgrade, error) {
+	// Keep where the reference stands, and what it leads to now.
 	r := places[0]
 	v, _ := versionedOf(r.Type, r.Ref.Ref)
 	out := &Upgrade{Type: r.Type, Ref: r.Ref.Ref, Path: r.Path, From: cmp.Or(v.version, r.Tree.Revision, r.Tree.Digest), places: places}
 	for _, p := range places {
 		out.At = append(out.At, p.Pos.String())
 	}
+
+	// Fetch a reference with the credentials of this one.
 	fetch := func(ref string) (source.Tree, string, error) {
 		other := r.Ref
 		other.Ref = ref
@@ -249,6 +265,8 @@ func (u *upgrading) newer(ctx context.Context, places []host.Reference) (*Upgrad
 		tag, _, _ := strings.Cut(tree.Revision, "@")
 		return tree, tag, err
 	}
+
+	// A range or a branch may lead to another revision now.
 	current := v.version
 	if current == "" {
 		tag, _, _ := strings.Cut(r.Tree.Revision, "@")
@@ -261,7 +279,8 @@ func (u *upgrading) newer(ctx context.Context, places []host.Reference) (*Upgrad
 				return nil, err
 			}
 			if next.Digest != r.Tree.Digest {
-				out.To, out.next = next.Revision, next
+				out.To = next.Revision
+				out.next = next
 			}
 		}
 	}
@@ -273,6 +292,8 @@ func (u *upgrading) newer(ctx context.Context, places []host.Reference) (*Upgrad
 	if err != nil {
 		return nil, err
 	}
+
+	// A version beyond the bound is only named.
 	if v.version == "" || !inRange(upTo(current, u.flags.to.Value), tag) {
 		now, _, _ := strings.Cut(out.To, "@")
 		if later(tag, cmp.Or(now, current)) {
@@ -281,18 +302,24 @@ func (u *upgrading) newer(ctx context.Context, places []host.Reference) (*Upgrad
 		if v.version == "" {
 			return out.orNone(), nil
 		}
-		if next, tag, err = fetch(v.within(upTo(current, u.flags.to.Value))); err != nil {
+		next, tag, err = fetch(v.within(upTo(current, u.flags.to.Value)))
+		if err != nil {
 			return nil, err
 		}
 	}
+
+	// The highest version within the bound is the upgrade.
 	if later(tag, current) {
 		_, digest, _ := strings.Cut(next.Pinned, "@")
-		out.To, out.New, out.next, out.versions = tag, v.at(tag, digest), next, [2]string{v.version, tag}
+		out.To = tag
+		out.New = v.at(tag, digest)
+		out.next = next
+		out.versions = [2]string{v.version, tag}
 	}
 	return out.orNone(), nil
 }
 
-// orNone is nil for an upgrade that leads nowhere.
+// orNone returns u, or nil for an upgrade that leads nowhere.
 func (u *Upgrade) orNone() *Upgrade {
 	if u.To == "" && u.Beyond == "" {
 		return nil
@@ -300,8 +327,9 @@ func (u *Upgrade) orNone() *Upgrade {
 	return u
 }
 
-// compare says what the upgrades change: for the users of each module, and in each environment.
+// compare finds what the upgrades change: for the users of each module, and in each environment.
 func (u *upgrading) compare(ctx context.Context, environments []string) error {
+	// Compare the versions of each module.
 	replace := map[source.Ref]source.Tree{}
 	for i := range u.out.Upgrades {
 		up := &u.out.Upgrades[i]
@@ -323,17 +351,20 @@ func (u *upgrading) compare(ctx context.Context, environments []string) error {
 		case err != nil:
 			up.NotCompared = err.Error()
 		default:
-			up.Verdict, up.Comparison = c.Verdict, &c
+			up.Verdict = c.Verdict
+			up.Comparison = &c
 		}
 	}
 	if len(replace) == 0 {
 		return nil
 	}
+
+	// Compare the renders of each environment, with all upgrades.
 	if u.flags.Environment != "" || len(environments) == 0 {
 		environments = []string{u.flags.Environment}
 	}
 	for _, name := range environments {
-		e, err := u.environment(ctx, name, replace)
+		e, err := u.compareEnvironment(ctx, name, replace)
 		if err != nil {
 			return err
 		}
@@ -342,8 +373,9 @@ func (u *upgrading) compare(ctx context.Context, environments []string) error {
 	return nil
 }
 
-// environment is what changes in one environment.
-func (u *upgrading) environment(ctx context.Context, name string, replace map[source.Ref]source.Tree) (environment, error) {
+// compareEnvironment returns what changes in one environment.
+func (u *upgrading) compareEnvironment(ctx context.Context, name string, replace map[source.Ref]source.Tree) (environment, error) {
+	// Render the project as it is.
 	out := environment{Name: name}
 	flags := u.flags.ProjectFlags
 	flags.Environment = name
@@ -351,7 +383,7 @@ func (u *upgrading) environment(ctx context.Context, name string, replace map[so
 	if len(u.paths) > 0 {
 		arg = u.paths[0]
 	}
-	before, err := u.side(ctx, &flags, "now", arg)
+	before, err := u.renderSide(ctx, &flags, "now", arg)
 	if err != nil {
 		if name != "" {
 			u.Note("ropewalk: environment %s does not render now:\n", name)
@@ -359,8 +391,10 @@ func (u *upgrading) environment(ctx context.Context, name string, replace map[so
 		return out, err
 	}
 	defer before.close()
+
+	// Render it with the upgrades, whose mistakes belong to the report.
 	flags.Sources.Replace = replace
-	after, err := u.side(ctx, &flags, "upgraded", arg)
+	after, err := u.renderSide(ctx, &flags, "upgraded", arg)
 	mistakes, findings := command.IsFindings(err)
 	switch {
 	case ctx.Err() != nil:
@@ -374,6 +408,8 @@ func (u *upgrading) environment(ctx context.Context, name string, replace map[so
 		return out, err
 	}
 	defer after.close()
+
+	// Compare both.
 	report, err := diff.Compare(ctx, before.Snapshot, after.Snapshot)
 	if err != nil {
 		return out, err
@@ -388,8 +424,8 @@ type side struct {
 	close func()
 }
 
-// side renders the project at a path.
-func (u *upgrading) side(ctx context.Context, flags *command.ProjectFlags, name, arg string) (side, error) {
+// renderSide renders the project as a side of a comparison.
+func (u *upgrading) renderSide(ctx context.Context, flags *command.ProjectFlags, name, arg string) (side, error) {
 	r, err := u.RenderFS(ctx, flags, nil, []string{arg})
 	if err != nil {
 		return side{}, err

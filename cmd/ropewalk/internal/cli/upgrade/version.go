@@ -26,9 +26,10 @@ type versioned struct {
 	digest bool
 }
 
-// versionedOf cuts a reference; false for one that no version can be chosen for, which is one
-// to a digest or a commit alone.
+// versionedOf divides a reference around its version. The result ok is false if no version can be
+// chosen for it, as for a reference to a digest or a commit alone.
 func versionedOf(kind, ref string) (v versioned, ok bool) {
+	// Each type of source has its own words for versions.
 	switch kind {
 	case reftype.OCI:
 		return versionedOCI(ref)
@@ -39,6 +40,8 @@ func versionedOf(kind, ref string) (v versioned, ok bool) {
 	default:
 		return v, false
 	}
+
+	// Find the option with the version.
 	repository, query, _ := strings.Cut(ref, "?")
 	options := strings.FieldsFunc(query, func(r rune) bool { return r == '&' })
 	at := len(options)
@@ -48,11 +51,14 @@ func versionedOf(kind, ref string) (v versioned, ok bool) {
 		case "commit=", "digest=":
 			return v, false
 		case v.key, v.ranged, "branch=":
-			if at = i; name+"=" == v.key && isVersion(value) {
+			at = i
+			if name+"=" == v.key && isVersion(value) {
 				v.version = value
 			}
 		}
 	}
+
+	// Keep all other options around it.
 	v.before = repository + "?"
 	for _, option := range options[:at] {
 		v.before += option + "&"
@@ -76,7 +82,7 @@ func versionedOCI(ref string) (versioned, bool) {
 	return v, !pinned || tagged && v.version != ""
 }
 
-// at is the reference to one version; the digest is that of the version.
+// at returns the reference to one version. The digest is that of the version.
 func (v versioned) at(tag, digest string) string {
 	out := v.before + v.key + tag + v.after
 	if v.digest {
@@ -85,12 +91,12 @@ func (v versioned) at(tag, digest string) string {
 	return out
 }
 
-// within is the reference to the highest version of a range.
+// within returns the reference to the highest version of a range.
 func (v versioned) within(text string) string {
 	return v.before + v.ranged + url.PathEscape(text) + v.after
 }
 
-// bare is a version without what a range does not take: the v before it and its build.
+// bare returns a version without what a range does not take: the v before it and its build.
 func bare(tag string) string {
 	out, _, _ := strings.Cut(strings.ReplaceAll(strings.TrimPrefix(tag, "v"), "_", "+"), "+")
 	return out
@@ -121,7 +127,7 @@ const (
 	toMajor = "major"
 )
 
-// upTo is the range of the versions from one on that break no user, as semver.org says: below
+// upTo returns the range of the versions from one on that break no user, as semver.org says: below
 // 1.0.0 a minor version may.
 func upTo(tag, bound string) string {
 	from := bare(tag)

@@ -32,7 +32,8 @@ func (u *upgrading) write(ctx context.Context) error {
 		text, known := files[e.at.File]
 		if !known {
 			var err error
-			if text, err = command.ReadRegular(e.at.File); err != nil {
+			text, err = command.ReadRegular(e.at.File)
+			if err != nil {
 				return err
 			}
 		}
@@ -55,8 +56,8 @@ func (u *upgrading) write(ctx context.Context) error {
 	return u.writeLock(ctx)
 }
 
-// edits are those of all upgrades, the last of each file first, so that the places of the
-// others stay what they are.
+// edits returns the edits of all upgrades, the last of each file first, so that the places of the
+// others stay the same.
 func (u *upgrading) edits() (out []edit) {
 	for _, up := range u.out.Upgrades {
 		if up.New == "" {
@@ -77,7 +78,7 @@ func (u *upgrading) edits() (out []edit) {
 	return slices.CompactFunc(out, func(a, b edit) bool { return a.at == b.at })
 }
 
-// digestOf is what stands behind the @ of a reference.
+// digestOf returns the digest of a reference, which is behind its @.
 func digestOf(ref string) string {
 	_, digest, _ := strings.Cut(ref, "@")
 	return digest
@@ -130,6 +131,7 @@ func rewrite(name string, data []byte) error {
 
 // writeLock replaces the entries of what was upgraded, and keeps all others.
 func (u *upgrading) writeLock(ctx context.Context) error {
+	// A project without a lock gets none.
 	if !u.hasLock {
 		return nil
 	}
@@ -144,6 +146,8 @@ func (u *upgrading) writeLock(ctx context.Context) error {
 		}
 		next = next.Add(entry)
 	}
+
+	// Write the lock before the project is loaded with it.
 	name := command.LockFile(u.paths)
 	if err := u.saveLock(name, next); err != nil {
 		return err
@@ -160,9 +164,12 @@ func (u *upgrading) writeLock(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+
+	// Take the recorded sources and modules as the new lock.
 	u.out.Written = append(u.out.Written, name)
 	next = flags.Sources.Record.File()
-	if next.Images = u.locked.Images; next.Images != nil {
+	next.Images = u.locked.Images
+	if next.Images != nil {
 		u.Note("ropewalk: the images in %s are those from before: run \"ropewalk lock\"\n", name)
 	}
 	return u.saveLock(name, next)

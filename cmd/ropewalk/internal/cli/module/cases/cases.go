@@ -29,9 +29,10 @@ type Case struct {
 	File string
 }
 
-// Read reads the cases of a module, in the order of their files. A module without cases has
-// none. The error is an object.Errors with every mistake of every file.
+// Read reads the cases of a module, in the order of their files. A module may have none. The error
+// is an object.Errors with every mistake of every file.
 func Read(m evaluate.Module) ([]Case, error) {
+	// A module without the folder has no cases.
 	dir := path.Join(path.Clean("./"+m.Dir), Folder)
 	entries, err := fs.ReadDir(m.FS, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -39,6 +40,8 @@ func Read(m evaluate.Module) ([]Case, error) {
 	} else if err != nil {
 		return nil, err
 	}
+
+	// Read the files, and collect the mistakes in all of them.
 	var out []Case
 	var errs object.Errors
 	golden := map[string]bool{}
@@ -73,7 +76,9 @@ func Read(m evaluate.Module) ([]Case, error) {
 			out = append(out, Case{Case: c, File: name})
 		}
 	}
-	errs = append(errs, twice(out)...)
+
+	// Report cases that exclude each other, and golden files without a case.
+	errs = append(errs, repeated(out)...)
 	for _, c := range out {
 		delete(golden, c.GoldenFile())
 	}
@@ -82,14 +87,16 @@ func Read(m evaluate.Module) ([]Case, error) {
 			errs = append(errs, mistake(m.Position(name, 0, 0), "remove it, or name it in expect.golden of a case", "no case names this golden file"))
 		}
 	}
+
+	// The number of cases bounds the time of a run.
 	if len(out) > maxCases {
 		errs = append(errs, mistake(m.Position(dir, 0, 0), "", "the module has %d cases, more than the %d that are allowed", len(out), maxCases))
 	}
 	return out, errs.Sorted().Err()
 }
 
-// twice are the mistakes of cases with the name or the golden file of an earlier one.
-func twice(all []Case) (errs object.Errors) {
+// repeated returns the mistakes of cases with the name or the golden file of an earlier case.
+func repeated(all []Case) (errs object.Errors) {
 	first, golden := map[string]object.Pos{}, map[string]object.Pos{}
 	for _, c := range all {
 		if pos, known := golden[c.GoldenFile()]; known {
@@ -106,12 +113,12 @@ func twice(all []Case) (errs object.Errors) {
 	return errs
 }
 
-// mistake is one in a file of cases.
+// mistake returns a mistake in a file of cases.
 func mistake(pos object.Pos, hint, format string, args ...any) *object.Error {
 	return &object.Error{Stage: object.StageSpec, Pos: pos, Err: fmt.Errorf(format, args...), Hint: hint}
 }
 
-// Texts are the files of cases by the names that positions give them.
+// Texts returns the files of cases by the names that positions give them.
 func Texts(m evaluate.Module, all []Case) map[string][]byte {
 	out := map[string][]byte{}
 	for _, c := range all {
@@ -122,7 +129,7 @@ func Texts(m evaluate.Module, all []Case) map[string][]byte {
 	return out
 }
 
-// Named are the cases whose names match.
+// Named returns the cases whose names match.
 func Named(all []Case, matches func(string) bool) []Case {
 	return slices.DeleteFunc(slices.Clone(all), func(c Case) bool { return !matches(c.Name) })
 }

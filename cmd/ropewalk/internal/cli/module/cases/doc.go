@@ -32,6 +32,4 @@
 //
 // A case that asserts nothing is a mistake. Without a context, a case is rendered in the
 // same one wherever the module comes from, so that it never depends on the name of a folder.
-//
-// Callers: package module.
 package cases

@@ -14,27 +14,31 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// Judge compares what came of a case with what it expects; nil means that it passes. The
-// error is that of Render. A difference has the place of what the case expects; the golden
-// file is not compared here.
+// Judge compares the result of a case with what it expects, and returns nil if it passes. The error
+// is that of Render. A difference has the place of what the case expects. The golden file is not
+// compared here.
 func (c Case) Judge(result render.Result, err error) object.Errors {
 	failed := object.AsErrors(err, object.StageEvaluate)
 	j := judge{Case: c}
+
+	// A case that expects errors passes with these and no others.
 	if len(c.Expect.Errors) > 0 {
 		if failed.Err() == nil {
 			j.fail(c.Expect.Errors[0].Pos, "expect.errors", "expected an error, and the module renders %s", c.made(result))
 			return j.errs
 		}
-		j.messages("error", c.Expect.Errors, failed.Failures())
-		j.warnings(failed.Warnings())
+		j.compareMessages("error", c.Expect.Errors, failed.Failures())
+		j.compareWarnings(failed.Warnings())
 		return j.errs.Sorted()
 	}
 	if failed.Err() != nil {
 		return failed
 	}
+
+	// Compare what the case expects of the render.
 	j.nodes = result.Plan.Graph.Nodes
 	for i, want := range c.Expect.Objects {
-		j.object(want, object.Fields("expect", "objects").Append(object.Index(i)))
+		j.compareObject(want, object.Fields("expect", "objects").Append(object.Index(i)))
 	}
 	for i, want := range c.Expect.Absent {
 		for _, n := range j.named(want) {
@@ -44,8 +48,8 @@ func (c Case) Judge(result render.Result, err error) object.Errors {
 	if want := c.Expect.Count; want.Kind != object.KindNone && want.Text != strconv.Itoa(len(j.nodes)) {
 		j.fail(want.Pos, "expect.count", "expected %s objects, got %s", want.Text, c.made(result))
 	}
-	j.waves(result)
-	j.warnings(result.Warnings)
+	j.compareWaves(result)
+	j.compareWarnings(result.Warnings)
 	return j.hide(c)
 }
 
@@ -64,7 +68,7 @@ func difference(pos object.Pos, path, format string, args ...any) *object.Error 
 	return &object.Error{Stage: object.StageCheck, Pos: pos, Path: path, Err: fmt.Errorf(format, args...)}
 }
 
-// hide is the differences without secrets.
+// hide returns the differences without secrets.
 func (j *judge) hide(c Case) object.Errors {
 	var secrets object.Secrets
 	secrets.AddNamed(c.Input)
@@ -74,7 +78,7 @@ func (j *judge) hide(c Case) object.Errors {
 	return secrets.Errors(j.errs.Sorted())
 }
 
-// made is the objects of a render in few words.
+// made returns the objects of a render in few words.
 func (c Case) made(result render.Result) string {
 	const most = 20
 	var names []string
@@ -88,7 +92,7 @@ func (c Case) made(result render.Result) string {
 	return fmt.Sprintf("%d: %s", len(result.Plan.Graph.Nodes), strings.Join(names, ", "))
 }
 
-// named are the nodes of the objects that an item of objects or absent names.
+// named returns the nodes of the objects that an item of objects or absent names.
 func (j *judge) named(want object.Value) (out []*object.Node) {
 	at := func(names ...string) string {
 		v, found := want.Lookup(object.Fields(names...))
@@ -107,9 +111,9 @@ func (j *judge) named(want object.Value) (out []*object.Node) {
 	return out
 }
 
-// object wants an object with the fields of want. Of several with one name, the nearest is
-// compared.
-func (j *judge) object(want object.Value, at object.Path) {
+// compareObject requires an object with the fields of want. If several objects have the name, the
+// nearest one is compared.
+func (j *judge) compareObject(want object.Value, at object.Path) {
 	found := j.named(want)
 	if len(found) == 0 {
 		var others []string
@@ -127,7 +131,7 @@ func (j *judge) object(want object.Value, at object.Path) {
 	var best object.Errors
 	for i, n := range found {
 		p := judge{Case: j.Case}
-		p.part(n, want, map[string]any(n.Object), nil)
+		p.comparePart(n, want, map[string]any(n.Object), nil)
 		if i == 0 || len(p.errs) < len(best) {
 			best = p.errs
 		}
@@ -135,12 +139,14 @@ func (j *judge) object(want object.Value, at object.Path) {
 	j.errs = append(j.errs, best...)
 }
 
-// waves wants the names of the nodes of each wave.
-func (j *judge) waves(result render.Result) {
+// compareWaves requires the names of the nodes of each wave.
+func (j *judge) compareWaves(result render.Result) {
 	want := j.Expect.Waves
 	if want == nil {
 		return
 	}
+
+	// Compare wave by wave.
 	got := make([][]*object.Node, len(result.Plan.Waves))
 	for i, w := range result.Plan.Waves {
 		got[i] = w.Nodes
@@ -155,6 +161,8 @@ func (j *judge) waves(result render.Result) {
 			j.fail(j.wavesPos(), at, "there is no such wave: the render has %d", len(got))
 			continue
 		}
+
+		// The names of a wave have no order.
 		left := slices.Clone(got[i])
 		for _, name := range want[i] {
 			k := slices.IndexFunc(left, func(n *object.Node) bool { return isCalled(n, name.Text) })
@@ -170,7 +178,7 @@ func (j *judge) waves(result render.Result) {
 	}
 }
 
-// wavesPos is where the first wave is written.
+// wavesPos returns the position of the first wave.
 func (j *judge) wavesPos() object.Pos {
 	for _, w := range j.Expect.Waves {
 		if len(w) > 0 {
@@ -195,15 +203,15 @@ func waveNames(nodes []*object.Node) string {
 	return strings.Join(out, ", ")
 }
 
-// warnings wants these warnings, where the case names any.
-func (j *judge) warnings(got object.Errors) {
+// compareWarnings requires the warnings of the case, if it names any.
+func (j *judge) compareWarnings(got object.Errors) {
 	if j.Expect.Warnings != nil {
-		j.messages("warning", j.Expect.Warnings, got)
+		j.compareMessages("warning", j.Expect.Warnings, got)
 	}
 }
 
-// messages wants each error or warning once, and no other.
-func (j *judge) messages(noun string, want []spec.ExpectedError, got object.Errors) {
+// compareMessages requires each expected error or warning once, and no other.
+func (j *judge) compareMessages(noun string, want []spec.ExpectedError, got object.Errors) {
 	left := slices.Clone(got)
 	for i, w := range want {
 		k := slices.IndexFunc(left, func(e *object.Error) bool {

@@ -27,12 +27,14 @@ const ModuleName = "module"
 // subjectFile is the one file of the module that makes the objects of a subject.
 const subjectFile = "subject.cue"
 
-// judged makes the spec one whose module makes the objects of the subject, and which its
-// own module judges.
-func (c Case) judged(one *render.Spec) error {
+// setPolicy makes the module of the case the policy of the spec. Another module makes the objects
+// of the subject.
+func (c Case) setPolicy(one *render.Spec) error {
 	if c.Subject.Kind == object.KindNone {
 		return object.Errors{mistake(c.Pos, "write subject: {objects: {NAME: {apiVersion: …, kind: …}}}", "a case of a policy needs the subject that it judges")}
 	}
+
+	// Write a module with the objects of the subject.
 	var text bytes.Buffer
 	var input object.Value
 	line := c.Subject.Pos.Line
@@ -57,20 +59,24 @@ func (c Case) judged(one *render.Spec) error {
 	if err != nil {
 		return err
 	}
+
+	// Make this module that of the spec, and the module of the case its policy.
 	policy := one.Evaluate.Module
 	one.Evaluate.Module = evaluate.Module{
 		// The lines of the subject are the author's own, also where the file is of an embedded policy.
 		FS: files, Label: "subject", Digest: "subject:" + text.String(),
 		Sources: map[string]evaluate.Source{subjectFile: {Pos: object.Pos{File: c.Pos.File, Line: c.Subject.Pos.Line, Column: 1}}},
 	}
-	one.Evaluate.Input, one.Evaluate.InputPath = input, object.Fields("subject", "input")
+	one.Evaluate.Input = input
+	one.Evaluate.InputPath = object.Fields("subject", "input")
 	one.Evaluate.Policies = []evaluate.Policy{{Name: "policy", Module: policy, Input: c.Input, Pos: c.Pos}}
 	return nil
 }
 
-// provisioned makes the spec a workload that the module of workloads makes, and for which
-// its own module provisions before the embedded one.
-func (c Case) provisioned(req *render.Request, one *render.Spec) error {
+// setWorkload makes the spec a workload that the module of workloads makes. The module of the case
+// provisions for it before the embedded module.
+func (c Case) setWorkload(req *render.Request, one *render.Spec) error {
+	// Write the document of the workload around the input.
 	text := func(name, value string) object.Member {
 		return object.Member{Name: name, Pos: c.Pos, Value: object.TextAt(value, c.Pos)}
 	}
@@ -87,6 +93,8 @@ func (c Case) provisioned(req *render.Request, one *render.Spec) error {
 	if errs.Err() != nil {
 		return asInput(errs.Sorted())
 	}
+
+	// Provision with the module of the case, and with the embedded one after it.
 	config, err := spec.Project{}.Workloads("")
 	if err != nil {
 		return err
@@ -97,7 +105,10 @@ func (c Case) provisioned(req *render.Request, one *render.Spec) error {
 		return err
 	}
 	req.Workloads.Provisioners = append(req.Workloads.Provisioners, render.Provisioners{Name: spec.DefaultProvisioners, Module: embedded})
-	if one.Evaluate.Module, err = embeddedModule(spec.DefaultWorkloadModule); err != nil {
+
+	// Render the workload with the embedded module.
+	one.Evaluate.Module, err = embeddedModule(spec.DefaultWorkloadModule)
+	if err != nil {
 		return err
 	}
 	one.Evaluate.Input = document
@@ -106,7 +117,7 @@ func (c Case) provisioned(req *render.Request, one *render.Spec) error {
 	return nil
 }
 
-// asInput is errors on the spec of a workload as errors on the input of a case.
+// asInput returns errors on the spec of a workload as errors on the input of a case.
 func asInput(errs object.Errors) object.Errors {
 	out := make(object.Errors, len(errs))
 	for i, e := range errs {
@@ -119,7 +130,7 @@ func asInput(errs object.Errors) object.Errors {
 	return out
 }
 
-// embeddedModule is a module in this program.
+// embeddedModule returns a module in this program.
 func embeddedModule(name string) (evaluate.Module, error) {
 	tree, err := source.Embedded(cue.Module, source.Limits{}).Fetch(context.Background(), source.Ref{Type: reftype.Embedded, Ref: name})
 	return evaluate.Module{FS: tree.FS, Digest: tree.Digest, Label: tree.Origin}, err

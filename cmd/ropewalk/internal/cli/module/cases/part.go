@@ -14,14 +14,14 @@ import (
 // valueWidth is how much of a value a message shows, in bytes.
 const valueWidth = 120
 
-// part wants a part of an object to be what want says; every difference has the place of
+// comparePart requires a part of an object to be as want says. Every difference has the place of
 // the part of want that is not met.
-func (j *judge) part(n *object.Node, want object.Value, got any, at object.Path) {
+func (j *judge) comparePart(n *object.Node, want object.Value, got any, at object.Path) {
 	switch want.Kind {
 	case object.KindMap:
 		have, ok := got.(map[string]any)
 		if !ok {
-			j.differs(n, want, got, at)
+			j.addOtherValue(n, want, got, at)
 			return
 		}
 		for _, m := range want.Members {
@@ -29,45 +29,47 @@ func (j *judge) part(n *object.Node, want object.Value, got any, at object.Path)
 			path := at.Append(object.Field(m.Name))
 			switch {
 			case there:
-				j.part(n, m.Value, value, path)
+				j.comparePart(n, m.Value, value, path)
 			case m.Value.Kind != object.KindNull:
-				j.differ(n, m.Pos, path, object.DidYouMean(m.Name, object.SortedKeys(have)), "expected %s, and there is no such field", show(m.Value))
+				j.addDifference(n, m.Pos, path, object.DidYouMean(m.Name, object.SortedKeys(have)), "expected %s, and there is no such field", show(m.Value))
 			}
 		}
 	case object.KindList:
 		have, ok := got.([]any)
 		switch {
 		case !ok:
-			j.differs(n, want, got, at)
+			j.addOtherValue(n, want, got, at)
 		case len(have) != len(want.Items):
-			j.differ(n, want.Pos, at, "", "expected %s, got %d: %s", printable.Count(len(want.Items), "item"), len(have), diff.Show(got, valueWidth))
+			j.addDifference(n, want.Pos, at, "", "expected %s, got %d: %s", printable.Count(len(want.Items), "item"), len(have), diff.Show(got, valueWidth))
 		default:
 			for i, item := range want.Items {
-				j.part(n, item, have[i], at.Append(object.Index(i)))
+				j.comparePart(n, item, have[i], at.Append(object.Index(i)))
 			}
 		}
 	default:
 		if !same(want, got) {
-			j.differs(n, want, got, at)
+			j.addOtherValue(n, want, got, at)
 		}
 	}
 }
 
-func (j *judge) differs(n *object.Node, want object.Value, got any, at object.Path) {
-	j.differ(n, want.Pos, at, "", "expected %s, got %s", show(want), diff.Show(got, valueWidth))
+// addOtherValue adds the difference of a value that is another one.
+func (j *judge) addOtherValue(n *object.Node, want object.Value, got any, at object.Path) {
+	j.addDifference(n, want.Pos, at, "", "expected %s, got %s", show(want), diff.Show(got, valueWidth))
 }
 
-// differ adds a difference, with the line of the module that made the object.
-func (j *judge) differ(n *object.Node, pos object.Pos, at object.Path, hint, format string, args ...any) {
+// addDifference adds a difference, with the line of the module that made the object.
+func (j *judge) addDifference(n *object.Node, pos object.Pos, at object.Path, hint, format string, args ...any) {
 	e := difference(pos, at.String(), format, args...)
-	e.Node, e.Hint = n.ID, hint
+	e.Node = n.ID
+	e.Hint = hint
 	if n.Pos.IsValid() {
 		e.Notes = append(e.Notes, object.Note{Pos: n.Pos, Text: "the module makes the object here"})
 	}
 	j.errs = append(j.errs, e)
 }
 
-// show is what is expected, on one line.
+// show returns the expected value on one line.
 func show(want object.Value) string {
 	if want.Kind == object.KindNull {
 		return "no such field"
@@ -75,7 +77,7 @@ func show(want object.Value) string {
 	return diff.Show(plain(want), valueWidth)
 }
 
-// plain is a value without positions, as an object has it.
+// plain returns a value without positions, as an object has it.
 func plain(v object.Value) any {
 	o, err := object.Decode([]byte(`{"v":` + string(v.JSON()) + `}`))
 	if err != nil {
@@ -84,8 +86,8 @@ func plain(v object.Value) any {
 	return o["v"]
 }
 
-// same reports whether a scalar is what is expected. Numbers are the same however they are
-// written: 1.0 is 1.
+// same reports whether a scalar is the expected one. Numbers are the same however they are written:
+// 1.0 is 1.
 func same(want object.Value, got any) bool {
 	switch got := got.(type) {
 	case nil:

@@ -36,27 +36,37 @@ func (c Case) Render(ctx context.Context, s Subject) (render.Result, error) {
 	return s.Renderer.Render(ctx, req)
 }
 
-// Request is what Render renders: its one spec is named after the context of the case.
+// Request returns the request that Render renders. Its one spec is named after the context of the
+// case.
 func (c Case) Request(s Subject) (render.Request, error) {
-	req, one := s.Request, s.Request.Specs[0]
+	// The spec is named after the context, and has the input of the case.
+	req := s.Request
+	one := s.Request.Specs[0]
 	surroundings := c.context(one.Evaluate.Context)
 	one.Evaluate.Context = surroundings
-	one.Evaluate.Spec, one.Evaluate.Pos = surroundings.Name, c.Pos
+	one.Evaluate.Spec = surroundings.Name
+	one.Evaluate.Pos = c.Pos
 	one.Evaluate.Module.Pos = c.Pos
-	one.Evaluate.Input, one.Evaluate.InputPath = c.Input, object.Fields("input")
+	one.Evaluate.Input = c.Input
+	one.Evaluate.InputPath = object.Fields("input")
 	one.Evaluate.AllowEmpty = c.Expect.Count.Text == "0"
 	one.Source.Spec = surroundings.Name
-	req.Emit.Name, req.Emit.Dialect = surroundings.Name, dialect.Name(surroundings.Engine)
+
+	// The file of the case sets what a project sets elsewhere.
+	req.Emit.Name = surroundings.Name
+	req.Emit.Dialect = dialect.Name(surroundings.Engine)
 	req.KubeVersion = surroundings.KubeVersion
 	req.AllowSecrets = map[string][]string{surroundings.Name: c.AllowSecrets}
+
+	// Policies and provisioners need a spec around them.
 	switch s.Kind {
 	case evaluate.KindPolicy:
-		if err := c.judged(&one); err != nil {
+		if err := c.setPolicy(&one); err != nil {
 			return req, err
 		}
 		req.SkipSchemas = true // A policy may judge parts of objects.
 	case evaluate.KindProvisioners:
-		if err := c.provisioned(&req, &one); err != nil {
+		if err := c.setWorkload(&req, &one); err != nil {
 			return req, err
 		}
 	default:
@@ -68,7 +78,7 @@ func (c Case) Request(s Subject) (render.Request, error) {
 	return req, nil
 }
 
-// context is that of the case over the defaults.
+// context returns the context of the case over the defaults.
 func (c Case) context(defaults object.Context) object.Context {
 	return object.Context{
 		Name:          cmp.Or(c.Context.Name, defaultName),

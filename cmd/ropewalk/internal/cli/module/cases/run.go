@@ -33,8 +33,8 @@ type Outcome struct {
 	Elapsed  time.Duration
 }
 
-// Run renders cases and compares each with what it expects, so many at a time. Outcomes
-// are in the order of the cases. The error is that of ctx.
+// Run renders cases and compares each with what it expects, parallel at a time. Outcomes are in the
+// order of the cases. The error is that of ctx.
 func Run(ctx context.Context, all []Case, s Subject, parallel int) ([]Outcome, error) {
 	out := make([]Outcome, len(all))
 	group, ctx := errgroup.WithContext(ctx)
@@ -48,7 +48,8 @@ func Run(ctx context.Context, all []Case, s Subject, parallel int) ([]Outcome, e
 			if errors.Is(o.Err, context.Canceled) {
 				return o.Err
 			}
-			o.Failures, o.Elapsed = c.Judge(o.Result, o.Err), time.Since(began)
+			o.Failures = c.Judge(o.Result, o.Err)
+			o.Elapsed = time.Since(began)
 			out[i] = o
 			return nil
 		})
@@ -56,8 +57,8 @@ func Run(ctx context.Context, all []Case, s Subject, parallel int) ([]Outcome, e
 	return out, group.Wait()
 }
 
-// GoldenFile is the path of the golden file of a case in the tree of its module; "" where
-// it has none.
+// GoldenFile returns the path of the golden file of a case in the tree of its module, or "" if it
+// has none.
 func (c Case) GoldenFile() string {
 	if c.Expect.Golden.Kind == object.KindNone {
 		return ""
@@ -65,11 +66,11 @@ func (c Case) GoldenFile() string {
 	return path.Join(path.Dir(c.File), c.Expect.Golden.Text)
 }
 
-// Output is all that a render writes, as a golden file has it.
+// Output returns all that a render writes, as a golden file has it.
 func (o Outcome) Output() ([]byte, error) { return command.Stream(o.Result.Files, "yaml") }
 
-// Golden compares the output with the golden file of the case, where it has one and passes
-// otherwise; nil means that they are the same.
+// Golden compares the output with the golden file of the case, if it has one and passes otherwise.
+// It returns nil if they are the same.
 func (o Outcome) Golden(m evaluate.Module) (*object.Error, error) {
 	name := o.GoldenFile()
 	if name == "" || len(o.Failures) > 0 {

@@ -15,8 +15,8 @@ import (
 //go:embed page.html
 var page string
 
-// HTML is the sheet as a page in one file, with the picture of what was rendered. It runs nothing and
-// loads nothing, which its policy holds browsers to.
+// HTML returns the sheet as a page in one file, with the picture of what was rendered. The page
+// runs nothing and loads nothing, and its policy forbids browsers to do so.
 func (s *Sheet) HTML() ([]byte, error) {
 	parsed, err := template.New("page").Funcs(template.FuncMap{"line": printable.Line, "title": sentenceCase, "text": printable.Text}).Parse(page)
 	if err != nil {

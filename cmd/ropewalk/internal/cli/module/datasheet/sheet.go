@@ -71,7 +71,7 @@ type Node struct {
 	Object string    `json:"object"`
 }
 
-// Add adds inputs with their members: those that must be set come first.
+// Add adds inputs with their members. Required inputs come first.
 func (s *Sheet) Add(inputs []evaluate.Input) {
 	sorted := slices.Clone(inputs)
 	slices.SortStableFunc(sorted, func(a, b evaluate.Input) int {
@@ -98,7 +98,7 @@ func (s *Sheet) add(above object.Path, inputs []evaluate.Input) {
 	}
 }
 
-// typeText is what an input may be, in words.
+// typeText returns what an input may be, in words.
 func typeText(in evaluate.Input) string {
 	items := map[evaluate.InputType]string{evaluate.InputString: " of text", evaluate.InputNumber: " of numbers", evaluate.InputBoolean: " of true or false"}[in.Type]
 	if in.Expected == "a list" || in.Expected == "a map" {
@@ -107,7 +107,7 @@ func typeText(in evaluate.Input) string {
 	return cmp.Or(in.Expected, "anything")
 }
 
-// pathText is a path with its quotes where a name needs them, and without a dot before "[]".
+// pathText returns a path with quotes if a name needs them, and without a dot before "[]".
 func pathText(at object.Path) string {
 	var b strings.Builder
 	for i, step := range at {
@@ -141,7 +141,7 @@ func (s *Sheet) AddResources(entries []evaluate.Provisioner) {
 	}
 }
 
-// Title is how a workload asks for the resource; * is any class.
+// Title returns how a workload requests the resource. A * is any class.
 func (r Resource) Title() string {
 	out := r.Type + "/" + cmp.Or(r.Class, "*")
 	if r.ID != "" {
@@ -150,7 +150,7 @@ func (r Resource) Title() string {
 	return out
 }
 
-// Names are the outputs; a * marks those that are secrets.
+// Names returns the outputs. A * marks those that are secrets.
 func (r Resource) Names() []string {
 	out := slices.Clone(r.Outputs)
 	for _, name := range r.Sensitive {
@@ -172,7 +172,7 @@ func (s *Sheet) Render(of string, plan *order.Plan) {
 	}
 }
 
-// Needed are the paths of the inputs that must be set.
+// Needed returns the paths of the inputs that must be set.
 func (s *Sheet) Needed() (out []string) {
 	for _, in := range s.Inputs {
 		if in.Required && !in.Member() {
@@ -187,7 +187,7 @@ func (i Input) Member() bool {
 	return len(i.input.Path) > 0 && (i.input.Path[0].Name == "[]" || i.input.Path[0].Name == "<name>")
 }
 
-// Demand is whether the input must be set; "" where it may be left out.
+// Demand returns whether the input must be set, in words, or "" if it may be left out.
 func (i Input) Demand() string {
 	switch {
 	case i.Required:
@@ -198,7 +198,7 @@ func (i Input) Demand() string {
 	return ""
 }
 
-// sentence is what the input may be, whether it must be set, and what it is where it is not.
+// sentence returns what the input may be, whether it must be set, and its default.
 func (i Input) sentence() string {
 	out := i.Type
 	if demand := i.Demand(); demand != "" {

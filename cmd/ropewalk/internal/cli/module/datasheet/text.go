@@ -13,8 +13,9 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// Text is the sheet for a terminal.
+// Text returns the sheet for a terminal.
 func (s *Sheet) Text() string {
+	// Inputs come first: they are what a user writes.
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", command.OneLine(s.Module), s.What)
 	if len(s.Inputs) > 0 {
@@ -23,6 +24,8 @@ func (s *Sheet) Text() string {
 	for _, in := range s.Inputs {
 		fmt.Fprintf(&b, "  %s  %s\n%s", command.OneLine(in.Path), command.OneLine(in.sentence()), lines(in.Doc, "      "))
 	}
+
+	// A module of provisioners has resources in their place.
 	for i, r := range s.Resources {
 		if i == 0 {
 			b.WriteString("\nRESOURCES, in the order of matching; a * after an output says that it is a secret\n")
@@ -35,6 +38,8 @@ func (s *Sheet) Text() string {
 			fmt.Fprintf(&b, "      outputs: %s\n", command.OneLine(strings.Join(names, ", ")))
 		}
 	}
+
+	// What it makes comes last, since notes may say why it is missing.
 	for _, note := range s.Notes {
 		fmt.Fprintf(&b, "\n%s\n", command.OneLine(note))
 	}
@@ -51,7 +56,7 @@ func (s *Sheet) Text() string {
 	return b.String()
 }
 
-// lines are those of a text, each after a prefix.
+// lines returns the lines of a text, each after a prefix.
 func lines(text, prefix string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -60,8 +65,9 @@ func lines(text, prefix string) string {
 	return b.String()
 }
 
-// Markdown is the sheet for a page of documentation.
+// Markdown returns the sheet for a page of documentation.
 func (s *Sheet) Markdown() string {
+	// Inputs and resources are tables.
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s.\n", markdown.Text(s.Module), markdown.Text(sentenceCase(s.What)))
 	table(&b, "Inputs", []string{"Input", "Type", "Default", "Description"}, len(s.Inputs), func(i int) []string {
@@ -83,6 +89,8 @@ func (s *Sheet) Markdown() string {
 		}
 		return []string{markdown.Cell(r.Title()), markdown.Text(printable.OneLine(r.Description)), strings.Join(params, "<br>"), strings.Join(outputs, " ")}
 	})
+
+	// What it makes comes last, with its graph.
 	for _, note := range s.Notes {
 		fmt.Fprintf(&b, "\n%s\n", markdown.Text(note))
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Values is a YAML file of the inputs to start from: those with a default have it, all others are
-// comments without a blank after the #, so that removing it sets them.
+// Values returns a YAML file of the inputs to start from. Inputs with a default have it. All others
+// are comments without a blank after the #, so that removing it sets them.
 func (s *Sheet) Values() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Inputs of %s, for spec.input of a Transform or render -f.\n# Remove the # before a name to set it", command.OneLine(s.Module))
@@ -51,7 +51,7 @@ type field struct {
 	members []Input
 }
 
-// put is the field at a path, made where it is not there.
+// put returns the field at a path, and adds it if it does not exist.
 func (f *field) put(at object.Path) *field {
 	for _, step := range at {
 		i := slices.IndexFunc(f.fields, func(o *field) bool { return o.name == step.Name })
@@ -64,18 +64,19 @@ func (f *field) put(at object.Path) *field {
 	return f
 }
 
-// set reports whether the field, or one in it, has a default that holds where nothing is given.
-func (f *field) set() bool {
+// hasDefault reports whether the field, or one in it, has a default that holds if nothing is given.
+func (f *field) hasDefault() bool {
 	if f.input != nil && len(f.fields) == 0 {
 		return f.input.Default != "" && f.input.Demand() == "" && !f.input.input.Optional
 	}
-	return slices.ContainsFunc(f.fields, (*field).set)
+	return slices.ContainsFunc(f.fields, (*field).hasDefault)
 }
 
 // write writes the field below so many others.
 func (f *field) write(b *strings.Builder, depth int) {
-	indent, mark := strings.Repeat("  ", depth), "#"
-	if f.set() {
+	indent := strings.Repeat("  ", depth)
+	mark := "#"
+	if f.hasDefault() {
 		mark = ""
 	}
 	if len(f.fields) > 0 {
@@ -101,8 +102,8 @@ func (f *field) write(b *strings.Builder, depth int) {
 	fmt.Fprintf(b, "%s%s%s:%s\n", indent, mark, key(f.name), strings.TrimRight(" "+value, " "))
 }
 
-// blank is a value to write over: one of the type of the input, and one that it takes; "" where
-// only the user knows one.
+// blank returns a value to write over: one of the type of the input, which the input takes. It
+// returns "" if only the user knows one.
 func blank(in evaluate.Input) string {
 	bounded := regexp.MustCompile(`^(?:an integer|a number) of at least (-?[0-9.]+)( and of at most -?[0-9.]+)?$`).FindStringSubmatch(in.Expected)
 	choice := regexp.MustCompile(`^(?:one of )?("[^"]*"|-?[0-9.]+)(?:, | or )`).FindStringSubmatch(in.Expected)
@@ -130,8 +131,8 @@ func blank(in evaluate.Input) string {
 	return "null"
 }
 
-// key is a name as a key of YAML: quoted as JSON, unless it is a plain word that YAML takes for no
-// other value.
+// key returns a name as a key of YAML: quoted as JSON, unless it is a plain word that YAML takes
+// for no other value.
 func key(name string) string {
 	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`).MatchString(name) || slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}, strings.ToLower(name)) {
 		return strconv.Quote(name)

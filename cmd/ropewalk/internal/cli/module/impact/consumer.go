@@ -28,23 +28,28 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// examine is what the new version does to all consumers at a place. The error is that of the
-// context of the run.
+// examine returns what the new version changes for all consumers at a place. The error is that of
+// the context of the run.
 func (x *examining) examine(ctx context.Context, p place) (out []Consumer, err error) {
+	// A place that is no project has no environments.
 	switch {
 	case p.err != nil:
 		return []Consumer{x.broken(p, "", p.err)}, nil //nolint:nilerr // it is its verdict
 	case p.installation != nil:
-		return x.installation(ctx, p), ctx.Err()
+		return x.examineInstallation(ctx, p), ctx.Err()
 	}
+
+	// Load it once to know its environments.
 	first, err := x.load(ctx, p, "", nil)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	environments := object.SortedKeys(first.Project.Environments)
 	if len(environments) == 0 {
-		return x.environment(ctx, p, "", first, err)
+		return x.examineEnvironment(ctx, p, "", first, err)
 	}
+
+	// Examine the consumers in each environment that --env names.
 	for _, name := range environments {
 		if len(x.environments) > 0 && !slices.Contains(x.environments, name) {
 			continue
@@ -53,7 +58,7 @@ func (x *examining) examine(ctx context.Context, p place) (out []Consumer, err e
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		more, err := x.environment(ctx, p, name, loaded, err)
+		more, err := x.examineEnvironment(ctx, p, name, loaded, err)
 		if err != nil {
 			return nil, err
 		}
@@ -62,14 +67,16 @@ func (x *examining) examine(ctx context.Context, p place) (out []Consumer, err e
 	return out, nil
 }
 
-// load loads what is at a place, with trees in place of what references lead to.
+// load loads the consumers at a place, with trees in place of what references lead to.
 func (x *examining) load(ctx context.Context, p place, environment string, replace map[source.Ref]source.Tree) (host.Loaded, error) {
 	ctx, cancel := context.WithTimeout(ctx, x.flags.each)
 	defer cancel()
 	flags := x.flags.ProjectFlags
-	flags.Environment, flags.Shared = environment, x.evaluator
+	flags.Environment = environment
+	flags.Shared = x.evaluator
 	if replace != nil {
-		flags.Sources.Replace, flags.Sources.Locked = replace, false
+		flags.Sources.Replace = replace
+		flags.Sources.Locked = false
 	}
 	loaded, err := x.LoadFS(ctx, &flags, p.files, p.dir)
 	if p.optional {
@@ -81,13 +88,13 @@ func (x *examining) load(ctx context.Context, p place, environment string, repla
 	return loaded, late(ctx, err, x.flags.each)
 }
 
-// withoutBundles are the mistakes of a folder that was searched without those of the bundles in it:
-// each is a consumer of its own.
+// withoutBundles returns the mistakes of a folder that was searched, without those of the bundles
+// in it: each bundle is a consumer of its own.
 func withoutBundles(mistakes object.Errors) object.Errors {
 	return slices.DeleteFunc(slices.Clone(mistakes), func(e *object.Error) bool { return errors.Is(e, project.ErrUnreadBundle) })
 }
 
-// late is err, or that the time of a consumer is over.
+// late returns err, or an error that the time of a consumer is over.
 func late(ctx context.Context, err error, limit time.Duration) error {
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("not done within %s: --consumer-timeout allows more", limit)
@@ -95,8 +102,8 @@ func late(ctx context.Context, err error, limit time.Duration) error {
 	return err
 }
 
-// environment is what happens to the consumers at a place in one environment.
-func (x *examining) environment(ctx context.Context, p place, name string, before host.Loaded, failed error) ([]Consumer, error) {
+// examineEnvironment returns what changes for the consumers at a place in one environment.
+func (x *examining) examineEnvironment(ctx context.Context, p place, name string, before host.Loaded, failed error) ([]Consumer, error) {
 	uses := x.target.uses(before.References)
 	x.note(before.References)
 	if failed != nil || len(uses) == 0 && before.Request.Mistakes.Err() != nil {
@@ -105,15 +112,15 @@ func (x *examining) environment(ctx context.Context, p place, name string, befor
 	if len(uses) == 0 {
 		return x.unused(p, name, before), nil
 	}
-	after, err := x.upgraded(ctx, p, name, uses)
+	after, err := x.loadUpgraded(ctx, p, name, uses)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if !p.project {
-		return x.specs(ctx, p, name, before, after, err, uses)
+		return x.examineSpecs(ctx, p, name, before, after, err, uses)
 	}
 	c := Consumer{Path: p.shown, Name: before.Name, Environment: name}
-	c.at(uses)
+	c.addUses(uses)
 	if err == nil {
 		err = after.Request.Mistakes.Err()
 	}
@@ -126,15 +133,15 @@ func (x *examining) environment(ctx context.Context, p place, name string, befor
 	return []Consumer{c}, err
 }
 
-// unloaded are the consumers at a place that cannot be loaded, or not all of it. One whose files do
-// not name the repository of the module does not use it.
+// unloaded returns the consumers at a place that cannot be loaded, or only in part. A consumer
+// whose files do not name the repository of the module does not use it.
 func (x *examining) unloaded(p place, environment string, loaded host.Loaded, failed error) []Consumer {
 	mistakes, ok := command.IsFindings(failed)
 	if ok && !(command.Below{Optional: p.optional}).Holds(mistakes) {
 		return nil
 	}
 	if !p.project {
-		if out := x.mistaken(p, environment, loaded, x.unused(p, environment, loaded)); len(out) > 0 {
+		if out := x.addMistaken(p, environment, loaded, x.unused(p, environment, loaded)); len(out) > 0 {
 			return out
 		}
 	}
@@ -144,8 +151,8 @@ func (x *examining) unloaded(p place, environment string, loaded host.Loaded, fa
 	return []Consumer{x.broken(p, environment, failed)}
 }
 
-// upgraded loads a place with the new version.
-func (x *examining) upgraded(ctx context.Context, p place, environment string, uses []host.Reference) (host.Loaded, error) {
+// loadUpgraded loads a place with the new version.
+func (x *examining) loadUpgraded(ctx context.Context, p place, environment string, uses []host.Reference) (host.Loaded, error) {
 	ctx, cancel := context.WithTimeout(ctx, x.flags.each)
 	defer cancel()
 	replace := map[source.Ref]source.Tree{}
@@ -173,14 +180,14 @@ func (x *examining) isNamed(texts map[string][]byte) bool {
 	return false
 }
 
-// broken is a consumer that cannot be loaded.
+// broken returns a consumer that cannot be loaded.
 func (x *examining) broken(p place, environment string, err error) Consumer {
 	c := Consumer{Path: p.shown, Environment: environment}
 	c.fail(Broken, err)
 	return c
 }
 
-// unused are the consumers at a place that do not use the module.
+// unused returns the consumers at a place that do not use the module.
 func (x *examining) unused(p place, environment string, loaded host.Loaded) (out []Consumer) {
 	if p.project {
 		return []Consumer{{Verdict: Unused, Path: p.shown, Name: loaded.Name, Environment: environment}}
@@ -191,7 +198,7 @@ func (x *examining) unused(p place, environment string, loaded host.Loaded) (out
 	return out
 }
 
-// at is a file at a place as the user calls it.
+// at returns the name of a file at a place as the user knows it.
 func (p place) at(file string) string {
 	switch {
 	case file == "":
@@ -203,13 +210,16 @@ func (p place) at(file string) string {
 	return file
 }
 
-// specs is what happens to the specs of a place that is no project: each is a consumer of its
-// own, and is rendered without the others.
-func (x *examining) specs(ctx context.Context, p place, environment string, before, after host.Loaded, failed error, uses []host.Reference) ([]Consumer, error) {
+// examineSpecs returns what changes for the specs of a place that is no project. Each is a consumer
+// of its own, and is rendered without the others.
+func (x *examining) examineSpecs(ctx context.Context, p place, environment string, before, after host.Loaded, failed error, uses []host.Reference) ([]Consumer, error) {
+	// Find the uses of each spec by the digests of its modules.
 	digests := map[string][]host.Reference{}
 	for _, r := range uses {
 		digests[r.Tree.Digest] = append(digests[r.Tree.Digest], r)
 	}
+
+	// Render the specs that use the module, several at once.
 	all, upgraded := newEach(before), newEach(after)
 	out := make([]Consumer, len(before.Request.Specs))
 	group, ctx := errgroup.WithContext(ctx)
@@ -223,7 +233,7 @@ func (x *examining) specs(ctx context.Context, p place, environment string, befo
 			x.done()
 			continue
 		}
-		c.at(own)
+		c.addUses(own)
 		group.Go(func() (err error) {
 			defer crash.Recover(&err)
 			now, err := alone(after, s, failed)
@@ -232,25 +242,15 @@ func (x *examining) specs(ctx context.Context, p place, environment string, befo
 			return err
 		})
 	}
+
+	// Add the documents that are no specs.
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return x.mistaken(p, environment, before, out), nil
+	return x.addMistaken(p, environment, before, out), nil
 }
 
-// usesOf are the uses of the module by one spec.
-func usesOf(s render.Spec, digests map[string][]host.Reference) (out []host.Reference) {
-	for _, from := range append([]render.Source{s.Source}, s.Policies...) {
-		for _, r := range digests[from.Digest] {
-			if r.Pos.File == s.Evaluate.Pos.File || len(digests[from.Digest]) == 1 {
-				out = append(out, r)
-			}
-		}
-	}
-	return slices.CompactFunc(out, func(a, b host.Reference) bool { return a.Pos == b.Pos })
-}
-
-// alone is a spec as it is with the new version, or why it is not.
+// alone returns a spec as it is with the new version, or the error that it has with it.
 func alone(after host.Loaded, s render.Spec, failed error) (render.Spec, error) {
 	found := object.AsErrors(cmp.Or(failed, after.Request.Mistakes.Err()), object.StageSpec).Failures()
 	at := documentOf(after.Texts, s.Evaluate.Pos)
@@ -292,10 +292,13 @@ func newEach(loaded host.Loaded) *each {
 	return out
 }
 
-// only is the request of one spec.
+// only returns the request of one spec.
 func (e *each) only(s render.Spec) render.Request {
 	req := e.Request
-	req.Specs, req.Mistakes, req.Broken, req.Secrets = []render.Spec{s}, nil, nil, nil
+	req.Specs = []render.Spec{s}
+	req.Mistakes = nil
+	req.Broken = nil
+	req.Secrets = nil
 	for _, d := range s.DependsOn {
 		if e.known[d.Name] && d.Name != s.Evaluate.Spec {
 			req.Broken = append(req.Broken, d.Name)
@@ -304,7 +307,7 @@ func (e *each) only(s render.Spec) render.Request {
 	return req
 }
 
-// hide takes what no message may show out of the errors of a consumer.
+// hide hides secrets in the errors of a consumer.
 func (e *each) hide(errs object.Errors) object.Errors {
 	if len(errs) == 0 {
 		return errs
@@ -320,12 +323,13 @@ type document struct {
 	number int
 }
 
-// documentOf is the document that a position is in.
+// documentOf returns the document that a position is in.
 func documentOf(texts map[string][]byte, pos object.Pos) document {
 	out := document{file: pos.File}
 	line := 0
 	for text := range bytes.Lines(texts[pos.File]) {
-		if line++; line > pos.Line {
+		line++
+		if line > pos.Line {
 			break
 		}
 		if bytes.HasPrefix(text, []byte("---")) {
@@ -335,12 +339,15 @@ func documentOf(texts map[string][]byte, pos object.Pos) document {
 	return out
 }
 
-// mistaken adds to the consumers of specs the documents at a place that cannot be read.
-func (x *examining) mistaken(p place, environment string, loaded host.Loaded, out []Consumer) []Consumer {
+// addMistaken adds the documents at a place that cannot be read to the consumers of specs.
+func (x *examining) addMistaken(p place, environment string, loaded host.Loaded, out []Consumer) []Consumer {
+	// Know the specs by their documents.
 	known := map[document]int{}
 	for i, s := range loaded.Request.Specs {
 		known[documentOf(loaded.Texts, s.Evaluate.Pos)] = i
 	}
+
+	// Group the mistakes by documents, in the order of the first mistake of each.
 	failures := map[document]object.Errors{}
 	var order []document
 	for _, e := range loaded.Request.Mistakes.Failures() {
@@ -350,6 +357,8 @@ func (x *examining) mistaken(p place, environment string, loaded host.Loaded, ou
 		}
 		failures[at] = append(failures[at], e)
 	}
+
+	// A mistake counts only in a document that may use the module.
 	for _, at := range order {
 		text, read := loaded.Texts[at.file]
 		i, isSpec := known[at]
@@ -369,9 +378,10 @@ func (x *examining) mistaken(p place, environment string, loaded host.Loaded, ou
 	return out
 }
 
-// compare renders both sides of a consumer. Failed is why the new version cannot be rendered; the
-// error is that of the context of the run.
+// compare renders both sides of a consumer. The argument failed is the reason that the new version
+// cannot be rendered. The error is that of the context of the run.
 func (x *examining) compare(ctx context.Context, c *Consumer, before, after render.Request, failed error) error {
+	// The old version must render.
 	run := ctx
 	ctx, cancel := context.WithTimeout(ctx, x.flags.each)
 	defer cancel()
@@ -381,6 +391,8 @@ func (x *examining) compare(ctx context.Context, c *Consumer, before, after rend
 		c.fail(Broken, late(ctx, err, x.flags.each))
 		return run.Err()
 	}
+
+	// The new version may fail before, or in its render.
 	var now diff.Snapshot
 	var is preview.Side
 	if failed == nil {
@@ -390,16 +402,21 @@ func (x *examining) compare(ctx context.Context, c *Consumer, before, after rend
 		failed = late(ctx, failed, x.flags.each)
 		c.fail(Refused, failed)
 	}
+
+	// Keep both sides for the page.
 	c.before, c.after = &was, &is
 	if failed != nil {
 		return run.Err()
 	}
+
+	// Compare what they make.
 	report, err := diff.Compare(ctx, old, now)
 	if err != nil {
 		c.fail(Refused, late(ctx, err, x.flags.each))
 		return run.Err()
 	}
-	c.Diff, c.Verdict = &report, Same
+	c.Diff = &report
+	c.Verdict = Same
 	switch {
 	case report.Count(diff.Recreated)+report.Count(diff.Deleted) > 0:
 		c.Verdict = Recreated

@@ -92,7 +92,7 @@ in its time.
 // never is the word of --fail-on that no verdict has.
 const never = "never"
 
-// check refuses what the command line cannot mean.
+// check refuses flags that have no meaning.
 func (o *options) check() error {
 	words := []string{string(Refused), string(Recreated), string(Broken), string(Changed), never}
 	for _, word := range o.failOn {
@@ -138,6 +138,7 @@ func (x *examining) note(all []host.Reference) {
 }
 
 func (a Commands) run(ctx context.Context, o *options, module string, args []string) error {
+	// Check the flags, and the reference to the module.
 	a.JSON = o.format.Value == "json"
 	if err := o.check(); err != nil {
 		return err
@@ -146,6 +147,8 @@ func (a Commands) run(ctx context.Context, o *options, module string, args []str
 	if err != nil {
 		return err
 	}
+
+	// Prepare what all consumers share.
 	x := &examining{Commands: a, flags: o, target: t, title: t.title(o.with), known: map[string]bool{}}
 	x.environments = slices.DeleteFunc(strings.Split(o.Environment, ","), func(name string) bool { return name == "" })
 	evaluator, closer, err := o.Evaluator()
@@ -157,14 +160,18 @@ func (a Commands) run(ctx context.Context, o *options, module string, args []str
 	if err := t.open(ctx, a.App, &o.Sources, o.with); err != nil {
 		return command.WithOptions(err)
 	}
-	places, err := x.places(ctx, args)
+
+	// Find the consumers, and examine them.
+	places, err := x.findPlaces(ctx, args)
 	if err != nil {
 		return err
 	}
-	consumers, err := x.consumers(ctx, places)
+	consumers, err := x.examineAll(ctx, places)
 	if err != nil {
 		return err
 	}
+
+	// Print the report, which decides about the exit code.
 	out := x.report(consumers)
 	if len(out.Consumers) == 0 {
 		return command.Usagef(object.Suggest(t.base, object.SortedKeys(x.known)), "none of %s uses %s", printable.Count(len(out.Unused), "consumer"), t.base)
@@ -175,8 +182,8 @@ func (a Commands) run(ctx context.Context, o *options, module string, args []str
 	return x.verdict(out)
 }
 
-// consumers examines all places, several at once.
-func (x *examining) consumers(ctx context.Context, places []place) ([]Consumer, error) {
+// examineAll examines all places, several at once.
+func (x *examining) examineAll(ctx context.Context, places []place) ([]Consumer, error) {
 	x.bar = command.NewProgress(x.Streams, "comparing")
 	defer x.bar.Clear()
 	found := make([][]Consumer, len(places))
@@ -193,7 +200,7 @@ func (x *examining) consumers(ctx context.Context, places []place) ([]Consumer, 
 	return slices.Concat(found...), err
 }
 
-// verdict is the error that makes the exit code, nil where all is well.
+// verdict returns the error that makes the exit code, or nil if there is none.
 func (x *examining) verdict(out Report) error {
 	var found []string
 	for _, v := range verdicts() {

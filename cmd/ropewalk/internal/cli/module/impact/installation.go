@@ -17,9 +17,9 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/release"
 )
 
-// installation are the components of an Installation. Each is an artifact that was built before,
-// which stays what it is; its provenance names the modules that it was built with.
-func (x *examining) installation(ctx context.Context, p place) (out []Consumer) {
+// examineInstallation returns the components of an Installation. Each is an artifact that was built
+// before, and does not change. Its provenance names the modules that it was built with.
+func (x *examining) examineInstallation(ctx context.Context, p place) (out []Consumer) {
 	read, err := release.Read(p.shown, p.installation, process.CurrentRelease().Version)
 	if err != nil {
 		return []Consumer{x.broken(p, "", err)}
@@ -29,13 +29,13 @@ func (x *examining) installation(ctx context.Context, p place) (out []Consumer) 
 		return nil
 	}
 	for _, c := range doc.Spec.Components {
-		out = append(out, x.component(ctx, p, doc, c))
+		out = append(out, x.examineComponent(ctx, p, doc, c))
 	}
 	return out
 }
 
-// component is a component of an Installation.
-func (x *examining) component(ctx context.Context, p place, doc *release.Installation, c release.Component) Consumer {
+// examineComponent returns a component of an Installation.
+func (x *examining) examineComponent(ctx context.Context, p place, doc *release.Installation, c release.Component) Consumer {
 	out := Consumer{Verdict: Unused, Path: p.shown, Name: doc.Metadata.Name + "/" + c.Name, Environment: doc.Spec.Environment}
 	ctx, cancel := context.WithTimeout(ctx, x.flags.each)
 	defer cancel()
@@ -51,7 +51,8 @@ func (x *examining) component(ctx context.Context, p place, doc *release.Install
 	for _, d := range dependencies {
 		if baseOf(x.target.kind, d.URI) == x.target.base {
 			tag, _, _ := strings.Cut(d.Annotations.Revision, "@")
-			out.Verdict, out.From = Same, append(out.From, cmp.Or(tag, d.URI))
+			out.Verdict = Same
+			out.From = append(out.From, cmp.Or(tag, d.URI))
 			out.Note = reference + " was built with it, and stays as it is: the new version comes with the next build"
 		}
 	}
@@ -66,7 +67,7 @@ type dependency struct {
 	} `json:"annotations"`
 }
 
-// provenance are the sources of an artifact; an artifact of another tool has none.
+// provenance returns the sources of an artifact. An artifact of another tool has none.
 func (x *examining) provenance(ctx context.Context, reference string) ([]dependency, error) {
 	at, err := x.Open(ctx, &x.flags.Sources.RegistryFlags, reference, false)
 	if err != nil {

@@ -50,8 +50,10 @@ func isRemote(arg string) bool {
 	return strings.HasPrefix(arg, reftype.Git+":") || strings.Contains(arg, "://") || strings.HasPrefix(arg, "git@")
 }
 
-// places are those that the arguments name. All that are on no disk are refused at once.
-func (x *examining) places(ctx context.Context, args []string) (out []place, err error) {
+// findPlaces returns the places that the arguments name. All arguments that are not on disk are
+// refused at once.
+func (x *examining) findPlaces(ctx context.Context, args []string) (out []place, err error) {
+	// Look at the arguments before anything is fetched.
 	var wrong []error
 	for _, arg := range args {
 		if isRemote(arg) {
@@ -71,12 +73,15 @@ func (x *examining) places(ctx context.Context, args []string) (out []place, err
 	for i, arg := range args {
 		group.Go(func() (err error) {
 			defer crash.Recover(&err)
-			if found[i], err = x.placesAt(ctx, arg); err != nil {
+			found[i], err = x.placesAt(ctx, arg)
+			if err != nil {
 				found[i] = []place{{shown: arg, err: err}}
 			}
 			return ctx.Err()
 		})
 	}
+
+	// A folder may be named twice, or lie in another one.
 	err = group.Wait()
 	for _, p := range slices.Concat(found...) {
 		twice := func(other place) bool { return other.files == nil && other.dir == p.dir }
@@ -87,7 +92,7 @@ func (x *examining) places(ctx context.Context, args []string) (out []place, err
 	return out, err
 }
 
-// all are mistakes on the command line as one.
+// all joins mistakes on the command line into one.
 func all(wrong []error) error {
 	if len(wrong) == 1 {
 		return wrong[0]
@@ -95,12 +100,12 @@ func all(wrong []error) error {
 	return command.Usagef("", "%w", errors.Join(wrong...))
 }
 
-// placesAt are those of one argument.
+// placesAt returns the places of one argument.
 func (x *examining) placesAt(ctx context.Context, arg string) ([]place, error) {
 	if isRemote(arg) {
 		ctx, cancel := context.WithTimeout(ctx, x.flags.each)
 		defer cancel()
-		return x.placesIn(ctx, arg)
+		return x.fetchPlaces(ctx, arg)
 	}
 	if info, err := os.Stat(arg); err != nil || !info.IsDir() {
 		data, err := command.ReadRegular(arg)
@@ -116,9 +121,10 @@ func (x *examining) placesAt(ctx context.Context, arg string) ([]place, error) {
 	})
 }
 
-// placesIn are those of a Git repository, which is fetched as a whole: what a project refers to
-// may lie outside of its folder.
-func (x *examining) placesIn(ctx context.Context, arg string) ([]place, error) {
+// fetchPlaces returns the places of a Git repository. It fetches the complete repository: a project
+// may refer to files outside of its folder.
+func (x *examining) fetchPlaces(ctx context.Context, arg string) ([]place, error) {
+	// Fetch the repository without the lock of the user.
 	ref, folder := splitGit(strings.TrimPrefix(arg, reftype.Git+":"))
 	own := x.flags.Sources
 	own.Locked = false
@@ -130,6 +136,8 @@ func (x *examining) placesIn(ctx context.Context, arg string) ([]place, error) {
 	if err != nil {
 		return nil, late(ctx, err, x.flags.each)
 	}
+
+	// Name each place by its path in the repository.
 	folder = cmp.Or(folder, ".")
 	info, err := fs.Stat(tree.FS, folder)
 	if err != nil {
@@ -151,9 +159,10 @@ func (x *examining) placesIn(ctx context.Context, arg string) ([]place, error) {
 	return []place{one}, nil
 }
 
-// search finds the projects and the bundles at and below a folder, the specs that are in none,
-// and the Installations.
+// search finds the projects and the bundles at and below a folder, the specs outside of them, and
+// the Installations.
 func search(files fs.FS, folder string, at func(dir string) place) ([]place, error) {
+	// Find the projects, or take the folder as specs.
 	dirs, err := project.Projects(files, folder)
 	if err != nil {
 		return nil, &command.EnvironmentError{Err: err}
@@ -164,6 +173,8 @@ func search(files fs.FS, folder string, at func(dir string) place) ([]place, err
 		loose.optional = true
 		out = append(out, loose)
 	}
+
+	// Bundles are projects too.
 	bundles, err := project.Bundles(files, folder)
 	if err != nil {
 		return nil, &command.EnvironmentError{Err: err}

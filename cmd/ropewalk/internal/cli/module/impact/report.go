@@ -44,10 +44,10 @@ const (
 	Unused Verdict = "unused"
 )
 
-// verdicts are those of consumers, the worst first.
+// verdicts returns the verdicts of consumers, the worst first.
 func verdicts() []Verdict { return []Verdict{Refused, Recreated, Broken, Changed, Same} }
 
-// text is the verdict for people.
+// text returns the verdict as people read it.
 func (v Verdict) text() string {
 	if v == Broken {
 		return "broken before"
@@ -93,8 +93,8 @@ type Consumer struct {
 	unreachable   bool
 }
 
-// at notes what a consumer refers to.
-func (c *Consumer) at(uses []host.Reference) {
+// addUses notes what a consumer refers to.
+func (c *Consumer) addUses(uses []host.Reference) {
 	for _, r := range uses {
 		tag, _, _ := strings.Cut(r.Tree.Revision, "@")
 		if from := cmp.Or(tag, r.Tree.Revision, r.Tree.Digest); !slices.Contains(c.From, from) {
@@ -106,7 +106,8 @@ func (c *Consumer) at(uses []host.Reference) {
 
 // fail sets a verdict with its errors.
 func (c *Consumer) fail(v Verdict, err error) {
-	c.Verdict, c.Errors = v, nil
+	c.Verdict = v
+	c.Errors = nil
 	c.unreachable = v == Broken && command.ExitCode(err) == command.Environment
 	for _, e := range object.AsErrors(command.WithOptions(err), object.StageResolve).Failures() {
 		c.Errors = append(c.Errors, object.Shown(e))
@@ -125,17 +126,20 @@ func (c Consumer) title() string {
 	return out
 }
 
-// unreachable is that a consumer was not fetched, which the report has said.
+// unreachable returns the error that a consumer was not fetched, which the report shows already.
 func unreachable() error {
 	return errors.Join(command.ErrReported, &command.EnvironmentError{Err: errors.New("a consumer cannot be fetched")})
 }
 
 // report sorts consumers, and counts them.
 func (x *examining) report(all []Consumer) Report {
+	// Show a verdict without consumers too.
 	out := Report{APIVersion: APIVersion, Kind: Kind, Module: x.target.base, New: x.title, Counts: map[Verdict]int{}, Consumers: []Consumer{}, Unused: []Consumer{}}
 	for _, v := range append(verdicts(), Unused) {
 		out.Counts[v] = 0
 	}
+
+	// Sort the consumers, the worst first, and count them.
 	rank := verdicts()
 	slices.SortStableFunc(all, func(a, b Consumer) int {
 		return cmp.Or(slices.Index(rank, a.Verdict)-slices.Index(rank, b.Verdict), strings.Compare(a.Path, b.Path), strings.Compare(a.Name, b.Name), strings.Compare(a.Environment, b.Environment))
@@ -148,6 +152,8 @@ func (x *examining) report(all []Consumer) Report {
 		}
 		out.Consumers = append(out.Consumers, c)
 	}
+
+	// Write the summary.
 	var parts []string
 	for _, v := range verdicts() {
 		if n := out.Counts[v]; n > 0 {
@@ -163,7 +169,7 @@ func (x *examining) report(all []Consumer) Report {
 	return out
 }
 
-// print writes the report, and the page where one is wanted.
+// print writes the report, and the page if --html asks for one.
 func (x *examining) print(out Report) error {
 	if x.flags.html != "" {
 		page, err := out.page(x.target.base).Page(preview.Links{})
@@ -181,7 +187,7 @@ func (x *examining) print(out Report) error {
 	return x.Outcome(x.flags.format.Value, out, out.text())
 }
 
-// page is the report as the page of a preview shows it, with consumers as environments.
+// page returns the report in the form of the page of a preview, with consumers as environments.
 func (r Report) page(module string) preview.Report {
 	var results []preview.Result
 	for i, c := range r.Consumers {
@@ -206,7 +212,7 @@ func (r Report) page(module string) preview.Report {
 // maxShown is how many consumers and objects of each are shown in full.
 const maxShown = 50
 
-// rows are the table of consumers.
+// rows returns the table of consumers.
 func (r Report) rows() [][]string {
 	rows := [][]string{{"VERDICT", "CONSUMER", "NAME", "ENVIRONMENT", "FROM", "OBJECTS"}}
 	for _, c := range r.Consumers {
@@ -233,12 +239,12 @@ func kinds() []diff.Kind {
 	return []diff.Kind{diff.Created, diff.Changed, diff.Moved, diff.Recreated, diff.Deleted}
 }
 
-// sign is the character of a kind of change, as diffs have it.
+// sign returns the character of a kind of change, as diffs have it.
 func sign(k diff.Kind) string {
 	return map[diff.Kind]string{diff.Created: "+", diff.Changed: "~", diff.Moved: ">", diff.Recreated: "!", diff.Deleted: "-"}[k]
 }
 
-// details are the causes of a verdict, a line each.
+// details returns the causes of a verdict, a line each.
 func (c Consumer) details() (out []string) {
 	if c.Note != "" {
 		out = append(out, c.Note)
@@ -290,7 +296,8 @@ func (r Report) text() string {
 		if len(lines) == 0 {
 			continue
 		}
-		if shown++; shown > maxShown {
+		shown++
+		if shown > maxShown {
 			continue
 		}
 		b.WriteString("\n" + c.Verdict.text() + ": " + c.title() + "\n")
@@ -331,7 +338,7 @@ func (r Report) markdown() string {
 	return b.String()
 }
 
-// cut is a table without the lines that are too many for a comment.
+// cut returns a table without the lines that are too many for a comment.
 func cut(table string) string {
 	if len(table) <= markdownLimit/2 {
 		return table

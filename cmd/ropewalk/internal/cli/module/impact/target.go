@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/local"
 	"github.com/ropewalk/ropewalk/source/lock"
@@ -43,7 +45,7 @@ type fetched struct {
 	err  error
 }
 
-// baseOf is the repository of a reference, without the version.
+// baseOf returns the repository of a reference, without the version.
 func baseOf(kind, ref string) string {
 	ref, _, _ = strings.Cut(ref, "?")
 	if kind == reftype.OCI {
@@ -57,7 +59,8 @@ func baseOf(kind, ref string) string {
 
 // splitGit takes the folder off a reference to a Git repository.
 func splitGit(text string) (ref, folder string) {
-	if ref, folder = reftype.SplitFolder(text); folder != "" {
+	ref, folder = reftype.SplitFolder(text)
+	if folder != "" {
 		folder = path.Clean(folder)
 	}
 	return ref, folder
@@ -69,7 +72,8 @@ func parseTarget(name string, candidate bool) (*target, error) {
 	rest, git := strings.CutPrefix(name, reftype.Git+":")
 	switch {
 	case strings.HasPrefix(name, "oci://"):
-		t.kind, t.ref = reftype.OCI, name
+		t.kind = reftype.OCI
+		t.ref = name
 	case git:
 		t.kind = reftype.Git
 		t.ref, t.path = splitGit(rest)
@@ -99,10 +103,12 @@ func (t *target) open(ctx context.Context, a *command.App, flags *command.Source
 	}
 	own := *flags
 	own.Locked = false // It is the lock of no consumer.
-	if t.host, err = a.Connect(&own, nil, nil, &lock.Recorder{}); err != nil {
+	t.host, err = a.Connect(&own, nil, nil, &lock.Recorder{})
+	if err != nil {
 		return err
 	}
-	if _, err = t.version(ctx, source.Ref{Type: t.kind, Path: t.path}); err != nil {
+	_, err = t.version(ctx, source.Ref{Type: t.kind, Path: t.path})
+	if err != nil {
 		return fmt.Errorf("%s: %w", t.name, err)
 	}
 	return nil
@@ -133,7 +139,7 @@ func readFolder(ctx context.Context, folder string) (*source.Tree, error) {
 	return &tree, nil
 }
 
-// title is the new version as people call it.
+// title returns the new version as people name it.
 func (t *target) title(folder string) string {
 	if folder != "" {
 		return t.base + " as in " + folder
@@ -146,7 +152,7 @@ func (t *target) isUsed(r host.Reference) bool {
 	return r.Module && r.Type == t.kind && baseOf(r.Type, r.Ref.Ref) == t.base && (t.path == "" && t.candidate == nil || path.Clean("./"+r.Path) == path.Clean("./"+t.path))
 }
 
-// uses are those of references that lead to the module.
+// uses returns the references that lead to the module.
 func (t *target) uses(all []host.Reference) (out []host.Reference) {
 	for _, r := range all {
 		if t.isUsed(r) {
@@ -156,13 +162,14 @@ func (t *target) uses(all []host.Reference) (out []host.Reference) {
 	return out
 }
 
-// version is the new version for a reference, which is fetched with the credentials of the
-// reference and held to the signature that it wants.
+// version returns the new version for a reference. It is fetched with the credentials of the
+// reference, and must have the signature that the reference requires.
 func (t *target) version(ctx context.Context, ref source.Ref) (source.Tree, error) {
 	if t.candidate != nil {
 		return *t.candidate, nil
 	}
-	if ref.Ref = t.ref; t.path != "" {
+	ref.Ref = t.ref
+	if t.path != "" {
 		ref.Path = t.path // It may be written in another way.
 	}
 	t.mu.Lock()
@@ -176,4 +183,16 @@ func (t *target) version(ctx context.Context, ref source.Ref) (source.Tree, erro
 		t.fetched[ref] = out
 	}
 	return out.tree, out.err
+}
+
+// usesOf returns the uses of the module by one spec.
+func usesOf(s render.Spec, digests map[string][]host.Reference) (out []host.Reference) {
+	for _, from := range append([]render.Source{s.Source}, s.Policies...) {
+		for _, r := range digests[from.Digest] {
+			if r.Pos.File == s.Evaluate.Pos.File || len(digests[from.Digest]) == 1 {
+				out = append(out, r)
+			}
+		}
+	}
+	return slices.CompactFunc(out, func(a, b host.Reference) bool { return a.Pos == b.Pos })
 }

@@ -3,6 +3,4 @@
 
 // Package starter has the modules that an author can start from. Each renders, passes
 // "ropewalk module vet" without a warning, and its cases set all that it takes.
-//
-// Callers: package module.
 package starter

@@ -28,7 +28,7 @@ const (
 	languageVersion = "v0.15.0"
 )
 
-// Kinds are the modules that there are to start from; the first is the default.
+// Kinds returns the kinds of modules to start from. The first is the default.
 func Kinds() []string { return []string{"webservice", "workload", "provisioner", "policy", "timoni"} }
 
 // Name is the name of a module: its path in a registry with its major version.
@@ -36,7 +36,7 @@ type Name struct {
 	Path, Major string
 }
 
-// String is PATH@vN.
+// String returns PATH@vN.
 func (n Name) String() string { return n.Path + "@" + n.Major }
 
 // ParseName reads PATH@vN, or PATH, which is of major version 0.
@@ -55,7 +55,7 @@ func ParseName(text string) (Name, error) {
 	return Name{Path: at, Major: major}, nil
 }
 
-// Default is the name of a module in a folder of that name.
+// Default returns the name of a module in a folder of that name.
 func Default(folder string) Name {
 	name := strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(folder), "-"), "-")
 	if name == "" {
@@ -64,7 +64,7 @@ func Default(folder string) Name {
 	return Name{Path: "example.com/" + name, Major: "v0"}
 }
 
-// pkg is the name of its package: what the path ends in, as an identifier.
+// pkg returns the name of the package: the end of the path, as an identifier.
 func (n Name) pkg() string {
 	name := regexp.MustCompile(`[^a-z0-9]`).ReplaceAllString(path.Base(n.Path), "")
 	if name == "" || name[0] <= '9' {
@@ -73,8 +73,8 @@ func (n Name) pkg() string {
 	return name
 }
 
-// Files are those of a new module, by path: its package, cases, the schema, and files for CI
-// systems, which install the given version of the command. There is no README.
+// Files returns the files of a new module, by path: its package, cases, the schema, and files for
+// CI systems, which install the given version of the command. There is no README.
 func Files(kind string, name Name, version string) (map[string][]byte, error) {
 	out := map[string][]byte{
 		"cue.mod/module.cue": fmt.Appendf(nil, "module: %q\nlanguage: version: %q\n", name.String(), languageVersion),
