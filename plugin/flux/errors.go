@@ -68,13 +68,13 @@ type staged struct {
 	err error
 }
 
-// Error is that of the cause.
+// Error returns the message of the cause.
 func (s *staged) Error() string { return s.err.Error() }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (s *staged) Unwrap() error { return s.err }
 
-// at gives an error its stage; the first one counts.
+// at returns an error with its stage. The first stage that an error gets counts.
 func (s stage) at(err error) error {
 	if err == nil || errors.As(err, new(*staged)) {
 		return err
@@ -88,21 +88,26 @@ type blocked struct{ problem }
 // Error is the message of the problem.
 func (b *blocked) Error() string { return b.err.Error() }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (b *blocked) Unwrap() error { return b.err }
 
+// block returns the error of a problem that ends with an event of another object, or with a change
+// by a user.
 func block(k kind, reason, format string, args ...any) error {
 	return &blocked{problem{kind: k, reason: reason, watched: true, err: fmt.Errorf(format, args...)}}
 }
 
-// diagnose is the one place in which errors become conditions.
+// diagnose turns an error into conditions. It is the one place that does.
 func diagnose(err error) *problem {
+	// The stage gives the reason, if nothing else is known.
 	p := &problem{kind: retry, reason: v1alpha1.FetchFailedReason, err: err}
 	var in *staged
 	if errors.As(err, &in) {
 		p.reason = string(in.stage)
 	}
 	p.ofStage(in)
+
+	// What is known of the error decides whether another try helps.
 	var (
 		known    *blocked
 		missing  *transform.WaitError
@@ -138,7 +143,7 @@ func diagnose(err error) *problem {
 	return p
 }
 
-// ofStage says what a failure in a stage means for the conditions before Ready.
+// ofStage sets what a failure in a stage means for the conditions before Ready.
 func (p *problem) ofStage(in *staged) {
 	if in == nil {
 		return
@@ -192,7 +197,7 @@ func (p *problem) ofMistakes(mistakes object.Errors) {
 // maxMessage is how long the message of a condition is at most.
 const maxMessage = 2 << 10
 
-// message is an error for people, a line for each mistake.
+// message returns the message of an error for people, with a line for each mistake.
 func message(err error) string {
 	text := err.Error()
 	var mistakes object.Errors
@@ -216,7 +221,7 @@ func message(err error) string {
 	return cut(text, maxMessage)
 }
 
-// cut is text for a status, with at most size bytes.
+// cut returns text for a status, with at most size bytes.
 func cut(text string, size int) string {
 	text = printable.Text((*object.Secrets)(nil).Hide(text))
 	const more = " …"
