@@ -85,7 +85,7 @@ func (s stage) at(err error) error {
 // blocked is a problem that was found as such.
 type blocked struct{ problem }
 
-// Error is the message of the problem.
+// Error returns the message of the problem.
 func (b *blocked) Error() string { return b.err.Error() }
 
 // Unwrap returns the cause.
