@@ -142,6 +142,8 @@ func progress(app *unstructured.Unstructured, seen observation, want delivery.De
 	if !refused && (compared.TargetRevision != want.Digest || compared.RepoURL != text(app, "spec", "source", "repoURL")) {
 		return waiting(app, want, "waiting for Argo CD to compare the new digest")
 	}
+
+	// The state of the one layer gives the conditions.
 	out := delivery.Progress{Nodes: nodes(seen, want)}
 	state, message := judge(app, seen, want.Digest)
 	switch state {
@@ -157,6 +159,8 @@ func progress(app *unstructured.Unstructured, seen observation, want delivery.De
 	if !out.Ready {
 		out.Message = fmt.Sprintf("Application %s/%s: %s", app.GetNamespace(), app.GetName(), message)
 	}
+
+	// The layer shows which digest is applied.
 	one := layer(app.GetName(), state, message, want)
 	if seen.Sync.Revision == want.Digest && seen.applied(want.Digest) {
 		one.Applied = want.Digest

@@ -162,6 +162,8 @@ func (p *planner) awaited(w *desired) string {
 // about to delete, or to take, has to wait for them.
 func (d *delivery) look(want Desired) {
 	d.Claims.recordWanted(d.t, want)
+
+	// What leaves the render, and what is wanted, is compared with the claims of others.
 	keys := map[key]bool{}
 	wanted := map[key]bool{}
 	waits := false
@@ -178,6 +180,8 @@ func (d *delivery) look(want Desired) {
 			waits = waits || !wanted[k]
 		}
 	}
+
+	// Transforms that are ahead, or have an object still, are waited for.
 	d.rivals.of = d.Claims.others(d.t, keys)
 	awaits := map[types.NamespacedName]bool{}
 	for k, o := range d.rivals.of {

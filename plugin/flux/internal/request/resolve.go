@@ -97,6 +97,8 @@ func (l *Loader) source(ctx context.Context, from client.Reader, t *v1alpha1.Tra
 	if namespace == "" {
 		namespace = t.Namespace
 	}
+
+	// A source of another namespace is refused without a look at it.
 	s := Source{Kind: kind, Namespace: namespace, Name: name}
 	if namespace != t.Namespace && l.NoCrossNamespaceRefs {
 		return s, &DeniedError{message: fmt.Sprintf(
@@ -106,6 +108,8 @@ func (l *Loader) source(ctx context.Context, from client.Reader, t *v1alpha1.Tra
 	if obj == nil {
 		return s, transform.Mistake("spec.sourceRef.kind", "", "%q is not a kind of source: expected GitRepository, OCIRepository, Bucket or ExternalArtifact", kind)
 	}
+
+	// An event follows when a source that is missing is made, or gets its artifact.
 	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj)
 	switch {
 	case apierrors.IsNotFound(err):
