@@ -14,16 +14,19 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// CheckNames wants every name in a Transform to be one that an object can have, before
-// any of them is a part of the path of a request. The definition of the kind wants the same; a
-// Transform may be older than it. The error is an object.Errors.
+// CheckNames refuses a name in a Transform that no object can have, before it is a part of the
+// path of a request. The definition of the kind refuses it too, but a Transform may be older than
+// that. The error is an object.Errors.
 func CheckNames(t *v1alpha1.Transform) error {
+	// Names of objects in the namespace of the Transform, and of its source.
 	c := names{}
 	c.object("spec.serviceAccountName", t.Spec.ServiceAccountName)
 	if ref := t.Spec.SourceRef; ref != nil {
 		c.required("spec.sourceRef.name", ref.Name)
 		c.namespace("spec.sourceRef.namespace", ref.Namespace)
 	}
+
+	// References to modules name Secrets.
 	for _, named := range t.Spec.References() {
 		c.module(named.At, *named.Ref)
 	}
@@ -38,6 +41,8 @@ func CheckNames(t *v1alpha1.Transform) error {
 	for i, p := range t.Spec.Policies {
 		c.module(fmt.Sprintf("spec.policies[%d].cueRef", i), p.CueRef)
 	}
+
+	// Other Transforms, and inputs.
 	for i, name := range t.Spec.DependsOn {
 		c.required(fmt.Sprintf("spec.dependsOn[%d]", i), string(name))
 	}
@@ -56,6 +61,7 @@ func CheckNames(t *v1alpha1.Transform) error {
 // names are the names that are wrong.
 type names struct{ found object.Errors }
 
+// check reports a name that is wrong.
 func (c *names) check(at, name, what string, wrong []string) {
 	if len(wrong) == 0 {
 		return
@@ -73,16 +79,19 @@ func (c *names) object(at, name string) {
 	}
 }
 
+// required checks the name of an object that must be set.
 func (c *names) required(at, name string) {
 	c.check(at, name, `the name of an object: expected at most 253 lower-case letters, digits, "-" and "."`, validation.IsDNS1123Subdomain(name))
 }
 
+// namespace checks a namespace; "" is none.
 func (c *names) namespace(at, name string) {
 	if name != "" {
 		c.check(at, name, `a namespace: expected at most 63 lower-case letters, digits and "-"`, validation.IsDNS1123Label(name))
 	}
 }
 
+// reference checks the name in a reference; nil is none.
 func (c *names) reference(at string, ref *v1alpha1.LocalObjectReference) {
 	if ref != nil {
 		c.required(at+".name", ref.Name)
@@ -109,6 +118,7 @@ func (c *names) module(at string, ref v1alpha1.CueReference) {
 	}
 }
 
+// output checks the names of an output.
 func (c *names) output(out *v1alpha1.Output) {
 	if out == nil || out.OCI == nil {
 		return
@@ -120,6 +130,7 @@ func (c *names) output(out *v1alpha1.Output) {
 	c.reference(at+"signingKeyRef", out.OCI.SigningKeyRef)
 }
 
+// delivery checks the names of a delivery.
 func (c *names) delivery(d *v1alpha1.Delivery) {
 	if d == nil {
 		return
