@@ -105,7 +105,7 @@ func diagnose(err error) *problem {
 	if errors.As(err, &in) {
 		p.reason = string(in.stage)
 	}
-	p.ofStage(in)
+	p.setStage(in)
 
 	// What is known of the error decides whether another try helps.
 	var (
@@ -128,13 +128,13 @@ func diagnose(err error) *problem {
 		// Secrets are not watched.
 		p.kind = retry
 	case errors.As(err, &identity):
-		p.ofIdentity(identity)
+		p.classifyIdentity(identity)
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		p.kind, p.reason, p.unwatched = stalled, v1alpha1.AccessDeniedReason, true
 	case apimeta.IsNoMatchError(err):
 		p.kind, p.reason = stalled, v1alpha1.FeatureDisabledReason
 	case errors.As(err, &mistakes):
-		p.ofMistakes(mistakes)
+		p.classifyMistakes(mistakes)
 	case errors.Is(err, source.ErrLimit), errors.Is(err, source.ErrReference), errors.Is(err, artifact.ErrLimit), errors.Is(err, evaluate.ErrLimit):
 		p.kind = stalled
 	case errors.Is(err, delivery.ErrGone):
@@ -143,8 +143,8 @@ func diagnose(err error) *problem {
 	return p
 }
 
-// ofStage sets what a failure in a stage means for the conditions before Ready.
-func (p *problem) ofStage(in *staged) {
+// setStage sets what a failure in a stage means for the conditions before Ready.
+func (p *problem) setStage(in *staged) {
 	if in == nil {
 		return
 	}
@@ -157,8 +157,8 @@ func (p *problem) ofStage(in *staged) {
 	}
 }
 
-// ofIdentity classifies a failed login at a cloud.
-func (p *problem) ofIdentity(e *publish.IdentityError) {
+// classifyIdentity classifies a failed login at a cloud.
+func (p *problem) classifyIdentity(e *publish.IdentityError) {
 	switch e.Fault {
 	case publish.Refused, publish.Away:
 		// There is no event when a cloud trusts an account, or is back.
@@ -171,8 +171,8 @@ func (p *problem) ofIdentity(e *publish.IdentityError) {
 	}
 }
 
-// ofMistakes sorts what is wrong with a request or a render.
-func (p *problem) ofMistakes(mistakes object.Errors) {
+// classifyMistakes sorts what is wrong with a request or a render.
+func (p *problem) classifyMistakes(mistakes object.Errors) {
 	failures := mistakes.Failures()
 	all := func(kinds ...error) bool {
 		return len(failures) > 0 && !slices.ContainsFunc(failures, func(m *object.Error) bool {

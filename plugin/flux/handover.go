@@ -23,7 +23,7 @@ const orphan = "Orphan"
 // endOtherEngines ends the deliveries of engines that delivered before spec.delivery.type was
 // changed. The message says what is still under way, or is "".
 //
-// What they applied stays, for the next engine to take over. Where the Transform is being
+// What they applied stays, for the next engine to take over. If the Transform is being
 // deleted its policy counts, unless its delivery type is None.
 func (w *work) endOtherEngines(ctx context.Context) (string, error) {
 	// What is applied stays, unless the Transform itself is deleted.

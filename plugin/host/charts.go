@@ -104,7 +104,7 @@ func chartFiles(ctx context.Context, c spec.Component, f *files) ([]string, erro
 		fail(c.Helm.Chart.Pos, at, "", "read %q: %v", c.Helm.Chart.Text, err)
 		return nil, errs
 	}
-	laid, missing := f.chartDependencies(ctx, dir)
+	laid, missing := f.fetchChartDependencies(ctx, dir)
 	names = slices.Concat(names, all, laid)
 	slices.Sort(names) // Values files may be in the folder of the chart.
 	return slices.Compact(names), append(errs, missing...).Err()
@@ -142,9 +142,9 @@ func tree(f *files, dir string) (out []string, err error) {
 	return out, err
 }
 
-// chartDependencies fetches the dependencies in the chart of a folder that are not in its folder
+// fetchChartDependencies fetches the dependencies in the chart of a folder that are not in its folder
 // charts, and returns their files.
-func (f *files) chartDependencies(ctx context.Context, dir string) (names []string, errs object.Errors) {
+func (f *files) fetchChartDependencies(ctx context.Context, dir string) (names []string, errs object.Errors) {
 	// Chart.lock has versions that Chart.yaml leaves open.
 	read := func(name string) object.Value {
 		data, err := fs.ReadFile(f, path.Join(dir, name))
@@ -242,7 +242,7 @@ func (f *files) fetchDependency(ctx context.Context, dir string, h spec.Helm) ([
 	case err != nil:
 		return nil, fail("", "read the chart %q: %v", name, err)
 	}
-	further, errs := f.chartDependencies(ctx, to)
+	further, errs := f.fetchChartDependencies(ctx, to)
 	if len(errs) > 0 {
 		return nil, errs[0]
 	}

@@ -27,7 +27,7 @@ const (
 	kustomizeID    = "kustomize.config.k8s.io/id"
 )
 
-// isOrigin reports whether an annotation tells where an item came from.
+// isOrigin reports whether an annotation has where an item came from.
 func isOrigin(key string) bool {
 	switch key {
 	case configPrefix + "path", configPrefix + "index", legacyID, kustomizeID:

@@ -45,7 +45,7 @@ func (d *Discovery) CRDs(args []string) []object.Object {
 
 // eachCRDFile calls do with every YAML and JSON file that arg names, in order.
 func (d *Discovery) eachCRDFile(arg string, do func(name string, data []byte) error) error {
-	r, rel, folder, err := d.at(arg)
+	r, rel, folder, err := d.openNamed(arg)
 	if err != nil {
 		return err
 	}

@@ -188,7 +188,7 @@ func (d *Discovery) addDocument(file spec.File) {
 		d.Fail(object.Pos{File: file.Name}, "", err)
 		return
 	}
-	r, rel, err := d.root(full, false)
+	r, rel, err := d.openRootOnce(full, false)
 	if err != nil {
 		d.Fail(object.Pos{File: file.Name}, "", err)
 		return
@@ -223,9 +223,9 @@ func (d *Discovery) stat(full string) (fs.FileInfo, error) {
 	return os.Stat(full)
 }
 
-// at opens the root of what a user named. The result rel is its path there. The root of a file is
+// openNamed opens the root of what a user named. The result rel is its path there. The root of a file is
 // that of its folder.
-func (d *Discovery) at(name string) (r *Root, rel string, folder bool, err error) {
+func (d *Discovery) openNamed(name string) (r *Root, rel string, folder bool, err error) {
 	full, err := d.full(name)
 	if err != nil {
 		return nil, "", false, err
@@ -238,7 +238,7 @@ func (d *Discovery) at(name string) (r *Root, rel string, folder bool, err error
 	if !info.IsDir() {
 		dir = filepath.Dir(full)
 	}
-	r, rel, err = d.root(dir, d.memory == nil && filepath.IsAbs(name))
+	r, rel, err = d.openRootOnce(dir, d.memory == nil && filepath.IsAbs(name))
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -264,7 +264,7 @@ func (d *Discovery) readStdin() {
 	data = spec.UTF8(data)
 
 	// It has the working directory for its folder.
-	r, rel, err := d.root(d.base, false)
+	r, rel, err := d.openRootOnce(d.base, false)
 	if err != nil {
 		d.Fail(pos, "", err)
 		return
@@ -297,8 +297,8 @@ func projects(file spec.File) []spec.Project {
 	return docs.Projects
 }
 
-// root opens the root of a directory, once.
-func (d *Discovery) root(dir string, absolute bool) (*Root, string, error) {
+// openRootOnce opens the root of a directory, once.
+func (d *Discovery) openRootOnce(dir string, absolute bool) (*Root, string, error) {
 	r, rel, err := d.openRoot(dir, absolute)
 	if err != nil {
 		return nil, "", err
@@ -316,7 +316,7 @@ func (d *Discovery) root(dir string, absolute bool) (*Root, string, error) {
 // FindArg finds the files of one argument.
 func (d *Discovery) FindArg(arg string) {
 	pos := argPos(arg)
-	r, rel, folder, err := d.at(arg)
+	r, rel, folder, err := d.openNamed(arg)
 	switch {
 	case err != nil:
 		d.Fail(pos, d.near(arg), err)
@@ -405,7 +405,7 @@ type pattern struct {
 // false if the folder cannot be opened.
 func (d *Discovery) Module(arg string) (spec.NamedModule, bool) {
 	pos := argPos(arg)
-	r, rel, _, err := d.at(arg)
+	r, rel, _, err := d.openNamed(arg)
 	if err != nil {
 		d.Fail(pos, "", err)
 		return spec.NamedModule{}, false

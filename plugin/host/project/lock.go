@@ -31,7 +31,7 @@ func Lock(opts Options) (file lock.File, found bool, err error) {
 	if len(opts.Args) > 0 && opts.Args[0] != "-" {
 		arg = opts.Args[0]
 	}
-	r, rel, folder, err := d.at(arg)
+	r, rel, folder, err := d.openNamed(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return lock.File{}, false, nil

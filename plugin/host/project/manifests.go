@@ -47,7 +47,7 @@ func HoldsSpecs(name string) (bool, error) {
 		return false, err
 	}
 	defer d.Close()
-	r, rel, isFolder, err := d.at(name)
+	r, rel, isFolder, err := d.openNamed(name)
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", name, err)
 	}

@@ -308,7 +308,7 @@ func (d *Discovery) readNamed(name string) ([]byte, error) {
 		return nil, err
 	}
 	if d.opts.Root != "" || d.memory != nil {
-		r, rel, err := d.root(filepath.Dir(full), false)
+		r, rel, err := d.openRootOnce(filepath.Dir(full), false)
 		if err != nil {
 			return nil, err
 		}

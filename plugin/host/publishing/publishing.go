@@ -211,7 +211,7 @@ func BuildOf(loaded host.Loaded, sources []render.Source, version string) statem
 			}
 		}
 		if s.Workload != nil {
-			workloadInputs(inputs, *s.Workload, loaded.Request.Workloads.Config)
+			writeWorkloadInputs(inputs, *s.Workload, loaded.Request.Workloads.Config)
 		}
 	}
 
@@ -247,10 +247,10 @@ func variablesDigest(specs []render.Spec) string {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// workloadInputs writes the inputs of a workload beside its document: the files that it
+// writeWorkloadInputs writes the inputs of a workload beside its document: the files that it
 // names, and the settings of the project for all workloads. Lengths separate contents
 // that can hold any byte.
-func workloadInputs(w io.Writer, s workload.Source, c spec.Workloads) {
+func writeWorkloadInputs(w io.Writer, s workload.Source, c spec.Workloads) {
 	for _, name := range object.SortedKeys(s.Files) {
 		_, _ = fmt.Fprintf(w, "%q %d\x00%s", name, len(s.Files[name]), s.Files[name])
 	}

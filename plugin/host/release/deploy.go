@@ -126,7 +126,7 @@ func (t Target) Suits(a Artifact) error {
 }
 
 // Documents returns the documents by which the engine applies an artifact, as one YAML stream. The
-// repository is where it is, with oci://.
+// repository is that of the artifact, with oci://.
 func (t Target) Documents(name, repository string, a Artifact) []byte {
 	switch t.Engine {
 	case "argocd":
