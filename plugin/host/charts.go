@@ -142,8 +142,8 @@ func tree(f *files, dir string) (out []string, err error) {
 	return out, err
 }
 
-// fetchChartDependencies fetches the dependencies in the chart of a folder that are not in its folder
-// charts, and returns their files.
+// fetchChartDependencies fetches the dependencies in the chart of a folder that are not in its
+// folder charts, and returns their files.
 func (f *files) fetchChartDependencies(ctx context.Context, dir string) (names []string, errs object.Errors) {
 	// Chart.lock has versions that Chart.yaml leaves open.
 	read := func(name string) object.Value {

@@ -223,8 +223,8 @@ func (d *Discovery) stat(full string) (fs.FileInfo, error) {
 	return os.Stat(full)
 }
 
-// openNamed opens the root of what a user named. The result rel is its path there. The root of a file is
-// that of its folder.
+// openNamed opens the root of what a user named. The result rel is its path there. The root of a
+// file is that of its folder.
 func (d *Discovery) openNamed(name string) (r *Root, rel string, folder bool, err error) {
 	full, err := d.full(name)
 	if err != nil {
