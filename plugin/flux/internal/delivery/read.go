@@ -64,7 +64,7 @@ func (f *Flux) find(ctx context.Context, t *v1alpha1.Transform) (*cluster, error
 		c.kustomizations[k.Labels[v1alpha1.LabelLayer]] = k
 	}
 
-	// A Transform uses one kind of source. The other one may not exist in the cluster.
+	// The output may have changed, so both kinds of sources are read. One may not exist.
 	var repositories sourcev1.OCIRepositoryList
 	if err := c.ignoreUnused(sourcev1.OCIRepositoryKind, f.Client.List(ctx, &repositories, ours...)); err != nil {
 		return nil, err
