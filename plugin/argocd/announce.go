@@ -30,14 +30,15 @@ const (
 	maxTooltip      = 1000
 )
 
-// inputs is the inputs of an application's specs as its parameters. A module that is
-// broken is left out, because the application still has a form; its render reports the
-// error.
-func (s *Server) inputs(ctx context.Context, r request, files fs.FS) []*wire.Parameter {
+// announceInputs returns the inputs of an application's specs as its parameters. A module that is
+// broken is left out, because the application still has a form; its render reports the error.
+func (s *Server) announceInputs(ctx context.Context, r request, files fs.FS) []*wire.Parameter {
 	h, err := s.host(r, files)
 	if err != nil {
 		return nil
 	}
+
+	// A form must not wait as long as a render.
 	limits := s.opts.Limits
 	if limits.Timeout == 0 || limits.Timeout > describeTimeout {
 		limits.Timeout = describeTimeout
@@ -52,11 +53,15 @@ func (s *Server) inputs(ctx context.Context, r request, files fs.FS) []*wire.Par
 	if err != nil {
 		s.opts.Report(fmt.Errorf("parameters of application %q: %w", r.app, err))
 	}
+
+	// The number of parameters is bounded. The last one of a spec says that there are more.
 	several := len(loaded.Request.Specs)+len(loaded.Request.Broken) > 1
 	var all []*wire.Parameter
-	listed, ofOne := inputs[:min(len(inputs), maxAnnounced)], 0
+	listed := inputs[:min(len(inputs), maxAnnounced)]
+	ofOne := 0
 	for i, in := range listed {
-		if ofOne++; i > 0 && in.Spec != listed[i-1].Spec {
+		ofOne++
+		if i > 0 && in.Spec != listed[i-1].Spec {
 			ofOne = 1
 		}
 		name := inputName(in, several)
@@ -75,9 +80,9 @@ func (s *Server) inputs(ctx context.Context, r request, files fs.FS) []*wire.Par
 // andMore ends the tooltip of the last input of a list that was cut.
 const andMore = "There may be more inputs than are listed: each can be set by its path."
 
-// inputName is the name by which an application sets an input: the path, as --set
-// takes it, and the spec before it where there are others, or where another
-// parameter has that name. It is "" for a path that no name leads to.
+// inputName returns the name by which an application sets an input: the path, as --set takes it.
+// The spec is before it if there are others, or if another parameter has that name. The name is ""
+// for a path that no name leads to.
 func inputName(p host.Parameter, several bool) string {
 	var b strings.Builder
 	for i, step := range p.Path {
@@ -99,7 +104,7 @@ func inputName(p host.Parameter, several bool) string {
 	return p.Spec + ":" + b.String()
 }
 
-// inputParameter is an input as it is announced.
+// inputParameter returns an input as it is announced.
 func inputParameter(p host.Parameter, name string) *wire.Parameter {
 	out := &wire.Parameter{
 		Name: name, Title: title(p.Doc), Tooltip: tooltip(p), Required: p.Required, ItemType: string(p.Type), CollectionType: paramString,
@@ -108,9 +113,12 @@ func inputParameter(p host.Parameter, name string) *wire.Parameter {
 		out.Title = cut(name, maxTitle)
 	}
 	// The form is for all that may read the Application.
-	if p.Value = public(p.Value); slices.ContainsFunc(p.Path, func(s object.Step) bool { return object.SensitiveName(s.Name) }) {
+	p.Value = public(p.Value)
+	if slices.ContainsFunc(p.Path, func(s object.Step) bool { return object.SensitiveName(s.Name) }) {
 		p.Value = object.Value{}
 	}
+
+	// The value is announced in the form in which an application may set it.
 	if p.Type == evaluate.InputAny {
 		out.ItemType = string(evaluate.InputString)
 	}
@@ -132,7 +140,7 @@ func inputParameter(p host.Parameter, name string) *wire.Parameter {
 	return out
 }
 
-// public is a value without what is under the names of secrets.
+// public returns a value without what is under the names of secrets.
 func public(v object.Value) object.Value {
 	v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m object.Member) bool { return object.SensitiveName(m.Name) })
 	for i := range v.Members {
@@ -152,7 +160,7 @@ const (
 	paramMap    = "map"
 )
 
-// title is the first sentence of a comment.
+// title returns the first sentence of a comment.
 func title(doc string) string {
 	doc, _, _ = strings.Cut(doc, "\n\n")
 	doc = printable.OneLine(doc)
@@ -162,7 +170,7 @@ func title(doc string) string {
 	return cut(strings.TrimSuffix(doc, "."), maxTitle)
 }
 
-// tooltip is what is known of an input beside its title, in one line.
+// tooltip returns what is known of an input beside its title, in one line.
 func tooltip(p host.Parameter) string {
 	doc := printable.OneLine(p.Doc)
 	if rest, ok := strings.CutPrefix(doc, title(p.Doc)); ok {
@@ -184,7 +192,7 @@ func tooltip(p host.Parameter) string {
 	return cut(strings.Join(parts, " "), maxTooltip)
 }
 
-// element is a value as an element of a list or a map is given.
+// element returns a value as an element of a list or a map is given.
 func element(v object.Value) string {
 	if v.Kind == object.KindString && isNoText(v.Text) {
 		return quoted(v.Text)
@@ -192,7 +200,7 @@ func element(v object.Value) string {
 	return plainText(v)
 }
 
-// plainText is a value without what tells its kind.
+// plainText returns the text of a value, which does not show its kind.
 func plainText(v object.Value) string {
 	switch v.Kind {
 	case object.KindNone, object.KindNull:
@@ -204,8 +212,8 @@ func plainText(v object.Value) string {
 	}
 }
 
-// settable is a value as a parameter of one text is given, so that it is read as
-// the same again: text that looks like something else is in quotes.
+// settable returns a value as a parameter of one text is given, so that it is read as the same
+// again: text that looks like something else is in quotes.
 func settable(v object.Value) string {
 	text := plainText(v)
 	if v.Kind != object.KindString {

@@ -30,11 +30,10 @@ const procedureCredentials = "/askpass.AskPassService/GetCredentials"
 // /tmp/reposerver-ask-pass.sock unless Argo CD is configured otherwise.
 type AskPass string
 
-// Credentials returns user and password for a nonce, by which the repo-server knows the
-// source. It is valid as long as the request that brought it. An error is
-// source.ErrUnauthorized if there are none, and source.ErrUnavailable if the
-// repo-server does not answer; it never holds the nonce, which is as good as the
-// password.
+// Credentials returns user and password for a nonce, by which the repo-server knows the source.
+// The nonce is valid as long as the request that brought it. The error is source.ErrUnauthorized
+// if there are none, and source.ErrUnavailable if the repo-server does not answer. It never holds
+// the nonce, which is as good as the password.
 func (a AskPass) Credentials(ctx context.Context, nonce string) (user, password string, err error) {
 	if nonce == "" {
 		return "", "", source.Refuse(source.ErrUnauthorized, "the repo-server offers no credentials for this source")
@@ -55,7 +54,7 @@ func (a AskPass) Credentials(ctx context.Context, nonce string) (user, password 
 	return got.Msg.GetUsername(), got.Msg.GetPassword(), nil
 }
 
-// transport speaks HTTP/2 without TLS, on the socket only.
+// transport returns a transport that speaks HTTP/2 without TLS, on the socket only.
 func (a AskPass) transport() *http.Transport {
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)
@@ -67,7 +66,7 @@ func (a AskPass) transport() *http.Transport {
 	}
 }
 
-// fail names the code only: the text of the other side may hold the nonce.
+// fail returns an error with the code only: the text of the other side may hold the nonce.
 func (a AskPass) fail(err error) error {
 	return source.Refuse(source.ErrUnavailable, fmt.Sprintf("reading the credentials of the source from the askpass socket %q: %s", string(a), codeName(connect.CodeOf(err))))
 }

@@ -16,9 +16,9 @@ import (
 // into a folder of its own.
 const stockWorkdir = "_cmp_server"
 
-// Checkout is the repository that argocd-cmp-server runs a command in, on disk: its
-// root, and the path of the application in it. Dir is the working directory, and
-// source the path that the Application names (ARGOCD_APP_SOURCE_PATH).
+// Checkout returns the repository that argocd-cmp-server runs a command in, on disk: its root, and
+// the path of the application in it. The argument dir is the working directory, and source the
+// path that the Application names (ARGOCD_APP_SOURCE_PATH).
 //
 // Source may lead over symlinks, so that dir does not end in it: the root is the
 // nearest folder at or above dir from which source leads to dir, without leaving it.
@@ -26,12 +26,15 @@ const stockWorkdir = "_cmp_server"
 // leaves the first folders of source out; dir alone is the repository where all of
 // them are. A root is never found above what a repository was unpacked into.
 func Checkout(dir, source string) (root, app string, err error) {
-	if dir, err = filepath.Abs(dir); err == nil {
+	dir, err = filepath.Abs(dir)
+	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
 		return "", "", err
 	}
+
+	// The folder of the application is the same file by each of its paths.
 	mine, err := os.Stat(dir)
 	switch {
 	case err != nil:
@@ -43,6 +46,8 @@ func Checkout(dir, source string) (root, app string, err error) {
 	if !fs.ValidPath(source) {
 		return "", "", fmt.Errorf("the path %q leaves the repository", source)
 	}
+
+	// The first folders of source may be missing, so it gets shorter until one fits.
 	for source != "." {
 		for _, at := range candidates(dir) {
 			if leads(at, source, mine) {
@@ -58,8 +63,8 @@ func Checkout(dir, source string) (root, app string, err error) {
 	return dir, ".", nil
 }
 
-// candidates are the folders above dir that may be the root of the repository, the
-// nearest first, and dir itself. The root of the file system is never one.
+// candidates returns the folders above dir that may be the root of the repository, the nearest
+// first, and dir itself. The root of the file system is never one.
 func candidates(dir string) []string {
 	var out []string
 	for at := dir; filepath.Base(filepath.Dir(at)) != stockWorkdir; {
@@ -72,8 +77,8 @@ func candidates(dir string) []string {
 	return append(out, dir)
 }
 
-// leads reports whether a path in a folder leads to mine. Links that leave the
-// folder are not followed: /proc/self/cwd leads everywhere.
+// leads reports whether a path in a folder leads to mine. Links that leave the folder are not
+// followed: /proc/self/cwd leads everywhere.
 func leads(at, source string, mine os.FileInfo) bool {
 	root, err := os.OpenRoot(at)
 	if err != nil {

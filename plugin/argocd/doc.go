@@ -40,7 +40,4 @@
 //
 // [Server.Generate] and [Server.Parameters] do the same without a socket, for the
 // stock argocd-cmp-server, which runs a command for each request.
-//
-// Callers: the command line (ropewalk plugin argocd, and generate and parameters
-// below it).
 package argocd

@@ -40,7 +40,7 @@ var (
 // an Application.
 const maxText = 4 << 10
 
-// answer is an error as it is returned to the repo-server.
+// answer returns an error for the repo-server.
 func answer(err error) error {
 	if err == nil {
 		return nil
@@ -52,7 +52,7 @@ func answer(err error) error {
 	return connect.NewError(code(err), errors.New(text(err)))
 }
 
-// code is the gRPC code of an error.
+// code returns the gRPC code of an error.
 func code(err error) connect.Code {
 	switch {
 	case err == nil:
@@ -73,7 +73,7 @@ func code(err error) connect.Code {
 	return connect.CodeInvalidArgument
 }
 
-// codeName is a code as gRPC writes it: InvalidArgument.
+// codeName returns a code as gRPC writes it: InvalidArgument.
 func codeName(c connect.Code) string {
 	if c == 0 {
 		return "OK"
@@ -85,15 +85,17 @@ func codeName(c connect.Code) string {
 	return b.String()
 }
 
+// isLimit reports whether an error is a limit of this server or of the request.
 func isLimit(err error) bool {
 	return isAny(err, unpack.ErrLimit, unpack.ErrRoom, limiter.ErrQueueFull, errLarge, evaluate.ErrLimit, evaluate.ErrTimeout, evaluate.ErrMemory, source.ErrLimit)
 }
 
+// isAny reports whether an error is one of some kinds.
 func isAny(err error, kinds ...error) bool {
 	return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
 }
 
-// isNameless reports whether a host has no address, which only the text says.
+// isNameless reports whether a host has no address, which only the text of an error has.
 func isNameless(err error) bool { return strings.Contains(err.Error(), "has no address") }
 
 // isTransient reports whether all mistakes may pass by themselves: a registry or a Git
@@ -111,12 +113,13 @@ func isAll(err error, kinds ...error) bool {
 	return len(failures) > 0 && !slices.ContainsFunc(failures, func(m *object.Error) bool { return !is(m) })
 }
 
-// text is what a user reads: a line for each mistake, without control characters
-// and credentials in URLs.
+// text returns the message for a user: a line for each mistake, without control characters and
+// credentials in URLs.
 func text(err error) string {
 	return cut(printable.Text((*object.Secrets)(nil).Hide(words(err))), maxText)
 }
 
+// words returns the lines of all mistakes of an error that fit into a response.
 func words(err error) string {
 	var mistakes object.Errors
 	if !errors.As(err, &mistakes) {
@@ -142,7 +145,7 @@ func words(err error) string {
 	return b.String()
 }
 
-// cut is s with at most size bytes.
+// cut returns s with at most size bytes.
 func cut(s string, size int) string {
 	const more = " …"
 	if len(s) <= size {

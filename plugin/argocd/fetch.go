@@ -12,7 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/source/lock"
 )
 
-// host is what fetches the modules of a request.
+// host returns the host that fetches the modules of a request.
 func (s *Server) host(r request, files fs.FS) (host.Host, error) {
 	locked, _, err := project.Lock(project.Options{FS: files, Args: []string{r.Path}})
 	if err != nil {
@@ -23,11 +23,12 @@ func (s *Server) host(r request, files fs.FS) (host.Host, error) {
 		mode = lock.Prefer
 	}
 	return s.opts.Connect(Connection{
-		Lock: locked, Mode: mode, Scope: r.Scope, Project: r.project, Refused: s.metrics.refused, Source: s.source(r),
+		Lock: locked, Mode: mode, Scope: r.Scope, Project: r.project, Refused: s.metrics.countRefusal, Source: s.source(r),
 	})
 }
 
-// source is where a request comes from, with its credentials, if those are offered.
+// source returns where a request comes from, with its credentials, or nil if those are not
+// offered.
 func (s *Server) source(r request) *Source {
 	if r.nonce == "" || r.repository == "" || s.opts.AskPass == "" {
 		return nil

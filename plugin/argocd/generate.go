@@ -29,7 +29,7 @@ type Request struct {
 	Variables map[string]string
 }
 
-// Variables selects those of an environment, NAME=VALUE, that belong to a request:
+// Variables returns those variables of an environment, NAME=VALUE, that belong to a request:
 // argocd-cmp-server passes them to the command that it runs, among its own.
 func Variables(environment []string) map[string]string {
 	out := map[string]string{}
@@ -48,7 +48,7 @@ func Variables(environment []string) map[string]string {
 // varAPIVersions are the kinds of a cluster, which no render depends on.
 const varAPIVersions = "KUBE_API_VERSIONS"
 
-// request needs no archive, and so no checksum.
+// request returns the request for the server. It needs no archive, and so no checksum.
 func (r Request) request() (request, error) {
 	return newRequest("", cmp.Or(r.Path, "."), strings.Repeat("0", hex.EncodedLen(sha256.Size)), r.Variables)
 }
@@ -62,10 +62,10 @@ type Refusal struct {
 	Findings bool
 }
 
-// Error is the text.
+// Error returns the text.
 func (r *Refusal) Error() string { return r.Text }
 
-// refusal converts an error of [Server.measured].
+// refusal converts an error of [Server.measure].
 func refusal(err error) error {
 	var e *connect.Error
 	if !errors.As(err, &e) {
@@ -76,19 +76,19 @@ func refusal(err error) error {
 	}
 }
 
-// Generate returns the manifests of an application, in the order in which they are to
-// be applied: what the server answers on its socket, without one. The server need not
-// be serving. An error is a Refusal.
+// Generate returns the manifests of an application, in the order in which they are to be applied,
+// as the server answers on its socket. The server need not be serving. An error is a Refusal.
 func (s *Server) Generate(ctx context.Context, in Request) (out []string, err error) {
-	err = s.measured(ctx, methodGenerate, func(ctx context.Context) error {
+	err = s.measure(ctx, methodGenerate, func(ctx context.Context) error {
 		r, err := in.request()
 		if err != nil {
 			return err
 		}
-		if out, err = s.render(ctx, r, in.Files); err != nil {
+		out, err = s.render(ctx, r, in.Files)
+		if err != nil {
 			return err
 		}
-		return s.fits(out)
+		return s.checkSize(out)
 	})
 	if err != nil {
 		return nil, refusal(err)
@@ -96,8 +96,8 @@ func (s *Server) Generate(ctx context.Context, in Request) (out []string, err er
 	return out, nil
 }
 
-// fits refuses a response that the repo-server would refuse.
-func (s *Server) fits(manifests []string) error {
+// checkSize refuses a response that the repo-server would refuse.
+func (s *Server) checkSize(manifests []string) error {
 	size := 0
 	for _, m := range manifests {
 		size += len(m) + 8
@@ -112,17 +112,17 @@ func (s *Server) fits(manifests []string) error {
 // of the command that lists them.
 type Parameter = wire.Parameter
 
-// StaticParameters are those that every application takes.
+// StaticParameters returns the parameters that every application takes.
 func StaticParameters() []*Parameter { return static() }
 
-// Parameters returns the inputs of the modules of an application, as the server announces
-// them on its socket behind [StaticParameters]. What is wrong with the application is not
-// an error: its inputs are left out, and Generate reports it. An error is a Refusal.
+// Parameters returns the inputs of the modules of an application, as the server announces them on
+// its socket behind [StaticParameters]. A mistake of the application is not an error: its inputs
+// are left out, and Generate reports it. An error is a Refusal.
 func (s *Server) Parameters(ctx context.Context, in Request) ([]*Parameter, error) {
 	out := []*Parameter{}
-	err := s.measured(ctx, methodAnnounce, func(ctx context.Context) error {
+	err := s.measure(ctx, methodAnnounce, func(ctx context.Context) error {
 		if r, err := in.request(); err == nil {
-			out = append(out, s.inputs(ctx, r, in.Files)...)
+			out = append(out, s.announceInputs(ctx, r, in.Files)...)
 		}
 		return nil
 	})

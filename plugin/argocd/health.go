@@ -18,9 +18,9 @@ const (
 	draining
 )
 
-// Handler serves health and metrics: /healthz succeeds while the socket answers and no
-// work has outlived its request by a minute, /readyz while requests are accepted too and a
-// slot is left for them, and /metrics is for Prometheus.
+// Handler returns a handler for health and metrics. /healthz succeeds while the socket answers and
+// no work has outlived its request by a minute. /readyz succeeds while requests are accepted too
+// and a slot is left for them. /metrics is for Prometheus.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -47,6 +47,7 @@ func (s *Server) answers() bool {
 	return conn.Close() == nil
 }
 
+// respond answers with success or with the status 503.
 func respond(w http.ResponseWriter, ok bool) {
 	if !ok {
 		http.Error(w, "not ok", http.StatusServiceUnavailable)

@@ -44,6 +44,8 @@ func newMetrics(s *Server, more []prometheus.Collector) *metrics {
 		}, []string{"rule"}),
 		evaluations: tracing.NewHistogram(),
 	}
+
+	// What is counted elsewhere is read when it is asked for.
 	m.registry.MustRegister(m.requests, m.seconds, m.refusals, m.evaluations)
 	m.registry.MustRegister(more...)
 	gauge := func(name, help string, value func() int64) {
@@ -70,11 +72,11 @@ func newMetrics(s *Server, more []prometheus.Collector) *metrics {
 	return m
 }
 
-// refused counts the refusals of a rule.
-func (m *metrics) refused(rule string) { m.refusals.WithLabelValues(rule).Inc() }
+// countRefusal counts the refusals of a rule.
+func (m *metrics) countRefusal(rule string) { m.refusals.WithLabelValues(rule).Inc() }
 
-// done counts a request that was answered.
-func (m *metrics) done(method string, err error, took time.Duration) {
+// countRequest counts a request that was answered.
+func (m *metrics) countRequest(method string, err error, took time.Duration) {
 	outcome := connect.Code(0)
 	if err != nil {
 		outcome = connect.CodeOf(err)
@@ -83,7 +85,8 @@ func (m *metrics) done(method string, err error, took time.Duration) {
 	m.seconds.WithLabelValues(method).Observe(took.Seconds())
 }
 
-func (m *metrics) rendered(cached bool) {
+// countRender counts a render, by whether it was cached.
+func (m *metrics) countRender(cached bool) {
 	if cached {
 		m.hits.Add(1)
 		return
@@ -91,7 +94,8 @@ func (m *metrics) rendered(cached bool) {
 	m.misses.Add(1)
 }
 
-func (m *metrics) unpacked(s unpack.Stats) {
+// countArchive counts the bytes of an archive.
+func (m *metrics) countArchive(s unpack.Stats) {
 	m.compressed.Add(s.Compressed)
 	m.plain.Add(s.Unpacked)
 	m.spooled.Add(s.Spooled)

@@ -128,6 +128,7 @@ type Options struct {
 	Report func(error)
 }
 
+// withDefaults returns the options with defaults for zero values.
 func (o Options) withDefaults() Options {
 	o.Name = cmp.Or(o.Name, DefaultName)
 	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))

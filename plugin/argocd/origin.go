@@ -20,8 +20,8 @@ const inParameters = "spec.source.plugin.parameters"
 // options of the command line: --set n=3 is in spec.source.plugin.parameters: n.
 type origins map[string]string
 
-// note notes the field that has added what is in after, and not in before. One that
-// holds several values names the value, too.
+// note keeps the field that has added what is in after, and not in before. A field that holds
+// several values is kept with the value.
 func (o origins) note(before, after inputs, field string, several bool) {
 	add := func(flag string, was, is []string) {
 		for _, arg := range is[len(was):] {
@@ -53,9 +53,9 @@ func (o origins) note(before, after inputs, field string, several bool) {
 	}
 }
 
-// placed is an error that names the parameters at fault, and not options that the
-// user has not written.
-func (o origins) placed(err error) error {
+// atParameters returns an error that names the parameters at fault, and not options that the user
+// has not written.
+func (o origins) atParameters(err error) error {
 	var mistakes object.Errors
 	if !errors.As(err, &mistakes) {
 		return err
@@ -77,14 +77,14 @@ func (o origins) placed(err error) error {
 		if got, isText := strings.CutPrefix(m.Err.Error(), "expected text, got "); isText && named.Hint == "" && isNoText(got) {
 			named.Hint = "write it in quotes: " + quoted(got)
 		}
-		ofParameter(&named)
+		rewordMistake(&named)
 	}
 	return out
 }
 
-// ofParameter words a mistake in a parameter that is named like an input as one of a parameter:
-// its value stands beside its name, and the name may be a slip of one that every application takes.
-func ofParameter(m *object.Error) {
+// rewordMistake rewords a mistake in a parameter that is named like an input: its value is beside
+// its name, and the name may be a slip of one that every application takes.
+func rewordMistake(m *object.Error) {
 	name, ok := strings.CutPrefix(m.Pos.File, inParameters+": ")
 	if !ok || strings.HasPrefix(name, paramSet+": ") {
 		return
@@ -92,20 +92,24 @@ func ofParameter(m *object.Error) {
 	form, isUnclear := strings.CutSuffix(m.Hint, "=VALUE")
 	isUnknown := m.Hint == "" && strings.HasPrefix(m.Err.Error(), "unknown field")
 	if isUnclear {
-		m.Stage, m.Hint = "", form // No stage has a part in it: the parameter is for nothing.
+		m.Stage = "" // No stage has a part in it: the parameter is for nothing.
+		m.Hint = form
 	}
 	var known []string
 	for _, p := range static() {
 		known = append(known, p.Name)
 	}
 	if near := object.DidYouMean(name, known); near != "" && (isUnclear || isUnknown) {
-		m.Stage, m.Err, m.Path, m.Hint = "", errors.New("the parameter is not known"), "", near
+		m.Stage = ""
+		m.Err = errors.New("the parameter is not known")
+		m.Path = ""
+		m.Hint = near
 	}
 }
 
-// partial names the annotation that limits what the repo-server sends in errors about
-// files that are missing, if it has sent only a part of the repository.
-func (r request) partial(err error) error {
+// explainMissing adds to errors about missing files the name of the annotation that limits what
+// the repo-server sends, if it has sent only a part of the repository.
+func (r request) explainMissing(err error) error {
 	var mistakes object.Errors
 	if r.sent == "" || !errors.As(err, &mistakes) {
 		return err
@@ -122,8 +126,8 @@ func (r request) partial(err error) error {
 	return out
 }
 
-// isMissingFile reports whether an error is about a file or folder of the repository that
-// is not there. What a server does not have is another matter.
+// isMissingFile reports whether an error is about a file or folder of the repository that does not
+// exist. What a server does not have is another matter.
 func isMissingFile(err error) bool {
 	text := err.Error()
 	return errors.Is(err, fs.ErrNotExist) || strings.Contains(text, " leaves the root") || strings.Contains(text, "there is no folder ")

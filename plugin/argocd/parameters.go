@@ -56,6 +56,7 @@ func parameters(text string) ([]parameter, error) {
 
 // apply adds a parameter to the inputs of a render.
 func (p parameter) apply(w *inputs) error {
+	// A parameter has one value.
 	kinds := 0
 	for _, given := range []bool{p.String != nil, p.Array != nil, p.Map != nil} {
 		if given {
@@ -65,6 +66,8 @@ func (p parameter) apply(w *inputs) error {
 	if kinds > 1 {
 		return p.fail("the parameter has several values: expected one of string, array and map")
 	}
+
+	// Parameters of this plugin come before inputs of the same name.
 	switch p.Name {
 	case "":
 		return p.fail("the parameter has no name")
@@ -86,7 +89,7 @@ func (p parameter) apply(w *inputs) error {
 		return p.fail(fmt.Sprintf("expected true or false, got %q", *p.String))
 	case paramValues:
 		for _, file := range p.list() {
-			name, err := w.file(file)
+			name, err := w.resolveFile(file)
 			if err != nil {
 				return p.fail(err.Error())
 			}
@@ -108,7 +111,7 @@ func (p parameter) apply(w *inputs) error {
 		w.Images = append(w.Images, p.list()...)
 		return nil
 	}
-	return p.input(w)
+	return p.setInput(w)
 }
 
 // isInput reports whether the parameter is named like an input.
@@ -116,7 +119,7 @@ func (p parameter) isInput() bool {
 	return !slices.Contains([]string{paramEnvironment, paramPreview, paramValues, paramSet, paramImages, paramRuntime, paramAllowEmpty}, p.Name)
 }
 
-// list is the texts of a parameter: a map is a list of KEY=VALUE.
+// list returns the texts of a parameter: a map is a list of KEY=VALUE.
 func (p parameter) list() []string {
 	var out []string
 	if p.String != nil {
@@ -129,8 +132,8 @@ func (p parameter) list() []string {
 	return out
 }
 
-// input sets the input that the parameter is named like.
-func (p parameter) input(w *inputs) error {
+// setInput sets the input that the parameter is named like.
+func (p parameter) setInput(w *inputs) error {
 	if strings.ContainsRune(p.Name, '=') {
 		return p.fail("expected the path of an input, [SPEC:]PATH")
 	}
@@ -140,12 +143,12 @@ func (p parameter) input(w *inputs) error {
 	case p.Array != nil:
 		items := make([]string, len(p.Array))
 		for i, item := range p.Array {
-			items[i] = flow(item)
+			items[i] = yamlElement(item)
 		}
 		w.Set = append(w.Set, p.Name+"=["+strings.Join(items, ", ")+"]")
 	case len(p.Map) > 0:
 		for _, key := range slices.Sorted(maps.Keys(p.Map)) {
-			w.Set = append(w.Set, fmt.Sprintf("%s[%s]=%s", p.Name, quoted(key), flow(p.Map[key])))
+			w.Set = append(w.Set, fmt.Sprintf("%s[%s]=%s", p.Name, quoted(key), yamlElement(p.Map[key])))
 		}
 	case p.Map != nil:
 		w.Set = append(w.Set, p.Name+"={}")
@@ -155,6 +158,7 @@ func (p parameter) input(w *inputs) error {
 	return nil
 }
 
+// fail returns a mistake of the parameter.
 func (p parameter) fail(why string) error {
 	return object.Errors{{
 		Stage: object.StageSpec, Pos: object.Pos{File: inParameters},
@@ -162,10 +166,10 @@ func (p parameter) fail(why string) error {
 	}}
 }
 
-// flow is an element of a list or a map: a number, true, false or null as it is,
-// one of these in quotes as text without them, and everything else as the text that
-// it is. Unlike the value of a text parameter it is never a list or a map itself.
-func flow(text string) string {
+// yamlElement returns an element of a list or a map. A number, true, false or null stays as it is.
+// One of these in quotes is text without them, and everything else is text. Unlike the value of a
+// text parameter it is never a list or a map itself.
+func yamlElement(text string) string {
 	var inner string
 	if isNoText(text) || json.Unmarshal([]byte(text), &inner) == nil && isNoText(inner) {
 		return text
@@ -178,6 +182,7 @@ func isNoText(text string) bool {
 	return !strings.HasPrefix(text, `"`) && !strings.ContainsAny(text, "[{ \n\t\r") && json.Valid([]byte(text))
 }
 
+// quoted returns a text in quotes, as JSON has it.
 func quoted(text string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -188,7 +193,7 @@ func quoted(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// static are the parameters that every application takes.
+// static returns the parameters that every application takes.
 func static() []*wire.Parameter {
 	return []*wire.Parameter{
 		{Name: paramEnvironment, Title: "Environment", Tooltip: "environment of the project to lay over it", CollectionType: "string"},
@@ -204,11 +209,12 @@ func static() []*wire.Parameter {
 	}
 }
 
-// file is a path of the user, [SPEC:]FILE, relative to the root of the repository.
-func (w *inputs) file(name string) (string, error) {
+// resolveFile returns a path of the user, [SPEC:]FILE, relative to the root of the repository.
+func (w *inputs) resolveFile(name string) (string, error) {
 	spec, file, ok := strings.Cut(name, ":")
 	if !ok {
-		spec, file = "", name
+		spec = ""
+		file = name
 	}
 	full := path.Join(w.Path, file)
 	if path.IsAbs(file) || full == ".." || strings.HasPrefix(full, "../") {

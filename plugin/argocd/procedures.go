@@ -39,7 +39,7 @@ const maxMessage = 16 << 20
 // an exchange with what serves the connection, and messages take two.
 const readAhead = 16 << 10
 
-// procedures answers the calls of a repo-server.
+// procedures returns the handler that answers the calls of a repo-server.
 func (s *Server) procedures() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(serviceName+methodCheck, connect.NewUnaryHandlerSimple(serviceName+methodCheck, s.check, handlerOptions()...))
@@ -52,31 +52,32 @@ func (s *Server) procedures() http.Handler {
 	return s.onlyGRPC(mux)
 }
 
-// handlerOptions bound messages, and leave compression out: archives are compressed
-// already, and manifests go no further than the next container.
+// handlerOptions returns options that bound messages, and leave compression out: archives are
+// compressed already, and manifests go no further than the next container.
 func handlerOptions() []connect.HandlerOption {
 	return []connect.HandlerOption{connect.WithReadMaxBytes(maxMessage), connect.WithCompression("gzip", nil, nil)}
 }
 
-// handle has work answer a method that takes a stream.
+// handle registers work as the answer to a method that takes a stream.
 func handle[Answer any](mux *http.ServeMux, s *Server, method string, work func(context.Context, receiver) (*Answer, error)) {
 	mux.Handle(serviceName+method, connect.NewClientStreamHandlerSimple(serviceName+method,
 		func(ctx context.Context, stream *connect.ClientStream[wire.Part]) (out *Answer, err error) {
 			from := &parts{stream: stream}
-			err = s.measured(ctx, method, func(limited context.Context) (err error) {
-				if out, err = work(limited, from); err != nil && !errors.Is(err, errSilent) {
+			err = s.measure(ctx, method, func(limited context.Context) (err error) {
+				out, err = work(limited, from)
+				if err != nil && !errors.Is(err, errSilent) {
 					s.discard(ctx, from)
 				}
 				return err
 			})
 			if err != nil {
-				s.rejected(method, from.app(), err)
+				s.reportRejected(method, from.app(), err)
 			}
 			return out, err
 		}, handlerOptions()...))
 }
 
-// onlyGRPC refuses the other protocols that connect speaks.
+// onlyGRPC returns a handler that refuses the other protocols that connect speaks.
 func (s *Server) onlyGRPC(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Header.Get("Content-Type") {
@@ -100,7 +101,7 @@ type parts struct {
 	name   atomic.Pointer[string]
 }
 
-// Recv is the next message.
+// Recv returns the next message.
 func (p *parts) Recv() (*wire.Part, error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -117,7 +118,7 @@ func (p *parts) Recv() (*wire.Part, error) {
 	return nil, p.ended
 }
 
-// app is the application that the stream names, "" before it did.
+// app returns the application that the stream names, or "" before it did.
 func (p *parts) app() string {
 	if name := p.name.Load(); name != nil {
 		return *name
@@ -125,7 +126,7 @@ func (p *parts) app() string {
 	return ""
 }
 
-// check tells the repo-server how to call: without discovery.
+// check answers how the repo-server has to call: without discovery.
 func (s *Server) check(context.Context, *wire.Empty) (*wire.PluginConfiguration, error) {
 	return &wire.PluginConfiguration{ProvideGitCreds: s.opts.AskPass != ""}, nil
 }
@@ -138,7 +139,8 @@ func (s *Server) match(ctx context.Context, stream receiver) (*wire.Match, error
 // announce lists the parameters of an application. An error of the application fails
 // its render, and not the form in which it is corrected.
 func (s *Server) announce(ctx context.Context, stream receiver) (*wire.Announcement, error) {
-	first, err := s.first(ctx, stream)
+	// What is wrong with the request or with the load of the server leaves the static parameters.
+	first, err := s.readFirst(ctx, stream)
 	if err != nil {
 		return nil, err
 	}
@@ -154,12 +156,14 @@ func (s *Server) announce(ctx context.Context, stream receiver) (*wire.Announcem
 	if err != nil {
 		return nil, err
 	}
+
+	// The modules may take longer than the request, whose form then has no inputs.
 	inputs := make(chan []*wire.Parameter, 1)
 	go func() {
 		defer done()
 		defer close(inputs)
-		_ = s.work(ctx, func() error { // A panic is reported.
-			inputs <- s.inputs(ctx, r, tree)
+		_ = s.runCounted(ctx, func() error { // A panic is reported.
+			inputs <- s.announceInputs(ctx, r, tree)
 			return nil
 		})
 	}()

@@ -29,8 +29,8 @@ const (
 // seconds of their making, and a mistake in one does not pass.
 const maxNameless = 2
 
-// render is the manifests of a request, in the order in which they are to be applied.
-// It retries transient failures within the deadline.
+// render returns the manifests of a request, in the order in which they are to be applied. It
+// retries transient failures within the deadline.
 func (s *Server) render(ctx context.Context, r request, files fs.FS) ([]string, error) {
 	h, err := s.host(r, files)
 	if err != nil {
@@ -39,14 +39,17 @@ func (s *Server) render(ctx context.Context, r request, files fs.FS) ([]string, 
 	var last error
 	wait := firstPause
 	for attempts := 1; ; attempts++ {
+		// An error that cannot pass by itself is final.
 		out, err := s.attempt(ctx, r, h, files)
 		if last != nil && err != nil && ctx.Err() != nil {
 			return nil, last // There was no time for more, and this says why.
 		}
-		err = r.partial(r.from.placed(err))
+		err = r.explainMissing(r.from.atParameters(err))
 		if err == nil || !isTransient(err) || isNameless(err) && attempts >= maxNameless {
 			return out, err
 		}
+
+		// The pause doubles, unless a server has requested a longer one or the deadline is near.
 		last = err
 		pause := wait
 		wait = min(2*wait, longestPause)
@@ -67,7 +70,7 @@ func (s *Server) render(ctx context.Context, r request, files fs.FS) ([]string, 
 	}
 }
 
-// retryAfter is the longest pause that a server has requested.
+// retryAfter returns the longest pause that a server has requested.
 func retryAfter(err error) (wait time.Duration) {
 	var mistakes object.Errors
 	if !errors.As(err, &mistakes) {
@@ -83,6 +86,7 @@ func retryAfter(err error) (wait time.Duration) {
 
 // attempt renders once.
 func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.FS) ([]string, error) {
+	// Requests of one tenant share what they may use.
 	session := s.service.Open(r.tenant(), r.Scope)
 	defer session.Close()
 	opts := r.options(files, s.opts.Limits)
@@ -94,6 +98,8 @@ func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.F
 	if err != nil {
 		return nil, err
 	}
+
+	// An error that passes by itself ends the attempt before anything is rendered.
 	// Nothing else is rendered in vain.
 	if err := loaded.Request.Mistakes.Err(); isTransient(err) {
 		return nil, err
@@ -103,7 +109,9 @@ func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.F
 	if err != nil {
 		return nil, err
 	}
-	s.metrics.rendered(outcome.Plan == nil)
+
+	// Metrics and warnings are of renders that succeeded.
+	s.metrics.countRender(outcome.Plan == nil)
 	s.warn(r, outcome.Warnings)
 	out := make([]string, len(outcome.Files))
 	for i, f := range outcome.Files {

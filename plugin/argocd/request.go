@@ -93,11 +93,11 @@ type request struct {
 	sent string
 }
 
-// tenant is what shares slots with others: the project, or the repository or the
-// application of a request that names none.
+// tenant returns what shares slots with others: the project, or the repository or the application
+// of a request that names none.
 func (r request) tenant() string { return cmp.Or(r.project, r.repository, r.app) }
 
-// places is how many places of the queue the request takes while it waits: one holds what a
+// places returns how many places of the queue the request takes while it waits: one holds what a
 // connection has received, and further ones the values that its parameters set.
 func (r request) places() int { return 1 + r.settings*messageCost/(2*Window) }
 
@@ -117,12 +117,14 @@ func requestOf(m *wire.Metadata) (request, error) {
 	return newRequest(m.GetAppName(), m.GetAppRelPath(), m.GetChecksum(), env)
 }
 
-// newRequest is the request of an application by the path of its folder, with the
-// checksum of the archive and the variables.
+// newRequest returns the request of an application by the path of its folder, with the checksum of
+// the archive and the variables.
 func newRequest(app, folder, checksum string, env map[string]string) (request, error) {
 	if err := checkVariables(env); err != nil {
 		return request{}, err
 	}
+
+	// The variables of Argo CD and of the user become inputs.
 	r := request{
 		app: cmp.Or(env[varApp], app), project: env[varProject],
 		inputs: inputs{
@@ -131,15 +133,20 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 			Environment: env[varEnvironment], Preview: env[varPreview], AllowEmpty: env[varAllowEmpty] == "true",
 		},
 	}
-	if r.repository, r.nonce = env[varRepository], env[varNonce]; r.nonce != "" {
+	r.repository = env[varRepository]
+	r.nonce = env[varNonce]
+	if r.nonce != "" {
 		r.Scope += " " + r.repository
 	}
 	if version := env[varKubeVersion]; version != "" {
 		var ok bool
-		if r.KubeVersion, ok = spec.ParseKubeVersion(version); !ok {
+		r.KubeVersion, ok = spec.ParseKubeVersion(version)
+		if !ok {
 			return request{}, fmt.Errorf("%w: %s: expected a version such as 1.36 or v1.36.3, got %q", errRequest, varKubeVersion, cut(version, 100))
 		}
 	}
+
+	// Paths and sizes are checked before anything is read.
 	r.sent = sent(env[varPath], r.Path)
 	if !fs.ValidPath(r.Path) {
 		return request{}, fmt.Errorf("%w: the path %q leaves the repository", errRequest, folder)
@@ -147,11 +154,15 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 	if len(r.Checksum) != hex.EncodedLen(sha256.Size) {
 		return request{}, fmt.Errorf("%w: the checksum is not a SHA-256 digest in hex", errRequest)
 	}
-	if r.settings = len(env[varSet]) + len(env[varParameters]); r.settings > maxSettings {
+	r.settings = len(env[varSet]) + len(env[varParameters])
+	if r.settings > maxSettings {
 		return request{}, fmt.Errorf("%w: ROPEWALK_SET and the parameters have %d bytes, and %d are allowed: use a values file", errRequest, r.settings, maxSettings)
 	}
+
+	// Variables come before parameters, which may override them.
 	for line := range strings.Lines(env[varSet]) {
-		if line = strings.TrimSpace(line); line != "" {
+		line = strings.TrimSpace(line)
+		if line != "" {
 			r.Set = append(r.Set, line)
 		}
 	}
@@ -162,9 +173,12 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 	if err != nil {
 		return request{}, err
 	}
-	if r.Set = slices.Clip(r.Set); len(r.Set) > maxOptions {
+	r.Set = slices.Clip(r.Set)
+	if len(r.Set) > maxOptions {
 		return request{}, fmt.Errorf("%w: ROPEWALK_SET has more than %d lines: use a values file", errRequest, maxOptions)
 	}
+
+	// A mistake is reported at the field that has added the value.
 	r.bare = r.inputs
 	r.from = origins{"--env " + r.Environment: "ROPEWALK_ENV", "--preview " + r.Preview: "ROPEWALK_PREVIEW"}
 	r.from.note(inputs{Environment: r.Environment, Preview: r.Preview}, r.inputs, "ROPEWALK_SET", true)
@@ -189,8 +203,8 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 	return r, nil
 }
 
-// checkVariables refuses a variable of ours that is not known: a slip in its name would render
-// another environment without a word. Others are the user's own.
+// checkVariables refuses a variable of this plugin that is not known: a slip in its name would
+// render another environment without a word. Others are the user's own.
 func checkVariables(env map[string]string) error {
 	const prefix, own = "ARGOCD_ENV_", "ROPEWALK"
 	var known []string
@@ -212,9 +226,8 @@ func checkVariables(env map[string]string) error {
 	return nil
 }
 
-// sent is the folder of the repository that an archive holds: the repo-server leaves out
-// the first folders of the path of an application if it sends only what
-// manifest-generate-paths names.
+// sent returns the folder of the repository that an archive holds. The repo-server leaves out the
+// first folders of the path of an application if it sends only what manifest-generate-paths names.
 func sent(source, app string) string {
 	source = path.Clean(strings.Trim(source, "/"))
 	if app == "." && source != "." {
@@ -227,9 +240,10 @@ func sent(source, app string) string {
 	return folder
 }
 
+// optionCount returns how many values the request sets.
 func (w inputs) optionCount() int { return len(w.Set) + len(w.Values) + len(w.Images) + len(w.Runtime) }
 
-// key is the same for requests that are rendered alike.
+// key returns a text that is the same for requests that are rendered alike.
 func (w inputs) key() string {
 	data, err := json.Marshal(w)
 	if err != nil {
@@ -239,8 +253,8 @@ func (w inputs) key() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// options are what the host loads from the files of the repository.
-// Positions begin at its root, as in a pull request.
+// options returns the options by which the host loads the files of the repository. Positions begin
+// at its root, as in a pull request.
 func (w inputs) options(files fs.FS, limits evaluate.Limits) host.Options {
 	return host.Options{
 		FS: files, Args: []string{w.Path}, Dir: ".", Root: ".", Name: w.Name,

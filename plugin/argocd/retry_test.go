@@ -42,7 +42,7 @@ func renderHere(t *testing.T, s *Server, in Request, timeout time.Duration) (out
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
-	err = s.measured(ctx, methodGenerate, func(ctx context.Context) error {
+	err = s.measure(ctx, methodGenerate, func(ctx context.Context) error {
 		r, err := in.request()
 		require.NoError(t, err)
 		out, err = s.render(ctx, r, in.Files)

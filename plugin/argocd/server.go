@@ -75,9 +75,9 @@ func New(opts Options) *Server {
 // render says more than that there was no time.
 const answerMargin = 250 * time.Millisecond
 
-// measured runs the work of a request within its deadline, counts it, and converts its
+// measure runs the work of a request within its deadline, counts it, and converts its
 // error.
-func (s *Server) measured(ctx context.Context, method string, work func(ctx context.Context) error) error {
+func (s *Server) measure(ctx context.Context, method string, work func(ctx context.Context) error) error {
 	start := time.Now()
 	ctx, span := tracing.Tracer(s.opts.Tracer).Start(ctx, method, trace.WithSpanKind(trace.SpanKindServer))
 	s.metrics.inFlight.Add(1)
@@ -90,18 +90,18 @@ func (s *Server) measured(ctx context.Context, method string, work func(ctx cont
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := s.protected(func() error { return work(ctx) })
+	err := s.recoverPanic(func() error { return work(ctx) })
 	if code(err) == connect.CodeDeadlineExceeded {
 		err = s.late(limit, err)
 	}
 	err = answer(err)
 	tracing.End(span, err)
-	s.metrics.done(method, err, time.Since(start))
+	s.metrics.countRequest(method, err, time.Since(start))
 	return err
 }
 
-// late is the error of a request that ran out of time: what it was doing, and how long
-// it had.
+// late returns the error of a request that ran out of time: what it was doing, and how long it
+// had.
 func (s *Server) late(limit time.Duration, err error) error {
 	why := fmt.Sprintf("no result within %s, with %d requests waiting", limit.Round(time.Millisecond), s.waiting())
 	if mistakes := (object.Errors)(nil); !errors.As(err, &mistakes) {
@@ -110,20 +110,20 @@ func (s *Server) late(limit time.Duration, err error) error {
 	return fmt.Errorf("%s\n%s: %w", cut(text(err), maxText-maxText/8), why, context.DeadlineExceeded)
 }
 
-// waiting is how many requests and evaluations wait for a slot.
+// waiting returns how many requests and evaluations wait for a slot.
 func (s *Server) waiting() int {
 	return s.requests.Stats().Waiting + s.service.Waiting()
 }
 
-// work runs a part of a request on a goroutine that the request does not wait for once ctx
-// has ended: it is counted until it ends.
-func (s *Server) work(ctx context.Context, part func() error) error {
+// runCounted runs a part of a request on a goroutine that the request does not wait for once ctx
+// has ended. The part is counted until it ends.
+func (s *Server) runCounted(ctx context.Context, part func() error) error {
 	defer s.works.begin(ctx)()
-	return s.protected(part)
+	return s.recoverPanic(part)
 }
 
-// protected turns a panic into an error: one request must not end all others.
-func (s *Server) protected(work func() error) (err error) {
+// recoverPanic runs work and turns a panic into an error: one request must not end all others.
+func (s *Server) recoverPanic(work func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			panicked := crash.Of(p)
@@ -137,6 +137,7 @@ func (s *Server) protected(work func() error) (err error) {
 // generate returns the manifests that a stream requests. Equal requests are rendered
 // once; one that joins another gives its slot back.
 func (s *Server) generate(ctx context.Context, stream receiver) ([]string, error) {
+	// The archive is read before the request can join another one.
 	r, err := s.begin(ctx, stream)
 	if err != nil {
 		return nil, err
@@ -145,6 +146,8 @@ func (s *Server) generate(ctx context.Context, stream receiver) ([]string, error
 	if err != nil {
 		return nil, err
 	}
+
+	// Equal requests share a render while policies and modules are the same.
 	key := r.key()
 	if s.opts.Epoch != nil {
 		key = s.opts.Epoch() + " " + key
@@ -154,7 +157,7 @@ func (s *Server) generate(ctx context.Context, stream receiver) ([]string, error
 		defer done()
 		work, cancel := context.WithDeadline(work, deadline.Add(-min(answerMargin, time.Until(deadline)/20)))
 		defer cancel()
-		err = s.work(work, func() error {
+		err = s.runCounted(work, func() error {
 			out, err = s.render(work, r, tree)
 			return err
 		})
@@ -163,15 +166,17 @@ func (s *Server) generate(ctx context.Context, stream receiver) ([]string, error
 		s.metrics.joined.Add(1)
 		done()
 	})
+
+	// The repo-server would refuse a response that is too large.
 	if err != nil {
 		return nil, err
 	}
-	return out, s.fits(out)
+	return out, s.checkSize(out)
 }
 
 // begin reads the first message of a stream.
 func (s *Server) begin(ctx context.Context, stream receiver) (request, error) {
-	first, err := s.first(ctx, stream)
+	first, err := s.readFirst(ctx, stream)
 	if err != nil {
 		return request{}, err
 	}
@@ -196,7 +201,7 @@ func (s *Server) admit(ctx context.Context, r request, stream receiver) (tree *u
 	if err != nil {
 		return nil, nil, err
 	}
-	tree, err = within(ctx, s, s.opts.Read, func() (*unpack.Tree, error) {
+	tree, err = readWithin(ctx, s, s.opts.Read, func() (*unpack.Tree, error) {
 		return unpack.Read(ctx, &chunks{from: stream}, unpack.Options{
 			Checksum: r.Checksum, Dir: s.opts.Temporary, Limits: s.opts.Archive,
 		})
@@ -205,6 +210,6 @@ func (s *Server) admit(ctx context.Context, r request, stream receiver) (tree *u
 		release()
 		return nil, nil, err
 	}
-	s.metrics.unpacked(tree.Stats())
+	s.metrics.countArchive(tree.Stats())
 	return tree, sync.OnceFunc(func() { _ = tree.Close(); release() }), nil
 }

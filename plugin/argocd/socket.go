@@ -36,14 +36,15 @@ const (
 // received of a stream, and of a connection, before it is read.
 const Window = 64 << 10
 
-// Serve answers on the socket until ctx ends, and then lets requests go on for the
-// time of Options.Drain. Errors are ErrRunning and those of the file system.
+// Serve answers on the socket until ctx ends, and then lets requests go on for the time of
+// Options.Drain. Errors are ErrRunning and those of the file system.
 func (s *Server) Serve(ctx context.Context) error {
+	// Only one server may have the name.
 	if s.opts.Name != filepath.Base(s.opts.Name) || strings.HasPrefix(s.opts.Name, ".") {
 		return fmt.Errorf("plugin name %q: expected a file name that does not begin with a dot", s.opts.Name)
 	}
 	name := filepath.Join(s.opts.Dir, s.opts.Name+".sock")
-	if err := isFree(name); err != nil {
+	if err := checkFree(name); err != nil {
 		return err
 	}
 	// It is bound under another name: the repo-server must not find it before it is
@@ -59,6 +60,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	if unix, ok := listener.(*net.UnixListener); ok {
 		unix.SetUnlinkOnClose(false) // By then it has another name.
 	}
+
+	// The name appears when the server answers.
 	server := s.server()
 	var connections connections
 	server.ConnState = connections.note
@@ -68,6 +71,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, server.Close(), os.Remove(hidden))
 	}
+
+	// It serves until ctx ends, or it fails.
 	s.socket.Store(&name)
 	s.state.Store(serving)
 	select {
@@ -82,8 +87,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	return err
 }
 
-// isFree is an error unless there is no socket, or no server answers on it.
-func isFree(name string) error {
+// checkFree returns an error if a server answers on the socket, or the name is another file.
+func checkFree(name string) error {
 	info, err := os.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -120,8 +125,8 @@ func withdraw(name string, mine fs.FileInfo) {
 	}
 }
 
-// server is HTTP/2 without TLS and nothing else, which is what gRPC speaks on a
-// socket.
+// server returns a server that speaks HTTP/2 without TLS and nothing else, which is what gRPC
+// speaks on a socket.
 func (s *Server) server() *http.Server {
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)
@@ -136,6 +141,7 @@ func (s *Server) server() *http.Server {
 // connections counts those that are open.
 type connections struct{ open atomic.Int64 }
 
+// note counts the connections that are open.
 func (c *connections) note(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -146,9 +152,9 @@ func (c *connections) note(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// settle lets clients that have dialled make their calls. The repo-server waits for
-// ever on a connection that ends before its greeting is answered, and makes three
-// calls on one that it closes then.
+// settle waits until clients that have dialled have made their calls. The repo-server waits for
+// ever on a connection that ends before its greeting is answered, and makes three calls on one
+// that it closes then.
 func (c *connections) settle(most time.Duration) {
 	for deadline := time.Now().Add(most); time.Now().Before(deadline); {
 		time.Sleep(most / 10)
@@ -161,6 +167,7 @@ func (c *connections) settle(most time.Duration) {
 // reports is the log of an HTTP server, reported line by line.
 type reports func(error)
 
+// Write reports a line of the log of the server.
 func (r reports) Write(line []byte) (int, error) {
 	r(errors.New(strings.TrimSpace(string(line))))
 	return len(line), nil

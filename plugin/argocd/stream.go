@@ -23,11 +23,11 @@ type receiver interface {
 	Recv() (*wire.Part, error)
 }
 
-// within reads from a stream until ctx ends, and for a time at most where one is given: the
-// stream itself knows no deadline, and clients that stop sending would hold their slots
-// until that of the request. A read that ends later ends with the request, and its result
-// goes to late.
-func within[T any](ctx context.Context, s *Server, most time.Duration, read func() (T, error), late func(T)) (T, error) {
+// readWithin reads from a stream until ctx ends, and for at most a time if one is given. The
+// stream itself knows no deadline, and clients that stop sending would hold their slots until that
+// of the request. A read that ends later ends with the request, and its result is passed to late.
+func readWithin[T any](ctx context.Context, s *Server, most time.Duration, read func() (T, error), late func(T)) (T, error) {
+	// The read cannot be ended, so it has a goroutine.
 	type result struct {
 		value T
 		err   error
@@ -35,12 +35,14 @@ func within[T any](ctx context.Context, s *Server, most time.Duration, read func
 	done := make(chan result, 1)
 	go func() {
 		var out result
-		out.err = s.work(ctx, func() (err error) {
+		out.err = s.runCounted(ctx, func() (err error) {
 			out.value, err = read()
 			return err
 		})
 		done <- out
 	}()
+
+	// The first of result, deadline and silence counts.
 	var silent <-chan time.Time
 	if most > 0 {
 		timer := time.NewTimer(most)
@@ -56,6 +58,8 @@ func within[T any](ctx context.Context, s *Server, most time.Duration, read func
 	case <-silent:
 		err = fmt.Errorf("%w within %s (--read-timeout)", errSilent, most)
 	}
+
+	// What comes later is released.
 	go func() {
 		if out := <-done; out.err == nil {
 			late(out.value)
@@ -78,11 +82,11 @@ func (s *Server) discard(ctx context.Context, stream receiver) {
 // a gigabyte in it.
 const maxDiscard = 5 * time.Second
 
-// first is the metadata of a stream, its first message. It may come as late as the request
-// itself: the repo-server opens the stream before it packs the repository, which takes
-// minutes where many are packed at once, and the request has no slot yet.
-func (s *Server) first(ctx context.Context, stream receiver) (*wire.Metadata, error) {
-	first, err := within(ctx, s, 0, stream.Recv, func(*wire.Part) {})
+// readFirst returns the metadata of a stream, its first message. It may come as late as the
+// request itself: the repo-server opens the stream before it packs the repository, which takes
+// minutes if many are packed at once, and the request has no slot yet.
+func (s *Server) readFirst(ctx context.Context, stream receiver) (*wire.Metadata, error) {
+	first, err := readWithin(ctx, s, 0, stream.Recv, func(*wire.Part) {})
 	if errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%w: the stream is empty", errRequest)
 	}
@@ -95,6 +99,7 @@ type chunks struct {
 	rest []byte
 }
 
+// Read reads the archive, which is the chunks of the messages after the first.
 func (c *chunks) Read(p []byte) (int, error) {
 	for len(c.rest) == 0 {
 		part, err := c.from.Recv()
@@ -111,10 +116,10 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// drain reads a stream whose content is not needed: the repo-server takes a response in
-// the middle of it for an error.
+// drain reads a stream whose content is not needed: the repo-server takes a response in the middle
+// of it for an error.
 func (s *Server) drain(ctx context.Context, stream receiver) error {
-	_, err := within(ctx, s, s.opts.Read, func() (struct{}, error) {
+	_, err := readWithin(ctx, s, s.opts.Read, func() (struct{}, error) {
 		for {
 			if _, err := stream.Recv(); err != nil {
 				if errors.Is(err, io.EOF) {
@@ -144,8 +149,8 @@ func newIntake(limit int64) *intake {
 	return &intake{limit: limit, room: semaphore.NewWeighted(limit)}
 }
 
-// admit waits until there is room for a message of that size; its caller calls release once
-// the message is read. A message within Window needs none: it is received before it is read.
+// admit waits until there is room for a message of that size. The caller calls release once the
+// message is read. A message within Window needs no room: it is received before it is read.
 func (i *intake) admit(ctx context.Context, size int64) (release func(), err error) {
 	takes := size * messageCost
 	switch {
@@ -197,7 +202,8 @@ func (b *body) Read(p []byte) (n int, err error) {
 		return 0, b.err
 	}
 	n, err = b.from.Read(p)
-	if b.rest -= int64(n); b.release != nil && (b.rest <= 0 || err != nil) {
+	b.rest -= int64(n)
+	if b.release != nil && (b.rest <= 0 || err != nil) {
 		b.release()
 		b.release = nil
 	}

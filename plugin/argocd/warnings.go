@@ -28,9 +28,9 @@ func (s *Server) warn(r request, warnings object.Errors) {
 	}
 }
 
-// rejected reports the error of a request. Without it an administrator sees only what the
+// reportRejected reports the error of a request. Without it an administrator sees only what the
 // status of an Application keeps of it, and nothing of a client that has left.
-func (s *Server) rejected(method, app string, err error) {
+func (s *Server) reportRejected(method, app string, err error) {
 	line, _, more := strings.Cut(err.Error(), "\n")
 	if more {
 		line += " …"

@@ -20,7 +20,7 @@ type works struct {
 	running map[*time.Time]struct{}
 }
 
-// begin notes work until it calls ended. What then still runs is abandoned: the client
+// begin records work until the caller calls ended. What still runs then is abandoned: the client
 // has left, or the deadline has passed.
 func (w *works) begin(ctx context.Context) (ended func()) {
 	over := &time.Time{}
@@ -43,7 +43,7 @@ func (w *works) begin(ctx context.Context) (ended func()) {
 	}
 }
 
-// abandoned is how much work has outlived its context by more than a while.
+// abandoned returns how much work has outlived its context by more than a while.
 func (w *works) abandoned(by time.Duration) (n int) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

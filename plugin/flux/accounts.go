@@ -39,17 +39,18 @@ type accounts struct {
 	clients *lru.Cache[string, client.Client]
 }
 
-// account is the service account of a Transform; "" is the controller's own.
+// account returns the service account that a Transform acts as, or "" if it acts as the controller
+// itself.
 func (a *accounts) account(t *v1alpha1.Transform) string {
 	return cmp.Or(t.Spec.ServiceAccountName, a.usual)
 }
 
-// scope is the credential scope of a Transform.
+// scope returns the credential scope of a Transform.
 func (a *accounts) scope(t *v1alpha1.Transform) string {
 	return t.Namespace + "/" + a.account(t)
 }
 
-// client reads and writes as the account of a Transform.
+// client returns a client that reads and writes as the account of a Transform.
 func (a *accounts) client(t *v1alpha1.Transform) (client.Client, error) {
 	name := a.account(t)
 	if name == "" {
@@ -74,9 +75,9 @@ func (a *accounts) client(t *v1alpha1.Transform) (client.Client, error) {
 	return c, nil
 }
 
-// Repository is where a Transform publishes, logged in as for its pushes. The Transform need
-// not exist: its namespace, output and account count. It must not be called before
-// SetupWithManager.
+// Repository returns the repository that a Transform publishes to, logged in as for its pushes.
+// The Transform need not exist: its namespace, output and account count. It must not be called
+// before SetupWithManager.
 func (r *Reconciler) Repository(ctx context.Context, t *v1alpha1.Transform) (artifact.Store, error) {
 	as, err := r.accounts.client(t)
 	if err != nil {
@@ -85,6 +86,8 @@ func (r *Reconciler) Repository(ctx context.Context, t *v1alpha1.Transform) (art
 	return r.oci.Repository(ctx, t, as)
 }
 
+// newClient returns a client without a cache that refuses names that would change the path of a
+// request.
 func newClient(config *rest.Config, web *http.Client, mapper apimeta.RESTMapper, scheme *runtime.Scheme) (client.Client, error) {
 	c, err := client.New(config, client.Options{HTTPClient: web, Mapper: mapper, Scheme: scheme})
 	return guarded{c}, err

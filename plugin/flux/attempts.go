@@ -23,22 +23,22 @@ type lastAttempt struct {
 	err error
 }
 
-// since is how long ago the modules of a Transform were resolved. One that this process
-// has not seen counts from now on: a restart must not resolve the modules of all.
+// since returns how long ago the modules of a Transform were resolved. A Transform that this
+// process has not seen counts from now on: a restart must not resolve the modules of all.
 func (a *attempts) since(uid types.UID, now time.Time) time.Duration {
 	v, _ := a.byUID.LoadOrStore(uid, lastAttempt{at: now})
 	last, _ := v.(lastAttempt)
 	return now.Sub(last.at)
 }
 
-// done records that the modules of a Transform were resolved, and the error of the render
-// of what has this key.
-func (a *attempts) done(uid types.UID, now time.Time, key string, err error) {
+// record keeps that the modules of a Transform were resolved, and the error of the render that has
+// this key.
+func (a *attempts) record(uid types.UID, now time.Time, key string, err error) {
 	a.byUID.Store(uid, lastAttempt{at: now, key: key, err: err})
 }
 
-// failed is why what has this key could not be rendered; nil where it was not tried, or
-// could be.
+// failed returns why the render that has this key failed. It returns nil if the render was not
+// tried, or did not fail.
 func (a *attempts) failed(uid types.UID, key string) error {
 	v, _ := a.byUID.Load(uid)
 	if last, ok := v.(lastAttempt); ok && last.key == key {
@@ -47,4 +47,5 @@ func (a *attempts) failed(uid types.UID, key string) error {
 	return nil
 }
 
+// forget removes what is kept of a Transform that is gone.
 func (a *attempts) forget(uid types.UID) { a.byUID.Delete(uid) }

@@ -19,7 +19,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// Scheme has every kind that the controller works with.
+// Scheme returns a scheme with every kind that the controller works with.
 func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
@@ -29,8 +29,8 @@ func Scheme() *runtime.Scheme {
 	return s
 }
 
-// Cache is what the cache of the manager must be told: of Kustomizations only ours
-// are kept, and of every object only what the watches look at. Its caller adds the
+// Cache returns the options for the cache of the manager. Of Kustomizations only those of
+// Transforms are kept, and of every object only what the watches compare. The caller adds the
 // namespaces, and the label selector for Transforms.
 //
 // Nothing else may read from that cache but this package.
@@ -43,8 +43,8 @@ func Cache() cache.Options {
 	}
 }
 
-// Uncached are the kinds that the client of the manager must always ask the API
-// server for: client.CacheOptions.DisableFor.
+// Uncached returns the kinds that the client of the manager must always ask the API server for:
+// client.CacheOptions.DisableFor.
 func Uncached() []client.Object {
 	return []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}}
 }
@@ -56,7 +56,7 @@ func ours() labels.Selector {
 	return labels.NewSelector().Add(*exists)
 }
 
-// slim leaves out of a Kustomization what is large and tells no change.
+// slim removes from a Kustomization the fields that are large and do not show a change.
 func slim(obj any) (any, error) {
 	if k, ok := obj.(*kustomizev1.Kustomization); ok {
 		k.ManagedFields, k.Status.Inventory, k.Status.History = []metav1.ManagedFieldsEntry{}, nil, nil

@@ -20,19 +20,20 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
 )
 
-// flux delivers by Flux, with the rights of the Transform's account.
+// flux returns the engine that delivers by Flux, with the rights of the Transform's account.
 func (w *work) flux() *delivery.Flux {
 	return &delivery.Flux{Client: w.as, Artifacts: w.store, Claims: w.claims, DefaultServiceAccount: w.opts.DefaultServiceAccount}
 }
 
-// argocd delivers by Argo CD, with the rights of the controller.
+// argocd returns the engine that delivers by Argo CD, with the rights of the controller.
 func (w *work) argocd() *application.Engine {
 	return &application.Engine{Client: w.direct, Now: w.now, Allow: w.opts.ArgoCD}
 }
 
-// engine is the one that delivers; nil for delivery type None.
+// engine returns the engine that delivers, or nil for delivery type None.
 func (w *work) engine() delivery.Engine { return w.engineFor(engineOf(w.transform)) }
 
+// engineFor returns the engine of a delivery type, or nil for None.
 func (w *work) engineFor(kind v1alpha1.Engine) delivery.Engine {
 	switch kind {
 	case v1alpha1.EngineArgoCD:
@@ -69,9 +70,8 @@ func (w *work) deliver(ctx context.Context, want delivery.Desired) error {
 	return nil
 }
 
-// prune deletes the artifacts that are older than the history, once nothing of them is
-// in the cluster. Where that fails the history is longer until it is done, and nothing
-// else is wrong.
+// prune deletes the artifacts that are older than the history, once the cluster has nothing of
+// them. If that fails, the history stays longer until it is done, and nothing else is wrong.
 func (w *work) prune(ctx context.Context) {
 	t := w.transform
 	most := t.GetHistory()
@@ -84,13 +84,12 @@ func (w *work) prune(ctx context.Context) {
 		return
 	}
 	if left != "" {
-		w.event(ctx, typeTrace, "PruneFailed", left)
+		w.raiseEvent(ctx, typeTrace, "PruneFailed", left)
 	}
 	t.Status.History = t.Status.History[:most]
 }
 
-// withdraw takes away, or leaves behind, what was delivered, and then lets the
-// Transform go.
+// withdraw removes what was delivered, or leaves it behind, and then releases the Transform.
 func (w *work) withdraw(ctx context.Context) (ctrl.Result, error) {
 	t := w.transform
 	if !controllerutil.ContainsFinalizer(t, v1alpha1.Finalizer) {
@@ -100,7 +99,9 @@ func (w *work) withdraw(ctx context.Context) (ctrl.Result, error) {
 	if t.Spec.Suspend {
 		return w.release(ctx) // As Flux does with a Kustomization that is suspended.
 	}
-	done, text, err := w.withdrawn(ctx)
+
+	// Without the rights of the account, what is left decides.
+	done, text, err := w.withdrawDelivery(ctx)
 	switch {
 	case err == nil:
 	case w.isEnding(ctx):
@@ -118,6 +119,8 @@ func (w *work) withdraw(ctx context.Context) (ctrl.Result, error) {
 	default:
 		return ctrl.Result{}, atDeliver.at(err)
 	}
+
+	// The finalizer goes when the delivery has ended.
 	if !done {
 		w.progress = &delivery.Progress{Reason: v1alpha1.DeletingReason, Message: text}
 		return ctrl.Result{}, nil
@@ -125,15 +128,15 @@ func (w *work) withdraw(ctx context.Context) (ctrl.Result, error) {
 	return w.release(ctx)
 }
 
-// release lets the Transform go.
+// release removes the finalizer, so that the API server can delete the Transform.
 func (w *work) release(ctx context.Context) (ctrl.Result, error) {
 	controllerutil.RemoveFinalizer(w.transform, v1alpha1.Finalizer)
 	w.gone = true
 	return ctrl.Result{}, client.IgnoreNotFound(w.patchMetadata(ctx))
 }
 
-// withdrawn brings the engine nearer to having nothing of the Transform.
-func (w *work) withdrawn(ctx context.Context) (done bool, text string, err error) {
+// withdrawDelivery brings the engine nearer to having nothing of the Transform.
+func (w *work) withdrawDelivery(ctx context.Context) (done bool, text string, err error) {
 	if isTooLong(w.transform) {
 		return true, "", nil // Nothing can have been made for it.
 	}
@@ -150,7 +153,7 @@ func (w *work) withdrawn(ctx context.Context) (done bool, text string, err error
 	}
 	err = w.store.Remove(ctx)
 	if err != nil {
-		w.event(ctx, typeWarning, v1alpha1.DeletingReason, "what was published stays: "+message(err))
+		w.raiseEvent(ctx, typeWarning, v1alpha1.DeletingReason, "what was published stays: "+message(err))
 	}
 	return true, "", err
 }

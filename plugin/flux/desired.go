@@ -24,15 +24,15 @@ import (
 	"github.com/ropewalk/ropewalk/source/cache"
 )
 
-// desired is what is to be delivered: what the spec gives, rendered and published
-// where that is not known yet, or the artifact that a rollback names.
-func (w *work) desired(ctx context.Context) (delivery.Desired, error) {
+// prepareDesired returns what is to be delivered. That is what the spec renders to, which is
+// rendered and published if it is not known yet, or the artifact that a rollback names.
+func (w *work) prepareDesired(ctx context.Context) (delivery.Desired, error) {
 	t := w.transform
-	if err := nameable(t); err != nil {
+	if err := checkName(t); err != nil {
 		return delivery.Desired{}, err
 	}
 	if err := transform.CheckNames(t); err != nil {
-		w.violate(err)
+		w.showViolations(err)
 		return delivery.Desired{}, atRequest.at(err)
 	}
 	if t.Spec.Rollback != nil {
@@ -42,8 +42,8 @@ func (w *work) desired(ctx context.Context) (delivery.Desired, error) {
 		return delivery.Desired{}, err
 	}
 	t.Status.Rendered = nil
-	if a := t.Status.Artifact; a != nil && a.Checksum == w.key && !w.due() && !w.asked() {
-		want, err := w.plan(ctx, a.Digest)
+	if a := t.Status.Artifact; a != nil && a.Checksum == w.key && !w.isDue() && !w.isRequested() {
+		want, err := w.planOf(ctx, a.Digest)
 		if err == nil {
 			return want, nil
 		}
@@ -60,16 +60,16 @@ func (w *work) desired(ctx context.Context) (delivery.Desired, error) {
 // the registry again.
 type outage struct{ error }
 
-// Unwrap is the error of the registry.
+// Unwrap returns the error of the registry.
 func (o *outage) Unwrap() error { return o.error }
 
-// applied reports whether an error of the registry leaves a Transform Ready that renders
-// the same as before.
+// applied reports whether a Transform stays Ready despite an error of the registry, because it
+// renders the same as before.
 func (w *work) applied(err error) bool {
-	return errors.Is(err, source.ErrUnavailable) && isReady(w.before) && !w.asked()
+	return errors.Is(err, source.ErrUnavailable) && isReady(w.before) && !w.isRequested()
 }
 
-// away is the error of the registry for a render: an outage where the render is what was
+// away returns the error of the registry for a render. It is an outage if the render is what was
 // published.
 func (w *work) away(ctx context.Context, out rendered, err error) error {
 	if last := w.before.Status.Artifact; last != nil && w.applied(err) {
@@ -82,7 +82,7 @@ func (w *work) away(ctx context.Context, out rendered, err error) error {
 
 // resolve finds what the spec names, once all that it depends on is Ready.
 func (w *work) resolve(ctx context.Context) error {
-	if err := w.dependencies(ctx); err != nil {
+	if err := w.checkDependencies(ctx); err != nil {
 		return err
 	}
 	if err := w.open(ctx); err != nil {
@@ -104,14 +104,15 @@ func (w *work) open(ctx context.Context) (err error) {
 	if w.as != nil {
 		return nil
 	}
-	if w.as, err = w.accounts.client(w.transform); err != nil {
+	w.as, err = w.accounts.client(w.transform)
+	if err != nil {
 		return err
 	}
 	w.store, err = w.storeOf(ctx)
 	return atPublish.at(err)
 }
 
-// storeOf is where a Transform is published.
+// storeOf returns the store that a Transform publishes to.
 func (w *work) storeOf(ctx context.Context) (publish.Store, error) {
 	out := w.transform.Spec.Output
 	switch {
@@ -124,8 +125,8 @@ func (w *work) storeOf(ctx context.Context) (publish.Store, error) {
 	return w.storage.For(w.as, w.transform), nil
 }
 
-// dependencies wants the Transforms that this one depends on to be Ready.
-func (w *work) dependencies(ctx context.Context) error {
+// checkDependencies returns an error if a Transform that this one depends on is not Ready.
+func (w *work) checkDependencies(ctx context.Context) error {
 	awaiting := w.claims.Awaiting(client.ObjectKeyFromObject(w.transform))
 	for _, name := range w.transform.Spec.DependsOn {
 		if string(name) == w.transform.Name {
@@ -145,13 +146,15 @@ func (w *work) dependencies(ctx context.Context) error {
 	return nil
 }
 
-// leadsTo reports whether a Transform is, or depends on, one of those that cannot go on
-// before this one hands its objects over: it is not waited for.
+// leadsTo reports whether a Transform is, or depends on, one of those that cannot go on before
+// this one hands its objects over. This one does not wait for such a Transform.
 func (w *work) leadsTo(ctx context.Context, t *v1alpha1.Transform, awaiting map[string]bool) bool {
-	seen, next := map[string]bool{}, []string{t.Name}
+	seen := map[string]bool{}
+	next := []string{t.Name}
 	for len(awaiting) > 0 && len(next) > 0 {
 		name := next[0]
-		if next = next[1:]; awaiting[name] {
+		next = next[1:]
+		if awaiting[name] {
 			return true
 		}
 		at := &v1alpha1.Transform{}
@@ -166,38 +169,39 @@ func (w *work) leadsTo(ctx context.Context, t *v1alpha1.Transform, awaiting map[
 	return false
 }
 
+// isReady reports whether a Transform is Ready at its present spec.
 func isReady(t *v1alpha1.Transform) bool {
 	return conditions.IsReady(t) && t.Status.ObservedGeneration == t.Generation
 }
 
-// isHandingOver reports whether all that a Transform wants is applied, and what it keeps is
-// for others, which may depend on it.
+// isHandingOver reports whether all that a Transform wants is applied, and what it keeps is for
+// others, which may depend on it.
 func isHandingOver(t *v1alpha1.Transform) bool {
 	c := conditions.Get(t, meta.ReadyCondition)
 	return c != nil && c.Reason == v1alpha1.HandingOverReason && c.ObservedGeneration == t.Generation
 }
 
-// asked reports whether the annotation requests a reconciliation.
-func (w *work) asked() bool {
+// isRequested reports whether the annotation requests a reconciliation.
+func (w *work) isRequested() bool {
 	at, ok := meta.ReconcileAnnotationValue(w.transform.GetAnnotations())
 	return ok && at != w.before.GetLastHandledReconcileRequest()
 }
 
-// due reports whether it is time to look at what tags and branches lead to.
-func (w *work) due() bool {
+// isDue reports whether it is time to resolve tags and branches again.
+func (w *work) isDue() bool {
 	return w.attempts.since(w.transform.UID, w.now()) >= intervalOf(w.transform)
 }
 
-// ttl is how long it is believed where a tag or a branch leads.
+// ttl returns how long the resolution of a tag or a branch stays valid.
 func (w *work) ttl() time.Duration {
-	if w.asked() {
+	if w.isRequested() {
 		return -1
 	}
 	return min(cache.DefaultTTL, intervalOf(w.transform)/2)
 }
 
-// plan is the Desired of a whole that was published.
-func (w *work) plan(ctx context.Context, digest string) (delivery.Desired, error) {
+// planOf returns the plan of a complete artifact that was published.
+func (w *work) planOf(ctx context.Context, digest string) (delivery.Desired, error) {
 	t := w.transform
 	if engineOf(t) == v1alpha1.EngineNone && t.Spec.Output != nil && t.Spec.Output.OCI != nil {
 		return delivery.Desired{Digest: digest}, nil // It is not delivered, and nothing here serves it.
@@ -212,9 +216,10 @@ func (w *work) plan(ctx context.Context, digest string) (delivery.Desired, error
 	return want, err
 }
 
-// planKey is that of a plan in Reconciler.plans.
+// planKey returns the key of a plan in Reconciler.plans.
 func planKey(uid types.UID, digest string) string { return string(uid) + "@" + digest }
 
+// keepPlan keeps a plan in memory.
 func (w *work) keepPlan(d delivery.Desired) {
 	const perObject = 512 // bytes, about
 	cost := int64(perObject)
@@ -224,7 +229,7 @@ func (w *work) keepPlan(d delivery.Desired) {
 	w.plans.Put(planKey(w.transform.UID, d.Digest), d, cost)
 }
 
-// unfinished is what was published last, where it is not delivered yet.
+// unfinished returns what was published last, and false if it is delivered already.
 func (w *work) unfinished(ctx context.Context) (delivery.Desired, bool) {
 	t := w.transform
 	if t.Status.Artifact == nil || w.store == nil || t.Spec.Rollback != nil {
@@ -234,9 +239,9 @@ func (w *work) unfinished(ctx context.Context) (delivery.Desired, bool) {
 	if done && len(t.Status.Layers) > 0 {
 		return delivery.Desired{}, false
 	}
-	want, err := w.plan(ctx, t.Status.Artifact.Digest)
+	want, err := w.planOf(ctx, t.Status.Artifact.Digest)
 	return want, err == nil
 }
 
-// now as the status has it: to the second.
+// time returns the present time as the status has it: to the second.
 func (w *work) time() metav1.Time { return metav1.NewTime(w.now().UTC().Truncate(time.Second)) }

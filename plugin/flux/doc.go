@@ -49,6 +49,4 @@
 // Errors become conditions in one place, diagnose: stalled (a user has to change
 // something), waiting (for an event of another object), or retry with a backoff. Missing
 // rights are stalled and retried, because no event follows when they are granted.
-//
-// Callers: cmd/ropewalk-controller.
 package flux

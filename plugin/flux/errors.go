@@ -68,13 +68,13 @@ type staged struct {
 	err error
 }
 
-// Error is that of the cause.
+// Error returns the message of the cause.
 func (s *staged) Error() string { return s.err.Error() }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (s *staged) Unwrap() error { return s.err }
 
-// at gives an error its stage; the first one counts.
+// at returns an error with its stage. The first stage that an error gets counts.
 func (s stage) at(err error) error {
 	if err == nil || errors.As(err, new(*staged)) {
 		return err
@@ -85,24 +85,29 @@ func (s stage) at(err error) error {
 // blocked is a problem that was found as such.
 type blocked struct{ problem }
 
-// Error is the message of the problem.
+// Error returns the message of the problem.
 func (b *blocked) Error() string { return b.err.Error() }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (b *blocked) Unwrap() error { return b.err }
 
+// block returns the error of a problem that ends with an event of another object, or with a change
+// by a user.
 func block(k kind, reason, format string, args ...any) error {
 	return &blocked{problem{kind: k, reason: reason, watched: true, err: fmt.Errorf(format, args...)}}
 }
 
-// diagnose is the one place in which errors become conditions.
+// diagnose turns an error into conditions. It is the one place that does.
 func diagnose(err error) *problem {
+	// The stage gives the reason, if nothing else is known.
 	p := &problem{kind: retry, reason: v1alpha1.FetchFailedReason, err: err}
 	var in *staged
 	if errors.As(err, &in) {
 		p.reason = string(in.stage)
 	}
-	p.ofStage(in)
+	p.setStage(in)
+
+	// What is known of the error decides whether another try helps.
 	var (
 		known    *blocked
 		missing  *transform.WaitError
@@ -123,13 +128,13 @@ func diagnose(err error) *problem {
 		// Secrets are not watched.
 		p.kind = retry
 	case errors.As(err, &identity):
-		p.ofIdentity(identity)
+		p.classifyIdentity(identity)
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		p.kind, p.reason, p.unwatched = stalled, v1alpha1.AccessDeniedReason, true
 	case apimeta.IsNoMatchError(err):
 		p.kind, p.reason = stalled, v1alpha1.FeatureDisabledReason
 	case errors.As(err, &mistakes):
-		p.ofMistakes(mistakes)
+		p.classifyMistakes(mistakes)
 	case errors.Is(err, source.ErrLimit), errors.Is(err, source.ErrReference), errors.Is(err, artifact.ErrLimit), errors.Is(err, evaluate.ErrLimit):
 		p.kind = stalled
 	case errors.Is(err, delivery.ErrGone):
@@ -138,8 +143,8 @@ func diagnose(err error) *problem {
 	return p
 }
 
-// ofStage says what a failure in a stage means for the conditions before Ready.
-func (p *problem) ofStage(in *staged) {
+// setStage sets what a failure in a stage means for the conditions before Ready.
+func (p *problem) setStage(in *staged) {
 	if in == nil {
 		return
 	}
@@ -152,8 +157,8 @@ func (p *problem) ofStage(in *staged) {
 	}
 }
 
-// ofIdentity classifies a failed login at a cloud.
-func (p *problem) ofIdentity(e *publish.IdentityError) {
+// classifyIdentity classifies a failed login at a cloud.
+func (p *problem) classifyIdentity(e *publish.IdentityError) {
 	switch e.Fault {
 	case publish.Refused, publish.Away:
 		// There is no event when a cloud trusts an account, or is back.
@@ -166,8 +171,8 @@ func (p *problem) ofIdentity(e *publish.IdentityError) {
 	}
 }
 
-// ofMistakes sorts what is wrong with a request or a render.
-func (p *problem) ofMistakes(mistakes object.Errors) {
+// classifyMistakes sorts what is wrong with a request or a render.
+func (p *problem) classifyMistakes(mistakes object.Errors) {
 	failures := mistakes.Failures()
 	all := func(kinds ...error) bool {
 		return len(failures) > 0 && !slices.ContainsFunc(failures, func(m *object.Error) bool {
@@ -192,7 +197,7 @@ func (p *problem) ofMistakes(mistakes object.Errors) {
 // maxMessage is how long the message of a condition is at most.
 const maxMessage = 2 << 10
 
-// message is an error for people, a line for each mistake.
+// message returns the message of an error for people, with a line for each mistake.
 func message(err error) string {
 	text := err.Error()
 	var mistakes object.Errors
@@ -216,7 +221,7 @@ func message(err error) string {
 	return cut(text, maxMessage)
 }
 
-// cut is text for a status, with at most size bytes.
+// cut returns text for a status, with at most size bytes.
 func cut(text string, size int) string {
 	text = printable.Text((*object.Secrets)(nil).Hide(text))
 	const more = " …"

@@ -38,13 +38,13 @@ func (w *work) raiseEvents(ctx context.Context, p *problem) {
 	t := w.transform
 	switch {
 	case w.changed:
-		w.event(ctx, typeNormal, v1alpha1.PublishedReason, "published "+shown(t.Status.Artifact))
+		w.raiseEvent(ctx, typeNormal, v1alpha1.PublishedReason, "published "+shown(t.Status.Artifact))
 	case w.revised:
 		// Nothing is pushed. The commit status is still set; no chat needs to know.
-		w.event(ctx, typeNormal, v1alpha1.PublishedReason, "no changes with "+shown(t.Status.Artifact), eventv1.MetaCommitStatusKey)
+		w.raiseEvent(ctx, typeNormal, v1alpha1.PublishedReason, "no changes with "+shown(t.Status.Artifact), eventv1.MetaCommitStatusKey)
 	}
 	if w.progress != nil && len(w.progress.Changed) > 0 {
-		w.event(ctx, typeTrace, "Released", "released "+strings.Join(w.progress.Changed, ", "))
+		w.raiseEvent(ctx, typeTrace, "Released", "released "+strings.Join(w.progress.Changed, ", "))
 	}
 	now, was := conditions.Get(t, meta.ReadyCondition), w.was
 	same := now != nil && was != nil && was.Status == now.Status && was.Reason == now.Reason
@@ -56,18 +56,18 @@ func (w *work) raiseEvents(ctx context.Context, p *problem) {
 	}
 	switch {
 	case now.Status == metav1.ConditionTrue:
-		w.event(ctx, typeNormal, now.Reason, now.Message)
+		w.raiseEvent(ctx, typeNormal, now.Reason, now.Message)
 	case now.Status == metav1.ConditionUnknown, p != nil && p.reason == v1alpha1.DependencyNotReadyReason:
-		w.event(ctx, typeTrace, now.Reason, now.Message)
+		w.raiseEvent(ctx, typeTrace, now.Reason, now.Message)
 	default:
-		w.event(ctx, typeWarning, now.Reason, now.Message)
+		w.raiseEvent(ctx, typeWarning, now.Reason, now.Message)
 	}
 }
 
-// event raises an event on the Transform and, because Alerts of Flux cannot name one,
-// on the object of Flux that stands for it. With [eventv1.MetaCommitStatusKey] it is
-// for commit statuses alone.
-func (w *work) event(ctx context.Context, kind, reason, text string, only ...string) {
+// raiseEvent raises an event on the Transform. Alerts of Flux cannot name a Transform, so that it
+// raises the event on the object of Flux too that stands for it. An event with
+// [eventv1.MetaCommitStatusKey] is for commit statuses alone.
+func (w *work) raiseEvent(ctx context.Context, kind, reason, text string, only ...string) {
 	w.raise(w.transform, v1alpha1.Group, kind, reason, text, only)
 	if kind == typeTrace {
 		return
@@ -77,6 +77,7 @@ func (w *work) event(ctx context.Context, kind, reason, text string, only ...str
 	}
 }
 
+// raise raises an event about one object.
 func (w *work) raise(about client.Object, group, kind, reason, text string, only []string) {
 	notes := map[string]string{}
 	note := func(key, value string) {
@@ -100,9 +101,10 @@ func (w *work) raise(about client.Object, group, kind, reason, text string, only
 	w.opts.Events.AnnotatedEventf(about, notes, kind, reason, "%s", printable.Text((*object.Secrets)(nil).Hide(text)))
 }
 
-// standIn is the object of Flux that Alerts may name: the ExternalArtifact of the
-// whole, or the OCIRepository of the first layer. Before there is one it is that which
-// there will be, so that an Alert learns why there is none. Nil is none.
+// standIn returns the object of Flux that Alerts may name: the ExternalArtifact of the complete
+// artifact, or the OCIRepository of the first layer. Before it exists, the object that will be
+// made is returned, so that an Alert learns why it is missing. It returns nil if there is no such
+// object.
 func (w *work) standIn(ctx context.Context) client.Object {
 	t := w.transform
 	var out client.Object

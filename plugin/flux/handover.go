@@ -20,25 +20,28 @@ import (
 // orphan is the policy by which what was delivered stays.
 const orphan = "Orphan"
 
-// endOtherEngines ends the deliveries of engines that delivered before spec.delivery.type was changed.
-// The message says what goes on; "" is nothing.
+// endOtherEngines ends the deliveries of engines that delivered before spec.delivery.type was
+// changed. The message says what is still under way, or is "".
 //
-// What they applied stays, for the next engine to take over. Where the Transform is being
+// What they applied stays, for the next engine to take over. If the Transform is being
 // deleted its policy counts, unless its delivery type is None.
 func (w *work) endOtherEngines(ctx context.Context) (string, error) {
+	// What is applied stays, unless the Transform itself is deleted.
 	of := engineOf(w.transform)
 	t := w.transform.DeepCopy()
 	if t.DeletionTimestamp.IsZero() || of == v1alpha1.EngineNone {
 		t.Spec.Delivery = &v1alpha1.Delivery{DeletionPolicy: orphan}
 	}
+
+	// Each other engine withdraws what it has.
 	for _, other := range []v1alpha1.Engine{v1alpha1.EngineFlux, v1alpha1.EngineArgoCD} {
 		if other == of {
 			continue
 		}
-		has, err := w.owned(ctx, w.cache, other)
+		has, err := w.findOwned(ctx, w.cache, other)
 		if err != nil {
 			// A cache of some namespaces knows nothing of that of Argo CD.
-			has, err = w.owned(ctx, w.direct, other)
+			has, err = w.findOwned(ctx, w.direct, other)
 		}
 		if err != nil {
 			return "", err
@@ -57,9 +60,9 @@ func (w *work) endOtherEngines(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// owned names one of the objects of an engine that were made for the Transform; "" is
-// none.
-func (w *work) owned(ctx context.Context, from client.Reader, of v1alpha1.Engine) (string, error) {
+// findOwned returns the name of one of the objects that an engine has for the Transform, or "" if
+// it has none.
+func (w *work) findOwned(ctx context.Context, from client.Reader, of v1alpha1.Engine) (string, error) {
 	t := w.transform
 	if isTooLong(t) {
 		return "", nil // It is no label of anything.
@@ -74,7 +77,7 @@ func (w *work) owned(ctx context.Context, from client.Reader, of v1alpha1.Engine
 	}
 	for _, list := range []client.ObjectList{&kustomizev1.KustomizationList{}, &sourcev1.OCIRepositoryList{}, &sourcev1.ExternalArtifactList{}} {
 		// The complete artifact has no layer, and does not depend on the engine.
-		name, err := first(ctx, from, list, client.InNamespace(t.Namespace), labels, client.HasLabels{v1alpha1.LabelLayer})
+		name, err := findFirst(ctx, from, list, client.InNamespace(t.Namespace), labels, client.HasLabels{v1alpha1.LabelLayer})
 		if name != "" || err != nil {
 			return name, err
 		}
@@ -82,8 +85,9 @@ func (w *work) owned(ctx context.Context, from client.Reader, of v1alpha1.Engine
 	return "", nil
 }
 
-// first names the first object of a list; "" where there is none, or no such kind.
-func first(ctx context.Context, from client.Reader, list client.ObjectList, opts ...client.ListOption) (string, error) {
+// findFirst returns the name of the first object of a list, or "" if there is none, or no such
+// kind.
+func findFirst(ctx context.Context, from client.Reader, list client.ObjectList, opts ...client.ListOption) (string, error) {
 	if err := from.List(ctx, list, opts...); err != nil {
 		if apimeta.IsNoMatchError(err) {
 			return "", nil
@@ -101,9 +105,9 @@ func first(ctx context.Context, from client.Reader, list client.ObjectList, opts
 	return o.GetNamespace() + "/" + o.GetName(), nil
 }
 
-// claim records what the Transform wants where no delivery by Flux did: while it is
-// suspended, or cannot be rendered. What it wants is settled, unless it was not rendered
-// because of others. Changes is what the reconciliation began with.
+// claim records what the Transform wants if no delivery by Flux did: while it is suspended, or
+// cannot be rendered. What it wants is settled, unless it was not rendered because of others. The
+// argument changes is what the reconciliation began with.
 func (w *work) claim(ctx context.Context, changes uint64, err error) {
 	t := w.transform
 	name := client.ObjectKeyFromObject(t)
@@ -115,31 +119,31 @@ func (w *work) claim(ctx context.Context, changes uint64, err error) {
 		return
 	}
 	if !w.claims.Known(name) && t.Status.Artifact != nil && engineOf(t) == v1alpha1.EngineFlux && t.DeletionTimestamp.IsZero() && w.open(ctx) == nil {
-		if want, err := w.plan(ctx, t.Status.Artifact.Digest); err == nil {
+		if want, err := w.planOf(ctx, t.Status.Artifact.Digest); err == nil {
 			w.claims.Assume(t, want)
 		}
 	}
 	w.claims.Settle(name, changes)
 }
 
-// isEmpty reports whether no engine has anything of the Transform, as the controller
-// itself sees it: then nothing is lost where the account may not withdraw.
+// isEmpty reports whether no engine has anything of the Transform, as the controller itself sees
+// it. Nothing is lost then if the account may not withdraw.
 func (w *work) isEmpty(ctx context.Context) bool {
 	for _, engine := range []v1alpha1.Engine{v1alpha1.EngineFlux, v1alpha1.EngineArgoCD} {
-		if name, err := w.owned(ctx, w.direct, engine); name != "" || err != nil {
+		if name, err := w.findOwned(ctx, w.direct, engine); name != "" || err != nil {
 			return false
 		}
 	}
 	return true
 }
 
-// isTooLong reports whether the name of a Transform is none that a label can have,
-// which all that is made for it has.
+// isTooLong reports whether the name of a Transform is too long for a label, which all that is
+// made for it has.
 func isTooLong(t *v1alpha1.Transform) bool { return len(t.Name) > validation.LabelValueMaxLength }
 
-// nameable wants a name that can be a label where one is needed: only an artifact in a
-// registry with delivery type None has none.
-func nameable(t *v1alpha1.Transform) error {
+// checkName returns an error if a name has to be a label and cannot be one. Only an artifact in a
+// registry with delivery type None needs no label.
+func checkName(t *v1alpha1.Transform) error {
 	if !isTooLong(t) || engineOf(t) == v1alpha1.EngineNone && t.Spec.Output != nil && t.Spec.Output.OCI != nil {
 		return nil
 	}

@@ -36,7 +36,7 @@ func TestANameIsALabelOfAllThatIsMade(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tf := &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("a", c.length)}}
 			tf.Spec.Output, tf.Spec.Delivery = c.output, c.delivery
-			err := nameable(tf)
+			err := checkName(tf)
 			require.Equal(t, c.good, err == nil)
 			if !c.good {
 				p := diagnose(err)
@@ -51,16 +51,16 @@ func TestANameIsALabelOfAllThatIsMade(t *testing.T) {
 func TestRightsAreAskedForAgain(t *testing.T) {
 	forbidden := atDeliver.at(apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "a", errors.New("no")))
 	w := &work{Reconciler: &Reconciler{}, transform: &v1alpha1.Transform{}}
-	_, err := w.again(t.Context(), diagnose(forbidden))
+	_, err := w.requeue(t.Context(), diagnose(forbidden))
 	require.ErrorIs(t, err, forbidden, "the queue backs off")
 
 	w.transform.Spec.RetryInterval = &metav1.Duration{Duration: 7 * time.Second}
-	result, err := w.again(t.Context(), diagnose(forbidden))
+	result, err := w.requeue(t.Context(), diagnose(forbidden))
 	require.NoError(t, err)
 	require.Equal(t, 7*time.Second, result.RequeueAfter)
 
 	// What somebody must change is looked at when it is changed.
-	result, err = w.again(t.Context(), diagnose(block(stalled, v1alpha1.InvalidReason, "x")))
+	result, err = w.requeue(t.Context(), diagnose(block(stalled, v1alpha1.InvalidReason, "x")))
 	require.NoError(t, err)
 	require.Equal(t, 10*time.Minute, result.RequeueAfter)
 }
@@ -70,8 +70,8 @@ func TestAnOutageIsOverSoonAfterTheServerIsBack(t *testing.T) {
 	w := &work{Reconciler: &Reconciler{now: func() time.Time { return now }}, transform: &v1alpha1.Transform{}}
 	fail := func(text string) time.Duration {
 		p := diagnose(atPublish.at(source.Refuse(source.ErrUnavailable, text)))
-		w.condition(*p)
-		result, err := w.again(t.Context(), p)
+		w.setProblem(*p)
+		result, err := w.requeue(t.Context(), p)
 		require.NoError(t, err)
 		return result.RequeueAfter
 	}
@@ -87,7 +87,7 @@ func TestAnOutageIsOverSoonAfterTheServerIsBack(t *testing.T) {
 
 	// Another failure is left to the queue, and what is over is forgotten.
 	other := diagnose(atRequest.at(errors.New("something else")))
-	w.condition(*other)
-	_, err := w.again(t.Context(), other)
+	w.setProblem(*other)
+	_, err := w.requeue(t.Context(), other)
 	require.Error(t, err)
 }

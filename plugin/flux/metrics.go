@@ -29,6 +29,7 @@ type objects struct {
 	desc       *prometheus.Desc
 }
 
+// newObjects returns the collector of the number of objects of each Transform.
 func newObjects(transforms client.Reader) objects {
 	return objects{transforms, prometheus.NewDesc("ropewalk_transform_objects", "Objects that a Transform renders.", []string{"namespace", "name"}, nil)}
 }
@@ -73,7 +74,8 @@ func newCounters(registry prometheus.Registerer, transforms client.Reader) (*cou
 	return c, nil
 }
 
-func (c *counters) rendered(remembered bool, err error, took time.Duration) {
+// countRender counts a render, and how long it took.
+func (c *counters) countRender(remembered bool, err error, took time.Duration) {
 	switch {
 	case err != nil:
 		c.renders.WithLabelValues("failed").Inc()
@@ -85,7 +87,8 @@ func (c *counters) rendered(remembered bool, err error, took time.Duration) {
 	c.seconds.Observe(took.Seconds())
 }
 
-func (c *counters) published(changed bool, err error) {
+// countPublication counts a publication.
+func (c *counters) countPublication(changed bool, err error) {
 	switch {
 	case err != nil:
 		c.publications.WithLabelValues("failed").Inc()

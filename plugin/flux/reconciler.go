@@ -56,6 +56,7 @@ type Reconciler struct {
 
 // Reconcile brings one Transform nearer to what its spec says.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
+	// The Transform is read from the cache; one that is gone has no claims.
 	changes := r.claims.Begin(req.NamespacedName)
 	t := &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name}}
 	if err := r.Get(ctx, req.NamespacedName, t); err != nil {
@@ -64,6 +65,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+
+	// Whatever happens, what the Transform wants is recorded and its status written.
 	ctx, span := tracing.Tracer(r.opts.Tracer).Start(ctx, "reconcile", trace.WithAttributes(
 		attribute.String("k8s.namespace.name", req.Namespace), attribute.String("ropewalk.transform", req.Name)))
 	defer func() { tracing.End(span, err) }()
@@ -79,6 +82,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 			err = panicked
 		}
 	}()
+
+	// A deletion and a suspension end the work early.
 	if !t.DeletionTimestamp.IsZero() {
 		return w.withdraw(ctx)
 	}
@@ -92,14 +97,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	return w.reconcile(ctx)
 }
 
-// reconcile renders where something changed, publishes what changed, and delivers
-// it. What is wrong with a render does not end the delivery of the one before it.
+// reconcile renders if something changed, publishes what changed, and delivers it. A mistake in a
+// render does not end the delivery of the one before it.
 func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
-	want, wrong := w.desired(ctx)
+	want, wrong := w.prepareDesired(ctx)
 	if wrong != nil {
 		w.refused = true
 		var ok bool
-		if want, ok = w.unfinished(ctx); !ok {
+		want, ok = w.unfinished(ctx)
+		if !ok {
 			return ctrl.Result{}, wrong
 		}
 	}

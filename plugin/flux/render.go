@@ -49,14 +49,14 @@ func (w *work) renderAndPublish(ctx context.Context) (delivery.Desired, error) {
 		return delivery.Desired{}, err
 	}
 	if o := t.Spec.Output; o != nil && o.OCI != nil && w.isNew() && !w.isRetry() {
-		if err := w.begun(ctx, "pushing the artifact to "+o.OCI.Repository); err != nil {
+		if err := w.showBegun(ctx, "pushing the artifact to "+o.OCI.Repository); err != nil {
 			return delivery.Desired{}, err
 		}
 	}
 	publishing, end := tracing.Start(ctx, "publish")
 	published, err := w.store.Release(publishing, out.Render)
 	end(err)
-	w.counters.published(published.Changed, err)
+	w.counters.countPublication(published.Changed, err)
 	if err != nil {
 		return delivery.Desired{}, atPublish.at(w.away(ctx, out, err))
 	}
@@ -85,13 +85,12 @@ func (w *work) dryRun(ctx context.Context) error {
 	return nil
 }
 
-// render renders what the spec gives. What was tried before, and failed by what is
-// written, is not tried again before something changes or it is time to look at what
-// modules lead to.
+// render renders what the spec gives. A render that failed because of its input is not tried again
+// before something changes, or it is time to resolve modules again.
 func (w *work) render(ctx context.Context) (rendered, error) {
 	t := w.transform
 	before := w.attempts.failed(t.UID, w.key)
-	if before != nil && !w.due() && !w.asked() {
+	if before != nil && !w.isDue() && !w.isRequested() {
 		if p := diagnose(before); p.kind == stalled && !p.unwatched {
 			return rendered{}, before
 		}
@@ -99,7 +98,7 @@ func (w *work) render(ctx context.Context) (rendered, error) {
 	var out rendered
 	err := w.slots.run(ctx, t, func(ctx context.Context) (err error) {
 		if before == nil && w.isNew() && !w.isRetry() && t.Spec.Rollback == nil {
-			if err := w.begun(ctx, "rendering"); err != nil {
+			if err := w.showBegun(ctx, "rendering"); err != nil {
 				return err
 			}
 		}
@@ -109,11 +108,11 @@ func (w *work) render(ctx context.Context) (rendered, error) {
 	if isPostponed(err) {
 		return rendered{}, err
 	}
-	w.attempts.done(t.UID, w.now(), w.key, err)
+	w.attempts.record(t.UID, w.now(), w.key, err)
 	return out, err
 }
 
-// isNew reports whether what was found is other than what was rendered last.
+// isNew reports whether what was found differs from what was rendered last.
 func (w *work) isNew() bool {
 	for _, a := range []*v1alpha1.Artifact{w.transform.Status.Artifact, w.before.Status.Rendered} {
 		if a != nil && a.Checksum == w.key {
@@ -129,15 +128,18 @@ func (w *work) isRetry() bool {
 	return w.was != nil && w.was.Reason == v1alpha1.PublishFailedReason && w.was.ObservedGeneration == w.transform.Generation
 }
 
-// attempt loads the request of the Transform, renders it, or finds it rendered, and
-// cuts it into layers.
+// attempt loads the request of the Transform, renders it, or finds it rendered, and cuts it into
+// layers.
 func (w *work) attempt(ctx context.Context) (rendered, error) {
+	// Everything is read as the account of the Transform.
 	t := w.transform
 	session := w.service.Open(t.Namespace, w.accounts.scope(t))
 	defer session.Close()
 	id := request.Identity{
 		Client: w.as, Scope: w.accounts.scope(t), Dialect: transform.Dialect(t), TTL: w.ttl(), Evaluator: session.Evaluator, Charge: session.Charge,
 	}
+
+	// Servers that are slow must not hold the slot for ever.
 	loading, end := tracing.Start(ctx, "load")
 	inTime, cancel := context.WithTimeout(loading, fetchTimeout)
 	loaded, err := w.loader.Load(inTime, id, t)
@@ -147,34 +149,43 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 		return rendered{}, context.Cause(ctx)
 	}
 	if err != nil {
-		w.violate(err)
+		w.showViolations(err)
 		return rendered{}, atRequest.at(err)
 	}
-	loaded.Request.Strict, loaded.Request.Parallel = t.Spec.Strict, w.opts.Parallel
+
+	// Strictness and parallelism are of this Transform and of this process.
+	loaded.Request.Strict = t.Spec.Strict
+	loaded.Request.Parallel = w.opts.Parallel
 	outcome, err := session.Render(ctx, loaded.Request)
 	if ctx.Err() != nil {
 		return rendered{}, context.Cause(ctx)
 	}
-	w.counters.rendered(outcome.Plan == nil, err, w.now().Sub(w.started))
+	w.counters.countRender(outcome.Plan == nil, err, w.now().Sub(w.started))
 	if err != nil {
 		err = loaded.Explain(err)
-		w.violate(err)
+		w.showViolations(err)
 		return rendered{}, atRender.at(err)
 	}
+
+	// A render without objects would delete all that is applied.
 	if !t.Spec.AllowEmpty && !slices.ContainsFunc(outcome.Files, func(f emit.File) bool { return f.Node != "" }) {
 		err := object.Errors{{Stage: object.StageEmit, Err: errEmpty, Hint: "set spec.allowEmpty: true if that is meant"}}
-		w.violate(err)
+		w.showViolations(err)
 		return rendered{}, atRender.at(err)
 	}
+
+	// The status shows what was found, also if it is not published later.
 	nodes := nodesOf(outcome.Graph)
-	layers, err := w.layers(ctx, outcome, nodes)
+	layers, err := w.cutLayers(ctx, outcome, nodes)
 	if err != nil {
 		return rendered{}, atDeliver.at(err)
 	}
-	w.references(loaded, outcome.Sources)
+	w.setReferences(loaded, outcome.Sources)
 	t.Status.Violations = violations(loaded.Positions(outcome.Warnings))
-	w.waves(nodes, layers)
+	w.setWaves(nodes, layers)
 	conditions.MarkTrue(t, v1alpha1.ValidatedCondition, v1alpha1.ValidReason, "input, objects and policies are valid")
+
+	// What is published names where it comes from.
 	out := rendered{key: loaded.Key, Render: publish.Render{
 		Files: publish.Flat(outcome.Files), Layers: layers, Graph: outcome.Graph,
 		Build:  publishing.BuildOf(loaded.Loaded.Loaded, outcome.Sources, w.opts.Version),
@@ -184,11 +195,12 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 	return out, nil
 }
 
-// violate shows what is wrong in the status.
-func (w *work) violate(err error) {
+// showViolations puts the mistakes of an error into the status.
+func (w *work) showViolations(err error) {
 	w.transform.Status.Violations = violations(object.AsErrors(err, object.StageSpec))
 }
 
+// engineOf returns the engine of a Transform, which is Flux by default.
 func engineOf(t *v1alpha1.Transform) v1alpha1.Engine {
 	if t.Spec.Delivery == nil {
 		return v1alpha1.EngineFlux
@@ -196,8 +208,8 @@ func engineOf(t *v1alpha1.Transform) v1alpha1.Engine {
 	return cmp.Or(t.Spec.Delivery.Type, v1alpha1.EngineFlux)
 }
 
-// layers cuts a render into what the engine releases one after the other.
-func (w *work) layers(ctx context.Context, outcome rendercache.Outcome, nodes []graphNode) ([]delivery.Layer, error) {
+// cutLayers cuts a render into what the engine releases one after the other.
+func (w *work) cutLayers(ctx context.Context, outcome rendercache.Outcome, nodes []graphNode) ([]delivery.Layer, error) {
 	if engineOf(w.transform) == v1alpha1.EngineArgoCD {
 		whole, err := delivery.OneLayer(argoLayer, publish.Flat(outcome.Files))
 		return []delivery.Layer{whole}, err
@@ -222,7 +234,7 @@ type graphNode struct {
 	Wave      int32
 }
 
-// nodesOf are the nodes of a graph, as JSON.
+// nodesOf returns the nodes of a graph, which is JSON.
 func nodesOf(graph []byte) []graphNode {
 	var doc struct{ Nodes []graphNode }
 	// The graph is ours.
@@ -230,8 +242,8 @@ func nodesOf(graph []byte) []graphNode {
 	return doc.Nodes
 }
 
-// adoptions are the nodes with a policy of their own, which is another one than that of
-// the Transform.
+// adoptions returns the adoption policy of each node that has one of its own, if it differs from
+// that of the Transform.
 func adoptions(usual string, nodes []graphNode) map[string]string {
 	out := map[string]string{}
 	for _, n := range nodes {
@@ -242,22 +254,21 @@ func adoptions(usual string, nodes []graphNode) map[string]string {
 	return out
 }
 
-// present is how the layers of what is delivered are cut. It makes no difference to a
-// render that is small enough.
+// present returns how the layers of what is delivered are cut. It makes no difference to a render
+// that is small enough.
 func (w *work) present(ctx context.Context, objects int) (delivery.Present, error) {
 	last := w.transform.Status.Artifact
 	if objects <= delivery.MaxObjects/2 || last == nil {
 		return nil, nil //nolint:nilnil // layers that are not cut
 	}
-	plan, err := w.plan(ctx, last.Digest)
+	plan, err := w.planOf(ctx, last.Digest)
 	if errors.Is(err, delivery.ErrGone) {
 		return nil, nil //nolint:nilnil // it is not known
 	}
 	return delivery.Cuts(plan.Layers), err
 }
 
-// originOf is where the specs come from: the source, or else the module of the only
-// one.
+// originOf returns where the specs come from: the source, or else the module if there is only one.
 func originOf(loaded request.Loaded, sources []render.Source) (url, revision string) {
 	if s := loaded.Source; s != nil {
 		// An artifact tells of the repository alone.
@@ -271,7 +282,7 @@ func originOf(loaded request.Loaded, sources []render.Source) (url, revision str
 	return "", ""
 }
 
-// imagesOf are the images that the objects of a render run.
+// imagesOf returns the images that the objects of a render run.
 func imagesOf(files []emit.File) []string {
 	var nodes []*object.Node
 	for _, f := range files {
@@ -287,8 +298,8 @@ func imagesOf(files []emit.File) []string {
 	return publishing.Images(nodes)
 }
 
-// references puts what the source and the modules led to into the status.
-func (w *work) references(loaded request.Loaded, sources []render.Source) {
+// setReferences puts the revisions of the source and of the modules into the status.
+func (w *work) setReferences(loaded request.Loaded, sources []render.Source) {
 	old := w.transform.Status.References
 	var out []v1alpha1.ResolvedReference
 	add := func(ref v1alpha1.ResolvedReference) {
@@ -313,8 +324,8 @@ func (w *work) references(loaded request.Loaded, sources []render.Source) {
 	w.transform.Status.References = out[:min(len(out), 4*maxListed)]
 }
 
-// waves puts the waves and the number of nodes into the status.
-func (w *work) waves(nodes []graphNode, layers []delivery.Layer) {
+// setWaves puts the waves and the number of nodes into the status.
+func (w *work) setWaves(nodes []graphNode, layers []delivery.Layer) {
 	barriers := map[int32]string{}
 	for _, l := range layers {
 		for _, wave := range l.Waves {
@@ -329,10 +340,11 @@ func (w *work) waves(nodes []graphNode, layers []delivery.Layer) {
 	for wave := range int32(len(counts)) { //nolint:gosec // waves are numbered from 0
 		out = append(out, v1alpha1.WaveStatus{Wave: wave, Layer: barriers[wave], Nodes: counts[wave]})
 	}
-	w.transform.Status.Waves, w.transform.Status.NodeCount = out, int32(len(nodes)) //nolint:gosec // 2^31 nodes are over every limit
+	w.transform.Status.Waves = out
+	w.transform.Status.NodeCount = int32(len(nodes)) //nolint:gosec // 2^31 nodes are over every limit
 }
 
-// artifact is a publication as the status has it.
+// artifact returns a publication as the status has it.
 func (w *work) artifact(p publish.Published, out rendered) v1alpha1.Artifact {
 	a := v1alpha1.Artifact{
 		Digest: p.Desired.Digest, Tree: p.Tree, Revision: out.Revision, Repository: p.Location,
@@ -346,7 +358,7 @@ func (w *work) artifact(p publish.Published, out rendered) v1alpha1.Artifact {
 	return a
 }
 
-// record puts a publication into the status, and before those that were.
+// record puts a publication into the status, before the earlier ones.
 func (w *work) record(p publish.Published, out rendered) {
 	t := w.transform
 	a := w.artifact(p, out)

@@ -15,7 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 )
 
-// rolledBack is the artifact that the spec names, out of those that were published. Nothing
+// rolledBack returns the artifact that the spec names, out of those that were published. Nothing
 // else of the spec is read: a server or the module may be why the user rolls back.
 func (w *work) rolledBack(ctx context.Context) (delivery.Desired, error) {
 	t := w.transform
@@ -28,7 +28,7 @@ func (w *work) rolledBack(ctx context.Context) (delivery.Desired, error) {
 		return delivery.Desired{}, block(stalled, v1alpha1.InvalidReason,
 			"spec.rollback.digest: %s is not in status.history: name a digest that is, or remove spec.rollback", digest)
 	}
-	want, err := w.plan(ctx, digest)
+	want, err := w.planOf(ctx, digest)
 	if err != nil {
 		return want, atPublish.at(fmt.Errorf("spec.rollback.digest: %w", err))
 	}
@@ -46,27 +46,29 @@ func (w *work) rolledBack(ctx context.Context) (delivery.Desired, error) {
 	return want, nil
 }
 
-// preview renders what the spec gives while an earlier artifact is delivered, so that it
-// is known what will come when the rollback is taken away. It waits for the delivery, which
-// it could hold up, and what is wrong with it makes nothing of the delivery wrong: the
-// condition Rendered says it.
+// preview renders what the spec gives while an earlier artifact is delivered, so that the user
+// knows what comes when the rollback is taken away. It waits for the delivery, which it could hold
+// up. A mistake in it does not change the state of the delivery: the condition Rendered has it.
 func (w *work) preview(ctx context.Context) error {
-	t, p := w.transform, w.progress
+	t := w.transform
+	p := w.progress
 	if t.Spec.Rollback == nil || !p.Ready && !p.Failed && !p.Stalled {
 		return nil
 	}
-	w.conditionOf(ctx)
+	w.setEngineConditions(ctx)
 	if conditions.GetReason(t, v1alpha1.RenderedCondition) != v1alpha1.RolledBackReason {
-		w.pinned("")
+		w.showPinned("")
 	}
 	// What is delivered is shown before anybody waits for a server.
 	if err := w.patchStatus(ctx); err != nil {
 		return err
 	}
-	w.previewErr = w.previewed(ctx)
+
+	// The result of the preview is in one condition alone.
+	w.previewErr = w.renderPreview(ctx)
 	switch {
 	case w.previewErr == nil:
-		w.pinned("")
+		w.showPinned("")
 	case !isPostponed(w.previewErr):
 		p := diagnose(w.previewErr)
 		if p.kind == stalled {
@@ -74,30 +76,30 @@ func (w *work) preview(ctx context.Context) error {
 		}
 		text := message(w.previewErr)
 		p.rendered = "" // The condition has the message.
-		w.judged(*p, v1alpha1.RenderedCondition)
+		w.setStageConditions(*p, v1alpha1.RenderedCondition)
 		before := conditions.GetMessage(t, v1alpha1.RenderedCondition)
-		w.pinned("; the present spec cannot be rendered: " + text)
+		w.showPinned("; the present spec cannot be rendered: " + text)
 		if conditions.GetMessage(t, v1alpha1.RenderedCondition) != before {
 			w.refused = true
-			w.event(ctx, typeWarning, p.reason, text)
+			w.raiseEvent(ctx, typeWarning, p.reason, text)
 			w.refused = false
 		}
 	}
 	return nil
 }
 
-// pinned says in the condition Rendered what is delivered instead of what is rendered.
-func (w *work) pinned(more string) {
+// showPinned puts into the condition Rendered what is delivered instead of what is rendered.
+func (w *work) showPinned(more string) {
 	t := w.transform
 	conditions.MarkFalse(t, v1alpha1.RenderedCondition, v1alpha1.RolledBackReason, "spec.rollback pins %s%s", t.Spec.Rollback.Digest, more)
 }
 
-// previewed renders what the spec gives, where that is not known.
-func (w *work) previewed(ctx context.Context) error {
+// renderPreview renders what the spec gives, if that is not known.
+func (w *work) renderPreview(ctx context.Context) error {
 	if err := w.resolve(ctx); err != nil {
 		return err
 	}
-	if known := w.transform.Status.Rendered; known != nil && known.Checksum == w.key && !w.due() && !w.asked() {
+	if known := w.transform.Status.Rendered; known != nil && known.Checksum == w.key && !w.isDue() && !w.isRequested() {
 		return nil
 	}
 	return w.dryRun(ctx)

@@ -46,10 +46,10 @@ const (
 // kubeVersionFor is how long the version of the API server is believed.
 const kubeVersionFor = 10 * time.Minute
 
-// SetupWithManager adds the controller of Transforms to a manager: the indexes, the
-// watches, and the server of artifacts where there is one. The manager must have
-// Scheme, Cache and Uncached.
+// SetupWithManager adds the controller of Transforms to a manager: the indexes, the watches, and
+// the server of artifacts if there is one. The manager must have Scheme, Cache and Uncached.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opts Options) error {
+	// The zero value of an option is its default.
 	if opts.Renderer.Evaluator == nil || opts.Events == nil {
 		return errors.New("Options.Renderer.Evaluator and Options.Events are required")
 	}
@@ -59,28 +59,40 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	if opts.RateLimiter == nil {
 		opts.RateLimiter = runtimectrl.GetDefaultRateLimiter()
 	}
+
+	// Clients for the accounts, and what this process remembers.
 	own, err := newClient(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetRESTMapper(), mgr.GetScheme())
 	if err != nil {
 		return err
 	}
-	r.Client, r.opts, r.cache, r.direct, r.now = mgr.GetClient(), opts, mgr.GetCache(), own, time.Now
+	r.Client = mgr.GetClient()
+	r.opts = opts
+	r.cache = mgr.GetCache()
+	r.direct = own
+	r.now = time.Now
 	r.accounts = &accounts{
 		usual: opts.DefaultServiceAccount, own: own, config: mgr.GetConfig(), mapper: mgr.GetRESTMapper(), scheme: mgr.GetScheme(),
 		clients: lru.New[string, client.Client](maxAccounts),
 	}
 	r.plans = lru.New[string, delivery.Desired](opts.PlanCacheBytes)
-	r.attempts, r.slots = &attempts{}, newSlots(opts.Concurrent)
-	if r.counters, err = newCounters(metrics.Registry, mgr.GetClient()); err != nil {
+	r.attempts = &attempts{}
+	r.slots = newSlots(opts.Concurrent)
+	r.counters, err = newCounters(metrics.Registry, mgr.GetClient())
+	if err != nil {
 		return err
 	}
+
+	// The service that renders for all Transforms, and counts evaluations.
 	renderer := opts.Renderer
 	renderer.Evaluator = tracing.Evaluator{Next: renderer.Evaluator, Observe: r.counters.evaluations.Observe}
 	r.service = service.New(service.Options{
 		Renderer: renderer, Slots: limiter.New(limiter.Options{Slots: opts.Workers}), Working: opts.Working,
 		Evaluations: opts.Evaluations, Stores: opts.Stores, Version: opts.Version, Report: opts.Modules.Report,
 	})
+
+	// Modules and outputs share the connections to registries.
 	modules := opts.Modules
-	modules.Registries = once(modules.Registries)
+	modules.Registries = connectOnce(modules.Registries)
 	if modules.Client == nil {
 		modules.Client = direct()
 	}
@@ -95,6 +107,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	r.loader = &request.Loader{
 		Modules: modules, Evaluation: opts.Limits, KubeVersion: version, NoCrossNamespaceRefs: opts.NoCrossNamespaceRefs,
 	}
+
+	// A Transform whose artifacts are lost, or whose neighbour changed, is reconciled by an event.
 	lost := make(chan event.GenericEvent)
 	r.claims = delivery.NewClaims(delivery.ClaimOptions{
 		Isolated: opts.NoCrossNamespaceRefs, Settle: delivery.DefaultSettle, Wake: func(name types.NamespacedName) {
@@ -111,8 +125,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	return r.watch(ctx, mgr, lost)
 }
 
-// once connects to registries once for each kind of connection.
-func once(connect func(plain bool) (*remote.Registries, error)) func(plain bool) (*remote.Registries, error) {
+// connectOnce returns connect so that it is called once for each kind of connection.
+func connectOnce(connect func(plain bool) (*remote.Registries, error)) func(plain bool) (*remote.Registries, error) {
 	if connect == nil {
 		connect = func(plain bool) (*remote.Registries, error) {
 			return &remote.Registries{PlainHTTP: func(string) bool { return plain }}, nil
@@ -128,15 +142,15 @@ func once(connect func(plain bool) (*remote.Registries, error)) func(plain bool)
 	}
 }
 
-// direct asks servers of the cluster, which no proxy of the environment is for.
+// direct returns a client for servers of the cluster, which no proxy of the environment is for.
 func direct() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is never replaced
 	transport.Proxy = nil
 	return &http.Client{Transport: transport}
 }
 
-// kubeVersion asks the API server for its version, now and then; fixed is one that does
-// not change.
+// kubeVersion returns a function that asks the API server for its version, and keeps the answer
+// for a while. The argument fixed is a version that does not change.
 func kubeVersion(config *rest.Config, web *http.Client, fixed string) (func(context.Context) (string, error), error) {
 	if fixed != "" {
 		version, ok := spec.ParseKubeVersion(fixed)
@@ -145,6 +159,8 @@ func kubeVersion(config *rest.Config, web *http.Client, fixed string) (func(cont
 		}
 		return func(context.Context) (string, error) { return version, nil }, nil
 	}
+
+	// The answer is kept, because an API server is upgraded seldom.
 	asks, err := discovery.NewDiscoveryClientForConfigAndClient(config, web)
 	if err != nil {
 		return nil, err
@@ -164,12 +180,13 @@ func kubeVersion(config *rest.Config, web *http.Client, fixed string) (func(cont
 		if err != nil {
 			return "", fmt.Errorf("the version of the API server: %w", err)
 		}
-		known, until = plainVersion(info.GitVersion), time.Now().Add(kubeVersionFor)
+		known = plainVersion(info.GitVersion)
+		until = time.Now().Add(kubeVersionFor)
 		return known, nil
 	}, nil
 }
 
-// plainVersion is a version without what vendors add to it, such as v1.36.2-gke.100.
+// plainVersion returns a version without what vendors add to it, as in v1.36.2-gke.100.
 func plainVersion(text string) string {
 	v, err := version.ParseGeneric(text)
 	if err != nil {
@@ -178,7 +195,7 @@ func plainVersion(text string) string {
 	return v.String()
 }
 
-// serve adds the storage and its server, where there is to be one. Lost gets the
+// serve adds the storage and its server, if there is to be one. The channel lost gets the
 // Transforms whose artifacts are gone.
 func (r *Reconciler) serve(mgr ctrl.Manager, lost chan<- event.GenericEvent) error {
 	o := r.opts.Storage

@@ -32,6 +32,8 @@ var (
 	errSuperseded = errors.New("the spec has changed: rendering it again")
 )
 
+// isPostponed reports whether an error only says that a render has to wait, or was ended for a
+// newer one.
 func isPostponed(err error) bool { return errors.Is(err, errNoSlot) || errors.Is(err, errSuperseded) }
 
 // slots bound how many Transforms are fetched and rendered at once, with the namespace as
@@ -51,19 +53,21 @@ type running struct {
 	cancel     context.CancelCauseFunc
 }
 
+// newSlots returns n slots for renders.
 func newSlots(n int) *slots {
 	return &slots{limiter: limiter.New(limiter.Options{Slots: n}), renders: map[types.UID]running{}}
 }
 
-// run renders in a slot of the Transform's namespace. The error is errNoSlot where all
-// are taken. A namespace that uses none waits until one is free. The cause of the context
-// of render is errSuperseded where it was ended by supersede.
+// run renders in a slot of the Transform's namespace. The error is errNoSlot if all are taken. A
+// namespace that uses none waits until one is free. The cause of the context of render is
+// errSuperseded if supersede has ended it.
 func (s *slots) run(ctx context.Context, t *v1alpha1.Transform, render func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.set(t.UID, &running{generation: t.Generation, cancel: cancel})
 	defer s.set(t.UID, nil)
-	waiting, stop := ctx, context.CancelFunc(func() {})
+	waiting := ctx
+	stop := context.CancelFunc(func() {})
 	if s.limiter.Running(t.Namespace) > 0 {
 		waiting, stop = context.WithTimeoutCause(ctx, slotWait, errNoSlot)
 	}
@@ -76,10 +80,12 @@ func (s *slots) run(ctx context.Context, t *v1alpha1.Transform, render func(ctx 
 	return render(ctx)
 }
 
+// set replaces the running render of a Transform; nil is none.
 func (s *slots) set(uid types.UID, r *running) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if delete(s.renders, uid); r != nil {
+	delete(s.renders, uid)
+	if r != nil {
 		s.renders[uid] = *r
 	}
 }

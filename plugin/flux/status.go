@@ -22,15 +22,16 @@ import (
 // maxListed is how many violations and nodes the status shows.
 const maxListed = 50
 
-// condition puts a problem into the conditions. Ready has the whole message. Stalled and
-// Reconciling, which is what kstatus shows, have its first line, and the others none of it.
-func (w *work) condition(p problem) {
+// setProblem puts a problem into the conditions. Ready has the complete message. Stalled and
+// Reconciling, which kstatus shows, have its first line, and the others none of it.
+func (w *work) setProblem(p problem) {
 	t := w.transform
 	text := message(p.err)
-	w.judged(p, meta.ReadyCondition)
+	w.setStageConditions(p, meta.ReadyCondition)
 	conditions.MarkFalse(t, meta.ReadyCondition, p.reason, "%s", text)
 	line, _, more := strings.Cut(text, "\n")
-	if line = cut(line, maxLine); more {
+	line = cut(line, maxLine)
+	if more {
 		line += " (and more: see the condition Ready)"
 	}
 	if p.kind == stalled {
@@ -46,9 +47,9 @@ func (w *work) condition(p problem) {
 // maxLine is how long the message of a condition is that repeats another one.
 const maxLine = 256
 
-// judged puts what a problem means for the input and the artifact into their conditions; see
-// names the condition that has its message.
-func (w *work) judged(p problem, see string) {
+// setStageConditions puts what a problem means for the input and the artifact into their
+// conditions. The argument see names the condition that has its message.
+func (w *work) setStageConditions(p problem, see string) {
 	validated := "not known: see the condition " + see
 	if p.validated == "False" {
 		validated = "mistakes are listed in status.violations: see the condition " + see
@@ -76,13 +77,14 @@ func (w *work) set(condition, status, reason, text string) {
 	})
 }
 
-// conditionOf puts what the engine says into the conditions.
-func (w *work) conditionOf(ctx context.Context) {
-	t, p := w.transform, w.progress
+// setEngineConditions puts the progress of the engine into the conditions.
+func (w *work) setEngineConditions(ctx context.Context) {
+	t := w.transform
+	p := w.progress
 	if p == nil {
 		return
 	}
-	w.sharedObjects(ctx, p.Shared)
+	w.setSharedObjects(ctx, p.Shared)
 	switch {
 	case p.Ready:
 		conditions.Delete(t, meta.StalledCondition)
@@ -94,20 +96,20 @@ func (w *work) conditionOf(ctx context.Context) {
 		conditions.MarkTrue(t, meta.ReadyCondition, reason, "%s", text)
 		t.Status.ObservedGeneration = t.Generation
 	case p.Stalled:
-		w.condition(problem{kind: stalled, reason: cmp.Or(p.Reason, v1alpha1.DeliveryFailedReason), err: engineMessage(p.Message)})
+		w.setProblem(problem{kind: stalled, reason: cmp.Or(p.Reason, v1alpha1.DeliveryFailedReason), err: engineMessage(p.Message)})
 	case p.Failed:
-		w.condition(problem{kind: retry, reason: cmp.Or(p.Reason, v1alpha1.LayerNotReadyReason), err: engineMessage(p.Message)})
+		w.setProblem(problem{kind: retry, reason: cmp.Or(p.Reason, v1alpha1.LayerNotReadyReason), err: engineMessage(p.Message)})
 	default:
 		reason := cmp.Or(p.Reason, meta.ProgressingReason)
 		if reason == v1alpha1.LayerNotReadyReason {
 			reason = meta.ProgressingReason // The engine is still at it.
 		}
-		w.progressing(reason, p.Message)
+		w.setProgressing(reason, p.Message)
 	}
 }
 
-// sharedObjects puts into a condition which objects other Transforms deliver too.
-func (w *work) sharedObjects(ctx context.Context, text string) {
+// setSharedObjects puts into a condition which objects other Transforms deliver too.
+func (w *work) setSharedObjects(ctx context.Context, text string) {
 	if text == "" {
 		conditions.Delete(w.transform, v1alpha1.SharedObjectsCondition)
 		return
@@ -116,18 +118,18 @@ func (w *work) sharedObjects(ctx context.Context, text string) {
 	conditions.MarkTrue(w.transform, v1alpha1.SharedObjectsCondition, v1alpha1.SharedObjectsReason,
 		"%s: the one that was applied last wins", cut(text, maxMessage))
 	if conditions.GetMessage(w.transform, v1alpha1.SharedObjectsCondition) != before && !w.progress.Stalled {
-		w.event(ctx, typeWarning, v1alpha1.SharedObjectsReason, text)
+		w.raiseEvent(ctx, typeWarning, v1alpha1.SharedObjectsReason, text)
 	}
 }
 
 // engineMessage is what an engine says, as an error.
 type engineMessage string
 
-// Error is what it says.
+// Error returns the message of the engine, or that there is none.
 func (m engineMessage) Error() string { return cmp.Or(string(m), "the engine gives no reason") }
 
-// shown is how messages name what is delivered: short enough for the line that kubectl
-// has for a Transform. The status has the whole of it.
+// shown returns the name of a delivered artifact for messages. It is short enough for the line
+// that kubectl prints for a Transform. The status has the complete name.
 func shown(a *v1alpha1.Artifact) string {
 	if a == nil {
 		return "nothing"
@@ -138,14 +140,14 @@ func shown(a *v1alpha1.Artifact) string {
 	return printable.Revision(a.Revision) + " (" + printable.Revision(a.Digest) + ")"
 }
 
-// begun shows that something is being done, where that takes a while.
-func (w *work) begun(ctx context.Context, text string) error {
-	w.progressing(meta.ProgressingReason, text)
+// showBegun shows in the status that something is being done, if that takes a while.
+func (w *work) showBegun(ctx context.Context, text string) error {
+	w.setProgressing(meta.ProgressingReason, text)
 	return w.patchStatus(ctx)
 }
 
-// progressing puts into the conditions that something is under way.
-func (w *work) progressing(reason, text string) {
+// setProgressing puts into the conditions that something is under way.
+func (w *work) setProgressing(reason, text string) {
 	t := w.transform
 	text = cut(text, maxMessage)
 	conditions.Delete(t, meta.StalledCondition)
@@ -153,7 +155,7 @@ func (w *work) progressing(reason, text string) {
 	conditions.MarkUnknown(t, meta.ReadyCondition, reason, "%s", text)
 }
 
-// violations are mistakes and warnings as the status shows them: errors first.
+// violations returns mistakes and warnings as the status shows them, errors first.
 func violations(all object.Errors) []v1alpha1.Violation {
 	var out []v1alpha1.Violation
 	for _, m := range append(all.Failures().Sorted(), all.Warnings().Sorted()...) {
@@ -165,6 +167,7 @@ func violations(all object.Errors) []v1alpha1.Violation {
 	return out
 }
 
+// violation returns one mistake or warning as the status shows it.
 func violation(m *object.Error) v1alpha1.Violation {
 	v := v1alpha1.Violation{Policy: m.Policy, Severity: "error", Position: m.Path}
 	if m.Severity == object.SeverityWarning {
@@ -195,12 +198,14 @@ func (w *work) showLayers() {
 	t := w.transform
 	t.Status.Layers = w.progress.Layers
 	t.Status.Nodes = w.progress.Nodes[:min(len(w.progress.Nodes), maxListed)]
-	ready, all := 0, 0
+	ready := 0
+	all := 0
 	for _, l := range t.Status.Layers {
 		if l.State == v1alpha1.LayerRetiring {
 			continue
 		}
-		if all++; l.State == v1alpha1.LayerReady {
+		all++
+		if l.State == v1alpha1.LayerReady {
 			ready++
 		}
 	}

@@ -65,13 +65,13 @@ func TestOneTextDoesNotFillAllConditions(t *testing.T) {
 	long := strings.Repeat("x", maxMessage)
 	for name, step := range map[string]func(*work){
 		"of a mistake": func(w *work) {
-			w.condition(problem{kind: stalled, reason: "Invalid", validated: "False", rendered: "False", err: errors.New("first\nsecond")})
+			w.setProblem(problem{kind: stalled, reason: "Invalid", validated: "False", rendered: "False", err: errors.New("first\nsecond")})
 		},
 		"of an outage": func(w *work) {
-			w.condition(problem{kind: retry, reason: "FetchFailed", validated: "Unknown", rendered: "False", err: errors.New("first\nsecond")})
+			w.setProblem(problem{kind: retry, reason: "FetchFailed", validated: "Unknown", rendered: "False", err: errors.New("first\nsecond")})
 		},
 		"of a long line": func(w *work) {
-			w.condition(problem{kind: retry, reason: "FetchFailed", validated: "Unknown", rendered: "False", err: errors.New("first second " + long)})
+			w.setProblem(problem{kind: retry, reason: "FetchFailed", validated: "Unknown", rendered: "False", err: errors.New("first second " + long)})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,13 +99,13 @@ func TestOneTextDoesNotFillAllConditions(t *testing.T) {
 // tested in test/e2e.
 func TestConditionsAreThoseOfKstatus(t *testing.T) {
 	failed := func(k kind) func(*work) {
-		return func(w *work) { w.condition(problem{kind: k, reason: "Invalid", err: errors.New("no")}) }
+		return func(w *work) { w.setProblem(problem{kind: k, reason: "Invalid", err: errors.New("no")}) }
 	}
 	says := func(p delivery.Progress) func(*work) {
-		return func(w *work) { w.progress = &p; w.conditionOf(t.Context()) }
+		return func(w *work) { w.progress = &p; w.setEngineConditions(t.Context()) }
 	}
 	steps := map[string]func(*work){
-		"retry": failed(retry), "waiting": failed(waiting), "stalled": failed(stalled), "begun": func(w *work) { w.progressing("Progressing", "rendering") },
+		"retry": failed(retry), "waiting": failed(waiting), "stalled": failed(stalled), "begun": func(w *work) { w.setProgressing("Progressing", "rendering") },
 		"ready": says(delivery.Progress{Ready: true}), "layer failed": says(delivery.Progress{Failed: true}), "layer stalled": says(delivery.Progress{Stalled: true}),
 		"layer applying": says(delivery.Progress{Reason: v1alpha1.LayerNotReadyReason}), "deleting": says(delivery.Progress{Reason: v1alpha1.DeletingReason}),
 	}
@@ -143,7 +143,7 @@ func TestTheCourseOfThingsIsNoEvent(t *testing.T) {
 			reported(func(w *work) {
 				w.Reconciler = &Reconciler{opts: Options{Events: recorder}, cache: none}
 				w.progress = &c.says
-				w.conditionOf(t.Context())
+				w.setEngineConditions(t.Context())
 				w.raiseEvents(t.Context(), nil)
 			})
 			close(recorder.Events)

@@ -39,7 +39,8 @@ const (
 	byDependency = ".metadata.dependency"
 )
 
-// indexed are the indexes of Transforms and what each has of one.
+// indexed returns the indexes of Transforms, and the function that returns the keys of a Transform
+// in each.
 func indexed() map[string]func(*v1alpha1.Transform) []string {
 	return map[string]func(*v1alpha1.Transform) []string{
 		bySource:    request.Sources,
@@ -56,6 +57,7 @@ func indexed() map[string]func(*v1alpha1.Transform) []string {
 
 // watch adds the indexes and the controller with its watches.
 func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager, lost <-chan event.GenericEvent) error {
+	// Objects find their Transforms by indexes.
 	for field, values := range indexed() {
 		err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.Transform{}, field, func(o client.Object) []string {
 			return values(o.(*v1alpha1.Transform)) //nolint:forcetypeassert // the index is of Transforms
@@ -64,6 +66,8 @@ func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager, lost <-chan ev
 			return err
 		}
 	}
+
+	// Transforms themselves, and what they read.
 	b := ctrl.NewControllerManagedBy(mgr).Named("transform").
 		For(&v1alpha1.Transform{}, builder.WithPredicates(r.superseded(), predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{}))).
 		Watches(&v1alpha1.Transform{}, r.dependants(), builder.WithPredicates(readyChanged())).
@@ -77,6 +81,8 @@ func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager, lost <-chan ev
 		name := func(o client.Object) string { return kind + "/" + o.GetNamespace() + "/" + o.GetName() }
 		b = b.Watches(request.NewSource(kind), r.users(bySource, name), builder.WithPredicates(artifactChanged()))
 	}
+
+	// What the engines report, if the cluster has their kinds.
 	for _, own := range []client.Object{&kustomizev1.Kustomization{}, &sourcev1.OCIRepository{}, &sourcev1.ExternalArtifact{}} {
 		if isKnown(mgr, own) {
 			b = b.Watches(own, owner(), builder.WithPredicates(isOurs(), stateChanged()))
@@ -100,23 +106,25 @@ func isKnown(mgr ctrl.Manager, o client.Object) bool {
 	return err == nil
 }
 
-// users maps an object to the Transforms that name it.
+// users returns a handler that maps an object to the Transforms that name it.
 func (r *Reconciler) users(index string, key func(client.Object) string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 		opts := []client.ListOption{client.MatchingFields{index: key(o)}}
 		if index != bySource {
 			opts = append(opts, client.InNamespace(o.GetNamespace()))
 		}
-		return r.requests(ctx, opts...)
+		return r.findRequests(ctx, opts...)
 	})
 }
 
-// dependants maps a Transform to those that depend on it.
+// dependants returns a handler that maps a Transform to those that depend on it.
 func (r *Reconciler) dependants() handler.EventHandler {
 	return r.users(byDependency, client.Object.GetName)
 }
 
-func (r *Reconciler) requests(ctx context.Context, opts ...client.ListOption) []reconcile.Request {
+// findRequests finds the Transforms of an index, records that they may have changed, and returns
+// their requests.
+func (r *Reconciler) findRequests(ctx context.Context, opts ...client.ListOption) []reconcile.Request {
 	var list v1alpha1.TransformList
 	if err := r.List(ctx, &list, opts...); err != nil {
 		log.FromContext(ctx).Error(err, "finding the Transforms of an object")
@@ -130,7 +138,7 @@ func (r *Reconciler) requests(ctx context.Context, opts ...client.ListOption) []
 	return out
 }
 
-// owner maps what was made for a Transform to it.
+// owner returns a handler that maps an object to the Transform that it was made for.
 func owner() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 		labels := o.GetLabels()
@@ -142,13 +150,13 @@ func owner() handler.EventHandler {
 	})
 }
 
-// isOurs lets through what was made for a Transform.
+// isOurs returns a predicate that lets through what was made for a Transform.
 func isOurs() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()[v1alpha1.LabelTransform] != "" })
 }
 
-// readyChanged lets through a Transform that others may depend on: one that became
-// Ready. That one ceased to be changes nothing that is delivered.
+// readyChanged returns a predicate that lets through a Transform that became Ready: others may
+// depend on it. A Transform that is no longer Ready changes nothing that is delivered.
 func readyChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return isDone(e.Object) },
@@ -157,12 +165,13 @@ func readyChanged() predicate.Predicate {
 	}
 }
 
+// isDone reports whether a Transform that another one depends on is done.
 func isDone(o client.Object) bool {
 	t, ok := o.(*v1alpha1.Transform)
 	return ok && (isReady(t) || isHandingOver(t))
 }
 
-// artifactChanged lets a source through when it leads to something else.
+// artifactChanged returns a predicate that lets a source through when it has another artifact.
 func artifactChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := artifactOf(e.ObjectOld), artifactOf(e.ObjectNew)
@@ -173,6 +182,7 @@ func artifactChanged() predicate.Predicate {
 	}}
 }
 
+// artifactOf returns the artifact of a source, or nil.
 func artifactOf(o client.Object) *meta.Artifact {
 	if s, ok := o.(sourcev1.Source); ok {
 		return s.GetArtifact()
@@ -180,7 +190,7 @@ func artifactOf(o client.Object) *meta.Artifact {
 	return nil
 }
 
-// isCurrent reports whether a source was looked at since its spec changed.
+// isCurrent reports whether the status of a source is of its present spec.
 func isCurrent(o client.Object) bool {
 	switch s := o.(type) {
 	case *sourcev1.GitRepository:
@@ -193,8 +203,8 @@ func isCurrent(o client.Object) bool {
 	return true
 }
 
-// stateChanged lets an object of Flux through when its state or its spec has changed, and not when
-// its controller only repeats it.
+// stateChanged returns a predicate that lets an object of Flux through when its state or its spec
+// has changed, and not when its controller only repeats it.
 func stateChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld, e.ObjectNew
@@ -208,7 +218,7 @@ func stateChanged() predicate.Predicate {
 	}}
 }
 
-// stateOf is what a delivery looks at in the status of an object of Flux.
+// stateOf returns the fields of the status of an object of Flux that a delivery depends on.
 func stateOf(o client.Object) []string {
 	var out []string
 	if c, ok := o.(conditions.Getter); ok {
@@ -227,10 +237,9 @@ func stateOf(o client.Object) []string {
 	return out
 }
 
-// superseded ends the render of a spec that has changed, records that there is one, and
-// lets every event pass. A
-// Transform is reconciled once at a time, so that a rollback, or a corrected reference, would
-// otherwise wait for a server that does not answer.
+// superseded returns a predicate that ends the render of a spec that has changed, records the
+// change, and lets every event pass. A Transform is reconciled once at a time, so that a rollback,
+// or a corrected reference, would otherwise wait for a server that does not answer.
 func (r *Reconciler) superseded() predicate.Predicate {
 	changed := func(o client.Object) bool {
 		if t, ok := o.(*v1alpha1.Transform); ok {

@@ -85,7 +85,7 @@ func TestWhatIsRememberedSavesWork(t *testing.T) {
 	require.Zero(t, v.since("u", at), "a restart is no reason to look for modules")
 	require.Equal(t, time.Minute, v.since("u", at.Add(time.Minute)))
 	failure := errors.New("no")
-	v.done("u", at.Add(time.Hour), "key", failure)
+	v.record("u", at.Add(time.Hour), "key", failure)
 	require.Equal(t, time.Minute, v.since("u", at.Add(time.Hour+time.Minute)))
 	require.Equal(t, failure, v.failed("u", "key"))
 	require.NoError(t, v.failed("u", "other"))

@@ -52,12 +52,14 @@ type work struct {
 	changed, revised bool
 }
 
+// begin returns the work of a reconciliation that begins now.
 func (r *Reconciler) begin(t *v1alpha1.Transform) *work {
 	before := t.DeepCopy()
 	return &work{Reconciler: r, transform: t, before: before, was: conditions.Get(before, meta.ReadyCondition).DeepCopy(), started: r.now()}
 }
 
-// addFinalizer makes sure that all that is delivered is withdrawn.
+// addFinalizer adds the finalizer, so that all that is delivered is withdrawn before the Transform
+// goes.
 func (w *work) addFinalizer(ctx context.Context) error {
 	if !controllerutil.AddFinalizer(w.transform, v1alpha1.Finalizer) {
 		return nil
@@ -65,19 +67,20 @@ func (w *work) addFinalizer(ctx context.Context) error {
 	return w.patchMetadata(ctx)
 }
 
-// patchMetadata writes the finalizers. Others may have written to the object since: the
-// patch names the version that it is of, because it replaces the list.
+// patchMetadata writes the finalizers. Others may have written to the object since: the patch
+// names the version that it is of, because it replaces the list.
 func (w *work) patchMetadata(ctx context.Context) error {
 	patch := w.transform.DeepCopy()
 	base := client.MergeFromWithOptions(w.before, client.MergeFromWithOptimisticLock{})
 	if err := w.Patch(ctx, patch, base, client.FieldOwner(Name)); err != nil {
 		return err
 	}
-	w.before.ObjectMeta, w.transform.ObjectMeta = *patch.ObjectMeta.DeepCopy(), *patch.ObjectMeta.DeepCopy()
+	w.before.ObjectMeta = *patch.ObjectMeta.DeepCopy()
+	w.transform.ObjectMeta = *patch.ObjectMeta.DeepCopy()
 	return nil
 }
 
-// patchStatus writes the status, in one request, and nothing where it is as it was.
+// patchStatus writes the status, in one request, and writes nothing if it has not changed.
 //
 // The patch helper of Flux was not taken: it writes conditions first and the rest after
 // them, so that others see Ready before they see of what, and it asks for the
@@ -96,11 +99,13 @@ func (w *work) patchStatus(ctx context.Context) error {
 	return nil
 }
 
-// finish says in the status what came of a reconciliation, and when there is to be
-// another one.
+// finish writes the outcome of a reconciliation into the status, and returns when the next one is
+// due.
 func (w *work) finish(ctx context.Context, result ctrl.Result, err error) (ctrl.Result, error) {
 	t := w.transform
 	defer w.opts.Metrics.RecordDuration(ctx, t, w.started)
+
+	// Some outcomes are not shown: nothing is left to write to, or another try follows soon.
 	if w.gone {
 		w.attempts.forget(t.UID)
 		return result, err
@@ -115,16 +120,20 @@ func (w *work) finish(ctx context.Context, result ctrl.Result, err error) (ctrl.
 		log.FromContext(ctx).Info("the registry is not available: what is applied stays", "error", err.Error())
 		return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: w.opts.DependencyRequeue}), nil
 	}
+
+	// The conditions have either the problem or the progress of the engine.
 	if at, ok := meta.ReconcileAnnotationValue(t.GetAnnotations()); ok {
 		t.SetLastHandledReconcileAt(at)
 	}
 	var p *problem
 	if err != nil {
 		p = diagnose(err)
-		w.condition(*p)
+		w.setProblem(*p)
 	} else if !w.suspended {
-		w.conditionOf(ctx)
+		w.setEngineConditions(ctx)
 	}
+
+	// Events compare the conditions with those before, and then the status is written.
 	w.raiseEvents(ctx, p)
 	if failed := w.patchStatus(ctx); client.IgnoreNotFound(failed) != nil {
 		return ctrl.Result{}, failed
@@ -132,7 +141,7 @@ func (w *work) finish(ctx context.Context, result ctrl.Result, err error) (ctrl.
 	if w.suspended {
 		return ctrl.Result{}, nil
 	}
-	return w.again(ctx, p)
+	return w.requeue(ctx, p)
 }
 
 // postpone leaves a Transform to a later reconciliation, which handles the requests of
@@ -140,7 +149,7 @@ func (w *work) finish(ctx context.Context, result ctrl.Result, err error) (ctrl.
 func (w *work) postpone(ctx context.Context, why error) (ctrl.Result, error) {
 	show := w.patchStatus
 	if w.isNew() {
-		show = func(ctx context.Context) error { return w.begun(ctx, why.Error()) }
+		show = func(ctx context.Context) error { return w.showBegun(ctx, why.Error()) }
 	}
 	if err := show(ctx); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err
@@ -149,8 +158,8 @@ func (w *work) postpone(ctx context.Context, why error) (ctrl.Result, error) {
 	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: slotRetry, Priority: &low}), nil
 }
 
-// again says when a Transform is looked at next.
-func (w *work) again(ctx context.Context, p *problem) (ctrl.Result, error) {
+// requeue returns when a Transform is reconciled next.
+func (w *work) requeue(ctx context.Context, p *problem) (ctrl.Result, error) {
 	interval := intervalOf(w.transform)
 	if next := w.claims.Waiting(client.ObjectKeyFromObject(w.transform)); next > 0 {
 		interval = min(interval, next)
@@ -162,7 +171,7 @@ func (w *work) again(ctx context.Context, p *problem) (ctrl.Result, error) {
 	case p == nil && w.progress != nil && w.progress.Stalled && w.progress.Reason == v1alpha1.ForeignObjectsReason:
 		interval = min(interval, w.foreignDelay())
 	case p == nil && w.previewErr != nil:
-		interval = min(interval, w.previewAgain())
+		interval = min(interval, w.previewDelay())
 	case p == nil || p.kind == stalled && !p.unwatched:
 	case p.kind == waiting && !p.watched:
 		interval = min(interval, cmp.Or(w.transform.GetRetryInterval(), w.opts.DependencyRequeue))
@@ -179,9 +188,9 @@ func (w *work) again(ctx context.Context, p *problem) (ctrl.Result, error) {
 	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: interval}), nil
 }
 
-// outageDelay is the delay before the next request to a server that is not available: an
-// eighth of the time since the first failure. The delay of the queue doubles: it would be
-// about as long as the outage itself.
+// outageDelay returns the delay before the next request to a server that is not available: an
+// eighth of the time since the first failure. The delay of the queue doubles: it would be about as
+// long as the outage itself.
 func (w *work) outageDelay() time.Duration {
 	const part = 8
 	delay := time.Second
@@ -191,8 +200,8 @@ func (w *work) outageDelay() time.Duration {
 	return delay
 }
 
-// foreignDelay is the delay before objects of other owners are looked for again: of their
-// kinds nothing is watched. It grows with the time that they have been there.
+// foreignDelay returns the delay before objects of other owners are looked for again: their kinds
+// are not watched. It grows with the time that they have been there.
 func (w *work) foreignDelay() time.Duration {
 	const part = 8
 	delay := w.opts.DependencyRequeue
@@ -202,8 +211,8 @@ func (w *work) foreignDelay() time.Duration {
 	return delay
 }
 
-// previewAgain is when a preview that went wrong is worth another one.
-func (w *work) previewAgain() time.Duration {
+// previewDelay returns the delay before a preview that failed is tried again.
+func (w *work) previewDelay() time.Duration {
 	if isPostponed(w.previewErr) {
 		return slotRetry
 	}
@@ -214,7 +223,7 @@ func (w *work) previewAgain() time.Duration {
 	return cmp.Or(w.transform.GetRetryInterval(), w.opts.DependencyRequeue)
 }
 
-// intervalOf is how often a Transform is looked at without an event.
+// intervalOf returns how often a Transform is reconciled without an event.
 func intervalOf(t *v1alpha1.Transform) time.Duration {
 	const usual = 10 * time.Minute
 	return cmp.Or(t.GetRequeueAfter(), usual)

@@ -31,15 +31,18 @@ var ErrManyClusters = errors.New("one render is for one of them")
 // latest is the version of a module whose instance names none.
 const latest = "latest"
 
-// readBundle evaluates a bundle. It is evaluated with the files that it may import, or
-// alone where it imports nothing.
+// readBundle evaluates a bundle. It is evaluated with the files that it may import, or by itself
+// if it imports nothing.
 func readBundle(ctx context.Context, f found, b project.Bundle) (*evaluate.Bundle, error) {
+	// The text shows which values of the runtime the bundle reads, and whether it imports.
 	pos := object.Pos{File: b.File.Name}
 	var texts []byte
 	for _, file := range b.Files() {
 		texts = append(append(texts, file.Data...), '\n')
 	}
-	files := evaluate.BundleFiles{Cluster: f.opts.Environment, Values: f.runtime.of(texts)}
+	files := evaluate.BundleFiles{Cluster: f.opts.Environment, Values: f.runtime.valuesOf(texts)}
+
+	// Imports need the module that the bundle is in.
 	module := evaluate.Module{Dir: ".", Label: path.Dir(b.File.Name)}
 	content := source.Builder{Limits: f.modules.host.Limits}
 	if bytes.Contains(texts, []byte("import")) || bytes.Contains(texts, []byte("@embed")) {
@@ -73,10 +76,12 @@ func readBundle(ctx context.Context, f found, b project.Bundle) (*evaluate.Bundl
 		files.Runtime = add("ropewalk-runtime.cue", b.Runtime)
 	}
 	tree, treeErr := content.Tree(b.File.Name, "")
-	if err = errors.Join(err, treeErr); err != nil {
+	err = errors.Join(err, treeErr)
+	if err != nil {
 		return nil, &object.Error{Stage: object.StageResolve, Pos: pos, Err: err}
 	}
-	module.FS, module.Digest = tree.FS, tree.Digest
+	module.FS = tree.FS
+	module.Digest = tree.Digest
 	return evaluate.ReadBundle(ctx, f.opts.Evaluator, evaluate.Subject{
 		Spec: project.Label(path.Base(path.Dir(b.File.Name))), Pos: pos, Module: module, Limits: f.opts.Limits,
 	}, files)
@@ -96,9 +101,10 @@ func copyTree(to *source.Builder, from fs.FS) error {
 	})
 }
 
-// withInstances adds the instances of a bundle to the documents. Timoni applies them in
-// their order, each when the one before is ready.
+// withInstances adds the instances of a bundle to the documents. Timoni applies them in their
+// order, each when the one before is ready.
 func withInstances(f found, docs documents, b project.Bundle, from evaluate.Bundle) documents {
+	// The name of an instance is that of a spec.
 	taken := project.Names(docs.Documents)
 	before := ""
 	for _, i := range from.Instances {
@@ -119,6 +125,7 @@ func withInstances(f found, docs documents, b project.Bundle, from evaluate.Bund
 			f.FailAt(i.Namespace.Pos, at.Append(object.Field("namespace")), "", err)
 		}
 
+		// The instance becomes a Transform that depends on the one before it.
 		if i.Values.Kind == object.KindNone {
 			// Timoni merges an instance without values too, which sorts those of the module.
 			i.Values = object.Value{Kind: object.KindMap, Pos: i.Pos}
@@ -131,15 +138,16 @@ func withInstances(f found, docs documents, b project.Bundle, from evaluate.Bund
 		if before != "" {
 			t.DependsOn = []object.SpecDependency{{Name: before, Pos: i.Pos}}
 		}
-		taken, before = append(taken, i.Name), i.Name
+		taken = append(taken, i.Name)
+		before = i.Name
 		docs.Transforms = append(docs.Transforms, t)
 	}
 	return docs
 }
 
-// withClusters makes the bundle the project where there is no other, and its clusters
-// environments.
+// withClusters makes the bundle the project if there is no other, and its clusters environments.
 func withClusters(f found, docs documents, b project.Bundle, from evaluate.Bundle) documents {
+	// The bundle may be all that there is.
 	if len(docs.Projects) == 0 {
 		docs.Projects = []spec.Project{{Name: from.Name.Text, Pos: object.Pos{File: b.File.Name}}}
 		if from.Name.Text != "" {
@@ -151,6 +159,8 @@ func withClusters(f found, docs documents, b project.Bundle, from evaluate.Bundl
 	if environments == nil {
 		environments = map[string]spec.Environment{}
 	}
+
+	// A cluster may be an environment of the project already.
 	var names []string
 	for _, c := range from.Clusters {
 		names = append(names, c.Name)
@@ -176,9 +186,10 @@ func withClusters(f found, docs documents, b project.Bundle, from evaluate.Bundl
 	return docs
 }
 
-// moduleOf is the reference to the module of an instance. A mistake in it is reported,
-// and leaves it empty.
+// moduleOf returns the reference to the module of an instance. A mistake in it is reported, and
+// leaves it empty.
 func moduleOf(f found, b project.Bundle, i evaluate.Instance, at object.Path) spec.CueRef {
+	// A field that is not written is reported at the instance.
 	at = at.Append(object.Field("module"))
 	pos := i.URL.Pos
 	if !pos.IsValid() {
@@ -186,7 +197,10 @@ func moduleOf(f found, b project.Bundle, i evaluate.Instance, at object.Path) sp
 	}
 	ref := spec.CueRef{Pos: pos, TypePos: pos, RefPos: pos, VersionPos: i.Version.Pos, DigestPos: i.Digest.Pos}
 	ref.Pos.File = cmp.Or(ref.Pos.File, b.File.Name)
-	url, version := i.URL.Text, cmp.Or(i.Version.Text, latest)
+	url := i.URL.Text
+	version := cmp.Or(i.Version.Text, latest)
+
+	// Only references that Timoni has are taken.
 	switch {
 	case url == "":
 		return ref
@@ -196,7 +210,8 @@ func moduleOf(f found, b project.Bundle, i evaluate.Instance, at object.Path) sp
 		if !slices.ContainsFunc(b.More, func(file spec.File) bool { return file.Name == ref.Pos.File }) {
 			ref.Pos.File = b.File.Name
 		}
-		ref.Type, ref.Ref = spec.RefPath, path.Clean(strings.TrimPrefix(url, "file://"))
+		ref.Type = spec.RefPath
+		ref.Ref = path.Clean(strings.TrimPrefix(url, "file://"))
 		refuseDigest(f, i, at)
 		return ref
 	case !strings.HasPrefix(url, "oci://"):
@@ -209,7 +224,10 @@ func moduleOf(f found, b project.Bundle, i evaluate.Instance, at object.Path) sp
 		f.FailAt(i.Digest.Pos, at.Append(object.Field("digest")), "", fmt.Errorf("%q is not a digest: expected sha256: and 64 hexadecimal digits", i.Digest.Text))
 		return ref
 	}
-	ref.Type, ref.Ref = spec.RefType(reftype.OCI), url
+
+	// The digest counts, and the version is compared with it later.
+	ref.Type = spec.RefType(reftype.OCI)
+	ref.Ref = url
 	if i.Digest.Text == "" || version != latest {
 		ref.Ref += ":" + version
 	}
@@ -234,9 +252,9 @@ func refuseDigest(f found, i evaluate.Instance, at object.Path) {
 	}
 }
 
-// sameVersion refuses a digest that is not that of the version beside it, as Timoni does;
-// what an artifact says of its version tells it, without a request for the tag.
-func sameVersion(f found, t spec.Transform, tree source.Tree) {
+// checkVersion refuses a digest that is not of the version beside it, as Timoni does. The
+// annotations of an artifact have its version, so that no request for the tag is needed.
+func checkVersion(f found, t spec.Transform, tree source.Tree) {
 	name, digest, pinned := strings.Cut(t.CueRef.Ref, "@")
 	if _, other, ok := strings.Cut(tree.Pinned, "@"); ok && other != digest {
 		return // It stands in for the module of that digest.

@@ -29,7 +29,7 @@ const maxDependencies = 100
 // exactVersion is a version, and no range of them.
 var exactVersion = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`)
 
-// chartOf is the reference of a chart that is in no source; false for others.
+// chartOf returns the reference of a chart that is in no source, and false for others.
 func chartOf(h spec.Helm) (spec.CueRef, bool) {
 	ref := spec.CueRef{Pos: h.Chart.Pos, RefPos: h.Chart.Pos, TypePos: h.Chart.Pos, PullSecretRef: h.PullSecretRef, Verify: h.Verify, VersionPos: h.Version.Pos}
 	switch {
@@ -43,7 +43,8 @@ func chartOf(h spec.Helm) (spec.CueRef, bool) {
 	case !strings.HasPrefix(h.Chart.Text, "oci://"):
 		return ref, false
 	}
-	ref.Type, ref.Ref = spec.RefType(reftype.OCI), h.Chart.Text
+	ref.Type = spec.RefType(reftype.OCI)
+	ref.Ref = h.Chart.Text
 	switch {
 	case h.Version.Text == "" && strings.ContainsAny(path.Base(ref.Ref), ":@?"):
 	case exactVersion.MatchString(h.Version.Text):
@@ -54,16 +55,18 @@ func chartOf(h spec.Helm) (spec.CueRef, bool) {
 	return ref, true
 }
 
-// chartFiles are the files of a chart with its values files; dependencies that are not in
-// its folder are fetched and mounted.
+// chartFiles returns the files of a chart with its values files. Dependencies that are not in its
+// folder are fetched and mounted.
 func chartFiles(ctx context.Context, c spec.Component, f *files) ([]string, error) {
+	// Values files are those of the project or of the source.
 	var errs object.Errors
 	fail := func(pos object.Pos, at object.Path, hint, format string, args ...any) {
 		errs = append(errs, &object.Error{Stage: object.StageResolve, Pos: pos, Path: at.String(), Err: fmt.Errorf(format, args...), Hint: hint})
 	}
 	var names []string
 	for i, p := range c.Helm.ValuesFiles {
-		name, at := path.Join(f.dir, p.Text), c.Path.Append(object.Field("valuesFiles"), object.Index(i))
+		name := path.Join(f.dir, p.Text)
+		at := c.Path.Append(object.Field("valuesFiles"), object.Index(i))
 		switch info, err := statIn(f, name); {
 		case err != nil:
 			fail(p.Pos, at, cmp.Or(nearest(f, name, false), "a path is relative to this file, or to the source"), "%q: %v", p.Text, err)
@@ -73,7 +76,10 @@ func chartFiles(ctx context.Context, c spec.Component, f *files) ([]string, erro
 			names = append(names, name)
 		}
 	}
-	dir, at := path.Join(f.dir, c.Helm.Chart.Text), c.Path.Append(object.Field("chart"))
+
+	// The chart is an archive or a folder.
+	dir := path.Join(f.dir, c.Helm.Chart.Text)
+	at := c.Path.Append(object.Field("chart"))
 	info, err := statIn(f, dir)
 	switch {
 	case err != nil:
@@ -87,6 +93,8 @@ func chartFiles(ctx context.Context, c spec.Component, f *files) ([]string, erro
 		fail(c.Helm.Chart.Pos, at, "", "%q holds no %s: it is no chart", c.Helm.Chart.Text, chartFile)
 		return nil, errs
 	}
+
+	// All files of the folder belong to it, and those of dependencies.
 	all, err := tree(f, dir)
 	var link *object.Error
 	switch {
@@ -96,7 +104,7 @@ func chartFiles(ctx context.Context, c spec.Component, f *files) ([]string, erro
 		fail(c.Helm.Chart.Pos, at, "", "read %q: %v", c.Helm.Chart.Text, err)
 		return nil, errs
 	}
-	laid, missing := f.chartDependencies(ctx, dir)
+	laid, missing := f.fetchChartDependencies(ctx, dir)
 	names = slices.Concat(names, all, laid)
 	slices.Sort(names) // Values files may be in the folder of the chart.
 	return slices.Compact(names), append(errs, missing...).Err()
@@ -114,8 +122,8 @@ func statIn(f *files, name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// tree are the files below a folder, but for hidden folders. A link that cannot be followed
-// is an error, as for Helm.
+// tree returns the files below a folder, but for hidden folders. A link that cannot be followed is
+// an error, as for Helm.
 func tree(f *files, dir string) (out []string, err error) {
 	err = fs.WalkDir(f, dir, func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -134,9 +142,10 @@ func tree(f *files, dir string) (out []string, err error) {
 	return out, err
 }
 
-// chartDependencies fetches the dependencies in the chart of a folder that are not in its
+// fetchChartDependencies fetches the dependencies in the chart of a folder that are not in its
 // folder charts, and returns their files.
-func (f *files) chartDependencies(ctx context.Context, dir string) (names []string, errs object.Errors) {
+func (f *files) fetchChartDependencies(ctx context.Context, dir string) (names []string, errs object.Errors) {
+	// Chart.lock has versions that Chart.yaml leaves open.
 	read := func(name string) object.Value {
 		data, err := fs.ReadFile(f, path.Join(dir, name))
 		if err != nil {
@@ -149,8 +158,12 @@ func (f *files) chartDependencies(ctx context.Context, dir string) (names []stri
 	wanted, _ := read(chartFile).Get("dependencies")
 	locked, _ := read("Chart.lock").Get("dependencies")
 	present, _ := fs.ReadDir(f, path.Join(dir, "charts")) // A chart without has none.
+
+	// What is in the folder charts needs no fetch.
 	for i, d := range wanted.Items {
-		name, version, repo := textOf(d, "name"), textOf(d, "version"), textOf(d, "repository")
+		name := textOf(d, "name")
+		version := textOf(d, "version")
+		repo := textOf(d, "repository")
 		if name == "" || slices.ContainsFunc(present, func(e fs.DirEntry) bool {
 			return e.Name() == name || strings.HasPrefix(e.Name(), name+"-") && path.Ext(e.Name()) == ".tgz" || e.Name() == textOf(d, "alias")
 		}) {
@@ -162,8 +175,9 @@ func (f *files) chartDependencies(ctx context.Context, dir string) (names []stri
 			}
 		}
 		at := spec.Text{Text: name, Pos: d.Pos}
-		laid, e := f.dependency(ctx, dir, spec.Helm{Chart: at, Repo: spec.Text{Text: repo, Pos: d.Pos}, Version: spec.Text{Text: version, Pos: d.Pos}})
-		if names = append(names, laid...); e != nil {
+		laid, e := f.fetchDependency(ctx, dir, spec.Helm{Chart: at, Repo: spec.Text{Text: repo, Pos: d.Pos}, Version: spec.Text{Text: version, Pos: d.Pos}})
+		names = append(names, laid...)
+		if e != nil {
 			e.Path = fmt.Sprintf("dependencies[%d]", i)
 			errs = append(errs, e)
 		}
@@ -171,12 +185,15 @@ func (f *files) chartDependencies(ctx context.Context, dir string) (names []stri
 	return names, errs
 }
 
-// dependency fetches one dependency of the chart in dir.
-func (f *files) dependency(ctx context.Context, dir string, h spec.Helm) ([]string, *object.Error) {
-	name, repo := h.Chart.Text, h.Repo.Text
+// fetchDependency fetches one dependency of the chart in dir.
+func (f *files) fetchDependency(ctx context.Context, dir string, h spec.Helm) ([]string, *object.Error) {
+	name := h.Chart.Text
+	repo := h.Repo.Text
 	fail := func(hint, format string, args ...any) *object.Error {
 		return &object.Error{Stage: object.StageResolve, Pos: h.Chart.Pos, Err: fmt.Errorf(format, args...), Hint: hint}
 	}
+
+	// The chart is mounted where Helm looks for it.
 	to := path.Join(dir, "charts", name) // where Helm looks for it
 	switch {
 	case len(f.mounts) > maxDependencies:
@@ -194,7 +211,8 @@ func (f *files) dependency(ctx context.Context, dir string, h spec.Helm) ([]stri
 		}
 	case strings.HasPrefix(repo, "https://"), strings.HasPrefix(repo, "http://"), strings.HasPrefix(repo, "oci://"):
 		if strings.HasPrefix(repo, "oci://") {
-			h.Chart.Text, h.Repo.Text = strings.TrimSuffix(repo, "/")+"/"+name, ""
+			h.Chart.Text = strings.TrimSuffix(repo, "/") + "/" + name
+			h.Repo.Text = ""
 		}
 		ref, _ := chartOf(h)
 		w, ok := f.modules.reference(ref, nil)
@@ -214,6 +232,8 @@ func (f *files) dependency(ctx context.Context, dir string, h spec.Helm) ([]stri
 	default:
 		return nil, fail("run helm dependency build, which puts it into the folder charts", "the chart %q is not in the folder charts, and %q is no repository that can be fetched", name, repo)
 	}
+
+	// It may have dependencies of its own.
 	names, err := tree(f, to)
 	var link *object.Error
 	switch {
@@ -222,14 +242,14 @@ func (f *files) dependency(ctx context.Context, dir string, h spec.Helm) ([]stri
 	case err != nil:
 		return nil, fail("", "read the chart %q: %v", name, err)
 	}
-	further, errs := f.chartDependencies(ctx, to)
+	further, errs := f.fetchChartDependencies(ctx, to)
 	if len(errs) > 0 {
 		return nil, errs[0]
 	}
 	return append(names, further...), nil
 }
 
-// textOf is a string of a map, "" where it is none.
+// textOf returns a string of a map, or "" if it is none.
 func textOf(v object.Value, name string) string {
 	f, _ := v.Get(name)
 	return f.Text

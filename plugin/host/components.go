@@ -35,8 +35,8 @@ type componentSpec struct {
 	source, chart *reference
 }
 
-// planComponents decodes the components with what environments and options lay over them. Those
-// with a mistake are left out; mistakes are reported.
+// planComponents decodes the components with what environments and options lay over them.
+// Components with a mistake are left out, and mistakes are reported.
 func planComponents(p planning) frontEnd {
 	var out componentFrontEnd
 	for _, t := range p.docs.Transforms {
@@ -53,8 +53,10 @@ func planComponents(p planning) frontEnd {
 	return out
 }
 
-// planComponent decodes a component, and says what is to be fetched for it.
+// planComponent decodes a component, and returns what has to be fetched for it. It returns false
+// if the component has mistakes.
 func planComponent(p planning, t spec.Transform) (componentSpec, bool) {
+	// Environments and options lay over the document.
 	out := componentSpec{Transform: t, input: t.Component}
 	over := p.settings.inputs[t.Name].Value
 	if over.Kind == object.KindMap {
@@ -84,21 +86,23 @@ func planComponent(p planning, t spec.Transform) (componentSpec, bool) {
 		}
 		w, ok := p.modules.reference(ref, at.Append(object.Field(field)))
 		w.key.files = true
-		out.source, complete = &w, ok
+		out.source = &w
+		complete = ok
 	}
 	if out.Helm != nil {
 		out.Helm.Sets = p.settings.overlays.Helm(t.Name)
 		if ref, remote := chartOf(*out.Helm); remote {
 			w, ok := p.modules.reference(ref, out.Path)
 			w.key.files = true
-			out.chart, complete = &w, complete && ok
+			out.chart = &w
+			complete = complete && ok
 		}
 	}
 	return out, complete
 }
 
-// withOptions is a component with the values of options: those of a chart that is a folder of
-// its own are values of the chart.
+// withOptions returns a component with the values of options. If a chart is a folder of its own,
+// the values of options are those of the chart.
 func withOptions(p planning, t spec.Transform, v object.Value) object.Value {
 	_, chart := v.Get("helm")
 	if !p.docs.packages[t.Name] || !chart {
@@ -112,7 +116,7 @@ func withOptions(p planning, t spec.Transform, v object.Value) object.Value {
 	return v.Merge(object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{{Name: "helm", Pos: v.Pos, Value: over}}})
 }
 
-// references implements frontEnd. Its trees are what is needed before the files are known.
+// references implements frontEnd. The trees are what is needed before the files are known.
 func (c componentFrontEnd) references() []reference {
 	var out []reference
 	for _, s := range c {
@@ -141,10 +145,10 @@ func (c componentFrontEnd) build(ctx context.Context, b *builder) error {
 	return nil
 }
 
-// build makes one spec; false where it has mistakes.
+// build makes one spec. It returns false if the spec has mistakes.
 func (c *componentSpec) build(ctx context.Context, b *builder) (render.Spec, bool) {
 	policies, complete := evaluatePolicies(b.modules, c.policies)
-	files, ok := c.files(ctx, b)
+	files, ok := c.openFiles(ctx, b)
 	if !ok || !complete {
 		return render.Spec{}, false
 	}
@@ -168,26 +172,31 @@ func (c *componentSpec) build(ctx context.Context, b *builder) (render.Spec, boo
 	}, true
 }
 
-// files returns the files that paths of a component lead to; false where they could not be
-// fetched.
-func (c *componentSpec) files(ctx context.Context, b *builder) (*files, bool) {
+// openFiles returns the files that paths of a component lead to. It returns false if they could
+// not be fetched.
+func (c *componentSpec) openFiles(ctx context.Context, b *builder) (*files, bool) {
 	out := &files{spec: c.Name, modules: b.modules, count: func(name string, data []byte) error {
-		return b.texts.file(ctx, spec.File{Name: name, Data: data})
+		return b.texts.countFile(ctx, spec.File{Name: name, Data: data})
 	}}
+
+	// The files are those of the source, or of the project.
 	if c.source != nil {
 		tree, ok := b.modules.tree(*c.source)
 		if !ok {
 			return out, false
 		}
 		out.addSource("", tree)
-		out.base, out.dir, out.label = tree.FS, cmp.Or(tree.Dir, "."), tree.Origin
+		out.base = tree.FS
+		out.dir = cmp.Or(tree.Dir, ".")
+		out.label = tree.Origin
 	} else {
 		out.at = b.Location(c.Transform.Pos.File)
 		if out.at.Root == nil {
 			b.Fail(c.Transform.Pos, "write it into a file", errors.New("this document has no folder, which paths of a component are relative to"))
 			return out, false
 		}
-		out.base, out.dir = out.at.Root.Files(), path.Join(out.at.Dir, c.Source.Ref, c.Source.Path)
+		out.base = out.at.Root.Files()
+		out.dir = path.Join(out.at.Dir, c.Source.Ref, c.Source.Path)
 		if !fs.ValidPath(out.dir) {
 			b.Fail(c.Source.RefPos, out.at.Root.Describe(), fmt.Errorf("%q leaves the root of the project", c.Source.Ref))
 			return out, false
@@ -205,7 +214,7 @@ func (c *componentSpec) files(ctx context.Context, b *builder) (*files, bool) {
 	return out, true
 }
 
-// up is the way from the folder dir to name, which both begin at the root.
+// up returns the way from the folder dir to name, which both begin at the root.
 func up(dir, name string) string {
 	if dir == "." {
 		return name
@@ -213,16 +222,17 @@ func up(dir, name string) string {
 	return strings.Repeat("../", strings.Count(dir, "/")+1) + name
 }
 
-// collect returns the tree of the files that a component reads, and of no others: changes of
-// other files change no digest. It is false where there are mistakes, which are reported.
+// collect returns the tree of the files that a component reads, and of no others: changes of other
+// files change no digest. It returns false if there are mistakes, which are reported.
 func collect(ctx context.Context, b *builder, c *spec.Component, f *files) (evaluate.Module, bool) {
+	// Each kind of component knows what it reads.
 	var names []string
 	var err error
 	switch {
 	case c.Manifests != nil:
 		names, err = manifests.Files(f, f.dir, *c.Manifests, c.Path)
 	case c.Kustomize != nil:
-		names, err = kustomization(ctx, c, f)
+		names, err = kustomizationFiles(ctx, c, f)
 	case c.Helm != nil:
 		names, err = chartFiles(ctx, *c, f)
 	}
@@ -258,6 +268,7 @@ func collect(ctx context.Context, b *builder, c *spec.Component, f *files) (eval
 		b.Fail(c.Pos, "", err)
 		return evaluate.Module{}, false
 	}
-	module.FS, module.Digest = made.FS, made.Digest
+	module.FS = made.FS
+	module.Digest = made.Digest
 	return module, true
 }

@@ -30,12 +30,12 @@ type documents struct {
 	packages map[string]bool
 }
 
-// discover finds the files that the options name and parses their documents. The caller closes
-// what it gets; an error needs no closing, and is that of ctx or of a limit.
+// discover finds the files that the options name and parses their documents. The caller closes the
+// result, unless there is an error, which is that of ctx or of a limit.
 func (h Host) discover(ctx context.Context, opts Options) (found, documents, error) {
 	texts := &texts{limits: opts.Limits, charge: opts.charge, seen: map[string]bool{}}
 	where := opts.Project()
-	where.Charge = func(text spec.File) error { return texts.document(ctx, text) }
+	where.Charge = func(text spec.File) error { return texts.chargeDocument(ctx, text) }
 	d, err := project.Open(where)
 	if err != nil {
 		return found{}, documents{}, err
@@ -71,16 +71,16 @@ type texts struct {
 	ended error
 }
 
-// document charges for a document.
-func (t *texts) document(ctx context.Context, f spec.File) error {
-	if err := t.file(ctx, f); err != nil {
+// chargeDocument charges for a document.
+func (t *texts) chargeDocument(ctx context.Context, f spec.File) error {
+	if err := t.countFile(ctx, f); err != nil {
 		return err
 	}
 	return t.charge(ctx, spec.Weight(f.Data))
 }
 
-// file counts the values of a document, or of a file that a component reads.
-func (t *texts) file(ctx context.Context, f spec.File) error {
+// countFile counts the values of a document, or of a file that a component reads.
+func (t *texts) countFile(ctx context.Context, f spec.File) error {
 	if t.ended == nil && !t.seen[f.Name] {
 		t.seen[f.Name] = true
 		t.values += spec.Values(f.Data)

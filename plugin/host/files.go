@@ -60,7 +60,8 @@ func (f *files) addSource(part string, tree source.Tree) {
 	f.sources = append(f.sources, s)
 }
 
-// in is the file system that holds a file, with the name of the file in it.
+// in returns the file system that holds a file, with the name of the file in it, and the mount, or
+// nil.
 func (f *files) in(name string) (fs.FS, string, *mount) {
 	for i := range slices.Backward(f.mounts) { // Later ones may lie in earlier ones.
 		m := &f.mounts[i]
@@ -102,7 +103,7 @@ func (f *files) ReadFile(name string) ([]byte, error) {
 	return data, err
 }
 
-// place is where positions say that a file is.
+// place returns the position of a file for messages.
 func (f *files) place(name string) object.Pos {
 	_, rest, m := f.in(name)
 	switch {
@@ -116,14 +117,14 @@ func (f *files) place(name string) object.Pos {
 	return object.Pos{File: name, Line: 1, Column: 1}
 }
 
-// position is the place of a line and a column of a file.
+// position returns the position of a line and a column of a file.
 func (f *files) position(name string, line, column int) object.Pos {
 	at := f.place(name)
 	return object.Pos{File: at.File, Line: line, Column: column}
 }
 
-// source is the provenance of the files that a component reads: that of the source that
-// holds them, or of those of the project.
+// source returns the provenance of the files that a component reads: that of the source that holds
+// them, or else of the files of the project.
 func (f *files) source(module evaluate.Module) render.Source {
 	for i, s := range f.sources {
 		if s.Part == "" {

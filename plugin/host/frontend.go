@@ -45,8 +45,8 @@ type builder struct {
 	unplaced []string
 }
 
-// build fetches what the front ends need, and builds their specs. complete says that the policies
-// of the project are known. It returns the references to servers.
+// build fetches what the front ends need, and builds their specs. The argument complete is true if
+// the policies of the project are known. It returns the references to servers.
 func (b *builder) build(ctx context.Context, fronts []frontEnd, complete bool) ([]Reference, error) {
 	all := referencesOf(b.shared)
 	for _, f := range fronts {
@@ -89,7 +89,7 @@ func (b *builder) add(ctx context.Context, s render.Spec, of spec.Transform) err
 	return nil
 }
 
-// context returns the context of a spec; namespace is "" where it names none.
+// context returns the context of a spec. The argument namespace is "" if it names none.
 func (b *builder) context(name, namespace, environment string) object.Context {
 	if namespace == "" && !b.settings.placed {
 		b.unplaced = append(b.unplaced, name)
@@ -99,7 +99,8 @@ func (b *builder) context(name, namespace, environment string) object.Context {
 	return out
 }
 
-// policySources are the provenance of the policies of a spec: those of the project, then its own.
+// policySources returns the provenance of the policies of a spec: those of the project, then its
+// own.
 func (b *builder) policySources(name string, own []use) (out []render.Source) {
 	for _, u := range slices.Concat(b.shared, own) {
 		if tree, ok := b.modules.trees[u.key]; ok {
@@ -112,7 +113,7 @@ func (b *builder) policySources(name string, own []use) (out []render.Source) {
 // isComponent reports whether t is built without a module.
 func isComponent(t spec.Transform) bool { return t.Component.Kind != object.KindNone }
 
-// sizeOf is how many bytes a spec adds to a request and to its encoding, roughly: an input
+// sizeOf returns how many bytes a spec adds to a request and to its encoding, roughly. An input
 // has each alias as often as it is used, and each spec has all policies.
 func sizeOf(s render.Spec) int64 {
 	const use = 600
@@ -132,8 +133,8 @@ type use struct {
 	policy spec.Policy
 }
 
-// usesOf are the modules of policies; false where one is no reference to a module, which has been
-// reported.
+// usesOf returns the modules of policies. It returns false if one is no reference to a module,
+// which has been reported.
 func usesOf(m *modules, policies []spec.Policy) ([]use, bool) {
 	var out []use
 	complete := true
@@ -145,7 +146,7 @@ func usesOf(m *modules, policies []spec.Policy) ([]use, bool) {
 	return out, complete
 }
 
-// referencesOf are the references of uses.
+// referencesOf returns the references of uses.
 func referencesOf(uses []use) []reference {
 	out := make([]reference, len(uses))
 	for i, u := range uses {
@@ -154,7 +155,7 @@ func referencesOf(uses []use) []reference {
 	return out
 }
 
-// joined returns a followed by b; most specs have no policies of their own, and share a.
+// joined returns a followed by b. Most specs have no policies of their own, and share a.
 func joined(a, b []evaluate.Policy) []evaluate.Policy {
 	if len(b) == 0 {
 		return slices.Clip(a)
@@ -162,8 +163,8 @@ func joined(a, b []evaluate.Policy) []evaluate.Policy {
 	return slices.Concat(a, b)
 }
 
-// evaluatePolicies returns policies in the form that evaluate takes; false where one could not be
-// fetched, which is reported.
+// evaluatePolicies returns policies in the form that evaluate takes. It returns false if one could
+// not be fetched, which is reported.
 func evaluatePolicies(m *modules, uses []use) ([]evaluate.Policy, bool) {
 	var out []evaluate.Policy
 	complete := true

@@ -126,12 +126,12 @@ type Options struct {
 	Charge func(ctx context.Context, bytes int64) error
 }
 
-// Project are the options of the discovery.
+// Project returns the options of the discovery.
 func (o Options) Project() project.Options {
 	return project.Options{FS: o.FS, Args: o.Args, Documents: o.Documents, Dir: o.Dir, Root: o.Root, Stdin: o.Stdin, Held: o.Held, AllowEmpty: o.AllowEmpty, Values: o.Values}
 }
 
-// charge is Charge within ctx, which ends a load without one too.
+// charge calls Charge within ctx, which ends a load without one too.
 func (o Options) charge(ctx context.Context, bytes int64) error {
 	if err := ctx.Err(); err != nil || o.Charge == nil {
 		return err

@@ -23,15 +23,20 @@ import (
 // maxRemoteRounds is how deep remote bases may refer to further ones.
 const maxRemoteRounds = 16
 
-// kustomization finds the files of a kustomization, and fetches what it refers to until
+// kustomizationFiles finds the files of a kustomization, and fetches what it refers to until
 // nothing is missing.
-func kustomization(ctx context.Context, c *spec.Component, f *files) ([]string, error) {
-	c.Kustomize.Remotes, c.Kustomize.Charts = map[string]string{}, map[string]string{}
+func kustomizationFiles(ctx context.Context, c *spec.Component, f *files) ([]string, error) {
+	c.Kustomize.Remotes = map[string]string{}
+	c.Kustomize.Charts = map[string]string{}
+
+	// What was fetched may refer to more.
 	for range maxRemoteRounds {
 		found, err := kustomize.Collect(f, f.dir, *c, f.position)
 		if err != nil || len(found.Remotes)+len(found.Charts) == 0 {
 			return found.Files, f.explain(err)
 		}
+
+		// Remote bases and charts are fetched together.
 		wanted := make([]part, 0, len(found.Remotes)+len(found.Charts))
 		for _, r := range found.Remotes {
 			var refs []spec.CueRef
@@ -46,7 +51,8 @@ func kustomization(ctx context.Context, c *spec.Component, f *files) ([]string, 
 			wanted = append(wanted, part{name: "chart " + chart.Name, refs: []spec.CueRef{ref}, to: func(at string) { c.Kustomize.Charts[key] = at }})
 		}
 		// An engine does not change what it was given.
-		c.Kustomize.Remotes, c.Kustomize.Charts = maps.Clone(c.Kustomize.Remotes), maps.Clone(c.Kustomize.Charts)
+		c.Kustomize.Remotes = maps.Clone(c.Kustomize.Remotes)
+		c.Kustomize.Charts = maps.Clone(c.Kustomize.Charts)
 		if err := f.fetch(ctx, wanted); err != nil {
 			return nil, err
 		}
@@ -56,7 +62,7 @@ func kustomization(ctx context.Context, c *spec.Component, f *files) ([]string, 
 	}}
 }
 
-// explain says of a path that leaves the root what that is.
+// explain adds to the error of a path that leaves the root what the root is.
 func (f *files) explain(err error) error {
 	var errs object.Errors
 	if f.at.Root == nil || !errors.As(err, &errs) {
@@ -70,12 +76,13 @@ func (f *files) explain(err error) error {
 	return errs
 }
 
-// helmChart is a chart of a kustomization as that of a component.
+// helmChart returns a chart of a kustomization as that of a component.
 func helmChart(c kustomize.Chart) spec.Helm {
 	at := func(text string) spec.Text { return spec.Text{Text: text, Pos: c.Pos} }
 	h := spec.Helm{Chart: at(c.Name), Repo: at(c.Repo), Version: at(c.Version)}
 	if strings.HasPrefix(c.Repo, "oci://") {
-		h.Chart, h.Repo = at(strings.TrimSuffix(c.Repo, "/")+"/"+c.Name), at("")
+		h.Chart = at(strings.TrimSuffix(c.Repo, "/") + "/" + c.Name)
+		h.Repo = at("")
 	}
 	return h
 }
@@ -92,6 +99,7 @@ type part struct {
 
 // fetch fetches trees and mounts them.
 func (f *files) fetch(ctx context.Context, wanted []part) error {
+	// Each part is tried under its next reference, as long as it is not found.
 	found := make([]reference, len(wanted))
 	open := slices.Repeat([]bool{true}, len(wanted))
 	var errs object.Errors
@@ -103,7 +111,9 @@ func (f *files) fetch(ctx context.Context, wanted []part) error {
 			}
 			w, ok := f.modules.reference(p.refs[try], nil) // It reports what is not available here.
 			w.key.files = true
-			if found[i], open[i] = w, ok; ok {
+			found[i] = w
+			open[i] = ok
+			if ok {
 				all = append(all, w)
 			}
 		}
@@ -116,6 +126,8 @@ func (f *files) fetch(ctx context.Context, wanted []part) error {
 			open[i] = open[i] && missing && try+1 < len(p.refs)
 		}
 	}
+
+	// What was fetched is mounted, and its path goes into the kustomization.
 	for i, p := range wanted {
 		tree, ok := f.modules.trees[found[i].key]
 		if err := f.modules.errs[found[i].key]; err != nil || !ok {
@@ -134,7 +146,7 @@ func (f *files) fetch(ctx context.Context, wanted []part) error {
 	return errs.Err()
 }
 
-// only is the name of the only file of a tree.
+// only returns the name of the only file of a tree.
 func only(tree source.Tree) (name string) {
 	entries, _ := fs.ReadDir(tree.FS, ".") // A tree in memory is read without errors.
 	for _, e := range entries {

@@ -87,7 +87,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	}
 
 	// What nothing uses, and what nothing renders, was meant for something.
-	f.runtime.unused(f.Discovery, !s.overlays.NamesIncomplete && f.Errs.Err() == nil)
+	f.runtime.reportUnused(f.Discovery, !s.overlays.NamesIncomplete && f.Errs.Err() == nil)
 	reportUnrendered(b)
 	out := Loaded{
 		Request: b.request, Name: s.name(), Project: s.project, References: references, Texts: textsOf(plan),
@@ -108,7 +108,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	return out, nil
 }
 
-// frontEnds are all of them: each takes its documents of the project.
+// frontEnds returns all front ends. Each takes its documents of the project.
 func frontEnds(p planning) []frontEnd {
 	return []frontEnd{planModules(p), planComponents(p), planWorkloads(p)}
 }
@@ -135,7 +135,8 @@ func requestOf(p planning) render.Request {
 	return out
 }
 
-// textsOf are all files that were read as documents, by the names that positions give them.
+// textsOf returns all files that were read as documents, by the names that positions have for
+// them.
 func textsOf(p planning) map[string][]byte {
 	out := p.settings.overlays.Texts
 	for _, file := range p.Files {
@@ -163,7 +164,8 @@ func reportEmpty(p planning, req render.Request) {
 	}
 }
 
-// reportUnrendered reports what lies in the folders of specs, but for what a spec refers to.
+// reportUnrendered reports what is in the folders of specs and is not rendered, but for what a
+// spec refers to.
 func reportUnrendered(b *builder) {
 	used := map[project.Location]bool{}
 	for key := range b.modules.trees {
@@ -176,9 +178,10 @@ func reportUnrendered(b *builder) {
 	b.Unrendered(used, b.read)
 }
 
-// brokenSpecs lists the specs that are not in the request, and reports dependencies of theirs
-// that do not exist; the graph reports those of the other specs.
+// brokenSpecs returns the specs that are not in the request, and reports dependencies of theirs
+// that do not exist. The graph reports those of the other specs.
 func brokenSpecs(p planning, specs []render.Spec) []string {
+	// Names of specs are known, also of those with mistakes.
 	complete := make(map[string]bool, len(specs))
 	for _, s := range specs {
 		complete[s.Evaluate.Spec] = true
@@ -187,6 +190,8 @@ func brokenSpecs(p planning, specs []render.Spec) []string {
 	for _, name := range p.settings.overlays.Names {
 		known[name] = true
 	}
+
+	// A spec is broken if it is not in the request, or if a name may be missing.
 	broken := map[string]bool{}
 	for _, w := range p.docs.Workloads {
 		if !complete[w.Name] && w.Name != "" {

@@ -17,9 +17,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/frontend"
 )
 
-// lower makes specs of what documents and files of other forms hold: workloads of compose files
-// and the like, Transforms of bundles, and Components of folders whose CUE makes no objects.
-// The error is that of ctx.
+// lower makes specs of documents and files of other forms: workloads of compose files and the
+// like, Transforms of bundles, and Components of folders whose CUE makes no objects. The error is
+// that of ctx.
 func lower(ctx context.Context, f found, docs documents, vars *variables) (documents, error) {
 	docs = lowerSources(f, docs, vars)
 	docs, err := lowerBundles(ctx, f, docs)
@@ -83,10 +83,10 @@ type surroundings struct {
 
 var _ frontend.Surroundings = surroundings{}
 
-// Environment returns that of the render.
+// Environment returns the environment of the render.
 func (s surroundings) Environment() string { return s.opts.Environment }
 
-// Config returns that of the project, in its environment.
+// Config returns the configuration of the project, in its environment.
 func (s surroundings) Config() object.Value { return s.config.Config }
 
 // Read returns a file, by its path relative to the folder of the document.
@@ -97,7 +97,7 @@ func (s surroundings) Read(name string) (spec.File, error) {
 	return s.Beside(s.file, name)
 }
 
-// Below lists the files in a folder, by paths relative to it.
+// Below returns the files in a folder, by paths relative to it.
 func (s surroundings) Below(folder string, most int) ([]string, error) {
 	if path.IsAbs(folder) || !fs.ValidPath(path.Clean(folder)) {
 		return nil, errors.New("leaves the folder of the document")
@@ -105,7 +105,7 @@ func (s surroundings) Below(folder string, most int) ([]string, error) {
 	return s.Discovery.Below(s.file, folder, most)
 }
 
-// Variables returns those of an env file; no message shows their values.
+// Variables returns the variables of an env file. No message shows their values.
 func (s surroundings) Variables(file spec.File) (map[string]string, object.Errors) {
 	out, errs := envfile.Parse(file)
 	for _, name := range object.SortedKeys(out) {
@@ -114,14 +114,14 @@ func (s surroundings) Variables(file spec.File) (map[string]string, object.Error
 	return out, errs
 }
 
-// NetworkPolicies reports whether the project asks for some.
+// NetworkPolicies reports whether the project asks for network policies.
 func (s surroundings) NetworkPolicies() bool { return len(s.config.Policies) > 0 }
 
-// Variable returns one that the project or the caller declares.
+// Variable returns a variable that the project or the caller declares.
 func (s surroundings) Variable(name string) (string, bool) { return s.variables.lookup(name) }
 
-// lowerPackages renders the folder of a CUE package as the chart or the kustomization that lies
-// there too, where the package makes no objects: it is a part of the work with these then.
+// lowerPackages renders the folder of a CUE package as the chart or the kustomization that is
+// there too, if the package makes no objects: it is a part of the work with these then.
 func lowerPackages(ctx context.Context, f found, docs documents) (documents, error) {
 	if f.opts.Evaluator == nil || len(f.opts.Expressions) > 0 {
 		return docs, nil
@@ -133,7 +133,8 @@ func lowerPackages(ctx context.Context, f found, docs documents) (documents, err
 		}
 		if makesNothing(ctx, f, t) {
 			delete(docs.packages, t.Name)
-			docs.packages[other.Name], docs.Transforms[i] = true, other
+			docs.packages[other.Name] = true
+			docs.Transforms[i] = other
 		}
 		if ctx.Err() != nil {
 			return docs, ctx.Err()
@@ -142,8 +143,8 @@ func lowerPackages(ctx context.Context, f found, docs documents) (documents, err
 	return docs, nil
 }
 
-// makesNothing reports whether a CUE package is no module of a known flavour and makes no
-// objects. The render reports what is wrong with it.
+// makesNothing reports whether a CUE package is no module of a known flavour and makes no objects.
+// The render reports mistakes in it.
 func makesNothing(ctx context.Context, f found, t spec.Transform) bool {
 	w, ok := f.modules.reference(t.CueRef, nil)
 	if !ok {
@@ -154,7 +155,7 @@ func makesNothing(ctx context.Context, f found, t spec.Transform) bool {
 		return false
 	}
 	result, err := f.opts.Evaluator.Evaluate(ctx, evaluate.Request{
-		Spec: t.Name, Pos: t.Pos, Module: f.modules.module(w, tree, f.runtime.over(t.Tags, tree)), Limits: f.opts.Limits, AllowEmpty: true,
+		Spec: t.Name, Pos: t.Pos, Module: f.modules.module(w, tree, f.runtime.overTags(t.Tags, tree)), Limits: f.opts.Limits, AllowEmpty: true,
 	})
 	return err == nil && result.Flavour == evaluate.FlavourPlain && len(result.Nodes) == 0
 }

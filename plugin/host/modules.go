@@ -76,9 +76,10 @@ func newModules(h Host, d *project.Discovery, configMaps []spec.Manifest, charge
 	}
 }
 
-// reference resolves a reference of a document, as far as that needs no fetch; false
-// where it is no reference to a module, which has been reported.
+// reference resolves a reference of a document, as far as that needs no fetch. It returns false if
+// it is no reference to a module, which has been reported.
 func (m *modules) reference(ref spec.CueRef, p object.Path) (reference, bool) {
+	// A type that is not available is reported with those that are.
 	w := reference{ref: ref, path: p}
 	if ref.Type == "" || ref.Ref == "" {
 		return w, false
@@ -99,6 +100,8 @@ func (m *modules) reference(ref spec.CueRef, p object.Path) (reference, bool) {
 		})
 		return w, false
 	}
+
+	// References with the same key are fetched once.
 	w.key.Ref = source.Ref{Type: string(ref.Type), Ref: ref.Ref, Path: ref.Path, Secret: ref.PullSecretRef}
 	if ref.Verify != nil {
 		w.key.Verify = source.Verify{Provider: ref.Verify.Provider, Secret: ref.Verify.SecretRef}
@@ -113,7 +116,7 @@ func (m *modules) reference(ref spec.CueRef, p object.Path) (reference, bool) {
 	return w, true
 }
 
-// types are the types of references that resolve.
+// types returns the types of references that resolve.
 func (m *modules) types() []string {
 	all := map[string]bool{}
 	for _, t := range reftype.All() {
@@ -138,12 +141,17 @@ func (m *modules) fetch(ctx context.Context, all []reference) error {
 			keys = append(keys, w.key)
 		}
 	}
-	if len(keys) == 1 { // A goroutine would only wake another thread.
+
+	// One module needs no goroutine.
+	if len(keys) == 1 {
 		key := keys[0]
 		m.trees[key], m.errs[key] = m.complete(ctx, key)
 		return ctx.Err()
 	}
-	trees, errs := make([]source.Tree, len(keys)), make([]error, len(keys))
+
+	// Several are fetched at once, and their errors are kept by module.
+	trees := make([]source.Tree, len(keys))
+	errs := make([]error, len(keys))
 	var group errgroup.Group
 	group.SetLimit(parallelFetches)
 	for i, key := range keys {
@@ -152,10 +160,11 @@ func (m *modules) fetch(ctx context.Context, all []reference) error {
 			return nil
 		})
 	}
-	// No function of the group fails: errors are kept by module.
+	// No function of the group fails.
 	_ = group.Wait()
 	for i, key := range keys {
-		m.trees[key], m.errs[key] = trees[i], errs[i]
+		m.trees[key] = trees[i]
+		m.errs[key] = errs[i]
 	}
 	return ctx.Err()
 }
@@ -173,7 +182,7 @@ func (m *modules) complete(ctx context.Context, key module) (tree source.Tree, e
 	return tree, m.charge(ctx, treeSize(tree.FS))
 }
 
-// treeSize is how many bytes a tree takes, roughly.
+// treeSize returns how many bytes a tree takes, roughly.
 func treeSize(tree fs.FS) (size int64) {
 	const file = 300
 	_ = fs.WalkDir(tree, ".", func(_ string, e fs.DirEntry, err error) error {
@@ -201,6 +210,7 @@ func (m *modules) fetcher(key module) source.Fetcher {
 	return source.Embedded(m.embedded, m.host.Limits)
 }
 
+// embedded returns the embedded module of a name.
 func (m *modules) embedded(name string) (fs.FS, bool) {
 	if m.host.Embedded == nil {
 		return nil, false
@@ -208,9 +218,10 @@ func (m *modules) embedded(name string) (fs.FS, bool) {
 	return m.host.Embedded(name)
 }
 
-// tree returns a module that was fetched, and false where that failed, which it reports
-// at the reference.
+// tree returns a module that was fetched. It returns false if that failed, and reports it at the
+// reference.
 func (m *modules) tree(w reference) (source.Tree, bool) {
+	// The module was fetched, or its error is kept.
 	err := m.errs[w.key]
 	if err == nil {
 		return m.trees[w.key], true
@@ -218,13 +229,16 @@ func (m *modules) tree(w reference) (source.Tree, bool) {
 	e := &object.Error{
 		Stage: object.StageResolve, Pos: w.ref.RefPos, Path: w.path.Append(object.Field("ref")).String(), Err: err,
 	}
+
+	// The position and the hint depend on where the reference is.
 	switch {
 	case len(w.path) > 0 && w.path[0].Name == "bundle":
 		e.Path = w.path.Append(object.Field("url")).String()
 	case w.path == nil:
 		e.Path = "" // No document has the reference.
 	case !w.ref.RefPos.IsValid() && w.neededBy.IsValid():
-		e.Path, e.Pos = "", w.neededBy
+		e.Path = ""
+		e.Pos = w.neededBy
 		e.Hint = "every workload needs this embedded module"
 		if errors.Is(err, source.ErrLocked) {
 			e.Hint += ", which is locked like any other: run it in the rendered folder"
@@ -245,11 +259,12 @@ func (m *modules) tree(w reference) (source.Tree, bool) {
 	return source.Tree{}, false
 }
 
-// nearest asks for the folder or the file that name, which is not there, may have meant; "" where
-// none is near.
+// nearest returns a hint that asks for the folder or the file that a name, which does not exist,
+// may have meant. It returns "" if none is near.
 func nearest(files fs.FS, name string, folder bool) string {
 	for _, err := fs.Stat(files, path.Dir(name)); err != nil && name != "."; _, err = fs.Stat(files, path.Dir(name)) {
-		name, folder = path.Dir(name), true
+		name = path.Dir(name)
+		folder = true
 	}
 	entries, _ := fs.ReadDir(files, path.Dir(name)) // What cannot be read has no suggestion.
 	var known []string
@@ -278,18 +293,18 @@ func (m *modules) module(w reference, tree source.Tree, tags map[string]string) 
 		holds := above(path.Join(w.key.Ref.Ref, w.key.Path), tree.Dir)
 		out.Label = w.key.root.Display(holds)
 		if strings.HasPrefix(out.Label, "..") {
-			out.Sources = m.once(w.key, func() map[string]evaluate.Source { return displayed(w.key.root, holds, tree) })
+			out.Sources = m.positionsOnce(w.key, func() map[string]evaluate.Source { return displayed(w.key.root, holds, tree) })
 		}
 	case w.ref.Type == spec.RefInline:
 		out.Sources = map[string]evaluate.Source{source.InlineFile: {Pos: w.ref.RefPos, Indent: w.ref.RefIndent}}
 	case w.ref.Type == spec.RefConfigMap:
-		out.Sources = m.once(w.key, func() map[string]evaluate.Source { return m.sources(w.ref.Ref) })
+		out.Sources = m.positionsOnce(w.key, func() map[string]evaluate.Source { return m.sources(w.ref.Ref) })
 	}
 	return out
 }
 
-// once is the positions of the files of a module, which its specs share.
-func (m *modules) once(key module, of func() map[string]evaluate.Source) map[string]evaluate.Source {
+// positionsOnce returns the positions of the files of a module, which its specs share.
+func (m *modules) positionsOnce(key module, of func() map[string]evaluate.Source) map[string]evaluate.Source {
 	out, known := m.positions[key]
 	if !known {
 		out = of()
@@ -298,8 +313,9 @@ func (m *modules) once(key module, of func() map[string]evaluate.Source) map[str
 	return out
 }
 
-// displayed are the files of a module in a folder that holds the user's own: a name below
-// the display name of that folder would lead out of the user's folder and back into it.
+// displayed returns the positions of the files of a module in a folder that holds the user's own.
+// A name below the display name of that folder would lead out of the user's folder and back into
+// it.
 func displayed(root *project.Root, folder string, tree source.Tree) map[string]evaluate.Source {
 	out := map[string]evaluate.Source{}
 	// What cannot be read is found by evaluation.
@@ -317,7 +333,7 @@ func displayed(root *project.Root, folder string, tree source.Tree) map[string]e
 	return out
 }
 
-// above is full without dir at its end: the folder that holds dir.
+// above returns full without dir at its end: the folder that holds dir.
 func above(full, dir string) string {
 	for ; dir != "." && dir != ""; dir = path.Dir(dir) {
 		full = path.Dir(full)
@@ -364,14 +380,15 @@ func (m *modules) configMap(_ context.Context, name string) (configmap.ConfigMap
 	binary, _ := doc.Value.Get("binaryData")
 	for _, f := range binary.Members {
 		text := strings.Join(strings.Fields(f.Value.Text), "")
-		if out.BinaryData[f.Name], err = base64.StdEncoding.DecodeString(text); err != nil {
+		out.BinaryData[f.Name], err = base64.StdEncoding.DecodeString(text)
+		if err != nil {
 			return out, fmt.Errorf("%s: binaryData of a ConfigMap: not base64", f.Value.Pos)
 		}
 	}
 	return out, nil
 }
 
-// sources are the positions of the files of a ConfigMap.
+// sources returns the positions of the files of a ConfigMap.
 func (m *modules) sources(name string) map[string]evaluate.Source {
 	doc, err := m.manifest(name)
 	if err != nil {
@@ -401,8 +418,8 @@ type Reference struct {
 	Module bool
 }
 
-// references are those to servers that were fetched. Dependencies of charts, remote bases of
-// kustomizations and dependencies of modules of CUE are none of a document.
+// references returns the references to servers that were fetched. Dependencies of charts, remote
+// bases of kustomizations and dependencies of modules of CUE are in no document, and are left out.
 func (m *modules) references(all []reference) (out []Reference) {
 	for _, w := range all {
 		kind, _ := reftype.Of(w.key.Type)
@@ -416,7 +433,7 @@ func (m *modules) references(all []reference) (out []Reference) {
 	return out
 }
 
-// sourceOf is the provenance of a tree.
+// sourceOf returns the provenance of a tree.
 func sourceOf(name, policy string, tree source.Tree) render.Source {
 	return render.Source{
 		Spec: name, Policy: policy, Origin: tree.Origin, Revision: tree.Revision, Pinned: tree.Pinned, Digest: tree.Digest,

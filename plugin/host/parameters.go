@@ -27,8 +27,8 @@ type Parameter struct {
 	Value object.Value
 }
 
-// Parameters are the inputs of the specs, spec by spec, in the order of their paths: those
-// of their modules, and of workloads the images of their containers.
+// Parameters returns the inputs of the specs, spec by spec, in the order of their paths: those of
+// their modules, and of workloads the images of their containers.
 //
 // A module that cannot be described, because it is broken, hangs or exceeds the deadline
 // of ctx, does not hide the others: the error lists each of them.
@@ -61,7 +61,8 @@ func (l Loaded) Parameters(ctx context.Context, e evaluate.Evaluator) ([]Paramet
 	return out, errors.Join(errs...)
 }
 
-// parameter joins an input with its value in the spec; all are the inputs of its module.
+// parameter joins an input with its value in the spec. The argument all has the inputs of its
+// module.
 func parameter(s evaluate.Request, in evaluate.Input, all []evaluate.Input) Parameter {
 	p := Parameter{Spec: s.Spec, Input: in}
 	if in.Default != "" {
@@ -69,7 +70,8 @@ func parameter(s evaluate.Request, in evaluate.Input, all []evaluate.Input) Para
 		p.Value, _ = spec.ParseValue(spec.File{Name: s.Spec, Data: []byte(in.Default)})
 	}
 	if own, found := s.Input.Lookup(in.Path); found == len(in.Path) && own.Kind != object.KindNone {
-		p.Value, p.Required = own, false
+		p.Value = own
+		p.Required = false
 	}
 	if p.Value.Kind == object.KindMap {
 		// Fields that are inputs of their own are listed once.
@@ -83,7 +85,8 @@ func parameter(s evaluate.Request, in evaluate.Input, all []evaluate.Input) Para
 	return p
 }
 
-// images are the images of the containers of a workload; "." is none.
+// images returns the images of the containers of a workload as parameters. The image "." has no
+// value.
 func images(s render.Spec) []Parameter {
 	var out []Parameter
 	for _, c := range s.Workload.Spec.Containers {

@@ -40,12 +40,14 @@ type Provisioners struct {
 // Errors in the project's specs are ignored. The error is an object.Errors, or wraps that
 // of ctx; Texts is set even then.
 func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, error) {
+	// The project is read, but for its specs.
 	f, own, err := h.provisionersAt(opts)
 	if err != nil {
 		return Provisioners{}, err
 	}
 	defer f.Close()
-	s, docs := f.settings, f.docs
+	s := f.settings
+	docs := f.docs
 	config, err := s.project.Workloads(opts.Environment)
 	f.Errs = append(f.Errs, object.AsErrors(err, object.StageSpec)...)
 
@@ -59,6 +61,8 @@ func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, err
 			references = append(references, w)
 		}
 	}
+
+	// The request is enough to check the modules.
 	surrounding, errs := s.context("", "", opts.Environment)
 	f.Errs = append(f.Errs, errs...)
 	out := Provisioners{
@@ -92,6 +96,7 @@ func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, err
 
 // provisionersAt reads the project that opts name, or finds the module there.
 func (h Host) provisionersAt(opts Options) (planning, []spec.NamedModule, error) {
+	// The argument is a project, or the folder of a module.
 	d, err := project.Open(opts.Project())
 	if err != nil {
 		return planning{}, nil, err
@@ -113,6 +118,8 @@ func (h Host) provisionersAt(opts Options) (planning, []spec.NamedModule, error)
 		d.Fail(object.Pos{File: arg}, "pass a folder with "+spec.ProjectFile+" or "+moduleFolder,
 			errors.New("no project and no module of provisioners in this folder"))
 	}
+
+	// A compose file has workloads, whose names are those of specs.
 	f, docs := h.parse(d, opts)
 	if len(docs.Sources) > 0 { // Their names are those of specs.
 		docs = lowerSources(f, docs, variablesOf(f, docs))
@@ -125,7 +132,7 @@ func (h Host) provisionersAt(opts Options) (planning, []spec.NamedModule, error)
 	return out, own, nil
 }
 
-// ofFile are the errors in one file, and those without a position.
+// ofFile returns the errors in one file, and those without a position.
 func ofFile(all object.Errors, file string) (out object.Errors) {
 	for _, e := range all {
 		if e.Pos.File == file || e.Pos.Line == 0 {

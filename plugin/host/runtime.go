@@ -39,23 +39,26 @@ type runtime struct {
 	texts []string
 }
 
-// used notes a value that a render depends on.
-func (r *runtime) used(value string) string {
+// recordUse records that a render depends on a value, and returns the value.
+func (r *runtime) recordUse(value string) string {
 	r.texts = append(r.texts, value)
 	return value
 }
 
-// readRuntime reads what the options say: NAME=VALUE, a file of values, or the runtime
-// of a bundle.
+// readRuntime reads the options of the runtime: NAME=VALUE, a file of values, or the runtime of a
+// bundle.
 func readRuntime(d *project.Discovery, opts Options) *runtime {
 	r := &runtime{values: map[string]string{}, lookup: opts.LookupRuntime, asked: map[string]bool{}, attributes: map[string][]string{}}
 	for _, arg := range opts.Runtime {
+		// NAME=VALUE is a value.
 		name, value, ok := strings.Cut(arg, "=")
 		if ok && regexp.MustCompile(`^[\w.-]+$`).MatchString(name) {
 			r.values[name] = value
 			r.given = append(r.given, name)
 			continue
 		}
+
+		// Anything else is a file of values, or of CUE.
 		pos := object.Pos{File: "--runtime " + path.Clean(arg)}
 		if ok {
 			// What follows the sign may be a secret.
@@ -64,7 +67,8 @@ func readRuntime(d *project.Discovery, opts Options) *runtime {
 		}
 		file, err := d.ReadNamed(arg)
 		if err != nil && !slices.Contains([]string{".yaml", ".yml", ".json", ".cue"}, path.Ext(arg)) {
-			pos.File, err = "--runtime", errors.New("it is neither, or its name does not end in .yaml, .json or .cue") // It may be a value.
+			pos.File = "--runtime"
+			err = errors.New("it is neither, or its name does not end in .yaml, .json or .cue") // It may be a value.
 		}
 		if err != nil {
 			d.Fail(pos, "expected NAME=VALUE or FILE", err)
@@ -74,15 +78,15 @@ func readRuntime(d *project.Discovery, opts Options) *runtime {
 			r.definition = file
 			continue
 		}
-		r.file(d, file)
+		r.readFile(d, file)
 	}
 	return r
 }
 
-// file reads a file of values: a map of texts, numbers and booleans.
+// readFile reads a file of values: a map of texts, numbers and booleans.
 //
 // No excerpt of the file is shown, and none of its values: all of them may be secrets.
-func (r *runtime) file(d *project.Discovery, file spec.File) {
+func (r *runtime) readFile(d *project.Discovery, file spec.File) {
 	before := len(d.Errs)
 	defer func() {
 		for _, e := range d.Errs[before:] {
@@ -120,28 +124,30 @@ func (r *runtime) hide(v object.Value) {
 	}
 }
 
-// of are the values that the text of a CUE file asks for.
-func (r *runtime) of(data []byte) map[string]string { return r.named(evaluate.RuntimeNames(data)) }
+// valuesOf returns the values that the text of a CUE file asks for.
+func (r *runtime) valuesOf(data []byte) map[string]string {
+	return r.valuesNamed(evaluate.RuntimeNames(data))
+}
 
-// named are the values of attributes.
-func (r *runtime) named(names []string) map[string]string {
+// valuesNamed returns the values of attributes.
+func (r *runtime) valuesNamed(names []string) map[string]string {
 	out := map[string]string{}
 	for _, name := range names {
 		r.asked[name] = true
 		if value, ok := r.values[name]; ok {
-			out[name] = r.used(value)
+			out[name] = r.recordUse(value)
 		} else if r.lookup != nil {
 			if value, ok := r.lookup(name); ok {
-				out[name] = r.used(value)
+				out[name] = r.recordUse(value)
 			}
 		}
 	}
 	return out
 }
 
-// over lays the values that a module asks for over the tags of its spec. What is only
-// looked up gives way to a tag.
-func (r *runtime) over(tags map[string]string, tree source.Tree) map[string]string {
+// overTags lays the values that a module asks for over the tags of its spec. A value that is only
+// looked up does not replace a tag.
+func (r *runtime) overTags(tags map[string]string, tree source.Tree) map[string]string {
 	if tree.FS == nil || len(r.values) == 0 && r.lookup == nil {
 		return tags
 	}
@@ -154,7 +160,7 @@ func (r *runtime) over(tags map[string]string, tree source.Tree) map[string]stri
 		names = attributes(tree.FS)
 		r.attributes[tree.Digest] = names
 	}
-	for name, value := range r.named(names) {
+	for name, value := range r.valuesNamed(names) {
 		if _, ok := r.values[name]; ok || !hasKey(tags, name) {
 			out[name] = value
 		}
@@ -162,7 +168,7 @@ func (r *runtime) over(tags map[string]string, tree source.Tree) map[string]stri
 	return out
 }
 
-// attributes are the names in the CUE files of a tree, each once.
+// attributes returns the names in the CUE files of a tree, each once.
 func attributes(tree fs.FS) []string {
 	all := map[string]bool{}
 	// A tree is in memory, and was read when it was fetched: there are no errors.
@@ -179,14 +185,16 @@ func attributes(tree fs.FS) []string {
 	return object.SortedKeys(all)
 }
 
+// hasKey reports whether a map has a key.
 func hasKey(m map[string]string, key string) bool {
 	_, ok := m[key]
 	return ok
 }
 
-// unused reports values that nothing asks for; complete says that everything was read, and has
-// no mistakes. A file may be shared with others, so that its values are only worth a warning.
-func (r *runtime) unused(d *project.Discovery, complete bool) {
+// reportUnused reports values that nothing asks for. The argument complete is true if everything
+// was read, and has no mistakes. A file may be shared with others, so that its values are only
+// worth a warning.
+func (r *runtime) reportUnused(d *project.Discovery, complete bool) {
 	if !complete {
 		r.suggest(d.Errs)
 		return
@@ -209,7 +217,7 @@ func (r *runtime) unused(d *project.Discovery, complete bool) {
 	}
 }
 
-// suggest hints at a given name where one like it is not set.
+// suggest adds a hint to each error about a value that is not set, if a name like it was given.
 func (r *runtime) suggest(errs object.Errors) {
 	for _, name := range r.given {
 		meant, near := object.Nearest(name, object.SortedKeys(r.asked))

@@ -16,10 +16,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// Secrets are the Secrets in a file of manifests, by name: their data, decoded,
-// with stringData over it. They are for fetchers (source.Secrets) and never
-// become part of a request. The error is an object.Errors with the line of each mistake;
-// no value and no line is ever in it.
+// Secrets returns the Secrets in a file of manifests, by name: their data, decoded, with
+// stringData over it. They are for fetchers (source.Secrets) and never become part of a request.
+// The error is an object.Errors with the line of each mistake. No value and no line is ever in it.
 func Secrets(file spec.File) (map[string]map[string][]byte, error) {
 	manifests, err := spec.ParseManifests(file, project.MaxManifests)
 	var errs object.Errors
@@ -52,6 +51,7 @@ func Secrets(file spec.File) (map[string]map[string][]byte, error) {
 // what is under sensitive names in documents, values and options, whether they can be read
 // or not.
 func addSecrets(p planning, into *object.Secrets) {
+	// Values of the runtime and of variables may all be secret.
 	for _, text := range p.runtime.texts {
 		into.Add(text)
 	}
@@ -61,6 +61,8 @@ func addSecrets(p planning, into *object.Secrets) {
 	for _, text := range p.variables.texts {
 		into.Add(text)
 	}
+
+	// In options the name decides.
 	args := slices.Concat(p.opts.Set, p.opts.Overrides, p.opts.Runtime)
 	for _, s := range p.opts.HelmSet {
 		args = append(args, s.Text)
@@ -77,6 +79,8 @@ func addSecrets(p planning, into *object.Secrets) {
 			into.Add(piece)
 		}
 	}
+
+	// So do the names in all files that were read.
 	for _, v := range p.settings.overlays.HelmFiles() {
 		into.AddNamed(v)
 	}
@@ -113,7 +117,7 @@ func addSecrets(p planning, into *object.Secrets) {
 	}
 }
 
-// secret is the name and the entries of a Secret; pos is the place of err.
+// secret returns the name and the entries of a Secret. The result pos is the position of err.
 func secret(v object.Value) (name string, entries map[string][]byte, pos object.Pos, err error) {
 	text := func(v object.Value, path ...string) string {
 		for _, p := range path {
@@ -128,7 +132,8 @@ func secret(v object.Value) (name string, entries map[string][]byte, pos object.
 	entries = map[string][]byte{}
 	data, _ := v.Get("data")
 	for _, m := range data.Members {
-		if entries[m.Name], err = base64.StdEncoding.DecodeString(m.Value.Text); err != nil {
+		entries[m.Name], err = base64.StdEncoding.DecodeString(m.Value.Text)
+		if err != nil {
 			return "", nil, m.Value.Pos, fmt.Errorf("data.%s of Secret %q is not base64", m.Name, name)
 		}
 	}

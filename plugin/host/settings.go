@@ -43,8 +43,8 @@ type settings struct {
 	overlays *project.Overlays
 }
 
-// readSettings overlays the project with its environment and with the options, but for the
-// values of specs: see readOverlays.
+// readSettings overlays the project with its environment and with the options, but for the values
+// of specs: see readOverlays.
 func readSettings(f found, docs documents) settings {
 	p, err := docs.OneProject()
 	f.Errs = append(f.Errs, object.AsErrors(err, object.StageSpec)...)
@@ -67,7 +67,8 @@ func readSettings(f found, docs documents) settings {
 	context = context.Merge(f.opts.Context)
 	out := settings{placed: context.Namespace != "", inputs: inputs, overlays: overlays}
 	p.Context = withDefaults(context, f.opts.Emit.Dialect)
-	out.project, out.preview = p, previewOf(f, docs, p)
+	out.project = p
+	out.preview = previewOf(f, docs, p)
 	return out
 }
 
@@ -122,8 +123,8 @@ func (o Options) evaluateValues(ctx context.Context, file string, data []byte) (
 	})
 }
 
-// valuesOfCharts leads to the values of the specs that are charts: to nothing in a folder of its
-// own.
+// valuesOfCharts returns the field that has the values of each spec that is a chart. It is "" if
+// the chart is a folder of its own.
 func valuesOfCharts(docs documents) map[string]string {
 	out := map[string]string{}
 	for _, t := range docs.Transforms {
@@ -156,8 +157,8 @@ func checkContext(f found, c spec.Context) {
 	}
 }
 
-// withDefaults sets the fields that are still empty; name is the dialect that the caller
-// set.
+// withDefaults returns c with values for the fields that are still empty. The argument name is the
+// dialect that the caller set.
 func withDefaults(c spec.Context, name dialect.Name) spec.Context {
 	if name != "" {
 		c.Engine = string(name)
@@ -169,7 +170,7 @@ func withDefaults(c spec.Context, name dialect.Name) spec.Context {
 	}.Merge(c)
 }
 
-// previewOf returns which preview of a project is rendered; the zero value where none is.
+// previewOf returns the rules of the preview that is rendered. They are the zero value if none is.
 func previewOf(f found, docs documents, p spec.Project) preview.Rules {
 	id := f.opts.Preview
 	at := object.Pos{File: "--preview " + id}
@@ -188,9 +189,9 @@ func previewOf(f found, docs documents, p spec.Project) preview.Rules {
 	return preview.Rules{}
 }
 
-// context returns the context of a spec; namespace is "" where it names none. A name or a
-// namespace that is none has been reported, and is not reported again at each object. The errors
-// are of the namespace of a preview.
+// context returns the context of a spec. The argument namespace is "" if it names none. A name or
+// a namespace that is not valid has been reported, and is not reported again at each object. The
+// errors are of the namespace of a preview.
 func (s settings) context(name, namespace, environment string) (object.Context, object.Errors) {
 	c := s.project.Context
 	namespace = cmp.Or(namespace, c.Namespace)
@@ -207,7 +208,7 @@ func (s settings) context(name, namespace, environment string) (object.Context, 
 	}, errs
 }
 
-// inPreview returns the namespace of the preview in place of one, which is that one if there is
+// inPreview returns the namespace of the preview in place of a namespace, which stays if there is
 // no preview.
 func (s settings) inPreview(namespace string) (string, object.Errors) {
 	if s.preview.ID == "" {
@@ -221,8 +222,7 @@ func (s settings) inPreview(namespace string) (string, object.Errors) {
 }
 
 // name returns the name of the render: that of the project, or that of its only spec. The name of
-// its folder would differ between checkouts, and the same request gives the same bytes
-// everywhere.
+// its folder would differ between checkouts, and the same request gives the same bytes everywhere.
 func (s settings) name() string {
 	switch {
 	case s.project.Name != "":

@@ -28,8 +28,8 @@ type moduleSpec struct {
 	policies []use
 }
 
-// planModules takes the Transforms that are no components. Those with a mistake are left out;
-// mistakes are reported.
+// planModules takes the Transforms that are no components. Transforms with a mistake are left out,
+// and mistakes are reported.
 func planModules(p planning) frontEnd {
 	out := moduleFrontEnd{docs: p.docs}
 	for _, t := range p.docs.Transforms {
@@ -64,7 +64,7 @@ func (m moduleFrontEnd) references() []reference {
 // build implements frontEnd.
 func (m moduleFrontEnd) build(ctx context.Context, b *builder) error {
 	for _, s := range m.specs {
-		built, ok := m.spec(b, s)
+		built, ok := m.buildSpec(b, s)
 		if !ok {
 			continue
 		}
@@ -76,8 +76,8 @@ func (m moduleFrontEnd) build(ctx context.Context, b *builder) error {
 	return nil
 }
 
-// spec makes one spec; false where it has mistakes.
-func (m moduleFrontEnd) spec(b *builder, s moduleSpec) (render.Spec, bool) {
+// buildSpec makes one spec. It returns false if the spec has mistakes.
+func (m moduleFrontEnd) buildSpec(b *builder, s moduleSpec) (render.Spec, bool) {
 	tree, fetched := b.modules.tree(s.module)
 	policies, complete := evaluatePolicies(b.modules, s.policies)
 	if !fetched || !complete {
@@ -85,7 +85,8 @@ func (m moduleFrontEnd) spec(b *builder, s moduleSpec) (render.Spec, bool) {
 	}
 
 	// A spec without an input misses what its module wants where it names the module.
-	input, inputPath := s.Input, s.InputPath()
+	input := s.Input
+	inputPath := s.InputPath()
 	input.Pos = cmp.Or(input.Pos, s.CueRef.Pos, s.Pos)
 	over := b.settings.inputs[s.Name].Value
 	if over.Kind == object.KindMap {
@@ -98,8 +99,10 @@ func (m moduleFrontEnd) spec(b *builder, s moduleSpec) (render.Spec, bool) {
 		inputPath = nil
 	case s.Instance != nil:
 		inputPath = s.Instance.Append(object.Field("values"))
-		sameVersion(b.found, s.Transform, tree)
+		checkVersion(b.found, s.Transform, tree)
 	}
+
+	// Timoni merges values files in a way of its own.
 	var layers []object.Value
 	if project.IsTimoni(tree.FS, tree.Dir) {
 		input, layers = b.settings.overlays.ApplyTimoni(s.Name, input)
@@ -107,7 +110,8 @@ func (m moduleFrontEnd) spec(b *builder, s moduleSpec) (render.Spec, bool) {
 		input = b.settings.overlays.Apply(s.Name, input)
 	}
 
-	module := b.modules.module(s.module, tree, b.runtime.over(s.Tags, tree))
+	// Attributes of the module get their values.
+	module := b.modules.module(s.module, tree, b.runtime.overTags(s.Tags, tree))
 	module.TagPos = s.TagPos
 	var expressions []string
 	if m.docs.packages[s.Name] {

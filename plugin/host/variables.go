@@ -31,6 +31,7 @@ type variables struct {
 	incomplete bool
 }
 
+// set sets a variable, and hides its value.
 func (v *variables) set(name, value string) {
 	v.values[name] = value
 	v.hide(name, value)
@@ -51,25 +52,29 @@ func (v *variables) hide(name, value string) {
 var variableName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
 
 // readVariables reads the files that a project lists for its environment, those of the options,
-// the names that are taken from the environment of the process, and single values; what comes
-// later wins.
+// the names that are taken from the environment of the process, and single values. Later ones win.
 func readVariables(d *project.Discovery, opts Options, config spec.Workloads) *variables {
+	// Files come first.
 	v := &variables{values: map[string]string{}, given: map[string]object.Pos{}, used: map[string]bool{}, incomplete: config.VariablesIncomplete}
 	for _, f := range config.EnvFiles {
-		at, name := d.Location(f.Pos.File), f.Path
+		at := d.Location(f.Pos.File)
+		name := f.Path
 		data, err := at.Read(name)
 		if err == nil {
 			name = at.Root.Display(path.Join(at.Dir, name))
 		}
-		v.file(d, spec.File{Name: name, Data: data}, f.Pos, err)
+		v.addFile(d, spec.File{Name: name, Data: data}, f.Pos, err)
 	}
 	for _, name := range opts.EnvFiles {
 		file, err := d.ReadNamed(name)
-		v.file(d, file, object.Pos{File: file.Name}, err)
+		v.addFile(d, file, object.Pos{File: file.Name}, err)
 	}
+
+	// Variables of the process are taken by name.
 	for _, name := range opts.VariablesFromEnv {
 		pos := object.Pos{File: "--var-from-env " + name}
-		value, ok := "", false
+		var value string
+		var ok bool
 		if opts.LookupEnv != nil {
 			value, ok = opts.LookupEnv(name)
 		}
@@ -85,6 +90,8 @@ func readVariables(d *project.Discovery, opts Options, config spec.Workloads) *v
 			v.set(name, value)
 		}
 	}
+
+	// Single values override all others.
 	for _, arg := range opts.Variables {
 		name, value, ok := strings.Cut(arg, "=")
 		if !ok || !variableName.MatchString(name) {
@@ -99,8 +106,8 @@ func readVariables(d *project.Discovery, opts Options, config spec.Workloads) *v
 	return v
 }
 
-// file adds the variables of a file; err is that of reading it.
-func (v *variables) file(d *project.Discovery, file spec.File, pos object.Pos, err error) {
+// addFile adds the variables of a file. The argument err is that of reading it.
+func (v *variables) addFile(d *project.Discovery, file spec.File, pos object.Pos, err error) {
 	var errs object.Errors
 	values := map[string]string{}
 	if err == nil {
@@ -123,7 +130,7 @@ func (v *variables) file(d *project.Discovery, file spec.File, pos object.Pos, e
 	}
 }
 
-// lookup returns a variable, and notes that it is of use.
+// lookup returns a variable, and records that it is used.
 func (v *variables) lookup(name string) (string, bool) {
 	v.used[name] = true
 	value, ok := v.values[name]
@@ -145,9 +152,9 @@ func (v *variables) mentioned(w workload.Source) map[string]string {
 	return out
 }
 
-// unused reports single variables that nothing refers to; all workloads were read, and have no
-// mistakes. A file may be shared with others.
-func (v *variables) unused(d *project.Discovery) {
+// reportUnused reports single variables that nothing refers to. All workloads were read, and have
+// no mistakes. A file may be shared with others.
+func (v *variables) reportUnused(d *project.Discovery) {
 	for _, name := range object.SortedKeys(v.given) {
 		if !v.used[name] {
 			d.Fail(v.given[name], d.Suggest(name, object.SortedKeys(v.used)), fmt.Errorf("no workload refers to ${%s}", name))

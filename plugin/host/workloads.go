@@ -35,8 +35,8 @@ type workloadFrontEnd struct {
 }
 
 // planWorkloads takes the workloads, and the modules that they share: the one that makes their
-// objects, then the provisioners, the embedded ones last. Without a workload these are only
-// those that the project names, so that mistakes in them are reported.
+// objects, then the provisioners, the embedded ones last. Without a workload it takes only those
+// that the project names, so that mistakes in them are reported.
 func planWorkloads(p planning) frontEnd {
 	// Errors were reported when the project was parsed.
 	config, err := p.settings.project.Workloads(p.opts.Environment)
@@ -44,9 +44,11 @@ func planWorkloads(p planning) frontEnd {
 		return &workloadFrontEnd{}
 	}
 	out := &workloadFrontEnd{documents: p.docs.Workloads, config: config, complete: true}
-	out.config.Variables, out.config.VariablesIncomplete = object.SortedKeys(p.variables.values), p.variables.incomplete
+	out.config.Variables = object.SortedKeys(p.variables.values)
+	out.config.VariablesIncomplete = p.variables.incomplete
 	defaults, errs := score.ReadDefaults(p.settings.project, p.opts.Environment)
-	out.defaults, p.Errs = defaults, append(p.Errs, errs...)
+	out.defaults = defaults
+	p.Errs = append(p.Errs, errs...)
 	if len(out.documents) == 0 && !config.Pos.IsValid() {
 		return out
 	}
@@ -59,7 +61,10 @@ func planWorkloads(p planning) frontEnd {
 		return w, ok
 	}
 	module, ok := resolve(config.Module, at.Append(object.Field("module")))
-	out.module, out.complete = &module, ok
+	out.module = &module
+	out.complete = ok
+
+	// The embedded provisioners are tried last.
 	all := slices.Clone(config.Provisioners)
 	if len(out.documents)+len(config.Config.Members) > 0 {
 		all = append(all, embeddedProvisioners())
@@ -72,7 +77,7 @@ func planWorkloads(p planning) frontEnd {
 	return out
 }
 
-// firstWorkload is where the first workload of a project is.
+// firstWorkload returns the position of the first workload of a project.
 func firstWorkload(docs documents) object.Pos {
 	if len(docs.Workloads) == 0 {
 		return object.Pos{}
@@ -80,7 +85,7 @@ func firstWorkload(docs documents) object.Pos {
 	return docs.Workloads[0].Pos
 }
 
-// embeddedProvisioners is the module of provisioners in the binary, which is tried last.
+// embeddedProvisioners returns the module of provisioners in the binary, which is tried last.
 func embeddedProvisioners() spec.NamedModule {
 	return spec.NamedModule{
 		Name:   spec.DefaultProvisioners,
@@ -102,15 +107,16 @@ func (w *workloadFrontEnd) build(ctx context.Context, b *builder) error {
 		return nil
 	}
 	refuseImages(b, w.documents)
-	err := w.specs(ctx, b)
+	err := w.buildSpecs(ctx, b)
 	if err == nil && !b.settings.overlays.NamesIncomplete && b.Errs.Err() == nil {
-		b.variables.unused(b.Discovery)
+		b.variables.reportUnused(b.Discovery)
 	}
 	return err
 }
 
-// specs adds every complete workload to the request, and what they share.
-func (w *workloadFrontEnd) specs(ctx context.Context, b *builder) error {
+// buildSpecs adds every complete workload to the request, and what they share.
+func (w *workloadFrontEnd) buildSpecs(ctx context.Context, b *builder) error {
+	// The modules are part of the request, also if there is no workload.
 	if w.module == nil {
 		return nil
 	}
@@ -130,7 +136,7 @@ func (w *workloadFrontEnd) specs(ctx context.Context, b *builder) error {
 			continue
 		}
 		seen[doc.Name] = true
-		s, ok := w.spec(b, doc, images)
+		s, ok := w.buildSpec(b, doc, images)
 		if !ok || !fetched || !known {
 			continue
 		}
@@ -154,10 +160,11 @@ func (w *workloadFrontEnd) specs(ctx context.Context, b *builder) error {
 	return nil
 }
 
-// addProvisioners adds the modules of provisioners to the request, and returns the provenance
-// of these and of the policies of the project; false where one could not be fetched.
+// addProvisioners adds the modules of provisioners to the request, and returns the provenance of
+// these and of the policies of the project. It returns false if one could not be fetched.
 func (w *workloadFrontEnd) addProvisioners(b *builder) (sources []render.Source, complete bool) {
-	sources, complete = b.policySources("", nil), true
+	sources = b.policySources("", nil)
+	complete = true
 	for _, u := range w.provisioners {
 		tree, ok := b.modules.tree(u.reference)
 		if !ok {
@@ -174,8 +181,8 @@ func (w *workloadFrontEnd) addProvisioners(b *builder) (sources []render.Source,
 	return sources, complete
 }
 
-// spec decodes one workload; false where it has mistakes that leave nothing to render.
-func (w *workloadFrontEnd) spec(b *builder, doc spec.Document, images []*image) (render.Spec, bool) {
+// buildSpec decodes one workload. It returns false if its mistakes leave nothing to render.
+func (w *workloadFrontEnd) buildSpec(b *builder, doc spec.Document, images []*image) (render.Spec, bool) {
 	value := withImages(w.defaults.Under(lowered(b, doc), doc.Score), doc, images)
 	before := len(b.Errs)
 	source, ok := decodeWorkload(b, doc, value)
@@ -198,8 +205,8 @@ func (w *workloadFrontEnd) spec(b *builder, doc spec.Document, images []*image) 
 	return out, true
 }
 
-// written leads errors on a workload to what its author wrote, and to the defaults of the
-// project; nil where that is the workload itself.
+// written returns a function that leads errors on a workload to what its author wrote, and to the
+// defaults of the project. It is nil if that is the workload itself.
 func (w *workloadFrontEnd) written(doc spec.Document) func(object.Errors) object.Errors {
 	author := doc.Written
 	if own := frontend.Of(doc.Kind).Written; own != nil {
@@ -216,10 +223,11 @@ func (w *workloadFrontEnd) written(doc spec.Document) func(object.Errors) object
 	}
 }
 
-// lowered is the document of a workload with its overlays, or the workload that it becomes
+// lowered returns the document of a workload with its overlays, or the workload that it becomes
 // with them.
 func lowered(b *builder, doc spec.Document) object.Value {
-	v, lower := overlaid(b, doc), frontend.Of(doc.Kind).Lower
+	v := overlaid(b, doc)
+	lower := frontend.Of(doc.Kind).Lower
 	if lower == nil {
 		return v
 	}
@@ -228,7 +236,7 @@ func lowered(b *builder, doc spec.Document) object.Value {
 	return v
 }
 
-// overlaid is the document of a workload with its overlays.
+// overlaid returns the document of a workload with its overlays.
 func overlaid(b *builder, doc spec.Document) object.Value {
 	if doc.Score {
 		warnOfAdded(b, doc.Name, doc.Value)
@@ -240,7 +248,7 @@ func overlaid(b *builder, doc spec.Document) object.Value {
 }
 
 // warnOfAdded warns of each container that the environment adds to a workload and that has the
-// name of one of the workload but for a slip: nothing else would tell that it was meant.
+// name of one of the workload but for a slip: the slip would not be found otherwise.
 func warnOfAdded(b *builder, spec string, workload object.Value) {
 	const shortest, digits = 4, "0123456789" // app and api, and web1 and web2, are different on purpose.
 	own, _ := workload.Get("containers")
@@ -263,7 +271,7 @@ func warnOfAdded(b *builder, spec string, workload object.Value) {
 	}
 }
 
-// withMember is v with another value of one member.
+// withMember returns v with another value of one member.
 func withMember(v object.Value, name string, value object.Value) object.Value {
 	if value.Kind == object.KindNone {
 		return v
@@ -306,9 +314,9 @@ func decodeWorkload(b *builder, doc spec.Document, value object.Value) (workload
 	return out, true
 }
 
-// readFiles reads the files that a workload names, relative to its document. A file
-// that cannot be read fails the render; it counts as empty, so that other errors of the
-// workload are reported too.
+// readFiles reads the files that a workload names, relative to its document. A file that cannot be
+// read fails the render. It counts as empty, so that other errors of the workload are reported
+// too.
 func readFiles(b *builder, doc spec.Document, w *workload.Source) {
 	at := b.Location(doc.Pos.File)
 	for _, c := range w.Spec.Containers {
@@ -348,7 +356,8 @@ func readImages(b *builder) []*image {
 		if before, after, ok := strings.Cut(arg, "="); ok {
 			i.image = after
 			i.spec, i.container, _ = strings.Cut(before, "/")
-			if i.used = !b.settings.overlays.Known(i.spec, i.pos); i.used {
+			i.used = !b.settings.overlays.Known(i.spec, i.pos)
+			if i.used {
 				continue
 			}
 		}
@@ -374,7 +383,7 @@ func refuseUnusedImages(b *builder, images []*image) {
 	}
 }
 
-// refuseImages reports images where there is no workload.
+// refuseImages reports images if there is no workload.
 func refuseImages(b *builder, workloads []spec.Document) {
 	if len(workloads) > 0 || b.settings.overlays.NamesIncomplete {
 		return
@@ -406,7 +415,8 @@ func withImages(v object.Value, doc spec.Document, images []*image) object.Value
 				Value: object.Value{Kind: object.KindString, Pos: i.pos, Text: i.image},
 			}
 			if next, err := set.Over(v); err == nil {
-				v, i.used = next, true
+				v = next
+				i.used = true
 			}
 		}
 	}

@@ -27,7 +27,7 @@ const (
 	kustomizeID    = "kustomize.config.k8s.io/id"
 )
 
-// isOrigin reports whether an annotation tells where an item came from.
+// isOrigin reports whether an annotation has where an item came from.
 func isOrigin(key string) bool {
 	switch key {
 	case configPrefix + "path", configPrefix + "index", legacyID, kustomizeID:
@@ -47,7 +47,7 @@ func isRun(key string) bool {
 		slices.Contains(settingNames(), key)
 }
 
-// without is a copy of o without the annotations that drop takes out.
+// without returns a copy of o without the annotations for which drop returns true.
 func without(o object.Object, drop func(key string) bool) object.Object {
 	out := o.Clone()
 	annotations := out.Map("metadata", "annotations")
@@ -62,7 +62,7 @@ func without(o object.Object, drop func(key string) bool) object.Object {
 	return out
 }
 
-// file is where an item came from; "" if its orchestrator sets no path.
+// file returns where an item came from, or "" if its orchestrator sets no path.
 func (i item) file() (path, index string) {
 	a := i.object.Annotations()
 	for _, prefix := range []string{internalPrefix, configPrefix} {
@@ -76,7 +76,7 @@ func (i item) file() (path, index string) {
 	return path, index
 }
 
-// title names an item for users: by its file, or by kind and name.
+// title returns the name of an item for users: its file, or kind and name.
 func (i item) title() string {
 	if path, _ := i.file(); path != "" {
 		return path

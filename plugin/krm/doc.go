@@ -46,6 +46,4 @@
 // spec, and <project>/<spec> in a project: the next run replaces or removes them. An
 // object of another with the identity of a rendered one is a mistake, unless both are
 // equal. The host decides by its fetchers that a function has no network.
-//
-// Callers: the command line (ropewalk plugin krm).
 package krm

@@ -44,7 +44,7 @@ type owner struct {
 	project, spec string
 }
 
-// mark is the value of RenderedBy for an object of a spec.
+// mark returns the value of RenderedBy for an object of a spec.
 func (o owner) mark(spec string) string {
 	if o.project != "" {
 		return o.project + "/" + spec
@@ -52,7 +52,7 @@ func (o owner) mark(spec string) string {
 	return spec
 }
 
-// owns reports whether a mark is that of this functionConfig.
+// owns reports whether a mark is of this functionConfig.
 func (o owner) owns(mark string) bool {
 	if o.project != "" {
 		return strings.HasPrefix(mark, o.project+"/")
@@ -60,18 +60,22 @@ func (o owner) owns(mark string) bool {
 	return mark == o.spec && mark != ""
 }
 
-// gather finds what is to be rendered. Where there is an error, what it gives
-// still tells where mistakes are.
+// gather finds what is to be rendered. If there is an error, the result still has the positions of
+// mistakes.
 func gather(l *list) (documents, error) {
+	// A functionConfig that is nothing to render ends the search.
 	config := l.config.object
 	out := documents{config: l.config, owner: owner{spec: config.Name()}}
 	if err := checkConfig(config); err != nil {
 		return out, err
 	}
 	var err error
-	if out.settings, err = settingsOf(config); err != nil {
+	out.settings, err = settingsOf(config)
+	if err != nil {
 		return out, err
 	}
+
+	// A project renders the specs among the items, and a spec only itself.
 	specs := []item{l.config}
 	if config.Kind() == spec.KindProject {
 		out.owner = owner{project: config.Name()}
@@ -84,9 +88,11 @@ func gather(l *list) (documents, error) {
 			}
 		}
 	}
+
+	// Of ConfigMaps only those are read that a module is in.
 	named := map[string]bool{}
 	for _, s := range specs {
-		modules(map[string]any(s.object), named)
+		collectModules(map[string]any(s.object), named)
 		out.add(s)
 	}
 	for _, i := range l.items {
@@ -100,8 +106,8 @@ func gather(l *list) (documents, error) {
 // scorePrefix is what the apiVersion of Score files begins with, old ones too.
 const scorePrefix = "score."
 
-// checkConfig refuses a functionConfig that is nothing to render. What is wrong
-// inside is found when it is read.
+// checkConfig refuses a functionConfig that is nothing to render. A mistake inside is found when
+// it is read.
 func checkConfig(config object.Object) error {
 	kinds := append(spec.SpecKinds(), spec.KindProject)
 	known := "expected kind " + strings.Join(kinds, ", ") + " of " + spec.APIVersion
@@ -121,7 +127,7 @@ func checkConfig(config object.Object) error {
 	return nil
 }
 
-// isSpec reports whether an item is a spec: one of ours, or a Score file, or what was
+// isSpec reports whether an item is a spec: one of Ropewalk, or a Score file, or an item that was
 // meant to be one and is a mistake.
 func (i item) isSpec() bool {
 	if strings.HasPrefix(i.object.APIVersion(), scorePrefix) {
@@ -133,8 +139,8 @@ func (i item) isSpec() bool {
 	return spec.IsNear(i.object)
 }
 
-// add writes an item to the text. Its keys are sorted, which a position in the
-// text outlives because it is told by field.
+// add writes an item to the text. Its keys are sorted. A position in the text stays right because
+// it is converted to a field.
 func (d *documents) add(i item) {
 	first := bytes.Count(d.text, []byte("\n")) + 1
 	data := without(i.object, isRun)
@@ -146,8 +152,8 @@ func (d *documents) add(i item) {
 	d.parts = append(d.parts, part{item: i, first: first, last: bytes.Count(d.text, []byte("\n"))})
 }
 
-// asWritten is data with numbers and bools as v has them: 01234 and 1.10 are texts where a
-// spec wants one.
+// asWritten returns data with numbers and bools as v has them: 01234 and 1.10 are texts if a spec
+// wants one.
 func asWritten(v object.Value, data any) any {
 	switch d := data.(type) {
 	case map[string]any:
@@ -168,7 +174,7 @@ func asWritten(v object.Value, data any) any {
 	return data
 }
 
-// jsonOf is a document of YAML as JSON; nil where it cannot be read.
+// jsonOf returns a document of YAML as JSON, or nil if it cannot be read.
 func jsonOf(text []byte) []byte {
 	docs, err := spec.ParseDocuments(spec.File{Name: stdin, Data: text}, MaxList)
 	if err != nil || len(docs) != 1 {
@@ -177,20 +183,20 @@ func jsonOf(text []byte) []byte {
 	return docs[0].Value.JSON()
 }
 
-// modules collects the names of the ConfigMaps that references in v lead to.
-// Only these are read, so that a mistake in one of others is none of ours.
-func modules(v any, into map[string]bool) {
+// collectModules collects the names of the ConfigMaps that references in v lead to. Only these are
+// read, so that a mistake in another one is not reported.
+func collectModules(v any, into map[string]bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		if name, ok := v["ref"].(string); ok && v["type"] == string(spec.RefConfigMap) {
 			into[name] = true
 		}
 		for _, e := range v {
-			modules(e, into)
+			collectModules(e, into)
 		}
 	case []any:
 		for _, e := range v {
-			modules(e, into)
+			collectModules(e, into)
 		}
 	}
 }
@@ -214,11 +220,12 @@ const (
 	settingRuntime = settingPrefix + "runtime"
 )
 
+// settingNames returns the annotations that set options.
 func settingNames() []string {
 	return []string{settingDialect, settingEnv, settingVersion, settingEmpty, settingRuntime}
 }
 
-// settingsOf reads the annotations. One of ours that is not known is a mistake:
+// settingsOf reads the annotations. An annotation of this package that is not known is a mistake:
 // a dialect that is silently plain would be found in the cluster.
 func settingsOf(config object.Object) (settings, error) {
 	a := config.Annotations()
@@ -243,10 +250,11 @@ func settingsOf(config object.Object) (settings, error) {
 	}, nil
 }
 
-// over fills what opts do not say.
-func (s settings) over(opts *host.Options) {
+// fillOptions sets the options that opts leaves empty.
+func (s settings) fillOptions(opts *host.Options) {
 	if opts.Context.Engine == "" && opts.Emit.Dialect == "" {
-		opts.Context.Engine, opts.Emit.Dialect = s.dialect, dialect.Name(s.dialect)
+		opts.Context.Engine = s.dialect
+		opts.Emit.Dialect = dialect.Name(s.dialect)
 	}
 	if opts.Environment == "" {
 		opts.Environment = s.environment
@@ -259,8 +267,8 @@ func (s settings) over(opts *host.Options) {
 	opts.Runtime = slices.Concat(strings.FieldsFunc(s.runtime, func(r rune) bool { return r == '\n' }), opts.Runtime)
 }
 
-// annotation is the annotation that the position of an option stands for; ""
-// where there is none.
+// annotation returns the annotation that the position of an option stands for, or "" if there is
+// none.
 func (s settings) annotation(file string) string {
 	for _, o := range []struct{ option, value, name string }{
 		{"--dialect ", s.dialect, settingDialect}, {"--env ", s.environment, settingEnv},

@@ -73,19 +73,20 @@ func (f Function) Run(ctx context.Context, in io.Reader) (Output, error) {
 	return Output{List: l.write(), Warnings: found.Warnings()}, found.Err()
 }
 
-// apply renders, merges and leaves its results in the list. Its mistakes have
-// positions for users.
+// apply renders, merges and puts its results into the list. Its mistakes have positions for users.
 func (f Function) apply(ctx context.Context, l *list) object.Errors {
 	docs, err := gather(l)
 	found := object.AsErrors(err, object.StageSpec)
 	if err == nil {
 		var objects []rendered
-		if objects, found = f.render(ctx, docs); f.Complete != nil {
+		objects, found = f.render(ctx, docs)
+		if f.Complete != nil {
 			found = f.Complete(found)
 		}
 		if found.Err() == nil {
 			kept, clashes := merge(l.items, objects, docs.owner)
-			if found = append(found, clashes...); found.Err() == nil {
+			found = append(found, clashes...)
+			if found.Err() == nil {
 				l.items = kept
 			}
 		}
@@ -94,26 +95,29 @@ func (f Function) apply(ctx context.Context, l *list) object.Errors {
 		found[i] = object.Shown(e)
 	}
 	l.results = docs.results(found)
-	return docs.named(found)
+	return docs.withFiles(found)
 }
 
 // render renders the documents. Its mistakes and warnings have positions in
 // their text.
 func (f Function) render(ctx context.Context, docs documents) ([]rendered, object.Errors) {
 	opts := f.Options
-	opts.Args, opts.Stdin, opts.Held = []string{"-"}, bytes.NewReader(docs.text), docs.files
-	docs.settings.over(&opts)
+	opts.Args = []string{"-"}
+	opts.Stdin = bytes.NewReader(docs.text)
+	opts.Held = docs.files
+	docs.settings.fillOptions(&opts)
 	opts.Evaluator = f.Evaluator
 	loaded, err := f.Host.Load(ctx, opts)
 	if err != nil {
-		return nil, f.hinted(object.AsErrors(err, object.StageSpec))
+		return nil, f.addHints(object.AsErrors(err, object.StageSpec))
 	}
-	loaded.Request.Strict, loaded.Request.Parallel = f.Strict, f.Parallel
+	loaded.Request.Strict = f.Strict
+	loaded.Request.Parallel = f.Parallel
 	result, err := render.Renderer{Evaluator: f.Evaluator}.Render(ctx, loaded.Request)
 	if err != nil {
-		return nil, f.hinted(object.AsErrors(err, object.StageEvaluate))
+		return nil, f.addHints(object.AsErrors(err, object.StageEvaluate))
 	}
-	found := append(result.Warnings, layers(result, loaded.Request.Emit.Dialect, f.Strict)...)
+	found := append(result.Warnings, warnLayers(result, loaded.Request.Emit.Dialect, f.Strict)...)
 	objects, err := decode(result.Files, docs)
 	if err == nil && len(objects) == 0 && !opts.AllowEmpty {
 		err = mistake("set the annotation "+settingEmpty+": \"true\" if that is meant",
@@ -122,7 +126,8 @@ func (f Function) render(ctx context.Context, docs documents) ([]rendered, objec
 	return objects, append(found, object.AsErrors(err, object.StageEmit)...)
 }
 
-func (f Function) hinted(found object.Errors) object.Errors {
+// addHints adds hints to mistakes that have none.
+func (f Function) addHints(found object.Errors) object.Errors {
 	for _, e := range found {
 		if e.Hint == "" && f.Hint != nil {
 			e.Hint = f.Hint(e.Err)
@@ -131,9 +136,9 @@ func (f Function) hinted(found object.Errors) object.Errors {
 	return found
 }
 
-// layers warns that the order of the flux dialect is in its folders, which a
-// list does not have.
-func layers(result render.Result, name dialect.Name, strict bool) object.Errors {
+// warnLayers warns that the order of the flux dialect is in its folders, which a list does not
+// have.
+func warnLayers(result render.Result, name dialect.Name, strict bool) object.Errors {
 	if name != dialect.Flux || len(result.Layers) < 2 {
 		return nil
 	}
@@ -148,7 +153,7 @@ func layers(result render.Result, name dialect.Name, strict bool) object.Errors 
 	}}
 }
 
-// mistake is an error about functionConfig as a whole.
+// mistake returns an error about functionConfig as a whole.
 func mistake(hint, format string, args ...any) error {
 	return object.Errors{{
 		Stage: object.StageSpec, Pos: object.Pos{File: stdin}, Hint: hint, Err: fmt.Errorf(format, args...),

@@ -51,19 +51,24 @@ func parse(data []byte) (*list, error) {
 	if len(docs) != 1 {
 		return nil, notList(object.Pos{File: stdin}, "%w, got %d documents", errNoList, len(docs))
 	}
+
+	// The version of a list may be any of its group.
 	value := docs[0].Value
 	kind, _ := value.Get("kind")
 	version, _ := value.Get("apiVersion")
 	if kind.Text != listKind || !strings.HasPrefix(version.Text, listGroup) {
 		return nil, notList(value.Pos, "%w, got %q of %q", errNoList, kind.Text, version.Text)
 	}
+
+	// Each item is kept as it was written, with its comments.
 	root, err := nodes(data, value)
 	if err != nil {
 		return nil, notList(value.Pos, "%w: %w", errNoList, err)
 	}
 	out := &list{apiVersion: version.Text}
 	if config, ok := value.Get("functionConfig"); ok && config.Kind == object.KindMap {
-		if out.config, err = itemOf(config, child(root, "functionConfig")); err != nil {
+		out.config, err = itemOf(config, child(root, "functionConfig"))
+		if err != nil {
 			return nil, notList(config.Pos, "functionConfig: %w", err)
 		}
 	}
@@ -85,6 +90,7 @@ func parse(data []byte) (*list, error) {
 	return out, nil
 }
 
+// notList returns an error about the list at a position.
 func notList(pos object.Pos, format string, args ...any) error {
 	e := mistake("", format, args...)
 	for _, m := range object.AsErrors(e, object.StageSpec) {
@@ -93,8 +99,8 @@ func notList(pos object.Pos, format string, args ...any) error {
 	return e
 }
 
-// nodes is the list as the YAML library has it, which keeps comments, styles
-// and the order of keys. JSON, which has none of them, comes as canonical YAML.
+// nodes returns the list as the YAML library has it, which keeps comments, styles and the order of
+// keys. JSON, which has none of them, is converted to canonical YAML.
 func nodes(data []byte, value object.Value) (*yaml.Node, error) {
 	if start := bytes.TrimLeft(data, " \t\r\n"); len(start) > 0 && start[0] == '{' && json.Valid(start) {
 		whole, err := object.Decode(value.JSON())
@@ -110,7 +116,7 @@ func nodes(data []byte, value object.Value) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// child is a member of a map; an empty node where there is none.
+// child returns a member of a map, or an empty node if there is none.
 func child(n *yaml.Node, name string) *yaml.Node {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == name {
@@ -120,7 +126,7 @@ func child(n *yaml.Node, name string) *yaml.Node {
 	return &yaml.Node{}
 }
 
-// itemOf is an item from its value and from how it was written.
+// itemOf returns an item from its value and from how it was written.
 func itemOf(v object.Value, n *yaml.Node) (item, error) {
 	whole, err := object.Decode([]byte(`{"v":` + string(v.JSON()) + "}"))
 	if err != nil {
@@ -133,7 +139,7 @@ func itemOf(v object.Value, n *yaml.Node) (item, error) {
 		return item{}, err
 	}
 	out := item{value: v, text: b.Bytes()}
-	if !says(out.text, v) {
+	if !hasValue(out.text, v) {
 		// The library writes some folded and quoted texts as others, and an alias
 		// may be to an anchor of another item; what an item says is worth more than
 		// how it was written.
@@ -145,13 +151,13 @@ func itemOf(v object.Value, n *yaml.Node) (item, error) {
 	return out, nil
 }
 
-// says reports whether text means v.
-func says(text []byte, v object.Value) bool {
+// hasValue reports whether text has the value v.
+func hasValue(text []byte, v object.Value) bool {
 	again, err := spec.ParseDocuments(spec.File{Name: stdin, Data: text}, MaxList)
 	return err == nil && len(again) == 1 && bytes.Equal(again[0].Value.JSON(), v.JSON())
 }
 
-// write is the list as YAML.
+// write returns the list as YAML.
 func (l *list) write() []byte {
 	var b bytes.Buffer
 	b.WriteString("apiVersion: ")
@@ -163,11 +169,11 @@ func (l *list) write() []byte {
 		b.WriteString("items:\n")
 	}
 	for _, i := range l.items {
-		indented(&b, "- ", i.text)
+		writeIndented(&b, "- ", i.text)
 	}
 	if l.config.object != nil {
 		b.WriteString("functionConfig:\n")
-		indented(&b, "  ", l.config.text)
+		writeIndented(&b, "  ", l.config.text)
 	}
 	if len(l.results) > 0 {
 		b.WriteString("results:\n")
@@ -176,10 +182,9 @@ func (l *list) write() []byte {
 	return b.Bytes()
 }
 
-// indented writes text two columns to the right, with first before its first
-// line. That keeps the meaning of all YAML: columns count from that of the
-// parent.
-func indented(b *bytes.Buffer, first string, text []byte) {
+// writeIndented writes text two columns to the right, with first before its first line. That keeps
+// the meaning of all YAML: columns count from that of the parent.
+func writeIndented(b *bytes.Buffer, first string, text []byte) {
 	for line := range bytes.Lines(text) {
 		switch {
 		case first != "":

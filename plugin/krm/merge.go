@@ -50,9 +50,9 @@ func decode(files []emit.File, docs documents) ([]rendered, error) {
 	return out, nil
 }
 
-// namePaths gives each object a path that does not hang on its wave: a file
-// that moved at each new dependency would be a needless change. Names that
-// would meet get group and namespace, and where that does not part them a hash.
+// namePaths gives each object a path that does not depend on its wave: a file that moved at each
+// new dependency would be a needless change. Names that are the same get group and namespace, and
+// a hash if they are the same even then.
 func namePaths(objects []rendered) {
 	for _, more := range []func(o *rendered) string{
 		func(o *rendered) string { return o.object.Kind() + "-" + o.object.Name() },
@@ -77,7 +77,8 @@ func namePaths(objects []rendered) {
 	}
 }
 
-// fileSafe keeps what every file system takes, in lower case.
+// fileSafe replaces the characters of a name that some file systems refuse, and makes it lower
+// case.
 func fileSafe(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -88,17 +89,21 @@ func fileSafe(s string) string {
 	}, strings.ToLower(s))
 }
 
-// merge is the items of others in their order, with the objects behind them.
-// What an earlier run left is replaced or goes. The mistakes are objects of
-// others that have the identity of one of ours.
+// merge returns the items of others in their order, with the objects behind them. What an earlier
+// run left is replaced or removed. The mistakes are objects of others that have the identity of an
+// object of this run.
 func merge(items []item, objects []rendered, own owner) ([]item, object.Errors) {
+	// An object is identified by its reference.
 	ours := make(map[object.Ref]*rendered, len(objects))
 	for i := range objects {
 		ours[objects[i].object.Ref()] = &objects[i]
 	}
+
+	// Items of others stay, and those of an earlier run leave their place.
 	var out []item
 	var clashes object.Errors
-	earlier, same := map[object.Ref]item{}, map[object.Ref]bool{}
+	earlier := map[object.Ref]item{}
+	same := map[object.Ref]bool{}
 	for _, i := range items {
 		ref := i.object.Ref()
 		mine := ours[ref]
@@ -115,6 +120,8 @@ func merge(items []item, objects []rendered, own owner) ([]item, object.Errors) 
 		}
 		out = append(out, i)
 	}
+
+	// An equal object of another owner is not added a second time.
 	for _, o := range objects {
 		if ref := o.object.Ref(); !same[ref] {
 			out = append(out, o.item(earlier[ref]))
@@ -129,7 +136,7 @@ func equal(a, b object.Object) bool {
 	return bytes.Equal(emit.JSON(without(a, drop)), emit.JSON(without(b, drop)))
 }
 
-// clash is the mistake that an item of another is what o is.
+// clash returns the mistake that an item of another owner is what o is.
 func (i item) clash(o *rendered) *object.Error {
 	whose := "is an item already that this function did not render"
 	if mark := i.object.Annotations()[RenderedBy]; mark != "" {
@@ -144,7 +151,7 @@ func (i item) clash(o *rendered) *object.Error {
 	}
 }
 
-// item is o as an item, with the path of the one that it replaces.
+// item returns o as an item, with the path of the item that it replaces.
 func (o rendered) item(before item) item {
 	out := o.object.Clone()
 	placed := false

@@ -24,7 +24,7 @@ type location struct {
 	value object.Value
 }
 
-// String is the location for users.
+// String returns the location for users.
 func (p location) String() string {
 	out := p.item.title()
 	if within := p.within(); within != "" {
@@ -33,7 +33,7 @@ func (p location) String() string {
 	return out
 }
 
-// within is the location inside the item.
+// within returns the location inside the item.
 func (p location) within() string {
 	if p.line > 0 {
 		return p.field + " line " + strconv.Itoa(p.line)
@@ -41,7 +41,7 @@ func (p location) within() string {
 	return p.field
 }
 
-// results are mistakes and warnings as a list has them.
+// results returns mistakes and warnings as a list has them.
 func (d documents) results(found object.Errors) []any {
 	out := make([]any, 0, len(found))
 	for _, e := range found.Sorted() {
@@ -50,8 +50,9 @@ func (d documents) results(found object.Errors) []any {
 	return out
 }
 
-// result is one entry of results: a Result of the KRM functions specification.
+// result returns one entry of results: a Result of the KRM functions specification.
 func (d documents) result(e *object.Error) map[string]any {
+	// Tags have what the specification has no field for.
 	tags := map[string]any{"stage": string(e.Stage)}
 	if e.Node != "" {
 		tags["node"] = string(e.Node)
@@ -60,6 +61,8 @@ func (d documents) result(e *object.Error) map[string]any {
 		tags["policy"] = e.Policy
 	}
 	out := map[string]any{"severity": e.Severity.String(), "tags": tags}
+
+	// The location is an item of the list, or a file of the user.
 	at, inside := d.locate(e)
 	switch {
 	case inside:
@@ -92,7 +95,7 @@ func reference(o object.Object) map[string]any {
 	return out
 }
 
-// message is the text of a result, without what its other fields hold.
+// message returns the text of a result, without what its other fields hold.
 func (d documents) message(e *object.Error, at location, inside bool) string {
 	var b strings.Builder
 	switch {
@@ -115,8 +118,8 @@ func (d documents) message(e *object.Error, at location, inside bool) string {
 	return e.Secrets.Hide(b.String())
 }
 
-// notes are the further locations of a mistake, in terms of the list. That the
-// mistake is about its own item needs no note.
+// notes returns the further locations of a mistake, in terms of the list. A note is left out if it
+// names only the item of the mistake.
 func (d documents) notes(e *object.Error) []object.Note {
 	var out []object.Note
 	for _, n := range e.Notes {
@@ -132,8 +135,8 @@ func (d documents) notes(e *object.Error) []object.Note {
 	return out
 }
 
-// named is found with the files of items in place of positions in the text.
-func (d documents) named(found object.Errors) object.Errors {
+// withFiles returns the mistakes with the files of items in place of positions in the text.
+func (d documents) withFiles(found object.Errors) object.Errors {
 	out := make(object.Errors, 0, len(found))
 	for _, e := range found.Sorted() {
 		n := *e
@@ -154,7 +157,7 @@ func (d documents) named(found object.Errors) object.Errors {
 	return out
 }
 
-// locate is the location of a mistake; false if it is in no item.
+// locate returns the location of a mistake, and false if it is in no item.
 func (d documents) locate(e *object.Error) (location, bool) {
 	if name := d.settings.annotation(e.Pos.File); name != "" {
 		return location{item: d.config, field: object.Fields("metadata", "annotations", name).String()}, true
@@ -173,7 +176,7 @@ func (d documents) locate(e *object.Error) (location, bool) {
 	return at, true
 }
 
-// find is the location of a position in the text.
+// find returns the location of a position in the text, and false if it is in no item.
 func (d documents) find(pos object.Pos) (location, bool) {
 	if pos.File != stdin {
 		return location{}, false
@@ -194,7 +197,7 @@ func (d documents) find(pos object.Pos) (location, bool) {
 	return location{item: d.config}, true
 }
 
-// specPos is the position of a spec in the text; none if a file holds it.
+// specPos returns the position of a spec in the text, or none if a file holds it.
 func (d documents) specPos(name string) object.Pos {
 	for _, p := range d.parts {
 		if p.item.object.Name() == name && p.item.isSpec() {
@@ -204,16 +207,18 @@ func (d documents) specPos(name string) object.Pos {
 	return object.Pos{}
 }
 
-// field is the field of a document that a position is in, and the line of its
-// text where it has several.
+// field returns the field of a document that a position is in, and the line of its text if it has
+// several.
 func field(doc spec.Manifest, pos object.Pos) (string, int) {
-	v, at := doc.Value, object.Path{}
+	v := doc.Value
+	at := object.Path{}
 	for v.Pos != pos {
 		next, step, ok := below(v, pos)
 		if !ok {
 			break
 		}
-		v, at = next, at.Append(step)
+		v = next
+		at = at.Append(step)
 	}
 	if text, ok := doc.Blocks[v.Pos]; ok && pos.Line >= text.Pos.Line {
 		return at.String(), pos.Line - text.Pos.Line + 1
@@ -221,7 +226,7 @@ func field(doc spec.Manifest, pos object.Pos) (string, int) {
 	return at.String(), 0
 }
 
-// below is the last part of v that does not begin behind pos.
+// below returns the last part of v that does not begin behind pos.
 func below(v object.Value, pos object.Pos) (next object.Value, step object.Step, ok bool) {
 	for _, m := range v.Members {
 		if m.Pos.Compare(pos) <= 0 {

@@ -13,6 +13,4 @@
 //
 // Nothing happens before main: [Register] must have been called before the first
 // message is made.
-//
-// Callers: plugin/argocd, and test/reposerver.
 package wire

@@ -10,6 +10,4 @@
 // Nothing but the file counts: what the parser of compose would take from the environment
 // of the process is a mistake at its line. No message repeats a value or a line, which may
 // be passwords; every mistake has the file and the line.
-//
-// Caller: plugin/host.
 package envfile

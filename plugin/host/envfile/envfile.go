@@ -24,11 +24,12 @@ const (
 	maxReferences = 1000
 )
 
-// Parse is the variables of a file by name; a name that is written twice has its last
-// value, as in compose. The errors are object.Error with the line, and without a column,
-// so that no excerpt shows the line; with errors the values are empty, and the names those that
-// the lines begin with.
+// Parse returns the variables of a file by name. A name that is written twice has its last value,
+// as in compose. The errors are object.Error with the line, and without a column, so that no
+// excerpt shows the line. With errors the values are empty, and the names are those that the lines
+// begin with.
 func Parse(file spec.File) (map[string]string, object.Errors) {
+	// A file that would take too long to parse is refused.
 	var errs object.Errors
 	fail := func(line int, hint string, err error) {
 		errs = append(errs, &object.Error{
@@ -39,6 +40,8 @@ func Parse(file spec.File) (map[string]string, object.Errors) {
 		fail(1, "", fmt.Errorf("has more than %d KiB, or more than %d $", MaxFile>>10, maxReferences))
 		return nil, errs
 	}
+
+	// The parser is asked with a value for every name, so that it names the references.
 	// A name alone on a last line without a line break is none for the parser.
 	text := strings.TrimPrefix(string(file.Data), "\uFEFF") + "\n"
 	asked := map[string]bool{}
@@ -49,28 +52,30 @@ func Parse(file spec.File) (map[string]string, object.Errors) {
 	}
 	out, err := dotenv.UnmarshalWithLookup(text, ask)
 	if err != nil {
-		line, what := located(text, err, ask)
+		line, what := locate(text, err, ask)
 		fail(line, "see the syntax of env files of docker compose", what)
 		return names(text), errs
 	}
 	if len(asked) == 0 {
 		return out, nil
 	}
-	undefined(text, asked, fail)
+
+	// A reference is to a name that the file sets.
+	reportUndefined(text, asked, fail)
 	if len(errs) > 0 {
 		return names(text), errs
 	}
 	// All names without a default are set above: nothing is logged here either.
 	out, err = dotenv.UnmarshalWithLookup(text, nil)
 	if err != nil {
-		line, what := located(text, err, nil)
+		line, what := locate(text, err, nil)
 		fail(line, "", what)
 		return names(text), errs
 	}
 	return out, errs
 }
 
-// names are the names that lines of a text begin with, without values.
+// names returns the names that lines of a text begin with, without values.
 func names(text string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -87,9 +92,9 @@ var (
 	nested = regexp.MustCompile(`\$\{\w+:?[-+?][^}]*\$`)
 )
 
-// undefined reports the names that the parser asked for and no line above sets. No message
+// reportUndefined reports the names that the parser asked for and no line above sets. No message
 // has a name: what follows a $, and a line without =, may be a part of a value.
-func undefined(text string, asked map[string]bool, fail func(line int, hint string, err error)) {
+func reportUndefined(text string, asked map[string]bool, fail func(line int, hint string, err error)) {
 	set := map[string]bool{}
 	for i, line := range strings.Split(text, "\n") {
 		m := sets.FindStringSubmatch(line)
@@ -118,15 +123,16 @@ func undefined(text string, asked map[string]bool, fail func(line int, hint stri
 
 var reported = regexp.MustCompile(`^line (\d+): (unexpected character|key cannot contain a space|unterminated quoted value ?)`)
 
-// located is the line of an error of the parser, which had the values of lookup, and what
-// it says without the values in its text.
-func located(text string, err error, lookup dotenv.LookupFn) (int, error) {
+// locate returns the line of an error of the parser, which had the values of lookup, and its
+// message without the values in its text.
+func locate(text string, err error, lookup dotenv.LookupFn) (int, error) {
 	m := reported.FindStringSubmatch(err.Error())
 	if m == nil {
 		// The parser gives no line for a reference: it is the first one up to which the
 		// file has the error.
 		lines := strings.SplitAfter(text, "\n")
-		low, high := 1, len(lines)
+		low := 1
+		high := len(lines)
 		for low < high {
 			middle := (low + high) / 2
 			_, part := dotenv.UnmarshalWithLookup(strings.Join(lines[:middle], ""), lookup)
@@ -138,6 +144,8 @@ func located(text string, err error, lookup dotenv.LookupFn) (int, error) {
 		}
 		return low, errors.New("a reference with $ cannot be read, or asks for a value that is not there")
 	}
+
+	// The parser names the line, and a message may repeat a part of the file.
 	line, _ := strconv.Atoi(m[1]) // The pattern has digits only.
 	switch m[2] {
 	case "unexpected character":

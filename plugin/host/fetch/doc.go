@@ -28,6 +28,4 @@
 // signatures are verified before their content is used.
 //
 // Nothing is opened, read or started before the first module needs it.
-//
-// Callers: the command line, and the Argo CD and Flux adapters.
 package fetch

@@ -77,6 +77,7 @@ type Options struct {
 
 // Connect returns h with the fetchers of these options; those that h has already win.
 func (o Options) Connect(h host.Host) host.Host {
+	// The policy decides before any credential is read.
 	if o.Guard.Policy != nil {
 		o.Secrets = o.Guard.Secrets(o.secrets())
 	}
@@ -84,6 +85,8 @@ func (o Options) Connect(h host.Host) host.Host {
 		o.Registries = func() (*remote.Registries, error) { return &remote.Registries{}, nil }
 	}
 	o.Registries = sync.OnceValues(o.Registries)
+
+	// Each type of references has a fetcher, which is built at its first use.
 	fetchers := map[string]source.Fetcher{
 		source.TypeGit: o.lazy(source.TypeGit, func(store *cache.Store) source.Resolver { return hostCredentials{options: o, store: store} }),
 		source.TypeOCI: o.lazy(source.TypeOCI, o.oci),
@@ -103,7 +106,10 @@ func (o Options) Connect(h host.Host) host.Host {
 	if h.Embedded != nil && fetchers[source.TypeEmbedded] == nil && o.locking() {
 		fetchers[source.TypeEmbedded] = o.locked(lock.Fixed(source.Embedded(h.Embedded, o.Limits)))
 	}
-	h.Fetchers, h.Limits = fetchers, o.Limits
+	h.Fetchers = fetchers
+	h.Limits = o.Limits
+
+	// Dependencies of modules of CUE share one registry.
 	if o.Modules != nil {
 		registry := sync.OnceValue(func() *modules.Registry {
 			r := o.Modules()
@@ -122,7 +128,7 @@ func (o Options) Connect(h host.Host) host.Host {
 // locking reports whether the lock applies to embedded modules.
 func (o Options) locking() bool { return o.Mode != lock.Prefer || o.Record != nil }
 
-// lazy is a fetcher of a type of references that is built at its first use.
+// lazy returns a fetcher of a type of references that is built at its first use.
 func (o Options) lazy(kind string, backend func(store *cache.Store) source.Resolver) source.Fetcher {
 	build := sync.OnceValue(func() source.Fetcher {
 		return o.Guard.Before(o.locked(o.Guard.Around(backend(o.store()))))
@@ -134,7 +140,7 @@ func (o Options) lazy(kind string, backend func(store *cache.Store) source.Resol
 	})
 }
 
-// store opens the cache; nil where there is none, or it cannot be opened.
+// store opens the cache. It returns nil if there is none, or it cannot be opened.
 func (o Options) store() *cache.Store {
 	if o.Store == nil {
 		return nil
@@ -144,7 +150,7 @@ func (o Options) store() *cache.Store {
 	return store
 }
 
-// cached is a backend behind the cache, if there is one.
+// cached returns a backend behind the cache, if there is one.
 func (o Options) cached(next source.Resolver, store *cache.Store) source.Resolver {
 	if store == nil && !o.Offline {
 		return next
@@ -155,24 +161,27 @@ func (o Options) cached(next source.Resolver, store *cache.Store) source.Resolve
 	}
 }
 
+// report passes an error of the cache to Report.
 func (o Options) report(err error) {
 	if err != nil && o.Report != nil {
 		o.Report(err)
 	}
 }
 
+// locked returns a backend behind the lock.
 func (o Options) locked(next source.Resolver) source.Fetcher {
 	return lock.Fetcher{Next: next, File: o.Lock, Mode: o.Mode, Plan: o.Plan, Record: o.Record}
 }
 
-// git is Git behind the cache; secret names the credentials of references without a
-// Secret, "" for none.
+// git returns Git behind the cache. The argument secret names the credentials of references
+// without a Secret, and is "" if there are none.
 func (o Options) git(store *cache.Store, secret string) source.Resolver {
 	var f git.Fetcher
 	if o.Git != nil {
 		f = o.Git()
 	}
-	f.Secrets, f.Limits = byHost{named: o.secrets(), hosts: o.GitHosts}, o.Limits
+	f.Secrets = byHost{named: o.secrets(), hosts: o.GitHosts}
+	f.Limits = o.Limits
 	if store != nil {
 		f.Known = func(ctx context.Context, id string) (source.Tree, bool) { return store.TreeByID(ctx, o.Scope, id) }
 	}
@@ -205,7 +214,7 @@ func (r *gitBackend) Fetch(ctx context.Context, ref source.Ref) (source.Tree, er
 	return result.Tree, err
 }
 
-// Resolve resolves a reference; the resolved one names no other Secret than it does.
+// Resolve resolves a reference. The resolved one names the same Secret.
 func (r *gitBackend) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
 	with := ref
 	with.Secret = cmp.Or(ref.Secret, r.secret)
@@ -214,6 +223,7 @@ func (r *gitBackend) Resolve(ctx context.Context, ref source.Ref) (source.Resolv
 	return resolved, err
 }
 
+// oci returns registries behind the cache.
 func (o Options) oci(store *cache.Store) source.Resolver {
 	return o.cached(&oci.Fetcher{
 		Open: func(ctx context.Context, repository string, secret map[string][]byte) (oci.Repository, error) {
@@ -227,7 +237,7 @@ func (o Options) oci(store *cache.Store) source.Resolver {
 	}, store)
 }
 
-// get is a file by its URL.
+// get returns the content of a file by its URL.
 func (o Options) get(ctx context.Context, url string, secret map[string][]byte) (io.ReadCloser, error) {
 	r, err := o.Registries()
 	if err != nil {
@@ -244,10 +254,12 @@ func (verifier) Verify(ctx context.Context, repo oci.Repository, manifest ocispe
 	return artifact.Verifier{}.Verify(ctx, repo, manifest, keys)
 }
 
+// flux returns sources of Flux behind the cache.
 func (o Options) flux(store *cache.Store) source.Resolver {
 	return o.cached(&flux.Fetcher{Artifacts: o.Artifacts, Limits: o.Limits}, store)
 }
 
+// secrets returns the Secrets, or Secrets of which none exists.
 func (o Options) secrets() source.Secrets {
 	if o.Secrets != nil {
 		return o.Secrets
@@ -257,7 +269,7 @@ func (o Options) secrets() source.Secrets {
 	})
 }
 
-// ModuleRegistry returns the registry for dependencies of CUE modules; config has the
+// ModuleRegistry returns the registry for dependencies of CUE modules. The argument config has the
 // syntax of CUE_REGISTRY.
 func ModuleRegistry(config string, registries func() (*remote.Registries, error)) *modules.Registry {
 	return &modules.Registry{

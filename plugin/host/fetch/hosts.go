@@ -22,7 +22,7 @@ type hostCredentials struct {
 	store   *cache.Store
 }
 
-// of returns the backend for a reference. One with a Secret of its own shows that to the
+// of returns the backend for a reference. A reference with a Secret of its own shows that to the
 // server each time.
 func (c hostCredentials) of(ctx context.Context, ref source.Ref) (source.Resolver, error) {
 	o := c.options
@@ -77,7 +77,7 @@ func (b byHost) Secret(ctx context.Context, name string) (map[string][]byte, err
 	return b.named.Secret(ctx, name)
 }
 
-// hostOf is the host of a reference of Git, with its port where it has one.
+// hostOf returns the host of a reference of Git, with its port if it has one.
 func hostOf(ref string) string {
 	base, _, _ := strings.Cut(ref, "?")
 	if !strings.Contains(base, "://") {

@@ -30,8 +30,8 @@ type Mounted string
 
 var _ source.Secrets = Mounted("")
 
-// Of is the folder of a project. A project without a name, or with one that cannot be
-// the name of a folder, has no Secrets.
+// Of returns the folder of a project. A project without a name, or with a name that no folder can
+// have, has no Secrets.
 func (m Mounted) Of(project string) Mounted {
 	if m == "" || !isFolder(project) {
 		return ""
@@ -39,8 +39,8 @@ func (m Mounted) Of(project string) Mounted {
 	return Mounted(path.Join(string(m), project))
 }
 
-// Secret reads a Secret. Errors are source.ErrNotFound, source.ErrLimit and those of
-// the file system; none holds a value, or names a file that is not there.
+// Secret reads a Secret. Errors are source.ErrNotFound, source.ErrLimit and those of the file
+// system. No error holds a value, or names a file that does not exist.
 func (m Mounted) Secret(_ context.Context, name string) (map[string][]byte, error) {
 	root, entries, err := m.open(name)
 	if err != nil {
@@ -82,7 +82,7 @@ func (m Mounted) Change(_ context.Context, name string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }
 
-// open opens a Secret with its entries, sorted by name; the caller closes it.
+// open opens a Secret with its entries, sorted by name. The caller closes it.
 func (m Mounted) open(name string) (*os.Root, []fs.DirEntry, error) {
 	missing := source.Refuse(source.ErrNotFound, fmt.Sprintf("no Secret is named %q here", name))
 	if m == "" || !isFolder(name) {
@@ -101,7 +101,7 @@ func (m Mounted) open(name string) (*os.Root, []fs.DirEntry, error) {
 	return root, slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), "..") }), nil
 }
 
-// entry is the value of an entry; ok is false where it is not a file.
+// entry returns the value of an entry. The result ok is false if the entry is not a file.
 func entry(root *os.Root, name string) (data []byte, ok bool, err error) {
 	info, err := root.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -119,8 +119,7 @@ func entry(root *os.Root, name string) (data []byte, ok bool, err error) {
 	return data, err == nil, err
 }
 
-// isFolder reports whether a name can be that of a Secret, a project or a host, and
-// of a folder.
+// isFolder reports whether a name can be that of a Secret, a project or a host, and of a folder.
 func isFolder(name string) bool {
 	return name != "" && len(name) <= 253 && !strings.HasPrefix(name, ".") && !strings.ContainsAny(name, "/\\\x00")
 }

@@ -31,9 +31,9 @@ type Signed = lru.Cache[[sha256.Size]byte, struct{}]
 // NewSigned returns an empty cache.
 func NewSigned() *Signed { return lru.New[[sha256.Size]byte, struct{}](10_000) }
 
-// requiredSignatures checks the dependencies of a module against the policy, before any
-// is requested, and returns the signatures that it requires of each, by path@version.
-// The error has all that are refused.
+// requiredSignatures checks the dependencies of a module against the policy, before any is
+// requested. It returns the signatures that the policy requires of each, by path@version. The
+// error has all that are refused.
 func (o Options) requiredSignatures(registry *modules.Registry, tree source.Tree) (map[string][]pullpolicy.Signature, error) {
 	if o.Guard.Policy == nil {
 		return nil, nil
@@ -61,7 +61,7 @@ func (o Options) requiredSignatures(registry *modules.Registry, tree source.Tree
 func (o Options) verify(ctx context.Context, all []modules.Dependency, required map[string][]pullpolicy.Signature) error {
 	for _, d := range all {
 		for _, s := range required[d.String()] {
-			if err := o.signed(ctx, d, s); err != nil {
+			if err := o.verifySignature(ctx, d, s); err != nil {
 				return fmt.Errorf("dependency %q: rule %q of the pull policy requires a signature: %w", d.String(), s.Rule, err)
 			}
 		}
@@ -69,9 +69,10 @@ func (o Options) verify(ctx context.Context, all []modules.Dependency, required 
 	return nil
 }
 
-// signed verifies a module in its registry: a signature is that of a manifest, and the
+// verifySignature verifies a module in its registry: a signature is that of a manifest, and the
 // manifest must reference the zip that was fetched.
-func (o Options) signed(ctx context.Context, d modules.Dependency, s pullpolicy.Signature) error {
+func (o Options) verifySignature(ctx context.Context, d modules.Dependency, s pullpolicy.Signature) error {
+	// A signature that was verified stays valid.
 	key := signatureKey(d, s)
 	if _, ok := o.Signed.Get(key); ok {
 		return nil
@@ -79,6 +80,8 @@ func (o Options) signed(ctx context.Context, d modules.Dependency, s pullpolicy.
 	if o.Offline {
 		return source.Refuse(source.ErrSignature, "signatures cannot be verified offline")
 	}
+
+	// The manifest comes from the registry that the module came from.
 	repository, tag, ok := cutTag(d.Origin)
 	if !ok {
 		return source.Refuse(source.ErrSignature, "no registry is configured for it")
@@ -96,9 +99,12 @@ func (o Options) signed(ctx context.Context, d modules.Dependency, s pullpolicy.
 		return remote.Explain(err, d.Origin)
 	}
 	data, err := io.ReadAll(content)
-	if err = errors.Join(err, content.Close()); err != nil {
+	err = errors.Join(err, content.Close())
+	if err != nil {
 		return remote.Explain(err, d.Origin)
 	}
+
+	// The manifest must have its digest, and be that of the module.
 	var of struct {
 		Layers []struct{ Digest string }
 	}
@@ -108,6 +114,8 @@ func (o Options) signed(ctx context.Context, d modules.Dependency, s pullpolicy.
 	case json.Unmarshal(data, &of) != nil || len(of.Layers) == 0 || of.Layers[0].Digest != d.Digest:
 		return source.Refuse(source.ErrDigest, fmt.Sprintf("%s does not match the module that was fetched, %s", d.Origin, d.Digest))
 	}
+
+	// A server that does not answer is no violation.
 	if err := (artifact.Verifier{}).Verify(ctx, repo, manifest, s.Keys); err != nil {
 		err = remote.Explain(err, d.Origin)
 		for _, is := range []error{source.ErrUnavailable, source.ErrUnauthorized, source.ErrHostKey, context.Canceled, context.DeadlineExceeded} {
@@ -124,7 +132,7 @@ func (o Options) signed(ctx context.Context, d modules.Dependency, s pullpolicy.
 	return nil
 }
 
-// signatureKey is equal for equal content and equal keys.
+// signatureKey returns a key that is equal for equal content and equal keys.
 func signatureKey(d modules.Dependency, s pullpolicy.Signature) (key [sha256.Size]byte) {
 	sum := sha256.New()
 	_, _ = fmt.Fprintf(sum, "%q %q\n", d.String(), d.Digest) // a hash never fails

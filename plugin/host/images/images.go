@@ -11,8 +11,6 @@
 // spellings name it. All failures are reported at once, each at the first object that runs
 // the image. Credentials are those of the registries alone: the pull secrets of a cluster
 // are not read.
-//
-// Callers: the command line.
 package images
 
 import (
@@ -52,8 +50,8 @@ type use struct {
 	objects map[object.ID]bool
 }
 
-// Add adds the images of the objects of a render in an environment, "" for none. Those that
-// the cluster fills in are left out.
+// Add adds the images of the objects of a render in an environment, "" for none. Images that the
+// cluster fills in are left out.
 func (u Used) Add(environment string, nodes []*object.Node) {
 	for _, n := range nodes {
 		for _, image := range publishing.Images([]*object.Node{n}) {
@@ -68,11 +66,12 @@ func (u Used) Add(environment string, nodes []*object.Node) {
 	}
 }
 
-// Resolve returns every image with its digest, sorted. Without registries no request is sent,
-// and the digest of an image that carries none is "". Mistakes are object.Errors, sorted; one
-// of a server matches the sentinel of package source, except that an image that its registry
-// does not have is a mistake of the objects.
+// Resolve returns every image with its digest, sorted. Without registries no request is sent, and
+// the digest of an image that carries none is "". Mistakes are object.Errors, sorted. A mistake of
+// a server matches the sentinel of package source. An image that its registry does not have is a
+// mistake of the objects instead.
 func (u Used) Resolve(ctx context.Context, registries *remote.Registries) ([]lock.Image, error) {
+	// Every image has a function that gives its digest, with or without a request.
 	fetcher := oci.Fetcher{Explain: remote.Explain, Open: func(ctx context.Context, repository string, secret map[string][]byte) (oci.Repository, error) {
 		return registries.Repository(ctx, repository, secret)
 	}}
@@ -95,7 +94,10 @@ func (u Used) Resolve(ctx context.Context, registries *remote.Registries) ([]loc
 		}
 		digests[i] = lookups[location]
 	}
-	out, failed := make([]lock.Image, len(names)), make([]error, len(names))
+	out := make([]lock.Image, len(names))
+	failed := make([]error, len(names))
+
+	// Several registries are asked at once.
 	var group errgroup.Group
 	group.SetLimit(parallel)
 	for i, name := range names {
@@ -109,6 +111,8 @@ func (u Used) Resolve(ctx context.Context, registries *remote.Registries) ([]loc
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+
+	// Every image that cannot be resolved is reported.
 	var mistakes object.Errors
 	for i, name := range names {
 		if failed[i] != nil {
@@ -121,7 +125,7 @@ func (u Used) Resolve(ctx context.Context, registries *remote.Registries) ([]loc
 	return out, nil
 }
 
-// read is the reference that is looked up for an image, or the digest that it carries.
+// read returns the reference that is looked up for an image, or the digest that it carries.
 func read(name string) (location, digest string, err error) {
 	image, err := statement.ParseImage(name)
 	switch {
@@ -144,7 +148,7 @@ func mayHoldPassword(name string) bool {
 	return strings.Contains(before, "@")
 }
 
-// mistake is an error about an image at the first object that runs it.
+// mistake returns an error about an image at the first object that runs it.
 func (u *use) mistake(name string, err error) *object.Error {
 	if errors.Is(err, source.ErrAbsent) {
 		err = errors.New(err.Error()) // The registry answered, so that the environment is good.

@@ -42,7 +42,7 @@ type refused struct {
 	edited  []string
 }
 
-// Error names the first few files.
+// Error returns a message with the names of the first few files.
 func (r *refused) Error() string {
 	var parts []string
 	if len(r.foreign) > 0 {
@@ -55,12 +55,14 @@ func (r *refused) Error() string {
 		r.dir, strings.Join(parts, "; "))
 }
 
-// Unwrap is ErrForeign.
+// Unwrap returns ErrForeign.
 func (r *refused) Unwrap() error { return ErrForeign }
 
-// refuseForeign refuses a directory that holds anything but the output of an earlier
-// render; shown is how the user calls it. Files that were removed since do not matter.
+// refuseForeign refuses a directory that holds anything but the output of an earlier render. The
+// argument shown is the directory as the user has written it. Files that were removed since do not
+// matter.
 func refuseForeign(shown, dir string, force bool) error {
+	// Every file must be listed, and have the sum that it was written with.
 	known, err := readMarker(dir)
 	if err != nil {
 		return err
@@ -95,6 +97,8 @@ func refuseForeign(shown, dir string, force bool) error {
 		}
 		return nil
 	})
+
+	// All files are named at once.
 	if err != nil {
 		return err
 	}
@@ -110,8 +114,7 @@ func Lists(data []byte, name string) bool {
 	return json.Unmarshal(data, &m) == nil && m.Files[name] != ""
 }
 
-// readMarker is what the marker of a directory lists; nothing where it has
-// none.
+// readMarker reads the marker of a directory. It lists nothing if there is none.
 func readMarker(dir string) (marker, error) {
 	var m marker
 	data, err := os.ReadFile(filepath.Join(dir, MarkerFile)) //nolint:gosec // the user chose the directory
@@ -137,6 +140,7 @@ func (m marker) below(dir string) bool {
 	return false
 }
 
+// hasSum reports whether a file has a sum.
 func hasSum(name, want string) (bool, error) {
 	data, err := os.ReadFile(name) //nolint:gosec // the user chose the directory
 	if err != nil {
@@ -145,13 +149,13 @@ func hasSum(name, want string) (bool, error) {
 	return digests.Of(data) == want, nil
 }
 
-// bytes is the marker as it is written: the same files give the same bytes.
+// bytes returns the marker as it is written: the same files give the same bytes.
 func (m marker) bytes() ([]byte, error) {
 	data, err := json.MarshalIndent(m, "", "  ")
 	return append(data, '\n'), err
 }
 
-// newMarker lists files by path.
+// newMarker returns a marker that lists files by path.
 func newMarker(files map[string][]byte) marker {
 	m := marker{APIVersion: "ropewalk.dev/v1alpha1", Kind: "Output", Files: make(map[string]string, len(files))}
 	for _, name := range object.SortedKeys(files) {

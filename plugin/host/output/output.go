@@ -13,8 +13,6 @@
 // Only output of an earlier render is replaced. Files of others, and those that were
 // changed after the render, are refused by name ([ErrForeign]); a marker file in the
 // directory lists what a render wrote.
-//
-// Caller: the command line.
 package output
 
 import (
@@ -40,10 +38,11 @@ type Options struct {
 	Force bool
 }
 
-// Write makes files the content of dir, and nothing else: what an earlier render
-// wrote there is removed. The directory is created where it is missing, and a symbolic
-// link to it is followed. It waits for other writers until ctx ends.
+// Write makes files the content of dir, and nothing else: what an earlier render wrote there is
+// removed. The directory is created if it is missing, and a symbolic link to it is followed. Write
+// waits for other writers until ctx ends.
 func Write(ctx context.Context, dir string, files []emit.File, opts Options) error {
+	// What cannot be written is refused before anything is.
 	content, err := contents(files)
 	if err != nil {
 		return err
@@ -56,6 +55,8 @@ func Write(ctx context.Context, dir string, files []emit.File, opts Options) err
 	if err := os.MkdirAll(parent, 0o755); err != nil { //nolint:gosec // the umask decides
 		return err
 	}
+
+	// Writers of one directory follow each other, and clean up after one that was killed.
 	release, err := flock.Lock(ctx, parent)
 	if err != nil {
 		return err
@@ -65,6 +66,8 @@ func Write(ctx context.Context, dir string, files []emit.File, opts Options) err
 	if err := r.recover(); err != nil {
 		return err
 	}
+
+	// Nothing of others is replaced, and the new directory takes its place at once.
 	mode, err := inspect(dir, target, opts.Force)
 	if err != nil {
 		return err
@@ -76,8 +79,8 @@ func Write(ctx context.Context, dir string, files []emit.File, opts Options) err
 	return r.replace()
 }
 
-// inspect returns the mode of the directory that is replaced, or that of a new one. It
-// refuses one with files of others.
+// inspect returns the mode of the directory that is replaced, or that of a new one. It refuses a
+// directory with files of others.
 func inspect(dir, target string, force bool) (fs.FileMode, error) {
 	info, err := os.Stat(target)
 	switch {
@@ -91,7 +94,7 @@ func inspect(dir, target string, force bool) (fs.FileMode, error) {
 	return info.Mode().Perm(), refuseForeign(dir, target, force)
 }
 
-// contents are the files by path, with the marker.
+// contents returns the files by path, with the marker.
 func contents(files []emit.File) (map[string][]byte, error) {
 	out := make(map[string][]byte, len(files)+1)
 	for _, f := range files {
@@ -131,6 +134,7 @@ func resolve(dir string) (string, error) {
 // parent directory is held, so its names are fixed.
 type replacement struct{ target, next, old string }
 
+// beside returns the path of a directory beside the target.
 func beside(target, what string) string {
 	return filepath.Join(filepath.Dir(target), ".ropewalk-"+filepath.Base(target)+"-"+what)
 }
@@ -177,6 +181,7 @@ func (r replacement) replace() error {
 	return os.RemoveAll(r.old)
 }
 
+// sync opens a directory and syncs it.
 func sync(dir string, do func(*os.File) error) error {
 	f, err := os.Open(dir) //nolint:gosec // a directory of ours, or that of the target
 	if err != nil {
@@ -185,8 +190,8 @@ func sync(dir string, do func(*os.File) error) error {
 	return errors.Join(do(f), f.Close())
 }
 
-// withoutPath is an error of the file system without its path, which is that of a
-// directory beside the user's.
+// withoutPath returns an error of the file system without its path, which is that of a directory
+// beside the user's.
 func withoutPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -12,8 +12,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// Beside is a file that the document in the file of names by a path relative to its folder.
-// A file of documents is kept, for excerpts: paths in it are relative to the same folder.
+// Beside reads a file that the document in the file of names by a path relative to its folder. A
+// file of documents is kept, for excerpts: paths in it are relative to the same folder.
 func (d *Discovery) Beside(of, name string) (spec.File, error) {
 	at := d.locations[of]
 	i := slices.IndexFunc(d.Files, func(f spec.File) bool { return f.Name == of })
@@ -31,8 +31,8 @@ func (d *Discovery) Beside(of, name string) (spec.File, error) {
 	return file, d.Ended()
 }
 
-// Below are the files in a folder that the document in the file of names, and below it, at most
-// most and one: by paths relative to that folder, sorted.
+// Below returns the files in a folder that the document in the file of names, and below it, by
+// paths relative to that folder, sorted. It returns at most one file more than most.
 func (d *Discovery) Below(of, folder string, most int) (out []string, err error) {
 	at := d.locations[of]
 	var list func(rel string) error

@@ -40,14 +40,14 @@ type Bundle struct {
 	argument bool
 }
 
-// Files are the files that are unified: File comes first.
+// Files returns the files that are unified: File comes first.
 func (b Bundle) Files() []spec.File { return append([]spec.File{b.File}, b.More...) }
 
 // IsBundleFile reports whether a file has the name by which a folder is read as a bundle.
 func IsBundleFile(name string) bool { return path.Base(name) == bundleFile }
 
-// topLevel matches a field of that name at the beginning of a line. CUE is parsed where
-// it is evaluated, behind limits; this only tells what kind of file it is.
+// topLevel reports whether a field of that name begins a line. CUE is parsed where it is
+// evaluated, behind limits: this only decides what kind of file it is.
 func topLevel(name string, data []byte) bool {
 	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	return regexp.MustCompile(`(?m)^(` + name + `|"` + name + `")[ \t]*:`).Match(data)
@@ -58,8 +58,9 @@ func isBundle(data []byte) bool {
 	return topLevel("bundle", data) && (bytes.Contains(data, []byte("apiVersion")) || bytes.Contains(data, []byte("instances")))
 }
 
-// misspelt refuses a CUE file with instances whose field bundle has a slip.
-func (d *Discovery) misspelt(r *Root, rel string, data []byte) bool {
+// refuseMisspelt refuses a CUE file with instances whose field bundle has a slip, and reports
+// whether it did.
+func (d *Discovery) refuseMisspelt(r *Root, rel string, data []byte) bool {
 	const name, slips = "bundle", 2
 	line := 0
 	for text := range bytes.Lines(bytes.TrimPrefix(data, []byte(byteOrderMark))) {
@@ -74,8 +75,9 @@ func (d *Discovery) misspelt(r *Root, rel string, data []byte) bool {
 	return false
 }
 
-// inUTF8 refuses CUE in another encoding, which no reader of it knows.
-func (d *Discovery) inUTF8(r *Root, rel string, data []byte) bool {
+// requireUTF8 refuses CUE in another encoding, which no reader of it knows. It reports whether the
+// file is in UTF-8.
+func (d *Discovery) requireUTF8(r *Root, rel string, data []byte) bool {
 	if bytes.Equal(spec.UTF8(data), data) {
 		return true
 	}
@@ -83,18 +85,18 @@ func (d *Discovery) inUTF8(r *Root, rel string, data []byte) bool {
 	return false
 }
 
-// cueFile adds a CUE file that a user named, which must be a bundle. Those of one command line
+// addCUEFile adds a CUE file that a user named, which must be a bundle. Those of one command line
 // are one bundle, as for timoni bundle build -f a.cue -f b.cue.
-func (d *Discovery) cueFile(r *Root, rel string, pos object.Pos, argument bool) {
+func (d *Discovery) addCUEFile(r *Root, rel string, pos object.Pos, argument bool) {
 	data, err := r.read(rel, spec.MaxFile)
 	switch {
 	case err != nil:
 		d.Fail(pos, "", err)
-	case !d.inUTF8(r, rel, data):
+	case !d.requireUTF8(r, rel, data):
 	case topLevel("bundle", data):
 		one := slices.IndexFunc(d.Bundles, func(b Bundle) bool { return b.argument })
 		if !argument || one < 0 {
-			d.bundle(r, rel, data, argument)
+			d.addBundle(r, rel, data, argument)
 		} else if shown := r.Display(rel); d.locations[shown] == (Location{}) {
 			d.locations[shown] = Location{r, path.Dir(rel)}
 			d.Bundles[one].More = append(d.Bundles[one].More, spec.File{Name: shown, Data: data})
@@ -102,15 +104,15 @@ func (d *Discovery) cueFile(r *Root, rel string, pos object.Pos, argument bool) 
 	case topLevel("runtime", data):
 		d.Fail(pos, "pass the bundle; runtime.cue beside it is read by itself, any other with --runtime FILE",
 			errors.New("a runtime of Timoni holds no instances"))
-	case d.misspelt(r, rel, data):
+	case d.refuseMisspelt(r, rel, data):
 	default:
 		d.Fail(pos, "pass its folder; a Timoni bundle has the field bundle at its top", errors.New("a .cue file is part of a package, not a spec"))
 	}
 }
 
-// bundleIn adds the bundle of a folder; false where it has none. A folder with timoni.cue
-// is a module, whatever lies beside it.
-func (d *Discovery) bundleIn(r *Root, rel string) bool {
+// addBundleIn adds the bundle of a folder. It returns false if the folder has none. A folder with
+// timoni.cue is a module, whatever else is in it.
+func (d *Discovery) addBundleIn(r *Root, rel string) bool {
 	if _, err := r.folder.Lstat(path.Join(rel, timoniFile)); err == nil {
 		return false
 	}
@@ -120,18 +122,18 @@ func (d *Discovery) bundleIn(r *Root, rel string) bool {
 		if _, lstat := r.folder.Lstat(name); err != nil && lstat == nil {
 			d.Fail(object.Pos{File: r.Display(name)}, "", err)
 		}
-		return err == nil && (!d.inUTF8(r, name, data) || d.misspelt(r, name, data))
+		return err == nil && (!d.requireUTF8(r, name, data) || d.refuseMisspelt(r, name, data))
 	}
-	d.bundle(r, name, data, false)
+	d.addBundle(r, name, data, false)
 	return true
 }
 
 // ErrUnreadBundle is the error of a bundle that a search finds and does not read.
 var ErrUnreadBundle = errors.New("the bundle is not read")
 
-// unreadBundles refuses the bundles of a folder that are not read: any beside bundle.cue,
+// refuseUnreadBundles refuses the bundles of a folder that are not read: any beside bundle.cue,
 // and each in the folder of a project that does not name it.
-func (d *Discovery) unreadBundles(r *Root, m found, hint string) (refused bool) {
+func (d *Discovery) refuseUnreadBundles(r *Root, m found, hint string) (refused bool) {
 	for _, name := range m.bundles {
 		if shown := r.Display(name); d.locations[shown] == (Location{}) {
 			d.Fail(object.Pos{File: shown}, hint, fmt.Errorf("%w: a folder is read for one, "+bundleFile+", and a project for those that it names", ErrUnreadBundle))
@@ -147,8 +149,8 @@ func IsTimoni(tree fs.FS, folder string) bool {
 	return err == nil
 }
 
-// bundle keeps a bundle with its runtime, once.
-func (d *Discovery) bundle(r *Root, rel string, data []byte, argument bool) {
+// addBundle keeps a bundle with its runtime, once.
+func (d *Discovery) addBundle(r *Root, rel string, data []byte, argument bool) {
 	shown := r.Display(rel)
 	if _, known := d.locations[shown]; known {
 		return
@@ -166,8 +168,8 @@ func (d *Discovery) bundle(r *Root, rel string, data []byte, argument bool) {
 	d.Bundles = append(d.Bundles, out)
 }
 
-// ReadNamed reads a file that an option names: from anywhere on disk, or from a pipe,
-// where the caller set no root; else below the root. Its Name is that in positions.
+// ReadNamed reads a file that an option names. If the caller set no root, it is read from anywhere
+// on disk, or from a pipe, and else below the root. Its Name is that in positions.
 func (d *Discovery) ReadNamed(name string) (spec.File, error) {
 	data, err := d.readNamed(name)
 	return spec.File{Name: argPos(name).File, Data: data}, err

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,15 +33,65 @@ type found struct {
 	failed   bool
 }
 
-// search adds every file with documents of ours below a folder; pattern restricts it
-// where it is set.
+// addPattern finds what one pattern of a project names: a file, a folder, or the files that match.
+func (d *Discovery) addPattern(r *Root, full string, p spec.Pattern) {
+	if !filepath.IsLocal(full) {
+		d.Fail(p.Pos, "", fmt.Errorf("%q leaves the root of the project", p.Glob))
+		return
+	}
+
+	// A pattern without wildcards is a path, and any other begins at a folder without them.
+	start := full
+	match := ""
+	info, err := r.folder.Stat(full)
+	if err != nil {
+		start = literal(full)
+		match = full
+	}
+	switch {
+	case err == nil && info.IsDir():
+		if d.addBundleIn(r, full) {
+			m := d.search(r, full, "", p.Pos)
+			d.Errs = append(d.Errs, m.warnings...)
+			d.refuseUnreadBundles(r, m, "name it in spec.specs of the project")
+			return
+		}
+	case err == nil && path.Ext(full) == ".cue":
+		d.addCUEFile(r, full, p.Pos, false)
+		return
+	case err == nil:
+		d.addNamed(r, full)
+		return
+	case start == full:
+		d.Fail(p.Pos, "", fmt.Errorf("%q: no such file or folder", p.Glob))
+		d.Missed = true
+		return
+	}
+
+	// A folder that does not exist matches nothing, which is reported with all files.
+	var m found
+	if _, err := r.folder.Stat(start); err == nil {
+		m = d.search(r, start, match, p.Pos)
+		if m.failed {
+			return
+		}
+	}
+	d.Errs = append(d.Errs, m.warnings...)
+	d.patterns = append(d.patterns, pattern{Pattern: p, specs: m.specs})
+}
+
+// search adds every file with documents of Ropewalk below a folder, or of these the files that
+// match pattern, if it is set.
 func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
-	w, err := d.walked(r, rel)
+	// A folder is walked once, whatever is searched for in it.
+	w, err := d.walkOnce(r, rel)
 	if err != nil {
 		d.Fail(pos, "", err)
 		return found{failed: true}
 	}
 	d.Errs = append(d.Errs, w.unreadable...)
+
+	// Projects below are not entered.
 	var out found
 	for _, p := range w.projects {
 		out.projects = append(out.projects, r.Display(p))
@@ -48,8 +99,10 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 			d.nested = append(d.nested, r.Display(file))
 		}
 	}
+
+	// Files that match are read, and those that a walk passed are mentioned.
 	for _, name := range w.files {
-		if d.end() {
+		if d.hasEnded() {
 			return found{failed: true}
 		}
 		if pattern != "" {
@@ -62,13 +115,15 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 				continue
 			}
 		}
-		d.candidate(r, name, w.isForeign(name), &out)
+		d.addCandidate(r, name, w.isForeign(name), &out)
 	}
 	for _, file := range w.passed {
-		d.passed(r, file, &out)
+		d.reportPassed(r, file, &out)
 	}
+
+	// Bundles are read only where they are named.
 	for _, name := range w.cue {
-		if d.end() {
+		if d.hasEnded() {
 			return found{failed: true}
 		}
 		data, err := r.read(name, spec.MaxFile)
@@ -87,13 +142,13 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 	return out
 }
 
-// walked walks a folder once, however many patterns begin there.
-func (d *Discovery) walked(r *Root, rel string) (*walk, error) {
+// walkOnce walks a folder once, however many patterns begin there.
+func (d *Discovery) walkOnce(r *Root, rel string) (*walk, error) {
 	at := Location{r, rel}
 	if w, ok := d.walks[at]; ok {
 		return w, nil
 	}
-	w, err := walked(r, rel)
+	w, err := walkFrom(r, rel)
 	if err == nil {
 		d.walks[at] = w
 	}
@@ -110,8 +165,8 @@ type candidate struct {
 	err error
 }
 
-// candidate adds a file of a search if it may hold a document of ours.
-func (d *Discovery) candidate(r *Root, name string, foreign bool, out *found) {
+// addCandidate adds a file of a search if it may hold a document of Ropewalk.
+func (d *Discovery) addCandidate(r *Root, name string, foreign bool, out *found) {
 	shown := r.Display(name)
 	if d.deployed[shown] {
 		d.manifests = append(d.manifests, shown)
@@ -166,7 +221,7 @@ func (d *Discovery) look(r *Root, name, shown string, foreign bool) (c candidate
 	return candidate{near: near, other: other, why: unread(name, data)}
 }
 
-// mentionedLater reports whether a file may hold a document of ours behind the part that a
+// mentionedLater reports whether a file may hold a document of Ropewalk behind the part that a
 // search reads, up to MaxManifests.
 func (d *Discovery) mentionedLater(r *Root, name string) bool {
 	f, err := r.folder.Open(name)
@@ -177,7 +232,7 @@ func (d *Discovery) mentionedLater(r *Root, name string) bool {
 	const overlap = 1 << 10
 	buffer := make([]byte, overlap+1<<20)
 	from := 0
-	for read := 0; read < MaxManifests && !d.end(); {
+	for read := 0; read < MaxManifests && !d.hasEnded(); {
 		n, err := io.ReadFull(f, buffer[from:])
 		if ours, _ := spec.Mentions(buffer[:from+n]); ours {
 			return true
@@ -202,8 +257,8 @@ func (d *Discovery) isValues(shown string) bool {
 // emptyFile is what is wrong with a file without content.
 const emptyFile = "the file is empty"
 
-// unread is why nothing is read of a file that a reader would take for a spec; "" where
-// there is no such reason.
+// unread returns why nothing is read of a file that a reader would take for a spec, or "" if there
+// is no such reason.
 func unread(name string, data []byte) string {
 	const pointer = "version https://git-lfs.github.com/spec/"
 	base := path.Base(name)
@@ -220,13 +275,14 @@ func unread(name string, data []byte) string {
 	return ""
 }
 
-// passed reports a file that is not read where it holds a document of ours.
-func (d *Discovery) passed(r *Root, file passed, out *found) {
+// reportPassed reports a file that is not read, if it holds a document of Ropewalk.
+func (d *Discovery) reportPassed(r *Root, file passed, out *found) {
 	data, err := r.read(file.name, spec.MaxFile)
 	if err != nil {
 		return // It is no more than a guess that it is a document.
 	}
-	if data = spec.UTF8(data); !holdsSpec(data) || !misses(spec.File{Data: data}) {
+	data = spec.UTF8(data)
+	if !holdsSpec(data) || !misses(spec.File{Data: data}) {
 		return
 	}
 	e := &object.Error{

@@ -21,7 +21,7 @@ func (d *Discovery) CRDs(args []string) []object.Object {
 	var out []object.Object
 	for _, arg := range args {
 		before := len(out)
-		err := d.crdFiles(arg, func(name string, data []byte) error {
+		err := d.eachCRDFile(arg, func(name string, data []byte) error {
 			more, err := crdsIn(spec.File{Name: name, Data: data})
 			out = append(out, more...)
 			return err
@@ -43,15 +43,16 @@ func (d *Discovery) CRDs(args []string) []object.Object {
 	return out
 }
 
-// crdFiles calls do with every YAML and JSON file that arg names, in order.
-func (d *Discovery) crdFiles(arg string, do func(name string, data []byte) error) error {
-	r, rel, folder, err := d.at(arg)
+// eachCRDFile calls do with every YAML and JSON file that arg names, in order.
+func (d *Discovery) eachCRDFile(arg string, do func(name string, data []byte) error) error {
+	r, rel, folder, err := d.openNamed(arg)
 	if err != nil {
 		return err
 	}
 	w := &walk{files: []string{rel}}
 	if folder {
-		if w, err = walked(r, rel); err != nil {
+		w, err = walkFrom(r, rel)
+		if err != nil {
 			return err
 		}
 	}
@@ -70,7 +71,7 @@ func (d *Discovery) crdFiles(arg string, do func(name string, data []byte) error
 	return nil
 }
 
-// crdsIn are the CustomResourceDefinitions of a file, those in lists too.
+// crdsIn returns the CustomResourceDefinitions of a file, those in lists too.
 func crdsIn(file spec.File) ([]object.Object, error) {
 	if !strings.Contains(string(file.Data), "CustomResourceDefinition") {
 		return nil, nil

@@ -97,12 +97,13 @@ type Discovery struct {
 	ended error
 }
 
-// Open starts a discovery; it has found nothing yet.
+// Open starts a discovery, which has found nothing yet.
 func Open(opts Options) (*Discovery, error) {
 	d := &Discovery{opts: opts, base: ".", locations: map[string]Location{}, walks: map[Location]*walk{}, candidates: map[string]candidate{}, instead: map[string]spec.Transform{}}
 	var err error
 	if opts.FS != nil {
-		if d.memory, err = rootfs.Of(opts.FS, "."); err != nil {
+		d.memory, err = rootfs.Of(opts.FS, ".")
+		if err != nil {
 			return nil, err
 		}
 		// A file system has no working directory: Dir begins at its root.
@@ -114,7 +115,8 @@ func Open(opts Options) (*Discovery, error) {
 		return nil, err
 	}
 	if opts.Root != "" {
-		if d.opts.Root, err = d.full(opts.Root); err != nil {
+		d.opts.Root, err = d.full(opts.Root)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +135,7 @@ func (d *Discovery) Fail(pos object.Pos, hint string, err error) {
 	d.Errs = append(d.Errs, &object.Error{Stage: object.StageSpec, Pos: pos, Err: err, Hint: hint})
 }
 
-// charge charges for a text; after an error it charges for nothing more.
+// charge charges for a text. After an error it charges for nothing more.
 func (d *Discovery) charge(text spec.File) error {
 	if d.ended == nil && d.opts.Charge != nil {
 		d.ended = d.opts.Charge(text)
@@ -141,14 +143,14 @@ func (d *Discovery) charge(text spec.File) error {
 	return d.ended
 }
 
-// end is whether the discovery has ended.
-func (d *Discovery) end() bool { return d.charge(spec.File{}) != nil }
+// hasEnded reports whether the discovery has ended.
+func (d *Discovery) hasEnded() bool { return d.charge(spec.File{}) != nil }
 
-// Ended is the error with which Options.Charge has ended the discovery, which is incomplete.
+// Ended returns the error with which Options.Charge has ended the discovery, which is incomplete.
 func (d *Discovery) Ended() error { return d.ended }
 
-// Suggest is the hint for an unknown word, for the first hundred mistakes: those with many
-// mistakes and many names have no use for more, and would wait for them.
+// Suggest returns the hint for an unknown word, for the first hundred mistakes. A user with many
+// mistakes and many names has no use for more, and would wait for them.
 func (d *Discovery) Suggest(word string, known []string) string {
 	const most = 100
 	if len(d.Errs) > most {
@@ -157,36 +159,36 @@ func (d *Discovery) Suggest(word string, known []string) string {
 	return object.Suggest(word, known)
 }
 
-// Location is where a file lies, by its name in positions; the zero value where it was
-// not found.
+// Location returns the location of a file, by its name in positions. It is the zero value if the
+// file was not found.
 func (d *Discovery) Location(file string) Location { return d.locations[file] }
 
 // Find finds everything that the options name.
 func (d *Discovery) Find() {
 	args := d.opts.Args
 	for _, file := range d.opts.Documents {
-		d.document(file)
+		d.addDocument(file)
 	}
 	if len(args)+len(d.opts.Documents) == 0 {
 		args = []string{"."}
 	}
 	for _, arg := range args {
 		if arg == "-" {
-			d.stdin()
+			d.readStdin()
 			continue
 		}
 		d.FindArg(arg)
 	}
 }
 
-// document adds a file that the caller has read.
-func (d *Discovery) document(file spec.File) {
+// addDocument adds a file that the caller has read.
+func (d *Discovery) addDocument(file spec.File) {
 	full, err := d.full(path.Dir(file.Name))
 	if err != nil {
 		d.Fail(object.Pos{File: file.Name}, "", err)
 		return
 	}
-	r, rel, err := d.root(full, false)
+	r, rel, err := d.openRootOnce(full, false)
 	if err != nil {
 		d.Fail(object.Pos{File: file.Name}, "", err)
 		return
@@ -194,8 +196,8 @@ func (d *Discovery) document(file spec.File) {
 	d.add(file, Location{r, rel})
 }
 
-// full is a path of the user's as an absolute one, or as one of the file system in
-// memory, where a path that begins with / begins at its root.
+// full returns a path of the user's as an absolute one. In a file system in memory, a path that
+// begins with / begins at its root.
 func (d *Discovery) full(name string) (string, error) {
 	if d.memory == nil {
 		if filepath.IsAbs(name) {
@@ -221,9 +223,9 @@ func (d *Discovery) stat(full string) (fs.FileInfo, error) {
 	return os.Stat(full)
 }
 
-// at opens the root of what a user named; rel is its path there. The root of a file is
-// that of its folder.
-func (d *Discovery) at(name string) (r *Root, rel string, folder bool, err error) {
+// openNamed opens the root of what a user named. The result rel is its path there. The root of a
+// file is that of its folder.
+func (d *Discovery) openNamed(name string) (r *Root, rel string, folder bool, err error) {
 	full, err := d.full(name)
 	if err != nil {
 		return nil, "", false, err
@@ -236,7 +238,8 @@ func (d *Discovery) at(name string) (r *Root, rel string, folder bool, err error
 	if !info.IsDir() {
 		dir = filepath.Dir(full)
 	}
-	if r, rel, err = d.root(dir, d.memory == nil && filepath.IsAbs(name)); err != nil {
+	r, rel, err = d.openRootOnce(dir, d.memory == nil && filepath.IsAbs(name))
+	if err != nil {
 		return nil, "", false, err
 	}
 	if !info.IsDir() {
@@ -245,8 +248,9 @@ func (d *Discovery) at(name string) (r *Root, rel string, folder bool, err error
 	return r, rel, info.IsDir(), nil
 }
 
-// stdin reads standard input; references in it are relative to the working directory.
-func (d *Discovery) stdin() {
+// readStdin reads standard input. References in it are relative to the working directory.
+func (d *Discovery) readStdin() {
+	// The text is bounded as a file is.
 	pos := object.Pos{File: StdinName}
 	if d.opts.Stdin == nil {
 		d.Fail(pos, "", errors.New("there is no standard input"))
@@ -258,28 +262,33 @@ func (d *Discovery) stdin() {
 		return
 	}
 	data = spec.UTF8(data)
-	r, rel, err := d.root(d.base, false)
+
+	// It has the working directory for its folder.
+	r, rel, err := d.openRootOnce(d.base, false)
 	if err != nil {
 		d.Fail(pos, "", err)
 		return
 	}
 	file := spec.File{Name: StdinName, Data: data}
-	d.manifestsOfStdin(data)
-	if file.Found = d.isSingle(StdinName); !d.add(file, Location{r, rel}) {
+	d.addManifestsOfStdin(data)
+	file.Found = d.isSingle(StdinName)
+	if !d.add(file, Location{r, rel}) {
 		return
 	}
+
+	// The specs of its project are files, or came with it.
 	for _, name := range d.opts.Held {
 		name = path.Join(rel, name)
 		d.locations[r.Display(name)] = Location{r, path.Dir(name)}
 		d.held = append(d.held, r.Display(name))
 	}
 	for _, p := range projects(file) {
-		d.specsOf(r, rel, p)
+		d.addSpecsOf(r, rel, p)
 	}
 }
 
-// projects are the projects in a file. Its mistakes are reported when all files are
-// parsed together.
+// projects returns the projects in a file. Its mistakes are reported when all files are parsed
+// together.
 func projects(file spec.File) []spec.Project {
 	if !bytes.Contains(file.Data, []byte(spec.KindProject)) {
 		return nil
@@ -288,8 +297,8 @@ func projects(file spec.File) []spec.Project {
 	return docs.Projects
 }
 
-// root opens the root of a directory, once.
-func (d *Discovery) root(dir string, absolute bool) (*Root, string, error) {
+// openRootOnce opens the root of a directory, once.
+func (d *Discovery) openRootOnce(dir string, absolute bool) (*Root, string, error) {
 	r, rel, err := d.openRoot(dir, absolute)
 	if err != nil {
 		return nil, "", err
@@ -307,28 +316,28 @@ func (d *Discovery) root(dir string, absolute bool) (*Root, string, error) {
 // FindArg finds the files of one argument.
 func (d *Discovery) FindArg(arg string) {
 	pos := argPos(arg)
-	r, rel, folder, err := d.at(arg)
+	r, rel, folder, err := d.openNamed(arg)
 	switch {
 	case err != nil:
 		d.Fail(pos, d.near(arg), err)
 	case folder:
-		d.directory(r, rel, pos)
+		d.addDirectory(r, rel, pos)
 	case path.Ext(rel) == ".cue":
-		d.cueFile(r, rel, pos, true)
+		d.addCUEFile(r, rel, pos, true)
 	case path.Ext(rel) == ".tgz":
-		d.archive(r, rel)
-	case !d.manifestsIn(r, rel):
-		d.named(r, rel)
+		d.addArchive(r, rel)
+	case !d.addManifestsIn(r, rel):
+		d.addNamed(r, rel)
 	}
 }
 
-// argPos is the position of an argument.
+// argPos returns the position of an argument.
 func argPos(arg string) object.Pos { return object.Pos{File: filepath.ToSlash(filepath.Clean(arg))} }
 
-// directory adds the project of a directory, or its bundle and what a search finds.
-func (d *Discovery) directory(r *Root, rel string, pos object.Pos) {
+// addDirectory adds the project of a directory, or its bundle and what a search finds.
+func (d *Discovery) addDirectory(r *Root, rel string, pos object.Pos) {
 	if _, err := r.folder.Lstat(path.Join(rel, spec.ProjectFile)); err == nil {
-		d.named(r, path.Join(rel, spec.ProjectFile))
+		d.addNamed(r, path.Join(rel, spec.ProjectFile))
 		return
 	}
 	d.markDeployed(r, rel)
@@ -336,14 +345,14 @@ func (d *Discovery) directory(r *Root, rel string, pos object.Pos) {
 	if len(m.specs) > 0 {
 		d.Errs = append(d.Errs, m.warnings...)
 	}
-	bundle := d.bundleIn(r, rel)
-	if !d.unreadBundles(r, m, "pass the file itself, or move it into a folder of its own") && !bundle && !m.failed {
+	bundle := d.addBundleIn(r, rel)
+	if !d.refuseUnreadBundles(r, m, "pass the file itself, or move it into a folder of its own") && !bundle && !m.failed {
 		d.folders = append(d.folders, folder{found: m, Location: Location{Root: r, Dir: rel}, pos: pos})
 	}
 }
 
-// named adds a file that a user named, and the specs of its projects.
-func (d *Discovery) named(r *Root, name string) {
+// addNamed adds a file that a user named, and the specs of its projects.
+func (d *Discovery) addNamed(r *Root, name string) {
 	data, err := r.read(name, spec.MaxFile)
 	if err != nil {
 		d.Fail(object.Pos{File: r.Display(name)}, "", err)
@@ -359,14 +368,14 @@ func (d *Discovery) named(r *Root, name string) {
 		if len(p.Specs) == 0 {
 			m := d.search(r, path.Dir(name), "", p.Pos)
 			d.Errs = append(d.Errs, m.warnings...)
-			d.unreadBundles(r, m, "name it in spec.specs of the project, beside its other specs")
+			d.refuseUnreadBundles(r, m, "name it in spec.specs of the project, beside its other specs")
 			d.folders = append(d.folders, folder{found: m, Location: Location{Root: r, Dir: path.Dir(name)}, pos: p.Pos, project: true})
 		}
-		d.specsOf(r, path.Dir(name), p)
+		d.addSpecsOf(r, path.Dir(name), p)
 	}
 }
 
-// add keeps a file, once.
+// add keeps a file, once, and reports whether it did.
 func (d *Discovery) add(file spec.File, at Location) bool {
 	if _, known := d.locations[file.Name]; known || d.charge(file) != nil {
 		return false
@@ -376,13 +385,13 @@ func (d *Discovery) add(file spec.File, at Location) bool {
 	return true
 }
 
-// specsOf finds the specs that a project names.
-func (d *Discovery) specsOf(r *Root, dir string, p spec.Project) {
+// addSpecsOf finds the specs that a project names.
+func (d *Discovery) addSpecsOf(r *Root, dir string, p spec.Project) {
 	for _, pattern := range p.Specs {
-		if d.end() {
+		if d.hasEnded() {
 			return
 		}
-		d.pattern(r, path.Join(dir, pattern.Glob), pattern)
+		d.addPattern(r, path.Join(dir, pattern.Glob), pattern)
 	}
 }
 
@@ -392,50 +401,11 @@ type pattern struct {
 	specs []string
 }
 
-// pattern finds what one pattern of a project names: a file, a folder, or the files
-// that match.
-func (d *Discovery) pattern(r *Root, full string, p spec.Pattern) {
-	if !filepath.IsLocal(full) {
-		d.Fail(p.Pos, "", fmt.Errorf("%q leaves the root of the project", p.Glob))
-		return
-	}
-	start, match := full, ""
-	if info, err := r.folder.Stat(full); err == nil {
-		switch {
-		case info.IsDir():
-			if d.bundleIn(r, full) {
-				m := d.search(r, full, "", p.Pos)
-				d.Errs = append(d.Errs, m.warnings...)
-				d.unreadBundles(r, m, "name it in spec.specs of the project")
-				return
-			}
-		case path.Ext(full) == ".cue":
-			d.cueFile(r, full, p.Pos, false)
-			return
-		default:
-			d.named(r, full)
-			return
-		}
-	} else if start, match = literal(full), full; start == full {
-		d.Fail(p.Pos, "", fmt.Errorf("%q: no such file or folder", p.Glob))
-		d.Missed = true
-		return
-	}
-	var m found
-	if _, err := r.folder.Stat(start); err == nil {
-		if m = d.search(r, start, match, p.Pos); m.failed {
-			return
-		}
-	}
-	d.Errs = append(d.Errs, m.warnings...)
-	d.patterns = append(d.patterns, pattern{Pattern: p, specs: m.specs})
-}
-
-// Module is the module in the folder arg, as if a document there referenced it; false
-// where the folder cannot be opened.
+// Module returns the module in the folder arg, as if a document there referenced it. It returns
+// false if the folder cannot be opened.
 func (d *Discovery) Module(arg string) (spec.NamedModule, bool) {
 	pos := argPos(arg)
-	r, rel, _, err := d.at(arg)
+	r, rel, _, err := d.openNamed(arg)
 	if err != nil {
 		d.Fail(pos, "", err)
 		return spec.NamedModule{}, false
@@ -444,7 +414,7 @@ func (d *Discovery) Module(arg string) (spec.NamedModule, bool) {
 	return spec.NamedModule{Name: path.Base(path.Join(filepath.ToSlash(r.Dir), rel)), Pos: pos, CueRef: here(pos)}, true
 }
 
-// here is the reference to the folder of the file at pos.
+// here returns the reference to the folder of the file at pos.
 func here(pos object.Pos) spec.CueRef {
 	return spec.CueRef{Type: spec.RefPath, Ref: ".", Pos: pos, TypePos: pos, RefPos: pos}
 }

@@ -16,6 +16,4 @@
 // twice is read once. What was meant to be a spec and is not read, because of a slip in
 // its name or its apiVersion, is an error. A folder without any document that is a CUE package is one
 // spec: see [Discovery.Documents].
-//
-// Callers: plugin/host, and the adapters for the lock and to tell specs from manifests.
 package project

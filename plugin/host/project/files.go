@@ -19,7 +19,7 @@ import (
 // have more files than a walk ends.
 const maxFolderLinks = 1000
 
-// Files is the root as a file system, until the discovery is closed. Links that stay inside
+// Files returns the root as a file system, until the discovery is closed. Links that stay inside
 // are followed. Nothing is cached.
 func (r *Root) Files() fs.FS { return files{r.folder, r, new(atomic.Int32)} }
 
@@ -31,7 +31,7 @@ type files struct {
 	folders *atomic.Int32
 }
 
-// Open opens a file or a folder, and no pipe or device, of which nothing would be read.
+// Open opens a file or a folder. It refuses a pipe or a device, of which nothing would be read.
 func (f files) Open(name string) (fs.File, error) {
 	file, err := f.Folder.Open(name)
 	if err != nil {
@@ -47,8 +47,8 @@ func (f files) Open(name string) (fs.File, error) {
 	return file, nil
 }
 
-// ReadDir lists a folder. Its links are those files and folders that they lead to. One that
-// cannot be followed stays a link, and its Info is the error, for callers that would read it.
+// ReadDir lists a folder. A link in it is listed as the file or folder that it leads to. A link
+// that cannot be followed stays a link, and its Info is the error, for callers that would read it.
 func (f files) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := f.List(name, maxEntries)
 	if err != nil {
@@ -80,7 +80,7 @@ func (f files) follow(name string) (fs.FileInfo, error) {
 	return nil, f.root.unfollowed(name, err)
 }
 
-// unfollowed is the error of a link that cannot be followed.
+// unfollowed returns the error of a link that cannot be followed.
 func (r *Root) unfollowed(name string, err error) *object.Error {
 	to, _ := r.folder.ReadLink(name) // It is a link.
 	return &object.Error{
@@ -89,7 +89,8 @@ func (r *Root) unfollowed(name string, err error) *object.Error {
 	}
 }
 
-// enter reports whether a walk that is in dir ends when it goes on in the folder real.
+// enter returns an error if a walk that is in dir would not end when it goes on in the folder
+// real.
 func (f files) enter(dir, real string) error {
 	if f.folders.Add(1) > maxFolderLinks {
 		return fmt.Errorf("more than %d links lead to folders", maxFolderLinks)

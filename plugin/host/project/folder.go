@@ -32,15 +32,18 @@ type folder struct {
 	project bool
 }
 
-// Documents parses the files that were found. Each folder among the arguments that has
-// no document of ours and is a CUE package becomes a spec: a Transform of that package
-// and of nothing else, called name, or like the folder where name is "". A chart, a
-// kustomization and a folder of manifests become a Component in the same way. packages are
-// the names of those specs. Any other folder without a document is an error.
+// Documents parses the files that were found. Some folders among the arguments have no document of
+// Ropewalk and are a CUE package. Each of these becomes a spec: a Transform of that package and of
+// nothing else, called name, or like the folder if name is "". A chart, a kustomization and a
+// folder of manifests become a Component in the same way. The result packages has the names of
+// those specs. Any other folder without a document is an error.
 func (d *Discovery) Documents(name string) (docs spec.Documents, packages map[string]bool) {
+	// Everything that was found is parsed together.
 	docs, err := spec.Parse(d.Files)
 	d.Errs = append(append(d.Errs, object.AsErrors(err, object.StageSpec)...), docs.Warnings...)
 	packages = map[string]bool{}
+
+	// What was named must hold a spec.
 	ours := d.filesWithDocuments(docs)
 	for _, p := range d.patterns {
 		if !slices.ContainsFunc(p.specs, func(name string) bool { return ours[name] }) {
@@ -52,7 +55,9 @@ func (d *Discovery) Documents(name string) (docs spec.Documents, packages map[st
 			d.Fail(object.Pos{File: name}, SpecHint, ErrNoSpecIn)
 		}
 	}
-	for _, name := range d.components(name, ours, &docs) {
+
+	// Files and folders that are specs by themselves get the name, and come last.
+	for _, name := range d.addComponents(name, ours, &docs) {
 		packages[name] = true
 	}
 	done := map[Location]bool{}
@@ -74,7 +79,7 @@ func (d *Discovery) Documents(name string) (docs spec.Documents, packages map[st
 	return docs, packages
 }
 
-// filesWithDocuments are the files that hold a document of ours, or a mistake in one.
+// filesWithDocuments returns the files that hold a document of Ropewalk, or a mistake in one.
 func (d *Discovery) filesWithDocuments(docs spec.Documents) map[string]bool {
 	out := map[string]bool{}
 	for _, name := range d.held {
@@ -117,8 +122,10 @@ func (d *Discovery) IsFolder(arg string) bool {
 	return err == nil && info.IsDir()
 }
 
-// packageSpec is the spec of a folder that is a CUE package, or a component.
+// packageSpec returns the spec of a folder that is a CUE package, or a component. It returns false
+// if the folder is none, which it reports.
 func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Transform, bool) {
+	// A CUE package comes before a component.
 	entries, err := f.Root.folder.List(f.Dir, maxEntries)
 	if err != nil {
 		d.Fail(f.pos, "", bare(err))
@@ -127,9 +134,11 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 	content := contentOf(entries)
 	built, isBuilt := componentOf(f, entries)
 	if content != cuePackage && (!isBuilt || content == cueModule || len(f.projects) > 0) {
-		d.noSpec(f, content)
+		d.reportNoSpec(f, content)
 		return spec.Transform{}, false
 	}
+
+	// The name is that of the user, of the folder or of the chart.
 	switch {
 	case name != "":
 	case f.Dir != ".":
@@ -138,16 +147,19 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 		name = chartName(f)
 	}
 	name = Label(name)
-	if d.isTaken(name, f.pos, taken) {
+	if d.refuseTaken(name, f.pos, taken) {
 		return spec.Transform{}, false
 	}
 	// A module is read from folders only, so that its tree never depends on the target of
 	// a link; the folder that a user names may be a link.
 	at := f.Location
-	if at.Dir, _, err = rootfs.Resolve(at.Root.folder, f.Dir); err != nil {
+	at.Dir, _, err = rootfs.Resolve(at.Root.folder, f.Dir)
+	if err != nil {
 		d.Fail(f.pos, "", bare(err))
 		return spec.Transform{}, false
 	}
+
+	// The folder may be a component too, if its package makes no objects.
 	d.locations[f.pos.File] = at
 	component := spec.Transform{Kind: spec.KindComponent, Name: name, Pos: f.pos, NamePos: f.pos, Component: built}
 	if content != cuePackage {
@@ -162,8 +174,8 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 	return spec.Transform{Name: name, Pos: f.pos, NamePos: f.pos, CueRef: here(f.pos)}, true
 }
 
-// isTaken reports that a spec has the name of another one.
-func (d *Discovery) isTaken(name string, pos object.Pos, taken []string) bool {
+// refuseTaken reports an error if a spec has the name of another one, and returns whether it did.
+func (d *Discovery) refuseTaken(name string, pos object.Pos, taken []string) bool {
 	if !slices.Contains(taken, name) {
 		return false
 	}
@@ -171,7 +183,7 @@ func (d *Discovery) isTaken(name string, pos object.Pos, taken []string) bool {
 	return true
 }
 
-// chartName is the name of the chart in a folder; "" where there is none.
+// chartName returns the name of the chart in a folder, or "" if there is none.
 func chartName(f folder) string {
 	var chart struct{ Name string }
 	if data, err := f.Root.read(path.Join(f.Dir, "Chart.yaml"), spec.MaxFile); err == nil {
@@ -180,8 +192,8 @@ func chartName(f folder) string {
 	return chart.Name
 }
 
-// componentOf is the component that a folder of others is: a chart, a kustomization, or
-// manifests; false where it is none.
+// componentOf returns the component that a folder of others is: a chart, a kustomization, or
+// manifests. It returns false if the folder is none.
 func componentOf(f folder, entries []fs.DirEntry) (object.Value, bool) {
 	here := object.TextAt(".", f.pos)
 	switch {
@@ -204,8 +216,8 @@ const SpecHint = "a spec has apiVersion: " + spec.APIVersion + ", a Score file a
 // one that has no projects below it.
 var ErrNoSpec = errors.New("no spec found")
 
-// noSpec reports a folder without anything to render.
-func (d *Discovery) noSpec(f folder, content content) {
+// reportNoSpec reports a folder without anything to render.
+func (d *Discovery) reportNoSpec(f folder, content content) {
 	if d.opts.AllowEmpty && len(f.projects) == 0 {
 		return
 	}
@@ -213,7 +225,8 @@ func (d *Discovery) noSpec(f folder, content content) {
 	hint := "create a project with ropewalk init"
 	switch {
 	case len(f.projects) > 0:
-		err, hint = fmt.Errorf("%w in this folder", ErrNoSpec), "projects in subfolders: "+strings.Join(f.projects, ", ")
+		err = fmt.Errorf("%w in this folder", ErrNoSpec)
+		hint = "projects in subfolders: " + strings.Join(f.projects, ", ")
 	case len(f.composeFiles()) > 0:
 		err = fmt.Errorf("%w: a search takes no compose file", ErrNoSpec)
 		hint = "pass the file itself, or name it in spec.specs of a project: " + strings.Join(f.composeFiles(), ", ")
@@ -221,13 +234,14 @@ func (d *Discovery) noSpec(f folder, content content) {
 		err = fmt.Errorf("%w: a search takes no apps.yaml without apiVersion and kind, and no func.yaml", ErrNoSpec)
 		hint = "pass the file itself, or name it in spec.specs of a project"
 	case content == cueModule:
-		err, hint = fmt.Errorf("%w: the CUE module has no package in this folder", ErrNoSpec), "pass the folder of a package, which holds .cue files"
+		err = fmt.Errorf("%w: the CUE module has no package in this folder", ErrNoSpec)
+		hint = "pass the folder of a package, which holds .cue files"
 	}
 	d.Errs = append(d.Errs, f.warnings...) // They are why, such as an empty file.
 	d.Fail(f.pos, hint, err)
 }
 
-// composeFiles are the compose files of a folder, by the names that Compose looks for.
+// composeFiles returns the compose files of a folder, by the names that Compose looks for.
 func (f folder) composeFiles() (out []string) {
 	for _, name := range composeNames() {
 		if isFile(f.Root, path.Join(f.Dir, name)) {
@@ -237,7 +251,7 @@ func (f folder) composeFiles() (out []string) {
 	return out
 }
 
-// composeNames are the names that Compose looks for.
+// composeNames returns the names that Compose looks for.
 func composeNames() []string {
 	return []string{"compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"}
 }
@@ -253,7 +267,7 @@ const (
 	cuePackage
 )
 
-// contentOf is the content of a folder with these entries.
+// contentOf returns the content of a folder with these entries.
 func contentOf(entries []fs.DirEntry) content {
 	out := noCUE
 	for _, e := range entries {
@@ -268,16 +282,17 @@ func contentOf(entries []fs.DirEntry) content {
 	return out
 }
 
-// Label is a text as a name of a spec, a DNS label (RFC 1123): "My App" is my-app.
+// Label returns a text as a name of a spec, a DNS label (RFC 1123): "My App" is my-app.
 func Label(text string) string {
 	out := object.Label(text)
-	if out = strings.TrimRight(out[:min(len(out), 63)], "-"); out == "" {
+	out = strings.TrimRight(out[:min(len(out), 63)], "-")
+	if out == "" {
 		return rootName
 	}
 	return out
 }
 
-// Names are the names of all specs, each once, in the order of the documents.
+// Names returns the names of all specs, each once, in the order of the documents.
 func Names(docs spec.Documents) []string {
 	var out []string
 	seen := map[string]bool{"": true}

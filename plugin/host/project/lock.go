@@ -16,20 +16,22 @@ import (
 // maxLock is how large a lock may be, in bytes; lock.Parse allows no more.
 const maxLock = 8 << 20
 
-// Lock reads ropewalk.lock of the project that opts name: beside the first argument
-// where that is a file, inside it where it is a folder. found is false where there is
-// none. The positions in an error are relative to opts.Dir.
+// Lock reads ropewalk.lock of the project that opts name: beside the first argument if that is a
+// file, inside it if it is a folder. The result found is false if there is none. The positions in
+// an error are relative to opts.Dir.
 func Lock(opts Options) (file lock.File, found bool, err error) {
 	d, err := Open(opts)
 	if err != nil {
 		return lock.File{}, false, err
 	}
 	defer d.Close()
+
+	// The lock is in the folder of the first argument.
 	arg := "."
 	if len(opts.Args) > 0 && opts.Args[0] != "-" {
 		arg = opts.Args[0]
 	}
-	r, rel, folder, err := d.at(arg)
+	r, rel, folder, err := d.openNamed(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return lock.File{}, false, nil
@@ -38,6 +40,8 @@ func Lock(opts Options) (file lock.File, found bool, err error) {
 	case !folder:
 		rel = path.Dir(rel)
 	}
+
+	// A lock that does not exist is no error.
 	name := path.Join(rel, lock.Name)
 	info, err := r.folder.Lstat(name)
 	switch {
@@ -46,12 +50,14 @@ func Lock(opts Options) (file lock.File, found bool, err error) {
 	case err != nil:
 		return lock.File{}, false, &fs.PathError{Op: "read", Path: r.Display(name), Err: bare(err)}
 	}
+
+	// A lock that cannot be read must not count as missing.
 	data, err := r.read(name, maxLock)
 	switch {
 	case err != nil && !info.Mode().IsRegular():
 		return lock.File{}, false, object.Errors{{
 			Stage: object.StageResolve, Pos: object.Pos{File: r.Display(name)}, Hint: "commit the file itself, or delete it and run \"ropewalk lock\"",
-			Err: fmt.Errorf("the lock is not a regular file of the project: %s", what(info.Mode(), err)),
+			Err: fmt.Errorf("the lock is not a regular file of the project: %s", describeMode(info.Mode(), err)),
 		}}
 	case err != nil:
 		return lock.File{}, false, &fs.PathError{Op: "read", Path: r.Display(name), Err: err}
@@ -60,8 +66,8 @@ func Lock(opts Options) (file lock.File, found bool, err error) {
 	return file, true, err
 }
 
-// what is a file that cannot be read for its mode.
-func what(mode fs.FileMode, err error) string {
+// describeMode describes a file that cannot be read because of its mode.
+func describeMode(mode fs.FileMode, err error) string {
 	switch {
 	case mode&fs.ModeSymlink != 0:
 		return "the symbolic link cannot be followed: " + err.Error()

@@ -36,24 +36,28 @@ func ReadManifests(fsys fs.FS, file string) ([]byte, error) {
 	return data, nil
 }
 
-// HoldsSpecs reports whether a file or a directory on disk is input of a render: one
-// with specs, a project, or a folder that is a CUE package, a chart or a kustomization. Parts of CUE count too, so
-// that the render reports what to name instead. A directory with the output of a render
-// holds manifests, and so does any other without a document of ours.
+// HoldsSpecs reports whether a file or a directory on disk is input of a render: one with specs, a
+// project, or a folder that is a CUE package, a chart or a kustomization. Parts of CUE count too,
+// so that the render reports what to name instead. A directory with the output of a render holds
+// manifests, and so does any other without a document of Ropewalk.
 func HoldsSpecs(name string) (bool, error) {
+	// The name may be anything on disk.
 	d, err := Open(Options{})
 	if err != nil {
 		return false, err
 	}
 	defer d.Close()
-	r, rel, isFolder, err := d.at(name)
+	r, rel, isFolder, err := d.openNamed(name)
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", name, err)
 	}
-	w, cue := &walk{files: []string{rel}}, noCUE
+	w := &walk{files: []string{rel}}
+	cue := noCUE
 	if !isFolder && path.Ext(rel) == ".cue" {
 		return true, nil
 	}
+
+	// A folder may show at once what it is.
 	if isFolder {
 		for _, marker := range []string{output.MarkerFile, spec.ProjectFile} {
 			if _, err := r.folder.Lstat(path.Join(rel, marker)); err == nil {
@@ -64,14 +68,18 @@ func HoldsSpecs(name string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if w, err = walked(r, rel); err != nil {
+		w, err = walkFrom(r, rel)
+		if err != nil {
 			return false, err
 		}
 		_, component := componentOf(folder{}, entries)
-		if cue = contentOf(entries); cue == cuePackage || len(w.projects) > 0 || component {
+		cue = contentOf(entries)
+		if cue == cuePackage || len(w.projects) > 0 || component {
 			return true, nil
 		}
 	}
+
+	// Else its files decide.
 	for _, file := range w.files {
 		data, err := r.read(file, MaxManifests)
 		if err != nil {
@@ -89,9 +97,8 @@ func HoldsSpecs(name string) (bool, error) {
 	return cue == cueModule && len(w.files) == 0, nil
 }
 
-// holdsSpec reports whether a file has a document of ours or a Score file, in YAML
-// or in JSON, or one that was meant to be. Annotations of ours have no version behind
-// the group.
+// holdsSpec reports whether a file has a document of Ropewalk or a Score file, in YAML or in JSON,
+// or one that was meant to be. Annotations of Ropewalk have no version behind the group.
 func holdsSpec(data []byte) bool {
 	data = spec.UTF8(data)
 	if slices.ContainsFunc([]string{"ropewalk.dev/v1", "score.dev/v1", "score.sh/v1"}, func(text string) bool {
@@ -102,7 +109,7 @@ func holdsSpec(data []byte) bool {
 	return misses(spec.File{Data: data})
 }
 
-// misses reports whether a file has a document that was meant to be one of ours.
+// misses reports whether a file has a document that was meant to be one of Ropewalk.
 func misses(file spec.File) bool {
 	file.Found = true
 	docs, err := spec.Parse([]spec.File{file})

@@ -14,8 +14,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// isForeign reports whether the files of a folder with these entries, and those below it,
-// are rendered or read by another tool, or belong to a CUE module.
+// isForeign reports whether the files of a folder with these entries, and those below it, are
+// rendered or read by another tool, or belong to a CUE module.
 func isForeign(names []string, depth int) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return name == chartFile || slices.Contains(kustomizationFiles(), name) ||
@@ -26,7 +26,7 @@ func isForeign(names []string, depth int) bool {
 // markDeployed finds the files of the chart or of the kustomization in a folder that hold objects
 // of a cluster alone: a Transform or a PivotCluster there is deployed, and is no spec to render.
 func (d *Discovery) markDeployed(r *Root, rel string) {
-	w, err := d.walked(r, rel)
+	w, err := d.walkOnce(r, rel)
 	if err != nil {
 		return // The search reports it.
 	}
@@ -55,7 +55,7 @@ func (d *Discovery) markDeployed(r *Root, rel string) {
 	}
 }
 
-// holdsObjects reports whether all documents of ours in a file may be objects of a cluster.
+// holdsObjects reports whether all documents of Ropewalk in a file may be objects of a cluster.
 func holdsObjects(r *Root, name string) bool {
 	data, err := r.read(name, spec.MaxFile)
 	if err != nil {
@@ -75,8 +75,7 @@ func holdsObjects(r *Root, name string) bool {
 	return err == nil && found
 }
 
-// isManifest reports whether a file seems to be a manifest of Kubernetes, and no template
-// of one.
+// isManifest reports whether a file seems to be a manifest of Kubernetes, and no template of one.
 func isManifest(data []byte) bool {
 	const version, quoted = `(?:v1|(?:apps|autoscaling|batch|policy|[\w-]+\.[\w.-]+)/v\d\w*)`, `[ \t{]*"`
 	return regexp.MustCompile(`(?m)^(?:apiVersion:[ \t]*["']?|`+quoted+`apiVersion":[ \t]*")`+version).Match(data) &&
@@ -84,8 +83,8 @@ func isManifest(data []byte) bool {
 		!bytes.Contains(data, []byte("{{")) && !bytes.Contains(data, []byte("kustomize.config.k8s.io/"))
 }
 
-// NotRendered are the files of plain manifests that a search found beside specs, sorted, but
-// for those that components read, and the golden files of modules.
+// NotRendered returns the files of plain manifests that a search found beside specs, sorted. Files
+// that components read, and the golden files of modules, are left out.
 func (d *Discovery) NotRendered(docs spec.Documents, read map[string]bool) []string {
 	ours := d.filesWithDocuments(docs)
 	maps.Copy(ours, read)
@@ -97,14 +96,14 @@ func (d *Discovery) NotRendered(docs spec.Documents, read map[string]bool) []str
 	return slices.Compact(out)
 }
 
-// Nested are the files of the projects in folders below that a search left out, sorted.
+// Nested returns the files of the projects in folders below that a search left out, sorted.
 func (d *Discovery) Nested() []string {
 	out := slices.DeleteFunc(slices.Clone(d.nested), func(name string) bool { return d.locations[name] != (Location{}) })
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// NotApplied are the project files beside files that a user named, sorted: such a file is
+// NotApplied returns the project files beside files that a user named, sorted: such a file is
 // rendered without its project.
 func (d *Discovery) NotApplied() []string {
 	var out []string

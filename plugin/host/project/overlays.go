@@ -44,7 +44,7 @@ type Overlays struct {
 	helm      map[string][]spec.HelmSet
 }
 
-// Overlays are overlays for the specs of these names, without any value yet.
+// Overlays returns overlays for the specs of these names, without any value yet.
 func (d *Discovery) Overlays(names []string, incomplete bool) *Overlays {
 	return &Overlays{
 		Names: names, NamesIncomplete: incomplete, Texts: map[string][]byte{},
@@ -53,14 +53,15 @@ func (d *Discovery) Overlays(names []string, incomplete bool) *Overlays {
 	}
 }
 
-// Read reads values files, FILE or SPEC:FILE, and single values, [SPEC:]PATH=VALUE: sets,
-// and overrides in the syntax of Score.
+// Read reads values files, FILE or SPEC:FILE, and single values, [SPEC:]PATH=VALUE: sets, and
+// overrides in the syntax of Score.
 func (o *Overlays) Read(files, sets, overrides []string) {
+	// Values files come first, and single values override them.
 	for _, arg := range files {
-		o.valuesFile(arg)
+		o.readValuesFile(arg)
 	}
 	for _, arg := range sets {
-		if o.discovery.end() {
+		if o.discovery.hasEnded() {
 			break
 		}
 		set, err := spec.ParseSet(arg)
@@ -68,6 +69,8 @@ func (o *Overlays) Read(files, sets, overrides []string) {
 			o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
 			continue
 		}
+
+		// A path that begins with the name of a spec is a likely mistake.
 		form := "write SPEC:PATH=VALUE"
 		if first := set.Path[0].Name; len(set.Path) > 1 && slices.Contains(o.Names, first) {
 			form = fmt.Sprintf("%s is a spec: write %[1]s:%s=VALUE", first, set.Path[1:])
@@ -88,7 +91,7 @@ func (o *Overlays) Read(files, sets, overrides []string) {
 	}
 }
 
-// target is the spec that an option is for: the one that it names, or the only one.
+// target returns the spec that an option is for: the one that it names, or the only one.
 func (o *Overlays) target(name string, pos object.Pos, form string) (string, bool) {
 	switch {
 	case name != "":
@@ -101,8 +104,7 @@ func (o *Overlays) target(name string, pos object.Pos, form string) (string, boo
 	return "", false
 }
 
-// Known reports whether there is a spec of that name; where there is none, it adds an
-// error.
+// Known reports whether there is a spec of that name. If there is none, it adds an error.
 func (o *Overlays) Known(name string, pos object.Pos) bool {
 	if o.known == nil {
 		o.known = make(map[string]bool, len(o.Names))
@@ -119,12 +121,16 @@ func (o *Overlays) Known(name string, pos object.Pos) bool {
 	return false
 }
 
-// valuesFile reads one values file: FILE or SPEC:FILE.
-func (o *Overlays) valuesFile(arg string) {
-	name, file := "", arg
+// readValuesFile reads one values file: FILE or SPEC:FILE.
+func (o *Overlays) readValuesFile(arg string) {
+	name := ""
+	file := arg
 	if before, after, ok := strings.Cut(arg, ":"); ok && after != "" && spec.CheckName(before) == nil {
-		name, file = before, after
+		name = before
+		file = after
 	}
+
+	// The file is kept for excerpts, also if it has mistakes.
 	pos := argPos(file)
 	if name != "" && !o.Known(name, object.Pos{File: "--values " + arg}) {
 		return
@@ -139,6 +145,8 @@ func (o *Overlays) valuesFile(arg string) {
 	if o.discovery.charge(spec.File{Name: pos.File, Data: data}) != nil {
 		return
 	}
+
+	// An empty file changes nothing, which may not be meant.
 	v, err := o.parse(pos.File, data)
 	if err != nil {
 		o.Incomplete = true
@@ -169,8 +177,7 @@ func (o *Overlays) parse(file string, data []byte) (object.Value, error) {
 	return o.CUE(file, data)
 }
 
-// add adds the content of a values file: of the spec name, or of the only one, or by
-// spec.
+// add adds the content of a values file: of the spec name, or of the only one, or by spec.
 func (o *Overlays) add(name string, v object.Value) {
 	if v.Kind == object.KindNone || v.Kind == object.KindNull {
 		return
@@ -179,7 +186,7 @@ func (o *Overlays) add(name string, v object.Value) {
 		o.discovery.Fail(v.Pos, "", fmt.Errorf("expected a map of values, got a %s", v.Kind))
 		return
 	}
-	if o.isSpec(v) || o.isFlat(name, v) {
+	if o.refuseSpec(v) || o.refuseFlat(name, v) {
 		return
 	}
 	if name == "" && len(o.Names) == 1 {
@@ -201,8 +208,8 @@ func (o *Overlays) add(name string, v object.Value) {
 	}
 }
 
-// isSpec refuses a document of ours in the place of values.
-func (o *Overlays) isSpec(v object.Value) bool {
+// refuseSpec refuses a document of Ropewalk in the place of values, and reports whether it did.
+func (o *Overlays) refuseSpec(v object.Value) bool {
 	version, _ := v.Get("apiVersion")
 	kind, _ := v.Get("kind")
 	if version.Text != spec.APIVersion && version.Text != spec.ScoreVersion || version.Text == spec.APIVersion && kind.Kind != object.KindString {
@@ -213,9 +220,9 @@ func (o *Overlays) isSpec(v object.Value) bool {
 	return true
 }
 
-// isFlat refuses values without the name of a spec where there are several, and with it
-// where there is one.
-func (o *Overlays) isFlat(name string, v object.Value) bool {
+// refuseFlat refuses values without the name of a spec if there are several, and reports whether
+// it did.
+func (o *Overlays) refuseFlat(name string, v object.Value) bool {
 	if name != "" || len(o.Names) < 2 || o.NamesIncomplete || len(v.Members) == 0 ||
 		slices.ContainsFunc(v.Members, func(m object.Member) bool {
 			_, near := object.Nearest(m.Name, o.Names)
@@ -235,8 +242,9 @@ func (o *Overlays) Apply(name string, input object.Value) object.Value {
 	return input
 }
 
-// ApplyTimoni is Apply for a module of Timoni, whose values files have all values below the
-// field values. layers are what it merged, where that is more than one text and all there is.
+// ApplyTimoni returns the input of a module of Timoni with its overlays: its values files have all
+// values below the field values. The result layers has what was merged, if that is more than one
+// text and all there is.
 func (o *Overlays) ApplyTimoni(name string, input object.Value) (out object.Value, layers []object.Value) {
 	out, layers = o.apply(name, input, true)
 	if len(layers) < 2 || len(o.sets[name])+len(o.overrides[name]) > 0 {
@@ -245,12 +253,14 @@ func (o *Overlays) ApplyTimoni(name string, input object.Value) (out object.Valu
 	return out, layers
 }
 
+// apply returns the input of a spec with its overlays, and what was merged.
 func (o *Overlays) apply(name string, input object.Value, timoni bool) (out object.Value, layers []object.Value) {
+	// The input of the document is the first layer.
 	if len(input.Members) > 0 {
 		layers = append(layers, input)
 	}
 	for _, v := range o.values[name] {
-		if o.discovery.end() {
+		if o.discovery.hasEnded() {
 			break
 		}
 		// Of a file in CUE the field has been taken already.
@@ -262,11 +272,14 @@ func (o *Overlays) apply(name string, input object.Value, timoni bool) (out obje
 			}
 			v = values
 		}
-		input, layers = input.Merge(v), append(layers, v)
+		input = input.Merge(v)
+		layers = append(layers, v)
 	}
+
+	// Single values override all files.
 	own := spec.Own{}
 	for _, set := range o.sets[name] {
-		if o.discovery.end() {
+		if o.discovery.hasEnded() {
 			break
 		}
 		next, err := set.Into(input, own)
@@ -277,7 +290,7 @@ func (o *Overlays) apply(name string, input object.Value, timoni bool) (out obje
 		input = next
 	}
 	for _, override := range o.overrides[name] {
-		if o.discovery.end() {
+		if o.discovery.hasEnded() {
 			break
 		}
 		next, err := override.Over(input)
@@ -287,15 +300,15 @@ func (o *Overlays) apply(name string, input object.Value, timoni bool) (out obje
 	return input, layers
 }
 
-// readNamed reads a file that an option names: from anywhere on disk, or from a pipe,
-// where the caller set no root; else below the root.
+// readNamed reads a file that an option names. If the caller set no root, it is read from anywhere
+// on disk, or from a pipe, and else below the root.
 func (d *Discovery) readNamed(name string) ([]byte, error) {
 	full, err := d.full(name)
 	if err != nil {
 		return nil, err
 	}
 	if d.opts.Root != "" || d.memory != nil {
-		r, rel, err := d.root(filepath.Dir(full), false)
+		r, rel, err := d.openRootOnce(filepath.Dir(full), false)
 		if err != nil {
 			return nil, err
 		}

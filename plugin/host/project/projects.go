@@ -14,17 +14,17 @@ import (
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
-// Projects are the folders at and below dir of a file system that hold a project file or
-// a bundle of Timoni, sorted. There are none where dir is no folder. A search leaves out
-// hidden folders and the outputs of renders.
+// Projects returns the folders at and below dir of a file system that hold a project file or a
+// bundle of Timoni, sorted. There are none if dir is no folder. A search leaves out hidden folders
+// and the outputs of renders.
 func Projects(fsys fs.FS, dir string) ([]string, error) {
 	found, err := projectsAt(fsys, dir)
 	return found.folders, err
 }
 
-// Bundles are the bundles of Timoni at and below dir of a file system that the folders of
-// Projects do not read, sorted: files of other names than bundle.cue, outside of projects and
-// of folders with a bundle.cue.
+// Bundles returns the bundles of Timoni at and below dir of a file system that the folders of
+// Projects do not read, sorted: files of other names than bundle.cue, outside of projects and of
+// folders with a bundle.cue.
 func Bundles(fsys fs.FS, dir string) ([]string, error) {
 	found, err := projectsAt(fsys, dir)
 	if err != nil {
@@ -51,6 +51,7 @@ type projectFolders struct {
 
 // projectsAt finds the projects at and below dir.
 func projectsAt(fsys fs.FS, dir string) (out projectFolders, err error) {
+	// A folder that does not exist has no projects.
 	folder, err := rootfs.Of(fsys, ".")
 	if err != nil {
 		return out, err
@@ -63,6 +64,8 @@ func projectsAt(fsys fs.FS, dir string) (out projectFolders, err error) {
 	}
 	r := &Root{FS: fsys, Dir: ".", base: ".", folder: folder}
 	out.root = r
+
+	// Each project is walked by itself, because a walk ends at the projects below.
 	seen := map[string]bool{} // without links, which may lead around
 	for left := []string{path.Clean(dir)}; len(left) > 0; {
 		at := left[0]
@@ -79,7 +82,7 @@ func projectsAt(fsys fs.FS, dir string) (out projectFolders, err error) {
 		if project || isFile(r, path.Join(at, bundleFile)) {
 			out.folders = append(out.folders, at)
 		}
-		w, err := walked(r, at)
+		w, err := walkFrom(r, at)
 		if err != nil {
 			return out, err
 		}
@@ -88,6 +91,8 @@ func projectsAt(fsys fs.FS, dir string) (out projectFolders, err error) {
 			out.cue = append(out.cue, w.cue...)
 		}
 	}
+
+	// The order of the walk must not show.
 	slices.Sort(out.folders)
 	slices.Sort(out.cue)
 	out.cue = slices.Compact(out.cue) // A walk enters the folder of a bundle, and one begins there.

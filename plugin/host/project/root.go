@@ -35,9 +35,9 @@ type Root struct {
 	enclosing bool
 }
 
-// openRoot opens the root of a directory that a user named: Options.Root where it is
-// set, else the whole file system in memory, or on disk that of enclosing. rel is the
-// path of the directory in the root.
+// openRoot opens the root of a directory that a user named: Options.Root if it is set, else the
+// whole file system in memory, or on disk that of enclosing. The result rel is the path of the
+// directory in the root.
 func (d *Discovery) openRoot(dir string, absolute bool) (r *Root, rel string, err error) {
 	root := d.opts.Root
 	switch {
@@ -63,7 +63,7 @@ func (d *Discovery) openRoot(dir string, absolute bool) (r *Root, rel string, er
 	return r, filepath.ToSlash(rel), nil
 }
 
-// Describe names the root, and what makes it one where no option does.
+// Describe returns the name of the root, and what makes it one if no option does.
 func (r *Root) Describe() string {
 	text := fmt.Sprintf("the root is %q", r.Display("."))
 	if r.enclosing {
@@ -72,9 +72,9 @@ func (r *Root) Describe() string {
 	return text
 }
 
-// enclosing is the root for a directory on disk: the nearest one at or above it that
-// holds .git; where there is none and the directory is a CUE package, the nearest that
-// holds cue.mod, as for CUE's own command; else the directory itself.
+// enclosing returns the root for a directory on disk: the nearest one at or above it that holds
+// .git. If there is none and the directory is a CUE package, it is the nearest that holds cue.mod,
+// as for CUE's own command, and else the directory itself.
 //
 // A project or a file outside of a repository stays in its own directory: a cue.mod
 // somewhere above must not extend what such documents may read.
@@ -92,7 +92,7 @@ func enclosing(dir string) string {
 	return dir
 }
 
-// Nearest is the nearest directory at or above dir that holds name.
+// Nearest returns the nearest directory at or above dir that holds name.
 func Nearest(dir, name string) (string, bool) {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, name)); err == nil {
@@ -104,7 +104,7 @@ func Nearest(dir, name string) (string, bool) {
 	}
 }
 
-// Display is a path of the root as the user would write it.
+// Display returns a path of the root as the user would write it.
 func (r *Root) Display(rel string) string {
 	full := filepath.Join(r.Dir, filepath.FromSlash(rel))
 	short, err := filepath.Rel(r.base, full)
@@ -143,7 +143,7 @@ func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// bare is err without its operation and path: the position has the path.
+// bare returns err without its operation and path: the position has the path.
 func bare(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -152,8 +152,8 @@ func bare(err error) error {
 	return err
 }
 
-// NearestFile asks for the file or the folder on disk that name, which is not there, may have
-// meant; "" where none is near.
+// NearestFile returns a hint that asks for the file or the folder on disk that a name, which does
+// not exist, may have meant. It returns "" if none is near.
 func NearestFile(name string) string {
 	for dir := filepath.Dir(name); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if _, err := os.Stat(dir); err != nil {
@@ -172,7 +172,7 @@ func NearestFile(name string) string {
 	return fmt.Sprintf("did you mean %q?", filepath.ToSlash(filepath.Join(filepath.Dir(name), near)))
 }
 
-// near is NearestFile for an argument.
+// near returns the hint of NearestFile for an argument.
 func (d *Discovery) near(arg string) string {
 	if d.memory != nil || filepath.IsAbs(d.opts.Dir) && !filepath.IsAbs(arg) {
 		return ""
@@ -180,12 +180,13 @@ func (d *Discovery) near(arg string) string {
 	return NearestFile(filepath.Join(d.opts.Dir, arg))
 }
 
-// failNamed is the mistake of an option that names a file or a folder; of one that is not there
-// it says the option.
+// failNamed reports the mistake of an option that names a file or a folder. If that does not
+// exist, the message names the option.
 func (d *Discovery) failNamed(option, arg string, err error) {
 	hint := ""
 	if errors.Is(err, fs.ErrNotExist) {
-		hint, err = d.near(arg), fmt.Errorf("%s: %w", option, bare(err))
+		hint = d.near(arg)
+		err = fmt.Errorf("%s: %w", option, bare(err))
 	}
 	d.Fail(argPos(arg), hint, err)
 }

@@ -61,19 +61,19 @@ type passed struct {
 
 const whyName = "its name keeps it from being read"
 
-// walked walks the folder rel.
-func walked(r *Root, rel string) (*walk, error) {
+// walkFrom walks the folder rel.
+func walkFrom(r *Root, rel string) (*walk, error) {
 	w := &walk{root: r, seen: map[string]bool{}, reals: map[string]string{}, foreign: map[string]bool{}}
 	real, _, err := rootfs.Resolve(r.folder, rel)
 	if err != nil {
 		return w, bare(err)
 	}
-	if err := w.folder(rel, real, 0); err != nil {
+	if err := w.walkFolder(rel, real, 0); err != nil {
 		return w, err
 	}
 	// Files are found under their own names first; a link may lead to further ones.
 	for i := 0; i < len(w.links); i++ {
-		if err := w.link(w.links[i]); err != nil {
+		if err := w.followLink(w.links[i]); err != nil {
 			return w, err
 		}
 	}
@@ -81,25 +81,29 @@ func walked(r *Root, rel string) (*walk, error) {
 	return w, nil
 }
 
-// folder walks the folder rel, which is real without links; depth is 0 where the walk
-// begins.
-func (w *walk) folder(rel, real string, depth int) error {
+// walkFolder walks the folder rel, which is real without links. The depth is 0 if the walk begins
+// there.
+func (w *walk) walkFolder(rel, real string, depth int) error {
 	w.seen[real] = true
 	entries, err := w.list(rel)
 	if err != nil {
 		return err
 	}
+
+	// The names in a folder decide what it is.
 	names := make([]string, len(entries))
 	for i, e := range entries {
 		names[i] = e.Name()
 	}
 	if slices.Contains(names, output.MarkerFile) {
-		return w.output(rel, names)
+		return w.walkOutput(rel, names)
 	}
 	if depth > 0 && slices.Contains(names, spec.ProjectFile) {
 		w.projects = append(w.projects, rel)
 		return nil
 	}
+
+	// Files of a chart, of a kustomization or of a module are not searched like others.
 	w.foreign[rel] = isForeign(names, depth) || w.isForeign(rel)
 	if depth > 0 && slices.Contains(names, bundleFile) {
 		w.projects = append(w.projects, rel)
@@ -108,8 +112,10 @@ func (w *walk) folder(rel, real string, depth int) error {
 		return fmt.Errorf("%q is nested more than %d folders deep (no flag raises this limit)", rel, maxDepth)
 	}
 	in := inFolder{rel: rel, real: real, depth: depth, module: slices.Contains(names, timoniFile), chart: slices.Contains(names, "Chart.yaml")}
+
+	// Each entry is walked, kept or passed.
 	for _, e := range entries {
-		if err := w.entry(in, e); err != nil {
+		if err := w.addEntry(in, e); err != nil {
 			return err
 		}
 	}
@@ -123,9 +129,10 @@ type inFolder struct {
 	module, chart bool
 }
 
-// entry notes a file or a link of a folder, and walks a folder below it.
-func (w *walk) entry(in inFolder, e fs.DirEntry) error {
-	name, real := path.Join(in.rel, e.Name()), path.Join(in.real, e.Name())
+// addEntry adds a file or a link of a folder, and walks a folder below it.
+func (w *walk) addEntry(in inFolder, e fs.DirEntry) error {
+	name := path.Join(in.rel, e.Name())
+	real := path.Join(in.real, e.Name())
 	switch {
 	case strings.HasPrefix(e.Name(), ".") && IsDocument(name) && e.Type().IsRegular():
 		w.reals[name] = real
@@ -134,19 +141,19 @@ func (w *walk) entry(in inFolder, e fs.DirEntry) error {
 	// What looks like specs there are templates, and objects of the chart.
 	case in.chart && e.Name() == "templates", in.chart && in.depth == 0 && (e.Name() == "crds" || e.Name() == "charts"):
 	case e.IsDir():
-		return w.folder(name, real, in.depth+1)
+		return w.walkFolder(name, real, in.depth+1)
 	case e.Type()&fs.ModeSymlink != 0:
 		w.links = append(w.links, name)
 	case !in.module && e.Type().IsRegular() && path.Ext(name) == ".cue":
 		w.cue = append(w.cue, name)
 	default:
-		w.file(name, real, e.Type())
+		w.addFile(name, real, e.Type())
 	}
 	return nil
 }
 
-// output looks at the files in the folder of a render's output that no render wrote.
-func (w *walk) output(rel string, names []string) error {
+// walkOutput adds the files in the folder of a render's output that no render wrote.
+func (w *walk) walkOutput(rel string, names []string) error {
 	data, err := w.root.read(path.Join(rel, output.MarkerFile), spec.MaxFile)
 	if err != nil {
 		return err
@@ -159,11 +166,11 @@ func (w *walk) output(rel string, names []string) error {
 	return nil
 }
 
-// isForeign reports whether a file or folder lies in one of another tool.
+// isForeign reports whether a file or folder is in a folder of another tool.
 func (w *walk) isForeign(name string) bool { return w.foreign[path.Dir(name)] }
 
-// link follows a link, unless what it leads to was found already.
-func (w *walk) link(name string) error {
+// followLink follows a link, unless what it leads to was found already.
+func (w *walk) followLink(name string) error {
 	real, info, err := rootfs.Resolve(w.root.folder, name)
 	switch {
 	case err != nil:
@@ -179,15 +186,15 @@ func (w *walk) link(name string) error {
 	case w.seen[real]:
 		w.others = append(w.others, link{name, real})
 	case info.IsDir():
-		return w.folder(name, real, strings.Count(name, "/"))
+		return w.walkFolder(name, real, strings.Count(name, "/"))
 	default:
-		w.file(name, real, info.Mode().Type())
+		w.addFile(name, real, info.Mode().Type())
 	}
 	return nil
 }
 
-// file adds a file of a search, which is real without links; mode is its type.
-func (w *walk) file(name, real string, mode fs.FileMode) {
+// addFile adds a file of a search, which is real without links. The argument mode is its type.
+func (w *walk) addFile(name, real string, mode fs.FileMode) {
 	if w.seen[real] {
 		w.others = append(w.others, link{name, real})
 		return
@@ -215,8 +222,8 @@ func (w *walk) file(name, real string, mode fs.FileMode) {
 	w.seen[real] = true
 }
 
-// matches reports whether a pattern matches a file that was found, by its name or by that
-// of a link to it or to a folder above it.
+// matches reports whether a pattern matches a file that was found, by its name or by that of a
+// link to it or to a folder above it.
 func (w *walk) matches(pattern, name string) (bool, error) {
 	match, err := matches(pattern, name)
 	for _, l := range w.others {
@@ -230,24 +237,27 @@ func (w *walk) matches(pattern, name string) (bool, error) {
 	return match, err
 }
 
+// fail keeps the mistake of a file that cannot be read.
 func (w *walk) fail(name, hint string, err error) {
 	w.unreadable = append(w.unreadable, &object.Error{
 		Stage: object.StageSpec, Pos: object.Pos{File: w.root.Display(name)}, Err: err, Hint: hint,
 	})
 }
 
+// list lists a folder, and refuses too many entries in all.
 func (w *walk) list(rel string) ([]fs.DirEntry, error) {
 	entries, err := w.root.folder.List(rel, maxEntries-w.entries+1)
 	if err != nil {
 		return nil, bare(err)
 	}
-	if w.entries += len(entries); w.entries > maxEntries {
+	w.entries += len(entries)
+	if w.entries > maxEntries {
 		return nil, fmt.Errorf("more than %d files and folders to search, at %q: name a folder below it (no flag raises this limit)", maxEntries, rel)
 	}
 	return entries, nil
 }
 
-// extensions are those of YAML and JSON, in lower case.
+// extensions returns the extensions of YAML and JSON, in lower case.
 func extensions() []string { return []string{".yaml", ".yml", ".json"} }
 
 // IsDocument reports whether a file is YAML or JSON, by its name in any case.
@@ -255,8 +265,8 @@ func IsDocument(name string) bool {
 	return slices.Contains(extensions(), strings.ToLower(path.Ext(name)))
 }
 
-// isMisnamed reports whether the name of a file misses those of YAML and JSON by a slip, or
-// is that of Score alone: api.yamll, apiyaml, api.yaml.txt, api.score. Copies of an editor,
+// isMisnamed reports whether the name of a file misses those of YAML and JSON by a slip, or is
+// that of Score alone: api.yamll, apiyaml, api.yaml.txt, api.score. Copies of an editor,
 // api.yaml~, are left out, and so are those in use elsewhere, api.yaml.bak.
 func isMisnamed(name string) bool {
 	base := strings.ToLower(path.Base(name))
@@ -272,16 +282,21 @@ func isTemplate(name string) bool {
 	return slices.Contains([]string{".tpl", ".tmpl", ".gotmpl", ".j2"}, ext) && IsDocument(strings.TrimSuffix(strings.ToLower(name), ext))
 }
 
-// matches reports whether a path matches a pattern, in which ** is any number
-// of folders and the rest is as in path.Match. Only the last ** that was passed is tried
-// with more folders: what those before it have matched is as good as any.
+// matches reports whether a path matches a pattern, in which ** is any number of folders and the
+// rest is as in path.Match. Only the last ** that was passed is tried with more folders: what
+// those before it have matched is as good as any.
 func matches(pattern, name string) (bool, error) {
-	want, have := strings.Split(pattern, "/"), strings.Split(name, "/")
+	want := strings.Split(pattern, "/")
+	have := strings.Split(name, "/")
 	if want[len(want)-1] == "**" {
 		want = append(want, "*") // A folder is no file in it.
 	}
+
+	// The last ** and the part of the path where it was tried.
 	star, from := -1, 0
 	p, n := 0, 0
+
+	// A part that does not match goes to that **.
 	for n < len(have) {
 		switch {
 		case p < len(want) && want[p] == "**":
@@ -308,8 +323,8 @@ func matches(pattern, name string) (bool, error) {
 	return p == len(want), nil
 }
 
-// literal is the last folder that a pattern names without wildcards, or the pattern
-// itself where it has none.
+// literal returns the last folder that a pattern names without wildcards, or the pattern itself if
+// it has none.
 func literal(pattern string) string {
 	if meta := strings.IndexAny(pattern, "*?["); meta >= 0 {
 		return path.Dir(pattern[:meta] + "x")

@@ -15,7 +15,7 @@ import (
 // the arguments of --set that are for other specs, or for other fields of a chart.
 func (o *Overlays) ReadHelm(sets []spec.HelmSet) (others []string) {
 	for _, s := range sets {
-		name, text := o.ofSpec(s.Text)
+		name, text := o.splitSpec(s.Text)
 		before, isChart := o.Charts[name]
 		text, isValue := strings.CutPrefix(text, before)
 		s.Pos.File = s.Flag
@@ -24,7 +24,8 @@ func (o *Overlays) ReadHelm(sets []spec.HelmSet) (others []string) {
 		}
 		switch {
 		case isChart && isValue:
-			if s.Text = text; s.Flag == "--set-file" && !o.content(&s) {
+			s.Text = text
+			if s.Flag == "--set-file" && !o.readContent(&s) {
 				continue
 			}
 			o.helm[name] = append(o.helm[name], s)
@@ -39,10 +40,10 @@ func (o *Overlays) ReadHelm(sets []spec.HelmSet) (others []string) {
 	return others
 }
 
-// Helm are the values of a chart that were read.
+// Helm returns the values of a chart that were read.
 func (o *Overlays) Helm(name string) []spec.HelmSet { return o.helm[name] }
 
-// HelmFiles are the contents of files of --set-file, below the names that they are set to.
+// HelmFiles returns the contents of files of --set-file, below the names that they are set to.
 func (o *Overlays) HelmFiles() (out []object.Value) {
 	for _, name := range object.SortedKeys(o.helm) {
 		for _, s := range o.helm[name] {
@@ -55,9 +56,9 @@ func (o *Overlays) HelmFiles() (out []object.Value) {
 	return out
 }
 
-// ofSpec splits the name of a chart off an argument; it is that of the only spec where there
-// is none.
-func (o *Overlays) ofSpec(text string) (name, rest string) {
+// splitSpec splits the name of a chart off an argument. It is the name of the only spec if the
+// argument has none.
+func (o *Overlays) splitSpec(text string) (name, rest string) {
 	before, rest, named := strings.Cut(text, ":")
 	if _, isChart := o.Charts[before]; named && isChart {
 		return before, rest
@@ -68,8 +69,9 @@ func (o *Overlays) ofSpec(text string) (name, rest string) {
 	return "", text
 }
 
-// content reads the file of an argument NAME=FILE; false where it cannot be read.
-func (o *Overlays) content(s *spec.HelmSet) bool {
+// readContent reads the file of an argument NAME=FILE. It returns false if the file cannot be
+// read.
+func (o *Overlays) readContent(s *spec.HelmSet) bool {
 	name, file, ok := strings.Cut(s.Text, "=")
 	if !ok || strings.Contains(file, ",") {
 		o.discovery.Fail(s.Pos, "write --set-file NAME=FILE, once for each file", errors.New("it names no single file"))
@@ -80,6 +82,7 @@ func (o *Overlays) content(s *spec.HelmSet) bool {
 		o.discovery.Fail(object.Pos{File: file}, "", err)
 		return false
 	}
-	s.Text, s.Content = name+"=x", string(data)
+	s.Text = name + "=x"
+	s.Content = string(data)
 	return true
 }

@@ -22,8 +22,8 @@ type single struct {
 	component object.Value
 }
 
-// archive adds the archive of a chart.
-func (d *Discovery) archive(r *Root, name string) {
+// addArchive adds the archive of a chart.
+func (d *Discovery) addArchive(r *Root, name string) {
 	pos := object.Pos{File: r.Display(name)}
 	if _, known := d.locations[pos.File]; known {
 		return
@@ -35,13 +35,13 @@ func (d *Discovery) archive(r *Root, name string) {
 	})
 }
 
-// manifestsIn adds a file of manifests, and reports whether no document of ours is in it that
-// a reader would look for: one that is too large for these is read by its component alone.
-func (d *Discovery) manifestsIn(r *Root, name string) bool {
+// addManifestsIn adds a file of manifests, and reports whether it holds no document of Ropewalk
+// that a reader would look for. A file that is too large for these is read by its component alone.
+func (d *Discovery) addManifestsIn(r *Root, name string) bool {
 	data, err := r.read(name, spec.MaxFile)
 	pos := object.Pos{File: r.Display(name)}
 	if err != nil || !holdsManifest(spec.UTF8(data)) {
-		return err == nil && d.componentBy(r, name, pos)
+		return err == nil && d.addComponentBy(r, name, pos)
 	}
 	d.singles = append(d.singles, single{
 		pos: pos, name: strings.TrimSuffix(path.Base(name), path.Ext(name)),
@@ -54,8 +54,8 @@ func (d *Discovery) manifestsIn(r *Root, name string) bool {
 	return true
 }
 
-// componentBy adds the chart or the kustomization of a folder, by the name of its file.
-func (d *Discovery) componentBy(r *Root, name string, pos object.Pos) bool {
+// addComponentBy adds the chart or the kustomization of a folder, by the name of its file.
+func (d *Discovery) addComponentBy(r *Root, name string, pos object.Pos) bool {
 	entries, err := r.folder.List(path.Dir(name), maxEntries)
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() != path.Base(name) })
 	if _, known := d.locations[pos.File]; err != nil || known || !isComponentFolder(entries) {
@@ -72,8 +72,8 @@ func (d *Discovery) componentBy(r *Root, name string, pos object.Pos) bool {
 	return true
 }
 
-// manifestsOfStdin adds what was read of standard input, where it holds manifests.
-func (d *Discovery) manifestsOfStdin(data []byte) {
+// addManifestsOfStdin adds what was read of standard input, if it holds manifests.
+func (d *Discovery) addManifestsOfStdin(data []byte) {
 	if !holdsManifest(data) {
 		return
 	}
@@ -83,9 +83,9 @@ func (d *Discovery) manifestsOfStdin(data []byte) {
 	})
 }
 
-// components are the specs of files that are components by themselves, called name where it
-// is not "".
-func (d *Discovery) components(name string, ours map[string]bool, docs *spec.Documents) (names []string) {
+// addComponents adds the specs of files that are components by themselves, called name if it is
+// not "". It returns their names.
+func (d *Discovery) addComponents(name string, ours map[string]bool, docs *spec.Documents) (names []string) {
 	for _, s := range d.singles {
 		if ours[s.pos.File] {
 			continue
@@ -94,7 +94,7 @@ func (d *Discovery) components(name string, ours map[string]bool, docs *spec.Doc
 		if name != "" {
 			called = Label(name)
 		}
-		if d.isTaken(called, s.pos, Names(*docs)) {
+		if d.refuseTaken(called, s.pos, Names(*docs)) {
 			continue
 		}
 		names = append(names, called)
@@ -106,7 +106,7 @@ func (d *Discovery) components(name string, ours map[string]bool, docs *spec.Doc
 }
 
 // holdsManifest reports whether a file that is named holds objects of Kubernetes, and no document
-// of ours or one that was meant to be.
+// of Ropewalk or one that was meant to be.
 func holdsManifest(data []byte) bool {
 	docs, err := spec.ParseManifests(spec.File{Data: data}, MaxManifests)
 	if err != nil {
@@ -130,7 +130,7 @@ func (d *Discovery) isSingle(file string) bool {
 	return slices.ContainsFunc(d.singles, func(s single) bool { return s.pos.File == file })
 }
 
-// field is a map with one field, where its value is.
+// field returns a map with one field, at the position of its value.
 func field(name string, v object.Value) object.Value {
 	return object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{{Name: name, Pos: v.Pos, Value: v}}}
 }

@@ -20,7 +20,7 @@ import (
 // chartFile marks the folder of a chart.
 const chartFile = "Chart.yaml"
 
-// kustomizationFiles are the names that kustomize looks for.
+// kustomizationFiles returns the names that kustomize looks for.
 func kustomizationFiles() []string {
 	return []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 }
@@ -36,8 +36,8 @@ func isComponentFolder(entries []fs.DirEntry) bool {
 	return holdsOne(entries, append(kustomizationFiles(), chartFile)...)
 }
 
-// Instead is the chart or the kustomization that lies in the folder of the CUE package that is
-// the spec called name: what the folder is where the package makes no objects.
+// Instead returns the chart or the kustomization in the folder of the CUE package that is the spec
+// called name. The folder is rendered as that if the package makes no objects.
 func (d *Discovery) Instead(name string) (spec.Transform, bool) {
 	t, ok := d.instead[name]
 	return t, ok
@@ -50,7 +50,7 @@ func (d *Discovery) Instead(name string) (spec.Transform, bool) {
 // The chart, the kustomization and the compose file of a folder that is rendered as something
 // else are reported too, but for those in read, the files that components read.
 func (d *Discovery) Unrendered(used map[Location]bool, read map[string]bool) {
-	d.unrenderedFiles(read)
+	d.reportUnrenderedFiles(read)
 	done := maps.Clone(used)
 	for _, at := range d.beside {
 		if done[at] {
@@ -79,21 +79,22 @@ func (d *Discovery) Unrendered(used map[Location]bool, read map[string]bool) {
 	}
 }
 
+// isFile reports whether a name is that of a regular file.
 func isFile(r *Root, name string) bool {
 	info, err := r.folder.Stat(name)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// holdsObject reports whether a CUE file seems to make an object of Kubernetes. The one
-// that defines something is taken for a library.
+// holdsObject reports whether a CUE file seems to make an object of Kubernetes. A file that
+// defines something is taken for a library.
 func holdsObject(data []byte) bool {
 	has := func(expression string) bool { return regexp.MustCompile(expression).Match(data) }
 	return has(`\bapiVersion"?:`) && has(`\bkind"?:`) && !has(`(?m)^#\w+"?:`)
 }
 
-// unrenderedFiles reports the charts, the kustomizations and the compose files of the folders
-// that were searched, where nothing reads them.
-func (d *Discovery) unrenderedFiles(read map[string]bool) {
+// reportUnrenderedFiles reports the charts, the kustomizations and the compose files of the
+// folders that were searched, if nothing reads them.
+func (d *Discovery) reportUnrenderedFiles(read map[string]bool) {
 	if len(d.Errs.Failures()) > 0 {
 		return // What failed may be what reads them.
 	}
@@ -115,12 +116,12 @@ func (d *Discovery) unrenderedFiles(read map[string]bool) {
 			files = append(files, composeNames()...)
 		}
 		for _, name := range files {
-			d.unrenderedFile(at, name, holder, read)
+			d.warnUnrendered(at, name, holder, read)
 		}
 	}
 }
 
-// rendered is what a folder without specs is rendered as.
+// rendered returns what a folder without specs is rendered as.
 func rendered(f folder, read map[string]bool) string {
 	reads := func(name string) bool { return read[f.Root.Display(path.Join(f.Dir, name))] }
 	entries, _ := f.Root.folder.List(f.Dir, maxEntries) // It was listed a moment ago.
@@ -135,8 +136,8 @@ func rendered(f folder, read map[string]bool) string {
 	return "manifests"
 }
 
-// unrenderedFile warns of a file of a folder that is rendered as its holder says.
-func (d *Discovery) unrenderedFile(at Location, name, holder string, read map[string]bool) {
+// warnUnrendered warns of a file of a folder that is rendered as its holder is.
+func (d *Discovery) warnUnrendered(at Location, name, holder string, read map[string]bool) {
 	file := path.Join(at.Dir, name)
 	shown := at.Root.Display(file)
 	data, err := at.Root.read(file, spec.MaxFile)
@@ -145,12 +146,14 @@ func (d *Discovery) unrenderedFile(at Location, name, holder string, read map[st
 	if err != nil || len(bytes.TrimSpace(data)) == 0 || isRead || d.isSingle(shown) || slices.Contains(d.given, shown) {
 		return
 	}
-	what, hint := "kustomization", "pass the file itself: ropewalk render "+shown+"; or move it into a folder of its own"
+	what := "kustomization"
+	hint := "pass the file itself: ropewalk render " + shown + "; or move it into a folder of its own"
 	switch {
 	case name == chartFile:
 		what = "chart"
 	case !slices.Contains(kustomizationFiles(), name):
-		what, hint = "compose file", "pass the file itself: ropewalk render "+shown+"; or name it in spec.specs of a project"
+		what = "compose file"
+		hint = "pass the file itself: ropewalk render " + shown + "; or name it in spec.specs of a project"
 	}
 	d.Errs = append(d.Errs, &object.Error{
 		Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: object.Pos{File: shown},

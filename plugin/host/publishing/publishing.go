@@ -49,9 +49,8 @@ type Publication struct {
 	Push artifact.PushOptions
 }
 
-// Publish pushes a render, attaches its statements, signs it, and sets the tags last, so
-// that no tag ever resolves to an unsigned render. A render that is in the store already
-// is left as it is.
+// Publish pushes a render, attaches its statements, signs it, and sets the tags last, so that no
+// tag ever resolves to an unsigned render. A render that is in the store already is not changed.
 func (p Publication) Publish(ctx context.Context, to artifact.Store, tags []string) (artifact.Pushed, error) {
 	opts := p.Push
 	opts.Sealed = func(ctx context.Context, pushed artifact.Pushed) error { return p.attach(ctx, to, pushed, true) }
@@ -74,6 +73,7 @@ type attachment struct {
 	text      func() ([]byte, error)
 }
 
+// attachments returns the statements about what was pushed.
 func (p Publication) attachments(pushed artifact.Pushed) []attachment {
 	about := statement.Subject{Digest: pushed.Digest}
 	var out []attachment
@@ -89,8 +89,8 @@ func (p Publication) attachments(pushed artifact.Pushed) []attachment {
 	return out
 }
 
-// attach attaches the statements and signs, if there is a signer. Unless the artifact is fresh, statements that
-// it has already, signed or not, are kept.
+// attach attaches the statements, and signs if there is a signer. Statements that an artifact has
+// already, signed or not, are kept, unless it is fresh.
 func (p Publication) attach(ctx context.Context, to artifact.Store, pushed artifact.Pushed, fresh bool) error {
 	subject, err := to.Resolve(ctx, pushed.Digest)
 	if err != nil {
@@ -134,13 +134,15 @@ func (p Publication) attachOne(ctx context.Context, to artifact.Store, subject o
 	return err
 }
 
-// Pack packs the files of a render: all of them, each at the root, and where it has
-// several barrier layers, each layer too. With opts.Folders there are no layers, and files
-// stay in the folders of their layers.
+// Pack packs the files of a render: all of them, each at the root, and each layer too if there are
+// several barrier layers. With opts.Folders there are no layers, and files stay in the folders of
+// their layers.
 func Pack(files []emit.File, layers []emit.Layer, opts artifact.Options) (artifact.Set, error) {
 	if opts.Folders {
 		return packFolders(files, opts)
 	}
+
+	// An artifact has no folders, so the names must differ.
 	all := map[string][]byte{}
 	parts := map[string]map[string][]byte{}
 	for _, f := range files {
@@ -159,6 +161,8 @@ func Pack(files []emit.File, layers []emit.Layer, opts artifact.Options) (artifa
 	if err != nil {
 		return artifact.Set{}, err
 	}
+
+	// A single layer is the render itself.
 	var packed []artifact.Layer
 	for _, l := range layers {
 		if len(layers) < 2 {
@@ -191,6 +195,8 @@ func BuildOf(loaded host.Loaded, sources []render.Source, version string) statem
 	b := statement.Build{
 		Project: loaded.Name, Dialect: string(loaded.Request.Emit.Dialect), Version: version, Preview: loaded.Request.Preview.ID,
 	}
+
+	// Everything that a render depends on is part of its inputs.
 	inputs := sha256.New()
 	for _, s := range loaded.Request.Specs {
 		b.Environment = s.Evaluate.Context.Environment
@@ -205,9 +211,11 @@ func BuildOf(loaded host.Loaded, sources []render.Source, version string) statem
 			}
 		}
 		if s.Workload != nil {
-			workloadInputs(inputs, *s.Workload, loaded.Request.Workloads.Config)
+			writeWorkloadInputs(inputs, *s.Workload, loaded.Request.Workloads.Config)
 		}
 	}
+
+	// Variables have a digest of their own, and sources are those that were fetched.
 	b.Variables = variablesDigest(loaded.Request.Specs)
 	b.Inputs = "sha256:" + hex.EncodeToString(inputs.Sum(nil))
 	for _, s := range sources {
@@ -220,8 +228,8 @@ func BuildOf(loaded host.Loaded, sources []render.Source, version string) statem
 	return b
 }
 
-// variablesDigest identifies the variables that workloads refer to with their values,
-// which it never shows; "" where there are none.
+// variablesDigest returns a digest of the variables that workloads refer to, with their values,
+// which it never shows. It returns "" if there are none.
 func variablesDigest(specs []render.Spec) string {
 	all := map[string]string{}
 	for _, s := range specs {
@@ -239,10 +247,10 @@ func variablesDigest(specs []render.Spec) string {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// workloadInputs writes the inputs of a workload beside its document: the files that it
+// writeWorkloadInputs writes the inputs of a workload beside its document: the files that it
 // names, and the settings of the project for all workloads. Lengths separate contents
 // that can hold any byte.
-func workloadInputs(w io.Writer, s workload.Source, c spec.Workloads) {
+func writeWorkloadInputs(w io.Writer, s workload.Source, c spec.Workloads) {
 	for _, name := range object.SortedKeys(s.Files) {
 		_, _ = fmt.Fprintf(w, "%q %d\x00%s", name, len(s.Files[name]), s.Files[name])
 	}
@@ -262,7 +270,7 @@ func workloadInputs(w io.Writer, s workload.Source, c spec.Workloads) {
 	_, _ = fmt.Fprintf(w, "%q %q %#v %q %s %s\x00", secrets, c.Policies, c.Network, c.CanaryProvider, c.Secrets.Provider.JSON(), c.Config.JSON())
 }
 
-// Images are the container images that objects run, sorted, each once.
+// Images returns the container images that objects run, sorted, each once.
 func Images(nodes []*object.Node) []string {
 	seen := map[string]bool{}
 	for _, n := range nodes {

@@ -38,13 +38,14 @@ type Layer struct {
 	HealthCheckExprs []map[string]any `json:"healthCheckExprs,omitempty"`
 }
 
-// DeliveryOf is the delivery of a plan in the dialect flux, nil in others. It is made before
-// the namespace is left open, which is that of the objects then.
+// DeliveryOf returns the delivery of a plan in the dialect flux, and nil in others. It is made
+// before the namespace is left open, which is that of the objects then.
 func DeliveryOf(plan *order.Plan, opts emit.Options) (*Delivery, error) {
 	if plan.Dialect.Name != dialect.Flux {
 		return nil, nil //nolint:nilnil // others need none
 	}
-	opts.Repository, opts.Reference = "oci://ropewalk.dev/delivery", ""
+	opts.Repository = "oci://ropewalk.dev/delivery"
+	opts.Reference = ""
 	written, err := emit.Write(plan, opts)
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ type Graph struct {
 	Delivery Delivery     `json:"delivery"`
 }
 
-// ordered reports whether there is more to know than the objects say themselves.
+// ordered reports whether there is more to know than the objects have in themselves.
 func (g Graph) ordered() bool {
 	return g.Waves > 1 || slices.ContainsFunc(g.Delivery.Layers, func(l Layer) bool { return len(l.HealthCheckExprs) > 0 })
 }
@@ -106,7 +107,7 @@ type Artifact struct {
 	Graph *Graph
 }
 
-// Suits reports why an artifact cannot be applied so; nil where it can.
+// Suits returns why an artifact cannot be applied so, or nil if it can.
 func (t Target) Suits(a Artifact) error {
 	open := a.Annotations[AnnotationNamespace] == AtDeploy
 	switch {
@@ -124,8 +125,8 @@ func (t Target) Suits(a Artifact) error {
 	return nil
 }
 
-// Documents are the documents by which the engine applies an artifact, as one YAML stream.
-// Repository is where it is, with oci://.
+// Documents returns the documents by which the engine applies an artifact, as one YAML stream. The
+// repository is that of the artifact, with oci://.
 func (t Target) Documents(name, repository string, a Artifact) []byte {
 	switch t.Engine {
 	case "argocd":
@@ -133,13 +134,16 @@ func (t Target) Documents(name, repository string, a Artifact) []byte {
 	case "transform":
 		return slices.Concat(emit.YAML(t.source(artifact.LayerRef{Name: name, Digest: a.Digest}, repository)), []byte("---\n"), emit.YAML(t.transform(name)))
 	}
+
+	// A layer has a Kustomization, which waits for the one before it.
 	layers := a.Layers
 	if len(layers) == 0 {
 		layers = []artifact.LayerRef{{Name: name, Digest: a.Digest}}
 	}
 	var out [][]byte
 	for i, l := range layers {
-		if l.Name = name; len(layers) > 1 {
+		l.Name = name
+		if len(layers) > 1 {
 			l.Name = fmt.Sprintf("%s-%02d", name, i)
 		}
 		k := map[string]any{
@@ -152,14 +156,14 @@ func (t Target) Documents(name, repository string, a Artifact) []byte {
 		if i > 0 {
 			k["dependsOn"] = []any{map[string]any{"name": fmt.Sprintf("%s-%02d", name, i-1)}}
 		}
-		t.waits(k, i, a.Graph)
+		t.addWaits(k, i, a.Graph)
 		out = append(out, emit.YAML(t.source(l, repository)), emit.YAML(t.flux("kustomize.toolkit.fluxcd.io/v1", "Kustomization", l.Name, k)))
 	}
 	return bytes.Join(out, []byte("---\n"))
 }
 
-// waits adds what layer i of a graph waits for.
-func (t Target) waits(k map[string]any, i int, graph *Graph) {
+// addWaits adds what layer i of a graph waits for.
+func (t Target) addWaits(k map[string]any, i int, graph *Graph) {
 	if graph == nil || i >= len(graph.Delivery.Layers) {
 		return
 	}
@@ -178,6 +182,7 @@ func (t Target) waits(k map[string]any, i int, graph *Graph) {
 	}
 }
 
+// source returns the OCIRepository of a layer.
 func (t Target) source(l artifact.LayerRef, repository string) object.Object {
 	spec := map[string]any{"interval": "1h", "url": repository, "ref": map[string]any{"digest": l.Digest}}
 	if t.Insecure {
@@ -192,6 +197,7 @@ func (t Target) source(l artifact.LayerRef, repository string) object.Object {
 	return t.flux("source.toolkit.fluxcd.io/v1", "OCIRepository", l.Name, spec)
 }
 
+// flux returns an object of Flux.
 func (t Target) flux(apiVersion, kind, name string, spec map[string]any) object.Object {
 	return object.Object{
 		"apiVersion": apiVersion, "kind": kind,
@@ -199,7 +205,7 @@ func (t Target) flux(apiVersion, kind, name string, spec map[string]any) object.
 	}
 }
 
-// transform is a Transform of all manifests in the source of that name.
+// transform returns a Transform of all manifests in the source of that name.
 func (t Target) transform(name string) object.Object {
 	spec := map[string]any{
 		"sourceRef": map[string]any{"kind": "OCIRepository", "name": name},
@@ -211,6 +217,7 @@ func (t Target) transform(name string) object.Object {
 	return t.flux(Version, "Transform", name, spec)
 }
 
+// application returns the Application of an artifact.
 func (t Target) application(name, repository, digest string) object.Object {
 	destination := map[string]any{"server": "https://kubernetes.default.svc"}
 	options := []any{}

@@ -10,6 +10,4 @@
 // Secrets are named, never held. What deploys names artifacts by digest. The same document
 // and the same artifact give the same bytes. A document is read strictly, with every
 // mistake at its line; a plan that was altered or is of a newer version is refused.
-//
-// Callers: the command line.
 package release

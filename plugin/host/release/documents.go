@@ -23,7 +23,7 @@ const (
 	KindInstallation = "Installation"
 )
 
-// Engines are those that documents name.
+// Engines returns the engines that documents name.
 func Engines() []string { return []string{"flux", "argocd", "transform"} }
 
 // Header begins each document. A field without omitempty is required in all of them.
@@ -185,15 +185,17 @@ func (p *BuildPlan) Seal() ([]byte, error) { return seal(p, &p.Checksum) }
 // Seal sets the checksum, and returns the document as YAML.
 func (p *DeployPlan) Seal() ([]byte, error) { return seal(p, &p.Checksum) }
 
+// seal sets the checksum at a field of a document, and returns the document as YAML.
 func seal(document any, at *string) (_ []byte, err error) {
-	if *at, err = checksum(document); err != nil {
+	*at, err = checksum(document)
+	if err != nil {
 		return nil, err
 	}
 	return yaml.Marshal(document)
 }
 
-// checksum is that of a document as JSON with sorted names, and without empty fields: one
-// that an older version wrote keeps its own.
+// checksum returns the checksum of a document as JSON with sorted names, and without empty fields:
+// a document that an older version wrote keeps its own.
 func checksum(document any) (string, error) {
 	text, err := yaml.Marshal(document)
 	if err != nil {

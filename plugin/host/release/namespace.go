@@ -14,11 +14,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// OpenNamespace takes metadata.namespace out of the objects of a plan, and writes it anew.
-// Objects that name the namespace elsewhere, or are in another one, are errors, each with
-// its field: the engine would change what it says only in metadata. Namespace is that of
-// the specs, where no object names one.
+// OpenNamespace removes metadata.namespace from the objects of a plan, and writes it anew. Objects
+// that name the namespace elsewhere, or are in another one, are errors, each with its field: the
+// engine would change only metadata. The argument namespace is that of the specs, if no object
+// names one.
 func OpenNamespace(plan *order.Plan, opts emit.Options, namespace string) (emit.Output, error) {
+	// A mistake is at the spec of the object, with a note on its module.
 	nodes := plan.Graph.Nodes
 	var found object.Errors
 	fail := func(n *object.Node, path, format string, args ...any) {
@@ -31,6 +32,8 @@ func OpenNamespace(plan *order.Plan, opts emit.Options, namespace string) (emit.
 		}
 		found = append(found, e)
 	}
+
+	// All objects must be in one namespace, which no other field names.
 	first := slices.IndexFunc(nodes, func(n *object.Node) bool { return n.Object.Namespace() != "" })
 	if first >= 0 {
 		namespace = nodes[first].Object.Namespace()
@@ -50,6 +53,8 @@ func OpenNamespace(plan *order.Plan, opts emit.Options, namespace string) (emit.
 		found[len(found)-1].Hint = "or build it for its namespace, without --namespace-at-deploy"
 		return emit.Output{}, found.Sorted()
 	}
+
+	// Objects that are left open are copies.
 	for _, n := range nodes {
 		if n.Object.Namespace() != "" {
 			n.Object = n.Object.Clone()
@@ -59,7 +64,7 @@ func OpenNamespace(plan *order.Plan, opts emit.Options, namespace string) (emit.
 	return emit.Write(plan, opts)
 }
 
-// naming are the fields of an object that name a namespace, but for metadata.namespace.
+// naming returns the fields of an object that name a namespace, but for metadata.namespace.
 func naming(o object.Object, namespace string) (paths []string) {
 	var walk func(path string, v any)
 	walk = func(path string, v any) {

@@ -24,12 +24,12 @@ const maxBytes = 8 << 20
 // the program: such a plan is not as it was locked.
 var ErrPlan = source.ErrLocked
 
-// Kinds are the kinds of documents, sorted.
+// Kinds returns the kinds of documents, sorted.
 func Kinds() []string {
 	return []string{KindArtifactSync, KindBuildPlan, KindDeployPlan, KindInstallation}
 }
 
-// KindOf is the kind of the only document of data, "" where it is none of this package.
+// KindOf returns the kind of the only document of data, or "" if it is none of this package.
 func KindOf(data []byte) string {
 	var header struct {
 		APIVersion string `yaml:"apiVersion"`
@@ -42,8 +42,9 @@ func KindOf(data []byte) string {
 	return header.Kind
 }
 
-// Read reads a document, which is a *BuildPlan, *DeployPlan, *ArtifactSync or *Installation.
-// Program is the version of the program. The error is an object.Errors with every mistake.
+// Read reads a document, which is a *BuildPlan, *DeployPlan, *ArtifactSync or *Installation. The
+// argument program is the version of the program. The error is an object.Errors with every
+// mistake.
 func Read(name string, data []byte, program string) (any, error) {
 	v, err := spec.ParseValue(spec.File{Name: name, Data: data})
 	if err != nil {
@@ -70,20 +71,20 @@ func Read(name string, data []byte, program string) (any, error) {
 	return out, check(out, v)
 }
 
-// newer compares two versions; what is none of a release is not newer.
+// newer compares two versions. A version that is not of a release is not newer.
 func newer(version, program string) bool {
 	a, errA := semver.Go.Parse(version)
 	b, errB := semver.Go.Parse(program)
 	return errA == nil && errB == nil && a.Compare(b) > 0
 }
 
-// check reports what is wrong with a document as a whole, which was written as v.
+// check reports mistakes in a document as a whole, which was written as v.
 func check(out any, v object.Value) error {
 	switch d := out.(type) {
 	case *BuildPlan:
-		return unaltered(d, d.Checksum, v)
+		return checkUnaltered(d, d.Checksum, v)
 	case *DeployPlan:
-		return unaltered(d, d.Checksum, v)
+		return checkUnaltered(d, d.Checksum, v)
 	case *Installation:
 		var errs object.Errors
 		at := object.Fields("spec", "components")
@@ -94,7 +95,8 @@ func check(out any, v object.Value) error {
 			if name, _ := list.Items[i].Get("name"); seen[c.Name] {
 				errs = append(errs, document.Mistake(name.Pos, in.Append(object.Field("name")), "", "%q is there twice", c.Name))
 			}
-			if seen[c.Name] = true; c.Version == "" && c.Digest == "" {
+			seen[c.Name] = true
+			if c.Version == "" && c.Digest == "" {
 				errs = append(errs, document.Mistake(list.Items[i].Pos, in, "write version or digest", "the component %q lacks version and digest", c.Name))
 			}
 		}
@@ -103,7 +105,8 @@ func check(out any, v object.Value) error {
 	return nil
 }
 
-func unaltered(plan any, want string, v object.Value) error {
+// checkUnaltered returns an error if a plan does not have its checksum.
+func checkUnaltered(plan any, want string, v object.Value) error {
 	if got, err := checksum(plan); err != nil || got != want {
 		at, _ := v.Get("checksum")
 		return wrong(at.Pos, "restore it, or make it again with --plan", ErrPlan, "the plan was altered: its checksum is %s, and the document says %s", got, want)
@@ -111,8 +114,8 @@ func unaltered(plan any, want string, v object.Value) error {
 	return nil
 }
 
-// wrong is what is wrong with a document as a whole; is is what errors.Is finds, which may
-// be nil.
+// wrong returns a mistake in a document as a whole. The argument is is what errors.Is finds, which
+// may be nil.
 func wrong(pos object.Pos, hint string, is error, format string, args ...any) error {
 	e := document.Mistake(pos, nil, hint, format, args...)
 	e.Err = planError{e.Err, is}
@@ -126,5 +129,5 @@ type planError struct {
 	is error
 }
 
-// Is reports whether it is that.
+// Is reports whether the error is the target.
 func (e planError) Is(target error) bool { return e.is != nil && target == e.is }

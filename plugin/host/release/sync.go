@@ -26,7 +26,7 @@ type Item struct {
 	Keys *signature.Verifier
 }
 
-// Items are the artifacts of a sync.
+// Items returns the artifacts of a sync.
 func (s *ArtifactSync) Items(keys *signature.Verifier) []Item {
 	var out []Item
 	for _, c := range s.Spec.Artifacts {
@@ -35,11 +35,12 @@ func (s *ArtifactSync) Items(keys *signature.Verifier) []Item {
 	return out
 }
 
-// Items are the artifacts of an Installation, from where they are built to its registry.
+// Items returns the artifacts of an Installation, from where they are built to its registry.
 func (i *Installation) Items(keys *signature.Verifier) []Item {
 	var out []Item
 	for _, c := range i.Spec.Components {
-		from, to := c.From+"@"+c.Digest, i.Spec.Registry+"/"+c.Name
+		from := c.From + "@" + c.Digest
+		to := i.Spec.Registry + "/" + c.Name
 		if c.Digest == "" {
 			from = c.From + ":" + c.Version
 		}
@@ -51,7 +52,7 @@ func (i *Installation) Items(keys *signature.Verifier) []Item {
 	return out
 }
 
-// item is one copy; the texts were checked when the document was read.
+// item returns one copy. The texts were checked when the document was read.
 func item(from, to string, tags []string, keys *signature.Verifier) Item {
 	out := Item{Tags: tags, Keys: keys}
 	out.From, _ = artifact.ParseLocation(from)
@@ -92,9 +93,9 @@ type SyncOptions struct {
 	Progress func(bytes int64)
 }
 
-// Sync copies artifacts with what is attached to them. One that fails stops no other, and
-// what was copied stays, so that the next run goes on from there. Results are in the order
-// of the items.
+// Sync copies artifacts with what is attached to them. A copy that fails stops no other, and what
+// was copied stays, so that the next run goes on from there. Results are in the order of the
+// items.
 func Sync(ctx context.Context, items []Item, opts SyncOptions) []Result {
 	out := make([]Result, len(items))
 	var group errgroup.Group
@@ -109,7 +110,9 @@ func Sync(ctx context.Context, items []Item, opts SyncOptions) []Result {
 	return out
 }
 
+// copyOne copies one artifact.
 func copyOne(ctx context.Context, i Item, opts SyncOptions) Result {
+	// The result names the end that has failed.
 	out := Result{From: i.From.String(), To: i.To.String(), Status: "failed"}
 	fail := func(at artifact.Location, err error) Result {
 		out.Err = opts.Explain(at, err)
@@ -124,6 +127,8 @@ func copyOne(ctx context.Context, i Item, opts SyncOptions) Result {
 	if err != nil {
 		return fail(i.To, err)
 	}
+
+	// A registry can mount what another repository of it has.
 	copying := artifact.CopyOptions{Referrers: true, Check: opts.Check, At: opts.At, Progress: opts.Progress, Tags: i.Tags}
 	if i.To.Tag != "" {
 		copying.Tags = append([]string{i.To.Tag}, i.Tags...)
@@ -132,6 +137,8 @@ func copyOne(ctx context.Context, i Item, opts SyncOptions) Result {
 	if strings.HasPrefix(i.To.Name, host+"/") {
 		copying.MountFrom = repository
 	}
+
+	// Nothing is copied before its signatures are verified.
 	if i.Keys != nil {
 		copying.Verify = func(ctx context.Context, digest string) error {
 			out.Verified = true
@@ -148,19 +155,22 @@ func copyOne(ctx context.Context, i Item, opts SyncOptions) Result {
 		out.Verified = false
 		return fail(at, err)
 	}
-	out.Digest, out.Bytes, out.Status = copied.Digest, copied.Bytes, "unchanged"
+	out.Digest = copied.Digest
+	out.Bytes = copied.Bytes
+	out.Status = "unchanged"
 	if copied.Changed {
 		out.Status = "copied"
 	}
 	return out
 }
 
-// At is the reference of a component in the registry of an Installation: the digest where
-// it has one, or else the version.
+// At returns the reference of a component in the registry of an Installation: the digest if it has
+// one, or else the version.
 func (i *Installation) At(c Component) string {
 	return i.Spec.Registry + "/" + c.Name + cmp.Or(prefixed("@", c.Digest), prefixed(":", c.Version))
 }
 
+// prefixed returns text behind a prefix, or "" if it is empty.
 func prefixed(prefix, text string) string {
 	if text == "" {
 		return ""

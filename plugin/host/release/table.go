@@ -23,7 +23,7 @@ const (
 	fields = object.KindMap
 )
 
-// Tables are those of the documents.
+// Tables returns the tables of the documents.
 func Tables() []document.Document {
 	return []document.Document{
 		table(KindArtifactSync, "Artifacts to copy.", []field{
@@ -55,6 +55,7 @@ func Tables() []document.Document {
 	}
 }
 
+// table returns the table of a document with metadata and a spec.
 func table(kind, doc string, spec []field, more ...field) document.Document {
 	metadata := field{Name: "metadata", Kind: fields, Need: true, Fields: []field{
 		{Name: "name", Kind: text, Need: true, Rule: document.Label()},
@@ -63,6 +64,7 @@ func table(kind, doc string, spec []field, more ...field) document.Document {
 	return kinds.Whole(kind, doc, append([]field{metadata, {Name: "spec", Kind: fields, Need: true, Fields: spec}}, more...)...)
 }
 
+// buildPlan returns the fields of a BuildPlan.
 func buildPlan() []field {
 	return []field{
 		wrote(),
@@ -89,7 +91,7 @@ func buildPlan() []field {
 	}
 }
 
-// Sources are references with what they led to, as a plan and a lock have them.
+// Sources returns the field of references with what they led to, as a plan and a lock have them.
 func Sources() document.Field {
 	return field{Name: "sources", Kind: list, Fields: []field{
 		{Name: "type", Kind: text, Need: true, Full: true}, {Name: "ref", Kind: text, Need: true, Full: true}, {Name: "path", Kind: text, Full: true},
@@ -97,21 +99,21 @@ func Sources() document.Field {
 	}}
 }
 
-// Modules are CUE modules that others depend on, as a plan and a lock have them.
+// Modules returns the field of CUE modules that others depend on, as a plan and a lock have them.
 func Modules() document.Field {
 	return field{Name: "modules", Kind: list, Fields: []field{
 		{Name: "module", Kind: text, Need: true, Full: true}, {Name: "version", Kind: text, Need: true, Full: true}, {Name: "digest", Kind: text, Need: true, Rule: digest()},
 	}}
 }
 
-// Images are the images that a render runs, as a lock has them.
+// Images returns the field of the images that a render runs, as a lock has them.
 func Images() document.Field {
 	return field{Name: "images", Kind: list, Doc: "The images that the render runs in any environment: a record, which \"ropewalk lock --check\" compares.", Fields: []field{
 		{Name: "image", Kind: text, Need: true, Full: true}, {Name: "digest", Kind: text, Need: true, Rule: digest()},
 	}}
 }
 
-// applied is how an artifact is applied.
+// applied returns the fields of how an artifact is applied.
 func applied() []field {
 	return []field{
 		{Name: "engine", Kind: text, Need: true, Values: document.Choices(Engines()...)},
@@ -125,46 +127,55 @@ func applied() []field {
 	}
 }
 
+// verify returns the field of public keys.
 func verify() field {
 	return field{Name: "verify", Kind: fields, Doc: "Public keys of which one must have signed.", Fields: []field{
 		{Name: "keys", Kind: list, Need: true, Each: words(), Doc: "Files, relative to the document."},
 	}}
 }
 
+// wrote returns the field of the version that wrote a plan.
 func wrote() field {
 	return field{Name: "ropewalk", Kind: text, Need: true, Full: true, Doc: "The version that wrote the plan."}
 }
 
+// checksumField returns the field of the checksum.
 func checksumField() field {
 	return field{Name: "checksum", Kind: text, Need: true, Rule: digest(), Doc: "That of the document without it: it finds accidents. A signature beside the file is what makes a plan trusted."}
 }
 
+// words returns a field that is a text.
 func words() *field { return &field{Kind: text, Full: true} }
 
-// The rules of what names something of a registry.
+// pinned returns the rule of an artifact by its digest.
 func pinned() document.Rule {
 	return location("oci://REGISTRY/REPOSITORY@sha256:…", "^oci://.+@sha256:[0-9a-f]{64}$", "", func(at artifact.Location) bool { return at.Digest != "" && at.Tag == "" })
 }
 
+// reference returns the rule of an artifact by a tag or its digest.
 func reference() document.Rule {
 	return location("oci://REGISTRY/REPOSITORY with :TAG or @sha256:…", "^oci://.+/.+[:@]", "", func(at artifact.Location) bool { return at.Digest != "" || at.Tag != "" })
 }
 
+// target returns the rule of where an artifact is copied to.
 func target() document.Rule {
 	return location("oci://REGISTRY/REPOSITORY or oci://REGISTRY/REPOSITORY:TAG", "^oci://.+/.+", "", func(at artifact.Location) bool { return at.Digest == "" })
 }
 
+// repository returns the rule of a repository.
 func repository() document.Rule {
 	return location("oci://REGISTRY/REPOSITORY without a tag", "^oci://.+/.+", "", bare)
 }
 
+// folder returns the rule of a registry, or a folder of it.
 func folder() document.Rule {
 	return location("oci://REGISTRY or oci://REGISTRY/FOLDER", "^oci://.+", "/a", bare)
 }
 
+// bare reports whether a location has neither a tag nor a digest.
 func bare(at artifact.Location) bool { return at.Digest == "" && at.Tag == "" }
 
-// location is the rule of a location, which is one with an end beside it. One with
+// location returns the rule of a location, which is valid with an end behind it. A location with
 // credentials is not repeated.
 func location(words, pattern, end string, is func(artifact.Location) bool) document.Rule {
 	return document.Rule{
@@ -177,10 +188,12 @@ func location(words, pattern, end string, is func(artifact.Location) bool) docum
 	}
 }
 
+// digest returns the rule of a digest.
 func digest() document.Rule {
 	return document.Rule{Words: "a digest: expected sha256: and 64 digits of 0-9a-f", Pattern: "^sha256:[0-9a-f]{64}$"}
 }
 
+// tag returns the rule of a tag.
 func tag() document.Rule {
 	return document.Rule{Words: "a tag", Pattern: `^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`, Holds: func(s string) bool { return artifact.CheckTags([]string{s}) == nil }}
 }

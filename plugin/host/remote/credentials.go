@@ -16,9 +16,9 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// DockerConfig is the file that docker login writes, with its credential
-// helpers. It is read at every login, so that a docker login applies at once; a missing
-// file holds none.
+// DockerConfig returns the credentials of the file that docker login writes, with its credential
+// helpers. The file is read at every login, so that a docker login applies at once. A missing file
+// holds none.
 //
 // See https://docs.docker.com/reference/cli/docker/login/#credential-stores.
 func DockerConfig(path string) auth.CredentialFunc {
@@ -38,8 +38,8 @@ func DockerConfig(path string) auth.CredentialFunc {
 	}
 }
 
-// PullSecret are the credentials of a .dockerconfigjson of Kubernetes. Its credential
-// helpers are ignored.
+// PullSecret returns the credentials of a .dockerconfigjson of Kubernetes. Its credential helpers
+// are ignored.
 func PullSecret(config []byte) (auth.CredentialFunc, error) {
 	entries, err := parseConfig(config)
 	if err != nil {
@@ -50,15 +50,17 @@ func PullSecret(config []byte) (auth.CredentialFunc, error) {
 	}, nil
 }
 
-// SecretCredential is the credential of a secret for a repository, HOST/NAME: that of a
-// .dockerconfigjson which is for it, else username and password, else bearerToken. A secret
-// that has a ca.crt alone, or is for other hosts, has the empty one. Errors are
+// SecretCredential returns the credential of a secret for a repository, HOST/NAME: that of a
+// .dockerconfigjson which is for it, else username and password, else bearerToken. A secret that
+// has a ca.crt alone, or is for other hosts, has the empty credential. Errors are
 // source.ErrUnauthorized, and repeat nothing of the secret.
 func SecretCredential(secret map[string][]byte, name string) (auth.Credential, error) {
 	text := func(entry string) string { return strings.TrimRight(string(secret[entry]), "\r\n") }
 	_, docker := secret[".dockerconfigjson"]
 	_, ca := secret["ca.crt"]
-	user, password, token := text("username"), text("password"), text("bearerToken")
+	user := text("username")
+	password := text("password")
+	token := text("bearerToken")
 	switch {
 	case docker:
 		entries, err := parseConfig(secret[".dockerconfigjson"])
@@ -83,9 +85,9 @@ func SecretCredential(secret map[string][]byte, name string) (auth.Credential, e
 // entries are credentials by scope: a host, or a host and the first segments of a name.
 type entries map[string]auth.Credential
 
-// parseConfig reads the auths of a docker configuration. Its errors repeat none of its
-// content.
+// parseConfig reads the auths of a docker configuration. Its errors repeat none of its content.
 func parseConfig(data []byte) (entries, error) {
+	// Only these fields of the file are read.
 	var config struct {
 		Auths map[string]struct {
 			Auth          string `json:"auth"`
@@ -98,6 +100,8 @@ func parseConfig(data []byte) (entries, error) {
 	if json.Unmarshal(data, &config) != nil {
 		return nil, source.Refuse(source.ErrUnauthorized, "the pull secret is not JSON in the form of docker: create it with kubectl create secret docker-registry")
 	}
+
+	// Each key becomes a scope with one credential.
 	out := entries{}
 	exact := map[string]string{} // the key that an entry comes from
 	for key, a := range config.Auths {
@@ -108,7 +112,8 @@ func parseConfig(data []byte) (entries, error) {
 			if err != nil || !ok {
 				return nil, source.Refuse(source.ErrUnauthorized, fmt.Sprintf("the pull secret has no name and password for %q: auth is not base64 of name:password", scrub(key)))
 			}
-			credential.Username, credential.Password = user, strings.TrimRight(password, "\x00")
+			credential.Username = user
+			credential.Password = strings.TrimRight(password, "\x00")
 		}
 		// Two keys may be one scope: https://host/v1/ and host. The shorter one, which is
 		// the newer form, wins.
@@ -116,13 +121,14 @@ func parseConfig(data []byte) (entries, error) {
 		if old, twice := exact[scope]; twice && (len(old) < len(key) || len(old) == len(key) && old < key) {
 			continue
 		}
-		out[scope], exact[scope] = credential, key
+		out[scope] = credential
+		exact[scope] = key
 	}
 	return out, nil
 }
 
-// scopeOf is the scope of a key of a docker configuration, without the scheme and the
-// version that old releases added.
+// scopeOf returns the scope of a key of a docker configuration, without the scheme and the version
+// that old releases added.
 func scopeOf(key string) string {
 	key = strings.TrimPrefix(strings.TrimPrefix(key, "https://"), "http://")
 	host, path, _ := strings.Cut(key, "/")
@@ -140,8 +146,8 @@ func scopeOf(key string) string {
 	return host + "/" + path
 }
 
-// find is the credential of the longest scope that contains name, a host with or without
-// a repository.
+// find returns the credential of the longest scope that contains name, a host with or without a
+// repository.
 func (e entries) find(name string) auth.Credential {
 	name = scopeOf(name)
 	for {

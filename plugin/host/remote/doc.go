@@ -26,6 +26,4 @@
 //
 // A pull secret may not name a credential helper: helpers are programs, and write
 // access to a Secret must not be enough to choose one.
-//
-// Callers: the command line and the adapters, for source/oci and artifact.
 package remote

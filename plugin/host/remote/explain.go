@@ -76,7 +76,7 @@ func explain(err error) (why string, is error) {
 	return line(withoutURL(err)), nil
 }
 
-// ours are errors with a sentinel of package source.
+// ours returns the reason of errors with a sentinel of package source.
 func ours(err error) (why string, is error) {
 	for _, sentinel := range []error{
 		source.ErrUnauthorized, source.ErrAbsent, source.ErrNotFound, source.ErrLimit, source.ErrReference,
@@ -89,8 +89,8 @@ func ours(err error) (why string, is error) {
 	return "", nil
 }
 
-// own is the text of the error that wraps a sentinel directly, without the text of
-// outer errors.
+// own returns the text of the error that wraps a sentinel directly, without the text of outer
+// errors.
 func own(err, sentinel error) string {
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if errors.Unwrap(e) == sentinel { //nolint:errorlint // the very error is looked for
@@ -100,8 +100,9 @@ func own(err, sentinel error) string {
 	return withoutURL(err)
 }
 
-// answered are error responses of servers.
+// answered returns the reason of error responses of servers.
 func answered(err error) (why string, is error) {
+	// A response after several attempts has none of its details.
 	var r *refused
 	if errors.As(err, &r) && r.status != 0 {
 		return fmt.Sprintf("%sthe server answers %s: try again later", at(err), r), source.ErrUnavailable
@@ -110,6 +111,8 @@ func answered(err error) (why string, is error) {
 	if !errors.As(err, &e) {
 		return "", nil
 	}
+
+	// The message of the server may help, and its status decides.
 	host := quoted(e.URL)
 	answer := fmt.Sprintf("%d %s", e.StatusCode, strings.ToLower(http.StatusText(e.StatusCode)))
 	if words := serverMessage(e.Errors); words != "" {
@@ -134,7 +137,7 @@ func answered(err error) (why string, is error) {
 	return fmt.Sprintf("%s answers %s", host, answer), nil
 }
 
-// credential are errors of missing or unusable credentials.
+// credential returns the reason of errors of missing or unusable credentials.
 func credential(err error) (why string, is error) {
 	var helper *exec.Error
 	switch {
@@ -148,7 +151,7 @@ func credential(err error) (why string, is error) {
 	return "", nil
 }
 
-// mismatch are errors of content that does not match the request.
+// mismatch returns the reason of errors of content that does not match the request.
 func mismatch(err error) (why string, is error) {
 	text := err.Error()
 	switch {
@@ -176,9 +179,9 @@ func mismatch(err error) (why string, is error) {
 	return "", nil
 }
 
-// lost is the digest of missing content that other content references; "" for other
-// errors. The errors of oras-go have the name where it resolves one, and the digest alone
-// where it fetches content.
+// lost returns the digest of missing content that other content references, or "" for other
+// errors. The errors of oras-go have the name if it resolves one, and the digest alone if it
+// fetches content.
 func lost(err error) string {
 	var missing interface{ Lost() string }
 	if errors.As(err, &missing) {
@@ -191,8 +194,9 @@ func lost(err error) string {
 	return line(digest)
 }
 
-// connection are errors of connections.
+// connection returns the reason of errors of connections.
 func connection(err error) (why string, is error) {
+	// Each kind of error has its advice.
 	var (
 		certificate *tls.CertificateVerificationError
 		authority   x509.UnknownAuthorityError
@@ -225,6 +229,8 @@ func connection(err error) (why string, is error) {
 	case errors.Is(err, errSlow):
 		return at(err) + errSlow.Error() + ": try again later", source.ErrUnavailable
 	}
+
+	// What is left of the network passes by itself.
 	var network *net.OpError
 	if errors.As(err, &network) {
 		return at(err) + line(network.Err.Error()) + ": try again later", source.ErrUnavailable
@@ -232,7 +238,7 @@ func connection(err error) (why string, is error) {
 	return "", nil
 }
 
-// attempts is the number of attempts, where there was more than one.
+// attempts returns the number of attempts for the end of a message, if there was more than one.
 func attempts(err error) string {
 	var r *refused
 	if errors.As(err, &r) && r.attempts > 1 {
@@ -241,8 +247,8 @@ func attempts(err error) string {
 	return ""
 }
 
-// at names the host of a failed request, which may differ from that of the reference:
-// tokens and blobs often come from other hosts.
+// at returns the host of a failed request for the beginning of a message. It may differ from that
+// of the reference: tokens and blobs often come from other hosts.
 func at(err error) string {
 	host := hostOf(err)
 	if host == "" {
@@ -251,7 +257,7 @@ func at(err error) string {
 	return fmt.Sprintf("%q: ", host)
 }
 
-// hostOf is the host of a failed request, with its port; "" for other errors.
+// hostOf returns the host of a failed request, with its port, or "" for other errors.
 func hostOf(err error) string {
 	var u *url.Error
 	if !errors.As(err, &u) {
@@ -264,7 +270,7 @@ func hostOf(err error) string {
 	return line(parsed.Host)
 }
 
-// withoutURL is the text of an error without the URL that net/http prepends.
+// withoutURL returns the text of an error without the URL that net/http prepends.
 func withoutURL(err error) string {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -273,7 +279,7 @@ func withoutURL(err error) string {
 	return err.Error()
 }
 
-// quoted is the host of a URL.
+// quoted returns the host of a URL for messages.
 func quoted(u *url.URL) string {
 	if u == nil || u.Host == "" {
 		return "the server"
@@ -281,8 +287,8 @@ func quoted(u *url.URL) string {
 	return fmt.Sprintf("%q", line(u.Host))
 }
 
-// serverMessage is the message of a server, in one line, without details, which can be
-// anything; "" where there is none.
+// serverMessage returns the message of a server, in one line, without details, which can be
+// anything. It returns "" if there is none.
 func serverMessage(errs errcode.Errors) string {
 	var out []string
 	for _, e := range errs {
@@ -300,6 +306,7 @@ func serverMessage(errs errcode.Errors) string {
 	return line(strings.Join(out, "; "))
 }
 
+// has reports whether a response has an error code.
 func has(errs errcode.Errors, code string) bool {
 	for _, e := range errs {
 		if e.Code == code {

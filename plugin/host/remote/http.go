@@ -19,6 +19,7 @@ import (
 // Get returns the content of a URL, over the connections, with the credentials and under the
 // rules for plain http of registries. The error is that of [Explain].
 func (r *Registries) Get(ctx context.Context, from string, secret map[string][]byte) (io.ReadCloser, error) {
+	// Plain http is only for hosts that allow it.
 	u, err := url.Parse(from)
 	if err != nil || u.Host == "" {
 		return nil, source.Refuse(source.ErrReference, "the reference is no URL")
@@ -27,9 +28,12 @@ func (r *Registries) Get(ctx context.Context, from string, secret map[string][]b
 		return nil, source.Refuse(errors.Join(source.ErrReference, &source.PlainError{Host: u.Host}),
 			fmt.Sprintf("%s is not encrypted: write https, or allow plain http for %q", from, u.Host))
 	}
+
+	// The secret, if there is one, is for this login alone.
 	key := login{host: u.Host, own: secret == nil, ca: string(r.CA[""]) + "\n" + string(r.CA[u.Host])}
 	if secret != nil {
-		if key.credential, err = SecretCredential(secret, u.Host+u.Path); err != nil {
+		key.credential, err = SecretCredential(secret, u.Host+u.Path)
+		if err != nil {
 			return nil, err
 		}
 		key.ca += "\n" + string(secret["ca.crt"])
@@ -38,6 +42,8 @@ func (r *Registries) Get(ctx context.Context, from string, secret map[string][]b
 	if err != nil {
 		return nil, err
 	}
+
+	// The response is read by the caller.
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
 		return nil, source.Refuse(source.ErrReference, "the reference is no URL")

@@ -90,15 +90,16 @@ type login struct {
 	credential auth.Credential
 }
 
-// Repository is a connection to a repository, such as ghcr.io/org/repo. It sends no
-// request yet. The secret holds entries as in [source.Secrets]: a
-// .dockerconfigjson, or username and password, or bearerToken, and ca.crt; nil
-// takes Credentials. A secret for other hosts is not used.
+// Repository returns a connection to a repository, such as ghcr.io/org/repo. It sends no request
+// yet. The secret holds entries as in [source.Secrets]: a .dockerconfigjson, or username and
+// password, or bearerToken, and ca.crt. A nil secret takes Credentials. A secret for other hosts
+// is not used.
 //
 // Errors are source.ErrReference for a name that is none, and
 // source.ErrUnauthorized for a secret that cannot be read. Those of the
 // repository itself go through [Explain].
 func (r *Registries) Repository(ctx context.Context, name string, secret map[string][]byte) (*remote.Repository, error) {
+	// A name that is no repository is refused before the secret is read.
 	ref, err := parse(name)
 	if err != nil {
 		return nil, err
@@ -106,10 +107,13 @@ func (r *Registries) Repository(ctx context.Context, name string, secret map[str
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+
+	// Logins with the same credential share connections and tokens.
 	host := ref.Host()
 	key := login{host: host, own: secret == nil, ca: string(r.CA[""]) + "\n" + string(r.CA[ref.Registry])}
 	if secret != nil {
-		if key.credential, err = SecretCredential(secret, name); err != nil {
+		key.credential, err = SecretCredential(secret, name)
+		if err != nil {
 			return nil, err
 		}
 		key.ca += "\n" + string(secret["ca.crt"])
@@ -148,7 +152,7 @@ func (r *Registries) Repositories(ctx context.Context, host string, fn func(name
 	return list.Repositories(ctx, "", fn)
 }
 
-// parse is the reference of a repository, without a tag or a digest.
+// parse returns the reference of a repository, without a tag or a digest.
 func parse(name string) (registry.Reference, error) {
 	shown := fmt.Sprintf("%q", line(name))
 	if repo, _, _ := strings.Cut(name, "@sha256:"); strings.Contains(repo, "@") {
@@ -175,8 +179,9 @@ func parse(name string) (registry.Reference, error) {
 	return ref, nil
 }
 
-// client is the client of a login, with its cache of tokens.
+// client returns the client of a login, with its cache of tokens.
 func (r *Registries) client(key login) (*auth.Client, error) {
+	// A login has one client, so that its tokens are used again.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.clients == nil {
@@ -189,6 +194,8 @@ func (r *Registries) client(key login) (*auth.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	// Every client tries again, and bounds what it waits for and reads.
 	c := &auth.Client{
 		Client: &http.Client{
 			Transport: &transport{
@@ -201,14 +208,15 @@ func (r *Registries) client(key login) (*auth.Client, error) {
 		Cache:    auth.NewCache(),
 		ClientID: DefaultUserAgent,
 	}
-	if c.Credential = r.Credentials; !key.own {
+	c.Credential = r.Credentials
+	if !key.own {
 		c.Credential = auth.StaticCredential(key.host, key.credential)
 	}
 	r.clients.Put(key, c, 1)
 	return c, nil
 }
 
-// base is the pool of connections of a login.
+// base returns the pool of connections of a login.
 func (r *Registries) base(key login) (*http.Transport, error) {
 	ca := strings.TrimSpace(key.ca)
 	config := &tls.Config{MinVersion: tls.VersionTLS12}

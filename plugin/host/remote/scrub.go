@@ -25,8 +25,8 @@ const hidden = "***"
 // longest is how many bytes of a text of a server are repeated.
 const longest = 300
 
-// sent are the credentials of a request in every form in which a server may repeat them,
-// the longest first.
+// sent returns the credentials of a request in every form in which a server may repeat them, the
+// longest first.
 func sent(r *http.Request) []string {
 	var words []string
 	if user, password, ok := r.BasicAuth(); ok {
@@ -53,8 +53,8 @@ func sent(r *http.Request) []string {
 	return slices.Compact(out)
 }
 
-// forms are the ways to write a secret word. Words of one or two bytes are
-// left out: they would hide everything and protect nothing.
+// forms returns the ways to write a secret word. Words of one or two bytes are left out: they
+// would hide everything and protect nothing.
 func forms(word string) []string {
 	if len(word) < 3 {
 		return nil
@@ -71,6 +71,7 @@ func forms(word string) []string {
 	}
 }
 
+// hide replaces secrets in a text.
 func hide(text string, secrets []string) string {
 	for _, s := range secrets {
 		text = strings.ReplaceAll(text, s, hidden)
@@ -97,8 +98,8 @@ func scrub(text string) string {
 	return text
 }
 
-// line is a text of a server in one line of bounded length, without credentials and
-// without control characters.
+// line returns a text of a server in one line of bounded length, without credentials and without
+// control characters.
 func line(text string) string {
 	if len(text) > 4*maxErrorBody {
 		text = text[:4*maxErrorBody]

@@ -46,11 +46,10 @@ type transport struct {
 	manifest int64
 }
 
-// RoundTrip implements http.RoundTripper. Where the last attempt fails too, the error is
-// a *refused.
+// RoundTrip implements http.RoundTripper. If the last attempt fails too, the error is a *refused.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	p := &policy{transport: t, ctx: r.Context()}
-	again := retry.Transport{Base: roundTripper(t.once), Policy: func() retry.Policy { return p }}
+	again := retry.Transport{Base: roundTripper(t.sendOnce), Policy: func() retry.Policy { return p }}
 	response, err := again.RoundTrip(r.WithContext(r.Context())) // it changes the request
 	switch {
 	case r.Context().Err() != nil && err != nil, !transient(response, err):
@@ -78,7 +77,8 @@ type policy struct {
 // Retry implements retry.Policy. A wait beyond the limit or the deadline of the caller
 // ends the retries.
 func (p *policy) Retry(attempt int, response *http.Response, err error) (time.Duration, error) {
-	p.attempts, p.after = attempt+1, 0
+	p.attempts = attempt + 1
+	p.after = 0
 	if !transient(response, err) {
 		return -1, nil
 	}
@@ -103,7 +103,7 @@ type refused struct {
 	err      error         // set without a response
 }
 
-// Error is for logs; Explain makes one for the user.
+// Error returns a message for logs. Explain makes one for the user.
 func (r *refused) Error() string {
 	if r.err != nil {
 		return fmt.Sprintf("%v, %s", r.err, printable.Count(r.attempts, "attempt"))
@@ -119,7 +119,7 @@ func (r *refused) Error() string {
 	return out
 }
 
-// Unwrap is the error of the connection.
+// Unwrap returns the error of the connection.
 func (r *refused) Unwrap() error { return r.err }
 
 // transient reports whether the same request may succeed in a moment.
@@ -136,8 +136,8 @@ func transient(response *http.Response, err error) bool {
 	return false
 }
 
-// retryAfter is the wait of a Retry-After header, in seconds or as a date; 0
-// where it is neither.
+// retryAfter returns the wait of a Retry-After header, in seconds or as a date. It is 0 if the
+// header is neither.
 //
 // See https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3.
 func retryAfter(header string, now time.Time) time.Duration {
@@ -151,8 +151,8 @@ func retryAfter(header string, now time.Time) time.Duration {
 	return 0
 }
 
-// once sends a request once.
-func (t *transport) once(r *http.Request) (*http.Response, error) {
+// sendOnce sends a request once.
+func (t *transport) sendOnce(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	response, err := t.base.RoundTrip(r.WithContext(ctx))
 	if err != nil {
@@ -176,8 +176,8 @@ func (t *transport) once(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// isDocument reports whether the content at a path is read completely: a manifest or a
-// list, not a blob.
+// isDocument reports whether the content at a path is read completely: a manifest or a list, not a
+// blob.
 func isDocument(path string) bool {
 	return strings.Contains(path, "/manifests/") || strings.Contains(path, "/referrers/") || strings.HasSuffix(path, "/tags/list")
 }
@@ -221,12 +221,14 @@ func (b *bounded) Read(data []byte) (int, error) {
 		data = data[:b.left+1]
 	}
 	n, err := b.ReadCloser.Read(data)
-	if b.left -= int64(n); b.left < 0 {
+	b.left -= int64(n)
+	if b.left < 0 {
 		return 0, tooLarge(b.limit)
 	}
 	return n, err
 }
 
+// tooLarge returns the error of a manifest or a list that is too large.
 func tooLarge(limit int64) error {
 	return source.OverLimit("the manifest or list has more than %d bytes", limit)
 }
@@ -249,7 +251,8 @@ func sanitize(response *http.Response, r *http.Request) error {
 			body.Errors[i] = errcode.Error{Code: hide(e.Code, secrets), Message: hide(e.Message, secrets)}
 		}
 	}
-	if data, err = json.Marshal(body); err != nil {
+	data, err = json.Marshal(body)
+	if err != nil {
 		return err
 	}
 	for _, values := range response.Header {
@@ -257,7 +260,8 @@ func sanitize(response *http.Response, r *http.Request) error {
 			values[i] = hide(values[i], secrets)
 		}
 	}
-	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+	response.Body = io.NopCloser(bytes.NewReader(data))
+	response.ContentLength = int64(len(data))
 	return nil
 }
 
@@ -266,7 +270,7 @@ type document struct {
 	Errors errcode.Errors `json:"errors"`
 }
 
-// message is the message of a response that went through sanitize.
+// message returns the message of a response that went through sanitize.
 func message(response *http.Response) string {
 	defer response.Body.Close() //nolint:errcheck // it is in memory
 	var body document

@@ -18,8 +18,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Key identifies a request of a tenant to a version of the program: equal keys mean equal
-// renders. It is a SHA-256 in hex, and "" where the request cannot be encoded.
+// Key returns the identity of a request of a tenant to a version of the program: equal keys mean
+// equal renders. It is a SHA-256 in hex, and "" if the request cannot be encoded.
 //
 // It is made from the encoding of the request, so that a new field is part of the key
 // unless it is excluded by a tag.
@@ -62,7 +62,7 @@ type warning struct {
 
 var errEntry = errors.New("rendercache: corrupt entry")
 
-// encode is the outcome as bytes.
+// encode returns the outcome as bytes.
 func (o Outcome) encode() ([]byte, error) {
 	e := entry{Files: o.Files, Layers: o.Layers, Sources: o.Sources, Graph: o.Graph}
 	for _, w := range o.Warnings {
@@ -71,7 +71,7 @@ func (o Outcome) encode() ([]byte, error) {
 	return cbor.Marshal(e)
 }
 
-// decode is the inverse of encode.
+// decode returns the outcome of bytes that encode has made.
 func decode(data []byte) (Outcome, error) {
 	mode, err := cbor.DecOptions{
 		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,

@@ -12,6 +12,4 @@
 // Only successful renders are cached. One that holds a Secret with data is not, because
 // no secret may enter a cache. A truncated or altered entry is a miss. A cache that
 // cannot be read or written costs time, never the render.
-//
-// Callers: the Argo CD and Flux adapters.
 package rendercache

@@ -95,13 +95,14 @@ func (c *Cache) Render(ctx context.Context, req render.Request) (Outcome, error)
 	}
 	data, err := out.encode()
 	if err != nil {
-		c.failed(err)
+		c.reportFailure(err)
 		return out, nil
 	}
 	c.store(ctx, c.Stores, key, data)
 	return out, nil
 }
 
+// render renders a request, whatever is cached.
 func (c *Cache) render(ctx context.Context, req render.Request) (Outcome, error) {
 	result, err := c.Next.Render(ctx, req)
 	if err != nil {
@@ -118,13 +119,13 @@ func (c *Cache) render(ctx context.Context, req render.Request) (Outcome, error)
 func (c *Cache) cached(ctx context.Context, key string) (Outcome, bool) {
 	for i, s := range c.Stores {
 		data, ok, err := s.Get(ctx, kind, key)
-		c.failed(err)
+		c.reportFailure(err)
 		if !ok || err != nil {
 			continue
 		}
 		out, err := decode(data)
 		if err != nil {
-			c.failed(err)
+			c.reportFailure(err)
 			continue
 		}
 		c.store(ctx, c.Stores[:i], key, data)
@@ -133,20 +134,22 @@ func (c *Cache) cached(ctx context.Context, key string) (Outcome, bool) {
 	return Outcome{}, false
 }
 
+// store puts an entry into stores.
 func (c *Cache) store(ctx context.Context, stores []Store, key string, data []byte) {
 	for _, s := range stores {
-		c.failed(s.Put(ctx, kind, key, data))
+		c.reportFailure(s.Put(ctx, kind, key, data))
 	}
 }
 
-func (c *Cache) failed(err error) {
+// reportFailure passes an error of a store to Failed.
+func (c *Cache) reportFailure(err error) {
 	if err != nil && c.Failed != nil {
 		c.Failed(err)
 	}
 }
 
-// holdsSecrets reports whether a render has a Secret with data in it, which a
-// project may allow by name.
+// holdsSecrets reports whether a render has a Secret with data in it, which a project may allow by
+// name.
 func holdsSecrets(plan *order.Plan) bool {
 	for _, n := range plan.Graph.Nodes {
 		o := n.Object

@@ -32,8 +32,8 @@ func (b *WriteBehind) Get(ctx context.Context, kind, key string) ([]byte, bool, 
 	return b.Next.Get(ctx, kind, key)
 }
 
-// Put returns before the entry is written, which happens even if ctx ends. Its error is
-// that of an entry over MaxPending.
+// Put returns before the entry is written, which happens even if ctx ends. Its error is that of an
+// entry over MaxPending.
 func (b *WriteBehind) Put(ctx context.Context, kind, key string, data []byte) error {
 	size := int64(len(data))
 	if b.pending.Add(size) > int64(b.MaxPending) {

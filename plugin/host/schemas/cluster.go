@@ -14,9 +14,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// ofPivotCluster is the schema of a PivotCluster: that of its CustomResourceDefinition, in
-// which, other than for an API server, no field is known that is not in it.
-func ofPivotCluster() ([]byte, error) {
+// pivotClusterSchema returns the schema of a PivotCluster: that of its CustomResourceDefinition.
+// Fields that are not in it are refused, other than by an API server.
+func pivotClusterSchema() ([]byte, error) {
 	var definition struct {
 		Spec struct {
 			Versions []struct {
@@ -41,13 +41,13 @@ func ofPivotCluster() ([]byte, error) {
 	}
 	fields["status"] = map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
 	out["required"] = []string{"apiVersion", "kind", "metadata", "spec"}
-	closed(out)
+	closeSchema(out)
 	return document.Print(spec.KindPivotCluster, "", out)
 }
 
-// closed refuses fields that a schema does not have, and leaves out what only an API server
-// knows.
-func closed(schema map[string]any) {
+// closeSchema makes a schema refuse fields that it does not have, and leaves out what only an API
+// server knows.
+func closeSchema(schema map[string]any) {
 	_, free := schema["additionalProperties"]
 	free = free || schema["x-kubernetes-preserve-unknown-fields"] == true
 	for name, value := range schema {
@@ -56,7 +56,7 @@ func closed(schema map[string]any) {
 			continue
 		}
 		if below, ok := value.(map[string]any); ok && name != "properties" {
-			closed(below)
+			closeSchema(below)
 		}
 	}
 	fields, ok := schema["properties"].(map[string]any)
@@ -65,7 +65,7 @@ func closed(schema map[string]any) {
 	}
 	for _, field := range fields {
 		if below, ok := field.(map[string]any); ok {
-			closed(below)
+			closeSchema(below)
 		}
 	}
 }

@@ -5,8 +5,6 @@
 // editors and other tools. They are made of the tables that the decoders hold documents
 // against ([document.Document.Schema]), and that of a PivotCluster of the definition that the
 // cluster has.
-//
-// Caller: the command line.
 package schemas
 
 import (
@@ -25,14 +23,14 @@ import (
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
-// Tables are the tables of all kinds, sorted by their names.
+// Tables returns the tables of all kinds, sorted by their names.
 func Tables() []document.Document {
 	all := slices.Concat(kinds.All(), frontend.Tables(), release.Tables(), []document.Document{gateway.Table(), pullPolicy(), locked()})
 	slices.SortFunc(all, func(a, b document.Document) int { return strings.Compare(a.Kind, b.Kind) })
 	return all
 }
 
-// pullPolicy is the table of a pull policy, which source/pullpolicy reads.
+// pullPolicy returns the table of a pull policy, which source/pullpolicy reads.
 func pullPolicy() document.Document {
 	texts := document.Field{Kind: object.KindString, Full: true}
 	verify := []document.Field{
@@ -51,12 +49,12 @@ func pullPolicy() document.Document {
 		}})
 }
 
-// locked is the table of a lock, which source/lock reads and writes.
+// locked returns the table of a lock, which source/lock reads and writes.
 func locked() document.Document {
 	return kinds.Whole(lock.Kind, "What references of modules led to, and what the render runs: ropewalk.lock.", release.Sources(), release.Modules(), release.Images())
 }
 
-// Kinds are the kinds that have a schema, sorted.
+// Kinds returns the kinds that have a schema, sorted.
 func Kinds() []string {
 	var out []string
 	for _, d := range Tables() {
@@ -67,11 +65,11 @@ func Kinds() []string {
 	return out
 }
 
-// Of is the JSON Schema of a kind, whose letters may be small. The error says that there is
+// Of returns the JSON Schema of a kind, whose letters may be small. The error is that there is
 // none.
 func Of(kind string) ([]byte, error) {
 	if strings.EqualFold(kind, spec.KindPivotCluster) {
-		return ofPivotCluster()
+		return pivotClusterSchema()
 	}
 	for _, d := range Tables() {
 		if strings.EqualFold(d.Kind, kind) {

@@ -31,10 +31,10 @@ func NewBudgets(limit int64) *Budgets {
 	return &Budgets{limit: limit, limiter: limiter.New(limiter.Options{Slots: 1})}
 }
 
-// Waiting is how many large renders wait for another one.
+// Waiting returns how many large renders wait for another one.
 func (b *Budgets) Waiting() int { return b.limiter.Stats().Waiting }
 
-// Open returns the budget of one render; its caller calls Close.
+// Open returns the budget of one render. The caller calls Close.
 func (b *Budgets) Open(tenant string) *Budget { return &Budget{of: b, tenant: tenant} }
 
 // Budget is that of one render. It is safe for concurrent use.
@@ -47,15 +47,16 @@ type Budget struct {
 	release func()
 }
 
-// Charge counts bytes, and waits for other large renders where this one becomes large. The
-// error is evaluate.ErrLimit, or that of ctx.
+// Charge counts bytes, and waits for other large renders if this one becomes large. The error is
+// evaluate.ErrLimit, or that of ctx.
 func (b *Budget) Charge(ctx context.Context, bytes int64) (err error) {
 	if b.of.limit == 0 {
 		return nil
 	}
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	switch b.used += bytes; {
+	b.used += bytes
+	switch {
 	case b.used > b.of.limit:
 		return fmt.Errorf("%w: the documents, modules and objects of the render take more than %d MiB: "+
 			"split it into several, or raise --memory-total", evaluate.ErrLimit, b.of.limit>>20)
@@ -65,7 +66,7 @@ func (b *Budget) Charge(ctx context.Context, bytes int64) (err error) {
 	return err
 }
 
-// Close lets the next large render go on.
+// Close ends the render, so that the next large one goes on.
 func (b *Budget) Close() {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -74,7 +75,7 @@ func (b *Budget) Close() {
 	}
 }
 
-// Evaluator is next with what it returns charged to the budget.
+// Evaluator returns next with its results charged to the budget.
 func (b *Budget) Evaluator(next evaluate.Evaluator) evaluate.Evaluator { return charged{next, b} }
 
 type charged struct {

@@ -69,7 +69,7 @@ type Session struct {
 	budget *Budget
 }
 
-// Close lets the next large render go on.
+// Close ends the render, so that the next large one goes on.
 func (s *Session) Close() { s.budget.Close() }
 
 // Charge counts bytes that the render takes, see [Budget.Charge].
@@ -80,7 +80,8 @@ func (s *Session) Charge(ctx context.Context, bytes int64) error { return s.budg
 func (s *Session) Load(ctx context.Context, h host.Host, opts host.Options) (loaded host.Loaded, err error) {
 	ctx, end := tracing.Start(ctx, "load")
 	defer func() { end(err) }()
-	opts.Evaluator, opts.Charge = s.Evaluator, s.Charge
+	opts.Evaluator = s.Evaluator
+	opts.Charge = s.Charge
 	return h.Load(ctx, opts)
 }
 

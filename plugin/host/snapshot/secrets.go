@@ -14,8 +14,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// CheckSecrets refuses manifests that hold secrets in the clear, as the check of a
-// render does; what SOPS encrypted passes. No value is ever in an error.
+// CheckSecrets refuses manifests that hold secrets in the clear, as the check of a render does.
+// Secrets that SOPS encrypted pass. No value is ever in an error.
 func CheckSecrets(snapshot diff.Snapshot) error {
 	nodes := make([]*object.Node, 0, len(snapshot.Items))
 	for _, i := range snapshot.Items {

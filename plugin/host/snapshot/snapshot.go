@@ -7,8 +7,6 @@
 // A render and its files give equal snapshots in every dialect, so that a render can be
 // compared with an artifact. It prints nothing; it reads only the file systems that it is
 // given.
-//
-// Callers: the command line.
 package snapshot
 
 import (
@@ -45,7 +43,7 @@ type known struct {
 	objects []located
 }
 
-// objectsOf is [objectsOf] for a file that may be known.
+// objectsOf returns the objects of a file that may be known already.
 func (k Known) objectsOf(ctx context.Context, name string, data []byte) ([]located, error) {
 	if f, ok := k[name]; ok && bytes.Equal(f.data, data) {
 		return f.objects, nil
@@ -57,15 +55,18 @@ func (k Known) objectsOf(ctx context.Context, name string, data []byte) ([]locat
 	return objects, err
 }
 
-// OfRender is the snapshot of a render. Its objects are those of the files, not those of
-// the graph, so that what the dialect adds is compared too. Snapshots with the same known
-// files share objects. It ends with the context.
+// OfRender returns the snapshot of a render. Its objects are those of the files, not those of the
+// graph, so that what the dialect adds is compared too. Snapshots with the same known files share
+// objects. It ends with the context.
 func OfRender(ctx context.Context, name string, result render.Result, files Known) (diff.Snapshot, error) {
 	out := diff.Snapshot{Name: name, Rendered: true, Dialect: result.Plan.Dialect.Name}
-	layers, nodes := layersOf(result), map[object.ID]*object.Node{}
+	layers := layersOf(result)
+	nodes := map[object.ID]*object.Node{}
 	for _, n := range result.Plan.Graph.Nodes {
 		nodes[n.ID] = n
 	}
+
+	// Each file has the object of one node, or a List of them.
 	for _, f := range result.Files {
 		n := nodes[f.Node]
 		if n == nil {
@@ -79,6 +80,8 @@ func OfRender(ctx context.Context, name string, result render.Result, files Know
 		if len(objects) == 0 || objects[0].pos != objects[len(objects)-1].pos {
 			return diff.Snapshot{}, fmt.Errorf("%s: expected one document, the object of node %s", f.Path, n.ID)
 		}
+
+		// The node knows how and from where the object is applied.
 		apply := n.Apply.WithDefaults(n.Object.Ref())
 		at := n.SpecPos
 		if at.Line == 0 && n.Pos.IsValid() { // The spec is a folder.
@@ -94,7 +97,7 @@ func OfRender(ctx context.Context, name string, result render.Result, files Know
 	return out, nil
 }
 
-// layersOf are the names of the barrier layers by wave.
+// layersOf returns the names of the barrier layers by wave.
 func layersOf(result render.Result) map[int]string {
 	out := map[int]string{}
 	for _, l := range result.Layers {
@@ -105,30 +108,33 @@ func layersOf(result render.Result) map[int]string {
 	return out
 }
 
-// OfFiles is the snapshot of a directory of manifests, or of the files of an artifact.
-// The dialect is that of graph, the document of a plan, where there is one. Waves come
-// from graph, then from the annotations for Argo CD, then from names of files as a
-// render writes them; else they are diff.NoWave. The files may hold as many values as a render
+// OfFiles returns the snapshot of a directory of manifests, or of the files of an artifact. The
+// dialect is that of graph, the document of a plan, if there is one. Waves come from graph, then
+// from the annotations for Argo CD, then from names of files as a render writes them. An object
+// without any of these has the wave diff.NoWave. The files may hold as many values as a render
 // may.
 func OfFiles(ctx context.Context, name string, fsys fs.FS, graph []byte) (diff.Snapshot, error) {
-	return of(ctx, name, fsys, graph, isManifest)
+	return readSnapshot(ctx, name, fsys, graph, isManifest)
 }
 
-// OfFile is the snapshot of the manifests of one file, whatever its name ends in.
+// OfFile returns the snapshot of the manifests of one file, whatever its name ends in.
 func OfFile(ctx context.Context, name string, data []byte) (diff.Snapshot, error) {
 	files, err := memfs.New(map[string][]byte{path.Base(filepath.ToSlash(name)): data})
 	if err != nil {
 		return diff.Snapshot{}, err
 	}
-	out, err := of(ctx, name, files, nil, func(string) bool { return true })
+	out, err := readSnapshot(ctx, name, files, nil, func(string) bool { return true })
 	if err == nil && len(out.Items) == 0 && len(bytes.TrimSpace(data)) > 0 {
 		err = fmt.Errorf("%s: the file holds no object", name)
 	}
 	return out, err
 }
 
-func of(ctx context.Context, name string, fsys fs.FS, graph []byte, isRead func(file string) bool) (diff.Snapshot, error) {
+// readSnapshot reads the files of a snapshot that isRead chooses.
+func readSnapshot(ctx context.Context, name string, fsys fs.FS, graph []byte, isRead func(file string) bool) (diff.Snapshot, error) {
 	out := diff.Snapshot{Name: name}
+
+	// The plan knows nodes and waves of its objects.
 	document, err := planOf(graph)
 	if err != nil {
 		return out, err
@@ -139,6 +145,8 @@ func of(ctx context.Context, name string, fsys fs.FS, graph []byte, isRead func(
 	}
 	out.Dialect = document.Engine
 	values := 0
+
+	// Files are read until they hold more than a render may.
 	err = fs.WalkDir(fsys, ".", func(file string, e fs.DirEntry, err error) error {
 		if err := cmp.Or(err, ctx.Err()); err != nil || e.IsDir() || !isRead(file) {
 			return err
@@ -147,14 +155,17 @@ func of(ctx context.Context, name string, fsys fs.FS, graph []byte, isRead func(
 		if err != nil {
 			return err
 		}
-		if values += spec.Values(data); values > evaluate.DefaultValues {
+		values += spec.Values(data)
+		if values > evaluate.DefaultValues {
 			return fmt.Errorf("%s: %w: the files up to this one hold more than %d values (no flag raises it)", file, evaluate.ErrLimit, evaluate.DefaultValues)
 		}
 		objects, err := objectsOf(ctx, file, data)
 		for _, o := range objects {
 			i := diff.Item{Object: o.object, At: o.pos, Wave: waveOf(o.object, file), Delivers: delivers(file, o.object)}
 			if n, ok := known[o.object.Ref()]; ok {
-				i.Node, i.Wave, i.Pos = n.ID, n.Wave, n.Spec
+				i.Node = n.ID
+				i.Wave = n.Wave
+				i.Pos = n.Spec
 			}
 			out.Items = append(out.Items, i)
 		}
@@ -163,8 +174,8 @@ func of(ctx context.Context, name string, fsys fs.FS, graph []byte, isRead func(
 	return out, err
 }
 
-// delivers reports whether an object is one of those by which Flux applies
-// a render, in the folder where emit writes them.
+// delivers reports whether an object is one of those by which Flux applies a render, in the folder
+// where emit writes them.
 func delivers(file string, o object.Object) bool {
 	if path.Base(path.Dir(file)) != emit.DeliveryDir {
 		return false
@@ -176,6 +187,7 @@ func delivers(file string, o object.Object) bool {
 	return false
 }
 
+// isManifest reports whether a file is read as manifests.
 func isManifest(file string) bool {
 	return project.IsDocument(file) && !strings.HasPrefix(path.Base(file), ".")
 }
@@ -194,7 +206,7 @@ func planOf(graph []byte) (order.Document, error) {
 	return order.Document{Engine: d.Engine, Nodes: d.Nodes}, nil
 }
 
-// waveOf is the wave in the annotation of an object, or in the name of its file.
+// waveOf returns the wave in the annotation of an object, or in the name of its file.
 func waveOf(o object.Object, file string) int {
 	text, ok := o.Annotations()[dialect.ArgoSyncWave]
 	if !ok {
@@ -212,12 +224,14 @@ type located struct {
 	pos    object.Pos
 }
 
-// objectsOf are the objects of a file of manifests, those of a List one by one.
+// objectsOf returns the objects of a file of manifests, those of a List one by one.
 func objectsOf(ctx context.Context, name string, data []byte) ([]located, error) {
 	manifests, err := spec.ParseManifests(spec.File{Name: name, Data: data}.Until(ctx), project.MaxManifests)
 	if err != nil {
 		return nil, err
 	}
+
+	// Empty documents are no objects.
 	var out []located
 	for _, m := range manifests {
 		if err := ctx.Err(); err != nil {
@@ -230,9 +244,12 @@ func objectsOf(ctx context.Context, name string, data []byte) ([]located, error)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Pos, err)
 		}
+
+		// A List has several objects.
 		below, mistake := o.Expand()
 		if mistake != nil {
-			mistake.Stage, mistake.Pos = object.StageCheck, m.Pos
+			mistake.Stage = object.StageCheck
+			mistake.Pos = m.Pos
 			return nil, object.Errors{mistake}
 		}
 		for _, o := range below {

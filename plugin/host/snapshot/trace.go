@@ -15,9 +15,10 @@ import (
 // much as an evaluation.
 const maxTraced = 500
 
-// Trace sets in a report the lines of the user's own text that fields of the later
-// snapshot come from, as far as they are known; req is the request of that snapshot.
+// Trace sets in a report the lines of the user's own text that fields of the later snapshot come
+// from, as far as they are known. The argument req is the request of that snapshot.
 func Trace(ctx context.Context, evaluator evaluate.Evaluator, req render.Request, report *diff.Report) error {
+	// Only fields with a value later are traced, and a few of each spec.
 	var queries []evaluate.Query
 	var fields []*diff.Field
 	traced := map[string]int{}
@@ -42,6 +43,8 @@ func Trace(ctx context.Context, evaluator evaluate.Evaluator, req render.Request
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+
+	// The input comes before the module.
 	for i, o := range origins {
 		at := o.Input
 		if !at.IsValid() {

@@ -11,8 +11,6 @@
 //
 // A span holds names: of the adapter's method, of a Transform, of a spec, of the type of a
 // reference. It never holds a URL, a value or the text of an error, which may quote a secret.
-//
-// Callers: the Argo CD and Flux adapters, and plugin/host/fetch.
 package tracing
 
 import (
@@ -40,7 +38,7 @@ const (
 	Cached = attribute.Key("ropewalk.cached")
 )
 
-// Tracer is that of p, which may be nil.
+// Tracer returns the tracer of p, which may be nil.
 func Tracer(p trace.TracerProvider) trace.Tracer {
 	if p == nil {
 		p = noop.NewTracerProvider()
@@ -48,7 +46,7 @@ func Tracer(p trace.TracerProvider) trace.Tracer {
 	return p.Tracer(Scope)
 }
 
-// Start begins a span below that of ctx. End ends it, as a failure where err is not nil.
+// Start begins a span below that of ctx. The function end ends it, as a failure if err is not nil.
 func Start(ctx context.Context, name string, about ...attribute.KeyValue) (_ context.Context, end func(err error)) {
 	tracer := trace.SpanFromContext(ctx).TracerProvider().Tracer(Scope)
 	ctx, span := tracer.Start(ctx, name, trace.WithAttributes(about...))
@@ -63,17 +61,17 @@ func End(span trace.Span, err error) {
 	span.End()
 }
 
-// Set adds to what the span of ctx is about.
+// Set adds attributes to the span of ctx.
 func Set(ctx context.Context, about ...attribute.KeyValue) {
 	trace.SpanFromContext(ctx).SetAttributes(about...)
 }
 
-// Join is ctx below the span that the headers of a request name (traceparent of W3C), if any.
+// Join returns ctx below the span that the headers of a request name (traceparent of W3C), if any.
 func Join(ctx context.Context, header http.Header) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
 }
 
-// NewHistogram is the metric of evaluations, for Evaluator.Observe.
+// NewHistogram returns the metric of evaluations, for Evaluator.Observe.
 func NewHistogram() prometheus.Histogram {
 	return prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "ropewalk_evaluation_seconds", Help: "Duration of evaluations of modules, without the wait for a slot.",

@@ -19,9 +19,9 @@ import (
 // files.
 const hidden = ".ropewalk"
 
-// newDocument is a Transform as a spec document, with all fields that such a document has.
-// Of a Transform without a module only its policies are in it, with a module that makes
-// nothing. It lies in dir, which its paths are relative to.
+// newDocument returns a Transform as a spec document, with all fields that such a document has. If
+// the Transform has no module, only its policies are in the document, with a module that makes
+// nothing. The document is in dir, which its paths are relative to.
 func newDocument(t *v1alpha1.Transform, dir string) (*spec.Structured, error) {
 	part := *t.Spec.RenderSpec.DeepCopy()
 	if !part.One() {
@@ -37,13 +37,13 @@ func newDocument(t *v1alpha1.Transform, dir string) (*spec.Structured, error) {
 	}), err
 }
 
-// References are the references to modules of a Transform and of its policies, with the
+// References returns the references to modules of a Transform and of its policies, with the
 // namespace of sources that they leave out.
 func References(t *v1alpha1.Transform) []v1alpha1.NamedReference {
 	return references(t.Spec.RenderSpec.DeepCopy(), t.Namespace)
 }
 
-// references are those of part, which get the namespace that they leave out.
+// references returns the references of part, which get the namespace that they leave out.
 func references(part *v1alpha1.RenderSpec, namespace string) []v1alpha1.NamedReference {
 	out := part.References()
 	for i := range part.Policies {
@@ -55,7 +55,7 @@ func references(part *v1alpha1.RenderSpec, namespace string) []v1alpha1.NamedRef
 	return out
 }
 
-// generic is a value as JSON has it, with numbers as they were written.
+// generic returns a value as JSON has it, with numbers as they were written.
 func generic(v any) (map[string]any, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -67,14 +67,14 @@ func generic(v any) (map[string]any, error) {
 	return out, d.Decode(&out)
 }
 
-// qualify gives a reference to a source the namespace that it leaves out.
+// qualify sets the namespace that a reference to a source leaves out.
 func qualify(ref *v1alpha1.CueReference, namespace string) {
 	if kind, name, ok := strings.Cut(ref.Ref, "/"); ok && ref.Type == source.TypeFlux && !strings.Contains(name, "/") {
 		ref.Ref = kind + "/" + namespace + "/" + name
 	}
 }
 
-// folderOf is the folder, or the file, of the source that is rendered.
+// folderOf returns the folder, or the file, of the source that is rendered.
 func folderOf(t *v1alpha1.Transform) string {
 	if t.Spec.SourceRef == nil {
 		return "."
@@ -82,7 +82,7 @@ func folderOf(t *v1alpha1.Transform) string {
 	return path.Join(".", path.Join("/", t.Spec.SourceRef.Path)[1:])
 }
 
-// label is a name that a spec may have: a DNS label. Dots of a name become dashes.
+// label returns a name that a spec may have: a DNS label. Dots of a name become dashes.
 func label(name string) string {
 	const most = 63
 	name = strings.ReplaceAll(name, ".", "-")

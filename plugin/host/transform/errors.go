@@ -23,7 +23,7 @@ type WaitError struct {
 	Message string
 }
 
-// Error says what is missing, and where it is named.
+// Error returns what is missing, and where it is named.
 func (e *WaitError) Error() string {
 	if e.At == "" {
 		return e.Message
@@ -31,7 +31,7 @@ func (e *WaitError) Error() string {
 	return e.At + ": " + e.Message
 }
 
-// missing is the error for an input that does not exist.
+// missing returns the error for an input that does not exist.
 func missing(at string, watched bool, what, namespace string) error {
 	return &WaitError{
 		Reason: v1alpha1.FetchFailedReason, Watched: watched, At: at,
@@ -39,18 +39,18 @@ func missing(at string, watched bool, what, namespace string) error {
 	}
 }
 
-// Mistake is one of the user's at a field of the Transform.
+// Mistake returns a mistake of the user at a field of the Transform.
 func Mistake(field, hint, format string, args ...any) error {
 	return Options{}.mistake(field, hint, format, args...)
 }
 
-// mistake is one of the user's where the field of the Transform stands.
+// mistake returns a mistake of the user at the position of the field of the Transform.
 func (o Options) mistake(field, hint, format string, args ...any) error {
 	pos, path := o.place(field)
 	return object.Errors{{Stage: object.StageSpec, Pos: pos, Path: path, Hint: hint, Err: fmt.Errorf(format, args...)}}
 }
 
-// place is where a field of the Transform stands.
+// place returns the position of a field of the Transform.
 func (o Options) place(field string) (object.Pos, string) {
 	if o.Place == nil {
 		return object.Pos{File: field}, ""
@@ -58,8 +58,9 @@ func (o Options) place(field string) (object.Pos, string) {
 	return o.Place(field)
 }
 
-// twice is the error for a policy of the Transform that has the name of one of the project.
-func (o Options) twice(t *v1alpha1.Transform, name string) error {
+// duplicatePolicy returns the error for a policy of the Transform that has the name of one of the
+// project.
+func (o Options) duplicatePolicy(t *v1alpha1.Transform, name string) error {
 	field := "spec.policies"
 	for i, p := range t.Spec.Policies {
 		if p.Name == name {

@@ -19,9 +19,9 @@ import (
 // defaultEntry is the entry of a ConfigMap that holds values where none is named.
 const defaultEntry = "values.yaml"
 
-// inputs puts what inputsFrom names into files, and gives the values files for the
-// host, in the order in which they are laid over each other, and the runtime values.
-func (o Options) inputs(ctx context.Context, t *v1alpha1.Transform, files map[string][]byte) (values, runtime []string, err error) {
+// addInputs puts what inputsFrom names into files. It returns the values files for the host, in
+// the order in which they are laid over each other, and the runtime values.
+func (o Options) addInputs(ctx context.Context, t *v1alpha1.Transform, files map[string][]byte) (values, runtime []string, err error) {
 	for i, in := range t.Spec.InputsFrom {
 		at := fmt.Sprintf("spec.inputsFrom[%d]", i)
 		data, err := o.input(ctx, t, in, at)
@@ -50,7 +50,7 @@ func (o Options) inputs(ctx context.Context, t *v1alpha1.Transform, files map[st
 	return values, runtime, nil
 }
 
-// Entry is how positions name an entry: ConfigMap settings/values.yaml.
+// Entry returns the name of an entry in positions: ConfigMap settings/values.yaml.
 func Entry(in v1alpha1.InputReference) string {
 	name := in.Kind + " " + in.Name
 	if key := KeyOf(in); key != "" {
@@ -59,7 +59,7 @@ func Entry(in v1alpha1.InputReference) string {
 	return name
 }
 
-// KeyOf is the key of an entry, with the default of ConfigMaps.
+// KeyOf returns the key of an entry, with the default of ConfigMaps.
 func KeyOf(in v1alpha1.InputReference) string {
 	if in.Key == "" && in.Kind == "ConfigMap" {
 		return defaultEntry
@@ -67,8 +67,8 @@ func KeyOf(in v1alpha1.InputReference) string {
 	return in.Key
 }
 
-// input is one entry of inputsFrom as a values file, or the text of a runtime value; nil
-// where it is optional and not there.
+// input returns one entry of inputsFrom as a values file, or the text of a runtime value. It
+// returns nil if the entry is optional and does not exist.
 func (o Options) input(ctx context.Context, t *v1alpha1.Transform, in v1alpha1.InputReference, at string) ([]byte, error) {
 	if in.Kind == "Secret" && in.Runtime != "" {
 		return nil, o.mistake(at+".runtime", "have the module refer to the Secret by its name", "no value of a Secret may enter a render")
@@ -89,8 +89,8 @@ func (o Options) input(ctx context.Context, t *v1alpha1.Transform, in v1alpha1.I
 	return o.valuesAt(in.TargetPath, object.Value{Kind: object.KindString, Text: text}, at)
 }
 
-// secretInput is the name and the key of a Secret, of which nothing but that it exists is
-// asked for, so that no value ever comes here.
+// secretInput returns the name and the key of a Secret. Only its existence is asked for, so that
+// no value ever comes here.
 func (o Options) secretInput(ctx context.Context, t *v1alpha1.Transform, in v1alpha1.InputReference, at string) ([]byte, error) {
 	err := o.HasSecret(ctx, in.Name)
 	switch gone := errors.Is(err, source.ErrNotFound); {
@@ -110,7 +110,7 @@ func (o Options) secretInput(ctx context.Context, t *v1alpha1.Transform, in v1al
 	return o.valuesAt(in.TargetPath, v, at)
 }
 
-// valuesAt is a values file that has nothing but v, at a path.
+// valuesAt returns a values file that has nothing but v, at a path.
 func (o Options) valuesAt(path string, v object.Value, at string) ([]byte, error) {
 	set, err := spec.ParseSet(path + "=x")
 	if err == nil && set.Spec != "" {

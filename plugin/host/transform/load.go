@@ -52,8 +52,8 @@ type Loaded struct {
 	positions positions
 }
 
-// Dialect is what a Transform is rendered for. That is Flux for an artifact that no engine
-// applies here: other consumers ignore its annotations.
+// Dialect returns the dialect that a Transform is rendered for. It is Flux for an artifact that no
+// engine applies here: other consumers ignore its annotations.
 func Dialect(t *v1alpha1.Transform) dialect.Name {
 	if t.Spec.Delivery != nil && t.Spec.Delivery.Type == v1alpha1.EngineArgoCD {
 		return dialect.ArgoCD
@@ -61,12 +61,13 @@ func Dialect(t *v1alpha1.Transform) dialect.Name {
 	return dialect.Flux
 }
 
-// Load makes the request of a Transform. An error is an object.Errors with every
-// mistake, at the positions where the user made them; or it is a [WaitError] for what is
-// not there yet; or it is that of what the options ask.
+// Load makes the request of a Transform. An error is an object.Errors with every mistake, at the
+// positions of the user's input. Or it is a [WaitError] for what does not exist yet, or that of
+// what the options ask.
 func Load(ctx context.Context, o Options, t *v1alpha1.Transform) (Loaded, error) {
+	// The Transform is a document, or the overlay of a project.
 	out := Loaded{positions: positions{transform: t, at: o.place}}
-	opts, err := o.files(ctx, t, &out)
+	opts, err := o.openFiles(ctx, t, &out)
 	if err != nil {
 		return out, err
 	}
@@ -77,9 +78,11 @@ func Load(ctx context.Context, o Options, t *v1alpha1.Transform) (Loaded, error)
 		opts.Args = []string{folderOf(t)}
 		project = contextOf(opts.FS, t, opts.Environment)
 	}
-	if err := o.surround(ctx, &opts.Context, project, t); err != nil {
+	if err := o.fillContext(ctx, &opts.Context, project, t); err != nil {
 		return out, err
 	}
+
+	// References are fetched as the options connect.
 	h, err := o.Connect(opts)
 	if err != nil {
 		return out, err
@@ -87,7 +90,8 @@ func Load(ctx context.Context, o Options, t *v1alpha1.Transform) (Loaded, error)
 	if t.Spec.One() {
 		h = o.inCluster(h)
 	}
-	if out.Loaded, err = h.Load(ctx, opts); err != nil {
+	out.Loaded, err = h.Load(ctx, opts)
+	if err != nil {
 		return out, out.Explain(err)
 	}
 	if t.Spec.One() {
@@ -96,18 +100,21 @@ func Load(ctx context.Context, o Options, t *v1alpha1.Transform) (Loaded, error)
 	return out, out.Explain(o.complete(ctx, o.inCluster(h), opts, t, &out))
 }
 
-// host are what the host is to load, without files and arguments.
-func (o Options) host(t *v1alpha1.Transform) host.Options {
+// hostOptions returns the options for the host, without files and arguments.
+func (o Options) hostOptions(t *v1alpha1.Transform) host.Options {
 	out := o.Host
 	c := v1alpha1.Context{}
 	if t.Spec.Context != nil {
 		c = *t.Spec.Context
 	}
-	out.Dir, out.Root, out.Name = ".", ".", label(t.Name)
+	out.Dir = "."
+	out.Root = "."
+	out.Name = label(t.Name)
 	out.AllowEmpty = out.AllowEmpty || t.Spec.AllowEmpty
 	out.Context = spec.Context{Namespace: c.Namespace, ClusterDomain: c.ClusterDomain, KubeVersion: c.KubeVersion}.Merge(out.Context)
 	out.Emit.Dialect = cmp.Or(out.Emit.Dialect, Dialect(t))
-	out.Context.Engine, out.Emit.Name = string(out.Emit.Dialect), label(t.Name)
+	out.Context.Engine = string(out.Emit.Dialect)
+	out.Emit.Name = label(t.Name)
 	out.Emit.FluxNamespace = cmp.Or(out.Emit.FluxNamespace, t.Namespace)
 	if !t.Spec.One() {
 		for _, name := range object.SortedKeys(t.Spec.Tags) {
@@ -120,18 +127,20 @@ func (o Options) host(t *v1alpha1.Transform) host.Options {
 	return out
 }
 
-// files are the options with the files of the source, and the inputs of the Transform beside them.
-func (o Options) files(ctx context.Context, t *v1alpha1.Transform, out *Loaded) (host.Options, error) {
+// openFiles returns the options with the files of the source, and the inputs of the Transform
+// beside them.
+func (o Options) openFiles(ctx context.Context, t *v1alpha1.Transform, out *Loaded) (host.Options, error) {
 	beside := map[string][]byte{}
-	opts := o.host(t)
-	values, runtime, err := o.inputs(ctx, t, beside)
+	opts := o.hostOptions(t)
+	values, runtime, err := o.addInputs(ctx, t, beside)
 	if err != nil {
 		return opts, err
 	}
-	opts.Values, opts.Runtime = values, append(opts.Runtime, runtime...)
+	opts.Values = values
+	opts.Runtime = append(opts.Runtime, runtime...)
 	dir := folderOf(t)
 	if o.Files != nil {
-		folder, err := o.isThere(t)
+		folder, err := o.checkFolder(t)
 		if err != nil {
 			return opts, err
 		}
@@ -139,18 +148,19 @@ func (o Options) files(ctx context.Context, t *v1alpha1.Transform, out *Loaded) 
 			dir = path.Dir(dir)
 		}
 	}
-	if out.positions.doc, err = newDocument(t, dir); err != nil {
+	out.positions.doc, err = newDocument(t, dir)
+	if err != nil {
 		return opts, err
 	}
 	opts.FS, err = newOverlay(o.Files, beside)
 	return opts, err
 }
 
-// surround fills what the Transform does not say of its surroundings. The namespace is
-// that of the Transform, where the project that it renders says none either. The version
-// of Kubernetes is that of the cluster, whatever the project says, as under Argo CD: a
-// project says what to render for where no cluster is known.
-func (o Options) surround(ctx context.Context, c *spec.Context, project spec.Context, t *v1alpha1.Transform) (err error) {
+// fillContext sets the context that the Transform leaves out. The namespace is that of the
+// Transform, if the project that it renders sets none either. The version of Kubernetes is that of
+// the cluster, whatever the project sets, as under Argo CD: a project sets what to render for if
+// no cluster is known.
+func (o Options) fillContext(ctx context.Context, c *spec.Context, project spec.Context, t *v1alpha1.Transform) (err error) {
 	if c.Namespace == "" && project.Namespace == "" {
 		c.Namespace = t.Namespace
 	}
@@ -160,8 +170,7 @@ func (o Options) surround(ctx context.Context, c *spec.Context, project spec.Con
 	return err
 }
 
-// contextOf is what the project of a source says of its surroundings, in its
-// environment.
+// contextOf returns the context that the project of a source sets, in its environment.
 func contextOf(files fs.FS, t *v1alpha1.Transform, environment string) spec.Context {
 	name := folderOf(t)
 	if info, err := fs.Stat(files, name); err == nil && info.IsDir() {
@@ -181,8 +190,8 @@ func contextOf(files fs.FS, t *v1alpha1.Transform, environment string) spec.Cont
 	return out
 }
 
-// inCluster has modules of the type configmap come from the namespace of the
-// Transform: for documents that stand in a Transform. Those of a project have the
+// inCluster returns a host whose modules of the type configmap come from the namespace of the
+// Transform. It is for documents that are in a Transform. Documents of a project have the
 // ConfigMaps of the project.
 func (o Options) inCluster(h host.Host) host.Host {
 	h.Fetchers = maps.Clone(h.Fetchers)
@@ -190,9 +199,9 @@ func (o Options) inCluster(h host.Host) host.Host {
 	return h
 }
 
-// isThere refuses a path that the source does not have, and says whether it is that
-// of a folder.
-func (o Options) isThere(t *v1alpha1.Transform) (folder bool, err error) {
+// checkFolder refuses a path that the source does not have, and reports whether it is that of a
+// folder.
+func (o Options) checkFolder(t *v1alpha1.Transform) (folder bool, err error) {
 	name := folderOf(t)
 	root, err := rootfs.Of(o.Files, ".")
 	if err != nil {
@@ -208,7 +217,7 @@ func (o Options) isThere(t *v1alpha1.Transform) (folder bool, err error) {
 	return info.IsDir(), nil
 }
 
-// complete lays what the Transform says over the specs of its project.
+// complete lays the fields of the Transform over the specs of its project.
 func (o Options) complete(ctx context.Context, h host.Host, opts host.Options, t *v1alpha1.Transform, out *Loaded) error {
 	req := &out.Request
 	for i := range req.Specs {
@@ -220,10 +229,16 @@ func (o Options) complete(ctx context.Context, h host.Host, opts host.Options, t
 		name := s.Evaluate.Spec
 		req.AllowSecrets[name] = append(req.AllowSecrets[name], t.Spec.AllowSecrets...)
 	}
+
+	// Its policies are loaded like a module, for each spec.
 	if len(t.Spec.Policies) == 0 {
 		return nil
 	}
-	opts.Args, opts.Documents, opts.Values, opts.Runtime, opts.Environment = nil, []spec.File{out.positions.doc.File}, nil, nil, ""
+	opts.Args = nil
+	opts.Documents = []spec.File{out.positions.doc.File}
+	opts.Values = nil
+	opts.Runtime = nil
+	opts.Environment = ""
 	own, err := h.Load(ctx, opts)
 	if err == nil {
 		err = own.Request.Mistakes.Err()
@@ -233,18 +248,18 @@ func (o Options) complete(ctx context.Context, h host.Host, opts host.Options, t
 	}
 	from := own.Request.Specs[0]
 	for i := range req.Specs {
-		if err := o.judge(&req.Specs[i], from, t); err != nil {
+		if err := o.addPolicies(&req.Specs[i], from, t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// judge has the policies of another spec judge this one too.
-func (o Options) judge(s *render.Spec, from render.Spec, t *v1alpha1.Transform) error {
+// addPolicies adds the policies of another spec to this one.
+func (o Options) addPolicies(s *render.Spec, from render.Spec, t *v1alpha1.Transform) error {
 	for _, p := range from.Evaluate.Policies {
 		if slices.ContainsFunc(s.Evaluate.Policies, func(o evaluate.Policy) bool { return o.Name == p.Name }) {
-			return o.twice(t, p.Name)
+			return o.duplicatePolicy(t, p.Name)
 		}
 	}
 	// The project's own are shared by all specs.

@@ -21,7 +21,7 @@ var (
 	_ fs.ReadDirFS  = overlay{}
 )
 
-// newOverlay puts files beside those of a source; under is nil where there is none.
+// newOverlay returns files beside those of a source. The argument under is nil if there is none.
 func newOverlay(under fs.FS, files map[string][]byte) (fs.FS, error) {
 	tree, err := source.NewTree(files, "transform", "")
 	if err != nil || under == nil {
@@ -54,5 +54,5 @@ func (o overlay) Lstat(name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// ReadLink is the target of a link of the source.
+// ReadLink returns the target of a link of the source.
 func (o overlay) ReadLink(name string) (string, error) { return fs.ReadLink(o.under, name) }

@@ -21,8 +21,8 @@ type positions struct {
 	at        func(field string) (object.Pos, string)
 }
 
-// Explain is an error with the positions where the user wrote what is wrong. What is
-// none of an object.Errors is given back as it is.
+// Explain returns an error with the positions of the user's input. An error that is not an
+// object.Errors is returned as it is.
 func (l Loaded) Explain(err error) error {
 	var mistakes object.Errors
 	if !errors.As(err, &mistakes) {
@@ -31,7 +31,7 @@ func (l Loaded) Explain(err error) error {
 	return l.Positions(mistakes)
 }
 
-// Positions are mistakes at the positions where the user made them.
+// Positions returns mistakes at the positions of the user's input.
 func (l Loaded) Positions(mistakes object.Errors) object.Errors {
 	out := make(object.Errors, len(mistakes))
 	for i, m := range mistakes {
@@ -58,7 +58,7 @@ func (l Loaded) Positions(mistakes object.Errors) object.Errors {
 	return out
 }
 
-// Pos is a position where the user wrote what it is of.
+// Pos returns a position of the user's input for a position of the render.
 func (l Loaded) Pos(pos object.Pos) object.Pos {
 	pos, path := l.positions.of(pos)
 	if path != "" {
@@ -67,8 +67,8 @@ func (l Loaded) Pos(pos object.Pos) object.Pos {
 	return pos
 }
 
-// of is a position without the files that no user wrote, or the field of the
-// Transform that it is.
+// of returns a position without the files that no user wrote, or the field of the Transform that
+// it is.
 func (p positions) of(pos object.Pos) (object.Pos, string) {
 	switch {
 	case pos.File == "":
@@ -92,7 +92,7 @@ func (p positions) of(pos object.Pos) (object.Pos, string) {
 	return pos, ""
 }
 
-// runtime is the field that gives a runtime value.
+// runtime returns the field that sets a runtime value.
 func (p positions) runtime(name string) string {
 	for i, in := range p.transform.Spec.InputsFrom {
 		if in.Runtime == name {
@@ -102,7 +102,7 @@ func (p positions) runtime(name string) string {
 	return "spec.tags." + name
 }
 
-// input is the field of inputsFrom that names a spec, from the option that it became.
+// input returns the field of inputsFrom that names a spec, from the option that it became.
 func (p positions) input(option string) string {
 	for i := range p.transform.Spec.InputsFrom {
 		if strings.Contains(option, fmt.Sprintf(":%s/%d/", hidden, i)) {

@@ -21,10 +21,10 @@ type Tree struct {
 	spool *os.File
 }
 
-// Stats is what the archive came to.
+// Stats returns what the archive came to.
 func (t *Tree) Stats() Stats { return t.stats }
 
-// Close closes the file of what does not lie in memory. Nothing is read after it.
+// Close closes the file of what is not in memory. Nothing can be read after it.
 func (t *Tree) Close() error {
 	if t.spool == nil {
 		return nil
@@ -57,7 +57,8 @@ func (s *spool) add(r io.Reader) (*io.SectionReader, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrRoom, err)
 		}
-		s.file, s.writer = f, bufio.NewWriterSize(spoolWriter{f}, spoolBuffer)
+		s.file = f
+		s.writer = bufio.NewWriterSize(spoolWriter{f}, spoolBuffer)
 		// Without a name, nothing of it is left when the process is killed.
 		if err := os.Remove(f.Name()); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrRoom, err)
@@ -69,6 +70,7 @@ func (s *spool) add(r io.Reader) (*io.SectionReader, error) {
 	return section, err
 }
 
+// flush writes what is in the buffer.
 func (s *spool) flush() error {
 	if s.file == nil {
 		return nil
@@ -76,6 +78,7 @@ func (s *spool) flush() error {
 	return s.writer.Flush()
 }
 
+// close closes the file, if there is one.
 func (s *spool) close() error {
 	if s.file == nil {
 		return nil
@@ -86,6 +89,7 @@ func (s *spool) close() error {
 // spoolWriter tells errors of the disk from those of the archive.
 type spoolWriter struct{ to io.Writer }
 
+// Write writes to the file. An error is ErrRoom.
 func (w spoolWriter) Write(p []byte) (int, error) {
 	n, err := w.to.Write(p)
 	if err != nil && !errors.Is(err, ErrRoom) {

@@ -16,8 +16,6 @@
 // unpacked, of a file), entries, depth and the ratio of the compression are bounded, and
 // a size that an archive claims takes no memory beyond the limit. The content of .git is
 // left out.
-//
-// Callers: plugin/argocd.
 package unpack
 
 import (
@@ -96,6 +94,7 @@ type Limits struct {
 	Depth int
 }
 
+// withDefaults returns the limits with defaults for zero values.
 func (l Limits) withDefaults() Limits {
 	return Limits{
 		Compressed: cmp.Or(l.Compressed, DefaultCompressed), Unpacked: cmp.Or(l.Unpacked, DefaultUnpacked),
@@ -131,7 +130,7 @@ func Read(ctx context.Context, r io.Reader, opts Options) (*Tree, error) {
 		compressed: counted{ctx: ctx, from: r, hash: sha256.New()},
 	}
 	u.compressed.limit = u.limits.Compressed
-	err := u.all()
+	err := u.readAll()
 	if u.compressed.err != nil {
 		// The gzip reader says of any fault below it that the archive is damaged.
 		err = u.compressed.err
@@ -141,7 +140,8 @@ func Read(ctx context.Context, r io.Reader, opts Options) (*Tree, error) {
 	}
 	var tree *memfs.FS
 	if err == nil {
-		if tree, err = u.content.FS(); err != nil {
+		tree, err = u.content.FS()
+		if err != nil {
 			err = fmt.Errorf("%w: %s", ErrArchive, err.Error())
 		}
 	}
@@ -149,7 +149,9 @@ func Read(ctx context.Context, r io.Reader, opts Options) (*Tree, error) {
 		_ = u.spool.close()
 		return nil, err
 	}
-	u.stats.Compressed, u.stats.Entries, u.stats.Spooled = u.compressed.n, u.entries, u.spool.size
+	u.stats.Compressed = u.compressed.n
+	u.stats.Entries = u.entries
+	u.stats.Spooled = u.spool.size
 	return &Tree{FS: tree, stats: u.stats, spool: u.spool.file}, nil
 }
 
@@ -169,13 +171,14 @@ type unpacking struct {
 	size int64
 }
 
-func (u *unpacking) all() error {
+// readAll reads the archive, and what follows it.
+func (u *unpacking) readAll() error {
 	unzipped, err := gzip.NewReader(&u.compressed)
 	if err != nil {
 		return fmt.Errorf("%w: not gzip: %s", ErrArchive, err.Error())
 	}
 	plain := &bounded{u: u, from: unzipped}
-	err = u.tar(tar.NewReader(plain))
+	err = u.readTar(tar.NewReader(plain))
 	if err == nil {
 		// What follows the last entry is part of the checksum.
 		_, err = io.Copy(io.Discard, plain)
@@ -193,7 +196,8 @@ func (u *unpacking) all() error {
 	return fmt.Errorf("%w: %s", ErrArchive, err.Error())
 }
 
-func (u *unpacking) tar(r *tar.Reader) error {
+// readTar reads the entries of the archive.
+func (u *unpacking) readTar(r *tar.Reader) error {
 	for {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -202,33 +206,37 @@ func (u *unpacking) tar(r *tar.Reader) error {
 		if err != nil {
 			return err
 		}
-		if u.entries++; u.entries > u.limits.Entries {
+		u.entries++
+		if u.entries > u.limits.Entries {
 			return fmt.Errorf("%w: more than %d entries (no flag raises this limit)", ErrLimit, u.limits.Entries)
 		}
 		if h.Typeflag == tar.TypeXGlobalHeader {
 			continue // git archive has the commit in one.
 		}
-		if err := u.entry(h, r); err != nil {
+		if err := u.addEntry(h, r); err != nil {
 			return err
 		}
 	}
 }
 
-// named counts a name with its target, and the folders above it.
-func (u *unpacking) named(name, target string) error {
-	if u.names += len(name) + len(target); u.names > maxNames {
+// countName counts a name with its target, and the folders above it.
+func (u *unpacking) countName(name, target string) error {
+	u.names += len(name) + len(target)
+	if u.names > maxNames {
 		return fmt.Errorf("%w: the names of the archive have more than %d bytes (no flag raises this limit)", ErrLimit, maxNames)
 	}
 	for dir := path.Dir(name); dir != "." && !u.dirs[dir]; dir = path.Dir(dir) {
-		if u.dirs[dir] = true; len(u.dirs) > u.limits.Entries {
+		u.dirs[dir] = true
+		if len(u.dirs) > u.limits.Entries {
 			return fmt.Errorf("%w: more than %d folders (no flag raises this limit)", ErrLimit, u.limits.Entries)
 		}
 	}
 	return nil
 }
 
-// entry takes one entry into the tree.
-func (u *unpacking) entry(h *tar.Header, r io.Reader) error {
+// addEntry adds one entry to the tree.
+func (u *unpacking) addEntry(h *tar.Header, r io.Reader) error {
+	// The name is checked and counted whatever the entry is.
 	name, err := u.name(h)
 	if err != nil {
 		return err
@@ -237,9 +245,11 @@ func (u *unpacking) entry(h *tar.Header, r io.Reader) error {
 		return nil
 	}
 	inGit := strings.HasPrefix(name, ".git/")
-	if err := u.named(name, h.Linkname); err != nil {
+	if err := u.countName(name, h.Linkname); err != nil {
 		return err
 	}
+
+	// Of .git nothing is kept but its folders.
 	switch h.Typeflag {
 	case tar.TypeDir:
 		u.dirs[name] = true
@@ -252,7 +262,7 @@ func (u *unpacking) entry(h *tar.Header, r io.Reader) error {
 		if inGit {
 			return nil
 		}
-		if err := u.once(name); err != nil {
+		if err := u.refuseTwice(name); err != nil {
 			return err
 		}
 		u.content.Links[name] = h.Linkname
@@ -266,18 +276,19 @@ func (u *unpacking) entry(h *tar.Header, r io.Reader) error {
 		if h.Size > u.limits.File {
 			return fmt.Errorf("%w: %q has %d bytes, and a file may have %d (no flag raises this limit)", ErrLimit, name, h.Size, u.limits.File)
 		}
-		return u.file(name, h, r)
+		return u.keepFile(name, h, r)
 	}
 	return fmt.Errorf("%w: %q is not a regular file, folder or symbolic link", ErrArchive, name)
 }
 
-// file keeps the content of a file.
-func (u *unpacking) file(name string, h *tar.Header, r io.Reader) error {
+// keepFile keeps the content of a file.
+func (u *unpacking) keepFile(name string, h *tar.Header, r io.Reader) error {
 	// A sparse file is larger than what the tar has of it.
-	if u.size += h.Size; u.size > u.limits.Unpacked {
+	u.size += h.Size
+	if u.size > u.limits.Unpacked {
 		return fmt.Errorf("%w: the files of the archive have more than %d bytes (no flag raises this limit)", ErrLimit, u.limits.Unpacked)
 	}
-	err := u.once(name)
+	err := u.refuseTwice(name)
 	if err != nil {
 		return err
 	}
@@ -290,9 +301,9 @@ func (u *unpacking) file(name string, h *tar.Header, r io.Reader) error {
 	return err
 }
 
-// once refuses a name that the archive holds already, before its content costs
-// anything. That of a folder is refused at the end.
-func (u *unpacking) once(name string) error {
+// refuseTwice refuses a name that the archive holds already, before its content costs anything.
+// The name of a folder is refused at the end.
+func (u *unpacking) refuseTwice(name string) error {
 	_, file := u.content.Files[name]
 	_, section := u.content.Sections[name]
 	_, link := u.content.Links[name]
@@ -302,11 +313,12 @@ func (u *unpacking) once(name string) error {
 	return nil
 }
 
-// name is the path of an entry in the tree.
+// name returns the path of an entry in the tree.
 func (u *unpacking) name(h *tar.Header) (string, error) {
 	name := h.Name
 	if h.Typeflag == tar.TypeDir {
-		if name = strings.TrimSuffix(name, "/"); name == "." || name == "" {
+		name = strings.TrimSuffix(name, "/")
+		if name == "." || name == "" {
 			return ".", nil
 		}
 	}
@@ -334,16 +346,19 @@ type counted struct {
 	err error
 }
 
+// Read reads what was sent, counts it, and adds it to the checksum.
 func (c *counted) Read(p []byte) (int, error) {
 	if c.err != nil {
 		return 0, c.err
 	}
-	if c.err = c.ctx.Err(); c.err != nil {
+	c.err = c.ctx.Err()
+	if c.err != nil {
 		return 0, c.err
 	}
 	n, err := c.from.Read(p)
 	_, _ = c.hash.Write(p[:n]) // A hash never fails.
-	if c.n += int64(n); c.n > c.limit {
+	c.n += int64(n)
+	if c.n > c.limit {
 		err = fmt.Errorf("%w: the archive has more than %d bytes: raise --archive", ErrLimit, c.limit)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -360,6 +375,7 @@ type bounded struct {
 	err  error
 }
 
+// Read reads what was unpacked, within the limits of size and of compression.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err

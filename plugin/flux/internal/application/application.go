@@ -15,15 +15,16 @@ import (
 // another Application has an object.
 const refusesShared = "FailOnSharedResource=true"
 
-// application is the Application of a Transform at a digest. The field names are
-// those of argoproj.io/v1alpha1; only such are used that Argo CD has had since it reads
-// OCI artifacts (3.1), because a server-side apply refuses others.
+// application returns the Application of a Transform at a digest, or why the controller refuses
+// it. The field names are those of argoproj.io/v1alpha1. Only fields are used that Argo CD has had
+// since it reads OCI artifacts (3.1), because a server-side apply refuses others.
 func (e *Engine) application(t *v1alpha1.Transform, digest string) (*unstructured.Unstructured, *refusal) {
 	template := v1alpha1.ArgoCDDelivery{}
 	if t.Spec.Delivery != nil && t.Spec.Delivery.ArgoCD != nil {
 		template = *t.Spec.Delivery.ArgoCD
 	}
-	namespace, project := cmp.Or(template.Namespace, "argocd"), cmp.Or(template.Project, "default")
+	namespace := cmp.Or(template.Namespace, "argocd")
+	project := cmp.Or(template.Project, "default")
 	name := t.Namespace + "." + t.Name
 	switch {
 	case !e.Allow.namespace(namespace):
@@ -48,7 +49,8 @@ func (e *Engine) application(t *v1alpha1.Transform, digest string) (*unstructure
 	return app, nil
 }
 
-// destination is where the objects go. Its namespace is for those that name none.
+// destination returns the cluster and the namespace of the objects. The namespace is for objects
+// that name none.
 func destination(t *v1alpha1.Transform, template v1alpha1.ArgoCDDelivery) map[string]any {
 	out := map[string]any{"namespace": target(t)}
 	switch {
@@ -60,7 +62,7 @@ func destination(t *v1alpha1.Transform, template v1alpha1.ArgoCDDelivery) map[st
 	return out
 }
 
-// target is the namespace of a render.
+// target returns the namespace of a render.
 func target(t *v1alpha1.Transform) string {
 	if t.Spec.Context != nil && t.Spec.Context.Namespace != "" {
 		return t.Spec.Context.Namespace
@@ -68,6 +70,7 @@ func target(t *v1alpha1.Transform) string {
 	return t.Namespace
 }
 
+// syncPolicy returns when and how Argo CD syncs by itself.
 func syncPolicy(t *v1alpha1.Transform, template v1alpha1.ArgoCDDelivery) map[string]any {
 	out := map[string]any{"retry": map[string]any{
 		"limit":   int64(3),
@@ -92,7 +95,7 @@ func syncPolicy(t *v1alpha1.Transform, template v1alpha1.ArgoCDDelivery) map[str
 	return out
 }
 
-// prunes reports whether objects go that are not rendered any more.
+// prunes reports whether objects that are no longer rendered are deleted.
 func prunes(t *v1alpha1.Transform) bool {
 	d := t.Spec.Delivery
 	return d == nil || d.ArgoCD == nil || d.ArgoCD.Prune == nil || *d.ArgoCD.Prune
@@ -104,6 +107,7 @@ func owns(t *v1alpha1.Transform, live *unstructured.Unstructured) bool {
 	return labels[v1alpha1.LabelTransform] == t.Name && labels[v1alpha1.LabelNamespace] == t.Namespace
 }
 
+// text returns the text at a path of an object, or "".
 func text(o *unstructured.Unstructured, path ...string) string {
 	s, _, _ := unstructured.NestedString(o.Object, path...)
 	return s

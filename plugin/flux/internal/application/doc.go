@@ -18,6 +18,4 @@
 //
 // Ready means: compared with the desired digest, nothing left to apply, healthy, and no
 // operation in progress or failed at that digest.
-//
-// Callers: the reconciler in plugin/flux.
 package application

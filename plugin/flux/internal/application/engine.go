@@ -26,7 +26,7 @@ import (
 // say it.
 const retryAfter = 5 * time.Minute
 
-// GroupVersionKind is that of Applications.
+// GroupVersionKind returns the kind of Applications.
 func GroupVersionKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}
 }
@@ -43,17 +43,19 @@ type Allow struct {
 	Projects []string
 }
 
+// namespace reports whether Applications may be in a namespace.
 func (a Allow) namespace(namespace string) bool {
 	return slices.Contains(a.Namespaces, everything) || slices.Contains(a.Namespaces, namespace)
 }
 
+// project reports whether Applications of a namespace may be of a project.
 func (a Allow) project(namespace, project string) bool {
 	return slices.ContainsFunc(a.Projects, func(allowed string) bool {
 		return allowed == everything || allowed == project || allowed == namespace+"/"+project
 	})
 }
 
-// namespaces are the namespaces that an Application may be in; "" is all of them.
+// namespaces returns the namespaces that an Application may be in; "" is all of them.
 func (a Allow) namespaces() []string {
 	if slices.Contains(a.Namespaces, everything) {
 		return []string{""}
@@ -73,10 +75,11 @@ type Engine struct {
 
 var _ delivery.Engine = (*Engine)(nil)
 
-// Deliver has the Application lead to want, and says what Argo CD has made of
-// it. What the controller does not allow, and what a user has to change, is Stalled and
-// no error.
+// Deliver makes the Application lead to want, and returns what Argo CD has made of it. If the
+// controller does not allow it, or a user has to change something, the progress is Stalled and
+// there is no error.
 func (e *Engine) Deliver(ctx context.Context, t *v1alpha1.Transform, want delivery.Desired) (delivery.Progress, error) {
+	// Nothing is written over an Application of another owner.
 	app, refused := e.application(t, want.Digest)
 	if refused != nil {
 		return refused.progress(t, want), nil
@@ -93,6 +96,8 @@ func (e *Engine) Deliver(ctx context.Context, t *v1alpha1.Transform, want delive
 	case live != nil && live.GetDeletionTimestamp() != nil:
 		return waiting(app, want, "Argo CD is deleting the Application"), nil
 	}
+
+	// An Application in another namespace lets go first.
 	moving, err := e.leave(ctx, t, app)
 	if err != nil {
 		return delivery.Progress{}, err
@@ -100,6 +105,8 @@ func (e *Engine) Deliver(ctx context.Context, t *v1alpha1.Transform, want delive
 	if moving != "" {
 		return waiting(app, want, moving), nil
 	}
+
+	// The Application is written only if it is not as it should be, and else observed.
 	if live == nil || !apply.Same(app, live) {
 		return e.apply(ctx, app, live, want)
 	}
@@ -125,9 +132,9 @@ func (e *Engine) apply(ctx context.Context, app, live *unstructured.Unstructured
 	return out, nil
 }
 
-// push ends a sync that stands in the way of the digest that is wanted, or refuses what
-// may be taken over now, and starts one anew that failed some time ago, or so. The message
-// says what it did.
+// push ends a sync that stands in the way of the digest that is wanted, or that refuses what may
+// be taken over now. It starts a failed sync anew if it failed some time ago, or refused what may
+// be taken over now. The message has what it did.
 func (e *Engine) push(ctx context.Context, t *v1alpha1.Transform, live *unstructured.Unstructured, seen observation, digest string) (string, error) {
 	automated := live.Object["spec"].(map[string]any)["syncPolicy"].(map[string]any)["automated"] != nil
 	op := seen.OperationState
@@ -165,7 +172,7 @@ func (e *Engine) rested(t *v1alpha1.Transform, op *operationState) bool {
 	return op.FinishedAt != nil && now().Sub(op.FinishedAt.Time) >= pause
 }
 
-// get is the live Application, nil where there is none.
+// get returns the live Application, or nil if there is none.
 func (e *Engine) get(ctx context.Context, app *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(GroupVersionKind())
@@ -190,10 +197,12 @@ func (e *Engine) patch(ctx context.Context, live *unstructured.Unstructured, par
 // something.
 type refusal struct{ reason, message string }
 
+// refuse returns a refusal.
 func refuse(reason, format string, args ...any) *refusal {
 	return &refusal{reason: reason, message: fmt.Sprintf(format, args...)}
 }
 
+// progress returns the progress of a delivery that is refused.
 func (r *refusal) progress(t *v1alpha1.Transform, want delivery.Desired) delivery.Progress {
 	return delivery.Progress{
 		Layers:  []v1alpha1.LayerStatus{layer(t.Namespace+"."+t.Name, v1alpha1.LayerFailed, r.message, want)},

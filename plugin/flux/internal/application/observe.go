@@ -104,7 +104,7 @@ type resource struct {
 	HookPhase       string  `json:"hookPhase"`
 }
 
-// revision is the digest that an operation is about.
+// revision returns the digest that an operation is about.
 func (o *operationState) revision() string {
 	if o.SyncResult != nil && o.SyncResult.Revision != "" {
 		return o.SyncResult.Revision
@@ -112,13 +112,14 @@ func (o *operationState) revision() string {
 	return o.Operation.Sync.Revision
 }
 
-// outdated reports whether an operation refuses what an Application now may take over:
-// it keeps its options, for its retries too.
+// outdated reports whether an operation refuses what an Application now may take over: it keeps
+// its options, for its retries too.
 func (o *operationState) outdated(app *unstructured.Unstructured) bool {
 	now, _, _ := unstructured.NestedStringSlice(app.Object, "spec", "syncPolicy", "syncOptions")
 	return o.Operation.InitiatedBy.Automated && slices.Contains(o.Operation.Sync.SyncOptions, refusesShared) && !slices.Contains(now, refusesShared)
 }
 
+// failed reports whether an operation has failed.
 func (o *operationState) failed() bool { return o.Phase == phaseFailed || o.Phase == phaseError }
 
 // observe reads the status of an Application.
@@ -133,7 +134,7 @@ func observe(live *unstructured.Unstructured) (observation, error) {
 	return out, nil
 }
 
-// progress is what the status means.
+// progress returns what the status means for the delivery.
 func progress(app *unstructured.Unstructured, seen observation, want delivery.Desired) delivery.Progress {
 	// A spec that Argo CD refuses is not compared with anything.
 	refused := slices.ContainsFunc(seen.Conditions, func(c condition) bool { return c.Type == invalidSpec })
@@ -141,19 +142,25 @@ func progress(app *unstructured.Unstructured, seen observation, want delivery.De
 	if !refused && (compared.TargetRevision != want.Digest || compared.RepoURL != text(app, "spec", "source", "repoURL")) {
 		return waiting(app, want, "waiting for Argo CD to compare the new digest")
 	}
+
+	// The state of the one layer gives the conditions.
 	out := delivery.Progress{Nodes: nodes(seen, want)}
 	state, message := judge(app, seen, want.Digest)
 	switch state {
 	case v1alpha1.LayerReady:
 		out.Ready = true
 	case v1alpha1.LayerFailed:
-		out.Failed, out.Stalled, out.Reason = true, refused, v1alpha1.DeliveryFailedReason
+		out.Failed = true
+		out.Stalled = refused
+		out.Reason = v1alpha1.DeliveryFailedReason
 	default:
 		out.Reason = v1alpha1.LayerNotReadyReason
 	}
 	if !out.Ready {
 		out.Message = fmt.Sprintf("Application %s/%s: %s", app.GetNamespace(), app.GetName(), message)
 	}
+
+	// The layer shows which digest is applied.
 	one := layer(app.GetName(), state, message, want)
 	if seen.Sync.Revision == want.Digest && seen.applied(want.Digest) {
 		one.Applied = want.Digest
@@ -164,7 +171,7 @@ func progress(app *unstructured.Unstructured, seen observation, want delivery.De
 	return out
 }
 
-// judge is the state of the one layer, and why.
+// judge returns the state of the one layer, and why.
 func judge(app *unstructured.Unstructured, seen observation, digest string) (state, message string) {
 	op := seen.OperationState
 	running := seen.queued || op != nil && (op.Phase == phaseRunning || op.Phase == phaseTerminating)
@@ -194,7 +201,8 @@ func judge(app *unstructured.Unstructured, seen observation, digest string) (sta
 	return v1alpha1.LayerReady, ""
 }
 
-// mistake is the condition that says best why Argo CD makes no progress.
+// mistake returns the condition that explains best why Argo CD makes no progress, and false if
+// there is none.
 func (s status) mistake() (condition, bool) {
 	errors := slices.DeleteFunc(slices.Clone(s.Conditions), func(c condition) bool { return !strings.HasSuffix(c.Type, "Error") })
 	if len(errors) == 0 {
@@ -204,10 +212,10 @@ func (s status) mistake() (condition, bool) {
 	return errors[i], true
 }
 
-// applied reports whether nothing is left to apply or to prune. Objects that are not
-// rendered any more, and that their annotations or the Application keep from being pruned,
-// leave an Application OutOfSync for ever; they count for nothing once the rest is
-// done. Those that were pruned and are still there are being deleted.
+// applied reports whether nothing is left to apply or to prune. Some objects are not rendered any
+// more, and are kept from being pruned by their annotations or by the Application. They leave an
+// Application OutOfSync for ever, and do not count once the rest is done. Those that were pruned
+// and are still there are being deleted.
 func (s status) applied(digest string) bool {
 	if s.Sync.Status == synced {
 		return true
@@ -215,7 +223,8 @@ func (s status) applied(digest string) bool {
 	if s.Sync.Status != outOfSync {
 		return false
 	}
-	left, said := false, s.results(digest)
+	left := false
+	said := s.results(digest)
 	for _, r := range s.Resources {
 		if r.Status == outOfSync && (!r.RequiresPruning || said[r.object()].Status == pruned) {
 			return false
@@ -226,7 +235,7 @@ func (s status) applied(digest string) bool {
 	return left && op != nil && op.Phase == phaseSucceeded && op.revision() == digest
 }
 
-// results are those of the last sync, where it was of a digest.
+// results returns the results of the last sync by object, if that was of the digest.
 func (s status) results(digest string) map[string]resource {
 	out := map[string]resource{}
 	if op := s.OperationState; op != nil && op.SyncResult != nil && op.revision() == digest {
@@ -237,14 +246,17 @@ func (s status) results(digest string) map[string]resource {
 	return out
 }
 
-// nodes are the objects that are not Ready, sorted by their ids.
+// nodes returns the objects that are not Ready, sorted by their ids.
 func nodes(seen observation, want delivery.Desired) []v1alpha1.NodeStatus {
+	// Argo CD does not know the ids of the nodes.
 	ids := map[string]string{}
 	for _, layer := range want.Layers {
 		for _, o := range layer.Objects {
 			ids[o.String()] = o.Node
 		}
 	}
+
+	// The last sync has the reason why an object could not be applied.
 	said := seen.results(want.Digest)
 	var out []v1alpha1.NodeStatus
 	for _, r := range seen.Resources {
@@ -274,12 +286,12 @@ func nodes(seen observation, want delivery.Desired) []v1alpha1.NodeStatus {
 	return out
 }
 
-// object is how the status names it.
+// object returns the name of an object as the status has it.
 func (r resource) object() string {
 	return delivery.ObjectRef{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}.String()
 }
 
-// waiting is the progress of an Application that is not there yet.
+// waiting returns the progress of an Application that is not there yet.
 func waiting(app *unstructured.Unstructured, want delivery.Desired, message string) delivery.Progress {
 	return delivery.Progress{
 		Layers: []v1alpha1.LayerStatus{layer(app.GetName(), v1alpha1.LayerApplying, message, want)},
@@ -287,7 +299,7 @@ func waiting(app *unstructured.Unstructured, want delivery.Desired, message stri
 	}
 }
 
-// layer is the whole as the one layer of a status.
+// layer returns the complete artifact as the one layer of a status.
 func layer(name, state, message string, want delivery.Desired) v1alpha1.LayerStatus {
 	out := v1alpha1.LayerStatus{Name: name, Digest: want.Digest, State: state, Message: message}
 	for _, layer := range want.Layers {

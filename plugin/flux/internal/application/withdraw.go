@@ -21,8 +21,8 @@ import (
 // Application goes. Others that begin with it say how.
 const cascade = "resources-finalizer.argocd.argoproj.io"
 
-// Withdraw deletes the Application of a Transform, wherever it is, and with it what it
-// applied, or not, as t says. It is done when there is none any more.
+// Withdraw deletes the Application of a Transform in any namespace. What it applied is deleted
+// with it, or stays, as t declares. It is done when there is no Application any more.
 func (e *Engine) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, waiting string, err error) {
 	live, err := e.Owned(ctx, e.Client, t)
 	if err != nil || len(live) == 0 {
@@ -34,14 +34,15 @@ func (e *Engine) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool
 			return false, "", err
 		}
 	}
-	if live, err = e.Owned(ctx, e.Client, t); err != nil || len(live) == 0 {
+	live, err = e.Owned(ctx, e.Client, t)
+	if err != nil || len(live) == 0 {
 		return err == nil, "", err
 	}
 	return false, "Argo CD deletes what Application " + live[0].GetNamespace() + "/" + live[0].GetName() + " applied" + problem(&live[0]), nil
 }
 
-// remove deletes an Application. Its finalizer says what becomes of its objects,
-// and is set at the same version that is deleted.
+// remove deletes an Application. Its finalizer decides what becomes of its objects, and is set at
+// the same version that is deleted.
 func (e *Engine) remove(ctx context.Context, live *unstructured.Unstructured, orphan bool) error {
 	finalizers := slices.DeleteFunc(slices.Clone(live.GetFinalizers()), func(f string) bool {
 		return orphan && (f == cascade || strings.HasPrefix(f, cascade+"/"))
@@ -61,13 +62,14 @@ func (e *Engine) remove(ctx context.Context, live *unstructured.Unstructured, or
 	if live.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	uid, version := live.GetUID(), live.GetResourceVersion()
+	uid := live.GetUID()
+	version := live.GetResourceVersion()
 	return e.Client.Delete(ctx, live, client.Preconditions{UID: &uid, ResourceVersion: &version})
 }
 
-// leave lets go of Applications of a Transform in namespaces that it does not name
-// any more. Their objects stay, and the new Application takes them over. The message
-// says what goes on; "" is nothing.
+// leave lets go of Applications of a Transform in namespaces that it does not name any more. Their
+// objects stay, and the new Application takes them over. The message says what goes on; "" is
+// nothing.
 func (e *Engine) leave(ctx context.Context, t *v1alpha1.Transform, app *unstructured.Unstructured) (string, error) {
 	if namespaces := e.Allow.namespaces(); len(namespaces) == 1 && namespaces[0] != "" {
 		return "", nil // There is nowhere else.
@@ -89,7 +91,7 @@ func (e *Engine) leave(ctx context.Context, t *v1alpha1.Transform, app *unstruct
 	return message, nil
 }
 
-// Owned are the Applications of a Transform in all namespaces that are allowed.
+// Owned returns the Applications of a Transform in all namespaces that are allowed.
 func (e *Engine) Owned(ctx context.Context, from client.Reader, t *v1alpha1.Transform) ([]unstructured.Unstructured, error) {
 	var out []unstructured.Unstructured
 	for _, namespace := range e.Allow.namespaces() {
@@ -111,7 +113,7 @@ func (e *Engine) Owned(ctx context.Context, from client.Reader, t *v1alpha1.Tran
 	return out, nil
 }
 
-// problem is what Argo CD says of a deletion that does not get on.
+// problem returns the error that Argo CD reports for a deletion, for the end of a message, or "".
 func problem(live *unstructured.Unstructured) string {
 	seen, err := observe(live)
 	if err != nil {

@@ -3,8 +3,6 @@
 
 // Package apply writes objects of Flux and Argo CD by server-side apply, and tells whether
 // a live one is as it was applied, so that what did not change is not written.
-//
-// Callers: the packages delivery, storage and application beside it.
 package apply
 
 import (
@@ -26,8 +24,8 @@ const FieldOwner = client.FieldOwner("ropewalk-controller")
 // any more is noticed.
 const annotationApplied = "ropewalk.dev/applied"
 
-// Same reports whether a live object is what Write(want) gave, and was not changed since.
-// The status counts only where want has one.
+// Same reports whether a live object is what Write(want) gave, and was not changed since. The
+// status counts only if want has one.
 func Same(want, live client.Object) bool {
 	applied, status, err := configuration(want)
 	if err != nil {
@@ -38,7 +36,7 @@ func Same(want, live client.Object) bool {
 		(status == nil || reflect.DeepEqual(plain(status.Object["status"]), have["status"]))
 }
 
-// Write applies an object, and then its status where it has one.
+// Write applies an object, and then its status if it has one.
 func Write(ctx context.Context, c client.Client, want client.Object) error {
 	applied, status, err := configuration(want)
 	if err != nil {
@@ -51,8 +49,8 @@ func Write(ctx context.Context, c client.Client, want client.Object) error {
 	return c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(status), FieldOwner, client.ForceOwnership)
 }
 
-// configuration is an object as it is applied, with what identifies all of it, and its
-// status, nil where it has none.
+// configuration returns an object as it is applied, with what identifies all of it, and its
+// status, or nil if it has none.
 func configuration(of client.Object) (applied, status *unstructured.Unstructured, err error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(of.DeepCopyObject())
 	if err != nil {
@@ -76,7 +74,7 @@ func configuration(of client.Object) (applied, status *unstructured.Unstructured
 	return applied, status, nil
 }
 
-// plain is a value as JSON has it.
+// plain returns a value as JSON has it.
 func plain(v any) any {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -89,8 +87,8 @@ func plain(v any) any {
 	return out
 }
 
-// covers reports whether have has all that want has. Typed clients leave out the kind of
-// what they read, and controllers what is false.
+// covers reports whether have has all that want has. Typed clients leave out the kind of what they
+// read, and controllers what is false.
 func covers(want, have any) bool {
 	w, ok := want.(map[string]any)
 	if !ok {
@@ -111,7 +109,7 @@ func covers(want, have any) bool {
 	return true
 }
 
-// Sum identifies a value by its JSON.
+// Sum returns a text that identifies a value by its JSON.
 func Sum(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -51,7 +51,7 @@ const pendingFor = 2 * time.Minute
 // lookAgain is when to look again whether others are rendered.
 const lookAgain = time.Second
 
-// NewClaims has no claims.
+// NewClaims returns a Claims without a claim.
 func NewClaims(o ClaimOptions) *Claims {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -117,7 +117,8 @@ type other struct {
 	leaves, marked bool
 }
 
-// scopeOf is where keys of a Transform are unique: a cluster, and with tenants a namespace.
+// scopeOf returns the scope in which keys of a Transform are unique: a cluster, and with tenants a
+// namespace.
 func (c *Claims) scopeOf(t *v1alpha1.Transform) string {
 	scope := ""
 	if c.options.Isolated {
@@ -129,6 +130,7 @@ func (c *Claims) scopeOf(t *v1alpha1.Transform) string {
 	return scope
 }
 
+// identify returns the identity of an object in a scope, which is shorter than its key.
 func identify(scope string, k key) objectID {
 	sum := sha256.Sum256([]byte(scope + "\x00" + string(k)))
 	return objectID(sum[:16])
@@ -153,7 +155,7 @@ func (c *Claims) with(t *v1alpha1.Transform, f func(own *claim) map[types.Namesp
 	}
 }
 
-// find calls f with a claim where there is one. A nil Claims has none.
+// find calls f with a claim if there is one. A nil Claims has none.
 func (c *Claims) find(name types.NamespacedName, f func(own *claim)) {
 	if c == nil {
 		return
@@ -165,7 +167,7 @@ func (c *Claims) find(name types.NamespacedName, f func(own *claim)) {
 	}
 }
 
-// Changed records that the render of a Transform may be another one now.
+// Changed records that a Transform may render something else now.
 func (c *Claims) Changed(t *v1alpha1.Transform) {
 	c.with(t, func(own *claim) map[types.NamespacedName]bool {
 		if own.changed == own.settled {
@@ -176,7 +178,7 @@ func (c *Claims) Changed(t *v1alpha1.Transform) {
 	})
 }
 
-// Begin is the count of changes that a reconciliation sees, for Settle.
+// Begin returns the count of changes that a reconciliation sees, for Settle.
 func (c *Claims) Begin(name types.NamespacedName) (count uint64) {
 	c.find(name, func(own *claim) { count = own.changed })
 	return count
@@ -201,7 +203,7 @@ func (c *Claims) Known(name types.NamespacedName) (known bool) {
 	return known
 }
 
-// Awaiting are the Transforms of the same namespace that cannot go on without this one.
+// Awaiting returns the Transforms of the same namespace that cannot go on without this one.
 func (c *Claims) Awaiting(name types.NamespacedName) map[string]bool {
 	out := map[string]bool{}
 	c.find(name, func(*claim) {
@@ -214,14 +216,14 @@ func (c *Claims) Awaiting(name types.NamespacedName) map[string]bool {
 	return out
 }
 
-// Waiting is how long until a Transform looks again for what no event tells of; zero where
-// it waits for nothing.
+// Waiting returns how long until a Transform looks again for a change that no event reports. It is
+// zero if the Transform waits for nothing.
 func (c *Claims) Waiting(name types.NamespacedName) (next time.Duration) {
 	c.find(name, func(own *claim) { next = own.next })
 	return next
 }
 
-// Assume records what a Transform has delivered, where its delivery is not looked at.
+// Assume records what a Transform has delivered, if its delivery is not looked at.
 func (c *Claims) Assume(t *v1alpha1.Transform, want Desired) {
 	uses := map[key]use{}
 	for _, layer := range want.Layers {
@@ -229,11 +231,11 @@ func (c *Claims) Assume(t *v1alpha1.Transform, want Desired) {
 			uses[r.key()] = useWanted | useHeld
 		}
 	}
-	c.hold(t, uses)
+	c.recordUses(t, uses)
 }
 
-// want records what a Transform wants, before it looks at what others do.
-func (c *Claims) want(t *v1alpha1.Transform, want Desired) {
+// recordWanted records what a Transform wants, before it looks at what others do.
+func (c *Claims) recordWanted(t *v1alpha1.Transform, want Desired) {
 	scope := c.scopeOf(t)
 	c.with(t, func(own *claim) map[types.NamespacedName]bool {
 		if own.uses != nil && own.digest == want.Digest && own.scope == scope {
@@ -241,7 +243,8 @@ func (c *Claims) want(t *v1alpha1.Transform, want Desired) {
 		}
 		uses := map[objectID]use{}
 		for id, u := range own.uses {
-			if u &= useHeld | useOnce; u&useHeld != 0 && own.scope == scope {
+			u &= useHeld | useOnce
+			if u&useHeld != 0 && own.scope == scope {
 				uses[id] = u
 			}
 		}
@@ -250,13 +253,14 @@ func (c *Claims) want(t *v1alpha1.Transform, want Desired) {
 				uses[identify(scope, r.key())] |= useWanted
 			}
 		}
-		own.scope, own.digest = scope, want.Digest
+		own.scope = scope
+		own.digest = want.Digest
 		return c.set(own, uses)
 	})
 }
 
-// hold records all that a Transform does.
-func (c *Claims) hold(t *v1alpha1.Transform, uses map[key]use) {
+// recordUses records all that a Transform does with its objects.
+func (c *Claims) recordUses(t *v1alpha1.Transform, uses map[key]use) {
 	c.with(t, func(own *claim) map[types.NamespacedName]bool {
 		byID := make(map[objectID]use, len(uses))
 		for k, u := range uses {
@@ -269,6 +273,8 @@ func (c *Claims) hold(t *v1alpha1.Transform, uses map[key]use) {
 // set replaces the uses of a claim, and returns those that it may concern.
 func (c *Claims) set(own *claim, uses map[objectID]use) map[types.NamespacedName]bool {
 	woken := map[types.NamespacedName]bool{}
+
+	// A Transform is woken if another one does something else with an object that both have.
 	touch := func(id objectID, before, after use) {
 		for _, r := range c.objects[id] {
 			if r == own || before == after {
@@ -280,9 +286,12 @@ func (c *Claims) set(own *claim, uses map[objectID]use) map[types.NamespacedName
 			}
 		}
 	}
+
+	// Uses that ended are removed from the index, new ones are added.
 	for id, before := range own.uses {
 		after, still := uses[id]
-		if touch(id, before, after); still {
+		touch(id, before, after)
+		if still {
 			continue
 		}
 		c.objects[id] = slices.DeleteFunc(c.objects[id], func(r *claim) bool { return r == own })
@@ -300,7 +309,7 @@ func (c *Claims) set(own *claim, uses map[objectID]use) map[types.NamespacedName
 	return woken
 }
 
-// others is what other Transforms do with objects; those with which they do nothing are
+// others returns what other Transforms do with objects. Objects with which they do nothing are
 // left out.
 func (c *Claims) others(t *v1alpha1.Transform, keys map[key]bool) map[key]other {
 	out := map[key]other{}
@@ -316,15 +325,17 @@ func (c *Claims) others(t *v1alpha1.Transform, keys map[key]bool) map[key]other 
 	return out
 }
 
-// compare sums up what the claims of an object, in the order in which they were made, are
-// to one of them.
+// compare sums up the claims of an object, in the order in which they were made, as one of them
+// sees them.
 func (c *claim) compare(id objectID, all []*claim) other {
+	// The order of the claims decides if nothing else does.
 	o := other{marked: true}
 	mine := slices.Index(all, c)
 	for i, r := range all {
 		u := r.uses[id]
 		switch {
 		case r == c:
+		// A Transform that wants the object is ahead if it has it, or came first.
 		case u&useWanted != 0:
 			ahead := u&useHeld != 0
 			switch holds := c.uses[id]&useHeld != 0; {
@@ -336,21 +347,25 @@ func (c *claim) compare(id objectID, all []*claim) other {
 			if !o.wants || ahead && !o.ahead {
 				o.by = r.name
 			}
-			o.wants, o.ahead = true, o.ahead || ahead
+			o.wants = true
+			o.ahead = o.ahead || ahead
 			o.held = o.held || u&useHeld != 0
 			o.has = o.has || u&(useHeld|useMarked) == useHeld|useMarked
 			o.once = o.once || u&useOnce != 0
+
+		// A Transform that only has the object leaves it, once it has marked it.
 		case u&useOnce == 0:
 			if !o.leaves || u&useMarked == 0 {
 				o.from = r.name
 			}
-			o.leaves, o.marked = true, o.marked && u&useMarked != 0
+			o.leaves = true
+			o.marked = o.marked && u&useMarked != 0
 		}
 	}
 	return o
 }
 
-// before orders claims of Transforms that have both applied an object.
+// before reports whether c comes before d, if the Transforms of both have applied an object.
 func (c *claim) before(d *claim) bool {
 	if !c.created.Equal(d.created) {
 		return c.created.Before(d.created)
@@ -358,22 +373,25 @@ func (c *claim) before(d *claim) bool {
 	return c.name.String() < d.name.String()
 }
 
-// wait records that a Transform is about to delete something that another one may come to
-// want, or wants what another one may give away, where waits says so, and what it cannot
-// go on without. It is open for a moment after that began, and while others that changed
-// until then are not rendered; with its own deletion a Transform waits only for the latter.
+// wait records that a Transform is about to delete an object that another one may come to want, or
+// wants one that another one may give away. It does so if waits is true; awaits are the Transforms
+// that it cannot go on without. The result is true for a moment after that began, and while others
+// that changed until then are not rendered. A Transform that is itself deleted waits only for the
+// latter.
 func (c *Claims) wait(t *v1alpha1.Transform, with string, waits, ends bool, awaits map[types.NamespacedName]bool) (open bool) {
 	c.with(t, func(own *claim) map[types.NamespacedName]bool {
 		woken := maps.Clone(awaits)
 		maps.DeleteFunc(woken, func(name types.NamespacedName, _ bool) bool { return own.awaits[name] })
-		own.awaits, own.next = awaits, 0
+		own.awaits = awaits
+		own.next = 0
 		if !waits {
 			own.since = time.Time{}
 			return woken
 		}
 		now := c.options.Now()
 		if own.since.IsZero() || own.with != with {
-			own.since, own.with = now, with
+			own.since = now
+			own.with = with
 		}
 		until := own.since.Add(c.options.Settle)
 		switch {
@@ -388,11 +406,12 @@ func (c *Claims) wait(t *v1alpha1.Transform, with string, waits, ends bool, awai
 	return open
 }
 
-// unknown reports whether a Transform that has delivered before this process began was not
-// looked at yet.
+// unknown reports whether a Transform that has delivered before this process began was not looked
+// at yet.
 func (c *Claims) unknown(t *v1alpha1.Transform) (is bool) {
 	c.with(t, func(own *claim) map[types.NamespacedName]bool {
-		if is = c.unsettled(own, func(r *claim) bool { return r.delivered && r.uses == nil }); is {
+		is = c.unsettled(own, func(r *claim) bool { return r.delivered && r.uses == nil })
+		if is {
 			own.next = lookAgain
 		}
 		return nil
@@ -400,8 +419,7 @@ func (c *Claims) unknown(t *v1alpha1.Transform) (is bool) {
 	return is
 }
 
-// unsettled reports whether there is another Transform in the scope that was not rendered
-// since it changed.
+// unsettled reports whether another Transform in the scope was not rendered since it changed.
 func (c *Claims) unsettled(own *claim, is func(*claim) bool) bool {
 	now := c.options.Now()
 	for _, r := range c.byName {
@@ -412,8 +430,8 @@ func (c *Claims) unsettled(own *claim, is func(*claim) bool) bool {
 	return false
 }
 
-// stale reports, once, whether another Transform may have deleted one of the objects.
-func (c *Claims) stale(t *v1alpha1.Transform, of map[key]bool) (is bool) {
+// takeStale reports, once, whether another Transform may have deleted one of the objects.
+func (c *Claims) takeStale(t *v1alpha1.Transform, of map[key]bool) (is bool) {
 	c.with(t, func(own *claim) map[types.NamespacedName]bool {
 		for k := range of {
 			if id := identify(own.scope, k); len(own.stale) > 0 && own.stale[id] {

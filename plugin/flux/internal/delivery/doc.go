@@ -51,5 +51,5 @@
 // the source has the new artifact: Flux would else wait for objects that
 // it has not got yet. A Kustomization that a user suspended is not resumed.
 //
-// Callers: plugin/flux; package application delivers to Argo CD instead.
+// Package application delivers to Argo CD instead.
 package delivery

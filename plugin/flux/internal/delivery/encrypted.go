@@ -14,9 +14,9 @@ import (
 const annotationDecrypt = "kustomize.toolkit.fluxcd.io/decrypt"
 
 // encrypted reports whether a manifest has the mark that SOPS leaves at its root
-// (github.com/getsops/sops, stores/stores.go), and nothing says that it is to stay as it
-// is. Only kinds of the core group count: one with a definition may have such a field of
-// its own, and an operator that reads it.
+// (github.com/getsops/sops, stores/stores.go), and no annotation that it is to stay as it is. Only
+// kinds of the core group count: a kind with a definition may have such a field of its own, and an
+// operator that reads it.
 func encrypted(r ObjectRef, data []byte) bool {
 	if r.Group != "" || !bytes.Contains(data, []byte("\nsops:")) {
 		return false
@@ -25,9 +25,8 @@ func encrypted(r ObjectRef, data []byte) bool {
 	return err == nil && o.Text("sops", "mac") != "" && o.Text("metadata", "annotations", annotationDecrypt) != "disabled"
 }
 
-// readable refuses layers with encrypted objects where Flux is not configured to
-// decrypt.
-func (d *delivery) readable(layers []Layer) Progress {
+// refuseEncrypted refuses layers with encrypted objects if Flux is not configured to decrypt.
+func (d *delivery) refuseEncrypted(layers []Layer) Progress {
 	if d.template().Decryption != nil {
 		return Progress{}
 	}

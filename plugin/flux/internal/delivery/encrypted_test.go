@@ -51,7 +51,7 @@ func TestWhatIsEncryptedNeedsADecryption(t *testing.T) {
 	}}}
 	transform := &v1alpha1.Transform{}
 	transform.Name = "web"
-	got := (&Flux{}).begin(transform).readable(layers)
+	got := (&Flux{}).begin(transform).refuseEncrypted(layers)
 	require.True(t, got.Stalled)
 	require.Equal(t, v1alpha1.InvalidReason, got.Reason)
 	require.Contains(t, got.Message, "Secret ns/db and 1 more: encrypted with SOPS")
@@ -59,5 +59,5 @@ func TestWhatIsEncryptedNeedsADecryption(t *testing.T) {
 	require.Equal(t, "web-layer-00", got.Nodes[0].Layer)
 
 	transform.Spec.Delivery = &v1alpha1.Delivery{Flux: &v1alpha1.FluxDelivery{Decryption: &v1alpha1.Decryption{Provider: "sops"}}}
-	require.False(t, (&Flux{}).begin(transform).readable(layers).Stalled)
+	require.False(t, (&Flux{}).begin(transform).refuseEncrypted(layers).Stalled)
 }

@@ -57,6 +57,7 @@ type delivery struct {
 
 // Deliver implements [Engine].
 func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired) (Progress, error) {
+	// A name that is too long for a label is a mistake of the user.
 	for _, u := range want.Layers {
 		if name := objectName(t, u.Name); len(name) > maxName {
 			return Progress{Stalled: true, Reason: v1alpha1.InvalidReason, Message: fmt.Sprintf(
@@ -64,6 +65,8 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 				name, len(name)-maxName)}, nil
 		}
 	}
+
+	// What is in the cluster, and what other Transforms do, is read anew each time.
 	d := f.begin(t)
 	for i := range want.Layers {
 		d.layers[want.Layers[i].Name] = &want.Layers[i]
@@ -75,11 +78,16 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 	if err := d.load(ctx, want.Layers); err != nil {
 		return Progress{}, err
 	}
-	d.Claims.hold(t, uses(d.desired, d.states))
+
+	// The plan names a goal for each layer.
+	d.Claims.recordUses(t, uses(d.desired, d.states))
 	goals := plan(d.desired, d.states, d.rivals)
-	refused, err := d.readable(want.Layers), error(nil)
+
+	// Nothing is written if one of these checks refuses it.
+	var err error
+	refused := d.refuseEncrypted(want.Layers)
 	if refused.Reason == "" {
-		refused = d.contest(goals)
+		refused = d.refuseContested(goals)
 	}
 	if refused.Reason == "" {
 		refused, err = d.preflight(ctx, goals)
@@ -88,6 +96,8 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 		refused.Layers = d.progress(goals).Layers
 		return refused, err
 	}
+
+	// Each layer gets nearer to its goal.
 	for _, g := range goals {
 		if err := d.bring(ctx, g); err != nil {
 			return Progress{}, fmt.Errorf("layer %q: %w", g.layer, err)
@@ -96,6 +106,8 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 	if d.healed {
 		return f.Deliver(ctx, t, want) // There is no event when an artifact is back.
 	}
+
+	// What is left over is put right or deleted.
 	if err := d.restore(ctx); err != nil {
 		return Progress{}, err
 	}
@@ -105,6 +117,7 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 	return d.progress(goals), nil
 }
 
+// begin returns a delivery of a Transform of which nothing is read yet.
 func (f *Flux) begin(t *v1alpha1.Transform) *delivery {
 	if f.Claims == nil {
 		f.Claims = NewClaims(ClaimOptions{})
@@ -114,6 +127,7 @@ func (f *Flux) begin(t *v1alpha1.Transform) *delivery {
 
 // bring writes what brings a layer nearer to its goal.
 func (d *delivery) bring(ctx context.Context, g goal) error {
+	// Some layers have to wait.
 	s := d.states[g.layer]
 	if s != nil && s.deleting || (s == nil || s.absent) && g.waits != "" {
 		return nil
@@ -121,6 +135,8 @@ func (d *delivery) bring(ctx context.Context, g goal) error {
 	if g.keep && (s.digest == "" || s.elsewhere) {
 		return nil // Its due comes, and it gets a source then.
 	}
+
+	// The artifact of the goal comes first, then its source.
 	digest, err := d.digest(ctx, g)
 	if err != nil {
 		return err
@@ -136,6 +152,8 @@ func (d *delivery) bring(ctx context.Context, g goal) error {
 		return err
 	}
 	d.healed = d.healed || !g.keep && s != nil && !s.known && digest == s.digest
+
+	// The Kustomization is suspended while its source and its health checks change.
 	now := next(s, g, digest, s != nil && d.current(g.layer, s.health, refer(source)))
 	lead := now.source || s != nil && digest == s.digest && !d.live.same(source)
 	return d.put(ctx, g, source, now, lead)
@@ -150,7 +168,7 @@ func (d *delivery) put(ctx context.Context, g goal, source client.Object, now wr
 		}
 	}
 	if lead {
-		if err := d.lead(ctx, g.layer, source); err != nil {
+		if err := d.applySource(ctx, g.layer, source); err != nil {
 			return err
 		}
 	}
@@ -163,8 +181,40 @@ func (d *delivery) put(ctx context.Context, g goal, source client.Object, now wr
 	return nil
 }
 
-// digest is that of the artifact of a goal, which is published if it is none that
-// is wanted for good.
+// writes are what is to be done to a layer now, in this order.
+type writes struct {
+	// suspend and resume write the Kustomization with all that is wanted of it.
+	suspend bool
+	source  bool
+	resume  bool
+	remove  bool
+}
+
+// next returns what to write for a goal. The digest is that of its content. The argument current
+// is true if the Kustomization, but for its health checks, is as it should be.
+func next(s *state, g goal, digest string, current bool) writes {
+	switch {
+	case g.remove && g.quiesce && s.suspended != theirs:
+		return writes{suspend: s.suspended != ours, remove: s.suspended == ours && s.idle}
+	case g.remove:
+		return writes{resume: s.suspended == ours, remove: s.suspended != theirs}
+	case s == nil:
+		return writes{source: true, resume: true}
+	case s.absent:
+		// A source that was left behind has an artifact that must not be applied.
+		return writes{source: digest != s.digest, resume: digest == s.digest && s.fetched}
+	case digest == s.digest && s.suspended == ours:
+		return writes{resume: s.fetched}
+	case digest == s.digest:
+		return writes{resume: !current || g.health != s.health}
+	case g.health == s.health && !g.quiesce && s.suspended != ours:
+		return writes{source: true, resume: !current}
+	}
+	return writes{suspend: s.suspended != ours || g.health != s.health, source: !g.quiesce || s.suspended == ours && s.idle}
+}
+
+// digest returns the digest of the artifact of a goal. It publishes the artifact if it is not one
+// that the render has.
 func (d *delivery) digest(ctx context.Context, g goal) (string, error) {
 	s := d.states[g.layer]
 	switch {
@@ -183,8 +233,8 @@ func (d *delivery) digest(ctx context.Context, g goal) (string, error) {
 	return d.Artifacts.Publish(ctx, g.layer, files)
 }
 
-// remove deletes the Kustomization of a layer. Its finalizer takes away what is its
-// own, but not while it is suspended.
+// remove deletes the Kustomization of a layer. Its finalizer deletes the objects of the layer, but
+// not while it is suspended.
 func (d *delivery) remove(ctx context.Context, g goal, now writes) error {
 	k := d.live.kustomizations[g.layer]
 	if now.resume || now.suspend {

@@ -20,16 +20,16 @@ import (
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
-// Layers cuts a render of the flux dialect into layers, in the order in which they are
-// released. Name is that of the render, for errors. Barriers are its barrier layers, and the health checks
-// are those of the Kustomizations that the render has written into
-// [emit.DeliveryDir]: it must have been given a repository. A layer without an
-// object is left out.
+// Layers cuts a render of the flux dialect into layers, in the order in which they are released.
+// The name is that of the render, for errors. Its barrier layers are in barriers. The health
+// checks are those of the Kustomizations that the render has written into [emit.DeliveryDir], so
+// that it must have been given a repository. A layer without an object is left out.
 //
 // Present is how layers are cut in the cluster now, see [Present]: it keeps objects
 // where they are. The files of a layer have no folders. What is not valid is an error:
 // two files of one name, a manifest without a name.
 func Layers(name string, files []emit.File, barriers []emit.Layer, present Present) ([]Layer, error) {
+	// The files of a barrier are in a folder of their own.
 	parts := map[string][]emit.File{}
 	for _, f := range files {
 		dir := path.Dir(f.Path)
@@ -39,6 +39,8 @@ func Layers(name string, files []emit.File, barriers []emit.Layer, present Prese
 	if err != nil {
 		return nil, fmt.Errorf("render %q: %w", name, err)
 	}
+
+	// A barrier becomes one layer, or one and its shards.
 	var out []Layer
 	var before []string
 	for _, barrier := range barriers {
@@ -51,6 +53,8 @@ func Layers(name string, files []emit.File, barriers []emit.Layer, present Prese
 		if err != nil {
 			return nil, fmt.Errorf("render %q: %s: %w", name, dir, err)
 		}
+
+		// Each layer waits for those of the barrier before it.
 		layers := cut(dir, members, present[dir])
 		for i := range layers {
 			u := &layers[i]
@@ -59,7 +63,7 @@ func Layers(name string, files []emit.File, barriers []emit.Layer, present Prese
 				u.Waves = append(u.Waves, int32(wave)) //nolint:gosec // waves are counted, and few
 			}
 			u.After = slices.Concat(before, u.After)
-			u.await(health)
+			u.addHealth(health)
 		}
 		if len(layers) == 0 {
 			continue
@@ -73,7 +77,7 @@ func Layers(name string, files []emit.File, barriers []emit.Layer, present Prese
 	return out, nil
 }
 
-// OneLayer is a render as one layer, for an engine that keeps the order by itself. Its files
+// OneLayer returns a render as one layer, for an engine that keeps the order by itself. Its files
 // have no folders.
 func OneLayer(name string, files []emit.File) (Layer, error) {
 	members, err := membersOf(files)
@@ -82,13 +86,14 @@ func OneLayer(name string, files []emit.File) (Layer, error) {
 	}
 	out := Layer{Name: name, Barrier: name}
 	for _, m := range members {
-		out.Files, out.Objects = append(out.Files, m.file), append(out.Objects, m.ref)
+		out.Files = append(out.Files, m.file)
+		out.Objects = append(out.Objects, m.ref)
 	}
 	return out, nil
 }
 
-// await gives a layer those of the checks that are about its objects.
-func (u *Layer) await(health kustomizev1.KustomizationSpec) {
+// addHealth adds to a layer those of the checks that are about its objects.
+func (u *Layer) addHealth(health kustomizev1.KustomizationSpec) {
 	own := map[key]bool{}
 	for _, r := range u.Objects {
 		own[r.key()] = true
@@ -110,7 +115,7 @@ func (u *Layer) await(health kustomizev1.KustomizationSpec) {
 	}
 }
 
-// checked is the object of a health check.
+// checked returns the object of a health check.
 func checked(c meta.NamespacedObjectKindReference) ObjectRef {
 	r := ObjectRef{Version: c.APIVersion, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}
 	if group, version, ok := strings.Cut(c.APIVersion, "/"); ok {
@@ -147,7 +152,8 @@ type member struct {
 
 // membersOf reads the files of a layer.
 func membersOf(files []emit.File) ([]member, error) {
-	names, keys := map[string]bool{}, map[key]string{}
+	names := map[string]bool{}
+	keys := map[key]string{}
 	out := make([]member, 0, len(files))
 	for _, f := range files {
 		f.Path = path.Base(f.Path)
@@ -159,7 +165,8 @@ func membersOf(files []emit.File) ([]member, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Path, err)
 		}
-		ref.Node, ref.Encrypted = string(f.Node), encrypted(ref, f.Data)
+		ref.Node = string(f.Node)
+		ref.Encrypted = encrypted(ref, f.Data)
 		if twice := keys[ref.key()]; twice != "" {
 			return nil, fmt.Errorf("%s and %s are the same object", twice, f.Path)
 		}
@@ -169,9 +176,9 @@ func membersOf(files []emit.File) ([]member, error) {
 	return out, nil
 }
 
-// refOf is the object of a manifest. Only its head is parsed where it is written as
-// package emit does, with the fields of the root and of metadata each on a line of
-// their own: of 50,000 objects nothing else is of interest.
+// refOf returns the object of a manifest. Only its head is parsed if it is written as package emit
+// does, with the fields of the root and of metadata each on a line of their own: of 50,000 objects
+// nothing else is of interest.
 func refOf(data []byte) (ObjectRef, error) {
 	var head strings.Builder
 	in := false
@@ -193,7 +200,7 @@ func refOf(data []byte) (ObjectRef, error) {
 	return ref, err
 }
 
-// health identifies health checks.
+// health returns a text that is the same for the same health checks.
 func health(checks []meta.NamespacedObjectKindReference, exprs []kustomize.CustomHealthCheck) string {
 	if len(checks) == 0 {
 		return ""
@@ -204,4 +211,5 @@ func health(checks []meta.NamespacedObjectKindReference, exprs []kustomize.Custo
 	}{checks, exprs})
 }
 
+// sortedKeys returns the keys of a map in their order.
 func sortedKeys[V any](m map[key]V) []key { return slices.Sorted(maps.Keys(m)) }

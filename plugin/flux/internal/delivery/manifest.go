@@ -50,7 +50,7 @@ func parse(data []byte) (object.Object, ObjectRef, error) {
 	return nil, ObjectRef{}, fmt.Errorf("metadata.annotations is not a map")
 }
 
-// drop takes an annotation away. A map of annotations that is empty goes too, so that a
+// drop removes an annotation. A map of annotations that is empty is removed too, so that a
 // manifest that was marked and unmarked is what it was.
 func drop(o object.Object, name string) {
 	annotations := o.Map("metadata", "annotations")
@@ -60,7 +60,7 @@ func drop(o object.Object, name string) {
 	}
 }
 
-// unmark takes the mark of a manifest away: what is left is plain.
+// unmark removes the mark of a manifest and returns it. What is left is plain.
 func unmark(o object.Object) mark {
 	m := plain
 	switch o.Text("metadata", "annotations", annotationHandOver) {
@@ -84,7 +84,7 @@ func enmark(o object.Object) {
 	o.Annotate(annotationHandOver, prunable)
 }
 
-// once reports whether Flux leaves an object alone where it exists.
+// once reports whether Flux leaves an object alone if it exists.
 func once(o object.Object) bool {
 	annotations := o.Annotations()
 	ssa := annotations[annotationSSA]
@@ -112,8 +112,8 @@ func (l library) add(files []emit.File) (content, error) {
 	return c, nil
 }
 
-// files are those of a content. Names are those of the artifacts that they come
-// from; where two are the same, the sum tells them apart.
+// files returns the files of a content. They have the names that they had in their artifacts. If
+// two names are the same, the sum is added to one.
 func (l library) files(c content) ([]emit.File, error) {
 	keys := sortedKeys(c)
 	taken := map[string]bool{}

@@ -78,9 +78,9 @@ func (f *fleet) reconcile(name string, most int) {
 		}
 	}
 	d.look(want)
-	f.claims.hold(m.transform, uses(d.desired, d.states))
+	f.claims.recordUses(m.transform, uses(d.desired, d.states))
 	goals := plan(d.desired, d.states, d.rivals)
-	if no := d.contest(goals); no.Reason == "" {
+	if no := d.refuseContested(goals); no.Reason == "" {
 		w := &walk{world: f.world, desired: d.desired, t: f.t, log: f.log}
 		for _, g := range goals {
 			s := d.states[g.layer]

@@ -35,13 +35,13 @@ const (
 // reference leads from a Kustomization to its source.
 type reference = kustomizev1.CrossNamespaceSourceReference
 
-// refer is the reference to a source.
+// refer returns the reference to a source.
 func refer(to client.Object) reference { return reference{Kind: kindOf(to), Name: to.GetName()} }
 
-// objectName is the name of the objects of Flux of a layer.
+// objectName returns the name of the objects of Flux of a layer.
 func objectName(t *v1alpha1.Transform, layer string) string { return t.Name + "-" + layer }
 
-// template is the part of the Transform that Flux objects are made after.
+// template returns the part of the Transform that its Flux objects are made from.
 func (d *delivery) template() v1alpha1.FluxDelivery {
 	if d.t.Spec.Delivery == nil || d.t.Spec.Delivery.Flux == nil {
 		return v1alpha1.FluxDelivery{}
@@ -49,6 +49,7 @@ func (d *delivery) template() v1alpha1.FluxDelivery {
 	return *d.t.Spec.Delivery.Flux
 }
 
+// labels returns the labels of the objects of Flux of a layer.
 func (d *delivery) labels(layer string) map[string]string {
 	labels := map[string]string{
 		v1alpha1.LabelTransform: d.t.Name, v1alpha1.LabelNamespace: d.t.Namespace, v1alpha1.LabelLayer: layer,
@@ -59,7 +60,7 @@ func (d *delivery) labels(layer string) map[string]string {
 	return labels
 }
 
-// kustomization is that of a layer as it should be.
+// kustomization returns the Kustomization of a layer as it should be.
 func (d *delivery) kustomization(layer, checks string, from reference, suspend bool) *kustomizev1.Kustomization {
 	f := d.template()
 	k := &kustomizev1.Kustomization{
@@ -91,7 +92,7 @@ func (d *delivery) kustomization(layer, checks string, from reference, suspend b
 	return k
 }
 
-// duration is d, or what the API server would have filled in.
+// duration returns d, or the value that the API server would have filled in.
 func duration(d metav1.Duration, otherwise time.Duration) metav1.Duration {
 	return metav1.Duration{Duration: cmp.Or(d.Duration, otherwise)}
 }
@@ -102,14 +103,14 @@ func (d *delivery) write(ctx context.Context, g goal, from reference, suspend bo
 	return apply.Write(ctx, d.Client, d.kustomization(g.layer, g.health, from, suspend))
 }
 
-// current reports whether the Kustomization of a layer is as it should be, with the
-// health checks that are given, and not suspended by us.
+// current reports whether the Kustomization of a layer is as it should be, with the health checks
+// that are given, and not suspended by this controller.
 func (d *delivery) current(layer, checks string, from reference) bool {
 	live := d.live.kustomizations[layer]
 	return live != nil && apply.Same(d.kustomization(layer, checks, from, false), live)
 }
 
-// source is that of a layer as it should be when it leads to a digest.
+// source returns the source of a layer as it should be when it leads to a digest.
 func (d *delivery) source(g goal, digest string) (client.Object, error) {
 	from, _, err := d.Artifacts.Source(d.t, g.layer, digest)
 	if err != nil {
@@ -131,8 +132,8 @@ func (d *delivery) source(g goal, digest string) (client.Object, error) {
 	return from, nil
 }
 
-// stain is the annotation of a source: what its artifact has marked, and what the
-// artifact before had and this one has not, until that is applied.
+// stain returns the annotation of a source: the objects that its artifact has marked, and those
+// that the artifact before had and this one has not, until that is applied.
 func (d *delivery) stain(g goal) string {
 	s := d.states[g.layer]
 	old := s.stains(g.content)
@@ -160,8 +161,8 @@ func (c *cluster) same(want client.Object) bool {
 	return ok && apply.Same(want, live)
 }
 
-// lead applies a source. Where an ExternalArtifact leads is in its status.
-func (d *delivery) lead(ctx context.Context, layer string, want client.Object) error {
+// applySource applies a source. The artifact of an ExternalArtifact is in its status.
+func (d *delivery) applySource(ctx context.Context, layer string, want client.Object) error {
 	d.touched[layer] = true
 	return apply.Write(ctx, d.Client, want)
 }

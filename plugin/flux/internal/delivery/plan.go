@@ -23,8 +23,8 @@ type planner struct {
 	rivals   rivals
 }
 
-// plan says for each layer what it should lead to: those that are wanted in their
-// order, then those that are not, in the order in which they go.
+// plan returns a goal for each layer: first those that are wanted in their order, then the others
+// in the order in which they are deleted.
 func plan(want []desired, all map[string]*state, others rivals) []goal {
 	live := maps.Clone(all)
 	maps.DeleteFunc(live, func(_ string, s *state) bool { return s.absent })
@@ -44,8 +44,8 @@ func plan(want []desired, all map[string]*state, others rivals) []goal {
 	return append(goals, p.retire()...)
 }
 
-// chooseOwners names the new owner of each object that is marked and not wanted: one that has
-// applied it before one that has not, one that stays before one that goes.
+// chooseOwners chooses the new owner of each object that is marked and not wanted. A layer that
+// has applied it comes before one that has not, and one that stays before one that goes.
 func (p *planner) chooseOwners() {
 	rank := func(s *state, k key) int {
 		r := 0
@@ -73,8 +73,8 @@ func (p *planner) chooseOwners() {
 	}
 }
 
-// destination is the layer that should have an object, or toOther, or toUnknown; "" where
-// none should.
+// destination returns the layer that should have an object, or toOther, or toUnknown. It returns
+// "" if none should.
 func (p *planner) destination(k key) string {
 	switch {
 	case p.owner[k] != "":
@@ -87,8 +87,8 @@ func (p *planner) destination(k key) string {
 	return p.newOwner[k]
 }
 
-// pinned reports whether a layer keeps an object for good because it cannot be
-// handed over to where it is wanted.
+// pinned reports whether a layer keeps an object for good because the object cannot be handed over
+// to the layer that wants it.
 func (p *planner) pinned(s *state, k key) bool {
 	owner := p.owner[k]
 	if owner == "" && s.inventory[k] && p.fixed(s, k) {
@@ -103,7 +103,7 @@ func (p *planner) holds(s *state, k key) bool {
 	return (has || s.inventory[k]) && !p.pinned(s, k)
 }
 
-// others reports whether a layer other than that of a name holds an object.
+// others reports whether a layer with another name holds an object.
 func (p *planner) others(name string, k key) bool {
 	for _, s := range p.live {
 		if s.name != name && p.holds(s, k) {
@@ -113,16 +113,16 @@ func (p *planner) others(name string, k key) bool {
 	return false
 }
 
-// droppable reports whether a layer may lose an object that another one should have:
-// both have applied it marked.
+// droppable reports whether a layer may lose an object that another one should have, because both
+// have applied it marked.
 func (p *planner) droppable(s *state, k key) bool {
 	d := p.live[p.destination(k)]
 	return s.applied && s.content[k].mark == marked &&
 		d != nil && !d.deleting && d.applied && d.inventory[k] && d.content[k].mark == marked
 }
 
-// carries reports whether a layer leads to all that is wanted of it, and beyond that
-// only to what a hand-over keeps in it.
+// carries reports whether a layer leads to all that is wanted of it, and beyond that only to what
+// a hand-over keeps in it.
 func (p *planner) carries(s *state, w *desired) bool {
 	if s == nil || s.deleting || s.health != w.health {
 		return false
@@ -146,7 +146,7 @@ func (p *planner) carries(s *state, w *desired) bool {
 	return true
 }
 
-// blocked says what a layer has to wait for before it gets what is wanted; "" where
+// blocked returns what a layer has to wait for before it gets what is wanted. It returns "" if
 // nothing is in its way.
 func (p *planner) blocked(w *desired) string {
 	for _, name := range w.after {
@@ -172,21 +172,28 @@ func (p *planner) blocked(w *desired) string {
 	return ""
 }
 
-// goal of a layer that is wanted; w is nil for one that keeps what it has.
+// goal returns the goal of a layer that is wanted. The argument w is nil for a layer that keeps
+// what it has.
 func (p *planner) goal(s *state, w *desired) goal {
 	if s == nil {
 		return p.first(w)
 	}
 	g := goal{layer: s.name, health: s.health}
+
+	// A layer that cannot be written keeps what it has.
 	switch {
 	case s.deleting:
-		g.waits, g.keep = "its Kustomization is being deleted", true
+		g.waits = "its Kustomization is being deleted"
+		g.keep = true
 		return g
 	case p.stuck(s):
 		g.others = "its artifact is gone, and another Transform may want its objects"
-		g.waits, g.keep = g.others, true
+		g.waits = g.others
+		g.keep = true
 		return g
 	}
+
+	// A layer is released if nothing is in its way.
 	if w != nil {
 		if !p.carries(s, w) {
 			g.others = p.awaited(w)
@@ -194,9 +201,12 @@ func (p *planner) goal(s *state, w *desired) goal {
 		}
 		g.released = g.waits == ""
 	}
+
+	// Its content is the new one, or what it has.
 	switch {
 	case g.released:
-		g.content, g.health = maps.Clone(w.content), w.health
+		g.content = maps.Clone(w.content)
+		g.health = w.health
 	case s.known:
 		g.content = maps.Clone(s.content)
 	case !p.moves(s):
@@ -205,8 +215,13 @@ func (p *planner) goal(s *state, w *desired) goal {
 	case w != nil:
 		// Its artifact is gone, so the new manifests stand in before their due: an
 		// order that is not kept is better than an object that is lost.
-		g.content, g.health, g.released, g.waits = maps.Clone(w.content), w.health, true, ""
+		g.content = maps.Clone(w.content)
+		g.health = w.health
+		g.released = true
+		g.waits = ""
 	}
+
+	// Then it keeps or gives away what a hand-over needs.
 	if g.content == nil {
 		g.content = content{}
 	}
@@ -218,14 +233,16 @@ func (p *planner) goal(s *state, w *desired) goal {
 	return g
 }
 
-// first is the goal of a layer that is not in the cluster yet.
+// first returns the goal of a layer that is not in the cluster yet.
 func (p *planner) first(w *desired) goal {
 	g := goal{layer: w.name, others: p.awaited(w)}
 	g.waits = cmp.Or(p.blocked(w), g.others)
 	if g.waits != "" {
 		return g
 	}
-	g.released, g.content, g.health = true, maps.Clone(w.content), w.health
+	g.released = true
+	g.content = maps.Clone(w.content)
+	g.health = w.health
 	for k, m := range g.content {
 		if !m.once && (p.others(w.name, k) || p.rivals.of[k].leaves) {
 			m.mark = marked
@@ -235,7 +252,7 @@ func (p *planner) first(w *desired) goal {
 	return g
 }
 
-// moves reports whether a layer has applied what another one should have.
+// moves reports whether a layer has applied an object that another one should have.
 func (p *planner) moves(s *state) bool {
 	for k := range s.inventory {
 		if d := p.destination(k); d != "" && d != s.name {
@@ -245,9 +262,10 @@ func (p *planner) moves(s *state) bool {
 	return false
 }
 
-// handOver puts into the goal of a layer what it keeps for others, takes out what
-// others own, and marks both.
+// handOver adds to the goal of a layer what it keeps for others, takes out what others own, and
+// marks both.
 func (p *planner) handOver(g *goal, s *state) {
+	// The layer may have more in the cluster than in its artifact.
 	all := map[key]bool{}
 	for k := range g.content {
 		all[k] = true
@@ -258,6 +276,8 @@ func (p *planner) handOver(g *goal, s *state) {
 	for k := range s.inventory {
 		all[k] = true
 	}
+
+	// The destination of each object decides.
 	for k := range all {
 		switch p.destination(k) {
 		case "":
@@ -270,26 +290,25 @@ func (p *planner) handOver(g *goal, s *state) {
 			}
 		case s.name:
 			if p.owner[k] == s.name {
-				p.own(g, s, k)
+				p.markOwned(g, s, k)
 			} else {
 				p.unmark(g, s, k)
 			}
 		default:
-			p.away(g, s, k)
+			p.giveAway(g, s, k)
 		}
 	}
 }
 
-// own marks what a layer should have as long as another one has it too.
-func (p *planner) own(g *goal, s *state, k key) {
+// markOwned marks what a layer should have as long as another one has it too.
+func (p *planner) markOwned(g *goal, s *state, k key) {
 	if m, ok := g.content[k]; ok && !m.once && (p.others(s.name, k) || p.rivals.of[k].leaves) {
 		m.mark = marked
 		g.content[k] = m
 	}
 }
 
-// unmark takes the mark from what is not desired, so that it can be pruned when it
-// is dropped.
+// unmark removes the mark from what is not desired, so that it can be pruned when it is dropped.
 func (p *planner) unmark(g *goal, s *state, k key) {
 	if s.failed && (!s.inventory[k] || s.refused[k]) {
 		// It cannot be applied again, so another layer inherits, or at worst it stays.
@@ -305,8 +324,9 @@ func (p *planner) unmark(g *goal, s *state, k key) {
 	g.content[k] = m
 }
 
-// away decides on an object that another layer should have.
-func (p *planner) away(g *goal, s *state, k key) {
+// giveAway decides on an object that another layer should have.
+func (p *planner) giveAway(g *goal, s *state, k key) {
+	// The other layer's manifest may stand in for one that cannot be read.
 	owner := p.destination(k)
 	m, has := s.content[k]
 	switch stands := p.standIn(owner, k); {
@@ -335,11 +355,13 @@ func (p *planner) away(g *goal, s *state, k key) {
 		g.content[k] = stands
 		return
 	}
+
+	// In all other cases the object stays marked until the other layer has it.
 	m.mark = marked
 	g.content[k] = m
 }
 
-// standIn is the manifest of an object where it should be.
+// standIn returns the manifest of an object as the layer has it that should have it.
 func (p *planner) standIn(name string, k key) manifest {
 	if w := p.byName[name]; w != nil {
 		if m, ok := w.content[k]; ok {
@@ -349,7 +371,7 @@ func (p *planner) standIn(name string, k key) manifest {
 	return p.live[name].content[k]
 }
 
-// retire is the goals of layers that are not wanted, the last first.
+// retire returns the goals of layers that are not wanted, the last first.
 func (p *planner) retire() []goal {
 	var goals []goal
 	due := true
@@ -381,7 +403,8 @@ func (p *planner) retire() []goal {
 	return goals
 }
 
-// last is the goal of a layer that may go: kept is what it would have else.
+// last returns the goal of a layer that may be deleted. The argument kept is its goal if it may
+// not.
 func (p *planner) last(s *state, kept goal) goal {
 	g := goal{layer: s.name, health: s.health, content: content{}, released: true}
 	p.handOver(&g, s)
@@ -398,7 +421,7 @@ func (p *planner) last(s *state, kept goal) goal {
 	return kept
 }
 
-// pinnedOnly reports whether a layer stays only for what cannot be handed over.
+// pinnedOnly reports whether a layer stays only for objects that cannot be handed over.
 func (p *planner) pinnedOnly(s *state, g goal) bool {
 	for k := range g.content {
 		if !p.pinned(s, k) {
@@ -406,36 +429,4 @@ func (p *planner) pinnedOnly(s *state, g goal) bool {
 		}
 	}
 	return len(g.content) > 0
-}
-
-// writes are what is to be done to a layer now, in this order.
-type writes struct {
-	// suspend and resume write the Kustomization with all that is wanted of it.
-	suspend bool
-	source  bool
-	resume  bool
-	remove  bool
-}
-
-// next says what to write for a goal: digest is that of its content, and current
-// says that the Kustomization, but for its health checks, is as it should be.
-func next(s *state, g goal, digest string, current bool) writes {
-	switch {
-	case g.remove && g.quiesce && s.suspended != theirs:
-		return writes{suspend: s.suspended != ours, remove: s.suspended == ours && s.idle}
-	case g.remove:
-		return writes{resume: s.suspended == ours, remove: s.suspended != theirs}
-	case s == nil:
-		return writes{source: true, resume: true}
-	case s.absent:
-		// A source that was left behind has an artifact that must not be applied.
-		return writes{source: digest != s.digest, resume: digest == s.digest && s.fetched}
-	case digest == s.digest && s.suspended == ours:
-		return writes{resume: s.fetched}
-	case digest == s.digest:
-		return writes{resume: !current || g.health != s.health}
-	case g.health == s.health && !g.quiesce && s.suspended != ours:
-		return writes{source: true, resume: !current}
-	}
-	return writes{suspend: s.suspended != ours || g.health != s.health, source: !g.quiesce || s.suspended == ours && s.idle}
 }

@@ -40,26 +40,31 @@ const (
 	concurrentReads = 8
 )
 
-// preflight looks for objects of other owners before a layer that applies them is
-// released. The Progress says which, and nothing is to be written. Where a module says of
-// an object what becomes of it, that counts, and spec.adopt for the others.
+// preflight looks for objects of other owners before a layer that applies them is released. The
+// Progress names them, and nothing may be written then. If a module declares for an object whether
+// to adopt it, that counts, and spec.adopt counts for the others.
 //
 // Those of layers that wait for their due are looked for too, whenever something is
 // released: the user sees all of them, and not those of the next layer when the ones
 // before it are taken already.
 func (d *delivery) preflight(ctx context.Context, goals []goal) (Progress, error) {
-	if refused, err := d.free(ctx, goals); err != nil || refused.Reason != "" {
+	// The objects of Flux come first, because they would prune.
+	if refused, err := d.checkNames(ctx, goals); err != nil || refused.Reason != "" {
 		return refused, err
 	}
 	if !slices.ContainsFunc(goals, func(g goal) bool { return d.layers[g.layer] != nil && g.released && !g.keep }) {
 		return Progress{}, nil
 	}
+
+	// What a layer has applied already is of this Transform.
 	applied := map[key]bool{}
 	for _, s := range d.states {
 		for k := range s.inventory {
 			applied[k] = true
 		}
 	}
+
+	// Every other object is looked up, unless it may be adopted.
 	var refused []v1alpha1.NodeStatus
 	for _, g := range goals {
 		u := d.layers[g.layer]
@@ -72,7 +77,7 @@ func (d *delivery) preflight(ctx context.Context, goals []goal) (Progress, error
 		if len(fresh) > 0 && d.template().KubeConfig != nil {
 			return Progress{Stalled: true, Reason: v1alpha1.ForeignObjectsReason, Message: elsewhere}, nil
 		}
-		found, err := d.foreign(ctx, u.Name, fresh)
+		found, err := d.findForeign(ctx, u.Name, fresh)
 		if err != nil {
 			return Progress{}, err
 		}
@@ -84,10 +89,10 @@ func (d *delivery) preflight(ctx context.Context, goals []goal) (Progress, error
 	return Progress{Stalled: true, Nodes: refused, Reason: v1alpha1.ForeignObjectsReason, Message: foreignMessage(refused)}, nil
 }
 
-// free makes sure that the objects of Flux of new layers have no other owner. One of
-// the same name may be of a user who migrates to Ropewalk: what is in its
-// inventory would be pruned.
-func (d *delivery) free(ctx context.Context, goals []goal) (Progress, error) {
+// checkNames returns a Progress that refuses if an object of Flux of a new layer has another
+// owner. It may be of a user who migrates to Ropewalk: what is in its inventory would be pruned.
+func (d *delivery) checkNames(ctx context.Context, goals []goal) (Progress, error) {
+	// Only layers that are released and not in the cluster get new objects.
 	for _, g := range goals {
 		if d.states[g.layer] != nil || !g.released {
 			continue
@@ -97,6 +102,8 @@ func (d *delivery) free(ctx context.Context, goals []goal) (Progress, error) {
 			return Progress{}, err
 		}
 		names := client.ObjectKey{Namespace: d.t.Namespace, Name: objectName(d.t, g.layer)}
+
+		// Neither a Kustomization nor a source may exist.
 		for _, gvk := range []schema.GroupVersionKind{
 			kustomizev1.GroupVersion.WithKind(kustomizev1.KustomizationKind), sourcev1.GroupVersion.WithKind(kindOf(from)),
 		} {
@@ -120,6 +127,7 @@ func (d *delivery) free(ctx context.Context, goals []goal) (Progress, error) {
 	return Progress{}, nil
 }
 
+// foreignMessage returns the message for objects of other owners.
 func foreignMessage(foreign []v1alpha1.NodeStatus) string {
 	const most = 3
 	var names []string
@@ -130,9 +138,10 @@ func foreignMessage(foreign []v1alpha1.NodeStatus) string {
 		printable.List(names, most))
 }
 
-// foreign reads the metadata of objects, and returns those that are there and have not
-// the labels of a Kustomization of this Transform.
-func (d *delivery) foreign(ctx context.Context, layer string, refs []ObjectRef) ([]v1alpha1.NodeStatus, error) {
+// findForeign reads the metadata of objects, and returns those that exist and do not have the
+// labels of a Kustomization of this Transform.
+func (d *delivery) findForeign(ctx context.Context, layer string, refs []ObjectRef) ([]v1alpha1.NodeStatus, error) {
+	// The layers of before count too: objects move between layers.
 	ours := map[string]bool{}
 	for name := range d.layers {
 		ours[objectName(d.t, name)] = true
@@ -140,6 +149,8 @@ func (d *delivery) foreign(ctx context.Context, layer string, refs []ObjectRef) 
 	for name := range d.live.kustomizations {
 		ours[objectName(d.t, name)] = true
 	}
+
+	// An API server answers one request for each object, so several are sent at once.
 	var mu sync.Mutex
 	var out []v1alpha1.NodeStatus
 	group, ctx := errgroup.WithContext(ctx)
@@ -166,12 +177,14 @@ func (d *delivery) foreign(ctx context.Context, layer string, refs []ObjectRef) 
 			return nil
 		})
 	}
+
+	// The order of the answers must not show.
 	err := group.Wait()
 	slices.SortFunc(out, func(a, b v1alpha1.NodeStatus) int { return strings.Compare(a.Object, b.Object) })
 	return out, err
 }
 
-// ownerOf says to whom an object seems to belong.
+// ownerOf returns to whom an object seems to belong.
 func ownerOf(o *metav1.PartialObjectMetadata) string {
 	if name := o.Labels[labelKustomization]; name != "" {
 		return "applied by Kustomization " + o.Labels[labelKustomizationNamespace] + "/" + name
@@ -192,7 +205,7 @@ func ownerOf(o *metav1.PartialObjectMetadata) string {
 	return "written by " + strings.Join(ordered(managers), ", ")
 }
 
-// String is group/kind namespace/name, as the status shows objects.
+// String returns group/kind namespace/name, as the status shows objects.
 func (r ObjectRef) String() string {
 	s := r.Kind
 	if r.Group != "" {

@@ -26,11 +26,14 @@ const (
 	StateInProgress = "InProgress"
 )
 
-// progress says how far the delivery is.
+// progress returns how far the delivery is.
 func (d *delivery) progress(goals []goal) Progress {
 	p := Progress{Changed: d.changed, Ready: true, Shared: printable.List(d.shared, 3)}
-	done, others := true, ""
+	done := true
+	others := ""
 	var first *v1alpha1.LayerStatus
+
+	// The worst layer gives the message, and any one of them can make the delivery fail.
 	for _, g := range goals {
 		layer := d.layer(g)
 		if layer.State != v1alpha1.LayerReady {
@@ -51,6 +54,8 @@ func (d *delivery) progress(goals []goal) Progress {
 		others = cmp.Or(others, g.others)
 		p.Layers = append(p.Layers, layer)
 	}
+
+	// The reason tells a hand-over from layers that are not Ready.
 	if !p.Ready && p.Reason == "" {
 		p.Reason = v1alpha1.LayerNotReadyReason
 		if done && others != "" {
@@ -63,7 +68,7 @@ func (d *delivery) progress(goals []goal) Progress {
 	return p
 }
 
-// judge looks for what only a user can change.
+// judge marks the progress as stalled if only a user can change what a Kustomization reports.
 func (p *Progress) judge(k *kustomizev1.Kustomization) {
 	stalled := apimeta.FindStatusCondition(k.Status.Conditions, meta.StalledCondition)
 	if stalled == nil || stalled.Status != metav1.ConditionTrue {
@@ -76,20 +81,27 @@ func (p *Progress) judge(k *kustomizev1.Kustomization) {
 	}
 }
 
-// layer is the status of a layer.
+// layer returns the status of a layer.
 func (d *delivery) layer(g goal) v1alpha1.LayerStatus {
 	out := v1alpha1.LayerStatus{Name: objectName(d.t, g.layer), Objects: int32(len(g.content))} //nolint:gosec // a layer has few objects
-	u, s, k := d.layers[g.layer], d.states[g.layer], d.live.kustomizations[g.layer]
+	u := d.layers[g.layer]
+	s := d.states[g.layer]
+	k := d.live.kustomizations[g.layer]
+
+	// What is wanted is shown before anything of it is in the cluster.
 	if u != nil {
 		out.Waves, out.Digest, out.Objects = u.Waves, u.Digest, int32(len(u.Objects)) //nolint:gosec // a layer has few objects
 	}
-	out.State, out.Message = v1alpha1.LayerApplying, g.waits
+	out.State = v1alpha1.LayerApplying
+	out.Message = g.waits
 	if k == nil {
 		if g.waits != "" {
 			out.State = v1alpha1.LayerWaiting
 		}
 		return out
 	}
+
+	// The state follows from the goal, then from what Flux reports.
 	_, out.Applied, _ = strings.Cut(k.Status.LastAppliedRevision, "sha256:")
 	if out.Applied != "" {
 		out.Applied = "sha256:" + out.Applied
@@ -112,6 +124,8 @@ func (d *delivery) layer(g goal) v1alpha1.LayerStatus {
 	default:
 		out.Message = d.doing(k, s)
 	}
+
+	// A user who suspended the Kustomization has to resume it.
 	if s.suspended == theirs && out.State != v1alpha1.LayerReady {
 		out.Message = fmt.Sprintf("Kustomization %q is suspended: resume it", k.Name)
 	}
@@ -121,7 +135,7 @@ func (d *delivery) layer(g goal) v1alpha1.LayerStatus {
 // pinnedOnly reports whether a layer stays for good although it is not wanted.
 func (d *delivery) pinnedOnly(g goal) bool { return g.released && g.keep && len(g.content) > 0 }
 
-// ready is the condition Ready.
+// ready returns the condition Ready.
 func ready(k *kustomizev1.Kustomization) metav1.Condition {
 	if c := apimeta.FindStatusCondition(k.Status.Conditions, meta.ReadyCondition); c != nil {
 		return *c
@@ -129,7 +143,7 @@ func ready(k *kustomizev1.Kustomization) metav1.Condition {
 	return metav1.Condition{Status: metav1.ConditionUnknown}
 }
 
-// doing is what Flux is at, or what its source says.
+// doing returns what Flux is doing, or the message of its source.
 func (d *delivery) doing(k *kustomizev1.Kustomization, s *state) string {
 	if from, ok := d.live.sourceOf(k).(*sourcev1.OCIRepository); ok && !s.fetched {
 		if c := apimeta.FindStatusCondition(from.Status.Conditions, meta.ReadyCondition); c != nil && c.Status == metav1.ConditionFalse {
@@ -143,9 +157,9 @@ func (d *delivery) doing(k *kustomizev1.Kustomization, s *state) string {
 	return ready(k).Message
 }
 
-// nodes are the objects that the message of a Kustomization names: those that it waits
-// for, and those that it cannot apply. While Flux waits it names none, and then they are
-// all that it waits for.
+// nodes returns the objects that the message of a Kustomization names: those that it waits for,
+// and those that it cannot apply. While Flux waits it names none, and then all that it waits for
+// are returned.
 func (d *delivery) nodes(layer string, k *kustomizev1.Kustomization) []v1alpha1.NodeStatus {
 	c := ready(k)
 	if c.Status != metav1.ConditionFalse {
@@ -171,9 +185,8 @@ func (d *delivery) nodes(layer string, k *kustomizev1.Kustomization) []v1alpha1.
 	return out
 }
 
-// awaited are the objects that have to be Ready before a layer is, while Flux looks at
-// them. It tells which are not when their time is up, and only the account that applies
-// may look.
+// awaited returns the objects that have to be Ready before a layer is, while Flux looks at them.
+// Flux reports which are not when their time is up, and only the account that applies may look.
 func (d *delivery) awaited(layer string, k *kustomizev1.Kustomization) []v1alpha1.NodeStatus {
 	if s := d.states[layer]; !s.applied || s.healthy {
 		return nil

@@ -38,7 +38,7 @@ type source interface {
 	sourcev1.Source
 }
 
-// sourceOf is the source that a Kustomization refers to, nil where there is none.
+// sourceOf returns the source that a Kustomization refers to, or nil if there is none.
 func (c *cluster) sourceOf(k *kustomizev1.Kustomization) client.Object {
 	if k != nil {
 		if s, ok := c.sources[sourceKey{k.Spec.SourceRef.Kind, k.Spec.SourceRef.Name}]; ok {
@@ -50,6 +50,7 @@ func (c *cluster) sourceOf(k *kustomizev1.Kustomization) client.Object {
 
 // find reads what has the labels of a Transform.
 func (f *Flux) find(ctx context.Context, t *v1alpha1.Transform) (*cluster, error) {
+	// The labels find what was made for the Transform, also if its layers changed.
 	c := &cluster{kustomizations: map[string]*kustomizev1.Kustomization{}, sources: map[sourceKey]source{}}
 	ours := []client.ListOption{client.InNamespace(t.Namespace), client.MatchingLabels{
 		v1alpha1.LabelTransform: t.Name, v1alpha1.LabelNamespace: t.Namespace,
@@ -62,8 +63,10 @@ func (f *Flux) find(ctx context.Context, t *v1alpha1.Transform) (*cluster, error
 		k := &ks.Items[i]
 		c.kustomizations[k.Labels[v1alpha1.LabelLayer]] = k
 	}
+
+	// The output may have changed, so both kinds of sources are read. One may not exist.
 	var repositories sourcev1.OCIRepositoryList
-	if err := c.needed(sourcev1.OCIRepositoryKind, f.Client.List(ctx, &repositories, ours...)); err != nil {
+	if err := c.ignoreUnused(sourcev1.OCIRepositoryKind, f.Client.List(ctx, &repositories, ours...)); err != nil {
 		return nil, err
 	}
 	for i := range repositories.Items {
@@ -71,7 +74,7 @@ func (f *Flux) find(ctx context.Context, t *v1alpha1.Transform) (*cluster, error
 		c.sources[sourceKey{sourcev1.OCIRepositoryKind, s.Name}] = s
 	}
 	var external sourcev1.ExternalArtifactList
-	if err := c.needed(sourcev1.ExternalArtifactKind, f.Client.List(ctx, &external, ours...)); err != nil {
+	if err := c.ignoreUnused(sourcev1.ExternalArtifactKind, f.Client.List(ctx, &external, ours...)); err != nil {
 		return nil, err
 	}
 	for i := range external.Items {
@@ -81,9 +84,9 @@ func (f *Flux) find(ctx context.Context, t *v1alpha1.Transform) (*cluster, error
 	return c, nil
 }
 
-// needed is the error of a list of sources, unless nothing refers to their kind: Flux may
-// not know it, and an account may have no right to it.
-func (c *cluster) needed(kind string, err error) error {
+// ignoreUnused returns the error of a list of sources, or nil if nothing refers to their kind:
+// Flux may not know it, and an account may have no right to it.
+func (c *cluster) ignoreUnused(kind string, err error) error {
 	if !apimeta.IsNoMatchError(err) && !apierrors.IsForbidden(err) {
 		return err
 	}
@@ -95,7 +98,7 @@ func (c *cluster) needed(kind string, err error) error {
 	return nil
 }
 
-// kindOf is the kind of a source; objects that were read have none written on them.
+// kindOf returns the kind of a source. Objects that were read do not have it written on them.
 func kindOf(o client.Object) string {
 	switch o.(type) {
 	case *sourcev1.OCIRepository:
@@ -106,7 +109,7 @@ func kindOf(o client.Object) string {
 	return o.GetObjectKind().GroupVersionKind().Kind
 }
 
-// digestOf is where a source leads.
+// digestOf returns the digest that a source leads to.
 func digestOf(o client.Object) string {
 	switch s := o.(type) {
 	case *sourcev1.OCIRepository:
@@ -121,16 +124,18 @@ func digestOf(o client.Object) string {
 	return ""
 }
 
-// read finds out in which state the layers are.
+// read reads the state of the layers.
 func (d *delivery) read(ctx context.Context) error {
 	live, err := d.find(ctx, d.t)
 	if err != nil {
 		return err
 	}
-	d.live, d.states = live, map[string]*state{}
+	d.live = live
+	d.states = map[string]*state{}
 	for _, name := range ordered(live.kustomizations) {
 		k := live.kustomizations[name]
-		if d.states[name], err = d.stateOf(name, k, live.sourceOf(k)); err != nil {
+		d.states[name], err = d.stateOf(name, k, live.sourceOf(k))
+		if err != nil {
 			return err
 		}
 	}
@@ -151,12 +156,14 @@ func (d *delivery) read(ctx context.Context) error {
 	return nil
 }
 
-// stateOf reads the state of a layer from its objects.
+// stateOf returns the state of a layer from its objects.
 func (d *delivery) stateOf(name string, k *kustomizev1.Kustomization, from client.Object) (*state, error) {
 	s := &state{
 		name: name, deleting: !k.DeletionTimestamp.IsZero(), inventory: inventoryOf(k),
 		health: health(k.Spec.HealthChecks, k.Spec.HealthCheckExprs),
 	}
+
+	// A suspension is of this controller, or of a user.
 	switch {
 	case !k.Spec.Suspend:
 	case k.Annotations[annotationSuspended] != "":
@@ -166,6 +173,8 @@ func (d *delivery) stateOf(name string, k *kustomizev1.Kustomization, from clien
 	default:
 		s.suspended = theirs
 	}
+
+	// The source names the artifact, and the store knows its revision.
 	if from == nil || digestOf(from) == "" {
 		return s, nil
 	}
@@ -181,11 +190,15 @@ func (d *delivery) stateOf(name string, k *kustomizev1.Kustomization, from clien
 		return nil, err
 	case kindOf(wanted) != kindOf(from):
 		// The output has changed. The digest means nothing to the new one.
-		s.digest, s.elsewhere, revision = kindOf(from)+" "+s.digest, true, ""
+		s.digest = kindOf(from) + " " + s.digest
+		s.elsewhere = true
+		revision = ""
 		if artifact != nil {
 			revision = artifact.Revision
 		}
 	}
+
+	// What Flux reports counts only for that revision.
 	s.fetched = artifact != nil && artifact.Revision == revision
 	if s.fetched && k.Status.LastAttemptedRevision == revision {
 		s.judge(k, revision)
@@ -193,7 +206,7 @@ func (d *delivery) stateOf(name string, k *kustomizev1.Kustomization, from clien
 	return s, nil
 }
 
-// judge says what became of the revision that was attempted last.
+// judge sets what became of the revision that was attempted last.
 //
 // The status is written after the conditions. So Ready is only believed together
 // with what the rest of the status says of the same revision.
@@ -222,7 +235,7 @@ func (s *state) judge(k *kustomizev1.Kustomization, revision string) {
 	}
 }
 
-// shown is how Flux writes an object in messages: Kind/namespace/name.
+// shown returns an object as Flux writes it in messages: Kind/namespace/name.
 func shown(k key) string {
 	parts := strings.SplitN(string(k), "/", 4)
 	if parts[2] == "" {
@@ -231,7 +244,7 @@ func shown(k key) string {
 	return parts[1] + "/" + parts[2] + "/" + parts[3]
 }
 
-// inventoryOf is what a Kustomization has applied.
+// inventoryOf returns the keys of what a Kustomization has applied.
 func inventoryOf(k *kustomizev1.Kustomization) map[key]bool {
 	out := map[key]bool{}
 	for _, r := range Inventory(k) {
@@ -240,9 +253,8 @@ func inventoryOf(k *kustomizev1.Kustomization) map[key]bool {
 	return out
 }
 
-// Inventory is what a Kustomization has applied. An entry is
-// NAMESPACE_NAME_GROUP_KIND, with two underscores for a colon in a name
-// (fluxcd/cli-utils, pkg/object).
+// Inventory returns what a Kustomization has applied. An entry is NAMESPACE_NAME_GROUP_KIND, with
+// two underscores for a colon in a name (fluxcd/cli-utils, pkg/object).
 func Inventory(k *kustomizev1.Kustomization) []ObjectRef {
 	if k.Status.Inventory == nil {
 		return nil
@@ -262,8 +274,8 @@ func Inventory(k *kustomizev1.Kustomization) []ObjectRef {
 	return out
 }
 
-// load brings what is wanted and what is live into terms that plan compares. Only
-// where something is handed over are manifests looked at.
+// load reads what is wanted and what is live into values that plan compares. Manifests are read
+// only if something is handed over.
 func (d *delivery) load(ctx context.Context, layers []Layer) error {
 	involved := d.involved(layers)
 	for i := range layers {
@@ -274,7 +286,8 @@ func (d *delivery) load(ctx context.Context, layers []Layer) error {
 		}
 		if involved[u.Name] {
 			var err error
-			if w.content, err = d.desiredContent(ctx, u); err != nil {
+			w.content, err = d.desiredContent(ctx, u)
+			if err != nil {
 				return fmt.Errorf("layer %q: %w", u.Name, err)
 			}
 		}
@@ -288,18 +301,22 @@ func (d *delivery) load(ctx context.Context, layers []Layer) error {
 	return nil
 }
 
-// involved are the layers that take part in a hand-over: those that have what another
-// one should have, that one, and those that are marked as such. Also those that wait for what may
-// have been applied or not.
+// involved returns the layers that take part in a hand-over: those that have what another one
+// should have, that other one, and those that are marked as such. Layers that wait for what may
+// have been applied or not are returned too.
 func (d *delivery) involved(layers []Layer) map[string]bool {
+	// Flux may report an object without a namespace under another key.
 	out := map[string]bool{}
-	owner, bare := map[key]string{}, map[key]key{}
+	owner := map[key]string{}
+	bare := map[key]key{}
 	for i := range layers {
 		for _, r := range layers[i].Objects {
 			owner[r.key()] = layers[i].Name
 			bare[withoutNamespace(r.key())] = r.key()
 		}
 	}
+
+	// Objects of other Transforms, and marks, involve a layer.
 	for k := range d.rivals.of {
 		if owner[k] != "" {
 			out[owner[k]] = true
@@ -314,6 +331,8 @@ func (d *delivery) involved(layers []Layer) map[string]bool {
 		if u := d.layers[name]; u != nil && s.digest != u.Digest && !s.applied {
 			out[name] = true
 		}
+
+		// So do objects that are in another layer than they should be.
 		for k := range s.inventory {
 			switch h := owner[k]; {
 			case h == "" && (d.rivals.open || d.rivals.of[k].wants):
@@ -326,26 +345,30 @@ func (d *delivery) involved(layers []Layer) map[string]bool {
 	return out
 }
 
-// desiredContent is that of a layer, from its files or from its artifact.
+// desiredContent returns the content of a layer, from its files or from its artifact.
 func (d *delivery) desiredContent(ctx context.Context, u *Layer) (content, error) {
 	files := u.Files
 	if len(files) == 0 {
 		var err error
-		if files, err = d.Artifacts.Files(ctx, u.Name, u.Digest); err != nil {
+		files, err = d.Artifacts.Files(ctx, u.Name, u.Digest)
+		if err != nil {
 			return nil, err
 		}
 	}
 	return d.library.add(files)
 }
 
-// liveContent fills the content of a state in.
+// liveContent sets the content of a state.
 func (d *delivery) liveContent(ctx context.Context, s *state, involved bool) error {
+	// Manifests are read only if the layer takes part in a hand-over.
 	i := slices.IndexFunc(d.desired, func(w desired) bool { return w.name == s.name })
 	switch {
 	case i >= 0 && s.digest == d.desired[i].digest:
-		s.content, s.known = d.desired[i].content, true
+		s.content = d.desired[i].content
+		s.known = true
 	case !involved:
-		s.content, s.known = content{}, true
+		s.content = content{}
+		s.known = true
 		for k := range s.inventory {
 			s.content[k] = manifest{sum: "applied"}
 		}
@@ -360,11 +383,14 @@ func (d *delivery) liveContent(ctx context.Context, s *state, involved bool) err
 		if err != nil {
 			return err
 		}
-		if s.content, err = d.library.add(files); err != nil {
+		s.content, err = d.library.add(files)
+		if err != nil {
 			return err
 		}
 		s.known = true
 	}
+
+	// Keys are those of the manifests, and some objects may still be marked in the cluster.
 	bare := map[key]key{}
 	for k := range s.content {
 		bare[withoutNamespace(k)] = k
@@ -380,8 +406,8 @@ func (d *delivery) liveContent(ctx context.Context, s *state, involved bool) err
 	return nil
 }
 
-// alias brings the inventory of a layer to the names of manifests: those of an object
-// that has no namespace in the cluster may name one.
+// alias renames the keys of the inventory of a layer to those of its manifests: the manifest of an
+// object that has no namespace in the cluster may name one.
 func (s *state) alias(bare map[key]key) {
 	for _, k := range sortedKeys(s.inventory) {
 		if full, ok := bare[k]; ok && full != k {
@@ -391,12 +417,14 @@ func (s *state) alias(bare map[key]key) {
 	}
 }
 
+// withoutNamespace returns a key without its namespace.
 func withoutNamespace(k key) key {
 	parts := strings.SplitN(string(k), "/", 4)
 	return key(parts[0] + "/" + parts[1] + "//" + parts[3])
 }
 
-// stains is the annotation of the source of a layer that says what is or was marked.
+// stains returns the annotation of the source of a layer that has the objects that are or were
+// marked.
 func (d *delivery) stains(layer string) string {
 	if s := d.live.sourceOf(d.live.kustomizations[layer]); s != nil {
 		return s.GetAnnotations()[annotationHandOver]
@@ -407,7 +435,7 @@ func (d *delivery) stains(layer string) string {
 // everything stands for more stains than an annotation should hold.
 const everything = "*"
 
-// stain is an object in the annotation of a source.
+// stain returns an object as the annotation of a source has it.
 func stain(k key) string {
 	sum := sha256.Sum256([]byte(k))
 	return hex.EncodeToString(sum[:5])

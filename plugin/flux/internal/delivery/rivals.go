@@ -36,8 +36,9 @@ type rivals struct {
 	ends bool
 }
 
-// uses are what a Transform does with its objects, for others.
+// uses returns what a Transform does with its objects, for others.
 func uses(want []desired, live map[string]*state) map[key]use {
+	// It wants what its render has.
 	out := map[key]use{}
 	owner := map[key]string{}
 	for _, w := range want {
@@ -49,6 +50,8 @@ func uses(want []desired, live map[string]*state) map[key]use {
 			}
 		}
 	}
+
+	// It holds what Flux may treat as one of a layer.
 	unmarked := map[key]bool{}
 	for _, s := range live {
 		if s.absent {
@@ -75,6 +78,8 @@ func uses(want []desired, live map[string]*state) map[key]use {
 			}
 		}
 	}
+
+	// It has marked what all of its layers have marked.
 	for k, u := range out {
 		if u&useHeld != 0 && !unmarked[k] {
 			out[k] |= useMarked
@@ -83,7 +88,7 @@ func uses(want []desired, live map[string]*state) map[key]use {
 	return out
 }
 
-// all are the objects that Flux may treat as those of a layer.
+// all returns the objects that Flux may treat as those of a layer.
 func (s *state) all() map[key]bool {
 	out := make(map[key]bool, len(s.content))
 	for k := range s.content {
@@ -95,15 +100,15 @@ func (s *state) all() map[key]bool {
 	return out
 }
 
-// fixed reports whether a layer keeps an object, as it is, as long as another Transform
-// wants it: its labels never change.
+// fixed reports whether a layer keeps an object, as it is, as long as another Transform wants it:
+// its labels never change.
 func (p *planner) fixed(s *state, k key) bool {
 	o := p.rivals.of[k]
 	return p.destination(k) == toOther && (o.once || s.content[k].once)
 }
 
-// leave decides on an object that no layer of this Transform should have, and another
-// Transform wants.
+// leave decides on an object that no layer of this Transform should have, and another Transform
+// wants.
 func (p *planner) leave(g *goal, s *state, k key) {
 	m, has := s.content[k]
 	o := p.rivals.of[k]
@@ -128,8 +133,8 @@ func (p *planner) leave(g *goal, s *state, k key) {
 	g.others = fmt.Sprintf("keeps %s until Transform %q has applied it", shown(k), o.by)
 }
 
-// stuck reports whether a layer cannot be written without a loss: its artifact is gone,
-// and with it the manifests of objects that another Transform may want.
+// stuck reports whether a layer cannot be written without a loss: its artifact is gone, and with
+// it the manifests of objects that another Transform may want.
 func (p *planner) stuck(s *state) bool {
 	if s.known || s.deleting {
 		return false
@@ -142,8 +147,8 @@ func (p *planner) stuck(s *state) bool {
 	return false
 }
 
-// awaited says which other Transform has not handed over yet what a layer is to apply: it
-// would put its old manifest over the new one when it marks it. "" is none.
+// awaited returns which other Transform has not handed over yet what a layer is to apply, or "".
+// That Transform would put its old manifest over the new one when it marks it.
 func (p *planner) awaited(w *desired) string {
 	for _, k := range sortedKeys(w.content) {
 		if o := p.rivals.of[k]; o.leaves && !o.marked && !w.content[k].once {
@@ -153,14 +158,20 @@ func (p *planner) awaited(w *desired) string {
 	return ""
 }
 
-// look finds what other Transforms do with the objects of this one, and decides whether
-// what it is about to delete, or to take, has to wait for them.
+// look finds what other Transforms do with the objects of this one, and decides whether what it is
+// about to delete, or to take, has to wait for them.
 func (d *delivery) look(want Desired) {
-	d.Claims.want(d.t, want)
-	keys, wanted, waits := map[key]bool{}, map[key]bool{}, false
+	d.Claims.recordWanted(d.t, want)
+
+	// What leaves the render, and what is wanted, is compared with the claims of others.
+	keys := map[key]bool{}
+	wanted := map[key]bool{}
+	waits := false
 	for _, layer := range want.Layers {
 		for _, r := range layer.Objects {
-			keys[r.key()], wanted[r.key()], wanted[withoutNamespace(r.key())] = true, true, true
+			keys[r.key()] = true
+			wanted[r.key()] = true
+			wanted[withoutNamespace(r.key())] = true
 		}
 	}
 	for _, s := range d.states {
@@ -169,13 +180,16 @@ func (d *delivery) look(want Desired) {
 			waits = waits || !wanted[k]
 		}
 	}
+
+	// Transforms that are ahead, or have an object still, are waited for.
 	d.rivals.of = d.Claims.others(d.t, keys)
 	awaits := map[types.NamespacedName]bool{}
 	for k, o := range d.rivals.of {
 		switch {
 		case !wanted[k]:
 		case o.ahead:
-			waits, awaits[o.by] = true, true
+			waits = true
+			awaits[o.by] = true
 		case o.leaves:
 			awaits[o.from] = true
 		}
@@ -183,9 +197,10 @@ func (d *delivery) look(want Desired) {
 	d.rivals.open = d.Claims.wait(d.t, want.Digest, waits, d.rivals.ends, awaits)
 }
 
-// contest looks for objects that another Transform wants, and came first with. Those that
-// this one has applied already, and those that no Transform deletes, are only reported.
-func (d *delivery) contest(goals []goal) (refused Progress) {
+// refuseContested looks for objects that another Transform wants, and came first with. Objects
+// that this one has applied already, and those that no Transform deletes, are only reported.
+func (d *delivery) refuseContested(goals []goal) (refused Progress) {
+	// What is applied already is only reported.
 	applied := map[key]bool{}
 	for _, s := range d.states {
 		for k := range s.inventory {
@@ -198,6 +213,8 @@ func (d *delivery) contest(goals []goal) (refused Progress) {
 			once[k] = m.once
 		}
 	}
+
+	// Every object that another Transform has first is shared; a new one is refused.
 	var fresh bool
 	var no []v1alpha1.NodeStatus
 	var names []string
@@ -222,6 +239,8 @@ func (d *delivery) contest(goals []goal) (refused Progress) {
 			}
 		}
 	}
+
+	// A hand-over that is under way is waited for. Else the user has to decide.
 	switch {
 	case len(no) > 0 && d.rivals.open:
 		return Progress{Reason: v1alpha1.LayerNotReadyReason, Message: "waiting for another Transform to hand over " + names[0]}
@@ -237,6 +256,7 @@ func (d *delivery) contest(goals []goal) (refused Progress) {
 	return Progress{}
 }
 
+// name returns the name of the Transform.
 func (d *delivery) name() types.NamespacedName {
 	return types.NamespacedName{Namespace: d.t.Namespace, Name: d.t.Name}
 }
@@ -251,12 +271,13 @@ func kept(r ObjectRef) bool {
 	return r.Group == "" && r.Kind == "Namespace" || r.Group == "apiextensions.k8s.io" && r.Kind == "CustomResourceDefinition"
 }
 
-// restore requests that Flux applies what another Transform may have deleted, and what its
-// status does not say although its conditions do.
+// restore requests that Flux applies what another Transform may have deleted, and what its status
+// does not have although its conditions do.
 func (d *delivery) restore(ctx context.Context) error {
 	for _, name := range ordered(d.states) {
-		s, k := d.states[name], d.live.kustomizations[name]
-		if s.suspended != 0 || s.deleting || !d.Claims.stale(d.t, s.inventory) && !forgotten(s, k, time.Now()) {
+		s := d.states[name]
+		k := d.live.kustomizations[name]
+		if s.suspended != 0 || s.deleting || !d.Claims.takeStale(d.t, s.inventory) && !forgotten(s, k, time.Now()) {
 			continue
 		}
 		patch := client.MergeFrom(k.DeepCopy())
@@ -271,11 +292,11 @@ func (d *delivery) restore(ctx context.Context) error {
 	return nil
 }
 
-// forgotten reports whether a Kustomization says in its condition Ready that it has applied
-// what its source leads to, and in the rest of its status something else. Flux writes the
-// conditions first, and the rest only where it differs from the object as it was read: from
-// a cache that lags behind, where a revision is applied again soon after another one. It
-// would not write it before the next interval.
+// forgotten reports whether the condition Ready of a Kustomization has that it applied what its
+// source leads to, and the rest of its status has something else. Flux writes the conditions
+// first. It writes the rest only if it differs from the object as it was read from a cache, which
+// lags behind when a revision is applied again soon after another one. Flux would not write it
+// before the next interval.
 func forgotten(s *state, k *kustomizev1.Kustomization, now time.Time) bool {
 	const both = 3 * time.Second
 	if k == nil || !s.fetched || s.applied || s.digest == "" {

@@ -21,7 +21,7 @@ const shardObjects = 800
 // Present is how many shards each barrier layer has now, beside the layer of its name.
 type Present map[string]int
 
-// Cuts is how layers of these names are cut.
+// Cuts returns how layers of these names are cut.
 func Cuts(layers []Layer) Present {
 	out := Present{}
 	for _, u := range layers {
@@ -32,7 +32,8 @@ func Cuts(layers []Layer) Present {
 	return out
 }
 
-// shardOf takes the name of a shard apart: layer-01-2 is the second of layer-01.
+// shardOf returns the layer and the number of a shard from its name: layer-01-2 is the second of
+// layer-01.
 func shardOf(name string) (layer string, number int, ok bool) {
 	i := strings.LastIndexByte(name, '-')
 	if i < 0 || strings.Count(name, "-") < 2 {
@@ -44,8 +45,9 @@ func shardOf(name string) (layer string, number int, ok bool) {
 	return name[:i], number, true
 }
 
-// cut makes the layers of a layer.
+// cut cuts a layer into one that others need first, and shards.
 func cut(layer string, members []member, now int) []Layer {
+	// A layer that is small enough stays as it is.
 	var first, rest []member
 	if whole := len(members) <= MaxObjects && now == 0 || len(members) <= MaxObjects/2; whole {
 		first = members
@@ -59,10 +61,14 @@ func cut(layer string, members []member, now int) []Layer {
 	if len(rest) == 0 {
 		return out
 	}
+
+	// The number of shards stays if it is still right, because a new one moves objects.
 	count := (len(rest) + shardObjects - 1) / shardObjects
 	if now > count && count > now/2 {
 		count = now
 	}
+
+	// Shards apply at the same time, after what they need.
 	shards := make([][]member, count)
 	for _, m := range rest {
 		i := rendezvous(m.ref, count)
@@ -99,6 +105,7 @@ func divide(members []member) (first, rest []member) {
 	return first, rest
 }
 
+// unitOf returns a layer of members.
 func unitOf(name string, members []member) Layer {
 	u := Layer{Name: name}
 	for _, m := range members {
@@ -119,7 +126,7 @@ const (
 	atApply
 )
 
-// need says when others of the same layer need an object.
+// need returns when others of the same layer need an object.
 func need(r ObjectRef) needed {
 	switch r.Kind {
 	case "Namespace", "CustomResourceDefinition", "ServiceAccount", "LimitRange", "ResourceQuota":
@@ -133,21 +140,23 @@ func need(r ObjectRef) needed {
 	return never
 }
 
-// rendezvous is the shard of an object, of count: the one that weighs most with it. When a
-// shard is added, what moves moves to that one.
+// rendezvous returns the shard of an object, of count: the one that weighs most with it. When a
+// shard is added, objects move only to that one.
 func rendezvous(r ObjectRef, count int) int {
 	sum := sha256.Sum256([]byte(r.key()))
 	seed := binary.BigEndian.Uint64(sum[:])
-	best, most := 0, uint64(0)
+	best := 0
+	most := uint64(0)
 	for i := range count {
 		if w := mix(seed + uint64(i)*0x9e3779b97f4a7c15); i == 0 || w > most { //nolint:gosec // a count is not negative
-			best, most = i, w
+			best = i
+			most = w
 		}
 	}
 	return best
 }
 
-// mix spreads what differs in one bit over all of them: the last step of splitmix64
+// mix returns x with a difference in one bit spread over all of them: the last step of splitmix64
 // (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

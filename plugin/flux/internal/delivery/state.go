@@ -14,7 +14,8 @@ import (
 // key identifies an object in a cluster: group/kind/namespace/name.
 type key string
 
-// key of an object; the version is left out, as two versions show the same object.
+// key returns the key of an object. The version is left out, because two versions show the same
+// object.
 func (r ObjectRef) key() key { return key(r.Group + "/" + r.Kind + "/" + r.Namespace + "/" + r.Name) }
 
 // mark is what a hand-over did to the manifest of an object in an artifact.
@@ -89,7 +90,7 @@ func (s *state) dirty(k key) bool {
 	return s.content[k].mark == marked || !s.applied && s.stained[k]
 }
 
-// stains are the objects that will be stained when c takes the place of what s has.
+// stains returns the objects that will be stained when c takes the place of what s has.
 func (s *state) stains(c content) map[key]bool {
 	out := map[key]bool{}
 	if s == nil {
@@ -134,8 +135,8 @@ type goal struct {
 	others string
 }
 
-// ordered is the names of layers in the order in which they are released: numbers
-// count as such, and a layer comes before its shards.
+// ordered returns the names of layers in the order in which they are released: numbers count as
+// such, and a layer comes before its shards.
 func ordered[V any](layers map[string]V) []string {
 	return slices.SortedFunc(maps.Keys(layers), natural)
 }

@@ -17,13 +17,16 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/apply"
 )
 
-// Withdraw implements [Engine]. What a hand-over has marked is restored first, so
-// that Flux deletes it too.
+// Withdraw implements [Engine]. What a hand-over has marked is restored first, so that Flux
+// deletes it too.
 func (f *Flux) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, waiting string, err error) {
+	// A namespace that is deleted takes all of it along.
 	gone, err := f.namespaceGone(ctx, t.Namespace)
 	if err != nil || gone {
 		return gone, "", err
 	}
+
+	// The state is read as for a delivery, of which nothing is wanted.
 	d := f.begin(t)
 	orphans := t.Spec.Delivery != nil && t.Spec.Delivery.DeletionPolicy == orphan
 	if orphans {
@@ -34,11 +37,15 @@ func (f *Flux) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, 
 	}
 	d.rivals.ends = true
 	d.look(Desired{})
+
+	// The sources go last.
 	if len(d.live.kustomizations) == 0 {
-		d.Claims.hold(t, nil)
+		d.Claims.recordUses(t, nil)
 		left, err := d.tidy(ctx)
 		return err == nil && left == 0, "its sources are being deleted", err
 	}
+
+	// Objects that stay are left by all layers at once.
 	if orphans {
 		for _, name := range ordered(d.live.kustomizations) {
 			if err := d.orphan(ctx, d.live.kustomizations[name]); err != nil {
@@ -47,10 +54,12 @@ func (f *Flux) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, 
 		}
 		return false, "its Kustomizations let go of their objects", nil
 	}
+
+	// Objects that go are deleted layer by layer, the last first.
 	if err := d.load(ctx, nil); err != nil {
 		return false, "", err
 	}
-	d.Claims.hold(t, uses(nil, d.states))
+	d.Claims.recordUses(t, uses(nil, d.states))
 	for _, g := range plan(nil, d.states, d.rivals) {
 		if err := d.bring(ctx, g); err != nil {
 			return false, "", fmt.Errorf("layer %q: %w", g.layer, err)
@@ -59,15 +68,15 @@ func (f *Flux) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, 
 			waiting = cmp.Or(g.others, waiting)
 			continue
 		}
-		waiting = leaving(d.live.kustomizations[g.layer], d.states[g.layer])
+		waiting = withdrawing(d.live.kustomizations[g.layer], d.states[g.layer])
 		break
 	}
 	return false, waiting, nil
 }
 
-// leaving says what the deletion of a Kustomization waits for. Flux writes nothing into
-// its status when it cannot delete what it has applied, and only its log has why.
-func leaving(k *kustomizev1.Kustomization, s *state) string {
+// withdrawing returns what the deletion of a Kustomization waits for. Flux writes nothing into its
+// status when it cannot delete what it has applied: only its log has the reason.
+func withdrawing(k *kustomizev1.Kustomization, s *state) string {
 	switch {
 	case s.suspended == theirs:
 		return fmt.Sprintf("Kustomization %q is suspended and would leave its objects behind: resume it", k.Name)
@@ -93,8 +102,7 @@ func (d *delivery) orphan(ctx context.Context, k *kustomizev1.Kustomization) err
 	return client.IgnoreNotFound(d.Client.Delete(ctx, k, client.Preconditions{UID: &k.UID}))
 }
 
-// namespaceGone reports whether a namespace is being deleted: everything in it goes
-// with it, whatever anybody does.
+// namespaceGone reports whether a namespace is being deleted: everything in it is deleted with it.
 func (f *Flux) namespaceGone(ctx context.Context, name string) (bool, error) {
 	var ns corev1.Namespace
 	err := f.Client.Get(ctx, client.ObjectKey{Name: name}, &ns)

@@ -28,7 +28,7 @@ func TestWhatADeletionWaitsForIsSaid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := &kustomizev1.Kustomization{ObjectMeta: metav1.ObjectMeta{Name: "web-layer-00"}}
 			k.Spec.KubeConfig = is.kubeConfig
-			require.Contains(t, leaving(k, &state{suspended: is.suspended}), is.want)
+			require.Contains(t, withdrawing(k, &state{suspended: is.suspended}), is.want)
 		})
 	}
 }

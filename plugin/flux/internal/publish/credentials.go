@@ -21,16 +21,17 @@ import (
 // SecretError says that a Secret that the output names cannot be used as it is.
 type SecretError struct{ message string }
 
-// Error says what is wrong with it, and nothing of what is in it.
+// Error returns what is wrong with the Secret, and nothing of its content.
 func (e *SecretError) Error() string { return e.message }
 
+// secretError returns the error of a Secret that a field of the spec names.
 func secretError(field, name, format string, args ...any) error {
 	return &SecretError{message: fmt.Sprintf("%s: Secret %q: ", field, name) + fmt.Sprintf(format, args...)}
 }
 
-// credentials are what to log in with for a push: those of pushSecretRef, else of an
-// imagePullSecret of the service account that is for this registry, else those that a
-// cloud gives; nil is what the controller itself has.
+// credentials returns what to log in with for a push: the content of pushSecretRef, else of an
+// imagePullSecret of the service account that is for this registry, else what a cloud gives. Nil
+// is what the controller itself has.
 func (r *repository) credentials(ctx context.Context) (map[string][]byte, error) {
 	var secret map[string][]byte
 	var err error
@@ -61,14 +62,15 @@ func (r *repository) credentials(ctx context.Context) (map[string][]byte, error)
 	return secret, nil
 }
 
-// account is the service account of the Transform; "" is the controller's own.
+// account returns the service account of the Transform, or "" for the controller's own.
 func (r *repository) account() string {
 	return cmp.Or(r.transform.Spec.ServiceAccountName, r.oci.DefaultServiceAccount)
 }
 
-// accountSecret is an imagePullSecret of the service account, where there is one for
-// the host of the repository. An account that may not read itself has none.
+// accountSecret returns an imagePullSecret of the service account, if there is one for the host of
+// the repository. An account that may not read itself has none.
 func (r *repository) accountSecret(ctx context.Context) (map[string][]byte, error) {
+	// The account need not exist, nor be readable.
 	name := r.account()
 	if name == "" {
 		return nil, nil
@@ -81,6 +83,8 @@ func (r *repository) accountSecret(ctx context.Context) (map[string][]byte, erro
 	if err != nil {
 		return nil, err
 	}
+
+	// The first Secret with a login for the host counts.
 	host, _, _ := strings.Cut(r.name, "/")
 	for _, ref := range account.ImagePullSecrets {
 		s := &corev1.Secret{}
@@ -102,7 +106,7 @@ func (r *repository) accountSecret(ctx context.Context) (map[string][]byte, erro
 	return nil, nil
 }
 
-// secret is what is in a Secret of the Transform's namespace.
+// secret returns the content of a Secret of the Transform's namespace.
 func (r *repository) secret(ctx context.Context, name, field string) (map[string][]byte, error) {
 	s := &corev1.Secret{}
 	err := r.as.Get(ctx, client.ObjectKey{Namespace: r.transform.Namespace, Name: name}, s)

@@ -22,6 +22,4 @@
 // that trusts that account ([Identity]), and are in no error. Signing keys are read when
 // something is signed, and kept nowhere. A Transform that acts as an account never logs
 // in as the controller.
-//
-// Callers: plugin/flux; plugin/flux/internal/delivery by delivery.Artifacts.
 package publish

@@ -13,9 +13,8 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Flat are the files of a render as an artifact has them: without folders, and
-// without the objects of Flux that would deliver them, which the controller makes
-// itself.
+// Flat returns the files of a render as an artifact has them: without folders, and without the
+// objects of Flux that would deliver them, which the controller makes itself.
 func Flat(files []emit.File) []emit.File {
 	out := make([]emit.File, 0, len(files))
 	for _, f := range files {
@@ -28,7 +27,7 @@ func Flat(files []emit.File) []emit.File {
 	return out
 }
 
-// folder is files as a file system.
+// folder returns files as a file system.
 func folder(files []emit.File) (fs.FS, error) {
 	b := source.Builder{Limits: limits()}
 	for _, f := range files {
@@ -40,8 +39,8 @@ func folder(files []emit.File) (fs.FS, error) {
 	return tree.FS, err
 }
 
-// limits bound an artifact: 50,000 objects are rendered and pushed.
+// limits returns the bounds of an artifact: 50,000 objects are rendered and pushed.
 func limits() source.Limits { return source.Limits{Files: 100_000, Bytes: 512 << 20} }
 
-// packing are the same limits, for packing and pulling.
+// packing returns the same limits, for packing and pulling.
 func packing() artifact.Limits { return artifact.Limits{Files: limits().Files, Bytes: limits().Bytes} }

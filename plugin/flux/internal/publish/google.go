@@ -37,14 +37,15 @@ func (g google) GetAudiences(ctx context.Context, account corev1.ServiceAccount)
 	}
 	asking, cancel := context.WithTimeout(ctx, metadataPatience)
 	defer cancel()
-	audiences, err := g.ofThisCluster(asking, account)
+	audiences, err := g.clusterAudiences(asking, account)
 	if err != nil {
 		return nil, fmt.Errorf("it has no annotation %s, and no metadata server of GKE says which cluster this is: %w", federation, unwrapped(err))
 	}
 	return audiences, nil
 }
 
-func (g google) ofThisCluster(ctx context.Context, account corev1.ServiceAccount) ([]string, error) {
+// clusterAudiences asks the library for the audiences, one request after the other.
+func (g google) clusterAudiences(ctx context.Context, account corev1.ServiceAccount) ([]string, error) {
 	select {
 	case g.turn <- struct{}{}:
 		defer func() { <-g.turn }()

@@ -61,9 +61,9 @@ type Identity struct {
 	google chan struct{}
 }
 
-// NewIdentity is one that reads service accounts, and asks for their tokens, as reads.
-// Without accounts (Flux's feature gate ObjectLevelWorkloadIdentity) only the
-// controller's own identity is used, for Transforms that act as no account.
+// NewIdentity returns an Identity that reads service accounts, and asks for their tokens, as
+// reads. Without accounts (Flux's feature gate ObjectLevelWorkloadIdentity) only the controller's
+// own identity is used, for Transforms that act as no account.
 //
 // The gate of the library is one for the process. It is opened here and never closed:
 // what an Identity may do is in its own field.
@@ -98,7 +98,7 @@ type IdentityError struct {
 	message string
 }
 
-// Unwrap is source.ErrUnavailable where a server is away.
+// Unwrap returns source.ErrUnavailable if a server does not answer.
 func (e *IdentityError) Unwrap() error {
 	if e.Fault == Away {
 		return source.ErrUnavailable
@@ -106,15 +106,15 @@ func (e *IdentityError) Unwrap() error {
 	return nil
 }
 
-// Error is one sentence, without anything that a cloud or an API server gave to log in
-// with.
+// Error returns one sentence, without anything that a cloud or an API server gave to log in with.
 func (e *IdentityError) Error() string { return "spec.output.oci.provider: " + e.message }
 
+// identityError returns the error of a login.
 func identityError(fault Fault, format string, args ...any) error {
 	return &IdentityError{Fault: fault, message: fmt.Sprintf(format, args...)}
 }
 
-// cloud says that the provider of an output is one that gives credentials here.
+// cloud reports whether the provider of an output gives credentials here.
 func cloud(out *v1alpha1.OCIOutput) bool {
 	switch out.Provider {
 	case aws.ProviderName, azure.ProviderName, gcp.ProviderName:
@@ -123,8 +123,8 @@ func cloud(out *v1alpha1.OCIOutput) bool {
 	return false
 }
 
-// of is what the library has for a cloud.
-func (i *Identity) of(cloud string) auth.ArtifactRegistryCredentialsProvider {
+// providerOf returns the provider of the library for a cloud.
+func (i *Identity) providerOf(cloud string) auth.ArtifactRegistryCredentialsProvider {
 	switch cloud {
 	case aws.ProviderName:
 		return aws.Provider{}
@@ -139,7 +139,7 @@ func (i *Identity) of(cloud string) auth.ArtifactRegistryCredentialsProvider {
 // holder is the account that logs in.
 type holder struct{ namespace, account string }
 
-// String is how messages name it.
+// String returns the name of the holder for messages.
 func (h holder) String() string {
 	if h.account == "" {
 		return "the controller itself"
@@ -147,18 +147,21 @@ func (h holder) String() string {
 	return fmt.Sprintf("ServiceAccount %q", h.account)
 }
 
-// login is the name and the password for a repository, which is host/name.
+// login returns the name and the password for a repository, which is host/name.
 func (i *Identity) login(ctx context.Context, provider, name string, who holder) (map[string][]byte, error) {
+	// Some logins are refused before any server is asked.
 	if who.account != "" && !i.accounts {
 		return nil, identityError(Disabled,
 			"login at %s as %s needs a feature gate: start the controller with --feature-gates=%s=true, or set spec.output.oci.pushSecretRef",
 			provider, who, auth.FeatureGateObjectLevelWorkloadIdentity)
 	}
-	of := i.of(provider)
+	of := i.providerOf(provider)
 	host, _, _ := strings.Cut(name, "/")
 	if _, err := of.ParseArtifactRepository(name); err != nil {
 		return nil, identityError(Misplaced, "%q is not a registry of %s: set the provider of that registry, or generic with pushSecretRef", host, provider)
 	}
+
+	// Tokens of an account are kept for that account alone.
 	tokens, err := i.cache(who)
 	if err != nil {
 		return nil, err
@@ -184,7 +187,7 @@ func (i *Identity) login(ctx context.Context, provider, name string, who holder)
 	return map[string][]byte{"username": []byte(pair.Username), "password": []byte(pair.Password)}, nil
 }
 
-// cache is where the tokens of an account are.
+// cache returns the cache for the tokens of an account.
 func (i *Identity) cache(who holder) (*cache.TokenCache, error) {
 	key := who.namespace + "/" + who.account
 	if who.account == "" {
@@ -201,8 +204,8 @@ func (i *Identity) cache(who holder) (*cache.TokenCache, error) {
 	return c, nil
 }
 
-// refusal is an error of the library for people: what is put around it on the way is
-// taken off, and so is what might be a token.
+// refusal returns an error of the library for people. What libraries put before it is taken off,
+// and what might be a token is hidden.
 func refusal(err error, provider, host string, who holder) error {
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
@@ -232,8 +235,8 @@ func refusal(err error, provider, host string, who holder) error {
 	return identityError(Refused, "%s: %s", why, advice)
 }
 
-// isAway reports whether an error says that a server does not answer, or not now: a cloud's,
-// or the API server.
+// isAway reports whether an error means that a server does not answer, or not now: a cloud's, or
+// the API server.
 func isAway(err error) bool {
 	if apierrors.IsInternalError(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) {
 		return true
@@ -263,7 +266,7 @@ func isAway(err error) bool {
 	return slices.ContainsFunc(broken, func(end string) bool { return strings.HasSuffix(err.Error(), end) })
 }
 
-// unwrapped is an error without what libraries put before it.
+// unwrapped returns an error without what libraries put before it.
 func unwrapped(err error) error {
 	for strings.HasPrefix(err.Error(), "failed to ") && errors.Unwrap(err) != nil {
 		err = errors.Unwrap(err)
@@ -274,10 +277,9 @@ func unwrapped(err error) error {
 // shortestSecret is that of the secret keys of AWS.
 const shortestSecret = 40
 
-// opaque hides the words in a text that look like keys and tokens of clouds, because
-// some servers repeat what they are sent: those that are long and of letters of both
-// cases and digits, and JSON Web Tokens. Names of roles, identifiers of requests and
-// digests are none of that.
+// opaque hides the words in a text that look like keys and tokens of clouds, because some servers
+// repeat what they are sent: those that are long and of letters of both cases and digits, and JSON
+// Web Tokens. Names of roles, identifiers of requests and digests are none of that.
 func opaque(text string) string {
 	var out strings.Builder
 	for text != "" {
@@ -302,12 +304,13 @@ func opaque(text string) string {
 	return out.String()
 }
 
+// looksSecret reports whether a word may be a key or a token.
 func looksSecret(word string) bool {
 	return strings.Contains(word, "eyJ") ||
 		len(word) >= shortestSecret && strings.ContainsFunc(word, unicode.IsUpper) && strings.ContainsFunc(word, unicode.IsLower) && strings.ContainsFunc(word, unicode.IsDigit)
 }
 
-// runOf is how many bytes of the beginning of a text a token may have.
+// runOf returns how many bytes of the beginning of a text a token may have.
 func runOf(text string) int {
 	if end := strings.IndexFunc(text, func(r rune) bool { return !inToken(r) }); end >= 0 {
 		return end
@@ -315,7 +318,7 @@ func runOf(text string) int {
 	return len(text)
 }
 
-// inToken says whether a rune is of the alphabets of base64, or of percent encoding.
+// inToken reports whether a rune is of the alphabets of base64, or of percent encoding.
 func inToken(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("+/=_-%", r)
 }

@@ -367,11 +367,11 @@ func TestAMetadataServerThatDoesNotAnswerHoldsUpNobodyForLong(t *testing.T) {
 	i.google <- struct{}{} // another one asks
 	within, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	_, err := i.of("gcp").GetAudiences(within, *account("deployer", nil))
+	_, err := i.providerOf("gcp").GetAudiences(within, *account("deployer", nil))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, "no metadata server of GKE says which cluster this is")
 
-	audiences, err := i.of("gcp").GetAudiences(t.Context(), *account("deployer", providers()[2].annotations))
+	audiences, err := i.providerOf("gcp").GetAudiences(t.Context(), *account("deployer", providers()[2].annotations))
 	require.NoError(t, err, "who need not ask does not wait")
 	require.Equal(t, []string{pool}, audiences)
 }

@@ -40,7 +40,7 @@ type OCI struct {
 	Now func() time.Time
 }
 
-// Open is the repository of a Transform. It asks no registry yet; as reads the
+// Open returns the repository of a Transform. It asks no registry yet. The client as reads the
 // Secrets that the Transform names.
 func (o OCI) Open(ctx context.Context, t *v1alpha1.Transform, as client.Client) (Store, error) {
 	out := t.Spec.Output.OCI
@@ -58,7 +58,8 @@ func (o OCI) Open(ctx context.Context, t *v1alpha1.Transform, as client.Client) 
 	return r, nil
 }
 
-// Repository is that of a Transform, logged in as for its pushes. It asks no registry yet.
+// Repository returns the repository of a Transform, logged in as for its pushes. It asks no
+// registry yet.
 func (o OCI) Repository(ctx context.Context, t *v1alpha1.Transform, as client.Client) (artifact.Store, error) {
 	out := t.Spec.Output.OCI
 	repo, err := (&repository{oci: o, transform: t, out: out, as: as, name: strings.TrimPrefix(out.Repository, "oci://")}).connect(ctx)
@@ -68,7 +69,7 @@ func (o OCI) Repository(ctx context.Context, t *v1alpha1.Transform, as client.Cl
 	return repo, nil
 }
 
-// Tag is the tag of a Transform, which leads to its newest whole.
+// Tag returns the tag of a Transform, which leads to its newest complete artifact.
 func Tag(t *v1alpha1.Transform) string {
 	const most = 80 // what is behind it needs room, and a tag has 128 characters
 	tag := "transform." + t.Namespace + "." + t.Name
@@ -97,6 +98,7 @@ var _ Store = (*repository)(nil)
 
 // Release publishes a render.
 func (r *repository) Release(ctx context.Context, in Render) (Published, error) {
+	// Everything that can be refused without a registry comes first.
 	set, err := pack(in)
 	if err != nil {
 		return Published{}, err
@@ -109,6 +111,8 @@ func (r *repository) Release(ctx context.Context, in Render) (Published, error) 
 	if err != nil {
 		return Published{}, err
 	}
+
+	// The plan and the attestations are attached before the tags move.
 	tags := []string{r.tag}
 	for _, tag := range r.out.Tags {
 		tags = append(tags, string(tag))
@@ -134,7 +138,7 @@ func (r *repository) Release(ctx context.Context, in Render) (Published, error) 
 	return Published{Desired: desired(in, pushed), Tree: pushed.Tree, Location: r.out.Repository, Changed: pushed.Changed}, nil
 }
 
-// Pack is what Release would publish, where nothing was there before.
+// Pack returns what Release would publish if nothing was there before.
 func (r *repository) Pack(_ context.Context, in Render) (Published, error) {
 	set, err := pack(in)
 	if err != nil {
@@ -180,14 +184,15 @@ func (r *repository) Publish(ctx context.Context, layer string, files []emit.Fil
 // annotationUnit is the name of the layer that an artifact of a hand-over is for.
 const annotationUnit = "dev.ropewalk.unit"
 
-// interim is the tag of what a hand-over needs.
+// interim returns the tag of what a hand-over needs.
 func (r *repository) interim(digest string) string {
 	return r.interims() + strings.TrimPrefix(digest, "sha256:")[:16]
 }
 
+// interims returns the beginning of the tags of hand-overs.
 func (r *repository) interims() string { return r.tag + ".handover-" }
 
-// Files are those of an artifact.
+// Files returns the files of an artifact.
 func (r *repository) Files(ctx context.Context, _, digest string) ([]emit.File, error) {
 	from, err := r.connect(ctx)
 	if err != nil {
@@ -207,7 +212,7 @@ func (r *repository) Files(ctx context.Context, _, digest string) ([]emit.File, 
 	return out, nil
 }
 
-// Desired is what was stored with a whole.
+// Desired returns what was stored with a complete artifact.
 func (r *repository) Desired(ctx context.Context, digest string) (delivery.Desired, error) {
 	from, err := r.connect(ctx)
 	if err != nil {
@@ -230,7 +235,7 @@ func (r *repository) Desired(ctx context.Context, digest string) (delivery.Desir
 	return plan.Plan, nil
 }
 
-// connect is the repository, logged in.
+// connect returns the repository, logged in.
 func (r *repository) connect(ctx context.Context) (*orasremote.Repository, error) {
 	if r.repo != nil {
 		return r.repo, nil
@@ -238,7 +243,8 @@ func (r *repository) connect(ctx context.Context) (*orasremote.Repository, error
 	registries := &remote.Registries{}
 	if r.oci.Registries != nil {
 		var err error
-		if registries, err = r.oci.Registries(r.out.Insecure); err != nil {
+		registries, err = r.oci.Registries(r.out.Insecure)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -254,7 +260,7 @@ func (r *repository) connect(ctx context.Context) (*orasremote.Repository, error
 	return repo, nil
 }
 
-// signer is the key to sign with; nil where nothing is signed.
+// signer returns the key to sign with, or nil if nothing is signed.
 func (r *repository) signer(ctx context.Context) (*signature.Signer, error) {
 	if r.out.SigningKeyRef == nil {
 		return nil, nil //nolint:nilnil // nothing is signed then
@@ -275,6 +281,7 @@ func (r *repository) signer(ctx context.Context) (*signature.Signer, error) {
 	return signer, nil
 }
 
+// now returns the present time, which tests replace.
 func (r *repository) now() time.Time {
 	if r.oci.Now != nil {
 		return r.oci.Now()
@@ -282,15 +289,16 @@ func (r *repository) now() time.Time {
 	return time.Now()
 }
 
-// at is how messages name an artifact.
+// at returns the name of an artifact for messages.
 func (r *repository) at(digest string) string { return r.out.Repository + "@" + digest }
 
+// gone returns the error of an artifact that is not there any more.
 func (r *repository) gone(digest string) error {
 	return fmt.Errorf("%w: %s", delivery.ErrGone, r.at(digest))
 }
 
-// explain is an error of the registry for people; nil stays nil. What is none of the
-// registry's is left as it is.
+// explain returns an error of the registry for people; nil stays nil. An error that is not of the
+// registry is returned as it is.
 func (r *repository) explain(err error) error {
 	switch {
 	case err == nil, errors.Is(err, artifact.ErrReference), errors.Is(err, artifact.ErrShape), errors.Is(err, artifact.ErrLimit):

@@ -30,7 +30,7 @@ const annotationSerial = "dev.ropewalk.serial"
 // maxPlan is how large a plan may be: 50,000 objects fit.
 const maxPlan = 32 << 20
 
-// desired is what a push came to.
+// desired returns the plan of what a push has made.
 func desired(in Render, pushed artifact.Pushed) delivery.Desired {
 	digests := map[string]string{}
 	for _, l := range pushed.Layers {
@@ -40,7 +40,8 @@ func desired(in Render, pushed artifact.Pushed) delivery.Desired {
 	for i := range out.Layers {
 		u := &out.Layers[i]
 		// A layer that is alone is the whole.
-		u.Digest, u.Files = cmp.Or(digests[u.Name], pushed.Digest), nil
+		u.Digest = cmp.Or(digests[u.Name], pushed.Digest)
+		u.Files = nil
 	}
 	return out
 }
@@ -51,7 +52,8 @@ type stored struct {
 	Plan   delivery.Desired `json:"plan"`
 }
 
-// newestPlan is the newest plan of a whole; nil where it has none that can be read.
+// newestPlan returns the newest plan of a complete artifact, or nil if it has none that can be
+// read.
 func newestPlan(ctx context.Context, from artifact.Reader, whole ocispec.Descriptor) (*stored, error) {
 	list, err := artifact.Referrers(ctx, from, whole, TypePlan)
 	if err != nil {
@@ -72,8 +74,8 @@ func newestPlan(ctx context.Context, from artifact.Reader, whole ocispec.Descrip
 	return newest, nil
 }
 
-// attachPlan attaches a plan to its whole, where it is not the newest there already:
-// a push that was cut short may have attached one.
+// attachPlan attaches a plan to its complete artifact, if it is not the newest there already: a
+// push that was cut short may have attached one.
 func attachPlan(ctx context.Context, to artifact.Store, d delivery.Desired) error {
 	referrers, err := planReferrer(ctx, to, d)
 	if err != nil || len(referrers) == 0 {
@@ -87,7 +89,7 @@ func attachPlan(ctx context.Context, to artifact.Store, d delivery.Desired) erro
 	return err
 }
 
-// planReferrer is what attachPlan attaches: none where that is there.
+// planReferrer returns what attachPlan attaches, which is nothing if the plan is there already.
 func planReferrer(ctx context.Context, to artifact.Store, d delivery.Desired) ([]artifact.Referrer, error) {
 	old, err := newestPlan(ctx, to, ocispec.Descriptor{MediaType: artifact.TypeManifest, Digest: digest.Digest(d.Digest)})
 	if err != nil {

@@ -20,13 +20,13 @@ import (
 // maxForeign is how many tags of others are looked at before something is deleted.
 const maxForeign = 200
 
-// Prune deletes wholes that are not wanted any more, and what hand-overs left.
+// Prune deletes complete artifacts that are not wanted any more, and what hand-overs left.
 func (r *repository) Prune(ctx context.Context, keep, drop []v1alpha1.Artifact) (string, error) {
 	return r.prune(ctx, keep, drop)
 }
 
-// Remove leaves everything where spec.output.oci.deletionPolicy is Keep: the artifacts of a
-// deleted Transform can still be used.
+// Remove leaves everything if spec.output.oci.deletionPolicy is Keep: the artifacts of a deleted
+// Transform can still be used.
 func (r *repository) Remove(ctx context.Context) error {
 	if r.out.DeletionPolicy != v1alpha1.DeletionDelete {
 		return nil
@@ -38,9 +38,10 @@ func (r *repository) Remove(ctx context.Context) error {
 	return err
 }
 
-// prune deletes what was published for drop, but for what keep, or a tag, leads to. Where
-// nothing is kept, the tags of the Transform go with it, unless others have moved them.
+// prune deletes what was published for drop, except what keep, or a tag, leads to. If nothing is
+// kept, the tags of the Transform are deleted with it, unless others have moved them.
 func (r *repository) prune(ctx context.Context, keep, drop []v1alpha1.Artifact) (string, error) {
+	// Every tag is read, so too many of them are left to the user.
 	in, err := r.connect(ctx)
 	if err != nil {
 		return "", err
@@ -53,6 +54,8 @@ func (r *repository) prune(ctx context.Context, keep, drop []v1alpha1.Artifact) 
 	if len(foreign) > maxForeign {
 		return fmt.Sprintf("%s has %d tags of others, which may lead to what is old: prune it with ropewalk artifact prune", r.out.Repository, len(foreign)), nil
 	}
+
+	// What keep or a tag of others leads to is kept.
 	kept := map[string]bool{}
 	for _, digest := range digestsOf(keep) {
 		kept[digest] = true
@@ -69,6 +72,8 @@ func (r *repository) prune(ctx context.Context, keep, drop []v1alpha1.Artifact) 
 			kept[digest] = true
 		}
 	}
+
+	// What hand-overs left is deleted with the rest.
 	for _, tag := range own {
 		at, err := in.Resolve(ctx, tag)
 		if err == nil {
@@ -90,7 +95,7 @@ func (r *repository) prune(ctx context.Context, keep, drop []v1alpha1.Artifact) 
 	return "", nil
 }
 
-// members are what a tag leads to: an artifact and, where it is a whole, its layers.
+// members returns the digests that a tag leads to: an artifact and, if it is complete, its layers.
 func members(ctx context.Context, in artifact.Store, tag string) ([]string, error) {
 	d, content, err := in.FetchReference(ctx, tag)
 	if errors.Is(err, artifact.ErrNotFound) {
@@ -118,7 +123,7 @@ func members(ctx context.Context, in artifact.Store, tag string) ([]string, erro
 	return out, nil
 }
 
-// digestsOf are the digests of wholes and of their layers.
+// digestsOf returns the digests of complete artifacts and of their layers.
 func digestsOf(all []v1alpha1.Artifact) []string {
 	var out []string
 	for _, a := range all {
@@ -130,13 +135,13 @@ func digestsOf(all []v1alpha1.Artifact) []string {
 	return out
 }
 
-// leads reports whether a tag is one by which the Transform leads to what is newest.
+// leads reports whether a tag is one by which the Transform leads to its newest artifact.
 func (r *repository) leads(tag string) bool {
 	return tag == r.tag || slices.Contains(r.out.Tags, v1alpha1.OCITag(tag))
 }
 
-// tags are those of hand-overs of this Transform, and those that others may follow:
-// all but retention tags, which are of digests, and those of this Transform.
+// tags returns the tags of hand-overs of this Transform, and those that others may follow: all but
+// retention tags, which are of digests, and those of this Transform.
 func (r *repository) tags(ctx context.Context, in artifact.Store) (own, foreign []string, err error) {
 	err = in.Tags(ctx, "", func(page []string) error {
 		for _, tag := range page {

@@ -21,8 +21,8 @@ import (
 // or a certificate that did.
 const defaultInterval = time.Hour
 
-// Event is the OCIRepository on which events are raised: its name, and the annotations
-// that are to be part of them.
+// Event returns the OCIRepository on which events are raised: its name, and the annotations that
+// are to be part of them.
 func Event(t *v1alpha1.Transform, name string) *sourcev1.OCIRepository {
 	out := &sourcev1.OCIRepository{
 		TypeMeta:   metav1.TypeMeta{APIVersion: sourcev1.GroupVersion.String(), Kind: sourcev1.OCIRepositoryKind},
@@ -40,8 +40,8 @@ func AnnotateEvents(to client.Object, t *v1alpha1.Transform) {
 	to.SetAnnotations(annotations)
 }
 
-// Source is the OCIRepository of a layer. A source that is pinned by its digest has
-// that digest as its revision.
+// Source returns the OCIRepository of a layer. A source that is pinned by its digest has that
+// digest as its revision.
 func (r *repository) Source(t *v1alpha1.Transform, layer, digest string) (client.Object, string, error) {
 	out := &sourcev1.OCIRepository{
 		TypeMeta:   metav1.TypeMeta{APIVersion: sourcev1.GroupVersion.String(), Kind: sourcev1.OCIRepositoryKind},

@@ -75,7 +75,7 @@ type Store interface {
 	Remove(ctx context.Context) error
 }
 
-// pack makes the set of a render: the whole, and its layers where there are several.
+// pack makes the set of a render: the complete artifact, and its layers if there are several.
 func pack(r Render) (artifact.Set, error) {
 	whole, err := folder(r.Files)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/ropewalk/ropewalk/source/flux"
 )
 
-// fetch is all files of a source. Transforms that name the same one share it.
+// fetch returns all files of a source. Transforms that name the same source share it.
 func (l *Loader) fetch(ctx context.Context, s Source) (source.Tree, error) {
 	key := s.String() + "@" + s.Digest
 	if tree, ok := l.Trees.Get(key); ok {
@@ -33,7 +33,7 @@ func (l *Loader) fetch(ctx context.Context, s Source) (source.Tree, error) {
 	return tree, err
 }
 
-// weight is how many bytes files take in memory, about.
+// weight returns about how many bytes files take in memory.
 func weight(files fs.FS) (n int64, err error) {
 	const name = 256 // of each, with what finds it
 	err = fs.WalkDir(files, ".", func(_ string, d fs.DirEntry, err error) error {

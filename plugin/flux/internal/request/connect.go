@@ -24,13 +24,14 @@ import (
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
-// connect gives the host what fetches modules for a Transform.
+// connect returns the host with what fetches modules for a Transform.
 func (l *Loader) connect(id Identity, t *v1alpha1.Transform, opts host.Options) (host.Host, error) {
 	h := host.Host{Embedded: l.Embedded, EmbeddedNames: l.EmbeddedNames}
 	var locked lock.File
 	if !t.Spec.One() {
 		var err error
-		if locked, _, err = project.Lock(opts.Project()); err != nil {
+		locked, _, err = project.Lock(opts.Project())
+		if err != nil {
 			return h, err
 		}
 	}
@@ -47,7 +48,8 @@ func (l *Loader) connect(id Identity, t *v1alpha1.Transform, opts host.Options) 
 	return h, nil
 }
 
-// registries are those of Modules, by https; nil is the default of fetch.
+// registries returns what connects to the registries of Modules, by https; nil is the default of
+// fetch.
 func (l *Loader) registries() func() (*remote.Registries, error) {
 	if l.Registries == nil {
 		return nil
@@ -55,8 +57,8 @@ func (l *Loader) registries() func() (*remote.Registries, error) {
 	return func() (*remote.Registries, error) { return l.Registries(false) }
 }
 
-// newest fetches the artifact that a source has now, whatever a cache remembers: the
-// event of a new one is why it is asked for.
+// newest returns a fetcher that fetches the artifact that a source has now, whatever a cache
+// remembers: the event of a new one is why it is asked for.
 func (l *Loader) newest(next source.Fetcher, from client.Reader, t *v1alpha1.Transform) source.Fetcher {
 	return source.FetcherFunc(func(ctx context.Context, ref source.Ref) (source.Tree, error) {
 		if r, ok := parseReference(ref.Ref, t.Namespace); ok && !strings.Contains(ref.Ref, "@") {
@@ -70,7 +72,7 @@ func (l *Loader) newest(next source.Fetcher, from client.Reader, t *v1alpha1.Tra
 	})
 }
 
-// configMaps are the ConfigMaps of a namespace.
+// configMaps returns what reads the ConfigMaps of a namespace.
 func configMaps(from client.Reader, namespace string) configmap.Getter {
 	return configmap.GetterFunc(func(ctx context.Context, name string) (configmap.ConfigMap, error) {
 		m := &corev1.ConfigMap{}
@@ -80,7 +82,7 @@ func configMaps(from client.Reader, namespace string) configmap.Getter {
 	})
 }
 
-// secrets are the Secrets of a namespace, for the fetchers.
+// secrets returns what reads the Secrets of a namespace, for the fetchers.
 func secrets(from client.Reader, namespace string) source.Secrets {
 	return source.SecretsFunc(func(ctx context.Context, name string) (map[string][]byte, error) {
 		s := &corev1.Secret{}
@@ -89,7 +91,8 @@ func secrets(from client.Reader, namespace string) source.Secrets {
 	})
 }
 
-// hasSecret asks for the metadata of a Secret of a namespace and for nothing else.
+// hasSecret returns a function that asks for the metadata of a Secret of a namespace and for
+// nothing else.
 func hasSecret(from client.Reader, namespace string) func(ctx context.Context, name string) error {
 	return func(ctx context.Context, name string) error {
 		m := &metav1.PartialObjectMetadata{}
@@ -98,7 +101,7 @@ func hasSecret(from client.Reader, namespace string) func(ctx context.Context, n
 	}
 }
 
-// absent is the error of the API server, as sources have it where there is no such object.
+// absent returns the error of the API server, as sources have it if there is no such object.
 func absent(err error, kind, namespace, name string) error {
 	if apierrors.IsNotFound(err) {
 		return source.Refuse(source.ErrNotFound, fmt.Sprintf("%s %q does not exist in namespace %q", kind, name, namespace))

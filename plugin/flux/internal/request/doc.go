@@ -19,6 +19,4 @@
 // that its caller bounds. An entry of that memory is found only under the source's
 // own name beside the digest: a tenant must not get the source of another one by naming its
 // digest in the status of an object of their own.
-//
-// Callers: plugin/flux.
 package request

@@ -104,9 +104,9 @@ type Loaded struct {
 // its Kustomizations, of which only the health checks are taken.
 const repository = "oci://ropewalk.invalid/delivery"
 
-// Load makes the request of a Transform. An error is an object.Errors with every
-// mistake, at the positions where the user made them; or it has a [transform.WaitError] for what is
-// not there yet, or a [DeniedError]; or it is that of the API server.
+// Load makes the request of a Transform. An error is an object.Errors with every mistake, at the
+// positions of the user's input. Or it has a [transform.WaitError] for what is not there yet, or a
+// [DeniedError], or it is that of the API server.
 func (l *Loader) Load(ctx context.Context, id Identity, t *v1alpha1.Transform) (Loaded, error) {
 	resolved, err := l.Resolve(ctx, id.Client, t)
 	out := Loaded{Resolved: resolved}
@@ -120,7 +120,8 @@ func (l *Loader) Load(ctx context.Context, id Identity, t *v1alpha1.Transform) (
 	}
 	if id.Dialect == dialect.Flux {
 		// The delivery refuses what it is not told to have decrypted.
-		o.Host.Emit.Repository, o.Host.Emit.DecryptionConfigured = repository, true
+		o.Host.Emit.Repository = repository
+		o.Host.Emit.DecryptionConfigured = true
 	}
 	if out.Source != nil {
 		tree, err := l.fetch(ctx, *out.Source)

@@ -45,12 +45,13 @@ type Source struct {
 	meta.Artifact
 }
 
-// String names the source as references do.
+// String returns the name of the source as references have it.
 func (s Source) String() string { return s.Kind + "/" + s.Namespace + "/" + s.Name }
 
-// Resolve finds what a Transform stands on, from metadata and status alone, so that it
-// may be asked of a cache. Errors are those of Load.
+// Resolve finds what a Transform reads, from metadata and status alone, so that a cache can
+// answer. Errors are those of Load.
 func (l *Loader) Resolve(ctx context.Context, from client.Reader, t *v1alpha1.Transform) (Resolved, error) {
+	// The key changes with everything that a render depends on.
 	h := sha256.New()
 	note := func(parts ...string) { _, _ = fmt.Fprintf(h, "%q\n", parts) }
 	spec, err := json.Marshal(t.Spec)
@@ -59,6 +60,8 @@ func (l *Loader) Resolve(ctx context.Context, from client.Reader, t *v1alpha1.Tr
 	}
 	note("ropewalk transform 1", t.Namespace, t.Name, fmt.Sprint(t.Generation), string(spec))
 	var out Resolved
+
+	// The source of the specs, and those of modules.
 	if ref := t.Spec.SourceRef; ref != nil {
 		s, err := l.source(ctx, from, t, ref.Kind, ref.Namespace, ref.Name)
 		if err != nil {
@@ -74,6 +77,8 @@ func (l *Loader) Resolve(ctx context.Context, from client.Reader, t *v1alpha1.Tr
 		}
 		note("module", s.String(), s.Digest)
 	}
+
+	// ConfigMaps count by their version, because only their metadata is read.
 	for _, name := range ConfigMaps(t) {
 		m := &metav1.PartialObjectMetadata{}
 		m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
@@ -87,11 +92,13 @@ func (l *Loader) Resolve(ctx context.Context, from client.Reader, t *v1alpha1.Tr
 	return out, nil
 }
 
-// source is a source with its artifact.
+// source returns a source with its artifact.
 func (l *Loader) source(ctx context.Context, from client.Reader, t *v1alpha1.Transform, kind, namespace, name string) (Source, error) {
 	if namespace == "" {
 		namespace = t.Namespace
 	}
+
+	// A source of another namespace is refused without a look at it.
 	s := Source{Kind: kind, Namespace: namespace, Name: name}
 	if namespace != t.Namespace && l.NoCrossNamespaceRefs {
 		return s, &DeniedError{message: fmt.Sprintf(
@@ -101,6 +108,8 @@ func (l *Loader) source(ctx context.Context, from client.Reader, t *v1alpha1.Tra
 	if obj == nil {
 		return s, transform.Mistake("spec.sourceRef.kind", "", "%q is not a kind of source: expected GitRepository, OCIRepository, Bucket or ExternalArtifact", kind)
 	}
+
+	// An event follows when a source that is missing is made, or gets its artifact.
 	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -115,11 +124,12 @@ func (l *Loader) source(ctx context.Context, from client.Reader, t *v1alpha1.Tra
 	case observed != nil && *observed < obj.GetGeneration():
 		return s, waiting(v1alpha1.SourceNotReadyReason, "%s has no artifact for its present generation yet", s)
 	}
-	s.Artifact, s.Origin = *current, origin()
+	s.Artifact = *current
+	s.Origin = origin()
 	return s, nil
 }
 
-// sourceOf is an empty source of a kind, and what reads its artifact, with the
+// sourceOf returns an empty source of a kind. It also returns what reads its artifact, with the
 // generation that it is of, and the URL that it is fetched from.
 func sourceOf(kind string) (obj client.Object, artifact func() (*meta.Artifact, *int64), origin func() string) {
 	switch kind {
@@ -139,13 +149,13 @@ func sourceOf(kind string) (obj client.Object, artifact func() (*meta.Artifact, 
 	return nil, nil, nil
 }
 
-// NewSource is an empty source of a kind; nil for a kind that is none.
+// NewSource returns an empty source of a kind, or nil for a kind that is none.
 func NewSource(kind string) client.Object {
 	obj, _, _ := sourceOf(kind)
 	return obj
 }
 
-// SourceKinds are the kinds of sources.
+// SourceKinds returns the kinds of sources.
 func SourceKinds() []string {
 	return []string{sourcev1.GitRepositoryKind, sourcev1.OCIRepositoryKind, sourcev1.BucketKind, sourcev1.ExternalArtifactKind}
 }
@@ -164,7 +174,7 @@ func parseReference(text, namespace string) (reference, bool) {
 	return reference{}, false
 }
 
-// moduleSources are the sources that modules of a Transform come from. What is no
+// moduleSources returns the sources that modules of a Transform come from. A text that is no
 // reference is refused by its fetcher, at its place.
 func moduleSources(t *v1alpha1.Transform) []reference {
 	var out []reference
@@ -185,8 +195,8 @@ func moduleSources(t *v1alpha1.Transform) []reference {
 	return out
 }
 
-// Sources are the sources that a Transform names, as Kind/namespace/name: the keys
-// of an index.
+// Sources returns the sources that a Transform names, as Kind/namespace/name: the keys of an
+// index.
 func Sources(t *v1alpha1.Transform) []string {
 	var out []string
 	if ref := t.Spec.SourceRef; ref != nil {
@@ -203,8 +213,8 @@ func Sources(t *v1alpha1.Transform) []string {
 	return slices.Compact(out)
 }
 
-// ConfigMaps are the names of the ConfigMaps that a Transform takes inputs and
-// modules from, sorted.
+// ConfigMaps returns the names of the ConfigMaps that a Transform takes inputs and modules from,
+// sorted.
 func ConfigMaps(t *v1alpha1.Transform) []string {
 	var out []string
 	for _, in := range t.Spec.InputsFrom {
@@ -226,7 +236,7 @@ func ConfigMaps(t *v1alpha1.Transform) []string {
 	return slices.Compact(out)
 }
 
-// artifacts finds sources for modules of the type source.
+// artifacts returns what finds sources for modules of the type source.
 func (l *Loader) artifacts(from client.Reader, t *v1alpha1.Transform) flux.Artifacts {
 	return flux.ArtifactsFunc(func(ctx context.Context, kind, namespace, name string) (flux.Artifact, error) {
 		s, err := l.source(ctx, from, t, kind, namespace, name)
@@ -237,8 +247,8 @@ func (l *Loader) artifacts(from client.Reader, t *v1alpha1.Transform) flux.Artif
 	})
 }
 
-// artifact is that of a source, at the host that the controller is to ask. One that is
-// there counts, also while the source is not Ready.
+// artifact returns the artifact of a source, at the host that the controller has to ask. An
+// artifact that exists counts, also while the source is not Ready.
 func (l *Loader) artifact(s Source) flux.Artifact {
 	at := s.URL
 	if u, err := url.Parse(at); err == nil && l.SourceHost != "" {
@@ -251,10 +261,10 @@ func (l *Loader) artifact(s Source) flux.Artifact {
 // DeniedError says that the flags of the controller forbid something.
 type DeniedError struct{ message string }
 
-// Error says what is forbidden, and by what.
+// Error returns what is forbidden, and by what.
 func (e *DeniedError) Error() string { return e.message }
 
-// waiting is the error for a source that is not there yet.
+// waiting returns the error for a source that is not there yet.
 func waiting(reason string, format string, args ...any) error {
 	return &transform.WaitError{Reason: reason, Watched: true, Message: fmt.Sprintf(format, args...)}
 }

@@ -21,10 +21,10 @@ import (
 // halfWritten is how old an unfinished file is that no process writes any more.
 const halfWritten = 10 * time.Minute
 
-// Retain keeps of a Transform the complete with their plans, the layers that these
-// plans name, and the other digests, which are those that objects in the cluster name.
-// What it does not keep is marked as not needed since now, and goes when it is so
-// for longer than the TTL: Retain gives the names of the files that went.
+// Retain keeps of a Transform the complete artifacts with their plans, the layers that these plans
+// name, and the other digests, which are those that objects in the cluster name. It marks
+// everything else as not needed since now, and removes what was not needed for longer than the
+// TTL. It returns the names of the removed files.
 func (s *Storage) Retain(owner types.NamespacedName, complete, others []string, now time.Time) ([]string, error) {
 	dir, err := folder(owner)
 	if err != nil {
@@ -56,6 +56,7 @@ func (s *Storage) Retain(owner types.NamespacedName, complete, others []string, 
 
 // collect marks and removes what is not in keep. The caller holds mu.
 func (s *Storage) collect(dir string, keep map[string]bool, now time.Time) ([]string, error) {
+	// A folder that does not exist has nothing to remove.
 	present, err := s.sums(dir)
 	if err != nil || len(present) == 0 {
 		return nil, err
@@ -64,6 +65,8 @@ func (s *Storage) collect(dir string, keep map[string]bool, now time.Time) ([]st
 		removed []string
 		errs    []error
 	)
+
+	// Each sum has a mark, or goes when its mark is old enough.
 	for _, sum := range present {
 		mark := path.Join(dir, sum+markSuffix)
 		if keep[sum] {
@@ -72,7 +75,7 @@ func (s *Storage) collect(dir string, keep map[string]bool, now time.Time) ([]st
 		}
 		info, err := s.root.Lstat(mark)
 		if errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, s.mark(mark, now))
+			errs = append(errs, s.writeMark(mark, now))
 			continue
 		}
 		if err != nil || now.Sub(info.ModTime()) < s.ttl {
@@ -92,8 +95,8 @@ func (s *Storage) collect(dir string, keep map[string]bool, now time.Time) ([]st
 	return removed, errors.Join(errs...)
 }
 
-// Clear removes what a process that was killed left half written: no process writes for
-// longer than a few minutes, also not another process that has just led.
+// Clear removes what a process that was killed left half written. No process writes for longer
+// than a few minutes, and another one may have been the leader just before.
 func (s *Storage) Clear(now time.Time) error {
 	entries, err := fs.ReadDir(s.root.FS(), incoming)
 	if err != nil {
@@ -110,8 +113,8 @@ func (s *Storage) Clear(now time.Time) error {
 	return errors.Join(errs...)
 }
 
-// mark makes the empty file that says since when the others are not needed.
-func (s *Storage) mark(name string, now time.Time) error {
+// writeMark makes the empty file whose time is the one since which the others are not needed.
+func (s *Storage) writeMark(name string, now time.Time) error {
 	f, err := s.root.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -119,7 +122,7 @@ func (s *Storage) mark(name string, now time.Time) error {
 	return errors.Join(f.Close(), s.root.Chtimes(name, now, now))
 }
 
-// sums are those that files of ours in a folder are called by, sorted, each once.
+// sums returns the sums that are names of files of this package in a folder, sorted, each once.
 func (s *Storage) sums(dir string) ([]string, error) {
 	entries, err := fs.ReadDir(s.root.FS(), dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -139,8 +142,7 @@ func (s *Storage) sums(dir string) ([]string, error) {
 	return out, nil
 }
 
-// removeEmpty removes the folder of a Transform, and that of its namespace, where
-// they are empty.
+// removeEmpty removes the folder of a Transform, and that of its namespace, if they are empty.
 func (s *Storage) removeEmpty(dir string) {
 	for range 2 {
 		if s.root.Remove(dir) != nil {
@@ -150,7 +152,7 @@ func (s *Storage) removeEmpty(dir string) {
 	}
 }
 
-// Owners are the Transforms that have files here, sorted.
+// Owners returns the Transforms that have files here, sorted.
 func (s *Storage) Owners() ([]types.NamespacedName, error) {
 	dirs, err := fs.Glob(s.root.FS(), kind+"/*/*")
 	if err != nil {
@@ -169,9 +171,9 @@ func (s *Storage) Owners() ([]types.NamespacedName, error) {
 	return out, nil
 }
 
-// Verify reads the archives of a Transform, removes those that are not what their
-// names say, and gives their digests: a file that a disk has damaged is made
-// again by the next reconciliation, where it is still rendered.
+// Verify reads the archives of a Transform, removes those that do not have the digest of their
+// names, and returns their digests. A file that a disk has damaged is made again by the next
+// reconciliation, if it is still rendered.
 func (s *Storage) Verify(ctx context.Context, owner types.NamespacedName) ([]string, error) {
 	dir, err := folder(owner)
 	if err != nil {
@@ -187,7 +189,7 @@ func (s *Storage) Verify(ctx context.Context, owner types.NamespacedName) ([]str
 			return bad, err
 		}
 		name := path.Join(dir, sum+archiveSuffix)
-		right, err := s.right(name, sum)
+		right, err := s.hasDigest(name, sum)
 		if err != nil {
 			return bad, err
 		}
@@ -202,9 +204,9 @@ func (s *Storage) Verify(ctx context.Context, owner types.NamespacedName) ([]str
 	return bad, nil
 }
 
-// right reports whether an archive is what its name says. One that is not there is
-// not wrong.
-func (s *Storage) right(name, want string) (bool, error) {
+// hasDigest reports whether an archive has the digest of its name. An archive that does not exist
+// is not wrong.
+func (s *Storage) hasDigest(name, want string) (bool, error) {
 	info, err := s.root.Lstat(name)
 	if err != nil {
 		return true, ignore(err, fs.ErrNotExist)

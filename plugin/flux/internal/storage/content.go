@@ -36,9 +36,9 @@ type Stored struct {
 	New bool
 }
 
-// Put makes files an artifact of a Transform. They lie at the root of it, whatever
-// folder they are in: two of one name are refused. The same files are the same
-// digest, and no work.
+// Put stores files as an artifact of a Transform. They lie at its root, whatever folder they are
+// in: two files of one name are refused. The same files have the same digest, and are not written
+// again.
 func (s *Storage) Put(owner types.NamespacedName, files []emit.File) (Stored, error) {
 	packed, err := s.pack(files)
 	if err != nil {
@@ -49,9 +49,10 @@ func (s *Storage) Put(owner types.NamespacedName, files []emit.File) (Stored, er
 	if err != nil {
 		return Stored{}, err
 	}
-	there, err := s.has(name, out.Size)
+	there, err := s.useExisting(name, out.Size)
 	if err == nil && !there {
-		out.New, err = true, s.write(name, packed.Content)
+		out.New = true
+		err = s.write(name, packed.Content)
 	}
 	if err != nil {
 		return Stored{}, err
@@ -64,8 +65,8 @@ func (s *Storage) Put(owner types.NamespacedName, files []emit.File) (Stored, er
 	return out, nil
 }
 
-// pack packs files as they are pushed to a registry too, so that the same render
-// has the same tree digest by both ways.
+// pack packs files in the same way as for a registry, so that the same render has the same tree
+// digest by both ways.
 func (s *Storage) pack(files []emit.File) (*artifact.Artifact, error) {
 	builder := source.Builder{Limits: source.Limits{Files: s.limits.Files, Bytes: s.limits.Bytes}}
 	for _, f := range files {
@@ -81,8 +82,8 @@ func (s *Storage) pack(files []emit.File) (*artifact.Artifact, error) {
 	return artifact.Pack(tree.FS, artifact.Options{Empty: true, Limits: s.limits})
 }
 
-// Stat is what is known of an artifact without reading it. The error is
-// delivery.ErrGone where it is not there.
+// Stat returns what is known of an artifact without reading it. The error is delivery.ErrGone if
+// it does not exist.
 func (s *Storage) Stat(owner types.NamespacedName, digest string) (Stored, error) {
 	name, err := file(owner, digest, archiveSuffix)
 	if err != nil {
@@ -98,9 +99,10 @@ func (s *Storage) Stat(owner types.NamespacedName, digest string) (Stored, error
 	return Stored{Digest: digest, Size: info.Size(), Time: info.ModTime()}, nil
 }
 
-// Files are those of an artifact, sorted by path. The error is delivery.ErrGone
-// where it is not there, or is not what its digest says.
+// Files returns the files of an artifact, sorted by path. The error is delivery.ErrGone if it does
+// not exist, or does not have its digest.
 func (s *Storage) Files(ctx context.Context, owner types.NamespacedName, digest string) ([]emit.File, error) {
+	// An archive that is damaged is as good as none.
 	name, err := file(owner, digest, archiveSuffix)
 	if err != nil {
 		return nil, err
@@ -115,6 +117,8 @@ func (s *Storage) Files(ctx context.Context, owner types.NamespacedName, digest 
 	if err != nil {
 		return nil, err
 	}
+
+	// Reading is bounded as packing is.
 	builder := source.Builder{Limits: source.Limits{Files: s.limits.Files, Bytes: s.limits.Bytes}}
 	if err := tarball.Gzip(ctx, bytes.NewReader(data), &builder, tarball.Options{}); err != nil {
 		return nil, err
@@ -150,6 +154,7 @@ func (s *Storage) read(name string) ([]byte, error) {
 	return data, err
 }
 
+// gone returns the error of an artifact that is not there any more.
 func gone(owner types.NamespacedName, digest string) error {
 	return fmt.Errorf("%w: %s of Transform %q is not in the storage of the controller", delivery.ErrGone, digest, owner.String())
 }

@@ -36,7 +36,4 @@
 // Only the leader writes and serves. A replica that takes over has an empty folder,
 // or that of the volume, and each Transform is reconciled then, which makes again
 // what is missing: Desired says that it is gone.
-//
-// Callers: plugin/flux, and cmd/ropewalk-controller, which opens the folder and adds
-// Server and Sweeper to its manager.
 package storage

@@ -20,9 +20,9 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 )
 
-// Event is the ExternalArtifact of the whole, as events need it: Alerts of Flux
-// cannot name a Transform. Annotations of the Transform in the group of events, such
-// as event.toolkit.fluxcd.io/change_request, go along, and so into each event.
+// Event returns the ExternalArtifact of the complete artifact, as events need it: Alerts of Flux
+// cannot name a Transform. Annotations of the Transform in the group of events, such as
+// event.toolkit.fluxcd.io/change_request, are copied, and so are part of each event.
 func Event(t *v1alpha1.Transform) *sourcev1.ExternalArtifact {
 	out := &sourcev1.ExternalArtifact{
 		TypeMeta: metav1.TypeMeta{APIVersion: sourcev1.GroupVersion.String(), Kind: sourcev1.ExternalArtifactKind},
@@ -38,9 +38,10 @@ func Event(t *v1alpha1.Transform) *sourcev1.ExternalArtifact {
 	return out
 }
 
-// external is the ExternalArtifact of a layer, or of the whole where layer is "",
+// external returns the ExternalArtifact of a layer, or of the complete artifact if layer is "",
 // with its status.
 func (s *Storage) external(t *v1alpha1.Transform, layer string, stored Stored, from Origin) (*sourcev1.ExternalArtifact, error) {
+	// The name, the URL and the revision follow from the digest.
 	owner := types.NamespacedName{Namespace: t.Namespace, Name: t.Name}
 	name, err := file(owner, stored.Digest, archiveSuffix)
 	if err != nil {
@@ -49,13 +50,16 @@ func (s *Storage) external(t *v1alpha1.Transform, layer string, stored Stored, f
 	out := Event(t)
 	called := t.Name
 	if layer != "" {
-		out.Name, called = t.Name+"-"+layer, layer
+		out.Name = t.Name + "-" + layer
+		called = layer
 	}
 	written := metav1.NewTime(stored.Time.UTC().Truncate(1e9)) // as it comes back from the API server
 	out.Status.Artifact = &meta.Artifact{
 		Digest: stored.Digest, Path: name, URL: s.url + "/" + name, Revision: called + "@" + stored.Digest,
 		LastUpdateTime: written, Size: &stored.Size,
 	}
+
+	// Where the render comes from is shown only if it is known.
 	metadata := map[string]string{}
 	for key, value := range map[string]string{artifact.AnnotationSource: from.Source, artifact.AnnotationRevision: from.Revision} {
 		if value != "" {
@@ -72,18 +76,19 @@ func (s *Storage) external(t *v1alpha1.Transform, layer string, stored Stored, f
 	return out, nil
 }
 
-// Announce has an ExternalArtifact in the cluster lead to its artifact. The error is
-// ErrForeign where one of that name is not that of its Transform.
+// Announce makes an ExternalArtifact in the cluster lead to its artifact. The error is ErrForeign
+// if an object of that name is not of its Transform.
 func Announce(ctx context.Context, c client.Client, want *sourcev1.ExternalArtifact) error {
-	live, err := foreign(ctx, c, want)
+	live, err := readOwn(ctx, c, want)
 	if err != nil || live != nil && apply.Same(want, live) {
 		return err
 	}
 	return apply.Write(ctx, c, want)
 }
 
-// foreign is the live object, nil where there is none.
-func foreign(ctx context.Context, c client.Client, want *sourcev1.ExternalArtifact) (*sourcev1.ExternalArtifact, error) {
+// readOwn returns the live object, or nil if there is none. The error is ErrForeign if it is not
+// of its Transform.
+func readOwn(ctx context.Context, c client.Client, want *sourcev1.ExternalArtifact) (*sourcev1.ExternalArtifact, error) {
 	live := &sourcev1.ExternalArtifact{}
 	err := c.Get(ctx, client.ObjectKeyFromObject(want), live)
 	if apierrors.IsNotFound(err) {

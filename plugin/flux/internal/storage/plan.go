@@ -30,7 +30,7 @@ type Origin struct {
 	Revision string `json:"revision,omitempty"`
 }
 
-// digests are those of the whole and of the layers.
+// digests returns the digests of the complete artifact and of the layers.
 func (p Plan) digests() []string {
 	out := []string{p.Desired.Digest}
 	for _, layer := range p.Desired.Layers {
@@ -39,7 +39,7 @@ func (p Plan) digests() []string {
 	return out
 }
 
-// PutPlan keeps a plan. One that is there already and says the same is left alone.
+// PutPlan keeps a plan. A plan that exists already and is the same is left alone.
 func (s *Storage) PutPlan(owner types.NamespacedName, plan Plan) error {
 	name, err := file(owner, plan.Desired.Digest, planSuffix)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Storage) PutPlan(owner types.NamespacedName, plan Plan) error {
 	return s.write(name, data)
 }
 
-// Plan is what PutPlan kept. The error is delivery.ErrGone where it is not there, or
+// Plan returns what PutPlan kept. The error is delivery.ErrGone if it does not exist, or is
 // damaged.
 func (s *Storage) Plan(owner types.NamespacedName, digest string) (Plan, error) {
 	name, err := file(owner, digest, planSuffix)

@@ -23,8 +23,8 @@ const (
 	stopTimeout  = 5 * time.Second
 )
 
-// NewServer serves the archives of a storage by HTTP at an address such as :9790. Only the
-// leader among several replicas has the files, and serves.
+// NewServer returns a server for the archives of a storage, by HTTP at an address such as :9790.
+// Only the leader among several replicas has the files, and serves.
 func NewServer(s *Storage, address string) *manager.Server {
 	stop := stopTimeout
 	return &manager.Server{
@@ -36,7 +36,7 @@ func NewServer(s *Storage, address string) *manager.Server {
 	}
 }
 
-// Handler serves archives, and nothing else: no plans, no folders, no other
+// Handler returns a handler that serves archives, and nothing else: no plans, no folders, no other
 // files. What it serves never changes under its name.
 func (s *Storage) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -54,8 +54,8 @@ func (s *Storage) Handler() http.Handler {
 	})
 }
 
-// served is the file that a path of a URL means, and its sum; "" where it is not
-// the path of an archive, written in the one way in which we write it.
+// served returns the file that the path of a URL means, and its sum. It returns "" if it is not
+// the path of an archive, in the one way in which this package writes it.
 func served(urlPath string) (name, sum string) {
 	parts := strings.Split(strings.TrimPrefix(urlPath, "/"), "/")
 	if len(parts) != 4 || parts[0] != kind {
@@ -69,6 +69,7 @@ func served(urlPath string) (name, sum string) {
 	return name, sum
 }
 
+// serve serves an archive.
 func (s *Storage) serve(w http.ResponseWriter, r *http.Request, name, sum string) {
 	info, err := s.root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {

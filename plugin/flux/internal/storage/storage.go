@@ -86,10 +86,10 @@ func Open(o Options) (*Storage, error) {
 	return s, nil
 }
 
-// Close lets go of the folder.
+// Close closes the folder.
 func (s *Storage) Close() error { return s.root.Close() }
 
-// folder is where the files of a Transform lie.
+// folder returns the folder of the files of a Transform.
 func folder(owner types.NamespacedName) (string, error) {
 	if len(validation.IsDNS1123Label(owner.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(owner.Name)) > 0 {
 		return "", fmt.Errorf("%w: %q is not NAMESPACE/NAME", ErrName, owner.String())
@@ -97,7 +97,7 @@ func folder(owner types.NamespacedName) (string, error) {
 	return path.Join(kind, owner.Namespace, owner.Name), nil
 }
 
-// encoded is the hexadecimal part of a digest, which is what files are called by.
+// encoded returns the hexadecimal part of a digest, which is the name of its files.
 func encoded(digest string) (string, error) {
 	sum, ok := strings.CutPrefix(digest, "sha256:")
 	if !ok || !isSum(sum) {
@@ -111,7 +111,7 @@ func isSum(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// file is the path of a file of a Transform.
+// file returns the path of a file of a Transform.
 func file(owner types.NamespacedName, digest, suffix string) (string, error) {
 	dir, err := folder(owner)
 	if err != nil {
@@ -121,8 +121,8 @@ func file(owner types.NamespacedName, digest, suffix string) (string, error) {
 	return path.Join(dir, sum+suffix), err
 }
 
-// write gives data a name: written and synced under another one first, so that a
-// reader sees all of it or nothing.
+// write writes a file. It is written and synced under another name first, so that a reader sees
+// all of it or nothing.
 func (s *Storage) write(name string, data []byte) (err error) {
 	temporary := path.Join(incoming, rand.Text())
 	f, err := s.root.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -149,28 +149,28 @@ func (s *Storage) write(name string, data []byte) (err error) {
 	if err := s.root.Rename(temporary, name); err != nil {
 		return err
 	}
-	return s.use(name)
+	return s.removeMark(name)
 }
 
-// has reports whether a file of that size is there, and marks it as needed. A
-// name that is no regular file is as good as none.
-func (s *Storage) has(name string, size int64) (bool, error) {
+// useExisting reports whether a file of that size exists, and marks it as needed. A name that is
+// no regular file counts as missing.
+func (s *Storage) useExisting(name string, size int64) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	info, err := s.root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() != size {
 		return false, ignore(err, fs.ErrNotExist)
 	}
-	return true, s.use(name)
+	return true, s.removeMark(name)
 }
 
-// use takes away the mark of a file that is not needed. The caller holds mu.
-func (s *Storage) use(name string) error {
+// removeMark removes the mark of a file that was not needed. The caller holds mu.
+func (s *Storage) removeMark(name string) error {
 	sum, _, _ := strings.Cut(path.Base(name), ".")
 	return ignore(s.root.Remove(path.Join(path.Dir(name), sum+markSuffix)), fs.ErrNotExist)
 }
 
-// ignore is err, unless it is of that kind.
+// ignore returns err, or nil if it is of that kind.
 func ignore(err, kind error) error {
 	if errors.Is(err, kind) {
 		return nil

@@ -31,8 +31,8 @@ var (
 	_ publish.Store = (*Store)(nil)
 )
 
-// For is the storage for a Transform. The client reads and writes its
-// ExternalArtifacts, with their status.
+// For returns the storage for a Transform. The client reads and writes its ExternalArtifacts, with
+// their status.
 func (s *Storage) For(c client.Client, t *v1alpha1.Transform) *Store {
 	return &Store{
 		storage: s, client: c, transform: t,
@@ -40,12 +40,15 @@ func (s *Storage) For(c client.Client, t *v1alpha1.Transform) *Store {
 	}
 }
 
-// Release stores a render, and then has the ExternalArtifact of the whole lead to
-// it. Those of the layers are the engine's to write, one after the other.
+// Release stores a render, and then makes the ExternalArtifact of the complete artifact lead to
+// it. The engine writes those of the layers, one after the other.
 func (s *Store) Release(ctx context.Context, r publish.Render) (publish.Published, error) {
-	if _, err := foreign(ctx, s.client, Event(s.transform)); err != nil {
+	// An object of another owner must not be changed.
+	if _, err := readOwn(ctx, s.client, Event(s.transform)); err != nil {
 		return publish.Published{}, err
 	}
+
+	// Each artifact keeps the origin that it was published from first.
 	changed := false
 	plan := Plan{Origins: map[string]Origin{}}
 	put := func(files []emit.File) (Stored, error) {
@@ -59,14 +62,18 @@ func (s *Store) Release(ctx context.Context, r publish.Render) (publish.Publishe
 		if err != nil {
 			return publish.Published{}, fmt.Errorf("layer %q: %w", layer.Name, err)
 		}
-		layer.Digest, layer.Files = stored.Digest, nil
+		layer.Digest = stored.Digest
+		layer.Files = nil
 		plan.Desired.Layers = append(plan.Desired.Layers, layer)
 	}
 	whole, err := put(r.Files)
 	if err != nil {
 		return publish.Published{}, err
 	}
-	plan.Desired.Digest, plan.Desired.Revision = whole.Digest, plan.Origins[whole.Digest].Revision
+	plan.Desired.Digest = whole.Digest
+	plan.Desired.Revision = plan.Origins[whole.Digest].Revision
+
+	// The plan has to exist before an object leads to the artifact.
 	if err := s.storage.PutPlan(s.owner, plan); err != nil {
 		return publish.Published{}, err
 	}
@@ -76,11 +83,10 @@ func (s *Store) Release(ctx context.Context, r publish.Render) (publish.Publishe
 	return publish.Published{Desired: plan.Desired, Tree: whole.Tree, Location: location, Changed: changed}, err
 }
 
-// origin is where an artifact was published from first: what the plans that are
-// there say, and otherwise now.
+// origin returns where an artifact was published from first, as the plans have it, or else now.
 func (s *Store) origin(digest string, now Origin) Origin {
 	if len(s.plan.Origins) == 0 {
-		s.current()
+		s.readPlan()
 	}
 	if first, ok := s.plan.Origins[digest]; ok {
 		return first
@@ -88,9 +94,9 @@ func (s *Store) origin(digest string, now Origin) Origin {
 	return now
 }
 
-// current reads the plan of what is delivered by the status. Where it is gone,
-// origins are not known, which costs no more than the words about them.
-func (s *Store) current() {
+// readPlan reads the plan of what is delivered by the status. If it is gone, origins are not
+// known, which costs no more than the words about them.
+func (s *Store) readPlan() {
 	if a := s.transform.Status.Artifact; a != nil {
 		if plan, err := s.storage.Plan(s.owner, a.Digest); err == nil {
 			s.plan = plan
@@ -98,7 +104,8 @@ func (s *Store) current() {
 	}
 }
 
-// announce has the ExternalArtifact of the whole lead to an artifact, and gives its URL.
+// announce makes the ExternalArtifact of the complete artifact lead to an artifact, and returns
+// its URL.
 func (s *Store) announce(ctx context.Context, whole Stored) (string, error) {
 	object, err := s.storage.external(s.transform, "", whole, s.origin(whole.Digest, Origin{}))
 	if err != nil {
@@ -107,7 +114,7 @@ func (s *Store) announce(ctx context.Context, whole Stored) (string, error) {
 	return object.Status.Artifact.URL, Announce(ctx, s.client, object)
 }
 
-// Point has the ExternalArtifact of the whole lead to an earlier artifact, as a
+// Point makes the ExternalArtifact of the complete artifact lead to an earlier artifact, as a
 // rollback needs it.
 func (s *Store) Point(ctx context.Context, digest string) error {
 	stored, err := s.storage.Stat(s.owner, digest)
@@ -118,7 +125,7 @@ func (s *Store) Point(ctx context.Context, digest string) error {
 	return err
 }
 
-// Pack is what Release would store. Digests are exactly those.
+// Pack returns what Release would store. Digests are exactly those.
 func (s *Store) Pack(_ context.Context, r publish.Render) (publish.Published, error) {
 	var out publish.Published
 	for _, layer := range r.Layers {
@@ -126,21 +133,24 @@ func (s *Store) Pack(_ context.Context, r publish.Render) (publish.Published, er
 		if err != nil {
 			return publish.Published{}, fmt.Errorf("layer %q: %w", layer.Name, err)
 		}
-		layer.Digest, layer.Files = packed.Layer.Digest.String(), nil
+		layer.Digest = packed.Layer.Digest.String()
+		layer.Files = nil
 		out.Desired.Layers = append(out.Desired.Layers, layer)
 	}
 	whole, err := s.storage.pack(r.Files)
 	if err != nil {
 		return publish.Published{}, err
 	}
-	out.Desired.Digest, out.Desired.Revision, out.Tree = whole.Layer.Digest.String(), r.Revision, whole.Tree
+	out.Desired.Digest = whole.Layer.Digest.String()
+	out.Desired.Revision = r.Revision
+	out.Tree = whole.Tree
 	name, err := file(s.owner, out.Desired.Digest, archiveSuffix)
 	out.Location = s.storage.url + "/" + name
 	return out, err
 }
 
-// Desired is what was stored with a whole. It is gone where an artifact of it is:
-// the storage may have been on a disk that was lost.
+// Desired returns what was stored with a complete artifact. The error is delivery.ErrGone if one
+// of its artifacts is gone: the storage may have been on a disk that was lost.
 func (s *Store) Desired(_ context.Context, digest string) (delivery.Desired, error) {
 	plan, err := s.storage.Plan(s.owner, digest)
 	if err != nil {
@@ -161,13 +171,13 @@ func (s *Store) Publish(_ context.Context, _ string, files []emit.File) (string,
 	return stored.Digest, err
 }
 
-// Files are those of an artifact.
+// Files returns the files of an artifact.
 func (s *Store) Files(ctx context.Context, _, digest string) ([]emit.File, error) {
 	return s.storage.Files(ctx, s.owner, digest)
 }
 
-// Source is the ExternalArtifact of a layer, with the status by which it leads to
-// an artifact that is stored.
+// Source returns the ExternalArtifact of a layer, with the status by which it leads to an artifact
+// that is stored.
 func (s *Store) Source(t *v1alpha1.Transform, layer, digest string) (client.Object, string, error) {
 	stored, err := s.storage.Stat(s.owner, digest)
 	if err != nil {
@@ -181,8 +191,7 @@ func (s *Store) Source(t *v1alpha1.Transform, layer, digest string) (client.Obje
 	return object, object.Status.Artifact.Revision, nil
 }
 
-// Prune leaves everything: the Sweeper removes what neither a status nor an
-// ExternalArtifact names.
+// Prune deletes nothing: the Sweeper removes what neither a status nor an ExternalArtifact names.
 func (s *Store) Prune(context.Context, []v1alpha1.Artifact, []v1alpha1.Artifact) (string, error) {
 	return "", nil
 }
@@ -191,14 +200,14 @@ func (s *Store) Prune(context.Context, []v1alpha1.Artifact, []v1alpha1.Artifact)
 // cluster leads to them for longer than the TTL.
 func (s *Store) Remove(ctx context.Context) error {
 	whole := Event(s.transform)
-	live, err := foreign(ctx, s.client, whole)
+	live, err := readOwn(ctx, s.client, whole)
 	if err != nil || live == nil {
 		return ignore(err, ErrForeign)
 	}
 	return client.IgnoreNotFound(s.client.Delete(ctx, live, client.Preconditions{UID: &live.UID}))
 }
 
-// needed are the complete artifacts that a Transform may still deliver.
+// needed returns the complete artifacts that a Transform may still deliver.
 func needed(t *v1alpha1.Transform) []string {
 	var out []string
 	for _, a := range t.Status.History {

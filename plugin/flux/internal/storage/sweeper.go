@@ -38,10 +38,10 @@ type Sweeper struct {
 	Lost func(*v1alpha1.Transform)
 }
 
-// NeedLeaderElection says that only the leader has files.
+// NeedLeaderElection reports that only the leader has files.
 func (*Sweeper) NeedLeaderElection() bool { return true }
 
-// Start sweeps until ctx ends. What goes wrong is logged, and tried again.
+// Start sweeps until ctx ends. Errors are logged, and the next sweep tries again.
 func (w *Sweeper) Start(ctx context.Context) error {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
@@ -78,8 +78,8 @@ type Swept struct {
 	Lost []types.NamespacedName
 }
 
-// Sweep looks at all that is there, and reads it where verify says so. It asks twice
-// for each namespace that has files.
+// Sweep removes what is not needed from all folders, and also reads the archives if verify is
+// true. It asks twice for each namespace that has files.
 func (w *Sweeper) Sweep(ctx context.Context, now time.Time, verify bool) (Swept, error) {
 	var out Swept
 	owners, err := w.Storage.Owners()
@@ -102,9 +102,10 @@ func (w *Sweeper) Sweep(ctx context.Context, now time.Time, verify bool) (Swept,
 	return out, errors.Join(errs...)
 }
 
-// sweep looks at the files of one namespace. Nothing goes where it is not known what is
-// needed.
+// sweep removes what is not needed from the folders of one namespace. Nothing is removed if it is
+// not known what is needed.
 func (w *Sweeper) sweep(ctx context.Context, namespace string, owners []types.NamespacedName, now time.Time, verify bool, out *Swept) error {
+	// The cluster knows what is needed.
 	var (
 		externals  sourcev1.ExternalArtifactList
 		transforms v1alpha1.TransformList
@@ -115,7 +116,8 @@ func (w *Sweeper) sweep(ctx context.Context, namespace string, owners []types.Na
 	if err := w.Reader.List(ctx, &transforms, client.InNamespace(namespace)); err != nil {
 		return fmt.Errorf("the Transforms of namespace %q: %w", namespace, err)
 	}
-	live, complete := map[string][]string{}, map[string][]string{}
+	live := map[string][]string{}
+	complete := map[string][]string{}
 	for i := range externals.Items {
 		if a := externals.Items[i].Status.Artifact; a != nil {
 			name := externals.Items[i].Labels[v1alpha1.LabelTransform]
@@ -125,6 +127,8 @@ func (w *Sweeper) sweep(ctx context.Context, namespace string, owners []types.Na
 	for i := range transforms.Items {
 		complete[transforms.Items[i].Name] = needed(&transforms.Items[i])
 	}
+
+	// A damaged file is removed before the rest is marked.
 	var errs []error
 	for _, owner := range owners {
 		if verify {
@@ -138,14 +142,16 @@ func (w *Sweeper) sweep(ctx context.Context, namespace string, owners []types.Na
 		out.Removed = append(out.Removed, removed...)
 		errs = append(errs, err)
 	}
+
+	// A Transform whose artifact is not stored is reconciled.
 	for i := range transforms.Items {
-		w.look(ctx, &transforms.Items[i], out)
+		w.reportLost(ctx, &transforms.Items[i], out)
 	}
 	return errors.Join(errs...)
 }
 
-// look tells of a Transform whose artifact is not there.
-func (w *Sweeper) look(ctx context.Context, t *v1alpha1.Transform, out *Swept) {
+// reportLost reports a Transform whose artifact is not stored.
+func (w *Sweeper) reportLost(ctx context.Context, t *v1alpha1.Transform, out *Swept) {
 	if t.Spec.Output != nil && t.Spec.Output.ExternalArtifact == nil || t.Status.Artifact == nil {
 		return
 	}

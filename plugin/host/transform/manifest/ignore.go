@@ -31,11 +31,12 @@ const (
 		"**/.goreleaser.yml,**/.sops.yaml,**/.flux.yaml"
 )
 
-// leftOut is what the source-controller leaves out of the artifact that it makes of a folder for
-// a source (Kind/namespace/name): what is neither a file nor a folder, and what is ignored. A
-// folder is in the artifact where anything below it is. spec.ignore of the source is in the
-// cluster, and what makes an ExternalArtifact decides itself what is in it.
+// leftOut returns the files that the source-controller leaves out of the artifact that it makes of
+// a folder for a source (Kind/namespace/name): what is neither a file nor a folder, and what is
+// ignored. A folder is in the artifact if anything below it is. The field spec.ignore of the
+// source is in the cluster, and the maker of an ExternalArtifact decides itself what is in it.
 func leftOut(root rootfs.Folder, source string) (map[string]bool, error) {
+	// The folder is read before any pattern counts.
 	kind, _, _ := strings.Cut(source, "/")
 	if kind == "ExternalArtifact" {
 		return nil, nil
@@ -68,8 +69,11 @@ func leftOut(root rootfs.Folder, source string) (map[string]bool, error) {
 			}
 		}
 	}
+
+	// A folder is left out if all in it is.
 	matcher := gitignore.NewMatcher(slices.Concat(defaults(kind, len(own) > 0), own))
-	gone, holds := map[string]bool{}, map[string]bool{}
+	gone := map[string]bool{}
+	holds := map[string]bool{}
 	for _, f := range slices.Backward(all) { // What is in a folder comes before it.
 		switch {
 		case !f.IsDir() && !f.Type().IsRegular(),
@@ -82,7 +86,7 @@ func leftOut(root rootfs.Folder, source string) (map[string]bool, error) {
 	return gone, nil
 }
 
-// defaults are the patterns below those of the .sourceignore files.
+// defaults returns the patterns below those of the .sourceignore files.
 func defaults(kind string, overruled bool) (out []gitignore.Pattern) {
 	patterns := vcsIgnored + "," + defaultIgnored
 	switch {
@@ -97,7 +101,7 @@ func defaults(kind string, overruled bool) (out []gitignore.Pattern) {
 	return out
 }
 
-// patternsIn are those of the .sourceignore of a folder.
+// patternsIn returns the patterns of the .sourceignore of a folder.
 func patternsIn(root rootfs.Folder, dir string) (out []gitignore.Pattern, err error) {
 	data, err := readIgnored(root, path.Join(dir, ignoreFile))
 	if err != nil {
@@ -115,6 +119,7 @@ func patternsIn(root rootfs.Folder, dir string) (out []gitignore.Pattern, err er
 	return out, nil
 }
 
+// readIgnored reads a .sourceignore of bounded size.
 func readIgnored(root rootfs.Folder, name string) ([]byte, error) {
 	f, err := root.Open(name)
 	if err != nil {

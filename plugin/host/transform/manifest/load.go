@@ -35,9 +35,10 @@ type Options struct {
 	Connect func(host.Options) (host.Host, error)
 }
 
-// Load makes the request of the Transform. The error is an object.Errors with all that
-// is not given, or that of Connect.
+// Load makes the request of the Transform. The error is an object.Errors with all that is not
+// given, or that of Connect.
 func (m *Manifest) Load(ctx context.Context, o Options) (host.Loaded, error) {
+	// What the Transform names must be given by flags.
 	t := &m.transform
 	given := configMaps{}
 	if err := m.gather(o, given); err != nil {
@@ -50,6 +51,8 @@ func (m *Manifest) Load(ctx context.Context, o Options) (host.Loaded, error) {
 	if d := t.Spec.Delivery; d != nil && d.Flux != nil {
 		from.Emit.DecryptionConfigured = d.Flux.Decryption != nil
 	}
+
+	// The flags stand for the cluster.
 	to := transform.Options{
 		Host: from, ConfigMaps: given, Place: m.place,
 		// Its name is all that a render needs.
@@ -70,12 +73,14 @@ func (m *Manifest) Load(ctx context.Context, o Options) (host.Loaded, error) {
 	if m.source.files != nil {
 		to.Files = m.source.files
 	}
+
+	// Positions are those of the files on disk, also of a load that failed.
 	loaded, err := transform.Load(ctx, to, t)
 	m.loaded = loaded
 	out := loaded.Loaded
 	out.Texts = m.texts()
 	if err != nil {
-		return out, m.ofInput(err)
+		return out, m.explainMissing(err)
 	}
 	// The environment is that of sourceRef.
 	out.Project.Environments = nil
@@ -83,8 +88,9 @@ func (m *Manifest) Load(ctx context.Context, o Options) (host.Loaded, error) {
 	return out, nil
 }
 
-// ofInput is the error of a load. What is still missing then is an entry of a ConfigMap.
-func (m *Manifest) ofInput(err error) error {
+// explainMissing returns the error of a load. What is still missing then is an entry of a
+// ConfigMap.
+func (m *Manifest) explainMissing(err error) error {
 	var missing *transform.WaitError
 	if !errors.As(err, &missing) {
 		return m.Explain(err)
@@ -93,7 +99,7 @@ func (m *Manifest) ofInput(err error) error {
 	return object.Errors{{Stage: object.StageResolve, Pos: pos, Path: field, Err: errors.New(missing.Message)}}
 }
 
-// Warnings are the inputs that the Transform calls optional and that are not given.
+// Warnings returns the inputs that the Transform declares optional and that are not given.
 func (m *Manifest) Warnings() object.Errors {
 	if m == nil {
 		return nil
@@ -104,7 +110,7 @@ func (m *Manifest) Warnings() object.Errors {
 // AllowEmpty reports whether the Transform accepts a render without objects.
 func (m *Manifest) AllowEmpty() bool { return m != nil && m.transform.Spec.AllowEmpty }
 
-// Notes are what keeps the controller from delivering this render.
+// Notes returns what keeps the controller from delivering this render.
 func (m *Manifest) Notes() (out []string) {
 	if m != nil && m.transform.Spec.Suspend {
 		out = append(out, "the Transform is suspended (spec.suspend): the controller renders and delivers nothing until it is resumed")
@@ -118,7 +124,7 @@ func (m *Manifest) Notes() (out []string) {
 // configMaps are those that are given, by name.
 type configMaps map[string]configmap.ConfigMap
 
-// Get gets a ConfigMap of the namespace of the Transform.
+// Get returns a ConfigMap of the namespace of the Transform.
 func (c configMaps) Get(_ context.Context, name string) (configmap.ConfigMap, error) {
 	m, ok := c[name]
 	if !ok {
@@ -129,6 +135,7 @@ func (c configMaps) Get(_ context.Context, name string) (configmap.ConfigMap, er
 
 // gather finds all that the Transform names.
 func (m *Manifest) gather(o Options, given configMaps) error {
+	// The source of the project is a folder.
 	t := &m.transform
 	var found object.Errors
 	if ref := t.Spec.SourceRef; ref != nil {
@@ -144,6 +151,8 @@ func (m *Manifest) gather(o Options, given configMaps) error {
 			m.source = opened
 		}
 	}
+
+	// Modules are in folders too, or in ConfigMaps.
 	for _, ref := range transform.References(t) {
 		field := ref.At + ".ref"
 		switch ref.Ref.Type {
@@ -153,20 +162,20 @@ func (m *Manifest) gather(o Options, given configMaps) error {
 				found = append(found, m.missing(o, field, name, "DIR"))
 			}
 		case source.TypeConfigMap:
-			found = append(found, m.configMap(o, given, ref.Ref.Ref, field)...)
+			found = append(found, m.addConfigMap(o, given, ref.Ref.Ref, field)...)
 		}
 	}
 	for i, in := range t.Spec.InputsFrom {
-		found = append(found, m.input(o, given, i, in)...)
+		found = append(found, m.addInput(o, given, i, in)...)
 	}
 	return found.Sorted().Err()
 }
 
-// input gathers an entry of inputsFrom.
-func (m *Manifest) input(o Options, given configMaps, i int, in v1alpha1.InputReference) (wrong object.Errors) {
+// addInput gathers an entry of inputsFrom.
+func (m *Manifest) addInput(o Options, given configMaps, i int, in v1alpha1.InputReference) (wrong object.Errors) {
 	field := fmt.Sprintf("spec.inputsFrom[%d]", i)
 	if in.Kind == kindConfigMap {
-		wrong = m.configMap(o, given, in.Name, field+".name")
+		wrong = m.addConfigMap(o, given, in.Name, field+".name")
 	}
 	key := transform.KeyOf(in)
 	if _, ok := given[in.Name].Data[key]; in.Kind == kindConfigMap && in.Optional && len(wrong) == 0 && !ok {
@@ -176,7 +185,8 @@ func (m *Manifest) input(o Options, given configMaps, i int, in v1alpha1.InputRe
 	absent := len(wrong) == 1 && (errors.Is(wrong[0], errNotGiven) || errors.Is(wrong[0], errNoEntry))
 	if absent && in.Optional && !o.Strict && !m.transform.Spec.Strict {
 		wrong[0].Severity = object.SeverityWarning
-		m.warnings, wrong = append(m.warnings, wrong...), nil
+		m.warnings = append(m.warnings, wrong...)
+		wrong = nil
 	}
 	var text entry
 	if in.TargetPath != "" {
@@ -196,7 +206,7 @@ var (
 	errNoEntry  = errors.New("has no entry")
 )
 
-// missing is the error for what no flag gives.
+// missing returns the error for what no flag gives.
 func (m *Manifest) missing(o Options, field, name, what string) *object.Error {
 	pos, path := m.place(field)
 	hint := "pass " + flag + name + "=" + what
@@ -206,8 +216,8 @@ func (m *Manifest) missing(o Options, field, name, what string) *object.Error {
 	return &object.Error{Stage: object.StageResolve, Pos: pos, Path: path, Hint: hint, Err: fmt.Errorf("%s %w", name, errNotGiven)}
 }
 
-// configMap adds a ConfigMap to those that are given.
-func (m *Manifest) configMap(o Options, given configMaps, name, field string) object.Errors {
+// addConfigMap adds a ConfigMap to those that are given.
+func (m *Manifest) addConfigMap(o Options, given configMaps, name, field string) object.Errors {
 	if _, ok := given[name]; ok {
 		return nil
 	}
@@ -228,7 +238,7 @@ func (m *Manifest) configMap(o Options, given configMaps, name, field string) ob
 	return object.AsErrors(err, object.StageResolve)
 }
 
-// Explain is an error of a render with its positions where the user wrote what is wrong.
+// Explain returns an error of a render with the positions of the user's input.
 func (m *Manifest) Explain(err error) error {
 	var mistakes object.Errors
 	if m == nil || !errors.As(err, &mistakes) {
@@ -237,7 +247,7 @@ func (m *Manifest) Explain(err error) error {
 	return m.Positions(mistakes)
 }
 
-// Positions are mistakes of a render where the user made them.
+// Positions returns mistakes of a render at the positions of the user's input.
 func (m *Manifest) Positions(mistakes object.Errors) object.Errors {
 	if m == nil || len(mistakes) == 0 {
 		return mistakes
@@ -252,7 +262,7 @@ func (m *Manifest) Positions(mistakes object.Errors) object.Errors {
 	return out.Sorted()
 }
 
-// Pos is a position of a render where the user wrote what it is of.
+// Pos returns a position of the user's input for a position of the render.
 func (m *Manifest) Pos(pos object.Pos) object.Pos {
 	if m == nil {
 		return pos
@@ -260,7 +270,8 @@ func (m *Manifest) Pos(pos object.Pos) object.Pos {
 	return m.onDisk(m.loaded.Pos(pos))
 }
 
-// onDisk is a position in the folder of the source, or in a ConfigMap, from where the user is.
+// onDisk returns a position in the folder of the source, or in a ConfigMap, as a path from the
+// working directory of the user.
 func (m *Manifest) onDisk(pos object.Pos) object.Pos {
 	if e, ok := m.entries[pos.File]; ok {
 		return inText(e.value, e.blocks, pos.Line, pos.Column)
@@ -271,6 +282,7 @@ func (m *Manifest) onDisk(pos object.Pos) object.Pos {
 	return pos
 }
 
+// isOfSource reports whether a file is of the source.
 func (m *Manifest) isOfSource(name string) bool {
 	if m.source.files == nil || !fs.ValidPath(name) {
 		return false
@@ -279,7 +291,7 @@ func (m *Manifest) isOfSource(name string) bool {
 	return err == nil
 }
 
-// texts are the files that were read, by the names that positions have.
+// texts returns the files that were read, by the names that positions have.
 func (m *Manifest) texts() map[string][]byte {
 	out := map[string][]byte{m.file.Name: m.file.Data}
 	for name, data := range m.loaded.Texts {

@@ -45,10 +45,11 @@ type Manifest struct {
 	loaded   transform.Loaded
 }
 
-// Find returns the Transform in a file; nil where the file holds no Transform that was made for a
-// cluster, or other documents of Ropewalk beside it. With named, any Transform is one for a
-// cluster. The error is an object.Errors.
+// Find returns the Transform in a file. It returns nil if the file holds no Transform that was
+// made for a cluster, or other documents of Ropewalk beside it. With named, any Transform is one
+// for a cluster. The error is an object.Errors.
 func Find(file spec.File, named bool) (*Manifest, error) {
+	// Most files are none, and need not be parsed.
 	if !bytes.Contains(file.Data, []byte(v1alpha1.Group+"/")) || !bytes.Contains(file.Data, []byte(v1alpha1.TransformKind)) {
 		return nil, nil //nolint:nilnil // it holds none
 	}
@@ -58,6 +59,8 @@ func Find(file spec.File, named bool) (*Manifest, error) {
 	} else if err != nil {
 		return nil, err
 	}
+
+	// A Transform that is alone may be one for a cluster.
 	var ours []spec.Manifest
 	for _, d := range docs {
 		if text(d.Value, "apiVersion") == spec.APIVersion {
@@ -77,6 +80,8 @@ func Find(file spec.File, named bool) (*Manifest, error) {
 			Err: errors.New("the file holds another document of Ropewalk: expected one Transform"),
 		}}
 	}
+
+	// ConfigMaps beside it are in its namespace.
 	m := &Manifest{file: file, doc: ours[0], beside: map[string]spec.Manifest{}, entries: map[string]entry{}}
 	if err := m.decode(); err != nil {
 		return nil, err
@@ -91,6 +96,7 @@ func Find(file spec.File, named bool) (*Manifest, error) {
 
 // decode reads the Transform as the API server does, which refuses unknown fields.
 func (m *Manifest) decode() error {
+	// Every mistake is at its field.
 	t := &m.transform
 	var found object.Errors
 	fail := func(field, hint, format string, args ...any) {
@@ -128,6 +134,8 @@ func (m *Manifest) decode() error {
 		}
 		break
 	}
+
+	// What the definition of the kind requires is checked here too.
 	if len(found) > 0 {
 		return found.Sorted()
 	}
@@ -153,8 +161,8 @@ func (m *Manifest) decode() error {
 	return found.Sorted().Err()
 }
 
-// wrongDuration is the first field of a Transform with a text that is no duration, of which the
-// decoder does not say where it stands; nil where there is none.
+// wrongDuration returns the first field of a Transform with a text that is no duration, or nil if
+// there is none. The decoder does not report its position.
 func wrongDuration(value object.Value) object.Path {
 	for _, at := range []object.Path{
 		object.Fields("spec", "interval"), object.Fields("spec", "retryInterval"), object.Fields("spec", "delivery", "flux", "interval"),
@@ -168,13 +176,13 @@ func wrongDuration(value object.Value) object.Path {
 	return nil
 }
 
-// unknownField is the field that an error of a strict decoder names.
+// unknownField returns the field that an error of a strict decoder names.
 func unknownField(err error) string {
 	_, name, _ := strings.Cut(err.Error(), ` field "`)
 	return strings.TrimSuffix(name, `"`)
 }
 
-// expected is a kind of Go as users of YAML call it.
+// expected returns a kind of Go as users of YAML call it.
 func expected(kind reflect.Kind) string {
 	switch kind {
 	case reflect.Struct, reflect.Map:
@@ -190,7 +198,8 @@ func expected(kind reflect.Kind) string {
 	}
 }
 
-// place is where a field stands, and its path. A field may end in a line and a column of its text.
+// place returns the position of a field, and its path. A field may end in a line and a column of
+// its text.
 func (m *Manifest) place(field string) (object.Pos, string) {
 	match := regexp.MustCompile(`^(.*):(\d+):(\d+)$`).FindStringSubmatch(field)
 	if match == nil {
@@ -202,7 +211,8 @@ func (m *Manifest) place(field string) (object.Pos, string) {
 	return inText(v, m.doc.Blocks, line, column), match[1]
 }
 
-// inText is a line and a column of a text, where it is written as a block, and else the text.
+// inText returns the position of a line and a column of a text that is written as a block, or else
+// that of the text.
 func inText(v object.Value, blocks map[object.Pos]spec.Block, line, column int) object.Pos {
 	block, ok := blocks[v.Pos]
 	if !ok || line < 1 {
@@ -211,7 +221,7 @@ func inText(v object.Value, blocks map[object.Pos]spec.Block, line, column int) 
 	return object.Pos{File: v.Pos.File, Line: block.Pos.Line + line - 1, Column: column + block.Indent}
 }
 
-// text is the text at a path, "" where there is none.
+// text returns the text at a path, or "" if there is none.
 func text(v object.Value, names ...string) string {
 	for _, name := range names {
 		v, _ = v.Get(name)
@@ -219,6 +229,7 @@ func text(v object.Value, names ...string) string {
 	return v.Text
 }
 
+// isConfigMap reports whether a document is a ConfigMap.
 func isConfigMap(v object.Value) bool {
 	return text(v, "apiVersion") == "v1" && text(v, "kind") == kindConfigMap
 }

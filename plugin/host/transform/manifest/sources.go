@@ -30,7 +30,7 @@ const (
 	flag          = "--local-sources "
 )
 
-// sourceKinds are the kinds of the sources of Flux.
+// sourceKinds returns the kinds of the sources of Flux.
 func sourceKinds() []string {
 	return []string{"GitRepository", "OCIRepository", "Bucket", "ExternalArtifact"}
 }
@@ -70,8 +70,8 @@ type folder struct {
 	files rootfs.Folder // nil is none
 }
 
-// openFolder opens the folder of a source in files; nil is the disk. What the source-controller
-// leaves out of its artifact is not in it.
+// openFolder opens the folder of a source in files; nil is the disk. Files that the
+// source-controller leaves out of its artifact are not in it.
 func openFolder(files fs.FS, dir, source string) (folder, error) {
 	var root rootfs.Folder
 	var err error
@@ -100,6 +100,7 @@ type visible struct {
 	gone map[string]bool
 }
 
+// check returns an error for a name that is not in the artifact of the source.
 func (v visible) check(op, name string) error {
 	hidden := name != "." && strings.Contains("/"+name, "/.")
 	for at := name; at != "." && at != "/" && !hidden; at = path.Dir(at) {
@@ -123,7 +124,7 @@ func (v visible) Open(name string) (fs.File, error) {
 	return struct{ fs.File }{f}, nil // ReadDir lists a folder.
 }
 
-// Stat describes what a name leads to.
+// Stat describes the target of a name.
 func (v visible) Stat(name string) (fs.FileInfo, error) {
 	if err := v.check("stat", name); err != nil {
 		return nil, err
@@ -131,7 +132,7 @@ func (v visible) Stat(name string) (fs.FileInfo, error) {
 	return v.Folder.Stat(name)
 }
 
-// Lstat describes what has a name.
+// Lstat describes a name itself.
 func (v visible) Lstat(name string) (fs.FileInfo, error) {
 	if err := v.check("lstat", name); err != nil {
 		return nil, err
@@ -179,8 +180,10 @@ func configMap(files fs.FS, namespace, name, file string) (spec.Manifest, error)
 	}}
 }
 
+// readFile reads a file of files; nil is the disk.
 func readFile(files fs.FS, name string) ([]byte, error) {
-	data, err := []byte(nil), error(nil)
+	var data []byte
+	var err error
 	if files == nil {
 		data, err = os.ReadFile(name) //nolint:gosec // the user names it
 	} else {
@@ -193,12 +196,12 @@ func readFile(files fs.FS, name string) ([]byte, error) {
 	return data, err
 }
 
-// broken is a mistake in a value of the flag.
+// broken returns a mistake in a value of the flag.
 func broken(arg, hint string, err error) object.Errors {
 	return object.Errors{{Stage: object.StageResolve, Pos: object.Pos{File: flag + arg}, Hint: hint, Err: err}}
 }
 
-// decodeConfigMap is a ConfigMap as a module has it.
+// decodeConfigMap returns a ConfigMap as a module has it.
 func decodeConfigMap(name string, d spec.Manifest) (configmap.ConfigMap, error) {
 	out := configmap.ConfigMap{Name: name, Data: map[string]string{}, BinaryData: map[string][]byte{}}
 	var found object.Errors
@@ -223,7 +226,7 @@ func decodeConfigMap(name string, d spec.Manifest) (configmap.ConfigMap, error) 
 	return out, found.Err()
 }
 
-// fetcher gets modules of the type source from the folders.
+// fetcher returns a fetcher of modules of the type source from the folders.
 func (s Sources) fetcher(files fs.FS) source.Fetcher {
 	return source.FetcherFunc(func(ctx context.Context, ref source.Ref) (source.Tree, error) {
 		name, _, _ := strings.Cut(ref.Ref, "@")
@@ -240,7 +243,7 @@ func (s Sources) fetcher(files fs.FS) source.Fetcher {
 	})
 }
 
-// near are the sources that are given under the same name, or one that is near.
+// near returns the source that is given under the same name, or one that is near.
 func (s Sources) near(name string) string {
 	for _, given := range slices.Sorted(maps.Keys(s)) {
 		if path.Base(given) == path.Base(name) {
