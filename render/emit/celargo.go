@@ -38,7 +38,7 @@ func (u *unsupported) Error() string {
 }
 
 // luaTree translates an expression for Argo CD, or reports the part of it that
-// that fails.
+// has no translation.
 func luaTree(c celExpr) (any, error) {
 	return toLua{c}.expr(c.ast.Expr(), nil)
 }

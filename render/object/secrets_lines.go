@@ -130,11 +130,12 @@ func (s *Secrets) mask(line, before string, ofNames func(masked string) string) 
 	}
 	for _, text := range s.texts() {
 		for _, form := range forms(text) {
-			if s.names[form] || ordinary.MatchString(form) && len(form) >= plainSecret {
+			switch {
+			case s.names[form] || ordinary.MatchString(form) && len(form) >= plainSecret:
 				line = starValues(line, form)
-			} else if len(form) >= plainSecret {
+			case len(form) >= plainSecret:
 				line = strings.ReplaceAll(line, form, stars(form))
-			} else {
+			default:
 				line = strings.ReplaceAll(line, `"`+form+`"`, `"`+stars(form)+`"`)
 			}
 		}

@@ -104,7 +104,7 @@ func needsReady(rule graph.Rule) bool {
 	}
 }
 
-// sentence explains a verdict on the edge from -> to to people.
+// sentence explains to people a verdict on the edge from -> to.
 func (e *engine) sentence(v verdict, from, to traits, id object.ID) string {
 	name := fmt.Sprintf("%s (%s)", id, to.ref.Kind)
 	switch v.why {

@@ -114,8 +114,8 @@ func checkUnaltered(plan any, want string, v object.Value) error {
 	return nil
 }
 
-// wrong returns a mistake in a document as a whole. The argument is is what errors.Is finds, which
-// may be nil.
+// wrong returns a mistake in a document as a whole. What errors.Is finds in it is the
+// argument is, which may be nil.
 func wrong(pos object.Pos, hint string, is error, format string, args ...any) error {
 	e := document.Mistake(pos, nil, hint, format, args...)
 	e.Err = planError{e.Err, is}

@@ -49,12 +49,13 @@ func checkConfigKey(a *finding.Value, key string) {
 	if len(validation.IsConfigMapKey(key)) == 0 {
 		return
 	}
-	if a.Secret() && filePath.MatchString(key) {
+	switch {
+	case a.Secret() && filePath.MatchString(key):
 		a.Parent.Fail(finding.RuleName, "the key %q is not made of letters, digits, \"-\", \"_\" and \".\" (at most 253)", key).Hint = "a key has no folders: mount it at such a path by items of the volume"
-	} else if a.Secret() {
+	case a.Secret():
 		// The key may be a value that was written in the wrong field.
 		a.Parent.Fail(finding.RuleName, "has a key that is not made of letters, digits, \"-\", \"_\" and \".\" (at most 253)")
-	} else {
+	default:
 		a.Fail(finding.RuleName, "expected letters, digits, \"-\", \"_\" and \".\" (at most 253) as the key, found %s", finding.Quote(key))
 	}
 }

@@ -314,17 +314,18 @@ func (p *picture) addCurve(key bundleKey, all []stroke) {
 	var starts []*station
 	first := all[0].lines[0]
 	whole := first.join && len(first.fromName) > 0 && first.fromName == key.from.spec
-	if key.from.card {
+	switch {
+	case key.from.card:
 		starts, c.label = []*station{&key.from.boxes[0].station}, ""
 		if n := len(all[0].lines); n > 1 {
 			c.count = fmt.Sprintf("×%d", n)
 		}
-	} else if c.way != inside && (len(all) > 1 || whole) {
+	case c.way != inside && (len(all) > 1 || whole):
 		starts = []*station{&key.from.header}
 		if len(all) > 1 {
 			c.label += fmt.Sprintf(" ×%d", len(all))
 		}
-	} else {
+	default:
 		for _, l := range all {
 			starts = append(starts, &p.boxes[l.from].station)
 		}

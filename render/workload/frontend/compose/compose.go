@@ -27,8 +27,8 @@ const (
 type Project interface {
 	// Read returns a file, by its path relative to the folder of the document.
 	Read(name string) (spec.File, error)
-	// Below returns the files in a folder and below it, at most most and one, by paths relative
-	// to it, sorted. The folder is relative to that of the document.
+	// Below returns the files in a folder and below it, one more than most of them, by paths
+	// relative to it, sorted. The folder is relative to that of the document.
 	Below(folder string, most int) ([]string, error)
 	// Variables returns the variables of an env file, in the syntax of Compose. With errors
 	// only their names count.
