@@ -89,13 +89,22 @@ func (b *builder) add(ctx context.Context, s render.Spec, of spec.Transform) err
 	return nil
 }
 
-// context returns the context of a spec. The argument namespace is "" if it names none.
+// context returns the context of a spec. The argument namespace is "" if it names none. In a
+// preview, the namespace is that of the preview, and the request keeps the one in whose place it is.
 func (b *builder) context(name, namespace, environment string) object.Context {
 	if namespace == "" && !b.settings.placed {
 		b.unplaced = append(b.unplaced, name)
 	}
-	out, errs := b.settings.context(name, namespace, environment)
-	b.Errs = append(b.Errs, errs...)
+	out := b.settings.context(name, namespace, environment)
+	if b.request.Preview.ID == "" {
+		return out
+	}
+	own, err := b.request.Preview.Enter(out.Namespace)
+	if err != nil {
+		b.Errs = append(b.Errs, object.AsErrors(err, object.StageSpec)...)
+		return out
+	}
+	out.Namespace = own
 	return out
 }
 

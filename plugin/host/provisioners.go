@@ -63,10 +63,8 @@ func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, err
 	}
 
 	// The request is enough to check the modules.
-	surrounding, errs := s.context("", "", opts.Environment)
-	f.Errs = append(f.Errs, errs...)
 	out := Provisioners{
-		Context: surrounding, Texts: map[string][]byte{}, Workloads: render.Workloads{Config: config},
+		Context: s.context("", "", opts.Environment), Texts: map[string][]byte{}, Workloads: render.Workloads{Config: config},
 		Check: render.Request{
 			Emit: emit.Options{Dialect: dialect.Name(s.project.Context.Engine)}, KubeVersion: s.project.Context.KubeVersion,
 			SkipSchemas: opts.SkipSchemas, CRDs: f.CRDs(opts.CRDs),

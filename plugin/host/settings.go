@@ -189,36 +189,22 @@ func previewOf(f found, docs documents, p spec.Project) preview.Rules {
 	return preview.Rules{}
 }
 
-// context returns the context of a spec. The argument namespace is "" if it names none. A name or
-// a namespace that is not valid has been reported, and is not reported again at each object. The
-// errors are of the namespace of a preview.
-func (s settings) context(name, namespace, environment string) (object.Context, object.Errors) {
+// context returns the context of a spec outside of a preview; namespace is "" if it names none. A
+// name or a namespace that is malformed has been reported, and is not reported again at each
+// object.
+func (s settings) context(name, namespace, environment string) object.Context {
 	c := s.project.Context
 	namespace = cmp.Or(namespace, c.Namespace)
 	if spec.CheckName(namespace) != nil {
 		namespace = DefaultNamespace
 	}
-	namespace, errs := s.inPreview(namespace)
 	if spec.CheckName(name) != nil {
 		name = project.Label(name)
 	}
 	return object.Context{
 		Name: name, Namespace: namespace, Environment: environment,
 		Engine: c.Engine, KubeVersion: c.KubeVersion, ClusterDomain: c.ClusterDomain,
-	}, errs
-}
-
-// inPreview returns the namespace of the preview in place of a namespace, which stays if there is
-// no preview.
-func (s settings) inPreview(namespace string) (string, object.Errors) {
-	if s.preview.ID == "" {
-		return namespace, nil
 	}
-	own, err := s.preview.Enter(namespace)
-	if err != nil {
-		return namespace, object.AsErrors(err, object.StageSpec)
-	}
-	return own, nil
 }
 
 // name returns the name of the render: that of the project, or that of its only spec. The name of
