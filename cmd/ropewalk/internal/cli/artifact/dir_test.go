@@ -42,7 +42,7 @@ func TestLayersAreCalledAsTheRenderCallsThem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := []emit.File{{Path: "flux/kustomizations.yaml"}, {Path: "layer-1/web.yaml"}}
-			kept, layers := named(files, layersOf(c.dirs...), c.project, c.delivered)
+			kept, layers := nameLayers(files, layersOf(c.dirs...), c.project, c.delivered)
 			var names []string
 			for _, l := range layers {
 				names = append(names, l.Name)

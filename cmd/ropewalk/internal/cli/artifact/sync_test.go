@@ -43,7 +43,7 @@ func TestDocumentsOfAFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.NoError(t, os.WriteFile(file, []byte(c.text), 0o600))
-			documents, err := a.documents(file)
+			documents, err := a.readDocuments(file)
 			if c.want == nil {
 				require.NoError(t, err)
 				require.Len(t, documents, c.count)
