@@ -16,11 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/lock"
 )
 
 // transform is a spec with lines added below its own.
@@ -378,4 +380,41 @@ func TestAPolicyThatCannotBeFetchedIsAMistake(t *testing.T) {
 		"apps/a.yaml", "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: a}\nspec:\n  cueRef: {type: inline, ref: 'x: 1'}\n  policies: [{name: p, cueRef: {type: path, ref: ../../none}}]\n")
 	_, err := host.Host{}.Load(t.Context(), host.Options{Dir: filepath.Join(dir, "apps"), Root: dir})
 	require.ErrorContains(t, err, "spec.policies[0].cueRef")
+}
+
+func TestAModuleThatNobodyWroteIsMissedAtTheFirstWorkload(t *testing.T) {
+	h := host.Host{Fetchers: map[string]source.Fetcher{
+		source.TypeEmbedded: lock.Fetcher{Next: lock.Fixed(source.Embedded(embedded, source.Limits{})), Mode: lock.Enforce},
+	}}
+	dir := write(t, "shop/web.yaml", "# A comment.\napiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {web: {image: a}}\n")
+	_, err := h.Load(t.Context(), host.Options{Dir: dir, Args: []string{"shop"}})
+	const asked = `run "ropewalk lock" (every workload needs this embedded module, which is locked like any other: run it in the rendered folder)`
+	require.EqualError(t, err, `shop/web.yaml:2:1: resolve: embedded "provisioners": not in ropewalk.lock: `+asked+"\n"+
+		`shop/web.yaml:2:1: resolve: embedded "workload": not in ropewalk.lock: `+asked)
+}
+
+// The digest of the inputs in the provenance depends on all that a project declares of
+// secrets and pull secrets, and not on where in the file it stands.
+func TestTheProvenanceDependsOnWhatAProjectDeclaresOfSecrets(t *testing.T) {
+	const settings = "  workloads:\n    secrets: {providers: {gcp: {store: a}, aws: {}}, bindings: {ledger: {provider: gcp, secret: s, version: \"1\", keys: [x, z]}}}\n" +
+		"    images: {mirrors: {docker.io: r.internal}, pullSecrets: [p], pullSecretsFrom: {q: {provider: gcp, secret: s, version: \"2\", key: k}}}\n"
+	inputs := func(settings string) string {
+		dir := write(t, "ropewalk.yaml", projectHead+settings,
+			"web.yaml", "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {web: {image: a}}\n")
+		module := func(string) (fs.FS, bool) { return fstest.MapFS{"a.cue": {Data: []byte("package a\n")}}, true }
+		loaded, err := host.Host{Embedded: module}.Load(t.Context(), host.Options{Dir: dir})
+		require.NoError(t, err)
+		require.Empty(t, loaded.Request.Mistakes)
+		return publishing.BuildOf(loaded, nil, "").Inputs
+	}
+	want := inputs(settings)
+	require.Equal(t, want, inputs("  # moved\n"+settings))
+	for _, change := range [][2]string{
+		{"[x, z]", "[x]"}, {"version: \"1\"", "version: \"3\""}, {"ledger:", "ledge:"}, {"store: a", "store: b"}, {"{provider: gcp, secret: s", "{provider: aws, secret: s"},
+		{"r.internal", "s.internal"}, {"[p]", "[o]"}, {"q:", "r:"}, {"version: \"2\"", "version: \"4\""}, {"key: k", "key: l"},
+	} {
+		changed := strings.Replace(settings, change[0], change[1], 1)
+		require.NotEqual(t, settings, changed)
+		require.NotEqual(t, want, inputs(changed), change)
+	}
 }

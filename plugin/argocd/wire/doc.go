@@ -13,4 +13,6 @@
 //
 // Nothing happens before main: [Register] must have been called before the first
 // message is made.
+//
+// Tested by plugin/argocd.
 package wire

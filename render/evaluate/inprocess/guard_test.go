@@ -16,10 +16,14 @@ import (
 )
 
 func TestAnEvaluationThatRecursesTooDeeplyIsGivenUp(t *testing.T) {
-	stop := make(chan struct{})
+	stop, ended := make(chan struct{}), make(chan struct{})
 	const levels = 3000 // of 64 KiB: more than the limit, and less than what ends the process
-	_, err := guarded(context.Background(), inline(""), func(context.Context) (byte, error) { return descend(stop, levels), nil })
+	_, err := guarded(context.Background(), inline(""), func(context.Context) (byte, error) {
+		defer close(ended)
+		return descend(stop, levels), nil
+	})
 	close(stop)
+	<-ended // A stack that goes on growing would be taken for one of the next test.
 	require.ErrorIs(t, err, evaluate.ErrCrashed)
 	require.ErrorContains(t, err, "evaluation recursed too deeply: module ")
 	require.NotEmpty(t, object.AsErrors(err, object.StageEvaluate)[0].Hint)

@@ -140,8 +140,3 @@ func nodeValue(file string, n *yaml.Node) object.Value {
 func oneFile(text string) evaluate.Module {
 	return evaluate.Module{FS: fstest.MapFS{"module.cue": {Data: []byte(text)}}, Digest: text, Label: "modules/test"}
 }
-
-// describing asks what a module of one file takes.
-func describing(text string) evaluate.Request {
-	return evaluate.Request{Module: oneFile(text), Operation: evaluate.OpDescribe}
-}

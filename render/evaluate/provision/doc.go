@@ -8,5 +8,7 @@
 // module holds is evaluated when it is compiled. A fill of the root would evaluate
 // entries that no workload uses.
 //
+// Tested by render/evaluate/inprocess.
+//
 // Caller: inprocess.
 package provision

@@ -6,5 +6,7 @@
 // CUE knows most of the way, comprehension variables included; the rest is read from the
 // syntax of the module. A trace evaluates again: it is for errors and explanations.
 //
+// Tested by render/evaluate/inprocess.
+//
 // Callers: provision and inprocess.
 package trace

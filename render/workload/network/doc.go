@@ -10,4 +10,6 @@
 // host that a resource outputs is let through: a policy that cuts a workload off from its
 // database would be found in production. Hosts in the cluster are told from others by their
 // names, and what a route opens is read from its objects. Results are sorted.
+//
+// Tested by render/workload.
 package network

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -339,4 +340,25 @@ func TestErrorsShowNoSecrets(t *testing.T) {
 			require.ErrorContains(t, err, "the server rejects it as invalid: spec.files[0] (FieldValueInvalid)")
 		}
 	}
+}
+
+func TestAClusterMoves(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, AwaitPaused(w.ctx, w.source.Plane(), w.kinds, w.set.Items, time.Second))
+	require.NoError(t, w.doImport())
+	w.imported()
+	require.NoError(t, w.doActivate())
+	w.target.Observe()
+	require.NoError(t, AwaitActive(w.ctx, w.target.Plane(), w.kinds, w.entries, time.Second))
+	for _, o := range w.target.Objects() {
+		require.NotContains(t, o.GetAnnotations(), snapshot.ImportAnnotation)
+	}
+	require.False(t, isPaused(w.target.Object(cluster)))
+	var steps [][2]int
+	require.NoError(t, Delete(w.ctx, w.source.Plane(), w.kinds, snapshot.Outline(w.entries), false, open, func(done, of int) { steps = append(steps, [2]int{done, of}) }))
+	require.Empty(t, w.source.Objects())
+	require.Len(t, steps, len(w.entries))
+	require.Equal(t, [2]int{21, 21}, steps[20])
+	require.Empty(t, w.target.Collect())
+	require.Len(t, w.target.Objects(), 21)
 }

@@ -10,6 +10,8 @@
 // reports vars through the log of its process, writes of deprecated fields to stderr, and ends
 // the process where it cannot write what it has read: it belongs into a process of its own,
 // whose log is the [Library].
+//
+// Tested by render/component/kustomize.
 package library
 
 import (

@@ -3,4 +3,6 @@
 
 // Package module has the commands for those who write modules: they look at one, test it,
 // compare it with its last version, and publish it.
+//
+// Tested by cmd/ropewalk/internal/cli.
 package module

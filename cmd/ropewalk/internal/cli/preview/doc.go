@@ -7,4 +7,6 @@
 // An environment is rendered only where the two requests differ: a request holds all that
 // a render reads, files, modules and locks. Both sides are read as files of the repository,
 // so that positions are paths in it, and evaluations are shared between them.
+//
+// Tested by cmd/ropewalk/internal/cli.
 package preview

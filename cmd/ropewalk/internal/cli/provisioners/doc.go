@@ -3,4 +3,6 @@
 
 // Package provisioners has the commands that list, describe and try the provisioners
 // of a project.
+//
+// Tested by cmd/ropewalk/internal/cli.
 package provisioners

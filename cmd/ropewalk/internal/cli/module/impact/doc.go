@@ -10,4 +10,6 @@
 // and its lock holds for the old side. What a consumer does not allow, such as a version
 // without the signature that its reference wants, counts as refused. A consumer that fails, or
 // is too slow, has a verdict like any other.
+//
+// Tested by cmd/ropewalk/internal/cli.
 package impact

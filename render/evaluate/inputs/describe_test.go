@@ -3,15 +3,25 @@
 
 //go:build unix
 
-package inprocess
+package inputs_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 )
+
+// describing asks what a module of one file takes.
+func describing(text string) evaluate.Request {
+	files := fstest.MapFS{"module.cue": {Data: []byte(text)}}
+	return evaluate.Request{Module: evaluate.Module{FS: files, Digest: text, Label: "modules/test"}, Operation: evaluate.OpDescribe}
+}
 
 func TestADescriptionIsBounded(t *testing.T) {
 	const native = "package m\nropewalk: apiVersion: \"v1alpha1\"\n"
@@ -31,7 +41,7 @@ func TestADescriptionIsBounded(t *testing.T) {
 			strings.Repeat("x", 4<<10) + "\"\n}", 1, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result, err := New(Options{}).Evaluate(t.Context(), describing(c.text))
+			result, err := inprocess.New(inprocess.Options{}).Evaluate(t.Context(), describing(c.text))
 			require.NoError(t, err)
 			require.Len(t, result.Inputs, c.count)
 			require.Equal(t, c.first, result.Inputs[0].Path.String())

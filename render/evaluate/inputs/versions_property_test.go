@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package inprocess
+package inputs_test
 
 import (
 	"encoding/json"
@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // inputsOfAPair is how many inputs a pair of schemas is tried with.
@@ -50,9 +52,11 @@ func echo(label string, s *shape) evaluate.Request {
 }
 
 // given is a request with an input, and whether it renders to what.
-func given(t *testing.T, e *Evaluator, req evaluate.Request, input []byte) (any, error) {
+func given(t *testing.T, e evaluate.Evaluator, req evaluate.Request, input []byte) (any, error) {
 	t.Helper()
-	req.Input = parseYAML(t, "spec.yaml", string(input))
+	value, err := spec.ParseValue(spec.File{Name: "spec.yaml", Data: input})
+	require.NoError(t, err)
+	req.Input = value
 	result, err := e.Evaluate(t.Context(), req)
 	if err != nil {
 		return nil, err
@@ -61,7 +65,7 @@ func given(t *testing.T, e *Evaluator, req evaluate.Request, input []byte) (any,
 }
 
 // judge compares a generated pair of schemas, and tries inputs of the old one with both.
-func judge(t *testing.T, e *Evaluator, seed uint64) (out outcome) {
+func judge(t *testing.T, e evaluate.Evaluator, seed uint64) (out outcome) {
 	t.Helper()
 	g := newGenerator(seed)
 	old := g.schema()
@@ -119,7 +123,7 @@ func judge(t *testing.T, e *Evaluator, seed uint64) (out outcome) {
 // A version that is found compatible takes every input that the old one took, and one
 // without a change makes the same of it.
 func TestACompatibleVersionTakesEveryInput(t *testing.T) {
-	e := New(Options{})
+	e := inprocess.New(inprocess.Options{})
 	pairs, valid, alarms := map[evaluate.Level]int{}, map[evaluate.Level]int{}, 0
 	for seed := range uint64(150) {
 		out := judge(t, e, seed)
@@ -139,7 +143,7 @@ func FuzzACompatibleVersionTakesEveryInput(f *testing.F) {
 	for seed := range uint64(10) {
 		f.Add(seed)
 	}
-	e := New(Options{})
+	e := inprocess.New(inprocess.Options{})
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		require.Empty(t, judge(t, e, seed).wrong)
 	})

@@ -6,7 +6,6 @@ package mover
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -102,25 +101,4 @@ func (w *world) findings(err error) inventory.Findings {
 	var out inventory.Findings
 	require.ErrorAs(w, err, &out)
 	return out
-}
-
-func TestAClusterMoves(t *testing.T) {
-	w := newWorld(t)
-	require.NoError(t, AwaitPaused(w.ctx, w.source.Plane(), w.kinds, w.set.Items, time.Second))
-	require.NoError(t, w.doImport())
-	w.imported()
-	require.NoError(t, w.doActivate())
-	w.target.Observe()
-	require.NoError(t, AwaitActive(w.ctx, w.target.Plane(), w.kinds, w.entries, time.Second))
-	for _, o := range w.target.Objects() {
-		require.NotContains(t, o.GetAnnotations(), snapshot.ImportAnnotation)
-	}
-	require.False(t, isPaused(w.target.Object(cluster)))
-	var steps [][2]int
-	require.NoError(t, Delete(w.ctx, w.source.Plane(), w.kinds, snapshot.Outline(w.entries), false, open, func(done, of int) { steps = append(steps, [2]int{done, of}) }))
-	require.Empty(t, w.source.Objects())
-	require.Len(t, steps, len(w.entries))
-	require.Equal(t, [2]int{21, 21}, steps[20])
-	require.Empty(t, w.target.Collect())
-	require.Len(t, w.target.Objects(), 21)
 }

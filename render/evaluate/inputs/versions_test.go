@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package inprocess
+package inputs_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 )
 
 // version is a module that takes an input, as one of two.
@@ -34,7 +35,7 @@ func version(label, input string) evaluate.Request {
 }
 
 // compare is what changed since the older version.
-func compare(t *testing.T, e *Evaluator, older, newer evaluate.Request) ([]evaluate.Change, error) {
+func compare(t *testing.T, e evaluate.Evaluator, older, newer evaluate.Request) ([]evaluate.Change, error) {
 	t.Helper()
 	of := evaluate.Subject{Spec: newer.Spec, Pos: newer.Pos, Module: newer.Module, Context: newer.Context, Limits: newer.Limits}
 	compared, err := evaluate.Compare(t.Context(), e, of, older.Module)
@@ -54,7 +55,7 @@ func TestVersionsOfAModuleAreCompared(t *testing.T) {
 	require.Greater(t, len(pairs), 60)
 	for i, c := range pairs {
 		t.Run(fmt.Sprintf("%03d", i+1), func(t *testing.T) {
-			changes, err := compare(t, New(Options{}), version("old", c.Old), version("new", c.New))
+			changes, err := compare(t, inprocess.New(inprocess.Options{}), version("old", c.Old), version("new", c.New))
 			require.NoError(t, err)
 			verdict := "none"
 			var texts []string
@@ -77,12 +78,12 @@ func TestVersionsOfAModuleAreCompared(t *testing.T) {
 func TestVersionsThatCannotBeComparedAreErrors(t *testing.T) {
 	broken := version("new", "{a: int}")
 	broken.Module.FS, broken.Module.Digest = fstest.MapFS{"m.cue": {Data: []byte("package m\na: {")}}, "broken"
-	_, err := compare(t, New(Options{}), version("old", "{a: int}"), broken)
+	_, err := compare(t, inprocess.New(inprocess.Options{}), version("old", "{a: int}"), broken)
 	require.ErrorContains(t, err, "new/m.cue:2")
 
 	policy := version("old", "{a: int}")
 	policy.Module.FS, policy.Module.Digest = fstest.MapFS{"m.cue": {Data: []byte("package m\nropewalk: {apiVersion: \"v1alpha1\", kind: \"Policy\"}\nviolations: []\n")}}, "policy"
-	changes, err := compare(t, New(Options{}), policy, version("new", "{a: int}"))
+	changes, err := compare(t, inprocess.New(inprocess.Options{}), policy, version("new", "{a: int}"))
 	require.NoError(t, err)
 	require.Equal(t, []evaluate.Change{{Level: evaluate.LevelMajor, Text: "it is a module of specs now, and was a policy"}}, changes)
 }

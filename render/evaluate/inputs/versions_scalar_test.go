@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package inprocess
+package inputs_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 )
 
 // everyPair is how many pairs of scalars there are for one that is compared; 1 takes 15 seconds.
@@ -20,7 +21,7 @@ const everyPair = 5
 // Scalars are compared with others: where the verdict is that the second takes
 // all that the first took, it takes each sample that the first took.
 func TestScalarsAreCompared(t *testing.T) {
-	e, g := New(Options{}), newGenerator(0)
+	e, g := inprocess.New(inprocess.Options{}), newGenerator(0)
 	texts := slices.DeleteFunc(slices.Concat(families()[:3]...), func(text string) bool { return strings.Contains(text, "min") })
 	compatible, alarms, pairs := 0, 0, 0
 	for i, a := range texts {

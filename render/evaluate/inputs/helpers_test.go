@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package inprocess
+package inputs_test
 
 import (
 	"encoding/json"
