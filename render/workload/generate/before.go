@@ -4,7 +4,6 @@
 package generate
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,39 +28,6 @@ func strongest(c *score.Container) string {
 // strength returns the rank of what a container must be.
 func strength(ready string) int {
 	return slices.Index([]string{score.ReadyStarted, score.ReadyHealthy, score.ReadyComplete}, ready)
-}
-
-// containers returns the containers of the pod. Those of init come before others, each before all
-// that wait for it. Those of main are in the order of the document: tools use the first one as
-// the main one (kubectl logs). Kubernetes starts the former one by one, each when the one before
-// it is complete or, for a sidecar, started and past its startup probe.
-func (l *lowering) containers() (init, main []object.Value) {
-	order := l.beforeOrder()
-	l.main = len(l.r.Containers) - len(order)
-	for _, i := range order {
-		c := &l.r.Containers[i].Spec
-		ready := strongest(c)
-		if ready != score.ReadyComplete {
-			l.checkSidecar(c)
-		}
-		init = append(init, l.container(i, ready))
-	}
-	var others []int
-	for i := range l.r.Containers {
-		if len(l.r.Containers[i].Spec.Before) == 0 {
-			others = append(others, i)
-		}
-	}
-	slices.SortStableFunc(others, func(a, b int) int {
-		return cmp.Compare(l.r.Containers[a].Spec.Order, l.r.Containers[b].Spec.Order)
-	})
-	if len(others) > 0 {
-		l.first = l.r.Containers[others[0]].Spec.Name
-	}
-	for _, i := range others {
-		main = append(main, l.container(i, ""))
-	}
-	return init, main
 }
 
 // firstSidecars is the minor version of Kubernetes that runs sidecars without a

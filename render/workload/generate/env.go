@@ -245,7 +245,3 @@ func suffix(container, what string) string {
 
 // isKey reports whether name can be a key of a ConfigMap or Secret.
 func isKey(name string) bool { return len(validation.IsConfigMapKey(name)) == 0 }
-
-func isKeyByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.'
-}

@@ -4,14 +4,13 @@
 package generate
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
-	"path"
+	"encoding/hex"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
 // The ends of the names of the objects that hold files: one of each for all
@@ -193,88 +192,73 @@ func (f *filing) finish() {
 	}
 }
 
-// volumeName returns a name for a generated volume that no volume of the author has. The argument
-// given is the name that it has already, or "".
-func (l *lowering) volumeName(given, wish string) string {
-	if given != "" {
-		return given
-	}
-	const most = 63
-	name := object.Shorten(wish, most)
-	for n := 2; l.reserved[name]; n++ {
-		tail := "-" + strconv.Itoa(n)
-		name = object.Shorten(wish, most-len(tail)) + tail
-	}
-	l.reserve(name)
-	return name
-}
-
-// reserve keeps a name from being used for another volume.
-func (l *lowering) reserve(name string) {
-	if l.reserved == nil {
-		l.reserved = map[string]bool{}
-	}
-	l.reserved[name] = true
-}
-
-// mountVolumes mounts the volumes of resources. A volume that two containers
-// mount is one volume of the pod; its name is that of the resource.
-func (l *lowering) mountVolumes() {
+// keyedFiles returns the files of all containers, each with a key of its own.
+func (l *lowering) keyedFiles() []keyedFile {
+	var all []keyedFile
 	for i := range l.r.Containers {
 		c := &l.r.Containers[i]
-		for j := range c.Mounts {
-			m := &c.Mounts[j]
-			at := l.at("containers", c.Spec.Name, "volumes", m.Spec.Target)
-			if strings.HasPrefix(subPath(m.Spec.Path.Value), "..") {
-				l.fail(m.Spec.Path.Pos, at.Append(object.Field("path")), "", "%q leads out of the volume", m.Spec.Path.Value)
-				continue
+		for j := range c.Files {
+			all = append(all, keyedFile{l: l, container: i, name: c.Spec.Name, file: &c.Files[j]})
+		}
+	}
+	if len(all) > 0 {
+		nameFiles(all)
+	}
+	return all
+}
+
+// nameFiles gives each file its key: the container and the path with . for /. Files whose keys
+// would be the same all get a hash of container and path at the end, so that none depends on
+// which of them comes first. A plain key that equals a hashed one becomes hashed too, and two
+// equal short hashes become long.
+func nameFiles(all []keyedFile) {
+	hashed := make([]int, len(all))
+	for {
+		users := make(map[string][]int, len(all))
+		for i := range all {
+			all[i].key = fileKey(all[i], hashed[i])
+			users[all[i].key] = append(users[all[i].key], i)
+		}
+		clash := false
+		for i := range all {
+			if len(users[all[i].key]) > 1 && hashed[i] < fullHash {
+				hashed[i]++
+				clash = true
 			}
-			l.addVolume(m, at)
-			l.mounts[i] = append(l.mounts[i], volumeMount(m))
+		}
+		if !clash {
+			return
 		}
 	}
 }
 
-// addVolume adds the volume of a mount to the pod, or its claim to each replica,
-// once.
-func (l *lowering) addVolume(m *Mount, at object.Path) {
-	pos := m.Spec.Source.Pos
-	if !pos.IsValid() {
-		pos = m.Spec.Pos
+// fullHash is how often the key of a file can be made longer.
+const fullHash = 2
+
+// fileKey returns the key of a file: with no hash, a short one or a full one.
+func fileKey(p keyedFile, hashed int) string {
+	const most = 253
+	full := p.name + p.file.Spec.Target
+	key := []byte(full)
+	for i, c := range key {
+		switch {
+		case c == '/':
+			key[i] = '.'
+		case !isKeyByte(c):
+			key[i] = '_'
+		}
 	}
-	claims := m.Claim.Kind != object.KindNone && l.kind == score.KindStatefulSet
-	if !claims && m.Volume.Kind == object.KindNone {
-		l.fail(pos, at, "write kind: StatefulSet, or leave kind out",
-			"resource %q gives a claim to each replica, which a %s cannot have", m.Resource, l.kind)
-		return
+	tail := ""
+	switch {
+	case hashed == 1:
+		tail = "-" + object.ShortHash(full)
+	case hashed > 1:
+		sum := sha256.Sum256([]byte(full))
+		tail = "-" + hex.EncodeToString(sum[:])
 	}
-	if l.reserved[m.Resource] {
-		return
-	}
-	l.reserve(m.Resource)
-	if claims {
-		l.claims = append(l.claims, MapOf(pos, with("metadata", MapOf(pos, StringMember("name", m.Resource, pos))), with("spec", m.Claim)))
-		return
-	}
-	l.volumes = append(l.volumes, MapOf(pos, StringMember("name", m.Resource, pos)).Merge(m.Volume))
+	return object.Shorten(string(key), most-len(tail)) + tail
 }
 
-func volumeMount(m *Mount) object.Value {
-	var readOnly object.Value
-	if m.Spec.ReadOnly {
-		readOnly = BoolMember("", true, m.Spec.Pos).Value
-	}
-	return MapOf(m.Spec.Pos, StringMember("name", m.Resource, m.Spec.Pos),
-		StringMember("mountPath", m.Spec.Target, m.Spec.Pos),
-		with("subPath", lowerGiven(subPath(m.Spec.Path.Value), m.Spec.Path.Pos)), with("readOnly", readOnly))
-}
-
-// subPath returns a path in a volume as Kubernetes wants it: relative, and "" for the complete
-// volume.
-func subPath(p string) string {
-	clean := strings.TrimPrefix(path.Clean(p), "/")
-	if clean == "." {
-		return ""
-	}
-	return clean
+func isKeyByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.'
 }

@@ -4,7 +4,8 @@
 package generate
 
 import (
-	"fmt"
+	"crypto/sha256"
+	"encoding/hex"
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/network"
@@ -51,42 +52,6 @@ func Input(r Resolved) (object.Value, object.Errors) {
 	l.mountFiles()
 	input := l.input().Merge(l.scale(r.Patch))
 	return l.finish(input), l.errs
-}
-
-// at returns the path of a part of the spec.
-func (l *lowering) at(fields ...string) object.Path {
-	if l.spec.Score {
-		return object.Fields(fields...)
-	}
-	return append(object.Fields("spec"), object.Fields(fields...)...)
-}
-
-// extra returns the path of a part that Score does not have. A Score file has such parts under
-// metadata.
-func (l *lowering) extra(fields ...string) object.Path {
-	if l.spec.Score {
-		return append(object.Fields("metadata"), object.Fields(fields...)...)
-	}
-	return l.at(fields...)
-}
-
-// fail reports a mistake at a position of the user's text.
-func (l *lowering) fail(pos object.Pos, path object.Path, hint, format string, args ...any) {
-	l.report(object.SeverityError, pos, path, hint, format, args...)
-}
-
-// warn reports what is allowed and most likely not meant.
-func (l *lowering) warn(pos object.Pos, path object.Path, hint, format string, args ...any) {
-	l.report(object.SeverityWarning, pos, path, hint, format, args...)
-}
-
-func (l *lowering) report(s object.Severity, pos object.Pos, path object.Path, hint, format string, args ...any) {
-	if !pos.IsValid() {
-		pos = l.spec.Pos
-	}
-	l.errs = append(l.errs, &object.Error{
-		Stage: object.StageSpec, Severity: s, Pos: pos, Path: path.String(), Err: fmt.Errorf(format, args...), Hint: hint,
-	})
 }
 
 // chooseKind sets the kind that the workload declares. Without one it is a Deployment, or a
@@ -256,4 +221,58 @@ func (l *lowering) dependsOn() object.Value {
 		items[i] = object.TextAt(id, object.Pos{})
 	}
 	return lowerList(items, object.Pos{})
+}
+
+// finish decides what depends on the complete input, after provisioners merged their part over
+// it: the owner of the number of pods, the budget of disruption and the hash. Two pods or more
+// get a budget if the author gives none, so that the drain of a node takes one at a time. One pod
+// gets none, because any budget for it would keep its node from ever being drained or mean
+// nothing.
+func (l *lowering) finish(input object.Value) object.Value {
+	if _, ok := input.Get("autoscaling"); ok && l.runs() {
+		_, fixed := l.r.Patch.Get("replicas")
+		_, scaled := l.r.Patch.Get("autoscaling")
+		if fixed && !scaled {
+			input = input.Without(object.Fields("autoscaling"))
+		} else {
+			input = input.Without(object.Fields("replicas"))
+			l.checkRequests(input)
+		}
+	}
+
+	// Check what is known only now.
+	l.checkKnative(input)
+	input = fixedCanary(input)
+	l.checkCanaryPorts(input)
+	l.checkProbes(input)
+	l.checkSingle(input)
+
+	// Add the budget and the hash.
+	if budget, ok := input.Get("disruption"); ok {
+		l.checkBudget(budget, leastPods(input))
+	} else if l.runs() && leastPods(input) > 1 {
+		input = addMember(input, "disruption", MapOf(object.Pos{}, IntMember("maxUnavailable", 1, object.Pos{})))
+	}
+	if h := hash(input); h != "" {
+		input = addMember(input, "hash", object.TextAt(h, object.Pos{}))
+	}
+	return input
+}
+
+// hash returns a hash of the configuration that pods read when they start: the data of the
+// ConfigMaps, and what the ExternalSecrets refer to and make of it, never a value. How often
+// secrets are read again is no part of it. It returns "" if there is no configuration.
+func hash(input object.Value) string {
+	configs, _ := input.Get("configs")
+	secrets, _ := input.Get("secrets")
+	if len(configs.Members) == 0 && len(secrets.Members) == 0 {
+		return ""
+	}
+	references := make(members, 0, len(secrets.Members))
+	for _, s := range secrets.Members {
+		references.put(s.Name, s.Value.Without(object.Fields("refreshInterval")))
+	}
+	all := MapOf(object.Pos{}, with("configs", configs), with("secrets", references.value(object.Pos{})))
+	sum := sha256.Sum256(all.JSON())
+	return hex.EncodeToString(sum[:])
 }

@@ -205,3 +205,63 @@ func declares(containers object.Value, number int) bool {
 	}
 	return false
 }
+
+// fixedCanary returns input with an autoscaler that holds a canary at its fixed number of pods.
+// Flagger scales what it has to release down to zero when nothing is being released, and an
+// engine would scale it up again to the number that the object states.
+func fixedCanary(input object.Value) object.Value {
+	_, canary := input.Get("canary")
+	_, scaled := input.Get("autoscaling")
+	n, ok := input.Get("replicas")
+	if !canary || scaled || !ok || n.Text == "0" {
+		return input
+	}
+	input = input.Without(object.Fields("replicas"))
+	return addMember(input, "autoscaling", MapOf(n.Pos,
+		object.Member{Name: "min", Pos: n.Pos, Value: n}, object.Member{Name: "max", Pos: n.Pos, Value: n}))
+}
+
+// checkProbes warns of a canary whose pods have no readiness probe.
+func (l *lowering) checkProbes(input object.Value) {
+	probed := func(c Container) bool { return c.Spec.ReadinessProbe.Kind != object.KindNone }
+	if _, ok := input.Get("canary"); ok && !slices.ContainsFunc(l.r.Containers, probed) {
+		l.warn(l.spec.Deploy.Pos, l.extra("deploy"), "write a readinessProbe",
+			"no container has a readiness probe: Flagger sends traffic to pods that do not serve yet")
+	}
+}
+
+// WithoutReplaced returns the nodes without the HTTPRoutes that Flagger makes itself. What came
+// after one of them comes after the canary.
+func (r Resolved) WithoutReplaced(nodes []*object.Node) []*object.Node {
+	i := canaryPort(r.Workload.Ports)
+	if r.Workload.Deploy.Strategy != score.StrategyCanary || i < 0 || r.canaryProvider() != providerGateway {
+		return nodes
+	}
+	replaced := map[object.ID]bool{}
+	for _, route := range r.routesTo(r.Workload.Ports[i], network.KindHTTPRoute) {
+		replaced[route.Node.ID] = true
+	}
+
+	var out []*object.Node
+	for _, n := range nodes {
+		if replaced[n.ID] {
+			continue
+		}
+		if slices.ContainsFunc(n.DependsOn, func(d object.Dependency) bool { return replaced[d.ID] }) {
+			changed := *n
+			changed.DependsOn = slices.Clone(n.DependsOn)
+			for i, d := range changed.DependsOn {
+				if replaced[d.ID] {
+					changed.DependsOn[i].ID = object.MakeID(r.Workload.Name.Value, canaryNode)
+				}
+			}
+			n = &changed
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// canaryNode is what the module that makes the objects calls the node of the
+// canary.
+const canaryNode = "canary"

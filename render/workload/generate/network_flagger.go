@@ -152,39 +152,3 @@ func flaggerMatches(v any, workload string) (matches []any, why string) {
 	}
 	return matches, ""
 }
-
-// WithoutReplaced returns the nodes without the HTTPRoutes that Flagger makes itself. What came
-// after one of them comes after the canary.
-func (r Resolved) WithoutReplaced(nodes []*object.Node) []*object.Node {
-	i := canaryPort(r.Workload.Ports)
-	if r.Workload.Deploy.Strategy != score.StrategyCanary || i < 0 || r.canaryProvider() != providerGateway {
-		return nodes
-	}
-	replaced := map[object.ID]bool{}
-	for _, route := range r.routesTo(r.Workload.Ports[i], network.KindHTTPRoute) {
-		replaced[route.Node.ID] = true
-	}
-
-	var out []*object.Node
-	for _, n := range nodes {
-		if replaced[n.ID] {
-			continue
-		}
-		if slices.ContainsFunc(n.DependsOn, func(d object.Dependency) bool { return replaced[d.ID] }) {
-			changed := *n
-			changed.DependsOn = slices.Clone(n.DependsOn)
-			for i, d := range changed.DependsOn {
-				if replaced[d.ID] {
-					changed.DependsOn[i].ID = object.MakeID(r.Workload.Name.Value, canaryNode)
-				}
-			}
-			n = &changed
-		}
-		out = append(out, n)
-	}
-	return out
-}
-
-// canaryNode is what the module that makes the objects calls the node of the
-// canary.
-const canaryNode = "canary"

@@ -56,15 +56,6 @@ func (l *lowering) network() object.Value {
 		with("trustDomain", lowerGiven(l.r.Config.Network.TrustDomain, none)))
 }
 
-// words returns a list of texts, or an absent value if there are none.
-func words(texts []string) object.Value {
-	items := make([]object.Value, len(texts))
-	for i, t := range texts {
-		items[i] = object.TextAt(t, object.Pos{})
-	}
-	return lowerList(items, object.Pos{})
-}
-
 // Openings returns the ports that routes and Gateways lead to, or an absent value if there are
 // none.
 func (l *lowering) Openings() object.Value {
@@ -102,11 +93,6 @@ func dns(d spec.DNS) object.Value {
 		IntMember("port", cmp.Or(d.Port, 53), none), with("cidr", lowerGiven(d.CIDR, none)))
 }
 
-// always returns a list that is present even if it is empty.
-func always(items []object.Value) object.Value {
-	return object.Value{Kind: object.KindList, Items: items}
-}
-
 func peers(all []network.Peer) []object.Value {
 	none := object.Pos{}
 	items := make([]object.Value, len(all))
@@ -119,17 +105,4 @@ func peers(all []network.Peer) []object.Value {
 		}
 	}
 	return items
-}
-
-func networkPorts(ports []score.Port) []object.Value {
-	items := make([]object.Value, len(ports))
-	for i, p := range ports {
-		items[i] = networkPort(p)
-	}
-	return items
-}
-
-// networkPort returns a target port: policies see packets after the Service rewrote them.
-func networkPort(p score.Port) object.Value {
-	return MapOf(p.Pos, IntMember("port", cmp.Or(p.Target, p.Port), p.Pos), StringMember("protocol", p.Protocol, p.Pos))
 }

@@ -4,6 +4,7 @@
 package generate
 
 import (
+	"cmp"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -140,4 +141,17 @@ func reaches(r score.Rule, to netip.AddrPort) bool {
 	cidr, ranged := r.Peer.Get("cidr")
 	except, _ := r.Peer.Get("except")
 	return !ranged && len(r.Peer.Members) == 0 && r.Host.Value == "" || holds(cidr) && (to.Addr().IsUnspecified() || !slices.ContainsFunc(except.Items, holds))
+}
+
+func networkPorts(ports []score.Port) []object.Value {
+	items := make([]object.Value, len(ports))
+	for i, p := range ports {
+		items[i] = networkPort(p)
+	}
+	return items
+}
+
+// networkPort returns a target port: policies see packets after the Service rewrote them.
+func networkPort(p score.Port) object.Value {
+	return MapOf(p.Pos, IntMember("port", cmp.Or(p.Target, p.Port), p.Pos), StringMember("protocol", p.Protocol, p.Pos))
 }

@@ -78,75 +78,6 @@ func (l *lowering) atLeast(scaling object.Value, r *score.Replicas) object.Value
 	return scaling
 }
 
-// bound returns a number of an autoscaler, or 0 if it is not given.
-func bound(scaling object.Value, name string) int {
-	v, _ := scaling.Get(name)
-	n, _ := strconv.Atoi(v.Text)
-	return n
-}
-
-// withPart returns v, a map, with another value of one member. It does not change v.
-func withPart(v object.Value, name string, value object.Value) object.Value {
-	return addMember(v.Without(object.Fields(name)), name, value)
-}
-
-// finish decides what depends on the complete input, after provisioners merged their part over
-// it: the owner of the number of pods, the budget of disruption and the hash. Two pods or more
-// get a budget if the author gives none, so that the drain of a node takes one at a time. One pod
-// gets none, because any budget for it would keep its node from ever being drained or mean
-// nothing.
-func (l *lowering) finish(input object.Value) object.Value {
-	if _, ok := input.Get("autoscaling"); ok && l.runs() {
-		_, fixed := l.r.Patch.Get("replicas")
-		_, scaled := l.r.Patch.Get("autoscaling")
-		if fixed && !scaled {
-			input = input.Without(object.Fields("autoscaling"))
-		} else {
-			input = input.Without(object.Fields("replicas"))
-			l.checkRequests(input)
-		}
-	}
-
-	// Check what is known only now.
-	l.checkKnative(input)
-	input = fixedCanary(input)
-	l.checkCanaryPorts(input)
-	l.checkProbes(input)
-	l.checkSingle(input)
-
-	// Add the budget and the hash.
-	if budget, ok := input.Get("disruption"); ok {
-		l.checkBudget(budget, leastPods(input))
-	} else if l.runs() && leastPods(input) > 1 {
-		input = addMember(input, "disruption", MapOf(object.Pos{}, IntMember("maxUnavailable", 1, object.Pos{})))
-	}
-	if h := hash(input); h != "" {
-		input = addMember(input, "hash", object.TextAt(h, object.Pos{}))
-	}
-	return input
-}
-
-// fixedCanary returns input with an autoscaler that holds a canary at its fixed number of pods.
-// Flagger scales what it has to release down to zero when nothing is being released, and an
-// engine would scale it up again to the number that the object states.
-func fixedCanary(input object.Value) object.Value {
-	_, canary := input.Get("canary")
-	_, scaled := input.Get("autoscaling")
-	n, ok := input.Get("replicas")
-	if !canary || scaled || !ok || n.Text == "0" {
-		return input
-	}
-	input = input.Without(object.Fields("replicas"))
-	return addMember(input, "autoscaling", MapOf(n.Pos,
-		object.Member{Name: "min", Pos: n.Pos, Value: n}, object.Member{Name: "max", Pos: n.Pos, Value: n}))
-}
-
-// addMember returns v, a map, with one more member. It does not change v.
-func addMember(v object.Value, name string, value object.Value) object.Value {
-	v.Members = append(slices.Clip(v.Members), object.Member{Name: name, Value: value})
-	return v
-}
-
 // leastPods returns how many pods there are at least.
 func leastPods(input object.Value) int {
 	at, found := input.Lookup(object.Fields("autoscaling", "min"))
@@ -208,15 +139,6 @@ func (l *lowering) checkBudget(budget object.Value, least int) {
 	if v, ok := budget.Get("maxUnavailable"); ok && (v.Text == "0" || v.Text == "0%") {
 		l.warn(cmp.Or(v.Pos, pos), l.extra("disruption", "maxUnavailable"), "write maxUnavailable: 1",
 			"no pod may be evicted: a node that runs one cannot be drained")
-	}
-}
-
-// checkProbes warns of a canary whose pods have no readiness probe.
-func (l *lowering) checkProbes(input object.Value) {
-	probed := func(c Container) bool { return c.Spec.ReadinessProbe.Kind != object.KindNone }
-	if _, ok := input.Get("canary"); ok && !slices.ContainsFunc(l.r.Containers, probed) {
-		l.warn(l.spec.Deploy.Pos, l.extra("deploy"), "write a readinessProbe",
-			"no container has a readiness probe: Flagger sends traffic to pods that do not serve yet")
 	}
 }
 

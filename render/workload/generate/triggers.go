@@ -15,12 +15,6 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// Queue is the server of the queue that a workload is scaled by: its address, and the
-// credentials of KEDA where the server wants any.
-type Queue struct {
-	Address, Username, Password Text
-}
-
 // scalingSecret ends the name of the ExternalSecret with the credentials of a queue.
 const scalingSecret = "scaling"
 

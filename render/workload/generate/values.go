@@ -4,8 +4,8 @@
 package generate
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"slices"
+	"strconv"
 
 	"github.com/ropewalk/ropewalk/render/workload/score"
 
@@ -99,20 +99,34 @@ func lowerTexts(texts []score.Text) object.Value {
 	return lowerList(items, items[0].Pos)
 }
 
-// hash returns a hash of the configuration that pods read when they start: the data of the
-// ConfigMaps, and what the ExternalSecrets refer to and make of it, never a value. How often
-// secrets are read again is no part of it. It returns "" if there is no configuration.
-func hash(input object.Value) string {
-	configs, _ := input.Get("configs")
-	secrets, _ := input.Get("secrets")
-	if len(configs.Members) == 0 && len(secrets.Members) == 0 {
-		return ""
+// words returns a list of texts, or an absent value if there are none.
+func words(texts []string) object.Value {
+	items := make([]object.Value, len(texts))
+	for i, t := range texts {
+		items[i] = object.TextAt(t, object.Pos{})
 	}
-	references := make(members, 0, len(secrets.Members))
-	for _, s := range secrets.Members {
-		references.put(s.Name, s.Value.Without(object.Fields("refreshInterval")))
-	}
-	all := MapOf(object.Pos{}, with("configs", configs), with("secrets", references.value(object.Pos{})))
-	sum := sha256.Sum256(all.JSON())
-	return hex.EncodeToString(sum[:])
+	return lowerList(items, object.Pos{})
+}
+
+// always returns a list that is present even if it is empty.
+func always(items []object.Value) object.Value {
+	return object.Value{Kind: object.KindList, Items: items}
+}
+
+// bound returns a number of an autoscaler, or 0 if it is not given.
+func bound(scaling object.Value, name string) int {
+	v, _ := scaling.Get(name)
+	n, _ := strconv.Atoi(v.Text)
+	return n
+}
+
+// withPart returns v, a map, with another value of one member. It does not change v.
+func withPart(v object.Value, name string, value object.Value) object.Value {
+	return addMember(v.Without(object.Fields(name)), name, value)
+}
+
+// addMember returns v, a map, with one more member. It does not change v.
+func addMember(v object.Value, name string, value object.Value) object.Value {
+	v.Members = append(slices.Clip(v.Members), object.Member{Name: name, Value: value})
+	return v
 }
