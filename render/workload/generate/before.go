@@ -4,6 +4,7 @@
 package generate
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,49 +37,54 @@ func strength(ready string) int {
 const firstSidecars = 29
 
 // checkSidecar reports a sidecar that the cluster does not know.
-func (l *lowering) checkSidecar(c *score.Container) {
-	version := l.r.Context.KubeVersion
+func checkSidecar(errs *mistakes, c *score.Container, version string) {
 	parts := strings.Split(version, ".")
 	if len(parts) < 2 {
 		return
 	}
 	if minor, err := strconv.Atoi(parts[1]); err == nil && minor < firstSidecars {
-		l.fail(c.Before[0].Pos, l.at("containers", c.Name, "before"), "write ready: complete, or remove before",
+		errs.fail(c.Before[0].Pos, errs.at("containers", c.Name, "before"), "write ready: complete, or remove before",
 			"Kubernetes %s has no sidecars: it has them since 1.%d", version, firstSidecars)
 	}
 }
 
-// beforeOrder returns the indexes of the containers that come before others, in their order.
-// Names decide if nothing else does.
-func (l *lowering) beforeOrder() []int {
-	index := make(map[string]int, len(l.r.Containers))
-	first := false
-	for i, c := range l.r.Containers {
+// arrange returns the indexes of the containers that come before others, each before all that wait
+// for it, and of the main ones, in the order of the document: tools use the first one as the main
+// one (kubectl logs). Names decide if nothing else does.
+func arrange(containers []Container) (before, main []int) {
+	index := make(map[string]int, len(containers))
+	for i, c := range containers {
 		index[c.Spec.Name] = i
-		first = first || len(c.Spec.Before) > 0
+		if len(c.Spec.Before) == 0 {
+			main = append(main, i)
+		}
 	}
-	if !first {
-		return nil
+	slices.SortStableFunc(main, func(a, b int) int {
+		return cmp.Compare(containers[a].Spec.Order, containers[b].Spec.Order)
+	})
+	if len(main) == len(containers) {
+		return nil, main
 	}
-	earlier := make([][]int, len(l.r.Containers))
-	for i, c := range l.r.Containers {
+
+	// A container comes after those that it waits for.
+	earlier := make([][]int, len(containers))
+	for i, c := range containers {
 		for _, b := range c.Spec.Before {
 			if j, ok := index[b.Container]; ok {
 				earlier[j] = append(earlier[j], i)
 			}
 		}
 	}
-	var order []int
 	for _, i := range slices.Concat(scc.Components(earlier)...) {
-		if len(l.r.Containers[i].Spec.Before) > 0 {
-			order = append(order, i)
+		if len(containers[i].Spec.Before) > 0 {
+			before = append(before, i)
 		}
 	}
-	return order
+	return before, main
 }
 
-// addProbes adds the probes that a container can have at its position.
-func (l *lowering) addProbes(m *members, c *score.Container, ready string) {
+// lowerProbes returns the probes that a container can have at its position.
+func lowerProbes(errs *mistakes, c *score.Container, ready string) (m members) {
 	live, works, up := c.LivenessProbe, c.ReadinessProbe, c.StartupProbe
 	switch ready {
 	case score.ReadyComplete:
@@ -87,21 +93,22 @@ func (l *lowering) addProbes(m *members, c *score.Container, ready string) {
 			value object.Value
 		}{{"livenessProbe", live}, {"readinessProbe", works}, {"startupProbe", up}} {
 			if p.value.Kind != object.KindNone {
-				l.warn(p.value.Pos, l.at("containers", c.Name, p.name), "",
+				errs.warn(p.value.Pos, errs.at("containers", c.Name, p.name), "",
 					"left out: others wait until the container is complete, and Kubernetes probes no such container")
 			}
 		}
-		return
+		return nil
 	case score.ReadyHealthy:
 		up = startupProbe(c)
 		if up.Kind == object.KindNone {
-			l.fail(c.Before[0].Pos, l.at("containers", c.Name, "before", c.Before[0].Container, "ready"),
+			errs.fail(c.Before[0].Pos, errs.at("containers", c.Name, "before", c.Before[0].Container, "ready"),
 				"add a readinessProbe, or write ready: started", "the container has no probe that could report it healthy")
 		}
 	}
 	m.put("livenessProbe", live)
 	m.put("readinessProbe", works)
 	m.put("startupProbe", up)
+	return m
 }
 
 // How often a generated startup probe runs, in seconds, and how often it may

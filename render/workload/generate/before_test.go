@@ -61,9 +61,8 @@ func TestEachContainerComesBeforeAllThatWait(t *testing.T) {
 					bit++
 				}
 			}
-			l := &lowering{r: r}
 			place := map[string]int{}
-			order := l.beforeOrder()
+			order, _ := arrange(r.Containers)
 			for k, i := range order {
 				place[names[i]] = k
 			}

@@ -4,7 +4,6 @@
 package generate
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,28 +13,54 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// container returns a container in the shape of the Kubernetes API. The argument ready is what
-// others wait for: complete makes an init container, started and healthy make a sidecar, and ""
-// one of the main containers of the pod.
-func (l *lowering) container(i int, ready string) object.Value {
-	c := &l.r.Containers[i]
+// lowerContainers returns the containers of the pod, and the objects that they read. Those of init
+// come before others; Kubernetes starts them one by one, each when the one before it is complete
+// or, for a sidecar, started and past its startup probe.
+func lowerContainers(errs *mistakes, r *Resolved, mounts [][]object.Value) (init, main []object.Value, made objects) {
+	lower := func(i int, ready string, serves bool) object.Value {
+		c, read := lowerContainer(errs, r, i, ready, serves, mounts[i])
+		made = made.join(read)
+		return c
+	}
+	before, others := arrange(r.Containers)
+	for _, i := range before {
+		c := &r.Containers[i].Spec
+		ready := strongest(c)
+		if ready != score.ReadyComplete {
+			checkSidecar(errs, c, r.Context.KubeVersion)
+		}
+		init = append(init, lower(i, ready, false))
+	}
+	for n, i := range others {
+		serves := len(others) == 1 || r.Workload.Kind.Value == score.KindKnativeService && n == 0
+		main = append(main, lower(i, "", serves))
+	}
+	return init, main, made
+}
+
+// lowerContainer returns a container in the shape of the Kubernetes API, and the objects that it
+// reads. The argument ready is what others wait for: complete makes an init container, started and
+// healthy make a sidecar, and "" one of the main containers of the pod. One that serves listens at
+// every port of the service.
+func lowerContainer(errs *mistakes, r *Resolved, i int, ready string, serves bool, mounts []object.Value) (object.Value, objects) {
+	c := &r.Containers[i]
 	s := &c.Spec
-	l.checkImage(s)
-	env, from := l.environment(c).finish()
+	checkImage(errs, r, s)
+	env, from, made := assignVariables(errs, r, c).finish()
 
 	// The fields that Score knows.
 	m := make(members, 0, 12)
 	m.put("name", object.TextAt(s.Name, s.Pos))
-	image, _ := Mirrored(s.Image.Value, l.r.Config.Images.Mirrors)
+	image, _ := Mirrored(s.Image.Value, r.Config.Images.Mirrors)
 	m.put("image", object.TextAt(image, s.Image.Pos))
 	m.put("command", lowerTexts(s.Command))
 	m.put("args", lowerTexts(s.Args))
 	m.put("env", env)
 	m.put("envFrom", from)
-	m.put("ports", l.containerPorts(s, ready))
+	m.put("ports", containerPorts(&r.Workload, s, ready, serves))
 	m.put("resources", resources(s))
-	m.put("volumeMounts", lowerList(l.mounts[i], s.Pos))
-	l.addProbes(&m, s, ready)
+	m.put("volumeMounts", lowerList(mounts, s.Pos))
+	m = append(m, lowerProbes(errs, s, ready)...)
 	m.put("securityContext", s.SecurityContext)
 	if ready == score.ReadyStarted || ready == score.ReadyHealthy {
 		m.put("restartPolicy", object.TextAt("Always", s.Before[0].Pos))
@@ -44,38 +69,34 @@ func (l *lowering) container(i int, ready string) object.Value {
 	// Fields of Kubernetes are passed on. An init container has no hooks.
 	for _, f := range s.Further.Members {
 		if f.Name == "lifecycle" && ready == score.ReadyComplete {
-			l.warn(f.Value.Pos, l.extra("containers", s.Name, f.Name), "",
+			errs.warn(f.Value.Pos, errs.extra("containers", s.Name, f.Name), "",
 				"left out: others wait until the container is complete, and Kubernetes runs no hooks for such a container")
 			continue
 		}
 		m = append(m, f)
 	}
-	return m.value(s.Pos)
+	return m.value(s.Pos), made
 }
 
 // checkImage reports an image that Score leaves to the deployment.
-func (l *lowering) checkImage(s *score.Container) {
+func checkImage(errs *mistakes, r *Resolved, s *score.Container) {
 	if s.Image.Value != "." {
 		return
 	}
-	name := l.name
-	if len(l.r.Containers) > 1 {
+	name := r.Workload.Name.Value
+	if len(r.Containers) > 1 {
 		name += "/" + s.Name
 	}
-	l.fail(s.Image.Pos, l.at("containers", s.Name, "image"), "give --image "+name+"=IMAGE",
+	errs.fail(s.Image.Pos, errs.at("containers", s.Name, "image"), "give --image "+name+"=IMAGE",
 		"the image is left to the deployment, and none was given")
 }
 
 // containerPorts returns the ports of the service that a container listens at: all of them if it
-// is the only one of the pod, and otherwise those of its probes, as nothing else is known. A port
-// of a container is a note for the reader, and a name for probes: Services and policies use the
-// number.
-func (l *lowering) containerPorts(s *score.Container, ready string) object.Value {
-	if ready == score.ReadyComplete {
-		return object.Value{}
-	}
-	all := ready == "" && (l.main == 1 || l.kind == score.KindKnativeService && s.Name == l.first)
-	if l.kind == score.KindKnativeService && !all {
+// serves, and otherwise those of its probes, as nothing else is known. A port of a container is a
+// note for the reader, and a name for probes: Services and policies use the number.
+func containerPorts(w *score.Workload, s *score.Container, ready string, all bool) object.Value {
+	knative := w.Kind.Value == score.KindKnativeService
+	if ready == score.ReadyComplete || knative && !all {
 		return object.Value{}
 	}
 	var probed []string
@@ -90,14 +111,14 @@ func (l *lowering) containerPorts(s *score.Container, ready string) object.Value
 	}
 	var items []object.Value
 	taken := map[number]bool{}
-	for _, p := range l.spec.Ports {
+	for _, p := range w.Ports {
 		n := number{p.Target, p.Protocol}
 		if taken[n] || !all && !slices.Contains(probed, p.Name) && !slices.Contains(probed, strconv.Itoa(p.Target)) {
 			continue
 		}
 		taken[n] = true
 		name := ""
-		if isPortName(p.Name) && (l.kind != score.KindKnativeService || isKnativePortName(p.Name)) {
+		if isPortName(p.Name) && (!knative || isKnativePortName(p.Name)) {
 			name = p.Name
 		}
 		items = append(items, MapOf(p.Pos, with("name", lowerGiven(name, p.Pos)),
@@ -181,11 +202,9 @@ func normalImage(image string) (whole, name string) {
 	return whole, name
 }
 
-// pod returns what the author wrote of the pods, with the Secrets for the registries of the
+// lowerPod returns what the author wrote of the pods, with the Secrets for the registries of the
 // project behind those of the author.
-func (l *lowering) pod() object.Value {
-	images := l.r.Config.Images
-	pod := l.spec.Pod
+func lowerPod(pod object.Value, images spec.Images) object.Value {
 	names := slices.Concat(images.PullSecrets, object.SortedKeys(images.PullSecretsFrom))
 	if len(names) == 0 {
 		return pod
@@ -198,37 +217,4 @@ func (l *lowering) pod() object.Value {
 		}
 	}
 	return pod.Merge(MapOf(pod.Pos, with("imagePullSecrets", lowerList(items, pod.Pos))))
-}
-
-// containers returns the containers of the pod. Those of init come before others, each before all
-// that wait for it. Those of main are in the order of the document: tools use the first one as
-// the main one (kubectl logs). Kubernetes starts the former one by one, each when the one before
-// it is complete or, for a sidecar, started and past its startup probe.
-func (l *lowering) containers() (init, main []object.Value) {
-	order := l.beforeOrder()
-	l.main = len(l.r.Containers) - len(order)
-	for _, i := range order {
-		c := &l.r.Containers[i].Spec
-		ready := strongest(c)
-		if ready != score.ReadyComplete {
-			l.checkSidecar(c)
-		}
-		init = append(init, l.container(i, ready))
-	}
-	var others []int
-	for i := range l.r.Containers {
-		if len(l.r.Containers[i].Spec.Before) == 0 {
-			others = append(others, i)
-		}
-	}
-	slices.SortStableFunc(others, func(a, b int) int {
-		return cmp.Compare(l.r.Containers[a].Spec.Order, l.r.Containers[b].Spec.Order)
-	})
-	if len(others) > 0 {
-		l.first = l.r.Containers[others[0]].Spec.Name
-	}
-	for _, i := range others {
-		main = append(main, l.container(i, ""))
-	}
-	return init, main
 }

@@ -28,8 +28,13 @@ import (
 // A literal $ in a composed text is written as $$, from which Kubernetes makes $
 // again, so that no literal ever joins what follows it.
 type environment struct {
-	l *lowering
-	c *Container
+	errs *mistakes
+	from backend
+	// workload is the name that the names of objects begin with; several is set if the pod
+	// has other containers.
+	workload string
+	several  bool
+	c        *Container
 	// config is the data of the ConfigMap, secret the ExternalSecret.
 	config members
 	secret externalSecret
@@ -48,18 +53,12 @@ type environment struct {
 	reserved map[string]bool
 }
 
-// item is a variable in env with the names that its text refers to.
-type item struct {
-	name  string
-	refs  []string
-	value object.Value
-	v     *Variable
-}
-
-// environment assigns all variables of a container.
-func (l *lowering) environment(c *Container) *environment {
-	e := &environment{l: l, c: c}
-	e.known = e.namesKnown()
+// assignVariables assigns all variables of a container.
+func assignVariables(errs *mistakes, r *Resolved, c *Container) *environment {
+	e := &environment{
+		errs: errs, from: backend{&r.Config.Secrets}, workload: r.Workload.Name.Value, several: len(r.Containers) > 1,
+		c: c, known: namesKnown(c.Variables),
+	}
 	e.config = make(members, 0, len(c.Variables))
 	for i := range c.Variables {
 		e.assign(&c.Variables[i])
@@ -68,9 +67,9 @@ func (l *lowering) environment(c *Container) *environment {
 }
 
 // namesKnown returns the names of all variables, or nil if no text can refer to one.
-func (e *environment) namesKnown() map[string]bool {
+func namesKnown(variables []Variable) map[string]bool {
 	refers := false
-	for _, v := range e.c.Variables {
+	for _, v := range variables {
 		for _, p := range v.Value.Pieces {
 			refers = refers || strings.Contains(p.Literal, "$(") || strings.HasSuffix(p.Literal, "$")
 		}
@@ -78,21 +77,21 @@ func (e *environment) namesKnown() map[string]bool {
 	if !refers {
 		return nil
 	}
-	known := make(map[string]bool, len(e.c.Variables))
-	for _, v := range e.c.Variables {
+	known := make(map[string]bool, len(variables))
+	for _, v := range variables {
 		known[v.Name] = true
 	}
 	return known
 }
 
 func (e *environment) path(variable string) object.Path {
-	return e.l.at("containers", e.c.Spec.Name, "variables", variable)
+	return e.errs.at("containers", e.c.Spec.Name, "variables", variable)
 }
 
 // assign decides how one variable reaches the container.
 func (e *environment) assign(v *Variable) {
 	if len(validation.IsRelaxedEnvVarName(v.Name)) > 0 {
-		e.l.fail(v.NamePos, e.path(v.Name), "", "%q is not a variable name: Kubernetes accepts printable ASCII without =", v.Name)
+		e.errs.fail(v.NamePos, e.path(v.Name), "", "%q is not a variable name: Kubernetes accepts printable ASCII without =", v.Name)
 		return
 	}
 
@@ -100,7 +99,7 @@ func (e *environment) assign(v *Variable) {
 	pieces := v.Value.Pieces
 	for _, p := range pieces {
 		if strings.IndexByte(p.Literal, 0) >= 0 {
-			e.l.fail(v.Value.Pos, e.path(v.Name), "put it into a file", "the value contains a NUL byte, which an environment variable cannot hold")
+			e.errs.fail(v.Value.Pos, e.path(v.Name), "put it into a file", "the value contains a NUL byte, which an environment variable cannot hold")
 			return
 		}
 	}
@@ -111,14 +110,14 @@ func (e *environment) assign(v *Variable) {
 
 	// Plain text goes into the ConfigMap unless Kubernetes has to expand it.
 	text := v.Value.Plain()
-	e.warnSecret(v, v.Value.private())
-	switch expands := e.expands(pieces); {
+	warnSecret(e.errs, v, v.Value.private(), e.path(v.Name))
+	switch expands := expands(pieces, e.known); {
 	case !expands && isKey(v.Name):
 		e.config = append(e.config, object.Member{Name: v.Name, Pos: v.NamePos, Value: object.TextAt(text, v.Value.Pos)})
 	case !expands:
 		e.add(v, object.TextAt(strings.ReplaceAll(text, "$", "$$"), v.Value.Pos), nil)
 	case slices.ContainsFunc(pieces, func(p Piece) bool { return p.Verbatim }):
-		composed, refs := e.compose(pieces, true)
+		composed, refs := compose(pieces, true, e.addHelper)
 		e.add(v, object.TextAt(composed, v.Value.Pos), refs)
 	default:
 		var refs []string
@@ -129,24 +128,24 @@ func (e *environment) assign(v *Variable) {
 
 // assignSecret decides how a variable that holds secrets reaches the container.
 func (e *environment) assignSecret(v *Variable, pieces []Piece) {
-	if !e.l.checkExpressible(pieces, v.Value.Pos, e.path(v.Name)) {
+	if !e.from.checkExpressible(e.errs, pieces, v.Value.Pos, e.path(v.Name)) {
 		return
 	}
-	e.l.warnUnescaped(pieces, v.Value.Pos, e.path(v.Name))
-	expands := e.expands(pieces)
+	warnUnescaped(e.errs, pieces, v.Value.Pos, e.path(v.Name))
+	expands := expands(pieces, e.known)
 	switch {
-	case len(pieces) == 1 && e.l.direct(pieces[0]):
+	case len(pieces) == 1 && e.from.direct(pieces[0]):
 		e.entries = append(e.entries, item{name: v.Name, v: v, value: secretVariable(v.Name, v.NamePos, v.Value.Pos, pieces[0].Secret)})
-	case !expands && isKey(v.Name) && e.l.templated(pieces):
+	case !expands && isKey(v.Name) && e.from.templated(pieces):
 		if x, end := e.ofProvider(v.Value); x != nil {
 			x.addTemplate(v.Name, v.NamePos, pieces, v.Value.Pos)
-			made := &Secret{Reference: resource.Reference{Key: e.l.name + "-" + end, Property: v.Name}}
+			made := &Secret{Reference: resource.Reference{Key: e.workload + "-" + end, Property: v.Name}}
 			e.entries = append(e.entries, item{name: v.Name, v: v, value: secretVariable(v.Name, v.NamePos, v.Value.Pos, made)})
 			return
 		}
 		e.secret.addTemplate(v.Name, v.NamePos, pieces, v.Value.Pos)
 	default:
-		text, refs := e.compose(pieces, expands)
+		text, refs := compose(pieces, expands, e.addHelper)
 		e.add(v, object.TextAt(text, v.Value.Pos), refs)
 	}
 }
@@ -157,30 +156,24 @@ func (e *environment) add(v *Variable, text object.Value, refs []string) {
 		value: MapOf(v.Value.Pos, StringMember("name", v.Name, v.NamePos), with("value", text))})
 }
 
-// finish adds the ConfigMap and the ExternalSecrets to the workload, and returns the fields env
-// and envFrom of the container.
-func (e *environment) finish() (env, from object.Value) {
-	l := e.l
-	container := e.c.Spec.Name
-	configs, secrets := "env", "secrets"
-	if len(l.r.Containers) > 1 {
-		configs, secrets = suffix(container, configs), suffix(container, secrets)
-	}
+// finish returns the fields env and envFrom of the container, and the objects that they read.
+func (e *environment) finish() (env, from object.Value, made objects) {
+	configs, secrets := e.end("env"), e.end("secrets")
 
 	// Each object has all variables of one kind, and envFrom names it.
 	var sources []object.Value
 	source := func(field, end string) {
-		name := MapOf(object.Pos{}, StringMember("name", l.name+"-"+end, object.Pos{}))
+		name := MapOf(object.Pos{}, StringMember("name", e.workload+"-"+end, object.Pos{}))
 		sources = append(sources, MapOf(object.Pos{}, with(field, name)))
 	}
 	if len(e.config) > 0 {
 		e.checkSize("the ConfigMap of the variables", e.config)
-		l.configs.put(configs, MapOf(object.Pos{}, with("data", e.config.value(e.c.Spec.Pos))))
+		made.configs.put(configs, MapOf(object.Pos{}, with("data", e.config.value(e.c.Spec.Pos))))
 		source("configMapRef", configs)
 	}
 	if len(e.secret.templates) > 0 {
 		e.checkSize("the Secret of the variables", e.secret.templates)
-		l.secrets.put(secrets, e.secret.value(l))
+		made.secrets.put(secrets, e.secret.value(e.from.config))
 		source("secretRef", secrets)
 	}
 
@@ -188,15 +181,85 @@ func (e *environment) finish() (env, from object.Value) {
 	for _, provider := range slices.Sorted(maps.Keys(e.providers)) {
 		x := e.providers[provider]
 		e.checkSize("the Secret of the variables", x.templates)
-		l.secrets.put(e.endOf(provider), x.value(l))
+		made.secrets.put(e.end("secrets-"+provider), x.value(e.from.config))
 	}
 
 	// Helpers come before the variables that refer to them.
 	items := e.helpers
-	for _, o := range e.ordered() {
+	for _, o := range ordered(e.entries, e.warnRing) {
 		items = append(items, o.value)
 	}
-	return lowerList(items, e.c.Spec.Pos), lowerList(sources, e.c.Spec.Pos)
+	return lowerList(items, e.c.Spec.Pos), lowerList(sources, e.c.Spec.Pos), made
+}
+
+// helperKey is what a helper stands for.
+type helperKey struct {
+	secret string
+	escape bool
+}
+
+// addHelper returns the name of the variable that holds a secret, for texts that are composed. It
+// adds the variable if it is not there yet.
+func (e *environment) addHelper(p Piece) string {
+	key := helperKey{p.Secret.Name, p.Escape}
+	if name, ok := e.names[key]; ok {
+		return name
+	}
+	if e.names == nil {
+		e.names = map[helperKey]string{}
+		e.reserved = e.namesMentioned()
+	}
+	name := "ROPEWALK_SECRET_" + strings.ToUpper(p.Secret.Name)
+	if p.Escape {
+		name += "_URL"
+	}
+	for e.reserved[name] {
+		name += "_"
+	}
+	e.names[key] = name
+	e.reserved[name] = true
+	if e.from.direct(p) {
+		e.helpers = append(e.helpers, secretVariable(name, object.Pos{}, object.Pos{}, p.Secret))
+	} else {
+		e.secret.addTemplate(name, object.Pos{}, []Piece{p}, object.Pos{})
+	}
+	return name
+}
+
+// namesMentioned returns all names of variables, and all NAME of $(NAME) in any text that
+// Kubernetes expands. A helper with such a name would put a secret where the author wrote text.
+func (e *environment) namesMentioned() map[string]bool {
+	names := map[string]bool{}
+	note := func(name string) { names[name] = true }
+	skip := func(string) {}
+	for _, v := range e.c.Variables {
+		names[v.Name] = true
+		for _, p := range v.Value.Pieces {
+			scan(p.Literal, skip, note)
+		}
+	}
+	for _, t := range slices.Concat(e.c.Spec.Command, e.c.Spec.Args) {
+		scan(t.Value, skip, note)
+	}
+	return names
+}
+
+// warnRing warns of variables that refer to themselves or to each other in a cycle.
+func (e *environment) warnRing(ring []int) {
+	first := e.entries[ring[0]]
+	if len(ring) == 1 {
+		if slices.Contains(first.refs, first.name) {
+			e.errs.warn(first.v.Value.Pos, e.path(first.name), "a variable that the image sets cannot be extended here",
+				"%q refers to itself: Kubernetes leaves $(%s) in it as it is", first.name, first.name)
+		}
+		return
+	}
+	names := make([]string, len(ring))
+	for i, n := range ring {
+		names[i] = e.entries[n].name
+	}
+	e.errs.warn(first.v.Value.Pos, e.path(first.name), "", "variables refer to each other in a cycle: %s; Kubernetes leaves $(NAME) as it is "+
+		"where NAME comes later", strings.Join(names, ", "))
 }
 
 // ofProvider returns the ExternalSecret of the provider whose secrets a text holds, with the end
@@ -219,28 +282,23 @@ func (e *environment) ofProvider(t Text) (x *externalSecret, end string) {
 		}
 		e.providers[provider] = &externalSecret{}
 	}
-	return e.providers[provider], e.endOf(provider)
+	return e.providers[provider], e.end("secrets-" + provider)
 }
 
-// endOf returns the end of the name of the ExternalSecret of a provider.
-func (e *environment) endOf(provider string) string {
-	if len(e.l.r.Containers) > 1 {
-		return suffix(e.c.Spec.Name, "secrets-"+provider)
+// end returns the end of the name of an object of the container. It is part of the id of a node
+// as well (secret-<end>), which has at most 63 letters.
+func (e *environment) end(what string) string {
+	if !e.several {
+		return what
 	}
-	return "secrets-" + provider
+	const most = 63 - len("secret-")
+	return object.Shorten(e.c.Spec.Name, most-1-len(what)) + "-" + what
 }
 
 // checkSize reports variables that fit into no object.
 func (e *environment) checkSize(what string, m members) {
-	e.l.checkSize(what, len(m), func(i int) int { return len(m[i].Name) + len(m[i].Value.Text) },
+	e.errs.checkSize(what, len(m), func(i int) int { return len(m[i].Name) + len(m[i].Value.Text) },
 		func(i int) (object.Pos, object.Path) { return m[i].Pos, e.path(m[i].Name) })
-}
-
-// suffix returns the end of the name of an object of one container. It is part of the id of a
-// node as well (secret-<suffix>), which has at most 63 letters.
-func suffix(container, what string) string {
-	const most = 63 - len("secret-")
-	return object.Shorten(container, most-1-len(what)) + "-" + what
 }
 
 // isKey reports whether name can be a key of a ConfigMap or Secret.

@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/scc"
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // expands reports whether a text holds $(NAME) of a variable of its container, so that Kubernetes
 // has to expand it. Such a text is expanded entirely, which makes $ of $$ in it: $$(NAME) is how
 // an author writes a literal $(NAME). Any other text comes to the container unchanged.
-func (e *environment) expands(pieces []Piece) bool {
+func expands(pieces []Piece, known map[string]bool) bool {
 	for _, p := range pieces {
-		if p.Secret == nil && !p.Verbatim && len(e.known) > 0 && mentions(p.Literal, func(name string) bool { return e.known[name] }) {
+		if p.Secret == nil && !p.Verbatim && len(known) > 0 && mentions(p.Literal, func(name string) bool { return known[name] }) {
 			return true
 		}
 	}
@@ -82,7 +83,7 @@ func scan(s string, literal, reference func(string)) {
 // compose returns a text with secrets as the value of an item of env: secrets are $(HELPER), and
 // no literal $ can join with what follows it. If the text expands, its references stay
 // references, and refs are their names.
-func (e *environment) compose(pieces []Piece, expands bool) (value string, refs []string) {
+func compose(pieces []Piece, expands bool, helper func(Piece) string) (value string, refs []string) {
 	var b strings.Builder
 	literal := func(s string) { b.WriteString(strings.ReplaceAll(s, "$", "$$")) }
 	reference := func(name string) {
@@ -92,7 +93,7 @@ func (e *environment) compose(pieces []Piece, expands bool) (value string, refs 
 	for _, p := range pieces {
 		switch {
 		case p.Secret != nil:
-			b.WriteString("$(" + e.addHelper(p) + ")")
+			b.WriteString("$(" + helper(p) + ")")
 		case expands && !p.Verbatim:
 			scan(p.Literal, literal, reference)
 		default:
@@ -102,50 +103,40 @@ func (e *environment) compose(pieces []Piece, expands bool) (value string, refs 
 	return b.String(), refs
 }
 
+// item is a variable in env with the names that its text refers to.
+type item struct {
+	name  string
+	refs  []string
+	value object.Value
+	v     *Variable
+}
+
 // ordered returns the variables of env in an order in which a variable comes after those that it
 // refers to, as Kubernetes knows only names of earlier variables. Variables that refer to each
-// other in a cycle are sorted by name, with a warning.
-func (e *environment) ordered() []item {
-	if !slices.ContainsFunc(e.entries, func(n item) bool { return len(n.refs) > 0 }) {
-		return e.entries
+// other in a cycle are sorted by name, after warn got their indexes.
+func ordered(entries []item, warn func(ring []int)) []item {
+	if !slices.ContainsFunc(entries, func(n item) bool { return len(n.refs) > 0 }) {
+		return entries
 	}
-	index := make(map[string]int, len(e.entries))
-	for i, n := range e.entries {
+	index := make(map[string]int, len(entries))
+	for i, n := range entries {
 		index[n.name] = i
 	}
-	next := make([][]int, len(e.entries))
-	for i, n := range e.entries {
+	next := make([][]int, len(entries))
+	for i, n := range entries {
 		for _, name := range n.refs {
 			if j, ok := index[name]; ok {
 				next[i] = append(next[i], j)
 			}
 		}
 	}
-	out := make([]item, 0, len(e.entries))
+	out := make([]item, 0, len(entries))
 	for _, ring := range scc.Components(next) {
 		slices.Sort(ring)
-		e.warnRing(ring)
+		warn(ring)
 		for _, i := range ring {
-			out = append(out, e.entries[i])
+			out = append(out, entries[i])
 		}
 	}
 	return out
-}
-
-// warnRing warns of variables that refer to themselves or to each other in a cycle.
-func (e *environment) warnRing(ring []int) {
-	first := e.entries[ring[0]]
-	if len(ring) == 1 {
-		if slices.Contains(first.refs, first.name) {
-			e.l.warn(first.v.Value.Pos, e.path(first.name), "a variable that the image sets cannot be extended here",
-				"%q refers to itself: Kubernetes leaves $(%s) in it as it is", first.name, first.name)
-		}
-		return
-	}
-	names := make([]string, len(ring))
-	for i, n := range ring {
-		names[i] = e.entries[n].name
-	}
-	e.l.warn(first.v.Value.Pos, e.path(first.name), "", "variables refer to each other in a cycle: %s; Kubernetes leaves $(NAME) as it is "+
-		"where NAME comes later", strings.Join(names, ", "))
 }

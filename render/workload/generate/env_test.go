@@ -77,18 +77,18 @@ func FuzzALiteralComesOutOfAComposedTextAsItIs(f *testing.F) {
 		f.Add(s, s)
 	}
 	f.Fuzz(func(t *testing.T, before, after string) {
-		e := &environment{l: &lowering{}, c: &Container{}, known: map[string]bool{"A": true}}
+		e := &environment{c: &Container{}}
 		s := ref(&Secret{Name: "s", Reference: resource.Reference{Kubernetes: true}})
 		known := func(name string) (string, bool) {
 			v, ok := map[string]string{"A": "$(a)", e.addHelper(s): "$(secret)"}[name]
 			return v, ok
 		}
-		literal, _ := e.compose([]Piece{lit(before), s, lit(after)}, false)
+		literal, _ := compose([]Piece{lit(before), s, lit(after)}, false, e.addHelper)
 		require.Equal(t, before+"$(secret)"+after, kubernetesExpand(literal, known))
 		if strings.Contains(before+after, "ROPEWALK_SECRET_") {
 			return
 		}
-		expanded, _ := e.compose([]Piece{lit(before), s, lit(after)}, true)
+		expanded, _ := compose([]Piece{lit(before), s, lit(after)}, true, e.addHelper)
 		require.Equal(t, kubernetesExpand(before, known)+"$(secret)"+kubernetesExpand(after, known), kubernetesExpand(expanded, known))
 	})
 }

@@ -22,15 +22,10 @@ const (
 
 // keyedFile is a file of a container with the key that holds it.
 type keyedFile struct {
-	l         *lowering
 	container int
 	name      string
 	file      *File
 	key       string
-}
-
-func (p keyedFile) path() object.Path {
-	return p.l.at("containers", p.name, "files", p.file.Spec.Target)
 }
 
 func (p keyedFile) pos() object.Pos {
@@ -56,7 +51,9 @@ type fileVolume struct {
 
 // filing is the files of a workload on their way into volumes.
 type filing struct {
-	l            *lowering
+	errs         *mistakes
+	from         backend
+	volumes      *volumes
 	data, binary members
 	secret       externalSecret
 	config, made fileVolume
@@ -71,23 +68,27 @@ type filing struct {
 // mountFiles mounts every file by itself, so that other files of the image in the same directory
 // stay. Plain files come from the ConfigMap, those with secrets from the Secret that an
 // ExternalSecret makes, and those that are a Secret of the cluster from there.
-func (l *lowering) mountFiles() {
-	all := l.keyedFiles()
+func mountFiles(errs *mistakes, r *Resolved, v *volumes) objects {
+	all := keyedFiles(r.Containers)
 	if len(all) == 0 {
-		return
+		return objects{}
 	}
-	f := &filing{l: l}
+	f := &filing{errs: errs, from: backend{&r.Config.Secrets}, volumes: v}
 	for _, p := range all {
 		f.add(p)
 	}
-	l.checkSize("the ConfigMap of the files", len(f.kept), func(i int) int {
+	errs.checkSize("the ConfigMap of the files", len(f.kept), func(i int) int {
 		p := f.kept[i]
 		return len(p.key) + len(p.file.Content.Plain()) + len(p.file.Binary)
-	}, func(i int) (object.Pos, object.Path) { return f.kept[i].source(), f.kept[i].path() })
-	l.checkSize("the Secret of the files", len(f.hidden), func(i int) int {
+	}, func(i int) (object.Pos, object.Path) { return f.kept[i].source(), f.path(f.kept[i]) })
+	errs.checkSize("the Secret of the files", len(f.hidden), func(i int) int {
 		return len(f.hidden[i].key) + len(f.secret.templates[i].Value.Text)
-	}, func(i int) (object.Pos, object.Path) { return f.hidden[i].source(), f.hidden[i].path() })
-	f.finish()
+	}, func(i int) (object.Pos, object.Path) { return f.hidden[i].source(), f.path(f.hidden[i]) })
+	return f.finish(r.Workload.Name.Value)
+}
+
+func (f *filing) path(p keyedFile) object.Path {
+	return f.errs.at("containers", p.name, "files", p.file.Spec.Target)
 }
 
 // add puts one file into the volume that it comes from.
@@ -97,26 +98,26 @@ func (f *filing) add(p keyedFile) {
 		f.binary.put(p.key, object.TextAt(base64.StdEncoding.EncodeToString(p.file.Binary), p.pos()))
 		f.keep(p)
 	case !p.file.Content.Tainted():
-		f.l.warnValue(p.file.Content.private(), p.pos(), p.path())
+		warnValue(f.errs, p.file.Content.private(), p.pos(), f.path(p))
 		f.data.put(p.key, object.TextAt(p.file.Content.Plain(), p.pos()))
 		f.keep(p)
-	case len(pieces) == 1 && f.l.direct(pieces[0]):
-		if f.l.checkReadable(pieces[0].Secret, p.pos(), p.path()) {
+	case len(pieces) == 1 && f.from.direct(pieces[0]):
+		if checkReadable(f.errs, pieces[0].Secret, p.pos(), f.path(p)) {
 			v := f.inSecret(pieces[0].Secret.Key)
 			f.mount(v, p, pieces[0].Secret.Property)
 		}
 	case f.checkWritable(p, pieces):
-		f.l.warnUnescaped(pieces, p.pos(), p.path())
+		warnUnescaped(f.errs, pieces, p.pos(), f.path(p))
 		f.secret.addTemplate(p.key, p.pos(), pieces, p.pos())
 		f.hidden = append(f.hidden, p)
-		f.made.name = f.l.volumeName(f.made.name, filesSecret)
+		f.made.name = f.volumes.name(f.made.name, filesSecret)
 		f.mount(&f.made, p, p.key)
 	}
 }
 
 func (f *filing) keep(p keyedFile) {
 	f.kept = append(f.kept, p)
-	f.config.name = f.l.volumeName(f.config.name, filesConfig)
+	f.config.name = f.volumes.name(f.config.name, filesConfig)
 	f.mount(&f.config, p, p.key)
 }
 
@@ -126,7 +127,7 @@ func (f *filing) inSecret(name string) *fileVolume {
 	if i < 0 {
 		i = len(f.secrets)
 		f.secrets = append(f.secrets, name)
-		f.direct = append(f.direct, &fileVolume{name: f.l.volumeName("", "secret-"+strings.ReplaceAll(name, ".", "-"))})
+		f.direct = append(f.direct, &fileVolume{name: f.volumes.name("", "secret-"+strings.ReplaceAll(name, ".", "-"))})
 	}
 	return f.direct[i]
 }
@@ -135,20 +136,20 @@ func (f *filing) inSecret(name string) *fileVolume {
 // if not.
 func (f *filing) checkWritable(p keyedFile, pieces []Piece) bool {
 	for _, s := range pieces {
-		if s.Secret == nil || !f.l.clustered(s) {
+		if s.Secret == nil || !f.from.clustered(s) {
 			continue
 		}
-		if !f.l.external() {
-			f.l.fail(p.pos(), p.path(), "let the file hold the secret only, or use the backend external-secrets",
+		if !f.from.external() {
+			f.errs.fail(p.pos(), f.path(p), "let the file hold the secret only, or use the backend external-secrets",
 				"the file has text around %s, which the backend kubernetes cannot write", s.Secret.reference())
 			return false
 		}
-		if f.l.r.Config.Secrets.KubernetesStore == "" {
-			f.l.fail(p.pos(), p.path(), kubernetesStoreHint,
+		if f.from.config.KubernetesStore == "" {
+			f.errs.fail(p.pos(), f.path(p), kubernetesStoreHint,
 				"the file has text around %s, a Secret of the cluster, which External Secrets can read from a store only", s.Secret.reference())
 			return false
 		}
-		if !f.l.checkReadable(s.Secret, p.pos(), p.path()) {
+		if !checkReadable(f.errs, s.Secret, p.pos(), f.path(p)) {
 			return false
 		}
 	}
@@ -165,40 +166,40 @@ func (f *filing) mount(v *fileVolume, p keyedFile, key string) {
 	}
 	v.items = append(v.items, MapOf(target.Pos, StringMember("key", key, target.Pos),
 		StringMember("path", p.key, target.Pos), with("mode", mode)))
-	f.l.mounts[p.container] = append(f.l.mounts[p.container], MapOf(target.Pos, StringMember("name", v.name, target.Pos),
+	f.volumes.mounts[p.container] = append(f.volumes.mounts[p.container], MapOf(target.Pos, StringMember("name", v.name, target.Pos),
 		StringMember("mountPath", target.Target, target.Pos), StringMember("subPath", p.key, target.Pos),
 		BoolMember("readOnly", true, target.Pos)))
 }
 
-// finish adds the objects and the volumes to the workload.
-func (f *filing) finish() {
-	l := f.l
+// finish adds the volumes to the pod, and returns the objects that they are made of.
+func (f *filing) finish(workload string) (made objects) {
 	none := object.Pos{}
 	if len(f.config.items) > 0 {
-		l.configs.put(filesConfig, MapOf(none, with("data", f.data.value(none)), with("binaryData", f.binary.value(none))))
-		l.volumes = append(l.volumes, MapOf(none, StringMember("name", f.config.name, none), with("configMap",
-			MapOf(none, StringMember("name", l.name+"-"+filesConfig, none), with("items", lowerList(f.config.items, none))))))
+		made.configs.put(filesConfig, MapOf(none, with("data", f.data.value(none)), with("binaryData", f.binary.value(none))))
+		f.volumes.pod = append(f.volumes.pod, MapOf(none, StringMember("name", f.config.name, none), with("configMap",
+			MapOf(none, StringMember("name", workload+"-"+filesConfig, none), with("items", lowerList(f.config.items, none))))))
 	}
 	secret := func(v *fileVolume, name string) {
-		l.volumes = append(l.volumes, MapOf(none, StringMember("name", v.name, none), with("secret",
+		f.volumes.pod = append(f.volumes.pod, MapOf(none, StringMember("name", v.name, none), with("secret",
 			MapOf(none, StringMember("secretName", name, none), with("items", lowerList(v.items, none))))))
 	}
 	if len(f.made.items) > 0 {
-		l.secrets.put(filesSecret, f.secret.value(l))
-		secret(&f.made, l.name+"-"+filesSecret)
+		made.secrets.put(filesSecret, f.secret.value(f.from.config))
+		secret(&f.made, workload+"-"+filesSecret)
 	}
 	for i, v := range f.direct {
 		secret(v, f.secrets[i])
 	}
+	return made
 }
 
 // keyedFiles returns the files of all containers, each with a key of its own.
-func (l *lowering) keyedFiles() []keyedFile {
+func keyedFiles(containers []Container) []keyedFile {
 	var all []keyedFile
-	for i := range l.r.Containers {
-		c := &l.r.Containers[i]
+	for i := range containers {
+		c := &containers[i]
 		for j := range c.Files {
-			all = append(all, keyedFile{l: l, container: i, name: c.Spec.Name, file: &c.Files[j]})
+			all = append(all, keyedFile{container: i, name: c.Spec.Name, file: &c.Files[j]})
 		}
 	}
 	if len(all) > 0 {

@@ -59,119 +59,124 @@ func notInKnative() []string {
 
 // checkKnative reports what the webhook of Knative refuses, and warns of what it refuses unless a
 // flag is set.
-func (l *lowering) checkKnative(input object.Value) {
-	if l.kind != score.KindKnativeService {
+func checkKnative(errs *mistakes, r *Resolved, input object.Value) {
+	if r.Workload.Kind.Value != score.KindKnativeService {
 		return
 	}
 	pod, _ := input.Get("pod")
-	l.checkKnativeFields(pod.Members, knativePod(), l.extra("pod"))
+	checkKnativeFields(errs, pod.Members, knativePod(), errs.extra("pod"))
 	if v, ok := input.Get("securityContext"); ok {
-		l.checkKnativeField("securityContext", v.Pos, nil, l.extra("securityContext"))
+		checkKnativeField(errs, "securityContext", v.Pos, nil, errs.extra("securityContext"))
 	}
 	volumes, _ := input.Get("volumes")
 	for _, v := range volumes.Items {
 		name, _ := v.Get("name")
-		l.checkKnativeFields(v.Members, knativeVolumes(), l.at("resources", name.Text))
+		checkKnativeFields(errs, v.Members, knativeVolumes(), errs.at("resources", name.Text))
 	}
-	for i := range l.r.Containers {
-		l.checkKnativeContainer(&l.r.Containers[i])
+	first := ""
+	if _, main := arrange(r.Containers); len(main) > 0 {
+		first = r.Containers[main[0]].Spec.Name
+	}
+	for i := range r.Containers {
+		checkKnativeContainer(errs, &r.Containers[i], first)
 	}
 }
 
 // checkKnativeFields reports fields that Knative does not accept.
-func (l *lowering) checkKnativeFields(members []object.Member, allowed []string, at object.Path) {
+func checkKnativeFields(errs *mistakes, members []object.Member, allowed []string, at object.Path) {
 	for _, m := range members {
-		l.checkKnativeField(m.Name, cmp.Or(m.Pos, m.Value.Pos), allowed, at.Append(object.Field(m.Name)))
+		checkKnativeField(errs, m.Name, cmp.Or(m.Pos, m.Value.Pos), allowed, at.Append(object.Field(m.Name)))
 	}
 }
 
 // checkKnativeField reports a field that Knative does not accept. Those of allowed it always
 // does.
-func (l *lowering) checkKnativeField(name string, pos object.Pos, allowed []string, at object.Path) {
+func checkKnativeField(errs *mistakes, name string, pos object.Pos, allowed []string, at object.Path) {
 	switch flag := knativeFlags()[name]; {
 	case slices.Contains(allowed, name):
 	case flag == "":
-		l.fail(pos, at, "remove it, or write kind: Deployment", "Knative refuses %s", name)
+		errs.fail(pos, at, "remove it, or write kind: Deployment", "Knative refuses %s", name)
 	default:
-		l.warn(pos, at, "set the flag, or remove the field", "Knative refuses %s, unless the flag kubernetes.podspec-%s of its ConfigMap config-features is set", name, flag)
+		errs.warn(pos, at, "set the flag, or remove the field", "Knative refuses %s, unless the flag kubernetes.podspec-%s of its ConfigMap config-features is set", name, flag)
 	}
 }
 
-// checkKnativeContainer reports what Knative does not accept of one container.
-func (l *lowering) checkKnativeContainer(c *Container) {
+// checkKnativeContainer reports what Knative does not accept of one container. The first of the
+// main ones serves.
+func checkKnativeContainer(errs *mistakes, c *Container, first string) {
 	s := &c.Spec
-	at := l.at("containers", s.Name)
+	at := errs.at("containers", s.Name)
 	field := func(name string) object.Path { return at.Append(object.Field(name)) }
-	serves := s.Name == l.first
+	serves := s.Name == first
 
 	// Some names and paths belong to Knative.
 	if s.Name == "queue-proxy" {
-		l.fail(s.Pos, at, "write another name", "the container %q is Knative's own", s.Name)
+		errs.fail(s.Pos, at, "write another name", "the container %q is Knative's own", s.Name)
 	}
 	for _, v := range c.Variables {
 		if slices.Contains([]string{"K_SERVICE", "K_CONFIGURATION", "K_REVISION"}, v.Name) || v.Name == "PORT" && serves {
-			l.fail(v.NamePos, field("variables").Append(object.Field(v.Name)), "remove it", "Knative sets %s itself", v.Name)
+			errs.fail(v.NamePos, field("variables").Append(object.Field(v.Name)), "remove it", "Knative sets %s itself", v.Name)
 		}
 	}
 	for _, m := range s.Further.Members {
 		if slices.Contains(notInKnative(), m.Name) {
-			l.fail(m.Pos, field(m.Name), "remove it, or write kind: Deployment", "Knative refuses %s", m.Name)
+			errs.fail(m.Pos, field(m.Name), "remove it, or write kind: Deployment", "Knative refuses %s", m.Name)
 		}
 	}
 	for _, m := range s.Volumes {
 		if slices.Contains([]string{"/", "/dev", "/dev/log"}, path.Clean(m.Target)) {
-			l.fail(m.Pos, field("volumes").Append(object.Field(m.Target)), "write another path", "Knative mounts nothing at %q", m.Target)
+			errs.fail(m.Pos, field("volumes").Append(object.Field(m.Target)), "write another path", "Knative mounts nothing at %q", m.Target)
 		}
 	}
 
 	// Sidecars, the security context and probes have limits of their own.
-	l.checkKnativeBefore(s, field)
-	l.checkKnativeSecurity(s, field("securityContext"))
+	checkKnativeBefore(errs, s, field)
+	checkKnativeSecurity(errs, s, field("securityContext"))
 	for _, p := range []struct {
 		name  string
 		value object.Value
 	}{{"livenessProbe", s.LivenessProbe}, {"readinessProbe", s.ReadinessProbe}, {"startupProbe", s.StartupProbe}} {
 		if p.value.Kind != object.KindNone {
-			l.checkKnativeProbe(p.value, field(p.name), serves)
+			checkKnativeProbe(errs, p.value, field(p.name), serves, first)
 		}
 	}
 }
 
 // checkKnativeBefore checks a container that comes before others.
-func (l *lowering) checkKnativeBefore(s *score.Container, field func(string) object.Path) {
+func checkKnativeBefore(errs *mistakes, s *score.Container, field func(string) object.Path) {
 	switch strongest(s) {
 	case "":
 	case score.ReadyComplete:
-		l.checkKnativeField("initContainers", s.Before[0].Pos, nil, field("before"))
+		checkKnativeField(errs, "initContainers", s.Before[0].Pos, nil, field("before"))
 	default:
-		l.fail(s.Before[0].Pos, field("before"), "remove before, or write ready: complete", "Knative has no sidecars that start first")
+		errs.fail(s.Before[0].Pos, field("before"), "remove before, or write ready: complete", "Knative has no sidecars that start first")
 	}
 }
 
 // checkKnativeSecurity checks the security context of a container.
-func (l *lowering) checkKnativeSecurity(s *score.Container, at object.Path) {
-	l.checkKnativeFields(s.SecurityContext.Members, knativeSecurity(), at)
+func checkKnativeSecurity(errs *mistakes, s *score.Container, at object.Path) {
+	checkKnativeFields(errs, s.SecurityContext.Members, knativeSecurity(), at)
 	if v, _ := s.SecurityContext.Get("privileged"); v.Text == "true" {
-		l.fail(v.Pos, at.Append(object.Field("privileged")), "remove it, or write kind: Deployment", "Knative runs no privileged containers")
+		errs.fail(v.Pos, at.Append(object.Field("privileged")), "remove it, or write kind: Deployment", "Knative runs no privileged containers")
 	}
 	capabilities, _ := s.SecurityContext.Get("capabilities")
 	if add, ok := capabilities.Get("add"); ok && len(add.Items) > 0 {
-		l.warn(add.Pos, at.Append(object.Field("capabilities"), object.Field("add")), "set the flag, or remove the field",
+		errs.warn(add.Pos, at.Append(object.Field("capabilities"), object.Field("add")), "set the flag, or remove the field",
 			"Knative refuses it, unless the flag kubernetes.containerspec-addcapabilities of its ConfigMap config-features is set")
 	}
 }
 
 // checkKnativeProbe checks a probe. Knative probes the container that serves, and does not know
 // its port by the name that the author gave it.
-func (l *lowering) checkKnativeProbe(probe object.Value, at object.Path, serves bool) {
+func checkKnativeProbe(errs *mistakes, probe object.Value, at object.Path, serves bool, first string) {
 	if !serves {
-		l.warn(probe.Pos, at, "set the flag, or remove the probe",
-			"Knative refuses probes of containers beside the one that serves (%q), unless the flag multi-container-probing of its ConfigMap config-features is set", l.first)
+		errs.warn(probe.Pos, at, "set the flag, or remove the probe",
+			"Knative refuses probes of containers beside the one that serves (%q), unless the flag multi-container-probing of its ConfigMap config-features is set", first)
 		return
 	}
 	for _, action := range probe.Members {
 		if port, ok := action.Value.Get("port"); ok && port.Kind == object.KindString && !isKnativePortName(port.Text) {
-			l.fail(port.Pos, at.Append(object.Field(action.Name), object.Field("port")), "write its number", "Knative knows no port %q", port.Text)
+			errs.fail(port.Pos, at.Append(object.Field(action.Name), object.Field("port")), "write its number", "Knative knows no port %q", port.Text)
 		}
 	}
 }
@@ -179,10 +184,7 @@ func (l *lowering) checkKnativeProbe(probe object.Value, at object.Path, serves 
 // knativeOpenings returns the ports at which the pods of a KnativeService get requests, and those
 // that Knative counts by. Requests come from its activator or directly from the pods of its
 // gateway, which are in the namespace from, or anywhere if that is "".
-func (l *lowering) knativeOpenings(from string) []network.Opening {
-	if l.kind != score.KindKnativeService {
-		return nil
-	}
+func knativeOpenings(from string) []network.Opening {
 	var out []network.Opening
 	open := func(namespace string, ports ...int) {
 		for _, port := range ports {

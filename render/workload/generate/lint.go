@@ -16,23 +16,23 @@ const secretHint = "use a sensitive output of a resource"
 
 // warnSecret warns of a literal in a variable whose name, or whose text, suggests
 // that it is a secret. Neither proves anything, so it stays what it is.
-func (e *environment) warnSecret(v *Variable, text string) {
+func warnSecret(errs *mistakes, v *Variable, text string, at object.Path) {
 	pair := strings.HasSuffix(strings.ToUpper(v.Name), "_AUTH") && strings.ContainsAny(text, ":/") // NEO4J_AUTH: user/password
 	if (soundsSecret(v.Name) || pair) && couldBeSecret(text) {
-		e.l.warn(v.Value.Pos, e.path(v.Name), secretHint,
+		errs.warn(v.Value.Pos, at, secretHint,
 			"the name suggests a secret, and the manifests hold the value in plain text")
 		return
 	}
-	e.l.warnValue(text, v.Value.Pos, e.path(v.Name))
+	warnValue(errs, text, v.Value.Pos, at)
 }
 
 // warnValue warns of a text that looks like a secret, whatever it is called.
-func (l *lowering) warnValue(text string, pos object.Pos, at object.Path) {
+func warnValue(errs *mistakes, text string, pos object.Pos, at object.Path) {
 	switch {
 	case holdsPrivateKey(text):
-		l.warn(pos, at, secretHint, "the value contains a private key, and the manifests hold it in plain text")
+		errs.warn(pos, at, secretHint, "the value contains a private key, and the manifests hold it in plain text")
 	case holdsPassword(text):
-		l.warn(pos, at, secretHint, "the value contains a URL with a password, and the manifests hold it in plain text")
+		errs.warn(pos, at, secretHint, "the value contains a URL with a password, and the manifests hold it in plain text")
 	}
 }
 
@@ -128,7 +128,7 @@ func standsFor(password string) bool {
 
 // warnUnescaped warns of a secret that the author puts into a URL unescaped: with a / or an @ in
 // it the URL means another host.
-func (l *lowering) warnUnescaped(pieces []Piece, pos object.Pos, at object.Path) {
+func warnUnescaped(errs *mistakes, pieces []Piece, pos object.Pos, at object.Path) {
 	s := unescaped(pieces)
 	if s == nil {
 		return
@@ -140,7 +140,7 @@ func (l *lowering) warnUnescaped(pieces []Piece, pos object.Pos, at object.Path)
 	case s.URL != "":
 		hint = "use ${" + s.URL + "}, in which it is escaped"
 	}
-	l.warn(pos, at, hint, "%s is part of a URL and not escaped: a / or @ in it would end that part", s.reference())
+	errs.warn(pos, at, hint, "%s is part of a URL and not escaped: a / or @ in it would end that part", s.reference())
 }
 
 // unescaped returns the first secret between :// and @ that is not escaped, or nil if there is

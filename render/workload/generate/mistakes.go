@@ -10,7 +10,51 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
 )
+
+// mistakes are what is wrong with one workload, each at its line of the
+// document.
+type mistakes struct {
+	document *score.Workload
+	all      object.Errors
+}
+
+// at returns the path of a part of the spec.
+func (e *mistakes) at(fields ...string) object.Path {
+	if e.document.Score {
+		return object.Fields(fields...)
+	}
+	return append(object.Fields("spec"), object.Fields(fields...)...)
+}
+
+// extra returns the path of a part that Score does not have. A Score file has such parts under
+// metadata.
+func (e *mistakes) extra(fields ...string) object.Path {
+	if e.document.Score {
+		return append(object.Fields("metadata"), object.Fields(fields...)...)
+	}
+	return e.at(fields...)
+}
+
+// fail reports a mistake at a position of the user's text.
+func (e *mistakes) fail(pos object.Pos, path object.Path, hint, format string, args ...any) {
+	e.report(object.SeverityError, pos, path, hint, format, args...)
+}
+
+// warn reports what is allowed and most likely not meant.
+func (e *mistakes) warn(pos object.Pos, path object.Path, hint, format string, args ...any) {
+	e.report(object.SeverityWarning, pos, path, hint, format, args...)
+}
+
+func (e *mistakes) report(s object.Severity, pos object.Pos, path object.Path, hint, format string, args ...any) {
+	if !pos.IsValid() {
+		pos = e.document.Pos
+	}
+	e.all = append(e.all, &object.Error{
+		Stage: object.StageSpec, Severity: s, Pos: pos, Path: path.String(), Err: fmt.Errorf(format, args...), Hint: hint,
+	})
+}
 
 // largestObject is what a ConfigMap or a Secret holds at most, in bytes of keys
 // and values.
@@ -18,7 +62,7 @@ const largestObject = 1 << 20
 
 // checkSize reports an object that is too large for a cluster, and names what takes the most room
 // in it.
-func (l *lowering) checkSize(what string, n int, size func(i int) int, at func(i int) (object.Pos, object.Path)) {
+func (e *mistakes) checkSize(what string, n int, size func(i int) int, at func(i int) (object.Pos, object.Path)) {
 	total := 0
 	for i := range n {
 		total += size(i)
@@ -38,42 +82,6 @@ func (l *lowering) checkSize(what string, n int, size func(i int) int, at func(i
 		largest = append(largest, fmt.Sprintf("%s (%d)", path, size(i)))
 	}
 	pos, path := at(order[0])
-	l.fail(pos, path, "put large files into the image or a volume",
+	e.fail(pos, path, "put large files into the image or a volume",
 		"%s has %d bytes, at most %d fit; the largest: %s", what, total, largestObject, strings.Join(largest, ", "))
-}
-
-// at returns the path of a part of the spec.
-func (l *lowering) at(fields ...string) object.Path {
-	if l.spec.Score {
-		return object.Fields(fields...)
-	}
-	return append(object.Fields("spec"), object.Fields(fields...)...)
-}
-
-// extra returns the path of a part that Score does not have. A Score file has such parts under
-// metadata.
-func (l *lowering) extra(fields ...string) object.Path {
-	if l.spec.Score {
-		return append(object.Fields("metadata"), object.Fields(fields...)...)
-	}
-	return l.at(fields...)
-}
-
-// fail reports a mistake at a position of the user's text.
-func (l *lowering) fail(pos object.Pos, path object.Path, hint, format string, args ...any) {
-	l.report(object.SeverityError, pos, path, hint, format, args...)
-}
-
-// warn reports what is allowed and most likely not meant.
-func (l *lowering) warn(pos object.Pos, path object.Path, hint, format string, args ...any) {
-	l.report(object.SeverityWarning, pos, path, hint, format, args...)
-}
-
-func (l *lowering) report(s object.Severity, pos object.Pos, path object.Path, hint, format string, args ...any) {
-	if !pos.IsValid() {
-		pos = l.spec.Pos
-	}
-	l.errs = append(l.errs, &object.Error{
-		Stage: object.StageSpec, Severity: s, Pos: pos, Path: path.String(), Err: fmt.Errorf(format, args...), Hint: hint,
-	})
 }

@@ -22,31 +22,31 @@ const (
 	providerNGINX      = "nginx"
 )
 
-// canary returns what Flagger needs to roll out new versions, or an absent value without a
+// lowerCanary returns what Flagger needs to roll out new versions, or an absent value without a
 // canary.
-func (l *lowering) canary() object.Value {
-	d := l.spec.Deploy
+func lowerCanary(errs *mistakes, r *Resolved) object.Value {
+	d := r.Workload.Deploy
 	if d.Strategy != score.StrategyCanary {
 		return object.Value{}
 	}
 
 	// Flagger rolls out Deployments, and shifts the traffic of one TCP port.
-	at := l.extra("deploy", "strategy")
-	if l.kind != score.KindDeployment {
-		l.fail(d.Pos, at, "write strategy: rolling, or kind: Deployment", "a %s has no canary: Flagger rolls out Deployments", l.kind)
+	at := errs.extra("deploy", "strategy")
+	if r.Workload.Kind.Value != score.KindDeployment {
+		errs.fail(d.Pos, at, "write strategy: rolling, or kind: Deployment", "a %s has no canary: Flagger rolls out Deployments", r.Workload.Kind.Value)
 		return object.Value{}
 	}
-	i := canaryPort(l.spec.Ports)
+	i := canaryPort(r.Workload.Ports)
 	if i < 0 {
-		l.fail(d.Pos, at, "write service.ports with a TCP port, or strategy: rolling",
+		errs.fail(d.Pos, at, "write service.ports with a TCP port, or strategy: rolling",
 			"a canary needs a TCP port of the service: Flagger shifts the traffic that it gets")
 		return object.Value{}
 	}
 
 	// Say how fast the traffic moves.
 	c := d.Canary
-	p := l.spec.Ports[i]
-	provider := l.r.canaryProvider()
+	p := r.Workload.Ports[i]
+	provider := r.canaryProvider()
 	m := members{StringMember("interval", cmp.Or(c.Interval, "1m"), d.Pos), IntMember("threshold", cmp.Or(c.Threshold, 5), d.Pos)}
 	most, step := cmp.Or(c.MaxWeight, 50), cmp.Or(c.StepWeight, 10)
 	if provider == providerKubernetes {
@@ -60,11 +60,11 @@ func (l *lowering) canary() object.Value {
 	m = append(m, StringMember("provider", provider, object.Pos{}), IntMember("port", p.Port, p.Pos), IntMember("targetPort", p.Target, p.Pos))
 	switch provider {
 	case providerGateway:
-		m = append(m, l.canaryRoutes(p)...)
+		m = append(m, canaryRoutes(errs, &r.Workload, p, r.routesTo(p, network.KindHTTPRoute))...)
 	case providerNGINX:
-		m = append(m, l.canaryIngress(p)...)
+		m = append(m, canaryIngress(errs, d, p, r.routesTo(p, network.KindIngress))...)
 	}
-	l.warnBypasses(provider, p)
+	warnBypasses(errs, provider, r.routesTo(p, ""))
 	return m.value(d.Pos)
 }
 
@@ -113,14 +113,13 @@ func (r Resolved) routesTo(port score.Port, kind string) []network.Route {
 }
 
 // canaryIngress returns the name of the Ingress beside which Flagger creates one for the canary.
-func (l *lowering) canaryIngress(port score.Port) members {
-	routes := l.r.routesTo(port, network.KindIngress)
+func canaryIngress(errs *mistakes, d score.Deploy, port score.Port, routes []network.Route) members {
 	if len(routes) != 1 {
 		what := "there is none: give it a resource of type route, and the project config.routing: ingress"
 		if len(routes) > 1 {
 			what = "it has " + quoteRoutes(routes)
 		}
-		l.fail(l.spec.Deploy.Pos, l.extra("deploy", "strategy"), "write strategy: rolling, or leave spec.workloads.canary.provider of the project out",
+		errs.fail(d.Pos, errs.extra("deploy", "strategy"), "write strategy: rolling, or leave spec.workloads.canary.provider of the project out",
 			"a canary by nginx needs one Ingress that leads to the port %q: %s", port.Name, what)
 		return nil
 	}
@@ -140,14 +139,14 @@ func quoteRoutes(routes []network.Route) string {
 }
 
 // warnBypasses warns of routes to the canary whose requests Flagger does not shift.
-func (l *lowering) warnBypasses(provider string, port score.Port) {
+func warnBypasses(errs *mistakes, provider string, routes []network.Route) {
 	own := map[string]string{providerGateway: network.KindHTTPRoute, providerNGINX: network.KindIngress}[provider]
 	if provider == providerKubernetes {
 		return // The Service itself is turned to the new version.
 	}
-	for _, route := range l.r.routesTo(port, "") {
+	for _, route := range routes {
 		if route.Kind() != own {
-			l.warn(route.Resource.Pos, l.at("resources", route.Resource.Name),
+			errs.warn(route.Resource.Pos, errs.at("resources", route.Resource.Name),
 				"choose spec.workloads.canary.provider of the project: gatewayapi:v1 for an HTTPRoute, nginx for an Ingress of it, kubernetes for others",
 				"Flagger shifts traffic by %s, and requests of this %s bypass it: they all go to the old version until the new one is promoted",
 				provider, route.Node.Object.Kind())
@@ -158,11 +157,10 @@ func (l *lowering) warnBypasses(provider string, port score.Port) {
 // checkCanaryPorts reports the ports that Flagger would lose. Besides the port of the canary it
 // uses those that the containers declare, as TCP and each under the number that the container
 // listens on (getPorts in pkg/canary/util.go of Flagger).
-func (l *lowering) checkCanaryPorts(input object.Value) {
+func checkCanaryPorts(errs *mistakes, ports []score.Port, input object.Value) {
 	if _, ok := input.Get("canary"); !ok {
 		return
 	}
-	ports := l.spec.Ports
 	first := ports[canaryPort(ports)]
 	containers, _ := input.Get("containers")
 
@@ -188,8 +186,8 @@ func (l *lowering) checkCanaryPorts(input object.Value) {
 		default:
 			continue
 		}
-		at := l.at("service", "ports", p.Name)
-		l.fail(p.Pos, at, hint, "a workload with a canary cannot have this port: it %s", why)
+		at := errs.at("service", "ports", p.Name)
+		errs.fail(p.Pos, at, hint, "a workload with a canary cannot have this port: it %s", why)
 	}
 }
 
@@ -222,10 +220,10 @@ func fixedCanary(input object.Value) object.Value {
 }
 
 // checkProbes warns of a canary whose pods have no readiness probe.
-func (l *lowering) checkProbes(input object.Value) {
+func checkProbes(errs *mistakes, r *Resolved, input object.Value) {
 	probed := func(c Container) bool { return c.Spec.ReadinessProbe.Kind != object.KindNone }
-	if _, ok := input.Get("canary"); ok && !slices.ContainsFunc(l.r.Containers, probed) {
-		l.warn(l.spec.Deploy.Pos, l.extra("deploy"), "write a readinessProbe",
+	if _, ok := input.Get("canary"); ok && !slices.ContainsFunc(r.Containers, probed) {
+		errs.warn(r.Workload.Deploy.Pos, errs.extra("deploy"), "write a readinessProbe",
 			"no container has a readiness probe: Flagger sends traffic to pods that do not serve yet")
 	}
 }

@@ -18,15 +18,13 @@ import (
 // the port of the canary. With the provider gatewayapi:v1 Flagger splits the traffic in a route
 // that it rewrites all the time (pkg/router/gateway_api.go of Flagger). Its route and the one of
 // the workload would be two routes for one host, of which the gateway keeps the older one.
-func (l *lowering) canaryRoutes(port score.Port) members {
-	routes := l.r.routesTo(port, network.KindHTTPRoute)
-	d := l.spec.Deploy
+func canaryRoutes(errs *mistakes, w *score.Workload, port score.Port, routes []network.Route) members {
 	if len(routes) == 0 {
-		l.fail(d.Pos, l.extra("deploy", "strategy"), "give it a resource of type route, or leave spec.workloads.canary.provider of the project out",
+		errs.fail(w.Deploy.Pos, errs.extra("deploy", "strategy"), "give it a resource of type route, or leave spec.workloads.canary.provider of the project out",
 			"a canary by gatewayapi:v1 needs an HTTPRoute that leads to the port %q: Flagger splits the traffic in it", port.Name)
 		return nil
 	}
-	t := takeover{l: l, first: routes[0]}
+	t := takeover{errs: errs, workload: w.Name.Value, first: routes[0]}
 	for _, route := range routes {
 		t.add(route)
 	}
@@ -45,7 +43,8 @@ func (l *lowering) canaryRoutes(port score.Port) members {
 
 // takeover is one HTTPRoute in the making out of several.
 type takeover struct {
-	l           *lowering
+	errs        *mistakes
+	workload    string
 	first       network.Route
 	gateways    []any
 	hosts       []string
@@ -57,7 +56,7 @@ type takeover struct {
 func (t *takeover) add(route network.Route) {
 	o := route.Node.Object
 	refuse := func(format string, args ...any) {
-		t.l.fail(route.Resource.Pos, t.l.at("resources", route.Resource.Name),
+		t.errs.fail(route.Resource.Pos, t.errs.at("resources", route.Resource.Name),
 			"write strategy: rolling, or choose another spec.workloads.canary.provider in the project",
 			"Flagger makes the HTTPRoute of a canary itself, and cannot adopt this one: %s", fmt.Sprintf(format, args...))
 	}
@@ -71,7 +70,7 @@ func (t *takeover) add(route network.Route) {
 	}
 	var matches []any
 	for _, rule := range o.List("spec", "rules") {
-		found, why := flaggerMatches(rule, t.l.name)
+		found, why := flaggerMatches(rule, t.workload)
 		if why != "" {
 			refuse("%s", why)
 			return

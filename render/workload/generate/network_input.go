@@ -13,24 +13,24 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// network returns which workloads talk to each other, or an absent value if the project has no
-// network policies.
-func (l *lowering) network() object.Value {
-	n := l.r.Network
+// lowerNetwork returns which workloads talk to each other, or an absent value if the project has no
+// network policies. Requests by which the workload is scaled come from the interceptor of KEDA.
+func lowerNetwork(errs *mistakes, r *Resolved, requests object.Value) object.Value {
+	n := r.Network
 	none := object.Pos{}
-	wanted, types := l.policies()
+	wanted, types := choosePolicies(r.Config.Policies, r.Workload.Network)
 	if len(wanted) == 0 {
 		return object.Value{}
 	}
 
 	// Add the rules of the author, and the one for calls to a KnativeService.
-	from, to := l.rules(wanted)
-	l.checkTokens(wanted)
-	if gateway := knativeGateway(n, l.r.Config); len(gateway) > 0 {
+	from, to := lowerDirections(errs, r.Workload.Network, wanted)
+	checkTokens(errs, r, wanted)
+	if gateway := knativeGateway(n, r.Config); len(gateway) > 0 {
 		to.Kind = object.KindList
 		to.Items = append(slices.Clip(to.Items), lowerRules(gateway).Items...)
 	}
-	if l.kind == score.KindKnativeService {
+	if r.Workload.Kind.Value == score.KindKnativeService {
 		n.Inbound = nil // Callers come through the gateway of Knative.
 	}
 
@@ -45,22 +45,24 @@ func (l *lowering) network() object.Value {
 		backends[i] = MapOf(none, StringMember("host", b.Host, none), IntMember("port", b.Port, none))
 	}
 	var mesh string
-	if l.r.Config.Network.Ambient {
+	if r.Config.Network.Ambient {
 		mesh = "ambient"
 	}
 	return MapOf(none, with("policies", words(wanted)), with("types", words(types)), with("from", from), with("to", to),
 		with("inbound", always(peers(n.Inbound))), with("outbound", always(peers(n.Outbound))),
-		with("external", always(hosts)), with("routes", l.Openings()),
+		with("external", always(hosts)), with("routes", lowerOpenings(r, requests)),
 		with("backends", lowerList(backends, none)),
-		with("dns", dns(l.r.Config.Network.DNS)), with("mesh", lowerGiven(mesh, none)),
-		with("trustDomain", lowerGiven(l.r.Config.Network.TrustDomain, none)))
+		with("dns", dns(r.Config.Network.DNS)), with("mesh", lowerGiven(mesh, none)),
+		with("trustDomain", lowerGiven(r.Config.Network.TrustDomain, none)))
 }
 
-// Openings returns the ports that routes and Gateways lead to, or an absent value if there are
+// lowerOpenings returns the ports that routes and Gateways lead to, or an absent value if there are
 // none.
-func (l *lowering) Openings() object.Value {
-	open := append(network.Openings(l.r.entries(), l.r.Config.Network.RoutesFrom), l.interceptor()...)
-	open = append(open, l.knativeOpenings(l.r.Config.Network.RoutesFrom)...)
+func lowerOpenings(r *Resolved, requests object.Value) object.Value {
+	open := append(network.Openings(r.entries(), r.Config.Network.RoutesFrom), interceptor(requests)...)
+	if r.Workload.Kind.Value == score.KindKnativeService {
+		open = append(open, knativeOpenings(r.Config.Network.RoutesFrom)...)
+	}
 	items := make([]object.Value, len(open))
 	for i, o := range open {
 		items[i] = networkPort(o.Port)

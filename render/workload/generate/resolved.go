@@ -45,6 +45,11 @@ type Resolved struct {
 	Opened []score.Port
 }
 
+// runs reports whether the pods run until they are replaced, and not to an end.
+func (r Resolved) runs() bool {
+	return r.Workload.Kind.Value == score.KindDeployment || r.Workload.Kind.Value == score.KindStatefulSet
+}
+
 // entries returns the ways in from outside: routes and Gateways.
 func (r Resolved) entries() []network.Route {
 	return append(slices.Clip(r.Routes), network.Route{Ports: r.Opened})

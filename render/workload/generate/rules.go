@@ -21,13 +21,12 @@ const (
 	policyIstio      = "istio"
 )
 
-// policies returns the kinds of policy that are made. The rules of an author must not vanish in a
+// choosePolicies returns the kinds of policy that are made: those that are wanted. The rules of an author must not vanish in a
 // project that asks for no policies: a NetworkPolicy enforces them in the directions that they
 // are about, which types has, and leaves the other direction open.
-func (l *lowering) policies() (policies, types []string) {
-	rules := l.spec.Network
-	if len(l.r.Config.Policies) > 0 || rules == nil {
-		return l.r.Config.Policies, nil
+func choosePolicies(wanted []string, rules *score.Rules) (policies, types []string) {
+	if len(wanted) > 0 || rules == nil {
+		return wanted, nil
 	}
 	if rules.From != nil {
 		types = append(types, "Ingress")
@@ -38,14 +37,13 @@ func (l *lowering) policies() (policies, types []string) {
 	return []string{policyKubernetes}, types
 }
 
-// rules returns the rules of the author, by direction. Rules for hosts are left out: hosts are
-// with the others outside of the cluster.
-func (l *lowering) rules(policies []string) (from, to object.Value) {
-	r := l.spec.Network
+// lowerDirections returns the rules of the author, by direction. Rules for hosts are left out:
+// hosts are with the others outside of the cluster.
+func lowerDirections(errs *mistakes, r *score.Rules, policies []string) (from, to object.Value) {
 	if r == nil {
 		return from, to
 	}
-	l.checkRules(r, policies)
+	checkRules(errs, r, policies)
 	return lowerRules(r.From), lowerRules(slices.DeleteFunc(slices.Clone(r.To), func(r score.Rule) bool { return r.Host.Value != "" }))
 }
 
@@ -61,16 +59,16 @@ func lowerRules(rules []score.Rule) object.Value {
 }
 
 // checkRules reports rules that no policy of the project can enforce.
-func (l *lowering) checkRules(r *score.Rules, policies []string) {
+func checkRules(errs *mistakes, r *score.Rules, policies []string) {
 	const hint = "add cilium or kubernetes to spec.workloads.network.policies of the Project"
 	for _, to := range r.To {
 		switch {
 		case to.Host.Value == "" || !slices.Contains(policies, policyKubernetes):
 		case len(policies) == 1:
-			l.fail(to.Host.Pos, l.extra("network", "allowTo"), "write cidr, or add cilium or istio to spec.workloads.network.policies of the Project",
+			errs.fail(to.Host.Pos, errs.extra("network", "allowTo"), "write cidr, or add cilium or istio to spec.workloads.network.policies of the Project",
 				"a NetworkPolicy of Kubernetes knows no hosts, and no other policy is made")
 		case slices.Contains(policies, policyCilium):
-			l.warn(to.Host.Pos, l.extra("network", "allowTo"), "ask for one of cilium and kubernetes",
+			errs.warn(to.Host.Pos, errs.extra("network", "allowTo"), "ask for one of cilium and kubernetes",
 				"the NetworkPolicy knows no hosts and opens the ports to all addresses, also where Cilium does not")
 		}
 	}
@@ -82,13 +80,13 @@ func (l *lowering) checkRules(r *score.Rules, policies []string) {
 	unenforced := slices.IndexFunc(r.To, func(to score.Rule) bool { return to.Host.Value == "" })
 	switch {
 	case unenforced >= 0:
-		l.fail(r.To[unenforced].Pos, l.extra("network", "allowTo"), hint, "istio alone enforces nothing on calls that pods make, but for hosts")
+		errs.fail(r.To[unenforced].Pos, errs.extra("network", "allowTo"), hint, "istio alone enforces nothing on calls that pods make, but for hosts")
 	case r.To != nil && len(r.To) == 0:
-		l.fail(r.Pos, l.extra("network", "allowTo"), hint, "istio alone enforces nothing on calls that pods make")
+		errs.fail(r.Pos, errs.extra("network", "allowTo"), hint, "istio alone enforces nothing on calls that pods make")
 	}
 	for _, from := range r.From {
 		if labels, ok := from.Peer.Get("labels"); ok {
-			l.fail(labels.Pos, l.extra("network", "allowFrom"), hint+", or leave the labels out", "istio knows the namespace of a caller and no labels")
+			errs.fail(labels.Pos, errs.extra("network", "allowFrom"), hint+", or leave the labels out", "istio knows the namespace of a caller and no labels")
 		}
 	}
 }
@@ -96,9 +94,9 @@ func (l *lowering) checkRules(r *score.Rules, policies []string) {
 // checkTokens warns of policies that keep pods from the tokens of the cloud account that they act
 // as: the metadata server of GKE, with or without Dataplane V2, the STS of AWS, and Microsoft
 // Entra.
-func (l *lowering) checkTokens(policies []string) {
-	rules := l.spec.Network
-	if len(l.r.Config.Policies) == 0 && (rules == nil || rules.To == nil) || slices.Equal(policies, []string{policyIstio}) {
+func checkTokens(errs *mistakes, r *Resolved, policies []string) {
+	rules := r.Workload.Network
+	if len(r.Config.Policies) == 0 && (rules == nil || rules.To == nil) || slices.Equal(policies, []string{policyIstio}) {
 		return
 	}
 	for _, cloud := range []struct{ annotation, host, v1, v2, hint string }{
@@ -106,7 +104,7 @@ func (l *lowering) checkTokens(policies []string) {
 		{"eks.amazonaws.com/role-arn", `^(sts|\*)(\.[a-z0-9-]+)?\.amazonaws\.com(\.cn)?$`, "0.0.0.0:443", "0.0.0.0:443", "{host: sts.REGION.amazonaws.com, ports: [443]}"},
 		{"azure.workload.identity/client-id", `^(login|\*)(\.partner)?\.microsoftonline\.(com|us|cn)$`, "0.0.0.0:443", "0.0.0.0:443", "{host: login.microsoftonline.com, ports: [443]}"},
 	} {
-		for _, a := range l.spec.ServiceAccount.Annotations {
+		for _, a := range r.Workload.ServiceAccount.Annotations {
 			if a.Name != cloud.annotation {
 				continue
 			}
@@ -115,10 +113,10 @@ func (l *lowering) checkTokens(policies []string) {
 			opens := func(r score.Rule) bool {
 				return reaches(r, netip.MustParseAddrPort(cloud.v1)) || reaches(r, netip.MustParseAddrPort(cloud.v2))
 			}
-			if rules != nil && slices.ContainsFunc(rules.To, opens) || slices.ContainsFunc(l.r.Network.External, known) {
+			if rules != nil && slices.ContainsFunc(rules.To, opens) || slices.ContainsFunc(r.Network.External, known) {
 				continue
 			}
-			l.warn(a.NamePos, l.extra("network", "allowTo"), "allow "+cloud.hint+"; where policies know no hosts, a cidr with its ports",
+			errs.warn(a.NamePos, errs.extra("network", "allowTo"), "allow "+cloud.hint+"; where policies know no hosts, a cidr with its ports",
 				"no rule lets the pods get the tokens of their identity, %s", a.Name)
 		}
 	}

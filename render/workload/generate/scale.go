@@ -13,62 +13,62 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// putReplicas adds a fixed number, 1 if none is set, or the bounds of the autoscaler, which then
-// owns the number.
-func (l *lowering) putReplicas(m *members) {
-	r := l.spec.Replicas
-	switch {
-	case !l.runs():
-	case r == nil:
-		m.put("replicas", object.NumberAt(1, object.Pos{}))
-	case r.Max <= r.Min && !r.Triggered():
-		m.put("replicas", object.NumberAt(r.Min, r.Pos))
+// lowerReplicas returns a fixed number, 1 if none is set, or the bounds of the autoscaler, which
+// then owns the number.
+func lowerReplicas(errs *mistakes, r *Resolved) (fixed, scaling object.Value) {
+	switch n := r.Workload.Replicas; {
+	case !r.runs():
+	case n == nil:
+		fixed = object.NumberAt(1, object.Pos{})
+	case n.Max <= n.Min && !n.Triggered():
+		fixed = object.NumberAt(n.Min, n.Pos)
 	default:
-		m.put("autoscaling", l.autoscaling(r))
+		scaling = lowerAutoscaling(errs, r, n)
 	}
+	return fixed, scaling
 }
 
-// scale returns what provisioners merge over the input, after what the author wrote on the number
+// mergeScaling returns what provisioners merge over the input, after what the author wrote on the number
 // of pods: a fixed number is the least that an autoscaler keeps, zero stays zero, and a budget of
 // the author is kept.
-func (l *lowering) scale(patch object.Value) object.Value {
-	if _, own := l.spec.Passed.Get(resource.PartDisruption); own {
+func mergeScaling(errs *mistakes, r *Resolved) object.Value {
+	patch, n := r.Patch, r.Workload.Replicas
+	if _, own := r.Workload.Passed.Get(resource.PartDisruption); own {
 		patch = patch.Without(object.Fields(resource.PartDisruption))
 	}
 
 	// Some workloads have no replicas, or an autoscaler that belongs to KEDA.
 	scaling, ok := patch.Get(resource.PartAutoscaling)
-	if n, fixed := patch.Get(resource.PartReplicas); !l.runs() && (ok || fixed) {
-		l.fail(cmp.Or(scaling.Pos, n.Pos), l.at("resources"), "remove the resource", "a %s has no replicas that a resource could change", l.kind)
+	if number, fixed := patch.Get(resource.PartReplicas); !r.runs() && (ok || fixed) {
+		errs.fail(cmp.Or(scaling.Pos, number.Pos), errs.at("resources"), "remove the resource", "a %s has no replicas that a resource could change", r.Workload.Kind.Value)
 		return patch
-	} else if l.spec.Replicas.Triggered() {
-		return l.mergeTriggered(patch, scaling, ok, fixed)
+	} else if n.Triggered() {
+		return mergeTriggered(errs, n, patch, scaling, ok, fixed)
 	} else if !ok || fixed {
 		return patch
 	}
 
 	// Combine the bounds of both.
-	r := l.spec.Replicas
 	switch {
-	case r == nil:
-	case r.Max > r.Min:
-		l.warn(r.Pos, l.extra("replicas"), "remove one of them", "replicas and a resource both configure an autoscaler: that of the resource is used")
-	case r.Min == 0:
+	case n == nil:
+	case n.Max > n.Min:
+		errs.warn(n.Pos, errs.extra("replicas"), "remove one of them", "replicas and a resource both configure an autoscaler: that of the resource is used")
+	case n.Min == 0:
 		return patch.Without(object.Fields(resource.PartAutoscaling))
 	default:
-		scaling = l.atLeast(scaling, r)
+		scaling = atLeast(errs, scaling, n)
 	}
-	if least, most := bound(scaling, "min"), bound(scaling, "max"); most > 0 && least > most && (r == nil || r.Min != least) {
-		l.fail(scaling.Pos, l.at("resources"), "", "an autoscaler with a min of %d and a max of %d", least, most)
+	if least, most := bound(scaling, "min"), bound(scaling, "max"); most > 0 && least > most && (n == nil || n.Min != least) {
+		errs.fail(scaling.Pos, errs.at("resources"), "", "an autoscaler with a min of %d and a max of %d", least, most)
 	}
 	return withPart(patch, resource.PartAutoscaling, scaling)
 }
 
 // atLeast returns scaling with the fixed number of the author as its minimum.
-func (l *lowering) atLeast(scaling object.Value, r *score.Replicas) object.Value {
+func atLeast(errs *mistakes, scaling object.Value, r *score.Replicas) object.Value {
 	most := bound(scaling, "max")
 	if most > 0 && r.Min > most {
-		l.fail(r.Pos, l.extra("replicas"), "write fewer replicas, or raise the most that the resource allows",
+		errs.fail(r.Pos, errs.extra("replicas"), "write fewer replicas, or raise the most that the resource allows",
 			"%d replicas are more than the %d that the autoscaler of a resource keeps at most", r.Min, most)
 		return scaling
 	}
@@ -91,18 +91,18 @@ func leastPods(input object.Value) int {
 // checkRequests warns of containers without the requests that the autoscaler measures by: it then
 // does nothing at all, and KEDA refuses the ScaledObject. A limit counts as a request if there is
 // no other.
-func (l *lowering) checkRequests(input object.Value) {
+func checkRequests(errs *mistakes, r *Resolved, input object.Value) {
 	scaling, _ := input.Get("autoscaling")
 	_, memory := scaling.Get("memory")
 	_, cpu := scaling.Get("cpu")
 	severity := object.SeverityWarning
 	usual := true
-	if l.spec.Replicas.Triggered() {
+	if r.Workload.Replicas.Triggered() {
 		severity = object.SeverityError
 		usual = false
 	}
-	for i := range l.r.Containers {
-		c := &l.r.Containers[i].Spec
+	for i := range r.Containers {
+		c := &r.Containers[i].Spec
 		if strongest(c) == score.ReadyComplete {
 			continue
 		}
@@ -111,7 +111,7 @@ func (l *lowering) checkRequests(input object.Value) {
 			measured bool
 		}{{"cpu", cpu || usual && !memory}, {"memory", memory}} {
 			if want.measured && !hasPair(c.Requests, want.name) && !hasPair(c.Limits, want.name) {
-				l.report(severity, c.Pos, l.at("containers", c.Name, "resources", "requests"), "write resources.requests."+want.name,
+				errs.report(severity, c.Pos, errs.at("containers", c.Name, "resources", "requests"), "write resources.requests."+want.name,
 					"no request of %s: the autoscaler measures by it and does nothing without", want.name)
 			}
 		}
@@ -124,7 +124,7 @@ func hasPair(pairs []score.Pair, name string) bool {
 
 // checkBudget warns of a budget that no eviction ever meets: the drain of a node
 // waits for it without end.
-func (l *lowering) checkBudget(budget object.Value, least int) {
+func checkBudget(errs *mistakes, budget object.Value, least int) {
 	if least == 0 {
 		return
 	}
@@ -132,19 +132,19 @@ func (l *lowering) checkBudget(budget object.Value, least int) {
 	if v, ok := budget.Get("minAvailable"); ok {
 		n, err := strconv.Atoi(v.Text)
 		if v.Text == "100%" || err == nil && n >= least {
-			l.warn(cmp.Or(v.Pos, pos), l.extra("disruption", "minAvailable"), "write maxUnavailable: 1",
+			errs.warn(cmp.Or(v.Pos, pos), errs.extra("disruption", "minAvailable"), "write maxUnavailable: 1",
 				"%s of %d pods must stay available: a node that runs one cannot be drained", v.Text, least)
 		}
 	}
 	if v, ok := budget.Get("maxUnavailable"); ok && (v.Text == "0" || v.Text == "0%") {
-		l.warn(cmp.Or(v.Pos, pos), l.extra("disruption", "maxUnavailable"), "write maxUnavailable: 1",
+		errs.warn(cmp.Or(v.Pos, pos), errs.extra("disruption", "maxUnavailable"), "write maxUnavailable: 1",
 			"no pod may be evicted: a node that runs one cannot be drained")
 	}
 }
 
 // checkSingle warns of several pods that share a claim which only one node at a time can mount:
 // all pods on other nodes wait for ever.
-func (l *lowering) checkSingle(input object.Value) {
+func checkSingle(errs *mistakes, containers []Container, input object.Value) {
 	fixed, _ := input.Get("replicas")
 	most, _ := strconv.Atoi(fixed.Text)
 	if scaling, ok := input.Get("autoscaling"); ok {
@@ -154,14 +154,14 @@ func (l *lowering) checkSingle(input object.Value) {
 		return
 	}
 	seen := map[string]bool{}
-	for i := range l.r.Containers {
-		c := &l.r.Containers[i]
+	for i := range containers {
+		c := &containers[i]
 		for _, m := range c.Mounts {
 			if !m.Single || seen[m.Resource] {
 				continue
 			}
 			seen[m.Resource] = true
-			l.warn(cmp.Or(m.Spec.Source.Pos, m.Spec.Pos), l.at("containers", c.Spec.Name, "volumes", m.Spec.Target),
+			errs.warn(cmp.Or(m.Spec.Source.Pos, m.Spec.Pos), errs.at("containers", c.Spec.Name, "volumes", m.Spec.Target),
 				"write accessModes: [ReadWriteMany], or run one pod",
 				"up to %d pods share the volume %q, which only the pods of one node can mount at a time", most, m.Resource)
 		}

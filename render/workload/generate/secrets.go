@@ -12,33 +12,38 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// direct reports whether a piece can be read unchanged from a Secret of the cluster.
-func (l *lowering) direct(p Piece) bool { return l.clustered(p) && !p.Escape }
+// backend is how the secrets of a project reach its pods.
+type backend struct{ config *spec.Secrets }
+
+// external reports whether External Secrets brings secrets to the pods.
+func (b backend) external() bool { return b.config.Backend != spec.BackendKubernetes }
 
 // clustered reports whether a piece is a Secret of the cluster: because the author or the
 // provisioner says so, or because the backend has no other.
-func (l *lowering) clustered(p Piece) bool {
-	return p.Secret != nil && (p.Secret.Kubernetes || !l.external())
+func (b backend) clustered(p Piece) bool {
+	return p.Secret != nil && (p.Secret.Kubernetes || !b.external())
 }
 
-// external reports whether External Secrets brings secrets to the pods.
-func (l *lowering) external() bool {
-	return l.r.Config.Secrets.Backend != spec.BackendKubernetes
-}
+// direct reports whether a piece can be read unchanged from a Secret of the cluster.
+func (b backend) direct(p Piece) bool { return b.clustered(p) && !p.Escape }
 
 // templated reports whether a text becomes a template of an ExternalSecret. A text that holds
 // Secrets of the cluster does if a store for them is named, unless it can do without: what is
 // read directly is never out of date.
-func (l *lowering) templated(pieces []Piece) bool {
-	if !l.external() {
+func (b backend) templated(pieces []Piece) bool {
+	if !b.external() {
 		return false
 	}
-	clustered := func(p Piece) bool { return l.clustered(p) }
-	if !slices.ContainsFunc(pieces, clustered) {
+	if !slices.ContainsFunc(pieces, b.clustered) {
 		return true
 	}
-	needs := func(p Piece) bool { return p.Secret != nil && !l.direct(p) }
-	return l.r.Config.Secrets.KubernetesStore != "" && slices.ContainsFunc(pieces, needs)
+	needs := func(p Piece) bool { return p.Secret != nil && !b.direct(p) }
+	return b.config.KubernetesStore != "" && slices.ContainsFunc(pieces, needs)
+}
+
+// joined reports whether an ExternalSecret can make a text of pieces.
+func (b backend) joined(pieces []Piece) bool {
+	return b.external() && (b.config.KubernetesStore != "" || !slices.ContainsFunc(pieces, b.clustered))
 }
 
 // kubernetesStoreHint is how External Secrets reads Secrets of the
@@ -47,22 +52,22 @@ const kubernetesStoreHint = "name a SecretStore of the provider kubernetes in sp
 
 // checkExpressible reports whether every secret of a text of a variable can be read. It adds a
 // mistake if not.
-func (l *lowering) checkExpressible(pieces []Piece, pos object.Pos, at object.Path) bool {
+func (b backend) checkExpressible(errs *mistakes, pieces []Piece, pos object.Pos, at object.Path) bool {
 	for _, p := range pieces {
-		if p.Secret == nil || !l.clustered(p) {
+		if p.Secret == nil || !b.clustered(p) {
 			continue
 		}
-		if !l.checkReadable(p.Secret, pos, at) {
+		if !checkReadable(errs, p.Secret, pos, at) {
 			return false
 		}
 		switch {
 		case !p.Escape:
-		case !l.external():
-			l.fail(pos, at, "use the secret by itself, or the backend external-secrets",
+		case !b.external():
+			errs.fail(pos, at, "use the secret by itself, or the backend external-secrets",
 				"%s is part of a URL, which the backend kubernetes cannot write", p.Secret.reference())
 			return false
-		case l.r.Config.Secrets.KubernetesStore == "":
-			l.fail(pos, at, kubernetesStoreHint,
+		case b.config.KubernetesStore == "":
+			errs.fail(pos, at, kubernetesStoreHint,
 				"%s is a Secret of the cluster and part of a URL, which Kubernetes cannot write", p.Secret.reference())
 			return false
 		}
@@ -72,13 +77,13 @@ func (l *lowering) checkExpressible(pieces []Piece, pos object.Pos, at object.Pa
 
 // checkReadable reports whether a Secret of the cluster is named in full. It adds a mistake for
 // what is missing.
-func (l *lowering) checkReadable(s *Secret, pos object.Pos, at object.Path) bool {
+func checkReadable(errs *mistakes, s *Secret, pos object.Pos, at object.Path) bool {
 	switch {
 	case s.Property == "":
-		l.fail(pos, at, "the provisioner must give property: the key inside of the Secret",
+		errs.fail(pos, at, "the provisioner must give property: the key inside of the Secret",
 			"%s names no key of the Secret %q of the cluster", s.reference(), s.Key)
 	case s.Version != "":
-		l.fail(pos, at, "the provisioner must leave version out",
+		errs.fail(pos, at, "the provisioner must leave version out",
 			"%s sets version %q, but a Secret of the cluster has no versions", s.reference(), s.Version)
 	default:
 		return true
@@ -90,61 +95,6 @@ func (l *lowering) checkReadable(s *Secret, pos object.Pos, at object.Path) bool
 func secretVariable(name string, namePos, pos object.Pos, s *Secret) object.Value {
 	key := MapOf(pos, StringMember("name", s.Key, pos), StringMember("key", s.Property, pos))
 	return MapOf(pos, StringMember("name", name, namePos), with("valueFrom", MapOf(pos, with("secretKeyRef", key))))
-}
-
-// helperKey is what a helper stands for.
-type helperKey struct {
-	secret string
-	escape bool
-}
-
-// addHelper returns the name of the variable that holds a secret, for texts that are composed. It
-// adds the variable if it is not there yet.
-func (e *environment) addHelper(p Piece) string {
-	key := helperKey{p.Secret.Name, p.Escape}
-	if name, ok := e.names[key]; ok {
-		return name
-	}
-	if e.names == nil {
-		e.names = map[helperKey]string{}
-		e.reserved = e.namesMentioned()
-	}
-	name := "ROPEWALK_SECRET_" + strings.ToUpper(p.Secret.Name)
-	if p.Escape {
-		name += "_URL"
-	}
-	for e.reserved[name] {
-		name += "_"
-	}
-	e.names[key] = name
-	e.reserved[name] = true
-	if e.l.direct(p) {
-		e.helpers = append(e.helpers, secretVariable(name, object.Pos{}, object.Pos{}, p.Secret))
-	} else {
-		e.secret.addTemplate(name, object.Pos{}, []Piece{p}, object.Pos{})
-	}
-	return name
-}
-
-// namesMentioned returns all names of variables, and all NAME of $(NAME) in any text that
-// Kubernetes expands. A helper with such a name would put a secret where the author wrote text.
-func (e *environment) namesMentioned() map[string]bool {
-	names := map[string]bool{}
-	for name := range e.known {
-		names[name] = true
-	}
-	note := func(name string) { names[name] = true }
-	skip := func(string) {}
-	for _, v := range e.c.Variables {
-		names[v.Name] = true
-		for _, p := range v.Value.Pieces {
-			scan(p.Literal, skip, note)
-		}
-	}
-	for _, t := range slices.Concat(e.c.Spec.Command, e.c.Spec.Args) {
-		scan(t.Value, skip, note)
-	}
-	return names
 }
 
 // externalSecret is an ExternalSecret in the making.
@@ -220,11 +170,10 @@ func (x *externalSecret) read(s *Secret) {
 // value returns the ExternalSecret (#Secret of the module). Its store is that of the environment
 // if a part is read from there, and otherwise that of the first provider. Parts of other stores
 // name theirs.
-func (x *externalSecret) value(l *lowering) object.Value {
+func (x *externalSecret) value(config *spec.Secrets) object.Value {
 	none := object.Pos{}
 	slices.SortFunc(x.reads, func(a, b *Secret) int { return strings.Compare(a.Name, b.Name) })
 	provider := x.provider()
-	config := l.r.Config.Secrets
 	store := config.Providers[provider]
 	data := make([]object.Value, len(x.reads))
 	for i, s := range x.reads {
@@ -247,16 +196,16 @@ func (x *externalSecret) value(l *lowering) object.Value {
 		StringMember("refreshInterval", cmp.Or(store.RefreshInterval, config.RefreshInterval), none))
 }
 
-// pulls returns the ExternalSecrets of the Secrets that images are pulled with (#Pull of the
+// lowerPulls returns the ExternalSecrets of the Secrets that images are pulled with (#Pull of the
 // module), by the end of the name of their node.
-func (l *lowering) pulls() object.Value {
+func lowerPulls(r *Resolved) object.Value {
 	var out members
-	for _, name := range object.SortedKeys(l.r.Pulls) {
+	for _, name := range object.SortedKeys(r.Pulls) {
 		const longest = 63 - len("pull-")
-		pos := l.r.Config.Images.PullSecretsFrom[name].Pos
+		pos := r.Config.Images.PullSecretsFrom[name].Pos
 		var x externalSecret
-		x.addTemplate(".dockerconfigjson", pos, []Piece{{Secret: &Secret{Name: "config", Reference: l.r.Pulls[name]}}}, pos)
-		out.put(object.Shorten(name, longest), x.value(l).Merge(MapOf(pos, StringMember("name", name, pos))))
+		x.addTemplate(".dockerconfigjson", pos, []Piece{{Secret: &Secret{Name: "config", Reference: r.Pulls[name]}}}, pos)
+		out.put(object.Shorten(name, longest), x.value(&r.Config.Secrets).Merge(MapOf(pos, StringMember("name", name, pos))))
 	}
 	return out.value(object.Pos{})
 }

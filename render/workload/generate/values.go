@@ -41,6 +41,15 @@ func IntMember(name string, value int, pos object.Pos) object.Member {
 // members is a map in the making.
 type members []object.Member
 
+// objects are the ConfigMaps and ExternalSecrets of a workload by the end of their
+// name.
+type objects struct{ configs, secrets members }
+
+// join returns o and the other objects after it.
+func (o objects) join(other objects) objects {
+	return objects{append(o.configs, other.configs...), append(o.secrets, other.secrets...)}
+}
+
 // put adds a name with a value. It adds nothing if v is absent: a field that is not set is
 // absent.
 func (m *members) put(name string, v object.Value) {

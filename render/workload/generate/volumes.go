@@ -12,70 +12,73 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// volumeName returns a name for a generated volume that no volume of the author has. The argument
+// volumes are those of a pod, and the claims of each replica.
+type volumes struct {
+	pod, claims []object.Value
+	// taken are the names of both.
+	taken map[string]bool
+	// mounts are what each container mounts: volumes, then files.
+	mounts [][]object.Value
+}
+
+// mountVolumes mounts the volumes of resources. A volume that two containers
+// mount is one volume of the pod; its name is that of the resource.
+func mountVolumes(errs *mistakes, r *Resolved) *volumes {
+	v := &volumes{taken: map[string]bool{}, mounts: make([][]object.Value, len(r.Containers))}
+	for i := range r.Containers {
+		c := &r.Containers[i]
+		for j := range c.Mounts {
+			m := &c.Mounts[j]
+			at := errs.at("containers", c.Spec.Name, "volumes", m.Spec.Target)
+			if strings.HasPrefix(subPath(m.Spec.Path.Value), "..") {
+				errs.fail(m.Spec.Path.Pos, at.Append(object.Field("path")), "", "%q leads out of the volume", m.Spec.Path.Value)
+				continue
+			}
+			v.add(errs, m, r.Workload.Kind.Value, at)
+			v.mounts[i] = append(v.mounts[i], volumeMount(m))
+		}
+	}
+	return v
+}
+
+// add adds the volume of a mount to the pod, or its claim to each replica of a StatefulSet,
+// once.
+func (v *volumes) add(errs *mistakes, m *Mount, kind string, at object.Path) {
+	pos := m.Spec.Source.Pos
+	if !pos.IsValid() {
+		pos = m.Spec.Pos
+	}
+	claims := m.Claim.Kind != object.KindNone && kind == score.KindStatefulSet
+	if !claims && m.Volume.Kind == object.KindNone {
+		errs.fail(pos, at, "write kind: StatefulSet, or leave kind out",
+			"resource %q gives a claim to each replica, which a %s cannot have", m.Resource, kind)
+		return
+	}
+	if v.taken[m.Resource] {
+		return
+	}
+	v.taken[m.Resource] = true
+	if claims {
+		v.claims = append(v.claims, MapOf(pos, with("metadata", MapOf(pos, StringMember("name", m.Resource, pos))), with("spec", m.Claim)))
+		return
+	}
+	v.pod = append(v.pod, MapOf(pos, StringMember("name", m.Resource, pos)).Merge(m.Volume))
+}
+
+// name returns a name for a generated volume that no volume of the author has. The argument
 // given is the name that it has already, or "".
-func (l *lowering) volumeName(given, wish string) string {
+func (v *volumes) name(given, wish string) string {
 	if given != "" {
 		return given
 	}
 	const most = 63
 	name := object.Shorten(wish, most)
-	for n := 2; l.reserved[name]; n++ {
+	for n := 2; v.taken[name]; n++ {
 		tail := "-" + strconv.Itoa(n)
 		name = object.Shorten(wish, most-len(tail)) + tail
 	}
-	l.reserve(name)
+	v.taken[name] = true
 	return name
-}
-
-// reserve keeps a name from being used for another volume.
-func (l *lowering) reserve(name string) {
-	if l.reserved == nil {
-		l.reserved = map[string]bool{}
-	}
-	l.reserved[name] = true
-}
-
-// mountVolumes mounts the volumes of resources. A volume that two containers
-// mount is one volume of the pod; its name is that of the resource.
-func (l *lowering) mountVolumes() {
-	for i := range l.r.Containers {
-		c := &l.r.Containers[i]
-		for j := range c.Mounts {
-			m := &c.Mounts[j]
-			at := l.at("containers", c.Spec.Name, "volumes", m.Spec.Target)
-			if strings.HasPrefix(subPath(m.Spec.Path.Value), "..") {
-				l.fail(m.Spec.Path.Pos, at.Append(object.Field("path")), "", "%q leads out of the volume", m.Spec.Path.Value)
-				continue
-			}
-			l.addVolume(m, at)
-			l.mounts[i] = append(l.mounts[i], volumeMount(m))
-		}
-	}
-}
-
-// addVolume adds the volume of a mount to the pod, or its claim to each replica,
-// once.
-func (l *lowering) addVolume(m *Mount, at object.Path) {
-	pos := m.Spec.Source.Pos
-	if !pos.IsValid() {
-		pos = m.Spec.Pos
-	}
-	claims := m.Claim.Kind != object.KindNone && l.kind == score.KindStatefulSet
-	if !claims && m.Volume.Kind == object.KindNone {
-		l.fail(pos, at, "write kind: StatefulSet, or leave kind out",
-			"resource %q gives a claim to each replica, which a %s cannot have", m.Resource, l.kind)
-		return
-	}
-	if l.reserved[m.Resource] {
-		return
-	}
-	l.reserve(m.Resource)
-	if claims {
-		l.claims = append(l.claims, MapOf(pos, with("metadata", MapOf(pos, StringMember("name", m.Resource, pos))), with("spec", m.Claim)))
-		return
-	}
-	l.volumes = append(l.volumes, MapOf(pos, StringMember("name", m.Resource, pos)).Merge(m.Volume))
 }
 
 func volumeMount(m *Mount) object.Value {
