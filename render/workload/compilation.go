@@ -4,15 +4,10 @@
 package workload
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/generate"
-	"github.com/ropewalk/ropewalk/render/workload/network"
 	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
@@ -139,20 +134,6 @@ func (c *Compilation) resolveParams(i *instance) (object.Value, bool) {
 	return out, ok
 }
 
-// secretIn returns the mistake of a secret in a text that cannot hold one. The argument resource
-// is the name of the resource that has the text, or "".
-func secretIn(pos object.Pos, path, what, resource string) *object.Error {
-	e := &object.Error{
-		Stage: object.StageSpec, Pos: pos, Path: path,
-		Err:  fmt.Errorf("%s cannot hold a secret", what),
-		Hint: "refer to outputs that are not secrets; secrets go into variables and files",
-	}
-	if resource != "" {
-		e.Err = fmt.Errorf("%s cannot hold a secret, and this text of the resource %q refers to one", what, resource)
-	}
-	return e
-}
-
 // Answer records what a module made of the resources of a request, by their keys. A resource
 // without an answer could not be made, and the caller has reported why.
 func (c *Compilation) Answer(req Request, answers map[string]resource.Answer) object.Errors {
@@ -173,198 +154,6 @@ func (c *Compilation) Answer(req Request, answers map[string]resource.Answer) ob
 	return errs.Sorted()
 }
 
-// Finish resolves all texts of the workload and makes the input of the module that makes its
-// objects. The errors hold warnings too. If any of them is a failure, or a resource was not made,
-// the result is not complete: the workload must not be evaluated then.
-func (c *Compilation) Finish() (Compiled, object.Errors) {
-	r := c.resolve()
-	if c.member.source.Partial {
-		return Compiled{}, c.errs.Failures().Sorted()
-	}
-	c.warnImages(c.nodes())
-	input, errs := generate.Input(r)
-	return Compiled{
-		Input: input, Nodes: r.WithoutReplaced(c.nodes()), Complete: c.complete(), needs: c.needs,
-		Secret: storedText(input, r.Config), Routes: c.hosts(), Existing: c.existing(), Callers: c.callers(),
-	}, append(c.errs, errs...).Sorted()
-}
-
-// callers returns the names of the workloads that call this one, sorted.
-func (c *Compilation) callers() []string {
-	var out []string
-	for _, peer := range c.member.network.Inbound {
-		if peer.Name != c.member.name() {
-			out = append(out, peer.Name)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// storedText returns the position of the first text of input that is read from a store that is
-// not configured. The position is not valid if there is none.
-func storedText(input object.Value, config spec.Workloads) object.Pos {
-	if config.Secrets.StorePos.IsValid() {
-		return object.Pos{}
-	}
-	secrets, _ := input.Get("secrets")
-	pulls, _ := input.Get("pulls")
-	all := slices.Concat(secrets.Members, pulls.Members)
-	if scaling, found := input.Lookup(object.Fields("autoscaling", "queue", "secret")); found == 3 {
-		all = append(all, object.Member{Value: scaling})
-	}
-	for _, s := range all {
-		if _, other := s.Value.Get("store"); other {
-			continue
-		}
-		template, _ := s.Value.Get("template")
-		for _, m := range template.Members {
-			if m.Value.Pos.IsValid() {
-				return m.Value.Pos
-			}
-		}
-	}
-	return object.Pos{}
-}
-
-// hosts returns what the routes that the workload owns let in.
-func (c *Compilation) hosts() []Route {
-	var out []Route
-	for n, i := range c.member.instances {
-		s := c.state[i]
-		if i.resource.Type.Value != network.TypeRoute || i.owner != c.member || s.result == nil || slices.Contains(c.member.instances[:n], i) {
-			continue
-		}
-		host, _ := s.params.Get("host")
-		path, _ := s.params.Get("path")
-		out = append(out, Route{
-			Host: host.Text, Path: cmp.Or(path.Text, "/"), Pos: i.resource.Pos, In: i.owner.resourcePath(i.resource),
-		})
-	}
-	return out
-}
-
-// resolve resolves all texts of the workload.
-func (c *Compilation) resolve() generate.Resolved {
-	m := c.member
-	made := c.made()
-	patch, errs := resource.Patch(made)
-	r := generate.Resolved{
-		Workload: m.source.Spec, Context: m.source.Context, Config: c.project.config, OwnsStore: m.ownsStore, Pulls: m.pulls, Opened: m.source.Opened,
-		Containers: c.resolveContainers(), Patch: patch, DependsOn: c.dependsOn(),
-	}
-	c.errs = append(c.errs, errs...)
-	r.Queue = c.resolveQueue()
-	c.nameSecrets()
-	if len(c.project.config.Policies) > 0 || m.network.Rules != nil {
-		r.Network = c.network(made)
-	}
-	r.Routes = m.network.Routes(made)
-	return r
-}
-
-// made returns the resources of the workload that are made, in the order of their names.
-func (c *Compilation) made() []resource.Made {
-	var out []resource.Made
-	for n, i := range c.member.instances {
-		if s := c.state[i]; s.result != nil {
-			r := &c.member.source.Spec.Resources[n]
-			out = append(out, resource.Made{Resource: r, Path: c.member.resourcePath(r), Params: s.params, Result: s.result})
-		}
-	}
-	return out
-}
-
-// network returns what the workload talks to.
-func (c *Compilation) network(made []resource.Made) network.Network {
-	cluster := c.project.cluster
-	cluster.Domain = c.member.source.Context.ClusterDomain
-	return c.member.network.Reach(made, cluster)
-}
-
-// complete reports whether all that the workload needs is made.
-func (c *Compilation) complete() bool {
-	return !slices.ContainsFunc(c.needed, func(i *instance) bool { return c.state[i].result == nil })
-}
-
-// nodes returns the objects of the resources that the workload owns.
-func (c *Compilation) nodes() []*object.Node {
-	var out []*object.Node
-	for n, i := range c.member.instances {
-		if r := c.result(i); r != nil && i.owner == c.member && !slices.Contains(c.member.instances[:n], i) {
-			out = append(out, r.Nodes...)
-		}
-	}
-	return out
-}
-
-// dependsOn returns the nodes that come before the pods: those of resources, unless they may come
-// later, the pods of workloads that the workload waits for, and specs. It records where each is
-// asked for.
-func (c *Compilation) dependsOn() []string {
-	var out []string
-	need := func(id string, full object.ID, pos object.Pos) {
-		out = append(out, id)
-		if _, known := c.needs[full]; !known {
-			c.needs[full] = pos
-		}
-	}
-
-	// Objects of resources. Those of another workload are in its spec.
-	for n, i := range c.member.instances {
-		r := c.result(i)
-		if r == nil {
-			continue
-		}
-		if r.After {
-			c.warnAfter(n, i)
-			continue
-		}
-		for _, node := range r.Nodes {
-			id := node.ID.Node()
-			full := object.MakeID(i.owner.name(), id)
-			if i.owner != c.member {
-				id = string(full)
-			}
-			need(id, full, c.member.source.Spec.Resources[n].Pos)
-		}
-	}
-
-	// Pods of workloads that the workload waits for.
-	for _, call := range c.member.network.Calls {
-		if call.Resource.Wait && call.Target.Workload != nil && call.Target.Workload != c.member.network {
-			full := object.MakeID(call.Target.Name, podsNode)
-			need(string(full), full, call.Resource.Pos)
-		}
-	}
-
-	// Specs that the author names.
-	for _, d := range c.member.source.Spec.DependsOn {
-		full := object.MakeID(d.Value, "")
-		need(string(full), full, d.Pos)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// podsNode is what the module that makes the objects calls the node of the pods.
-const podsNode = "pods"
-
-// warnAfter warns that waiting for objects that come later has no effect. A workload that waits
-// for a call waits for the pods of the other workload, whatever objects the resource has.
-func (c *Compilation) warnAfter(n int, i *instance) {
-	own := &c.member.source.Spec.Resources[n]
-	calls := slices.ContainsFunc(c.member.network.Calls, func(o network.Call) bool { return o.Resource == own })
-	if !own.Wait || calls {
-		return
-	}
-	c.errs = append(c.errs, &object.Error{
-		Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: own.Pos, Path: c.member.resourcePath(own),
-		Err:  fmt.Errorf("the objects of a resource of type %q come with the workload or after it: nothing waits for them", i.resource.Type.Value),
-		Hint: "remove waitFor",
-	})
-}
-
 // secret returns the reference that an output of a resource is in this workload.
 func (c *Compilation) secret(resource, output string, at resource.Reference) *generate.Secret {
 	key := usedSecret{resource, output, at}
@@ -374,38 +163,4 @@ func (c *Compilation) secret(resource, output string, at resource.Reference) *ge
 		c.used[key] = s
 	}
 	return s
-}
-
-// nameSecrets names the secrets that the texts hold, such as db__password. Secrets with the same
-// name all get a hash of what they stand for, so that none depends on an order.
-func (c *Compilation) nameSecrets() {
-	byName := make(map[string][]usedSecret, len(c.used))
-	for key := range c.used {
-		name := identifier(key.resource) + "__" + identifier(key.output)
-		byName[name] = append(byName[name], key)
-	}
-	for name, keys := range byName {
-		for _, key := range keys {
-			s := c.used[key]
-			text := key.resource + "\x00" + key.output
-			s.Name = name
-			if len(keys) == 1 {
-				continue
-			}
-			if s.Written != "" { // no output of a resource
-				text += fmt.Sprintf("%#v", key.at)
-			}
-			s.Name += "_" + object.ShortHash(text)
-		}
-	}
-}
-
-// identifier returns name with _ for every character that an identifier cannot hold.
-func identifier(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, name)
 }

@@ -4,12 +4,14 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
 	"github.com/ropewalk/ropewalk/render/workload/score"
@@ -200,4 +202,43 @@ func (c *Compilation) fail(pos object.Pos, path, hint, format string, args ...an
 	c.errs = append(c.errs, &object.Error{
 		Stage: object.StageSpec, Pos: pos, Path: path, Err: fmt.Errorf(format, args...), Hint: hint,
 	})
+}
+
+// resolveSecret returns a variable that is a secret. It returns false if the secret cannot be
+// read, which is reported.
+func (c *Compilation) resolveSecret(v score.SecretVariable, path string) (generate.Variable, bool) {
+	wanted := spec.SecretSource{Provider: v.Provider, Secret: v.Secret, Version: v.Version, Key: v.Key}
+	config := &c.project.config.Secrets
+	at, err := referenceTo(config, wanted, v.Name)
+	if err != nil {
+		err.Stage, err.Pos, err.Path = object.StageSpec, v.Pos, path
+		c.errs = append(c.errs, err)
+		if err.Severity != object.SeverityWarning {
+			return generate.Variable{}, false
+		}
+	}
+	parts := slices.DeleteFunc([]string{"secret", at.Provider, at.Key, at.Version}, func(s string) bool { return s == "" })
+	const longest = 120 // Both together are a key of a Secret, which has at most 253 characters.
+	s := c.secret(object.Shorten(strings.Join(parts, "."), longest), object.Shorten(cmp.Or(at.Property, "value"), longest), at)
+	s.Written = "the secret " + at.Key
+	return generate.Variable{Name: v.Name, NamePos: v.NamePos, Value: generate.Text{Pieces: []generate.Piece{{Secret: s}}, Pos: v.Pos}}, true
+}
+
+// warnScript warns of a default that is written into a script, which may have been meant
+// for the shell that runs it.
+func (c *Compilation) warnScript(raw string, at position) {
+	if !strings.HasPrefix(raw, "#!") {
+		return
+	}
+	for _, p := range placeholder.Parse(raw) {
+		v, ok := p.VariableAt(raw)
+		if !ok || v.Default == nil || c.member.source.Variables[v.Name] != "" {
+			continue
+		}
+		c.errs = append(c.errs, &object.Error{
+			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: at.within(raw, p.Offset), Path: at.path(),
+			Err:  fmt.Errorf("the default of %s is written into the script: its shell sees no variable here", v),
+			Hint: fmt.Sprintf("write $${%s:-…} to leave it to the shell, or noExpand: true for the whole file", v.Name),
+		})
+	}
 }

@@ -5,7 +5,6 @@ package workload
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/network"
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
 	"github.com/ropewalk/ropewalk/render/workload/resource"
-	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
 // The roots of placeholders (Score 0.4.1).
@@ -37,75 +35,6 @@ const outputURL = "connection_string"
 
 // classLocal is the class of servers for a laptop, some of which have no users.
 const classLocal = "local"
-
-// scope is what the placeholders of one workload reach.
-type scope struct {
-	member *member
-	// alone is set where the project has no other workload: what a call leads to is
-	// not in this render then, and that by itself is nothing to warn of.
-	alone bool
-	// result is what became of a resource, nil where it is not made: not yet, or
-	// not at all for a reason that is reported elsewhere.
-	result func(*instance) *resource.Result
-	// secret names the reference behind a sensitive output, by the name that
-	// the workload has for the resource.
-	secret func(resource, output string, at resource.Reference) *generate.Secret
-}
-
-// position is where a text is.
-type position struct {
-	pos  object.Pos
-	path func() string
-	// lines is set if the lines of the text are lines of the file, each with
-	// indent columns before it; otherwise only the start of the text is known.
-	lines  bool
-	indent int
-}
-
-// sensitive reports whether the text is below the name of a secret.
-func (at position) sensitive() bool {
-	path, ok := object.ReadPath(at.path())
-	return ok && slices.ContainsFunc(path, func(s object.Step) bool { return object.SensitiveName(s.Name) })
-}
-
-// within returns the position of the byte at offset in the text raw.
-func (at position) within(raw string, offset int) object.Pos {
-	if !at.lines || !at.pos.IsValid() {
-		return at.pos
-	}
-	before := raw[:min(offset, len(raw))]
-	pos := at.pos
-	if n := strings.Count(before, "\n"); n > 0 {
-		pos.Line += n
-		pos.Column = 1 + at.indent
-		before = before[strings.LastIndexByte(before, '\n')+1:]
-	}
-	pos.Column += len(before)
-	return pos
-}
-
-// inContent returns the position of the content of a file that is written in the document.
-func inContent(f score.File, path func() string) position {
-	return position{pos: f.Content.Pos, path: path, lines: f.Indent > 0, indent: f.Indent}
-}
-
-// inSource returns the position of the content of a source file, whose path is relative to the
-// document.
-func inSource(f score.File, fieldPath func() string) position {
-	file := f.Source.Value
-	if !path.IsAbs(file) {
-		file = path.Join(path.Dir(f.Source.Pos.File), file)
-	}
-	return position{pos: object.Pos{File: file, Line: 1, Column: 1}, path: fieldPath, lines: true}
-}
-
-// literal returns a text that is not expanded.
-func literal(raw string, pos object.Pos) generate.Text {
-	if raw == "" {
-		return generate.Text{Pos: pos}
-	}
-	return generate.Text{Pieces: []generate.Piece{{Literal: raw}}, Pos: pos}
-}
 
 // expand resolves the placeholders of raw. It returns false if one of them could not be resolved,
 // which is in the errors or reported elsewhere. The result of a placeholder is never read again:
@@ -311,8 +240,4 @@ func (s scope) checkPort(n int, r *resource.Result) *object.Error {
 
 func unknownPort(target network.Target) string {
 	return fmt.Sprintf("render it together with the workload %q, or write the number of its port into params.port", target.Name)
-}
-
-func mistake(hint, format string, args ...any) *object.Error {
-	return &object.Error{Err: fmt.Errorf(format, args...), Hint: hint}
 }

@@ -16,34 +16,6 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// Project is all workloads of a project with the resources that they share and
-// the calls that they agreed on. It does not change after [Join], so that
-// workloads can be compiled at the same time.
-type Project struct {
-	config  spec.Workloads
-	catalog resource.Catalog
-	cluster network.Cluster
-	// members are sorted by name.
-	members []*member
-	byName  map[string]*member
-	// broken names workloads that are not here because of their mistakes.
-	broken []string
-}
-
-// member is a workload of a project.
-type member struct {
-	source Source
-	// instances stand for source.Spec.Resources, one for one.
-	instances []*instance
-	// network is the workload as others see it; what it calls beside its peers is known
-	// only when its resources are made.
-	network   *network.Workload
-	ownsStore bool
-	// pulls are the Secrets to pull images with that this workload makes.
-	pulls  map[string]resource.Reference
-	config *spec.Workloads
-}
-
 // CheckConfig reports the fields of spec.workloads.config that no provisioner declares. That is
 // an error if a field of a similar name is declared, and otherwise a warning. If a provisioner
 // declares none and so may read any field, the error is a warning and the warning is not
@@ -79,48 +51,6 @@ func newMember(s Source) *member {
 		ServiceAccount: cmp.Or(spec.ServiceAccount.Name.Value, spec.Name.Value),
 		Serverless:     spec.Kind.Value == score.KindKnativeService,
 	}}
-}
-
-func (m *member) name() string { return m.source.Spec.Name.Value }
-
-// resource returns the index of a resource in the spec of m, or false if it has none of this
-// name.
-func (m *member) resource(name string) (int, bool) {
-	return slices.BinarySearchFunc(m.source.Spec.Resources, name,
-		func(r score.Resource, name string) int { return strings.Compare(r.Name, name) })
-}
-
-// lacksResources reports whether a mistake in the document may hide all of its resources.
-func (m *member) lacksResources() bool { return m.source.Partial && len(m.source.Spec.Resources) == 0 }
-
-func (m *member) resourceNames() []string {
-	out := make([]string, 0, len(m.source.Spec.Resources))
-	for _, r := range m.source.Spec.Resources {
-		out = append(out, r.Name)
-	}
-	return out
-}
-
-// instance is one thing that is made: a resource of a workload, or what several
-// workloads share.
-type instance struct {
-	// owner keeps the objects: the workload that declares it, where several do the first
-	// by name that depends on none of the others. resource is what it wrote.
-	owner    *member
-	resource *score.Resource
-	shared   bool
-	// entry is the provisioner that makes it.
-	entry resource.Provisioner
-	// params are what the first workload wrote that gives any. Its placeholders
-	// are read in its scope: writer and written identify it.
-	params  object.Value
-	writer  *member
-	written *score.Resource
-	// references are those in params to outputs of other resources.
-	references []reference
-	// broken is set if a mistake that is reported already keeps it from being
-	// made.
-	broken bool
 }
 
 // Join looks at all workloads of a project at once: which provisioner makes a resource, which
@@ -270,43 +200,6 @@ func (i *instance) takeParams(m *member, r *score.Resource) object.Errors {
 	}}
 }
 
-// id returns the id of the resource for its provisioner.
-func (i *instance) id() string {
-	if i.shared {
-		return i.resource.ID.Value
-	}
-	return i.owner.name() + "-" + i.resource.Name
-}
-
-// namespace returns the namespace of the objects of the resource.
-func (i *instance) namespace() string { return i.owner.source.Context.Namespace }
-
-// uid returns what a placeholder without an output stands for.
-func (i *instance) uid() string {
-	kind := i.resource.Type.Value + "." + resource.Class(i.resource) + "#"
-	if i.shared {
-		return kind + i.resource.ID.Value
-	}
-	return kind + i.owner.name() + "." + i.resource.Name
-}
-
-// at returns the path of a part of the spec from the root of the document. The root of a Score
-// file is the spec.
-func (m *member) at(fields ...string) object.Path {
-	if m.source.Spec.Score {
-		return object.Fields(fields...)
-	}
-	return object.Fields(append([]string{"spec"}, fields...)...)
-}
-
-func (m *member) resourcePath(r *score.Resource, fields ...string) string {
-	return m.at(append([]string{"resources", r.Name}, fields...)...).String()
-}
-
-func (m *member) paramsPath(r *score.Resource) object.Path {
-	return m.at("resources", r.Name, "params")
-}
-
 // assignStores chooses the workload that makes the store of the environment: the first by name
 // that has a resource, and one in each namespace if the store belongs to a namespace. It is not
 // the first with a secret: which outputs are secret is known only when all is made, and a
@@ -361,4 +254,39 @@ func (i *instance) checkRoute() object.Errors {
 		Err:  fmt.Errorf("the workload %q has no port that a route could lead to", i.owner.name()),
 		Hint: "give it one under service.ports",
 	}}
+}
+
+// findPulls lets the first workload of each namespace make the Secrets that images are pulled
+// with.
+func (p *Project) findPulls() object.Errors {
+	var errs object.Errors
+	from := p.config.Images.PullSecretsFrom
+	if p.config.Secrets.Backend == spec.BackendKubernetes || len(from) == 0 {
+		return nil
+	}
+	pulls := make(map[string]resource.Reference, len(from))
+	for _, name := range object.SortedKeys(from) {
+		at, err := referenceTo(&p.config.Secrets, from[name], "")
+		if err != nil {
+			err.Stage, err.Pos = object.StageSpec, from[name].Pos
+			err.Path = object.Fields("spec", "workloads", "images", "pullSecretsFrom", name).String()
+			errs = append(errs, err)
+			continue
+		}
+		pulls[name] = at
+	}
+	made := map[string]bool{}
+	for _, m := range p.members {
+		if namespace := m.source.Context.Namespace; !made[namespace] {
+			m.pulls = pulls
+			made[namespace] = true
+		}
+	}
+	return errs
+}
+
+// readsSecrets reports whether m may read a secret that is no output of a resource.
+func (m *member) readsSecrets() bool {
+	return len(m.config.Secrets.Bindings)+len(m.config.Images.PullSecretsFrom) > 0 ||
+		slices.ContainsFunc(m.source.Spec.Containers, func(c score.Container) bool { return len(c.Secrets) > 0 })
 }

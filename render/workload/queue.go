@@ -95,11 +95,3 @@ func (c *Compilation) checkList(q *score.Queue) bool {
 	})
 	return false
 }
-
-// extra returns the path of a field that Score does not have.
-func (m *member) extra(fields ...string) object.Path {
-	if m.source.Spec.Score {
-		return append(object.Fields("metadata"), object.Fields(fields...)...)
-	}
-	return m.at(fields...)
-}

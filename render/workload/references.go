@@ -13,15 +13,6 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
-// reference is a placeholder in the params of a resource that needs an output
-// of another one.
-type reference struct {
-	to *instance
-	// name is what the workload that wrote the params calls the other one.
-	name string
-	pos  object.Pos
-}
-
 // refer finds what the params of i refer to, and reports placeholders that cannot be resolved.
 // Then i is broken.
 func (i *instance) refer() object.Errors {
@@ -57,39 +48,6 @@ func (i *instance) collect(v object.Value) {
 			i.references = append(i.references, reference{i.writer.instances[n], part.Ref[1], v.Pos})
 		}
 	}
-}
-
-// mapTexts returns v, in which each text that may hold a placeholder is replaced by the result of
-// f. It returns false if f did for any of them. Names of maps are left unchanged, as Score wants.
-func mapTexts(v object.Value, path object.Path, f func(object.Value, object.Path) (object.Value, bool, object.Errors)) (object.Value, bool, object.Errors) {
-	var errs object.Errors
-	all := true
-	switch v.Kind {
-	case object.KindString:
-		if strings.IndexByte(v.Text, '$') >= 0 {
-			return f(v, path)
-		}
-	case object.KindList:
-		items := make([]object.Value, len(v.Items))
-		for n, item := range v.Items {
-			out, ok, more := mapTexts(item, path.Append(object.Index(n)), f)
-			items[n] = out
-			all = all && ok
-			errs = append(errs, more...)
-		}
-		v.Items = items
-	case object.KindMap:
-		members := make([]object.Member, len(v.Members))
-		for n, m := range v.Members {
-			out, ok, more := mapTexts(m.Value, path.Append(object.Field(m.Name)), f)
-			members[n] = object.Member{Name: m.Name, Pos: m.Pos, Value: out}
-			all = all && ok
-			errs = append(errs, more...)
-		}
-		v.Members = members
-	default:
-	}
-	return v, all, errs
 }
 
 // reportCycles reports resources whose params refer to one another in a cycle. They are broken

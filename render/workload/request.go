@@ -189,3 +189,23 @@ func portOf(p score.Port) object.Value {
 		generate.StringMember("protocol", cmp.Or(p.Protocol, "TCP"), p.Pos),
 	)
 }
+
+// Request is a request for resources to one module of provisioners.
+type Request struct {
+	// Module is the index of the module in the project's list.
+	Module int
+	// Context is that of the workload that owns the resources: the one that is
+	// compiled, or the first of those that share them. It is to be evaluated with
+	// this one, and the ids of nodes begin with its name, so that what is shared
+	// is the same for every workload.
+	Context object.Context
+	// Input is the input of the module (schema.#Requests). Its parts have the
+	// positions of what the user wrote.
+	Input object.Value
+	// InputPath is where Input stands in the document of that workload.
+	InputPath object.Path
+	// Resources are the keys of Input.resources, sorted.
+	Resources []string
+
+	owner *member
+}

@@ -17,7 +17,6 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/resource"
-	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
 // rootSecrets begins the placeholders of secrets that the project declares.
@@ -60,61 +59,6 @@ func (s scope) secretBinding(steps []string) ([]generate.Piece, *object.Error) {
 	p := s.secret(rootSecrets+"."+steps[0], cmp.Or(key, "value"), at)
 	p.Written = strings.Join(append([]string{rootSecrets}, steps...), ".")
 	return []generate.Piece{{Secret: p}}, err
-}
-
-// resolveSecret returns a variable that is a secret. It returns false if the secret cannot be
-// read, which is reported.
-func (c *Compilation) resolveSecret(v score.SecretVariable, path string) (generate.Variable, bool) {
-	wanted := spec.SecretSource{Provider: v.Provider, Secret: v.Secret, Version: v.Version, Key: v.Key}
-	config := &c.project.config.Secrets
-	at, err := referenceTo(config, wanted, v.Name)
-	if err != nil {
-		err.Stage, err.Pos, err.Path = object.StageSpec, v.Pos, path
-		c.errs = append(c.errs, err)
-		if err.Severity != object.SeverityWarning {
-			return generate.Variable{}, false
-		}
-	}
-	parts := slices.DeleteFunc([]string{"secret", at.Provider, at.Key, at.Version}, func(s string) bool { return s == "" })
-	const longest = 120 // Both together are a key of a Secret, which has at most 253 characters.
-	s := c.secret(object.Shorten(strings.Join(parts, "."), longest), object.Shorten(cmp.Or(at.Property, "value"), longest), at)
-	s.Written = "the secret " + at.Key
-	return generate.Variable{Name: v.Name, NamePos: v.NamePos, Value: generate.Text{Pieces: []generate.Piece{{Secret: s}}, Pos: v.Pos}}, true
-}
-
-// readsSecrets reports whether m may read a secret that is no output of a resource.
-func (m *member) readsSecrets() bool {
-	return len(m.config.Secrets.Bindings)+len(m.config.Images.PullSecretsFrom) > 0 ||
-		slices.ContainsFunc(m.source.Spec.Containers, func(c score.Container) bool { return len(c.Secrets) > 0 })
-}
-
-// findPulls lets the first workload of each namespace make the Secrets that images are pulled
-// with.
-func (p *Project) findPulls() object.Errors {
-	var errs object.Errors
-	from := p.config.Images.PullSecretsFrom
-	if p.config.Secrets.Backend == spec.BackendKubernetes || len(from) == 0 {
-		return nil
-	}
-	pulls := make(map[string]resource.Reference, len(from))
-	for _, name := range object.SortedKeys(from) {
-		at, err := referenceTo(&p.config.Secrets, from[name], "")
-		if err != nil {
-			err.Stage, err.Pos = object.StageSpec, from[name].Pos
-			err.Path = object.Fields("spec", "workloads", "images", "pullSecretsFrom", name).String()
-			errs = append(errs, err)
-			continue
-		}
-		pulls[name] = at
-	}
-	made := map[string]bool{}
-	for _, m := range p.members {
-		if namespace := m.source.Context.Namespace; !made[namespace] {
-			m.pulls = pulls
-			made[namespace] = true
-		}
-	}
-	return errs
 }
 
 // What External Secrets can ask a provider for: Secret Manager of Google Cloud and of AWS,
