@@ -164,3 +164,14 @@ func (c *Compilation) secret(resource, output string, at resource.Reference) *ge
 	}
 	return s
 }
+
+// owned returns the resources that are made and whose objects the workload has, each once.
+func (c *Compilation) owned() []*instance {
+	var out []*instance
+	for n, i := range c.member.instances {
+		if c.result(i) != nil && i.owner == c.member && !slices.Contains(c.member.instances[:n], i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}

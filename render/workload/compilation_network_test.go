@@ -54,7 +54,7 @@ warning: web.yaml:7:44: spec: resources.gone: the workload "front/webs" is not i
 	require.Empty(t, errs)
 	r := c.resolve()
 	self := network.Peer{Name: "api", Namespace: "prod", ServiceAccount: "api"}
-	require.Equal(t, []string{"web"}, c.callers())
+	require.Equal(t, []string{"web"}, c.member.callers())
 	require.Equal(t, []network.Peer{self, {Name: "web", Namespace: "front", ServiceAccount: "surfer"}}, r.Network.Inbound)
 	require.Len(t, r.Network.Outbound, 1)
 	require.Equal(t, "api", r.Network.Outbound[0].Name, "who calls itself is both sides")

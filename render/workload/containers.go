@@ -26,7 +26,7 @@ func (c *Compilation) resolveContainers() []generate.Container {
 	for _, spec := range all {
 		one := generate.Container{Spec: spec, Variables: make([]generate.Variable, 0, len(spec.Variables))}
 		for _, v := range spec.Variables {
-			at := position{pos: v.Value.Pos, path: func() string { return c.containerPath(spec, "variables", v.Name) }}
+			at := position{pos: v.Value.Pos, path: func() string { return c.member.containerPath(spec, "variables", v.Name) }}
 			value, ok, errs := s.expand(v.Value.Value, at)
 			c.errs = append(c.errs, errs...)
 			if ok {
@@ -36,7 +36,7 @@ func (c *Compilation) resolveContainers() []generate.Container {
 
 		// Secrets become variables like the others.
 		for _, v := range spec.Secrets {
-			if secret, ok := c.resolveSecret(v, c.containerPath(spec, "variables", v.Name)); ok {
+			if secret, ok := c.resolveSecret(v, c.member.containerPath(spec, "variables", v.Name)); ok {
 				one.Variables = append(one.Variables, secret)
 			}
 		}
@@ -58,10 +58,6 @@ func (c *Compilation) resolveContainers() []generate.Container {
 	return out
 }
 
-func (c *Compilation) containerPath(in score.Container, fields ...string) string {
-	return c.member.at(append([]string{"containers", in.Name}, fields...)...).String()
-}
-
 // resolveFile resolves the text of a file. It returns false if the file is missing or a
 // placeholder could not be resolved.
 func (c *Compilation) resolveFile(s scope, in score.Container, f score.File) (generate.File, bool) {
@@ -69,7 +65,7 @@ func (c *Compilation) resolveFile(s scope, in score.Container, f score.File) (ge
 	var raw string
 	var at position
 	path := func(field string) func() string {
-		return func() string { return c.containerPath(in, "files", f.Target, field) }
+		return func() string { return c.member.containerPath(in, "files", f.Target, field) }
 	}
 
 	// Find the text. Content that is not UTF-8 stays as it is.
@@ -108,7 +104,7 @@ func (c *Compilation) resolveFile(s scope, in score.Container, f score.File) (ge
 	}
 	content, ok, errs := s.expand(raw, at)
 	c.errs = append(c.errs, errs...)
-	c.warnScript(raw, at)
+	c.errs = append(c.errs, c.member.warnScript(raw, at)...)
 	out.Content = content
 	return out, ok
 }
@@ -116,7 +112,7 @@ func (c *Compilation) resolveFile(s scope, in score.Container, f score.File) (ge
 // mount finds the volume that is mounted: the resource that the source names, by a placeholder
 // without an output (which stands for its uid) or by its name.
 func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (generate.Mount, bool) {
-	path := func() string { return c.containerPath(in, "volumes", v.Target, "source") }
+	path := func() string { return c.member.containerPath(in, "volumes", v.Target, "source") }
 	name, ok := c.volumeName(s, v, path)
 	if !ok {
 		return generate.Mount{}, false
@@ -222,23 +218,4 @@ func (c *Compilation) resolveSecret(v score.SecretVariable, path string) (genera
 	s := c.secret(object.Shorten(strings.Join(parts, "."), longest), object.Shorten(cmp.Or(at.Property, "value"), longest), at)
 	s.Written = "the secret " + at.Key
 	return generate.Variable{Name: v.Name, NamePos: v.NamePos, Value: generate.Text{Pieces: []generate.Piece{{Secret: s}}, Pos: v.Pos}}, true
-}
-
-// warnScript warns of a default that is written into a script, which may have been meant
-// for the shell that runs it.
-func (c *Compilation) warnScript(raw string, at position) {
-	if !strings.HasPrefix(raw, "#!") {
-		return
-	}
-	for _, p := range placeholder.Parse(raw) {
-		v, ok := p.VariableAt(raw)
-		if !ok || v.Default == nil || c.member.source.Variables[v.Name] != "" {
-			continue
-		}
-		c.errs = append(c.errs, &object.Error{
-			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: at.within(raw, p.Offset), Path: at.path(),
-			Err:  fmt.Errorf("the default of %s is written into the script: its shell sees no variable here", v),
-			Hint: fmt.Sprintf("write $${%s:-…} to leave it to the shell, or noExpand: true for the whole file", v.Name),
-		})
-	}
 }

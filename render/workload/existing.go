@@ -38,11 +38,8 @@ const typeExternal = "external-service"
 // which no object of a render fills.
 func (c *Compilation) existing() []Existing {
 	var out []Existing
-	for n, i := range c.member.instances {
+	for _, i := range c.owned() {
 		r := c.result(i)
-		if r == nil || i.owner != c.member || slices.Contains(c.member.instances[:n], i) {
-			continue
-		}
 		kind := i.resource.Type.Value
 		host, port, bucket := r.Outputs["host"], r.Outputs["port"], r.Outputs["bucket"]
 		e := Existing{Type: kind, Workload: c.member.name(), Name: i.resource.Name, Secrets: map[string][]string{},

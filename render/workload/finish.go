@@ -70,19 +70,20 @@ func (c *Compilation) Finish() (Compiled, object.Errors) {
 	if c.member.source.Partial {
 		return Compiled{}, c.errs.Failures().Sorted()
 	}
-	c.warnImages(c.nodes())
+	nodes := c.nodes()
+	c.errs = append(c.errs, c.member.warnImages(nodes)...)
 	input, errs := generate.Input(r)
 	return Compiled{
-		Input: input, Nodes: r.WithoutReplaced(c.nodes()), Complete: c.complete(), needs: c.needs,
-		Secret: storedText(input, r.Config), Routes: c.hosts(), Existing: c.existing(), Callers: c.callers(),
+		Input: input, Nodes: r.WithoutReplaced(nodes), Complete: c.complete(), needs: c.needs,
+		Secret: storedText(input, r.Config), Routes: c.hosts(), Existing: c.existing(), Callers: c.member.callers(),
 	}, append(c.errs, errs...).Sorted()
 }
 
 // callers returns the names of the workloads that call this one, sorted.
-func (c *Compilation) callers() []string {
+func (m *member) callers() []string {
 	var out []string
-	for _, peer := range c.member.network.Inbound {
-		if peer.Name != c.member.name() {
+	for _, peer := range m.network.Inbound {
+		if peer.Name != m.name() {
 			out = append(out, peer.Name)
 		}
 	}
@@ -119,13 +120,13 @@ func storedText(input object.Value, config spec.Workloads) object.Pos {
 // hosts returns what the routes that the workload owns let in.
 func (c *Compilation) hosts() []Route {
 	var out []Route
-	for n, i := range c.member.instances {
-		s := c.state[i]
-		if i.resource.Type.Value != network.TypeRoute || i.owner != c.member || s.result == nil || slices.Contains(c.member.instances[:n], i) {
+	for _, i := range c.owned() {
+		if i.resource.Type.Value != network.TypeRoute {
 			continue
 		}
-		host, _ := s.params.Get("host")
-		path, _ := s.params.Get("path")
+		params := c.state[i].params
+		host, _ := params.Get("host")
+		path, _ := params.Get("path")
 		out = append(out, Route{
 			Host: host.Text, Path: cmp.Or(path.Text, "/"), Pos: i.resource.Pos, In: i.owner.resourcePath(i.resource),
 		})
@@ -144,9 +145,11 @@ func (c *Compilation) resolve() generate.Resolved {
 	}
 	c.errs = append(c.errs, errs...)
 	r.Queue = c.resolveQueue()
-	c.nameSecrets()
+	nameSecrets(c.used)
 	if len(c.project.config.Policies) > 0 || m.network.Rules != nil {
-		r.Network = c.network(made)
+		cluster := c.project.cluster
+		cluster.Domain = m.source.Context.ClusterDomain
+		r.Network = m.network.Reach(made, cluster)
 	}
 	r.Routes = m.network.Routes(made)
 	return r
@@ -164,13 +167,6 @@ func (c *Compilation) made() []resource.Made {
 	return out
 }
 
-// network returns what the workload talks to.
-func (c *Compilation) network(made []resource.Made) network.Network {
-	cluster := c.project.cluster
-	cluster.Domain = c.member.source.Context.ClusterDomain
-	return c.member.network.Reach(made, cluster)
-}
-
 // complete reports whether all that the workload needs is made.
 func (c *Compilation) complete() bool {
 	return !slices.ContainsFunc(c.needed, func(i *instance) bool { return c.state[i].result == nil })
@@ -179,10 +175,8 @@ func (c *Compilation) complete() bool {
 // nodes returns the objects of the resources that the workload owns.
 func (c *Compilation) nodes() []*object.Node {
 	var out []*object.Node
-	for n, i := range c.member.instances {
-		if r := c.result(i); r != nil && i.owner == c.member && !slices.Contains(c.member.instances[:n], i) {
-			out = append(out, r.Nodes...)
-		}
+	for _, i := range c.owned() {
+		out = append(out, c.result(i).Nodes...)
 	}
 	return out
 }
@@ -206,7 +200,7 @@ func (c *Compilation) dependsOn() []string {
 			continue
 		}
 		if r.After {
-			c.warnAfter(n, i)
+			c.errs = append(c.errs, c.member.warnAfter(n)...)
 			continue
 		}
 		for _, node := range r.Nodes {
@@ -241,30 +235,30 @@ const podsNode = "pods"
 
 // warnAfter warns that waiting for objects that come later has no effect. A workload that waits
 // for a call waits for the pods of the other workload, whatever objects the resource has.
-func (c *Compilation) warnAfter(n int, i *instance) {
-	own := &c.member.source.Spec.Resources[n]
-	calls := slices.ContainsFunc(c.member.network.Calls, func(o network.Call) bool { return o.Resource == own })
+func (m *member) warnAfter(n int) object.Errors {
+	own := &m.source.Spec.Resources[n]
+	calls := slices.ContainsFunc(m.network.Calls, func(o network.Call) bool { return o.Resource == own })
 	if !own.Wait || calls {
-		return
+		return nil
 	}
-	c.errs = append(c.errs, &object.Error{
-		Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: own.Pos, Path: c.member.resourcePath(own),
-		Err:  fmt.Errorf("the objects of a resource of type %q come with the workload or after it: nothing waits for them", i.resource.Type.Value),
+	return object.Errors{{
+		Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: own.Pos, Path: m.resourcePath(own),
+		Err:  fmt.Errorf("the objects of a resource of type %q come with the workload or after it: nothing waits for them", m.instances[n].resource.Type.Value),
 		Hint: "remove waitFor",
-	})
+	}}
 }
 
 // nameSecrets names the secrets that the texts hold, such as db__password. Secrets with the same
 // name all get a hash of what they stand for, so that none depends on an order.
-func (c *Compilation) nameSecrets() {
-	byName := make(map[string][]usedSecret, len(c.used))
-	for key := range c.used {
+func nameSecrets(used map[usedSecret]*generate.Secret) {
+	byName := make(map[string][]usedSecret, len(used))
+	for key := range used {
 		name := identifier(key.resource) + "__" + identifier(key.output)
 		byName[name] = append(byName[name], key)
 	}
 	for name, keys := range byName {
 		for _, key := range keys {
-			s := c.used[key]
+			s := used[key]
 			text := key.resource + "\x00" + key.output
 			s.Name = name
 			if len(keys) == 1 {

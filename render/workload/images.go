@@ -12,10 +12,10 @@ import (
 
 // warnImages warns of images in the objects of resources that the mirrors of the project have.
 // Only the images of workloads are replaced, as operators write images in many ways.
-func (c *Compilation) warnImages(nodes []*object.Node) {
-	mirrors := c.project.config.Images.Mirrors
+func (m *member) warnImages(nodes []*object.Node) (errs object.Errors) {
+	mirrors := m.config.Images.Mirrors
 	if len(mirrors) == 0 {
-		return
+		return nil
 	}
 	for _, n := range nodes {
 		walkImages(map[string]any(n.Object), func(image string) {
@@ -23,13 +23,14 @@ func (c *Compilation) warnImages(nodes []*object.Node) {
 			if !ok || mirrored == image {
 				return
 			}
-			c.errs = append(c.errs, &object.Error{
-				Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: c.member.source.Spec.Pos, Node: n.ID,
+			errs = append(errs, &object.Error{
+				Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: m.source.Spec.Pos, Node: n.ID,
 				Err:  fmt.Errorf("the image %q of a resource is not replaced by a mirror", image),
 				Hint: "have its provisioner use " + mirrored + ", or mirror the registry in the container runtime",
 			})
 		})
 	}
+	return errs
 }
 
 // walkImages calls do for the texts of the fields image and imageName.

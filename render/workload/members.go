@@ -97,6 +97,10 @@ func (m *member) resourcePath(r *score.Resource, fields ...string) string {
 	return m.at(append([]string{"resources", r.Name}, fields...)...).String()
 }
 
+func (m *member) containerPath(in score.Container, fields ...string) string {
+	return m.at(append([]string{"containers", in.Name}, fields...)...).String()
+}
+
 func (m *member) paramsPath(r *score.Resource) object.Path {
 	return m.at("resources", r.Name, "params")
 }

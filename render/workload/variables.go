@@ -5,6 +5,7 @@ package workload
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -73,4 +74,24 @@ func (s scope) variable(v placeholder.Variable) ([]generate.Piece, *object.Error
 		hint = near + " Or " + hint
 	}
 	return nil, mistake(hint, "no source gives the variable, and it has no default")
+}
+
+// warnScript warns of a default that is written into a script, which may have been meant
+// for the shell that runs it.
+func (m *member) warnScript(raw string, at position) (errs object.Errors) {
+	if !strings.HasPrefix(raw, "#!") {
+		return nil
+	}
+	for _, p := range placeholder.Parse(raw) {
+		v, ok := p.VariableAt(raw)
+		if !ok || v.Default == nil || m.source.Variables[v.Name] != "" {
+			continue
+		}
+		errs = append(errs, &object.Error{
+			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: at.within(raw, p.Offset), Path: at.path(),
+			Err:  fmt.Errorf("the default of %s is written into the script: its shell sees no variable here", v),
+			Hint: fmt.Sprintf("write $${%s:-…} to leave it to the shell, or noExpand: true for the whole file", v.Name),
+		})
+	}
+	return errs
 }
