@@ -5,6 +5,13 @@
 // makes the Kubernetes objects of a workload, from a workload whose placeholders are
 // resolved.
 //
+// # Stages
+//
+// [Input] goes through them: volumes, files, containers with their variables and probes, the
+// number of pods, the canary and the network. Each makes a value of values, and passes its mistakes
+// on. What provisioners change is merged over the result, and what depends on both is decided and
+// checked last.
+//
 // # Invariants
 //
 // A secret is a Go type ([Secret]), never a mark in a text: text that holds one is
