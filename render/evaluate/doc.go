@@ -23,7 +23,4 @@
 //	inprocess    the evaluator of a user's own modules; policies; the compiled-module cache
 //	worker       the evaluator of modules of others: processes that can be killed
 //	resultcache  results of evaluations in memory, before any evaluator
-//
-// Callers: render (the pipeline), plugin/host and the adapters, which choose the
-// evaluator.
 package evaluate

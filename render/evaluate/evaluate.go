@@ -69,8 +69,8 @@ type Request struct {
 	Bundle *BundleFiles
 }
 
-// Modules are all modules of the request, which a worker is sent in this order: that of the spec,
-// those of its policies, and the older version.
+// Modules returns all modules of the request, in the order in which a worker is sent them: that of
+// the spec, those of its policies, and the older version.
 func (r *Request) Modules() []*Module {
 	all := []*Module{&r.Module}
 	for i := range r.Policies {
@@ -118,8 +118,8 @@ type Module struct {
 	Version string
 }
 
-// Position is the place, as the user knows it, of a line and a column of a file of m; 0 is
-// one that is not known.
+// Position returns the place, as the user knows it, of a line and a column of a file of m. A line
+// or a column that is not known is 0.
 func (m Module) Position(name string, line, column int) object.Pos {
 	src, ok := m.Sources[name]
 	if !ok {
@@ -361,8 +361,8 @@ type Cluster struct {
 	Pos         object.Pos
 }
 
-// RuntimeNames are the names of the @timoni(runtime:TYPE:NAME) attributes in the text
-// of a CUE file, in the order of the text.
+// RuntimeNames returns the names of the @timoni(runtime:TYPE:NAME) attributes in the text of a CUE
+// file, in the order of the text.
 func RuntimeNames(data []byte) (names []string) {
 	for _, m := range regexp.MustCompile(`@timoni\(\s*runtime:\w+:([\w.-]+)\s*\)`).FindAllSubmatch(data, -1) {
 		names = append(names, string(m[1]))

@@ -16,8 +16,8 @@ import (
 // maxNesting bounds how many disjunctions within disjunctions are looked into.
 const maxNesting = 4
 
-// nearest folds the errors of all alternatives at and below g into those of
-// the one that the user most probably meant. It is empty where there is none.
+// nearest folds the errors of all alternatives at and below g into those of the one that the user
+// most probably meant. It returns none if there is no such alternative.
 func (sc Scope) nearest(groups []*Group, g *Group, input object.Value) []Mistake {
 	value, n := input.Lookup(g.Path)
 	schema := SchemaAt(sc.schema, g.Path)
@@ -38,7 +38,7 @@ func (sc Scope) nearest(groups []*Group, g *Group, input object.Value) []Mistake
 			continue
 		}
 		inner := Scope{schema: alt, skip: len(alt.Path().Selectors()), deadline: sc.deadline, depth: sc.depth + 1, try: trial(alt)}
-		found := inner.mistakes(value)
+		found := inner.findMistakes(value)
 		if cost := costOf(found); len(found) > 0 && (least < 0 || cost < least) {
 			best, least = found, cost
 		}
@@ -49,8 +49,8 @@ func (sc Scope) nearest(groups []*Group, g *Group, input object.Value) []Mistake
 	return best
 }
 
-// WithoutDefault is the disjunction v without a default that the one alternative
-// beside it allows too: CUE takes v apart into that alternative alone.
+// WithoutDefault returns the disjunction v without its default if the only other alternative allows
+// the default too. CUE takes such a disjunction apart into that alternative.
 func WithoutDefault(v cue.Value) cue.Value {
 	switch op, args := cue.Dereference(v).Expr(); {
 	case op == cue.NoOp && len(args) == 1:
@@ -90,8 +90,8 @@ func costOf(found []Mistake) int {
 // isLiteral reports whether a message asks for one certain text.
 func isLiteral(message string) bool { return strings.HasPrefix(message, `expected "`) }
 
-// tagged is the one mistake of a value whose tag, the field that tells the
-// alternatives apart, is none of those that there are.
+// tagged returns the one mistake of a value whose tag is none of the known ones. The tag is the
+// field that tells the alternatives apart.
 func tagged(groups []*Group, g *Group, input object.Value, alts []cue.Value) (Mistake, bool) {
 	for _, c := range groups {
 		if len(c.Path) != len(g.Path)+1 || !IsPrefix(g.Path, c.Path) {
@@ -120,7 +120,7 @@ func tagged(groups []*Group, g *Group, input object.Value, alts []cue.Value) (Mi
 	return Mistake{}, false
 }
 
-// literalText is v where it is one certain text.
+// literalText returns the text of v if v is one certain text.
 func literalText(v cue.Value) (string, bool) {
 	if !v.Exists() {
 		return "", false
@@ -129,7 +129,7 @@ func literalText(v cue.Value) (string, bool) {
 	return text, err == nil
 }
 
-// kindOf is the kind that CUE gives v.
+// kindOf returns the kind that CUE gives v.
 func kindOf(v object.Value) cue.Kind {
 	switch v.Kind {
 	case object.KindNull:

@@ -10,6 +10,5 @@
 // error is left. A value that fits none of several alternatives is compared with the
 // nearest of them.
 //
-// The package knows a module by the interface [Module] only. Callers: the other packages
-// below render/evaluate.
+// The package knows a module only by the interface [Module].
 package diagnose

@@ -57,12 +57,16 @@ func (d *demand) read(v cue.Value, depth int) {
 	if depth > maxDepth {
 		return
 	}
+
+	// A reference asks for what its target asks for.
 	if target := cue.Dereference(v); target.Exists() {
 		v = target
 	}
 	if k := v.IncompleteKind(); k != cue.BottomKind {
 		d.kind &= k
 	}
+
+	// The rest depends on what v is made of: conditions, alternatives, a validator or a value.
 	op, args := v.Expr()
 	switch op {
 	case cue.AndOp:
@@ -72,16 +76,16 @@ func (d *demand) read(v cue.Value, depth int) {
 	case cue.OrOp:
 		d.choose(args, depth)
 	case cue.RegexMatchOp:
-		d.pattern(args[0])
+		d.addPattern(args[0])
 	case cue.GreaterThanOp, cue.GreaterThanEqualOp, cue.LessThanOp, cue.LessThanEqualOp, cue.NotEqualOp,
 		cue.NotRegexMatchOp:
-		d.term(comparison(op) + " " + Given(args[0]))
+		d.addTerm(comparison(op) + " " + Given(args[0]))
 	case cue.CallOp:
 		if _, words, ok := strings.Cut(fmt.Sprint(v), "_|_ // "); ok {
 			_, d.refusal, _ = strings.Cut(words, ": ")
 			return
 		}
-		d.term(condition(fmt.Sprint(v)))
+		d.addTerm(condition(fmt.Sprint(v)))
 	case cue.NoOp:
 		if len(args) == 1 && !v.IsConcrete() {
 			d.read(args[0], depth+1)
@@ -93,18 +97,18 @@ func (d *demand) read(v cue.Value, depth int) {
 	}
 }
 
-// pattern adds a regular expression, by its name where it has one.
-func (d *demand) pattern(v cue.Value) {
+// addPattern adds a regular expression, by its name if it has one.
+func (d *demand) addPattern(v cue.Value) {
 	if text, err := v.String(); err == nil && patternName(text) != "" {
 		if name := patternName(text); !slices.Contains(d.names, name) {
 			d.names = append(d.names, name)
 		}
 		return
 	}
-	d.term("that matches " + Given(v))
+	d.addTerm("that matches " + Given(v))
 }
 
-func (d *demand) term(text string) {
+func (d *demand) addTerm(text string) {
 	if !slices.Contains(d.terms, text) {
 		d.terms = append(d.terms, text)
 	}
@@ -151,12 +155,14 @@ func (d *demand) admits(k cue.Kind) bool {
 	return len(d.literals) == 0 && d.kind&k == k
 }
 
-// String is the demand in plain words.
+// String returns the demand in plain words.
 func (d *demand) String() string {
+	// Literals are sorted and bounded. The other alternatives have words of their own.
 	var choices []string
 	literals := slices.Clone(d.literals)
 	slices.Sort(literals)
-	if literals = slices.Compact(literals); len(literals) > manyNames {
+	literals = slices.Compact(literals)
+	if len(literals) > manyNames {
 		literals = append(literals[:manyNames], "…")
 	}
 	for _, o := range d.others {
@@ -164,6 +170,8 @@ func (d *demand) String() string {
 			choices = append(choices, text)
 		}
 	}
+
+	// Alternatives are listed without their kinds.
 	switch {
 	case len(literals) == 1 && len(choices) == 0:
 		return literals[0]
@@ -176,6 +184,8 @@ func (d *demand) String() string {
 		}
 		return text
 	}
+
+	// A single demand is its name or its kind, with the conditions behind it.
 	text := cmp.Or(strings.Join(d.names, " and "), KindName(d.kind))
 	if len(d.terms) > 0 {
 		if text == "" {
@@ -186,7 +196,8 @@ func (d *demand) String() string {
 	return text
 }
 
-// KindName is a kind, or a set of kinds, in plain words; "" for any.
+// KindName returns the words for a kind, or for a set of kinds. It returns "" if any kind is
+// allowed.
 func KindName(k cue.Kind) string {
 	if k&cue.TopKind == cue.TopKind {
 		return ""
@@ -229,7 +240,7 @@ func comparison(op cue.Op) string {
 	}
 }
 
-// condition is a validator of CUE's library in plain words.
+// condition returns a validator of CUE's library in plain words.
 func condition(call string) string {
 	name, args, _ := strings.Cut(strings.TrimSuffix(call, ")"), "(")
 	switch name {
@@ -255,13 +266,13 @@ func condition(call string) string {
 // pattern is what a message about a regular expression repeats, which may be an input.
 var pattern = regexp.MustCompile("(error parsing regexp: [^:`]*): `.*`")
 
-// oneLineOf is text without line breaks and not too long.
+// oneLineOf returns text without line breaks, cut to a bounded length.
 func oneLineOf(text string) string {
 	text = pattern.ReplaceAllString(text, "$1")
 	return cut(printable.JoinLines(text))
 }
 
-// cut is text that is not too long.
+// cut returns text, cut after 120 characters.
 func cut(text string) string {
 	const most = 120
 	if r := []rune(text); len(r) > most {
@@ -325,13 +336,16 @@ func SchemaStep(v cue.Value, step object.Step) cue.Value {
 	return cue.Value{}
 }
 
-// alternatives are the members of a disjunction; none where v is not one.
+// alternatives returns the members of a disjunction, or none if v is not one.
 func alternatives(v cue.Value) []cue.Value {
 	for range maxDepth {
+		// A reference stands for its target.
 		if target := cue.Dereference(v); target.Exists() {
 			v = target
 		}
 		op, args := v.Expr()
+
+		// Alternatives of alternatives are listed as one level.
 		if op == cue.OrOp {
 			var out []cue.Value
 			for _, a := range args {
@@ -346,6 +360,8 @@ func alternatives(v cue.Value) []cue.Value {
 		if op != cue.AndOp {
 			return nil
 		}
+
+		// In a conjunction, the last disjunction counts.
 		next := cue.Value{}
 		for _, a := range args {
 			if o, _ := cue.Dereference(a).Expr(); o == cue.OrOp {
@@ -360,7 +376,7 @@ func alternatives(v cue.Value) []cue.Value {
 	return nil
 }
 
-// KnownFields are the names that v has a field for, required or not, in order.
+// KnownFields returns the sorted names that v has a field for, required or not.
 func KnownFields(v cue.Value) []string {
 	if !v.Exists() {
 		return nil
@@ -381,7 +397,7 @@ func KnownFields(v cue.Value) []string {
 	return slices.Compact(names)
 }
 
-// DefaultOf is the default of v as JSON; "" where it has none.
+// DefaultOf returns the default of v as JSON, or "" if it has none.
 func DefaultOf(v cue.Value) string {
 	d, ok := v.Default()
 	if !ok {
@@ -394,7 +410,7 @@ func DefaultOf(v cue.Value) string {
 	return string(data)
 }
 
-// DocOf is the comment above a field, without its markers.
+// DocOf returns the comment above a field, without its markers.
 func DocOf(v cue.Value) string {
 	var texts []string
 	for _, group := range v.Doc() {

@@ -82,8 +82,8 @@ func Fill(parts ...Part) *Filling {
 	return f
 }
 
-// File is parts as a file of the package pkg, with the members of maps as they were
-// written; the filling has no value.
+// File returns parts as a file of the package pkg, with the members of maps in the order in which
+// they were written. The filling has no value.
 func File(pkg string, parts ...Part) (*Filling, *ast.File) {
 	f, root := build(true, parts)
 	file := &ast.File{Decls: root.Elts}
@@ -100,7 +100,7 @@ func File(pkg string, parts ...Part) (*Filling, *ast.File) {
 	return f, file
 }
 
-// build is parts as the fields of one struct.
+// build returns parts as the fields of one struct.
 func build(asWritten bool, parts []Part) (*Filling, *ast.StructLit) {
 	b := &builder{places: []Position{{}}, asWritten: asWritten}
 	b.size = 1
@@ -111,8 +111,9 @@ func build(asWritten bool, parts []Part) (*Filling, *ast.StructLit) {
 	b.file = f.file
 	root := &ast.StructLit{}
 	for _, p := range parts {
-		b.root, b.soft = p.Field, p.Soft
-		expr := b.expr(p.Value, len(b.places), object.Step{})
+		b.root = p.Field
+		b.soft = p.Soft
+		expr := b.buildExpr(p.Value, len(b.places), object.Step{})
 		if len(p.At) == 0 {
 			if s, ok := expr.(*ast.StructLit); ok {
 				root.Elts = append(root.Elts, s.Elts...)
@@ -125,7 +126,7 @@ func build(asWritten bool, parts []Part) (*Filling, *ast.StructLit) {
 	return f, root
 }
 
-// nested is expr below the fields called names.
+// nested returns expr below the fields called names.
 func nested(names []string, expr ast.Expr) ast.Decl {
 	for i := len(names) - 1; i > 0; i-- {
 		expr = &ast.StructLit{Elts: []ast.Decl{&ast.Field{Label: label(names[i]), Value: expr}}}
@@ -140,7 +141,7 @@ func label(name string) ast.Label {
 	return &ast.BasicLit{Kind: token.STRING, Value: literal.String.Quote(name)}
 }
 
-// At is the entry of the place that p stands for; 0 is none.
+// At returns the entry of the place that p stands for, or 0 if there is none.
 func (f *Filling) At(p token.Pos) int {
 	if f == nil || p.File() != f.file || p.Offset() >= len(f.Positions) {
 		return 0
@@ -148,7 +149,7 @@ func (f *Filling) At(p token.Pos) int {
 	return p.Offset()
 }
 
-// Path leads to entry i from the field that was filled.
+// Path returns the path that leads to entry i from the field that was filled.
 func (f *Filling) Path(i int) object.Path {
 	var path object.Path
 	for f.Positions[i].parent != i {
@@ -165,7 +166,7 @@ type Filled struct {
 	With *Filling
 }
 
-// ContextValue is c as a module sees it; its parts have no position.
+// ContextValue returns c as a module sees it. Its parts have no position.
 func ContextValue(c object.Context) object.Value {
 	v := object.Value{Kind: object.KindMap}
 	add := func(name, text string) {
@@ -206,18 +207,23 @@ func (b *builder) count(v object.Value) {
 	}
 }
 
-func (b *builder) pos(pos object.Pos, parent int, step object.Step, key bool) token.Pos {
+// addPlace adds a place to the table and returns the position that stands for it.
+func (b *builder) addPlace(pos object.Pos, parent int, step object.Step, key bool) token.Pos {
 	b.places = append(b.places, Position{pos: pos, parent: parent, step: step, Root: b.root, key: key})
 	return b.file.Pos(len(b.places)-1, token.Blank)
 }
 
-func (b *builder) expr(v object.Value, parent int, step object.Step) ast.Expr {
+// buildExpr returns v as an expression, and adds the places of its parts to the table. A soft
+// scalar becomes the default of its type.
+func (b *builder) buildExpr(v object.Value, parent int, step object.Step) ast.Expr {
 	if kinds := map[object.Kind]string{object.KindString: "string", object.KindNumber: "number", object.KindBool: "bool"}; b.soft[v.Pos] && kinds[v.Kind] != "" {
-		value := b.scalar(v, b.pos(v.Pos, parent, step, false))
+		value := b.scalar(v, b.addPlace(v.Pos, parent, step, false))
 		return &ast.BinaryExpr{X: &ast.UnaryExpr{Op: token.MUL, X: value}, Op: token.OR, Y: ast.NewIdent(kinds[v.Kind])}
 	}
+
+	// A part comes after what it is in, so that the table leads from it to its parent.
 	self := len(b.places)
-	pos := b.pos(v.Pos, parent, step, false)
+	pos := b.addPlace(v.Pos, parent, step, false)
 	switch v.Kind {
 	case object.KindMap:
 		s := &ast.StructLit{Lbrace: pos, Rbrace: pos}
@@ -227,15 +233,15 @@ func (b *builder) expr(v object.Value, parent int, step object.Step) ast.Expr {
 		}
 		for _, m := range members {
 			at := object.Field(m.Name)
-			key := b.pos(m.Pos, self, at, true)
+			key := b.addPlace(m.Pos, self, at, true)
 			name := &ast.BasicLit{ValuePos: key, Kind: token.STRING, Value: literal.String.Quote(m.Name)}
-			s.Elts = append(s.Elts, &ast.Field{Label: name, TokenPos: key, Value: b.expr(m.Value, self, at)})
+			s.Elts = append(s.Elts, &ast.Field{Label: name, TokenPos: key, Value: b.buildExpr(m.Value, self, at)})
 		}
 		return s
 	case object.KindList:
 		l := &ast.ListLit{Lbrack: pos, Rbrack: pos}
 		for i, e := range v.Items {
-			l.Elts = append(l.Elts, b.expr(e, self, object.Index(i)))
+			l.Elts = append(l.Elts, b.buildExpr(e, self, object.Index(i)))
 		}
 		return l
 	default:
@@ -243,7 +249,7 @@ func (b *builder) expr(v object.Value, parent int, step object.Step) ast.Expr {
 	}
 }
 
-// scalar is v, which is no map and no list.
+// scalar returns the expression of v, which is neither a map nor a list.
 func (b *builder) scalar(v object.Value, pos token.Pos) ast.Expr {
 	switch v.Kind {
 	case object.KindString:
@@ -263,9 +269,9 @@ func (b *builder) scalar(v object.Value, pos token.Pos) ast.Expr {
 	}
 }
 
-// Sorted is members by name. A module can see the order of a map by a
-// comprehension over it, and the same values must give the same result in
-// whatever order they were written: results are cached by canonical input.
+// Sorted returns members by name. A module can see the order of a map by a comprehension over it,
+// and the same values must give the same result in whatever order they were written: results are
+// cached by canonical input.
 func Sorted(members []object.Member) []object.Member {
 	byName := func(a, b object.Member) int { return strings.Compare(a.Name, b.Name) }
 	if slices.IsSortedFunc(members, byName) {
@@ -290,7 +296,7 @@ func NumberLit(text string, pos token.Pos) ast.Expr {
 	return lit
 }
 
-// ValueOf is rendered data as a value without positions.
+// ValueOf returns rendered data as a value without positions.
 func ValueOf(v any) object.Value {
 	switch v := v.(type) {
 	case map[string]any:

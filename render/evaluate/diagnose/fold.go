@@ -13,10 +13,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// once is errs without those that repeat another one of a shorter path: a line that makes a
-// value for several items, or a definition that several objects use, is one mistake. That
-// a value is not null either says nothing beside what is wrong in it.
-func once(errs object.Errors) object.Errors {
+// dropRepeated returns errs without those that repeat another one of a shorter path. A line that
+// makes a value for several items, or a definition that several objects use, is one mistake. Errors
+// that a value is not null are left out if anything else is wrong.
+func dropRepeated(errs object.Errors) object.Errors {
 	shortest := map[string]string{}
 	key := func(e *object.Error) string { return fmt.Sprint(e.Pos, e.Err) }
 	other := false
@@ -44,9 +44,9 @@ func isNoNull(e *object.Error) bool {
 	return strings.HasPrefix(text, "conflicting values {") && strings.HasSuffix(text, " and null") || strings.HasPrefix(text, "conflicting values null and {")
 }
 
-// objectNodes is errs with one error for a node that is an object itself, in place of one
-// for each field of the object.
-func objectNodes(errs object.Errors) object.Errors {
+// foldObjectNodes returns errs with one error for each node that is an object itself, instead of
+// one for each field of the object.
+func foldObjectNodes(errs object.Errors) object.Errors {
 	whole := map[string]bool{}
 	for _, e := range errs {
 		if node, field := nodeField(e); field == "apiVersion" || field == "kind" {
@@ -61,25 +61,28 @@ func objectNodes(errs object.Errors) object.Errors {
 		}
 		again := seen[node]
 		seen[node] = true
-		e.Path, e.Err = node, fmt.Errorf("node %q is an object itself: put it below object", node[strings.LastIndexByte(node, '.')+1:])
+		e.Path = node
+		e.Err = fmt.Errorf("node %q is an object itself: put it below object", node[strings.LastIndexByte(node, '.')+1:])
 		return again
 	})
 }
 
-// nodeField is the node and its unknown field that e is about; the field is "" where e is
-// about something else.
+// nodeField returns the node and its unknown field that e is about. The field is "" if e is about
+// something else.
 func nodeField(e *object.Error) (node, field string) {
 	const nodes = FieldGraph + "." + FieldNodes + "."
-	i, last := strings.Index(e.Path, nodes), strings.LastIndexByte(e.Path, '.')
+	i := strings.Index(e.Path, nodes)
+	last := strings.LastIndexByte(e.Path, '.')
 	if i < 0 || last < i+len(nodes) || strings.Contains(e.Path[i+len(nodes):last], ".") || !strings.HasPrefix(e.Err.Error(), "unknown field ") {
 		return "", ""
 	}
 	return e.Path[:last], e.Path[last+1:]
 }
 
-// instead says what was expected in place of a value that conflicts with a type, or with
-// several values; "" where CUE's errors do not tell which side is the wrong one.
-func instead(errs []cueerrors.Error) string {
+// expectedInstead returns what was expected instead of a value that conflicts with a type, or with
+// several values. It returns "" if CUE's errors do not tell which side is wrong.
+func expectedInstead(errs []cueerrors.Error) string {
+	// Collect the two sides of each conflict.
 	var pairs [][2]string
 	types := 0
 	for _, e := range errs {
@@ -88,13 +91,17 @@ func instead(errs []cueerrors.Error) string {
 			return ""
 		}
 		p := [2]string{fmt.Sprint(args[0]), fmt.Sprint(args[1])}
-		if pairs = append(pairs, p); isType(p[0]) || isType(p[1]) {
+		pairs = append(pairs, p)
+		if isType(p[0]) || isType(p[1]) {
 			types++
 		}
 	}
 	if len(pairs) == 0 {
 		return ""
 	}
+
+	// The value is the side that all conflicts have. The other sides are all types, or several
+	// values.
 	for _, given := range pairs[0] {
 		var wants []string
 		for _, p := range pairs {

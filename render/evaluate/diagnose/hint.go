@@ -19,10 +19,11 @@ import (
 // quotesHint is the hint for numbers and the like where text is expected, before the text.
 const quotesHint = "write it in quotes: "
 
-// typeHint is what to do about a scalar of another kind than schema, or where there is none
-// CUE's errors ask for: about text without quotes, and numbers with them. "" is nothing.
+// typeHint returns what to do about a scalar of another kind than the schema asks for, such as text
+// without quotes or a number with quotes. Without a schema, CUE's errors name the kind. It returns
+// "" if there is no hint.
 func typeHint(schema cue.Value, errs []cueerrors.Error, v object.Value) string {
-	want := wanted(schema, errs)
+	want := wantedKind(schema, errs)
 	fits := func(kind object.Kind, text string) bool {
 		other := Fill(Part{Field: FieldInput, Value: object.Value{Kind: kind, Text: text}})
 		return want&kindOf(object.Value{Kind: kind}) != 0 && (!schema.Exists() || schema.Unify(other.Value).Validate() == nil)
@@ -50,7 +51,7 @@ func typeHint(schema cue.Value, errs []cueerrors.Error, v object.Value) string {
 	return ""
 }
 
-// textHint is what to do about text where a number or a boolean is wanted.
+// textHint returns what to do about text if a number or a boolean is wanted.
 func textHint(text string, fits func(object.Kind, string) bool) string {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && fits(object.KindNumber, strconv.FormatInt(n, 10)) ||
 		(text == "true" || text == "false") && fits(object.KindBool, text) {
@@ -64,7 +65,7 @@ func textHint(text string, fits func(object.Kind, string) bool) string {
 	return ""
 }
 
-// fieldHint is what to do about a struct where text is wanted: in CUE text without quotes is a
+// fieldHint returns what to do about a struct if text is wanted. In CUE, text without quotes is a
 // field with a value, such as nginx:1.29.
 func fieldHint(v object.Value) string {
 	if len(v.Members) != 1 || !strings.HasSuffix(v.Pos.File, ".cue") {
@@ -83,8 +84,8 @@ func isQuantity(schema cue.Value) bool {
 	return schema.Exists() && strings.Contains(Expected(schema), "an amount such as")
 }
 
-// mapHint is how the last name of path is written where schema wants a map: with the fields
-// that it must have, which CUE names once there is an empty one. "" is nothing.
+// mapHint returns how to write the last name of path if the schema wants a map. It lists the fields
+// that the map must have, which CUE names if the map is empty. It returns "" if there is no hint.
 func (sc Scope) mapHint(path object.Path, schema cue.Value, input object.Value) string {
 	if len(path) == 0 || !schema.Exists() || schema.IncompleteKind() != cue.StructKind || len(alternatives(schema)) > 0 || time.Now().After(sc.deadline) {
 		return ""
@@ -132,8 +133,9 @@ func (sc Scope) strayHint(path object.Path, input object.Value) string {
 	return ""
 }
 
-// wanted is the kind that a schema wants, or where there is none that of CUE's errors.
-func wanted(schema cue.Value, errs []cueerrors.Error) cue.Kind {
+// wantedKind returns the kind that a schema wants. Without a schema it returns the kinds that CUE's
+// errors name.
+func wantedKind(schema cue.Value, errs []cueerrors.Error) cue.Kind {
 	if schema.Exists() {
 		return schema.IncompleteKind()
 	}

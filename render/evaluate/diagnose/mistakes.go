@@ -51,10 +51,13 @@ type Scope struct {
 	depth int
 }
 
-// mistakes finds all that is wrong with given.
-func (sc Scope) mistakes(input object.Value) []Mistake {
+// findMistakes finds all that is wrong with the input. It looks until the deadline, and for a
+// bounded number of rounds.
+func (sc Scope) findMistakes(input object.Value) []Mistake {
 	var found []Mistake
 	gone := map[string]bool{}
+
+	// Each round validates what is left of the input.
 	for round := range maxRounds {
 		if round > 0 && time.Now().After(sc.deadline) {
 			break
@@ -65,6 +68,8 @@ func (sc Scope) mistakes(input object.Value) []Mistake {
 		}
 		progress := false
 		mistakes := sc.read(err, f.With, input, gone, round)
+
+		// An inner mistake counts only if a round finds no other.
 		for _, inner := range []bool{false, true} {
 			for _, m := range mistakes {
 				if m.inner != inner || inner && progress {
@@ -75,27 +80,31 @@ func (sc Scope) mistakes(input object.Value) []Mistake {
 				switch {
 				case m.Missing:
 				case m.unknown:
-					input, progress = input.Without(m.Path), true
+					input = input.Without(m.Path)
+					progress = true
 				default:
 					if _, n := input.Lookup(m.Path); n == len(m.Path) {
-						input, progress = blank(input, m.Path), true
+						input = blank(input, m.Path)
+						progress = true
 					}
 				}
 			}
 		}
+
+		// Without progress, the next round would find the same.
 		if !progress || len(found) >= maxReported {
 			break
 		}
 	}
-	return sc.folded(found)
+	return sc.foldMisspelt(found)
 }
 
-// folded are mistakes less the fields that are only missing because they are misspelt.
-func (sc Scope) folded(found []Mistake) []Mistake {
+// foldMisspelt returns mistakes without the fields that are missing only because they are misspelt.
+func (sc Scope) foldMisspelt(found []Mistake) []Mistake {
 	misspelt := map[string]bool{}
 	for i, m := range found {
 		if last := len(m.Path) - 1; m.unknown && last >= 0 {
-			if name := longer(found, m); name != "" {
+			if name := containedName(found, m); name != "" {
 				found[i].Message = fmt.Sprintf("unknown field %q, did you mean %q?", m.Path[last].Name, name)
 				misspelt[m.Path[:last].Append(object.Field(name)).String()] = true
 				continue
@@ -108,9 +117,9 @@ func (sc Scope) folded(found []Mistake) []Mistake {
 	return slices.DeleteFunc(found, func(m Mistake) bool { return m.Missing && misspelt[m.Path.String()] })
 }
 
-// longer is the missing field beside m that the name of m contains: port for
-// containerPort; "" where there is none.
-func longer(found []Mistake, m Mistake) string {
+// containedName returns the name of the missing field beside m that the name of m contains, such as
+// port for containerPort. It returns "" if there is none.
+func containedName(found []Mistake, m Mistake) string {
 	last := len(m.Path) - 1
 	for _, other := range found {
 		if !other.Missing || len(other.Path) != len(m.Path) || !IsPrefix(m.Path[:last], other.Path) {
@@ -124,8 +133,8 @@ func longer(found []Mistake, m Mistake) string {
 	return ""
 }
 
-// blank is v with a part that says nothing at p, so that the parts beside it
-// keep their numbers.
+// blank returns v with an empty value at p. The part stays, so that the parts beside it keep their
+// numbers.
 func blank(v object.Value, p object.Path) object.Value {
 	if len(p) == 0 {
 		return object.Value{Pos: v.Pos}
@@ -175,7 +184,7 @@ func (sc Scope) read(err error, with *Filling, input object.Value, gone map[stri
 				continue
 			}
 		}
-		if m, ok := sc.say(g, with, input, round); ok {
+		if m, ok := sc.describe(g, with, input, round); ok {
 			out = append(out, m)
 		}
 	}
@@ -233,7 +242,7 @@ func inputPath(labels []string, skip int, input object.Value) object.Path {
 	return path
 }
 
-// Unquote is a label of CUE without quotes.
+// Unquote returns a label of CUE without quotes.
 func Unquote(label string) string {
 	if s, err := strconv.Unquote(label); err == nil {
 		return s
@@ -310,17 +319,23 @@ func formatOf(e cueerrors.Error) string {
 	return format
 }
 
-// say puts a group into words. It reports false where the group only says
-// that something which was taken out is not there.
-func (sc Scope) say(g *Group, with *Filling, input object.Value, round int) (Mistake, bool) {
+// describe returns a group as a mistake. It reports false if the group only says that something
+// which was taken out is absent.
+func (sc Scope) describe(g *Group, with *Filling, input object.Value, round int) (Mistake, bool) {
+	// An absent part has no value.
 	m := Mistake{Path: g.Path}
 	value, n := input.Lookup(g.Path)
 	present := n == len(g.Path)
 	if !present {
 		value = object.Value{} // Lookup gives what is nearest.
 	}
+
+	// The demands are the lines of the module that ask for something else.
 	schema := SchemaAt(sc.schema, g.Path)
 	m.Demands = Demands(g, with, schema)
+
+	// The first error that is about the field itself decides. After the first round, an error may be
+	// about what was taken out: only conflicts are sure.
 	unsure := round > 0
 	for _, e := range g.Errs {
 		format, _ := e.Msg()
@@ -328,7 +343,7 @@ func (sc Scope) say(g *Group, with *Filling, input object.Value, round int) (Mis
 		case format == FormatUnknown:
 			m.unknown, m.Key = true, true
 			m.inner = len(g.Path) > 0 && !SchemaAt(sc.schema, g.Path[:len(g.Path)-1]).Exists()
-			m.Message = sc.unknown(g.Path)
+			m.Message = sc.unknownMessage(g.Path)
 			return m, true
 		case format == formatRequired || format == formatIncomplete && !present:
 			m.Missing = true
@@ -347,15 +362,18 @@ func (sc Scope) say(g *Group, with *Filling, input object.Value, round int) (Mis
 	if unsure || len(g.Errs) == 0 {
 		return m, false
 	}
-	m.Message, m.Hint = wrong(g, schema, value), typeHint(schema, g.Errs, value)
+
+	// The value is wrong.
+	m.Message = wrong(g, schema, value)
+	m.Hint = typeHint(schema, g.Errs, value)
 	if value.Kind == object.KindNull && m.Hint == "" {
 		m.Hint = sc.mapHint(g.Path, schema, input)
 	}
 	return m, true
 }
 
-// Demands are the places of the module that a group is about: the field of the
-// schema, or all that CUE names where there is none, and of a _|_, which CUE reports of
+// Demands returns the places of the module that a group is about, which is the field of the schema.
+// Without a schema it returns all places that CUE names. So it does for a _|_, which CUE reports of
 // what is around it.
 func Demands(g *Group, with *Filling, schema cue.Value) []token.Pos {
 	bottom := slices.ContainsFunc(g.Errs, func(e cueerrors.Error) bool { return formatOf(e) == formatBottom })
@@ -373,8 +391,8 @@ func Demands(g *Group, with *Filling, schema cue.Value) []token.Pos {
 	return places
 }
 
-// unknown is the message for a field at path that the schema does not have.
-func (sc Scope) unknown(path object.Path) string {
+// unknownMessage returns the message for a field at path that the schema does not have.
+func (sc Scope) unknownMessage(path object.Path) string {
 	if len(path) == 0 {
 		return "is not known here"
 	}

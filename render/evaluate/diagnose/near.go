@@ -19,8 +19,8 @@ import (
 // unknownName finds the name in what CUE says of one that it does not know.
 var unknownName = regexp.MustCompile(`^(?:invalid interpolation: )?(?:reference "([^"]+)" not found|undefined field:? "?([^" ]+)"?|builtin package "([^"]+)" undefined|cannot call non-function (\w+)\.(\w+) )`)
 
-// Near is the hint for a message about a name that CUE does not know: the nearest one in files,
-// or one that CUE has; "" where there is none.
+// Near returns the hint for a message about a name that CUE does not know: the nearest name in
+// files, or one of CUE. It returns "" if there is none.
 func Near(text string, files []*ast.File) string {
 	found := unknownName.FindStringSubmatch(text)
 	if found == nil {
@@ -28,8 +28,8 @@ func Near(text string, files []*ast.File) string {
 	}
 	references, fields, packages, of, function := found[1], found[2], found[3], found[4], found[5]
 	switch {
-	case references != "" && undeclared(references, files) != "":
-		return undeclared(references, files)
+	case references != "" && declarationHint(references, files) != "":
+		return declarationHint(references, files)
 	case packages != "":
 		return object.DidYouMean(packages, strings.Fields(builtinPackages))
 	case function != "":
@@ -39,9 +39,10 @@ func Near(text string, files []*ast.File) string {
 	return object.DidYouMean(name, slices.DeleteFunc(namesIn(files, references != ""), func(n string) bool { return n == name }))
 }
 
-// undeclared is the line that declares a name of ours, where a file refers to it and has none: a
-// provisioner declares what it reads, and a file imports the schema. "" is for other names.
-func undeclared(name string, files []*ast.File) string {
+// declarationHint returns what to write for a name of Ropewalk that a file uses and does not
+// declare. A provisioner declares what it reads, and a file imports the schema. It returns "" for
+// other names.
+func declarationHint(name string, files []*ast.File) string {
 	isOurs := func(n ast.Node) bool {
 		s, ok := n.(*ast.SelectorExpr)
 		if !ok {
@@ -69,8 +70,8 @@ func undeclared(name string, files []*ast.File) string {
 // schemaNames are the definitions of the schema that modules use.
 const schemaNames = "#Apply #Context #Graph #ID #Node #Provisioner #Ready #Resource #Sensitive #Subject #Violation"
 
-// OncePerName is errs with one error for each file that refers to a name of ours and does not
-// declare it, with the next places as notes.
+// OncePerName returns errs with one error for each file that uses a name of Ropewalk without a
+// declaration. The next places are notes of that error.
 func OncePerName(errs object.Errors) (out object.Errors) {
 	first := map[string]*object.Error{}
 	for _, e := range errs.Sorted() {
@@ -81,7 +82,8 @@ func OncePerName(errs object.Errors) (out object.Errors) {
 		key := e.Pos.File + " " + e.Err.Error()
 		switch f := first[key]; {
 		case f == nil:
-			first[key], out = e, append(out, e)
+			first[key] = e
+			out = append(out, e)
 		case len(f.Notes) < maxNotes:
 			f.Notes = append(f.Notes, object.Note{Pos: e.Pos, Text: "it is used here too"})
 		}
@@ -89,7 +91,7 @@ func OncePerName(errs object.Errors) (out object.Errors) {
 	return out
 }
 
-// unknownIn is a message as Module.Near reads it.
+// unknownIn returns a message in the form that Module.Near reads.
 func unknownIn(g *Group, text string) string {
 	if format, _ := g.Errs[0].Msg(); format == FormatUnknown && len(g.Path) > 0 {
 		return "undefined field: " + g.Path[len(g.Path)-1].Name
@@ -97,21 +99,25 @@ func unknownIn(g *Group, text string) string {
 	return text
 }
 
-// selected is a message with the name in quotes of a field that is not there, where the module
-// itself selects it: it is no value that anybody gave. Where a secret is the same word, it is hidden
-// with its quotes, and the rest is what is said of any other.
-func (s *Subject) selected(text string, places []token.Pos) string {
+// quoteSelected returns a message with the name of an absent field in quotes if the module itself
+// selects the field. The name is then no value of a user. If a secret is the same word, it is
+// hidden with its quotes, and the rest of the message is as for any other name.
+func (s *Subject) quoteSelected(text string, places []token.Pos) string {
 	const said = "undefined field: "
 	_, name, ok := strings.Cut(text, said)
-	if name, _, _ = strings.Cut(name, " "); !ok || !slices.ContainsFunc(places, func(p token.Pos) bool { return s.Module.Selects(p, name) }) {
+	name, _, _ = strings.Cut(name, " ")
+	if !ok || !slices.ContainsFunc(places, func(p token.Pos) bool { return s.Module.Selects(p, name) }) {
 		return text
 	}
 	return strings.Replace(text, said+name, fmt.Sprintf("%s%q", said, name), 1)
 }
 
-// namesIn are the names of fields in files, and with it of all else that a reference may be to.
+// namesIn returns the sorted names of the fields in files. With references, it returns all other
+// names too that a reference may lead to.
 func namesIn(files []*ast.File, references bool) []string {
 	seen := map[string]bool{}
+
+	// A name is counted once.
 	add := func(n ast.Node) {
 		if label, ok := n.(ast.Label); ok {
 			if name, _, err := ast.LabelName(label); err == nil {
@@ -119,6 +125,8 @@ func namesIn(files []*ast.File, references bool) []string {
 			}
 		}
 	}
+
+	// Variables, aliases and imports can only be referred to.
 	for _, file := range files {
 		ast.Walk(file, func(n ast.Node) bool {
 			switch n := n.(type) {
@@ -147,7 +155,8 @@ func namesIn(files []*ast.File, references bool) []string {
 const builtinPackages = `crypto/ed25519 crypto/hmac crypto/md5 crypto/sha1 crypto/sha256 crypto/sha512 encoding/base64 encoding/csv encoding/hex encoding/json
 	encoding/toml encoding/yaml html list math math/bits net path regexp strconv strings struct text/tabwriter text/template time uuid`
 
-// builtinFunctions are the functions of the packages of CUE that most modules use; "" of others.
+// builtinFunctions returns the functions of the packages of CUE that most modules use, or "" for
+// any other package.
 func builtinFunctions(of string) string {
 	switch of {
 	case "strings":

@@ -9,7 +9,7 @@ import (
 	"cuelang.org/go/cue"
 )
 
-// patternOfNames is what the names of the fields of v must be in plain words; "" where
+// patternOfNames returns in plain words what the names of the fields of v must be. It returns "" if
 // there is no pattern for them.
 func patternOfNames(v cue.Value) string {
 	if !v.Exists() {
@@ -29,14 +29,15 @@ func patternOfNames(v cue.Value) string {
 	return ""
 }
 
-// patternName is what a regular expression stands for in the embedded modules, in the
-// schema of modules, and in definitions that Timoni and "cue get crd" make of Kubernetes;
-// "" for any other.
+// patternName returns in plain words what a regular expression stands for. It knows those in the
+// embedded modules, in the schema of modules, and in definitions that Timoni and "cue get crd" make
+// of Kubernetes. It returns "" for any other.
 func patternName(pattern string) string {
 	return cmp.Or(patternOfName(pattern), patternOfValue(pattern), patternOfCluster(pattern))
 }
 
-// patternOfName is patternName for names of objects, hosts, variables, keys and labels.
+// patternOfName returns what patternName returns for names of objects, hosts, variables, keys and
+// labels.
 func patternOfName(pattern string) string {
 	const (
 		begin  = `^[a-z]([-a-z0-9]{0,`
@@ -82,7 +83,7 @@ func patternOfName(pattern string) string {
 	return ""
 }
 
-// patternOfValue is patternName for amounts, numbers, paths and references.
+// patternOfValue returns what patternName returns for amounts, numbers, paths and references.
 func patternOfValue(pattern string) string {
 	const quantity = `(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$`
 	switch pattern {
@@ -111,7 +112,7 @@ func patternOfValue(pattern string) string {
 	return ""
 }
 
-// patternOfCluster is patternName for what the module cluster alone has.
+// patternOfCluster returns what patternName returns for patterns that only the module cluster has.
 func patternOfCluster(pattern string) string {
 	switch pattern {
 	case `^v1\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`:

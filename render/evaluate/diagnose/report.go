@@ -19,13 +19,16 @@ import (
 // maxNotes is how many lines of the module one mistake names at most.
 const maxNotes = 3
 
-// OutcomeErrors is what is wrong with what was made of the input, which err
-// says of f. CUE hides what is missing behind what is in conflict, so the
-// user's part in the conflicts is taken out and the rest is tried again.
+// OutcomeErrors returns what is wrong with what was made of the input. The error err is what CUE
+// says of f. CUE hides what is missing behind what is in conflict, so the user's part in the
+// conflicts is taken out and the rest is tried again.
 func (s *Subject) OutcomeErrors(f Filled, field string, err error, try func(object.Value) (Filled, error)) error {
 	var all object.Errors
-	input, first := s.Input, f
+	input := s.Input
+	first := f
 	firstErr := err
+
+	// Each round reports the conflicts, and takes the user's part in them out.
 	for round := range maxRounds {
 		progress := false
 		for _, g := range (Scope{skip: s.Skip}).Groups(err, f.With, object.Value{}) {
@@ -41,20 +44,24 @@ func (s *Subject) OutcomeErrors(f Filled, field string, err error, try func(obje
 				continue
 			}
 			if path := f.With.Path(i); len(path) > 0 {
-				input, progress = blank(input, path), true
+				input = blank(input, path)
+				progress = true
 			}
 		}
-		if !progress || time.Now().After(s.patience()) {
+		if !progress || time.Now().After(s.searchDeadline()) {
 			break
 		}
-		if f, err = try(input); err == nil {
+		f, err = try(input)
+		if err == nil {
 			break
 		}
 	}
+
+	// If no group has an error, the first errors are reported as they are.
 	if len(all) == 0 {
 		return s.ErrorsOf(first, field, firstErr)
 	}
-	return once(objectNodes(all)).Sorted()
+	return dropRepeated(foldObjectNodes(all)).Sorted()
 }
 
 // IsIncomplete reports whether a group only says that something has no value.
@@ -68,20 +75,20 @@ func IsIncomplete(g *Group) bool {
 	return true
 }
 
-// InputErrorsOf is all mistakes of the session's input against schema; skip is
-// how many labels of CUE's paths lead to where it is filled.
+// InputErrorsOf returns all mistakes of the input against schema. The argument skip is how many
+// labels of CUE's paths lead to where the input is filled in.
 func (s *Subject) InputErrorsOf(schema cue.Value, skip int, try func(object.Value) (Filled, error)) object.Errors {
-	sc := Scope{schema: schema, skip: skip, try: try, deadline: s.patience()}
+	sc := Scope{schema: schema, skip: skip, try: try, deadline: s.searchDeadline()}
 	var errs object.Errors
-	for _, m := range sc.mistakes(s.Input) {
+	for _, m := range sc.findMistakes(s.Input) {
 		errs = append(errs, s.Report(m))
 	}
 	return errs
 }
 
-// patience is until when errors are looked for; what was found by then is
+// searchDeadline returns the time until which errors are looked for. What was found by then is
 // better than the error that time ran out.
-func (s *Subject) patience() time.Time { return s.Began.Add(Timeout(s.Req.Limits) / 2) }
+func (s *Subject) searchDeadline() time.Time { return s.Began.Add(Timeout(s.Req.Limits) / 2) }
 
 // Report gives a mistake its place in the user's text.
 func (s *Subject) Report(m Mistake) *object.Error {
@@ -102,33 +109,36 @@ func (s *Subject) Report(m Mistake) *object.Error {
 		Hint:  forShell(m.Hint, object.FirstValid(pos, s.Pos)),
 	}
 	if hint := s.valuesHint(m, pos); hint != "" {
-		if e.Hint = hint; m.unknown {
+		e.Hint = hint
+		if m.unknown {
 			e.Err = fmt.Errorf("unknown field %q", m.Path[0].Name)
 		}
 	}
 	if !m.unknown { // What CUE names of a field that it does not know are conditions around it.
 		e.Notes = s.Notes(m.Demands, "required here")
 	}
-	s.outdated(e, m.Demands)
+	s.placeOutdated(e, m.Demands)
 	return e
 }
 
-// outdated places a mistake of syntax that CUE has given up where it is written: what was
-// filled in has no part in it.
-func (s *Subject) outdated(e *object.Error, written []token.Pos) {
+// placeOutdated places a mistake of syntax that CUE has given up at the line where it is written.
+// What was filled in has no part in it.
+func (s *Subject) placeOutdated(e *object.Error, written []token.Pos) {
 	if !strings.Contains(e.Err.Error(), " is superseded by ") {
 		return
 	}
 	e.Hint = `run "cue fix ./..." in the module, which rewrites it`
 	if at := s.Notes(written, ""); len(at) > 0 {
-		e.Pos, e.Notes = at[0].Pos, nil
+		e.Pos = at[0].Pos
+		e.Notes = nil
 	}
 }
 
-// valuesHint is what to do about a mistake that only a values file or a flag makes; "" is
-// nothing.
+// valuesHint returns what to do about a mistake that only a values file or a flag makes, or "" for
+// any other.
 func (s *Subject) valuesHint(m Mistake, pos object.Pos) string {
-	at, last := pos.File, len(m.Path)-1
+	at := pos.File
+	last := len(m.Path) - 1
 	_, set, _ := strings.Cut(at, "--set ")
 	switch {
 	case set != "" && m.Message == "expected a list, got a map":
@@ -141,8 +151,8 @@ func (s *Subject) valuesHint(m Mistake, pos object.Pos) string {
 	return ""
 }
 
-// forShell is a hint to write quotes as it applies to a value of --set: those that the
-// shell takes away are not enough.
+// forShell returns a hint to write quotes as it applies to a value of --set: quotes that the shell
+// takes away are not enough. Other hints stay as they are.
 func forShell(hint string, pos object.Pos) string {
 	text, quotes := strings.CutPrefix(hint, quotesHint)
 	flag, path, set := strings.Cut(pos.File, " ")
@@ -152,7 +162,7 @@ func forShell(hint string, pos object.Pos) string {
 	return fmt.Sprintf("keep the quotes from the shell: %s '%s=%s'", flag, path, text)
 }
 
-// keyPos is the place of the name that path ends in.
+// keyPos returns the place of the name that path ends in.
 func keyPos(v object.Value, path object.Path) object.Pos {
 	if len(path) == 0 {
 		return v.Pos
@@ -169,8 +179,8 @@ func keyPos(v object.Value, path object.Path) object.Pos {
 	return object.Pos{}
 }
 
-// Notes are places in the module; its own lines come before those of schemas,
-// and a line that only names another that is there too is left out.
+// Notes returns notes with a text for places in the module. Lines of the module itself come before
+// those of schemas, and a line is named once.
 func (s *Subject) Notes(places []token.Pos, text string) []object.Note {
 	var own, other []object.Note
 	seen := map[object.Pos]bool{}
@@ -200,18 +210,22 @@ func (s *Subject) ErrorsOf(f Filled, field string, err error) error {
 			out = append(out, s.moduleMistake(f, field, g))
 		}
 	}
-	out = once(objectNodes(out))
+	out = dropRepeated(foldObjectNodes(out))
 	if len(out) == 0 {
 		return AtSpec(s.Req, fmt.Errorf("module %q: %s: %s", s.Module.Name(), field, oneLineOf(s.Module.Clean(err.Error()))))
 	}
 	return out.Sorted()
 }
 
+// moduleMistake returns the mistake that a group of errors is, with the best place that is known
+// for it.
 func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error {
 	e := &object.Error{Stage: object.StageEvaluate, Path: g.Path.String(), Pos: s.Pos}
 	if len(g.Path) > 2 && g.Path[0].Name == FieldGraph && g.Path[1].Name == FieldNodes {
 		e.Node = s.NodeID(g.Path[2].Name)
 	}
+
+	// Demands are the places that nothing was filled in at.
 	var demands []token.Pos
 	for _, c := range g.Errs {
 		for _, p := range cueerrors.Positions(c) {
@@ -220,6 +234,9 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 			}
 		}
 	}
+
+	// What was filled in comes first: the context, the input, then the config. The next best is the
+	// line of the module's author that made the value, and then the deepest of the demands.
 	value := object.Value{}
 	if i := s.entry(f, g, FieldContext); i > 0 && field == FieldContext {
 		value, _ = ContextValue(s.Req.Context).Lookup(f.With.Path(i))
@@ -239,7 +256,9 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 	} else if notes := s.Notes(s.byDepth(demands, g), related(g)); len(notes) > 0 {
 		e.Pos, e.Notes = notes[0].Pos, notes[1:]
 	}
-	e.Err = fmt.Errorf("%s", s.selected(s.Module.Clean(s.moduleMessage(g, value)), demands))
+
+	// The message has no internal names.
+	e.Err = fmt.Errorf("%s", s.quoteSelected(s.Module.Clean(s.moduleMessage(g, value)), demands))
 	if tag := s.Module.Tag(demands); tag != "" && IsIncomplete(g) {
 		e.Err = fmt.Errorf("tag %q is not set", tag)
 		e.Hint = fmt.Sprintf("give it a value: spec.tags: {%s: VALUE}", tag)
@@ -248,17 +267,20 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 		}
 		return e
 	}
-	if e.Hint = typeHint(cue.Value{}, g.Errs, value); e.Hint == "" {
+
+	// Hints about types are more certain than those about names.
+	e.Hint = typeHint(cue.Value{}, g.Errs, value)
+	if e.Hint == "" {
 		e.Hint = s.Module.Near(unknownIn(g, e.Err.Error()))
 	}
-	s.outdated(e, demands)
+	s.placeOutdated(e, demands)
 	if field == FieldContext && !strings.HasPrefix(e.Err.Error(), "undefined field: \"") {
 		e.Hint = fmt.Sprintf("module %q requires this of its context", s.Module.Name())
 	}
 	return e
 }
 
-// related is how a note is about the places of g after the first.
+// related returns the text of notes on the places of g after the first.
 func related(g *Group) string {
 	if IsIncomplete(g) {
 		return "it comes from here"
@@ -275,7 +297,7 @@ func (s *Subject) byDepth(places []token.Pos, g *Group) []token.Pos {
 	return places
 }
 
-// entry is that of what was filled in at root that g is about; 0 is none.
+// entry returns the first entry of g that was filled in at root, or 0 if there is none.
 func (s *Subject) entry(f Filled, g *Group, root string) int {
 	places := slices.Clone(g.Entries)
 	slices.Sort(places)
@@ -287,11 +309,12 @@ func (s *Subject) entry(f Filled, g *Group, root string) int {
 	return 0
 }
 
+// moduleMessage returns the message of a group. With a value, it says what is wrong with the value.
 func (s *Subject) moduleMessage(g *Group, value object.Value) string {
 	if value.Kind != object.KindNone {
 		return conflict(g.Errs, value, cue.Value{})
 	}
-	if text := instead(g.Errs); text != "" {
+	if text := expectedInstead(g.Errs); text != "" {
 		return text
 	}
 	var texts []string
@@ -306,145 +329,5 @@ func (s *Subject) moduleMessage(g *Group, value object.Value) string {
 // UnknownHere is the message of a field that is not known, where there is no more to say.
 const UnknownHere = "field is not known here"
 
-// words is one error of CUE in plain words, without its path.
-func words(e cueerrors.Error) string {
-	format, args := e.Msg()
-	if strings.Contains(format, " value") && format != formatIncomplete && isSecret(e.Path()) {
-		return "must be a reference to a secret, such as {key, property}, and never its value"
-	}
-	switch format {
-	case FormatUnknown:
-		// The schema closes a node before we decode it: the words are the same.
-		p := e.Path()
-		if n := len(p) - 4; n >= 0 && p[n] == FieldGraph && p[n+1] == FieldNodes {
-			return UnknownField(p[n+3], NodeFields())
-		}
-		if n := slices.Index(p, FieldGraph) + 1; n > 0 && n < len(p) && p[n] != FieldNodes && (n == 1 || n == 2 && strings.HasPrefix(p[0], "#")) {
-			return UnknownField(p[n], []string{FieldNodes})
-		}
-		return UnknownHere
-	case formatRequired:
-		return "is missing"
-	case formatIncomplete:
-		if len(args) == 1 && strings.Contains(fmt.Sprint(args...), "} | {") {
-			return "may still be one of several maps: mark one as the default with *, or tell them apart"
-		}
-		return NoValue + ", expected " + typeName(oneLineOf(fmt.Sprint(args...)))
-	case formatUndecided:
-		return "depends on a value that is not set, expected " + typeName(fmt.Sprint(args[0]))
-	case formatBottom:
-		return "is refused by the module, with _|_"
-	case formatKinds, formatConflict:
-		return oneLineOf(fmt.Sprintf("conflicting values %v and %v", args[0], args[1]))
-	case formatBound:
-		return oneLineOf(fmt.Sprintf("expected %s, got %v", bound(fmt.Sprint(args[1])), args[0]))
-	default:
-		text := strings.TrimSpace(fmt.Sprintf(format, args...))
-		if inner := cueerrors.Unwrap(e); inner != nil {
-			text = strings.TrimPrefix(text+": "+Message(inner), ": ")
-		}
-		return text
-	}
-}
-
-// isSecret reports whether path leads into what a provisioner declares as
-// sensitive: #License.sensitive.token. A value there, which CUE would repeat,
-// may be a secret by mistake.
-func isSecret(path []string) bool {
-	n := slices.Index(path, FieldSensitive)
-	return n >= 0 && n <= 2 && !slices.Contains([]string{FieldInput, FieldContext, FieldGraph}, path[0])
-}
-
-// Message is any error of CUE in plain words.
-func Message(err error) string {
-	var texts []string
-	for _, e := range cueerrors.Errors(err) {
-		if _, ok := err.(cueerrors.Error); !ok { //nolint:errorlint // errors of Go have no words of CUE
-			return oneLineOf(err.Error())
-		}
-		if text := words(e); text != "" {
-			texts = append(texts, text)
-		}
-	}
-	return oneLineOf(strings.Join(texts, "; "))
-}
-
-// bound is a bound of CUE, such as >=9, in plain words.
-func bound(text string) string {
-	if pattern, ok := strings.CutPrefix(text, "=~"); ok && patternName(Unquote(pattern)) != "" {
-		return patternName(Unquote(pattern))
-	}
-	for _, op := range [...]struct{ sign, words string }{
-		{">=", "at least "}, {"<=", "at most "}, {">", "more than "}, {"<", "less than "},
-		{"!=", "anything but "}, {"=~", "text that matches "}, {"!~", "text that does not match "},
-	} {
-		if rest, ok := strings.CutPrefix(text, op.sign); ok {
-			return op.words + rest
-		}
-	}
-	return oneLineOf(text)
-}
-
-// otherThan is which of the two sides of a conflict is not the user's; false
-// where neither is.
-func otherThan(value object.Value, a, b string) (string, bool) {
-	mine := string(value.JSON())
-	switch {
-	case value.Kind == object.KindNone:
-		return a, false
-	case a == mine:
-		return typeName(b), true
-	case b == mine:
-		return typeName(a), true
-	case value.Kind == object.KindMap || value.Kind == object.KindList:
-		if strings.HasPrefix(a, "{") || strings.HasPrefix(a, "[") {
-			return typeName(b), true
-		}
-		return typeName(a), true
-	default:
-		return a, false
-	}
-}
-
-// typeName is a value of CUE in plain words where it is a type.
-func typeName(text string) string {
-	switch text {
-	case "string":
-		return "text"
-	case "int":
-		return "an integer"
-	case "float", "number":
-		return "a number"
-	case "bool":
-		return "true or false"
-	case "bytes":
-		return "bytes"
-	case "_":
-		return "a value"
-	}
-	if strings.HasPrefix(text, "{") {
-		return "a map"
-	}
-	if strings.HasPrefix(text, "[") {
-		return "a list"
-	}
-	return bound(text)
-}
-
-// best joins what is wanted. A single value beside a wider want is only a
-// default.
-func best(wants []string) string {
-	wide := slices.DeleteFunc(slices.Clone(wants), func(w string) bool { return w == "" || strings.ContainsAny(w[:1], `"-0123456789`) })
-	if len(wide) > 0 {
-		wants = wide
-	}
-	slices.Sort(wants)
-	wants = slices.Compact(wants)
-	if len(wants) > 1 && len(wide) == 0 {
-		return "one of " + choice(wants)
-	}
-	return choice(wants)
-}
-
-// NodeFields are the fields of a node.
+// NodeFields returns the names of the fields of a node.
 func NodeFields() []string { return []string{"object", "dependsOn", "readyWhen", "apply"} }

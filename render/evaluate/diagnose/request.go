@@ -17,10 +17,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Timeout is that of l, or the default.
+// Timeout returns the timeout of l, or the default.
 func Timeout(l evaluate.Limits) time.Duration { return cmp.Or(l.Timeout, evaluate.DefaultTimeout) }
 
-// Memory is that of l, or the default.
+// Memory returns the bound of memory of l, or the default.
 func Memory(l evaluate.Limits) int64 { return cmp.Or(l.Memory, evaluate.DefaultMemory) }
 
 // ReasonError is a message that wraps one of the sentinels.
@@ -32,12 +32,12 @@ type ReasonError struct {
 func (e *ReasonError) Error() string { return e.Text }
 func (e *ReasonError) Unwrap() error { return e.Reason }
 
-// Because is an error with a text of its own that wraps one of the sentinels.
+// Because returns an error with a text of its own that wraps one of the sentinels.
 func Because(reason error, format string, args ...any) error {
 	return &ReasonError{Text: fmt.Sprintf(format, args...), Reason: reason}
 }
 
-// Cancelled is the error of a request whose ctx has ended.
+// Cancelled returns the error of a request whose ctx has ended.
 func Cancelled(ctx context.Context, req evaluate.Request) error {
 	cause := ctx.Err()
 	if errors.Is(cause, context.DeadlineExceeded) {
@@ -46,7 +46,7 @@ func Cancelled(ctx context.Context, req evaluate.Request) error {
 	return fmt.Errorf("evaluation of %q: %w", req.Spec, cause)
 }
 
-// TimedOut is the error of an evaluation that took too long.
+// TimedOut returns the error of an evaluation that took too long.
 func TimedOut(r evaluate.Request) error {
 	e := Blame(r, Because(evaluate.ErrTimeout, "evaluation exceeded %s: %s did not finish in time", Timeout(r.Limits), subjectOf(r)))
 	e.Hint = "look for comprehensions over comprehensions and for unified disjunctions, or raise the limit (--timeout)"
@@ -61,7 +61,7 @@ func TimedOut(r evaluate.Request) error {
 	return object.Errors{e}
 }
 
-// widest is the map with the most fields in v, which is at path.
+// widest returns the map with the most fields in v, and its path. The path of v itself is path.
 func widest(v object.Value, path object.Path) (object.Value, object.Path) {
 	out, at := v, path
 	better := func(part object.Value, step object.Step) {
@@ -81,14 +81,14 @@ func widest(v object.Value, path object.Path) (object.Value, object.Path) {
 	return out, at
 }
 
-// OutOfMemory is the error of an evaluation that grew too large.
+// OutOfMemory returns the error of an evaluation that grew too large.
 func OutOfMemory(r evaluate.Request) error {
 	e := Blame(r, Because(evaluate.ErrMemory, "evaluation exceeded %d MiB of memory: %s grows too large", Memory(r.Limits)>>20, subjectOf(r)))
 	e.Hint = "look for lists and texts that multiply, or raise the limit (--memory, or --memory-total of a server)"
 	return object.Errors{e}
 }
 
-// TooDeep is the error of an evaluation whose stack grew too large.
+// TooDeep returns the error of an evaluation whose stack grew too large.
 func TooDeep(r evaluate.Request) error {
 	e := Blame(r, Because(evaluate.ErrCrashed, "evaluation recursed too deeply: %s was stopped", subjectOf(r)))
 	e.Hint = "look for a definition or a comprehension that contains itself, and for long chains of references"
@@ -103,24 +103,23 @@ func subjectOf(r evaluate.Request) string {
 	return fmt.Sprintf("module %q", ModuleName(r.Module))
 }
 
-// Advice is what can be done about a request that its limits have stopped again and
-// again.
+// Advice returns what can be done about a request that its limits have stopped again and again.
 func Advice(l evaluate.Limits) string {
 	return fmt.Sprintf("change the module or its input, or raise its limits: %s (--timeout), %d MiB (--memory, or --memory-total of a server)",
 		Timeout(l), Memory(l)>>20)
 }
 
-// Panicked is the error for a fault of the CUE library.
+// Panicked returns the error for a fault of the CUE library.
 func Panicked(r evaluate.Request, cause any) error {
 	return Because(evaluate.ErrCrashed, "%s: %v", subjectOf(r), crash.Of(cause))
 }
 
-// AtSpec is a mistake that belongs to the spec as a whole.
+// AtSpec returns a mistake that belongs to the spec and to no part of it.
 func AtSpec(r evaluate.Request, err error) *object.Error {
 	return &object.Error{Stage: object.StageEvaluate, Pos: r.Pos, Err: err}
 }
 
-// Blame is a mistake of the module, at the line that names it.
+// Blame returns a mistake of the module, at the line that names it.
 func Blame(r evaluate.Request, err error) *object.Error {
 	e := AtSpec(r, err)
 	e.Pos = object.FirstValid(r.Module.Pos, r.Pos)
@@ -146,8 +145,8 @@ func Fail(r evaluate.Request, err error) error {
 // maxLine is how many bytes of a line a message holds.
 const maxLine = 200
 
-// FirstLine is the first line of text that says something, within bounds: a
-// stack is for a debugger.
+// FirstLine returns the first line of text that is not blank, cut to a bounded length. The rest,
+// such as a stack, is for a debugger.
 func FirstLine(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -159,7 +158,7 @@ func FirstLine(text string) string {
 	return ""
 }
 
-// ModuleName is what messages call a module.
+// ModuleName returns what messages call a module.
 func ModuleName(m evaluate.Module) string {
 	if m.Label != "" {
 		return m.Label

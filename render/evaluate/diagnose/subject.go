@@ -30,7 +30,7 @@ type Module interface {
 	Own(p token.Pos) bool
 	// Depth is how many fields p is inside of.
 	Depth(p token.Pos) int
-	// Clean takes names of ours out of a message of CUE.
+	// Clean removes internal names from a message of CUE.
 	Clean(text string) string
 	// Near is the hint for a message of CUE about a name that it does not know; "" for others.
 	Near(text string) string
@@ -61,7 +61,7 @@ type Subject struct {
 // maxNodeName is how many characters the name of a node has at most.
 const maxNodeName = 63
 
-// NodeID is the id of a node that the module calls name.
+// NodeID returns the id of a node that the module calls name.
 func (s *Subject) NodeID(name string) object.ID {
 	if s.Resource != "" {
 		name = shortName(FieldResource + "-" + s.Resource + "-" + name)
@@ -69,7 +69,7 @@ func (s *Subject) NodeID(name string) object.ID {
 	return object.MakeID(s.Req.Spec, name)
 }
 
-// shortName is name, cut and with a hash of the whole where it is too long.
+// shortName returns name, cut and with a hash of the complete name if it is too long.
 func shortName(name string) string {
 	if len(name) <= maxNodeName {
 		return name
@@ -79,9 +79,8 @@ func shortName(name string) string {
 	return strings.TrimRight(name[:maxNodeName-len(hash)-1], "-") + "-" + hash
 }
 
-// OwnPos is the line of the module that made the first of values. A value may
-// come from a schema and from the module; the module's own line is what its
-// author looks for.
+// OwnPos returns the line of the module that made the first of values that has one. A value may
+// come from a schema and from the module; the module's own line is what its author looks for.
 func (s *Subject) OwnPos(values ...cue.Value) object.Pos {
 	first := object.Pos{}
 	for _, v := range values {
@@ -97,8 +96,8 @@ func (s *Subject) OwnPos(values ...cue.Value) object.Pos {
 	return first
 }
 
-// places are the first line of v that the author of the module wrote, and the first of
-// a schema or a dependency.
+// places returns the first line of v that the author of the module wrote, and the first of a schema
+// or a dependency.
 func (s *Subject) places(v cue.Value) (own, other object.Pos) {
 	all := []token.Pos{v.Pos()}
 	if !s.Module.Own(all[0]) {
@@ -114,7 +113,7 @@ func (s *Subject) places(v cue.Value) (own, other object.Pos) {
 	return own, other
 }
 
-// parts are the places of what v was unified of, or may be.
+// parts returns the places of what v was unified of, or may be.
 func parts(v cue.Value) (places []token.Pos) {
 	// CUE's reflection gives up on some values.
 	defer func() { _ = recover() }()
@@ -129,8 +128,8 @@ func parts(v cue.Value) (places []token.Pos) {
 	return places
 }
 
-// nearest is the line of the module's author that made the value at path, or the
-// nearest around it that has one.
+// nearest returns the line of the module's author that made the value at path, or the nearest line
+// around it.
 func (s *Subject) nearest(root cue.Value, path object.Path) object.Pos {
 	for n := len(path); n > 0; n-- {
 		if v := SchemaAt(root, path[:n]); v.Exists() {
@@ -142,7 +141,7 @@ func (s *Subject) nearest(root cue.Value, path object.Path) object.Pos {
 	return object.Pos{}
 }
 
-// ModuleError is a mistake of the module at v.
+// ModuleError returns a mistake of the module at v.
 func (s *Subject) ModuleError(v cue.Value, path, message string) *object.Error {
 	return &object.Error{
 		Stage: object.StageEvaluate, Pos: object.FirstValid(s.OwnPos(v), s.Req.Pos), Path: path,
@@ -150,8 +149,8 @@ func (s *Subject) ModuleError(v cue.Value, path, message string) *object.Error {
 	}
 }
 
-// InInput is a path of what the session fills as one of the input of its
-// request.
+// InInput returns a path of what is filled in as a path of the input of the request. It reports
+// false if the path does not lead into the input.
 func (s *Subject) InInput(path object.Path) (object.Path, bool) {
 	switch {
 	case s.Resource == "":

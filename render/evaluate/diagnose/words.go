@@ -5,8 +5,11 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	cueerrors "cuelang.org/go/cue/errors"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -51,4 +54,146 @@ func choice(words []string) string {
 		return strings.Join(words, "")
 	}
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// words returns one error of CUE in plain words, without its path.
+func words(e cueerrors.Error) string {
+	format, args := e.Msg()
+	if strings.Contains(format, " value") && format != formatIncomplete && isSecret(e.Path()) {
+		return "must be a reference to a secret, such as {key, property}, and never its value"
+	}
+
+	// Each format of CUE has words of its own.
+	switch format {
+	case FormatUnknown:
+		// The schema closes a node before we decode it: the words are the same.
+		p := e.Path()
+		if n := len(p) - 4; n >= 0 && p[n] == FieldGraph && p[n+1] == FieldNodes {
+			return UnknownField(p[n+3], NodeFields())
+		}
+		if n := slices.Index(p, FieldGraph) + 1; n > 0 && n < len(p) && p[n] != FieldNodes && (n == 1 || n == 2 && strings.HasPrefix(p[0], "#")) {
+			return UnknownField(p[n], []string{FieldNodes})
+		}
+		return UnknownHere
+	case formatRequired:
+		return "is missing"
+	case formatIncomplete:
+		if len(args) == 1 && strings.Contains(fmt.Sprint(args...), "} | {") {
+			return "may still be one of several maps: mark one as the default with *, or tell them apart"
+		}
+		return NoValue + ", expected " + typeName(oneLineOf(fmt.Sprint(args...)))
+	case formatUndecided:
+		return "depends on a value that is not set, expected " + typeName(fmt.Sprint(args[0]))
+	case formatBottom:
+		return "is refused by the module, with _|_"
+	case formatKinds, formatConflict:
+		return oneLineOf(fmt.Sprintf("conflicting values %v and %v", args[0], args[1]))
+	case formatBound:
+		return oneLineOf(fmt.Sprintf("expected %s, got %v", bound(fmt.Sprint(args[1])), args[0]))
+	default:
+		text := strings.TrimSpace(fmt.Sprintf(format, args...))
+		if inner := cueerrors.Unwrap(e); inner != nil {
+			text = strings.TrimPrefix(text+": "+Message(inner), ": ")
+		}
+		return text
+	}
+}
+
+// isSecret reports whether path leads into what a provisioner declares as
+// sensitive: #License.sensitive.token. A value there, which CUE would repeat,
+// may be a secret by mistake.
+func isSecret(path []string) bool {
+	n := slices.Index(path, FieldSensitive)
+	return n >= 0 && n <= 2 && !slices.Contains([]string{FieldInput, FieldContext, FieldGraph}, path[0])
+}
+
+// Message returns any error of CUE in plain words.
+func Message(err error) string {
+	var texts []string
+	for _, e := range cueerrors.Errors(err) {
+		if _, ok := err.(cueerrors.Error); !ok { //nolint:errorlint // errors of Go have no words of CUE
+			return oneLineOf(err.Error())
+		}
+		if text := words(e); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return oneLineOf(strings.Join(texts, "; "))
+}
+
+// bound returns a bound of CUE, such as >=9, in plain words.
+func bound(text string) string {
+	if pattern, ok := strings.CutPrefix(text, "=~"); ok && patternName(Unquote(pattern)) != "" {
+		return patternName(Unquote(pattern))
+	}
+	for _, op := range [...]struct{ sign, words string }{
+		{">=", "at least "}, {"<=", "at most "}, {">", "more than "}, {"<", "less than "},
+		{"!=", "anything but "}, {"=~", "text that matches "}, {"!~", "text that does not match "},
+	} {
+		if rest, ok := strings.CutPrefix(text, op.sign); ok {
+			return op.words + rest
+		}
+	}
+	return oneLineOf(text)
+}
+
+// otherThan returns the side of a conflict that is not the user's value. It reports false if
+// neither side is the user's.
+func otherThan(value object.Value, a, b string) (string, bool) {
+	mine := string(value.JSON())
+	switch {
+	case value.Kind == object.KindNone:
+		return a, false
+	case a == mine:
+		return typeName(b), true
+	case b == mine:
+		return typeName(a), true
+	case value.Kind == object.KindMap || value.Kind == object.KindList:
+		if strings.HasPrefix(a, "{") || strings.HasPrefix(a, "[") {
+			return typeName(b), true
+		}
+		return typeName(a), true
+	default:
+		return a, false
+	}
+}
+
+// typeName returns a value of CUE, in plain words if it is a type.
+func typeName(text string) string {
+	switch text {
+	case "string":
+		return "text"
+	case "int":
+		return "an integer"
+	case "float", "number":
+		return "a number"
+	case "bool":
+		return "true or false"
+	case "bytes":
+		return "bytes"
+	case "_":
+		return "a value"
+	}
+	if strings.HasPrefix(text, "{") {
+		return "a map"
+	}
+	if strings.HasPrefix(text, "[") {
+		return "a list"
+	}
+	return bound(text)
+}
+
+// best joins what is wanted. A single value beside a wider want is only a
+// default.
+func best(wants []string) string {
+	wide := slices.DeleteFunc(slices.Clone(wants), func(w string) bool { return w == "" || strings.ContainsAny(w[:1], `"-0123456789`) })
+	if len(wide) > 0 {
+		wants = wide
+	}
+	slices.Sort(wants)
+	wants = slices.Compact(wants)
+	if len(wants) > 1 && len(wide) == 0 {
+		return "one of " + choice(wants)
+	}
+	return choice(wants)
 }

@@ -34,7 +34,7 @@ func wrong(g *Group, schema cue.Value, value object.Value) string {
 	return conflict(g.Errs, value, schema)
 }
 
-// detail is what a validator of CUE's library adds to its refusal.
+// detail returns what a validator of CUE's library adds to its refusal.
 func detail(errs []cueerrors.Error) string {
 	for _, e := range errs {
 		format, _ := e.Msg()

@@ -9,8 +9,6 @@
 // The key is the whole request but its limits, positions too, so that an error or a
 // trace always names the right line. Only successes are kept. The objects of nodes are
 // shared between results and must not be changed; nodes themselves are not.
-//
-// Callers: plugin/argocd and plugin/flux.
 package resultcache
 
 import (
@@ -68,7 +66,7 @@ func (e Evaluator) Trace(ctx context.Context, req evaluate.Request, queries []ev
 	return e.Next.Trace(ctx, req, queries)
 }
 
-// identified reports whether the digests of a request stand for all of its files.
+// identified reports whether the digests of a request identify all of its files.
 func identified(req evaluate.Request) bool {
 	return req.Module.Digest != "" &&
 		!slices.ContainsFunc(req.Policies, func(p evaluate.Policy) bool { return p.Module.Digest == "" })
@@ -85,7 +83,9 @@ func own(r evaluate.Result) evaluate.Result {
 		}
 		r.Provisioned = made
 	}
-	r.Violations, r.Undecided, r.Warnings = slices.Clone(r.Violations), slices.Clone(r.Undecided), slices.Clone(r.Warnings)
+	r.Violations = slices.Clone(r.Violations)
+	r.Undecided = slices.Clone(r.Undecided)
+	r.Warnings = slices.Clone(r.Warnings)
 	return r
 }
 

@@ -7,6 +7,4 @@
 // syntax of the module. A trace evaluates again: it is for errors and explanations.
 //
 // Tested by render/evaluate/inprocess.
-//
-// Callers: provision and inprocess.
 package trace

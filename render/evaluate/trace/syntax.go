@@ -46,7 +46,8 @@ func (t *tracer) item(source object.Path, chain []cue.Value, path object.Path) o
 	return source
 }
 
-// within is the entry of source that some leaf of v comes from.
+// within returns the entry of source that some leaf of v comes from. It looks at most five levels
+// deep.
 func (t *tracer) within(v cue.Value, source object.Path, depth int) (object.Path, bool) {
 	if depth > 4 {
 		return nil, false
@@ -113,10 +114,10 @@ func (r *reader) clauses(around []ast.Node) (path object.Path, item, ok bool) {
 	return nil, false, false
 }
 
-// refs is the first reference to the input in an expression, directly or
-// through other names.
+// refs returns the first reference to the input in an expression, directly or through other names.
 func (r *reader) refs(expr ast.Node) (found object.Path, ok bool) {
-	if r.hops++; r.hops > maxHops {
+	r.hops++
+	if r.hops > maxHops {
 		return nil, false
 	}
 	ast.Walk(expr, func(n ast.Node) bool {
@@ -126,7 +127,8 @@ func (r *reader) refs(expr ast.Node) (found object.Path, ok bool) {
 		switch n := n.(type) {
 		case *ast.SelectorExpr, *ast.IndexExpr, *ast.Ident:
 			e, _ := n.(ast.Expr)
-			if found, ok = r.ref(e); ok {
+			found, ok = r.ref(e)
+			if ok {
 				return false
 			}
 			_, isIdent := n.(*ast.Ident)
@@ -174,9 +176,12 @@ func (r *reader) ref(e ast.Expr) (object.Path, bool) {
 
 // name follows what an identifier stands for.
 func (r *reader) name(id *ast.Ident, tail object.Path) (object.Path, bool) {
+	// A provisioner declares its input itself.
 	if found, ok := r.filled(id, tail); ok {
 		return found, true
 	}
+
+	// CUE links most names to what declares them.
 	switch n := id.Node.(type) {
 	case *ast.ForClause:
 		if path, ok := r.refs(n.Source); ok {
@@ -196,6 +201,8 @@ func (r *reader) name(id *ast.Ident, tail object.Path) (object.Path, bool) {
 		}
 		return r.refs(n)
 	}
+
+	// Any other name is that of the input, or of a field in another file.
 	if r.isName(id.Name) {
 		return tail, len(tail) > 0
 	}
@@ -211,8 +218,8 @@ func (r *reader) name(id *ast.Ident, tail object.Path) (object.Path, bool) {
 	return nil, false
 }
 
-// filled is the path of the input that a name in a provisioner leads to, which
-// declares what it is given itself.
+// filled returns the path of the input that a name in a provisioner leads to. A provisioner
+// declares itself what it is given.
 func (r *reader) filled(id *ast.Ident, tail object.Path) (object.Path, bool) {
 	if r.session.Resource == "" {
 		return nil, false

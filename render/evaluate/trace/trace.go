@@ -32,7 +32,8 @@ func Trace(s *module.Session, queries []evaluate.Query) ([]evaluate.Origin, erro
 	return out, nil
 }
 
-// Origin is where the part of root at path comes from, which was made of f.
+// Origin returns where the part of root at path comes from. The argument f is what root was made
+// of.
 func Origin(s *module.Session, f diagnose.Filled, root cue.Value, path object.Path) evaluate.Origin {
 	t := &tracer{session: s, filled: f}
 	return t.origin(root, path)
@@ -45,11 +46,13 @@ type tracer struct {
 	steps   int
 }
 
-// Origin is where the part of root at path comes from.
+// origin returns where the part of root at path comes from.
 func (t *tracer) origin(root cue.Value, path object.Path) evaluate.Origin {
 	if !root.Exists() {
 		return evaluate.Origin{}
 	}
+
+	// Follow the path as far as it leads.
 	chain := []cue.Value{root}
 	for _, step := range path {
 		next := child(chain[len(chain)-1], step)
@@ -58,6 +61,8 @@ func (t *tracer) origin(root cue.Value, path object.Path) evaluate.Origin {
 		}
 		chain = append(chain, next)
 	}
+
+	// References come first, and then the syntax of the module.
 	last := chain[len(chain)-1]
 	var o evaluate.Origin
 	at, ok := t.follow(last)
@@ -80,14 +85,15 @@ func (t *tracer) origin(root cue.Value, path object.Path) evaluate.Origin {
 			o.Input = written.NearestPos(at)
 		}
 	}
+
+	// The line of the module is that of the innermost value that has one.
 	for i := len(chain) - 1; i >= 0 && !o.Module.IsValid(); i-- {
 		o.Module = t.session.OwnPos(chain[i])
 	}
 	return o
 }
 
-// below is the path in the input that the first field of v comes from that
-// comes from there at all.
+// below returns the path in the input of the first field of v that comes from the input.
 func (t *tracer) below(v cue.Value, depth int) (object.Path, bool) {
 	const deepest = 2
 	fields, err := v.Fields()
@@ -112,7 +118,7 @@ func child(v cue.Value, step object.Step) cue.Value {
 	return module.Field(v, step.Name)
 }
 
-// follow is the path in the input that v was computed from.
+// follow returns the path in the input that v was computed from.
 func (t *tracer) follow(v cue.Value) (path object.Path, ok bool) {
 	// CUE's reflection gives up on some values; those have no origin then.
 	defer func() {
@@ -120,9 +126,12 @@ func (t *tracer) follow(v cue.Value) (path object.Path, ok bool) {
 			path, ok = nil, false
 		}
 	}()
-	if t.steps++; t.steps > maxSteps || !v.Exists() {
+	t.steps++
+	if t.steps > maxSteps || !v.Exists() {
 		return nil, false
 	}
+
+	// The value may be filled in itself.
 	if i := t.filled.With.At(v.Pos()); i > 0 {
 		switch path := t.filled.With.Path(i); t.filled.With.Positions[i].Root {
 		case diagnose.FieldInput:
@@ -133,6 +142,8 @@ func (t *tracer) follow(v cue.Value) (path object.Path, ok bool) {
 			return nil, false
 		}
 	}
+
+	// Otherwise it is computed from others, by a reference or by an operation.
 	op, args := v.Expr()
 	switch op {
 	case cue.SelectorOp, cue.IndexOp:
@@ -167,7 +178,7 @@ func (t *tracer) first(args []cue.Value) (object.Path, bool) {
 	return nil, false
 }
 
-// inInput is the path of v inside the input, where that is where v is.
+// inInput returns the path of v inside the input, if v is a part of the input.
 func (t *tracer) inInput(v cue.Value) (object.Path, bool) {
 	sels := v.Path().Selectors()
 	skip := 0
@@ -194,7 +205,7 @@ func (t *tracer) inInput(v cue.Value) (object.Path, bool) {
 	return path, path != nil
 }
 
-// stepsOf is a path of CUE as one of ours; nil where it leads through
+// stepsOf returns a path of CUE as an object.Path. It returns nil if the path leads through
 // something that is not data.
 func stepsOf(sels []cue.Selector) object.Path {
 	var path object.Path
