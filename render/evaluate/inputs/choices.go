@@ -9,6 +9,7 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/token"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
@@ -34,8 +35,8 @@ func isDefinition(v cue.Value) bool {
 	return v.IncompleteKind() == cue.BottomKind && slices.ContainsFunc(parts(v), func(p cue.Value) bool { return slices.ContainsFunc(referred(p), cue.Selector.IsDefinition) })
 }
 
-// settled are the alternatives of v, and of a conjunction of alternatives those that are left of
-// it: (null | bool) & (*false | true) takes true and false.
+// settled returns the alternatives of v. Of a conjunction of alternatives it returns those that are
+// left: (null | bool) & (*false | true) takes true and false.
 func settled(v cue.Value) []cue.Value {
 	all := parts(v)
 	if len(all) < 2 || isCollection(v) || refers(v) || !slices.ContainsFunc(all, func(p cue.Value) bool { return len(choicesOf(p)) > 0 }) {
@@ -51,20 +52,21 @@ func settled(v cue.Value) []cue.Value {
 				}
 			}
 		}
-		if out = left; len(out) == 0 || len(out) > maxChoices {
+		out = left
+		if len(out) == 0 || len(out) > maxChoices {
 			return alternatives(v)
 		}
 	}
 	return out
 }
 
-// embedded compares the alternatives that are embedded in structs, of which CUE gives the fields of
-// the default alone: {a: int, #A | *#B}. The changes from before on are those of these fields.
-func (c *comparison) embedded(at object.Path, older, newer cue.Value, before int) {
+// compareEmbedded compares the alternatives that are embedded in structs. CUE lists only the fields
+// of their default: {a: int, #A | *#B}. The changes from before on are those of these fields.
+func (c *comparison) compareEmbedded(at object.Path, older, newer cue.Value, before int) {
 	was, is := embeddedIn(older), embeddedIn(newer)
 	switch {
 	case len(was) == 1 && len(is) == 1:
-		c.pair(at, was[0], is[0])
+		c.comparePair(at, was[0], is[0])
 	case len(was)+len(is) > 0:
 		for i, one := range c.changes[before:] {
 			if one.Level == evaluate.LevelMajor {
@@ -76,7 +78,7 @@ func (c *comparison) embedded(at object.Path, older, newer cue.Value, before int
 	}
 }
 
-// embeddedIn are the alternatives among what a struct is made of.
+// embeddedIn returns the alternatives among the parts of a struct.
 func embeddedIn(v cue.Value) []cue.Value {
 	all := parts(v)
 	if len(all) < 2 {
@@ -85,8 +87,8 @@ func embeddedIn(v cue.Value) []cue.Value {
 	return slices.DeleteFunc(all, func(p cue.Value) bool { return len(choicesOf(p)) == 0 })
 }
 
-// bothBools are the alternatives with true and false in the place of bool, which CUE does not
-// take for the same.
+// bothBools returns the alternatives with true and false instead of bool, because CUE does not take
+// them for the same.
 func bothBools(alternatives []cue.Value) (out []cue.Value) {
 	for _, v := range alternatives {
 		if v.IncompleteKind() == cue.BoolKind && !v.IsConcrete() && !refers(v) {
@@ -153,9 +155,9 @@ func isTop(v cue.Value) bool {
 	return !ok && v.IncompleteKind() == cue.TopKind
 }
 
-// depended makes minor changes undecided where what others take depends on them: another
-// default of min refuses another b: int & >=min.
-func (c *comparison) depended() {
+// markDepended makes a minor change undecided if what other inputs take depends on it. For example,
+// another default of min refuses another b: int & >=min.
+func (c *comparison) markDepended() {
 	for i, one := range c.changes {
 		names := strings.FieldsFunc(one.Path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
 		if one.Level == evaluate.LevelMinor && one.Text != needNot && slices.ContainsFunc(names, func(name string) bool { return c.dependedOn[name] }) {
@@ -163,4 +165,83 @@ func (c *comparison) depended() {
 			c.changes[i].Text += ": what other inputs take depends on it, and cannot be told"
 		}
 	}
+}
+
+// choices compares disjunctions: each alternative of the old one needs one in the new one
+// that takes all of it.
+func (c *comparison) compareChoices(at object.Path, older, newer cue.Value, olds, news []cue.Value) {
+	within := c.inChoice
+	defer func() { c.inChoice = within }()
+	c.inChoice = [2]bool{within[0] || isClosedChoice(older, olds), within[1] || isClosedChoice(newer, news)}
+
+	// Each old alternative needs a new one that takes all of it.
+	gone := 0
+	unsure := 0
+	before := len(c.changes)
+	for _, o := range olds {
+		best, reasons := c.best(at, o, news)
+		switch best {
+		case evaluate.LevelMajor:
+			gone++
+			text := "it no longer takes " + words(o)
+			if len(reasons) == 1 && isCollection(o) {
+				text += ": " + strings.TrimPrefix(reasons[0].Path+": ", pathText(at)+": ") + reasons[0].Text
+			}
+			c.add(evaluate.LevelMajor, at, o, newer, "%s", text)
+		case evaluate.LevelUndecided:
+			unsure++
+			c.changes = append(c.changes, reasons...)
+		default:
+			if isCollection(o) {
+				c.changes = append(c.changes, reasons...)
+			}
+		}
+	}
+
+	// A new alternative that no old one covers is an addition.
+	for _, n := range news {
+		if best, _ := c.reverse().best(at, n, olds); gone+unsure == 0 && best == evaluate.LevelMajor {
+			c.add(evaluate.LevelMinor, at, older, n, "it takes %s, too", words(n))
+		}
+	}
+
+	// CUE refuses an input that fits two alternatives.
+	if (len(c.changes) > before || len(news) > len(olds)) && gone+unsure == 0 && !tellApart(news, len(olds) > 1) {
+		c.add(evaluate.LevelUndecided, at, older, newer, "it takes several kinds of maps or lists, and whether each input still fits one of them alone cannot be told")
+	}
+}
+
+// best returns the level of the least change from o to one of news, with its changes.
+func (c *comparison) best(at object.Path, o cue.Value, news []cue.Value) (evaluate.Level, []evaluate.Change) {
+	level := evaluate.LevelMajor
+	var reasons []evaluate.Change
+	for i, n := range news {
+		try := &comparison{old: c.old, new: c.new, deep: c.deep, steps: c.steps, above: c.above, near: c.near, around: c.around, inChoice: c.inChoice, dependedOn: c.dependedOn, top: c.top}
+		try.comparePair(at, o, n)
+		if l := worst(try.changes); i == 0 || rank(l) < rank(level) || l == level && len(try.changes) < len(reasons) {
+			level = l
+			reasons = try.changes
+		}
+	}
+	return level, reasons
+}
+
+// reverse returns a comparison from the new version to the old one.
+func (c *comparison) reverse() *comparison {
+	// A schema may have itself on the way back, too.
+	var above [][2]string
+	for _, key := range c.above {
+		above = append(above, [2]string{key[1], key[0]})
+	}
+	return &comparison{old: c.new, new: c.old, deep: c.deep, steps: c.steps, above: above, near: [2]token.Pos{c.near[1], c.near[0]}, around: [2]cue.Value{c.around[1], c.around[0]}, inChoice: [2]bool{c.inChoice[1], c.inChoice[0]}, dependedOn: c.dependedOn, top: c.top}
+}
+
+// worst returns the gravest level of changes, or "" if there are none.
+func worst(changes []evaluate.Change) (level evaluate.Level) {
+	for _, c := range changes {
+		if rank(c.Level) > rank(level) {
+			level = c.Level
+		}
+	}
+	return level
 }

@@ -57,7 +57,8 @@ type place struct {
 	as            cue.SelectorType
 }
 
-// pathOf is where a field is; one of a member of another name, or of an item, is nowhere.
+// pathOf returns the path of a field for a lookup. The path of a field in an item, or in a member
+// without a fixed name, leads nowhere.
 func pathOf(at object.Path, name cue.Selector) cue.Path {
 	var steps []cue.Selector
 	for _, step := range at {
@@ -66,13 +67,14 @@ func pathOf(at object.Path, name cue.Selector) cue.Path {
 	return cue.MakePath(append(steps, cue.Str(name.Unquoted()))...)
 }
 
+// add adds a change between the two values at a path.
 func (c *comparison) add(level evaluate.Level, at object.Path, older, newer cue.Value, format string, args ...any) {
 	change := evaluate.Change{Level: level, Path: pathText(at), Text: fmt.Sprintf(format, args...)}
 	change.Old, change.New = position(c.old, older, c.near[0]), position(c.new, newer, c.near[1])
 	c.changes = append(c.changes, change)
 }
 
-// position is where v was written, or where what it is in was.
+// position returns the place where v was written, or near if v has no place of its own.
 func position(in module.Inputs, v cue.Value, near token.Pos) object.Pos {
 	if !v.Exists() {
 		return object.Pos{}
@@ -80,7 +82,8 @@ func position(in module.Inputs, v cue.Value, near token.Pos) object.Pos {
 	return in.Session.Module.Position(posOf(v, near))
 }
 
-// posOf is the place of v in its file, near where it has none, as predeclared types have.
+// posOf returns the place of v in its file. It returns near if v has none, which holds for
+// predeclared types.
 func posOf(v cue.Value, near token.Pos) token.Pos {
 	if p := v.Pos(); p.HasAbsPos() {
 		return p
@@ -104,7 +107,7 @@ func pathText(at object.Path) string {
 }
 
 // pair compares two values that may be given at one path.
-func (c *comparison) pair(at object.Path, older, newer cue.Value) {
+func (c *comparison) comparePair(at object.Path, older, newer cue.Value) {
 	*c.steps--
 	c.deep++
 	defer func() { c.deep-- }()
@@ -112,22 +115,29 @@ func (c *comparison) pair(at object.Path, older, newer cue.Value) {
 		c.add(evaluate.LevelUndecided, at, older, newer, "the schema is too large to be compared from here on")
 		return
 	}
+
+	// A recursive schema is compared once.
 	key := [2]string{identity(older), identity(newer)}
 	if slices.Contains(c.above, key) && isCollection(older) && isCollection(newer) {
 		return
 	}
+
+	// What is in the two values is compared with these around it.
 	near := c.near
-	c.above, c.near = append(c.above, key), [2]token.Pos{posOf(older, near[0]), posOf(newer, near[1])}
+	c.above = append(c.above, key)
+	c.near = [2]token.Pos{posOf(older, near[0]), posOf(newer, near[1])}
 	defer func() { c.above, c.near = c.above[:len(c.above)-1], near }()
+
+	// A disjunction is compared by its alternatives.
 	olds, news := settled(older), settled(newer)
 	if len(olds) > 1 || len(news) > 1 {
 		olds, news = bothBools(olds), bothBools(news)
 	}
 	if len(olds) == 1 && len(news) == 1 {
-		c.single(at, olds[0], news[0])
+		c.compareSingle(at, olds[0], news[0])
 		return
 	}
-	c.choices(at, older, newer, olds, news)
+	c.compareChoices(at, older, newer, olds, news)
 }
 
 // identity tells a value from all others of its schema: positions alone do not, as those of a
@@ -139,109 +149,42 @@ func identity(v cue.Value) string {
 }
 
 // single compares values that are no disjunctions.
-func (c *comparison) single(at object.Path, older, newer cue.Value) {
+func (c *comparison) compareSingle(at object.Path, older, newer cue.Value) {
 	a, b := mayBe(older), mayBe(newer)
 	switch {
 	case a == cue.StructKind && b == cue.StructKind:
-		c.structs(at, place{value: older}, place{value: newer})
+		c.compareStructs(at, place{value: older}, place{value: newer})
 	case a == cue.ListKind && b == cue.ListKind:
-		c.lists(at, older, newer)
+		c.compareLists(at, older, newer)
 	default:
-		c.scalars(at, older, newer)
+		c.compareScalars(at, older, newer)
 	}
-}
-
-// choices compares disjunctions: each alternative of the old one needs one in the new one
-// that takes all of it.
-func (c *comparison) choices(at object.Path, older, newer cue.Value, olds, news []cue.Value) {
-	within := c.inChoice
-	defer func() { c.inChoice = within }()
-	c.inChoice = [2]bool{within[0] || isClosedChoice(older, olds), within[1] || isClosedChoice(newer, news)}
-	gone, unsure, before := 0, 0, len(c.changes)
-	for _, o := range olds {
-		best, reasons := c.best(at, o, news)
-		switch best {
-		case evaluate.LevelMajor:
-			gone++
-			text := "it no longer takes " + words(o)
-			if len(reasons) == 1 && isCollection(o) {
-				text += ": " + strings.TrimPrefix(reasons[0].Path+": ", pathText(at)+": ") + reasons[0].Text
-			}
-			c.add(evaluate.LevelMajor, at, o, newer, "%s", text)
-		case evaluate.LevelUndecided:
-			unsure++
-			c.changes = append(c.changes, reasons...)
-		default:
-			if isCollection(o) {
-				c.changes = append(c.changes, reasons...)
-			}
-		}
-	}
-	for _, n := range news {
-		if best, _ := c.reverse().best(at, n, olds); gone+unsure == 0 && best == evaluate.LevelMajor {
-			c.add(evaluate.LevelMinor, at, older, n, "it takes %s, too", words(n))
-		}
-	}
-	if (len(c.changes) > before || len(news) > len(olds)) && gone+unsure == 0 && !tellApart(news, len(olds) > 1) {
-		c.add(evaluate.LevelUndecided, at, older, newer, "it takes several kinds of maps or lists, and whether each input still fits one of them alone cannot be told")
-	}
-}
-
-// best is the alternative of news that asks least of users of o.
-func (c *comparison) best(at object.Path, o cue.Value, news []cue.Value) (evaluate.Level, []evaluate.Change) {
-	level, reasons := evaluate.LevelMajor, []evaluate.Change(nil)
-	for i, n := range news {
-		try := &comparison{old: c.old, new: c.new, deep: c.deep, steps: c.steps, above: c.above, near: c.near, around: c.around, inChoice: c.inChoice, dependedOn: c.dependedOn, top: c.top}
-		try.pair(at, o, n)
-		if l := worst(try.changes); i == 0 || rank(l) < rank(level) || l == level && len(try.changes) < len(reasons) {
-			level, reasons = l, try.changes
-		}
-	}
-	return level, reasons
-}
-
-func (c *comparison) reverse() *comparison {
-	// A schema may have itself on the way back, too.
-	var above [][2]string
-	for _, key := range c.above {
-		above = append(above, [2]string{key[1], key[0]})
-	}
-	return &comparison{old: c.new, new: c.old, deep: c.deep, steps: c.steps, above: above, near: [2]token.Pos{c.near[1], c.near[0]}, around: [2]cue.Value{c.around[1], c.around[0]}, inChoice: [2]bool{c.inChoice[1], c.inChoice[0]}, dependedOn: c.dependedOn, top: c.top}
-}
-
-// worst is the gravest level of changes; "" where there are none.
-func worst(changes []evaluate.Change) (level evaluate.Level) {
-	for _, c := range changes {
-		if rank(c.Level) > rank(level) {
-			level = c.Level
-		}
-	}
-	return level
 }
 
 // takesNames reports whether a pattern takes all names that another one took.
 func (c *comparison) takesNames(older, newer cue.Value) bool {
 	try := &comparison{old: c.old, new: c.new, deep: c.deep, steps: c.steps, dependedOn: map[string]bool{}, top: c.top}
-	try.pair(nil, older, newer)
+	try.comparePair(nil, older, newer)
 	return rank(worst(try.changes)) <= rank(evaluate.LevelMinor)
 }
 
 // structs compares maps: their fields, the patterns of other names, and conditions.
-func (c *comparison) structs(at object.Path, older, newer place) {
-	around, before := c.around, len(c.changes)
+func (c *comparison) compareStructs(at object.Path, older, newer place) {
+	around := c.around
+	before := len(c.changes)
 	c.around = [2]cue.Value{older.value, newer.value}
 	defer func() { c.around = around }()
 	a, b := c.fields(at, older.value, &c.old), c.fields(at, newer.value, &c.new)
 	for _, name := range object.SortedKeys(a) {
-		c.field(at.Append(object.Field(name)), name, a[name], b, newer.value)
+		c.compareField(at.Append(object.Field(name)), name, a[name], b, newer.value)
 	}
 	for _, name := range object.SortedKeys(b) {
 		if _, known := a[name]; !known {
-			c.added(at.Append(object.Field(name)), name, older.value, b[name])
+			c.reportAdded(at.Append(object.Field(name)), name, older.value, b[name])
 		}
 	}
-	c.forbidden(at, a, older.value, newer.value)
-	c.patterns(at, older.value, newer.value)
+	c.reportForbidden(at, a, older.value, newer.value)
+	c.comparePatterns(at, older.value, newer.value)
 	was, is := conditions(older.value), conditions(newer.value)
 	for _, word := range strings.FieldsFunc(was+" "+is, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
 		c.dependedOn[word] = true
@@ -249,12 +192,13 @@ func (c *comparison) structs(at object.Path, older, newer place) {
 	if was != is {
 		c.add(evaluate.LevelUndecided, at, older.value, newer.value, "conditions of the schema changed (if, for), and what they allow cannot be compared")
 	}
-	c.embedded(at, older.value, newer.value, before)
+	c.compareEmbedded(at, older.value, newer.value, before)
 }
 
-// fields are the named fields that a user may set.
+// fields returns the named fields that a user may set.
 func (c *comparison) fields(at object.Path, v cue.Value, in *module.Inputs) map[string]place {
-	out, plain := map[string]place{}, len(at) == 0 && in.Plain
+	out := map[string]place{}
+	plain := len(at) == 0 && in.Plain
 	fields, err := v.Fields(cue.Optional(true))
 	for err == nil && fields.Next() {
 		sel := fields.Selector()
@@ -281,7 +225,7 @@ func (p place) isForbidden() bool {
 
 // forbidden reports the names that the new struct forbids, and that the old one took as some of
 // its other members.
-func (c *comparison) forbidden(at object.Path, known map[string]place, older, newer cue.Value) {
+func (c *comparison) reportForbidden(at object.Path, known map[string]place, older, newer cue.Value) {
 	fields, err := newer.Fields(cue.Optional(true))
 	for err == nil && fields.Next() {
 		name := fields.Selector()
@@ -321,27 +265,27 @@ func (p place) needed() bool {
 }
 
 // field compares a field of the old struct with what the new one has of it.
-func (c *comparison) field(at object.Path, name string, older place, fields map[string]place, newer cue.Value) {
+func (c *comparison) compareField(at object.Path, name string, older place, fields map[string]place, newer cue.Value) {
 	n, known := fields[name]
 	if !known {
-		c.removed(at, name, older, newer)
+		c.reportRemoved(at, name, older, newer)
 		return
 	}
 	// Of a struct whose presence is the same, its fields say what must be set.
 	nested := isStruct(older.value) && isStruct(n.value)
-	c.presence(at, older, n, nested)
-	c.pair(at, older.value, n.value)
+	c.comparePresence(at, older, n, nested)
+	c.comparePair(at, older.value, n.value)
 	if !nested {
-		c.fallback(at, older, n)
+		c.compareFallback(at, older, n)
 	}
 }
 
 // removed reports a field of the old struct that the new one does not declare.
-func (c *comparison) removed(at object.Path, name string, older place, newer cue.Value) {
+func (c *comparison) reportRemoved(at object.Path, name string, older place, newer cue.Value) {
 	rest := newer.LookupPath(cue.MakePath(cue.Str(name).Optional()))
 	switch {
 	case rest.Exists() && len(patternsOf(newer)) > 0:
-		c.pair(at, older.value, rest)
+		c.comparePair(at, older.value, rest)
 		c.add(evaluate.LevelMinor, at, older.value, rest, "it has no name of its own any more, and is one of the other members")
 	case c.isOpen(1, newer):
 		c.add(evaluate.LevelMajor, at, older.value, newer, "the module does not know it any more, and drops it without a word")
@@ -350,9 +294,9 @@ func (c *comparison) removed(at object.Path, name string, older place, newer cue
 	}
 }
 
-// presence compares whether a field must be set, and whether it is there where it is not set.
-// Of a nested struct its own fields say that.
-func (c *comparison) presence(at object.Path, older, n place, nested bool) {
+// comparePresence compares whether a field must be set, and whether it is there if it is not set.
+// The fields of a nested struct say that themselves.
+func (c *comparison) comparePresence(at object.Path, older, n place, nested bool) {
 	wasOptional, isOptional := older.as == cue.OptionalConstraint, n.as == cue.OptionalConstraint
 	switch was, is := older.needed(), n.needed(); {
 	case is && !was && (!nested || n.as == cue.RequiredConstraint || wasOptional):
@@ -367,7 +311,7 @@ func (c *comparison) presence(at object.Path, older, n place, nested bool) {
 }
 
 // fallback compares the defaults of a field.
-func (c *comparison) fallback(at object.Path, older, n place) {
+func (c *comparison) compareFallback(at object.Path, older, n place) {
 	was, is := fallback(c.old, at, older), fallback(c.new, at, n)
 	// A default that depends on other inputs is not known here.
 	if (was == "" || is == "") && (refers(older.value) || refers(n.value)) {
@@ -378,10 +322,10 @@ func (c *comparison) fallback(at object.Path, older, n place) {
 	}
 }
 
-// added judges a field that only the new struct has.
-func (c *comparison) added(at object.Path, name string, older cue.Value, n place) {
+// reportAdded reports a field that only the new struct has.
+func (c *comparison) reportAdded(at object.Path, name string, older cue.Value, n place) {
 	if rest := older.LookupPath(cue.MakePath(cue.Str(name).Optional())); rest.Exists() && len(patternsOf(older)) > 0 {
-		c.pair(at, rest, n.value)
+		c.comparePair(at, rest, n.value)
 	}
 	if n.needed() {
 		c.add(evaluate.LevelMajor, at, cue.Value{}, n.value, "it is new and must be set")
@@ -390,10 +334,13 @@ func (c *comparison) added(at object.Path, name string, older cue.Value, n place
 	c.add(evaluate.LevelMinor, at, cue.Value{}, n.value, "it is new")
 }
 
-// patterns compares what is said of names that are not known, and whether there may be any.
-func (c *comparison) patterns(at object.Path, older, newer cue.Value) {
+// comparePatterns compares what is required of members without a name of their own, and whether
+// there may be any.
+func (c *comparison) comparePatterns(at object.Path, older, newer cue.Value) {
 	was, is := patternsOf(older), patternsOf(newer)
 	wider := map[string]bool{}
+
+	// Each old pattern needs a new one that takes all of its names.
 	for _, text := range object.SortedKeys(was) {
 		in := at.Append(object.Field("[" + text + "]"))
 		n, ok := is[text]
@@ -402,18 +349,22 @@ func (c *comparison) patterns(at object.Path, older, newer cue.Value) {
 		}
 		for _, now := range object.SortedKeys(is) {
 			if !ok && c.takesNames(namesOf(older, text), namesOf(newer, now)) {
-				n, ok, wider[now] = is[now], true, true
+				n = is[now]
+				ok = true
+				wider[now] = true
 			}
 		}
 		switch {
 		case ok:
-			c.pair(in, was[text], n)
+			c.comparePair(in, was[text], n)
 		case !c.isOpen(1, newer) && len(is) == 0:
 			c.add(evaluate.LevelMajor, in, was[text], newer, "members with such names are not taken any more")
 		default:
 			c.add(evaluate.LevelUndecided, in, was[text], newer, "the pattern of names changed, and whether it takes all of them cannot be told")
 		}
 	}
+
+	// A new pattern may restrict names that were free before.
 	for _, text := range object.SortedKeys(is) {
 		in := at.Append(object.Field("[" + text + "]"))
 		switch _, known := was[text]; {
@@ -424,6 +375,8 @@ func (c *comparison) patterns(at object.Path, older, newer cue.Value) {
 			c.add(evaluate.LevelMinor, in, older, is[text], "members with such names are taken")
 		}
 	}
+
+	// Without a pattern, an open struct takes any name.
 	_, all := was["string"]
 	_, allStill := is["string"]
 	switch open, still := c.isOpen(0, older) && (len(was) == 0 || hasEllipsis(older)), c.isOpen(1, newer) && (len(is) == 0 || hasEllipsis(newer)); {

@@ -22,7 +22,7 @@ const (
 	maxPointDepth = 12
 )
 
-// Cover is what the inputs of a module may set, and whether any of the given ones does.
+// Cover returns what the inputs of a module may set, and whether any of the given ones does.
 func Cover(s *module.Session, given []object.Value) ([]evaluate.Point, error) {
 	in, err := s.Schema()
 	if err != nil || !in.Value.Exists() {
@@ -31,15 +31,16 @@ func Cover(s *module.Session, given []object.Value) ([]evaluate.Point, error) {
 	return cover(in, nil, given), nil
 }
 
-// CoverPart is what the struct v of the module may set, as Cover has it, with paths that begin
+// CoverPart returns what the struct v of the module may set, as Cover does, with paths that begin
 // with at.
 func CoverPart(s *module.Session, v cue.Value, at object.Path, given []object.Value) []evaluate.Point {
 	return cover(module.Inputs{Value: v, Session: s}, at, given)
 }
 
+// cover returns the points of a schema, in the order of their paths.
 func cover(in module.Inputs, at object.Path, given []object.Value) []evaluate.Point {
 	c := coverage{description: description{plain: in.Plain, set: in.Set}, in: in}
-	c.structs(in.Value, at, given)
+	c.coverStruct(in.Value, at, given)
 	slices.SortStableFunc(c.points, func(a, b evaluate.Point) int { return strings.Compare(a.Path, b.Path) })
 	return c.points
 }
@@ -53,21 +54,22 @@ type coverage struct {
 	above []string
 }
 
-func (c *coverage) point(v cue.Value, at object.Path, what string, covered bool) {
+// addPoint adds a point, up to a bound.
+func (c *coverage) addPoint(v cue.Value, at object.Path, what string, covered bool) {
 	if len(c.points) < maxPoints {
 		c.points = append(c.points, evaluate.Point{Path: pathText(at), What: what, Pos: position(c.in, v, c.in.Value.Pos()), Covered: covered})
 	}
 }
 
-// structs reads the fields of a struct. Given is what the inputs have in its place, with
-// KindNone where they have nothing and the struct is there all the same.
-func (c *coverage) structs(v cue.Value, at object.Path, given []object.Value) {
+// coverStruct covers the fields of a struct. The argument given holds what the inputs have in its
+// place, with KindNone if they have nothing and the struct is there all the same.
+func (c *coverage) coverStruct(v cue.Value, at object.Path, given []object.Value) {
 	fields, err := v.Fields(cue.Optional(true))
 	var named []string
 	for err == nil && fields.Next() {
 		if sel := fields.Selector(); sel.LabelType() == cue.StringLabel {
 			named = append(named, sel.Unquoted())
-			c.one(fields.Value(), at.Append(object.Field(sel.Unquoted())), sel, given)
+			c.coverField(fields.Value(), at.Append(object.Field(sel.Unquoted())), sel, given)
 		}
 	}
 	if kind := patternKind(v); kind == cue.BottomKind {
@@ -84,14 +86,14 @@ func (c *coverage) structs(v cue.Value, at object.Path, given []object.Value) {
 			}
 		}
 		in := at.Append(object.Field("[]"))
-		if !c.value(members[pattern], in, values) {
-			c.point(members[pattern], in, "set", len(values) > 0)
+		if !c.coverValue(members[pattern], in, values) {
+			c.addPoint(members[pattern], in, "set", len(values) > 0)
 		}
 	}
 }
 
-// one reads a field.
-func (c *coverage) one(v cue.Value, at object.Path, sel cue.Selector, given []object.Value) {
+// coverField covers a field.
+func (c *coverage) coverField(v cue.Value, at object.Path, sel cue.Selector, given []object.Value) {
 	kind := mayBe(v) &^ (cue.NullKind | cue.BytesKind)
 	optional := sel.ConstraintType() == cue.OptionalConstraint
 	isStruct := kind == cue.StructKind && (hasFields(v) || patternKind(v) != cue.BottomKind) && len(choicesOf(v)) == 0
@@ -109,33 +111,38 @@ func (c *coverage) one(v cue.Value, at object.Path, sel cue.Selector, given []ob
 	}
 	fallback := optional || !isStruct && hasValue(v) && sel.ConstraintType() != cue.RequiredConstraint
 	if fallback {
-		c.point(v, at, "not set", absent)
+		c.addPoint(v, at, "not set", absent)
 	}
-	if !c.value(v, at, values) && (fallback || !isStruct) {
-		c.point(v, at, "set", set)
+	if !c.coverValue(v, at, values) && (fallback || !isStruct) {
+		c.addPoint(v, at, "set", set)
 	}
 }
 
-// value reads a value that may be given; alternatives reports whether it has points of
-// its own for being set.
-func (c *coverage) value(v cue.Value, at object.Path, given []object.Value) (alternatives bool) {
+// coverValue covers a value that may be given. It reports whether the value has points for its
+// alternatives, and so needs none for being set.
+func (c *coverage) coverValue(v cue.Value, at object.Path, given []object.Value) (alternatives bool) {
+	// A recursive schema is covered once.
 	key := v.Pos().String()
 	if len(at) > maxPointDepth || len(c.points) >= maxPoints || slices.Contains(c.above, key) && isCollection(v) {
 		return false
 	}
 	c.above = append(c.above, key)
 	defer func() { c.above = c.above[:len(c.above)-1] }()
+
+	// A boolean has two alternatives.
 	if kind := mayBe(v) &^ cue.NullKind; kind == cue.BoolKind && !v.IsConcrete() || kind == cue.BoolKind && len(choicesOf(v)) > 0 {
 		for _, what := range []string{"true", "false"} {
-			c.point(v, at, what, slices.ContainsFunc(given, func(g object.Value) bool {
+			c.addPoint(v, at, what, slices.ContainsFunc(given, func(g object.Value) bool {
 				return g.Text == what || g.Kind == object.KindNone && diagnose.DefaultOf(v) == what
 			}))
 		}
 		return true
 	}
+
+	// Any other value has the alternatives of its disjunction.
 	choices := distinct(v)
 	if len(choices) == 1 {
-		c.inside(choices[0], at, given)
+		c.coverParts(choices[0], at, given)
 		return false
 	}
 	for _, a := range choices {
@@ -145,30 +152,30 @@ func (c *coverage) value(v cue.Value, at object.Path, given []object.Value) (alt
 				here = append(here, g)
 			}
 		}
-		c.point(a, at, alternative(a), len(here) > 0)
-		c.inside(a, at, here)
+		c.addPoint(a, at, alternative(a), len(here) > 0)
+		c.coverParts(a, at, here)
 	}
 	return true
 }
 
-// inside reads the parts of a collection.
-func (c *coverage) inside(v cue.Value, at object.Path, given []object.Value) {
+// coverParts covers the parts of a collection.
+func (c *coverage) coverParts(v cue.Value, at object.Path, given []object.Value) {
 	switch mayBe(v) &^ cue.NullKind {
 	case cue.StructKind:
-		c.structs(v, at, given)
+		c.coverStruct(v, at, given)
 	case cue.ListKind:
 		if item := itemOf(v); item.Exists() {
 			var items []object.Value
 			for _, g := range given {
 				items = append(items, g.Items...)
 			}
-			c.value(item, at.Append(object.Field("[]")), items)
+			c.coverValue(item, at.Append(object.Field("[]")), items)
 		}
 	}
 }
 
-// distinct are the alternatives of a value that are not part of another one, as the
-// default of *1 | int is.
+// distinct returns the alternatives of a value that are not part of another one, which the default
+// of *1 | int is.
 func distinct(v cue.Value) []cue.Value {
 	all := alternatives(v)
 	var out []cue.Value
@@ -199,7 +206,7 @@ func chooses(v, a cue.Value, given object.Value) bool {
 	return a.FillPath(cue.MakePath(), diagnose.Fill(diagnose.Part{Value: given}).Value).Validate() == nil
 }
 
-// alternative is how an alternative is called.
+// alternative returns the name of an alternative.
 func alternative(a cue.Value) string {
 	if a.IsConcrete() && !isCollection(a) {
 		return diagnose.Given(a)

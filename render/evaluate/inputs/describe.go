@@ -32,7 +32,7 @@ const (
 	maxMembers = 500
 )
 
-// Describe is what the module of a session takes, sorted by path.
+// Describe returns what the module of a session takes, sorted by path.
 func Describe(s *module.Session) ([]evaluate.Input, error) {
 	in, err := s.Inputs()
 	if err != nil || !in.Value.Exists() {
@@ -59,15 +59,15 @@ type description struct {
 	members *int
 }
 
-// read reads as deep as the number of inputs allows, so that none is missing
-// without a word while there are not more than that at the root.
+// read reads as deep as the number of inputs allows. So none is left out unless the root has too
+// many by itself.
 func (d *description) read(root cue.Value) []evaluate.Input {
 	for d.depth = maxInputDepth; d.depth > 0; d.depth-- {
 		d.inputs = nil
 		if d.members != nil {
 			*d.members = maxMembers
 		}
-		d.fields(root, nil, true)
+		d.readFields(root, nil, true)
 		if len(d.inputs) <= maxInputs {
 			break
 		}
@@ -76,43 +76,51 @@ func (d *description) read(root cue.Value) []evaluate.Input {
 	return d.inputs[:min(len(d.inputs), maxInputs)]
 }
 
-// fields reads the fields of a struct; needed says that the struct is always there.
-func (d *description) fields(v cue.Value, at object.Path, needed bool) {
+// readFields reads the fields of a struct. The argument needed says that the struct is always
+// there.
+func (d *description) readFields(v cue.Value, at object.Path, needed bool) {
 	fields, err := v.Fields(cue.Optional(true))
 	for err == nil && len(d.inputs) <= maxInputs && fields.Next() {
 		sel := fields.Selector()
 		if sel.LabelType() == cue.StringLabel {
-			d.field(fields.Value(), at.Append(object.Field(sel.Unquoted())), sel.ConstraintType(), needed)
+			d.readField(fields.Value(), at.Append(object.Field(sel.Unquoted())), sel.ConstraintType(), needed)
 		}
 	}
 }
 
 // field reads one field.
-func (d *description) field(v cue.Value, at object.Path, c cue.SelectorType, needed bool) {
+func (d *description) readField(v cue.Value, at object.Path, c cue.SelectorType, needed bool) {
 	// Bytes cannot be given: an input is JSON.
 	kind := mayBe(v) &^ (cue.NullKind | cue.BytesKind)
 	optional := c == cue.OptionalConstraint
+
+	// Some fields are no inputs, and a struct with fields is described by these.
 	switch {
 	case d.skips(v, at, kind):
 		return
 	case kind == cue.StructKind && hasFields(v) && len(choicesOf(v)) == 0:
 		if len(at) < d.depth {
-			d.fields(v, at, needed && !optional)
-			d.others(v, at)
+			d.readFields(v, at, needed && !optional)
+			d.addOthers(v, at)
 			return
 		}
 	case !optional && isConstant(v, kind):
 		return
 	}
+
+	// Any other field is an input.
 	in := evaluate.Input{Path: at, Expected: diagnose.Expected(v), Doc: printable.Cut(diagnose.DocOf(v), maxInputDoc, "…"), Optional: optional || !needed}
 	if all := mayBe(v); all&cue.BytesKind != 0 && all&cue.TopKind != cue.TopKind {
 		in.Expected = diagnose.KindName(kind)
 	}
 	in.Type, in.Collection, in.Cut = typeOf(v, kind)
+
+	// The default is that of the module's own values, or of the schema.
 	switch {
 	case d.owns(at):
 		own, _ := d.own.Lookup(at)
-		in.Default, in.Optional = string(own.JSON()), false
+		in.Default = string(own.JSON())
+		in.Optional = false
 	case !optional:
 		in.Default = diagnose.DefaultOf(v)
 		required := c == cue.RequiredConstraint || !hasValue(v)
@@ -121,18 +129,21 @@ func (d *description) field(v cue.Value, at object.Path, c cue.SelectorType, nee
 	if len(in.Default) > maxInputDefault {
 		in.Default = ""
 	}
+
+	// The members of a collection have inputs of their own.
 	if in.Type == evaluate.InputAny && len(choicesOf(v)) == 0 {
 		in.Members = d.membersOf(v, kind)
 	}
 	d.inputs = append(d.inputs, in)
 }
 
-// membersOf are what the members of a collection of structs take.
+// membersOf returns what the members of a collection of structs take.
 func (d *description) membersOf(v cue.Value, kind cue.Kind) []evaluate.Input {
 	if d.members == nil || *d.members <= 0 || d.nested >= maxNested {
 		return nil
 	}
-	member, name := itemOf(v), "[]"
+	member := itemOf(v)
+	name := "[]"
 	if kind == cue.StructKind {
 		name = "<name>"
 		patterns := patternsOf(v)
@@ -146,7 +157,7 @@ func (d *description) membersOf(v cue.Value, kind cue.Kind) []evaluate.Input {
 		return nil
 	}
 	within := description{depth: maxInputDepth, nested: d.nested + 1, members: d.members}
-	within.fields(member, object.Fields(name), true)
+	within.readFields(member, object.Fields(name), true)
 	slices.SortFunc(within.inputs, byPath)
 	out := within.inputs[:min(len(within.inputs), *d.members)]
 	*d.members -= len(out)
@@ -163,16 +174,17 @@ func (d *description) skips(v cue.Value, at object.Path, kind cue.Kind) bool {
 	return kind == cue.BottomKind || d.set[at.String()] || d.plain && (module.IsObject(v) || isDerived(v)) || isOfBytes(v, kind)
 }
 
-// others is the input by which a struct takes members beside its named ones, where a
-// pattern says what they are. Any other open struct takes members without a name.
-func (d *description) others(v cue.Value, at object.Path) {
+// addOthers adds the input by which a struct takes members beside its named ones, if a pattern says
+// what they are. Any other open struct takes members without a name.
+func (d *description) addOthers(v cue.Value, at object.Path) {
 	kind := patternKind(v) &^ (cue.NullKind | cue.BytesKind)
 	if kind == cue.BottomKind {
 		return
 	}
 	in := evaluate.Input{Path: at, Expected: diagnose.Expected(v), Doc: printable.Cut(diagnose.DocOf(v), maxInputDoc, "…"), Optional: true}
 	if t, ok := scalarType(kind); ok {
-		in.Type, in.Collection = t, evaluate.CollectionMap
+		in.Type = t
+		in.Collection = evaluate.CollectionMap
 	}
 	d.inputs = append(d.inputs, in)
 }
@@ -183,8 +195,8 @@ func (d *description) owns(at object.Path) bool {
 	return found == len(at)
 }
 
-// mayBe is what v may be. CUE does not tell where a bound of v depends on another
-// input: int & >=min.
+// mayBe returns what v may be. CUE does not tell it if a bound of v depends on another input: int &
+// >=min.
 func mayBe(v cue.Value) cue.Kind {
 	kind := v.IncompleteKind()
 	if kind != cue.BottomKind {
@@ -226,7 +238,7 @@ func hasValue(v cue.Value) bool {
 		v.Validate(cue.Concrete(true), cue.Final()) == nil
 }
 
-// choicesOf are the alternatives of a disjunction that CUE has not decided yet.
+// choicesOf returns the alternatives of a disjunction that CUE has not decided yet.
 func choicesOf(v cue.Value) []cue.Value {
 	if op, args := cue.Dereference(v).Expr(); op == cue.OrOp {
 		return args
@@ -258,7 +270,7 @@ func isOfBytes(v cue.Value, kind cue.Kind) bool {
 	return false
 }
 
-// itemsOf are the items that a list has at least.
+// itemsOf returns the items that a list has at least.
 func itemsOf(v cue.Value) []cue.Value {
 	var out []cue.Value
 	items, err := v.List()
@@ -297,7 +309,7 @@ func isDerived(v cue.Value) bool {
 	return false
 }
 
-// referred is what v refers to. CUE v0.17.1 panics at some references to the name of a member:
+// referred returns what v refers to. CUE v0.17.1 panics at some references to the name of a member:
 // [Name=string]: name: Name.
 func referred(v cue.Value) (to []cue.Selector) {
 	defer func() {
@@ -319,8 +331,8 @@ func hasFields(v cue.Value) bool {
 	return false
 }
 
-// typeOf is how an input is written. What is no scalar, and no collection of them,
-// is written as a whole.
+// typeOf returns how an input is written. A value that is neither a scalar nor a collection of
+// scalars is written in one piece, and is cut if it has fields.
 func typeOf(v cue.Value, kind cue.Kind) (t evaluate.InputType, c evaluate.Collection, cut bool) {
 	if t, ok := scalarType(kind); ok {
 		return t, evaluate.CollectionNone, false
@@ -341,12 +353,12 @@ func typeOf(v cue.Value, kind cue.Kind) (t evaluate.InputType, c evaluate.Collec
 	return evaluate.InputAny, evaluate.CollectionNone, false
 }
 
-// memberKind is what the members of a map may be that have no name of their own.
+// memberKind returns what the members of a map may be that have no name of their own.
 func memberKind(v cue.Value) cue.Kind {
 	return v.LookupPath(cue.MakePath(cue.AnyString)).IncompleteKind() | patternKind(v)
 }
 
-// patternKind is what the members of a map may be whose names a pattern allows.
+// patternKind returns what the members of a map may be whose names a pattern allows.
 func patternKind(v cue.Value) cue.Kind {
 	kind := cue.BottomKind
 	members, err := v.Fields(cue.Patterns(true))
@@ -358,8 +370,8 @@ func patternKind(v cue.Value) cue.Kind {
 	return kind
 }
 
-// itemOf is what the items of an open list must be; it does not exist where the
-// list is closed. CUE looks into the default of a list, and not beside it.
+// itemOf returns what the items of an open list must be. It does not exist if the list is closed.
+// CUE looks into the default of a list, and not beside it.
 func itemOf(v cue.Value) cue.Value {
 	at := cue.MakePath(cue.AnyIndex)
 	if item := v.LookupPath(at); item.Exists() {
@@ -374,9 +386,10 @@ func itemOf(v cue.Value) cue.Value {
 	return cue.Value{}
 }
 
-// scalarType is the type of scalars; false where values may be something else.
+// scalarType returns the type of scalars. It reports false if values may be something else.
 func scalarType(kind cue.Kind) (evaluate.InputType, bool) {
-	switch kind &^= cue.NullKind | cue.BytesKind; {
+	kind &^= cue.NullKind | cue.BytesKind
+	switch {
 	case kind == cue.BottomKind, kind&(cue.StructKind|cue.ListKind) != 0:
 		return evaluate.InputAny, false
 	case kind == cue.StringKind:

@@ -9,6 +9,4 @@
 // structs it does not say which field is meant. What cannot be proven (a bound that depends on
 // another input, another regular expression, a condition, an alternative that an input may fit
 // beside another one) is undecided, and never compatible.
-//
-// Callers: render/evaluate/inprocess.
 package inputs

@@ -16,8 +16,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Findings are what is wrong with how a module says what it takes: inputs without a
-// description, structs that take any name, and secrets as defaults.
+// Findings returns the inputs of a module, and what is wrong with how it declares them: inputs
+// without a description, structs that take any name, and secrets as defaults.
 func Findings(s *module.Session) (inputs []evaluate.Input, found []evaluate.Finding, err error) {
 	in, err := s.Schema()
 	if err != nil || !in.Value.Exists() {
@@ -39,7 +39,7 @@ func Findings(s *module.Session) (inputs []evaluate.Input, found []evaluate.Find
 		}
 	}
 	if !in.Plain { // A package is open by itself; names that it does not have are refused.
-		f.closed(in.Value, nil)
+		f.checkClosed(in.Value, nil)
 	}
 	return inputs, f.all, nil
 }
@@ -49,14 +49,15 @@ type findings struct {
 	all []evaluate.Finding
 }
 
+// add adds a finding about the input at a path.
 func (f *findings) add(rule string, severity object.Severity, v cue.Value, at object.Path, hint, message string) {
 	f.all = append(f.all, evaluate.Finding{
 		Rule: rule, Severity: severity, Pos: position(f.in, v, f.in.Value.Pos()), Path: pathText(at), Message: message, Hint: hint,
 	})
 }
 
-// closed reports what takes any name, so that a slip in one is taken in silence.
-func (f *findings) closed(v cue.Value, at object.Path) {
+// checkClosed reports structs that take any name, so that a slip in one is accepted silently.
+func (f *findings) checkClosed(v cue.Value, at object.Path) {
 	key := v.Pos().String()
 	if len(at) > maxPointDepth || len(f.all) >= maxInputs || slices.Contains(f.above, key) && isCollection(v) {
 		return
@@ -65,12 +66,12 @@ func (f *findings) closed(v cue.Value, at object.Path) {
 	defer func() { f.above = f.above[:len(f.above)-1] }()
 	choices := alternatives(v)
 	for _, a := range choices {
-		f.open(a, at)
+		f.checkValue(a, at)
 	}
 }
 
-// open reports one value that is no disjunction.
-func (f *findings) open(v cue.Value, at object.Path) {
+// checkValue checks one value that is no disjunction.
+func (f *findings) checkValue(v cue.Value, at object.Path) {
 	if oneLine(v) == "_" {
 		f.add(evaluate.RuleClosed, object.SeverityWarning, v, at, "write its type", "the input takes anything")
 		return
@@ -78,18 +79,18 @@ func (f *findings) open(v cue.Value, at object.Path) {
 	switch mayBe(v) &^ (cue.NullKind | cue.BytesKind) {
 	case cue.ListKind:
 		if item := itemOf(v); item.Exists() {
-			f.closed(item, at.Append(object.Field("[]")))
+			f.checkClosed(item, at.Append(object.Field("[]")))
 		}
 	case cue.StructKind:
-		f.members(v, at)
+		f.checkMembers(v, at)
 	}
 }
 
-// members reports a struct that is open, and looks into its fields.
-func (f *findings) members(v cue.Value, at object.Path) {
+// checkMembers reports a struct that is open, and checks its fields.
+func (f *findings) checkMembers(v cue.Value, at object.Path) {
 	patterns := patternsOf(v)
 	for _, name := range object.SortedKeys(patterns) {
-		f.closed(patterns[name], at.Append(object.Field("[]")))
+		f.checkClosed(patterns[name], at.Append(object.Field("[]")))
 	}
 	switch {
 	case len(patterns) > 0:
@@ -103,7 +104,7 @@ func (f *findings) members(v cue.Value, at object.Path) {
 	fields, err := v.Fields(cue.Optional(true))
 	for err == nil && fields.Next() {
 		if sel := fields.Selector(); sel.LabelType() == cue.StringLabel {
-			f.closed(fields.Value(), at.Append(object.Field(sel.Unquoted())))
+			f.checkClosed(fields.Value(), at.Append(object.Field(sel.Unquoted())))
 		}
 	}
 }

@@ -23,14 +23,13 @@ const (
 	maxSchemaBytes = 1 << 20
 )
 
-// Schema is the JSON Schema of what a module takes; none for a module without inputs, and none
-// that is too large. CUE's own
-// generator is not used: v0.17.1 fails on modules of ours (bounds and references that depend on
-// another input).
+// Schema returns the JSON Schema of what a module takes. It returns none for a module without
+// inputs, and none if the schema is too large. CUE's own generator is not used: v0.17.1 fails on
+// modules of Ropewalk (bounds and references that depend on another input).
 //
-// It must refuse nothing that the module takes, so what JSON Schema cannot say, or what depends on
-// the rest of the input, is left out. CUE has RE2, and editors ECMA 262: of patterns only those are
-// kept that mean the same in both.
+// The schema must refuse nothing that the module takes, so what JSON Schema cannot say, or what
+// depends on the rest of the input, is left out. CUE has RE2, and editors ECMA 262: only those
+// patterns are kept that mean the same in both.
 func Schema(s *module.Session) ([]byte, error) {
 	in, err := s.Schema()
 	if err != nil || !in.Value.Exists() {
@@ -38,7 +37,8 @@ func Schema(s *module.Session) ([]byte, error) {
 	}
 	j := jsonSchema{description: description{plain: in.Plain, own: in.Own, set: in.Set}, left: maxSchemas}
 	root := j.of(in.Value, nil)
-	root["$schema"], root["type"] = "https://json-schema.org/draft/2020-12/schema", "object"
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["type"] = "object"
 	if in.Plain {
 		delete(root, "description") // It is that of the package.
 	}
@@ -62,10 +62,11 @@ type jsonSchema struct {
 // keywords are a JSON Schema. One without any takes everything.
 type keywords = map[string]any
 
-// of is the schema of a value, with its description and its default.
+// of returns the schema of a value, with its description and its default.
 func (j *jsonSchema) of(v cue.Value, at object.Path) keywords {
 	out := keywords{}
-	if j.left--; j.left < 0 || len(at) > maxPointDepth {
+	j.left--
+	if j.left < 0 || len(at) > maxPointDepth {
 		return out
 	}
 	key := v.Pos().String()
@@ -73,7 +74,7 @@ func (j *jsonSchema) of(v cue.Value, at object.Path) keywords {
 		return out
 	}
 	j.above = append(j.above, key)
-	j.shape(out, v, at)
+	j.addShape(out, v, at)
 	j.above = j.above[:len(j.above)-1]
 	if doc := diagnose.DocOf(v); doc != "" {
 		out["description"] = printable.Cut(doc, maxInputDoc, "…")
@@ -89,18 +90,25 @@ func (j *jsonSchema) of(v cue.Value, at object.Path) keywords {
 }
 
 // shape adds what a value may be.
-func (j *jsonSchema) shape(out keywords, v cue.Value, at object.Path) {
+func (j *jsonSchema) addShape(out keywords, v cue.Value, at object.Path) {
+	// A default does not restrict a value.
 	if !isStruct(v) {
 		v = diagnose.WithoutDefault(v)
 	}
+
+	// Each alternative has a shape of its own.
 	if choices := alternatives(v); len(choices) > 1 {
 		j.choose(out, choices, at)
 		return
 	}
+
+	// Bytes cannot be given, and what depends on another input is left out.
 	kind := mayBe(v)
 	if refers(v) && kind == cue.BottomKind || kind&cue.BytesKind != 0 {
 		return
 	}
+
+	// The type comes first, and then what a value of this type may hold.
 	if types := typesOf(kind); len(types) == 1 {
 		out["type"] = types[0]
 	} else if len(types) > 1 {
@@ -108,9 +116,9 @@ func (j *jsonSchema) shape(out keywords, v cue.Value, at object.Path) {
 	}
 	switch kind {
 	case cue.StructKind:
-		j.object(out, v, at)
+		j.addFields(out, v, at)
 	case cue.ListKind:
-		j.array(out, v, at)
+		j.addItems(out, v, at)
 	default:
 		if v.IsConcrete() {
 			out["const"] = json.RawMessage(diagnose.Given(v))
@@ -122,17 +130,19 @@ func (j *jsonSchema) shape(out keywords, v cue.Value, at object.Path) {
 	}
 }
 
-// choose adds alternatives: as an enum where all are constants. One that another takes too is left
+// choose adds alternatives, as an enum if all are constants. One that another takes too is left
 // out.
 func (j *jsonSchema) choose(out keywords, choices []cue.Value, at object.Path) {
 	var values, schemas []any
 	seen := map[string]bool{}
+
+	// Equal alternatives are listed once.
 	for i, one := range choices {
 		if slices.ContainsFunc(choices, func(o cue.Value) bool { return !o.IsConcrete() && !isCollection(o) && o.Subsume(one, cue.Raw()) == nil }) && one.IsConcrete() {
 			continue
 		}
 		schema := keywords{}
-		j.shape(schema, choices[i], at)
+		j.addShape(schema, choices[i], at)
 		data, err := json.Marshal(schema)
 		if err != nil || len(schema) == 0 {
 			return // One of them may be anything.
@@ -146,6 +156,8 @@ func (j *jsonSchema) choose(out keywords, choices []cue.Value, at object.Path) {
 			values = append(values, value)
 		}
 	}
+
+	// A single alternative needs no list, and constants are an enum.
 	switch {
 	case len(schemas) == 1:
 		for name, value := range schemas[0].(keywords) { //nolint:forcetypeassert // it was put there above
@@ -158,10 +170,12 @@ func (j *jsonSchema) choose(out keywords, choices []cue.Value, at object.Path) {
 	}
 }
 
-// object adds the fields of a struct. A struct with conditions may have fields that depend on others,
-// and an alternative is taken for open by CUE: neither is closed here.
-func (j *jsonSchema) object(out keywords, v cue.Value, at object.Path) {
+// addFields adds the fields of a struct. A struct with conditions may have fields that depend on
+// others, and CUE takes an alternative for open: neither is closed here.
+func (j *jsonSchema) addFields(out keywords, v cue.Value, at object.Path) {
 	properties, patterns := keywords{}, keywords{}
+
+	// Each field has a schema, and may be required.
 	var required []string
 	fields, err := v.Fields(cue.Optional(true))
 	for err == nil && fields.Next() {
@@ -169,7 +183,8 @@ func (j *jsonSchema) object(out keywords, v cue.Value, at object.Path) {
 		if sel.LabelType() != cue.StringLabel {
 			continue
 		}
-		name, field := sel.Unquoted(), fields.Value()
+		name := sel.Unquoted()
+		field := fields.Value()
 		to := at.Append(object.Field(name))
 		if j.set[to.String()] {
 			properties[name] = keywords{} // The module sets it, and takes the same.
@@ -187,14 +202,17 @@ func (j *jsonSchema) object(out keywords, v cue.Value, at object.Path) {
 			required = append(required, name)
 		}
 	}
-	j.patterns(patterns, v, at)
+
+	// Other members have the schemas of their patterns.
+	j.addPatterns(patterns, v, at)
 	if len(properties) > 0 {
 		out["properties"] = properties
 	}
 	if len(patterns) > 0 {
 		out["patternProperties"] = patterns
 	}
-	if slices.Sort(required); len(required) > 0 {
+	slices.Sort(required)
+	if len(required) > 0 {
 		out["required"] = required
 	}
 	if !j.plain && !v.Allows(cue.AnyString) && conditions(v) == "" {
@@ -216,14 +234,15 @@ func needed(field cue.Value, as cue.SelectorType, schema keywords) bool {
 }
 
 // array adds the items of a list.
-func (j *jsonSchema) array(out keywords, v cue.Value, at object.Path) {
+func (j *jsonSchema) addItems(out keywords, v cue.Value, at object.Path) {
 	in := at.Append(object.Field("[]"))
 	var first []any
 	for _, item := range itemsOf(v) {
 		first = append(first, j.of(item, in))
 	}
 	if len(first) > 0 {
-		out["prefixItems"], out["minItems"] = first, len(first)
+		out["prefixItems"] = first
+		out["minItems"] = len(first)
 	}
 	if item := itemOf(v); item.Exists() {
 		if schema := j.of(item, in); len(schema) > 0 {
@@ -237,7 +256,7 @@ func (j *jsonSchema) array(out keywords, v cue.Value, at object.Path) {
 	}
 }
 
-// constrain adds one condition on a value, where JSON Schema can say it.
+// constrain adds one condition on a value, if JSON Schema has it.
 func constrain(out keywords, part cue.Value) {
 	op, args := cue.Dereference(part).Expr()
 	if len(args) == 0 || !args[0].IsConcrete() {
@@ -264,7 +283,7 @@ func constrain(out keywords, part cue.Value) {
 	}
 }
 
-// add adds a keyword, beside one of the same name that is there.
+// add adds a keyword. If there is one of the same name, both hold.
 func add(out keywords, name string, value any) {
 	if _, taken := out[name]; !taken {
 		out[name] = value
@@ -274,9 +293,9 @@ func add(out keywords, name string, value any) {
 	out["allOf"] = append(all, keywords{name: value})
 }
 
-// patterns adds what the members of a struct are whose names match. Where a pattern cannot be said
-// in full, a name may be taken for one of its names that is another's.
-func (j *jsonSchema) patterns(out keywords, v cue.Value, at object.Path) {
+// addPatterns adds what the members of a struct are whose names match a pattern. If JSON Schema
+// cannot express a pattern in full, a name of another pattern may be taken for one of its names.
+func (j *jsonSchema) addPatterns(out keywords, v cue.Value, at object.Path) {
 	count := len(patternsOf(v))
 	members, err := v.Fields(cue.Patterns(true))
 	for err == nil && members.Next() {
@@ -285,7 +304,7 @@ func (j *jsonSchema) patterns(out keywords, v cue.Value, at object.Path) {
 			continue
 		}
 		names := keywords{}
-		j.shape(names, sel.Pattern(), at)
+		j.addShape(names, sel.Pattern(), at)
 		text, _ := names["pattern"].(string)
 		if exact := len(names) == 1 || len(names) == 2 && text != ""; exact || count == 1 && !hasEllipsis(v) {
 			out[text] = j.of(members.Value(), at.Append(object.Field("[]")))
@@ -300,7 +319,7 @@ func portable(pattern string) bool {
 	return !slices.ContainsFunc([]string{"(?", `\p`, `\P`, `\A`, `\z`, `\Q`, `\C`, `\x{`, "[[:", `\a`}, func(s string) bool { return strings.Contains(pattern, s) })
 }
 
-// typesOf are the names of a set of kinds; none for any.
+// typesOf returns the names of a set of kinds, or none if it is any kind.
 func typesOf(kind cue.Kind) (out []string) {
 	if kind&cue.TopKind == cue.TopKind || kind == cue.BottomKind {
 		return nil

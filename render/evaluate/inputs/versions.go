@@ -49,13 +49,13 @@ func ComparePart(older, newer module.Inputs, at object.Path) []evaluate.Change {
 	case !a.Exists() && !b.Exists():
 		return nil
 	case !a.Exists():
-		c.structs(at, place{value: nothing}, place{value: b})
+		c.compareStructs(at, place{value: nothing}, place{value: b})
 	case !b.Exists():
 		c.add(evaluate.LevelMajor, at, a, b, "the module takes no input any more")
 	default:
-		c.structs(at, place{value: a}, place{value: b})
+		c.compareStructs(at, place{value: a}, place{value: b})
 	}
-	c.depended()
+	c.markDepended()
 	return c.changes
 }
 

@@ -24,13 +24,14 @@ func onceCatalog(list []provisioner) func() []evaluate.Provisioner {
 			out[i].Params = p.paramList()
 			out[i].Config = p.names(diagnose.FieldConfig)
 			out[i].AnyConfig = p.takes[diagnose.FieldConfig] && len(out[i].Config) == 0
-			out[i].Outputs, out[i].Sensitive = p.names(diagnose.FieldOutputs), p.names(diagnose.FieldSensitive)
+			out[i].Outputs = p.names(diagnose.FieldOutputs)
+			out[i].Sensitive = p.names(diagnose.FieldSensitive)
 		}
 		return out
 	})
 }
 
-// names are the fields of a field that are there whatever the input is.
+// names returns the sorted names of the fields of a field that are there whatever the input is.
 func (p *provisioner) names(field string) (names []string) {
 	fields, err := p.value.LookupPath(cue.MakePath(cue.Str(field))).Fields(cue.Optional(true))
 	for err == nil && fields.Next() {
@@ -42,7 +43,7 @@ func (p *provisioner) names(field string) (names []string) {
 	return names
 }
 
-// paramList is what the entry says of its params.
+// paramList returns the params that the entry declares, sorted by name.
 func (p *provisioner) paramList() (params []evaluate.Param) {
 	if !p.params {
 		return nil
@@ -83,7 +84,7 @@ func (p *provisioner) hasValue(sel cue.Selector) bool {
 	return v.Validate(cue.Concrete(true), cue.Final()) == nil
 }
 
-// sample is a resource that a provisioner could be asked for.
+// sample returns a resource that a provisioner could be asked for.
 func sample(p evaluate.Provisioner) object.Value {
 	text := func(s string) object.Value { return object.Value{Kind: object.KindString, Text: s} }
 	isFalse := object.Value{Kind: object.KindBool, Text: "false"}

@@ -20,6 +20,7 @@ import (
 // newer were read of: which resources they make, the params that those take, and their outputs.
 // Paths begin with the entry, such as redis/default.port.
 func Compare(older, newer *Provisioners, was, is *module.Session) ([]evaluate.Change, error) {
+	// Both lists are read in one context of CUE.
 	a, b, err := module.Together(was, is)
 	if err != nil {
 		return nil, err
@@ -34,6 +35,8 @@ func Compare(older, newer *Provisioners, was, is *module.Session) ([]evaluate.Ch
 	}
 	var out []evaluate.Change
 	taken := map[int]bool{}
+
+	// Each old entry needs a new one that makes its resources.
 	for _, o := range olds {
 		i := slices.IndexFunc(news, func(n entry) bool { return n.makes(o.provisioner) })
 		if i < 0 {
@@ -51,6 +54,8 @@ func Compare(older, newer *Provisioners, was, is *module.Session) ([]evaluate.Ch
 			out = append(out, inputs.ChangeAt(evaluate.LevelMinor, object.Fields(news[i].title()), o.Inputs, news[i].Inputs, "it makes resources that it did not make"))
 		}
 	}
+
+	// The other new entries are additions.
 	for i, n := range news {
 		if !taken[i] {
 			out = append(out, inputs.ChangeAt(evaluate.LevelMinor, object.Fields(n.title()), a, n.Inputs, "it is new"))
@@ -66,7 +71,7 @@ type entry struct {
 	module.Inputs
 }
 
-// entriesIn are the entries of a package that p was read of.
+// entriesIn returns the entries of a package that p was read of.
 func entriesIn(in module.Inputs, p *Provisioners) (out []entry, err error) {
 	items, err := in.Value.LookupPath(cue.MakePath(cue.Def(listProvisioners))).List()
 	if err != nil {
@@ -80,9 +85,11 @@ func entriesIn(in module.Inputs, p *Provisioners) (out []entry, err error) {
 	return out, nil
 }
 
-// changes are those between two entries for the same resources.
+// changes returns the changes between two entries for the same resources.
 func (e entry) changes(newer entry) []evaluate.Change {
 	out := slices.Concat(e.paramChanges(newer), e.configChanges(newer), e.mountChanges(newer))
+
+	// An output may be gone, become a secret, or cease to be one.
 	secret := newer.names(diagnose.FieldSensitive)
 	public := newer.names(diagnose.FieldOutputs)
 	add := func(level evaluate.Level, name, text string) {
@@ -101,11 +108,15 @@ func (e entry) changes(newer entry) []evaluate.Change {
 			add(evaluate.LevelMajor, name, "the output may be absent now")
 		}
 	}
+
+	// Other outputs are additions.
 	for _, name := range slices.Concat(public, secret) {
 		if !slices.Contains(e.names(diagnose.FieldOutputs), name) && !slices.Contains(e.names(diagnose.FieldSensitive), name) {
 			add(evaluate.LevelMinor, name, "the output is new")
 		}
 	}
+
+	// Conditions cannot be compared.
 	if inputs.OtherConditions(e.Value, newer.Value, "claim", diagnose.FieldOutputs, diagnose.FieldSensitive, "volume") {
 		out = append(out, inputs.ChangeAt(evaluate.LevelUndecided, object.Fields(e.title()), e.Inputs, newer.Inputs, "conditions of outputs or mounts changed (if, for), and which there are cannot be compared"))
 	}
@@ -124,7 +135,7 @@ func (e entry) gives(name string) bool {
 	})
 }
 
-// mountChanges are those of what a workload can mount.
+// mountChanges returns the changes of what a workload can mount.
 func (e entry) mountChanges(newer entry) (out []evaluate.Change) {
 	for _, field := range []string{"claim", "volume"} {
 		was, is := e.part(field), newer.part(field)
@@ -138,7 +149,7 @@ func (e entry) mountChanges(newer entry) (out []evaluate.Change) {
 	return out
 }
 
-// configChanges are those of the part of the config of a project that the entry reads.
+// configChanges returns the changes of the part of the config of a project that the entry reads.
 func (e entry) configChanges(newer entry) []evaluate.Change {
 	at := object.Fields(e.title(), diagnose.FieldConfig)
 	was, is := e.part(diagnose.FieldConfig), newer.part(diagnose.FieldConfig)
@@ -158,15 +169,15 @@ func (e entry) configChanges(newer entry) []evaluate.Change {
 	return out
 }
 
-// part is a field of the entry, which need not exist.
+// part returns a field of the entry, which need not exist.
 func (e entry) part(field string) module.Inputs {
 	out := e.Inputs
 	out.Value = e.Value.LookupPath(cue.MakePath(cue.Str(field)))
 	return out
 }
 
-// paramChanges are those of the params. An entry may declare them, read whatever there is, or
-// take none.
+// paramChanges returns the changes of the params. An entry may declare them, read whatever there
+// is, or take none.
 func (e entry) paramChanges(newer entry) []evaluate.Change {
 	at := object.Fields(e.title())
 	was, is := e.declared(), newer.declared()
@@ -188,7 +199,7 @@ func readsAll(params cue.Value) bool {
 	return err == nil && !fields.Next()
 }
 
-// declared are the params that the entry declares.
+// declared returns the params that the entry declares.
 func (e entry) declared() module.Inputs {
 	out := e.part(diagnose.FieldParams)
 	if !e.params {

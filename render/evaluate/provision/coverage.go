@@ -15,9 +15,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Cover is what workloads may ask of the entries, and whether any of the given ones does, each
-// of which is the spec of a Workload: that there is a resource of the entry, and its params. Paths
-// begin with the entry, such as redis/default.port.
+// Cover returns what workloads may ask of the entries, and whether any of the given ones does: that
+// there is a resource of the entry, and its params. Each given value is the spec of a Workload.
+// Paths begin with the entry, such as redis/default.port.
 func (p *Provisioners) Cover(s *module.Session, given []object.Value) (out []evaluate.Point) {
 	params := make([][]object.Value, len(p.list))
 	for _, workload := range given {
@@ -41,7 +41,7 @@ func (p *Provisioners) Cover(s *module.Session, given []object.Value) (out []eva
 	return out
 }
 
-// entryOf is the index of the first entry that makes a resource; -1 is none.
+// entryOf returns the index of the first entry that makes a resource, or -1 if there is none.
 func (p *Provisioners) entryOf(resource object.Value) int {
 	text := func(name string) string {
 		v, _ := resource.Get(name)
@@ -56,7 +56,7 @@ func (p *Provisioners) entryOf(resource object.Value) int {
 	return -1
 }
 
-// title is how a workload asks for a resource of the entry; * is any class.
+// title returns how a workload asks for a resource of the entry. The class * is any class.
 func (p *provisioner) title() string {
 	out := p.Type + "/" + cmp.Or(p.Class, "*")
 	if p.ID != "" {

@@ -9,6 +9,4 @@
 // entries that no workload uses.
 //
 // Tested by render/evaluate/inprocess.
-//
-// Caller: inprocess.
 package provision

@@ -22,7 +22,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Entries is the catalog, with positions as the session knows them.
+// Entries returns the catalog, with positions as the session knows them.
 func (p *Provisioners) Entries(s *module.Session) []evaluate.Provisioner {
 	out := slices.Clone(p.catalog())
 	for i, one := range p.list {
@@ -53,12 +53,13 @@ func (p *Provisioners) Make(s *module.Session) (map[string]evaluate.Provisioned,
 		}
 		out[r.session.Resource] = made
 		unknown := r.unknownParams()
-		errs, warnings = append(errs, unknown.Failures()...), append(warnings, unknown.Warnings()...)
+		errs = append(errs, unknown.Failures()...)
+		warnings = append(warnings, unknown.Warnings()...)
 	}
 	return out, warnings, errs.Err()
 }
 
-// appendNew adds what is not said yet: resources share the config.
+// appendNew adds the errors that are not there yet: resources share the config.
 func appendNew(errs, more object.Errors) object.Errors {
 	for _, e := range more {
 		same := func(o *object.Error) bool {
@@ -80,7 +81,7 @@ type asked struct {
 	config      object.Value
 }
 
-// resources are those of the input, in the order of their keys.
+// resources returns the resources of the input, in the order of their keys.
 func (p *Provisioners) resources(s *module.Session) ([]asked, error) {
 	list := p.list
 	resources, ok := s.Req.Input.Get("resources")
@@ -110,11 +111,13 @@ func (p *Provisioners) resources(s *module.Session) ([]asked, error) {
 	return out, nil
 }
 
-// requested is one resource: member m of the resources, which stands at at.
+// requested returns one resource: member m of the resources, which stands at at.
 func requested(s *module.Session, p *provisioner, m object.Member, config object.Value, at object.Path) asked {
 	one := *s
-	one.Resource, one.Skip = m.Name, p.skip
-	one.InputPath, one.Pos = at, object.FirstValid(object.FirstValid(m.Pos, m.Value.Pos), s.Pos)
+	one.Resource = m.Name
+	one.Skip = p.skip
+	one.InputPath = at
+	one.Pos = object.FirstValid(object.FirstValid(m.Pos, m.Value.Pos), s.Pos)
 	entry := object.Value{Kind: object.KindMap, Pos: object.FirstValid(m.Value.Pos, m.Pos)}
 	for _, part := range m.Value.Members {
 		switch part.Name {
@@ -155,7 +158,7 @@ func (a asked) fill(entry, config object.Value) diagnose.Filled {
 	return diagnose.Filled{Root: a.provisioner.value.Unify(with.Value), With: with}
 }
 
-// Make makes the resource.
+// make makes the resource.
 func (a asked) make(total *module.Budget) (evaluate.Provisioned, error) {
 	s := a.session
 	if err := a.refuseParams(); err != nil {
@@ -168,8 +171,8 @@ func (a asked) make(total *module.Budget) (evaluate.Provisioned, error) {
 	return a.read(f, total)
 }
 
-// refuseParams refuses params where the provisioner has none; an entry that
-// does not say which there are takes anything.
+// refuseParams refuses params if the provisioner has none. An entry that does not declare them
+// takes any.
 func (a asked) refuseParams() error {
 	if a.provisioner.params {
 		return nil
@@ -186,8 +189,8 @@ func (a asked) refuseParams() error {
 	return errs.Err()
 }
 
-// unknownParams warns of params that the provisioner accepts and does not declare: files for
-// other tools have some. One that is a declared param with a slip is a mistake.
+// unknownParams returns a warning for each param that the provisioner accepts and does not declare:
+// files for other tools have some. One that is a declared param with a slip is a mistake.
 func (a asked) unknownParams() object.Errors {
 	if len(a.provisioner.known) == 0 {
 		return nil
@@ -207,7 +210,8 @@ func (a asked) unknownParams() object.Errors {
 			_, given := params.Get(name)
 			return !given && object.Distance(strings.ToLower(m.Name), strings.ToLower(name)) == 1
 		})
-		if e.Hint = object.Suggest(m.Name, a.provisioner.known); !slip {
+		e.Hint = object.Suggest(m.Name, a.provisioner.known)
+		if !slip {
 			e.Severity = object.SeverityWarning
 		}
 		out = append(out, e)
@@ -215,10 +219,12 @@ func (a asked) unknownParams() object.Errors {
 	return out
 }
 
-// explain says what is wrong with f: with what the user wrote first, because
-// all else follows from it.
+// explain returns what is wrong with f. What the user wrote comes first, because all else follows
+// from it.
 func (a asked) explain(f diagnose.Filled, err error) error {
 	s := a.session
+
+	// The fields that were filled in are validated by themselves.
 	given := func(f diagnose.Filled, names ...string) error {
 		var errs cueerrors.Error
 		for _, name := range names {
@@ -235,6 +241,8 @@ func (a asked) explain(f diagnose.Filled, err error) error {
 		}
 		return errs
 	}
+
+	// The resource and its params come first, then the config and the context.
 	errs := s.InputErrorsOf(a.provisioner.value, s.Skip, func(v object.Value) (diagnose.Filled, error) {
 		f := a.fill(v, a.config)
 		return f, given(f, diagnose.FieldResource, diagnose.FieldParams)
@@ -249,19 +257,22 @@ func (a asked) explain(f diagnose.Filled, err error) error {
 	if err := given(f, diagnose.FieldContext); err != nil {
 		return s.ErrorsOf(f, diagnose.FieldContext, err)
 	}
+
+	// The rest is wrong with what the provisioner makes of them.
 	return s.OutcomeErrors(f, listProvisioners, err, func(entry object.Value) (diagnose.Filled, error) {
 		f := a.fill(entry, a.config)
 		return f, f.Root.Validate(cue.Concrete(true), cue.Final())
 	})
 }
 
-// configErrors is what the provisioner has against the config of the project.
+// configErrors returns the mistakes of the part of the project's config that the provisioner reads.
 func (a asked) configErrors(try func(object.Value) (diagnose.Filled, error)) object.Errors {
 	if !a.provisioner.takes[diagnose.FieldConfig] {
 		return nil
 	}
 	s := *a.session
-	s.Input, s.Written, s.InputPath = a.config, a.config, object.Fields(diagnose.FieldConfig)
+	s.Input, s.Written = a.config, a.config
+	s.InputPath = object.Fields(diagnose.FieldConfig)
 	errs := s.InputErrorsOf(a.provisioner.value.LookupPath(cue.MakePath(cue.Str(diagnose.FieldConfig))), s.Skip+1, try)
 	for _, e := range errs {
 		e.Hint = fmt.Sprintf("provisioners of module %q read spec.workloads.config of the project", s.Module.Name())
@@ -269,25 +280,30 @@ func (a asked) configErrors(try func(object.Value) (diagnose.Filled, error)) obj
 	return errs
 }
 
-// read reads what was made. Fields are asked for by name: to list them costs as
-// much as a third of filling them.
+// read reads what was made. Fields are looked up by name: to list them costs as much as a third of
+// filling them.
 func (a asked) read(f diagnose.Filled, total *module.Budget) (evaluate.Provisioned, error) {
 	s := a.session
 	if err := a.refuseFields(f); err != nil {
 		return evaluate.Provisioned{}, err
 	}
-	out, data := evaluate.Provisioned{}, map[string]json.RawMessage{}
+	out := evaluate.Provisioned{}
+	data := map[string]json.RawMessage{}
+
+	// The results have known names.
 	for _, name := range resultFields() {
 		v := module.Field(f.Root, name)
 		if !v.Exists() {
 			continue
 		}
 		var err error
-		if data[name], err = v.MarshalJSON(); err != nil {
+		data[name], err = v.MarshalJSON()
+		if err != nil {
 			return evaluate.Provisioned{}, s.ModuleError(v, name, diagnose.Message(err))
 		}
 		total.Bytes += len(data[name])
 	}
+
 	// Through an object, so that names are in order.
 	text, err := json.Marshal(data)
 	if err != nil {
@@ -297,8 +313,11 @@ func (a asked) read(f diagnose.Filled, total *module.Budget) (evaluate.Provision
 	if err != nil {
 		return evaluate.Provisioned{}, err
 	}
+
+	// The objects of the resource are nodes.
 	if nodes := module.Field(f.Root, diagnose.FieldGraph, diagnose.FieldNodes); nodes.Exists() {
-		if out.Nodes, err = s.Nodes(nodes, total); err != nil {
+		out.Nodes, err = s.Nodes(nodes, total)
+		if err != nil {
 			return evaluate.Provisioned{}, err
 		}
 	}
@@ -307,9 +326,9 @@ func (a asked) read(f diagnose.Filled, total *module.Budget) (evaluate.Provision
 	return out, err
 }
 
-// refuseFields refuses fields that are there under a condition only, and that
-// the contract does not know. The schema refuses them as well, and an entry that has all that
-// is filled is of the schema.
+// refuseFields refuses fields that exist only under a condition, and that the contract does not
+// have. The schema refuses them as well, and an entry that has all fields that are filled in is of
+// the schema.
 func (a asked) refuseFields(f diagnose.Filled) error {
 	if len(a.provisioner.takes) == len(filledFields()) {
 		return nil

@@ -48,10 +48,14 @@ type provisioner struct {
 // entries apart.
 func ReadProvisioners(c *module.Compiled, m evaluate.Module) (*Provisioners, error) {
 	v := c.Value.LookupPath(cue.MakePath(cue.Def(listProvisioners)))
+
+	// A mistake without a place is that of the module's mark.
 	mistake := func(at cue.Value, path, format string, args ...any) *object.Error {
 		pos := object.FirstValid(c.Tree.At(m, at), c.Tree.At(m, c.Value.LookupPath(cue.ParsePath("ropewalk"))))
 		return &object.Error{Stage: object.StageEvaluate, Pos: pos, Path: path, Err: fmt.Errorf(format, args...)}
 	}
+
+	// The list must exist and be valid.
 	if !v.Exists() {
 		e := mistake(v, listProvisioners, "is missing: a module of provisioners has a list of them")
 		e.Hint = listProvisioners + ": [#Postgres, #Redis]"
@@ -65,6 +69,8 @@ func ReadProvisioners(c *module.Compiled, m evaluate.Module) (*Provisioners, err
 	if err != nil {
 		return nil, mistake(v, listProvisioners, "must be a list of provisioners, got %s", diagnose.Given(v))
 	}
+
+	// Each entry is read by itself.
 	out := &Provisioners{}
 	var errs object.Errors
 	for i := 0; items.Next(); i++ {
@@ -82,21 +88,25 @@ func ReadProvisioners(c *module.Compiled, m evaluate.Module) (*Provisioners, err
 	return out, errs.Err()
 }
 
-// read finds out what the entry is for and what it takes. An
-// unknown field is a mistake of the author.
+// read reads what the entry is for and what it takes. An unknown field is a mistake of the author.
 func (p *provisioner) read(mistake func(at cue.Value, field, message string)) {
 	p.skip = len(p.value.Path().Selectors())
 	p.takes = map[string]bool{}
-	misspelt, hasType := false, p.value.LookupPath(cue.MakePath(cue.Str("type"))).Exists()
+	misspelt := false
+	hasType := p.value.LookupPath(cue.MakePath(cue.Str("type"))).Exists()
 	texts := map[string]*string{"type": &p.Type, "class": &p.Class, "id": &p.ID, "description": &p.Description}
+
+	// A field is a text about the entry, filled in by Ropewalk, a result, or unknown.
 	fields, err := p.value.Fields()
 	for err == nil && fields.Next() {
-		name, v := fields.Selector().Unquoted(), fields.Value()
+		name := fields.Selector().Unquoted()
+		v := fields.Value()
 		switch text := texts[name]; {
 		case name == "type" && !hasType:
 			// It is required and has no value, which is reported below.
 		case text != nil:
-			if *text, err = v.String(); err != nil {
+			*text, err = v.String()
+			if err != nil {
 				mistake(v, "."+name, "must be text that is the same for every resource, got "+diagnose.Given(v))
 			}
 			err = nil
@@ -113,6 +123,8 @@ func (p *provisioner) read(mistake func(at cue.Value, field, message string)) {
 			mistake(v, "."+name, diagnose.UnknownField(name, provisionerFields())+"; hide what only the module itself needs: _"+name)
 		}
 	}
+
+	// The type is required, whatever else is wrong.
 	switch {
 	case err != nil:
 		mistake(p.value, "", "must be a provisioner")
@@ -136,8 +148,8 @@ func refuseClosed(params cue.Value, mistake func(at cue.Value, field, message st
 	}
 }
 
-// knownParams are the names of params that end with "...", none where they do not, or
-// where nothing stands before it: such a provisioner reads whatever there is.
+// knownParams returns the names of params that end with "...". It returns none if they do not, or
+// if there are no names before it: such a provisioner reads whatever there is.
 func knownParams(params cue.Value) []string {
 	if params.IncompleteKind() != cue.StructKind || !params.Allows(cue.AnyString) || params.LookupPath(cue.MakePath(cue.AnyString)).IncompleteKind() != cue.TopKind {
 		return nil
@@ -165,22 +177,23 @@ func nameFields(err error) error {
 		case last == 3 && path[1].Name == diagnose.FieldSensitive:
 			known = []string{"store", "key", "property", "version", "parts"}
 		}
-		e.Err, e.Hint = fmt.Errorf("%s", diagnose.UnknownField(path[len(path)-1].Name, known)), ""
+		e.Err = fmt.Errorf("%s", diagnose.UnknownField(path[len(path)-1].Name, known))
+		e.Hint = ""
 	}
 	return err
 }
 
-// provisionerFields are all that a provisioner may have.
+// provisionerFields returns the names of all fields that a provisioner may have.
 func provisionerFields() []string {
 	return slices.Concat([]string{"type", "class", "id", "description", diagnose.FieldGraph}, filledFields(), resultFields())
 }
 
-// filledFields are those that Ropewalk fills.
+// filledFields returns the names of the fields that Ropewalk fills in.
 func filledFields() []string {
 	return []string{diagnose.FieldResource, diagnose.FieldParams, diagnose.FieldConfig, diagnose.FieldContext}
 }
 
-// resultFields are those that a provisioner may give, beside graph.
+// resultFields returns the names of the fields that a provisioner may give, beside graph.
 func resultFields() []string {
 	return []string{"after", "claim", diagnose.FieldOutputs, diagnose.FieldSensitive, "volume", "workload"}
 }

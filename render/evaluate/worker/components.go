@@ -41,7 +41,7 @@ const patience = 100 * time.Millisecond
 // Evaluate implements [evaluate.Evaluator]. Where there is no program, the error wraps
 // component.ErrNoEngine.
 func (c *Components) Evaluate(ctx context.Context, req evaluate.Request) (evaluate.Result, error) {
-	to, err := c.of(req)
+	to, err := c.evaluatorFor(req)
 	if err != nil {
 		return evaluate.Result{}, err
 	}
@@ -50,7 +50,7 @@ func (c *Components) Evaluate(ctx context.Context, req evaluate.Request) (evalua
 
 // Trace implements [evaluate.Evaluator].
 func (c *Components) Trace(ctx context.Context, req evaluate.Request, queries []evaluate.Query) ([]evaluate.Origin, error) {
-	to, err := c.of(req)
+	to, err := c.evaluatorFor(req)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +66,8 @@ func (c *Components) Close() error {
 	return c.pool.Close()
 }
 
-// of is the evaluator of a request.
-func (c *Components) of(req evaluate.Request) (evaluate.Evaluator, error) {
+// evaluatorFor returns the evaluator of a request.
+func (c *Components) evaluatorFor(req evaluate.Request) (evaluate.Evaluator, error) {
 	build := req.Component
 	if req.Operation != evaluate.OpBuild || build.Helm == nil && build.Kustomize == nil {
 		if c.Foreign != nil && req.Foreign() {
@@ -78,8 +78,10 @@ func (c *Components) of(req evaluate.Request) (evaluate.Evaluator, error) {
 	c.once.Do(func() {
 		opts := c.Options
 		var program string
-		if program, c.err = c.Program(); c.err == nil {
-			opts.Command, opts.patience = []string{program, Arg}, patience
+		program, c.err = c.Program()
+		if c.err == nil {
+			opts.Command = []string{program, Arg}
+			opts.patience = patience
 			c.pool, c.err = NewPool(opts)
 		}
 	})

@@ -86,7 +86,7 @@ func TestForeignModulesAreEvaluatedInWorkers(t *testing.T) {
 		"a policy":         {Policies: []evaluate.Policy{{Module: foreign}}},
 		"an older version": {Older: &older},
 	} {
-		to, err := c.of(req)
+		to, err := c.evaluatorFor(req)
 		require.NoError(t, err)
 		require.Same(t, pool, to, name)
 	}

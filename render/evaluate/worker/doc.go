@@ -11,7 +11,4 @@
 // that one request.
 //
 // Fairness between tenants is not decided here but by the limiter of the adapters.
-//
-// Callers: the plugin for Argo CD, the controller for Flux, and the command line where it
-// is asked for workers.
 package worker

@@ -59,9 +59,8 @@ func newCodec() (codec, error) {
 
 func encMode() (cbor.EncMode, error) { return cbor.CoreDetEncOptions().EncMode() }
 
-// Sum is the SHA-256 of what a worker would be sent for v, a request or a part of one,
-// and the size of that: equal values have equal sums. Trees are not part of it, only
-// their digests.
+// Sum returns the SHA-256 of what a worker would be sent for v, a request or a part of one, and the
+// size of that. Equal values have equal sums. Trees are not part of it, only their digests.
 func Sum(v any) (sum [sha256.Size]byte, size int64, err error) {
 	enc, err := encMode()
 	if err != nil {
@@ -71,7 +70,7 @@ func Sum(v any) (sum [sha256.Size]byte, size int64, err error) {
 	return sha256.Sum256(data), int64(len(data)), err
 }
 
-// marshal is v as a frame.
+// marshal returns v as a frame.
 func (c codec) marshal(v any) ([]byte, error) {
 	data, err := c.enc.Marshal(v)
 	if err != nil {
@@ -106,7 +105,7 @@ func (c codec) receive(r *bufio.Reader, limit int64, v any) error {
 // sizeError is a frame over its bound.
 type sizeError struct{ size, limit int64 }
 
-// Error is one line.
+// Error returns a text of one line.
 func (e *sizeError) Error() string {
 	return fmt.Sprintf("message of %d bytes exceeds the limit of %d", e.size, e.limit)
 }

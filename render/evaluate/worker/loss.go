@@ -88,8 +88,8 @@ func autopsy(state *os.ProcessState, stderr string, used, ready bool) *loss {
 	}
 }
 
-// tail is what a process said last, for the end of a message. What it panicked with may
-// be a value of its input, but for the errors of the Go runtime.
+// tail returns what a process wrote last, for the end of a message. A panic may hold a value of the
+// input, so it is repeated only if it is an error of the Go runtime.
 func tail(stderr string) string {
 	const panicked = "panic: "
 	if line := diagnose.FirstLine(stderr); strings.HasPrefix(line, panicked) && !strings.HasPrefix(line, panicked+"runtime error: ") {

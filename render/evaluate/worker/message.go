@@ -68,7 +68,7 @@ type resultFrame struct {
 	Undecided, Warnings []mistakeFrame
 }
 
-// frameOf is a result as it is sent.
+// frameOf returns a result as it is sent.
 func frameOf(r evaluate.Result) resultFrame {
 	return resultFrame{Result: r, Undecided: mistakeFrames(r.Undecided), Warnings: mistakeFrames(r.Warnings)}
 }
@@ -86,8 +86,8 @@ type reasonFrame struct {
 	Sentinel int
 }
 
-// sentinels are what a caller may look for in an error with errors.Is. Of any other
-// error only the text is sent.
+// sentinels returns the errors that a caller may look for with errors.Is. Of any other error only
+// the text is sent.
 func sentinels() []error {
 	return []error{evaluate.ErrCrashed, evaluate.ErrTimeout, evaluate.ErrMemory}
 }
@@ -130,10 +130,11 @@ func mistakesOf(frames []mistakeFrame) object.Errors {
 	return out
 }
 
-// result is the Result of a reply.
+// result returns the Result of a reply.
 func (r *reply) result() evaluate.Result {
 	out := r.Result.Result
-	out.Undecided, out.Warnings = mistakesOf(r.Result.Undecided), mistakesOf(r.Result.Warnings)
+	out.Undecided = mistakesOf(r.Result.Undecided)
+	out.Warnings = mistakesOf(r.Result.Warnings)
 	return out
 }
 
@@ -170,7 +171,7 @@ func pack(fsys fs.FS) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// unpack is the file system of a packed tree.
+// unpack returns the file system of a packed tree.
 func unpack(packed []byte) (fs.FS, error) {
 	return zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 }

@@ -137,8 +137,8 @@ type Stats struct {
 	LiveHeap int64
 }
 
-// NewPool is a pool without workers: they are started when they are needed.
-// The caller closes it.
+// NewPool returns a pool without workers: they are started when they are needed. The caller closes
+// it.
 func NewPool(opts Options) (*Pool, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -163,7 +163,7 @@ func NewPool(opts Options) (*Pool, error) {
 	return p, nil
 }
 
-// executable is the path of this program.
+// executable returns the path of this program.
 func executable() (string, error) {
 	if runtime.GOOS == "linux" {
 		// The link leads to the running program even after an upgrade has
@@ -193,7 +193,7 @@ func (p *Pool) Trace(ctx context.Context, req evaluate.Request, queries []evalua
 	return r.Origins, mistakesOf(r.Mistakes).Err()
 }
 
-// Stats is what happened so far.
+// Stats returns what happened so far.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -229,9 +229,9 @@ type job struct {
 	queries []evaluate.Query
 }
 
-// run does j on a worker, and once more where the first one was lost through
-// no fault of j.
+// run does j on a worker, and once more if the first worker was lost through no fault of j.
 func (p *Pool) run(ctx context.Context, j job) (*reply, error) {
+	// Some requests are refused without a worker.
 	if ctx.Err() != nil {
 		return nil, diagnose.Cancelled(ctx, j.req)
 	}
@@ -242,16 +242,22 @@ func (p *Pool) run(ctx context.Context, j job) (*reply, error) {
 		return nil, err
 	}
 	defer p.calls.Done()
+
+	// A limit that the request leaves out is that of the pool.
 	j.req.Limits.Timeout = cmp.Or(j.req.Limits.Timeout, p.opts.Timeout)
 	j.req.Limits.Memory = cmp.Or(j.req.Limits.Memory, p.opts.Memory)
 	if j.req.Limits.Memory < minMemory || j.req.Limits.Timeout < 0 {
 		return nil, withHint(j.req, fmt.Errorf("a memory limit of %s and a timeout of %s are too small: allow at least %s",
 			mebibytes(j.req.Limits.Memory), j.req.Limits.Timeout, mebibytes(minMemory)), "")
 	}
+
+	// A request that was stopped too often is refused too.
 	if err := p.quarantine.check(j.req); err != nil {
 		p.count(func(s *Stats) { s.Refused++ })
 		return nil, withHint(j.req, err, diagnose.Advice(j.req.Limits))
 	}
+
+	// A second attempt has the time that the first one left.
 	left := j.req.Limits.Timeout
 	for attempt := 0; ; attempt++ {
 		began := time.Now()
@@ -286,7 +292,7 @@ func (p *Pool) count(change func(*Stats)) {
 	change(&p.stats)
 }
 
-// verdict is what the caller learns of a lost worker.
+// verdict returns what the caller learns of a lost worker.
 func (p *Pool) verdict(ctx context.Context, req evaluate.Request, lost *loss) error {
 	switch {
 	case isAny(lost.cause, context.Canceled, context.DeadlineExceeded):
@@ -311,7 +317,7 @@ func isAny(err error, targets ...error) bool {
 	return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(err, t) })
 }
 
-// withHint is err at the line that names the module.
+// withHint returns err at the line that names the module.
 func withHint(req evaluate.Request, err error, hint string) error {
 	e := diagnose.Blame(req, err)
 	e.Hint = hint

@@ -53,16 +53,22 @@ func startProcess(opts Options, c codec, memory int64) (*process, error) {
 		memory: memory, release: opts.Release, trees: map[string]treeID{}, done: make(chan struct{}),
 		stderr: &beginning{}, codec: c,
 	}
+
+	// The greeting holds what all requests share.
 	first := hello{Memory: memory, Release: opts.Release, Schemas: map[string][]byte{}}
 	var err error
 	for importPath, fsys := range opts.Schemas {
-		if first.Schemas[importPath], err = pack(fsys); err != nil {
+		first.Schemas[importPath], err = pack(fsys)
+		if err != nil {
 			return nil, fmt.Errorf("evaluation workers: schema %q: %w", importPath, err)
 		}
 	}
-	if p.greeting, err = c.marshal(first); err != nil {
+	p.greeting, err = c.marshal(first)
+	if err != nil {
 		return nil, fmt.Errorf("evaluation workers: schemas: %w", err)
 	}
+
+	// Both ends of the pipes are open until the process has started.
 	childIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, diagnose.Because(errors.Join(evaluate.ErrWorker, err), "the evaluation worker did not start: %v", err)
@@ -72,7 +78,9 @@ func startProcess(opts Options, c codec, memory int64) (*process, error) {
 		_, _ = childIn.Close(), in.Close()
 		return nil, diagnose.Because(errors.Join(evaluate.ErrWorker, err), "the evaluation worker did not start: %v", err)
 	}
-	p.in, p.out, p.reader = in, out, bufio.NewReaderSize(out, 64<<10)
+	p.in = in
+	p.out = out
+	p.reader = bufio.NewReaderSize(out, 64<<10)
 	p.cmd = &exec.Cmd{
 		Path: opts.Command[0], Args: opts.Command, Env: []string{}, Dir: workerDir(),
 		Stdin: childIn, Stdout: childOut, Stderr: p.stderr,
@@ -187,12 +195,16 @@ func (p *process) lost(err error, used bool) *loss {
 
 // encode writes the request and the trees that the worker lacks, as frames.
 func (p *process) encode(j job) ([][]byte, error) {
+	// The greeting comes before the first request.
 	var out [][]byte
 	if p.greeting != nil {
 		out = append(out, p.greeting)
 	}
+
+	// A tree with a digest is sent once, and named by its id after that.
 	c := &call{Request: j.req, Trace: j.trace, Queries: j.queries}
-	last, sent := p.lastTree, map[string]treeID{}
+	last := p.lastTree
+	sent := map[string]treeID{}
 	for _, m := range j.req.Modules() {
 		id := max(p.trees[m.Digest], sent[m.Digest])
 		if id == 0 && m.FS != nil {
@@ -213,6 +225,8 @@ func (p *process) encode(j job) ([][]byte, error) {
 		}
 		c.Trees = append(c.Trees, id)
 	}
+
+	// The call names the trees before it.
 	frame, err := p.codec.marshal(message{Call: c})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,6 @@ package worker
 
 import "syscall"
 
-// workerAttributes give a worker a process group of its own. It ends with this
+// workerAttributes returns the attributes for a process group of its own. The worker ends with this
 // process because its input does.
 func workerAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -8,14 +8,13 @@ import (
 	"syscall"
 )
 
-// workerAttributes give a worker a process group of its own, so that a signal
-// to ours does not reach it, and its end when this process ends.
+// workerAttributes returns the attributes for a process group of its own, so that a signal to this
+// process does not reach the worker, and for its end when this process ends.
 func workerAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// peakMemory is the largest resident size of a process that has ended, in
-// bytes.
+// peakMemory returns the largest resident size of a process that has ended, in bytes.
 func peakMemory(state *os.ProcessState) int64 {
 	usage, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

@@ -7,5 +7,5 @@ package worker
 
 import "os"
 
-// peakMemory is not known.
+// peakMemory returns 0: the size is not known.
 func peakMemory(*os.ProcessState) int64 { return 0 }

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// workerDir is the working folder of a worker: none that says anything.
+// workerDir returns the working folder of a worker, which says nothing of this process.
 func workerDir() string { return "/" }
 
 // signalled reports whether a signal ended the process.

@@ -8,12 +8,11 @@ import (
 	"syscall"
 )
 
-// workerDir is the working folder of a worker: that of this process.
+// workerDir returns the working folder of a worker, which is that of this process.
 func workerDir() string { return "" }
 
-// workerAttributes are the defaults. A worker ends with this process because
-// its input does.
+// workerAttributes returns the defaults. A worker ends with this process because its input does.
 func workerAttributes() *syscall.SysProcAttr { return nil }
 
-// signalled is what Windows does not know.
+// signalled returns false, because Windows has no signals.
 func signalled(*os.ProcessState) bool { return false }

@@ -49,7 +49,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, release string, opt
 	return serve(ctx, in, out, release, opts, limitWorker)
 }
 
-// serve is ServeWorker with the limits of the process as a value.
+// serve serves as Serve does, with the limits of the process as a value.
 func serve(ctx context.Context, in io.Reader, out io.Writer, release string, opts inprocess.Options, limit func(memory int64) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -58,6 +58,8 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, release string, opt
 		return err
 	}
 	w := &worker{codec: c, in: bufio.NewReaderSize(in, 64<<10), out: out, trees: map[treeID]fs.FS{}}
+
+	// The pool sends its greeting first.
 	var h hello
 	if err := c.receive(w.in, maxFrame, &h); err != nil {
 		if errors.Is(err, io.EOF) {
@@ -65,28 +67,35 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, release string, opt
 		}
 		return fmt.Errorf("evaluate worker: the caller is not a pool: %w", err)
 	}
+
+	// The memory is limited before any module is read.
 	if err := limit(h.Memory); err != nil {
 		return fmt.Errorf("evaluate worker: limit the memory to %d bytes: %w", h.Memory, err)
 	}
 	w.memory = h.Memory
+
+	// Schemas of the pool lie over those of opts.
 	schemas := maps.Clone(opts.Schemas)
 	if schemas == nil {
 		schemas = map[string]fs.FS{}
 	}
 	for importPath, packed := range h.Schemas {
-		if schemas[importPath], err = unpack(packed); err != nil {
+		schemas[importPath], err = unpack(packed)
+		if err != nil {
 			return fmt.Errorf("evaluate worker: schema %q: %w", importPath, err)
 		}
 	}
 	opts.Schemas = schemas
 	w.evaluator = inprocess.New(opts)
+
+	// The answer names the release, also to a pool of another one.
 	if err := c.send(out, greeting+release); err != nil || h.Release != release {
 		return err
 	}
 	return ended(w.loop(ctx))
 }
 
-// ended is err, or nil where the pool just went away.
+// ended returns err, or nil if the pool just went away.
 func ended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -112,6 +121,7 @@ type worker struct {
 func (w *worker) loop(ctx context.Context) error {
 	messages, end := w.read(ctx)
 	for {
+		// The pool may go away, or ctx may end, before the next message.
 		var m message
 		select {
 		case m = <-messages:
@@ -120,6 +130,8 @@ func (w *worker) loop(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+
+		// A tree is kept for the calls that name it.
 		switch {
 		case m.Tree != nil:
 			tree, err := unpack(m.Tree.Zip)
@@ -131,6 +143,8 @@ func (w *worker) loop(ctx context.Context) error {
 		case m.Call == nil || len(m.Call.Trees) != len(m.Call.Request.Modules()):
 			return errors.New("evaluate worker: the message holds neither a tree nor a complete call")
 		}
+
+		// An evaluation cannot be stopped, so it runs beside the reader.
 		answer := make(chan *reply, 1)
 		go func() { answer <- w.answer(ctx, m.Call) }()
 		select {
@@ -146,9 +160,10 @@ func (w *worker) loop(ctx context.Context) error {
 	}
 }
 
-// read sends messages until the stream ends; end gives the reason.
+// read returns a channel of messages, and one that gets the reason when the stream ends.
 func (w *worker) read(ctx context.Context) (messages <-chan message, end <-chan error) {
-	all, errs := make(chan message), make(chan error, 1)
+	all := make(chan message)
+	errs := make(chan error, 1)
 	go func() {
 		for {
 			var m message
@@ -169,7 +184,7 @@ func (w *worker) read(ctx context.Context) (messages <-chan message, end <-chan 
 	return all, errs
 }
 
-// request is that of c, with its files.
+// request returns the request of c, with its files.
 func (w *worker) request(c *call) evaluate.Request {
 	req := c.Request
 	for i, m := range req.Modules() {

@@ -66,15 +66,15 @@ func (p *Pool) release(s *slot) {
 	<-p.running
 }
 
-// preferred is the slot that a module belongs to.
+// preferred returns the slot that a module belongs to.
 func (p *Pool) preferred(digest string) *slot {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(digest)) // a hash never fails
 	return p.slots[int(h.Sum32())%len(p.slots)]
 }
 
-// idle is the best slot that is not busy: the preferred one, then one that
-// knows the module, then one that runs, then any.
+// idle returns the best slot that is not busy: the preferred one, then one that knows the module,
+// then one that runs, then any.
 func (p *Pool) idle(prefers *slot, req evaluate.Request) *slot {
 	var best *slot
 	bestScore := -1
