@@ -36,9 +36,8 @@ func cacheKey(m evaluate.Module) string {
 	return m.Digest + "\x00" + path.Clean("./"+m.Dir) + "\x00" + string(tags)
 }
 
-// get is the compiled module of the key of m; build compiles it if it is not
-// cached. A module that does not compile is not cached, and neither is one without
-// a digest.
+// get returns the compiled module of the key of m, and compiles it by build if it is not cached. A
+// module that does not compile is not cached, and neither is one without a digest.
 func (c *moduleCache) get(m evaluate.Module, build func() (*loaded, error)) (*loaded, error) {
 	if m.Digest == "" {
 		return build()

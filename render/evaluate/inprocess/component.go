@@ -13,8 +13,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// component builds a spec that needs no CUE, and judges it as any other.
-func (p *Evaluator) component(ctx context.Context, req evaluate.Request) (evaluate.Result, error) {
+// buildComponent builds a spec that needs no CUE, and judges it as any other.
+func (p *Evaluator) buildComponent(ctx context.Context, req evaluate.Request) (evaluate.Result, error) {
 	building := buildOf(req)
 	engine := manifests.Build
 	switch {
@@ -31,14 +31,15 @@ func (p *Evaluator) component(ctx context.Context, req evaluate.Request) (evalua
 		return evaluate.Result{}, err
 	}
 	result := evaluate.Result{Flavour: evaluate.FlavourComponent, Warnings: out.Warnings}
-	if result.Nodes, err = component.Nodes(building, out, req.Pos); err != nil {
+	result.Nodes, err = component.Nodes(building, out, req.Pos)
+	if err != nil {
 		return evaluate.Result{}, err
 	}
-	return p.laid(req, result)
+	return p.finish(req, result)
 }
 
-// laid is the end of every evaluation: overlays, and then the policies.
-func (p *Evaluator) laid(req evaluate.Request, result evaluate.Result) (evaluate.Result, error) {
+// finish applies the overlays and then the policies, as the end of every evaluation.
+func (p *Evaluator) finish(req evaluate.Request, result evaluate.Result) (evaluate.Result, error) {
 	err := overlay.Apply(result.Nodes, req.Overlays)
 	if err == nil {
 		result.Violations, result.Undecided, err = p.judge(req, result.Nodes)
@@ -49,18 +50,18 @@ func (p *Evaluator) laid(req evaluate.Request, result evaluate.Result) (evaluate
 	return result, nil
 }
 
-// buildOf is what an engine gets of a request.
+// buildOf returns what an engine gets of a request.
 func buildOf(req evaluate.Request) component.Request {
 	return component.Request{
 		Name: req.Spec, Component: *req.Component, FS: req.Module.FS, Dir: req.Module.Dir, Context: req.Context, At: req.Module.Position,
 	}
 }
 
-// traceComponent finds the parts of objects in their files. Of engines that compute objects it
-// is not known more than the place of an object.
+// traceComponent finds the parts of objects in their files. For engines that compute objects, only
+// the place of an object is known.
 func (p *Evaluator) traceComponent(ctx context.Context, req evaluate.Request, queries []evaluate.Query) ([]evaluate.Origin, error) {
 	origins := make([]evaluate.Origin, len(queries))
-	result, err := p.component(ctx, req)
+	result, err := p.buildComponent(ctx, req)
 	if err != nil {
 		return origins, err
 	}

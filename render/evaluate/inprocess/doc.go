@@ -7,6 +7,4 @@
 // inside, so that an evaluation over a limit ends with an error and its goroutine runs
 // on. Compiled modules are cached by their digest, and each is compiled once however
 // many calls need it. Policies are evaluated here too, each in a fill of its own.
-//
-// Callers: the command line, for a user's own files, and the worker processes.
 package inprocess

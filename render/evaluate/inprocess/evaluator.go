@@ -45,7 +45,7 @@ type Evaluator struct {
 
 var _ evaluate.Evaluator = (*Evaluator)(nil)
 
-// New is an evaluator that has compiled no module yet.
+// New returns an evaluator that has compiled no module yet.
 func New(opts Options) *Evaluator {
 	return &Evaluator{schemas: opts.Schemas, modules: newModuleCache(opts.CacheModules), helm: opts.Helm, kustomize: opts.Kustomize}
 }
@@ -55,7 +55,7 @@ func (p *Evaluator) Evaluate(ctx context.Context, req evaluate.Request) (evaluat
 	if err := CheckSize(req); err != nil {
 		return evaluate.Result{}, err
 	}
-	return guarded(ctx, req, func(ctx context.Context) (evaluate.Result, error) {
+	return runGuarded(ctx, req, func(ctx context.Context) (evaluate.Result, error) {
 		result, err := p.evaluate(ctx, req)
 		return result, diagnose.Fail(req, err)
 	})
@@ -66,7 +66,7 @@ func (p *Evaluator) Trace(ctx context.Context, req evaluate.Request, queries []e
 	if err := CheckSize(req); err != nil {
 		return nil, err
 	}
-	return guarded(ctx, req, func(ctx context.Context) ([]evaluate.Origin, error) {
+	return runGuarded(ctx, req, func(ctx context.Context) ([]evaluate.Origin, error) {
 		if req.Operation == evaluate.OpBuild {
 			origins, err := p.traceComponent(ctx, req, queries)
 			return origins, diagnose.Fail(req, err)
@@ -89,7 +89,7 @@ func (p *Evaluator) Trace(ctx context.Context, req evaluate.Request, queries []e
 func (p *Evaluator) evaluate(ctx context.Context, req evaluate.Request) (out evaluate.Result, err error) {
 	// Some operations read files without a module around them.
 	if req.Operation == evaluate.OpBuild {
-		return p.component(ctx, req)
+		return p.buildComponent(ctx, req)
 	}
 	if req.Operation == evaluate.OpValues {
 		out.Values, err = module.Values(req.Module)
@@ -171,7 +171,7 @@ func (p *Evaluator) render(req evaluate.Request, s *opened) (evaluate.Result, er
 		return evaluate.Result{}, err
 	}
 	object.SortNodes(nodes)
-	return p.laid(req, evaluate.Result{Flavour: s.Compiled.Flavour, Nodes: nodes, Warnings: warnings})
+	return p.finish(req, evaluate.Result{Flavour: s.Compiled.Flavour, Nodes: nodes, Warnings: warnings})
 }
 
 // provision asks a module of provisioners for resources.

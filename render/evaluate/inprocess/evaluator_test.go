@@ -91,7 +91,7 @@ func TestAnEvaluationThatGrowsTooLargeIsGivenUp(t *testing.T) {
 	req := inline("")
 	req.Limits.Memory = 8 << 20
 	stop := make(chan struct{})
-	_, err := guarded(context.Background(), req, func(context.Context) (int, error) {
+	_, err := runGuarded(context.Background(), req, func(context.Context) (int, error) {
 		var held [][]byte
 		for {
 			select {
@@ -116,7 +116,7 @@ func TestTheHeapIsCollectedForTheLimit(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		require.False(t, watchHeap(math.MaxInt64).exceeded())
 		var kept atomic.Int64
-		_, err := guarded(context.Background(), req, func(context.Context) (int, error) {
+		_, err := runGuarded(context.Background(), req, func(context.Context) (int, error) {
 			var held [][]byte
 			for range 60 {
 				piece := make([]byte, 4<<20)

@@ -39,10 +39,10 @@ const (
 // ends the process: there is time to end it before.
 const maxStack = 128 << 20
 
-// guarded runs work within limits and turns its panics into errors. CUE
-// cannot be cancelled, so work of it that is over a limit runs on in its goroutine
-// after the error was given; the context of other work ends.
-func guarded[T any](ctx context.Context, req evaluate.Request, work func(ctx context.Context) (T, error)) (T, error) {
+// runGuarded runs work within limits and turns its panics into errors. CUE cannot be cancelled, so
+// work of it that is over a limit runs on in its goroutine after the error was returned; the
+// context of other work ends.
+func runGuarded[T any](ctx context.Context, req evaluate.Request, work func(ctx context.Context) (T, error)) (T, error) {
 	type outcome struct {
 		value T
 		err   error
@@ -51,6 +51,8 @@ func guarded[T any](ctx context.Context, req evaluate.Request, work func(ctx con
 	if err := ctx.Err(); err != nil {
 		return zero, diagnose.Cancelled(ctx, req)
 	}
+
+	// The work runs beside the watch.
 	working, cancel := context.WithCancel(ctx)
 	defer cancel()
 	heap := watchHeap(diagnose.Memory(req.Limits))
@@ -64,6 +66,8 @@ func guarded[T any](ctx context.Context, req evaluate.Request, work func(ctx con
 		v, err := work(working)
 		done <- outcome{v, err}
 	}()
+
+	// Watch the deadline and the memory until the work is done.
 	deadline := time.NewTimer(diagnose.Timeout(req.Limits))
 	defer deadline.Stop()
 	watch := time.NewTimer(watchAfter)
@@ -79,6 +83,8 @@ func guarded[T any](ctx context.Context, req evaluate.Request, work func(ctx con
 			late = true
 		case <-watch.C:
 		}
+
+		// A stack or a heap that is too large explains why the deadline was missed.
 		switch {
 		case bytesOf(stacks)-heap.stacks >= maxStack:
 			return zero, diagnose.TooDeep(req)
@@ -101,7 +107,7 @@ type heapWatch struct {
 	collecting atomic.Bool
 }
 
-// watchHeap begins a watch. There may be no limit to speak of: a worker has one of its own.
+// watchHeap begins a watch. The limit may be as good as none: a worker has one of its own.
 func watchHeap(limit int64) *heapWatch {
 	return &heapWatch{limit: limit, live: LiveBytes(), whole: bytesOf(wholeHeap), stacks: bytesOf(stacks)}
 }
@@ -124,7 +130,7 @@ func (w *heapWatch) exceeded() bool {
 	return false
 }
 
-// pause is when to look again.
+// pause returns the time until the next look.
 func (w *heapWatch) pause() time.Duration {
 	if bytesOf(wholeHeap)-w.whole > w.limit/2 || bytesOf(stacks)-w.stacks > maxStack/8 {
 		return watchOften
@@ -132,11 +138,11 @@ func (w *heapWatch) pause() time.Duration {
 	return watchEvery
 }
 
-// LiveBytes is how many bytes of the heap the last collection found in use; what is
-// garbage is not counted.
+// LiveBytes returns how many bytes of the heap the last collection found in use. Garbage is not
+// counted.
 func LiveBytes() int64 { return bytesOf(liveHeap) }
 
-// bytesOf is a metric of the runtime.
+// bytesOf returns a metric of the runtime.
 func bytesOf(name string) int64 {
 	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)

@@ -18,7 +18,7 @@ import (
 func TestAnEvaluationThatRecursesTooDeeplyIsGivenUp(t *testing.T) {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	const levels = 3000 // of 64 KiB: more than the limit, and less than what ends the process
-	_, err := guarded(context.Background(), inline(""), func(context.Context) (byte, error) {
+	_, err := runGuarded(context.Background(), inline(""), func(context.Context) (byte, error) {
 		defer close(ended)
 		return descend(stop, levels), nil
 	})

@@ -17,17 +17,19 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate/inputs"
 )
 
-// inspect is what can be told of a module without an input.
+// inspect returns what is known of a module without an input.
 func inspect(req evaluate.Request, s *opened) (*evaluate.Inspection, error) {
 	if err := s.Vet(); err != nil {
 		return nil, err
 	}
 	out := &evaluate.Inspection{Flavour: s.Compiled.Flavour, Mark: s.Compiled.Mark}
 	var err error
-	if out.Inputs, out.Findings, err = inputs.Findings(s.Session); err != nil {
+	out.Inputs, out.Findings, err = inputs.Findings(s.Session)
+	if err != nil {
 		return nil, err
 	}
-	if out.Schema, err = inputs.Schema(s.Session); err != nil {
+	out.Schema, err = inputs.Schema(s.Session)
+	if err != nil {
 		return nil, err
 	}
 	unformatted, err := unformatted(req.Module)
@@ -46,8 +48,8 @@ func inspect(req evaluate.Request, s *opened) (*evaluate.Inspection, error) {
 	return out, err
 }
 
-// unformatted are the files in and below the folder of the package that `cue fmt` would
-// change. Those of dependencies are not judged.
+// unformatted returns a finding for each file in and below the folder of the package that `cue fmt`
+// would change. Files of dependencies are not judged.
 func unformatted(m evaluate.Module) (out []evaluate.Finding, err error) {
 	err = fs.WalkDir(m.FS, path.Clean("./"+m.Dir), func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -70,7 +72,8 @@ func unformatted(m evaluate.Module) (out []evaluate.Finding, err error) {
 	return out, err
 }
 
-// firstUnformatted is the first line that a formatter would write otherwise; 0 is none.
+// firstUnformatted returns the first line that a formatter would write otherwise, or 0 if there is
+// none.
 func firstUnformatted(data []byte) int {
 	want, err := format.Source(data)
 	if err != nil || bytes.Equal(want, data) {

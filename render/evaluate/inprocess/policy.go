@@ -56,7 +56,7 @@ func (p *Evaluator) judge(req evaluate.Request, nodes []*object.Node) (out []eva
 	return out, undecided, errs.Err()
 }
 
-// subjectOf is what a policy sees of a spec.
+// subjectOf returns what a policy sees of a spec.
 func subjectOf(req evaluate.Request, nodes []*object.Node) object.Value {
 	objects := object.Value{Kind: object.KindMap}
 	for _, n := range nodes {
@@ -73,6 +73,7 @@ func subjectOf(req evaluate.Request, nodes []*object.Node) object.Value {
 	}}
 }
 
+// judgeBy asks one policy about a subject.
 func (p *Evaluator) judgeBy(req evaluate.Request, policy evaluate.Policy, subject object.Value) ([]evaluate.Violation, error) {
 	s, err := p.open(req, policy.Module)
 	if err != nil {
@@ -81,12 +82,13 @@ func (p *Evaluator) judgeBy(req evaluate.Request, policy evaluate.Policy, subjec
 	if s.Compiled.Kind != evaluate.KindPolicy {
 		return nil, fmt.Errorf("module %q is not a policy: it lacks ropewalk.kind %q", diagnose.ModuleName(policy.Module), evaluate.KindPolicy)
 	}
-	s.Input, s.Written, s.Pos = policy.Input, policy.Input, object.FirstValid(policy.Pos, req.Pos)
+	s.Input, s.Written = policy.Input, policy.Input
+	s.Pos = object.FirstValid(policy.Pos, req.Pos)
 	s.InputPath = object.Fields("policies", policy.Name, diagnose.FieldInput)
 	return verdict(s.Session, policy, subject)
 }
 
-// verdict is what a policy has against the subject.
+// verdict returns what a policy has against the subject.
 func verdict(s *module.Session, policy evaluate.Policy, subject object.Value) ([]evaluate.Violation, error) {
 	fillWith := func(input object.Value) (diagnose.Filled, error) {
 		parts, err := s.Parts(input)
@@ -108,11 +110,11 @@ func verdict(s *module.Session, policy evaluate.Policy, subject object.Value) ([
 	if err := s.Validate(f, fillWith, fieldViolations); err != nil {
 		return nil, undecidedError{err}
 	}
-	return violations(s, f, policy)
+	return readViolations(s, f, policy)
 }
 
-// violations reads the verdict of a policy.
-func violations(s *module.Session, f diagnose.Filled, policy evaluate.Policy) ([]evaluate.Violation, error) {
+// readViolations reads the verdict of a policy.
+func readViolations(s *module.Session, f diagnose.Filled, policy evaluate.Policy) ([]evaluate.Violation, error) {
 	list, err := f.Root.LookupPath(cue.MakePath(cue.Str(fieldViolations))).List()
 	if err != nil {
 		return nil, fmt.Errorf("policy %q: violations must be a list", s.Module.Name())
@@ -120,13 +122,14 @@ func violations(s *module.Session, f diagnose.Filled, policy evaluate.Policy) ([
 	var out []evaluate.Violation
 	var errs object.Errors
 	for i := 0; list.Next(); i++ {
-		v, at := list.Value(), fmt.Sprintf("%s[%d]", fieldViolations, i)
+		v := list.Value()
+		at := fmt.Sprintf("%s[%d]", fieldViolations, i)
 		data, err := v.MarshalJSON()
 		if err != nil {
 			errs = append(errs, s.ModuleError(v, at, diagnose.Message(err)))
 			continue
 		}
-		one, message := violation(s, data, policy)
+		one, message := decodeViolation(s, data, policy)
 		if message != "" {
 			errs = append(errs, s.ModuleError(v, at, message))
 			continue
@@ -137,13 +140,14 @@ func violations(s *module.Session, f diagnose.Filled, policy evaluate.Policy) ([
 	return out, errs.Err()
 }
 
-// violation decodes one entry of a verdict strictly; the text says what is
-// wrong with it.
-func violation(s *module.Session, data []byte, policy evaluate.Policy) (evaluate.Violation, string) {
+// decodeViolation decodes one entry of a verdict strictly. The text says what is wrong with it.
+func decodeViolation(s *module.Session, data []byte, policy evaluate.Policy) (evaluate.Violation, string) {
 	m, ok := module.Unmarshal(data).(map[string]any)
 	if !ok {
 		return evaluate.Violation{}, "must be a violation"
 	}
+
+	// All fields are texts of known names.
 	known := []string{"policy", "severity", "message", "object", "path"}
 	text := map[string]string{}
 	for _, name := range object.SortedKeys(m) {
@@ -156,6 +160,8 @@ func violation(s *module.Session, data []byte, policy evaluate.Policy) (evaluate
 		}
 		text[name] = value
 	}
+
+	// The severity and the name of the policy have defaults.
 	v := evaluate.Violation{Policy: text["policy"], Message: text["message"], Path: object.ParsePath(text["path"])}
 	switch text["severity"] {
 	case "error", "":

@@ -167,7 +167,7 @@ func (c *comparison) markDepended() {
 	}
 }
 
-// choices compares disjunctions: each alternative of the old one needs one in the new one
+// compareChoices compares disjunctions: each alternative of the old one needs one in the new one
 // that takes all of it.
 func (c *comparison) compareChoices(at object.Path, older, newer cue.Value, olds, news []cue.Value) {
 	within := c.inChoice

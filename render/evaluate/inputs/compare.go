@@ -106,7 +106,7 @@ func pathText(at object.Path) string {
 	return out.String()
 }
 
-// pair compares two values that may be given at one path.
+// comparePair compares two values that may be given at one path.
 func (c *comparison) comparePair(at object.Path, older, newer cue.Value) {
 	*c.steps--
 	c.deep++
@@ -148,7 +148,7 @@ func identity(v cue.Value) string {
 	return fmt.Sprint(v.Path(), v.Pos(), v.IncompleteKind(), op, len(args))
 }
 
-// single compares values that are no disjunctions.
+// compareSingle compares values that are no disjunctions.
 func (c *comparison) compareSingle(at object.Path, older, newer cue.Value) {
 	a, b := mayBe(older), mayBe(newer)
 	switch {
@@ -168,7 +168,7 @@ func (c *comparison) takesNames(older, newer cue.Value) bool {
 	return rank(worst(try.changes)) <= rank(evaluate.LevelMinor)
 }
 
-// structs compares maps: their fields, the patterns of other names, and conditions.
+// compareStructs compares maps: their fields, the patterns of other names, and conditions.
 func (c *comparison) compareStructs(at object.Path, older, newer place) {
 	around := c.around
 	before := len(c.changes)
@@ -223,7 +223,7 @@ func (p place) isForbidden() bool {
 	return p.as == cue.OptionalConstraint && mayBe(p.value) == cue.BottomKind && p.value.Validate() != nil
 }
 
-// forbidden reports the names that the new struct forbids, and that the old one took as some of
+// reportForbidden reports the names that the new struct forbids, and that the old one took as some of
 // its other members.
 func (c *comparison) reportForbidden(at object.Path, known map[string]place, older, newer cue.Value) {
 	fields, err := newer.Fields(cue.Optional(true))
@@ -264,7 +264,7 @@ func (p place) needed() bool {
 	return !hasValue(p.value)
 }
 
-// field compares a field of the old struct with what the new one has of it.
+// compareField compares a field of the old struct with what the new one has of it.
 func (c *comparison) compareField(at object.Path, name string, older place, fields map[string]place, newer cue.Value) {
 	n, known := fields[name]
 	if !known {
@@ -280,7 +280,7 @@ func (c *comparison) compareField(at object.Path, name string, older place, fiel
 	}
 }
 
-// removed reports a field of the old struct that the new one does not declare.
+// reportRemoved reports a field of the old struct that the new one does not declare.
 func (c *comparison) reportRemoved(at object.Path, name string, older place, newer cue.Value) {
 	rest := newer.LookupPath(cue.MakePath(cue.Str(name).Optional()))
 	switch {
@@ -310,7 +310,7 @@ func (c *comparison) comparePresence(at object.Path, older, n place, nested bool
 	}
 }
 
-// fallback compares the defaults of a field.
+// compareFallback compares the defaults of a field.
 func (c *comparison) compareFallback(at object.Path, older, n place) {
 	was, is := fallback(c.old, at, older), fallback(c.new, at, n)
 	// A default that depends on other inputs is not known here.

@@ -88,7 +88,7 @@ func (d *description) readFields(v cue.Value, at object.Path, needed bool) {
 	}
 }
 
-// field reads one field.
+// readField reads one field.
 func (d *description) readField(v cue.Value, at object.Path, c cue.SelectorType, needed bool) {
 	// Bytes cannot be given: an input is JSON.
 	kind := mayBe(v) &^ (cue.NullKind | cue.BytesKind)

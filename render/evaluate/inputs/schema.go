@@ -89,7 +89,7 @@ func (j *jsonSchema) of(v cue.Value, at object.Path) keywords {
 	return out
 }
 
-// shape adds what a value may be.
+// addShape adds what a value may be.
 func (j *jsonSchema) addShape(out keywords, v cue.Value, at object.Path) {
 	// A default does not restrict a value.
 	if !isStruct(v) {
@@ -233,7 +233,7 @@ func needed(field cue.Value, as cue.SelectorType, schema keywords) bool {
 	return !isDerived(field) && !refers(field) && !hasValue(field)
 }
 
-// array adds the items of a list.
+// addItems adds the items of a list.
 func (j *jsonSchema) addItems(out keywords, v cue.Value, at object.Path) {
 	in := at.Append(object.Field("[]"))
 	var first []any

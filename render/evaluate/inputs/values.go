@@ -17,7 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// lists compares lists by their items, and by their lengths.
+// compareLists compares lists by their items, and by their lengths.
 func (c *comparison) compareLists(at object.Path, older, newer cue.Value) {
 	a, b := itemsOf(diagnose.WithoutDefault(older)), itemsOf(diagnose.WithoutDefault(newer))
 	rest, more := itemOf(older), itemOf(newer)
@@ -167,7 +167,7 @@ func (c *comparison) takes(a, b cue.Value) bool {
 	return c.top.Unify(a).Subsume(c.top.Unify(b), cue.Raw()) == nil
 }
 
-// calls compares scalars with conditions that are calls: those by their arguments, and the
+// compareCalls compares scalars with conditions that are calls: those by their arguments, and the
 // rest by subsumption.
 func (c *comparison) compareCalls(at object.Path, older, newer cue.Value) {
 	for _, n := range parts(newer) {

@@ -18,7 +18,6 @@ import (
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/load"
 	"cuelang.org/go/cue/parser"
-	"cuelang.org/go/cue/token"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
@@ -71,16 +70,16 @@ func ReadBundle(m evaluate.Module, files evaluate.BundleFiles) (*evaluate.Bundle
 	}
 	b := &bundle{module: m, tree: t, queries: map[string]query{}}
 	if files.Runtime != "" {
-		b.runtime(files.Runtime)
+		b.readRuntime(files.Runtime)
 	}
 	if chosen, ok := b.choose(files.Cluster); ok {
-		b.bundle(files, chosen)
+		b.readBundle(files, chosen)
 	}
 	return &b.out, b.errs.Sorted().Err()
 }
 
-// choose is the cluster of that name, or the only one; false where it has to be chosen
-// first. Its name is "" where there are no clusters.
+// choose returns the cluster of that name, or the only one. It reports false if one has to be
+// chosen first. The name of the cluster is "" if there are no clusters.
 func (b *bundle) choose(name string) (evaluate.Cluster, bool) {
 	switch {
 	case len(b.out.Clusters) == 0:
@@ -95,14 +94,16 @@ func (b *bundle) choose(name string) (evaluate.Cluster, bool) {
 	return b.out.Clusters[i], true
 }
 
-// load parses files of the tree, of one package, with everything that they import, sets their
-// runtime values, and builds and validates it as Timoni does. With a mistake in it the value is
-// what could be read; false is nothing.
+// load parses files of the tree, which are of one package, with everything that they import, sets
+// their runtime values, and builds and validates them as Timoni does. If there is a mistake in
+// them, the value is what could be read. It reports false if nothing could be read.
 func (b *bundle) load(file string, more ...string) (cue.Value, bool) {
 	pkg := "_"
 	if f, err := parser.ParseFile(file, b.tree.files[file], parser.PackageClauseOnly); err == nil && f.PackageName() != "" {
 		pkg = f.PackageName()
 	}
+
+	// A list of files is loaded as one package.
 	args := []string{path.Join(virtualRoot, file)}
 	for _, name := range more {
 		args = append(args, path.Join(virtualRoot, name))
@@ -113,14 +114,18 @@ func (b *bundle) load(file string, more ...string) (cue.Value, bool) {
 	})
 	inst := instances[0] // A list of files is one instance.
 	if inst.Err != nil {
-		b.broken(b.tree.moduleErrors(b.module, inst.Err))
+		b.reportBroken(b.tree.moduleErrors(b.module, inst.Err))
 		return cue.Value{}, false
 	}
+
+	// A runtime value that is refused leaves its field without a value.
 	refused := false
 	if err := injectRuntime(b.module, b.tree, inst.Files); err != nil {
-		b.broken(err)
+		b.reportBroken(err)
 		refused = true
 	}
+
+	// An error of a file comes before those of the value.
 	v := newContext(true).BuildInstance(inst)
 	err := v.Validate(cue.Concrete(true))
 	if inst.Err != nil {
@@ -129,22 +134,26 @@ func (b *bundle) load(file string, more ...string) (cue.Value, bool) {
 	if err == nil {
 		return v, true
 	}
+
+	// Names without a value are reported once, and not wherever they are used.
 	missing := b.missing(inst.Files)
-	for _, e := range b.placed(v, err) {
+	for _, e := range b.placeErrors(v, err) {
 		// What has no value because a runtime value is missing, or wrong, has been reported.
 		if len(missing) == 0 && !refused || !isIncomplete(e) {
-			b.broken(e)
+			b.reportBroken(e)
 		}
 	}
-	b.broken(missing.Err())
+	b.reportBroken(missing.Err())
 	return v, true
 }
 
-// placed is what CUE has against v. Of alternatives it knows no place, only the path.
-func (b *bundle) placed(v cue.Value, err error) (out object.Errors) {
+// placeErrors returns what CUE has against v, with places. Of alternatives CUE knows no place, only
+// the path.
+func (b *bundle) placeErrors(v cue.Value, err error) (out object.Errors) {
 	for _, one := range cueerrors.Errors(err) {
 		for _, e := range object.AsErrors(b.tree.moduleErrors(b.module, one), object.StageEvaluate) {
-			at, known := b.at(below(v, one.Path())), e.Pos.Line > 0
+			at := b.at(below(v, one.Path()))
+			known := e.Pos.Line > 0
 			if !known && at.IsValid() {
 				e.Pos = at
 			}
@@ -158,15 +167,15 @@ func (b *bundle) placed(v cue.Value, err error) (out object.Errors) {
 	return out
 }
 
-// broken keeps mistakes that may be the cause of others.
-func (b *bundle) broken(err error) {
+// reportBroken reports mistakes that may be the cause of others.
+func (b *bundle) reportBroken(err error) {
 	if err != nil {
 		b.unsure = true
 		b.errs = append(b.errs, object.AsErrors(err, object.StageEvaluate)...)
 	}
 }
 
-// missing is missingRuntime with what the runtime says of a name.
+// missing returns the mistakes of missingRuntime, with notes of what the runtime says of a name.
 func (b *bundle) missing(files []*ast.File) object.Errors {
 	errs := missingRuntime(b.module, b.tree, files)
 	for _, e := range errs {
@@ -182,20 +191,24 @@ func (b *bundle) missing(files []*ast.File) object.Errors {
 	return errs
 }
 
-// runtime reads the clusters and the queries of a runtime.
-func (b *bundle) runtime(file string) {
+// readRuntime reads the clusters and the queries of a runtime.
+func (b *bundle) readRuntime(file string) {
 	v, ok := b.load(file)
 	if !ok {
 		return
 	}
 	runtime := b.root(v, fieldRuntime, file)
-	b.only(runtime, fieldRuntime, "apiVersion", "name", "clusters", "values", "defaults")
-	b.version(runtime, fieldRuntime)
+	b.refuseUnknown(runtime, fieldRuntime, "apiVersion", "name", "clusters", "values", "defaults")
+	b.checkVersion(runtime, fieldRuntime)
+
+	// One of the clusters may be chosen by its name.
 	b.each(runtime, fieldRuntime, "clusters", func(name string, c cue.Value) {
 		at := "runtime.clusters." + name
-		b.only(c, at, "group", "kubeContext")
+		b.refuseUnknown(c, at, "group", "kubeContext")
 		b.out.Clusters = append(b.out.Clusters, evaluate.Cluster{Name: name, Group: b.text(c, at, "group", true).Text, Pos: b.label(c)})
 	})
+
+	// Queries are not made, but they explain why a name has no value.
 	values := Field(runtime, "values")
 	items, err := values.List()
 	if values.Exists() && err != nil && !b.unsure {
@@ -203,10 +216,12 @@ func (b *bundle) runtime(file string) {
 	}
 	for i := 0; items.Next(); i++ {
 		at := fmt.Sprintf("runtime.values[%d]", i)
-		b.only(items.Value(), at, "query", "for", "optional")
+		b.refuseUnknown(items.Value(), at, "query", "for", "optional")
 		q := query{text: b.text(items.Value(), at, "query", true).Text, pos: b.at(Field(items.Value(), "query"))}
 		b.each(items.Value(), at, "for", func(name string, _ cue.Value) { b.queries[name] = q })
 	}
+
+	// Defaults hold for names that were not given.
 	b.each(runtime, fieldRuntime, "defaults", func(name string, v cue.Value) {
 		value := b.data(v, object.Pos{})
 		switch value.Kind {
@@ -220,23 +235,24 @@ func (b *bundle) runtime(file string) {
 	})
 }
 
-// bundle reads the bundle for a cluster.
-func (b *bundle) bundle(files evaluate.BundleFiles, c evaluate.Cluster) {
+// readBundle reads the bundle for a cluster.
+func (b *bundle) readBundle(files evaluate.BundleFiles, c evaluate.Cluster) {
 	if c.Name != "" {
-		b.module.Tags[clusterName], b.module.Tags[clusterGroup] = c.Name, c.Group
+		b.module.Tags[clusterName] = c.Name
+		b.module.Tags[clusterGroup] = c.Group
 	}
-	b.noSecrets()
+	b.refuseSecrets()
 	v, ok := b.load(files.File, files.More...)
 	if !ok {
 		return
 	}
 	root := b.root(v, fieldBundle, files.File)
-	b.only(root, fieldBundle, "apiVersion", "name", fieldInstances)
-	b.version(root, fieldBundle)
+	b.refuseUnknown(root, fieldBundle, "apiVersion", "name", fieldInstances)
+	b.checkVersion(root, fieldBundle)
 	b.out.Name = b.text(root, fieldBundle, "name", true)
 	b.each(root, fieldBundle, fieldInstances, func(name string, v cue.Value) {
 		before := len(b.errs)
-		i := b.instance(name, v)
+		i := b.readInstance(name, v)
 		i.Unsure = b.unsure || len(b.errs) > before
 		b.out.Instances = append(b.out.Instances, i)
 	})
@@ -245,8 +261,8 @@ func (b *bundle) bundle(files evaluate.BundleFiles, c evaluate.Cluster) {
 	}
 }
 
-// noSecrets refuses values that the runtime reads from a Secret.
-func (b *bundle) noSecrets() {
+// refuseSecrets refuses values that the runtime reads from a Secret.
+func (b *bundle) refuseSecrets() {
 	for _, name := range object.SortedKeys(b.queries) {
 		if _, given := b.module.Tags[name]; given && b.queries[name].isSecret() {
 			b.fail(b.queries[name].pos, "", keepReference,
@@ -255,11 +271,12 @@ func (b *bundle) noSecrets() {
 	}
 }
 
-func (b *bundle) instance(name string, v cue.Value) evaluate.Instance {
+// readInstance reads one instance of the bundle.
+func (b *bundle) readInstance(name string, v cue.Value) evaluate.Instance {
 	at := "bundle.instances." + name
-	b.only(v, at, "module", "namespace", fieldValues)
+	b.refuseUnknown(v, at, "module", "namespace", fieldValues)
 	module := Field(v, "module")
-	b.only(module, at+".module", "url", "version", "digest")
+	b.refuseUnknown(module, at+".module", "url", "version", "digest")
 	out := evaluate.Instance{
 		Name: name, Pos: b.label(v), Namespace: b.text(v, at, "namespace", true), URL: b.text(module, at+".module", "url", true),
 		Version: b.text(module, at+".module", "version", false), Digest: b.text(module, at+".module", "digest", false),
@@ -277,14 +294,15 @@ func (b *bundle) instance(name string, v cue.Value) evaluate.Instance {
 		}
 	}
 	if values := Field(v, fieldValues); values.Exists() {
-		if out.Values = b.data(values, out.Pos); out.Values.Kind != object.KindMap && !b.unsure {
+		out.Values = b.data(values, out.Pos)
+		if out.Values.Kind != object.KindMap && !b.unsure {
 			b.fail(out.Values.Pos, at+"."+fieldValues, "", "expected a map of values, got a %s", out.Values.Kind)
 		}
 	}
 	return out
 }
 
-// root is the field that makes a file what it is.
+// root returns the field that makes a file what it is, and reports it if it is missing.
 func (b *bundle) root(v cue.Value, name, file string) cue.Value {
 	root := Field(v, name)
 	if !root.Exists() && !b.unsure {
@@ -293,13 +311,15 @@ func (b *bundle) root(v cue.Value, name, file string) cue.Value {
 	return root
 }
 
-func (b *bundle) version(v cue.Value, at string) {
+// checkVersion refuses any other version than the one that is supported.
+func (b *bundle) checkVersion(v cue.Value, at string) {
 	if text := b.text(v, at, "apiVersion", true); text.Kind != object.KindNone && text.Text != apiVersion {
 		b.fail(text.Pos, at+".apiVersion", "", "version %q is not supported, expected %q", text.Text, apiVersion)
 	}
 }
 
-// text is a field of text; of KindNone where it has none.
+// text returns a field of text, of KindNone if there is none. It reports a field that is required,
+// or no text.
 func (b *bundle) text(v cue.Value, at, name string, required bool) object.Value {
 	if !v.Exists() {
 		return object.Value{} // That it is missing has been reported.
@@ -346,8 +366,8 @@ func (b *bundle) misspelt(v cue.Value, name string) bool {
 	return false
 }
 
-// only refuses fields of a struct that are not known.
-func (b *bundle) only(v cue.Value, at string, known ...string) {
+// refuseUnknown refuses fields of a struct that are not known.
+func (b *bundle) refuseUnknown(v cue.Value, at string, known ...string) {
 	fields, err := v.Fields()
 	if v.Exists() && err != nil && !b.unsure {
 		b.fail(b.at(v), at, "", "expected a struct")
@@ -363,35 +383,14 @@ func (b *bundle) fail(pos object.Pos, at, hint, format string, args ...any) {
 	b.errs = append(b.errs, &object.Error{Stage: object.StageSpec, Pos: pos, Path: at, Hint: hint, Err: fmt.Errorf(format, args...)})
 }
 
-// at is the place in the files of the bundle that v was written at.
-func (b *bundle) at(v cue.Value) object.Pos {
-	if field, ok := v.Source().(*ast.Field); ok {
-		return b.own(field.Value.Pos())
-	}
-	return b.own(v.Pos())
-}
-
-// label is the place of the name of the field v.
-func (b *bundle) label(v cue.Value) object.Pos {
-	if field, ok := v.Source().(*ast.Field); ok {
-		return b.own(field.Label.Pos())
-	}
-	return b.own(v.Pos())
-}
-
-func (b *bundle) own(p token.Pos) object.Pos {
-	if p != token.NoPos && b.tree.own(p) {
-		return b.tree.position(b.module, p)
-	}
-	return object.Pos{}
-}
-
-// data is a concrete value as data; above is the place of the struct around it.
+// data returns a concrete value as data. The argument above is the place of the struct around it.
 func (b *bundle) data(v cue.Value, above object.Pos) object.Value {
 	out := object.Value{Pos: b.at(v)}
 	if !out.Pos.IsValid() {
 		out.Pos = above
 	}
+
+	// Containers hold data themselves, and other kinds have a text.
 	v, _ = v.Default()
 	switch kind := v.Kind(); kind {
 	case cue.StructKind:
@@ -430,6 +429,8 @@ func (b *bundle) data(v cue.Value, above object.Pos) object.Value {
 	default:
 		out.Kind = object.KindNumber
 	}
+
+	// Booleans and numbers are written as in JSON.
 	text, err := v.MarshalJSON()
 	if err != nil || !json.Valid(text) {
 		b.fail(out.Pos, v.Path().String(), "", "%w", errors.Join(errors.New("the value cannot be given to a module"), err))

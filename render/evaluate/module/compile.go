@@ -54,13 +54,15 @@ type Compiled struct {
 	Mark spec.Mark
 }
 
-// Compile loads and builds a module; slowly is always through CUE's loader.
+// Compile loads and builds a module. With slowly it always goes through CUE's loader.
 func Compile(m evaluate.Module, schemas map[string]fs.FS, slowly bool) (*Compiled, error) {
 	t, err := readTree(m, schemas)
 	if err != nil {
 		return nil, err
 	}
-	tags, err := t.tags(m.Tags, m.TagPos)
+
+	// The loader needs the tags, and a module of Timoni is built for each request.
+	tags, err := t.loaderTags(m.Tags, m.TagPos)
 	if err != nil {
 		return nil, err
 	}
@@ -93,10 +95,10 @@ func (c *Compiled) buildMarked(m evaluate.Module, asWritten bool) error {
 	if err := c.build(m, asWritten, nil); err != nil {
 		return err
 	}
-	return c.mark(m)
+	return c.readMark(m)
 }
 
-// build loads and evaluates the module, with one more file where there is one.
+// build loads and evaluates the module, with one more file if there is one.
 func (c *Compiled) build(m evaluate.Module, asWritten bool, more *ast.File) error {
 	if !c.slowly && c.timoni == nil {
 		if inst := c.Tree.fastLoad(m); inst != nil && c.buildLoaded(inst, asWritten, more) {
@@ -117,7 +119,8 @@ func (c *Compiled) build(m evaluate.Module, asWritten bool, more *ast.File) erro
 			return err
 		}
 	}
-	c.instance, c.Files = inst, inst.Files
+	c.instance = inst
+	c.Files = inst.Files
 	c.Value = newContext(asWritten).BuildInstance(inst)
 	if inst.Err != nil {
 		return c.Tree.moduleErrors(m, inst.Err)
@@ -135,7 +138,9 @@ func (c *Compiled) buildLoaded(inst *build.Instance, asWritten bool, more *ast.F
 	if inst.Err != nil || value.Err() != nil {
 		return false
 	}
-	c.instance, c.Files, c.Value = inst, inst.Files, value
+	c.instance = inst
+	c.Files = inst.Files
+	c.Value = value
 	return true
 }
 
@@ -147,10 +152,9 @@ func addFile(inst *build.Instance, f *ast.File) {
 	slices.SortStableFunc(inst.Files, func(a, b *ast.File) int { return strings.Compare(a.Filename, b.Filename) })
 }
 
-// newContext is a context that no variable of the environment has a say in. A native
-// module has its fields by name, which CUE finds faster than the order in which they
-// were written, and which is the same after a fill. Timoni and plain modules have them
-// as written, as `cue export` does.
+// newContext returns a context that no variable of the environment influences. A native module has
+// its fields by name, which CUE finds faster than the order in which they were written, and which
+// is the same after a fill. Timoni and plain modules have them as written, as `cue export` does.
 func newContext(asWritten bool) *cue.Context {
 	debug := "sortfields"
 	if asWritten {
@@ -189,15 +193,15 @@ func (t *tree) load(m evaluate.Module, tags []string, vars map[string]load.TagVa
 	return instances[0], nil
 }
 
-// tags are Module.Tags as the loader wants them: a name that is used in @if
-// is a switch, which is on unless its value is false; one that is used in @tag
-// has its value.
-//
-// pos are the places of the names, for errors.
-func (t *tree) tags(values map[string]string, pos map[string]object.Pos) ([]string, error) {
+// loaderTags returns Module.Tags in the form of the loader. A name that is used in @if is a switch,
+// which is on unless its value is false. A name that is used in @tag has its value. The argument
+// pos has the places of the names, for errors.
+func (t *tree) loaderTags(values map[string]string, pos map[string]object.Pos) ([]string, error) {
 	if len(values) == 0 {
 		return nil, nil
 	}
+
+	// Find the names that the files declare.
 	switches, fields := map[string]bool{}, map[string]bool{}
 	ifs := regexp.MustCompile(`@if\(([^)]*(?:\([^)]*\)[^)]*)*)\)`)
 	tag := regexp.MustCompile(`@tag\(\s*([\p{L}_$][\p{L}\p{N}_$]*)`)
@@ -215,6 +219,8 @@ func (t *tree) tags(values map[string]string, pos map[string]object.Pos) ([]stri
 			fields[string(m[1])] = true
 		}
 	}
+
+	// Each name of the user must be one of them.
 	var out []string
 	runtime := t.runtimeNames()
 	for _, name := range object.SortedKeys(values) {
@@ -241,14 +247,16 @@ func (t *tree) tags(values map[string]string, pos map[string]object.Pos) ([]stri
 	return out, nil
 }
 
-// mark tells the flavour and the kind of a module.
-func (c *Compiled) mark(m evaluate.Module) error {
+// readMark reads the flavour, the kind and the mark of a module.
+func (c *Compiled) readMark(m evaluate.Module) error {
 	native := c.Value.LookupPath(cue.ParsePath("ropewalk.apiVersion"))
 	ours := c.Value.LookupPath(cue.ParsePath("ropewalk"))
 	if !ours.Exists() {
 		c.Flavour = evaluate.FlavourPlain
-		return c.withoutMark(m)
+		return c.refuseUnmarked(m)
 	}
+
+	// The mark has a version, and for some modules a kind.
 	c.Flavour = evaluate.FlavourNative
 	version, err := native.String()
 	if err != nil || version != apiVersion {
@@ -258,25 +266,29 @@ func (c *Compiled) mark(m evaluate.Module) error {
 		}
 	}
 	if kind := c.Value.LookupPath(cue.ParsePath("ropewalk.kind")); kind.Exists() {
-		if c.Kind, err = kind.String(); err != nil || c.Kind != evaluate.KindPolicy && c.Kind != evaluate.KindProvisioners {
+		c.Kind, err = kind.String()
+		if err != nil || c.Kind != evaluate.KindPolicy && c.Kind != evaluate.KindProvisioners {
 			return &object.Error{
 				Stage: object.StageEvaluate, Pos: c.Tree.At(m, kind), Path: "ropewalk.kind",
 				Err: fmt.Errorf("kind %s is not known, expected %q, %q or none", diagnose.Given(kind), evaluate.KindPolicy, evaluate.KindProvisioners),
 			}
 		}
 	}
+
+	// The other fields are decoded as those of any document.
 	b := bundle{module: m, tree: c.Tree}
 	var errs object.Errors
 	c.Mark, errs = spec.DecodeMark(b.data(ours, c.Tree.At(m, ours)), object.Fields("ropewalk"))
-	if errs = append(b.errs, errs...); errs.Err() != nil {
+	errs = append(b.errs, errs...)
+	if errs.Err() != nil {
 		return errs.Sorted()
 	}
-	return c.misspelt(m)
+	return c.refuseMisspelt(m)
 }
 
-// withoutMark refuses a module that has the graph of a native one and is marked as none: its
-// objects would be found, and their order would be lost.
-func (c *Compiled) withoutMark(m evaluate.Module) error {
+// refuseUnmarked refuses a module that has the graph of a native one and no mark: its objects would
+// be found, and their order would be lost.
+func (c *Compiled) refuseUnmarked(m evaluate.Module) error {
 	graph := c.Value.LookupPath(cue.MakePath(cue.Str(diagnose.FieldGraph)))
 	if !graph.LookupPath(cue.MakePath(cue.Str(diagnose.FieldNodes))).Exists() {
 		return nil
@@ -291,7 +303,7 @@ func (c *Compiled) withoutMark(m evaluate.Module) error {
 	}
 }
 
-// contract are the fields at the root of a native module that mean something.
+// contract returns the names of the fields at the root of a native module that mean something.
 func contract(kind string) []string {
 	switch kind {
 	case evaluate.KindPolicy:
@@ -302,9 +314,9 @@ func contract(kind string) []string {
 	return []string{"ropewalk", diagnose.FieldInput, diagnose.FieldContext, diagnose.FieldGraph}
 }
 
-// misspelt refuses fields at the root of a native module whose name is one with a slip:
+// refuseMisspelt refuses fields at the root of a native module whose name is one with a slip:
 // they would mean nothing, and a policy without violations judges nothing.
-func (c *Compiled) misspelt(m evaluate.Module) error {
+func (c *Compiled) refuseMisspelt(m evaluate.Module) error {
 	const letters = 5 // of a name, for each slip in it
 	var errs object.Errors
 	known := contract(c.Kind)
@@ -324,5 +336,5 @@ func (c *Compiled) misspelt(m evaluate.Module) error {
 	return errs.Sorted().Err()
 }
 
-// At is the place in the module that v was written at.
+// At returns the place in the module where v was written.
 func (t *tree) At(m evaluate.Module, v cue.Value) object.Pos { return t.position(m, v.Pos()) }

@@ -16,6 +16,4 @@
 // and the first that fails is reported. A plain module gets its input at its root. A
 // Timoni module gets it as its values, laid over those of its own values.cue leaf by
 // leaf; what Timoni decides that has no equivalent is a warning.
-//
-// Callers: trace, provision and inprocess.
 package module

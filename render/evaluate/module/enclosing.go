@@ -12,7 +12,7 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// syntax is the files of the package and of all that it imports.
+// syntax returns the files of the package and of all that it imports.
 func (c *Compiled) syntax() []*ast.File {
 	var files []*ast.File
 	seen := map[*build.Instance]bool{}
@@ -31,7 +31,7 @@ func (c *Compiled) syntax() []*ast.File {
 	return files
 }
 
-// tagAt is the tag of the first field at one of places that has one.
+// tagAt returns the tag of the first field at one of places that has one.
 func (c *Compiled) tagAt(places []token.Pos) string {
 	for _, p := range places {
 		around := c.Enclosing(p)
@@ -52,12 +52,13 @@ func (c *Compiled) tagAt(places []token.Pos) string {
 	return ""
 }
 
-// written are the files that the author of the module wrote, with it those of what they import.
+// written returns the files that the author of the module wrote. With imported, it returns those of
+// what they import too.
 func (c *Compiled) written(imported bool) []*ast.File {
 	return slices.DeleteFunc(slices.Clone(c.syntax()), func(f *ast.File) bool { return !imported && !c.Tree.own(f.Pos()) })
 }
 
-// Enclosing are the nodes around pos, the innermost last.
+// Enclosing returns the nodes around pos, the innermost last.
 func (c *Compiled) Enclosing(pos token.Pos) []ast.Node {
 	if !pos.HasAbsPos() {
 		return nil

@@ -34,7 +34,7 @@ func (t *tree) fastLoad(m evaluate.Module) *build.Instance {
 	}
 	l := &loader{tree: t, module: name, version: version}
 	l.context = build.NewContext(build.Loader(l.vendored))
-	inst := l.instance(t.dir)
+	inst := l.parseFolder(t.dir)
 	if inst == nil {
 		return nil
 	}
@@ -57,8 +57,7 @@ type loader struct {
 	failed bool
 }
 
-// plainModule is the path and the language version of a module file that says
-// nothing else.
+// plainModule returns the path and the language version of a module file that says nothing else.
 func (t *tree) plainModule() (name, version string, ok bool) {
 	data, found := t.files[path.Join(t.root, modFile)]
 	if !found {
@@ -87,7 +86,7 @@ func (t *tree) plainModule() (name, version string, ok bool) {
 	return name, version, module.CheckPath(name) == nil && knownLanguage(version)
 }
 
-// languageOf is the version in {version: "v0.9.0"}, "" where it says more.
+// languageOf returns the version in {version: "v0.9.0"}, or "" if the expression says more.
 func languageOf(e ast.Expr) string {
 	s, ok := e.(*ast.StructLit)
 	if !ok || len(s.Elts) != 1 {
@@ -122,11 +121,13 @@ func knownLanguage(version string) bool {
 	return err == nil && version == fmt.Sprintf("v0.%d.%d", minor, patch) && minor >= first && minor <= newest
 }
 
-// instance parses the files of one folder; nil where they are not plain.
-func (l *loader) instance(dir string) *build.Instance {
+// parseFolder parses the files of one folder. It returns nil if they are not plain.
+func (l *loader) parseFolder(dir string) *build.Instance {
 	inst := l.context.NewInstance(path.Join(virtualRoot, dir), nil)
-	inst.Dir, inst.Root = path.Join(virtualRoot, dir), path.Join(virtualRoot, l.tree.root)
-	inst.Module, inst.DisplayPath = l.module, "."
+	inst.Dir = path.Join(virtualRoot, dir)
+	inst.Root = path.Join(virtualRoot, l.tree.root)
+	inst.Module = l.module
+	inst.DisplayPath = "."
 	for _, name := range l.tree.cueFiles(dir) {
 		data := l.tree.files[name]
 		if !plainFile(path.Base(name), data) {
@@ -138,7 +139,8 @@ func (l *loader) instance(dir string) *build.Instance {
 			return nil
 		}
 		// AddSyntax would look up all names in the file, as the parser just did.
-		inst.Files, inst.PkgName = append(inst.Files, f), pkg
+		inst.Files = append(inst.Files, f)
+		inst.PkgName = pkg
 	}
 	if len(inst.Files) == 0 {
 		return nil
@@ -169,7 +171,7 @@ func (l *loader) complete(inst *build.Instance) bool {
 	return err == nil && inst.Err == nil && !l.failed
 }
 
-// vendored is the package of an import; nil stands for CUE's own library.
+// vendored returns the package of an import. It returns nil for CUE's own library.
 func (l *loader) vendored(_ token.Pos, importPath string) *build.Instance {
 	first, _, _ := strings.Cut(importPath, "/")
 	if !strings.Contains(first, ".") {
@@ -182,6 +184,7 @@ func (l *loader) vendored(_ token.Pos, importPath string) *build.Instance {
 	return inst
 }
 
+// imported returns the package of an import that is vendored, or nil.
 func (l *loader) imported(importPath string) *build.Instance {
 	own, _, _ := strings.Cut(l.module, "@")
 	if strings.ContainsAny(importPath, ":@") || subpath.Within(importPath, own) {
@@ -197,7 +200,7 @@ func (l *loader) imported(importPath string) *build.Instance {
 			return nil
 		}
 	}
-	inst := l.instance(dir)
+	inst := l.parseFolder(dir)
 	if inst == nil || inst.PkgName != path.Base(importPath) {
 		return nil
 	}

@@ -30,7 +30,7 @@ type Inputs struct {
 	Session *Session
 }
 
-// Inputs is where the module of the session says what it takes.
+// Inputs returns what the module of the session takes. Only a module of specs takes an input.
 func (s *Session) Inputs() (Inputs, error) {
 	if s.Compiled.Kind != "" {
 		return Inputs{}, fmt.Errorf("module %q is of the kind %s, and takes no input of a spec", s.Module.Name(), s.Compiled.Kind)
@@ -38,8 +38,8 @@ func (s *Session) Inputs() (Inputs, error) {
 	return s.Schema()
 }
 
-// Schema is where the module says what it takes, which are its parameters where it is a policy.
-// A module of provisioners has none.
+// Schema returns what the module takes, which are the parameters of a policy. A module of
+// provisioners takes nothing.
 func (s *Session) Schema() (Inputs, error) {
 	if s.Compiled.Kind == evaluate.KindProvisioners {
 		return Inputs{Session: s}, nil
@@ -50,7 +50,8 @@ func (s *Session) Schema() (Inputs, error) {
 		if err != nil {
 			return in, err
 		}
-		if s, err = s.withoutValues(); err != nil {
+		s, err = s.withoutValues()
+		if err != nil {
 			return in, err
 		}
 		in.Own = own
@@ -65,7 +66,7 @@ func (s *Session) Schema() (Inputs, error) {
 	return in, nil
 }
 
-// schema is the part of a built module that says what it takes.
+// schema returns the part of a built module that says what it takes.
 func (c *Compiled) schema(root cue.Value) cue.Value {
 	if c.Flavour == evaluate.FlavourNative {
 		return root.LookupPath(cue.MakePath(cue.Str(diagnose.FieldInput)))
@@ -79,16 +80,19 @@ func (c *Compiled) schema(root cue.Value) cue.Value {
 // Together returns the inputs of two modules in one context of CUE, so that their values can
 // be compared. Those of a module of provisioners are its whole package.
 func Together(a, b *Session) (first, second Inputs, err error) {
-	if first, err = a.Schema(); err != nil {
+	first, err = a.Schema()
+	if err != nil {
 		return first, second, err
 	}
-	if second, err = b.Schema(); err != nil {
+	second, err = b.Schema()
+	if err != nil {
 		return first, second, err
 	}
 	ctx := newContext(true)
 	for _, in := range []*Inputs{&first, &second} {
 		c := in.Session.Compiled
-		if in.Value = ctx.BuildInstance(c.instance); c.Kind != evaluate.KindProvisioners {
+		in.Value = ctx.BuildInstance(c.instance)
+		if c.Kind != evaluate.KindProvisioners {
 			in.Value = c.withSet(c.schema(in.Value))
 		}
 		if in.Own.Kind == object.KindMap {
@@ -109,8 +113,8 @@ func (c *Compiled) KindName() string {
 	return "a module of specs"
 }
 
-// withSet is a schema with what is set for the module, as for any other: what is computed from
-// that alone is the same for all.
+// withSet returns a schema with what is set for the module, which is the same for every module: so
+// is what is computed only from that.
 func (c *Compiled) withSet(schema cue.Value) cue.Value {
 	if c.timoni == nil {
 		return schema
@@ -131,10 +135,10 @@ func (c *Compiled) withSet(schema cue.Value) cue.Value {
 	return schema
 }
 
-// config is where a Timoni module takes its values, and what is set for it.
+// config returns the path of the values of a Timoni module, and of what is set for it.
 func config() []string { return []string{fieldTimoni, "instance", "config"} }
 
-// Vet is what CUE has against the module without an input, as `cue vet -c=false` has.
+// Vet returns what CUE has against the module without an input, as `cue vet -c=false` does.
 func (s *Session) Vet() error {
 	in, err := s.Schema()
 	if err != nil {

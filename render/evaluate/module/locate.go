@@ -5,13 +5,15 @@ package module
 
 import (
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Rendered is the module with its input, and a way to find objects in it.
+// Rendered returns the module with its input, and a way to find objects in it.
 func (s *Session) Rendered() (diagnose.Filled, func(object.ID) cue.Value, error) {
 	if s.Compiled.Flavour == evaluate.FlavourNative {
 		f, err := s.fillNative(s.Input)
@@ -22,7 +24,7 @@ func (s *Session) Rendered() (diagnose.Filled, func(object.ID) cue.Value, error)
 			return Field(f.Root, diagnose.FieldGraph, diagnose.FieldNodes, id.Node(), diagnose.FieldObject)
 		}, nil
 	}
-	w, err := s.walked()
+	w, err := s.collectObjects()
 	if err != nil {
 		return diagnose.Filled{}, nil, err
 	}
@@ -33,7 +35,7 @@ func (s *Session) Rendered() (diagnose.Filled, func(object.ID) cue.Value, error)
 	return w.filled, func(id object.ID) cue.Value { return byID[id] }, nil
 }
 
-// InputField is the field of the module that takes the input; "" is its root.
+// InputField returns the field of the module that takes the input, or "" if its root does.
 func (c *Compiled) InputField() string {
 	switch c.Flavour {
 	case evaluate.FlavourNative:
@@ -43,4 +45,28 @@ func (c *Compiled) InputField() string {
 	default:
 		return ""
 	}
+}
+
+// at returns the place in the files of the bundle where v was written.
+func (b *bundle) at(v cue.Value) object.Pos {
+	if field, ok := v.Source().(*ast.Field); ok {
+		return b.own(field.Value.Pos())
+	}
+	return b.own(v.Pos())
+}
+
+// label returns the place of the name of the field v.
+func (b *bundle) label(v cue.Value) object.Pos {
+	if field, ok := v.Source().(*ast.Field); ok {
+		return b.own(field.Label.Pos())
+	}
+	return b.own(v.Pos())
+}
+
+// own returns the place of p in the files of the author, or none.
+func (b *bundle) own(p token.Pos) object.Pos {
+	if p != token.NoPos && b.tree.own(p) {
+		return b.tree.position(b.module, p)
+	}
+	return object.Pos{}
 }

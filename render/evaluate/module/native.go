@@ -25,7 +25,7 @@ func (s *Session) fillNative(input object.Value) (diagnose.Filled, error) {
 	return s.Fill(parts...), nil
 }
 
-// Parts are input and context as far as the module asks for them.
+// Parts returns input and context, as far as the module asks for them.
 func (s *Session) Parts(input object.Value) ([]diagnose.Part, error) {
 	var parts []diagnose.Part
 	// An input that is only a name, with nothing behind it, is none.
@@ -58,22 +58,22 @@ func (s *Session) Has(field string) bool {
 	return s.Compiled.Value.LookupPath(cue.MakePath(cue.Str(field))).Exists()
 }
 
-// Render gives the nodes that the module makes, and warnings of what could be translated
-// only in part.
+// Render returns the nodes that the module makes, and warnings of what could be translated only in
+// part.
 func (s *Session) Render() ([]*object.Node, object.Errors, error) {
 	if s.Compiled.Flavour == evaluate.FlavourNative {
-		nodes, err := s.native()
+		nodes, err := s.renderNative()
 		return nodes, nil, err
 	}
-	w, err := s.walked()
+	w, err := s.collectObjects()
 	if err != nil {
 		return nil, nil, err
 	}
 	return w.nodes, w.warnings, nil
 }
 
-// native gives the nodes of a native module.
-func (s *Session) native() ([]*object.Node, error) {
+// renderNative returns the nodes of a native module.
+func (s *Session) renderNative() ([]*object.Node, error) {
 	f, err := s.fillNative(s.Input)
 	if err != nil {
 		return nil, err
@@ -116,6 +116,7 @@ func (s *Session) RefuseGraph(root cue.Value) error {
 // the input left out.
 func (s *Session) Validate(f diagnose.Filled, fill func(object.Value) (diagnose.Filled, error), fields ...string) error {
 	for _, field := range fields {
+		// The field may be absent, which is no mistake.
 		path := cue.MakePath(cue.Str(field))
 		try := func(f diagnose.Filled) error {
 			if v := f.Root.LookupPath(path); v.Exists() {
@@ -131,6 +132,8 @@ func (s *Session) Validate(f diagnose.Filled, fill func(object.Value) (diagnose.
 		if err == nil {
 			continue
 		}
+
+		// Other mistakes show if parts of the input are left out.
 		again := func(input object.Value) (diagnose.Filled, error) {
 			f, err := fill(input)
 			if err != nil {
@@ -138,6 +141,8 @@ func (s *Session) Validate(f diagnose.Filled, fill func(object.Value) (diagnose.
 			}
 			return f, try(f)
 		}
+
+		// Mistakes of the input and of the graph have words of their own.
 		switch field {
 		case diagnose.FieldInput:
 			if errs := s.InputErrorsOf(s.Compiled.Value.LookupPath(path), 1, again); len(errs) > 0 {
@@ -160,7 +165,7 @@ func (s *Session) Nodes(v cue.Value, b *Budget) ([]*object.Node, error) {
 	var out []*object.Node
 	var errs object.Errors
 	for fields.Next() {
-		n, err := s.node(fields.Selector().Unquoted(), fields.Value(), b)
+		n, err := s.readNode(fields.Selector().Unquoted(), fields.Value(), b)
 		if err != nil {
 			errs = append(errs, err...)
 			continue
@@ -173,8 +178,8 @@ func (s *Session) Nodes(v cue.Value, b *Budget) ([]*object.Node, error) {
 	return out, errs.Err()
 }
 
-// node reads one node.
-func (s *Session) node(name string, v cue.Value, b *Budget) (*object.Node, object.Errors) {
+// readNode reads one node.
+func (s *Session) readNode(name string, v cue.Value, b *Budget) (*object.Node, object.Errors) {
 	n := &object.Node{ID: s.NodeID(name), SpecPos: s.Req.Pos, Pos: s.nodePos(v)}
 	path := object.Fields(diagnose.FieldGraph, diagnose.FieldNodes, name)
 	if document.BadLabel(name) != "" {
@@ -183,6 +188,8 @@ func (s *Session) node(name string, v cue.Value, b *Budget) (*object.Node, objec
 			Err: fmt.Errorf("the name of a node must be a DNS label of lower-case letters, digits and dashes, got %q", name),
 		}}
 	}
+
+	// The fields are decoded one by one.
 	d := nodeDecoder{session: s, node: n, path: path}
 	v, _ = v.Default()
 	fields, err := v.Fields()
@@ -190,9 +197,11 @@ func (s *Session) node(name string, v cue.Value, b *Budget) (*object.Node, objec
 		return nil, object.Errors{s.ModuleError(v, path.String(), "must be a node")}
 	}
 	for fields.Next() {
-		field, value := fields.Selector().Unquoted(), fields.Value()
+		field := fields.Selector().Unquoted()
+		value := fields.Value()
 		if field == diagnose.FieldObject {
-			if value, _ = value.Default(); value.IncompleteKind() != cue.StructKind {
+			value, _ = value.Default()
+			if value.IncompleteKind() != cue.StructKind {
 				d.fail(value, field, "must be an object")
 				continue
 			}
@@ -221,7 +230,7 @@ const (
 // Budget counts what comes out of an evaluation.
 type Budget struct{ objects, Bytes int }
 
-// export is the concrete value v as an object.
+// export returns the concrete value v as an object, and counts it.
 func (b *Budget) export(v cue.Value) (object.Object, error) {
 	data, err := v.MarshalJSON()
 	if err != nil {
@@ -232,8 +241,8 @@ func (b *Budget) export(v cue.Value) (object.Object, error) {
 	return object.Decode(data)
 }
 
-// numberAt is where the number is that no object can hold, if that is what err is about,
-// and v at path for every other error.
+// numberAt returns where the number is that no object can hold, if err is about one. For every
+// other error it returns v and path.
 func numberAt(v cue.Value, path object.Path, err error) (cue.Value, object.Path) {
 	var number *object.NumberError
 	if !errors.As(err, &number) {
@@ -250,7 +259,7 @@ func numberAt(v cue.Value, path object.Path, err error) (cue.Value, object.Path)
 	return v, path.Append(number.Path...)
 }
 
-// Err is the error of a module that makes too much.
+// Err returns the error of a module that makes too much.
 func (b Budget) Err() error {
 	if b.objects > maxObjects {
 		return fmt.Errorf("the module makes more than %d objects, which no flag allows: make several specs of it", maxObjects)
@@ -261,7 +270,7 @@ func (b Budget) Err() error {
 	return nil
 }
 
-// nodePos is the line of the module that made the node v.
+// nodePos returns the line of the module that made the node v.
 func (s *Session) nodePos(v cue.Value) object.Pos {
 	// Where a value was written first is cheap to ask; which of its parts the
 	// module itself wrote is not, and there is a node for every object.

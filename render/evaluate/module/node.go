@@ -29,23 +29,23 @@ type nodeDecoder struct {
 func (d *nodeDecoder) decode(name string, v cue.Value) error {
 	data, err := v.MarshalJSON()
 	if err == nil {
-		d.field(name, data, v)
+		d.readField(name, data, v)
 	}
 	return err
 }
 
-// field reads one field other than object.
-func (d *nodeDecoder) field(name string, data []byte, v cue.Value) {
+// readField reads one field other than object.
+func (d *nodeDecoder) readField(name string, data []byte, v cue.Value) {
 	value := Unmarshal(data)
 	switch name {
 	case "dependsOn":
-		d.dependsOn(value, v)
+		d.readDependencies(value, v)
 	case "readyWhen":
-		d.readyWhen(value, v)
+		d.readReadyWhen(value, v)
 	case "apply":
-		d.apply(value, v)
+		d.readApply(value, v)
 	default:
-		d.unknown(v, nil, name, diagnose.NodeFields())
+		d.failUnknown(v, nil, name, diagnose.NodeFields())
 	}
 }
 
@@ -71,7 +71,8 @@ func (d *nodeDecoder) finish(v cue.Value) {
 	}
 }
 
-func (d *nodeDecoder) dependsOn(value any, v cue.Value) {
+// readDependencies reads the nodes and specs that the node depends on.
+func (d *nodeDecoder) readDependencies(value any, v cue.Value) {
 	list, ok := value.([]any)
 	if !ok {
 		d.fail(v, "dependsOn", "must be a list of node ids, got "+GotJSON(value))
@@ -87,7 +88,8 @@ func (d *nodeDecoder) dependsOn(value any, v cue.Value) {
 		}
 		spec, node, full := strings.Cut(id, "/")
 		if !full {
-			spec, node = d.node.ID.Spec(), id
+			spec = d.node.ID.Spec()
+			node = id
 		}
 		if !validDependency(spec, node, full) {
 			d.fail(at, path, fmt.Sprintf("must be a node of this spec (\"node\"), of another (\"spec/node\") or another spec (\"spec/\"), got %q", id))
@@ -102,7 +104,8 @@ func (d *nodeDecoder) dependsOn(value any, v cue.Value) {
 	}
 }
 
-func (d *nodeDecoder) readyWhen(value any, v cue.Value) {
+// readReadyWhen reads the rules by which the object is ready.
+func (d *nodeDecoder) readReadyWhen(value any, v cue.Value) {
 	list, ok := value.([]any)
 	if !ok {
 		d.fail(v, "readyWhen", "must be a list of rules, got "+GotJSON(value))
@@ -116,12 +119,12 @@ func (d *nodeDecoder) readyWhen(value any, v cue.Value) {
 			d.fail(at, path.String(), "must be a rule, got "+GotJSON(e))
 			continue
 		}
-		d.ready(rule, at, path)
+		d.readRule(rule, at, path)
 	}
 }
 
-// expression sets the positions of a rule to those of its expression.
-func (d *nodeDecoder) expression(v cue.Value, r *object.Ready) {
+// placeExpression sets the positions of a rule to those of its expression.
+func (d *nodeDecoder) placeExpression(v cue.Value, r *object.Ready) {
 	r.Pos = object.FirstValid(d.session.OwnPos(v), r.Pos)
 	source := v.Source()
 	if field, ok := source.(*ast.Field); ok {
@@ -133,14 +136,17 @@ func (d *nodeDecoder) expression(v cue.Value, r *object.Ready) {
 	}
 }
 
-func (d *nodeDecoder) ready(rule map[string]any, v cue.Value, path object.Path) {
+// readRule reads one rule by which the object is ready.
+func (d *nodeDecoder) readRule(rule map[string]any, v cue.Value, path object.Path) {
 	r := object.Ready{Pos: object.FirstValid(d.session.OwnPos(v), d.node.Pos)}
 	before := len(d.errs)
 	targets := map[string]*string{"type": &r.Type, "condition": &r.Condition, "status": &r.Status, "expr": &r.Expr}
-	d.texts(rule, targets, v, path)
+	d.readTexts(rule, targets, v, path)
 	if len(d.errs) > before {
 		return
 	}
+
+	// Each type has fields of its own.
 	at := path.String()
 	switch r.Type {
 	case object.ReadyExists, object.ReadyDeploymentAvailable:
@@ -151,15 +157,17 @@ func (d *nodeDecoder) ready(rule map[string]any, v cue.Value, path object.Path) 
 		if r.Status == "" {
 			r.Status = "True"
 		}
-		d.oneOf(v, at+".status", r.Status, "True", "False", "Unknown")
+		d.requireOneOf(v, at+".status", r.Status, "True", "False", "Unknown")
 	case object.ReadyCEL:
-		d.expression(v.LookupPath(cue.ParsePath("expr")), &r)
+		d.placeExpression(v.LookupPath(cue.ParsePath("expr")), &r)
 		if r.Expr == "" {
 			d.fail(v, at+".expr", "is missing: CEL needs an expression")
 		}
 	default:
-		d.oneOf(v, at+".type", r.Type, object.ReadyExists, object.ReadyConditionMatch, object.ReadyDeploymentAvailable, object.ReadyCEL)
+		d.requireOneOf(v, at+".type", r.Type, object.ReadyExists, object.ReadyConditionMatch, object.ReadyDeploymentAvailable, object.ReadyCEL)
 	}
+
+	// Fields of another type would mean nothing.
 	if r.Type != object.ReadyConditionMatch && r.Condition+r.Status != "" {
 		d.fail(v, at, "condition and status are for type ConditionMatch only")
 	}
@@ -169,7 +177,8 @@ func (d *nodeDecoder) ready(rule map[string]any, v cue.Value, path object.Path) 
 	d.node.ReadyWhen = append(d.node.ReadyWhen, r)
 }
 
-func (d *nodeDecoder) apply(value any, v cue.Value) {
+// readApply reads how the object is applied.
+func (d *nodeDecoder) readApply(value any, v cue.Value) {
 	rules, ok := value.(map[string]any)
 	if !ok {
 		d.fail(v, "apply", "must be a map of policies, got "+GotJSON(value))
@@ -185,20 +194,20 @@ func (d *nodeDecoder) apply(value any, v cue.Value) {
 	}
 	path := object.Fields("apply")
 	targets := map[string]*string{"mode": &a.Mode, "conflict": &a.Conflict, "adopt": &a.Adopt, "deletion": &a.Deletion, "prune": nil}
-	d.texts(rules, targets, v, path)
-	d.oneOf(v, "apply.mode", a.Mode, object.ModeApply, object.ModeCreate, object.ModeReplace, object.ModeForce)
-	d.oneOf(v, "apply.conflict", a.Conflict, object.ConflictEngine, object.ConflictError)
-	d.oneOf(v, "apply.adopt", a.Adopt, object.AdoptNever, object.AdoptTakeOwnership, object.AdoptMirror)
-	d.oneOf(v, "apply.deletion", a.Deletion, object.DeletionDelete, object.DeletionOrphan)
+	d.readTexts(rules, targets, v, path)
+	d.requireOneOf(v, "apply.mode", a.Mode, object.ModeApply, object.ModeCreate, object.ModeReplace, object.ModeForce)
+	d.requireOneOf(v, "apply.conflict", a.Conflict, object.ConflictEngine, object.ConflictError)
+	d.requireOneOf(v, "apply.adopt", a.Adopt, object.AdoptNever, object.AdoptTakeOwnership, object.AdoptMirror)
+	d.requireOneOf(v, "apply.deletion", a.Deletion, object.DeletionDelete, object.DeletionOrphan)
 }
 
-// texts reads the text fields of m; a nil target is read elsewhere.
-func (d *nodeDecoder) texts(m map[string]any, targets map[string]*string, v cue.Value, path object.Path) {
+// readTexts reads the text fields of m; a nil target is read elsewhere.
+func (d *nodeDecoder) readTexts(m map[string]any, targets map[string]*string, v cue.Value, path object.Path) {
 	for _, name := range object.SortedKeys(m) {
 		at := v.LookupPath(cue.MakePath(cue.Str(name)))
 		target, known := targets[name]
 		if !known {
-			d.unknown(at, path, name, object.SortedKeys(targets))
+			d.failUnknown(at, path, name, object.SortedKeys(targets))
 			continue
 		}
 		if target == nil {
@@ -213,15 +222,15 @@ func (d *nodeDecoder) texts(m map[string]any, targets map[string]*string, v cue.
 	}
 }
 
-// oneOf fails where value is set and none of allowed.
-func (d *nodeDecoder) oneOf(v cue.Value, path, value string, allowed ...string) {
+// requireOneOf fails where value is set and none of allowed.
+func (d *nodeDecoder) requireOneOf(v cue.Value, path, value string, allowed ...string) {
 	if value == "" && strings.HasPrefix(path, "apply.") || slices.Contains(allowed, value) {
 		return
 	}
 	d.fail(v, path, fmt.Sprintf("must be one of %s, got %q%s", diagnose.Quoted(allowed), value, diagnose.Nearest(value, allowed)))
 }
 
-func (d *nodeDecoder) unknown(v cue.Value, path object.Path, name string, known []string) {
+func (d *nodeDecoder) failUnknown(v cue.Value, path object.Path, name string, known []string) {
 	d.fail(v, path.Append(object.Field(name)).String(), diagnose.UnknownField(name, known))
 }
 

@@ -30,9 +30,9 @@ func (s *Session) fillPlain(input object.Value) diagnose.Filled {
 	return s.Fill(diagnose.Part{Field: diagnose.FieldInput, Value: input})
 }
 
-// buildPlain is the module with its input. It is loaded with it, as a file of the
-// package: a fill would give the fields of what it evaluates again another order. With
-// expressions it is loaded anew too, as nothing is compiled in the context of what is shared.
+// buildPlain returns the module with its input. It is loaded with the input, as a file of the
+// package: a fill would give the fields of what it evaluates again another order. With expressions
+// it is loaded anew too, because nothing is compiled in the context of what is shared.
 func (s *Session) buildPlain() (diagnose.Filled, error) {
 	without := s.Input.Kind == object.KindNone || len(s.Input.Members) == 0
 	if without && len(s.Req.Expressions) == 0 {
@@ -52,12 +52,12 @@ func (s *Session) buildPlain() (diagnose.Filled, error) {
 	return filled, nil
 }
 
-// walked is the objects of a plain or a Timoni module, with their ids.
-func (s *Session) walked() (*walker, error) {
+// collectObjects returns the objects of a plain or a Timoni module, with their ids.
+func (s *Session) collectObjects() (*walker, error) {
 	w := &walker{session: s, values: map[*object.Node]cue.Value{}, timoni: s.Compiled.Flavour == evaluate.FlavourTimoni}
-	collect := w.plain
+	collect := w.takePlain
 	if w.timoni {
-		collect = w.timoniSets
+		collect = w.takeTimoni
 	}
 	if err := collect(); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (s *Session) walked() (*walker, error) {
 	return w, object.NameNodes(s.Req.Spec, w.nodes, "give one of them another name, or hide the one that is not meant: _name or #Name")
 }
 
-// withoutCopies is nodes without those whose object is an earlier one in all of its
+// withoutCopies returns nodes without those whose object equals an earlier one in all of its
 // content: one value that is found in two fields is one object.
 func withoutCopies(nodes []*object.Node) []*object.Node {
 	seen := map[object.Ref][]*object.Node{}
@@ -94,15 +94,16 @@ func withoutCopies(nodes []*object.Node) []*object.Node {
 	})
 }
 
-// plain takes the objects of a module without a mark: whatever has a concrete
+// takePlain takes the objects of a module without a mark: whatever has a concrete
 // apiVersion and kind.
-func (w *walker) plain() error {
+func (w *walker) takePlain() error {
 	s := w.session
-	if err := s.plainInput(); err != nil {
+	if err := s.refuseInput(); err != nil {
 		return err
 	}
 	var err error
-	if w.filled, err = s.buildPlain(); err != nil {
+	w.filled, err = s.buildPlain()
+	if err != nil {
 		return err
 	}
 	if err := w.filled.Root.Validate(); err != nil {
@@ -135,7 +136,8 @@ func (s *Session) expressions(root cue.Value) ([]cue.Value, error) {
 		x, err := parser.ParseExpr("", text)
 		if err == nil {
 			v := root.Context().BuildExpr(x, cue.Scope(root), cue.InferBuiltins(true), cue.ImportPath(s.Compiled.instance.ID())) //nolint:staticcheck // a scope is of its own context
-			out, err = append(out, v), v.Err()
+			out = append(out, v)
+			err = v.Err()
 		}
 		if err != nil {
 			message := diagnose.Message(err)
@@ -147,7 +149,7 @@ func (s *Session) expressions(root cue.Value) ([]cue.Value, error) {
 	return out, errs.Err()
 }
 
-// ExpressionPos is the position of mistakes in an expression of a request.
+// ExpressionPos returns the position of mistakes in an expression of a request.
 func ExpressionPos(text string) object.Pos { return object.Pos{File: "--expression " + text} }
 
 // firstPerPlace keeps one of the errors at one place, that of the value which is not set
@@ -169,9 +171,9 @@ func firstPerPlace(err error) error {
 	}).Sorted()
 }
 
-// plainInput refuses what a root without a schema would take in silence: input
-// that is no map, and names that the module does not have.
-func (s *Session) plainInput() error {
+// refuseInput refuses what a root without a schema would accept silently: input that is no map, and
+// names that the module does not have.
+func (s *Session) refuseInput() error {
 	switch s.Input.Kind {
 	case object.KindNone, object.KindNull:
 		s.Input = object.Value{}
@@ -191,6 +193,7 @@ func (s *Session) plainInput() error {
 	return errs.Err()
 }
 
+// explainPlain returns what is wrong with a plain module and its input.
 func (s *Session) explainPlain(f diagnose.Filled, err error) error {
 	try := func(v object.Value) (diagnose.Filled, error) {
 		f := s.fillPlain(v)
@@ -202,15 +205,15 @@ func (s *Session) explainPlain(f diagnose.Filled, err error) error {
 	}
 	if touched {
 		if errs := s.InputErrorsOf(s.Compiled.Value, 0, try); len(errs) > 0 {
-			defaultHints(errs)
+			addDefaultHints(errs)
 			return errs.Sorted()
 		}
 	}
 	return s.ErrorsOf(f, "", err)
 }
 
-// defaultHints says of values that the package fixes how they become defaults.
-func defaultHints(errs object.Errors) {
+// addDefaultHints adds to errors about values that the package fixes how they become defaults.
+func addDefaultHints(errs object.Errors) {
 	fixed := regexp.MustCompile(`^expected (-?[0-9][0-9.]*|true|false|"[^"]*"), got `)
 	for _, e := range errs {
 		found := fixed.FindStringSubmatch(e.Err.Error())
@@ -270,8 +273,8 @@ func (w *walker) walk(v cue.Value) {
 	}
 }
 
-// pos is the line of the module that made the object v. Timoni's sets only
-// list objects that templates make, so the template's own line is wanted.
+// pos returns the line of the module that made the object v. The sets of a Timoni module only list
+// objects that templates make, so the line is that of the template.
 func (w *walker) pos(v cue.Value) object.Pos {
 	if !w.timoni {
 		return w.session.nodePos(v)
@@ -317,8 +320,8 @@ func (w *walker) refuseUnlike(v cue.Value) {
 	fail(v, "give it the text "+other+", or hide what is no object: _name or #Name", "this has metadata and the %s %q but no %s, and is no object", name, textAt(v, name), other)
 }
 
-// likeText is the name of the field of v that holds text and is called name, or was meant
-// to be; "" where there is none.
+// likeText returns the name of the field of v that holds text and is called name, or was meant to
+// be. It returns "" if there is none.
 func likeText(v cue.Value, name string) string {
 	if _, err := v.LookupPath(cue.MakePath(cue.Str(name))).String(); err == nil {
 		return name
@@ -335,14 +338,16 @@ func likeText(v cue.Value, name string) string {
 	return ""
 }
 
-// take makes a node of an object, or one of each of its items where it is a
-// List. All of the object is concrete.
+// take makes a node of an object, or one of each of its items if it is a List. All of the object is
+// concrete.
 func (w *walker) take(v cue.Value) {
 	s := w.session
 	o, err := w.budget.export(v)
 	if err == nil && w.timoni {
 		err = asTimoni(v, o)
 	}
+
+	// Some values cannot be part of an object.
 	var binary *notText
 	if errors.As(err, &binary) {
 		w.errs = append(w.errs, s.ModuleError(binary.at, binary.at.Path().String(), binary.Error()))
@@ -353,13 +358,20 @@ func (w *walker) take(v cue.Value) {
 		w.errs = append(w.errs, s.ModuleError(at, at.Path().String(), diagnose.Message(err)))
 		return
 	}
-	pos, at := w.pos(v), v.Path().String()
+
+	// A List stands for its items.
+	pos := w.pos(v)
+	at := v.Path().String()
 	below, mistake := o.Expand()
 	if mistake != nil {
-		mistake.Stage, mistake.Pos, mistake.Path = object.StageEvaluate, pos, strings.Trim(at+"."+mistake.Path, ".")
+		mistake.Stage = object.StageEvaluate
+		mistake.Pos = pos
+		mistake.Path = strings.Trim(at+"."+mistake.Path, ".")
 		w.errs = append(w.errs, mistake)
 		return
 	}
+
+	// Each object needs an identity.
 	for i, o := range below {
 		w.budget.objects += min(i, 1) // the first is counted
 		if w.timoni && isKustomize(o) {
@@ -382,8 +394,8 @@ func (w *walker) take(v cue.Value) {
 	}
 }
 
-// misspeltMark is the hint where a module is read as plain CUE because the field that says
-// how to read it has a slip; "" where none of its fields has.
+// misspeltMark returns the hint for a module that is read as plain CUE because the field that says
+// how to read it has a slip. It returns "" if none of its fields has one.
 func misspeltMark(fields []string) string {
 	for _, name := range fields {
 		for _, mark := range []string{"ropewalk", "timoni"} {

@@ -26,8 +26,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// position is p as the user knows it; not valid where p is in no file of the
-// module.
+// position returns p as the user knows it. It is not valid if p is in no file of the module.
 func (t *tree) position(m evaluate.Module, p token.Pos) object.Pos {
 	if !p.HasAbsPos() || p.Filename() == "" || p.Filename() == diagnose.UserFile {
 		return object.Pos{}
@@ -43,12 +42,14 @@ func (t *tree) own(p token.Pos) bool {
 	return ok && !strings.HasPrefix(name, path.Join(t.root, modFolder)+"/")
 }
 
-// moduleErrors is err, which CUE has against the module itself.
+// moduleErrors returns what CUE has against the module itself, which err says.
 func (t *tree) moduleErrors(m evaluate.Module, err error) error {
 	if broken := t.syntaxErrors(m, err); len(broken) > 0 {
 		return broken.Sorted()
 	}
 	var out object.Errors
+
+	// Each error of CUE has a message and perhaps a hint.
 	for _, e := range cueerrors.Errors(err) {
 		one := &object.Error{
 			Stage: object.StageEvaluate,
@@ -59,11 +60,15 @@ func (t *tree) moduleErrors(m evaluate.Module, err error) error {
 			out = append(out, bad)
 			continue
 		}
+
+		// The folder may have a name that no import can have.
 		unnamed := t.unnameable(e)
 		if unnamed {
 			one.Err = fmt.Errorf("the package in the folder %q cannot import anything: CUE has no name for it", t.dir)
 			one.Hint = "rename the folder: CUE takes letters from a to z and A to Z, digits, and any of -._+~ there"
 		}
+
+		// Places in the author's own files come first.
 		places := cueerrors.Positions(e)
 		foreign := slices.DeleteFunc(slices.Clone(places), t.own)
 		for _, p := range append(slices.DeleteFunc(places, func(p token.Pos) bool { return !t.own(p) }), foreign...) {
@@ -76,6 +81,8 @@ func (t *tree) moduleErrors(m evaluate.Module, err error) error {
 				one.Notes = append(one.Notes, object.Note{Pos: at, Text: "required here"})
 			}
 		}
+
+		// Without a place, the error is about the folder or the module.
 		switch {
 		case one.Pos.IsValid():
 		case unnamed:
@@ -88,7 +95,7 @@ func (t *tree) moduleErrors(m evaluate.Module, err error) error {
 	return diagnose.OncePerName(out)
 }
 
-// near is the hint for a message about a name that CUE does not know.
+// near returns the hint for a message about a name that CUE does not know.
 func (t *tree) near(text string) string {
 	var files []*ast.File
 	for _, name := range object.SortedKeys(t.files) {
@@ -102,7 +109,7 @@ func (t *tree) near(text string) string {
 	return diagnose.Near(text, files)
 }
 
-// loadMessage is an error of the loader in plain words.
+// loadMessage returns an error of the loader in plain words.
 func loadMessage(e cueerrors.Error) string {
 	text := diagnose.Message(e)
 	_, after, missing := strings.Cut(text, `cannot find package "`)
@@ -127,7 +134,7 @@ func (t *tree) unnameable(e cueerrors.Error) bool {
 	return len(cueerrors.Positions(e)) == 0 || strings.Contains(diagnose.Message(e), "no dependency found for package")
 }
 
-// clean takes the virtual root out of a message.
+// clean removes the virtual root from a message.
 func (t *tree) clean(m evaluate.Module, text string) string {
 	text = strings.ReplaceAll(text, virtualRoot+"/", path.Join(m.Label)+"/")
 	return strings.TrimPrefix(strings.ReplaceAll(text, virtualRoot, diagnose.ModuleName(m)), "/")
@@ -147,8 +154,8 @@ func InModule(m evaluate.Module, err error) error {
 	return err
 }
 
-// syntaxErrors are the mistakes of the files of err that are not CUE, one for each file:
-// after the first slip the parser takes good lines for wrong ones.
+// syntaxErrors returns the mistakes of the files of err that are not CUE, one for each file: after
+// the first slip the parser takes good lines for wrong ones.
 func (t *tree) syntaxErrors(m evaluate.Module, err error) object.Errors {
 	var out object.Errors
 	seen := map[string]bool{}
@@ -167,7 +174,7 @@ func (t *tree) syntaxErrors(m evaluate.Module, err error) object.Errors {
 	return out
 }
 
-// syntaxError is what is wrong with the syntax of a file; nil where nothing is.
+// syntaxError returns what is wrong with the syntax of a file, or nil if nothing is.
 func (t *tree) syntaxError(m evaluate.Module, name string, data []byte) *object.Error {
 	_, err := parser.ParseFile(path.Join(virtualRoot, name), data)
 	if err == nil {
@@ -184,7 +191,8 @@ func (t *tree) syntaxError(m evaluate.Module, name string, data []byte) *object.
 	unbalanced := regexp.MustCompile(`^(expected|missing ',') |not terminated$`).MatchString(e.Err.Error())
 	if open, ok := unclosed(data); unbalanced && ok {
 		e.Pos = t.pos(m, path.Join(virtualRoot, name), open.line, open.column)
-		e.Err, e.Hint = fmt.Errorf("the %q of line %d is not closed", open.bracket, e.Pos.Line), ""
+		e.Err = fmt.Errorf("the %q of line %d is not closed", open.bracket, e.Pos.Line)
+		e.Hint = ""
 	}
 	return e
 }
@@ -197,8 +205,8 @@ type opened struct {
 	indent int
 }
 
-// unclosed is the first bracket that is not closed, by the indentation of what closes
-// the others. It reports false where a text has another slip.
+// unclosed returns the first bracket that is not closed, judged by the indentation of what closes
+// the others. It reports false if a text has another slip.
 func unclosed(data []byte) (opened, bool) {
 	var s scanner.Scanner
 	good := true
@@ -208,6 +216,8 @@ func unclosed(data []byte) (opened, bool) {
 	indent := func(line int) int {
 		return len(lines[line-1]) - len(bytes.TrimLeft(lines[line-1], " \t"))
 	}
+
+	// The stack holds the brackets that are open.
 	closes := map[token.Token]string{token.RBRACE: "{", token.RBRACK: "[", token.RPAREN: "("}
 	var stack []opened
 	for good {
@@ -235,6 +245,9 @@ func unclosed(data []byte) (opened, bool) {
 			if len(stack) == 0 {
 				return opened{}, false
 			}
+
+			// A bracket closes the innermost open one, and stands as deep as its line. A parenthesis
+			// may close an interpolation.
 			top := stack[len(stack)-1]
 			begins := len(bytes.TrimLeft(lines[line-1], " \t")) == len(lines[line-1])-pos.Position().Column+1
 			switch {
@@ -255,8 +268,8 @@ func unclosed(data []byte) (opened, bool) {
 	return opened{}, false
 }
 
-// badModuleFile is the mistake of a module file whose path CUE refuses without a place;
-// nil for any other error.
+// badModuleFile returns the mistake of a module file whose path CUE refuses without a place, or nil
+// for any other error.
 func (t *tree) badModuleFile(m evaluate.Module, text string) *object.Error {
 	_, rest, found := strings.Cut(text, `module path "`)
 	name, why, ok := strings.Cut(rest, `" is not valid: `)
@@ -282,7 +295,7 @@ func isIncomplete(e *object.Error) bool {
 	return slices.ContainsFunc([]string{"has no value", "incomplete value", "non-concrete value"}, func(s string) bool { return strings.Contains(e.Err.Error(), s) })
 }
 
-// below is the value at a path of CUE below v, as far as there is one.
+// below returns the value at a path of CUE below v, as far as there is one.
 func below(v cue.Value, path []string) cue.Value {
 	for _, step := range path {
 		next := Field(v, step)

@@ -24,7 +24,8 @@ type runtimeAttribute struct {
 	field      *ast.Field
 }
 
-// runtimeAttributes are those of the fields in files, in the order of the text.
+// runtimeAttributes returns the runtime attributes of the fields in files, in the order of the
+// text.
 func runtimeAttributes(files []*ast.File) (out []runtimeAttribute) {
 	pattern := regexp.MustCompile(`^\s*runtime:(\w+):([\w.-]+)\s*$`)
 	for _, f := range files {
@@ -51,6 +52,8 @@ func injectRuntime(m evaluate.Module, t *tree, files []*ast.File) error {
 	replaced := map[ast.Node]ast.Node{}
 	zeroes := map[string]string{"bool": "false", "number": "0"}
 	var errs object.Errors
+
+	// Each value takes the place of the expression of its field.
 	for _, a := range runtimeAttributes(files) {
 		value, ok := m.Tags[a.name]
 		if !ok {
@@ -62,13 +65,16 @@ func injectRuntime(m evaluate.Module, t *tree, files []*ast.File) error {
 				Stage: object.StageEvaluate, Pos: t.position(m, a.pos), Err: fmt.Errorf("runtime value %q: %w", a.name, err),
 			})
 			// So that CUE does not report the field as incomplete, too.
-			if expr, err = runtimeValue(a.kind, zeroes[a.kind]); err != nil {
+			expr, err = runtimeValue(a.kind, zeroes[a.kind])
+			if err != nil {
 				continue
 			}
 		}
 		ast.SetPos(expr, a.field.Value.Pos())
-		replaced[a.field.Value], a.field.Value = expr, expr
+		replaced[a.field.Value] = expr
+		a.field.Value = expr
 	}
+
 	// Names that were resolved to the old expression must mean the new one.
 	for _, f := range files {
 		ast.Walk(f, func(n ast.Node) bool {
@@ -81,8 +87,8 @@ func injectRuntime(m evaluate.Module, t *tree, files []*ast.File) error {
 	return errs.Err()
 }
 
-// missingRuntime are the mistakes of attributes whose name has no value and whose field
-// has neither a default nor a value of its own. They explain why a value is incomplete.
+// missingRuntime returns the mistakes of attributes whose name has no value and whose field has
+// neither a default nor a value of its own. They explain why a value is incomplete.
 func missingRuntime(m evaluate.Module, t *tree, files []*ast.File) object.Errors {
 	var errs object.Errors
 	for _, a := range runtimeAttributes(files) {
@@ -114,15 +120,16 @@ func hasOwnValue(e ast.Expr) (found bool) {
 	return found
 }
 
-// runtimeValue is text as a literal of CUE. It is never parsed as CUE, so that
-// a value cannot bring expressions along. Errors do not quote it: it may be a secret.
+// runtimeValue returns text as a literal of CUE. The text is never parsed as CUE, so that a value
+// cannot bring expressions along. Errors do not quote it: it may be a secret.
 func runtimeValue(kind, text string) (ast.Expr, error) {
 	switch kind {
 	case "string":
 		return ast.NewString(text), nil
 	case "bool":
 		// YAML has True and TRUE, too.
-		if text = strings.ToLower(strings.TrimSpace(text)); text != "true" && text != "false" {
+		text = strings.ToLower(strings.TrimSpace(text))
+		if text != "true" && text != "false" {
 			return nil, errors.New("expected true or false")
 		}
 		return ast.NewBool(text == "true"), nil
@@ -149,7 +156,7 @@ func runtimeValue(kind, text string) (ast.Expr, error) {
 	return nil, errors.New("the type must be string, number or bool, got " + kind)
 }
 
-// runtimeNames are the names that runtime attributes of the tree ask for.
+// runtimeNames returns the names that runtime attributes of the tree ask for.
 func (t *tree) runtimeNames() map[string]bool {
 	out := map[string]bool{}
 	for name, data := range t.files {

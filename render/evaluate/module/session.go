@@ -38,8 +38,8 @@ func NewSession(req evaluate.Request, m evaluate.Module, c *Compiled) *Session {
 	}
 }
 
-// Field is the value at a path of fields below v. CUE's own lookup does not go into a
-// disjunction; its default, where it has one, is what an export of it has.
+// Field returns the value at a path of fields below v. CUE's own lookup does not go into a
+// disjunction; its default, if it has one, is what an export of it has.
 func Field(v cue.Value, names ...string) cue.Value {
 	for _, name := range names {
 		v, _ = v.Default()

@@ -36,11 +36,12 @@ const (
 	actionWait   = "action.timoni.sh/wait"
 )
 
-// timoniSets takes the objects of a Timoni module: its apply sets in order.
-func (w *walker) timoniSets() error {
+// takeTimoni takes the objects of a Timoni module: its apply sets in order.
+func (w *walker) takeTimoni() error {
 	s := w.session
 	var err error
-	if w.filled, err = s.buildTimoni(); err != nil {
+	w.filled, err = s.buildTimoni()
+	if err != nil {
 		return err
 	}
 	if field, err := s.invalidTimoni(w.filled); err != nil {
@@ -52,17 +53,19 @@ func (w *walker) timoniSets() error {
 	}
 	for n := 1; sets.Next(); n++ {
 		before := len(w.nodes)
-		w.set(sets.Selector().Unquoted(), sets.Value())
+		w.takeSet(sets.Selector().Unquoted(), sets.Value())
 		for _, node := range w.nodes[before:] {
-			node.Set, node.SetName = n, sets.Selector().Unquoted()
+			node.Set = n
+			node.SetName = sets.Selector().Unquoted()
 			translateActions(node)
 		}
 	}
-	w.healthChecks(Field(w.filled.Root, fieldTimoni, "healthChecks"))
+	w.translateHealthChecks(Field(w.filled.Root, fieldTimoni, "healthChecks"))
 	return nil
 }
 
-// withMissing is err, or where something is incomplete the runtime values that are not set.
+// withMissing returns err. If something is incomplete, it returns the runtime values that are not
+// set instead.
 func (s *Session) withMissing(err error) error {
 	t := s.Compiled.timoni
 	incomplete := slices.ContainsFunc([]string{"is missing", "has no value", "incomplete value", "non-concrete value"}, func(text string) bool {
@@ -88,7 +91,7 @@ func (s *Session) mergedValues() (object.Value, error) {
 	if err != nil {
 		return own, err
 	}
-	if errs := s.unequalLists(own, s.Input, nil); len(errs) > 0 {
+	if errs := s.refuseUnequalLists(own, s.Input, nil); len(errs) > 0 {
 		return own, errs.Sorted()
 	}
 	s.soft = soft
@@ -109,6 +112,7 @@ func (s *Session) mergedValues() (object.Value, error) {
 	}
 }
 
+// fillValues returns the module with its values.
 func (s *Session) fillValues(values object.Value) diagnose.Filled {
 	if values.Kind == object.KindNone {
 		return s.Fill()
@@ -116,9 +120,9 @@ func (s *Session) fillValues(values object.Value) diagnose.Filled {
 	return s.Fill(diagnose.Part{Field: diagnose.FieldInput, At: []string{fieldValues}, Value: values, Soft: s.soft})
 }
 
-// unequalLists refuses lists that would have to be merged item by item with
+// refuseUnequalLists refuses lists that would have to be merged item by item with
 // one of another length: Timoni cuts the longer one off in silence.
-func (s *Session) unequalLists(base, over object.Value, path object.Path) object.Errors {
+func (s *Session) refuseUnequalLists(base, over object.Value, path object.Path) object.Errors {
 	if base.Kind == object.KindList && over.Kind == object.KindList && len(base.Items) != len(over.Items) && len(base.Items) > 0 {
 		e := s.Report(diagnose.Mistake{Path: path, Message: fmt.Sprintf(
 			"this list has %s and the module's own in %s has %d: Timoni would cut the longer one off",
@@ -129,14 +133,13 @@ func (s *Session) unequalLists(base, over object.Value, path object.Path) object
 	var errs object.Errors
 	for _, m := range over.Members {
 		if b, ok := base.Get(m.Name); ok {
-			errs = append(errs, s.unequalLists(b, m.Value, path.Append(object.Field(m.Name)))...)
+			errs = append(errs, s.refuseUnequalLists(b, m.Value, path.Append(object.Field(m.Name)))...)
 		}
 	}
 	return errs
 }
 
-// invalidTimoni is the first part of a module that does not hold, with what CUE has
-// against it.
+// invalidTimoni returns the first part of a module that is invalid, with what CUE has against it.
 func (s *Session) invalidTimoni(f diagnose.Filled) (string, error) {
 	if err := f.Root.LookupPath(cue.MakePath(cue.Str(fieldValues))).Validate(); err != nil && s.Has(fieldValues) {
 		return fieldValues, err
@@ -159,8 +162,8 @@ func (s *Session) invalidTimoni(f diagnose.Filled) (string, error) {
 	return "", cmp.Or(f.Root.LookupPath(cue.MakePath(cue.Str(fieldTimoni))).Err(), f.Root.Err())
 }
 
-// explainTimoni says of each mistake where in the values it is. CUE knows that where
-// values are filled into the module without its own, and says it of one mistake at a time.
+// explainTimoni returns for each mistake where in the values it is. CUE knows that if values are
+// filled into the module without its own, and reports it of one mistake at a time.
 func (s *Session) explainTimoni(f diagnose.Filled, field string, err error) error {
 	var ours *object.Error
 	if errors.As(err, &ours) {
@@ -170,7 +173,8 @@ func (s *Session) explainTimoni(f diagnose.Filled, field string, err error) erro
 	if openErr != nil {
 		return openErr
 	}
-	if d.Input, openErr = d.mergedValues(); openErr != nil {
+	d.Input, openErr = d.mergedValues()
+	if openErr != nil {
 		return openErr
 	}
 	again := d.fillValues(d.Input)
@@ -180,7 +184,7 @@ func (s *Session) explainTimoni(f diagnose.Filled, field string, err error) erro
 	return s.ErrorsOf(f, field, err)
 }
 
-// valuesErrors is all that is wrong with values, or with what the module makes of them.
+// valuesErrors returns all that is wrong with values, or with what the module makes of them.
 func (s *Session) valuesErrors(f diagnose.Filled, field string, err error) error {
 	values := cue.MakePath(cue.Str(fieldValues))
 	switch field {
@@ -198,9 +202,8 @@ func (s *Session) valuesErrors(f diagnose.Filled, field string, err error) error
 	return s.ErrorsOf(f, field, err)
 }
 
-// instanceErrors is what is wrong with what a module makes of its values.
-// What is missing in timoni.instance.config is missing in the values, which
-// have the same schema.
+// instanceErrors returns what is wrong with what a module makes of its values. What is missing in
+// timoni.instance.config is missing in the values, which have the same schema.
 func (s *Session) instanceErrors(f diagnose.Filled, field string, err error) error {
 	config := object.Fields(fieldTimoni, "instance", "config")
 	schema := s.Compiled.Value.LookupPath(cue.MakePath(cue.Str(fieldValues)))
@@ -223,8 +226,8 @@ func (s *Session) instanceErrors(f diagnose.Filled, field string, err error) err
 	return s.ErrorsOf(f, field, err)
 }
 
-// set takes the objects of one apply set.
-func (w *walker) set(name string, v cue.Value) {
+// takeSet takes the objects of one apply set.
+func (w *walker) takeSet(name string, v cue.Value) {
 	items, err := v.List()
 	if err != nil {
 		w.errs = append(w.errs, w.session.ModuleError(v, "timoni.apply."+name, "must be a list of objects"))
@@ -261,14 +264,15 @@ func translateActions(n *object.Node) {
 	}
 }
 
-// healthChecks translates those checks that only ask for a condition; free
-// CUE over a live object has no equivalent and is reported.
-func (w *walker) healthChecks(v cue.Value) {
+// translateHealthChecks translates the checks that only ask for a condition. Free CUE over a live
+// object has no equivalent and is reported.
+func (w *walker) translateHealthChecks(v cue.Value) {
 	fields, err := v.Fields()
 	if !v.Exists() || err != nil {
 		return
 	}
 	for fields.Next() {
+		// A check is for the objects of a group and a kind.
 		check := fields.Value()
 		group, kind := textAt(check, "group"), textAt(check, "kind")
 		condition := textAt(check, "conditionType")
@@ -278,6 +282,8 @@ func (w *walker) healthChecks(v cue.Value) {
 		if !slices.ContainsFunc(w.nodes, judged) {
 			continue
 		}
+
+		// Only a condition has an equivalent.
 		if condition == "" {
 			e := w.session.ModuleError(Field(check, "group"), "timoni.healthChecks."+fields.Selector().String(),
 				"this health check is free CUE over the live object and cannot be translated: objects of that kind are ready when the engine says so")
@@ -286,6 +292,8 @@ func (w *walker) healthChecks(v cue.Value) {
 			w.warnings = append(w.warnings, e)
 			continue
 		}
+
+		// Rules that the object has already win.
 		for _, n := range w.nodes {
 			if !judged(n) || len(n.ReadyWhen) > 0 {
 				continue
@@ -297,7 +305,7 @@ func (w *walker) healthChecks(v cue.Value) {
 	}
 }
 
-// textAt is the text of a field, "" where it has none.
+// textAt returns the text of a field, or "" if it has none.
 func textAt(v cue.Value, name string) string {
 	field := Field(v, name)
 	if !field.Exists() {

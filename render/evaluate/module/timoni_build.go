@@ -51,17 +51,18 @@ func (s *Session) buildTimoni() (diagnose.Filled, error) {
 	return diagnose.Filled{Root: c.Value, With: f}, err
 }
 
-// withoutValues is a session of the same request with the module as it is without any
-// values, for messages and descriptions.
+// withoutValues returns a session of the same request with the module as it is without any values,
+// for messages and descriptions.
 func (s *Session) withoutValues() (*Session, error) {
 	c := *s.Compiled
 	d := NewSession(s.Req, s.origin, &c)
 	return d, d.open(&c, nil)
 }
 
-// open builds the Timoni module c for this session, with one more file where there is one.
+// open builds the Timoni module c for this session, with one more file if there is one.
 func (s *Session) open(c *Compiled, more *ast.File) error {
-	c.context, c.version = &s.Req.Context, s.origin.Version
+	c.context = &s.Req.Context
+	c.version = s.origin.Version
 	if err := c.build(s.origin, true, more); err != nil {
 		return InModule(s.origin, err)
 	}
@@ -71,12 +72,13 @@ func (s *Session) open(c *Compiled, more *ast.File) error {
 			Err: fmt.Errorf("the module has both the mark ropewalk and the mark timoni: keep one"),
 		}
 	}
-	s.Compiled, s.Module = c, located{c, s.origin}
+	s.Compiled = c
+	s.Module = located{c, s.origin}
 	return nil
 }
 
-// injected is what the loader puts into fields with @tag: the tags of the request, and
-// for a Timoni module what Timoni sets.
+// injected returns what the loader puts into fields with @tag: the tags of the request, and for a
+// Timoni module what Timoni sets.
 func (c *Compiled) injected() ([]string, map[string]load.TagVar) {
 	if c.timoni == nil || c.context == nil {
 		return c.tags, nil
@@ -101,7 +103,7 @@ func (c *Compiled) injected() ([]string, map[string]load.TagVar) {
 	return tags, map[string]load.TagVar{"moduleVersion": text("mv"), "kubeVersion": text("kv")}
 }
 
-// timoniTag is what Timoni sets for one of its own tags; version is that of the module.
+// timoniTag returns what Timoni sets for one of its own tags. The version is that of the module.
 func timoniTag(name string, c object.Context, version string) string {
 	switch name {
 	case "name":
@@ -124,6 +126,8 @@ func timoniTag(name string, c object.Context, version string) string {
 // the fields from the first that both have are sorted.
 func mergeAsTimoni(base, over object.Value, outermost bool) object.Value {
 	out := over
+
+	// Lists of one length and maps are merged, and anything else is replaced.
 	if base.Kind == object.KindList && over.Kind == object.KindList && len(base.Items) == len(over.Items) {
 		out.Items = nil
 		for i, item := range over.Items {
@@ -134,14 +138,19 @@ func mergeAsTimoni(base, over object.Value, outermost bool) object.Value {
 	if base.Kind != object.KindMap || over.Kind != object.KindMap {
 		return base.Merge(over)
 	}
+
+	// The fields of over keep their order.
 	out.Members = nil
 	shared := len(over.Members)
 	for i, m := range over.Members {
 		if own, ok := base.Get(m.Name); ok {
-			m.Value, shared = mergeAsTimoni(own, m.Value, false), min(shared, i)
+			m.Value = mergeAsTimoni(own, m.Value, false)
+			shared = min(shared, i)
 		}
 		out.Members = append(out.Members, m)
 	}
+
+	// The fields that only base has follow, each where CUE puts it.
 	own := slices.DeleteFunc(diagnose.Sorted(slices.Clone(base.Members)), func(m object.Member) bool {
 		_, ok := over.Get(m.Name)
 		return ok
@@ -160,8 +169,8 @@ func mergeAsTimoni(base, over object.Value, outermost bool) object.Value {
 	return out
 }
 
-// Values is the field values of a values file in CUE, the one file of m. It may import
-// CUE's own library; what its @if attributes say means nothing, as with Timoni.
+// Values returns the field values of a values file in CUE, which is the one file of m. It may
+// import CUE's own library. As with Timoni, its @if attributes mean nothing.
 func Values(m evaluate.Module) (object.Value, error) {
 	t, err := readTree(m, nil)
 	if err != nil {
@@ -183,8 +192,8 @@ func Values(m evaluate.Module) (object.Value, error) {
 	return values, err
 }
 
-// ownValues are those of values.cue that over is laid over, with positions as the request
-// calls them. Soft is where those stand that are defaults and no more (*"a" | string).
+// ownValues returns the values of values.cue that over is laid over, with positions as the request
+// calls them. The map soft has the places of those that are only defaults (*"a" | string).
 func (c *Compiled) ownValues(m evaluate.Module, over object.Value) (values object.Value, soft map[object.Pos]bool, err error) {
 	if c.timoni.data == nil {
 		return object.Value{}, nil, nil
@@ -198,22 +207,22 @@ func (c *Compiled) ownValues(m evaluate.Module, over object.Value) (values objec
 	}
 	soft = map[object.Pos]bool{}
 	values = c.timoni.valuesIn(m, c.Tree, readValue(raw))
-	softIn(raw, values, soft)
+	addSoft(raw, values, soft)
 	return values, soft, nil
 }
 
-// softIn adds the places in data of the scalars of v that are defaults.
-func softIn(v cue.Value, data object.Value, soft map[object.Pos]bool) {
+// addSoft adds the places in data of the scalars of v that are defaults.
+func addSoft(v cue.Value, data object.Value, soft map[object.Pos]bool) {
 	switch data.Kind {
 	case object.KindMap:
 		v, _ = v.Default()
 		for _, m := range data.Members {
-			softIn(v.LookupPath(cue.MakePath(cue.Str(m.Name))), m.Value, soft)
+			addSoft(v.LookupPath(cue.MakePath(cue.Str(m.Name))), m.Value, soft)
 		}
 	case object.KindList:
 		v, _ = v.Default()
 		for i, item := range data.Items {
-			softIn(v.LookupPath(cue.MakePath(cue.Index(i))), item, soft)
+			addSoft(v.LookupPath(cue.MakePath(cue.Index(i))), item, soft)
 		}
 	default:
 		if _, is := v.Default(); is && !v.IsConcrete() {
@@ -222,7 +231,7 @@ func softIn(v cue.Value, data object.Value, soft map[object.Pos]bool) {
 	}
 }
 
-// fullVersion is a version of Kubernetes as Timoni has it: without a v, and with a patch.
+// fullVersion returns a version of Kubernetes as Timoni has it: without a v, and with a patch.
 func fullVersion(text string) string {
 	text = strings.TrimPrefix(text, "v")
 	if strings.Count(text, ".") == 1 && !strings.ContainsAny(text, "-+") {

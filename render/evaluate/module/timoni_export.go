@@ -22,16 +22,15 @@ func (e *notText) Error() string {
 	return "bytes that are not UTF-8 have no place in an object: write base64.Encode(null, …)"
 }
 
-// asTimoni makes of an object what Timoni makes of it: bytes are the text that they
-// hold, not base64 of it, and a float without a fraction is an integer. Timoni
-// writes such objects as YAML and reads them again; see resourceset.go there. The error
-// is a *notText.
+// asTimoni changes an object into what Timoni makes of it: bytes are the text that they hold, not
+// base64 of it, and a float without a fraction is an integer. Timoni writes such objects as YAML
+// and reads them again; see resourceset.go there. The error is a *notText.
 func asTimoni(v cue.Value, o object.Object) error {
 	_, err := timoniValue(v, map[string]any(o))
 	return err
 }
 
-// timoniValue is the decoded data of v as Timoni has it; containers are changed in place.
+// timoniValue returns the decoded data of v as Timoni has it. Containers are changed in place.
 func timoniValue(v cue.Value, data any) (any, error) {
 	switch d := data.(type) {
 	case map[string]any:
@@ -61,7 +60,8 @@ func timoniValue(v cue.Value, data any) (any, error) {
 		if v.IncompleteKind()&cue.BytesKind == 0 {
 			return d, nil
 		}
-		if v, _ = v.Default(); v.Kind() != cue.BytesKind {
+		v, _ = v.Default()
+		if v.Kind() != cue.BytesKind {
 			return d, nil
 		}
 		text, err := v.Bytes()

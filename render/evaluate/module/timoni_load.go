@@ -147,9 +147,11 @@ func needsSchema(files []*ast.File) bool {
 	return used && !defined
 }
 
-// tagFields are the fields that carry one of Timoni's own tags.
+// tagFields returns the fields that carry one of Timoni's own tags.
 func tagFields(files []*ast.File, set map[string]string) []tagField {
 	var out []tagField
+
+	// The names of the fields around are the path of a field.
 	var visit func(n ast.Node, at []string)
 	visit = func(n ast.Node, at []string) {
 		switch n := n.(type) {
@@ -191,14 +193,17 @@ func tagFields(files []*ast.File, set map[string]string) []tagField {
 	return out
 }
 
-// readValues evaluates values.cue alone, as Timoni does. Unlike Timoni it resolves what
-// the file imports. What over replaces may have no value.
+// readValues evaluates values.cue without the rest of the module, as Timoni does. Unlike Timoni it
+// resolves what the file imports. What over replaces may have no value.
 func readValues(m evaluate.Module, c *Compiled, over object.Value) (cue.Value, error) {
-	t, name := c.Tree, c.timoni.file
+	t := c.Tree
+	name := c.timoni.file
 	f, err := parser.ParseFile(path.Join(virtualRoot, name), c.timoni.data, parser.ParseComments)
 	if err != nil {
 		return cue.Value{}, t.syntaxError(m, name, c.timoni.data)
 	}
+
+	// A file with imports needs the loader.
 	var v cue.Value
 	files := []*ast.File{f}
 	if hasImports(f) {
@@ -223,6 +228,8 @@ func readValues(m evaluate.Module, c *Compiled, over object.Value) (cue.Value, e
 		}
 		v = newContext(true).BuildFile(f)
 	}
+
+	// What has no value must get one from over.
 	values := v.LookupPath(cue.MakePath(cue.Str(fieldValues)))
 	if err := v.Err(); err != nil {
 		return cue.Value{}, t.moduleErrors(m, err)
@@ -262,12 +269,14 @@ func complete(v cue.Value, over object.Value) error {
 	return errs
 }
 
-// readValue is CUE as data; what has no value is of KindNone. Line and column are kept without a file:
-// the name of the file depends on the request.
+// readValue returns CUE as data. What has no value is of KindNone. Line and column are kept without
+// a file: the name of the file depends on the request.
 func readValue(v cue.Value) object.Value {
 	at := v.Pos().Position()
 	pos := object.Pos{Line: at.Line, Column: at.Column}
 	v, _ = v.Default()
+
+	// Containers hold data themselves.
 	switch kind := v.IncompleteKind(); {
 	case kind == cue.StructKind:
 		out := object.Value{Kind: object.KindMap, Pos: pos}
@@ -298,6 +307,7 @@ func readValue(v cue.Value) object.Value {
 			return object.Value{Kind: object.KindString, Pos: pos, Text: string(text)}
 		}
 	}
+
 	// What is concrete and no container always encodes.
 	data, _ := v.MarshalJSON()
 	var text any
@@ -307,17 +317,18 @@ func readValue(v cue.Value) object.Value {
 	out := object.Value{Kind: object.KindNumber, Pos: pos, Text: string(data)}
 	switch text := text.(type) {
 	case string:
-		out.Kind, out.Text = object.KindString, text
+		out.Kind = object.KindString
+		out.Text = text
 	case bool:
 		out.Kind = object.KindBool
 	case nil:
-		out.Kind, out.Text = object.KindNull, ""
+		out.Kind = object.KindNull
+		out.Text = ""
 	}
 	return out
 }
 
-// valuesIn is the module's own values with positions as the request calls
-// them.
+// valuesIn returns the module's own values with positions as the request calls them.
 func (m *timoniModule) valuesIn(source evaluate.Module, t *tree, values object.Value) object.Value {
 	var place func(object.Value) object.Value
 	at := func(p object.Pos) object.Pos {
@@ -333,7 +344,8 @@ func (m *timoniModule) valuesIn(source evaluate.Module, t *tree, values object.V
 		for i, e := range v.Items {
 			items[i] = place(e)
 		}
-		v.Members, v.Items = members, items
+		v.Members = members
+		v.Items = items
 		return v
 	}
 	if values.Kind == object.KindNone {

@@ -50,6 +50,8 @@ type tree struct {
 // readTree reads all of the module and lays the schemas over what it lacks.
 func readTree(m evaluate.Module, schemas map[string]fs.FS) (*tree, error) {
 	t := &tree{files: map[string][]byte{}, laid: map[string]string{}}
+
+	// The folder of the package must be inside the module.
 	t.dir = path.Clean("./" + strings.TrimPrefix(m.Dir, "/"))
 	if !fs.ValidPath(t.dir) {
 		return nil, fmt.Errorf("folder %q is not inside the module", m.Dir)
@@ -57,6 +59,8 @@ func readTree(m evaluate.Module, schemas map[string]fs.FS) (*tree, error) {
 	if m.FS == nil {
 		return nil, errors.New("the module has no files")
 	}
+
+	// All regular files are read.
 	err := fs.WalkDir(m.FS, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -74,6 +78,8 @@ func readTree(m evaluate.Module, schemas map[string]fs.FS) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	// The package needs a file.
 	if len(t.cueFiles(t.dir)) == 0 {
 		if t.dir == "." {
 			return nil, errors.New("the folder has no .cue file")
@@ -123,7 +129,7 @@ func irregular(mode fs.FileMode) string {
 	}
 }
 
-// cueFiles are the paths of the CUE files in a folder, sorted.
+// cueFiles returns the sorted paths of the CUE files in a folder.
 func (t *tree) cueFiles(dir string) []string {
 	var names []string
 	for name := range t.files {
@@ -217,7 +223,7 @@ func (t *tree) vendors(importPath string) bool {
 	})
 }
 
-// overlay is the tree as the loader wants it.
+// overlay returns the tree in the form of the loader.
 func (t *tree) overlay() map[string]load.Source {
 	out := make(map[string]load.Source, len(t.files))
 	for name, data := range t.files {
@@ -226,9 +232,9 @@ func (t *tree) overlay() map[string]load.Source {
 	return out
 }
 
-// packageName is what the loader is to look for in the folder: main for a
-// Timoni module, which keeps helper packages beside it; _ where no file has a
-// package clause; "" lets the loader find the one that there is.
+// packageName returns what the loader looks for in the folder: main for a Timoni module, which
+// keeps helper packages beside it; _ if no file has a package clause; "" lets the loader find the
+// one that there is.
 func (t *tree) packageName() string {
 	if _, ok := t.files[path.Join(t.dir, "timoni.cue")]; ok {
 		return "main"
@@ -242,7 +248,7 @@ func (t *tree) packageName() string {
 	return "_"
 }
 
-// embedded is the file that an @embed calls name, which is relative to the folder of the file
+// embedded returns the file that an @embed calls name, which is relative to the folder of the file
 // with the @embed: mostly that of the package, or that of a package that it imports.
 func (t *tree) embedded(name string) (string, bool) {
 	if own := path.Join(t.dir, name); t.files[own] != nil {

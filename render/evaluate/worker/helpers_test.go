@@ -148,7 +148,7 @@ func ask(text string) evaluate.Request {
 	}
 }
 
-// field is a map with one member.
+// fieldOf is a map with one member.
 func fieldOf(name string, v object.Value) object.Value {
 	v.Pos = object.Pos{File: "specs/web.yaml", Line: 9, Column: 20}
 	return object.Value{
