@@ -70,7 +70,7 @@ type Kustomize struct {
 	Charts map[string]string
 }
 
-// ChartKey is the key of a chart of a repository in [Kustomize].Charts.
+// ChartKey returns the key of a chart of a repository in [Kustomize].Charts.
 func ChartKey(repo, name, version string) string { return repo + " " + name + " " + version }
 
 // Hooks of a chart.
@@ -116,14 +116,14 @@ type HelmSet struct {
 	Pos object.Pos
 }
 
-// KustomizeFields are the fields of a kustomization that a component lays over another.
+// KustomizeFields returns the fields of a kustomization that a component lays over another.
 func KustomizeFields() []string {
 	return []string{
 		"commonAnnotations", "components", "images", "labels", "namePrefix", "nameSuffix", "namespace", "patches", "replacements", "replicas",
 	}
 }
 
-// componentKinds are the fields that say how a component is built.
+// componentKinds returns the fields that say how a component is built.
 func componentKinds() []string { return []string{"artifact", "helm", "kustomize", "manifests"} }
 
 // DecodeComponent reads how a component is built; at leads to v in its document, and blocks
@@ -131,12 +131,18 @@ func componentKinds() []string { return []string{"artifact", "helm", "kustomize"
 func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block) (Component, object.Errors) {
 	d := &decoder{blocks: blocks}
 	c := Component{Pos: v.Pos, Path: at}
+
+	// One of the fields says how the component is built.
 	var given []string
 	for _, kind := range componentKinds() {
 		if m, ok := v.Get(kind); ok && m.Kind != object.KindNull {
-			given, c.Pos, c.Path = append(given, kind), m.Pos, at.Append(object.Field(kind))
+			given = append(given, kind)
+			c.Pos = m.Pos
+			c.Path = at.Append(object.Field(kind))
 		}
 	}
+
+	// A field that is unknown at the root may be one of a kind.
 	table := builtTable()
 	if len(at) == 1 { // A Component has more beside it.
 		table = ownBuiltTable()
@@ -152,14 +158,21 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 			e.Hint = fmt.Sprintf("it goes under %s: {%s: …}", kind, name)
 		}
 	}
+
+	// An artifact is a source with manifests.
 	c.Source = p.at("source").cueRef()
-	c.Manifests, c.Kustomize, c.Helm = p.at("manifests").manifests(), p.at("kustomize").kustomize(), p.at("helm").helm(c.Source.Type != "")
+	c.Manifests = p.at("manifests").manifests()
+	c.Kustomize = p.at("kustomize").kustomize()
+	c.Helm = p.at("helm").helm(c.Source.Type != "")
 	if a := p.at("artifact"); a.Given() {
 		if source := p.at("source"); source.Given() {
 			source.Fail("remove it: ref of the artifact is its source", "an artifact has no source beside it")
 		}
-		c.Source, c.Manifests = a.artifact(), &Manifests{Paths: []Text{{Text: ".", Pos: a.Pos}}}
+		c.Source = a.artifact()
+		c.Manifests = &Manifests{Paths: []Text{{Text: ".", Pos: a.Pos}}}
 	}
+
+	// A component is built in exactly one way.
 	switch {
 	case len(given) > 1:
 		p.at(given[1]).Fail("make two components of it", "a component is built in one way, and this one has %s", strings.Join(given, " and "))
@@ -170,7 +183,8 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 	return c, d.Errs
 }
 
-// kindOf is the kind of component that alone has a field of this name; "" is none.
+// kindOf returns the kind of component that is the only one with a field of this name, or "" if
+// there is none.
 func kindOf(name string) (kind string) {
 	for _, of := range builtTable().Fields {
 		if slices.Contains(componentKinds(), of.Name) && slices.ContainsFunc(of.Fields, func(f document.Field) bool { return f.Name == name }) {
@@ -183,7 +197,7 @@ func kindOf(name string) (kind string) {
 	return kind
 }
 
-// inside is a path in a source.
+// inside returns a path in a source, and reports one that leads elsewhere.
 func (p part) inside() Text {
 	switch {
 	case strings.Contains(p.Text, "://"):
@@ -194,7 +208,7 @@ func (p part) inside() Text {
 	return p.where()
 }
 
-// paths are those of a list, in a source.
+// paths returns the paths of a list, in a source.
 func (p part) paths(name string) []Text {
 	var out []Text
 	for _, item := range p.items(name) {
@@ -203,6 +217,7 @@ func (p part) paths(name string) []Text {
 	return out
 }
 
+// manifests decodes a component of manifests. It returns nil if this is none.
 func (p part) manifests() *Manifests {
 	if !p.Given() {
 		return nil
@@ -214,6 +229,7 @@ func (p part) manifests() *Manifests {
 	return out
 }
 
+// artifact returns the source of a component that is an artifact.
 func (p part) artifact() CueRef {
 	ref := CueRef{Type: RefType(reftype.OCI), TypePos: p.Pos, Pos: p.Pos, PullSecretRef: p.at("pullSecretRef", "name").Text, Verify: p.verify()}
 	ref.Ref, ref.RefPos = p.text("ref")
@@ -221,6 +237,7 @@ func (p part) artifact() CueRef {
 	return ref
 }
 
+// kustomize decodes a component of kustomize. It returns nil if this is none.
 func (p part) kustomize() *Kustomize {
 	if !p.Given() {
 		return nil
@@ -238,6 +255,8 @@ func (p part) kustomize() *Kustomize {
 	return out
 }
 
+// helm decodes a component of Helm. It returns nil if this is none. The argument source reports
+// whether the component has a source.
 func (p part) helm(source bool) *Helm {
 	if !p.Given() {
 		return nil
@@ -248,6 +267,8 @@ func (p part) helm(source bool) *Helm {
 		Hooks: cmp.Or(p.at("hooks").Text, HooksWaves), APIVersions: p.Words("apiVersions"),
 		PullSecretRef: p.at("pullSecretRef", "name").Text, Verify: p.verify(),
 	}
+
+	// A repository of charts is a URL.
 	chart, repo := p.at("chart"), p.at("repo")
 	if repo.Given() && !strings.HasPrefix(repo.Text, "https://") && !strings.HasPrefix(repo.Text, "http://") {
 		hint := "write the URL of the folder that holds index.yaml, https://…"
@@ -256,6 +277,8 @@ func (p part) helm(source bool) *Helm {
 		}
 		repo.Fail(hint, "%q is not the URL of a chart repository", repo.Text)
 	}
+
+	// A chart of a folder comes from the source, and any other does not.
 	local := !repo.Given() && !strings.HasPrefix(chart.Text, "oci://")
 	switch {
 	case local && strings.Contains(chart.Text, "://"):
@@ -272,13 +295,13 @@ func (p part) helm(source bool) *Helm {
 	return out
 }
 
-// component decodes a Component document. How it is built is decoded after environments were
+// decodeComponent decodes a Component document. How it is built is decoded after environments were
 // merged over it, see [DecodeComponent].
-func (d *decoder) component(v object.Value) Transform {
+func (d *decoder) decodeComponent(v object.Value) Transform {
 	doc := d.hold(componentTable(), v, nil)
 	t := Transform{Kind: KindComponent, Pos: v.Pos, Blocks: d.blocks}
 	t.Name, t.Namespace, t.NamePos = doc.metadata(v)
-	doc.at("spec").ofSpec(&t)
+	doc.at("spec").decodeShared(&t)
 	spec, _ := v.Get("spec")
 	t.Component = object.Value{Kind: spec.Kind, Pos: spec.Pos}
 	ofSpec := kinds.OfSpec()
@@ -330,7 +353,7 @@ func (s Selector) Matches(o object.Object) bool {
 	return true
 }
 
-// overlays are what is laid over the objects of a spec called name.
+// overlays returns what is laid over the objects of a spec called name.
 func (p part) overlays(name string) []Overlay {
 	var out []Overlay
 	for _, item := range p.items("overlays") {
@@ -342,6 +365,7 @@ func (p part) overlays(name string) []Overlay {
 	return out
 }
 
+// overlay decodes one overlay of a spec called name.
 func (p part) overlay(name string) Overlay {
 	s := p.at("select")
 	out := Overlay{Pos: p.Pos, Path: p.Path, Patch: p.Field("patch"), Select: Selector{
@@ -350,10 +374,13 @@ func (p part) overlay(name string) Overlay {
 	if s.Given() && len(s.Members) == 0 {
 		s.Fail("write one of kind, name, namespace, group, labels; name: \"*\" selects all", "selects nothing")
 	}
+
+	// A dependency is a node of this spec, a node of another, or another spec.
 	for _, item := range p.items("dependsOn") {
 		of, node, full := strings.Cut(item.Text, "/")
 		if !full {
-			of, node = name, item.Text
+			of = name
+			node = item.Text
 		}
 		if of == "" || node == "" && !full || strings.ContainsAny(of+node, "/ \t\r\n") {
 			item.Fail("", "%q is no node: expected a node of this spec (\"node\"), of another (\"spec/node\"), or a spec (\"spec/\")", item.Text)
@@ -364,12 +391,16 @@ func (p part) overlay(name string) Overlay {
 	for _, item := range p.items("readyWhen") {
 		out.ReadyWhen = append(out.ReadyWhen, item.ready())
 	}
+
+	// A field of apply that is not given changes nothing.
 	a := p.at("apply")
 	out.Apply = object.Apply{Mode: a.at("mode").Text, Conflict: a.at("conflict").Text, Adopt: a.at("adopt").Text, Deletion: a.at("deletion").Text}
 	if a.at("prune").Given() {
 		prune := a.Flag("prune")
 		out.Apply.Prune = &prune
 	}
+
+	// Some operations of a patch need a place or a value.
 	for _, op := range p.items("patch") {
 		for name, kinds := range map[string][]string{"from": {"copy", "move"}, "value": {"add", "replace", "test"}} {
 			if !op.at(name).Given() && slices.Contains(kinds, op.at("op").Text) {
@@ -380,7 +411,7 @@ func (p part) overlay(name string) Overlay {
 	return out
 }
 
-// ready is a rule for when an object is ready.
+// ready returns a rule for when an object is ready.
 func (p part) ready() object.Ready {
 	r := object.Ready{Pos: p.Pos, Type: p.at("type").Text}
 	for name, of := range map[string]string{"condition": object.ReadyConditionMatch, "status": object.ReadyConditionMatch, "expr": object.ReadyCEL} {
@@ -393,10 +424,12 @@ func (p part) ready() object.Ready {
 	}
 	switch r.Type {
 	case object.ReadyConditionMatch:
-		r.Condition, r.Status = p.at("condition").Text, cmp.Or(p.at("status").Text, "True")
+		r.Condition = p.at("condition").Text
+		r.Status = cmp.Or(p.at("status").Text, "True")
 	case object.ReadyCEL:
 		expr := p.at("expr")
-		r.Expr, r.ExprPos = expr.Text, expr.where().Pos
+		r.Expr = expr.Text
+		r.ExprPos = expr.where().Pos
 	}
 	return r
 }

@@ -88,25 +88,29 @@ func (c *converter) fail(pos object.Pos, hint, format string, args ...any) {
 
 func (c *converter) pos(n *yaml.Node) object.Pos { return c.text.pos(c.base+n.Line-1, n.Column) }
 
-// convert is the value of n, with how many values it holds.
+// convert returns the value of n, with how many values it holds.
 func (c *converter) convert(n *yaml.Node, depth int) sized {
-	if c.deep(n, depth) {
+	if c.checkDepth(n, depth) {
 		return sized{size: 1}
 	}
+
+	// An alias has the value of its anchor, which must not contain itself.
 	if n.Kind == yaml.AliasNode {
-		return c.alias(n, depth)
+		return c.convertAlias(n, depth)
 	}
 	if n.Anchor != "" {
 		c.open[n] = true
 		defer delete(c.open, n)
 	}
+
+	// A long text counts as several values.
 	v := sized{value: object.Value{Pos: c.pos(n)}, size: 1 + len(n.Value)/textUnit}
 	c.total += v.size
 	switch n.Kind {
 	case yaml.ScalarNode:
-		c.scalar(n, &v.value)
+		c.fillScalar(n, &v.value)
 	case yaml.SequenceNode:
-		c.tag(n, "!!seq")
+		c.refuseTag(n, "!!seq")
 		v.value.Kind = object.KindList
 		v.value.Items = make([]object.Value, 0, len(n.Content))
 		for _, item := range n.Content {
@@ -115,20 +119,22 @@ func (c *converter) convert(n *yaml.Node, depth int) sized {
 			v.add(e)
 		}
 	case yaml.MappingNode:
-		c.tag(n, "!!map")
-		c.mapping(n, depth, &v)
+		c.refuseTag(n, "!!map")
+		c.fillMap(n, depth, &v)
 	default:
 		// Documents have one node below them, and aliases are done above.
 	}
-	c.bound(n)
+
+	// What an anchor holds is kept for its aliases.
+	c.checkSize(n)
 	if n.Anchor != "" {
 		c.done[n] = v
 	}
 	return v
 }
 
-// deep stops what nests too deep, and reports it once.
-func (c *converter) deep(n *yaml.Node, depth int) bool {
+// checkDepth reports whether n nests too deep, and adds the mistake once.
+func (c *converter) checkDepth(n *yaml.Node, depth int) bool {
 	if depth <= maxDepth {
 		return false
 	}
@@ -139,9 +145,9 @@ func (c *converter) deep(n *yaml.Node, depth int) bool {
 	return true
 }
 
-// bound reports whether the document is too large at n, or what aliases add to its file,
+// checkSize reports whether the document is too large at n, or what aliases add to its file,
 // and adds the mistake once.
-func (c *converter) bound(n *yaml.Node) bool {
+func (c *converter) checkSize(n *yaml.Node) bool {
 	what := "document holds"
 	switch {
 	case c.total > maxSize:
@@ -157,17 +163,19 @@ func (c *converter) bound(n *yaml.Node) bool {
 	return true
 }
 
-func (c *converter) alias(n *yaml.Node, depth int) sized {
+// convertAlias returns the value that an alias leads to.
+func (c *converter) convertAlias(n *yaml.Node, depth int) sized {
 	if c.open[n.Alias] {
 		c.fail(c.pos(n), "", "an anchor contains itself")
 		return sized{size: 1}
 	}
 	if v, ok := c.done[n.Alias]; ok {
-		if c.deep(n, depth+v.height) {
+		if c.checkDepth(n, depth+v.height) {
 			return sized{size: 1}
 		}
-		c.total, *c.aliased = c.total+v.size, *c.aliased+v.size
-		if c.bound(n) {
+		c.total += v.size
+		*c.aliased += v.size
+		if c.checkSize(n) {
 			return sized{size: 1}
 		}
 		return v
@@ -175,13 +183,15 @@ func (c *converter) alias(n *yaml.Node, depth int) sized {
 	return c.convert(n.Alias, depth)
 }
 
-// mapping fills v with the members of n: those written in place win over
-// those of merge keys, and earlier merged maps over later ones.
-func (c *converter) mapping(n *yaml.Node, depth int, v *sized) {
+// fillMap fills v with the members of n. Those written in place win over those of merge keys, and
+// earlier merged maps over later ones.
+func (c *converter) fillMap(n *yaml.Node, depth int, v *sized) {
 	v.value.Kind = object.KindMap
 	v.value.Members = make([]object.Member, 0, len(n.Content)/2)
 	known := make(map[string]object.Pos, len(n.Content)/2)
 	var merges []*yaml.Node
+
+	// Members that are written in place come first.
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.ShortTag() == "!!merge" {
@@ -192,6 +202,8 @@ func (c *converter) mapping(n *yaml.Node, depth int, v *sized) {
 		if !ok {
 			continue
 		}
+
+		// A name is written once.
 		pos := c.pos(key)
 		if first, twice := known[name]; twice {
 			if name == "apiVersion" && pos.Column == 1 {
@@ -202,13 +214,18 @@ func (c *converter) mapping(n *yaml.Node, depth int, v *sized) {
 			continue
 		}
 		known[name] = pos
+
+		// In the values of a chart, keys are those of Helm.
 		values, chart := c.values, c.chart
-		c.values, c.chart = values || chart && name == "values", name == "helm"
+		c.values = values || chart && name == "values"
+		c.chart = name == "helm"
 		e := c.convert(value, depth+1)
 		c.values, c.chart = values, chart
 		v.add(e)
 		v.value.Members = append(v.value.Members, object.Member{Name: name, Pos: pos, Value: e.value})
 	}
+
+	// Merge keys add what is not written in place.
 	for _, m := range merges {
 		c.merge(m, depth, known, v)
 	}
@@ -240,7 +257,7 @@ func (c *converter) merge(n *yaml.Node, depth int, known map[string]object.Pos, 
 	}
 }
 
-// key is the name of a member.
+// key returns the name of a member. It reports false, and adds the mistake, if the key is no text.
 func (c *converter) key(n *yaml.Node) (string, bool) {
 	target := n
 	if n.Kind == yaml.AliasNode {
@@ -256,7 +273,7 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 	}
 	switch target.ShortTag() {
 	case "!!str", "!!timestamp", "!!merge":
-		return c.visible(n, target), true
+		return c.visibleName(n, target), true
 	case "!!int", "!!bool":
 		if c.values && isTextForHelm(target.Value) {
 			return target.Value, true
@@ -274,9 +291,9 @@ func isTextForHelm(key string) bool {
 	return key == "true" || key == "false" || err == nil && strconv.FormatInt(n, 10) == key
 }
 
-// visible is the name of a key without characters at its ends that an editor does not
-// show, or shows as a space; it reports them.
-func (c *converter) visible(at, key *yaml.Node) string {
+// visibleName returns the name of a key without characters at its ends that an editor does not
+// show, or shows as a space. It reports such characters.
+func (c *converter) visibleName(at, key *yaml.Node) string {
 	name := strings.TrimFunc(key.Value, isBlank)
 	if name == key.Value || name == "" || !plain(key) {
 		return key.Value
@@ -296,8 +313,9 @@ func isBlank(r rune) bool {
 	return false
 }
 
-// tag refuses tags that are not of JSON. One may be a text that begins with !.
-func (c *converter) tag(n *yaml.Node, want string) {
+// refuseTag refuses tags that are not of JSON. A tag may be a text that begins with an exclamation
+// mark.
+func (c *converter) refuseTag(n *yaml.Node, want string) {
 	if n.ShortTag() != want {
 		c.fail(c.pos(n), "remove the tag, or quote the text", "a tag is not supported here")
 	}

@@ -4,6 +4,7 @@
 package spec
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/ropewalk/ropewalk/render/document"
@@ -19,7 +20,7 @@ type decoder struct {
 	blocks map[object.Pos]Block
 }
 
-// mistake is what is wrong with the part of a document at pos and path.
+// mistake returns an error about the part of a document at pos and path.
 func mistake(pos object.Pos, path object.Path, hint, format string, args ...any) *object.Error {
 	return document.Mistake(pos, path, hint, format, args...)
 }
@@ -31,15 +32,15 @@ type part struct {
 	blocks map[object.Pos]Block
 }
 
-// hold is what is right of v, which is at path in its document.
+// hold decodes v, which is at path in its document, and returns what is right of it.
 func (d *decoder) hold(table document.Field, v object.Value, path object.Path) part {
 	return part{d.Hold(table, v, path), d.blocks}
 }
 
-// at is the part at the end of names.
+// at returns the part at the end of names.
 func (p part) at(names ...string) part { return part{p.At(names...), p.blocks} }
 
-// items are those of a list that are right.
+// items returns the items of a list that are right.
 func (p part) items(name string) []part {
 	var out []part
 	for _, item := range p.List(name) {
@@ -48,13 +49,13 @@ func (p part) items(name string) []part {
 	return out
 }
 
-// text is a text with its position, which is not valid where there is none.
+// text returns a text with its position, which is not valid if there is none.
 func (p part) text(name string) (string, object.Pos) {
 	v := p.Field(name)
 	return v.Text, v.Pos
 }
 
-// where is a text with its place.
+// where returns a text with its place.
 func (p part) where() Text {
 	if b, ok := p.blocks[p.Pos]; ok {
 		return Text{Text: p.Text, Pos: b.Pos, Indent: b.Indent}
@@ -88,8 +89,36 @@ var (
 	ownBuiltTable  = sync.OnceValue(func() document.Field { return kinds.Built(true) })
 )
 
-// header is what a document begins with, and those fields of its spec; others read the rest
-// of that.
+// header returns the fields that a document begins with, and those of its spec. Other decoders read
+// the rest of the spec.
 func header(spec ...document.Field) document.Field {
 	return kinds.Whole("", "", kinds.Metadata(), document.Field{Name: "spec", Kind: object.KindMap, Need: true, Open: true, Fields: spec}, kinds.Status()).Root.Judged("apiVersion", "kind")
+}
+
+// errorsAt returns err with every mistake at pos.
+func errorsAt(err error, pos object.Pos) error {
+	if err == nil {
+		return nil
+	}
+	var out object.Errors
+	for _, e := range object.AsErrors(err, object.StageSpec) {
+		moved := *e
+		moved.Pos = pos
+		out = append(out, &moved)
+	}
+	return out
+}
+
+// at returns v with every part at pos.
+func at(v object.Value, pos object.Pos) object.Value {
+	v.Pos = pos
+	v.Items = slices.Clone(v.Items)
+	for i := range v.Items {
+		v.Items[i] = at(v.Items[i], pos)
+	}
+	v.Members = slices.Clone(v.Members)
+	for i, m := range v.Members {
+		v.Members[i] = object.Member{Name: m.Name, Pos: pos, Value: at(m.Value, pos)}
+	}
+	return v
 }

@@ -20,6 +20,4 @@
 //
 // Files that a search found are read leniently, files that a user named strictly
 // (see [File.Found]).
-//
-// Callers: plugin/host, plugin/flux and the command line.
 package spec

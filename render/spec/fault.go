@@ -44,8 +44,8 @@ type fault struct {
 	open object.Pos
 }
 
-// fault is what the library's parser knows of err. The library exports only the line, and
-// that of another place where it knows several; its parser has them all, with columns.
+// fault returns what the library's parser knows of err. The library exports only the line, and
+// another line if it knows several; its parser has all of them, with columns.
 func (t *text) fault(d *yaml.Decoder, base int, err error) fault {
 	of := reflect.ValueOf(d).Elem().FieldByName("parser").Elem()
 	parser := of.FieldByName("parser")
@@ -72,13 +72,15 @@ func (t *text) fault(d *yaml.Decoder, base int, err error) fault {
 	return f
 }
 
-// at is a mistake in a line; column counts bytes from 1.
+// at returns a mistake in a line. The column counts bytes from 1.
 func (f fault) at(line, column int, hint, format string, args ...any) *object.Error {
 	return mistake(object.Pos{File: f.name, Line: line, Column: column}, nil, hint, format, args...)
 }
 
+// explain returns the mistake that the author most probably made.
 func (f fault) explain() *object.Error {
-	if e := f.foreign(); e != nil {
+	// Some mistakes confuse the parser wherever they are.
+	if e := f.explainForeign(); e != nil {
 		return e
 	}
 	if at := f.openQuote(); at.Line > 0 {
@@ -88,32 +90,34 @@ func (f fault) explain() *object.Error {
 		}
 		return e
 	}
+
+	// The message and the line at fault say what was expected.
 	switch f.message {
 	case "mapping values are not allowed in this context":
-		return f.secondValue(f.column)
+		return f.explainSecondValue(f.column)
 	case "could not find expected ':'":
-		return f.noValue(f.line)
+		return f.explainNoValue(f.line)
 	case noKey, noItem:
-		if f.column <= max(indent(f.line1())+1, keyEnd(f.line1())) {
-			return f.indentation()
+		if f.column <= max(indent(f.faultLine())+1, keyEnd(f.faultLine())) {
+			return f.explainIndentation()
 		}
-		return f.trailing(f.column)
+		return f.explainTrailing(f.column)
 	case noContent:
 		if f.bracket() == 0 {
-			return f.trailing(f.column)
+			return f.explainTrailing(f.column)
 		}
-		return f.flow()
+		return f.explainFlow()
 	}
 	if strings.HasPrefix(f.message, "did not find expected ',' or") {
 		f.open = f.from // The parser has left it already.
-		return f.flow()
+		return f.explainFlow()
 	}
-	return f.token(f.column)
+	return f.explainToken(f.column)
 }
 
-// token explains errors inside one token.
-func (f fault) token(column int) *object.Error {
-	rest := f.line1()[min(column-1, len(f.line1())):]
+// explainToken explains errors inside one token.
+func (f fault) explainToken(column int) *object.Error {
+	rest := f.faultLine()[min(column-1, len(f.faultLine())):]
 	switch {
 	case strings.HasPrefix(f.message, "unknown anchor '"):
 		return f.at(f.line, column, "define it in a line above, or quote the text", "no line above has the anchor of this alias")
@@ -128,14 +132,14 @@ func (f fault) token(column int) *object.Error {
 			`unexpected text after "|" or ">"`)
 	case strings.HasPrefix(f.message, "block sequence entries"):
 		return f.at(f.line, column, "begin the list on a line of its own", `a list item ("- ") is not allowed here`)
-	case f.message == noStart && bytes.HasPrefix(f.line1(), []byte("{")):
+	case f.message == noStart && bytes.HasPrefix(f.faultLine(), []byte("{")):
 		return f.at(f.line, column, `begin it with a line "---"`, "a second value begins here")
 	case f.message == noStart:
 		return f.at(f.line, column, `begin the next document with "---"`, `the document ended at "..."`)
 	case strings.HasPrefix(f.message, "exceeded max depth"):
 		return f.at(f.line, column, "", "maps and lists are nested more than %d deep, which no flag allows", maxDepth)
 	case strings.Contains(f.message, "incompatible YAML"):
-		column = bytes.LastIndexByte(f.line1(), '.') + 2 // the number that is not known
+		column = bytes.LastIndexByte(f.faultLine(), '.') + 2 // the number that is not known
 		fallthrough
 	case strings.Contains(f.message, "directive"):
 		return f.at(f.line, column, "remove the line", "YAML directives (%%) other than %%YAML 1.1 and 1.2 are not supported")
@@ -143,11 +147,11 @@ func (f fault) token(column int) *object.Error {
 	return f.at(f.line, column, "", "%s", f.message)
 }
 
-// line1 is the line at fault.
-func (f fault) line1() []byte { return f.text.line(f.line) }
+// faultLine returns the line at fault.
+func (f fault) faultLine() []byte { return f.text.line(f.line) }
 
-// foreign explains what is no YAML at all, whatever the parser stumbled over.
-func (f fault) foreign() *object.Error {
+// explainForeign explains what is no YAML at all, whatever the parser stumbled over.
+func (f fault) explainForeign() *object.Error {
 	if line := f.text.line(f.first); bytes.HasPrefix(line, []byte{'<'}) && !bytes.HasPrefix(line, []byte("<<")) {
 		return f.at(f.first, 1, "", "this looks like HTML or XML, not like YAML")
 	}
@@ -178,8 +182,8 @@ func (f fault) foreign() *object.Error {
 	return nil
 }
 
-// odd is the offset of a character that looks like a space, or like nothing, where YAML
-// wants a space: before the text, and behind a colon or a dash; -1 where there is none.
+// odd returns the offset of a character that looks like a space, or like nothing, where YAML
+// requires a space: before the text, and behind a colon or a dash. It returns -1 if there is none.
 func odd(line []byte) (int, rune) {
 	for i := 0; i < len(line); {
 		r, size := utf8.DecodeRune(line[i:])
@@ -193,16 +197,15 @@ func odd(line []byte) (int, rune) {
 	return -1, 0
 }
 
-// dashes is what stands before the first text of a line: spaces, tabs and dashes.
+// dashes returns what stands before the first text of a line: spaces, tabs and dashes.
 func dashes(line []byte) []byte {
 	return line[:len(line)-len(bytes.TrimLeft(line, " \t-"))]
 }
 
-// indent is the number of spaces before the text of a line, that of the lists in it
-// included.
+// indent returns the number of spaces at the beginning of a line. The dash of a list item is text.
 func indent(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
 
-// inner is where the text behind the dashes of list items begins.
+// inner returns where the text behind the dashes of list items begins.
 func inner(line []byte) int {
 	at := indent(line)
 	for bytes.HasPrefix(line[at:], []byte("- ")) {
@@ -211,20 +214,20 @@ func inner(line []byte) int {
 	return at
 }
 
-// before is the column of the last of some characters at or before a column.
+// before returns the column of the last of some characters at or before a column. It returns the
+// column itself if there is none.
 func (f fault) before(column int, chars string) int {
-	line := f.line1()
+	line := f.faultLine()
 	return cmp.Or(bytes.LastIndexAny(line[:min(column, len(line))], chars)+1, column)
 }
 
-// openQuote is the place of a quote that is not closed: the parser was reading it, or a
-// quote that begins the next text closed it in the line of the fault. It is 0 where there
-// is none.
+// openQuote returns the place of a quote that is not closed: the parser was reading it, or a quote
+// that begins the next text closed it in the line of the fault. The place is 0 if there is none.
 func (f fault) openQuote() object.Pos {
 	if f.message == openQuote || f.message == openQuoteAt {
 		return f.from
 	}
-	line := f.line1()
+	line := f.faultLine()
 	begin := f.real[f.line-1]
 	last := bytes.LastIndexAny(line[:min(f.column-1, len(line))], `"'`)
 	if last < 0 {
@@ -244,7 +247,7 @@ func (f fault) openQuote() object.Pos {
 	return at
 }
 
-// above is the line before n that is neither empty nor a comment, 0 where there is none.
+// above returns the line before n that is neither empty nor a comment, or 0 if there is none.
 func (f fault) above(n int) int {
 	for n--; n >= f.first; n-- {
 		if body := bytes.TrimSpace(f.text.line(n)); len(body) > 0 && body[0] != '#' {
@@ -257,8 +260,8 @@ func (f fault) above(n int) int {
 // hasKey matches a line that begins with a key.
 var hasKey = regexp.MustCompile(`^[ -]*("[^"]*"|'[^']*'|[^:#"'{\[]([^:]|:[^ ])*):( |$)`)
 
-// keyEnd is where the key ends that a line begins with, colon and space included; 0 where
-// there is none. YAML has no key of more than 1,024 characters.
+// keyEnd returns where the key ends that a line begins with, including its colon and space. It
+// returns 0 if there is none. YAML has no key of more than 1,024 characters.
 func keyEnd(line []byte) int {
 	const longest = 4 << 10
 	if at := hasKey.FindIndex(line[:min(len(line), inner(line)+longest)]); at != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// secondValue explains a colon, at column, where no key can be.
-func (f fault) secondValue(column int) *object.Error {
-	line := f.line1()
+// explainSecondValue explains a colon, at column, where no key can be.
+func (f fault) explainSecondValue(column int) *object.Error {
+	line := f.faultLine()
 	if bytes.HasPrefix(line, []byte("--- ")) {
 		return f.at(f.line, 5, "write it on the next line", `a key on the line of "---"`)
 	}
@@ -30,7 +30,7 @@ func (f fault) secondValue(column int) *object.Error {
 	before := f.text.line(n)
 	switch {
 	case keyEnd(before) == 0 && bytes.Count(before, []byte{'"'})%2 == 0:
-		return f.noValue(n)
+		return f.explainNoValue(n)
 	case indent(line) > inner(before):
 		return f.at(f.line, indent(line)+1, fmt.Sprintf("indent it by %s, as line %d", printable.Count(inner(before), "space"), n),
 			"the indentation of %s is more than that of the key before it, which has a value already", printable.Count(indent(line), "space"))
@@ -44,8 +44,8 @@ var (
 	beginsPlain = regexp.MustCompile(`^[A-Za-z0-9_./-]`)
 )
 
-// noValue explains a line that has no key with a value.
-func (f fault) noValue(n int) *object.Error {
+// explainNoValue explains a line that has no key with a value.
+func (f fault) explainNoValue(n int) *object.Error {
 	line := f.text.line(n)
 	at := inner(line)
 	if at > indent(line) {
@@ -88,15 +88,18 @@ func beginsBlock(line []byte) bool {
 	return blockHeader.Match(line[max(0, len(line)-longest):])
 }
 
-// indentation explains a line that begins in a column where nothing is open.
-func (f fault) indentation() *object.Error {
-	line := f.line1()
+// explainIndentation explains a line that begins in a column where nothing is open.
+func (f fault) explainIndentation() *object.Error {
+	line := f.faultLine()
 	own := indent(line)
 	if len(line) > own && strings.IndexByte("]},:", line[own]) >= 0 {
-		return f.trailing(own + 1)
+		return f.explainTrailing(own + 1)
 	}
+
+	// The line continues one of the lines above.
 	const most = 16 // levels that a message lists
-	levels, least := []int{}, 1<<30
+	levels := []int{}
+	least := 1 << 30
 	for n := f.above(f.line); n > 0; n = f.above(n) {
 		above := f.text.line(n)
 		at := indent(above)
@@ -124,6 +127,8 @@ func (f fault) indentation() *object.Error {
 			break
 		}
 	}
+
+	// If a line above has the same indentation, the text of this one does not fit there.
 	item := bytes.HasPrefix(line[own:], []byte("- "))
 	switch {
 	case item && slices.Contains(levels, own):
@@ -136,7 +141,7 @@ func (f fault) indentation() *object.Error {
 	return f.at(f.line, own+1, "indent it by "+numbers(levels), "the indentation of %s matches no line above", printable.Count(own, "space"))
 }
 
-// below is the line after n that is not empty.
+// below returns the line after n that is not empty.
 func (f fault) below(n int) int {
 	for n++; n < f.end && len(bytes.TrimSpace(f.text.line(n))) == 0; n++ {
 	}
@@ -153,9 +158,9 @@ func numbers(levels []int) string {
 	return out + printable.Count(levels[len(levels)-1], "space")
 }
 
-// trailing explains text behind a value that has ended.
-func (f fault) trailing(column int) *object.Error {
-	line := f.line1()
+// explainTrailing explains text behind a value that has ended.
+func (f fault) explainTrailing(column int) *object.Error {
+	line := f.faultLine()
 	if column > 1 && column <= len(line) && strings.IndexByte("&*!", line[column-2]) >= 0 {
 		column--
 	}
@@ -179,7 +184,7 @@ func (f fault) trailing(column int) *object.Error {
 	return f.at(f.line, column, hint, "unexpected text behind the value")
 }
 
-// bracket is the one that is open where the parser stopped, 0 where none is.
+// bracket returns the bracket that is open where the parser stopped, or 0 if there is none.
 func (f fault) bracket() byte {
 	if line := f.text.line(f.open.Line); f.open.Column <= len(line) && f.open.Column > 0 && strings.IndexByte("[{", line[f.open.Column-1]) >= 0 {
 		return line[f.open.Column-1]
@@ -187,10 +192,11 @@ func (f fault) bracket() byte {
 	return 0
 }
 
-// flow explains a mistake in a flow map or list, such as {a: [1, 2]}: a bracket that is not
+// explainFlow explains a mistake in a flow map or list, such as {a: [1, 2]}: a bracket that is not
 // closed or is closed by another, or a comma that is missing.
-func (f fault) flow() *object.Error {
-	line, open := f.line1(), f.bracket()
+func (f fault) explainFlow() *object.Error {
+	line := f.faultLine()
+	open := f.bracket()
 	last := string(closing(open))
 	rest := line[min(f.column-1, len(line)):]
 	own := indent(line)
@@ -219,7 +225,7 @@ func (f fault) flow() *object.Error {
 	return f.at(f.line, column, hint, `expected "," or %q before this text`, last)
 }
 
-// closing is the bracket that closes another.
+// closing returns the bracket that closes another.
 func closing(open byte) byte {
 	if open == '[' {
 		return ']'
@@ -227,7 +233,7 @@ func closing(open byte) byte {
 	return '}'
 }
 
-// quoted is how many bytes behind the quote that a text begins with are part of it.
+// quoted returns how many bytes behind the quote that a text begins with are part of it.
 func quoted(text []byte) int {
 	for i := 1; i < len(text); i++ {
 		switch {

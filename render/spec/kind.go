@@ -37,7 +37,7 @@ type format struct {
 	nameless bool
 }
 
-// formats are those of all front ends.
+// formats returns the formats of all front ends.
 func formats() []format {
 	return []format{
 		{kind: KindWorkload, one: true},
@@ -48,7 +48,7 @@ func formats() []format {
 	}
 }
 
-// formatOf is the format of a kind, or of a document without one.
+// formatOf returns the format of a kind, or of a document without one.
 func formatOf(is func(f format) bool) (format, bool) {
 	all := formats()
 	if i := slices.IndexFunc(all, is); i >= 0 {
@@ -85,14 +85,14 @@ func isApps(v object.Value) bool {
 // without one.
 var transforms = sync.OnceValue(func() map[string]func(d *decoder, v object.Value) Transform { //nolint:gochecknoglobals // a constant
 	return map[string]func(d *decoder, v object.Value) Transform{
-		KindTransform:    (*decoder).transform,
-		KindPivotCluster: (*decoder).pivotCluster,
-		KindGateway:      (*decoder).gateway,
-		KindComponent:    (*decoder).component,
+		KindTransform:    (*decoder).decodeTransform,
+		KindPivotCluster: (*decoder).decodePivotCluster,
+		KindGateway:      (*decoder).decodeGateway,
+		KindComponent:    (*decoder).decodeComponent,
 	}
 })
 
-// SpecKinds are the kinds of documents that are rendered, sorted.
+// SpecKinds returns the sorted kinds of documents that are rendered.
 func SpecKinds() []string {
 	return slices.DeleteFunc(slices.Clone(knownKinds()), func(kind string) bool { return kind == KindProject })
 }

@@ -79,16 +79,17 @@ func ParseCases(f File) ([]Case, error) {
 	var out []Case
 	for _, d := range docs {
 		c := decoder{blocks: d.blocks}
-		if c.Errs = d.errs; len(d.errs) == 0 {
-			out = append(out, c.testCase(d.value))
+		c.Errs = d.errs
+		if len(d.errs) == 0 {
+			out = append(out, c.decodeCase(d.value))
 		}
 		errs = append(errs, c.Errs...)
 	}
 	return out, errs.Sorted().Err()
 }
 
-// testCase decodes one document.
-func (d *decoder) testCase(v object.Value) Case {
+// decodeCase decodes one document.
+func (d *decoder) decodeCase(v object.Value) Case {
 	p := d.hold(kinds.Case(), v, nil)
 	about := p.at("context")
 	out := Case{
@@ -96,7 +97,9 @@ func (d *decoder) testCase(v object.Value) Case {
 		Context: CaseContext{Context: about.context(), Name: about.at("name").Text, Environment: about.at("environment").Text},
 	}
 	if name := p.at("name"); name.Given() {
-		if out.Name, out.NamePos = name.Text, name.Pos; strings.TrimSpace(name.Text) == "" {
+		out.Name = name.Text
+		out.NamePos = name.Pos
+		if strings.TrimSpace(name.Text) == "" {
 			name.Fail("", "must not be empty")
 		}
 	}
@@ -106,8 +109,8 @@ func (d *decoder) testCase(v object.Value) Case {
 	return out
 }
 
-// expectation is what a case wants. A case that wants nothing passes whatever its
-// module makes, so that it is refused.
+// expectation returns what a case expects. A case that expects nothing passes whatever its module
+// makes, so it is refused.
 func (p part) expectation() Expectation {
 	out := Expectation{
 		Pos: p.Pos, Objects: p.at("objects").Items, Absent: p.at("absent").Items, Count: p.Field("count"),
@@ -116,12 +119,13 @@ func (p part) expectation() Expectation {
 	for _, wave := range p.items("waves") {
 		out.Waves = append(out.Waves, wave.Items)
 	}
-	p.some()
+	p.requireAssertion()
 	return out
 }
 
-// some refuses an expectation that asserts nothing, or what excludes each other.
-func (p part) some() {
+// requireAssertion refuses an expectation that asserts nothing, or whose assertions exclude each
+// other.
+func (p part) requireAssertion() {
 	asserts := []string{"objects", "absent", "count", "waves", "golden"}
 	failing := p.at("errors").Given()
 	any := failing || p.at("warnings").Given()
@@ -142,7 +146,8 @@ func (p part) some() {
 	}
 }
 
-// expectedErrors are errors or warnings; a list that is there is not nil.
+// expectedErrors returns the errors or warnings that a case expects. A list that is given is not
+// nil.
 func (p part) expectedErrors(name string) []ExpectedError {
 	if !p.at(name).Given() {
 		return nil
@@ -162,7 +167,7 @@ func (p part) expectedErrors(name string) []ExpectedError {
 // GoldenSuffix ends the names of the files that hold the whole output of a case.
 const GoldenSuffix = ".golden.yaml"
 
-// golden is the name of such a file.
+// golden returns the name of a golden file.
 func (p part) golden() object.Value {
 	if p.Given() && (!strings.HasSuffix(p.Text, GoldenSuffix) || strings.ContainsAny(p.Text, `/\`)) {
 		p.Fail("it is a file beside the case, such as small"+GoldenSuffix, "%q does not end in %s, or has a folder", p.Text, GoldenSuffix)
@@ -215,7 +220,8 @@ func DecodeMark(v object.Value, at object.Path) (Mark, object.Errors) {
 	}
 	if memory, pos := budget.text("memory"); pos.IsValid() {
 		q, _ := resource.ParseQuantity(memory)
-		out.Memory, out.MemoryPos = q.Value(), pos
+		out.Memory = q.Value()
+		out.MemoryPos = pos
 	}
 	return out, d.Errs.Sorted()
 }

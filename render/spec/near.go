@@ -26,8 +26,8 @@ func IsNear(doc map[string]any) bool {
 	return p.nearDocument(NewStructured("", doc).doc.value)
 }
 
-// nearDocument reports what is wrong with a document that is not one of ours and was
-// probably meant to be; false where it is a document of another tool.
+// nearDocument reports what is wrong with a document that is not one of Ropewalk and was probably
+// meant to be. It reports false if it is a document of another tool.
 func (p *parsing) nearDocument(v object.Value) bool {
 	switch v.Kind {
 	case object.KindMap:
@@ -36,6 +36,8 @@ func (p *parsing) nearDocument(v object.Value) bool {
 	default:
 		return p.nearText(v)
 	}
+
+	// The apiVersion may have a slip, or be cut.
 	m, ok := keyLike(v, "apiVersion")
 	if ok && len(v.Members) == 1 && isCut(m.Value.Text) {
 		p.fail(m.Pos, nil, "", "the document ends after apiVersion")
@@ -45,6 +47,8 @@ func (p *parsing) nearDocument(v object.Value) bool {
 	if m.Value.Kind != object.KindString {
 		apiVersion = ""
 	}
+
+	// The group, the kind and the fields tell what was meant.
 	group, _, _ := strings.Cut(apiVersion, "/")
 	at := object.Fields("apiVersion")
 	meant := meantVersion(apiVersion, kind, v)
@@ -52,7 +56,7 @@ func (p *parsing) nearDocument(v object.Value) bool {
 	foreign := strings.Contains(group, ".") && !nearVersion(apiVersion)
 	switch {
 	case meant == "" || foreign && !isShape(v, kind):
-		return p.nested(v, apiVersion, kind)
+		return p.reportNested(v, apiVersion, kind)
 	case ok && m.Name != "apiVersion":
 		p.fail(m.Pos, nil, `did you mean "apiVersion"?`, "field %q is not known", m.Name)
 	case apiVersion == "":
@@ -67,8 +71,8 @@ func (p *parsing) nearDocument(v object.Value) bool {
 	return true
 }
 
-// meantVersion is the apiVersion that a document was probably meant to have, by its
-// apiVersion, its kind and its fields; "" is none of ours.
+// meantVersion returns the apiVersion that a document was probably meant to have, by its
+// apiVersion, its kind and its fields. It returns "" if that is none of Ropewalk.
 func meantVersion(apiVersion, kind string, v object.Value) string {
 	metadata, _ := v.Get("metadata")
 	body, _ := v.Get("spec")
@@ -124,9 +128,9 @@ func (p *parsing) nearText(v object.Value) bool {
 	return true
 }
 
-// nested reports the documents of ours that are fields of a document of none, or the items
-// of one.
-func (p *parsing) nested(v object.Value, apiVersion, kind string) bool {
+// reportNested reports the documents of Ropewalk that are fields of a document of another tool, or
+// the items of one.
+func (p *parsing) reportNested(v object.Value, apiVersion, kind string) bool {
 	if apiVersion != "" && kind != "List" {
 		return false
 	}
@@ -142,9 +146,9 @@ func (p *parsing) nested(v object.Value, apiVersion, kind string) bool {
 	return false
 }
 
-// bare warns of a document with no fields but those of a Score file and no apiVersion. It
+// warnBare warns of a document with no fields but those of a Score file and no apiVersion. It
 // may be one for --overrides-file, which is called so.
-func (p *parsing) bare(v object.Value) {
+func (p *parsing) warnBare(v object.Value) {
 	file := path.Base(v.Pos.File)
 	if strings.Contains(file, "override") || strings.Contains(file, "values") || !hasContainers(v) || !only(v, "metadata", "containers", "service", "resources") {
 		return
@@ -179,7 +183,7 @@ func (p *parsing) nearItems(items object.Value) bool {
 	return false
 }
 
-// keyLike is the member of a map that is called name, or that was meant to be.
+// keyLike returns the member of a map that is called name, or that was meant to be.
 func keyLike(v object.Value, name string) (object.Member, bool) {
 	for _, m := range v.Members {
 		if m.Name == name {
@@ -194,7 +198,7 @@ func keyLike(v object.Value, name string) (object.Member, bool) {
 	return object.Member{}, false
 }
 
-// textLike is the text of the field that is called name, or was meant to be.
+// textLike returns the text of the field that is called name, or was meant to be.
 func textLike(v object.Value, name string) string {
 	m, _ := keyLike(v, name)
 	if m.Value.Kind != object.KindString {
@@ -221,7 +225,7 @@ func near(text, word string, slips int) bool {
 	return max(len(text)-len(word), len(word)-len(text)) <= slips && object.Distance(text, word) <= slips
 }
 
-// letters is a text without case and without anything that is not a letter.
+// letters returns a text in lower case and without anything that is not a letter.
 func letters(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) {
@@ -289,11 +293,14 @@ func isRead(kind string) bool { return kind == "" || nearKind(kind) }
 // these by a slip; near is true for other documents that may be meant for it. It looks at
 // single lines, so that most files of others are not parsed.
 func Mentions(data []byte) (ours, near bool) {
+	// The name of a group is enough.
 	for _, group := range []string{group, scoreGroup, scoreGroupOld} {
 		if bytes.Contains(data, []byte(group+"/")) {
 			return true, true
 		}
 	}
+
+	// Without one, the keys of single lines tell.
 	containers, metadata := false, false
 	for line := range bytes.Lines(data) {
 		key, value, ok := keyOf(line)
@@ -320,8 +327,8 @@ func Mentions(data []byte) (ours, near bool) {
 	return false, near || containers && metadata
 }
 
-// keyOf is the key of a line of YAML or JSON, and its value where that is short; ok is
-// false where there is none, and key is all of the line.
+// keyOf returns the key of a line of YAML or JSON, and its value if that is short. It reports false
+// if the line has no key, and key is then the line.
 func keyOf(line []byte) (key, value string, ok bool) {
 	const longest = 128
 	line = bytes.TrimLeft(bytes.TrimSpace(line), "- {")

@@ -29,10 +29,10 @@ const (
 func Parse(files []File) (Documents, error) {
 	var p parsing
 	for _, f := range files {
-		p.file(f)
+		p.readFile(f)
 	}
-	p.unique()
-	p.beside()
+	p.refuseDuplicates()
+	p.reportBeside()
 	return p.out, p.errs.Sorted().Err()
 }
 
@@ -46,8 +46,9 @@ type parsing struct {
 	cluster bool
 }
 
-// file reads one file.
-func (p *parsing) file(f File) {
+// readFile reads one file.
+func (p *parsing) readFile(f File) {
+	// Most files that a search found are not parsed.
 	ours, near := Mentions(f.Data)
 	ours = ours || f.structured != nil
 	if f.Found && !near && !bytes.Contains(f.Data, []byte("ConfigMap")) {
@@ -60,13 +61,15 @@ func (p *parsing) file(f File) {
 	}
 	p.errs = append(p.errs, errs...)
 	p.out.Incomplete = p.out.Incomplete || len(errs) > 0
+
+	// Documents of others matter only in a file with specs.
 	kept := false
 	before := len(p.ours)
 	p.cluster = false
 	var others []object.Value
 	for _, d := range docs {
 		known := len(p.ours)
-		read := p.document(d, f.Found)
+		read := p.readDocument(d, f.Found)
 		if isConfigMap(d.value) || !read && len(p.ours) == known {
 			others = append(others, d.value)
 		}
@@ -76,13 +79,13 @@ func (p *parsing) file(f File) {
 		p.others = append(p.others, others...)
 	}
 	if !kept && !f.Found {
-		p.foreign(f, docs, len(errs) > 0)
+		p.reportForeign(f, docs, len(errs) > 0)
 	}
 }
 
-// foreign reports a file that the user named and that holds no document of ours. One with
-// mistakes is reported by them, unless it is a bundle.
-func (p *parsing) foreign(f File, docs []parsed, broken bool) {
+// reportForeign reports a file that the user named and that holds no document of Ropewalk. If it
+// has mistakes, these are reported instead, unless it is a bundle.
+func (p *parsing) reportForeign(f File, docs []parsed, broken bool) {
 	for _, d := range docs {
 		if bundle, _ := d.value.Get("bundle"); bundle.Kind == object.KindMap {
 			p.fail(bundle.Pos, nil, "write it as CUE: cue import "+f.Name, "a bundle of Timoni in YAML or JSON is not read")
@@ -103,14 +106,16 @@ func (p *parsing) foreign(f File, docs []parsed, broken bool) {
 	}
 }
 
-// document reads one document and reports whether it is one that we know, or
-// that is so wrong that this was reported.
-func (p *parsing) document(doc parsed, found bool) bool {
+// readDocument reads one document. It reports whether the document is a known one, or is so wrong
+// that this was reported.
+func (p *parsing) readDocument(doc parsed, found bool) bool {
 	v := doc.value
 	if v.Kind != object.KindMap && !found {
 		p.fail(v.Pos, nil, "", "expected a document with apiVersion and kind, got a %s", v.Kind)
 		return true
 	}
+
+	// The apiVersion and the kind say what the document is.
 	apiVersion, kind := v.TextOf("apiVersion"), v.TextOf("kind")
 	docGroup, _, _ := strings.Cut(apiVersion, "/")
 	ours := docGroup == scoreGroup || docGroup == scoreGroupOld || docGroup == group || apiVersion == "" && !found && isKnown(kind)
@@ -134,7 +139,7 @@ func (p *parsing) document(doc parsed, found bool) bool {
 			p.errs = append(p.errs, doc.words...)
 		}
 		p.ours = append(p.ours, v)
-		p.own(doc, apiVersion, kind)
+		p.readOwn(doc, apiVersion, kind)
 		return true
 	case isConfigMap(v):
 		if !found {
@@ -142,21 +147,21 @@ func (p *parsing) document(doc parsed, found bool) bool {
 		}
 		p.out.ConfigMaps = append(p.out.ConfigMaps, Manifest{Pos: v.Pos, Value: v, Blocks: doc.blocks})
 		return true
-	case !found && p.named(doc):
+	case !found && p.readNamed(doc):
 		return true
 	case p.nearDocument(v):
 		p.errs = append(p.errs, doc.errs...)
 		p.out.Incomplete = true
 		return true
 	case found && apiVersion == "":
-		p.bare(v)
+		p.warnBare(v)
 	}
 	return false
 }
 
-// named reads a document of others that a user named, and reports whether it is one that a
+// readNamed reads a document of others that a user named, and reports whether it is one that a
 // front end takes.
-func (p *parsing) named(doc parsed) bool {
+func (p *parsing) readNamed(doc parsed) bool {
 	v := doc.value
 	_, kind := v.Get("kind")
 	_, version := v.Get("apiVersion")
@@ -167,7 +172,9 @@ func (p *parsing) named(doc parsed) bool {
 	out := Document{Kind: f.kind, Pos: v.Pos, NamePos: v.Pos, Value: v}
 	if !f.again {
 		p.errs = append(p.errs, doc.errs...)
-		out.Blocks, out.Last, out.Unsure = doc.blocks, lastLine(v), len(doc.errs) > 0
+		out.Blocks = doc.blocks
+		out.Last = lastLine(v)
+		out.Unsure = len(doc.errs) > 0
 	}
 	p.ours = append(p.ours, v)
 	p.out.Sources = append(p.out.Sources, out)
@@ -178,23 +185,26 @@ func isConfigMap(v object.Value) bool {
 	return v.TextOf("apiVersion") == "v1" && v.TextOf("kind") == "ConfigMap"
 }
 
-// beside marks the ConfigMaps that are modules, and reports the documents beside specs
+// reportBeside marks the ConfigMaps that are modules, and reports the documents beside specs
 // that nothing reads: nothing would apply them either.
-func (p *parsing) beside() {
+func (p *parsing) reportBeside() {
 	if len(p.out.ConfigMaps)+len(p.others) == 0 {
 		return
 	}
 	modules := map[string]bool{}
 	for _, v := range p.ours {
-		configMaps(v, modules)
+		addConfigMaps(v, modules)
 	}
 	for i, m := range p.out.ConfigMaps {
 		meta, _ := m.Value.Get("metadata")
-		if p.out.ConfigMaps[i].Module = modules[meta.TextOf("name")]; !p.out.ConfigMaps[i].Module {
+		p.out.ConfigMaps[i].Module = modules[meta.TextOf("name")]
+		if !p.out.ConfigMaps[i].Module {
 			// No more is needed of the others than their names, and they may be large.
 			p.out.ConfigMaps[i] = Manifest{Pos: m.Pos, Value: object.Value{Kind: object.KindMap, Pos: m.Pos, Members: []object.Member{{Name: "metadata", Value: meta}}}}
 		}
 	}
+
+	// Nothing reads any other document.
 	for _, v := range p.others {
 		meta, _ := v.Get("metadata")
 		name := meta.TextOf("name")
@@ -210,26 +220,28 @@ func (p *parsing) beside() {
 	}
 }
 
-// configMaps adds the names of the ConfigMaps that references in v lead to.
-func configMaps(v object.Value, names map[string]bool) {
+// addConfigMaps adds the names of the ConfigMaps that references in v lead to.
+func addConfigMaps(v object.Value, names map[string]bool) {
 	if RefType(v.TextOf("type")) == RefConfigMap {
 		names[v.TextOf("ref")] = true
 	}
 	for _, m := range v.Members {
-		configMaps(m.Value, names)
+		addConfigMaps(m.Value, names)
 	}
 	for _, i := range v.Items {
-		configMaps(i, names)
+		addConfigMaps(i, names)
 	}
 }
 
-// own reads a document of ours.
-func (p *parsing) own(doc parsed, apiVersion, kind string) {
+// readOwn reads a document of Ropewalk.
+func (p *parsing) readOwn(doc parsed, apiVersion, kind string) {
 	v := doc.value
 	at, _ := v.Get("apiVersion")
 	if apiVersion != "" && apiVersion != APIVersion || !isKnown(kind) {
 		p.out.Incomplete = true
 	}
+
+	// The apiVersion must be the one that is known.
 	switch {
 	case apiVersion == "":
 		p.fail(v.Pos, object.Fields("apiVersion"), "write apiVersion: "+APIVersion, "is missing")
@@ -237,6 +249,8 @@ func (p *parsing) own(doc parsed, apiVersion, kind string) {
 		p.fail(at.Pos, object.Fields("apiVersion"), "", "%q is not known: expected %s", apiVersion, APIVersion)
 		return
 	}
+
+	// The kind decides how the document is decoded, and when.
 	d := decoder{blocks: doc.blocks}
 	read := transforms()[kind]
 	f, compiled := formatOf(func(f format) bool { return f.kind == kind && !f.nameless })
@@ -247,29 +261,30 @@ func (p *parsing) own(doc parsed, apiVersion, kind string) {
 	case compiled:
 		p.out.Sources = append(p.out.Sources, p.compiled(doc, kind, false))
 	case kind == KindTransform && inCluster:
-		p.cluster, p.out.Incomplete = true, true
+		p.cluster = true
+		p.out.Incomplete = true
 		p.fail(m.Pos, object.Fields("spec", m.Name), "pass this file alone to render, vet, graph, explain or diff, with --local-sources for what it names; where it is meant to be a spec, remove the field",
 			"this Transform is for the controller in a cluster: a spec has no %s", m.Name)
 		return
 	case read != nil:
-		p.transform(read(&d, v), len(doc.errs) > 0)
+		p.addTransform(read(&d, v), len(doc.errs) > 0)
 	case kind == KindProject:
-		p.out.Projects = append(p.out.Projects, d.project(v))
+		p.out.Projects = append(p.out.Projects, d.decodeProject(v))
 	default:
-		p.unknown(v, kind)
+		p.reportUnknown(v, kind)
 	}
 	p.errs = append(p.errs, d.Errs...)
 }
 
-// transform adds t; unsure says that a mistake may hide part of it.
-func (p *parsing) transform(t Transform, unsure bool) {
+// addTransform adds t. The argument unsure says that a mistake may hide part of it.
+func (p *parsing) addTransform(t Transform, unsure bool) {
 	t.InputUnsure = t.InputUnsure || unsure
 	p.out.Incomplete = p.out.Incomplete || unsure || document.BadLabel(t.Name) != ""
 	p.out.Transforms = append(p.out.Transforms, t)
 }
 
-// unknown reports what is wrong with a kind of our group that is not read.
-func (p *parsing) unknown(v object.Value, kind string) {
+// reportUnknown reports what is wrong with a kind of the group of Ropewalk that is not read.
+func (p *parsing) reportUnknown(v object.Value, kind string) {
 	at, ok := v.Get("kind")
 	path := object.Fields("kind")
 	switch {
@@ -282,8 +297,8 @@ func (p *parsing) unknown(v object.Value, kind string) {
 	}
 }
 
-// unique refuses two specs of one name, whatever files they are in.
-func (p *parsing) unique() {
+// refuseDuplicates refuses two specs of one name, whatever files they are in.
+func (p *parsing) refuseDuplicates() {
 	first := make(map[string]object.Pos, len(p.out.Transforms)+len(p.out.Workloads))
 	// The second spec of a name is not rendered: each of its nodes would collide.
 	named := func(name string, at object.Pos, unsure *bool) {
@@ -311,8 +326,8 @@ func (p *parsing) fail(pos object.Pos, path object.Path, hint, format string, ar
 	p.errs = append(p.errs, mistake(pos, path, hint, format, args...))
 }
 
-// OneProject is the project among the documents; the zero value where there
-// is none, and an error at every further one.
+// OneProject returns the project among the documents, or the zero value if there is none. Every
+// further project is an error.
 func (d Documents) OneProject() (Project, error) {
 	if len(d.Projects) == 0 {
 		return Project{}, nil

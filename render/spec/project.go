@@ -10,11 +10,13 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// project decodes a Project document.
-func (d *decoder) project(v object.Value) Project {
+// decodeProject decodes a Project document.
+func (d *decoder) decodeProject(v object.Value) Project {
 	doc := d.hold(projectTable(), v, nil)
 	p := Project{Pos: v.Pos, Environments: map[string]Environment{}}
 	p.Name, _, _ = doc.metadata(v)
+
+	// Specs, context and policies hold in every environment.
 	spec := doc.at("spec")
 	for _, item := range spec.List("specs") {
 		p.Specs = append(p.Specs, Pattern{Glob: item.Text, Pos: item.Pos})
@@ -27,9 +29,14 @@ func (d *decoder) project(v object.Value) Project {
 			Pos: previews.Pos, Namespace: Text{Text: namespace.Text, Pos: namespace.Pos}, Host: Text{Text: host.Text, Pos: host.Pos},
 		}
 	}
+
+	// Workloads are decoded here only to find their mistakes: an environment is merged over what was
+	// written.
 	spec.at("workloads").workloads()
 	written, _ := v.Get("spec")
 	p.WorkloadDefaults, _ = written.Get("workloads")
+
+	// An environment has a context, inputs and workloads of its own.
 	environments, _ := written.Get("environments")
 	for _, m := range environments.Members {
 		env := spec.at("environments", m.Name)
@@ -50,7 +57,7 @@ func (d *decoder) project(v object.Value) Project {
 	return p
 }
 
-// context is that of a project, an environment or a case.
+// context returns the context of a project, an environment or a case.
 func (p part) context() Context {
 	if !p.Given() {
 		return Context{}
@@ -61,8 +68,8 @@ func (p part) context() Context {
 	}
 }
 
-// ParseKubeVersion is a version of Kubernetes without its v and without what vendors add to
-// it, such as v1.36.2-gke.100 or 1.36+; ok is false where text is none.
+// ParseKubeVersion returns a version of Kubernetes without its v and without what vendors add to
+// it, such as v1.36.2-gke.100 or 1.36+. It reports false if text is no version.
 func ParseKubeVersion(text string) (version string, ok bool) {
 	version = strings.TrimPrefix(text, "v")
 	if end := strings.IndexAny(version, "-+"); end > 0 {
@@ -80,11 +87,10 @@ func ParseKubeVersion(text string) (version string, ok bool) {
 	return version, true
 }
 
-// Overlay is the project in an environment: its context with that of
-// the environment on top, and the inputs that the environment merges over those
-// of the specs. The environment "" is the project without an environment. specs are the names
-// of all specs of the project; an overlay for another is an error, in every
-// environment.
+// Overlay returns the project in an environment: its context with that of the environment on top,
+// and the inputs that the environment merges over those of the specs. The environment "" is the
+// project without an environment. The argument specs has the names of all specs of the project; an
+// overlay for another is an error, in every environment.
 func (p Project) Overlay(environment string, specs []string) (Context, map[string]Input, error) {
 	var errs object.Errors
 	for _, name := range object.SortedKeys(p.Environments) {
@@ -101,7 +107,7 @@ func (p Project) Overlay(environment string, specs []string) (Context, map[strin
 	return p.Context.Merge(env.Context), env.Inputs, errs.Sorted().Err()
 }
 
-// unknownInputs are the mistakes of the overlays for specs that do not exist.
+// unknownInputs returns the mistakes of the overlays for specs that do not exist.
 func (e Environment) unknownInputs(specs []string) object.Errors {
 	var errs object.Errors
 	for _, name := range object.SortedKeys(e.Inputs) {
@@ -113,7 +119,7 @@ func (e Environment) unknownInputs(specs []string) object.Errors {
 	return errs
 }
 
-// Merge is c with over on top.
+// Merge returns c with over on top.
 func (c Context) Merge(over Context) Context {
 	set := func(to *string, from string) {
 		if from != "" {

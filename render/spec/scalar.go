@@ -16,22 +16,22 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// scalar fills v with the scalar n. What YAML 1.1 knew beyond JSON is text
+// fillScalar fills v with the scalar n. What YAML 1.1 knew beyond JSON is text
 // here (yes, no, timestamps; the words are bools in manifests), and what JSON
 // cannot express is refused.
-func (c *converter) scalar(n *yaml.Node, v *object.Value) {
+func (c *converter) fillScalar(n *yaml.Node, v *object.Value) {
 	tag, text := n.ShortTag(), n.Value
 	switch tag {
 	case "!!null":
 		v.Kind = object.KindNull
 	case "!!bool":
-		c.boolean(n, v)
+		c.fillBool(n, v)
 	case "!!int", "!!float":
-		c.number(n, v)
+		c.fillNumber(n, v)
 	case "!!str", "!!timestamp", "!!merge":
 		v.Kind, v.Text = object.KindString, text
 		if on, ok := wordOf(n); ok {
-			c.word(v, on)
+			c.fillWord(v, on)
 		}
 		if plain(n) && outOfRange(text) {
 			c.fail(v.Pos, "quote it if it is text", "number %s is out of range", text)
@@ -41,12 +41,12 @@ func (c *converter) scalar(n *yaml.Node, v *object.Value) {
 		}
 	default:
 		v.Kind, v.Text = object.KindString, text
-		c.tag(n, "!!str")
+		c.refuseTag(n, "!!str")
 	}
 }
 
-// wordOf is the bool that the word n is in YAML 1.1, which kubectl, Helm and the API server
-// read; ok is false for other text, and in quotes.
+// wordOf returns the bool that the word n is in YAML 1.1, which kubectl, Helm and the API server
+// read. It reports false for other text, and for text in quotes.
 func wordOf(n *yaml.Node) (on, ok bool) {
 	if !plain(n) || n.ShortTag() != "!!str" {
 		return false, false
@@ -60,8 +60,9 @@ func wordOf(n *yaml.Node) (on, ok bool) {
 	return false, false
 }
 
-// word reads a word of YAML 1.1 as kubectl does, or keeps the mistake that it is elsewhere.
-func (c *converter) word(v *object.Value, on bool) {
+// fillWord reads a word of YAML 1.1 as kubectl does in manifests, and keeps the mistake that it is
+// elsewhere.
+func (c *converter) fillWord(v *object.Value, on bool) {
 	if c.text.manifests {
 		v.Kind, v.Text, v.Raw = object.KindBool, strconv.FormatBool(on), v.Text
 		return
@@ -72,7 +73,7 @@ func (c *converter) word(v *object.Value, on bool) {
 	}
 }
 
-func (c *converter) boolean(n *yaml.Node, v *object.Value) {
+func (c *converter) fillBool(n *yaml.Node, v *object.Value) {
 	v.Kind, v.Text = object.KindBool, strings.ToLower(n.Value)
 	if v.Text != "true" && v.Text != "false" {
 		c.fail(v.Pos, "", "%q is not a bool: expected true or false", n.Value)
@@ -81,7 +82,7 @@ func (c *converter) boolean(n *yaml.Node, v *object.Value) {
 	v.Raw = rawOf(n, v.Text)
 }
 
-// rawOf is a scalar as it was written, "" where that is text.
+// rawOf returns a scalar as it was written, or "" if that is text.
 func rawOf(n *yaml.Node, text string) string {
 	if n.Value == text {
 		return ""
@@ -89,10 +90,10 @@ func rawOf(n *yaml.Node, text string) string {
 	return n.Value
 }
 
-// number fills v with the canonical JSON text of a number: integers in
+// fillNumber fills v with the canonical JSON text of a number: integers in
 // decimal, others as encoding/json writes a float64, with ".0" where that
 // would read as an integer.
-func (c *converter) number(n *yaml.Node, v *object.Value) {
+func (c *converter) fillNumber(n *yaml.Node, v *object.Value) {
 	digits := strings.ReplaceAll(n.Value, "_", "")
 	text, wrong := numberText(digits, n.ShortTag() == "!!int" || plain(n) && strings.Trim(digits, "+-0123456789") == "")
 	if wrong != "" && plain(n) {
@@ -103,8 +104,8 @@ func (c *converter) number(n *yaml.Node, v *object.Value) {
 	v.Kind, v.Text, v.Raw = object.KindNumber, text, rawOf(n, text)
 }
 
-// numberText is the canonical text of a number. Where there is none, wrong is the format of
-// a message about the number.
+// numberText returns the canonical text of a number. If there is none, wrong is the format of a
+// message about the number.
 func numberText(digits string, integer bool) (text, wrong string) {
 	if integer {
 		i, err := parseInt(digits)

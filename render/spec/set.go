@@ -45,22 +45,25 @@ func ParseSet(text string) (Set, error) {
 	}
 	path := text[:eq]
 	if colon := outside(path, ':'); colon >= 0 {
-		s.Spec, path = path[:colon], path[colon+1:]
+		s.Spec = path[:colon]
+		path = path[colon+1:]
 		if bad := document.BadLabel(s.Spec); bad != "" {
 			return Set{}, s.fail(fmt.Errorf("the name of the spec %q %s", shortened(s.Spec), bad), "write SPEC:PATH=VALUE")
 		}
 	}
 	var err error
-	if s.Path, err = setPath(path); err != nil {
+	s.Path, err = setPath(path)
+	if err != nil {
 		return Set{}, s.fail(err, `write names joined by dots, such as ports[0].name or labels["a.b"]`)
 	}
-	if s.Value, err = s.value(text[eq+1:]); err != nil {
+	s.Value, err = s.value(text[eq+1:])
+	if err != nil {
 		return Set{}, err
 	}
 	return s, nil
 }
 
-// SetPlace is the place of a [Set] in messages: of a text without an equals sign nothing is
+// SetPlace returns the place of a [Set] in messages. If a text has no equals sign, no part of it is
 // known to be its path, and so all of it may be a secret.
 func SetPlace(text string) string {
 	if !strings.Contains(text, "=") {
@@ -69,8 +72,8 @@ func SetPlace(text string) string {
 	return "--set " + SetTarget(text)
 }
 
-// SetTarget is the part of the text of a [Set] or an [Override] that messages show: what is
-// before the equals sign, because the value may be a secret. What follows the name of a
+// SetTarget returns the part of the text of a [Set] or an [Override] that messages show. It is what
+// stands before the equals sign, because the value may be a secret. What follows the name of a
 // secret, and is no further step of its path, may be one too.
 func SetTarget(text string) string {
 	if eq := outside(text, '='); eq >= 0 {
@@ -85,7 +88,7 @@ func SetTarget(text string) string {
 	return shortened(text)
 }
 
-// shortened is the part of text that a message shows.
+// shortened returns the part of text that a message shows.
 func shortened(text string) string {
 	const most = 200
 	return printable.Cut(text, most, "…")
@@ -95,8 +98,8 @@ func (s Set) fail(err error, hint string) error {
 	return object.Errors{mistake(s.Pos, nil, hint, "%w", err)}
 }
 
-// outside is the offset of the first c in text that is not inside brackets, -1
-// where there is none.
+// outside returns the offset of the first c in text that is not inside brackets, or -1 if there is
+// none.
 func outside(text string, c byte) int {
 	inText, depth := false, 0
 	for i := 0; i < len(text); i++ {
@@ -160,40 +163,11 @@ func (s Set) value(text string) (object.Value, error) {
 	return at(v, s.Pos), errorsAt(c.errs.Err(), s.Pos)
 }
 
-// at is v with every part at pos.
-func at(v object.Value, pos object.Pos) object.Value {
-	v.Pos = pos
-	v.Items = slices.Clone(v.Items)
-	for i := range v.Items {
-		v.Items[i] = at(v.Items[i], pos)
-	}
-	v.Members = slices.Clone(v.Members)
-	for i, m := range v.Members {
-		v.Members[i] = object.Member{Name: m.Name, Pos: pos, Value: at(m.Value, pos)}
-	}
-	return v
-}
-
-// errorsAt is err with every mistake at pos.
-func errorsAt(err error, pos object.Pos) error {
-	if err == nil {
-		return nil
-	}
-	var out object.Errors
-	for _, e := range object.AsErrors(err, object.StageSpec) {
-		moved := *e
-		moved.Pos = pos
-		out = append(out, &moved)
-	}
-	return out
-}
-
-// Over is v with the set merged over it: maps on the way are made where they
-// are missing, an index may name an item or the index after the last. v is
-// not changed.
+// Over returns v with the set merged over it. Maps on the way are made if they are missing, and an
+// index may name an item or the index after the last. The value v is not changed.
 func (s Set) Over(v object.Value) (object.Value, error) { return s.Into(v, Own{}) }
 
-// Into is [Set.Over] for one of many sets: what own has of v is changed in its place.
+// Into does what [Set.Over] does for one of many sets: what own has of v is changed in its place.
 func (s Set) Into(v object.Value, own Own) (object.Value, error) {
 	out, err := s.over(v, 0, own)
 	if err != nil {
@@ -206,7 +180,7 @@ func (s Set) Into(v object.Value, own Own) (object.Value, error) {
 // element: those after them need no other copy.
 type Own map[any]bool
 
-// owned is a list that may be changed: list itself where it is in own.
+// owned returns a list that may be changed, which is list itself if it is in own.
 func owned[E any](own Own, list []E) []E {
 	if len(list) == 0 || own[&list[0]] {
 		return list
@@ -216,19 +190,23 @@ func owned[E any](own Own, list []E) []E {
 	return list
 }
 
-// longer is an owned list with one more element.
-func longer[E any](own Own, list []E, e E) []E {
+// appendOwned returns an owned list with one more element.
+func appendOwned[E any](own Own, list []E, e E) []E {
 	list = append(owned(own, list), e)
 	own[&list[0]] = true
 	return list
 }
 
+// over returns v with the set merged over it, from a step of its path on.
 func (s Set) over(v object.Value, step int, own Own) (object.Value, error) {
 	if step == len(s.Path) {
 		return s.Value, nil
 	}
+
+	// A missing part becomes a map or a list.
 	next := s.Path[step]
-	want, empty := object.KindMap, v.Kind == object.KindNone || v.Kind == object.KindNull
+	want := object.KindMap
+	empty := v.Kind == object.KindNone || v.Kind == object.KindNull
 	if next.IsIndex {
 		want = object.KindList
 	}
@@ -241,6 +219,8 @@ func (s Set) over(v object.Value, step int, own Own) (object.Value, error) {
 	if next.IsIndex {
 		return s.item(v, step, own)
 	}
+
+	// A map gets another member, or another value of one.
 	i := slices.IndexFunc(v.Members, func(m object.Member) bool { return m.Name == next.Name })
 	var under object.Value
 	if i >= 0 {
@@ -251,7 +231,7 @@ func (s Set) over(v object.Value, step int, own Own) (object.Value, error) {
 		return v, err
 	}
 	if i < 0 {
-		v.Members = longer(own, v.Members, object.Member{Name: next.Name, Pos: s.Pos, Value: inner})
+		v.Members = appendOwned(own, v.Members, object.Member{Name: next.Name, Pos: s.Pos, Value: inner})
 		return v, nil
 	}
 	v.Members = owned(own, v.Members)
@@ -274,7 +254,7 @@ func (s Set) item(v object.Value, step int, own Own) (object.Value, error) {
 		return v, err
 	}
 	if i == len(v.Items) {
-		v.Items = longer(own, v.Items, inner)
+		v.Items = appendOwned(own, v.Items, inner)
 		return v, nil
 	}
 	v.Items = owned(own, v.Items)
@@ -311,7 +291,8 @@ func ParseOverride(text string) (Override, error) {
 		return Override{}, o.fail(errors.New("has no ="), "write PATH=VALUE, such as containers.web.args.0=--verbose")
 	}
 	if before, after, named := strings.Cut(path, ":"); named && CheckName(before) == nil {
-		o.Spec, path = before, after
+		o.Spec = before
+		path = after
 	}
 	o.Path = dotted(path)
 	if slices.Contains(o.Path, "") {
@@ -353,8 +334,8 @@ func (o Override) fail(err error, hint string) error {
 	return object.Errors{mistake(o.Pos, nil, hint, "%w", err)}
 }
 
-// Over is v with the value set or deleted. Maps on the way are made where they are
-// missing. To delete what is not there is a warning, and leaves v as it is.
+// Over returns v with the value set or deleted. Maps on the way are made if they are missing. To
+// delete what is not there is a warning, and leaves v as it is.
 func (o Override) Over(v object.Value) (object.Value, error) {
 	out, err := o.over(v, 0)
 	if err == nil {
@@ -391,7 +372,7 @@ func (o Override) over(v object.Value, step int) (object.Value, error) {
 	}
 }
 
-// upTo is the path before a step, as a user writes it.
+// upTo returns the path before a step, as a user writes it.
 func (o Override) upTo(step int) string { return strings.Join(o.Path[:step], ".") }
 
 // deletes reports whether the step is the one to delete.

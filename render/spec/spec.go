@@ -87,8 +87,8 @@ type Manifest struct {
 	Module bool
 }
 
-// TextAt is where the text of a string of m is: below its indicator for a
-// block scalar, at its own position otherwise.
+// TextAt returns where the text of a string of m is: below its indicator for a block scalar, at its
+// own position otherwise.
 func (m Manifest) TextAt(v object.Value) Block {
 	if b, ok := m.Blocks[v.Pos]; ok {
 		return b
@@ -138,7 +138,7 @@ type Transform struct {
 	Overlays []Overlay
 }
 
-// ComponentPath leads to Component in the document.
+// ComponentPath returns the path to Component in the document.
 func (t Transform) ComponentPath() object.Path {
 	if t.Kind == KindComponent {
 		return object.Fields("spec")
@@ -146,7 +146,7 @@ func (t Transform) ComponentPath() object.Path {
 	return object.Fields("spec", "component")
 }
 
-// InputPath leads to the input in the document.
+// InputPath returns the path to the input in the document.
 func (t Transform) InputPath() object.Path {
 	if t.Kind == KindPivotCluster || t.Kind == KindGateway {
 		return object.Fields("spec")
@@ -154,7 +154,7 @@ func (t Transform) InputPath() object.Path {
 	return object.Fields("spec", "input")
 }
 
-// RefPath leads to the reference to the module in the document.
+// RefPath returns the path to the reference to the module in the document.
 func (t Transform) RefPath() object.Path {
 	if t.Kind == KindPivotCluster {
 		return object.Fields("spec", clusterModule)

@@ -55,6 +55,8 @@ func (f File) documents(limit int) (docs []parsed, errs object.Errors) {
 	if f.structured != nil {
 		return []parsed{*f.structured}, nil
 	}
+
+	// A file is bounded before it is parsed.
 	if len(f.Data) > limit {
 		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "keep large data out of specs",
 			"the file has %d bytes, more than the %d that are allowed", len(f.Data), limit)}
@@ -65,16 +67,22 @@ func (f File) documents(limit int) (docs []parsed, errs object.Errors) {
 			"the file holds more than %d values, which no flag allows", limit/dense)}
 	}
 	t := newText(f.Name, lineFeeds(yamlEscapes(data)))
-	t.manifests, t.values, t.ended = f.manifests, f.values, f.ended
+	t.manifests = f.manifests
+	t.values = f.values
+	t.ended = f.ended
 	if t.tags() > maxTags {
 		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "write the tags without them", "the file has more than %d %%TAG directives", maxTags)}
 	}
+
+	// A text with invalid characters is read on if it may hold specs.
 	errs, binary := t.check()
 	if len(errs) > 0 {
 		if ours, _ := Mentions(data); binary || !ours {
 			return nil, errs
 		}
 	}
+
+	// Read documents up to the next mistake, and go on behind it.
 	for start := 0; start < len(t.data); {
 		more, last, wrong := t.stream(start)
 		if err := t.over(); err != nil {
@@ -94,7 +102,8 @@ func (f File) documents(limit int) (docs []parsed, errs object.Errors) {
 		if len(more) > 0 {
 			if shifted := t.shifted(more[len(more)-1].value.Pos.Line, wrong.message); shifted != nil {
 				// What was read is the first line alone.
-				e, docs = shifted, docs[:len(docs)-1]
+				e = shifted
+				docs = docs[:len(docs)-1]
 			}
 		}
 		errs = append(errs, e)
@@ -129,7 +138,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// tags is how many lines begin with a directive for tags.
+// tags returns how many lines begin with a directive for tags.
 func (t *text) tags() int {
 	n := 0
 	for _, start := range t.starts {
@@ -140,8 +149,8 @@ func (t *text) tags() int {
 	return n
 }
 
-// shifted is the mistake of a document that begins at a line with spaces and goes on without
-// them, which the library takes for two documents; nil where it is another one.
+// shifted returns the mistake of a document that begins at a line with spaces and goes on without
+// them, which the library takes for two documents. It returns nil for any other mistake.
 func (t *text) shifted(line int, message string) *object.Error {
 	text := t.line(line)
 	first := bytes.TrimLeft(text, " ")
@@ -151,7 +160,7 @@ func (t *text) shifted(line int, message string) *object.Error {
 	return mistake(object.Pos{File: t.name, Line: line, Column: 1}, nil, "remove the spaces at its beginning", "the first line of the document is indented, and those below are not")
 }
 
-// lineFeeds is data with the lone carriage returns that end lines as line feeds.
+// lineFeeds returns data with the lone carriage returns that end lines as line feeds.
 func lineFeeds(data []byte) []byte {
 	if bytes.IndexByte(data, '\r') < 0 {
 		return data
@@ -165,8 +174,8 @@ func lineFeeds(data []byte) []byte {
 	return out
 }
 
-// Values is how many values a text of YAML or JSON can hold at most, without its aliases:
-// each needs a comma, a bracket, a colon or a dash.
+// Values returns how many values a text of YAML or JSON can hold at most, without its aliases: each
+// needs a comma, a bracket, a colon or a dash.
 func Values(data []byte) int {
 	n := 0
 	for i, c := range data {
@@ -182,8 +191,8 @@ func Values(data []byte) int {
 	return n
 }
 
-// Weight is how many bytes the documents of a file of this text take, roughly. They never
-// take much more, but for aliases; see [object.Value.Size].
+// Weight returns roughly how many bytes the documents of a file of this text take. They never take
+// much more, except for aliases; see [object.Value.Size].
 func Weight(data []byte) int64 {
 	const perValue = 250
 	return int64(len(data)) + perValue*int64(Values(data))
@@ -216,9 +225,8 @@ func (t *text) stream(start int) (docs []parsed, last int, wrong *fault) {
 	}
 }
 
-// nextDocument is the line of the first "---" below a line, and the one
-// behind the last where there is none: YAML allows it nowhere but between
-// documents.
+// nextDocument returns the line of the first "---" below a line. It returns the line behind the
+// last if there is none: YAML allows it nowhere but between documents.
 func (t *text) nextDocument(line int) int {
 	for n := line + 1; n <= len(t.real); n++ {
 		if rest, ok := bytes.CutPrefix(t.line(n), []byte("---")); ok &&
@@ -229,7 +237,7 @@ func (t *text) nextDocument(line int) int {
 	return len(t.real) + 1
 }
 
-// lineStart is the offset where a line begins.
+// lineStart returns the offset where a line begins.
 func (t *text) lineStart(line int) int {
 	if line > len(t.real) {
 		return len(t.data)
@@ -265,8 +273,8 @@ var ErrSecondDocument = errors.New("a second document begins here; expected one 
 // empty file is KindNone. The error is an object.Errors with every mistake.
 func ParseValue(f File) (object.Value, error) { return f.value() }
 
-// ParseValues is [ParseValue] for values that Helm might read: yes, no, on and off without
-// quotes are mistakes, and keys may be whole numbers and bools, which are texts for Helm.
+// ParseValues does what [ParseValue] does, for values that Helm might read: yes, no, on and off
+// without quotes are mistakes, and keys may be whole numbers and bools, which are texts for Helm.
 func ParseValues(f File) (object.Value, error) {
 	f.values = true
 	return f.value()
@@ -297,8 +305,8 @@ func ParseManifests(f File, limit int) ([]Manifest, error) {
 	return ParseDocuments(f, limit)
 }
 
-// ParseDocuments is [ParseManifests] for what kubectl does not read: YAML 1.2, where bools
-// are true and false alone.
+// ParseDocuments does what [ParseManifests] does, for what kubectl does not read: YAML 1.2, in
+// which only true and false are bools.
 func ParseDocuments(f File, limit int) ([]Manifest, error) {
 	docs, errs := f.documents(limit)
 	out := make([]Manifest, 0, len(docs))

@@ -37,7 +37,7 @@ type structuredLine struct {
 // than a megabyte and a half, of which all could be values.
 const maxStructured = 100_000
 
-// NewStructured is a document called name. Doc is JSON in Go, with numbers as json.Number.
+// NewStructured returns a document called name. Doc is JSON in Go, with numbers as json.Number.
 func NewStructured(name string, doc map[string]any) *Structured {
 	s := &Structured{File: File{Name: name}, doc: parsed{blocks: map[object.Pos]Block{}}, next: 1}
 	s.doc.value = s.value(doc, -1, object.Step{}, 0)
@@ -45,8 +45,8 @@ func NewStructured(name string, doc map[string]any) *Structured {
 	return s
 }
 
-// PathAt is the field at a position: spec.input.replicas, or spec.cueRef.ref:16:20 with a
-// line and a column in a text.
+// PathAt returns the field at a position, such as spec.input.replicas. In a text it adds a line and
+// a column: spec.cueRef.ref:16:20.
 func (s *Structured) PathAt(pos object.Pos) string {
 	i := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].line > pos.Line }) - 1
 	if i < 0 {
@@ -64,10 +64,12 @@ func (s *Structured) PathAt(pos object.Pos) string {
 	return path.String()
 }
 
-// value is v with a position for each of its parts; the step leads to it from the line up.
+// value returns v with a position for each of its parts. The step leads to it from the line up.
 func (s *Structured) value(v any, up int, step object.Step, depth int) object.Value {
 	out := object.Value{Pos: object.Pos{File: s.File.Name, Line: s.next, Column: 1}}
 	own := len(s.lines)
+
+	// The document is bounded in its values and its depth, and each value has a line.
 	switch {
 	case own > maxStructured:
 		return out // It is reported.
@@ -80,6 +82,8 @@ func (s *Structured) value(v any, up int, step object.Step, depth int) object.Va
 		s.fail(out.Pos, "maps and lists are nested more than %d deep, which no flag allows", maxDepth)
 		return out
 	}
+
+	// Names are sorted, so that the lines are the same each time.
 	switch v := v.(type) {
 	case map[string]any:
 		out.Kind = object.KindMap
@@ -88,7 +92,8 @@ func (s *Structured) value(v any, up int, step object.Step, depth int) object.Va
 			out.Members = append(out.Members, object.Member{Name: name, Pos: value.Pos, Value: value})
 		}
 	case []any:
-		out.Kind, out.Items = object.KindList, make([]object.Value, len(v))
+		out.Kind = object.KindList
+		out.Items = make([]object.Value, len(v))
 		for i := range v {
 			out.Items[i] = s.value(v[i], own, object.Index(i), depth+1)
 		}

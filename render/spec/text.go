@@ -79,7 +79,7 @@ func newText(name string, data []byte) *text {
 	return t
 }
 
-// pos is the position of a line and a column of the library, both from 1.
+// pos returns the position of a line and a column of the library, both from 1.
 func (t *text) pos(line, column int) object.Pos {
 	if !t.wide && line <= len(t.real) {
 		return object.Pos{File: t.name, Line: line, Column: column}
@@ -87,7 +87,7 @@ func (t *text) pos(line, column int) object.Pos {
 	return t.at(t.offset(line, column))
 }
 
-// offset is the offset in the text of a line and a column of the library.
+// offset returns the offset in the text of a line and a column of the library.
 func (t *text) offset(line, column int) int {
 	if line < 1 || line > len(t.starts) || len(t.data) == 0 {
 		return len(t.data)
@@ -104,14 +104,13 @@ func (t *text) offset(line, column int) int {
 	return at
 }
 
-// at is the position of an offset in the text.
+// at returns the position of an offset in the text.
 func (t *text) at(offset int) object.Pos {
 	line := sort.SearchInts(t.real, offset+1)
 	return object.Pos{File: t.name, Line: line, Column: offset - t.real[line-1] + 1}
 }
 
-// line is the content of a line as editors count them, from 1, without its
-// break.
+// line returns the content of a line as editors count them, from 1, without its break.
 func (t *text) line(n int) []byte {
 	if n < 1 || n > len(t.real) {
 		return nil
@@ -123,9 +122,9 @@ func (t *text) line(n int) []byte {
 	return bytes.TrimRight(t.data[t.real[n-1]:end], "\r\n")
 }
 
-// check refuses invalid UTF-8 and control characters, the first of each, and puts
-// something harmless of the same length in their place, so that the other mistakes are
-// found too. binary is set if the text is none, or cannot be read on.
+// check refuses invalid UTF-8 and control characters, the first of each, and puts something
+// harmless of the same length in their place, so that the other mistakes are found too. The result
+// binary is set if the text is none, or cannot be read on.
 func (t *text) check() (errs object.Errors, binary bool) {
 	encoding, control := false, false
 	out := t.data
@@ -135,6 +134,8 @@ func (t *text) check() (errs object.Errors, binary bool) {
 		}
 		out[i] = by
 	}
+
+	// A character is invalid, not allowed, or as it should be.
 	for i := 0; i < len(t.data); {
 		c := t.data[i]
 		if c >= utf8.RuneSelf {
@@ -142,13 +143,15 @@ func (t *text) check() (errs object.Errors, binary bool) {
 			if r == utf8.RuneError && size == 1 {
 				replace(i, 'x')
 				if !encoding {
-					errs, encoding = append(errs, mistake(t.at(i), nil, "save the file as UTF-8", "byte 0x%02x is not valid UTF-8%s", c, latin(c))), true
+					errs = append(errs, mistake(t.at(i), nil, "save the file as UTF-8", "byte 0x%02x is not valid UTF-8%s", c, latin(c)))
+					encoding = true
 				}
 			}
 			if r > unicode.MaxASCII && (r < 0xa0 && r != '\u0085' || r == '\ufffe' || r == '\uffff') {
 				replace(i+size-1, 0xbd) // U+00BD, U+FFFD
 				if !control {
-					errs, control = append(errs, mistake(t.at(i), nil, fmt.Sprintf(`delete it, or write "\u%04x" in double quotes`, r), "control character %U is not allowed", r)), true
+					errs = append(errs, mistake(t.at(i), nil, fmt.Sprintf(`delete it, or write "\u%04x" in double quotes`, r), "control character %U is not allowed", r))
+					control = true
 				}
 			}
 			i += size
@@ -162,7 +165,8 @@ func (t *text) check() (errs object.Errors, binary bool) {
 			if !control {
 				// What indents a line decides what the rest means.
 				binary = binary || len(bytes.TrimSpace(t.data[bytes.LastIndexByte(t.data[:i], '\n')+1:i])) == 0
-				errs, control = append(errs, mistake(t.at(i), nil, fmt.Sprintf(`delete it, or write "\x%02x" in double quotes`, c), "control character 0x%02x is not allowed", c)), true
+				errs = append(errs, mistake(t.at(i), nil, fmt.Sprintf(`delete it, or write "\x%02x" in double quotes`, c), "control character 0x%02x is not allowed", c))
+				control = true
 			}
 		}
 		i++
@@ -171,7 +175,7 @@ func (t *text) check() (errs object.Errors, binary bool) {
 	return errs, binary
 }
 
-// latin is what a byte is in the encoding that Western systems used before UTF-8.
+// latin returns what a byte is in the encoding that Western systems used before UTF-8.
 func latin(c byte) string {
 	if c < 0xa0 {
 		return ""
@@ -179,17 +183,20 @@ func latin(c byte) string {
 	return fmt.Sprintf(": in Latin-1 it is %q", string(rune(c)))
 }
 
-// UTF8 is a text that may be in UTF-16 or UTF-32 as UTF-8; anything else is unchanged. The
-// encoding is told as in section 5.2 of YAML 1.2: by a byte order mark, or by the zero
-// bytes of the first characters, which are those of ASCII.
+// UTF8 returns a text that may be in UTF-16 or UTF-32 as UTF-8. Anything else is unchanged. The
+// encoding is detected as in section 5.2 of YAML 1.2: by a byte order mark, or by the zero bytes of
+// the first characters, which are those of ASCII.
 func UTF8(data []byte) []byte {
 	const long, short = 4, 2
-	size, order := 0, binary.ByteOrder(binary.BigEndian)
+	size := 0
+	order := binary.ByteOrder(binary.BigEndian)
 	at := func(mark string) bool {
 		return len(data) >= len(mark) && !slices.ContainsFunc([]int{0, 1, 2, 3}[:len(mark)], func(i int) bool {
 			return mark[i] != data[i] && (mark[i] != 'a' || data[i] == 0)
 		})
 	}
+
+	// The first bytes tell how long a unit is, and in which order its bytes are.
 	switch {
 	case at("\x00\x00\xfe\xff"), at("\x00\x00\x00a"):
 		size = long
@@ -203,6 +210,8 @@ func UTF8(data []byte) []byte {
 	if size == 0 || len(data)%size != 0 {
 		return data
 	}
+
+	// The units are decoded into characters.
 	var out []rune
 	var units []uint16
 	for ; len(data) > 0; data = data[size:] {
@@ -227,7 +236,7 @@ func decodeNode(d *yaml.Decoder, n *yaml.Node) (err error) {
 	return d.Decode(n)
 }
 
-// syntax is the mistake in the document of the lines from first to before end.
+// syntax returns the mistake in the document of the lines from first to before end.
 func (t *text) syntax(f fault, first, end int) *object.Error {
 	f.line = min(f.line, end, len(t.real))
 	f.first, f.end = min(first, f.line), end

@@ -11,15 +11,16 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// transform decodes a Transform document. How a component of it is built is decoded after
+// decodeTransform decodes a Transform document. How a component of it is built is decoded after
 // environments were merged over it, see [DecodeComponent].
-func (d *decoder) transform(v object.Value) Transform {
+func (d *decoder) decodeTransform(v object.Value) Transform {
 	doc := d.hold(transformTable(), v, nil)
 	t := Transform{Kind: KindTransform, Pos: v.Pos}
 	t.Name, t.Namespace, t.NamePos = doc.metadata(v)
 	spec := doc.at("spec")
 	if built := spec.at("component"); built.Given() {
-		t.Component, t.Blocks = built.Value, d.blocks
+		t.Component = built.Value
+		t.Blocks = d.blocks
 		for _, name := range []string{"input", "tags"} {
 			if m := spec.at(name); m.Given() {
 				m.Fail("remove it, or remove component", "has no meaning beside component")
@@ -35,14 +36,14 @@ func (d *decoder) transform(v object.Value) Transform {
 		}
 	}
 	t.Input = spec.Field("input")
-	spec.ofSpec(&t)
+	spec.decodeShared(&t)
 	written, _ := v.Get("spec")
 	input, given := written.Get("input")
 	t.InputUnsure = d.Stray || given && input.Kind != object.KindNull && t.Input.Kind == object.KindNone
 	return t
 }
 
-// InCluster is the first field of a Transform that only those have which are made for a
+// InCluster returns the first field of a Transform that only those have which are made for a
 // cluster (plugin/api/v1alpha1.TransformSpec).
 func InCluster(v object.Value) (object.Member, bool) {
 	spec, _ := v.Get("spec")
@@ -55,26 +56,28 @@ func InCluster(v object.Value) (object.Member, bool) {
 	return object.Member{}, false
 }
 
-// ofSpec decodes what every spec has whose objects are made as they are.
-func (p part) ofSpec(t *Transform) {
+// decodeShared decodes the fields that every spec has whose objects are made as they are.
+func (p part) decodeShared(t *Transform) {
 	t.DependsOn = p.others("dependsOn", t.Name)
 	t.Policies = p.policies("policies")
 	t.Overlays = p.overlays(t.Name)
 	t.Adopt = p.at("adopt").Text
 	for _, item := range p.List("allowSecrets") {
-		t.AllowSecrets, t.AllowSecretsPos = append(t.AllowSecrets, item.Text), append(t.AllowSecretsPos, item.Pos)
+		t.AllowSecrets = append(t.AllowSecrets, item.Text)
+		t.AllowSecretsPos = append(t.AllowSecretsPos, item.Pos)
 	}
 }
 
-// metadata is what every document begins with, which was written as v: a name that is wrong is
-// still that of its document.
+// metadata returns what every document begins with. The document was written as v: a name that is
+// wrong is still that of its document.
 func (p part) metadata(v object.Value) (name, namespace string, namePos object.Pos) {
 	meta, _ := v.Get("metadata")
 	written, _ := meta.Get("name")
 	return meta.TextOf("name"), p.at("metadata", "namespace").Text, written.Pos
 }
 
-// others are the specs that the one called name depends on, which is not one of them.
+// others returns the specs that the one called name depends on. A spec that names itself is
+// refused.
 func (p part) others(field, name string) (out []object.SpecDependency) {
 	for _, item := range p.items(field) {
 		if item.Text == name {
@@ -86,16 +89,16 @@ func (p part) others(field, name string) (out []object.SpecDependency) {
 	return out
 }
 
-// policies are those of a list; names are unique in it.
+// policies returns the policies of a list. Names are unique in it.
 func (p part) policies(name string) []Policy {
 	var out []Policy
-	p.named(name, "policy", func(m NamedModule, rest part) {
+	p.eachNamed(name, "policy", func(m NamedModule, rest part) {
 		out = append(out, Policy{Name: m.Name, CueRef: m.CueRef, Input: rest.Field("input"), Pos: m.Pos})
 	})
 	return out
 }
 
-// cueRef is the reference of a module; the zero value where there is none.
+// cueRef returns the reference of a module, or the zero value if there is none.
 func (p part) cueRef() CueRef {
 	if !p.Given() {
 		return CueRef{}
@@ -108,11 +111,11 @@ func (p part) cueRef() CueRef {
 		ref.RefPos, ref.RefIndent = block.Pos, block.Indent
 	}
 	ref.Path, ref.PathPos = p.text("path")
-	p.local(ref)
+	p.refuseLocal(ref)
 	return ref
 }
 
-// verify is what signature a module must have; nil where none is wanted.
+// verify returns what signature a module must have, or nil if it needs none.
 func (p part) verify() *Verify {
 	v := p.at("verify")
 	if !v.Given() {
@@ -121,9 +124,9 @@ func (p part) verify() *Verify {
 	return &Verify{Provider: v.at("provider").Text, SecretRef: v.at("secretRef", "name").Text}
 }
 
-// local refuses what a module that is not fetched cannot have: credentials
+// refuseLocal refuses what a module that is not fetched cannot have: credentials
 // and signatures would give a false sense of safety there.
-func (p part) local(ref CueRef) {
+func (p part) refuseLocal(ref CueRef) {
 	if t, _ := reftype.Of(string(ref.Type)); t.Remote || ref.Type == "" {
 		return
 	}
@@ -149,13 +152,15 @@ const (
 	clusterNamespacePrefix = "rw-"
 )
 
-// pivotCluster decodes a PivotCluster document. Its spec is the input, so that the module
+// decodePivotCluster decodes a PivotCluster document. Its spec is the input, so that the module
 // judges it.
-func (d *decoder) pivotCluster(v object.Value) Transform {
+func (d *decoder) decodePivotCluster(v object.Value) Transform {
 	doc := d.hold(pivotTable(), v, nil)
 	t := Transform{Kind: KindPivotCluster, Pos: v.Pos}
 	name, _, at := doc.metadata(v)
-	t.Name, t.NamePos, t.Namespace = name, at, clusterNamespacePrefix+name
+	t.Name = name
+	t.NamePos = at
+	t.Namespace = clusterNamespacePrefix + name
 	err := checkClusterName(name)
 	if err != nil {
 		doc.at("metadata", "name").Fail("", "%v", err)
@@ -211,10 +216,10 @@ const (
 	DefaultGatewayModule = "gateway"
 )
 
-// gateway decodes a Gateway document. Its spec is the input, but for the module and what
+// decodeGateway decodes a Gateway document. Its spec is the input, but for the module and what
 // comes before it; render/workload/gateway decodes that after environments were merged
 // over it.
-func (d *decoder) gateway(v object.Value) Transform {
+func (d *decoder) decodeGateway(v object.Value) Transform {
 	doc := d.hold(gatewayTable(), v, nil)
 	t := Transform{Kind: KindGateway, Pos: v.Pos}
 	t.Name, t.Namespace, t.NamePos = doc.metadata(v)

@@ -37,7 +37,7 @@ type Document struct {
 	Written func(object.Errors) object.Errors
 }
 
-// compiled is a document of a kind that is compiled.
+// compiled returns a document of a kind that is compiled.
 func (p *parsing) compiled(doc parsed, kind string, score bool) Document {
 	meta, _ := doc.value.Get("metadata")
 	name, ok := meta.Get("name")
@@ -52,7 +52,7 @@ func (p *parsing) compiled(doc parsed, kind string, score bool) Document {
 	return out
 }
 
-// lastLine is the last line on which a part of v begins.
+// lastLine returns the last line on which a part of v begins.
 func lastLine(v object.Value) int {
 	last := v.Pos.Line
 	for _, m := range v.Members {
@@ -64,8 +64,8 @@ func lastLine(v object.Value) int {
 	return last
 }
 
-// InputPath leads to what environments and options overlay: the complete document
-// of a Score file, the spec of all others.
+// InputPath returns the path to what environments and options overlay: the complete document of a
+// Score file, the spec of all others.
 func (d Document) InputPath() object.Path {
 	if d.Score {
 		return nil
@@ -154,9 +154,9 @@ const (
 	defaultRefreshInterval = "1h"
 )
 
-// Workloads is the configuration of workloads in an environment; "" is
-// the project without an environment. Mistakes in it were found when the document was read; what
-// comes in here only by laying one over the other is in the error.
+// Workloads returns the configuration of workloads in an environment; "" is the project without an
+// environment. Mistakes in it were found when the document was read. The error has those that come
+// in only by laying one over the other.
 func (p Project) Workloads(environment string) (Workloads, error) {
 	d := decoder{}
 	out := d.hold(workloadsTable(), p.WorkloadDefaults.Merge(p.Environments[environment].Workloads), object.Fields("spec", "workloads")).workloads()
@@ -164,7 +164,7 @@ func (p Project) Workloads(environment string) (Workloads, error) {
 	return out, d.Errs.Sorted().Err()
 }
 
-// workloads is the configuration of workloads.
+// workloads returns the configuration of workloads.
 func (p part) workloads() Workloads {
 	out := Workloads{
 		Pos:    p.Pos,
@@ -175,14 +175,14 @@ func (p part) workloads() Workloads {
 	if module := p.at("module"); module.Given() {
 		out.Module = module.cueRef()
 	}
-	p.named("provisioners", "module", func(m NamedModule, _ part) { out.Provisioners = append(out.Provisioners, m) })
-	p.at("network").network(&out)
+	p.eachNamed("provisioners", "module", func(m NamedModule, _ part) { out.Provisioners = append(out.Provisioners, m) })
+	p.at("network").decodeNetwork(&out)
 	return out
 }
 
-// named is a list of what has a unique name and a module, and gives each with what it has
-// beside those.
-func (p part) named(name, what string, each func(m NamedModule, rest part)) {
+// eachNamed calls each for every item of a list of modules with unique names. The argument rest has
+// the fields that the item has beside these.
+func (p part) eachNamed(name, what string, each func(m NamedModule, rest part)) {
 	known := map[string]bool{}
 	for _, item := range p.items(name) {
 		module := NamedModule{Name: item.at("name").Text, Pos: item.Pos, CueRef: item.at("cueRef").cueRef()}
@@ -194,7 +194,7 @@ func (p part) named(name, what string, each func(m NamedModule, rest part)) {
 	}
 }
 
-// secrets is how secrets reach pods.
+// secrets returns how secrets reach pods.
 func (p part) secrets() Secrets {
 	store := p.at("store")
 	out := Secrets{
@@ -203,21 +203,21 @@ func (p part) secrets() Secrets {
 		RefreshInterval: cmp.Or(p.at("refreshInterval").Text, defaultRefreshInterval),
 	}
 	if store.Given() {
-		out.StorePos, out.Provider = store.Pos, store.at("provider").provider()
+		out.StorePos = store.Pos
+		out.Provider = store.at("provider").provider()
 	}
-	p.providers(&out)
+	p.decodeProviders(&out)
 	return out
 }
 
-// providerNames are the providers of a store and what External Secrets calls
-// them, where it has another name.
+// providerNames returns the providers of a store, each with what External Secrets calls it.
 func providerNames() [][2]string {
 	return [][2]string{
 		{"aws", "aws"}, {"azure", "azurekv"}, {"gcp", "gcpsm"}, {"kubernetes", "kubernetes"}, {"vault", "vault"},
 	}
 }
 
-// provider is the provider of a store, by the name of External Secrets.
+// provider returns the provider of a store, by the name of External Secrets.
 func (p part) provider() object.Value {
 	var names []string
 	for _, known := range providerNames() {
@@ -261,8 +261,8 @@ type DNS struct {
 	CIDR string
 }
 
-// network is the network policies and their settings.
-func (p part) network(out *Workloads) {
+// decodeNetwork decodes the network policies and their settings.
+func (p part) decodeNetwork(out *Workloads) {
 	out.Policies = slices.Sorted(slices.Values(p.Words("policies")))
 	dns := p.at("dns")
 	port, _ := strconv.Atoi(dns.at("port").Text) // 0 where there is none

@@ -21,7 +21,7 @@ type EnvFile struct {
 // variable is the beginning of NAME=VALUE, in the place of a path.
 var variable = regexp.MustCompile(`^[\w ]+[=:]`)
 
-// envFiles are the files of variables.
+// envFiles returns the files of variables.
 func (p part) envFiles() []EnvFile {
 	before := len(p.Errs)
 	defer func() { p.Hide(before) }()
@@ -39,8 +39,8 @@ func (p part) envFiles() []EnvFile {
 	return out
 }
 
-// allEnvFiles are the files of the project and, after them, those of an environment, in
-// which a list would otherwise replace that of the project.
+// allEnvFiles returns the files of the project and, after them, those of an environment, whose list
+// would otherwise replace that of the project.
 func allEnvFiles(project, environment object.Value) []EnvFile {
 	var out []EnvFile
 	for _, v := range []object.Value{project, environment} {
@@ -72,11 +72,11 @@ type SecretSource struct {
 	Pos  object.Pos
 }
 
-// storeProviders are the providers with a store of their own.
+// storeProviders returns the providers with a store of their own.
 func storeProviders() []string { return []string{"aws", "azure", "gcp", "vault"} }
 
-// providers are the stores of the providers, the default provider and the bindings.
-func (p part) providers(out *Secrets) {
+// decodeProviders decodes the stores of the providers, the default provider and the bindings.
+func (p part) decodeProviders(out *Secrets) {
 	for _, name := range storeProviders() {
 		s := p.at("providers", name)
 		if !s.Given() {
@@ -107,8 +107,8 @@ func (p part) providers(out *Secrets) {
 	})
 }
 
-// sources are secrets by name, each of which is called so at its provider where it has no
-// other name; rest reads what others do not have.
+// sources returns secrets by name. Each is called so at its provider, if it has no other name
+// there. The function rest reads what only some sources have.
 func (p part) sources(rest func(b part, s *SecretSource)) map[string]SecretSource {
 	if !p.Given() {
 		return nil
@@ -141,7 +141,7 @@ type Mirror struct{ Prefix, To string }
 
 var imagePrefix = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$`)
 
-// images is the mirrors and the pull secrets.
+// images returns the mirrors and the pull secrets.
 func (p part) images() Images {
 	out := Images{PullSecrets: p.Words("pullSecrets")}
 	mirrors := p.Texts("mirrors")

@@ -355,7 +355,7 @@ func (b *bundle) each(v cue.Value, at, name string, do func(name string, v cue.V
 }
 
 // misspelt reports whether a field that v lacks was meant by one with a slip, which
-// [bundle.only] reports.
+// [bundle.refuseUnknown] reports.
 func (b *bundle) misspelt(v cue.Value, name string) bool {
 	fields, err := v.Fields()
 	for err == nil && fields.Next() {
