@@ -50,11 +50,14 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 	outcomes := make([]outcome, len(specs))
 	var done, values atomic.Int64
 	full := func(i int) error { return specs[i].Evaluate.Limits.CheckValues(int(values.Load()), "the objects") }
+
+	// Specs are evaluated side by side, until the objects are too many.
 	each(len(specs), c.req.Parallel, func(i int) {
-		if outcomes[i].err = cmp.Or(ctx.Err(), full(i)); outcomes[i].err != nil {
+		outcomes[i].err = cmp.Or(ctx.Err(), full(i))
+		if outcomes[i].err != nil {
 			return
 		}
-		outcomes[i] = c.spec(ctx, specs[i])
+		outcomes[i] = c.evaluateSpec(ctx, specs[i])
 		for _, n := range outcomes[i].Nodes {
 			values.Add(int64(n.Object.Values()))
 		}
@@ -65,6 +68,9 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 	if len(specs) > 0 && full(0) != nil { // Which spec was one too many is chance.
 		return evaluated{}, object.Errors{{Stage: object.StageEvaluate, Err: full(0)}}
 	}
+
+	// Outcomes are collected in the order of the specs. A spec that failed keeps no other from being
+	// checked.
 	out := evaluated{mistakes: c.mistakes, undecided: map[string]Errors{}, provisioned: map[object.ID]string{}}
 	for i, s := range specs {
 		o := outcomes[i]
@@ -78,11 +84,15 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 			}
 			continue
 		}
+
+		// Later stages need the calls and the resources of a workload.
 		out.existing = append(out.existing, o.compiled.Existing...)
 		for _, caller := range o.compiled.Callers {
 			out.calls = append(out.calls, Call{From: caller, To: s.Evaluate.Spec})
 		}
-		violations, err := c.violations(ctx, s, o.Violations)
+
+		// Policies and modules have mistakes and warnings of their own.
+		violations, err := c.placeViolations(ctx, s, o.Violations)
 		if err != nil {
 			return evaluated{}, err
 		}
@@ -95,6 +105,8 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 				Hint: "add --allow-empty if that is meant",
 			})
 		}
+
+		// A node is adopted as its spec says, unless its module decides.
 		for _, n := range o.Nodes {
 			if n.Apply.Adopt == "" {
 				n.Apply.Adopt = s.Adopt
@@ -105,14 +117,16 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 			out.provisioned[id] = name
 		}
 	}
+
+	// Some mistakes are those of all specs together.
 	hintOnce(out.mistakes)
 	out.mistakes = append(out.mistakes, c.shared(outcomes)...)
 	return out, nil
 }
 
-// withoutFound are the mistakes of policies that could not judge, but for those of specs in whose
-// objects the check found errors: a number that is text is one mistake, and not one of each policy
-// that counts with it.
+// withoutFound returns the mistakes of policies that could not judge, except those of specs in
+// whose objects the check found errors: a number that is text is one mistake, and not one of each
+// policy that calculates with it.
 func (e evaluated) withoutFound(findings Errors) (out Errors) {
 	found := map[string]bool{}
 	for _, f := range findings.Failures() {
@@ -126,7 +140,7 @@ func (e evaluated) withoutFound(findings Errors) (out Errors) {
 	return out
 }
 
-// each calls do for 0..n-1 on at most parallel goroutines and waits. Where there is one
+// each calls do for 0 to n-1 on at most parallel goroutines, and waits for them. If only one runs
 // at a time it starts none: that would wake a thread for nothing.
 func each(n, parallel int, do func(i int)) {
 	if min(parallel, n) <= 1 {

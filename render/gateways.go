@@ -14,6 +14,7 @@ import (
 // join decodes the Gateways of the request and relates them to its workloads, which then
 // know the ports that they have to open.
 func (c *compiler) join(sources []workload.Source) (mistakes Errors) {
+	// The Gateways come from the specs of the request.
 	for _, s := range c.req.Specs {
 		if s.Gateway {
 			e := s.Evaluate
@@ -21,12 +22,15 @@ func (c *compiler) join(sources []workload.Source) (mistakes Errors) {
 			if s.Written != nil {
 				errs = s.Written(errs)
 			}
-			c.gateways, mistakes = append(c.gateways, g), append(mistakes, errs...)
+			c.gateways = append(c.gateways, g)
+			mistakes = append(mistakes, errs...)
 		}
 	}
 	if len(c.gateways) == 0 {
 		return nil
 	}
+
+	// Nothing is known of a workload that is broken or partial.
 	broken := slices.Clone(c.req.Broken)
 	var workloads []gateway.Workload
 	for _, s := range sources {
@@ -40,6 +44,8 @@ func (c *compiler) join(sources []workload.Source) (mistakes Errors) {
 			Serverless: s.Spec.Kind.Value == score.KindKnativeService, Resources: s.Spec.Resources,
 		})
 	}
+
+	// The workloads open the ports that routes lead to.
 	joined, errs := gateway.Join(c.gateways, workloads, broken...)
 	c.joined = joined
 	for i, s := range sources {

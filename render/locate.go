@@ -18,8 +18,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// violations gives the violations of the policies of a spec the user's line.
-func (c *compiler) violations(ctx context.Context, s Spec, violations []evaluate.Violation) (Errors, error) {
+// placeViolations gives the violations of the policies of a spec the user's line.
+func (c *compiler) placeViolations(ctx context.Context, s Spec, violations []evaluate.Violation) (Errors, error) {
 	var queries []evaluate.Query
 	for _, v := range violations {
 		queries = append(queries, evaluate.Query{Node: v.Node, Path: v.Path})
@@ -53,7 +53,7 @@ func (c *compiler) violations(ctx context.Context, s Spec, violations []evaluate
 // policyModule is the label of the module of policies that comes with Ropewalk.
 const policyModule = embedded + "policies"
 
-// softens is the hint that makes a warning of a rule of the module of policies.
+// softens returns the hint that makes a warning of a rule of the module of policies.
 func softens(rule string, policies []evaluate.Policy) string {
 	name := ""
 	for _, p := range policies {
@@ -88,6 +88,8 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 	if err != nil || len(findings) == 0 {
 		return nil, err
 	}
+
+	// Ask where the values come from that the findings are about.
 	byID := make(map[object.ID]*object.Node, len(nodes))
 	for _, n := range nodes {
 		byID[n.ID] = n
@@ -103,6 +105,8 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 	if errors.Is(err, context.Canceled) {
 		return nil, err
 	}
+
+	// Place each finding at its origin.
 	specs := map[string]Spec{}
 	for _, s := range c.req.Specs {
 		specs[s.Evaluate.Spec] = s
@@ -111,7 +115,8 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 	for i, f := range findings {
 		out[i] = asError(f)
 		if len(queries[i].Path) > len(f.Path) {
-			out[i].Secret, origins[i].InputPath = true, nil // Even a key may be a value in the wrong place.
+			out[i].Secret = true // Even a key may be a value in the wrong place.
+			origins[i].InputPath = nil
 		}
 		// What is wrong with the schemas themselves belongs to no spec.
 		if s, ok := specs[f.Node.Spec()]; ok {
@@ -131,7 +136,7 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 	return oncePerInput(out, origins), nil
 }
 
-// secretIn is the path of the first value that a Secret holds: the message about the Secret is
+// secretIn returns the path of the first value that a Secret holds: the message about the Secret is
 // there, and not where another part of it comes from.
 func secretIn(o object.Object) object.Path {
 	for _, list := range [...]string{"data", "stringData"} {
@@ -208,7 +213,7 @@ func (r Renderer) checker(req Request) *check.Checker {
 	})
 }
 
-// asError is f as an error that has no position yet.
+// asError returns f as an error that has no position yet.
 func asError(f check.Finding) *Error {
 	return &Error{
 		Stage: object.StageCheck, Severity: f.Severity, Node: f.Node,
@@ -223,14 +228,14 @@ func asError(f check.Finding) *Error {
 // A workload is compiled once more for it: to keep what every workload compiled to costs
 // a large project a third of its memory, and few callers trace.
 func (r Renderer) Trace(ctx context.Context, req Request, queries []evaluate.Query) ([]evaluate.Origin, error) {
-	c, err := r.compiler(ctx, req)
+	c, err := r.newCompiler(ctx, req)
 	if err != nil {
 		return make([]evaluate.Origin, len(queries)), err
 	}
 	return c.origins(ctx, queries)
 }
 
-// origins is [Renderer.Trace] for the request of c.
+// origins does what [Renderer.Trace] does, for the request of c.
 func (c *compiler) origins(ctx context.Context, queries []evaluate.Query) ([]evaluate.Origin, error) {
 	out := make([]evaluate.Origin, len(queries))
 	bySpec := map[string][]int{}
@@ -262,6 +267,8 @@ func (c *compiler) trace(ctx context.Context, s Spec, queries []evaluate.Query) 
 	if len(queries) == 0 {
 		return out, own.request.Input, nil
 	}
+
+	// Provisioners make some of the objects of a workload.
 	provisions := []provision{own}
 	if s.Workload != nil {
 		compiled, err := c.compile(ctx, s)
@@ -271,6 +278,7 @@ func (c *compiler) trace(ctx context.Context, s Spec, queries []evaluate.Query) 
 		provisions[0].request.Input = compiled.Input
 		provisions = append(provisions, compiled.provisions...)
 	}
+
 	// The last provision that made a node is its origin, the module of the spec where
 	// none did.
 	madeBy := map[object.ID]int{}
@@ -280,12 +288,15 @@ func (c *compiler) trace(ctx context.Context, s Spec, queries []evaluate.Query) 
 		}
 	}
 	var errs []error
+
+	// Each module answers the queries about its own objects.
 	for p := range provisions {
 		var group []evaluate.Query
 		var at []int
 		for i, q := range queries {
 			if madeBy[q.Node] == p {
-				group, at = append(group, q), append(at, i)
+				group = append(group, q)
+				at = append(at, i)
 			}
 		}
 		if len(group) == 0 {
@@ -319,7 +330,8 @@ func (c *compiler) locateAll(ctx context.Context, errs Errors, nodes []*object.N
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	specs, made := map[string]Spec{}, map[object.ID]object.Pos{}
+	specs := map[string]Spec{}
+	made := map[object.ID]object.Pos{}
 	for _, s := range c.req.Specs {
 		specs[s.Evaluate.Spec] = s
 	}
@@ -344,6 +356,7 @@ const embedded = "embedded:"
 // from, else at the line of the user's own module, else at the spec that chose a module
 // of others.
 func locate(e *Error, s Spec, origin evaluate.Origin) {
+	// How a Secret is allowed depends on how the spec is written.
 	switch at := s.Evaluate.InputPath; {
 	case len(at) > 2 && at[0].Name == "bundle" && at[1].Name == "instances":
 		e.Hint = strings.Replace(e.Hint, "allow this Secret in allowSecrets", `write @ropewalk(allowSecrets="NAME") in the instance `+strconv.Quote(at[2].Name), 1)
@@ -353,6 +366,8 @@ func locate(e *Error, s Spec, origin evaluate.Origin) {
 	default:
 		e.Hint = strings.Replace(e.Hint, "allow this Secret in allowSecrets", "write a Transform with cueRef: {type: path, ref: FOLDER} and allowSecrets: [NAME] in its spec", 1)
 	}
+
+	// The input comes first, then the user's own module, then the spec.
 	own := origin.Module.IsValid() && !strings.HasPrefix(s.Evaluate.Module.Label, embedded)
 	switch {
 	case origin.Input.IsValid():
@@ -366,6 +381,8 @@ func locate(e *Error, s Spec, origin evaluate.Origin) {
 	case !e.Pos.IsValid():
 		e.Pos = s.Evaluate.Pos
 	}
+
+	// The line of the module is worth a note, whatever the place is.
 	if origin.Module.IsValid() {
 		text := "the module writes it here"
 		if len(origin.InputPath) > 0 && s.Workload == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload"
 )
 
-// shared are the mistakes of all workloads, each once: the first in the order of specs
-// stands for all.
+// shared returns the mistakes of all workloads, each once: the first in the order of specs stands
+// for all.
 func (c *compiler) shared(outcomes []outcome) Errors {
 	var out Errors
 	reported := map[string]bool{}
@@ -61,9 +61,8 @@ func twoRoutes(first, second workload.Route) *Error {
 	}
 }
 
-// refused is the mistake of a project whose module for workloads is made for something
-// else: it rejects two or more fields that every workload has. Its other errors are
-// then of no use.
+// refused returns the mistake of a project whose module for workloads is made for something else:
+// it rejects two or more fields that every workload has. Its other errors are then of no use.
 func (c *compiler) refused(s Spec, err error) *Error {
 	module := c.req.Workloads.Config.Module
 	if err == nil || module.Type == spec.RefEmbedded && module.Ref == spec.DefaultWorkloadModule {

@@ -14,9 +14,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/preview"
 )
 
-// provisionedIn is the nodes that a provisioner made, each in a namespace where its kind
-// is namespaced: that of the workload where the provisioner sets none. An engine would
-// choose one of its own, and duplicates would not be found.
+// provisionedIn returns the nodes that a provisioner made, each in a namespace if its kind is
+// namespaced: that of the workload if the provisioner sets none. An engine would choose one of its
+// own, and duplicates would not be found.
 func (c *compiler) provisionedIn(namespace string, nodes []*object.Node) []*object.Node {
 	return withNamespace(nodes, func(n *object.Node) string {
 		if namespaced, _ := c.scopes().Namespaced(n.Object); namespaced {
@@ -26,12 +26,13 @@ func (c *compiler) provisionedIn(namespace string, nodes []*object.Node) []*obje
 	})
 }
 
-// withNamespaces is all nodes of a render, each in the namespace of its spec's context
-// where its kind is namespaced and its module sets none. Flux rejects such objects, and
-// spec.targetNamespace of a Kustomization moves all other objects too. Where all is false,
-// that is done for specs that state their namespace alone.
+// withNamespaces returns all nodes of a render, each in the namespace of its spec's context if its
+// kind is namespaced and its module sets none. Flux rejects such objects, and spec.targetNamespace
+// of a Kustomization moves all other objects too. If all is false, that is done only for specs that
+// state their namespace.
 func (c *compiler) withNamespaces(nodes []*object.Node, all bool) []*object.Node {
-	of, stated := c.namespaces(nodes), map[string]bool{}
+	of := c.namespaces(nodes)
+	stated := map[string]bool{}
 	for _, s := range c.req.Specs {
 		stated[s.Evaluate.Spec] = s.StatesNamespace || c.req.Preview.ID != ""
 	}
@@ -43,12 +44,13 @@ func (c *compiler) withNamespaces(nodes []*object.Node, all bool) []*object.Node
 	})
 }
 
-// namespaces gives the namespace of its spec's context for a node whose kind is
-// namespaced, and "" for others.
+// namespaces returns a function with the namespace of a node: that of its spec's context if its
+// kind is namespaced, and "" for others.
 func (c *compiler) namespaces(nodes []*object.Node) func(n *object.Node) string {
 	contexts, stated := map[string]string{}, map[string]bool{}
 	for _, s := range c.req.Specs {
-		contexts[s.Evaluate.Spec], stated[s.Evaluate.Spec] = s.Evaluate.Context.Namespace, s.StatesNamespace || c.req.Preview.ID != ""
+		contexts[s.Evaluate.Spec] = s.Evaluate.Context.Namespace
+		stated[s.Evaluate.Spec] = s.StatesNamespace || c.req.Preview.ID != ""
 	}
 	scope := c.scopeOf(nodes)
 	return func(n *object.Node) string {
@@ -62,20 +64,22 @@ func (c *compiler) namespaces(nodes []*object.Node) func(n *object.Node) string 
 	}
 }
 
-// scopeOf reports whether the kind of a node is namespaced, and whether that is known.
+// scopeOf returns a function that reports whether the kind of a node is namespaced, and whether
+// that is known.
 func (c *compiler) scopeOf(nodes []*object.Node) func(n *object.Node) (namespaced, known bool) {
 	own := scopesOf(nodes)
 	return func(n *object.Node) (namespaced, known bool) {
-		if namespaced, known = own[n.Object.Ref().GroupKind()]; known {
+		namespaced, known = own[n.Object.Ref().GroupKind()]
+		if known {
 			return namespaced, true
 		}
 		return c.scopes().Namespaced(n.Object)
 	}
 }
 
-// preview is the nodes in the preview of the request, if it is for one, with the mistakes in what
-// a preview cannot have. The error is only that of a cancelled context.
-func (c *compiler) preview(ctx context.Context, nodes []*object.Node) ([]*object.Node, Errors, error) {
+// moveToPreview returns the nodes in the preview of the request, if it is for one, with the
+// mistakes in what a preview cannot have. The error is only that of a cancelled context.
+func (c *compiler) moveToPreview(ctx context.Context, nodes []*object.Node) ([]*object.Node, Errors, error) {
 	if c.req.Preview.ID == "" {
 		return nodes, nil, nil
 	}
@@ -90,19 +94,22 @@ func (c *compiler) preview(ctx context.Context, nodes []*object.Node) ([]*object
 	return moved, errs, nil
 }
 
-// twice reports objects that an engine takes for one: one names the namespace of the
-// context, and the other leaves it to the engine. Where both name it, or neither, the
-// graph reports them.
-func (c *compiler) twice(nodes []*object.Node) Errors {
+// reportTwice reports objects that an engine takes for one: one names the namespace of the context,
+// and the other leaves it to the engine. If both name it, or neither does, the graph reports them.
+func (c *compiler) reportTwice(nodes []*object.Node) Errors {
 	without := func(n *object.Node) object.Ref {
 		ref := n.Object.Ref()
 		ref.Namespace = ""
 		return ref
 	}
+
+	// Objects are the same but for their namespace.
 	byName := map[object.Ref][]*object.Node{}
 	for _, n := range nodes {
 		byName[without(n)] = append(byName[without(n)], n)
 	}
+
+	// One without a namespace clashes with one in that of the context.
 	of := c.namespaces(nodes)
 	var errs Errors
 	for _, n := range nodes {
@@ -137,8 +144,8 @@ func scopesOf(nodes []*object.Node) map[string]bool {
 	return out
 }
 
-// withNamespace is nodes, those without a namespace in the one that of returns; ""
-// leaves them.
+// withNamespace returns nodes, those without a namespace in the one that of returns. A node for
+// which it returns "" stays as it is.
 func withNamespace(nodes []*object.Node, of func(n *object.Node) string) []*object.Node {
 	var out []*object.Node
 	for i, n := range nodes {

@@ -65,13 +65,15 @@ func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
 	return out, err
 }
 
-// render is Render, and adds to secrets what it finds.
+// render runs the stages of Render, and adds to secrets what it finds.
 func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secrets) (Result, error) {
 	d, err := dialect.Find(req.Emit.Dialect)
 	if err != nil {
 		return Result{}, Errors{{Stage: object.StageOrder, Err: err}}
 	}
-	c, err := r.compiler(ctx, req)
+
+	// Evaluate all specs.
+	c, err := r.newCompiler(ctx, req)
 	if err != nil {
 		return Result{}, err
 	}
@@ -79,12 +81,16 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 	if err != nil {
 		return Result{}, err
 	}
+
+	// Put their nodes into namespaces, and into the preview if there is one.
 	nodes := evaluated.nodes
 	nodes = c.withNamespaces(nodes, d.NeedsNamespace)
-	nodes, moved, err := c.preview(ctx, nodes)
+	nodes, moved, err := c.moveToPreview(ctx, nodes)
 	if err != nil {
 		return Result{}, err
 	}
+
+	// Sort the nodes, and collect what no message may show.
 	object.SortNodes(nodes)
 	for _, n := range nodes {
 		if err := ctx.Err(); err != nil {
@@ -92,8 +98,10 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 		}
 		secrets.AddNode(n)
 	}
+
+	// Build the graph of what is applied.
 	applied := c.checker(req).Applied(nodes)
-	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes, moved, unusedPatterns(req, nodes, evaluated.broken), c.twice(applied), gateway.CheckSecrets(c.gateways, nodes))
+	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes, moved, unusedPatterns(req, nodes, evaluated.broken), c.reportTwice(applied), gateway.CheckSecrets(c.gateways, nodes))
 
 	g, err := graph.Build(applied, dependencies(req.Specs, slices.Concat(evaluated.broken, req.Broken)))
 	mistakes = append(mistakes, object.AsErrors(err, object.StageGraph)...)
@@ -107,10 +115,12 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 		return Result{}, err
 	}
 	mistakes = append(mistakes, evaluated.withoutFound(findings)...)
-	if mistakes = append(mistakes, findings...).Sorted(); mistakes.Err() != nil {
+	mistakes = append(mistakes, findings...).Sorted()
+	if mistakes.Err() != nil {
 		return Result{}, mistakes
 	}
 
+	// Order the objects and write them.
 	plan := order.New(g, d)
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
@@ -120,7 +130,7 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 	mistakes = append(mistakes, object.AsErrors(err, object.StageEmit)...)
 	mistakes = append(mistakes, written.Warnings...).Sorted()
 	if req.Strict {
-		mistakes = strict(mistakes)
+		mistakes = raiseWarnings(mistakes)
 	}
 	if mistakes.Err() != nil {
 		return Result{}, mistakes
@@ -132,8 +142,8 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 	}, nil
 }
 
-// strict turns warnings into errors.
-func strict(warnings Errors) Errors {
+// raiseWarnings turns warnings into errors.
+func raiseWarnings(warnings Errors) Errors {
 	out := make(Errors, len(warnings))
 	for i, w := range warnings {
 		e := *w
@@ -143,7 +153,7 @@ func strict(warnings Errors) Errors {
 	return out
 }
 
-// dependencies is what the graph needs of the specs, by name.
+// dependencies returns what the graph needs of the specs, sorted by name.
 func dependencies(specs []Spec, broken []string) []graph.Spec {
 	isBroken := map[string]bool{}
 	for _, name := range broken {
@@ -165,7 +175,7 @@ func dependencies(specs []Spec, broken []string) []graph.Spec {
 	return out
 }
 
-// sources is the provenance of a request, by spec.
+// sources returns the provenance of a request, sorted by spec.
 func sources(specs []Spec) []Source {
 	out := make([]Source, 0, len(specs))
 	for _, s := range specs {

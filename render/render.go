@@ -157,7 +157,7 @@ type Result struct {
 // that the project does not have.
 type Call struct{ From, To string }
 
-// Source is the provenance of the module that made a node: that of its spec, or one of
+// Source returns the provenance of the module that made a node: that of its spec, or one of
 // provisioners.
 func (r Result) Source(id object.ID) Source {
 	of := func(provisioners string) int {

@@ -36,9 +36,9 @@ type compiler struct {
 	scopes func() *check.Checker
 }
 
-// compiler reads what the workloads of a request share. The error is only that of a
-// cancelled context.
-func (r Renderer) compiler(ctx context.Context, req Request) (*compiler, error) {
+// newCompiler returns a compiler with what the workloads of a request share. The error is only that
+// of a cancelled context.
+func (r Renderer) newCompiler(ctx context.Context, req Request) (*compiler, error) {
 	c := &compiler{Renderer: r, req: req}
 	c.scopes = sync.OnceValue(func() *check.Checker {
 		req.SkipSchemas = false
@@ -53,23 +53,25 @@ func (r Renderer) compiler(ctx context.Context, req Request) (*compiler, error) 
 		}
 	}
 	gateways := c.join(sources)
-	catalog, err := c.catalog(ctx, resources || len(req.Workloads.Config.Config.Members) > 0)
+	catalog, err := c.listProvisioners(ctx, resources || len(req.Workloads.Config.Config.Members) > 0)
 	complete := c.mistakes.Err() == nil
-	if c.mistakes = append(c.mistakes, gateways...); err != nil || !complete {
+	c.mistakes = append(c.mistakes, gateways...)
+	if err != nil || !complete {
 		return c, err
 	}
 	c.mistakes = append(c.mistakes, workload.CheckConfig(req.Workloads.Config, catalog)...)
 	// Without the complete catalog the needs of a workload cannot be checked.
 	if len(sources) > 0 {
 		project, errs := workload.Join(sources, req.Workloads.Config, catalog, req.Broken...)
-		c.project, c.mistakes = project, append(c.mistakes, errs...)
+		c.project = project
+		c.mistakes = append(c.mistakes, errs...)
 	}
 	return c, nil
 }
 
-// catalog lists what the modules of provisioners provide. Where nothing needs resources, the
+// listProvisioners lists what the modules of provisioners provide. If nothing needs resources, the
 // modules that the project names are read for the mistakes in them.
-func (c *compiler) catalog(ctx context.Context, resources bool) ([]resource.Provisioner, error) {
+func (c *compiler) listProvisioners(ctx context.Context, resources bool) ([]resource.Provisioner, error) {
 	var out []resource.Provisioner
 	for i, p := range c.req.Workloads.Provisioners {
 		if len(c.req.Specs) == 0 || !resources && !p.Pos.IsValid() {
@@ -93,9 +95,11 @@ func (c *compiler) catalog(ctx context.Context, resources bool) ([]resource.Prov
 	return out, nil
 }
 
-// spec evaluates one spec; a workload is compiled first.
-func (c *compiler) spec(ctx context.Context, s Spec) (out outcome) {
+// evaluateSpec evaluates one spec; a workload is compiled first.
+func (c *compiler) evaluateSpec(ctx context.Context, s Spec) (out outcome) {
 	request := s.Evaluate
+
+	// A Gateway gets the input that was joined from its routes.
 	if s.Gateway {
 		input, ok := c.joined.Inputs[request.Spec]
 		if !ok {
@@ -103,23 +107,31 @@ func (c *compiler) spec(ctx context.Context, s Spec) (out outcome) {
 		}
 		request.Input = input
 	}
+
+	// Other specs have their input as it is written.
 	if s.Workload == nil {
 		out.Result, out.err = c.Evaluator.Evaluate(ctx, request)
 		return out
 	}
+
+	// A workload is compiled to the input of its module.
 	compiled, err := c.compile(ctx, s)
 	if err != nil {
 		return outcome{err: err}
 	}
-	out.compiled, out.provisioned = compiled.Compiled, compiled.provisioned()
+	out.compiled = compiled.Compiled
+	out.provisioned = compiled.provisioned()
 	request.Input = compiled.Input
 	out.Result, out.err = c.Evaluator.Evaluate(ctx, request)
-	if out.refused = c.refused(s, out.err); out.refused != nil {
+	out.refused = c.refused(s, out.err)
+	if out.refused != nil {
 		out.err = errReported
 	}
 	if out.err != nil {
 		return out
 	}
+
+	// The objects of its resources belong to the workload.
 	compiled.Locate(out.Nodes)
 	out.Nodes = append(out.Nodes, compiled.Nodes...)
 	out.Warnings = append(out.Warnings, compiled.warnings...)
@@ -143,7 +155,7 @@ type provision struct {
 	nodes map[object.ID]object.Pos
 }
 
-// provisioned is the name of the module that made each node.
+// provisioned returns the name of the module that made each node.
 func (c compilation) provisioned() map[object.ID]string {
 	out := map[object.ID]string{}
 	for _, p := range c.provisions {
@@ -160,12 +172,14 @@ func (c *compiler) compile(ctx context.Context, s Spec) (compilation, error) {
 	if c.project == nil {
 		return compilation{}, errReported
 	}
+
+	// Resources may need others, so that they are made in rounds.
 	w := c.project.Compile(s.Workload.Spec.Name.Value)
 	var out compilation
 	var mistakes Errors
 	for requests := w.Next(); len(requests) > 0; requests = w.Next() {
 		for _, request := range requests {
-			made, found, err := c.provision(ctx, s, w, request)
+			made, found, err := c.provisionResources(ctx, s, w, request)
 			if err != nil {
 				return compilation{}, err
 			}
@@ -175,9 +189,12 @@ func (c *compiler) compile(ctx context.Context, s Spec) (compilation, error) {
 			}
 		}
 	}
+
+	// The rest of the workload is compiled with what is known of them.
 	var errs object.Errors
 	out.Compiled, errs = w.Finish()
-	if mistakes = append(mistakes, errs...); s.Written != nil {
+	mistakes = append(mistakes, errs...)
+	if s.Written != nil {
 		mistakes = s.Written(mistakes)
 	}
 	if mistakes.Err() != nil {
@@ -190,14 +207,18 @@ func (c *compiler) compile(ctx context.Context, s Spec) (compilation, error) {
 	return out, nil
 }
 
-// provision calls one module for resources. The error is only that of a cancelled
+// provisionResources calls one module for resources. The error is only that of a cancelled
 // context.
-func (c *compiler) provision(ctx context.Context, s Spec, w *workload.Compilation, needed workload.Request) (provision, Errors, error) {
+func (c *compiler) provisionResources(ctx context.Context, s Spec, w *workload.Compilation, needed workload.Request) (provision, Errors, error) {
 	module := c.req.Workloads.Provisioners[needed.Module]
 	request := s.Evaluate
 	// A shared resource is made in the context of its owner, whichever workload needs it.
-	request.Spec, request.Context, request.InputPath = needed.Context.Name, needed.Context, needed.InputPath
-	request.Module, request.Input, request.Policies = module.Module, needed.Input, nil
+	request.Spec = needed.Context.Name
+	request.Context = needed.Context
+	request.InputPath = needed.InputPath
+	request.Module = module.Module
+	request.Input = needed.Input
+	request.Policies = nil
 	result, err := c.Evaluator.Evaluate(ctx, request)
 	if errors.Is(err, context.Canceled) {
 		return provision{}, nil, err
@@ -208,13 +229,16 @@ func (c *compiler) provision(ctx context.Context, s Spec, w *workload.Compilatio
 		// One resource that cannot be made must not hide mistakes in the texts that the
 		// others are in.
 		needed = needed.Without(mistakes)
-		if request.Input = needed.Input; len(needed.Resources) > 0 {
+		request.Input = needed.Input
+		if len(needed.Resources) > 0 {
 			result, err = c.Evaluator.Evaluate(ctx, request)
 		}
 		if err != nil {
 			return provision{}, mistakes, ctx.Err()
 		}
 	}
+
+	// The workload gets an answer for each resource that was made.
 	out := provision{request: request, module: module.Name, nodes: map[object.ID]object.Pos{}}
 	resources, _ := needed.Input.Get("resources")
 	answers := make(map[string]resource.Answer, len(needed.Resources))
