@@ -56,12 +56,13 @@ type Built struct {
 	ManagedBy string
 }
 
-// New makes the engine; charts renders those of helmCharts, which are refused where it is nil.
+// New returns the engine. The function charts renders those of helmCharts, which are refused if it
+// is nil.
 func New(library Library, charts Charts) component.Engine {
 	return func(ctx context.Context, req component.Request) (component.Output, error) {
 		w := newWalker(req.FS, *req.Component.Kustomize, req.At)
-		top, root := w.all(req.Dir, req.Component)
-		w.exposed(top)
+		top, root := w.walkAll(req.Dir, req.Component)
+		w.refuseExposed(top)
 		for _, r := range w.remotes {
 			w.errs = append(w.errs, component.Fail(r.Pos, nil, "", "what %q refers to was not fetched", r.URL))
 		}
@@ -93,37 +94,50 @@ type build struct {
 	rendered map[string]object.Pos
 }
 
+// run builds the kustomization, and returns its objects with their places and with warnings.
 func (b *build) run(ctx context.Context) (component.Output, error) {
+	// The library reads from memory only.
 	for name, data := range b.files {
 		if err := b.fs.WriteFile(treeDir+"/"+name, data); err != nil {
 			return component.Output{}, fmt.Errorf("write %q into memory: %w", name, err)
 		}
 	}
+
+	// Fields of the component are a kustomization above that of the author.
 	first := b.root
 	if b.top != nil {
-		first, b.dir = b.top, topDir
-		b.overlay()
+		first = b.top
+		b.dir = topDir
+		b.layOver()
 	}
+
+	// A mark in the annotations tells where an object comes from.
 	plain := first.types.BuildMetadata
 	traced := append(slices.Clone(plain), types.OriginAnnotations)
 	if slices.Contains(plain, types.OriginAnnotations) {
 		traced = plain
 	}
-	out, err := b.built(ctx, traced)
+
+	// Without the mark the objects are exact, if annotations may change them.
+	out, err := b.runKustomize(ctx, traced)
 	if err == nil && b.touchesAnnotations() && len(traced) > len(plain) {
 		var exact []Result
-		exact, err = b.built(ctx, plain)
-		out = placed(exact, out)
+		exact, err = b.runKustomize(ctx, plain)
+		out = withOrigins(exact, out)
 	} else if err != nil && b.touchesAnnotations() {
-		out, err = b.built(ctx, plain)
+		out, err = b.runKustomize(ctx, plain)
 	}
+
+	// A mistake is explained with the files of the user.
 	switch {
 	case ctx.Err() != nil:
 		return component.Output{}, ctx.Err()
 	case err != nil:
 		return component.Output{}, b.explain(err)
 	}
-	b.unused(out)
+
+	// Each object has the place that it comes from.
+	b.warnOfUnused(out)
 	objects := make([]component.Object, 0, len(out))
 	places := b.places()
 	for _, r := range out {
@@ -132,8 +146,8 @@ func (b *build) run(ctx context.Context) (component.Output, error) {
 	return component.Output{Objects: objects, Warnings: b.warnings.Sorted()}, nil
 }
 
-// overlay makes the kustomization of the fields of the component.
-func (b *build) overlay() {
+// layOver makes the kustomization of the fields of the component.
+func (b *build) layOver() {
 	t := &b.top.types
 	at := relative("top", strings.TrimPrefix(treeDir, "/")+"/"+b.top.dir)
 	move := func(ref *string) {
@@ -151,13 +165,15 @@ func (b *build) overlay() {
 		move(&t.Replacements[i].Path)
 	}
 	t.Resources = []string{relative("top", strings.TrimPrefix(b.dirOf(b.root), "/"))}
-	t.BuildMetadata, t.SortOptions, t.OpenAPI = b.root.types.BuildMetadata, b.root.types.SortOptions, nil
+	t.BuildMetadata = b.root.types.BuildMetadata
+	t.SortOptions = b.root.types.SortOptions
+	t.OpenAPI = nil
 }
 
 func (b *build) dirOf(k *kustomization) string { return path.Join(treeDir, k.dir) }
 
-// built runs kustomize with that buildMetadata at the top.
-func (b *build) built(ctx context.Context, metadata []string) ([]Result, error) {
+// runKustomize runs kustomize with that buildMetadata at the top.
+func (b *build) runKustomize(ctx context.Context, metadata []string) ([]Result, error) {
 	for _, k := range b.made {
 		t := k.types
 		if k == b.root {
@@ -176,18 +192,18 @@ func (b *build) built(ctx context.Context, metadata []string) ([]Result, error) 
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	out, err := b.library.Build(Run{Files: b.fs, Dir: b.dir, Origins: slices.Contains(b.root.types.BuildMetadata, types.OriginAnnotations), Schema: b.schema()})
-	b.unusedVars(out.Unused)
-	b.named(out)
+	out, err := b.library.Build(Run{Files: b.fs, Dir: b.dir, Origins: slices.Contains(b.root.types.BuildMetadata, types.OriginAnnotations), Schema: b.hasSchema()})
+	b.warnOfUnusedVars(out.Unused)
+	b.nameOrigins(out)
 	return out.Results, err
 }
 
 // release is that of the kustomize that has this version of the library.
 const release = "v5.8.2"
 
-// named has the label of who built an object name that release in place of ours, and the
-// annotations of where it comes from the folder of the author in place of that in memory.
-func (b *build) named(out Built) {
+// nameOrigins sets the label of what built an object to kustomize of that release, and the
+// annotations of where it comes from to the folder of the author instead of that in memory.
+func (b *build) nameOrigins(out Built) {
 	if len(b.root.types.BuildMetadata) == 0 {
 		return
 	}
@@ -205,8 +221,8 @@ func (b *build) named(out Built) {
 	}
 }
 
-// schema reports whether a kustomization brings a schema of its own.
-func (b *build) schema() bool {
+// hasSchema reports whether a kustomization brings a schema of its own.
+func (b *build) hasSchema() bool {
 	for _, k := range b.made {
 		if len(k.types.OpenAPI) > 0 {
 			return true
@@ -215,6 +231,7 @@ func (b *build) schema() bool {
 	return false
 }
 
+// write writes a kustomization into memory.
 func (b *build) write(name string, k types.Kustomization) error {
 	data, err := json.Marshal(k)
 	if err != nil {
@@ -223,8 +240,8 @@ func (b *build) write(name string, k types.Kustomization) error {
 	return b.fs.WriteFile(name, data)
 }
 
-// unusedVars warns of vars at the fields of the user that declare some.
-func (b *build) unusedVars(names []string) {
+// warnOfUnusedVars warns of vars at the fields of the user that declare some.
+func (b *build) warnOfUnusedVars(names []string) {
 	if len(names) == 0 {
 		return
 	}

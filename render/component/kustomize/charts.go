@@ -30,20 +30,24 @@ type ChartOptions struct {
 // Charts renders the chart in the folder dir to YAML, in the order of helm template.
 type Charts func(ctx context.Context, chart fs.FS, dir string, options ChartOptions) ([]byte, error)
 
-// inflate replaces helmCharts by what they render to. It becomes a component of kustomize,
-// which comes after the generators, as charts do.
+// inflate replaces helmCharts by what they render to. That becomes a component of kustomize, which
+// comes after the generators, as charts do.
 func (b *build) inflate(ctx context.Context, charts Charts) error {
+	// A chart may have the namespace of its kustomization, or of one above.
 	namespaces := map[*kustomization][]string{}
 	b.inherit(b.root, "", namespaces)
 	if b.top != nil {
 		clear(namespaces)
 		b.inherit(b.root, b.top.types.Namespace, namespaces)
 	}
+
+	// Each chart renders to a file.
 	var errs object.Errors
 	for _, k := range b.made {
 		var files []string
 		for i := range k.types.HelmCharts {
-			c, p := k.types.HelmCharts[i], item("helmCharts", i)
+			c := k.types.HelmCharts[i]
+			p := item("helmCharts", i)
 			fail := func(hint, format string, args ...any) {
 				errs = append(errs, component.Fail(b.pos(k, p), p, hint, format, args...))
 			}
@@ -63,7 +67,7 @@ func (b *build) inflate(ctx context.Context, charts Charts) error {
 			case ctx.Err() != nil:
 				return ctx.Err()
 			case err != nil:
-				errs = append(errs, placeless(err, b.pos(k, p), p)...)
+				errs = append(errs, placeErrors(err, b.pos(k, p), p)...)
 				continue
 			case len(data) > 0:
 				files = append(files, file)
@@ -74,6 +78,8 @@ func (b *build) inflate(ctx context.Context, charts Charts) error {
 				}
 			}
 		}
+
+		// The files are resources of a component beside the kustomization.
 		k.types.HelmCharts, k.types.HelmGlobals = nil, nil
 		if len(files) == 0 {
 			continue
@@ -90,12 +96,13 @@ func (b *build) inflate(ctx context.Context, charts Charts) error {
 // chartsDir holds what the charts of a kustomization render to.
 const chartsDir = ".ropewalk-charts"
 
-// placeless gives mistakes without a place that of the chart.
-func placeless(err error, pos object.Pos, p object.Path) object.Errors {
+// placeErrors gives mistakes without a place that of the chart.
+func placeErrors(err error, pos object.Pos, p object.Path) object.Errors {
 	errs := object.AsErrors(err, object.StageEvaluate)
 	for _, e := range errs {
 		if !e.Pos.IsValid() {
-			e.Pos, e.Path = pos, p.String()
+			e.Pos = pos
+			e.Path = p.String()
 		}
 	}
 	return errs
@@ -115,7 +122,7 @@ func (b *build) inherit(k *kustomization, ns string, known map[*kustomization][]
 	}
 }
 
-// render is what a chart of k gives, with a mark that keeps the namespaces that it chose.
+// render returns what a chart of k renders to, with a mark that keeps the namespaces that it chose.
 func (b *build) render(ctx context.Context, charts Charts, k *kustomization, c types.HelmChart, dir string) ([]byte, error) {
 	values, err := b.values(k, c, dir)
 	if err != nil {
@@ -135,7 +142,7 @@ func (b *build) render(ctx context.Context, charts Charts, k *kustomization, c t
 	return marked, nil
 }
 
-// values are those of a chart in the order in which Helm lays them over each other.
+// values returns the values of a chart in the order in which Helm lays them over each other.
 func (b *build) values(k *kustomization, c types.HelmChart, dir string) ([][]byte, error) {
 	file := path.Join(dir, "values.yaml")
 	if c.ValuesFile != "" {

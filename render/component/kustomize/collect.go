@@ -57,7 +57,7 @@ type Collected struct {
 // paths in c are relative to, and at as in component.Request. The error is an object.Errors.
 func Collect(fsys fs.FS, dir string, c spec.Component, at func(name string, line, column int) object.Pos) (Collected, error) {
 	w := newWalker(fsys, *c.Kustomize, at)
-	w.all(dir, c)
+	w.walkAll(dir, c)
 	if err := w.errs.Sorted().Err(); err != nil {
 		return Collected{}, err
 	}
@@ -65,9 +65,10 @@ func Collect(fsys fs.FS, dir string, c spec.Component, at func(name string, line
 	return Collected{Files: slices.Sorted(maps.Keys(w.files)), Remotes: w.remotes, Charts: w.charts}, nil
 }
 
-// remote reads a reference to elsewhere as kustomize does; ok is false for a path. kustomize
-// asks the server of a URL without a mark of Git, and takes what is YAML for a file.
-func remote(text string) (r Remote, ok bool) {
+// parseRemote reads a reference to elsewhere as kustomize does. It reports false for a path.
+// kustomize asks the server of a URL without a mark of Git, and takes what is YAML for a file.
+func parseRemote(text string) (r Remote, ok bool) {
+	// The reference may be one of Git by its prefix.
 	bare := text
 	if len(bare) > 5 && strings.EqualFold(bare[:5], "git::") {
 		bare = bare[5:]
@@ -75,6 +76,7 @@ func remote(text string) (r Remote, ok bool) {
 	rest, query, _ := strings.Cut(bare, "?")
 	u, err := url.Parse(bare)
 	web := err == nil && (u.Scheme == "http" || u.Scheme == "https")
+
 	// Origin is what the library shows of its reader of such references.
 	origin := (&resource.Origin{}).Append(bare)
 	if web && (origin.Repo == "" || !marked(u, rest)) {
@@ -83,6 +85,8 @@ func remote(text string) (r Remote, ok bool) {
 	if origin.Repo == "" || strings.HasPrefix(origin.Repo, "file:") {
 		return Remote{}, false
 	}
+
+	// The reference is written in the form of this project.
 	repo := origin.Repo
 	if host, in, scp := strings.Cut(repo, ":"); scp && host == "github.com" && !strings.HasPrefix(in, "//") {
 		repo = "git@" + repo
@@ -93,6 +97,8 @@ func remote(text string) (r Remote, ok bool) {
 			submodules = ""
 		}
 	}
+
+	// The folder and the ref are those that the library reads.
 	r = Remote{URL: text, Type: reftype.Git, Path: origin.Path}
 	if r.Path == "notCloned" { // The reader has this for the root of a repository.
 		r.Path = ""
@@ -101,6 +107,8 @@ func remote(text string) (r Remote, ok bool) {
 		r.Refs = []string{strings.Replace(repo+submodules, "&", "?", 1)}
 		return r, true
 	}
+
+	// A ref is a tag or a branch, unless it looks like a commit.
 	by := []string{"tag", "branch"}
 	if n := len(origin.Ref); (n == 40 || n == 64) && strings.Trim(strings.ToLower(origin.Ref), "0123456789abcdef") == "" {
 		by = []string{"commit"}

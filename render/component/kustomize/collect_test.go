@@ -29,7 +29,7 @@ func TestReferencesAreReadAsKustomizeDoes(t *testing.T) {
 		"https://dev.azure.com/org/project/_git/repo/deploy?version=v1":    "git https://dev.azure.com/org/project/_git/repo?tag=v1&submodules=true deploy",
 		"../base": "", "base/web.yaml": "", "file:///etc": "",
 	} {
-		r, ok := remote(text)
+		r, ok := parseRemote(text)
 		require.Equal(t, want != "", ok, text)
 		if ok {
 			require.Equal(t, want, r.Type+" "+r.Refs[0]+" "+r.Path, text)

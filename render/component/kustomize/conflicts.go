@@ -16,15 +16,19 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// conflict is that of two generators or vars which do not go together, nil where err of the
-// library is about something else.
+// conflict returns the mistake of two generators or vars which do not go together. It returns nil
+// if the error of the library is about something else.
 func (b *build) conflict(text string) error {
 	if name := find(generated, text); name != "" {
 		return b.generators(name, strings.Contains(text, "does not exist"))
 	}
-	name, what, hint := find(varTwice, text), "there is a var %q already", "remove one of them, or give it another name"
+	name := find(varTwice, text)
+	what := "there is a var %q already"
+	hint := "remove one of them, or give it another name"
 	if name == "" {
-		name, what, hint = find(varSeveral, text), "objref of var %q selects several objects", "set its namespace, or write a replacement"
+		name = find(varSeveral, text)
+		what = "objref of var %q selects several objects"
+		hint = "set its namespace, or write a replacement"
 	}
 	if name == "" {
 		return nil
@@ -39,7 +43,7 @@ func (b *build) conflict(text string) error {
 	})
 }
 
-// generators is that of a generator whose object is there already, or is not there.
+// generators returns the mistake of a generator whose object is there already, or is absent.
 func (b *build) generators(name string, absent bool) error {
 	what, hint := "%q is there already", "set behavior: merge or replace, or give one another name"
 	if absent {
@@ -61,7 +65,7 @@ func (b *build) generators(name string, absent bool) error {
 	})
 }
 
-// declared is a mistake at the last of the places that in finds; the others are notes.
+// declared returns a mistake at the last of the places that in finds. The others are notes.
 func (b *build) declared(hint, text string, in func(*kustomization) []object.Path) error {
 	e := component.Fail(b.pos(b.root, nil), nil, hint, "%s", text)
 	var at []object.Pos
@@ -72,18 +76,20 @@ func (b *build) declared(hint, text string, in func(*kustomization) []object.Pat
 		}
 	}
 	for i, pos := range at {
-		if e.Pos = pos; i < len(at)-1 {
+		e.Pos = pos
+		if i < len(at)-1 {
 			e.Notes = append(e.Notes, object.Note{Pos: pos, Text: "it is here, too"})
 		}
 	}
 	return object.Errors{e}
 }
 
-// keysTwice are keys that a map of an object has twice: the library fails when it writes it.
+// keysTwice returns a mistake for each key that a map of an object has twice: the library fails
+// when it writes it.
 func (b *build) keysTwice() object.Errors {
 	var errs object.Errors
 	report := func(n *yaml.Node, at func(*yaml.Node) object.Pos) {
-		for _, twice := range twice(n) {
+		for _, twice := range repeatedKeys(n) {
 			e := component.Fail(at(twice[1]), nil, "remove one of them", "key %q is written twice, first at line %d", twice[1].Value, twice[0].Line)
 			errs = append(errs, e)
 		}
@@ -101,8 +107,8 @@ func (b *build) keysTwice() object.Errors {
 	return errs.Sorted()
 }
 
-// twice are the keys of the maps in n that are there twice.
-func twice(n *yaml.Node) (out [][2]*yaml.Node) {
+// repeatedKeys returns the keys of the maps in n that are there twice, each with the first one.
+func repeatedKeys(n *yaml.Node) (out [][2]*yaml.Node) {
 	known := map[string]*yaml.Node{}
 	for i, c := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 && c.Kind == yaml.ScalarNode {
@@ -111,7 +117,7 @@ func twice(n *yaml.Node) (out [][2]*yaml.Node) {
 			}
 			known[c.Value] = c
 		}
-		out = append(out, twice(c)...)
+		out = append(out, repeatedKeys(c)...)
 	}
 	return out
 }

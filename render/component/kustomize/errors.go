@@ -31,9 +31,11 @@ const (
 	keyTwice   = `mapping key "[^"]*" already defined`
 )
 
-// explain is the mistake of the user that err of the library is about.
+// explain returns the mistake of the user that err of the library is about.
 func (b *build) explain(err error) error {
 	text := err.Error()
+
+	// A patch selects one object, and a field of replicas too.
 	if id := find(noTarget, text); id != "" {
 		return b.untargeted(id, text)
 	}
@@ -50,8 +52,10 @@ func (b *build) explain(err error) error {
 			}
 		}
 	}
+
+	// An object, a generator or a key may be there twice, or lack its name.
 	if id := find(registered, text); id != "" {
-		return b.twice(id)
+		return b.duplicate(id)
 	}
 	if errs := b.conflict(text); errs != nil {
 		return errs
@@ -66,6 +70,8 @@ func (b *build) explain(err error) error {
 			return errs
 		}
 	}
+
+	// Anything else is placed at the patch or the folder that the text names.
 	pos := b.pos(b.root, nil)
 	dirs := regexp.MustCompile(folder).FindAllStringSubmatch(text, -1)
 	for _, d := range slices.Backward(dirs) {
@@ -97,9 +103,11 @@ func split(id string) (kind, name, namespace string) {
 	return kind, rest, namespace
 }
 
-// untargeted is that of a patch without an object.
+// untargeted returns the mistake of a patch that selects no object, or several.
 func (b *build) untargeted(id, text string) error {
 	kind, name, namespace := split(id)
+
+	// The objects of the kind tell what was meant.
 	var of []string
 	for _, docs := range b.docs {
 		for _, d := range docs {
@@ -117,10 +125,14 @@ func (b *build) untargeted(id, text string) error {
 	if namespace != "" {
 		name = namespace + "/" + name
 	}
+
+	// The text tells whether there are none or several.
 	what := "nothing: no"
 	if find(several, text) != "" {
 		what, hint = "several objects:", "set target in patches, with the namespace or labels of one"
 	}
+
+	// The place is that of the patch.
 	pos := b.pos(b.root, nil)
 	for _, p := range b.patches {
 		for _, d := range p.docs {
@@ -132,8 +144,8 @@ func (b *build) untargeted(id, text string) error {
 	return object.Errors{component.Fail(pos, nil, hint, "the patch matches %s %s %q", what, kind, name)}
 }
 
-// twice is that of two objects of one name.
-func (b *build) twice(id string) error {
+// duplicate returns the mistake of two objects of one name.
+func (b *build) duplicate(id string) error {
 	kind, name, _ := split(id)
 	var at []object.Pos
 	for _, file := range slices.Sorted(maps.Keys(b.docs)) {
@@ -153,7 +165,7 @@ func (b *build) twice(id string) error {
 	return object.Errors{e}
 }
 
-// nameless are objects without a name or a kind.
+// nameless returns the mistakes of objects without a name or a kind.
 func (b *build) nameless() object.Errors {
 	var errs object.Errors
 	for file, docs := range b.docs {
@@ -166,7 +178,7 @@ func (b *build) nameless() object.Errors {
 	return errs.Sorted()
 }
 
-// patchAt is the place of the patch that an error is about.
+// patchAt returns the place of the patch that an error is about.
 func (b *build) patchAt(text string, pos object.Pos) object.Pos {
 	at := find(jsonPath, text)
 	for _, p := range b.patches {
@@ -192,7 +204,7 @@ const said = `(?:add|remove|replace|test) operation does not apply|doc is missin
 	`the field 'sortOptions\.\w+'|plugin \S+ not configurable|validator shouldn't modify the resource map|empty json patch operations|` +
 	`Multiple Strategic-Merge Patches in one .patches. entry is not allowed to set .patches\.target. field`
 
-// short is what the library says in words of its own, with the path of an operation: all else
+// short returns what the library says in words of its own, with the path of an operation: all else
 // in its text may be of the files, and a secret.
 func (b *build) short(text string) string {
 	if strings.Contains(text, "patch appears to be empty") {

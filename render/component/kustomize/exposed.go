@@ -16,9 +16,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// exposed refuses what copies data of a Secret into an object of another kind, or makes the
+// refuseExposed refuses what copies data of a Secret into an object of another kind, or makes the
 // Secret one: no rule protects it there, and the Secret itself may be gone from what is built.
-func (w *walker) exposed(top *kustomization) {
+func (w *walker) refuseExposed(top *kustomization) {
 	for _, check := range w.later {
 		check()
 	}
@@ -32,20 +32,20 @@ func (w *walker) exposed(top *kustomization) {
 			if r.Path != "" {
 				list = w.replacementsOf(k, r.Path)
 			}
-			w.replaced(w.pos(k, p), p, list)
+			w.reportReplaced(w.pos(k, p), p, list)
 		}
 		for i, t := range k.types.Patches {
-			w.unmade(w.pos(k, item("patches", i)), item("patches", i), k, t)
+			w.reportUnmade(w.pos(k, item("patches", i)), item("patches", i), k, t)
 		}
 		for i, v := range k.types.Vars { //nolint:staticcheck // Files of others have deprecated fields.
-			if w.secret(resid.NewResId(v.ObjRef.GVK(), v.ObjRef.Name), v.FieldRef.FieldPath) {
+			if w.isSecretData(resid.NewResId(v.ObjRef.GVK(), v.ObjRef.Name), v.FieldRef.FieldPath) {
 				w.errs = append(w.errs, copied(w.pos(k, item("vars", i)), item("vars", i)))
 			}
 		}
 	}
 }
 
-// replacementsOf are those of a file: one, or a list.
+// replacementsOf returns the replacements of a file, which holds one or a list.
 func (w *walker) replacementsOf(k *kustomization, ref string) (out []types.Replacement) {
 	name, ok := w.join(k, ref, func(string, string, ...any) {})
 	var one types.Replacement
@@ -58,16 +58,16 @@ func (w *walker) replacementsOf(k *kustomization, ref string) (out []types.Repla
 	return out
 }
 
-// replaced reports the first replacement that shows a value of a Secret.
-func (w *walker) replaced(pos object.Pos, p object.Path, list []types.Replacement) {
+// reportReplaced reports the first replacement that shows a value of a Secret.
+func (w *walker) reportReplaced(pos object.Pos, p object.Path, list []types.Replacement) {
 	for _, r := range list {
 		if slices.ContainsFunc(r.Targets, func(t *types.TargetSelector) bool {
-			return t != nil && (t.Select == nil || takesSecrets(*t.Select)) && slices.Contains(t.FieldPaths, "kind") && w.secrets(func(string) bool { return true })
+			return t != nil && (t.Select == nil || takesSecrets(*t.Select)) && slices.Contains(t.FieldPaths, "kind") && w.hasSecret(func(string) bool { return true })
 		}) {
 			w.errs = append(w.errs, remade(pos, p))
 			return
 		}
-		if r.Source == nil || !w.secret(r.Source.ResId, r.Source.FieldPath) {
+		if r.Source == nil || !w.isSecretData(r.Source.ResId, r.Source.FieldPath) {
 			continue
 		}
 		if slices.ContainsFunc(r.Targets, func(t *types.TargetSelector) bool {
@@ -79,9 +79,9 @@ func (w *walker) replaced(pos object.Pos, p object.Path, list []types.Replacemen
 	}
 }
 
-// unmade reports a patch that may give a Secret another kind.
-func (w *walker) unmade(pos object.Pos, p object.Path, k *kustomization, t types.Patch) {
-	if t.Options == nil || !t.Options.AllowKindChange || !w.secrets(func(string) bool { return true }) {
+// reportUnmade reports a patch that may give a Secret another kind.
+func (w *walker) reportUnmade(pos object.Pos, p object.Path, k *kustomization, t types.Patch) {
+	if t.Options == nil || !t.Options.AllowKindChange || !w.hasSecret(func(string) bool { return true }) {
 		return
 	}
 	takes := t.Target != nil && takesSecrets(*t.Target)
@@ -119,14 +119,14 @@ func isData(field string) bool {
 	return top == "data" || top == "stringData"
 }
 
-// secret reports whether a field holds data of a Secret. A name may have got a prefix, a suffix
+// isSecretData reports whether a field holds data of a Secret. A name may have got a prefix, a suffix
 // or another name since the file that has it, so that without a kind any Secret may be meant,
 // unless the name is that of another object.
-func (w *walker) secret(id resid.ResId, field string) bool {
+func (w *walker) isSecretData(id resid.ResId, field string) bool {
 	if !isData(field) || id.Kind != "Secret" && id.Kind != "" {
 		return false
 	}
-	if id.Kind == "Secret" || w.secrets(func(name string) bool { return strings.Contains(id.Name, name) }) {
+	if id.Kind == "Secret" || w.hasSecret(func(name string) bool { return strings.Contains(id.Name, name) }) {
 		return true
 	}
 	for _, docs := range w.docs {
@@ -139,11 +139,11 @@ func (w *walker) secret(id resid.ResId, field string) bool {
 			return false
 		}
 	}
-	return w.secrets(func(string) bool { return true })
+	return w.hasSecret(func(string) bool { return true })
 }
 
-// secrets reports whether a file or a generator has a Secret of such a name.
-func (w *walker) secrets(named func(name string) bool) bool {
+// hasSecret reports whether a file or a generator has a Secret of such a name.
+func (w *walker) hasSecret(named func(name string) bool) bool {
 	for _, docs := range w.docs {
 		if slices.ContainsFunc(docs, func(d document) bool { return (d.kind == "Secret" || d.kind == "SecretGenerator") && named(d.name) }) {
 			return true

@@ -26,62 +26,74 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// fields walks what the fields of k refer to.
-func (w *walker) fields(k *kustomization) {
+// walkFields walks what the fields of k refer to.
+func (w *walker) walkFields(k *kustomization) {
 	t := &k.types
-	w.deprecated(k)
+	w.warnOfDeprecated(k)
+
+	// Resources and components may be folders.
 	for i := range t.Resources {
-		w.resource(k, &t.Resources[i], item("resources", i), false)
+		w.walkResource(k, &t.Resources[i], item("resources", i), false)
 	}
 	for i := range t.Bases { //nolint:staticcheck // Files of others have deprecated fields.
-		w.resource(k, &t.Bases[i], item("bases", i), false) //nolint:staticcheck // As above.
+		w.walkResource(k, &t.Bases[i], item("bases", i), false) //nolint:staticcheck // As above.
 	}
 	for i := range t.Components {
-		w.resource(k, &t.Components[i], item("components", i), true)
+		w.walkResource(k, &t.Components[i], item("components", i), true)
 	}
+
+	// Some files are read for their YAML only.
 	for name, list := range map[string][]string{"crds": t.Crds, "configurations": t.Configurations} {
 		for i := range list {
-			w.yaml(k, &list[i], item(name, i))
+			w.readYAML(k, &list[i], item(name, i))
 		}
 	}
 	if ref, ok := t.OpenAPI["path"]; ok {
-		w.yaml(k, &ref, object.Fields("openapi", "path"))
+		w.readYAML(k, &ref, object.Fields("openapi", "path"))
 		t.OpenAPI["path"] = ref
 	}
+
+	// Patches and replacements may be in files.
 	for i := range t.PatchesStrategicMerge { //nolint:staticcheck // As above.
-		w.inlineOr(k, (*string)(&t.PatchesStrategicMerge[i]), item("patchesStrategicMerge", i), w.yaml) //nolint:staticcheck // As above.
+		w.checkInlineOr(k, (*string)(&t.PatchesStrategicMerge[i]), item("patchesStrategicMerge", i), w.readYAML) //nolint:staticcheck // As above.
 	}
 	for name, list := range map[string][]types.Patch{"patches": t.Patches, "patchesJson6902": t.PatchesJson6902} { //nolint:staticcheck // As above.
 		for i := range list {
-			w.patch(k, &list[i], item(name, i))
+			w.readPatch(k, &list[i], item(name, i))
 		}
 	}
 	for i := range t.Replacements {
 		if t.Replacements[i].Path != "" {
-			w.yaml(k, &t.Replacements[i].Path, item("replacements", i).Append(object.Field("path")))
+			w.readYAML(k, &t.Replacements[i].Path, item("replacements", i).Append(object.Field("path")))
 		}
 	}
+
+	// Generators read files of any kind.
 	for i := range t.ConfigMapGenerator {
-		w.sources(k, &t.ConfigMapGenerator[i].KvPairSources, item("configMapGenerator", i), w.file)
+		w.readSources(k, &t.ConfigMapGenerator[i].KvPairSources, item("configMapGenerator", i), w.readFile)
 	}
 	for i := range t.SecretGenerator {
-		w.sources(k, &t.SecretGenerator[i].KvPairSources, item("secretGenerator", i), w.file)
+		w.readSources(k, &t.SecretGenerator[i].KvPairSources, item("secretGenerator", i), w.readFile)
 	}
+
+	// Plugins are configured by files, which are checked.
 	for name, list := range map[string][]string{"generators": t.Generators, "transformers": t.Transformers, "validators": t.Validators} {
 		for i := range list {
-			w.inlineOr(k, &list[i], item(name, i), func(k *kustomization, ref *string, p object.Path) {
-				w.resource(k, ref, p, false)
-				w.configured(k, path.Join(k.dir, *ref), map[string]bool{})
+			w.checkInlineOr(k, &list[i], item(name, i), func(k *kustomization, ref *string, p object.Path) {
+				w.walkResource(k, ref, p, false)
+				w.checkConfigured(k, path.Join(k.dir, *ref), map[string]bool{})
 			})
 		}
 	}
-	w.helm(k)
+
+	// Charts come last. The library then writes old fields as new ones.
+	w.findCharts(k)
 	t.FixKustomization()
 }
 
 func item(name string, i int) object.Path { return object.Fields(name).Append(object.Index(i)) }
 
-// deprecations are fields that kustomize has deprecated, each with what is written in its place.
+// deprecations returns the fields that kustomize has deprecated, each with what is written instead.
 func deprecations() [][2]string {
 	return [][2]string{
 		{"bases", "resources"}, {"commonLabels", "labels, with includeSelectors: true"}, {"imageTags", "images"},
@@ -89,8 +101,8 @@ func deprecations() [][2]string {
 	}
 }
 
-// deprecated warns of fields that a later kustomize may not read, in files of the user.
-func (w *walker) deprecated(k *kustomization) {
+// warnOfDeprecated warns of fields that a later kustomize may not read, in files of the user.
+func (w *walker) warnOfDeprecated(k *kustomization) {
 	if k.in != "." {
 		return
 	}
@@ -103,9 +115,9 @@ func (w *walker) deprecated(k *kustomization) {
 	}
 }
 
-// yaml reads a file of YAML that makes no objects.
-func (w *walker) yaml(k *kustomization, ref *string, p object.Path) {
-	name, data, ok := w.file(k, ref, p)
+// readYAML reads a file of YAML that makes no objects.
+func (w *walker) readYAML(k *kustomization, ref *string, p object.Path) {
+	name, data, ok := w.readFile(k, ref, p)
 	if !ok {
 		return
 	}
@@ -118,17 +130,17 @@ func (w *walker) yaml(k *kustomization, ref *string, p object.Path) {
 	w.patches = append(w.patches, patch{text: string(data), docs: docs, field: w.pos(k, p), pos: func(d document) object.Pos { return w.at(name, d.line, d.column) }})
 }
 
-// patch reads a patch, and wants a target where it does not name its object itself.
-func (w *walker) patch(k *kustomization, t *types.Patch, p object.Path) {
+// readPatch reads a patch, and requires a target if it does not name its object itself.
+func (w *walker) readPatch(k *kustomization, t *types.Patch, p object.Path) {
 	if (t.Path == "") == (t.Patch == "") {
 		w.fail(k, p)("write one of path and patch", "a patch is a file or a text")
 		return
 	}
 	before := len(w.patches)
 	if t.Path != "" {
-		w.yaml(k, &t.Path, p.Append(object.Field("path")))
+		w.readYAML(k, &t.Path, p.Append(object.Field("path")))
 	} else {
-		w.inline(k, t.Patch, p.Append(object.Field("patch")))
+		w.checkInline(k, t.Patch, p.Append(object.Field("patch")))
 	}
 	for _, read := range w.patches[before:] {
 		if strings.HasPrefix(read.text, "[") && !json.Valid([]byte(read.text)) {
@@ -149,8 +161,8 @@ func (w *walker) patch(k *kustomization, t *types.Patch, p object.Path) {
 // operations is how a JSON patch begins, as YAML or JSON, behind comments.
 var operations = regexp.MustCompile(`^(?:\s*#.*\n|---\s*\n|\s)*[-\[][\s{"]`)
 
-// inline checks YAML in a string.
-func (w *walker) inline(k *kustomization, text string, p object.Path) []document {
+// checkInline checks YAML in a string.
+func (w *walker) checkInline(k *kustomization, text string, p object.Path) []document {
 	docs, _, err := documents([]byte(text))
 	if err != nil {
 		w.fail(k, p)("", "%w", err)
@@ -160,40 +172,42 @@ func (w *walker) inline(k *kustomization, text string, p object.Path) []document
 	return docs
 }
 
-// inlineOr checks YAML in a string, or what it refers to.
-func (w *walker) inlineOr(k *kustomization, text *string, p object.Path, refer func(*kustomization, *string, object.Path)) {
+// checkInlineOr checks YAML in a string, or what it refers to.
+func (w *walker) checkInlineOr(k *kustomization, text *string, p object.Path, refer func(*kustomization, *string, object.Path)) {
 	if !strings.ContainsAny(*text, "\n{") {
 		refer(k, text, p)
 		return
 	}
-	for _, d := range w.inline(k, *text, p) {
+	for _, d := range w.checkInline(k, *text, p) {
 		if p[0].Name != "patchesStrategicMerge" {
-			w.plugin(k, d, w.pos(k, p))
+			w.checkPlugin(k, d, w.pos(k, p))
 		}
 	}
 }
 
-// reader is [walker.file], or [walker.local].
+// reader is [walker.readFile], or [walker.readLocal].
 type reader func(k *kustomization, ref *string, p object.Path) (name string, data []byte, ok bool)
 
-// local reads a file that cannot be a remote one.
-func (w *walker) local(k *kustomization, ref *string, p object.Path) (name string, data []byte, ok bool) {
-	if _, isRemote := remote(*ref); isRemote && strings.Contains(*ref, "://") {
+// readLocal reads a file that cannot be a remote one.
+func (w *walker) readLocal(k *kustomization, ref *string, p object.Path) (name string, data []byte, ok bool) {
+	if _, isRemote := parseRemote(*ref); isRemote && strings.Contains(*ref, "://") {
 		w.fail(k, p)("put the file beside the kustomization", "expected a path, got a URL")
 		return "", nil, false
 	}
-	return w.file(k, ref, p)
+	return w.readFile(k, ref, p)
 }
 
-// sources reads the files of a generator.
-func (w *walker) sources(k *kustomization, s *types.KvPairSources, p object.Path, read reader) {
+// readSources reads the files of a generator.
+func (w *walker) readSources(k *kustomization, s *types.KvPairSources, p object.Path, read reader) {
 	for i, text := range s.FileSources {
 		key, file, ok := strings.Cut(text, "=")
 		if !ok {
-			key, file = path.Base(text), text
+			key = path.Base(text)
+			file = text
 		}
 		ref := file
-		if read(k, &ref, p.Append(object.Field("files"), object.Index(i))); ref != file {
+		read(k, &ref, p.Append(object.Field("files"), object.Index(i)))
+		if ref != file {
 			s.FileSources[i] = key + "=" + ref
 		}
 	}
@@ -204,19 +218,19 @@ func (w *walker) sources(k *kustomization, s *types.KvPairSources, p object.Path
 		}
 	}
 	for i := range s.EnvSources {
-		w.env(k, &s.EnvSources[i], p.Append(object.Field("envs"), object.Index(i)), read)
+		w.readEnv(k, &s.EnvSources[i], p.Append(object.Field("envs"), object.Index(i)), read)
 	}
 	if s.EnvSource != "" {
-		w.env(k, &s.EnvSource, p.Append(object.Field("env")), read)
+		w.readEnv(k, &s.EnvSource, p.Append(object.Field("env")), read)
 	}
 }
 
 // variable is a line of a file of variables.
 var variable = regexp.MustCompile(`^([-._a-zA-Z0-9]+)(=|$)`)
 
-// env reads a file of variables. An older kustomize takes those without a value from its
+// readEnv reads a file of variables. An older kustomize takes those without a value from its
 // environment. No message has a part of a line.
-func (w *walker) env(k *kustomization, ref *string, p object.Path, read reader) {
+func (w *walker) readEnv(k *kustomization, ref *string, p object.Path, read reader) {
 	name, data, _ := read(k, ref, p)
 	lines := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(data, []byte("\uFEFF"))))
 	line := 1
@@ -240,25 +254,30 @@ func (w *walker) env(k *kustomization, ref *string, p object.Path, read reader) 
 	}
 }
 
-// helm finds the charts of k and what they read.
-func (w *walker) helm(k *kustomization) {
+// findCharts finds the charts of k and what they read.
+func (w *walker) findCharts(k *kustomization) {
 	t := &k.types
 	if n := len(t.HelmChartInflationGenerator); n > 0 {
 		w.fail(k, object.Fields("helmChartInflationGenerator"))("write it as helmCharts", "kustomize has replaced this field")
 		return
 	}
+
+	// Charts are in a folder beside the kustomization.
 	home := types.HelmDefaultHome
 	if t.HelmGlobals != nil && t.HelmGlobals.ChartHome != "" {
 		home = t.HelmGlobals.ChartHome
 	}
 	k.charts = make([]string, len(t.HelmCharts))
 	for i := range t.HelmCharts {
-		c, p := &t.HelmCharts[i], item("helmCharts", i)
+		c := &t.HelmCharts[i]
+		p := item("helmCharts", i)
 		fail := w.fail(k, p)
 		if !w.c.EnableHelm {
 			fail("set enableHelm: true in kustomize of the component", "the kustomization has helmCharts")
 			continue
 		}
+
+		// Some fields are required, and some are not supported.
 		switch {
 		case c.Name == "":
 			fail("", "a chart needs a name")
@@ -270,30 +289,36 @@ func (w *walker) helm(k *kustomization) {
 		case c.ValuesMerge != "" && !slices.Contains([]string{"override", "replace", "merge"}, c.ValuesMerge):
 			fail("write override, replace or merge", "unknown valuesMerge %q", c.ValuesMerge)
 		}
+
+		// The values and the chart itself are read.
 		if c.ValuesFile != "" {
-			w.yaml(k, &c.ValuesFile, p.Append(object.Field("valuesFile")))
+			w.readYAML(k, &c.ValuesFile, p.Append(object.Field("valuesFile")))
 		}
 		for j := range c.AdditionalValuesFiles {
-			w.yaml(k, &c.AdditionalValuesFiles[j], p.Append(object.Field("additionalValuesFiles"), object.Index(j)))
+			w.readYAML(k, &c.AdditionalValuesFiles[j], p.Append(object.Field("additionalValuesFiles"), object.Index(j)))
 		}
 		dir := path.Join(home, c.Name)
 		if c.Version != "" && c.Repo != "" {
 			dir = path.Join(home, c.Name+"-"+c.Version, c.Name)
 		}
-		k.charts[i] = w.chart(k, c, dir, p)
+		k.charts[i] = w.readChart(k, c, dir, p)
 	}
 }
 
-// chart is the folder of a chart, whose files are read; "" where it is not there yet.
-func (w *walker) chart(k *kustomization, c *types.HelmChart, dir string, p object.Path) string {
+// readChart reads the files of a chart and returns its folder. The folder is "" if the chart is not
+// there yet.
+func (w *walker) readChart(k *kustomization, c *types.HelmChart, dir string, p object.Path) string {
 	fail := w.fail(k, p)
 	folder, ok := w.join(k, dir, fail)
 	if !ok {
 		return ""
 	}
+
+	// A chart that is not in the folder is fetched.
 	if info, err := fs.Stat(w.fsys, folder); err != nil || !info.IsDir() {
 		key := spec.ChartKey(c.Repo, c.Name, c.Version)
-		if folder, ok = w.c.Charts[key]; !ok {
+		folder, ok = w.c.Charts[key]
+		if !ok {
 			if c.Repo == "" {
 				fail("name the repository in repo, or put the chart there", "chart %q is not in folder %q", c.Name, path.Join(k.dir, dir))
 			} else if !slices.ContainsFunc(w.charts, func(o Chart) bool { return spec.ChartKey(o.Repo, o.Name, o.Version) == key }) {
@@ -302,6 +327,8 @@ func (w *walker) chart(k *kustomization, c *types.HelmChart, dir string, p objec
 			return ""
 		}
 	}
+
+	// All files of the chart are read.
 	err := fs.WalkDir(w.fsys, folder, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
@@ -327,7 +354,8 @@ func (w *walker) parse(k *kustomization, fail failure) bool {
 	v, err := spec.ParseValue(spec.File{Name: k.name, Data: data})
 	if err != nil {
 		for _, e := range object.AsErrors(err, object.StageEvaluate) {
-			e.Stage, e.Pos = object.StageEvaluate, w.at(k.name, e.Pos.Line, e.Pos.Column)
+			e.Stage = object.StageEvaluate
+			e.Pos = w.at(k.name, e.Pos.Line, e.Pos.Column)
 			w.errs = append(w.errs, e)
 		}
 		return false
@@ -339,7 +367,7 @@ func (w *walker) parse(k *kustomization, fail failure) bool {
 // decode reads a kustomization as the library does.
 func (w *walker) decode(k *kustomization, data []byte) bool {
 	before := len(w.errs)
-	w.unknown(k, k.value, reflect.TypeFor[types.Kustomization](), nil)
+	w.reportUnknown(k, k.value, reflect.TypeFor[types.Kustomization](), nil)
 	if len(w.errs) > before {
 		return false
 	}
@@ -358,8 +386,8 @@ func (w *walker) decode(k *kustomization, data []byte) bool {
 	return len(w.errs) == before
 }
 
-// typePath leads to the field that has another type in the library, which reads YAML 1.1, or to
-// the list or map around it.
+// typePath returns the path to the field that has another type in the library, which reads YAML
+// 1.1, or to the list or map around it.
 func typePath(v object.Value, err error) (p object.Path) {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
@@ -372,18 +400,20 @@ func typePath(v object.Value, err error) (p object.Path) {
 			if i < 0 {
 				return p
 			}
-			v, p = v.Items[i], p.Append(object.Index(i))
+			v = v.Items[i]
+			p = p.Append(object.Index(i))
 		}
 		m, ok := v.Get(name)
 		if !ok {
 			return p
 		}
-		v, p = m, p.Append(object.Field(name))
+		v = m
+		p = p.Append(object.Field(name))
 	}
 	return p
 }
 
-// typeText is what is wrong, without the value.
+// typeText returns what is wrong, without the value.
 func typeText(err error) string {
 	text := "it is no kustomization"
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {

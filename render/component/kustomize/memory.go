@@ -21,7 +21,7 @@ type memory struct {
 
 var unusual = regexp.MustCompile(`[^a-zA-Z0-9/_.:-]`)
 
-// usual is a name without the signs that memory does not take.
+// usual returns a name without the signs that memory does not take.
 func usual(name string) string {
 	return unusual.ReplaceAllStringFunc(name, func(sign string) string { return fmt.Sprintf("_x%x_", sign) })
 }

@@ -14,13 +14,14 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// operationNames are those of RFC 6902.
+// operationNames returns the operations of RFC 6902.
 func operationNames() []string {
 	return []string{"add", "copy", "move", "remove", "replace", "test"}
 }
 
-// checkOperations reports operations of a JSON patch that the library would refuse without a word
-// on which it is; p is the patch of the kustomization, and at the place of a part of its text.
+// checkOperations reports operations of a JSON patch that the library would refuse without naming
+// them. The argument p is the path of the patch in the kustomization, and at returns the place of a
+// part of its text.
 func (w *walker) checkOperations(text string, p object.Path, at func(*yaml.Node) object.Pos) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.SequenceNode {
@@ -30,12 +31,16 @@ func (w *walker) checkOperations(text string, p object.Path, at func(*yaml.Node)
 		fail := func(n *yaml.Node, hint, format string, args ...any) {
 			w.errs = append(w.errs, component.Fail(at(n), p, hint, format, args...))
 		}
+
+		// An operation may be an alias.
 		if n.Alias != nil {
 			n = n.Alias
 		}
 		if n.Kind != yaml.MappingNode || get(n, "<<") != nil {
 			continue // The library says what is wrong, and knows what is merged.
 		}
+
+		// Each operation needs an op, a path, and for some a from.
 		op := get(n, "op")
 		known := op != nil && slices.Contains(operationNames(), op.Value)
 		switch {
@@ -53,8 +58,8 @@ func (w *walker) checkOperations(text string, p object.Path, at func(*yaml.Node)
 	}
 }
 
-// inText leads from the parts of a text in the file of k to their places; outside of a literal
-// block they are that of the text, pos.
+// inText returns a function from the parts of a text in the file of k to their places. Outside of a
+// literal block they are that of the text, pos.
 func (w *walker) inText(k *kustomization, pos object.Pos, text string) func(*yaml.Node) object.Pos {
 	lines := bytes.Split(w.files[k.name], []byte("\n"))
 	block := k.name != "" && pos.Line > 0 && pos.Line < len(lines) && bytes.HasPrefix(lines[pos.Line-1][min(max(pos.Column-1, 0), len(lines[pos.Line-1])):], []byte("|"))

@@ -25,8 +25,8 @@ type Origin struct {
 	ConfiguredIn, Kind, Name string
 }
 
-// placed are objects with the origins of others, which were built with marks.
-func placed(exact, marked []Result) []Result {
+// withOrigins returns objects with the origins of others, which were built with marks.
+func withOrigins(exact, marked []Result) []Result {
 	known := map[object.Ref]Result{}
 	for _, r := range marked {
 		known[r.Object.Ref()] = r
@@ -53,7 +53,7 @@ func (b *build) places() places {
 	return p
 }
 
-// of is the line of the file that r comes from; the file where that cannot be known.
+// of returns the line of the file that r comes from, or the file if the line cannot be known.
 func (p places) of(r Result) object.Pos {
 	if r.Origin == nil {
 		return p.pos(p.root, nil)
@@ -82,7 +82,7 @@ func (p places) of(r Result) object.Pos {
 	return p.at(name, p.docs[name][best].line, p.docs[name][best].column)
 }
 
-// likeness is how well an object fits what a file holds: names get prefixes and suffixes.
+// likeness returns how well an object fits what a file holds: names get prefixes and suffixes.
 func likeness(d document, o object.Object) int {
 	score := 1
 	if d.kind == o.Kind() {
@@ -100,10 +100,12 @@ func likeness(d document, o object.Object) int {
 	return score
 }
 
-// generator is the line of the generator that made r.
+// generator returns the line of the generator that made r.
 func (p places) generator(r Result) object.Pos {
 	file := strings.TrimPrefix(path.Join(p.dir, r.Origin.ConfiguredIn), treeDir+"/")
 	k := p.kustomizations[file]
+
+	// A generator of a file is an object there.
 	if k == nil {
 		for _, d := range p.docs[file] {
 			if d.kind == r.Origin.Kind && d.name == r.Origin.Name {
@@ -112,6 +114,8 @@ func (p places) generator(r Result) object.Pos {
 		}
 		return p.at(file, 0, 0)
 	}
+
+	// A generator of the kustomization is found by the longest name that the object contains.
 	var field string
 	var names []string
 	if r.Object.Kind() == "Secret" {

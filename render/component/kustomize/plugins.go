@@ -14,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// builtinPlugins are the generators and transformers that the library has.
+// builtinPlugins returns the generators and transformers that the library has.
 func builtinPlugins() []string {
 	return []string{
 		"AnnotationsTransformer", "ConfigMapGenerator", "HashTransformer", "HelmChartInflationGenerator", "IAMPolicyGenerator", "ImageTagTransformer",
@@ -23,9 +23,9 @@ func builtinPlugins() []string {
 	}
 }
 
-// configured checks the configurations of plugins of k in a file, or in a folder with a
+// checkConfigured checks the configurations of plugins of k in a file, or in a folder with a
 // kustomization, whose own fields would change them after they were checked.
-func (w *walker) configured(k *kustomization, name string, seen map[string]bool) {
+func (w *walker) checkConfigured(k *kustomization, name string, seen map[string]bool) {
 	if seen[name] {
 		return
 	}
@@ -34,7 +34,7 @@ func (w *walker) configured(k *kustomization, name string, seen map[string]bool)
 	if of == nil {
 		w.rules[name] = true
 		for _, d := range w.docs[name] {
-			w.plugin(k, d, w.at(name, d.line, d.column))
+			w.checkPlugin(k, d, w.at(name, d.line, d.column))
 		}
 		return
 	}
@@ -44,12 +44,13 @@ func (w *walker) configured(k *kustomization, name string, seen map[string]bool)
 		}
 	}
 	for _, ref := range of.types.Resources {
-		w.configured(k, path.Join(of.dir, ref), seen)
+		w.checkConfigured(k, path.Join(of.dir, ref), seen)
 	}
 }
 
-// plugin checks the configuration of a plugin of k, and walks what it refers to, relative to k.
-func (w *walker) plugin(k *kustomization, d document, pos object.Pos) {
+// checkPlugin checks the configuration of a plugin of k, and walks what it refers to, relative to k.
+func (w *walker) checkPlugin(k *kustomization, d document, pos object.Pos) {
+	// Only plugins of the library are run, and no charts.
 	annotations := get(get(d.node, "metadata"), "annotations")
 	function := get(annotations, "config.kubernetes.io/function") != nil || get(annotations, "config.k8s.io/function") != nil
 	if !function && d.apiVersion == "builtin" && !slices.Contains(builtinPlugins(), d.kind) {
@@ -64,6 +65,8 @@ func (w *walker) plugin(k *kustomization, d document, pos object.Pos) {
 		w.errs = append(w.errs, component.Fail(pos, nil, "write it in helmCharts of the kustomization", "a chart is not read from generators"))
 		return
 	}
+
+	// A plugin refers to files by any of these fields.
 	var refers struct {
 		types.KvPairSources `yaml:",inline"`
 		Path                string
@@ -79,8 +82,11 @@ func (w *walker) plugin(k *kustomization, d document, pos object.Pos) {
 	if d.node.Decode(&refers) != nil {
 		return // The library says what is wrong.
 	}
+
+	// Paths are relative to k, and places are those of the plugin.
 	at := *k
-	at.name, at.value = "", object.Value{Kind: object.KindMap, Pos: pos}
+	at.name = ""
+	at.value = object.Value{Kind: object.KindMap, Pos: pos}
 	paths := refers.Paths
 	if refers.Path != "" {
 		paths = append(paths, refers.Path)
@@ -92,18 +98,20 @@ func (w *walker) plugin(k *kustomization, d document, pos object.Pos) {
 	}
 	for _, ref := range paths {
 		if !strings.ContainsAny(ref, "\n{") {
-			w.local(&at, &ref, nil)
+			w.readLocal(&at, &ref, nil)
 		}
 	}
-	w.sources(&at, &refers.KvPairSources, nil, w.local)
+	w.readSources(&at, &refers.KvPairSources, nil, w.readLocal)
+
+	// Secrets are known once all files are read.
 	w.later = append(w.later, func() {
-		w.unmade(pos, nil, k, types.Patch{Patch: refers.Patch, Path: refers.Path, Target: refers.Target, Options: refers.Options})
+		w.reportUnmade(pos, nil, k, types.Patch{Patch: refers.Patch, Path: refers.Path, Target: refers.Target, Options: refers.Options})
 		for _, r := range refers.Replacements {
 			list := []types.Replacement{r.Replacement}
 			if r.Path != "" {
 				list = w.replacementsOf(k, r.Path)
 			}
-			w.replaced(pos, nil, list)
+			w.reportReplaced(pos, nil, list)
 		}
 	})
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// unknown reports fields of v that the type t of the library does not have, and values of
+// reportUnknown reports fields of v that the type t of the library does not have, and values of
 // another type. The library names the first one only, and no line.
-func (w *walker) unknown(k *kustomization, v object.Value, t reflect.Type, p object.Path) {
+func (w *walker) reportUnknown(k *kustomization, v object.Value, t reflect.Type, p object.Path) {
+	// The type requires a kind.
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -27,14 +28,16 @@ func (w *walker) unknown(k *kustomization, v object.Value, t reflect.Type, p obj
 		w.fail(k, p)("", "expected %s, got %s", want, v.Kind)
 		return
 	}
+
+	// The parts have types of their own.
 	switch t.Kind() { //nolint:exhaustive // Scalars have nothing below.
 	case reflect.Slice:
 		for i, item := range v.Items {
-			w.unknown(k, item, t.Elem(), p.Append(object.Index(i)))
+			w.reportUnknown(k, item, t.Elem(), p.Append(object.Index(i)))
 		}
 	case reflect.Map:
 		for _, m := range v.Members {
-			w.unknown(k, m.Value, t.Elem(), p.Append(object.Field(m.Name)))
+			w.reportUnknown(k, m.Value, t.Elem(), p.Append(object.Field(m.Name)))
 		}
 	case reflect.Struct:
 		known := map[string]reflect.Type{}
@@ -46,13 +49,13 @@ func (w *walker) unknown(k *kustomization, v object.Value, t reflect.Type, p obj
 				w.fail(k, at)(suggest(m.Name, names), "kustomize knows no field %q here", m.Name)
 				continue
 			}
-			w.unknown(k, m.Value, field, at)
+			w.reportUnknown(k, m.Value, field, at)
 		}
 	}
 }
 
-// suggest is the hint for a field that is not among names: the nearest one that is not
-// deprecated, or what is written in place of that.
+// suggest returns the hint for a field that is not among names: the nearest one that is not
+// deprecated, or what is written in place of a deprecated one.
 func suggest(name string, names []string) string {
 	var old [][2]string
 	current := slices.DeleteFunc(slices.Clone(names), func(n string) bool {
@@ -89,7 +92,8 @@ func fieldsOf(t reflect.Type, known map[string]reflect.Type, names []string) []s
 			name = f.Name
 		}
 		if f.IsExported() && name != "-" {
-			known[strings.ToLower(name)], names = f.Type, append(names, name)
+			known[strings.ToLower(name)] = f.Type
+			names = append(names, name)
 		}
 	}
 	return names

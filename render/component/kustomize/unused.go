@@ -17,10 +17,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// unused warns of patches that select nothing and of images that no file has, of which the
+// warnOfUnused warns of patches that select nothing and of images that no file has, of which the
 // library says nothing, in files of the user. Names that only a step in between gives to an
 // object are not known: where one may be meant, there is no warning.
-func (b *build) unused(out []Result) {
+func (b *build) warnOfUnused(out []Result) {
 	for _, k := range append(slices.Collect(maps.Values(b.made)), b.top) {
 		if k == nil || k.in != "." {
 			continue
@@ -38,6 +38,7 @@ func (b *build) unused(out []Result) {
 	}
 }
 
+// warn adds a warning at a field of k.
 func (b *build) warn(k *kustomization, p object.Path, hint, format string, args ...any) {
 	e := component.Fail(b.pos(k, p), p, hint, format, args...)
 	e.Severity = object.SeverityWarning
@@ -69,6 +70,8 @@ func (b *build) selects(target types.Selector, out []Result) bool {
 	if err != nil || target.LabelSelector != "" || target.AnnotationSelector != "" || len(b.rendered) > 0 {
 		return true
 	}
+
+	// A name may have got a prefix or a suffix since.
 	fits := func(apiVersion, kind string, names ...string) bool {
 		group, version := resid.ParseGroupVersion(apiVersion)
 		if !match.MatchGvk(resid.NewGvk(group, version, kind)) {
@@ -81,6 +84,8 @@ func (b *build) selects(target types.Selector, out []Result) bool {
 		}
 		return false
 	}
+
+	// Objects come from files, from the build itself, and from generators.
 	for _, docs := range b.docs {
 		for _, d := range docs {
 			if fits(d.apiVersion, d.kind, d.name) {

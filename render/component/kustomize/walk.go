@@ -89,15 +89,15 @@ func newWalker(fsys fs.FS, c spec.Kustomize, at func(name string, line, column i
 	return &walker{fsys: fsys, c: c, at: at, files: map[string][]byte{}, docs: map[string][]document{}, made: map[string]*kustomization{}, rules: map[string]bool{}}
 }
 
-// all walks the kustomization of c and the fields that are laid over it, which top holds.
-func (w *walker) all(dir string, c spec.Component) (top *kustomization, root string) {
+// walkAll walks the kustomization of c and the fields that are laid over it, which top holds.
+func (w *walker) walkAll(dir string, c spec.Component) (top *kustomization, root string) {
 	root = path.Join(dir, c.Kustomize.Path.Text)
 	if !fs.ValidPath(root) {
 		w.errs = append(w.errs, component.Fail(c.Kustomize.Path.Pos, c.Path.Append(object.Field("path")), "", "path %q leaves the source", c.Kustomize.Path.Text))
 		return nil, root
 	}
 	top = &kustomization{dir: dir, value: c.Kustomize.Fields, in: "."}
-	w.base(root, ".", false, func(hint, format string, args ...any) {
+	w.walkBase(root, ".", false, func(hint, format string, args ...any) {
 		pos := c.Kustomize.Path.Pos
 		if !pos.IsValid() {
 			pos = c.Pos
@@ -108,12 +108,12 @@ func (w *walker) all(dir string, c spec.Component) (top *kustomization, root str
 		return nil, root
 	}
 	if w.decode(top, top.value.JSON()) {
-		w.fields(top)
+		w.walkFields(top)
 	}
 	return top, root
 }
 
-// pos is the place of a field of k.
+// pos returns the place of a field of k.
 func (w *walker) pos(k *kustomization, p object.Path) object.Pos {
 	pos := k.value.NearestPos(p)
 	if k.name == "" {
@@ -131,8 +131,9 @@ func (w *walker) fail(k *kustomization, p object.Path) failure {
 	}
 }
 
-// base walks the kustomization in a folder, whose bases must be in the folder in.
-func (w *walker) base(dir, in string, isComponent bool, fail failure) *kustomization {
+// walkBase walks the kustomization in a folder, whose bases must be in the folder in.
+func (w *walker) walkBase(dir, in string, isComponent bool, fail failure) *kustomization {
+	// A base is walked once, and contains itself nowhere.
 	if k, ok := w.made[dir]; ok && !slices.Contains(w.chain, dir) {
 		w.checkKind(k, isComponent, fail)
 		return k
@@ -147,6 +148,8 @@ func (w *walker) base(dir, in string, isComponent bool, fail failure) *kustomiza
 		fail("", "bases of bases are more than %d deep", maxDepth)
 		return nil
 	}
+
+	// A folder is a kustomization by one file.
 	names := slices.DeleteFunc(konfig.RecognizedKustomizationFileNames(), func(name string) bool {
 		info, err := fs.Stat(w.fsys, path.Join(dir, name))
 		return err != nil || info.IsDir()
@@ -164,6 +167,8 @@ func (w *walker) base(dir, in string, isComponent bool, fail failure) *kustomiza
 		fail("keep one of them", "folder %q holds %s", dir, strings.Join(names, " and "))
 		return nil
 	}
+
+	// Its own bases are walked from it.
 	k := &kustomization{dir: dir, name: path.Join(dir, names[0]), in: in}
 	w.made[dir] = k
 	if !w.parse(k, fail) {
@@ -171,7 +176,7 @@ func (w *walker) base(dir, in string, isComponent bool, fail failure) *kustomiza
 	}
 	w.checkKind(k, isComponent, fail)
 	w.chain = append(w.chain, dir)
-	w.fields(k)
+	w.walkFields(k)
 	w.chain = w.chain[:len(w.chain)-1]
 	return k
 }
@@ -185,7 +190,7 @@ func (w *walker) checkKind(k *kustomization, isComponent bool, fail failure) {
 	}
 }
 
-// foldersWith is a hint that names a folder below dir with a kustomization.
+// foldersWith returns a hint that names a folder below dir with a kustomization.
 func (w *walker) foldersWith(dir string) string {
 	entries, _ := fs.ReadDir(w.fsys, dir)
 	for _, e := range entries[:min(len(entries), maxDepth)] {
@@ -198,7 +203,7 @@ func (w *walker) foldersWith(dir string) string {
 	return ""
 }
 
-// read is the content of a file, within the bounds.
+// read returns the content of a file, within the bounds.
 func (w *walker) read(name string, fail failure) ([]byte, bool) {
 	if data, ok := w.files[name]; ok {
 		return data, true
@@ -216,11 +221,12 @@ func (w *walker) read(name string, fail failure) ([]byte, bool) {
 		fail("", "read %q: %w", name, err)
 		return nil, false
 	}
-	w.files[name], w.bytes = data, w.bytes+len(data)
+	w.files[name] = data
+	w.bytes += len(data)
 	return data, true
 }
 
-// near is a hint that names the file or folder that name was meant to be.
+// near returns a hint that names the file or folder that name was meant to be.
 func (w *walker) near(name string) string {
 	dir := path.Dir(name)
 	entries, err := fs.ReadDir(w.fsys, dir)
@@ -237,7 +243,7 @@ func (w *walker) near(name string) string {
 	return object.Suggest(path.Base(name), known)
 }
 
-// join is the path of ref, which k refers to; it stays in the tree.
+// join returns the path of ref, which k refers to. It reports false if the path leaves the tree.
 func (w *walker) join(k *kustomization, ref string, fail failure) (string, bool) {
 	name := path.Join(k.dir, ref)
 	switch {
@@ -253,22 +259,24 @@ func (w *walker) join(k *kustomization, ref string, fail failure) (string, bool)
 	return "", false
 }
 
-// file reads a file that k refers to; remote ones are replaced by what was fetched.
-func (w *walker) file(k *kustomization, ref *string, p object.Path) (name string, data []byte, ok bool) {
+// readFile reads a file that k refers to. Remote files are replaced by what was fetched.
+func (w *walker) readFile(k *kustomization, ref *string, p object.Path) (name string, data []byte, ok bool) {
 	fail := w.fail(k, p)
-	r, isRemote := remote(*ref)
+	r, isRemote := parseRemote(*ref)
 	if u, err := url.Parse(*ref); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-		r, isRemote = Remote{URL: *ref, Type: TypeHTTP, Refs: []string{*ref}}, true // No folder of a repository.
+		r = Remote{URL: *ref, Type: TypeHTTP, Refs: []string{*ref}}
+		isRemote = true // No folder of a repository.
 	}
 	if isRemote && r.Type == TypeHTTP {
-		local, there := w.fetched(k, r, p)
+		local, there := w.findFetched(k, r, p)
 		if there {
 			*ref = relative(k.dir, local)
 			data, ok = w.read(local, fail)
 		}
 		return local, data, ok
 	}
-	if name, ok = w.join(k, *ref, fail); !ok {
+	name, ok = w.join(k, *ref, fail)
+	if !ok {
 		return "", nil, false
 	}
 	if !w.within(k, name, fail) {
@@ -295,7 +303,7 @@ func (w *walker) within(k *kustomization, name string, fail failure) bool {
 	return false
 }
 
-// relative leads from dir to name.
+// relative returns the path from dir to name.
 func relative(dir, name string) string {
 	return strings.Repeat("../", depth(dir)) + name
 }
@@ -307,8 +315,9 @@ func depth(dir string) int {
 	return strings.Count(dir, "/") + 1
 }
 
-// fetched is the path in the tree of what r refers to; what is not there is to be fetched.
-func (w *walker) fetched(k *kustomization, r Remote, p object.Path) (string, bool) {
+// findFetched returns the path in the tree of what r refers to. What is not there is noted as to be
+// fetched.
+func (w *walker) findFetched(k *kustomization, r Remote, p object.Path) (string, bool) {
 	if local, ok := w.c.Remotes[r.URL]; ok {
 		return local, true
 	}
@@ -319,22 +328,26 @@ func (w *walker) fetched(k *kustomization, r Remote, p object.Path) (string, boo
 	return "", false
 }
 
-// resource walks what resources, and lists like it, refer to: a file, or a folder with a
+// walkResource walks what resources, and lists like it, refer to: a file, or a folder with a
 // kustomization.
-func (w *walker) resource(k *kustomization, ref *string, p object.Path, isComponent bool) {
+func (w *walker) walkResource(k *kustomization, ref *string, p object.Path, isComponent bool) {
 	fail := w.fail(k, p)
 	name := path.Join(k.dir, *ref)
+
+	// A file of the tree comes before a remote of the same name.
 	if info, err := fs.Stat(w.fsys, name); *ref != "" && !isComponent && err == nil && !info.IsDir() {
-		w.objects(k, ref, p)
+		w.readObjects(k, ref, p)
 		return
 	}
-	if r, ok := remote(*ref); ok {
-		local, there := w.fetched(k, r, p)
+
+	// A remote is a file, or a folder of a repository.
+	if r, ok := parseRemote(*ref); ok {
+		local, there := w.findFetched(k, r, p)
 		if !there {
 			return
 		}
 		if info, err := fs.Stat(w.fsys, local); err == nil && !info.IsDir() {
-			w.objects(k, ref, p)
+			w.readObjects(k, ref, p)
 			return
 		}
 		*ref = relative(k.dir, local)
@@ -342,6 +355,8 @@ func (w *walker) resource(k *kustomization, ref *string, p object.Path, isCompon
 		w.descend(k, local, repo, isComponent, fail)
 		return
 	}
+
+	// Anything else is a folder of the tree.
 	if strings.HasPrefix(*ref, "file://") {
 		fail("write a path, or the URL of a server", "a repository of this machine is not read: %q", *ref)
 		return
@@ -367,31 +382,32 @@ func (w *walker) resource(k *kustomization, ref *string, p object.Path, isCompon
 
 // descend walks a base of k, and counts how often it is built.
 func (w *walker) descend(k *kustomization, dir, in string, isComponent bool, fail failure) {
-	base := w.base(dir, in, isComponent, fail)
+	base := w.walkBase(dir, in, isComponent, fail)
 	if base == nil {
 		return
 	}
 	k.bases = append(k.bases, base)
-	if k.builds += 1 + base.builds; k.builds > maxBuilds {
+	k.builds += 1 + base.builds
+	if k.builds > maxBuilds {
 		k.builds = maxBuilds
 		fail("refer to each base once", "its bases are built more than %d times", maxBuilds)
 	}
 }
 
-// objects reads a file of objects.
-func (w *walker) objects(k *kustomization, ref *string, p object.Path) {
-	name, data, ok := w.file(k, ref, p)
+// readObjects reads a file of objects.
+func (w *walker) readObjects(k *kustomization, ref *string, p object.Path) {
+	name, data, ok := w.readFile(k, ref, p)
 	if !ok {
 		return
 	}
 	if _, known := w.docs[name]; !known {
 		w.docs[name] = nil
-		w.document(name, data)
+		w.readDocument(name, data)
 	}
 }
 
-// document reads the YAML of a file.
-func (w *walker) document(name string, data []byte) {
+// readDocument reads the YAML of a file.
+func (w *walker) readDocument(name string, data []byte) {
 	if w.found > component.MaxObjects {
 		return // It was reported.
 	}
@@ -401,7 +417,8 @@ func (w *walker) document(name string, data []byte) {
 		return
 	}
 	w.docs[name] = docs
-	if w.found += len(docs); w.found > component.MaxObjects {
+	w.found += len(docs)
+	if w.found > component.MaxObjects {
 		w.errs = append(w.errs, component.Fail(w.at(name, 1, 0), nil, "make several components of it", "the files up to this one hold more than %d objects", component.MaxObjects))
 	}
 }

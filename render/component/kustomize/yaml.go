@@ -26,7 +26,8 @@ type document struct {
 	odd bool
 }
 
-// documents are the objects of a file, those of lists one by one; line is that of a mistake.
+// documents returns the objects of a file, those of lists one by one. The line is that of a
+// mistake.
 func documents(data []byte) (out []document, line int, err error) {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	total := 0
@@ -39,7 +40,8 @@ func documents(data []byte) (out []document, line int, err error) {
 		if err != nil {
 			return nil, yamlLine(err), errors.New("it is no valid YAML: " + yamlText(err))
 		}
-		if total += size(&n, map[*yaml.Node]int{}); total > maxNodes {
+		total += size(&n, map[*yaml.Node]int{})
+		if total > maxNodes {
 			return nil, n.Line, fmt.Errorf("it has more than %d values when its aliases are written out", maxNodes)
 		}
 		for _, root := range n.Content {
@@ -74,7 +76,7 @@ func expand(out []document, n *yaml.Node) []document {
 	return append(out, d)
 }
 
-// size is how many values n has when its aliases are written out.
+// size returns how many values n has when its aliases are written out.
 func size(n *yaml.Node, known map[*yaml.Node]int) int {
 	if s, ok := known[n]; ok {
 		return s
@@ -91,7 +93,7 @@ func size(n *yaml.Node, known map[*yaml.Node]int) int {
 	return total
 }
 
-// get is the value of a name of a map, nil where there is none.
+// get returns the value of a name of a map, or nil if there is none.
 func get(n *yaml.Node, name string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -114,7 +116,7 @@ func scalar(n *yaml.Node) string {
 	return n.Value
 }
 
-// yamlLine is the line that an error of the YAML library names, 0 for none.
+// yamlLine returns the line that an error of the YAML library names, or 0 if it names none.
 func yamlLine(err error) int {
 	m := regexp.MustCompile(`line (\d+)`).FindStringSubmatch(err.Error())
 	if m == nil {
@@ -124,7 +126,8 @@ func yamlLine(err error) int {
 	return n
 }
 
-// yamlText is what it says, without the line and without text of the file in quotes.
+// yamlText returns what an error of the YAML library says, without the line and without text of the
+// file in quotes.
 func yamlText(err error) string {
 	text := regexp.MustCompile(`^(yaml: )?(unmarshal errors:\s*)?(line \d+: )?`).ReplaceAllString(err.Error(), "")
 	return regexp.MustCompile("(?s)[`'\"].*").ReplaceAllString(text, "…")

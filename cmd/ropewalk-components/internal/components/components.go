@@ -41,7 +41,7 @@ func Main() int {
 	return serve(&theirs)
 }
 
-// serve is Main for a worker with that library of kustomize.
+// serve serves as Main does, with that library of kustomize.
 func serve(theirs kustomize.Library) int {
 	// The parent reads in stderr why a process ended: there is no place for warnings.
 	stderr := os.Stderr
@@ -49,7 +49,8 @@ func serve(theirs kustomize.Library) int {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	charts := helm.Charts{Served: schemas.Served}
 	options := process.EvaluateOptions()
-	options.Helm, options.Kustomize = charts.Engine, kustomize.New(theirs, charts.Inflate)
+	options.Helm = charts.Engine
+	options.Kustomize = kustomize.New(theirs, charts.Inflate)
 	if err := process.ServeComponents(options); err != nil {
 		_, _ = fmt.Fprintln(stderr, "ropewalk-components:", err)
 		return failed

@@ -92,8 +92,8 @@ func (l *Library) Build(r kustomize.Run) (out kustomize.Built, err error) {
 	return out, err
 }
 
-// results are the objects of a build, with the annotations of their origin where the author
-// wants them.
+// results returns the objects of a build, with the annotations of their origin if the author wants
+// them.
 func results(m resmap.ResMap, keep bool) ([]kustomize.Result, error) {
 	out := make([]kustomize.Result, m.Size())
 	for i, r := range m.Resources() {
@@ -115,7 +115,8 @@ func results(m resmap.ResMap, keep bool) ([]kustomize.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if out[i].Object, err = object.Decode(data); err != nil {
+		out[i].Object, err = object.Decode(data)
+		if err != nil {
 			return nil, err
 		}
 	}
