@@ -18,7 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// placeViolations gives the violations of the policies of a spec the user's line.
+// placeViolations returns the violations of the policies of a spec as errors at the user's lines.
 func (c *compiler) placeViolations(ctx context.Context, s Spec, violations []evaluate.Violation) (Errors, error) {
 	var queries []evaluate.Query
 	for _, v := range violations {
@@ -82,7 +82,7 @@ func hintOnce(errs Errors) {
 	}
 }
 
-// check checks the nodes and gives every finding the user's line.
+// check checks the nodes and places every finding at the user's line.
 func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, error) {
 	findings, err := c.checker(c.req).Check(ctx, nodes)
 	if err != nil || len(findings) == 0 {
@@ -174,7 +174,7 @@ func isCustom(o object.Object) bool {
 	return strings.Contains(o.Group(), ".") && !slices.ContainsFunc(schemas.Served(""), func(api string) bool { return strings.HasPrefix(api, o.Group()+"/") })
 }
 
-// patched says where the overlays of s patch the part of o at a path.
+// patched returns notes of where the overlays of s patch the part of o at a path.
 func patched(s Spec, o object.Object, at object.Path) (notes []object.Note) {
 	if i := slices.IndexFunc(at, func(step object.Step) bool { return step.IsIndex }); i >= 0 {
 		at = at[:i] // A patch has the items of a list in another order.
@@ -221,12 +221,11 @@ func asError(f check.Finding) *Error {
 	}
 }
 
-// Trace resolves where parts of the objects of a request come from. Origins are in the
-// order of the queries; one that is not known is zero. What can be traced is, even where
-// there is an error.
+// Trace resolves where parts of the objects of a request come from. Origins are in the order of the
+// queries; one that is not known is zero. What can be traced is returned even with an error.
 //
-// A workload is compiled once more for it: to keep what every workload compiled to costs
-// a large project a third of its memory, and few callers trace.
+// A workload is compiled once more for it: to keep what every workload compiled to costs a large
+// project a third of its memory, and few callers trace.
 func (r Renderer) Trace(ctx context.Context, req Request, queries []evaluate.Query) ([]evaluate.Origin, error) {
 	c, err := r.newCompiler(ctx, req)
 	if err != nil {
@@ -319,7 +318,7 @@ func (c *compiler) trace(ctx context.Context, s Spec, queries []evaluate.Query) 
 	return out, provisions[0].request.Input, errors.Join(errs...)
 }
 
-// locateAll gives mistakes in objects the user's line. The error is only that of a cancelled
+// locateAll places mistakes in objects at the user's lines. The error is only that of a cancelled
 // context.
 func (c *compiler) locateAll(ctx context.Context, errs Errors, nodes []*object.Node) error {
 	queries := make([]evaluate.Query, len(errs))

@@ -176,8 +176,8 @@ const (
 	DefaultValues = 2_000_000
 )
 
-// CheckValues returns an error for a render that holds more values than it may; what says
-// where they are.
+// CheckValues returns an error for a render that holds more values than it may. The argument what
+// names where they are.
 func (l Limits) CheckValues(values int, what string) error {
 	most := cmp.Or(l.Values, DefaultValues)
 	if values <= most {

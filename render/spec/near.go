@@ -19,8 +19,8 @@ import (
 // fields of ours without an apiVersion. Whatever names the group of another project is
 // that project's.
 
-// IsNear reports whether an object that is none of ours was probably meant to be, so that
-// [Parse] refuses it. Doc is JSON in Go, with numbers as json.Number.
+// IsNear reports whether an object that is not a document of Ropewalk was probably meant to be one,
+// so that [Parse] refuses it. Doc is JSON in Go, with numbers as json.Number.
 func IsNear(doc map[string]any) bool {
 	var p parsing
 	return p.nearDocument(NewStructured("", doc).doc.value)
@@ -88,8 +88,8 @@ func meantVersion(apiVersion, kind string, v object.Value) string {
 	return ""
 }
 
-// isShape reports whether a document has the fields of one of ours: those of a Score
-// file, where it has no kind, or the spec of a Transform or of a Workload.
+// isShape reports whether a document has the fields of one of Ropewalk: those of a Score file if it
+// has no kind, or the spec of a Transform or of a Workload.
 func isShape(v object.Value, kind string) bool {
 	if kind == "" {
 		metadata, _ := keyLike(v, "metadata")
@@ -166,13 +166,13 @@ func only(v object.Value, names ...string) bool {
 	})
 }
 
-// isSpec reports whether a value is a document of ours, by its apiVersion or its fields.
+// isSpec reports whether a value is a document of Ropewalk, by its apiVersion or its fields.
 func isSpec(v object.Value) bool {
 	kind := textLike(v, "kind")
 	return v.Kind == object.KindMap && (nearVersion(textLike(v, "apiVersion")) && isRead(kind) || isShape(v, kind))
 }
 
-// nearItems reports the items of a list that are documents of ours.
+// nearItems reports the items of a list that are documents of Ropewalk.
 func (p *parsing) nearItems(items object.Value) bool {
 	for _, i := range items.Items {
 		if isSpec(i) {
@@ -207,8 +207,8 @@ func textLike(v object.Value, name string) string {
 	return m.Value.Text
 }
 
-// nearKey reports whether a key is one of ours but for its case, its separators or a slip:
-// one letter, or two of a long name.
+// nearKey reports whether a key is this name, except for its case, its separators or a slip: one
+// letter, or two of a long name.
 func nearKey(key, name string) bool {
 	const short = 5
 	slips := 2
@@ -235,7 +235,7 @@ func letters(text string) string {
 	}, text)
 }
 
-// nearVersion reports whether an apiVersion is one of ours, or was meant to be: one with a
+// nearVersion reports whether an apiVersion is one of Ropewalk, or was meant to be: one with a
 // slip, or the beginning of one.
 func nearVersion(apiVersion string) bool { return nearOwn(apiVersion) || nearScore(apiVersion) }
 
@@ -274,12 +274,12 @@ func nearScore(apiVersion string) bool {
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) }
 
-// nearKind reports whether a kind is one of ours, but for its case or a slip.
+// nearKind reports whether a kind is one of Ropewalk, except for its case or a slip.
 func nearKind(kind string) bool {
 	return slices.ContainsFunc(knownKinds(), func(k string) bool { return nearWord(kind, k) })
 }
 
-// nearWord reports whether a text is a word, but for its case or a slip: two of a long one.
+// nearWord reports whether a text is a word, except for its case or a slip: two of a long one.
 func nearWord(text, word string) bool {
 	const long = 8
 	return near(strings.ToLower(text), strings.ToLower(word), 1+len(word)/long)
@@ -288,10 +288,10 @@ func nearWord(text, word string) bool {
 // isRead reports whether a document of this kind is read: that of a Score file is "".
 func isRead(kind string) bool { return kind == "" || nearKind(kind) }
 
-// Mentions reports what a file may hold beside ConfigMaps: ours is true for documents that
-// this package reads, those of ours and Score files, and for an apiVersion that misses
-// these by a slip; near is true for other documents that may be meant for it. It looks at
-// single lines, so that most files of others are not parsed.
+// Mentions reports what a file may hold beside ConfigMaps. The result ours is true for documents
+// that this package reads, which are those of Ropewalk and Score files, and for an apiVersion that
+// misses these by a slip. The result near is true for other documents that may be meant for it.
+// Only single lines are looked at, so that most files of others are not parsed.
 func Mentions(data []byte) (ours, near bool) {
 	// The name of a group is enough.
 	for _, group := range []string{group, scoreGroup, scoreGroupOld} {

@@ -19,13 +19,13 @@ const (
 	scoreGroupOld = "score.sh"
 )
 
-// Parse reads every document of files. The error is an object.Errors with
-// every mistake of every file; what could be read is returned with it.
+// Parse reads every document of files. The error is an object.Errors with every mistake of every
+// file; what could be read is returned with it.
 //
-// A file that a user named must hold a document of ours or a ConfigMap; a file
-// that was found (see [File.Found]) is left out where it does not. A document of others
-// beside ours is an error, but for a ConfigMap that is the module of a spec; so is one that
-// was meant to be ours.
+// A file that a user named must hold a document of Ropewalk or a ConfigMap. A file that was found
+// (see [File.Found]) is left out if it holds neither. A document of another tool beside one of
+// Ropewalk is an error, except for a ConfigMap that is the module of a spec. So is one that was
+// meant to be of Ropewalk.
 func Parse(files []File) (Documents, error) {
 	var p parsing
 	for _, f := range files {

@@ -90,9 +90,8 @@ func rawOf(n *yaml.Node, text string) string {
 	return n.Value
 }
 
-// fillNumber fills v with the canonical JSON text of a number: integers in
-// decimal, others as encoding/json writes a float64, with ".0" where that
-// would read as an integer.
+// fillNumber fills v with the canonical JSON text of a number: integers in decimal, others as
+// encoding/json writes a float64, with ".0" if that would read as an integer.
 func (c *converter) fillNumber(n *yaml.Node, v *object.Value) {
 	digits := strings.ReplaceAll(n.Value, "_", "")
 	text, wrong := numberText(digits, n.ShortTag() == "!!int" || plain(n) && strings.Trim(digits, "+-0123456789") == "")

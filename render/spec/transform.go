@@ -182,7 +182,8 @@ func (d *decoder) decodePivotCluster(v object.Value) Transform {
 	return t
 }
 
-// namedOnce reports the second item of a name in a list; it is false where there is one.
+// namedOnce reports whether all names in a list differ, and adds a mistake at the second item of a
+// name.
 func (p part) namedOnce(list string) bool {
 	before := len(p.Errs)
 	seen := map[string]bool{}

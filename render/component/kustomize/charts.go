@@ -96,7 +96,7 @@ func (b *build) inflate(ctx context.Context, charts Charts) error {
 // chartsDir holds what the charts of a kustomization render to.
 const chartsDir = ".ropewalk-charts"
 
-// placeErrors gives mistakes without a place that of the chart.
+// placeErrors places mistakes without a place at the chart.
 func placeErrors(err error, pos object.Pos, p object.Path) object.Errors {
 	errs := object.AsErrors(err, object.StageEvaluate)
 	for _, e := range errs {

@@ -17,9 +17,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// warnOfUnused warns of patches that select nothing and of images that no file has, of which the
-// library says nothing, in files of the user. Names that only a step in between gives to an
-// object are not known: where one may be meant, there is no warning.
+// warnOfUnused warns of patches that select nothing and of images that no file has, in files of the
+// user: the library reports neither. Names that only a step in between gives to an object are not
+// known: if one may be meant, there is no warning.
 func (b *build) warnOfUnused(out []Result) {
 	for _, k := range append(slices.Collect(maps.Values(b.made)), b.top) {
 		if k == nil || k.in != "." {
@@ -45,8 +45,8 @@ func (b *build) warn(k *kustomization, p object.Path, hint, format string, args 
 	b.warnings = append(b.warnings, e)
 }
 
-// mentions reports whether a file has an image, whose name is a pattern; that of k has it once
-// more than where it names the image.
+// mentions reports whether a file has an image, whose name is a pattern. In the file of k the first
+// occurrence is the field itself, and does not count.
 func (b *build) mentions(k *kustomization, image string) bool {
 	pattern, err := regexp.Compile(image)
 	if err != nil {

@@ -37,8 +37,7 @@ type demand struct {
 	others []*demand
 }
 
-// Expected says in plain words what v asks for; "" where there are no words
-// for it.
+// Expected returns in plain words what v asks for, or "" if there are no words for it.
 func Expected(v cue.Value) string {
 	if !v.Exists() {
 		return ""
@@ -114,8 +113,8 @@ func (d *demand) addTerm(text string) {
 	}
 }
 
-// choose reads the alternatives of a disjunction. A literal that another
-// alternative allows too is only a default and says nothing.
+// choose reads the alternatives of a disjunction. A literal that another alternative allows too is
+// only a default, and restricts nothing.
 func (d *demand) choose(args []cue.Value, depth int) {
 	var open cue.Kind
 	for _, a := range args {

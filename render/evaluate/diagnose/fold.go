@@ -38,7 +38,7 @@ func dropRepeated(errs object.Errors) object.Errors {
 	})
 }
 
-// isNoNull reports whether e says of a map or a list that it is not null.
+// isNoNull reports whether e is the error that a map or a list is not null.
 func isNoNull(e *object.Error) bool {
 	text := e.Err.Error()
 	return strings.HasPrefix(text, "conflicting values {") && strings.HasSuffix(text, " and null") || strings.HasPrefix(text, "conflicting values null and {")

@@ -51,7 +51,7 @@ func typeHint(schema cue.Value, errs []cueerrors.Error, v object.Value) string {
 	return ""
 }
 
-// textHint returns what to do about text if a number or a boolean is wanted.
+// textHint returns what to do about text if a number or a boolean is required.
 func textHint(text string, fits func(object.Kind, string) bool) string {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && fits(object.KindNumber, strconv.FormatInt(n, 10)) ||
 		(text == "true" || text == "false") && fits(object.KindBool, text) {
@@ -65,7 +65,7 @@ func textHint(text string, fits func(object.Kind, string) bool) string {
 	return ""
 }
 
-// fieldHint returns what to do about a struct if text is wanted. In CUE, text without quotes is a
+// fieldHint returns what to do about a struct if text is required. In CUE, text without quotes is a
 // field with a value, such as nginx:1.29.
 func fieldHint(v object.Value) string {
 	if len(v.Members) != 1 || !strings.HasSuffix(v.Pos.File, ".cue") {
@@ -78,14 +78,15 @@ func fieldHint(v object.Value) string {
 	return "in CUE text stands in quotes: " + strconv.Quote(m.Name+":"+m.Value.Text)
 }
 
-// isQuantity reports whether a schema wants a quantity of Kubernetes. A bare number there means
-// bytes, which is rarely meant.
+// isQuantity reports whether a schema requires a quantity of Kubernetes. A bare number there means
+// bytes, which is rarely intended.
 func isQuantity(schema cue.Value) bool {
 	return schema.Exists() && strings.Contains(Expected(schema), "an amount such as")
 }
 
-// mapHint returns how to write the last name of path if the schema wants a map. It lists the fields
-// that the map must have, which CUE names if the map is empty. It returns "" if there is no hint.
+// mapHint returns how to write the last name of path if the schema requires a map. It lists the
+// fields that the map must have, which CUE names if the map is empty. It returns "" if there is no
+// hint.
 func (sc Scope) mapHint(path object.Path, schema cue.Value, input object.Value) string {
 	if len(path) == 0 || !schema.Exists() || schema.IncompleteKind() != cue.StructKind || len(alternatives(schema)) > 0 || time.Now().After(sc.deadline) {
 		return ""
@@ -112,8 +113,8 @@ func (sc Scope) mapHint(path object.Path, schema cue.Value, input object.Value) 
 	return fmt.Sprintf("write %s: {%s}", path[len(path)-1].Name, strings.Join(needed, ", "))
 }
 
-// strayHint asks whether a field beside the missing one at path was meant to be it: in a map
-// that is open, CUE takes a misspelt name for a field of its own.
+// strayHint returns the question whether a field beside the missing one at path was meant to be it.
+// In an open map, CUE takes a misspelt name for a field of its own.
 func (sc Scope) strayHint(path object.Path, input object.Value) string {
 	last := len(path) - 1
 	if last < 0 || path[last].IsIndex {
@@ -133,8 +134,8 @@ func (sc Scope) strayHint(path object.Path, input object.Value) string {
 	return ""
 }
 
-// wantedKind returns the kind that a schema wants. Without a schema it returns the kinds that CUE's
-// errors name.
+// wantedKind returns the kind that a schema requires. Without a schema it returns the kinds that
+// CUE's errors name.
 func wantedKind(schema cue.Value, errs []cueerrors.Error) cue.Kind {
 	if schema.Exists() {
 		return schema.IncompleteKind()

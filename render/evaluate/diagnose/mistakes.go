@@ -278,8 +278,8 @@ func hasBelow(groups []*Group, path object.Path) bool {
 	return false
 }
 
-// isCollection reports whether a list or a map is at path. CUE says of one in a
-// disjunction what is wrong with its parts, and not always with which.
+// isCollection reports whether a list or a map is at path. If one is in a disjunction, CUE reports
+// what is wrong with its parts, and not always with which.
 func isCollection(input object.Value, path object.Path) bool {
 	v, n := input.Lookup(path)
 	return n == len(path) && (v.Kind == object.KindList || v.Kind == object.KindMap)

@@ -90,7 +90,7 @@ func (s *Subject) InputErrorsOf(schema cue.Value, skip int, try func(object.Valu
 // better than the error that time ran out.
 func (s *Subject) searchDeadline() time.Time { return s.Began.Add(Timeout(s.Req.Limits) / 2) }
 
-// Report gives a mistake its place in the user's text.
+// Report returns a mistake with its place in the user's text.
 func (s *Subject) Report(m Mistake) *object.Error {
 	pos := s.Input.NearestPos(m.Path)
 	if m.Missing {

@@ -17,7 +17,7 @@ import (
 // manyNames is how many known names a message lists at most.
 const manyNames = 12
 
-// UnknownField says that name is not known, and what is.
+// UnknownField returns the message that name is not known, with the names that are.
 func UnknownField(name string, known []string) string {
 	text := fmt.Sprintf("unknown field %q", name)
 	if near := Nearest(name, known); near != "" {
@@ -29,8 +29,8 @@ func UnknownField(name string, known []string) string {
 	return text
 }
 
-// Nearest suggests the known name that name was probably meant to be: "" where
-// none is near.
+// Nearest returns a suggestion of the known name that name was probably meant to be, or "" if none
+// is near.
 func Nearest(name string, known []string) string {
 	best, ok := object.Nearest(name, known)
 	if !ok {
@@ -183,8 +183,7 @@ func typeName(text string) string {
 	return bound(text)
 }
 
-// best joins what is wanted. A single value beside a wider want is only a
-// default.
+// best joins what is expected. A single value beside a wider expectation is only a default.
 func best(wants []string) string {
 	wide := slices.DeleteFunc(slices.Clone(wants), func(w string) bool { return w == "" || strings.ContainsAny(w[:1], `"-0123456789`) })
 	if len(wide) > 0 {

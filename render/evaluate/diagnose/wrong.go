@@ -16,8 +16,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// wrong says what was expected instead of value. The schema has the better
-// words, but what depends on other parts of the input is only in the errors.
+// wrong returns what was expected instead of value. The schema has the better words, but what
+// depends on other parts of the input is only in the errors.
 func wrong(g *Group, schema cue.Value, value object.Value) string {
 	if schema.Exists() && value.Kind != object.KindNone {
 		given := Fill(Part{Field: FieldInput, Value: value}).Value
@@ -48,7 +48,7 @@ func detail(errs []cueerrors.Error) string {
 	return ""
 }
 
-// conflict says in words what CUE's errors have against a value; schema may be absent.
+// conflict returns in words what CUE's errors have against a value. The schema may be absent.
 func conflict(errs []cueerrors.Error, value object.Value, schema cue.Value) string {
 	var wants []string
 	fallback := ""
@@ -78,7 +78,7 @@ func conflict(errs []cueerrors.Error, value object.Value, schema cue.Value) stri
 	return "expected " + best(wants) + ", got " + Quote(value)
 }
 
-// lengths says which of the two lengths of lists in args is not that of value.
+// lengths returns which of the two lengths of lists in args is not that of value.
 func lengths(value object.Value, schema cue.Value, args []any) string {
 	least := ""
 	if schema.LookupPath(cue.MakePath(cue.AnyIndex)).Exists() {

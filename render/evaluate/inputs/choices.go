@@ -17,8 +17,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// isClosedChoice reports whether the alternatives of v are closed where they do not say that
-// they are open.
+// isClosedChoice reports whether the alternatives of v are closed, except those that are written
+// with "...".
 func isClosedChoice(v cue.Value, alternatives []cue.Value) bool {
 	return len(alternatives) > 1 && (!v.Allows(cue.AnyString) || slices.ContainsFunc(alternatives, hasEllipsis))
 }
@@ -101,8 +101,8 @@ func bothBools(alternatives []cue.Value) (out []cue.Value) {
 	return out
 }
 
-// tellApart reports whether no input fits two of these alternatives: CUE refuses an input
-// that does. Constants tell them apart only where users had to choose before.
+// tellApart reports whether no input fits two of these alternatives: CUE refuses an input that
+// does. Constants tell them apart only if users had to choose before.
 func tellApart(alternatives []cue.Value, chosen bool) bool {
 	for i, a := range alternatives {
 		if conditions(a) != "" {

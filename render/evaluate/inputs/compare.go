@@ -140,8 +140,9 @@ func (c *comparison) comparePair(at object.Path, older, newer cue.Value) {
 	c.compareChoices(at, older, newer, olds, news)
 }
 
-// identity tells a value from all others of its schema: positions alone do not, as those of a
-// conjunction are those of one of its parts, and those of a disjunction of its first alternative.
+// identity returns a text that identifies a value in its schema. Positions are not enough: those of
+// a conjunction are those of one of its parts, and those of a disjunction are those of its first
+// alternative.
 func identity(v cue.Value) string {
 	v = cue.Dereference(v)
 	op, args := v.Expr()

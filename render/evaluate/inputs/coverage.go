@@ -196,8 +196,8 @@ func distinct(v cue.Value) []cue.Value {
 // within reports whether b takes every scalar that a takes.
 func within(a, b cue.Value) bool { return !isCollection(a) && b.Subsume(a, cue.Raw()) == nil }
 
-// chooses reports whether a given value, or the default where there is none, is of
-// the alternative a of v.
+// chooses reports whether a given value, or the default if there is none, is of the alternative a
+// of v.
 func chooses(v, a cue.Value, given object.Value) bool {
 	if given.Kind == object.KindNone {
 		fallback, ok := v.Default()

@@ -189,7 +189,7 @@ func (d *description) addOthers(v cue.Value, at object.Path) {
 	d.inputs = append(d.inputs, in)
 }
 
-// owns reports whether the module itself gives a value.
+// owns reports whether the module itself sets a value.
 func (d *description) owns(at object.Path) bool {
 	_, found := d.own.Lookup(at)
 	return found == len(at)

@@ -293,7 +293,7 @@ func namesOf(v cue.Value, text string) cue.Value {
 	return cue.Value{}
 }
 
-// words says what a value is.
+// words returns in words what a value is.
 func words(v cue.Value) string {
 	return cmp.Or(diagnose.Expected(v), "anything")
 }

@@ -18,11 +18,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Compare returns what changed between what two modules take, the gravest first and then by
-// path. The same input means the same to both where there is no change; names that the
-// old module did not have are not part of what it took, even where its schema is open.
-// Inputs of a policy are its parameters. A module of another kind takes nothing of what the old
-// one took.
+// Compare returns what changed between what two modules take, the gravest first and then by path.
+// The same input means the same to both if there is no change. Names that the old module did not
+// have are not part of what it took, even if its schema is open. Inputs of a policy are its
+// parameters. A module of another kind takes nothing of what the old one took.
 func Compare(older, newer *module.Session) ([]evaluate.Change, error) {
 	if was, is := older.Compiled.KindName(), newer.Compiled.KindName(); was != is {
 		return []evaluate.Change{{Level: evaluate.LevelMajor, Text: fmt.Sprintf("it is %s now, and was %s", is, was)}}, nil
@@ -60,7 +59,7 @@ func ComparePart(older, newer module.Inputs, at object.Path) []evaluate.Change {
 }
 
 // OtherConditions reports whether two structs are made with other comprehensions, or have other
-// fields whose names are computed; where words are given, with others that have one of them.
+// fields whose names are computed. If words are given, only those count that have one of them.
 func OtherConditions(older, newer cue.Value, words ...string) bool {
 	about := func(v cue.Value) []string {
 		made := declarations(v, func(d ast.Decl) bool { return isComprehension(d) || hasComputedName(d) })

@@ -74,7 +74,7 @@ func Compile(m evaluate.Module, schemas map[string]fs.FS, slowly bool) (*Compile
 	}
 	// Only a module without a mark shows the order of its fields; that it has none is
 	// known once it is built, and nearly always before.
-	asWritten := !t.says("ropewalk")
+	asWritten := !t.mentions("ropewalk")
 	if err := c.buildMarked(m, asWritten); err != nil {
 		return nil, err
 	}

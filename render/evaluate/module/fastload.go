@@ -20,13 +20,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
-// fastLoad loads a plain tree without CUE's loader: one package at the root of its
-// module, imports of CUE's own library and of what is vendored below
-// cue.mod/pkg, and no attribute that means something to the loader. Most modules
-// are plain, and the loader costs them as much as their evaluation: it reads the
-// module file by evaluating CUE of its own. Whatever is not plain, or wrong, is
-// left to the loader, so that there is one voice for mistakes; nil stands for
-// that.
+// fastLoad loads a plain tree without CUE's loader: one package at the root of its module, imports
+// of CUE's own library and of what is vendored below cue.mod/pkg, and no attribute that means
+// something to the loader. Most modules are plain, and the loader costs them as much as their
+// evaluation: it reads the module file by evaluating CUE of its own. It returns nil for a tree that
+// is not plain, or wrong. That is left to the loader, so that mistakes have the same words.
 func (t *tree) fastLoad(m evaluate.Module) *build.Instance {
 	name, version, ok := t.plainModule()
 	if !ok || t.dir != t.root || len(m.Tags) > 0 {

@@ -91,8 +91,8 @@ func (s *Session) renderNative() ([]*object.Node, error) {
 	return s.Nodes(nodes, &Budget{})
 }
 
-// RefuseGraph refuses fields of graph beside nodes: they mean nothing, and one of them may be
-// a slip of nodes. So does the schema, where a module imports it.
+// RefuseGraph refuses fields of graph beside nodes: they mean nothing, and one of them may be a
+// slip of nodes. The schema refuses them too, if a module imports it.
 func (s *Session) RefuseGraph(root cue.Value) error {
 	graph := Field(root, diagnose.FieldGraph)
 	fields, err := graph.Fields()
@@ -285,7 +285,7 @@ func (s *Session) nodePos(v cue.Value) object.Pos {
 	return s.OwnPos(v, made, kind)
 }
 
-// Unmarshal reads data that CUE wrote; json is enough where no positions are
+// Unmarshal reads data that CUE wrote. The values of encoding/json are enough if no positions are
 // needed.
 func Unmarshal(data []byte) any {
 	var v any

@@ -49,7 +49,7 @@ func (d *nodeDecoder) readField(name string, data []byte, v cue.Value) {
 	}
 }
 
-// finish checks the node as a whole.
+// finish checks the complete node.
 func (d *nodeDecoder) finish(v cue.Value) {
 	o := d.node.Object
 	if o == nil {
@@ -86,6 +86,8 @@ func (d *nodeDecoder) readDependencies(value any, v cue.Value) {
 			d.fail(at, path, "must be a node id, got "+GotJSON(e))
 			continue
 		}
+
+		// An id without a slash names a node of this spec.
 		spec, node, full := strings.Cut(id, "/")
 		if !full {
 			spec = d.node.ID.Spec()
@@ -95,6 +97,8 @@ func (d *nodeDecoder) readDependencies(value any, v cue.Value) {
 			d.fail(at, path, fmt.Sprintf("must be a node of this spec (\"node\"), of another (\"spec/node\") or another spec (\"spec/\"), got %q", id))
 			continue
 		}
+
+		// The node of a resource has a longer name.
 		need := object.MakeID(spec, node)
 		if !full {
 			need = d.session.NodeID(node)
@@ -222,7 +226,7 @@ func (d *nodeDecoder) readTexts(m map[string]any, targets map[string]*string, v 
 	}
 }
 
-// requireOneOf fails where value is set and none of allowed.
+// requireOneOf reports a value that is set and is none of allowed.
 func (d *nodeDecoder) requireOneOf(v cue.Value, path, value string, allowed ...string) {
 	if value == "" && strings.HasPrefix(path, "apply.") || slices.Contains(allowed, value) {
 		return
@@ -260,9 +264,9 @@ func GotJSON(v any) string {
 	}
 }
 
-// validDependency reports whether spec and node can name a node, or a whole
-// spec where full says that a slash was written. The nodes of plain and Timoni
-// modules are called after their objects and may have dots in their names.
+// validDependency reports whether spec and node can name a node. If full is set, a slash was
+// written and they may name a complete spec. The nodes of plain and Timoni modules are called after
+// their objects and may have dots in their names.
 func validDependency(spec, node string, full bool) bool {
 	if spec == "" || (node == "" && !full) {
 		return false

@@ -124,8 +124,8 @@ func (w *walker) takePlain() error {
 	return nil
 }
 
-// expressions returns what is rendered of a package: what the expressions of the request give
-// in it, as for `cue export -e`, or the package where there are none.
+// expressions returns what is rendered of a package: what the expressions of the request give in
+// it, as for `cue export -e`, or the package if there are none.
 func (s *Session) expressions(root cue.Value) ([]cue.Value, error) {
 	if len(s.Req.Expressions) == 0 {
 		return []cue.Value{root}, nil

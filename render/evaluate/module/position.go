@@ -42,7 +42,7 @@ func (t *tree) own(p token.Pos) bool {
 	return ok && !strings.HasPrefix(name, path.Join(t.root, modFolder)+"/")
 }
 
-// moduleErrors returns what CUE has against the module itself, which err says.
+// moduleErrors returns the mistakes of the module itself that an error of CUE is about.
 func (t *tree) moduleErrors(m evaluate.Module, err error) error {
 	if broken := t.syntaxErrors(m, err); len(broken) > 0 {
 		return broken.Sorted()
@@ -140,8 +140,7 @@ func (t *tree) clean(m evaluate.Module, text string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(text, virtualRoot, diagnose.ModuleName(m)), "/")
 }
 
-// InModule says which module err is about, where err does not say so by its
-// position.
+// InModule adds to an error which module it is about, unless its position shows that.
 func InModule(m evaluate.Module, err error) error {
 	var one *object.Error
 	if errors.As(err, &one) {

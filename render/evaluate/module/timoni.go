@@ -120,8 +120,8 @@ func (s *Session) fillValues(values object.Value) diagnose.Filled {
 	return s.Fill(diagnose.Part{Field: diagnose.FieldInput, At: []string{fieldValues}, Value: values, Soft: s.soft})
 }
 
-// refuseUnequalLists refuses lists that would have to be merged item by item with
-// one of another length: Timoni cuts the longer one off in silence.
+// refuseUnequalLists refuses lists that would have to be merged item by item with one of another
+// length: Timoni silently cuts the longer one off.
 func (s *Session) refuseUnequalLists(base, over object.Value, path object.Path) object.Errors {
 	if base.Kind == object.KindList && over.Kind == object.KindList && len(base.Items) != len(over.Items) && len(base.Items) > 0 {
 		e := s.Report(diagnose.Mistake{Path: path, Message: fmt.Sprintf(
@@ -162,8 +162,8 @@ func (s *Session) invalidTimoni(f diagnose.Filled) (string, error) {
 	return "", cmp.Or(f.Root.LookupPath(cue.MakePath(cue.Str(fieldTimoni))).Err(), f.Root.Err())
 }
 
-// explainTimoni returns for each mistake where in the values it is. CUE knows that if values are
-// filled into the module without its own, and reports it of one mistake at a time.
+// explainTimoni returns each mistake with its place in the values. CUE knows the place if values
+// are filled into the module without its own values, and reports one mistake at a time.
 func (s *Session) explainTimoni(f diagnose.Filled, field string, err error) error {
 	var ours *object.Error
 	if errors.As(err, &ours) {

@@ -118,12 +118,11 @@ func timoniTag(name string, c object.Context, version string) string {
 	return ""
 }
 
-// mergeAsTimoni merges over onto base: over wins leaf by leaf, and lists of one length are
-// merged item by item. A module can see the order of fields in marshalled text and in
-// what it hashes, so it is that of Timoni, which fills base into over field by field:
-// CUE keeps the order of over and puts what is only in base where its name belongs.
-// Among the outermost fields, and where base has just one, it comes last instead, and
-// the fields from the first that both have are sorted.
+// mergeAsTimoni merges over onto base: over wins leaf by leaf, and lists of one length are merged
+// item by item. A module can see the order of fields in marshalled text and in what it hashes, so
+// it is that of Timoni, which fills base into over field by field: CUE keeps the order of over and
+// puts what is only in base where its name belongs. Among the outermost fields, and if base has
+// just one, it comes last instead, and the fields from the first that both have are sorted.
 func mergeAsTimoni(base, over object.Value, outermost bool) object.Value {
 	out := over
 
@@ -181,7 +180,7 @@ func Values(m evaluate.Module) (object.Value, error) {
 	values, _, err := c.ownValues(m, object.Value{})
 	if err == nil && values.Kind == object.KindNone {
 		hint := "write values: {…}"
-		if t.says(fieldBundle) {
+		if t.mentions(fieldBundle) {
 			hint = "pass it as a path: several files with the field bundle are one bundle"
 		}
 		err = &object.Error{

@@ -73,8 +73,8 @@ func isTimoni(files []*ast.File) bool {
 	return false
 }
 
-// says reports whether a file of the package holds a word.
-func (t *tree) says(word string) bool {
+// mentions reports whether a file of the package holds a word.
+func (t *tree) mentions(word string) bool {
 	return slices.ContainsFunc(t.cueFiles(t.dir), func(name string) bool { return bytes.Contains(t.files[name], []byte(word)) })
 }
 
@@ -102,7 +102,7 @@ func hasVersion(e ast.Expr) bool {
 func prepareTimoni(m evaluate.Module, t *tree) *timoniModule {
 	// To parse is dear, and the loader parses again: a module that never says
 	// the word is none of Timoni's.
-	if !t.says(fieldTimoni) {
+	if !t.mentions(fieldTimoni) {
 		return nil
 	}
 	var files []*ast.File

@@ -90,9 +90,8 @@ func readTree(m evaluate.Module, schemas map[string]fs.FS) (*tree, error) {
 	return t, t.layOver(schemas)
 }
 
-// checkText refuses CUE that is not UTF-8, which the parser lets pass inside of
-// strings, what is too deep for its stack, and numbers that CUE cannot hold, for which it
-// takes others in silence.
+// checkText refuses CUE that is not UTF-8, which the parser lets pass inside of strings, what is
+// too deep for its stack, and numbers that CUE cannot hold and silently replaces by others.
 func checkText(m evaluate.Module, t *tree, name string, data []byte) error {
 	if utf8.Valid(data) {
 		var deep *depth.Error

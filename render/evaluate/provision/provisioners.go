@@ -133,8 +133,8 @@ func (p *provisioner) read(mistake func(at cue.Value, field, message string)) {
 	}
 }
 
-// refuseClosed refuses params that another definition does not allow. CUE says
-// nothing of fields that may be absent until one is set.
+// refuseClosed refuses params that another definition does not allow. CUE does not report fields
+// that may be absent until one is set.
 func refuseClosed(params cue.Value, mistake func(at cue.Value, field, message string)) {
 	fields, err := params.Fields(cue.Optional(true))
 	for err == nil && fields.Next() {

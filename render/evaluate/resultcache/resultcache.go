@@ -49,14 +49,14 @@ func (e Evaluator) Evaluate(ctx context.Context, req evaluate.Request) (evaluate
 		return e.Next.Evaluate(ctx, req)
 	}
 	if result, ok := e.Results.Get(key); ok {
-		return own(result), ctx.Err()
+		return withOwnNodes(result), ctx.Err()
 	}
 	result, err := e.Next.Evaluate(ctx, req)
 	if err != nil {
 		return result, err
 	}
 	if _, size, err := worker.Sum(result); err == nil {
-		e.Results.Put(key, own(result), size)
+		e.Results.Put(key, withOwnNodes(result), size)
 	}
 	return result, nil
 }
@@ -72,8 +72,8 @@ func identified(req evaluate.Request) bool {
 		!slices.ContainsFunc(req.Policies, func(p evaluate.Policy) bool { return p.Module.Digest == "" })
 }
 
-// own returns a result with nodes of its own, because later stages fill them in.
-func own(r evaluate.Result) evaluate.Result {
+// withOwnNodes returns a result with nodes of its own, because later stages fill them in.
+func withOwnNodes(r evaluate.Result) evaluate.Result {
 	r.Nodes = ownNodes(r.Nodes)
 	if r.Provisioned != nil {
 		made := make(map[string]evaluate.Provisioned, len(r.Provisioned))

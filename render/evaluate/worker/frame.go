@@ -110,8 +110,8 @@ func (e *sizeError) Error() string {
 	return fmt.Sprintf("message of %d bytes exceeds the limit of %d", e.size, e.limit)
 }
 
-// readFrame reads the content of one frame. The error is io.EOF only where the
-// stream ends between two frames.
+// readFrame reads the content of one frame. The error is io.EOF only if the stream ends between two
+// frames.
 func readFrame(r *bufio.Reader, limit int64) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

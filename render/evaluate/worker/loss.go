@@ -57,8 +57,8 @@ func saysOutOfMemory(stderr string) bool {
 	return strings.HasPrefix(stack, "runtime.")
 }
 
-// autopsy tells why a process ended by itself while it evaluated; used says that
-// it had done other work before, and ready that it has greeted.
+// autopsy returns why a process ended by itself while it evaluated. The argument used says that it
+// had done other work before, and ready that it has greeted.
 func autopsy(state *os.ProcessState, stderr string, used, ready bool) *loss {
 	switch {
 	case saysOutOfMemory(stderr):

@@ -95,8 +95,8 @@ func startProcess(opts Options, c codec, memory int64) (*process, error) {
 	return p, nil
 }
 
-// reap waits until the process has ended and gives the largest size that it
-// had. There is one reaper for each process, so that none becomes a zombie.
+// reap waits until the process has ended and returns the largest size that it had. There is one
+// reaper for each process, so that none becomes a zombie.
 func (p *process) reap() (peak int64) {
 	_ = p.cmd.Wait() // how it ended is in its state
 	close(p.done)
@@ -116,7 +116,7 @@ func (p *process) kill(why error) {
 	_ = p.in.SetWriteDeadline(time.Unix(1, 0))
 }
 
-// close gives the streams back.
+// close closes the streams.
 func (p *process) close() { _, _ = p.in.Close(), p.out.Close() }
 
 // ended reports whether the process is gone, or about to be.
@@ -173,7 +173,7 @@ func (e *releaseError) Error() string {
 	return fmt.Sprintf("the program is of release %q, and this one of %q", e.worker, e.pool)
 }
 
-// lost tells how a process ended that the pool did not kill.
+// lost returns how a process ended that the pool did not kill.
 func (p *process) lost(err error, used bool) *loss {
 	var release *releaseError
 	if errors.As(err, &release) {

@@ -37,14 +37,13 @@ const (
 	workerMaxStack = 64 << 20
 )
 
-// Serve evaluates what a [Pool] sends through in, one request after the
-// other, and answers on out. It returns when in ends, also in the middle of an
-// evaluation: the caller then leaves the process, because an evaluation cannot
-// be stopped otherwise. The process limits itself to the memory that the pool
-// names: nothing but a worker may call this.
+// Serve evaluates what a [Pool] sends through in, one request after the other, and answers on out.
+// It returns when in ends, also in the middle of an evaluation: the caller then leaves the process,
+// because an evaluation cannot be stopped otherwise. The process limits itself to the memory that
+// the pool names: nothing but a worker may call this.
 //
-// Schemas of opts lie below those that the pool sends. A pool of another release than this
-// one is refused, where it is another program: see Options.Release.
+// Schemas of opts lie below those that the pool sends. A pool of another release than this one is
+// refused if it is another program: see Options.Release.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, release string, opts inprocess.Options) error {
 	return serve(ctx, in, out, release, opts, limitWorker)
 }

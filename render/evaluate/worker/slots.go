@@ -19,7 +19,7 @@ type slot struct {
 	proc *process // nil where none runs
 }
 
-// acquire gives a slot, waiting for one where all are busy.
+// acquire returns a slot, and waits for one if all are busy.
 func (p *Pool) acquire(ctx context.Context, req evaluate.Request) (*slot, error) {
 	for admitted := false; !admitted; {
 		var late <-chan time.Time
