@@ -40,7 +40,7 @@ type outcome struct {
 	// provisioned is the module of provisioners for each node that one made.
 	provisioned map[object.ID]string
 	// refused is what the module of workloads reports against the input of a workload
-	// where it is not made for workloads at all.
+	// if it is not made for workloads at all.
 	refused *Error
 }
 

@@ -78,31 +78,31 @@ type Provisioners struct {
 	// Name of the module, for messages.
 	Name   string
 	Module evaluate.Module
-	// Pos is the line that names the module, not valid where it is embedded.
+	// Pos is the line that names the module, not valid if it is embedded.
 	Pos object.Pos
 }
 
 // Spec is one spec of a request, with its module fetched.
 type Spec struct {
 	Evaluate evaluate.Request
-	// Workload is set where the spec is a workload. The module of Evaluate then
+	// Workload is set if the spec is a workload. The module of Evaluate then
 	// makes its objects from what the workload compiles to; its Input is the document,
 	// which only distinguishes two requests.
 	Workload *workload.Source
-	// Gateway is set where the Input of Evaluate is the spec of a Gateway: the module makes
+	// Gateway is set if the Input of Evaluate is the spec of a Gateway: the module makes
 	// its objects from what that compiles to.
 	Gateway bool
 	// Written leads errors on the Workload or the Gateway to what its author wrote; nil
 	// where that is the document itself.
 	Written   func(Errors) Errors `cbor:"-"`
 	DependsOn []object.SpecDependency
-	// StatesNamespace is set where the author gave the namespace of the context for the
+	// StatesNamespace is set if the author gave the namespace of the context for the
 	// objects of this spec: it is written into them in every dialect.
 	StatesNamespace bool
-	// Adopt is the default of the nodes' apply.adopt; "" where not given.
+	// Adopt is the default of the nodes' apply.adopt; "" if not given.
 	Adopt string
 	// AllowSecretsPos is where each of the patterns of Request.AllowSecrets is written;
-	// those that match nothing are not reported where it is empty.
+	// those that match nothing are not reported if it is empty.
 	AllowSecretsPos []object.Pos
 	// Source is where the module came from, for provenance, and Policies where
 	// those of its policies and provisioners did.
@@ -116,7 +116,7 @@ type Source struct {
 	// Policy is the name of the policy that the module is; "" for the module of
 	// the spec.
 	Policy string `json:"policy,omitempty"`
-	// Provisioners is the name of the module of provisioners that it is; "" where
+	// Provisioners is the name of the module of provisioners that it is; "" if
 	// it is none.
 	Provisioners string `json:"provisioners,omitempty"`
 	// Part says which part of a component it is, such as its chart or a remote base; ""
@@ -124,7 +124,7 @@ type Source struct {
 	Part     string `json:"part,omitempty"`
 	Origin   string `json:"origin"`
 	Revision string `json:"revision,omitempty"`
-	// Pinned is a reference that always resolves to this revision, "" where there is
+	// Pinned is a reference that always resolves to this revision, "" if there is
 	// none.
 	Pinned string `json:"pinned,omitempty"`
 	// Digest is that of the tree, with the modules that it depends on.

@@ -24,7 +24,7 @@ var errReported = errors.New("the workloads cannot be compiled")
 type compiler struct {
 	Renderer
 	req Request
-	// project is nil where there are no workloads, or where the mistakes hide what they
+	// project is nil if there are no workloads, or if the mistakes hide what they
 	// need.
 	project *workload.Project
 	// gateways are the Gateways, and joined what they lead to.

@@ -26,6 +26,6 @@ type Change struct {
 	Path string
 	// Text says what changed, in a sentence without the input.
 	Text string
-	// Old and New are the places in the two versions; not valid where there is none.
+	// Old and New are the places in the two versions; not valid if there is none.
 	Old, New object.Pos
 }

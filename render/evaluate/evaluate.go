@@ -38,9 +38,9 @@ type Request struct {
 	// Pos is the place of the spec.
 	Pos    object.Pos
 	Module Module
-	// Input is what the user gave; KindNone where there is none.
+	// Input is what the user gave; KindNone if there is none.
 	Input object.Value
-	// Layers are the texts that Input was merged of, where there are several and their order
+	// Layers are the texts that Input was merged of, if there are several and their order
 	// shows: a Timoni module takes the values of one file after the other.
 	Layers []object.Value
 	// InputPath leads to Input in the user's document, for messages:
@@ -111,7 +111,7 @@ type Module struct {
 	// TagPos are the places of the user's Tags; one that is not in it was not written in a
 	// file.
 	TagPos map[string]object.Pos
-	// Pos is the line of the user that names the module; not valid where none does.
+	// Pos is the line of the user that names the module; not valid if none does.
 	Pos object.Pos
 	// Version is that of a Timoni module, which sets its tag moduleVersion; "" is the
 	// 0.0.0-devel of a module that was not published.
@@ -253,10 +253,10 @@ type Provisioner struct {
 	// Index is its place in the list.
 	Index int
 	Type  string
-	// Class and ID are "" where every class or id is meant.
+	// Class and ID are "" if every class or id is meant.
 	Class, ID   string
 	Description string
-	// Pos is the place of its type in the module, not valid where it is not known.
+	// Pos is the place of its type in the module, not valid if it is not known.
 	Pos object.Pos
 	// Params are what a workload may give, in the order of their names.
 	Params []Param
@@ -273,9 +273,9 @@ type Provisioner struct {
 type Param struct {
 	Name string
 	// Type says in plain words what is expected: an integer of at least 1. It is
-	// "" where anything is.
+	// "" if anything is.
 	Type string
-	// Default is JSON; "" where there is none, or where it depends on the
+	// Default is JSON; "" if there is none, or if it depends on the
 	// resource.
 	Default string
 	// Required says that there is no resource without it.
@@ -306,7 +306,7 @@ type Query struct {
 // Origin is where a part of an object comes from.
 type Origin struct {
 	// Input is the place in the user's own text that the value was computed
-	// from; not valid where the module alone decides.
+	// from; not valid if the module alone decides.
 	Input object.Pos
 	// InputPath is the path of that place in the input.
 	InputPath object.Path
@@ -321,7 +321,7 @@ type Origin struct {
 // what they are read with.
 type BundleFiles struct {
 	// File is the path of the bundle, and Runtime that of the file with its clusters; ""
-	// where there is none.
+	// if there is none.
 	File, Runtime string
 	// More are paths of further files, which are unified with File.
 	More []string
@@ -351,7 +351,7 @@ type Instance struct {
 	Values                          object.Value
 	// AllowSecrets are the names in @ropewalk(allowSecrets="a, b") of the instance.
 	AllowSecrets []string
-	// Unsure is set where a mistake may hide some of its values.
+	// Unsure is set if a mistake may hide some of its values.
 	Unsure bool
 }
 

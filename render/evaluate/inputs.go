@@ -13,11 +13,11 @@ type Input struct {
 	// Collection says that it is a list or a map of that type. Members of a map that
 	// have names of their own are inputs beside it.
 	Collection Collection
-	// Expected says in plain words what is: an integer of at least 1. It is "" where
+	// Expected says in plain words what is: an integer of at least 1. It is "" if
 	// anything is.
 	Expected string
-	// Default is the value of an input that is not set, as JSON; "" where there is none, where
-	// it depends on the rest of the input, and where it is longer than 4 KiB.
+	// Default is the value of an input that is not set, as JSON; "" if there is none, if
+	// it depends on the rest of the input, and if it is longer than 4 KiB.
 	Default string
 	// Required says that the module makes nothing without it. What is needed only
 	// together with a part that may be absent is not required.

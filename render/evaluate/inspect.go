@@ -32,7 +32,7 @@ type Finding struct {
 	Rule     string
 	Severity object.Severity
 	Pos      object.Pos
-	// Path is that of the input, "" where it is about none.
+	// Path is that of the input, "" if it is about none.
 	Path          string
 	Message, Hint string
 }

@@ -86,7 +86,7 @@ type Helm struct {
 	// Chart is the path of a folder or an archive in Source, a reference oci://…, or the
 	// name of a chart of Repo.
 	Chart Text
-	// Repo is the URL of an HTTP repository; "" where there is none.
+	// Repo is the URL of an HTTP repository; "" if there is none.
 	Repo Text
 	// Version is one or a range; "" is the latest one that is no prerelease.
 	Version       Text
@@ -325,7 +325,7 @@ type Overlay struct {
 	// Apply has the policies that are set; "" and nil leave those of the object.
 	Apply object.Apply
 	// Patch is a strategic merge patch (a map) or a list of operations of RFC 6902; of
-	// KindNone where there is none.
+	// KindNone if there is none.
 	Patch object.Value
 }
 

@@ -28,12 +28,12 @@ type format struct {
 	// stands; of the others front ends make any number.
 	one bool
 	// file reports whether a document without apiVersion and kind is of this format; it is nil
-	// where there are none. Only files that a user named are looked at: those that a search
+	// if there are none. Only files that a user named are looked at: those that a search
 	// finds are mostly for other tools.
 	file func(v object.Value) bool
 	// again says that the front end reads such a file again, and reports what is no YAML in it.
 	again bool
-	// nameless says that there are only such files, and no kind of ours.
+	// nameless says that there are only such files, and no kind of Ropewalk.
 	nameless bool
 }
 

@@ -16,11 +16,11 @@ import (
 
 // Case is an input of a module, and what the module must make of it.
 type Case struct {
-	// Name is "" where the document has none.
+	// Name is "" if the document has none.
 	Name string
 	// Pos is the place of the document, and NamePos that of the name.
 	Pos, NamePos object.Pos
-	// Input is what a user of the module writes; KindNone where there is none.
+	// Input is what a user of the module writes; KindNone if there is none.
 	Input object.Value
 	// Subject is what a policy judges, in the form of #Subject of the schema; KindNone for
 	// other modules.
@@ -50,14 +50,14 @@ type Expectation struct {
 	// Absent are objects that must not be there, by kind, metadata.name and, where they are
 	// given, apiVersion and metadata.namespace.
 	Absent []object.Value
-	// Count is the number of objects; KindNone where it is not given.
+	// Count is the number of objects; KindNone if it is not given.
 	Count object.Value
 	// Waves are the names of all objects, by wave.
 	Waves [][]object.Value
 	// Errors must be all that the render fails with, and Warnings all that it warns of;
 	// Warnings that are empty and not nil want none.
 	Errors, Warnings []ExpectedError
-	// Golden names the file with the whole output; KindNone where it is not given.
+	// Golden names the file with the whole output; KindNone if it is not given.
 	Golden object.Value
 }
 
@@ -181,9 +181,9 @@ type Mark struct {
 	Kind string
 	// Kubernetes are the versions of Kubernetes that its objects are for.
 	Kubernetes []Version
-	// Images says how the images that the module chooses are pinned; "" where it is not given.
+	// Images says how the images that the module chooses are pinned; "" if it is not given.
 	Images string
-	// CPU and Memory are what a render may cost, with Memory in bytes; 0 where it is not
+	// CPU and Memory are what a render may cost, with Memory in bytes; 0 if it is not
 	// given.
 	CPU               time.Duration
 	Memory            int64

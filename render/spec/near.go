@@ -15,8 +15,8 @@ import (
 
 // A document that was meant for this package and misses it by a slip would vanish: no
 // other tool reads it either. So what is close to one of ours is a mistake: an apiVersion
-// or its key that is misspelt or missing, a kind of ours in a group of Kubernetes, or the
-// fields of ours without an apiVersion. Whatever names the group of another project is
+// or its key that is misspelt or missing, a kind of Ropewalk in a group of Kubernetes, or the
+// fields of Ropewalk without an apiVersion. Whatever names the group of another project is
 // that project's.
 
 // IsNear reports whether an object that is not a document of Ropewalk was probably meant to be one,
@@ -52,7 +52,7 @@ func (p *parsing) nearDocument(v object.Value) bool {
 	group, _, _ := strings.Cut(apiVersion, "/")
 	at := object.Fields("apiVersion")
 	meant := meantVersion(apiVersion, kind, v)
-	// The groups of Kubernetes itself have no kind of ours, and those of others may.
+	// The groups of Kubernetes itself have no kind of Ropewalk, and those of others may.
 	foreign := strings.Contains(group, ".") && !nearVersion(apiVersion)
 	switch {
 	case meant == "" || foreign && !isShape(v, kind):

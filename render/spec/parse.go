@@ -40,7 +40,7 @@ func Parse(files []File) (Documents, error) {
 type parsing struct {
 	out  Documents
 	errs object.Errors
-	// ours are the documents of ours, and others those in the same files.
+	// ours are the documents of Ropewalk, and others those in the same files.
 	ours, others []object.Value
 	// cluster: a file is one for a cluster, with all that is in it.
 	cluster bool

@@ -23,7 +23,7 @@ const maxIndex = 10_000
 
 // Set is one value that is merged over an input: [SPEC:]PATH=VALUE.
 type Set struct {
-	// Spec is the name of the spec, "" where none is named.
+	// Spec is the name of the spec, "" if none is named.
 	Spec  string
 	Path  object.Path
 	Value object.Value
@@ -265,11 +265,11 @@ func (s Set) item(v object.Value, step int, own Own) (object.Value, error) {
 // Override is one value in the syntax of --override-property of score-k8s and
 // score-compose: [SPEC:]PATH=VALUE.
 type Override struct {
-	// Spec is the name of the spec, "" where none is named.
+	// Spec is the name of the spec, "" if none is named.
 	Spec string
 	// Path are names, and in lists indexes; -1 is behind the last item.
 	Path []string
-	// Value is what to set, KindNone where the path is to be deleted.
+	// Value is what to set, KindNone if the path is to be deleted.
 	Value object.Value
 	// Pos is the position for messages: the complete argument.
 	Pos object.Pos

@@ -10,7 +10,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// APIVersion is that of every document of ours.
+// APIVersion is that of every document of Ropewalk.
 const APIVersion = "ropewalk.dev/v1alpha1"
 
 // The kinds of documents that are no workloads.
@@ -34,7 +34,7 @@ type File struct {
 	Name string
 	Data []byte
 	// Found is set if a search found the file and no user named it: where it
-	// holds no document of ours, it is skipped silently.
+	// holds no document of Ropewalk, it is skipped silently.
 	Found bool
 
 	// manifests is set for objects of the cluster, which kubectl reads.
@@ -70,7 +70,7 @@ type Documents struct {
 	Sources []Document
 	// ConfigMaps are core v1 ConfigMap manifests, as they stand.
 	ConfigMaps []Manifest
-	// Incomplete is set if a document of ours could not be read, so that a name
+	// Incomplete is set if a document of Ropewalk could not be read, so that a name
 	// that is not here may still exist.
 	Incomplete bool
 	// Warnings are about documents that look like one of ours, and are left out.
@@ -83,7 +83,7 @@ type Manifest struct {
 	Value object.Value
 	// Blocks maps the position of each block scalar to that of its text.
 	Blocks map[object.Pos]Block
-	// Module is set where a document of ours refers to it as a module.
+	// Module is set if a document of Ropewalk refers to it as a module.
 	Module bool
 }
 
@@ -116,7 +116,7 @@ type Transform struct {
 	// input: what a module reports on the input would repeat that mistake.
 	InputUnsure bool
 	Policies    []Policy
-	// Adopt is the default of the nodes' apply.adopt; "" where not given.
+	// Adopt is the default of the nodes' apply.adopt; "" if not given.
 	Adopt string
 	// Instance leads to the instance of a bundle of Timoni that this is, in the file of
 	// the bundle: bundle.instances.app. It is nil for a document.
@@ -126,7 +126,7 @@ type Transform struct {
 	AllowSecrets []string
 	// AllowSecretsPos is where each of them is written.
 	AllowSecretsPos []object.Pos
-	// Written leads errors on the input to what its author wrote; nil where that is the
+	// Written leads errors on the input to what its author wrote; nil if that is the
 	// input itself.
 	Written func(object.Errors) object.Errors
 	// Component says how the objects are built without CUE, in place of CueRef and Input;
@@ -237,7 +237,7 @@ type Project struct {
 // ${preview}, and ${namespace} or ${host} for what there is otherwise.
 type Previews struct {
 	Pos object.Pos
-	// Namespace must be given; Host is "" where nothing is served.
+	// Namespace must be given; Host is "" if nothing is served.
 	Namespace, Host Text
 }
 

@@ -17,7 +17,7 @@ import (
 type Document struct {
 	// Kind is that of the document; KindWorkload for a Score file, too.
 	Kind string
-	// Name is "" where the document has none that is text.
+	// Name is "" if the document has none that is text.
 	Name    string
 	Pos     object.Pos
 	NamePos object.Pos
@@ -32,7 +32,7 @@ type Document struct {
 	Last int
 	// Unsure is set if a mistake in the document may hide part of it.
 	Unsure bool
-	// Written leads errors on the document to what its author wrote; nil where that is the
+	// Written leads errors on the document to what its author wrote; nil if that is the
 	// document itself.
 	Written func(object.Errors) object.Errors
 }
@@ -125,7 +125,7 @@ type Secrets struct {
 	Backend string
 	// StoreName and StoreKind name the ClusterSecretStore or SecretStore.
 	StoreName, StoreKind string
-	// StorePos is the position of the store, not valid where it is the default.
+	// StorePos is the position of the store, not valid if it is the default.
 	StorePos object.Pos
 	// KubernetesStore names a SecretStore of the provider kubernetes, for texts
 	// that mix a Secret of the cluster with others; "" is none.
@@ -140,7 +140,7 @@ type Secrets struct {
 	// Bindings are the secrets of ${secrets.name.key}, by name.
 	Bindings map[string]SecretSource
 	// Provider is the provider part of the spec of the store, in the shape of
-	// External Secrets; KindNone where the store is there already and is not
+	// External Secrets; KindNone if the store is there already and is not
 	// made.
 	Provider object.Value
 }

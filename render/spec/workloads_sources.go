@@ -67,7 +67,7 @@ type SecretSource struct {
 	Secret, Version string
 	// Key is the one of a pull secret; "" is all of the secret.
 	Key string
-	// Keys are those of a binding that exist; any may where there are none.
+	// Keys are those of a binding that exist; any may if there are none.
 	Keys []string
 	Pos  object.Pos
 }

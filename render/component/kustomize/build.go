@@ -85,7 +85,7 @@ type build struct {
 	*walker
 	library Library
 	// root is the kustomization of the component, and top that of the fields over it, nil
-	// where there are none.
+	// if there are none.
 	root, top *kustomization
 	// dir is the folder that is built.
 	dir string

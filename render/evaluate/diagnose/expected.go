@@ -24,7 +24,7 @@ const maxDepth = 12
 // demand is what a schema asks of one value.
 type demand struct {
 	kind cue.Kind
-	// literals are the values that are allowed, as JSON, where there are only
+	// literals are the values that are allowed, as JSON, if there are only
 	// some.
 	literals []string
 	// terms are further conditions in plain words.

@@ -31,7 +31,7 @@ type Mistake struct {
 	Message, Hint    string
 	// Demands are the lines of the module that ask for something else.
 	Demands []token.Pos
-	// Key is set where the name is wrong, not the value.
+	// Key is set if the name is wrong, not the value.
 	Key bool
 	// inner is an unknown field in a map that the schema does not show: CUE names it
 	// instead of the map, unless nothing else is wrong.
@@ -164,7 +164,7 @@ type Group struct {
 	Path    object.Path
 	Errs    []cueerrors.Error
 	Entries []int // of the filling
-	// choice is set where CUE speaks of alternatives that all fail.
+	// choice is set if CUE speaks of alternatives that all fail.
 	choice bool
 }
 

@@ -326,7 +326,7 @@ func (s *Subject) moduleMessage(g *Group, value object.Value) string {
 	return strings.Join(texts, "; or ")
 }
 
-// UnknownHere is the message of a field that is not known, where there is no more to say.
+// UnknownHere is the message of a field that is not known, if there is no more to say.
 const UnknownHere = "field is not known here"
 
 // NodeFields returns the names of the fields of a node.

@@ -22,7 +22,7 @@ import (
 type Module interface {
 	// Name is what messages call the module.
 	Name() string
-	// Position is p as the user knows it; not valid where p is in no file of the
+	// Position is p as the user knows it; not valid if p is in no file of the
 	// module.
 	Position(p token.Pos) object.Pos
 	// Own reports whether p is in a file that the author of the module wrote, and
@@ -52,7 +52,7 @@ type Subject struct {
 	Pos       object.Pos
 	Began     time.Time
 	// Resource is the key of the resource whose provisioner is evaluated, and skip
-	// how many labels of CUE's paths lead to that one; both are zero where a whole
+	// how many labels of CUE's paths lead to that one; both are zero if a whole
 	// module is evaluated.
 	Resource string
 	Skip     int

@@ -24,7 +24,7 @@ type Inputs struct {
 	Own object.Value
 	// Set are paths that are set for the module, so that no user sets them.
 	Set map[string]bool
-	// Filled is Value with Own; it does not exist where there are none.
+	// Filled is Value with Own; it does not exist if there are none.
 	Filled cue.Value
 	// Session is the one that Value was built in.
 	Session *Session

@@ -49,7 +49,7 @@ const timoniSchemaFile = "timoni.schema.cue"
 
 // timoniModule is what a Timoni module has beside the files of its tree.
 type timoniModule struct {
-	// file is the path of values.cue, and data what is in it; nil where there is none.
+	// file is the path of values.cue, and data what is in it; nil if there is none.
 	file string
 	data []byte
 	// tags are the fields that Timoni sets and that Module.Tags does not.

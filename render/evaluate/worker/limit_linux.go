@@ -57,7 +57,7 @@ func limitTo(resource int, bytes uint64) error {
 }
 
 // use is what the kernel counts of this process, in bytes: all addresses, those
-// that can be written to, and what was written. It is zero where the kernel
+// that can be written to, and what was written. It is zero if the kernel
 // does not tell.
 type use struct{ address, data, used uint64 }
 

@@ -27,7 +27,7 @@ type Options struct {
 	// Command is the program that serves a worker, with its arguments; this
 	// program with [WorkerArg] where empty.
 	Command []string
-	// Release is the build of this program, and of that in Command; "" where they are the same
+	// Release is the build of this program, and of that in Command; "" if they are the same
 	// program.
 	Release string
 	// Size is how many workers run at once at most; GOMAXPROCS where zero.
@@ -129,7 +129,7 @@ type Stats struct {
 	// Refused is how many requests were refused by the quarantine.
 	Refused int
 	// PeakMemory is the largest resident size of a worker that has ended, in
-	// bytes; 0 where the system does not tell. Linux counts the size of the
+	// bytes; 0 if the system does not tell. Linux counts the size of the
 	// starting process in.
 	PeakMemory int64
 	// LiveHeap is the live heap of the worker that answered last, at its last
