@@ -39,19 +39,19 @@ func TestAMistakeOfOneLineIsReportedOnce(t *testing.T) {
 		"no null is nothing beside a mistake": {object.Errors{null, mistake(9, "b", "bad")}, []string{"b: bad"}},
 		"no null by itself is a mistake":      {object.Errors{null}, []string{"a: conflicting values {x: 1} and null"}},
 	} {
-		require.Equal(t, c.want, told(once(c.errs)), name)
+		require.Equal(t, c.want, told(dropRepeated(c.errs)), name)
 	}
 }
 
 func TestANodeThatIsAnObjectItselfIsOneMistake(t *testing.T) {
 	unknown := func(path string) *object.Error { return mistake(3, path, `unknown field "x"`) }
 	require.Equal(t, []string{`graph.nodes.web: node "web" is an object itself: put it below object`, `graph.nodes.db.extra: unknown field "x"`},
-		told(objectNodes(object.Errors{
+		told(foldObjectNodes(object.Errors{
 			unknown("graph.nodes.web.apiVersion"), unknown("graph.nodes.web.kind"), unknown("graph.nodes.web.metadata"), unknown("graph.nodes.db.extra"),
 		})))
 	deep := object.Errors{unknown("graph.nodes.web.object.kind"), mistake(3, "graph.nodes.web.kind", "expected text"), unknown("kind")}
 	want := told(deep)
-	require.Equal(t, want, told(objectNodes(deep)), "only a field of the node itself says so")
+	require.Equal(t, want, told(foldObjectNodes(deep)), "only a field of the node itself says so")
 }
 
 func TestSidesOfAConflict(t *testing.T) {
