@@ -50,7 +50,7 @@ func (c *comparison) compareLists(at object.Path, older, newer cue.Value) {
 func (c *comparison) compareConditions(at object.Path, older, newer cue.Value) {
 	was, is := callsOf(older), callsOf(newer)
 	for _, n := range is {
-		if !slices.ContainsFunc(was, func(o call) bool { return n.takesAllOf(o) }) {
+		if !slices.ContainsFunc(was, n.takesAllOf) {
 			level := evaluate.LevelMajor
 			note := ""
 			if slices.ContainsFunc(was, func(o call) bool { return o.name == n.name && !o.ordered() }) {
@@ -61,7 +61,7 @@ func (c *comparison) compareConditions(at object.Path, older, newer cue.Value) {
 		}
 	}
 	for _, o := range was {
-		if !slices.ContainsFunc(is, func(n call) bool { return o.takesAllOf(n) }) && !slices.ContainsFunc(is, func(n call) bool { return n.text == o.text }) {
+		if !slices.ContainsFunc(is, o.takesAllOf) && !slices.ContainsFunc(is, func(n call) bool { return n.text == o.text }) {
 			c.add(evaluate.LevelMinor, at, older, newer, "it need not meet %s any more", o.text)
 		}
 	}
