@@ -111,7 +111,8 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 	}
 	delivering, end := tracing.Start(ctx, "deliver")
 	err := w.deliver(delivering, want)
-	if end(err); err != nil || wrong != nil {
+	end(err)
+	if err != nil || wrong != nil {
 		return ctrl.Result{}, cmp.Or(wrong, err)
 	}
 	w.prune(ctx)
