@@ -181,7 +181,7 @@ func TestNothingThatTheProgramWritesHoldsACanary(t *testing.T) {
 	p.leaks.Require(t, "the lock", data)
 }
 
-// previews previews a change of the project in a repository of its own: with projects that
+// previews shows a change of the project in a repository of its own: with projects that
 // do not render, without them, and without a base.
 func (p program) previews(t *testing.T, with func(...string) []string, out string) {
 	t.Helper()
