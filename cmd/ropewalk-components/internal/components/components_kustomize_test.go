@@ -68,7 +68,7 @@ func deeper(n int) int {
 func kustomization(prefix string) evaluate.Request {
 	at := object.Pos{File: "shop.yaml", Line: 4, Column: 3}
 	return evaluate.Request{
-		Spec: "shop", Pos: at,
+		Operation: evaluate.OpBuild, Spec: "shop", Pos: at,
 		Module: evaluate.Module{Digest: prefix, Label: "shop", FS: fstest.MapFS{
 			"kustomization.yaml": {Data: []byte("resources: [a.yaml]\ncommonLabels: {a: b}\nnamePrefix: " + prefix + "\n")},
 			"a.yaml":             {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")},

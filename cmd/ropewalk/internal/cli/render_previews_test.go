@@ -20,6 +20,7 @@ import (
 
 // TestTwoPreviewsOfAnExampleShareNothing renders examples in two previews, and without one.
 func TestTwoPreviewsOfAnExampleShareNothing(t *testing.T) {
+	useComponents(t)
 	const rules = "  previews:\n    namespace: ${namespace}-pr-${preview}\n    host: pr-${preview}.${host}\n"
 	hash := regexp.MustCompile(`"ropewalk.dev/config-hash":"[0-9a-f]+"`)
 	host := regexp.MustCompile(`[a-z0-9.-]+\.example\.(com|test)`)
