@@ -103,6 +103,20 @@ func TestMistakesAreReportedAtTheirLine(t *testing.T) {
 	require.Equal(t, string(cases), out.String(), "ROPEWALK_UPDATE=1 rewrites it")
 }
 
+// HTTP/3 is served at a number of TCP and of UDP; a route means that of TCP, whichever is first.
+func TestANumberMeansThePortOfTCP(t *testing.T) {
+	t.Parallel()
+	docs, err := spec.Parse([]spec.File{{Name: "g.yaml", Data: []byte(document("g", gateway.GatewayAPI, "  class: own\n", "    - {path: /, to: {workload: web, port: 443}}\n"))}})
+	require.NoError(t, err)
+	one := docs.Transforms[0]
+	g, errs := gateway.Decode(one.Name, one.Pos, object.Context{Name: one.Name, Namespace: "shop"}, one.Input)
+	require.Empty(t, errs)
+	ports := []score.Port{{Name: "quic", Port: 443, Protocol: "UDP"}, {Name: "https", Port: 443}}
+	out, errs := gateway.Join([]*gateway.Gateway{g}, []gateway.Workload{{Name: "web", Namespace: "shop", Ports: ports}})
+	require.Empty(t, errs)
+	require.Equal(t, ports[1:], out.Ports["web"])
+}
+
 func TestGatewaysAreRelatedToEachOther(t *testing.T) {
 	const api = "    - {path: /api, to: {workload: api}}\n"
 	for name, c := range map[string]struct {

@@ -127,10 +127,17 @@ func (j *joining) findBackend(g *Gateway, r *route) {
 	// Without a port the route leads to the one called http, or to the only one.
 	port := field(r.Value, "to", "port")
 	var names []string
-	found := slices.IndexFunc(w.Ports, func(p score.Port) bool {
+	for _, p := range w.Ports {
 		names = append(names, p.Name)
+	}
+	leads := func(p score.Port) bool {
 		return p.Name == port.Text || strconv.Itoa(p.Port) == port.Text || port.Kind == object.KindNone && (p.Name == "http" || len(w.Ports) == 1)
-	})
+	}
+	// A number may be that of a port of TCP and of one of UDP, as HTTP/3 has it.
+	found := slices.IndexFunc(w.Ports, func(p score.Port) bool { return p.Protocol != "UDP" && leads(p) })
+	if found < 0 {
+		found = slices.IndexFunc(w.Ports, leads)
+	}
 
 	// Report a missing port, or take the one that was found.
 	at = r.at.Append(object.Fields("to", "port")...)

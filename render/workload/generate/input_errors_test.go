@@ -166,6 +166,12 @@ func podWarnings() []badWorkload {
 		{"a budget that no eviction meets", func(r *Resolved) {
 			r.Workload.Replicas, r.Workload.Passed = &score.Replicas{Pos: at(60), Min: 2, Max: 2}, fields(m{"disruption": m{"minAvailable": 2}})
 		}, []string{`score.yaml:90:5: spec: metadata.disruption.minAvailable: 2 of 2 pods must stay available: a node that runs one cannot be drained (write maxUnavailable: 1)`}},
+		{"a budget whose share is rounded up", func(r *Resolved) {
+			r.Workload.Replicas, r.Workload.Passed = &score.Replicas{Pos: at(60), Min: 3, Max: 3}, fields(m{"disruption": m{"minAvailable": "90%"}})
+		}, []string{`score.yaml:90:5: spec: metadata.disruption.minAvailable: 90% of 3 pods must stay available: a node that runs one cannot be drained (write maxUnavailable: 1)`}},
+		{"a budget that lets one pod go", func(r *Resolved) {
+			r.Workload.Replicas, r.Workload.Passed = &score.Replicas{Pos: at(60), Min: 3, Max: 3}, fields(m{"disruption": m{"minAvailable": "60%"}})
+		}, nil},
 		{"a budget of nothing", func(r *Resolved) { r.Workload.Passed = fields(m{"disruption": m{"maxUnavailable": 0}}) },
 			[]string{`score.yaml:90:5: spec: metadata.disruption.maxUnavailable: no pod may be evicted: a node that runs one cannot be drained (write maxUnavailable: 1)`}},
 		{"a canary that nothing tells is ready", func(r *Resolved) {

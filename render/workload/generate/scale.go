@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/resource"
@@ -130,8 +131,7 @@ func checkBudget(errs *mistakes, budget object.Value, least int) {
 	}
 	pos := budget.Pos
 	if v, ok := budget.Get("minAvailable"); ok {
-		n, err := strconv.Atoi(v.Text)
-		if v.Text == "100%" || err == nil && n >= least {
+		if stay, ok := podsOf(v.Text, least); ok && stay >= least {
 			errs.warn(cmp.Or(v.Pos, pos), errs.extra("disruption", "minAvailable"), "write maxUnavailable: 1",
 				"%s of %d pods must stay available: a node that runs one cannot be drained", v.Text, least)
 		}
@@ -140,6 +140,18 @@ func checkBudget(errs *mistakes, budget object.Value, least int) {
 		errs.warn(cmp.Or(v.Pos, pos), errs.extra("disruption", "maxUnavailable"), "write maxUnavailable: 1",
 			"no pod may be evicted: a node that runs one cannot be drained")
 	}
+}
+
+// podsOf returns how many of all pods an amount is: a number, or a share in percent, which the
+// controller of budgets rounds up, so that 90% of 3 pods are all of them. It returns false for
+// anything else.
+func podsOf(amount string, all int) (int, bool) {
+	share, isShare := strings.CutSuffix(amount, "%")
+	n, err := strconv.Atoi(share)
+	if isShare {
+		n = (n*all + 99) / 100
+	}
+	return n, err == nil
 }
 
 // checkSingle warns of several pods that share a claim which only one node at a time can mount:
