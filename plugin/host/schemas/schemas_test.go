@@ -31,6 +31,11 @@ func compiled(t *testing.T, kind string) *jsonschema.Schema {
 func TestEachKindHasASchema(t *testing.T) {
 	all := schemas.Kinds()
 	require.True(t, slices.IsSorted(all))
+	tables := []string{"PivotCluster"}
+	for _, table := range schemas.Tables() {
+		tables = append(tables, table.Kind)
+	}
+	require.ElementsMatch(t, tables, all, "the list has all tables")
 	require.Len(t, slices.Compact(slices.Clone(all)), len(all), "no kind is there twice")
 	for _, kind := range all {
 		require.Error(t, compiled(t, kind).Validate("text"), kind)

@@ -129,3 +129,37 @@ func ReadSigner(name string) (*signature.Signer, error) {
 	}
 	return signer, nil
 }
+
+// texts is the value of a flag that may be repeated, as pflag.StringArrayVar has it. That one sets
+// up a writer of CSV for each flag, to print that it has no default: a megabyte over all commands,
+// and with it the first garbage collection of a small render.
+type texts []string
+
+// addTexts adds a flag that may be repeated.
+func addTexts(f *pflag.FlagSet, to *[]string, name, short, usage string) {
+	f.VarP((*texts)(to), name, short, usage)
+}
+
+// String returns nothing: such a flag has no default.
+func (*texts) String() string { return "" }
+
+// Type names the value in messages of pflag.
+func (*texts) Type() string { return "stringArray" }
+
+// Set adds a text.
+func (t *texts) Set(text string) error {
+	*t = append(*t, text)
+	return nil
+}
+
+// Append adds a text, for what looks at the lists of any command.
+func (t *texts) Append(text string) error { return t.Set(text) }
+
+// Replace replaces all texts.
+func (t *texts) Replace(all []string) error {
+	*t = all
+	return nil
+}
+
+// GetSlice returns all texts.
+func (t *texts) GetSlice() []string { return *t }

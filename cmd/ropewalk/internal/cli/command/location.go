@@ -48,7 +48,7 @@ func (r *RegistryFlags) Add(cmd *cobra.Command) {
 
 // AddCA adds only the flag for certificate authorities.
 func (r *RegistryFlags) AddCA(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&r.ca, "ca", nil, "`FILE` of certificate authorities (PEM) to trust for registries and Git servers,\nbeside those of the system; may be repeated")
+	addTexts(cmd.Flags(), &r.ca, "ca", "", "`FILE` of certificate authorities (PEM) to trust for registries and Git servers,\nbeside those of the system; may be repeated")
 }
 
 // Registries connects to registries as the user does: without TLS to the registry of a laptop too,

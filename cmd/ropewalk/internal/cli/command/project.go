@@ -104,34 +104,34 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.StringVarP(&p.Environment, "env", "e", "", "environment of the project to lay over it")
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments) // fails only for a flag that does not exist
 	f.StringVar(&p.preview, "preview", "", "`ID` of the preview to render, in namespaces and under hosts that spec.previews of the\nproject gives it")
-	f.StringArrayVarP(&p.Values, "values", "f", nil, "`[SPEC:]FILE` of YAML, JSON or CUE (its field values) to lay over the input; may be repeated")
+	addTexts(f, &p.Values, "values", "f", "`[SPEC:]FILE` of YAML, JSON or CUE (its field values) to lay over the input; may be repeated")
 	// Two flags of one variable would each begin it anew: they share the value.
 	f.Var(f.Lookup("values").Value, "overrides-file", "`[SPEC:]FILE`: --values by the name that users of Score know")
 	f.Var(f.Lookup("values").Value, "override-file", "an older name of --overrides-file")
 	_ = f.MarkHidden("override-file") // fails only for a flag that does not exist
 
 	// Values of all kinds of specs, each over the ones before.
-	f.StringArrayVar(&p.set, "set", nil, "`[SPEC:]PATH=VALUE` to lay over the input, of a chart as helm --set does; may be repeated")
-	f.StringArrayVar(&p.setString, "set-string", nil, "`[SPEC:]NAME=VALUE` of a chart, as text; may be repeated")
-	f.StringArrayVar(&p.setJSON, "set-json", nil, "`[SPEC:]NAME=JSON` of a chart, or a map of values; may be repeated")
-	f.StringArrayVar(&p.setFile, "set-file", nil, "`[SPEC:]NAME=FILE` of a chart: the content of FILE; may be repeated")
-	f.StringArrayVar(&p.overrides, "override-property", nil, "[SPEC:]`PATH=VALUE` in the syntax of Score: a.0=x sets an item, a.-1=x appends\none, a\\.b is one name, and a= deletes; may be repeated")
-	f.StringArrayVar(&p.runtime, "runtime", nil, "`NAME=VALUE` of @timoni(runtime:TYPE:NAME) in modules and bundles, or a FILE with a map of\nthem, or the runtime.cue of a bundle; may be repeated")
+	addTexts(f, &p.set, "set", "", "`[SPEC:]PATH=VALUE` to lay over the input, of a chart as helm --set does; may be repeated")
+	addTexts(f, &p.setString, "set-string", "", "`[SPEC:]NAME=VALUE` of a chart, as text; may be repeated")
+	addTexts(f, &p.setJSON, "set-json", "", "`[SPEC:]NAME=JSON` of a chart, or a map of values; may be repeated")
+	addTexts(f, &p.setFile, "set-file", "", "`[SPEC:]NAME=FILE` of a chart: the content of FILE; may be repeated")
+	addTexts(f, &p.overrides, "override-property", "", "[SPEC:]`PATH=VALUE` in the syntax of Score: a.0=x sets an item, a.-1=x appends\none, a\\.b is one name, and a= deletes; may be repeated")
+	addTexts(f, &p.runtime, "runtime", "", "`NAME=VALUE` of @timoni(runtime:TYPE:NAME) in modules and bundles, or a FILE with a map of\nthem, or the runtime.cue of a bundle; may be repeated")
 	f.BoolVar(&p.runtimeEnv, "runtime-from-env", false, "take the names that modules and bundles ask for and --runtime does not give\nfrom the environment")
-	f.StringArrayVar(&p.EnvFiles, "env-file", nil, "`FILE` of variables for ${NAME} in workloads, over those of the project; may be\nrepeated")
-	f.StringArrayVar(&p.fromEnv, "var-from-env", nil, "`NAME` to take from the environment for ${NAME} in workloads, over --env-file; may be\nrepeated")
-	f.StringArrayVar(&p.variables, "var", nil, "`NAME=VALUE` for ${NAME} in workloads, over all others; may be repeated")
-	f.StringArrayVar(&p.images, "image", nil, "`[SPEC[/CONTAINER]=]IMAGE` for containers of workloads with image \".\"; may be repeated")
+	addTexts(f, &p.EnvFiles, "env-file", "", "`FILE` of variables for ${NAME} in workloads, over those of the project; may be\nrepeated")
+	addTexts(f, &p.fromEnv, "var-from-env", "", "`NAME` to take from the environment for ${NAME} in workloads, over --env-file; may be\nrepeated")
+	addTexts(f, &p.variables, "var", "", "`NAME=VALUE` for ${NAME} in workloads, over all others; may be repeated")
+	addTexts(f, &p.images, "image", "", "`[SPEC[/CONTAINER]=]IMAGE` for containers of workloads with image \".\"; may be repeated")
 
 	// A folder that is a spec itself, and the cluster.
 	f.StringVar(&p.name, "name", "", "name of the instance, where PATH is the folder of a module, a CUE package, a chart, a\nkustomization or manifests (default that of the folder)")
-	f.StringArrayVar(&p.expressions, "expression", nil, "`EXPR` of CUE that gives the objects, where PATH is the folder of a plain CUE package, as\ncue export -e takes it; may be repeated")
+	addTexts(f, &p.expressions, "expression", "", "`EXPR` of CUE that gives the objects, where PATH is the folder of a plain CUE package, as\ncue export -e takes it; may be repeated")
 	f.StringVarP(&p.namespace, "namespace", "n", "", "namespace that modules get; the dialect flux writes it into objects that name none,\nin the others the engine fills in its own")
 	f.StringVar(&p.kubeVersion, "kube-version", "", "`VERSION` of the cluster, such as 1.36")
 	f.StringVar(&p.clusterDomain, "cluster-domain", "", "DNS domain of the cluster")
 
 	// Checks of the render.
-	f.StringArrayVar(&p.Crds, "crds", nil, "`DIR` or file of CustomResourceDefinitions to check against; may be repeated")
+	addTexts(f, &p.Crds, "crds", "", "`DIR` or file of CustomResourceDefinitions to check against; may be repeated")
 	f.BoolVar(&p.Strict, "strict", false, "take warnings as errors")
 	f.BoolVar(&p.AllowEmpty, "allow-empty", false, "accept a render without a spec or an object: an engine that prunes deletes\nwhat was there")
 	f.BoolVar(&p.argocdHealth, "argocd-health", false, "Argo CD has the health checks that --argocd-cm writes, so that readyWhen gates\nwithout a warning")

@@ -63,7 +63,7 @@ func (s *SourceFlags) Add(cmd *cobra.Command) {
 	f.BoolVar(&s.Locked, "locked", false, "refuse modules that are not in "+lock.Name+", or resolve to another revision now")
 	f.BoolVar(&s.Offline, "offline", false, "contact no server: take modules from the cache and from "+lock.Name)
 	f.BoolVar(&s.pull, "pull", false, "ask the servers again what tags and branches lead to; an answer is otherwise trusted for\nfive minutes")
-	f.StringArrayVar(&s.secrets, "secrets", nil, "`FILE` of Secrets (manifests) that pullSecretRef and verify may name; may be\nrepeated; it is never rendered")
+	addTexts(f, &s.secrets, "secrets", "", "`FILE` of Secrets (manifests) that pullSecretRef and verify may name; may be\nrepeated; it is never rendered")
 	f.StringVar(&s.policy, "pull-policy", "", "`FILE` of a PullPolicy: where modules may come from, and which must be signed")
 	s.RegistryFlags.Add(cmd)
 	AddCacheDir(cmd, &s.CacheDir)
