@@ -14,9 +14,10 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
 )
 
 // maxAccounts is how many clients are kept.
@@ -75,15 +76,46 @@ func (a *accounts) client(t *v1alpha1.Transform) (client.Client, error) {
 	return c, nil
 }
 
-// Repository returns the repository that a Transform publishes to, logged in as for its pushes.
-// The Transform need not exist: its namespace, output and account count. It must not be called
-// before SetupWithManager.
-func (r *Reconciler) Repository(ctx context.Context, t *v1alpha1.Transform) (artifact.Store, error) {
-	as, err := r.accounts.client(t)
-	if err != nil {
-		return nil, err
+// access is what a reconciliation does as the account of a Transform: it reads and writes by the
+// client, and publishes to the store. Before it is opened, both are nil.
+type access struct {
+	as    client.Client
+	store publish.Store
+}
+
+// opener opens the access of Transforms.
+type opener struct {
+	accounts *accounts
+	oci      publish.OCI
+	// storage is nil where the controller serves no artifacts.
+	storage *storage.Storage
+}
+
+// openOnce makes the client of the account and the store, if that was not tried before: has is
+// what came of it. If the store cannot be opened, the access has the client alone.
+func (o opener) openOnce(ctx context.Context, t *v1alpha1.Transform, has access) (access, error) {
+	if has.as != nil {
+		return has, nil
 	}
-	return r.oci.Repository(ctx, t, as)
+	as, err := o.accounts.client(t)
+	if err != nil {
+		return access{}, err
+	}
+	store, err := o.openStore(ctx, t, as)
+	return access{as: as, store: store}, atPublish.at(err)
+}
+
+// openStore returns the store that a Transform publishes to.
+func (o opener) openStore(ctx context.Context, t *v1alpha1.Transform, as client.Client) (publish.Store, error) {
+	out := t.Spec.Output
+	switch {
+	case out != nil && out.OCI != nil:
+		return o.oci.Open(ctx, t, as)
+	case o.storage == nil:
+		return nil, block(stalled, v1alpha1.FeatureDisabledReason,
+			"the controller has no storage for ExternalArtifacts: set spec.output.oci, or start the controller with --storage-path")
+	}
+	return o.storage.For(as, t), nil
 }
 
 // newClient returns a client without a cache that refuses names that would change the path of a

@@ -16,8 +16,10 @@
 //	                          │
 //	                      status, events, prune
 //
-// desired.go and render.go have the upper half, deliver.go and handover.go the lower one,
-// status.go, errors.go and events.go the report; setup.go and watches.go the triggers.
+// reconciler.go has the pipeline: resolve.go, render.go, publish.go and deliver.go are stages
+// of it, rollback.go those of a rollback, and each returns what the next ones need.
+// The outcome is what report.go reads: conditions and events follow from it, and the time of the
+// next reconciliation. setup.go and watches.go are the triggers.
 //
 // # Invariants
 //
@@ -42,9 +44,9 @@
 // another one waits for is rendered although it depends on that one: see delivery.Claims.
 // One that is suspended leaves what it delivered, also when it is deleted.
 //
-// Renders share slots, and evaluations share workers, by namespace: see slots and package
-// limiter. A reconciliation without a slot is postponed by a second, behind others in the
-// queue. A render of a spec that has changed is ended.
+// Renders share slots, and evaluations share workers, by namespace: see packages
+// renders and limiter. A reconciliation without a slot is postponed by a second, behind
+// others in the queue. A render of a spec that has changed is ended.
 //
 // Errors become conditions in one place, diagnose: stalled (a user has to change
 // something), waiting (for an event of another object), or retry with a backoff. Missing

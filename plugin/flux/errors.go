@@ -52,6 +52,11 @@ type problem struct {
 	err                 error
 }
 
+// endsWithEvent reports whether an event tells when it is worth to try again.
+func (p *problem) endsWithEvent() bool {
+	return p.kind == stalled && !p.unwatched || p.kind == waiting && p.watched
+}
+
 // stage is a part of a reconciliation.
 type stage string
 
@@ -82,6 +87,13 @@ func (s stage) at(err error) error {
 	return &staged{stage: s, err: err}
 }
 
+// listsMistakes reports whether an error is of the input or of the render, whose mistakes the
+// status lists.
+func listsMistakes(err error) bool {
+	var in *staged
+	return errors.As(err, &in) && (in.stage == atRequest || in.stage == atRender)
+}
+
 // blocked is a problem that was found as such.
 type blocked struct{ problem }
 
@@ -96,6 +108,14 @@ func (b *blocked) Unwrap() error { return b.err }
 func block(k kind, reason, format string, args ...any) error {
 	return &blocked{problem{kind: k, reason: reason, watched: true, err: fmt.Errorf(format, args...)}}
 }
+
+// outage is a registry that is not available, where the Transform is Ready and what is
+// published would not change: the Transform stays Ready, and a later reconciliation asks
+// the registry again.
+type outage struct{ error }
+
+// Unwrap returns the error of the registry.
+func (o *outage) Unwrap() error { return o.error }
 
 // diagnose turns an error into conditions. It is the one place that does.
 func diagnose(err error) *problem {

@@ -6,17 +6,16 @@ package flux
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
 	"github.com/fluxcd/pkg/apis/meta"
-	"github.com/fluxcd/pkg/runtime/conditions"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kuberecorder "k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -33,80 +32,69 @@ const (
 // firstLayer is what the first layer will be called, where none was delivered yet.
 const firstLayer = "layer-00"
 
-// raiseEvents raises events for what changed.
-func (w *work) raiseEvents(ctx context.Context, p *problem) {
-	t := w.transform
-	switch {
-	case w.changed:
-		w.raiseEvent(ctx, typeNormal, v1alpha1.PublishedReason, "published "+shown(t.Status.Artifact))
-	case w.revised:
-		// Nothing is pushed. The commit status is still set; no chat needs to know.
-		w.raiseEvent(ctx, typeNormal, v1alpha1.PublishedReason, "no changes with "+shown(t.Status.Artifact), eventv1.MetaCommitStatusKey)
-	}
-	if w.progress != nil && len(w.progress.Changed) > 0 {
-		w.raiseEvent(ctx, typeTrace, "Released", "released "+strings.Join(w.progress.Changed, ", "))
-	}
-	now, was := conditions.Get(t, meta.ReadyCondition), w.was
-	same := now != nil && was != nil && was.Status == now.Status && was.Reason == now.Reason
-	switch {
-	case now == nil, same && (was.Message == now.Message || now.Status == metav1.ConditionUnknown):
-		return // Every step of a layer is in the condition; as events they would hide the others.
-	case now.Status == metav1.ConditionUnknown && now.Reason == meta.ProgressingReason:
-		return // It is the course of things.
-	}
-	switch {
-	case now.Status == metav1.ConditionTrue:
-		w.raiseEvent(ctx, typeNormal, now.Reason, now.Message)
-	case now.Status == metav1.ConditionUnknown, p != nil && p.reason == v1alpha1.DependencyNotReadyReason:
-		w.raiseEvent(ctx, typeTrace, now.Reason, now.Message)
-	default:
-		w.raiseEvent(ctx, typeWarning, now.Reason, now.Message)
-	}
+// notice is what an event on a Transform says.
+type notice struct {
+	kind, reason, text string
+	// refused says that the event is about what was found and not published, which has the
+	// revision. Other events are about what is published.
+	refused  bool
+	revision string
+	// only is for commit statuses alone.
+	only bool
 }
 
-// raiseEvent raises an event on the Transform. Alerts of Flux cannot name a Transform, so that it
-// raises the event on the object of Flux too that stands for it. An event with
-// [eventv1.MetaCommitStatusKey] is for commit statuses alone.
-func (w *work) raiseEvent(ctx context.Context, kind, reason, text string, only ...string) {
-	w.raise(w.transform, v1alpha1.Group, kind, reason, text, only)
-	if kind == typeTrace {
+// sharedEvent returns the event that objects are delivered by other Transforms too.
+func sharedEvent(of delivery.Progress) notice {
+	return notice{kind: typeWarning, reason: v1alpha1.SharedObjectsReason, text: of.Shared}
+}
+
+// events raises events on Transforms.
+type events struct {
+	recorder kuberecorder.EventRecorder
+	cache    client.Reader
+}
+
+// raise raises an event on a Transform. Alerts of Flux cannot name a Transform, so that it
+// raises the event on the object of Flux too that stands for it.
+func (e events) raise(ctx context.Context, t *v1alpha1.Transform, what notice) {
+	e.record(t, v1alpha1.Group, t, what)
+	if what.kind == typeTrace {
 		return
 	}
-	if stand := w.standIn(ctx); stand != nil {
-		w.raise(stand, stand.GetObjectKind().GroupVersionKind().Group, kind, reason, text, only)
+	if stand := e.standIn(ctx, t); stand != nil {
+		e.record(stand, stand.GetObjectKind().GroupVersionKind().Group, t, what)
 	}
 }
 
-// raise raises an event about one object.
-func (w *work) raise(about client.Object, group, kind, reason, text string, only []string) {
+// record records an event on one object.
+func (e events) record(on client.Object, group string, t *v1alpha1.Transform, what notice) {
 	notes := map[string]string{}
 	note := func(key, value string) {
 		if value != "" {
 			notes[group+"/"+key] = value
 		}
 	}
-	if a := w.transform.Status.Artifact; w.refused {
+	if a := t.Status.Artifact; what.refused {
 		// What is published is that of an earlier commit, with which nothing is wrong.
-		note(eventv1.MetaRevisionKey, w.revision)
+		note(eventv1.MetaRevisionKey, what.revision)
 	} else if a != nil {
 		note(eventv1.MetaRevisionKey, a.Digest)
 		note(eventv1.MetaOriginRevisionKey, a.Revision)
 	}
-	for _, key := range only {
-		note(key, eventv1.MetaCommitStatusUpdateValue)
+	if what.only {
+		note(eventv1.MetaCommitStatusKey, eventv1.MetaCommitStatusUpdateValue)
 	}
-	if at, ok := meta.ReconcileAnnotationValue(w.transform.GetAnnotations()); ok {
-		note(eventv1.MetaTokenKey, fmt.Sprintf("%s/%s/%s", w.transform.UID, at, reason))
+	if at, ok := meta.ReconcileAnnotationValue(t.GetAnnotations()); ok {
+		note(eventv1.MetaTokenKey, fmt.Sprintf("%s/%s/%s", t.UID, at, what.reason))
 	}
-	w.opts.Events.AnnotatedEventf(about, notes, kind, reason, "%s", printable.Text((*object.Secrets)(nil).Hide(text)))
+	e.recorder.AnnotatedEventf(on, notes, what.kind, what.reason, "%s", printable.Text((*object.Secrets)(nil).Hide(what.text)))
 }
 
 // standIn returns the object of Flux that Alerts may name: the ExternalArtifact of the complete
 // artifact, or the OCIRepository of the first layer. Before it exists, the object that will be
 // made is returned, so that an Alert learns why it is missing. It returns nil if there is no such
 // object.
-func (w *work) standIn(ctx context.Context) client.Object {
-	t := w.transform
+func (e events) standIn(ctx context.Context, t *v1alpha1.Transform) client.Object {
 	var out client.Object
 	switch o := t.Spec.Output; {
 	case o == nil || o.OCI == nil:
@@ -121,7 +109,7 @@ func (w *work) standIn(ctx context.Context) client.Object {
 		out = publish.Event(t, layer)
 	}
 	live := out.DeepCopyObject().(client.Object) //nolint:forcetypeassert // it is a copy
-	if w.cache.Get(ctx, client.ObjectKeyFromObject(out), live) == nil {
+	if e.cache.Get(ctx, client.ObjectKeyFromObject(out), live) == nil {
 		out.SetUID(live.GetUID())
 		out.SetResourceVersion(live.GetResourceVersion())
 	}

@@ -86,7 +86,7 @@ type Options struct {
 	// workers keeps these busy while modules are fetched.
 	Concurrent int
 	// RateLimiter says how long to wait after failures; that of Flux where nil. It
-	// is not for servers that are not available: see outageDelay.
+	// is not for servers that are not available: see schedule.
 	RateLimiter workqueue.TypedRateLimiter[reconcile.Request]
 	// DependencyRequeue is how long to wait for what no event tells of; 30 s
 	// where zero.

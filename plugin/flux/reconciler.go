@@ -16,15 +16,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/internal/crash"
-	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/renders"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
 	"github.com/ropewalk/ropewalk/plugin/host/service"
 	"github.com/ropewalk/ropewalk/plugin/host/tracing"
+	"github.com/ropewalk/ropewalk/plugin/host/transform"
 )
 
 // Reconciler brings Transforms to what their specs say. Its zero value is set up by
@@ -42,12 +44,11 @@ type Reconciler struct {
 	loader   *request.Loader
 	oci      publish.OCI
 	storage  *storage.Storage
-	// plans has what is delivered, by planKey, so that a step of a delivery reads no store.
-	plans *lru.Cache[string, delivery.Desired]
+	plans    plans
 	// claims are what Transforms want and hold.
 	claims   *delivery.Claims
-	attempts *attempts
-	slots    *slots
+	attempts *renders.Attempts
+	slots    *renders.Slots
 	// service renders.
 	service  *service.Service
 	counters *counters
@@ -65,56 +66,206 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-
-	// Whatever happens, what the Transform wants is recorded and its status written.
 	ctx, span := tracing.Tracer(r.opts.Tracer).Start(ctx, "reconcile", trace.WithAttributes(
 		attribute.String("k8s.namespace.name", req.Namespace), attribute.String("ropewalk.transform", req.Name)))
 	defer func() { tracing.End(span, err) }()
-	w := r.begin(t)
-	defer func() {
-		w.claim(ctx, changes, err)
-		result, err = w.finish(ctx, result, err)
-	}()
+
+	// Whatever happens, what the Transform wants is recorded and its status written.
+	s := begin(r.Client, t, r.now())
+	p := r.pipeline()
+	out := p.run(ctx, s)
+	p.claim(ctx, t, changes, out)
+	return p.reporter.finish(ctx, s, out)
+}
+
+// Repository returns the repository that a Transform publishes to, logged in as for its pushes.
+// The Transform need not exist: its namespace, output and account count. It must not be called
+// before SetupWithManager.
+func (r *Reconciler) Repository(ctx context.Context, t *v1alpha1.Transform) (artifact.Store, error) {
+	as, err := r.accounts.client(t)
+	if err != nil {
+		return nil, err
+	}
+	return r.oci.Repository(ctx, t, as)
+}
+
+// pipeline is the stages of a reconciliation, in their order, and what several of them use.
+type pipeline struct {
+	claims *delivery.Claims
+	opener opener
+	plans  plans
+
+	withdrawer withdrawer
+	resolver   resolver
+	pinner     pinner
+	renderer   renderer
+	publisher  publisher
+	deliverer  deliverer
+	previewer  previewer
+	reporter   reporter
+}
+
+// pipeline makes the stages, each with what it uses.
+func (r *Reconciler) pipeline() pipeline {
+	// Several stages raise events, or open the access of a Transform.
+	raises := events{recorder: r.opts.Events, cache: r.cache}
+	opens := opener{accounts: r.accounts, oci: r.oci, storage: r.storage}
+	have := engines{claims: r.claims, now: r.now, cache: r.cache, direct: r.direct, allow: r.opts.ArgoCD, account: r.opts.DefaultServiceAccount}
+
+	// A preview goes through the same stages as a publication.
+	p := pipeline{
+		claims: r.claims, opener: opens, plans: r.plans,
+		withdrawer: withdrawer{engines: have, opener: opens, events: raises},
+		resolver:   resolver{opener: opens, reader: r.Client, cache: r.cache, claims: r.claims, loader: r.loader},
+		pinner:     pinner{opener: opens, plans: r.plans},
+		renderer: renderer{
+			service: r.service, loader: r.loader, accounts: r.accounts, plans: r.plans, attempts: r.attempts, slots: r.slots,
+			counters: r.counters, now: r.now, parallel: r.opts.Parallel, version: r.opts.Version,
+		},
+		publisher: publisher{plans: r.plans, counters: r.counters, now: r.now},
+		deliverer: deliverer{engines: have, events: raises},
+		reporter: reporter{
+			metrics: r.opts.Metrics, events: raises, claims: r.claims, attempts: r.attempts, now: r.now, dependency: r.opts.DependencyRequeue,
+		},
+	}
+	p.previewer = previewer{resolver: p.resolver, renderer: p.renderer, publisher: p.publisher, events: raises}
+	return p
+}
+
+// run goes through the stages that a Transform needs. A panic is the error of the outcome.
+func (p pipeline) run(ctx context.Context, s *subject) (out outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			panicked := crash.Of(p)
 			log.FromContext(ctx).Error(panicked, "reconciliation panicked", "stack", panicked.Stack)
-			err = panicked
+			out.err = panicked
 		}
 	}()
 
 	// A deletion and a suspension end the work early.
-	if !t.DeletionTimestamp.IsZero() {
-		return w.withdraw(ctx)
+	if !s.transform.DeletionTimestamp.IsZero() {
+		var left withdrawal
+		left, out.err = p.withdrawer.withdraw(ctx, s)
+		out.gone = left.gone
+		if !left.gone && out.err == nil {
+			out.progress = &delivery.Progress{Reason: v1alpha1.DeletingReason, Message: left.waiting}
+		}
+		return out
 	}
-	if err := w.addFinalizer(ctx); err != nil {
-		return ctrl.Result{}, err
+	out.err = s.addFinalizer(ctx)
+	if out.err != nil {
+		return out
 	}
-	if t.Spec.Suspend {
-		w.suspended = true
-		return ctrl.Result{}, nil
+	if s.transform.Spec.Suspend {
+		out.suspended = true
+		return out
 	}
-	return w.reconcile(ctx)
+	p.advance(ctx, s, &out)
+	return out
 }
 
-// reconcile renders if something changed, publishes what changed, and delivers it. A mistake in a
-// render does not end the delivery of the one before it.
-func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
-	want, wrong := w.prepareDesired(ctx)
+// advance renders if something changed, publishes what changed, and delivers it. A mistake in a
+// render does not end the delivery of the one before it. It fills the outcome as it goes, so that
+// a panic leaves what was done before it.
+func (p pipeline) advance(ctx context.Context, s *subject, out *outcome) {
+	// What is to be delivered is what the spec gives, or else what was published last.
+	var wrong error
+	out.found, out.published, wrong = p.prepare(ctx, s)
+	want := out.published.want
 	if wrong != nil {
-		w.refused = true
+		out.refused, out.err = true, wrong
 		var ok bool
-		want, ok = w.unfinished(ctx)
+		want, ok = p.plans.findUnfinished(ctx, s.transform, out.found.store)
 		if !ok {
-			return ctrl.Result{}, wrong
+			return
 		}
 	}
+
+	// The first error counts.
+	var err error
 	delivering, end := tracing.Start(ctx, "deliver")
-	err := w.deliver(delivering, want)
+	out.progress, err = p.deliverer.deliver(delivering, s.transform, out.found.access, want)
 	end(err)
-	if err != nil || wrong != nil {
-		return ctrl.Result{}, cmp.Or(wrong, err)
+	out.err = cmp.Or(wrong, err)
+	if out.err != nil {
+		return
 	}
-	w.prune(ctx)
-	return ctrl.Result{}, w.preview(ctx)
+
+	// What is left waits for the delivery.
+	p.deliverer.prune(ctx, s.transform, out.found.access, out.progress)
+	out.preview, out.err = p.previewer.preview(ctx, s, out.found.access, *out.progress)
+}
+
+// prepare returns what is to be delivered. That is what the spec renders to, which is
+// rendered and published if it is not known yet, or the artifact that a rollback names.
+func (p pipeline) prepare(ctx context.Context, s *subject) (resolved, publication, error) {
+	// What names cannot be is known without any request.
+	t := s.transform
+	if err := checkName(t); err != nil {
+		return resolved{}, publication{}, err
+	}
+	if err := transform.CheckNames(t); err != nil {
+		showViolations(t, err)
+		return resolved{}, publication{}, atRequest.at(err)
+	}
+
+	// A rollback needs nothing that the spec names.
+	if t.Spec.Rollback != nil {
+		with, pinned, err := p.pinner.pin(ctx, t)
+		return resolved{access: with}, pinned, err
+	}
+	found, err := p.resolver.resolve(ctx, t, access{})
+	if err != nil {
+		return found, publication{}, err
+	}
+
+	// Where nothing changed, nothing is rendered.
+	t.Status.Rendered = nil
+	if a := t.Status.Artifact; a != nil && a.Checksum == found.key && !p.renderer.isDue(t) && !s.isRequested() {
+		want, err := p.plans.find(ctx, t, found.store, a.Digest)
+		if err == nil {
+			return found, publication{want: want}, nil
+		}
+		if s.staysReady(err) {
+			return found, publication{}, &outage{err}
+		}
+		// What was published is gone, or cannot be read: it is published again.
+	}
+	out, err := p.renderer.render(ctx, s, found)
+	if err != nil {
+		return found, publication{}, err
+	}
+	done, err := p.publisher.publish(ctx, s, found, out)
+	return found, done, err
+}
+
+// claim records what the Transform wants if no delivery by Flux did: while it is suspended, or
+// cannot be rendered. What it wants is settled, unless it was not rendered because of others. The
+// argument changes is what the reconciliation began with.
+func (p pipeline) claim(ctx context.Context, t *v1alpha1.Transform, changes uint64, out outcome) {
+	if out.gone {
+		p.claims.Forget(t)
+		return
+	}
+	if ctx.Err() != nil || renders.IsPostponed(out.err) || out.err != nil && diagnose(out.err).reason == v1alpha1.DependencyNotReadyReason {
+		return
+	}
+	name := client.ObjectKeyFromObject(t)
+	isDelivered := t.Status.Artifact != nil && engineOf(t) == v1alpha1.EngineFlux && t.DeletionTimestamp.IsZero()
+	if isDelivered && !p.claims.Known(name) {
+		p.assume(ctx, t, out.found.access)
+	}
+	p.claims.Settle(name, changes)
+}
+
+// assume records that the Transform wants what was published last.
+func (p pipeline) assume(ctx context.Context, t *v1alpha1.Transform, has access) {
+	with, err := p.opener.openOnce(ctx, t, has)
+	if err != nil || with.store == nil {
+		return // The store could not be opened.
+	}
+	want, err := p.plans.find(ctx, t, with.store, t.Status.Artifact.Digest)
+	if err == nil {
+		p.claims.Assume(t, want)
+	}
 }

@@ -40,7 +40,7 @@ import (
 	"github.com/ropewalk/ropewalk/internal/limiter"
 	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
-	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/renders"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 	"github.com/ropewalk/ropewalk/plugin/host/service"
 	"github.com/ropewalk/ropewalk/render"
@@ -73,7 +73,7 @@ func newBench(t *testing.T, evaluator evaluate.Evaluator, objects ...client.Obje
 			Modules:     request.Modules{Embedded: cue.Module, EmbeddedNames: cue.Names(), Client: http.DefaultClient, Report: func(err error) { out.log.WriteString(err.Error() + "\n") }},
 			KubeVersion: func(context.Context) (string, error) { return "1.36", nil },
 		},
-		plans: lru.New[string, delivery.Desired](1 << 20), attempts: &attempts{}, slots: newSlots(1), counters: counted,
+		plans: newPlans(1 << 20), attempts: &renders.Attempts{}, slots: renders.NewSlots(1), counters: counted,
 		service: service.New(service.Options{Renderer: render.Renderer{Evaluator: evaluator}, Slots: limiter.New(limiter.Options{Slots: 1})}),
 	}
 	return out

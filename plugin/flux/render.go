@@ -11,25 +11,34 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fluxcd/pkg/runtime/conditions"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/renders"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
+	"github.com/ropewalk/ropewalk/plugin/host/service"
 	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 	"github.com/ropewalk/ropewalk/plugin/host/transform"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/source/cache"
 )
 
 // argoLayer is the name of the only layer for an engine that orders by itself.
 const argoLayer = "whole"
+
+// fetchTimeout bounds all that is fetched for one render. A slot is never taken back,
+// so that this and the timeout of evaluations bound how long others wait for it.
+const fetchTimeout = 5 * time.Minute
 
 // errEmpty is a render without objects.
 var errEmpty = errors.New("nothing was rendered, and what was applied before would be deleted")
@@ -39,187 +48,166 @@ type rendered struct {
 	publish.Render
 	// key is that of what it was made of.
 	key string
+	// What the status shows of a render, also if it is not published later: where it comes
+	// from, its warnings, its waves and the number of its nodes.
+	references []v1alpha1.ResolvedReference
+	warnings   []v1alpha1.Violation
+	waves      []v1alpha1.WaveStatus
+	nodes      int32
 }
 
-// renderAndPublish renders what the spec gives, and publishes it.
-func (w *work) renderAndPublish(ctx context.Context) (delivery.Desired, error) {
-	t := w.transform
-	out, err := w.render(ctx)
-	if err != nil {
-		return delivery.Desired{}, err
-	}
-	if o := t.Spec.Output; o != nil && o.OCI != nil && w.isNew() && !w.isRetry() {
-		if err := w.showBegun(ctx, "pushing the artifact to "+o.OCI.Repository); err != nil {
-			return delivery.Desired{}, err
-		}
-	}
-	publishing, end := tracing.Start(ctx, "publish")
-	published, err := w.store.Release(publishing, out.Render)
-	end(err)
-	w.counters.countPublication(published.Changed, err)
-	if err != nil {
-		return delivery.Desired{}, atPublish.at(w.away(ctx, out, err))
-	}
-	w.keepPlan(published.Desired)
-	w.record(published, out)
-	conditions.MarkTrue(t, v1alpha1.RenderedCondition, v1alpha1.PublishedReason, "published %s", shown(t.Status.Artifact))
-	// A process that is killed now finds it published.
-	return published.Desired, w.patchStatus(ctx)
+// renderer renders what specs give.
+type renderer struct {
+	service  *service.Service
+	loader   *request.Loader
+	accounts *accounts
+	plans    plans
+	attempts *renders.Attempts
+	slots    *renders.Slots
+	counters *counters
+	now      func() time.Time
+	// parallel is how many specs of one project are evaluated at once, and version that of
+	// the program.
+	parallel int
+	version  string
 }
 
-// dryRun renders what the spec gives, and publishes nothing.
-func (w *work) dryRun(ctx context.Context) error {
-	out, err := w.render(ctx)
-	if err != nil {
-		return err
-	}
-	packed, err := w.store.Pack(ctx, out.Render)
-	if err != nil {
-		return atPublish.at(err)
-	}
-	a := w.artifact(packed, out)
-	if old := w.transform.Status.Rendered; old != nil && old.Tree == a.Tree {
-		a.Time = old.Time
-	}
-	w.transform.Status.Rendered = &a
-	return nil
-}
-
-// render renders what the spec gives. A render that failed because of its input is not tried again
-// before something changes, or it is time to resolve modules again.
-func (w *work) render(ctx context.Context) (rendered, error) {
-	t := w.transform
-	before := w.attempts.failed(t.UID, w.key)
-	if before != nil && !w.isDue() && !w.isRequested() {
+// render renders what the spec gives, and shows in the status what that is. A render that failed
+// because of its input is not tried again before something changes, or it is time to resolve
+// modules again.
+func (r renderer) render(ctx context.Context, s *subject, found resolved) (rendered, error) {
+	// What is known to fail is not tried.
+	t := s.transform
+	before := r.attempts.Failed(t.UID, found.key)
+	if before != nil && !r.isDue(t) && !s.isRequested() {
 		if p := diagnose(before); p.kind == stalled && !p.unwatched {
 			return rendered{}, before
 		}
 	}
+
+	// Renders share slots.
 	var out rendered
-	err := w.slots.run(ctx, t, func(ctx context.Context) (err error) {
-		if before == nil && w.isNew() && !w.isRetry() && t.Spec.Rollback == nil {
-			if err := w.showBegun(ctx, "rendering"); err != nil {
+	err := r.slots.Run(ctx, t, func(ctx context.Context) (err error) {
+		if before == nil && s.isNew(found.key) && !s.isRetry() && t.Spec.Rollback == nil {
+			if err := s.showBegun(ctx, "rendering"); err != nil {
 				return err
 			}
 		}
-		out, err = w.attempt(ctx)
+		out, err = r.attempt(ctx, s, found.access)
 		return err
 	})
-	if isPostponed(err) {
+	if renders.IsPostponed(err) {
 		return rendered{}, err
 	}
-	w.attempts.record(t.UID, w.now(), w.key, err)
+
+	// The result is kept, and in the status.
+	r.attempts.Record(t.UID, r.now(), found.key, err)
+	switch {
+	case err == nil:
+		showRendered(t, out, timeOf(r.now()))
+	case listsMistakes(err):
+		showViolations(t, err)
+	}
 	return out, err
 }
 
-// isNew reports whether what was found differs from what was rendered last.
-func (w *work) isNew() bool {
-	for _, a := range []*v1alpha1.Artifact{w.transform.Status.Artifact, w.before.Status.Rendered} {
-		if a != nil && a.Checksum == w.key {
-			return false
-		}
-	}
-	return true
+// isDue reports whether it is time to resolve tags and branches again.
+func (r renderer) isDue(t *v1alpha1.Transform) bool {
+	return r.attempts.IsDue(t.UID, r.now(), intervalOf(t))
 }
 
-// isRetry reports whether the last reconciliation of this spec could not publish. Its message
-// stays while the next one tries.
-func (w *work) isRetry() bool {
-	return w.was != nil && w.was.Reason == v1alpha1.PublishFailedReason && w.was.ObservedGeneration == w.transform.Generation
+// showRendered puts into the status what was rendered.
+func showRendered(t *v1alpha1.Transform, out rendered, at metav1.Time) {
+	showReferences(t, out.references, at)
+	t.Status.Violations = out.warnings
+	t.Status.Waves, t.Status.NodeCount = out.waves, out.nodes
+	conditions.MarkTrue(t, v1alpha1.ValidatedCondition, v1alpha1.ValidReason, "input, objects and policies are valid")
 }
 
-// attempt loads the request of the Transform, renders it, or finds it rendered, and cuts it into
-// layers.
-func (w *work) attempt(ctx context.Context) (rendered, error) {
+// attempt loads the request of the Transform as its account, renders it, or finds it rendered, and
+// cuts it into layers.
+func (r renderer) attempt(ctx context.Context, s *subject, with access) (rendered, error) {
 	// Everything is read as the account of the Transform.
-	t := w.transform
-	session := w.service.Open(t.Namespace, w.accounts.scope(t))
+	t := s.transform
+	session := r.service.Open(t.Namespace, r.accounts.scope(t))
 	defer session.Close()
 	id := request.Identity{
-		Client: w.as, Scope: w.accounts.scope(t), Dialect: transform.Dialect(t), TTL: w.ttl(), Evaluator: session.Evaluator, Charge: session.Charge,
+		Client: with.as, Scope: r.accounts.scope(t), Dialect: transform.Dialect(t), TTL: validFor(s), Evaluator: session.Evaluator, Charge: session.Charge,
 	}
-
-	// Servers that are slow must not hold the slot for ever.
-	loading, end := tracing.Start(ctx, "load")
-	inTime, cancel := context.WithTimeout(loading, fetchTimeout)
-	loaded, err := w.loader.Load(inTime, id, t)
-	cancel()
-	end(err)
-	if ctx.Err() != nil {
-		return rendered{}, context.Cause(ctx)
-	}
+	loaded, err := r.load(ctx, id, t)
 	if err != nil {
-		w.showViolations(err)
-		return rendered{}, atRequest.at(err)
+		return rendered{}, err
 	}
 
 	// Strictness and parallelism are of this Transform and of this process.
 	loaded.Request.Strict = t.Spec.Strict
-	loaded.Request.Parallel = w.opts.Parallel
+	loaded.Request.Parallel = r.parallel
 	outcome, err := session.Render(ctx, loaded.Request)
 	if ctx.Err() != nil {
 		return rendered{}, context.Cause(ctx)
 	}
-	w.counters.countRender(outcome.Plan == nil, err, w.now().Sub(w.started))
+	r.counters.countRender(outcome.Plan == nil, err, r.now().Sub(s.started))
 	if err != nil {
-		err = loaded.Explain(err)
-		w.showViolations(err)
-		return rendered{}, atRender.at(err)
+		return rendered{}, atRender.at(loaded.Explain(err))
 	}
 
 	// A render without objects would delete all that is applied.
 	if !t.Spec.AllowEmpty && !slices.ContainsFunc(outcome.Files, func(f emit.File) bool { return f.Node != "" }) {
-		err := object.Errors{{Stage: object.StageEmit, Err: errEmpty, Hint: "set spec.allowEmpty: true if that is meant"}}
-		w.showViolations(err)
-		return rendered{}, atRender.at(err)
+		return rendered{}, atRender.at(object.Errors{{Stage: object.StageEmit, Err: errEmpty, Hint: "set spec.allowEmpty: true if that is meant"}})
 	}
 
-	// The status shows what was found, also if it is not published later.
+	// What is published, and what the status shows, names where it comes from.
 	nodes := nodesOf(outcome.Graph)
-	layers, err := w.cutLayers(ctx, outcome, nodes)
+	layers, err := r.cutLayers(ctx, t, with.store, outcome, nodes)
 	if err != nil {
 		return rendered{}, atDeliver.at(err)
 	}
-	w.setReferences(loaded, outcome.Sources)
-	t.Status.Violations = violations(loaded.Positions(outcome.Warnings))
-	w.setWaves(nodes, layers)
-	conditions.MarkTrue(t, v1alpha1.ValidatedCondition, v1alpha1.ValidReason, "input, objects and policies are valid")
-
-	// What is published names where it comes from.
-	out := rendered{key: loaded.Key, Render: publish.Render{
-		Files: publish.Flat(outcome.Files), Layers: layers, Graph: outcome.Graph,
-		Build:  publishing.BuildOf(loaded.Loaded.Loaded, outcome.Sources, w.opts.Version),
-		Images: func() []string { return imagesOf(outcome.Files) },
-	}}
+	out := rendered{
+		key: loaded.Key, Render: publish.Render{
+			Files: publish.Flat(outcome.Files), Layers: layers, Graph: outcome.Graph,
+			Build:  publishing.BuildOf(loaded.Loaded.Loaded, outcome.Sources, r.version),
+			Images: func() []string { return imagesOf(outcome.Files) },
+		},
+		references: referencesOf(loaded, outcome.Sources), warnings: violations(loaded.Positions(outcome.Warnings)),
+		waves: wavesOf(nodes, layers), nodes: int32(len(nodes)), //nolint:gosec // 2^31 nodes are over every limit
+	}
 	out.Source, out.Revision = originOf(loaded, outcome.Sources)
 	return out, nil
 }
 
-// showViolations puts the mistakes of an error into the status.
-func (w *work) showViolations(err error) {
-	w.transform.Status.Violations = violations(object.AsErrors(err, object.StageSpec))
+// validFor returns how long the resolution of a tag or a branch stays valid.
+func validFor(s *subject) time.Duration {
+	if s.isRequested() {
+		return -1
+	}
+	return min(cache.DefaultTTL, intervalOf(s.transform)/2)
 }
 
-// engineOf returns the engine of a Transform, which is Flux by default.
-func engineOf(t *v1alpha1.Transform) v1alpha1.Engine {
-	if t.Spec.Delivery == nil {
-		return v1alpha1.EngineFlux
+// load loads the request of a Transform. Servers that are slow must not hold the slot for ever.
+func (r renderer) load(ctx context.Context, id request.Identity, t *v1alpha1.Transform) (request.Loaded, error) {
+	loading, end := tracing.Start(ctx, "load")
+	inTime, cancel := context.WithTimeout(loading, fetchTimeout)
+	loaded, err := r.loader.Load(inTime, id, t)
+	cancel()
+	end(err)
+	if ctx.Err() != nil {
+		return request.Loaded{}, context.Cause(ctx)
 	}
-	return cmp.Or(t.Spec.Delivery.Type, v1alpha1.EngineFlux)
+	return loaded, atRequest.at(err)
 }
 
 // cutLayers cuts a render into what the engine releases one after the other.
-func (w *work) cutLayers(ctx context.Context, outcome rendercache.Outcome, nodes []graphNode) ([]delivery.Layer, error) {
-	if engineOf(w.transform) == v1alpha1.EngineArgoCD {
+func (r renderer) cutLayers(ctx context.Context, t *v1alpha1.Transform, store publish.Store, outcome rendercache.Outcome, nodes []graphNode) ([]delivery.Layer, error) {
+	if engineOf(t) == v1alpha1.EngineArgoCD {
 		whole, err := delivery.OneLayer(argoLayer, publish.Flat(outcome.Files))
 		return []delivery.Layer{whole}, err
 	}
-	present, err := w.present(ctx, len(outcome.Files))
+	present, err := r.present(ctx, t, store, len(outcome.Files))
 	if err != nil {
 		return nil, err
 	}
-	layers, err := delivery.Layers(w.transform.Name, outcome.Files, outcome.Layers, present)
-	own := adoptions(w.transform.Spec.Adopt, nodes)
+	layers, err := delivery.Layers(t.Name, outcome.Files, outcome.Layers, present)
+	own := adoptions(t.Spec.Adopt, nodes)
 	for i := range layers {
 		for j := range layers[i].Objects {
 			layers[i].Objects[j].Adopt = own[layers[i].Objects[j].Node]
@@ -256,12 +244,12 @@ func adoptions(usual string, nodes []graphNode) map[string]string {
 
 // present returns how the layers of what is delivered are cut. It makes no difference to a render
 // that is small enough.
-func (w *work) present(ctx context.Context, objects int) (delivery.Present, error) {
-	last := w.transform.Status.Artifact
+func (r renderer) present(ctx context.Context, t *v1alpha1.Transform, store publish.Store, objects int) (delivery.Present, error) {
+	last := t.Status.Artifact
 	if objects <= delivery.MaxObjects/2 || last == nil {
 		return nil, nil //nolint:nilnil // layers that are not cut
 	}
-	plan, err := w.planOf(ctx, last.Digest)
+	plan, err := r.plans.find(ctx, t, store, last.Digest)
 	if errors.Is(err, delivery.ErrGone) {
 		return nil, nil //nolint:nilnil // it is not known
 	}
@@ -298,34 +286,24 @@ func imagesOf(files []emit.File) []string {
 	return publishing.Images(nodes)
 }
 
-// setReferences puts the revisions of the source and of the modules into the status.
-func (w *work) setReferences(loaded request.Loaded, sources []render.Source) {
-	old := w.transform.Status.References
+// referencesOf returns the revisions of the source and of the modules, as the status has them.
+func referencesOf(loaded request.Loaded, sources []render.Source) []v1alpha1.ResolvedReference {
 	var out []v1alpha1.ResolvedReference
-	add := func(ref v1alpha1.ResolvedReference) {
-		ref.Time = w.time()
-		for _, o := range old {
-			if o.Name == ref.Name && o.Reference == ref.Reference && o.Digest == ref.Digest && o.Revision == ref.Revision {
-				ref.Time = o.Time
-			}
-		}
-		out = append(out, ref)
-	}
 	if s := loaded.Source; s != nil {
-		add(v1alpha1.ResolvedReference{Name: "source", Reference: s.String(), Revision: s.Revision, Digest: s.Digest})
+		out = append(out, v1alpha1.ResolvedReference{Name: "source", Reference: s.String(), Revision: s.Revision, Digest: s.Digest})
 	}
 	for _, s := range sources {
 		name := s.Spec
 		if extra := cmp.Or(s.Policy, s.Provisioners); extra != "" {
 			name += "/" + extra
 		}
-		add(v1alpha1.ResolvedReference{Name: name, Reference: cut(s.Origin, 1<<10), Revision: s.Revision, Digest: s.Digest})
+		out = append(out, v1alpha1.ResolvedReference{Name: name, Reference: cut(s.Origin, 1<<10), Revision: s.Revision, Digest: s.Digest})
 	}
-	w.transform.Status.References = out[:min(len(out), 4*maxListed)]
+	return out
 }
 
-// setWaves puts the waves and the number of nodes into the status.
-func (w *work) setWaves(nodes []graphNode, layers []delivery.Layer) {
+// wavesOf returns the waves of a render, as the status has them.
+func wavesOf(nodes []graphNode, layers []delivery.Layer) []v1alpha1.WaveStatus {
 	barriers := map[int32]string{}
 	for _, l := range layers {
 		for _, wave := range l.Waves {
@@ -340,37 +318,5 @@ func (w *work) setWaves(nodes []graphNode, layers []delivery.Layer) {
 	for wave := range int32(len(counts)) { //nolint:gosec // waves are numbered from 0
 		out = append(out, v1alpha1.WaveStatus{Wave: wave, Layer: barriers[wave], Nodes: counts[wave]})
 	}
-	w.transform.Status.Waves = out
-	w.transform.Status.NodeCount = int32(len(nodes)) //nolint:gosec // 2^31 nodes are over every limit
-}
-
-// artifact returns a publication as the status has it.
-func (w *work) artifact(p publish.Published, out rendered) v1alpha1.Artifact {
-	a := v1alpha1.Artifact{
-		Digest: p.Desired.Digest, Tree: p.Tree, Revision: out.Revision, Repository: p.Location,
-		Time: w.time(), Checksum: out.key,
-	}
-	if len(p.Desired.Layers) > 1 {
-		for _, u := range p.Desired.Layers {
-			a.Layers = append(a.Layers, v1alpha1.ArtifactLayer{Name: u.Name, Digest: u.Digest})
-		}
-	}
-	return a
-}
-
-// record puts a publication into the status, before the earlier ones.
-func (w *work) record(p publish.Published, out rendered) {
-	t := w.transform
-	a := w.artifact(p, out)
-	i := slices.IndexFunc(t.Status.History, func(old v1alpha1.Artifact) bool { return old.Digest == a.Digest })
-	if i >= 0 {
-		a.Time = t.Status.History[i].Time
-		t.Status.History = slices.Delete(t.Status.History, i, i+1)
-	}
-	last := t.Status.Artifact
-	w.changed = last == nil || last.Digest != a.Digest
-	w.revised = !w.changed && last.Revision != a.Revision
-	t.Status.Artifact = a.DeepCopy()
-	a.Checksum = ""
-	t.Status.History = slices.Insert(t.Status.History, 0, a)
+	return out
 }

@@ -13,94 +13,124 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/renders"
 )
 
-// rolledBack returns the artifact that the spec names, out of those that were published. Nothing
+// pinner finds the artifacts that rollbacks name.
+type pinner struct {
+	opener opener
+	plans  plans
+}
+
+// pin returns the artifact that the spec names, out of those that were published. Nothing
 // else of the spec is read: a server or the module may be why the user rolls back.
-func (w *work) rolledBack(ctx context.Context) (delivery.Desired, error) {
-	t := w.transform
-	if err := w.open(ctx); err != nil {
-		return delivery.Desired{}, err
+func (p pinner) pin(ctx context.Context, t *v1alpha1.Transform) (access, publication, error) {
+	with, err := p.opener.openOnce(ctx, t, access{})
+	if err != nil {
+		return with, publication{}, err
 	}
+
+	// It is one of the history.
 	digest := t.Spec.Rollback.Digest
 	i := slices.IndexFunc(t.Status.History, func(a v1alpha1.Artifact) bool { return a.Digest == digest })
 	if i < 0 {
-		return delivery.Desired{}, block(stalled, v1alpha1.InvalidReason,
+		return with, publication{}, block(stalled, v1alpha1.InvalidReason,
 			"spec.rollback.digest: %s is not in status.history: name a digest that is, or remove spec.rollback", digest)
 	}
-	want, err := w.planOf(ctx, digest)
+	want, err := p.plans.find(ctx, t, with.store, digest)
 	if err != nil {
-		return want, atPublish.at(fmt.Errorf("spec.rollback.digest: %w", err))
+		return with, publication{}, atPublish.at(fmt.Errorf("spec.rollback.digest: %w", err))
 	}
-	if t.Status.Artifact == nil || t.Status.Artifact.Digest != digest {
-		if at, ok := w.store.(publish.Pointer); ok {
-			if err := at.Point(ctx, digest); err != nil {
-				return want, atPublish.at(err)
-			}
+	if t.Status.Artifact != nil && t.Status.Artifact.Digest == digest {
+		return with, publication{want: want}, nil
+	}
+
+	// It takes the place of what was published last.
+	if at, ok := with.store.(publish.Pointer); ok {
+		if err := at.Point(ctx, digest); err != nil {
+			return with, publication{}, atPublish.at(err)
 		}
-		a := *t.Status.History[i].DeepCopy()
-		a.Checksum = "" // With none, the spec is rendered and published when the rollback ends.
-		t.Status.Artifact = &a
-		w.changed = true
 	}
-	return want, nil
+	a := *t.Status.History[i].DeepCopy()
+	a.Checksum = "" // With none, the spec is rendered and published when the rollback ends.
+	t.Status.Artifact = &a
+	return with, publication{want: want, changed: true}, nil
+}
+
+// previewer renders what a spec gives while an earlier artifact is delivered.
+type previewer struct {
+	resolver  resolver
+	renderer  renderer
+	publisher publisher
+	events    events
 }
 
 // preview renders what the spec gives while an earlier artifact is delivered, so that the user
 // knows what comes when the rollback is taken away. It waits for the delivery, which it could hold
-// up. A mistake in it does not change the state of the delivery: the condition Rendered has it.
-func (w *work) preview(ctx context.Context) error {
-	t := w.transform
-	p := w.progress
-	if t.Spec.Rollback == nil || !p.Ready && !p.Failed && !p.Stalled {
-		return nil
+// up. A mistake in it does not change the state of the delivery: the condition Rendered has it, and
+// it is returned as failed.
+func (v previewer) preview(ctx context.Context, s *subject, with access, progress delivery.Progress) (failed, err error) {
+	t := s.transform
+	if t.Spec.Rollback == nil || !progress.Ready && !progress.Failed && !progress.Stalled {
+		return nil, nil
 	}
-	w.setEngineConditions(ctx)
-	if conditions.GetReason(t, v1alpha1.RenderedCondition) != v1alpha1.RolledBackReason {
-		w.showPinned("")
-	}
+
 	// What is delivered is shown before anybody waits for a server.
-	if err := w.patchStatus(ctx); err != nil {
-		return err
+	if setEngineConditions(t, progress) {
+		v.events.raise(ctx, t, sharedEvent(progress))
+	}
+	if conditions.GetReason(t, v1alpha1.RenderedCondition) != v1alpha1.RolledBackReason {
+		setPinned(t, "")
+	}
+	if err := s.patchStatus(ctx); err != nil {
+		return nil, err
 	}
 
 	// The result of the preview is in one condition alone.
-	w.previewErr = w.renderPreview(ctx)
+	found, failed := v.render(ctx, s, with)
 	switch {
-	case w.previewErr == nil:
-		w.showPinned("")
-	case !isPostponed(w.previewErr):
-		p := diagnose(w.previewErr)
-		if p.kind == stalled {
-			t.Status.Rendered = nil
-		}
-		text := message(w.previewErr)
-		p.rendered = "" // The condition has the message.
-		w.setStageConditions(*p, v1alpha1.RenderedCondition)
-		before := conditions.GetMessage(t, v1alpha1.RenderedCondition)
-		w.showPinned("; the present spec cannot be rendered: " + text)
-		if conditions.GetMessage(t, v1alpha1.RenderedCondition) != before {
-			w.refused = true
-			w.raiseEvent(ctx, typeWarning, p.reason, text)
-			w.refused = false
+	case failed == nil:
+		setPinned(t, "")
+	case !renders.IsPostponed(failed):
+		if news := setPreviewFailed(t, failed); news != nil {
+			news.revision = found.revision
+			v.events.raise(ctx, t, *news)
 		}
 	}
-	return nil
+	return failed, nil
 }
 
-// showPinned puts into the condition Rendered what is delivered instead of what is rendered.
-func (w *work) showPinned(more string) {
-	t := w.transform
-	conditions.MarkFalse(t, v1alpha1.RenderedCondition, v1alpha1.RolledBackReason, "spec.rollback pins %s%s", t.Spec.Rollback.Digest, more)
-}
-
-// renderPreview renders what the spec gives, if that is not known.
-func (w *work) renderPreview(ctx context.Context) error {
-	if err := w.resolve(ctx); err != nil {
-		return err
+// setPreviewFailed puts into the conditions why a preview failed. It returns an event if that is
+// news.
+func setPreviewFailed(t *v1alpha1.Transform, failed error) *notice {
+	p := diagnose(failed)
+	if p.kind == stalled {
+		t.Status.Rendered = nil
 	}
-	if known := w.transform.Status.Rendered; known != nil && known.Checksum == w.key && !w.isDue() && !w.isRequested() {
+	text := message(failed)
+	p.rendered = "" // The condition has the message.
+	setStageConditions(t, *p, v1alpha1.RenderedCondition)
+	before := conditions.GetMessage(t, v1alpha1.RenderedCondition)
+	setPinned(t, "; the present spec cannot be rendered: "+text)
+	if conditions.GetMessage(t, v1alpha1.RenderedCondition) == before {
 		return nil
 	}
-	return w.dryRun(ctx)
+	return &notice{kind: typeWarning, reason: p.reason, text: text, refused: true}
+}
+
+// render renders what the spec gives, if that is not known, and returns what it names.
+func (v previewer) render(ctx context.Context, s *subject, with access) (resolved, error) {
+	found, err := v.resolver.resolve(ctx, s.transform, with)
+	if err != nil {
+		return found, err
+	}
+	known := s.transform.Status.Rendered
+	if known != nil && known.Checksum == found.key && !v.renderer.isDue(s.transform) && !s.isRequested() {
+		return found, nil
+	}
+	out, err := v.renderer.render(ctx, s, found)
+	if err != nil {
+		return found, err
+	}
+	return found, v.publisher.pack(ctx, s.transform, found.store, out)
 }

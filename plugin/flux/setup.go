@@ -28,6 +28,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/renders"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
@@ -74,9 +75,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		usual: opts.DefaultServiceAccount, own: own, config: mgr.GetConfig(), mapper: mgr.GetRESTMapper(), scheme: mgr.GetScheme(),
 		clients: lru.New[string, client.Client](maxAccounts),
 	}
-	r.plans = lru.New[string, delivery.Desired](opts.PlanCacheBytes)
-	r.attempts = &attempts{}
-	r.slots = newSlots(opts.Concurrent)
+	r.plans = newPlans(opts.PlanCacheBytes)
+	r.attempts = &renders.Attempts{}
+	r.slots = renders.NewSlots(opts.Concurrent)
 	r.counters, err = newCounters(metrics.Registry, mgr.GetClient())
 	if err != nil {
 		return err
@@ -211,7 +212,7 @@ func (r *Reconciler) serve(mgr ctrl.Manager, lost chan<- event.GenericEvent) err
 		return err
 	}
 	return mgr.Add(&storage.Sweeper{Storage: files, Reader: r.direct, Lost: func(t *v1alpha1.Transform) {
-		r.plans.Delete(planKey(t.UID, t.Status.Artifact.Digest))
+		r.plans.forget(t, t.Status.Artifact.Digest)
 		lost <- event.GenericEvent{Object: t}
 	}})
 }

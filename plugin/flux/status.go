@@ -5,8 +5,8 @@ package flux
 
 import (
 	"cmp"
-	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -24,10 +25,9 @@ const maxListed = 50
 
 // setProblem puts a problem into the conditions. Ready has the complete message. Stalled and
 // Reconciling, which kstatus shows, have its first line, and the others none of it.
-func (w *work) setProblem(p problem) {
-	t := w.transform
+func setProblem(t *v1alpha1.Transform, p problem) {
 	text := message(p.err)
-	w.setStageConditions(p, meta.ReadyCondition)
+	setStageConditions(t, p, meta.ReadyCondition)
 	conditions.MarkFalse(t, meta.ReadyCondition, p.reason, "%s", text)
 	line, _, more := strings.Cut(text, "\n")
 	line = cut(line, maxLine)
@@ -49,42 +49,37 @@ const maxLine = 256
 
 // setStageConditions puts what a problem means for the input and the artifact into their
 // conditions. The argument see names the condition that has its message.
-func (w *work) setStageConditions(p problem, see string) {
+func setStageConditions(t *v1alpha1.Transform, p problem, see string) {
 	validated := "not known: see the condition " + see
 	if p.validated == "False" {
 		validated = "mistakes are listed in status.violations: see the condition " + see
 	}
-	w.set(v1alpha1.ValidatedCondition, p.validated, p.reason, validated)
-	w.set(v1alpha1.RenderedCondition, p.rendered, p.reason, "no artifact of this spec and its source is published: see the condition "+see)
+	set(t, v1alpha1.ValidatedCondition, p.validated, p.reason, validated)
+	set(t, v1alpha1.RenderedCondition, p.rendered, p.reason, "no artifact of this spec and its source is published: see the condition "+see)
 }
 
 // set sets a condition to a status; "" leaves it as it is.
-func (w *work) set(condition, status, reason, text string) {
+func set(t *v1alpha1.Transform, condition, status, reason, text string) {
 	switch status {
 	case "":
 		return
 	case "True":
 		reason, text = v1alpha1.ValidReason, "input, objects and policies are valid"
 	}
-	t := w.transform
 	if conditions.GetReason(t, condition) != reason {
 		conditions.Delete(t, condition)
 	}
 	// The time of the transition is that of the reason, whatever else the message says:
-	// see outageDelay.
+	// see schedule.
 	apimeta.SetStatusCondition(&t.Status.Conditions, metav1.Condition{
 		Type: condition, Status: metav1.ConditionStatus(status), Reason: reason, Message: text, ObservedGeneration: t.Generation,
 	})
 }
 
-// setEngineConditions puts the progress of the engine into the conditions.
-func (w *work) setEngineConditions(ctx context.Context) {
-	t := w.transform
-	p := w.progress
-	if p == nil {
-		return
-	}
-	w.setSharedObjects(ctx, p.Shared)
+// setEngineConditions puts the progress of the engine into the conditions. It returns whether it
+// is news which objects other Transforms deliver too.
+func setEngineConditions(t *v1alpha1.Transform, p delivery.Progress) (news bool) {
+	news = setSharedObjects(t, p.Shared) && !p.Stalled
 	switch {
 	case p.Ready:
 		conditions.Delete(t, meta.StalledCondition)
@@ -96,30 +91,30 @@ func (w *work) setEngineConditions(ctx context.Context) {
 		conditions.MarkTrue(t, meta.ReadyCondition, reason, "%s", text)
 		t.Status.ObservedGeneration = t.Generation
 	case p.Stalled:
-		w.setProblem(problem{kind: stalled, reason: cmp.Or(p.Reason, v1alpha1.DeliveryFailedReason), err: engineMessage(p.Message)})
+		setProblem(t, problem{kind: stalled, reason: cmp.Or(p.Reason, v1alpha1.DeliveryFailedReason), err: engineMessage(p.Message)})
 	case p.Failed:
-		w.setProblem(problem{kind: retry, reason: cmp.Or(p.Reason, v1alpha1.LayerNotReadyReason), err: engineMessage(p.Message)})
+		setProblem(t, problem{kind: retry, reason: cmp.Or(p.Reason, v1alpha1.LayerNotReadyReason), err: engineMessage(p.Message)})
 	default:
 		reason := cmp.Or(p.Reason, meta.ProgressingReason)
 		if reason == v1alpha1.LayerNotReadyReason {
 			reason = meta.ProgressingReason // The engine is still at it.
 		}
-		w.setProgressing(reason, p.Message)
+		setProgressing(t, reason, p.Message)
 	}
+	return news
 }
 
-// setSharedObjects puts into a condition which objects other Transforms deliver too.
-func (w *work) setSharedObjects(ctx context.Context, text string) {
+// setSharedObjects puts into a condition which objects other Transforms deliver too, and returns
+// whether that is news.
+func setSharedObjects(t *v1alpha1.Transform, text string) (news bool) {
 	if text == "" {
-		conditions.Delete(w.transform, v1alpha1.SharedObjectsCondition)
-		return
+		conditions.Delete(t, v1alpha1.SharedObjectsCondition)
+		return false
 	}
-	before := conditions.GetMessage(w.transform, v1alpha1.SharedObjectsCondition)
-	conditions.MarkTrue(w.transform, v1alpha1.SharedObjectsCondition, v1alpha1.SharedObjectsReason,
+	before := conditions.GetMessage(t, v1alpha1.SharedObjectsCondition)
+	conditions.MarkTrue(t, v1alpha1.SharedObjectsCondition, v1alpha1.SharedObjectsReason,
 		"%s: the one that was applied last wins", cut(text, maxMessage))
-	if conditions.GetMessage(w.transform, v1alpha1.SharedObjectsCondition) != before && !w.progress.Stalled {
-		w.raiseEvent(ctx, typeWarning, v1alpha1.SharedObjectsReason, text)
-	}
+	return conditions.GetMessage(t, v1alpha1.SharedObjectsCondition) != before
 }
 
 // engineMessage is what an engine says, as an error.
@@ -140,19 +135,22 @@ func shown(a *v1alpha1.Artifact) string {
 	return printable.Revision(a.Revision) + " (" + printable.Revision(a.Digest) + ")"
 }
 
-// showBegun shows in the status that something is being done, if that takes a while.
-func (w *work) showBegun(ctx context.Context, text string) error {
-	w.setProgressing(meta.ProgressingReason, text)
-	return w.patchStatus(ctx)
-}
-
 // setProgressing puts into the conditions that something is under way.
-func (w *work) setProgressing(reason, text string) {
-	t := w.transform
+func setProgressing(t *v1alpha1.Transform, reason, text string) {
 	text = cut(text, maxMessage)
 	conditions.Delete(t, meta.StalledCondition)
 	conditions.MarkReconciling(t, meta.ProgressingReason, "%s", text)
 	conditions.MarkUnknown(t, meta.ReadyCondition, reason, "%s", text)
+}
+
+// setPinned puts into the condition Rendered what is delivered instead of what is rendered.
+func setPinned(t *v1alpha1.Transform, more string) {
+	conditions.MarkFalse(t, v1alpha1.RenderedCondition, v1alpha1.RolledBackReason, "spec.rollback pins %s%s", t.Spec.Rollback.Digest, more)
+}
+
+// showViolations puts the mistakes of an error into the status.
+func showViolations(t *v1alpha1.Transform, err error) {
+	t.Status.Violations = violations(object.AsErrors(err, object.StageSpec))
 }
 
 // violations returns mistakes and warnings as the status shows them, errors first.
@@ -193,11 +191,10 @@ func violation(m *object.Error) v1alpha1.Violation {
 	return v
 }
 
-// showLayers puts the states of the layers into the status.
-func (w *work) showLayers() {
-	t := w.transform
-	t.Status.Layers = w.progress.Layers
-	t.Status.Nodes = w.progress.Nodes[:min(len(w.progress.Nodes), maxListed)]
+// showProgress puts the states of the layers and of objects into the status.
+func showProgress(t *v1alpha1.Transform, p delivery.Progress) {
+	t.Status.Layers = p.Layers
+	t.Status.Nodes = p.Nodes[:min(len(p.Nodes), maxListed)]
 	ready := 0
 	all := 0
 	for _, l := range t.Status.Layers {
@@ -210,4 +207,38 @@ func (w *work) showLayers() {
 		}
 	}
 	t.Status.Progress = fmt.Sprintf("%d/%d", ready, all)
+}
+
+// showReferences puts the revisions of the source and of the modules into the status. One that has
+// not changed keeps its time.
+func showReferences(t *v1alpha1.Transform, found []v1alpha1.ResolvedReference, at metav1.Time) {
+	var out []v1alpha1.ResolvedReference
+	for _, ref := range found {
+		ref.Time = at
+		for _, o := range t.Status.References {
+			if o.Name == ref.Name && o.Reference == ref.Reference && o.Digest == ref.Digest && o.Revision == ref.Revision {
+				ref.Time = o.Time
+			}
+		}
+		out = append(out, ref)
+	}
+	t.Status.References = out[:min(len(out), 4*maxListed)]
+}
+
+// showPublished puts an artifact that was published into the status, before the earlier ones. It
+// returns whether it is another one, or else has another revision.
+func showPublished(t *v1alpha1.Transform, a v1alpha1.Artifact) (changed, revised bool) {
+	i := slices.IndexFunc(t.Status.History, func(old v1alpha1.Artifact) bool { return old.Digest == a.Digest })
+	if i >= 0 {
+		a.Time = t.Status.History[i].Time
+		t.Status.History = slices.Delete(t.Status.History, i, i+1)
+	}
+	last := t.Status.Artifact
+	changed = last == nil || last.Digest != a.Digest
+	revised = !changed && last.Revision != a.Revision
+	t.Status.Artifact = a.DeepCopy()
+	a.Checksum = ""
+	t.Status.History = slices.Insert(t.Status.History, 0, a)
+	conditions.MarkTrue(t, v1alpha1.RenderedCondition, v1alpha1.PublishedReason, "published %s", shown(t.Status.Artifact))
+	return changed, revised
 }

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/fluxcd/pkg/runtime/conditions"
 	"github.com/stretchr/testify/require"
-	"k8s.io/client-go/tools/record"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
@@ -54,24 +54,24 @@ func TestMessagesNameWhatIsDeliveredInALine(t *testing.T) {
 }
 
 // reported is a Transform with the conditions of a step.
-func reported(step func(*work)) *v1alpha1.Transform {
+func reported(step func(*v1alpha1.Transform)) *v1alpha1.Transform {
 	t := &v1alpha1.Transform{}
 	t.Generation, t.Status.ObservedGeneration = 2, -1
-	step(&work{transform: t, before: t.DeepCopy()})
+	step(t)
 	return t
 }
 
 func TestOneTextDoesNotFillAllConditions(t *testing.T) {
 	long := strings.Repeat("x", maxMessage)
-	for name, step := range map[string]func(*work){
-		"of a mistake": func(w *work) {
-			w.setProblem(problem{kind: stalled, reason: "Invalid", validated: "False", rendered: "False", err: errors.New("first\nsecond")})
+	for name, step := range map[string]func(*v1alpha1.Transform){
+		"of a mistake": func(of *v1alpha1.Transform) {
+			setProblem(of, problem{kind: stalled, reason: "Invalid", validated: "False", rendered: "False", err: errors.New("first\nsecond")})
 		},
-		"of an outage": func(w *work) {
-			w.setProblem(problem{kind: retry, reason: "FetchFailed", validated: "Unknown", rendered: "False", err: errors.New("first\nsecond")})
+		"of an outage": func(of *v1alpha1.Transform) {
+			setProblem(of, problem{kind: retry, reason: "FetchFailed", validated: "Unknown", rendered: "False", err: errors.New("first\nsecond")})
 		},
-		"of a long line": func(w *work) {
-			w.setProblem(problem{kind: retry, reason: "FetchFailed", validated: "Unknown", rendered: "False", err: errors.New("first second " + long)})
+		"of a long line": func(of *v1alpha1.Transform) {
+			setProblem(of, problem{kind: retry, reason: "FetchFailed", validated: "Unknown", rendered: "False", err: errors.New("first second " + long)})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,20 +98,22 @@ func TestOneTextDoesNotFillAllConditions(t *testing.T) {
 // never False, and what is Stalled has been observed. What it makes of it all in a cluster is
 // tested in test/e2e.
 func TestConditionsAreThoseOfKstatus(t *testing.T) {
-	failed := func(k kind) func(*work) {
-		return func(w *work) { w.setProblem(problem{kind: k, reason: "Invalid", err: errors.New("no")}) }
+	failed := func(k kind) func(*v1alpha1.Transform) {
+		return func(of *v1alpha1.Transform) {
+			setProblem(of, problem{kind: k, reason: "Invalid", err: errors.New("no")})
+		}
 	}
-	says := func(p delivery.Progress) func(*work) {
-		return func(w *work) { w.progress = &p; w.setEngineConditions(t.Context()) }
+	says := func(p delivery.Progress) func(*v1alpha1.Transform) {
+		return func(of *v1alpha1.Transform) { setEngineConditions(of, p) }
 	}
-	steps := map[string]func(*work){
-		"retry": failed(retry), "waiting": failed(waiting), "stalled": failed(stalled), "begun": func(w *work) { w.setProgressing("Progressing", "rendering") },
+	steps := map[string]func(*v1alpha1.Transform){
+		"retry": failed(retry), "waiting": failed(waiting), "stalled": failed(stalled), "begun": func(of *v1alpha1.Transform) { setProgressing(of, "Progressing", "rendering") },
 		"ready": says(delivery.Progress{Ready: true}), "layer failed": says(delivery.Progress{Failed: true}), "layer stalled": says(delivery.Progress{Stalled: true}),
 		"layer applying": says(delivery.Progress{Reason: v1alpha1.LayerNotReadyReason}), "deleting": says(delivery.Progress{Reason: v1alpha1.DeletingReason}),
 	}
 	for before, first := range steps {
 		for name, step := range steps {
-			got := reported(func(w *work) { first(w); step(w) })
+			got := reported(func(of *v1alpha1.Transform) { first(of); step(of) })
 			is := map[string]string{}
 			for _, c := range got.Status.Conditions {
 				is[c.Type] = string(c.Status)
@@ -128,30 +130,55 @@ func TestConditionsAreThoseOfKstatus(t *testing.T) {
 	}
 }
 
-func TestTheCourseOfThingsIsNoEvent(t *testing.T) {
-	for name, c := range map[string]struct {
-		says delivery.Progress
-		want string
-	}{
-		"a layer is applied": {delivery.Progress{Reason: v1alpha1.LayerNotReadyReason, Message: "web-layer-00: applying"}, ""},
-		"a layer failed":     {delivery.Progress{Failed: true, Reason: v1alpha1.LayerNotReadyReason, Message: "web-layer-00: no"}, "Warning LayerNotReady web-layer-00: no"},
-		"it is deleted":      {delivery.Progress{Reason: v1alpha1.DeletingReason, Message: "web-layer-00"}, "Trace Deleting web-layer-00"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			recorder := record.NewFakeRecorder(4)
-			none := fake.NewClientBuilder().WithScheme(Scheme()).Build()
-			reported(func(w *work) {
-				w.Reconciler = &Reconciler{opts: Options{Events: recorder}, cache: none}
-				w.progress = &c.says
-				w.setEngineConditions(t.Context())
-				w.raiseEvents(t.Context(), nil)
-			})
-			close(recorder.Events)
-			if c.want == "" {
-				require.Empty(t, recorder.Events)
-				return
-			}
-			require.True(t, strings.HasPrefix(<-recorder.Events, c.want))
-		})
+func TestSharedObjectsAreNewsOnce(t *testing.T) {
+	of := &v1alpha1.Transform{}
+	require.False(t, setEngineConditions(of, delivery.Progress{Ready: true}))
+	require.True(t, setEngineConditions(of, delivery.Progress{Ready: true, Shared: "apps/web"}))
+	require.False(t, setEngineConditions(of, delivery.Progress{Ready: true, Shared: "apps/web"}))
+	require.True(t, setEngineConditions(of, delivery.Progress{Ready: true, Shared: "apps/db"}))
+	require.False(t, setEngineConditions(of, delivery.Progress{Stalled: true, Shared: "apps/web"}), "the condition Ready has it")
+	setEngineConditions(of, delivery.Progress{Ready: true})
+	require.Nil(t, conditions.Get(of, v1alpha1.SharedObjectsCondition))
+}
+
+func TestAPublicationIsPutBeforeTheEarlierOnes(t *testing.T) {
+	of := &v1alpha1.Transform{}
+	first := timeOf(time.Unix(1, 5))
+	digests := func() (out []string) {
+		for _, a := range of.Status.History {
+			require.Empty(t, a.Checksum, "it is rendered again where it comes back")
+			out = append(out, a.Digest)
+		}
+		return out
 	}
+	changed, revised := showPublished(of, v1alpha1.Artifact{Digest: "1", Revision: "a", Checksum: "x", Time: first})
+	require.True(t, changed)
+	require.False(t, revised)
+	changed, _ = showPublished(of, v1alpha1.Artifact{Digest: "2", Revision: "b"})
+	require.True(t, changed)
+	require.Equal(t, []string{"2", "1"}, digests())
+
+	// Another revision that renders the same is no other artifact.
+	changed, revised = showPublished(of, v1alpha1.Artifact{Digest: "2", Revision: "c"})
+	require.False(t, changed)
+	require.True(t, revised)
+	changed, revised = showPublished(of, v1alpha1.Artifact{Digest: "1", Revision: "a", Checksum: "y", Time: timeOf(time.Unix(9, 0))})
+	require.True(t, changed)
+	require.False(t, revised)
+	require.Equal(t, []string{"1", "2"}, digests())
+	require.Equal(t, "y", of.Status.Artifact.Checksum)
+	require.Equal(t, first, of.Status.Artifact.Time, "it is as old as it was")
+}
+
+func TestAReferenceThatHasNotChangedKeepsItsTime(t *testing.T) {
+	of := &v1alpha1.Transform{}
+	one := v1alpha1.ResolvedReference{Name: "source", Revision: "a"}
+	showReferences(of, []v1alpha1.ResolvedReference{one}, timeOf(time.Unix(1, 0)))
+	other := v1alpha1.ResolvedReference{Name: "module", Revision: "a"}
+	showReferences(of, []v1alpha1.ResolvedReference{one, other}, timeOf(time.Unix(2, 0)))
+	require.Equal(t, timeOf(time.Unix(1, 0)), of.Status.References[0].Time)
+	require.Equal(t, timeOf(time.Unix(2, 0)), of.Status.References[1].Time)
+	one.Revision = "b"
+	showReferences(of, []v1alpha1.ResolvedReference{one}, timeOf(time.Unix(3, 0)))
+	require.Equal(t, timeOf(time.Unix(3, 0)), of.Status.References[0].Time)
 }

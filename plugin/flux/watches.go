@@ -253,7 +253,7 @@ func (r *Reconciler) superseded() predicate.Predicate {
 			if e.ObjectNew == nil {
 				return true
 			}
-			r.slots.supersede(e.ObjectNew.GetUID(), e.ObjectNew.GetGeneration())
+			r.slots.Supersede(e.ObjectNew.GetUID(), e.ObjectNew.GetGeneration())
 			return e.ObjectOld == nil || e.ObjectOld.GetGeneration() == e.ObjectNew.GetGeneration() || changed(e.ObjectNew)
 		},
 	}

@@ -4,9 +4,7 @@
 package flux
 
 import (
-	"errors"
 	"testing"
-	"time"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/meta"
@@ -78,19 +76,6 @@ func TestOthersAreToldWhenATransformBecomesReady(t *testing.T) {
 	stale := ready.DeepCopy()
 	stale.Generation = 2
 	require.False(t, isReady(stale))
-}
-
-func TestWhatIsRememberedSavesWork(t *testing.T) {
-	v, at := &attempts{}, time.Unix(1000, 0)
-	require.Zero(t, v.since("u", at), "a restart is no reason to look for modules")
-	require.Equal(t, time.Minute, v.since("u", at.Add(time.Minute)))
-	failure := errors.New("no")
-	v.record("u", at.Add(time.Hour), "key", failure)
-	require.Equal(t, time.Minute, v.since("u", at.Add(time.Hour+time.Minute)))
-	require.Equal(t, failure, v.failed("u", "key"))
-	require.NoError(t, v.failed("u", "other"))
-	v.forget("u")
-	require.NoError(t, v.failed("u", "key"))
 }
 
 func TestVersionsOfVendorsAreVersions(t *testing.T) {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package flux
+package renders
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 // queue reconciles as a controller does: the oldest first, as many at once as it has
 // workers, and what found no slot after all others.
 type queue struct {
-	slots      *slots
+	slots      *Slots
 	fresh, low chan *reconciled
 }
 
@@ -33,7 +33,7 @@ type reconciled struct {
 
 func newQueue(t *testing.T, n int) *queue {
 	t.Helper()
-	q := &queue{slots: newSlots(n), fresh: make(chan *reconciled, 10000), low: make(chan *reconciled, 10000)}
+	q := &queue{slots: NewSlots(n), fresh: make(chan *reconciled, 10000), low: make(chan *reconciled, 10000)}
 	for range 2 * n {
 		go func() {
 			for {
@@ -58,15 +58,15 @@ func newQueue(t *testing.T, n int) *queue {
 }
 
 func (q *queue) reconcile(ctx context.Context, one *reconciled) {
-	err := q.slots.run(ctx, one.t, func(ctx context.Context) error {
+	err := q.slots.Run(ctx, one.t, func(ctx context.Context) error {
 		select {
 		case <-time.After(one.takes):
 		case <-ctx.Done():
 		}
 		return nil
 	})
-	if isPostponed(err) {
-		time.AfterFunc(slotRetry, func() { q.low <- one })
+	if IsPostponed(err) {
+		time.AfterFunc(Retry, func() { q.low <- one })
 		return
 	}
 	at := time.Now()
@@ -137,25 +137,25 @@ func TestANamespaceAloneUsesAllSlots(t *testing.T) {
 
 func TestAChangedSpecEndsTheRenderOfTheOneBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(1)
+		s := NewSlots(1)
 		one := &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "a", UID: "1", Generation: 2}}
 		other := &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: "b", Name: "a", UID: "2", Generation: 2}}
 		began := time.Now()
-		err := s.run(t.Context(), one, func(ctx context.Context) error {
-			s.supersede("2", 3)
-			s.supersede("1", 2)
+		err := s.Run(t.Context(), one, func(ctx context.Context) error {
+			s.Supersede("2", 3)
+			s.Supersede("1", 2)
 			require.NoError(t, ctx.Err(), "it is another one, or of this generation")
 
-			time.AfterFunc(time.Second, func() { s.supersede("2", 3) })
-			err := s.run(t.Context(), other, func(context.Context) error { return nil })
-			require.ErrorIs(t, err, errSuperseded, "it does not wait for a slot either")
+			time.AfterFunc(time.Second, func() { s.Supersede("2", 3) })
+			err := s.Run(t.Context(), other, func(context.Context) error { return nil })
+			require.ErrorIs(t, err, ErrSuperseded, "it does not wait for a slot either")
 			require.Equal(t, time.Second, time.Since(began))
 
-			time.AfterFunc(time.Second, func() { s.supersede("1", 3) })
+			time.AfterFunc(time.Second, func() { s.Supersede("1", 3) })
 			<-ctx.Done()
 			return context.Cause(ctx)
 		})
-		require.ErrorIs(t, err, errSuperseded)
+		require.ErrorIs(t, err, ErrSuperseded)
 		require.Equal(t, 2*time.Second, time.Since(began))
 		require.Empty(t, s.renders)
 		require.Zero(t, s.limiter.Stats())

@@ -7,30 +7,63 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/application"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 )
 
 // orphan is the policy by which what was delivered stays.
 const orphan = "Orphan"
 
-// endOtherEngines ends the deliveries of engines that delivered before spec.delivery.type was
+// engines are those that deliver, and what they have of a Transform.
+type engines struct {
+	claims *delivery.Claims
+	now    func() time.Time
+	// cache has metadata, and direct is the client of the controller itself.
+	cache  client.Reader
+	direct client.Client
+	// allow says where Applications may be made.
+	allow ArgoCD
+	// account is that of Transforms that name none.
+	account string
+}
+
+// choose returns the engine of a delivery type, or nil for None.
+func (e engines) choose(of v1alpha1.Engine, with access) delivery.Engine {
+	switch of {
+	case v1alpha1.EngineArgoCD:
+		return e.argocd()
+	case v1alpha1.EngineFlux:
+		// It delivers with the rights of the Transform's account.
+		return &delivery.Flux{Client: with.as, Artifacts: with.store, Claims: e.claims, DefaultServiceAccount: e.account}
+	case v1alpha1.EngineNone:
+	}
+	return nil
+}
+
+// argocd returns the engine that delivers by Argo CD, with the rights of the controller.
+func (e engines) argocd() *application.Engine {
+	return &application.Engine{Client: e.direct, Now: e.now, Allow: e.allow}
+}
+
+// endOthers ends the deliveries of engines that delivered before spec.delivery.type was
 // changed. The message says what is still under way, or is "".
 //
 // What they applied stays, for the next engine to take over. If the Transform is being
 // deleted its policy counts, unless its delivery type is None.
-func (w *work) endOtherEngines(ctx context.Context) (string, error) {
+func (e engines) endOthers(ctx context.Context, t *v1alpha1.Transform, with access) (string, error) {
 	// What is applied stays, unless the Transform itself is deleted.
-	of := engineOf(w.transform)
-	t := w.transform.DeepCopy()
+	of := engineOf(t)
+	ending := t.DeepCopy()
 	if t.DeletionTimestamp.IsZero() || of == v1alpha1.EngineNone {
-		t.Spec.Delivery = &v1alpha1.Delivery{DeletionPolicy: orphan}
+		ending.Spec.Delivery = &v1alpha1.Delivery{DeletionPolicy: orphan}
 	}
 
 	// Each other engine withdraws what it has.
@@ -38,10 +71,10 @@ func (w *work) endOtherEngines(ctx context.Context) (string, error) {
 		if other == of {
 			continue
 		}
-		has, err := w.findOwned(ctx, w.cache, other)
+		has, err := e.findOwned(ctx, e.cache, t, other)
 		if err != nil {
 			// A cache of some namespaces knows nothing of that of Argo CD.
-			has, err = w.findOwned(ctx, w.direct, other)
+			has, err = e.findOwned(ctx, e.direct, t, other)
 		}
 		if err != nil {
 			return "", err
@@ -49,7 +82,7 @@ func (w *work) endOtherEngines(ctx context.Context) (string, error) {
 		if has == "" {
 			continue
 		}
-		done, text, err := w.engineFor(other).Withdraw(ctx, t)
+		done, text, err := e.choose(other, with).Withdraw(ctx, ending)
 		if err != nil {
 			return "", err
 		}
@@ -62,14 +95,13 @@ func (w *work) endOtherEngines(ctx context.Context) (string, error) {
 
 // findOwned returns the name of one of the objects that an engine has for the Transform, or "" if
 // it has none.
-func (w *work) findOwned(ctx context.Context, from client.Reader, of v1alpha1.Engine) (string, error) {
-	t := w.transform
+func (e engines) findOwned(ctx context.Context, from client.Reader, t *v1alpha1.Transform, of v1alpha1.Engine) (string, error) {
 	if isTooLong(t) {
 		return "", nil // It is no label of anything.
 	}
 	labels := client.MatchingLabels{v1alpha1.LabelTransform: t.Name, v1alpha1.LabelNamespace: t.Namespace}
 	if of == v1alpha1.EngineArgoCD {
-		apps, err := w.argocd().Owned(ctx, from, t)
+		apps, err := e.argocd().Owned(ctx, from, t)
 		if len(apps) > 0 {
 			return apps[0].GetNamespace() + "/" + apps[0].GetName(), err
 		}
@@ -105,49 +137,13 @@ func findFirst(ctx context.Context, from client.Reader, list client.ObjectList, 
 	return o.GetNamespace() + "/" + o.GetName(), nil
 }
 
-// claim records what the Transform wants if no delivery by Flux did: while it is suspended, or
-// cannot be rendered. What it wants is settled, unless it was not rendered because of others. The
-// argument changes is what the reconciliation began with.
-func (w *work) claim(ctx context.Context, changes uint64, err error) {
-	t := w.transform
-	name := client.ObjectKeyFromObject(t)
-	if w.gone {
-		w.claims.Forget(t)
-		return
-	}
-	if ctx.Err() != nil || isPostponed(err) || err != nil && diagnose(err).reason == v1alpha1.DependencyNotReadyReason {
-		return
-	}
-	if !w.claims.Known(name) && t.Status.Artifact != nil && engineOf(t) == v1alpha1.EngineFlux && t.DeletionTimestamp.IsZero() && w.open(ctx) == nil {
-		if want, err := w.planOf(ctx, t.Status.Artifact.Digest); err == nil {
-			w.claims.Assume(t, want)
-		}
-	}
-	w.claims.Settle(name, changes)
-}
-
 // isEmpty reports whether no engine has anything of the Transform, as the controller itself sees
 // it. Nothing is lost then if the account may not withdraw.
-func (w *work) isEmpty(ctx context.Context) bool {
+func (e engines) isEmpty(ctx context.Context, t *v1alpha1.Transform) bool {
 	for _, engine := range []v1alpha1.Engine{v1alpha1.EngineFlux, v1alpha1.EngineArgoCD} {
-		if name, err := w.findOwned(ctx, w.direct, engine); name != "" || err != nil {
+		if name, err := e.findOwned(ctx, e.direct, t, engine); name != "" || err != nil {
 			return false
 		}
 	}
 	return true
-}
-
-// isTooLong reports whether the name of a Transform is too long for a label, which all that is
-// made for it has.
-func isTooLong(t *v1alpha1.Transform) bool { return len(t.Name) > validation.LabelValueMaxLength }
-
-// checkName returns an error if a name has to be a label and cannot be one. Only an artifact in a
-// registry with delivery type None needs no label.
-func checkName(t *v1alpha1.Transform) error {
-	if !isTooLong(t) || engineOf(t) == v1alpha1.EngineNone && t.Spec.Output != nil && t.Spec.Output.OCI != nil {
-		return nil
-	}
-	return block(stalled, v1alpha1.InvalidReason,
-		"metadata.name has %d characters; it is used as a label, which may have %d: use a shorter name",
-		len(t.Name), validation.LabelValueMaxLength)
 }
