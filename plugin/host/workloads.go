@@ -38,9 +38,11 @@ type workloadFrontEnd struct {
 // objects, then the provisioners, the embedded ones last. Without a workload it takes only those
 // that the project names, so that mistakes in them are reported.
 func planWorkloads(p planning) frontEnd {
-	// Errors were reported when the project was parsed.
+	// Most errors were reported when the project was parsed; new ones are those of an environment
+	// that contradicts the project.
 	config, err := p.settings.project.Workloads(p.opts.Environment)
 	if err != nil {
+		p.Errs = append(p.Errs, object.AsErrors(err, object.StageSpec)...)
 		return &workloadFrontEnd{}
 	}
 	out := &workloadFrontEnd{documents: p.docs.Workloads, config: config, complete: true}

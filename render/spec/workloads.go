@@ -97,6 +97,8 @@ type Workloads struct {
 	// Config is a map of free form that provisioners see.
 	Config object.Value
 	Images Images
+	// ExternalServices are the hosts outside of the cluster that resources name by their id.
+	ExternalServices map[string]ExternalService
 	// EnvFiles hold variables of workloads; a later file wins.
 	EnvFiles []EnvFile
 	// Variables are the names of all variables that workloads may refer to, sorted. The
@@ -177,6 +179,7 @@ func (p part) workloads() Workloads {
 	}
 	p.eachNamed("provisioners", "module", func(m NamedModule, _ part) { out.Provisioners = append(out.Provisioners, m) })
 	p.at("network").decodeNetwork(&out)
+	out.ExternalServices = p.at("externalServices").externalServices()
 	return out
 }
 

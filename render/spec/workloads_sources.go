@@ -5,9 +5,14 @@ package spec
 
 import (
 	"cmp"
+	"net"
+	"net/netip"
+	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/document/kinds"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -157,4 +162,137 @@ func (p part) images() Images {
 	}
 	out.PullSecretsFrom = p.at("pullSecretsFrom").sources(func(s part, from *SecretSource) { from.Key = s.at("key").Text })
 	return out
+}
+
+// ExternalService is a host outside of the cluster that a project declares.
+type ExternalService struct {
+	Name string
+	Pos  object.Pos
+	// Host is a DNS name or an address; "" is a service that says none, which an environment
+	// may add.
+	Host string
+	// Ports are those of the host: at least one, unless nothing says it.
+	Ports []int
+	// Protocol is the scheme of the URL, or one of grpc, http, https, tcp, tls and udp.
+	Protocol string
+	// URL is what was written, or is made of the host, the first port and the protocol.
+	URL string
+}
+
+// Complete reports whether the service has an address and ports.
+func (s ExternalService) Complete() bool { return s.Host != "" && len(s.Ports) > 0 }
+
+// CIDR returns the host as a range of one address, or "" if it is a name.
+func (s ExternalService) CIDR() string {
+	address, err := netip.ParseAddr(s.Host)
+	if err != nil {
+		return ""
+	}
+	return netip.PrefixFrom(address, address.BitLen()).String()
+}
+
+// externalServices returns the services by their ids.
+func (p part) externalServices() map[string]ExternalService {
+	if !p.Given() {
+		return nil
+	}
+	out := map[string]ExternalService{}
+	for _, m := range p.Members {
+		if s := p.at(m.Name); s.Given() { // An environment takes one away by null.
+			out[m.Name] = s.externalService(m.Name)
+		}
+	}
+	return out
+}
+
+// externalService returns a service with what follows from what is written: the port from the
+// protocol, or the protocol from the port.
+func (p part) externalService(name string) ExternalService {
+	out := ExternalService{Name: name, Pos: p.Pos, Host: p.at("host").Text, Protocol: p.at("protocol").Text}
+	for _, item := range p.List("ports") {
+		port, _ := item.Number() // The table has checked it.
+		out.Ports = append(out.Ports, port)
+	}
+
+	// A URL says everything, and what else is written could only contradict it.
+	if written := p.at("url"); written.Given() {
+		for _, other := range []string{"host", "ports", "protocol"} {
+			if o := p.at(other); o.Given() {
+				o.Fail("keep one of them; an environment takes the other one of the project away by null, such as url: null",
+					"the url says the host, the port and the protocol already")
+			}
+		}
+		before := len(written.Errs)
+		written.decodeURL(&out)
+		written.Hide(before)
+		return out
+	}
+
+	// One of port and protocol may be absent.
+	switch {
+	case len(out.Ports) == 0:
+		if port := PortOfScheme(out.Protocol); port > 0 {
+			out.Ports = []int{port}
+		}
+	case out.Protocol == "":
+		out.Protocol = cmp.Or(map[int]string{80: "http", 443: "https"}[out.Ports[0]], "tcp")
+	}
+	if address, err := netip.ParseAddr(out.Host); err == nil {
+		out.Host = address.Unmap().String()
+	}
+	if len(out.Ports) > 0 {
+		out.URL = out.Protocol + "://" + net.JoinHostPort(out.Host, strconv.Itoa(out.Ports[0]))
+	}
+	return out
+}
+
+// decodeURL decodes the URL of a service. No message repeats it, because it may hold a password.
+func (p part) decodeURL(out *ExternalService) {
+	const example = "expected one such as https://api.example.com/v1"
+	u, err := url.Parse(p.Text)
+	if err != nil || u.Hostname() == "" {
+		p.Fail(example, "is not a URL with a host")
+		return
+	}
+	host := strings.ToLower(u.Hostname())
+	port, err := strconv.Atoi(cmp.Or(u.Port(), strconv.Itoa(PortOfScheme(u.Scheme))))
+	switch bad := kinds.BadOutside(host); {
+	case u.User != nil:
+		p.Fail("remove them from the url, and give the workload a secret of spec.workloads.secrets.bindings for them", "the url has a user or a password, which would be in plain text")
+	case strings.Contains(p.Text, "${"):
+		p.Fail("write the url itself, in each environment where it differs", "placeholders are not resolved here")
+	case bad != "":
+		p.Fail("", "the host of the url %s", bad)
+	case port == 0 && u.Port() == "":
+		p.Fail("write it, such as "+u.Scheme+"://HOST:PORT", "the url has no port, and the one of %s is not known", u.Scheme)
+	case err != nil || port < 1 || port > 65535:
+		p.Fail("", "the port of the url is out of range: expected 1 to 65535")
+	}
+	if address, err := netip.ParseAddr(host); err == nil {
+		host = address.Unmap().String()
+	}
+	out.URL, out.Host, out.Ports, out.Protocol = p.Text, host, []int{port}, strings.ToLower(u.Scheme)
+}
+
+// PortOfScheme returns the port that a URL without one means, or 0 if it is not known.
+func PortOfScheme(scheme string) int {
+	switch scheme {
+	case "https", "wss":
+		return 443
+	case "http", "ws":
+		return 80
+	case "postgres", "postgresql":
+		return 5432
+	case "mysql":
+		return 3306
+	case "mongodb":
+		return 27017
+	case "redis", "rediss":
+		return 6379
+	case "amqp":
+		return 5672
+	case "amqps":
+		return 5671
+	}
+	return 0
 }

@@ -149,7 +149,9 @@ func (c *Compilation) resolve() generate.Resolved {
 	if len(c.project.config.Policies) > 0 || m.network.Rules != nil {
 		cluster := c.project.cluster
 		cluster.Domain = m.source.Context.ClusterDomain
-		r.Network = m.network.Reach(made, cluster)
+		var errs object.Errors
+		r.Network, errs = m.network.Reach(made, cluster)
+		c.errs = append(c.errs, errs...)
 	}
 	r.Routes = m.network.Routes(made)
 	return r
@@ -161,7 +163,7 @@ func (c *Compilation) made() []resource.Made {
 	for n, i := range c.member.instances {
 		if s := c.state[i]; s.result != nil {
 			r := &c.member.source.Spec.Resources[n]
-			out = append(out, resource.Made{Resource: r, Path: c.member.resourcePath(r), Params: s.params, Result: s.result})
+			out = append(out, resource.Made{Resource: r, Path: c.member.resourcePath(r), Params: s.params, External: i.external, Result: s.result})
 		}
 	}
 	return out

@@ -52,6 +52,9 @@ type instance struct {
 	shared   bool
 	// entry is the provisioner that makes it.
 	entry resource.Provisioner
+	// external is the service of the project that the resource names and the provisioner of
+	// Ropewalk makes, nil for others.
+	external *spec.ExternalService
 	// params are what the first workload wrote that gives any. Its placeholders
 	// are read in its scope: writer and written identify it.
 	params  object.Value

@@ -88,6 +88,7 @@ func Join(sources []Source, config spec.Workloads, provisioners []resource.Provi
 	errs = append(errs, more...)
 	for _, i := range instances {
 		errs = append(errs, p.match(i)...)
+		errs = append(errs, p.findService(i)...)
 		errs = append(errs, i.refer()...)
 	}
 	errs = append(errs, reportCycles(instances)...)
@@ -106,6 +107,7 @@ func Join(sources []Source, config spec.Workloads, provisioners []resource.Provi
 	// Choose which workloads make what all share.
 	p.assignStores()
 	errs = append(errs, p.findPulls()...)
+	errs = append(errs, p.findServices()...)
 	return p, errs.Sorted()
 }
 

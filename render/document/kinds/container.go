@@ -145,6 +145,7 @@ func traffic() Field {
 		{Name: "cidr", Kind: text, Full: true, Doc: "Addresses, in place of pods."},
 		{Name: "except", Kind: list, Doc: "Addresses inside of cidr that are left out.", Each: full()},
 		{Name: "host", Kind: text, Full: true, Doc: "A DNS name or *.example.com, in allowTo: with cilium or istio."},
+		{Name: "externalService", Kind: text, Full: true, Doc: "One of spec.workloads.externalServices of the Project with its ports, in allowTo."},
 		{Name: "ports", Kind: list, Least: 1, Hint: "remove it for all ports", Doc: "Those of the pods that are called; all where they are absent.", Each: &Field{Kind: number, Range: between(1, 65535), Or: []Field{{Kind: fields, Fields: []Field{
 			port(),
 			{Name: "protocol", Kind: text, Values: choices("TCP", "UDP"), Doc: "TCP where it is absent."},

@@ -5,6 +5,7 @@ package kinds
 
 import (
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -131,6 +132,26 @@ func host() rule {
 	return rule{Words: "a host: expected a DNS name such as api.example.com, *.example.com or *", Holds: func(text string) bool {
 		return text == "*" || Subdomain(strings.TrimPrefix(text, "*."), 1)
 	}}
+}
+
+// outside returns the rule for a host outside of the cluster.
+func outside() rule { return rule{Why: BadOutside} }
+
+// BadOutside returns what is wrong with a host outside of the cluster, which is a DNS name or an
+// address, or "" if nothing is.
+func BadOutside(host string) string {
+	address, err := netip.ParseAddr(host)
+	switch {
+	case err == nil && (address.IsLoopback() || address.IsUnspecified() || address.Zone() != ""):
+		return "is no address outside of the pod"
+	case err == nil:
+		return ""
+	case !Subdomain(host, 1) || !strings.Contains(host, "."):
+		return "is not a host: expected a DNS name such as api.example.com, or an address"
+	case strings.HasSuffix(host, ".svc") || strings.HasSuffix(host, ".cluster.local"):
+		return "is in the cluster: give a resource of its type params.host and params.podLabels"
+	}
+	return ""
 }
 
 // key returns the rule for the key of an annotation: an optional DNS subdomain and a slash before

@@ -78,6 +78,12 @@ func Workloads() Field {
 				{Name: "cidr", Kind: text, Rule: cidr(), Doc: "Address of a cache on the node, such as 169.254.20.10/32."},
 			}},
 		}},
+		{Name: "externalServices", Kind: fields, Doc: "Hosts outside of the cluster, by the id that resources of type external-service name.", Names: label(), Each: &Field{Kind: fields, Null: true, Fields: []Field{
+			{Name: "url", Kind: text, Full: true, Sensitive: true, Doc: "Such as https://api.example.com/v1, without a password; the port is the one of the scheme where it has none."},
+			{Name: "host", Kind: text, Rule: outside(), Doc: "A DNS name or an address, in place of url."},
+			{Name: "ports", Kind: list, Least: 1, Unique: true, Each: &Field{Kind: number, Range: between(1, 65535)}, Doc: "Of host, the first for the outputs; the one of http and https where they are absent."},
+			{Name: "protocol", Kind: text, Values: choices("grpc", "http", "https", "tcp", "tls", "udp"), Doc: "Of host; where it is absent, http with port 80, https with 443, and else tcp."},
+		}}},
 		{Name: "canary", Kind: fields, Doc: "How canaries are released.", Fields: []Field{
 			{Name: "provider", Kind: text, Values: choices("gatewayapi:v1", "istio", "kubernetes", "linkerd", "nginx"), Doc: "What Flagger shifts traffic with."},
 		}},

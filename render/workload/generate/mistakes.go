@@ -47,6 +47,13 @@ func (e *mistakes) warn(pos object.Pos, path object.Path, hint, format string, a
 	e.report(object.SeverityWarning, pos, path, hint, format, args...)
 }
 
+// warnAt reports what is allowed and most likely not meant, at a path that may be of the project.
+func (e *mistakes) warnAt(pos object.Pos, path, hint, format string, args ...any) {
+	e.all = append(e.all, &object.Error{
+		Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: pos, Path: path, Err: fmt.Errorf(format, args...), Hint: hint,
+	})
+}
+
 func (e *mistakes) report(s object.Severity, pos object.Pos, path object.Path, hint, format string, args ...any) {
 	if !pos.IsValid() {
 		pos = e.document.Pos

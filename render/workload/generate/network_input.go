@@ -26,6 +26,7 @@ func lowerNetwork(errs *mistakes, r *Resolved, requests object.Value) object.Val
 	// Add the rules of the author, and the one for calls to a KnativeService.
 	from, to := lowerDirections(errs, r.Workload.Network, wanted)
 	checkTokens(errs, r, wanted)
+	checkHosts(errs, n.External, wanted, types)
 	if gateway := knativeGateway(n, r.Config); len(gateway) > 0 {
 		to.Kind = object.KindList
 		to.Items = append(slices.Clip(to.Items), lowerRules(gateway).Items...)
@@ -38,11 +39,14 @@ func lowerNetwork(errs *mistakes, r *Resolved, requests object.Value) object.Val
 	hosts := make([]object.Value, len(n.External))
 	for i, e := range n.External {
 		hosts[i] = MapOf(none, StringMember("name", e.Name, none), StringMember("host", e.Host, none),
-			with("cidr", lowerGiven(e.CIDR, none)), with("ports", always(networkPorts(e.Ports))))
+			with("cidr", lowerGiven(e.CIDR, none)), with("ports", always(networkPorts(e.Ports))), with("entry", lowerEntry(e.Entry)))
 	}
 	backends := make([]object.Value, len(n.Backends))
 	for i, b := range n.Backends {
 		backends[i] = MapOf(none, StringMember("host", b.Host, none), IntMember("port", b.Port, none))
+		if len(b.Labels.Members) > 0 {
+			backends[i] = addMember(backends[i], "labels", b.Labels)
+		}
 	}
 	var mesh string
 	if r.Config.Network.Ambient {
@@ -54,6 +58,16 @@ func lowerNetwork(errs *mistakes, r *Resolved, requests object.Value) object.Val
 		with("backends", lowerList(backends, none)),
 		with("dns", dns(r.Config.Network.DNS)), with("mesh", lowerGiven(mesh, none)),
 		with("trustDomain", lowerGiven(r.Config.Network.TrustDomain, none)))
+}
+
+// lowerEntry returns the ServiceEntry of a host that the project declares, or an absent value if it
+// declares none.
+func lowerEntry(e *network.Entry) object.Value {
+	none := object.Pos{}
+	if e == nil {
+		return object.Value{}
+	}
+	return MapOf(none, StringMember("name", e.Name, none), with("ports", lowerList(networkPorts(e.Ports), none)))
 }
 
 // lowerOpenings returns the ports that routes and Gateways lead to, or an absent value if there are

@@ -44,8 +44,11 @@ func lowerDirections(errs *mistakes, r *score.Rules, policies []string) (from, t
 		return from, to
 	}
 	checkRules(errs, r, policies)
-	return lowerRules(r.From), lowerRules(slices.DeleteFunc(slices.Clone(r.To), func(r score.Rule) bool { return r.Host.Value != "" }))
+	return lowerRules(r.From), lowerRules(slices.DeleteFunc(slices.Clone(r.To), outside))
 }
+
+// outside reports whether a rule is about a host outside of the cluster.
+func outside(r score.Rule) bool { return r.Host.Value != "" || r.Service.Value != "" }
 
 func lowerRules(rules []score.Rule) object.Value {
 	items := make([]object.Value, len(rules))
@@ -77,7 +80,7 @@ func checkRules(errs *mistakes, r *score.Rules, policies []string) {
 	if len(policies) != 1 || policies[0] != policyIstio {
 		return
 	}
-	unenforced := slices.IndexFunc(r.To, func(to score.Rule) bool { return to.Host.Value == "" })
+	unenforced := slices.IndexFunc(r.To, func(to score.Rule) bool { return !outside(to) })
 	switch {
 	case unenforced >= 0:
 		errs.fail(r.To[unenforced].Pos, errs.extra("network", "allowTo"), hint, "istio alone enforces nothing on calls that pods make, but for hosts")
@@ -87,6 +90,24 @@ func checkRules(errs *mistakes, r *score.Rules, policies []string) {
 	for _, from := range r.From {
 		if labels, ok := from.Peer.Get("labels"); ok {
 			errs.fail(labels.Pos, errs.extra("network", "allowFrom"), hint+", or leave the labels out", "istio knows the namespace of a caller and no labels")
+		}
+	}
+}
+
+// checkHosts warns of hosts that the author or the project calls external where a NetworkPolicy,
+// which knows no hosts, has to open their ports to all addresses.
+func checkHosts(errs *mistakes, external []network.External, policies, types []string) {
+	cilium := slices.Contains(policies, policyCilium)
+	enforced := slices.Contains(policies, policyKubernetes) && (types == nil || slices.Contains(types, "Egress"))
+	for _, e := range external {
+		switch {
+		case e.CIDR != "" || !e.Pos.IsValid() || !enforced:
+		case cilium:
+			errs.warnAt(e.Pos, e.Path, "ask for one of cilium and kubernetes",
+				"the NetworkPolicy knows no hosts and opens the ports of %s to all addresses, also where Cilium does not", e.Host)
+		case !slices.Contains(policies, policyIstio):
+			errs.warnAt(e.Pos, e.Path, "cilium and istio know hosts: add one to spec.workloads.network.policies of the Project",
+				"a NetworkPolicy of Kubernetes knows no hosts, and opens the ports of %s to all addresses", e.Host)
 		}
 	}
 }
@@ -138,7 +159,7 @@ func reaches(r score.Rule, to netip.AddrPort) bool {
 	}
 	cidr, ranged := r.Peer.Get("cidr")
 	except, _ := r.Peer.Get("except")
-	return !ranged && len(r.Peer.Members) == 0 && r.Host.Value == "" || holds(cidr) && (to.Addr().IsUnspecified() || !slices.ContainsFunc(except.Items, holds))
+	return !ranged && len(r.Peer.Members) == 0 && !outside(r) || holds(cidr) && (to.Addr().IsUnspecified() || !slices.ContainsFunc(except.Items, holds))
 }
 
 func networkPorts(ports []score.Port) []object.Value {

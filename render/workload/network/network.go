@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -45,8 +46,12 @@ type Workload struct {
 	Pos object.Pos
 	// Calls are the resources that name another workload.
 	Calls []Call
-	// Rules are traffic that the author allows beside the calls, nil where there are none.
-	Rules *score.Rules
+	// Rules are traffic that the author allows beside the calls, nil where there are none, and
+	// Allowed the services of the project that they name.
+	Rules   *score.Rules
+	Allowed []*spec.ExternalService
+	// Entries are the hosts that the project declares and the workload calls.
+	Entries map[string]Entry
 	// Network has the peers of the workload after [Agree].
 	Network
 }
@@ -121,12 +126,20 @@ func (t Target) peer() Peer {
 type External struct {
 	Name, Host, CIDR string
 	Ports            []score.Port
+	// Entry is there for a host that the project declares.
+	Entry *Entry
+	// Pos and Path are where the author, or the project, calls the host external; Pos is not
+	// valid where another resource leads there.
+	Pos  object.Pos
+	Path string
 }
 
-// Endpoint is a Service of the cluster, by its host name, and its port.
+// Endpoint is a Service of the cluster, by its host name, and its port. Labels are those of its
+// pods, where they are known.
 type Endpoint struct {
-	Host string
-	Port int
+	Host   string
+	Port   int
+	Labels object.Value
 }
 
 // Agree finds the calls that both workloads declare: outbound in one, inbound in the other. A

@@ -4,6 +4,7 @@
 package network
 
 import (
+	"bytes"
 	"cmp"
 	"net/netip"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
@@ -29,8 +31,10 @@ type reach struct {
 	cluster Cluster
 }
 
-// Reach returns what the workload may talk to: its peers, and what its resources lead to.
-func (m *Workload) Reach(resources []resource.Made, cluster Cluster) Network {
+// Reach returns what the workload may talk to: its peers, and what its resources lead to. The
+// errors are those of resources with labels of pods that cannot be those of their pods.
+func (m *Workload) Reach(resources []resource.Made, cluster Cluster) (Network, object.Errors) {
+	var errs object.Errors
 	out := reach{m.Network, cluster}
 	// Others compile workloads of the same project at the same time.
 	out.Outbound = slices.Clone(out.Outbound)
@@ -39,24 +43,41 @@ func (m *Workload) Reach(resources []resource.Made, cluster Cluster) Network {
 		if call && !out.addStranger(m, r) {
 			continue
 		}
+		if s := r.External; s != nil && withoutBrackets(r.Outputs["host"]) == s.Host {
+			out.addService(s, m.Entries)
+			continue
+		}
+		labels, err := podLabels(r)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		before := len(out.Backends)
 		for _, d := range destinations(r, cluster) {
 			// A provisioner may know better than the project that it is no workload.
 			if !call || !cluster.holds(d.host, false) {
-				out.add(r.Resource, d)
+				out.add(r, d, labels)
 			}
+		}
+		if len(labels.Members) > 0 && before == len(out.Backends) {
+			errs = append(errs, wrongLabels(r, labels, object.SeverityWarning, "remove them, or write params.host", "are those of pods in the cluster, and the resource leads to none"))
 		}
 	}
 
 	out.addHosts(m.Rules)
+	for _, s := range m.Allowed {
+		out.addService(s, m.Entries)
+	}
 	out.Outbound = sortPeers(out.Outbound)
 	slices.SortStableFunc(out.Backends, func(a, b Endpoint) int {
-		return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
+		return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port), bytes.Compare(a.Labels.JSON(), b.Labels.JSON()))
 	})
-	out.Backends = slices.Compact(out.Backends)
+	out.Backends = slices.CompactFunc(out.Backends, func(a, b Endpoint) bool {
+		return a.Host == b.Host && a.Port == b.Port && bytes.Equal(a.Labels.JSON(), b.Labels.JSON())
+	})
 	for i := range out.External {
 		out.External[i].Ports = sortPorts(out.External[i].Ports)
 	}
-	return out.Network
+	return out.Network, errs
 }
 
 // addHosts adds the hosts that the author lets the workload call.
@@ -68,7 +89,7 @@ func (n *reach) addHosts(rules *score.Rules) {
 		name := object.Shorten(strings.ReplaceAll(strings.ReplaceAll(r.Host.Value, "*", "any"), ".", "-"), 63)
 		for _, p := range r.Ports {
 			if r.Host.Value != "" {
-				n.addExternal(name, r.Host.Value, "", p.Port, p.Protocol)
+				n.addExternal(External{Name: name, Host: r.Host.Value}, p.Port, p.Protocol)
 			}
 		}
 	}
@@ -141,7 +162,7 @@ func fromURL(text string) (destination, bool) {
 	}
 	port := PortNumber(u.Port())
 	if u.Port() == "" {
-		port = portOfScheme(u.Scheme)
+		port = spec.PortOfScheme(u.Scheme)
 	}
 	d := destination{host: strings.ToLower(u.Hostname()), port: port}
 	odd := strings.ContainsFunc(d.host, func(r rune) bool {
@@ -150,36 +171,18 @@ func fromURL(text string) (destination, bool) {
 	return d, port > 0 && !odd
 }
 
-// portOfScheme returns the port that a URL without one means, or 0 if it is not known.
-func portOfScheme(scheme string) int {
-	switch scheme {
-	case "https", "wss":
-		return 443
-	case "http", "ws":
-		return 80
-	case "postgres", "postgresql":
-		return 5432
-	case "mysql":
-		return 3306
-	case "mongodb":
-		return 27017
-	case "redis", "rediss":
-		return 6379
-	case "amqp":
-		return 5672
-	case "amqps":
-		return 5671
-	}
-	return 0
-}
-
 // add lets the workload reach one port of a host. A host in the cluster is
 // distinguished from one outside by its name, the only thing that all provisioners have
 // in common.
-func (n *reach) add(own *score.Resource, d destination) {
+func (n *reach) add(r resource.Made, d destination, labels object.Value) {
 	protocol := ProtocolTCP
 	if strings.EqualFold(d.protocol, "UDP") {
 		protocol = "UDP"
+	}
+	external := r.Resource.Type.Value == typeExternalService
+	e := External{Name: r.Resource.Name, Host: d.host}
+	if external {
+		e.Pos, e.Path = r.Resource.Pos, r.Path
 	}
 	address, err := netip.ParseAddr(d.host)
 	switch {
@@ -187,30 +190,33 @@ func (n *reach) add(own *score.Resource, d destination) {
 		return
 	case err == nil:
 		address = address.Unmap().WithZone("")
-		n.addExternal(own.Name, address.String(), netip.PrefixFrom(address, address.BitLen()).String(), d.port, protocol)
-	case n.cluster.holds(d.host, own.Type.Value == typeExternalService):
-		n.Backends = append(n.Backends, Endpoint{Host: d.host, Port: d.port})
+		e.Host, e.CIDR = address.String(), netip.PrefixFrom(address, address.BitLen()).String()
+		n.addExternal(e, d.port, protocol)
+	case n.cluster.holds(d.host, external):
+		n.Backends = append(n.Backends, Endpoint{Host: d.host, Port: d.port, Labels: labels})
 	default:
-		n.addExternal(own.Name, d.host, "", d.port, protocol)
+		n.addExternal(e, d.port, protocol)
 	}
 }
 
 // addExternal adds a port of a host outside of the cluster. A host is written once, under the
-// name of the first resource that leads there.
-func (n *reach) addExternal(name, host, cidr string, port int, protocol string) {
+// name of the first resource that leads there. One that the project declares is kept apart: its
+// ServiceEntry is not of this workload alone.
+func (n *reach) addExternal(e External, port int, protocol string) {
 	ports := []score.Port{{Port: port, Target: port, Protocol: protocol}}
 	taken := false
 	for i := range n.External {
-		if n.External[i].Host == host {
+		if n.External[i].Host == e.Host && (n.External[i].Entry == nil) == (e.Entry == nil) {
 			n.External[i].Ports = append(n.External[i].Ports, ports...)
 			return
 		}
-		taken = taken || n.External[i].Name == name
+		taken = taken || n.External[i].Name == e.Name
 	}
 	if taken {
-		name = object.Shorten(name+"-"+object.ShortHash(host), 63)
+		e.Name = object.Shorten(e.Name+"-"+object.ShortHash(e.Host), 63)
 	}
-	n.External = append(n.External, External{Name: name, Host: host, CIDR: cidr, Ports: ports})
+	e.Ports = ports
+	n.External = append(n.External, e)
 }
 
 // holds reports whether host is a Service: svc, svc.namespace, svc.namespace.svc or the same with

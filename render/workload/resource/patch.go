@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -124,6 +125,8 @@ type Made struct {
 	Path     string
 	// Params are those that the provisioner was given.
 	Params object.Value
+	// External is the service of the project that the resource names, nil for others.
+	External *spec.ExternalService
 	*Result
 }
 

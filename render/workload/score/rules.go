@@ -27,8 +27,9 @@ type Rule struct {
 	// Peer is {namespace, labels} or {cidr, except}, each valid; empty for a host, and
 	// where any peer is meant.
 	Peer object.Value
-	// Host is a DNS name, or a pattern such as *.example.com.
-	Host Text
+	// Host is a DNS name, or a pattern such as *.example.com, and Service an external service of
+	// the project.
+	Host, Service Text
 	// Ports are those of the pods that are called, none for all of them.
 	Ports []Port
 }
@@ -57,12 +58,16 @@ func (p part) rules(out bool) []Rule {
 // rule decodes one peer. A NetworkPolicy refuses what is checked here, or drops it silently.
 func (p part) rule(out bool) Rule {
 	namespace, labels, cidr, except, host := p.get("namespace"), p.get("labels"), p.get("cidr"), p.get("except"), p.get("host")
-	ports := p.get("ports")
+	service, ports := p.get("externalService"), p.get("ports")
 	switch {
+	case service.given() && len(p.Members) > 1:
+		p.fail("remove the rest, or write two rules", "the project says the host and the ports of an externalService")
+	case service.given() && !out:
+		service.fail("write it under allowTo", "an external service is called, and calls no pods")
 	case count(cidr, host) == 2 || count(cidr, host) > 0 && count(namespace, labels) > 0:
 		p.fail("write two rules", "expected one of cidr, host, and namespace with labels")
 	case len(p.Members) == 0:
-		p.fail("write namespace, labels, cidr, host or ports", "the rule says nothing")
+		p.fail("write namespace, labels, cidr, host, externalService or ports", "the rule says nothing")
 	case except.given() && !cidr.given():
 		except.fail("write cidr too", "excludes addresses of a cidr, and there is none")
 	case host.given() && !out:
@@ -73,9 +78,9 @@ func (p part) rule(out bool) Rule {
 	if prefix := cidr.cidr(); prefix.IsValid() {
 		except.checkInside(prefix)
 	}
-	r := Rule{Pos: p.Pos, Host: host.host(), Ports: ports.numbers(), Peer: object.Value{Kind: object.KindMap, Pos: p.Pos}}
+	r := Rule{Pos: p.Pos, Host: host.host(), Service: service.text(), Ports: ports.numbers(), Peer: object.Value{Kind: object.KindMap, Pos: p.Pos}}
 	for _, m := range p.Members {
-		if m.Name != "host" && m.Name != "ports" {
+		if m.Name != "host" && m.Name != "externalService" && m.Name != "ports" {
 			r.Peer.Members = append(r.Peer.Members, m)
 		}
 	}

@@ -151,7 +151,7 @@ func TestMessagesOnNetworkRules(t *testing.T) {
 		{"network that is a list", own + `  network: []
 `, `s.yaml:6:12: spec: spec.network: expected a map, got a list`},
 		{"a rule that says nothing", own + `  network: {allowFrom: [{}]}
-`, `s.yaml:6:25: spec: spec.network.allowFrom[0]: the rule says nothing (write namespace, labels, cidr, host or ports)`},
+`, `s.yaml:6:25: spec: spec.network.allowFrom[0]: the rule says nothing (write namespace, labels, cidr, host, externalService or ports)`},
 		{"a direction with a typo", own + `  network: {allowfrom: []}
 `, `s.yaml:6:13: spec: spec.network.allowfrom: unknown field "allowfrom" (did you mean "allowFrom"?)`},
 		{"two peers", own + `  network: {allowTo: [{namespace: a, cidr: 10.0.0.0/8}]}
