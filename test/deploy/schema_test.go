@@ -79,8 +79,8 @@ func (n *node) strays(t *testing.T, defs map[string]*node, path string, closed m
 	case bytes.HasPrefix(n.Additional, []byte("{")):
 		var all node
 		require.NoError(t, json.Unmarshal(n.Additional, &all))
-		if v := all.strays(t, defs, path+".NAME", closed); v != nil {
-			return map[string]any{"NAME": v}
+		if v := all.strays(t, defs, path+".some", closed); v != nil {
+			return map[string]any{"some": v} // A name that keeps all rules: a document has at most 100 errors.
 		}
 	}
 	return nil
