@@ -107,7 +107,7 @@ func TestACellThatIsChangedIsFollowed(t *testing.T) {
 	require.Equal(t, [][2]int32{{7443, ports.registration}, {ports.registration, ports.link}, {ports.link, ports.link}}, all)
 
 	// After a restart they are known too.
-	again := &Endpoints{Namespace: "ropewalk-system", reconciler: w.controller}
+	again := endpoints(w.controller)
 	after, err := again.prepare(t.Context())
 	require.NoError(t, err)
 	e.current.Store(after)

@@ -34,7 +34,7 @@ func TestAPivotOutlivesTheLookThatBeganIt(t *testing.T) {
 	w.bootstraps()
 	c := w.until(w.controller, "waiting", phase(v1alpha1.PhasePivoting))
 	require.NoError(t, w.controller.pivots.stop(t.Context(), c.UID))
-	require.NoError(t, w.controller.pivot(t.Context(), c, nil))
+	require.NoError(t, w.controller.parts().mover.pivot(t.Context(), c, nil))
 	*c = v1alpha1.PivotCluster{}
 	for range cap(slots) {
 		<-slots

@@ -206,7 +206,7 @@ func TestWhatIsKnownOfAgents(t *testing.T) {
 		require.NoError(t, w.parent.Create(t.Context(), c))
 		require.NoError(t, w.parent.Status().Update(t.Context(), c))
 	}
-	all, err := w.controller.children.standings(t.Context())
+	all, err := findStandings(t.Context(), w.controller.children.store.cache, w.controller.children.child)
 	require.NoError(t, err)
 	slices.SortFunc(all, func(a, b standing) int { return strings.Compare(a.name, b.name) })
 	for i := range all {

@@ -174,7 +174,7 @@ func TestAManifestThatCannotBeReadIsNotSent(t *testing.T) {
 	w := newWorld(t)
 	w.placed()
 	w.controller.ChildManifest = func() ([]byte, error) { return nil, errors.New("open agent.yaml: permission denied") }
-	_, err := w.controller.manifest(t.Context(), w.read(), "a-token")
+	_, err := w.controller.parts().manifests.machine(t.Context(), w.read(), "a-token")
 	require.EqualError(t, err, "the manifest of agents: open agent.yaml: permission denied")
 }
 
