@@ -134,11 +134,6 @@ func (w *world) reconciler(c client.Client, server *planetest.Server, uid string
 	return r
 }
 
-// endpoints are those of a reconciler after a restart, by the cell of the cluster itself.
-func endpoints(r *Reconciler) *Endpoints {
-	return &Endpoints{Namespace: "ropewalk-system", serving: r.serving(logr.Discard())}
-}
-
 // cluster is an API server with a kube-system of a UID.
 func cluster(t *testing.T, uid string) client.Client {
 	t.Helper()
