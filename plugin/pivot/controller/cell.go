@@ -4,54 +4,37 @@
 package controller
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
 )
 
-const (
-	// CellService is the Service of the endpoints of a cluster with a cell, in the namespace of
-	// the controller. It selects pods with the label app.kubernetes.io/name: ropewalk-controller.
-	CellService = "ropewalk-cell"
-	// CellsAnnotation of the Secret of the authority are the cells that children were given, in
-	// JSON, the newest first: an agent goes on calling the one that it was given.
-	CellsAnnotation = "pivot.ropewalk.dev/cells"
-)
+// CellService is the Service of the endpoints of a cluster with a cell, in the namespace of the
+// controller. It selects pods with the label app.kubernetes.io/name: ropewalk-controller.
+const CellService = "ropewalk-cell"
 
-// remember adds a cell to those that children were given, and returns all of them, the newest
-// first.
-func (e *Endpoints) remember(ctx context.Context, cell *v1alpha1.Cell) ([]v1alpha1.Cell, error) {
-	var secret corev1.Secret
-	if err := e.reconciler.client.Get(ctx, types.NamespacedName{Namespace: e.Namespace, Name: AuthoritySecret}, &secret); err != nil {
-		return nil, err
-	}
-	var before []v1alpha1.Cell
-	if text := secret.Annotations[CellsAnnotation]; text != "" {
-		if err := json.Unmarshal([]byte(text), &before); err != nil {
-			return nil, fmt.Errorf("secret %s/%s: annotation %s: expected cells in JSON: %w", e.Namespace, AuthoritySecret, CellsAnnotation, err)
-		}
-	}
-	if len(before) > 0 && before[0] == *cell {
-		return before, nil
-	}
-	same := func(c v1alpha1.Cell) bool { c.ServiceType = cell.ServiceType; return c == *cell }
-	cells := append([]v1alpha1.Cell{*cell}, slices.DeleteFunc(before, same)...)
-	text, err := json.Marshal(cells)
-	if err != nil {
-		return nil, err
-	}
-	metav1.SetMetaDataAnnotation(&secret.ObjectMeta, CellsAnnotation, string(text))
-	return cells, e.reconciler.client.Update(ctx, &secret, owner)
+// place is where children reach a parent, and by which certificates.
+type place struct {
+	cell     *v1alpha1.Cell
+	endpoint *enrol.Endpoint
+}
+
+// registration returns the URL at which an agent enrols.
+func (p *place) registration() string {
+	return "https://" + net.JoinHostPort(p.cell.Host, strconv.Itoa(int(p.cell.Port)))
+}
+
+// link returns the address of the link.
+func (p *place) link() string {
+	return net.JoinHostPort(p.cell.Host, strconv.Itoa(int(p.cell.LinkPort)))
 }
 
 // hosts returns the hosts of cells, each one once.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -107,7 +108,7 @@ func TestACellThatIsChangedIsFollowed(t *testing.T) {
 	require.Equal(t, [][2]int32{{7443, ports.registration}, {ports.registration, ports.link}, {ports.link, ports.link}}, all)
 
 	// After a restart they are known too.
-	again := &Endpoints{Namespace: "ropewalk-system", reconciler: w.controller}
+	again := endpoints(w.controller)
 	after, err := again.prepare(t.Context())
 	require.NoError(t, err)
 	e.current.Store(after)
@@ -219,4 +220,9 @@ func TestAClusterWithChildrenIsNotForgotten(t *testing.T) {
 	w.untilGone()
 	look()
 	require.False(t, w.there(&v1alpha1.PivotCluster{}, "", "root"))
+}
+
+// endpoints are those of a reconciler after a restart, by the cell of the cluster itself.
+func endpoints(r *Reconciler) *Endpoints {
+	return &Endpoints{Namespace: "ropewalk-system", serving: r.serving(logr.Discard())}
 }

@@ -50,6 +50,11 @@ type children struct {
 	sessions map[string]int64
 }
 
+// newChildren returns the children of a parent, of which none has called yet.
+func newChildren(store *store, parent string, wake func(name string), now func() time.Time) *children {
+	return &children{store: store, parent: parent, wake: wake, now: now, last: map[string]Child{}, sessions: map[string]int64{}}
+}
+
 // events returns the callbacks of the link. What the agents report is kept in memory only, because
 // they report it again in each session.
 func (k *children) events() link.Events {
@@ -232,4 +237,33 @@ func (k *children) forget(c *v1alpha1.PivotCluster) {
 	if server, err := k.reach(); err == nil && c.Status.Enrolment != nil {
 		server.Drop(c.Status.Enrolment.PublicKey)
 	}
+}
+
+// follow asks agents to renew that trust other authorities than there are. Each call asks only
+// some of them, so that they do not come all at once.
+func (k *children) follow(ctx context.Context, pins []string) {
+	const most, patience = 100, 3 * time.Second
+	server, err := k.reach()
+	if err != nil {
+		return
+	}
+	ctx, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	var sent sync.WaitGroup
+	for _, cluster := range k.behind(strings.Join(pins, " "), most) {
+		sent.Go(func() { _ = server.Reconcile(ctx, cluster) }) // One that is away gets them with its next session.
+	}
+	sent.Wait()
+}
+
+// behind returns the agents that reported other pins than those given, at most so many.
+func (k *children) behind(pins string, most int) (out []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for cluster, c := range k.last {
+		if c.Pins != "" && c.Pins != pins && len(out) < most && k.server.Connected(cluster) {
+			out = append(out, cluster)
+		}
+	}
+	return out
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -171,7 +172,7 @@ func TestABootstrapThatCannotBeMade(t *testing.T) {
 
 func TestEndpointsHaveTheCellOfTheClusterItself(t *testing.T) {
 	w := newWorld(t)
-	e := &Endpoints{Namespace: "ropewalk-system", reconciler: w.controller}
+	e := endpoints(w.controller)
 	at, err := e.prepare(t.Context())
 	require.NoError(t, err)
 	require.Nil(t, at, "there is no cell yet")
@@ -193,23 +194,22 @@ func TestEndpointsHaveTheCellOfTheClusterItself(t *testing.T) {
 func TestTheAuthorityIsMadeOnce(t *testing.T) {
 	w := newWorld(t)
 	var one, two *Endpoints
-	one = &Endpoints{Namespace: "ropewalk-system", reconciler: w.controller}
-	two = &Endpoints{Namespace: "ropewalk-system", reconciler: w.reconciler(w.parent, w.from, "parent-uid", nil)}
+	one, two = endpoints(w.controller), endpoints(w.controller)
 	var first *enrol.Authority
-	two.reconciler.client = interceptor.NewClient(w.parent.(client.WithWatch), interceptor.Funcs{
+	two.client = interceptor.NewClient(w.parent.(client.WithWatch), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			if first == nil { // Another controller is first.
 				var err error
-				first, err = one.ensureAuthority(ctx)
+				first, err = one.authority().ensure(ctx)
 				require.NoError(t, err)
 			}
 			return c.Create(ctx, o, opts...)
 		},
 	})
-	second, err := two.ensureAuthority(t.Context())
+	second, err := two.authority().ensure(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, first.Trust().Pins, second.Trust().Pins)
-	again, err := one.ensureAuthority(t.Context())
+	again, err := one.authority().ensure(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, first.Trust().Pins, again.Trust().Pins)
 }
@@ -223,7 +223,7 @@ func TestAnAuthorityThatIsRotatedIsUsed(t *testing.T) {
 	require.NoError(t, e.refresh(t.Context(), at.endpoint, listeners{}))
 	require.Equal(t, before, at.endpoint.Authority().Trust().Pins)
 
-	rotated, err := e.ensureAuthority(t.Context())
+	rotated, err := e.authority().ensure(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, rotated.AddNext(w.now()))
 	require.NoError(t, rotated.Promote(w.now().Add(time.Hour)))
@@ -256,7 +256,7 @@ func TestEndpointsThatCannotListen(t *testing.T) {
 	// Without a cell there is nothing to serve.
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
-	require.NoError(t, (&Endpoints{reconciler: w.controller}).Start(ctx))
+	require.NoError(t, (&Endpoints{serving: w.controller.serving(logr.Discard())}).Start(ctx))
 }
 
 func TestAFloodOfNewsIsLookedAtOnce(t *testing.T) {
@@ -277,7 +277,7 @@ func TestAFloodOfNewsIsLookedAtOnce(t *testing.T) {
 func TestAnAuthorityThatIsLostIsNotReplaced(t *testing.T) {
 	w := newWorld(t)
 	e := w.controller.Endpoints
-	first, err := e.ensureAuthority(t.Context())
+	first, err := e.authority().ensure(t.Context())
 	require.NoError(t, err)
 	c := w.read()
 	c.Status.Enrolment = &v1alpha1.EnrolmentStatus{PublicKey: strings.Repeat("a", 64)}
@@ -293,17 +293,17 @@ func TestAnAuthorityThatIsLostIsNotReplaced(t *testing.T) {
 	const why = "the Secret ropewalk-system/ropewalk-pivot-authority is gone, and the agents of 1 PivotClusters take no other authority than that: restore it from a backup; " +
 		"or create it without data, change spec.agent.rejoin of all of them, and give each agent its new token"
 	require.Eventually(t, func() bool { return e.problem.Load() != nil }, time.Minute, 10*time.Millisecond)
-	_, err = w.controller.place(t.Context(), c)
+	_, err = w.controller.Endpoints.placeOf(t.Context(), c)
 	require.EqualError(t, err, "children are not served: "+why)
 	require.False(t, w.there(&s, "ropewalk-system", AuthoritySecret))
 	stop()
 	require.NoError(t, <-ended)
 
 	require.NoError(t, w.parent.Create(t.Context(), &corev1.Secret{ObjectMeta: named("ropewalk-system", AuthoritySecret)}))
-	second, err := e.ensureAuthority(t.Context())
+	second, err := e.authority().ensure(t.Context())
 	require.NoError(t, err)
 	require.NotEqual(t, first.Trust().Pins, second.Trust().Pins)
-	kept, err := e.ensureAuthority(t.Context())
+	kept, err := e.authority().ensure(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, second.Trust().Pins, kept.Trust().Pins)
 }

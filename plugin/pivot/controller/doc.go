@@ -3,10 +3,13 @@
 
 // Package controller reconciles PivotClusters, on a parent and on the cluster itself.
 //
-//	tombstone? ── namespace, account, token, Transform ── Cluster Available ── agent enrols
-//	    │ yes                    (provision.go)             (observe.go)      (enrolment.go)
-//	    │                                                                          │
-//	    └── in charge of itself ◄── Done ── pivot (pivot.go) ◄── bootstrap ◄── link (link.go)
+//	tombstone? ── namespace, token, Transform ── Cluster Available ── agent on the link
+//	    │ yes    (provision.go, tokens.go)           (observe.go)     (endpoints.go, children.go)
+//	    │                                                                     │
+//	    └── in charge of itself ◄── Done ── pivot (pivot.go) ◄──────── what it needs (parent.go)
+//	              (incharge.go)
+//
+// Each part is a small type with only what it uses; reconciler.go puts them together.
 //
 // A PivotCluster with the annotation bootstrap.SelfAnnotation is that of the cluster which it
 // is on: once the receipt of the pivot says that this plane is in charge, it is rendered here

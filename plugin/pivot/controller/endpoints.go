@@ -14,19 +14,13 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	kuberecorder "k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link"
 )
-
-// AuthoritySecret is the Secret of the authority of a parent, in the namespace of the
-// controller.
-const AuthoritySecret = "ropewalk-pivot-authority" //nolint:gosec // the name of a Secret
 
 // Endpoints are the registration endpoint and the link of a parent. They are a Runnable of the
 // manager, of the controller that leads.
@@ -39,17 +33,21 @@ type Endpoints struct {
 	// Namespace is that of the controller.
 	Namespace string
 
-	reconciler *Reconciler
-	log        logr.Logger
-	current    atomic.Pointer[place]
+	serving
+	current atomic.Pointer[place]
 	// problem is why children are not served yet.
 	problem atomic.Pointer[error]
 }
 
-// place is where children reach a parent, and by which certificates.
-type place struct {
-	cell     *v1alpha1.Cell
-	endpoint *enrol.Endpoint
+// serving is what children are served with.
+type serving struct {
+	client   client.Client
+	children *children
+	// manifest returns what a machine of the control plane of a cluster applies.
+	manifest func(ctx context.Context, c *v1alpha1.PivotCluster, token string) ([]byte, error)
+	events   kuberecorder.EventRecorder
+	now      func() time.Time
+	log      logr.Logger
 }
 
 // NeedLeaderElection returns true: an agent is served by the controller that drives its pivot.
@@ -62,15 +60,20 @@ func (e *Endpoints) prepare(ctx context.Context) (*place, error) {
 	if err != nil || cell == nil {
 		return nil, err
 	}
-	authority, err := e.ensureAuthority(ctx)
+	authority, err := e.authority().ensure(ctx)
 	if err != nil {
 		return nil, err
 	}
-	cells, err := e.remember(ctx, cell)
+	cells, err := e.authority().remember(ctx, *cell)
 	if err != nil {
 		return nil, err
 	}
-	return &place{cell, enrol.NewEndpoint(authority, hosts(cells), e.reconciler.Now)}, nil
+	return &place{cell, enrol.NewEndpoint(authority, hosts(cells), e.now)}, nil
+}
+
+// authority returns the Secret of the authority.
+func (e *Endpoints) authority() authoritySecret {
+	return authoritySecret{client: e.client, namespace: e.Namespace, now: e.now}
 }
 
 // find returns the cell; nil if there is none.
@@ -78,80 +81,11 @@ func (e *Endpoints) find(ctx context.Context) (*v1alpha1.Cell, error) {
 	if e.Given != nil {
 		return e.Given, nil
 	}
-	own, err := e.reconciler.children.store.own(ctx)
+	own, err := e.children.store.own(ctx)
 	if err != nil || own == nil {
 		return nil, err
 	}
 	return own.Spec.Cell, nil
-}
-
-// readAuthority returns the Secret of the authority, and the authority in it.
-func (e *Endpoints) readAuthority(ctx context.Context) (*corev1.Secret, *enrol.Authority, error) {
-	live := &corev1.Secret{}
-	if err := e.reconciler.client.Get(ctx, types.NamespacedName{Namespace: e.Namespace, Name: AuthoritySecret}, live); err != nil {
-		return nil, nil, err
-	}
-	a, err := enrol.DecodeAuthority(live.Data)
-	return live, a, err
-}
-
-// ensureAuthority returns the authority of the Secret. It makes one if there is no Secret, or if
-// the Secret is empty.
-func (e *Endpoints) ensureAuthority(ctx context.Context) (*enrol.Authority, error) {
-	live, a, err := e.readAuthority(ctx)
-	gone := apierrors.IsNotFound(err)
-	if !gone && (live == nil || len(live.Data) > 0) {
-		return a, err
-	}
-
-	// A new authority must not strand agents of the lost one.
-	if gone {
-		if err := e.checkStranded(ctx); err != nil {
-			return nil, err
-		}
-	}
-
-	// Make an authority, and write it before it is used.
-	made, err := enrol.NewAuthority(e.reconciler.Now())
-	if err != nil {
-		return nil, err
-	}
-	data, err := made.Encode()
-	if err != nil {
-		return nil, err
-	}
-	if !gone {
-		live.Data = data
-		return made, e.reconciler.client.Update(ctx, live, owner)
-	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: AuthoritySecret}, Data: data}
-	if err := e.reconciler.client.Create(ctx, secret, owner); apierrors.IsAlreadyExists(err) {
-		_, a, err = e.readAuthority(ctx) // Another controller was first.
-		return a, err
-	} else if err != nil {
-		return nil, err
-	}
-	return made, nil
-}
-
-// checkStranded returns an error if agents have certificates of an authority that was lost: they
-// would accept no other one.
-func (e *Endpoints) checkStranded(ctx context.Context) error {
-	var list v1alpha1.PivotClusterList
-	if err := e.reconciler.client.List(ctx, &list); err != nil {
-		return err
-	}
-	n := 0
-	for _, c := range list.Items {
-		if c.Status.Enrolment != nil && c.Status.Enrolment.PublicKey != "" {
-			n++
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	return fmt.Errorf("the Secret %s/%s is gone, and the agents of %d PivotClusters take no other authority than that: restore it from a backup; or create it without data, change spec.agent.rejoin of all of them, and give each agent its new token",
-		e.Namespace, AuthoritySecret, n)
 }
 
 // look is how often the cell and the authority are looked at.
@@ -159,37 +93,15 @@ const look = 10 * time.Second
 
 // Start serves until ctx ends.
 func (e *Endpoints) Start(ctx context.Context) error {
-	// Wait until there is a cell and an authority.
-	var at *place
-	for {
-		var err error
-		at, err = e.prepare(ctx)
-		if at != nil {
-			break
-		}
-		if err != nil {
-			e.log.Error(err, "children are not served")
-		}
-		e.problem.Store(&err)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(look):
-		}
+	at := e.awaitPlace(ctx)
+	if at == nil {
+		return nil // It has ended.
 	}
 
 	// Make both servers, and listen before agents and the reconciler can find them.
-	r := e.reconciler
-	server, err := link.NewServer(link.ServerOptions{
-		TLS: at.endpoint.TLS(tls.RequireAndVerifyClientCert, "h2"), Authorize: r.children.authorize, Session: r.children.nextSession, Events: r.children.events(),
-		Pins: func() []string { return at.endpoint.Authority().Trust().Pins }, Log: e.log.WithName("link"),
-	})
+	registration, server, err := e.servers(at)
 	if err != nil {
 		return err
-	}
-	registration := &enrol.Server{
-		Parent: r.uid, Endpoint: at.endpoint, Store: r.children.store, Manifest: r.manifest, Log: e.log.WithName("registration"), Now: r.Now,
-		Event: func(c *v1alpha1.PivotCluster, kind, reason, message string) { r.Events.Event(c, kind, reason, message) },
 	}
 	first, err := listen(ctx, e.Registration)
 	if err != nil {
@@ -201,7 +113,7 @@ func (e *Endpoints) Start(ctx context.Context) error {
 	}
 
 	// From here on children can be given this place.
-	r.children.serve(server)
+	e.children.serve(server)
 	e.current.Store(at)
 	e.log.Info("serving children", "registration", e.Registration, "link", e.Link, "host", at.cell.Host)
 
@@ -215,6 +127,38 @@ func (e *Endpoints) Start(ctx context.Context) error {
 	err = <-ended
 	stop()
 	return errors.Join(err, <-ended)
+}
+
+// awaitPlace waits until there is a cell and an authority. It returns nil if ctx ends before.
+func (e *Endpoints) awaitPlace(ctx context.Context) *place {
+	for {
+		at, err := e.prepare(ctx)
+		if at != nil {
+			return at
+		}
+		if err != nil {
+			e.log.Error(err, "children are not served")
+		}
+		e.problem.Store(&err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(look):
+		}
+	}
+}
+
+// servers returns what agents enrol at, and what they call.
+func (e *Endpoints) servers(at *place) (*enrol.Server, *link.Server, error) {
+	server, err := link.NewServer(link.ServerOptions{
+		TLS: at.endpoint.TLS(tls.RequireAndVerifyClientCert, "h2"), Authorize: e.children.authorize, Session: e.children.nextSession, Events: e.children.events(),
+		Pins: func() []string { return at.endpoint.Authority().Trust().Pins }, Log: e.log.WithName("link"),
+	})
+	registration := &enrol.Server{
+		Parent: e.children.parent, Endpoint: at.endpoint, Store: e.children.store, Manifest: e.manifest, Log: e.log.WithName("registration"), Now: e.now,
+		Event: func(c *v1alpha1.PivotCluster, kind, reason, message string) { e.events.Event(c, kind, reason, message) },
+	}
+	return registration, server, err
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {
@@ -237,28 +181,90 @@ func (e *Endpoints) follow(ctx context.Context, endpoint *enrol.Endpoint, at lis
 	}
 }
 
+// refresh reads the Secret of the authority and the cell, and serves what they say.
 func (e *Endpoints) refresh(ctx context.Context, endpoint *enrol.Endpoint, at listeners) error {
-	secret, a, err := e.readAuthority(ctx)
+	// The authority of the Secret is used, and agents are asked to trust it.
+	secret, a, err := e.authority().read(ctx)
 	if err != nil {
 		return err
 	}
 	endpoint.Use(a)
-	e.reconciler.children.follow(ctx, a.Trust().Pins)
+	e.children.follow(ctx, a.Trust().Pins)
 	if err := e.rotate(ctx, secret); err != nil {
 		return err
 	}
+
+	// The certificate is of the hosts of all cells that children were given.
 	cell, err := e.find(ctx)
 	if err != nil || cell == nil {
 		return err // A PivotCluster that is deleted leaves the cell as it was.
 	}
-	cells, err := e.remember(ctx, cell)
+	cells, err := e.authority().remember(ctx, *cell)
 	if err != nil {
 		return err
 	}
 	endpoint.Serve(hosts(cells))
 	e.current.Store(&place{cell, endpoint})
+
+	// The Service of a cell that is given is that of the user.
 	if e.Given != nil {
-		return nil // The Service is that of the user.
+		return nil
 	}
-	return e.reconciler.client.Apply(ctx, service(e.Namespace, cells, at), owner, client.ForceOwnership)
+	return e.client.Apply(ctx, service(e.Namespace, cells, at), owner, client.ForceOwnership)
+}
+
+// rotate takes the next step of a rotation that a user wants, and writes and reports it. The
+// authority is used only when the Secret is read again, so that the Secret always has what is used.
+func (e *Endpoints) rotate(ctx context.Context, secret *corev1.Secret) error {
+	if !wantsRotation(secret) {
+		return nil
+	}
+	agents, err := findStandings(ctx, e.children.store.cache, e.children.child)
+	if err != nil {
+		return err
+	}
+	message, err := rotateSecret(secret, agents, e.now())
+	if err != nil || message == "" {
+		return err
+	}
+	if err := e.client.Update(ctx, secret, owner); err != nil {
+		return err
+	}
+	e.log.Info("rotation of the authority", "rotation", secret.Annotations[RotateAnnotation], "message", message)
+	e.events.Event(secret, corev1.EventTypeNormal, "Rotation", message)
+	return nil
+}
+
+// placeOf returns where the child of a PivotCluster reaches this cluster, or why it cannot. A
+// controller that serves no children has no Endpoints.
+func (e *Endpoints) placeOf(ctx context.Context, c *v1alpha1.PivotCluster) (*place, error) {
+	if e == nil {
+		return nil, reject("this controller serves no children")
+	}
+
+	// A PivotCluster that names a cell names that of this cluster.
+	own, err := e.children.store.own(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ref := c.Spec.CellRef; ref != nil && own == nil {
+		return nil, reject("spec.cellRef: this cluster has no PivotCluster of its own, as %q would be: remove cellRef, or create this PivotCluster on the cluster %q", ref.Name, ref.Name)
+	} else if ref != nil && ref.Name != own.Name {
+		return nil, reject("spec.cellRef: expected %q, the PivotCluster of this cluster: correct it, or create this PivotCluster on the cluster %q", own.Name, ref.Name)
+	}
+
+	// Explain what keeps the endpoints from being served.
+	at := e.current.Load()
+	switch {
+	case at != nil:
+		return at, nil
+	case e.Given == nil && own == nil:
+		return nil, reject("this cluster cannot have children: it has no PivotCluster of its own, which may have spec.cell; start the controller with --cell-host")
+	case e.Given == nil && own.Spec.Cell == nil:
+		return nil, reject("this cluster cannot have children: add spec.cell to its own PivotCluster, %q", own.Name)
+	}
+	if why := e.problem.Load(); why != nil && *why != nil {
+		return nil, fmt.Errorf("children are not served: %w", *why)
+	}
+	return nil, errors.New("the endpoints for children are not served yet")
 }

@@ -128,10 +128,8 @@ func (w *world) reconciler(c client.Client, server *planetest.Server, uid string
 	}
 	r.pivots = newPivots(w.Context(), func(string) {})
 	if endpoints != nil {
-		endpoints.reconciler, endpoints.log = r, logr.Discard()
-		r.children = &children{
-			store: &store{cache: c, direct: c}, parent: uid, wake: func(string) {}, now: w.now, last: map[string]Child{}, sessions: map[string]int64{},
-		}
+		r.children = newChildren(&store{cache: c, direct: c}, uid, func(string) {}, w.now)
+		endpoints.serving = r.serving(logr.Discard())
 	}
 	return r
 }
@@ -270,7 +268,7 @@ func (w *world) enrols() *agent.Agent {
 	require.NoError(w, w.parent.Get(w.Context(), types.NamespacedName{Namespace: "rw-" + name, Name: EnrolSecret(name)}, &machine))
 	c, err := w.controller.children.store.ByToken(w.Context(), enrol.TokenHash(string(machine.Data["token"])))
 	require.NoError(w, err)
-	manifest, err := w.controller.manifest(w.Context(), c, string(machine.Data["token"]))
+	manifest, err := w.controller.parts().manifests.machine(w.Context(), c, string(machine.Data["token"]))
 	require.NoError(w, err)
 	documents := strings.Split(string(manifest), "\n---\n")
 	var secret corev1.Secret

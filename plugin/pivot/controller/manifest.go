@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -35,23 +36,38 @@ const (
 	compressedBytes = 1000 << 10
 )
 
-// childManifest returns the YAML that installs an agent. It is the file of --child-manifest;
+// manifests makes what machines apply.
+type manifests struct {
+	client client.Reader
+	// given is Reconciler.ChildManifest.
+	given func() ([]byte, error)
+	// namespace is that of the controller.
+	namespace string
+	endpoints *Endpoints
+}
+
+// child returns the YAML that installs an agent. It is the file of --child-manifest;
 // without that, it is what the agent of this cluster was installed with.
-func (r *Reconciler) childManifest(ctx context.Context) ([]byte, error) {
-	given, err := r.ChildManifest()
+func (m manifests) child(ctx context.Context) ([]byte, error) {
+	given, err := m.given()
 	if err == nil {
 		return given, nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the manifest of agents: %w", err)
 	}
-	at := types.NamespacedName{Namespace: r.Account.Namespace, Name: ManifestConfigMap}
+	at := types.NamespacedName{Namespace: m.namespace, Name: ManifestConfigMap}
 	var kept corev1.ConfigMap
-	if err := r.client.Get(ctx, at, &kept); apierrors.IsNotFound(err) {
+	if err := m.client.Get(ctx, at, &kept); apierrors.IsNotFound(err) {
 		return nil, reject("it is not known what installs the agent of a child: give --child-manifest a file, or create ConfigMap %s with the key %s", at, manifestKey)
 	} else if err != nil {
 		return nil, err
 	}
-	unpacked, err := gzip.NewReader(bytes.NewReader(kept.BinaryData[manifestKey]))
+	return unpack(at, kept.BinaryData[manifestKey])
+}
+
+// unpack returns the manifest of a ConfigMap, which is compressed there.
+func unpack(at types.NamespacedName, packed []byte) ([]byte, error) {
+	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
 	var out []byte
 	if err == nil {
 		out, err = io.ReadAll(io.LimitReader(unpacked, manifestBytes+1))
@@ -65,14 +81,15 @@ func (r *Reconciler) childManifest(ctx context.Context) ([]byte, error) {
 	return out, nil
 }
 
-// manifest returns what a machine of the control plane applies: what installs the agent, a copy of
+// machine returns what a machine of the control plane applies: what installs the agent, a copy of
 // that for children of the child, a binding for its delivery, and the Secret of the agent.
-func (r *Reconciler) manifest(ctx context.Context, c *v1alpha1.PivotCluster, token string) ([]byte, error) {
-	at, err := r.place(ctx, c)
+func (m manifests) machine(ctx context.Context, c *v1alpha1.PivotCluster, token string) ([]byte, error) {
+	// Find what the agent is installed with, and where it calls.
+	at, err := m.endpoints.placeOf(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	given, err := r.childManifest(ctx)
+	given, err := m.child(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -80,13 +97,15 @@ func (r *Reconciler) manifest(ctx context.Context, c *v1alpha1.PivotCluster, tok
 	if err != nil {
 		return nil, err
 	}
+
+	// Join all of it to one text.
 	documents := [][]byte{bytes.TrimSpace(given), kept}
 	for _, o := range []any{
 		poolsBinding(c),
 		&corev1.Secret{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 			ObjectMeta: metav1.ObjectMeta{Namespace: enrol.AgentNamespace, Name: enrol.AgentSecret},
-			Data:       bootstrap.AgentData(token, registration(at.cell), linkAddress(at.cell), at.endpoint.Authority().Trust()),
+			Data:       bootstrap.AgentData(token, at.registration(), at.link(), at.endpoint.Authority().Trust()),
 		},
 	} {
 		text, err := yaml.Marshal(o)

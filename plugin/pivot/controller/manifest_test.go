@@ -27,7 +27,7 @@ import (
 func TestAChildKeepsWhatItsAgentWasInstalledWith(t *testing.T) {
 	w := newWorld(t)
 	w.placed()
-	text, err := w.controller.manifest(t.Context(), w.read(), "a-token")
+	text, err := w.controller.parts().manifests.machine(t.Context(), w.read(), "a-token")
 	require.NoError(t, err)
 	documents := strings.Split(string(text), "\n---\n")
 	require.Len(t, documents, 4)
@@ -43,12 +43,12 @@ func TestAChildKeepsWhatItsAgentWasInstalledWith(t *testing.T) {
 	require.NoError(t, yaml.UnmarshalStrict([]byte(documents[3]), &agent))
 	require.Equal(t, w.linkTo+" a-token", string(agent.Data["link"])+" "+string(agent.Data["token"]))
 
-	given, err := w.controller.childManifest(t.Context())
+	given, err := w.controller.parts().manifests.child(t.Context())
 	require.NoError(t, err)
 	require.NotContains(t, string(given), "a-token")
 	require.NoError(t, w.child.Create(t.Context(), &kept))
 	w.itself.ChildManifest = none
-	again, err := w.itself.childManifest(t.Context())
+	again, err := w.itself.parts().manifests.child(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, given, again)
 }
@@ -80,7 +80,7 @@ func TestNothingIsMadeWithoutAManifest(t *testing.T) {
 			require.Equal(t, v1alpha1.PhaseFailed, got.Status.Phase)
 			require.Equal(t, c.says, ready(got))
 			w.bare()
-			_, err := w.controller.manifest(t.Context(), got, "a-token")
+			_, err := w.controller.parts().manifests.machine(t.Context(), got, "a-token")
 			require.EqualError(t, err, c.says)
 		})
 	}
@@ -114,6 +114,6 @@ func TestAManifestThatAChildCannotKeepIsNotSent(t *testing.T) {
 	noise := make([]byte, 1<<20)
 	_, _ = rand.Read(noise)
 	w.controller.ChildManifest = func() ([]byte, error) { return noise, nil }
-	_, err := w.controller.manifest(t.Context(), w.read(), "a-token")
+	_, err := w.controller.parts().manifests.machine(t.Context(), w.read(), "a-token")
 	require.ErrorContains(t, err, "bytes when it is compressed, and a child keeps 1024000 at most")
 }

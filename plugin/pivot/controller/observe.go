@@ -4,16 +4,21 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
 )
 
 // observation is what Cluster API says of a cluster on this plane.
@@ -31,40 +36,40 @@ type observation struct {
 }
 
 // observe reads the Cluster, in the version that the API server prefers.
-func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.PivotCluster) (observation, error) {
-	out := observation{Nodes: v1alpha1.NodeCounts{Wanted: wantedNodes(c)}}
-
-	// Read the Cluster, which may not be there yet.
+func observe(ctx context.Context, from client.Client, c *v1alpha1.PivotCluster) (observation, error) {
+	absent := observation{Nodes: v1alpha1.NodeCounts{Wanted: wantedNodes(c)}}
 	kind := schema.GroupKind{Group: "cluster.x-k8s.io", Kind: "Cluster"}
-	mapping, err := r.client.RESTMapper().RESTMapping(kind)
+	mapping, err := from.RESTMapper().RESTMapping(kind)
 	if apimeta.IsNoMatchError(err) {
-		return out, reject("Cluster API is not installed: there is no kind %s", kind)
+		return absent, reject("Cluster API is not installed: there is no kind %s", kind)
 	}
 	if err != nil {
-		return out, err
+		return absent, err
 	}
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(mapping.GroupVersionKind)
-	err = r.client.Get(ctx, client.ObjectKey{Namespace: c.ClusterNamespace(), Name: c.Name}, o)
+	err = from.Get(ctx, keyOf(c), o)
 	switch {
 	case apierrors.IsNotFound(err):
-		out.Message = "the engine has not applied the Cluster yet"
-		return out, nil
+		absent.Message = "the engine has not applied the Cluster yet"
+		return absent, nil
 	case err != nil:
-		return out, err
+		return absent, err
 	}
+	return observationOf(o, wantedNodes(c)), nil
+}
 
+// observationOf returns what a Cluster reports of itself.
+func observationOf(o *unstructured.Unstructured, wanted int32) observation {
 	// Take its conditions, and explain what is not reached yet.
-	out.There = true
-	out.Deleting = o.GetDeletionTimestamp() != nil
 	status, message := conditionOf(o, "Available")
-	out.Available = status == "True"
-	out.Provisioned, _, _ = unstructured.NestedBool(o.Object, "status", "initialization", "controlPlaneInitialized")
-	switch {
-	case message != "":
-		out.Message = message
-	case !out.Provisioned:
-		out.Message = "the control plane is not initialized"
+	provisioned, _, _ := unstructured.NestedBool(o.Object, "status", "initialization", "controlPlaneInitialized")
+	if message == "" && !provisioned {
+		message = "the control plane is not initialized"
+	}
+	out := observation{
+		There: true, Deleting: o.GetDeletionTimestamp() != nil, Provisioned: provisioned, Available: status == "True",
+		Message: message, Nodes: v1alpha1.NodeCounts{Wanted: wanted},
 	}
 
 	// Count the nodes of the control plane and of the workers.
@@ -72,7 +77,13 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.PivotCluster) (obs
 		ready, _, _ := unstructured.NestedInt64(o.Object, "status", of, "readyReplicas")
 		out.Nodes.Ready += int32(ready) //nolint:gosec // a count of machines
 	}
-	return out, nil
+	return out
+}
+
+// reportMachines sets in the status what Cluster API reports.
+func reportMachines(c *v1alpha1.PivotCluster, seen observation) {
+	c.Status.Nodes = &seen.Nodes
+	set(c, v1alpha1.ProvisionedCondition, seen.Provisioned, "Provisioned", seen.Message)
 }
 
 // conditionOf returns the status and the message of a v1beta2 condition of an object of Cluster
@@ -113,4 +124,52 @@ func phaseOf(o observation, connected bool) (v1alpha1.PivotClusterPhase, string)
 		return v1alpha1.PhaseDegraded, fmt.Sprintf("in charge of itself; %d of %d nodes are ready", o.Nodes.Ready, o.Nodes.Wanted)
 	}
 	return v1alpha1.PhaseReady, "in charge of itself"
+}
+
+// agents are those of children, as their sessions show them.
+type agents struct {
+	// children are nil where this controller serves none.
+	children *children
+	now      func() time.Time
+}
+
+// observe returns what the agent of a cluster reports, and whether it is connected. It sets the
+// conditions of the agent.
+func (a agents) observe(c *v1alpha1.PivotCluster) (Child, bool) {
+	enrolled := c.Status.Enrolment != nil && c.Status.Enrolment.Certificate != ""
+	why := cmp.Or(expired(c.Status.Enrolment, a.now()), "the agent has not asked for a certificate yet")
+	set(c, v1alpha1.EnrolledCondition, enrolled, "Enrolled", why)
+	if a.children == nil {
+		return Child{}, false
+	}
+	child, connected := a.children.child(c.UID)
+	set(c, v1alpha1.ConnectedCondition, connected, "Connected", "the agent is not on the link")
+	if connected {
+		reportAgent(c, child)
+	}
+	return child, connected
+}
+
+// reportAgent sets in the status what a connected agent reports.
+func reportAgent(c *v1alpha1.PivotCluster, child Child) {
+	if c.Status.Agent == nil {
+		c.Status.Agent = &v1alpha1.AgentStatus{}
+	}
+	a := c.Status.Agent
+	a.Version = child.Version
+	a.KubernetesVersion = child.KubernetesVersion
+	a.Pins = strings.Fields(child.Pins)
+	// Each write of a status is a write to etcd.
+	if a.LastSeen == nil || child.Seen.Sub(a.LastSeen.Time) >= time.Minute {
+		a.LastSeen = &metav1.Time{Time: child.Seen.Truncate(time.Second)}
+	}
+}
+
+// expired returns what to do about a token that has ended unused; "" if it has not.
+func expired(e *v1alpha1.EnrolmentStatus, now time.Time) string {
+	if e == nil || e.Expires == nil || e.PublicKey != "" || !enrol.Expired(e, now) {
+		return ""
+	}
+	return fmt.Sprintf("the token of the agent has expired at %s, unused: see whether the machines reach the parent, then change spec.agent.rejoin, and run the script on a machine of the control plane again",
+		e.Expires.UTC().Format(time.RFC3339))
 }

@@ -13,10 +13,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	kuberecorder "k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
 
@@ -152,31 +154,66 @@ func (p *pivots) report(name string, d *driving, e state.Event) {
 	}
 }
 
+// links carry the requests of pivots.
+type links struct {
+	children  *children
+	installer installer
+	now       func() time.Time
+}
+
+// of returns the link of a cluster: the one of its agent, or the API server of a child that is
+// installed.
+func (l links) of(ctx context.Context, c *v1alpha1.PivotCluster) (state.Link, error) {
+	if !installs(c) {
+		return l.children.link(c.UID), nil
+	}
+	at, err := l.installer.target(ctx, c)
+	if err == nil && at == nil {
+		err = errors.New("the kubeconfig of the cluster is gone")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &state.Target{Plane: at.plane, Now: l.now}, nil
+}
+
+// mover moves the Cluster API objects to their cluster.
+type mover struct {
+	plane   *plane.Plane
+	engines engines
+	links   links
+	pivots  *pivots
+	events  kuberecorder.EventRecorder
+	hold    time.Duration
+	now     func() time.Time
+}
+
 // pivot begins to move the Cluster API objects, or goes on with it.
-func (r *Reconciler) pivot(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
+func (m mover) pivot(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
 	resume := receipt != nil && !receipt.Step.Ended()
 	// One that has just ended is reported first.
-	if !r.pivots.driven(c.UID) {
-		rests := r.delayBegin
-		if resume {
-			rests = r.delayResume
-		}
-		if wait, err := rests(c, receipt); wait || err != nil {
+	if !m.pivots.driven(c.UID) {
+		why, err := m.delay(c, receipt, resume)
+		if err != nil {
 			return err
+		}
+		if why != "" {
+			setProgress(c, v1alpha1.PhasePivoting, why)
+			return nil
 		}
 	}
 
 	// Drive it in the background, once per cluster.
-	link, err := r.link(ctx, c)
+	link, err := m.links.of(ctx, c)
 	if err != nil {
 		return err
 	}
 	// It outlives this look, which writes the status into c.
 	snapshot := c.DeepCopy()
-	d := r.pivots.drive(c, func(ctx context.Context, report func(state.Event)) error {
+	d := m.pivots.drive(c, func(ctx context.Context, report func(state.Event)) error {
 		source := &state.Source{
-			Plane: r.plane, Link: link, Cluster: r.cluster(snapshot), GitOps: r.gitOps(snapshot),
-			Resume: resume, Hold: r.Hold, Now: r.Now, Report: report,
+			Plane: m.plane, Link: link, Cluster: keyOf(snapshot), GitOps: m.engines.of(snapshot),
+			Resume: resume, Hold: m.hold, Now: m.now, Report: report,
 		}
 		_, err := source.Run(ctx)
 		return err
@@ -185,20 +222,58 @@ func (r *Reconciler) pivot(ctx context.Context, c *v1alpha1.PivotCluster, receip
 	// Report how far it is, or how it ended.
 	set(c, v1alpha1.PivotedCondition, false, "Pivoted", d.message)
 	if !d.ended {
-		r.setProgress(c, v1alpha1.PhasePivoting, d.message)
+		setProgress(c, v1alpha1.PhasePivoting, d.message)
 		return nil
 	}
-	return r.reportEnd(ctx, c, d.err)
+	return m.reportEnd(ctx, c, d.err)
+}
+
+// delay returns why a pivot must wait before it begins or goes on; "" if it need not.
+func (m mover) delay(c *v1alpha1.PivotCluster, receipt *state.Receipt, resume bool) (why string, err error) {
+	last := m.pivots.lastFailure(c.UID)
+	if resume {
+		return delayResume(receipt, last, m.now()), nil
+	}
+	return delayBegin(receipt, last, m.now())
+}
+
+// delayResume returns why a pivot that has failed must wait before it goes on; "" if it need not.
+// It may fail at once each time.
+func delayResume(receipt *state.Receipt, last failure, now time.Time) (why string) {
+	if last.err == nil || now.Sub(last.at) >= retryAfter {
+		return ""
+	}
+	return fmt.Sprintf("the pivot stopped after step %s, and goes on in %s: %s", receipt.Step, retryAfter, last.err)
+}
+
+// delayBegin returns why a pivot must wait before it begins; "" if it need not. A pivot that was
+// refused or aborted begins again after a minute. The error is the refusal.
+func delayBegin(receipt *state.Receipt, last failure, now time.Time) (why string, err error) {
+	var refused *rejection
+	if errors.As(last.err, &refused) && now.Sub(last.at) < again {
+		return "", refused
+	}
+	if receipt == nil || now.Sub(receipt.When(receipt.Step)) >= again {
+		return "", nil
+	}
+	why = "see the events"
+	for _, m := range receipt.Marks {
+		why = cmp.Or(m.Note, why)
+	}
+	if last.err != nil {
+		why = last.err.Error()
+	}
+	return "the pivot was aborted, and begins again: " + why, nil
 }
 
 // reportEnd reports how a pivot of this process ended. The next reconciliation finds in the
 // receipt what the pivot has reached.
-func (r *Reconciler) reportEnd(ctx context.Context, c *v1alpha1.PivotCluster, err error) error {
+func (m mover) reportEnd(ctx context.Context, c *v1alpha1.PivotCluster, err error) error {
 	var findings inventory.Findings
 	switch {
 	case err == nil:
-		r.Events.Event(c, corev1.EventTypeNormal, "Pivoted", "the cluster is in charge of itself")
-		r.setProgress(c, v1alpha1.PhasePivoting, "the cluster is in charge of itself")
+		m.events.Event(c, corev1.EventTypeNormal, "Pivoted", "the cluster is in charge of itself")
+		setProgress(c, v1alpha1.PhasePivoting, "the cluster is in charge of itself")
 		return nil
 	case errors.Is(err, context.Canceled):
 		return nil
@@ -206,42 +281,9 @@ func (r *Reconciler) reportEnd(ctx context.Context, c *v1alpha1.PivotCluster, er
 	if errors.As(err, &findings) {
 		err = &rejection{fmt.Sprintf("the pivot is refused: %s", findings)}
 	}
-	r.pivots.fail(c.UID, failure{r.Now(), err})
+	m.pivots.fail(c.UID, failure{m.now(), err})
 	why := shorten(err.Error())
 	log.FromContext(ctx).Info("the pivot stopped", "reason", why)
-	r.Events.Event(c, corev1.EventTypeWarning, "PivotFailed", why)
+	m.events.Event(c, corev1.EventTypeWarning, "PivotFailed", why)
 	return err
-}
-
-// delayResume reports whether a pivot that has failed must wait before it goes on: it may fail at
-// once each time.
-func (r *Reconciler) delayResume(c *v1alpha1.PivotCluster, receipt *state.Receipt) (bool, error) {
-	last := r.pivots.lastFailure(c.UID)
-	if last.err == nil || r.Now().Sub(last.at) >= retryAfter {
-		return false, nil
-	}
-	r.setProgress(c, v1alpha1.PhasePivoting, fmt.Sprintf("the pivot stopped after step %s, and goes on in %s: %s", receipt.Step, retryAfter, last.err))
-	return true, nil
-}
-
-// delayBegin reports whether a pivot must wait before it begins: one that was refused or aborted
-// begins again after a minute.
-func (r *Reconciler) delayBegin(c *v1alpha1.PivotCluster, receipt *state.Receipt) (bool, error) {
-	last := r.pivots.lastFailure(c.UID)
-	var refused *rejection
-	if errors.As(last.err, &refused) && r.Now().Sub(last.at) < again {
-		return true, refused
-	}
-	if receipt == nil || r.Now().Sub(receipt.When(receipt.Step)) >= again {
-		return false, nil
-	}
-	why := "see the events"
-	for _, m := range receipt.Marks {
-		why = cmp.Or(m.Note, why)
-	}
-	if last.err != nil {
-		why = last.err.Error()
-	}
-	r.setProgress(c, v1alpha1.PhasePivoting, "the pivot was aborted, and begins again: "+why)
-	return true, nil
 }

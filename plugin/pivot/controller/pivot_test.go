@@ -34,7 +34,7 @@ func TestAPivotOutlivesTheLookThatBeganIt(t *testing.T) {
 	w.bootstraps()
 	c := w.until(w.controller, "waiting", phase(v1alpha1.PhasePivoting))
 	require.NoError(t, w.controller.pivots.stop(t.Context(), c.UID))
-	require.NoError(t, w.controller.pivot(t.Context(), c, nil))
+	require.NoError(t, w.controller.parts().mover.pivot(t.Context(), c, nil))
 	*c = v1alpha1.PivotCluster{}
 	for range cap(slots) {
 		<-slots
@@ -246,4 +246,39 @@ func TestAnEditWhileAClusterPivotsIsNotLost(t *testing.T) {
 	transform := &v1alpha1.Transform{}
 	require.NoError(t, w.child.Get(t.Context(), types.NamespacedName{Namespace: "rw-blue", Name: name}, transform))
 	require.Contains(t, string(transform.Spec.Input.Raw), "v1.37.0")
+}
+
+func TestAPivotThatFailedWaitsBeforeItGoesOn(t *testing.T) {
+	now := time.Now()
+	receipt := &state.Receipt{Step: state.Committed}
+	require.Empty(t, delayResume(receipt, failure{}, now))
+	last := failure{at: now.Add(-retryAfter + time.Second), err: errors.New("the link is away")}
+	require.Equal(t, "the pivot stopped after step Committed, and goes on in 5s: the link is away", delayResume(receipt, last, now))
+	require.Empty(t, delayResume(receipt, last, now.Add(time.Second)))
+}
+
+func TestAPivotThatWasRefusedOrAbortedWaitsAMinute(t *testing.T) {
+	now := time.Now()
+	refused := failure{at: now, err: reject("a machine has no node")}
+	_, err := delayBegin(nil, refused, now.Add(again-time.Second))
+	require.EqualError(t, err, "a machine has no node")
+	why, err := delayBegin(nil, refused, now.Add(again))
+	require.NoError(t, err)
+	require.Empty(t, why)
+
+	// An abort is dated by its receipt, and explained by the best that is known.
+	aborted := &state.Receipt{Step: state.Aborted, Marks: []state.Mark{{Step: state.Aborted, At: now}}}
+	why, err = delayBegin(aborted, failure{}, now)
+	require.NoError(t, err)
+	require.Equal(t, "the pivot was aborted, and begins again: see the events", why)
+	aborted.Marks[0].Note = "failed after step Staged"
+	why, err = delayBegin(aborted, failure{}, now)
+	require.NoError(t, err)
+	require.Equal(t, "the pivot was aborted, and begins again: failed after step Staged", why)
+	why, err = delayBegin(aborted, failure{at: now, err: errors.New("the disk is full")}, now)
+	require.NoError(t, err)
+	require.Equal(t, "the pivot was aborted, and begins again: the disk is full", why)
+	why, err = delayBegin(aborted, failure{}, now.Add(again))
+	require.NoError(t, err)
+	require.Empty(t, why)
 }

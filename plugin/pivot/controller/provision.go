@@ -18,15 +18,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ropewalk/ropewalk/artifact"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/gitops"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
 const (
-	// owner is the field manager of what the controller writes.
-	owner = client.FieldOwner("ropewalk-pivot")
 	// ClusterLabel names the PivotCluster that an object was made for.
 	ClusterLabel = "pivot.ropewalk.dev/cluster"
 	// deliveryAccount is by which the Transform of a cluster is read, written and applied, in the
@@ -40,9 +42,42 @@ const (
 	embeddedModule = "cluster"
 )
 
+// Delivery is what the controller of Transforms knows of registries and engines.
+type Delivery struct {
+	// Open is the repository of the output of a Transform, which need not exist.
+	Open func(ctx context.Context, t *v1alpha1.Transform) (artifact.Store, error)
+	// Applications are the namespaces in which Applications of Argo CD may be.
+	Applications []string
+}
+
+// engines are those of clusters on this plane.
+type engines struct {
+	plane    *plane.Plane
+	delivery Delivery
+}
+
+// of returns the engine of a cluster.
+func (e engines) of(c *v1alpha1.PivotCluster) *gitops.GitOps {
+	return &gitops.GitOps{
+		Plane: e.plane, Cluster: c, Open: e.delivery.Open, ServiceAccount: deliveryAccount, Applications: e.delivery.Applications,
+	}
+}
+
+// keyOf returns the name of the Cluster of a PivotCluster, and of its Transform.
+func keyOf(c *v1alpha1.PivotCluster) types.NamespacedName {
+	return types.NamespacedName{Namespace: c.ClusterNamespace(), Name: c.Name}
+}
+
+// provisioner makes what a cluster is delivered with on this plane.
+type provisioner struct {
+	client client.Client
+	// account is the ServiceAccount of the controller.
+	account types.NamespacedName
+}
+
 // ensureNamespace makes the namespace of the cluster, its account and the binding of the account.
 // If the cluster moves from here, it makes the binding of the controller too.
-func (r *Reconciler) ensureNamespace(ctx context.Context, c *v1alpha1.PivotCluster, moves bool) error {
+func (p provisioner) ensureNamespace(ctx context.Context, c *v1alpha1.PivotCluster, moves bool) error {
 	labels := map[string]string{ClusterLabel: c.Name}
 	in := metav1.ObjectMeta{Namespace: c.ClusterNamespace(), Name: deliveryAccount, Labels: labels}
 	objects := []client.Object{
@@ -55,10 +90,10 @@ func (r *Reconciler) ensureNamespace(ctx context.Context, c *v1alpha1.PivotClust
 		},
 	}
 	if moves {
-		objects = append(objects, bootstrap.MoverBinding(in.Namespace, r.Account))
+		objects = append(objects, bootstrap.MoverBinding(in.Namespace, p.account))
 	}
 	for _, o := range objects {
-		if err := r.client.Create(ctx, o, owner); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := p.client.Create(ctx, o, owner); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("%T %s: %w", o, o.GetName(), err)
 		}
 	}
@@ -68,28 +103,33 @@ func (r *Reconciler) ensureNamespace(ctx context.Context, c *v1alpha1.PivotClust
 // ensureTransform makes the Transform of the cluster, and brings it to the spec. It does not
 // change whether the Transform is suspended, because a pivot freezes it so. It returns why the
 // spec is not delivered; "" if it is, or is on its way.
-func (r *Reconciler) ensureTransform(ctx context.Context, c *v1alpha1.PivotCluster, self bool) (why string, err error) {
+func (p provisioner) ensureTransform(ctx context.Context, c *v1alpha1.PivotCluster, self bool) (why string, err error) {
+	// A Transform of another owner is left alone.
 	want, err := transformOf(c, self)
 	if err != nil {
 		return "", err
 	}
 	live := &v1alpha1.Transform{}
-	err = r.client.Get(ctx, client.ObjectKeyFromObject(want), live)
+	err = p.client.Get(ctx, client.ObjectKeyFromObject(want), live)
 	switch {
 	case client.IgnoreNotFound(err) != nil:
 		return "", err
 	case err == nil && live.Labels[ClusterLabel] != c.Name:
 		return "", reject("Transform %s/%s exists and is not of this PivotCluster: delete it", live.Namespace, live.Name)
 	}
+
+	// Apply all but the status, which is of the controller of Transforms.
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
 	if err != nil {
 		return "", err
 	}
 	delete(object, "status")
 	u := &unstructured.Unstructured{Object: object}
-	if err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), owner, client.ForceOwnership); err != nil {
+	if err := p.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), owner, client.ForceOwnership); err != nil {
 		return "", fmt.Errorf("applying Transform %s/%s: %w", want.Namespace, want.Name, err)
 	}
+
+	// What is reported of a spec of before says nothing of this one.
 	if u.GetGeneration() != live.Generation {
 		return "", nil // It was changed just now.
 	}
@@ -161,11 +201,3 @@ func delivery(c *v1alpha1.PivotCluster, self bool) *v1alpha1.Delivery {
 	}
 	return &v1alpha1.Delivery{Type: v1alpha1.EngineFlux}
 }
-
-// rejection is what a user has to put right.
-type rejection struct{ text string }
-
-func (r *rejection) Error() string { return r.text }
-
-// reject returns an error that a user has to put right.
-func reject(format string, args ...any) error { return &rejection{fmt.Sprintf(format, args...)} }

@@ -163,11 +163,11 @@ func TestCredentialsThatCannotBeReadAreNoFailure(t *testing.T) {
 	})
 	of := w.cluster()
 	of.Spec.Provider.Credentials = []v1alpha1.ObjectKey{{Namespace: "capa-system", Name: "cloud"}}
-	_, err := w.controller.bootstrap(t.Context(), of, Child{})
+	_, err := w.controller.parts().parent.givers.give(t.Context(), of, Child{})
 	require.True(t, apierrors.IsTooManyRequests(err), "%v", err)
 	rejected := (*rejection)(nil)
 	require.NotErrorAs(t, err, &rejected)
 	of.Spec.Provider.Credentials[0].Name = "none"
-	_, err = w.controller.bootstrap(t.Context(), of, Child{})
+	_, err = w.controller.parts().parent.givers.give(t.Context(), of, Child{})
 	require.ErrorAs(t, err, &rejected)
 }

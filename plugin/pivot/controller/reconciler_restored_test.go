@@ -143,7 +143,7 @@ func TestMachinesThatAreToStayDoNotKeepTheirPivotCluster(t *testing.T) {
 func TestAMessageOfAChildFitsIntoACondition(t *testing.T) {
 	w := newWorld(t)
 	c := w.cluster()
-	w.controller.setFailing(c, &rejection{strings.Repeat("ü", 20<<10)})
+	setFailing(c, &rejection{strings.Repeat("ü", 20<<10)})
 	require.Less(t, len(ready(c)), 9<<10)
 	require.True(t, strings.HasSuffix(ready(c), "ü (and 32768 bytes more)"))
 }

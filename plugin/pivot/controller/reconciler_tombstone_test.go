@@ -162,7 +162,7 @@ func TestAClusterInChargeWritesTheTombstoneThatItsParentCouldNot(t *testing.T) {
 		}, time.Minute, 10*time.Millisecond)
 	}
 	fails(w.controller, "ending the delivery by GitOps: registry.test: connection refused")
-	r, err := state.Read(t.Context(), w.to.Plane(), w.controller.cluster(w.cluster()))
+	r, err := state.Read(t.Context(), w.to.Plane(), keyOf(w.cluster()))
 	require.NoError(t, err)
 	require.True(t, r.InCharge())
 	fails(w.itself, "a parent that is built again would provision this cluster again, as its tombstone cannot be written: registry.test: connection refused")

@@ -20,21 +20,31 @@ import (
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
-	"github.com/ropewalk/ropewalk/plugin/pivot/internal/gitops"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
 
-// ForgetAnnotation with the name of the PivotCluster as its value, allows the deletion of the
-// record of a cluster that is in charge of itself. The machines stay, and the tombstone does.
-const ForgetAnnotation = "pivot.ropewalk.dev/forget"
+// Finalizer keeps a PivotCluster until its machines are gone, or it is another's.
+const Finalizer = "ropewalk.dev/pivot"
 
 // deletionOrphan of a delivery: what was delivered stays.
 const deletionOrphan = "Orphan"
 
+// remover deletes clusters.
+type remover struct {
+	client     client.Client
+	plane      *plane.Plane
+	engines    engines
+	links      links
+	pivots     *pivots
+	tombstones tombstones
+	status     statusWriter
+}
+
 // remove deletes the machines of a cluster that this plane is in charge of, and then lets the
 // PivotCluster go. A cluster that is in charge of itself is deleted neither from here nor from
 // itself, because its own deletion would end halfway.
-func (r *Reconciler) remove(ctx context.Context, c *v1alpha1.PivotCluster) (ctrl.Result, error) {
+func (r remover) remove(ctx context.Context, c *v1alpha1.PivotCluster) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(c, Finalizer) {
 		return ctrl.Result{}, nil
 	}
@@ -42,6 +52,8 @@ func (r *Reconciler) remove(ctx context.Context, c *v1alpha1.PivotCluster) (ctrl
 	if err := r.pivots.stop(ctx, c.UID); err != nil {
 		return ctrl.Result{}, err
 	}
+
+	// The record of a cluster without children may be forgotten.
 	below, err := r.childNames(ctx, c)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -49,118 +61,75 @@ func (r *Reconciler) remove(ctx context.Context, c *v1alpha1.PivotCluster) (ctrl
 	if c.Annotations[ForgetAnnotation] == c.Name && len(below) == 0 {
 		return ctrl.Result{}, r.letGo(ctx, c)
 	}
+
+	// Delete what this plane has of the cluster, until all of it is gone.
 	before := c.DeepCopy()
 	gone, err := r.end(ctx, c, below)
 	if gone {
 		return ctrl.Result{}, r.letGo(ctx, c)
 	}
-	after := retryAfter
-	if rejected := (*rejection)(nil); errors.As(err, &rejected) {
-		r.setStalled(c, rejected.text)
-		after, err = again, nil
-	} else if err != nil {
-		r.setFailing(c, err)
+
+	// A rejection waits for the user, all else goes on soon.
+	after, failed := retryAfter, setError(c, err)
+	if err != nil && failed == nil {
+		after = again
 	}
-	return ctrl.Result{RequeueAfter: after}, errors.Join(err, r.write(ctx, before, c))
+	return ctrl.Result{RequeueAfter: after}, errors.Join(failed, r.status.write(ctx, before, c))
 }
 
 // end deletes what this plane has of a cluster, and reports whether all of it is gone. Below are
 // the names of the children of that cluster.
-func (r *Reconciler) end(ctx context.Context, c *v1alpha1.PivotCluster, below []string) (gone bool, err error) {
-	receipt, err := state.Read(ctx, r.plane, r.cluster(c))
+func (r remover) end(ctx context.Context, c *v1alpha1.PivotCluster, below []string) (gone bool, err error) {
+	receipt, err := state.Read(ctx, r.plane, keyOf(c))
 	if err != nil {
 		return false, err
 	}
 	mirror(c, receipt)
 
 	// Some clusters are not deleted from here.
-	if why := cmp.Or(parentOf(below), r.refuses(c, receipt)); why != "" {
+	if why := cmp.Or(parentOf(below), refuses(c, receipt)); why != "" {
 		return false, &rejection{why}
 	}
 
 	// A pivot that is under way is aborted first, so that the target does not stay.
 	if receipt != nil && receipt.Role == state.RoleSource && !receipt.Step.Ended() {
-		source := &state.Source{Plane: r.plane, Cluster: r.cluster(c), GitOps: r.gitOps(c)}
-		lost := r.children == nil
-		if !lost {
-			if _, connected := r.children.child(c.UID); !connected && !installs(c) {
-				return false, fmt.Errorf("the pivot has to be aborted before the cluster is deleted, and its agent is not connected: see why it is away; it is waited for%s", forgetAdvice(c))
-			}
-			source.Link, err = r.link(ctx, c)
-			if err != nil {
-				return false, err
-			}
-		}
-		if _, err := source.Abort(ctx, lost); err != nil {
-			return false, fmt.Errorf("the pivot has to be aborted before the cluster is deleted: %w", err)
+		if err := r.abort(ctx, c); err != nil {
+			return false, err
 		}
 	}
+
 	// One that came here by a pivot has a tombstone of its parent of before.
 	if receipt == nil || receipt.Role == state.RoleSource {
-		if err := r.checkRestored(ctx, c, receipt); err != nil {
+		if err := r.tombstones.checkRestored(ctx, c, receipt); err != nil {
 			return false, err
 		}
 	}
 	return r.deleteDelivered(ctx, c)
 }
 
-// checkRestored returns an error if this plane has objects of a cluster that is in charge of
-// itself all the same: the plane was restored from a backup of before the pivot.
-func (r *Reconciler) checkRestored(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
-	if err := r.contradicts(c, receipt); err != nil {
-		return err
-	}
-	if err := r.client.Get(ctx, r.cluster(c), &v1alpha1.Transform{}); client.IgnoreNotFound(err) != nil {
-		return err
-	} else if err != nil { // The Cluster may be there still.
-		if seen, err := r.observe(ctx, c); err != nil || !seen.There {
-			rejected := (*rejection)(nil)
-			if errors.As(err, &rejected) {
-				return nil // Without Cluster API there are no machines.
-			}
+// abort aborts the pivot of a cluster. Where this controller serves no children the target is
+// taken for lost.
+func (r remover) abort(ctx context.Context, c *v1alpha1.PivotCluster) (err error) {
+	source := &state.Source{Plane: r.plane, Cluster: keyOf(c), GitOps: r.engines.of(c)}
+	lost := r.links.children == nil
+	if !lost {
+		if _, connected := r.links.children.child(c.UID); !connected && !installs(c) {
+			return fmt.Errorf("the pivot has to be aborted before the cluster is deleted, and its agent is not connected: see why it is away; it is waited for%s", forgetAdvice(c))
+		}
+		source.Link, err = r.links.of(ctx, c)
+		if err != nil {
 			return err
 		}
 	}
-	t, found, err := r.gitOps(c).Lookup(ctx)
-	switch {
-	case errors.Is(err, gitops.ErrAnother):
-		return &rejection{err.Error() + forgetAdvice(c)}
-	case err != nil:
-		return fmt.Errorf("nothing is deleted before it is known whether the cluster is in charge of itself: %w", err)
-	case found:
-		return r.restored(c, t.String())
+	if _, err := source.Abort(ctx, lost); err != nil {
+		return fmt.Errorf("the pivot has to be aborted before the cluster is deleted: %w", err)
 	}
 	return nil
 }
 
-// restored returns the error for a parent that was restored from a backup of before a pivot. By is
-// what reports that the cluster is in charge of itself.
-func (r *Reconciler) restored(c *v1alpha1.PivotCluster, by string) error {
-	return reject("the cluster is in charge of itself, as %s says, and this parent has objects of it all the same: it was restored from a backup of before the pivot: "+
-		"suspend Transform %s, pause Cluster %[2]s, and delete both with all other objects of namespace %s, without their finalizers, so that no machine is deleted with them%s", by, r.cluster(c), c.ClusterNamespace(), forgetAdvice(c))
-}
-
-// contradicts returns an error if the agent reports that the cluster was given to itself, and this
-// parent knows nothing of it. A child that lies is cut off by its key.
-func (r *Reconciler) contradicts(c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
-	if r.children == nil || receipt != nil && !receipt.Step.Ended() {
-		return nil
-	}
-	child, connected := r.children.child(c.UID)
-	if !connected || child.HandedOver == "" {
-		return nil
-	}
-	return r.restored(c, fmt.Sprintf("its agent with pivot %q", child.HandedOver))
-}
-
-// forgetAdvice returns how a record is deleted, for the end of a message.
-func forgetAdvice(c *v1alpha1.PivotCluster) string {
-	return "; to delete this record of it, annotate it with " + ForgetAnnotation + ": " + c.Name
-}
-
 // childNames returns the names of the children that call the cell of c, if c is the cluster
 // itself.
-func (r *Reconciler) childNames(ctx context.Context, c *v1alpha1.PivotCluster) ([]string, error) {
+func (r remover) childNames(ctx context.Context, c *v1alpha1.PivotCluster) ([]string, error) {
 	if c.Annotations[bootstrap.SelfAnnotation] == "" || c.Spec.Cell == nil {
 		return nil, nil
 	}
@@ -187,11 +156,11 @@ func parentOf(below []string) string {
 }
 
 // refuses returns why the cluster cannot be deleted from here; "" if it can.
-func (r *Reconciler) refuses(c *v1alpha1.PivotCluster, receipt *state.Receipt) string {
+func refuses(c *v1alpha1.PivotCluster, receipt *state.Receipt) string {
 	switch {
 	case c.Annotations[bootstrap.SelfAnnotation] != "":
 		return "this is the cluster itself, which cannot delete its own machines to the end: move it to another management cluster first (ropewalk pivot run), and delete it there" + forgetAdvice(c)
-	case receipt != nil && receipt.Role == state.RoleSource && receipt.Step.Forward(), c.Status.Pivot != nil && c.Status.Pivot.Tombstone != "":
+	case receipt != nil && receipt.Role == state.RoleSource && receipt.Step.Forward(), hasTombstone(c):
 		return "the cluster is in charge of itself: it is not deleted from here; move it to a management cluster first (ropewalk pivot run), and delete it there" + forgetAdvice(c)
 	}
 	return ""
@@ -199,8 +168,8 @@ func (r *Reconciler) refuses(c *v1alpha1.PivotCluster, receipt *state.Receipt) s
 
 // deleteDelivered deletes the Transform, with what it delivered, and the namespace. It reports
 // whether all of it is gone.
-func (r *Reconciler) deleteDelivered(ctx context.Context, c *v1alpha1.PivotCluster) (gone bool, err error) {
-	r.setProgress(c, c.Status.Phase, "the machines are being deleted")
+func (r remover) deleteDelivered(ctx context.Context, c *v1alpha1.PivotCluster) (gone bool, err error) {
+	setProgress(c, c.Status.Phase, "the machines are being deleted")
 
 	// The Transform goes first, and deletes what it delivered.
 	in := metav1.ObjectMeta{Namespace: c.ClusterNamespace(), Name: c.Name}
@@ -215,7 +184,7 @@ func (r *Reconciler) deleteDelivered(ctx context.Context, c *v1alpha1.PivotClust
 		return false, err
 	}
 	// What the machines are made of goes by itself, after the Cluster.
-	seen, err := r.observe(ctx, c)
+	seen, err := observe(ctx, r.client, c)
 	if rejected := (*rejection)(nil); errors.As(err, &rejected) {
 		err = nil // Without Cluster API there are no machines.
 	}
@@ -229,7 +198,7 @@ func (r *Reconciler) deleteDelivered(ctx context.Context, c *v1alpha1.PivotClust
 	case seen.There && orphan:
 		return true, nil // With its namespace.
 	case seen.There && !seen.Deleting:
-		r.setProgress(c, c.Status.Phase, fmt.Sprintf("the machines are to be deleted: Cluster %s is still there: where its delivery was suspended nothing deletes it, so delete it by hand", r.cluster(c)))
+		setProgress(c, c.Status.Phase, fmt.Sprintf("the machines are to be deleted: Cluster %s is still there: where its delivery was suspended nothing deletes it, so delete it by hand", keyOf(c)))
 		return false, nil
 	case seen.There:
 		return false, nil
@@ -247,14 +216,15 @@ func (r *Reconciler) deleteDelivered(ctx context.Context, c *v1alpha1.PivotClust
 	return true, client.IgnoreNotFound(r.client.Delete(ctx, namespace))
 }
 
-func (r *Reconciler) letGo(ctx context.Context, c *v1alpha1.PivotCluster) error {
+// letGo lets the API server delete a PivotCluster.
+func (r remover) letGo(ctx context.Context, c *v1alpha1.PivotCluster) error {
 	before := c.DeepCopy()
 	controllerutil.RemoveFinalizer(c, Finalizer)
 	if err := r.client.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), owner); err != nil {
 		return err
 	}
-	if r.children != nil {
-		r.children.forget(c)
+	if r.links.children != nil {
+		r.links.children.forget(c)
 	}
 	return nil
 }

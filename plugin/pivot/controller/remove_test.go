@@ -129,3 +129,17 @@ func TestAClusterDoesNotDeleteItself(t *testing.T) {
 	require.True(t, w.there(&v1alpha1.Transform{}, "rw-blue", name))
 	require.Equal(t, []string{Finalizer}, c.Finalizers)
 }
+
+func TestSomeClustersAreNotDeletedFromHere(t *testing.T) {
+	c := &v1alpha1.PivotCluster{ObjectMeta: named("", name)}
+	require.Empty(t, refuses(c, nil))
+	require.Empty(t, refuses(c, &state.Receipt{Role: state.RoleSource, Step: state.Frozen}))
+	require.Empty(t, refuses(c, &state.Receipt{Role: state.RoleTarget, Step: state.Done}), "it came here by a pivot")
+	require.Contains(t, refuses(c, &state.Receipt{Role: state.RoleSource, Step: state.Committed}), "the cluster is in charge of itself: it is not deleted from here")
+	c.Status.Pivot = &v1alpha1.PivotStatus{Tombstone: "sha256:1"}
+	require.Contains(t, refuses(c, nil), "the cluster is in charge of itself: it is not deleted from here")
+	c.Annotations = map[string]string{bootstrap.SelfAnnotation: "parent/pc"}
+	require.Contains(t, refuses(c, nil), "this is the cluster itself")
+	require.Empty(t, parentOf(nil))
+	require.Contains(t, parentOf([]string{"b", "a"}), "this cluster is the parent of a, b, whose agents call its cell")
+}

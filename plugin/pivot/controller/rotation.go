@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -33,45 +34,39 @@ const (
 	RotationAnnotation = "pivot.ropewalk.dev/rotation"
 )
 
-// rotate takes the next step of a rotation that a user wants, and writes it. The authority is used
-// only when the Secret is read again, so that the Secret always has what is used.
-func (e *Endpoints) rotate(ctx context.Context, secret *corev1.Secret) error {
-	// A value that was rotated already needs nothing.
-	value := secret.Annotations[RotateAnnotation]
-	if value == "" || value == secret.Annotations[RotatedAnnotation] {
-		return nil
-	}
-	agents, err := e.reconciler.children.standings(ctx)
-	if err != nil {
-		return err
-	}
+// rotateSecret takes the next step of a rotation that a user wants, in the Secret of the authority.
+// It returns the message of the step, and changes the Secret only if the message is news; "" if
+// there is nothing to write.
+func rotateSecret(secret *corev1.Secret, agents []standing, now time.Time) (message string, err error) {
 	a, err := enrol.DecodeAuthority(secret.Data) // Not the one that is in use.
 	if err != nil {
-		return err
+		return "", err
 	}
 
 	// Take a step, and go on only if it changes the message.
-	r := rotation{authority: a, agents: agents, now: e.reconciler.Now(), force: secret.Annotations[ForceAnnotation] == value}
+	value := secret.Annotations[RotateAnnotation]
+	r := rotation{authority: a, agents: agents, now: now, force: secret.Annotations[ForceAnnotation] == value}
 	message, done, err := r.takeStep()
 	if err != nil || message == secret.Annotations[RotationAnnotation] {
-		return err
+		return "", err
 	}
 
-	// Write the authority together with the message, and report it.
+	// The authority and the message are written together.
 	secret.Data, err = a.Encode()
 	if err != nil {
-		return err
+		return "", err
 	}
 	metav1.SetMetaDataAnnotation(&secret.ObjectMeta, RotationAnnotation, message)
 	if done {
 		metav1.SetMetaDataAnnotation(&secret.ObjectMeta, RotatedAnnotation, value)
 	}
-	if err := e.reconciler.client.Update(ctx, secret, owner); err != nil {
-		return err
-	}
-	e.log.Info("rotation of the authority", "rotation", value, "message", message)
-	e.reconciler.Events.Event(secret, corev1.EventTypeNormal, "Rotation", message)
-	return nil
+	return message, nil
+}
+
+// wantsRotation reports whether a user wants a rotation that is not finished yet.
+func wantsRotation(secret *corev1.Secret) bool {
+	value := secret.Annotations[RotateAnnotation]
+	return value != "" && value != secret.Annotations[RotatedAnnotation]
 }
 
 // rotation is one of an authority. Its steps are AddNext, Promote and DropPrevious.
@@ -138,62 +133,38 @@ func (r rotation) those(are func(standing) bool) (out []string) {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// standings returns the standing of all agents that have a certificate or a token.
-func (k *children) standings(ctx context.Context) (out []standing, err error) {
+// findStandings returns the standing of all agents that have a certificate or a token. Reported
+// returns what an agent reported last, and whether it is connected.
+func findStandings(ctx context.Context, clusters client.Reader, reported func(types.UID) (Child, bool)) (out []standing, err error) {
 	var list v1alpha1.PivotClusterList
-	if err := k.store.cache.List(ctx, &list); err != nil {
+	if err := clusters.List(ctx, &list); err != nil {
 		return nil, err
 	}
 	for i := range list.Items {
 		c := &list.Items[i]
-		enrolment := c.Status.Enrolment
-		if c.Annotations[bootstrap.SelfAnnotation] != "" || enrolment == nil {
-			continue
+		if c.Annotations[bootstrap.SelfAnnotation] == "" && c.Status.Enrolment != nil {
+			out = append(out, standingOf(c, reported))
 		}
-		s := standing{name: c.Name}
-		for _, until := range []*metav1.Time{enrolment.Expires, enrolment.NotAfter} {
-			if until != nil {
-				s.until = until.Time // The certificate, where there is one.
-			}
-		}
-		if c.Status.Agent != nil {
-			s.pins = c.Status.Agent.Pins
-		}
-		var said Child
-		said, s.connected = k.child(c.UID)
-		if said.Pins != "" {
-			s.pins = strings.Fields(said.Pins)
-		}
-		out = append(out, s)
 	}
 	return out, nil
 }
 
-// follow asks agents to renew that trust other authorities than there are. Each call asks only
-// some of them, so that they do not come all at once.
-func (k *children) follow(ctx context.Context, pins []string) {
-	const most, patience = 100, 3 * time.Second
-	server, err := k.reach()
-	if err != nil {
-		return
-	}
-	ctx, stop := context.WithTimeout(ctx, patience)
-	defer stop()
-	var sent sync.WaitGroup
-	for _, cluster := range k.behind(strings.Join(pins, " "), most) {
-		sent.Go(func() { _ = server.Reconcile(ctx, cluster) }) // One that is away gets them with its next session.
-	}
-	sent.Wait()
-}
-
-// behind returns the agents that reported other pins than those given, at most so many.
-func (k *children) behind(pins string, most int) (out []string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for cluster, c := range k.last {
-		if c.Pins != "" && c.Pins != pins && len(out) < most && k.server.Connected(cluster) {
-			out = append(out, cluster)
+// standingOf returns the standing of the agent of a PivotCluster that has an enrolment. What the
+// agent reported last counts more than the status.
+func standingOf(c *v1alpha1.PivotCluster, reported func(types.UID) (Child, bool)) standing {
+	s := standing{name: c.Name}
+	for _, until := range []*metav1.Time{c.Status.Enrolment.Expires, c.Status.Enrolment.NotAfter} {
+		if until != nil {
+			s.until = until.Time // The certificate, where there is one.
 		}
 	}
-	return out
+	if c.Status.Agent != nil {
+		s.pins = c.Status.Agent.Pins
+	}
+	var child Child
+	child, s.connected = reported(c.UID)
+	if child.Pins != "" {
+		s.pins = strings.Fields(child.Pins)
+	}
+	return s
 }

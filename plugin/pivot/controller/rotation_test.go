@@ -206,7 +206,7 @@ func TestWhatIsKnownOfAgents(t *testing.T) {
 		require.NoError(t, w.parent.Create(t.Context(), c))
 		require.NoError(t, w.parent.Status().Update(t.Context(), c))
 	}
-	all, err := w.controller.children.standings(t.Context())
+	all, err := findStandings(t.Context(), w.controller.children.store.cache, w.controller.children.child)
 	require.NoError(t, err)
 	slices.SortFunc(all, func(a, b standing) int { return strings.Compare(a.name, b.name) })
 	for i := range all {
@@ -220,6 +220,44 @@ func TestWhatIsKnownOfAgents(t *testing.T) {
 	require.NoError(t, w.controller.children.events().AgentReady(t.Context(), "pc-1", &wire.AgentReady{Pins: []string{"a", "b"}}))
 	known, _ := w.controller.children.child("pc-1")
 	require.Equal(t, "a b", known.Pins)
+}
+
+func TestWhatAnAgentReportedCountsMoreThanItsStatus(t *testing.T) {
+	c := &v1alpha1.PivotCluster{ObjectMeta: named("", name), Status: v1alpha1.PivotClusterStatus{
+		Enrolment: &v1alpha1.EnrolmentStatus{}, Agent: &v1alpha1.AgentStatus{Pins: []string{"a"}},
+	}}
+	require.Equal(t, standing{name: name, pins: []string{"a"}}, standingOf(c, func(types.UID) (Child, bool) { return Child{}, false }))
+	require.Equal(t, standing{name: name, pins: []string{"b", "c"}, connected: true}, standingOf(c, func(types.UID) (Child, bool) { return Child{Pins: "b c"}, true }))
+}
+
+func TestARotationIsWrittenOnceForEachStep(t *testing.T) {
+	now := time.Now()
+	a, err := enrol.NewAuthority(now)
+	require.NoError(t, err)
+	data, err := a.Encode()
+	require.NoError(t, err)
+	secret := &corev1.Secret{Data: data}
+	require.False(t, wantsRotation(secret))
+	metav1.SetMetaDataAnnotation(&secret.ObjectMeta, RotateAnnotation, "1")
+	require.True(t, wantsRotation(secret))
+
+	// The agent does not trust the next authority, so that the second step waits.
+	agents := []standing{{name: name, pins: []string{a.Trust().Pins[0]}, connected: true, until: now.Add(time.Hour)}}
+	for _, want := range []string{added, waiting, ""} {
+		message, err := rotateSecret(secret, agents, now)
+		require.NoError(t, err)
+		require.True(t, want == message || want != "" && strings.HasPrefix(message, want), message)
+	}
+	require.True(t, wantsRotation(secret))
+
+	// Without agents it goes on to its end.
+	for _, want := range []string{promoted, dropped} {
+		message, err := rotateSecret(secret, nil, now)
+		require.NoError(t, err)
+		require.True(t, strings.HasPrefix(message, want), message)
+	}
+	require.Equal(t, "1", secret.Annotations[RotatedAnnotation])
+	require.False(t, wantsRotation(secret))
 }
 
 // TestASecretThatCannotBeWrittenIsNotUsed: an authority is in use only once its Secret has it.

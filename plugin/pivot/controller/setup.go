@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +29,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/readings"
 )
 
 // RequireFIPS returns an error if the program does not use the FIPS 140-3 module.
@@ -64,7 +66,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		}
 	}
 	var twice prometheus.AlreadyRegisteredError
-	if err := metrics.Registry.Register(newReadings(mgr.GetClient(), r.Now)); err != nil && !errors.As(err, &twice) {
+	if err := metrics.Registry.Register(readings.New(mgr.GetClient(), r.Now)); err != nil && !errors.As(err, &twice) {
 		return err
 	}
 
@@ -78,11 +80,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	}
 	r.pivots = newPivots(ctx, wake)
 	if r.Endpoints != nil {
-		r.Endpoints.reconciler = r
-		r.Endpoints.log = mgr.GetLogger().WithName("endpoints")
-		r.children = &children{
-			store: &store{cache: mgr.GetCache(), direct: r.client}, parent: r.uid, wake: wake, now: r.Now, last: map[string]Child{}, sessions: map[string]int64{},
-		}
+		r.children = newChildren(&store{cache: mgr.GetCache(), direct: r.client}, r.uid, wake, r.Now)
+		r.Endpoints.serving = r.serving(mgr.GetLogger().WithName("endpoints"))
 		if err := mgr.Add(r.Endpoints); err != nil {
 			return err
 		}
@@ -101,6 +100,16 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		WatchesRawSource(source.Channel(woken, soon())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
 		Complete(reconcile.Func(r.Reconcile))
+}
+
+// serving returns what endpoints serve children with.
+func (r *Reconciler) serving(log logr.Logger) serving {
+	return serving{
+		client: r.client, children: r.children, events: r.Events, now: r.Now, log: log,
+		manifest: func(ctx context.Context, c *v1alpha1.PivotCluster, token string) ([]byte, error) {
+			return r.parts().manifests.machine(ctx, c, token)
+		},
+	}
 }
 
 // settle is how long news of a cluster are collected.

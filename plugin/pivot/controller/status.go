@@ -5,19 +5,42 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kuberecorder "k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
+
+// owner is the field manager of what the controller writes.
+const owner = client.FieldOwner("ropewalk-pivot")
+
+// again is how long until everything is looked at again.
+const (
+	again      = time.Minute
+	retryAfter = 5 * time.Second
+)
+
+// errChanged: the status was written on the way, and everything is to be looked at again.
+var errChanged = errors.New("the status was changed")
+
+// rejection is what a user has to put right.
+type rejection struct{ text string }
+
+func (r *rejection) Error() string { return r.text }
+
+// reject returns an error that a user has to put right.
+func reject(format string, args ...any) error { return &rejection{fmt.Sprintf(format, args...)} }
 
 // mirror copies the receipt into the status.
 func mirror(c *v1alpha1.PivotCluster, receipt *state.Receipt) {
@@ -60,7 +83,7 @@ func setCondition(s *v1alpha1.PivotClusterStatus, generation int64, name string,
 }
 
 // setProgress sets a status that needs nothing from the user: the work goes on by itself.
-func (r *Reconciler) setProgress(c *v1alpha1.PivotCluster, phase v1alpha1.PivotClusterPhase, message string) {
+func setProgress(c *v1alpha1.PivotCluster, phase v1alpha1.PivotClusterPhase, message string) {
 	c.Status.Phase = phase
 	setCondition(&c.Status, c.Generation, meta.ReadyCondition, metav1.ConditionFalse, meta.ProgressingReason, message)
 	setCondition(&c.Status, c.Generation, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingReason, message)
@@ -68,7 +91,7 @@ func (r *Reconciler) setProgress(c *v1alpha1.PivotCluster, phase v1alpha1.PivotC
 }
 
 // setSettled sets a status at which there is nothing to do.
-func (r *Reconciler) setSettled(c *v1alpha1.PivotCluster, phase v1alpha1.PivotClusterPhase, message string) {
+func setSettled(c *v1alpha1.PivotCluster, phase v1alpha1.PivotClusterPhase, message string) {
 	c.Status.Phase = phase
 	status := metav1.ConditionTrue
 	if phase != v1alpha1.PhaseReady {
@@ -80,7 +103,7 @@ func (r *Reconciler) setSettled(c *v1alpha1.PivotCluster, phase v1alpha1.PivotCl
 }
 
 // setStalled sets a status at which a user has to change something.
-func (r *Reconciler) setStalled(c *v1alpha1.PivotCluster, message string) {
+func setStalled(c *v1alpha1.PivotCluster, message string) {
 	c.Status.Phase = v1alpha1.PhaseFailed
 	setCondition(&c.Status, c.Generation, meta.ReadyCondition, metav1.ConditionFalse, "Rejected", message)
 	setCondition(&c.Status, c.Generation, meta.StalledCondition, metav1.ConditionTrue, "Rejected", message)
@@ -88,7 +111,7 @@ func (r *Reconciler) setStalled(c *v1alpha1.PivotCluster, message string) {
 }
 
 // setFailing sets the status after an error of a server, which is tried again.
-func (r *Reconciler) setFailing(c *v1alpha1.PivotCluster, err error) {
+func setFailing(c *v1alpha1.PivotCluster, err error) {
 	if c.Status.Phase == "" {
 		c.Status.Phase = v1alpha1.PhasePending
 	}
@@ -96,13 +119,29 @@ func (r *Reconciler) setFailing(c *v1alpha1.PivotCluster, err error) {
 	setCondition(&c.Status, c.Generation, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingWithRetryReason, err.Error())
 }
 
-func sameStatus(before, c *v1alpha1.PivotCluster) bool {
-	return equality.Semantic.DeepEqual(before.Status, c.Status)
+// setError sets the status after an error, and returns the error if it is to be tried again. A
+// rejection waits for the user.
+func setError(c *v1alpha1.PivotCluster, err error) error {
+	var rejected *rejection
+	switch {
+	case errors.As(err, &rejected):
+		setStalled(c, rejected.text)
+		return nil
+	case err != nil:
+		setFailing(c, err)
+	}
+	return err
+}
+
+// statusWriter writes the status of PivotClusters.
+type statusWriter struct {
+	client client.Client
+	events kuberecorder.EventRecorder
 }
 
 // write writes the status if it has changed. If the phase has changed, it records an event too.
-func (r *Reconciler) write(ctx context.Context, before, c *v1alpha1.PivotCluster) error {
-	if sameStatus(before, c) {
+func (w statusWriter) write(ctx context.Context, before, c *v1alpha1.PivotCluster) error {
+	if equality.Semantic.DeepEqual(before.Status, c.Status) {
 		return nil
 	}
 	if before.Status.Phase != c.Status.Phase {
@@ -112,11 +151,11 @@ func (r *Reconciler) write(ctx context.Context, before, c *v1alpha1.PivotCluster
 			kind = corev1.EventTypeWarning
 		}
 		if ready != nil {
-			r.Events.Event(c, kind, string(c.Status.Phase), ready.Message)
+			w.events.Event(c, kind, string(c.Status.Phase), ready.Message)
 		}
 	}
 	// What was written on the way is not in conflict with this.
 	before = before.DeepCopy()
 	before.ResourceVersion = c.ResourceVersion
-	return r.client.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), owner)
+	return w.client.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), owner)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -174,7 +175,7 @@ func TestAManifestThatCannotBeReadIsNotSent(t *testing.T) {
 	w := newWorld(t)
 	w.placed()
 	w.controller.ChildManifest = func() ([]byte, error) { return nil, errors.New("open agent.yaml: permission denied") }
-	_, err := w.controller.manifest(t.Context(), w.read(), "a-token")
+	_, err := w.controller.parts().manifests.machine(t.Context(), w.read(), "a-token")
 	require.EqualError(t, err, "the manifest of agents: open agent.yaml: permission denied")
 }
 
@@ -212,4 +213,39 @@ func TestTwoClustersAtOnce(t *testing.T) {
 		require.Equal(t, name, c.Name)
 	}
 	require.Len(t, tokens, 2)
+}
+
+func TestATokenIsMadeWhereNoneCanBeUsed(t *testing.T) {
+	hash := enrol.TokenHash("token")
+	for name, c := range map[string]struct {
+		enrolment     *v1alpha1.EnrolmentStatus
+		rejoin, token string
+		needs         bool
+	}{
+		"there is no enrolment":              {token: "token", needs: true},
+		"there is no sum":                    {enrolment: &v1alpha1.EnrolmentStatus{}, token: "token", needs: true},
+		"the user wants another":             {enrolment: &v1alpha1.EnrolmentStatus{TokenHash: hash, PublicKey: "a"}, rejoin: "1", token: "token", needs: true},
+		"it was lost between two writes":     {enrolment: &v1alpha1.EnrolmentStatus{TokenHash: hash}, needs: true},
+		"it is the one of the enrolment":     {enrolment: &v1alpha1.EnrolmentStatus{TokenHash: hash}, token: "token"},
+		"it was used, and the Secret edited": {enrolment: &v1alpha1.EnrolmentStatus{TokenHash: hash, PublicKey: "a"}},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.needs, needsToken(c.enrolment, c.rejoin, c.token)) })
+	}
+}
+
+func TestATokenLivesOnWhileItsMachineIsMade(t *testing.T) {
+	now := time.Now()
+	in := func(d time.Duration) *v1alpha1.EnrolmentStatus {
+		return &v1alpha1.EnrolmentStatus{Expires: &metav1.Time{Time: now.Add(d)}}
+	}
+	half := enrol.TokenLifetime / 2
+	require.True(t, extendsToken(in(half-time.Second), false, now))
+	require.False(t, extendsToken(in(half), false, now), "each write of a status is a write to etcd")
+	require.False(t, extendsToken(in(-time.Hour), true, now), "the machine has it, and the status shows that it has expired")
+	require.True(t, extendsToken(in(enrol.TokenLifetime+time.Second), true, now), "it was made while the clock was ahead")
+	require.True(t, extendsToken(&v1alpha1.EnrolmentStatus{}, false, now))
+	require.False(t, extendsToken(&v1alpha1.EnrolmentStatus{}, true, now))
+	used := in(-time.Hour)
+	used.PublicKey = "a"
+	require.False(t, extendsToken(used, false, now))
 }

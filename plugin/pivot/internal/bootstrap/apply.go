@@ -4,10 +4,12 @@
 package bootstrap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -213,4 +215,66 @@ func contains(live, want any) bool {
 		}
 	}
 	return true
+}
+
+// State reports whether the GitOps of the child has applied what it begins with. If it has not,
+// the message is that of the engine.
+func (a *Applier) State(ctx context.Context, b *Bootstrap) (begun bool, message string, err error) {
+	objects := b.objects()
+	last := objects[len(objects)-1]
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(last.GroupVersionKind())
+	switch err := a.Client.Get(ctx, client.ObjectKeyFromObject(last), live); {
+	case apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err):
+		return false, fmt.Sprintf("%s %s/%s is not there yet", last.GetKind(), last.GetNamespace(), last.GetName()), nil
+	case err != nil:
+		return false, "", err
+	}
+	if b.Spec.GitOps.Engine == v1alpha1.EngineArgoCD {
+		begun, message = synced(live, b.Spec.GitOps.Artifact.Digest)
+	} else {
+		begun, message = applied(live, b.Spec.GitOps.Artifact)
+	}
+	return begun, message, nil
+}
+
+// applied reports whether a Kustomization is Ready at its generation and at the digest. It returns
+// the message of Flux too.
+func applied(k *unstructured.Unstructured, artifact *v1alpha1.GitOpsArtifact) (bool, string) {
+	generation, _, _ := unstructured.NestedInt64(k.Object, "status", "observedGeneration")
+	revision, _, _ := unstructured.NestedString(k.Object, "status", "lastAppliedRevision")
+	conditions, _, _ := unstructured.NestedSlice(k.Object, "status", "conditions")
+	status := ""
+	message := "Flux has not looked at it yet"
+	for _, c := range conditions {
+		c, _ := c.(map[string]any)
+		if c["type"] == "Ready" {
+			status, _ = c["status"].(string)
+			message, _ = c["message"].(string)
+		}
+	}
+	current := generation == k.GetGeneration() && (artifact == nil || strings.HasSuffix(revision, artifact.Digest))
+	return status == "True" && current, message
+}
+
+// synced reports whether an Application is Synced and Healthy at the digest, and no operation
+// there is under way or has failed. It returns the messages of Argo CD too.
+func synced(app *unstructured.Unstructured, digest string) (bool, string) {
+	text := func(path ...string) string {
+		s, _, _ := unstructured.NestedString(app.Object, path...)
+		return s
+	}
+	sync, health := text("status", "sync", "status"), text("status", "health", "status")
+	phase := text("status", "operationState", "phase")
+	ended := phase == "" || phase == "Succeeded" || text("status", "operationState", "operation", "sync", "revision") != digest
+	compared := text("status", "sync", "revision") == digest && text("status", "sync", "comparedTo", "source", "path") == text("spec", "source", "path")
+	message := fmt.Sprintf("sync %s, health %s: %s", cmp.Or(sync, "Unknown"), cmp.Or(health, "Unknown"), text("status", "operationState", "message"))
+	// What keeps Argo CD from reading the artifact is in a condition.
+	conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c, _ := c.(map[string]any); c["message"] != nil {
+			message += fmt.Sprintf("; %v", c["message"])
+		}
+	}
+	return sync == "Synced" && health == "Healthy" && compared && ended, message
 }

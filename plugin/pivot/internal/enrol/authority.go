@@ -5,27 +5,14 @@ package enrol
 
 import (
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"time"
 
-	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
-)
-
-const (
-	// Lifetime of a certificate of an agent, and of one of an endpoint.
-	Lifetime = 7 * 24 * time.Hour
-	// authorityLifetime is that of a CA.
-	authorityLifetime = 10 * 365 * 24 * time.Hour
-	// backdated is how long before its issue a certificate begins, for clocks that are behind.
-	backdated = 5 * time.Minute
 )
 
 // The keys of the Secret of an Authority: of the current CA, and of the others.
@@ -37,6 +24,9 @@ const (
 	previousCertificate = "previous.crt"
 	bridgeCertificate   = "bridge.crt"
 )
+
+// authorityLifetime is the lifetime of a CA.
+const authorityLifetime = 10 * 365 * 24 * time.Hour
 
 // Authority is the CA of a parent. There are up to three certificates that agents trust: the
 // current one, which issues, the next one, and the previous one.
@@ -90,9 +80,6 @@ func newSigner(now time.Time) (*signer, error) {
 	certificate, err := sign(template, &key.PublicKey, &signer{template, key})
 	return &signer{certificate, key}, err
 }
-
-// NewKey makes a P-256 key.
-func NewKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
 // sign issues a certificate. Its serial number is random.
 func sign(template *x509.Certificate, key *ecdsa.PublicKey, by *signer) (*x509.Certificate, error) {
@@ -187,12 +174,6 @@ func (a *Authority) Trust() Trust {
 	return t
 }
 
-// pinOf returns the SHA-256 sum of the SubjectPublicKeyInfo, in base64.
-func pinOf(c *x509.Certificate) string {
-	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
-	return base64.StdEncoding.EncodeToString(sum[:])
-}
-
 // Encode returns the data of a Secret.
 func (a *Authority) Encode() (map[string][]byte, error) {
 	data := map[string][]byte{certificateName: encode(a.current.certificate)}
@@ -210,15 +191,6 @@ func (a *Authority) Encode() (map[string][]byte, error) {
 		data[bridgeCertificate] = encode(a.bridge)
 	}
 	return data, err
-}
-
-// encode writes certificates in PEM.
-func encode(all ...*x509.Certificate) []byte {
-	text, err := certutil.EncodeCertificates(all...)
-	if err != nil {
-		panic(err) // It writes to memory, and there are no headers.
-	}
-	return text
 }
 
 // DecodeAuthority reads the data of a Secret.
@@ -261,22 +233,4 @@ func decodeSigner(data map[string][]byte, certificate, key string) (*signer, err
 		return nil, fmt.Errorf("%q is not the key of %q", key, certificate)
 	}
 	return &signer{c, k}, nil
-}
-
-func decodeCertificate(data map[string][]byte, name string) (*x509.Certificate, error) {
-	all, err := certutil.ParseCertsPEM(data[name])
-	if err != nil || len(all) != 1 {
-		return nil, fmt.Errorf("%q: expected one certificate in PEM", name)
-	}
-	return all[0], nil
-}
-
-// decodeKey reads a key. Its errors do not quote it.
-func decodeKey(data map[string][]byte, name string) (*ecdsa.PrivateKey, error) {
-	parsed, err := keyutil.ParsePrivateKeyPEM(data[name])
-	key, ok := parsed.(*ecdsa.PrivateKey)
-	if err != nil || !ok {
-		return nil, fmt.Errorf("%q: expected an ECDSA key in PEM", name)
-	}
-	return key, nil
 }

@@ -5,10 +5,8 @@ package enrol
 
 import (
 	"crypto/ecdsa"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -112,13 +110,6 @@ func (c *Credentials) TLS(now func() time.Time) *tls.Config {
 // % of it before or after that, so that clusters that were enrolled together do not renew
 // together. It is the same after a restart.
 func (c *Credentials) RenewAt() time.Time { return renewAt(c.Certificate) }
-
-func renewAt(c *x509.Certificate) time.Time {
-	begin := c.NotBefore.Add(backdated)
-	sum := sha256.Sum256(c.Raw)
-	jitter := float64(binary.BigEndian.Uint16(sum[:]))/(1<<16) - 0.5
-	return begin.Add(time.Duration((0.7 + 0.1*jitter) * float64(c.NotAfter.Sub(begin))))
-}
 
 // Valid returns an error if the certificate is not valid by the clock of this machine: the clock
 // is wrong, or the certificate was not renewed in time.

@@ -5,18 +5,14 @@ package enrol
 
 import (
 	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -71,30 +67,6 @@ func identityOf(c *x509.Certificate) (Identity, error) {
 		return Identity{}, fmt.Errorf("the certificate is of %q: expected ropewalk://PARENT/CLUSTER", u.String())
 	}
 	return i, nil
-}
-
-// PublicKeySum returns the SHA-256 sum of a public key, in hex, as in status.enrolment.publicKey
-// and spec.agent.blockedKeys.
-func PublicKeySum(key any) (string, error) {
-	raw, err := x509.MarshalPKIXPublicKey(key) // One key can be written in several ways.
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:]), err
-}
-
-// strongKey returns the key if it is ECDSA with P-256 or P-384, and an error if not.
-func strongKey(key any) (*ecdsa.PublicKey, error) {
-	k, ok := key.(*ecdsa.PublicKey)
-	if !ok || k.Curve != elliptic.P256() && k.Curve != elliptic.P384() {
-		return nil, errors.New("expected an ECDSA key of P-256 or P-384")
-	}
-	return k, nil
-}
-
-func checkSignature(a x509.SignatureAlgorithm) error {
-	if !slices.Contains([]x509.SignatureAlgorithm{x509.ECDSAWithSHA256, x509.ECDSAWithSHA384, x509.ECDSAWithSHA512}, a) {
-		return fmt.Errorf("signature %s: expected ECDSA with SHA-256 or more", a)
-	}
-	return nil
 }
 
 // parseRequest returns the key of a CSR in PEM, whose owner has signed it. Nothing else of it

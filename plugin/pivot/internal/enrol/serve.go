@@ -4,7 +4,6 @@
 package enrol
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -20,21 +19,6 @@ import (
 
 	"github.com/ropewalk/ropewalk/internal/lru"
 )
-
-// Limits of the endpoint. The zero value is the defaults.
-type Limits struct {
-	// Connections at once; 512 where it is 0. More of them wait. An address has half of them at
-	// most; what it has beyond that is closed.
-	Connections int
-	// PerSecond and Burst are requests of one address (IPv6: of one /64); 20 and 200 where they
-	// are 0. Several machines may have one address, behind NAT or a load balancer.
-	PerSecond float64
-	Burst     int
-}
-
-func (l Limits) withDefaults() Limits {
-	return Limits{Connections: cmp.Or(l.Connections, 512), PerSecond: cmp.Or(l.PerSecond, 20), Burst: cmp.Or(l.Burst, 200)}
-}
 
 const (
 	// readWithin bounds a TLS handshake too.
@@ -93,24 +77,6 @@ func (s *Server) limited(next http.Handler, limits Limits) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// network returns the address of a client, or its /64 for IPv6.
-func network(remote string) netip.Prefix {
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	ip := at.Addr().Unmap()
-	bits := 32
-	if ip.Is6() {
-		bits = 64
-	}
-	prefix, err := ip.WithZone("").Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return prefix
 }
 
 // lines logs what the server of the standard library reports: handshakes that are refused.

@@ -4,6 +4,7 @@
 package enrol
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"encoding/json"
@@ -33,6 +34,21 @@ type Store interface {
 	// Update writes status.enrolment; an error of apierrors.IsConflict where the object was
 	// changed since it was read.
 	Update(ctx context.Context, c *v1alpha1.PivotCluster) error
+}
+
+// Limits of the endpoint. The zero value is the defaults.
+type Limits struct {
+	// Connections at once; 512 where it is 0. More of them wait. An address has half of them at
+	// most; what it has beyond that is closed.
+	Connections int
+	// PerSecond and Burst are requests of one address (IPv6: of one /64); 20 and 200 where they
+	// are 0. Several machines may have one address, behind NAT or a load balancer.
+	PerSecond float64
+	Burst     int
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{Connections: cmp.Or(l.Connections, 512), PerSecond: cmp.Or(l.PerSecond, 20), Burst: cmp.Or(l.Burst, 200)}
 }
 
 // Server is the registration endpoint of a parent. Several replicas of it can run at once.

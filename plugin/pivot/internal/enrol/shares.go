@@ -78,3 +78,21 @@ func (c sharing) Close() error {
 	c.release()
 	return c.Conn.Close()
 }
+
+// network returns the address of a client, or its /64 for IPv6.
+func network(remote string) netip.Prefix {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	ip := at.Addr().Unmap()
+	bits := 32
+	if ip.Is6() {
+		bits = 64
+	}
+	prefix, err := ip.WithZone("").Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return prefix
+}

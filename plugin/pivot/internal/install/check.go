@@ -47,8 +47,7 @@ func needs(cluster *unstructured.Unstructured) []need {
 func (o *Options) Lacks() inventory.Findings {
 	var findings inventory.Findings
 	add := func(problem, advice string) {
-		ref := Ref{Group: group, Kind: "PivotCluster", Name: o.Cluster.GetName()}
-		findings = append(findings, inventory.Finding{Ref: ref, Problem: problem, Advice: advice})
+		findings = append(findings, inventory.Finding{Ref: refOf(o.Cluster), Problem: problem, Advice: advice})
 	}
 	engine := cmp.Or(text(o.Cluster, "spec", "gitOps", "engine"), "Flux")
 	kind := "kustomizations.kustomize.toolkit.fluxcd.io"
@@ -67,34 +66,37 @@ func (o *Options) Lacks() inventory.Findings {
 	return findings
 }
 
-// check returns findings for all that is missing on the bootstrap cluster.
-func (r *run) check(ctx context.Context) error {
-	var err error
-	r.kinds, err = r.plane.Kinds(ctx)
+// check returns the kinds that the bootstrap cluster serves, and findings for all that is missing
+// there.
+func check(ctx context.Context, p *plane.Plane, cluster *unstructured.Unstructured) (plane.Kinds, error) {
+	// It must serve the kinds.
+	kinds, err := p.Kinds(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var findings inventory.Findings
-	for _, n := range needs(r.Cluster) {
-		if _, ok := r.kinds[schema.GroupKind{Group: n.group, Kind: n.kind}]; !ok {
-			findings = append(findings, inventory.Finding{Ref: r.ref(), Problem: fmt.Sprintf("the bootstrap cluster has no kind %s.%s", n.kind, n.group), Advice: n.advice})
+	for _, n := range needs(cluster) {
+		if _, ok := kinds[schema.GroupKind{Group: n.group, Kind: n.kind}]; !ok {
+			findings = append(findings, inventory.Finding{Ref: refOf(cluster), Problem: fmt.Sprintf("the bootstrap cluster has no kind %s.%s", n.kind, n.group), Advice: n.advice})
 		}
 	}
-	ns := namespace(r.Cluster.GetName())
+
+	// The user must have the rights of a run.
+	ns := namespace(cluster.GetName())
 	rights := []plane.Right{{Verb: "create", Resource: "namespaces"}}
 	for _, verb := range []string{"get", "create", "update"} {
 		rights = append(rights, plane.Right{Verb: verb, Group: group, Resource: "pivotclusters"},
 			plane.Right{Verb: verb, Resource: "secrets", Namespace: ns}, plane.Right{Verb: verb, Group: AddonsGroup, Resource: "clusterresourcesets", Namespace: ns})
 	}
-	missing, err := r.plane.Missing(ctx, rights)
+	missing, err := p.Missing(ctx, rights)
 	if err != nil {
-		return err
+		return kinds, err
 	}
 	for _, m := range missing {
-		findings = append(findings, inventory.Finding{Ref: r.ref(), Problem: fmt.Sprintf("the user of the kubeconfig may not %s", m), Advice: "grant that right"})
+		findings = append(findings, inventory.Finding{Ref: refOf(cluster), Problem: fmt.Sprintf("the user of the kubeconfig may not %s", m), Advice: "grant that right"})
 	}
 	if len(findings) > 0 {
-		return findings.Sorted()
+		return kinds, findings.Sorted()
 	}
-	return nil
+	return kinds, nil
 }

@@ -20,30 +20,6 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// Options are those of a run.
-type Options struct {
-	// Cluster is the PivotCluster, and Manifest what its cluster gets by the ClusterResourceSet.
-	Cluster  *unstructured.Unstructured
-	Manifest *Manifest
-	// Keep takes the kubeconfig of the cluster: first of all with nil where there is none yet. Its
-	// error ends the run.
-	Keep func(kubeconfig []byte) error
-	// Report takes each change of the status.
-	Report func(Mark)
-	// Timeout bounds the run, and Grace how long a controller may take to look at a change; a
-	// minute where zero. Interval is how often the status is read; 2 s where zero.
-	Timeout, Grace, Interval time.Duration
-	// Now is the clock; time.Now where nil.
-	Now func() time.Time
-}
-
-// Mark is a status of the PivotCluster, and when it was seen first.
-type Mark struct {
-	At      time.Time `json:"at"`
-	Phase   string    `json:"phase"`
-	Message string    `json:"message"`
-}
-
 // Result is how far an installation is.
 type Result struct {
 	Cluster string `json:"cluster"`
@@ -58,9 +34,7 @@ type Result struct {
 	Timeline   []Mark `json:"timeline"`
 }
 
-// Ref is an object.
-type Ref = plane.Ref
-
+// run is one installation.
 type run struct {
 	Options
 	plane  *plane.Plane
@@ -79,7 +53,11 @@ func Run(ctx context.Context, p *plane.Plane, o Options) (*Result, error) {
 		o.Now = time.Now
 	}
 	r := &run{Options: o, plane: p, began: o.Now(), result: Result{Cluster: o.Cluster.GetName(), Timeline: []Mark{}}}
-	if err := r.check(ctx); err != nil {
+
+	// Find what is missing there, before anything is changed.
+	kinds, err := check(ctx, p, o.Cluster)
+	r.kinds = kinds
+	if err != nil {
 		return &r.result, err
 	}
 	live, err := r.cluster(ctx)
@@ -89,6 +67,8 @@ func Run(ctx context.Context, p *plane.Plane, o Options) (*Result, error) {
 	if err := r.checkForeign(live); err != nil {
 		return &r.result, err
 	}
+
+	// The kubeconfig must have a place before there is a cluster.
 	if err := r.keep(ctx); err != nil {
 		return &r.result, err
 	}
@@ -97,19 +77,17 @@ func Run(ctx context.Context, p *plane.Plane, o Options) (*Result, error) {
 			return &r.result, err
 		}
 	}
+
+	// Make all, and wait for the controller.
 	if err := r.apply(ctx, live); err != nil {
 		return &r.result, err
 	}
 	return &r.result, r.follow(ctx)
 }
 
-func (r *run) ref() Ref {
-	return Ref{Group: group, Kind: "PivotCluster", Name: r.Cluster.GetName()}
-}
-
 // finding returns an error that a user has to do something about.
 func (r *run) finding(advice, format string, args ...any) error {
-	return inventory.Findings{{Ref: r.ref(), Problem: fmt.Sprintf(format, args...), Advice: advice}}
+	return inventory.Findings{{Ref: refOf(r.Cluster), Problem: fmt.Sprintf(format, args...), Advice: advice}}
 }
 
 func (r *run) get(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
@@ -126,7 +104,7 @@ func (r *run) get(ctx context.Context, ref Ref) (*unstructured.Unstructured, err
 
 // cluster returns the PivotCluster of the bootstrap cluster; nil if there is none.
 func (r *run) cluster(ctx context.Context) (*unstructured.Unstructured, error) {
-	return r.get(ctx, r.ref())
+	return r.get(ctx, refOf(r.Cluster))
 }
 
 // checkForeign refuses a PivotCluster that is not installed, or that is being deleted.
@@ -271,11 +249,6 @@ func (r *run) see(o *unstructured.Unstructured) (Mark, bool) {
 	r.result.Phase, r.result.Message = m.Phase, m.Message
 	observed, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
 	return m, observed == o.GetGeneration()
-}
-
-func text(o *unstructured.Unstructured, path ...string) string {
-	s, _, _ := unstructured.NestedString(o.Object, path...)
-	return s
 }
 
 // condition returns a condition of the status; its zero value if there is none.

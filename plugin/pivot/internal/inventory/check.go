@@ -12,12 +12,6 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// passive reports whether nothing reconciles an object. That is so for Secrets, ConfigMaps, and
-// templates, whose kinds end with Template by contract.
-func passive(n *node) bool {
-	return n.ref.Group == "" || strings.HasSuffix(n.ref.Kind, templateKindsEnd)
-}
-
 // check returns what stands in the way.
 func (m *members) check(ctx context.Context, s *scan) Findings {
 	out := slices.Concat(m.copies(), m.references(s.kinds), m.forgotten())

@@ -6,8 +6,6 @@ package inventory
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -59,51 +57,6 @@ type pointer struct {
 	path string
 }
 
-// newNode reads what matters of an object.
-func (s *scan) newNode(kind plane.Kind, o *unstructured.Unstructured) (*node, error) {
-	n := &node{ref: plane.RefOf(o), uid: string(o.GetUID()), global: !kind.Namespaced}
-	n.token = n.ref.Group == "" && n.ref.Kind == secretKind && text(o.Object, "type") == tokenType
-
-	// Read what it belongs to, and what it refers to.
-	for _, r := range o.GetOwnerReferences() {
-		gv, _ := schema.ParseGroupVersion(r.APIVersion)
-		n.owners = append(n.owners, owner{ref: plane.Ref{Group: gv.Group, Kind: r.Kind, Name: r.Name}, uid: string(r.UID)})
-	}
-	if !n.global {
-		n.names = namesOf(o)
-	}
-	n.setLabels(kind, o.GetLabels())
-	if spec, ok := o.Object["spec"]; ok && kind.Group != "" {
-		s.collectReferences(n, spec, "spec")
-	}
-
-	// A Cluster leads to its class and its providers.
-	if n.isCluster() {
-		n.class = classOf(o)
-		n.pausedBy = PausedBy(o)
-		for _, field := range []string{"infrastructureRef", "controlPlaneRef"} {
-			if r, ok := reference(nested(o.Object, "spec", field)); ok {
-				n.providers = append(n.providers, r.in(n.ref.Namespace))
-			}
-		}
-	}
-
-	// Keep what an item needs. The object itself is kept only if it is a likely member.
-	n.item = Item{
-		Entry:           snapshot.Entry{Ref: n.ref, APIVersion: o.GetAPIVersion(), UID: n.uid},
-		ResourceVersion: o.GetResourceVersion(),
-		Blocks:          hasKey(o.GetAnnotations(), blockAnnotation),
-		Busy:            busy(o),
-	}
-	// An object that is paused by its own annotation says nothing about its Cluster.
-	_, reports := conditions(o)["Paused"]
-	n.item.ReportsPaused = reports && !hasKey(o.GetAnnotations(), pausedAnnotation)
-	if !s.likely(n) {
-		return n, nil
-	}
-	return n, n.fill(o)
-}
-
 // fill sets what an import needs of an object.
 func (n *node) fill(o *unstructured.Unstructured) (err error) {
 	n.item.Object, err = snapshot.Canonical(o)
@@ -122,18 +75,13 @@ func (n *node) fill(o *unstructured.Unstructured) (err error) {
 	return err
 }
 
-// likely reports whether an object is kept when it is first read. That bounds memory: a namespace
-// may hold other Clusters, and Secrets and ConfigMaps of others.
-func (s *scan) likely(n *node) bool {
-	if n.isCluster() {
-		return n.ref.Name == s.cluster.Name
-	}
-	if len(n.names) > 0 {
-		return slices.Contains(n.names, s.cluster.Name)
-	}
-	return n.ref.Group != "" || len(n.owners) > 0 || n.move
+// passive reports whether nothing reconciles an object. That is so for Secrets, ConfigMaps, and
+// templates, whose kinds end with Template by contract.
+func passive(n *node) bool {
+	return n.ref.Group == "" || strings.HasSuffix(n.ref.Kind, templateKindsEnd)
 }
 
+// isCluster reports whether an object is a Cluster.
 func (n *node) isCluster() bool { return n.ref.GroupKind() == clusterGK() }
 
 func (n *node) setLabels(kind plane.Kind, labels map[string]string) {
@@ -141,11 +89,6 @@ func (n *node) setLabels(kind plane.Kind, labels map[string]string) {
 	n.labelled = hierarchy || hasKey(kind.Labels, moveLabel) || hasKey(labels, moveLabel)
 	n.hierarchy = hierarchy || root(n.ref.GroupKind())
 	n.move = n.labelled || n.hierarchy
-}
-
-func hasKey(m map[string]string, k string) bool {
-	_, ok := m[k]
-	return ok
 }
 
 // namesOf returns the Clusters that an object names as its own, sorted.
@@ -206,34 +149,6 @@ func (r objectRef) in(namespace string) plane.Ref {
 	return r.Ref
 }
 
-// collectReferences collects the references of a spec to kinds that may belong to a Cluster. It
-// also collects Secrets and ConfigMaps that a spec names without their kind; see implied.
-func (s *scan) collectReferences(n *node, v any, path string) {
-	add := func(r objectRef, path string) {
-		ref := r.in(n.ref.Namespace)
-		if !slices.ContainsFunc(n.refs, func(p pointer) bool { return p.Ref == ref }) {
-			n.refs = append(n.refs, pointer{ref, path})
-		}
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		if r, ok := reference(v); ok && s.named[r.Kind] && r.GroupKind() != clusterGK() {
-			add(r, path)
-		}
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			below := path + "." + k
-			if r, ok := implied(k, v[k]); ok {
-				add(r, below)
-			}
-			s.collectReferences(n, v[k], below)
-		}
-	case []any:
-		for i, below := range v {
-			s.collectReferences(n, below, fmt.Sprintf("%s[%d]", path, i))
-		}
-	}
-}
-
 // implied returns the Secret, or ConfigMap, that a field names without its kind: as a text in
 // secretName, or by a name in secret or secretRef, and in fields whose names end so.
 func implied(field string, v any) (objectRef, bool) {
@@ -251,22 +166,4 @@ func implied(field string, v any) (objectRef, bool) {
 		return objectRef{r}, r.Name != ""
 	}
 	return objectRef{}, false
-}
-
-// nested returns a field, or nil.
-func nested(m map[string]any, path ...string) any {
-	for i, k := range path {
-		v := m[k]
-		if i == len(path)-1 {
-			return v
-		}
-		m, _ = v.(map[string]any)
-	}
-	return nil
-}
-
-// text returns a field, or "" if it is no text.
-func text(m map[string]any, path ...string) string {
-	s, _ := nested(m, path...).(string)
-	return s
 }

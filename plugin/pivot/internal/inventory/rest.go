@@ -121,3 +121,27 @@ func ownsPaused(f metav1.ManagedFieldsEntry) bool {
 	_, ok := fields.Spec["f:paused"]
 	return ok
 }
+
+// hasKey reports whether a map has a key.
+func hasKey(m map[string]string, k string) bool {
+	_, ok := m[k]
+	return ok
+}
+
+// nested returns a field, or nil.
+func nested(m map[string]any, path ...string) any {
+	for i, k := range path {
+		v := m[k]
+		if i == len(path)-1 {
+			return v
+		}
+		m, _ = v.(map[string]any)
+	}
+	return nil
+}
+
+// text returns a field, or "" if it is no text.
+func text(m map[string]any, path ...string) string {
+	s, _ := nested(m, path...).(string)
+	return s
+}

@@ -6,15 +6,18 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
 // scan reads what may belong to the Cluster.
@@ -163,4 +166,89 @@ func (s *scan) list(ctx context.Context, kind plane.Kind, namespace string) erro
 	}
 	// A definition that is not established, or was deleted, has no objects.
 	return plane.IgnoreNotFound(err)
+}
+
+// newNode reads what matters of an object.
+func (s *scan) newNode(kind plane.Kind, o *unstructured.Unstructured) (*node, error) {
+	n := &node{ref: plane.RefOf(o), uid: string(o.GetUID()), global: !kind.Namespaced}
+	n.token = n.ref.Group == "" && n.ref.Kind == secretKind && text(o.Object, "type") == tokenType
+
+	// Read what it belongs to, and what it refers to.
+	for _, r := range o.GetOwnerReferences() {
+		gv, _ := schema.ParseGroupVersion(r.APIVersion)
+		n.owners = append(n.owners, owner{ref: plane.Ref{Group: gv.Group, Kind: r.Kind, Name: r.Name}, uid: string(r.UID)})
+	}
+	if !n.global {
+		n.names = namesOf(o)
+	}
+	n.setLabels(kind, o.GetLabels())
+	if spec, ok := o.Object["spec"]; ok && kind.Group != "" {
+		s.collectReferences(n, spec, "spec")
+	}
+
+	// A Cluster leads to its class and its providers.
+	if n.isCluster() {
+		n.class = classOf(o)
+		n.pausedBy = PausedBy(o)
+		for _, field := range []string{"infrastructureRef", "controlPlaneRef"} {
+			if r, ok := reference(nested(o.Object, "spec", field)); ok {
+				n.providers = append(n.providers, r.in(n.ref.Namespace))
+			}
+		}
+	}
+
+	// Keep what an item needs. The object itself is kept only if it is a likely member.
+	n.item = Item{
+		Entry:           snapshot.Entry{Ref: n.ref, APIVersion: o.GetAPIVersion(), UID: n.uid},
+		ResourceVersion: o.GetResourceVersion(),
+		Blocks:          hasKey(o.GetAnnotations(), blockAnnotation),
+		Busy:            busy(o),
+	}
+	// An object that is paused by its own annotation says nothing about its Cluster.
+	_, reports := conditions(o)["Paused"]
+	n.item.ReportsPaused = reports && !hasKey(o.GetAnnotations(), pausedAnnotation)
+	if !s.likely(n) {
+		return n, nil
+	}
+	return n, n.fill(o)
+}
+
+// likely reports whether an object is kept when it is first read. That bounds memory: a namespace
+// may hold other Clusters, and Secrets and ConfigMaps of others.
+func (s *scan) likely(n *node) bool {
+	if n.isCluster() {
+		return n.ref.Name == s.cluster.Name
+	}
+	if len(n.names) > 0 {
+		return slices.Contains(n.names, s.cluster.Name)
+	}
+	return n.ref.Group != "" || len(n.owners) > 0 || n.move
+}
+
+// collectReferences collects the references of a spec to kinds that may belong to a Cluster. It
+// also collects Secrets and ConfigMaps that a spec names without their kind; see implied.
+func (s *scan) collectReferences(n *node, v any, path string) {
+	add := func(r objectRef, path string) {
+		ref := r.in(n.ref.Namespace)
+		if !slices.ContainsFunc(n.refs, func(p pointer) bool { return p.Ref == ref }) {
+			n.refs = append(n.refs, pointer{ref, path})
+		}
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if r, ok := reference(v); ok && s.named[r.Kind] && r.GroupKind() != clusterGK() {
+			add(r, path)
+		}
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			below := path + "." + k
+			if r, ok := implied(k, v[k]); ok {
+				add(r, below)
+			}
+			s.collectReferences(n, v[k], below)
+		}
+	case []any:
+		for i, below := range v {
+			s.collectReferences(n, below, fmt.Sprintf("%s[%d]", path, i))
+		}
+	}
 }

@@ -66,12 +66,6 @@ func mend(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snap
 	return false, t.importEntries(ctx, entries, fence)
 }
 
-// beingDeleted returns the finding about an object of a target that is not active yet.
-func beingDeleted(p *plane.Plane, r plane.Ref) (_ plane.Ref, problem, advice string) {
-	return r, fmt.Sprintf("is being deleted from the %s plane", p.Name()),
-		"see what deletes it, and stop that; then remove its finalizers with kubectl, which deletes this copy and no machine, and go on with `ropewalk pivot run --resume`: it is imported again"
-}
-
 // Rehearse tries on the target what Activate would write of one object of each kind, without
 // storing it. This asks its API server, webhooks and policies. What they refuse is returned as
 // Findings.

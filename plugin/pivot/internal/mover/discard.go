@@ -5,10 +5,8 @@ package mover
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
@@ -57,54 +55,4 @@ func Discard(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []s
 		}
 	}
 	return fmt.Errorf("%s plane: objects with the mark of pivot %q are still there after %d attempts to delete them", p.Name(), id, rounds)
-}
-
-// errLeft ends a removal without a deletion.
-var errLeft = errors.New("left")
-
-// sweep deletes what carries the mark of the pivot. It removes all finalizers first, so that the
-// garbage collector finds none, whatever owns what.
-func (t *target) sweep(ctx context.Context, marked []snapshot.Entry) error {
-	// An object may have lost its mark, or got that of another pivot, since it was read.
-	prepare := func(o *unstructured.Unstructured) error {
-		if m, id := markOf(o); id != t.id && (m != "" || !t.activating) {
-			return errLeft
-		}
-		if !release(o) {
-			return plane.ErrUnchanged
-		}
-		return nil
-	}
-	options := metav1.UpdateOptions{FieldManager: Manager}
-
-	// What is gone, or must be left, is no error.
-	each := func(entries []snapshot.Entry, f func(context.Context, plane.Kind, plane.Ref) error) error {
-		return t.plane.Each(ctx, len(entries), func(ctx context.Context, i int) error {
-			e := &entries[i]
-			k, err := t.kinds.At(e.Ref, e.APIVersion)
-			if err != nil {
-				return err
-			}
-			err = plane.IgnoreNotFound(f(ctx, k, e.Ref))
-			if errors.Is(err, errLeft) {
-				err = nil
-			}
-			return failed(t.plane, "deleting", e.Ref, nil, err)
-		})
-	}
-
-	// Remove the finalizers of all, then delete the deepest first.
-	err := each(marked, func(ctx context.Context, k plane.Kind, r plane.Ref) error {
-		_, err := t.plane.Update(ctx, k, r, options, prepare)
-		return err
-	})
-	for _, stage := range stages(marked) {
-		if err != nil {
-			return err
-		}
-		err = each(stage, func(ctx context.Context, k plane.Kind, r plane.Ref) error {
-			return t.plane.Remove(ctx, k, r, options, prepare)
-		})
-	}
-	return err
 }

@@ -60,3 +60,9 @@ func reason(o *unstructured.Unstructured, err error) string {
 	}
 	return snapshot.Hide(o, err.Error())
 }
+
+// beingDeleted returns the finding about an object of a target that is not active yet.
+func beingDeleted(p *plane.Plane, r plane.Ref) (_ plane.Ref, problem, advice string) {
+	return r, fmt.Sprintf("is being deleted from the %s plane", p.Name()),
+		"see what deletes it, and stop that; then remove its finalizers with kubectl, which deletes this copy and no machine, and go on with `ropewalk pivot run --resume`: it is imported again"
+}

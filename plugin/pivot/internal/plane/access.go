@@ -6,7 +6,6 @@ package plane
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -71,13 +70,4 @@ func (p *Plane) User(ctx context.Context) (string, error) {
 	}
 	name, _, _ := unstructured.NestedString(answer.Object, "status", "userInfo", "username")
 	return name, nil
-}
-
-// decode reads an unstructured value into a Go one; fields that it has not are ignored.
-func decode(from, into any) error {
-	data, err := json.Marshal(from)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, into)
 }

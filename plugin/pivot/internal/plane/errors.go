@@ -4,17 +4,15 @@
 package plane
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"syscall"
-	"time"
 
 	"golang.org/x/net/http2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
@@ -44,35 +42,10 @@ func temporary(err error) bool {
 		utilnet.IsTimeout(err) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.As(err, &failed)
 }
 
-// repeat calls f until it succeeds, fails for good, or the patience is over.
-func (p *Plane) repeat(ctx context.Context, f func(context.Context) error) error {
-	return p.repeatIf(ctx, f, temporary)
-}
-
-// repeatIf calls f until it succeeds, fails with an error for which retry is false, or the
-// patience is over. It returns the last error.
-func (p *Plane) repeatIf(ctx context.Context, f func(context.Context) error, retry func(error) bool) error {
-	const first, most = 20 * time.Millisecond, 2 * time.Second
-	wait := first
-	// One request may hang for longer than that as well.
-	silence := time.AfterFunc(Silence, func() { p.Wait(fmt.Sprintf("waiting for the API server of the %s plane to answer", p.Name())) })
-	defer silence.Stop()
-	for waited := time.Duration(0); ; {
-		err := f(ctx)
-		if err == nil || ctx.Err() != nil || waited >= p.options.Patience || !retry(err) {
-			return err
-		}
-		if waited >= Silence {
-			p.Wait(fmt.Sprintf("waiting for the API server of the %s plane, up to %s: %v", p.Name(), p.options.Patience, err))
-		}
-		pause := wait
-		if after, ok := apierrors.SuggestsClientDelay(err); ok {
-			pause = max(pause, min(time.Duration(after)*time.Second, most))
-		}
-		if p.options.Sleep(ctx, pause) != nil {
-			return err
-		}
-		waited += pause
-		wait = min(2*wait, most)
+// IgnoreNotFound returns err, or nil if an object, or its kind, is not there.
+func IgnoreNotFound(err error) error {
+	if isNotFound(err) || meta.IsNoMatchError(err) {
+		return nil
 	}
+	return err
 }

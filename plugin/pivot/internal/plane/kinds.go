@@ -5,12 +5,11 @@ package plane
 
 import (
 	"cmp"
-	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiversion "k8s.io/apimachinery/pkg/version"
@@ -51,37 +50,6 @@ var (
 // Kinds are the kinds of a plane: those of its CustomResourceDefinitions, Secret, ConfigMap
 // and Namespace.
 type Kinds map[schema.GroupKind]Kind
-
-// Kinds reads the CustomResourceDefinitions that are served.
-func (p *Plane) Kinds(ctx context.Context) (Kinds, error) {
-	out := Kinds{}
-	for _, k := range []Kind{NamespaceKind, SecretKind, ConfigMapKind} {
-		out[k.GroupKind()] = k
-	}
-	// A definition can have a megabyte of schemas, which are not kept.
-	const page = 10
-	return out, p.List(ctx, crdKind, "", page, func(crd *unstructured.Unstructured) error {
-		k, ok, err := kindOf(crd)
-		if err != nil {
-			return fmt.Errorf("%s plane: %s: %w", p.Name(), RefOf(crd), err)
-		}
-		if ok {
-			out[k.GroupKind()] = k
-		}
-		return nil
-	})
-}
-
-// Definitions returns the CustomResourceDefinitions that the server has, by name. The value is
-// true for one that is being deleted, with all of its objects.
-func (p *Plane) Definitions(ctx context.Context) (map[string]bool, error) {
-	out := map[string]bool{}
-	err := p.Metadata(ctx, crdKind, "", func(o *metav1.PartialObjectMetadata) { out[o.Name] = o.DeletionTimestamp != nil })
-	if err != nil {
-		return nil, fmt.Errorf("%s plane: listing %s: %w", p.Name(), crdKind.GroupKind(), err)
-	}
-	return out, nil
-}
 
 // kindOf returns what a CustomResourceDefinition defines; ok is false if none of its versions is
 // served.
@@ -157,4 +125,13 @@ func (s Kinds) At(r Ref, apiVersion string) (Kind, error) {
 	}
 	k.Version = gv.Version
 	return k, nil
+}
+
+// decode reads an unstructured value into a Go one; fields that it has not are ignored.
+func decode(from, into any) error {
+	data, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
 }

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -116,6 +116,39 @@ func (p *Plane) resource(k Kind, namespace string) dynamic.ResourceInterface {
 		return all
 	}
 	return all.Namespace(namespace)
+}
+
+// repeat calls f until it succeeds, fails for good, or the patience is over.
+func (p *Plane) repeat(ctx context.Context, f func(context.Context) error) error {
+	return p.repeatIf(ctx, f, temporary)
+}
+
+// repeatIf calls f until it succeeds, fails with an error for which retry is false, or the
+// patience is over. It returns the last error.
+func (p *Plane) repeatIf(ctx context.Context, f func(context.Context) error, retry func(error) bool) error {
+	const first, most = 20 * time.Millisecond, 2 * time.Second
+	wait := first
+	// One request may hang for longer than that as well.
+	silence := time.AfterFunc(Silence, func() { p.Wait(fmt.Sprintf("waiting for the API server of the %s plane to answer", p.Name())) })
+	defer silence.Stop()
+	for waited := time.Duration(0); ; {
+		err := f(ctx)
+		if err == nil || ctx.Err() != nil || waited >= p.options.Patience || !retry(err) {
+			return err
+		}
+		if waited >= Silence {
+			p.Wait(fmt.Sprintf("waiting for the API server of the %s plane, up to %s: %v", p.Name(), p.options.Patience, err))
+		}
+		pause := wait
+		if after, ok := apierrors.SuggestsClientDelay(err); ok {
+			pause = max(pause, min(time.Duration(after)*time.Second, most))
+		}
+		if p.options.Sleep(ctx, pause) != nil {
+			return err
+		}
+		waited += pause
+		wait = min(2*wait, most)
+	}
 }
 
 // Get reads an object.
@@ -268,12 +301,4 @@ func (p *Plane) Each(ctx context.Context, n int, f func(ctx context.Context, i i
 		return err
 	}
 	return errors.Join(errs...)
-}
-
-// IgnoreNotFound returns err, or nil if an object, or its kind, is not there.
-func IgnoreNotFound(err error) error {
-	if isNotFound(err) || meta.IsNoMatchError(err) {
-		return nil
-	}
-	return err
 }

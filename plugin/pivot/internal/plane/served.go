@@ -10,8 +10,40 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// Kinds reads the CustomResourceDefinitions that are served.
+func (p *Plane) Kinds(ctx context.Context) (Kinds, error) {
+	out := Kinds{}
+	for _, k := range []Kind{NamespaceKind, SecretKind, ConfigMapKind} {
+		out[k.GroupKind()] = k
+	}
+	// A definition can have a megabyte of schemas, which are not kept.
+	const page = 10
+	return out, p.List(ctx, crdKind, "", page, func(crd *unstructured.Unstructured) error {
+		k, ok, err := kindOf(crd)
+		if err != nil {
+			return fmt.Errorf("%s plane: %s: %w", p.Name(), RefOf(crd), err)
+		}
+		if ok {
+			out[k.GroupKind()] = k
+		}
+		return nil
+	})
+}
+
+// Definitions returns the CustomResourceDefinitions that the server has, by name. The value is
+// true for one that is being deleted, with all of its objects.
+func (p *Plane) Definitions(ctx context.Context) (map[string]bool, error) {
+	out := map[string]bool{}
+	err := p.Metadata(ctx, crdKind, "", func(o *metav1.PartialObjectMetadata) { out[o.Name] = o.DeletionTimestamp != nil })
+	if err != nil {
+		return nil, fmt.Errorf("%s plane: listing %s: %w", p.Name(), crdKind.GroupKind(), err)
+	}
+	return out, nil
+}
 
 // Served returns all kinds whose objects are in namespaces and can be listed, built in or not, but
 // for Events. Each has the version that the server prefers of those that have it. The error names

@@ -16,26 +16,27 @@ import (
 
 // checkAcceptable refuses a request about objects that the target does not accept.
 func (h *handling) checkAcceptable() error {
-	if h.Accept == nil {
+	if h.takes == nil {
 		return nil
 	}
-	if err := h.Accept(h.request.Cluster); err != nil {
-		return refuse(Blocked, "%s plane: %w", h.Plane.Name(), err)
+	if err := h.takes(h.request.Cluster); err != nil {
+		return refuse(Blocked, "%s plane: %w", h.plane.Name(), err)
 	}
 	if h.request.Op == Abort {
 		return nil // The samples are what to delete, and only what this pivot imported is.
 	}
-	return h.accept(h.request.Samples, func(snapshot.Entry) error { return nil })
+	return accept(h.takes, h.request.Samples, func(snapshot.Entry) error { return nil })
 }
 
-// accept returns findings for the entries that are not accepted, or that do not pass a check.
-func (h *handling) accept(entries []snapshot.Entry, check func(snapshot.Entry) error) error {
-	if h.Accept == nil {
+// accept returns findings for the entries that are not accepted, or that do not pass a check. Takes
+// is Target.Accept.
+func accept(takes func(plane.Ref) error, entries []snapshot.Entry, check func(snapshot.Entry) error) error {
+	if takes == nil {
 		return nil
 	}
 	var wrong inventory.Findings
 	for _, e := range entries {
-		err := h.Accept(e.Ref)
+		err := takes(e.Ref)
 		if err == nil {
 			err = check(e)
 		}

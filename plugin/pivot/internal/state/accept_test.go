@@ -66,14 +66,13 @@ func TestATargetIsNotLiedTo(t *testing.T) {
 	object := planetest.Object("v1", "Secret", "kube-system", "admin")
 	data, err := json.Marshal(object.Object)
 	require.NoError(t, err)
+	all := func(plane.Ref) error { return nil }
 	for name, e := range map[string]snapshot.Entry{
 		"another namespace": {Ref: plane.Ref{Kind: "Secret", Namespace: "apps", Name: "admin"}, APIVersion: "v1", Object: data},
 		"another version":   {Ref: plane.RefOf(object), APIVersion: "v2", Object: data},
 		"no object":         {Ref: plane.RefOf(object), APIVersion: "v1", Object: json.RawMessage("[]")},
 	} {
-		h := &handling{Target: &Target{Accept: func(plane.Ref) error { return nil }}}
-		require.Error(t, h.accept([]snapshot.Entry{e}, checkObject), name)
+		require.Error(t, accept(all, []snapshot.Entry{e}, checkObject), name)
 	}
-	h := &handling{Target: &Target{Accept: func(plane.Ref) error { return nil }}}
-	require.NoError(t, h.accept([]snapshot.Entry{{Ref: plane.RefOf(object), APIVersion: "v1", Object: data}}, checkObject))
+	require.NoError(t, accept(all, []snapshot.Entry{{Ref: plane.RefOf(object), APIVersion: "v1", Object: data}}, checkObject))
 }

@@ -17,66 +17,62 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
+// completion goes from the commit to the end.
+type completion struct {
+	p         *process
+	snapshots *snapshots
+	// hold and discardChanges are those of Source.
+	hold           time.Duration
+	discardChanges bool
+}
+
 // activate lets the target unpause the Cluster.
-func (s *Source) activate(ctx context.Context) error {
-	if err := s.checkPaused(ctx); err != nil {
+func (c completion) activate(ctx context.Context) error {
+	if err := c.checkPaused(ctx); err != nil {
 		return err
 	}
-	if !s.verified { // By another process, since when the target may have lost objects.
+	if !c.snapshots.verified { // By another process, since when the target may have lost objects.
 		// What is too late for it is active, and what is stale is mended below.
-		if err := s.compare(ctx); err != nil && !isRefused(err, TooLate) && !isRefused(err, Stale) {
+		if err := c.snapshots.compare(ctx); err != nil && !isRefused(err, TooLate) && !isRefused(err, Stale) {
 			return err
 		}
 	}
-	out, err := s.ask(ctx, Request{Op: Activate})
+	out, err := c.snapshots.ask(ctx, Request{Op: Activate})
 	if isRefused(err, Stale) && out.Receipt != nil && !out.Receipt.Step.Forward() {
-		s.report("", "importing again, as the target has lost what was verified: "+printable.FirstLine(err.Error()))
-		if err := s.rebuild(ctx, err); err != nil {
+		c.p.report("", "importing again, as the target has lost what was verified: "+printable.FirstLine(err.Error()))
+		if err := c.rebuild(ctx, err); err != nil {
 			return err
 		}
-		_, err = s.ask(ctx, Request{Op: Activate})
+		_, err = c.snapshots.ask(ctx, Request{Op: Activate})
 	}
 	if err != nil {
 		return err
 	}
-	return s.save(ctx, Activated, "")
+	return c.p.save(ctx, Activated, "")
 }
 
 // checkPaused returns an error if the Cluster was unpaused after the commit: the target is not
 // activated then.
-func (s *Source) checkPaused(ctx context.Context) error {
-	o, err := s.live(ctx)
+func (c completion) checkPaused(ctx context.Context) error {
+	o, err := c.p.live(ctx)
 	if err != nil || o == nil {
 		return err // It was deleted: by a process that has gone on, or with its namespace.
 	}
 	if paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused"); !paused {
 		return wrong("%s plane: %s is not paused any more, so that the target is not activated: see in its metadata.managedFields what unpaused it, set its spec.paused to true, and go on with `ropewalk pivot run --resume`",
-			s.Plane.Name(), s.receipt.Cluster)
+			c.p.plane.Name(), c.p.receipt.Cluster)
 	}
 	return nil
 }
 
-// live returns the Cluster on the source as it is now; nil if it is not there any more.
-func (s *Source) live(ctx context.Context) (*unstructured.Unstructured, error) {
-	cluster := s.receipt.Cluster
-	o, err := s.Plane.Get(ctx, s.kinds[cluster.GroupKind()], cluster)
-	switch {
-	case err == nil:
-		return o, nil
-	case plane.IgnoreNotFound(err) == nil:
-		return nil, nil //nolint:nilnil // none is no error
-	}
-	return nil, fmt.Errorf("%s plane: %s: %w", s.Plane.Name(), cluster, err)
-}
-
 // rebuild brings a target that has lost everything before it was activated back to what was
 // verified.
-func (s *Source) rebuild(ctx context.Context, lost error) error {
-	if err := s.restage(ctx, lost); err != nil {
+func (c completion) rebuild(ctx context.Context, lost error) error {
+	if err := c.snapshots.restage(ctx, lost); err != nil {
 		return err
 	}
 	for _, op := range []Op{Import, Verify} {
-		if _, err := s.ask(ctx, Request{Op: op}); err != nil {
+		if _, err := c.snapshots.ask(ctx, Request{Op: op}); err != nil {
 			return err
 		}
 	}
@@ -84,51 +80,51 @@ func (s *Source) rebuild(ctx context.Context, lost error) error {
 }
 
 // confirm waits until the target is in charge, and has been so for the time of Hold.
-func (s *Source) confirm(ctx context.Context) error {
-	if _, err := s.ask(ctx, Request{Op: Confirm}); err != nil {
+func (c completion) confirm(ctx context.Context) error {
+	if _, err := c.snapshots.ask(ctx, Request{Op: Confirm}); err != nil {
 		return err
 	}
-	if left := s.Hold - s.now().Sub(s.receipt.When(Activated)); left > 0 {
-		s.report("", fmt.Sprintf("holding for %s before the source is deleted", left.Round(time.Second)))
-		if err := s.Plane.Sleep(ctx, left); err != nil {
+	if left := c.hold - c.p.now().Sub(c.p.receipt.When(Activated)); left > 0 {
+		c.p.report("", fmt.Sprintf("holding for %s before the source is deleted", left.Round(time.Second)))
+		if err := c.p.plane.Sleep(ctx, left); err != nil {
 			return err
 		}
-		if _, err := s.ask(ctx, Request{Op: Confirm}); err != nil {
+		if _, err := c.snapshots.ask(ctx, Request{Op: Confirm}); err != nil {
 			return err
 		}
 	}
-	return s.save(ctx, Confirmed, "")
+	return c.p.save(ctx, Confirmed, "")
 }
 
 // finish deletes the source.
-func (s *Source) finish(ctx context.Context) error {
+func (c completion) finish(ctx context.Context) error {
 	// What was staged is gone only where this was done, and all of the source deleted.
-	if _, err := s.call(ctx, Request{Op: Confirm}); err != nil && !isRefused(err, Corrupt) {
+	if _, err := c.p.call(ctx, Request{Op: Confirm}); err != nil && !isRefused(err, Corrupt) {
 		return err
 	}
-	if last := &s.receipt.Marks[len(s.receipt.Marks)-1]; last.Note != nothingNew && !s.DiscardChanges {
-		if err := s.checkCreated(ctx); err != nil {
+	if last := &c.p.receipt.Marks[len(c.p.receipt.Marks)-1]; last.Note != nothingNew && !c.discardChanges {
+		if err := c.checkCreated(ctx); err != nil {
 			return err
 		}
 		// Once a part of the source is deleted, there is no telling any more.
 		last.Note = nothingNew
-		if err := s.store.write(ctx, s.receipt); err != nil {
+		if err := c.p.store.write(ctx, c.p.receipt); err != nil {
 			return err
 		}
 	}
-	if s.GitOps != nil {
-		if err := s.GitOps.Tombstone(ctx, s.receipt.Cluster); err != nil {
+	if c.p.gitOps != nil {
+		if err := c.p.gitOps.Tombstone(ctx, c.p.receipt.Cluster); err != nil {
 			return fmt.Errorf("ending the delivery by GitOps: %w", err)
 		}
 	}
-	err := mover.Delete(ctx, s.Plane, s.kinds, s.receipt.Outline, s.DiscardChanges, s.checkReady, func(done, of int) { s.count("deleting from the source", done, of) })
+	err := mover.Delete(ctx, c.p.plane, c.p.kinds, c.p.receipt.Outline, c.discardChanges, c.snapshots.checkReady, func(done, of int) { c.p.count("deleting from the source", done, of) })
 	if err != nil {
 		return err
 	}
-	if _, err := s.call(ctx, Request{Op: Finish}); err != nil {
+	if _, err := c.p.call(ctx, Request{Op: Finish}); err != nil {
 		return err
 	}
-	return s.save(ctx, Done, "")
+	return c.p.save(ctx, Done, "")
 }
 
 // nothingNew notes that the source was looked through before anything was deleted from it.
@@ -136,11 +132,11 @@ const nothingNew = "nothing was created on the source"
 
 // checkCreated returns findings for objects that came to the cluster on the source after the
 // commit. The target does not have them, and nothing would reconcile them.
-func (s *Source) checkCreated(ctx context.Context) error {
-	set, err := inventory.Read(ctx, s.Plane, s.kinds, s.Cluster, inventory.Options{Copy: s.Copy})
+func (c completion) checkCreated(ctx context.Context) error {
+	set, err := inventory.Read(ctx, c.p.plane, c.p.kinds, c.p.cluster, inventory.Options{Copy: c.p.copies})
 	var findings inventory.Findings
 	if errors.As(err, &findings) {
-		if o, failed := s.live(ctx); failed == nil && (o == nil || o.GetDeletionTimestamp() != nil) {
+		if o, failed := c.p.live(ctx); failed == nil && (o == nil || o.GetDeletionTimestamp() != nil) {
 			return nil // Another process has deleted it, or its namespace takes all along.
 		}
 	}
@@ -148,7 +144,7 @@ func (s *Source) checkCreated(ctx context.Context) error {
 		return err
 	}
 	known := map[plane.Ref]bool{}
-	for _, e := range s.receipt.Outline {
+	for _, e := range c.p.receipt.Outline {
 		known[e.Ref] = true
 	}
 	for _, item := range set.Items {

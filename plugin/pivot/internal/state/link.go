@@ -6,6 +6,7 @@ package state
 import (
 	"context"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -142,3 +143,6 @@ func mapped(kinds []plane.Kind) plane.Kinds {
 	}
 	return out
 }
+
+// settleWithin is how long controllers have to see that a Cluster is paused, or is not.
+const settleWithin = 5 * time.Minute

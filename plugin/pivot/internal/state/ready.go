@@ -10,30 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
-	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
-
-// checkReady returns an error if what a pivot relies on is not there any more. Before the
-// activation it asks webhooks and policies too. Afterwards Confirm asks the controllers of the
-// target.
-func (h *handling) checkReady(ctx context.Context) error {
-	switch h.receipt.Step {
-	case Done:
-		return nil // By then an agent has given up its rights.
-	case Verified:
-		entries, kinds, err := h.entries(ctx)
-		if err != nil {
-			return err
-		}
-		if err := mover.Rehearse(ctx, h.Plane, kinds, entries, h.receipt.ID); err != nil {
-			return err
-		}
-	default:
-		h.used = mapped(h.request.Kinds)
-	}
-	return h.checkPlane(ctx)
-}
 
 // checkPlane returns findings if the plane loses what is imported: its namespace, or a definition
 // of what moves, is not there or is being deleted. Kubernetes deletes the objects some seconds
@@ -46,13 +24,13 @@ func (h *handling) checkPlane(ctx context.Context) error {
 	}
 	var out inventory.Findings
 	if o == nil {
-		out = append(out, inventory.Finding{Ref: h.namespaceRef(), Problem: fmt.Sprintf("is not on the %s plane any more", h.Plane.Name()),
+		out = append(out, inventory.Finding{Ref: h.namespaceRef(), Problem: fmt.Sprintf("is not on the %s plane any more", h.plane.Name()),
 			Advice: "see what deleted it; run again, or, where the pivot is committed, go on with `ropewalk pivot run --resume`: all is imported again from the source"})
 	}
 
 	// So must the definitions of what moves, except those that are built in.
 	if len(h.used) > 0 {
-		definitions, err := h.Plane.Definitions(ctx)
+		definitions, err := h.plane.Definitions(ctx)
 		if err != nil {
 			return err
 		}
@@ -63,9 +41,9 @@ func (h *handling) checkPlane(ctx context.Context) error {
 			ref := plane.Ref{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: k.Resource + "." + k.Group}
 			switch deleted, there := definitions[ref.Name]; {
 			case !there:
-				out = append(out, inventory.Finding{Ref: ref, Problem: fmt.Sprintf("is not on the %s plane any more", h.Plane.Name()), Advice: "install its provider again"})
+				out = append(out, inventory.Finding{Ref: ref, Problem: fmt.Sprintf("is not on the %s plane any more", h.plane.Name()), Advice: "install its provider again"})
 			case deleted:
-				out = append(out, inventory.Finding{Ref: ref, Problem: fmt.Sprintf("is being deleted from the %s plane, with all of its objects", h.Plane.Name()), Advice: "see what deletes it, and install its provider again once it is gone"})
+				out = append(out, inventory.Finding{Ref: ref, Problem: fmt.Sprintf("is being deleted from the %s plane, with all of its objects", h.plane.Name()), Advice: "see what deletes it, and install its provider again once it is gone"})
 			}
 		}
 	}
@@ -82,14 +60,14 @@ func (h *handling) namespaceRef() plane.Ref {
 // namespace returns the namespace of the cluster; nil if it is not there. It refuses one that is
 // being deleted, because nothing in it lasts.
 func (h *handling) namespace(ctx context.Context) (*unstructured.Unstructured, error) {
-	o, err := h.Plane.Get(ctx, plane.NamespaceKind, h.namespaceRef())
+	o, err := h.plane.Get(ctx, plane.NamespaceKind, h.namespaceRef())
 	switch {
 	case plane.IgnoreNotFound(err) != nil:
-		return nil, fmt.Errorf("%s plane: namespace %q: %w", h.Plane.Name(), h.store.cluster.Namespace, err)
+		return nil, fmt.Errorf("%s plane: namespace %q: %w", h.plane.Name(), h.store.cluster.Namespace, err)
 	case err != nil:
 		return nil, nil //nolint:nilnil,nilerr // none is no error
 	case o.GetDeletionTimestamp() != nil:
-		return nil, inventory.Findings{{Ref: h.namespaceRef(), Problem: fmt.Sprintf("is being deleted from the %s plane", h.Plane.Name()),
+		return nil, inventory.Findings{{Ref: h.namespaceRef(), Problem: fmt.Sprintf("is being deleted from the %s plane", h.plane.Name()),
 			Advice: "it cannot be kept: remove the finalizers of what is left in it, as the guide says; once it is gone, run again, or, where the pivot is committed, go on with `ropewalk pivot run --resume`: all is imported again from the source"}}
 	}
 	return o, nil

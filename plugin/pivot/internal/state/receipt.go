@@ -363,3 +363,14 @@ func content(o *unstructured.Unstructured) string {
 func Read(ctx context.Context, p *plane.Plane, cluster types.NamespacedName) (*Receipt, error) {
 	return (&store{plane: p, cluster: cluster}).read(ctx)
 }
+
+// retryContested calls f again, up to 100 times, while another process has written the receipt
+// before f did.
+func retryContested(f func() error) error {
+	const attempts = 100 // A pivot has fewer steps.
+	for i := 1; ; i++ {
+		if err := f(); !errors.Is(err, ErrFenced) || i == attempts {
+			return err
+		}
+	}
+}

@@ -4,7 +4,6 @@
 package state
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -16,30 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ropewalk/ropewalk/internal/printable"
-	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
-	"github.com/ropewalk/ropewalk/plugin/pivot/internal/preflight"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
-
-// GitOps keeps the engine of the source from writing what moves. Each method may be called
-// again.
-type GitOps interface {
-	// Freeze stops it before the cluster is paused, Thaw undoes that after an abort, and
-	// Tombstone ends its delivery, and forbids another one, before the source is deleted.
-	Freeze(ctx context.Context, cluster plane.Ref) error
-	Thaw(ctx context.Context, cluster plane.Ref) error
-	Tombstone(ctx context.Context, cluster plane.Ref) error
-}
-
-// Event is progress of a pivot.
-type Event struct {
-	// Step is the one that was finished; "" for a message, or a count, on the way.
-	Step    Step
-	Message string
-	// Done of Of requests of a step are answered; Of is 0 where that is not counted.
-	Done, Of int
-}
 
 // Source is the end that the objects leave, and that drives the pivot.
 type Source struct {
@@ -60,361 +39,299 @@ type Source struct {
 	Now func() time.Time
 	// Report takes progress; it may be nil.
 	Report func(Event)
-
-	store   *store
-	receipt *Receipt
-	kinds   plane.Kinds
-	// entries are the snapshot of this process; nil after a restart.
-	entries []snapshot.Entry
-	// samples are those of the preflight, for a second one in the namespace of the target.
-	samples []snapshot.Entry
-	// verified: this process has compared both planes.
-	verified bool
-	// doing is what a process does with a pivot that it has not begun.
-	doing string
-	// again counts the snapshots that differed from the source when they were verified.
-	again int
 }
 
-// Errors that callers tell apart.
-var (
-	// ErrUnfinished: a pivot is under way, and Resume is not set.
-	ErrUnfinished = errors.New("a pivot is under way")
-	// ErrStep: what is asked for does not fit the step of the pivot, or there is none.
-	ErrStep = errors.New("not at this step")
-	// ErrAborted: the pivot failed before its commit, and was undone.
-	ErrAborted = errors.New("aborted: the source is in charge as before")
-)
+// drive is a pivot that a process drives.
+type drive struct {
+	p          *process
+	snapshots  *snapshots
+	completion completion
+	undoing    undoing
+	// resume is that of Source.
+	resume bool
+	// doing is what a process does with a pivot that it has not begun.
+	doing string
+	// samples are those of the preflight, for a second one in the namespace of the target.
+	samples []snapshot.Entry
+}
+
+// drive returns what a process needs to drive the pivot of its cluster.
+func (s *Source) drive() *drive {
+	p := &process{
+		plane: s.Plane, link: s.Link, cluster: s.Cluster, gitOps: s.GitOps, clock: s.Now, progress: s.Report,
+		store: &store{plane: s.Plane, cluster: s.Cluster}, copies: s.Copy,
+	}
+	snapshots := &snapshots{p: p}
+	return &drive{
+		p: p, snapshots: snapshots, undoing: undoing{p}, resume: s.Resume, doing: "going on with",
+		completion: completion{p: p, snapshots: snapshots, hold: s.Hold, discardChanges: s.DiscardChanges},
+	}
+}
+
+// Preflight reads both planes, and changes nothing. Findings are returned in Found. The error is
+// what keeps it from reading.
+func (s *Source) Preflight(ctx context.Context) (Found, error) {
+	found, _, err := lookAtBoth(ctx, s.drive().p)
+	return found, err
+}
 
 // Run moves the cluster to the target, and returns the receipt of the source. If a step fails for
 // good before the commit, the pivot is undone, and the error is ErrAborted. After any other error,
 // and after a kill, Run with Resume goes on.
 func (s *Source) Run(ctx context.Context) (*Receipt, error) {
-	if err := s.begin(ctx); err != nil {
-		return s.receipt, err
+	d := s.drive()
+	if err := d.begin(ctx); err != nil {
+		return d.p.receipt, err
 	}
-	for !s.receipt.Step.Ended() {
+	for !d.p.receipt.Step.Ended() {
 		if err := ctx.Err(); err != nil {
-			return s.receipt, fmt.Errorf("pivot %q stopped after step %s: %w", s.receipt.ID, s.receipt.Step, err)
+			return d.p.receipt, fmt.Errorf("pivot %q stopped after step %s: %w", d.p.receipt.ID, d.p.receipt.Step, err)
 		}
-		err := s.takeStep(ctx)
+		err := d.takeStep(ctx)
 		if err == nil {
 			continue
 		}
-		if !s.undoable(ctx, err) {
-			return s.receipt, err
+		if !d.undoable(ctx, err) {
+			return d.p.receipt, err
 		}
-		s.report("", fmt.Sprintf("aborting: %s", printable.FirstLine(err.Error())))
-		switch failed := s.abort(ctx, "failed after step "+string(s.receipt.Step)); {
+		d.p.report("", fmt.Sprintf("aborting: %s", printable.FirstLine(err.Error())))
+		switch failed := d.undoing.abort(ctx, "failed after step "+string(d.p.receipt.Step)); {
 		case errors.Is(failed, ErrFenced):
-			return s.receipt, fmt.Errorf("stopped after step %s: %w", s.receipt.Step, failed) // What failed is for the other one to find.
+			return d.p.receipt, fmt.Errorf("stopped after step %s: %w", d.p.receipt.Step, failed) // What failed is for the other one to find.
 		case failed != nil:
-			return s.receipt, fmt.Errorf("%w; and it could not be undone: %w", err, failed)
+			return d.p.receipt, fmt.Errorf("%w; and it could not be undone: %w", err, failed)
 		}
-		return s.receipt, fmt.Errorf("%w: %w", ErrAborted, err)
+		return d.p.receipt, fmt.Errorf("%w: %w", ErrAborted, err)
 	}
-	if s.receipt.Step == Aborted {
-		return s.receipt, fmt.Errorf("pivot %q: %w", s.receipt.ID, ErrAborted)
+	if d.p.receipt.Step == Aborted {
+		return d.p.receipt, fmt.Errorf("pivot %q: %w", d.p.receipt.ID, ErrAborted)
 	}
-	return s.receipt, nil
+	return d.p.receipt, nil
+}
+
+// Abort undoes a pivot that is not committed: it deletes what was imported and staged from the
+// target, and then unpauses the source. With targetLost it unpauses the source although the target
+// cannot be reached. What is on the target stays paused then, and must never be taken over. Once
+// the target can be reached again, another abort deletes it.
+func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
+	d := s.drive()
+	d.resume = true
+	d.doing = "undoing"
+	r, err := d.p.store.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil && !targetLost {
+		r, err = d.undoing.restore(ctx)
+		if err != nil {
+			return nil, err
+		}
+	}
+
+	// A pivot that is aborted already may have left something on the target.
+	d.p.receipt = r
+	if r != nil && r.Role == RoleSource && r.Step == Aborted && !targetLost {
+		return r, d.undoing.abortAgain(ctx)
+	}
+	if err := d.undoing.checkAbortable(); err != nil {
+		return r, err
+	}
+
+	// Without a target only the source is unpaused.
+	if targetLost {
+		d.p.kinds, err = d.p.plane.Kinds(ctx)
+		if err == nil {
+			err = d.undoing.claim(ctx, 0, "the target is lost")
+		}
+		if err != nil {
+			return d.p.receipt, err
+		}
+		return d.p.receipt, d.undoing.thaw(ctx, "the target is lost")
+	}
+
+	// A target that is in charge already cannot be undone.
+	t, err := d.p.greet(ctx)
+	if err != nil {
+		return r, err
+	}
+	epoch := int64(0)
+	if t != nil {
+		epoch = t.Epoch // A takeover raises it as well.
+		if t.Step.Forward() {
+			if err := d.begin(ctx); err != nil {
+				return d.p.receipt, err
+			}
+			return d.p.receipt, d.undoing.active()
+		}
+	}
+
+	// Write that the pivot is aborted, and undo it.
+	if err := d.undoing.claim(ctx, epoch, "on request"); err != nil {
+		return d.p.receipt, err
+	}
+	if d.p.receipt.Step == Aborted { // By a run that has failed meanwhile.
+		return d.p.receipt, d.undoing.abortAgain(ctx)
+	}
+	return d.p.receipt, d.undoing.abort(ctx, "")
 }
 
 // undoable reports whether a step failed for good before the commit, and this process has to undo
 // it.
-func (s *Source) undoable(ctx context.Context, err error) bool {
+func (d *drive) undoable(ctx context.Context, err error) bool {
 	var refused *refusal
 	if errors.As(err, &refused) && refused.why == Unavailable {
 		return false
 	}
-	return ctx.Err() == nil && !s.receipt.Step.Forward() && !errors.Is(err, ErrFenced) && !errors.Is(err, errDeleted) && !plane.IsTemporary(err) && !errors.Is(err, errLink)
+	return ctx.Err() == nil && !d.p.receipt.Step.Forward() && !errors.Is(err, ErrFenced) && !errors.Is(err, errDeleted) && !plane.IsTemporary(err) && !errors.Is(err, errLink)
 }
 
 // takeStep does what comes after the step of the receipt.
-func (s *Source) takeStep(ctx context.Context) error {
-	switch s.receipt.Step {
+func (d *drive) takeStep(ctx context.Context) error {
+	switch d.p.receipt.Step {
 	case Freezing:
-		return s.freeze(ctx)
+		return d.freeze(ctx)
 	case Frozen:
-		return s.takeSnapshot(ctx)
+		return d.snapshots.take(ctx)
 	case Snapshotted:
-		return s.stage(ctx)
+		return d.snapshots.stage(ctx)
 	case Staged:
-		return s.importObjects(ctx)
+		return d.snapshots.importObjects(ctx)
 	case Imported:
-		return s.verify(ctx)
+		return d.snapshots.verify(ctx)
 	case Verified:
-		if !s.verified {
-			return s.verify(ctx) // By another process, since when anything may have happened.
+		if !d.snapshots.verified {
+			return d.snapshots.verify(ctx) // By another process, since when anything may have happened.
 		}
-		if err := s.checkReady(ctx); err != nil {
+		if err := d.snapshots.checkReady(ctx); err != nil {
 			return err
 		}
-		return s.save(ctx, Committed, "")
+		return d.p.save(ctx, Committed, "")
 	case Committed:
-		return s.activate(ctx)
+		return d.completion.activate(ctx)
 	case Activated:
-		return s.confirm(ctx)
+		return d.completion.confirm(ctx)
 	case Confirmed:
-		return s.finish(ctx)
+		return d.completion.finish(ctx)
 	case Aborting:
-		return s.abort(ctx, "")
+		return d.undoing.abort(ctx, "")
 	case Prepared, Activating, Active, Done, Aborted: // They are none of a source, or ended.
 	}
-	return fmt.Errorf("receipt of %s: unknown step %q: use the version of ropewalk that wrote it", s.receipt.Cluster, s.receipt.Step)
+	return fmt.Errorf("receipt of %s: unknown step %q: use the version of ropewalk that wrote it", d.p.receipt.Cluster, d.p.receipt.Step)
 }
 
 // begin reads the receipt and begins a pivot, or a new epoch of one.
-func (s *Source) begin(ctx context.Context) (err error) {
-	s.doing = cmp.Or(s.doing, "going on with")
-	s.store = &store{plane: s.Plane, cluster: s.Cluster}
-	s.receipt, err = s.store.read(ctx)
+func (d *drive) begin(ctx context.Context) (err error) {
+	d.p.receipt, err = d.p.store.read(ctx)
 	if err != nil {
 		return err
 	}
-	switch r := s.receipt; {
-	case r != nil && r.Role == RoleSource && r.Step == Done && s.Resume:
+	switch r := d.p.receipt; {
+	case r != nil && r.Role == RoleSource && r.Step == Done && d.resume:
 		return nil
-	case (r == nil || r.Step.Ended()) && s.Resume:
-		return s.ended()
+	case (r == nil || r.Step.Ended()) && d.resume:
+		return d.ended()
 	case r == nil || r.Step.Ended():
-		return s.beginFirst(ctx)
+		return d.beginFirst(ctx)
 	case r.Role != RoleSource:
 		return fmt.Errorf("%s plane: %s: %w: pivot %q brings it here and is at step %s: finish or abort that one first",
-			s.Plane.Name(), r.Cluster, ErrUnfinished, r.ID, r.Step)
-	case !s.Resume:
+			d.p.plane.Name(), r.Cluster, ErrUnfinished, r.ID, r.Step)
+	case !d.resume:
 		return fmt.Errorf("%s plane: %s: %w: pivot %q to %s is at step %s since %s: %s",
-			s.Plane.Name(), r.Cluster, ErrUnfinished, r.ID, r.Target.Server, r.Step, r.When(r.Step).Format(time.RFC3339), r.next())
+			d.p.plane.Name(), r.Cluster, ErrUnfinished, r.ID, r.Target.Server, r.Step, r.When(r.Step).Format(time.RFC3339), r.next())
 	}
-	return s.resume(ctx)
+	return d.goOn(ctx)
 }
 
 // ended returns the error for a resume while no pivot is under way.
-func (s *Source) ended() error {
-	if s.receipt == nil {
-		return wrong("%s plane: no pivot of Cluster %s is under way: run it without --resume", s.Plane.Name(), s.Cluster)
+func (d *drive) ended() error {
+	if d.p.receipt == nil {
+		return wrong("%s plane: no pivot of Cluster %s is under way: run it without --resume", d.p.plane.Name(), d.p.cluster)
 	}
-	r := s.receipt
+	r := d.p.receipt
 	return wrong("%s plane: no pivot of %s is under way: the last one, %q from %s to %s, ended at step %s at %s: run it without --resume",
-		s.Plane.Name(), r.Cluster, r.ID, r.Source.Server, r.Target.Server, r.Step, r.When(r.Step).Format(time.RFC3339))
+		d.p.plane.Name(), r.Cluster, r.ID, r.Source.Server, r.Target.Server, r.Step, r.When(r.Step).Format(time.RFC3339))
 }
 
-// stepError is an ErrStep with a text of its own.
-type stepError struct {
-	text string
-	err  error
-}
-
-func (e *stepError) Error() string { return e.text }
-func (e *stepError) Unwrap() error { return e.err }
-
-// Is reports whether target is ErrStep.
-func (e *stepError) Is(target error) bool { return target == ErrStep }
-
-func wrong(format string, args ...any) error {
-	err := fmt.Errorf(format, args...)
-	return &stepError{err.Error(), errors.Unwrap(err)}
-}
-
-// meet checks whether the target is the one of the pivot, and begins a new epoch on the source.
-func (s *Source) meet(ctx context.Context) error {
-	t, err := s.greet(ctx)
-	if err != nil {
+// goOn begins a new epoch of a pivot, on both ends.
+func (d *drive) goOn(ctx context.Context) error {
+	r := d.p.receipt
+	if err := d.p.meet(ctx); err != nil {
 		return err
 	}
-	r := s.receipt
-	if t != nil {
-		r.Epoch = max(r.Epoch, t.Epoch) // A takeover raises it as well.
-	}
-	r.Epoch++
-	return s.store.write(ctx, r)
-}
-
-// greet checks whether the target is the one of the pivot, and returns the receipt of the target;
-// nil if the target has none of this pivot.
-func (s *Source) greet(ctx context.Context) (*Receipt, error) {
-	r := s.receipt
-	s.Copy = r.Copy
-	hello, err := s.call(ctx, Request{Op: Hello})
-	if err != nil {
-		return nil, err
-	}
-	if hello.Plane.UID != r.Target.UID {
-		return nil, wrong("pivot %q of %s goes to the cluster with UID %s (%s), and this target is %s (%s): give the kubeconfig of the former",
-			r.ID, r.Cluster, r.Target.UID, r.Target.Server, hello.Plane.UID, hello.Plane.Server)
-	}
-	all, err := s.Plane.Kinds(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.kinds = preflight.Common(all, mapped(hello.Kinds))
-	if hello.Receipt == nil || hello.Receipt.ID != r.ID {
-		return nil, nil //nolint:nilnil // none is no error
-	}
-	return hello.Receipt, nil
-}
-
-// resume begins a new epoch of a pivot, on both ends.
-func (s *Source) resume(ctx context.Context) error {
-	r := s.receipt
-	if err := s.meet(ctx); err != nil {
-		return err
-	}
-	s.report("", fmt.Sprintf("%s pivot %q after step %s", s.doing, r.ID, r.Step))
+	d.p.report("", fmt.Sprintf("%s pivot %q after step %s", d.doing, r.ID, r.Step))
 	if r.Step == Aborting {
 		return nil
 	}
-	prepared, err := s.call(ctx, Request{Op: Prepare, Source: &r.Source, Active: r.Step == Activated || r.Step == Confirmed})
+	prepared, err := d.p.call(ctx, Request{Op: Prepare, Source: &r.Source, Active: r.Step == Activated || r.Step == Confirmed})
 	if err != nil {
 		return err
 	}
 	if t := prepared.Receipt; t.Digest != r.Digest && !t.Step.Forward() && slices.Contains([]Step{Staged, Imported, Verified}, r.Step) {
-		return s.save(ctx, Snapshotted, "the target has lost its receipt")
+		return d.p.save(ctx, Snapshotted, "the target has lost its receipt")
 	}
-	return s.catchUp(ctx, prepared.Receipt)
-}
-
-// catchUp goes forward if the target was activated without this source.
-func (s *Source) catchUp(ctx context.Context, target *Receipt) error {
-	if target == nil || target.ID != s.receipt.ID || !target.Step.Forward() || s.receipt.Step.Forward() {
-		return nil
-	}
-	if r := s.receipt; target.Digest != r.Digest {
-		set, err := s.read(ctx)
-		if err != nil {
-			return err
-		}
-		entries := set.Entries()
-		if snapshot.Digest(entries) != target.Digest {
-			return wrong("pivot %q: the target was activated with snapshot %d, and is in charge, but the source has changed since, as the notes of `ropewalk pivot status` say: make the changes on the target, undo them on the source, which stays paused, and go on with `ropewalk pivot run --resume`",
-				r.ID, target.Round)
-		}
-		r.Round = target.Round
-		r.Digest = target.Digest
-		r.Objects = len(entries)
-		r.Chunks = target.Chunks
-		r.Outline = snapshot.Outline(entries)
-	}
-	return s.save(ctx, Committed, "the target was activated without this source")
+	return d.p.catchUp(ctx, prepared.Receipt)
 }
 
 // beginFirst begins a pivot, if nothing stands in the way.
-func (s *Source) beginFirst(ctx context.Context) error {
-	if err := s.clear(ctx); err != nil {
+func (d *drive) beginFirst(ctx context.Context) error {
+	if err := d.undoing.clear(ctx); err != nil {
 		return err
 	}
-	found, err := s.Preflight(ctx)
+	found, samples, err := lookAtBoth(ctx, d.p)
 	if err != nil {
 		return err
 	}
 	for _, note := range found.Notes {
-		s.report("", note)
+		d.p.report("", note)
 	}
 	if len(found.Findings) > 0 {
 		return found.Findings
 	}
+
+	// Write the receipt, from which on it can be gone on with.
+	d.samples = samples
 	id := make([]byte, 8)
 	_, _ = rand.Read(id) // It never fails.
-	s.receipt = &Receipt{
+	d.p.receipt = &Receipt{
 		ID: hex.EncodeToString(id), Role: RoleSource, Epoch: 1, Cluster: found.Set.Cluster, ClusterUID: found.Set.ClusterUID,
-		Source: found.Source, Target: found.Target, Past: s.receipt.past(), Copy: s.Copy,
+		Source: found.Source, Target: found.Target, Past: d.p.receipt.past(), Copy: d.p.copies,
 	}
-	return s.save(ctx, Freezing, "")
+	return d.p.save(ctx, Freezing, "")
 }
 
-// save writes the receipt at the step that is finished, and reports it.
-func (s *Source) save(ctx context.Context, step Step, note string) error {
-	before := *s.receipt
-	s.receipt.setStep(step, s.now(), note)
-	if err := s.store.write(ctx, s.receipt); err != nil {
-		*s.receipt = before
+// freeze stops GitOps, and pauses the cluster.
+func (d *drive) freeze(ctx context.Context) error {
+	if _, err := d.p.call(ctx, Request{Op: Prepare, Source: &d.p.receipt.Source}); err != nil {
 		return err
 	}
-	s.report(step, note)
-	return nil
-}
-
-func (s *Source) now() time.Time {
-	if s.Now == nil {
-		return time.Now()
+	if d.samples != nil {
+		// Only now is there a namespace in which all of them can be tried.
+		if _, err := trySamples(ctx, d.p, d.samples); err != nil {
+			return err
+		}
+		d.samples = nil
 	}
-	return s.Now()
-}
 
-func (s *Source) report(step Step, message string) {
-	if s.Report != nil {
-		s.Report(Event{Step: step, Message: message})
+	// GitOps would undo the pause.
+	if d.p.gitOps != nil {
+		if err := d.p.gitOps.Freeze(ctx, d.p.receipt.Cluster); err != nil {
+			return fmt.Errorf("stopping GitOps: %w", err)
+		}
 	}
-}
 
-func (s *Source) count(message string, done, of int) {
-	if s.Report != nil {
-		s.Report(Event{Message: message, Done: done, Of: of})
-	}
-}
-
-// checkFence returns an error before a write if another process drives the pivot.
-func (s *Source) checkFence(ctx context.Context) error {
-	live, err := Read(ctx, s.Plane, s.Cluster)
+	// Pause the Cluster, and wait until its controllers have seen that.
+	before, err := d.p.read(ctx)
 	if err != nil {
 		return err
 	}
-	if live == nil || live.ID != s.receipt.ID || live.Epoch != s.receipt.Epoch || live.Step != s.receipt.Step {
-		return fmt.Errorf("%s plane: pivot %q of %s: %w", s.Plane.Name(), s.receipt.ID, s.receipt.Cluster, ErrFenced)
+	if d.p.receipt.Paused.IsZero() {
+		d.p.receipt.Paused = d.p.now().UTC().Truncate(time.Millisecond)
 	}
-	return nil
-}
-
-// ref returns the Cluster as an object.
-func (s *Source) ref() plane.Ref {
-	return plane.Ref{Group: inventory.ClusterGroup, Kind: "Cluster", Namespace: s.Cluster.Namespace, Name: s.Cluster.Name}
-}
-
-// errLink marks that a request got no answer.
-var errLink = errors.New("the target does not answer")
-
-// call sends a request until it is answered. It returns a refusal as an error.
-func (s *Source) call(ctx context.Context, r Request) (Response, error) {
-	const attempts = 60
-
-	// Complete the request from the receipt.
-	began := s.now()
-	r.Cluster = s.ref()
-	if s.receipt != nil {
-		r.Pivot, r.Epoch = s.receipt.ID, s.receipt.Epoch
-		if r.Digest == "" {
-			r.Round = s.receipt.Round
-			r.Digest = s.receipt.Digest
-			r.Chunks = s.receipt.Chunks
-		}
+	if err := mover.Pause(ctx, d.p.plane, d.p.kinds, d.p.receipt.Cluster, d.p.checkFence); err != nil {
+		return err
 	}
-
-	// Send it until there is an answer. No answer says nothing about whether it was carried out.
-	var lost error
-	for i := range attempts {
-		out, err := s.Link.Call(ctx, r)
-		switch {
-		case ctx.Err() != nil:
-			return out, ctx.Err()
-		case err == nil && out.Refused == "" && r.Op == Hello && out.Plane == nil:
-			return out, errors.New("the target does not say which plane it is: both ends must have the same version")
-		case err == nil && out.Refused == "":
-			return out, nil
-		case err == nil && out.Refused == Fenced:
-			return out, fmt.Errorf("%s: %w", out.Message, ErrFenced)
-		case err == nil:
-			err := errors.New(out.Message)
-			if len(out.Findings) > 0 {
-				err = &stepError{out.Message, out.Findings}
-			}
-			return out, &refusal{why: out.Refused, findings: out.Findings, err: err}
-		}
-		lost = err
-		if s.now().Sub(began) >= plane.Silence {
-			s.Plane.Wait("waiting for the target to answer: " + printable.FirstLine(lost.Error()))
-		}
-		if err := s.Plane.Sleep(ctx, min(time.Duration(i+1)*50*time.Millisecond, 2*time.Second)); err != nil {
-			return Response{}, err
-		}
+	if err := mover.AwaitPaused(ctx, d.p.plane, d.p.kinds, before.Items, settleWithin); err != nil {
+		return err
 	}
-	return Response{}, fmt.Errorf("%s: %w: %w", r.Op, errLink, lost)
+	return d.p.save(ctx, Frozen, "")
 }

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
-	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
@@ -48,14 +47,16 @@ func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, rea
 	if err != nil {
 		return r, fmt.Errorf("%s plane: who takes over has to be recorded: %w", t.Plane.Name(), err)
 	}
-	h := handling{Target: t, store: s, receipt: r, request: Request{Round: r.Round, Digest: r.Digest, Chunks: r.Chunks, Cluster: r.Cluster, Pivot: r.ID, Epoch: r.Epoch}}
+	h := t.handling(cluster, Request{Round: r.Round, Digest: r.Digest, Chunks: r.Chunks, Cluster: r.Cluster, Pivot: r.ID, Epoch: r.Epoch})
+	h.store, h.receipt = s, r
+	m := moving{h, staging{h}}
 	// Nothing is written where it cannot be ended.
 	if err := h.checkPlane(ctx); err != nil {
 		return r, err
 	}
 
 	// What is staged must still be whole.
-	switch _, _, err := h.entries(ctx); {
+	switch _, _, err := m.staging.entries(ctx); {
 	case isRefused(err, Corrupt):
 		return r, inventory.Findings{{Ref: r.Cluster,
 			Problem: fmt.Sprintf("what pivot %q has staged for its activation is damaged or gone, and only its source can stage it again: %v", r.ID, err),
@@ -67,32 +68,11 @@ func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, rea
 
 	// Finish the import, and activate it.
 	if r.Step != Activating {
-		if err := h.complete(ctx); err != nil {
+		if err := m.complete(ctx); err != nil {
 			return r, err
 		}
 	}
 	r.TakenOver = true
 	r.Epoch++
-	return r, h.unpause(ctx, fmt.Sprintf("taken over by %q, as the source is lost: %s", user, reason))
-}
-
-// complete imports what is staged, if that was not done or if something is missing since, and
-// verifies it without the source.
-func (h *handling) complete(ctx context.Context) error {
-	entries, kinds, err := h.entries(ctx)
-	if err != nil {
-		return err
-	}
-	if err := mover.Import(ctx, h.Plane, kinds, entries, h.receipt.ID, h.checkFence); err != nil {
-		return err
-	}
-	if h.receipt.Step == Staged {
-		if err := h.save(ctx, Imported, ""); err != nil {
-			return err
-		}
-	}
-	if err := h.verify(ctx); err != nil {
-		return err
-	}
-	return h.checkReady(ctx)
+	return r, m.unpause(ctx, fmt.Sprintf("taken over by %q, as the source is lost: %s", user, reason))
 }

@@ -8,62 +8,71 @@ import (
 	"errors"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
 )
 
+// clearing takes from the target what a pivot, or an earlier snapshot, has left on it.
+type clearing struct {
+	h       *handling
+	staging staging
+}
+
 // abort undoes everything on the target. It may be called again for a pivot that is aborted. A
 // request that is at work also writes the receipt, until it finds that the pivot is aborted.
-func (h *handling) abort(ctx context.Context) error {
+func (c clearing) abort(ctx context.Context) error {
 	return retryContested(func() error {
-		err := h.undo(ctx)
+		err := c.undo(ctx)
 		if errors.Is(err, ErrFenced) {
-			r, failed := h.store.read(ctx)
+			r, failed := c.h.store.read(ctx)
 			if failed != nil {
 				return failed
 			}
-			h.receipt = r
+			c.h.receipt = r
 		}
 		return err
 	})
 }
 
-func (h *handling) undo(ctx context.Context) error {
-	r := h.receipt
-	q := h.request
+// undo undoes what this pivot has done, unless the target is in charge.
+func (c clearing) undo(ctx context.Context) error {
+	r := c.h.receipt
+	q := c.h.request
 	switch {
 	case r == nil || r.ID != q.Pivot:
 		// What its receipt was lost of, or came too late for it, is still marked.
-		return h.discard(ctx)
+		return c.discard(ctx)
 	case r.Epoch > q.Epoch:
 		return refuse(Fenced, "epoch %d of pivot %q is over: the target is at epoch %d", q.Epoch, r.ID, r.Epoch)
 	case r.Step == Aborted:
-		return h.discard(ctx)
+		return c.discard(ctx)
 	case r.Step.Forward():
 		return refuse(TooLate, "pivot %q is at step %s on the target: it can only go forward", r.ID, r.Step)
 	}
 	r.Epoch = q.Epoch
-	if err := h.save(ctx, Aborting, ""); err != nil {
+	if err := c.h.save(ctx, Aborting, ""); err != nil {
 		return err
 	}
-	if err := h.discard(ctx); err != nil {
+	if err := c.discard(ctx); err != nil {
 		return err
 	}
-	if err := h.unstage(ctx, ""); err != nil {
+	if err := c.staging.unstage(ctx, ""); err != nil {
 		return err
 	}
-	return h.save(ctx, Aborted, "")
+	return c.h.save(ctx, Aborted, "")
 }
 
 // discard deletes what was imported from the snapshot that is staged. If that snapshot is damaged
 // or unknown, it deletes what the source lists in the samples.
-func (h *handling) discard(ctx context.Context) error {
-	outline := h.request.Samples
-	if r := h.receipt; r != nil && r.ID == h.request.Pivot && r.Digest != "" && r.Step != Aborted {
+func (c clearing) discard(ctx context.Context) error {
+	outline := c.h.request.Samples
+	if r := c.h.receipt; r != nil && r.ID == c.h.request.Pivot && r.Digest != "" && r.Step != Aborted {
 		var refused inventory.Findings // Nothing of what is not accepted was imported.
-		switch err := h.decode(ctx); {
+		switch err := c.staging.decode(ctx); {
 		case err == nil:
-			outline = slices.Concat(h.staged, outline)
+			outline = slices.Concat(c.h.memory.entries, outline)
 		case !isRefused(err, Corrupt) && !errors.As(err, &refused):
 			return err
 		}
@@ -71,8 +80,46 @@ func (h *handling) discard(ctx context.Context) error {
 	if len(outline) == 0 {
 		return nil
 	}
-	if err := h.readKinds(ctx); err != nil {
+	if err := c.h.readKinds(ctx); err != nil {
 		return err
 	}
-	return mover.Discard(ctx, h.Plane, h.kinds, outline, h.request.Pivot)
+	return mover.Discard(ctx, c.h.plane, c.h.memory.kinds, outline, c.h.request.Pivot)
+}
+
+// reportHeld puts the chunks that are staged into the response. A new snapshot begins with it:
+// what was staged of another one is removed.
+func (c clearing) reportHeld(ctx context.Context) error {
+	if err := c.staging.checkStageable(); err != nil {
+		return err
+	}
+	if err := c.h.checkPlane(ctx); err != nil {
+		return err
+	}
+
+	// A new snapshot begins without anything of the one before.
+	if c.h.receipt.Digest != c.h.request.Digest {
+		// An object of the snapshot before may be none of the new one.
+		if err := c.discard(ctx); err != nil {
+			return err
+		}
+		c.h.receipt.Digest = c.h.request.Digest
+		c.h.receipt.Round = c.h.request.Round
+		c.h.receipt.Chunks = c.h.request.Chunks
+		c.h.receipt.Objects = 0
+		if err := c.h.save(ctx, Prepared, "a snapshot"); err != nil {
+			return err
+		}
+	}
+	if err := c.staging.unstage(ctx, c.h.request.Digest); err != nil {
+		return err
+	}
+
+	// Chunks that are damaged are sent again.
+	c.h.response.Held = map[int]string{}
+	return c.staging.eachChunk(ctx, func(o *unstructured.Unstructured, _ string, index int) error {
+		if chunk, err := chunkIn(o, index); err == nil {
+			c.h.response.Held[index] = chunk.Sum
+		}
+		return nil
+	})
 }

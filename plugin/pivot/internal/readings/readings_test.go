@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package readings
 
 import (
 	"strings"
@@ -27,7 +27,7 @@ func TestEachPivotClusterShowsWhereItIs(t *testing.T) {
 	green := &v1alpha1.PivotCluster{ObjectMeta: metav1.ObjectMeta{Name: "green"}, Status: v1alpha1.PivotClusterStatus{Phase: v1alpha1.PhasePending}}
 	fresh := &v1alpha1.PivotCluster{ObjectMeta: metav1.ObjectMeta{Name: "new"}}
 	clusters := fake.NewClientBuilder().WithScheme(scheme).WithObjects(blue, green, fresh).Build()
-	require.NoError(t, testutil.CollectAndCompare(newReadings(clusters, func() time.Time { return now }), strings.NewReader(`
+	require.NoError(t, testutil.CollectAndCompare(New(clusters, func() time.Time { return now }), strings.NewReader(`
 # HELP ropewalk_pivotcluster_heartbeat_age_seconds Time since the last heartbeat of its agent, to about a minute; absent before the first.
 # TYPE ropewalk_pivotcluster_heartbeat_age_seconds gauge
 ropewalk_pivotcluster_heartbeat_age_seconds{name="blue"} 90

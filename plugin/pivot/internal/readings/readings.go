@@ -1,7 +1,9 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+// Package readings exports where each PivotCluster is, as metrics of Prometheus. They are read from
+// the statuses when Prometheus asks, so that no metric outlives its PivotCluster.
+package readings
 
 import (
 	"context"
@@ -13,18 +15,19 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// readings shows where each PivotCluster is, as its status says.
-type readings struct {
+// Readings shows where each PivotCluster is, as its status says.
+type Readings struct {
 	clusters         client.Reader
 	phase, step, age *prometheus.Desc
 	now              func() time.Time
 }
 
-func newReadings(clusters client.Reader, now func() time.Time) readings {
+// New returns the readings of the PivotClusters that a reader lists.
+func New(clusters client.Reader, now func() time.Time) Readings {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("ropewalk_pivotcluster_"+name, help, append([]string{"name"}, labels...), nil)
 	}
-	return readings{
+	return Readings{
 		clusters: clusters, now: now,
 		phase: desc("phase", "1 for the phase that a PivotCluster is in.", "phase"),
 		step:  desc("step", "1 for the step of its pivot that was finished last; absent before the first.", "step"),
@@ -33,14 +36,14 @@ func newReadings(clusters client.Reader, now func() time.Time) readings {
 }
 
 // Describe implements prometheus.Collector.
-func (r readings) Describe(to chan<- *prometheus.Desc) {
+func (r Readings) Describe(to chan<- *prometheus.Desc) {
 	to <- r.phase
 	to <- r.step
 	to <- r.age
 }
 
 // Collect implements prometheus.Collector.
-func (r readings) Collect(to chan<- prometheus.Metric) {
+func (r Readings) Collect(to chan<- prometheus.Metric) {
 	var all v1alpha1.PivotClusterList
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // It is the cache of the manager.
 	defer cancel()
