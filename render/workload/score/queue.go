@@ -85,6 +85,9 @@ func Brokers() []Broker {
 	}
 }
 
+// defaultBroker is the type of a queue that names none.
+const defaultBroker = "redis"
+
 // The fields that say where a queue is.
 const fieldAddress, fieldResource = "address", "resource"
 
@@ -104,14 +107,17 @@ func (p part) queue() *Queue {
 		return out
 	}
 	for _, b := range Brokers() {
-		if b.Type == cmp.Or(kind.Text, "redis") {
+		if b.Type == cmp.Or(kind.Text, defaultBroker) {
 			out.Broker = b
 		}
 	}
-	if out.Broker.Type == "redis" { // Modules from before there were others know no type.
+	if out.Broker.Type == defaultBroker { // Modules from before there were others know no type.
 		out.Settings = out.Settings.Without(object.Fields("type"))
 	}
 	p.checkFields(out.Broker)
+	if p.doc.Defaults { // The rest is in the workloads.
+		return out
+	}
 
 	// A server has one address. The account of KEDA needs none at a cloud.
 	switch {
@@ -145,6 +151,9 @@ func (p part) checkFields(b Broker) {
 		p.decoder.fail(m.Pos, at, "remove it; it is a field of type: "+strings.Join(others, ", "), "a queue of type %s has no %s", b.Type, m.Name)
 	}
 	for _, name := range b.Needs {
+		if p.doc.Defaults {
+			break
+		}
 		if at := p.at.To(name); !p.get(name).given() && !p.Known(at.Path()) {
 			p.decoder.fail(p.Pos, at, "write "+name+" beside type: "+b.Type, "is missing")
 		}

@@ -79,7 +79,7 @@ func (d *decoder) replicas(p part) *Replicas {
 		highest.failBeside(lowest.Pos, "min", "max is %d, less than min, which is %d", most, out.Min)
 	case bounded && out.Min == 0 && !out.Triggered():
 		p.fail(wakeHint, "an autoscaler keeps one pod at least")
-	case !highest.given() && out.Triggered():
+	case !highest.given() && out.Triggered() && !d.doc.Defaults:
 		p.fail("write max too", "max is missing: triggers need an autoscaler")
 	}
 
