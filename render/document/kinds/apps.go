@@ -53,7 +53,7 @@ func App() Field {
 	own := appOverride()
 	own.Fields = append(own.Fields,
 		Field{Name: "name", Kind: text, Need: true, Hint: "write name: NAME", Doc: "Name of all objects."},
-		Field{Name: "overrides", Kind: fields, Doc: "What environments have in place of it.", Fields: []Field{appOverride().Named("dev"), appOverride().Named("gcp"), appOverride().Named("local")}})
+		Field{Name: "overrides", Kind: fields, Doc: "What environments have in place of it, by their names: local, dev and gcp, and any other that the project has.", Names: label(), Each: each(appOverride())})
 	return own.Means("")
 }
 

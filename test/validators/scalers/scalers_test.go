@@ -60,7 +60,7 @@ func build(t *testing.T, trigger keda.ScaleTriggers, parameters map[string]strin
 	case "gcp-pubsub":
 		scaler, err = scalers.NewPubSubScaler(config)
 	case "azure-servicebus":
-		scaler, err = scalers.NewAzureServiceBusScaler(t.Context(), config)
+		scaler, err = scalers.NewAzureServiceBusScaler(config)
 	case "cron":
 		scaler, err = scalers.NewCronScaler(config)
 	case "cpu", "memory":

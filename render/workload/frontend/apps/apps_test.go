@@ -102,7 +102,8 @@ func TestAMistakeIsAtTheFieldOfTheAuthor(t *testing.T) {
 		"environment: {A: {secret: a, provider: ibm}}":  "apps[0].environment.A.provider: \"ibm\" is not known",
 		"environment: {A: {key: a}}":                    "apps[0].environment.A: expected one of secret and local",
 		"environment: {\"A=B\": c}":                     "apps[0].environment.A=B: ",
-		"overrides: {prod: {}}":                         "apps[0].overrides.prod: unknown field \"prod\" (known: dev, gcp, local)",
+		"overrides: {prod: {port: 0}}":                  "apps[0].overrides.prod.port: expected a whole number from 1 on",
+		"overrides: {Prod: {}}":                         "apps[0].overrides.Prod: \"Prod\"",
 		"overrides: {gcp: {name: b}}":                   "apps[0].overrides.gcp.name: unknown field",
 		"overrides: {gcp: {scaling: {type: a}}}":        "apps[0].overrides.gcp.scaling.type: \"a\" is not known",
 		"overrides: {dev: {scaling: {type: keda}}}":     "apps[0].overrides.dev.scaling.type: \"keda\" is not known",
@@ -221,4 +222,21 @@ func FuzzCompile(f *testing.F) {
 			}
 		}
 	})
+}
+
+// An override may be for any environment. Where the project declares some, it is for one of them,
+// or for one of those that every file may have.
+func TestOverridesAreForTheEnvironmentsOfTheProject(t *testing.T) {
+	const text = "apps:\n- {name: web, port: 80, overrides: {staging: {port: 81}, local: {}}}\n"
+	docs, err := spec.Parse([]spec.File{{Name: "apps.yaml", Data: []byte(text)}})
+	require.NoError(t, err)
+	for _, declared := range [][]string{nil, {"prod", "staging"}} {
+		_, _, errs := apps.Compile(docs.Sources[0], "staging", object.Value{}, declared...)
+		require.Empty(t, errs)
+	}
+	_, _, errs := apps.Compile(docs.Sources[0], "prod", object.Value{}, "prod", "stagin")
+	require.Equal(t, `apps.yaml:2:37: spec: apps[0].overrides.staging: the project has no environment "staging" (did you mean "stagin"?)`, errs.Error())
+	all := apps.Overridden(docs.Sources[0])
+	require.Equal(t, []string{"dev", "gcp", "local", "staging"}, object.SortedKeys(all))
+	require.JSONEq(t, `{"secrets":{"backend":"kubernetes"}}`, string(all["local"].JSON()))
 }
