@@ -95,6 +95,7 @@ func (nowhere) Variables(spec.File) (map[string]string, object.Errors) { return 
 func (nowhere) NetworkPolicies() bool                                  { return false }
 func (nowhere) Variable(string) (string, bool)                         { return "", false }
 func (nowhere) Environment() string                                    { return "" }
+func (nowhere) Declared() []string                                     { return nil }
 func (nowhere) Config() object.Value                                   { return object.Value{} }
 
 // written are the kinds that are decoded by more than their table.

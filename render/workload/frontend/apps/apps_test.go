@@ -176,7 +176,7 @@ func TestAnApplicationBecomesAWorkload(t *testing.T) {
   resources: {cpu: , memory: 1Gi}
   port: 8080
   security: {network_policy: {allow_from: []}}
-  environment: {PORT: 8080, DEBUG: true, TOKEN: {secret: a, version: latest}}
+  environment: {PORT: 8080, DEBUG: true, TOKEN: {secret: projects/acme/secrets/a, version: latest}}
   overrides: {local: {environment: {EXTRA: y}, resources: {memory: }}}
 gateway:
   provider: traefik
