@@ -143,7 +143,7 @@ func appLimit() Field {
 	return Field{Kind: fields, Fields: []Field{
 		appFlag("enabled", "true where it is absent."),
 		{Name: "requests_per_second", Kind: number, Range: from(1), Doc: "Requests per second that a caller may make."},
-		{Name: "burst", Kind: number, Range: from(1), Doc: "Traefik only; twice the rate where it is absent."},
+		{Name: "burst", Kind: number, Range: from(1), Doc: "Requests at once, with Traefik and haproxytech; for Traefik twice the rate where it is absent."},
 	}}
 }
 

@@ -133,7 +133,7 @@ func TestAMistakeOfTheGatewayIsAtItsLine(t *testing.T) {
 		"provider: traefik, host: a, " + good: "gateway.host: unknown field",
 		"provider: traefik, rate_limit: {burst: 1}, " + good:                                                        "gateway.rate_limit.requests_per_second: is missing",
 		"provider: traefik, rate_limit: {requests_per_second: 0}, " + good:                                          "gateway.rate_limit.requests_per_second: expected a whole number from 1 on",
-		"provider: haproxytech, rate_limit: {requests_per_second: 1, burst: 2}, " + good:                            "gateway.rate_limit.burst: the target haproxytech has no rateLimit.burst (remove it, or set provider: traefik)",
+		"provider: jcmoraisjr, rate_limit: {requests_per_second: 1, burst: 2}, " + good:                             "gateway.rate_limit.burst: the target jcmoraisjr has no rateLimit.burst (remove it, or set provider: haproxytech or traefik)",
 		"provider: traefik, cors: {enabled: true}, " + good:                                                         "gateway.cors: must not be empty",
 		"provider: traefik, cors: {allow_origins: [\"*.a\"]}, " + good:                                              "gateway.cors.allow_origins[0]: \"*.a\" is not an origin",
 		"provider: traefik, cors: {allow_origins: [\"*\"], max_age: a}, " + good:                                    "gateway.cors.max_age: expected a number",
@@ -141,7 +141,7 @@ func TestAMistakeOfTheGatewayIsAtItsLine(t *testing.T) {
 		"provider: traefik, routes: [{path: a, service: \"web.shop:80\"}]":                                          "gateway.routes[0].path: \"a\" is not a path",
 		"provider: traefik, routes: [{path: /, service: web}]":                                                      "gateway.routes[0].service: \"web\" is not the service of an application",
 		"provider: traefik, routes: [{path: /, service: \"web.apps:80\"}]":                                          "gateway.routes[0].service: the application \"web\" is in the namespace \"shop\"",
-		"provider: traefik, routes: [{path: /, service: \"web.shop:80\", auth: {type: api-key, secret: a}}]":        "gateway.routes[0].auth.type: the target traefik has no auth.type: api-key (remove it, or set provider: envoy-gateway)",
+		"provider: haproxytech, routes: [{path: /, service: \"web.shop:80\", auth: {type: api-key, secret: a}}]":    "gateway.routes[0].auth.type: the target haproxytech has no auth.type: api-key (remove it, or set provider: jcmoraisjr, traefik or envoy-gateway)",
 		"provider: traefik, routes: [{path: /, service: \"web.shop:80\", auth: {typ: basic, secret: a}}]":           "gateway.routes[0].auth.typ: unknown field \"typ\" (did you mean \"type\"?)",
 		"provider: traefik, routes: [{path: /, service: \"web.shop:80\", rate_limit: {requests_per_second: many}}]": "gateway.routes[0].rate_limit.requests_per_second: expected a number, got a string",
 	} {
