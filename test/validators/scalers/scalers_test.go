@@ -152,7 +152,7 @@ func TestWhatKEDADoesNotBuildIsAMistakeOfTheAuthor(t *testing.T) {
 		{"cron", cron("0 8 * * *", "0 8 * * *", "UTC", "1"), `cron: [{start: "0 8 * * *", end: "0 8 * * *", replicas: 1}]`, "the window has no length"},
 		{"cron", cron("0 8 * * *", "", "UTC", "1"), `cron: [{start: "0 8 * * *", replicas: 1}]`, "cron[0].end: is missing"},
 		{"cron", cron("0 8 * * *", "0 9 * * *", "UTC", ""), `cron: [{start: "0 8 * * *", end: "0 9 * * *"}]`, "cron[0].replicas: is missing"},
-		{"cpu", map[string]string{"value": "x"}, "cpu: x", "expected an integer"},
+		{"cpu", map[string]string{"value": "x"}, "cpu: x", "expected a number"},
 		{"external-push", map[string]string{"interceptorRoute": "api"}, "http: {rate: 5}", "http.hosts: is missing"},
 	} {
 		t.Run(c.trigger+" "+c.replicas, func(t *testing.T) {
