@@ -62,7 +62,10 @@ func App() Field {
 func AppsConfig() Field {
 	return Field{Kind: fields, Fields: []Field{
 		{Name: "haproxy"},
-		{Name: "queue", Kind: fields, Fields: []Field{{Name: "address"}, {Name: "database"}, {Name: "resource"}, {Name: "tls"}}},
+		{Name: "queue", Kind: fields, Fields: []Field{
+			{Name: "address"}, {Name: "database"}, {Name: "group"}, {Name: "namespace"}, {Name: "region"}, {Name: "resource"}, {Name: "sasl"},
+			{Name: "tls"}, {Name: "topic"}, {Name: "type"}, {Name: "vhost"},
+		}},
 	}}
 }
 

@@ -158,6 +158,7 @@ func TestWhatTheProjectSaysIsCheckedThere(t *testing.T) {
 		"":                                 "apps.yaml:2:24: spec: apps[0].scaling: the address of the queue is not known",
 		"apps: {queues: {}}":               "ropewalk.yaml:1:8: spec: spec.workloads.config.apps.queues: unknown field \"queues\"",
 		"apps: {queue: {host: a}}":         "ropewalk.yaml:1:16: spec: spec.workloads.config.apps.queue.host: unknown field \"host\"",
+		"apps: {queue: {type: sqs}}":       "apps.yaml:2:24: spec: spec.workloads.config.apps.queue.region: is missing",
 		"apps: {queue: {address: valkey}}": "ropewalk.yaml:1:25: spec: spec.workloads.config.apps.queue.address: is not host:port",
 	} {
 		_, _, errs := compiled(t, queue, config, "")
