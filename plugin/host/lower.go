@@ -56,7 +56,7 @@ func lowerSources(f found, docs documents, vars *variables) documents {
 	p, _ := docs.OneProject()
 	config, _ := p.Workloads(f.opts.Environment)
 	for _, doc := range docs.Sources {
-		made, errs := frontend.Of(doc.Kind).Compile(doc, surroundings{found: f, file: doc.Pos.File, config: config, variables: vars})
+		made, errs := frontend.Of(doc.Kind).Compile(doc, surroundings{found: f, file: doc.Pos.File, declared: object.SortedKeys(p.Environments), config: config, variables: vars})
 		f.Errs = append(f.Errs, errs...)
 		docs.Incomplete = docs.Incomplete || errs.Err() != nil
 		for _, w := range made.Workloads {
@@ -77,6 +77,7 @@ func lowerSources(f found, docs documents, vars *variables) documents {
 type surroundings struct {
 	found
 	file      string
+	declared  []string
 	config    spec.Workloads
 	variables *variables
 }
@@ -85,6 +86,9 @@ var _ frontend.Surroundings = surroundings{}
 
 // Environment returns the environment of the render.
 func (s surroundings) Environment() string { return s.opts.Environment }
+
+// Declared returns the environments that the project declares.
+func (s surroundings) Declared() []string { return s.declared }
 
 // Config returns the configuration of the project, in its environment.
 func (s surroundings) Config() object.Value { return s.config.Config }

@@ -85,18 +85,27 @@ func refuseStray(f found, p spec.Project) {
 // withSources returns the environments of a project with those that documents of front ends have
 // overrides for.
 func withSources(own map[string]spec.Environment, sources []spec.Document) map[string]spec.Environment {
-	all := map[string]spec.Environment{}
+	all := maps.Clone(own)
 	for _, doc := range sources {
-		for _, name := range frontend.Of(doc.Kind).Environments {
-			if _, known := all[name]; !known {
-				all[name] = spec.Environment{Name: name, Pos: doc.Pos}
+		environments := frontend.Of(doc.Kind).Environments
+		if environments == nil {
+			continue
+		}
+		if all == nil {
+			all = map[string]spec.Environment{}
+		}
+		for name, workloads := range environments(doc) {
+			e, known := all[name]
+			if !known {
+				e = spec.Environment{Name: name, Pos: doc.Pos}
 			}
+			// What the project says about secrets stands alone.
+			if _, own := e.Workloads.Get("secrets"); !own && workloads.Kind != object.KindNone {
+				e.Workloads = workloads.Merge(e.Workloads)
+			}
+			all[name] = e
 		}
 	}
-	if len(all) == 0 {
-		return own
-	}
-	maps.Copy(all, own)
 	return all
 }
 

@@ -296,3 +296,18 @@ func PortOfScheme(scheme string) int {
 	}
 	return 0
 }
+
+// SplitGoogleSecret returns the parts of the full name of a secret of Google Cloud, such as
+// projects/acme/secrets/db/versions/3, of which the version may be missing. The project of any other
+// name is "".
+func SplitGoogleSecret(full string) (project, name, version string) {
+	parts := strings.Split(full, "/")
+	if len(parts) == 6 && parts[4] == "versions" {
+		version = parts[5]
+		parts = parts[:4]
+	}
+	if len(parts) != 4 || parts[0] != "projects" || parts[1] == "" || parts[2] != "secrets" {
+		return "", full, ""
+	}
+	return parts[1], parts[3], version
+}

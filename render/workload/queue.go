@@ -5,93 +5,189 @@ package workload
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// The outputs of a resource that is the server of a queue.
+// The outputs of a resource that is the server of a queue, beside its credentials.
 const (
-	outputHost, outputUsername, outputPassword = "host", "username", "password"
+	outputHost, outputName, outputVHost = "host", "name", "vhost"
 )
 
-// resolveQueue returns the server of the queue that the workload is scaled by: what the author
-// wrote, or the outputs of the resource. It returns nil if there is none, or if it cannot be
+// rootVHost is the virtual host that is meant where a URL of AMQP names none.
+const rootVHost = "/"
+
+// resolveQueue returns what KEDA needs to reach the queue that the workload is scaled by: what the
+// author wrote, or the outputs of the resource. It returns nil if there is none, or if it cannot be
 // resolved, which is reported.
 func (c *Compilation) resolveQueue() *generate.Queue {
 	replicas := c.member.source.Spec.Replicas
-	if replicas == nil || replicas.Queue == nil {
+	if replicas == nil || replicas.Queue == nil || replicas.Queue.Broker.Type == "" {
 		return nil
 	}
 	q := replicas.Queue
+	r := queueing{Compilation: c, Queue: q, at: c.member.extra("replicas", "queue", "resource"), ok: true}
+	out := &generate.Queue{}
 	if q.Resource.Value == "" {
-		return &generate.Queue{Address: literal(q.Address.Value, q.Address.Pos)}
-	}
-
-	// The first mistake is reported, and the rest is left out.
-	s := c.scope(c.member)
-	ok := c.checkList(q)
-	output := func(name string) []generate.Piece {
-		pieces, err := s.resource([]string{q.Resource.Value, name})
-		if err == nil {
-			return pieces
+		out.Address = literal(q.Address.Value, q.Address.Pos)
+		out.Account = q.Broker.Account
+	} else {
+		r.checkServer()
+		if q.Broker.Server() {
+			address := slices.Concat(r.output(outputHost), []generate.Piece{{Literal: ":"}}, r.output(outputPort))
+			out.Address = generate.Text{Pieces: generate.Join(address), Pos: q.Resource.Pos}
 		}
-		if err.Err != nil && ok {
-			err.Stage, err.Pos = object.StageSpec, q.Resource.Pos
-			err.Path = c.member.extra("replicas", "queue", "resource").String()
-			c.errs = append(c.errs, err)
-		}
-		ok = false
-		return nil
+		r.readCredentials(out)
 	}
-	optional := func(name string) generate.Text {
-		n, known := c.member.resource(q.Resource.Value)
-		if !known {
-			return generate.Text{}
-		}
-		if r := c.result(c.member.instances[n]); r == nil || !slices.Contains(r.Names(), name) {
-			return generate.Text{}
-		}
-		return generate.Text{Pieces: output(name), Pos: q.Resource.Pos}
+	switch q.Broker.Type {
+	case "redis":
+		out.AddressParameter = "address"
+	case "rabbitmq":
+		r.addScheme(out)
+	case "kafka":
+		r.checkTopic()
 	}
-
-	// Credentials are optional.
-	host := output(outputHost)
-	address := slices.Concat(host, []generate.Piece{{Literal: ":"}}, output(outputPort))
-	out := &generate.Queue{
-		Address:  generate.Text{Pieces: generate.Join(address), Pos: q.Resource.Pos},
-		Username: optional(outputUsername), Password: optional(outputPassword),
-	}
-	if !ok {
+	if !r.ok {
 		return nil
 	}
 	return out
 }
 
-// listURL begins the URL of a server that has lists.
-var listURL = regexp.MustCompile(`^(redis|rediss|valkey|valkeys)://`)
+// queueing resolves one queue.
+type queueing struct {
+	*Compilation
+	*score.Queue
+	at object.Path
+	// ok is false after a mistake: the first is reported, and the rest is left out.
+	ok bool
+}
 
-// checkList reports a resource that is no server of lists: its type is neither redis nor valkey,
-// and it has no output url that says so. It returns false for such a resource.
-func (c *Compilation) checkList(q *score.Queue) bool {
-	n, known := c.member.resource(q.Resource.Value)
+// fail reports a mistake of the resource, unless there was one.
+func (r *queueing) fail(hint, format string, args ...any) {
+	if r.ok {
+		r.errs = append(r.errs, &object.Error{Stage: object.StageSpec, Pos: r.Resource.Pos, Path: r.at.String(), Err: fmt.Errorf(format, args...), Hint: hint})
+	}
+	r.ok = false
+}
+
+// output returns an output of the resource, which must be there.
+func (r *queueing) output(name string) []generate.Piece {
+	pieces, err := r.scope(r.member).resource([]string{r.Resource.Value, name})
+	switch {
+	case err == nil:
+		return pieces
+	case err.Err == nil: // It is reported elsewhere.
+		r.ok = false
+	default:
+		r.fail(err.Hint, "%w", err.Err)
+	}
+	return nil
+}
+
+// optional returns an output of the resource, or nothing if there is no such output or if it is
+// empty, as the password of a server for a laptop is.
+func (r *queueing) optional(name string) generate.Text {
+	n, known := r.member.resource(r.Resource.Value)
 	if !known {
-		return true // It is reported where outputs are read.
+		return generate.Text{}
 	}
-	i := c.member.instances[n]
-	r := c.result(i)
+	if made := r.result(r.member.instances[n]); made == nil || !slices.Contains(made.Names(), name) {
+		return generate.Text{}
+	}
+	text := generate.Text{Pieces: r.output(name), Pos: r.Resource.Pos}
+	if !text.Tainted() && text.Plain() == "" {
+		return generate.Text{}
+	}
+	return text
+}
+
+// readCredentials reads the outputs with the credentials of KEDA. A server may want none; at a
+// cloud the resource is there for nothing else.
+func (r *queueing) readCredentials(out *generate.Queue) {
+	given := 0
+	for _, c := range r.Broker.Credentials {
+		text := r.optional(c.Output)
+		if !r.Broker.Server() {
+			text = generate.Text{Pieces: r.output(c.Output), Pos: r.Resource.Pos}
+		}
+		if len(text.Pieces) > 0 {
+			given++
+		}
+		out.Credentials = append(out.Credentials, text)
+	}
+
+	// KEDA refuses what is half of a login, and a login that it does not know how to do.
+	_, sasl := r.Settings.Get("sasl")
+	login := r.Broker.Credentials[0].Output + " and " + r.Broker.Credentials[len(r.Broker.Credentials)-1].Output
+	switch {
+	case r.Broker.Together && given == 1:
+		r.fail("the provisioner must give both, or neither", "KEDA logs in to %s with %s, and the resource %q has one of them", r.Broker.Title, login, r.Resource.Value)
+	case r.Broker.Type != "kafka" || !r.ok:
+	case given > 0 && !sasl:
+		r.fail("write sasl: scram_sha512 beside resource, or the mechanism that it is", "the resource %q has %s, and how KEDA logs in with them is not known", r.Resource.Value, login)
+	case given == 0 && sasl:
+		r.fail("remove sasl, or name a resource that has them", "the resource %q has no %s to log in with", r.Resource.Value, login)
+	}
+}
+
+// addScheme makes a URL of the address of a broker of AMQP, as KEDA reads it, and reads its virtual
+// host. The login of a server for a laptop is public, and KEDA reads one in plain text from the URL
+// alone.
+func (r *queueing) addScheme(out *generate.Queue) {
+	scheme := "amqp://"
+	if tls, _ := r.Settings.Get("tls"); tls.Text == "true" {
+		scheme = "amqps://"
+	}
+	public := func(t generate.Text) bool { return len(t.Pieces) == 1 && t.Pieces[0].Public }
+	if len(out.Credentials) == 2 && public(out.Credentials[0]) && public(out.Credentials[1]) {
+		scheme += out.Credentials[0].Plain() + ":" + out.Credentials[1].Plain() + "@"
+		out.Credentials = nil
+	}
+	out.Address.Pieces = generate.Join(append([]generate.Piece{{Literal: scheme}}, out.Address.Pieces...))
+	out.AddressParameter = "host"
+	if _, own := r.Settings.Get("vhost"); own || r.Resource.Value == "" {
+		return
+	}
+	if vhost := r.optional(outputVHost).Plain(); vhost != rootVHost {
+		out.VHost = vhost
+	}
+}
+
+// checkTopic reports a topic that is not the one of the resource.
+func (r *queueing) checkTopic() {
+	if r.Resource.Value == "" {
+		return
+	}
+	name, _ := r.Settings.Get("name")
+	if own := r.optional(outputName); !own.Tainted() && own.Plain() != "" && own.Plain() != name.Text {
+		r.fail("write name: "+own.Plain(), "the topic of the resource %q is %q, and the queue is called %q", r.Resource.Value, own.Plain(), name.Text)
+	}
+}
+
+// checkServer reports a resource that is another server: neither its type nor the scheme of its
+// output url is one of the broker's.
+func (r *queueing) checkServer() {
+	n, known := r.member.resource(r.Resource.Value)
+	if !known || len(r.Broker.Resources) == 0 {
+		return // What is not known is reported where outputs are read.
+	}
+	i := r.member.instances[n]
+	made := r.result(i)
 	kind := i.resource.Type.Value
-	if r == nil || kind == "redis" || kind == "valkey" || listURL.MatchString(r.Outputs["url"]) {
-		return true
+	serves := func(b score.Broker) bool {
+		scheme, _, _ := strings.Cut(made.Outputs["url"], "://")
+		return slices.Contains(b.Resources, kind) || slices.Contains(b.URL, scheme)
 	}
-	c.errs = append(c.errs, &object.Error{
-		Stage: object.StageSpec, Pos: q.Resource.Pos, Path: c.member.extra("replicas", "queue", "resource").String(),
-		Err: fmt.Errorf("a queue is a list of Redis or Valkey, and the resource %q is of type %q", q.Resource.Value, kind),
-		Hint: "name a resource of type redis or valkey, or one with an output url that begins with redis://; " +
-			"the triggers of other brokers are written by a workload module of the platform: spec.workloads.module",
-	})
-	return false
+	if made == nil || serves(r.Broker) {
+		return
+	}
+	hint := "name a resource of type " + strings.Join(r.Broker.Resources, " or ") + ", or one with an output url that begins with " + r.Broker.URL[0] + "://"
+	if other := slices.IndexFunc(score.Brokers(), serves); other >= 0 {
+		hint = "write type: " + score.Brokers()[other].Type
+	}
+	r.fail(hint, "a queue of type %s is on a server of %s, and the resource %q is of type %q", r.Broker.Type, r.Broker.Title, r.Resource.Value, kind)
 }

@@ -107,6 +107,16 @@ func namingOf(provider string) naming {
 // fallback if none is given, and a version is left out with a warning.
 func referenceTo(config *spec.Secrets, s spec.SecretSource, fallback string) (resource.Reference, *object.Error) {
 	provider := cmp.Or(s.Provider, config.DefaultProvider)
+	google, name, version := "", "", ""
+	if provider == "gcp" {
+		google, name, version = spec.SplitGoogleSecret(s.Secret)
+	}
+	if google != "" {
+		if version != "" && s.Version != "" && version != s.Version {
+			return resource.Reference{}, mistake("write one of them", "the secret is version %q by its name, and version %q beside it", version, s.Version)
+		}
+		s.Secret, s.Version = name, cmp.Or(version, s.Version)
+	}
 	if provider == spec.ProviderLocal || config.Backend == spec.BackendKubernetes {
 		key := cmp.Or(s.Key, fallback)
 		switch {
@@ -148,5 +158,25 @@ func referenceTo(config *spec.Secrets, s spec.SecretSource, fallback string) (re
 	case provider == "vault" && out.Property == "":
 		return out, mistake("name the key", "a secret of vault is a map, of which one key is read")
 	}
-	return out, nil
+	return out, checkGoogle(config, google)
+}
+
+// checkGoogle returns a mistake if the full name of a secret has another Google project than the
+// store of the provider, which reads those of its own alone, or a warning if that of the store is not
+// known.
+func checkGoogle(config *spec.Secrets, project string) *object.Error {
+	store := config.Providers["gcp"].StoreName
+	own := ""
+	if store == config.StoreName {
+		v, _ := config.Provider.Lookup(object.Fields("gcp", "projectID"))
+		own = v.Text
+	}
+	if project == "" || project == own {
+		return nil
+	}
+	err := mistake("write the name of the secret alone, if that is the project of the store", "the secret is one of the Google project %q, and the store %q reads those of its own", project, store)
+	if own == "" {
+		err.Severity = object.SeverityWarning
+	}
+	return err
 }

@@ -95,6 +95,7 @@ func (nowhere) Variables(spec.File) (map[string]string, object.Errors) { return 
 func (nowhere) NetworkPolicies() bool                                  { return false }
 func (nowhere) Variable(string) (string, bool)                         { return "", false }
 func (nowhere) Environment() string                                    { return "" }
+func (nowhere) Declared() []string                                     { return nil }
 func (nowhere) Config() object.Value                                   { return object.Value{} }
 
 // written are the kinds that are decoded by more than their table.
@@ -187,7 +188,9 @@ func TestSchemasHaveTheFieldsOfTheDecoders(t *testing.T) {
 // decodedApps is what the decoders have against an apps.yaml with each override laid over
 // it: what is wrong with the Workload and the Gateway too.
 func decodedApps(s spec.Document) (errs object.Errors) {
-	for _, environment := range append(apps.Environments(), "") {
+	all, _ := s.Value.Get("apps")
+	overrides, _ := all.Items[0].Get("overrides")
+	for _, environment := range append(overrides.MemberNames(), "") {
 		workloads, gateways, more := apps.Compile(s, environment, object.Value{})
 		for _, w := range workloads {
 			_, wrong := score.Decode(score.Document{Value: w.Value})

@@ -53,7 +53,7 @@ func App() Field {
 	own := appOverride()
 	own.Fields = append(own.Fields,
 		Field{Name: "name", Kind: text, Need: true, Hint: "write name: NAME", Doc: "Name of all objects."},
-		Field{Name: "overrides", Kind: fields, Doc: "What environments have in place of it.", Fields: []Field{appOverride().Named("dev"), appOverride().Named("gcp"), appOverride().Named("local")}})
+		Field{Name: "overrides", Kind: fields, Doc: "What environments have in place of it, by their names: local, dev and gcp, and any other that the project has.", Names: label(), Each: each(appOverride())})
 	return own.Means("")
 }
 
@@ -62,7 +62,10 @@ func App() Field {
 func AppsConfig() Field {
 	return Field{Kind: fields, Fields: []Field{
 		{Name: "haproxy"},
-		{Name: "queue", Kind: fields, Fields: []Field{{Name: "address"}, {Name: "database"}, {Name: "resource"}, {Name: "tls"}}},
+		{Name: "queue", Kind: fields, Fields: []Field{
+			{Name: "address"}, {Name: "database"}, {Name: "group"}, {Name: "namespace"}, {Name: "region"}, {Name: "resource"}, {Name: "sasl"},
+			{Name: "tls"}, {Name: "topic"}, {Name: "type"}, {Name: "vhost"},
+		}},
 	}}
 }
 
@@ -143,7 +146,7 @@ func appLimit() Field {
 	return Field{Kind: fields, Fields: []Field{
 		appFlag("enabled", "true where it is absent."),
 		{Name: "requests_per_second", Kind: number, Range: from(1), Doc: "Requests per second that a caller may make."},
-		{Name: "burst", Kind: number, Range: from(1), Doc: "Traefik only; twice the rate where it is absent."},
+		{Name: "burst", Kind: number, Range: from(1), Doc: "Requests at once, with Traefik and haproxytech; for Traefik twice the rate where it is absent."},
 	}}
 }
 

@@ -3,6 +3,8 @@
 
 package kinds
 
+import "slices"
+
 // Defaults returns the field of a Project that has the defaults of workloads.
 func Defaults() Field {
 	every := with(container(), "resources", "livenessProbe", "readinessProbe", "startupProbe", "securityContext", "imagePullPolicy", "lifecycle",
@@ -12,7 +14,7 @@ func Defaults() Field {
 		labels(),
 		annotations(1),
 		podAnnotations(1),
-		replicas(),
+		defaultReplicas(),
 		disruption(),
 		deploy(),
 		serviceAccount(),
@@ -21,6 +23,23 @@ func Defaults() Field {
 		pod(),
 		every.Named("container").Means("Fields of every container."),
 	}}
+}
+
+// defaultReplicas returns the field of replicas, whose queue needs no name: it is the default of the
+// workloads that have a queue.
+func defaultReplicas() Field {
+	out := replicas()
+	for i, f := range out.Or[0].Fields {
+		if f.Name != "queue" {
+			continue
+		}
+		f.Fields = slices.Clone(f.Fields)
+		for j := range f.Fields {
+			f.Fields[j].Need = false
+		}
+		out.Or[0].Fields[i] = f.Means("What the queues of workloads have where they write nothing else, if they are of this type.")
+	}
+	return out
 }
 
 // otherOfWorkloads returns why a field of a Workload has no default.

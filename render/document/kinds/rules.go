@@ -50,6 +50,10 @@ func awsRole() rule {
 	return rule{Words: "an identity of aws", Pattern: `^arn:aws(-[a-z]+)*:iam::[0-9]{12}:role/[-\w+=,.@/]+$`}
 }
 
+func busNamespace() rule {
+	return rule{Words: "a namespace of Service Bus: expected letters, digits and -, without .servicebus.windows.net", Pattern: "^[A-Za-z][-A-Za-z0-9]{4,48}[A-Za-z0-9]$"}
+}
+
 // trustDomain returns the rule for what SPIFFE allows (section 2.1 of the SPIFFE ID), except for
 // its length.
 func trustDomain() rule { return rule{Words: "a trust domain", Pattern: "^[a-z0-9._-]{1,255}$"} }

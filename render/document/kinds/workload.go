@@ -112,15 +112,7 @@ func replicas() Field {
 		{Name: "memory", Kind: number, By: Pods, Range: between(1, 1000), Doc: "Target in percent of the request."},
 		by(Pods, seconds("pollingInterval", 1, "Seconds between two looks at the triggers.")),
 		seconds("cooldown", 0, "Seconds before the last pod is stopped."),
-		{Name: "queue", Kind: fields, By: Pods, Doc: "Scales by the length of a list.", Fields: []Field{
-			{Name: "name", Kind: text, Full: true, Need: true, Hint: "write the name of the list", Doc: "The list of Redis or Valkey."},
-			{Name: "length", Kind: number, Range: count(1), Doc: "Entries per pod; 5 where it is absent."},
-			{Name: "activation", Kind: number, Range: count(0), Doc: "Entries that start no pod where there is none; 0 where it is absent."},
-			{Name: "resource", Kind: text, Full: true, Doc: "The resource of the workload that is the server."},
-			{Name: "address", Kind: text, Full: true, Doc: "host:port of a server without credentials, in place of resource."},
-			{Name: "tls", Kind: truth, Doc: "TLS to the server."},
-			{Name: "database", Kind: number, Range: count(0), Doc: "Number of the database of the server; 0 where it is absent."},
-		}},
+		by(Pods, queue()),
 		{Name: "cron", Kind: list, By: Pods, Doc: "Scales by the clock.", Fields: []Field{
 			{Name: "timezone", Kind: text, Full: true, Doc: "A name of the IANA database, such as Europe/Berlin; UTC where it is absent."},
 			{Name: "start", Kind: text, Rule: cronLine(), Need: true, Hint: CronHint, Doc: "Five fields of cron."},
@@ -136,6 +128,26 @@ func replicas() Field {
 			{Name: "namespace", Kind: text, By: Pods, Rule: namespace(), Doc: "That of KEDA's HTTP add-on; keda where it is absent."},
 		}},
 	}}}}
+}
+
+// queue returns the field of a queue. The decoder knows which fields each type has.
+func queue() Field {
+	return Field{Name: "queue", Kind: fields, Doc: "Scales by the length of a queue.", Fields: []Field{
+		{Name: "type", Kind: text, Values: choices("redis", "rabbitmq", "kafka", "sqs", "pubsub", "servicebus"), Doc: "The kind of server; redis, or valkey, where it is absent."},
+		{Name: "name", Kind: text, Full: true, Need: true, Hint: "write the name of the queue", Doc: "The list of Redis or Valkey, the queue of RabbitMQ, the topic of Kafka, the name or URL of a queue of SQS, the subscription of Pub/Sub, the queue of Service Bus or the subscription of its topic."},
+		{Name: "length", Kind: number, Range: count(1), Doc: "Entries per pod; 5 where it is absent."},
+		{Name: "activation", Kind: number, Range: count(0), Doc: "Entries that start no pod where there is none; 0 where it is absent."},
+		{Name: "resource", Kind: text, Full: true, Doc: "The resource of the workload that is the server, or that has the credentials."},
+		{Name: "address", Kind: text, Full: true, Doc: "host:port of a server without credentials, in place of resource: redis, rabbitmq, kafka."},
+		{Name: "tls", Kind: truth, Doc: "TLS to the server: redis, rabbitmq, kafka."},
+		{Name: "database", Kind: number, Range: count(0), Doc: "Number of the database of redis; 0 where it is absent."},
+		{Name: "vhost", Kind: text, Full: true, Doc: "Virtual host of rabbitmq; that of the resource, or /, where it is absent."},
+		{Name: "group", Kind: text, Full: true, Doc: "Consumer group of kafka."},
+		{Name: "sasl", Kind: text, Values: choices("plaintext", "scram_sha256", "scram_sha512"), Doc: "How KEDA logs in to kafka with the credentials of the resource."},
+		{Name: "region", Kind: text, Full: true, Doc: "Region of sqs, such as eu-central-1."},
+		{Name: "topic", Kind: text, Full: true, Doc: "Topic of servicebus; name is then its subscription."},
+		{Name: "namespace", Kind: text, Rule: busNamespace(), Doc: "Namespace of servicebus, without .servicebus.windows.net, where there is no resource."},
+	}}
 }
 
 // CronHint says what the fields of cron are.

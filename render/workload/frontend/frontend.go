@@ -34,8 +34,9 @@ type FrontEnd struct {
 	// to what its author wrote. The Workload is decoded in any case.
 	Lower   func(doc object.Value) (object.Value, object.Errors)
 	Written func(object.Errors) object.Errors
-	// Environments are those that documents may have overrides for, sorted.
-	Environments []string
+	// Environments returns those that a document may have overrides for, by their names, with what
+	// they have as spec.workloads of a project where the project says nothing else.
+	Environments func(doc spec.Document) map[string]object.Value
 }
 
 // Made is what a document becomes.
@@ -49,8 +50,10 @@ type Made struct {
 type Surroundings interface {
 	compose.Project
 
-	// Environment returns the environment of the render, or "" for none.
+	// Environment returns the environment of the render, or "" for none, and Declared those that
+	// the project declares.
 	Environment() string
+	Declared() []string
 	// Config returns spec.workloads.config of the project in that environment.
 	Config() object.Value
 }
@@ -68,8 +71,8 @@ func All() []FrontEnd {
 			workloads, errs := compose.Compile(doc, in)
 			return Made{Workloads: workloads}, errs
 		}},
-		{Kind: spec.KindApps, Table: kinds.Apps, Environments: apps.Environments(), Compile: func(doc spec.Document, in Surroundings) (Made, object.Errors) {
-			workloads, gateways, errs := apps.Compile(doc, in.Environment(), in.Config())
+		{Kind: spec.KindApps, Table: kinds.Apps, Environments: apps.Overridden, Compile: func(doc spec.Document, in Surroundings) (Made, object.Errors) {
+			workloads, gateways, errs := apps.Compile(doc, in.Environment(), in.Config(), in.Declared()...)
 			return Made{Workloads: workloads, Gateways: gateways}, errs
 		}},
 	}

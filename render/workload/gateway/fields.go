@@ -119,7 +119,7 @@ func settings() []Field {
 			{Name: "requests", Kind: number, Need: true, Rule: positive.of()},
 			{Name: "per", Kind: text, Values: []document.Choice{only("second", 0), only("minute", ht|tr|eg)}, Doc: "default second"},
 			{Name: "by", Kind: text, Usual: "client", Values: []document.Choice{only("client", ingresses|tr), only("all", eg)}, Doc: "what is counted: each client address (default), or all clients of one proxy together"},
-			{Name: "burst", Kind: number, Rule: positive.of(), By: tr, Doc: "requests at once; default that of `requests`"},
+			{Name: "burst", Kind: number, Rule: positive.of(), By: ht | tr, Doc: "requests at once; default that of `requests`"},
 		}},
 		{Name: "cors", Kind: fields, Off: true, Doc: "pages of other origins that browsers let call", Fields: []Field{
 			{Name: "allowOrigins", Kind: list, Need: true, Rule: origin.of(), Doc: "`https://a.example`, `https://*.a.example`, or only `*`"},
@@ -130,11 +130,11 @@ func settings() []Field {
 			{Name: "maxAge", Kind: number, Rule: seconds.of(), Doc: "seconds; default 5"},
 		}},
 		{Name: "auth", Kind: fields, Off: true, By: all &^ gw, Doc: "how a client proves what it is", Fields: []Field{
-			{Name: "type", Kind: text, Need: true, Values: []document.Choice{only("basic", all&^gw), only("api-key", eg), only("oauth2", jc|tr|eg), only("jwt", eg)}},
+			{Name: "type", Kind: text, Need: true, Values: []document.Choice{only("basic", all&^gw), only("api-key", jc|tr|eg), only("oauth2", jc|tr|eg), only("jwt", eg)}},
 			{Name: "secret", Kind: text, Rule: name.of(), Doc: "name of a Secret, in the shape of the target (see below)"},
 			{Name: "realm", Kind: text, Rule: headerValue.of(), By: ingresses | tr},
-			{Name: "header", Kind: text, Sensitive: true, Rule: headerName.of(), By: eg, Doc: "header with the API key"},
-			{Name: "proxy", Kind: text, Rule: webURL.of(), By: jc | tr, Doc: "address at which an oauth2-proxy checks a request"},
+			{Name: "header", Kind: text, Sensitive: true, Rule: headerName.of(), By: jc | tr | eg, Doc: "header with the API key"},
+			{Name: "proxy", Kind: text, Rule: webURL.of(), By: jc | tr, Doc: "address at which an oauth2-proxy, or a service that knows the API keys, checks a request"},
 			{Name: "signin", Kind: text, Rule: webURL.of(), By: jc | tr, Doc: "where a client without a session is sent"},
 			{Name: "issuer", Kind: text, Rule: httpsURL.of(), By: eg, Doc: "of OpenID Connect, or of the tokens"},
 			{Name: "clientID", Kind: text, Rule: headerValue.of(), By: eg},

@@ -316,12 +316,14 @@ func (d *decoder) checkAuth(v object.Value, at object.Path) []secret {
 	// Each type needs some fields and may have others.
 	oauth2 := []string{"proxy"}
 	more := []string{"signin"}
+	key := []string{"proxy", "header"}
 	if d.target == EnvoyGateway {
 		oauth2 = []string{"issuer", "clientID", "secret"}
 		more = []string{"scopes", "redirectURL"}
+		key = []string{"secret", "header"}
 	}
 	need := map[string][]string{
-		"basic": {"secret"}, "api-key": {"secret", "header"}, "oauth2": oauth2, "jwt": {"issuer", "jwks"},
+		"basic": {"secret"}, "api-key": key, "oauth2": oauth2, "jwt": {"issuer", "jwks"},
 	}[kind]
 	may := map[string][]string{"basic": {"realm"}, "oauth2": more, "jwt": {"audiences"}}[kind]
 	if need == nil {

@@ -203,8 +203,17 @@ func Join(pieces []Piece) []Piece {
 	return out
 }
 
-// Queue is the server of the queue that a workload is scaled by: its address, and the
-// credentials of KEDA where the server wants any.
+// Queue is what KEDA needs to reach the queue that a workload is scaled by.
 type Queue struct {
-	Address, Username, Password Text
+	// Address is where the server is, as KEDA takes it, and AddressParameter the parameter of a
+	// Secret that may hold it: "" where KEDA reads it as plain text only. There is none for the
+	// queues of a cloud.
+	Address          Text
+	AddressParameter string
+	// VHost is the virtual host of RabbitMQ that the resource names, where the author names none.
+	VHost string
+	// Credentials are in the order of those of the broker. An absent one has no pieces.
+	Credentials []Text
+	// Account is the provider of the account that KEDA has itself and reads the queue as.
+	Account string
 }

@@ -54,7 +54,7 @@ func lowerQueue(errs *mistakes, r *Resolved, q *score.Queue) object.Value {
 		return object.Value{}
 	}
 	at := errs.extra("replicas", "queue")
-	pos := cmp.Or(q.Resource.Pos, q.Address.Pos)
+	pos := cmp.Or(q.Resource.Pos, q.Address.Pos, q.Settings.Pos)
 
 	// The settings of the author come first.
 	m := members(slices.Clone(q.Settings.Members))
@@ -62,20 +62,21 @@ func lowerQueue(errs *mistakes, r *Resolved, q *score.Queue) object.Value {
 	var secret externalSecret
 
 	// Each part is plain text, a Secret of the cluster, or a key of an ExternalSecret.
-	for _, part := range []struct {
-		parameter string
-		text      Text
-	}{{"address", r.Queue.Address}, {"username", r.Queue.Username}, {"password", r.Queue.Password}} {
+	for _, part := range queueParts(q, r.Queue) {
 		name, key := r.Workload.Name.Value+"-"+scalingSecret, part.parameter
 		switch s := part.text.Single(); {
 		case len(part.text.Pieces) == 0:
 			continue
-		case !part.text.Tainted() && part.parameter == "password":
+		case !part.text.Tainted() && part.field == "":
 			errs.fail(pos, at, "the provisioner must give it as a sensitive output",
-				"the resource %q gives its password as plain text, which the ScaledObject would show", q.Resource.Value)
+				"the resource %q gives its %s as plain text, which the ScaledObject would show", q.Resource.Value, part.output)
 			continue
 		case !part.text.Tainted():
-			m.put(part.parameter, object.TextAt(part.text.Plain(), pos))
+			m.put(part.field, object.TextAt(part.text.Plain(), pos))
+			continue
+		case part.parameter == "":
+			errs.fail(pos, at, "the provisioner must give it as a plain output",
+				"the resource %q gives its %s as a secret, and KEDA reads it as plain text only", q.Resource.Value, part.output)
 			continue
 		case s != nil && from.clustered(part.text.Pieces[0]):
 			if !checkReadable(errs, s, pos, at) {
@@ -84,7 +85,7 @@ func lowerQueue(errs *mistakes, r *Resolved, q *score.Queue) object.Value {
 			name, key = s.Key, s.Property
 		case !from.joined(part.text.Pieces):
 			errs.fail(pos, at, kubernetesStoreHint, "the %s of the resource %q is made of Secrets of the cluster, which KEDA cannot join",
-				part.parameter, q.Resource.Value)
+				part.output, q.Resource.Value)
 			continue
 		default:
 			secret.addTemplate(part.parameter, pos, part.text.Pieces, pos)
@@ -97,14 +98,46 @@ func lowerQueue(errs *mistakes, r *Resolved, q *score.Queue) object.Value {
 	if len(secret.templates) > 0 {
 		m.put("secret", secret.value(from.config))
 	}
+	if r.Queue.VHost != "" {
+		m.put("vhost", object.TextAt(r.Queue.VHost, pos))
+	}
+	if r.Queue.Account != "" {
+		m.put("account", object.TextAt(r.Queue.Account, pos))
+	}
 	checkAddress(errs, r.Queue.Address, r.Context.ClusterDomain, at)
 	return m.value(pos)
+}
+
+// queuePart is a part of what KEDA needs to reach a queue: the output of the resource that it is,
+// the field of the input that shows it, and the parameter of a Secret that holds it. The field or
+// the parameter is "" where KEDA reads no such one.
+type queuePart struct {
+	output, field, parameter string
+	text                     Text
+}
+
+// queueParts returns the parts of a queue, in the order of the parameters of KEDA.
+func queueParts(q *score.Queue, of *Queue) []queuePart {
+	out := []queuePart{{"address", "address", of.AddressParameter, of.Address}}
+	for i, text := range of.Credentials {
+		c := q.Broker.Credentials[i]
+		p := queuePart{c.Output, "", c.Parameter, text}
+		if c.Shown {
+			p.field = c.Output
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 // checkAddress warns of the name of a Service without its namespace: KEDA looks it up in
 // the namespace in which it runs itself.
 func checkAddress(errs *mistakes, address Text, domain string, at object.Path) {
-	host, _, err := net.SplitHostPort(address.Plain())
+	plain := address.Plain()
+	if _, after, ok := strings.Cut(plain, "://"); ok {
+		plain = after
+	}
+	host, _, err := net.SplitHostPort(plain)
 	if !address.Tainted() && err == nil && !strings.ContainsAny(host, ".:") {
 		errs.warn(address.Pos, at, "write "+host+".NAMESPACE.svc."+domain,
 			"%q has no namespace: KEDA looks it up in its own", host)

@@ -17,7 +17,7 @@ import (
 func scaledBy(change func(r *Resolved)) Resolved {
 	r := plain()
 	r.Workload.Replicas = &score.Replicas{
-		Min: 0, Max: 5, Pos: at(60), Queue: &score.Queue{Address: says("q.shop:6379", 61), Settings: fields(m{"name": "jobs"})},
+		Min: 0, Max: 5, Pos: at(60), Queue: &score.Queue{Broker: score.Brokers()[0], Address: says("q.shop:6379", 61), Settings: fields(m{"name": "jobs"})},
 	}
 	r.Queue = &Queue{Address: write(61, lit("q.shop:6379"))}
 	if change != nil {

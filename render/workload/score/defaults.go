@@ -4,6 +4,7 @@
 package score
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -176,7 +177,11 @@ func (d Defaults) Under(doc object.Value, score bool) object.Value {
 	kind, _ := body.Get("kind")
 	var meta, fields builder.Fields
 	for _, m := range d.value.Members {
+		if m.Name == "replicas" {
+			m.Value = withQueueOf(m.Value, body)
+		}
 		switch {
+		case m.Value.Kind == object.KindNone:
 		case m.Name == everyContainer || !slices.Contains(defaultFields(), m.Name) || slices.Contains(lacking(kind.Text), m.Name), taken(m.Name):
 		case score || m.Name == "labels" || m.Name == "annotations": // Those below spec win over those of metadata.
 			meta = append(meta, m)
@@ -196,6 +201,27 @@ func (d Defaults) Under(doc object.Value, score bool) object.Value {
 	meta.Put("containers", d.containers(containers, extras, kind.Text, extraOfScore))
 	return layered(doc, builder.Pairs(d.value.Pos, "metadata", meta.Value(d.value.Pos),
 		"containers", d.containers(containers, extras, kind.Text, knownToScore)))
+}
+
+// withQueueOf returns the default of replicas without its queue, unless the body of the workload has
+// a queue of the same type.
+func withQueueOf(defaults, body object.Value) object.Value {
+	kind := func(v object.Value) string {
+		t, _ := v.Get("type")
+		return cmp.Or(t.Text, defaultBroker)
+	}
+	own, found := body.Lookup(object.Fields("replicas", "queue"))
+	queue, _ := defaults.Get("queue")
+	typed, _ := own.Get("type")
+	same := found == 2 && own.Kind == object.KindMap && (typed.Text == "" || kind(own) == kind(queue))
+	if queue.Kind == object.KindNone || same {
+		return defaults
+	}
+	defaults = defaults.Without(object.Fields("queue"))
+	if len(defaults.Members) == 0 {
+		return object.Value{}
+	}
+	return defaults
 }
 
 // containers returns the defaults of containers, of which extras has the rest of a Score file.
@@ -268,11 +294,11 @@ func layered(own, below object.Value) object.Value {
 }
 
 // yielded returns defaults without the alternatives to what own chooses: the actions of probes
-// and hooks, and the bounds of a disruption.
+// and hooks, the bounds of a disruption, and the server of a queue.
 func yielded(defaults, own object.Value) object.Value {
-	alternatives := append(actions(), "sleep", "minAvailable", "maxUnavailable")
+	alternatives := append(actions(), "sleep", "minAvailable", "maxUnavailable", fieldAddress, fieldResource)
 	for _, choice := range []object.Path{
-		object.Fields("disruption"), object.Fields("livenessProbe"), object.Fields("readinessProbe"), object.Fields("startupProbe"),
+		object.Fields("disruption"), object.Fields("replicas", "queue"), object.Fields("livenessProbe"), object.Fields("readinessProbe"), object.Fields("startupProbe"),
 		object.Fields("lifecycle", "preStop"), object.Fields("lifecycle", "postStart"),
 	} {
 		// The values are a container, the defaults of a project, a Workload or a Score file.

@@ -85,3 +85,41 @@ spec: {kind: KnativeService, containers: {a: {image: x}}}
 		})
 	}
 }
+
+// The default of a queue is one of the workloads that have such a queue: what they write wins, and
+// their server takes the place of the default's.
+func TestTheDefaultOfAQueueIsOneOfWorkloadsWithAQueue(t *testing.T) {
+	const defaults = "\napiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: shop}\nspec:\n  workloads: {defaults: {replicas: {queue: {address: \"v.valkey:6379\", length: 7, database: 2}}}}\n"
+	for own, want := range map[string]string{
+		"{max: 4, queue: {name: jobs}}":                      `{"max":4,"queue":{"address":"v.valkey:6379","database":2,"length":7,"name":"jobs"}}`,
+		"{max: 4, queue: {name: jobs, type: redis}}":         `{"max":4,"queue":{"address":"v.valkey:6379","database":2,"length":7,"name":"jobs","type":"redis"}}`,
+		"{max: 4, queue: {name: jobs, resource: a}}":         `{"max":4,"queue":{"database":2,"length":7,"name":"jobs","resource":"a"}}`,
+		"{max: 4, queue: {name: jobs, length: 1}}":           `{"max":4,"queue":{"address":"v.valkey:6379","database":2,"length":1,"name":"jobs"}}`,
+		"{max: 4, queue: {name: j, type: sqs, region: r}}":   `{"max":4,"queue":{"name":"j","region":"r","type":"sqs"}}`,
+		"{max: 4, cron: [{start: a, end: b, replicas: 1}]}":  `{"max":4,"cron":[{"start":"a","end":"b","replicas":1}]}`,
+		"{max: 4, queue: null, http: {rate: 1, hosts: [a]}}": `{"max":4,"queue":null,"http":{"rate":1,"hosts":["a"]}}`,
+		"3": `3`,
+	} {
+		docs, err := spec.Parse([]spec.File{{Name: "ropewalk.yaml", Data: []byte(defaults)}})
+		require.NoError(t, err)
+		d, errs := score.ReadDefaults(docs.Projects[0], "")
+		require.Empty(t, errs)
+		manifests, err := spec.ParseManifests(spec.File{Name: "w.yaml", Data: []byte("metadata: {name: api}\nspec: {replicas: " + own + "}\n")}, spec.MaxFile)
+		require.NoError(t, err)
+		under := d.Under(manifests[0].Value, false)
+		replicas, _ := under.Lookup(object.Fields("spec", "replicas"))
+		require.JSONEq(t, want, string(replicas.JSON()), own)
+	}
+	without := saidOfReplicas(t, "queue: {group: g}")
+	require.Contains(t, without, "a queue of type redis has no group")
+	require.Empty(t, saidOfReplicas(t, "queue: {type: kafka, sasl: plaintext}"), "what is missing is in the workloads")
+}
+
+// saidOfReplicas returns what is said about defaults of replicas.
+func saidOfReplicas(t *testing.T, replicas string) string {
+	t.Helper()
+	docs, err := spec.Parse([]spec.File{{Name: "ropewalk.yaml", Data: []byte("apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: shop}\nspec:\n  workloads: {defaults: {replicas: {" + replicas + "}}}\n")}})
+	require.NoError(t, err)
+	_, errs := score.ReadDefaults(docs.Projects[0], "")
+	return said(errs)
+}

@@ -4,8 +4,6 @@
 package score
 
 import (
-	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,15 +32,6 @@ type Replicas struct {
 	// of UTC; HTTP is {concurrency, rate, hosts, paths, port, namespace}. They are valid,
 	// and KindNone where they were not given.
 	Cron, HTTP object.Value
-}
-
-// Queue is a list of Redis or Valkey whose length decides how many pods run. It has one of
-// Resource and Address.
-type Queue struct {
-	// Resource names the resource of the workload that is the server; Address is host:port.
-	Resource, Address Text
-	// Settings are {name, length, activation, tls, database}.
-	Settings object.Value
 }
 
 // Triggered reports whether KEDA scales the workload.
@@ -90,7 +79,7 @@ func (d *decoder) replicas(p part) *Replicas {
 		highest.failBeside(lowest.Pos, "min", "max is %d, less than min, which is %d", most, out.Min)
 	case bounded && out.Min == 0 && !out.Triggered():
 		p.fail(wakeHint, "an autoscaler keeps one pod at least")
-	case !highest.given() && out.Triggered():
+	case !highest.given() && out.Triggered() && !d.doc.Defaults:
 		p.fail("write max too", "max is missing: triggers need an autoscaler")
 	}
 
@@ -126,19 +115,6 @@ func (r *Replicas) decodePace(polling, cooldown part) {
 	}
 }
 
-// queue decodes a queue.
-func (p part) queue() *Queue {
-	resource, address := p.get("resource"), p.get("address")
-	p.get("name").warnLiterals(useValue)
-	if resource.given() == address.given() {
-		p.fail("write resource: NAME, or address: host:port", "expected one of resource and address, got %d", count(resource, address))
-	}
-	out := &Queue{Resource: resource.text(), Address: address.address()}
-	out.Settings = p.Without(object.Fields("resource")).Without(object.Fields("address"))
-	slices.SortFunc(out.Settings.Members, func(a, b object.Member) int { return strings.Compare(a.Name, b.Name) })
-	return out
-}
-
 // count returns how many of parts are given.
 func count(parts ...part) (n int) {
 	for _, p := range parts {
@@ -147,21 +123,6 @@ func count(parts ...part) (n int) {
 		}
 	}
 	return n
-}
-
-// address decodes host:port. The message repeats nothing: an address with credentials would show
-// them.
-func (p part) address() Text {
-	const hint = "write host:port, such as redis.shop.svc.cluster.local:6379; a server that wants a password is a resource"
-	t := p.text()
-	p.warnLiterals("write resource: NAME instead")
-	host, port, err := net.SplitHostPort(t.Value)
-	n, bad := strconv.Atoi(port)
-	if t.Value != "" && (err != nil || bad != nil || n < 1 || n > maxPort || host == "" || strings.ContainsAny(host, "/@, \t\n")) {
-		p.fail(hint, "is not host:port")
-		t.Value = ""
-	}
-	return t
 }
 
 // windows decodes the times in which more pods run. The argument most is the highest number of

@@ -19,7 +19,7 @@ func TestMessagesOnScaling(t *testing.T) {
 		{"a queue with two servers", own + `  replicas: {max: 2, queue: {name: jobs, resource: db, address: "a.b:1"}}
 `, `s.yaml:6:29: spec: spec.replicas.queue: expected one of resource and address, got 2 (write resource: NAME, or address: host:port)`},
 		{"a queue without a name", own + `  replicas: {max: 2, queue: {address: "a.b:1"}}
-`, `s.yaml:6:29: spec: spec.replicas.queue.name: is missing (write the name of the list)`},
+`, `s.yaml:6:29: spec: spec.replicas.queue.name: is missing (write the name of the queue)`},
 		{"an empty name", own + `  replicas: {max: 2, queue: {name: "", address: "a.b:1"}}
 `, `s.yaml:6:36: spec: spec.replicas.queue.name: must not be empty`},
 		{"an address with a password", own + `  replicas: {max: 2, queue: {name: jobs, address: "redis://:s3cret@cache.shop:6379"}}

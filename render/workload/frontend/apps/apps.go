@@ -19,8 +19,26 @@ import (
 // local is the environment without a store of secrets.
 const local = "local"
 
-// Environments returns the environments that an application may have overrides for, sorted.
+// Environments returns the environments that are there without a word of the project, sorted.
 func Environments() []string { return []string{"dev", "gcp", local} }
+
+// Overridden returns the environments that doc may have overrides for, with what they have as
+// spec.workloads of a project. In the environment local the Secrets of the namespace are the store.
+func Overridden(doc spec.Document) map[string]object.Value {
+	out := map[string]object.Value{}
+	for _, name := range Environments() {
+		out[name] = object.Value{}
+	}
+	all, _ := doc.Value.Get("apps")
+	for _, a := range all.Items {
+		overrides, _ := a.Get("overrides")
+		for _, m := range overrides.Members {
+			out[m.Name] = object.Value{}
+		}
+	}
+	out[local] = builder.Pairs(doc.Pos, "secrets", builder.Pairs(doc.Pos, "backend", object.TextAt(spec.BackendKubernetes, doc.Pos)))
+	return out
+}
 
 // The tables that are held against a document and against an application with its override.
 //
@@ -32,10 +50,10 @@ var (
 
 // Compile returns the workloads and the Gateways of doc: a document of kind Apps, or an
 // apps.yaml. The environment is that of the render, or "" for none. The argument config has what
-// the project has in it as spec.workloads.config. The errors hold warnings too, in no particular
+// the project has in it as spec.workloads.config, and declared its environments. The errors hold warnings too, in no particular
 // order. What could be read is returned in any case.
-func Compile(doc spec.Document, environment string, config object.Value) ([]spec.Document, []spec.Transform, object.Errors) {
-	f := &file{doc: doc, environment: environment, ports: map[string][]object.Value{}, namespaces: map[string][]string{}}
+func Compile(doc spec.Document, environment string, config object.Value, declared ...string) ([]spec.Document, []spec.Transform, object.Errors) {
+	f := &file{doc: doc, environment: environment, declared: declared, ports: map[string][]object.Value{}, namespaces: map[string][]string{}}
 	own, _ := config.Get("apps")
 	f.project = f.Hold(kinds.AppsConfig(), own, object.Fields("spec", "workloads", "config", "apps"))
 	root := f.Hold(table(), doc.Value, nil)
@@ -66,6 +84,8 @@ type file struct {
 	document.Decoder
 	doc         spec.Document
 	environment string
+	// declared are the environments of the project.
+	declared []string
 	// project is what the project says about applications.
 	project document.Part
 	// ports are those that routes name, and namespaces the one in effect and the one
@@ -107,8 +127,12 @@ func (f *file) app(p, raw document.Part) *app {
 	}
 	kind := p.At("scaling", "type").Text
 	warnWithoutEffect(p, kind)
-	for _, name := range Environments() {
+	for _, m := range p.At("overrides").Members {
+		name := m.Name
 		over := p.At("overrides", name)
+		if known := slices.Concat(Environments(), f.declared); len(f.declared) > 0 && !slices.Contains(known, name) {
+			f.Fail(m.Pos, over.Path, object.Suggest(name, known), "the project has no environment %q", name)
+		}
 		other := cmp.Or(over.At("scaling", "type").Text, kind)
 		warnWithoutEffect(over, other)
 		if name != f.environment || !over.Given() {

@@ -102,7 +102,8 @@ func TestAMistakeIsAtTheFieldOfTheAuthor(t *testing.T) {
 		"environment: {A: {secret: a, provider: ibm}}":  "apps[0].environment.A.provider: \"ibm\" is not known",
 		"environment: {A: {key: a}}":                    "apps[0].environment.A: expected one of secret and local",
 		"environment: {\"A=B\": c}":                     "apps[0].environment.A=B: ",
-		"overrides: {prod: {}}":                         "apps[0].overrides.prod: unknown field \"prod\" (known: dev, gcp, local)",
+		"overrides: {prod: {port: 0}}":                  "apps[0].overrides.prod.port: expected a whole number from 1 on",
+		"overrides: {Prod: {}}":                         "apps[0].overrides.Prod: \"Prod\"",
 		"overrides: {gcp: {name: b}}":                   "apps[0].overrides.gcp.name: unknown field",
 		"overrides: {gcp: {scaling: {type: a}}}":        "apps[0].overrides.gcp.scaling.type: \"a\" is not known",
 		"overrides: {dev: {scaling: {type: keda}}}":     "apps[0].overrides.dev.scaling.type: \"keda\" is not known",
@@ -132,7 +133,7 @@ func TestAMistakeOfTheGatewayIsAtItsLine(t *testing.T) {
 		"provider: traefik, host: a, " + good: "gateway.host: unknown field",
 		"provider: traefik, rate_limit: {burst: 1}, " + good:                                                        "gateway.rate_limit.requests_per_second: is missing",
 		"provider: traefik, rate_limit: {requests_per_second: 0}, " + good:                                          "gateway.rate_limit.requests_per_second: expected a whole number from 1 on",
-		"provider: haproxytech, rate_limit: {requests_per_second: 1, burst: 2}, " + good:                            "gateway.rate_limit.burst: the target haproxytech has no rateLimit.burst (remove it, or set provider: traefik)",
+		"provider: jcmoraisjr, rate_limit: {requests_per_second: 1, burst: 2}, " + good:                             "gateway.rate_limit.burst: the target jcmoraisjr has no rateLimit.burst (remove it, or set provider: haproxytech or traefik)",
 		"provider: traefik, cors: {enabled: true}, " + good:                                                         "gateway.cors: must not be empty",
 		"provider: traefik, cors: {allow_origins: [\"*.a\"]}, " + good:                                              "gateway.cors.allow_origins[0]: \"*.a\" is not an origin",
 		"provider: traefik, cors: {allow_origins: [\"*\"], max_age: a}, " + good:                                    "gateway.cors.max_age: expected a number",
@@ -140,7 +141,7 @@ func TestAMistakeOfTheGatewayIsAtItsLine(t *testing.T) {
 		"provider: traefik, routes: [{path: a, service: \"web.shop:80\"}]":                                          "gateway.routes[0].path: \"a\" is not a path",
 		"provider: traefik, routes: [{path: /, service: web}]":                                                      "gateway.routes[0].service: \"web\" is not the service of an application",
 		"provider: traefik, routes: [{path: /, service: \"web.apps:80\"}]":                                          "gateway.routes[0].service: the application \"web\" is in the namespace \"shop\"",
-		"provider: traefik, routes: [{path: /, service: \"web.shop:80\", auth: {type: api-key, secret: a}}]":        "gateway.routes[0].auth.type: the target traefik has no auth.type: api-key (remove it, or set provider: envoy-gateway)",
+		"provider: haproxytech, routes: [{path: /, service: \"web.shop:80\", auth: {type: api-key, secret: a}}]":    "gateway.routes[0].auth.type: the target haproxytech has no auth.type: api-key (remove it, or set provider: jcmoraisjr, traefik or envoy-gateway)",
 		"provider: traefik, routes: [{path: /, service: \"web.shop:80\", auth: {typ: basic, secret: a}}]":           "gateway.routes[0].auth.typ: unknown field \"typ\" (did you mean \"type\"?)",
 		"provider: traefik, routes: [{path: /, service: \"web.shop:80\", rate_limit: {requests_per_second: many}}]": "gateway.routes[0].rate_limit.requests_per_second: expected a number, got a string",
 	} {
@@ -157,6 +158,7 @@ func TestWhatTheProjectSaysIsCheckedThere(t *testing.T) {
 		"":                                 "apps.yaml:2:24: spec: apps[0].scaling: the address of the queue is not known",
 		"apps: {queues: {}}":               "ropewalk.yaml:1:8: spec: spec.workloads.config.apps.queues: unknown field \"queues\"",
 		"apps: {queue: {host: a}}":         "ropewalk.yaml:1:16: spec: spec.workloads.config.apps.queue.host: unknown field \"host\"",
+		"apps: {queue: {type: sqs}}":       "apps.yaml:2:24: spec: spec.workloads.config.apps.queue.region: is missing",
 		"apps: {queue: {address: valkey}}": "ropewalk.yaml:1:25: spec: spec.workloads.config.apps.queue.address: is not host:port",
 	} {
 		_, _, errs := compiled(t, queue, config, "")
@@ -175,7 +177,7 @@ func TestAnApplicationBecomesAWorkload(t *testing.T) {
   resources: {cpu: , memory: 1Gi}
   port: 8080
   security: {network_policy: {allow_from: []}}
-  environment: {PORT: 8080, DEBUG: true, TOKEN: {secret: a, version: latest}}
+  environment: {PORT: 8080, DEBUG: true, TOKEN: {secret: projects/acme/secrets/a, version: latest}}
   overrides: {local: {environment: {EXTRA: y}, resources: {memory: }}}
 gateway:
   provider: traefik
@@ -221,4 +223,21 @@ func FuzzCompile(f *testing.F) {
 			}
 		}
 	})
+}
+
+// An override may be for any environment. Where the project declares some, it is for one of them,
+// or for one of those that every file may have.
+func TestOverridesAreForTheEnvironmentsOfTheProject(t *testing.T) {
+	const text = "apps:\n- {name: web, port: 80, overrides: {staging: {port: 81}, local: {}}}\n"
+	docs, err := spec.Parse([]spec.File{{Name: "apps.yaml", Data: []byte(text)}})
+	require.NoError(t, err)
+	for _, declared := range [][]string{nil, {"prod", "staging"}} {
+		_, _, errs := apps.Compile(docs.Sources[0], "staging", object.Value{}, declared...)
+		require.Empty(t, errs)
+	}
+	_, _, errs := apps.Compile(docs.Sources[0], "prod", object.Value{}, "prod", "stagin")
+	require.Equal(t, `apps.yaml:2:37: spec: apps[0].overrides.staging: the project has no environment "staging" (did you mean "stagin"?)`, errs.Error())
+	all := apps.Overridden(docs.Sources[0])
+	require.Equal(t, []string{"dev", "gcp", "local", "staging"}, object.SortedKeys(all))
+	require.JSONEq(t, `{"secrets":{"backend":"kubernetes"}}`, string(all["local"].JSON()))
 }

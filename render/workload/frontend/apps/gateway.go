@@ -82,8 +82,7 @@ func (f *file) route(r document.Part, target object.Value) (string, object.Value
 		"to", builder.Pairs(of.Pos, "workload", object.TextAt(name, of.Pos), "port", port))
 }
 
-// limit returns a rate limit. Only Traefik has bursts. They are twice the rate if the author
-// gives none.
+// limit returns a rate limit. Bursts of Traefik are twice the rate if the author gives none.
 func limit(p document.Part, target object.Value) object.Value {
 	requests, burst := p.At("requests_per_second"), p.At("burst")
 	n, err := strconv.Atoi(requests.Text)

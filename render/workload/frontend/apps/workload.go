@@ -164,6 +164,8 @@ func (a *app) variables(p document.Part) object.Value {
 		case e.Kind != object.KindMap:
 			v = object.TextAt(e.Written(), e.Pos)
 		case secret.Given() && a.environment == local:
+			// The Secret has the name alone, where that of Google Cloud has its project too.
+			_, secret.Text, _ = spec.SplitGoogleSecret(secret.Text)
 			v = builder.Pairs(e.Pos, "local", secret.Value, "key", object.TextAt(cmp.Or(e.At("key").Text, m.Name), e.Pos))
 		}
 		out = append(out, object.Member{Name: m.Name, Pos: m.Pos, Value: v})
