@@ -22,6 +22,7 @@ func TestAProvisionerMayChangeOnlyPartsOfTheWorkload(t *testing.T) {
 		"containers":        {`{"containers": []}`, before + "containers" + parts},
 		"secrets":           {`{"secrets": {}}`, before + "secrets" + parts},
 		"another account":   {`{"serviceAccount": {"name": "root"}}`, before + "serviceAccount.name cannot be changed by a provisioner: allowed are annotations (known: annotations)"},
+		"the label of configs": {`{"labels": {"ropewalk.dev/config-type": "x"}}`, before + "labels.ropewalk.dev/config-type cannot be changed by a provisioner: it says what a ConfigMap or an ExternalSecret holds"},
 		"the label of pods": {`{"labels": {"ropewalk.dev/workload": "x"}}`, before + "labels.ropewalk.dev/workload cannot be changed by a provisioner: objects find their pods by it"},
 		"volumes of a pod":  {`{"pod": {"volumes": []}}`, before + "pod.volumes cannot be changed by a provisioner: it follows from the workload"},
 		"numbers as text":   {`{"autoscaling": {"max": "3"}}`, before + "autoscaling.max must be an integer of at least 1"},
