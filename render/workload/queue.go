@@ -52,8 +52,12 @@ func (c *Compilation) resolveQueue() *generate.Queue {
 		if !known {
 			return generate.Text{}
 		}
-		if r := c.result(c.member.instances[n]); r == nil || !slices.Contains(r.Names(), name) {
+		r := c.result(c.member.instances[n])
+		if r == nil || !slices.Contains(r.Names(), name) {
 			return generate.Text{}
+		}
+		if password, plain := r.Outputs[outputPassword]; plain && password == "" {
+			return generate.Text{} // The server asks for no password, and the user is the one of all.
 		}
 		return generate.Text{Pieces: output(name), Pos: q.Resource.Pos}
 	}
