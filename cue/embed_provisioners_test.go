@@ -139,7 +139,7 @@ func TestProvisionersKeepToTheSchema(t *testing.T) {
 	tree, entries := fstest.MapFS{}, 0
 	for path, text := range contents(t, files) {
 		with := text
-		for _, before := range []string{"", "\t_server\n", "\t_database\n", "\t_target\n", "\t_owner\n", "\t_local\n", "\t_localDatabase\n"} {
+		for _, before := range []string{"", "\t_server\n", "\t_database\n", "\t_target\n", "\t_owner\n", "\t_public\n", "\t_owner\n\t_public\n", "\t_volume\n", "\t_local\n", "\t_localDatabase\n"} {
 			with = strings.ReplaceAll(with, ": {\n"+before+"\ttype:", ": schema.#Provisioner & {\n"+before+"\ttype:")
 		}
 		if with != text {

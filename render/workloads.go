@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/component/overlay"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload"
@@ -122,6 +123,12 @@ func (c *compiler) evaluateSpec(ctx context.Context, s Spec) (out outcome) {
 	out.compiled = compiled.Compiled
 	out.provisioned = compiled.provisioned()
 	request.Input = compiled.Input
+
+	// The objects of its resources are made already, and have their overlays first.
+	request.Overlays, err = overlay.ApplyFirst(compiled.Nodes, request.Overlays)
+	if err != nil {
+		return outcome{err: err}
+	}
 	out.Result, out.err = c.Evaluator.Evaluate(ctx, request)
 	out.refused = c.refused(s, out.err)
 	if out.refused != nil {
@@ -218,7 +225,7 @@ func (c *compiler) provisionResources(ctx context.Context, s Spec, w *workload.C
 	request.InputPath = needed.InputPath
 	request.Module = module.Module
 	request.Input = needed.Input
-	request.Policies = nil
+	request.Policies, request.Overlays = nil, nil // The workload has them.
 	result, err := c.Evaluator.Evaluate(ctx, request)
 	if errors.Is(err, context.Canceled) {
 		return provision{}, nil, err

@@ -198,6 +198,7 @@ func (w *workloadFrontEnd) buildSpec(b *builder, doc spec.Document, images []*im
 	out := render.Spec{
 		Evaluate: evaluate.Request{
 			Spec: doc.Name, Pos: doc.Pos, Input: value, Context: source.Context, Policies: b.policies, Limits: b.opts.Limits,
+			Overlays: source.Spec.Overlays,
 		},
 		Workload: &source, Written: doc.Written,
 	}

@@ -327,6 +327,11 @@ type Overlay struct {
 	// Patch is a strategic merge patch (a map) or a list of operations of RFC 6902; of
 	// KindNone if there is none.
 	Patch object.Value
+
+	// Others are the objects of the spec that the overlay was laid over before: those of the
+	// resources of a workload. If it selected one of them, it is Found.
+	Others []object.Ref
+	Found  bool
 }
 
 // Selector selects objects of a spec: all that is given must match. Texts are patterns of
@@ -351,6 +356,12 @@ func (s Selector) Matches(o object.Object) bool {
 		}
 	}
 	return true
+}
+
+// Overlays returns the field overlays of a part of a document that another decoder reads, with its
+// block scalars. It is that of the spec called name.
+func Overlays(p document.Part, blocks map[object.Pos]Block, name string) []Overlay {
+	return part{p, blocks}.overlays(name)
 }
 
 // overlays returns what is laid over the objects of a spec called name.

@@ -14,6 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/network"
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
 	"github.com/ropewalk/ropewalk/render/workload/resource"
+	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
 // The roots of placeholders (Score 0.4.1).
@@ -177,7 +178,7 @@ func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 		return nil, mistake(s.otherOutput(n, r, steps[0], output), "the resource %q has no output %q", steps[0], output)
 	case len(steps) > 2:
 		return nil, mistake("", "the output %q of the resource %q is text: it has no key %q", output, steps[0], steps[2])
-	case isPlain && output == outputCallURL && s.alone && i.entry.Name == spec.DefaultProvisioners:
+	case isPlain && (output == outputCallURL || output == outputPort) && i.entry.Name == spec.DefaultProvisioners:
 		return []generate.Piece{{Literal: plain}}, s.checkPort(n, r)
 	case isPlain:
 		public := i.entry.Name == spec.DefaultProvisioners && i.entry.Class == classLocal
@@ -227,15 +228,31 @@ func (s scope) sensitive(i *instance, r *resource.Result, name, output string) (
 }
 
 // checkPort returns a warning if the URL of another workload lacks a port, because nothing in
-// this render says which one it has.
+// this render says which one it has, or if the port is the first of several.
 func (s scope) checkPort(n int, r *resource.Result) *object.Error {
-	target, isCall := s.member.network.Target(&s.member.source.Spec.Resources[n])
-	if _, known := r.Outputs[outputPort]; known || !isCall || target.Workload != nil {
+	own := &s.member.source.Spec.Resources[n]
+	target, isCall := s.member.network.Target(own)
+	_, named := own.Params.Get("port")
+	port, known := r.Outputs[outputPort]
+	var e *object.Error
+	switch {
+	case !isCall || named:
+		return nil
+	case target.Workload == nil && !known && s.alone:
+		e = mistake(unknownPort(target), "the URL has no port, because the workload %q is not in this render", target.Name)
+	case target.Workload != nil && isGuess(target.Workload.Ports):
+		e = mistake("write params.port: "+target.Workload.Ports[0].Name+", or the one that is meant",
+			"the workload %q has several ports and none called http: port %s, the first by name, is taken", target.Name, port)
+	default:
 		return nil
 	}
-	e := mistake(unknownPort(target), "the URL has no port, because the workload %q is not in this render", target.Name)
 	e.Severity = object.SeverityWarning
 	return e
+}
+
+// isGuess reports whether nothing says which of the ports of a service is meant.
+func isGuess(ports []score.Port) bool {
+	return len(ports) > 1 && !slices.ContainsFunc(ports, func(p score.Port) bool { return p.Name == "http" })
 }
 
 func unknownPort(target network.Target) string {

@@ -128,7 +128,7 @@ func (c *Compilation) hosts() []Route {
 		host, _ := params.Get("host")
 		path, _ := params.Get("path")
 		out = append(out, Route{
-			Host: host.Text, Path: cmp.Or(path.Text, "/"), Pos: i.resource.Pos, In: i.owner.resourcePath(i.resource),
+			Host: cmp.Or(host.Text, c.state[i].result.Outputs["host"]), Path: cmp.Or(path.Text, "/"), Pos: i.resource.Pos, In: i.owner.resourcePath(i.resource),
 		})
 	}
 	return out

@@ -95,8 +95,12 @@ func (r *queueing) optional(name string) generate.Text {
 	if !known {
 		return generate.Text{}
 	}
-	if made := r.result(r.member.instances[n]); made == nil || !slices.Contains(made.Names(), name) {
+	made := r.result(r.member.instances[n])
+	if made == nil || !slices.Contains(made.Names(), name) {
 		return generate.Text{}
+	}
+	if password, plain := made.Outputs["password"]; plain && password == "" && name == "username" {
+		return generate.Text{} // The server asks for no password, and the user is the one of all.
 	}
 	text := generate.Text{Pieces: r.output(name), Pos: r.Resource.Pos}
 	if !text.Tainted() && text.Plain() == "" {

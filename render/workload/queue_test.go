@@ -78,6 +78,10 @@ func TestTheCredentialsOfAQueueAreReferences(t *testing.T) {
 			`api.yaml:2:80: spec: metadata.replicas.queue: the address of the resource "jobs" is made of Secrets of the cluster, which KEDA cannot join (name a SecretStore of the provider kubernetes in spec.workloads.secrets.kubernetesStore of the Project)` + "\n", config,
 		},
 		{
+			"a password that is empty is none", `{"outputs": {"host": "q.prod", "port": 6379, "username": "default", "password": ""}}`,
+			`{"name":"jobs","address":"q.prod:6379"}`, "", config,
+		},
+		{
 			"a password in plain text is not shown", `{"outputs": {"host": "q.prod", "port": 6379, "password": "canary-7f3a"}}`, `{"name":"jobs","address":"q.prod:6379"}`,
 			`api.yaml:2:80: spec: metadata.replicas.queue: the resource "jobs" gives its password as plain text, which the ScaledObject would show (the provisioner must give it as a sensitive output)` + "\n", config,
 		},
@@ -171,7 +175,7 @@ func TestTheCredentialsOfEachBroker(t *testing.T) {
 			`{"name":"jobs","type":"pubsub","auth":[{"parameter":"GoogleApplicationCredentials","name":"q","key":"json"}]}`, ""},
 		{"type: servicebus", "bus", `{"sensitive": {"connection_string": {"store": "kubernetes", "key": "q", "property": "c"}}}`,
 			`{"name":"jobs","type":"servicebus","auth":[{"parameter":"connection","name":"q","key":"c"}]}`, ""},
-		{"type: redis", "redis", `{"outputs": {"host": "q.prod", "port": 1, "username": "default", "password": ""}}`, `{"name":"jobs","address":"q.prod:1","username":"default"}`, ""},
+		{"type: redis", "redis", `{"outputs": {"host": "q.prod", "port": 1, "username": "default", "password": ""}}`, `{"name":"jobs","address":"q.prod:1"}`, ""},
 		{"type: redis", "redis", `{"outputs": {"host": "q.prod", "port": 1}, "sensitive": {"password": {"store": "kubernetes", "key": "q", "property": "pass"}}}`,
 			`{"name":"jobs","address":"q.prod:1","auth":[{"parameter":"password","name":"q","key":"pass"}]}`, ""},
 

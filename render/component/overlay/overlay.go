@@ -16,6 +16,7 @@ package overlay
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,21 +41,58 @@ var schemas sync.Mutex //nolint:gochecknoglobals // it guards a global of the li
 func Apply(nodes []*object.Node, overlays []spec.Overlay) error {
 	var errs object.Errors
 	for _, o := range overlays {
-		selected := slices.DeleteFunc(slices.Clone(nodes), func(n *object.Node) bool { return !o.Select.Matches(n.Object) })
-		for _, n := range selected {
-			if e := applyOne(n, o, len(selected) == 1); e != nil {
-				errs = append(errs, e)
-				break // The same mistake is in all others.
-			}
+		found, err := applyAll(nodes, o)
+		if err != nil {
+			errs = append(errs, err)
 		}
-		if len(selected) == 0 {
+		if !found && !o.Found {
+			all := append(refs(nodes), o.Others...)
 			errs = append(errs, &object.Error{
 				Stage: object.StageEvaluate, Pos: o.Select.Pos, Path: o.Path.Append(object.Field("select")).String(),
-				Err: fmt.Errorf("selects none of the %d objects of the spec", len(nodes)), Hint: nearest(o.Select, nodes),
+				Err: fmt.Errorf("selects none of the %d objects of the spec", len(all)), Hint: nearest(o.Select, all),
 			})
 		}
 	}
 	return errs.Sorted().Err()
+}
+
+// ApplyFirst lays overlays over some of the nodes of a spec, as Apply does, and returns the overlays
+// for its other nodes: one that selected a node here need not select one there.
+func ApplyFirst(nodes []*object.Node, overlays []spec.Overlay) ([]spec.Overlay, error) {
+	if len(nodes) == 0 || len(overlays) == 0 {
+		return overlays, nil
+	}
+	var errs object.Errors
+	out := slices.Clone(overlays)
+	others := refs(nodes)
+	for i, o := range overlays {
+		found, err := applyAll(nodes, o)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		out[i].Others, out[i].Found = others, found
+	}
+	return out, errs.Sorted().Err()
+}
+
+// refs returns what the nodes are called.
+func refs(nodes []*object.Node) []object.Ref {
+	out := make([]object.Ref, len(nodes))
+	for i, n := range nodes {
+		out[i] = n.Object.Ref()
+	}
+	return out
+}
+
+// applyAll lays o over the nodes that it selects, and reports whether it selects any.
+func applyAll(nodes []*object.Node, o spec.Overlay) (found bool, err *object.Error) {
+	selected := slices.DeleteFunc(slices.Clone(nodes), func(n *object.Node) bool { return !o.Select.Matches(n.Object) })
+	for _, n := range selected {
+		if err := applyOne(n, o, len(selected) == 1 && !o.Found); err != nil {
+			return true, err // The same mistake is in all others.
+		}
+	}
+	return len(selected) > 0, nil
 }
 
 // applyOne lays o over n. The argument alone says that the overlay selects no other node. If it
@@ -210,12 +248,12 @@ func checkKeys(s *openapi.ResourceSchema, v object.Value, path object.Path) (obj
 }
 
 // nearest names what there is of the kind that a selector names.
-func nearest(s spec.Selector, nodes []*object.Node) string {
+func nearest(s spec.Selector, all []object.Ref) string {
 	var kinds, names []string
-	for _, n := range nodes {
-		kinds = append(kinds, n.Object.Kind())
-		if (spec.Selector{Kind: s.Kind}).Matches(n.Object) {
-			names = append(names, n.Object.Name())
+	for _, ref := range all {
+		kinds = append(kinds, ref.Kind)
+		if ok, err := path.Match(s.Kind, ref.Kind); s.Kind == "" || err == nil && ok {
+			names = append(names, ref.Name)
 		}
 	}
 	if s.Kind != "" && len(names) == 0 {

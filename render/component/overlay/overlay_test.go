@@ -103,3 +103,26 @@ func TestWhatAPatchCannotDoIsAtItsLine(t *testing.T) {
 		})
 	}
 }
+
+// A workload has the objects of its resources before its own.
+func TestOverlaysForSomeNodesNeedNoOthers(t *testing.T) {
+	all := overlays(t, `
+    - {select: {name: route}, apply: {mode: Force}}
+    - {select: {name: "*"}, dependsOn: [deployment-web]}
+    - {select: {name: web}, apply: {mode: Replace}}
+`)
+	route, web := node(t, "route"), node(t, "web")
+	rest, err := overlay.ApplyFirst([]*object.Node{route}, all)
+	require.NoError(t, err)
+	require.Equal(t, "Force", route.Apply.Mode)
+	require.Equal(t, object.ID("s/deployment-web"), route.DependsOn[0].ID)
+	require.NoError(t, overlay.Apply([]*object.Node{web}, rest))
+	require.Equal(t, "Replace", web.Apply.Mode)
+	require.Empty(t, web.DependsOn, "the overlay selects another object too, which waits for this one")
+
+	_, err = overlay.ApplyFirst([]*object.Node{route}, overlays(t, "    - {select: {name: route}, patch: [{op: remove, path: /a}]}\n"))
+	require.ErrorContains(t, err, "c.yaml:7:39: evaluate: s/deployment-route: spec.overlays[0].patch: the patch of Deployment.apps route fails: remove /a")
+	rest, err = overlay.ApplyFirst([]*object.Node{route}, overlays(t, "    - {select: {name: rout}, apply: {mode: Force}}\n"))
+	require.NoError(t, err)
+	require.ErrorContains(t, overlay.Apply([]*object.Node{web}, rest), `selects none of the 2 objects of the spec (did you mean "route"?)`)
+}

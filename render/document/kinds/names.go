@@ -174,12 +174,15 @@ func key(least int) rule {
 	}}
 }
 
-// labelKey returns the rule for the key of a label. The labels by which objects find their pods
-// are set by Ropewalk, and refused.
+// labelKey returns the rule for the key of a label. The labels by which objects find their pods,
+// and the one that says what configuration holds, are set by Ropewalk, and refused.
 func labelKey() rule {
 	return rule{Why: func(text string) string {
-		if text == "app.kubernetes.io/name" || text == "ropewalk.dev/workload" {
+		switch text {
+		case "app.kubernetes.io/name", "ropewalk.dev/workload":
 			return "is set by Ropewalk, because objects find their pods by it"
+		case "ropewalk.dev/config-type":
+			return "is set by Ropewalk, to what a ConfigMap or an ExternalSecret holds"
 		}
 		return key(1).Why(text)
 	}}

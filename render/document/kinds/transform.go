@@ -36,8 +36,12 @@ func OfSpec() []Field {
 		{Name: "policies", Kind: list, Doc: "Policies beside those of the project.", Each: each(policy())},
 		{Name: "adopt", Kind: text, Values: choices("Never", "TakeOwnership", "Mirror"), Doc: "What happens to objects that exist already."},
 		allowSecrets(),
-		{Name: "overlays", Kind: list, Doc: "What is laid over the objects.", Each: each(overlay())},
+		overlays(),
 	}
+}
+
+func overlays() Field {
+	return Field{Name: "overlays", Kind: list, Doc: "What is laid over the objects.", Each: each(overlay())}
 }
 
 // Built returns the table of how a component is built. If own is set, the component is a document

@@ -63,6 +63,7 @@ func workload(least int) Field {
 		{Name: "schedule", Kind: text, Full: true, Doc: "Of a CronJob, such as \"0 3 * * *\"."},
 		{Name: "job", Kind: fields, Free: true, Doc: "Further fields of the spec of the Job or CronJob."},
 		pod(),
+		overlays(),
 	}}
 }
 

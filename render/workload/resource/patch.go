@@ -48,6 +48,7 @@ func (d *reading) decodePatch(v object.Value) object.Value {
 		case PartLabels:
 			d.checkTexts(at, m.Value)
 			d.refuseNames(at, m.Value, "objects find their pods by it", labelName, labelWorkload)
+			d.refuseNames(at, m.Value, "it says what a ConfigMap or an ExternalSecret holds", "ropewalk.dev/config-type")
 		case PartReplicas:
 			d.checkCount(at, m.Value, 0)
 		case PartAutoscaling:

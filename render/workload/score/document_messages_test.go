@@ -126,6 +126,7 @@ s.yaml:7:37: spec: containers.web.before.web: container "web" comes before itsel
 		{"a share is a share", own + "  disruption: {minAvailable: 101%}\n", `s.yaml:6:30: spec: spec.disruption.minAvailable: "101%" is not a percentage: expected 0% to 100%`},
 		{"an account that exists is not annotated", own + "  serviceAccount: {name: x, existing: true, annotations: {a: b}}\n", `s.yaml:6:58: spec: spec.serviceAccount.annotations: an account that exists already is left as it is (annotate the account where it is made)`},
 		{"labels that select are ours", own + "  labels: {app.kubernetes.io/name: x}\n", `s.yaml:6:12: spec: spec.labels["app.kubernetes.io/name"]: "app.kubernetes.io/name" is set by Ropewalk, because objects find their pods by it`},
+		{"the label of configs is ours", own + "  labels: {ropewalk.dev/config-type: x}\n", `s.yaml:6:12: spec: spec.labels["ropewalk.dev/config-type"]: "ropewalk.dev/config-type" is set by Ropewalk, to what a ConfigMap or an ExternalSecret holds`},
 		{"containers of the pod stand elsewhere", own + "  pod: {initContainers: []}\n", `s.yaml:6:9: spec: spec.pod.initContainers: "initContainers" is set by Ropewalk (init containers go under containers; before defines the order)`},
 		{"a workload does not wait for itself", own + "  dependsOn: [api, x, x]\n", `s.yaml:6:15: spec: spec.dependsOn[0]: "api" is this workload itself
 s.yaml:6:23: spec: spec.dependsOn[2]: "x" is written twice`},

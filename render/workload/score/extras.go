@@ -7,7 +7,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // What Score lacks goes under spec in a Workload, and under metadata in a Score
@@ -31,6 +33,7 @@ import (
 //	namespace        where it is not that of the project
 //	environment      that the document is for
 //	dependsOn        names of specs that come first
+//	overlays         readyWhen, dependsOn, apply and patch over objects by selector
 //
 // In a Workload, namespace, labels and annotations may be in metadata, as in
 // Kubernetes, or in spec, which an environment can change and which wins.
@@ -83,6 +86,7 @@ func (d *decoder) decodeExtras(p part) {
 	d.out.Passed = p.passed(specPassed())
 	d.out.Pod = p.get("pod").open(podOwned)
 	d.out.Job = p.get("job").open(jobOwned)
+	d.out.Overlays = spec.Overlays(document.Part{Decoder: &d.Decoder, Value: p.Value, Path: p.at.Path()}, d.doc.Blocks, d.out.Name.Value)
 	for _, item := range p.get("dependsOn").items() {
 		if item.Text == d.out.Name.Value {
 			item.fail("", "%q is this workload itself", item.Text)

@@ -5,6 +5,7 @@ package score
 
 import (
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // Text is text with the position where a user wrote it. The zero value means that
@@ -90,6 +91,8 @@ type Workload struct {
 	Job object.Value
 	// DependsOn names other specs of the project whose nodes come first.
 	DependsOn []Text
+	// Overlays are laid over the objects of the workload and of the resources that it owns.
+	Overlays []spec.Overlay
 }
 
 // Container is one container of a workload.
