@@ -76,6 +76,8 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
+require github.com/fluxcd/pkg/envsubst v1.8.0 // indirect
+
 require (
 	cel.dev/expr v0.25.1 // indirect
 	cloud.google.com/go/auth v0.20.0 // indirect

@@ -47,6 +47,10 @@ type Options struct {
 	// Documents are files that the caller has read. Their names are like Args: paths in
 	// them are relative to the folder of the name.
 	Documents []spec.File
+	// Specs are Components that the caller has made, whose paths are relative to Dir; they are
+	// loaded as folders are that are components by themselves. No folder is searched where there
+	// are some and no Args.
+	Specs []spec.Transform
 	// Dir is the directory that Args, Root, Values and CRDs are relative to, and
 	// that positions are relative to; "." where it is "". With FS, "." is the root
 	// of FS, and all are slash-separated; one that begins with / begins there too.
@@ -128,7 +132,7 @@ type Options struct {
 
 // Project returns the options of the discovery.
 func (o Options) Project() project.Options {
-	return project.Options{FS: o.FS, Args: o.Args, Documents: o.Documents, Dir: o.Dir, Root: o.Root, Stdin: o.Stdin, Held: o.Held, AllowEmpty: o.AllowEmpty, Values: o.Values}
+	return project.Options{FS: o.FS, Args: o.Args, Documents: o.Documents, Specs: o.Specs, Dir: o.Dir, Root: o.Root, Stdin: o.Stdin, Held: o.Held, AllowEmpty: o.AllowEmpty, Values: o.Values}
 }
 
 // charge calls Charge within ctx, which ends a load without one too.

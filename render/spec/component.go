@@ -30,7 +30,22 @@ type Component struct {
 	Manifests *Manifests
 	Kustomize *Kustomize
 	Helm      *Helm
+	// Substitute are the values of ${NAME} in the objects, nil where none are replaced.
+	Substitute map[string]string
+	// SubstituteUnknown says what becomes of a name without a value: UnknownEmpty, UnknownFail
+	// or UnknownKeep.
+	SubstituteUnknown string
 }
+
+// What becomes of a variable without a value.
+const (
+	// UnknownEmpty replaces it by nothing, with a warning.
+	UnknownEmpty = "empty"
+	// UnknownFail makes it a mistake.
+	UnknownFail = "fail"
+	// UnknownKeep leaves it as it is written.
+	UnknownKeep = "keep"
+)
 
 // Text is a string of a document, such as a path.
 type Text struct {
@@ -164,6 +179,8 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 	c.Manifests = p.at("manifests").manifests()
 	c.Kustomize = p.at("kustomize").kustomize()
 	c.Helm = p.at("helm").helm(c.Source.Type != "")
+	c.Substitute = p.Texts("substitute")
+	c.SubstituteUnknown = cmp.Or(p.at("substituteUnknown").Text, UnknownEmpty)
 	if a := p.at("artifact"); a.Given() {
 		if source := p.at("source"); source.Given() {
 			source.Fail("remove it: ref of the artifact is its source", "an artifact has no source beside it")

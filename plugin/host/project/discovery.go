@@ -30,6 +30,9 @@ type Options struct {
 	// Documents are files that the caller has read. Paths in them are relative to the
 	// folder of their name, which is like one of Args.
 	Documents []spec.File
+	// Specs are specs that the caller has made, whose paths are relative to Dir. No folder is
+	// searched where there are some and no arguments.
+	Specs []spec.Transform
 	// Dir is the directory that Args and Root, and positions, are relative to; "." where
 	// it is "". With FS, "." is the root of FS, as is /, and all are slash-separated.
 	Dir string
@@ -169,15 +172,28 @@ func (d *Discovery) Find() {
 	for _, file := range d.opts.Documents {
 		d.addDocument(file)
 	}
-	if len(args)+len(d.opts.Documents) == 0 {
+	if len(args)+len(d.opts.Documents)+len(d.opts.Specs) == 0 {
 		args = []string{"."}
 	}
+	d.placeSpecs()
 	for _, arg := range args {
 		if arg == "-" {
 			d.readStdin()
 			continue
 		}
 		d.FindArg(arg)
+	}
+}
+
+// placeSpecs notes where the specs of the caller have their files.
+func (d *Discovery) placeSpecs() {
+	for _, t := range d.opts.Specs {
+		r, rel, err := d.openRootOnce(d.base, false)
+		if err != nil {
+			d.Fail(t.Pos, "", err)
+			return
+		}
+		d.locations[t.Pos.File] = Location{r, rel}
 	}
 }
 

@@ -43,6 +43,11 @@ func (d *Discovery) Documents(name string) (docs spec.Documents, packages map[st
 	d.Errs = append(append(d.Errs, object.AsErrors(err, object.StageSpec)...), docs.Warnings...)
 	packages = map[string]bool{}
 
+	for _, t := range d.opts.Specs {
+		packages[t.Name] = true
+		docs.Transforms = append(docs.Transforms, t)
+	}
+
 	// What was named must hold a spec.
 	ours := d.filesWithDocuments(docs)
 	for _, p := range d.patterns {

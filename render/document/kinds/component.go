@@ -45,5 +45,7 @@ func component() Field {
 			pullSecretRef(),
 			verify(),
 		}},
+		{Name: "substitute", Kind: fields, Names: variable(), Each: loose(), Doc: "Values of ${NAME} in the objects, as postBuild.substitute of a Kustomization of Flux; {} replaces those with a default."},
+		{Name: "substituteUnknown", Kind: text, Values: choices("empty", "fail", "keep"), Doc: "What becomes of a variable without a value and a default: nothing and a warning, a mistake, or it stays; empty where it is absent."},
 	}}
 }

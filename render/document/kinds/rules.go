@@ -181,3 +181,8 @@ func moduleOf(v object.Value) string {
 	}
 	return fmt.Sprintf("write {type: %s, ref: %s}", reftype.Path, strconv.Quote(v.Text))
 }
+
+// variable returns the rule for the name of a variable of a shell.
+func variable() rule {
+	return rule{Words: "the name of a variable: expected letters, digits and _, and no digit first", Pattern: "^[_a-zA-Z][_a-zA-Z0-9]*$"}
+}

@@ -4,7 +4,9 @@
 package command
 
 import (
+	"context"
 	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -15,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/gitops"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -178,4 +181,17 @@ func (b Below) Holds(mistakes object.Errors) bool {
 	return !b.Optional || len(mistakes) == 0 || slices.ContainsFunc(mistakes, func(e *object.Error) bool {
 		return !none(e) && !own(e) && (!empty || !strings.HasPrefix(e.Pos.File, "-"))
 	})
+}
+
+// LoadUnit loads a unit of Argo CD or Flux, of the files of its repository.
+func (a *App) LoadUnit(ctx context.Context, p *ProjectFlags, files fs.FS, u gitops.Unit) (host.Loaded, error) {
+	opts, err := p.Options(a, nil)
+	if err == nil {
+		opts, err = u.Options(files, opts)
+	}
+	if err != nil {
+		return host.Loaded{}, err
+	}
+	opts.Evaluator = p.Shared
+	return a.load(ctx, p, opts, nil, nil)
 }

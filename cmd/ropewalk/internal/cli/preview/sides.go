@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/checkout"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
+	"github.com/ropewalk/ropewalk/plugin/host/gitops"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
@@ -42,6 +44,10 @@ type side struct {
 	// environments are those of each project, by its folder; [""] where it has none.
 	environments map[string][]string
 	names        map[string]string
+	// units are what Argo CD or Flux render of the repository, and warnings are about what they
+	// do and cannot be expanded.
+	units    map[gitops.ID]gitops.Unit
+	warnings object.Errors
 }
 
 // previewing is one run.
@@ -59,8 +65,11 @@ type previewing struct {
 	in     map[string][]string
 }
 
-// cell is one environment of one project.
-type cell struct{ dir, environment string }
+// cell is one environment of one project, or a unit of Argo CD or Flux.
+type cell struct {
+	dir, environment string
+	unit             gitops.ID
+}
 
 // sharedResults is how many bytes of evaluations are shared between both sides.
 const sharedResults = 256 << 20
@@ -112,6 +121,7 @@ func (a Commands) open(ctx context.Context, o *options, base, head string) (_ *p
 		return nil, err
 	}
 	p.noteLocks()
+	p.noteUnits()
 	return p, nil
 }
 
@@ -235,9 +245,19 @@ func (p *previewing) find(ctx context.Context, repository, inside string) error 
 		for _, dir := range object.SortedKeys(s.environments) {
 			for _, name := range s.environments[dir] {
 				known = append(known, name)
-				if c := (cell{dir, name}); (len(wanted) == 0 || slices.Contains(wanted, name)) && !slices.Contains(p.cells, c) {
+				if c := (cell{dir: dir, environment: name}); (len(wanted) == 0 || slices.Contains(wanted, name)) && !slices.Contains(p.cells, c) {
 					p.cells = append(p.cells, c)
 				}
+			}
+		}
+	}
+
+	for _, s := range []*side{&p.base, &p.head} {
+		ids := slices.SortedFunc(maps.Keys(s.units), gitops.ID.Compare)
+		for _, id := range ids {
+			known = append(known, id.Cluster)
+			if c := (cell{unit: id}); (len(wanted) == 0 || slices.Contains(wanted, id.Cluster)) && !slices.Contains(p.cells, c) {
+				p.cells = append(p.cells, c)
 			}
 		}
 	}
@@ -258,13 +278,16 @@ func (p *previewing) find(ctx context.Context, repository, inside string) error 
 func (p *previewing) projectsOf(ctx context.Context, s *side, repository string, folders []string) error {
 	s.environments = map[string][]string{}
 	s.names = map[string]string{}
+	if err := p.expandUnits(ctx, s, folders); err != nil {
+		return err
+	}
 	var dirs []string
 	for _, folder := range folders {
 		found, err := project.Projects(s.files, folder)
 		if err != nil {
 			return &command.EnvironmentError{Err: err}
 		}
-		if _, err := s.files.Lstat(folder); len(found) == 0 && err == nil {
+		if _, err := s.files.Lstat(folder); len(found) == 0 && len(s.units) == 0 && err == nil {
 			found = []string{folder}
 		}
 		dirs = append(dirs, found...)

@@ -99,6 +99,9 @@ func (p *previewing) noteLocks() {
 	}
 	var other []string
 	for _, c := range p.cells {
+		if c.dir == "" {
+			continue
+		}
 		name := path.Join(c.dir, lock.Name)
 		now, err := fs.ReadFile(p.head.files, name)
 		if err != nil || slices.Contains(other, name) {

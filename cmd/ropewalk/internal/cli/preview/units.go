@@ -1,0 +1,132 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
+	"github.com/ropewalk/ropewalk/internal/printable"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/gitops"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// expandUnits finds what Argo CD or Flux render of a side below folders.
+func (p *previewing) expandUnits(ctx context.Context, s *side, folders []string) error {
+	s.units = map[gitops.ID]gitops.Unit{}
+	for _, folder := range folders {
+		if _, err := s.files.Lstat(folder); err != nil {
+			continue
+		}
+		load := func(ctx context.Context, u gitops.Unit) (host.Loaded, error) { return p.loadUnit(ctx, s, u) }
+		found, err := gitops.Expand(ctx, gitops.Repository{FS: s.files, Dir: folder}, gitops.Renderer(load, p.Shared))
+		if err != nil {
+			return err
+		}
+		for _, u := range found.Units {
+			if u.Project == "" || !isProject(s, u.Project) {
+				s.units[u.ID] = u
+			}
+		}
+		if len(found.Units) > 0 {
+			s.warnings = append(s.warnings, found.Warnings...)
+		}
+	}
+	return nil
+}
+
+// isProject reports whether a folder is a project, which is previewed by itself.
+func isProject(s *side, folder string) bool {
+	dirs, err := project.Projects(s.files, folder)
+	return err == nil && slices.Contains(dirs, folder)
+}
+
+// loadUnit loads a unit of a side.
+func (p *previewing) loadUnit(ctx context.Context, s *side, u gitops.Unit) (host.Loaded, error) {
+	flags := *s.flags
+	flags.Environment = ""
+	if s == &p.head && p.untrusted {
+		if err := p.confine(&flags, "."); err != nil {
+			return host.Loaded{}, err
+		}
+	}
+	return p.LoadUnit(ctx, &flags, s.files, u)
+}
+
+// inputOf loads a unit of a side. It returns nil if the side does not have it.
+func (p *previewing) inputOf(ctx context.Context, s *side, id gitops.ID) *input {
+	u, ok := s.units[id]
+	if !ok {
+		return nil
+	}
+	out := &input{name: s.Name, unit: true}
+	if u.Problem != nil {
+		out.err = object.Errors{u.Problem}
+		return out
+	}
+	loaded, err := p.loadUnit(ctx, s, u)
+	if err == nil {
+		err = loaded.Request.Mistakes.Err()
+	}
+	loaded.Request.Emit.Name = u.Label()
+	out.Loaded, out.err = loaded, err
+	return out
+}
+
+// unitResult returns the result of a unit, which has its name and the file that it is in.
+func (p *previewing) unitResult(id gitops.ID) preview.Result {
+	u, ok := p.head.units[id]
+	if !ok {
+		u = p.base.units[id]
+	}
+	named := id
+	named.Cluster = ""
+	return preview.Result{Project: named.String(), Path: u.Pos.File, Name: id.Cluster}
+}
+
+// isUntouched reports whether the change does not reach a unit, by what it says on both sides.
+func (p *previewing) isUntouched(id gitops.ID) bool {
+	base, had := p.base.units[id]
+	head, has := p.head.units[id]
+	return had && has && base.IsSame(head)
+}
+
+// noteUnits tells which units the head has that are not rendered, and what is not expanded.
+func (p *previewing) noteUnits() {
+	reasons := map[string][]string{}
+	for id, u := range p.head.units {
+		if u.Problem != nil {
+			text := u.Problem.Err.Error()
+			reasons[text] = append(reasons[text], id.String())
+		}
+	}
+	for _, text := range object.SortedKeys(reasons) {
+		names := reasons[text]
+		slices.Sort(names)
+		p.head.Notes = append(p.head.Notes, fmt.Sprintf("Not rendered: %s: %s.", printable.List(names, most), text))
+	}
+	for _, w := range p.head.warnings {
+		p.head.Notes = append(p.head.Notes, fmt.Sprintf("%s: %s.", w.Pos, w.Err))
+	}
+}
+
+// most is how many names a note has.
+const most = 5
+
+// tolerate makes notes of the mistakes of a unit that neither side can render: the change is not at
+// fault, and what needs a cluster or a server is none.
+func tolerate(before, after *rendered) {
+	if after == nil || after.Outline != nil || before != nil && before.Outline != nil {
+		return
+	}
+	for i, e := range after.Findings {
+		noted := *e
+		noted.Severity = object.SeverityWarning
+		after.Findings[i] = &noted
+	}
+}

@@ -1,0 +1,106 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// set returns an ApplicationSet with generators, in YAML below spec.
+func set(goTemplate, generators, name, template string) string {
+	return "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: set, namespace: argocd}\nspec:\n  goTemplate: " + goTemplate +
+		"\n  generators:\n" + generators + "\n  template:\n    metadata: {name: '" + name + "'}\n    spec: " + template + "\n"
+}
+
+func TestGeneratorsGiveApplications(t *testing.T) {
+	const path = "{destination: {namespace: shop}, source: {repoURL: https://git.example.com/acme/fleet, path: PATH}}"
+	files := map[string]string{
+		"apps/web/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "apps/api/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+		"apps/old/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+		"envs/prod.json":  `{"env": {"name": "prod"}, "apps": ["web"]}`, "envs/deep/dev.json": `{"env": {"name": "dev"}}`,
+		"clusters.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: blue, labels: {argocd.argoproj.io/secret-type: cluster, tier: prod}}\nstringData: {name: blue, server: https://blue.example.com}\n# argoproj.io\n",
+	}
+	for name, c := range map[string]struct {
+		goTemplate, generators, name, path string
+		want                               []string
+	}{
+		"a list": {"false", "  - list: {elements: [{app: web}, {app: api}]}", "{{app}}", "apps/{{app}}", []string{"api apps/api/a.yaml", "web apps/web/a.yaml"}},
+		"a list of maps, in Go": {
+			"true", "  - list: {elements: [{app: {name: web}}]}", "{{.app.name | upper | lower}}-{{len .app}}", "apps/{{.app.name}}", []string{"web-1 apps/web/a.yaml"},
+		},
+		"folders": {
+			"false", "  - git: {repoURL: https://git.example.com/acme/fleet, directories: [{path: apps/*}, {path: apps/old, exclude: true}]}", "{{path.basename}}-{{path[0]}}", "{{path}}",
+			[]string{"api-apps apps/api/a.yaml", "web-apps apps/web/a.yaml"},
+		},
+		"folders, in Go": {
+			"true", "  - git: {repoURL: https://git.example.com/acme/fleet, directories: [{path: apps/w*}]}", "{{.path.basename}}-{{index .path.segments 0}}", "{{.path.path}}", []string{"web-apps apps/web/a.yaml"},
+		},
+		"files": {
+			"true", "  - git: {repoURL: https://git.example.com/acme/fleet, files: [{path: 'envs/**/*.json'}], values: {app: '{{ .env.name }}'}}", "{{.values.app}}-{{.path.filename}}", "apps/web",
+			[]string{"dev-dev.json apps/web/a.yaml", "prod-prod.json apps/web/a.yaml"},
+		},
+		"a matrix": {
+			"false", "  - matrix: {generators: [{list: {elements: [{app: web}, {app: api}]}}, {list: {elements: [{env: '{{app}}-1'}, {env: b}]}}]}", "{{app}}-{{env}}", "apps/{{app}}",
+			[]string{"api-api-1 apps/api/a.yaml", "api-b apps/api/a.yaml", "web-b apps/web/a.yaml", "web-web-1 apps/web/a.yaml"},
+		},
+		"a merge": {
+			"false", "  - merge: {mergeKeys: [app], generators: [{list: {elements: [{app: web, n: 1}, {app: api, n: 1}]}}, {list: {elements: [{app: api, n: 2}]}}]}", "{{app}}-{{n}}", "apps/{{app}}",
+			[]string{"api-2 apps/api/a.yaml", "web-1 apps/web/a.yaml"},
+		},
+		"clusters of the repository": {
+			"true", "  - clusters: {selector: {matchLabels: {tier: prod}}}", "{{.name}}-{{.metadata.labels.tier}}", "apps/web", []string{"blue-prod apps/web/a.yaml"},
+		},
+		"the cluster of Argo CD": {"false", "  - clusters: {}", "{{name}}", "apps/web", []string{"blue apps/web/a.yaml", "in-cluster apps/web/a.yaml"}},
+		"a selector":             {"false", "  - list: {elements: [{app: web}, {app: api}]}\n    selector: {matchLabels: {app: web}}", "{{app}}", "apps/{{app}}", []string{"web apps/web/a.yaml"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := maps.Clone(files)
+			all["set.yaml"] = set(c.goTemplate, c.generators, c.name, strings.ReplaceAll(path, "PATH", "'"+c.path+"'"))
+			got := expand(t, all, "https://git.example.com/acme/fleet")
+			require.Empty(t, got.Warnings)
+			var found []string
+			for _, u := range got.Units {
+				require.Nil(t, u.Problem)
+				require.Equal(t, "set", u.Parents[0].Name)
+				require.Equal(t, "shop", u.Namespace)
+				found = append(found, u.Name+" "+strings.Split(string(u.Components[0].JSON()), `"`)[5])
+			}
+			slices.Sort(found)
+			require.Equal(t, c.want, found)
+		})
+	}
+}
+
+func TestWhatIsNotExpandedIsNamed(t *testing.T) {
+	const source = "{source: {repoURL: https://git.example.com/acme/fleet, path: apps}}"
+	for name, c := range map[string]struct{ goTemplate, generators, name, want string }{
+		"a server":            {"false", "  - pullRequest: {github: {}}", "a", `set.yaml:7:18: spec: ApplicationSet/argocd/set is not expanded: the generator pullRequest asks a server`},
+		"another repository":  {"false", "  - git: {repoURL: https://git.example.com/acme/other, directories: []}", "a", `set.yaml:7:20: spec: ApplicationSet/argocd/set is not expanded: the generator reads the repository https://git.example.com/acme/other`},
+		"unknown clusters":    {"false", "  - clusters: {selector: {matchLabels: {a: b}}}", "a", `the clusters of the generator are in no file of the repository`},
+		"a broken template":   {"true", "  - list: {elements: [{}]}", "{{ .a | nothing }}", `set.yaml:9:22: spec: ApplicationSet/argocd/set is not expanded: the template cannot be filled: function "nothing" not defined`},
+		"an endless template": {"true", "  - list: {elements: [{}]}", "{{ range 1000000000 }}{{ range 1000000000 }}{{ end }}{{ end }}", `its loops have more than 100000 rounds`},
+		"a long template":     {"true", "  - list: {elements: [{}]}", `{{ repeat 100000000 "abc" }}`, `repeat makes more than 4194304 bytes`},
+		"a template of templates": {
+			"true", "  - list: {elements: [{}]}", `{{ define "a" }}{{ template "b" }}{{ template "b" }}{{ end }}{{ define "b" }}{{ template "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`, "is not expanded",
+		},
+		"many numbers":   {"true", "  - list: {elements: [{}]}", "{{ until 1000000000 }}", `it counts further than 100000`},
+		"a deep matrix":  {"false", "  - " + strings.Repeat("matrix: {generators: [{", 6) + "list: {}" + strings.Repeat("}, {list: {}}]}", 6), "a", `generators are nested more than 3 deep`},
+		"a wide matrix":  {"true", "  - matrix: {generators: [{list: {elementsYaml: '" + wide() + "'}}, {list: {elementsYaml: '" + wide() + "'}}]}", "a", `the matrix has more than 10000 elements`},
+		"a clock":        {"true", "  - list: {elements: [{}]}", "{{ now }}", `function "now" not defined`},
+		"an environment": {"true", "  - list: {elements: [{}]}", `{{ env "HOME" }}`, `function "env" not defined`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Join(summary(expand(t, map[string]string{"set.yaml": set(c.goTemplate, c.generators, c.name, source)}, "https://git.example.com/acme/fleet")), "\n")
+			require.Contains(t, text, c.want)
+		})
+	}
+}
+
+// wide returns a list of 1,000 elements.
+func wide() string { return "[" + strings.Repeat("{a: b},", 1000) + "]" }

@@ -1,0 +1,262 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"cmp"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// The group and the kinds of Argo CD.
+const (
+	groupArgo          = "argoproj.io"
+	kindApplication    = "Application"
+	kindApplicationSet = "ApplicationSet"
+)
+
+// sourcesOf returns the sources of an Application.
+func sourcesOf(w Written) []object.Value {
+	if list := w.at("spec", "sources"); len(list.Items) > 0 {
+		return list.Items
+	}
+	if source := w.at("spec", "source"); source.Kind == object.KindMap {
+		return []object.Value{source}
+	}
+	return nil
+}
+
+// applicationFolders returns the folders of the repository that an Application renders.
+func (x *expanding) applicationFolders(w Written) []string {
+	var out []string
+	for _, source := range sourcesOf(w) {
+		if source.TextOf("chart") == "" && source.TextOf("path") != "" && x.isOwnURL(source) {
+			out = append(out, path.Clean(source.TextOf("path")))
+		}
+	}
+	return out
+}
+
+// isOwnURL reports whether a source of an Application is this repository. If no URL of this
+// repository is known, it is one whose folder is here.
+func (x *expanding) isOwnURL(source object.Value) bool {
+	url := source.TextOf("repoURL")
+	for _, own := range x.repo.URLs {
+		if plainURL(own) == plainURL(url) {
+			return true
+		}
+	}
+	at := path.Clean(source.TextOf("path"))
+	if source.TextOf("ref") != "" && source.TextOf("path") == "" {
+		return len(x.repo.URLs) == 0
+	}
+	return len(x.repo.URLs) == 0 && !path.IsAbs(at) && !strings.HasPrefix(at, "..") && isFolder(x.repo.FS, at)
+}
+
+// application returns the unit of an Application of Argo CD.
+func (x *expanding) application(f found) []Unit {
+	u := f.unit()
+	u.Namespace = f.text("spec", "destination", "namespace")
+	u.Prunes = f.is("spec", "syncPolicy", "automated", "prune")
+	u.Deletes = slices.ContainsFunc(f.at("metadata", "finalizers").Items, func(v object.Value) bool {
+		return strings.HasPrefix(v.Text, "resources-finalizer.argocd.argoproj.io")
+	})
+	sources := sourcesOf(f.Written)
+	if len(sources) == 0 {
+		u.Problem = mistake(f.at("spec").Pos, "", "%s has no source", u.ID)
+		return []Unit{u}
+	}
+
+	// Sources with a ref and no path are only read for values.
+	for _, source := range sources {
+		if source.TextOf("ref") != "" && source.TextOf("path") == "" && source.TextOf("chart") == "" {
+			continue
+		}
+		component, problem := x.applicationSource(&u, source, sources)
+		if problem != nil {
+			u.Problem = problem
+			u.Components = nil
+			return []Unit{u}
+		}
+		u.Components = append(u.Components, component)
+	}
+	noteFields(&u, f.Written, "spec", []string{
+		"destination", "ignoreDifferences", "info", "project", "revisionHistoryLimit", "source", "sourceHydrator", "sources", "syncPolicy",
+	})
+	return []Unit{u}
+}
+
+// applicationSource returns the component of a source of an Application.
+func (x *expanding) applicationSource(u *Unit, source object.Value, all []object.Value) (object.Value, *object.Error) {
+	at := source.Pos
+	repo, _ := source.Get("repoURL")
+	folder := cmp.Or(source.TextOf("path"), ".")
+
+	// A chart of a repository has no folder.
+	if chart, ok := source.Get("chart"); ok && chart.Text != "" {
+		version := member("version", lookup(source, "targetRevision"))
+		fields := []object.Member{member("chart", chart), member("repo", repo), version}
+		if !strings.Contains(repo.Text, "://") || strings.HasPrefix(repo.Text, "oci://") { // Argo CD names registries without a scheme.
+			fields = []object.Member{member("chart", object.TextAt("oci://"+strings.TrimPrefix(repo.Text, "oci://")+"/"+chart.Text, chart.Pos)), version}
+		}
+		return x.helmSource(u, source, "", fields, all, object.Value{})
+	}
+
+	// The files are here, or in another repository.
+	var reference object.Value
+	here := x.isOwnURL(source)
+	if !here {
+		reference = referenceOf("git", gitURL(repo.Text, source.TextOf("targetRevision")), repo.Pos)
+	} else if !isFolder(x.repo.FS, path.Clean(folder)) {
+		return object.Value{}, mistake(lookup(source, "path").Pos, "", "there is no folder %q in the repository", folder)
+	}
+	switch x.sourceKind(source, here, folder) {
+	case "plugin":
+		u.Project = path.Clean(folder)
+		if here && isFile(x.repo.FS, path.Join(folder, "ropewalk.yaml")) {
+			return object.Value{}, mistake(lookup(source, "plugin").Pos, "", "%s is a project of Ropewalk, which is rendered by itself", u.ID)
+		}
+		return object.Value{}, mistake(lookup(source, "plugin").Pos, "", "%s is rendered by a plugin, which does not run here", u.ID)
+	case "helm":
+		return x.helmSource(u, source, folder, []object.Member{member("chart", object.TextAt(path.Clean(folder), at))}, all, reference)
+	case "kustomize":
+		return withSource(at, member("kustomize", kustomizeSource(u, lookup(source, "kustomize"), folder, at)), reference), nil
+	case "":
+		return object.Value{}, mistake(at, "add source.helm, kustomize or directory", "%s does not say of what its source in another repository is made", u.ID)
+	}
+	return x.directorySource(u, source, folder, here, reference)
+}
+
+// withSource returns a component with its source.
+func withSource(at object.Pos, built object.Member, reference object.Value) object.Value {
+	return mapOf(at, built, member("source", reference))
+}
+
+// gitURL returns the reference of a revision of Argo CD: a commit, a version, a tag or a branch.
+func gitURL(repo, revision string) string {
+	kind := "branch"
+	switch {
+	case revision == "" || revision == "HEAD":
+		return repo
+	case regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(revision):
+		kind = "commit"
+	case strings.ContainsAny(revision, "*<>=~^|") || regexp.MustCompile(`^v?[0-9.]+\.[xX](\.|$)`).MatchString(revision):
+		kind = "semver"
+	case regexp.MustCompile(`^v?[0-9]+\.[0-9]+`).MatchString(revision):
+		kind = "tag"
+	}
+	return repo + "?" + kind + "=" + queryText(revision)
+}
+
+// sourceKind returns what renders the folder of a source, as Argo CD finds out: what the source
+// says, and else what is in the folder; "" if that is not here.
+func (x *expanding) sourceKind(source object.Value, here bool, folder string) string {
+	for _, kind := range []string{"plugin", "helm", "kustomize", "directory"} {
+		if lookup(source, kind).Kind == object.KindMap {
+			return kind
+		}
+	}
+	switch {
+	case !here:
+		return ""
+	case isFile(x.repo.FS, path.Join(folder, "Chart.yaml")):
+		return "helm"
+	case x.hasKustomization(folder):
+		return "kustomize"
+	}
+	return "directory"
+}
+
+// kustomizeSource returns the kustomization of a source of an Application.
+func kustomizeSource(u *Unit, k object.Value, folder string, at object.Pos) object.Value {
+	members := []object.Member{member("path", object.TextAt(path.Clean(folder), at))}
+	for _, name := range []string{"namePrefix", "nameSuffix", "namespace", "patches", "replicas"} {
+		members = append(members, member(name, lookup(k, name)))
+	}
+	var components []object.Value
+	for _, item := range lookup(k, "components").Items {
+		item.Text = path.Join(folder, item.Text)
+		components = append(components, item)
+	}
+	members = append(members, member("components", object.ListAt(lookup(k, "components").Pos, components...)))
+	// What kustomize.buildOptions of Argo CD allows is in its own ConfigMap, and not in the
+	// repository: all that can be rendered is.
+	members = append(members, member("enableHelm", object.BoolAt(true, at)), member("loadRestrictor", object.TextAt("none", at)))
+	members = append(members, member("commonAnnotations", lookup(k, "commonAnnotations")))
+	if labels := lookup(k, "commonLabels"); labels.Kind == object.KindMap {
+		selectors := object.BoolAt(lookup(k, "labelWithoutSelector").Text != "true", labels.Pos)
+		members = append(members, member("labels", object.ListAt(labels.Pos, mapOf(labels.Pos, member("pairs", labels), member("includeSelectors", selectors)))))
+	}
+	var images []object.Value
+	for _, item := range lookup(k, "images").Items {
+		images = append(images, imageOf(item))
+	}
+	members = append(members, member("images", object.ListAt(lookup(k, "images").Pos, images...)))
+	noteSource(u, k, "kustomize", "namePrefix", "nameSuffix", "namespace", "patches", "replicas", "components", "commonAnnotations", "commonLabels",
+		"labelWithoutSelector", "images", "version", "forceCommonLabels", "forceCommonAnnotations")
+	return mapOf(at, members...)
+}
+
+// noteSource warns of the fields of a source that are not known here.
+func noteSource(u *Unit, v object.Value, name string, known ...string) {
+	for _, m := range v.Members {
+		if !slices.Contains(known, m.Name) {
+			u.Warnings = append(u.Warnings, warning(m.Pos, "", "%s: the field source.%s.%s is not carried over", u.ID, name, m.Name))
+		}
+	}
+}
+
+// imageOf returns an image of an Application, [NAME=]NEW[:TAG|@DIGEST], as kustomize has it.
+func imageOf(v object.Value) object.Value {
+	name, to, renamed := strings.Cut(v.Text, "=")
+	if !renamed {
+		to = name
+	}
+	var members []object.Member
+	if base, digest, ok := strings.Cut(to, "@"); ok {
+		to = base
+		members = append(members, member("digest", object.TextAt(digest, v.Pos)))
+	} else if i := strings.LastIndex(to, ":"); i > strings.LastIndex(to, "/") {
+		members = append(members, member("newTag", object.TextAt(to[i+1:], v.Pos)))
+		to = to[:i]
+	}
+	if !renamed {
+		name = to
+	} else {
+		members = append(members, member("newName", object.TextAt(to, v.Pos)))
+	}
+	return mapOf(v.Pos, append(members, member("name", object.TextAt(name, v.Pos)))...)
+}
+
+// directorySource returns the manifests of a source of an Application.
+func (x *expanding) directorySource(u *Unit, source object.Value, folder string, here bool, reference object.Value) (object.Value, *object.Error) {
+	d := lookup(source, "directory")
+	at := cmp.Or(d.Pos, source.Pos)
+	noteSource(u, d, "directory", "recurse", "include", "exclude")
+	recurse := lookup(d, "recurse").Text == "true"
+	if !here {
+		paths := object.TextAt(path.Join(folder, "*.[jy][ams]*[ln]"), at)
+		if recurse {
+			paths = object.TextAt(path.Clean(folder), at)
+		}
+		return withSource(at, member("manifests", mapOf(at, member("paths", object.ListAt(at, paths)))), reference), nil
+	}
+
+	// Patterns choose among the files.
+	var paths []object.Value
+	for _, name := range x.manifestsIn(folder, recurse) {
+		rel := strings.TrimPrefix(strings.TrimPrefix(name, path.Clean(folder)), "/")
+		if matchesAny(lookup(d, "include").Text, rel, true) && !matchesAny(lookup(d, "exclude").Text, rel, false) {
+			paths = append(paths, object.TextAt(name, at))
+		}
+	}
+	if len(paths) == 0 {
+		return object.Value{}, mistake(cmp.Or(lookup(source, "path").Pos, at), "", "there is no manifest in the folder %q of the repository", folder)
+	}
+	return withSource(at, member("manifests", mapOf(at, member("paths", object.ListAt(at, paths...)))), reference), nil
+}

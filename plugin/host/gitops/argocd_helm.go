@@ -1,0 +1,192 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"io/fs"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// helmSource returns the component of a chart of an Application. The argument folder is that of the
+// chart in its source, "" for a chart of a repository, and chart has the fields that name it.
+func (x *expanding) helmSource(u *Unit, source object.Value, folder string, chart []object.Member, all []object.Value, reference object.Value) (object.Value, *object.Error) {
+	helm := lookup(source, "helm")
+	at := source.Pos
+	release := lookup(helm, "releaseName")
+	if release.Text == "" {
+		release = object.TextAt(u.Name, u.Pos)
+	}
+	members := append(chart, member("releaseName", release), member("namespace", lookup(helm, "namespace")),
+		member("skipCRDs", lookup(helm, "skipCrds")), member("apiVersions", lookup(helm, "apiVersions")))
+	if version := lookup(helm, "kubeVersion"); version.Text != "" {
+		u.KubeVersion = version.Text
+	}
+
+	// Files lie in the source of the chart, or in one with a ref.
+	var files []object.Value
+	for _, item := range lookup(helm, "valueFiles").Items {
+		name, problem := x.valuesFile(u, item, folder, all, reference)
+		if problem != nil {
+			return object.Value{}, problem
+		}
+		missing := name != "" && reference.Kind == object.KindNone && !isFile(x.repo.FS, name)
+		if name != "" && !(missing && lookup(helm, "ignoreMissingValueFiles").Text == "true") {
+			files = append(files, object.TextAt(name, item.Pos))
+		}
+	}
+	members = append(members, member("valuesFiles", object.ListAt(lookup(helm, "valueFiles").Pos, files...)))
+
+	// Values go over files, and parameters over values.
+	values, problem := x.applicationValues(u, helm, folder)
+	if problem != nil {
+		return object.Value{}, problem
+	}
+	members = append(members, member("values", values))
+	noteSource(u, helm, "helm", "releaseName", "namespace", "skipCrds", "apiVersions", "kubeVersion", "valueFiles", "ignoreMissingValueFiles",
+		"values", "valuesObject", "parameters", "fileParameters", "version", "passCredentials", "skipTests", "skipSchemaValidation")
+	return withSource(at, member("helm", mapOf(at, members...)), reference), nil
+}
+
+// valuesFile returns the path of a values file in the repository; "" if it is left out with a
+// warning.
+func (x *expanding) valuesFile(u *Unit, item object.Value, folder string, all []object.Value, reference object.Value) (string, *object.Error) {
+	name := item.Text
+	if strings.Contains(name, "://") {
+		u.Warnings = append(u.Warnings, warning(item.Pos, "", "%s: the values file %s is not fetched", u.ID, name))
+		return "", nil
+	}
+
+	// One of another source begins with its ref.
+	if ref, rest, ok := strings.Cut(strings.TrimPrefix(name, "$"), "/"); ok && strings.HasPrefix(name, "$") {
+		for _, other := range all {
+			if other.TextOf("ref") != ref {
+				continue
+			}
+			if !x.isOwnURL(other) {
+				u.Warnings = append(u.Warnings, warning(item.Pos, "", "%s: the values file %s is in another repository: the chart has its defaults here", u.ID, name))
+				return "", nil
+			}
+			if reference.Kind != object.KindNone {
+				return "", mistake(item.Pos, "", "%s has a chart of another repository with values of this one, which is not carried over", u.ID)
+			}
+			return path.Clean(rest), nil
+		}
+		return "", mistake(item.Pos, "", "%s has no source with ref: %s", u.ID, ref)
+	}
+	if rooted, ok := strings.CutPrefix(name, "/"); ok {
+		return path.Clean(rooted), nil
+	}
+	full := path.Join(folder, name)
+	if strings.HasPrefix(full, "..") {
+		return "", mistake(item.Pos, "", "the values file %q leaves the repository", name)
+	}
+	return full, nil
+}
+
+// applicationValues returns the values that an Application writes itself.
+func (x *expanding) applicationValues(u *Unit, helm object.Value, folder string) (object.Value, *object.Error) {
+	out := lookup(helm, "valuesObject")
+	if text := lookup(helm, "values"); out.Kind != object.KindMap && text.Text != "" {
+		var values any
+		if err := yaml.Unmarshal([]byte(text.Text), &values); err != nil {
+			return out, mistake(text.Pos, "", "%s: source.helm.values is no YAML: %w", u.ID, err)
+		}
+		out = valueOf(values, object.Value{Pos: text.Pos})
+	}
+	if out.Kind != object.KindMap {
+		out = object.Value{Kind: object.KindMap, Pos: helm.Pos}
+	}
+	for _, p := range lookup(helm, "parameters").Items {
+		name, value := p.TextOf("name"), lookup(p, "value")
+		if name == "" || strings.ContainsAny(name, `[]\{},`) || strings.ContainsAny(value.Text, `\{},`) {
+			u.Warnings = append(u.Warnings, warning(p.Pos, "write it in valuesObject", "%s: the parameter %q is not carried over", u.ID, name))
+			continue
+		}
+		out = out.Merge(nested(name, parameterOf(value, lookup(p, "forceString").Text == "true")))
+	}
+	for _, p := range lookup(helm, "fileParameters").Items {
+		data, err := readFile(x.repo.FS, path.Join(folder, p.TextOf("path")))
+		if err != nil {
+			return out, mistake(p.Pos, "", "%s: the file %q cannot be read", u.ID, p.TextOf("path"))
+		}
+		out = out.Merge(nested(p.TextOf("name"), object.TextAt(string(data), p.Pos)))
+	}
+	return out, nil
+}
+
+// parameterOf returns the value of a parameter as helm --set reads it.
+func parameterOf(v object.Value, asText bool) object.Value {
+	text := v.Written()
+	number, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case asText:
+		return object.TextAt(text, v.Pos)
+	case text == "true" || text == "false":
+		return object.BoolAt(text == "true", v.Pos)
+	case text == "null":
+		return object.Value{Kind: object.KindNull, Pos: v.Pos}
+	case err == nil && (text == "0" || text[0] != '0'):
+		return object.Value{Kind: object.KindNumber, Pos: v.Pos, Text: strconv.FormatInt(number, 10)}
+	}
+	return object.TextAt(text, v.Pos)
+}
+
+// manifestsIn returns the manifests in a folder, and with recurse in those below it.
+func (x *expanding) manifestsIn(folder string, recurse bool) []string {
+	entries, err := fs.ReadDir(x.repo.FS, path.Clean(folder))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, entry := range entries {
+		name := path.Join(folder, entry.Name())
+		switch {
+		case entry.IsDir() && recurse && !strings.HasPrefix(entry.Name(), "."):
+			out = append(out, x.manifestsIn(name, true)...)
+		case entry.Type().IsRegular() && project.IsDocument(name):
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// matchesAny reports whether a name matches a pattern of a directory; otherwise is the result for
+// no pattern. In such a pattern * stands for slashes too, and {a,b} for one of several.
+func matchesAny(pattern, name string, otherwise bool) bool {
+	if pattern == "" {
+		return otherwise
+	}
+	var b strings.Builder
+	depth := 0
+	for _, r := range pattern {
+		switch {
+		case r == '*':
+			b.WriteString(".*")
+		case r == '?':
+			b.WriteString(".")
+		case r == '{':
+			depth++
+			b.WriteString("(?:")
+		case r == '}' && depth > 0:
+			depth--
+			b.WriteString(")")
+		case r == ',' && depth > 0:
+			b.WriteString("|")
+		case r == '[' || r == ']':
+			b.WriteRune(r)
+		default:
+			b.WriteString(regexp.QuoteMeta(string(r)))
+		}
+	}
+	match, err := regexp.Compile("^(?:" + b.String() + ")$")
+	return err == nil && match.MatchString(name)
+}

@@ -1,0 +1,328 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/internal/subpath"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Made is an object that a unit renders.
+type Made struct {
+	Object object.Object
+	// Pos is the place of the object in the files of the repository, as far as it is known.
+	Pos object.Pos
+}
+
+// Rendered is what a unit renders.
+type Rendered struct {
+	// Read are the files of the repository that it is made of, by their paths.
+	Read []string
+	// Objects are empty where they were not wanted.
+	Objects []Made
+}
+
+// Render renders a unit. The function wanted looks at the files that the unit is made of, and
+// reports whether its objects are needed. The error is an object.Errors with what is wrong with the
+// unit, or that of ctx.
+type Render func(ctx context.Context, u Unit, wanted func(files fs.FS, names []string) bool) (Rendered, error)
+
+// Expansion is what the engines render of a repository.
+type Expansion struct {
+	// Units are sorted by their clusters, kinds and names.
+	Units []Unit
+	// Warnings are about what is not expanded.
+	Warnings object.Errors
+}
+
+// expanding is one expansion.
+type expanding struct {
+	repo    Repository
+	render  Render
+	written scanned
+	// clusters are the folders of entries that have one name, by that name.
+	clusters []cluster
+	// units are those that were found, and index their places.
+	units []Unit
+	index map[ID]int
+	// objects are what units have rendered, by cluster, kind and name: sources, ConfigMaps.
+	objects map[ID]Written
+	// read are the files that units are made of.
+	read     map[string]bool
+	warnings object.Errors
+	// releases are the HelmReleases, which are made when the sources of all charts are known.
+	releases []found
+}
+
+// cluster is a folder with the entries of a cluster.
+type cluster struct{ folder, name string }
+
+// found is an object of an engine that becomes units.
+type found struct {
+	Written
+	cluster string
+	parents []ID
+}
+
+// Expand finds the units of a repository. The error is that of ctx, or of files that cannot be
+// read.
+func Expand(ctx context.Context, repo Repository, render Render) (Expansion, error) {
+	written, err := repo.scan(ctx)
+	if err != nil {
+		return Expansion{}, err
+	}
+	x := &expanding{
+		repo: repo, render: render, written: written, index: map[ID]int{}, objects: map[ID]Written{}, read: map[string]bool{}, warnings: written.unread,
+	}
+
+	// What no unit renders is an entry. Which files units are made of is known when they are
+	// loaded, so that entries are found in rounds.
+	for {
+		entries := x.entries()
+		if len(entries) == 0 {
+			break
+		}
+		x.clusters = append(x.clusters, clustersOf(entries)...)
+		for _, w := range entries {
+			err := x.expand(ctx, found{Written: w, cluster: x.clusterOf(w.Pos.File)})
+			if err != nil {
+				return Expansion{}, err
+			}
+		}
+	}
+
+	// Charts come from sources that any unit may have rendered.
+	for i := 0; i < len(x.releases); i++ {
+		err := x.add(ctx, x.helmRelease(x.releases[i]))
+		if err != nil {
+			return Expansion{}, err
+		}
+	}
+	slices.SortFunc(x.units, func(a, b Unit) int { return a.Compare(b.ID) })
+	return Expansion{Units: x.units, Warnings: x.warnings.Sorted()}, nil
+}
+
+// entries returns the objects of the engines that no unit renders, as far as that is known: those
+// that lie in no folder of another one, or else the first that is left.
+func (x *expanding) entries() []Written {
+	var left []Written
+	for _, w := range x.written.objects {
+		if isUnit(w) && !x.read[w.Pos.File] {
+			left = append(left, w)
+		}
+	}
+	// Releases without an entry are read last: a folder of bases holds what others render.
+	if units := slices.DeleteFunc(slices.Clone(left), func(w Written) bool { return w.TextOf("kind") == kindHelmRelease }); len(units) > 0 {
+		left = units
+	}
+	covered := func(w Written) bool {
+		return slices.ContainsFunc(left, func(other Written) bool {
+			return other.Pos != w.Pos && slices.ContainsFunc(x.folders(other), func(folder string) bool { return subpath.Within(w.Pos.File, folder) })
+		})
+	}
+	out := slices.DeleteFunc(slices.Clone(left), covered)
+	if len(out) == 0 && len(left) > 0 {
+		out = left[:1] // Two that lie in the folders of each other.
+	}
+	for _, w := range out {
+		x.read[w.Pos.File] = true
+	}
+	return out
+}
+
+// clustersOf returns the folders that tell entries of one name apart: in clusters/a/flux-system and
+// clusters/b/flux-system they are clusters/a and clusters/b.
+func clustersOf(entries []Written) []cluster {
+	files := map[ID][]string{}
+	for _, w := range entries {
+		id := w.named("")
+		files[id] = append(files[id], w.Pos.File)
+	}
+	var out []cluster
+	for _, same := range files {
+		for _, file := range same {
+			folder := ownFolder(file, same)
+			if c := (cluster{folder, path.Base(folder)}); folder != "." && !slices.Contains(out, c) {
+				out = append(out, c)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b cluster) int { return strings.Compare(a.folder, b.folder) })
+	return out
+}
+
+// ownFolder returns the first folder above a file that no other file is in; "." if there is none.
+func ownFolder(file string, all []string) string {
+	names := strings.Split(path.Dir(file), "/")
+	for i := range names {
+		folder := strings.Join(names[:i+1], "/")
+		other := func(name string) bool { return name != file && subpath.Within(name, folder) }
+		if len(all) > 1 && !slices.ContainsFunc(all, other) {
+			return folder
+		}
+	}
+	return "."
+}
+
+// clusterOf returns the name of the cluster that a file belongs to.
+func (x *expanding) clusterOf(file string) string {
+	for _, c := range x.clusters {
+		if subpath.Within(file, c.folder) {
+			return c.name
+		}
+	}
+	return ""
+}
+
+// expand adds what an object of an engine becomes, and what that renders in turn.
+func (x *expanding) expand(ctx context.Context, f found) error {
+	queue := []found{f}
+	for len(queue) > 0 {
+		next := queue[0]
+		queue = queue[1:]
+		for _, u := range x.unitsOf(ctx, next) {
+			below, err := x.addAndRender(ctx, u)
+			if err != nil {
+				return err
+			}
+			queue = append(queue, below...)
+		}
+	}
+	return nil
+}
+
+// unitsOf returns the units that an object becomes.
+func (x *expanding) unitsOf(ctx context.Context, f found) []Unit {
+	switch {
+	case f.group() == groupKustomize && f.TextOf("kind") == kindKustomization:
+		return []Unit{x.kustomization(f)}
+	case f.group() == groupHelm && f.TextOf("kind") == kindHelmRelease:
+		x.releases = append(x.releases, f)
+	case f.group() == groupArgo && f.TextOf("kind") == kindApplication:
+		return x.application(f)
+	case f.group() == groupArgo && f.TextOf("kind") == kindApplicationSet:
+		return x.applicationSet(ctx, f)
+	}
+	return nil
+}
+
+// add keeps a unit, and reports a second one of its name.
+func (x *expanding) add(ctx context.Context, u Unit) error {
+	if len(x.units) >= MaxUnits {
+		return fmt.Errorf("the repository has more than %d units: name a folder of it", MaxUnits)
+	}
+	if i, known := x.index[u.ID]; known {
+		if first := x.units[i].Pos; first != u.Pos {
+			x.warn(u.Pos, "remove one of them, or give it a name of its own", "%s is there twice, first at %s, and each would undo the other", u.ID, first)
+		}
+		return ctx.Err()
+	}
+	x.index[u.ID] = len(x.units)
+	x.units = append(x.units, u)
+	return ctx.Err()
+}
+
+// addAndRender keeps a unit, and returns the objects of engines that it renders.
+func (x *expanding) addAndRender(ctx context.Context, u Unit) ([]found, error) {
+	before := len(x.units)
+	if err := x.add(ctx, u); err != nil || len(x.units) == before || u.Problem != nil {
+		return nil, err
+	}
+	made, err := x.render(ctx, u, mentionsUnits)
+	for _, name := range made.Read {
+		x.read[name] = true
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		x.units[before].Problem = problemOf(u, err)
+		return nil, nil
+	}
+	var out []found
+	for _, m := range made.Objects {
+		w := Written{Value: valueOf(m.Object, x.writtenAt(m)), Rendered: true}
+		if !isUnit(w) {
+			x.objects[w.named(u.Cluster)] = w
+			continue
+		}
+		out = append(out, found{Written: w, cluster: u.Cluster, parents: append(slices.Clip(u.Parents), u.ID)})
+	}
+	return out, nil
+}
+
+// problemOf returns why a unit cannot be rendered, at its own place where the mistake has none.
+func problemOf(u Unit, err error) *object.Error {
+	first := *object.AsErrors(err, object.StageResolve)[0]
+	if !first.Pos.IsValid() {
+		first.Pos = u.Pos
+	}
+	return &first
+}
+
+// writtenAt returns the object of a file that a rendered one is made of; only the position is set if
+// it is not known.
+func (x *expanding) writtenAt(m Made) object.Value {
+	for _, w := range x.written.objects {
+		if w.Pos.File == m.Pos.File && w.TextOf("kind") == m.Object.Kind() && w.named("").Name == m.Object.Name() {
+			return w.Value
+		}
+	}
+	return object.Value{Pos: m.Pos}
+}
+
+// mentionsUnits reports whether one of the files may make objects of an engine.
+func mentionsUnits(files fs.FS, names []string) bool {
+	for _, name := range names {
+		data, err := readFile(files, name)
+		if err != nil {
+			continue
+		}
+		text := string(data)
+		if strings.Contains(text, "toolkit.fluxcd.io") || strings.Contains(text, groupArgo) || strings.Contains(text, "kind: ConfigMap") || strings.Contains(text, "configMapGenerator") {
+			return true
+		}
+	}
+	return false
+}
+
+// lookup returns an object that a unit of the cluster has rendered, or else one of a file of the
+// repository.
+func (x *expanding) lookup(id ID) (Written, bool) {
+	if w, ok := x.objects[id]; ok {
+		return w, true
+	}
+	for _, w := range x.written.objects {
+		named := w.named(id.Cluster)
+		own := x.clusterOf(w.Pos.File)
+		if named == id && (own == id.Cluster || own == "") {
+			return w, true
+		}
+	}
+	return Written{}, false
+}
+
+// warn adds a warning.
+func (x *expanding) warn(pos object.Pos, hint, format string, args ...any) {
+	x.warnings = append(x.warnings, warning(pos, hint, format, args...))
+}
+
+// warning returns a warning about an object of an engine.
+func warning(pos object.Pos, hint, format string, args ...any) *object.Error {
+	e := mistake(pos, hint, format, args...)
+	e.Severity = object.SeverityWarning
+	return e
+}
+
+// mistake returns why an object of an engine cannot be rendered.
+func mistake(pos object.Pos, hint, format string, args ...any) *object.Error {
+	return &object.Error{Stage: object.StageSpec, Pos: pos, Hint: hint, Err: fmt.Errorf(format, args...)}
+}

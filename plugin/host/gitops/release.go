@@ -1,0 +1,162 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"cmp"
+	"path"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// helmRelease returns the unit of a HelmRelease of Flux.
+func (x *expanding) helmRelease(f found) Unit {
+	spec := f.at("spec")
+	u := f.unit()
+	u.Prunes, u.Deletes = true, true // Helm removes what leaves a release.
+	u.Suspended = f.is("spec", "suspend")
+	u.Namespace = cmp.Or(spec.TextOf("targetNamespace"), u.ID.Namespace)
+	for _, item := range f.at("spec", "dependsOn").Items {
+		u.DependsOn = append(u.DependsOn, ID{f.cluster, kindHelmRelease, cmp.Or(item.TextOf("namespace"), u.ID.Namespace), item.TextOf("name")})
+	}
+
+	chart, source, problem := x.chart(f)
+	if problem != nil {
+		u.Problem = problem
+		return u
+	}
+	helm := []object.Member{member("releaseName", object.TextAt(releaseName(spec, u.ID), u.Pos)), member("values", x.releaseValues(f, &u))}
+	if f.text("spec", "install", "crds") == "Skip" {
+		helm = append(helm, member("skipCRDs", object.BoolAt(true, f.at("spec", "install", "crds").Pos)))
+	}
+	u.Components = []object.Value{mapOf(spec.Pos, member("helm", mapOf(spec.Pos, append(chart, helm...)...)), member("source", source))}
+	if post := f.at("spec", "postRenderers"); len(post.Items) > 0 {
+		u.Warnings = append(u.Warnings, warning(post.Pos, "", "%s: spec.postRenderers are not carried over", u.ID))
+	}
+	noteFields(&u, f.Written, "spec", []string{
+		"chart", "chartRef", "commonMetadata", "dependsOn", "driftDetection", "install", "interval", "kubeConfig", "maxHistory", "persistentClient",
+		"postRenderers", "releaseName", "rollback", "serviceAccountName", "storageNamespace", "suspend", "targetNamespace", "test", "timeout", "uninstall",
+		"upgrade", "values", "valuesFrom", "healthCheckExprs", "waitStrategy",
+	})
+	return u
+}
+
+// releaseName returns the name of a release: by default that of the HelmRelease, after its target
+// namespace.
+func releaseName(spec object.Value, id ID) string {
+	if name := spec.TextOf("releaseName"); name != "" {
+		return name
+	}
+	if target := spec.TextOf("targetNamespace"); target != "" {
+		return target + "-" + id.Name
+	}
+	return id.Name
+}
+
+// chart returns the fields of a component that name the chart of a HelmRelease, and its source if
+// the chart is a folder of another repository.
+func (x *expanding) chart(f found) (fields []object.Member, source object.Value, problem *object.Error) {
+	id := f.named(f.cluster)
+
+	// The chart may be an artifact.
+	if ref := f.at("spec", "chartRef"); ref.Kind == object.KindMap {
+		kind, name := ref.TextOf("kind"), ref.TextOf("name")
+		w, known := x.lookup(ID{f.cluster, kind, cmp.Or(ref.TextOf("namespace"), id.Namespace), name})
+		if kind != kindOCIRepository || !known {
+			return nil, source, mistake(ref.Pos, "", "the chart of %s is %s %q, which is in the cluster alone", id, kind, name)
+		}
+		at := w.at("spec", "url").Pos
+		return ociChart(w.text("spec", "url"), w.at("spec", "ref"), at), source, nil
+	}
+
+	// Or it is one of a repository of charts, or a folder.
+	chart := f.at("spec", "chart", "spec")
+	ref := lookup(chart, "sourceRef")
+	name := lookup(chart, "chart")
+	kind := ref.TextOf("kind")
+	if kind == kindHelmRepository {
+		w, known := x.lookup(ID{f.cluster, kind, cmp.Or(ref.TextOf("namespace"), id.Namespace), ref.TextOf("name")})
+		if !known {
+			return nil, source, mistake(ref.Pos, "", "the chart of %s is of HelmRepository %q, which is in no file of the repository", id, ref.TextOf("name"))
+		}
+		url := w.at("spec", "url")
+		version := member("version", lookup(chart, "version"))
+		if strings.HasPrefix(url.Text, "oci://") {
+			return []object.Member{member("chart", object.TextAt(strings.TrimSuffix(url.Text, "/")+"/"+name.Text, name.Pos)), version}, source, nil
+		}
+		return []object.Member{member("chart", name), member("repo", url), version}, source, nil
+	}
+	from := x.source(f, ref)
+	if from.problem != nil {
+		return nil, source, from.problem
+	}
+	folder := path.Join(from.folder, name.Text)
+	if from.here && !isFile(x.repo.FS, path.Join(folder, "Chart.yaml")) {
+		return nil, source, mistake(name.Pos, "", "there is no chart in the folder %q of the repository", folder)
+	}
+	fields = []object.Member{member("chart", object.TextAt(folder, name.Pos))}
+	var files []object.Value
+	for _, item := range lookup(chart, "valuesFiles").Items {
+		files = append(files, object.TextAt(path.Join(from.folder, item.Text), item.Pos))
+	}
+	return append(fields, member("valuesFiles", object.ListAt(name.Pos, files...))), from.reference, nil
+}
+
+// ociChart returns the fields that name a chart which is an artifact, at the ref of Flux.
+func ociChart(url string, ref object.Value, at object.Pos) []object.Member {
+	if digest := ref.TextOf("digest"); digest != "" {
+		return []object.Member{member("chart", object.TextAt(url+"@"+digest, at))}
+	}
+	version := object.TextAt(cmp.Or(ref.TextOf("semver"), ref.TextOf("tag")), at)
+	if version.Text == "" {
+		version = object.Value{}
+	}
+	return []object.Member{member("chart", object.TextAt(url, at)), member("version", version)}
+}
+
+// releaseValues returns the values of a HelmRelease: those that it refers to in their order, and
+// its own over them.
+func (x *expanding) releaseValues(f found, u *Unit) object.Value {
+	out := object.Value{Kind: object.KindMap, Pos: f.at("spec").Pos}
+	for _, ref := range f.at("spec", "valuesFrom").Items {
+		kind, name := ref.TextOf("kind"), ref.TextOf("name")
+		key := cmp.Or(ref.TextOf("valuesKey"), "values.yaml")
+		from, known := x.lookup(ID{f.cluster, kind, u.ID.Namespace, name})
+		text := from.at("data", key)
+		optional, _ := ref.Get("optional")
+		switch {
+		case kind != "ConfigMap" || !known || text.Kind != object.KindString:
+			if optional.Text != "true" {
+				u.Warnings = append(u.Warnings, warning(ref.Pos, "", "%s: the values in %s %q are in the cluster alone: the chart has its defaults here", u.ID, kind, name))
+			}
+		case ref.TextOf("targetPath") != "":
+			out = out.Merge(nested(ref.TextOf("targetPath"), text))
+		default:
+			var values any
+			if err := yaml.Unmarshal([]byte(text.Text), &values); err != nil {
+				u.Warnings = append(u.Warnings, warning(text.Pos, "", "%s: the values are no YAML: %w", u.ID, err))
+				continue
+			}
+			if v := valueOf(values, object.Value{Pos: text.Pos}); v.Kind == object.KindMap {
+				out = out.Merge(v)
+			}
+		}
+	}
+	if own := f.at("spec", "values"); own.Kind == object.KindMap {
+		out = out.Merge(own)
+	}
+	return out
+}
+
+// nested returns a map with a value at a path of names with dots between them.
+func nested(at string, v object.Value) object.Value {
+	names := strings.Split(at, ".")
+	for i := len(names) - 1; i >= 0; i-- {
+		v = mapOf(v.Pos, member(names[i], v))
+	}
+	return v
+}

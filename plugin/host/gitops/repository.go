@@ -1,0 +1,183 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// Bounds of a repository.
+const (
+	// maxFiles is how many files and folders are looked at.
+	maxFiles = 100_000
+	// MaxUnits is how many units a repository may have.
+	MaxUnits = 10_000
+)
+
+// Repository is a folder of files with objects of Argo CD or of Flux in them.
+type Repository struct {
+	// FS holds the files of the whole repository. It must not change.
+	FS fs.FS
+	// Dir is the folder to look for entries in; "." is all of it.
+	Dir string
+	// URLs are those by which objects name this repository.
+	URLs []string
+	// Local are the folders of FS that stand for sources, by KIND/NAMESPACE/NAME.
+	Local map[string]string
+}
+
+// Written is an object as it is in a file, or as a unit renders it.
+type Written struct {
+	object.Value
+	// Rendered is set if a unit made it.
+	Rendered bool
+}
+
+// named returns the name of an object in a cluster.
+func (w Written) named(cluster string) ID {
+	meta, _ := w.Get("metadata")
+	return ID{Cluster: cluster, Kind: w.TextOf("kind"), Namespace: meta.TextOf("namespace"), Name: meta.TextOf("name")}
+}
+
+// group returns the group of the API of an object.
+func (w Written) group() string {
+	group, _, _ := strings.Cut(w.TextOf("apiVersion"), "/")
+	return group
+}
+
+// at returns the value at a path of names, of KindNone if there is none.
+func (w Written) at(names ...string) object.Value { return lookup(w.Value, names...) }
+
+// text returns the text at a path of names.
+func (w Written) text(names ...string) string { return w.at(names...).Text }
+
+// is reports whether the value at a path of names is true.
+func (w Written) is(names ...string) bool {
+	v := w.at(names...)
+	return v.Kind == object.KindBool && v.Text == "true"
+}
+
+// lookup returns the value at a path of names below v, of KindNone if there is none.
+func lookup(v object.Value, names ...string) object.Value {
+	for _, name := range names {
+		below, ok := v.Get(name)
+		if !ok {
+			return object.Value{}
+		}
+		v = below
+	}
+	return v
+}
+
+// scanned is what the files of a repository hold.
+type scanned struct {
+	// objects are those of both engines, and of what they refer to, in the order of their files.
+	objects []Written
+	// unread are files that look as if they had such objects and are no YAML, such as templates.
+	unread object.Errors
+}
+
+// hints are texts of which one is in each file with an object that matters.
+func hints() [][]byte {
+	return [][]byte{[]byte("fluxcd.io"), []byte("fluxcd.controlplane.io"), []byte(groupArgo), []byte("ConfigMap")}
+}
+
+// scan reads the objects of the engines in the files of a repository, and the ConfigMaps that they
+// may refer to.
+func (r Repository) scan(ctx context.Context) (scanned, error) {
+	var out scanned
+	names, err := r.files(ctx)
+	if err != nil {
+		return out, err
+	}
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+		data, err := readFile(r.FS, name)
+		if err != nil || !slices.ContainsFunc(hints(), func(hint []byte) bool { return bytes.Contains(data, hint) }) {
+			continue // What cannot be read is told where something refers to it.
+		}
+		documents, err := spec.ParseManifests(spec.File{Name: name, Data: data}, spec.MaxFile)
+		if err != nil {
+			out.unread = append(out.unread, unread(name, err))
+			continue
+		}
+		for _, d := range documents {
+			if d.Value.TextOf("kind") != "" {
+				out.objects = append(out.objects, Written{Value: d.Value})
+			}
+		}
+	}
+	return out, nil
+}
+
+// unread returns the warning of a file that is no YAML.
+func unread(name string, err error) *object.Error {
+	first := object.AsErrors(err, object.StageSpec)[0]
+	return &object.Error{
+		Stage: object.StageSpec, Pos: object.Pos{File: name, Line: first.Pos.Line, Column: first.Pos.Column}, Severity: object.SeverityWarning,
+		Err: fmt.Errorf("objects of Argo CD or Flux in this file are not looked at: %w", first.Err), Hint: "a template is rendered by what uses it",
+	}
+}
+
+// readFile reads a file that is no larger than a document may be.
+func readFile(files fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(files, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > spec.MaxFile {
+		return nil, fmt.Errorf("%q is no file of a document", name)
+	}
+	return fs.ReadFile(files, name)
+}
+
+// files returns the YAML and JSON files of the repository, sorted. Hidden folders and the
+// templates of charts are left out.
+func (r Repository) files(ctx context.Context) ([]string, error) {
+	var out []string
+	seen := 0
+	err := fs.WalkDir(r.FS, path.Clean(r.Dir), func(name string, entry fs.DirEntry, err error) error {
+		seen++
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case seen > maxFiles:
+			return fmt.Errorf("the repository has more than %d files and folders: name a folder of it", maxFiles)
+		case entry.IsDir() && name != r.Dir && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"):
+			return fs.SkipDir
+		case entry.IsDir() && entry.Name() == "templates" && isFile(r.FS, path.Join(path.Dir(name), "Chart.yaml")):
+			return fs.SkipDir
+		case entry.Type().IsRegular() && project.IsDocument(name):
+			out = append(out, name)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// isFile reports whether a regular file is there.
+func isFile(files fs.FS, name string) bool {
+	info, err := fs.Stat(files, name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// isFolder reports whether a folder is there.
+func isFolder(files fs.FS, name string) bool {
+	info, err := fs.Stat(files, name)
+	return err == nil && info.IsDir()
+}

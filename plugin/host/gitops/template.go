@@ -1,0 +1,211 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"strings"
+	"text/template"
+	"text/template/parse"
+
+	"github.com/Masterminds/sprig/v3"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Bounds of a template of an ApplicationSet.
+const (
+	maxSteps  = 100_000
+	maxOutput = 4 << 20
+)
+
+// templater fills the templates of an ApplicationSet.
+type templater struct {
+	ctx context.Context //nolint:containedctx // functions of templates get no argument for it
+	// goTemplate is that of the ApplicationSet, and options are those of the template.
+	goTemplate bool
+	options    []string
+	steps      int
+}
+
+// fill returns v with the parameters in its texts, and in the names of its fields.
+func (t *templater) fill(v object.Value, params map[string]any) (object.Value, error) {
+	var err error
+	switch v.Kind {
+	case object.KindString:
+		v.Text, err = t.text(v.Text, params)
+	case object.KindList:
+		items := make([]object.Value, len(v.Items))
+		for i, item := range v.Items {
+			items[i], err = t.fill(item, params)
+			if err != nil {
+				return v, err
+			}
+		}
+		v.Items = items
+	case object.KindMap:
+		members := make([]object.Member, len(v.Members))
+		for i, m := range v.Members {
+			m.Name, err = t.text(m.Name, params)
+			if err == nil {
+				m.Value, err = t.fill(m.Value, params)
+			}
+			if err != nil {
+				return v, err
+			}
+			members[i] = m
+		}
+		v.Members = members
+	}
+	if err != nil {
+		err = mistake(v.Pos, "", "the template cannot be filled: %w", err)
+	}
+	return v, err
+}
+
+// text fills one text.
+func (t *templater) text(text string, params map[string]any) (string, error) {
+	if !strings.Contains(text, "{{") {
+		return text, nil
+	}
+	if !t.goTemplate {
+		return plainTemplate(text, params), nil
+	}
+	made, err := template.New("").Funcs(t.functions()).Option(t.options...).Parse(text)
+	if err != nil {
+		return "", plainError(err)
+	}
+	for _, defined := range made.Templates() {
+		if defined.Tree != nil {
+			count(defined.Tree.Root)
+		}
+	}
+	out := limited{left: maxOutput}
+	if err := made.Execute(&out, params); err != nil {
+		return "", plainError(err)
+	}
+	return out.String(), nil
+}
+
+// plainError returns an error of a template without its own name and place: the text has those of
+// the ApplicationSet.
+func plainError(err error) error {
+	text := regexp.MustCompile(`^template: :?[0-9:]*( executing "" at )?:? ?`).ReplaceAllString(err.Error(), "")
+	return errors.New(text)
+}
+
+// functions returns the functions of a template: those of Argo CD that give the same for the same
+// parameters.
+func (t *templater) functions() template.FuncMap {
+	out := sprig.HermeticTxtFuncMap()
+	maps.Copy(out, template.FuncMap{
+		"normalize": normalize,
+		"slugify":   func(args ...any) string { return normalize(fmt.Sprint(args[len(args)-1])) },
+		"toYaml": func(v any) (string, error) {
+			data, err := yaml.Marshal(v)
+			return strings.TrimSuffix(string(data), "\n"), err
+		},
+		"fromYaml":      func(text string) (out map[string]any, err error) { return out, yaml.Unmarshal([]byte(text), &out) },
+		"fromYamlArray": func(text string) (out []any, err error) { return out, yaml.Unmarshal([]byte(text), &out) },
+		"until":         func(n int) ([]int, error) { return t.numbers(0, n, 1) },
+		"untilStep":     t.numbers,
+		"repeat": func(n int, text string) (string, error) {
+			if n < 0 || n*len(text) > maxOutput {
+				return "", fmt.Errorf("repeat makes more than %d bytes", maxOutput)
+			}
+			return strings.Repeat(text, n), nil
+		},
+		stepName: t.step,
+	})
+	return out
+}
+
+// numbers returns the numbers from start up to stop, and refuses too many.
+func (t *templater) numbers(start, stop, step int) ([]int, error) {
+	if step == 0 || (stop-start)/step > maxSteps {
+		return nil, fmt.Errorf("it counts further than %d", maxSteps)
+	}
+	var out []int
+	for i := start; step > 0 && i < stop || step < 0 && i > stop; i += step {
+		out = append(out, i)
+	}
+	return out, nil
+}
+
+// stepName is the function that each round of a loop calls.
+const stepName = "ropewalkStep"
+
+// step counts a round of a loop.
+func (t *templater) step() (string, error) {
+	t.steps++
+	if t.steps > maxSteps {
+		return "", fmt.Errorf("its loops have more than %d rounds", maxSteps)
+	}
+	return "", t.ctx.Err()
+}
+
+// count has each round of each loop below a node, and each call of a template, counted: the library
+// has no way to end a loop that prints nothing.
+func count(list *parse.ListNode) {
+	if list == nil {
+		return
+	}
+	for _, node := range list.Nodes {
+		switch n := node.(type) {
+		case *parse.RangeNode:
+			count(n.List)
+			count(n.ElseList)
+		case *parse.IfNode:
+			count(n.List)
+			count(n.ElseList)
+		case *parse.WithNode:
+			count(n.List)
+			count(n.ElseList)
+		}
+	}
+	call := template.Must(template.New("").Funcs(template.FuncMap{stepName: func() string { return "" }}).Parse("{{" + stepName + "}}"))
+	list.Nodes = append(append([]parse.Node{}, call.Root.Nodes...), list.Nodes...)
+}
+
+// limited is a text that refuses to grow beyond a bound.
+type limited struct {
+	strings.Builder
+	left int
+}
+
+// Write implements [io.Writer].
+func (l *limited) Write(data []byte) (int, error) {
+	l.left -= len(data)
+	if l.left < 0 {
+		return 0, fmt.Errorf("it makes more than %d bytes", maxOutput)
+	}
+	return l.Builder.Write(data)
+}
+
+// plainTemplate fills {{name}} in a text. One that has no value stays, as in Argo CD.
+func plainTemplate(text string, params map[string]any) string {
+	return regexp.MustCompile(`\{\{([^{}]*)\}\}`).ReplaceAllStringFunc(text, func(found string) string {
+		name := strings.TrimSpace(found[2 : len(found)-2])
+		if value, ok := params[name]; ok {
+			return fmt.Sprint(value)
+		}
+		return found
+	})
+}
+
+// normalize returns a text as Argo CD makes a name of it: small letters, digits, - and ., at most
+// 253.
+func normalize(text string) string {
+	const most = 253
+	text = regexp.MustCompile(`[^a-z0-9.-]+`).ReplaceAllString(strings.ToLower(text), "-")
+	if len(text) > most {
+		text = text[:most]
+	}
+	return strings.Trim(text, "-.")
+}

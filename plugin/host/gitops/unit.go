@@ -1,0 +1,146 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/internal/memfs"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// ID names an object of an engine in a cluster.
+type ID struct {
+	// Cluster is the folder that tells entries of one name apart, such as production; "" where
+	// there is one.
+	Cluster               string
+	Kind, Namespace, Name string
+}
+
+// String returns the object as messages name it: Kustomization/flux-system/apps.
+func (id ID) String() string {
+	parts := []string{id.Kind, id.Namespace, id.Name}
+	if id.Namespace == "" {
+		parts = []string{id.Kind, id.Name}
+	}
+	text := strings.Join(parts, "/")
+	if id.Cluster != "" {
+		text += " of " + id.Cluster
+	}
+	return text
+}
+
+// Compare orders units by their clusters, kinds and names.
+func (id ID) Compare(other ID) int {
+	return cmp.Or(strings.Compare(id.Cluster, other.Cluster), strings.Compare(id.Kind, other.Kind),
+		strings.Compare(id.Namespace, other.Namespace), strings.Compare(id.Name, other.Name))
+}
+
+// Unit is what an engine applies at once: the objects of a Kustomization, a HelmRelease or an
+// Application.
+type Unit struct {
+	ID
+	// Pos is where it is written.
+	Pos object.Pos
+	// Parents are the units that lead to it, the entry first.
+	Parents []ID
+	// Components are what renders it, as in documents; their paths are relative to the root of the
+	// repository. An Application has one for each source, other units have one; there is none if
+	// Problem is set.
+	Components []object.Value
+	// Overlays are laid over the objects.
+	Overlays []spec.Overlay
+	// Namespace is that of objects that name none, and KubeVersion that of the cluster.
+	Namespace, KubeVersion string
+	// Files are those that the engine adds to the repository before it renders, by their paths.
+	Files map[string][]byte
+	// Project is the folder of the project of Ropewalk that an Application renders with the plugin;
+	// "" for others.
+	Project string
+	// DependsOn are the units that are ready before.
+	DependsOn []ID
+	// Prunes is set if objects that leave the render are deleted, and Deletes if all of them are
+	// when the unit itself is deleted.
+	Prunes, Deletes bool
+	// Suspended is set if the engine does not apply it.
+	Suspended bool
+	// Unchecked is set if values that are in the cluster alone are missing in its objects, which
+	// no schema is for then.
+	Unchecked bool
+	// Warnings are about fields that are not carried over.
+	Warnings object.Errors
+	// Problem is why it cannot be rendered here; nil if it can be.
+	Problem *object.Error
+}
+
+// Label returns the name of the spec of a unit.
+func (u Unit) Label() string { return project.Label(u.Name) }
+
+// Options returns the options that load a unit of the repository, over those that are the same for
+// all.
+func (u Unit) Options(files fs.FS, base host.Options) (host.Options, error) {
+	out := base
+	out.Dir, out.Root = ".", "."
+	out.FS = files
+	if len(u.Files) > 0 {
+		over, err := memfs.Over(files, u.Files)
+		if err != nil {
+			return out, err
+		}
+		out.FS = over
+	}
+	out.Specs = nil
+	for i, component := range u.Components {
+		name := u.Label()
+		if i > 0 {
+			name = project.Label(fmt.Sprintf("%s-%d", u.Name, i+1))
+		}
+		out.Specs = append(out.Specs, spec.Transform{
+			Kind: spec.KindComponent, Name: name, Pos: u.Pos, NamePos: u.Pos, Component: component, Overlays: u.Overlays,
+			// The engine applies what is committed: it is no mistake of the render.
+			AllowSecrets: []string{"*"},
+		})
+	}
+	out.Context = spec.Context{Namespace: u.Namespace, KubeVersion: u.KubeVersion}.Merge(out.Context)
+	out.AllowEmpty = true
+	out.SkipSchemas = out.SkipSchemas || u.Unchecked
+	return out, nil
+}
+
+// IsSame reports whether another version of a unit renders the same without a look at files: both
+// say the same, and what they name is no file of the repository, or cannot be rendered here.
+func (u Unit) IsSame(other Unit) bool {
+	if u.Problem != nil || other.Problem != nil {
+		return u.Problem != nil && other.Problem != nil && u.Problem.Err.Error() == other.Problem.Err.Error()
+	}
+	if u.isLocal() || len(u.Components) != len(other.Components) || u.Namespace != other.Namespace || u.KubeVersion != other.KubeVersion {
+		return false
+	}
+	for i, component := range u.Components {
+		if !bytes.Equal(component.JSON(), other.Components[i].JSON()) {
+			return false
+		}
+	}
+	return true
+}
+
+// isLocal reports whether a unit has files of the repository.
+func (u Unit) isLocal() bool {
+	for _, component := range u.Components {
+		helm := lookup(component, "helm")
+		_, source := component.Get("source")
+		chart := lookup(helm, "repo").Kind != object.KindNone || strings.HasPrefix(helm.TextOf("chart"), "oci://")
+		if !source && (!chart || len(lookup(helm, "valuesFiles").Items) > 0) {
+			return true
+		}
+	}
+	return false
+}
