@@ -37,16 +37,6 @@ type Component struct {
 	SubstituteUnknown string
 }
 
-// What becomes of a variable without a value.
-const (
-	// UnknownEmpty replaces it by nothing, with a warning.
-	UnknownEmpty = "empty"
-	// UnknownFail makes it a mistake.
-	UnknownFail = "fail"
-	// UnknownKeep leaves it as it is written.
-	UnknownKeep = "keep"
-)
-
 // Text is a string of a document, such as a path.
 type Text struct {
 	Text string

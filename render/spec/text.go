@@ -245,3 +245,13 @@ func (t *text) syntax(f fault, first, end int) *object.Error {
 	}
 	return f.explain()
 }
+
+// What becomes of a variable without a value.
+const (
+	// UnknownEmpty replaces it by nothing, with a warning.
+	UnknownEmpty = "empty"
+	// UnknownFail makes it a mistake.
+	UnknownFail = "fail"
+	// UnknownKeep leaves it as it is written.
+	UnknownKeep = "keep"
+)

@@ -4,15 +4,11 @@
 package gitops
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"maps"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -115,8 +111,8 @@ func (g generating) parameters(generator object.Value, outer map[string]any, dep
 	default:
 		err = mistake(inner.Pos, "", "the generator %s asks a server", name)
 	}
-	if err == nil {
-		out, err = g.selected(out, lookup(generator, "selector"))
+	if selector := lookup(generator, "selector"); err == nil && len(selector.Members) > 0 {
+		out = selected(out, selector)
 	}
 	if err == nil && len(out) > maxElements {
 		err = mistake(generator.Pos, "", "the generator has more than %d elements", maxElements)
@@ -184,270 +180,6 @@ func flatten(out map[string]any, name string, v any) {
 	default:
 		out[name] = v
 	}
-}
-
-// git returns a set of parameters for each folder or file of this repository that patterns match.
-func (g generating) git(v object.Value) ([]map[string]any, error) {
-	if url := lookup(v, "repoURL"); !g.isOwnURL(mapOf(v.Pos, member("repoURL", url), member("path", object.TextAt(".", v.Pos)))) {
-		return nil, mistake(url.Pos, "", "the generator reads the repository %s", url.Text)
-	}
-	prefix := lookup(v, "pathParamPrefix").Text
-	var out []map[string]any
-	if directories := lookup(v, "directories"); len(directories.Items) > 0 {
-		folders, err := g.foldersLike(directories.Items)
-		if err != nil {
-			return nil, err
-		}
-		for _, folder := range folders {
-			out = append(out, g.withPath(map[string]any{}, prefix, folder, ""))
-		}
-	}
-	if files := lookup(v, "files"); len(files.Items) > 0 {
-		names, err := g.filesLike(files.Items)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			more, err := g.fileParameters(name, prefix)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, more...)
-		}
-	}
-	return g.withValues(out, lookup(v, "values"))
-}
-
-// foldersLike returns the folders that patterns match and no excluding one does, sorted.
-func (g generating) foldersLike(patterns []object.Value) ([]string, error) {
-	var out []string
-	seen := 0
-	err := fs.WalkDir(g.repo.FS, ".", func(name string, entry fs.DirEntry, err error) error {
-		seen++
-		switch {
-		case err != nil:
-			return err
-		case seen > maxFiles:
-			return fmt.Errorf("the repository has more than %d files and folders", maxFiles)
-		case !entry.IsDir() || name == ".":
-			return nil
-		case strings.HasPrefix(entry.Name(), "."):
-			return fs.SkipDir
-		}
-		if included(patterns, name, func(pattern, name string) bool {
-			ok, err := path.Match(pattern, name)
-			return ok && err == nil
-		}) {
-			out = append(out, name)
-		}
-		return nil
-	})
-	return out, err
-}
-
-// included reports whether a pattern matches and no excluding one does.
-func included(patterns []object.Value, name string, match func(pattern, name string) bool) bool {
-	found := false
-	for _, p := range patterns {
-		if !match(path.Clean(p.TextOf("path")), name) {
-			continue
-		}
-		if lookup(p, "exclude").Text == "true" {
-			return false
-		}
-		found = true
-	}
-	return found
-}
-
-// filesLike returns the files that patterns match, sorted. In these, ** stands for any folders.
-func (g generating) filesLike(patterns []object.Value) ([]string, error) {
-	var out []string
-	seen := 0
-	err := fs.WalkDir(g.repo.FS, ".", func(name string, entry fs.DirEntry, err error) error {
-		seen++
-		switch {
-		case err != nil:
-			return err
-		case seen > maxFiles:
-			return fmt.Errorf("the repository has more than %d files and folders", maxFiles)
-		case entry.IsDir() && name == ".git":
-			return fs.SkipDir
-		}
-		if entry.Type().IsRegular() && included(patterns, name, matchesDeep) {
-			out = append(out, name)
-		}
-		return nil
-	})
-	return out, err
-}
-
-// matchesDeep reports whether a pattern matches a name, where ** stands for any number of folders.
-func matchesDeep(pattern, name string) bool {
-	before, after, deep := strings.Cut(pattern, "**")
-	if !deep {
-		ok, err := path.Match(pattern, name)
-		return ok && err == nil
-	}
-	// What is before ** is whole folders, and what is after it any end of the name.
-	rest, ok := strings.CutPrefix(name, before)
-	if !ok && strings.ContainsAny(before, "*?[") {
-		folders := strings.Count(before, "/")
-		parts := strings.SplitN(name, "/", folders+1)
-		if len(parts) <= folders {
-			return false
-		}
-		matched, err := path.Match(strings.TrimSuffix(before, "/"), strings.Join(parts[:folders], "/"))
-		ok = matched && err == nil
-		rest = parts[folders]
-	}
-	if !ok {
-		return false
-	}
-	after = strings.TrimPrefix(after, "/")
-	for {
-		if matchesDeep(after, rest) {
-			return true
-		}
-		_, next, more := strings.Cut(rest, "/")
-		if !more {
-			return after == ""
-		}
-		rest = next
-	}
-}
-
-// fileParameters returns the parameters in a file: those of a map, or of each map in a list.
-func (g generating) fileParameters(name, prefix string) ([]map[string]any, error) {
-	data, err := readFile(g.repo.FS, name)
-	if err != nil {
-		return nil, err
-	}
-	var content any
-	if err := yaml.Unmarshal(data, &content); err != nil {
-		return nil, mistake(object.Pos{File: name}, "", "the file is no YAML: %w", err)
-	}
-	items, list := content.([]any)
-	if !list {
-		items = []any{content}
-	}
-	var out []map[string]any
-	for _, item := range items {
-		fields, ok := item.(map[string]any)
-		if !ok {
-			return nil, mistake(object.Pos{File: name}, "", "the file holds no parameters: expected a map, or a list of maps")
-		}
-		out = append(out, g.withPath(g.shaped(fields), prefix, path.Dir(name), path.Base(name)))
-	}
-	return out, nil
-}
-
-// withPath returns parameters with those of a folder, and of a file in it.
-func (g generating) withPath(params map[string]any, prefix, folder, file string) map[string]any {
-	out := maps.Clone(params)
-	segments := strings.Split(folder, "/")
-	if g.goTemplate {
-		at := map[string]any{"path": folder, "basename": path.Base(folder), "basenameNormalized": normalize(path.Base(folder)), "segments": anyOf(segments)}
-		if file != "" {
-			at["filename"], at["filenameNormalized"] = file, normalize(file)
-		}
-		if prefix != "" {
-			out[prefix] = map[string]any{"path": at}
-		} else {
-			out["path"] = at
-		}
-		return out
-	}
-	name := "path"
-	if prefix != "" {
-		name = prefix + ".path"
-	}
-	out[name] = folder
-	out[name+".basename"] = path.Base(folder)
-	out[name+".basenameNormalized"] = normalize(path.Base(folder))
-	for i, segment := range segments {
-		out[name+"["+strconv.Itoa(i)+"]"] = segment
-	}
-	if file != "" {
-		out[name+".filename"], out[name+".filenameNormalized"] = file, normalize(file)
-	}
-	return out
-}
-
-// anyOf returns texts as a list that templates index.
-func anyOf(in []string) []any {
-	out := make([]any, len(in))
-	for i, text := range in {
-		out[i] = text
-	}
-	return out
-}
-
-// withValues returns parameters with the values of their generator, which may use them.
-func (g generating) withValues(all []map[string]any, values object.Value) ([]map[string]any, error) {
-	if len(values.Members) == 0 {
-		return all, nil
-	}
-	for _, params := range all {
-		own := map[string]any{}
-		for _, m := range values.Members {
-			text, err := g.text(m.Value.Written(), params)
-			if err != nil {
-				return nil, mistake(m.Pos, "", "%w", err)
-			}
-			own[m.Name] = text
-		}
-		if g.goTemplate {
-			params["values"] = own
-			continue
-		}
-		for name, text := range own {
-			params["values."+name] = text
-		}
-	}
-	return all, nil
-}
-
-// inCluster returns the parameters of the clusters whose Secrets are in the repository, and of the
-// one that Argo CD runs in.
-func (g generating) inCluster(v object.Value) ([]map[string]any, error) {
-	selector := lookup(v, "selector")
-	var out []map[string]any
-	for _, w := range g.written.objects {
-		labels := w.at("metadata", "labels")
-		if w.TextOf("kind") != "Secret" || labels.TextOf("argocd.argoproj.io/secret-type") != "cluster" || !selects(selector, plainMap(labels)) {
-			continue
-		}
-		name := cmp.Or(w.text("stringData", "name"), w.named("").Name)
-		out = append(out, g.clusterParameters(name, w.text("stringData", "server"), w.at("metadata")))
-	}
-	if len(selector.Members) == 0 {
-		out = append(out, g.clusterParameters("in-cluster", "https://kubernetes.default.svc", object.Value{}))
-	} else if len(out) == 0 {
-		return nil, mistake(v.Pos, "add their Secrets to the repository, with stringData", "the clusters of the generator are in no file of the repository")
-	}
-	return g.withValues(out, lookup(v, "values"))
-}
-
-// clusterParameters returns the parameters of a cluster.
-func (g generating) clusterParameters(name, server string, metadata object.Value) map[string]any {
-	fields := map[string]any{"name": name, "nameNormalized": normalize(name), "server": server, "project": ""}
-	meta := map[string]any{"labels": plainMap(lookup(metadata, "labels")), "annotations": plainMap(lookup(metadata, "annotations"))}
-	if g.goTemplate {
-		fields["metadata"] = meta
-		return fields
-	}
-	flatten(fields, "metadata", meta)
-	return fields
-}
-
-// plainMap returns a map as encoding/json has it.
-func plainMap(v object.Value) map[string]any {
-	out, _ := plain(v).(map[string]any)
-	if out == nil {
-		out = map[string]any{}
-	}
-	return out
 }
 
 // matrix returns the parameters of each pair of two generators.
@@ -525,15 +257,12 @@ func (g generating) merge(v object.Value, depth int) ([]map[string]any, error) {
 }
 
 // selected returns the parameters that a selector of labels matches.
-func (g generating) selected(all []map[string]any, selector object.Value) ([]map[string]any, error) {
-	if len(selector.Members) == 0 {
-		return all, nil
-	}
+func selected(all []map[string]any, selector object.Value) []map[string]any {
 	return slices.DeleteFunc(all, func(params map[string]any) bool {
 		flat := map[string]any{}
 		flatten(flat, "", params)
 		return !selects(selector, flat)
-	}), nil
+	})
 }
 
 // selects reports whether a selector of labels matches.

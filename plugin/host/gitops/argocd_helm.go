@@ -38,8 +38,9 @@ func (x *expanding) helmSource(u *Unit, source object.Value, folder string, char
 		if problem != nil {
 			return object.Value{}, problem
 		}
-		missing := name != "" && reference.Kind == object.KindNone && !isFile(x.repo.FS, name)
-		if name != "" && !(missing && lookup(helm, "ignoreMissingValueFiles").Text == "true") {
+		missing := reference.Kind == object.KindNone && !isFile(x.repo.FS, name)
+		mayMiss := missing && lookup(helm, "ignoreMissingValueFiles").Text == "true"
+		if name != "" && !mayMiss {
 			files = append(files, object.TextAt(name, item.Pos))
 		}
 	}

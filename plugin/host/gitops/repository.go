@@ -88,7 +88,7 @@ type scanned struct {
 	unread object.Errors
 }
 
-// hints are texts of which one is in each file with an object that matters.
+// hints returns texts of which one is in each file with an object that matters.
 func hints() [][]byte {
 	return [][]byte{[]byte("fluxcd.io"), []byte("fluxcd.controlplane.io"), []byte(groupArgo), []byte("ConfigMap")}
 }

@@ -37,7 +37,7 @@ type templater struct {
 // fill returns v with the parameters in its texts, and in the names of its fields.
 func (t *templater) fill(v object.Value, params map[string]any) (object.Value, error) {
 	var err error
-	switch v.Kind {
+	switch v.Kind { //nolint:exhaustive // other kinds have no text
 	case object.KindString:
 		v.Text, err = t.text(v.Text, params)
 	case object.KindList:
@@ -83,7 +83,7 @@ func (t *templater) text(text string, params map[string]any) (string, error) {
 	}
 	for _, defined := range made.Templates() {
 		if defined.Tree != nil {
-			count(defined.Tree.Root)
+			count(defined.Root)
 		}
 	}
 	out := limited{left: maxOutput}
@@ -150,8 +150,8 @@ func (t *templater) step() (string, error) {
 	return "", t.ctx.Err()
 }
 
-// count has each round of each loop below a node, and each call of a template, counted: the library
-// has no way to end a loop that prints nothing.
+// count makes each round of each loop below a node, and each call of a template, call the function
+// that counts them: the library has no way to end a loop that prints nothing.
 func count(list *parse.ListNode) {
 	if list == nil {
 		return

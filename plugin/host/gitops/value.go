@@ -62,7 +62,7 @@ func valueOf(v any, written object.Value) object.Value {
 
 // plain returns a value as encoding/json has it, with numbers as they were written.
 func plain(v object.Value) any {
-	switch v.Kind {
+	switch v.Kind { //nolint:exhaustive // null and nothing are nil
 	case object.KindBool:
 		return v.Text == "true"
 	case object.KindNumber:

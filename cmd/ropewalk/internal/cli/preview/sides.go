@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -252,15 +251,7 @@ func (p *previewing) find(ctx context.Context, repository, inside string) error 
 		}
 	}
 
-	for _, s := range []*side{&p.base, &p.head} {
-		ids := slices.SortedFunc(maps.Keys(s.units), gitops.ID.Compare)
-		for _, id := range ids {
-			known = append(known, id.Cluster)
-			if c := (cell{unit: id}); (len(wanted) == 0 || slices.Contains(wanted, id.Cluster)) && !slices.Contains(p.cells, c) {
-				p.cells = append(p.cells, c)
-			}
-		}
-	}
+	known = append(known, p.addUnits(wanted)...)
 
 	// Refuse a choice that no side has.
 	for _, name := range wanted {

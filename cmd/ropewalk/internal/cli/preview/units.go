@@ -6,6 +6,7 @@ package preview
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
@@ -38,6 +39,22 @@ func (p *previewing) expandUnits(ctx context.Context, s *side, folders []string)
 		}
 	}
 	return nil
+}
+
+// addUnits adds the units of both sides to what is compared, those of the wanted clusters if there
+// are some. It returns the names of all clusters.
+func (p *previewing) addUnits(wanted []string) (clusters []string) {
+	for _, s := range []*side{&p.base, &p.head} {
+		for _, id := range slices.SortedFunc(maps.Keys(s.units), gitops.ID.Compare) {
+			clusters = append(clusters, id.Cluster)
+			c := cell{unit: id}
+			isWanted := len(wanted) == 0 || slices.Contains(wanted, id.Cluster)
+			if isWanted && !slices.Contains(p.cells, c) {
+				p.cells = append(p.cells, c)
+			}
+		}
+	}
+	return clusters
 }
 
 // isProject reports whether a folder is a project, which is previewed by itself.
