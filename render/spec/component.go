@@ -30,10 +30,9 @@ type Component struct {
 	Manifests *Manifests
 	Kustomize *Kustomize
 	Helm      *Helm
-	// Substitute are the values of ${NAME} in the objects, nil where none are replaced.
-	Substitute map[string]string
-	// SubstituteUnknown says what becomes of a name without a value: UnknownEmpty, UnknownFail
-	// or UnknownKeep.
+	// Substitute are the values of ${NAME} in the objects, nil where none are replaced; names
+	// without a value become what SubstituteUnknown says, such as UnknownEmpty.
+	Substitute        map[string]string
 	SubstituteUnknown string
 }
 
@@ -169,8 +168,7 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 	c.Manifests = p.at("manifests").manifests()
 	c.Kustomize = p.at("kustomize").kustomize()
 	c.Helm = p.at("helm").helm(c.Source.Type != "")
-	c.Substitute = p.Texts("substitute")
-	c.SubstituteUnknown = cmp.Or(p.at("substituteUnknown").Text, UnknownEmpty)
+	c.Substitute, c.SubstituteUnknown = p.Texts("substitute"), cmp.Or(p.at("substituteUnknown").Text, UnknownEmpty)
 	if a := p.at("artifact"); a.Given() {
 		if source := p.at("source"); source.Given() {
 			source.Fail("remove it: ref of the artifact is its source", "an artifact has no source beside it")
