@@ -111,15 +111,6 @@ type Helm struct {
 	Hooks string
 }
 
-// HelmSet is an argument of --set, --set-string, --set-json or --set-file as Helm reads it.
-type HelmSet struct {
-	Flag, Text string
-	// Content is what the file of --set-file holds.
-	Content string
-	// Pos is the position for messages.
-	Pos object.Pos
-}
-
 // KustomizeFields returns the fields of a kustomization that a component lays over another.
 func KustomizeFields() []string {
 	return []string{
@@ -168,7 +159,8 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 	c.Manifests = p.at("manifests").manifests()
 	c.Kustomize = p.at("kustomize").kustomize()
 	c.Helm = p.at("helm").helm(c.Source.Type != "")
-	c.Substitute, c.SubstituteUnknown = p.Texts("substitute"), cmp.Or(p.at("substituteUnknown").Text, UnknownEmpty)
+	c.Substitute = p.Texts("substitute")
+	c.SubstituteUnknown = cmp.Or(p.at("substituteUnknown").Text, UnknownEmpty)
 	if a := p.at("artifact"); a.Given() {
 		if source := p.at("source"); source.Given() {
 			source.Fail("remove it: ref of the artifact is its source", "an artifact has no source beside it")

@@ -423,3 +423,12 @@ func (o Override) item(v object.Value, step int) (object.Value, error) {
 	v.Items[i], err = o.over(v.Items[i], step+1)
 	return v, err
 }
+
+// HelmSet is an argument of --set, --set-string, --set-json or --set-file as Helm reads it.
+type HelmSet struct {
+	Flag, Text string
+	// Content is what the file of --set-file holds.
+	Content string
+	// Pos is the position for messages.
+	Pos object.Pos
+}
