@@ -89,11 +89,13 @@ func TestWhatIsNotExpandedIsNamed(t *testing.T) {
 		"a template of templates": {
 			"true", "  - list: {elements: [{}]}", `{{ define "a" }}{{ template "b" }}{{ template "b" }}{{ end }}{{ define "b" }}{{ template "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`, "is not expanded",
 		},
-		"many numbers":   {"true", "  - list: {elements: [{}]}", "{{ until 1000000000 }}", `it counts further than 100000`},
-		"a deep matrix":  {"false", "  - " + strings.Repeat("matrix: {generators: [{", 6) + "list: {}" + strings.Repeat("}, {list: {}}]}", 6), "a", `generators are nested more than 3 deep`},
-		"a wide matrix":  {"true", "  - matrix: {generators: [{list: {elementsYaml: '" + wide() + "'}}, {list: {elementsYaml: '" + wide() + "'}}]}", "a", `the matrix has more than 10000 elements`},
-		"a clock":        {"true", "  - list: {elements: [{}]}", "{{ now }}", `function "now" not defined`},
-		"an environment": {"true", "  - list: {elements: [{}]}", `{{ env "HOME" }}`, `function "env" not defined`},
+		"a text that doubles": {"true", "  - list: {elements: [{}]}", `{{ $a := "0123456789abcdef" }}` + strings.Repeat("{{ $a = print $a $a }}", 40), "print is called with more than 4194304 bytes"},
+		"a text of a product": {"true", "  - list: {elements: [{}]}", `{{ $a := repeat 10000 "ab" }}{{ replace "" $a $a }}`, "replace is called with more than 16384 bytes"},
+		"many numbers":        {"true", "  - list: {elements: [{}]}", "{{ until 1000000000 }}", `it counts further than 100000`},
+		"a deep matrix":       {"false", "  - " + strings.Repeat("matrix: {generators: [{", 6) + "list: {}" + strings.Repeat("}, {list: {}}]}", 6), "a", `generators are nested more than 3 deep`},
+		"a wide matrix":       {"true", "  - matrix: {generators: [{list: {elementsYaml: '" + wide() + "'}}, {list: {elementsYaml: '" + wide() + "'}}]}", "a", `the matrix has more than 10000 elements`},
+		"a clock":             {"true", "  - list: {elements: [{}]}", "{{ now }}", `function "now" not defined`},
+		"an environment":      {"true", "  - list: {elements: [{}]}", `{{ env "HOME" }}`, `function "env" not defined`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Join(summary(expand(t, map[string]string{"set.yaml": set(c.goTemplate, c.generators, c.name, source)}, "https://git.example.com/acme/fleet")), "\n")

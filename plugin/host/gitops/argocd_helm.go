@@ -141,8 +141,25 @@ func parameterOf(v object.Value, asText bool) object.Value {
 	return object.TextAt(text, v.Pos)
 }
 
+// listing is a folder whose manifests are listed, and whether those below it are.
+type listing struct {
+	folder  string
+	recurse bool
+}
+
 // manifestsIn returns the manifests in a folder, and with recurse in those below it.
 func (x *expanding) manifestsIn(folder string, recurse bool) []string {
+	key := listing{folder, recurse}
+	known, ok := x.listed[key]
+	if !ok {
+		known = x.listManifests(folder, recurse)
+		x.listed[key] = known
+	}
+	return known
+}
+
+// listManifests lists the manifests in a folder.
+func (x *expanding) listManifests(folder string, recurse bool) []string {
 	entries, err := fs.ReadDir(x.repo.FS, path.Clean(folder))
 	if err != nil {
 		return nil
@@ -152,7 +169,7 @@ func (x *expanding) manifestsIn(folder string, recurse bool) []string {
 		name := path.Join(folder, entry.Name())
 		switch {
 		case entry.IsDir() && recurse && !strings.HasPrefix(entry.Name(), "."):
-			out = append(out, x.manifestsIn(name, true)...)
+			out = append(out, x.listManifests(name, true)...)
 		case entry.Type().IsRegular() && project.IsDocument(name):
 			out = append(out, name)
 		}

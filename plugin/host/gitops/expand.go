@@ -56,7 +56,12 @@ type expanding struct {
 	// objects are what units have rendered, by cluster, kind and name: sources, ConfigMaps.
 	objects map[ID]Written
 	// read are the files that units are made of.
-	read     map[string]bool
+	read map[string]bool
+	// kustomizations are those that Flux makes, by their folders.
+	kustomizations map[string]map[string][]byte
+	// listed are the manifests of folders, and all are the files and folders of the repository.
+	listed   map[listing][]string
+	all      *everything
 	warnings object.Errors
 	// releases are the HelmReleases, which are made when the sources of all charts are known.
 	releases []found
@@ -81,6 +86,7 @@ func Expand(ctx context.Context, repo Repository, render Render) (Expansion, err
 	}
 	x := &expanding{
 		repo: repo, render: render, written: written, index: map[ID]int{}, objects: map[ID]Written{}, read: map[string]bool{}, warnings: written.unread,
+		kustomizations: map[string]map[string][]byte{}, listed: map[listing][]string{},
 	}
 
 	// What no unit renders is an entry. Which files units are made of is known when they are
@@ -123,10 +129,21 @@ func (x *expanding) entries() []Written {
 	if units := slices.DeleteFunc(slices.Clone(left), func(w Written) bool { return w.TextOf("kind") == kindHelmRelease }); len(units) > 0 {
 		left = units
 	}
+	owners := map[string][]object.Pos{}
+	for _, w := range left {
+		for _, folder := range x.folders(w) {
+			owners[folder] = append(owners[folder], w.Pos)
+		}
+	}
 	covered := func(w Written) bool {
-		return slices.ContainsFunc(left, func(other Written) bool {
-			return other.Pos != w.Pos && slices.ContainsFunc(x.folders(other), func(folder string) bool { return subpath.Within(w.Pos.File, folder) })
-		})
+		for folder := path.Dir(w.Pos.File); ; folder = path.Dir(folder) {
+			if slices.ContainsFunc(owners[folder], func(pos object.Pos) bool { return pos != w.Pos }) {
+				return true
+			}
+			if folder == "." {
+				return false
+			}
+		}
 	}
 	out := slices.DeleteFunc(slices.Clone(left), covered)
 	if len(out) == 0 && len(left) > 0 {
@@ -271,8 +288,8 @@ func problemOf(u Unit, err error) *object.Error {
 // writtenAt returns the object of a file that a rendered one is made of; only the position is set if
 // it is not known.
 func (x *expanding) writtenAt(m Made) object.Value {
-	for _, w := range x.written.objects {
-		if w.Pos.File == m.Pos.File && w.TextOf("kind") == m.Object.Kind() && w.named("").Name == m.Object.Name() {
+	for _, w := range x.written.byFile[m.Pos.File] {
+		if w.TextOf("kind") == m.Object.Kind() && w.named("").Name == m.Object.Name() {
 			return w.Value
 		}
 	}
@@ -300,10 +317,10 @@ func (x *expanding) lookup(id ID) (Written, bool) {
 	if w, ok := x.objects[id]; ok {
 		return w, true
 	}
-	for _, w := range x.written.objects {
-		named := w.named(id.Cluster)
-		own := x.clusterOf(w.Pos.File)
-		if named == id && (own == id.Cluster || own == "") {
+	anywhere := id
+	anywhere.Cluster = ""
+	for _, w := range x.written.byName[anywhere] {
+		if own := x.clusterOf(w.Pos.File); own == id.Cluster || own == "" {
 			return w, true
 		}
 	}

@@ -189,6 +189,15 @@ func (x *expanding) variables(f found, u *Unit) (object.Value, bool) {
 // generated returns the kustomization that Flux writes into a folder without one: its manifests
 // and the kustomizations below it.
 func (x *expanding) generated(at string) map[string][]byte {
+	if known, ok := x.kustomizations[at]; ok {
+		return known
+	}
+	x.kustomizations[at] = x.generate(at)
+	return x.kustomizations[at]
+}
+
+// generate makes the kustomization of a folder; nil if it has one.
+func (x *expanding) generate(at string) map[string][]byte {
 	for _, name := range kustomizationNames() {
 		if isFile(x.repo.FS, path.Join(at, name)) {
 			return nil

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,31 +50,67 @@ func (g generating) git(v object.Value) ([]map[string]any, error) {
 	return g.withValues(out, lookup(v, "values"))
 }
 
+// everything is all files and folders of a repository, but hidden folders, sorted.
+type everything struct {
+	files, folders []string
+	// looked is how many names generators have looked at.
+	looked int
+}
+
+// maxLooked bounds how many names the generators of a repository look at.
+const maxLooked = 50_000_000
+
+// names returns all files and folders, which are listed once.
+func (g generating) names() (*everything, error) {
+	if g.all == nil {
+		all := &everything{}
+		err := fs.WalkDir(g.repo.FS, ".", func(name string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case len(all.files)+len(all.folders) > maxFiles:
+				return fmt.Errorf("the repository has more than %d files and folders", maxFiles)
+			case entry.IsDir() && name != "." && strings.HasPrefix(entry.Name(), "."):
+				return fs.SkipDir
+			case entry.IsDir() && name != ".":
+				all.folders = append(all.folders, name)
+			case entry.Type().IsRegular():
+				all.files = append(all.files, name)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		g.all = all
+	}
+	g.all.looked += len(g.all.files) + len(g.all.folders)
+	if g.all.looked > maxLooked {
+		return nil, fmt.Errorf("generators look at more than %d files", maxLooked)
+	}
+	return g.all, g.ctx.Err()
+}
+
 // foldersLike returns the folders that patterns match and no excluding one does, sorted.
 func (g generating) foldersLike(patterns []object.Value) ([]string, error) {
-	var out []string
-	seen := 0
-	err := fs.WalkDir(g.repo.FS, ".", func(name string, entry fs.DirEntry, err error) error {
-		seen++
-		switch {
-		case err != nil:
-			return err
-		case seen > maxFiles:
-			return fmt.Errorf("the repository has more than %d files and folders", maxFiles)
-		case !entry.IsDir() || name == ".":
-			return nil
-		case strings.HasPrefix(entry.Name(), "."):
-			return fs.SkipDir
-		}
-		if included(patterns, name, func(pattern, name string) bool {
-			ok, err := path.Match(pattern, name)
-			return ok && err == nil
-		}) {
-			out = append(out, name)
-		}
-		return nil
-	})
-	return out, err
+	all, err := g.names()
+	if err != nil {
+		return nil, err
+	}
+	match := func(pattern, name string) bool {
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	}
+	return slices.DeleteFunc(slices.Clone(all.folders), func(name string) bool { return !included(patterns, name, match) }), nil
+}
+
+// filesLike returns the files that patterns match, sorted. In these, ** stands for any folders.
+func (g generating) filesLike(patterns []object.Value) ([]string, error) {
+	all, err := g.names()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(all.files), func(name string) bool { return !included(patterns, name, matchesDeep) }), nil
 }
 
 // included reports whether a pattern matches and no excluding one does.
@@ -89,28 +126,6 @@ func included(patterns []object.Value, name string, match func(pattern, name str
 		found = true
 	}
 	return found
-}
-
-// filesLike returns the files that patterns match, sorted. In these, ** stands for any folders.
-func (g generating) filesLike(patterns []object.Value) ([]string, error) {
-	var out []string
-	seen := 0
-	err := fs.WalkDir(g.repo.FS, ".", func(name string, entry fs.DirEntry, err error) error {
-		seen++
-		switch {
-		case err != nil:
-			return err
-		case seen > maxFiles:
-			return fmt.Errorf("the repository has more than %d files and folders", maxFiles)
-		case entry.IsDir() && name == ".git":
-			return fs.SkipDir
-		}
-		if entry.Type().IsRegular() && included(patterns, name, matchesDeep) {
-			out = append(out, name)
-		}
-		return nil
-	})
-	return out, err
 }
 
 // matchesDeep reports whether a pattern matches a name, where ** stands for any number of folders.

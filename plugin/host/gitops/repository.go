@@ -84,43 +84,65 @@ func lookup(v object.Value, names ...string) object.Value {
 type scanned struct {
 	// objects are those of both engines, and of what they refer to, in the order of their files.
 	objects []Written
+	// byFile and byName are the same objects, by their files, and by their names in any cluster.
+	byFile map[string][]Written
+	byName map[ID][]Written
 	// unread are files that look as if they had such objects and are no YAML, such as templates.
 	unread object.Errors
-}
-
-// hints returns texts of which one is in each file with an object that matters.
-func hints() [][]byte {
-	return [][]byte{[]byte("fluxcd.io"), []byte("fluxcd.controlplane.io"), []byte(groupArgo), []byte("ConfigMap")}
 }
 
 // scan reads the objects of the engines in the files of a repository, and the ConfigMaps that they
 // may refer to.
 func (r Repository) scan(ctx context.Context) (scanned, error) {
-	var out scanned
+	out := scanned{byFile: map[string][]Written{}, byName: map[ID][]Written{}}
 	names, err := r.files(ctx)
 	if err != nil {
 		return out, err
 	}
+
+	// Most repositories have nothing of an engine, and no ConfigMap counts there.
+	var configMaps []string
 	for _, name := range names {
 		if ctx.Err() != nil {
 			return out, ctx.Err()
 		}
 		data, err := readFile(r.FS, name)
-		if err != nil || !slices.ContainsFunc(hints(), func(hint []byte) bool { return bytes.Contains(data, hint) }) {
-			continue // What cannot be read is told where something refers to it.
-		}
-		documents, err := spec.ParseManifests(spec.File{Name: name, Data: data}, spec.MaxFile)
-		if err != nil {
-			out.unread = append(out.unread, unread(name, err))
-			continue
-		}
-		for _, d := range documents {
-			if d.Value.TextOf("kind") != "" {
-				out.objects = append(out.objects, Written{Value: d.Value})
-			}
+		switch {
+		case err != nil: // What cannot be read is told where something refers to it.
+		case bytes.Contains(data, []byte("fluxcd.")) || bytes.Contains(data, []byte(groupArgo)):
+			out.addFile(name, data)
+		case bytes.Contains(data, []byte("ConfigMap")):
+			configMaps = append(configMaps, name)
 		}
 	}
-	return out, nil
+	if !slices.ContainsFunc(out.objects, isUnit) {
+		return out, nil
+	}
+	for _, name := range configMaps {
+		data, err := readFile(r.FS, name)
+		if err == nil {
+			out.addFile(name, data)
+		}
+	}
+	return out, ctx.Err()
+}
+
+// addFile adds the objects of a file.
+func (s *scanned) addFile(name string, data []byte) {
+	documents, err := spec.ParseManifests(spec.File{Name: name, Data: data}, spec.MaxFile)
+	if err != nil {
+		s.unread = append(s.unread, unread(name, err))
+		return
+	}
+	for _, d := range documents {
+		if d.Value.TextOf("kind") == "" {
+			continue
+		}
+		w := Written{Value: d.Value}
+		s.objects = append(s.objects, w)
+		s.byFile[name] = append(s.byFile[name], w)
+		s.byName[w.named("")] = append(s.byName[w.named("")], w)
+	}
 }
 
 // unread returns the warning of a file that is no YAML.

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -21,8 +23,9 @@ import (
 
 // Bounds of a template of an ApplicationSet.
 const (
-	maxSteps  = 100_000
-	maxOutput = 4 << 20
+	maxSteps    = 100_000
+	maxOutput   = 4 << 20
+	maxArgument = 16 << 10
 )
 
 // templater fills the templates of an ApplicationSet.
@@ -121,9 +124,74 @@ func (t *templater) functions() template.FuncMap {
 			}
 			return strings.Repeat(text, n), nil
 		},
+		"indent": indent,
+		"nindent": func(n int, text string) (string, error) {
+			text, err := indent(n, text)
+			return "\n" + text, err
+		},
+		// The library has these too, without a bound.
+		"print": fmt.Sprint, "printf": fmt.Sprintf, "println": fmt.Sprintln,
 		stepName: t.step,
 	})
+	delete(out, "seq")
+	for name, function := range out {
+		out[name] = bounded(name, function)
+	}
 	return out
+}
+
+// indent returns a text with n blanks before each line.
+func indent(n int, text string) (string, error) {
+	if n < 0 || n*(strings.Count(text, "\n")+1) > maxOutput {
+		return "", fmt.Errorf("indent makes more than %d bytes", maxOutput)
+	}
+	blanks := strings.Repeat(" ", n)
+	return blanks + strings.ReplaceAll(text, "\n", "\n"+blanks), nil
+}
+
+// bounded returns a function that refuses long texts: one that replaces a letter by a text makes of
+// two texts one of the product of their lengths. Those for YAML and JSON take what an output may be.
+func bounded(name string, function any) any {
+	most := maxArgument
+	if slices.Contains([]string{"toYaml", "fromYaml", "fromYamlArray", "toJson", "fromJson", "indent", "nindent", "print", "println"}, name) {
+		most = maxOutput
+	}
+	call := reflect.ValueOf(function)
+	kind := call.Type()
+	return reflect.MakeFunc(kind, func(args []reflect.Value) []reflect.Value {
+		if size := sizeOf(args); size > most {
+			panic(fmt.Errorf("%s is called with more than %d bytes", name, most)) // The library returns it as an error.
+		}
+		if kind.IsVariadic() {
+			return call.CallSlice(args)
+		}
+		return call.Call(args)
+	}).Interface()
+}
+
+// sizeOf returns how long the texts among arguments are, also those in lists.
+func sizeOf(args []reflect.Value) int {
+	size := 0
+	for _, arg := range args {
+		for arg.Kind() == reflect.Interface {
+			arg = arg.Elem()
+		}
+		switch arg.Kind() { //nolint:exhaustive // others have no text of any length
+		case reflect.String:
+			size += arg.Len()
+		case reflect.Slice:
+			items := make([]reflect.Value, arg.Len())
+			for i := range items {
+				items[i] = arg.Index(i)
+			}
+			size += sizeOf(items)
+		case reflect.Map:
+			for _, key := range arg.MapKeys() {
+				size += sizeOf([]reflect.Value{key, arg.MapIndex(key)})
+			}
+		}
+	}
+	return size
 }
 
 // numbers returns the numbers from start up to stop, and refuses too many.
