@@ -15,6 +15,7 @@ import (
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/rollout"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
 )
 
@@ -54,8 +55,11 @@ func (d deliverer) deliver(ctx context.Context, t *v1alpha1.Transform, with acce
 // them. If that fails, the history stays longer until it is done, and nothing else is wrong.
 func (d deliverer) prune(ctx context.Context, t *v1alpha1.Transform, with access, progress *delivery.Progress) {
 	most := t.GetHistory()
-	if !progress.Ready || t.Spec.Rollback != nil || len(t.Status.History) <= most {
+	if !progress.Ready || len(t.Status.History) <= most {
 		return
+	}
+	if t.Spec.Rollback != nil || rollout.Failed(t) != "" {
+		return // What is delivered may be older.
 	}
 	left, err := with.store.Prune(ctx, t.Status.History[:most], t.Status.History[most:])
 	if err != nil {

@@ -13,6 +13,9 @@ const (
 	// SharedObjectsCondition says which objects another Transform delivers too. There is
 	// none where all objects are its own.
 	SharedObjectsCondition = "SharedObjects"
+	// RolledBackCondition says which artifact was not Ready within delivery.rollbackAfter, and
+	// which one is delivered in its place. There is none otherwise.
+	RolledBackCondition = "RolledBack"
 )
 
 // Reasons of conditions.
