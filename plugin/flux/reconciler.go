@@ -253,7 +253,12 @@ func (p pipeline) prepare(ctx context.Context, s *subject) (resolved, publicatio
 		return found, publication{want: want}, atPublish.at(err)
 	}
 
-	// What is new is published.
+	// What is new is published, if it can be applied.
+	if s.isNew(out.key) || !isSame(ctx, found.store, out, t.Status.Artifact) {
+		if err := p.opener.checkRights(ctx, t, found.access, out.Layers); err != nil {
+			return found, publication{}, err
+		}
+	}
 	rollout.End(t)
 	t.Status.Rendered = nil
 	done, err := p.publisher.publish(ctx, s, found, out)
