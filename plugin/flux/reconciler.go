@@ -123,6 +123,7 @@ func (r *Reconciler) pipeline() pipeline {
 		renderer: renderer{
 			service: r.service, loader: r.loader, accounts: r.accounts, plans: r.plans, attempts: r.attempts, slots: r.slots,
 			counters: r.counters, now: r.now, parallel: r.opts.Parallel, version: r.opts.Version,
+			timeout: cmp.Or(r.opts.FetchTimeout, DefaultFetchTimeout),
 		},
 		publisher: publisher{plans: r.plans, counters: r.counters, now: r.now},
 		deliverer: deliverer{engines: have, events: raises},
