@@ -260,6 +260,7 @@ func (p pipeline) prepare(ctx context.Context, s *subject) (resolved, publicatio
 			return found, publication{}, err
 		}
 	}
+	p.deliverer.warnOfQuotas(ctx, t, found.access, out)
 	rollout.End(t)
 	t.Status.Rendered = nil
 	done, err := p.publisher.publish(ctx, s, found, out)
