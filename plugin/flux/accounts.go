@@ -8,7 +8,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -16,8 +19,11 @@ import (
 
 	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/rights"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
+	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 )
 
 // maxAccounts is how many clients are kept.
@@ -116,6 +122,53 @@ func (o opener) openStore(ctx context.Context, t *v1alpha1.Transform, as client.
 			"the controller has no storage for ExternalArtifacts: set spec.output.oci, or start the controller with --storage-path")
 	}
 	return o.storage.For(as, t), nil
+}
+
+// checkRights returns an error that lists what the account of a Transform lacks to apply a render.
+// It checks what Flux applies to this cluster as that account, and what this controller writes for
+// Flux. Without an account Flux applies as itself, and another cluster has its own rights.
+func (o opener) checkRights(ctx context.Context, t *v1alpha1.Transform, with access, layers []delivery.Layer) error {
+	account := o.accounts.account(t)
+	if account == "" || engineOf(t) != v1alpha1.EngineFlux {
+		return nil
+	}
+	if d := t.Spec.Delivery; d != nil && d.Flux != nil && d.Flux.KubeConfig != nil {
+		return nil
+	}
+	checking, end := tracing.Start(ctx, "rights")
+	objects := append(fluxObjects(t, layers), rights.Known(layers, t.Namespace, account)...)
+	lacks, err := rights.Missing(checking, with.as, objects)
+	end(err)
+	if err != nil || len(lacks) == 0 {
+		return atPublish.at(err)
+	}
+
+	// All that is missing is named at once; no event follows when it is granted.
+	var b strings.Builder
+	for _, l := range lacks {
+		b.WriteString("\n" + l.String())
+	}
+	return atPublish.at(&blocked{problem{
+		kind: stalled, reason: v1alpha1.AccessDeniedReason, unwatched: true, validated: "True", rendered: "False",
+		err: fmt.Errorf("system:serviceaccount:%s:%s cannot apply what is rendered, so that nothing is published: grant it to%s", t.Namespace, account, b.String()),
+	}})
+}
+
+// fluxObjects returns the objects of Flux that a delivery of layers writes by the account.
+func fluxObjects(t *v1alpha1.Transform, layers []delivery.Layer) []delivery.ObjectRef {
+	var out []delivery.ObjectRef
+	for _, l := range layers {
+		name := t.Name + "-" + l.Name
+		out = append(out, delivery.ObjectRef{
+			Group: kustomizev1.GroupVersion.Group, Version: kustomizev1.GroupVersion.Version, Kind: kustomizev1.KustomizationKind, Namespace: t.Namespace, Name: name,
+		})
+		if o := t.Spec.Output; o != nil && o.OCI != nil {
+			out = append(out, delivery.ObjectRef{
+				Group: sourcev1.GroupVersion.Group, Version: sourcev1.GroupVersion.Version, Kind: sourcev1.OCIRepositoryKind, Namespace: t.Namespace, Name: name,
+			})
+		}
+	}
+	return out
 }
 
 // newClient returns a client without a cache that refuses names that would change the path of a

@@ -5,8 +5,10 @@ package flux
 
 import (
 	"context"
+	"strings"
 	"time"
 
+	"github.com/fluxcd/pkg/runtime/conditions"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,6 +17,8 @@ import (
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/quota"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/rollout"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
 )
 
@@ -50,12 +54,41 @@ func (d deliverer) deliver(ctx context.Context, t *v1alpha1.Transform, with acce
 	return &progress, nil
 }
 
+// warnOfQuotas puts into a condition what the namespaces of a render do not allow its pods, and
+// raises an event if that is news. Pods that are refused are no reason to publish nothing: a quota
+// may be raised, and others may leave room.
+func (d deliverer) warnOfQuotas(ctx context.Context, t *v1alpha1.Transform, with access, out rendered) {
+	// Another engine, and another cluster, have quotas that are not read here.
+	elsewhere := t.Spec.Delivery != nil && t.Spec.Delivery.Flux != nil && t.Spec.Delivery.Flux.KubeConfig != nil
+	var over []string
+	if engineOf(t) == v1alpha1.EngineFlux && !elsewhere {
+		var err error
+		over, err = quota.Warn(ctx, with.as, out.Files)
+		if err != nil {
+			log.FromContext(ctx).Error(err, "reading quotas")
+			return
+		}
+	}
+	if len(over) == 0 {
+		conditions.Delete(t, v1alpha1.OverQuotaCondition)
+		return
+	}
+	before := conditions.GetMessage(t, v1alpha1.OverQuotaCondition)
+	conditions.MarkTrue(t, v1alpha1.OverQuotaCondition, v1alpha1.OverQuotaReason, "%s", cut(strings.Join(over, "\n"), maxMessage))
+	if text := conditions.GetMessage(t, v1alpha1.OverQuotaCondition); text != before {
+		d.events.raise(ctx, t, notice{kind: typeWarning, reason: v1alpha1.OverQuotaReason, text: text})
+	}
+}
+
 // prune deletes the artifacts that are older than the history, once the cluster has nothing of
 // them. If that fails, the history stays longer until it is done, and nothing else is wrong.
 func (d deliverer) prune(ctx context.Context, t *v1alpha1.Transform, with access, progress *delivery.Progress) {
 	most := t.GetHistory()
-	if !progress.Ready || t.Spec.Rollback != nil || len(t.Status.History) <= most {
+	if !progress.Ready || len(t.Status.History) <= most {
 		return
+	}
+	if t.Spec.Rollback != nil || rollout.Failed(t) != "" {
+		return // What is delivered may be older.
 	}
 	left, err := with.store.Prune(ctx, t.Status.History[:most], t.Status.History[most:])
 	if err != nil {

@@ -48,6 +48,9 @@ type Options struct {
 	Limits evaluate.Limits
 	// Parallel is how many specs of one project are evaluated at once; 1 where zero.
 	Parallel int
+	// FetchTimeout bounds all that is fetched for one render: source, modules, charts; 5 min
+	// where zero.
+	FetchTimeout time.Duration
 	// Working is how many bytes the documents, inputs, modules and objects of one Transform
 	// may take in this process while they are rendered, roughly; no limit where zero. Those
 	// that take an eighth of it follow each other.

@@ -64,8 +64,16 @@ func isPublished(ctx context.Context, s *subject, store publish.Store, out rende
 	if last == nil || !s.staysReady(err) {
 		return false
 	}
-	packed, failed := store.Pack(ctx, out.Render)
-	return failed == nil && packed.Tree == last.Tree
+	return isSame(ctx, store, out, last)
+}
+
+// isSame reports whether a render has the files of an artifact.
+func isSame(ctx context.Context, store publish.Store, out rendered, as *v1alpha1.Artifact) bool {
+	if as == nil {
+		return false
+	}
+	packed, err := store.Pack(ctx, out.Render)
+	return err == nil && packed.Tree == as.Tree
 }
 
 // pack shows in the status what would be published of a render, and publishes nothing.

@@ -23,6 +23,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/renders"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/rollout"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
 	"github.com/ropewalk/ropewalk/plugin/host/service"
 	"github.com/ropewalk/ropewalk/plugin/host/tracing"
@@ -101,6 +102,7 @@ type pipeline struct {
 	renderer   renderer
 	publisher  publisher
 	deliverer  deliverer
+	keeper     keeper
 	previewer  previewer
 	reporter   reporter
 }
@@ -121,6 +123,7 @@ func (r *Reconciler) pipeline() pipeline {
 		renderer: renderer{
 			service: r.service, loader: r.loader, accounts: r.accounts, plans: r.plans, attempts: r.attempts, slots: r.slots,
 			counters: r.counters, now: r.now, parallel: r.opts.Parallel, version: r.opts.Version,
+			timeout: cmp.Or(r.opts.FetchTimeout, DefaultFetchTimeout),
 		},
 		publisher: publisher{plans: r.plans, counters: r.counters, now: r.now},
 		deliverer: deliverer{engines: have, events: raises},
@@ -128,6 +131,7 @@ func (r *Reconciler) pipeline() pipeline {
 			metrics: r.opts.Metrics, events: raises, claims: r.claims, attempts: r.attempts, now: r.now, dependency: r.opts.DependencyRequeue,
 		},
 	}
+	p.keeper = keeper{plans: r.plans, deliverer: p.deliverer, events: raises, now: r.now}
 	p.previewer = previewer{resolver: p.resolver, renderer: p.renderer, publisher: p.publisher, events: raises}
 	return p
 }
@@ -185,6 +189,9 @@ func (p pipeline) advance(ctx context.Context, s *subject, out *outcome) {
 	var err error
 	delivering, end := tracing.Start(ctx, "deliver")
 	out.progress, err = p.deliverer.deliver(delivering, s.transform, out.found.access, want)
+	if err == nil {
+		out.progress, err = p.keeper.keep(delivering, s, out.found.access, out.progress)
+	}
 	end(err)
 	out.err = cmp.Or(wrong, err)
 	if out.err != nil {
@@ -210,6 +217,7 @@ func (p pipeline) prepare(ctx context.Context, s *subject) (resolved, publicatio
 	}
 
 	// A rollback needs nothing that the spec names.
+	rollout.Begin(t)
 	if t.Spec.Rollback != nil {
 		with, pinned, err := p.pinner.pin(ctx, t)
 		return resolved{access: with}, pinned, err
@@ -219,10 +227,15 @@ func (p pipeline) prepare(ctx context.Context, s *subject) (resolved, publicatio
 		return found, publication{}, err
 	}
 
-	// Where nothing changed, nothing is rendered.
-	t.Status.Rendered = nil
-	if a := t.Status.Artifact; a != nil && a.Checksum == found.key && !p.renderer.isDue(t) && !s.isRequested() {
-		want, err := p.plans.find(ctx, t, found.store, a.Digest)
+	// Where nothing changed, nothing is rendered. What gave way to an earlier artifact stays known.
+	known := t.Status.Artifact
+	if rollout.Failed(t) != "" {
+		known = t.Status.Rendered
+	} else {
+		t.Status.Rendered = nil
+	}
+	if known != nil && known.Checksum == found.key && !p.renderer.isDue(t) && !s.isRequested() {
+		want, err := p.plans.find(ctx, t, found.store, t.Status.Artifact.Digest)
 		if err == nil {
 			return found, publication{want: want}, nil
 		}
@@ -235,6 +248,21 @@ func (p pipeline) prepare(ctx context.Context, s *subject) (resolved, publicatio
 	if err != nil {
 		return found, publication{}, err
 	}
+	if rollout.Failed(t) != "" && isSame(ctx, found.store, out, known) {
+		known.Checksum = out.key // It was not Ready in time.
+		want, err := p.plans.find(ctx, t, found.store, t.Status.Artifact.Digest)
+		return found, publication{want: want}, atPublish.at(err)
+	}
+
+	// What is new is published, if it can be applied.
+	if s.isNew(out.key) || !isSame(ctx, found.store, out, t.Status.Artifact) {
+		if err := p.opener.checkRights(ctx, t, found.access, out.Layers); err != nil {
+			return found, publication{}, err
+		}
+	}
+	p.deliverer.warnOfQuotas(ctx, t, found.access, out)
+	rollout.End(t)
+	t.Status.Rendered = nil
 	done, err := p.publisher.publish(ctx, s, found, out)
 	return found, done, err
 }

@@ -36,10 +36,6 @@ import (
 // argoLayer is the name of the only layer for an engine that orders by itself.
 const argoLayer = "whole"
 
-// fetchTimeout bounds all that is fetched for one render. A slot is never taken back,
-// so that this and the timeout of evaluations bound how long others wait for it.
-const fetchTimeout = 5 * time.Minute
-
 // errEmpty is a render without objects.
 var errEmpty = errors.New("nothing was rendered, and what was applied before would be deleted")
 
@@ -70,6 +66,9 @@ type renderer struct {
 	// the program.
 	parallel int
 	version  string
+	// timeout bounds all that is fetched for one render. A slot is never taken back, so that this
+	// and the timeout of evaluations bound how long others wait for it.
+	timeout time.Duration
 }
 
 // render renders what the spec gives, and shows in the status what that is. A render that failed
@@ -186,7 +185,7 @@ func validFor(s *subject) time.Duration {
 // load loads the request of a Transform. Servers that are slow must not hold the slot for ever.
 func (r renderer) load(ctx context.Context, id request.Identity, t *v1alpha1.Transform) (request.Loaded, error) {
 	loading, end := tracing.Start(ctx, "load")
-	inTime, cancel := context.WithTimeout(loading, fetchTimeout)
+	inTime, cancel := context.WithTimeout(loading, r.timeout)
 	loaded, err := r.loader.Load(inTime, id, t)
 	cancel()
 	end(err)

@@ -18,6 +18,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/renders"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -75,4 +76,15 @@ func TestTagsAreResolvedAgainWithinHalfAnInterval(t *testing.T) {
 	require.Equal(t, 30*time.Second, validFor(s))
 	of.Annotations = map[string]string{meta.ReconcileRequestAnnotation: "now"}
 	require.Negative(t, validFor(s), "a user wants to know what they are now")
+}
+
+func TestWhatIsFetchedForARenderIsBounded(t *testing.T) {
+	of := &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "1", Generation: 1}}
+	of.Spec.SourceRef = &v1alpha1.SourceReference{Kind: "GitRepository", Name: "web"}
+	of.Spec.Output = &v1alpha1.Output{OCI: &v1alpha1.OCIOutput{Repository: "oci://localhost/web"}}
+	b := newBench(t, inprocess.New(inprocess.Options{}), of, repository(t, "web", map[string]string{"README.md": "nothing"}))
+	require.NotContains(t, b.reconcile(t, "web"), "deadline exceeded")
+	b.opts.FetchTimeout = time.Nanosecond
+	b.attempts = &renders.Attempts{}
+	require.Contains(t, b.reconcile(t, "web"), "deadline exceeded")
 }

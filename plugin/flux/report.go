@@ -23,6 +23,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/renders"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/rollout"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -186,8 +187,10 @@ type schedule struct {
 // off.
 func (s schedule) next(t *v1alpha1.Transform, out outcome, p *problem) (time.Duration, bool) {
 	interval := intervalOf(t)
-	if s.claims > 0 {
-		interval = min(interval, s.claims)
+	for _, other := range []time.Duration{s.claims, rollout.Wait(t, s.now)} {
+		if other > 0 {
+			interval = min(interval, other)
+		}
 	}
 	switch {
 	case p == nil:

@@ -4,9 +4,11 @@
 package flux
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/fluxcd/pkg/runtime/conditions"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/renders"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/rollout"
 )
 
 // pinner finds the artifacts that rollbacks name.
@@ -46,15 +49,63 @@ func (p pinner) pin(ctx context.Context, t *v1alpha1.Transform) (access, publica
 	}
 
 	// It takes the place of what was published last.
-	if at, ok := with.store.(publish.Pointer); ok {
-		if err := at.Point(ctx, digest); err != nil {
-			return with, publication{}, atPublish.at(err)
-		}
+	if err := point(ctx, with.store, digest); err != nil {
+		return with, publication{}, err
 	}
 	a := *t.Status.History[i].DeepCopy()
 	a.Checksum = "" // With none, the spec is rendered and published when the rollback ends.
 	t.Status.Artifact = &a
 	return with, publication{want: want, changed: true}, nil
+}
+
+// point makes what leads to the complete artifact lead to an earlier one.
+func point(ctx context.Context, store publish.Store, digest string) error {
+	if at, ok := store.(publish.Pointer); ok {
+		return atPublish.at(at.Point(ctx, digest))
+	}
+	return nil
+}
+
+// keeper delivers the artifact that was Ready last in place of one that is not Ready in time:
+// spec.delivery.rollbackAfter.
+type keeper struct {
+	plans     plans
+	deliverer deliverer
+	events    events
+	now       func() time.Time
+}
+
+// keep looks at how far a delivery is, and delivers the artifact that was Ready last if the
+// present one had its time. It returns the progress of what is delivered then.
+func (k keeper) keep(ctx context.Context, s *subject, with access, progress *delivery.Progress) (*delivery.Progress, error) {
+	// Objects that are kept for other Transforms are no matter of this one.
+	t := s.transform
+	ready := progress.Ready || progress.Reason == v1alpha1.HandingOverReason
+	digest := rollout.Observe(t, s.before, ready, progress.Stalled && !progress.Failed, k.now())
+	if digest == "" {
+		return progress, nil
+	}
+
+	// It needs nothing that the spec names.
+	want, err := k.plans.find(ctx, t, with.store, digest)
+	if err != nil {
+		return nil, atDeliver.at(fmt.Errorf("spec.delivery.rollbackAfter: %w", err))
+	}
+	if err := point(ctx, with.store, digest); err != nil {
+		return nil, err
+	}
+	if err := rollout.GoBack(t, digest, cut(cmp.Or(progress.Message, "no layer is applied yet"), maxLine)); err != nil {
+		return nil, atDeliver.at(err)
+	}
+
+	// The status has the decision before the engine is asked for anything.
+	text := conditions.GetMessage(t, v1alpha1.RolledBackCondition)
+	set(t, v1alpha1.RenderedCondition, "False", v1alpha1.RolledBackReason, text)
+	k.events.raise(ctx, t, notice{kind: typeWarning, reason: v1alpha1.RolledBackReason, text: text})
+	if err := s.patchStatus(ctx); err != nil {
+		return nil, err
+	}
+	return k.deliverer.deliver(ctx, t, with, want)
 }
 
 // previewer renders what a spec gives while an earlier artifact is delivered.

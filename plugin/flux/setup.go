@@ -42,6 +42,7 @@ const (
 	DefaultConcurrent        = 8
 	DefaultDependencyRequeue = 30 * time.Second
 	DefaultPlanCacheBytes    = 32 << 20
+	DefaultFetchTimeout      = 5 * time.Minute
 )
 
 // kubeVersionFor is how long the version of the API server is believed.
@@ -57,6 +58,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	opts.Concurrent = cmp.Or(opts.Concurrent, DefaultConcurrent)
 	opts.DependencyRequeue = cmp.Or(opts.DependencyRequeue, DefaultDependencyRequeue)
 	opts.PlanCacheBytes = cmp.Or(opts.PlanCacheBytes, DefaultPlanCacheBytes)
+	opts.FetchTimeout = cmp.Or(opts.FetchTimeout, DefaultFetchTimeout)
 	if opts.RateLimiter == nil {
 		opts.RateLimiter = runtimectrl.GetDefaultRateLimiter()
 	}

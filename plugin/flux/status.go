@@ -17,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/rollout"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -81,6 +82,9 @@ func set(t *v1alpha1.Transform, condition, status, reason, text string) {
 func setEngineConditions(t *v1alpha1.Transform, p delivery.Progress) (news bool) {
 	news = setSharedObjects(t, p.Shared) && !p.Stalled
 	switch {
+	case p.Ready && rollout.Failed(t) != "":
+		text := engineMessage(conditions.GetMessage(t, v1alpha1.RolledBackCondition))
+		setProblem(t, problem{kind: stalled, reason: v1alpha1.RolledBackReason, err: text})
 	case p.Ready:
 		conditions.Delete(t, meta.StalledCondition)
 		conditions.Delete(t, meta.ReconcilingCondition)

@@ -110,7 +110,10 @@ func (s *subject) isNew(key string) bool {
 // isRetry reports whether the last reconciliation of this spec could not publish. Its message
 // stays while the next one tries.
 func (s *subject) isRetry() bool {
-	return s.was != nil && s.was.Reason == v1alpha1.PublishFailedReason && s.was.ObservedGeneration == s.transform.Generation
+	if s.was == nil || s.was.ObservedGeneration != s.transform.Generation {
+		return false
+	}
+	return s.was.Reason == v1alpha1.PublishFailedReason || s.was.Reason == v1alpha1.AccessDeniedReason
 }
 
 // staysReady reports whether a Transform stays Ready despite an error of the registry, because it

@@ -73,3 +73,17 @@ func TestATransformStaysReadyWithoutItsRegistry(t *testing.T) {
 	of.Annotations = map[string]string{meta.ReconcileRequestAnnotation: "now"}
 	require.False(t, s.staysReady(away), "a user wants to know")
 }
+
+func TestAnotherTryToPublishLeavesTheMessage(t *testing.T) {
+	of := &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
+	require.False(t, begin(nil, of, time.Now()).isRetry(), "it is new")
+	for reason, retry := range map[string]bool{
+		v1alpha1.PublishFailedReason: true, v1alpha1.AccessDeniedReason: true, v1alpha1.InvalidReason: false,
+	} {
+		conditions.MarkFalse(of, meta.ReadyCondition, reason, "no")
+		require.Equal(t, retry, begin(nil, of, time.Now()).isRetry(), reason)
+		other := of.DeepCopy()
+		other.Generation++
+		require.False(t, begin(nil, other, time.Now()).isRetry(), "the spec is another one")
+	}
+}

@@ -127,6 +127,29 @@ func TestReasonsOfTheGuideAreThoseOfTheAPI(t *testing.T) {
 	require.ElementsMatch(t, want, firstColumn(t, fluxFolder+"/README.md", "reason"))
 }
 
+// TestOperationsNamesEveryEvent compares the table with the reasons of conditions, of which events
+// follow, and with those that only events have.
+func TestOperationsNamesEveryEvent(t *testing.T) {
+	var want []string
+	for _, m := range regexp.MustCompile(`(?m)Reason += "(\w+)"`).FindAllStringSubmatch(read(t, root+"/plugin/api/v1alpha1/condition.go"), -1) {
+		if m[1] != "Valid" { // It is of the condition Validated alone.
+			want = append(want, m[1])
+		}
+	}
+	sources, err := filepath.Glob(root + "/plugin/flux/*.go")
+	require.NoError(t, err)
+	for _, file := range sources {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, m := range regexp.MustCompile(`(?:reason: |add\(type\w+, )"(\w+)"`).FindAllStringSubmatch(read(t, file), -1) {
+			want = append(want, m[1])
+		}
+	}
+	require.Greater(t, len(want), 20)
+	require.ElementsMatch(t, want, firstColumn(t, fluxFolder+"/operations.md", "event | type"))
+}
+
 func TestOperationsNamesEveryMetricAndEveryAlert(t *testing.T) {
 	operations := fluxFolder + "/operations.md"
 	var want []string

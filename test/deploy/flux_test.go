@@ -212,7 +212,7 @@ func TestTheControllerHasTheseRightsAndNoMore(t *testing.T) {
 			"[source.toolkit.fluxcd.io] [ocirepositories externalartifacts] [get list create update patch delete]",
 			"[source.toolkit.fluxcd.io] [externalartifacts/status] [get update patch]",
 			"[kustomize.toolkit.fluxcd.io] [kustomizations] [get list create update patch delete]",
-			"[] [configmaps secrets serviceaccounts] [get]",
+			"[] [configmaps secrets serviceaccounts] [get]", "[] [resourcequotas limitranges] [list]",
 		},
 		"ropewalk-controller-leader-election": {
 			"[coordination.k8s.io] [leases] [create]", "[coordination.k8s.io] [leases] [get update patch]",

@@ -13,6 +13,12 @@ const (
 	// SharedObjectsCondition says which objects another Transform delivers too. There is
 	// none where all objects are its own.
 	SharedObjectsCondition = "SharedObjects"
+	// OverQuotaCondition says what ResourceQuotas and LimitRanges do not allow the pods of
+	// the last render. There is none where they allow all, or are not known.
+	OverQuotaCondition = "OverQuota"
+	// RolledBackCondition says which artifact was not Ready within delivery.rollbackAfter, and
+	// which one is delivered in its place. There is none otherwise.
+	RolledBackCondition = "RolledBack"
 )
 
 // Reasons of conditions.
@@ -39,6 +45,8 @@ const (
 	ForeignObjectsReason = "ForeignObjects"
 	// SharedObjectsReason: another Transform delivers the same objects.
 	SharedObjectsReason = "SharedObjects"
+	// OverQuotaReason: a ResourceQuota or a LimitRange will refuse pods.
+	OverQuotaReason = "OverQuota"
 	// HandingOverReason: all is applied, and objects that another Transform wants, or may
 	// want, are kept until it has them.
 	HandingOverReason = "HandingOver"

@@ -104,6 +104,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.flux) || !has(self.type) || self.type == 'Flux'",message="flux is for the type Flux"
 // +kubebuilder:validation:XValidation:rule="!has(self.argocd) || has(self.type) && self.type == 'ArgoCD'",message="argocd is for the type ArgoCD"
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type != 'ArgoCD' || has(self.argocd)",message="argocd says where the Application goes"
+// +kubebuilder:validation:XValidation:rule="!has(self.rollbackAfter) || !has(self.type) || self.type != 'None'",message="with the type None nothing is delivered that could be Ready: take rollbackAfter away"
+// +kubebuilder:validation:XValidation:rule="!has(self.rollbackAfter) || duration(self.rollbackAfter) >= duration('1s')",message="rollbackAfter is at least 1s"
 type Delivery struct {
 	// Type is Flux (objects of Flux that are ours), ArgoCD (an Application) or None:
 	// the artifact is published, and applied by other means. Where it changes, the
@@ -134,6 +136,15 @@ type Delivery struct {
 	// +kubebuilder:default:=Refuse
 	// +optional
 	SharedObjects string `json:"sharedObjects,omitempty"`
+	// RollbackAfter is how long a new artifact may take to be Ready. After that the one
+	// that was Ready last is delivered in its place, once, until the spec or what it
+	// renders changes; the condition RolledBack says so. With it, Flux waits for all
+	// Deployments, StatefulSets and DaemonSets to have rolled out. Where it is empty,
+	// nothing is rolled back by itself.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
+	// +optional
+	RollbackAfter *metav1.Duration `json:"rollbackAfter,omitempty"`
 }
 
 // SharedObjectsWarn is the value of Delivery.SharedObjects by which they are applied.

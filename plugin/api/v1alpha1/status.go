@@ -37,6 +37,10 @@ type TransformStatus struct {
 	// +optional
 	Rendered *Artifact `json:"rendered,omitempty"`
 
+	// Rollout is what delivery.rollbackAfter goes by.
+	// +optional
+	Rollout *RolloutStatus `json:"rollout,omitempty"`
+
 	// References are what the source and the modules led to.
 	// +optional
 	// +listType=atomic
@@ -98,6 +102,27 @@ type Artifact struct {
 	// Checksum is that of what was rendered; with the same there is nothing to do.
 	// +optional
 	Checksum string `json:"checksum,omitempty"`
+}
+
+// RolloutStatus is how far the artifact that is delivered is, for delivery.rollbackAfter.
+type RolloutStatus struct {
+	// Digest is that of the artifact that is delivered. There is none while nothing is
+	// applied because a user has to change something first.
+	// +optional
+	Digest string `json:"digest,omitempty"`
+	// Since is when its delivery began, with this generation of the spec.
+	// +optional
+	Since metav1.Time `json:"since,omitempty"`
+	// Generation is that of the spec.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+	// Ready is the digest that was Ready last.
+	// +optional
+	Ready string `json:"ready,omitempty"`
+	// Failed is the digest that was not Ready in time, in place of which the one
+	// that was is delivered.
+	// +optional
+	Failed string `json:"failed,omitempty"`
 }
 
 // ArtifactLayer is a barrier layer of an artifact.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 
 	"github.com/fluxcd/pkg/runtime/events"
@@ -26,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -111,25 +109,7 @@ func (f *flags) manager(connection *rest.Config, log logr.Logger) (ctrl.Manager,
 		return nil, err
 	}
 
-	// Only the leader of a controller that serves is ready.
-	ready := healthz.Ping
-	if f.serves() || f.pivot.has(partPivot) {
-		ready = leads(mgr.Elected())
-	}
-	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ready", ready))
-}
-
-// leads returns a check of readiness for a controller that serves artifacts, or children: only the
-// leader does, and a Service must not lead Flux, or an agent, to another controller.
-func leads(elected <-chan struct{}) healthz.Checker {
-	return func(*http.Request) error {
-		select {
-		case <-elected:
-			return nil
-		default:
-			return errors.New("another controller leads, which serves artifacts and children")
-		}
-	}
+	return mgr, addProbes(mgr, f.serves() || f.pivot.has(partPivot))
 }
 
 // narrow limits the cache to the objects that this controller works on, and has rights to.

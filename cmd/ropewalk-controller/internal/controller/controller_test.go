@@ -174,7 +174,7 @@ func TestFlagsReachTheReconciler(t *testing.T) {
 	dir := t.TempDir()
 	f := parsed(t, "--cache-dir="+dir, "--storage-path="+dir, "--storage-adv-addr=here", "--artifact-retention-ttl=1h",
 		"--default-service-account=ropewalk", "--no-cross-namespace-refs", "--concurrent=3", "--workers=1", "--timeout=5s",
-		"--argocd-namespaces=argocd,apps", "--argocd-projects=shop", "--requeue-dependency=5s", "--plain-http=Registry.test:5000")
+		"--argocd-namespaces=argocd,apps", "--argocd-projects=shop", "--requeue-dependency=5s", "--fetch-timeout=7s", "--plain-http=Registry.test:5000")
 	p, err := f.newParts(logr.Discard())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.close()) }()
@@ -184,6 +184,7 @@ func TestFlagsReachTheReconciler(t *testing.T) {
 	require.True(t, o.NoCrossNamespaceRefs)
 	require.Equal(t, 3, o.Concurrent)
 	require.Equal(t, 5*time.Second, o.DependencyRequeue)
+	require.Equal(t, 7*time.Second, o.FetchTimeout)
 	require.Equal(t, evaluate.Limits{Timeout: 5 * time.Second, Memory: p.shares.worker}, o.Limits)
 	require.Equal(t, []string{"argocd", "apps"}, o.ArgoCD.Namespaces)
 	require.Equal(t, []string{"shop"}, o.ArgoCD.Projects)

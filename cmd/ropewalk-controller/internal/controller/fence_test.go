@@ -76,11 +76,3 @@ func TestAProcessWithoutItsLeaseDoesNotWrite(t *testing.T) {
 	require.NoError(t, send(0, http.MethodPut, lease))
 	require.NoError(t, send(1, http.MethodPut, status))
 }
-
-func TestOnlyTheControllerThatLeadsIsReady(t *testing.T) {
-	elected := make(chan struct{})
-	check := leads(elected)
-	require.EqualError(t, check(nil), "another controller leads, which serves artifacts and children")
-	close(elected)
-	require.NoError(t, check(nil))
-}

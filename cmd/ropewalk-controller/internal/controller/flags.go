@@ -19,6 +19,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/internal/telemetry"
+	"github.com/ropewalk/ropewalk/plugin/flux"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
@@ -56,6 +57,7 @@ type flags struct {
 	workers    int
 	total      process.Size
 	timeout    time.Duration
+	fetching   time.Duration
 	pullPolicy string
 	cacheDir   string
 	plainHTTP  []string
@@ -114,6 +116,7 @@ func (f *flags) addRendering(set *pflag.FlagSet, env func(string) string) {
 	set.IntVar(&f.workers, "workers", 2, "evaluate in `N` processes")
 	set.Var(&f.total, "memory-total", "memory of the controller and all of its workers together")
 	set.DurationVar(&f.timeout, "timeout", evaluate.DefaultTimeout, "limit of the evaluation of one spec")
+	set.DurationVar(&f.fetching, "fetch-timeout", flux.DefaultFetchTimeout, "limit of all that is fetched for one render: the source, modules and charts")
 	set.StringVar(&f.pullPolicy, "pull-policy", "", "`FILE` of a PullPolicy: where modules may come from, and which must be signed;\na change counts for the next render")
 	set.StringVar(&f.cacheDir, "cache-dir", env("ROPEWALK_CACHE"), "`DIR` of the cache of modules and renders; none where empty")
 	set.StringSliceVar(&f.plainHTTP, "plain-http", nil, "`HOST[:PORT]` of registries and Git servers to speak to without TLS")
@@ -168,8 +171,8 @@ func (f *flags) checkNumbers() error {
 		return fmt.Errorf("--workers %d: expected 1 or more", f.workers)
 	case f.interval.Percentage > 99:
 		return fmt.Errorf("--interval-jitter-percentage %d: expected 0 to 99", f.interval.Percentage)
-	case f.timeout <= 0 || f.requeueDependency <= 0 || f.drain <= 0 || f.retention <= 0:
-		return errors.New("--timeout, --requeue-dependency, --graceful-shutdown-timeout and --artifact-retention-ttl: expected more than 0")
+	case min(f.timeout, f.fetching, f.requeueDependency, f.drain, f.retention) <= 0:
+		return errors.New("--timeout, --fetch-timeout, --requeue-dependency, --graceful-shutdown-timeout and --artifact-retention-ttl: expected more than 0")
 	case f.retry.MinRetryDelay <= 0 || f.retry.MaxRetryDelay < f.retry.MinRetryDelay:
 		return fmt.Errorf("--min-retry-delay %s, --max-retry-delay %s: expected more than 0, and the second not less than the first",
 			f.retry.MinRetryDelay, f.retry.MaxRetryDelay)

@@ -155,7 +155,7 @@ func (f *flags) options(p *parts) flux.Options {
 		WorkloadIdentity:      f.gates[flux.GateWorkloadIdentity],
 		DefaultServiceAccount: f.defaultAccount, NoCrossNamespaceRefs: f.acl.NoCrossNamespaceRefs,
 		ArgoCD:     flux.ArgoCD{Namespaces: f.argocdNamespaces, Projects: f.argocdProjects},
-		Concurrent: f.concurrent, RateLimiter: runtimectrl.GetRateLimiter(f.retry), DependencyRequeue: f.requeueDependency,
+		Concurrent: f.concurrent, RateLimiter: runtimectrl.GetRateLimiter(f.retry), DependencyRequeue: f.requeueDependency, FetchTimeout: f.fetching,
 		PlanCacheBytes: p.shares.plans, Tracer: p.tracer,
 	}
 	if f.serves() {

@@ -66,6 +66,11 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 		}
 	}
 
+	// What goes back when it is not Ready has to have rolled out.
+	if t.Spec.Delivery != nil && t.Spec.Delivery.RollbackAfter != nil {
+		want.Layers = checkWorkloads(want.Layers)
+	}
+
 	// What is in the cluster, and what other Transforms do, is read anew each time.
 	d := f.begin(t)
 	for i := range want.Layers {

@@ -1,0 +1,181 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package quota compares what the pods of a render ask for with the ResourceQuotas and LimitRanges
+// of their namespaces. It counts the render alone, at the replicas that it names: what others use,
+// what an autoscaler adds, and quotas with scopes are not known here.
+package quota
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ropewalk/ropewalk/render/emit"
+)
+
+// Warn returns what the namespaces of a render do not allow its pods, sorted. It returns nothing
+// about namespaces whose quotas the client may not list.
+func Warn(ctx context.Context, as client.Reader, files []emit.File) ([]string, error) {
+	byNamespace := map[string][]workload{}
+	for _, f := range files {
+		// Objects without containers are most of a large render.
+		if f.Node == "" || !bytes.Contains(f.Data, []byte("containers:")) {
+			continue
+		}
+		if w, ok := read(f.Data); ok {
+			byNamespace[w.namespace] = append(byNamespace[w.namespace], w)
+		}
+	}
+	var out []string
+	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
+		var quotas corev1.ResourceQuotaList
+		var ranges corev1.LimitRangeList
+		for _, list := range []client.ObjectList{&quotas, &ranges} {
+			if err := as.List(ctx, list, client.InNamespace(namespace)); err != nil && !apierrors.IsForbidden(err) {
+				return nil, err
+			}
+		}
+		out = append(out, judge(byNamespace[namespace], quotas.Items, ranges.Items)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// judge returns what one namespace does not allow.
+func judge(workloads []workload, quotas []corev1.ResourceQuota, ranges []corev1.LimitRange) []string {
+	var out []string
+	sums := corev1.ResourceList{}
+	for _, w := range workloads {
+		pod := corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(1, resource.DecimalSI)}
+		for _, c := range w.spec.Containers {
+			asks := withDefaults(c.Resources, ranges)
+			out = append(out, outOfRange(w, c.Name, asks, ranges)...)
+			out = append(out, unset(w, c.Name, asks, quotas)...)
+			add(pod, named("requests.", asks.Requests), 1)
+			add(pod, named("limits.", asks.Limits), 1)
+		}
+		add(sums, pod, w.replicas)
+	}
+	for _, q := range plain(quotas) {
+		for name, hard := range q.Spec.Hard {
+			if sum, ok := sums[canonical(name)]; ok && sum.Cmp(hard) > 0 {
+				out = append(out, fmt.Sprintf("ResourceQuota %s/%s allows %s of %s, and the pods of this render ask for %s",
+					q.Namespace, q.Name, hard.String(), name, sum.String()))
+			}
+		}
+	}
+	return out
+}
+
+// unset returns what a container does not say, and a quota demands of every container.
+func unset(w workload, container string, asks corev1.ResourceRequirements, quotas []corev1.ResourceQuota) (out []string) {
+	says := corev1.ResourceList{}
+	add(says, named("requests.", asks.Requests), 1)
+	add(says, named("limits.", asks.Limits), 1)
+	for _, q := range plain(quotas) {
+		for name := range q.Spec.Hard {
+			_, ok := says[canonical(name)]
+			if isCompute(canonical(name)) && !ok {
+				out = append(out, fmt.Sprintf("%s: container %q has no %s, without which ResourceQuota %s/%s refuses its pods",
+					w, container, canonical(name), q.Namespace, q.Name))
+			}
+		}
+	}
+	return out
+}
+
+// outOfRange returns what a container asks beyond a LimitRange.
+func outOfRange(w workload, container string, asks corev1.ResourceRequirements, ranges []corev1.LimitRange) (out []string) {
+	for _, r := range ranges {
+		for _, item := range r.Spec.Limits {
+			if item.Type != corev1.LimitTypeContainer {
+				continue
+			}
+			for name, most := range item.Max {
+				if limit, ok := asks.Limits[name]; ok && limit.Cmp(most) > 0 {
+					out = append(out, fmt.Sprintf("%s: container %q has the limit %s of %s, and LimitRange %s/%s allows %s",
+						w, container, limit.String(), name, r.Namespace, r.Name, most.String()))
+				}
+			}
+			for name, least := range item.Min {
+				if request, ok := asks.Requests[name]; ok && request.Cmp(least) < 0 {
+					out = append(out, fmt.Sprintf("%s: container %q requests %s of %s, and LimitRange %s/%s wants %s at least",
+						w, container, request.String(), name, r.Namespace, r.Name, least.String()))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// withDefaults returns what a container asks for when the API server has filled in what it leaves
+// out: the defaults of the LimitRanges, and the limit as the request.
+func withDefaults(r corev1.ResourceRequirements, ranges []corev1.LimitRange) corev1.ResourceRequirements {
+	out := corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
+	maps.Copy(out.Limits, r.Limits)
+	maps.Copy(out.Requests, r.Limits)
+	maps.Copy(out.Requests, r.Requests)
+	fill := func(into, from corev1.ResourceList) {
+		for name, amount := range from {
+			if _, ok := into[name]; !ok {
+				into[name] = amount
+			}
+		}
+	}
+	for _, limits := range ranges {
+		for _, item := range limits.Spec.Limits {
+			if item.Type == corev1.LimitTypeContainer {
+				fill(out.Limits, item.Default)
+				fill(out.Requests, item.DefaultRequest)
+			}
+		}
+	}
+	return out
+}
+
+// plain returns the quotas that count every pod.
+func plain(all []corev1.ResourceQuota) []corev1.ResourceQuota {
+	return slices.DeleteFunc(slices.Clone(all), func(q corev1.ResourceQuota) bool { return len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil })
+}
+
+// canonical returns the name of a resource of a quota: cpu is short for requests.cpu.
+func canonical(name corev1.ResourceName) corev1.ResourceName {
+	if name == corev1.ResourceCPU || name == corev1.ResourceMemory {
+		return "requests." + name
+	}
+	return name
+}
+
+// isCompute reports whether a quota of a resource refuses pods that say nothing of it.
+func isCompute(name corev1.ResourceName) bool {
+	_, of, _ := strings.Cut(string(name), ".")
+	return (of == "cpu" || of == "memory") && (strings.HasPrefix(string(name), "requests.") || strings.HasPrefix(string(name), "limits."))
+}
+
+// named returns a list with a prefix before each name.
+func named(prefix corev1.ResourceName, all corev1.ResourceList) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for name, amount := range all {
+		out[prefix+name] = amount
+	}
+	return out
+}
+
+// add adds a list to another one so many times.
+func add(to, list corev1.ResourceList, times int64) {
+	for name, amount := range list {
+		amount.Mul(times)
+		sum := to[name]
+		sum.Add(amount)
+		to[name] = sum
+	}
+}
