@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
@@ -66,6 +67,9 @@ type Options struct {
 	Expires time.Time
 	// Annotations are more annotations; those of this package are refused.
 	Annotations map[string]string
+	// Labels are annotations too, such as component: shop. Barrier layers, which several
+	// pushes share, do not have them.
+	Labels map[string]string
 	// Folders takes the folders at the root too, which hold manifests only. Flux
 	// applies one where a Kustomization names its path; Argo CD looks into none
 	// unless its spec sets directory.recurse.
@@ -101,9 +105,11 @@ func PackSet(complete fs.FS, layers []Layer, opts Options) (Set, error) {
 		}
 		seen[l.Name] = true
 
-		// A layer is shared by the pushes that have it, so it does not expire with one of them.
+		// A layer is shared by the pushes that have it, so it does not expire with one of them,
+		// and has the labels of none.
 		shared := opts
 		shared.Expires = time.Time{}
+		shared.Labels = nil
 		a, err := pack(l.FS, shared, l.Name)
 		if err != nil {
 			return Set{}, fmt.Errorf("layer %q: %w", l.Name, err)
@@ -147,9 +153,28 @@ func pack(fsys fs.FS, opts Options, layer string) (*Artifact, error) {
 	return a, a.seal()
 }
 
-// Check refuses a source and a revision that cannot be written into an artifact (ErrShape).
-// Packing refuses them too; a caller that checks first fails before it renders.
+// isOwn reports whether the packer writes an annotation itself.
+func isOwn(name string) bool {
+	switch name {
+	case AnnotationCreated, AnnotationSource, AnnotationRevision, AnnotationTree, AnnotationLayer, AnnotationLayers, AnnotationExpires:
+		return true
+	}
+	return false
+}
+
+// Check refuses a source, a revision and annotations that cannot be written into an artifact
+// (ErrShape). Packing refuses them too; a caller that checks first fails before it renders.
 func (o Options) Check() error {
+	for _, more := range []map[string]string{o.Annotations, o.Labels} {
+		for _, name := range slices.Sorted(maps.Keys(more)) {
+			if isOwn(name) {
+				return manifest.Refuse(ErrShape, "annotation %q is written by the packer: choose another name", name)
+			}
+			if strings.ContainsFunc(name+more[name], unicode.IsControl) {
+				return manifest.Refuse(ErrShape, "annotation %q contains control characters", name)
+			}
+		}
+	}
 	for _, text := range []string{o.Source, o.Revision} {
 		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			return manifest.Refuse(ErrShape, "the source or the revision contains control characters")
@@ -164,16 +189,11 @@ func (o Options) Check() error {
 
 func annotate(opts Options) (map[string]string, error) {
 	out := map[string]string{AnnotationCreated: Created}
-	for _, name := range slices.Sorted(maps.Keys(opts.Annotations)) {
-		switch name {
-		case AnnotationCreated, AnnotationSource, AnnotationRevision, AnnotationTree, AnnotationLayer, AnnotationLayers, AnnotationExpires:
-			return nil, manifest.Refuse(ErrShape, "annotation %q is written by the packer: choose another name", name)
-		}
-		out[name] = opts.Annotations[name]
-	}
 	if err := opts.Check(); err != nil {
 		return nil, err
 	}
+	maps.Copy(out, opts.Labels)
+	maps.Copy(out, opts.Annotations)
 	if opts.Source != "" {
 		out[AnnotationSource] = opts.Source
 	}

@@ -121,6 +121,10 @@ func TestPackRefusesWhatAnEngineWouldTakeForSomethingElse(t *testing.T) {
 	require.ErrorIs(t, err, artifact.ErrLimit)
 	_, err = artifact.Pack(artifacts.Tree("a.yaml", ""), artifact.Options{Annotations: map[string]string{artifact.AnnotationTree: "x"}})
 	require.ErrorIs(t, err, artifact.ErrShape)
+	for _, labels := range []map[string]string{{artifact.AnnotationRevision: "x"}, {"a": "x\n"}, {"a\t": "x"}} {
+		_, err = artifact.Pack(artifacts.Tree("a.yaml", ""), artifact.Options{Labels: labels})
+		require.ErrorIs(t, err, artifact.ErrShape)
+	}
 }
 
 func TestAWholeNamesItsLayers(t *testing.T) {

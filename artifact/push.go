@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -132,13 +133,21 @@ func (p *pusher) findCurrent(ctx context.Context, set Set, tags []string) (curre
 		return out, nil //nolint:nilerr // as above
 	}
 	sameLayer := func(a, b LayerRef) bool { return a.Name == b.Name && a.Tree == b.Tree }
-	if at.Annotations[AnnotationTree] != complete.Tree || at.Annotations[AnnotationExpires] != complete.annotations[AnnotationExpires] ||
-		!slices.EqualFunc(out.layers, refsOf(set), sameLayer) {
+	if !maps.Equal(compared(at.Annotations), compared(complete.annotations)) || !slices.EqualFunc(out.layers, refsOf(set), sameLayer) {
 		return out, nil
 	}
 	held, err := p.holds(ctx, out)
 	out.same, out.damaged = held, !held
 	return out, manifest.About(reference, err)
+}
+
+// compared returns the annotations that make another artifact of the same manifests: the tree, when
+// it expires, and those that a caller chose. Another revision with the same manifests is no reason
+// to push.
+func compared(annotations map[string]string) map[string]string {
+	out := maps.Clone(annotations)
+	maps.DeleteFunc(out, func(name, _ string) bool { return isOwn(name) && name != AnnotationTree && name != AnnotationExpires })
+	return out
 }
 
 func refsOf(set Set) []LayerRef {

@@ -88,6 +88,26 @@ func TestAnUnchangedTreeIsNoPush(t *testing.T) {
 	})
 }
 
+func TestOtherLabelsAreAPush(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, open func(string) artifact.Store) {
+		labelled := func(labels map[string]string) artifact.Set {
+			set, err := artifact.PackSet(artifacts.Tree("0.yaml", "a"), []artifact.Layer{{Name: "base", FS: artifacts.Tree("0.yaml", "a")}}, artifact.Options{Labels: labels})
+			require.NoError(t, err)
+			return set
+		}
+		first := artifacts.Push(t, open("shop"), labelled(nil), "v1")
+		second := artifacts.Push(t, open("shop"), labelled(map[string]string{"component": "shop"}), "v1")
+		require.True(t, second.Changed)
+		require.Equal(t, first.Tree, second.Tree)
+		require.Equal(t, first.Layers, second.Layers, "layers have no labels")
+		require.False(t, artifacts.Push(t, open("shop"), labelled(map[string]string{"component": "shop"}), "v1").Changed)
+		got, err := artifact.Pull(t.Context(), open("shop"), "v1", artifact.PullOptions{})
+		require.NoError(t, err)
+		require.Equal(t, "shop", got.Annotations["component"])
+	})
+}
+
 func TestRequestsOfAPush(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]*servers.OCI{"in process": servers.InProcess(t), "docker-registry": servers.Registry(t)} {

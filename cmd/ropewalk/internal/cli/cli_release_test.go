@@ -112,6 +112,7 @@ func TestAPlanIsBuiltElsewhere(t *testing.T) {
 	out := good(t, r.with("build", plan, "--set", "host="+canary)...)
 	require.Contains(t, out, "build/app:v1\n")
 	require.Contains(t, out, "v1, stable")
+	require.Contains(t, good(t, r.with("artifact", "inspect", "oci://"+r.from.Host+"/build/app:v1", "--show", "manifest")...), `"component":"app"`)
 
 	for name, tt := range map[string]struct {
 		old, new, want string

@@ -36,8 +36,9 @@ type buildFlags struct {
 	revision string
 	folders  bool
 	format   command.Choice
-	// plan is where a plan is written to in place of the push, labels are its labels.
-	plan     string
+	// plan is where a plan is written to in place of the push.
+	plan string
+	// labels are those of the plan, and annotations of the artifact.
 	labels   []string
 	atDeploy bool
 	// recursive means every project on its own.
@@ -48,11 +49,33 @@ type buildFlags struct {
 
 // Options returns the options of the artifact.
 func (f *buildFlags) Options() artifact.Options {
-	out := artifact.Options{Source: f.source, Revision: f.revision, Folders: f.folders, Empty: f.AllowEmpty}
+	labels, _ := f.parseLabels() // Mistakes in them end the command early.
+	out := artifact.Options{Source: f.source, Revision: f.revision, Labels: labels, Folders: f.folders, Empty: f.AllowEmpty}
 	if f.atDeploy {
 		out.Annotations = map[string]string{release.AnnotationNamespace: release.AtDeploy}
 	}
 	return out
+}
+
+// parseLabels returns the labels by their names. Names that Ropewalk writes itself are refused.
+func (f *buildFlags) parseLabels() (map[string]string, error) {
+	out := map[string]string{}
+	for _, l := range f.labels {
+		name, value, ok := strings.Cut(l, "=")
+		switch _, given := out[name]; {
+		case !ok || name == "" || value == "":
+			return nil, command.Usagef("write NAME=VALUE", "--label %s", l)
+		case given:
+			return nil, command.Usagef("remove one of them", "--label %s: %q is there twice", l, name)
+		case strings.HasPrefix(name, "dev.ropewalk."):
+			return nil, command.Usagef("choose another name", "--label %s: names that begin with dev.ropewalk. are those that Ropewalk writes", l)
+		}
+		out[name] = value
+	}
+	if err := (artifact.Options{Labels: out}).Check(); err != nil {
+		return nil, &command.UsageError{Err: err}
+	}
+	return out, nil
 }
 
 // Build returns the command build.
@@ -66,7 +89,7 @@ push it to a registry or into an image layout. The graph, the provenance and a l
 the images are attached to it; with --sign-key all of it is signed. Tags move last.
 
 The same render gives the same digest everywhere. Where the tag leads to the same
-manifests already, nothing is pushed.
+manifests and labels already, nothing is pushed.
 
 With --plan nothing is pushed: what would be fetched, rendered and pushed is written into a
 BuildPlan. "build PLAN" does just that later, elsewhere, in the same folder of a checkout
@@ -91,6 +114,9 @@ and oci-layout:out is oci-layout:out/apps/shop. PATH itself is called like its f
 	}
 	f := cmd.Flags()
 	cmd.RunE = a.Run(func(ctx context.Context, args []string) error {
+		if _, err := flags.parseLabels(); err != nil {
+			return err
+		}
 		if flags.recursive {
 			return a.runBuilds(ctx, &flags, args)
 		}
@@ -111,7 +137,7 @@ and oci-layout:out is oci-layout:out/apps/shop. PATH itself is called like its f
 	f.StringVar(&flags.revision, "revision", "", "`REVISION` of it, such as main@sha1:<hash>, for commit statuses")
 	f.BoolVar(&flags.folders, "folders", false, foldersHelp)
 	f.StringVar(&flags.plan, "plan", "", "`FILE` to write a BuildPlan to, or -; nothing is pushed")
-	f.StringArrayVar(&flags.labels, "label", nil, "`NAME=VALUE` for the plan, such as component=shop; may be repeated")
+	f.StringArrayVar(&flags.labels, "label", nil, "`NAME=VALUE`, such as component=shop: an annotation of the artifact, and a label of\nthe plan; may be repeated")
 	f.BoolVar(&flags.atDeploy, "namespace-at-deploy", false, "leave the namespace of objects out, for \"deploy --namespace\"; what names it\nelsewhere is an error")
 	flags.format = command.NewChoice("text", "json")
 	flags.format.Add(cmd, "format", "how to print what was done")

@@ -72,7 +72,7 @@ func (b build) provenance() statement.Build {
 var (
 	keptOptions = []string{ //nolint:gochecknoglobals // a constant
 		"source", "revision", "folders", "namespace-at-deploy", "values", "overrides-file", "env-file", "var-from-env",
-		"image", "runtime-from-env", "name", "expression", "namespace", "kube-version", "cluster-domain", "crds", "allow-empty", "argocd-health", "skip-schemas", "preview",
+		"image", "runtime-from-env", "name", "expression", "namespace", "kube-version", "cluster-domain", "crds", "allow-empty", "argocd-health", "skip-schemas", "preview", "label",
 	}
 	namedOptions = []string{"set", "set-string", "set-json", "set-file", "override-property", "runtime", "var"} //nolint:gochecknoglobals // a constant
 )
@@ -143,17 +143,13 @@ func (b build) plan(f *pflag.FlagSet, flags *buildFlags, at artifact.Location) (
 		out.Spec.Variables = &release.Variables{Digest: made.Variables, Names: b.variables()}
 	}
 
-	// Labels are for the people who look for a plan.
-	for _, l := range flags.labels {
-		name, value, ok := strings.Cut(l, "=")
-		if !ok || name == "" || value == "" {
-			return nil, command.Usagef("write NAME=VALUE", "--label %s", l)
-		}
-		if out.Metadata.Labels == nil {
-			out.Metadata.Labels = map[string]string{}
-		}
-		out.Metadata.Labels[name] = value
+	// Labels are for the people who look for a plan, or for what it made. As an option they are
+	// annotations of the artifact, which they were not in plans of older versions.
+	labels, err := flags.parseLabels()
+	if err != nil {
+		return nil, err
 	}
+	out.Metadata.Labels = labels
 
 	// Keep the options, but only the names of those with values that may be secret.
 	f.Visit(func(flag *pflag.Flag) {
