@@ -153,6 +153,9 @@ func (t Target) Documents(name, repository string, a Artifact) []byte {
 		if t.Namespace != "" {
 			k["targetNamespace"] = t.Namespace
 		}
+		if t.Cluster != nil {
+			k["kubeConfig"] = t.Cluster.KubeConfig.fields()
+		}
 		if i > 0 {
 			k["dependsOn"] = []any{map[string]any{"name": fmt.Sprintf("%s-%02d", name, i-1)}}
 		}
@@ -214,12 +217,15 @@ func (t Target) transform(name string) object.Object {
 	if t.Namespace != "" {
 		spec["context"] = map[string]any{"namespace": t.Namespace}
 	}
+	if t.Cluster != nil {
+		spec["delivery"] = map[string]any{"flux": map[string]any{"kubeConfig": t.Cluster.KubeConfig.fields()}}
+	}
 	return t.flux(Version, "Transform", name, spec)
 }
 
 // application returns the Application of an artifact.
 func (t Target) application(name, repository, digest string) object.Object {
-	destination := map[string]any{"server": "https://kubernetes.default.svc"}
+	destination := t.Cluster.destination()
 	options := []any{}
 	if t.Namespace != "" {
 		destination["namespace"] = t.Namespace

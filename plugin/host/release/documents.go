@@ -117,6 +117,8 @@ type Target struct {
 	// Insecure is set if the cluster speaks to the registry without TLS.
 	Insecure bool    `yaml:"insecure,omitempty"`
 	Secrets  Secrets `yaml:"secrets,omitempty"`
+	// Cluster is the one that the engine applies to, where it is not its own.
+	Cluster *Cluster `yaml:"cluster,omitempty"`
 }
 
 // Secrets are the names of Secrets in the namespace of the engine.

@@ -78,7 +78,8 @@ func newer(version, program string) bool {
 	return errA == nil && errB == nil && a.Compare(b) > 0
 }
 
-// check reports mistakes in a document as a whole, which was written as v.
+// check reports mistakes in a document as a whole, which was written as v. It writes the fields that
+// namespaces of an Installation name into them.
 func check(out any, v object.Value) error {
 	switch d := out.(type) {
 	case *BuildPlan:
@@ -100,7 +101,9 @@ func check(out any, v object.Value) error {
 				errs = append(errs, document.Mistake(list.Items[i].Pos, in, "write version or digest", "the component %q lacks version and digest", c.Name))
 			}
 		}
-		return errs.Err()
+		errs = append(errs, d.checkEngine(v)...)
+		errs = append(errs, d.resolveNamespaces(v)...)
+		return errs.Sorted().Err()
 	}
 	return nil
 }

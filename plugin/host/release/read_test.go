@@ -67,6 +67,19 @@ func TestAnOldPlanIsReadAndANewOneIsNot(t *testing.T) {
 	}
 }
 
+func TestNamespacesHaveFieldsOfTheirInstallation(t *testing.T) {
+	text := strings.NewReplacer("name: berlin}", "name: berlin, labels: {team: web, kind: Big}}", "namespace: shop", "environment: prod\n  namespace: \"{labels.team}-{name}-{environment}\"",
+		"version: v1}", "version: v1, namespace: \"{name}\"}").Replace(installation)
+	document, err := release.Read("berlin.yaml", []byte(text), "")
+	require.NoError(t, err)
+	spec := document.(*release.Installation).Spec
+	require.Equal(t, "web-berlin-prod", spec.Namespace)
+	require.Equal(t, "berlin", spec.Components[0].Namespace)
+	require.Empty(t, spec.Components[1].Namespace)
+	_, err = release.Read("berlin.yaml", []byte(strings.Replace(text, "{labels.team}", "{labels.kind}", 1)), "")
+	require.ErrorContains(t, err, `berlin.yaml:8:14: spec: spec.namespace: "{labels.kind}-{name}-{environment}" becomes "Big-berlin-prod", which may hold only a-z`)
+}
+
 func TestWhatIsCopiedOfAnInstallation(t *testing.T) {
 	document, err := release.Read("berlin.yaml", []byte(installation), "")
 	require.NoError(t, err)
@@ -96,7 +109,7 @@ func TestTheGuideShowsDocuments(t *testing.T) {
 		require.NoError(t, err, text)
 		seen++
 	}
-	require.Equal(t, 2, seen)
+	require.Equal(t, 3, seen)
 }
 
 func TestMistakesAreAtTheirLines(t *testing.T) {
@@ -117,6 +130,17 @@ func TestMistakesAreAtTheirLines(t *testing.T) {
 		{installation, "version: v1", "version: v 1", `bad.yaml:12:55: spec: spec.components[0].version: "v 1" is not a tag`},
 		{installation, "sha256:7b73", "sha256:7", `bad.yaml:13:54: spec: spec.components[1].digest: "sha256:7`},
 		{installation, "name: b,", "name: a,", `bad.yaml:13:14: spec: spec.components[1].name: "a" is there twice`},
+		{installation, "namespace: shop", "namespace: shop-{nam}", `bad.yaml:7:14: spec: spec.namespace: "{nam}" is no field of the Installation (did you mean "name"?)`},
+		{installation, "namespace: shop", "namespace: shop-{labels.team}", `bad.yaml:7:14: spec: spec.namespace: "{labels.team}" is no field of the Installation (known: environment, name)`},
+		{installation, "namespace: shop", "namespace: \"{environment}-shop\"", `bad.yaml:7:14: spec: spec.namespace: {environment} is absent (write spec.environment)`},
+		{installation, "namespace: shop", "namespace: shop-{name", `bad.yaml:7:14: spec: spec.namespace: "shop-{name" may hold only a-z`},
+		{installation, "engine: flux", "engine: flux\n  cluster: {server: \"https://10.0.0.1\"}", `bad.yaml:7:21: spec: spec.cluster.server: the engine flux knows no clusters by it (write kubeConfig`},
+		{installation, "engine: flux", "engine: transform\n  cluster: {name: paris}", `bad.yaml:7:19: spec: spec.cluster.name: the engine transform knows no clusters by it`},
+		{installation, "engine: flux", "engine: argocd\n  cluster: {kubeConfig: {secretRef: {name: paris}}}", `bad.yaml:7:25: spec: spec.cluster.kubeConfig: the engine argocd knows no clusters by it (write server or name`},
+		{installation, "engine: flux", "engine: argocd\n  cluster: {server: \"https://a\", name: b}", `bad.yaml:7:21: spec: spec.cluster.server: has no meaning beside name`},
+		{installation, "engine: flux", "engine: argocd\n  cluster: {}", `bad.yaml:7:12: spec: spec.cluster.kubeConfig: is missing (write kubeConfig`},
+		{installation, "engine: flux", "engine: argocd\n  cluster: {server: \"https://me:secret@host\"}", `bad.yaml:7:21: spec: spec.cluster.server: this is not the URL of an API server`},
+		{installation, "engine: flux", "engine: flux\n  cluster: {kubeConfig: {secretRef: {name: A}}}", `bad.yaml:7:44: spec: spec.cluster.kubeConfig.secretRef.name: "A" is not the name of a Secret`},
 		{artifactSync, "from: oci://build.example/a:v1", "from: oci://build.example/a", "bad.yaml:6:14: spec: spec.artifacts[0].from:"},
 		{artifactSync, "to: oci://registry.example/a", "to: here", `bad.yaml:6:44: spec: spec.artifacts[0].to: "here"`},
 		{artifactSync, "[v1, stable]", "[v1, /]", `spec.artifacts[0].tags[1]: "/" is not a tag`},

@@ -39,7 +39,7 @@ func Tables() []document.Document {
 			wrote(),
 			{Name: "artifact", Kind: text, Need: true, Rule: pinned(), Doc: "The reference with the digest."},
 			{Name: "documents", Kind: text, Need: true, Rule: digest(), Doc: "The digest of what is written."},
-		}, applied()...), checksumField()),
+		}, applied(document.Label(), "")...), checksumField()),
 		table(KindInstallation, "A cluster, or a part of one, and what runs there.", append([]field{
 			{Name: "environment", Kind: text, Full: true},
 			{Name: "registry", Kind: text, Need: true, Rule: folder(), Doc: "The folder of repositories that the cluster pulls from."},
@@ -49,9 +49,10 @@ func Tables() []document.Document {
 				{Name: "from", Kind: text, Need: true, Rule: repository(), Doc: "The repository that the build pushed to."},
 				{Name: "version", Kind: text, Rule: tag(), Doc: "The tag. With digest as well, the tag is moved to the digest."},
 				{Name: "digest", Kind: text, Rule: digest()},
-				{Name: "namespace", Kind: text, Rule: document.Label()},
+				{Name: "namespace", Kind: text, Rule: namespaces(), Doc: "As that of the Installation, which it is in place of."},
 			}},
-		}, applied()...)),
+			clusterField(),
+		}, applied(namespaces(), ": shop-{name} has the name of the Installation in it; {environment} and {labels.NAME} are its environment and a label")...)),
 	}
 }
 
@@ -113,11 +114,12 @@ func Images() document.Field {
 	}}
 }
 
-// applied returns the fields of how an artifact is applied.
-func applied() []field {
+// applied returns the fields of how an artifact is applied. The namespace has a rule, and more words
+// to describe it.
+func applied(namespace document.Rule, more string) []field {
 	return []field{
 		{Name: "engine", Kind: text, Need: true, Values: document.Choices(Engines()...)},
-		{Name: "namespace", Kind: text, Rule: document.Label(), Doc: "That of the objects, where the artifact leaves it open."},
+		{Name: "namespace", Kind: text, Rule: namespace, Doc: "That of the objects, where the artifact leaves it open" + more + "."},
 		{Name: "engineNamespace", Kind: text, Rule: document.Label(), Doc: "That of the engine's objects: argocd for Argo CD and flux-system for the others where it is absent."},
 		{Name: "insecure", Kind: truth, Doc: "The cluster speaks to the registry without TLS."},
 		{Name: "secrets", Kind: fields, Doc: "Secrets in the namespace of the engine, for Flux.", Fields: []field{

@@ -256,6 +256,37 @@ func TestInstallationsAreSyncedAndDeployed(t *testing.T) {
 	}
 }
 
+func TestInstallationsAreDeployedToTheirClusters(t *testing.T) {
+	r := newReleases(t)
+	r.build("flux", "app", "--namespace-at-deploy", "--sign-key", r.path("release.key"))
+	r.build("argocd", "shop", "--namespace-at-deploy", "--sign-key", r.path("release.key"))
+	r.write("app/app.yaml", strings.NewReplacer(`, readyWhen: [{type: "CEL", expr: "object.status.availableReplicas > 0"}]`, "", `, dependsOn: ["web"]`, "").Replace(openApp))
+	r.build("plain", "bare", "--namespace-at-deploy", "--sign-key", r.path("release.key"))
+	for _, tt := range []struct {
+		engine, component, cluster string
+		want                       []string
+	}{
+		{"flux", "app", "{kubeConfig: {secretRef: {name: berlin-kubeconfig, key: value}}}", []string{
+			"kind: Kustomization", "  kubeConfig:\n    secretRef:\n      key: value\n      name: berlin-kubeconfig\n", "targetNamespace: web-there\n",
+		}},
+		{"transform", "bare", "{kubeConfig: {secretRef: {name: berlin-kubeconfig}}}", []string{
+			"kind: Transform", "  delivery:\n    flux:\n      kubeConfig:\n        secretRef:\n          name: berlin-kubeconfig\n", "namespace: web-there\n",
+		}},
+		{"argocd", "shop", "{server: \"https://berlin.example:6443\"}", []string{"  destination:\n    namespace: web-there\n    server: https://berlin.example:6443\n"}},
+		{"argocd", "shop", "{name: berlin}", []string{"  destination:\n    name: berlin\n    namespace: web-there\n"}},
+	} {
+		file := r.installation("there", tt.engine, tt.component)
+		text := strings.NewReplacer("namespace: shop-there", "namespace: \"{labels.team}-{name}\"", "name: there}", "name: there, labels: {team: web}}",
+			"  engine:", "  cluster: "+tt.cluster+"\n  engine:").Replace(r.read("there.yaml"))
+		r.write("there.yaml", text)
+		good(t, r.with("artifact", "sync", file)...)
+		out := good(t, r.with("deploy", file)...)
+		for _, want := range tt.want {
+			require.Contains(t, out, want)
+		}
+	}
+}
+
 func TestASyncThatFailsGoesOnAndIsResumed(t *testing.T) {
 	r := newReleases(t)
 	var names []string
