@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"github.com/ropewalk/ropewalk/plugin/host/envfile"
+	"github.com/ropewalk/ropewalk/plugin/host/isolation"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -188,4 +190,39 @@ func lowerBundles(ctx context.Context, f found, docs documents) (documents, erro
 		}
 	}
 	return docs, nil
+}
+
+// isolate adds the spec that isolates the namespace of the environment, if the project wants that.
+// Its objects are made like those of all specs: policies and schemas count, and an object that is
+// there twice is an error.
+func isolate(f found, docs documents, s settings) documents {
+	// The isolation needs a namespace that somebody chose, and a name of its own.
+	i := s.project.Environments[f.opts.Environment].Isolation
+	if !i.Pos.IsValid() {
+		return docs
+	}
+	at := object.Fields("spec", "environments", f.opts.Environment, "isolation")
+	switch {
+	case !s.placed:
+		f.FailAt(i.Pos, at, "write context: {namespace: …} beside it", errors.New("no namespace is named, which it is for"))
+		return docs
+	case slices.Contains(s.overlays.Names, isolation.Name):
+		f.FailAt(i.Pos, at, "rename that spec", fmt.Errorf("a spec is called %q, which is the name of the one that makes the objects of it", isolation.Name))
+		return docs
+	}
+
+	// Workloads whose network has no policies cannot call anything then.
+	policies, err := s.project.Workloads(f.opts.Environment)
+	allowed := slices.Contains(policies.Policies, "kubernetes") || slices.Contains(policies.Policies, "cilium")
+	if i.DefaultDeny && len(docs.Workloads) > 0 && err == nil && !allowed {
+		f.Errs = append(f.Errs, &object.Error{
+			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: i.DenyPos, Path: at.Append(object.Field("defaultDeny")).String(),
+			Err:  errors.New("workloads make no NetworkPolicy that allows their calls, and the names that they look up"),
+			Hint: "write workloads: {network: {policies: [kubernetes]}} beside it",
+		})
+	}
+	if t, ok := isolation.Spec(i, s.project.Context.Namespace); ok {
+		docs.Transforms = append(docs.Transforms, t)
+	}
+	return docs
 }

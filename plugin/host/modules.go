@@ -296,7 +296,7 @@ func (m *modules) module(w reference, tree source.Tree, tags map[string]string) 
 			out.Sources = m.positionsOnce(w.key, func() map[string]evaluate.Source { return displayed(w.key.root, holds, tree) })
 		}
 	case w.ref.Type == spec.RefInline:
-		out.Sources = map[string]evaluate.Source{source.InlineFile: {Pos: w.ref.RefPos, Indent: w.ref.RefIndent}}
+		out.Sources = map[string]evaluate.Source{source.InlineFile: {Pos: w.ref.RefPos, Indent: w.ref.RefIndent, Whole: w.ref.Generated}}
 	case w.ref.Type == spec.RefConfigMap:
 		out.Sources = m.positionsOnce(w.key, func() map[string]evaluate.Source { return m.sources(w.ref.Ref) })
 	}

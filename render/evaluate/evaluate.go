@@ -125,7 +125,7 @@ func (m Module) Position(name string, line, column int) object.Pos {
 	if !ok {
 		return object.Pos{File: object.FileOf(m.Label, name), Line: line, Column: column}
 	}
-	if line == 0 {
+	if line == 0 || src.Whole {
 		return src.Pos
 	}
 	at := object.Pos{File: src.Pos.File, Line: src.Pos.Line + line - 1}
@@ -145,6 +145,8 @@ func (m Module) Position(name string, line, column int) object.Pos {
 type Source struct {
 	Pos    object.Pos
 	Indent int
+	// Whole is set if all of the file is at Pos: the program wrote it for what stands there.
+	Whole bool
 }
 
 // Policy is a CUE module that judges a spec.

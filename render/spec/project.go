@@ -52,9 +52,26 @@ func (d *decoder) decodeProject(v object.Value) Project {
 		}
 		env.at("workloads").workloads()
 		e.Workloads, _ = m.Value.Get("workloads")
+		e.Isolation = env.at("isolation").isolation()
 		p.Environments[m.Name] = e
 	}
 	return p
+}
+
+// isolation returns the isolation of an environment.
+func (p part) isolation() Isolation {
+	if !p.Given() {
+		return Isolation{}
+	}
+	quota, security := p.at("quota"), p.at("podSecurity")
+	out := Isolation{
+		Pos: p.Pos, Namespace: p.Flag("namespace"), PodSecurity: security.Text, DefaultDeny: p.Flag("defaultDeny"), DenyPos: p.at("defaultDeny").Pos,
+	}
+	out.Quota.CPU, out.Quota.Memory, out.Quota.Pods = quota.at("cpu").Text, quota.at("memory").Text, quota.at("pods").Text
+	if security.Given() && !out.Namespace {
+		security.Fail("write namespace: true beside it", "it is a label of the Namespace, which is not made")
+	}
+	return out
 }
 
 // context returns the context of a project, an environment or a case.

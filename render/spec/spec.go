@@ -194,6 +194,8 @@ type CueRef struct {
 	// first line of the text, and RefIndent is how far later lines are indented.
 	RefPos    object.Pos
 	RefIndent int
+	// Generated is set if the program wrote the text of an inline module, all of which is at RefPos.
+	Generated bool
 	// VersionPos is the position of the version where that is a field of its own, as for charts
 	// and in bundles of Timoni.
 	VersionPos object.Pos
@@ -265,6 +267,21 @@ type Environment struct {
 	Inputs map[string]Input
 	// Workloads is merged over the project's, leaf by leaf.
 	Workloads object.Value
+	Isolation Isolation
+}
+
+// Isolation is what keeps the namespace of an environment apart from others; the zero value is
+// nothing.
+type Isolation struct {
+	Pos object.Pos
+	// Namespace makes the Namespace, which has the labels of the standard PodSecurity; "" has none.
+	Namespace   bool
+	PodSecurity string
+	// Quota is what all pods may request together; "" is not bounded.
+	Quota struct{ CPU, Memory, Pods string }
+	// DefaultDeny denies all traffic that no policy allows; DenyPos is its place.
+	DefaultDeny bool
+	DenyPos     object.Pos
 }
 
 // Input is what an environment merges over the input of a spec.

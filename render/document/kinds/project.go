@@ -3,7 +3,10 @@
 
 package kinds
 
-import "github.com/ropewalk/ropewalk/render/dialect"
+import (
+	"github.com/ropewalk/ropewalk/render/dialect"
+	"github.com/ropewalk/ropewalk/render/document"
+)
 
 // Project returns the table of a Project.
 func Project() Document {
@@ -16,6 +19,7 @@ func Project() Document {
 			context().Named("context"),
 			{Name: "inputs", Kind: fields, Doc: "What is laid over the input of a spec, by its name.", Each: &Field{Kind: fields, Free: true, Null: true}},
 			Workloads().Named("workloads"),
+			isolation(),
 		}}},
 		{Name: "previews", Kind: fields, Doc: "Namespaces and hosts of previews (--preview ID), so that no two share an object.", Fields: []Field{
 			{Name: "namespace", Kind: text, Need: true, Rule: previewRule("namespace"), Doc: "Namespace in a preview, such as ${namespace}-pr-${preview}; ${namespace} is the one that an object has otherwise."},
@@ -24,6 +28,20 @@ func Project() Document {
 	}
 	return Whole("Project", "Which specs are rendered as one, and where for: ropewalk.yaml.",
 		Metadata(), Field{Name: "spec", Kind: fields, Doc: "What is rendered, and how.", Fields: spec}, Status())
+}
+
+// isolation returns the field of what keeps the namespace of an environment apart.
+func isolation() Field {
+	return Field{Name: "isolation", Kind: fields, Least: 1, Doc: "What keeps the namespace of the context apart from others; each part by choice.", Fields: []Field{
+		{Name: "namespace", Kind: truth, Doc: "Make the Namespace."},
+		{Name: "podSecurity", Kind: text, Values: choices("privileged", "baseline", "restricted"), Doc: "Pod Security Standard of the Namespace: enforced, audited and warned of."},
+		{Name: "quota", Kind: fields, Least: 1, Doc: "Make a ResourceQuota, and a LimitRange with requests for containers that name none, without which a quota refuses them: 100m and 128Mi.", Fields: []Field{
+			{Name: "cpu", Kind: text, Text: true, Rule: amount(), Doc: "What all pods may request together, such as 10 or 500m."},
+			{Name: "memory", Kind: text, Text: true, Rule: amount(), Doc: "What all pods may request together, such as 20Gi."},
+			{Name: "pods", Kind: number, Range: &document.Range{Least: 1}, Doc: "How many pods there may be."},
+		}},
+		{Name: "defaultDeny", Kind: truth, Doc: "Make a NetworkPolicy that denies all traffic of pods, in and out, that no other one allows: name resolution too."},
+	}}
 }
 
 func context() Field {

@@ -91,6 +91,14 @@ func cost() rule {
 	}}
 }
 
+// amount returns the rule for an amount of a resource, above 0.
+func amount() rule {
+	return rule{Words: "an amount such as 500m or 20Gi", Holds: func(s string) bool {
+		q, err := resource.ParseQuantity(s)
+		return err == nil && q.Sign() > 0
+	}}
+}
+
 func memory() rule {
 	return rule{Words: "a size such as 64Mi", Holds: func(s string) bool {
 		q, err := resource.ParseQuantity(s)

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/signature"
@@ -41,6 +42,8 @@ type buildFlags struct {
 	// labels are those of the plan, and annotations of the artifact.
 	labels   []string
 	atDeploy bool
+	// installation is the file of the Installation that has the environment.
+	installation string
 	// recursive means every project on its own.
 	recursive command.Recursive
 	// follows is the plan that is built; nil is none.
@@ -107,6 +110,7 @@ and oci-layout:out is oci-layout:out/apps/shop. PATH itself is called like its f
 		Example: `  ropewalk build shop --to oci-layout:out/shop            no registry, no account
   ropewalk build shop --dialect flux --to oci://ghcr.io/acme/shop:v1.4.0 --tag latest
   ropewalk build --env prod --to oci://ghcr.io/acme/shop:prod --sign-key cosign.key
+  ropewalk build shop --installation berlin.yaml --to oci://ghcr.io/acme/shop:prod
   ropewalk build shop --to oci-archive:shop.tar --format json | jq -r .digest
   ropewalk build shop --to oci://ghcr.io/acme/shop:v2 --plan shop-v2.yaml
   ropewalk build shop-v2.yaml
@@ -117,12 +121,18 @@ and oci-layout:out is oci-layout:out/apps/shop. PATH itself is called like its f
 		if _, err := flags.parseLabels(); err != nil {
 			return err
 		}
+		var err error
+		if !flags.recursive {
+			args, err = a.follow(f, &flags, args)
+			if err != nil {
+				return err
+			}
+		}
+		if err := a.chooseEnvironment(f, &flags); err != nil {
+			return err
+		}
 		if flags.recursive {
 			return a.runBuilds(ctx, &flags, args)
-		}
-		args, err := a.follow(f, &flags, args)
-		if err != nil {
-			return err
 		}
 		if flags.plan != "" {
 			return a.runPlan(ctx, f, &flags, args)
@@ -138,11 +148,34 @@ and oci-layout:out is oci-layout:out/apps/shop. PATH itself is called like its f
 	f.BoolVar(&flags.folders, "folders", false, foldersHelp)
 	f.StringVar(&flags.plan, "plan", "", "`FILE` to write a BuildPlan to, or -; nothing is pushed")
 	f.StringArrayVar(&flags.labels, "label", nil, "`NAME=VALUE`, such as component=shop: an annotation of the artifact, and a label of\nthe plan; may be repeated")
+	f.StringVar(&flags.installation, "installation", "", "`FILE` of an Installation whose environment is rendered, in place of --env")
 	f.BoolVar(&flags.atDeploy, "namespace-at-deploy", false, "leave the namespace of objects out, for \"deploy --namespace\"; what names it\nelsewhere is an error")
 	flags.format = command.NewChoice("text", "json")
 	flags.format.Add(cmd, "format", "how to print what was done")
 	flags.Add(cmd)
 	return cmd
+}
+
+// chooseEnvironment sets the environment to that of an Installation, if one is named.
+func (a Commands) chooseEnvironment(f *pflag.FlagSet, flags *buildFlags) error {
+	if flags.installation == "" {
+		return nil
+	}
+	if f.Changed("env") {
+		return command.Usagef("leave one of them out", "--env and --installation both choose the environment")
+	}
+	document, err := a.readRelease(flags.installation)
+	if err != nil {
+		return err
+	}
+	i, ok := document.(*release.Installation)
+	switch {
+	case !ok:
+		return command.Usagef("", "--installation: %s is no %s", flags.installation, release.KindInstallation)
+	case i.Spec.Environment == "":
+		return command.Usagef("write spec.environment, or use --env", "--installation: %s names no environment", flags.installation)
+	}
+	return f.Set("env", i.Spec.Environment)
 }
 
 // foldersHelp is what --folders does, in build and in artifact push.

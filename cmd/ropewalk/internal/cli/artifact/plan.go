@@ -203,7 +203,7 @@ func (a Commands) follow(f *pflag.FlagSet, flags *buildFlags, paths []string) ([
 	if !ok {
 		return nil, command.Usagef("\"ropewalk deploy\" and \"ropewalk artifact sync\" take the other documents", "%s is no %s", paths[0], release.KindBuildPlan)
 	}
-	for _, name := range append([]string{"to", "tag", "env", "dialect", "plan"}, keptOptions...) {
+	for _, name := range append([]string{"to", "tag", "env", "installation", "dialect", "plan"}, keptOptions...) {
 		if f.Changed(name) {
 			return nil, command.Usagef("leave it out", "--%s is what the plan says, and %s is a plan", name, paths[0])
 		}
