@@ -78,7 +78,11 @@ type item struct {
 	Spec     struct {
 		Suspend   bool       `json:"suspend"`
 		SourceRef *reference `json:"sourceRef"`
-		Rollback  struct {
+		// Source of a Transform is made with it, by its name.
+		Source *struct {
+			Git *struct{} `json:"git"`
+		} `json:"source"`
+		Rollback struct {
 			Digest string `json:"digest"`
 		} `json:"rollback"`
 	} `json:"spec"`
@@ -129,9 +133,12 @@ func (o *item) ref() Ref {
 	return Ref{Group: gvr.Group, Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}
 }
 
-// source returns what sourceRef names; false if there is none.
+// source returns what sourceRef names, or is made with a Transform; false if there is none.
 func (o *item) source() (Ref, bool) {
 	s := o.Spec.SourceRef
+	if own := o.Spec.Source; s == nil && own != nil && own.Git != nil {
+		s = &reference{Kind: "GitRepository", Name: o.Metadata.Name}
+	}
 	if s == nil {
 		return Ref{}, false
 	}

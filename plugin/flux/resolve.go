@@ -5,12 +5,15 @@ package flux
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/ownsource"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 )
 
@@ -31,7 +34,8 @@ type resolver struct {
 	loader        *request.Loader
 }
 
-// resolve finds what the spec names, once all that it depends on is Ready. The argument has is the
+// resolve makes the source that the spec declares, and finds what it names, once all that it
+// depends on is Ready. The argument has is the
 // access, if it is open already.
 func (r resolver) resolve(ctx context.Context, t *v1alpha1.Transform, has access) (resolved, error) {
 	out := resolved{access: has}
@@ -42,6 +46,14 @@ func (r resolver) resolve(ctx context.Context, t *v1alpha1.Transform, has access
 	out.access, err = r.opener.openOnce(ctx, t, has)
 	if err != nil {
 		return out, err
+	}
+	var foreign *ownsource.ForeignError
+	err = ownsource.Ensure(ctx, r.cache, out.as, t)
+	switch {
+	case errors.As(err, &foreign):
+		return out, block(stalled, v1alpha1.ForeignObjectsReason, "%w", err)
+	case err != nil:
+		return out, atRequest.at(fmt.Errorf("spec.source: GitRepository %q: %w", t.Name, err))
 	}
 	found, err := r.loader.Resolve(ctx, r.cache, t)
 	if err != nil {

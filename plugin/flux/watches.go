@@ -171,10 +171,14 @@ func isDone(o client.Object) bool {
 	return ok && (isReady(t) || isHandingOver(t))
 }
 
-// artifactChanged returns a predicate that lets a source through when it has another artifact.
+// artifactChanged returns a predicate that lets a source through when it has another artifact, or
+// says anew why it has none of its present spec.
 func artifactChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := artifactOf(e.ObjectOld), artifactOf(e.ObjectNew)
+		if (after == nil || !isCurrent(e.ObjectNew)) && !slices.Equal(stateOf(e.ObjectOld), stateOf(e.ObjectNew)) {
+			return true
+		}
 		if before == nil || after == nil {
 			return before != after
 		}

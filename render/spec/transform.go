@@ -49,7 +49,7 @@ func InCluster(v object.Value) (object.Member, bool) {
 	spec, _ := v.Get("spec")
 	for _, m := range spec.Members {
 		switch m.Name {
-		case "sourceRef", "inputsFrom", "output", "delivery", "rollback", "serviceAccountName", "interval", "retryInterval", "suspend", "history":
+		case "sourceRef", "source", "inputsFrom", "output", "delivery", "rollback", "serviceAccountName", "interval", "retryInterval", "suspend", "history":
 			return m, true
 		}
 	}

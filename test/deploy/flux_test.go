@@ -89,7 +89,7 @@ func TestAWrongFieldOfATransformIsFound(t *testing.T) {
 		"apiVersion": "ropewalk.dev/v1alpha1", "kind": "Transform", "metadata": map[string]any{"name": "shop", "namespace": "shop"},
 		"spec": map[string]any{"sourceref": map[string]any{}},
 	})
-	require.Contains(t, strings.Join(found, "\n"), "one of sourceRef, cueRef and component is needed")
+	require.Contains(t, strings.Join(found, "\n"), "one of sourceRef, source, cueRef and component is needed")
 }
 
 func TestARuntimeValueIsAnEntryOfAConfigMap(t *testing.T) {
@@ -208,8 +208,8 @@ func TestTheControllerHasTheseRightsAndNoMore(t *testing.T) {
 			"[] [configmaps] [list watch]", "[] [namespaces] [get]", "[] [events] [create patch]", "[events.k8s.io] [events] [create patch]",
 		},
 		"ropewalk-delivery": {
-			"[source.toolkit.fluxcd.io] [gitrepositories buckets] [get]",
-			"[source.toolkit.fluxcd.io] [ocirepositories externalartifacts] [get list create update patch delete]",
+			"[source.toolkit.fluxcd.io] [buckets] [get]",
+			"[source.toolkit.fluxcd.io] [gitrepositories ocirepositories externalartifacts] [get list create update patch delete]",
 			"[source.toolkit.fluxcd.io] [externalartifacts/status] [get update patch]",
 			"[kustomize.toolkit.fluxcd.io] [kustomizations] [get list create update patch delete]",
 			"[] [configmaps secrets serviceaccounts] [get]", "[] [resourcequotas limitranges] [list]",

@@ -161,7 +161,7 @@ func TestAnAPIServerTakesTheInstallationAndItsExamples(t *testing.T) {
 	}
 	wrong := &v1alpha1.Transform{}
 	wrong.Name, wrong.Namespace = "wrong", "apps"
-	require.ErrorContains(t, c.Client.Create(t.Context(), wrong), "one of sourceRef, cueRef and component is needed")
+	require.ErrorContains(t, c.Client.Create(t.Context(), wrong), "one of sourceRef, source, cueRef and component is needed")
 
 	// Who may edit a namespace may write its Transforms, by the roles of Kubernetes.
 	c.Apply(t, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: editor, namespace: apps}\n")

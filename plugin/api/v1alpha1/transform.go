@@ -52,18 +52,24 @@ type TransformList struct {
 
 // TransformSpec says what is rendered, where it is published, and which engine applies it.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.sourceRef) || has(self.cueRef) || has(self.component)",message="one of sourceRef, cueRef and component is needed: a source with a project in it, a module, or a component"
+// +kubebuilder:validation:XValidation:rule="has(self.sourceRef) || has(self.source) || has(self.cueRef) || has(self.component)",message="one of sourceRef, source, cueRef and component is needed: a source with a project in it, a module, or a component"
+// +kubebuilder:validation:XValidation:rule="!(has(self.sourceRef) && has(self.source))",message="source makes a GitRepository, and sourceRef names one that is there: take one of them away"
 // +kubebuilder:validation:XValidation:rule="!has(self.component) || !(has(self.cueRef) || has(self.tags) || has(self.input))",message="a component has neither cueRef nor tags nor input"
-// +kubebuilder:validation:XValidation:rule="!has(self.component) || !has(self.component.source) || self.component.source.type != 'path' || has(self.sourceRef)",message="a source of type path is a folder in a source: name it in sourceRef"
-// +kubebuilder:validation:XValidation:rule="!has(self.cueRef) || self.cueRef.type != 'path' || has(self.sourceRef)",message="a cueRef of type path is a folder in a source: name it in sourceRef"
+// +kubebuilder:validation:XValidation:rule="!has(self.component) || !has(self.component.source) || self.component.source.type != 'path' || has(self.sourceRef) || has(self.source)",message="a source of type path is a folder in a source: name it in sourceRef"
+// +kubebuilder:validation:XValidation:rule="!has(self.cueRef) || self.cueRef.type != 'path' || has(self.sourceRef) || has(self.source)",message="a cueRef of type path is a folder in a source: name it in sourceRef"
 // +kubebuilder:validation:XValidation:rule="has(self.cueRef) || has(self.component) || !(has(self.input) || has(self.inputsFrom) && self.inputsFrom.exists(i, !has(i.spec)))",message="without a cueRef the source has several specs: an input there names its spec (inputsFrom[].spec), and input is that of its documents"
-// +kubebuilder:validation:XValidation:rule="!(has(self.cueRef) || has(self.component)) || !has(self.sourceRef) || !has(self.sourceRef.environment)",message="an environment is one of a project: take it away, or take cueRef or component away"
+// +kubebuilder:validation:XValidation:rule="!(has(self.cueRef) || has(self.component)) || (!has(self.sourceRef) || !has(self.sourceRef.environment)) && (!has(self.source) || !has(self.source.environment))",message="an environment is one of a project: take it away, or take cueRef or component away"
 // +kubebuilder:validation:XValidation:rule="!has(self.delivery) || !has(self.delivery.type) || self.delivery.type != 'ArgoCD' || !has(self.output) || !has(self.output.externalArtifact)",message="Argo CD cannot read an ExternalArtifact: set spec.output.oci"
 type TransformSpec struct {
 	// SourceRef is a Flux source that holds a project, or the module that cueRef
 	// names by a path.
 	// +optional
 	SourceRef *SourceReference `json:"sourceRef,omitempty"`
+
+	// Source is made with the Transform, in place of a source that sourceRef names, and
+	// deleted with it. It is written by the account of the Transform.
+	// +optional
+	Source *Source `json:"source,omitempty"`
 
 	RenderSpec `json:",inline"`
 

@@ -76,10 +76,11 @@ func qualify(ref *v1alpha1.CueReference, namespace string) {
 
 // folderOf returns the folder, or the file, of the source that is rendered.
 func folderOf(t *v1alpha1.Transform) string {
-	if t.Spec.SourceRef == nil {
+	ref := t.SourceRef()
+	if ref == nil {
 		return "."
 	}
-	return path.Join(".", path.Join("/", t.Spec.SourceRef.Path)[1:])
+	return path.Join(".", path.Join("/", ref.Path)[1:])
 }
 
 // label returns a name that a spec may have: a DNS label. Dots of a name become dashes.

@@ -121,8 +121,8 @@ func (o Options) hostOptions(t *v1alpha1.Transform) host.Options {
 			out.Runtime = append(out.Runtime, name+"="+t.Spec.Tags[name])
 		}
 	}
-	if t.Spec.SourceRef != nil {
-		out.Environment = t.Spec.SourceRef.Environment
+	if ref := t.SourceRef(); ref != nil {
+		out.Environment = ref.Environment
 	}
 	return out
 }

@@ -26,6 +26,10 @@ func CheckNames(t *v1alpha1.Transform) error {
 		c.checkNamespace("spec.sourceRef.namespace", ref.Namespace)
 	}
 
+	if own := t.Spec.Source; own != nil && own.Git.SecretRef != nil {
+		c.checkRequired("spec.source.git.secretRef.name", own.Git.SecretRef.Name)
+	}
+
 	// References to modules name Secrets.
 	for _, named := range t.Spec.References() {
 		c.checkModule(named.At, *named.Ref)

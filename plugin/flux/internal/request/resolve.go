@@ -4,6 +4,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,12 +15,14 @@ import (
 	"strings"
 
 	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/host/transform"
 	"github.com/ropewalk/ropewalk/source"
@@ -62,7 +65,7 @@ func (l *Loader) Resolve(ctx context.Context, from client.Reader, t *v1alpha1.Tr
 	var out Resolved
 
 	// The source of the specs, and those of modules.
-	if ref := t.Spec.SourceRef; ref != nil {
+	if ref := t.SourceRef(); ref != nil {
 		s, err := l.source(ctx, from, t, ref.Kind, ref.Namespace, ref.Name)
 		if err != nil {
 			return out, err
@@ -120,13 +123,32 @@ func (l *Loader) source(ctx context.Context, from client.Reader, t *v1alpha1.Tra
 	current, observed := artifact()
 	switch {
 	case current == nil || current.URL == "" || current.Digest == "":
-		return s, waiting(v1alpha1.SourceNotReadyReason, "%s has no artifact yet: see its conditions", s)
+		return s, waiting(v1alpha1.SourceNotReadyReason, "%s has no artifact yet: %s", s, cmp.Or(notReady(obj), "see its conditions"))
 	case observed != nil && *observed < obj.GetGeneration():
-		return s, waiting(v1alpha1.SourceNotReadyReason, "%s has no artifact for its present generation yet", s)
+		return s, waiting(v1alpha1.SourceNotReadyReason, "%s has no artifact for its present generation yet%s", s, prefixed(": ", notReady(obj)))
 	}
 	s.Artifact = *current
 	s.Origin = origin()
 	return s, nil
+}
+
+// notReady returns why a source is not Ready, or "" if it does not say.
+func notReady(source client.Object) string {
+	if c, ok := source.(conditions.Getter); ok && conditions.IsFalse(c, meta.ReadyCondition) {
+		return printable.Cut(conditions.GetMessage(c, meta.ReadyCondition), longestReason, "…")
+	}
+	return ""
+}
+
+// longestReason is how much of the message of a source is repeated.
+const longestReason = 512
+
+// prefixed returns text behind a prefix, or "" if it is empty.
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
 }
 
 // sourceOf returns an empty source of a kind. It also returns what reads its artifact, with the
@@ -199,7 +221,7 @@ func moduleSources(t *v1alpha1.Transform) []reference {
 // index.
 func Sources(t *v1alpha1.Transform) []string {
 	var out []string
-	if ref := t.Spec.SourceRef; ref != nil {
+	if ref := t.SourceRef(); ref != nil {
 		s := Source{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
 		if s.Namespace == "" {
 			s.Namespace = t.Namespace

@@ -138,13 +138,17 @@ func (m *Manifest) gather(o Options, given configMaps) error {
 	// The source of the project is a folder.
 	t := &m.transform
 	var found object.Errors
-	if ref := t.Spec.SourceRef; ref != nil {
+	if ref := t.SourceRef(); ref != nil {
 		name := ref.Kind + "/" + cmp.Or(ref.Namespace, t.Namespace) + "/" + ref.Name
 		dir, ok := o.Sources[name]
+		field := "spec.sourceRef.name"
+		if t.Spec.Source != nil {
+			field = "spec.source.git.url"
+		}
 		opened, err := openFolder(o.FS, dir, name)
 		switch {
 		case !ok:
-			found = append(found, m.missing(o, "spec.sourceRef.name", name, "DIR"))
+			found = append(found, m.missing(o, field, name, "DIR"))
 		case err != nil:
 			found = append(found, broken(name+"="+dir, "pass the folder that has the files of the source", err)...)
 		default:

@@ -143,8 +143,14 @@ func (m *Manifest) decode() error {
 	if t.Name == "" {
 		fail("metadata", "", "metadata.name is missing")
 	}
-	if t.Spec.SourceRef == nil && !t.Spec.One() {
-		fail("spec", "", "one of sourceRef, cueRef and component is needed: a source with a project in it, a module, or a component")
+	if t.SourceRef() == nil && !t.Spec.One() {
+		fail("spec", "", "one of sourceRef, source, cueRef and component is needed: a source with a project in it, a module, or a component")
+	}
+	if t.Spec.SourceRef != nil && t.Spec.Source != nil {
+		fail("spec.source", "take one of them away", "source makes a GitRepository, and sourceRef names one that is there")
+	}
+	if own := t.Spec.Source; own != nil && own.Git.URL == "" {
+		fail("spec.source", "write git: {url: …}", "spec.source.git.url is missing")
 	}
 	if ref := t.Spec.SourceRef; ref != nil && !slices.Contains(sourceKinds(), ref.Kind) {
 		fail("spec.sourceRef.kind", object.Suggest(ref.Kind, sourceKinds()), "%q is not a kind of source: expected %s", ref.Kind, strings.Join(sourceKinds(), ", "))
@@ -165,7 +171,7 @@ func (m *Manifest) decode() error {
 // there is none. The decoder does not report its position.
 func wrongDuration(value object.Value) object.Path {
 	for _, at := range []object.Path{
-		object.Fields("spec", "interval"), object.Fields("spec", "retryInterval"), object.Fields("spec", "delivery", "flux", "interval"),
+		object.Fields("spec", "interval"), object.Fields("spec", "retryInterval"), object.Fields("spec", "source", "git", "interval"), object.Fields("spec", "delivery", "flux", "interval"),
 		object.Fields("spec", "delivery", "flux", "retryInterval"), object.Fields("spec", "delivery", "flux", "timeout"),
 	} {
 		v, found := value.Lookup(at)
