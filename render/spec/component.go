@@ -327,6 +327,7 @@ type Overlay struct {
 	Select    Selector
 	DependsOn []object.Dependency
 	ReadyWhen []object.Ready
+	Needs     []object.Need
 	// Apply has the policies that are set; "" and nil leave those of the object.
 	Apply object.Apply
 	// Patch is a strategic merge patch (a map) or a list of operations of RFC 6902; of
@@ -375,7 +376,7 @@ func (p part) overlays(name string) []Overlay {
 	for _, item := range p.items("overlays") {
 		out = append(out, item.overlay(name))
 		if len(item.Members) < 2 {
-			item.Fail("write what is laid over: readyWhen, dependsOn, apply or patch", "lays nothing over what it selects")
+			item.Fail("write what is laid over: readyWhen, dependsOn, needs, apply or patch", "lays nothing over what it selects")
 		}
 	}
 	return out
@@ -406,6 +407,12 @@ func (p part) overlay(name string) Overlay {
 	}
 	for _, item := range p.items("readyWhen") {
 		out.ReadyWhen = append(out.ReadyWhen, item.ready())
+	}
+	for _, item := range p.items("needs") {
+		out.Needs = append(out.Needs, object.Need{
+			APIVersion: item.at("apiVersion").Text, Kind: item.at("kind").Text, Namespace: item.at("namespace").Text,
+			Name: item.at("name").Text, Ready: item.at("ready").Text, Pos: item.Pos,
+		})
 	}
 
 	// A field of apply that is not given changes nothing.

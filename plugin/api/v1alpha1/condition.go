@@ -25,6 +25,8 @@ const (
 	AccessDeniedReason = "AccessDenied"
 	// DependencyNotReadyReason: a Transform that this one depends on is not Ready.
 	DependencyNotReadyReason = "DependencyNotReady"
+	// NeedsReason: a layer waits for an object outside of the render.
+	NeedsReason = "NeedsNotMet"
 	// FetchFailedReason: a module or an input could not be had.
 	FetchFailedReason = "FetchFailed"
 	// InvalidReason: the input, a module or the objects have mistakes.
@@ -60,7 +62,8 @@ const (
 
 // States of layers.
 const (
-	// LayerWaiting: a layer before it is not Ready at its new digest.
+	// LayerWaiting: a layer before it is not Ready at its new digest, or an object that it
+	// needs is not there.
 	LayerWaiting = "Waiting"
 	// LayerApplying: the engine is at it.
 	LayerApplying = "Applying"
