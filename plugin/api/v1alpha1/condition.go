@@ -27,6 +27,8 @@ const (
 	DependencyNotReadyReason = "DependencyNotReady"
 	// NeedsReason: a layer waits for an object outside of the render.
 	NeedsReason = "NeedsNotMet"
+	// OutsideWindowReason: what is published waits for a window in which it may be delivered.
+	OutsideWindowReason = "OutsideWindow"
 	// FetchFailedReason: a module or an input could not be had.
 	FetchFailedReason = "FetchFailed"
 	// InvalidReason: the input, a module or the objects have mistakes.
