@@ -7,6 +7,7 @@ package main
 
 import (
 	"os"
+	_ "time/tzdata" // Time zones of windows must not depend on the machine.
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk-controller/internal/controller"
 )

@@ -5,6 +5,7 @@ package flux
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -17,9 +18,11 @@ import (
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/quota"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/rollout"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/windows"
 )
 
 // deliverer brings the engines nearer to what is wanted.
@@ -78,6 +81,47 @@ func (d deliverer) warnOfQuotas(ctx context.Context, t *v1alpha1.Transform, with
 	if text := conditions.GetMessage(t, v1alpha1.OverQuotaCondition); text != before {
 		d.events.raise(ctx, t, notice{kind: typeWarning, reason: v1alpha1.OverQuotaReason, text: text})
 	}
+}
+
+// admitter holds back what may not be delivered now.
+type admitter struct {
+	plans  plans
+	events events
+	now    func() time.Time
+}
+
+// admit makes want what may be delivered now. The argument is what was published last. The message
+// says what waits for a window, or is ""; known is false if nothing may be delivered at all.
+func (a admitter) admit(ctx context.Context, s *subject, store publish.Store, want *delivery.Desired) (waits string, known bool, err error) {
+	t := s.transform
+	windows.Begin(t)
+	before := t.Status.Window.DeepCopy()
+	admitted, err := windows.Admit(t, want.Digest, a.now())
+	if err != nil {
+		return "", false, block(stalled, v1alpha1.InvalidReason, "%w", err)
+	}
+	if before != nil && before.Admitted != t.Status.Window.Admitted {
+		// A process that is killed later finds that the delivery has begun.
+		if err := s.patchStatus(ctx); err != nil {
+			return "", false, err
+		}
+	}
+	if admitted.Overridden != "" {
+		a.events.raise(ctx, t, notice{kind: typeNormal, reason: "WindowOverridden", text: "delivering outside of its windows: " + admitted.Overridden})
+	}
+	if admitted.Waiting == "" {
+		return "", true, nil
+	}
+
+	// What was admitted before may be gone, if nobody has had the history for long.
+	if admitted.Digest == "" {
+		return admitted.Waiting, false, nil
+	}
+	*want, err = a.plans.find(ctx, t, store, admitted.Digest)
+	if errors.Is(err, delivery.ErrGone) {
+		return admitted.Waiting, false, nil
+	}
+	return admitted.Waiting, true, atPublish.at(err)
 }
 
 // prune deletes the artifacts that are older than the history, once the cluster has nothing of

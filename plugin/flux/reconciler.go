@@ -25,6 +25,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/rollout"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/windows"
 	"github.com/ropewalk/ropewalk/plugin/host/service"
 	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 	"github.com/ropewalk/ropewalk/plugin/host/transform"
@@ -101,6 +102,7 @@ type pipeline struct {
 	pinner     pinner
 	renderer   renderer
 	publisher  publisher
+	admitter   admitter
 	deliverer  deliverer
 	keeper     keeper
 	previewer  previewer
@@ -126,6 +128,7 @@ func (r *Reconciler) pipeline() pipeline {
 			timeout: cmp.Or(r.opts.FetchTimeout, DefaultFetchTimeout),
 		},
 		publisher: publisher{plans: r.plans, counters: r.counters, now: r.now},
+		admitter:  admitter{plans: r.plans, events: raises, now: r.now},
 		deliverer: deliverer{engines: have, events: raises},
 		reporter: reporter{
 			metrics: r.opts.Metrics, events: raises, claims: r.claims, attempts: r.attempts, now: r.now, dependency: r.opts.DependencyRequeue,
@@ -174,6 +177,7 @@ func (p pipeline) run(ctx context.Context, s *subject) (out outcome) {
 func (p pipeline) advance(ctx context.Context, s *subject, out *outcome) {
 	// What is to be delivered is what the spec gives, or else what was published last.
 	var wrong error
+	windows.Begin(s.transform)
 	out.found, out.published, wrong = p.prepare(ctx, s)
 	want := out.published.want
 	if wrong != nil {
@@ -185,17 +189,32 @@ func (p pipeline) advance(ctx context.Context, s *subject, out *outcome) {
 		}
 	}
 
+	// Outside of its windows, what was admitted before goes on.
+	waits, known, err := p.admitter.admit(ctx, s, out.found.store, &want)
+	out.err = cmp.Or(wrong, err)
+	if err != nil {
+		return
+	}
+	if !known {
+		out.progress = &delivery.Progress{Reason: v1alpha1.OutsideWindowReason, Message: waits}
+		showProgress(s.transform, *out.progress)
+		return
+	}
+
 	// The first error counts.
-	var err error
 	delivering, end := tracing.Start(ctx, "deliver")
 	out.progress, err = p.deliverer.deliver(delivering, s.transform, out.found.access, want)
-	if err == nil {
+	if err == nil && waits == "" { // What waits for its window has not failed.
 		out.progress, err = p.keeper.keep(delivering, s, out.found.access, out.progress)
 	}
 	end(err)
 	out.err = cmp.Or(wrong, err)
 	if out.err != nil {
 		return
+	}
+
+	if waits != "" && out.progress.Ready {
+		out.progress.Ready, out.progress.Reason, out.progress.Message = false, v1alpha1.OutsideWindowReason, waits
 	}
 
 	// What is left waits for the delivery.
@@ -214,6 +233,12 @@ func (p pipeline) prepare(ctx context.Context, s *subject) (resolved, publicatio
 	if err := transform.CheckNames(t); err != nil {
 		showViolations(t, err)
 		return resolved{}, publication{}, atRequest.at(err)
+	}
+
+	if d := t.Spec.Delivery; d != nil {
+		if _, err := windows.Parse(d.Windows); err != nil {
+			return resolved{}, publication{}, block(stalled, v1alpha1.InvalidReason, "%w", err)
+		}
 	}
 
 	// A rollback needs nothing that the spec names.

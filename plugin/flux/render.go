@@ -206,6 +206,7 @@ func (r renderer) cutLayers(ctx context.Context, t *v1alpha1.Transform, store pu
 		return nil, err
 	}
 	layers, err := delivery.Layers(t.Name, outcome.Files, outcome.Layers, present)
+	delivery.AddNeeds(layers, needsOf(nodes))
 	own := adoptions(t.Spec.Adopt, nodes)
 	for i := range layers {
 		for j := range layers[i].Objects {
@@ -219,6 +220,18 @@ func (r renderer) cutLayers(ctx context.Context, t *v1alpha1.Transform, store pu
 type graphNode struct {
 	ID, Adopt string
 	Wave      int32
+	Needs     []object.Need
+}
+
+// needsOf returns what nodes need from outside of the render.
+func needsOf(nodes []graphNode) map[string][]object.Need {
+	out := map[string][]object.Need{}
+	for _, n := range nodes {
+		if len(n.Needs) > 0 {
+			out[n.ID] = n.Needs
+		}
+	}
+	return out
 }
 
 // nodesOf returns the nodes of a graph, which is JSON.

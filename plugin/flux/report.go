@@ -211,6 +211,8 @@ func (s schedule) next(t *v1alpha1.Transform, out outcome, p *problem) (time.Dur
 func (s schedule) afterDelivery(t *v1alpha1.Transform, out outcome) time.Duration {
 	if p := out.progress; p != nil {
 		switch {
+		case p.Reason == v1alpha1.OutsideWindowReason:
+			return s.untilWindow(t)
 		case !p.Ready && !p.Stalled:
 			// Events tell of changes; this is for those that got lost.
 			return s.dependency
@@ -225,6 +227,14 @@ func (s schedule) afterDelivery(t *v1alpha1.Transform, out outcome) time.Duratio
 		return renders.Retry
 	case !diagnose(out.preview).endsWithEvent():
 		return cmp.Or(t.GetRetryInterval(), s.dependency)
+	}
+	return intervalOf(t)
+}
+
+// untilWindow returns the delay until the next window of a Transform opens.
+func (s schedule) untilWindow(t *v1alpha1.Transform) time.Duration {
+	if w := t.Status.Window; w != nil && w.Until != nil {
+		return max(time.Second, w.Until.Sub(s.now))
 	}
 	return intervalOf(t)
 }

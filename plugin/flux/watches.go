@@ -69,7 +69,7 @@ func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager, lost <-chan ev
 
 	// Transforms themselves, and what they read.
 	b := ctrl.NewControllerManagedBy(mgr).Named("transform").
-		For(&v1alpha1.Transform{}, builder.WithPredicates(r.superseded(), predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{}))).
+		For(&v1alpha1.Transform{}, builder.WithPredicates(r.superseded(), predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{}, windowOverridden()))).
 		Watches(&v1alpha1.Transform{}, r.dependants(), builder.WithPredicates(readyChanged())).
 		WatchesMetadata(&corev1.ConfigMap{}, r.users(byConfigMap, client.Object.GetName)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 2 * r.opts.Concurrent, RateLimiter: r.opts.RateLimiter})
@@ -153,6 +153,20 @@ func owner() handler.EventHandler {
 // isOurs returns a predicate that lets through what was made for a Transform.
 func isOurs() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()[v1alpha1.LabelTransform] != "" })
+}
+
+// windowOverridden returns a predicate that lets a Transform through when it has another reason to
+// be delivered outside of its windows.
+func windowOverridden() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			const reason = v1alpha1.AnnotationOverrideWindow
+			return e.ObjectOld.GetAnnotations()[reason] != e.ObjectNew.GetAnnotations()[reason]
+		},
+	}
 }
 
 // readyChanged returns a predicate that lets through a Transform that became Ready: others may

@@ -16,5 +16,5 @@
 //	manifests    YAML and JSON as they are
 //	kustomize    kustomizations, by kustomize's own library; linked by ropewalk-components only
 //	helm         charts, by Helm's own engine; linked by ropewalk-components only
-//	overlay      readyWhen, dependsOn, apply and patches, by selector, for all nodes of a spec
+//	overlay      readyWhen, dependsOn, needs, apply and patches, by selector, for all nodes of a spec
 package component

@@ -36,6 +36,10 @@ type Options struct {
 	// encrypted. Where it is false, and Repository is not "", each such object is named
 	// in a warning.
 	DecryptionConfigured bool
+	// Awaited is set if the controller of Transforms delivers the render with Flux: it waits
+	// for what nodes need. Where it is false, what an engine does not wait for is named in a
+	// warning.
+	Awaited bool
 }
 
 // File is one file of a render. Paths are slash-separated and relative.

@@ -27,6 +27,7 @@ func Write(plan *order.Plan, opts Options) (Output, error) {
 		return Output{}, mistake("%w", err)
 	}
 	w := &writer{plan: plan, dialect: d, opts: opts, names: fileNames(plan.Waves), ready: newRules()}
+	w.checkNeeds()
 	if err := w.write(); err != nil {
 		return Output{}, err
 	}

@@ -37,6 +37,8 @@ type Node struct {
 	// ReadyWhen holds rules that must all hold; empty means what the engine
 	// knows of the kind.
 	ReadyWhen []Ready
+	// Needs holds what must be in the cluster first and is not part of the render.
+	Needs []Need
 	// Apply holds the policies as written; see [Apply.WithDefaults].
 	Apply Apply
 
@@ -88,6 +90,38 @@ type Ready struct {
 	Pos  Pos    `json:"-" cbor:"pos"`
 	// ExprPos is where the first character of Expr is written, if it is written as it is.
 	ExprPos Pos `json:"-" cbor:"exprPos"`
+}
+
+// Need is an object outside of the render that must be in the cluster before a node is applied,
+// such as a Secret that an operator of another team writes.
+type Need struct {
+	// APIVersion is v1 where the author wrote none.
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Namespace is the one of the node's object where the author wrote none.
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// Ready is the type of a condition that must be True; with "" the object has to exist.
+	Ready string `json:"ready,omitempty"`
+	Pos   Pos    `json:"-" cbor:"pos"`
+}
+
+// MaxNeeds is how many needs a node may have: the controller asks the API server for each of them.
+const MaxNeeds = 16
+
+// String returns how messages name the object, such as Secret shop/db.
+func (n Need) String() string {
+	if n.Namespace == "" {
+		return n.Kind + " " + n.Name
+	}
+	return n.Kind + " " + n.Namespace + "/" + n.Name
+}
+
+// In returns the need of an object in a namespace, with what the author left out.
+func (n Need) In(namespace string) Need {
+	n.APIVersion = cmp.Or(n.APIVersion, "v1")
+	n.Namespace = cmp.Or(n.Namespace, namespace)
+	return n
 }
 
 // Apply policies. "" means that it is not set.

@@ -46,9 +46,11 @@ type NodeDocument struct {
 	After  object.ID `json:"after,omitempty"`
 	// Adopt is the policy of that name, of the node or else of its spec; "" where
 	// neither has one.
-	Adopt  string     `json:"adopt,omitempty"`
-	Spec   object.Pos `json:"spec,omitzero"`
-	Module object.Pos `json:"module,omitzero"`
+	Adopt string `json:"adopt,omitempty"`
+	// Needs are objects outside of the render that must be in the cluster first.
+	Needs  []object.Need `json:"needs,omitempty"`
+	Spec   object.Pos    `json:"spec,omitzero"`
+	Module object.Pos    `json:"module,omitzero"`
 }
 
 // EdgeDocument is one edge of a [Document].
@@ -90,7 +92,7 @@ func (p *Plan) Document() Document {
 			at := p.Placements[n.ID]
 			d.Nodes = append(d.Nodes, NodeDocument{
 				ID: n.ID, Object: n.Object.Ref(), Wave: at.Wave, Reason: at.Reason, After: at.After, Adopt: n.Apply.Adopt,
-				Spec: n.SpecPos, Module: n.Pos,
+				Needs: needsOf(n), Spec: n.SpecPos, Module: n.Pos,
 			})
 		}
 	}
@@ -109,6 +111,15 @@ func (p *Plan) Document() Document {
 	}
 	d.Warnings = append(d.Warnings, p.Warnings...)
 	return d
+}
+
+// needsOf returns what a node needs, with what its author left out.
+func needsOf(n *object.Node) []object.Need {
+	var out []object.Need
+	for _, need := range n.Needs {
+		out = append(out, need.In(n.Object.Namespace()))
+	}
+	return out
 }
 
 // Below returns the document with the positions of files below dir relative to dir. It thus does

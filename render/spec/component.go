@@ -319,6 +319,7 @@ type Overlay struct {
 	Select    Selector
 	DependsOn []object.Dependency
 	ReadyWhen []object.Ready
+	Needs     []object.Need
 	// Apply has the policies that are set; "" and nil leave those of the object.
 	Apply object.Apply
 	// Patch is a strategic merge patch (a map) or a list of operations of RFC 6902; of
@@ -367,7 +368,7 @@ func (p part) overlays(name string) []Overlay {
 	for _, item := range p.items("overlays") {
 		out = append(out, item.overlay(name))
 		if len(item.Members) < 2 {
-			item.Fail("write what is laid over: readyWhen, dependsOn, apply or patch", "lays nothing over what it selects")
+			item.Fail("write what is laid over: readyWhen, dependsOn, needs, apply or patch", "lays nothing over what it selects")
 		}
 	}
 	return out
@@ -399,6 +400,12 @@ func (p part) overlay(name string) Overlay {
 	for _, item := range p.items("readyWhen") {
 		out.ReadyWhen = append(out.ReadyWhen, item.ready())
 	}
+	for _, item := range p.items("needs") {
+		out.Needs = append(out.Needs, object.Need{
+			APIVersion: item.at("apiVersion").Text, Kind: item.at("kind").Text, Namespace: item.at("namespace").Text,
+			Name: item.at("name").Text, Ready: item.at("ready").Text, Pos: item.Pos,
+		})
+	}
 
 	// A field of apply that is not given changes nothing.
 	a := p.at("apply")
@@ -417,27 +424,4 @@ func (p part) overlay(name string) Overlay {
 		}
 	}
 	return out
-}
-
-// ready returns a rule for when an object is ready.
-func (p part) ready() object.Ready {
-	r := object.Ready{Pos: p.Pos, Type: p.at("type").Text}
-	for name, of := range map[string]string{"condition": object.ReadyConditionMatch, "status": object.ReadyConditionMatch, "expr": object.ReadyCEL} {
-		switch v := p.at(name); {
-		case v.Given() && r.Type != of && r.Type != "":
-			v.Fail("remove it, or write type: "+of, "has no meaning for type %q", r.Type)
-		case !v.Given() && r.Type == of && name != "status":
-			v.Fail("", "is missing")
-		}
-	}
-	switch r.Type {
-	case object.ReadyConditionMatch:
-		r.Condition = p.at("condition").Text
-		r.Status = cmp.Or(p.at("status").Text, "True")
-	case object.ReadyCEL:
-		expr := p.at("expr")
-		r.Expr = expr.Text
-		r.ExprPos = expr.where().Pos
-	}
-	return r
 }

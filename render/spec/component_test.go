@@ -88,6 +88,7 @@ func TestDecodeComponentSaysWhatIsWrong(t *testing.T) {
 		"a patch as text":     {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, patch: \"a: b\"}]\n", "c.yaml:6:41: spec: spec.overlays[0].patch: expected a map or a list, got a string (write"},
 		"an operation":        {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, patch: [{op: replace, path: /a}]}]\n", "c.yaml:6:42: spec: spec.overlays[0].patch[0].value: is missing"},
 		"a rule":              {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, readyWhen: [{type: Exists, expr: a}]}]\n", `c.yaml:6:67: spec: spec.overlays[0].readyWhen[0].expr: has no meaning for type "Exists" (remove it, or write type: CEL)`},
+		"a need":              {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, needs: [{kind: Secret, nane: b}]}]\n", "c.yaml:6:57: spec: spec.overlays[0].needs[0].nane: unknown field"},
 		"a dependency":        {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, dependsOn: [\"a/b/c\"]}]\n", `c.yaml:6:46: spec: spec.overlays[0].dependsOn[0]: "a/b/c" is no node: expected`},
 	} {
 		t.Run(name, func(t *testing.T) {

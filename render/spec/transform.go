@@ -4,6 +4,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -66,6 +67,29 @@ func (p part) decodeShared(t *Transform) {
 		t.AllowSecrets = append(t.AllowSecrets, item.Text)
 		t.AllowSecretsPos = append(t.AllowSecretsPos, item.Pos)
 	}
+}
+
+// ready returns a rule for when an object is ready.
+func (p part) ready() object.Ready {
+	r := object.Ready{Pos: p.Pos, Type: p.at("type").Text}
+	for name, of := range map[string]string{"condition": object.ReadyConditionMatch, "status": object.ReadyConditionMatch, "expr": object.ReadyCEL} {
+		switch v := p.at(name); {
+		case v.Given() && r.Type != of && r.Type != "":
+			v.Fail("remove it, or write type: "+of, "has no meaning for type %q", r.Type)
+		case !v.Given() && r.Type == of && name != "status":
+			v.Fail("", "is missing")
+		}
+	}
+	switch r.Type {
+	case object.ReadyConditionMatch:
+		r.Condition = p.at("condition").Text
+		r.Status = cmp.Or(p.at("status").Text, "True")
+	case object.ReadyCEL:
+		expr := p.at("expr")
+		r.Expr = expr.Text
+		r.ExprPos = expr.where().Pos
+	}
+	return r
 }
 
 // metadata returns what every document begins with. The document was written as v: a name that is

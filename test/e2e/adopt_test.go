@@ -120,3 +120,47 @@ func TestAMirrorCreatesAndChangesNothing(t *testing.T) {
 	require.Equal(t, uid, n.Kubectl(t, "get", "configmap", "a", "-n", n.namespace, "-o", "jsonpath={.metadata.uid} {.metadata.resourceVersion}"))
 	require.Empty(t, n.Kubectl(t, "get", "configmap", "b", "c", "-n", n.namespace, "--ignore-not-found"))
 }
+
+// selected is three ConfigMaps, of which those that overlays select may be taken over: one by its
+// kind and name, and one by a label.
+const selected = `
+apiVersion: ropewalk.dev/v1alpha1
+kind: Transform
+metadata: {name: web, namespace: %s}
+spec:
+  output: {oci: {repository: "oci://%s/%s/web", insecure: true}}
+  component:
+    manifests:
+      inline: |
+        {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: %[1]s}, data: {text: ours}}
+        ---
+        {apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: %[1]s, labels: {team: shop}}, data: {text: ours}}
+        ---
+        {apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: %[1]s}, data: {text: ours}}
+  adopt: Never
+  overlays:
+    - {select: {kind: ConfigMap, name: a}, apply: {adopt: TakeOwnership}}
+    - {select: {labels: {team: shop}}, apply: {adopt: TakeOwnership}}
+`
+
+// TestObjectsAreTakenByNameAndByLabel: what no overlay selects is refused, and then nothing is
+// taken.
+func TestObjectsAreTakenByNameAndByLabel(t *testing.T) {
+	n := newTenant(t)
+	n.theirs("a", "b", "c")
+	n.Apply(t, fmt.Sprintf(selected, n.namespace, n.Registry, n.namespace))
+	no := n.stalled("web")
+	require.Equal(t, v1alpha1.ForeignObjectsReason, no.Reason)
+	require.Len(t, n.get("web").Status.Nodes, 1)
+	require.Contains(t, no.Message, "adopt is Never: ConfigMap "+n.namespace+"/c;")
+	for _, name := range []string{"a", "b", "c"} {
+		require.Equal(t, "theirs", n.says(name))
+	}
+
+	n.Kubectl(t, "delete", "configmap", "c", "-n", n.namespace)
+	n.ready("web")
+	for _, name := range []string{"a", "b", "c"} {
+		require.Equal(t, "ours", n.says(name))
+	}
+	allowed(t, n.controller)
+}

@@ -135,6 +135,10 @@ type Overlay struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	ReadyWhen []ReadyRule `json:"readyWhen,omitempty"`
+	// Needs are objects outside of the render that must be in the cluster first.
+	// +optional
+	// +kubebuilder:validation:MaxItems=16
+	Needs []Need `json:"needs,omitempty"`
 	// Apply says how the objects are applied.
 	// +optional
 	Apply *ApplyPolicy `json:"apply,omitempty"`
@@ -187,6 +191,37 @@ type ReadyRule struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	Expr string `json:"expr,omitempty"`
+}
+
+// Need is an object outside of the render. The controller reads it as the account of the
+// Transform before it releases the layer of the objects that need it.
+type Need struct {
+	// APIVersion of the object; v1 where it is empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=317
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Kind of the object.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern="^[A-Za-z][A-Za-z0-9]*$"
+	Kind string `json:"kind"`
+	// Name of the object.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern="^[A-Za-z0-9][A-Za-z0-9_.:-]*$"
+	Name string `json:"name"`
+	// Namespace of the object; that of the object that needs it where it is empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+	Namespace string `json:"namespace,omitempty"`
+	// Ready is the type of a condition that must be True, such as Ready or Established.
+	// Without it the object has to exist.
+	// +optional
+	// +kubebuilder:validation:MaxLength=316
+	Ready string `json:"ready,omitempty"`
 }
 
 // ApplyPolicy says how an object is applied; what is empty stays as it is.

@@ -31,6 +31,10 @@ const (
 	AccessDeniedReason = "AccessDenied"
 	// DependencyNotReadyReason: a Transform that this one depends on is not Ready.
 	DependencyNotReadyReason = "DependencyNotReady"
+	// NeedsReason: a layer waits for an object outside of the render.
+	NeedsReason = "NeedsNotMet"
+	// OutsideWindowReason: what is published waits for a window in which it may be delivered.
+	OutsideWindowReason = "OutsideWindow"
 	// FetchFailedReason: a module or an input could not be had.
 	FetchFailedReason = "FetchFailed"
 	// InvalidReason: the input, a module or the objects have mistakes.
@@ -68,7 +72,8 @@ const (
 
 // States of layers.
 const (
-	// LayerWaiting: a layer before it is not Ready at its new digest.
+	// LayerWaiting: a layer before it is not Ready at its new digest, or an object that it
+	// needs is not there.
 	LayerWaiting = "Waiting"
 	// LayerApplying: the engine is at it.
 	LayerApplying = "Applying"

@@ -102,6 +102,7 @@ const (
 // Delivery is the engine that applies the artifact, and how.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.flux) || !has(self.type) || self.type == 'Flux'",message="flux is for the type Flux"
+// +kubebuilder:validation:XValidation:rule="!has(self.windows) || !has(self.type) || self.type != 'None'",message="windows hold back what an engine delivers, and type None has none"
 // +kubebuilder:validation:XValidation:rule="!has(self.argocd) || has(self.type) && self.type == 'ArgoCD'",message="argocd is for the type ArgoCD"
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type != 'ArgoCD' || has(self.argocd)",message="argocd says where the Application goes"
 // +kubebuilder:validation:XValidation:rule="!has(self.rollbackAfter) || !has(self.type) || self.type != 'None'",message="with the type None nothing is delivered that could be Ready: take rollbackAfter away"
@@ -121,6 +122,12 @@ type Delivery struct {
 	// ArgoCD is the template of the Application.
 	// +optional
 	ArgoCD *ArgoCDDelivery `json:"argocd,omitempty"`
+	// Windows are when a revision may be delivered: in no Deny window, and in an Allow window
+	// where there is one. Outside of them it is rendered, published and waits. What has begun
+	// goes on, and rollbacks and deletions do not wait.
+	// +optional
+	// +kubebuilder:validation:MaxItems=32
+	Windows []Window `json:"windows,omitempty"`
 	// DeletionPolicy says what becomes of the delivered objects when the Transform is
 	// deleted: Delete takes them away in the reverse order, waiting for each layer;
 	// Orphan leaves them.

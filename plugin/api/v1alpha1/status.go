@@ -32,6 +32,10 @@ type TransformStatus struct {
 	// +optional
 	Artifact *Artifact `json:"artifact,omitempty"`
 
+	// Window is what spec.delivery.windows let through, and what waits for one.
+	// +optional
+	Window *WindowStatus `json:"window,omitempty"`
+
 	// Rendered is what the spec gives, where it is not what is delivered: during a
 	// rollback.
 	// +optional

@@ -161,7 +161,7 @@ type RenderSpec struct {
 	// +optional
 	Component *Component `json:"component,omitempty"`
 
-	// Overlays lay readyWhen, dependsOn, apply and patch over the objects that each selects
+	// Overlays lay readyWhen, dependsOn, needs, apply and patch over the objects that each selects
 	// by kind, name, namespace, group and labels.
 	// +optional
 	// +kubebuilder:validation:MaxItems=256

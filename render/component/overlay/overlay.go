@@ -99,7 +99,7 @@ func applyAll(nodes []*object.Node, o spec.Overlay) (found bool, err *object.Err
 // selects several, the one that the others wait for does not wait for itself. A node that is
 // alone and waits for itself is a mistake, which the graph reports.
 func applyOne(n *object.Node, o spec.Overlay, alone bool) *object.Error {
-	// Dependencies are added, and rules replaced.
+	// Dependencies and needs are added, and rules replaced.
 	for _, d := range o.DependsOn {
 		if d.ID != n.ID || alone {
 			n.DependsOn = append(slices.Clip(n.DependsOn), d)
@@ -108,6 +108,7 @@ func applyOne(n *object.Node, o spec.Overlay, alone bool) *object.Error {
 	if len(o.ReadyWhen) > 0 {
 		n.ReadyWhen = o.ReadyWhen
 	}
+	n.Needs = append(slices.Clip(n.Needs), o.Needs...)
 
 	// A policy replaces that of the module.
 	for _, field := range [...]struct {

@@ -38,12 +38,18 @@ func TestOnlyWhatIsSelectedIsChanged(t *testing.T) {
     - {select: {name: "w*", labels: {app: web}}, apply: {mode: Force}}
     - {select: {kind: Deployment}, dependsOn: [deployment-api]}
     - {select: {kind: Deployment, group: apps}, apply: {deletion: Orphan}}
+    - {select: {name: web}, needs: [{kind: Secret, name: db}, {apiVersion: a.example.com/v1, kind: A, name: a, namespace: other, ready: Ready}]}
 `)))
 	require.Equal(t, object.Apply{Mode: "Force", Deletion: "Orphan"}, web.Apply)
 	require.Equal(t, object.Apply{Deletion: "Orphan"}, api.Apply)
 	require.Len(t, web.DependsOn, 1, "an object does not depend on itself")
 	require.Equal(t, object.ID("s/deployment-api"), web.DependsOn[0].ID)
 	require.Empty(t, api.DependsOn)
+	require.Empty(t, api.Needs)
+	require.Len(t, web.Needs, 2)
+	require.Equal(t, "Secret db", web.Needs[0].String())
+	require.Equal(t, "A other/a", web.Needs[1].In("shop").String())
+	require.Equal(t, "v1", web.Needs[0].In("shop").APIVersion)
 }
 
 func TestOneAloneThatWaitsForItselfIsLeftToTheGraph(t *testing.T) {

@@ -106,6 +106,13 @@ func overlay() Field {
 			{Name: "expr", Kind: text, Doc: "Expression of CEL."},
 			{Name: "condition", Kind: text, Doc: "Condition of ConditionMatch."},
 		}},
+		{Name: "needs", Kind: list, Doc: "Objects outside of the render that must be in the cluster first.", Fields: []Field{
+			{Name: "apiVersion", Kind: text, Full: true, Doc: "v1 where it is absent."},
+			{Name: "kind", Kind: text, Full: true, Need: true},
+			{Name: "name", Kind: text, Full: true, Need: true},
+			{Name: "namespace", Kind: text, Full: true, Doc: "Namespace of the object that needs it where it is absent."},
+			{Name: "ready", Kind: text, Full: true, Doc: "Condition that must be True, such as Ready; without it the object has to exist."},
+		}},
 		{Name: "apply", Kind: fields, Doc: "How it is applied.", Fields: []Field{
 			{Name: "mode", Kind: text, Values: choices("Apply", "Create", "Replace", "Force")},
 			{Name: "conflict", Kind: text, Values: choices("Engine", "Error")},

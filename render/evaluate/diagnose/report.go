@@ -330,4 +330,4 @@ func (s *Subject) moduleMessage(g *Group, value object.Value) string {
 const UnknownHere = "field is not known here"
 
 // NodeFields returns the names of the fields of a node.
-func NodeFields() []string { return []string{"object", "dependsOn", "readyWhen", "apply"} }
+func NodeFields() []string { return []string{"object", "dependsOn", "readyWhen", "needs", "apply"} }

@@ -374,7 +374,7 @@ func inUse() uint64 {
 func FuzzNodes(f *testing.F) {
 	for _, seed := range []string{
 		`dependsOn: ["a", "b/c"]`, `readyWhen: [{type: "Exists"}]`, `apply: {mode: "Force", prune: true}`,
-		`apply: 5`, `readyWhen: [null]`, `dependsOn: [[]]`, `object: []`, `x: {}`, `apply: prune: null`,
+		`apply: 5`, `readyWhen: [null]`, `needs: [{kind: "Secret", name: "db"}]`, `needs: [{kind: 1}, "db"]`, `dependsOn: [[]]`, `object: []`, `x: {}`, `apply: prune: null`,
 	} {
 		f.Add(seed)
 	}

@@ -42,6 +42,8 @@ func (d *nodeDecoder) readField(name string, data []byte, v cue.Value) {
 		d.readDependencies(value, v)
 	case "readyWhen":
 		d.readReadyWhen(value, v)
+	case "needs":
+		d.readNeeds(value, v)
 	case "apply":
 		d.readApply(value, v)
 	default:
@@ -124,6 +126,38 @@ func (d *nodeDecoder) readReadyWhen(value any, v cue.Value) {
 			continue
 		}
 		d.readRule(rule, at, path)
+	}
+}
+
+// readNeeds reads what has to be in the cluster before the object.
+func (d *nodeDecoder) readNeeds(value any, v cue.Value) {
+	list, ok := value.([]any)
+	if !ok || len(list) > object.MaxNeeds {
+		got := GotJSON(value)
+		if ok {
+			got = fmt.Sprintf("%d", len(list))
+		}
+		d.fail(v, "needs", fmt.Sprintf("must be a list of at most %d objects, got %s", object.MaxNeeds, got))
+		return
+	}
+	for i, e := range list {
+		at := v.LookupPath(cue.MakePath(cue.Index(i)))
+		path := object.Path{object.Field("needs"), object.Index(i)}
+		fields, ok := e.(map[string]any)
+		if !ok {
+			d.fail(at, path.String(), "must be an object such as {kind: \"Secret\", name: \"db\"}, got "+GotJSON(e))
+			continue
+		}
+		n := object.Need{Pos: object.FirstValid(d.session.OwnPos(at), d.node.Pos)}
+		d.readTexts(fields, map[string]*string{
+			"apiVersion": &n.APIVersion, "kind": &n.Kind, "namespace": &n.Namespace, "name": &n.Name, "ready": &n.Ready,
+		}, at, path)
+		for _, needed := range [...]struct{ name, text string }{{"kind", n.Kind}, {"name", n.Name}} {
+			if _, given := fields[needed.name]; needed.text == "" && (!given || fields[needed.name] == "") {
+				d.fail(at, path.Append(object.Field(needed.name)).String(), "is missing: write the kind and the name of the object")
+			}
+		}
+		d.node.Needs = append(d.node.Needs, n)
 	}
 }
 

@@ -160,8 +160,10 @@ type explanation struct {
 	Needs     []edge         `json:"needs"`
 	NeededBy  []edge         `json:"neededBy"`
 	ReadyWhen []object.Ready `json:"readyWhen,omitempty"`
-	Apply     object.Apply   `json:"apply"`
-	Value     *valueOrigin   `json:"value,omitempty"`
+	// Outside are objects that are not part of the render and must be there first.
+	Outside []object.Need `json:"outside,omitempty"`
+	Apply   object.Apply  `json:"apply"`
+	Value   *valueOrigin  `json:"value,omitempty"`
 }
 
 // edge is one dependency, seen from the object that is explained.
@@ -202,6 +204,10 @@ func explain(plan *order.Plan, n *object.Node) explanation {
 		Wave: placement.Wave, Waves: len(plan.Waves), Reason: placement.Reason,
 		Needs: []edge{}, NeededBy: []edge{},
 		ReadyWhen: n.ReadyWhen, Apply: n.Apply.WithDefaults(n.Object.Ref()),
+	}
+
+	for _, need := range n.Needs {
+		e.Outside = append(e.Outside, need.In(n.Object.Namespace()))
 	}
 
 	// An edge of the node itself.
@@ -252,6 +258,13 @@ func (e explanation) text() string {
 	row("wave", fmt.Sprintf("%d of %s, %s", e.Wave, waveNumbers(e.Waves), because))
 	for _, r := range e.ReadyWhen {
 		row("ready", readiness(r))
+	}
+	for _, n := range e.Outside {
+		text := n.String()
+		if n.Ready != "" {
+			text += " with condition " + n.Ready
+		}
+		row("waits for", text)
 	}
 	row("apply", policies(e.Apply))
 	if e.Value != nil {

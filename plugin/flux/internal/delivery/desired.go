@@ -28,6 +28,8 @@ type Layer struct {
 	// HealthChecks and HealthCheckExprs are what Flux waits for.
 	HealthChecks     []meta.NamespacedObjectKindReference `json:"healthChecks,omitempty"`
 	HealthCheckExprs []kustomize.CustomHealthCheck        `json:"healthCheckExprs,omitempty"`
+	// Needs are objects outside of the render that must be there before it is released.
+	Needs []Need `json:"needs,omitempty"`
 	// Digest is that of its artifact, once it is published.
 	Digest string `json:"digest,omitempty"`
 
@@ -48,6 +50,13 @@ type ObjectRef struct {
 	Adopt string `json:"adopt,omitempty"`
 	// Encrypted says that SOPS encrypted it, and that Flux is to decrypt it.
 	Encrypted bool `json:"encrypted,omitempty"`
+}
+
+// Need is an object outside of the render, and the node that needs it.
+type Need struct {
+	ObjectRef
+	// Ready is the type of a condition that must be True; with "" the object has to exist.
+	Ready string `json:"ready,omitempty"`
 }
 
 // Desired is what is to be delivered: the whole, and the layers in the order in

@@ -84,6 +84,10 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 		return Progress{}, err
 	}
 
+	if refused, err := d.findLacks(ctx); err != nil || refused.Reason != "" {
+		return refused, err
+	}
+
 	// The plan names a goal for each layer.
 	d.Claims.recordUses(t, uses(d.desired, d.states))
 	goals := plan(d.desired, d.states, d.rivals)

@@ -155,6 +155,9 @@ func (p *planner) blocked(w *desired) string {
 			return name + " is not Ready at its digest"
 		}
 	}
+	if w.lacks != "" {
+		return w.lacks
+	}
 	// What moves here is marked where it comes from first. Else that one would put
 	// its old manifest over the new one when it is marked after all. One that cannot
 	// apply anything is not waited for.

@@ -62,10 +62,26 @@ func (d *delivery) progress(goals []goal) Progress {
 			p.Reason = v1alpha1.HandingOverReason
 		}
 	}
+	if layer := d.lacking(p.Layers); layer != nil && (first == nil || first.State == v1alpha1.LayerWaiting) {
+		first = layer
+		p.Reason = v1alpha1.NeedsReason
+	}
 	if first != nil {
 		p.Message = fmt.Sprintf("%s: %s", first.Name, cmp.Or(first.Message, strings.ToLower(first.State)))
 	}
 	return p
+}
+
+// lacking returns the first layer that waits for an object outside of the render, or nil.
+func (d *delivery) lacking(layers []v1alpha1.LayerStatus) *v1alpha1.LayerStatus {
+	for _, w := range d.desired {
+		for i := range layers {
+			if w.lacks != "" && layers[i].Name == objectName(d.t, w.name) && layers[i].Message == w.lacks {
+				return &layers[i]
+			}
+		}
+	}
+	return nil
 }
 
 // judge marks the progress as stalled if only a user can change what a Kustomization reports.

@@ -111,6 +111,8 @@ type desired struct {
 	after   []string
 	content content
 	health  string
+	// lacks says which object outside of the render it has to wait for, "" if there is none.
+	lacks string
 }
 
 // goal is what a layer should lead to now.

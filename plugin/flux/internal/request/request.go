@@ -119,9 +119,10 @@ func (l *Loader) Load(ctx context.Context, id Identity, t *v1alpha1.Transform) (
 		Connect: func(opts host.Options) (host.Host, error) { return l.connect(id, t, opts) },
 	}
 	if id.Dialect == dialect.Flux {
-		// The delivery refuses what it is not told to have decrypted.
+		// The delivery refuses what it is not told to have decrypted, and waits for what is needed.
 		o.Host.Emit.Repository = repository
 		o.Host.Emit.DecryptionConfigured = true
+		o.Host.Emit.Awaited = t.Spec.Delivery == nil || t.Spec.Delivery.Type != v1alpha1.EngineNone
 	}
 	if out.Source != nil {
 		tree, err := l.fetch(ctx, *out.Source)

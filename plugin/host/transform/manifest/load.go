@@ -15,6 +15,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/transform"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/configmap"
@@ -48,6 +49,7 @@ func (m *Manifest) Load(ctx context.Context, o Options) (host.Loaded, error) {
 		Evaluator: o.Host.Evaluator, Limits: o.Host.Limits, SkipSchemas: o.Host.SkipSchemas, AllowEmpty: o.Host.AllowEmpty,
 		Context: o.Host.Context, Emit: o.Host.Emit,
 	}
+	from.Emit.Awaited = from.Emit.Dialect == dialect.Flux && (t.Spec.Delivery == nil || t.Spec.Delivery.Type != v1alpha1.EngineNone)
 	if d := t.Spec.Delivery; d != nil && d.Flux != nil {
 		from.Emit.DecryptionConfigured = d.Flux.Decryption != nil
 	}

@@ -37,6 +37,7 @@ type dryRunNode struct {
 	ID        object.ID      `json:"id"`
 	DependsOn []object.ID    `json:"dependsOn,omitempty"`
 	ReadyWhen []object.Ready `json:"readyWhen,omitempty"`
+	Needs     []object.Need  `json:"needs,omitempty"`
 	Apply     object.Apply   `json:"apply,omitzero"`
 	Object    object.Object  `json:"object"`
 }
@@ -145,7 +146,7 @@ func (c catalog) result(asked workload.Request, key string, made evaluate.Provis
 		}
 	}
 	for _, n := range made.Nodes {
-		node := dryRunNode{ID: n.ID, ReadyWhen: n.ReadyWhen, Apply: n.Apply, Object: n.Object}
+		node := dryRunNode{ID: n.ID, ReadyWhen: n.ReadyWhen, Needs: n.Needs, Apply: n.Apply, Object: n.Object}
 		for _, d := range n.DependsOn {
 			node.DependsOn = append(node.DependsOn, d.ID)
 		}
@@ -172,6 +173,9 @@ func (t dryRun) text() string {
 		for _, r := range n.ReadyWhen {
 			data, _ := json.Marshal(r) // It is text only.
 			fmt.Fprintf(&b, "# is ready when %s\n", data)
+		}
+		for _, need := range n.Needs {
+			fmt.Fprintf(&b, "# waits for %s\n", need)
 		}
 		if n.Apply != (object.Apply{}) {
 			data, _ := json.Marshal(n.Apply)
