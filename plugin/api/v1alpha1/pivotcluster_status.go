@@ -86,6 +86,9 @@ type PivotStatus struct {
 	// Step that was finished last.
 	// +optional
 	Step string `json:"step,omitempty"`
+	// StepTime is when it was finished.
+	// +optional
+	StepTime *metav1.Time `json:"stepTime,omitempty"`
 	// Digest of what moves.
 	// +optional
 	Digest string `json:"digest,omitempty"`
