@@ -19,6 +19,7 @@ import (
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
 )
 
 // observation is what Cluster API says of a cluster on this plane.
@@ -169,10 +170,31 @@ func reportAgent(c *v1alpha1.PivotCluster, child Child) {
 	a.Version = child.Version
 	a.KubernetesVersion = child.KubernetesVersion
 	a.Pins = strings.Fields(child.Pins)
+	a.State = stateOf(child.State)
 	// Each write of a status is a write to etcd.
 	if a.LastSeen == nil || child.Seen.Sub(a.LastSeen.Time) >= time.Minute {
 		a.LastSeen = &metav1.Time{Time: child.Seen.Truncate(time.Second)}
 	}
+}
+
+// stateOf returns the state of an agent as a status shows it: "" for an agent that sends none, and
+// Unknown for a value of a later version.
+func stateOf(s wire.AgentState) v1alpha1.AgentState {
+	switch s {
+	case wire.AgentState_AGENT_STATE_UNSPECIFIED:
+		return ""
+	case wire.AgentState_AGENT_STATE_WAITING:
+		return v1alpha1.AgentWaiting
+	case wire.AgentState_AGENT_STATE_BOOTSTRAPPING:
+		return v1alpha1.AgentBootstrapping
+	case wire.AgentState_AGENT_STATE_BOOTSTRAPPED:
+		return v1alpha1.AgentBootstrapped
+	case wire.AgentState_AGENT_STATE_IMPORTING:
+		return v1alpha1.AgentImporting
+	case wire.AgentState_AGENT_STATE_IN_CHARGE:
+		return v1alpha1.AgentInCharge
+	}
+	return v1alpha1.AgentUnknown
 }
 
 // expired returns what to do about a token that has ended unused; "" if it has not.
