@@ -97,7 +97,7 @@ api: $(BIN)/controller-gen ## Regenerate what follows from the types of the API 
 	  paths=./plugin/api/... output:crd:dir=deploy/crds
 	cp deploy/crds/ropewalk.dev_*.yaml deploy/chart/crds/
 	cp deploy/pivot/controller/rbac.yaml deploy/chart/files/pivot-rbac.yaml
-	cp deploy/flux/servicemonitor/alerts.yaml deploy/flux/servicemonitor/dashboard.json deploy/chart/files/
+	cp deploy/flux/servicemonitor/alerts.yaml deploy/flux/servicemonitor/dashboard*.json deploy/chart/files/
 	$(GO) -C test/tools run ./reference $(CURDIR)/deploy/crds/ropewalk.dev_transforms.yaml >deploy/flux/reference.md.new
 	mv deploy/flux/reference.md.new deploy/flux/reference.md
 	$(GO) -C test/tools run ./reference $(CURDIR)/deploy/crds/ropewalk.dev_pivotclusters.yaml >deploy/pivot/reference.md.new

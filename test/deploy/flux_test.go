@@ -168,6 +168,7 @@ func TestTheChartHasCopiesOfWhatItCannotReach(t *testing.T) {
 		chartFolder + "/files/pivot-rbac.yaml":                root + "/deploy/pivot/controller/rbac.yaml",
 		chartFolder + "/files/alerts.yaml":                    fluxFolder + "/servicemonitor/alerts.yaml",
 		chartFolder + "/files/dashboard.json":                 fluxFolder + "/servicemonitor/dashboard.json",
+		chartFolder + "/files/dashboard-pivot.json":           fluxFolder + "/servicemonitor/dashboard-pivot.json",
 	} {
 		require.Equal(t, read(t, original), read(t, copied), "make api")
 	}
@@ -289,13 +290,16 @@ func TestFlagsOfTheInstallationsAreThoseOfTheController(t *testing.T) {
 	require.Contains(t, read(t, root+"/Dockerfile"), "/ropewalk-controller /usr/local/bin/")
 }
 
-// TestMetricsThatAreLookedAtExist reads the expressions of the alerts and the dashboard.
+// TestMetricsThatAreLookedAtExist reads the expressions of the alerts and the dashboards.
 func TestMetricsThatAreLookedAtExist(t *testing.T) {
-	alerts := only(t, fluxFolder+"/servicemonitor/alerts.yaml")
-	var board map[string]any
-	require.NoError(t, json.Unmarshal([]byte(read(t, fluxFolder+"/servicemonitor/dashboard.json")), &board))
+	looked := []any{map[string]any(only(t, fluxFolder+"/servicemonitor/alerts.yaml"))}
+	for _, name := range []string{"dashboard", "dashboard-pivot"} {
+		var board map[string]any
+		require.NoError(t, json.Unmarshal([]byte(read(t, fluxFolder+"/servicemonitor/"+name+".json")), &board))
+		looked = append(looked, board)
+	}
 	var expressions []string
-	for _, of := range []any{map[string]any(alerts), board} {
+	for _, of := range looked {
 		walk(of, func(key string, v any) {
 			if text, ok := v.(string); ok && key == "expr" {
 				expressions = append(expressions, text)
@@ -303,7 +307,7 @@ func TestMetricsThatAreLookedAtExist(t *testing.T) {
 		})
 	}
 	require.Greater(t, len(expressions), 15)
-	ours := read(t, root+"/cmd/ropewalk-controller/internal/controller/metrics.go") + strings.ReplaceAll(read(t, root+"/plugin/flux/metrics.go"), `Name: "ropewalk_`, `desc("`)
+	ours := read(t, root+"/cmd/ropewalk-controller/internal/controller/metrics.go") + strings.ReplaceAll(read(t, root+"/plugin/flux/metrics.go"), `Name: "ropewalk_`, `desc("`) + `desc("` + strings.Join(pivotMetrics(t), `" desc("`) + `"`
 	// Of Flux's library, of controller-runtime and of the client of Prometheus.
 	theirs := []string{
 		"gotk_reconcile_condition", "gotk_reconcile_duration_seconds_bucket", "gotk_suspend_status", "controller_runtime_reconcile_errors_total",
@@ -321,6 +325,18 @@ func TestMetricsThatAreLookedAtExist(t *testing.T) {
 			}
 		}
 	}
+}
+
+// pivotMetrics are the metrics of PivotClusters, without what those of Ropewalk begin with.
+func pivotMetrics(t *testing.T) []string {
+	t.Helper()
+	source := strings.ReplaceAll(read(t, root+"/plugin/pivot/internal/readings/readings.go"), `Name: "ropewalk_pivotcluster_`, `desc("`)
+	var out []string
+	for _, m := range regexp.MustCompile(`desc\("([a-z_]+)"`).FindAllStringSubmatch(source, -1) {
+		out = append(out, "pivotcluster_"+m[1])
+	}
+	require.Greater(t, len(out), 6)
+	return out
 }
 
 // walk visits every value below v with its key.

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ropewalk/ropewalk/test/pivot/harness"
 )
@@ -73,6 +74,38 @@ func TestTheServerTakesTheManifestsOfEveryProvider(t *testing.T) {
 			require.Len(t, self, len(took)+1)
 			require.True(t, slices.ContainsFunc(self, func(o *unstructured.Unstructured) bool { return o.GetKind() == "CiliumLoadBalancerIPPool" }))
 		})
+	}
+}
+
+// TestTheServerRefusesWhatTheModuleRefusesOfPools, by the rules of the definition, with the
+// words by which the module refuses it at its line.
+func TestTheServerRefusesWhatTheModuleRefusesOfPools(t *testing.T) {
+	w := harness.Start(t)
+	w.A.Define(t, "../../deploy/crds/ropewalk.dev_pivotclusters.yaml")
+	const head = "apiVersion: ropewalk.dev/v1alpha1\nkind: PivotCluster\nmetadata: {name: loft}\nspec:\n" +
+		"  provider: {type: docker, docker: {}}\n  kubernetesVersion: v1.36.3\n" +
+		"  gitOps: {source: {kind: GitRepository, spec: {url: https://git.example.com/base}}}\n" +
+		"  output: {oci: {repository: oci://registry.example.com/loft}}\n"
+	for fields, says := range map[string]string{
+		"autoscale: {min: 0, max: 3}, healthCheck: {}":                                       "",
+		"healthCheck: {maxUnhealthy: 100%, unhealthyTimeout: 1m30s, nodeStartupTimeout: 0s}": "",
+		"autoscale: {min: 4, max: 3}":                                                        "min is greater than max",
+		"autoscale: {min: 0, max: 0}":                                                        "should be greater than or equal to 1",
+		"replicas: 1, autoscale: {min: 1, max: 3}":                                           "the autoscaler sets how many machines there are: remove replicas, or autoscale",
+		"healthCheck: {maxUnhealthy: -1}":                                                    "expected 0 to 1000 machines, or a percentage such as 40%",
+		"healthCheck: {maxUnhealthy: 140%}":                                                  "should match '^(100|[0-9]{1,2})%$'",
+		"healthCheck: {unhealthyTimeout: 29s}":                                               "expected a duration from 30s to 24h",
+		"healthCheck: {nodeStartupTimeout: 24h1s}":                                           "expected 0s, or a duration from 30s to 24h",
+		"healthCheck: {unhealthyTimeout: 99999999h}":                                         "spec.workers[0].healthCheck.unhealthyTimeout",
+	} {
+		o := &unstructured.Unstructured{}
+		require.NoError(t, yaml.Unmarshal([]byte(head+"  workers: [{name: md, "+fields+"}]\n"), &o.Object))
+		_, err := w.A.Resource(t, o).Create(t.Context(), o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
+		if says == "" {
+			require.NoError(t, err, fields)
+		} else {
+			require.ErrorContains(t, err, says, fields)
+		}
 	}
 }
 

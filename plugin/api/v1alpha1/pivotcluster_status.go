@@ -86,6 +86,9 @@ type PivotStatus struct {
 	// Step that was finished last.
 	// +optional
 	Step string `json:"step,omitempty"`
+	// StepTime is when it was finished.
+	// +optional
+	StepTime *metav1.Time `json:"stepTime,omitempty"`
 	// Digest of what moves.
 	// +optional
 	Digest string `json:"digest,omitempty"`
@@ -103,6 +106,11 @@ type AgentStatus struct {
 	// LastSeen is the time of the last heartbeat, to about a minute.
 	// +optional
 	LastSeen *metav1.Time `json:"lastSeen,omitempty"`
+	// State is what it does; absent where it is of a version that does not say so, and Unknown
+	// where it is of a later version than this parent.
+	// +kubebuilder:validation:Enum=Unknown;Waiting;Bootstrapping;Bootstrapped;Importing;InCharge
+	// +optional
+	State AgentState `json:"state,omitempty"`
 	// Version of the agent.
 	// +optional
 	Version string `json:"version,omitempty"`
@@ -118,6 +126,25 @@ type AgentStatus struct {
 	// +optional
 	Pins []string `json:"pins,omitempty"`
 }
+
+// AgentState is what an agent does.
+type AgentState string
+
+// The states of agents.
+const (
+	// AgentUnknown: the agent is of a later version, and does what this parent has no word for.
+	AgentUnknown AgentState = "Unknown"
+	// AgentWaiting: it waits for its PivotCluster.
+	AgentWaiting AgentState = "Waiting"
+	// AgentBootstrapping: what the cluster begins with is applied, and its GitOps has not begun.
+	AgentBootstrapping AgentState = "Bootstrapping"
+	// AgentBootstrapped: the GitOps has begun.
+	AgentBootstrapped AgentState = "Bootstrapped"
+	// AgentImporting: a pivot brings the Cluster API objects.
+	AgentImporting AgentState = "Importing"
+	// AgentInCharge: the cluster is in charge of itself.
+	AgentInCharge AgentState = "InCharge"
+)
 
 // NodeCounts are nodes of a cluster.
 type NodeCounts struct {

@@ -3,6 +3,8 @@
 
 package v1alpha1
 
+import "k8s.io/apimachinery/pkg/util/intstr"
+
 // Provider is where the machines are. The part that has the name of the type says how.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.docker) == (self.type == 'docker')",message="docker: is needed by the type docker, and by no other"
@@ -60,11 +62,17 @@ type ControlPlane struct {
 	// +kubebuilder:validation:Enum=1;3;5
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
+	// HealthCheck, where it is present, has Cluster API replace machines that fail: one after
+	// the other, and only where etcd keeps its majority, so none of a single one.
+	// +optional
+	HealthCheck *HealthCheck `json:"healthCheck,omitempty"`
 
 	MachineSpec `json:",inline"`
 }
 
 // WorkerPool is a MachineDeployment.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.autoscale) || !has(self.replicas)",message="the autoscaler sets how many machines there are: remove replicas, or autoscale"
 type WorkerPool struct {
 	// Name of the pool.
 	// +required
@@ -72,12 +80,17 @@ type WorkerPool struct {
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 	Name string `json:"name"`
-	// Replicas is how many machines there are.
-	// +kubebuilder:default:=1
+	// Replicas is how many machines there are; 1 where neither it nor autoscale is there.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
+	// Autoscale leaves replicas to the cluster-autoscaler, within its bounds.
+	// +optional
+	Autoscale *Autoscale `json:"autoscale,omitempty"`
+	// HealthCheck, where it is present, has Cluster API replace machines that fail.
+	// +optional
+	HealthCheck *HealthCheck `json:"healthCheck,omitempty"`
 	// Labels of the nodes, of the domains that Cluster API hands on to them:
 	// node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io.
 	// +optional
@@ -85,6 +98,50 @@ type WorkerPool struct {
 	Labels map[string]string `json:"labels,omitempty"`
 
 	MachineSpec `json:",inline"`
+}
+
+// Autoscale is what the Cluster API provider of the cluster-autoscaler is bound by. A pool with
+// several failure domains has a MachineDeployment for each, and each has a share of the bounds.
+//
+// +kubebuilder:validation:XValidation:rule="self.min <= self.max",message="min is greater than max"
+type Autoscale struct {
+	// Min is the fewest machines, which a pool begins with.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	Min int32 `json:"min"`
+	// Max is the most machines.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Max int32 `json:"max"`
+}
+
+// HealthCheck is a MachineHealthCheck for each set of machines.
+type HealthCheck struct {
+	// MaxUnhealthy is how many machines of a MachineDeployment, or of the control plane, may
+	// fail before none of them is replaced, as a number or a percentage: many that fail at
+	// once point to a network. 40% where it is absent, or 1 where that is less than one machine.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:Pattern="^(100|[0-9]{1,2})%$"
+	// +kubebuilder:validation:MaxLength=4
+	// +kubebuilder:validation:XValidation:rule="type(self) == string || (self >= 0 && self <= 1000)",message="expected 0 to 1000 machines, or a percentage such as 40%"
+	MaxUnhealthy *intstr.IntOrString `json:"maxUnhealthy,omitempty"`
+	// UnhealthyTimeout is how long a node may be other than ready.
+	// +kubebuilder:default:="5m"
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern="^([0-9]+(s|m|h))+$"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('30s') && duration(self) <= duration('24h')",message="expected a duration from 30s to 24h"
+	// +optional
+	UnhealthyTimeout string `json:"unhealthyTimeout,omitempty"`
+	// NodeStartupTimeout is how long a machine may take to become a node; 0s is for ever.
+	// +kubebuilder:default:="10m"
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern="^([0-9]+(s|m|h))+$"
+	// +kubebuilder:validation:XValidation:rule="self == '0s' || (duration(self) >= duration('30s') && duration(self) <= duration('24h'))",message="expected 0s, or a duration from 30s to 24h"
+	// +optional
+	NodeStartupTimeout string `json:"nodeStartupTimeout,omitempty"`
 }
 
 // MachineSpec is what a machine is made of. The fields are of the provider; docker has the

@@ -54,6 +54,8 @@ type Agent struct {
 	link    *link.Client
 	// identity is that of the certificate; nil until the agent is enrolled.
 	identity atomic.Pointer[enrol.Credentials]
+	// doing is the wire.AgentState that the last look at the cluster has found.
+	doing atomic.Int32
 	// announced is what the last session has begun with.
 	announced atomic.Pointer[enrol.Credentials]
 
@@ -98,6 +100,7 @@ func (a *Agent) Setup() (err error) {
 	a.target = &state.Target{Plane: a.Plane}
 	a.link, err = link.NewClient(link.ClientOptions{
 		Parent: a.parent, Ready: a.ready, Handler: a, Log: a.Log.WithName("link"),
+		State: func() wire.AgentState { return wire.AgentState(a.doing.Load()) },
 		Silent: func(s link.Silence) {
 			a.Log.Info("no session with the parent; the cluster goes on without it", "since", s.Since.UTC().Format(time.RFC3339), "attempts", s.Attempts, "reason", fmt.Sprint(s.Err))
 		},
@@ -145,8 +148,12 @@ func (a *Agent) look(ctx context.Context) {
 // report gives the link what the parent has to know, at once and in each session to come.
 func (a *Agent) report(ctx context.Context) error {
 	c, err := a.own(ctx)
-	if err != nil || c == nil {
+	if err != nil {
 		return err
+	}
+	if c == nil {
+		a.doing.Store(int32(wire.AgentState_AGENT_STATE_WAITING))
+		return nil
 	}
 	a.link.ClusterHealth(a.Status(ctx))
 	r, err := a.receipt(ctx, c)
@@ -154,8 +161,9 @@ func (a *Agent) report(ctx context.Context) error {
 		return err
 	}
 	if !bootstrap.InCharge(c, r) {
-		return a.reportBootstrap(ctx, c)
+		return a.reportBootstrap(ctx, c, r)
 	}
+	a.doing.Store(int32(wire.AgentState_AGENT_STATE_IN_CHARGE))
 	if r != nil && r.InCharge() {
 		a.link.PivotComplete(&wire.PivotComplete{PivotId: r.ID, Digest: r.Digest})
 	}
@@ -165,15 +173,24 @@ func (a *Agent) report(ctx context.Context) error {
 	return nil
 }
 
-// reportBootstrap reports a bootstrap whose GitOps has begun.
-func (a *Agent) reportBootstrap(ctx context.Context, c *v1alpha1.PivotCluster) error {
+// reportBootstrap reports a bootstrap whose GitOps has begun, or why it has not.
+func (a *Agent) reportBootstrap(ctx context.Context, c *v1alpha1.PivotCluster, r *state.Receipt) error {
 	id := c.Annotations[bootstrapAnnotation]
 	if id == "" {
+		a.doing.Store(int32(wire.AgentState_AGENT_STATE_WAITING))
 		return nil
 	}
 	begun, message, err := a.applier.State(ctx, &bootstrap.Bootstrap{Name: c.Name, Spec: c.Spec})
 	if err != nil {
 		return err
+	}
+	switch {
+	case r != nil && !r.Step.Ended():
+		a.doing.Store(int32(wire.AgentState_AGENT_STATE_IMPORTING))
+	case !begun:
+		a.doing.Store(int32(wire.AgentState_AGENT_STATE_BOOTSTRAPPING))
+	default:
+		a.doing.Store(int32(wire.AgentState_AGENT_STATE_BOOTSTRAPPED))
 	}
 	if !begun {
 		a.link.BootstrapComplete(&wire.BootstrapComplete{Id: id, Error: message})

@@ -176,6 +176,10 @@ func TestABootstrapIsCompleteOnceTheEngineHasAppliedIt(t *testing.T) {
 	require.NoError(t, w.client.Update(t.Context(), s))
 	w.start(a)
 	require.Eventually(t, func() bool { return server.Connected("pc-1") }, 20*time.Second, 5*time.Millisecond)
+	does := func(s wire.AgentState) func() bool {
+		return func() bool { return wire.AgentState(a.doing.Load()) == s }
+	}
+	require.Eventually(t, does(wire.AgentState_AGENT_STATE_WAITING), 20*time.Second, 5*time.Millisecond)
 	m := sent(t, nil)
 	require.NoError(t, server.Bootstrap(t.Context(), "pc-1", m))
 	reported := func(message string) func() bool {
@@ -185,6 +189,7 @@ func TestABootstrapIsCompleteOnceTheEngineHasAppliedIt(t *testing.T) {
 		}
 	}
 	require.Eventually(t, reported("Flux has not looked at it yet"), 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, does(wire.AgentState_AGENT_STATE_BOOTSTRAPPING), 20*time.Second, 5*time.Millisecond)
 
 	k := &unstructured.Unstructured{}
 	k.SetGroupVersionKind(schema.GroupVersionKind{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization"})
@@ -197,6 +202,7 @@ func TestABootstrapIsCompleteOnceTheEngineHasAppliedIt(t *testing.T) {
 		require.NoError(t, w.client.Update(t.Context(), k))
 		require.Eventually(t, reported(c.want), 20*time.Second, 5*time.Millisecond)
 	}
+	require.Eventually(t, does(wire.AgentState_AGENT_STATE_BOOTSTRAPPED), 20*time.Second, 5*time.Millisecond)
 }
 
 func TestAfterThePivotABootstrapChangesNothing(t *testing.T) {
@@ -243,10 +249,13 @@ func TestTheRightsOfAnImportEndWithIt(t *testing.T) {
 	require.Error(t, bound())
 	require.NoError(t, a.bootstrap(t.Context(), sent(t, nil)))
 	require.NoError(t, a.bootstrap(t.Context(), sent(t, nil)))
-	for _, step := range []state.Step{state.Prepared, state.Imported, state.Active} {
+	for step, does := range map[state.Step]wire.AgentState{
+		state.Prepared: wire.AgentState_AGENT_STATE_IMPORTING, state.Imported: wire.AgentState_AGENT_STATE_IMPORTING, state.Active: wire.AgentState_AGENT_STATE_IN_CHARGE,
+	} {
 		w.receipt(step)
 		require.NoError(t, a.report(t.Context()))
 		require.NoError(t, bound(), "%s", step)
+		require.Equal(t, does, wire.AgentState(a.doing.Load()), "%s", step)
 	}
 	w.receipt(state.Done)
 	require.NoError(t, a.report(t.Context()))

@@ -32,6 +32,8 @@ type Child struct {
 	// Bootstrapped is the ID of the bootstrap that the agent has applied, and its GitOps has
 	// begun. BootstrapError is what is in the way of it.
 	Bootstrapped, BootstrapError string
+	// State is what the agent does.
+	State wire.AgentState
 	// HandedOver is the pivot by which the cluster was given to itself, or is being so.
 	HandedOver string
 }
@@ -68,18 +70,18 @@ func (k *children) events() link.Events {
 				if state.Step(m.GetPivotStep()).Forward() {
 					c.HandedOver = m.GetPivotId()
 				}
-			}, true)
+			})
 			return nil
 		},
-		Heartbeat: func(ctx context.Context, cluster string, _ *wire.Heartbeat) {
-			k.note(ctx, cluster, func(*Child) {}, false)
+		Heartbeat: func(ctx context.Context, cluster string, m *wire.Heartbeat) {
+			k.note(ctx, cluster, func(c *Child) { c.State = m.GetAgentState() })
 		},
 		ClusterHealth: func(ctx context.Context, cluster string, m *wire.ClusterHealth) {
 			k.note(ctx, cluster, func(c *Child) {
 				c.KubernetesVersion = m.GetKubernetesVersion()
 				c.Nodes = m.GetNodes()
 				c.NodesReady = m.GetNodesReady()
-			}, true)
+			})
 		},
 		BootstrapComplete: func(ctx context.Context, cluster string, m *wire.BootstrapComplete) {
 			k.note(ctx, cluster, func(c *Child) {
@@ -88,10 +90,10 @@ func (k *children) events() link.Events {
 				if c.BootstrapError != "" {
 					c.Bootstrapped = ""
 				}
-			}, true)
+			})
 		},
 		PivotComplete: func(ctx context.Context, cluster string, m *wire.PivotComplete) {
-			k.note(ctx, cluster, func(c *Child) { c.HandedOver = m.GetPivotId() }, true)
+			k.note(ctx, cluster, func(c *Child) { c.HandedOver = m.GetPivotId() })
 		},
 		Lost: func(cluster string, _ time.Time) { k.look(context.Background(), cluster) },
 	}
@@ -108,12 +110,12 @@ func reported(pins []string) string {
 }
 
 // note keeps what an agent reported. If that is news, its PivotCluster is reconciled.
-func (k *children) note(ctx context.Context, cluster string, change func(*Child), news bool) {
+func (k *children) note(ctx context.Context, cluster string, change func(*Child)) {
 	k.mu.Lock()
 	before := k.last[cluster]
 	c := before
 	change(&c)
-	news = news && c != before
+	news := c != before
 	c.Seen = k.now()
 	k.last[cluster] = c
 	k.mu.Unlock()

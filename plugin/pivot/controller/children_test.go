@@ -125,9 +125,13 @@ func TestWhatAnAgentReportsIsLookedAtWhenItIsNews(t *testing.T) {
 	require.Equal(t, int32(2), c.NodesReady)
 	e.Lost("pc-1", time.Now())
 	require.Len(t, woken, 5)
+	for range 2 {
+		e.Heartbeat(t.Context(), "pc-1", &wire.Heartbeat{AgentState: wire.AgentState_AGENT_STATE_IMPORTING})
+	}
+	require.Len(t, woken, 6)
 	e.Heartbeat(t.Context(), "pc-9", nil)
 	e.Lost("pc-9", time.Now())
-	require.Len(t, woken, 5)
+	require.Len(t, woken, 6)
 }
 
 func TestTheLinkIsNotServedYet(t *testing.T) {

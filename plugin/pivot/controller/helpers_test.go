@@ -42,6 +42,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/planetest"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/readings"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
@@ -61,6 +62,7 @@ type world struct {
 	ahead atomic.Int64
 	// leaves ends the agent that was started last.
 	leaves func()
+	shown  readings.Readings // the metrics of the parent
 }
 
 func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
@@ -83,6 +85,7 @@ func newWorld(t *testing.T) *world {
 		return nil
 	}
 	w.parent, w.child = cluster(t, "parent-uid"), cluster(t, "child-uid")
+	w.shown = readings.New(w.parent, w.now)
 	for server, uid := range map[*planetest.Server]string{w.from: "parent-uid", w.to: "child-uid"} {
 		system := planetest.Object("v1", "Namespace", "", "kube-system")
 		system.SetUID(types.UID(uid))
@@ -126,7 +129,7 @@ func (w *world) reconciler(c client.Client, server *planetest.Server, uid string
 		}},
 		Now: w.now, client: c, plane: server.Plane(), uid: uid,
 	}
-	r.pivots = newPivots(w.Context(), func(string) {})
+	r.pivots = newPivots(w.Context(), func(string) {}, w.shown.CountFailure)
 	if endpoints != nil {
 		r.children = newChildren(&store{cache: c, direct: c}, uid, func(string) {}, w.now)
 		endpoints.serving = r.serving(logr.Discard())

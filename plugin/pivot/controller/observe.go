@@ -19,6 +19,7 @@ import (
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
 )
 
 // observation is what Cluster API says of a cluster on this plane.
@@ -37,7 +38,7 @@ type observation struct {
 
 // observe reads the Cluster, in the version that the API server prefers.
 func observe(ctx context.Context, from client.Client, c *v1alpha1.PivotCluster) (observation, error) {
-	absent := observation{Nodes: v1alpha1.NodeCounts{Wanted: wantedNodes(c)}}
+	absent := observation{Nodes: v1alpha1.NodeCounts{Wanted: wantedNodes(c, 0)}}
 	kind := schema.GroupKind{Group: "cluster.x-k8s.io", Kind: "Cluster"}
 	mapping, err := from.RESTMapper().RESTMapping(kind)
 	if apimeta.IsNoMatchError(err) {
@@ -56,7 +57,8 @@ func observe(ctx context.Context, from client.Client, c *v1alpha1.PivotCluster) 
 	case err != nil:
 		return absent, err
 	}
-	return observationOf(o, wantedNodes(c)), nil
+	workers, _, _ := unstructured.NestedInt64(o.Object, "status", "workers", "desiredReplicas")
+	return observationOf(o, wantedNodes(c, int32(workers))), nil //nolint:gosec // a count of machines
 }
 
 // observationOf returns what a Cluster reports of itself.
@@ -100,17 +102,26 @@ func conditionOf(o *unstructured.Unstructured, name string) (status, message str
 	return "", ""
 }
 
-// wantedNodes returns how many nodes the spec asks for.
-func wantedNodes(c *v1alpha1.PivotCluster) int32 {
-	n := max(c.Spec.ControlPlane.Replicas, 1)
+// wantedNodes returns how many nodes the spec asks for. Where an autoscaler has a pool, the workers
+// are as many as Cluster API is to have by now, if those are more.
+func wantedNodes(c *v1alpha1.PivotCluster, workersNow int32) int32 {
+	var workers int32
+	scaled := false
 	for _, pool := range c.Spec.Workers {
-		if pool.Replicas == nil {
-			n++
-		} else {
-			n += *pool.Replicas
+		switch {
+		case pool.Autoscale != nil:
+			scaled = true
+			workers += pool.Autoscale.Min
+		case pool.Replicas != nil:
+			workers += *pool.Replicas
+		default:
+			workers++
 		}
 	}
-	return n
+	if scaled {
+		workers = max(workers, workersNow)
+	}
+	return max(c.Spec.ControlPlane.Replicas, 1) + workers
 }
 
 // phaseOf returns the phase of a cluster that is in charge of itself, and its message.
@@ -159,10 +170,31 @@ func reportAgent(c *v1alpha1.PivotCluster, child Child) {
 	a.Version = child.Version
 	a.KubernetesVersion = child.KubernetesVersion
 	a.Pins = strings.Fields(child.Pins)
+	a.State = stateOf(child.State)
 	// Each write of a status is a write to etcd.
 	if a.LastSeen == nil || child.Seen.Sub(a.LastSeen.Time) >= time.Minute {
 		a.LastSeen = &metav1.Time{Time: child.Seen.Truncate(time.Second)}
 	}
+}
+
+// stateOf returns the state of an agent as a status shows it: "" for an agent that sends none, and
+// Unknown for a value of a later version.
+func stateOf(s wire.AgentState) v1alpha1.AgentState {
+	switch s {
+	case wire.AgentState_AGENT_STATE_UNSPECIFIED:
+		return ""
+	case wire.AgentState_AGENT_STATE_WAITING:
+		return v1alpha1.AgentWaiting
+	case wire.AgentState_AGENT_STATE_BOOTSTRAPPING:
+		return v1alpha1.AgentBootstrapping
+	case wire.AgentState_AGENT_STATE_BOOTSTRAPPED:
+		return v1alpha1.AgentBootstrapped
+	case wire.AgentState_AGENT_STATE_IMPORTING:
+		return v1alpha1.AgentImporting
+	case wire.AgentState_AGENT_STATE_IN_CHARGE:
+		return v1alpha1.AgentInCharge
+	}
+	return v1alpha1.AgentUnknown
 }
 
 // expired returns what to do about a token that has ended unused; "" if it has not.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
 )
 
 func TestWhatAClusterReportsIsObserved(t *testing.T) {
@@ -67,8 +68,21 @@ func TestAHeartbeatIsWrittenOnceAMinute(t *testing.T) {
 	reportAgent(c, Child{Version: "v2", Seen: at.Add(59 * time.Second)})
 	require.Equal(t, "v2", c.Status.Agent.Version)
 	require.Equal(t, at.Truncate(time.Second), c.Status.Agent.LastSeen.Time)
-	reportAgent(c, Child{Seen: at.Add(time.Minute)})
+	reportAgent(c, Child{Seen: at.Add(time.Minute), State: wire.AgentState_AGENT_STATE_IMPORTING})
+	require.Equal(t, v1alpha1.AgentImporting, c.Status.Agent.State)
 	require.Equal(t, at.Add(time.Minute).Truncate(time.Second), c.Status.Agent.LastSeen.Time)
+}
+
+// An agent may be older or newer than its parent.
+func TestStatesOfAgentsAreShown(t *testing.T) {
+	shown := map[v1alpha1.AgentState]bool{}
+	for number := range wire.AgentState_name {
+		shown[stateOf(wire.AgentState(number))] = true
+	}
+	require.Equal(t, map[v1alpha1.AgentState]bool{
+		"": true, "Waiting": true, "Bootstrapping": true, "Bootstrapped": true, "Importing": true, "InCharge": true,
+	}, shown)
+	require.Equal(t, v1alpha1.AgentUnknown, stateOf(99))
 }
 
 func TestOnlyATokenThatEndedUnusedHasExpired(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/readings"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
 
@@ -30,6 +31,7 @@ type pivots struct {
 	// ctx ends with the process, or with its lease.
 	ctx   context.Context //nolint:containedctx // it is that of the goroutines
 	wake  func(name string)
+	count func(readings.Failure)
 	slots chan struct{}
 
 	mu  sync.Mutex
@@ -54,8 +56,20 @@ type failure struct {
 	err error
 }
 
-func newPivots(ctx context.Context, wake func(name string)) *pivots {
-	return &pivots{ctx: ctx, wake: wake, slots: make(chan struct{}, concurrent), all: map[types.UID]*driving{}, failed: map[types.UID]failure{}}
+// kind returns what a user sees of the failure in the metrics.
+func (f failure) kind() readings.Failure {
+	var refused *rejection
+	switch {
+	case errors.As(f.err, &refused):
+		return readings.Refused
+	case errors.Is(f.err, state.ErrAborted):
+		return readings.Aborted
+	}
+	return readings.Stopped
+}
+
+func newPivots(ctx context.Context, wake func(name string), count func(readings.Failure)) *pivots {
+	return &pivots{ctx: ctx, wake: wake, count: count, slots: make(chan struct{}, concurrent), all: map[types.UID]*driving{}, failed: map[types.UID]failure{}}
 }
 
 // drive begins a pivot if this process does not drive it yet. It returns a copy of its state. A
@@ -122,8 +136,9 @@ func (p *pivots) driven(cluster types.UID) bool {
 	return p.all[cluster] != nil
 }
 
-// fail keeps why a pivot failed, so that it does not begin again at once.
+// fail counts a pivot that failed, and keeps why, so that it does not begin again at once.
 func (p *pivots) fail(cluster types.UID, f failure) {
+	p.count(f.kind())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failed[cluster] = f

@@ -6,11 +6,13 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +22,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/planetest"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/readings"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
 
@@ -49,7 +52,7 @@ func TestAControllerThatIsKilledAfterTheCommit(t *testing.T) {
 	w.observe()
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
-	w.controller.pivots = newPivots(ctx, func(string) {})
+	w.controller.pivots = newPivots(ctx, func(string) {}, w.shown.CountFailure)
 	w.from.After = func(r planetest.Request) error {
 		if text, _, _ := unstructured.NestedString(body(r), "data", "receipt.json"); r.Write() && strings.Contains(text, `"step": "Committed"`) {
 			kill()
@@ -67,6 +70,7 @@ func TestAControllerThatIsKilledAfterTheCommit(t *testing.T) {
 	c := w.until(next, "in charge of itself", pivoted)
 	require.Equal(t, state.Done, w.step())
 	require.Equal(t, "Done", c.Status.Pivot.Step)
+	require.WithinDuration(t, w.now(), c.Status.Pivot.StepTime.Time, time.Minute)
 	require.False(t, w.there(&v1alpha1.Transform{}, "rw-blue", name))
 	require.False(t, w.there(&corev1.Secret{}, "rw-blue", EnrolSecret(name)))
 
@@ -75,6 +79,21 @@ func TestAControllerThatIsKilledAfterTheCommit(t *testing.T) {
 	w.edit(func(c *v1alpha1.PivotCluster) { c.Spec.ControlPlane.Replicas = 3 })
 	w.settle()
 	require.False(t, w.there(&v1alpha1.Transform{}, "rw-blue", name))
+}
+
+// failures requires that so many pivots have failed, and all of them for that reason.
+func (w *world) failures(of readings.Failure, n int) {
+	w.Helper()
+	text := "# HELP ropewalk_pivotcluster_pivot_failures_total Pivots that ended without success: refused, aborted or stopped. The events of the PivotClusters say which.\n" +
+		"# TYPE ropewalk_pivotcluster_pivot_failures_total counter\n"
+	for _, reason := range []readings.Failure{readings.Aborted, readings.Refused, readings.Stopped} {
+		count := 0
+		if reason == of {
+			count = n
+		}
+		text += fmt.Sprintf("ropewalk_pivotcluster_pivot_failures_total{reason=%q} %d\n", reason, count)
+	}
+	require.NoError(w, testutil.CollectAndCompare(w.shown, strings.NewReader(text), "ropewalk_pivotcluster_pivot_failures_total"))
 }
 
 // TestAPivotThatIsRefused: there is a finding, and no pivot begins until a minute has passed.
@@ -98,6 +117,7 @@ func TestAPivotThatIsRefused(t *testing.T) {
 	}
 	require.Empty(t, w.controller.pivots.all)
 	require.Empty(t, w.step())
+	w.failures(readings.Refused, 1)
 	w.pass(11 * time.Second)
 	w.until(w.controller, "in charge of itself", pivoted)
 }
@@ -130,6 +150,7 @@ func TestAPivotThatIsAborted(t *testing.T) {
 	require.Contains(t, ready(c), "the pivot was aborted, and begins again: ")
 	require.Contains(t, ready(c), "the disk of etcd is full")
 	require.Empty(t, w.controller.pivots.all)
+	w.failures(readings.Aborted, 1)
 
 	// The next controller has the note of the receipt.
 	next := w.reconciler(w.parent, w.from, "parent-uid", nil)
@@ -156,6 +177,7 @@ func TestAPivotThatFailsAfterTheCommit(t *testing.T) {
 	w.bootstraps()
 	require.ErrorContains(t, w.fails(), "the disk of etcd is full")
 	require.Equal(t, state.Committed, w.step())
+	w.failures(readings.Stopped, 1)
 	for range 5 {
 		require.Contains(t, ready(w.settle()), "the pivot stopped after step Committed, and goes on in 5s: ")
 	}
@@ -182,7 +204,7 @@ func TestAPivotThatIsSuspendedStaysAtItsStep(t *testing.T) {
 
 func TestTwoPivotsAreDrivenAtOnceAndOthersWait(t *testing.T) {
 	woken := make(chan string, 10)
-	p := newPivots(t.Context(), func(name string) { woken <- name })
+	p := newPivots(t.Context(), func(name string) { woken <- name }, func(readings.Failure) {})
 	p.slots = make(chan struct{}, 2)
 	release, running := make(chan struct{}), make(chan string, 3)
 	cluster := func(name string) *v1alpha1.PivotCluster {

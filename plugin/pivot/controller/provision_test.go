@@ -120,10 +120,16 @@ func TestThePhaseOfAClusterThatIsItsOwn(t *testing.T) {
 
 func TestNodesThatAreWanted(t *testing.T) {
 	two, none := int32(2), int32(0)
-	require.EqualValues(t, 6, wantedNodes(&v1alpha1.PivotCluster{Spec: v1alpha1.PivotClusterSpec{
+	c := &v1alpha1.PivotCluster{Spec: v1alpha1.PivotClusterSpec{
 		ControlPlane: v1alpha1.ControlPlane{Replicas: 3}, Workers: []v1alpha1.WorkerPool{{Replicas: &two}, {}, {Replicas: &none}},
-	}}))
-	require.EqualValues(t, 1, wantedNodes(&v1alpha1.PivotCluster{}))
+	}}
+	require.EqualValues(t, 6, wantedNodes(c, 9))
+	require.EqualValues(t, 1, wantedNodes(&v1alpha1.PivotCluster{}, 0))
+
+	// An autoscaler has added four machines to the two that it begins with.
+	c.Spec.Workers = append(c.Spec.Workers, v1alpha1.WorkerPool{Autoscale: &v1alpha1.Autoscale{Min: 2, Max: 10}})
+	require.EqualValues(t, 8, wantedNodes(c, 0))
+	require.EqualValues(t, 12, wantedNodes(c, 9))
 }
 
 // A user sees on the PivotCluster why nothing comes of an edit.

@@ -66,7 +66,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		}
 	}
 	var twice prometheus.AlreadyRegisteredError
-	if err := metrics.Registry.Register(readings.New(mgr.GetClient(), r.Now)); err != nil && !errors.As(err, &twice) {
+	shown := readings.New(mgr.GetClient(), r.Now)
+	if err := metrics.Registry.Register(shown); err != nil && !errors.As(err, &twice) {
 		return err
 	}
 
@@ -78,7 +79,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		case <-ctx.Done():
 		}
 	}
-	r.pivots = newPivots(ctx, wake)
+	r.pivots = newPivots(ctx, wake, shown.CountFailure)
 	if r.Endpoints != nil {
 		r.children = newChildren(&store{cache: mgr.GetCache(), direct: r.client}, r.uid, wake, r.Now)
 		r.Endpoints.serving = r.serving(mgr.GetLogger().WithName("endpoints"))

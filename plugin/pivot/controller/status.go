@@ -53,6 +53,11 @@ func mirror(c *v1alpha1.PivotCluster, receipt *state.Receipt) {
 	p := c.Status.Pivot
 	p.ID = receipt.ID
 	p.Step = string(receipt.Step)
+	p.StepTime = nil
+	if at := receipt.When(receipt.Step); !at.IsZero() {
+		// An API server keeps seconds: more of them would be a change at each look.
+		p.StepTime = &metav1.Time{Time: at.Truncate(time.Second)}
+	}
 	p.Digest = receipt.Digest
 	p.Objects = int32(receipt.Objects) //nolint:gosec // a count of objects
 }

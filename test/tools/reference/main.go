@@ -80,6 +80,7 @@ type schema struct {
 	Items       *schema           `yaml:"items"`
 	Values      *schema           `yaml:"additionalProperties"`
 	Open        bool              `yaml:"x-kubernetes-preserve-unknown-fields"`
+	IntOrString bool              `yaml:"x-kubernetes-int-or-string"`
 	Rules       []struct {
 		Message string `yaml:"message"`
 		Rule    string `yaml:"rule"`

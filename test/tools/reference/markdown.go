@@ -78,8 +78,10 @@ func kind(s schema) string {
 		return "`{name}`"
 	case s.Format == "date-time":
 		return "time"
-	case s.Type == "string" && strings.Contains(s.Pattern, "(ms|s|m|h)"):
+	case s.Type == "string" && strings.Contains(s.Pattern, "s|m|h)"):
 		return "duration"
+	case s.IntOrString:
+		return "integer or string"
 	}
 	return s.Type
 }

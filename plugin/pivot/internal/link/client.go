@@ -62,7 +62,7 @@ type ClientOptions struct {
 	Ready   func(ctx context.Context) (*wire.AgentReady, error)
 	Handler Handler
 	// State is that of each heartbeat; it may be nil.
-	State func() string
+	State func() wire.AgentState
 	// Silent is called when there was no session for the time of Watchdog, and each time when as
 	// much has passed again. It is called also where the client itself is stuck.
 	Silent func(Silence)

@@ -111,7 +111,7 @@ func TestAHalfOpenConnection(t *testing.T) {
 	p := newParent(t, func(o *ServerOptions) { o.Lost = time.Second })
 	between := newProxy(t, p.address)
 	a := p.join(between.address, p.agent("blue", time.Hour), func(o *ClientOptions) { o.Keepalive = 10 * time.Second })
-	p.sees("blue: heartbeat Idle")
+	p.sees("blue: heartbeat AGENT_STATE_WAITING")
 	between.hold()
 	p.sees("blue: lost")
 	require.Equal(t, 0, p.count("blue: lost too early"))
@@ -182,12 +182,12 @@ func TestASlowEventLosesNoChild(t *testing.T) {
 	p := newParent(t, func(o *ServerOptions) { o.Lost = 100 * time.Millisecond })
 	p.holds(hold)
 	p.join(p.address, p.agent("blue", time.Hour))
-	p.sees("blue: heartbeat Idle")
+	p.sees("blue: heartbeat AGENT_STATE_WAITING")
 	time.Sleep(500 * time.Millisecond)
 	require.Equal(t, 0, p.count("blue: lost"))
 	require.Equal(t, int64(1), p.sessionsOf()["blue"])
 	close(hold)
-	require.Eventually(t, func() bool { return p.count("blue: heartbeat Idle") > 3 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.count("blue: heartbeat AGENT_STATE_WAITING") > 3 }, 10*time.Second, time.Millisecond)
 	require.Equal(t, 0, p.count("blue: lost"))
 }
 

@@ -245,7 +245,7 @@ func (n *childSession) why(err error) error {
 func (c *Client) heartbeat() *wire.FromChild {
 	m := &wire.Heartbeat{SentUnixMs: time.Now().UnixMilli()}
 	if c.options.State != nil {
-		m.State = c.options.State()
+		m.AgentState = c.options.State()
 	}
 	return &wire.FromChild{Message: &wire.FromChild_Heartbeat{Heartbeat: m}}
 }

@@ -4,6 +4,7 @@
 package link
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -132,7 +133,7 @@ func newParent(t testing.TB, change func(*ServerOptions)) *parent {
 				return p.refuse
 			},
 			Heartbeat: func(_ context.Context, cluster string, m *wire.Heartbeat) {
-				p.note(cluster, "heartbeat "+m.GetState())
+				p.note(cluster, "heartbeat "+cmp.Or(m.GetState(), m.GetAgentState().String()))
 				p.mu.Lock()
 				hold := p.hold
 				p.mu.Unlock()
@@ -336,7 +337,7 @@ func (p *parent) clientOptions(address string, c tls.Certificate) ClientOptions 
 	return ClientOptions{
 		Parent: func(context.Context) (Parent, error) { return Parent{Address: address, TLS: p.client(c)}, nil },
 		Ready:  func(context.Context) (*wire.AgentReady, error) { return &wire.AgentReady{AgentVersion: "v1"}, nil },
-		State:  func() string { return "Idle" }, Backoff: time.Millisecond, MaxBackoff: 20 * time.Millisecond,
+		State:  func() wire.AgentState { return wire.AgentState_AGENT_STATE_WAITING }, Backoff: time.Millisecond, MaxBackoff: 20 * time.Millisecond,
 	}
 }
 

@@ -23,7 +23,7 @@ func TestASessionCarriesEverything(t *testing.T) {
 	p := newParent(t, nil)
 	a := p.join(p.address, p.agent("blue", time.Hour))
 	p.sees("blue: ready v1")
-	p.sees("blue: heartbeat Idle")
+	p.sees("blue: heartbeat AGENT_STATE_WAITING")
 	p.sees("blue: health 2/3")
 	require.True(t, a.Connected())
 	require.NoError(t, a.Healthy())

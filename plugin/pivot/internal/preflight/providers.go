@@ -31,9 +31,18 @@ type Provider struct {
 // Providers returns the providers that a plane lists. It returns none if they were not installed
 // by clusterctl, or if the user may not list them.
 func Providers(ctx context.Context, p *plane.Plane, kinds plane.Kinds) []Provider {
+	out, err := ListProviders(ctx, p, kinds)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// ListProviders returns the providers that a plane lists; none if it has no inventory.
+func ListProviders(ctx context.Context, p *plane.Plane, kinds plane.Kinds) ([]Provider, error) {
 	k, ok := kinds[schema.GroupKind{Group: providerGroup, Kind: "Provider"}]
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	var out []Provider
 	err := p.List(ctx, k, "", 0, func(o *unstructured.Unstructured) error {
@@ -42,9 +51,9 @@ func Providers(ctx context.Context, p *plane.Plane, kinds plane.Kinds) []Provide
 		return nil
 	})
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return out
+	return out, nil
 }
 
 // Skew compares the providers of both planes, if both list some. The target needs each provider

@@ -42,9 +42,11 @@ with --resume. Both clusters need Cluster API and the same providers.
   run       move it
   status    how far a pivot is
   abort     undo a pivot that is not committed
-  takeover  activate the target of a source that is lost for good`,
+  takeover  activate the target of a source that is lost for good
+
+  providers plan   which providers of Cluster API a management cluster has, and should have`,
 	}
-	cmd.AddCommand(a.install(), a.plan(), a.run(), a.status(), a.abort(), a.takeover())
+	cmd.AddCommand(a.install(), a.plan(), a.run(), a.status(), a.abort(), a.takeover(), a.providers())
 	return cmd
 }
 

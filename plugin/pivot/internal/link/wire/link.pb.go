@@ -33,6 +33,72 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// AgentState is what an agent does. A parent shows a number that it does not know, which a later
+// agent may send, as unknown; values are added, and none is removed or renumbered.
+type AgentState int32
+
+const (
+	// The agent is older than this field, or has not looked at its cluster yet.
+	AgentState_AGENT_STATE_UNSPECIFIED AgentState = 0
+	// It waits for the Bootstrap of its parent.
+	AgentState_AGENT_STATE_WAITING AgentState = 1
+	// It has applied the Bootstrap, and the GitOps of the cluster has not begun.
+	AgentState_AGENT_STATE_BOOTSTRAPPING AgentState = 2
+	// The GitOps has begun: a pivot may.
+	AgentState_AGENT_STATE_BOOTSTRAPPED AgentState = 3
+	// A pivot brings the Cluster API objects.
+	AgentState_AGENT_STATE_IMPORTING AgentState = 4
+	// The cluster is in charge of itself.
+	AgentState_AGENT_STATE_IN_CHARGE AgentState = 5
+)
+
+// Enum value maps for AgentState.
+var (
+	AgentState_name = map[int32]string{
+		0: "AGENT_STATE_UNSPECIFIED",
+		1: "AGENT_STATE_WAITING",
+		2: "AGENT_STATE_BOOTSTRAPPING",
+		3: "AGENT_STATE_BOOTSTRAPPED",
+		4: "AGENT_STATE_IMPORTING",
+		5: "AGENT_STATE_IN_CHARGE",
+	}
+	AgentState_value = map[string]int32{
+		"AGENT_STATE_UNSPECIFIED":   0,
+		"AGENT_STATE_WAITING":       1,
+		"AGENT_STATE_BOOTSTRAPPING": 2,
+		"AGENT_STATE_BOOTSTRAPPED":  3,
+		"AGENT_STATE_IMPORTING":     4,
+		"AGENT_STATE_IN_CHARGE":     5,
+	}
+)
+
+func (x AgentState) Enum() *AgentState {
+	p := new(AgentState)
+	*p = x
+	return p
+}
+
+func (x AgentState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (AgentState) Descriptor() protoreflect.EnumDescriptor {
+	return file_link_proto_enumTypes[0].Descriptor()
+}
+
+func (AgentState) Type() protoreflect.EnumType {
+	return &file_link_proto_enumTypes[0]
+}
+
+func (x AgentState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use AgentState.Descriptor instead.
+func (AgentState) EnumDescriptor() ([]byte, []int) {
+	return file_link_proto_rawDescGZIP(), []int{0}
+}
+
 // FromChild is what a child sends on Connect. All but Reply are levels: the last one counts,
 // and they are sent again in each session.
 type FromChild struct {
@@ -418,8 +484,10 @@ type Heartbeat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The clock of the child, in milliseconds since 1970: its skew shows in it.
 	SentUnixMs int64 `protobuf:"varint,1,opt,name=sent_unix_ms,json=sentUnixMs,proto3" json:"sent_unix_ms,omitempty"`
-	// What the agent does, such as Idle or Importing.
-	State         string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// Text that no end reads: agent_state says it.
+	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// What the agent does.
+	AgentState    AgentState `protobuf:"varint,3,opt,name=agent_state,json=agentState,proto3,enum=ropewalk.pivot.v1.AgentState" json:"agent_state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -466,6 +534,13 @@ func (x *Heartbeat) GetState() string {
 		return x.State
 	}
 	return ""
+}
+
+func (x *Heartbeat) GetAgentState() AgentState {
+	if x != nil {
+		return x.AgentState
+	}
+	return AgentState_AGENT_STATE_UNSPECIFIED
 }
 
 // ClusterHealth is how the cluster is.
@@ -1212,11 +1287,13 @@ const file_link_proto_rawDesc = "" +
 	"\bpivot_id\x18\x05 \x01(\tR\apivotId\x12\x1d\n" +
 	"\n" +
 	"pivot_step\x18\x06 \x01(\tR\tpivotStep\x12\x12\n" +
-	"\x04pins\x18\a \x03(\tR\x04pins\"C\n" +
+	"\x04pins\x18\a \x03(\tR\x04pins\"\x83\x01\n" +
 	"\tHeartbeat\x12 \n" +
 	"\fsent_unix_ms\x18\x01 \x01(\x03R\n" +
 	"sentUnixMs\x12\x14\n" +
-	"\x05state\x18\x02 \x01(\tR\x05state\"\xb3\x01\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12>\n" +
+	"\vagent_state\x18\x03 \x01(\x0e2\x1d.ropewalk.pivot.v1.AgentStateR\n" +
+	"agentState\"\xb3\x01\n" +
 	"\rClusterHealth\x12-\n" +
 	"\x12kubernetes_version\x18\x01 \x01(\tR\x11kubernetesVersion\x12\x1f\n" +
 	"\vnodes_ready\x18\x02 \x01(\x05R\n" +
@@ -1265,7 +1342,15 @@ const file_link_proto_rawDesc = "" +
 	"\asession\x18\x01 \x01(\x03R\asession\x12\x13\n" +
 	"\x05op_id\x18\x02 \x01(\tR\x04opId\x12\x12\n" +
 	"\x04data\x18\x03 \x01(\fR\x04data\x12\x12\n" +
-	"\x04last\x18\x04 \x01(\bR\x04last2\x90\x01\n" +
+	"\x04last\x18\x04 \x01(\bR\x04last*\xb5\x01\n" +
+	"\n" +
+	"AgentState\x12\x1b\n" +
+	"\x17AGENT_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13AGENT_STATE_WAITING\x10\x01\x12\x1d\n" +
+	"\x19AGENT_STATE_BOOTSTRAPPING\x10\x02\x12\x1c\n" +
+	"\x18AGENT_STATE_BOOTSTRAPPED\x10\x03\x12\x19\n" +
+	"\x15AGENT_STATE_IMPORTING\x10\x04\x12\x19\n" +
+	"\x15AGENT_STATE_IN_CHARGE\x10\x052\x90\x01\n" +
 	"\x04Link\x12J\n" +
 	"\aConnect\x12\x1c.ropewalk.pivot.v1.FromChild\x1a\x1d.ropewalk.pivot.v1.FromParent(\x010\x01\x12<\n" +
 	"\x04Bulk\x12\x17.ropewalk.pivot.v1.Part\x1a\x17.ropewalk.pivot.v1.Part(\x010\x01B>Z<github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wireb\x06proto3"
@@ -1282,50 +1367,53 @@ func file_link_proto_rawDescGZIP() []byte {
 	return file_link_proto_rawDescData
 }
 
+var file_link_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_link_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_link_proto_goTypes = []any{
-	(*FromChild)(nil),         // 0: ropewalk.pivot.v1.FromChild
-	(*FromParent)(nil),        // 1: ropewalk.pivot.v1.FromParent
-	(*AgentReady)(nil),        // 2: ropewalk.pivot.v1.AgentReady
-	(*Heartbeat)(nil),         // 3: ropewalk.pivot.v1.Heartbeat
-	(*ClusterHealth)(nil),     // 4: ropewalk.pivot.v1.ClusterHealth
-	(*Condition)(nil),         // 5: ropewalk.pivot.v1.Condition
-	(*BootstrapComplete)(nil), // 6: ropewalk.pivot.v1.BootstrapComplete
-	(*PivotComplete)(nil),     // 7: ropewalk.pivot.v1.PivotComplete
-	(*Reply)(nil),             // 8: ropewalk.pivot.v1.Reply
-	(*Welcome)(nil),           // 9: ropewalk.pivot.v1.Welcome
-	(*Bootstrap)(nil),         // 10: ropewalk.pivot.v1.Bootstrap
-	(*Secret)(nil),            // 11: ropewalk.pivot.v1.Secret
-	(*Pivot)(nil),             // 12: ropewalk.pivot.v1.Pivot
-	(*Reconcile)(nil),         // 13: ropewalk.pivot.v1.Reconcile
-	(*StatusRequest)(nil),     // 14: ropewalk.pivot.v1.StatusRequest
-	(*Part)(nil),              // 15: ropewalk.pivot.v1.Part
-	nil,                       // 16: ropewalk.pivot.v1.Secret.DataEntry
+	(AgentState)(0),           // 0: ropewalk.pivot.v1.AgentState
+	(*FromChild)(nil),         // 1: ropewalk.pivot.v1.FromChild
+	(*FromParent)(nil),        // 2: ropewalk.pivot.v1.FromParent
+	(*AgentReady)(nil),        // 3: ropewalk.pivot.v1.AgentReady
+	(*Heartbeat)(nil),         // 4: ropewalk.pivot.v1.Heartbeat
+	(*ClusterHealth)(nil),     // 5: ropewalk.pivot.v1.ClusterHealth
+	(*Condition)(nil),         // 6: ropewalk.pivot.v1.Condition
+	(*BootstrapComplete)(nil), // 7: ropewalk.pivot.v1.BootstrapComplete
+	(*PivotComplete)(nil),     // 8: ropewalk.pivot.v1.PivotComplete
+	(*Reply)(nil),             // 9: ropewalk.pivot.v1.Reply
+	(*Welcome)(nil),           // 10: ropewalk.pivot.v1.Welcome
+	(*Bootstrap)(nil),         // 11: ropewalk.pivot.v1.Bootstrap
+	(*Secret)(nil),            // 12: ropewalk.pivot.v1.Secret
+	(*Pivot)(nil),             // 13: ropewalk.pivot.v1.Pivot
+	(*Reconcile)(nil),         // 14: ropewalk.pivot.v1.Reconcile
+	(*StatusRequest)(nil),     // 15: ropewalk.pivot.v1.StatusRequest
+	(*Part)(nil),              // 16: ropewalk.pivot.v1.Part
+	nil,                       // 17: ropewalk.pivot.v1.Secret.DataEntry
 }
 var file_link_proto_depIdxs = []int32{
-	2,  // 0: ropewalk.pivot.v1.FromChild.agent_ready:type_name -> ropewalk.pivot.v1.AgentReady
-	3,  // 1: ropewalk.pivot.v1.FromChild.heartbeat:type_name -> ropewalk.pivot.v1.Heartbeat
-	4,  // 2: ropewalk.pivot.v1.FromChild.cluster_health:type_name -> ropewalk.pivot.v1.ClusterHealth
-	6,  // 3: ropewalk.pivot.v1.FromChild.bootstrap_complete:type_name -> ropewalk.pivot.v1.BootstrapComplete
-	7,  // 4: ropewalk.pivot.v1.FromChild.pivot_complete:type_name -> ropewalk.pivot.v1.PivotComplete
-	8,  // 5: ropewalk.pivot.v1.FromChild.reply:type_name -> ropewalk.pivot.v1.Reply
-	9,  // 6: ropewalk.pivot.v1.FromParent.welcome:type_name -> ropewalk.pivot.v1.Welcome
-	10, // 7: ropewalk.pivot.v1.FromParent.bootstrap:type_name -> ropewalk.pivot.v1.Bootstrap
-	12, // 8: ropewalk.pivot.v1.FromParent.pivot:type_name -> ropewalk.pivot.v1.Pivot
-	13, // 9: ropewalk.pivot.v1.FromParent.reconcile:type_name -> ropewalk.pivot.v1.Reconcile
-	14, // 10: ropewalk.pivot.v1.FromParent.status_request:type_name -> ropewalk.pivot.v1.StatusRequest
-	5,  // 11: ropewalk.pivot.v1.ClusterHealth.conditions:type_name -> ropewalk.pivot.v1.Condition
-	11, // 12: ropewalk.pivot.v1.Bootstrap.secrets:type_name -> ropewalk.pivot.v1.Secret
-	16, // 13: ropewalk.pivot.v1.Secret.data:type_name -> ropewalk.pivot.v1.Secret.DataEntry
-	0,  // 14: ropewalk.pivot.v1.Link.Connect:input_type -> ropewalk.pivot.v1.FromChild
-	15, // 15: ropewalk.pivot.v1.Link.Bulk:input_type -> ropewalk.pivot.v1.Part
-	1,  // 16: ropewalk.pivot.v1.Link.Connect:output_type -> ropewalk.pivot.v1.FromParent
-	15, // 17: ropewalk.pivot.v1.Link.Bulk:output_type -> ropewalk.pivot.v1.Part
-	16, // [16:18] is the sub-list for method output_type
-	14, // [14:16] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	3,  // 0: ropewalk.pivot.v1.FromChild.agent_ready:type_name -> ropewalk.pivot.v1.AgentReady
+	4,  // 1: ropewalk.pivot.v1.FromChild.heartbeat:type_name -> ropewalk.pivot.v1.Heartbeat
+	5,  // 2: ropewalk.pivot.v1.FromChild.cluster_health:type_name -> ropewalk.pivot.v1.ClusterHealth
+	7,  // 3: ropewalk.pivot.v1.FromChild.bootstrap_complete:type_name -> ropewalk.pivot.v1.BootstrapComplete
+	8,  // 4: ropewalk.pivot.v1.FromChild.pivot_complete:type_name -> ropewalk.pivot.v1.PivotComplete
+	9,  // 5: ropewalk.pivot.v1.FromChild.reply:type_name -> ropewalk.pivot.v1.Reply
+	10, // 6: ropewalk.pivot.v1.FromParent.welcome:type_name -> ropewalk.pivot.v1.Welcome
+	11, // 7: ropewalk.pivot.v1.FromParent.bootstrap:type_name -> ropewalk.pivot.v1.Bootstrap
+	13, // 8: ropewalk.pivot.v1.FromParent.pivot:type_name -> ropewalk.pivot.v1.Pivot
+	14, // 9: ropewalk.pivot.v1.FromParent.reconcile:type_name -> ropewalk.pivot.v1.Reconcile
+	15, // 10: ropewalk.pivot.v1.FromParent.status_request:type_name -> ropewalk.pivot.v1.StatusRequest
+	0,  // 11: ropewalk.pivot.v1.Heartbeat.agent_state:type_name -> ropewalk.pivot.v1.AgentState
+	6,  // 12: ropewalk.pivot.v1.ClusterHealth.conditions:type_name -> ropewalk.pivot.v1.Condition
+	12, // 13: ropewalk.pivot.v1.Bootstrap.secrets:type_name -> ropewalk.pivot.v1.Secret
+	17, // 14: ropewalk.pivot.v1.Secret.data:type_name -> ropewalk.pivot.v1.Secret.DataEntry
+	1,  // 15: ropewalk.pivot.v1.Link.Connect:input_type -> ropewalk.pivot.v1.FromChild
+	16, // 16: ropewalk.pivot.v1.Link.Bulk:input_type -> ropewalk.pivot.v1.Part
+	2,  // 17: ropewalk.pivot.v1.Link.Connect:output_type -> ropewalk.pivot.v1.FromParent
+	16, // 18: ropewalk.pivot.v1.Link.Bulk:output_type -> ropewalk.pivot.v1.Part
+	17, // [17:19] is the sub-list for method output_type
+	15, // [15:17] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func file_link_proto_init() {
@@ -1352,13 +1440,14 @@ func file_link_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_link_proto_rawDesc), len(file_link_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      1,
 			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_link_proto_goTypes,
 		DependencyIndexes: file_link_proto_depIdxs,
+		EnumInfos:         file_link_proto_enumTypes,
 		MessageInfos:      file_link_proto_msgTypes,
 	}.Build()
 	File_link_proto = out.File

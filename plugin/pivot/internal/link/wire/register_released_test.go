@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -58,6 +59,20 @@ func broken(before, after *descriptorpb.FileDescriptorProto) (out []string) {
 			continue
 		}
 		out = append(out, fields(m.name, m.DescriptorProto, now[m.name])...)
+	}
+	values := map[string]int32{}
+	for _, e := range after.GetEnumType() {
+		for _, v := range e.GetValue() {
+			values[e.GetName()+"."+v.GetName()] = v.GetNumber()
+		}
+	}
+	for _, e := range before.GetEnumType() {
+		for _, v := range e.GetValue() {
+			name := e.GetName() + "." + v.GetName()
+			if is, ok := values[name]; !ok || is != v.GetNumber() {
+				out = append(out, fmt.Sprintf("value %s was %d, and is removed or renumbered", name, v.GetNumber()))
+			}
+		}
 	}
 	methods := map[string]string{}
 	for _, s := range after.GetService() {
@@ -138,7 +153,7 @@ func TestWhatIsNotCompatible(t *testing.T) {
 	for want, change := range map[string]func(*descriptorpb.FileDescriptorProto){
 		"field 2 of Heartbeat, state, was removed": func(f *descriptorpb.FileDescriptorProto) {
 			m := message(f, "Heartbeat")
-			m.Field = m.Field[:1]
+			m.Field = slices.Delete(m.Field, 1, 2)
 		},
 		"field 2 of Heartbeat, state, has number 3 now": func(f *descriptorpb.FileDescriptorProto) {
 			message(f, "Heartbeat").Field[1].Number = proto.Int32(3)
@@ -154,6 +169,9 @@ func TestWhatIsNotCompatible(t *testing.T) {
 		},
 		"field 1 of FromChild, agent_ready, was LABEL_OPTIONAL TYPE_MESSAGE .ropewalk.pivot.v1.AgentReady of oneof message, and is LABEL_OPTIONAL TYPE_MESSAGE .ropewalk.pivot.v1.AgentReady": func(f *descriptorpb.FileDescriptorProto) {
 			message(f, "FromChild").Field[0].OneofIndex = nil
+		},
+		"value AgentState.AGENT_STATE_WAITING was 1, and is removed or renumbered": func(f *descriptorpb.FileDescriptorProto) {
+			f.EnumType[0].Value[1].Number = proto.Int32(9)
 		},
 		"message Part was removed": func(f *descriptorpb.FileDescriptorProto) {
 			f.MessageType = f.MessageType[:len(f.MessageType)-1]
