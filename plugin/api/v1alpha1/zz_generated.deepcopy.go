@@ -361,15 +361,15 @@ func (in *Delivery) DeepCopyInto(out *Delivery) {
 		*out = new(ArgoCDDelivery)
 		(*in).DeepCopyInto(*out)
 	}
-	if in.RollbackAfter != nil {
-		in, out := &in.RollbackAfter, &out.RollbackAfter
-		*out = new(metav1.Duration)
-		**out = **in
-	}
 	if in.Windows != nil {
 		in, out := &in.Windows, &out.Windows
 		*out = make([]Window, len(*in))
 		copy(*out, *in)
+	}
+	if in.RollbackAfter != nil {
+		in, out := &in.RollbackAfter, &out.RollbackAfter
+		*out = new(metav1.Duration)
+		**out = **in
 	}
 }
 
