@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/generate"
@@ -110,12 +112,15 @@ func (c *Compilation) resolveFile(s scope, in score.Container, f score.File) (ge
 }
 
 // mount finds the volume that is mounted: the resource that the source names, by a placeholder
-// without an output (which stands for its uid) or by its name.
+// without an output (which stands for its uid) or by its name, or an object that is there already.
 func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (generate.Mount, bool) {
 	path := func() string { return c.member.containerPath(in, "volumes", v.Target, "source") }
 	name, ok := c.volumeName(s, v, path)
 	if !ok {
 		return generate.Mount{}, false
+	}
+	if prefix, existing, _ := strings.Cut(name, ":"); existingVolumes()[prefix] != nil && prefix != name {
+		return c.mountExisting(v, prefix, existing, path)
 	}
 
 	// A resource that the document lacks because of other mistakes is reported already.
@@ -127,6 +132,9 @@ func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (generat
 		hint := object.Suggest(name, c.member.resourceNames())
 		if parts := placeholder.Parse(v.Source.Value); len(parts) == 1 && len(parts[0].Ref) > 2 {
 			hint = fmt.Sprintf("write ${%s.%s}: a mount names the resource, not an output of it", generate.RootResources, parts[0].Ref[1])
+		}
+		if strings.Contains(name, ":") {
+			hint = "what is there already is " + strings.Join(object.SortedKeys(existingVolumes()), ":NAME, ") + ":NAME"
 		}
 		c.fail(v.Source.Pos, path(), hint, "the workload %q has no resource %q to mount", c.member.name(), name)
 		return generate.Mount{}, false
@@ -150,6 +158,39 @@ func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (generat
 		return generate.Mount{}, false
 	}
 	return generate.Mount{Spec: v, Resource: name, Volume: r.Volume, Claim: r.Claim, Single: r.Single()}, true
+}
+
+// existingVolumes returns the volumes of objects that are there already, by the word before the
+// name of the object, such as pvc:archive. No resource can have such a name.
+func existingVolumes() map[string][]string {
+	return map[string][]string{
+		"pvc":       {"persistentVolumeClaim", "claimName"},
+		"configmap": {"configMap", "name"},
+		"secret":    {"secret", "secretName"},
+	}
+}
+
+// mountExisting returns the mount of an object that is there already. The volume of the pod is
+// called by prefix and name, with a hash of both where that is no name of a volume, or the name of
+// a resource.
+func (c *Compilation) mountExisting(v score.Mount, prefix, name string, path func() string) (generate.Mount, bool) {
+	const most, tail = 63, 1 + 8
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		c.fail(v.Source.Pos, path(), "write "+prefix+":NAME with the name of the object",
+			"%q is no name of an object of Kubernetes", name)
+		return generate.Mount{}, false
+	}
+	volume := prefix + "-" + name
+	_, taken := c.member.resource(volume)
+	if taken || len(volume) > most || strings.Contains(name, ".") {
+		short := strings.ReplaceAll(volume[:min(len(volume), most-tail)], ".", "-")
+		volume = strings.TrimRight(short, "-") + "-" + object.ShortHash(volume)
+	}
+	at := v.Source.Pos
+	source := existingVolumes()[prefix]
+	return generate.Mount{Spec: v, Resource: volume, Volume: generate.MapOf(at, object.Member{
+		Name: source[0], Pos: at, Value: generate.MapOf(at, generate.StringMember(source[1], name, at)),
+	})}, true
 }
 
 // namespaced returns the kind of the namespaced object that is mounted as a volume, or "" for any

@@ -6,9 +6,11 @@ package workload
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/resource"
@@ -135,6 +137,55 @@ resources: {data: {type: volume}, claim: {type: volume}}
 		`/a data {"emptyDir":{}} null api.yaml:11:13`, `/b data {"emptyDir":{}} null api.yaml:11:13`, `/c data {"emptyDir":{}} null api.yaml:11:13`,
 		`/d claim null {"resources":{"requests":{"storage":"1Gi"}}} `,
 	}, got)
+}
+
+func TestAMountOfWhatIsThereAlreadyNeedsNoResource(t *testing.T) {
+	c := join(t, `
+metadata: {name: api}
+containers:
+  web:
+    image: nginx
+    volumes:
+      /a: {source: "pvc:archive"}
+      /b: {source: "configmap:a.b"}
+      /c: {source: "configmap:a-b"}
+      /d: {source: "secret:${metadata.name}-keys"}
+      /e: {source: "secret:taken"}
+      /f: {source: "pvc:`+strings.Repeat("n", 70)+`"}
+resources: {secret-taken: {type: volume}}
+`).Compile("api")
+	_, errs := run(t, c, map[string]resource.Answer{"secret-taken": answerOf(`{"volume": {"emptyDir": {}}}`)})
+	require.Empty(t, errs)
+	var got []string
+	for _, m := range c.resolve().Containers[0].Mounts {
+		require.Empty(t, validation.IsDNS1123Label(m.Resource))
+		got = append(got, fmt.Sprintf("%s %s %s", m.Spec.Target, m.Resource, m.Volume.JSON()))
+	}
+	require.Empty(t, c.errs)
+	long := strings.Repeat("n", 70)
+	require.Equal(t, []string{
+		`/a pvc-archive {"persistentVolumeClaim":{"claimName":"archive"}}`,
+		`/b configmap-a-b-` + object.ShortHash("configmap-a.b") + ` {"configMap":{"name":"a.b"}}`,
+		`/c configmap-a-b {"configMap":{"name":"a-b"}}`,
+		`/d secret-api-keys {"secret":{"secretName":"api-keys"}}`,
+		`/e secret-taken-` + object.ShortHash("secret-taken") + ` {"secret":{"secretName":"taken"}}`,
+		`/f pvc-` + long[:50] + `-` + object.ShortHash("pvc-"+long) + ` {"persistentVolumeClaim":{"claimName":"` + long + `"}}`,
+	}, got)
+}
+
+func TestAMountOfWhatIsThereAlreadyIsCheckedAtItsLine(t *testing.T) {
+	c := join(t, `
+metadata: {name: api}
+containers: {web: {image: nginx, volumes: {/a: {source: "pvc:"}, /b: {source: "secret:Ab_c"}, /c: {source: "nfs:a"}, /d: {source: pvc}}}}
+`).Compile("api")
+	_, errs := run(t, c, nil)
+	require.Empty(t, errs)
+	c.resolve()
+	require.Equal(t, `api.yaml:3:57: spec: containers.web.volumes./a.source: "" is no name of an object of Kubernetes (write pvc:NAME with the name of the object)
+api.yaml:3:79: spec: containers.web.volumes./b.source: "Ab_c" is no name of an object of Kubernetes (write secret:NAME with the name of the object)
+api.yaml:3:108: spec: containers.web.volumes./c.source: the workload "api" has no resource "nfs:a" to mount (what is there already is configmap:NAME, pvc:NAME, secret:NAME)
+api.yaml:3:131: spec: containers.web.volumes./d.source: the workload "api" has no resource "pvc" to mount (none is defined)
+`, messages(c.errs))
 }
 
 func TestAMountOfAnOutputIsToldToNameTheResource(t *testing.T) {

@@ -88,7 +88,7 @@ func file(listed bool) Field {
 
 func mount(listed bool) Field {
 	return Field{Kind: fields, Fields: []Field{
-		{Name: "source", Kind: text, Full: true, Need: true, Hint: "write source: ${resources.NAME}", Doc: "A resource of type volume."},
+		{Name: "source", Kind: text, Full: true, Need: true, Hint: "write source: ${resources.NAME}", Doc: "A resource of type volume, or with pvc:NAME, configmap:NAME and secret:NAME an object of the namespace that is there already."},
 		{Name: "path", Kind: text, Doc: "Path inside of the volume."},
 		{Name: "readOnly", Kind: truth, Doc: "Nothing is written to it."},
 		{Name: "read_only", Kind: truth, Doc: "An older name."},

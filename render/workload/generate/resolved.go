@@ -87,7 +87,7 @@ type File struct {
 type Mount struct {
 	Spec score.Mount
 	// Resource is the key of the volume's resource, which names the volume of the
-	// pod.
+	// pod. A volume without a resource has a name that no resource has.
 	Resource string
 	// Volume is the source of a volume of a pod, or KindNone; claim is the spec of
 	// a claim that each replica gets, or KindNone.
