@@ -202,6 +202,10 @@ func (w *workloadFrontEnd) buildSpec(b *builder, doc spec.Document, images []*im
 		},
 		Workload: &source, Written: doc.Written,
 	}
+	for _, allowed := range source.Spec.AllowSecrets {
+		out.AllowSecretsPos = append(out.AllowSecretsPos, allowed.Pos)
+		b.request.AllowSecrets[doc.Name] = append(b.request.AllowSecrets[doc.Name], allowed.Value)
+	}
 	for _, d := range source.Spec.DependsOn {
 		out.DependsOn = append(out.DependsOn, object.SpecDependency{Name: d.Value, Pos: d.Pos})
 	}

@@ -82,6 +82,7 @@ func file(listed bool) Field {
 		{Name: "source", Kind: text, Full: true, Doc: "A path relative to this file."},
 		{Name: "mode", Kind: text, Rule: fileMode(), Hint: octal, Mistyped: func(object.Value) string { return octal }, Doc: "Such as \"0644\"."},
 		{Name: "noExpand", Kind: truth, Doc: "Leave placeholders as they are."},
+		{Name: "secret", Kind: truth, Doc: "Keep it in a Secret in place of a ConfigMap; allowSecrets of the workload names the Secret."},
 		target(listed),
 	}}
 }

@@ -51,7 +51,7 @@ func otherOfWorkloads(name string) string {
 		return "write spec.context.namespace"
 	case "resources":
 		return "write container: {resources: …} for requests and limits; what else a workload needs stands in the workload"
-	case "name", "kind", "schedule", "job", "serving", "service", "dependsOn", "environment", "identity", "image", "command", "args":
+	case "name", "kind", "schedule", "job", "serving", "service", "dependsOn", "allowSecrets", "environment", "identity", "image", "command", "args":
 		return "it belongs to one workload: write it there"
 	}
 	return ""

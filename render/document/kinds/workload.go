@@ -49,6 +49,7 @@ func workload(least int) Field {
 		}},
 		needs(least),
 		DependsOn(),
+		allowSecrets(),
 		environment(),
 		{Name: "namespace", Kind: text, Rule: namespace(), Doc: "Namespace of its objects, over that of metadata."},
 		labels(),

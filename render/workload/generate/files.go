@@ -7,10 +7,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
 // The ends of the names of the objects that hold files: one of each for all
@@ -55,14 +57,17 @@ type filing struct {
 	from         backend
 	volumes      *volumes
 	data, binary members
+	sealed       members
 	secret       externalSecret
 	config, made fileVolume
+	own          fileVolume
 	// direct are volumes of Secrets of the cluster, by the name of the Secret in
 	// the order in which files name them.
 	direct  []*fileVolume
 	secrets []string
-	// kept and hidden are the files of the ConfigMap and of the ExternalSecret.
-	kept, hidden []keyedFile
+	// kept, hidden and shut are the files of the ConfigMap, of the ExternalSecret and of the
+	// Secret whose data is in the manifests.
+	kept, hidden, shut []keyedFile
 }
 
 // mountFiles mounts every file by itself, so that other files of the image in the same directory
@@ -84,6 +89,9 @@ func mountFiles(errs *mistakes, r *Resolved, v *volumes) objects {
 	errs.checkSize("the Secret of the files", len(f.hidden), func(i int) int {
 		return len(f.hidden[i].key) + len(f.secret.templates[i].Value.Text)
 	}, func(i int) (object.Pos, object.Path) { return f.hidden[i].source(), f.path(f.hidden[i]) })
+	errs.checkSize("the Secret of the files in the manifests", len(f.shut), func(i int) int {
+		return len(f.shut[i].key) + len(f.sealed[i].Value.Text)*3/4
+	}, func(i int) (object.Pos, object.Path) { return f.shut[i].source(), f.path(f.shut[i]) })
 	return f.finish(r.Workload.Name.Value)
 }
 
@@ -94,6 +102,8 @@ func (f *filing) path(p keyedFile) object.Path {
 // add puts one file into the volume that it comes from.
 func (f *filing) add(p keyedFile) {
 	switch pieces := p.file.Content.Pieces; {
+	case p.file.Spec.Secret.IsValid() && !p.file.Content.Tainted():
+		f.seal(p)
 	case !p.file.IsText:
 		f.binary.put(p.key, object.TextAt(base64.StdEncoding.EncodeToString(p.file.Binary), p.pos()))
 		f.keep(p)
@@ -113,6 +123,29 @@ func (f *filing) add(p keyedFile) {
 		f.made.name = f.volumes.name(f.made.name, filesSecret)
 		f.mount(&f.made, p, p.key)
 	}
+}
+
+// seal puts a file into a Secret, which the author has to allow: its content is in the manifests.
+func (f *filing) seal(p keyedFile) {
+	name := f.errs.document.Name.Value + "-" + filesConfig
+	allows := func(pattern score.Text) bool {
+		matched, err := path.Match(pattern.Value, name)
+		return err == nil && matched
+	}
+	if !slices.ContainsFunc(f.errs.document.AllowSecrets, allows) {
+		f.errs.fail(p.file.Spec.Secret, f.path(p).Append(object.Field("secret")),
+			"write "+f.errs.extra("allowSecrets").String()+": ["+name+"], or use a secret of the store",
+			"the file is in the manifests with the Secret %q, which nothing allows", name)
+		return
+	}
+	content := p.file.Binary
+	if p.file.IsText {
+		content = []byte(p.file.Content.Plain())
+	}
+	f.sealed.put(p.key, object.TextAt(base64.StdEncoding.EncodeToString(content), p.pos()))
+	f.shut = append(f.shut, p)
+	f.own.name = f.volumes.name(f.own.name, "files-own")
+	f.mount(&f.own, p, p.key)
 }
 
 func (f *filing) keep(p keyedFile) {
@@ -186,6 +219,10 @@ func (f *filing) finish(workload string) (made objects) {
 	if len(f.made.items) > 0 {
 		made.secrets.put(filesSecret, f.secret.value(f.from.config))
 		secret(&f.made, workload+"-"+filesSecret)
+	}
+	if len(f.own.items) > 0 {
+		made.sealed = f.sealed
+		secret(&f.own, workload+"-"+filesConfig)
 	}
 	for i, v := range f.direct {
 		secret(v, f.secrets[i])

@@ -72,6 +72,7 @@ func lower(errs *mistakes, r *Resolved) object.Value {
 	m.put("pod", lowerPod(w.Pod, r.Config.Images))
 	m.put("configs", made.configs.value(none))
 	m.put("secrets", made.secrets.value(none))
+	m.put("sealedFiles", made.sealed.value(none))
 	m.put("pulls", lowerPulls(r))
 	m.put("store", lowerStore(r, len(made.secrets) > 0 || queued == 2))
 	m.put("service", lowerService(w))
@@ -218,19 +219,20 @@ func finish(errs *mistakes, r *Resolved, input object.Value) object.Value {
 }
 
 // hash returns a hash of the configuration that pods read when they start: the data of the
-// ConfigMaps, and what the ExternalSecrets refer to and make of it, never a value. How often
-// secrets are read again is no part of it. It returns "" if there is no configuration.
+// ConfigMaps, the files in Secrets, and what the ExternalSecrets refer to and make of it, never a
+// value of theirs. How often secrets are read again is no part of it. It returns "" if there is no configuration.
 func hash(input object.Value) string {
 	configs, _ := input.Get("configs")
 	secrets, _ := input.Get("secrets")
-	if len(configs.Members) == 0 && len(secrets.Members) == 0 {
+	sealed, _ := input.Get("sealedFiles")
+	if len(configs.Members) == 0 && len(secrets.Members) == 0 && len(sealed.Members) == 0 {
 		return ""
 	}
 	references := make(members, 0, len(secrets.Members))
 	for _, s := range secrets.Members {
 		references.put(s.Name, s.Value.Without(object.Fields("refreshInterval")))
 	}
-	all := MapOf(object.Pos{}, with("configs", configs), with("secrets", references.value(object.Pos{})))
+	all := MapOf(object.Pos{}, with("configs", configs), with("secrets", references.value(object.Pos{})), with("sealed", sealed))
 	sum := sha256.Sum256(all.JSON())
 	return hex.EncodeToString(sum[:])
 }

@@ -43,11 +43,11 @@ type members []object.Member
 
 // objects are the ConfigMaps and ExternalSecrets of a workload by the end of their
 // name.
-type objects struct{ configs, secrets members }
+type objects struct{ configs, secrets, sealed members }
 
 // join returns o and the other objects after it.
 func (o objects) join(other objects) objects {
-	return objects{append(o.configs, other.configs...), append(o.secrets, other.secrets...)}
+	return objects{append(o.configs, other.configs...), append(o.secrets, other.secrets...), append(o.sealed, other.sealed...)}
 }
 
 // put adds a name with a value. It adds nothing if v is absent: a field that is not set is

@@ -33,6 +33,7 @@ import (
 //	namespace        where it is not that of the project
 //	environment      that the document is for
 //	dependsOn        names of specs that come first
+//	allowSecrets     names of Secrets that may hold data
 //	overlays         readyWhen, dependsOn, apply and patch over objects by selector
 //
 // In a Workload, namespace, labels and annotations may be in metadata, as in
@@ -87,6 +88,9 @@ func (d *decoder) decodeExtras(p part) {
 	d.out.Pod = p.get("pod").open(podOwned)
 	d.out.Job = p.get("job").open(jobOwned)
 	d.out.Overlays = spec.Overlays(document.Part{Decoder: &d.Decoder, Value: p.Value, Path: p.at.Path()}, d.doc.Blocks, d.out.Name.Value)
+	for _, item := range p.get("allowSecrets").items() {
+		d.out.AllowSecrets = append(d.out.AllowSecrets, item.text())
+	}
 	for _, item := range p.get("dependsOn").items() {
 		if item.Text == d.out.Name.Value {
 			item.fail("", "%q is this workload itself", item.Text)

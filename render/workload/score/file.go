@@ -169,6 +169,10 @@ func (t target) file() File {
 		out.Source = &from
 	}
 
+	if secret := t.get("secret"); secret.flag() {
+		out.Secret = secret.Pos
+	}
+
 	// The mode is in octal digits.
 	if mode := t.get("mode"); mode.given() {
 		n, _ := strconv.ParseUint(mode.Text, 8, 16) // Octal, as the table says.

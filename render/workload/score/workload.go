@@ -89,6 +89,8 @@ type Workload struct {
 	// Job or CronJob, in the shape of the Kubernetes API.
 	Pod object.Value
 	Job object.Value
+	// AllowSecrets are names, or patterns, of Secrets that may hold data.
+	AllowSecrets []Text
 	// DependsOn names other specs of the project whose nodes come first.
 	DependsOn []Text
 	// Overlays are laid over the objects of the workload and of the resources that it owns.
@@ -151,6 +153,8 @@ type File struct {
 	Mode     *int
 	ModePos  object.Pos
 	NoExpand bool
+	// Secret is where the author asks for a Secret; it is not valid where none is asked for.
+	Secret object.Pos
 }
 
 // Mount is a volume that is mounted into a container.
