@@ -21,8 +21,7 @@ type Window struct {
 	// +required
 	// +kubebuilder:validation:Enum=Allow;Deny
 	Kind string `json:"kind"`
-	// Schedule is when it opens: five fields of cron (minute, hour, day of month, month, day
-	// of week).
+	// Schedule is when it opens: five fields of cron: minute, hour, day of the month, month, weekday.
 	// +required
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=128

@@ -65,6 +65,8 @@ func patternOfName(pattern string) string {
 		return `a name of at most 31 lower-case letters, digits and "_", not beginning with a digit`
 	case `^[A-Za-z_][A-Za-z0-9_]*$`, `^[a-zA-Z_][a-zA-Z0-9_]*$`:
 		return `a name of letters, digits and "_", not beginning with a digit`
+	case `^[A-Za-z_][-.A-Za-z0-9_]{0,62}$`:
+		return `a name of at most 63 letters, digits, "-", "_" and ".", beginning with a letter or "_"`
 	case `^[A-Za-z0-9]([-_A-Za-z0-9]{0,61}[A-Za-z0-9])?$`:
 		return `a name of at most 63 letters, digits, "-" and "_"`
 	case `^[-._a-zA-Z0-9]{1,253}$`, `^[\-._a-zA-Z0-9]+$`:
