@@ -35,5 +35,5 @@ func TestTheWorkloadsOfTheModulePageRender(t *testing.T) {
 		require.Zero(t, code, "%s\n%s", text, diagnostics.String())
 		require.NotContains(t, diagnostics.String(), "error")
 	}
-	require.Equal(t, 2, seen)
+	require.Equal(t, 4, seen)
 }
