@@ -21,7 +21,7 @@ type Window struct {
 	// +required
 	// +kubebuilder:validation:Enum=Allow;Deny
 	Kind string `json:"kind"`
-	// Schedule is when it opens: five fields of cron: minute, hour, day of the month, month, weekday.
+	// Schedule is when it opens: five fields of cron, for minute, hour, day, month and weekday.
 	// +required
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=128
