@@ -8,9 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/memfs"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -129,6 +131,15 @@ func (w *workloadFrontEnd) buildSpecs(ctx context.Context, b *builder) error {
 		return nil
 	}
 
+	var evaluated evaluate.Module
+	if fetched {
+		var err error
+		evaluated, err = w.withoutCheck(b.modules.module(*w.module, module, nil))
+		if err != nil {
+			return err
+		}
+	}
+
 	// A workload is decoded without its module too, for the mistakes in it.
 	images := readImages(b)
 	seen := map[string]bool{}
@@ -142,7 +153,7 @@ func (w *workloadFrontEnd) buildSpecs(ctx context.Context, b *builder) error {
 		if !ok || !fetched || !known {
 			continue
 		}
-		s.Evaluate.Module = b.modules.module(*w.module, module, nil)
+		s.Evaluate.Module = evaluated
 		s.Source = sourceOf(doc.Name, "", module)
 		for _, source := range sources {
 			source.Spec = doc.Name
@@ -160,6 +171,25 @@ func (w *workloadFrontEnd) buildSpecs(ctx context.Context, b *builder) error {
 	}
 	refuseUnusedImages(b, images)
 	return nil
+}
+
+// checkFile is the file of the embedded module for workloads that says what its input is.
+const checkFile = "input.cue"
+
+// withoutCheck returns the module for workloads without the check of its input, if it is the
+// embedded one: its input is made here and not by a user, and the check would be a fifth of the
+// time of a render of many workloads. The tests of the module hold it against the whole module.
+func (w *workloadFrontEnd) withoutCheck(m evaluate.Module) (evaluate.Module, error) {
+	if w.module.ref.Type != spec.RefEmbedded || w.module.ref.Ref != spec.DefaultWorkloadModule || m.FS == nil {
+		return m, nil
+	}
+	files, err := memfs.Over(m.FS, map[string][]byte{path.Join(m.Dir, checkFile): []byte("package workload\n")})
+	if err != nil {
+		return m, err
+	}
+	m.FS = files
+	m.Digest += " without " + checkFile
+	return m, nil
 }
 
 // addProvisioners adds the modules of provisioners to the request, and returns the provenance of
