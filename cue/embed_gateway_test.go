@@ -43,11 +43,15 @@ func ofGateway(t *testing.T, one spec.Transform) evaluate.Request {
 	req := request(t, embedded(t, "gateway"), "gateway.yaml", []byte("{}"))
 	g, errs := gateway.Decode(one.Name, one.Pos, req.Context, one.Input)
 	require.Empty(t, errs.Failures())
-	joined, errs := gateway.Join([]*gateway.Gateway{g}, []gateway.Workload{
+	workloads := []gateway.Workload{
 		{Name: "storefront", Namespace: "shop", Ports: []score.Port{{Name: "http", Port: 80}}},
 		{Name: "api", Namespace: "shop", Ports: []score.Port{{Name: "http", Port: 80, Target: 8080}, {Name: "admin", Port: 9000, Target: 9000}}},
 		{Name: "search", Namespace: "tools", Ports: []score.Port{{Name: "web", Port: 80, Target: 8080}}},
-	})
+	}
+	for _, l := range gateway.Logins([]*gateway.Gateway{g}) {
+		workloads = append(workloads, gateway.Workload{Name: l.Name, Namespace: l.Namespace, Ports: []score.Port{{Name: "http", Port: 4180}}})
+	}
+	joined, errs := gateway.Join([]*gateway.Gateway{g}, workloads)
 	require.Empty(t, errs)
 	req.Input, req.InputPath = joined.Inputs[one.Name], object.Fields("spec")
 	return req
@@ -58,6 +62,24 @@ func TestTheGatewayOfTheReadmeRenders(t *testing.T) {
 	require.NoError(t, err)
 	_, err = evaluator().Evaluate(t.Context(), ofGateway(t, docs.Transforms[0]))
 	require.NoError(t, err)
+}
+
+func TestTheLoginOfTheReadmeRenders(t *testing.T) {
+	data, err := os.ReadFile("modules/gateway/README.md")
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(data), "<!-- logins -->\n```yaml\n")
+	require.True(t, ok)
+	text, _, _ := strings.Cut(rest, "```")
+	docs, err := spec.Parse([]spec.File{{Name: "README.md", Data: []byte(text)}})
+	require.NoError(t, err)
+	res, err := evaluator().Evaluate(t.Context(), ofGateway(t, docs.Transforms[0]))
+	require.NoError(t, err)
+	var ids []string
+	for _, n := range res.Nodes {
+		ids = append(ids, n.ID.Node())
+	}
+	require.Subset(t, ids, []string{"route-oauth2", "mw-root-auth"})
+	require.NotContains(t, ids, "mw-healthz-auth")
 }
 
 // What protects a route comes before it: the graph finds Services, Secrets and what Traefik has
@@ -167,7 +189,7 @@ func TestAnnotationsAreThoseThatTheControllersDocument(t *testing.T) {
 		"haproxytech": "haproxy.org/ allow-list auth-realm auth-secret auth-type cors-allow-credentials cors-allow-headers cors-allow-methods cors-allow-origin " +
 			"cors-enable cors-max-age cors-respond-to-options path-rewrite rate-limit-period rate-limit-requests rate-limit-status-code request-redirect request-redirect-code " +
 			"request-set-header response-set-header ssl-redirect ssl-redirect-code ssl-redirect-port standalone-backend timeout-server",
-		"jcmoraisjr": "haproxy-ingress.github.io/ allowlist-source-range auth-realm auth-secret auth-signin auth-url cors-allow-credentials cors-allow-headers " +
+		"jcmoraisjr": "haproxy-ingress.github.io/ allowlist-source-range auth-headers-succeed auth-realm auth-secret auth-signin auth-url cors-allow-credentials cors-allow-headers " +
 			"cors-allow-methods cors-allow-origin cors-allow-origin-regex cors-enable cors-expose-headers cors-max-age headers limit-rps proxy-body-size " +
 			"redirect-to rewrite-target ssl-redirect timeout-connect timeout-server",
 	} {

@@ -70,6 +70,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	// What the project and the options say of them.
 	s := readSettings(f, docs)
 	readOverlays(ctx, f, docs, s.overlays)
+	docs = addLogins(f, docs, s)
 	docs = isolate(f, docs, s)
 	if f.Ended() != nil {
 		return Loaded{}, f.Ended()

@@ -17,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/frontend"
+	"github.com/ropewalk/ropewalk/render/workload/gateway"
 )
 
 // lower makes specs of documents and files of other forms: workloads of compose files and the
@@ -190,6 +191,35 @@ func lowerBundles(ctx context.Context, f found, docs documents) (documents, erro
 		}
 	}
 	return docs, nil
+}
+
+// addLogins adds the workloads of the oauth2-proxies that Gateways need. Their policies, schemas and
+// network are those of all workloads.
+func addLogins(f found, docs documents, s settings) documents {
+	// A Gateway may need one in this environment only. Mistakes in it are reported when its spec is
+	// built, and rendered.
+	known := len(f.Errs)
+	var gateways []*gateway.Gateway
+	for _, t := range docs.Transforms {
+		if t.Kind == spec.KindGateway {
+			input := s.overlays.Apply(t.Name, t.Input.Merge(s.inputs[t.Name].Value))
+			g, _ := gateway.Decode(t.Name, t.Pos, s.context(t.Name, t.Namespace, f.opts.Environment), input)
+			gateways = append(gateways, g)
+		}
+	}
+	f.Errs = f.Errs[:known]
+
+	// Mistakes in the network of workloads are reported with these.
+	config, _ := s.project.Workloads(f.opts.Environment)
+	for _, l := range gateway.Logins(gateways) {
+		w := l.Workload(len(config.Policies) > 0)
+		if slices.Contains(s.overlays.Names, l.Name) {
+			f.Fail(w.Pos, "rename that spec", fmt.Errorf("a spec is called %q, which is the name of the oauth2-proxy that is made here", l.Name))
+			continue
+		}
+		docs.Workloads = append(docs.Workloads, w)
+	}
+	return docs
 }
 
 // isolate adds the spec that isolates the namespace of the environment, if the project wants that.

@@ -43,6 +43,9 @@ type route struct {
 	// namespace and port are those of the workload; the port is 0 where there is none.
 	namespace string
 	port      score.Port
+	// login is the oauth2-proxy that the route needs, or, for the entrance to one, leads to.
+	login    Login
+	entrance bool
 }
 
 // secret is a Secret that a Gateway names.
@@ -121,7 +124,7 @@ func field(v object.Value, names ...string) object.Value {
 
 // given returns those of names that v has as fields.
 func given(v object.Value, names ...string) []string {
-	return slices.DeleteFunc(names, func(name string) bool { return field(v, name).Kind == object.KindNone })
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return field(v, name).Kind == object.KindNone })
 }
 
 // checkEntry checks where requests come in: class, gateway and tls.
@@ -314,13 +317,26 @@ func (d *decoder) checkAuth(v object.Value, at object.Path) []secret {
 	kind := field(v, "type").Text
 
 	// Each type needs some fields and may have others.
-	oauth2 := []string{"proxy"}
-	more := []string{"signin"}
+	oauth2 := []string{"issuer", "clientID", "secret"}
+	more := []string{"scopes"}
 	key := []string{"proxy", "header"}
-	if d.target == EnvoyGateway {
-		oauth2 = []string{"issuer", "clientID", "secret"}
-		more = []string{"scopes", "redirectURL"}
+	proxy := field(v, "proxy")
+	hint := ""
+	own := len(given(v, "proxy", "signin")) > 0 || d.Known(at.Append(object.Field("proxy")))
+	switch {
+	case d.target == EnvoyGateway:
+		more = append(more, "redirectURL")
 		key = []string{"secret", "header"}
+	case kind != string(SecretOAuth2):
+	case proxy.Kind != object.KindNone && len(given(v, oauth2...)) > 0:
+		d.Fail(proxy.Pos, at.Append(object.Field("proxy")), "remove proxy, for an oauth2-proxy that is made, or remove "+strings.Join(given(v, "issuer", "clientID", "secret", "scopes"), ", "),
+			"expected an oauth2-proxy of yours or the issuer for one that is made, got both")
+		return nil
+	case own:
+		oauth2 = []string{"proxy"}
+		more = []string{"signin"}
+	default:
+		hint = ", or proxy, the address of an oauth2-proxy of yours"
 	}
 	need := map[string][]string{
 		"basic": {"secret"}, "api-key": key, "oauth2": oauth2, "jwt": {"issuer", "jwks"},
@@ -339,7 +355,7 @@ func (d *decoder) checkAuth(v object.Value, at object.Path) []secret {
 	}
 	for _, name := range need {
 		if field(v, name).Kind == object.KindNone {
-			d.Fail(v.Pos, at.Append(object.Field(name)), "write "+name+" beside type", "auth of type %s needs %s", kind, name)
+			d.Fail(v.Pos, at.Append(object.Field(name)), "write "+name+" beside type"+hint, "auth of type %s needs %s", kind, name)
 		}
 	}
 	if s := field(v, "secret"); s.Kind != object.KindNone && slices.Contains(need, "secret") {

@@ -32,6 +32,15 @@ func params(pairs ...string) object.Value {
 	return out
 }
 
+// loginsOf returns the workloads that Gateways make, as they see them.
+func loginsOf(gateways []*gateway.Gateway) []gateway.Workload {
+	var out []gateway.Workload
+	for _, l := range gateway.Logins(gateways) {
+		out = append(out, gateway.Workload{Name: l.Name, Namespace: l.Namespace, Ports: []score.Port{{Name: "http", Port: 4180}}})
+	}
+	return out
+}
+
 // joined decodes and joins the Gateways of documents, with the workloads api and search of
 // the namespaces shop and tools.
 func joined(t *testing.T, documents ...string) (gateway.Project, []*gateway.Gateway, []string) {
@@ -43,7 +52,7 @@ func joined(t *testing.T, documents ...string) (gateway.Project, []*gateway.Gate
 		g, more := gateway.Decode(one.Name, one.Pos, object.Context{Name: one.Name, Namespace: "shop"}, one.Input)
 		all, errs = append(all, g), append(errs, more...)
 	}
-	out, more := gateway.Join(all, []gateway.Workload{
+	out, more := gateway.Join(all, append(loginsOf(all), []gateway.Workload{
 		{Name: "api", Namespace: "shop", Ports: []score.Port{{Name: "http", Port: 80, Target: 8080}, {Name: "admin", Port: 9000, Target: 9000}, {Name: "dns", Port: 53, Protocol: "UDP"}}},
 		{Name: "search", Namespace: "tools", Ports: []score.Port{{Name: "web", Port: 80}}},
 		{Name: "twoports", Namespace: "shop", Ports: []score.Port{{Name: "a", Port: 1}, {Name: "b", Port: 2}}},
@@ -56,7 +65,7 @@ func joined(t *testing.T, documents ...string) (gateway.Project, []*gateway.Gate
 			{Type: score.Text{Value: "dns"}, Params: params("host", "dns.example")},
 			{Type: score.Text{Value: "route"}},
 		}},
-	}, "broken")
+	}...), "broken")
 	var texts []string
 	for _, e := range append(errs, more...).Sorted() {
 		texts = append(texts, e.Error())

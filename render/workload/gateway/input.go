@@ -35,7 +35,7 @@ func (g *Gateway) input() object.Value {
 	}
 	routes := generate.MapOf(field(g.spec, "routes").Pos)
 	for _, r := range g.routes {
-		routes.Members = append(routes.Members, object.Member{Name: r.end, Pos: r.Pos, Value: r.input(field(g.spec, "hosts"))})
+		routes.Members = append(routes.Members, object.Member{Name: r.end, Pos: r.Pos, Value: r.input(g.target, field(g.spec, "hosts"))})
 	}
 	out.Members = append(out.Members, member("routes", routes))
 	return out
@@ -45,9 +45,9 @@ func member(name string, v object.Value) object.Member {
 	return object.Member{Name: name, Pos: v.Pos, Value: v}
 }
 
-// input returns a route as the module takes it. The argument hosts has the hosts of the Gateway,
+// input returns a route as the module of a target takes it. The argument hosts has the hosts of the Gateway,
 // for a route that has none.
-func (r *route) input(hosts object.Value) object.Value {
+func (r *route) input(target string, hosts object.Value) object.Value {
 	if own := field(r.Value, "hosts"); own.Kind != object.KindNone {
 		hosts = own
 	}
@@ -63,6 +63,9 @@ func (r *route) input(hosts object.Value) object.Value {
 		)})
 	}
 	for _, m := range r.settings {
+		if m.Name == "auth" && r.login.Name != "" {
+			m.Value = r.login.checked(target)
+		}
 		if m.Name == "bodySize" {
 			m.Value = object.Value{Kind: object.KindNumber, Pos: m.Value.Pos, Text: strconv.Itoa(bytes(m.Value.Text))}
 		}

@@ -48,8 +48,8 @@ func Join(gateways []*Gateway, workloads []Workload, broken ...string) (Project,
 	}
 
 	// The first of two routes that exclude each other is that of the first name.
-	gateways = slices.Clone(gateways)
-	slices.SortStableFunc(gateways, func(a, b *Gateway) int { return strings.Compare(a.Name, b.Name) })
+	gateways = sorted(gateways)
+	j.addLogins(gateways)
 	for _, g := range gateways {
 		before := len(j.errs.Failures())
 		for _, r := range g.routes {
@@ -142,6 +142,8 @@ func (j *joining) findBackend(g *Gateway, r *route) {
 	// Report a missing port, or take the one that was found.
 	at = r.at.Append(object.Fields("to", "port")...)
 	switch {
+	case found < 0 && r.entrance: // Another spec has the name of the oauth2-proxy, which is reported.
+		g.Partial = true
 	case len(w.Ports) == 0:
 		j.fail(to.Pos, at, nil, "give it one under service.ports", "the workload %q has no port", w.Name)
 	case found < 0 && port.Kind == object.KindNone:
@@ -170,24 +172,21 @@ func (j *joining) findBackend(g *Gateway, r *route) {
 // reportShadowed reports a route that receives no requests, because another one has the same
 // host, path and type of path. Targets, classes and Gateways have their own requests.
 func (j *joining) reportShadowed(g *Gateway, r *route) {
-	hosts := r.hosts
-	if len(hosts) == 0 {
-		hosts = []string{"*"}
-	}
 	if r.path == "" { // It is wrong, which is reported.
 		return
 	}
 
 	// Compare with the routes that workloads ask for, and with those of Gateways with the same
 	// entry.
-	existing := field(g.spec, "gateway")
-	entry := []string{g.target, g.class(), field(existing, "name").Text, field(existing, "namespace").Text}
-	for _, host := range hosts {
+	for _, host := range r.ofHosts() {
 		if first := j.resources[host+"/"+strings.Trim(r.path, "/")]; first != nil && !r.exact {
 			j.fail(r.Pos, r.at, first, "remove one of them, or change its host or its path", "a resource of type route has host %s, path %s too: only one of them receives requests", host, r.path)
 			return
 		}
-		key := strings.Join(append(entry, strconv.FormatBool(r.exact), host, r.path), "\x00")
+		if r.entrance { // reportTaken compares it with the others.
+			continue
+		}
+		key := strings.Join([]string{g.entry(), strconv.FormatBool(r.exact), host, r.path}, "\x00")
 		first := j.routes[key]
 		if first == nil {
 			j.routes[key] = r
@@ -196,6 +195,21 @@ func (j *joining) reportShadowed(g *Gateway, r *route) {
 		j.fail(r.Pos, r.at, first, "change the host or the path of one of them", "a second route for host %s, path %s: only one of them receives requests", host, r.path)
 		return
 	}
+}
+
+// entry returns what tells the requests of a Gateway from those of others: target, class and
+// Gateway object.
+func (g *Gateway) entry() string {
+	existing := field(g.spec, "gateway")
+	return strings.Join([]string{g.target, g.class(), field(existing, "name").Text, field(existing, "namespace").Text}, "\x00")
+}
+
+// ofHosts returns the hosts of a route, or "*" for all of them.
+func (r *route) ofHosts() []string {
+	if len(r.hosts) == 0 {
+		return []string{"*"}
+	}
+	return r.hosts
 }
 
 // reportDifferent reports settings that Jcmoraisjr has once for a Service, and that differ

@@ -107,6 +107,12 @@ const (
 	SecretOAuth2 Secret = "oauth2"
 )
 
+// Keys of the Secret of a login.
+const (
+	keyClient = "client-secret"
+	keyCookie = "cookie-secret"
+)
+
 // keys returns the keys of data that a target needs in a Secret. There are none if each key is
 // the name of a user or of a client. It returns false if the target reads no such Secret.
 func (s Secret) keys(target string) (keys []string, ok bool) {
@@ -116,7 +122,7 @@ func (s Secret) keys(target string) (keys []string, ok bool) {
 	keys, ok = map[Secret]map[string][]string{
 		SecretBasic:  {Haproxytech: nil, Jcmoraisjr: {"auth"}, Traefik: {"users"}, EnvoyGateway: {".htpasswd"}},
 		SecretAPIKey: {EnvoyGateway: nil},
-		SecretOAuth2: {EnvoyGateway: {"client-secret"}},
+		SecretOAuth2: {Jcmoraisjr: {keyClient, keyCookie}, Traefik: {keyClient, keyCookie}, EnvoyGateway: {keyClient}},
 	}[s][target]
 	return keys, ok
 }
