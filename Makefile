@@ -297,8 +297,9 @@ oracle: ## Compare the check with the validation of Kubernetes itself (builds fo
 # It compiles for a dozen minutes where nothing is cached, most of it Envoy Gateway and the clients of
 # KEDA's scalers.
 .PHONY: validators
-validators: build ## Hand what is rendered to the validation code of KEDA, cert-manager, Traefik, Envoy Gateway, Cilium and Knative.
+validators: build ## Hand what is rendered to the validation code of KEDA, cert-manager, Traefik, Envoy Gateway, Cilium and Knative, and to oauth2-proxy.
 	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/validators test -count=1 -timeout 30m ./...
+	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/validators/oauth2proxy test -count=1 ./...
 
 # The tests are built with the module that has a certificate, and may use nothing that it does
 # not approve. One part of one test cannot: OpenPGP names keys by SHA-1, see deploy/pivot/fips.md.

@@ -12,6 +12,7 @@
 //	Envoy Gateway  the translator, by the program egctl (module envoygateway)
 //	Cilium         the parser of the agent
 //	Knative        the webhook's validation, of 2024 (module knative)
+//	oauth2-proxy   the program, through which clients log in (module oauth2proxy)
 //
 // The schemas of custom resources are for the check of Ropewalk; nothing here repeats it.
 //
@@ -27,8 +28,8 @@
 // # Decisions
 //
 // The package is a module of its own, with those projects as they are released, but for
-// libraries of which their releases choose different versions. Envoy Gateway and Knative are
-// modules beside it: they do not compile with the libraries of the others. The command is
+// libraries of which their releases choose different versions. Envoy Gateway, Knative and
+// oauth2-proxy are modules beside it: they do not compile with the libraries of the others. The command is
 // built from this tree and runs as a process. Package ext stands in for an extension point
 // of Traefik, which its module replaces by a folder.
 //
