@@ -28,10 +28,11 @@
 // # Decisions
 //
 // The package is a module of its own, with those projects as they are released, but for
-// libraries of which their releases choose different versions. Envoy Gateway, Knative and
-// oauth2-proxy are modules beside it: they do not compile with the libraries of the others. The command is
-// built from this tree and runs as a process. Package ext stands in for an extension point
-// of Traefik, which its module replaces by a folder.
+// libraries of which their releases choose different versions. Envoy Gateway and Knative are
+// modules beside it: they do not compile with the libraries of the others. That of
+// oauth2-proxy has its own test, which needs none of them. The command is built from this
+// tree and runs as a process. Package ext stands in for an extension point of Traefik, which
+// its module replaces by a folder.
 //
 // `make validators` runs it, and `make nightly`: it compiles for many minutes.
 package validators

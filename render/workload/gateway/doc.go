@@ -8,7 +8,8 @@
 // [Decode] takes the spec of one document after environments and options were merged over
 // it, and checks it against the table of [Fields], from which the table of the docs is
 // written too. [Join] relates all Gateways of a project to each other and to its
-// workloads, and returns their inputs and the ports that they lead to. [CheckSecrets]
+// workloads, and returns their inputs and the ports that they lead to. [Logins] returns the
+// workloads that Gateways need beside those of the author. [CheckSecrets]
 // compares the Secrets that they name with those that the render makes.
 //
 // # Invariants

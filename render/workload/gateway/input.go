@@ -45,8 +45,8 @@ func member(name string, v object.Value) object.Member {
 	return object.Member{Name: name, Pos: v.Pos, Value: v}
 }
 
-// input returns a route as the module of a target takes it. The argument hosts has the hosts of the Gateway,
-// for a route that has none.
+// input returns a route as the module of a target takes it. The argument hosts has the hosts of
+// the Gateway, for a route that has none.
 func (r *route) input(target string, hosts object.Value) object.Value {
 	if own := field(r.Value, "hosts"); own.Kind != object.KindNone {
 		hosts = own

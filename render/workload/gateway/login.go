@@ -47,7 +47,7 @@ func Logins(gateways []*Gateway) []Login {
 			if slices.ContainsFunc(out, func(o Login) bool { return o.key == l.key && o.Namespace == l.Namespace }) {
 				continue
 			}
-			// The name does not depend on other Gateways: it stays when one is added.
+			// Only the Gateway itself decides about the hash, so that others do not change it.
 			const longest = 63
 			l.Name = g.Name + "-oauth2-proxy"
 			if len(own) > 1 {
