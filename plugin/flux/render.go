@@ -207,10 +207,11 @@ func (r renderer) cutLayers(ctx context.Context, t *v1alpha1.Transform, store pu
 	}
 	layers, err := delivery.Layers(t.Name, outcome.Files, outcome.Layers, present)
 	delivery.AddNeeds(layers, needsOf(nodes))
-	own := adoptions(t.Spec.Adopt, nodes)
+	own, timeouts := adoptions(t.Spec.Adopt, nodes), timeoutsOf(nodes)
 	for i := range layers {
 		for j := range layers[i].Objects {
-			layers[i].Objects[j].Adopt = own[layers[i].Objects[j].Node]
+			o := &layers[i].Objects[j]
+			o.Adopt, o.Timeout.Duration = own[o.Node], timeouts[o.Node]
 		}
 	}
 	return layers, err
@@ -218,9 +219,9 @@ func (r renderer) cutLayers(ctx context.Context, t *v1alpha1.Transform, store pu
 
 // graphNode is what the status and the delivery need of a node.
 type graphNode struct {
-	ID, Adopt string
-	Wave      int32
-	Needs     []object.Need
+	ID, Adopt, Timeout string
+	Wave               int32
+	Needs              []object.Need
 }
 
 // needsOf returns what nodes need from outside of the render.
@@ -229,6 +230,17 @@ func needsOf(nodes []graphNode) map[string][]object.Need {
 	for _, n := range nodes {
 		if len(n.Needs) > 0 {
 			out[n.ID] = n.Needs
+		}
+	}
+	return out
+}
+
+// timeoutsOf returns how long nodes may take to be ready.
+func timeoutsOf(nodes []graphNode) map[string]time.Duration {
+	out := map[string]time.Duration{}
+	for _, n := range nodes {
+		if d, ok := object.ParseTimeout(n.Timeout); ok {
+			out[n.ID] = d
 		}
 	}
 	return out

@@ -4,6 +4,7 @@
 package emit
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,7 @@ func (a *argo) object(n *object.Node, wave int) object.Object {
 		return nil
 	}
 	a.reportLost(n)
+	a.reportTimeouts(n)
 	notes := map[string]string{dialect.ArgoSyncWave: strconv.Itoa(wave)}
 	a.reportOverwritten(n, dialect.ArgoSyncWave, notes[dialect.ArgoSyncWave], "waves are computed from the graph")
 	if rule, problems := a.ready.annotation(n); rule != "" {
@@ -144,6 +146,19 @@ func (a *argo) desired(n *object.Node) []string {
 		out = append(out, "ServerSideApply=true")
 	}
 	return out
+}
+
+// reportTimeouts warns of timeouts of rules: a sync of Argo CD waits for an object without an end.
+func (a *argo) reportTimeouts(n *object.Node) {
+	for i, r := range n.ReadyWhen {
+		if r.Timeout != "" {
+			a.addFound(n, &object.Error{
+				Severity: object.SeverityWarning, Pos: r.Pos, Path: fmt.Sprintf("readyWhen[%d].timeout", i),
+				Err:  fmt.Errorf("Argo CD has no timeout of an object: it waits for %s until it is ready, however long that takes", n.Object.Ref()), //nolint:staticcheck // Argo CD is a name
+				Hint: "remove timeout, or deliver with Flux",
+			})
+		}
+	}
 }
 
 // reportHealth warns, once for each kind, that readyWhen needs the health check of

@@ -264,3 +264,31 @@ func TestWhatIsEncryptedIsNamedWhereNothingDecryptsIt(t *testing.T) {
 	_, out = delivered(t, planOf([]*object.Node{secret}), func(o *emit.Options) { o.DecryptionConfigured = true })
 	require.Empty(t, out.Warnings)
 }
+
+func TestALayerHasTheLongestTimeoutOfWhatItWaitsFor(t *testing.T) {
+	within := func(timeouts ...string) func(*object.Node) {
+		var rules []object.Ready
+		for _, timeout := range timeouts {
+			rules = append(rules, object.Ready{Type: object.ReadyExists, Timeout: timeout})
+		}
+		return ready(rules...)
+	}
+	for name, test := range map[string]struct {
+		nodes []*object.Node
+		want  string
+	}{
+		"none":                       {[]*object.Node{node("a", "Job.batch/v1", "shop", within(""))}, "10m"},
+		"a shorter one":              {[]*object.Node{node("a", "Job.batch/v1", "shop", within("90s"))}, "1m30s"},
+		"a longer one":               {[]*object.Node{node("a", "Job.batch/v1", "shop", within("2h"))}, "2h"},
+		"the longest of a node":      {[]*object.Node{node("a", "Job.batch/v1", "shop", within("90s", "", "3m"))}, "3m"},
+		"the longest of two nodes":   {[]*object.Node{node("a", "Job.batch/v1", "shop", within("90s")), node("b", "Job.batch/v1", "shop", within("3m"))}, "3m"},
+		"a shorter one beside none":  {[]*object.Node{node("a", "Job.batch/v1", "shop", within("90s")), node("b", "Job.batch/v1", "shop", within(""))}, "10m"},
+		"what nothing waits for":     {[]*object.Node{node("a", "Job.batch/v1", "shop", within("90s")), node("b", "Job.batch/v1", "shop")}, "1m30s"},
+		"a longer one beside others": {[]*object.Node{node("a", "Job.batch/v1", "shop", within("2h")), node("b", "Job.batch/v1", "shop", within(""))}, "2h"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files, _ := delivered(t, planOf(test.nodes))
+			require.Equal(t, test.want, files["flux/kustomization-shop-00.yaml"].Text("spec", "timeout"))
+		})
+	}
+}

@@ -41,7 +41,7 @@ func (w *writer) deliver() {
 		spec := map[string]any{
 			"interval":      w.interval(),
 			"retryInterval": duration(layerRetry),
-			"timeout":       duration(layerTimeout),
+			"timeout":       duration(health[i].timeout()),
 			"path":          "./" + layer.Dir,
 			"prune":         true,
 			// Waiting for all would wait for what never gets ready by itself, such
@@ -110,7 +110,14 @@ func duration(d time.Duration) string {
 // layerHealth is what a layer waits for.
 type layerHealth struct {
 	checks, exprs []any
+	// longest is how long the objects may take to be ready: the longest of their timeouts, where
+	// one without has that of layers.
+	longest time.Duration
 }
+
+// timeout returns how long Flux waits for the layer. It is shorter than that of layers only where
+// every object that it waits for has a timeout of its own.
+func (h layerHealth) timeout() time.Duration { return cmp.Or(h.longest, layerTimeout) }
 
 // healthChecks returns, for each layer, the objects that it waits for: those that something in a
 // later layer waits for, and those with a readyWhen.
@@ -126,6 +133,7 @@ func (w *writer) healthChecks() []layerHealth {
 				continue
 			}
 			all = append(all, n)
+			out[i].longest = max(out[i].longest, cmp.Or(n.Timeout(), layerTimeout))
 			kind := n.Object.Ref().GroupKind()
 			kinds[kind] = append(kinds[kind], waited{n, w.fluxRule(n, exprs)})
 		}

@@ -275,3 +275,17 @@ func BenchmarkHealthLua(b *testing.B) {
 		argoCD(b, script, o)
 	}
 }
+
+func TestArgoCDHasNoTimeoutOfAnObject(t *testing.T) {
+	rule := object.Ready{Type: object.ReadyDeploymentAvailable, Timeout: "10m", Pos: object.Pos{File: "module.cue", Line: 9, Column: 5}}
+	plan := one(node("api", "Deployment.apps/v1", "shop", ready(object.Ready{Type: object.ReadyExists}, rule)))
+	out, err := emit.Write(plan, emit.Options{Dialect: dialect.ArgoCD, HealthConfigured: true})
+	require.NoError(t, err)
+	require.Len(t, out.Warnings, 1)
+	require.Equal(t, rule.Pos, out.Warnings[0].Notes[0].Pos, "the line of the rule")
+	require.Contains(t, out.Warnings[0].Error(), "shop/deployment-api: readyWhen[1].timeout: Argo CD has no timeout of an object: it waits for Deployment.apps shop/api until it is ready")
+	for _, other := range []dialect.Name{dialect.Flux, dialect.Plain} {
+		_, found := write(t, plan, other)
+		require.Empty(t, found)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ID names a node of a project: <spec>/<node>.
@@ -87,9 +88,33 @@ type Ready struct {
 	// Expr is a CEL expression over object, for CEL. Flux calls the same value
 	// by its fields (status.phase); both spellings are accepted.
 	Expr string `json:"expr,omitempty"`
-	Pos  Pos    `json:"-" cbor:"pos"`
+	// Timeout is how long the object may take to be ready, as [ParseTimeout] reads it; "" leaves
+	// that to the engine.
+	Timeout string `json:"timeout,omitempty"`
+	Pos     Pos    `json:"-" cbor:"pos"`
 	// ExprPos is where the first character of Expr is written, if it is written as it is.
 	ExprPos Pos `json:"-" cbor:"exprPos"`
+}
+
+// TimeoutWords is what a timeout of [Ready] has to be, for messages.
+const TimeoutWords = "a duration from 1s to 24h, such as 10m"
+
+// ParseTimeout reads a timeout of [Ready]: a duration of Go from 1s to 24h.
+func ParseTimeout(text string) (time.Duration, bool) {
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d >= time.Second && d <= 24*time.Hour
+}
+
+// Timeout returns how long a node may take to be ready, or 0 if no rule says. All rules have to
+// hold, so that the longest counts: with 1m for one rule and 10m for another the node has 10m.
+func (n *Node) Timeout() time.Duration {
+	var longest time.Duration
+	for _, r := range n.ReadyWhen {
+		if d, ok := ParseTimeout(r.Timeout); ok {
+			longest = max(longest, d)
+		}
+	}
+	return longest
 }
 
 // Need is an object outside of the render that must be in the cluster before a node is applied,

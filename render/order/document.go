@@ -48,9 +48,12 @@ type NodeDocument struct {
 	// neither has one.
 	Adopt string `json:"adopt,omitempty"`
 	// Needs are objects outside of the render that must be in the cluster first.
-	Needs  []object.Need `json:"needs,omitempty"`
-	Spec   object.Pos    `json:"spec,omitzero"`
-	Module object.Pos    `json:"module,omitzero"`
+	Needs []object.Need `json:"needs,omitempty"`
+	// Timeout is how long the node may take to be ready, a duration of Go; "" where its rules
+	// name none.
+	Timeout string     `json:"timeout,omitempty"`
+	Spec    object.Pos `json:"spec,omitzero"`
+	Module  object.Pos `json:"module,omitzero"`
 }
 
 // EdgeDocument is one edge of a [Document].
@@ -90,9 +93,13 @@ func (p *Plan) Document() Document {
 	for _, wave := range p.Waves {
 		for _, n := range wave.Nodes {
 			at := p.Placements[n.ID]
+			timeout := ""
+			if longest := n.Timeout(); longest > 0 {
+				timeout = longest.String()
+			}
 			d.Nodes = append(d.Nodes, NodeDocument{
 				ID: n.ID, Object: n.Object.Ref(), Wave: at.Wave, Reason: at.Reason, After: at.After, Adopt: n.Apply.Adopt,
-				Needs: needsOf(n), Spec: n.SpecPos, Module: n.Pos,
+				Needs: needsOf(n), Timeout: timeout, Spec: n.SpecPos, Module: n.Pos,
 			})
 		}
 	}

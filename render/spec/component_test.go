@@ -33,7 +33,7 @@ func TestAComponentIsDecoded(t *testing.T) {
   kustomize: {path: prod, enableHelm: true, loadRestrictor: none, namePrefix: x-, images: [{name: a, newTag: b}]}
   overlays:
     - select: {kind: Deployment, labels: {n: 1}}
-      readyWhen: [{type: ConditionMatch, condition: Ready}]
+      readyWhen: [{type: ConditionMatch, condition: Ready, timeout: 90s}]
       dependsOn: [a, other/b, other/]
       apply: {mode: Force, prune: false}
 `)
@@ -48,6 +48,7 @@ func TestAComponentIsDecoded(t *testing.T) {
 	o := one.Overlays[0]
 	require.Equal(t, map[string]string{"n": "1"}, o.Select.Labels)
 	require.Equal(t, "True", o.ReadyWhen[0].Status)
+	require.Equal(t, "90s", o.ReadyWhen[0].Timeout)
 	require.Equal(t, []object.ID{"c/a", "other/b", "other/"}, []object.ID{o.DependsOn[0].ID, o.DependsOn[1].ID, o.DependsOn[2].ID})
 	require.Equal(t, object.ModeForce, o.Apply.Mode)
 	require.False(t, *o.Apply.Prune)
@@ -88,6 +89,8 @@ func TestDecodeComponentSaysWhatIsWrong(t *testing.T) {
 		"a patch as text":     {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, patch: \"a: b\"}]\n", "c.yaml:6:41: spec: spec.overlays[0].patch: expected a map or a list, got a string (write"},
 		"an operation":        {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, patch: [{op: replace, path: /a}]}]\n", "c.yaml:6:42: spec: spec.overlays[0].patch[0].value: is missing"},
 		"a rule":              {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, readyWhen: [{type: Exists, expr: a}]}]\n", `c.yaml:6:67: spec: spec.overlays[0].readyWhen[0].expr: has no meaning for type "Exists" (remove it, or write type: CEL)`},
+		"a short timeout":     {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, readyWhen: [{type: Exists, timeout: 500ms}]}]\n", `c.yaml:6:70: spec: spec.overlays[0].readyWhen[0].timeout: "500ms" is not a timeout: expected a duration from 1s to 24h, such as 10m`},
+		"a long timeout":      {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, readyWhen: [{type: Exists, timeout: 25h}]}]\n", `"25h" is not a timeout`},
 		"a need":              {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, needs: [{kind: Secret, nane: b}]}]\n", "c.yaml:6:57: spec: spec.overlays[0].needs[0].nane: unknown field"},
 		"a dependency":        {"  manifests: {paths: [a]}\n  overlays: [{select: {kind: A}, dependsOn: [\"a/b/c\"]}]\n", `c.yaml:6:46: spec: spec.overlays[0].dependsOn[0]: "a/b/c" is no node: expected`},
 	} {

@@ -71,7 +71,7 @@ func (p part) decodeShared(t *Transform) {
 
 // ready returns a rule for when an object is ready.
 func (p part) ready() object.Ready {
-	r := object.Ready{Pos: p.Pos, Type: p.at("type").Text}
+	r := object.Ready{Pos: p.Pos, Type: p.at("type").Text, Timeout: p.at("timeout").Text}
 	for name, of := range map[string]string{"condition": object.ReadyConditionMatch, "status": object.ReadyConditionMatch, "expr": object.ReadyCEL} {
 		switch v := p.at(name); {
 		case v.Given() && r.Type != of && r.Type != "":

@@ -342,6 +342,35 @@ func TestTheStatusSaysWhatIsNotReady(t *testing.T) {
 	n.suspended()
 }
 
+// TestANodeThatPassesItsTimeoutIsNamed: the Engine has 5 seconds, and Flux waits for half a minute.
+func TestANodeThatPassesItsTimeoutIsNamed(t *testing.T) {
+	n := newTenant(t)
+	n.Apply(t, engineDefinition)
+	n.awaitDefinitions()
+	began := time.Now()
+	n.gated("one", `  overlays: [{select: {kind: Engine}, readyWhen: [{type: CEL, expr: "object.status.phase == 'Running'", timeout: 5s}]}]
+`)
+	now := n.await("gate", "names the Engine", func(t *v1alpha1.Transform) bool {
+		return strings.Contains(messageOf(t), "; past their timeout: gate/engine since ")
+	})
+	took := time.Since(began)
+	n.look("gate", "when the timeout has passed")
+	require.Len(t, now.Status.Nodes, 1)
+	require.Equal(t, "gate/engine", now.Status.Nodes[0].ID)
+	since := now.Status.Nodes[0].TimedOutAt
+	require.NotNil(t, since)
+	t.Logf("reported after %s: it passed its timeout %s after it was written", took.Round(time.Second), since.Sub(began).Round(time.Second))
+	require.Less(t, since.Sub(began), took-20*time.Second, "5 seconds of the 30 that Flux waited")
+
+	// While Flux tries again it keeps its time.
+	again := n.await("gate", "waits again", func(t *v1alpha1.Transform) bool {
+		return strings.Contains(messageOf(t), "Running health checks")
+	})
+	require.Contains(t, messageOf(again), "; past their timeout: gate/engine since "+since.UTC().Format(time.RFC3339))
+	setStatus(t, n.Cluster, identity{engineKind.Group, engineKind.Kind, n.namespace, "main"}, `{"phase": "Running"}`)
+	require.NotContains(t, messageOf(n.ready("gate")), "timeout")
+}
+
 // suspended suspends the Transform, changes it, and asks for a reconciliation, which
 // nobody makes before it is resumed.
 func (n *tenant) suspended() {

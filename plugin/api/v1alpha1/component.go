@@ -3,7 +3,10 @@
 
 package v1alpha1
 
-import apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Component says how objects are built without CUE: of manifests, a kustomization, a Helm
 // chart, or the artifact of another build.
@@ -191,6 +194,12 @@ type ReadyRule struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	Expr string `json:"expr,omitempty"`
+	// Timeout is how long the object may take to be ready, from 1s to 24h. Flux waits for a
+	// layer as long as the longest timeout in it says, and for at least 30s.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
+	// +optional
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
 // Need is an object outside of the render. The controller reads it as the account of the

@@ -231,4 +231,8 @@ type NodeStatus struct {
 	// Message says more.
 	// +optional
 	Message string `json:"message,omitempty"`
+	// TimedOutAt is when the timeout of its readyWhen passed, if it was not ready by then.
+	// Flux reports objects that are not ready when the timeout of their layer is over.
+	// +optional
+	TimedOutAt *metav1.Time `json:"timedOutAt,omitempty"`
 }

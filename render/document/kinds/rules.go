@@ -83,6 +83,14 @@ func duration() rule {
 	}}
 }
 
+// timeout returns the rule for how long an object may take to be ready.
+func timeout() rule {
+	return rule{Words: "a timeout: expected " + object.TimeoutWords, Holds: func(s string) bool {
+		_, ok := object.ParseTimeout(s)
+		return ok
+	}}
+}
+
 // cost returns the rule for a duration above 0.
 func cost() rule {
 	return rule{Words: "a time such as 50ms", Holds: func(s string) bool {

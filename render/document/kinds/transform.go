@@ -105,6 +105,7 @@ func overlay() Field {
 			{Name: "status", Kind: text, Values: choices("True", "False", "Unknown")},
 			{Name: "expr", Kind: text, Doc: "Expression of CEL."},
 			{Name: "condition", Kind: text, Doc: "Condition of ConditionMatch."},
+			{Name: "timeout", Kind: text, Rule: timeout(), Doc: "How long the object may take to be ready, such as 10m."},
 		}},
 		{Name: "needs", Kind: list, Doc: "Objects outside of the render that must be in the cluster first.", Fields: []Field{
 			{Name: "apiVersion", Kind: text, Full: true, Doc: "v1 where it is absent."},

@@ -178,7 +178,7 @@ func (d *nodeDecoder) placeExpression(v cue.Value, r *object.Ready) {
 func (d *nodeDecoder) readRule(rule map[string]any, v cue.Value, path object.Path) {
 	r := object.Ready{Pos: object.FirstValid(d.session.OwnPos(v), d.node.Pos)}
 	before := len(d.errs)
-	targets := map[string]*string{"type": &r.Type, "condition": &r.Condition, "status": &r.Status, "expr": &r.Expr}
+	targets := map[string]*string{"type": &r.Type, "condition": &r.Condition, "status": &r.Status, "expr": &r.Expr, "timeout": &r.Timeout}
 	d.readTexts(rule, targets, v, path)
 	if len(d.errs) > before {
 		return
@@ -203,6 +203,11 @@ func (d *nodeDecoder) readRule(rule map[string]any, v cue.Value, path object.Pat
 		}
 	default:
 		d.requireOneOf(v, at+".type", r.Type, object.ReadyExists, object.ReadyConditionMatch, object.ReadyDeploymentAvailable, object.ReadyCEL)
+	}
+
+	// Each type may have a timeout.
+	if _, ok := object.ParseTimeout(r.Timeout); rule["timeout"] != nil && !ok {
+		d.fail(v.LookupPath(cue.ParsePath("timeout")), at+".timeout", fmt.Sprintf("must be %s, got %q", object.TimeoutWords, r.Timeout))
 	}
 
 	// Fields of another type would mean nothing.

@@ -257,7 +257,11 @@ func (e explanation) text() string {
 	because := strings.TrimPrefix(e.Reason, fmt.Sprintf("wave %d ", e.Wave))
 	row("wave", fmt.Sprintf("%d of %s, %s", e.Wave, waveNumbers(e.Waves), because))
 	for _, r := range e.ReadyWhen {
-		row("ready", readiness(r))
+		text := readiness(r)
+		if r.Timeout != "" {
+			text += " within " + r.Timeout
+		}
+		row("ready", text)
 	}
 	for _, n := range e.Outside {
 		text := n.String()

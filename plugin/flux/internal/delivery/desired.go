@@ -4,8 +4,12 @@
 package delivery
 
 import (
+	"cmp"
+	"time"
+
 	"github.com/fluxcd/pkg/apis/kustomize"
 	"github.com/fluxcd/pkg/apis/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ropewalk/ropewalk/render/emit"
 )
@@ -37,6 +41,21 @@ type Layer struct {
 	Files []emit.File `json:"-"`
 }
 
+// timeout returns how long Flux waits for the objects of a layer: the longest of their timeouts,
+// where one without has that of the Transform. The wait is thus shorter than otherwise only if
+// each object that Flux waits for has a timeout of its own.
+func (u *Layer) timeout(otherwise time.Duration) time.Duration {
+	own := map[key]time.Duration{}
+	for _, r := range u.Objects {
+		own[r.key()] = r.Timeout.Duration
+	}
+	var longest time.Duration
+	for _, c := range u.HealthChecks {
+		longest = max(longest, cmp.Or(own[checked(c).key()], otherwise))
+	}
+	return cmp.Or(longest, otherwise)
+}
+
 // ObjectRef names an object, and the node that it is.
 type ObjectRef struct {
 	Node      string `json:"node,omitempty"`
@@ -48,6 +67,8 @@ type ObjectRef struct {
 	// Adopt is what the module says of this object alone, Never or TakeOwnership; ""
 	// is what spec.adopt of the Transform says.
 	Adopt string `json:"adopt,omitempty"`
+	// Timeout is how long it may take to be ready, 0 where it has no timeout of its own.
+	Timeout metav1.Duration `json:"timeout,omitzero"`
 	// Encrypted says that SOPS encrypted it, and that Flux is to decrypt it.
 	Encrypted bool `json:"encrypted,omitempty"`
 }

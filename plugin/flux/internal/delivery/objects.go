@@ -79,7 +79,11 @@ func (d *delivery) kustomization(layer, checks string, from reference, suspend b
 			Provider: f.Decryption.Provider, SecretRef: f.Decryption.SecretRef.Flux(), ServiceAccountName: f.Decryption.ServiceAccountName,
 		}
 	}
-	if u := d.layers[layer]; u != nil && checks == health(u.HealthChecks, u.HealthCheckExprs) {
+	u := d.layers[layer]
+	if u != nil {
+		k.Spec.Timeout.Duration = u.timeout(k.Spec.Timeout.Duration)
+	}
+	if u != nil && checks == health(u.HealthChecks, u.HealthCheckExprs) {
 		k.Spec.HealthChecks, k.Spec.HealthCheckExprs = u.HealthChecks, u.HealthCheckExprs
 	} else if live := d.live.kustomizations[layer]; live != nil {
 		k.Spec.HealthChecks, k.Spec.HealthCheckExprs = live.Spec.HealthChecks, live.Spec.HealthCheckExprs

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/acl"
@@ -67,7 +68,7 @@ func (d *delivery) progress(goals []goal) Progress {
 		p.Reason = v1alpha1.NeedsReason
 	}
 	if first != nil {
-		p.Message = fmt.Sprintf("%s: %s", first.Name, cmp.Or(first.Message, strings.ToLower(first.State)))
+		p.Message = fmt.Sprintf("%s: %s%s", first.Name, cmp.Or(first.Message, strings.ToLower(first.State)), d.timedOut(*first, p.Nodes))
 	}
 	return p
 }
@@ -189,6 +190,7 @@ func (d *delivery) nodes(layer string, k *kustomizev1.Kustomization) []v1alpha1.
 		case strings.Contains(c.Message, name+" status: 'InProgress'"), strings.Contains(c.Message, name+" status: 'NotFound'"),
 			strings.Contains(c.Message, name+" status: 'Unknown'"): // A rule that reads what is not there yet.
 			n.State, n.Message = StateInProgress, "not ready in time"
+			n.TimedOutAt = d.timedOutAt(layer, r, k)
 		case strings.Contains(c.Message, name+" status: 'Failed'"):
 			n.State, n.Message = StateFailed, "failed"
 		case i >= 0 && (i == 0 || !strings.ContainsRune("/-.", rune(c.Message[i-1]))):
@@ -201,22 +203,86 @@ func (d *delivery) nodes(layer string, k *kustomizev1.Kustomization) []v1alpha1.
 	return out
 }
 
+// timedOutAt returns when the timeout of an object passed which Flux names as not Ready, or nil if
+// it has none, or has not had all of its time. Flux names objects when the time of the layer is
+// up, and what it has waited by then is known: an object with 1m in a layer of 10m passed its
+// timeout 9m before.
+func (d *delivery) timedOutAt(layer string, r ObjectRef, k *kustomizev1.Kustomization) *metav1.Time {
+	if before := d.timedOutBefore(layer, r, k); before != nil {
+		return before
+	}
+	ended := apimeta.FindStatusCondition(k.Status.Conditions, meta.HealthyCondition)
+	hadItsTime := r.Timeout.Duration > 0 && r.Timeout.Duration <= k.GetTimeout()
+	if !hadItsTime || ended == nil || !strings.HasPrefix(ended.Message, "timeout waiting for") {
+		return nil // Flux gives up early if another object has failed.
+	}
+	return &metav1.Time{Time: ended.LastTransitionTime.Add(r.Timeout.Duration - k.GetTimeout())}
+}
+
+// timedOutBefore returns when the timeout of an object passed in an earlier wait of Flux for the
+// same artifact, by the status of the Transform, or nil if it did not. Flux waits again and again,
+// and only the first time counts.
+func (d *delivery) timedOutBefore(layer string, r ObjectRef, k *kustomizev1.Kustomization) *metav1.Time {
+	for _, n := range d.timedOutNodes(layer, k) {
+		if n.ID == r.Node && n.Object == r.String() {
+			return n.TimedOutAt
+		}
+	}
+	return nil
+}
+
+// timedOutNodes returns the nodes of a layer that have passed their timeouts by the status of the
+// Transform, or nil if the layer had another artifact then.
+func (d *delivery) timedOutNodes(layer string, k *kustomizev1.Kustomization) (out []v1alpha1.NodeStatus) {
+	for _, l := range d.t.Status.Layers {
+		if u := d.layers[layer]; l.Name == k.Name && (u == nil || l.Digest != u.Digest) {
+			return nil
+		}
+	}
+	for _, n := range d.t.Status.Nodes {
+		if n.Layer == k.Name && n.TimedOutAt != nil {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// timedOut returns which nodes of a layer have passed their timeouts and since when, for the
+// message of the layer.
+func (d *delivery) timedOut(layer v1alpha1.LayerStatus, nodes []v1alpha1.NodeStatus) string {
+	var out []string
+	for _, n := range nodes {
+		if n.Layer == layer.Name && n.TimedOutAt != nil {
+			out = append(out, n.ID+" since "+n.TimedOutAt.UTC().Format(time.RFC3339))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "; past their timeout: " + printable.List(out, 3)
+}
+
 // awaited returns the objects that have to be Ready before a layer is, while Flux looks at them.
 // Flux reports which are not when their time is up, and only the account that applies may look.
 func (d *delivery) awaited(layer string, k *kustomizev1.Kustomization) []v1alpha1.NodeStatus {
-	if s := d.states[layer]; !s.applied || s.healthy {
+	switch s := d.states[layer]; {
+	case s.healthy:
 		return nil
+	case !s.applied:
+		return d.timedOutNodes(layer, k) // It is applied again.
 	}
-	ids := map[key]string{}
+	own := map[key]ObjectRef{}
 	for _, r := range d.layers[layer].Objects {
-		ids[r.key()] = r.Node
+		own[r.key()] = r
 	}
 	var out []v1alpha1.NodeStatus
 	for _, check := range k.Spec.HealthChecks {
 		r := checked(check)
+		r.Node = own[r.key()].Node
 		out = append(out, v1alpha1.NodeStatus{
-			ID: ids[r.key()], Object: r.String(), Layer: k.Name, State: StateInProgress,
-			Message: "waiting for its layer: Flux reports objects that are not Ready at the timeout",
+			ID: r.Node, Object: r.String(), Layer: k.Name, State: StateInProgress,
+			Message:    "waiting for its layer: Flux reports objects that are not Ready at the timeout",
+			TimedOutAt: d.timedOutBefore(layer, r, k),
 		})
 	}
 	return out
