@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fluxcd/pkg/runtime/conditions"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,9 +18,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/cluster/quota"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
-	"github.com/ropewalk/ropewalk/plugin/flux/internal/quota"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/rollout"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/windows"
@@ -65,12 +66,12 @@ func (d deliverer) warnOfQuotas(ctx context.Context, t *v1alpha1.Transform, with
 	elsewhere := t.Spec.Delivery != nil && t.Spec.Delivery.Flux != nil && t.Spec.Delivery.Flux.KubeConfig != nil
 	var over []string
 	if engineOf(t) == v1alpha1.EngineFlux && !elsewhere {
-		var err error
-		over, err = quota.Warn(ctx, with.as, out.Files)
+		found, err := quota.Warn(ctx, boundsOf(with.as), out.Files)
 		if err != nil {
 			log.FromContext(ctx).Error(err, "reading quotas")
 			return
 		}
+		over = found.Over
 	}
 	if len(over) == 0 {
 		conditions.Delete(t, v1alpha1.OverQuotaCondition)
@@ -80,6 +81,24 @@ func (d deliverer) warnOfQuotas(ctx context.Context, t *v1alpha1.Transform, with
 	conditions.MarkTrue(t, v1alpha1.OverQuotaCondition, v1alpha1.OverQuotaReason, "%s", cut(strings.Join(over, "\n"), maxMessage))
 	if text := conditions.GetMessage(t, v1alpha1.OverQuotaCondition); text != before {
 		d.events.raise(ctx, t, notice{kind: typeWarning, reason: v1alpha1.OverQuotaReason, text: text})
+	}
+}
+
+// boundsOf returns what reads the quotas of a namespace by a client. What the client may not list
+// is left out.
+func boundsOf(as client.Reader) quota.Reader {
+	return func(ctx context.Context, namespace string) (out quota.Bounds, err error) {
+		var quotas corev1.ResourceQuotaList
+		var ranges corev1.LimitRangeList
+		for _, list := range []client.ObjectList{&quotas, &ranges} {
+			err := as.List(ctx, list, client.InNamespace(namespace))
+			out.Hidden = out.Hidden || apierrors.IsForbidden(err)
+			if err != nil && !apierrors.IsForbidden(err) {
+				return out, err
+			}
+		}
+		out.Quotas, out.Ranges = quotas.Items, ranges.Items
+		return out, nil
 	}
 }
 

@@ -102,6 +102,10 @@ func TestTheCommandsForTransformsWorkOnACluster(t *testing.T) {
 	out, said = ropewalk(1, "doctor", write("none"))
 	require.Regexp(t, `(?m)^missing +ConfigMap `+n.namespace+`/none `, out)
 	require.Contains(t, said, "1 of 2 needs are not in the cluster")
+	// Quotas are compared in the words of the controller, and do not change the exit code.
+	n.Apply(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: none, namespace: "+n.namespace+"}\nspec: {hard: {pods: \"0\"}}\n")
+	out, _ = ropewalk(0, "doctor", write("greeting"))
+	require.Contains(t, out, "OVER QUOTA\nResourceQuota "+n.namespace+"/none allows 0 of pods, and the pods of this render ask for 1\n")
 
 	// What is not there, and what will never be Ready.
 	_, said = ropewalk(3, "wait", "transform", "ap")

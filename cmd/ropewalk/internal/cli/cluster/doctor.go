@@ -14,7 +14,9 @@ import (
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/cluster"
+	"github.com/ropewalk/ropewalk/plugin/cluster/quota"
 	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload"
@@ -51,6 +53,9 @@ type needs struct {
 	// Servers are what workloads rely on outside of the render, with the keys of their secrets.
 	Servers []server `json:"servers"`
 	Hosts   []host   `json:"hosts"`
+	// OverQuota is what the namespaces of the cluster do not allow the pods of the project, in
+	// the words of the controller.
+	OverQuota []string `json:"overQuota,omitempty"`
 }
 
 type server struct {
@@ -71,7 +76,9 @@ and the hosts that it serves, whose DNS names must lead to the cluster.
 
 With --context or --kubeconfig it is looked up in that cluster, and the exit code is 1 where
 something is not there. Of objects only the metadata is read: no Secret's values. References
-that are optional are left out, and so is what every cluster has.
+that are optional are left out, and so is what every cluster has. ResourceQuotas and
+LimitRanges of the namespaces are compared with what the pods of the project ask for: what
+they do not allow is a warning, since others may make room.
 ` + command.ProjectHelp + `
 
 Exit codes:
@@ -133,6 +140,9 @@ func (a Commands) examine(ctx context.Context, flags *command.ProjectFlags, c *c
 				absent++
 			}
 		}
+		if err := a.compareQuotas(ctx, c, r.Plan.Graph, &out); err != nil {
+			return err
+		}
 	}
 
 	// Print them, and fail if one is missing.
@@ -143,6 +153,28 @@ func (a Commands) examine(ctx context.Context, flags *command.ProjectFlags, c *c
 		a.Note("ropewalk: %d of %d needs are not in the cluster, or not seen\n", absent, len(out.Needs))
 	}
 	return command.ErrFoundReported()
+}
+
+// compareQuotas adds what the namespaces of a cluster do not allow the pods of a render, and notes
+// which namespaces it cannot judge.
+func (a Commands) compareQuotas(ctx context.Context, c *cluster.Cluster, g *graph.Graph, out *needs) error {
+	files := make([]emit.File, len(g.Nodes))
+	for i, n := range g.Nodes {
+		o := n.Object.Clone()
+		if meta := o.Map("metadata"); o.Namespace() == "" && meta != nil {
+			meta["namespace"] = c.Namespace // That of the context, as kubectl applies it.
+		}
+		files[i] = emit.File{Node: n.ID, Data: emit.YAML(o)}
+	}
+	found, err := quota.Warn(ctx, c.Quotas, files)
+	if err != nil {
+		return mistake(err)
+	}
+	out.OverQuota = found.Over
+	if len(found.Hidden) > 0 && !a.JSON {
+		a.Note("ropewalk: quotas are not compared in full: the user of the kubeconfig may not list ResourceQuotas or LimitRanges in %s\n", strings.Join(found.Hidden, ", "))
+	}
+	return nil
 }
 
 // needsOf returns the needs of a render.
@@ -211,7 +243,7 @@ func needsOf(g *graph.Graph, existing []workload.Existing) needs {
 
 // text returns the needs as tables. The argument looked is true if a cluster was asked.
 func (n needs) text(looked bool) string {
-	if len(n.Needs)+len(n.Servers)+len(n.Hosts) == 0 {
+	if len(n.Needs)+len(n.Servers)+len(n.Hosts)+len(n.OverQuota) == 0 {
 		return "the project needs nothing but Kubernetes\n"
 	}
 
@@ -256,6 +288,13 @@ func (n needs) text(looked bool) string {
 	rows = [][]string{{"HOST", "SERVED BY"}}
 	for _, h := range n.Hosts {
 		rows = append(rows, []string{h.Name, string(h.By)})
+	}
+	table(rows)
+
+	// Last the warnings.
+	rows = [][]string{{"OVER QUOTA"}}
+	for _, warning := range n.OverQuota {
+		rows = append(rows, []string{warning})
 	}
 	table(rows)
 	return strings.Join(parts, "\n")

@@ -15,39 +15,55 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
-// Warn returns what the namespaces of a render do not allow its pods, sorted. It returns nothing
-// about namespaces whose quotas the client may not list.
-func Warn(ctx context.Context, as client.Reader, files []emit.File) ([]string, error) {
+// Bounds are what bounds the pods of a namespace.
+type Bounds struct {
+	Quotas []corev1.ResourceQuota
+	Ranges []corev1.LimitRange
+	// Hidden is set if the reader may not list one of the two.
+	Hidden bool
+}
+
+// Reader reads the bounds of a namespace from a cluster.
+type Reader func(ctx context.Context, namespace string) (Bounds, error)
+
+// Warnings are what the namespaces of a render do not allow its pods, sorted, and the namespaces
+// whose quotas or ranges may not be listed, about which less is known.
+type Warnings struct {
+	Over   []string
+	Hidden []string
+}
+
+// Warn compares a render with the bounds of its namespaces.
+func Warn(ctx context.Context, read Reader, files []emit.File) (Warnings, error) {
 	byNamespace := map[string][]workload{}
 	for _, f := range files {
 		// Objects without containers are most of a large render.
 		if f.Node == "" || !bytes.Contains(f.Data, []byte("containers:")) {
 			continue
 		}
-		if w, ok := read(f.Data); ok {
+		if w, ok := parse(f.Data); ok {
 			byNamespace[w.namespace] = append(byNamespace[w.namespace], w)
 		}
 	}
-	var out []string
+	var out Warnings
 	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
-		var quotas corev1.ResourceQuotaList
-		var ranges corev1.LimitRangeList
-		for _, list := range []client.ObjectList{&quotas, &ranges} {
-			if err := as.List(ctx, list, client.InNamespace(namespace)); err != nil && !apierrors.IsForbidden(err) {
-				return nil, err
-			}
+		b, err := read(ctx, namespace)
+		if err != nil {
+			return Warnings{}, err
 		}
-		out = append(out, judge(byNamespace[namespace], quotas.Items, ranges.Items)...)
+		if b.Hidden {
+			out.Hidden = append(out.Hidden, namespace)
+		}
+		out.Over = append(out.Over, judge(byNamespace[namespace], b.Quotas, b.Ranges)...)
 	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
+	slices.Sort(out.Over)
+	out.Over = slices.Compact(out.Over)
+	return out, nil
 }
 
 // judge returns what one namespace does not allow.

@@ -10,27 +10,33 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
 // warnings returns the warnings about manifests in a cluster with these objects.
-func warnings(t *testing.T, in []client.Object, manifests ...string) []string {
+func warnings(t *testing.T, in []any, manifests ...string) []string {
 	t.Helper()
 	var files []emit.File
 	for _, text := range manifests {
 		files = append(files, emit.File{Node: "a/b", Data: []byte(text)})
 	}
-	out, err := Warn(t.Context(), fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(in...).Build(), files)
+	out, err := Warn(t.Context(), func(_ context.Context, namespace string) (b Bounds, err error) {
+		for _, o := range in {
+			switch o := o.(type) {
+			case *corev1.ResourceQuota:
+				if o.Namespace == namespace {
+					b.Quotas = append(b.Quotas, *o)
+				}
+			case *corev1.LimitRange:
+				b.Ranges = append(b.Ranges, *o)
+			}
+		}
+		return b, nil
+	}, files)
 	require.NoError(t, err)
-	return out
+	return out.Over
 }
 
 // object decodes a manifest.
@@ -62,7 +68,7 @@ func TestARenderThatAsksForMoreThanAQuotaIsWarnedOf(t *testing.T) {
 	small := object[corev1.ResourceQuota](t, "metadata: {name: small, namespace: shop}\nspec: {hard: {requests.cpu: \"3\", pods: \"4\", limits.memory: 1Ti, services: \"1\"}}")
 	scoped := object[corev1.ResourceQuota](t, "metadata: {name: scoped, namespace: shop}\nspec: {hard: {pods: \"1\"}, scopes: [Terminating]}")
 	other := object[corev1.ResourceQuota](t, "metadata: {name: other, namespace: else}\nspec: {hard: {pods: \"1\"}}")
-	all := []client.Object{small, scoped, other}
+	all := []any{small, scoped, other}
 	require.Empty(t, warnings(t, all, web), "three pods of 600m")
 
 	// A limit is the request where there is none, and what a quota counts has to be said.
@@ -74,19 +80,19 @@ func TestARenderThatAsksForMoreThanAQuotaIsWarnedOf(t *testing.T) {
 
 	// The short names are those of requests.
 	short := object[corev1.ResourceQuota](t, "metadata: {name: short, namespace: shop}\nspec: {hard: {cpu: \"1\"}}")
-	require.Equal(t, []string{"ResourceQuota shop/short allows 1 of cpu, and the pods of this render ask for 1800m"}, warnings(t, []client.Object{short}, web))
+	require.Equal(t, []string{"ResourceQuota shop/short allows 1 of cpu, and the pods of this render ask for 1800m"}, warnings(t, []any{short}, web))
 }
 
 func TestALimitRangeFillsInAndBounds(t *testing.T) {
 	quota := object[corev1.ResourceQuota](t, "metadata: {name: q, namespace: shop}\nspec: {hard: {limits.memory: 1Ti, limits.cpu: \"100\"}}")
-	require.Len(t, warnings(t, []client.Object{quota}, web), 2)
+	require.Len(t, warnings(t, []any{quota}, web), 2)
 	limits := object[corev1.LimitRange](t, `metadata: {name: r, namespace: shop}
 spec: {limits: [{type: Container, default: {cpu: "1"}, max: {memory: 1Gi}, min: {cpu: 200m}}, {type: Pod, max: {cpu: 1m}}]}
 `)
 	require.Equal(t, []string{
 		`Deployment shop/web: container "app" has the limit 2Gi of memory, and LimitRange shop/r allows 1Gi`,
 		`Deployment shop/web: container "side" requests 100m of cpu, and LimitRange shop/r wants 200m at least`,
-	}, warnings(t, []client.Object{quota, limits}, web))
+	}, warnings(t, []any{quota, limits}, web))
 }
 
 func TestWhatMakesPodsIsCounted(t *testing.T) {
@@ -99,7 +105,7 @@ func TestWhatMakesPodsIsCounted(t *testing.T) {
 		"apiVersion: example.com/v1\nkind: Deployment\nspec: {template: {spec: " + pods + "}}":        -1,
 		"kind: [": -1,
 	} {
-		w, ok := read([]byte(text))
+		w, ok := parse([]byte(text))
 		require.Equal(t, replicas >= 0, ok, text)
 		if ok {
 			require.Equal(t, replicas, w.replicas, text)
@@ -109,12 +115,10 @@ func TestWhatMakesPodsIsCounted(t *testing.T) {
 }
 
 func TestQuotasThatMayNotBeReadAreNotKnown(t *testing.T) {
-	for _, err := range []error{apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("x")), errors.New("away")} {
-		as := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
-			List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return err },
-		}).Build()
-		out, failed := Warn(t.Context(), as, []emit.File{{Node: "a/b", Data: []byte(web)}})
-		require.Empty(t, out)
-		require.Equal(t, !apierrors.IsForbidden(err), failed != nil)
-	}
+	files := []emit.File{{Node: "a/b", Data: []byte(web)}}
+	out, err := Warn(t.Context(), func(context.Context, string) (Bounds, error) { return Bounds{Hidden: true}, nil }, files)
+	require.NoError(t, err)
+	require.Equal(t, Warnings{Hidden: []string{"shop"}}, out)
+	_, err = Warn(t.Context(), func(context.Context, string) (Bounds, error) { return Bounds{}, errors.New("away") }, files)
+	require.ErrorContains(t, err, "away")
 }

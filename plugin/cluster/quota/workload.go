@@ -18,9 +18,9 @@ type workload struct {
 // String returns kind namespace/name.
 func (w workload) String() string { return w.kind + " " + w.namespace + "/" + w.name }
 
-// read reads a manifest, and returns false if it makes no pods of its own. A DaemonSet and a Job
+// parse reads a manifest, and returns false if it makes no pods of its own. A DaemonSet and a Job
 // count as one pod at least.
-func read(manifest []byte) (workload, bool) {
+func parse(manifest []byte) (workload, bool) {
 	var o struct {
 		APIVersion, Kind string
 		Metadata         struct{ Namespace, Name string }
