@@ -199,6 +199,7 @@ func violation(m *object.Error) v1alpha1.Violation {
 func showProgress(t *v1alpha1.Transform, p delivery.Progress) {
 	t.Status.Layers = p.Layers
 	t.Status.Nodes = p.Nodes[:min(len(p.Nodes), maxListed)]
+	t.Status.NodesReadAt = p.NodesReadAt
 	ready := 0
 	all := 0
 	for _, l := range t.Status.Layers {

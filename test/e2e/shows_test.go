@@ -371,6 +371,28 @@ func TestANodeThatPassesItsTimeoutIsNamed(t *testing.T) {
 	require.NotContains(t, messageOf(n.ready("gate")), "timeout")
 }
 
+// TestObjectsThatAreNotReadyAreReadOnRequest: long before Flux names them.
+func TestObjectsThatAreNotReadyAreReadOnRequest(t *testing.T) {
+	n := newTenant(t)
+	n.Apply(t, engineDefinition)
+	n.awaitDefinitions()
+	n.deployer()
+	n.gated("one", "  serviceAccountName: deployer\n")
+	n.Kubectl(t, "-n", n.namespace, "patch", "transform", "gate", "--type", "merge", "-p", `{"spec": {"delivery": {"flux": {"reportNodes": true, "timeout": "10m"}}}}`)
+	now := n.await("gate", "counts what is ready", func(t *v1alpha1.Transform) bool {
+		return len(t.Status.Layers) == 2 && t.Status.Layers[0].ReadyObjects != nil && *t.Status.Layers[0].ReadyObjects == 1
+	})
+	n.look("gate", "while Flux waits")
+	require.Equal(t, int32(2), now.Status.Layers[0].ReadObjects)
+	require.Len(t, now.Status.Nodes, 1)
+	require.Equal(t, "gate/engine", now.Status.Nodes[0].ID)
+	require.Contains(t, now.Status.Nodes[0].Message, "its readyWhen cannot be evaluated yet: ")
+	setStatus(t, n.Cluster, identity{engineKind.Group, engineKind.Kind, n.namespace, "main"}, `{"phase": "Running"}`)
+	now = n.ready("gate")
+	require.Nil(t, now.Status.NodesReadAt)
+	require.Nil(t, now.Status.Layers[0].ReadyObjects)
+}
+
 // suspended suspends the Transform, changes it, and asks for a reconciliation, which
 // nobody makes before it is resumed.
 func (n *tenant) suspended() {

@@ -158,6 +158,8 @@ type Delivery struct {
 const SharedObjectsWarn = "Warn"
 
 // FluxDelivery is the template of the Flux objects.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.reportNodes) || !self.reportNodes || !has(self.kubeConfig)",message="reportNodes reads objects of this cluster, and only Flux can read that of kubeConfig: take one of them away"
 type FluxDelivery struct {
 	// KubeConfig leads to the cluster to apply to; this one where it is empty.
 	// +optional
@@ -178,7 +180,7 @@ type FluxDelivery struct {
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
 	// +optional
 	RetryInterval metav1.Duration `json:"retryInterval,omitempty"`
-	// Timeout is how long a layer may take to be healthy.
+	// Timeout is how long a layer may take to be healthy. Timeouts of readyWhen come before it.
 	// +kubebuilder:default:="5m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
@@ -187,6 +189,12 @@ type FluxDelivery struct {
 	// Force recreates objects whose change the API server refuses.
 	// +optional
 	Force bool `json:"force,omitempty"`
+	// ReportNodes has the controller read the objects of a layer while it is not Ready, as the
+	// account of the Transform: status.layers[].readyObjects counts those that are ready, and
+	// status.nodes names the others, and why. At most 200 objects are read, and again after
+	// 10s at the earliest.
+	// +optional
+	ReportNodes bool `json:"reportNodes,omitempty"`
 	// Shard is the value of sharding.fluxcd.io/key on the Flux objects.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63

@@ -72,6 +72,10 @@ type TransformStatus struct {
 	// +listType=atomic
 	Nodes []NodeStatus `json:"nodes,omitempty"`
 
+	// NodesReadAt is when objects were read for delivery.flux.reportNodes.
+	// +optional
+	NodesReadAt *metav1.Time `json:"nodesReadAt,omitempty"`
+
 	// NodeCount is how many nodes are rendered.
 	// +optional
 	NodeCount int32 `json:"nodeCount,omitempty"`
@@ -182,6 +186,13 @@ type LayerStatus struct {
 	// Objects is how many there are in it.
 	// +optional
 	Objects int32 `json:"objects,omitempty"`
+	// ReadyObjects is how many of those that were read are ready, with
+	// delivery.flux.reportNodes and while the layer is not Ready.
+	// +optional
+	ReadyObjects *int32 `json:"readyObjects,omitempty"`
+	// ReadObjects is how many were read for that.
+	// +optional
+	ReadObjects int32 `json:"readObjects,omitempty"`
 }
 
 // WaveStatus is a wave.

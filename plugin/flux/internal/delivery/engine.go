@@ -6,6 +6,7 @@ package delivery
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -49,6 +50,8 @@ type Progress struct {
 	Layers []v1alpha1.LayerStatus
 	// Nodes are objects that are not Ready.
 	Nodes []v1alpha1.NodeStatus
+	// NodesReadAt is when objects were read for spec.delivery.flux.reportNodes, nil where none were.
+	NodesReadAt *metav1.Time
 	// Ready says that every layer is Ready at the digest that is wanted, and that
 	// nothing is handed over or retired any more.
 	Ready bool

@@ -10,7 +10,9 @@ import (
 	"maps"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
@@ -51,6 +53,9 @@ type delivery struct {
 	// changed are layers that got what is wanted, and touched those that were written.
 	changed []string
 	touched map[string]bool
+	// readings are what was read of the objects of layers, and readAt is when.
+	readings map[string]reading
+	readAt   *metav1.Time
 	// healed: an artifact that was gone was published again.
 	healed bool
 }
@@ -123,6 +128,9 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 	if _, err := d.tidy(ctx); err != nil {
 		return Progress{}, err
 	}
+	if err := d.readNodes(ctx, goals); err != nil {
+		log.FromContext(ctx).Error(err, "reading objects for spec.delivery.flux.reportNodes")
+	}
 	return d.progress(goals), nil
 }
 
@@ -131,7 +139,7 @@ func (f *Flux) begin(t *v1alpha1.Transform) *delivery {
 	if f.Claims == nil {
 		f.Claims = NewClaims(ClaimOptions{})
 	}
-	return &delivery{Flux: f, t: t, layers: map[string]*Layer{}, library: library{}, touched: map[string]bool{}, policy: waitForTermination}
+	return &delivery{Flux: f, t: t, layers: map[string]*Layer{}, library: library{}, touched: map[string]bool{}, readings: map[string]reading{}, policy: waitForTermination}
 }
 
 // bring writes what brings a layer nearer to its goal.

@@ -5,6 +5,7 @@ package delivery
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,9 +17,12 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/readiness"
 )
 
 // States of nodes, beside StateForeign.
@@ -29,7 +33,7 @@ const (
 
 // progress returns how far the delivery is.
 func (d *delivery) progress(goals []goal) Progress {
-	p := Progress{Changed: d.changed, Ready: true, Shared: printable.List(d.shared, 3)}
+	p := Progress{Changed: d.changed, Ready: true, NodesReadAt: d.readAt, Shared: printable.List(d.shared, 3)}
 	done := true
 	others := ""
 	var first *v1alpha1.LayerStatus
@@ -109,6 +113,9 @@ func (d *delivery) layer(g goal) v1alpha1.LayerStatus {
 	if u != nil {
 		out.Waves, out.Digest, out.Objects = u.Waves, u.Digest, int32(len(u.Objects)) //nolint:gosec // a layer has few objects
 	}
+	if r, ok := d.readings[g.layer]; ok {
+		out.ReadyObjects, out.ReadObjects = &r.ready, r.read
+	}
 	out.State = v1alpha1.LayerApplying
 	out.Message = g.waits
 	if k == nil {
@@ -178,6 +185,9 @@ func (d *delivery) doing(k *kustomizev1.Kustomization, s *state) string {
 // and those that it cannot apply. While Flux waits it names none, and then all that it waits for
 // are returned.
 func (d *delivery) nodes(layer string, k *kustomizev1.Kustomization) []v1alpha1.NodeStatus {
+	if r, ok := d.readings[layer]; ok {
+		return r.nodes
+	}
 	c := ready(k)
 	if c.Status != metav1.ConditionFalse {
 		return d.awaited(layer, k)
@@ -211,12 +221,18 @@ func (d *delivery) timedOutAt(layer string, r ObjectRef, k *kustomizev1.Kustomiz
 	if before := d.timedOutBefore(layer, r, k); before != nil {
 		return before
 	}
-	ended := apimeta.FindStatusCondition(k.Status.Conditions, meta.HealthyCondition)
-	hadItsTime := r.Timeout.Duration > 0 && r.Timeout.Duration <= k.GetTimeout()
-	if !hadItsTime || ended == nil || !strings.HasPrefix(ended.Message, "timeout waiting for") {
-		return nil // Flux gives up early if another object has failed.
+	healthy := apimeta.FindStatusCondition(k.Status.Conditions, meta.HealthyCondition)
+	if healthy == nil || r.Timeout.Duration == 0 || r.Timeout.Duration > k.GetTimeout() {
+		return nil
 	}
-	return &metav1.Time{Time: ended.LastTransitionTime.Add(r.Timeout.Duration - k.GetTimeout())}
+	passed := healthy.LastTransitionTime.Add(r.Timeout.Duration)
+	switch {
+	case strings.HasPrefix(healthy.Message, "timeout waiting for"):
+		return &metav1.Time{Time: passed.Add(-k.GetTimeout())}
+	case healthy.Status == metav1.ConditionUnknown && !time.Now().Before(passed):
+		return &metav1.Time{Time: passed} // Flux still waits, and the object was read.
+	}
+	return nil // Flux gives up early if another object has failed.
 }
 
 // timedOutBefore returns when the timeout of an object passed in an earlier wait of Flux for the
@@ -286,4 +302,87 @@ func (d *delivery) awaited(layer string, k *kustomizev1.Kustomization) []v1alpha
 		})
 	}
 	return out
+}
+
+// reading is what was read of the objects of a layer.
+type reading struct {
+	ready, read int32
+	// nodes are the objects that are not ready.
+	nodes []v1alpha1.NodeStatus
+}
+
+// readNodes reads the objects of layers that are not Ready if spec.delivery.flux.reportNodes asks
+// for it: Flux names what is not ready only when its wait is over. The last reading holds for
+// [readiness.Interval].
+func (d *delivery) readNodes(ctx context.Context, goals []goal) error {
+	if !d.template().ReportNodes || d.template().KubeConfig != nil {
+		return nil
+	}
+	last := d.t.Status.NodesReadAt
+	isFresh := last != nil && time.Since(last.Time) < readiness.Interval
+	left := readiness.MaxObjects
+	for _, g := range goals {
+		u, k := d.layers[g.layer], d.live.kustomizations[g.layer]
+		isApplied := u != nil && k != nil && g.released && !d.touched[g.layer]
+		if !isApplied || d.layer(g).State == v1alpha1.LayerReady {
+			continue
+		}
+		if isFresh {
+			d.readAt = last
+			d.keepReading(g.layer, k)
+			continue
+		}
+		objects := u.Objects[:min(left, len(u.Objects))]
+		left -= len(objects)
+		r, err := d.readLayer(ctx, g.layer, objects, k)
+		if err != nil {
+			return err
+		}
+		d.readings[g.layer], d.readAt = r, &metav1.Time{Time: time.Now().UTC().Truncate(time.Second)}
+	}
+	return nil
+}
+
+// keepReading takes the last reading of a layer from the status of the Transform.
+func (d *delivery) keepReading(layer string, k *kustomizev1.Kustomization) {
+	for _, l := range d.t.Status.Layers {
+		if l.Name != k.Name || l.ReadyObjects == nil || l.Digest != d.layers[layer].Digest {
+			continue
+		}
+		r := reading{ready: *l.ReadyObjects, read: l.ReadObjects}
+		for _, n := range d.t.Status.Nodes {
+			if n.Layer == k.Name {
+				r.nodes = append(r.nodes, n)
+			}
+		}
+		d.readings[layer] = r
+	}
+}
+
+// readLayer reads objects of a layer and judges them as its Kustomization does.
+func (d *delivery) readLayer(ctx context.Context, layer string, objects []ObjectRef, k *kustomizev1.Kustomization) (reading, error) {
+	asked := make([]unstructured.Unstructured, len(objects))
+	for i, r := range objects {
+		asked[i].SetGroupVersionKind(schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind})
+		asked[i].SetNamespace(cmp.Or(r.Namespace, d.t.Namespace))
+		asked[i].SetName(r.Name)
+	}
+	verdicts, err := readiness.Judge(ctx, d.Client, asked, k.Spec.HealthCheckExprs)
+	if err != nil {
+		return reading{}, err
+	}
+	out := reading{read: int32(len(objects))} //nolint:gosec // at most readiness.MaxObjects
+	for i, v := range verdicts {
+		if v.Ready {
+			out.ready++
+			continue
+		}
+		r := objects[i]
+		n := v1alpha1.NodeStatus{ID: r.Node, Object: r.String(), Layer: k.Name, State: StateInProgress, Message: printable.FirstLine(v.Reason), TimedOutAt: d.timedOutAt(layer, r, k)}
+		if v.Failed {
+			n.State = StateFailed
+		}
+		out.nodes = append(out.nodes, n)
+	}
+	return out, nil
 }

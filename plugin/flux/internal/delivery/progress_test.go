@@ -4,6 +4,7 @@
 package delivery
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -11,8 +12,14 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/readiness"
 )
 
 // ended is when Flux has given up on a layer in these tests.
@@ -114,4 +121,88 @@ func TestANodeThatHadNotAllOfItsTimeHasNotPassedItsTimeout(t *testing.T) {
 	giveUp(k, ended, "timeout waiting for: [Job/shop/job status: 'InProgress']")
 	k.Spec.Timeout.Duration = 5 * time.Minute // It is not written yet.
 	require.NotContains(t, d.progress(g).Message, "past their timeout")
+}
+
+// reader returns a client of a cluster with objects, and counts what it is asked for.
+func reader(t *testing.T, asked *int, manifests ...string) client.Client {
+	t.Helper()
+	all := make([]client.Object, len(manifests))
+	for i, text := range manifests {
+		o := &unstructured.Unstructured{}
+		data, err := yaml.YAMLToJSON([]byte(text))
+		require.NoError(t, err)
+		require.NoError(t, o.UnmarshalJSON(data))
+		all[i] = o
+	}
+	return fake.NewClientBuilder().WithObjects(all...).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, of client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			*asked++
+			return c.Get(ctx, of, o, opts...)
+		},
+	}).Build()
+}
+
+func TestObjectsAreReadOnRequest(t *testing.T) {
+	d, k := waiting(v1alpha1.TransformStatus{})
+	asked := 0
+	d.Client = reader(t, &asked,
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config, namespace: shop}",
+		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: api, namespace: shop}\nspec: {replicas: 2}\nstatus: {replicas: 2, updatedReplicas: 2, readyReplicas: 1}",
+	)
+	k.Status.Conditions = []metav1.Condition{{Type: meta.HealthyCondition, Status: metav1.ConditionUnknown, LastTransitionTime: metav1.NewTime(time.Now().Add(-2 * time.Minute).Truncate(time.Second))}}
+	g := []goal{{layer: "layer-00", keep: true, released: true}}
+	require.NoError(t, d.readNodes(t.Context(), g))
+	require.Zero(t, asked, "nobody asks for it")
+	d.t.Spec.Delivery = &v1alpha1.Delivery{Flux: &v1alpha1.FluxDelivery{ReportNodes: true}}
+	require.NoError(t, d.readNodes(t.Context(), g))
+	p := d.progress(g)
+	require.Equal(t, 3, asked)
+	require.Equal(t, int32(1), *p.Layers[0].ReadyObjects)
+	require.Equal(t, int32(3), p.Layers[0].ReadObjects)
+	require.Len(t, p.Nodes, 2)
+	require.Equal(t, []string{"web/api", "InProgress", "Available: 0/2"}, []string{p.Nodes[0].ID, p.Nodes[0].State, p.Nodes[0].Message})
+	require.Equal(t, []string{"web/job", "it does not exist"}, []string{p.Nodes[1].ID, p.Nodes[1].Message})
+
+	// A timeout that has passed is known before Flux gives up.
+	require.NotNil(t, p.NodesReadAt)
+	require.Equal(t, k.Status.Conditions[0].LastTransitionTime.Add(time.Minute), p.Nodes[0].TimedOutAt.Time)
+	require.Nil(t, p.Nodes[1].TimedOutAt, "the Job has 10 minutes")
+	require.Contains(t, p.Message, "; past their timeout: web/api since ")
+
+	// A reading holds for a while, and then is made anew.
+	d.readings, d.readAt = map[string]reading{}, nil
+	d.t.Status = v1alpha1.TransformStatus{Layers: p.Layers, Nodes: p.Nodes, NodesReadAt: p.NodesReadAt}
+	require.NoError(t, d.readNodes(t.Context(), g))
+	require.Equal(t, p, d.progress(g))
+	require.Equal(t, 3, asked)
+	d.t.Status.NodesReadAt.Time = time.Now().Add(-time.Minute)
+	require.NoError(t, d.readNodes(t.Context(), g))
+	require.Equal(t, 6, asked)
+
+	// What is Ready is not read.
+	d.states["layer-00"].healthy, d.readings, d.readAt = true, map[string]reading{}, nil
+	d.t.Status.NodesReadAt = nil
+	require.NoError(t, d.readNodes(t.Context(), g))
+	require.Equal(t, 6, asked)
+	require.Nil(t, d.progress(g).NodesReadAt)
+}
+
+func TestReadingsAreBounded(t *testing.T) {
+	d, _ := waiting(v1alpha1.TransformStatus{})
+	asked := 0
+	d.Client = reader(t, &asked)
+	d.t.Spec.Delivery = &v1alpha1.Delivery{Flux: &v1alpha1.FluxDelivery{ReportNodes: true}}
+	for len(d.layers["layer-00"].Objects) < 300 {
+		d.layers["layer-00"].Objects = append(d.layers["layer-00"].Objects, ObjectRef{Version: "v1", Kind: "Pod", Namespace: "shop", Name: "a"})
+	}
+	g := []goal{{layer: "layer-00", keep: true, released: true}}
+	require.NoError(t, d.readNodes(t.Context(), g))
+	require.Equal(t, readiness.MaxObjects, asked)
+	require.Equal(t, int32(readiness.MaxObjects), d.progress(g).Layers[0].ReadObjects)
+	require.Equal(t, int32(300), d.progress(g).Layers[0].Objects)
+
+	// Only Flux can read another cluster.
+	d.t.Spec.Delivery.Flux.KubeConfig = &meta.KubeConfigReference{}
+	require.NoError(t, d.readNodes(t.Context(), g))
+	require.Equal(t, readiness.MaxObjects, asked)
 }
