@@ -97,7 +97,7 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 			return evaluated{}, err
 		}
 		out.mistakes = append(append(out.mistakes, violations...), o.Warnings...)
-		out.undecided[s.Evaluate.Spec] = o.Undecided
+		out.undecided[s.Evaluate.Spec] = s.loosenedUndecided(o.Undecided)
 		if len(o.Nodes) == 0 && len(specs) > 1 && !s.Evaluate.AllowEmpty { // A render of nothing is refused later.
 			out.mistakes = append(out.mistakes, &object.Error{
 				Stage: object.StageEvaluate, Severity: object.SeverityWarning, Pos: s.Evaluate.Pos,

@@ -39,13 +39,16 @@ func (c *compiler) placeViolations(ctx context.Context, s Spec, violations []eva
 			e.Path = s.Evaluate.InputPath.Append(v.Path...).String()
 		}
 		locate(e, s, origins[i])
-		if strings.HasPrefix(v.PolicyPos.File, policyModule+"/") && v.Severity == object.SeverityError {
-			e.Hint = softens(v.Policy, s.Evaluate.Policies)
+		if v.Severity == object.SeverityError {
+			e.Hint = howToLoosen(v.By, s.Evaluate.Policies)
+			if strings.HasPrefix(v.PolicyPos.File, policyModule+"/") {
+				e.Hint = strings.TrimSuffix(softens(v.Policy, s.Evaluate.Policies)+"; "+e.Hint, "; ")
+			}
 		}
 		if v.PolicyPos.IsValid() {
 			e.Notes = append(e.Notes, object.Note{Pos: v.PolicyPos, Text: "the policy is defined here"})
 		}
-		out = append(out, e)
+		out = append(out, s.loosened(e, v.By))
 	}
 	return out, nil
 }

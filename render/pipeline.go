@@ -101,7 +101,7 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 
 	// Build the graph of what is applied.
 	applied := c.checker(req).Applied(nodes)
-	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes, moved, unusedPatterns(req, nodes, evaluated.broken), c.reportTwice(applied), gateway.CheckSecrets(c.gateways, nodes))
+	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes, moved, unusedPatterns(req, nodes, evaluated.broken), c.reportTwice(applied), recordLoosened(req.Specs), gateway.CheckSecrets(c.gateways, nodes))
 
 	g, err := graph.Build(applied, dependencies(req.Specs, slices.Concat(evaluated.broken, req.Broken)))
 	mistakes = append(mistakes, object.AsErrors(err, object.StageGraph)...)
@@ -142,12 +142,14 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 	}, nil
 }
 
-// raiseWarnings turns warnings into errors.
+// raiseWarnings turns warnings into errors. Notes stay what they are.
 func raiseWarnings(warnings Errors) Errors {
 	out := make(Errors, len(warnings))
 	for i, w := range warnings {
 		e := *w
-		e.Severity = object.SeverityError
+		if e.Severity == object.SeverityWarning {
+			e.Severity = object.SeverityError
+		}
 		out[i] = &e
 	}
 	return out

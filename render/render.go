@@ -104,6 +104,8 @@ type Spec struct {
 	// AllowSecretsPos is where each of the patterns of Request.AllowSecrets is written;
 	// those that match nothing are not reported if it is empty.
 	AllowSecretsPos []object.Pos
+	// Loosened are the policies that hold less for this spec: see [Spec.Loosen].
+	Loosened []spec.PolicyOverride
 	// Source is where the module came from, for provenance, and Policies where
 	// those of its policies and provisioners did.
 	Source   Source
@@ -137,7 +139,8 @@ type Result struct {
 	// Plan holds the graph and its waves.
 	Plan   *order.Plan
 	Layers []emit.Layer
-	// Warnings are in the order of their positions.
+	// Warnings and notes are in the order of their positions. Each policy that a spec loosens is a
+	// note, and so is what is ignored by that.
 	Warnings Errors
 	// Sources has one entry for each spec, and one for each of its policies and
 	// provisioners, sorted by name.

@@ -15,7 +15,8 @@ import (
 const (
 	// BuildType is how the artifact was made: a render of a project, for an
 	// environment and an engine. Its external parameters are project, environment
-	// and dialect; its resolved dependencies are the sources of the modules.
+	// and dialect, and each policy that a spec loosens, with its reason; its resolved
+	// dependencies are the sources of the modules.
 	BuildType = "https://ropewalk.dev/provenance/render/v1"
 	// ModuleType is how a published module was made: its files, as they are. Its external
 	// parameters are project (the path of the module), version, and what was checked before.

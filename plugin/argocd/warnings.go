@@ -15,11 +15,11 @@ import (
 // maxReported is how many warnings are known as reported.
 const maxReported = 4096
 
-// warn reports the warnings of a render, once for each application and text: a
+// warn reports the warnings and the notes of a render, once for each application and text: a
 // response to Argo CD has no room for them.
 func (s *Server) warn(r request, warnings object.Errors) {
 	for _, w := range warnings {
-		err := fmt.Errorf("application %q: warning: %s", r.app, cut(printable.Line(strings.ReplaceAll(w.Error(), "\n", " ")), maxText/4))
+		err := fmt.Errorf("application %q: %s: %s", r.app, w.Severity, cut(printable.Line(strings.ReplaceAll(w.Error(), "\n", " ")), maxText/4))
 		key := sha256.Sum256([]byte(r.project + "\x00" + err.Error()))
 		if _, known := s.warned.Get(key); !known {
 			s.warned.Put(key, struct{}{}, 1)

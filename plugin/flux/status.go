@@ -157,10 +157,10 @@ func showViolations(t *v1alpha1.Transform, err error) {
 	t.Status.Violations = violations(object.AsErrors(err, object.StageSpec))
 }
 
-// violations returns mistakes and warnings as the status shows them, errors first.
+// violations returns mistakes, warnings and notes as the status shows them, errors first.
 func violations(all object.Errors) []v1alpha1.Violation {
 	var out []v1alpha1.Violation
-	for _, m := range append(all.Failures().Sorted(), all.Warnings().Sorted()...) {
+	for _, m := range slices.Concat(all.Failures().Sorted(), all.Warnings().Sorted(), all.Notes().Sorted()) {
 		if len(out) == maxListed {
 			break
 		}
@@ -171,10 +171,7 @@ func violations(all object.Errors) []v1alpha1.Violation {
 
 // violation returns one mistake or warning as the status shows it.
 func violation(m *object.Error) v1alpha1.Violation {
-	v := v1alpha1.Violation{Policy: m.Policy, Severity: "error", Position: m.Path}
-	if m.Severity == object.SeverityWarning {
-		v.Severity = "warning"
-	}
+	v := v1alpha1.Violation{Policy: m.Policy, Severity: m.Severity.String(), Position: m.Path}
 	text := "unknown error"
 	if m.Err != nil {
 		text = m.Err.Error()

@@ -30,9 +30,14 @@ func TestAViolationSaysWhereItIsAndOfWhichObject(t *testing.T) {
 			object.Error{Path: "spec.input.text", Severity: object.SeverityWarning, Err: errors.New("too long")},
 			v1alpha1.Violation{Severity: "warning", Position: "spec.input.text", Message: "too long"},
 		},
+		"what is ignored": {
+			object.Error{Severity: object.SeverityNote, Policy: "small", Err: errors.New("at most 2")},
+			v1alpha1.Violation{Policy: "small", Severity: "note", Message: "at most 2"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, violation(&c.mistake)) })
 	}
+	require.Len(t, violations(object.Errors{{Severity: object.SeverityNote, Err: errors.New("ignored")}}), 1)
 }
 
 func TestMessagesNameWhatIsDeliveredInALine(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -84,9 +85,24 @@ func (b *builder) add(ctx context.Context, s render.Spec, of spec.Transform) err
 		return err
 	}
 	s.AllowSecretsPos = of.AllowSecretsPos
+	b.loosen(&s, of.PolicyOverrides)
 	b.request.Specs = append(b.request.Specs, s)
 	b.request.AllowSecrets[of.Name] = of.AllowSecrets
 	return nil
+}
+
+// loosen loosens the policies of a spec that is complete otherwise. Without a project there is
+// nothing to loosen.
+func (b *builder) loosen(s *render.Spec, overrides []spec.PolicyOverride) {
+	if b.settings.project.Pos.IsValid() {
+		b.Errs = append(b.Errs, s.Loosen(overrides)...)
+		return
+	}
+	for _, o := range overrides {
+		e := document.Mistake(o.Pos, o.Path, "render the folder of its "+spec.ProjectFile, "no project is rendered, and so there is no policy %q to loosen", o.Policy)
+		e.Severity = object.SeverityWarning
+		b.Errs = append(b.Errs, e)
+	}
 }
 
 // context returns the context of a spec. The argument namespace is "" if it names none. In a
@@ -185,6 +201,7 @@ func evaluatePolicies(m *modules, uses []use) ([]evaluate.Policy, bool) {
 		}
 		out = append(out, evaluate.Policy{
 			Name: u.policy.Name, Module: m.module(u.reference, tree, nil), Input: u.policy.Input, Pos: u.policy.Pos,
+			Overridable: u.policy.Overridable,
 		})
 	}
 	return out, complete

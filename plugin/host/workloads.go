@@ -232,6 +232,7 @@ func (w *workloadFrontEnd) buildSpec(b *builder, doc spec.Document, images []*im
 		},
 		Workload: &source, Written: doc.Written,
 	}
+	b.loosen(&out, source.Spec.PolicyOverrides)
 	for _, allowed := range source.Spec.AllowSecrets {
 		out.AllowSecretsPos = append(out.AllowSecretsPos, allowed.Pos)
 		b.request.AllowSecrets[doc.Name] = append(b.request.AllowSecrets[doc.Name], allowed.Value)

@@ -60,7 +60,11 @@ func (d documents) result(e *object.Error) map[string]any {
 	if e.Policy != "" {
 		tags["policy"] = e.Policy
 	}
-	out := map[string]any{"severity": e.Severity.String(), "tags": tags}
+	severity := e.Severity.String()
+	if e.Severity == object.SeverityNote {
+		severity = "info" // The specification has no other name for it.
+	}
+	out := map[string]any{"severity": severity, "tags": tags}
 
 	// The location is an item of the list, or a file of the user.
 	at, inside := d.locate(e)

@@ -125,6 +125,37 @@ spec:
 	require.ErrorContains(t, err, "is lost")
 }
 
+func TestWhatASpecIgnoresIsAResultAndNoWarning(t *testing.T) {
+	project := `
+apiVersion: ropewalk.dev/v1alpha1
+kind: Project
+metadata: {name: shop}
+spec:
+  policies:
+    - name: owners
+      overridable: true
+      cueRef:
+        type: inline
+        ref: |
+          ropewalk: {apiVersion: "v1alpha1", kind: "Policy"}
+          #Input: {}
+          input: #Input
+          context: {...}
+          subject: {...}
+          violations: [{message: "no team"}]
+`
+	web := inline("web", "o: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: {name: \"x\", namespace: \"x\"}}\n") +
+		"  policyOverrides: [{policy: owners, action: ignore, reason: moved in May}]\n"
+	out, err := function(t).Run(t.Context(), strings.NewReader(list(project, web)))
+	require.NoError(t, err)
+	require.Empty(t, out.Warnings)
+	_, results := read(t, out.List)
+	require.Len(t, results, 2, "%s", out.List)
+	for _, r := range results {
+		require.Equal(t, "info", r.Severity)
+	}
+}
+
 func TestWhatIsNoListIsRefused(t *testing.T) {
 	for name, in := range map[string]string{
 		"nothing":                "",

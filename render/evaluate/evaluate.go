@@ -157,6 +157,8 @@ type Policy struct {
 	Input object.Value
 	// Pos is the line of the user that asks for the policy.
 	Pos object.Pos
+	// Overridable allows the spec to loosen it.
+	Overridable bool
 }
 
 // Limits bound one evaluation. The zero value means the defaults.
@@ -288,7 +290,10 @@ type Param struct {
 
 // Violation is what a policy has against a spec.
 type Violation struct {
-	Policy   string
+	// Policy is the rule that is violated, as the module calls it, and By the name of the policy
+	// of the request.
+	Policy, By string
+
 	Severity object.Severity
 	Message  string
 	// Node and Path name the part of a rendered object; where Node is "",

@@ -27,19 +27,25 @@ const (
 	StageEmit     Stage = "emit"
 )
 
-// Severity distinguishes an error from a warning. The zero value is an error.
+// Severity distinguishes an error from a warning and from a note. The zero value is an error.
 type Severity int
 
 // The severities.
 const (
 	SeverityError Severity = iota
 	SeverityWarning
+	// SeverityNote is that of what is on record and asks for nothing, such as a policy that a spec
+	// loosens, and what it ignores by that. No option makes an error of it.
+	SeverityNote
 )
 
-// String returns "error" or "warning".
+// String returns "error", "warning" or "note".
 func (s Severity) String() string {
-	if s == SeverityWarning {
+	switch s {
+	case SeverityWarning:
 		return "warning"
+	case SeverityNote:
+		return "note"
 	}
 	return "error"
 }
@@ -68,6 +74,8 @@ type Error struct {
 	Node ID
 	// Policy is the policy that was violated, "" where it is none.
 	Policy string
+	// Reason is why the author loosened the policy, "" where the policy holds as it is.
+	Reason string
 	// Err is what is wrong and what was expected: lower-case, one line.
 	Err error
 	// Hint is what to do, "" where the message has it already.
@@ -135,10 +143,11 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 		Path     string   `json:"path,omitempty"`
 		Node     ID       `json:"node,omitempty"`
 		Policy   string   `json:"policy,omitempty"`
+		Reason   string   `json:"reason,omitempty"`
 		Message  string   `json:"message"`
 		Hint     string   `json:"hint,omitempty"`
 		Notes    []Note   `json:"notes,omitempty"`
-	}{e.Stage, e.Severity, e.Pos, e.Path, e.Node, e.Policy, message, e.Hint, e.Notes})
+	}{e.Stage, e.Severity, e.Pos, e.Path, e.Node, e.Policy, e.Reason, message, e.Hint, e.Notes})
 }
 
 // Errors is all mistakes of one run.
@@ -230,11 +239,14 @@ func (es Errors) Err() error {
 	return es
 }
 
-// Failures returns the mistakes that are not warnings.
+// Failures returns the mistakes that are errors.
 func (es Errors) Failures() Errors { return es.withSeverity(SeverityError) }
 
 // Warnings returns the mistakes that are only warnings.
 func (es Errors) Warnings() Errors { return es.withSeverity(SeverityWarning) }
+
+// Notes returns what is on record, and is no mistake.
+func (es Errors) Notes() Errors { return es.withSeverity(SeverityNote) }
 
 // withSeverity returns the mistakes of one severity.
 func (es Errors) withSeverity(s Severity) Errors {

@@ -370,6 +370,7 @@ func (s *Secrets) Error(e *Error) *Error {
 		out.Err = redacted{text, e.Err}
 	}
 	out.Hint = hint
+	out.Reason = s.Hide(e.Reason)
 	out.Path = s.hide(e.Path, false)
 	out.Pos.File = s.hideOption(e.Pos.File)
 	out.Node = s.hideID(e.Node)

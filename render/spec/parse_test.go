@@ -124,7 +124,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		"an unknown field suggests the nearest": {
 			head + "  polices: []\n", `a.yaml:6:3: spec: spec.polices: unknown field "polices" (did you mean "policies"?)`},
 		"a far-off field lists the known ones": {
-			head + "  zebra: 1\n", `a.yaml:6:3: spec: spec.zebra: unknown field "zebra" (known: adopt, allowSecrets, component, cueRef, dependsOn, input, overlays, policies, tags)`},
+			head + "  zebra: 1\n", `a.yaml:6:3: spec: spec.zebra: unknown field "zebra" (known: adopt, allowSecrets, component, cueRef, dependsOn, input, overlays, policies, policyOverrides, tags)`},
 		"a wrong type": {
 			head + "  dependsOn: db\n", `a.yaml:6:14: spec: spec.dependsOn: expected a list, got a string`},
 		"a number where text is wanted": {

@@ -116,6 +116,8 @@ type Transform struct {
 	// input: what a module reports on the input would repeat that mistake.
 	InputUnsure bool
 	Policies    []Policy
+	// PolicyOverrides loosen policies of the project for this spec.
+	PolicyOverrides []PolicyOverride
 	// Adopt is the default of the nodes' apply.adopt; "" if not given.
 	Adopt string
 	// Instance leads to the instance of a bundle of Timoni that this is, in the file of
@@ -215,6 +217,22 @@ type Policy struct {
 	CueRef CueRef
 	Input  object.Value
 	Pos    object.Pos
+	// Overridable allows specs to loosen it, if it is one of a project.
+	Overridable bool
+}
+
+// What the errors of a policy become that a spec loosens.
+const (
+	ActionWarning = "warning"
+	ActionIgnore  = "ignore"
+)
+
+// PolicyOverride loosens a policy of the project for one spec.
+type PolicyOverride struct {
+	Policy, Action, Reason string
+	// Pos and Path are its place in the document.
+	Pos  object.Pos
+	Path object.Path
 }
 
 // Project defines which specs are rendered as one, and their context.

@@ -6,9 +6,11 @@ package spec
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/reftype"
+	"github.com/ropewalk/ropewalk/render/document"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -61,6 +63,7 @@ func InCluster(v object.Value) (object.Member, bool) {
 func (p part) decodeShared(t *Transform) {
 	t.DependsOn = p.others("dependsOn", t.Name)
 	t.Policies = p.policies("policies")
+	t.PolicyOverrides = PolicyOverrides(p.Part)
 	t.Overlays = p.overlays(t.Name)
 	t.Adopt = p.at("adopt").Text
 	for _, item := range p.List("allowSecrets") {
@@ -117,8 +120,26 @@ func (p part) others(field, name string) (out []object.SpecDependency) {
 func (p part) policies(name string) []Policy {
 	var out []Policy
 	p.eachNamed(name, "policy", func(m NamedModule, rest part) {
-		out = append(out, Policy{Name: m.Name, CueRef: m.CueRef, Input: rest.Field("input"), Pos: m.Pos})
+		out = append(out, Policy{Name: m.Name, CueRef: m.CueRef, Input: rest.Field("input"), Pos: m.Pos, Overridable: rest.Flag("overridable")})
 	})
+	return out
+}
+
+// PolicyOverrides returns the policies that a spec loosens, each once.
+func PolicyOverrides(p document.Part) []PolicyOverride {
+	var out []PolicyOverride
+	for _, item := range p.List("policyOverrides") {
+		o := PolicyOverride{
+			Policy: item.At("policy").Text, Action: item.At("action").Text, Reason: item.At("reason").Text,
+			Pos: item.At("policy").Pos, Path: item.Path,
+		}
+		i := slices.IndexFunc(out, func(first PolicyOverride) bool { return first.Policy == o.Policy })
+		if i >= 0 && o.Policy != "" {
+			item.At("policy").Fail("keep one of them", "a second override of the policy %q; the first is at %s", o.Policy, out[i].Pos)
+			continue
+		}
+		out = append(out, o)
+	}
 	return out
 }
 

@@ -213,7 +213,8 @@ type Violation struct {
 	// Policy that says so; empty for the check itself.
 	// +optional
 	Policy string `json:"policy,omitempty"`
-	// Severity is error or warning.
+	// Severity is error, warning or note; a note is what a spec ignores by
+	// policyOverrides, and that it does.
 	// +optional
 	Severity string `json:"severity,omitempty"`
 	// Position is the file, line and column in the user's own text, or the field of

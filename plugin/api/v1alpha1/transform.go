@@ -188,6 +188,15 @@ type RenderSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Policies []Policy `json:"policies,omitempty"`
 
+	// PolicyOverrides loosen policies of the project that sourceRef leads to, for all of its
+	// specs that do not loosen them themselves. The project must allow it with
+	// overridable: true. What is loosened is in status.violations as a note.
+	// +optional
+	// +listType=map
+	// +listMapKey=policy
+	// +kubebuilder:validation:MaxItems=64
+	PolicyOverrides []PolicyOverride `json:"policyOverrides,omitempty"`
+
 	// Adopt is what happens to objects that exist in the cluster with another
 	// owner: Never lists them and applies nothing until they are gone, TakeOwnership takes
 	// them over, Mirror leaves them alone. Mirror creates what does not exist, and changes
@@ -254,6 +263,25 @@ type Policy struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
 	Input *apiextensionsv1.JSON `json:"input,omitempty"`
+}
+
+// PolicyOverride loosens a policy of a project.
+type PolicyOverride struct {
+	// Policy is its name in the project.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Policy string `json:"policy"`
+	// Action is what the errors of the policy become: warning, or ignore, which keeps them
+	// as notes.
+	// +required
+	// +kubebuilder:validation:Enum=warning;ignore
+	Action string `json:"action"`
+	// Reason is why, for the record.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Reason string `json:"reason"`
 }
 
 // GetConditions returns the conditions of the status.

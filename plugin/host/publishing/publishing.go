@@ -215,6 +215,16 @@ func BuildOf(loaded host.Loaded, sources []render.Source, version string) statem
 		}
 	}
 
+	// What is loosened is public with the artifact.
+	for _, s := range loaded.Request.Specs {
+		for _, o := range s.Loosened {
+			if b.Parameters == nil {
+				b.Parameters = map[string]string{}
+			}
+			b.Parameters["policyOverrides."+s.Evaluate.Spec+"."+o.Policy] = (*object.Secrets)(nil).Hide(o.Action + ": " + o.Reason)
+		}
+	}
+
 	// Variables have a digest of their own, and sources are those that were fetched.
 	b.Variables = variablesDigest(loaded.Request.Specs)
 	b.Inputs = "sha256:" + hex.EncodeToString(inputs.Sum(nil))

@@ -14,6 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload"
 )
 
@@ -92,5 +93,11 @@ func TestTheProvenanceOfABuildDependsOnItsInputs(t *testing.T) {
 	}
 	_, none := build(func(s *render.Spec) { s.Workload = nil })
 	require.Empty(t, none)
+	require.Empty(t, publishing.BuildOf(host.Loaded{}, nil, "").Parameters)
+	loosened := render.Spec{Loosened: []spec.PolicyOverride{{Policy: "owners", Action: "ignore", Reason: "https://a:hunter2@x"}}}
+	loosened.Evaluate.Spec = "web"
+	public := publishing.BuildOf(host.Loaded{Request: render.Request{Specs: []render.Spec{loosened}}}, nil, "").Parameters
+	require.Contains(t, public["policyOverrides.web.owners"], "ignore: https://")
+	require.NotContains(t, public["policyOverrides.web.owners"], "hunter2")
 	require.Equal(t, "oci://a@sha256:b", publishing.BuildOf(host.Loaded{}, []render.Source{{Origin: "oci://a:v1", Pinned: "oci://a@sha256:b"}}, "").Sources[0].URI)
 }

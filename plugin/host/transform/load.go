@@ -230,6 +230,11 @@ func (o Options) complete(ctx context.Context, h host.Host, opts host.Options, t
 		req.AllowSecrets[name] = append(req.AllowSecrets[name], t.Spec.AllowSecrets...)
 	}
 
+	// Policies of the project are loosened before its own come, which nothing loosens.
+	if err := o.loosen(req.Specs, t); err != nil {
+		return err
+	}
+
 	// Its policies are loaded like a module, for each spec.
 	if len(t.Spec.Policies) == 0 {
 		return nil
@@ -253,6 +258,21 @@ func (o Options) complete(ctx context.Context, h host.Host, opts host.Options, t
 		}
 	}
 	return nil
+}
+
+// loosen loosens policies of the project for its specs.
+func (o Options) loosen(specs []render.Spec, t *v1alpha1.Transform) error {
+	overrides := make([]spec.PolicyOverride, len(t.Spec.PolicyOverrides))
+	for i, own := range t.Spec.PolicyOverrides {
+		at := object.Fields("spec", "policyOverrides").Append(object.Index(i))
+		overrides[i] = spec.PolicyOverride{Policy: own.Policy, Action: own.Action, Reason: own.Reason, Path: at}
+		overrides[i].Pos, _ = o.place(at.String() + ".policy")
+	}
+	var mistakes object.Errors
+	for i := range specs {
+		mistakes = append(mistakes, specs[i].Loosen(overrides)...)
+	}
+	return mistakes.Sorted().Err()
 }
 
 // addPolicies adds the policies of another spec to this one.

@@ -13,7 +13,7 @@ func Project() Document {
 	spec := []Field{
 		{Name: "specs", Kind: list, Rule: inProject(), Most: 1000, Doc: "Files, folders or patterns; all that is found below the folder where there are none."},
 		context().Named("context"),
-		{Name: "policies", Kind: list, Doc: "Modules that check every spec.", Each: each(policy())},
+		{Name: "policies", Kind: list, Doc: "Modules that check every spec.", Each: each(projectPolicy())},
 		Workloads().Named("workloads"),
 		{Name: "environments", Kind: fields, Doc: "Overlays by the name of the environment.", Names: label(), Each: &Field{Kind: fields, Null: true, Fields: []Field{
 			context().Named("context"),

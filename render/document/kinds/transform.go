@@ -34,10 +34,31 @@ func OfSpec() []Field {
 	return []Field{
 		DependsOn(),
 		{Name: "policies", Kind: list, Doc: "Policies beside those of the project.", Each: each(policy())},
+		policyOverrides(),
 		{Name: "adopt", Kind: text, Values: choices("Never", "TakeOwnership", "Mirror"), Doc: "What happens to objects that exist already."},
 		allowSecrets(),
 		overlays(),
 	}
+}
+
+// policyOverrides returns the field of the policies of the project that a spec loosens.
+func policyOverrides() Field {
+	return Field{Name: "policyOverrides", Kind: list, Doc: "Policies of the project that hold less for this spec, where they are overridable.", Fields: []Field{
+		{Name: "policy", Kind: text, Rule: label(), Need: true, Doc: "Name of the policy in the project."},
+		{Name: "action", Kind: text, Values: choices("warning", "ignore"), Other: notLooser, Need: true, Hint: "write warning or ignore", Doc: "What its errors become: a warning, or a note that is on record alone."},
+		{Name: "reason", Kind: text, Full: true, Need: true, Hint: "write why, for those who read the record", Doc: "Why, for the record."},
+	}}
+}
+
+// notLooser returns what to do about an action that loosens nothing.
+func notLooser(action string) string {
+	switch action {
+	case "error":
+		return "the policy is an error without an override: write warning or ignore, or remove the override"
+	case "off":
+		return "write ignore"
+	}
+	return ""
 }
 
 func overlays() Field {
@@ -88,6 +109,13 @@ func policy() Field {
 		moduleRef().Needed(),
 		{Name: "input", Kind: fields, Free: true, Doc: "Input of the policy."},
 	}}
+}
+
+// projectPolicy returns the table of a policy that a spec may loosen.
+func projectPolicy() Field {
+	f := policy()
+	f.Fields = append(f.Fields, Field{Name: "overridable", Kind: truth, Doc: "Let specs loosen it, each with a reason: policyOverrides."})
+	return f
 }
 
 func overlay() Field {

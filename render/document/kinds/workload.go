@@ -50,6 +50,7 @@ func workload(least int) Field {
 		needs(least),
 		DependsOn(),
 		allowSecrets(),
+		policyOverrides(),
 		environment(),
 		{Name: "namespace", Kind: text, Rule: namespace(), Doc: "Namespace of its objects, over that of metadata."},
 		labels(),

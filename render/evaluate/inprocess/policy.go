@@ -162,7 +162,7 @@ func decodeViolation(s *module.Session, data []byte, policy evaluate.Policy) (ev
 	}
 
 	// The severity and the name of the policy have defaults.
-	v := evaluate.Violation{Policy: text["policy"], Message: text["message"], Path: object.ParsePath(text["path"])}
+	v := evaluate.Violation{Policy: text["policy"], By: policy.Name, Message: text["message"], Path: object.ParsePath(text["path"])}
 	switch text["severity"] {
 	case "error", "":
 	case "warning":

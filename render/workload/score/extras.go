@@ -34,6 +34,7 @@ import (
 //	environment      that the document is for
 //	dependsOn        names of specs that come first
 //	allowSecrets     names of Secrets that may hold data
+//	policyOverrides  policies of the project that hold less
 //	overlays         readyWhen, dependsOn, apply and patch over objects by selector
 //
 // In a Workload, namespace, labels and annotations may be in metadata, as in
@@ -87,7 +88,9 @@ func (d *decoder) decodeExtras(p part) {
 	d.out.Passed = p.passed(specPassed())
 	d.out.Pod = p.get("pod").open(podOwned)
 	d.out.Job = p.get("job").open(jobOwned)
-	d.out.Overlays = spec.Overlays(document.Part{Decoder: &d.Decoder, Value: p.Value, Path: p.at.Path()}, d.doc.Blocks, d.out.Name.Value)
+	whole := document.Part{Decoder: &d.Decoder, Value: p.Value, Path: p.at.Path()}
+	d.out.Overlays = spec.Overlays(whole, d.doc.Blocks, d.out.Name.Value)
+	d.out.PolicyOverrides = spec.PolicyOverrides(whole)
 	for _, item := range p.get("allowSecrets").items() {
 		d.out.AllowSecrets = append(d.out.AllowSecrets, item.text())
 	}

@@ -91,6 +91,8 @@ type Workload struct {
 	Job object.Value
 	// AllowSecrets are names, or patterns, of Secrets that may hold data.
 	AllowSecrets []Text
+	// PolicyOverrides loosen policies of the project.
+	PolicyOverrides []spec.PolicyOverride
 	// DependsOn names other specs of the project whose nodes come first.
 	DependsOn []Text
 	// Overlays are laid over the objects of the workload and of the resources that it owns.

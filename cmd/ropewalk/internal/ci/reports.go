@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/printable"
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // GitHub returns results as commands of a workflow, which GitHub shows beside their lines. Source:
@@ -22,7 +23,11 @@ func GitHub(all []Result) []byte {
 		if InFile(r.Pos) {
 			at = fmt.Sprintf("file=%s,line=%d,", property.Replace(printable.Line(r.Pos.File)), max(1, r.Pos.Line))
 		}
-		fmt.Fprintf(&b, "::%s %stitle=ropewalk %s::%s\n", r.Level, at, property.Replace(r.Rule), text.Replace(r.line()))
+		command := r.Level
+		if command == object.SeverityNote.String() {
+			command = "notice"
+		}
+		fmt.Fprintf(&b, "::%s %stitle=ropewalk %s::%s\n", command, at, property.Replace(r.Rule), text.Replace(r.line()))
 	}
 	return []byte(b.String())
 }
@@ -53,8 +58,8 @@ type (
 	}
 )
 
-// JUnit returns results as a JUnit report: an error is a case that failed, a warning one that
-// passed with an output. Without an error there is a case with the name good that passed.
+// JUnit returns results as a JUnit report: an error is a case that failed, a warning or a note one
+// that passed with an output. Without an error there is a case with the name good that passed.
 func JUnit(suite, good string, all []Result) ([]byte, error) {
 	out := junitSuite{Name: suite}
 	for _, r := range all {

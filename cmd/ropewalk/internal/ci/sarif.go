@@ -32,7 +32,9 @@ type Result struct {
 	Subject, Text string
 	// Hint is what to do, "" where the text says it.
 	Hint string
-	Pos  object.Pos
+	// Reason is why the author loosened the policy, "" where the policy holds as it is.
+	Reason string
+	Pos    object.Pos
 	// Folder is that of the project, which stands in for a position outside of the
 	// repository.
 	Folder string
@@ -43,7 +45,7 @@ func Of(mistakes object.Errors, folder string) []Result {
 	out := make([]Result, len(mistakes))
 	for i, mistake := range mistakes {
 		e := object.Shown(mistake)
-		out[i] = Result{Rule: RuleOf(e.Policy), Level: e.Severity.String(), Text: e.Sentence(), Hint: e.Hint, Pos: e.Pos, Folder: folder}
+		out[i] = Result{Rule: RuleOf(e.Policy), Level: e.Severity.String(), Text: e.Sentence(), Hint: e.Hint, Reason: e.Reason, Pos: e.Pos, Folder: folder}
 	}
 	return out
 }
@@ -91,6 +93,12 @@ type (
 		Message             sarifText         `json:"message"`
 		Locations           []sarifLocation   `json:"locations"`
 		PartialFingerprints map[string]string `json:"partialFingerprints"`
+		Suppressions        []suppression     `json:"suppressions,omitempty"`
+	}
+	// suppression is why a result asks for nothing: what a spec ignores, with its reason.
+	suppression struct {
+		Kind          string `json:"kind"`
+		Justification string `json:"justification"`
 	}
 	sarifLocation struct {
 		PhysicalLocation sarifPhysical `json:"physicalLocation"`
@@ -116,10 +124,14 @@ func SARIF(version string, all []Result, describe func(rule string) string) ([]b
 		subject := printable.Line(r.Subject)
 		text := printable.Line(r.Text)
 		sum := sha256.Sum256([]byte(strings.Join([]string{r.Rule, subject, text}, "\x00")))
-		results = append(results, sarifResult{
+		one := sarifResult{
 			RuleID: r.Rule, Level: r.Level, Message: sarifText{Text: r.line()}, Locations: []sarifLocation{location(r.Pos, r.Folder)},
 			PartialFingerprints: map[string]string{"ropewalk/v1": hex.EncodeToString(sum[:])},
-		})
+		}
+		if r.Reason != "" && r.Level == object.SeverityNote.String() {
+			one.Suppressions = []suppression{{Kind: "inSource", Justification: printable.Line(r.Reason)}}
+		}
+		results = append(results, one)
 	}
 	run := sarifRun{Tool: sarifTool{Driver: sarifDriver{Name: "Ropewalk", Version: version, Rules: rulesOf(results, describe)}}, Results: results}
 	if left := len(all) - len(results); left > 0 {

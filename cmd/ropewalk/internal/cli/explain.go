@@ -81,6 +81,13 @@ func (a commands) runExplain(ctx context.Context, flags *command.ProjectFlags, f
 	e := explain(r.Plan, node)
 	module := r.Source(node.ID)
 	e.Origin, e.Digest = module.Origin, module.Digest
+	for _, s := range r.Request.Specs {
+		for _, o := range s.Loosened {
+			if s.Evaluate.Spec == node.ID.Spec() {
+				e.Loosened = append(e.Loosened, loosened{Policy: o.Policy, Action: o.Action, Reason: (*object.Secrets)(nil).Hide(o.Reason), Pos: r.Place(o.Pos)})
+			}
+		}
+	}
 	if path != "" {
 		e.Value, err = traceValue(ctx, r, node, path)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // findNode returns the node that name means: its id, the part of an id after the slash, or
@@ -163,7 +164,17 @@ type explanation struct {
 	// Outside are objects that are not part of the render and must be there first.
 	Outside []object.Need `json:"outside,omitempty"`
 	Apply   object.Apply  `json:"apply"`
-	Value   *valueOrigin  `json:"value,omitempty"`
+	// Loosened are the policies of the project that hold less for the spec.
+	Loosened []loosened   `json:"loosened,omitempty"`
+	Value    *valueOrigin `json:"value,omitempty"`
+}
+
+// loosened is a policy that holds less, by the choice of the spec.
+type loosened struct {
+	Policy string     `json:"policy"`
+	Action string     `json:"action"`
+	Reason string     `json:"reason"`
+	Pos    object.Pos `json:"pos,omitzero"`
 }
 
 // edge is one dependency, seen from the object that is explained.
@@ -271,6 +282,9 @@ func (e explanation) text() string {
 		row("waits for", text)
 	}
 	row("apply", policies(e.Apply))
+	for _, l := range e.Loosened {
+		row("policy", l.text())
+	}
 	if e.Value != nil {
 		b.WriteString(e.Value.text())
 	}
@@ -293,6 +307,15 @@ func (e explanation) module() string {
 		text += " (" + e.Origin + ", " + shortDigest(e.Digest) + ")"
 	}
 	return text
+}
+
+// text returns which policy is loosened to what, by which line, and why.
+func (l loosened) text() string {
+	what := "loosened to a warning"
+	if l.Action == spec.ActionIgnore {
+		what = "ignored"
+	}
+	return fmt.Sprintf("%s is %s by %s: %s", l.Policy, what, l.Pos, l.Reason)
 }
 
 // shortDigest returns as much of a digest as people need to distinguish two.

@@ -196,6 +196,22 @@ func TestWhatIsFoundIsForCodeScanning(t *testing.T) {
 	require.Len(t, scan.Runs[0].Tool.Driver.Rules, 3)
 }
 
+func TestWhatASpecIgnoresIsShownAndIsNoViolation(t *testing.T) {
+	before, after := side(deployment("web", "prod", 2)), side(deployment("web", "prod", 2))
+	after.Findings = object.Errors{
+		{Severity: object.SeverityNote, Policy: "limits", Reason: "moved in May", Err: errors.New("no limits"), Pos: object.Pos{File: "apps/web.yaml", Line: 7, Column: 3}},
+		{Severity: object.SeverityWarning, Policy: "owners", Reason: "named in May", Err: errors.New("no team")},
+	}
+	r := preview.Gather("v1", preview.Revision{}, preview.Revision{}, []preview.Result{result("prod", before, after)})
+	require.Equal(t, 1, r.Counts.Violations)
+	require.Equal(t, "moved in May", r.Environments[0].Findings[1].Reason)
+	require.Contains(t, r.Comment(preview.GitHub, preview.Selection{}, preview.Links{}), "- **note**: policy `limits`")
+	data, err := r.SARIF()
+	require.NoError(t, err)
+	require.Contains(t, string(data), `"justification": "moved in May"`)
+	require.NotContains(t, string(data), `"justification": "named in May"`)
+}
+
 func TestNotesNameVersionsAndBasesThatDoNotRender(t *testing.T) {
 	after := side(deployment("web", "a", 1))
 	broken := &preview.Side{Findings: object.Errors{{Err: errors.New("it is broken"), Pos: object.Pos{File: "shop/a.yaml", Line: 1}}}}

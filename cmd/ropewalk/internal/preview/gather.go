@@ -66,7 +66,7 @@ func Gather(version string, base, head Revision, results []Result) Report {
 			g.add(&out, i, r, c)
 		}
 		for _, f := range e.Findings {
-			if f.Policy != "" && f.State == FindingNew {
+			if f.Policy != "" && f.State == FindingNew && f.Severity != object.SeverityNote {
 				e.Counts.Violations++
 			}
 		}
@@ -241,7 +241,7 @@ func findings(r Result) []Finding {
 
 func finding(e *object.Error, state, side string, of *Side) Finding {
 	e = object.Shown(e)
-	out := Finding{Severity: e.Severity, State: state, Policy: e.Policy, Node: e.Node, Hint: e.Hint, Pos: e.Pos, At: e.Pos.String()}
+	out := Finding{Severity: e.Severity, State: state, Policy: e.Policy, Node: e.Node, Hint: e.Hint, Reason: e.Reason, Pos: e.Pos, At: e.Pos.String()}
 	unnamed := *e
 	unnamed.Policy = ""
 	unnamed.Node = ""

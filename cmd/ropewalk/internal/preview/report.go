@@ -138,7 +138,7 @@ type Counts struct {
 	Deleted   int `json:"deleted,omitempty"`
 	Present   int `json:"present,omitempty"`
 	Dangers   int `json:"dangers,omitempty"`
-	// Violations are results of policies that the base does not have.
+	// Violations are results of policies that the base does not have, without what a spec ignores.
 	Violations int `json:"violations,omitempty"`
 }
 
@@ -183,7 +183,7 @@ type Step struct {
 
 // Finding is the result of a policy or of a check.
 type Finding struct {
-	// Severity is error or warning.
+	// Severity is error, warning or note; a note is what a spec ignores, and that it does.
 	Severity object.Severity `json:"severity"`
 	// State is new where the base does not have it, known where it does, and gone where
 	// only the base has it.
@@ -195,7 +195,9 @@ type Finding struct {
 	Node    object.ID `json:"node,omitempty"`
 	Message string    `json:"message"`
 	Hint    string    `json:"hint,omitempty"`
-	At      string    `json:"at,omitempty"`
+	// Reason is why the spec loosens the policy, "" where the policy holds as it is.
+	Reason string `json:"reason,omitempty"`
+	At     string `json:"at,omitempty"`
 	// Pos is At as a position.
 	Pos object.Pos `json:"-"`
 }

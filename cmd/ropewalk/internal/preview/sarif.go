@@ -18,17 +18,17 @@ import (
 // SARIF returns the dangers and the findings of the head as SARIF 2.1.0, for code scanning.
 func (r Report) SARIF() ([]byte, error) {
 	var results []ci.Result
-	add := func(rule, level, subject, text string, at object.Pos, folder string) {
-		if !inRepository(at) {
-			at = object.Pos{}
+	add := func(one ci.Result) {
+		if !inRepository(one.Pos) {
+			one.Pos = object.Pos{}
 		}
-		results = append(results, ci.Result{Rule: rule, Level: level, Subject: subject, Text: text, Pos: at, Folder: folder})
+		results = append(results, one)
 	}
 	for _, o := range r.Objects {
 		for _, v := range o.Variants {
 			e := r.Environments[v.Environments[0]]
 			for _, d := range v.Dangers {
-				add("danger/"+d.Code, "warning", v.Title()+" ("+r.names(v.Environments)+")", d.Message, v.Pos, e.Path)
+				add(ci.Result{Rule: "danger/" + d.Code, Level: "warning", Subject: v.Title() + " (" + r.names(v.Environments) + ")", Text: d.Message, Pos: v.Pos, Folder: e.Path})
 			}
 		}
 	}
@@ -41,7 +41,7 @@ func (r Report) SARIF() ([]byte, error) {
 				continue
 			}
 			seen[key] = true
-			add(rule, f.Severity.String(), string(f.Node), f.Message, f.Pos, e.Path)
+			add(ci.Result{Rule: rule, Level: f.Severity.String(), Subject: string(f.Node), Text: f.Message, Reason: f.Reason, Pos: f.Pos, Folder: e.Path})
 		}
 	}
 	return ci.SARIF(r.Ropewalk, results, describe)

@@ -251,6 +251,30 @@ func TestPoliciesOfTheTransformJudgeAProject(t *testing.T) {
 	require.Equal(t, "small", s.Policies[0].Policy)
 }
 
+func TestATransformLoosensPoliciesOfItsProject(t *testing.T) {
+	files := projectFiles()
+	const name = "shop/ropewalk.yaml"
+	require.Contains(t, files, name)
+	files[name] += `  policies:
+    - {name: owners, overridable: true, cueRef: {type: embedded, ref: policies}}
+    - {name: strict, cueRef: {type: embedded, ref: policies}}
+`
+	own := func(policy string) string {
+		return "policyOverrides: [{policy: " + policy + ", action: ignore, reason: moved in May}]\n"
+	}
+	loaded, err := load(t, transformOf(t, fmt.Sprintf(ofProject, "")+own("owners")), gitRepository(t, "shop", files))
+	require.NoError(t, err)
+	for _, s := range loaded.Request.Specs {
+		require.Len(t, s.Loosened, 1)
+		require.Equal(t, "moved in May", s.Loosened[0].Reason)
+		require.Equal(t, "spec.policyOverrides[0].policy", s.Loosened[0].Pos.String())
+	}
+	_, err = load(t, transformOf(t, fmt.Sprintf(ofProject, "")+own("strict")), gitRepository(t, "shop", files))
+	require.ErrorContains(t, err, `the policy "strict" is not overridable`)
+	_, err = load(t, transformOf(t, fmt.Sprintf(ofProject, "")+own("ownrs")), gitRepository(t, "shop", files))
+	require.ErrorContains(t, err, `there is no policy "ownrs" (did you mean "owners"?)`)
+}
+
 func TestAnArtifactIsWhatItsDigestSays(t *testing.T) {
 	good := archive(t, map[string]string{"a.yaml": "a", ".hidden": "h", "b/c.yaml": "c"})
 	answer, status := good, http.StatusOK

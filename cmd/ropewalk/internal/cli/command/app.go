@@ -90,9 +90,9 @@ func (a *App) noteTime(begin time.Time, format string, args ...any) {
 	}
 }
 
-// Warn writes warnings to the stream of diagnostics.
-func (a *App) Warn(warnings object.Errors) {
-	if len(warnings) > 0 {
+// Warn writes the warnings of what was found to the stream of diagnostics. Notes are for vet.
+func (a *App) Warn(found object.Errors) {
+	if warnings := found.Warnings(); len(warnings) > 0 {
 		a.Report().Mistakes(warnings)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/printable"
@@ -36,7 +37,8 @@ func (r Report) Fail(err error) {
 	var mistake *object.Error
 	switch {
 	case errors.As(err, &mistakes):
-		r.Mistakes(mistakes)
+		isNote := func(e *object.Error) bool { return e.Severity == object.SeverityNote } // Those are for vet.
+		r.Mistakes(slices.DeleteFunc(slices.Clone(mistakes), isNote))
 	case errors.As(err, &mistake):
 		r.Mistakes(object.Errors{mistake})
 	default:
@@ -71,11 +73,13 @@ func (r Report) Mistakes(es object.Errors) {
 	if len(es) == 0 {
 		return
 	}
-	// Errors stand next to their number, where a terminal ends; of too many, warnings are left out.
+	// Errors stand next to their number, where a terminal ends; of too many, notes and then
+	// warnings are left out.
 	errs := es.Failures()
-	warnings := es.Warnings()
+	others := slices.Concat(es.Warnings(), es.Notes())
 	errs = errs[:min(len(errs), maxShown)]
-	shown := append(warnings[:min(len(warnings), maxShown-len(errs))], errs...)
+	others = others[:min(len(others), maxShown-len(errs))]
+	shown := slices.Concat(others.Notes(), others.Warnings(), errs)
 	for _, e := range shown {
 		r.writeMistake(object.Shown(e))
 	}
@@ -103,8 +107,11 @@ func (r Report) writeMistake(e *object.Error) {
 		head = printable.Line(e.Pos.String()) + ":"
 	}
 	severity := ""
-	if e.Severity == object.SeverityWarning {
+	switch e.Severity {
+	case object.SeverityWarning:
 		severity = r.Paint.Warn("warning:") + " "
+	case object.SeverityNote:
+		severity = r.Paint.Dim("note:") + " "
 	}
 	r.printf("%s %s%s\n", r.Paint.Bold(head), severity, Lines(e.Sentence(), "  "))
 	r.writeExcerpt(e, e.Pos, "  | ")
@@ -147,6 +154,9 @@ func count(es object.Errors) string {
 	}
 	if n := len(es.Warnings()); n > 0 {
 		parts = append(parts, printable.Count(n, "warning"))
+	}
+	if n := len(es.Notes()); n > 0 {
+		parts = append(parts, printable.Count(n, "note"))
 	}
 	return strings.Join(parts, ", ")
 }

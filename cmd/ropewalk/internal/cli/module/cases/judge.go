@@ -206,7 +206,7 @@ func waveNames(nodes []*object.Node) string {
 // compareWarnings requires the warnings of the case, if it names any.
 func (j *judge) compareWarnings(got object.Errors) {
 	if j.Expect.Warnings != nil {
-		j.compareMessages("warning", j.Expect.Warnings, got)
+		j.compareMessages("warning", j.Expect.Warnings, got.Warnings())
 	}
 }
 
