@@ -133,9 +133,8 @@ func PolicyOverrides(p document.Part) []PolicyOverride {
 			Policy: item.At("policy").Text, Action: item.At("action").Text, Reason: item.At("reason").Text,
 			Pos: item.At("policy").Pos, Path: item.Path,
 		}
-		i := slices.IndexFunc(out, func(first PolicyOverride) bool { return first.Policy == o.Policy })
-		if i >= 0 && o.Policy != "" {
-			item.At("policy").Fail("keep one of them", "a second override of the policy %q; the first is at %s", o.Policy, out[i].Pos)
+		if o.Policy != "" && slices.ContainsFunc(out, func(first PolicyOverride) bool { return first.Policy == o.Policy }) {
+			item.At("policy").Fail("keep one of them", "a second override of the policy %q", o.Policy)
 			continue
 		}
 		out = append(out, o)

@@ -20,13 +20,13 @@ import (
 const hidden = ".ropewalk"
 
 // newDocument returns a Transform as a spec document, with all fields that such a document has. If
-// the Transform has no module, only its policies are in the document, with a module that makes
-// nothing. The document is in dir, which its paths are relative to.
+// the Transform has no module, only its policies and their overrides are in the document, with a
+// module that makes nothing. The document is in dir, which its paths are relative to.
 func newDocument(t *v1alpha1.Transform, dir string) (*spec.Structured, error) {
 	part := *t.Spec.RenderSpec.DeepCopy()
 	if !part.One() {
 		part = v1alpha1.RenderSpec{
-			Policies: part.Policies, CueRef: &v1alpha1.CueReference{Type: source.TypeInline, Ref: "package none\n"},
+			Policies: part.Policies, PolicyOverrides: part.PolicyOverrides, CueRef: &v1alpha1.CueReference{Type: source.TypeInline, Ref: "package none\n"},
 		}
 	}
 	references(&part, t.Namespace)

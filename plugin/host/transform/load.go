@@ -230,13 +230,8 @@ func (o Options) complete(ctx context.Context, h host.Host, opts host.Options, t
 		req.AllowSecrets[name] = append(req.AllowSecrets[name], t.Spec.AllowSecrets...)
 	}
 
-	// Policies of the project are loosened before its own come, which nothing loosens.
-	if err := o.loosen(req.Specs, t); err != nil {
-		return err
-	}
-
-	// Its policies are loaded like a module, for each spec.
-	if len(t.Spec.Policies) == 0 {
+	// Its policies and overrides are loaded as those of a document, for each spec.
+	if len(t.Spec.Policies)+len(t.Spec.PolicyOverrides) == 0 {
 		return nil
 	}
 	opts.Args = nil
@@ -246,9 +241,14 @@ func (o Options) complete(ctx context.Context, h host.Host, opts host.Options, t
 	opts.Environment = ""
 	own, err := h.Load(ctx, opts)
 	if err == nil {
-		err = own.Request.Mistakes.Err()
+		err = own.Request.Mistakes.Failures().Err() // There is no project, of which it warns.
 	}
 	if err != nil {
+		return err
+	}
+
+	// Policies of the project are loosened before its own come, which nothing loosens.
+	if err := o.loosen(req.Specs, t); err != nil {
 		return err
 	}
 	from := own.Request.Specs[0]

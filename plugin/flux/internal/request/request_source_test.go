@@ -262,6 +262,10 @@ func TestATransformLoosensPoliciesOfItsProject(t *testing.T) {
 	own := func(policy string) string {
 		return "policyOverrides: [{policy: " + policy + ", action: ignore, reason: moved in May}]\n"
 	}
+	for _, wrong := range []string{"owners, action: never", "owners, action: ignore, reason: a}, {policy: owners"} { // As without the API server.
+		_, err := load(t, transformOf(t, fmt.Sprintf(ofProject, "")+strings.Replace(own(wrong), "never, action: ignore", "never", 1)), gitRepository(t, "shop", files))
+		require.ErrorContains(t, err, "spec.policyOverrides[", wrong)
+	}
 	loaded, err := load(t, transformOf(t, fmt.Sprintf(ofProject, "")+own("owners")), gitRepository(t, "shop", files))
 	require.NoError(t, err)
 	for _, s := range loaded.Request.Specs {
