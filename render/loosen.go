@@ -23,10 +23,8 @@ func (s *Spec) Loosen(overrides []spec.PolicyOverride) (mistakes Errors) {
 		names[i] = p.Name
 	}
 	for _, o := range overrides {
-		fail := func(hint, format string, args ...any) *Error {
-			e := document.Mistake(o.Pos, o.Path.Append(object.Field("policy")), hint, format, args...)
-			mistakes = append(mistakes, e)
-			return e
+		fail := func(hint, format string, args ...any) {
+			mistakes = append(mistakes, document.Mistake(o.Pos, o.Path.Append(object.Field("policy")), hint, format, args...))
 		}
 		i := slices.Index(names, o.Policy)
 		switch {
@@ -35,8 +33,8 @@ func (s *Spec) Loosen(overrides []spec.PolicyOverride) (mistakes Errors) {
 		case i < 0:
 			fail(object.Suggest(o.Policy, names), "there is no policy %q", o.Policy)
 		case !s.Evaluate.Policies[i].Overridable:
-			e := fail("only a policy of the project with overridable: true can be loosened", "the policy %q is not overridable", o.Policy)
-			e.Notes = append(e.Notes, object.Note{Pos: s.Evaluate.Policies[i].Pos, Text: "the policy is defined here"})
+			fail("only a policy of the project with overridable: true can be loosened", "the policy %q is not overridable", o.Policy)
+			mistakes[len(mistakes)-1].Notes = []object.Note{{Pos: s.Evaluate.Policies[i].Pos, Text: "the policy is defined here"}}
 		case !slices.ContainsFunc(s.Loosened, func(own spec.PolicyOverride) bool { return own.Policy == o.Policy }):
 			s.Loosened = append(s.Loosened, o)
 		}

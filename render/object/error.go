@@ -42,6 +42,7 @@ const (
 // String returns "error", "warning" or "note".
 func (s Severity) String() string {
 	switch s {
+	case SeverityError:
 	case SeverityWarning:
 		return "warning"
 	case SeverityNote:

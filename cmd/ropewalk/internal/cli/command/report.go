@@ -108,6 +108,7 @@ func (r Report) writeMistake(e *object.Error) {
 	}
 	severity := ""
 	switch e.Severity {
+	case object.SeverityError:
 	case object.SeverityWarning:
 		severity = r.Paint.Warn("warning:") + " "
 	case object.SeverityNote:
