@@ -45,17 +45,15 @@ func (x *expanding) applicationFolders(w Written) []string {
 // isOwnURL reports whether a source of an Application is this repository. If no URL of this
 // repository is known, it is one whose folder is here.
 func (x *expanding) isOwnURL(source object.Value) bool {
-	url := source.TextOf("repoURL")
-	for _, own := range x.repo.URLs {
-		if plainURL(own) == plainURL(url) {
-			return true
-		}
+	own, known := x.isOwn(source.TextOf("repoURL"))
+	if own || known {
+		return own
 	}
 	at := path.Clean(source.TextOf("path"))
 	if source.TextOf("ref") != "" && source.TextOf("path") == "" {
-		return len(x.repo.URLs) == 0
+		return true
 	}
-	return len(x.repo.URLs) == 0 && !path.IsAbs(at) && !strings.HasPrefix(at, "..") && isFolder(x.repo.FS, at)
+	return !path.IsAbs(at) && !strings.HasPrefix(at, "..") && isFolder(x.repo.FS, at)
 }
 
 // application returns the unit of an Application of Argo CD.
@@ -121,13 +119,13 @@ func (x *expanding) applicationSource(u *Unit, source object.Value, all []object
 		if here && isFile(x.repo.FS, path.Join(folder, "ropewalk.yaml")) {
 			return object.Value{}, mistake(lookup(source, "plugin").Pos, "", "%s is a project of Ropewalk, which is rendered by itself", u.ID)
 		}
-		return object.Value{}, mistake(lookup(source, "plugin").Pos, "", "%s is rendered by a plugin, which does not run here", u.ID)
+		return object.Value{}, warning(lookup(source, "plugin").Pos, "", "%s is rendered by a plugin, which does not run here", u.ID)
 	case "helm":
 		return x.helmSource(u, source, folder, []object.Member{member("chart", object.TextAt(path.Clean(folder), at))}, all, reference)
 	case "kustomize":
 		return withSource(at, member("kustomize", kustomizeSource(u, lookup(source, "kustomize"), folder, at)), reference), nil
 	case "":
-		return object.Value{}, mistake(at, "add source.helm, kustomize or directory", "%s does not say of what its source in another repository is made", u.ID)
+		return object.Value{}, warning(at, "add source.helm, kustomize or directory", "%s does not say of what its source in another repository is made", u.ID)
 	}
 	return x.directorySource(u, source, folder, here, reference)
 }

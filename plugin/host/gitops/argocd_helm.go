@@ -77,7 +77,7 @@ func (x *expanding) valuesFile(u *Unit, item object.Value, folder string, all []
 				return "", nil
 			}
 			if reference.Kind != object.KindNone {
-				return "", mistake(item.Pos, "", "%s has a chart of another repository with values of this one, which is not carried over", u.ID)
+				return "", warning(item.Pos, "", "%s has a chart of another repository with values of this one, which is not carried over", u.ID)
 			}
 			return path.Clean(rest), nil
 		}

@@ -41,6 +41,8 @@ type Expansion struct {
 	Units []Unit
 	// Warnings are about what is not expanded.
 	Warnings object.Errors
+	// Local are the names of Repository.Local that a unit refers to.
+	Local map[string]bool
 }
 
 // expanding is one expansion.
@@ -60,8 +62,10 @@ type expanding struct {
 	// kustomizations are those that Flux makes, by their folders.
 	kustomizations map[string]map[string][]byte
 	// listed are the manifests of folders, and all are the files and folders of the repository.
-	listed   map[listing][]string
-	all      *everything
+	listed map[listing][]string
+	all    *everything
+	// local are the names of folders that stand for sources and are used.
+	local    map[string]bool
 	warnings object.Errors
 	// releases are the HelmReleases, which are made when the sources of all charts are known.
 	releases []found
@@ -86,8 +90,9 @@ func Expand(ctx context.Context, repo Repository, render Render) (Expansion, err
 	}
 	x := &expanding{
 		repo: repo, render: render, written: written, index: map[ID]int{}, objects: map[ID]Written{}, read: map[string]bool{}, warnings: written.unread,
-		kustomizations: map[string]map[string][]byte{}, listed: map[listing][]string{},
+		kustomizations: map[string]map[string][]byte{}, listed: map[listing][]string{}, local: map[string]bool{},
 	}
+	x.repo.URLs = repo.namedURLs(written.objects)
 
 	// What no unit renders is an entry. Which files units are made of is known when they are
 	// loaded, so that entries are found in rounds.
@@ -113,7 +118,7 @@ func Expand(ctx context.Context, repo Repository, render Render) (Expansion, err
 		}
 	}
 	slices.SortFunc(x.units, func(a, b Unit) int { return a.Compare(b.ID) })
-	return Expansion{Units: x.units, Warnings: x.warnings.Sorted()}, nil
+	return Expansion{Units: x.units, Warnings: x.warnings.Sorted(), Local: x.local}, nil
 }
 
 // entries returns the objects of the engines that no unit renders, as far as that is known: those

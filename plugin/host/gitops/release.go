@@ -67,7 +67,7 @@ func (x *expanding) chart(f found) (fields []object.Member, source object.Value,
 		kind, name := ref.TextOf("kind"), ref.TextOf("name")
 		w, known := x.lookup(ID{f.cluster, kind, cmp.Or(ref.TextOf("namespace"), id.Namespace), name})
 		if kind != kindOCIRepository || !known {
-			return nil, source, mistake(ref.Pos, "", "the chart of %s is %s %q, which is in the cluster alone", id, kind, name)
+			return nil, source, warning(ref.Pos, "", "the chart of %s is %s %q, which is in the cluster alone", id, kind, name)
 		}
 		at := w.at("spec", "url").Pos
 		return ociChart(w.text("spec", "url"), w.at("spec", "ref"), at), source, nil
@@ -81,7 +81,7 @@ func (x *expanding) chart(f found) (fields []object.Member, source object.Value,
 	if kind == kindHelmRepository {
 		w, known := x.lookup(ID{f.cluster, kind, cmp.Or(ref.TextOf("namespace"), id.Namespace), ref.TextOf("name")})
 		if !known {
-			return nil, source, mistake(ref.Pos, "", "the chart of %s is of HelmRepository %q, which is in no file of the repository", id, ref.TextOf("name"))
+			return nil, source, warning(ref.Pos, "", "the chart of %s is of HelmRepository %q, which is in no file of the repository", id, ref.TextOf("name"))
 		}
 		url := w.at("spec", "url")
 		version := member("version", lookup(chart, "version"))

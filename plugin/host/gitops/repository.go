@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -33,6 +34,8 @@ type Repository struct {
 	Dir string
 	// URLs are those by which objects name this repository.
 	URLs []string
+	// Remotes are those that it was cloned from, which count where an object names one of them.
+	Remotes []string
 	// Local are the folders of FS that stand for sources, by KIND/NAMESPACE/NAME.
 	Local map[string]string
 }
@@ -129,6 +132,27 @@ func (r Repository) scan(ctx context.Context) (scanned, error) {
 	return out, ctx.Err()
 }
 
+// Kinds returns which units the files have, for people: Applications of Argo CD, Kustomizations of
+// Flux. It returns none if files cannot be read.
+func (r Repository) Kinds(ctx context.Context) []string {
+	found, err := r.scan(ctx)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, w := range found.objects {
+		engine := " of Flux"
+		if w.group() == groupArgo {
+			engine = " of Argo CD"
+		}
+		if text := w.TextOf("kind") + "s" + engine; isUnit(w) && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // addFile adds the objects of a file.
 func (s *scanned) addFile(name string, data []byte) {
 	documents, err := spec.ParseManifests(spec.File{Name: name, Data: data}, spec.MaxFile)
@@ -168,8 +192,8 @@ func readFile(files fs.FS, name string) ([]byte, error) {
 	return fs.ReadFile(files, name)
 }
 
-// files returns the YAML and JSON files of the repository, sorted. Hidden folders and the
-// templates of charts are left out.
+// files returns the YAML and JSON files of the repository, sorted. Hidden folders, the
+// templates of charts and the outputs of renders are left out.
 func (r Repository) files(ctx context.Context) ([]string, error) {
 	var out []string
 	seen := 0
@@ -183,6 +207,8 @@ func (r Repository) files(ctx context.Context) ([]string, error) {
 		case seen > maxFiles:
 			return fmt.Errorf("the repository has more than %d files and folders: name a folder of it", maxFiles)
 		case entry.IsDir() && name != r.Dir && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"):
+			return fs.SkipDir
+		case entry.IsDir() && name != r.Dir && isFile(r.FS, path.Join(name, output.MarkerFile)):
 			return fs.SkipDir
 		case entry.IsDir() && entry.Name() == "templates" && isFile(r.FS, path.Join(path.Dir(name), "Chart.yaml")):
 			return fs.SkipDir

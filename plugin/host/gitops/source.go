@@ -28,7 +28,9 @@ type fluxSource struct {
 func (x *expanding) source(f found, ref object.Value) fluxSource {
 	kind := cmp.Or(ref.TextOf("kind"), kindGitRepository)
 	id := ID{f.cluster, kind, cmp.Or(ref.TextOf("namespace"), f.named("").Namespace), ref.TextOf("name")}
-	if folder, ok := x.repo.Local[strings.Join([]string{kind, id.Namespace, id.Name}, "/")]; ok {
+	name := strings.Join([]string{kind, id.Namespace, id.Name}, "/")
+	if folder, ok := x.repo.Local[name]; ok {
+		x.local[name] = true
 		return fluxSource{here: true, folder: folder}
 	}
 	w, known := x.lookup(id)
@@ -43,12 +45,13 @@ func (x *expanding) source(f found, ref object.Value) fluxSource {
 	case kind == kindGitRepository:
 		return fluxSource{reference: gitReference(url, w.at("spec", "ref"), ref.Pos)}
 	case kind == kindOCIRepository:
-		if folder := x.rootOf(f); len(x.repo.URLs) == 0 && folder != "" {
+		folder := x.rootOf(f)
+		if own, known := x.isOwn(url); own || !known && folder != "" {
 			return fluxSource{here: true, folder: folder}
 		}
 		return fluxSource{reference: referenceOf("oci", ociURL(url, w.at("spec", "ref")), ref.Pos)}
 	}
-	return fluxSource{problem: mistake(ref.Pos, "name a folder for it with --local-sources "+kind+"/"+id.Namespace+"/"+id.Name+"=DIR", "the files of %s %q are in the cluster alone", kind, id.Name)}
+	return fluxSource{problem: warning(ref.Pos, "name a folder for it with --local-sources "+name+"=DIR", "the files of %s %q are in the cluster alone", kind, id.Name)}
 }
 
 // externalArtifact returns the source that an ArtifactGenerator makes of this repository. It is a
@@ -65,10 +68,10 @@ func (x *expanding) externalArtifact(id ID, ref object.Value) fluxSource {
 			if folder, ok := x.artifactFolder(w, artifact); ok {
 				return fluxSource{here: true, folder: folder}
 			}
-			return fluxSource{problem: mistake(ref.Pos, "", "the files of ExternalArtifact %q are put together from several places", id.Name)}
+			return fluxSource{problem: warning(ref.Pos, "", "the files of ExternalArtifact %q are put together from several places", id.Name)}
 		}
 	}
-	return fluxSource{problem: mistake(ref.Pos, "name a folder for it with --local-sources "+kindExternalArtifact+"/"+id.Namespace+"/"+id.Name+"=DIR",
+	return fluxSource{problem: warning(ref.Pos, "name a folder for it with --local-sources "+kindExternalArtifact+"/"+id.Namespace+"/"+id.Name+"=DIR",
 		"the files of ExternalArtifact %q are in the cluster alone", id.Name)}
 }
 
@@ -124,30 +127,11 @@ func (x *expanding) rootOf(f found) string {
 }
 
 // isHere reports whether a source is this repository, by its URL. If no URL of this repository is
-// known, it is the source beside the Kustomization that reads it, as flux bootstrap writes them.
+// known, it is the source beside the Kustomization that reads it. The source that flux bootstrap
+// writes is this repository under any URL: the file that it is in lies in it.
 func (x *expanding) isHere(url string, source Written, f found) bool {
-	for _, own := range x.repo.URLs {
-		if plainURL(own) == plainURL(url) {
-			return true
-		}
-	}
-	return len(x.repo.URLs) == 0 && (source.Pos.File == f.Pos.File || source.named("").Name == "flux-system")
-}
-
-// plainURL returns the URL of a Git repository without what its spellings differ in: scheme, user
-// and the ending .git.
-func plainURL(url string) string {
-	if _, rest, ok := strings.Cut(url, "://"); ok {
-		url = rest
-	} else {
-		url = strings.Replace(url, ":", "/", 1) // git@host:path
-	}
-	host, rest, _ := strings.Cut(url, "/")
-	if _, after, ok := strings.Cut(host, "@"); ok {
-		host = after
-	}
-	host, _, _ = strings.Cut(host, ":")
-	return strings.ToLower(host + "/" + strings.TrimSuffix(strings.Trim(rest, "/"), ".git"))
+	own, known := x.isOwn(url)
+	return own || source.named("").Name == "flux-system" || !known && source.Pos.File == f.Pos.File
 }
 
 // referenceOf returns the source of a component.

@@ -77,7 +77,8 @@ type Unit struct {
 	Unchecked bool
 	// Warnings are about fields that are not carried over.
 	Warnings object.Errors
-	// Problem is why it cannot be rendered here; nil if it can be.
+	// Problem is why it cannot be rendered here; nil if it can be. It is a warning if no file of the
+	// repository is wrong: what is missing is in the cluster alone, or with a plugin.
 	Problem *object.Error
 }
 
