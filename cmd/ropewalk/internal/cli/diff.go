@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/units"
 	"github.com/ropewalk/ropewalk/internal/markdown"
 	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
@@ -67,7 +68,8 @@ and what a dialect writes into objects are not compared.
 
 With --recursive both sides are folders with projects, on disk or at a revision: each project
 is compared with the one in the same place of the other side, and one that only one side has
-with nothing.
+with nothing. Units of Argo CD or Flux are compared by their names; a side may be the folder
+that "ropewalk render -r -o DIR" wrote.
 
 Exit code 4 says that there is a difference, or that a side holds an object twice, and 1
 that a side does not render.
@@ -77,7 +79,8 @@ that a side does not render.
   ropewalk diff main:apps/shop apps/shop --dialect argocd
   ropewalk diff oci://ghcr.io/acme/shop:prod .  what a push would change
   kubectl kustomize overlays/prod | ropewalk diff - shop
-  ropewalk diff -r main .                       every project of a repository
+  ropewalk diff -r main .                       every project and unit of a repository
+  ropewalk diff -r out . --env production       a cluster with what was rendered before
   ropewalk diff HEAD . --spec api               what changes of one spec
   ropewalk diff out-before out-after --format json | jq '.changes[].object'
   ropewalk diff origin/main . --format markdown > comment.md`,
@@ -94,10 +97,11 @@ that a side does not render.
 	flags.format = command.NewChoice("text", "markdown", "json")
 	flags.format.Add(cmd, "format", "how to print it; markdown is for a comment on a change request")
 	cmd.Flags().StringSliceVar(&flags.specs, "spec", nil, "compare the objects of `NAME` alone, one of the specs; may be repeated")
-	flags.recursive.Add(cmd, "compare each project at and below the sides on its own")
+	flags.recursive.Add(cmd, "compare each project, and each unit of Argo CD or Flux, at and below the sides on its own")
 	cmd.Flags().DurationVar(&flags.deadline, "deadline", defaultDeadline, "limit of the whole comparison, with both renders")
 	flags.Add(cmd)
 	flags.AddLocalSources(cmd)
+	flags.AddUnits(cmd)
 	a.CompleteSpecs(cmd, &flags.ProjectFlags)
 	return cmd
 }
@@ -113,7 +117,7 @@ func (a commands) runDiff(ctx context.Context, flags *diffFlags, before, after s
 	limited, cancel := context.WithTimeout(ctx, flags.deadline)
 	defer cancel()
 	run := a.diffOne
-	if flags.recursive {
+	if flags.recursive || flags.UnitName != "" {
 		run = a.diffAll
 	}
 	different, err := run(limited, flags, before, after)
@@ -150,19 +154,30 @@ func (a commands) diffOne(ctx context.Context, flags *diffFlags, before, after s
 // diffAll compares every project of two trees. The mistakes of one project do not hide those of the
 // others.
 func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after string) (different bool, err error) {
-	// Find the projects of both trees.
-	old, err := a.openTree(ctx, flags, before, after)
+	// Find the projects and the units of both trees.
+	units, err := units.New(&flags.ProjectFlags)
+	if err != nil {
+		return false, err
+	}
+	defer units.Close()
+	old, err := a.openTree(ctx, flags, units, before, after)
 	if err != nil {
 		return false, err
 	}
 	defer old.close()
-	now, err := a.openTree(ctx, flags, after, before)
+	now, err := a.openTree(ctx, flags, units, after, before)
 	if err != nil {
 		return false, err
 	}
 	defer now.close()
 	all := slices.Concat(old.projects, now.projects)
-	if len(all) == 0 { // Each side stands for itself.
+	if err := units.Check(&flags.ProjectFlags, len(all) > 0); err != nil {
+		return false, err
+	}
+	all = slices.Concat(all, slices.Collect(maps.Keys(old.units)), slices.Collect(maps.Keys(now.units)))
+	// What one side alone cannot render is not deleted.
+	all = slices.DeleteFunc(all, func(name string) bool { return units.Missing[name] })
+	if len(all) == 0 && flags.UnitName == "" && len(units.Units) == 0 { // Each side stands for itself.
 		old.projects, now.projects = []string{"."}, []string{"."}
 		all = old.projects
 	}
@@ -179,6 +194,9 @@ func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after s
 			func() (side, error) { return a.openSideIn(ctx, now, project) }, old.at(project), now.at(project))
 		maps.Copy(texts, a.Texts)
 		mistakes, ok := command.IsFindings(err)
+		if old.units[project].Unit != nil || now.units[project].Unit != nil {
+			mistakes, ok = command.UnitMistakes(err)
+		}
 		switch {
 		case ok && ctx.Err() == nil:
 			found = append(found, mistakes...)
@@ -191,7 +209,7 @@ func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after s
 			continue // It has none of them.
 		}
 		different = different || !report.Empty()
-		reports = append(reports, diff.Named{Project: project, Report: report})
+		reports = append(reports, diff.Named{Project: nameIn(project, old, now), Report: report})
 	}
 
 	// A spec that no project has is a mistake on the command line, unless a project did not load.
@@ -203,7 +221,17 @@ func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after s
 	if err := a.printDiffs(reports, flags.format.Value); err != nil {
 		return false, err
 	}
-	return different, found.Err()
+	return different, units.Finish(a.App, &flags.ProjectFlags, found.Err())
+}
+
+// nameIn returns the name of a project, or of a unit that one of two trees has.
+func nameIn(project string, trees ...tree) string {
+	for _, t := range trees {
+		if u, ok := t.units[project]; ok {
+			return u.Path
+		}
+	}
+	return project
 }
 
 // compareSides opens two sides, compares them and closes them. It returns the specs that they have.

@@ -23,6 +23,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/checkout"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/imports"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/units"
 	"github.com/ropewalk/ropewalk/internal/memfs"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
@@ -117,21 +118,31 @@ type tree struct {
 	files  *checkout.Files
 	inside string
 	flags  *command.ProjectFlags
-	// projects are where they are below the folder.
+	// projects are where they are below the folder, and units are those of Argo CD or Flux by their
+	// folders in an output.
 	projects []string
+	units    map[string]command.Below
 	close    func()
 }
 
+// isOutput reports whether the tree has nothing that is rendered, so that its folders may be those that
+// "ropewalk render -r -o" wrote.
+func (t tree) isOutput() bool { return t.files == nil && len(t.projects) == 0 && len(t.units) == 0 }
+
 // at returns the name of a project of the tree, as users read it.
 func (t tree) at(project string) string {
+	if u, ok := t.units[project]; ok {
+		return u.Path
+	}
 	if t.files == nil {
 		return filepath.Join(t.arg, filepath.FromSlash(project))
 	}
 	return t.arg + ":" + path.Join(t.inside, project)
 }
 
-// openTree finds the projects of arg. The argument other is the other side.
-func (a commands) openTree(ctx context.Context, flags *diffFlags, arg, other string) (out tree, err error) {
+// openTree finds the projects and the units of arg, and adds the units to found. The argument other is
+// the other side.
+func (a commands) openTree(ctx context.Context, flags *diffFlags, found *units.Found, arg, other string) (out tree, err error) {
 	// A name that is not on disk is that of a revision.
 	rev, isRevision := strings.CutPrefix(arg, gitPrefix)
 	info, err := os.Stat(arg)
@@ -156,22 +167,46 @@ func (a commands) openTree(ctx context.Context, flags *diffFlags, arg, other str
 	}
 
 	// Name the projects by their path below the side.
-	found, err := project.Projects(files, out.inside)
+	var dirs []string
+	if flags.UnitName == "" {
+		dirs, err = project.Projects(files, out.inside)
+	}
 	if err != nil {
 		out.close()
 		return tree{}, &command.EnvironmentError{Err: err}
 	}
-	for _, dir := range found {
+	for _, dir := range dirs {
 		if out.inside != "." {
 			dir = strings.TrimPrefix(strings.TrimPrefix(dir, out.inside), "/")
 		}
 		out.projects = append(out.projects, cmp.Or(dir, "."))
 	}
-	return out, nil
+
+	// Name the units by their folders in an output.
+	before := len(found.Below)
+	if out.files == nil {
+		_, err = found.AddFolder(ctx, a.App, &flags.ProjectFlags, arg)
+	} else {
+		err = found.Add(ctx, a.App, out.flags, out.files, out.inside, nil)
+	}
+	out.units = map[string]command.Below{}
+	for _, u := range found.Below[before:] {
+		out.units[u.Rel] = u
+	}
+	if err != nil {
+		out.close()
+	}
+	return out, err
 }
 
 // openSideIn opens a project of a tree. The side is empty if the tree has no such project.
 func (a commands) openSideIn(ctx context.Context, t tree, project string) (side, error) {
+	if u, ok := t.units[project]; ok {
+		return a.projectSide(ctx, u.Flags(*t.flags), t.arg, nil, u.Path)
+	}
+	if info, err := os.Stat(t.at(project)); t.isOutput() && err == nil && info.IsDir() {
+		return manifestsSide(ctx, t.at(project), true)
+	}
 	switch {
 	case !slices.Contains(t.projects, project):
 		return side{Snapshot: diff.Snapshot{Name: t.arg}, close: func() {}}, nil

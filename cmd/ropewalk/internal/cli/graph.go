@@ -6,12 +6,14 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/units"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
 	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -22,6 +24,7 @@ func (a commands) graphCommand() *cobra.Command {
 	var format command.Choice
 	var output, focus string
 	var specs []string
+	var recursive command.Recursive
 	cmd := &cobra.Command{
 		Use:   "graph [PATH...|-]",
 		Short: "Draw what comes before what",
@@ -36,12 +39,16 @@ box for each spec, or for specs that begin alike, which the page unfolds; --spec
 
 --focus draws one object, what it waits for and what waits for it. It takes the OBJECT of
 "ropewalk explain": api/deployment, Deployment/api.
+
+With --recursive the nodes are what Argo CD or Flux apply of a repository: each unit waits for
+those in its dependsOn, and comes after the one that makes it. --unit draws the objects of one.
 ` + command.ProjectHelp + `
 
 ` + command.ExitCodes,
 		Example: `  ropewalk graph shop
   ropewalk graph shop --spec api                 its objects, in the waves of the whole
   ropewalk graph shop --focus Deployment/api     and what it has to do with it
+  ropewalk graph -r . --env production           the units of a cluster
   ropewalk graph shop -o shop.svg
   ropewalk graph shop -o shop.html
   ropewalk graph shop --dialect flux --format mermaid
@@ -49,7 +56,7 @@ box for each spec, or for specs that begin alike, which the page unfolds; --spec
   ropewalk graph shop --format json | jq '.edges[] | select(.gating)'`,
 		RunE: a.Run(func(ctx context.Context, args []string) error {
 			flags.SkipSchemas = true
-			return a.runGraph(ctx, &flags, choice{specs, focus}, format.Value, output, args)
+			return a.runGraphs(ctx, &flags, recursive, choice{specs, focus}, format.Value, output, args)
 		}),
 	}
 	format = command.Choice{Words: []string{"text", "dot", "mermaid", "svg", "html", "json"}}
@@ -58,8 +65,10 @@ box for each spec, or for specs that begin alike, which the page unfolds; --spec
 	cmd.Flags().StringSliceVar(&specs, "spec", nil, "draw the objects of `NAME` alone, one of the specs; may be repeated")
 	cmd.Flags().StringVar(&focus, "focus", "", "draw `OBJECT`, what it waits for and what waits for it, as \"ropewalk explain\" takes it")
 	cmd.MarkFlagsMutuallyExclusive("spec", "focus")
+	recursive.Add(cmd, "draw the units of Argo CD or Flux at and below PATH, in place of objects")
 	flags.Add(cmd)
 	flags.AddLocalSources(cmd)
+	flags.AddUnits(cmd)
 	a.CompleteSpecs(cmd, &flags)
 	return cmd
 }
@@ -68,6 +77,60 @@ box for each spec, or for specs that begin alike, which the page unfolds; --spec
 type choice struct {
 	specs []string
 	focus string
+}
+
+// runGraphs draws a render, that of a unit, or all units.
+func (a commands) runGraphs(ctx context.Context, flags *command.ProjectFlags, recursive command.Recursive, chosen choice, format, output string, paths []string) error {
+	all := bool(recursive) && flags.UnitName == ""
+	if all && (len(chosen.specs) > 0 || chosen.focus != "") {
+		return command.Usagef("add --unit KIND/NAMESPACE/NAME", "--spec and --focus choose objects, and --recursive draws units")
+	}
+	found, err := units.Find(ctx, a.App, flags, recursive, paths)
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	switch {
+	case all:
+		return a.drawUnits(flags, found, format, output)
+	case found.Below == nil:
+		return a.runGraph(ctx, flags, chosen, format, output, paths)
+	case len(found.Below) > 1:
+		return command.Usagef("name one with --env", "--unit %s is there in several clusters, and one is drawn", flags.UnitName)
+	}
+	for _, at := range found.Below {
+		err = a.runGraph(ctx, at.Flags(*flags), chosen, format, output, []string{at.Path})
+	}
+	return found.Finish(a.App, flags, err)
+}
+
+// drawUnits draws units, with what is wrong with them as errors.
+func (a commands) drawUnits(flags *command.ProjectFlags, found *units.Found, format, output string) error {
+	format, err := formatOf(output, format)
+	if err != nil {
+		return err
+	}
+	if len(found.Units) == 0 {
+		return command.Usagef("leave out -r to draw the objects of a project", "--recursive draws what Argo CD or Flux apply, and there is nothing of theirs")
+	}
+	plan, warnings, err := found.Plan()
+	if err != nil {
+		return err
+	}
+	found.Warnings = append(found.Warnings, warnings...)
+	data, err := drawPlan(draw.Picture{Plan: plan, Title: plan.Dialect.Title}, format)
+	if err == nil {
+		err = a.writeGraph(output, data)
+	}
+	return found.Finish(a.App, flags, errors.Join(err, found.Problems().Err()))
+}
+
+// writeGraph writes a picture.
+func (a commands) writeGraph(output string, data []byte) error {
+	if output == "" || output == "-" {
+		return a.Write(data)
+	}
+	return command.WriteFile(output, data)
 }
 
 func (a commands) runGraph(ctx context.Context, flags *command.ProjectFlags, chosen choice, format, output string, paths []string) error {
@@ -89,10 +152,7 @@ func (a commands) runGraph(ctx context.Context, flags *command.ProjectFlags, cho
 	if err != nil {
 		return err
 	}
-	if output == "" || output == "-" {
-		return a.Write(data)
-	}
-	return command.WriteFile(output, data)
+	return a.writeGraph(output, data)
 }
 
 // choose makes a picture one of the chosen part of its plan.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/units"
 	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/output"
@@ -33,6 +34,12 @@ type renderFlags struct {
 	// selection is what is printed, and recursive means every project on its own.
 	selection command.Selection
 	recursive command.Recursive
+	// name is that of a project or a unit in a stream of several, and gather keeps their files for one
+	// List.
+	name   string
+	gather *[]emit.File
+	// isUnit is set for a unit of Argo CD or Flux.
+	isUnit bool
 }
 
 func (a commands) renderCommand() *cobra.Command {
@@ -46,6 +53,10 @@ or as files in a directory.
 The directory of -o is replaced as a whole, or not at all: where it holds files that
 are not an earlier output of Ropewalk, nothing is changed.
 
+With --recursive also what Argo CD or Flux apply of a repository is rendered: its
+Applications, ApplicationSets, Kustomizations and HelmReleases, without a cluster. --env takes
+the names of clusters, and --unit one of them alone.
+
 In the flux dialect there is one folder for each layer; with --repository also the
 OCIRepository and the Kustomizations that apply them one after another.
 ` + command.ProjectHelp + `
@@ -57,6 +68,7 @@ Warnings and errors go to standard error: as text, or with --format json as a li
   ropewalk render shop --env prod                 one of its environments
   ropewalk render shop --spec api -l app=api      what it makes of one spec
   ropewalk render -r . -o out                     every project of a repository, a folder each
+  ropewalk render -r . --env production           what Argo CD or Flux apply to a cluster
   ropewalk render shop -o out                     one file for each object, and the waves
   ropewalk render api.yaml --set replicas=3       one spec, with another input
   ropewalk render shop --set api:replicas=3       the same in a project of several specs
@@ -74,9 +86,10 @@ Warnings and errors go to standard error: as text, or with --format json as a li
 	flags.format.Add(cmd, "format", "format of the manifests; json writes one List, and errors as a list")
 	f.BoolVar(&flags.table, "table", false, "print the waves to standard error, as -o always does in yaml")
 	flags.selection.Add(cmd)
-	flags.recursive.Add(cmd, "render each project at and below PATH into a folder of its own below that of -o")
+	flags.recursive.Add(cmd, "render each project, and each unit of Argo CD or Flux, at and below PATH on its own; with\n-o into a folder of its own")
 	flags.Add(cmd)
 	flags.AddLocalSources(cmd)
+	flags.AddUnits(cmd)
 	a.CompleteSpecs(cmd, &flags.ProjectFlags)
 	f.StringVar(&flags.Repository, "repository", "", "OCI `REF` that the cluster will pull this render from, with a tag or a\ndigest; flux only")
 	f.StringVar(&flags.FluxNamespace, "flux-namespace", "", "namespace of the Flux objects (default flux-system)")
@@ -84,26 +97,54 @@ Warnings and errors go to standard error: as text, or with --format json as a li
 	return cmd
 }
 
-// runRenders renders the projects at paths: all at once, or each project on its own.
+// runRenders renders the projects and the units at paths: all at once, or each on its own.
 func (a commands) runRenders(ctx context.Context, flags *renderFlags, paths []string) error {
-	if flags.recursive && (flags.output == "" || flags.output == "-" || flags.Repository != "" || flags.argocdCM != "") {
-		return command.Usagef("add -o DIR, or render one project", "--recursive writes a folder for each project, and no other file")
+	// Find what is rendered, and check where it is written.
+	many := bool(flags.recursive) || flags.UnitName != ""
+	if many && (flags.Repository != "" || flags.argocdCM != "") {
+		return command.Usagef("render one project", "--recursive and --unit write a folder for each project, and no other file")
 	}
 	if err := flags.selection.Check(flags.output); err != nil {
 		return err
 	}
-	if flags.recursive {
-		if err := flags.recursive.Beside(paths); err != nil {
+	found, err := units.Find(ctx, a.App, &flags.ProjectFlags, flags.recursive, paths)
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	toFolder := flags.output != "" && flags.output != "-"
+	if toFolder {
+		if err := command.Beside(found.Below); err != nil {
 			return err
 		}
 	}
-	return a.EachApart(flags.recursive, paths, func(at command.Below, paths []string) error {
+
+	// Render each on its own, into a folder or one stream.
+	var files []emit.File
+	err = a.EachApart(found.Below, paths, func(at command.Below, paths []string) error {
 		one := *flags
-		if flags.recursive {
+		one.ProjectFlags = *at.Flags(flags.ProjectFlags)
+		one.isUnit = at.Unit != nil
+		switch {
+		case !many:
+		case toFolder:
 			one.output = filepath.Join(flags.output, at.Name())
+		default:
+			one.name = at.Path
+			one.gather = &files
 		}
 		return a.runRender(ctx, &one, paths)
 	})
+	if len(files) > 0 && flags.format.Value == "json" {
+		data, err := command.Stream(files, flags.format.Value)
+		if err == nil {
+			err = a.Write(data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return found.Finish(a.App, &flags.ProjectFlags, err)
 }
 
 func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []string) error {
@@ -180,8 +221,14 @@ func (a commands) writeRender(ctx context.Context, flags *renderFlags, r command
 	files, err := flags.selection.Files(r)
 	switch {
 	case err != nil:
+	case flags.gather != nil && flags.format.Value == "json":
+		*flags.gather = append(*flags.gather, files...)
+		return nil
 	case flags.output == "":
 		data, err = command.Stream(files, flags.format.Value)
+		if flags.name != "" {
+			data = slices.Concat([]byte("# "+printable.Line(flags.name)+"\n"), data)
+		}
 	case flags.format.Value == "json":
 		files, err = command.JSONFiles(files)
 	}
@@ -213,6 +260,13 @@ func (a commands) printSummary(flags *renderFlags, r command.Rendered) {
 	if a.JSON {
 		return
 	}
+	written := fmt.Sprintf("%s of %s in %s, written to "+a.Paint.Bold("%s")+"\n",
+		printable.Count(len(r.Plan.Graph.Nodes), "object"), printable.Count(len(r.Request.Specs), "spec"),
+		printable.Count(len(r.Plan.Waves), "wave"), printable.Line(flags.output))
+	if flags.isUnit && !flags.table { // A repository has hundreds of units.
+		a.Tell(written)
+		return
+	}
 	a.Tell(waveTable(r.Plan))
 	if len(r.Existing) > 0 {
 		a.Tell("\nnot made here, and needed before the pods start:\n" + existingTable(r.Existing))
@@ -220,9 +274,7 @@ func (a commands) printSummary(flags *renderFlags, r command.Rendered) {
 	if flags.output == "" {
 		return
 	}
-	a.Note("\n%s of %s in %s, written to "+a.Paint.Bold("%s")+"\n",
-		printable.Count(len(r.Plan.Graph.Nodes), "object"), printable.Count(len(r.Request.Specs), "spec"),
-		printable.Count(len(r.Plan.Waves), "wave"), flags.output)
+	a.Tell("\n" + written)
 	for _, line := range whereToLook(flags, r) {
 		a.Note("  %s\n", line)
 	}

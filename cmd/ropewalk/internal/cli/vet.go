@@ -13,6 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/ci"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/units"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -27,13 +28,16 @@ func (a commands) vetCommand() *cobra.Command {
 modules and rendered objects, with the line to change. A project is checked as it is
 and in each of its environments, unless --env names one.
 
+With --recursive also what Argo CD or Flux apply of a repository is checked. What a unit
+needs of the cluster alone, or of a plugin, is a warning; --strict makes it an error.
+
 Findings are the data of this command, and so go to standard output.
 ` + command.ProjectHelp + `
 
 ` + command.ExitCodes,
 		Example: `  ropewalk vet shop
   ropewalk vet shop --env prod --strict
-  ropewalk vet -r .                    every project of a repository
+  ropewalk vet -r .                    every project and unit of a repository
   ropewalk vet shop --format json | jq -r '.[].message'
   ropewalk vet shop --format sarif > vet.sarif`,
 		RunE: a.Run(func(ctx context.Context, args []string) error {
@@ -42,9 +46,10 @@ Findings are the data of this command, and so go to standard output.
 	}
 	format = command.NewChoice("text", "json", "github", "junit", "sarif")
 	format.Add(cmd, "format", "how to print findings: json is a list, github annotates the lines of a\nchange, junit is for CI systems, sarif for code scanning")
-	recursive.Add(cmd, "check each project at and below PATH on its own")
+	recursive.Add(cmd, "check each project, and each unit of Argo CD or Flux, at and below PATH on its own")
 	flags.Add(cmd)
 	flags.AddLocalSources(cmd)
+	flags.AddUnits(cmd)
 	return cmd
 }
 
@@ -53,24 +58,34 @@ func (a commands) runVet(ctx context.Context, flags *command.ProjectFlags, forma
 	all := object.Errors{}
 	var results []ci.Result
 	var good []string
+	found, err := units.Find(ctx, a.App, flags, recursive, paths)
+	if err != nil {
+		return err
+	}
+	defer found.Close()
 	check := func(at command.Below, paths []string) error {
-		one := *flags
-		v := vetted{commands: a, flags: &one, paths: paths, optional: at.Optional}
-		found, summary, err := v.checkAll(ctx)
-		if err != nil || summary == "" && len(found) == 0 {
+		v := vetted{commands: a, flags: at.Flags(*flags), paths: paths, optional: at.Optional, unit: at.Unit != nil}
+		mistakes, summary, err := v.checkAll(ctx)
+		if err != nil || summary == "" && len(mistakes) == 0 {
 			return err
 		}
-		all = append(all, found...)
-		results = append(results, resultsOf(found, at, paths)...)
-		if recursive {
+		all = append(all, mistakes...)
+		results = append(results, resultsOf(mistakes, at, paths)...)
+		if at.Path != "" {
 			summary = at.Path + ": " + summary
 		}
 		good = append(good, summary)
 		return nil
 	}
-	if err := a.Each(recursive, paths, check); err != nil {
+	if err := a.Each(found.Below, paths, check); err != nil {
 		return err
 	}
+	missing := found.Warnings
+	if flags.Strict {
+		missing = command.Raised(missing)
+	}
+	all = append(all, missing...).Sorted()
+	results = append(results, ci.Of(missing, "")...)
 
 	// Print the findings as data.
 	if err := a.printFindings(format, all, results, strings.Join(good, "; ")); err != nil {
@@ -82,12 +97,12 @@ func (a commands) runVet(ctx context.Context, flags *command.ProjectFlags, forma
 	if format != "text" {
 		return nil
 	}
-	return a.Print(strings.Join(good, "\n") + "\n")
+	return a.Print(strings.Join(good, "\n") + "\n" + found.Summary())
 }
 
 // resultsOf returns the findings of a project, or of paths.
 func resultsOf(found object.Errors, at command.Below, paths []string) []ci.Result {
-	folder := at.Path
+	folder := at.Folder()
 	if folder == "" && len(paths) > 0 {
 		folder = paths[0]
 	}

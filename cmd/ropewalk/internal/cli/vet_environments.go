@@ -24,8 +24,8 @@ type vetted struct {
 	commands
 	flags *command.ProjectFlags
 	paths []string
-	// optional accepts paths with nothing at all.
-	optional bool
+	// optional accepts paths with nothing at all, and unit is set for a unit of Argo CD or Flux.
+	optional, unit bool
 	// each is called with each render that succeeds; it may be nil.
 	each func(environment string, r command.Rendered)
 	// runs are the environments that were checked, "" for none, and found what was found
@@ -116,6 +116,9 @@ func (v *vetted) run(ctx context.Context) (command.Rendered, error) {
 	found := r.Warnings
 	if err != nil {
 		mistakes, ok := command.IsFindings(err)
+		if v.unit {
+			mistakes, ok = command.UnitMistakes(err)
+		}
 		if !ok || ctx.Err() != nil {
 			return r, err
 		}

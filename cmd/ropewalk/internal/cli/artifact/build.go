@@ -206,8 +206,12 @@ func (a Commands) runBuilds(ctx context.Context, flags *buildFlags, paths []stri
 	case at.Kind == artifact.LayoutFile:
 		return command.Usagef("write --to oci-layout:DIR or oci://REGISTRY/REPOSITORY", "--recursive builds many artifacts, and an archive holds one")
 	}
+	projects, err := flags.recursive.Projects(paths)
+	if err != nil {
+		return err
+	}
 	if flags.to != "" {
-		if err := checkBelow(at, flags.recursive, paths); err != nil {
+		if err := checkBelow(at, projects); err != nil {
 			return err
 		}
 	}
@@ -216,7 +220,7 @@ func (a Commands) runBuilds(ctx context.Context, flags *buildFlags, paths []stri
 	var data bytes.Buffer
 	list := []json.RawMessage{}
 	asJSON := flags.format.Value == "json"
-	err = a.EachApart(flags.recursive, paths, func(below command.Below, paths []string) error {
+	err = a.EachApart(projects, paths, func(below command.Below, paths []string) error {
 		one := *flags
 		if flags.to != "" {
 			one.to = at.Below(filepath.ToSlash(below.Name()))
@@ -245,12 +249,8 @@ func (a Commands) runBuilds(ctx context.Context, flags *buildFlags, paths []stri
 }
 
 // checkBelow reports a project whose artifact cannot be below a location, before any is pushed.
-func checkBelow(to artifact.Location, recursive command.Recursive, paths []string) error {
-	projects, err := recursive.Projects(paths)
-	if err != nil {
-		return err
-	}
-	projects = slices.DeleteFunc(projects, func(p command.Below) bool { return p.Optional })
+func checkBelow(to artifact.Location, projects []command.Below) error {
+	projects = slices.DeleteFunc(slices.Clone(projects), func(p command.Below) bool { return p.Optional })
 	for _, p := range projects {
 		name := filepath.ToSlash(p.Name())
 		at, err := artifact.ParseLocation(to.Below(name))
@@ -264,7 +264,7 @@ func checkBelow(to artifact.Location, recursive command.Recursive, paths []strin
 	if to.Kind != artifact.LayoutDir {
 		return nil
 	}
-	return recursive.Beside(paths)
+	return command.Beside(projects)
 }
 
 func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []string) error {

@@ -94,6 +94,9 @@ func Open(ctx context.Context, repository, rev string) (*Files, error) {
 	return &Files{files: files, Commit: files.Commit(), repository: repository, close: files.Close}, nil
 }
 
+// Remotes returns the URLs of the remotes of the repository, without users and passwords.
+func (c *Files) Remotes() []string { return git.Remotes(c.repository) }
+
 // Close gives the files back.
 func (c *Files) Close() { c.close() }
 

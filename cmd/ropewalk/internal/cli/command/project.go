@@ -66,6 +66,7 @@ type ProjectFlags struct {
 	// and is nil for commands without them.
 	LocalSources []string
 	unfit        func() error
+	UnitFlags
 	// Repository and fluxNamespace are added by the commands that write.
 	Repository    string
 	FluxNamespace string
@@ -147,7 +148,7 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 // AddLocalSources adds the flag of commands that take the manifest of a Transform of a cluster.
 func (p *ProjectFlags) AddLocalSources(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringSliceVar(&p.LocalSources, "local-sources", nil, "`KIND/NS/NAME=PATH` of what the manifest of a Transform names in a cluster: the folder of\na GitRepository, OCIRepository, Bucket or ExternalArtifact, or the manifest of a\nConfigMap; may be repeated")
+	f.StringSliceVar(&p.LocalSources, "local-sources", nil, "`KIND/NS/NAME=PATH` of what the manifest of a Transform, or a unit of Argo CD or Flux,\nnames in a cluster: the folder of a GitRepository, OCIRepository, Bucket or\nExternalArtifact, or the manifest of a ConfigMap for a Transform; may be repeated")
 	group(f, groupSources, "local-sources")
 	p.unfit = func() (err error) {
 		f.Visit(func(g *pflag.Flag) {
@@ -277,12 +278,14 @@ type Rendered struct {
 	// Paths are those that the user gave.
 	Paths []string
 	Close func()
-	// transform is the Transform of a cluster that was rendered; nil where it was none.
+	// transform is the Transform of a cluster that was rendered, and unit the unit of Argo CD or Flux;
+	// nil where it was none.
 	transform *manifest.Manifest
+	unit      *Unit
 }
 
 // Place returns the position where the user wrote what a position of the request is of.
-func (r Rendered) Place(pos object.Pos) object.Pos { return r.transform.Pos(pos) }
+func (r Rendered) Place(pos object.Pos) object.Pos { return r.unit.Place(r.transform.Pos(pos)) }
 
 // Render loads and renders the project at paths. The caller closes the result, unless there is an
 // error. A render without objects is an error unless it is allowed.
@@ -292,15 +295,19 @@ func (a *App) Render(ctx context.Context, p *ProjectFlags, paths []string) (Rend
 		return r, err
 	}
 	r.Close()
-	return Rendered{Loaded: r.Loaded}, object.Errors{{
+	return Rendered{Loaded: r.Loaded}, r.unit.Explained(object.Errors{{
 		Stage: object.StageEmit, Err: errors.New("nothing was rendered, and an engine that prunes would delete what was there"),
 		Hint: "add --allow-empty if that is meant",
-	}}
+	}})
 }
 
 // RenderFS loads and renders like [App.Render], but accepts a render without objects. The paths are in
 // files, or on disk if files is nil.
 func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths []string) (Rendered, error) {
+	if p.unit != nil {
+		return a.renderUnit(ctx, p, p.unit)
+	}
+
 	// Read the flags, and the Transform if the path names one.
 	opts, err := p.Options(a, paths)
 	if err != nil {
@@ -323,45 +330,34 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	a.Texts = loaded.Texts
 	if err != nil {
 		closer()
-		return Rendered{Loaded: loaded}, err
+		return Rendered{Loaded: loaded}, a.hintUnits(ctx, p, err, files, paths)
 	}
 	a.noteTime(begin, "read %s, and the modules and files of them", printable.Count(len(loaded.Request.Specs), "spec"))
 
-	// Render it, with progress on a terminal.
-	begin = time.Now()
-	bar := NewProgress(a.Streams, "rendering")
-	loaded.Request.Progress = bar.Specs
-	result, err := render.Renderer{Evaluator: evaluator}.Render(ctx, loaded.Request)
-	bar.Clear()
+	// Render it, where the user wrote it.
+	result, err := a.renderLoaded(ctx, &loaded, evaluator)
 	if err != nil {
 		closer()
-		return Rendered{Loaded: loaded}, own.Explain(err)
+		return Rendered{Loaded: loaded}, a.hintUnits(ctx, p, own.Explain(err), files, paths)
 	}
-
-	// Report what was rendered, where the user wrote it.
-	a.noteTime(begin, "rendered %s", printable.Count(len(result.Plan.Graph.Nodes), "object"))
-	a.tellSources(result.Sources)
 	out := Rendered{Loaded: loaded, Result: result, Evaluator: evaluator, Paths: paths, Close: closer, transform: own}
 	out.moveToTransform()
 	return out, nil
 }
 
-// moveToTransform replaces the positions of the result by the positions where the user wrote what
-// they are of.
-func (r *Rendered) moveToTransform() {
-	if r.transform == nil {
-		return
+// renderLoaded renders what was loaded, with progress on a terminal, and reports what was rendered.
+func (a *App) renderLoaded(ctx context.Context, loaded *host.Loaded, evaluator evaluate.Evaluator) (render.Result, error) {
+	begin := time.Now()
+	bar := NewProgress(a.Streams, "rendering")
+	loaded.Request.Progress = bar.Specs
+	result, err := render.Renderer{Evaluator: evaluator}.Render(ctx, loaded.Request)
+	bar.Clear()
+	if err != nil {
+		return result, err
 	}
-	r.Warnings = append(r.transform.Positions(r.Warnings), r.transform.Warnings()...).Sorted()
-	for _, n := range r.Plan.Graph.Nodes {
-		n.Pos, n.SpecPos = r.Place(n.Pos), r.Place(n.SpecPos)
-	}
-	for i := range r.Plan.Graph.Edges {
-		r.Plan.Graph.Edges[i].Pos = r.Place(r.Plan.Graph.Edges[i].Pos)
-	}
-	for i := range r.Plan.Graph.Joins {
-		r.Plan.Graph.Joins[i].Pos = r.Place(r.Plan.Graph.Joins[i].Pos)
-	}
+	a.noteTime(begin, "rendered %s", printable.Count(len(result.Plan.Graph.Nodes), "object"))
+	a.tellSources(result.Sources)
+	return result, nil
 }
 
 // LoadFS loads the project at a path of a file system, with the evaluator that the flags

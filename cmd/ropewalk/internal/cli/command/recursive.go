@@ -6,6 +6,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/gitops"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // Recursive is the flag of commands that take every project of a repository in one call.
@@ -30,12 +32,15 @@ func (r *Recursive) Add(cmd *cobra.Command, usage string) {
 	cmd.Flags().BoolVarP((*bool)(r), "recursive", "r", false, usage)
 }
 
-// Below is a project below a path that a user gave.
+// Below is a project below a path that a user gave, or a unit of Argo CD or Flux.
 type Below struct {
 	// Path is where it is, and Rel that below the path of the user, with slashes.
 	Path, Rel string
 	// Optional is a path that is no project itself, and may hold nothing but projects.
 	Optional bool
+	// Unit is what Argo CD or Flux apply at once; nil for a project. Its Path is its name, and Rel a
+	// folder that no other unit has.
+	Unit *Unit
 }
 
 // Projects returns all projects at and below paths, each on its own, in the order of the paths and
@@ -67,18 +72,14 @@ func (r Recursive) Projects(paths []string) ([]Below, error) {
 	return out, nil
 }
 
-// Each calls do for paths, for all at once or for each project on its own. The texts that were read
-// stay for excerpts.
-func (a *App) Each(recursive Recursive, paths []string, do func(Below, []string) error) error {
-	if !recursive {
+// Each calls do for paths: for all at once if found is nil, and else for each of those that were found
+// on its own. The texts that were read stay for excerpts.
+func (a *App) Each(found []Below, paths []string, do func(Below, []string) error) error {
+	if found == nil {
 		return do(Below{}, paths)
 	}
-	projects, err := recursive.Projects(paths)
-	if err != nil {
-		return err
-	}
 	texts := map[string][]byte{}
-	for _, at := range projects {
+	for _, at := range found {
 		if err := do(at, []string{at.Path}); err != nil {
 			return err
 		}
@@ -90,40 +91,42 @@ func (a *App) Each(recursive Recursive, paths []string, do func(Below, []string)
 
 // EachApart calls do like [App.Each] for work that writes files by the names of projects, which
 // must differ. The mistakes of one project do not stop the others, so that the mistakes of all are
-// reported at once.
-func (a *App) EachApart(recursive Recursive, paths []string, do func(Below, []string) error) error {
-	if !recursive {
-		return do(Below{}, paths)
-	}
-	if err := recursive.Apart(paths); err != nil {
+// reported at once. Of a unit, that a server does not answer is one too.
+func (a *App) EachApart(found []Below, paths []string, do func(Below, []string) error) error {
+	if err := apart(found); err != nil {
 		return err
 	}
-	var found object.Errors
-	err := a.Each(recursive, paths, func(at Below, paths []string) error {
+	var all object.Errors
+	err := a.Each(found, paths, func(at Below, paths []string) error {
 		err := do(at, paths)
-		mistakes, ok := IsFindings(err)
-		if !ok {
+		mistakes, ok := at.mistakes(err)
+		if found == nil || !ok {
 			return err
 		}
 		if at.Holds(mistakes) {
-			found = append(found, mistakes...)
+			all = append(all, mistakes...)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return found.Err()
+	return all.Err()
 }
 
-// Apart reports two projects at and below paths that would be written to one place.
-func (r Recursive) Apart(paths []string) error {
-	projects, err := r.Projects(paths)
-	if err != nil {
-		return err
+// mistakes returns the mistakes of an error that do not stop others. Units have servers of their own,
+// and what one of these does not give is a mistake of one unit.
+func (b Below) mistakes(err error) (object.Errors, bool) {
+	if b.Unit != nil {
+		return UnitMistakes(err)
 	}
+	return IsFindings(err)
+}
+
+// apart reports two projects that would be written to one place.
+func apart(found []Below) error {
 	first := map[string]string{}
-	for _, at := range projects {
+	for _, at := range found {
 		if other, ok := first[at.Name()]; ok {
 			return Usagef("name one of them alone in a call of its own", "%s and %s would both be written to %s", other, at.Path, at.Name())
 		}
@@ -132,20 +135,16 @@ func (r Recursive) Apart(paths []string) error {
 	return nil
 }
 
-// Beside reports a project at and below paths that would be written into the folder of another
-// one: a folder that is written is replaced as a whole.
-func (r Recursive) Beside(paths []string) error {
-	projects, err := r.Projects(paths)
-	if err != nil {
-		return err
-	}
+// Beside reports a project that would be written into the folder of another one: a folder that is
+// written is replaced as a whole.
+func Beside(found []Below) error {
 	places := map[string]string{}
-	for _, p := range projects {
+	for _, p := range found {
 		if !p.Optional {
 			places[filepath.ToSlash(p.Name())] = p.Path
 		}
 	}
-	for _, p := range projects {
+	for _, p := range found {
 		name := filepath.ToSlash(p.Name())
 		for above := path.Dir(name); above != "." && !p.Optional; above = path.Dir(above) {
 			if other, ok := places[above]; ok {
@@ -169,6 +168,14 @@ func (b Below) Name() string {
 	return filepath.Base(whole)
 }
 
+// Folder returns the folder of a project, or of the file that a unit is in.
+func (b Below) Folder() string {
+	if b.Unit != nil {
+		return path.Dir(b.Unit.Place(b.Unit.Pos).File)
+	}
+	return b.Path
+}
+
 // Holds reports whether there is something at b, by the mistakes found there. A mistake of a folder
 // without specs in the options, such as an environment that it does not have, does not count, and a
 // bundle.cue that it does not read is a project of its own.
@@ -183,6 +190,65 @@ func (b Below) Holds(mistakes object.Errors) bool {
 	})
 }
 
+// Unit is a unit of Argo CD or Flux with the files of its repository.
+type Unit struct {
+	gitops.Unit
+	Files fs.FS
+	// Flags are those for the files.
+	Flags *ProjectFlags
+	// Shown returns the path of a file of the repository as seen from the working directory; nil is the
+	// path itself.
+	Shown func(file string) string
+}
+
+// UnitFlags are those of commands that take units of Argo CD or Flux.
+type UnitFlags struct {
+	// UnitName is the only unit to take; "" takes all.
+	UnitName string
+	// RepositoryURLs are those by which objects name the repository.
+	RepositoryURLs []string
+	unit           *Unit
+	taken          bool
+}
+
+// AddUnits adds the flags to a command.
+func (u *UnitFlags) AddUnits(cmd *cobra.Command) {
+	f := cmd.Flags()
+	u.taken = true
+	f.StringVar(&u.UnitName, "unit", "", "take one unit of Argo CD or Flux alone, as `KIND/NAMESPACE/NAME`, such as\nKustomization/flux-system/apps")
+	group(f, groupRender, "unit")
+	u.AddRepositoryURL(cmd)
+}
+
+// AddRepositoryURL adds the flag that says which sources of units are the repository.
+func (u *UnitFlags) AddRepositoryURL(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addTexts(f, &u.RepositoryURLs, "repository-url", "", "`URL` by which Applications and GitRepositories name this repository, beside those of its\nremotes; may be repeated")
+	group(f, groupSources, "repository-url")
+}
+
+// Flags returns the flags for a project or a unit among those that were found. Folders for sources
+// are for units alone.
+func (b Below) Flags(flags ProjectFlags) *ProjectFlags {
+	switch {
+	case b.Unit != nil:
+		own := *b.Unit.Flags
+		own.unit = b.Unit
+		own.SkipSchemas = flags.SkipSchemas
+		return &own
+	case b.Path != "":
+		flags.LocalSources = nil
+	}
+	return &flags
+}
+
+// UnitMistakes returns the mistakes that err has of a unit, also those of servers. The result ok is
+// false for a mistake on the command line, and for an error of another kind.
+func UnitMistakes(err error) (mistakes object.Errors, ok bool) {
+	ok = errors.As(err, &mistakes) && mistakesCode(mistakes) != Usage
+	return mistakes, ok
+}
+
 // LoadUnit loads a unit of Argo CD or Flux, of the files of its repository.
 func (a *App) LoadUnit(ctx context.Context, p *ProjectFlags, files fs.FS, u gitops.Unit) (host.Loaded, error) {
 	opts, err := p.Options(a, nil)
@@ -193,5 +259,144 @@ func (a *App) LoadUnit(ctx context.Context, p *ProjectFlags, files fs.FS, u gito
 		return host.Loaded{}, err
 	}
 	opts.Evaluator = p.Shared
-	return a.load(ctx, p, opts, nil, nil)
+	loaded, err := a.load(ctx, p, opts, nil, nil)
+	loaded.Request.Emit.Name = u.Label()
+	return loaded, err
+}
+
+// renderUnit renders a unit. The flags have an evaluator that is shared.
+func (a *App) renderUnit(ctx context.Context, p *ProjectFlags, u *Unit) (Rendered, error) {
+	// A unit that the expansion could not load is loaded again for all of its mistakes, but not if a
+	// server would be waited for again.
+	known := u.Problem != nil && (len(u.Components) == 0 || IsSystem(u.Problem.Err))
+	if known {
+		return Rendered{}, u.explain(object.Errors{u.Problem})
+	}
+	loaded, err := a.LoadUnit(ctx, p, u.Files, u.Unit)
+	a.Texts = map[string][]byte{}
+	for name, text := range loaded.Texts {
+		a.Texts[u.Place(object.Pos{File: name}).File] = text
+	}
+	if err != nil {
+		return Rendered{Loaded: loaded}, u.explain(err)
+	}
+
+	// Render it, where the user wrote it.
+	result, err := a.renderLoaded(ctx, &loaded, p.Shared)
+	if err != nil {
+		return Rendered{Loaded: loaded}, u.explain(err)
+	}
+	out := Rendered{Loaded: loaded, Result: result, Evaluator: p.Shared, Close: func() {}, unit: u}
+	out.movePositions()
+	out.Warnings = u.Explained(slices.Concat(result.Warnings, u.Warnings)).Sorted()
+	if p.Strict && len(u.Warnings) > 0 {
+		return Rendered{Loaded: loaded}, Raised(out.Warnings)
+	}
+	return out, nil
+}
+
+// Raised returns warnings as errors, for --strict.
+func Raised(warnings object.Errors) object.Errors {
+	out := make(object.Errors, len(warnings))
+	for i, w := range warnings {
+		raised := *w
+		raised.Severity = object.SeverityError
+		out[i] = &raised
+	}
+	return out
+}
+
+// explain returns the mistakes of err with the name of the unit, where the user wrote them.
+func (u *Unit) explain(err error) error {
+	var mistakes object.Errors
+	if !errors.As(err, &mistakes) {
+		return err
+	}
+	return u.Explained(mistakes)
+}
+
+// Explained returns mistakes with the name of the unit, where the user wrote them. One of an object has a
+// note with the place of the unit, and one without a place is at that of the unit. If u is nil, the
+// mistakes stay as they are.
+func (u *Unit) Explained(mistakes object.Errors) object.Errors {
+	if u == nil {
+		return mistakes
+	}
+	out := make(object.Errors, len(mistakes))
+	for i, e := range mistakes {
+		named := *e
+		if !named.Pos.IsValid() {
+			named.Pos = u.Pos
+		}
+		named.Pos = u.Place(named.Pos)
+		named.Notes = slices.Clone(e.Notes)
+		for j := range named.Notes {
+			named.Notes[j].Pos = u.Place(named.Notes[j].Pos)
+		}
+		if e.Node == "" && !strings.Contains(e.Err.Error(), u.String()) {
+			named.Err = fmt.Errorf("%s: %w", u, e.Err)
+		}
+		out[i] = &named
+	}
+	return out
+}
+
+// Place returns a position of the repository as seen from the working directory.
+func (u *Unit) Place(pos object.Pos) object.Pos {
+	isFile := pos.IsValid() && !strings.Contains(pos.File, ":") && !strings.HasPrefix(pos.File, "-")
+	if u != nil && u.Shown != nil && isFile {
+		pos.File = u.Shown(pos.File)
+	}
+	return pos
+}
+
+// hintUnits tells a user that the folder that cannot be rendered has units, which are rendered on their
+// own.
+func (a *App) hintUnits(ctx context.Context, p *ProjectFlags, err error, files fs.FS, paths []string) error {
+	at := "."
+	if len(paths) == 1 {
+		at = paths[0]
+	}
+	var mistakes object.Errors
+	_, none := os.Stat(filepath.Join(at, spec.ProjectFile))
+	isPlain := errors.As(err, &mistakes) && len(paths) <= 1 && none != nil
+	if !p.taken || !isPlain || files != nil {
+		return err
+	}
+	kinds := gitops.Repository{FS: os.DirFS(at), Dir: "."}.Kinds(ctx)
+	if len(kinds) == 0 {
+		return err
+	}
+	hint := "this folder has " + strings.Join(kinds, " and ") + ": use -r"
+	for _, e := range mistakes {
+		if errors.Is(e, project.ErrNoSpec) {
+			e.Hint = hint
+			return err
+		}
+	}
+	a.Note("ropewalk: %s to render what they apply\n", hint)
+	return err
+}
+
+// moveToTransform replaces the positions of the result by the positions where the user wrote what
+// they are of.
+func (r *Rendered) moveToTransform() {
+	if r.transform == nil {
+		return
+	}
+	r.Warnings = append(r.transform.Positions(r.Warnings), r.transform.Warnings()...).Sorted()
+	r.movePositions()
+}
+
+// movePositions replaces the positions in the graph of the result like moveToTransform.
+func (r *Rendered) movePositions() {
+	for _, n := range r.Plan.Graph.Nodes {
+		n.Pos, n.SpecPos = r.Place(n.Pos), r.Place(n.SpecPos)
+	}
+	for i := range r.Plan.Graph.Edges {
+		r.Plan.Graph.Edges[i].Pos = r.Place(r.Plan.Graph.Edges[i].Pos)
+	}
+	for i := range r.Plan.Graph.Joins {
+		r.Plan.Graph.Joins[i].Pos = r.Place(r.Plan.Graph.Joins[i].Pos)
+	}
 }

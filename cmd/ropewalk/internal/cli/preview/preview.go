@@ -104,6 +104,8 @@ are written all the same.
 	o.format = command.NewChoice("text", "markdown", "json")
 	o.format.Add(cmd, "format", "what to print: a sentence and the dangers, comment.md, or report.json")
 	o.Add(cmd)
+	o.AddLocalSources(cmd)
+	o.AddRepositoryURL(cmd)
 	f.Lookup("env").Usage = "environments of the projects to preview, as `NAME[,NAME]` (default all)"
 	return cmd
 }

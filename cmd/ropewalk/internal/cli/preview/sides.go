@@ -21,6 +21,7 @@ import (
 	cliartifact "github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/artifact"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/checkout"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/units"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
 	"github.com/ropewalk/ropewalk/plugin/host/gitops"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
@@ -57,6 +58,8 @@ type previewing struct {
 	selected   preview.Selection
 	cells      []cell
 	close      func()
+	// local are the names of local sources that a unit of a side refers to.
+	local map[string]bool
 
 	mu sync.Mutex
 	// failed are the mistakes of the head, and in the environments with each by its text.
@@ -83,7 +86,7 @@ func (a Commands) open(ctx context.Context, o *options, base, head string) (_ *p
 	if err != nil {
 		return nil, fmt.Errorf("a preview compares revisions: %w", err)
 	}
-	p := &previewing{Commands: a, options: o, close: func() {}, in: map[string][]string{}}
+	p := &previewing{Commands: a, options: o, close: func() {}, in: map[string][]string{}, local: map[string]bool{}}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -254,6 +257,9 @@ func (p *previewing) find(ctx context.Context, repository, inside string) error 
 	known = append(known, p.addUnits(wanted)...)
 
 	// Refuse a choice that no side has.
+	if err := units.CheckLocal(&p.ProjectFlags, p.local); err != nil {
+		return err
+	}
 	for _, name := range wanted {
 		if !slices.Contains(known, name) {
 			return command.Usagef(object.Suggest(name, known), "--env %s: no project has such an environment", name)

@@ -9,11 +9,11 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/units"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
 	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/gitops"
-	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -25,18 +25,17 @@ func (p *previewing) expandUnits(ctx context.Context, s *side, folders []string)
 			continue
 		}
 		load := func(ctx context.Context, u gitops.Unit) (host.Loaded, error) { return p.loadUnit(ctx, s, u) }
-		found, err := gitops.Expand(ctx, gitops.Repository{FS: s.files, Dir: folder}, gitops.Renderer(load, p.Shared))
+		found, err := units.Expand(ctx, s.files, folder, s.flags, load)
 		if err != nil {
 			return err
 		}
 		for _, u := range found.Units {
-			if u.Project == "" || !isProject(s, u.Project) {
-				s.units[u.ID] = u
-			}
+			s.units[u.ID] = u
 		}
-		if len(found.Units) > 0 {
-			s.warnings = append(s.warnings, found.Warnings...)
+		for name := range found.Local {
+			p.local[name] = true
 		}
+		s.warnings = append(s.warnings, found.Warnings...)
 	}
 	return nil
 }
@@ -55,12 +54,6 @@ func (p *previewing) addUnits(wanted []string) (clusters []string) {
 		}
 	}
 	return clusters
-}
-
-// isProject reports whether a folder is a project, which is previewed by itself.
-func isProject(s *side, folder string) bool {
-	dirs, err := project.Projects(s.files, folder)
-	return err == nil && slices.Contains(dirs, folder)
 }
 
 // loadUnit loads a unit of a side.
@@ -90,7 +83,6 @@ func (p *previewing) inputOf(ctx context.Context, s *side, id gitops.ID) *input 
 	if err == nil {
 		err = loaded.Request.Mistakes.Err()
 	}
-	loaded.Request.Emit.Name = u.Label()
 	out.Loaded, out.err = loaded, err
 	return out
 }
