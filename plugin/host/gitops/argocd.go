@@ -113,7 +113,7 @@ func (x *expanding) applicationSource(u *Unit, source object.Value, all []object
 	} else if !isFolder(x.repo.FS, path.Clean(folder)) {
 		return object.Value{}, mistake(lookup(source, "path").Pos, "", "there is no folder %q in the repository", folder)
 	}
-	switch x.sourceKind(source, here, folder) {
+	switch x.sourceKind(u, source, here, folder) {
 	case "plugin":
 		u.Project = path.Clean(folder)
 		if here && isFile(x.repo.FS, path.Join(folder, "ropewalk.yaml")) {
@@ -125,7 +125,7 @@ func (x *expanding) applicationSource(u *Unit, source object.Value, all []object
 	case "kustomize":
 		return withSource(at, member("kustomize", kustomizeSource(u, lookup(source, "kustomize"), folder, at)), reference), nil
 	case "":
-		return object.Value{}, warning(at, "add source.helm, kustomize or directory", "%s does not say of what its source in another repository is made", u.ID)
+		return object.Value{}, warning(at, "take it from the cluster with kubectl get -o yaml, or add source.helm, kustomize or directory", "%s does not say of what its source in another repository is made", u.ID)
 	}
 	return x.directorySource(u, source, folder, here, reference)
 }
@@ -152,8 +152,9 @@ func gitURL(repo, revision string) string {
 }
 
 // sourceKind returns what renders the folder of a source, as Argo CD finds out: what the source
-// says, and else what is in the folder; "" if that is not here.
-func (x *expanding) sourceKind(source object.Value, here bool, folder string) string {
+// says, and else what is in the folder, or what Argo CD has written into the status of the only
+// source; "" if that is not here.
+func (x *expanding) sourceKind(u *Unit, source object.Value, here bool, folder string) string {
 	for _, kind := range []string{"plugin", "helm", "kustomize", "directory"} {
 		if lookup(source, kind).Kind == object.KindMap {
 			return kind
@@ -161,7 +162,7 @@ func (x *expanding) sourceKind(source object.Value, here bool, folder string) st
 	}
 	switch {
 	case !here:
-		return ""
+		return strings.ToLower(lookup(u.Object, "status").TextOf("sourceType"))
 	case isFile(x.repo.FS, path.Join(folder, "Chart.yaml")):
 		return "helm"
 	case x.hasKustomization(folder):
@@ -178,7 +179,9 @@ func kustomizeSource(u *Unit, k object.Value, folder string, at object.Pos) obje
 	}
 	var components []object.Value
 	for _, item := range lookup(k, "components").Items {
-		item.Text = path.Join(folder, item.Text)
+		if !strings.Contains(item.Text, "://") {
+			item.Text = path.Join(folder, item.Text)
+		}
 		components = append(components, item)
 	}
 	members = append(members, member("components", object.ListAt(lookup(k, "components").Pos, components...)))
@@ -196,7 +199,7 @@ func kustomizeSource(u *Unit, k object.Value, folder string, at object.Pos) obje
 	}
 	members = append(members, member("images", object.ListAt(lookup(k, "images").Pos, images...)))
 	noteSource(u, k, "kustomize", "namePrefix", "nameSuffix", "namespace", "patches", "replicas", "components", "commonAnnotations", "commonLabels",
-		"labelWithoutSelector", "images", "version", "forceCommonLabels", "forceCommonAnnotations")
+		"labelWithoutSelector", "images", "forceCommonLabels", "forceCommonAnnotations")
 	return mapOf(at, members...)
 }
 

@@ -83,8 +83,12 @@ func (x *expanding) valuesFile(u *Unit, item object.Value, folder string, all []
 		}
 		return "", mistake(item.Pos, "", "%s has no source with ref: %s", u.ID, ref)
 	}
-	if rooted, ok := strings.CutPrefix(name, "/"); ok {
+	if rooted, ok := strings.CutPrefix(name, "/"); ok && folder != "" {
 		return path.Clean(rooted), nil
+	}
+	if folder == "" {
+		u.Warnings = append(u.Warnings, warning(item.Pos, "", "%s: the values file %s lies in the chart and is not read", u.ID, name))
+		return "", nil
 	}
 	full := path.Join(folder, name)
 	if strings.HasPrefix(full, "..") {

@@ -42,10 +42,18 @@ func TestSourcesOfAnApplication(t *testing.T) {
 			`{"kustomize":{"components":["part"],"enableHelm":true,"images":[{"name":"nginx","newName":"registry.example.com/nginx","newTag":"1.27"},{"digest":"sha256:00","name":"app"}],` +
 				`"labels":[{"includeSelectors":true,"pairs":{"a":"b"}}],"loadRestrictor":"none","namePrefix":"a-","path":"kustom"}}`,
 		},
-		"a folder":                {"{source: {" + own + ", path: plain}}", `{"manifests":{"paths":["plain/a.yaml","plain/c.json"]}}`},
-		"a folder and below":      {"{source: {" + own + ", path: plain, directory: {recurse: true, exclude: '{c.*,x}'}}}", `{"manifests":{"paths":["plain/a.yaml","plain/deep/b.yaml"]}}`},
-		"chosen files":            {"{source: {" + own + ", path: plain, directory: {recurse: true, include: '*b.yaml'}}}", `{"manifests":{"paths":["plain/deep/b.yaml"]}}`},
-		"another repository":      {"{source: {repoURL: https://git.example.com/acme/other, path: deploy, targetRevision: v1.2.0, directory: {recurse: true}}}", `{"manifests":{"paths":["deploy"]},"source":{"ref":"https://git.example.com/acme/other?tag=v1.2.0","type":"git"}}`},
+		"a folder":           {"{source: {" + own + ", path: plain}}", `{"manifests":{"paths":["plain/a.yaml","plain/c.json"]}}`},
+		"a folder and below": {"{source: {" + own + ", path: plain, directory: {recurse: true, exclude: '{c.*,x}'}}}", `{"manifests":{"paths":["plain/a.yaml","plain/deep/b.yaml"]}}`},
+		"chosen files":       {"{source: {" + own + ", path: plain, directory: {recurse: true, include: '*b.yaml'}}}", `{"manifests":{"paths":["plain/deep/b.yaml"]}}`},
+		"another repository": {"{source: {repoURL: https://git.example.com/acme/other, path: deploy, targetRevision: v1.2.0, directory: {recurse: true}}}", `{"manifests":{"paths":["deploy"]},"source":{"ref":"https://git.example.com/acme/other?tag=v1.2.0","type":"git"}}`},
+		"a remote part": {
+			"{source: {repoURL: https://git.example.com/acme/other, path: deploy, kustomize: {components: ['https://git.example.com/acme/part//a']}}}",
+			`{"kustomize":{"components":["https://git.example.com/acme/part//a"],"enableHelm":true,"loadRestrictor":"none","path":"deploy"},"source":{"ref":"https://git.example.com/acme/other","type":"git"}}`,
+		},
+		"one that Argo CD knows": {
+			"{source: {repoURL: https://git.example.com/acme/other, path: deploy}}\nstatus: {sourceType: Helm}",
+			`{"helm":{"chart":"deploy","releaseName":"web","values":{}},"source":{"ref":"https://git.example.com/acme/other","type":"git"}}`,
+		},
 		"one that nobody knows":   {"{source: {repoURL: https://git.example.com/acme/other, path: deploy}}", "a.yaml:4:16: spec: Application/argocd/web does not say of what its source in another repository is made"},
 		"a plugin":                {"{source: {" + own + ", path: plain, plugin: {name: x}}}", "is rendered by a plugin, which does not run here"},
 		"a folder that is gone":   {"{source: {" + own + ", path: gone}}", `there is no folder "gone" in the repository`},
@@ -76,10 +84,13 @@ func TestFieldsOfAnApplicationThatAreNotCarriedOver(t *testing.T) {
 	got := strings.Join(summary(expand(t, map[string]string{
 		"chart/Chart.yaml": "name: web\n",
 		"a.yaml":           application("{source: {repoURL: https://git.example.com/acme/fleet, path: chart, helm: {newField: 1, valueFiles: [https://example.com/v.yaml], parameters: [{name: 'a[0]', value: b}]}}, newField: 1}"),
+		"b.yaml":           strings.Replace(application("{source: {repoURL: https://charts.example.com, chart: a, helm: {valueFiles: [in.yaml]}}}"), "name: web", "name: b", 1),
+		"c.yaml":           strings.Replace(application("{source: {repoURL: https://git.example.com/acme/fleet, path: chart, kustomize: {version: v5}}}"), "name: web", "name: c", 1),
 	}, "https://git.example.com/acme/fleet")), "\n")
 	for _, want := range []string{
 		"the field spec.newField is not carried over", "the field source.helm.newField is not carried over",
 		"the values file https://example.com/v.yaml is not fetched", `the parameter "a[0]" is not carried over`,
+		"the values file in.yaml lies in the chart and is not read", "the field source.kustomize.version is not carried over",
 	} {
 		require.Contains(t, got, want)
 	}

@@ -268,3 +268,9 @@ func TestFilesThatAreNoYAMLAreReported(t *testing.T) {
 	require.Len(t, got.Warnings, 1)
 	require.Contains(t, got.Warnings[0].Error(), "a.yaml:2:12: spec: objects of Argo CD or Flux in this file are not looked at")
 }
+
+// kubectl prints several objects as a List.
+func TestUnitsInAListAreFound(t *testing.T) {
+	text := "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a}, spec: {}}\n"
+	require.Equal(t, []string{`Application/a at a.yaml:4:3 not rendered: a.yaml:4:84: spec: Application/a has no source`}, summary(expand(t, map[string]string{"a.yaml": text})))
+}

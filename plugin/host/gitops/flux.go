@@ -127,7 +127,7 @@ func kustomizationFields() []string {
 
 // unit returns the unit of an object, without what renders it.
 func (f found) unit() Unit {
-	return Unit{ID: f.named(f.cluster), Pos: f.Pos, Parents: f.parents}
+	return Unit{ID: f.named(f.cluster), Pos: f.Pos, Object: f.Value, Parents: f.parents}
 }
 
 // noteFields warns of the fields below a member that are not known here.

@@ -161,10 +161,20 @@ func (s *scanned) addFile(name string, data []byte) {
 		return
 	}
 	for _, d := range documents {
-		if d.Value.TextOf("kind") == "" {
-			continue
+		s.addObject(name, d.Value)
+	}
+}
+
+// addObject adds an object of a file, or those of a List, such as kubectl prints of several.
+func (s *scanned) addObject(name string, v object.Value) {
+	switch v.TextOf("kind") {
+	case "":
+	case "List":
+		for _, item := range lookup(v, "items").Items {
+			s.addObject(name, item)
 		}
-		w := Written{Value: d.Value}
+	default:
+		w := Written{Value: v}
 		s.objects = append(s.objects, w)
 		s.byFile[name] = append(s.byFile[name], w)
 		s.byName[w.named("")] = append(s.byName[w.named("")], w)

@@ -50,6 +50,8 @@ type Unit struct {
 	ID
 	// Pos is where it is written.
 	Pos object.Pos
+	// Object is what it is made of, as it is written or rendered.
+	Object object.Value
 	// Parents are the units that lead to it, the entry first.
 	Parents []ID
 	// Components are what renders it, as in documents; their paths are relative to the root of the
