@@ -28,6 +28,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -340,8 +341,8 @@ func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags,
 	files, err := memfs.New(held)
 	switch {
 	case err != nil:
-	case in.before == "":
-		out = side{close: func() {}}
+	case in.ofUnits:
+		out = side{Snapshot: diff.Snapshot{Name: in.before, Items: in.items, Rendered: true, Dialect: dialect.Plain}, close: func() {}}
 	case in.copied != "": // Of the copy alone, so that what leaves it is found.
 		out, err = a.projectSide(ctx, flags.Named(in.name), from, files, at)
 		if err != nil {
@@ -378,7 +379,10 @@ func (a commands) compareImported(ctx context.Context, given *pflag.FlagSet, old
 			return diff.Report{}, nil, err
 		}
 		report, err := diff.Compare(ctx, old.Snapshot, now)
-		return report, append(r.Warnings, imports.Unexpanded(r.Plan.Graph.Nodes)...).Sorted(), err
+		if !in.ofUnits { // The plan names them.
+			r.Warnings = append(r.Warnings, imports.Unexpanded(r.Plan.Graph.Nodes)...)
+		}
+		return report, r.Warnings.Sorted(), err
 	}
 	// The copy is removed: mistakes in it are shown in what it was made of.
 	var mistakes object.Errors

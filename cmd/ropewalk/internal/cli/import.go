@@ -4,7 +4,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +25,7 @@ import (
 	"github.com/ropewalk/ropewalk/internal/memfs"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
@@ -34,7 +34,7 @@ func (a commands) importCommand() *cobra.Command {
 	var flags command.ProjectFlags
 	cmd := &cobra.Command{
 		Use:   "import SOURCE [DIR]",
-		Short: "Make a project of manifests, a kustomization, a chart or an Application",
+		Short: "Make a project of manifests, a chart, or what Argo CD or Flux apply",
 		Long: `Write a project into DIR (the working directory where there is none) that renders what
 SOURCE is. Files that exist are never overwritten.
 
@@ -44,8 +44,10 @@ SOURCE is one of
   FILE, -   manifests, such as the output of "kustomize build" or "helm template"; they are
             copied, without hooks of Helm that no installation runs and without what an
             export from a cluster adds
-  FILE, -   one Application of Argo CD, or one Kustomization of Flux with its GitRepository:
-            its source becomes that of the component
+  FILE, -   an Application or ApplicationSet of Argo CD, or a Kustomization or HelmRelease of
+            Flux with its source, and several of them: each becomes a component
+  DIR       a repository that Argo CD or Flux apply, or a folder of it: all units that are
+            found there become components, in one project for each cluster
 
 The files of --values become those of the chart, --name is the name of the component, and
 of a chart that of its release (default the name of the folder DIR), and --namespace,
@@ -53,13 +55,16 @@ of a chart that of its release (default the name of the folder DIR), and --names
 Other inputs, such as --set, are refused.
 
 At the end the project is rendered and compared with what it was made of. Exit code 4 says
-that there is a difference; where the render fails, nothing is left behind. An Application
-is not compared: its engine is not at hand.
+that there is a difference; where the render fails, nothing is left behind. A unit of a
+FILE whose source gives no answer is written, and not compared. A unit of a repository
+that does not render stays an object of the one that renders it, or is left to its
+engine, with a warning.
 
 ` + command.ExitCodes,
 		Example: `  ropewalk import ./deploy shop
   helm template web ./chart | ropewalk import - web
-  kubectl get application shop -n argocd -o yaml | ropewalk import - shop`,
+  kubectl get application shop -n argocd -o yaml | ropewalk import - shop
+  ropewalk import ./clusters/production production`,
 		Args: cobra.RangeArgs(1, 2),
 	}
 	cmd.RunE = a.Run(func(ctx context.Context, args []string) error {
@@ -72,16 +77,22 @@ is not compared: its engine is not at hand.
 
 // imported is what a source becomes.
 type imported struct {
-	name  string
-	built map[string]any
+	// name is that of the project, which is written to dir.
+	name, dir string
+	specs     []imports.Spec
 	// files are copied beside the component, by their path in the project.
 	files map[string][]byte
 	// copied is the folder in the project that a folder was copied to; "" where it stays.
 	copied string
 	// root is the folder that the project may read, "" where the source was copied.
 	root string
-	// before is what the render is compared with; "" where nothing is at hand.
-	before string
+	// before is what the render is compared with, and unseen why that is not at hand.
+	before, unseen string
+	// ofUnits is set for units of Argo CD or Flux, items are what these render, and replaced the
+	// objects of the engine that specs stand in place of.
+	ofUnits  bool
+	items    []diff.Item
+	replaced []string
 	// context is that of the project.
 	context map[string]any
 	// left are the fields that are not carried over.
@@ -95,72 +106,107 @@ type imported struct {
 // importedFile is where text is copied to.
 const importedFile = "manifests/imported.yaml"
 
-// maxImported is how much of a folder is copied, in bytes.
-const maxImported = 256 << 20
+// importedResults is how many bytes of evaluations are kept between the renders of an import.
+const importedResults = 256 << 20
 
 func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, given *pflag.FlagSet, from, dir string) error {
-	// Read the source, and lay the flags over it.
-	in, err := a.readSource(from, dir)
-	if err == nil {
-		err = in.keepFlags(given)
-	}
-	if err == nil && len(flags.Values) > 0 {
-		err = in.keepValues(flags.Values, dir)
-	}
-	if err != nil {
+	if err := checkFlags(given); err != nil {
 		return err
 	}
 
-	// Keep what the source is before files are written.
-	old, err := a.beforeImport(ctx, flags, in, from, dir)
+	// What is rendered to be looked at is rendered again to be compared.
+	evaluator, closer, err := flags.Evaluator()
 	if err != nil {
 		return err
+	}
+	defer closer()
+	flags.Shared = resultcache.Evaluator{Next: evaluator, Results: resultcache.New(importedResults)}
+
+	// Read the source, and lay the flags over it.
+	projects, err := a.readSource(ctx, flags, from, dir)
+	if err != nil {
+		return err
+	}
+	for i := range projects {
+		if err := projects[i].keepFlags(given); err != nil {
+			return err
+		}
+		if len(flags.Values) == 0 {
+			continue
+		}
+		if err := projects[i].keepValues(flags.Values, dir); err != nil {
+			return err
+		}
+	}
+
+	// Write the projects, and remove all files if one fails.
+	var made []string
+	different := false
+	for _, in := range projects {
+		differs, err := a.writeImported(ctx, flags, given, in, from, &made)
+		if err != nil {
+			for _, name := range slices.Backward(made) {
+				_ = os.Remove(name) // It may not have been written.
+			}
+			return err
+		}
+		different = different || differs
+	}
+	if different {
+		return command.ErrDifferentReported()
+	}
+	return nil
+}
+
+// writeImported writes a project and compares its render with its source. It reports whether they
+// differ, and adds the files and folders that it makes to made.
+func (a commands) writeImported(ctx context.Context, flags *command.ProjectFlags, given *pflag.FlagSet, in imported, from string, made *[]string) (bool, error) {
+	// Keep what the source is before files are written.
+	old, err := a.beforeImport(ctx, flags, in, from, in.dir)
+	if err != nil {
+		return false, err
 	}
 	defer old.close()
 
-	// Write the files, and remove them if their render fails.
+	// Write the files.
 	fsys, err := in.project()
 	if err != nil {
-		return err
+		return false, err
 	}
-	made, err := missing(dir, fsys)
+	absent, err := missing(in.dir, fsys)
 	if err != nil {
-		return err
+		return false, err
 	}
-	names, err := command.CopyNew(dir, fsys)
-	var report diff.Report
-	var warnings object.Errors
-	if err == nil && in.before != "" {
-		report, warnings, err = a.compareImported(ctx, given, old, in, from, dir)
-	}
+	*made = append(*made, absent...)
+	names, err := command.CopyNew(in.dir, fsys)
 	if err != nil {
-		for _, name := range slices.Backward(made) {
-			_ = os.Remove(name) // It may not have been written.
-		}
-		return err
+		return false, err
 	}
 
 	// Report what was written, and what differs.
-	a.noteImported(in, from, dir, names)
+	if in.unseen != "" {
+		a.noteImported(in, from, in.dir, names)
+		a.Note("not compared: %s\n", in.unseen)
+		return false, nil
+	}
+	report, warnings, err := a.compareImported(ctx, given, old, in, from, in.dir)
+	if err != nil {
+		return false, err
+	}
+	a.noteImported(in, from, in.dir, names)
 	a.Warn(warnings)
-	if _, chart := in.built["helm"]; chart && in.before != "" && !given.Changed("name") {
+	if in.chart() != nil && !given.Changed("name") {
 		a.Note("the chart is rendered as release %q: pass --name RELEASE where the cluster has it under another name (helm list)\n", in.name)
 	}
-	switch {
-	case in.before == "":
-		return nil
-	case report.Empty():
-		without := ""
-		if len(in.cut) > 0 {
-			without = ", without what is left out: " + strings.Join(in.cut, ", ")
-		}
-		a.Note("0 differences between %s and the render of %s%s\n", in.before, dir, without)
-		return nil
+	if !report.Empty() {
+		return true, a.printDiff(report, "text")
 	}
-	if err := a.printDiff(report, "text"); err != nil {
-		return err
+	without := ""
+	if len(in.cut) > 0 {
+		without = ", without what is left out: " + strings.Join(in.cut, ", ")
 	}
-	return command.ErrDifferentReported()
+	a.Note("0 differences between %s and the render of %s%s\n", in.before, in.dir, without)
+	return false, nil
 }
 
 // project returns the files of the project.
@@ -169,21 +215,32 @@ func (i imported) project() (fs.FS, error) {
 	if files == nil {
 		files = map[string][]byte{}
 	}
-	built := map[string]any{"specs": []any{"component.yaml"}}
-	if len(i.context) > 0 {
-		built["context"] = i.context
+	var names []any
+	write := func(file, kind, name, namespace string, content map[string]any) error {
+		metadata := map[string]any{"name": name}
+		if namespace != "" {
+			metadata["namespace"] = namespace
+		}
+		data, err := yaml.Marshal(map[string]any{"apiVersion": spec.APIVersion, "kind": kind, "metadata": metadata, "spec": content})
+		files[file] = data
+		return err
 	}
-	for name, doc := range map[string]struct {
-		kind string
-		spec map[string]any
-	}{"component.yaml": {spec.KindComponent, i.built}, spec.ProjectFile: {spec.KindProject, built}} {
-		data, err := yaml.Marshal(map[string]any{
-			"apiVersion": spec.APIVersion, "kind": doc.kind, "metadata": map[string]any{"name": i.name}, "spec": doc.spec,
-		})
-		if err != nil {
+	for _, s := range i.specs {
+		file := s.Name + ".yaml"
+		if len(i.specs) == 1 {
+			file = "component.yaml"
+		}
+		names = append(names, file)
+		if err := write(file, spec.KindComponent, s.Name, s.Namespace, s.Document()); err != nil {
 			return nil, err
 		}
-		files[name] = data
+	}
+	content := map[string]any{"specs": names}
+	if len(i.context) > 0 {
+		content["context"] = i.context
+	}
+	if err := write(spec.ProjectFile, spec.KindProject, i.name, "", content); err != nil {
+		return nil, err
 	}
 	return memfs.New(files)
 }
@@ -214,72 +271,85 @@ func (a commands) noteImported(in imported, from, dir string, names []string) {
 			a.Note("wrote %s\n", path.Join(filepath.ToSlash(dir), name))
 		}
 	}
+	for _, name := range in.replaced {
+		a.Note("replaced by the specs: %s\n", name)
+	}
 	for _, field := range in.left {
 		a.Note("not carried over: %s\n", field)
 	}
 }
 
 // readSource reads a source of an import. The argument dir is the folder of the new project.
-func (a commands) readSource(from, dir string) (imported, error) {
+func (a commands) readSource(ctx context.Context, flags *command.ProjectFlags, from, dir string) ([]imported, error) {
 	// A folder is not read before it is known what it is.
 	if info, err := os.Stat(from); err == nil && info.IsDir() {
-		return importFolder(from, dir)
+		if out, err := a.importRepository(ctx, flags, from, dir); err != nil || out != nil {
+			return out, err
+		}
+		out, err := importFolder(from, dir)
+		return []imported{out}, err
 	}
 	if strings.HasPrefix(from, "oci://") || path.Ext(from) == ".tgz" {
-		return imported{}, command.Usagef("unpack it (helm pull --untar, tar xzf) and import its folder", "%s: a chart is imported from its folder", from)
+		return nil, command.Usagef("unpack it (helm pull --untar, tar xzf) and import its folder", "%s: a chart is imported from its folder", from)
 	}
 	if strings.Contains(from, "://") {
-		return imported{}, command.Usagef("fetch it first: curl -L URL | ropewalk import -, or git clone for a repository", "%s: a source is a file, a folder or -", from)
+		return nil, command.Usagef("fetch it first: curl -L URL | ropewalk import -, or git clone for a repository", "%s: a source is a file, a folder or -", from)
 	}
 
 	// Read the objects of a file.
 	data, err := a.read(from)
 	if err != nil {
-		return imported{}, err
+		return nil, err
 	}
 	docs, err := spec.ParseManifests(spec.File{Name: from, Data: data}, project.MaxManifests)
 	if err != nil {
-		return imported{}, err
+		return nil, err
 	}
 	objects, at, err := imports.Objects(docs)
 	if err != nil {
-		return imported{}, err
+		return nil, err
 	}
 	if err := imports.Check(from, objects, at); err != nil {
-		return imported{}, err
+		return nil, err
 	}
 
-	// An Application or a Kustomization names its source.
-	for n, o := range objects {
-		switch {
-		case o.Kind() == "Application" && o.Group() == "argoproj.io":
-			out, err := importApplication(o)
-			return out, cmp.Or(cannotImport(from, err), imports.Alone(objects, at, n))
-		case o.Kind() == "Kustomization" && o.Group() == "kustomize.toolkit.fluxcd.io":
-			out, source, err := importKustomization(o, objects)
-			return out, cmp.Or(cannotImport(from, err), imports.Alone(objects, at, n, source))
+	// Units of an engine say what renders them.
+	units, err := imports.Alone(objects, at)
+	if err != nil {
+		return nil, err
+	}
+	if units {
+		if err := imports.CheckSources(objects, at); err != nil {
+			return nil, err
 		}
+		return a.importObjects(ctx, flags, from, data, objects, dir)
 	}
+	out, err := a.importManifests(from, dir, data, docs, len(objects))
+	return []imported{out}, err
+}
 
-	// Other objects are copied, without what only a cluster or an installation has.
+// importManifests makes a component of the objects in a text, without what only a cluster or an
+// installation has.
+func (a commands) importManifests(from, dir string, data []byte, docs []spec.Manifest, objects int) (imported, error) {
 	kept, cut, hooks := imports.WithoutHooks(data, docs)
 	for _, hook := range hooks {
 		a.Note("%s\n", hook)
 	}
 	switch {
-	case len(objects) == 0:
+	case objects == 0:
 		return imported{}, cannotImport(from, errors.New("it holds no object"))
 	case len(kept) == 0:
 		return imported{}, cannotImport(from, errors.New("it holds nothing but hooks that no installation runs"))
 	}
-	docs, err = spec.ParseManifests(spec.File{Name: from, Data: kept}, project.MaxManifests)
+	docs, err := spec.ParseManifests(spec.File{Name: from, Data: kept}, project.MaxManifests)
 	if err != nil {
 		return imported{}, err
 	}
 	text, left := imports.WithoutExport(kept, docs)
 	return imported{
-		name: nameOfFolder(dir), files: map[string][]byte{importedFile: text}, before: filepath.Join(dir, importedFile),
-		cut: cut, left: left, moved: len(text) != len(data), built: map[string]any{"manifests": map[string]any{"paths": []any{importedFile}}},
+		name: nameOfFolder(dir), dir: dir, files: map[string][]byte{importedFile: text}, before: filepath.Join(dir, importedFile),
+		cut: cut, left: left, moved: len(text) != len(data),
+		specs: []imports.Spec{{Name: nameOfFolder(dir), Built: map[string]any{"manifests": map[string]any{"paths": []any{importedFile}}}}},
 	}, nil
 }
 
@@ -324,7 +394,7 @@ func importFolder(from, dir string) (imported, error) {
 	at := filepath.ToSlash(rel)
 
 	// The project reads within its repository, or within its own folder without one.
-	out := imported{name: nameOfFolder(dir), before: from}
+	out := imported{name: nameOfFolder(dir), dir: dir, before: from}
 	root, ok := project.Nearest(base, ".git")
 	if !ok {
 		root = base
@@ -335,59 +405,15 @@ func importFolder(from, dir string) (imported, error) {
 		at = nameOfFolder(from)
 		root = ""
 		out.copied = at
-		out.files, out.left, err = filesOf(full, at)
+		out.files, out.left, err = imports.Files(full, at)
 		if err != nil {
 			return imported{}, &command.EnvironmentError{Err: err}
 		}
 	}
 	out.root = root
-	out.built, err = imports.Folder(from, at)
+	built, err := imports.Folder(from, at)
+	out.specs = []imports.Spec{{Name: out.name, Built: built}}
 	return out, err
-}
-
-// filesOf reads the files of a folder, by their path below into. It leaves out those of Git. Links
-// that leave the repository or lead to a folder are returned as left.
-func filesOf(dir, into string) (files map[string][]byte, left []string, err error) {
-	// Links may lead anywhere in the repository, and nowhere else.
-	base, ok := project.Nearest(dir, ".git")
-	if !ok {
-		base = dir
-	}
-	below, err := filepath.Rel(base, dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	root, err := os.OpenRoot(base)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer root.Close() //nolint:errcheck // nothing was written
-
-	// Bound the size of all files together.
-	size := 0
-	files = map[string][]byte{}
-	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && d.Name() == ".git":
-			return fs.SkipDir
-		case d.IsDir():
-			return nil
-		}
-		data, err := root.ReadFile(filepath.Join(below, name))
-		if err != nil && d.Type()&fs.ModeSymlink != 0 {
-			left = append(left, "the link "+name)
-			return nil
-		}
-		size += len(data)
-		if err == nil && size > maxImported {
-			err = fmt.Errorf("%s has more than %d bytes", dir, maxImported)
-		}
-		files[path.Join(into, name)] = data
-		return err
-	})
-	return files, left, err
 }
 
 // cannotImport returns err as a mistake in a file, or nil if err is nil.

@@ -13,12 +13,21 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/printable"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // kustomizations returns the names that the file of a kustomization may have.
 func kustomizations() []string {
 	return []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+}
+
+// IsBuilt reports whether a folder is a chart or a kustomization.
+func IsBuilt(dir string) bool {
+	return slices.ContainsFunc(append(kustomizations(), "Chart.yaml"), func(name string) bool {
+		info, err := os.Stat(filepath.Join(dir, name))
+		return err == nil && !info.IsDir()
+	})
 }
 
 // Folder returns the engine, with its fields, of a component of the folder dir, which the
@@ -61,6 +70,54 @@ func kustomizationsIn(dir string) (out []string) {
 	return slices.Compact(out)
 }
 
+// maxImported is how much of a folder is copied, in bytes.
+const maxImported = 256 << 20
+
+// Files reads the files of a folder, by their path below into. It leaves out those of Git. Links
+// that leave the repository or lead to a folder are returned as left.
+func Files(dir, into string) (files map[string][]byte, left []string, err error) {
+	// Links may lead anywhere in the repository, and nowhere else.
+	base, ok := project.Nearest(dir, ".git")
+	if !ok {
+		base = dir
+	}
+	below, err := filepath.Rel(base, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close() //nolint:errcheck // nothing was written
+
+	// Bound the size of all files together.
+	size := 0
+	files = map[string][]byte{}
+	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == ".git":
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		data, err := root.ReadFile(filepath.Join(below, name))
+		if err != nil && d.Type()&fs.ModeSymlink != 0 {
+			left = append(left, "the link "+name)
+			return nil
+		}
+		size += len(data)
+		if err == nil && size > maxImported {
+			err = fmt.Errorf("%s has more than %d bytes", dir, maxImported)
+		}
+		files[path.Join(into, name)] = data
+		return err
+	})
+	return files, left, err
+}
+
 // Check refuses objects of the file from that are no manifests, and the files of folders that
 // are imported as a whole.
 func Check(from string, objects []object.Object, at []object.Pos) error {
@@ -91,9 +148,9 @@ func Unexpanded(nodes []*object.Node) (out object.Errors) {
 		hint := ""
 		switch o.Kind() + "." + o.Group() {
 		case "HelmRelease.helm.toolkit.fluxcd.io":
-			hint = "import its chart with its values (ropewalk import CHART DIR -f FILE --name RELEASE) to render what it installs"
+			hint = "import it with its source from a file of their own to render what it installs"
 		case "ApplicationSet.argoproj.io":
-			hint = "import an Application that it makes: kubectl get application NAME -n argocd -o yaml | ropewalk import - DIR"
+			hint = "import it from a file of its own to render what its Applications apply"
 		case "Application.argoproj.io":
 			hint = "import it from a file of its own to render what it applies"
 		case "Kustomization.kustomize.toolkit.fluxcd.io":

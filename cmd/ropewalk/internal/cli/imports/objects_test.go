@@ -4,6 +4,7 @@
 package imports_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,12 +21,22 @@ func parse(t *testing.T, text string) []spec.Manifest {
 }
 
 func TestAloneNamesTheOthers(t *testing.T) {
-	text := ""
+	text := "{apiVersion: argoproj.io/v1alpha1, kind: KIND, metadata: {name: a}}\n"
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 		text += "---\n" + hook(name, "x")
 	}
-	objects, at, err := imports.Objects(parse(t, text))
+	objects, at, err := imports.Objects(parse(t, strings.Replace(text, "KIND", "Application", 1)))
 	require.NoError(t, err)
-	require.NoError(t, imports.Alone(objects, at, 0, 1, 2, 3, 4, 5, 6))
-	require.ErrorContains(t, imports.Alone(objects, at, 1), `ConfigMap "a" in line 2, ConfigMap "c" in line 6, ConfigMap "d" in line 8, ConfigMap "e" in line 10, ConfigMap "f" in line 12 and 1 more`)
+	_, err = imports.Alone(objects, at)
+	require.ErrorContains(t, err, `ConfigMap "a" in line 3, ConfigMap "b" in line 5, ConfigMap "c" in line 7, ConfigMap "d" in line 9, ConfigMap "e" in line 11 and 2 more`)
+
+	// A render of manifests may hold an ApplicationSet, and is one of manifests.
+	objects, at, err = imports.Objects(parse(t, strings.Replace(text, "KIND", "ApplicationSet", 1)))
+	require.NoError(t, err)
+	units, err := imports.Alone(objects, at)
+	require.NoError(t, err)
+	require.False(t, units)
+	units, err = imports.Alone(objects[:1], at)
+	require.NoError(t, err)
+	require.True(t, units)
 }
