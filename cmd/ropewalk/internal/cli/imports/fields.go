@@ -58,7 +58,8 @@ func uncarried(u Unit) []string {
 	spec := field(u.Object, "spec")
 	for _, m := range spec.Members {
 		crds := m.Name == "install" && len(m.Value.Members) == 1 && m.Value.Members[0].Name == "crds"
-		if slices.Contains(applied()[u.Kind], m.Name) && !crds {
+		metadata := m.Name == "commonMetadata" && len(u.Overlays) > 0
+		if slices.Contains(applied()[u.Kind], m.Name) && !crds && !metadata {
 			out = append(out, "spec."+m.Name)
 		}
 	}

@@ -4,6 +4,7 @@
 package imports
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -159,6 +160,9 @@ func (p *Plan) add(to *Project, u Unit, names map[gitops.ID]string, base string)
 			return err
 		}
 		s.Built = built
+		if overlays := overlaysOf(u); len(overlays) > 0 {
+			s.Built["overlays"] = overlays
+		}
 		if helm, ok := s.Built["helm"].(map[string]any); ok {
 			tidyChart(helm, s.Name)
 		}
@@ -206,6 +210,24 @@ func (p *Plan) dependencies(u Unit, names map[gitops.ID]string) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// overlaysOf returns the patches that a unit lays over its objects, as a document has them.
+func overlaysOf(u Unit) (out []any) {
+	for _, o := range u.Overlays {
+		patch, err := object.Decode(o.Patch.JSON())
+		if err != nil {
+			continue // One without a patch lays nothing over fields.
+		}
+		selected := map[string]any{}
+		for name, pattern := range map[string]string{"kind": cmp.Or(o.Select.Kind, "*"), "name": o.Select.Name, "namespace": o.Select.Namespace, "group": o.Select.Group} {
+			if pattern != "" {
+				selected[name] = pattern
+			}
+		}
+		out = append(out, map[string]any{"select": selected, "patch": map[string]any(patch)})
+	}
+	return out
 }
 
 // addSecret names the Secret with the credentials of what a spec is fetched from.
