@@ -109,6 +109,9 @@ type Helm struct {
 	APIVersions []string
 	// Hooks is HooksWaves or HooksReject.
 	Hooks string
+	// PostRenderers are fields of kustomizations that are laid over the objects of the
+	// templates, one after the other.
+	PostRenderers []object.Value
 }
 
 // KustomizeFields returns the fields of a kustomization that a component lays over another.
@@ -263,6 +266,12 @@ func (p part) helm(source bool) *Helm {
 		ValuesFiles: p.paths("valuesFiles"), SkipCRDs: p.Flag("skipCRDs"), Namespace: p.at("namespace").Text, ReleaseName: p.at("releaseName").Text,
 		Hooks: cmp.Or(p.at("hooks").Text, HooksWaves), APIVersions: p.Words("apiVersions"),
 		PullSecretRef: p.at("pullSecretRef", "name").Text, Verify: p.verify(),
+	}
+
+	for _, item := range p.items("postRenderers") {
+		if k := item.Field("kustomize"); k.Kind == object.KindMap {
+			out.PostRenderers = append(out.PostRenderers, k)
+		}
 	}
 
 	// A repository of charts is a URL.

@@ -222,6 +222,10 @@ func TestWhereTheFilesOfAUnitOfFluxAre(t *testing.T) {
 			map[string]string{"r.yaml": source("HelmRepository", "r", "{type: oci, url: oci://registry.example.com/charts}")},
 			`{"helm":{"chart":"oci://registry.example.com/charts/web","releaseName":"a","skipCRDs":true,"values":{},"version":"1.0.0"}}`,
 		},
+		"a chart with what is laid over it": {
+			release("a", "{chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: flux-system}}}, postRenderers: [{kustomize: {images: [{name: a, newTag: b}], patches: [{patch: c}]}}]}"), chart,
+			`{"helm":{"chart":"charts/web","postRenderers":[{"kustomize":{"images":[{"name":"a","newTag":"b"}],"patches":[{"patch":"c"}]}}],"releaseName":"a","values":{}}}`,
+		},
 		"a chart that is an artifact": {
 			release("a", "{chartRef: {kind: OCIRepository, name: r, namespace: flux-system}}"),
 			map[string]string{"r.yaml": source("OCIRepository", "r", "{url: oci://registry.example.com/charts/web, ref: {tag: 1.0.0}}")},
@@ -242,6 +246,19 @@ func TestWhereTheFilesOfAUnitOfFluxAre(t *testing.T) {
 			require.Equal(t, c.want, string(units[0].Components[0].JSON()))
 		})
 	}
+}
+
+func TestWhatIsNotLaidOverAChartIsReported(t *testing.T) {
+	got := expand(t, map[string]string{
+		"a.yaml":                release("a", "{chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: flux-system}}}, postRenderers: [{kustomize: {patchesJson6902: []}}, {other: {}}], commonMetadata: {labels: {a: b}}}"),
+		"charts/web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+	}).Units
+	require.Len(t, got, 1)
+	require.Equal(t, []string{
+		"a.yaml:4:128: spec: HelmRelease/shop/a: the field spec.postRenderers.patchesJson6902 is not carried over",
+		"a.yaml:4:152: spec: HelmRelease/shop/a: the field spec.postRenderers.other is not carried over",
+	}, []string{got[0].Warnings[0].Error(), got[0].Warnings[1].Error()})
+	require.Equal(t, `{"metadata":{"labels":{"a":"b"}}}`, string(got[0].Overlays[0].Patch.JSON()))
 }
 
 func TestTwoUnitsOfOneNameAreReported(t *testing.T) {

@@ -92,11 +92,7 @@ func (x *expanding) kustomization(f found) Unit {
 		members = append(members, member(name, f.at("spec", name)))
 	}
 	members = append(members, member("components", x.components(f, source, at)))
-	metadata := f.at("spec", "commonMetadata")
-	if labels := lookup(metadata, "labels"); labels.Kind == object.KindMap {
-		members = append(members, member("labels", object.ListAt(labels.Pos, mapOf(labels.Pos, member("pairs", labels)))))
-	}
-	members = append(members, member("commonAnnotations", lookup(metadata, "annotations")))
+	u.Overlays = commonMetadata(f.at("spec", "commonMetadata"))
 	built := []object.Member{member("kustomize", mapOf(spec.Pos, members...))}
 	if source.reference.Kind != object.KindNone {
 		built = append(built, member("source", source.reference))

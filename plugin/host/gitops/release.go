@@ -6,11 +6,13 @@ package gitops
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // helmRelease returns the unit of a HelmRelease of Flux.
@@ -33,16 +35,50 @@ func (x *expanding) helmRelease(f found) Unit {
 	if f.text("spec", "install", "crds") == "Skip" {
 		helm = append(helm, member("skipCRDs", object.BoolAt(true, f.at("spec", "install", "crds").Pos)))
 	}
+	helm = append(helm, member("postRenderers", postRenderers(&u, f.at("spec", "postRenderers"))))
 	u.Components = []object.Value{mapOf(spec.Pos, member("helm", mapOf(spec.Pos, append(chart, helm...)...)), member("source", source))}
-	if post := f.at("spec", "postRenderers"); len(post.Items) > 0 {
-		u.Warnings = append(u.Warnings, warning(post.Pos, "", "%s: spec.postRenderers are not carried over", u.ID))
-	}
+	u.Overlays = commonMetadata(f.at("spec", "commonMetadata"))
 	noteFields(&u, f.Written, "spec", []string{
 		"chart", "chartRef", "commonMetadata", "dependsOn", "driftDetection", "install", "interval", "kubeConfig", "maxHistory", "persistentClient",
 		"postRenderers", "releaseName", "rollback", "serviceAccountName", "storageNamespace", "suspend", "targetNamespace", "test", "timeout", "uninstall",
 		"upgrade", "values", "valuesFrom", "healthCheckExprs", "waitStrategy",
 	})
 	return u
+}
+
+// postRenderers returns what a HelmRelease lays over the objects of its chart. Other fields than
+// those of kustomize are warnings.
+func postRenderers(u *Unit, list object.Value) object.Value {
+	var out []object.Value
+	for _, item := range list.Items {
+		k := lookup(item, "kustomize")
+		var fields []object.Member
+		for _, m := range append(slices.Clone(item.Members), k.Members...) {
+			switch m.Name {
+			case "kustomize":
+			case "patches", "images":
+				fields = append(fields, m)
+			default:
+				u.Warnings = append(u.Warnings, warning(m.Pos, "", "%s: the field spec.postRenderers.%s is not carried over", u.ID, m.Name))
+			}
+		}
+		out = append(out, mapOf(item.Pos, member("kustomize", mapOf(cmp.Or(k.Pos, item.Pos), fields...))))
+	}
+	if len(out) == 0 {
+		return object.Value{}
+	}
+	return object.ListAt(list.Pos, out...)
+}
+
+// commonMetadata returns the overlay with the labels and annotations that all objects of a unit of
+// Flux get. Flux sets them on the objects alone, and not on the templates of their pods.
+func commonMetadata(v object.Value) []spec.Overlay {
+	metadata := mapOf(v.Pos, member("labels", lookup(v, "labels")), member("annotations", lookup(v, "annotations")))
+	if len(metadata.Members) == 0 {
+		return nil
+	}
+	// A unit without objects has none to select.
+	return []spec.Overlay{{Pos: v.Pos, Patch: mapOf(v.Pos, member("metadata", metadata)), Found: true}}
 }
 
 // releaseName returns the name of a release: by default that of the HelmRelease, after its target

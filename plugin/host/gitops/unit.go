@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/memfs"
@@ -124,15 +125,12 @@ func (u Unit) IsSame(other Unit) bool {
 	if u.Problem != nil || other.Problem != nil {
 		return u.Problem != nil && other.Problem != nil && u.Problem.Err.Error() == other.Problem.Err.Error()
 	}
-	if u.isLocal() || len(u.Components) != len(other.Components) || u.Namespace != other.Namespace || u.KubeVersion != other.KubeVersion {
+	if u.isLocal() || u.Namespace != other.Namespace || u.KubeVersion != other.KubeVersion {
 		return false
 	}
-	for i, component := range u.Components {
-		if !bytes.Equal(component.JSON(), other.Components[i].JSON()) {
-			return false
-		}
-	}
-	return true
+	same := func(a, b object.Value) bool { return bytes.Equal(a.JSON(), b.JSON()) }
+	return slices.EqualFunc(u.Components, other.Components, same) &&
+		slices.EqualFunc(u.Overlays, other.Overlays, func(a, b spec.Overlay) bool { return same(a.Patch, b.Patch) })
 }
 
 // isLocal reports whether a unit has files of the repository.

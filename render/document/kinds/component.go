@@ -38,6 +38,12 @@ func component() Field {
 			{Name: "skipCRDs", Kind: truth, Doc: "Leave out the folder crds of the chart."},
 			{Name: "apiVersions", Kind: list, Each: full(), Doc: "Further capabilities."},
 			{Name: "hooks", Kind: text, Values: choices("waves", "reject"), Doc: "Whether hooks become waves."},
+			{Name: "postRenderers", Kind: list, Doc: "What is laid over the objects of its templates, in order, as in a HelmRelease of Flux.", Each: &Field{Kind: fields, Fields: []Field{
+				{Name: "kustomize", Kind: fields, Need: true, Doc: "Fields of a kustomization.", Fields: []Field{
+					{Name: "patches", Kind: list, Free: true, Doc: "Patches, as in a kustomization."},
+					{Name: "images", Kind: list, Free: true, Doc: "Images, as in a kustomization."},
+				}},
+			}}},
 		}},
 		{Name: "artifact", Kind: fields, Doc: "An OCI artifact with manifests in it.", Fields: []Field{
 			{Name: "ref", Kind: text, Full: true, Need: true, Rule: ociReference(), Hint: "write oci://HOST/REPOSITORY@sha256:…", Doc: "oci://HOST/REPOSITORY@sha256:…, or a tag."},

@@ -27,6 +27,9 @@ func (p *Evaluator) buildComponent(ctx context.Context, req evaluate.Request) (e
 		return evaluate.Result{}, object.Errors{{Stage: object.StageEvaluate, Pos: req.Component.Pos, Path: req.Component.Path.String(), Err: component.ErrNoEngine}}
 	}
 	out, err := engine(ctx, building)
+	if err == nil && req.Component.Helm != nil {
+		out, err = component.PostRender(ctx, p.kustomize, building, out)
+	}
 	if err == nil {
 		out, err = component.Substitute(building, out)
 	}
