@@ -51,6 +51,8 @@ type Options struct {
 	// loaded as folders are that are components by themselves. No folder is searched where there
 	// are some and no Args.
 	Specs []spec.Transform
+	// Hidden are texts that no message may show, such as values of Secrets in Specs.
+	Hidden []string
 	// Dir is the directory that Args, Root, Values and CRDs are relative to, and
 	// that positions are relative to; "." where it is "". With FS, "." is the root
 	// of FS, and all are slash-separated; one that begins with / begins there too.

@@ -61,6 +61,9 @@ func addSecrets(p planning, into *object.Secrets) {
 	for _, text := range p.variables.texts {
 		into.Add(text)
 	}
+	for _, text := range p.opts.Hidden {
+		into.Add(text)
+	}
 
 	// In options the name decides.
 	args := slices.Concat(p.opts.Set, p.opts.Overrides, p.opts.Runtime)

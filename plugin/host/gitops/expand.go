@@ -131,6 +131,7 @@ func (x *expanding) entries() []Written {
 		}
 	}
 	// Releases without an entry are read last: a folder of bases holds what others render.
+	all := left
 	if units := slices.DeleteFunc(slices.Clone(left), func(w Written) bool { return w.TextOf("kind") == kindHelmRelease }); len(units) > 0 {
 		left = units
 	}
@@ -157,7 +158,13 @@ func (x *expanding) entries() []Written {
 	for _, w := range out {
 		x.read[w.Pos.File] = true
 	}
-	return out
+
+	// Releases beside an entry are in a file that is not looked at again.
+	return slices.DeleteFunc(all, func(w Written) bool {
+		return !slices.ContainsFunc(out, func(o Written) bool {
+			return o.Pos == w.Pos || o.Pos.File == w.Pos.File && w.TextOf("kind") == kindHelmRelease
+		})
+	})
 }
 
 // clustersOf returns the folders that tell entries of one name apart: in clusters/a/flux-system and
@@ -309,8 +316,10 @@ func mentionsUnits(files fs.FS, names []string) bool {
 			continue
 		}
 		text := string(data)
-		if strings.Contains(text, "toolkit.fluxcd.io") || strings.Contains(text, groupArgo) || strings.Contains(text, "kind: ConfigMap") || strings.Contains(text, "configMapGenerator") {
-			return true
+		for _, mention := range []string{"toolkit.fluxcd.io", groupArgo, "kind: ConfigMap", "kind: Secret", "configMapGenerator", "secretGenerator"} {
+			if strings.Contains(text, mention) {
+				return true
+			}
 		}
 	}
 	return false

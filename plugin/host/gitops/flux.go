@@ -161,18 +161,14 @@ func (x *expanding) variables(f found, u *Unit) (object.Value, bool) {
 		out.Members = append(out.Members, member(name, v))
 	}
 	for _, ref := range f.at("spec", "postBuild", "substituteFrom").Items {
-		kind, name := ref.TextOf("kind"), ref.TextOf("name")
 		optional, _ := ref.Get("optional")
-		from, known := x.lookup(ID{f.cluster, kind, u.ID.Namespace, name})
-		switch {
-		case kind == "ConfigMap" && known:
-			for _, m := range from.at("data").Members {
-				set(m.Name, m.Value)
-			}
-		case optional.Text == "true":
-		default:
+		data, known := x.dataOf(f, u, ref)
+		for _, m := range data {
+			set(m.Name, m.Value)
+		}
+		if !known && optional.Text != "true" {
 			u.Unchecked = true
-			u.Warnings = append(u.Warnings, warning(ref.Pos, "", "%s: the variables in %s %q are in the cluster alone: ${NAME} stays, and no schema is checked", u.ID, kind, name))
+			u.Warnings = append(u.Warnings, warning(ref.Pos, "", "%s: the variables in %s %q are in the cluster alone: ${NAME} stays, and no schema is checked", u.ID, ref.TextOf("kind"), ref.TextOf("name")))
 		}
 	}
 	for _, m := range f.at("spec", "postBuild", "substitute").Members {

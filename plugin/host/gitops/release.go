@@ -5,6 +5,7 @@ package gitops
 
 import (
 	"cmp"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -159,25 +160,32 @@ func ociChart(url string, ref object.Value, at object.Pos) []object.Member {
 func (x *expanding) releaseValues(f found, u *Unit) object.Value {
 	out := object.Value{Kind: object.KindMap, Pos: f.at("spec").Pos}
 	for _, ref := range f.at("spec", "valuesFrom").Items {
-		kind, name := ref.TextOf("kind"), ref.TextOf("name")
 		key := cmp.Or(ref.TextOf("valuesKey"), "values.yaml")
-		from, known := x.lookup(ID{f.cluster, kind, u.ID.Namespace, name})
-		text := from.at("data", key)
+		data, _ := x.dataOf(f, u, ref)
+		text := lookup(object.Value{Kind: object.KindMap, Members: data}, key)
 		optional, _ := ref.Get("optional")
 		switch {
-		case kind != "ConfigMap" || !known || text.Kind != object.KindString:
+		case text.Kind != object.KindString:
 			if optional.Text != "true" {
-				u.Warnings = append(u.Warnings, warning(ref.Pos, "", "%s: the values in %s %q are in the cluster alone: the chart has its defaults here", u.ID, kind, name))
+				u.Warnings = append(u.Warnings, warning(ref.Pos, "", "%s: the values in %s %q are in the cluster alone: the chart has its defaults here", u.ID, ref.TextOf("kind"), ref.TextOf("name")))
 			}
 		case ref.TextOf("targetPath") != "":
 			out = out.Merge(nested(ref.TextOf("targetPath"), text))
 		default:
 			var values any
 			if err := yaml.Unmarshal([]byte(text.Text), &values); err != nil {
+				// What a parser quotes may be a secret.
+				if ref.TextOf("kind") == kindSecret {
+					err = errors.New("it does not parse")
+				}
 				u.Warnings = append(u.Warnings, warning(text.Pos, "", "%s: the values are no YAML: %w", u.ID, err))
 				continue
 			}
-			if v := valueOf(values, object.Value{Pos: text.Pos}); v.Kind == object.KindMap {
+			v := valueOf(values, object.Value{Pos: text.Pos})
+			if ref.TextOf("kind") == kindSecret {
+				u.Secrets = append(u.Secrets, scalars(v)...)
+			}
+			if v.Kind == object.KindMap {
 				out = out.Merge(v)
 			}
 		}

@@ -94,8 +94,8 @@ type scanned struct {
 	unread object.Errors
 }
 
-// scan reads the objects of the engines in the files of a repository, and the ConfigMaps that they
-// may refer to.
+// scan reads the objects of the engines in the files of a repository, and the ConfigMaps and
+// Secrets that they may refer to.
 func (r Repository) scan(ctx context.Context) (scanned, error) {
 	out := scanned{byFile: map[string][]Written{}, byName: map[ID][]Written{}}
 	names, err := r.files(ctx)
@@ -103,32 +103,32 @@ func (r Repository) scan(ctx context.Context) (scanned, error) {
 		return out, err
 	}
 
-	// Most repositories have nothing of an engine, and no ConfigMap counts there.
-	var configMaps []string
+	// Most repositories have nothing of an engine, and no ConfigMap or Secret counts there.
+	var data []string
 	for _, name := range names {
 		if ctx.Err() != nil {
 			return out, ctx.Err()
 		}
-		data, err := readFile(r.FS, name)
+		text, err := readFile(r.FS, name)
 		switch {
 		case err != nil: // What cannot be read is told where something refers to it.
-		case bytes.Contains(data, []byte("fluxcd.")) || bytes.Contains(data, []byte(groupArgo)):
-			out.addFile(name, data)
-		case bytes.Contains(data, []byte("ConfigMap")):
-			configMaps = append(configMaps, name)
+		case bytes.Contains(text, []byte("fluxcd.")) || bytes.Contains(text, []byte(groupArgo)):
+			out.addFile(name, text)
+		case bytes.Contains(text, []byte("ConfigMap")) || bytes.Contains(text, []byte("kind: Secret")) || bytes.Contains(text, []byte(`"Secret"`)):
+			data = append(data, name)
 		}
 	}
 	if !slices.ContainsFunc(out.objects, isUnit) {
 		return out, nil
 	}
 	engines := len(out.unread)
-	for _, name := range configMaps {
-		data, err := readFile(r.FS, name)
+	for _, name := range data {
+		text, err := readFile(r.FS, name)
 		if err == nil {
-			out.addFile(name, data)
+			out.addFile(name, text)
 		}
 	}
-	out.unread = out.unread[:engines] // Templates of ConfigMaps are many, and nobody misses them.
+	out.unread = out.unread[:engines] // Templates of these are many, and no unit refers to them.
 	return out, ctx.Err()
 }
 

@@ -78,6 +78,8 @@ type Unit struct {
 	// Unchecked is set if values that are in the cluster alone are missing in its objects, which
 	// no schema is for then.
 	Unchecked bool
+	// Secrets are the values of Secrets of the repository in it, which no message and no page shows.
+	Secrets []string
 	// Warnings are about fields that are not carried over.
 	Warnings object.Errors
 	// Problem is why it cannot be rendered here; nil if it can be. It is a warning if no file of the
@@ -115,6 +117,7 @@ func (u Unit) Options(files fs.FS, base host.Options) (host.Options, error) {
 	}
 	out.Context = spec.Context{Namespace: u.Namespace, KubeVersion: u.KubeVersion}.Merge(out.Context)
 	out.AllowEmpty = true
+	out.Hidden = u.Secrets
 	out.SkipSchemas = out.SkipSchemas || u.Unchecked
 	return out, nil
 }

@@ -143,6 +143,7 @@ func (a Commands) run(ctx context.Context, o *options, args []string) error {
 		return err
 	}
 	report := preview.Gather(process.CurrentRelease().Version, p.base.Revision, p.head.Revision, results)
+	report.Hide(p.secrets())
 	files, err := o.files(report, p.selected)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/units"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
@@ -105,20 +106,41 @@ func (p *previewing) isUntouched(id gitops.ID) bool {
 	return had && has && base.IsSame(head)
 }
 
-// noteUnits tells which units the head has that are not rendered, and what is not expanded.
+// secrets returns the values of Secrets that units of both sides are made of.
+func (p *previewing) secrets() []string {
+	var out []string
+	for _, s := range []*side{&p.base, &p.head} {
+		for _, id := range slices.SortedFunc(maps.Keys(s.units), gitops.ID.Compare) {
+			out = append(out, s.units[id].Secrets...)
+		}
+	}
+	return out
+}
+
+// noteUnits tells which units the head has that are not rendered, what is not carried over of the
+// others, and what is not expanded. What several units have in common is one note.
 func (p *previewing) noteUnits() {
-	reasons := map[string][]string{}
+	reasons, missing := map[string][]string{}, map[string][]string{}
 	for id, u := range p.head.units {
 		if u.Problem != nil {
 			text := u.Problem.Err.Error()
 			reasons[text] = append(reasons[text], id.String())
+			continue
+		}
+		for _, w := range u.Warnings {
+			text := strings.TrimPrefix(w.Err.Error(), id.String()+": ")
+			missing[text] = append(missing[text], id.String())
 		}
 	}
-	for _, text := range object.SortedKeys(reasons) {
-		names := reasons[text]
-		slices.Sort(names)
-		p.head.Notes = append(p.head.Notes, fmt.Sprintf("Not rendered: %s: %s.", printable.List(names, most), text))
+	note := func(kind string, texts map[string][]string) {
+		for _, text := range object.SortedKeys(texts) {
+			names := texts[text]
+			slices.Sort(names)
+			p.head.Notes = append(p.head.Notes, fmt.Sprintf("%s: %s: %s.", kind, printable.List(slices.Compact(names), most), text))
+		}
 	}
+	note("Not rendered", reasons)
+	note("Not as in the cluster", missing)
 	for _, w := range p.head.warnings {
 		p.head.Notes = append(p.head.Notes, fmt.Sprintf("%s: %s.", w.Pos, w.Err))
 	}
