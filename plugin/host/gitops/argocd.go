@@ -163,7 +163,7 @@ func (x *expanding) sourceKind(u *Unit, source object.Value, here bool, folder s
 	switch {
 	case !here:
 		return strings.ToLower(lookup(u.Object, "status").TextOf("sourceType"))
-	case isFile(x.repo.FS, path.Join(folder, "Chart.yaml")):
+	case isFile(x.repo.FS, path.Join(folder, chartFile)):
 		return "helm"
 	case x.hasKustomization(folder):
 		return "kustomize"

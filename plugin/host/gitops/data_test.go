@@ -57,13 +57,13 @@ func TestValuesOfASecretAreAtTheReference(t *testing.T) {
 		"charts/web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
 	}).Units
 	require.Len(t, units, 1)
-	require.Equal(t, []string{"a.yaml:4:135: spec: HelmRelease/shop/a: the values are no YAML: it does not parse"}, []string{units[0].Warnings[0].Error()})
+	require.Equal(t, []string{"a.yaml:4:137: spec: HelmRelease/shop/a: the values are no YAML: it does not parse"}, []string{units[0].Warnings[0].Error()})
 	require.Subset(t, units[0].Secrets, []string{"s3cret", "7412"})
 	require.NotContains(t, units[0].Secrets, "true")
 	helm, _ := units[0].Components[0].Get("helm")
 	values, _ := helm.Get("values")
 	auth, _ := values.Get("auth")
-	require.Equal(t, "a.yaml:4:105", auth.Pos.String())
+	require.Equal(t, "a.yaml:4:112", auth.Pos.String())
 }
 
 // Both are entries: no unit renders the file.

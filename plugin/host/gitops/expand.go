@@ -110,15 +110,31 @@ func Expand(ctx context.Context, repo Repository, render Render) (Expansion, err
 		}
 	}
 
-	// Charts come from sources that any unit may have rendered.
-	for i := 0; i < len(x.releases); i++ {
-		err := x.add(ctx, x.helmRelease(x.releases[i]))
-		if err != nil {
-			return Expansion{}, err
-		}
+	// Charts come from sources that any unit may have rendered. Those that nothing renders are
+	// entries too, and may make releases in turn.
+	if err := x.addReleases(ctx); err != nil {
+		return Expansion{}, err
+	}
+	if err := x.expandCharts(ctx); err != nil {
+		return Expansion{}, err
+	}
+	if err := x.addReleases(ctx); err != nil {
+		return Expansion{}, err
 	}
 	slices.SortFunc(x.units, func(a, b Unit) int { return a.Compare(b.ID) })
 	return Expansion{Units: x.units, Warnings: x.warnings.Sorted(), Local: x.local}, nil
+}
+
+// addReleases adds the units of the HelmReleases that were found.
+func (x *expanding) addReleases(ctx context.Context) error {
+	for len(x.releases) > 0 {
+		f := x.releases[0]
+		x.releases = x.releases[1:]
+		if err := x.add(ctx, x.helmRelease(f)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // entries returns the objects of the engines that no unit renders, as far as that is known: those

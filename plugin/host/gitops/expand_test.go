@@ -31,7 +31,7 @@ func expand(t *testing.T, files map[string]string, urls ...string) gitops.Expans
 	render := func(_ context.Context, u gitops.Unit, wanted func(fs.FS, []string) bool) (gitops.Rendered, error) {
 		var out gitops.Rendered
 		for name, text := range files {
-			if path.Ext(name) != ".yaml" || !strings.HasPrefix(name, folderOf(u)+"/") || strings.Contains(text, "kustomize.config.k8s.io") {
+			if path.Ext(name) != ".yaml" || path.Base(name) == "Chart.yaml" || !strings.HasPrefix(name, folderOf(u)+"/") || strings.Contains(text, "kustomize.config.k8s.io") {
 				continue
 			}
 			out.Read = append(out.Read, name)
@@ -58,6 +58,10 @@ func folderOf(u gitops.Unit) string {
 	at, _ := u.Components[0].Lookup(object.Fields("kustomize", "path"))
 	if at.Kind == object.KindString {
 		return at.Text
+	}
+	chart, _ := u.Components[0].Lookup(object.Fields("helm", "chart"))
+	if chart.Kind == object.KindString {
+		return chart.Text + "/templates"
 	}
 	paths, _ := u.Components[0].Lookup(object.Fields("manifests", "paths"))
 	if len(paths.Items) > 0 {
@@ -290,4 +294,29 @@ func TestFilesThatAreNoYAMLAreReported(t *testing.T) {
 func TestUnitsInAListAreFound(t *testing.T) {
 	text := "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a}, spec: {}}\n"
 	require.Equal(t, []string{`Application/a at a.yaml:4:3 not rendered: a.yaml:4:84: spec: Application/a has no source`}, summary(expand(t, map[string]string{"a.yaml": text})))
+}
+
+// The templates of the test are not filled: a chart renders to its files.
+func TestAChartThatMakesApplicationsIsAnEntry(t *testing.T) {
+	app := "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: NAME, namespace: argocd}\nspec: {source: {repoURL: https://git.example.com/acme/fleet, path: web}}\n"
+	chart := "apiVersion: v2\nname: x\nversion: 1.0.0\n"
+	files := map[string]string{
+		"apps/Chart.yaml": chart, "apps/templates/a.yaml": strings.ReplaceAll(app, "NAME", "a"),
+		// One inside of another chart, one that a unit renders, and one that makes nothing.
+		"apps/charts/sub/Chart.yaml": chart, "apps/charts/sub/templates/b.yaml": strings.ReplaceAll(app, "NAME", "b"),
+		"used/Chart.yaml": chart, "used/templates/c.yaml": strings.ReplaceAll(app, "NAME", "c"),
+		"root.yaml":        strings.ReplaceAll(strings.ReplaceAll(app, "NAME", "root"), "path: web", "path: used"),
+		"seed/Chart.yaml":  chart + "dependencies:\n- name: argocd-apps\n",
+		"empty/Chart.yaml": chart, "empty/templates/d.tpl": app, "web/config.yaml": "kind: ConfigMap\n",
+	}
+	e := expand(t, files)
+	var ids []string
+	for _, u := range e.Units {
+		ids = append(ids, u.ID.String())
+	}
+	require.Equal(t, []string{"Application/argocd/a", "Application/argocd/c", "Application/argocd/root", "Chart/apps"}, ids)
+	require.Equal(t, []gitops.ID{{Kind: "Chart", Name: "apps"}}, e.Units[0].Parents)
+	require.Len(t, e.Warnings, 2)
+	require.Contains(t, e.Warnings[1].Error(), `the chart "seed" makes`)
+	require.Equal(t, `empty/Chart.yaml:1:1: spec: the chart "empty" makes Applications or objects of Flux, and has none with its own values: they are not looked at`, e.Warnings[0].Error())
 }

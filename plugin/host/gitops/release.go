@@ -132,7 +132,7 @@ func (x *expanding) chart(f found) (fields []object.Member, source object.Value,
 		return nil, source, from.problem
 	}
 	folder := path.Join(from.folder, name.Text)
-	if from.here && !isFile(x.repo.FS, path.Join(folder, "Chart.yaml")) {
+	if from.here && !isFile(x.repo.FS, path.Join(folder, chartFile)) {
 		return nil, source, mistake(name.Pos, "", "there is no chart in the folder %q of the repository", folder)
 	}
 	fields = []object.Member{member("chart", object.TextAt(folder, name.Pos))}

@@ -90,6 +90,8 @@ type scanned struct {
 	// byFile and byName are the same objects, by their files, and by their names in any cluster.
 	byFile map[string][]Written
 	byName map[ID][]Written
+	// charts are the folders of charts whose templates make objects of an engine, sorted.
+	charts []string
 	// unread are files that look as if they had such objects and are no YAML, such as templates.
 	unread object.Errors
 }
@@ -98,10 +100,11 @@ type scanned struct {
 // Secrets that they may refer to.
 func (r Repository) scan(ctx context.Context) (scanned, error) {
 	out := scanned{byFile: map[string][]Written{}, byName: map[ID][]Written{}}
-	names, err := r.files(ctx)
+	names, charts, err := r.files(ctx)
 	if err != nil {
 		return out, err
 	}
+	out.charts = slices.DeleteFunc(charts, func(folder string) bool { return !r.makesUnits(folder) })
 
 	// Most repositories have nothing of an engine, and no ConfigMap or Secret counts there.
 	var data []string
@@ -118,7 +121,7 @@ func (r Repository) scan(ctx context.Context) (scanned, error) {
 			data = append(data, name)
 		}
 	}
-	if !slices.ContainsFunc(out.objects, isUnit) {
+	if !slices.ContainsFunc(out.objects, isUnit) && len(out.charts) == 0 {
 		return out, nil
 	}
 	engines := len(out.unread)
@@ -202,12 +205,11 @@ func readFile(files fs.FS, name string) ([]byte, error) {
 	return fs.ReadFile(files, name)
 }
 
-// files returns the YAML and JSON files of the repository, sorted. Hidden folders, the
-// templates of charts and the outputs of renders are left out.
-func (r Repository) files(ctx context.Context) ([]string, error) {
-	var out []string
+// files returns the YAML and JSON files of the repository, sorted, and the folders of its charts.
+// Hidden folders, the templates of charts and the outputs of renders are left out.
+func (r Repository) files(ctx context.Context) (out, charts []string, err error) {
 	seen := 0
-	err := fs.WalkDir(r.FS, path.Clean(r.Dir), func(name string, entry fs.DirEntry, err error) error {
+	err = fs.WalkDir(r.FS, path.Clean(r.Dir), func(name string, entry fs.DirEntry, err error) error {
 		seen++
 		switch {
 		case err != nil:
@@ -220,14 +222,17 @@ func (r Repository) files(ctx context.Context) ([]string, error) {
 			return fs.SkipDir
 		case entry.IsDir() && name != r.Dir && isFile(r.FS, path.Join(name, output.MarkerFile)):
 			return fs.SkipDir
-		case entry.IsDir() && entry.Name() == "templates" && isFile(r.FS, path.Join(path.Dir(name), "Chart.yaml")):
+		case entry.IsDir() && entry.Name() == "templates" && isFile(r.FS, path.Join(path.Dir(name), chartFile)):
 			return fs.SkipDir
 		case entry.Type().IsRegular() && project.IsDocument(name):
 			out = append(out, name)
+			if entry.Name() == chartFile {
+				charts = append(charts, path.Dir(name))
+			}
 		}
 		return nil
 	})
-	return out, err
+	return out, charts, err
 }
 
 // isFile reports whether a regular file is there.

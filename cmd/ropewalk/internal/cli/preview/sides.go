@@ -284,7 +284,12 @@ func (p *previewing) projectsOf(ctx context.Context, s *side, repository string,
 		if err != nil {
 			return &command.EnvironmentError{Err: err}
 		}
-		if _, err := s.files.Lstat(folder); len(found) == 0 && len(s.units) == 0 && err == nil {
+		if len(found) > 0 && len(s.units) == 0 {
+			s.warnings = nil // Its projects are what the repository is for.
+		}
+		// A head that has no units any more is no project for that.
+		isProject := len(found) == 0 && len(s.units) == 0 && len(p.base.units) == 0
+		if _, err := s.files.Lstat(folder); isProject && err == nil {
 			found = []string{folder}
 		}
 		dirs = append(dirs, found...)

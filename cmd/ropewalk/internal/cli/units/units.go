@@ -39,9 +39,6 @@ func Expand(ctx context.Context, files *checkout.Files, folder string, flags *co
 	if err != nil {
 		return found, err
 	}
-	if len(found.Units) == 0 {
-		found.Warnings = nil // They are about files of something else.
-	}
 	found.Units = slices.DeleteFunc(found.Units, func(u gitops.Unit) bool { return u.Project != "" && isProject(files, u.Project) })
 	return found, nil
 }
