@@ -133,6 +133,7 @@ func (p *previewing) compareCell(ctx context.Context, c cell, progress func(*ren
 	if head != nil && head.unit {
 		tolerate(before, after)
 	}
+	p.own(c.unit, after)
 
 	// Compare them, and collect the failures of the head.
 	out.Before = before.named(p.base.files)

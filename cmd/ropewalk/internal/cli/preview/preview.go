@@ -142,6 +142,7 @@ func (a Commands) run(ctx context.Context, o *options, args []string) error {
 	if err != nil {
 		return err
 	}
+	p.addUnitDangers(results)
 	report := preview.Gather(process.CurrentRelease().Version, p.base.Revision, p.head.Revision, results)
 	report.Hide(p.secrets())
 	files, err := o.files(report, p.selected)

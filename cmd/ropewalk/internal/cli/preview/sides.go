@@ -65,6 +65,8 @@ type previewing struct {
 	// failed are the mistakes of the head, and in the environments with each by its text.
 	failed object.Errors
 	in     map[string][]string
+	// owners are the units that apply an object on the head.
+	owners map[owned][]gitops.ID
 }
 
 // cell is one environment of one project, or a unit of Argo CD or Flux.
@@ -86,7 +88,7 @@ func (a Commands) open(ctx context.Context, o *options, base, head string) (_ *p
 	if err != nil {
 		return nil, fmt.Errorf("a preview compares revisions: %w", err)
 	}
-	p := &previewing{Commands: a, options: o, close: func() {}, in: map[string][]string{}, local: map[string]bool{}}
+	p := &previewing{Commands: a, options: o, close: func() {}, in: map[string][]string{}, local: map[string]bool{}, owners: map[owned][]gitops.ID{}}
 	defer func() {
 		if err != nil {
 			p.close()

@@ -1,0 +1,126 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
+	"github.com/ropewalk/ropewalk/internal/printable"
+	"github.com/ropewalk/ropewalk/plugin/host/gitops"
+	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// addUnitDangers adds the dangers that come from the units that apply objects, and not from the
+// objects themselves. The results are those of the cells, in their order.
+func (p *previewing) addUnitDangers(results []preview.Result) {
+	for i, c := range p.cells {
+		if c.unit == (gitops.ID{}) {
+			continue
+		}
+		suspended, isSuspended := p.suspended(c.unit)
+		changes := results[i].Changes.Changes
+		for j := range changes {
+			change := &changes[j]
+			if d, ok := p.deletionOfUnit(c.unit.Cluster, *change, results); ok {
+				change.Dangers = []diff.Danger{d}
+			}
+			if other, ok := p.otherOwner(c.unit, *change); ok {
+				change.Dangers = append(change.Dangers, diff.Danger{Code: diff.DangerHandover, Message: fmt.Sprintf("%s applies it too, and each would undo what the other does", other)})
+			}
+			if isSuspended {
+				change.Dangers = append(change.Dangers, diff.Danger{Code: diff.DangerStopped, Message: fmt.Sprintf("the change does not arrive: %s is suspended", suspended)})
+			}
+		}
+	}
+}
+
+// suspended returns the unit that keeps a change of a unit from the cluster: itself, or one that
+// applies it.
+func (p *previewing) suspended(id gitops.ID) (gitops.ID, bool) {
+	u, ok := p.head.units[id]
+	if !ok {
+		u = p.base.units[id]
+	}
+	for _, above := range append(slices.Clone(u.Parents), id) {
+		if p.head.units[above].Suspended {
+			return above, true
+		}
+	}
+	return gitops.ID{}, false
+}
+
+// deletionOfUnit returns what the deletion of the object of a unit does to the objects that it
+// applied.
+func (p *previewing) deletionOfUnit(cluster string, c diff.Change, results []preview.Result) (diff.Danger, bool) {
+	id := gitops.ID{Cluster: cluster, Kind: c.Ref.Kind, Namespace: c.Ref.Namespace, Name: c.Ref.Name}
+	u, was := p.base.units[id]
+	_, stays := p.head.units[id]
+	if c.Kind != diff.Deleted || !was || stays {
+		return diff.Danger{}, false
+	}
+
+	// The units below it go with it.
+	objects, below := 0, 0
+	for i, other := range p.cells {
+		unit, known := p.base.units[other.unit]
+		if !known || other.unit != id && !slices.Contains(unit.Parents, id) {
+			continue
+		}
+		if other.unit != id {
+			below++
+		}
+		if before := results[i].Before; before != nil && before.Outline != nil {
+			objects += before.Outline.Totals.Objects
+		}
+	}
+	what := printable.Count(objects, "object") + " of it"
+	if below > 0 {
+		what += fmt.Sprintf(" and %s below it", printable.Count(below, "unit"))
+	}
+	verb := "are"
+	if objects == 1 && below == 0 {
+		verb = "is"
+	}
+	if !u.Deletes {
+		return diff.Danger{Code: diff.DangerOrphan, Message: fmt.Sprintf("%s %s left in the cluster unmanaged, since it deletes nothing", what, verb)}, true
+	}
+	return diff.Danger{Code: diff.DangerData, Message: fmt.Sprintf("%s %s deleted with it, since it deletes what it applied", what, verb)}, true
+}
+
+// otherOwner returns another unit of the cluster that applies an object on the head, if the change
+// makes two owners of it. Units that the change does not touch are not known.
+func (p *previewing) otherOwner(id gitops.ID, c diff.Change) (gitops.ID, bool) {
+	if c.Kind != diff.Created {
+		return gitops.ID{}, false
+	}
+	for _, other := range p.owners[owned{id.Cluster, c.Ref}] {
+		if other != id {
+			return other, true
+		}
+	}
+	return gitops.ID{}, false
+}
+
+// owned is an object of a cluster.
+type owned struct {
+	cluster string
+	ref     object.Ref
+}
+
+// own keeps what a unit applies on the head.
+func (p *previewing) own(id gitops.ID, after *rendered) {
+	if id == (gitops.ID{}) || after == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, item := range after.snapshot.Items {
+		key := owned{id.Cluster, item.Object.Ref()}
+		p.owners[key] = append(p.owners[key], id)
+		slices.SortFunc(p.owners[key], gitops.ID.Compare)
+	}
+}
