@@ -31,7 +31,7 @@ func PostRender(ctx context.Context, kustomize Engine, req Request, out Output) 
 	return out, nil
 }
 
-// postRenderer is the path of a post-renderer.
+// postRenderer returns the path of a post-renderer.
 func postRenderer(req Request, i int) object.Path {
 	return req.Component.Path.Append(object.Field("postRenderers"), object.Index(i), object.Field("kustomize"))
 }

@@ -312,7 +312,7 @@ func TestAChartThatMakesApplicationsIsAnEntry(t *testing.T) {
 	e := expand(t, files)
 	var ids []string
 	for _, u := range e.Units {
-		ids = append(ids, u.ID.String())
+		ids = append(ids, u.String())
 	}
 	require.Equal(t, []string{"Application/argocd/a", "Application/argocd/c", "Application/argocd/root", "Chart/apps"}, ids)
 	require.Equal(t, []gitops.ID{{Kind: "Chart", Name: "apps"}}, e.Units[0].Parents)

@@ -29,7 +29,8 @@ func (r *Report) Hide(secrets []string) {
 	h := hiding{whole: map[string]string{}}
 	var inside [][2]string
 	for _, secret := range secrets {
-		if secret = strings.TrimSpace(secret); len(secret) < 2 || h.whole[secret] != "" { //nolint:mnd // one sign is no secret
+		secret = strings.TrimSpace(secret)
+		if len(secret) < 2 || h.whole[secret] != "" { //nolint:mnd // one sign is no secret
 			continue
 		}
 		name := fmt.Sprintf("(hidden %d)", len(h.whole)+1)
