@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -188,9 +189,12 @@ func (a commands) renderUnits(ctx context.Context, flags *command.ProjectFlags, 
 	out := make([]imports.Unit, 0, len(units))
 	for _, u := range units {
 		made := imports.Unit{Unit: u}
-		if u.Problem != nil {
+		switch {
+		case u.Problem != nil:
 			made.Err = u.Problem
-		} else {
+		case len(u.Secrets) > 0: // A spec has no place for them.
+			made.Err = errors.New("it has values of a Secret of the repository: write them as a reference to a store of secrets before it is imported")
+		default:
 			made.Items, made.Err = a.renderUnit(ctx, flags, files, u, len(units) > 1)
 		}
 		if ctx.Err() != nil {
