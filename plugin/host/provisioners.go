@@ -139,3 +139,32 @@ func ofFile(all object.Errors, file string) (out object.Errors) {
 	}
 	return out
 }
+
+// embeddedProvisioners returns the module of provisioners in the binary, which is tried last.
+func embeddedProvisioners() spec.NamedModule {
+	return spec.NamedModule{
+		Name:   spec.DefaultProvisioners,
+		CueRef: spec.CueRef{Type: spec.RefEmbedded, Ref: spec.DefaultProvisioners},
+	}
+}
+
+// addProvisioners adds the modules of provisioners to the request, and returns the provenance of
+// these and of the policies of the project. It returns false if one could not be fetched.
+func (w *workloadFrontEnd) addProvisioners(b *builder) (sources []render.Source, complete bool) {
+	sources = b.policySources("", nil)
+	complete = true
+	for _, u := range w.provisioners {
+		tree, ok := b.modules.tree(u.reference)
+		if !ok {
+			complete = false
+			continue
+		}
+		b.request.Workloads.Provisioners = append(b.request.Workloads.Provisioners, render.Provisioners{
+			Name: u.policy.Name, Pos: u.policy.Pos, Module: b.modules.module(u.reference, tree, nil),
+		})
+		s := sourceOf("", "", tree)
+		s.Provisioners = u.policy.Name
+		sources = append(sources, s)
+	}
+	return sources, complete
+}
