@@ -113,6 +113,13 @@ func (x *expanding) applicationSource(u *Unit, source object.Value, all []object
 	} else if !isFolder(x.repo.FS, path.Clean(folder)) {
 		return object.Value{}, mistake(lookup(source, "path").Pos, "", "there is no folder %q in the repository", folder)
 	}
+	if here {
+		over, problem := x.withSourceFiles(u, source, folder)
+		if problem != nil {
+			return object.Value{}, problem
+		}
+		source = over
+	}
 	switch x.sourceKind(u, source, here, folder) {
 	case "plugin":
 		u.Project = path.Clean(folder)
@@ -123,7 +130,7 @@ func (x *expanding) applicationSource(u *Unit, source object.Value, all []object
 	case "helm":
 		return x.helmSource(u, source, folder, []object.Member{member("chart", object.TextAt(path.Clean(folder), at))}, all, reference)
 	case "kustomize":
-		return withSource(at, member("kustomize", kustomizeSource(u, lookup(source, "kustomize"), folder, at)), reference), nil
+		return withSource(at, member("kustomize", x.kustomizeSource(u, source, folder, here)), reference), nil
 	case "":
 		return object.Value{}, warning(at, "take it from the cluster with kubectl get -o yaml, or add source.helm, kustomize or directory", "%s does not say of what its source in another repository is made", u.ID)
 	}
@@ -172,7 +179,8 @@ func (x *expanding) sourceKind(u *Unit, source object.Value, here bool, folder s
 }
 
 // kustomizeSource returns the kustomization of a source of an Application.
-func kustomizeSource(u *Unit, k object.Value, folder string, at object.Pos) object.Value {
+func (x *expanding) kustomizeSource(u *Unit, source object.Value, folder string, here bool) object.Value {
+	k, at := lookup(source, "kustomize"), source.Pos
 	members := []object.Member{member("path", object.TextAt(path.Clean(folder), at))}
 	for _, name := range []string{"namePrefix", "nameSuffix", "namespace", "patches", "replicas"} {
 		members = append(members, member(name, lookup(k, name)))
@@ -181,6 +189,9 @@ func kustomizeSource(u *Unit, k object.Value, folder string, at object.Pos) obje
 	for _, item := range lookup(k, "components").Items {
 		if !strings.Contains(item.Text, "://") {
 			item.Text = path.Join(folder, item.Text)
+			if here && lookup(k, "ignoreMissingComponents").Text == "true" && !isFolder(x.repo.FS, item.Text) {
+				continue
+			}
 		}
 		components = append(components, item)
 	}
@@ -188,25 +199,35 @@ func kustomizeSource(u *Unit, k object.Value, folder string, at object.Pos) obje
 	// What kustomize.buildOptions of Argo CD allows is in its own ConfigMap, and not in the
 	// repository: all that can be rendered is.
 	members = append(members, member("enableHelm", object.BoolAt(true, at)), member("loadRestrictor", object.TextAt("none", at)))
-	members = append(members, member("commonAnnotations", lookup(k, "commonAnnotations")))
+	annotations := lookup(k, "commonAnnotations")
+	if lookup(k, "commonAnnotationsEnvsubst").Text == "true" {
+		annotations = allWithVariables(u, source, annotations)
+	}
+	members = append(members, member("commonAnnotations", annotations))
 	if labels := lookup(k, "commonLabels"); labels.Kind == object.KindMap {
 		selectors := object.BoolAt(lookup(k, "labelWithoutSelector").Text != "true", labels.Pos)
-		members = append(members, member("labels", object.ListAt(labels.Pos, mapOf(labels.Pos, member("pairs", labels), member("includeSelectors", selectors)))))
+		members = append(members, member("labels", object.ListAt(labels.Pos, mapOf(labels.Pos,
+			member("pairs", allWithVariables(u, source, labels)), member("includeSelectors", selectors), member("includeTemplates", lookup(k, "labelIncludeTemplates"))))))
 	}
 	var images []object.Value
 	for _, item := range lookup(k, "images").Items {
-		images = append(images, imageOf(item))
+		images = append(images, imageOf(withVariables(u, source, item)))
 	}
 	members = append(members, member("images", object.ListAt(lookup(k, "images").Pos, images...)))
 	noteSource(u, k, "kustomize", "namePrefix", "nameSuffix", "namespace", "patches", "replicas", "components", "commonAnnotations", "commonLabels",
-		"labelWithoutSelector", "images", "forceCommonLabels", "forceCommonAnnotations")
+		"commonAnnotationsEnvsubst", "labelWithoutSelector", "labelIncludeTemplates", "images", "ignoreMissingComponents", "forceCommonLabels", "forceCommonAnnotations")
+	if here {
+		members = x.replaceInFolder(u, folder, members)
+	}
 	return mapOf(at, members...)
 }
 
-// noteSource warns of the fields of a source that are not known here.
+// noteSource warns of the fields of a source that are not known here. An empty one says nothing, such
+// as directory.jsonnet: {} of an Application that was read from a cluster.
 func noteSource(u *Unit, v object.Value, name string, known ...string) {
 	for _, m := range v.Members {
-		if !slices.Contains(known, m.Name) {
+		empty := m.Value.Kind == object.KindMap && len(m.Value.Members) == 0
+		if !empty && !slices.Contains(known, m.Name) {
 			u.Warnings = append(u.Warnings, warning(m.Pos, "", "%s: the field source.%s.%s is not carried over", u.ID, name, m.Name))
 		}
 	}
@@ -252,7 +273,12 @@ func (x *expanding) directorySource(u *Unit, source object.Value, folder string,
 	var paths []object.Value
 	for _, name := range x.manifestsIn(folder, recurse) {
 		rel := strings.TrimPrefix(strings.TrimPrefix(name, path.Clean(folder)), "/")
-		if matchesAny(lookup(d, "include").Text, rel, true) && !matchesAny(lookup(d, "exclude").Text, rel, false) {
+		chosen := matchesAny(lookup(d, "include").Text, rel, true) && !matchesAny(lookup(d, "exclude").Text, rel, false)
+		switch {
+		case !chosen:
+		case path.Ext(name) == jsonnet:
+			u.Warnings = append(u.Warnings, warning(at, "", "%s: the objects of %s are not rendered, as Jsonnet does not run here", u.ID, name))
+		default:
 			paths = append(paths, object.TextAt(name, at))
 		}
 	}

@@ -4,9 +4,11 @@
 package gitops
 
 import (
+	"bytes"
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,7 +36,7 @@ func (x *expanding) helmSource(u *Unit, source object.Value, folder string, char
 	// Files lie in the source of the chart, or in one with a ref.
 	var files []object.Value
 	for _, item := range lookup(helm, "valueFiles").Items {
-		name, problem := x.valuesFile(u, item, folder, all, reference)
+		name, problem := x.valuesFile(u, source, item, folder, all, reference)
 		if problem != nil {
 			return object.Value{}, problem
 		}
@@ -47,7 +49,7 @@ func (x *expanding) helmSource(u *Unit, source object.Value, folder string, char
 	members = append(members, member("valuesFiles", object.ListAt(lookup(helm, "valueFiles").Pos, files...)))
 
 	// Values go over files, and parameters over values.
-	values, problem := x.applicationValues(u, helm, folder)
+	values, problem := x.applicationValues(u, source, folder)
 	if problem != nil {
 		return object.Value{}, problem
 	}
@@ -59,7 +61,7 @@ func (x *expanding) helmSource(u *Unit, source object.Value, folder string, char
 
 // valuesFile returns the path of a values file in the repository; "" if it is left out with a
 // warning.
-func (x *expanding) valuesFile(u *Unit, item object.Value, folder string, all []object.Value, reference object.Value) (string, *object.Error) {
+func (x *expanding) valuesFile(u *Unit, source, item object.Value, folder string, all []object.Value, reference object.Value) (string, *object.Error) {
 	name := item.Text
 	if strings.Contains(name, "://") {
 		u.Warnings = append(u.Warnings, warning(item.Pos, "", "%s: the values file %s is not fetched", u.ID, name))
@@ -79,10 +81,13 @@ func (x *expanding) valuesFile(u *Unit, item object.Value, folder string, all []
 			if reference.Kind != object.KindNone {
 				return "", warning(item.Pos, "", "%s has a chart of another repository with values of this one, which is not carried over", u.ID)
 			}
-			return path.Clean(rest), nil
+			return path.Clean(withVariables(u, source, object.TextAt(rest, item.Pos)).Text), nil
 		}
-		return "", mistake(item.Pos, "", "%s has no source with ref: %s", u.ID, ref)
+		if _, variable := buildVariables(u, source)[ref]; !variable {
+			return "", mistake(item.Pos, "", "%s has no source with ref: %s", u.ID, ref)
+		}
 	}
+	name = withVariables(u, source, item).Text
 	if rooted, ok := strings.CutPrefix(name, "/"); ok && folder != "" {
 		return path.Clean(rooted), nil
 	}
@@ -98,7 +103,8 @@ func (x *expanding) valuesFile(u *Unit, item object.Value, folder string, all []
 }
 
 // applicationValues returns the values that an Application writes itself.
-func (x *expanding) applicationValues(u *Unit, helm object.Value, folder string) (object.Value, *object.Error) {
+func (x *expanding) applicationValues(u *Unit, source object.Value, folder string) (object.Value, *object.Error) {
+	helm := lookup(source, "helm")
 	out := lookup(helm, "valuesObject")
 	if text := lookup(helm, "values"); out.Kind != object.KindMap && text.Text != "" {
 		var values any
@@ -111,33 +117,73 @@ func (x *expanding) applicationValues(u *Unit, helm object.Value, folder string)
 		out = object.Value{Kind: object.KindMap, Pos: helm.Pos}
 	}
 	for _, p := range lookup(helm, "parameters").Items {
-		name, value := p.TextOf("name"), lookup(p, "value")
-		if name == "" || strings.ContainsAny(name, `[]\{},`) || strings.ContainsAny(value.Text, `\{},`) {
-			u.Warnings = append(u.Warnings, warning(p.Pos, "write it in valuesObject", "%s: the parameter %q is not carried over", u.ID, name))
+		names, known := parameterNames(p.TextOf("name"))
+		if !known {
+			u.Warnings = append(u.Warnings, warning(p.Pos, "write it in valuesObject", "%s: the parameter %q is not carried over", u.ID, p.TextOf("name")))
 			continue
 		}
-		out = out.Merge(nested(name, parameterOf(value, lookup(p, "forceString").Text == "true")))
+		value := object.TextAt(lookup(p, "value").Written(), lookup(p, "value").Pos)
+		out = out.Merge(nestedIn(names, parameterOf(withVariables(u, source, value), lookup(p, "forceString").Text == "true")))
 	}
 	for _, p := range lookup(helm, "fileParameters").Items {
-		data, err := readFile(x.repo.FS, path.Join(folder, p.TextOf("path")))
+		file := withVariables(u, source, object.TextAt(p.TextOf("path"), p.Pos)).Text
+		data, err := readFile(x.repo.FS, path.Join(folder, file))
 		if err != nil {
-			return out, mistake(p.Pos, "", "%s: the file %q cannot be read", u.ID, p.TextOf("path"))
+			return out, mistake(p.Pos, "", "%s: the file %q cannot be read", u.ID, file)
 		}
 		out = out.Merge(nested(p.TextOf("name"), object.TextAt(string(data), p.Pos)))
 	}
 	return out, nil
 }
 
-// parameterOf returns the value of a parameter as helm --set reads it.
+// parameterNames returns the names of a parameter, such as a and b.c of a.b\.c. It returns false for
+// an element of a list, whose other elements are those of the chart.
+func parameterNames(text string) ([]string, bool) {
+	names := []string{""}
+	escaped := false
+	for _, r := range text {
+		last := len(names) - 1
+		switch {
+		case escaped:
+			names[last] += string(r)
+			escaped = false
+		case r == '\\':
+			escaped = true
+		case r == '.':
+			names = append(names, "")
+		case strings.ContainsRune("[]=,{}", r):
+			return nil, false
+		default:
+			names[last] += string(r)
+		}
+	}
+	return names, !escaped && !slices.Contains(names, "")
+}
+
+// parameterOf returns the value of a parameter as Argo CD gives it to helm --set: a list in braces, or
+// a value in which commas are no separators.
 func parameterOf(v object.Value, asText bool) object.Value {
-	text := v.Written()
+	inner, list := strings.CutPrefix(v.Text, "{")
+	if inner, list = strings.CutSuffix(inner, "}"); list && strings.HasPrefix(v.Text, "{") {
+		var items []object.Value
+		for _, item := range strings.Split(inner, ",") {
+			items = append(items, scalarOf(object.TextAt(item, v.Pos), asText))
+		}
+		return object.ListAt(v.Pos, items...)
+	}
+	return scalarOf(v, asText)
+}
+
+// scalarOf returns a value as helm --set reads it.
+func scalarOf(v object.Value, asText bool) object.Value {
+	text := regexp.MustCompile(`\\(.)`).ReplaceAllString(v.Text, "$1")
 	number, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case asText:
 		return object.TextAt(text, v.Pos)
-	case text == "true" || text == "false":
-		return object.BoolAt(text == "true", v.Pos)
-	case text == "null":
+	case strings.EqualFold(text, "true") || strings.EqualFold(text, "false"):
+		return object.BoolAt(strings.EqualFold(text, "true"), v.Pos)
+	case strings.EqualFold(text, "null"):
 		return object.Value{Kind: object.KindNull, Pos: v.Pos}
 	case err == nil && (text == "0" || text[0] != '0'):
 		return object.Value{Kind: object.KindNumber, Pos: v.Pos, Text: strconv.FormatInt(number, 10)}
@@ -145,13 +191,17 @@ func parameterOf(v object.Value, asText bool) object.Value {
 	return object.TextAt(text, v.Pos)
 }
 
+// jsonnet is the extension of files that Argo CD evaluates.
+const jsonnet = ".jsonnet"
+
 // listing is a folder whose manifests are listed, and whether those below it are.
 type listing struct {
 	folder  string
 	recurse bool
 }
 
-// manifestsIn returns the manifests in a folder, and with recurse in those below it.
+// manifestsIn returns the manifests in a folder, and with recurse in those below it, with the files of
+// Jsonnet among them.
 func (x *expanding) manifestsIn(folder string, recurse bool) []string {
 	key := listing{folder, recurse}
 	known, ok := x.listed[key]
@@ -172,13 +222,19 @@ func (x *expanding) listManifests(folder string, recurse bool) []string {
 	for _, entry := range entries {
 		name := path.Join(folder, entry.Name())
 		switch {
-		case entry.IsDir() && recurse && !strings.HasPrefix(entry.Name(), "."):
+		case entry.IsDir() && recurse && entry.Name() != ".git": // Argo CD reads other hidden folders.
 			out = append(out, x.listManifests(name, true)...)
-		case entry.Type().IsRegular() && project.IsDocument(name):
+		case entry.Type().IsRegular() && (project.IsDocument(name) || path.Ext(name) == jsonnet) && !x.isMarked(name):
 			out = append(out, name)
 		}
 	}
 	return out
+}
+
+// isMarked reports whether a file says that Argo CD leaves it out.
+func (x *expanding) isMarked(name string) bool {
+	text, err := readFile(x.repo.FS, name)
+	return err == nil && bytes.Contains(text, []byte("+argocd:skip-file-rendering"))
 }
 
 // matchesAny reports whether a name matches a pattern of a directory; otherwise is the result for

@@ -19,6 +19,7 @@ func TestSourcesOfAnApplication(t *testing.T) {
 	files := map[string]string{
 		"chart/Chart.yaml": "name: web\n", "chart/values-prod.yaml": "a: b\n", "values/web.yaml": "a: b\n",
 		"kustom/kustomization.yaml": "resources: []\n", "plain/a.yaml": "a: b\n", "plain/deep/b.yaml": "a: b\n", "plain/c.json": "{}", "values/note.txt": "text",
+		"odd/a.yaml": "a: b\n", "odd/b.yaml": "# +argocd:skip-file-rendering\n", "odd/.hidden/c.yaml": "a: b\n", "odd/.git/d.yaml": "a: b\n",
 	}
 	for name, c := range map[string]struct{ spec, want string }{
 		"a chart of a repository": {
@@ -44,6 +45,7 @@ func TestSourcesOfAnApplication(t *testing.T) {
 		},
 		"a folder":           {"{source: {" + own + ", path: plain}}", `{"manifests":{"paths":["plain/a.yaml","plain/c.json"]}}`},
 		"a folder and below": {"{source: {" + own + ", path: plain, directory: {recurse: true, exclude: '{c.*,x}'}}}", `{"manifests":{"paths":["plain/a.yaml","plain/deep/b.yaml"]}}`},
+		"hidden folders":     {"{source: {" + own + ", path: odd, directory: {recurse: true, jsonnet: {}}}}", `{"manifests":{"paths":["odd/.hidden/c.yaml","odd/a.yaml"]}}`},
 		"chosen files":       {"{source: {" + own + ", path: plain, directory: {recurse: true, include: '*b.yaml'}}}", `{"manifests":{"paths":["plain/deep/b.yaml"]}}`},
 		"another repository": {"{source: {repoURL: https://git.example.com/acme/other, path: deploy, targetRevision: v1.2.0, directory: {recurse: true}}}", `{"manifests":{"paths":["deploy"]},"source":{"ref":"https://git.example.com/acme/other?tag=v1.2.0","type":"git"}}`},
 		"a remote part": {
@@ -85,12 +87,15 @@ func TestFieldsOfAnApplicationThatAreNotCarriedOver(t *testing.T) {
 		"chart/Chart.yaml": "name: web\n",
 		"a.yaml":           application("{source: {repoURL: https://git.example.com/acme/fleet, path: chart, helm: {newField: 1, valueFiles: [https://example.com/v.yaml], parameters: [{name: 'a[0]', value: b}]}}, newField: 1}"),
 		"b.yaml":           strings.Replace(application("{source: {repoURL: https://charts.example.com, chart: a, helm: {valueFiles: [in.yaml]}}}"), "name: web", "name: b", 1),
-		"c.yaml":           strings.Replace(application("{source: {repoURL: https://git.example.com/acme/fleet, path: chart, kustomize: {version: v5}}}"), "name: web", "name: c", 1),
+		"plain/a.yaml":     "a: b\n", "plain/b.jsonnet": "{}",
+		"d.yaml": strings.Replace(application("{source: {repoURL: https://git.example.com/acme/fleet, path: plain}}"), "name: web", "name: d", 1),
+		"c.yaml": strings.Replace(application("{source: {repoURL: https://git.example.com/acme/fleet, path: chart, kustomize: {version: v5}}}"), "name: web", "name: c", 1),
 	}, "https://git.example.com/acme/fleet")), "\n")
 	for _, want := range []string{
 		"the field spec.newField is not carried over", "the field source.helm.newField is not carried over",
 		"the values file https://example.com/v.yaml is not fetched", `the parameter "a[0]" is not carried over`,
 		"the values file in.yaml lies in the chart and is not read", "the field source.kustomize.version is not carried over",
+		"the objects of plain/b.jsonnet are not rendered",
 	} {
 		require.Contains(t, got, want)
 	}

@@ -92,6 +92,10 @@ func (x *expanding) kustomization(f found) Unit {
 		members = append(members, member(name, f.at("spec", name)))
 	}
 	members = append(members, member("components", x.components(f, source, at)))
+	if source.here {
+		u.Files = x.generated(at)
+		members = x.replaceInFolder(&u, at, members)
+	}
 	u.Overlays = commonMetadata(f.at("spec", "commonMetadata"))
 	built := []object.Member{member("kustomize", mapOf(spec.Pos, members...))}
 	if source.reference.Kind != object.KindNone {
@@ -104,9 +108,6 @@ func (x *expanding) kustomization(f found) Unit {
 		}
 	}
 	u.Components = []object.Value{mapOf(spec.Pos, built...)}
-	if source.here {
-		u.Files = x.generated(at)
-	}
 	noteFields(&u, f.Written, "spec", kustomizationFields())
 	return u
 }
@@ -174,8 +175,9 @@ func (x *expanding) variables(f found, u *Unit) (object.Value, bool) {
 	for _, m := range f.at("spec", "postBuild", "substitute").Members {
 		set(m.Name, m.Value)
 	}
-	// Flux replaces nothing if there is no variable at all.
-	return out, len(out.Members) > 0 || u.Unchecked
+	// Flux replaces nothing if there is no variable at all, unless it is told to.
+	always := f.text("spec", "postBuild", "substituteStrategy") == "Always"
+	return out, always || len(out.Members) > 0 || u.Unchecked
 }
 
 // generated returns the kustomization that Flux writes into a folder without one: its manifests

@@ -197,10 +197,12 @@ func (x *expanding) releaseValues(f found, u *Unit) object.Value {
 }
 
 // nested returns a map with a value at a path of names with dots between them.
-func nested(at string, v object.Value) object.Value {
-	names := strings.Split(at, ".")
-	for i := len(names) - 1; i >= 0; i-- {
-		v = mapOf(v.Pos, member(names[i], v))
+func nested(at string, v object.Value) object.Value { return nestedIn(strings.Split(at, "."), v) }
+
+// nestedIn returns a map with a value at a path of names.
+func nestedIn(names []string, v object.Value) object.Value {
+	for _, name := range slices.Backward(names) {
+		v = mapOf(v.Pos, member(name, v))
 	}
 	return v
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/plugin/host/project"
@@ -180,7 +181,7 @@ func (x *expanding) resourcesBelow(at, below string) []string {
 	for _, entry := range entries {
 		name := path.Join(below, entry.Name())
 		switch {
-		case strings.HasPrefix(entry.Name(), "."):
+		case isExcluded(entry.Name()):
 		case entry.IsDir() && x.hasKustomization(path.Join(at, name)):
 			out = append(out, name)
 		case entry.IsDir():
@@ -190,6 +191,16 @@ func (x *expanding) resourcesBelow(at, below string) []string {
 		}
 	}
 	return out
+}
+
+// isExcluded reports whether a file or folder is in no source of Flux by default: what belongs to Git,
+// to pipelines and to tools. Other hidden files are read.
+// Source: https://fluxcd.io/flux/components/source/gitrepositories/#default-exclusions
+func isExcluded(name string) bool {
+	return slices.Contains([]string{
+		".git", ".github", ".circleci", ".travis.yml", ".gitlab-ci.yml", "appveyor.yml", ".drone.yml", "cloudbuild.yaml",
+		"codeship-services.yml", "codeship-steps.yml", ".goreleaser.yml", ".sops.yaml", ".flux.yaml",
+	}, name)
 }
 
 // hasKustomization reports whether a folder holds the file of a kustomization.

@@ -115,7 +115,10 @@ func (u Unit) Options(files fs.FS, base host.Options) (host.Options, error) {
 			AllowSecrets: []string{"*"},
 		})
 	}
-	out.Context = spec.Context{Namespace: u.Namespace, KubeVersion: u.KubeVersion}.Merge(out.Context)
+	out.Context = spec.Context{Namespace: u.Namespace}.Merge(out.Context)
+	if u.KubeVersion != "" { // What a unit says is for its chart alone, and not the version of the cluster.
+		out.Context.KubeVersion = u.KubeVersion
+	}
 	out.AllowEmpty = true
 	out.Hidden = u.Secrets
 	out.SkipSchemas = out.SkipSchemas || u.Unchecked
