@@ -183,7 +183,7 @@ e2e-child: build controller programs $(BIN)/pivot.test ## Make a cluster of a Pi
 	$(call flow,pivot,child,-test.run '^($(PIVOT_CHILD))$$')
 
 .PHONY: e2e
-e2e: oracle peers kustomize helm site image argocd e2e-cluster e2e-pivot e2e-child ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, the site, the image's programs, Argo CD, clusters, a pivot, a child.
+e2e: oracle peers kustomize helm units site image argocd e2e-cluster e2e-pivot e2e-child ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, Flux, the site, the image's programs, Argo CD, clusters, a pivot, a child.
 
 .PHONY: pages
 pages: site ## Open the page of a preview in Chromium (a Debian package): hostile names, 5,000 changes, keys, paper; that of a graph; search in the site.
@@ -247,6 +247,10 @@ site: ## Write the documentation as a site into out/site, and follow its links.
 .PHONY: helm
 helm: ## Let Helm itself render the chart of the controller.
 	cd test/helm && $(TEST) ./...
+
+.PHONY: units
+units: build ## Hold what is rendered of a repository of Flux against the libraries of Flux.
+	cd test/flux && ROPEWALK_BIN=$(BIN)/ropewalk $(TEST) ./...
 
 # The repo-server is built by the first run, for minutes, and kept in the user's
 # cache directory.
