@@ -42,7 +42,7 @@ func TestGeneratorsGiveApplications(t *testing.T) {
 			"true", "  - git: {repoURL: https://git.example.com/acme/fleet, directories: [{path: apps/w*}]}", "{{.path.basename}}-{{index .path.segments 0}}", "{{.path.path}}", []string{"web-apps apps/web/a.yaml"},
 		},
 		"files": {
-			"true", "  - git: {repoURL: https://git.example.com/acme/fleet, files: [{path: 'envs/**/*.json'}], values: {app: '{{ .env.name }}'}}", "{{.values.app}}-{{.path.filename}}", "apps/web",
+			"true", "  - git: {repoURL: https://git.example.com/acme/fleet, files: [{path: 'envs/*.json'}], values: {app: '{{ .env.name }}'}}", "{{.values.app}}-{{.path.filename}}", "apps/web",
 			[]string{"dev-dev.json apps/web/a.yaml", "prod-prod.json apps/web/a.yaml"},
 		},
 		"a matrix": {

@@ -163,8 +163,8 @@ func parameterNames(text string) ([]string, bool) {
 // parameterOf returns the value of a parameter as Argo CD gives it to helm --set: a list in braces, or
 // a value in which commas are no separators.
 func parameterOf(v object.Value, asText bool) object.Value {
-	inner, list := strings.CutPrefix(v.Text, "{")
-	if inner, list = strings.CutSuffix(inner, "}"); list && strings.HasPrefix(v.Text, "{") {
+	if strings.HasPrefix(v.Text, "{") && strings.HasSuffix(v.Text, "}") {
+		inner := v.Text[1 : len(v.Text)-1]
 		var items []object.Value
 		for _, item := range strings.Split(inner, ",") {
 			items = append(items, scalarOf(object.TextAt(item, v.Pos), asText))

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +51,7 @@ func (g generating) git(v object.Value) ([]map[string]any, error) {
 	return g.withValues(out, lookup(v, "values"))
 }
 
-// everything is all files and folders of a repository, but hidden folders, sorted.
+// everything is all files of a repository, and all folders that are in no hidden one, sorted.
 type everything struct {
 	files, folders []string
 	// looked is how many names generators have looked at.
@@ -70,9 +71,9 @@ func (g generating) names() (*everything, error) {
 				return err
 			case len(all.files)+len(all.folders) > maxFiles:
 				return fmt.Errorf("the repository has more than %d files and folders", maxFiles)
-			case entry.IsDir() && name != "." && strings.HasPrefix(entry.Name(), "."):
+			case entry.IsDir() && entry.Name() == ".git":
 				return fs.SkipDir
-			case entry.IsDir() && name != ".":
+			case entry.IsDir() && name != "." && !strings.HasPrefix(name, ".") && !strings.Contains(name, "/."):
 				all.folders = append(all.folders, name)
 			case entry.Type().IsRegular():
 				all.files = append(all.files, name)
@@ -104,13 +105,20 @@ func (g generating) foldersLike(patterns []object.Value) ([]string, error) {
 	return slices.DeleteFunc(slices.Clone(all.folders), func(name string) bool { return !included(patterns, name, match) }), nil
 }
 
-// filesLike returns the files that patterns match, sorted. In these, ** stands for any folders.
+// filesLike returns the files that patterns match, sorted.
 func (g generating) filesLike(patterns []object.Value) ([]string, error) {
 	all, err := g.names()
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(all.files), func(name string) bool { return !included(patterns, name, matchesDeep) }), nil
+	compiled := map[string]*regexp.Regexp{}
+	match := func(pattern, name string) bool {
+		if compiled[pattern] == nil {
+			compiled[pattern] = pathspec(pattern)
+		}
+		return compiled[pattern].MatchString(name)
+	}
+	return slices.DeleteFunc(slices.Clone(all.files), func(name string) bool { return !included(patterns, name, match) }), nil
 }
 
 // included reports whether a pattern matches and no excluding one does.
@@ -128,39 +136,38 @@ func included(patterns []object.Value, name string, match func(pattern, name str
 	return found
 }
 
-// matchesDeep reports whether a pattern matches a name, where ** stands for any number of folders.
-func matchesDeep(pattern, name string) bool {
-	before, after, deep := strings.Cut(pattern, "**")
-	if !deep {
-		ok, err := path.Match(pattern, name)
-		return ok && err == nil
-	}
-	// What is before ** is whole folders, and what is after it any end of the name.
-	rest, ok := strings.CutPrefix(name, before)
-	if !ok && strings.ContainsAny(before, "*?[") {
-		folders := strings.Count(before, "/")
-		parts := strings.SplitN(name, "/", folders+1)
-		if len(parts) <= folders {
-			return false
+// pathspec returns what matches the files that git ls-files lists for a pattern, which is what Argo CD
+// runs by default: * stands for slashes too, so that teams/*/team.yaml is also
+// teams/red/deep/team.yaml, braces are letters, and a folder without any of these is all that is in it.
+func pathspec(pattern string) *regexp.Regexp {
+	var b strings.Builder
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '*':
+			b.WriteString(".*")
+		case c == '?':
+			b.WriteString(".")
+		case c == '[' && strings.Contains(pattern[i:], "]"):
+			b.WriteString(strings.Replace(pattern[i:i+2], "[!", "[^", 1))
+			i++
+			for ; pattern[i] != ']'; i++ {
+				b.WriteByte(pattern[i+1])
+			}
+		case c == '\\' && i+1 < len(pattern):
+			i++
+			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+		default:
+			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
 		}
-		matched, err := path.Match(strings.TrimSuffix(before, "/"), strings.Join(parts[:folders], "/"))
-		ok = matched && err == nil
-		rest = parts[folders]
 	}
-	if !ok {
-		return false
+	if !strings.ContainsAny(pattern, "*?[") {
+		b.WriteString("(?:/.*)?")
 	}
-	after = strings.TrimPrefix(after, "/")
-	for {
-		if matchesDeep(after, rest) {
-			return true
-		}
-		_, next, more := strings.Cut(rest, "/")
-		if !more {
-			return after == ""
-		}
-		rest = next
+	matcher, err := regexp.Compile("^(?s:" + b.String() + ")$")
+	if err != nil { // A set of letters that is none matches nothing.
+		return regexp.MustCompile(`^[^\x00-\x{10FFFF}]$`)
 	}
+	return matcher
 }
 
 // fileParameters returns the parameters in a file: those of a map, or of each map in a list.
