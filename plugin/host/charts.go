@@ -50,7 +50,8 @@ func chartOf(h spec.Helm) (spec.CueRef, bool) {
 	case exactVersion.MatchString(h.Version.Text):
 		ref.Ref += ":" + strings.ReplaceAll(h.Version.Text, "+", "_") // OCI tags have no plus.
 	default:
-		ref.Ref += "?semver=" + url.QueryEscape(cmp.Or(h.Version.Text, "*"))
+		// A plus is a plus in this query, and no space: ">= 1.8" is ">%3D%201.8".
+		ref.Ref += "?semver=" + strings.ReplaceAll(url.QueryEscape(cmp.Or(h.Version.Text, "*")), "+", "%20")
 	}
 	return ref, true
 }
