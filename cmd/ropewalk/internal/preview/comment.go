@@ -172,7 +172,7 @@ func (c *comment) writeCallout(kind, title, noun string, all []string) {
 func (c *comment) problems() (out []string) {
 	for _, e := range c.Environments {
 		for _, f := range e.Findings {
-			if f.Side == "head" && f.Severity == object.SeverityError {
+			if f.isProblem() {
 				out = append(out, markdown.Text(cut(c.label(e)))+": "+c.finding(f))
 			}
 		}

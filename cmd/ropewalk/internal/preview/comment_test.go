@@ -230,6 +230,18 @@ func TestNotesNameVersionsAndBasesThatDoNotRender(t *testing.T) {
 	require.Equal(t, []string{"The base main is not there, so that the head is shown alone: the repository has no such commit."}, r.Notes)
 }
 
+func TestNotesSayWhyNeitherSideRenders(t *testing.T) {
+	mistake := func(severity object.Severity) *preview.Side {
+		return &preview.Side{Findings: object.Errors{{Err: errors.New("no answer"), Severity: severity, Pos: object.Pos{File: "web.yaml", Line: 1}}}}
+	}
+	notes := func(after *preview.Side) []string {
+		results := []preview.Result{{Project: "web", Path: "web", Before: mistake(object.SeverityError), After: after}}
+		return preview.Gather("v1", preview.Revision{}, preview.Revision{}, results).Notes
+	}
+	require.Equal(t, []string{"Neither side of web can be rendered: no answer (web.yaml:1)."}, notes(mistake(object.SeverityWarning)))
+	require.Empty(t, notes(mistake(object.SeverityError)), "it is an error of the head")
+}
+
 func TestEnvironmentsOfEveryKindAreInTheComment(t *testing.T) {
 	same := side(deployment("web", "a", 1))
 	results := []preview.Result{

@@ -202,6 +202,12 @@ type Finding struct {
 	Pos object.Pos `json:"-"`
 }
 
+// isProblem reports whether a finding keeps the head from being rendered, and is the fault of the
+// change. A head that renders no worse than its base has warnings instead.
+func (f Finding) isProblem() bool {
+	return f.Side == "head" && f.Severity == object.SeverityError
+}
+
 // The states of a finding.
 const (
 	FindingNew   = "new"

@@ -116,10 +116,10 @@ func and(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// reason returns the first mistake of a base that does not render.
-func (e Environment) reason() string {
+// reason returns the first mistake of a side that does not render.
+func (e Environment) reason(side string) string {
 	for _, f := range e.Findings {
-		if f.Side == "base" {
+		if f.Side == side {
 			if f.At == "" {
 				return ": " + f.Message
 			}
@@ -138,14 +138,20 @@ func (r Report) notes() (out []string) {
 		out = append(out, fmt.Sprintf("The base was rendered by Ropewalk %s and the head by %s: some differences may come from that.", r.Base.Ropewalk, r.Ropewalk))
 	}
 	out = append(append(out, r.Base.Notes...), r.Head.Notes...)
-	reasons := map[string][]Environment{}
+	alone, neither := map[string][]Environment{}, map[string][]Environment{}
 	for _, e := range r.Environments {
-		if e.State == Alone && r.Base.Problem == "" {
-			reasons[e.reason()] = append(reasons[e.reason()], e)
+		switch {
+		case e.State == Alone && r.Base.Problem == "":
+			alone[e.reason("base")] = append(alone[e.reason("base")], e)
+		case e.State == Failed && !slices.ContainsFunc(e.Findings, func(f Finding) bool { return f.isProblem() }):
+			neither[e.reason("head")] = append(neither[e.reason("head")], e)
 		}
 	}
-	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
-		out = append(out, fmt.Sprintf("The base of %s does not render, so that the head is shown alone%s.", where(reasons[reason], len(r.Environments)), reason))
+	for _, reason := range slices.Sorted(maps.Keys(alone)) {
+		out = append(out, fmt.Sprintf("The base of %s does not render, so that the head is shown alone%s.", where(alone[reason], len(r.Environments)), reason))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(neither)) {
+		out = append(out, fmt.Sprintf("Neither side of %s can be rendered%s.", where(neither[reason], len(r.Environments)), reason))
 	}
 	const most = 10
 	if more := len(out) - most; more > 0 {

@@ -123,7 +123,7 @@ func (p *previewing) noteUnits() {
 	reasons, missing := map[string][]string{}, map[string][]string{}
 	for id, u := range p.head.units {
 		if u.Problem != nil {
-			text := u.Problem.Err.Error()
+			text := strings.TrimPrefix(u.Problem.Err.Error(), id.String()+" ") // The note begins with the name.
 			reasons[text] = append(reasons[text], id.String())
 			continue
 		}
