@@ -262,6 +262,12 @@ func (p *previewing) find(ctx context.Context, repository, inside string) error 
 	if err := units.CheckLocal(&p.ProjectFlags, p.local); err != nil {
 		return err
 	}
+	for i, dir := range p.projects {
+		if !p.base.has(folders[i]) && !p.head.has(folders[i]) {
+			return command.Usagef("name the folder of a project", "--project %s: there is no such folder on either side", dir)
+		}
+	}
+	known = slices.DeleteFunc(known, func(name string) bool { return name == "" }) // What has no environment.
 	for _, name := range wanted {
 		if !slices.Contains(known, name) {
 			return command.Usagef(object.Suggest(name, known), "--env %s: no project has such an environment", name)
@@ -271,6 +277,15 @@ func (p *previewing) find(ctx context.Context, repository, inside string) error 
 		return command.Usagef("name one with --project and --env", "an artifact is the base of one environment, and %d are to be previewed", len(p.cells))
 	}
 	return nil
+}
+
+// has reports whether a side has a folder.
+func (s *side) has(folder string) bool {
+	if s.files == nil {
+		return false
+	}
+	_, err := s.files.Lstat(folder)
+	return err == nil
 }
 
 // projectsOf finds the projects of a side, with their environments.
