@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/memfs"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -26,7 +27,8 @@ type ID struct {
 	Kind, Namespace, Name string
 }
 
-// String returns the object as messages name it: Kustomization/flux-system/apps.
+// String returns the object as messages name it: Kustomization/flux-system/apps. It is one line,
+// so that a name with a line break cannot begin a line that a CI system obeys, such as ::error::.
 func (id ID) String() string {
 	parts := []string{id.Kind, id.Namespace, id.Name}
 	if id.Namespace == "" {
@@ -36,7 +38,7 @@ func (id ID) String() string {
 	if id.Cluster != "" {
 		text += " of " + id.Cluster
 	}
-	return text
+	return printable.Line(text)
 }
 
 // Compare orders units by their clusters, kinds and names.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/units"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
 	"github.com/ropewalk/ropewalk/internal/markdown"
 	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
@@ -209,6 +210,7 @@ func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after s
 			continue // It has none of them.
 		}
 		different = different || !report.Empty()
+		preview.HideIn(&report, append(old.secretsOf(project), now.secretsOf(project)...))
 		reports = append(reports, diff.Named{Project: nameIn(project, old, now), Report: report})
 	}
 

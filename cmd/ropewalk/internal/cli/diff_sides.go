@@ -141,6 +141,14 @@ func (t tree) at(project string) string {
 	return t.arg + ":" + path.Join(t.inside, project)
 }
 
+// secretsOf returns the values of Secrets that a unit of the tree is made of.
+func (t tree) secretsOf(project string) []string {
+	if u := t.units[project].Unit; u != nil {
+		return u.Secrets
+	}
+	return nil
+}
+
 // openTree finds the projects and the units of arg, and adds the units to found. The argument other is
 // the other side.
 func (a commands) openTree(ctx context.Context, flags *diffFlags, found *units.Found, arg, other string) (out tree, err error) {
@@ -189,6 +197,9 @@ func (a commands) openTree(ctx context.Context, flags *diffFlags, found *units.F
 		_, err = found.AddFolder(ctx, a.App, &flags.ProjectFlags, arg)
 	} else {
 		err = found.Add(ctx, a.App, out.flags, out.files, out.inside, nil)
+	}
+	if err == nil {
+		err = command.Apart(found.Below[before:])
 	}
 	out.units = map[string]command.Below{}
 	for _, u := range found.Below[before:] {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -26,6 +27,25 @@ const shortest = 4
 // Secret may be a part of a ConfigMap, a host or a name. Each secret has a number, so that a change
 // from one to another is still a change.
 func (r *Report) Hide(secrets []string) {
+	h := newHiding(secrets)
+	if len(h.whole) == 0 {
+		return
+	}
+	h.hide(reflect.ValueOf(r).Elem())
+	for i, picture := range r.pictures {
+		r.pictures[i] = []byte(h.inside.Replace(string(picture)))
+	}
+}
+
+// HideIn replaces secrets in differences, as [Report.Hide] does in a report.
+func HideIn(report *diff.Report, secrets []string) {
+	if h := newHiding(secrets); len(h.whole) > 0 {
+		h.hide(reflect.ValueOf(report).Elem())
+	}
+}
+
+// newHiding numbers secrets, and lists the forms in which texts have them.
+func newHiding(secrets []string) hiding {
 	h := hiding{whole: map[string]string{}}
 	var inside [][2]string
 	for _, secret := range secrets {
@@ -39,9 +59,6 @@ func (r *Report) Hide(secrets []string) {
 			inside = append(inside, [2]string{form, name})
 		}
 	}
-	if len(h.whole) == 0 {
-		return
-	}
 
 	// A shorter secret may be a part of a longer one.
 	slices.SortStableFunc(inside, func(a, b [2]string) int { return cmp.Compare(len(b[0]), len(a[0])) })
@@ -50,16 +67,15 @@ func (r *Report) Hide(secrets []string) {
 		pairs = append(pairs, form[0], form[1])
 	}
 	h.inside = strings.NewReplacer(pairs...)
-	h.hide(reflect.ValueOf(r).Elem())
-	for i, picture := range r.pictures {
-		r.pictures[i] = []byte(h.inside.Replace(string(picture)))
-	}
+	return h
 }
 
 // forms returns the ways in which a text or a picture may have a secret: as it is, its lines, which
-// have another indent elsewhere, quoted, and as data of a Secret.
+// have another indent elsewhere, quoted, in a URL, and in base64, also as the end of a longer text
+// such as user:password.
 func forms(secret string) []string {
-	out := []string{secret, base64.StdEncoding.EncodeToString([]byte(secret))}
+	out := []string{secret, url.QueryEscape(secret), url.PathEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret))}
+	out = append(out, shifted(secret)...)
 	for line := range strings.Lines(secret) {
 		out = append(out, strings.TrimSpace(line))
 	}
@@ -68,6 +84,23 @@ func forms(secret string) []string {
 		out = append(out, quoted[1:len(quoted)-1], html.EscapeString(form))
 	}
 	return slices.DeleteFunc(out, func(form string) bool { return len(form) < shortest })
+}
+
+// shifted returns what base64 makes of a secret behind other text: three bytes are four digits, so
+// that there is a form for each place where the secret may begin. Digits that depend on what is
+// beside it are left out, and so are forms of few digits, which other texts have by chance.
+func shifted(secret string) (out []string) {
+	for before, first := range []int{0, 2, 3} {
+		digits := base64.RawStdEncoding.EncodeToString(append(make([]byte, before), secret...))
+		last := len(digits)
+		if (before+len(secret))%3 != 0 {
+			last--
+		}
+		if last-first >= 2*shortest {
+			out = append(out, digits[first:last])
+		}
+	}
+	return out
 }
 
 // hiding replaces secrets in the values of a report.

@@ -4,7 +4,9 @@
 package preview
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +14,21 @@ import (
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
 )
+
+func TestSecretsAreHiddenInURLsAndAsAPartOfBase64(t *testing.T) {
+	const secret = "pass word/7412"
+	for _, text := range []string{
+		"postgres://u:" + url.QueryEscape(secret) + "@db", "postgres://u:" + url.PathEscape(secret) + "@db",
+		base64.StdEncoding.EncodeToString([]byte("u:" + secret)), base64.StdEncoding.EncodeToString([]byte("us:" + secret + "!")),
+		base64.StdEncoding.EncodeToString([]byte("use:" + secret + "@host")), base64.RawStdEncoding.EncodeToString([]byte(secret)),
+	} {
+		report := diff.Report{Changes: []diff.Change{{Fields: []diff.Field{{Before: text, After: "a"}}}}}
+		HideIn(&report, []string{secret})
+		require.Contains(t, report.Changes[0].Fields[0].Before, "(hidden 1)", text)
+	}
+	// A form of few digits would be found in words.
+	require.Empty(t, shifted("word"))
+}
 
 func TestSecretsAreHiddenWhereverTheyAre(t *testing.T) {
 	shared := map[string]any{"c4n4ry": "x-c4n4ry", "list": []any{"c4n4ry", json.Number("7412"), 7412, "abc"}, "short": "ab cab"}

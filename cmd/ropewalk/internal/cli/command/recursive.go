@@ -93,7 +93,7 @@ func (a *App) Each(found []Below, paths []string, do func(Below, []string) error
 // must differ. The mistakes of one project do not stop the others, so that the mistakes of all are
 // reported at once. Of a unit, that a server does not answer is one too.
 func (a *App) EachApart(found []Below, paths []string, do func(Below, []string) error) error {
-	if err := apart(found); err != nil {
+	if err := Apart(found); err != nil {
 		return err
 	}
 	var all object.Errors
@@ -123,8 +123,8 @@ func (b Below) mistakes(err error) (object.Errors, bool) {
 	return IsFindings(err)
 }
 
-// apart reports two projects that would be written to one place.
-func apart(found []Below) error {
+// Apart reports two projects, or units, that would be written to one place.
+func Apart(found []Below) error {
 	first := map[string]string{}
 	for _, at := range found {
 		if other, ok := first[at.Name()]; ok {

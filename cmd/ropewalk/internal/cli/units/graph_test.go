@@ -4,6 +4,7 @@
 package units_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,4 +68,7 @@ func TestFoldersOfUnitsLeaveNoOutput(t *testing.T) {
 	} {
 		require.Equal(t, want, units.Folder(id))
 	}
+	a := units.Folder(kustomization("", strings.Repeat("a", 252)+"a"))
+	require.Less(t, len(a), 201)
+	require.NotEqual(t, a, units.Folder(kustomization("", strings.Repeat("a", 252)+"b")))
 }

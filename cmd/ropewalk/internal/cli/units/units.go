@@ -240,6 +240,10 @@ func (f *Found) warn(shown func(string) string, warnings ...*object.Error) {
 	}
 }
 
+// longest is how many letters the name of a folder has at most: file systems take 255 bytes, and a
+// name of Kubernetes alone may have 253.
+const longest = 200
+
 // Folder returns the folder that a unit is written to: production/kustomization.flux-system.apps. A
 // name of an object has nothing in it that a path could follow.
 func Folder(id gitops.ID) string {
@@ -248,7 +252,7 @@ func Folder(id gitops.ID) string {
 	}
 	parts := []string{strings.ToLower(clean(id.Kind)), clean(id.Namespace), cmp.Or(clean(id.Name), "-")}
 	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-	return path.Join(clean(id.Cluster), strings.Join(parts, "."))
+	return path.Join(clean(id.Cluster), object.Shorten(strings.Join(parts, "."), longest))
 }
 
 // Check refuses names in flags that no unit has. The argument projects is whether there are projects,
