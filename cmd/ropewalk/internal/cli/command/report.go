@@ -142,9 +142,16 @@ func (r Report) writeExcerpt(e *object.Error, pos object.Pos, indent string) {
 	}
 }
 
-// Lines returns text that may go to a terminal, with its lines after the first indented.
+// Lines returns text that may go to a terminal, with its lines after the first indented. GitHub
+// obeys a line such as "  ::add-mask::x", whoever wrote it: a bar keeps it a text.
 func Lines(text, indent string) string {
-	return strings.ReplaceAll(printable.Text(strings.TrimSpace(text)), "\n", "\n"+indent)
+	lines := strings.Split(printable.Text(strings.TrimSpace(text)), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(strings.TrimSpace(line), "::") {
+			lines[i] = "| " + line
+		}
+	}
+	return strings.Join(lines, "\n"+indent)
 }
 
 // count returns how many mistakes there are, such as 2 errors, 1 warning.

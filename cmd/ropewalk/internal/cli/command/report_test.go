@@ -23,6 +23,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
+func TestNoLineOfAMessageIsACommandForGitHub(t *testing.T) {
+	require.Equal(t, "a\n  b\n  | ::error::c\n  |   ::add-mask::d: e", Lines("a\nb\n::error::c\n  ::add-mask::d: e\n", "  "))
+	require.Equal(t, "| ::stop-commands::x", Lines("::stop-commands::x", ""))
+}
+
 func TestExitCodesTellWhoseMistakeItIs(t *testing.T) {
 	missing := &fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}
 	at := func(file string, err error) object.Errors {

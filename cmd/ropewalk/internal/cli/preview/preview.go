@@ -187,12 +187,12 @@ func (a Commands) print(o *options, r preview.Report, files []emit.File) error {
 	var b strings.Builder
 	b.WriteString(r.Summary + "\n")
 	for _, n := range r.Notes {
-		b.WriteString(n + "\n")
+		b.WriteString(command.Lines(n, "  ") + "\n")
 	}
 	for _, o := range r.Objects {
 		for _, v := range o.Variants {
 			for _, d := range v.Dangers {
-				fmt.Fprintf(&b, "danger: %s: %s\n", v.Title(), d.Message)
+				b.WriteString(command.Lines(fmt.Sprintf("danger: %s: %s", v.Title(), d.Message), "  ") + "\n")
 			}
 		}
 	}
