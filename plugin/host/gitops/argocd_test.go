@@ -56,13 +56,15 @@ func TestSourcesOfAnApplication(t *testing.T) {
 			"{source: {repoURL: https://git.example.com/acme/other, path: deploy}}\nstatus: {sourceType: Helm}",
 			`{"helm":{"chart":"deploy","releaseName":"web","values":{}},"source":{"ref":"https://git.example.com/acme/other","type":"git"}}`,
 		},
-		"one that nobody knows":   {"{source: {repoURL: https://git.example.com/acme/other, path: deploy}}", "a.yaml:4:16: spec: Application/argocd/web does not say of what its source in another repository is made"},
-		"a plugin":                {"{source: {" + own + ", path: plain, plugin: {name: x}}}", "is rendered by a plugin, which does not run here"},
-		"a folder that is gone":   {"{source: {" + own + ", path: gone}}", `there is no folder "gone" in the repository`},
-		"a file outside":          {"{source: {" + own + ", path: chart, helm: {valueFiles: [../../secret.yaml]}}}", `the values file "../../secret.yaml" leaves the repository`},
-		"no source":               {"{destination: {}}", "has no source"},
-		"an empty folder":         {"{source: {" + own + ", path: values/.}}", `{"manifests":{"paths":["values/web.yaml"]}}`},
-		"values that are no YAML": {"{source: {" + own + ", path: chart, helm: {values: '{'}}}", "source.helm.values is no YAML"},
+		"one that nobody knows":      {"{source: {repoURL: https://git.example.com/acme/other, path: deploy}}", "a.yaml:4:16: spec: Application/argocd/web does not say of what its source in another repository is made"},
+		"a plugin":                   {"{source: {" + own + ", path: plain, plugin: {name: x}}}", "is rendered by a plugin, which does not run here"},
+		"a namespace that is none":   {"{destination: {namespace: ../x}, source: {" + own + ", path: plain}}", `a.yaml:1:1: spec: the namespace "../x" may hold only`},
+		"a namespace of the cluster": {"{destination: {namespace: 'a-${b}'}, source: {" + own + ", path: plain}}", "Application/argocd/web is for the namespace a-${b}, which is known in the cluster alone"},
+		"a folder that is gone":      {"{source: {" + own + ", path: gone}}", `there is no folder "gone" in the repository`},
+		"a file outside":             {"{source: {" + own + ", path: chart, helm: {valueFiles: [../../secret.yaml]}}}", `the values file "../../secret.yaml" leaves the repository`},
+		"no source":                  {"{destination: {}}", "has no source"},
+		"an empty folder":            {"{source: {" + own + ", path: values/.}}", `{"manifests":{"paths":["values/web.yaml"]}}`},
+		"values that are no YAML":    {"{source: {" + own + ", path: chart, helm: {values: '{'}}}", "source.helm.values is no YAML"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := map[string]string{"a.yaml": application(c.spec)}

@@ -271,6 +271,9 @@ func (x *expanding) add(ctx context.Context, u Unit) error {
 		return ctx.Err()
 	}
 	x.index[u.ID] = len(x.units)
+	if u.Problem == nil {
+		u.Problem = u.namespaceProblem()
+	}
 	x.units = append(x.units, u)
 	return ctx.Err()
 }
@@ -278,7 +281,7 @@ func (x *expanding) add(ctx context.Context, u Unit) error {
 // addAndRender keeps a unit, and returns the objects of engines that it renders.
 func (x *expanding) addAndRender(ctx context.Context, u Unit) ([]found, error) {
 	before := len(x.units)
-	if err := x.add(ctx, u); err != nil || len(x.units) == before || u.Problem != nil {
+	if err := x.add(ctx, u); err != nil || len(x.units) == before || x.units[before].Problem != nil {
 		return nil, err
 	}
 	made, err := x.render(ctx, u, mentionsUnits)

@@ -41,6 +41,19 @@ func (id ID) String() string {
 	return printable.Line(text)
 }
 
+// namespaceProblem returns why objects cannot be in the namespace of a unit, or nil if they can. A
+// variable that is left in it is one of the cluster.
+func (u Unit) namespaceProblem() *object.Error {
+	err := spec.CheckName(u.Namespace)
+	switch {
+	case u.Namespace == "" || err == nil:
+		return nil
+	case strings.Contains(u.Namespace, "${"):
+		return warning(u.Pos, "", "%s is for the namespace %s, which is known in the cluster alone", u.ID, printable.Line(u.Namespace))
+	}
+	return mistake(u.Pos, "", "the namespace %w", err)
+}
+
 // Compare orders units by their clusters, kinds and names.
 func (id ID) Compare(other ID) int {
 	return cmp.Or(strings.Compare(id.Cluster, other.Cluster), strings.Compare(id.Kind, other.Kind),
