@@ -146,7 +146,7 @@ spec:
 // TestObjectsAreTakenByNameAndByLabel: what no overlay selects is refused, and then nothing is
 // taken.
 func TestObjectsAreTakenByNameAndByLabel(t *testing.T) {
-	n := newTenant(t)
+	n := newTenant(t, "--requeue-dependency=1s")
 	n.theirs("a", "b", "c")
 	n.Apply(t, fmt.Sprintf(selected, n.namespace, n.Registry, n.namespace))
 	no := n.stalled("web")

@@ -14,14 +14,14 @@ import (
 
 // TestWhatAnAccountMayNotApplyIsNotPublished renders what the account has no right to, and grants it.
 func TestWhatAnAccountMayNotApplyIsNotPublished(t *testing.T) {
-	n := newTenant(t)
+	n := newTenant(t, "--requeue-dependency=1s")
 	n.Apply(t, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: deployer, namespace: "+n.namespace+"}\n")
 	n.Kubectl(t, "-n", n.namespace, "create", "rolebinding", "delivery", "--clusterrole=ropewalk-delivery", "--serviceaccount="+n.namespace+":deployer")
 	n.Kubectl(t, "-n", n.namespace, "create", "role", "texts", "--resource=configmaps", "--verb=get,create,patch,delete")
 	n.Kubectl(t, "-n", n.namespace, "create", "rolebinding", "texts", "--role=texts", "--serviceaccount="+n.namespace+":deployer")
 
 	// What it may apply is delivered.
-	const account = "  serviceAccountName: deployer\n"
+	const account = "  serviceAccountName: deployer\n  retryInterval: 1s\n"
 	n.transform("web", "{text: one}", account)
 	before := n.ready("web").Status.Artifact.Digest
 

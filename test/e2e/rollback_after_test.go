@@ -53,7 +53,7 @@ func (n *tenant) cpu() string {
 
 // TestAnArtifactThatIsNotReadyInTimeIsTakenBack delivers a Deployment whose pods no node can run.
 func TestAnArtifactThatIsNotReadyInTimeIsTakenBack(t *testing.T) {
-	n := newTenant(t)
+	n := newTenant(t, "--requeue-dependency=1s")
 	n.sized("10m")
 	good := n.ready("web").Status.Artifact.Digest
 	n.sized("5k")

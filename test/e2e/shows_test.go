@@ -371,13 +371,16 @@ func TestANodeThatPassesItsTimeoutIsNamed(t *testing.T) {
 	require.NotContains(t, messageOf(n.ready("gate")), "timeout")
 }
 
-// TestObjectsThatAreNotReadyAreReadOnRequest: long before Flux names them.
+// TestObjectsThatAreNotReadyAreReadOnRequest: long before Flux names them, also once their timeout
+// has passed.
 func TestObjectsThatAreNotReadyAreReadOnRequest(t *testing.T) {
-	n := newTenant(t)
+	n := newTenant(t, "--requeue-dependency=1s")
 	n.Apply(t, engineDefinition)
 	n.awaitDefinitions()
 	n.deployer()
-	n.gated("one", "  serviceAccountName: deployer\n")
+	n.gated("one", `  serviceAccountName: deployer
+  overlays: [{select: {kind: Engine}, readyWhen: [{type: CEL, expr: "object.status.phase == 'Running'", timeout: 3s}]}]
+`)
 	n.Kubectl(t, "-n", n.namespace, "patch", "transform", "gate", "--type", "merge", "-p", `{"spec": {"delivery": {"flux": {"reportNodes": true, "timeout": "10m"}}}}`)
 	now := n.await("gate", "counts what is ready", func(t *v1alpha1.Transform) bool {
 		return len(t.Status.Layers) == 2 && t.Status.Layers[0].ReadyObjects != nil && *t.Status.Layers[0].ReadyObjects == 1
@@ -387,8 +390,13 @@ func TestObjectsThatAreNotReadyAreReadOnRequest(t *testing.T) {
 	require.Len(t, now.Status.Nodes, 1)
 	require.Equal(t, "gate/engine", now.Status.Nodes[0].ID)
 	require.Contains(t, now.Status.Nodes[0].Message, "its readyWhen cannot be evaluated yet: ")
+	now = n.await("gate", "names the Engine that passed its timeout", func(t *v1alpha1.Transform) bool {
+		return strings.Contains(messageOf(t), "; past their timeout: gate/engine since ")
+	})
+	require.NotNil(t, now.Status.Nodes[0].TimedOutAt)
 	setStatus(t, n.Cluster, identity{engineKind.Group, engineKind.Kind, n.namespace, "main"}, `{"phase": "Running"}`)
 	now = n.ready("gate")
+	require.NotContains(t, messageOf(now), "timeout")
 	require.Nil(t, now.Status.NodesReadAt)
 	require.Nil(t, now.Status.Layers[0].ReadyObjects)
 }
