@@ -267,7 +267,8 @@ programs: ## Build the programs of the clusters of tests, which are kept in the 
 
 # The tests of a cluster wait more than they compute, so that one half runs
 # beside the other half, each in a cluster of its own. FLOWS=gate runs some of each kind:
-# order, update, hand-over and kills for Flux, waves, the plugin and prune for Argo CD.
+# order, update, hand-over, kills, windows, rollback and what layers wait for with Flux, waves, the plugin and
+# prune for Argo CD.
 E2E_HALF := ArgoCD|Application|Cluster|Killed|Registry|Thousand|Server
 CLUSTER_1 = -test.skip '$(E2E_HALF)'
 CLUSTER_2 = -test.run '$(E2E_HALF)'
@@ -275,8 +276,8 @@ ifeq ($(FLOWS),gate)
 CLUSTER_1 = -test.run '^($(GATE_1))$$'
 CLUSTER_2 = -test.run '^($(GATE_2))$$'
 endif
-GATE_1 := TestTheTutorialGoesAsItSays|TestWhatMovesToAnotherLayerStaysTheSameObject|TestATransformIsDeliveredChangedRolledBackAndDeleted|TestAnObjectMovesBetweenTransforms|TestATenantActsAsItsAccountAndNobodyElse|TestEveryStateIsOneOfKstatus|TestNoNameLeadsElsewhere|TestTheControllerRendersAsTheCommandLineDoes|TestAnAPIServerTakesTheInstallationAndItsExamples|TestWavesAreNoMoreThanReadinessAsksFor
-GATE_2 := TestLayersAreDeletedTheLastFirst|TestTheNextReplicaGoesOnWhereTheLastOneWasKilled|TestArgoCDAppliesTheShopWaveByWave|TestArgoCDRendersByThePlugin|TestArgoCDAppliesWhatTheControllerPushes|TestAnApplicationMayGoAndLeaveItsObjects|TestAReleaseIsBuiltSyncedAndDeployedByFluxAndArgoCD|TestHelmInstallsWhatTheTutorialNeeds
+GATE_1 := TestTheTutorialGoesAsItSays|TestWhatMovesToAnotherLayerStaysTheSameObject|TestATransformIsDeliveredChangedRolledBackAndDeleted|TestAnObjectMovesBetweenTransforms|TestATenantActsAsItsAccountAndNobodyElse|TestEveryStateIsOneOfKstatus|TestNoNameLeadsElsewhere|TestTheControllerRendersAsTheCommandLineDoes|TestAnAPIServerTakesTheInstallationAndItsExamples|TestWavesAreNoMoreThanReadinessAsksFor|TestObjectsAreTakenByNameAndByLabel|TestALayerWaitsForWhatOthersMake|TestWhatAnAccountMayNotApplyIsNotPublished|TestARevisionWaitsForItsWindow
+GATE_2 := TestLayersAreDeletedTheLastFirst|TestTheNextReplicaGoesOnWhereTheLastOneWasKilled|TestArgoCDAppliesTheShopWaveByWave|TestArgoCDRendersByThePlugin|TestArgoCDAppliesWhatTheControllerPushes|TestAnApplicationMayGoAndLeaveItsObjects|TestAReleaseIsBuiltSyncedAndDeployedByFluxAndArgoCD|TestHelmInstallsWhatTheTutorialNeeds|TestAnArtifactThatIsNotReadyInTimeIsTakenBack|TestObjectsThatAreNotReadyAreReadOnRequest
 .PHONY: e2e-cluster
 e2e-cluster: servers build controller programs $(BIN)/e2e.test ## Let the real Flux and Argo CD apply what is rendered to a real API server.
 	cd test/e2e && $(TEST) -count=1 ./plane ./programs
