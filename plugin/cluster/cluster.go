@@ -28,6 +28,8 @@ import (
 type Cluster struct {
 	// Namespace is that of the context, "default" where it has none.
 	Namespace string
+	// Context is the name of the context, "" where there is none, as in a pod.
+	Context string
 
 	client   dynamic.Interface
 	metadata metadata.Interface
@@ -38,12 +40,12 @@ type Cluster struct {
 // Open returns the cluster that a kubeconfig file leads to, at the named context or at the current
 // one. If path is "", it reads the file that kubectl reads. It makes no request.
 func Open(path, kubeContext string) (*Cluster, error) {
-	config, namespace, err := kubeconfig.Load(path, kubeContext)
+	config, at, err := kubeconfig.Load(path, kubeContext)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %q: %w", path, err)
 	}
 	config = kubeconfig.Tuned(config, "ropewalk")
-	c := &Cluster{Namespace: namespace}
+	c := &Cluster{Namespace: at.Namespace, Context: at.Name}
 	c.client, err = dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %q: %w", path, err)

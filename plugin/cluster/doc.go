@@ -6,5 +6,7 @@
 //
 // It knows the kinds by their names and reads the few fields that it needs: the typed API of the
 // controller and those of Flux cost start-up time wherever they are linked. Of an object that is
-// traced only the metadata is read, so that no data of a Secret comes here.
+// traced, and of a Secret, only the metadata is read, so that no data of a Secret comes here.
+//
+// A [Reader] reads what a cluster has of the objects of a render, for a comparison with it.
 package cluster

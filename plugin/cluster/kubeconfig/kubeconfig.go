@@ -6,6 +6,7 @@
 package kubeconfig
 
 import (
+	"cmp"
 	"net/url"
 	"time"
 
@@ -16,20 +17,27 @@ import (
 // Timeout bounds a request, a watch too.
 const Timeout = 30 * time.Second
 
+// Context is a context of a kubeconfig file. Its name is "" where there is no file, as in a pod.
+type Context struct{ Name, Namespace string }
+
 // Load returns the configuration of a kubeconfig file at one of its contexts, "" for the current
-// one, with the namespace of that context. If path is "", it reads the file that kubectl reads.
-func Load(path, context string) (config *rest.Config, namespace string, err error) {
+// one, with that context. If path is "", it reads the file that kubectl reads.
+func Load(path, context string) (*rest.Config, Context, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: path}
 	if path == "" {
 		rules = clientcmd.NewDefaultClientConfigLoadingRules()
 	}
 	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
-	config, err = loading.ClientConfig()
+	config, err := loading.ClientConfig()
 	if err != nil {
-		return nil, "", err
+		return nil, Context{}, err
 	}
-	namespace, _, err = loading.Namespace()
-	return config, namespace, err
+	raw, err := loading.RawConfig()
+	if err != nil {
+		return nil, Context{}, err
+	}
+	namespace, _, err := loading.Namespace()
+	return config, Context{Name: cmp.Or(context, raw.CurrentContext), Namespace: namespace}, err
 }
 
 // Tuned returns a copy of a configuration for the requests of a program; agent is the name of the
