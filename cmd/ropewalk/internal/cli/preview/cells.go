@@ -122,14 +122,11 @@ func (p *previewing) compareCell(ctx context.Context, c cell, progress func(*ren
 		return out, err
 	}
 
-	// An artifact, or nothing, may be the base.
-	switch {
-	case p.base.artifact != nil:
-		before = &rendered{Side: preview.NewSide(*p.base.artifact, order.Document{}), snapshot: *p.base.artifact}
-	case p.base.missing != nil:
-		before = &rendered{}
+	// Find the base, and keep what the head applies.
+	before, err = p.baseOf(ctx, c, before, after)
+	if err != nil {
+		return out, err
 	}
-
 	if head != nil && head.unit {
 		tolerate(before, after)
 	}
@@ -148,8 +145,8 @@ func (p *previewing) compareCell(ctx context.Context, c cell, progress func(*ren
 	if err != nil {
 		return out, err
 	}
-	if head == nil || before == nil || before.Outline == nil {
-		return out, nil
+	if head == nil || before == nil || before.Outline == nil || p.live.mode == liveDryRun {
+		return out, nil // What admission makes of an object may have other indices than the render.
 	}
 
 	// Trace the changed fields to the lines of the user.
@@ -162,6 +159,20 @@ func (p *previewing) compareCell(ctx context.Context, c cell, progress func(*ren
 		}
 	}
 	return out, err
+}
+
+// baseOf returns the base of an environment: what was rendered of a revision, or the artifact, the
+// cluster or nothing that is the base in its place.
+func (p *previewing) baseOf(ctx context.Context, c cell, before, after *rendered) (*rendered, error) {
+	switch {
+	case p.live.reader != nil:
+		return p.readLive(ctx, c, after)
+	case p.base.artifact != nil:
+		return &rendered{Side: preview.NewSide(*p.base.artifact, order.Document{}), snapshot: *p.base.artifact}, nil
+	case p.base.missing != nil:
+		return &rendered{}, nil //nolint:nilerr // the report has it
+	}
+	return before, nil
 }
 
 // rendered is a side with its objects.

@@ -33,6 +33,7 @@ type options struct {
 	exact     bool
 	untrusted bool
 	failOn    []string
+	live      live
 	forge     command.Choice
 	format    command.Choice
 	links     preview.Links
@@ -49,7 +50,7 @@ const (
 func (a Commands) Command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "preview BASE [HEAD]",
+		Use:   "preview [BASE] [HEAD]",
 		Short: "Show what a change does to every environment, as a page",
 		Long: `Render both sides of a change for all projects and environments that it touches, and
 write what is different into a directory:
@@ -65,6 +66,10 @@ environment that is previewed. HEAD is a revision too; the files on disk where i
 given. The comparison is with the merge base of both, which is where the head left BASE, as
 change requests show it; --exact compares with BASE as it is. Nothing is fetched for a
 revision: the history has to be there (fetch-depth: 0).
+
+With --live the base is a cluster, and no BASE is given: each object of the head is compared
+with that in the cluster, in what the head sets. --live=dry-run has the API server apply each
+object in a dry run, and compares with what defaults and admission make of it.
 
 Projects are the folders with ropewalk.yaml, or a bundle of Timoni, at and below the working
 directory, on both sides; the working directory itself where there is none. An environment
@@ -82,13 +87,25 @@ are written all the same.
   ropewalk preview origin/main --fail-on danger --fail-on violation
   ropewalk preview origin/main --untrusted-head --pull-policy pull-policy.yaml
   ropewalk preview oci://ghcr.io/acme/shop:prod --project shop --env prod
+  ropewalk preview --live --context production --env prod
   ropewalk preview origin/main --format json | jq '.objects[].name'`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.live.mode != "" {
+				return cobra.MaximumNArgs(1)(cmd, args)
+			}
+			return cobra.RangeArgs(1, 2)(cmd, args)
+		},
 	}
 	f := cmd.Flags()
 	cmd.RunE = a.Run(func(ctx context.Context, args []string) error {
 		if err := o.checkUntrusted(f.Changed); err != nil {
 			return err
+		}
+		if err := o.checkLive(); err != nil {
+			return err
+		}
+		if o.live.mode != "" {
+			args = append([]string{""}, args...)
 		}
 		return a.run(ctx, &o, append(args, "")[:2])
 	})
@@ -99,6 +116,7 @@ are written all the same.
 	f.BoolVar(&o.untrusted, "untrusted-head", false, "fetch nothing for the head but what ropewalk.lock of the base has, for a change from a\nfork")
 	f.StringVar(&o.links.Source, "source-url", "", "`URL` of the files at HEAD, to which a path and #L with a line are added, such as\nhttps://github.com/acme/shop/blob/COMMIT")
 	f.StringVar(&o.links.Page, "page-url", "", "`URL` where report.html is published, for a link in the comment")
+	o.live.add(cmd)
 	o.forge = command.NewChoice(string(preview.GitHub), string(preview.GitLab))
 	o.forge.Add(cmd, "forge", "whose limit of a comment comment.md keeps to")
 	o.format = command.NewChoice("text", "markdown", "json")
@@ -142,6 +160,10 @@ func (a Commands) run(ctx context.Context, o *options, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := p.live.missing(); err != nil {
+		return err
+	}
+	p.noteLive()
 	p.addUnitDangers(results)
 	report := preview.Gather(process.CurrentRelease().Version, p.base.Revision, p.head.Revision, results)
 	report.Hide(p.secrets())

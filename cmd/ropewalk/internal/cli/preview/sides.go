@@ -109,6 +109,10 @@ func (a Commands) open(ctx context.Context, o *options, base, head string) (_ *p
 		return nil, err
 	}
 	switch {
+	case p.live.mode != "":
+		if err := p.openLive(ctx); err != nil {
+			return nil, err
+		}
 	case command.IsArtifact(base):
 		err = p.openArtifact(ctx, base)
 	default:
@@ -272,6 +276,9 @@ func (p *previewing) find(ctx context.Context, repository, inside string) error 
 		if !slices.Contains(known, name) {
 			return command.Usagef(object.Suggest(name, known), "--env %s: no project has such an environment", name)
 		}
+	}
+	if err := p.checkOneCluster(); err != nil {
+		return err
 	}
 	if p.base.artifact != nil && len(p.cells) != 1 {
 		return command.Usagef("name one with --project and --env", "an artifact is the base of one environment, and %d are to be previewed", len(p.cells))
