@@ -270,7 +270,7 @@ func TestTwoUnitsOfOneNameAreReported(t *testing.T) {
 		"a.yaml": release("a", "{chartRef: {kind: HelmChart, name: x}}") + "---\n" + release("a", "{chartRef: {kind: HelmChart, name: x}}"),
 	}))
 	require.Equal(t, []string{
-		`HelmRelease/shop/a at a.yaml:1:1 not rendered: a.yaml:4:18: spec: the chart of HelmRelease/shop/a is HelmChart "x", which is in the cluster alone`,
+		`HelmRelease/shop/a at a.yaml:1:1 not rendered: a.yaml:4:18: spec: the chart of HelmRelease/shop/a is HelmChart "x", which is in the cluster alone (name a folder for it with --local-sources HelmChart/shop/x=DIR)`,
 		`a.yaml:6:1: spec: HelmRelease/shop/a is there twice, first at a.yaml:1:1, and each would undo the other (remove one of them, or give it a name of its own)`,
 	}, got)
 }

@@ -22,6 +22,7 @@ const (
 	kindHelmRelease       = "HelmRelease"
 	kindGitRepository     = "GitRepository"
 	kindHelmRepository    = "HelmRepository"
+	kindHelmChart         = "HelmChart"
 	kindOCIRepository     = "OCIRepository"
 	kindExternalArtifact  = "ExternalArtifact"
 	kindArtifactGenerator = "ArtifactGenerator"

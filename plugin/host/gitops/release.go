@@ -99,19 +99,33 @@ func releaseName(spec object.Value, id ID) string {
 func (x *expanding) chart(f found) (fields []object.Member, source object.Value, problem *object.Error) {
 	id := f.named(f.cluster)
 
-	// The chart may be an artifact.
+	// The chart may be an artifact, or a HelmChart that says more.
+	chart := f.at("spec", "chart", "spec")
 	if ref := f.at("spec", "chartRef"); ref.Kind == object.KindMap {
 		kind, name := ref.TextOf("kind"), ref.TextOf("name")
-		w, known := x.lookup(ID{f.cluster, kind, cmp.Or(ref.TextOf("namespace"), id.Namespace), name})
-		if kind != kindOCIRepository || !known {
-			return nil, source, warning(ref.Pos, "", "the chart of %s is %s %q, which is in the cluster alone", id, kind, name)
+		of := ID{f.cluster, kind, cmp.Or(ref.TextOf("namespace"), id.Namespace), name}
+		w, known := x.lookup(of)
+		_, isLocal := x.localFolder(of)
+		switch {
+		case isLocal || kind == kindExternalArtifact:
+			from := x.source(f, ref)
+			if from.problem != nil {
+				return nil, source, from.problem
+			}
+			fields, problem = x.chartFolder(from, object.TextAt(".", ref.Pos), object.Value{})
+			return fields, source, problem
+		case kind == kindOCIRepository && known:
+			return ociChart(w.text("spec", "url"), w.at("spec", "ref"), w.at("spec", "url").Pos), source, nil
+		case kind == kindHelmChart && known:
+			f = found{Written: w, cluster: f.cluster} // Its source is one of its own namespace.
+			id.Namespace = f.named("").Namespace
+			chart = w.at("spec")
+		default:
+			return nil, source, warning(ref.Pos, "name a folder for it with --local-sources "+of.source()+"=DIR", "the chart of %s is %s %q, which is in the cluster alone", id, kind, name)
 		}
-		at := w.at("spec", "url").Pos
-		return ociChart(w.text("spec", "url"), w.at("spec", "ref"), at), source, nil
 	}
 
 	// Or it is one of a repository of charts, or a folder.
-	chart := f.at("spec", "chart", "spec")
 	ref := lookup(chart, "sourceRef")
 	name := lookup(chart, "chart")
 	kind := ref.TextOf("kind")
@@ -131,16 +145,22 @@ func (x *expanding) chart(f found) (fields []object.Member, source object.Value,
 	if from.problem != nil {
 		return nil, source, from.problem
 	}
+	fields, problem = x.chartFolder(from, name, lookup(chart, "valuesFiles"))
+	return fields, from.reference, problem
+}
+
+// chartFolder returns the fields that name a chart in a folder of a source, with values files of that
+// source.
+func (x *expanding) chartFolder(from fluxSource, name, valuesFiles object.Value) ([]object.Member, *object.Error) {
 	folder := path.Join(from.folder, name.Text)
 	if from.here && !isFile(x.repo.FS, path.Join(folder, chartFile)) {
-		return nil, source, mistake(name.Pos, "", "there is no chart in the folder %q of the repository", folder)
+		return nil, mistake(name.Pos, "", "there is no chart in the folder %q of the repository", folder)
 	}
-	fields = []object.Member{member("chart", object.TextAt(folder, name.Pos))}
 	var files []object.Value
-	for _, item := range lookup(chart, "valuesFiles").Items {
+	for _, item := range valuesFiles.Items {
 		files = append(files, object.TextAt(path.Join(from.folder, item.Text), item.Pos))
 	}
-	return append(fields, member("valuesFiles", object.ListAt(name.Pos, files...))), from.reference, nil
+	return []object.Member{member("chart", object.TextAt(folder, name.Pos)), member("valuesFiles", object.ListAt(name.Pos, files...))}, nil
 }
 
 // ociChart returns the fields that name a chart which is an artifact, at the ref of Flux.

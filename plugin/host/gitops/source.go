@@ -29,9 +29,7 @@ type fluxSource struct {
 func (x *expanding) source(f found, ref object.Value) fluxSource {
 	kind := cmp.Or(ref.TextOf("kind"), kindGitRepository)
 	id := ID{f.cluster, kind, cmp.Or(ref.TextOf("namespace"), f.named("").Namespace), ref.TextOf("name")}
-	name := strings.Join([]string{kind, id.Namespace, id.Name}, "/")
-	if folder, ok := x.repo.Local[name]; ok {
-		x.local[name] = true
+	if folder, ok := x.localFolder(id); ok {
 		return fluxSource{here: true, folder: folder}
 	}
 	w, known := x.lookup(id)
@@ -52,7 +50,19 @@ func (x *expanding) source(f found, ref object.Value) fluxSource {
 		}
 		return fluxSource{reference: referenceOf("oci", ociURL(url, w.at("spec", "ref")), ref.Pos)}
 	}
-	return fluxSource{problem: warning(ref.Pos, "name a folder for it with --local-sources "+name+"=DIR", "the files of %s %q are in the cluster alone", kind, id.Name)}
+	return fluxSource{problem: warning(ref.Pos, "name a folder for it with --local-sources "+id.source()+"=DIR", "the files of %s %q are in the cluster alone", kind, id.Name)}
+}
+
+// source returns the name of a source as flags have it: KIND/NAMESPACE/NAME.
+func (id ID) source() string { return strings.Join([]string{id.Kind, id.Namespace, id.Name}, "/") }
+
+// localFolder returns the folder that stands for a source, which counts as used then.
+func (x *expanding) localFolder(id ID) (string, bool) {
+	folder, ok := x.repo.Local[id.source()]
+	if ok {
+		x.local[id.source()] = true
+	}
+	return folder, ok
 }
 
 // externalArtifact returns the source that an ArtifactGenerator makes of this repository. It is a
@@ -72,7 +82,7 @@ func (x *expanding) externalArtifact(id ID, ref object.Value) fluxSource {
 			return fluxSource{problem: warning(ref.Pos, "", "the files of ExternalArtifact %q are put together from several places", id.Name)}
 		}
 	}
-	return fluxSource{problem: warning(ref.Pos, "name a folder for it with --local-sources "+kindExternalArtifact+"/"+id.Namespace+"/"+id.Name+"=DIR",
+	return fluxSource{problem: warning(ref.Pos, "name a folder for it with --local-sources "+id.source()+"=DIR",
 		"the files of ExternalArtifact %q are in the cluster alone", id.Name)}
 }
 
