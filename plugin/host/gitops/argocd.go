@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -19,6 +20,12 @@ const (
 	kindApplication    = "Application"
 	kindApplicationSet = "ApplicationSet"
 )
+
+// jsonnet is how files of Jsonnet end, which Argo CD evaluates.
+const jsonnet = ".jsonnet"
+
+// mostNamed is how many files a message names.
+const mostNamed = 5
 
 // sourcesOf returns the sources of an Application.
 func sourcesOf(w Written) []object.Value {
@@ -271,19 +278,28 @@ func (x *expanding) directorySource(u *Unit, source object.Value, folder string,
 
 	// Patterns choose among the files.
 	var paths []object.Value
+	var programs []string
 	for _, name := range x.manifestsIn(folder, recurse) {
 		rel := strings.TrimPrefix(strings.TrimPrefix(name, path.Clean(folder)), "/")
-		chosen := matchesAny(lookup(d, "include").Text, rel, true) && !matchesAny(lookup(d, "exclude").Text, rel, false)
+		isChosen := matchesAny(lookup(d, "include").Text, rel, true) && !matchesAny(lookup(d, "exclude").Text, rel, false)
 		switch {
-		case !chosen:
+		case !isChosen:
 		case path.Ext(name) == jsonnet:
-			u.Warnings = append(u.Warnings, warning(at, "", "%s: the objects of %s are not rendered, as Jsonnet does not run here", u.ID, name))
+			programs = append(programs, name)
 		default:
 			paths = append(paths, object.TextAt(name, at))
 		}
 	}
-	if len(paths) == 0 {
-		return object.Value{}, mistake(cmp.Or(lookup(source, "path").Pos, at), "", "there is no manifest in the folder %q of the repository", folder)
+
+	// Argo CD evaluates Jsonnet beside manifests.
+	where := cmp.Or(lookup(source, "path").Pos, at)
+	switch {
+	case len(paths) == 0 && len(programs) == 0:
+		return object.Value{}, mistake(where, "", "there is no manifest in the folder %q of the repository", folder)
+	case len(paths) == 0:
+		return object.Value{}, warning(where, "", "%s is made by Jsonnet, which is not evaluated here: %s", u.ID, printable.List(programs, mostNamed))
+	case len(programs) > 0:
+		u.Warnings = append(u.Warnings, warning(where, "", "%s: the objects of Jsonnet are missing, which is not evaluated here: %s", u.ID, printable.List(programs, mostNamed)))
 	}
 	return withSource(at, member("manifests", mapOf(at, member("paths", object.ListAt(at, paths...)))), reference), nil
 }

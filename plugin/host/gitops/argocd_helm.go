@@ -191,9 +191,6 @@ func scalarOf(v object.Value, asText bool) object.Value {
 	return object.TextAt(text, v.Pos)
 }
 
-// jsonnet is the extension of files that Argo CD evaluates.
-const jsonnet = ".jsonnet"
-
 // listing is a folder whose manifests are listed, and whether those below it are.
 type listing struct {
 	folder  string

@@ -102,3 +102,20 @@ func TestFieldsOfAnApplicationThatAreNotCarriedOver(t *testing.T) {
 		require.Contains(t, got, want)
 	}
 }
+
+// Argo CD evaluates Jsonnet beside manifests: what is missing here is named.
+func TestJsonnetIsNamedAndManifestsBesideItAreRendered(t *testing.T) {
+	require.Equal(t, []string{
+		`Application/argocd/mixed at a.yaml:1:1 {"manifests":{"paths":["mixed/config.yaml"]}}`,
+		`  a.yaml:4:35: spec: Application/argocd/mixed: the objects of Jsonnet are missing, which is not evaluated here: mixed/app.jsonnet`,
+		`Application/argocd/pure at b.yaml:1:1 not rendered: b.yaml:4:35: spec: Application/argocd/pure is made by Jsonnet, which is not evaluated here: pure/app.jsonnet`,
+		`Application/argocd/without at c.yaml:1:1 {"manifests":{"paths":["mixed/config.yaml"]}}`,
+	}, summary(expand(t, map[string]string{
+		"a.yaml":            namedApp("mixed", "{repoURL: u, path: mixed}"),
+		"b.yaml":            namedApp("pure", "{repoURL: u, path: pure}"),
+		"c.yaml":            namedApp("without", "{repoURL: u, path: mixed, directory: {exclude: '*.jsonnet'}}"),
+		"mixed/config.yaml": "kind: ConfigMap\n",
+		"mixed/app.jsonnet": "{}",
+		"pure/app.jsonnet":  "{}",
+	})))
+}
