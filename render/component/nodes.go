@@ -6,6 +6,7 @@ package component
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -17,6 +18,7 @@ func Nodes(req Request, out Output, at object.Pos) ([]*object.Node, error) {
 	var errs object.Errors
 	var nodes []*object.Node
 	sets := phases(out.Objects)
+	generated := generatedNames{}
 	for _, made := range out.Objects {
 		below, mistake := made.Object.Expand()
 		if mistake != nil {
@@ -24,6 +26,9 @@ func Nodes(req Request, out Output, at object.Pos) ([]*object.Node, error) {
 			errs = append(errs, mistake)
 		}
 		for _, o := range below {
+			if req.Component.GeneratedNames {
+				o = generated.named(o)
+			}
 			if o.APIVersion() == "" || o.Kind() == "" || o.Name() == "" {
 				errs = append(errs, &object.Error{
 					Stage: object.StageEvaluate, Pos: made.Pos, Hint: o.NameHint(),
@@ -51,6 +56,30 @@ func Nodes(req Request, out Output, at object.Pos) ([]*object.Node, error) {
 	}
 	object.SortNodes(nodes)
 	return nodes, nil
+}
+
+// generatedNames counts the objects of each name that the API server would generate.
+type generatedNames map[object.Ref]int
+
+// named returns an object with a name in place of the one that the API server would generate:
+// migrate-generated for generateName: migrate-, and migrate-generated-2 for the next. Other objects
+// stay.
+func (g generatedNames) named(o object.Object) object.Object {
+	prefix := o.Text("metadata", "generateName")
+	if prefix == "" || o.Map("metadata")["name"] != nil {
+		return o
+	}
+	meta := maps.Clone(o.Map("metadata"))
+	delete(meta, "generateName")
+	meta["name"] = prefix + "generated"
+	o = maps.Clone(o)
+	o["metadata"] = meta
+	ref := o.Ref()
+	g[ref]++
+	if g[ref] > 1 {
+		meta["name"] = fmt.Sprintf("%sgenerated-%d", prefix, g[ref])
+	}
+	return o
 }
 
 // phases returns the numbers of apply sets, from 1, by phase. There are none if all objects are

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/component"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // made is an object of an engine, in its phase.
@@ -69,4 +70,19 @@ func TestObjectsThatAreNone(t *testing.T) {
 	}
 	_, err = component.Nodes(component.Request{Name: "shop"}, many, object.Pos{})
 	require.ErrorContains(t, err, "makes more than 20000 objects")
+}
+
+// The API server would name the object; its name here says so, and tells two of them apart.
+func TestANameInPlaceOfAGeneratedOne(t *testing.T) {
+	job := func() component.Object {
+		return component.Object{Object: object.Object{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"generateName": "migrate-"}}}
+	}
+	out := component.Output{Objects: []component.Object{job(), job()}}
+	_, err := component.Nodes(component.Request{Name: "shop"}, out, object.Pos{})
+	require.ErrorContains(t, err, "metadata.name")
+	nodes, err := component.Nodes(component.Request{Name: "shop", Component: spec.Component{GeneratedNames: true}}, out, object.Pos{})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"name": "migrate-generated"}, nodes[0].Object.Map("metadata"))
+	require.Equal(t, map[string]any{"name": "migrate-generated-2"}, nodes[1].Object.Map("metadata"))
+	require.Equal(t, job(), out.Objects[0], "the output of the engine stays")
 }

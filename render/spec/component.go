@@ -34,6 +34,8 @@ type Component struct {
 	// without a value become what SubstituteUnknown says, such as UnknownEmpty.
 	Substitute        map[string]string
 	SubstituteUnknown string
+	// GeneratedNames accepts objects with metadata.generateName and gives them a name that says so.
+	GeneratedNames bool
 }
 
 // Text is a string of a document, such as a path.
