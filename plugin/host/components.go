@@ -72,7 +72,7 @@ func planComponent(p planning, t spec.Transform) (componentSpec, bool) {
 	}
 	var errs object.Errors
 	out.Component, errs = spec.DecodeComponent(out.input, at, t.Blocks)
-	out.Component.GeneratedNames = t.GeneratedNames
+	out.Component.OfUnit = t.OfUnit
 	if len(errs) > 0 {
 		p.Errs = append(p.Errs, errs...)
 		return out, false

@@ -26,7 +26,7 @@ func Nodes(req Request, out Output, at object.Pos) ([]*object.Node, error) {
 			errs = append(errs, mistake)
 		}
 		for _, o := range below {
-			if req.Component.GeneratedNames {
+			if req.Component.OfUnit {
 				o = generated.named(o)
 			}
 			if o.APIVersion() == "" || o.Kind() == "" || o.Name() == "" {

@@ -80,7 +80,7 @@ func TestANameInPlaceOfAGeneratedOne(t *testing.T) {
 	out := component.Output{Objects: []component.Object{job(), job()}}
 	_, err := component.Nodes(component.Request{Name: "shop"}, out, object.Pos{})
 	require.ErrorContains(t, err, "metadata.name")
-	nodes, err := component.Nodes(component.Request{Name: "shop", Component: spec.Component{GeneratedNames: true}}, out, object.Pos{})
+	nodes, err := component.Nodes(component.Request{Name: "shop", Component: spec.Component{OfUnit: true}}, out, object.Pos{})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"name": "migrate-generated"}, nodes[0].Object.Map("metadata"))
 	require.Equal(t, map[string]any{"name": "migrate-generated-2"}, nodes[1].Object.Map("metadata"))

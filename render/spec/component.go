@@ -34,8 +34,10 @@ type Component struct {
 	// without a value become what SubstituteUnknown says, such as UnknownEmpty.
 	Substitute        map[string]string
 	SubstituteUnknown string
-	// GeneratedNames accepts objects with metadata.generateName and gives them a name that says so.
-	GeneratedNames bool
+	// OfUnit marks what an engine such as Argo CD applies. Objects with metadata.generateName are
+	// accepted, and get a name that says so. The text of Manifests is made of a template, and all of
+	// its objects are where that is.
+	OfUnit bool
 }
 
 // Text is a string of a document, such as a path.

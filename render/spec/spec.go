@@ -134,8 +134,8 @@ type Transform struct {
 	// Component says how the objects are built without CUE, in place of CueRef and Input;
 	// it is of KindNone for others. See [DecodeComponent].
 	Component object.Value
-	// GeneratedNames is that of [Component].
-	GeneratedNames bool
+	// OfUnit is that of [Component].
+	OfUnit bool
 	// Blocks are those of the document of a component, see [Manifest].
 	Blocks map[object.Pos]Block
 	// Overlays are laid over the objects, in order.

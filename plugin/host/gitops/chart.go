@@ -21,7 +21,7 @@ const chartFile = "Chart.yaml"
 const kindChart = "Chart"
 
 // makes is an object of an engine in a template.
-var makes = regexp.MustCompile(`(?m)^\s*(- )?kind: (Application|ApplicationSet|Kustomization|HelmRelease)\s*$`)
+var makes = regexp.MustCompile(`(?m)^\s*(- )?kind: (Application|ApplicationSet|Kustomization|HelmRelease|ResourceSet)\s*$`)
 
 // appsChart is the chart of Argo CD that makes Applications of its values.
 var appsChart = regexp.MustCompile(`(?m)name: "?argocd-apps"?\s*$`)
@@ -45,7 +45,7 @@ func (r Repository) makesUnits(folder string) bool {
 			return nil //nolint:nilerr // Helm says what is wrong with it.
 		}
 		text := string(data)
-		found = (strings.Contains(text, groupArgo) || strings.Contains(text, "toolkit.fluxcd.io")) && makes.MatchString(text)
+		found = (strings.Contains(text, groupArgo) || strings.Contains(text, "toolkit.fluxcd.io") || strings.Contains(text, groupOperator)) && makes.MatchString(text)
 		if found {
 			return fs.SkipAll
 		}

@@ -41,6 +41,8 @@ type Expansion struct {
 	Units []Unit
 	// Warnings are about what is not expanded.
 	Warnings object.Errors
+	// Unapplied are the files with objects that no unit applies, sorted.
+	Unapplied []string
 	// Local are the names of Repository.Local that a unit refers to.
 	Local map[string]bool
 }
@@ -57,8 +59,8 @@ type expanding struct {
 	index map[ID]int
 	// objects are what units have rendered, by cluster, kind and name: sources, ConfigMaps.
 	objects map[ID]Written
-	// read are the files that units are made of.
-	read map[string]bool
+	// read are the files that units are made of, and used those with objects that they refer to.
+	read, used map[string]bool
 	// kustomizations are those that Flux makes, by their folders.
 	kustomizations map[string]map[string][]byte
 	// listed are the manifests of folders, and all are the files and folders of the repository.
@@ -67,8 +69,9 @@ type expanding struct {
 	// local are the names of folders that stand for sources and are used.
 	local    map[string]bool
 	warnings object.Errors
-	// releases are the HelmReleases, which are made when the sources of all charts are known.
-	releases []found
+	// releases are the HelmReleases, which are made when the sources of all charts are known, and sets
+	// the ResourceSets, whose inputs other units may have.
+	releases, sets []found
 }
 
 // cluster is a folder with the entries of a cluster.
@@ -89,7 +92,7 @@ func Expand(ctx context.Context, repo Repository, render Render) (Expansion, err
 		return Expansion{}, err
 	}
 	x := &expanding{
-		repo: repo, render: render, written: written, index: map[ID]int{}, objects: map[ID]Written{}, read: map[string]bool{}, warnings: written.unread,
+		repo: repo, render: render, written: written, index: map[ID]int{}, objects: map[ID]Written{}, read: map[string]bool{}, used: map[string]bool{}, warnings: written.unread,
 		kustomizations: map[string]map[string][]byte{}, listed: map[listing][]string{}, local: map[string]bool{},
 	}
 	x.repo.URLs = repo.namedURLs(written.objects)
@@ -108,6 +111,9 @@ func Expand(ctx context.Context, repo Repository, render Render) (Expansion, err
 				return Expansion{}, err
 			}
 		}
+		if err := x.addSets(ctx); err != nil {
+			return Expansion{}, err
+		}
 	}
 
 	// Charts come from sources that any unit may have rendered. Those that nothing renders are
@@ -118,11 +124,33 @@ func Expand(ctx context.Context, repo Repository, render Render) (Expansion, err
 	if err := x.expandCharts(ctx); err != nil {
 		return Expansion{}, err
 	}
+	if err := x.addSets(ctx); err != nil {
+		return Expansion{}, err
+	}
 	if err := x.addReleases(ctx); err != nil {
 		return Expansion{}, err
 	}
 	slices.SortFunc(x.units, func(a, b Unit) int { return a.Compare(b.ID) })
-	return Expansion{Units: x.units, Warnings: x.warnings.Sorted(), Local: x.local}, nil
+	unapplied, err := x.unapplied()
+	return Expansion{Units: x.units, Warnings: x.warnings.Sorted(), Unapplied: unapplied, Local: x.local}, err
+}
+
+// addSets adds the units of the ResourceSets that were found, and what these make.
+func (x *expanding) addSets(ctx context.Context) error {
+	for len(x.sets) > 0 {
+		f := x.sets[0]
+		x.sets = x.sets[1:]
+		below, err := x.addAndRender(ctx, x.resourceSet(ctx, f))
+		if err != nil {
+			return err
+		}
+		for _, f := range below {
+			if err := x.expand(ctx, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // addReleases adds the units of the HelmReleases that were found.
@@ -251,6 +279,8 @@ func (x *expanding) unitsOf(ctx context.Context, f found) []Unit {
 		return []Unit{x.kustomization(f)}
 	case f.group() == groupHelm && f.TextOf("kind") == kindHelmRelease:
 		x.releases = append(x.releases, f)
+	case f.group() == groupOperator && f.TextOf("kind") == kindResourceSet:
+		x.sets = append(x.sets, f)
 	case f.group() == groupArgo && f.TextOf("kind") == kindApplication:
 		return x.application(f)
 	case f.group() == groupArgo && f.TextOf("kind") == kindApplicationSet:
@@ -284,7 +314,11 @@ func (x *expanding) addAndRender(ctx context.Context, u Unit) ([]found, error) {
 	if err := x.add(ctx, u); err != nil || len(x.units) == before || x.units[before].Problem != nil {
 		return nil, err
 	}
-	made, err := x.render(ctx, u, mentionsUnits)
+	wanted := mentionsUnits
+	if u.Kind == kindResourceSet { // No file has its objects.
+		wanted = func(fs.FS, []string) bool { return true }
+	}
+	made, err := x.render(ctx, u, wanted)
 	for _, name := range made.Read {
 		x.read[name] = true
 	}
@@ -335,7 +369,7 @@ func mentionsUnits(files fs.FS, names []string) bool {
 			continue
 		}
 		text := string(data)
-		for _, mention := range []string{"toolkit.fluxcd.io", groupArgo, "kind: ConfigMap", "kind: Secret", "configMapGenerator", "secretGenerator"} {
+		for _, mention := range []string{"toolkit.fluxcd.io", groupOperator, groupArgo, "kind: ConfigMap", "kind: Secret", "configMapGenerator", "secretGenerator"} {
 			if strings.Contains(text, mention) {
 				return true
 			}
@@ -354,6 +388,7 @@ func (x *expanding) lookup(id ID) (Written, bool) {
 	anywhere.Cluster = ""
 	for _, w := range x.written.byName[anywhere] {
 		if own := x.clusterOf(w.Pos.File); own == id.Cluster || own == "" {
+			x.used[w.Pos.File] = true
 			return w, true
 		}
 	}

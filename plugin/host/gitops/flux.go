@@ -35,6 +35,8 @@ func isUnit(w Written) bool {
 		return w.TextOf("kind") == kindKustomization
 	case groupHelm:
 		return w.TextOf("kind") == kindHelmRelease
+	case groupOperator:
+		return w.TextOf("kind") == kindResourceSet
 	case groupArgo:
 		return w.TextOf("kind") == kindApplication || w.TextOf("kind") == kindApplicationSet
 	}

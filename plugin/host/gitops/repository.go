@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -92,9 +93,14 @@ type scanned struct {
 	byName map[ID][]Written
 	// charts are the folders of charts whose templates make objects of an engine, sorted.
 	charts []string
+	// specs are the files with documents of Ropewalk, and plain those with other objects.
+	specs, plain []string
 	// unread are files that look as if they had such objects and are no YAML, such as templates.
 	unread object.Errors
 }
+
+// plainObject is the begin of a line of an object that is no template.
+var plainObject = regexp.MustCompile(`(?m)^apiVersion: *[a-z0-9./"'-]+ *$`)
 
 // scan reads the objects of the engines in the files of a repository, and the ConfigMaps and
 // Secrets that they may refer to.
@@ -113,6 +119,12 @@ func (r Repository) scan(ctx context.Context) (scanned, error) {
 			return out, ctx.Err()
 		}
 		text, err := readFile(r.FS, name)
+		switch {
+		case bytes.Contains(text, []byte("ropewalk.dev/v1")):
+			out.specs = append(out.specs, name)
+		case plainObject.Match(text) && !bytes.Contains(text, []byte("kustomize.config.k8s.io")):
+			out.plain = append(out.plain, name)
+		}
 		switch {
 		case err != nil: // What cannot be read is told where something refers to it.
 		case bytes.Contains(text, []byte("fluxcd.")) || bytes.Contains(text, []byte(groupArgo)):

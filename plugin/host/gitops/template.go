@@ -4,6 +4,7 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,13 +29,16 @@ const (
 	maxArgument = 16 << 10
 )
 
-// templater fills the templates of an ApplicationSet.
+// templater fills the templates of an ApplicationSet, or of a ResourceSet.
 type templater struct {
 	ctx context.Context //nolint:containedctx // functions of templates get no argument for it
 	// goTemplate is that of the ApplicationSet, and options are those of the template.
 	goTemplate bool
 	options    []string
-	steps      int
+	// left and right are the delimiters, {{ and }} by default, and own are further functions.
+	left, right string
+	own         template.FuncMap
+	steps       int
 }
 
 // fill returns v with the parameters in its texts, and in the names of its fields.
@@ -74,13 +78,13 @@ func (t *templater) fill(v object.Value, params map[string]any) (object.Value, e
 
 // text fills one text.
 func (t *templater) text(text string, params map[string]any) (string, error) {
-	if !strings.Contains(text, "{{") {
+	if !strings.Contains(text, cmp.Or(t.left, "{{")) {
 		return text, nil
 	}
 	if !t.goTemplate {
 		return plainTemplate(text, params), nil
 	}
-	made, err := template.New("").Funcs(t.functions()).Option(t.options...).Parse(text)
+	made, err := template.New("").Delims(t.left, t.right).Funcs(t.functions()).Option(t.options...).Parse(text)
 	if err != nil {
 		return "", plainError(err)
 	}
@@ -134,6 +138,7 @@ func (t *templater) functions() template.FuncMap {
 		stepName: t.step,
 	})
 	delete(out, "seq")
+	maps.Copy(out, t.own)
 	for name, function := range out {
 		out[name] = bounded(name, function)
 	}
@@ -153,7 +158,7 @@ func indent(n int, text string) (string, error) {
 // two texts one of the product of their lengths. Those for YAML and JSON take what an output may be.
 func bounded(name string, function any) any {
 	most := maxArgument
-	if slices.Contains([]string{"toYaml", "fromYaml", "fromYamlArray", "toJson", "fromJson", "indent", "nindent", "print", "println"}, name) {
+	if slices.Contains([]string{"toYaml", "mustToYaml", "fromYaml", "fromYamlArray", "toJson", "fromJson", "indent", "nindent", "print", "println"}, name) {
 		most = maxOutput
 	}
 	call := reflect.ValueOf(function)

@@ -128,8 +128,7 @@ func (u Unit) Options(files fs.FS, base host.Options) (host.Options, error) {
 			Kind: spec.KindComponent, Name: name, Pos: u.Pos, NamePos: u.Pos, Component: component, Overlays: u.Overlays,
 			// The engine applies what is committed: it is no mistake of the render.
 			AllowSecrets: []string{"*"},
-			// Argo CD creates hooks with generateName anew in each sync.
-			GeneratedNames: true,
+			OfUnit:       true,
 		})
 	}
 	out.Context = spec.Context{Namespace: u.Namespace}.Merge(out.Context)

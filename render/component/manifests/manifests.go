@@ -127,7 +127,7 @@ func Build(ctx context.Context, req component.Request) (component.Output, error)
 	var errs object.Errors
 	m := *req.Component.Manifests
 	if m.Inline.Text != "" {
-		errs = append(errs, read(ctx, &out, inline, []byte(m.Inline.Text), true, place(m.Inline))...)
+		errs = append(errs, read(ctx, &out, inline, []byte(m.Inline.Text), true, place(req))...)
 	}
 
 	// Read each file, and stop when there are too many objects.
@@ -163,9 +163,14 @@ func Build(ctx context.Context, req component.Request) (component.Output, error)
 // inline is the name of the text in a document.
 const inline = "inline"
 
-// place returns a function that leads from positions in a text to those in its document.
-func place(t spec.Text) func(object.Pos) object.Pos {
+// place returns a function that leads from positions in the text of a component to those in its
+// document.
+func place(req component.Request) func(object.Pos) object.Pos {
+	t := req.Component.Manifests.Inline
 	return func(p object.Pos) object.Pos {
+		if req.Component.OfUnit {
+			return t.Pos
+		}
 		if p.Line == 1 {
 			return object.Pos{File: t.Pos.File, Line: t.Pos.Line, Column: max(t.Pos.Column, 1) + max(p.Column, 1) - 1}
 		}
@@ -291,7 +296,7 @@ func Trace(ctx context.Context, req component.Request, parts []Part) []Place {
 			break
 		}
 		data := []byte(m.Inline.Text)
-		at := place(m.Inline)
+		at := place(req)
 		if name != inline {
 			data, _ = fs.ReadFile(req.FS, name)
 			at = func(p object.Pos) object.Pos { return req.At(name, p.Line, p.Column) }

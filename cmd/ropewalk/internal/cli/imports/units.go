@@ -213,6 +213,7 @@ func OfEngine(mistakes object.Errors, nodes []*object.Node) bool {
 func isUnit(o object.Object) bool {
 	return slices.Contains([]string{
 		"Application.argoproj.io", "ApplicationSet.argoproj.io", "HelmRelease.helm.toolkit.fluxcd.io", "Kustomization.kustomize.toolkit.fluxcd.io",
+		"ResourceSet.fluxcd.controlplane.io",
 	}, o.Ref().GroupKind())
 }
 

@@ -76,6 +76,8 @@ func groupOf(kind string) string {
 		return "kustomize.toolkit.fluxcd.io"
 	case "HelmRelease":
 		return "helm.toolkit.fluxcd.io"
+	case "ResourceSet":
+		return "fluxcd.controlplane.io"
 	}
 	return "argoproj.io"
 }

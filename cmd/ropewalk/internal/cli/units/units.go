@@ -68,6 +68,8 @@ type Found struct {
 	// Warnings are about what is not rendered, and Missing are the folders of units that are not.
 	Warnings object.Errors
 	Missing  map[string]bool
+	// unapplied are the files with objects that no unit applies.
+	unapplied []string
 	// known are the names of the units, and clusters those of their clusters.
 	known, clusters []string
 	// used are the names of local sources that a unit refers to.
@@ -199,6 +201,9 @@ func (f *Found) Add(ctx context.Context, app *command.App, flags *command.Projec
 		f.used[name] = true
 	}
 	f.warn(shown, found.Warnings...)
+	for _, name := range found.Unapplied {
+		f.unapplied = append(f.unapplied, (&command.Unit{Shown: shown}).Place(object.Pos{File: name, Line: 1}).File)
+	}
 
 	// Choose the units that the flags name.
 	wanted := slices.DeleteFunc(strings.Split(flags.Environment, ","), func(name string) bool { return name == "" })
@@ -277,9 +282,9 @@ func (f *Found) Finish(app *command.App, flags *command.ProjectFlags, err error)
 	var mistakes object.Errors
 	isOther := err != nil && !errors.As(err, &mistakes)
 	switch {
-	case isOther || len(f.Warnings) == 0:
+	case isOther:
 		return err
-	case flags.Strict:
+	case flags.Strict && len(f.Warnings) > 0:
 		return append(slices.Clip(mistakes), command.Raised(f.Warnings)...).Sorted()
 	}
 	app.Warn(f.Warnings)
@@ -299,10 +304,18 @@ func (f *Found) Problems() (out object.Errors) {
 	return out.Sorted()
 }
 
-// Summary returns a line about how many units are not rendered; "" if all are.
-func (f *Found) Summary() string {
-	if len(f.Missing) == 0 {
-		return ""
+// Summary returns a line about how many units are not rendered, and one about files that no unit
+// applies; "" if there are none.
+func (f *Found) Summary() (out string) {
+	if len(f.Missing) > 0 {
+		out = fmt.Sprintf("not rendered: %s, whose files are not here\n", printable.Count(len(f.Missing), "unit"))
 	}
-	return fmt.Sprintf("not rendered: %s, whose files are not here\n", printable.Count(len(f.Missing), "unit"))
+	slices.Sort(f.unapplied)
+	if left := slices.Compact(f.unapplied); len(left) > 0 {
+		out += fmt.Sprintf("applied by no unit: %s (%s)\n", printable.Count(len(left), "file"), printable.List(left, mostFiles))
+	}
+	return out
 }
+
+// mostFiles is how many files a line has.
+const mostFiles = 5
