@@ -17,6 +17,7 @@ import (
 // addUnitDangers adds the dangers that come from the units that apply objects, and not from the
 // objects themselves. The results are those of the cells, in their order.
 func (p *previewing) addUnitDangers(results []preview.Result) {
+	reported := map[owned]bool{}
 	for i, c := range p.cells {
 		if c.unit == (gitops.ID{}) {
 			continue
@@ -29,12 +30,35 @@ func (p *previewing) addUnitDangers(results []preview.Result) {
 				change.Dangers = []diff.Danger{d}
 			}
 			if other, ok := p.otherOwner(c.unit, *change); ok {
+				reported[owned{c.unit.Cluster, change.Ref}] = true
 				change.Dangers = append(change.Dangers, diff.Danger{Code: diff.DangerHandover, Message: fmt.Sprintf("%s applies it too, and each would undo what the other does", other)})
 			}
 			if isSuspended {
 				change.Dangers = append(change.Dangers, diff.Danger{Code: diff.DangerStopped, Message: fmt.Sprintf("the change does not arrive: %s is suspended", suspended)})
 			}
 		}
+	}
+	p.noteOwners(reported)
+}
+
+// noteOwners tells which objects several units apply on both sides, as far as these are rendered. The
+// argument reported has those that are so by the change.
+func (p *previewing) noteOwners(reported map[owned]bool) {
+	shared := map[string][]string{}
+	for key, units := range p.owners {
+		if len(units) < 2 || reported[key] { //nolint:mnd // two are one too many
+			continue
+		}
+		var names []string
+		for _, id := range units {
+			names = append(names, id.String())
+		}
+		text := printable.List(names, most)
+		shared[text] = append(shared[text], key.ref.String())
+	}
+	for _, text := range object.SortedKeys(shared) {
+		slices.Sort(shared[text])
+		p.head.Notes = append(p.head.Notes, fmt.Sprintf("%s: each applies %s, and undoes what the others do.", text, printable.List(shared[text], most)))
 	}
 }
 

@@ -48,6 +48,8 @@ type side struct {
 	// do and cannot be expanded.
 	units    map[gitops.ID]gitops.Unit
 	warnings object.Errors
+	// unapplied are the files with objects that no unit applies.
+	unapplied []string
 }
 
 // previewing is one run.
@@ -130,6 +132,7 @@ func (a Commands) open(ctx context.Context, o *options, base, head string) (_ *p
 	}
 	p.noteLocks()
 	p.noteUnits()
+	p.noteUnapplied()
 	return p, nil
 }
 
@@ -260,6 +263,7 @@ func (p *previewing) find(ctx context.Context, repository, inside string) error 
 		}
 	}
 
+	p.dropOrphans()
 	known = append(known, p.addUnits(wanted)...)
 
 	// Refuse a choice that no side has.

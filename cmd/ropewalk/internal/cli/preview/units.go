@@ -4,8 +4,10 @@
 package preview
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -37,8 +39,30 @@ func (p *previewing) expandUnits(ctx context.Context, s *side, folders []string)
 			p.local[name] = true
 		}
 		s.warnings = append(s.warnings, found.Warnings...)
+		s.unapplied = append(s.unapplied, found.Unapplied...)
 	}
 	return nil
+}
+
+// dropOrphans takes units from the head whose files stay where they were and that nothing applies any
+// more: the engine deletes them, or leaves them unmanaged, and looks at their folder no more.
+func (p *previewing) dropOrphans() {
+	gone := map[gitops.ID]bool{}
+	for id, u := range p.head.units {
+		base := p.base.units[id]
+		if len(base.Parents) == 0 || len(u.Parents) > 0 || u.Pos.File != base.Pos.File {
+			continue
+		}
+		// What a parent that cannot be rendered applies is not known.
+		if parent := base.Parents[len(base.Parents)-1]; p.head.units[parent].Problem == nil {
+			gone[id] = true
+			p.head.Notes = append(p.head.Notes, fmt.Sprintf("%s is still in %s, and nothing applies it any more: %s did.", id, u.Pos.File, parent))
+		}
+	}
+	slices.Sort(p.head.Notes)
+	maps.DeleteFunc(p.head.units, func(id gitops.ID, u gitops.Unit) bool {
+		return gone[id] || slices.ContainsFunc(u.Parents, func(parent gitops.ID) bool { return gone[parent] })
+	})
 }
 
 // addUnits adds the units of both sides to what is compared, those of the wanted clusters if there
@@ -143,6 +167,21 @@ func (p *previewing) noteUnits() {
 	note("Not as in the cluster", missing)
 	for _, w := range p.head.warnings {
 		p.head.Notes = append(p.head.Notes, fmt.Sprintf("%s: %s.", w.Pos, w.Err))
+	}
+}
+
+// noteUnapplied tells which files the change touches whose objects no unit applies.
+func (p *previewing) noteUnapplied() {
+	if p.base.files == nil {
+		return
+	}
+	changed := slices.DeleteFunc(slices.Clone(p.head.unapplied), func(name string) bool {
+		before, err := fs.ReadFile(p.base.files, name)
+		after, errNow := fs.ReadFile(p.head.files, name)
+		return err == nil && errNow == nil && bytes.Equal(before, after)
+	})
+	if len(changed) > 0 {
+		p.head.Notes = append(p.head.Notes, fmt.Sprintf("Changed and applied by no unit: %s.", printable.List(changed, most)))
 	}
 }
 
