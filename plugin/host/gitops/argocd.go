@@ -90,7 +90,7 @@ func (x *expanding) application(f found) []Unit {
 		}
 		u.Components = append(u.Components, component)
 	}
-	noteFields(&u, f.Written, "spec", []string{
+	noteFields(&u, f.Written, []string{
 		"destination", "ignoreDifferences", "info", "project", "revisionHistoryLimit", "source", "sourceHydrator", "sources", "syncPolicy",
 	})
 	return []Unit{u}

@@ -111,7 +111,7 @@ func (x *expanding) kustomization(f found) Unit {
 		}
 	}
 	u.Components = []object.Value{mapOf(spec.Pos, built...)}
-	noteFields(&u, f.Written, "spec", kustomizationFields())
+	noteFields(&u, f.Written, kustomizationFields())
 	return u
 }
 
@@ -130,11 +130,11 @@ func (f found) unit() Unit {
 	return Unit{ID: f.named(f.cluster), Pos: f.Pos, Object: f.Value, Parents: f.parents}
 }
 
-// noteFields warns of the fields below a member that are not known here.
-func noteFields(u *Unit, w Written, below string, known []string) {
-	for _, m := range w.at(below).Members {
+// noteFields warns of the fields of a spec that are not known here.
+func noteFields(u *Unit, w Written, known []string) {
+	for _, m := range w.at("spec").Members {
 		if !slices.Contains(known, m.Name) {
-			u.Warnings = append(u.Warnings, warning(m.Pos, "", "%s: the field %s.%s is not carried over", u.ID, below, m.Name))
+			u.Warnings = append(u.Warnings, warning(m.Pos, "", "%s: the field spec.%s is not carried over", u.ID, m.Name))
 		}
 	}
 }

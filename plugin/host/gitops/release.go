@@ -39,7 +39,7 @@ func (x *expanding) helmRelease(f found) Unit {
 	helm = append(helm, member("postRenderers", postRenderers(&u, f.at("spec", "postRenderers"))))
 	u.Components = []object.Value{mapOf(spec.Pos, member("helm", mapOf(spec.Pos, append(chart, helm...)...)), member("source", source))}
 	u.Overlays = commonMetadata(f.at("spec", "commonMetadata"))
-	noteFields(&u, f.Written, "spec", []string{
+	noteFields(&u, f.Written, []string{
 		"chart", "chartRef", "commonMetadata", "dependsOn", "driftDetection", "install", "interval", "kubeConfig", "maxHistory", "persistentClient",
 		"postRenderers", "releaseName", "rollback", "serviceAccountName", "storageNamespace", "suspend", "targetNamespace", "test", "timeout", "uninstall",
 		"upgrade", "values", "valuesFrom", "healthCheckExprs", "waitStrategy",

@@ -45,7 +45,7 @@ func (x *expanding) resourceSet(ctx context.Context, f found) Unit {
 	for _, item := range f.at("spec", "dependsOn").Items {
 		u.DependsOn = append(u.DependsOn, ID{f.cluster, item.TextOf("kind"), cmp.Or(item.TextOf("namespace"), u.ID.Namespace), item.TextOf("name")})
 	}
-	noteFields(&u, f.Written, "spec", []string{
+	noteFields(&u, f.Written, []string{
 		"commonMetadata", "dependsOn", "inputStrategy", "inputs", "inputsFrom", "resources", "resourcesTemplate", "serviceAccountName", "steps", "wait",
 	})
 
