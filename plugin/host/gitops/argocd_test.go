@@ -97,7 +97,7 @@ func TestFieldsOfAnApplicationThatAreNotCarriedOver(t *testing.T) {
 		"the field spec.newField is not carried over", "the field source.helm.newField is not carried over",
 		"the values file https://example.com/v.yaml is not fetched", `the parameter "a[0]" is not carried over`,
 		"the values file in.yaml lies in the chart and is not read", "the field source.kustomize.version is not carried over",
-		"the objects of plain/b.jsonnet are not rendered",
+		"the objects of Jsonnet are missing, which is not evaluated here: plain/b.jsonnet",
 	} {
 		require.Contains(t, got, want)
 	}
