@@ -216,25 +216,9 @@ func (p *previewing) openArtifact(ctx context.Context, reference string) error {
 
 // find finds the projects of both sides with their environments.
 func (p *previewing) find(ctx context.Context, repository, inside string) error {
-	// Find the folders to look in.
-	folders := []string{inside}
-	if len(p.projects) > 0 {
-		folders = nil
-		for _, dir := range p.projects {
-			full, err := filepath.Abs(dir)
-			if err != nil {
-				return &command.EnvironmentError{Err: err}
-			}
-			// A project that the head lacks has no folder to resolve.
-			if real, err := filepath.EvalSymlinks(full); err == nil {
-				full = real
-			}
-			rel, err := filepath.Rel(repository, full)
-			if err != nil || !filepath.IsLocal(rel) {
-				return command.Usagef("name a folder of this repository", "--project %s is outside of it", dir)
-			}
-			folders = append(folders, filepath.ToSlash(rel))
-		}
+	folders, err := p.foldersOf(repository, inside)
+	if err != nil {
+		return err
 	}
 
 	// Keep the choice for the report.
@@ -266,7 +250,36 @@ func (p *previewing) find(ctx context.Context, repository, inside string) error 
 	p.dropOrphans()
 	known = append(known, p.addUnits(wanted)...)
 
-	// Refuse a choice that no side has.
+	return p.refuseChoice(wanted, known, folders)
+}
+
+// foldersOf returns the folders of the repository to look in: those of the projects that the user
+// names, or else the working directory.
+func (p *previewing) foldersOf(repository, inside string) ([]string, error) {
+	if len(p.projects) == 0 {
+		return []string{inside}, nil
+	}
+	var folders []string
+	for _, dir := range p.projects {
+		full, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, &command.EnvironmentError{Err: err}
+		}
+		// A project that the head lacks has no folder to resolve.
+		if real, err := filepath.EvalSymlinks(full); err == nil {
+			full = real
+		}
+		rel, err := filepath.Rel(repository, full)
+		if err != nil || !filepath.IsLocal(rel) {
+			return nil, command.Usagef("name a folder of this repository", "--project %s is outside of it", dir)
+		}
+		folders = append(folders, filepath.ToSlash(rel))
+	}
+	return folders, nil
+}
+
+// refuseChoice refuses a choice of the user that no side has.
+func (p *previewing) refuseChoice(wanted, known, folders []string) error {
 	if err := units.CheckLocal(&p.ProjectFlags, p.local); err != nil {
 		return err
 	}
