@@ -5,6 +5,7 @@ package gitops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -12,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/subpath"
+	"github.com/ropewalk/ropewalk/render/component"
+	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -322,10 +325,12 @@ func (x *expanding) addAndRender(ctx context.Context, u Unit) ([]found, error) {
 	for _, name := range made.Read {
 		x.read[name] = true
 	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	}
-	if err != nil {
+	case IsInstallation(err):
+		return nil, err
+	case err != nil:
 		x.units[before].Problem = problemOf(u, err)
 		return nil, nil
 	}
@@ -339,6 +344,12 @@ func (x *expanding) addAndRender(ctx context.Context, u Unit) ([]found, error) {
 		out = append(out, found{Written: w, cluster: u.Cluster, parents: append(slices.Clip(u.Parents), u.ID)})
 	}
 	return out, nil
+}
+
+// IsInstallation reports whether an error is about the programs that render, and not about a unit: one
+// of them is missing, of another release, or was ended by others. No unit is known to be right then.
+func IsInstallation(err error) bool {
+	return errors.Is(err, component.ErrNoEngine) || errors.Is(err, evaluate.ErrWorker)
 }
 
 // problemOf returns why a unit cannot be rendered, at its own place where the mistake has none.

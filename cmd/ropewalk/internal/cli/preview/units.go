@@ -189,12 +189,16 @@ func (p *previewing) noteUnapplied() {
 const most = 5
 
 // tolerate makes notes of the mistakes of a unit that neither side can render: the change is not at
-// fault, and what needs a cluster or a server is none.
+// fault, and what needs a cluster or a server is none. A program that is missing is no mistake of a
+// unit, and without it nothing is known of the change.
 func tolerate(before, after *rendered) {
 	if after == nil || after.Outline != nil || before != nil && before.Outline != nil {
 		return
 	}
 	for i, e := range after.Findings {
+		if gitops.IsInstallation(e.Err) {
+			continue
+		}
 		noted := *e
 		noted.Severity = object.SeverityWarning
 		after.Findings[i] = &noted
