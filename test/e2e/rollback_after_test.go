@@ -11,13 +11,20 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// sized applies a Transform of a Deployment that asks for so much CPU, and rolls back by itself.
-func (n *tenant) sized(cpu string) {
+// rollBackByFlux and rollBackByArgoCD are deliveries that roll back by themselves.
+const (
+	rollBackByFlux   = "{rollbackAfter: 10s, flux: {timeout: 3s, retryInterval: 1s}}"
+	rollBackByArgoCD = "{rollbackAfter: 10s, type: ArgoCD, argocd: {namespace: argocd}, deletionPolicy: Delete}"
+)
+
+// sized applies a Transform of a Deployment that asks for so much CPU.
+func (n *tenant) sized(cpu, delivery string) {
 	n.t.Helper()
 	n.Apply(n.t, fmt.Sprintf(`
 apiVersion: ropewalk.dev/v1alpha1
@@ -26,9 +33,7 @@ metadata: {name: web, namespace: %[1]s}
 spec:
   output: {oci: {repository: "oci://%[2]s/%[1]s/web", insecure: true}}
   history: 1
-  delivery:
-    rollbackAfter: 10s
-    flux: {timeout: 3s, retryInterval: 1s}
+  delivery: %[4]s
   cueRef:
     type: inline
     ref: |
@@ -41,7 +46,7 @@ spec:
       		}]}
       	}
       }
-`, n.namespace, n.Registry, cpu))
+`, n.namespace, n.Registry, cpu, delivery))
 }
 
 // cpu returns what the Deployment in the cluster asks for.
@@ -54,9 +59,9 @@ func (n *tenant) cpu() string {
 // TestAnArtifactThatIsNotReadyInTimeIsTakenBack delivers a Deployment whose pods no node can run.
 func TestAnArtifactThatIsNotReadyInTimeIsTakenBack(t *testing.T) {
 	n := newTenant(t, "--requeue-dependency=1s")
-	n.sized("10m")
+	n.sized("10m", rollBackByFlux)
 	good := n.ready("web").Status.Artifact.Digest
-	n.sized("5k")
+	n.sized("5k", rollBackByFlux)
 	back := n.await("web", "is rolled back", func(now *v1alpha1.Transform) bool {
 		c := apimeta.FindStatusCondition(now.Status.Conditions, meta.ReadyCondition)
 		return c != nil && c.Reason == v1alpha1.RolledBackReason
@@ -78,7 +83,7 @@ func TestAnArtifactThatIsNotReadyInTimeIsTakenBack(t *testing.T) {
 	require.Contains(t, n.Kubectl(t, "-n", n.namespace, "get", "events", "--field-selector", "involvedObject.name=web,reason=RolledBack", "-o", "name"), "event")
 
 	// A change of the spec ends it.
-	n.sized("20m")
+	n.sized("20m", rollBackByFlux)
 	last := n.ready("web")
 	require.Equal(t, "20m", n.cpu())
 	require.Nil(t, apimeta.FindStatusCondition(last.Status.Conditions, v1alpha1.RolledBackCondition))
@@ -94,4 +99,27 @@ func TestAnArtifactThatIsNotReadyInTimeIsTakenBack(t *testing.T) {
 		err := n.Client.Patch(t.Context(), wrong, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"delivery":`+patch+`}}`)))
 		require.ErrorContains(t, err, text)
 	}
+}
+
+// TestAnApplicationThatIsNotHealthyInTimeGoesBack: Argo CD gets the digest that was Ready last.
+func TestAnApplicationThatIsNotHealthyInTimeGoesBack(t *testing.T) {
+	n, argocd := newArgoTenant(t)
+	n.sized("10m", rollBackByArgoCD)
+	good := n.ready("web").Status.Artifact.Digest
+	n.sized("5k", rollBackByArgoCD)
+	back := n.await("web", "is rolled back", func(now *v1alpha1.Transform) bool {
+		c := apimeta.FindStatusCondition(now.Status.Conditions, meta.ReadyCondition)
+		return c != nil && c.Reason == v1alpha1.RolledBackReason
+	})
+	condition := apimeta.FindStatusCondition(back.Status.Conditions, v1alpha1.RolledBackCondition)
+	t.Logf("%s", condition.Message)
+	require.Contains(t, condition.Message, " was not Ready within 10s (")
+	require.Equal(t, good, back.Status.Artifact.Digest)
+	app := argocd.AwaitHealthy(t, soon, n.namespace+".web")
+	revision, _, _ := unstructured.NestedString(app.Object, "status", "sync", "revision")
+	require.Equal(t, good, revision)
+	require.Equal(t, "10m", n.cpu())
+	n.sized("20m", rollBackByArgoCD)
+	n.ready("web")
+	require.Equal(t, "20m", n.cpu())
 }
