@@ -56,19 +56,26 @@ func (n *tenant) cpu() string {
 	return d.Spec.Template.Spec.Containers[0].Resources.Requests.Cpu().String()
 }
 
+// rolledBack waits until the Transform is rolled back, and returns it and what its condition says.
+func (n *tenant) rolledBack() (*v1alpha1.Transform, string) {
+	n.t.Helper()
+	back := n.await("web", "is rolled back", func(now *v1alpha1.Transform) bool {
+		c := apimeta.FindStatusCondition(now.Status.Conditions, meta.ReadyCondition)
+		return c != nil && c.Reason == v1alpha1.RolledBackReason
+	})
+	condition := apimeta.FindStatusCondition(back.Status.Conditions, v1alpha1.RolledBackCondition)
+	n.t.Logf("%s", condition.Message)
+	return back, condition.Message
+}
+
 // TestAnArtifactThatIsNotReadyInTimeIsTakenBack delivers a Deployment whose pods no node can run.
 func TestAnArtifactThatIsNotReadyInTimeIsTakenBack(t *testing.T) {
 	n := newTenant(t, "--requeue-dependency=1s")
 	n.sized("10m", rollBackByFlux)
 	good := n.ready("web").Status.Artifact.Digest
 	n.sized("5k", rollBackByFlux)
-	back := n.await("web", "is rolled back", func(now *v1alpha1.Transform) bool {
-		c := apimeta.FindStatusCondition(now.Status.Conditions, meta.ReadyCondition)
-		return c != nil && c.Reason == v1alpha1.RolledBackReason
-	})
-	condition := apimeta.FindStatusCondition(back.Status.Conditions, v1alpha1.RolledBackCondition)
-	t.Logf("%s", condition.Message)
-	require.Contains(t, condition.Message, " was not Ready within 10s (web-layer-00: ")
+	back, message := n.rolledBack()
+	require.Contains(t, message, " was not Ready within 10s (web-layer-00: ")
 	require.True(t, apimeta.IsStatusConditionFalse(back.Status.Conditions, meta.ReadyCondition))
 	require.Equal(t, good, back.Status.Artifact.Digest)
 	require.Equal(t, "1/1", back.Status.Progress)
@@ -107,13 +114,8 @@ func TestAnApplicationThatIsNotHealthyInTimeGoesBack(t *testing.T) {
 	n.sized("10m", rollBackByArgoCD)
 	good := n.ready("web").Status.Artifact.Digest
 	n.sized("5k", rollBackByArgoCD)
-	back := n.await("web", "is rolled back", func(now *v1alpha1.Transform) bool {
-		c := apimeta.FindStatusCondition(now.Status.Conditions, meta.ReadyCondition)
-		return c != nil && c.Reason == v1alpha1.RolledBackReason
-	})
-	condition := apimeta.FindStatusCondition(back.Status.Conditions, v1alpha1.RolledBackCondition)
-	t.Logf("%s", condition.Message)
-	require.Contains(t, condition.Message, " was not Ready within 10s (")
+	back, message := n.rolledBack()
+	require.Contains(t, message, " was not Ready within 10s (")
 	require.Equal(t, good, back.Status.Artifact.Digest)
 	app := argocd.AwaitHealthy(t, soon, n.namespace+".web")
 	revision, _, _ := unstructured.NestedString(app.Object, "status", "sync", "revision")

@@ -56,7 +56,7 @@ func TestSourcesOfAnApplication(t *testing.T) {
 			"{source: {repoURL: https://git.example.com/acme/other, path: deploy}}\nstatus: {sourceType: Helm}",
 			`{"helm":{"chart":"deploy","releaseName":"web","values":{}},"source":{"ref":"https://git.example.com/acme/other","type":"git"}}`,
 		},
-		"one that nobody knows":      {"{source: {repoURL: https://git.example.com/acme/other, path: deploy}}", "a.yaml:4:16: spec: Application/argocd/web does not say of what its source in another repository is made"},
+		"a source of unknown type":   {"{source: {repoURL: https://git.example.com/acme/other, path: deploy}}", "a.yaml:4:16: spec: Application/argocd/web does not say of what its source in another repository is made"},
 		"a plugin":                   {"{source: {" + own + ", path: plain, plugin: {name: x}}}", "is rendered by a plugin, which does not run here"},
 		"a namespace that is none":   {"{destination: {namespace: ../x}, source: {" + own + ", path: plain}}", `a.yaml:1:1: spec: the namespace "../x" may hold only`},
 		"a namespace of the cluster": {"{destination: {namespace: 'a-${b}'}, source: {" + own + ", path: plain}}", "Application/argocd/web is for the namespace a-${b}, which is known in the cluster alone"},

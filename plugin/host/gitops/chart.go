@@ -54,8 +54,8 @@ func (r Repository) makesUnits(folder string) bool {
 	return found && err == nil
 }
 
-// expandCharts adds the charts that make objects of an engine and that no unit renders: somebody
-// installs them by hand, as the first Application of Applications.
+// expandCharts adds the charts that make objects of an engine and that no unit renders. Such
+// a chart is installed by hand, as the first Application of an app of apps is.
 func (x *expanding) expandCharts(ctx context.Context) error {
 	used := map[string]bool{}
 	for _, u := range x.units {

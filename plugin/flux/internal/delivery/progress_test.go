@@ -152,7 +152,7 @@ func TestObjectsAreReadOnRequest(t *testing.T) {
 	k.Status.Conditions = []metav1.Condition{{Type: meta.HealthyCondition, Status: metav1.ConditionUnknown, LastTransitionTime: metav1.NewTime(time.Now().Add(-2 * time.Minute).Truncate(time.Second))}}
 	g := []goal{{layer: "layer-00", keep: true, released: true}}
 	require.NoError(t, d.readNodes(t.Context(), g))
-	require.Zero(t, asked, "nobody asks for it")
+	require.Zero(t, asked, "the Transform does not ask for a reading")
 	d.t.Spec.Delivery = &v1alpha1.Delivery{Flux: &v1alpha1.FluxDelivery{ReportNodes: true}}
 	require.NoError(t, d.readNodes(t.Context(), g))
 	p := d.progress(g)

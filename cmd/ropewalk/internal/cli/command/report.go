@@ -143,7 +143,8 @@ func (r Report) writeExcerpt(e *object.Error, pos object.Pos, indent string) {
 }
 
 // Lines returns text that may go to a terminal, with its lines after the first indented. GitHub
-// obeys a line such as "  ::add-mask::x", whoever wrote it: a bar keeps it a text.
+// takes a line such as "  ::add-mask::x" for a command, also in the text of a stranger: a bar before
+// it keeps it a text.
 func Lines(text, indent string) string {
 	lines := strings.Split(printable.Text(strings.TrimSpace(text)), "\n")
 	for i, line := range lines {
