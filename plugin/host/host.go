@@ -75,6 +75,9 @@ type Options struct {
 	Expressions []string
 	// Environment is the environment of the project whose overlays apply; "" is none.
 	Environment string
+	// Installation is what the project is built for; it chooses the environment where Environment is
+	// "". The zero value is none.
+	Installation Installation
 	// Preview is the name of the preview that is rendered, by the rules of the project; "" is
 	// none.
 	Preview string
@@ -130,6 +133,16 @@ type Options struct {
 	// roughly, and with 0 now and then; it may wait for room. Its error ends the load. It
 	// is never called after the end of ctx.
 	Charge func(ctx context.Context, bytes int64) error
+}
+
+// Installation is what a host needs of the Installation that a project is built for.
+type Installation struct {
+	// File is where it is written, for messages.
+	File string
+	// Name is its metadata.name, which environments list among their clusters.
+	Name string
+	// Environment is the one that it names; "" leaves the choice to the project.
+	Environment string
 }
 
 // Project returns the options of the discovery.

@@ -25,6 +25,8 @@ type Loaded struct {
 	// Project is the project with the environment laid over its context; the
 	// zero value where there is none.
 	Project spec.Project
+	// Environment is the one that is laid over it; "" is none.
+	Environment string
 	// References are what the documents refer to and was fetched from servers, sorted by their
 	// place.
 	References []Reference
@@ -58,6 +60,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 		return Loaded{}, err
 	}
 	defer f.Close()
+	f.opts.Environment = chooseEnvironment(f, docs)
 
 	// Other forms become specs, before names and overlays are looked at.
 	f.runtime = readRuntime(f.Discovery, opts)
@@ -92,7 +95,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	f.runtime.reportUnused(f.Discovery, !s.overlays.NamesIncomplete && f.Errs.Err() == nil)
 	reportUnrendered(b)
 	out := Loaded{
-		Request: b.request, Name: s.name(), Project: s.project, References: references, Texts: textsOf(plan),
+		Request: b.request, Name: s.name(), Project: s.project, Environment: f.opts.Environment, References: references, Texts: textsOf(plan),
 		NotRendered: f.NotRendered(docs.Documents, b.read), Nested: f.Nested(), NotApplied: f.NotApplied(), Unplaced: b.unplaced,
 	}
 	out.Request.CRDs = f.CRDs(opts.CRDs)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -70,6 +71,66 @@ func readSettings(f found, docs documents) settings {
 	out.project = p
 	out.preview = previewOf(f, docs, p)
 	return out
+}
+
+// chooseEnvironment returns the environment of a render: the one that the options name, or for an
+// Installation the one that it names, or else the one that has it among its clusters. An
+// environment that lists clusters is for no other one.
+func chooseEnvironment(f found, docs documents) string {
+	i := f.opts.Installation
+	if i.Name == "" {
+		return f.opts.Environment
+	}
+	p, _ := docs.OneProject() // Its mistakes are those of readSettings.
+	listed := environmentsFor(p.Environments, i.Name)
+
+	// What the Installation names has to be what the project says.
+	if i.Environment != "" {
+		clusters := p.Environments[i.Environment].Clusters
+		switch {
+		case slices.Contains(listed, i.Environment):
+		case len(clusters) > 0:
+			f.Fail(clusters[0].Pos, "add "+i.Name+" to its clusters, or change spec.environment in "+i.File,
+				fmt.Errorf("environment %q is not for %s, and %s names it", i.Environment, i.Name, i.File))
+		case len(listed) > 0:
+			f.Fail(p.Environments[listed[0]].Pos, "change spec.environment in "+i.File+", or the clusters here",
+				fmt.Errorf("%s is a cluster of environment %q, and %s names %q", i.Name, listed[0], i.File, i.Environment))
+		}
+		return i.Environment
+	}
+
+	// Without a choice nothing would be rendered that was meant.
+	switch len(listed) {
+	case 0:
+		f.Fail(object.Pos{File: i.File}, "write spec.environment there, or add "+i.Name+" to the clusters of an environment in "+spec.ProjectFile,
+			fmt.Errorf("%s names no environment, and no environment lists it", i.Name))
+		return ""
+	case 1:
+		return listed[0]
+	}
+	f.Fail(p.Environments[listed[1]].Pos, "write "+i.Name+" itself into the clusters of the one that is meant",
+		fmt.Errorf("environments %s are all for %s", strings.Join(listed, ", "), i.Name))
+	return ""
+}
+
+// environmentsFor returns the environments that have an Installation among their clusters, sorted.
+// One that has its very name comes before those with a pattern: eu-1 before eu-*.
+func environmentsFor(all map[string]spec.Environment, installation string) []string {
+	var exact, matching []string
+	for _, name := range object.SortedKeys(all) {
+		clusters := all[name].Clusters
+		fits := func(c spec.Text) bool { ok, _ := path.Match(c.Text, installation); return ok }
+		switch {
+		case slices.ContainsFunc(clusters, func(c spec.Text) bool { return c.Text == installation }):
+			exact = append(exact, name)
+		case slices.ContainsFunc(clusters, fits):
+			matching = append(matching, name)
+		}
+	}
+	if len(exact) > 0 {
+		return exact
+	}
+	return matching
 }
 
 // refuseStray refuses a project that a search found in a file of another name: its list of specs

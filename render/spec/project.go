@@ -38,6 +38,7 @@ func (d *decoder) decodeProject(v object.Value) Project {
 
 	// An environment has a context, inputs and workloads of its own.
 	environments, _ := written.Get("environments")
+	environmentOf := map[string]string{}
 	for _, m := range environments.Members {
 		env := spec.at("environments", m.Name)
 		e := Environment{Name: m.Name, Pos: m.Pos, Inputs: map[string]Input{}, Context: env.at("context").context()}
@@ -53,6 +54,13 @@ func (d *decoder) decodeProject(v object.Value) Project {
 		env.at("workloads").workloads()
 		e.Workloads, _ = m.Value.Get("workloads")
 		e.Isolation = env.at("isolation").isolation()
+		for _, item := range env.List("clusters") {
+			if other, twice := environmentOf[item.Text]; twice {
+				item.Fail("remove one of them", "%s is listed already, in environment %q", item.Text, other)
+			}
+			environmentOf[item.Text] = m.Name
+			e.Clusters = append(e.Clusters, Text{Text: item.Text, Pos: item.Pos})
+		}
 		p.Environments[m.Name] = e
 	}
 	return p

@@ -288,6 +288,9 @@ type Environment struct {
 	// Workloads is merged over the project's, leaf by leaf.
 	Workloads object.Value
 	Isolation Isolation
+	// Clusters are the names of the Installations that it is for, in which * stands for any text;
+	// none leave that open.
+	Clusters []Text
 }
 
 // Isolation is what keeps the namespace of an environment apart from others; the zero value is

@@ -20,6 +20,7 @@ func Project() Document {
 			{Name: "inputs", Kind: fields, Doc: "What is laid over the input of a spec, by its name.", Each: &Field{Kind: fields, Free: true, Null: true}},
 			Workloads().Named("workloads"),
 			isolation(),
+			{Name: "clusters", Kind: list, Rule: installations(), Most: 10000, Doc: "The clusters that it is for, as the names of their Installations: berlin, or eu-* for all that begin like that. build --installation chooses the environment by them."},
 		}}},
 		{Name: "previews", Kind: fields, Doc: "Namespaces and hosts of previews (--preview ID), so that no two share an object.", Fields: []Field{
 			{Name: "namespace", Kind: text, Need: true, Rule: previewRule("namespace"), Doc: "Namespace in a preview, such as ${namespace}-pr-${preview}; ${namespace} is the one that an object has otherwise."},

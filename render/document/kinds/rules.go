@@ -24,6 +24,15 @@ import (
 type rule = document.Rule
 
 func label() rule { return document.Label() }
+
+// installations returns the rule for the name of an Installation, or for a pattern of names.
+func installations() rule {
+	return rule{
+		Words: "the name of an Installation, such as berlin, or of several, such as eu-*", Pattern: `^[-a-z0-9*]+$`,
+		Why: func(text string) string { return document.BadLabel(strings.ReplaceAll(text, "*", "x")) },
+	}
+}
+
 func rooted() rule {
 	return rule{Words: "the beginning of a path: expected one such as /api", Pattern: "^/"}
 }

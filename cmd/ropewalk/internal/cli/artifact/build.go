@@ -20,6 +20,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/internal/printable"
+	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/publishing"
 	"github.com/ropewalk/ropewalk/plugin/host/release"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
@@ -128,7 +129,7 @@ and oci-layout:out is oci-layout:out/apps/shop. PATH itself is called like its f
 				return err
 			}
 		}
-		if err := a.chooseEnvironment(f, &flags); err != nil {
+		if err := a.readInstallation(f, &flags); err != nil {
 			return err
 		}
 		if flags.recursive {
@@ -148,7 +149,7 @@ and oci-layout:out is oci-layout:out/apps/shop. PATH itself is called like its f
 	f.BoolVar(&flags.folders, "folders", false, foldersHelp)
 	f.StringVar(&flags.plan, "plan", "", "`FILE` to write a BuildPlan to, or -; nothing is pushed")
 	f.StringArrayVar(&flags.labels, "label", nil, "`NAME=VALUE`, such as component=shop: an annotation of the artifact, and a label of\nthe plan; may be repeated")
-	f.StringVar(&flags.installation, "installation", "", "`FILE` of an Installation whose environment is rendered, in place of --env")
+	f.StringVar(&flags.installation, "installation", "", "`FILE` of an Installation, in place of --env: rendered is the environment that it\nnames, or that has it among its clusters")
 	f.BoolVar(&flags.atDeploy, "namespace-at-deploy", false, "leave the namespace of objects out, for \"deploy --namespace\"; what names it\nelsewhere is an error")
 	flags.format = command.NewChoice("text", "json")
 	flags.format.Add(cmd, "format", "how to print what was done")
@@ -156,8 +157,8 @@ and oci-layout:out is oci-layout:out/apps/shop. PATH itself is called like its f
 	return cmd
 }
 
-// chooseEnvironment sets the environment to that of an Installation, if one is named.
-func (a Commands) chooseEnvironment(f *pflag.FlagSet, flags *buildFlags) error {
+// readInstallation reads the Installation that chooses the environment, if one is named.
+func (a Commands) readInstallation(f *pflag.FlagSet, flags *buildFlags) error {
 	if flags.installation == "" {
 		return nil
 	}
@@ -169,13 +170,11 @@ func (a Commands) chooseEnvironment(f *pflag.FlagSet, flags *buildFlags) error {
 		return err
 	}
 	i, ok := document.(*release.Installation)
-	switch {
-	case !ok:
+	if !ok {
 		return command.Usagef("", "--installation: %s is no %s", flags.installation, release.KindInstallation)
-	case i.Spec.Environment == "":
-		return command.Usagef("write spec.environment, or use --env", "--installation: %s names no environment", flags.installation)
 	}
-	return f.Set("env", i.Spec.Environment)
+	flags.Installation = host.Installation{File: flags.installation, Name: i.Metadata.Name, Environment: i.Spec.Environment}
+	return nil
 }
 
 // foldersHelp is what --folders does, in build and in artifact push.

@@ -131,7 +131,7 @@ func (b build) plan(f *pflag.FlagSet, flags *buildFlags, at artifact.Location) (
 	out := &release.BuildPlan{
 		Header: release.Header{APIVersion: release.Version, Kind: release.KindBuildPlan, Metadata: release.Metadata{Name: b.Name}},
 		Spec: release.BuildPlanSpec{
-			Ropewalk: made.Version, Paths: b.Paths, Environment: flags.Environment, Dialect: made.Dialect,
+			Ropewalk: made.Version, Paths: b.Paths, Environment: b.Environment, Dialect: made.Dialect,
 			Options: map[string][]string{}, Inputs: made.Inputs, Sources: record.File().Sources, Modules: record.File().Modules,
 			Credentials: record.Secrets(), Destination: release.Destination{
 				Repository: "oci://" + at.Name, Tags: append([]string{cmp.Or(at.Tag, "latest")}, flags.tags...),

@@ -32,8 +32,10 @@ import (
 
 // ProjectFlags are those of every command that renders.
 type ProjectFlags struct {
-	dialect       Choice
-	Environment   string
+	dialect     Choice
+	Environment string
+	// Installation chooses the environment where Environment is "".
+	Installation  host.Installation
 	preview       string
 	set           []string
 	setString     []string
@@ -237,7 +239,7 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 		Args: paths, Name: p.name, Expressions: p.expressions,
 		Runtime: p.runtime, LookupRuntime: lookup,
 		Stdin:       a.In,
-		Environment: p.Environment, Preview: p.preview,
+		Environment: p.Environment, Installation: p.Installation, Preview: p.preview,
 		Values: p.Values, HelmSet: p.helmSet(),
 		Overrides: p.overrides,
 		EnvFiles:  p.EnvFiles, Variables: p.variables, VariablesFromEnv: p.fromEnv, LookupEnv: os.LookupEnv,
