@@ -341,9 +341,13 @@ func (sc Scope) describe(g *Group, with *Filling, input object.Value, round int)
 		format, _ := e.Msg()
 		switch {
 		case format == FormatUnknown:
+			// CUE may name the first item of a list in place of the field that it does not know.
+			for len(m.Path) > 1 && m.Path[len(m.Path)-1].IsIndex {
+				m.Path = m.Path[:len(m.Path)-1]
+			}
 			m.unknown, m.Key = true, true
-			m.inner = len(g.Path) > 0 && !SchemaAt(sc.schema, g.Path[:len(g.Path)-1]).Exists()
-			m.Message = sc.unknownMessage(g.Path)
+			m.inner = len(m.Path) > 0 && !SchemaAt(sc.schema, m.Path[:len(m.Path)-1]).Exists()
+			m.Message = sc.unknownMessage(m.Path)
 			return m, true
 		case format == formatRequired || format == formatIncomplete && !present:
 			m.Missing = true

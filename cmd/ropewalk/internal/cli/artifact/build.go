@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -270,6 +272,12 @@ func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []strin
 	// Check the flags before the render.
 	a.JSON = flags.format.Value == "json"
 	if flags.to == "" {
+		// A plan that is not there would have named the place.
+		if len(paths) == 1 && paths[0] != "-" {
+			if _, err := os.Stat(paths[0]); errors.Is(err, fs.ErrNotExist) {
+				return &command.EnvironmentError{Err: fmt.Errorf("%s does not exist", paths[0]), Hint: "name a BuildPlan that is there, or a project and --to"}
+			}
+		}
 		return command.Usagef("add --to oci://REGISTRY/REPOSITORY[:TAG] or --to oci-layout:DIR", "--to is missing")
 	}
 	signer, err := command.ReadSigner(flags.signKey)
