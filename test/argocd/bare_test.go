@@ -32,17 +32,25 @@ func (*bare) CheckPluginConfiguration(context.Context, *emptypb.Empty) (*apiclie
 	return &apiclient.CheckPluginConfigurationResponse{}, nil
 }
 
-// GenerateManifest answers with one object.
+// GenerateManifest answers with five objects, as many as the application has that it is held against.
 func (*bare) GenerateManifest(stream apiclient.ConfigManagementPluginService_GenerateManifestServer) error {
 	for {
 		if _, err := stream.Recv(); errors.Is(err, io.EOF) {
 			return stream.SendAndClose(&apiclient.ManifestResponse{
-				Manifests: []string{"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bare}\n"},
+				Manifests: bareObjects(),
 			})
 		} else if err != nil {
 			return err
 		}
 	}
+}
+
+// bareObjects returns five objects.
+func bareObjects() (out []string) {
+	for n := range 5 {
+		out = append(out, fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"bare-%d"}}`, n))
+	}
+	return out
 }
 
 // serveBare serves bare.sock in a folder until the process is killed.
