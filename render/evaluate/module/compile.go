@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
@@ -48,6 +49,10 @@ type Compiled struct {
 	timoni  *timoniModule
 	context *object.Context
 	version string
+	// spare holds what of a Timoni module renders share, and inUse what this one has of it.
+	spare *sync.Pool
+	inUse *shared
+
 	Flavour evaluate.Flavour
 	Kind    string
 	// Mark is that of a native module.
@@ -70,6 +75,7 @@ func Compile(m evaluate.Module, schemas map[string]fs.FS, slowly bool) (*Compile
 	c := &Compiled{Tree: t, tags: tags, slowly: slowly, timoni: timoni}
 	if timoni != nil {
 		c.Flavour = evaluate.FlavourTimoni
+		c.spare = &sync.Pool{}
 		return c, nil
 	}
 	// Only a module without a mark shows the order of its fields; that it has none is
@@ -106,18 +112,12 @@ func (c *Compiled) build(m evaluate.Module, asWritten bool, more *ast.File) erro
 		}
 	}
 	// CUE's loader knows everything and says what is wrong.
-	tags, vars := c.injected()
-	inst, err := c.Tree.load(m, tags, vars)
+	inst, err := c.load(m, more != nil)
 	if err != nil {
 		return err
 	}
 	if more != nil {
 		addFile(inst, more)
-	}
-	if c.timoni != nil {
-		if err := injectRuntime(m, c.Tree, inst.Files); err != nil {
-			return err
-		}
 	}
 	c.instance = inst
 	c.Files = inst.Files
@@ -126,6 +126,22 @@ func (c *Compiled) build(m evaluate.Module, asWritten bool, more *ast.File) erro
 		return c.Tree.moduleErrors(m, inst.Err)
 	}
 	return nil
+}
+
+// load loads the module by CUE's loader. A Timoni module with values of a render is loaded once for
+// all of its renders.
+func (c *Compiled) load(m evaluate.Module, values bool) (*build.Instance, error) {
+	if c.timoni != nil && values {
+		if inst := c.loadShared(m); inst != nil {
+			return inst, nil
+		}
+	}
+	tags, vars := c.injected(func(name string) string { return timoniTag(name, *c.context, c.version) })
+	inst, err := c.Tree.load(m, tags, vars)
+	if err == nil && c.timoni != nil {
+		err = injectRuntime(m, c.Tree, inst.Files)
+	}
+	return inst, err
 }
 
 // buildLoaded takes what fastLoad returned. A module with a mistake is left to

@@ -69,6 +69,7 @@ func (s *Session) Render() ([]*object.Node, object.Errors, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	s.Compiled.release()
 	return w.nodes, w.warnings, nil
 }
 

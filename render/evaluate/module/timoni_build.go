@@ -13,6 +13,7 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/load"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -77,30 +78,101 @@ func (s *Session) open(c *Compiled, more *ast.File) error {
 	return nil
 }
 
+// shared is a loaded Timoni module that renders use one after the other: to load it again for each
+// instance of a bundle would take as long as to evaluate it.
+type shared struct {
+	instance *build.Instance
+	// literals are what the loader put into fields with @tag, by the name of the tag.
+	literals map[string][]*ast.BasicLit
+}
+
+// loadShared returns the module with the tags of this render, as a copy to which a file can be
+// added. It is nil for a module that is loaded for each render, because a tag has no value or is no
+// string, or because something is wrong with it.
+func (c *Compiled) loadShared(m evaluate.Module) *build.Instance {
+	names := []string{"name", "namespace", "mv", "kv"}
+	for _, name := range names {
+		if timoniTag(name, *c.context, c.version) == "" {
+			return nil
+		}
+	}
+
+	// A render has the syntax trees for itself until it is done: literals in them are changed.
+	s, ok := c.spare.Get().(*shared)
+	if !ok {
+		stand := func(name string) string {
+			if !slices.Contains(names, name) {
+				return "" // a tag of the module's own
+			}
+			return "\uE000" + name // no module has such a text
+		}
+		tags, vars := c.injected(stand)
+		inst, err := c.Tree.load(m, tags, vars)
+		if err != nil || injectRuntime(m, c.Tree, inst.Files) != nil {
+			return nil
+		}
+		s = &shared{instance: inst, literals: map[string][]*ast.BasicLit{}}
+		for _, name := range names {
+			s.literals[name] = literalsOf(inst.Files, stand(name))
+		}
+	}
+	for name, literals := range s.literals {
+		for _, l := range literals {
+			l.Value = ast.NewString(timoniTag(name, *c.context, c.version)).Value
+		}
+	}
+	c.inUse = s
+	inst := *s.instance
+	inst.Files = slices.Clone(inst.Files)
+	return &inst
+}
+
+// release lets the next render have the loaded module. No value of this one may be used any more.
+func (c *Compiled) release() {
+	if c.inUse != nil {
+		c.spare.Put(c.inUse)
+		c.inUse = nil
+	}
+}
+
+// literalsOf returns the literals in files that are a text.
+func literalsOf(files []*ast.File, text string) (out []*ast.BasicLit) {
+	quoted := ast.NewString(text).Value
+	for _, f := range files {
+		ast.Walk(f, func(n ast.Node) bool {
+			if l, ok := n.(*ast.BasicLit); ok && l.Value == quoted {
+				out = append(out, l)
+			}
+			return true
+		}, nil)
+	}
+	return out
+}
+
 // injected returns what the loader puts into fields with @tag: the tags of the request, and for a
-// Timoni module what Timoni sets.
-func (c *Compiled) injected() ([]string, map[string]load.TagVar) {
+// Timoni module what Timoni sets, of which text returns the value.
+func (c *Compiled) injected(text func(name string) string) ([]string, map[string]load.TagVar) {
 	if c.timoni == nil || c.context == nil {
 		return c.tags, nil
 	}
 	tags := append([]string{}, c.tags...)
 	done := map[string]bool{}
 	for _, t := range c.timoni.tags {
-		if text := timoniTag(t.name, *c.context, c.version); text != "" && !done[t.name] {
+		if value := text(t.name); value != "" && !done[t.name] {
 			done[t.name] = true
-			tags = append(tags, t.name+"="+text)
+			tags = append(tags, t.name+"="+value)
 		}
 	}
-	text := func(name string) load.TagVar {
+	variable := func(name string) load.TagVar {
 		return load.TagVar{Func: func() (ast.Expr, error) {
-			if text := timoniTag(name, *c.context, c.version); text != "" {
-				return ast.NewString(text), nil
+			if value := text(name); value != "" {
+				return ast.NewString(value), nil
 			}
 			// Without a cluster there is no version of one: the field stays open, as for cue vet.
 			return ast.NewIdent("__string"), nil
 		}}
 	}
-	return tags, map[string]load.TagVar{"moduleVersion": text("mv"), "kubeVersion": text("kv")}
+	return tags, map[string]load.TagVar{"moduleVersion": variable("mv"), "kubeVersion": variable("kv")}
 }
 
 // timoniTag returns what Timoni sets for one of its own tags. The version is that of the module.

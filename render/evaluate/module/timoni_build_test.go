@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"math/rand"
 	"strings"
+	"sync"
 	"testing"
+	"testing/fstest"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -98,4 +102,90 @@ func written(v object.Value) string {
 		return "[" + strings.Join(parts, ",") + "]"
 	}
 	return v.Text
+}
+
+// instanceModule shows each of the tags that Timoni sets in its one object.
+var instanceModule = evaluate.Module{Digest: "sha256:instance", Version: "1.2.3", FS: fstest.MapFS{
+	"cue.mod/module.cue": {Data: []byte("module: \"timoni.sh/instance\"\nlanguage: version: \"v0.9.0\"\n")},
+	"values.cue":         {Data: []byte("package main\n\nvalues: title: \"none\"\n")},
+	"timoni.cue": {Data: []byte(`package main
+
+values: title: string
+_tags: {
+	name:      string @tag(name)
+	namespace: string @tag(namespace)
+	kube:      string @tag(kv, var=kubeVersion)
+	module:    string @tag(mv, var=moduleVersion)
+	own:       *"unset" | string @tag(own)
+}
+timoni: {
+	apiVersion: "v1alpha1"
+	instance: {}
+	apply: all: [{
+		apiVersion: "v1"
+		kind:       "ConfigMap"
+		metadata: {name: _tags.name, namespace: _tags.namespace}
+		data: {title: "\(values.title) of \(_tags.name)", kube: _tags.kube, module: _tags.module, own: _tags.own}
+	}]
+}
+`)},
+}}
+
+// sessionOf returns the session of an instance of c.
+func sessionOf(c *Compiled, name, title string) *Session {
+	req := evaluate.Request{Spec: name, Module: instanceModule, Context: object.Context{Name: name, Namespace: "in-" + name, KubeVersion: "1.36"}}
+	req.Input = read(fmt.Sprintf("{title: %q}", title))
+	return NewSession(req, instanceModule, c)
+}
+
+func TestInstancesThatShareALoadedModuleHaveValuesAndTagsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	c, err := Compile(instanceModule, nil, false)
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			name := fmt.Sprint("web-", i)
+			nodes, _, err := sessionOf(c, name, fmt.Sprint("title ", i)).Render()
+			if assert.NoError(t, err) && assert.Len(t, nodes, 1) {
+				assert.Equal(t, map[string]any{"name": name, "namespace": "in-" + name}, nodes[0].Object["metadata"])
+				assert.Equal(t, map[string]any{"title": fmt.Sprintf("title %d of %s", i, name), "kube": "1.36.0", "module": "1.2.3", "own": "unset"}, nodes[0].Object["data"])
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestInstancesOfAModuleShareWhatIsLoaded(t *testing.T) {
+	t.Parallel()
+	c, err := Compile(instanceModule, nil, false)
+	require.NoError(t, err)
+	const rounds = 20
+	seen := map[*shared]bool{}
+	for range rounds {
+		used := *c
+		used.context, used.version = &object.Context{Name: "web", Namespace: "shop", KubeVersion: "1.36"}, "1.2.3"
+		require.NotNil(t, used.loadShared(instanceModule))
+		seen[used.inUse] = true
+		used.release()
+	}
+	require.Less(t, len(seen), rounds, "the pool forgets one now and then, and not all of them")
+
+	// A tag without a value leaves its field as it is, which is another package.
+	used := *c
+	used.context = &object.Context{Name: "web", Namespace: "shop"}
+	require.Nil(t, used.loadShared(instanceModule))
+}
+
+func TestAnInstanceWithAMistakeLeavesTheNextOneAlone(t *testing.T) {
+	t.Parallel()
+	c, err := Compile(instanceModule, nil, false)
+	require.NoError(t, err)
+	bad := sessionOf(c, "bad", "")
+	bad.Input = read(`{title: 7}`)
+	_, _, err = bad.Render()
+	require.ErrorContains(t, err, "title")
+	nodes, _, err := sessionOf(c, "good", "fine").Render()
+	require.NoError(t, err)
+	require.Equal(t, "fine of good", nodes[0].Object["data"].(map[string]any)["title"])
 }
