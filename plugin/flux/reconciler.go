@@ -120,7 +120,7 @@ func (r *Reconciler) pipeline() pipeline {
 	p := pipeline{
 		claims: r.claims, opener: opens, plans: r.plans,
 		withdrawer: withdrawer{engines: have, opener: opens, events: raises},
-		resolver:   resolver{opener: opens, reader: r.Client, cache: r.cache, claims: r.claims, loader: r.loader},
+		resolver:   resolver{opener: opens, reader: r.Client, cache: r.cache, direct: r.direct, claims: r.claims, loader: r.loader},
 		pinner:     pinner{opener: opens, plans: r.plans},
 		renderer: renderer{
 			service: r.service, loader: r.loader, accounts: r.accounts, plans: r.plans, attempts: r.attempts, slots: r.slots,

@@ -30,8 +30,11 @@ type resolver struct {
 	opener opener
 	// reader reads Transforms, and cache the metadata and the status of what they name.
 	reader, cache client.Reader
-	claims        *delivery.Claims
-	loader        *request.Loader
+	// direct finds Transforms that another controller reconciles: with --watch-label-selector
+	// they are not in the cache.
+	direct client.Reader
+	claims *delivery.Claims
+	loader *request.Loader
 }
 
 // resolve makes the source that the spec declares, and finds what it names, once all that it
@@ -74,7 +77,11 @@ func (r resolver) checkDependencies(ctx context.Context, t *v1alpha1.Transform) 
 			return block(stalled, v1alpha1.InvalidReason, "spec.dependsOn: the Transform depends on itself")
 		}
 		other := &v1alpha1.Transform{}
-		err := r.reader.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: string(name)}, other)
+		key := client.ObjectKey{Namespace: t.Namespace, Name: string(name)}
+		err := r.reader.Get(ctx, key, other)
+		if apierrors.IsNotFound(err) {
+			err = r.direct.Get(ctx, key, other)
+		}
 		switch {
 		case apierrors.IsNotFound(err):
 			return block(waiting, v1alpha1.DependencyNotReadyReason, "spec.dependsOn: Transform %q does not exist", name)

@@ -41,7 +41,9 @@ func TestATransformWaitsForThoseThatItDependsOn(t *testing.T) {
 	handing := settled("handing", metav1.ConditionUnknown, v1alpha1.HandingOverReason)
 	failed := settled("failed", metav1.ConditionFalse, v1alpha1.InvalidReason)
 	reader := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(ready, changed, handing, failed).Build()
-	r := resolver{reader: reader, claims: delivery.NewClaims(delivery.ClaimOptions{})}
+	others := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(
+		settled("elsewhere", metav1.ConditionTrue, v1alpha1.SucceededReason), settled("failed-elsewhere", metav1.ConditionFalse, v1alpha1.InvalidReason)).Build()
+	r := resolver{reader: reader, direct: others, claims: delivery.NewClaims(delivery.ClaimOptions{})}
 	for name, c := range map[string]struct {
 		on   []string
 		kind kind
@@ -54,6 +56,8 @@ func TestATransformWaitsForThoseThatItDependsOn(t *testing.T) {
 		"on one that is Ready at an old spec": {[]string{"changed"}, waiting, `Transform "changed" is not Ready`},
 		"on one that is not there":            {[]string{"gone"}, waiting, `Transform "gone" does not exist`},
 		"on itself":                           {[]string{"web"}, stalled, "depends on itself"},
+		"on one of another shard":             {[]string{"ready", "elsewhere"}, 0, ""},
+		"on one that failed in another shard": {[]string{"failed-elsewhere"}, waiting, `Transform "failed-elsewhere" is not Ready`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := r.checkDependencies(t.Context(), named("web", c.on...))

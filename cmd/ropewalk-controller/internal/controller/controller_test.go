@@ -98,6 +98,16 @@ func TestChildrenNeedAnAgent(t *testing.T) {
 	require.Contains(t, diagnostics.String(), "--cell-host: --child-manifest is missing, the file that installs the agent of a child")
 }
 
+func TestClustersBelongToTheControllerWithoutAShard(t *testing.T) {
+	t.Setenv("RUNTIME_NAMESPACE", "ropewalk-system")
+	noCluster(t)
+	for selector, code := range map[string]int{"": Failed, "!sharding.fluxcd.io/key": Failed, "sharding.fluxcd.io/key=shard1": Usage} {
+		var out, diagnostics bytes.Buffer
+		require.Equal(t, code, Run(t.Context(), []string{"--parts=transforms,pivot", "--watch-label-selector=" + selector}, &out, &diagnostics), selector)
+		require.Equal(t, code == Usage, strings.Contains(diagnostics.String(), `--watch-label-selector "sharding.fluxcd.io/key=shard1" does not select`), "%s", &diagnostics)
+	}
+}
+
 func TestItEndsWithoutTheFIPSModuleWhereThatIsRequired(t *testing.T) {
 	var out, diagnostics bytes.Buffer
 	noCluster(t)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	kuberecorder "k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -77,10 +78,19 @@ func (f *flags) checkPivot() error {
 		return errors.New("--parts: RUNTIME_NAMESPACE says in which namespace the Secrets of pivot and agent are")
 	case p.has(partPivot) && p.host != "" && p.childManifest == "":
 		return errors.New("--cell-host: --child-manifest is missing, the file that installs the agent of a child; without --cell-host the cell of the cluster's own PivotCluster counts")
+	case p.has(partPivot) && !f.selectsClusters():
+		return fmt.Errorf("--parts: pivot makes Transforms that --watch-label-selector %q does not select: leave pivot to the controller of Transforms without a shard, with '!sharding.fluxcd.io/key'", f.watch.LabelSelector)
 	case p.hold < 0:
 		return fmt.Errorf("--pivot-hold %s: expected 0 or more", p.hold)
 	}
 	return nil
+}
+
+// selectsClusters reports whether this controller reconciles the Transforms that its part pivot
+// makes, which have no label of a shard.
+func (f *flags) selectsClusters() bool {
+	selector, err := labels.Parse(f.watch.LabelSelector)
+	return err != nil || selector.Matches(labels.Set{pivot.ClusterLabel: "any"}) // checkPlaces reports the error
 }
 
 // account returns the ServiceAccount of the controller.
