@@ -79,16 +79,24 @@ func (r resolver) checkDependencies(ctx context.Context, t *v1alpha1.Transform) 
 		other := &v1alpha1.Transform{}
 		key := client.ObjectKey{Namespace: t.Namespace, Name: string(name)}
 		err := r.reader.Get(ctx, key, other)
-		if apierrors.IsNotFound(err) {
+		isWatched := !apierrors.IsNotFound(err)
+		if !isWatched {
 			err = r.direct.Get(ctx, key, other)
 		}
+		state := ""
 		switch {
 		case apierrors.IsNotFound(err):
-			return block(waiting, v1alpha1.DependencyNotReadyReason, "spec.dependsOn: Transform %q does not exist", name)
+			state = "does not exist"
 		case err != nil:
 			return err
 		case !isReady(other) && !isHandingOver(other) && !r.leadsTo(ctx, other, awaiting):
-			return block(waiting, v1alpha1.DependencyNotReadyReason, "spec.dependsOn: Transform %q is not Ready", name)
+			state = "is not Ready"
+		}
+		if state != "" {
+			return &blocked{problem{
+				kind: waiting, reason: v1alpha1.DependencyNotReadyReason, watched: isWatched,
+				err: fmt.Errorf("spec.dependsOn: Transform %q %s", name, state),
+			}}
 		}
 	}
 	return nil

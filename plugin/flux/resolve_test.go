@@ -4,6 +4,7 @@
 package flux
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -67,6 +68,8 @@ func TestATransformWaitsForThoseThatItDependsOn(t *testing.T) {
 			}
 			require.ErrorContains(t, err, c.text)
 			require.Equal(t, c.kind, diagnose(err).kind)
+			isElsewhere := strings.Contains(c.text, "elsewhere") || strings.Contains(c.text, "does not exist")
+			require.Equal(t, !isElsewhere, diagnose(err).endsWithEvent(), "no event tells of another shard")
 		})
 	}
 }
