@@ -104,8 +104,12 @@ func (r reporter) postpone(ctx context.Context, s *subject, out outcome) (ctrl.R
 	if err := show(ctx); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err
 	}
-	low := handler.LowPriority
-	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: renders.Retry, Priority: &low}), nil
+	// One that was edited comes before those that many share a change with: see users.
+	priority := handler.LowPriority
+	if t := s.transform; t.Generation != t.Status.ObservedGeneration {
+		priority /= 2
+	}
+	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: renders.Retry, Priority: &priority}), nil
 }
 
 // setConditions puts an outcome into the conditions. It returns the problem, or nil if there is
@@ -171,7 +175,11 @@ func (r reporter) requeue(ctx context.Context, t *v1alpha1.Transform, out outcom
 	if p != nil && p.kind != waiting && !p.endsWithEvent() {
 		log.FromContext(ctx).Error(p.err, "reconciliation failed", "reason", p.reason)
 	}
-	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: delay}), nil
+	result := ctrl.Result{RequeueAfter: delay}
+	if delay == intervalOf(t) {
+		result.Priority = new(handler.LowPriority) // It is for drift: what changed comes first.
+	}
+	return jitter.JitteredRequeueInterval(result), nil
 }
 
 // schedule is what the time of the next reconciliation depends on, beside the outcome of this one.

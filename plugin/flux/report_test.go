@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
@@ -245,18 +246,24 @@ func TestSomeOutcomesAreNotShown(t *testing.T) {
 		err  error
 		// shows is what Ready says in the status; "" is nothing.
 		shows string
+		// behind is the priority in the queue, 0 where it is that of the request.
+		behind int
 	}{
-		"nothing is left":            {t.Context(), outcome{gone: true}, 0, nil, ""},
-		"the process ends":           {ended, outcome{err: errors.New("x")}, 0, context.Canceled, ""},
-		"a registry is away":         {t.Context(), outcome{err: atPublish.at(&outage{away})}, 3 * time.Second, nil, ""},
-		"there is no slot":           {t.Context(), outcome{found: resolved{key: "1"}, err: renders.ErrNoSlot}, renders.Retry, nil, ""},
-		"there is no slot for a new": {t.Context(), outcome{found: resolved{key: "2"}, err: renders.ErrNoSlot}, renders.Retry, nil, renders.ErrNoSlot.Error()},
-		"it is suspended":            {t.Context(), outcome{suspended: true}, 0, nil, ""},
-		"it failed":                  {t.Context(), outcome{err: block(stalled, v1alpha1.InvalidReason, "x")}, 10 * time.Minute, nil, "x"},
+		"nothing is left":              {t.Context(), outcome{gone: true}, 0, nil, "", 0},
+		"the process ends":             {ended, outcome{err: errors.New("x")}, 0, context.Canceled, "", 0},
+		"a registry is away":           {t.Context(), outcome{err: atPublish.at(&outage{away})}, 3 * time.Second, nil, "", 0},
+		"there is no slot":             {t.Context(), outcome{found: resolved{key: "1"}, err: renders.ErrNoSlot}, renders.Retry, nil, "", handler.LowPriority},
+		"there is no slot for a new":   {t.Context(), outcome{found: resolved{key: "2"}, err: renders.ErrNoSlot}, renders.Retry, nil, renders.ErrNoSlot.Error(), handler.LowPriority},
+		"there is no slot for an edit": {t.Context(), outcome{found: resolved{key: "1"}, err: fmt.Errorf("edited: %w", renders.ErrNoSlot)}, renders.Retry, nil, "", handler.LowPriority / 2},
+		"it is suspended":              {t.Context(), outcome{suspended: true}, 0, nil, "", 0},
+		"it failed":                    {t.Context(), outcome{err: block(stalled, v1alpha1.InvalidReason, "x")}, 10 * time.Minute, nil, "x", handler.LowPriority},
 	} {
 		t.Run(name, func(t *testing.T) {
 			of := &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "1"}}
 			of.Status.Artifact = &v1alpha1.Artifact{Checksum: "1"}
+			if c.behind == handler.LowPriority/2 {
+				of.Generation = 2
+			}
 			writer := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(of).WithStatusSubresource(of).Build()
 			require.NoError(t, writer.Get(t.Context(), client.ObjectKeyFromObject(of), of))
 			attempts := &renders.Attempts{}
@@ -266,7 +273,11 @@ func TestSomeOutcomesAreNotShown(t *testing.T) {
 			result, err := r.finish(c.ctx, begin(writer, of, time.Now()), c.out)
 			require.ErrorIs(t, err, c.err)
 			require.Equal(t, c.next, result.RequeueAfter)
-			require.Equal(t, renders.IsPostponed(c.out.err), result.Priority != nil, "others come before it")
+			priority := 0
+			if result.Priority != nil {
+				priority = *result.Priority
+			}
+			require.Equal(t, c.behind, priority, "others come before it")
 			require.Equal(t, c.out.gone, attempts.Failed("1", "1") == nil)
 
 			require.NoError(t, writer.Get(t.Context(), client.ObjectKeyFromObject(of), of))

@@ -16,10 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -106,15 +108,32 @@ func isKnown(mgr ctrl.Manager, o client.Object) bool {
 	return err == nil
 }
 
-// users returns a handler that maps an object to the Transforms that name it.
+// users returns a handler that maps an object to the Transforms that name it. Where these are more
+// than are rendered at once, they come behind others in the queue: an edit of one Transform does
+// not wait until all that share a source with it are rendered.
 func (r *Reconciler) users(index string, key func(client.Object) string) handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	enqueue := func(ctx context.Context, o client.Object, q queue) {
 		opts := []client.ListOption{client.MatchingFields{index: key(o)}}
 		if index != bySource {
 			opts = append(opts, client.InNamespace(o.GetNamespace()))
 		}
-		return r.findRequests(ctx, opts...)
-	})
+		requests := r.findRequests(ctx, opts...)
+		low := handler.LowPriority
+		if byPriority, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok && len(requests) > r.opts.Concurrent {
+			byPriority.AddWithOpts(priorityqueue.AddOpts{Priority: &low}, requests...)
+			return
+		}
+		for _, request := range requests {
+			q.Add(request)
+		}
+	}
+	// The name of an object, which is its key, is the same before and after an update.
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { enqueue(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { enqueue(ctx, e.ObjectNew, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { enqueue(ctx, e.Object, q) },
+	}
 }
 
 // dependants returns a handler that maps a Transform to those that depend on it.

@@ -4,6 +4,7 @@
 package flux
 
 import (
+	"fmt"
 	"testing"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
@@ -11,10 +12,17 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 )
 
 func TestASourceCountsWhenItLeadsElsewhere(t *testing.T) {
@@ -61,6 +69,63 @@ func TestAKustomizationCountsWhenItSaysSomethingElse(t *testing.T) {
 	require.True(t, changed(func(k *kustomizev1.Kustomization) { k.DeletionTimestamp = &now }))
 	require.True(t, isOurs().Generic(event.GenericEvent{Object: k}))
 	require.False(t, isOurs().Generic(event.GenericEvent{Object: &kustomizev1.Kustomization{}}))
+}
+
+// TestAChangeThatManyShareComesBehindOthers: an edit is rendered before them.
+func TestAChangeThatManyShareComesBehindOthers(t *testing.T) {
+	many := fake.NewClientBuilder().WithScheme(Scheme()).WithIndex(&v1alpha1.Transform{}, byConfigMap, func(o client.Object) []string {
+		return indexed()[byConfigMap](o.(*v1alpha1.Transform))
+	})
+	for i := range 5 {
+		of := "many"
+		if i == 0 {
+			of = "one"
+		}
+		user := named(fmt.Sprintf("web-%d", i))
+		user.Spec.InputsFrom = []v1alpha1.InputReference{{Kind: "ConfigMap", Name: of}}
+		many = many.WithObjects(user)
+	}
+	r := &Reconciler{Client: many.Build(), claims: delivery.NewClaims(delivery.ClaimOptions{}), opts: Options{Concurrent: 3}}
+	shared := func(name string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
+	}
+	type queue = priorityqueue.PriorityQueue[reconcile.Request]
+	for name, c := range map[string]struct {
+		count, priority int
+		send            func(handler.EventHandler, queue)
+	}{
+		"of many": {count: 4, priority: handler.LowPriority, send: func(h handler.EventHandler, q queue) {
+			now := shared("many")
+			now.ResourceVersion = "2"
+			h.Update(t.Context(), event.UpdateEvent{ObjectOld: shared("many"), ObjectNew: now}, q)
+		}},
+		"of one": {count: 1, send: func(h handler.EventHandler, q queue) {
+			now := shared("one")
+			now.ResourceVersion = "2"
+			h.Update(t.Context(), event.UpdateEvent{ObjectOld: shared("one"), ObjectNew: now}, q)
+		}},
+		"of one that is there at the start": {count: 1, priority: handler.LowPriority, send: func(h handler.EventHandler, q queue) {
+			h.Create(t.Context(), event.CreateEvent{Object: shared("one"), IsInInitialList: true}, q)
+		}},
+		"of one that goes": {count: 1, send: func(h handler.EventHandler, q queue) {
+			h.Delete(t.Context(), event.DeleteEvent{Object: shared("one")}, q)
+		}},
+		"of none": {send: func(h handler.EventHandler, q queue) {
+			h.Create(t.Context(), event.CreateEvent{Object: shared("none")}, q)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := priorityqueue.New[reconcile.Request](name)
+			defer q.ShutDown()
+			c.send(r.users(byConfigMap, client.Object.GetName), q)
+			for range c.count {
+				request, priority, _ := q.GetWithPriority()
+				require.Equal(t, c.priority, priority, request)
+				q.Done(request)
+			}
+			require.Zero(t, q.Len())
+		})
+	}
 }
 
 func TestOthersAreToldWhenATransformBecomesReady(t *testing.T) {
