@@ -46,7 +46,8 @@
 //
 // Renders share slots, and evaluations share workers, by namespace: see packages
 // renders and limiter. A reconciliation without a slot is postponed by a second, behind
-// others in the queue. A render of a spec that has changed is ended.
+// others in the queue. A render of a spec that has changed is ended. What many Transforms
+// share, and the interval, come behind an edit of one of them.
 //
 // Errors become conditions in one place, diagnose: stalled (a user has to change
 // something), waiting (for an event of another object), or retry with a backoff. Missing

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 )
 
@@ -35,6 +36,11 @@ type fenced struct {
 	next  http.RoundTripper
 	fence *fence
 }
+
+var _ utilnet.RoundTripperWrapper = fenced{}
+
+// WrappedRoundTripper returns the transport itself, by which client-go cancels a request.
+func (t fenced) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements [http.RoundTripper].
 func (t fenced) RoundTrip(r *http.Request) (*http.Response, error) {
