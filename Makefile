@@ -148,6 +148,18 @@ bench-flux: servers build controller ## Hold the controller for Flux to its spee
 	ROPEWALK_SPEED=1 ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/e2e test -v -count=1 -timeout 60m \
 	  -run '^(TestANewRevisionIsPublishedAndApplied|TestAChainOfFiveLayersIsReadyFast|TestAPlainChainOfKustomizationsIsSlow|TestAThousandTransforms|TestManyTransformsAreDelivered|TestOnlyTheLayerThatChangedIsWritten|TestHealthChecksComeWithTheirArtifact)$$' .
 
+# Each number has a cluster of its own. Nothing may run beside it on two cores: 1,000 take a quarter
+# of an hour there, and 10,000 two hours. A stage that passes its limit fails with what is missing.
+SCALE := 100,1000,10000
+comma := ,
+.PHONY: scale
+scale: servers build controller ## Measure as many Transforms as SCALE says, such as 100,1000,10000, in four shards: table and picture in out/scale, and what moves between shards.
+	$(MAKE) programs
+	@mkdir -p out/scale
+	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/e2e test -v -count=1 -timeout 10m -run '^TestEachControllerHasTheTransformsOfItsShard$$' .
+	for n in $(subst $(comma), ,$(SCALE)); do \
+	  ROPEWALK_SCALE=$$n ROPEWALK_SCALE_DIR=$(CURDIR)/out/scale ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/e2e test -v -count=1 -timeout 12h -run '^TestTransformsOfFourShards$$' . || exit 1; done
+
 # Programs are built by the first run and kept, as those of e2e-cluster are. The whole kill matrix
 # takes more than an hour on two cores: KILLS=1/4 is the first of four parts of it.
 .PHONY: pivot

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -239,15 +238,7 @@ func (n *tenant) metric(name, label string) float64 {
 	if !ok {
 		return 0
 	}
-	sum := 0.0
-	for _, line := range regexp.MustCompile(`(?m)^`+name+`\{([^}]*)\} (\S+)$`).FindAllStringSubmatch(text, -1) {
-		if strings.Contains(line[1], label) {
-			value, err := strconv.ParseFloat(line[2], 64)
-			require.NoError(n.t, err)
-			sum += value
-		}
-	}
-	return sum
+	return sumOf(n.t, text, name, label)
 }
 
 // looked waits until the controller has reconciled so many times since it was started,
