@@ -71,6 +71,9 @@ func (r resolver) resolve(ctx context.Context, t *v1alpha1.Transform, has access
 
 // checkDependencies returns an error if a Transform that this one depends on is not Ready.
 func (r resolver) checkDependencies(ctx context.Context, t *v1alpha1.Transform) error {
+	if len(t.Spec.DependsOn) == 0 {
+		return nil // Awaiting looks at the claims of all Transforms.
+	}
 	awaiting := r.claims.Awaiting(client.ObjectKeyFromObject(t))
 	for _, name := range t.Spec.DependsOn {
 		if string(name) == t.Name {

@@ -145,7 +145,7 @@ func (r *Reconciler) dependants() handler.EventHandler {
 // their requests.
 func (r *Reconciler) findRequests(ctx context.Context, opts ...client.ListOption) []reconcile.Request {
 	var list v1alpha1.TransformList
-	if err := r.List(ctx, &list, opts...); err != nil {
+	if err := r.List(ctx, &list, append(opts, client.UnsafeDisableDeepCopy)...); err != nil { // They are only read.
 		log.FromContext(ctx).Error(err, "finding the Transforms of an object")
 		return nil
 	}
