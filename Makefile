@@ -86,6 +86,7 @@ generate: api goldens ## Regenerate what is generated, goldens too.
 goldens: ## Regenerate the expected outputs of tests.
 	ROPEWALK_UPDATE=1 $(GO) -C test/kustomize test -count=1 -run 'Installed|Added' . >/dev/null
 	ROPEWALK_UPDATE=1 $(GO) -C test/helm test -count=1 -run Rendered . >/dev/null
+	ROPEWALK_UPDATE=1 $(GO) -C test/applicationset test -count=1 . >/dev/null
 	ROPEWALK_UPDATE=1 $(GO) test ./cue/... ./cmd/... ./plugin/pivot/internal/link/wire ./render/... ./test/deploy/... >/dev/null
 
 # Of the types in plugin/api: deepcopy, the definition and the reference. A chart can
@@ -261,8 +262,9 @@ helm: ## Let Helm itself render the chart of the controller.
 	cd test/helm && $(TEST) ./...
 
 .PHONY: units
-units: build ## Hold what is rendered of a repository of Flux against the libraries of Flux.
+units: build ## Hold what is rendered of a repository of Flux or Argo CD against the libraries of both (builds for minutes).
 	cd test/flux && ROPEWALK_BIN=$(BIN)/ropewalk $(TEST) ./...
+	cd test/applicationset && $(TEST) -count=1 ./...
 
 # The repo-server is built by the first run, for minutes, and kept in the user's
 # cache directory.

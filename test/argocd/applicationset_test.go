@@ -20,7 +20,8 @@ import (
 
 // TestFilesOfAnApplicationSetAreThoseOfTheRepoServer: the generator of files asks the repo-server for
 // them, by the pattern and with the globs of a default installation. The generators themselves are in
-// packages of the controller, which link the clients of all hosters of Git, and are not built here.
+// packages of the controller, which link the clients of all hosters of Git: test/applicationset has
+// them.
 func TestFilesOfAnApplicationSetAreThoseOfTheRepoServer(t *testing.T) {
 	r := newRig(t)
 	root := t.TempDir()

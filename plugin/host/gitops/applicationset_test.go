@@ -50,7 +50,7 @@ func TestGeneratorsGiveApplications(t *testing.T) {
 			[]string{"api-api-1 apps/api/a.yaml", "api-b apps/api/a.yaml", "web-b apps/web/a.yaml", "web-web-1 apps/web/a.yaml"},
 		},
 		"a merge": {
-			"false", "  - merge: {mergeKeys: [app], generators: [{list: {elements: [{app: web, n: 1}, {app: api, n: 1}]}}, {list: {elements: [{app: api, n: 2}]}}]}", "{{app}}-{{n}}", "apps/{{app}}",
+			"false", "  - merge: {mergeKeys: [app], generators: [{list: {elements: [{app: web, n: '1'}, {app: api, n: '1'}]}}, {list: {elements: [{app: api, n: '2'}]}}]}", "{{app}}-{{n}}", "apps/{{app}}",
 			[]string{"api-2 apps/api/a.yaml", "web-1 apps/web/a.yaml"},
 		},
 		"clusters of the repository": {
@@ -83,25 +83,49 @@ func TestWhatIsNotExpandedIsNamed(t *testing.T) {
 		"a server":            {"false", "  - pullRequest: {github: {}}", "a", `set.yaml:7:18: spec: ApplicationSet/argocd/set is not expanded: the generator pullRequest asks a server`},
 		"another repository":  {"false", "  - git: {repoURL: https://git.example.com/acme/other, directories: []}", "a", `set.yaml:7:20: spec: ApplicationSet/argocd/set is not expanded: the generator reads the repository https://git.example.com/acme/other`},
 		"unknown clusters":    {"false", "  - clusters: {selector: {matchLabels: {a: b}}}", "a", `the clusters of the generator are in no file of the repository`},
-		"a broken template":   {"true", "  - list: {elements: [{}]}", "{{ .a | nothing }}", `set.yaml:9:22: spec: ApplicationSet/argocd/set is not expanded: the template cannot be filled: function "nothing" not defined`},
-		"an endless template": {"true", "  - list: {elements: [{}]}", "{{ range 1000000000 }}{{ range 1000000000 }}{{ end }}{{ end }}", `its loops have more than 100000 rounds`},
-		"a long template":     {"true", "  - list: {elements: [{}]}", `{{ repeat 100000000 "abc" }}`, `repeat makes more than 4194304 bytes`},
+		"a broken template":   {"true", "  - list: {elements: [{x: z}]}", "{{ .a | nothing }}", `set.yaml:9:22: spec: ApplicationSet/argocd/set is not expanded: the template cannot be filled: function "nothing" not defined`},
+		"an endless template": {"true", "  - list: {elements: [{x: z}]}", "{{ range 1000000000 }}{{ range 1000000000 }}{{ end }}{{ end }}", `its loops have more than 100000 rounds`},
+		"a long template":     {"true", "  - list: {elements: [{x: z}]}", `{{ repeat 100000000 "abc" }}`, `repeat makes more than 4194304 bytes`},
 		"a template of templates": {
-			"true", "  - list: {elements: [{}]}", `{{ define "a" }}{{ template "b" }}{{ template "b" }}{{ end }}{{ define "b" }}{{ template "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`, "is not expanded",
+			"true", "  - list: {elements: [{x: z}]}", `{{ define "a" }}{{ template "b" }}{{ template "b" }}{{ end }}{{ define "b" }}{{ template "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`, "is not expanded",
 		},
-		"a text that doubles": {"true", "  - list: {elements: [{}]}", `{{ $a := "0123456789abcdef" }}` + strings.Repeat("{{ $a = print $a $a }}", 40), "print is called with more than 4194304 bytes"},
-		"a text of a product": {"true", "  - list: {elements: [{}]}", `{{ $a := repeat 10000 "ab" }}{{ replace "" $a $a }}`, "replace is called with more than 16384 bytes"},
-		"many numbers":        {"true", "  - list: {elements: [{}]}", "{{ until 1000000000 }}", `it counts further than 100000`},
+		"a text that doubles": {"true", "  - list: {elements: [{x: z}]}", `{{ $a := "0123456789abcdef" }}` + strings.Repeat("{{ $a = print $a $a }}", 40), "print is called with more than 4194304 bytes"},
+		"a text of a product": {"true", "  - list: {elements: [{x: z}]}", `{{ $a := repeat 10000 "ab" }}{{ replace "" $a $a }}`, "replace is called with more than 16384 bytes"},
+		"many numbers":        {"true", "  - list: {elements: [{x: z}]}", "{{ until 1000000000 }}", `it counts further than 100000`},
 		"a deep matrix":       {"false", "  - " + strings.Repeat("matrix: {generators: [{", 6) + "list: {}" + strings.Repeat("}, {list: {}}]}", 6), "a", `generators are nested more than 3 deep`},
 		"a wide matrix":       {"true", "  - matrix: {generators: [{list: {elementsYaml: '" + wide() + "'}}, {list: {elementsYaml: '" + wide() + "'}}]}", "a", `the matrix has more than 10000 elements`},
-		"a clock":             {"true", "  - list: {elements: [{}]}", "{{ now }}", `function "now" not defined`},
-		"an environment":      {"true", "  - list: {elements: [{}]}", `{{ env "HOME" }}`, `function "env" not defined`},
+		"a clock":             {"true", "  - list: {elements: [{x: z}]}", "{{ now }}", `function "now" not defined`},
+		"an environment":      {"true", "  - list: {elements: [{x: z}]}", `{{ env "HOME" }}`, `function "env" not defined`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Join(summary(expand(t, map[string]string{"set.yaml": set(c.goTemplate, c.generators, c.name, source)}, "https://git.example.com/acme/fleet")), "\n")
 			require.Contains(t, text, c.want)
 		})
 	}
+}
+
+// TestApplicationsOfOneNameAreNamed: Argo CD applies none of them, and the first is shown.
+func TestApplicationsOfOneNameAreNamed(t *testing.T) {
+	const source = "{source: {repoURL: https://git.example.com/acme/fleet, path: apps}}"
+	files := map[string]string{
+		"set.yaml":    set("false", "  - list: {elements: [{app: web}, {app: web}, {app: api}]}", "{{app}}", source),
+		"apps/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+	}
+	got := expand(t, files, "https://git.example.com/acme/fleet")
+	require.Len(t, got.Units, 2)
+	require.EqualError(t, got.Warnings, `set.yaml:9:22: spec: ApplicationSet/argocd/set makes more than one Application "web", and Argo CD applies none of them (give each a name of its own)`)
+}
+
+// A cluster whose Secret is encrypted is named.
+func TestAClusterThatIsEncryptedIsNamed(t *testing.T) {
+	files := fleetWith(t, map[string]string{
+		"set.yaml":        set("false", "  - clusters: {selector: {matchLabels: {tier: dev}}}", "{{name}}", "{source: {repoURL: https://git.example.com/acme/fleet, path: apps/web}}"),
+		"clusters/c.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: c, labels: {argocd.argoproj.io/secret-type: cluster, tier: dev}}\nstringData: {name: 'ENC[x]'}\n",
+	})
+	got := expand(t, files, "https://git.example.com/acme/fleet")
+	require.Len(t, got.Units, 1)
+	require.Equal(t, "green", got.Units[0].Name)
+	require.EqualError(t, got.Warnings, "clusters/c.yaml:1:1: spec: Secret/c is a cluster, and its values are in the cluster alone: no Application is expanded for it")
 }
 
 // wide returns a list of 1,000 elements.

@@ -21,6 +21,9 @@ const (
 	kindApplicationSet = "ApplicationSet"
 )
 
+// resourcesFinalizer deletes the objects of an Application when it is deleted.
+const resourcesFinalizer = "resources-finalizer.argocd.argoproj.io"
+
 // jsonnet is how files of Jsonnet end, which Argo CD evaluates.
 const jsonnet = ".jsonnet"
 
@@ -69,7 +72,7 @@ func (x *expanding) application(f found) []Unit {
 	u.Namespace = f.text("spec", "destination", "namespace")
 	u.Prunes = f.is("spec", "syncPolicy", "automated", "prune")
 	u.Deletes = slices.ContainsFunc(f.at("metadata", "finalizers").Items, func(v object.Value) bool {
-		return strings.HasPrefix(v.Text, "resources-finalizer.argocd.argoproj.io")
+		return strings.HasPrefix(v.Text, resourcesFinalizer)
 	})
 	sources := sourcesOf(f.Written)
 	if len(sources) == 0 {

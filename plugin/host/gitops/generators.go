@@ -26,17 +26,18 @@ func (g generating) git(v object.Value) ([]map[string]any, error) {
 	}
 	prefix := lookup(v, "pathParamPrefix").Text
 	var out []map[string]any
-	if directories := lookup(v, "directories"); len(directories.Items) > 0 {
-		folders, err := g.foldersLike(directories.Items)
+	directories, files := lookup(v, "directories").Items, lookup(v, "files").Items
+	switch { // Where both are there, Argo CD reads folders alone.
+	case len(directories) > 0:
+		folders, err := g.foldersLike(directories)
 		if err != nil {
 			return nil, err
 		}
 		for _, folder := range folders {
 			out = append(out, g.withPath(map[string]any{}, prefix, folder, ""))
 		}
-	}
-	if files := lookup(v, "files"); len(files.Items) > 0 {
-		names, err := g.filesLike(files.Items)
+	case len(files) > 0:
+		names, err := g.filesLike(files)
 		if err != nil {
 			return nil, err
 		}
@@ -47,6 +48,8 @@ func (g generating) git(v object.Value) ([]map[string]any, error) {
 			}
 			out = append(out, more...)
 		}
+	default:
+		return nil, mistake(v.Pos, "", "the generator names neither directories nor files")
 	}
 	return g.withValues(out, lookup(v, "values"))
 }
@@ -170,7 +173,8 @@ func pathspec(pattern string) *regexp.Regexp {
 	return matcher
 }
 
-// fileParameters returns the parameters in a file: those of a map, or of each map in a list.
+// fileParameters returns the parameters in a file: those of a map, or of each map in a list; an empty
+// file is an empty map. Without Go they are texts, with dots in their names.
 func (g generating) fileParameters(name, prefix string) ([]map[string]any, error) {
 	data, err := readFile(g.repo.FS, name)
 	if err != nil {
@@ -181,7 +185,10 @@ func (g generating) fileParameters(name, prefix string) ([]map[string]any, error
 		return nil, mistake(object.Pos{File: name}, "", "the file is no YAML: %w", err)
 	}
 	items, list := content.([]any)
-	if !list {
+	switch {
+	case content == nil:
+		items = []any{map[string]any{}}
+	case !list:
 		items = []any{content}
 	}
 	var out []map[string]any
@@ -190,7 +197,15 @@ func (g generating) fileParameters(name, prefix string) ([]map[string]any, error
 		if !ok {
 			return nil, mistake(object.Pos{File: name}, "", "the file holds no parameters: expected a map, or a list of maps")
 		}
-		out = append(out, g.withPath(g.shaped(fields), prefix, path.Dir(name), path.Base(name)))
+		if !g.goTemplate {
+			flat := map[string]any{}
+			flatten(flat, "", fields)
+			for name, value := range flat {
+				flat[name] = fmt.Sprint(value)
+			}
+			fields = flat
+		}
+		out = append(out, g.withPath(fields, prefix, path.Dir(name), path.Base(name)))
 	}
 	return out, nil
 }
@@ -200,7 +215,7 @@ func (g generating) withPath(params map[string]any, prefix, folder, file string)
 	out := maps.Clone(params)
 	segments := strings.Split(folder, "/")
 	if g.goTemplate {
-		at := map[string]any{"path": folder, "basename": path.Base(folder), "basenameNormalized": normalize(path.Base(folder)), "segments": anyOf(segments)}
+		at := map[string]any{"path": folder, "basename": path.Base(folder), "basenameNormalized": normalize(path.Base(folder)), "segments": segments}
 		if file != "" {
 			at["filename"], at["filenameNormalized"] = file, normalize(file)
 		}
@@ -227,22 +242,13 @@ func (g generating) withPath(params map[string]any, prefix, folder, file string)
 	return out
 }
 
-// anyOf returns texts as a list that templates index.
-func anyOf(in []string) []any {
-	out := make([]any, len(in))
-	for i, text := range in {
-		out[i] = text
-	}
-	return out
-}
-
 // withValues returns parameters with the values of their generator, which may use them.
 func (g generating) withValues(all []map[string]any, values object.Value) ([]map[string]any, error) {
 	if len(values.Members) == 0 {
 		return all, nil
 	}
 	for _, params := range all {
-		own := map[string]any{}
+		own := map[string]string{}
 		for _, m := range values.Members {
 			text, err := g.text(m.Value.Written(), params)
 			if err != nil {
@@ -264,34 +270,62 @@ func (g generating) withValues(all []map[string]any, values object.Value) ([]map
 // inCluster returns the parameters of the clusters whose Secrets are in the repository, and of the
 // one that Argo CD runs in.
 func (g generating) inCluster(v object.Value) ([]map[string]any, error) {
+	const local = "https://kubernetes.default.svc"
 	selector := lookup(v, "selector")
+	if err := checkSelector(selector); err != nil {
+		return nil, err
+	}
 	var out []map[string]any
+	hasLocal := false
 	for _, w := range g.written.objects {
 		labels := w.at("metadata", "labels")
-		if w.TextOf("kind") != "Secret" || labels.TextOf("argocd.argoproj.io/secret-type") != "cluster" || !selects(selector, plainMap(labels)) {
+		if w.TextOf("kind") != kindSecret || labels.TextOf("argocd.argoproj.io/secret-type") != "cluster" || !selects(selector, plainMap(labels)) {
 			continue
 		}
-		name := cmp.Or(w.text("stringData", "name"), w.named("").Name)
-		out = append(out, g.clusterParameters(name, w.text("stringData", "server"), w.at("metadata")))
+		data, ok := secretData(w, w.Pos)
+		if !ok {
+			g.warn(w.Pos, "", "%s is a cluster, and its values are in the cluster alone: no Application is expanded for it", w.named(""))
+			continue
+		}
+		fields := object.Value{Kind: object.KindMap, Members: data}
+		name := cmp.Or(fields.TextOf("name"), w.named("").Name)
+		hasLocal = hasLocal || fields.TextOf("server") == local
+		params := map[string]any{"name": name, "nameNormalized": normalize(name), "server": fields.TextOf("server"), "project": fields.TextOf("project")}
+		g.addMetadata(params, w)
+		out = append(out, params)
 	}
-	if len(selector.Members) == 0 {
-		out = append(out, g.clusterParameters("in-cluster", "https://kubernetes.default.svc", object.Value{}))
-	} else if len(out) == 0 {
+	isAny := len(lookup(selector, "matchLabels").Members)+len(lookup(selector, "matchExpressions").Items) == 0
+	switch {
+	case isAny && !hasLocal: // Nothing but its name is known of it.
+		out = append(out, map[string]any{"name": "in-cluster", "nameNormalized": "in-cluster", "server": local, "project": ""})
+	case !isAny && len(out) == 0:
 		return nil, mistake(v.Pos, "add their Secrets to the repository, with stringData", "the clusters of the generator are in no file of the repository")
 	}
-	return g.withValues(out, lookup(v, "values"))
+	out, err := g.withValues(out, lookup(v, "values"))
+	if lookup(v, "flatList").Text == "true" {
+		out = []map[string]any{{"clusters": out}}
+	}
+	return out, err
 }
 
-// clusterParameters returns the parameters of a cluster.
-func (g generating) clusterParameters(name, server string, metadata object.Value) map[string]any {
-	fields := map[string]any{"name": name, "nameNormalized": normalize(name), "server": server, "project": ""}
-	meta := map[string]any{"labels": plainMap(lookup(metadata, "labels")), "annotations": plainMap(lookup(metadata, "annotations"))}
-	if g.goTemplate {
-		fields["metadata"] = meta
-		return fields
+// addMetadata adds the labels and annotations of the Secret of a cluster to its parameters.
+func (g generating) addMetadata(params map[string]any, w Written) {
+	meta := map[string]any{}
+	for _, name := range []string{"annotations", "labels"} {
+		fields := map[string]string{}
+		for _, m := range w.at("metadata", name).Members {
+			fields[m.Name] = m.Value.Written()
+			if !g.goTemplate {
+				params["metadata."+name+"."+m.Name] = m.Value.Written()
+			}
+		}
+		if len(fields) > 0 {
+			meta[name] = fields
+		}
 	}
-	flatten(fields, "metadata", meta)
-	return fields
+	if g.goTemplate {
+		params["metadata"] = meta
+	}
 }
 
 // plainMap returns a map as encoding/json has it.
@@ -301,4 +335,51 @@ func plainMap(v object.Value) map[string]any {
 		out = map[string]any{}
 	}
 	return out
+}
+
+// selected returns the parameters that a selector of labels matches.
+func selected(all []map[string]any, selector object.Value) []map[string]any {
+	return slices.DeleteFunc(all, func(params map[string]any) bool {
+		flat := map[string]any{}
+		flatten(flat, "", params)
+		return !selects(selector, flat)
+	})
+}
+
+// checkSelector returns what is wrong with a selector of labels.
+func checkSelector(selector object.Value) error {
+	for _, rule := range lookup(selector, "matchExpressions").Items {
+		values := len(lookup(rule, "values").Items)
+		switch operator := rule.TextOf("operator"); operator {
+		case "In", "NotIn":
+			if values == 0 {
+				return mistake(rule.Pos, "", "the operator %s of a selector has values", operator)
+			}
+		case "Exists", "DoesNotExist":
+			if values > 0 {
+				return mistake(rule.Pos, "", "the operator %s of a selector has no values", operator)
+			}
+		default:
+			return mistake(rule.Pos, "write In, NotIn, Exists or DoesNotExist", "the operator %q of a selector is unknown", operator)
+		}
+	}
+	return nil
+}
+
+// selects reports whether a selector of labels matches.
+func selects(selector object.Value, labels map[string]any) bool {
+	for _, m := range lookup(selector, "matchLabels").Members {
+		if value, there := labels[m.Name]; !there || fmt.Sprint(value) != m.Value.Written() {
+			return false
+		}
+	}
+	for _, rule := range lookup(selector, "matchExpressions").Items {
+		value, there := labels[rule.TextOf("key")]
+		in := slices.Contains(texts(lookup(rule, "values")), fmt.Sprint(value))
+		matches := map[string]bool{"In": there && in, "NotIn": !there || !in, "Exists": there, "DoesNotExist": !there}
+		if !matches[rule.TextOf("operator")] {
+			return false
+		}
+	}
+	return true
 }

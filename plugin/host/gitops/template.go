@@ -82,7 +82,7 @@ func (t *templater) text(text string, params map[string]any) (string, error) {
 		return text, nil
 	}
 	if !t.goTemplate {
-		return plainTemplate(text, params), nil
+		return plainTemplate(text, params)
 	}
 	made, err := template.New("").Delims(t.left, t.right).Funcs(t.functions()).Option(t.options...).Parse(text)
 	if err != nil {
@@ -113,7 +113,7 @@ func (t *templater) functions() template.FuncMap {
 	out := sprig.HermeticTxtFuncMap()
 	maps.Copy(out, template.FuncMap{
 		"normalize": normalize,
-		"slugify":   func(args ...any) string { return normalize(fmt.Sprint(args[len(args)-1])) },
+		"slugify":   slugify,
 		"toYaml": func(v any) (string, error) {
 			data, err := yaml.Marshal(v)
 			return strings.TrimSuffix(string(data), "\n"), err
@@ -137,7 +137,13 @@ func (t *templater) functions() template.FuncMap {
 		"print": fmt.Sprint, "printf": fmt.Sprintf, "println": fmt.Sprintln,
 		stepName: t.step,
 	})
-	delete(out, "seq")
+	seq, _ := out["seq"].(func(...int) string)
+	out["seq"] = func(numbers ...int) (string, error) {
+		if len(numbers) > 0 && slices.Max(numbers)-min(slices.Min(numbers), 0) > maxSteps {
+			return "", fmt.Errorf("it counts further than %d", maxSteps)
+		}
+		return seq(numbers...), nil
+	}
 	maps.Copy(out, t.own)
 	for name, function := range out {
 		out[name] = bounded(name, function)
@@ -261,24 +267,145 @@ func (l *limited) Write(data []byte) (int, error) {
 	return l.Builder.Write(data)
 }
 
-// plainTemplate fills {{name}} in a text. One that has no value stays, as in Argo CD.
-func plainTemplate(text string, params map[string]any) string {
-	return regexp.MustCompile(`\{\{([^{}]*)\}\}`).ReplaceAllStringFunc(text, func(found string) string {
-		name := strings.TrimSpace(found[2 : len(found)-2])
-		if value, ok := params[name]; ok {
-			return fmt.Sprint(value)
+// plainTemplate fills {{name}} in a text. One that has no value, or none that is a text, stays as in
+// Argo CD.
+func plainTemplate(text string, params map[string]any) (string, error) {
+	if !regexp.MustCompile(`\{\{.*\}\}`).MatchString(text) {
+		return text, nil
+	}
+	var b strings.Builder
+	for {
+		before, rest, isOpen := strings.Cut(text, "{{")
+		b.WriteString(before)
+		if !isOpen {
+			return b.String(), nil
 		}
-		return found
-	})
+		tag, after, isClosed := strings.Cut(rest, "}}")
+		if !isClosed {
+			return "", errors.New("{{ is not closed by }}")
+		}
+		if value, ok := params[strings.TrimSpace(tag)].(string); ok {
+			b.WriteString(value)
+		} else {
+			b.WriteString("{{" + tag + "}}")
+		}
+		text = after
+	}
 }
 
 // normalize returns a text as Argo CD makes a name of it: small letters, digits, - and ., at most
 // 253.
 func normalize(text string) string {
 	const most = 253
-	text = regexp.MustCompile(`[^a-z0-9.-]+`).ReplaceAllString(strings.ToLower(text), "-")
+	text = regexp.MustCompile(`[^a-z0-9.-]`).ReplaceAllString(strings.ToLower(text), "-")
 	if len(text) > most {
 		text = text[:most]
 	}
 	return strings.Trim(text, "-.")
+}
+
+// slugify returns a text as Argo CD makes a part of a URL of it. The last argument is the text; before
+// it there may be how long the result is, 50 by default, and whether it ends between words.
+func slugify(args ...any) (string, error) {
+	most, smart, name, ok := 50, true, "", true
+	if n := len(args); n > 0 {
+		name, ok = args[n-1].(string)
+		if n > 1 && ok {
+			most, ok = args[0].(int)
+		}
+		if n > 2 && ok {
+			smart, ok = args[1].(bool)
+		}
+	}
+	if !ok || most < 0 {
+		return "", errors.New("slugify takes how long the result is, true or false, and a text")
+	}
+	text := normalize(name)
+	if !smart && len(text) > most {
+		text = text[:most]
+	}
+	text = strings.Trim(regexp.MustCompile(`[.-]+`).ReplaceAllString(text, "-"), "-")
+	if !smart || most == 0 || len(text) <= most {
+		return text, nil
+	}
+	if end := strings.LastIndex(text[:most+1], "-"); end >= 0 {
+		return text[:end], nil
+	}
+	return text[:most], nil
+}
+
+// patched returns an Application with a templatePatch over it, by a strategic merge. The project stays
+// that of the template.
+func (g generating) patched(v, patch object.Value, params map[string]any) (object.Value, error) {
+	text, err := g.text(patch.Text, params)
+	if err != nil {
+		return v, mistake(patch.Pos, "", "templatePatch: %w", err)
+	}
+	var content any
+	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
+		return v, mistake(patch.Pos, "", "templatePatch makes no YAML: %w", err)
+	}
+	top := valueOf(content, object.Value{Pos: patch.Pos})
+	switch top.Kind { //nolint:exhaustive // others are no patch
+	case object.KindNull:
+		return v, nil
+	case object.KindMap:
+	default:
+		return v, mistake(patch.Pos, "", "templatePatch makes no map")
+	}
+
+	// Finalizers are the only list that is merged.
+	finalizers := lookup(top, "metadata", "finalizers")
+	for _, item := range lookup(v, "metadata", "finalizers").Items {
+		if len(finalizers.Items) > 0 && !slices.Contains(texts(finalizers), item.Text) {
+			finalizers.Items = append(slices.Clip(finalizers.Items), item)
+		}
+	}
+	out, err := strategic(v, top)
+	if len(finalizers.Items) > 0 {
+		out = out.Merge(nestedIn([]string{"metadata", "finalizers"}, finalizers))
+	}
+	project := object.Fields("spec", "project")
+	out = out.Without(project)
+	if own := lookup(v, "spec", "project"); own.Kind != object.KindNone {
+		out = out.Merge(nestedIn([]string{"spec", "project"}, own))
+	}
+	return out, err
+}
+
+// strategic returns a map with a patch over it: null removes a field, and $patch replaces or removes
+// a map.
+func strategic(v, patch object.Value) (object.Value, error) {
+	out := v
+	if out.Kind != object.KindMap {
+		out = object.Value{Kind: object.KindMap, Pos: patch.Pos}
+	}
+	switch directive := patch.TextOf("$patch"); directive {
+	case "":
+	case "replace", "delete":
+		out.Members = nil
+		if directive == "delete" {
+			return out, nil
+		}
+	default:
+		return out, mistake(patch.Pos, "write replace or delete", "the directive $patch: %s of templatePatch is unknown", directive)
+	}
+	for _, m := range patch.Members {
+		switch {
+		case m.Name == "$patch":
+			continue
+		case strings.HasPrefix(m.Name, "$"):
+			return out, mistake(m.Pos, "", "the directive %s of templatePatch is not carried over", m.Name)
+		}
+		value := m.Value
+		if value.Kind == object.KindMap {
+			below, err := strategic(lookup(out, m.Name), value)
+			if err != nil {
+				return out, err
+			}
+			value = below
+		}
+		out = out.Without(object.Fields(m.Name)).Merge(mapOf(out.Pos, member(m.Name, value)))
+	}
+	return out, nil
 }
