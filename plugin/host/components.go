@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render"
@@ -91,7 +92,7 @@ func planComponent(p planning, t spec.Transform) (componentSpec, bool) {
 		complete = ok
 	}
 	if out.Helm != nil {
-		out.Helm.Sets = p.settings.overlays.Helm(t.Name)
+		out.Helm.Sets = slices.Concat(t.HelmSets, p.settings.overlays.Helm(t.Name))
 		if ref, remote := chartOf(*out.Helm); remote {
 			w, ok := p.modules.reference(ref, out.Path)
 			w.key.files = true

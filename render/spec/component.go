@@ -103,7 +103,7 @@ type Helm struct {
 	// Values win over ValuesFiles, which are paths in the project, in order.
 	Values      object.Value
 	ValuesFiles []Text
-	// Sets are arguments of the command line, which win over Values.
+	// Sets are arguments of the command line, or of an engine, which win over Values.
 	Sets []HelmSet
 	// ReleaseName is that of the spec where it is "".
 	ReleaseName string

@@ -134,6 +134,8 @@ type Transform struct {
 	// Component says how the objects are built without CUE, in place of CueRef and Input;
 	// it is of KindNone for others. See [DecodeComponent].
 	Component object.Value
+	// HelmSets are arguments of Helm that an engine has for the chart of Component.
+	HelmSets []HelmSet
 	// OfUnit is that of [Component].
 	OfUnit bool
 	// Blocks are those of the document of a component, see [Manifest].

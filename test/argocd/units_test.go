@@ -30,10 +30,6 @@ const fleetURL = "https://git.example.com/acme/fleet"
 //     which Argo CD never applies;
 //   - the namespace of objects that name none: the controller sets that of the destination when it
 //     applies them, and render prints it.
-//
-// Two differences stay. A number of a parameter is an integer in Argo CD and a number of YAML here,
-// which shows in a template that asks for the kind, or prints a million or more. A parameter that
-// names an element of a list is a warning.
 func TestUnitsAreWhatTheRepoServerRenders(t *testing.T) {
 	tests := map[string]string{
 		"chart":                               "{path: chart}",
@@ -42,6 +38,9 @@ func TestUnitsAreWhatTheRepoServerRenders(t *testing.T) {
 		"chart with values in an object":      "{path: chart, helm: {values: \"color: blue\", valuesObject: {color: red, nested: {a: x}}}}",
 		"chart with parameters":               "{path: chart, helm: {valuesObject: {color: red}, parameters: [{name: color, value: blue}, {name: nested.a, value: \"True\"}, {name: nested.b, value: \"1.5\"}, {name: nested.c, value: \"007\"}, {name: nested.d, value: \"12\", forceString: true}, {name: nested.e, value: \"12\"}]}}",
 		"chart with parameters of lists":      "{path: chart, helm: {parameters: [{name: 'keyed\\.name', value: dotted}, {name: color, value: 'a,b'}, {name: nested.a, value: '{x,y}'}]}}",
+		"chart with large numbers":            "{path: chart, helm: {parameters: [{name: color, value: '1000000'}, {name: nested.a, value: '12345678901234567'}, {name: nested.b, value: '1000000', forceString: true}, {name: nested.d, value: '-5'}]}}",
+		"chart with elements of lists":        "{path: chart, helm: {valuesObject: {nested: {a: [x, y]}}, parameters: [{name: 'nested.a[1]', value: '1000000'}, {name: 'nested.b[0].c', value: z}]}}",
+		"chart with parameters that are null": "{path: chart, helm: {parameters: [{name: nested.a, value: 'null'}, {name: color, value: ''}]}}",
 		"chart with variables":                "{path: chart, helm: {valueFiles: [values-$ARGOCD_APP_NAME.yaml], ignoreMissingValueFiles: true, parameters: [{name: color, value: $ARGOCD_APP_NAME}, {name: nested.a, value: '${ARGOCD_APP_NAMESPACE}-$ARGOCD_APP_SOURCE_PATH'}]}}",
 		"chart with files as parameters":      "{path: chart, helm: {fileParameters: [{name: color, path: files/color.txt}]}}",
 		"chart with a name":                   "{path: chart, helm: {releaseName: other, namespace: elsewhere}}",

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // helmSource returns the component of a chart of an Application. The argument folder is that of the
@@ -49,11 +50,17 @@ func (x *expanding) helmSource(u *Unit, source object.Value, folder string, char
 	members = append(members, member("valuesFiles", object.ListAt(lookup(helm, "valueFiles").Pos, files...)))
 
 	// Values go over files, and parameters over values.
-	values, problem := x.applicationValues(u, source, folder)
+	values, sets, problem := x.applicationValues(u, source, folder)
 	if problem != nil {
 		return object.Value{}, problem
 	}
 	members = append(members, member("values", values))
+	if len(sets) > 0 {
+		if u.Sets == nil {
+			u.Sets = map[int][]spec.HelmSet{}
+		}
+		u.Sets[len(u.Components)] = sets
+	}
 	noteSource(u, helm, "helm", "releaseName", "namespace", "skipCrds", "apiVersions", "kubeVersion", "valueFiles", "ignoreMissingValueFiles",
 		"values", "valuesObject", "parameters", "fileParameters", "version", "passCredentials", "skipTests", "skipSchemaValidation")
 	return withSource(at, member("helm", mapOf(at, members...)), reference), nil
@@ -102,38 +109,64 @@ func (x *expanding) valuesFile(u *Unit, source, item object.Value, folder string
 	return full, nil
 }
 
-// applicationValues returns the values that an Application writes itself.
-func (x *expanding) applicationValues(u *Unit, source object.Value, folder string) (object.Value, *object.Error) {
+// applicationValues returns the values that an Application writes itself, and its parameters as the
+// arguments that Argo CD gives to Helm (Argo CD v3.2.11, util/helm/cmd.go, template).
+func (x *expanding) applicationValues(u *Unit, source object.Value, folder string) (object.Value, []spec.HelmSet, *object.Error) {
 	helm := lookup(source, "helm")
 	out := lookup(helm, "valuesObject")
 	if text := lookup(helm, "values"); out.Kind != object.KindMap && text.Text != "" {
 		var values any
 		if err := yaml.Unmarshal([]byte(text.Text), &values); err != nil {
-			return out, mistake(text.Pos, "", "%s: source.helm.values is no YAML: %w", u.ID, err)
+			return out, nil, mistake(text.Pos, "", "%s: source.helm.values is no YAML: %w", u.ID, err)
 		}
 		out = valueOf(values, object.Value{Pos: text.Pos})
 	}
 	if out.Kind != object.KindMap {
 		out = object.Value{Kind: object.KindMap, Pos: helm.Pos}
 	}
+	var sets []spec.HelmSet
 	for _, p := range lookup(helm, "parameters").Items {
-		names, known := parameterNames(p.TextOf("name"))
-		if !known {
-			u.Warnings = append(u.Warnings, warning(p.Pos, "write it in valuesObject", "%s: the parameter %q is not carried over", u.ID, p.TextOf("name")))
-			continue
+		value := withVariables(u, source, object.TextAt(lookup(p, "value").Written(), lookup(p, "value").Pos))
+		set := spec.HelmSet{Flag: "--set", Text: p.TextOf("name") + "=" + withoutSeparators(value.Text), Pos: p.Pos}
+		isText := lookup(p, "forceString").Text == "true"
+		if isText {
+			set.Flag = "--set-string"
 		}
-		value := object.TextAt(lookup(p, "value").Written(), lookup(p, "value").Pos)
-		out = out.Merge(nestedIn(names, parameterOf(withVariables(u, source, value), lookup(p, "forceString").Text == "true")))
+		sets = append(sets, set)
+		if names, known := parameterNames(p.TextOf("name")); known {
+			out = out.Merge(nestedIn(names, parameterOf(value, isText)))
+		}
 	}
 	for _, p := range lookup(helm, "fileParameters").Items {
 		file := withVariables(u, source, object.TextAt(p.TextOf("path"), p.Pos)).Text
 		data, err := readFile(x.repo.FS, path.Join(folder, file))
 		if err != nil {
-			return out, mistake(p.Pos, "", "%s: the file %q cannot be read", u.ID, file)
+			return out, nil, mistake(p.Pos, "", "%s: the file %q cannot be read", u.ID, file)
 		}
-		out = out.Merge(nested(p.TextOf("name"), object.TextAt(string(data), p.Pos)))
+		sets = append(sets, spec.HelmSet{Flag: "--set-file", Text: p.TextOf("name") + "=x", Content: string(data), Pos: p.Pos})
+		if names, known := parameterNames(p.TextOf("name")); known {
+			out = out.Merge(nestedIn(names, object.TextAt(string(data), p.Pos)))
+		}
 	}
-	return out, nil
+	return out, sets, nil
+}
+
+// withoutSeparators returns the value of a parameter in which commas separate nothing, unless it is a
+// list in braces: a,b becomes a\,b.
+func withoutSeparators(text string) string {
+	if strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}") {
+		return text
+	}
+	var b strings.Builder
+	var before rune
+	for _, r := range text {
+		if r == ',' && before != '\\' {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return b.String()
 }
 
 // parameterNames returns the names of a parameter, such as a and b.c of a.b\.c. It returns false for

@@ -4,13 +4,18 @@
 package gitops
 
 import (
+	"fmt"
 	"os"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // withSourceFiles returns a source with what the files .argocd-source.yaml and
@@ -70,4 +75,142 @@ func allWithVariables(u *Unit, source, v object.Value) object.Value {
 		v.Members[i].Value = withVariables(u, source, m.Value)
 	}
 	return v
+}
+
+// maxIndex bounds the elements that a parameter may make, as Helm does.
+const maxIndex = 65536
+
+// parameterSteps returns the names and the indexes that a parameter leads through, such as a, 1 and b
+// of a[1].b.
+func parameterSteps(text string) ([]any, bool) {
+	var steps []any
+	for text != "" {
+		before, rest, isElement := strings.Cut(text, "[")
+		if before = strings.TrimPrefix(before, "."); before != "" {
+			names, known := parameterNames(before)
+			if !known {
+				return nil, false
+			}
+			for _, name := range names {
+				steps = append(steps, name)
+			}
+		}
+		if !isElement {
+			break
+		}
+		number, after, isClosed := strings.Cut(rest, "]")
+		i, err := strconv.Atoi(number)
+		if !isClosed || err != nil || i < 0 || i > maxIndex {
+			return nil, false
+		}
+		steps = append(steps, i)
+		text = after
+	}
+	return steps, len(steps) > 0
+}
+
+// setAt sets a value below a map or a list, and reports whether it fits there.
+func setAt(in any, steps []any, value any) bool {
+	below := func(there any) (any, bool) {
+		if len(steps) == 1 {
+			return value, true
+		}
+		_, isIndex := steps[1].(int)
+		list, _ := there.([]any)
+		switch {
+		case isIndex:
+			// A list grows up to the element.
+			for i, _ := steps[1].(int); len(list) <= i; {
+				list = append(list, nil)
+			}
+			there = list
+		case there == nil:
+			there = map[string]any{}
+		}
+		return there, setAt(there, steps[1:], value)
+	}
+	switch step := steps[0].(type) {
+	case string:
+		fields, ok := in.(map[string]any)
+		if !ok {
+			return false
+		}
+		made, ok := below(fields[step])
+		fields[step] = made
+		return ok
+	case int:
+		list, ok := in.([]any)
+		if !ok {
+			return false
+		}
+		made, ok := below(list[step])
+		list[step] = made
+		return ok
+	}
+	return false
+}
+
+// placed returns a map with a value at the end of steps.
+func placed(steps []any, value any) map[string]any {
+	out := map[string]any{}
+	setAt(out, steps, value)
+	return out
+}
+
+// targetValue returns the value of a targetPath of Flux, which is that of helm --set: one in quotes is a
+// text, and a literal one is what it is. It returns false for what Helm would take for several.
+func targetValue(v object.Value, literal bool) (any, bool) {
+	if literal {
+		return v.Text, true
+	}
+	isText := false
+	for _, quote := range []string{"'", `"`} {
+		isText = isText || strings.HasPrefix(v.Text, quote) && strings.HasSuffix(v.Text, quote)
+	}
+	if isText {
+		v.Text = strings.Trim(v.Text, `'"`)
+	}
+	isList := strings.HasPrefix(v.Text, "{")
+	if isList != strings.HasSuffix(v.Text, "}") || !isList && withoutSeparators(v.Text) != v.Text {
+		return nil, false
+	}
+	return typed(parameterOf(v, isText)), true
+}
+
+// typed returns a value of helm --set, in which numbers are integers.
+func typed(v object.Value) any {
+	switch v.Kind { //nolint:exhaustive // others are no numbers
+	case object.KindNumber:
+		number, err := strconv.ParseInt(v.Text, 10, 64)
+		if err == nil {
+			return number
+		}
+	case object.KindList:
+		out := make([]any, len(v.Items))
+		for i, item := range v.Items {
+			out[i] = typed(item)
+		}
+		return out
+	}
+	return plain(v)
+}
+
+// integersIn returns the arguments of Helm that set again the integers below a value: in values they
+// would be numbers of YAML, of which 1000000 is printed as 1e+06.
+func integersIn(v any, at string, pos object.Pos) []spec.HelmSet {
+	var out []spec.HelmSet
+	switch v := v.(type) {
+	case int64:
+		return []spec.HelmSet{{Flag: "--set", Text: at + "=" + strconv.FormatInt(v, 10), Pos: pos}}
+	case []any:
+		for i, item := range v {
+			out = append(out, integersIn(item, fmt.Sprintf("%s[%d]", at, i), pos)...)
+		}
+	case map[string]any:
+		for _, name := range object.SortedKeys(v) {
+			escaped := regexp.MustCompile(`[\\.,=\[\]{}]`).ReplaceAllString(name, `\$0`)
+			out = append(out, integersIn(v[name], strings.TrimPrefix(at+"."+escaped, "."), pos)...)
+		}
+	}
+	return out
 }

@@ -95,12 +95,30 @@ func TestFieldsOfAnApplicationThatAreNotCarriedOver(t *testing.T) {
 	}, "https://git.example.com/acme/fleet")), "\n")
 	for _, want := range []string{
 		"the field spec.newField is not carried over", "the field source.helm.newField is not carried over",
-		"the values file https://example.com/v.yaml is not fetched", `the parameter "a[0]" is not carried over`,
+		"the values file https://example.com/v.yaml is not fetched",
 		"the values file in.yaml lies in the chart and is not read", "the field source.kustomize.version is not carried over",
 		"the objects of Jsonnet are missing, which is not evaluated here: plain/b.jsonnet",
 	} {
 		require.Contains(t, got, want)
 	}
+}
+
+// TestParametersAreArgumentsOfHelm: commas are escaped as by Argo CD. An element of a list is in no
+// values, of which an import warns.
+func TestParametersAreArgumentsOfHelm(t *testing.T) {
+	got := expand(t, map[string]string{
+		"chart/Chart.yaml": "name: web\n", "chart/x.txt": "text",
+		"a.yaml": application("{source: {repoURL: https://git.example.com/acme/fleet, path: chart, helm: {parameters: [{name: count, value: '1000000'}, {name: 'a[0]', value: 'b,c\\,d'}, {name: l, value: '{x,y}', forceString: true}, {name: o, value: 'null'}], fileParameters: [{name: f, path: x.txt}]}}}"),
+	}, "https://git.example.com/acme/fleet").Units[0]
+	require.Empty(t, got.Warnings)
+	var sets []string
+	for _, s := range got.Sets[0] {
+		sets = append(sets, s.Flag+" "+s.Text+" "+s.Content)
+	}
+	require.Equal(t, []string{"--set count=1000000 ", `--set a[0]=b\,c\,d `, "--set-string l={x,y} ", "--set o=null ", "--set-file f=x text"}, sets)
+	require.Contains(t, string(got.Components[0].JSON()), `"values":{"count":1000000,"f":"text","l":["x","y"],"o":null}`)
+	require.Len(t, got.Unwritten(), 1)
+	require.ErrorContains(t, got.Unwritten()[0], `the parameter "a[0]" is not carried over`)
 }
 
 // Argo CD evaluates Jsonnet beside manifests: what is missing here is named.

@@ -180,7 +180,7 @@ func source(kind, name, spec string) string {
 }
 
 func TestWhereTheFilesOfAUnitOfFluxAre(t *testing.T) {
-	chart := map[string]string{"charts/web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n"}
+	chart := map[string]string{"charts/web/prod.yaml": "a: b\n", "charts/web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n"}
 	for name, c := range map[string]struct {
 		object string
 		more   map[string]string
@@ -255,7 +255,7 @@ func TestWhereTheFilesOfAUnitOfFluxAre(t *testing.T) {
 func TestWhatIsNotLaidOverAChartIsReported(t *testing.T) {
 	got := expand(t, map[string]string{
 		"a.yaml":                release("a", "{chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: flux-system}}}, postRenderers: [{kustomize: {patchesJson6902: []}}, {other: {}}], commonMetadata: {labels: {a: b}}}"),
-		"charts/web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+		"charts/web/prod.yaml": "a: b\n", "charts/web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
 	}).Units
 	require.Len(t, got, 1)
 	require.Equal(t, []string{

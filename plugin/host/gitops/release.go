@@ -5,7 +5,10 @@ package gitops
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -27,12 +30,17 @@ func (x *expanding) helmRelease(f found) Unit {
 		u.DependsOn = append(u.DependsOn, ID{f.cluster, kindHelmRelease, cmp.Or(item.TextOf("namespace"), u.ID.Namespace), item.TextOf("name")})
 	}
 
-	chart, source, problem := x.chart(f)
+	chart, source, problem := x.chart(f, &u)
 	if problem != nil {
 		u.Problem = problem
 		return u
 	}
-	helm := []object.Member{member("releaseName", object.TextAt(releaseName(spec, u.ID), u.Pos)), member("values", x.releaseValues(f, &u))}
+	values, problem := x.releaseValues(f, &u)
+	if problem != nil {
+		u.Problem = problem
+		return u
+	}
+	helm := []object.Member{member("releaseName", object.TextAt(releaseName(spec, u.ID), u.Pos)), member("values", values)}
 	if f.text("spec", "install", "crds") == "Skip" {
 		helm = append(helm, member("skipCRDs", object.BoolAt(true, f.at("spec", "install", "crds").Pos)))
 	}
@@ -83,20 +91,23 @@ func commonMetadata(v object.Value) []spec.Overlay {
 }
 
 // releaseName returns the name of a release: by default that of the HelmRelease, after its target
-// namespace.
+// namespace. Flux shortens one that is too long for Helm, and ends it with a hash.
 func releaseName(spec object.Value, id ID) string {
-	if name := spec.TextOf("releaseName"); name != "" {
-		return name
-	}
+	name := id.Name
 	if target := spec.TextOf("targetNamespace"); target != "" {
-		return target + "-" + id.Name
+		name = target + "-" + id.Name
 	}
-	return id.Name
+	name = cmp.Or(spec.TextOf("releaseName"), name)
+	const most, kept, hashed = 53, 40, 12
+	if len(name) > most {
+		name = fmt.Sprintf("%s-%.*s", name[:kept], hashed, fmt.Sprintf("%x", sha256.Sum256([]byte(name))))
+	}
+	return name
 }
 
 // chart returns the fields of a component that name the chart of a HelmRelease, and its source if
 // the chart is a folder of another repository.
-func (x *expanding) chart(f found) (fields []object.Member, source object.Value, problem *object.Error) {
+func (x *expanding) chart(f found, u *Unit) (fields []object.Member, source object.Value, problem *object.Error) {
 	id := f.named(f.cluster)
 
 	// The chart may be an artifact, or a HelmChart that says more.
@@ -112,7 +123,7 @@ func (x *expanding) chart(f found) (fields []object.Member, source object.Value,
 			if from.problem != nil {
 				return nil, source, from.problem
 			}
-			fields, problem = x.chartFolder(from, object.TextAt(".", ref.Pos), object.Value{})
+			fields, problem = x.chartFolder(u, from, object.TextAt(".", ref.Pos), object.Value{})
 			return fields, source, problem
 		case kind == kindOCIRepository && known:
 			return ociChart(w.text("spec", "url"), w.at("spec", "ref"), w.at("spec", "url").Pos), source, nil
@@ -134,6 +145,11 @@ func (x *expanding) chart(f found) (fields []object.Member, source object.Value,
 		if !known {
 			return nil, source, warning(ref.Pos, "", "the chart of %s is of HelmRepository %q, which is in no file of the repository", id, ref.TextOf("name"))
 		}
+		for _, item := range lookup(chart, "valuesFiles").Items {
+			if path.Clean(item.Text) != "values.yaml" {
+				u.Warnings = append(u.Warnings, warning(item.Pos, "", "%s: the values file %s lies in the chart and is not read", u.ID, item.Text))
+			}
+		}
 		url := w.at("spec", "url")
 		version := member("version", lookup(chart, "version"))
 		if strings.HasPrefix(url.Text, "oci://") {
@@ -145,22 +161,79 @@ func (x *expanding) chart(f found) (fields []object.Member, source object.Value,
 	if from.problem != nil {
 		return nil, source, from.problem
 	}
-	fields, problem = x.chartFolder(from, name, lookup(chart, "valuesFiles"))
+	fields, problem = x.chartFolder(u, from, name, chart)
 	return fields, from.reference, problem
 }
 
-// chartFolder returns the fields that name a chart in a folder of a source, with values files of that
-// source.
-func (x *expanding) chartFolder(from fluxSource, name, valuesFiles object.Value) ([]object.Member, *object.Error) {
+// chartFolder returns the fields that name a chart in a folder of a source. The argument chart has its
+// values files, which are files of that source.
+func (x *expanding) chartFolder(u *Unit, from fluxSource, name, chart object.Value) ([]object.Member, *object.Error) {
 	folder := path.Join(from.folder, name.Text)
 	if from.here && !isFile(x.repo.FS, path.Join(folder, chartFile)) {
 		return nil, mistake(name.Pos, "", "there is no chart in the folder %q of the repository", folder)
 	}
+
+	// The controller takes the only file values.yaml for that of the chart.
+	list := lookup(chart, "valuesFiles").Items
+	if len(list) == 1 && path.Clean(list[0].Text) == "values.yaml" {
+		list = nil
+	}
+	own := path.Join(folder, "values.yaml")
 	var files []object.Value
-	for _, item := range valuesFiles.Items {
-		files = append(files, object.TextAt(path.Join(from.folder, item.Text), item.Pos))
+	hasOwn := false
+	for _, item := range list {
+		full := path.Join(from.folder, item.Text)
+		hasOwn = hasOwn || full == own
+		switch there := !from.here || isFile(x.repo.FS, full); {
+		case there:
+			files = append(files, object.TextAt(full, item.Pos))
+		case lookup(chart, "ignoreMissingValuesFiles").Text != "true":
+			return nil, mistake(item.Pos, "", "there is no values file %q in the repository", full)
+		}
+	}
+
+	// The files replace the values of the chart, unless these are among them.
+	replaces := len(files) > 0 && !hasOwn
+	switch {
+	case replaces && from.here:
+		u.Files = x.mergedValues(own, files)
+	case replaces:
+		u.Warnings = append(u.Warnings, warning(name.Pos, "", "%s: the values files replace the values of the chart, which are below them here", u.ID))
 	}
 	return []object.Member{member("chart", object.TextAt(folder, name.Pos)), member("valuesFiles", object.ListAt(name.Pos, files...))}, nil
+}
+
+// mergedValues returns the values of a chart at the path own that are those of files. The files are laid
+// over them again, so that a null in one is a value less, and mistakes are found at their lines.
+func (x *expanding) mergedValues(own string, files []object.Value) map[string][]byte {
+	merged := map[string]any{}
+	for _, file := range files {
+		var values map[string]any
+		data, err := readFile(x.repo.FS, file.Text)
+		if err == nil && yaml.Unmarshal(data, &values) == nil {
+			merged = mergeMaps(merged, values)
+		}
+	}
+	text, err := yaml.Marshal(withoutNull(merged))
+	if err != nil {
+		return nil
+	}
+	return map[string][]byte{own: text}
+}
+
+// withoutNull returns a map with "" for null: Helm removes a value that is null in a file over one that
+// is something.
+func withoutNull(fields map[string]any) map[string]any {
+	out := maps.Clone(fields)
+	for name, value := range out {
+		switch value := value.(type) {
+		case nil:
+			out[name] = ""
+		case map[string]any:
+			out[name] = withoutNull(value)
+		}
+	}
+	return out
 }
 
 // ociChart returns the fields that name a chart which is an artifact, at the ref of Flux.
@@ -175,22 +248,31 @@ func ociChart(url string, ref object.Value, at object.Pos) []object.Member {
 	return []object.Member{member("chart", object.TextAt(url, at)), member("version", version)}
 }
 
-// releaseValues returns the values of a HelmRelease: those that it refers to in their order, and
-// its own over them.
-func (x *expanding) releaseValues(f found, u *Unit) object.Value {
-	out := object.Value{Kind: object.KindMap, Pos: f.at("spec").Pos}
+// releaseValues returns the values of a HelmRelease: those that it refers to in their order, and its
+// own over them. They are put together as by ChartValuesFromReferences of fluxcd/pkg/chartutil, where
+// a targetPath changes the values of the release too if these have the map that it leads into.
+func (x *expanding) releaseValues(f found, u *Unit) (object.Value, *object.Error) {
+	places := object.Value{Kind: object.KindMap, Pos: f.at("spec").Pos}
+	written := f.at("spec", "values")
+	own, result := plainMap(written), map[string]any{}
 	for _, ref := range f.at("spec", "valuesFrom").Items {
 		key := cmp.Or(ref.TextOf("valuesKey"), "values.yaml")
 		data, _ := x.dataOf(f, u, ref)
 		text := lookup(object.Value{Kind: object.KindMap, Members: data}, key)
-		optional, _ := ref.Get("optional")
+		target := ref.TextOf("targetPath")
 		switch {
 		case text.Kind != object.KindString:
-			if optional.Text != "true" {
+			if lookup(ref, "optional").Text != "true" {
 				u.Warnings = append(u.Warnings, warning(ref.Pos, "", "%s: the values in %s %q are in the cluster alone: the chart has its defaults here", u.ID, ref.TextOf("kind"), ref.TextOf("name")))
 			}
-		case ref.TextOf("targetPath") != "":
-			out = out.Merge(nested(ref.TextOf("targetPath"), text))
+		case target != "":
+			result = mergeMaps(result, own)
+			value, ok := targetValue(text, lookup(ref, "literal").Text == "true")
+			steps, known := parameterSteps(target)
+			if !ok || !known || !setAt(result, steps, value) {
+				return places, mistake(ref.Pos, "write literal: true for a text with commas or braces", "%s: the value for %s does not fit there, or is no value of helm --set", u.ID, target)
+			}
+			places = places.Merge(valueOf(placed(steps, value), object.Value{Pos: text.Pos}))
 		default:
 			var values any
 			if err := yaml.Unmarshal([]byte(text.Text), &values); err != nil {
@@ -205,24 +287,38 @@ func (x *expanding) releaseValues(f found, u *Unit) object.Value {
 			if ref.TextOf("kind") == kindSecret {
 				u.Secrets = append(u.Secrets, scalars(v)...)
 			}
-			if v.Kind == object.KindMap {
-				out = out.Merge(v)
+			if fields, ok := values.(map[string]any); ok {
+				result = mergeMaps(result, fields)
+				places = places.Merge(v)
 			}
 		}
 	}
-	if own := f.at("spec", "values"); own.Kind == object.KindMap {
-		out = out.Merge(own)
+	result = mergeMaps(result, own)
+	if sets := integersIn(result, "", f.at("spec", "valuesFrom").Pos); len(sets) > 0 {
+		u.Sets = map[int][]spec.HelmSet{0: sets}
+	}
+	return valueOf(result, places.Merge(written)), nil
+}
+
+// mergeMaps returns a map with another one over it. Like that of Helm, it copies no map that is in one
+// of them alone.
+func mergeMaps(base, top map[string]any) map[string]any {
+	out := maps.Clone(base)
+	for name, value := range top {
+		below, isMap := value.(map[string]any)
+		known, isKnown := out[name].(map[string]any)
+		if isMap && isKnown {
+			value = mergeMaps(known, below)
+		}
+		out[name] = value
 	}
 	return out
 }
 
-// nested returns a map with a value at a path of names with dots between them.
-func nested(at string, v object.Value) object.Value { return nestedIn(strings.Split(at, "."), v) }
-
-// nestedIn returns a map with a value at a path of names.
+// nestedIn returns a map with a value at a path of names; the value may be null.
 func nestedIn(names []string, v object.Value) object.Value {
 	for _, name := range slices.Backward(names) {
-		v = mapOf(v.Pos, member(name, v))
+		v = object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{member(name, v)}}
 	}
 	return v
 }

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -74,6 +75,10 @@ type Unit struct {
 	// repository. An Application has one for each source, other units have one; there is none if
 	// Problem is set.
 	Components []object.Value
+	// Sets are arguments of Helm for the chart of a component, by its index. What they set is in the
+	// values of the component too, as far as these can say it: an integer is a number there, and an
+	// element of a list is missing.
+	Sets map[int][]spec.HelmSet
 	// Overlays are laid over the objects.
 	Overlays []spec.Overlay
 	// Namespace is that of objects that name none, and KubeVersion that of the cluster.
@@ -125,7 +130,7 @@ func (u Unit) Options(files fs.FS, base host.Options) (host.Options, error) {
 			name = project.Label(fmt.Sprintf("%s-%d", u.Name, i+1))
 		}
 		out.Specs = append(out.Specs, spec.Transform{
-			Kind: spec.KindComponent, Name: name, Pos: u.Pos, NamePos: u.Pos, Component: component, Overlays: u.Overlays,
+			Kind: spec.KindComponent, Name: name, Pos: u.Pos, NamePos: u.Pos, Component: component, HelmSets: u.Sets[i], Overlays: u.Overlays,
 			// The engine applies what is committed: it is no mistake of the render.
 			AllowSecrets: []string{"*"},
 			OfUnit:       true,
@@ -151,8 +156,34 @@ func (u Unit) IsSame(other Unit) bool {
 		return false
 	}
 	same := func(a, b object.Value) bool { return bytes.Equal(a.JSON(), b.JSON()) }
-	return slices.EqualFunc(u.Components, other.Components, same) &&
+	return slices.EqualFunc(u.Components, other.Components, same) && maps.EqualFunc(u.Sets, other.Sets, sameSets) &&
 		slices.EqualFunc(u.Overlays, other.Overlays, func(a, b spec.Overlay) bool { return same(a.Patch, b.Patch) })
+}
+
+// sameSets reports whether arguments of Helm are the same, wherever they are written.
+func sameSets(a, b []spec.HelmSet) bool {
+	return slices.EqualFunc(a, b, func(a, b spec.HelmSet) bool {
+		a.Pos, b.Pos = object.Pos{}, object.Pos{}
+		return a == b
+	})
+}
+
+// Unwritten returns warnings of the arguments of Helm that no values can say: they replace all of a
+// list, and not one element.
+func (u Unit) Unwritten() object.Errors {
+	var out object.Errors
+	if u.Kind != kindApplication {
+		return nil // Its values have all of them.
+	}
+	for _, i := range slices.Sorted(maps.Keys(u.Sets)) {
+		for _, s := range u.Sets[i] {
+			name, _, _ := strings.Cut(s.Text, "=")
+			if _, known := parameterNames(name); !known {
+				out = append(out, warning(s.Pos, "write it in valuesObject", "%s: the parameter %q is not carried over", u.ID, name))
+			}
+		}
+	}
+	return out
 }
 
 // isLocal reports whether a unit has files of the repository.

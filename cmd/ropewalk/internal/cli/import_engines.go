@@ -50,6 +50,8 @@ func (a commands) importObjects(ctx context.Context, flags *command.ProjectFlags
 	}
 	wrong := found.Warnings // What is not expanded would vanish.
 	for i, u := range found.Units {
+		u.Warnings = append(u.Warnings, u.Unwritten()...)
+		found.Units[i].Warnings = u.Warnings
 		found.Units[i].Pos.File = from
 		if u.Problem != nil {
 			if strings.Contains(u.Problem.Hint, "--local-sources") {
@@ -131,6 +133,9 @@ func (a commands) importRepository(ctx context.Context, flags *command.ProjectFl
 	})
 	if err != nil {
 		return nil, err
+	}
+	for i, u := range found.Units {
+		found.Units[i].Warnings = append(u.Warnings, u.Unwritten()...)
 	}
 	loose := imports.Loose(files, found.Units, read)
 	releases := !slices.ContainsFunc(found.Units, func(u gitops.Unit) bool { return u.Kind != "HelmRelease" })
