@@ -254,7 +254,7 @@ func TestWhereTheFilesOfAUnitOfFluxAre(t *testing.T) {
 
 func TestWhatIsNotLaidOverAChartIsReported(t *testing.T) {
 	got := expand(t, map[string]string{
-		"a.yaml":                release("a", "{chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: flux-system}}}, postRenderers: [{kustomize: {patchesJson6902: []}}, {other: {}}], commonMetadata: {labels: {a: b}}}"),
+		"a.yaml":               release("a", "{chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: flux-system}}}, postRenderers: [{kustomize: {patchesJson6902: []}}, {other: {}}], commonMetadata: {labels: {a: b}}}"),
 		"charts/web/prod.yaml": "a: b\n", "charts/web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
 	}).Units
 	require.Len(t, got, 1)
