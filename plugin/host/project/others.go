@@ -75,11 +75,15 @@ func holdsObjects(r *Root, name string) bool {
 	return err == nil && found
 }
 
+// manifestVersion and manifestKind match the lines of a manifest that say what it is.
+var (
+	manifestVersion = regexp.MustCompile(`(?m)^(?:apiVersion:[ \t]*["']?|[ \t{]*"apiVersion":[ \t]*")(?:v1|(?:apps|autoscaling|batch|policy|[\w-]+\.[\w.-]+)/v\d\w*)`)
+	manifestKind    = regexp.MustCompile(`(?m)^(?:kind:|[ \t{]*"kind":)`)
+)
+
 // isManifest reports whether a file seems to be a manifest of Kubernetes, and no template of one.
 func isManifest(data []byte) bool {
-	const version, quoted = `(?:v1|(?:apps|autoscaling|batch|policy|[\w-]+\.[\w.-]+)/v\d\w*)`, `[ \t{]*"`
-	return regexp.MustCompile(`(?m)^(?:apiVersion:[ \t]*["']?|`+quoted+`apiVersion":[ \t]*")`+version).Match(data) &&
-		regexp.MustCompile(`(?m)^(?:kind:|`+quoted+`kind":)`).Match(data) &&
+	return manifestVersion.Match(data) && manifestKind.Match(data) &&
 		!bytes.Contains(data, []byte("{{")) && !bytes.Contains(data, []byte("kustomize.config.k8s.io/"))
 }
 
