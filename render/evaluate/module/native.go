@@ -50,7 +50,7 @@ func (s *Session) Fill(parts ...diagnose.Part) diagnose.Filled {
 		return diagnose.Filled{Root: s.Compiled.Value}
 	}
 	f := diagnose.Fill(parts...)
-	return diagnose.Filled{Root: s.Compiled.Value.FillPath(cue.MakePath(), f.Value), With: f}
+	return diagnose.Filled{Root: s.Compiled.Value.Unify(f.Value), With: f}
 }
 
 // Has reports whether the module has a field at its root.
