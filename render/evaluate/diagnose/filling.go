@@ -102,11 +102,12 @@ func File(pkg string, parts ...Part) (*Filling, *ast.File) {
 
 // build returns parts as the fields of one struct.
 func build(asWritten bool, parts []Part) (*Filling, *ast.StructLit) {
-	b := &builder{places: []Position{{}}, asWritten: asWritten}
+	b := &builder{asWritten: asWritten}
 	b.size = 1
 	for _, p := range parts {
 		b.count(p.Value)
 	}
+	b.places = make([]Position, 1, b.size)
 	f := &Filling{file: token.NewFile(UserFile, -1, b.size)}
 	b.file = f.file
 	root := &ast.StructLit{}
@@ -216,9 +217,12 @@ func (b *builder) addPlace(pos object.Pos, parent int, step object.Step, key boo
 // buildExpr returns v as an expression, and adds the places of its parts to the table. A soft
 // scalar becomes the default of its type.
 func (b *builder) buildExpr(v object.Value, parent int, step object.Step) ast.Expr {
-	if kinds := map[object.Kind]string{object.KindString: "string", object.KindNumber: "number", object.KindBool: "bool"}; b.soft[v.Pos] && kinds[v.Kind] != "" {
-		value := b.scalar(v, b.addPlace(v.Pos, parent, step, false))
-		return &ast.BinaryExpr{X: &ast.UnaryExpr{Op: token.MUL, X: value}, Op: token.OR, Y: ast.NewIdent(kinds[v.Kind])}
+	if b.soft[v.Pos] {
+		kinds := map[object.Kind]string{object.KindString: "string", object.KindNumber: "number", object.KindBool: "bool"}
+		if kind, isScalar := kinds[v.Kind]; isScalar {
+			value := b.scalar(v, b.addPlace(v.Pos, parent, step, false))
+			return &ast.BinaryExpr{X: &ast.UnaryExpr{Op: token.MUL, X: value}, Op: token.OR, Y: ast.NewIdent(kind)}
+		}
 	}
 
 	// A part comes after what it is in, so that the table leads from it to its parent.
