@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -238,4 +239,23 @@ func TestTheReadmeOfWorkloadNamesEveryField(t *testing.T) {
 		require.Contains(t, string(readme), "`"+name+"`", "the field %s", name)
 	}
 	require.Greater(t, fields, 20)
+}
+
+// CUE evaluates every field of the package for every workload, also those that no object of it
+// refers to.
+func TestAWorkloadPaysForNoFeatureThatItDoesNotUse(t *testing.T) {
+	files, _ := cue.Module("workload")
+	names, err := fs.Glob(files, "*.cue")
+	require.NoError(t, err)
+	field := regexp.MustCompile(`(?m)^(_\S+?):`)
+	var hidden []string
+	for _, name := range names {
+		data, err := fs.ReadFile(files, name)
+		require.NoError(t, err)
+		for _, m := range field.FindAllSubmatch(data, -1) {
+			hidden = append(hidden, string(m[1]))
+		}
+	}
+	used := []string{"_holds", "_labels", "_metadata", "_podsMetadata", "_selector", "_stable", "_template"}
+	require.ElementsMatch(t, used, hidden, "what some workloads need is a let where they need it")
 }

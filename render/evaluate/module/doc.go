@@ -4,7 +4,7 @@
 // Package module loads, compiles and evaluates CUE modules.
 //
 // A tree is compiled once into a value in a context of its own; that context never
-// compiles anything again. A render is one FillPath at the root, a validation, and one
+// compiles anything again. A render is one unification at the root, a validation, and one
 // export of each object; inputs are built in contexts that are thrown away. Trees are
 // regular files in memory below a virtual root that exists on no host.
 //
