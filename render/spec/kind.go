@@ -114,5 +114,5 @@ func isKnown(kind string) bool { return slices.Contains(knownKinds(), kind) }
 // isRelease reports whether documents of a kind are for releases, of package
 // plugin/host/release: a search passes over them.
 func isRelease(kind string) bool {
-	return slices.Contains([]string{"ArtifactSync", "BuildPlan", "DeployPlan", "Installation"}, kind)
+	return slices.Contains([]string{"ArtifactSync", "BuildPlan", "DeployPlan", "Installation", "PreviewPlan"}, kind)
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package release has the documents between a render and a cluster: BuildPlan, DeployPlan,
-// ArtifactSync and Installation. It reads and writes them, copies what they name from
+// PreviewPlan, ArtifactSync and Installation. It reads and writes them, copies what they name from
 // registry to registry, and makes the documents by which an engine applies an artifact.
 //
 // # Invariants

@@ -5,6 +5,7 @@ package release
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"go.yaml.in/yaml/v3"
 
@@ -21,6 +22,7 @@ const (
 	KindDeployPlan   = "DeployPlan"
 	KindArtifactSync = "ArtifactSync"
 	KindInstallation = "Installation"
+	KindPreviewPlan  = "PreviewPlan"
 )
 
 // Engines returns the engines that documents name.
@@ -193,7 +195,11 @@ func seal(document any, at *string) (_ []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return yaml.Marshal(document)
+	out, err := yaml.Marshal(document)
+	if len(out) > maxBytes {
+		return nil, fmt.Errorf("the plan has %d bytes, and at most %d are read: plan fewer environments at once", len(out), maxBytes)
+	}
+	return out, err
 }
 
 // checksum returns the checksum of a document as JSON with sorted names, and without empty fields:

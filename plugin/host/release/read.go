@@ -26,7 +26,7 @@ var ErrPlan = source.ErrLocked
 
 // Kinds returns the kinds of documents, sorted.
 func Kinds() []string {
-	return []string{KindArtifactSync, KindBuildPlan, KindDeployPlan, KindInstallation}
+	return []string{KindArtifactSync, KindBuildPlan, KindDeployPlan, KindInstallation, KindPreviewPlan}
 }
 
 // KindOf returns the kind of the only document of data, or "" if it is none of this package.
@@ -42,7 +42,7 @@ func KindOf(data []byte) string {
 	return header.Kind
 }
 
-// Read reads a document, which is a *BuildPlan, *DeployPlan, *ArtifactSync or *Installation. The
+// Read reads a document, which is a *BuildPlan, *DeployPlan, *PreviewPlan, *ArtifactSync or *Installation. The
 // argument program is the version of the program. The error is an object.Errors with every
 // mistake.
 func Read(name string, data []byte, program string) (any, error) {
@@ -64,7 +64,7 @@ func Read(name string, data []byte, program string) (any, error) {
 	if err := d.Errs.Sorted().Err(); err != nil {
 		return nil, err
 	}
-	out := []any{&ArtifactSync{}, &BuildPlan{}, &DeployPlan{}, &Installation{}}[i]
+	out := []any{&ArtifactSync{}, &BuildPlan{}, &DeployPlan{}, &Installation{}, &PreviewPlan{}}[i]
 	if err := yaml.Unmarshal(v.JSON(), out); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -85,6 +85,8 @@ func check(out any, v object.Value) error {
 	case *BuildPlan:
 		return checkUnaltered(d, d.Checksum, v)
 	case *DeployPlan:
+		return checkUnaltered(d, d.Checksum, v)
+	case *PreviewPlan:
 		return checkUnaltered(d, d.Checksum, v)
 	case *Installation:
 		var errs object.Errors

@@ -114,7 +114,7 @@ func TestTheGuideShowsDocuments(t *testing.T) {
 
 func TestMistakesAreAtTheirLines(t *testing.T) {
 	for _, tt := range []struct{ text, old, new, want string }{
-		{installation, "kind: Installation", "kind: Install", "bad.yaml:1:1: spec: it is none of ArtifactSync, BuildPlan, DeployPlan, Installation"},
+		{installation, "kind: Installation", "kind: Install", "bad.yaml:1:1: spec: it is none of ArtifactSync, BuildPlan, DeployPlan, Installation, PreviewPlan"},
 		{installation, "name: berlin", "name: Berlin", `bad.yaml:3:18: spec: metadata.name: "Berlin" may hold only a-z`},
 		{installation, "metadata: {name: berlin}\n", "", "bad.yaml:1:1: spec: metadata: is missing"},
 		{installation, "registry: oci://", "registry: https://", `bad.yaml:5:13: spec: spec.registry: "https://registry.example/berlin" is not oci://REGISTRY`},

@@ -53,6 +53,7 @@ func Tables() []document.Document {
 			}},
 			clusterField(),
 		}, applied(namespaces(), ": shop-{name} has the name of the Installation in it; {environment} and {labels.NAME} are its environment and a label")...)),
+		table(KindPreviewPlan, "What a preview showed.", previewPlan(), checksumField()),
 	}
 }
 

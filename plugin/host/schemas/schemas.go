@@ -59,8 +59,8 @@ func locked() document.Document {
 func Kinds() []string {
 	return []string{
 		"Apps", "ArtifactSync", "BuildPlan", "Component", "Compose", "DeployPlan", "Function",
-		"Gateway", "Installation", "Lock", "PivotCluster", "Project", "PullPolicy", "Score",
-		"Transform", "Workload",
+		"Gateway", "Installation", "Lock", "PivotCluster", "PreviewPlan", "Project", "PullPolicy",
+		"Score", "Transform", "Workload",
 	}
 }
 

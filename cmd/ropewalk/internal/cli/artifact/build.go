@@ -49,6 +49,9 @@ type buildFlags struct {
 	installation string
 	// recursive means every project on its own.
 	recursive command.Recursive
+	// reviewed is the file of a PreviewPlan, and review what is in it.
+	reviewed string
+	review   *review
 	// follows is the plan that is built; nil is none.
 	follows *release.BuildPlan
 }
@@ -117,6 +120,7 @@ and oci-layout:out is oci-layout:out/apps/shop. PATH itself is called like its f
   ropewalk build shop --to oci-archive:shop.tar --format json | jq -r .digest
   ropewalk build shop --to oci://ghcr.io/acme/shop:v2 --plan shop-v2.yaml
   ropewalk build shop-v2.yaml
+  ropewalk build shop --env prod --to oci://ghcr.io/acme/shop:prod --reviewed reviewed.yaml
   ropewalk build -r . --to oci://ghcr.io/acme/manifests:v2   a repository for each project`,
 	}
 	f := cmd.Flags()
@@ -132,6 +136,10 @@ and oci-layout:out is oci-layout:out/apps/shop. PATH itself is called like its f
 			}
 		}
 		if err := a.readInstallation(f, &flags); err != nil {
+			return err
+		}
+		flags.review, err = a.readReview(flags.reviewed)
+		if err != nil {
 			return err
 		}
 		if flags.recursive {
@@ -150,6 +158,7 @@ and oci-layout:out is oci-layout:out/apps/shop. PATH itself is called like its f
 	f.StringVar(&flags.revision, "revision", "", "`REVISION` of it, such as main@sha1:<hash>, for commit statuses")
 	f.BoolVar(&flags.folders, "folders", false, foldersHelp)
 	f.StringVar(&flags.plan, "plan", "", "`FILE` to write a BuildPlan to, or -; nothing is pushed")
+	f.StringVar(&flags.reviewed, "reviewed", "", reviewedHelp)
 	f.StringArrayVar(&flags.labels, "label", nil, "`NAME=VALUE`, such as component=shop: an annotation of the artifact, and a label of\nthe plan; may be repeated")
 	f.StringVar(&flags.installation, "installation", "", "`FILE` of an Installation, in place of --env: rendered is the environment that it\nnames, or that has it among its clusters")
 	f.BoolVar(&flags.atDeploy, "namespace-at-deploy", false, "leave the namespace of objects out, for \"deploy --namespace\"; what names it\nelsewhere is an error")
@@ -181,6 +190,9 @@ func (a Commands) readInstallation(f *pflag.FlagSet, flags *buildFlags) error {
 
 // foldersHelp is what --folders does, in build and in artifact push.
 const foldersHelp = "keep the folders of the layers, for the Kustomizations of \"render --repository\";\nArgo CD reads no folders"
+
+// reviewedHelp is what --reviewed does, in build and in deploy.
+const reviewedHelp = "`FILE` of \"preview --plan\": manifests that are not those of the preview are refused"
 
 // Built is the result of build, as it is printed.
 type Built struct {
@@ -301,7 +313,7 @@ func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []strin
 	}
 
 	// Pack the render, and compare it with the plan that it follows.
-	out, err := packRender(r, flags)
+	out, err := packRender(ctx, r, flags)
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,9 @@ type deployFlags struct {
 	keys   []string
 	plan   string
 	dir    string
+	// reviewed is the file of a PreviewPlan, and review what is in it.
+	reviewed string
+	review   *review
 }
 
 // Deploy returns the command deploy.
@@ -69,6 +72,7 @@ of docker (` + "`docker login`" + `).
 		Example: `  ropewalk deploy oci://ghcr.io/acme/shop@sha256:… --engine flux --namespace shop | kubectl apply -f -
   ropewalk deploy oci://ghcr.io/acme/shop@sha256:… --engine argocd --plan shop.yaml
   ropewalk deploy shop.yaml
+  ropewalk deploy installations/*.yaml --reviewed reviewed.yaml -o clusters
   ropewalk deploy installations/*.yaml -o clusters`,
 		Args: cobra.MinimumNArgs(1),
 	}
@@ -81,6 +85,7 @@ of docker (` + "`docker login`" + `).
 	f.StringVar(&flags.name, "name", "", "`NAME` of the documents (default the last part of the repository)")
 	f.StringArrayVar(&flags.keys, "key", nil, "`FILE` of a public key (PEM) of which one must have signed; may be repeated")
 	f.StringVar(&flags.plan, "plan", "", "`FILE` to write a DeployPlan to, or -, in place of the documents")
+	f.StringVar(&flags.reviewed, "reviewed", "", reviewedHelp)
 	f.StringVarP(&flags.dir, "output", "o", "", "`DIR` to write to, a file for each artifact; standard output where it is not given")
 	flags.Add(cmd)
 	cmd.RunE = a.Run(func(ctx context.Context, args []string) error {
@@ -91,6 +96,11 @@ of docker (` + "`docker login`" + `).
 			if name != "" && spec.CheckName(name) != nil {
 				return command.Usagef("", "%q: %s", name, spec.CheckName(name))
 			}
+		}
+		var err error
+		flags.review, err = a.readReview(flags.reviewed)
+		if err != nil {
+			return err
 		}
 		var files []emit.File
 		for _, arg := range args {
@@ -203,7 +213,7 @@ func (a Commands) deployFile(ctx context.Context, flags *deployFlags, d deployme
 	var found release.Artifact
 	var pinned string
 	err := a.WithLocation(ctx, &flags.RegistryFlags, "text", d.reference, false, func(p command.Location) (_ any, _ string, err error) {
-		found, err = readDeployed(ctx, p, d.keys)
+		found, err = readDeployed(ctx, p, d.keys, flags.review)
 		pinned = p.At(found.Digest)
 		return nil, "", err
 	})
@@ -237,8 +247,8 @@ func (a Commands) deployFile(ctx context.Context, flags *deployFlags, d deployme
 }
 
 // readDeployed reads what deploy needs to know of an artifact, and verifies the artifact if there
-// are keys.
-func readDeployed(ctx context.Context, p command.Location, keys *signature.Verifier) (release.Artifact, error) {
+// are keys. It refuses an artifact that is not as reviewed.
+func readDeployed(ctx context.Context, p command.Location, keys *signature.Verifier, reviewed *review) (release.Artifact, error) {
 	pulled, err := artifact.Pull(ctx, p, p.Reference, artifact.PullOptions{})
 	if err != nil {
 		return release.Artifact{}, err
@@ -251,6 +261,9 @@ func readDeployed(ctx context.Context, p command.Location, keys *signature.Verif
 	out := release.Artifact{Digest: pulled.Digest, Annotations: pulled.Annotations, Layers: pulled.Layers}
 	subject, err := p.Resolve(ctx, pulled.Digest)
 	if err != nil {
+		return out, err
+	}
+	if err := reviewed.checkPulled(ctx, p, subject, pulled); err != nil {
 		return out, err
 	}
 	text, err := artifact.Attached(ctx, p, subject, statement.PredicateGraph)

@@ -32,8 +32,12 @@ type build struct {
 	delivery *release.Delivery
 }
 
-// packRender packs a render, without its namespace if that is left open.
-func packRender(r command.Rendered, flags *buildFlags) (build, error) {
+// packRender packs a render, which must be as reviewed if that is wanted, without its namespace if
+// that is left open.
+func packRender(ctx context.Context, r command.Rendered, flags *buildFlags) (build, error) {
+	if err := flags.review.checkRender(ctx, build{Rendered: r}); err != nil {
+		return build{}, err
+	}
 	delivery, err := release.DeliveryOf(r.Plan, r.Request.Emit)
 	if err != nil {
 		return build{}, err
@@ -99,7 +103,7 @@ func (a Commands) runPlan(ctx context.Context, f *pflag.FlagSet, flags *buildFla
 	}
 	defer r.Close()
 	a.Warn(r.Warnings)
-	out, err := packRender(r, flags)
+	out, err := packRender(ctx, r, flags)
 	if err != nil {
 		return err
 	}

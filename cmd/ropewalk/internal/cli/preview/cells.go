@@ -56,6 +56,8 @@ func (p *previewing) renderCells(ctx context.Context) ([]preview.Result, error) 
 type input struct {
 	host.Loaded
 	name string
+	// planned is set if the render is one of the plan.
+	planned bool
 	// unit is set for a unit of Argo CD or Flux.
 	unit bool
 	// err is why it cannot be rendered.
@@ -76,7 +78,7 @@ func (p *previewing) load(ctx context.Context, s *side, c cell) *input {
 	if err == nil {
 		err = loaded.Request.Mistakes.Err()
 	}
-	return &input{Loaded: loaded, name: s.Name, err: err}
+	return &input{Loaded: loaded, name: s.Name, planned: s == &p.head && p.plan != "", err: err}
 }
 
 // loadFS loads a project of a side. An untrusted head may fetch only what the base locks.
@@ -107,7 +109,7 @@ func (p *previewing) compareCell(ctx context.Context, c cell, progress func(*ren
 	}
 	if base != nil && head != nil && base.err == nil && head.err == nil {
 		if key := rendercache.Key(head.Request, "", ""); key != "" && key == rendercache.Key(base.Request, "", "") {
-			return out, nil
+			return out, p.planUnaffected(ctx, out, head, progress)
 		}
 	}
 
@@ -287,6 +289,9 @@ func (p *previewing) renderSide(ctx context.Context, in *input, picture bool, kn
 	}
 
 	// Keep the result as a snapshot, and draw it.
+	if err := p.keepPlanned(ctx, in, result); err != nil {
+		return nil, err
+	}
 	snap, err := snapshot.OfRender(ctx, in.name, result, known)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,8 @@ type options struct {
 	command.ProjectFlags
 	projects []string
 	output   string
+	// plan is where a PreviewPlan is written to, "" for nowhere.
+	plan string
 	// exact compares with BASE itself, and untrusted fetches nothing for the head but what
 	// the base locks.
 	exact     bool
@@ -77,6 +79,9 @@ whose files, modules and locks are the same on both sides is listed and not rend
 
 Where there is no base, or it does not render, the head is shown alone.
 
+With --plan the manifests of the head are written down by their digests, so that "build" and
+"deploy" refuse others with --reviewed. All projects and environments are rendered for it.
+
 Exit code 1 says that the head does not render, or that --fail-on found what it names: a
 danger, a violation of a policy that the base does not have, or any difference. The files
 are written all the same.
@@ -88,6 +93,7 @@ are written all the same.
   ropewalk preview origin/main --untrusted-head --pull-policy pull-policy.yaml
   ropewalk preview oci://ghcr.io/acme/shop:prod --project shop --env prod
   ropewalk preview --live --context production --env prod
+  ropewalk preview origin/main --dialect flux --plan reviewed.yaml
   ropewalk preview origin/main --format json | jq '.objects[].name'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.live.mode != "" {
@@ -111,6 +117,7 @@ are written all the same.
 	})
 	f.StringArrayVar(&o.projects, "project", nil, "`DIR` of a project to preview; may be repeated (default all)")
 	f.StringVarP(&o.output, "output", "o", "out/preview", "`DIR` to write to; it is replaced as a whole")
+	f.StringVar(&o.plan, "plan", "", "`FILE` to write a PreviewPlan to: the manifests of each project and environment, for\n\"build --reviewed\" and \"deploy --reviewed\"")
 	f.StringArrayVar(&o.failOn, "fail-on", nil, "`danger|violation|any` that makes the exit code 1; may be repeated")
 	f.BoolVar(&o.exact, "exact", false, "compare with BASE itself, not with the merge base of BASE and the head")
 	f.BoolVar(&o.untrusted, "untrusted-head", false, "fetch nothing for the head but what ropewalk.lock of the base has, for a change from a\nfork")
@@ -178,6 +185,9 @@ func (a Commands) run(ctx context.Context, o *options, args []string) error {
 		return err
 	}
 	a.Note("%s and %s written to "+a.Paint.Bold("%s")+"\n", "report.html", printable.Count(len(files)-1, "file"), o.output)
+	if err := p.writePlan(report); err != nil {
+		return err
+	}
 	return p.verdict(report)
 }
 

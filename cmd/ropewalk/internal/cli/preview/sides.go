@@ -25,6 +25,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
 	"github.com/ropewalk/ropewalk/plugin/host/gitops"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/plugin/host/release"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -67,6 +68,8 @@ type previewing struct {
 	// failed are the mistakes of the head, and in the environments with each by its text.
 	failed object.Errors
 	in     map[string][]string
+	// planned are the renders of the plan.
+	planned []release.Reviewed
 	// owners are the units that apply an object on the head.
 	owners map[owned][]gitops.ID
 }
@@ -293,6 +296,9 @@ func (p *previewing) refuseChoice(wanted, known, folders []string) error {
 		if !slices.Contains(known, name) {
 			return command.Usagef(object.Suggest(name, known), "--env %s: no project has such an environment", name)
 		}
+	}
+	if err := p.checkPlan(); err != nil {
+		return err
 	}
 	if err := p.checkOneCluster(); err != nil {
 		return err
