@@ -240,6 +240,28 @@ func (es Errors) Err() error {
 	return es
 }
 
+// In returns the errors with a prefix in front of the names of their files, such as main: for those
+// of a revision.
+func (es Errors) In(prefix string) Errors {
+	placed := func(pos Pos) Pos {
+		if pos.File != "" {
+			pos.File = prefix + pos.File
+		}
+		return pos
+	}
+	out := make(Errors, len(es))
+	for i, e := range es {
+		named := *e
+		named.Pos = placed(e.Pos)
+		named.Notes = slices.Clone(e.Notes)
+		for j := range named.Notes {
+			named.Notes[j].Pos = placed(named.Notes[j].Pos)
+		}
+		out[i] = &named
+	}
+	return out
+}
+
 // Failures returns the mistakes that are errors.
 func (es Errors) Failures() Errors { return es.withSeverity(SeverityError) }
 

@@ -190,20 +190,13 @@ func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after s
 	var specs []string
 	texts := map[string][]byte{}
 	for _, project := range slices.Compact(all) {
-		report, known, err := a.compareSides(ctx, flags,
-			func() (side, error) { return a.openSideIn(ctx, old, project) },
-			func() (side, error) { return a.openSideIn(ctx, now, project) }, old.at(project), now.at(project))
-		maps.Copy(texts, a.Texts)
-		mistakes, ok := command.IsFindings(err)
-		if old.units[project].Unit != nil || now.units[project].Unit != nil {
-			mistakes, ok = command.UnitMistakes(err)
-		}
+		report, known, mistakes, err := a.compareIn(ctx, flags, old, now, project, texts)
+		found = append(found, mistakes...)
 		switch {
-		case ok && ctx.Err() == nil:
-			found = append(found, mistakes...)
-			continue
 		case err != nil:
 			return false, err
+		case len(mistakes) > 0:
+			continue
 		}
 		specs = append(specs, known...)
 		if len(flags.specs) > 0 && !slices.ContainsFunc(flags.specs, func(name string) bool { return slices.Contains(known, name) }) {
@@ -248,6 +241,35 @@ func (a commands) compareSides(ctx context.Context, flags *diffFlags, before, af
 		return diff.Report{}, nil, a.nameSide(ctx, "AFTER", nameAfter, err)
 	}
 	defer now.close()
+	return a.compareOpened(ctx, flags, old, now)
+}
+
+// compareIn opens a project of two trees, compares it and closes it. Mistakes of either side are
+// returned apart from other errors, and the texts that they are in are added to texts.
+func (a commands) compareIn(ctx context.Context, flags *diffFlags, before, after tree, project string, texts map[string][]byte) (diff.Report, []string, object.Errors, error) {
+	old, mistakes, err := a.openIn(ctx, before, "BEFORE", project, texts)
+	if err != nil {
+		return diff.Report{}, nil, nil, err
+	}
+	defer old.close()
+	now, more, err := a.openIn(ctx, after, "AFTER", project, texts)
+	if err != nil {
+		return diff.Report{}, nil, nil, err
+	}
+	defer now.close()
+	mistakes = append(mistakes, more...)
+	if len(mistakes) > 0 {
+		return diff.Report{}, nil, mistakes, nil
+	}
+	report, known, err := a.compareOpened(ctx, flags, old, now)
+	if mistakes, ok := command.IsFindings(err); ok && ctx.Err() == nil {
+		return report, known, mistakes, nil
+	}
+	return report, known, nil, err
+}
+
+// compareOpened compares two sides, and returns the specs that they have.
+func (a commands) compareOpened(ctx context.Context, flags *diffFlags, old, now side) (diff.Report, []string, error) {
 	known, err := keepSpecs(flags.specs, &old, &now)
 	if err != nil {
 		return diff.Report{}, nil, err

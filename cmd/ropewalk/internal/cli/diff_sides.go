@@ -228,6 +228,34 @@ func (a commands) openSideIn(ctx context.Context, t tree, project string) (side,
 	return a.openSide(ctx, t.flags, t.at(project), "")
 }
 
+// openIn opens a project of a tree. Mistakes in it are returned apart from other errors, at files that
+// tell the sides apart: one of a revision is main:shop/web.yaml. The texts of these are added to texts.
+func (a commands) openIn(ctx context.Context, t tree, which, project string, texts map[string][]byte) (side, object.Errors, error) {
+	// Open it, and name its texts.
+	prefix := ""
+	if t.files != nil {
+		prefix = t.arg + ":"
+	}
+	a.Texts = nil
+	out, err := a.openSideIn(ctx, t, project)
+	for name, text := range a.Texts {
+		texts[prefix+name] = text
+	}
+	if err == nil {
+		return out, nil, nil
+	}
+
+	// Name the files of its mistakes.
+	mistakes, ok := command.IsFindings(err)
+	if t.units[project].Unit != nil {
+		mistakes, ok = command.UnitMistakes(err)
+	}
+	if !ok || ctx.Err() != nil {
+		return out, nil, a.nameSide(ctx, which, t.at(project), err)
+	}
+	return side{close: func() {}}, mistakes.In(prefix), nil
+}
+
 // streamSide reads the side that a command wrote into a pipe.
 func streamSide(ctx context.Context, name string, from io.Reader) (side, error) {
 	data, err := io.ReadAll(io.LimitReader(from, project.MaxManifests+1))
@@ -249,7 +277,12 @@ func streamSide(ctx context.Context, name string, from io.Reader) (side, error) 
 // manifestsSide reads the side of a directory of manifests, or of one file.
 func manifestsSide(ctx context.Context, name string, dir bool) (side, error) {
 	if dir {
-		return readManifests(func() (diff.Snapshot, error) { return snapshot.OfFiles(ctx, name, os.DirFS(name), nil) })
+		out, err := readManifests(func() (diff.Snapshot, error) { return snapshot.OfFiles(ctx, name, os.DirFS(name), nil) })
+		var mistakes object.Errors
+		if errors.As(err, &mistakes) {
+			err = mistakes.In(strings.TrimSuffix(filepath.ToSlash(name), "/") + "/")
+		}
+		return out, err
 	}
 	data, err := os.ReadFile(name) //nolint:gosec // the user names it, and its size is known
 	if err != nil {
