@@ -121,7 +121,7 @@ func (x *expanding) applicationSource(u *Unit, source object.Value, all []object
 	if !here {
 		reference = referenceOf("git", gitURL(repo.Text, source.TextOf("targetRevision")), repo.Pos)
 	} else if !isFolder(x.repo.FS, path.Clean(folder)) {
-		return object.Value{}, mistake(lookup(source, "path").Pos, "", "there is no folder %q in the repository", folder)
+		return object.Value{}, x.missing(lookup(source, "path").Pos, "there is no folder %q in the repository", folder)
 	}
 	if here {
 		over, problem := x.withSourceFiles(u, source, folder)

@@ -80,8 +80,11 @@ func (x *expanding) kustomization(f found) Unit {
 		return u
 	}
 	if source.here && !isFolder(x.repo.FS, at) {
-		u.Problem = mistake(cmp.Or(f.at("spec", "path").Pos, u.Pos), "", "there is no folder %q in the repository", at)
+		u.Problem = x.missing(cmp.Or(f.at("spec", "path").Pos, u.Pos), "there is no folder %q in the repository", at)
 		return u
+	}
+	if module := x.repo.submoduleOf(at); source.here && source.noModules && module != "" {
+		u.Warnings = append(u.Warnings, warning(f.at("spec", "path").Pos, "set spec.recurseSubmodules of the GitRepository", "%s: Flux does not read the submodule %q, and finds no folder %q", u.ID, module, at))
 	}
 
 	// What the Kustomization lays over the kustomization of the folder.

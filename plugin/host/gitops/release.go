@@ -170,7 +170,7 @@ func (x *expanding) chart(f found, u *Unit) (fields []object.Member, source obje
 func (x *expanding) chartFolder(u *Unit, from fluxSource, name, chart object.Value) ([]object.Member, *object.Error) {
 	folder := path.Join(from.folder, name.Text)
 	if from.here && !isFile(x.repo.FS, path.Join(folder, chartFile)) {
-		return nil, mistake(name.Pos, "", "there is no chart in the folder %q of the repository", folder)
+		return nil, x.missing(name.Pos, "there is no chart in the folder %q of the repository", folder)
 	}
 
 	// The controller takes the only file values.yaml for that of the chart.

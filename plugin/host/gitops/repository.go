@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-git/go-git/v5/config"
+
 	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/internal/subpath"
 	"github.com/ropewalk/ropewalk/plugin/host/output"
@@ -259,6 +261,30 @@ func isFile(files fs.FS, name string) bool {
 func isFolder(files fs.FS, name string) bool {
 	info, err := fs.Stat(files, name)
 	return err == nil && info.IsDir()
+}
+
+// submoduleOf returns the submodule that a folder of the repository is in, or "" if it is in none.
+func (r Repository) submoduleOf(folder string) string {
+	text, err := readFile(r.FS, ".gitmodules")
+	modules := config.NewModules()
+	if err != nil || modules.Unmarshal(text) != nil {
+		return ""
+	}
+	for _, name := range object.SortedKeys(modules.Submodules) {
+		if at := path.Clean(modules.Submodules[name].Path); subpath.Within(folder, at) {
+			return at
+		}
+	}
+	return ""
+}
+
+// missing returns why a folder is not in the repository. It is no mistake if the folder is in a
+// submodule, which has files in a checkout alone.
+func (x *expanding) missing(pos object.Pos, format, folder string) *object.Error {
+	if module := x.repo.submoduleOf(folder); module != "" {
+		return warning(pos, "check it out: git submodule update --init; a revision has none of its files", "%q is in the submodule %q, whose files are not here", folder, module)
+	}
+	return mistake(pos, "", format, folder)
 }
 
 // unapplied returns the files with objects that no unit applies, and warns of specs of Ropewalk that

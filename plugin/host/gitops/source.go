@@ -19,6 +19,8 @@ type fluxSource struct {
 	// here is set if they are those of this repository, in folder.
 	here   bool
 	folder string
+	// noModules is set if Flux leaves the submodules out.
+	noModules bool
 	// reference is that of a component whose files come from elsewhere.
 	reference object.Value
 	problem   *object.Error
@@ -37,7 +39,7 @@ func (x *expanding) source(f found, ref object.Value) fluxSource {
 	bootstrap := !known && (kind == kindGitRepository || kind == kindOCIRepository)
 	switch {
 	case bootstrap || kind == kindGitRepository && known && x.isHere(url, w, f):
-		return fluxSource{here: true, folder: x.rootOf(f)}
+		return fluxSource{here: true, folder: x.rootOf(f), noModules: known && !w.is("spec", "recurseSubmodules")}
 	case kind == kindExternalArtifact:
 		return x.externalArtifact(id, ref)
 	case !known:
