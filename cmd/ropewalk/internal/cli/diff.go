@@ -203,7 +203,15 @@ func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after s
 			continue // It has none of them.
 		}
 		different = different || !report.Empty()
-		preview.HideIn(&report, append(old.secretsOf(project), now.secretsOf(project)...))
+		var hidden []string
+		for _, t := range []tree{old, now} {
+			secrets, err := a.secretsOf(ctx, t, project)
+			if err != nil {
+				return false, err
+			}
+			hidden = append(hidden, secrets...)
+		}
+		preview.HideIn(&report, hidden)
 		reports = append(reports, diff.Named{Project: nameIn(project, old, now), Report: report})
 	}
 

@@ -25,6 +25,8 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/imports"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/units"
 	"github.com/ropewalk/ropewalk/internal/memfs"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/gitops"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render"
@@ -141,12 +143,17 @@ func (t tree) at(project string) string {
 	return t.arg + ":" + path.Join(t.inside, project)
 }
 
-// secretsOf returns the values of Secrets that a unit of the tree is made of.
-func (t tree) secretsOf(project string) []string {
-	if u := t.units[project].Unit; u != nil {
-		return u.Secrets
+// secretsOf returns the values of Secrets in a unit of a tree, and what its chart makes of them.
+func (a commands) secretsOf(ctx context.Context, t tree, project string) ([]string, error) {
+	u := t.units[project].Unit
+	if u == nil {
+		return nil, nil
 	}
-	return nil
+	load := func(ctx context.Context, one gitops.Unit) (host.Loaded, error) {
+		return a.LoadUnit(ctx, u.Flags, u.Files, one)
+	}
+	made, err := gitops.Transformed(ctx, u.Unit, load, u.Flags.Shared)
+	return slices.Concat(u.Secrets, made), err
 }
 
 // openTree finds the projects and the units of arg, and adds the units to found. The argument other is

@@ -114,12 +114,7 @@ func (p *previewing) compareCell(ctx context.Context, c cell, progress func(*ren
 	}
 
 	// Render both sides.
-	known := snapshot.Known{}
-	after, err := p.renderSide(ctx, head, true, known, progress)
-	if err != nil {
-		return out, err
-	}
-	before, err := p.renderSide(ctx, base, head == nil, known, progress)
+	before, after, err := p.renderSides(ctx, c, base, head, progress)
 	if err != nil {
 		return out, err
 	}
@@ -161,6 +156,25 @@ func (p *previewing) compareCell(ctx context.Context, c cell, progress func(*ren
 		}
 	}
 	return out, err
+}
+
+// renderSides renders both sides of an environment, and adds what they make of Secrets to what is hidden.
+func (p *previewing) renderSides(ctx context.Context, c cell, base, head *input, progress func(*render.Request)) (before, after *rendered, err error) {
+	known := snapshot.Known{}
+	after, err = p.renderSide(ctx, head, true, known, progress)
+	if err != nil {
+		return nil, nil, err
+	}
+	before, err = p.renderSide(ctx, base, head == nil, known, progress)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range []*side{&p.base, &p.head} {
+		if err := p.addTransformed(ctx, s, c.unit); err != nil {
+			return nil, nil, err
+		}
+	}
+	return before, after, nil
 }
 
 // baseOf returns the base of an environment: what was rendered of a revision, or the artifact, the

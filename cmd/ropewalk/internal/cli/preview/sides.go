@@ -68,6 +68,8 @@ type previewing struct {
 	// failed are the mistakes of the head, and in the environments with each by its text.
 	failed object.Errors
 	in     map[string][]string
+	// transformed are the texts that charts make of values of Secrets.
+	transformed map[string]bool
 	// planned are the renders of the plan.
 	planned []release.Reviewed
 	// owners are the units that apply an object on the head.
@@ -93,7 +95,7 @@ func (a Commands) open(ctx context.Context, o *options, base, head string) (_ *p
 	if err != nil {
 		return nil, fmt.Errorf("a preview compares revisions: %w", err)
 	}
-	p := &previewing{Commands: a, options: o, close: func() {}, in: map[string][]string{}, local: map[string]bool{}, owners: map[owned][]gitops.ID{}}
+	p := &previewing{Commands: a, options: o, close: func() {}, in: map[string][]string{}, local: map[string]bool{}, owners: map[owned][]gitops.ID{}, transformed: map[string]bool{}}
 	defer func() {
 		if err != nil {
 			p.close()

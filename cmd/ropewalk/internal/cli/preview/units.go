@@ -130,7 +130,8 @@ func (p *previewing) isUntouched(id gitops.ID) bool {
 	return had && has && base.IsSame(head)
 }
 
-// secrets returns the values of Secrets that units of both sides are made of.
+// secrets returns the values of Secrets that units of both sides are made of, and what charts make of
+// them.
 func (p *previewing) secrets() []string {
 	var out []string
 	for _, s := range []*side{&p.base, &p.head} {
@@ -138,7 +139,19 @@ func (p *previewing) secrets() []string {
 			out = append(out, s.units[id].Secrets...)
 		}
 	}
-	return out
+	return append(out, object.SortedKeys(p.transformed)...)
+}
+
+// addTransformed adds what the chart of a unit makes of the values of Secrets to what is hidden.
+func (p *previewing) addTransformed(ctx context.Context, s *side, id gitops.ID) error {
+	load := func(ctx context.Context, u gitops.Unit) (host.Loaded, error) { return p.loadUnit(ctx, s, u) }
+	texts, err := gitops.Transformed(ctx, s.units[id], load, p.Shared)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, text := range texts {
+		p.transformed[text] = true
+	}
+	return err
 }
 
 // noteUnits tells which units the head has that are not rendered, what is not carried over of the
