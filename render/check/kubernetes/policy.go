@@ -4,6 +4,7 @@
 package kubernetes
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/check/finding"
@@ -40,10 +41,19 @@ func policyRules(component string) func(*finding.Value) {
 	return nil
 }
 
+// checkAutoscaler compares the bounds. A minimum of 0 is for servers with the feature gate, where only
+// a metric that does not come from the pods can start the first of them; v1 has its metrics in annotations.
 func checkAutoscaler(a *finding.Value) {
 	least, most := a.Field("minReplicas"), a.Field("maxReplicas")
 	low, ok := least.Int()
 	high, bounded := most.Int()
+	if ok && low == 0 {
+		isOutside := func(m *finding.Value) bool { return m.Field("object").Has() || m.Field("external").Has() }
+		if metrics := a.Field("metrics"); a.Root().Version() != "v1" && !slices.ContainsFunc(metrics.Items(), isOutside) {
+			metrics.Fail(finding.RuleRequired, "needs a metric of type \"Object\" or \"External\" where minReplicas is 0: without pods no other has a value")
+		}
+		least.Warn(finding.RuleRange, "0 is taken only where the cluster has the feature gate HPAScaleToZero, which is off by default")
+	}
 	if ok && bounded && high > 0 && low > high {
 		least.Fail(finding.RuleRange, "expected at most maxReplicas, which is %d, found %d", high, low)
 	}
