@@ -12,9 +12,10 @@ import (
 // hiddenInURL returns what stands for a credential in a URL of a message.
 func hiddenInURL(string) string { return "***" }
 
-// isRevision reports whether a parameter of a reference is no credential.
+// isRevision reports whether a parameter of a reference is no credential: it names what is fetched, such
+// as chart=podinfo&version=6.x of a Helm repository.
 func isRevision(name string) bool {
-	return slices.Contains([]string{"tag", "branch", "commit", "semver", "submodules", "ref", "path"}, name)
+	return slices.Contains([]string{"tag", "branch", "commit", "semver", "submodules", "ref", "path", "chart", "version"}, name)
 }
 
 // withoutCredentials replaces the credentials in URLs of a text by what hide returns for them:
