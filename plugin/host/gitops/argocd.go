@@ -172,8 +172,13 @@ func gitURL(repo, revision string) string {
 // says, and else what is in the folder, or what Argo CD has written into the status of the only
 // source; "" if that is not here.
 func (x *expanding) sourceKind(u *Unit, source object.Value, here bool, folder string) string {
+	// The controller removes options of spec.source that say nothing, such as directory: {recurse: false},
+	// and looks at the folder then. Those of spec.sources stay.
+	isOnly := here && lookup(u.Object, "spec", "sources").Kind == object.KindNone
 	for _, kind := range []string{"plugin", "helm", "kustomize", "directory"} {
-		if lookup(source, kind).Kind == object.KindMap {
+		options := lookup(source, kind)
+		isRemoved := isOnly && kind != "plugin" && saysNothing(options)
+		if options.Kind == object.KindMap && !isRemoved {
 			return kind
 		}
 	}
@@ -186,6 +191,19 @@ func (x *expanding) sourceKind(u *Unit, source object.Value, here bool, folder s
 		return "kustomize"
 	}
 	return "directory"
+}
+
+// saysNothing reports whether all that a value holds is empty, false or null.
+func saysNothing(v object.Value) bool {
+	switch v.Kind {
+	case object.KindMap:
+		return !slices.ContainsFunc(v.Members, func(m object.Member) bool { return !saysNothing(m.Value) })
+	case object.KindList:
+		return len(v.Items) == 0
+	case object.KindBool:
+		return v.Text == "false"
+	}
+	return v.Text == "" || v.Kind == object.KindNull
 }
 
 // kustomizeSource returns the kustomization of a source of an Application.

@@ -43,11 +43,16 @@ func TestSourcesOfAnApplication(t *testing.T) {
 			`{"kustomize":{"components":["part"],"enableHelm":true,"images":[{"name":"nginx","newName":"registry.example.com/nginx","newTag":"1.27"},{"digest":"sha256:00","name":"app"}],` +
 				`"labels":[{"includeSelectors":true,"pairs":{"a":"b"}}],"loadRestrictor":"none","namePrefix":"a-","path":"kustom"}}`,
 		},
-		"a folder":           {"{source: {" + own + ", path: plain}}", `{"manifests":{"paths":["plain/a.yaml","plain/c.json"]}}`},
-		"a folder and below": {"{source: {" + own + ", path: plain, directory: {recurse: true, exclude: '{c.*,x}'}}}", `{"manifests":{"paths":["plain/a.yaml","plain/deep/b.yaml"]}}`},
-		"hidden folders":     {"{source: {" + own + ", path: odd, directory: {recurse: true, jsonnet: {}}}}", `{"manifests":{"paths":["odd/.hidden/c.yaml","odd/a.yaml"]}}`},
-		"chosen files":       {"{source: {" + own + ", path: plain, directory: {recurse: true, include: '*b.yaml'}}}", `{"manifests":{"paths":["plain/deep/b.yaml"]}}`},
-		"another repository": {"{source: {repoURL: https://git.example.com/acme/other, path: deploy, targetRevision: v1.2.0, directory: {recurse: true}}}", `{"manifests":{"paths":["deploy"]},"source":{"ref":"https://git.example.com/acme/other?tag=v1.2.0","type":"git"}}`},
+		"options that say nothing": {
+			"{source: {" + own + ", path: kustom, directory: {recurse: false, jsonnet: {}}, helm: {releaseName: '', valueFiles: []}}}",
+			`{"kustomize":{"enableHelm":true,"loadRestrictor":"none","path":"kustom"}}`,
+		},
+		"options of one of several": {"{sources: [{" + own + ", path: kustom, directory: {recurse: false}}]}", `{"manifests":{"paths":["kustom/kustomization.yaml"]}}`},
+		"a folder":                  {"{source: {" + own + ", path: plain}}", `{"manifests":{"paths":["plain/a.yaml","plain/c.json"]}}`},
+		"a folder and below":        {"{source: {" + own + ", path: plain, directory: {recurse: true, exclude: '{c.*,x}'}}}", `{"manifests":{"paths":["plain/a.yaml","plain/deep/b.yaml"]}}`},
+		"hidden folders":            {"{source: {" + own + ", path: odd, directory: {recurse: true, jsonnet: {}}}}", `{"manifests":{"paths":["odd/.hidden/c.yaml","odd/a.yaml"]}}`},
+		"chosen files":              {"{source: {" + own + ", path: plain, directory: {recurse: true, include: '*b.yaml'}}}", `{"manifests":{"paths":["plain/deep/b.yaml"]}}`},
+		"another repository":        {"{source: {repoURL: https://git.example.com/acme/other, path: deploy, targetRevision: v1.2.0, directory: {recurse: true}}}", `{"manifests":{"paths":["deploy"]},"source":{"ref":"https://git.example.com/acme/other?tag=v1.2.0","type":"git"}}`},
 		"a remote part": {
 			"{source: {repoURL: https://git.example.com/acme/other, path: deploy, kustomize: {components: ['https://git.example.com/acme/part//a']}}}",
 			`{"kustomize":{"components":["https://git.example.com/acme/part//a"],"enableHelm":true,"loadRestrictor":"none","path":"deploy"},"source":{"ref":"https://git.example.com/acme/other","type":"git"}}`,
