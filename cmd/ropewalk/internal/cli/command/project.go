@@ -290,17 +290,24 @@ type Rendered struct {
 func (r Rendered) Place(pos object.Pos) object.Pos { return r.unit.Place(r.transform.Pos(pos)) }
 
 // Render loads and renders the project at paths. The caller closes the result, unless there is an
-// error. A render without objects is an error unless it is allowed.
+// error. A render without objects is an error unless it is allowed, and a
+// warning of a unit.
 func (a *App) Render(ctx context.Context, p *ProjectFlags, paths []string) (Rendered, error) {
 	r, err := a.RenderFS(ctx, p, nil, paths)
 	if err != nil || len(r.Plan.Graph.Nodes) > 0 || p.AllowEmpty || r.transform.AllowEmpty() {
 		return r, err
 	}
-	r.Close()
-	return Rendered{Loaded: r.Loaded}, r.unit.Explained(object.Errors{{
+	nothing := &object.Error{
 		Stage: object.StageEmit, Err: errors.New("nothing was rendered, and an engine that prunes would delete what was there"),
 		Hint: "add --allow-empty if that is meant",
-	}})
+	}
+	if r.unit != nil { // An engine takes it, as a kustomization of which all is commented out.
+		nothing.Severity = object.SeverityWarning
+		r.Warnings = append(r.Warnings, r.unit.Explained(object.Errors{nothing})...)
+		return r, nil
+	}
+	r.Close()
+	return Rendered{Loaded: r.Loaded}, object.Errors{nothing}
 }
 
 // RenderFS loads and renders like [App.Render], but accepts a render without objects. The paths are in

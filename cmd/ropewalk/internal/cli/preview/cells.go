@@ -284,11 +284,13 @@ func (p *previewing) renderSide(ctx context.Context, in *input, picture bool, kn
 	findings := result.Warnings
 	if err != nil {
 		findings = object.AsErrors(err, object.StageEvaluate)
-		// What only policies refuse is shown all the same.
-		if slices.ContainsFunc(findings.Failures(), func(e *object.Error) bool { return e.Policy == "" }) {
+		// What only policies refuse is shown all the same, and so are the objects of a unit that schemas
+		// refuse: its engine renders them, and the definitions of its cluster may be others.
+		isFatal := func(e *object.Error) bool { return e.Policy == "" && (!in.unit || e.Stage != object.StageCheck) }
+		if slices.ContainsFunc(findings.Failures(), isFatal) {
 			return failed(findings), nil
 		}
-		result, err = p.unjudged(ctx, in.Request)
+		result, err = p.unjudged(ctx, in)
 		if err != nil {
 			return failed(findings), ctx.Err()
 		}
@@ -324,8 +326,10 @@ func failed(findings object.Errors) *rendered {
 	return &rendered{Side: preview.Side{Findings: findings}}
 }
 
-// unjudged renders a request without its policies.
-func (p *previewing) unjudged(ctx context.Context, req render.Request) (render.Result, error) {
+// unjudged renders an input without its policies, and a unit without the schemas too.
+func (p *previewing) unjudged(ctx context.Context, in *input) (render.Result, error) {
+	req := in.Request
+	req.SkipSchemas = req.SkipSchemas || in.unit
 	req.Specs = slices.Clone(req.Specs)
 	for i := range req.Specs {
 		req.Specs[i].Evaluate.Policies = nil
