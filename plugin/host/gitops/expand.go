@@ -48,6 +48,9 @@ type Expansion struct {
 	Unapplied []string
 	// Local are the names of Repository.Local that a unit refers to.
 	Local map[string]bool
+	// Hidden is set if the warnings are about all that makes units: there is no unit, and the folder is
+	// nothing that can be rendered by itself, such as a chart.
+	Hidden bool
 }
 
 // expanding is one expansion.
@@ -135,7 +138,14 @@ func Expand(ctx context.Context, repo Repository, render Render) (Expansion, err
 	}
 	slices.SortFunc(x.units, func(a, b Unit) int { return a.Compare(b.ID) })
 	unapplied, err := x.unapplied()
-	return Expansion{Units: x.units, Warnings: x.warnings.Sorted(), Unapplied: unapplied, Local: x.local}, err
+	return Expansion{Units: x.units, Warnings: x.warnings.Sorted(), Unapplied: unapplied, Local: x.local, Hidden: x.isHidden()}, err
+}
+
+// isHidden reports whether all that makes units is in the warnings.
+func (x *expanding) isHidden() bool {
+	packages, err := fs.Glob(x.repo.FS, path.Join(x.repo.Dir, "*.cue"))
+	isSpec := len(packages) > 0 || len(x.written.specs) > 0 || x.hasKustomization(x.repo.Dir) || isFile(x.repo.FS, path.Join(x.repo.Dir, chartFile))
+	return err == nil && len(x.units) == 0 && len(x.warnings) > 0 && !isSpec
 }
 
 // addSets adds the units of the ResourceSets that were found, and what these make.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/checkout"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/units"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/preview"
 	"github.com/ropewalk/ropewalk/internal/crash"
@@ -71,6 +72,9 @@ func (p *previewing) load(ctx context.Context, s *side, c cell) *input {
 	}
 	if !slices.Contains(s.environments[c.dir], c.environment) {
 		return nil
+	}
+	if slices.Contains(s.hidden, c.dir) {
+		return &input{name: s.Name, err: units.Hidden(c.dir)}
 	}
 	flags := *s.flags
 	flags.Environment = c.environment

@@ -49,6 +49,8 @@ type side struct {
 	// do and cannot be expanded.
 	units    map[gitops.ID]gitops.Unit
 	warnings object.Errors
+	// hidden are the folders in which all that makes units is in the warnings.
+	hidden []string
 	// unapplied are the files with objects that no unit applies.
 	unapplied []string
 }
@@ -363,6 +365,9 @@ func (p *previewing) projectsOf(ctx context.Context, s *side, repository string,
 // environmentsOf returns the name of a project and its environments. A mistake in the project is
 // found again in each of them.
 func (p *previewing) environmentsOf(ctx context.Context, s *side, dir string) (string, []string, error) {
+	if slices.Contains(s.hidden, dir) {
+		return "", nil, nil
+	}
 	if data, err := fs.ReadFile(s.files, path.Join(dir, spec.ProjectFile)); err == nil {
 		docs, err := spec.Parse([]spec.File{{Name: path.Join(dir, spec.ProjectFile), Data: data}})
 		if project, errOne := docs.OneProject(); err == nil && errOne == nil && len(project.Environments) > 0 {

@@ -38,6 +38,9 @@ func (p *previewing) expandUnits(ctx context.Context, s *side, folders []string)
 		for name := range found.Local {
 			p.local[name] = true
 		}
+		if found.Hidden {
+			s.hidden = append(s.hidden, folder)
+		}
 		s.warnings = append(s.warnings, found.Warnings...)
 		s.unapplied = append(s.unapplied, found.Unapplied...)
 	}

@@ -73,8 +73,20 @@ type Found struct {
 	// known are the names of the units, and clusters those of their clusters.
 	known, clusters []string
 	// used are the names of local sources that a unit refers to.
-	used  map[string]bool
-	close []func()
+	used map[string]bool
+	// hidden is set if the warnings are about all that makes units of a folder.
+	hidden bool
+	close  []func()
+}
+
+// Hidden returns the mistake of a folder in which nothing can be rendered, as all that makes units of
+// Argo CD or Flux is in warnings.
+func Hidden(folder string) object.Errors {
+	return object.Errors{{
+		Stage: object.StageResolve, Pos: object.Pos{File: folder},
+		Err:  errors.New("no project, Application, ApplicationSet, Kustomization or HelmRelease can be found here: what makes them is in the warnings"),
+		Hint: "render a chart of these with the values of its installation: ropewalk render CHART --values FILE -o DIR, and then ropewalk render -r DIR",
+	}}
 }
 
 // Close gives the files and the evaluator back.
@@ -133,15 +145,19 @@ func Find(ctx context.Context, app *command.App, flags *command.ProjectFlags, re
 		if err != nil {
 			return out, err
 		}
-		if has {
+		if has || out.hidden {
 			projects = withoutFolder(projects, at)
+		}
+		if out.hidden && len(projects) == 0 {
+			app.Warn(out.Warnings)
+			return out, Hidden(at)
 		}
 	}
 	if flags.UnitName != "" {
 		projects = nil
 	}
 	isProject := slices.ContainsFunc(projects, func(p command.Below) bool { return !p.Optional })
-	out.Below = slices.Concat([]command.Below{}, projects, out.Below)
+	out.Below = append(append([]command.Below{}, projects...), out.Below...) // It is not nil.
 	return out, out.Check(flags, isProject)
 }
 
@@ -197,6 +213,7 @@ func (f *Found) Add(ctx context.Context, app *command.App, flags *command.Projec
 	if err != nil {
 		return err
 	}
+	f.hidden = found.Hidden
 	for name := range found.Local {
 		f.used[name] = true
 	}
