@@ -106,6 +106,9 @@ type scanned struct {
 // plainObject is the begin of a line of an object that is no template.
 var plainObject = regexp.MustCompile(`(?m)^apiVersion: *[a-z0-9./"'-]+ *$`)
 
+// engineObject is the version of an object of an engine.
+var engineObject = regexp.MustCompile(`apiVersion["']?: *["']?[a-z.]*(fluxcd\.|argoproj\.io)`)
+
 // scan reads the objects of the engines in the files of a repository, and the ConfigMaps and
 // Secrets that they may refer to.
 func (r Repository) scan(ctx context.Context) (scanned, error) {
@@ -176,7 +179,9 @@ func (r Repository) Kinds(ctx context.Context) []string {
 func (s *scanned) addFile(name string, data []byte) {
 	documents, err := spec.ParseManifests(spec.File{Name: name, Data: data}, spec.MaxFile)
 	if err != nil {
-		s.unread = append(s.unread, unread(name, err))
+		if engineObject.Match(data) { // Others have a label or an annotation of an engine.
+			s.unread = append(s.unread, unread(name, err))
+		}
 		return
 	}
 	for _, d := range documents {

@@ -95,10 +95,13 @@ func (r Report) touched() []Environment {
 	return slices.DeleteFunc(slices.Clone(r.Environments), func(e Environment) bool { return e.State == Unaffected })
 }
 
-// title returns the projects with their environments: those that the change touches, or all if it
-// touches none.
+// title returns the projects with their environments: those in which an object differs or a side does
+// not render, or else those that the change touches, or all if it touches none.
 func (r Report) title() string {
-	touched := r.touched()
+	touched := slices.DeleteFunc(r.touched(), func(e Environment) bool { return e.State == Unchanged })
+	if len(touched) == 0 {
+		touched = r.touched()
+	}
 	if len(touched) == 0 {
 		touched = r.Environments
 	}
@@ -271,14 +274,14 @@ func (c *comment) writeEnvironments() {
 			row = "\n" + head + "\n" + rule + "\n" + row
 		}
 		if !c.write(row + "\n") {
-			c.writeMissing(len(rows)-i, "environment")
+			c.writeMissing(len(rows)-i, noun(c.Environments))
 			return
 		}
 	}
 
 	// Count the environments that were not rendered.
 	if n := len(c.Environments) - len(rows); n > 0 {
-		c.write(fmt.Sprintf("\nNot affected, and not rendered: %s.\n", printable.Count(n, "environment")))
+		c.write(fmt.Sprintf("\nNot affected, and not rendered: %s.\n", printable.Count(n, noun(c.Environments))))
 	}
 }
 

@@ -43,7 +43,9 @@ func NewSide(snapshot diff.Snapshot, plan order.Document) Side {
 // Result is what became of one environment. Both sides are nil where it is unaffected.
 type Result struct {
 	Project, Path, Name string
-	Before, After       *Side
+	// Unit is set for a unit of Argo CD or Flux.
+	Unit          bool
+	Before, After *Side
 	// Changes is the comparison of both sides, traced.
 	Changes diff.Report
 }
@@ -59,7 +61,7 @@ func Gather(version string, base, head Revision, results []Result) Report {
 	// Add each environment with its changes and findings.
 	g := gathering{rows: map[string][]int{}, variants: map[string]int{}}
 	for i, r := range results {
-		e := Environment{Project: r.Project, Path: r.Path, Name: r.Name, Before: outline(r.Before), After: outline(r.After), Findings: findings(r)}
+		e := Environment{Project: r.Project, Path: r.Path, Name: r.Name, Unit: r.Unit, Before: outline(r.Before), After: outline(r.After), Findings: findings(r)}
 		for _, c := range r.changes(&e) {
 			e.Counts.add(c.Kind)
 			e.Counts.Dangers += len(c.Dangers)

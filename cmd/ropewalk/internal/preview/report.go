@@ -109,7 +109,10 @@ type Environment struct {
 	// Path is the folder of the project in the repository.
 	Path string `json:"path"`
 	// Name is "" where the project has no environments.
-	Name   string `json:"name,omitempty"`
+	Name string `json:"name,omitempty"`
+	// Unit is set for what Argo CD or Flux apply at once: Project is its name, Path its file and Name
+	// its cluster.
+	Unit   bool   `json:"unit,omitempty"`
 	State  State  `json:"state"`
 	Counts Counts `json:"counts"`
 	// Unchanged is how many objects are the same on both sides.

@@ -54,7 +54,7 @@ func (r Report) names(environments []int) string {
 		names[i] = r.label(r.Environments[e])
 	}
 	if more := len(names) - mostNames; more > 0 {
-		names = append(names[:mostNames], printable.Count(more, "more environment"))
+		names = append(names[:mostNames], printable.Count(more, "more "+noun(r.Environments)))
 	}
 	return and(names)
 }

@@ -46,7 +46,7 @@ func (r Report) summary() string {
 		sentence += "; " + where(failed, len(r.Environments)) + " cannot be rendered"
 	}
 	if n := len(of(Unaffected)); n > 0 {
-		sentence += fmt.Sprintf("; %s not affected", printable.Count(n, "environment")+map[bool]string{true: " is", false: " are"}[n == 1])
+		sentence += fmt.Sprintf("; %s not affected", printable.Count(n, noun(r.Environments))+map[bool]string{true: " is", false: " are"}[n == 1])
 	}
 	return sentence + "."
 }
@@ -89,6 +89,9 @@ func where(environments []Environment, all int) string {
 		}
 		names[e.Project] = append(names[e.Project], e.Name)
 	}
+	if noun := noun(environments); len(projects) > mostNames && noun == "unit" {
+		return fmt.Sprintf("%d of %s", len(environments), printable.Count(all, noun))
+	}
 	if len(projects) > mostNames {
 		return fmt.Sprintf("%d of %s of %s", len(environments), printable.Count(all, "environment"), printable.Count(len(projects), "project"))
 	}
@@ -106,6 +109,14 @@ func where(environments []Environment, all int) string {
 		}
 	}
 	return and(parts)
+}
+
+// noun returns the word for environments: units if all of them are.
+func noun(environments []Environment) string {
+	if len(environments) == 0 || slices.ContainsFunc(environments, func(e Environment) bool { return !e.Unit }) {
+		return "environment"
+	}
+	return "unit"
 }
 
 // and joins words as a sentence does.

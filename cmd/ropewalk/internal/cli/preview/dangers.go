@@ -88,7 +88,7 @@ func (p *previewing) deletionOfUnit(cluster string, c diff.Change, results []pre
 	}
 
 	// The units below it go with it.
-	objects, below := 0, 0
+	objects, below, unknown := 0, 0, 0
 	for i, other := range p.cells {
 		unit, known := p.base.units[other.unit]
 		if !known || other.unit != id && !slices.Contains(unit.Parents, id) {
@@ -99,20 +99,30 @@ func (p *previewing) deletionOfUnit(cluster string, c diff.Change, results []pre
 		}
 		if before := results[i].Before; before != nil && before.Outline != nil {
 			objects += before.Outline.Totals.Objects
+		} else {
+			unknown++
 		}
 	}
+
+	// What is not rendered here may hold any number of objects.
 	what := printable.Count(objects, "object") + " of it"
-	if below > 0 {
-		what += fmt.Sprintf(" and %s below it", printable.Count(below, "unit"))
-	}
-	verb := "are"
+	verb, uncounted := "are", ""
 	if objects == 1 && below == 0 {
 		verb = "is"
 	}
-	if !u.Deletes {
-		return diff.Danger{Code: diff.DangerOrphan, Message: fmt.Sprintf("%s %s left in the cluster unmanaged, since it deletes nothing", what, verb)}, true
+	if below > 0 {
+		what += fmt.Sprintf(" and %s below it", printable.Count(below, "unit"))
 	}
-	return diff.Danger{Code: diff.DangerData, Message: fmt.Sprintf("%s %s deleted with it, since it deletes what it applied", what, verb)}, true
+	if unknown > 0 {
+		uncounted = fmt.Sprintf("; the objects of %s are not counted, which cannot be rendered here", printable.Count(unknown, "unit"))
+	}
+	if objects == 0 && below == 0 && unknown > 0 {
+		what, verb = "all that it applied", "is"
+	}
+	if !u.Deletes {
+		return diff.Danger{Code: diff.DangerOrphan, Message: fmt.Sprintf("%s %s left in the cluster unmanaged, since it deletes nothing%s", what, verb, uncounted)}, true
+	}
+	return diff.Danger{Code: diff.DangerData, Message: fmt.Sprintf("%s %s deleted with it, since it deletes what it applied%s", what, verb, uncounted)}, true
 }
 
 // otherOwner returns another unit of the cluster that applies an object on the head, if the change

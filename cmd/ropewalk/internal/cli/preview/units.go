@@ -6,6 +6,7 @@ package preview
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -18,6 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/gitops"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/source"
 )
 
 // expandUnits finds what Argo CD or Flux render of a side below folders.
@@ -123,7 +125,7 @@ func (p *previewing) unitResult(id gitops.ID) preview.Result {
 	}
 	named := id
 	named.Cluster = ""
-	return preview.Result{Project: named.String(), Path: u.Pos.File, Name: id.Cluster}
+	return preview.Result{Project: named.String(), Path: u.Pos.File, Name: id.Cluster, Unit: true}
 }
 
 // isUntouched reports whether the change does not reach a unit, by what it says on both sides.
@@ -161,7 +163,12 @@ func (p *previewing) addTransformed(ctx context.Context, s *side, id gitops.ID) 
 // others, and what is not expanded. What several units have in common is one note.
 func (p *previewing) noteUnits() {
 	reasons, missing := map[string][]string{}, map[string][]string{}
+	var unreached []string
 	for id, u := range p.head.units {
+		if u.Problem != nil && isUnreached(u.Problem.Err) {
+			unreached = append(unreached, id.String())
+			continue
+		}
 		if u.Problem != nil {
 			text := strings.TrimPrefix(u.Problem.Err.Error(), id.String()+" ") // The note begins with the name.
 			reasons[text] = append(reasons[text], id.String())
@@ -179,11 +186,20 @@ func (p *previewing) noteUnits() {
 			p.head.Notes = append(p.head.Notes, fmt.Sprintf("%s: %s: %s.", kind, printable.List(slices.Compact(names), most), text))
 		}
 	}
+	if len(unreached) > 0 {
+		slices.Sort(unreached)
+		p.head.Notes = append(p.head.Notes, fmt.Sprintf("Not rendered: %s with charts or files that cannot be fetched from here: %s. The command ropewalk vet -r has the reasons.", printable.Count(len(unreached), "unit"), printable.List(unreached, most)))
+	}
 	note("Not rendered", reasons)
 	note("Not as in the cluster", missing)
 	for _, w := range p.head.warnings {
 		p.head.Notes = append(p.head.Notes, fmt.Sprintf("%s: %s.", w.Pos, w.Err))
 	}
+}
+
+// isUnreached reports whether a server gave no answer, or was not to be asked.
+func isUnreached(err error) bool {
+	return errors.Is(err, source.ErrOffline) || errors.Is(err, source.ErrUnavailable)
 }
 
 // noteUnapplied tells which files the change touches whose objects no unit applies.
@@ -204,15 +220,22 @@ func (p *previewing) noteUnapplied() {
 // most is how many names a note has.
 const most = 5
 
-// tolerate makes notes of the mistakes of a unit that neither side can render: the change is not at
-// fault, and what needs a cluster or a server is none. A program that is missing is no mistake of a
-// unit, and without it nothing is known of the change.
+// tolerate makes warnings of the mistakes of a unit that the change is not at fault for: those of a unit
+// that neither side can render, as what needs a cluster or a server is none, and objects that a schema
+// refuses on both sides. A program that is missing is no mistake of a unit, and without it nothing is
+// known of the change.
 func tolerate(before, after *rendered) {
-	if after == nil || after.Outline != nil || before != nil && before.Outline != nil {
+	if after == nil {
 		return
 	}
+	neither := after.Outline == nil && (before == nil || before.Outline == nil)
+	isOld := func(e *object.Error) bool {
+		return before != nil && e.Stage == object.StageCheck && slices.ContainsFunc(before.Findings, func(old *object.Error) bool {
+			return old.Stage == e.Stage && old.Node == e.Node && old.Path == e.Path && old.Err.Error() == e.Err.Error()
+		})
+	}
 	for i, e := range after.Findings {
-		if gitops.IsInstallation(e.Err) {
+		if gitops.IsInstallation(e.Err) || !neither && !isOld(e) {
 			continue
 		}
 		noted := *e

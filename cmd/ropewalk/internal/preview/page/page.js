@@ -126,6 +126,9 @@
     const all = list.map((i) => label(data.environments[i]));
     return all.length > most ? all.slice(0, most - 1).join(", ") + " and " + (all.length - most + 1) + " more" : all.join(", ");
   }
+  // A repository of Argo CD or Flux has units, and projects have environments.
+  const noun = data.environments.every((e) => e.unit) ? "unit" : "environment";
+  const Noun = noun === "unit" ? "Unit" : "Environment";
   const projects = new Set(rendered.map((e) => e.path)).size;
   const label = (e) => (projects > 1 || !e.name ? title(e) : e.name);
   const jumper = (row, text) => h("button", { class: "jump", type: "button", click: () => jump(row) }, foreign(text));
@@ -165,11 +168,13 @@
       h("td", null, ["deleted", "recreated", "changed", "created", "moved", "present"].filter((k) => e.counts[k]).map((k) => h("span", { class: "figure" }, sign(k), " ", number(e.counts[k]), "\u2003"))),
       figure(e, (o) => o.totals.objects, number), figure(e, (o) => o.waves, String),
       figure(e, (o) => o.totals.requests.milliCPU, cores, true), figure(e, (o) => o.totals.requests.memoryBytes, memory, true));
-    const table = (list) => h("div", { class: "scroll" }, h("table", null,
-      h("thead", null, h("tr", null, ["Environment", "", "Objects that differ"].map((t) => h("th", null, t)), ["Objects", "Waves", "CPU requested", "Memory requested"].map((t) => h("th", { class: "figure" }, t)))),
+    const table = (list) => h("div", { class: "scroll" }, h("table", { class: "units" },
+      h("thead", null, h("tr", null, [Noun, "", "Objects that differ"].map((t) => h("th", null, t)), ["Objects", "Waves", "CPU requested", "Memory requested"].map((t) => h("th", { class: "figure" }, t)))),
       h("tbody", null, list.map(line))));
-    section("environments", "Environments", unaffected.length > 0 && plural(unaffected.length, "environment") + " not affected, and not rendered",
-      rendered.length > 0 && table(rendered.slice(0, 12)), later(rendered.slice(12), table), unaffected.length > 0 && h("p", { class: "muted legend" }, "Not affected: ", safe(names(unaffected.map((e) => data.environments.indexOf(e)), 30))));
+    // Those in which nothing differs come last.
+    const rows = [...rendered.filter((e) => e.state !== "unchanged"), ...rendered.filter((e) => e.state === "unchanged")];
+    section("environments", Noun + "s", unaffected.length > 0 && plural(unaffected.length, noun) + " not affected, and not rendered",
+      rendered.length > 0 && table(rows.slice(0, 12)), later(rows.slice(12), table), unaffected.length > 0 && h("p", { class: "muted legend" }, "Not affected: ", safe(names(unaffected.map((e) => data.environments.indexOf(e)), 12))));
   }
 
   // ---- waves
@@ -192,7 +197,7 @@
       body.replaceChildren(h("div", { class: "paths" }, same ? path("Path to healthy", e.after) : [path("Before", e.before), path("After", e.after)]));
       const template = e.picture != null && document.getElementById("picture-" + e.picture);
       if (!template) {
-        body.append(h("p", { class: "muted" }, data.left.pictures ? "There was no room for the picture of this environment: ropewalk graph draws it." : "There is no picture of this environment."));
+        body.append(h("p", { class: "muted" }, data.left.pictures ? "There was no room for the picture of this " + noun + ": ropewalk graph draws it." : "There is no picture of this " + noun + "."));
         return;
       }
       const svg = template.content.firstElementChild.cloneNode(true);
@@ -202,7 +207,7 @@
       body.append(h("figure", null, h("div", { class: "picture" + (fits && main.clientWidth > 700 ? " fits" : ""), tabindex: 0, role: "group", "aria-label": "The waves of " + title(e) }, svg),
         h("figcaption", { class: "legend" }, worst.filter((k) => marked.has(k)).map((k) => h("span", null, sign(k), k)), h("span", null, "Waves are columns. A thick line waits until what it leads to is ready.", e.after && e.counts.deleted > 0 && !marked.has("deleted") && " What is deleted is not drawn."))));
     };
-    const select = drawn.length > 1 && h("select", { "aria-label": "Environment", change: (ev) => draw(Number(ev.target.value)) }, drawn.map(({ e, i }) => h("option", { value: i, selected: i === first }, plain(label(e)))));
+    const select = drawn.length > 1 && h("select", { "aria-label": Noun, change: (ev) => draw(Number(ev.target.value)) }, drawn.map(({ e, i }) => h("option", { value: i, selected: i === first }, plain(label(e)))));
     const s = section("waves", "Waves", "the order in which the engine applies, and the longest way to healthy", body);
     if (select) s.firstElementChild.append(h("span", { class: "right" }, select));
     draw(first);
@@ -407,7 +412,7 @@
   const search = h("input", { type: "search", placeholder: "Search names, fields and values", "aria-label": "Search objects", spellcheck: "false", autocomplete: "off", input: (e) => { filter.text = e.target.value.trim().toLowerCase(); refresh(); } });
   const choice = (label, values, set) => values.length > 1 && h("select", { "aria-label": label, change: (e) => { set(e.target.value); refresh(); } }, h("option", { value: "" }, label), values.map(([value, text]) => h("option", { value }, plain(text))));
   const selects = [
-    choice("All environments", rendered.map((e) => [data.environments.indexOf(e), label(e)]), (v) => { filter.environment = v; }),
+    choice("All " + noun + "s", rendered.map((e) => [data.environments.indexOf(e), label(e)]), (v) => { filter.environment = v; }),
     choice("All kinds", [...new Set(data.objects.map((o) => o.kind))].sort().map((k) => [k, k]), (v) => { filter.kind = v; }),
   ].filter(Boolean);
   const kindButtons = worst.filter((k) => rows.some((r) => r.o.variants.some((v) => v.change === k)));
@@ -431,7 +436,7 @@
     const versions = (list) => (list.length === 0 ? h("span", { class: "muted" }, "–") : list.map((v) => h("div", null, foreign(v || "no tag", "mono"))));
     const line = (i) => h("tr", null, h("td", null, foreign(i.name, "mono")), h("td", null, versions(i.before)), h("td", null, versions(i.after)),
       h("td", null, i.after.some((v) => !v.includes("@")) ? h("span", { class: "muted" }, "by tag") : h("span", { class: "muted" }, i.after.length > 0 ? "by digest" : ""), i.major && h("b", null, " another major version")), rendered.length > 1 && h("td", null, safe(names(i.environments))));
-    const table = (part) => h("div", { class: "scroll" }, h("table", { class: "wide" }, h("thead", null, h("tr", null, ["Image", "Before", "After", ""].map((t) => h("th", null, t)), rendered.length > 1 && h("th", null, "Environments"))), h("tbody", null, part.map(line))));
+    const table = (part) => h("div", { class: "scroll" }, h("table", { class: "wide" }, h("thead", null, h("tr", null, ["Image", "Before", "After", ""].map((t) => h("th", null, t)), rendered.length > 1 && h("th", null, Noun + "s"))), h("tbody", null, part.map(line))));
     section("images", "Images", plural(data.images.length, "image") + " in another version than before", table(data.images.slice(0, 40)), later(data.images.slice(40), table), omitted(data.left.images, "image"));
   }
   function finding(f) {
