@@ -75,12 +75,19 @@ func kustomization(t *testing.T, spec string) unstructured.Unstructured {
 // v1.9.5, internal/controller/kustomization_controller.go, build and apply).
 func built(t *testing.T, unit unstructured.Unstructured) ([]string, error) {
 	t.Helper()
-	root := fleet(t)
+	return builtIn(t, fleet(t), unit)
+}
+
+// builtIn are those of a repository in a folder, which is left as it was.
+func builtIn(t *testing.T, root string, unit unstructured.Unstructured) ([]string, error) {
+	t.Helper()
 	folder, _, _ := unstructured.NestedString(unit.Object, "spec", "path")
 	dir := filepath.Join(root, folder)
-	if _, err := generator.NewGenerator(root, unit).WriteFile(dir); err != nil {
+	action, err := generator.NewGenerator(root, unit).WriteFile(dir)
+	if err != nil {
 		return nil, err
 	}
+	defer func() { require.NoError(t, generator.CleanDirectory(dir, action)) }()
 	resources, err := generator.SecureBuild(root, dir, false)
 	if err != nil {
 		return nil, err
@@ -94,8 +101,12 @@ func built(t *testing.T, unit unstructured.Unstructured) ([]string, error) {
 				return nil, err
 			}
 		}
-		object, err := resource.Map()
+		data, err := resource.AsYAML() // As the controller, which changes some folded texts.
 		if err != nil {
+			return nil, err
+		}
+		object := map[string]any{}
+		if err := yaml.Unmarshal(data, &object); err != nil {
 			return nil, err
 		}
 		objects = append(objects, &unstructured.Unstructured{Object: object})

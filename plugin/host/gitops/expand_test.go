@@ -320,3 +320,14 @@ func TestAChartThatMakesApplicationsIsAnEntry(t *testing.T) {
 	require.Contains(t, e.Warnings[1].Error(), `the chart "seed" makes`)
 	require.Equal(t, `empty/Chart.yaml:1:1: spec: the chart "empty" makes Applications or objects of Flux, and has none with its own values: they are not looked at`, e.Warnings[0].Error())
 }
+
+// A file that mentions an engine in an annotation holds none of its objects.
+func TestFilesThatAreNoYAMLAreNamedIfTheyHoldObjectsOfAnEngine(t *testing.T) {
+	const twice = "metadata: {annotations: {argocd.argoproj.io/sync-wave: '1', a: b, a: c}}\n"
+	got := expand(t, map[string]string{
+		"app.yaml":  "apiVersion: argoproj.io/v1alpha1\nkind: Application\n" + twice,
+		"data.yaml": "apiVersion: apps/v1\nkind: Deployment\n" + twice,
+	})
+	require.Len(t, got.Warnings, 1)
+	require.Equal(t, "app.yaml", got.Warnings[0].Pos.File)
+}
