@@ -202,8 +202,11 @@ func saysNothing(v object.Value) bool {
 		return len(v.Items) == 0
 	case object.KindBool:
 		return v.Text == "false"
+	case object.KindNone, object.KindNull:
+		return true
+	default:
+		return v.Text == ""
 	}
-	return v.Text == "" || v.Kind == object.KindNull
 }
 
 // kustomizeSource returns the kustomization of a source of an Application.

@@ -106,8 +106,9 @@ type scanned struct {
 // plainObject is the begin of a line of an object that is no template.
 var plainObject = regexp.MustCompile(`(?m)^apiVersion: *[a-z0-9./"'-]+ *$`)
 
-// engineObject is the version of an object of an engine.
-var engineObject = regexp.MustCompile(`apiVersion["']?: *["']?[a-z.]*(fluxcd\.|argoproj\.io)`)
+// engineObject is the group of an engine, with a version or alone. In a label or an annotation, such as
+// argocd.argoproj.io/sync-wave, another word follows it.
+var engineObject = regexp.MustCompile(`(fluxcd\.[a-z.]*io|argoproj\.io)(/v[0-9]|[^/a-z.]|$)`)
 
 // scan reads the objects of the engines in the files of a repository, and the ConfigMaps and
 // Secrets that they may refer to.
