@@ -68,7 +68,7 @@ func planComponent(p planning, t spec.Transform) (componentSpec, bool) {
 		return out, false
 	}
 	at := t.ComponentPath()
-	if p.docs.packages[t.Name] {
+	if p.docs.Packages[t.Name] {
 		at = nil
 	}
 	var errs object.Errors
@@ -107,7 +107,7 @@ func planComponent(p planning, t spec.Transform) (componentSpec, bool) {
 // the values of options are those of the chart.
 func withOptions(p planning, t spec.Transform, v object.Value) object.Value {
 	_, chart := v.Get("helm")
-	if !p.docs.packages[t.Name] || !chart {
+	if !p.docs.Packages[t.Name] || !chart {
 		return p.settings.overlays.Apply(t.Name, v)
 	}
 	values := p.settings.overlays.Apply(t.Name, object.Value{Kind: object.KindMap, Pos: v.Pos})

@@ -24,11 +24,7 @@ type found struct {
 }
 
 // documents are the specs of a project, and the project.
-type documents struct {
-	spec.Documents
-	// packages names the specs that are folders of a CUE package without a document.
-	packages map[string]bool
-}
+type documents = project.Documents
 
 // discover finds the files that the options name and parses their documents. The caller closes the
 // result, unless there is an error, which is that of ctx or of a limit.
@@ -52,9 +48,9 @@ func (h Host) discover(ctx context.Context, opts Options) (found, documents, err
 
 // parse parses the documents of what was found.
 func (h Host) parse(d *project.Discovery, opts Options) (found, documents) {
-	docs, packages := d.Documents(opts.Name)
+	docs := d.Documents(opts.Name)
 	f := found{Discovery: d, opts: opts, modules: newModules(h, d, docs.ConfigMaps, opts.charge), runtime: &runtime{}}
-	return f, documents{docs, packages}
+	return f, docs
 }
 
 // ended returns the error that has ended the load before all was read.

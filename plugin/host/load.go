@@ -93,10 +93,10 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 
 	// What nothing uses, and what nothing renders, was meant for something.
 	f.runtime.reportUnused(f.Discovery, !s.overlays.NamesIncomplete && f.Errs.Err() == nil)
-	reportUnrendered(b)
+	rest := unrendered(b)
 	out := Loaded{
 		Request: b.request, Name: s.name(), Project: s.project, Environment: f.opts.Environment, References: references, Texts: textsOf(plan),
-		NotRendered: f.NotRendered(docs.Documents, b.read), Nested: f.Nested(), NotApplied: f.NotApplied(), Unplaced: b.unplaced,
+		NotRendered: rest.NotRendered, Nested: rest.Nested, NotApplied: rest.NotApplied, Unplaced: b.unplaced,
 	}
 	out.Request.CRDs = f.CRDs(opts.CRDs)
 	out.Request.Broken = brokenSpecs(plan, out.Request.Specs)
@@ -169,9 +169,9 @@ func reportEmpty(p planning, req render.Request) {
 	}
 }
 
-// reportUnrendered reports what is in the folders of specs and is not rendered, but for what a
-// spec refers to.
-func reportUnrendered(b *builder) {
+// unrendered returns what is in the folders of specs and is not rendered, but for what a spec
+// refers to, and reports what is likely a mistake.
+func unrendered(b *builder) project.Rest {
 	used := map[project.Location]bool{}
 	for key := range b.modules.trees {
 		used[project.Location{Root: key.root, Dir: path.Join(key.Ref.Ref, key.Path)}] = true
@@ -180,7 +180,7 @@ func reportUnrendered(b *builder) {
 		at := b.Location(t.CueRef.Pos.File)
 		used[project.Location{Root: at.Root, Dir: path.Join(at.Dir, t.CueRef.Ref)}] = true
 	}
-	b.Unrendered(used, b.read)
+	return b.Unrendered(b.docs, used, b.read)
 }
 
 // brokenSpecs returns the specs that are not in the request, and reports dependencies of theirs

@@ -134,13 +134,13 @@ func lowerPackages(ctx context.Context, f found, docs documents) (documents, err
 		return docs, nil
 	}
 	for i, t := range docs.Transforms {
-		other, ok := f.Instead(t.Name)
-		if !ok || !docs.packages[t.Name] {
+		other, ok := docs.Instead[t.Name]
+		if !ok || !docs.Packages[t.Name] {
 			continue
 		}
 		if makesNothing(ctx, f, t) {
-			delete(docs.packages, t.Name)
-			docs.packages[other.Name] = true
+			delete(docs.Packages, t.Name)
+			docs.Packages[other.Name] = true
 			docs.Transforms[i] = other
 		}
 		if ctx.Err() != nil {

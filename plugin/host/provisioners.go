@@ -105,10 +105,10 @@ func (h Host) provisionersAt(opts Options) (planning, []spec.NamedModule, error)
 	}
 	var own []spec.NamedModule
 	switch {
-	case d.HasFile(arg, spec.ProjectFile) || !d.IsFolder(arg):
+	case d.Places.HasFile(arg, spec.ProjectFile) || !d.Places.IsFolder(arg):
 		d.FindArg(arg)
 	case len(opts.Args) == 0:
-	case d.HasFile(arg, moduleFolder):
+	case d.Places.HasFile(arg, moduleFolder):
 		if m, ok := d.Module(arg); ok {
 			own = append(own, m)
 		}

@@ -65,7 +65,7 @@ func readRuntime(d *project.Discovery, opts Options) *runtime {
 			d.Fail(object.Pos{File: "--runtime"}, "", fmt.Errorf("what begins with %q is not a name: expected NAME=VALUE or FILE", regexp.MustCompile(`^[\w.-]*`).FindString(name)))
 			continue
 		}
-		file, err := d.ReadNamed(arg)
+		file, err := d.Places.ReadNamed(arg)
 		if err != nil && !slices.Contains([]string{".yaml", ".yml", ".json", ".cue"}, path.Ext(arg)) {
 			pos.File = "--runtime"
 			err = errors.New("it is neither, or its name does not end in .yaml, .json or .cue") // It may be a value.

@@ -53,7 +53,7 @@ func readSettings(f found, docs documents) settings {
 	p.Environments = withSources(p.Environments, docs.Sources)
 
 	// Overlays are of specs, by name. A spec that could not be read may be the one that is meant.
-	overlays := f.Overlays(project.Names(docs.Documents), docs.Incomplete || f.Missed || len(f.Files)+len(docs.packages)+len(f.Bundles) == 0)
+	overlays := f.Overlays(project.Names(docs.Documents), docs.Incomplete || f.Missed || len(f.Files)+len(docs.Packages)+len(f.Bundles) == 0)
 	context, inputs, err := p.Overlay(f.opts.Environment, overlays.Names)
 	for _, e := range object.AsErrors(err, object.StageSpec) {
 		if !overlays.NamesIncomplete || !strings.Contains(e.Path, ".inputs.") {
@@ -198,7 +198,7 @@ func (o Options) evaluateValues(ctx context.Context, file string, data []byte) (
 func valuesOfCharts(docs documents) map[string]string {
 	out := map[string]string{}
 	for _, t := range docs.Transforms {
-		if _, ok := t.Component.Get("helm"); ok && docs.packages[t.Name] {
+		if _, ok := t.Component.Get("helm"); ok && docs.Packages[t.Name] {
 			out[t.Name] = ""
 		} else if ok {
 			out[t.Name] = "helm.values."

@@ -38,7 +38,7 @@ func planModules(p planning) frontEnd {
 		}
 		at := t.RefPath()
 		switch {
-		case p.docs.packages[t.Name]:
+		case p.docs.Packages[t.Name]:
 			at = nil
 		case t.Instance != nil:
 			at = t.Instance.Append(object.Field("module"))
@@ -95,7 +95,7 @@ func (m moduleFrontEnd) buildSpec(b *builder, s moduleSpec) (render.Spec, bool) 
 		input = input.Merge(over)
 	}
 	switch {
-	case m.docs.packages[s.Name]:
+	case m.docs.Packages[s.Name]:
 		inputPath = nil
 	case s.Instance != nil:
 		inputPath = s.Instance.Append(object.Field("values"))
@@ -114,7 +114,7 @@ func (m moduleFrontEnd) buildSpec(b *builder, s moduleSpec) (render.Spec, bool) 
 	module := b.modules.module(s.module, tree, b.runtime.overTags(s.Tags, tree))
 	module.TagPos = s.TagPos
 	var expressions []string
-	if m.docs.packages[s.Name] {
+	if m.docs.Packages[s.Name] {
 		expressions = b.opts.Expressions
 	}
 	return render.Spec{

@@ -66,7 +66,7 @@ func readVariables(d *project.Discovery, opts Options, config spec.Workloads) *v
 		v.addFile(d, spec.File{Name: name, Data: data}, f.Pos, err)
 	}
 	for _, name := range opts.EnvFiles {
-		file, err := d.ReadNamed(name)
+		file, err := d.Places.ReadNamed(name)
 		v.addFile(d, file, object.Pos{File: file.Name}, err)
 	}
 

@@ -21,14 +21,14 @@ func (d *Discovery) CRDs(args []string) []object.Object {
 	var out []object.Object
 	for _, arg := range args {
 		before := len(out)
-		err := d.eachCRDFile(arg, func(name string, data []byte) error {
+		err := eachCRDFile(d.Places, arg, func(name string, data []byte) error {
 			more, err := crdsIn(spec.File{Name: name, Data: data})
 			out = append(out, more...)
 			return err
 		})
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			d.failNamed("--crds", arg, err)
+			d.failNamed(d.Places, "--crds", arg, err)
 		case err != nil:
 			for _, e := range object.AsErrors(err, object.StageCheck) {
 				if !e.Pos.IsValid() {
@@ -44,8 +44,8 @@ func (d *Discovery) CRDs(args []string) []object.Object {
 }
 
 // eachCRDFile calls do with every YAML and JSON file that arg names, in order.
-func (d *Discovery) eachCRDFile(arg string, do func(name string, data []byte) error) error {
-	r, rel, folder, err := d.openNamed(arg)
+func eachCRDFile(at *Places, arg string, do func(name string, data []byte) error) error {
+	r, rel, folder, err := at.openNamed(arg)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"github.com/ropewalk/ropewalk/internal/subpath"
-	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
@@ -78,15 +77,6 @@ func (f files) follow(name string) (fs.FileInfo, error) {
 		return info, nil
 	}
 	return nil, f.root.unfollowed(name, err)
-}
-
-// unfollowed returns the error of a link that cannot be followed.
-func (r *Root) unfollowed(name string, err error) *object.Error {
-	to, _ := r.folder.ReadLink(name) // It is a link.
-	return &object.Error{
-		Stage: object.StageSpec, Pos: object.Pos{File: r.Display(name)}, Hint: "commit what it leads to in its place, or remove the link",
-		Err: fmt.Errorf("the link to %q cannot be followed: %w", to, bare(err)),
-	}
 }
 
 // enter returns an error if a walk that is in dir would not end when it goes on in the folder

@@ -6,13 +6,9 @@ package project
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -23,69 +19,74 @@ import (
 // differs between machines, and the same files give the same bytes everywhere.
 const rootName = "app"
 
-// folder is a folder that an argument names, with the result of its search.
-type folder struct {
-	found
-	Location
-	pos object.Pos
-	// project is true for the folder of a project.
-	project bool
+// Documents are the documents of what was found, with a spec for each file or folder that is one
+// by itself.
+type Documents struct {
+	spec.Documents
+	// Packages names the specs that are folders of a CUE package without a document, and those
+	// of components.
+	Packages map[string]bool
+	// Instead has the chart or the kustomization in the folder of a CUE package, by the name of
+	// the spec that is the package. The folder is rendered as that if the package makes no
+	// objects.
+	Instead map[string]spec.Transform
+
+	// beside are the folders that were searched and hold specs.
+	beside []Location
 }
 
 // Documents parses the files that were found. Some folders among the arguments have no document of
 // Ropewalk and are a CUE package. Each of these becomes a spec: a Transform of that package and of
 // nothing else, called name, or like the folder if name is "". A chart, a kustomization and a
-// folder of manifests become a Component in the same way. The result packages has the names of
-// those specs. Any other folder without a document is an error.
-func (d *Discovery) Documents(name string) (docs spec.Documents, packages map[string]bool) {
+// folder of manifests become a Component in the same way. Any other folder without a document is an
+// error.
+func (d *Discovery) Documents(name string) Documents {
 	// Everything that was found is parsed together.
-	docs, err := spec.Parse(d.Files)
-	d.Errs = append(append(d.Errs, object.AsErrors(err, object.StageSpec)...), docs.Warnings...)
-	packages = map[string]bool{}
-
-	for _, t := range d.opts.Specs {
-		packages[t.Name] = true
-		docs.Transforms = append(docs.Transforms, t)
-	}
+	parsed, err := spec.Parse(d.Files)
+	d.Errs = append(append(d.Errs, object.AsErrors(err, object.StageSpec)...), parsed.Warnings...)
+	docs := Documents{Documents: parsed, Packages: map[string]bool{}, Instead: map[string]spec.Transform{}}
+	docs.add(d.opts.Specs...)
 
 	// What was named must hold a spec.
-	ours := d.filesWithDocuments(docs)
+	ours := filesWithDocuments(d, parsed)
 	for _, p := range d.patterns {
 		if !slices.ContainsFunc(p.specs, func(name string) bool { return ours[name] }) {
 			d.Fail(p.Pos, "", fmt.Errorf("%q matches no file with a spec", p.Glob))
 		}
 	}
 	for _, name := range d.given {
-		if !ours[name] && !d.isSingle(name) && !d.opts.AllowEmpty {
+		if !ours[name] && !d.components.holds(name) && !d.opts.AllowEmpty {
 			d.Fail(object.Pos{File: name}, SpecHint, ErrNoSpecIn)
 		}
 	}
 
 	// Files and folders that are specs by themselves get the name, and come last.
-	for _, name := range d.addComponents(name, ours, &docs) {
-		packages[name] = true
-	}
+	docs.addComponents(d, name, ours)
 	done := map[Location]bool{}
 	for _, f := range d.folders {
 		// A file may mention our API and hold no document of it.
 		if f.project || slices.ContainsFunc(f.specs, func(name string) bool { return ours[name] }) {
-			d.beside = append(d.beside, f.Location)
+			docs.beside = append(docs.beside, f.Location)
 			continue
 		}
-		if done[f.Location] {
-			continue
-		}
-		done[f.Location] = true
-		if t, ok := d.packageSpec(f, name, Names(docs)); ok {
-			packages[t.Name] = true
-			docs.Transforms = append(docs.Transforms, t)
+		if !done[f.Location] {
+			done[f.Location] = true
+			docs.addFolder(d, f, name)
 		}
 	}
-	return docs, packages
+	return docs
+}
+
+// add adds specs that no document holds.
+func (docs *Documents) add(specs ...spec.Transform) {
+	for _, t := range specs {
+		docs.Packages[t.Name] = true
+	}
+	docs.Transforms = append(docs.Transforms, specs...)
 }
 
 // filesWithDocuments returns the files that hold a document of Ropewalk, or a mistake in one.
-func (d *Discovery) filesWithDocuments(docs spec.Documents) map[string]bool {
+func filesWithDocuments(d *Discovery, docs spec.Documents) map[string]bool {
 	out := map[string]bool{}
 	for _, name := range d.held {
 		out[name] = true
@@ -108,39 +109,39 @@ func (d *Discovery) filesWithDocuments(docs spec.Documents) map[string]bool {
 	return out
 }
 
-// HasFile reports whether there is a file or a folder called name in the folder arg.
-func (d *Discovery) HasFile(arg, name string) bool {
-	full, err := d.full(arg)
-	if err == nil {
-		_, err = d.stat(filepath.ToSlash(filepath.Join(full, name)))
+// addComponents adds the specs of files that are components by themselves, called name if it is
+// not "".
+func (docs *Documents) addComponents(d *Discovery, name string, ours map[string]bool) {
+	for _, s := range d.components.singles {
+		if ours[s.pos.File] {
+			continue
+		}
+		called := Label(s.name)
+		if name != "" {
+			called = Label(name)
+		}
+		if !d.refuseTaken(called, s.pos, Names(docs.Documents)) {
+			docs.add(spec.Transform{Kind: spec.KindComponent, Name: called, Pos: s.pos, NamePos: s.pos, Component: s.component})
+		}
 	}
-	return err == nil
 }
 
-// IsFolder reports whether arg is a folder.
-func (d *Discovery) IsFolder(arg string) bool {
-	full, err := d.full(arg)
-	if err != nil {
-		return false
-	}
-	info, err := d.stat(full)
-	return err == nil && info.IsDir()
-}
-
-// packageSpec returns the spec of a folder that is a CUE package, or a component. It returns false
-// if the folder is none, which it reports.
-func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Transform, bool) {
+// addFolder adds the spec of a folder that is a CUE package, or a component, called name if it is
+// not "". It reports a folder that is none.
+func (docs *Documents) addFolder(d *Discovery, f folder, name string) {
 	// A CUE package comes before a component.
 	entries, err := f.Root.folder.List(f.Dir, maxEntries)
 	if err != nil {
 		d.Fail(f.pos, "", bare(err))
-		return spec.Transform{}, false
+		return
 	}
 	content := contentOf(entries)
 	built, isBuilt := componentOf(f, entries)
 	if content != cuePackage && (!isBuilt || content == cueModule || len(f.projects) > 0) {
-		d.reportNoSpec(f, content)
-		return spec.Transform{}, false
+		if !d.opts.AllowEmpty || len(f.projects) > 0 {
+			d.failNoSpec(f, content)
+		}
+		return
 	}
 
 	// The name is that of the user, of the folder or of the chart.
@@ -152,62 +153,43 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 		name = chartName(f)
 	}
 	name = Label(name)
+	taken := Names(docs.Documents)
 	if d.refuseTaken(name, f.pos, taken) {
-		return spec.Transform{}, false
+		return
 	}
+
 	// A module is read from folders only, so that its tree never depends on the target of
 	// a link; the folder that a user names may be a link.
 	at := f.Location
 	at.Dir, _, err = rootfs.Resolve(at.Root.folder, f.Dir)
 	if err != nil {
 		d.Fail(f.pos, "", bare(err))
-		return spec.Transform{}, false
+		return
 	}
 
 	// The folder may be a component too, if its package makes no objects.
 	d.locations[f.pos.File] = at
 	component := spec.Transform{Kind: spec.KindComponent, Name: name, Pos: f.pos, NamePos: f.pos, Component: built}
 	if content != cuePackage {
-		return component, true
+		docs.add(component)
+		return
 	}
 	if isComponentFolder(entries) {
 		if chart := chartName(f); f.Dir == "." && chart != "" && name == rootName && !slices.Contains(taken, Label(chart)) {
 			component.Name = Label(chart)
 		}
-		d.instead[name] = component
+		docs.Instead[name] = component
 	}
-	return spec.Transform{Name: name, Pos: f.pos, NamePos: f.pos, CueRef: here(f.pos)}, true
+	docs.add(spec.Transform{Name: name, Pos: f.pos, NamePos: f.pos, CueRef: here(f.pos)})
 }
 
 // refuseTaken reports an error if a spec has the name of another one, and returns whether it did.
-func (d *Discovery) refuseTaken(name string, pos object.Pos, taken []string) bool {
+func (r *Report) refuseTaken(name string, pos object.Pos, taken []string) bool {
 	if !slices.Contains(taken, name) {
 		return false
 	}
-	d.Fail(pos, "write a Transform with a name of its own for each", fmt.Errorf("duplicate spec name %q", name))
+	r.Fail(pos, "write a Transform with a name of its own for each", fmt.Errorf("duplicate spec name %q", name))
 	return true
-}
-
-// chartName returns the name of the chart in a folder, or "" if there is none.
-func chartName(f folder) string {
-	var chart struct{ Name string }
-	if data, err := f.Root.read(path.Join(f.Dir, "Chart.yaml"), spec.MaxFile); err == nil {
-		_ = yaml.Unmarshal(data, &chart) // the build of the chart reports it
-	}
-	return chart.Name
-}
-
-// componentOf returns the component that a folder of others is: a chart, a kustomization, or
-// manifests. It returns false if the folder is none.
-func componentOf(f folder, entries []fs.DirEntry) (object.Value, bool) {
-	here := object.TextAt(".", f.pos)
-	switch {
-	case holdsOne(entries, chartFile):
-		return field("helm", field("chart", here)), true
-	case holdsOne(entries, kustomizationFiles()...):
-		return field("kustomize", field("path", here)), true
-	}
-	return field("manifests", field("paths", object.ListAt(f.pos, here))), f.manifests != ""
 }
 
 // ErrNoSpecIn is the error of a file that a user names and that is not rendered, and SpecHint
@@ -221,20 +203,17 @@ const SpecHint = "a spec has apiVersion: " + spec.APIVersion + ", a Score file a
 // one that has no projects below it.
 var ErrNoSpec = errors.New("no spec found")
 
-// reportNoSpec reports a folder without anything to render.
-func (d *Discovery) reportNoSpec(f folder, content content) {
-	if d.opts.AllowEmpty && len(f.projects) == 0 {
-		return
-	}
+// failNoSpec reports a folder without anything to render.
+func (r *Report) failNoSpec(f folder, content content) {
 	err := fmt.Errorf("%w: this folder has no document of %s, no Score file, no CUE package, no chart, no kustomization and no manifests", ErrNoSpec, spec.APIVersion)
 	hint := "create a project with ropewalk init"
 	switch {
 	case len(f.projects) > 0:
 		err = fmt.Errorf("%w in this folder", ErrNoSpec)
 		hint = "projects in subfolders: " + strings.Join(f.projects, ", ")
-	case len(f.composeFiles()) > 0:
+	case len(composeFiles(f)) > 0:
 		err = fmt.Errorf("%w: a search takes no compose file", ErrNoSpec)
-		hint = "pass the file itself, or name it in spec.specs of a project: " + strings.Join(f.composeFiles(), ", ")
+		hint = "pass the file itself, or name it in spec.specs of a project: " + strings.Join(composeFiles(f), ", ")
 	case isFile(f.Root, path.Join(f.Dir, "apps.yaml")), isFile(f.Root, path.Join(f.Dir, "func.yaml")):
 		err = fmt.Errorf("%w: a search takes no apps.yaml without apiVersion and kind, and no func.yaml", ErrNoSpec)
 		hint = "pass the file itself, or name it in spec.specs of a project"
@@ -242,46 +221,15 @@ func (d *Discovery) reportNoSpec(f folder, content content) {
 		err = fmt.Errorf("%w: the CUE module has no package in this folder", ErrNoSpec)
 		hint = "pass the folder of a package, which holds .cue files"
 	}
-	d.Errs = append(d.Errs, f.warnings...) // They are why, such as an empty file.
-	d.Fail(f.pos, hint, err)
+	r.Errs = append(r.Errs, f.warnings...) // They are why, such as an empty file.
+	r.Fail(f.pos, hint, err)
 }
 
 // composeFiles returns the compose files of a folder, by the names that Compose looks for.
-func (f folder) composeFiles() (out []string) {
+func composeFiles(f folder) (out []string) {
 	for _, name := range composeNames() {
 		if isFile(f.Root, path.Join(f.Dir, name)) {
 			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// composeNames returns the names that Compose looks for.
-func composeNames() []string {
-	return []string{"compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"}
-}
-
-// content is the CUE content of a folder.
-type content int
-
-const (
-	noCUE content = iota
-	// cueModule is a cue.mod without a package beside it.
-	cueModule
-	// cuePackage is at least one file of CUE, with or without a cue.mod.
-	cuePackage
-)
-
-// contentOf returns the content of a folder with these entries.
-func contentOf(entries []fs.DirEntry) content {
-	out := noCUE
-	for _, e := range entries {
-		switch {
-		case e.IsDir() && e.Name() == "cue.mod":
-			out = max(out, cueModule)
-		// CUE leaves out files that begin with a dot or an underscore.
-		case e.Type().IsRegular() && path.Ext(e.Name()) == ".cue" && !strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(e.Name(), "_"):
-			out = cuePackage
 		}
 	}
 	return out

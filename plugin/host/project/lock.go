@@ -20,18 +20,18 @@ const maxLock = 8 << 20
 // file, inside it if it is a folder. The result found is false if there is none. The positions in
 // an error are relative to opts.Dir.
 func Lock(opts Options) (file lock.File, found bool, err error) {
-	d, err := Open(opts)
+	places, err := openPlaces(opts)
 	if err != nil {
 		return lock.File{}, false, err
 	}
-	defer d.Close()
+	defer places.close()
 
 	// The lock is in the folder of the first argument.
 	arg := "."
 	if len(opts.Args) > 0 && opts.Args[0] != "-" {
 		arg = opts.Args[0]
 	}
-	r, rel, folder, err := d.openNamed(arg)
+	r, rel, folder, err := places.openNamed(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return lock.File{}, false, nil

@@ -4,18 +4,13 @@
 package project
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 
 	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
-
-// MaxManifests is how large one file of manifests may be, in bytes.
-const MaxManifests = 64 << 20
 
 // ReadManifests reads a regular file, or the target of a link, up to MaxManifests.
 func ReadManifests(fsys fs.FS, file string) ([]byte, error) {
@@ -42,12 +37,12 @@ func ReadManifests(fsys fs.FS, file string) ([]byte, error) {
 // manifests, and so does any other without a document of Ropewalk.
 func HoldsSpecs(name string) (bool, error) {
 	// The name may be anything on disk.
-	d, err := Open(Options{})
+	places, err := openPlaces(Options{})
 	if err != nil {
 		return false, err
 	}
-	defer d.Close()
-	r, rel, isFolder, err := d.openNamed(name)
+	defer places.close()
+	r, rel, isFolder, err := places.openNamed(name)
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", name, err)
 	}
@@ -95,23 +90,4 @@ func HoldsSpecs(name string) (bool, error) {
 	}
 	// A module without a package in this folder is not an empty directory of manifests.
 	return cue == cueModule && len(w.files) == 0, nil
-}
-
-// holdsSpec reports whether a file has a document of Ropewalk or a Score file, in YAML or in JSON,
-// or one that was meant to be. Annotations of Ropewalk have no version behind the group.
-func holdsSpec(data []byte) bool {
-	data = spec.UTF8(data)
-	if slices.ContainsFunc([]string{"ropewalk.dev/v1", "score.dev/v1", "score.sh/v1"}, func(text string) bool {
-		return bytes.Contains(data, []byte(text))
-	}) {
-		return true
-	}
-	return misses(spec.File{Data: data})
-}
-
-// misses reports whether a file has a document that was meant to be one of Ropewalk.
-func misses(file spec.File) bool {
-	file.Found = true
-	docs, err := spec.Parse([]spec.File{file})
-	return err != nil || len(docs.Transforms)+len(docs.Workloads)+len(docs.Projects) > 0
 }

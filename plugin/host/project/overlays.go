@@ -6,9 +6,7 @@ package project
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -36,7 +34,9 @@ type Overlays struct {
 	// CUE evaluates a values file in CUE; nil refuses them.
 	CUE func(file string, data []byte) (object.Value, error)
 
-	discovery *Discovery
+	report    *Report
+	texts     *texts
+	places    *Places
 	known     map[string]bool           // Names, once one was looked for
 	values    map[string][]object.Value // by spec, in order
 	sets      map[string][]spec.Set
@@ -48,7 +48,7 @@ type Overlays struct {
 func (d *Discovery) Overlays(names []string, incomplete bool) *Overlays {
 	return &Overlays{
 		Names: names, NamesIncomplete: incomplete, Texts: map[string][]byte{},
-		discovery: d, values: map[string][]object.Value{}, sets: map[string][]spec.Set{}, overrides: map[string][]spec.Override{},
+		report: &d.Report, texts: &d.texts, places: d.Places, values: map[string][]object.Value{}, sets: map[string][]spec.Set{}, overrides: map[string][]spec.Override{},
 		helm: map[string][]spec.HelmSet{},
 	}
 }
@@ -61,12 +61,12 @@ func (o *Overlays) Read(files, sets, overrides []string) {
 		o.readValuesFile(arg)
 	}
 	for _, arg := range sets {
-		if o.discovery.hasEnded() {
+		if o.texts.hasEnded() {
 			break
 		}
 		set, err := spec.ParseSet(arg)
 		if err != nil {
-			o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
+			o.report.Errs = append(o.report.Errs, object.AsErrors(err, object.StageSpec)...)
 			continue
 		}
 
@@ -82,7 +82,7 @@ func (o *Overlays) Read(files, sets, overrides []string) {
 	for _, arg := range overrides {
 		override, err := spec.ParseOverride(arg)
 		if err != nil {
-			o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
+			o.report.Errs = append(o.report.Errs, object.AsErrors(err, object.StageSpec)...)
 			continue
 		}
 		if name, ok := o.target(override.Spec, override.Pos, "write SPEC:PATH=VALUE"); ok {
@@ -99,7 +99,7 @@ func (o *Overlays) target(name string, pos object.Pos, form string) (string, boo
 	case len(o.Names) == 1:
 		return o.Names[0], true
 	case !o.NamesIncomplete:
-		o.discovery.Fail(pos, form, fmt.Errorf("there are %d specs: name the one that the value is for", len(o.Names)))
+		o.report.Fail(pos, form, fmt.Errorf("there are %d specs: name the one that the value is for", len(o.Names)))
 	}
 	return "", false
 }
@@ -116,7 +116,7 @@ func (o *Overlays) Known(name string, pos object.Pos) bool {
 		return true
 	}
 	if !o.NamesIncomplete {
-		o.discovery.Fail(pos, o.discovery.Suggest(name, o.Names), fmt.Errorf("there is no spec %q", name))
+		o.report.Fail(pos, o.report.Suggest(name, o.Names), fmt.Errorf("there is no spec %q", name))
 	}
 	return false
 }
@@ -135,14 +135,14 @@ func (o *Overlays) readValuesFile(arg string) {
 	if name != "" && !o.Known(name, object.Pos{File: "--values " + arg}) {
 		return
 	}
-	data, err := o.discovery.readNamed(file)
+	data, err := o.places.readNamed(file)
 	if err != nil {
 		o.Incomplete = true
-		o.discovery.failNamed("--values", file, err)
+		o.report.failNamed(o.places, "--values", file, err)
 		return
 	}
 	o.Texts[pos.File] = data
-	if o.discovery.charge(spec.File{Name: pos.File, Data: data}) != nil {
+	if o.texts.charge(spec.File{Name: pos.File, Data: data}) != nil {
 		return
 	}
 
@@ -150,12 +150,12 @@ func (o *Overlays) readValuesFile(arg string) {
 	v, err := o.parse(pos.File, data)
 	if err != nil {
 		o.Incomplete = true
-		o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
+		o.report.Errs = append(o.report.Errs, object.AsErrors(err, object.StageSpec)...)
 		return
 	}
 	if v.Kind == object.KindNone || v.Kind == object.KindNull {
-		o.discovery.Errs = slices.DeleteFunc(o.discovery.Errs, func(e *object.Error) bool { return e.Pos == pos && e.Err.Error() == emptyFile })
-		o.discovery.Errs = append(o.discovery.Errs, &object.Error{
+		o.report.Errs = slices.DeleteFunc(o.report.Errs, func(e *object.Error) bool { return e.Pos == pos && e.Err.Error() == emptyFile })
+		o.report.Errs = append(o.report.Errs, &object.Error{
 			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: pos, Err: errors.New("the values file is empty"),
 			Hint: "remove the option if that is meant",
 		})
@@ -183,7 +183,7 @@ func (o *Overlays) add(name string, v object.Value) {
 		return
 	}
 	if v.Kind != object.KindMap {
-		o.discovery.Fail(v.Pos, "", fmt.Errorf("expected a map of values, got a %s", v.Kind))
+		o.report.Fail(v.Pos, "", fmt.Errorf("expected a map of values, got a %s", v.Kind))
 		return
 	}
 	if o.refuseSpec(v) || o.refuseFlat(name, v) {
@@ -201,7 +201,7 @@ func (o *Overlays) add(name string, v object.Value) {
 		case !o.Known(m.Name, m.Pos):
 		case m.Value.Kind == object.KindNull:
 		case m.Value.Kind != object.KindMap:
-			o.discovery.Fail(m.Value.Pos, "", fmt.Errorf("expected the values of spec %q as a map, got a %s", m.Name, m.Value.Kind))
+			o.report.Fail(m.Value.Pos, "", fmt.Errorf("expected the values of spec %q as a map, got a %s", m.Name, m.Value.Kind))
 		default:
 			o.values[m.Name] = append(o.values[m.Name], m.Value)
 		}
@@ -216,7 +216,7 @@ func (o *Overlays) refuseSpec(v object.Value) bool {
 		return false
 	}
 	o.Incomplete = true
-	o.discovery.Fail(v.Pos, "leave -f away: a spec is an argument", errors.New("the file is a spec, not values"))
+	o.report.Fail(v.Pos, "leave -f away: a spec is an argument", errors.New("the file is a spec, not values"))
 	return true
 }
 
@@ -231,7 +231,7 @@ func (o *Overlays) refuseFlat(name string, v object.Value) bool {
 		return false
 	}
 	o.Incomplete = true
-	o.discovery.Fail(v.Pos, fmt.Sprintf("write %s: {...} around them, or -f %[1]s:%s", o.Names[0], v.Pos.File),
+	o.report.Fail(v.Pos, fmt.Sprintf("write %s: {...} around them, or -f %[1]s:%s", o.Names[0], v.Pos.File),
 		fmt.Errorf("there are %d specs (%s), and the values name none of them", len(o.Names), strings.Join(o.Names, ", ")))
 	return true
 }
@@ -260,14 +260,14 @@ func (o *Overlays) apply(name string, input object.Value, timoni bool) (out obje
 		layers = append(layers, input)
 	}
 	for _, v := range o.values[name] {
-		if o.discovery.hasEnded() {
+		if o.texts.hasEnded() {
 			break
 		}
 		// Of a file in CUE the field has been taken already.
 		if values, ok := v.Get("values"); ok && timoni && values.Kind == object.KindMap && path.Ext(v.Pos.File) != ".cue" {
 			for _, m := range v.Members {
 				if m.Name != "values" {
-					o.discovery.Fail(m.Pos, "move it into values", fmt.Errorf("%q is beside the field values, which holds all values for a module of Timoni", m.Name))
+					o.report.Fail(m.Pos, "move it into values", fmt.Errorf("%q is beside the field values, which holds all values for a module of Timoni", m.Name))
 				}
 			}
 			v = values
@@ -279,49 +279,23 @@ func (o *Overlays) apply(name string, input object.Value, timoni bool) (out obje
 	// Single values override all files.
 	own := spec.Own{}
 	for _, set := range o.sets[name] {
-		if o.discovery.hasEnded() {
+		if o.texts.hasEnded() {
 			break
 		}
 		next, err := set.Into(input, own)
 		if err != nil {
-			o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
+			o.report.Errs = append(o.report.Errs, object.AsErrors(err, object.StageSpec)...)
 			continue
 		}
 		input = next
 	}
 	for _, override := range o.overrides[name] {
-		if o.discovery.hasEnded() {
+		if o.texts.hasEnded() {
 			break
 		}
 		next, err := override.Over(input)
-		o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
+		o.report.Errs = append(o.report.Errs, object.AsErrors(err, object.StageSpec)...)
 		input = next
 	}
 	return input, layers
-}
-
-// readNamed reads a file that an option names. If the caller set no root, it is read from anywhere
-// on disk, or from a pipe, and else below the root.
-func (d *Discovery) readNamed(name string) ([]byte, error) {
-	full, err := d.full(name)
-	if err != nil {
-		return nil, err
-	}
-	if d.opts.Root != "" || d.memory != nil {
-		r, rel, err := d.openRootOnce(filepath.Dir(full), false)
-		if err != nil {
-			return nil, err
-		}
-		data, err := r.read(path.Join(rel, filepath.Base(full)), spec.MaxFile)
-		if err != nil {
-			return nil, bare(err)
-		}
-		return data, nil
-	}
-	file, err := os.Open(full) //nolint:gosec // the user named it
-	if err != nil {
-		return nil, bare(err)
-	}
-	defer func() { _ = file.Close() }()
-	return readAll(file, 0, spec.MaxFile)
 }

@@ -19,6 +19,9 @@ import (
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
+// maxEntries is how many entries of folders are listed.
+const maxEntries = 50_000
+
 // Root is a directory that no read leaves, whatever links and references say.
 type Root struct {
 	// FS is the file system that holds the directory; nil on disk.
@@ -33,34 +36,6 @@ type Root struct {
 	absolute bool
 	// enclosing is set where no option names the root.
 	enclosing bool
-}
-
-// openRoot opens the root of a directory that a user named: Options.Root if it is set, else the
-// whole file system in memory, or on disk that of enclosing. The result rel is the path of the
-// directory in the root.
-func (d *Discovery) openRoot(dir string, absolute bool) (r *Root, rel string, err error) {
-	root := d.opts.Root
-	switch {
-	case root != "":
-	case d.memory != nil:
-		root = "."
-	default:
-		root = enclosing(dir)
-	}
-	rel, err = filepath.Rel(root, dir)
-	if err != nil || !filepath.IsLocal(rel) {
-		return nil, "", fmt.Errorf("%q is outside of the root %q", dir, root)
-	}
-	r = &Root{FS: d.opts.FS, Dir: root, base: d.base, absolute: absolute, enclosing: d.opts.Root == "" && d.memory == nil}
-	if d.memory != nil {
-		r.folder, err = rootfs.Of(d.opts.FS, root)
-	} else {
-		r.folder, err = rootfs.Open(root)
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	return r, filepath.ToSlash(rel), nil
 }
 
 // Describe returns the name of the root, and what makes it one if no option does.
@@ -133,6 +108,21 @@ func (r *Root) read(rel string, limit int64) ([]byte, error) {
 	return readAll(f, min(info.Size(), limit), limit)
 }
 
+// isFile reports whether a name is that of a regular file.
+func isFile(r *Root, name string) bool {
+	info, err := r.folder.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// unfollowed returns the error of a link that cannot be followed.
+func (r *Root) unfollowed(name string, err error) *object.Error {
+	to, _ := r.folder.ReadLink(name) // It is a link.
+	return &object.Error{
+		Stage: object.StageSpec, Pos: object.Pos{File: r.Display(name)}, Hint: "commit what it leads to in its place, or remove the link",
+		Err: fmt.Errorf("the link to %q cannot be followed: %w", to, bare(err)),
+	}
+}
+
 // readAll reads up to one byte over limit; size is the expected length.
 func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 	var b bytes.Buffer
@@ -170,25 +160,6 @@ func NearestFile(name string) string {
 		return ""
 	}
 	return fmt.Sprintf("did you mean %q?", filepath.ToSlash(filepath.Join(filepath.Dir(name), near)))
-}
-
-// near returns the hint of NearestFile for an argument.
-func (d *Discovery) near(arg string) string {
-	if d.memory != nil || filepath.IsAbs(d.opts.Dir) && !filepath.IsAbs(arg) {
-		return ""
-	}
-	return NearestFile(filepath.Join(d.opts.Dir, arg))
-}
-
-// failNamed reports the mistake of an option that names a file or a folder. If that does not
-// exist, the message names the option.
-func (d *Discovery) failNamed(option, arg string, err error) {
-	hint := ""
-	if errors.Is(err, fs.ErrNotExist) {
-		hint = d.near(arg)
-		err = fmt.Errorf("%s: %w", option, bare(err))
-	}
-	d.Fail(argPos(arg), hint, err)
 }
 
 // Location is the folder of a file of documents in its root.

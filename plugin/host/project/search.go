@@ -17,11 +17,8 @@ import (
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
-// Limits of a search.
-const (
-	maxEntries = 50_000
-	maxDepth   = 32
-)
+// maxDepth is how deep a search goes.
+const maxDepth = 32
 
 // walk finds the YAML and JSON files below a folder, sorted by path. Links that stay in
 // the root are followed; what is reached twice is found once.
@@ -111,7 +108,7 @@ func (w *walk) walkFolder(rel, real string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("%q is nested more than %d folders deep (no flag raises this limit)", rel, maxDepth)
 	}
-	in := inFolder{rel: rel, real: real, depth: depth, module: slices.Contains(names, timoniFile), chart: slices.Contains(names, "Chart.yaml")}
+	in := inFolder{rel: rel, real: real, depth: depth, module: slices.Contains(names, timoniFile), chart: slices.Contains(names, chartFile)}
 
 	// Each entry is walked, kept or passed.
 	for _, e := range entries {
@@ -255,14 +252,6 @@ func (w *walk) list(rel string) ([]fs.DirEntry, error) {
 		return nil, fmt.Errorf("more than %d files and folders to search, at %q: name a folder below it (no flag raises this limit)", maxEntries, rel)
 	}
 	return entries, nil
-}
-
-// extensions returns the extensions of YAML and JSON, in lower case.
-func extensions() []string { return []string{".yaml", ".yml", ".json"} }
-
-// IsDocument reports whether a file is YAML or JSON, by its name in any case.
-func IsDocument(name string) bool {
-	return slices.Contains(extensions(), strings.ToLower(path.Ext(name)))
 }
 
 // isMisnamed reports whether the name of a file misses those of YAML and JSON by a slip, or is

@@ -32,9 +32,9 @@ func (o *Overlays) ReadHelm(sets []spec.HelmSet) (others []string) {
 		case s.Flag == "--set":
 			others = append(others, s.Text)
 		case isChart:
-			o.discovery.Fail(s.Pos, "write "+name+":"+before+"NAME=VALUE", errors.New("it is no value of the chart"))
+			o.report.Fail(s.Pos, "write "+name+":"+before+"NAME=VALUE", errors.New("it is no value of the chart"))
 		default:
-			o.discovery.Fail(s.Pos, "write --set, and for one of several specs SPEC:PATH=VALUE", errors.New("the flag is for charts"))
+			o.report.Fail(s.Pos, "write --set, and for one of several specs SPEC:PATH=VALUE", errors.New("the flag is for charts"))
 		}
 	}
 	return others
@@ -74,12 +74,12 @@ func (o *Overlays) splitSpec(text string) (name, rest string) {
 func (o *Overlays) readContent(s *spec.HelmSet) bool {
 	name, file, ok := strings.Cut(s.Text, "=")
 	if !ok || strings.Contains(file, ",") {
-		o.discovery.Fail(s.Pos, "write --set-file NAME=FILE, once for each file", errors.New("it names no single file"))
+		o.report.Fail(s.Pos, "write --set-file NAME=FILE, once for each file", errors.New("it names no single file"))
 		return false
 	}
-	data, err := o.discovery.readNamed(file)
+	data, err := o.places.readNamed(file)
 	if err != nil {
-		o.discovery.Fail(object.Pos{File: file}, "", err)
+		o.report.Fail(object.Pos{File: file}, "", err)
 		return false
 	}
 	s.Text = name + "=x"

@@ -10,9 +10,17 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
+
+// components are the files that are components by themselves.
+type components struct {
+	texts   *texts
+	singles []single
+}
 
 // single is a file that an argument names and that is a component by itself, if it holds no
 // document of ours: manifests, or the archive of a chart.
@@ -23,13 +31,13 @@ type single struct {
 }
 
 // addArchive adds the archive of a chart.
-func (d *Discovery) addArchive(r *Root, name string) {
+func (c *components) addArchive(r *Root, name string) {
 	pos := object.Pos{File: r.Display(name)}
-	if _, known := d.locations[pos.File]; known {
+	if c.texts.knows(pos.File) {
 		return
 	}
-	d.locations[pos.File] = Location{r, path.Dir(name)}
-	d.singles = append(d.singles, single{
+	c.texts.locations[pos.File] = Location{r, path.Dir(name)}
+	c.singles = append(c.singles, single{
 		pos: pos, name: regexp.MustCompile(`(-v?[0-9]+\..*)?\.tgz$`).ReplaceAllString(path.Base(name), ""),
 		component: field("helm", field("chart", object.TextAt("./"+path.Base(name), pos))),
 	})
@@ -37,28 +45,28 @@ func (d *Discovery) addArchive(r *Root, name string) {
 
 // addManifestsIn adds a file of manifests, and reports whether it holds no document of Ropewalk
 // that a reader would look for. A file that is too large for these is read by its component alone.
-func (d *Discovery) addManifestsIn(r *Root, name string) bool {
+func (c *components) addManifestsIn(r *Root, name string) bool {
 	data, err := r.read(name, spec.MaxFile)
 	pos := object.Pos{File: r.Display(name)}
 	if err != nil || !holdsManifest(spec.UTF8(data)) {
-		return err == nil && d.addComponentBy(r, name, pos)
+		return err == nil && c.addComponentBy(r, name, pos)
 	}
-	d.singles = append(d.singles, single{
+	c.singles = append(c.singles, single{
 		pos: pos, name: strings.TrimSuffix(path.Base(name), path.Ext(name)),
 		component: field("manifests", field("paths", object.ListAt(pos, object.TextAt(path.Base(name), pos)))),
 	})
-	if ours, _ := spec.Mentions(data); len(data) <= spec.MaxFile || ours || d.mentionedLater(r, name) {
+	if ours, _ := spec.Mentions(data); len(data) <= spec.MaxFile || ours || c.texts.mentionedLater(r, name) {
 		return false
 	}
-	d.locations[pos.File] = Location{r, path.Dir(name)}
+	c.texts.locations[pos.File] = Location{r, path.Dir(name)}
 	return true
 }
 
 // addComponentBy adds the chart or the kustomization of a folder, by the name of its file.
-func (d *Discovery) addComponentBy(r *Root, name string, pos object.Pos) bool {
+func (c *components) addComponentBy(r *Root, name string, pos object.Pos) bool {
 	entries, err := r.folder.List(path.Dir(name), maxEntries)
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() != path.Base(name) })
-	if _, known := d.locations[pos.File]; err != nil || known || !isComponentFolder(entries) {
+	if _, known := c.texts.locations[pos.File]; err != nil || known || !isComponentFolder(entries) {
 		return known
 	}
 	at := folder{Location: Location{r, path.Dir(name)}, pos: pos}
@@ -67,67 +75,47 @@ func (d *Discovery) addComponentBy(r *Root, name string, pos object.Pos) bool {
 		called = chartName(at)
 	}
 	component, _ := componentOf(at, entries)
-	d.locations[pos.File] = at.Location
-	d.singles = append(d.singles, single{pos: pos, name: called, component: component})
+	c.texts.locations[pos.File] = at.Location
+	c.singles = append(c.singles, single{pos: pos, name: called, component: component})
 	return true
 }
 
 // addManifestsOfStdin adds what was read of standard input, if it holds manifests.
-func (d *Discovery) addManifestsOfStdin(data []byte) {
+func (c *components) addManifestsOfStdin(data []byte) {
 	if !holdsManifest(data) {
 		return
 	}
 	pos := object.Pos{File: StdinName, Line: 1, Column: 1}
-	d.singles = append(d.singles, single{
+	c.singles = append(c.singles, single{
 		pos: pos, name: StdinName, component: field("manifests", field("inline", object.TextAt(string(data), pos))),
 	})
 }
 
-// addComponents adds the specs of files that are components by themselves, called name if it is
-// not "". It returns their names.
-func (d *Discovery) addComponents(name string, ours map[string]bool, docs *spec.Documents) (names []string) {
-	for _, s := range d.singles {
-		if ours[s.pos.File] {
-			continue
-		}
-		called := Label(s.name)
-		if name != "" {
-			called = Label(name)
-		}
-		if d.refuseTaken(called, s.pos, Names(*docs)) {
-			continue
-		}
-		names = append(names, called)
-		docs.Transforms = append(docs.Transforms, spec.Transform{
-			Kind: spec.KindComponent, Name: called, Pos: s.pos, NamePos: s.pos, Component: s.component,
-		})
-	}
-	return names
+// holds reports whether a file is a component by itself.
+func (c *components) holds(file string) bool {
+	return slices.ContainsFunc(c.singles, func(s single) bool { return s.pos.File == file })
 }
 
-// holdsManifest reports whether a file that is named holds objects of Kubernetes, and no document
-// of Ropewalk or one that was meant to be.
-func holdsManifest(data []byte) bool {
-	docs, err := spec.ParseManifests(spec.File{Data: data}, MaxManifests)
-	if err != nil {
-		ours, _ := spec.Mentions(data)
-		return !ours && isManifest(data)
+// chartName returns the name of the chart in a folder, or "" if there is none.
+func chartName(f folder) string {
+	var chart struct{ Name string }
+	if data, err := f.Root.read(path.Join(f.Dir, chartFile), spec.MaxFile); err == nil {
+		_ = yaml.Unmarshal(data, &chart) // the build of the chart reports it
 	}
-	found := false
-	for _, doc := range docs {
-		kind, _ := doc.Value.Get("kind")
-		version, _ := doc.Value.Get("apiVersion")
-		if ours, _ := spec.Mentions([]byte("apiVersion: " + version.Text)); ours || strings.HasPrefix(version.Text, "kustomize.config.k8s.io/") {
-			return false
-		}
-		found = found || kind.Kind == object.KindString && version.Kind == object.KindString
-	}
-	return found
+	return chart.Name
 }
 
-// isSingle reports whether a file is a component by itself.
-func (d *Discovery) isSingle(file string) bool {
-	return slices.ContainsFunc(d.singles, func(s single) bool { return s.pos.File == file })
+// componentOf returns the component that a folder of others is: a chart, a kustomization, or
+// manifests. It returns false if the folder is none.
+func componentOf(f folder, entries []fs.DirEntry) (object.Value, bool) {
+	here := object.TextAt(".", f.pos)
+	switch {
+	case holdsOne(entries, chartFile):
+		return field("helm", field("chart", here)), true
+	case holdsOne(entries, kustomizationFiles()...):
+		return field("kustomize", field("path", here)), true
+	}
+	return field("manifests", field("paths", object.ListAt(f.pos, here))), f.manifests != ""
 }
 
 // field returns a map with one field, at the position of its value.

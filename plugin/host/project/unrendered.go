@@ -10,49 +10,38 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// chartFile marks the folder of a chart.
-const chartFile = "Chart.yaml"
-
-// kustomizationFiles returns the names that kustomize looks for.
-func kustomizationFiles() []string {
-	return []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+// Rest is what was found beside specs and is not rendered, which may be meant. All are sorted.
+type Rest struct {
+	// NotRendered are the files of plain manifests, without those that components read and the
+	// golden files of modules.
+	NotRendered []string
+	// Nested are the files of the projects in folders below that a search left out.
+	Nested []string
+	// NotApplied are the project files beside files that a user named: such a file is rendered
+	// without its project.
+	NotApplied []string
 }
 
-// holdsOne reports whether a folder with these entries holds a file of one of the names.
-func holdsOne(entries []fs.DirEntry, names ...string) bool {
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return slices.Contains(names, e.Name()) && !e.IsDir() })
+// Unrendered returns what nothing renders, and reports what is likely a mistake. The argument used
+// has the folders of the modules that are rendered, and read the files that components read.
+func (d *Discovery) Unrendered(docs Documents, used map[Location]bool, read map[string]bool) Rest {
+	reportUnrenderedFiles(d, docs.beside, read)
+	reportUnrenderedPackages(d, docs.beside, used)
+	return Rest{NotRendered: notRendered(d, docs.Documents, read), Nested: nested(d), NotApplied: notApplied(d)}
 }
 
-// isComponentFolder reports whether a folder with these entries is that of a chart or of a
-// kustomization.
-func isComponentFolder(entries []fs.DirEntry) bool {
-	return holdsOne(entries, append(kustomizationFiles(), chartFile)...)
-}
-
-// Instead returns the chart or the kustomization in the folder of the CUE package that is the spec
-// called name. The folder is rendered as that if the package makes no objects.
-func (d *Discovery) Instead(name string) (spec.Transform, bool) {
-	t, ok := d.instead[name]
-	return t, ok
-}
-
-// Unrendered reports the CUE packages that make objects and that nothing renders, because
-// their folder holds specs too: a search takes a folder for one or the other. used are the
-// folders of the modules that are rendered.
-//
-// The chart, the kustomization and the compose file of a folder that is rendered as something
-// else are reported too, but for those in read, the files that components read.
-func (d *Discovery) Unrendered(used map[Location]bool, read map[string]bool) {
-	d.reportUnrenderedFiles(read)
+// reportUnrenderedPackages reports the CUE packages that make objects and that nothing renders,
+// because their folder holds specs too: a search takes a folder for one or the other.
+func reportUnrenderedPackages(d *Discovery, beside []Location, used map[Location]bool) {
 	done := maps.Clone(used)
-	for _, at := range d.beside {
+	for _, at := range beside {
 		if done[at] {
 			continue
 		}
@@ -65,7 +54,7 @@ func (d *Discovery) Unrendered(used map[Location]bool, read map[string]bool) {
 		entries, _ := at.Root.folder.List(at.Dir, maxEntries)
 		for _, e := range entries {
 			name := path.Join(at.Dir, e.Name())
-			if contentOf([]fs.DirEntry{e}) != cuePackage || d.locations[at.Root.Display(name)] != (Location{}) {
+			if contentOf([]fs.DirEntry{e}) != cuePackage || d.knows(at.Root.Display(name)) {
 				continue
 			}
 			if data, err := at.Root.read(name, spec.MaxFile); err == nil && holdsObject(data) {
@@ -79,22 +68,9 @@ func (d *Discovery) Unrendered(used map[Location]bool, read map[string]bool) {
 	}
 }
 
-// isFile reports whether a name is that of a regular file.
-func isFile(r *Root, name string) bool {
-	info, err := r.folder.Stat(name)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// holdsObject reports whether a CUE file seems to make an object of Kubernetes. A file that
-// defines something is taken for a library.
-func holdsObject(data []byte) bool {
-	has := func(expression string) bool { return regexp.MustCompile(expression).Match(data) }
-	return has(`\bapiVersion"?:`) && has(`\bkind"?:`) && !has(`(?m)^#\w+"?:`)
-}
-
 // reportUnrenderedFiles reports the charts, the kustomizations and the compose files of the
 // folders that were searched, if nothing reads them.
-func (d *Discovery) reportUnrenderedFiles(read map[string]bool) {
+func reportUnrenderedFiles(d *Discovery, beside []Location, read map[string]bool) {
 	if len(d.Errs.Failures()) > 0 {
 		return // What failed may be what reads them.
 	}
@@ -102,7 +78,7 @@ func (d *Discovery) reportUnrenderedFiles(read map[string]bool) {
 	for _, f := range d.folders {
 		holders[f.Location] = rendered(f, read)
 	}
-	for _, at := range d.beside {
+	for _, at := range beside {
 		holders[at] = "specs"
 	}
 	for _, b := range d.Bundles {
@@ -116,7 +92,7 @@ func (d *Discovery) reportUnrenderedFiles(read map[string]bool) {
 			files = append(files, composeNames()...)
 		}
 		for _, name := range files {
-			d.warnUnrendered(at, name, holder, read)
+			warnUnrendered(d, at, name, holder, read)
 		}
 	}
 }
@@ -137,13 +113,13 @@ func rendered(f folder, read map[string]bool) string {
 }
 
 // warnUnrendered warns of a file of a folder that is rendered as its holder is.
-func (d *Discovery) warnUnrendered(at Location, name, holder string, read map[string]bool) {
+func warnUnrendered(d *Discovery, at Location, name, holder string, read map[string]bool) {
 	file := path.Join(at.Dir, name)
 	shown := at.Root.Display(file)
 	data, err := at.Root.read(file, spec.MaxFile)
 	// A chart is read with all files of its folder.
 	isRead := read[shown] && (name == chartFile || !read[at.Root.Display(path.Join(at.Dir, chartFile))])
-	if err != nil || len(bytes.TrimSpace(data)) == 0 || isRead || d.isSingle(shown) || slices.Contains(d.given, shown) {
+	if err != nil || len(bytes.TrimSpace(data)) == 0 || isRead || d.components.holds(shown) || slices.Contains(d.given, shown) {
 		return
 	}
 	what := "kustomization"
@@ -159,4 +135,36 @@ func (d *Discovery) warnUnrendered(at Location, name, holder string, read map[st
 		Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: object.Pos{File: shown},
 		Err: fmt.Errorf("the %s in this folder is not rendered: the folder holds %s too", what, holder), Hint: hint,
 	})
+}
+
+// notRendered returns the files of Rest.NotRendered.
+func notRendered(d *Discovery, docs spec.Documents, read map[string]bool) []string {
+	ours := filesWithDocuments(d, docs)
+	maps.Copy(ours, read)
+	for _, m := range docs.ConfigMaps {
+		ours[m.Pos.File] = ours[m.Pos.File] || m.Module
+	}
+	out := slices.DeleteFunc(slices.Clone(d.searcher.manifests), func(name string) bool { return ours[name] || strings.HasSuffix(name, spec.GoldenSuffix) })
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// nested returns the files of Rest.Nested.
+func nested(d *Discovery) []string {
+	out := slices.DeleteFunc(slices.Clone(d.searcher.nested), d.knows)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// notApplied returns the files of Rest.NotApplied.
+func notApplied(d *Discovery) []string {
+	var out []string
+	for _, name := range d.given {
+		at := d.locations[name]
+		if beside := path.Join(at.Dir, spec.ProjectFile); isFile(at.Root, beside) && !d.knows(at.Root.Display(beside)) {
+			out = append(out, at.Root.Display(beside))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

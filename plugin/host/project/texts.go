@@ -1,0 +1,173 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// Report collects the mistakes of all files.
+type Report struct {
+	// Errs are the errors so far; callers append theirs.
+	Errs object.Errors
+}
+
+// Fail adds an error of a document or an argument.
+func (r *Report) Fail(pos object.Pos, hint string, err error) {
+	r.Errs = append(r.Errs, &object.Error{Stage: object.StageSpec, Pos: pos, Err: err, Hint: hint})
+}
+
+// FailAt adds an error of a field of a document.
+func (r *Report) FailAt(pos object.Pos, at object.Path, hint string, err error) {
+	r.Errs = append(r.Errs, &object.Error{Stage: object.StageSpec, Pos: pos, Path: at.String(), Err: err, Hint: hint})
+}
+
+// Suggest returns the hint for an unknown word, for the first hundred mistakes. A user with many
+// mistakes and many names has no use for more, and would wait for them.
+func (r *Report) Suggest(word string, known []string) string {
+	const most = 100
+	if len(r.Errs) > most {
+		return ""
+	}
+	return object.Suggest(word, known)
+}
+
+// texts are the files that are kept, each once, and where they are.
+type texts struct {
+	// Files are the files that hold documents, in the order in which they were found.
+	Files []spec.File
+	// Bundles are the bundles of Timoni, in the order in which they were found.
+	Bundles []Bundle
+
+	locations map[string]Location // by the name of the file in positions
+	// charged is Options.Charge, and ended the error of it.
+	charged func(text spec.File) error
+	ended   error
+}
+
+// Bundle is a bundle of Timoni that was found: a CUE file with the field bundle.
+type Bundle struct {
+	// File is the bundle; its location is that of its name.
+	File spec.File
+	// More are files that the user named beside it, which are unified with it.
+	More []spec.File
+	// Runtime is runtime.cue beside it, with the clusters; its Name is "" where there is
+	// none.
+	Runtime spec.File
+	// argument is set for one that the command line names as a file.
+	argument bool
+}
+
+// Files returns the files that are unified: File comes first.
+func (b Bundle) Files() []spec.File { return append([]spec.File{b.File}, b.More...) }
+
+// Location returns the location of a file, by its name in positions. It is the zero value if the
+// file was not found.
+func (t *texts) Location(file string) Location { return t.locations[file] }
+
+// knows reports whether a file was found, by its name in positions.
+func (t *texts) knows(file string) bool { return t.locations[file] != (Location{}) }
+
+// add keeps a file, once, and reports whether it did.
+func (t *texts) add(file spec.File, at Location) bool {
+	if t.knows(file.Name) || t.charge(file) != nil {
+		return false
+	}
+	t.locations[file.Name] = at
+	t.Files = append(t.Files, file)
+	return true
+}
+
+// charge charges for a text. After an error it charges for nothing more.
+func (t *texts) charge(text spec.File) error {
+	if t.ended == nil && t.charged != nil {
+		t.ended = t.charged(text)
+	}
+	return t.ended
+}
+
+// hasEnded reports whether the discovery has ended.
+func (t *texts) hasEnded() bool { return t.charge(spec.File{}) != nil }
+
+// Ended returns the error with which Options.Charge has ended the discovery, which is incomplete.
+func (t *texts) Ended() error { return t.ended }
+
+// mentionedLater reports whether a file may hold a document of Ropewalk behind the part that a
+// search reads, up to MaxManifests.
+func (t *texts) mentionedLater(r *Root, name string) bool {
+	f, err := r.folder.Open(name)
+	if err != nil {
+		return false // It was read a moment ago.
+	}
+	defer func() { _ = f.Close() }()
+	const overlap = 1 << 10
+	buffer := make([]byte, overlap+1<<20)
+	from := 0
+	for read := 0; read < MaxManifests && !t.hasEnded(); {
+		n, err := io.ReadFull(f, buffer[from:])
+		if ours, _ := spec.Mentions(buffer[:from+n]); ours {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+		read += n
+		from = copy(buffer, buffer[len(buffer)-overlap:])
+	}
+	return false
+}
+
+// Beside reads a file that the document in the file of names by a path relative to its folder. A
+// file of documents is kept, for excerpts: paths in it are relative to the same folder.
+func (t *texts) Beside(of, name string) (spec.File, error) {
+	at := t.locations[of]
+	i := slices.IndexFunc(t.Files, func(f spec.File) bool { return f.Name == of })
+	if i >= 0 && path.Clean(name) == path.Base(of) {
+		return t.Files[i], nil
+	}
+	data, err := at.Read(name)
+	if err != nil {
+		return spec.File{}, err
+	}
+	file := spec.File{Name: at.Root.Display(path.Join(at.Dir, name)), Data: spec.UTF8(data)}
+	if IsDocument(name) {
+		t.add(file, at)
+	}
+	return file, t.Ended()
+}
+
+// Below returns the files in a folder that the document in the file of names, and below it, by
+// paths relative to that folder, sorted. It returns at most one file more than most.
+func (t *texts) Below(of, folder string, most int) (out []string, err error) {
+	at := t.locations[of]
+	var list func(rel string) error
+	list = func(rel string) error {
+		entries, err := at.Root.folder.List(path.Join(at.Dir, folder, rel), maxEntries)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			name := path.Join(rel, e.Name())
+			switch {
+			case len(out) > most || e.Name() == ".gitkeep":
+			case e.IsDir() && strings.Count(name, "/") < most:
+				if err := list(name); err != nil {
+					return err
+				}
+			default:
+				out = append(out, name)
+			}
+		}
+		return nil
+	}
+	err = list(".")
+	slices.Sort(out)
+	return out, err
+}
