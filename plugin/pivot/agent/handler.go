@@ -250,3 +250,74 @@ func (a *Agent) dropRights(ctx context.Context, c *v1alpha1.PivotCluster) error 
 func (a *Agent) binding(cluster string) *rbacv1.RoleBinding {
 	return bootstrap.MoverBinding(v1alpha1.ClusterNamespacePrefix+cluster, a.Account)
 }
+
+// look renews the certificate, and reports what the cluster has reached.
+func (a *Agent) look(ctx context.Context) {
+	if err := a.renew(ctx); err != nil {
+		a.Log.Info("the certificate is not renewed", "reason", err.Error())
+	}
+	if a.link.Connected() && a.announced.Load() != a.identity.Load() {
+		a.link.Renewed() // The next session is of the new certificate, and tells the parent what is trusted now.
+	}
+	if err := a.report(ctx); err != nil && ctx.Err() == nil {
+		a.Log.Info("the cluster cannot be looked at", "reason", err.Error())
+	}
+}
+
+// report gives the link what the parent has to know, at once and in each session to come.
+func (a *Agent) report(ctx context.Context) error {
+	c, err := a.own(ctx)
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		a.doing.Store(int32(wire.AgentState_AGENT_STATE_WAITING))
+		return nil
+	}
+	a.link.ClusterHealth(a.Status(ctx))
+	r, err := a.receipt(ctx, c)
+	if err != nil {
+		return err
+	}
+	if !bootstrap.InCharge(c, r) {
+		return a.reportBootstrap(ctx, c, r)
+	}
+	a.doing.Store(int32(wire.AgentState_AGENT_STATE_IN_CHARGE))
+	if r != nil && r.InCharge() {
+		a.link.PivotComplete(&wire.PivotComplete{PivotId: r.ID, Digest: r.Digest})
+	}
+	if r == nil || r.Step.Ended() {
+		return a.dropRights(ctx, c)
+	}
+	return nil
+}
+
+// reportBootstrap reports a bootstrap whose GitOps has begun, or why it has not.
+func (a *Agent) reportBootstrap(ctx context.Context, c *v1alpha1.PivotCluster, r *state.Receipt) error {
+	id := c.Annotations[bootstrapAnnotation]
+	if id == "" {
+		a.doing.Store(int32(wire.AgentState_AGENT_STATE_WAITING))
+		return nil
+	}
+	begun, message, err := a.applier.State(ctx, &bootstrap.Bootstrap{Name: c.Name, Spec: c.Spec})
+	if err != nil {
+		return err
+	}
+	switch {
+	case r != nil && !r.Step.Ended():
+		a.doing.Store(int32(wire.AgentState_AGENT_STATE_IMPORTING))
+	case !begun:
+		a.doing.Store(int32(wire.AgentState_AGENT_STATE_BOOTSTRAPPING))
+	default:
+		a.doing.Store(int32(wire.AgentState_AGENT_STATE_BOOTSTRAPPED))
+	}
+	if !begun {
+		a.link.BootstrapComplete(&wire.BootstrapComplete{Id: id, Error: message})
+		return nil
+	}
+	a.link.BootstrapComplete(&wire.BootstrapComplete{Id: id})
+	return nil
+}
+
+// bootstrapAnnotation of the PivotCluster is the ID of the bootstrap that was applied.
+const bootstrapAnnotation = "pivot.ropewalk.dev/bootstrap-id"

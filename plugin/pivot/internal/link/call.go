@@ -36,7 +36,7 @@ func (c *child) Call(ctx context.Context, r state.Request) (state.Response, erro
 	}
 
 	// One call at a time.
-	ctx, cancel := context.WithTimeoutCause(ctx, c.server.options.Answer, errUnanswered)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.options.Answer, errUnanswered)
 	defer cancel()
 	select {
 	case c.calling <- struct{}{}:
@@ -75,7 +75,7 @@ func refused(why state.Refusal, format string, args ...any) state.Response {
 
 // await returns the session, once there is one.
 func (c *child) await(ctx context.Context) (*session, error) {
-	patience := time.NewTimer(c.server.options.Patience)
+	patience := time.NewTimer(c.options.Patience)
 	defer patience.Stop()
 	for {
 		n, changed := c.look()
@@ -88,7 +88,7 @@ func (c *child) await(ctx context.Context) (*session, error) {
 		select {
 		case <-changed:
 		case <-patience.C:
-			return nil, fmt.Errorf("%w for %s", ErrAway, c.server.options.Patience)
+			return nil, fmt.Errorf("%w for %s", ErrAway, c.options.Patience)
 		case <-ctx.Done():
 		}
 	}

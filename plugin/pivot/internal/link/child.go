@@ -18,9 +18,12 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
 )
 
+// ErrAway says that the child has no session.
+var ErrAway = errors.New("not connected")
+
 // child is what the server knows of a cluster, across its sessions.
 type child struct {
-	server  *Server
+	options *ServerOptions
 	cluster string
 	// calling is full while a call is under way: there is one at a time.
 	calling chan struct{}
@@ -55,9 +58,9 @@ func (c *child) begin(n *session) error {
 	c.seen = time.Now()
 	c.notify()
 	if c.silence == nil {
-		c.silence = time.AfterFunc(c.server.options.Lost, c.reportLost)
+		c.silence = time.AfterFunc(c.options.Lost, c.reportLost)
 	}
-	c.silence.Reset(c.server.options.Lost)
+	c.silence.Reset(c.options.Lost)
 	c.mu.Unlock()
 	if before != nil {
 		before.end(status.Errorf(codes.Aborted, "session %d of the cluster has begun, so that %d is over", n.number, before.number))
@@ -109,7 +112,7 @@ func (c *child) noteSeen() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen = time.Now()
-	c.silence.Reset(c.server.options.Lost)
+	c.silence.Reset(c.options.Lost)
 }
 
 // reportLost ends the session and reports the child as lost, after nothing was received for too
@@ -119,16 +122,29 @@ func (c *child) reportLost() {
 	n, seen := c.session, c.seen
 	c.mu.Unlock()
 	if n != nil {
-		n.end(status.Errorf(codes.DeadlineExceeded, "nothing was received for %s", c.server.options.Lost))
+		n.end(status.Errorf(codes.DeadlineExceeded, "nothing was received for %s", c.options.Lost))
 	}
 	c.events.Lock()
 	defer c.events.Unlock()
 	c.mu.Lock()
 	back := c.seen != seen
 	c.mu.Unlock()
-	if report := c.server.options.Events.Lost; report != nil && !back {
+	if report := c.options.Events.Lost; report != nil && !back {
 		report(c.cluster, seen)
 	}
+}
+
+// receive handles what the child sends on Connect.
+func (c *child) receive(n *session, m *wire.FromChild) error {
+	c.noteSeen()
+	if reply := m.GetReply(); reply != nil {
+		n.deliverAnswer(reply.GetOpId(), reply.GetResponse())
+		return nil
+	}
+	if proto.Size(m) > maxLevel {
+		return status.Errorf(codes.InvalidArgument, "the message has more than %d bytes", maxLevel)
+	}
+	return c.handle(n, m)
 }
 
 // handle calls the event of a message, if the session is not over. Meanwhile the child is not
@@ -141,7 +157,7 @@ func (c *child) handle(n *session, m *wire.FromChild) error {
 	}
 	c.silence.Stop()
 	defer c.noteSeen()
-	to := c.server.options.Events
+	to := c.options.Events
 	switch m := m.GetMessage().(type) {
 	case *wire.FromChild_AgentReady:
 		if to.AgentReady != nil {
@@ -162,6 +178,7 @@ func (c *child) handle(n *session, m *wire.FromChild) error {
 }
 
 func call[M any](f func(context.Context, string, M), ctx context.Context, cluster string, m M) { //nolint:revive // f is what is called
+
 	if f != nil {
 		f(ctx, cluster, m)
 	}

@@ -9,7 +9,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -100,6 +99,51 @@ type Client struct {
 	reconcile, status bool
 }
 
+// Levels of a child, beside AgentReady and Heartbeat.
+const (
+	levelHealth = iota
+	levelBootstrap
+	levelPivot
+	levelCount
+)
+
+// levels are the last message of each level.
+type levels [levelCount]*wire.FromChild
+
+// childSession is a session, on the child.
+type childSession struct {
+	number int64
+	ctx    context.Context
+	end    context.CancelCauseFunc
+	out    chan *wire.FromChild
+	bulk   chan *wire.Part
+	// changed has an element when a level has changed.
+	changed chan struct{}
+	// replying is held while the parts of an answer are sent.
+	replying sync.Mutex
+}
+
+func (n *childSession) wake() {
+	select {
+	case n.changed <- struct{}{}:
+	default: // It is awake.
+	}
+}
+
+// operations are the requests of pivots that a child carries out, and those that it has
+// carried out last. They outlive sessions.
+type operations struct {
+	mu    sync.Mutex
+	known map[string]*operation
+	// done are those that are carried out, the oldest first.
+	done []string
+	// slot is full while one is being carried out.
+	slot chan struct{}
+}
+
+// operation is one; answer is nil while it is not carried out.
+type operation struct{ answer []byte }
+
 // NewClient returns a client.
 func NewClient(o ClientOptions) (*Client, error) {
 	wire.Register()
@@ -116,60 +160,6 @@ func NewClient(o ClientOptions) (*Client, error) {
 		requests: make(chan struct{}, 1), silence: Silence{Since: time.Now(), Tried: time.Now()},
 		logBegin: rate.Sometimes{Interval: time.Minute}, logEnd: rate.Sometimes{Interval: time.Minute},
 	}, nil
-}
-
-// Run keeps a session with the parent until ctx ends. It goes on for ever without one. It is
-// called once.
-func (c *Client) Run(ctx context.Context) error {
-	c.mu.Lock()
-	c.silence = Silence{Since: time.Now(), Tried: time.Now()}
-	c.mu.Unlock()
-	go c.watch(ctx)
-	go c.handle(ctx)
-	for failures := 0; ; failures++ {
-		lasted, err := c.connect(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if errors.Is(err, errRenewed) {
-			failures = -1
-			continue
-		}
-		if lasted >= c.options.Good {
-			failures = 0
-		}
-		wait := c.backoff(failures)
-		c.noteFailure(err, lasted, wait)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// backoff returns a random time up to a bound that doubles with each failure, so that children
-// that lost their parent together do not come back together.
-func (c *Client) backoff(failures int) time.Duration {
-	most := c.options.MaxBackoff
-	if failures < 16 {
-		most = min(most, c.options.Backoff<<failures)
-	}
-	return rand.N(most + 1) //nolint:gosec // it is no secret
-}
-
-// noteFailure notes why a session ended, or was none, and logs that, once in a minute at most.
-func (c *Client) noteFailure(err error, lasted, wait time.Duration) {
-	c.mu.Lock()
-	c.silence.Tried, c.silence.Err = time.Now(), err
-	if lasted == 0 {
-		c.silence.Attempts++
-	}
-	silence := c.silence
-	c.mu.Unlock()
-	c.logEnd.Do(func() {
-		c.options.Log.Info("no session with the parent", "since", silence.Since.UTC().Format(time.RFC3339), "attempts", silence.Attempts, "retry", wait.String(), "error", err.Error())
-	})
 }
 
 // watch calls Silent. It has nothing in common with what it watches but the times.
@@ -287,6 +277,16 @@ func (c *Client) request(note func()) {
 	select {
 	case c.requests <- struct{}{}:
 	default: // It is noted already that there is something.
+	}
+}
+
+// set keeps a level, and wakes the session.
+func (c *Client) set(level int, m *wire.FromChild) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.levels[level] = m
+	if n := c.current; n != nil {
+		n.wake()
 	}
 }
 

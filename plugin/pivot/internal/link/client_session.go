@@ -7,7 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"math/rand/v2"
 	"time"
 
 	"google.golang.org/grpc"
@@ -18,50 +18,63 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
 )
 
-// Levels of a child, beside AgentReady and Heartbeat.
-const (
-	levelHealth = iota
-	levelBootstrap
-	levelPivot
-	levelCount
-)
-
-// levels are the last message of each level.
-type levels [levelCount]*wire.FromChild
-
-// childSession is a session, on the child.
-type childSession struct {
-	number int64
-	ctx    context.Context
-	end    context.CancelCauseFunc
-	out    chan *wire.FromChild
-	bulk   chan *wire.Part
-	// changed has an element when a level has changed.
-	changed chan struct{}
-	// replying is held while the parts of an answer are sent.
-	replying sync.Mutex
-}
-
 type (
 	clientConnect = grpc.GenericClientStream[wire.FromChild, wire.FromParent]
 	clientBulk    = grpc.GenericClientStream[wire.Part, wire.Part]
 )
 
-// set keeps a level, and wakes the session.
-func (c *Client) set(level int, m *wire.FromChild) {
+// Run keeps a session with the parent until ctx ends. It goes on for ever without one. It is
+// called once.
+func (c *Client) Run(ctx context.Context) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.levels[level] = m
-	if n := c.current; n != nil {
-		n.wake()
+	c.silence = Silence{Since: time.Now(), Tried: time.Now()}
+	c.mu.Unlock()
+	go c.watch(ctx)
+	go c.handle(ctx)
+	for failures := 0; ; failures++ {
+		lasted, err := c.connect(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(err, errRenewed) {
+			failures = -1
+			continue
+		}
+		if lasted >= c.options.Good {
+			failures = 0
+		}
+		wait := c.backoff(failures)
+		c.noteFailure(err, lasted, wait)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
-func (n *childSession) wake() {
-	select {
-	case n.changed <- struct{}{}:
-	default: // It is awake.
+// backoff returns a random time up to a bound that doubles with each failure, so that children
+// that lost their parent together do not come back together.
+func (c *Client) backoff(failures int) time.Duration {
+	most := c.options.MaxBackoff
+	if failures < 16 {
+		most = min(most, c.options.Backoff<<failures)
 	}
+	return rand.N(most + 1) //nolint:gosec // it is no secret
+}
+
+// noteFailure notes why a session ended, or was none, and logs that, once in a minute at most.
+func (c *Client) noteFailure(err error, lasted, wait time.Duration) {
+	c.mu.Lock()
+	c.silence.Tried, c.silence.Err = time.Now(), err
+	if lasted == 0 {
+		c.silence.Attempts++
+	}
+	silence := c.silence
+	c.mu.Unlock()
+	c.logEnd.Do(func() {
+		c.options.Log.Info("no session with the parent", "since", silence.Since.UTC().Format(time.RFC3339), "attempts", silence.Attempts, "retry", wait.String(), "error", err.Error())
+	})
 }
 
 // connect runs one session on a connection of its own. It returns how long the session lasted, and

@@ -6,7 +6,6 @@ package link
 import (
 	"context"
 	"encoding/json"
-	"sync"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
@@ -19,20 +18,6 @@ const (
 	// remembered is how many answers are.
 	remembered = 8
 )
-
-// operations are the requests of pivots that a child carries out, and those that it has
-// carried out last. They outlive sessions.
-type operations struct {
-	mu    sync.Mutex
-	known map[string]*operation
-	// done are those that are carried out, the oldest first.
-	done []string
-	// slot is full while one is being carried out.
-	slot chan struct{}
-}
-
-// operation is one; answer is nil while it is not carried out.
-type operation struct{ answer []byte }
 
 // handlePivot carries a request out, or sends its answer again. It does not wait.
 func (c *Client) handlePivot(ctx context.Context, id string, request []byte) {

@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 )
 
@@ -93,24 +92,4 @@ func list(ctx context.Context, api dynamic.ResourceInterface, options metav1.Lis
 		return nil, err
 	}
 	return found.UnstructuredContent(), nil
-}
-
-// parse reads a path such as /apis/cluster.x-k8s.io/v1beta2/namespaces/apps/machines/blue-0.
-func parse(path string) (gvr schema.GroupVersionResource, namespace, name string) {
-	part := strings.Split(strings.Trim(path, "/"), "/")
-	next := func() (out string) {
-		if len(part) > 0 {
-			out, part = part[0], part[1:]
-		}
-		return out
-	}
-	if next() == "apis" {
-		gvr.Group = next()
-	}
-	gvr.Version = next()
-	if len(part) > 2 && part[0] == "namespaces" {
-		_, namespace = next(), next()
-	}
-	gvr.Resource, name = next(), next()
-	return gvr, namespace, name
 }

@@ -157,23 +157,3 @@ func SetPaused(o *unstructured.Unstructured, status string, observed int64) {
 		map[string]any{"type": "Paused", "status": status, "observedGeneration": observed},
 	}, "status", "conditions")
 }
-
-// Observe lets all controllers see what is written: each object that they reconcile gets the
-// condition Paused that its Cluster asks for.
-func (s *Server) Observe() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for ref, old := range s.objects {
-		cluster := s.objects[plane.Ref{Group: Core, Kind: "Cluster", Namespace: ref.Namespace, Name: old.GetLabels()[ClusterName]}]
-		if cluster == nil || !reconciled(old) {
-			continue
-		}
-		status := "False"
-		if paused, _, _ := unstructured.NestedBool(cluster.Object, "spec", "paused"); paused {
-			status = "True"
-		}
-		o := old.DeepCopy()
-		SetPaused(o, status, o.GetGeneration())
-		s.store(old, o, "manager", false)
-	}
-}

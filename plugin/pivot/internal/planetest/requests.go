@@ -14,10 +14,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/testing"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
+
+// Client returns a client that talks to the server.
+func (s *Server) Client() dynamic.Interface {
+	lists := map[schema.GroupVersionResource]string{}
+	for gr, k := range s.kinds {
+		for _, v := range k.Served {
+			lists[gr.WithVersion(v)] = k.Kind + "List"
+		}
+	}
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists)
+	client.PrependReactor("*", "*", s.react)
+	return client
+}
 
 // react answers a request. The fake client makes one at a time.
 func (s *Server) react(action testing.Action) (bool, runtime.Object, error) {

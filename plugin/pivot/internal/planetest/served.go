@@ -7,6 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +20,15 @@ import (
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
+
+// Plane returns a plane of the server whose client does not wait between its attempts, and gives
+// up after a minute of such pauses.
+func (s *Server) Plane() *plane.Plane {
+	return plane.New(s.Client(), s.Options(plane.Options{
+		Name: s.prefix, Server: "https://" + s.prefix, Patience: time.Minute,
+		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+	}))
+}
 
 // Options returns the options of a Plane that discovers what the server serves.
 func (s *Server) Options(o plane.Options) plane.Options {
@@ -77,4 +88,24 @@ func (s *Server) metadata() metadata.Interface {
 		return true, list, nil
 	})
 	return client
+}
+
+// parse reads a path such as /apis/cluster.x-k8s.io/v1beta2/namespaces/apps/machines/blue-0.
+func parse(path string) (gvr schema.GroupVersionResource, namespace, name string) {
+	part := strings.Split(strings.Trim(path, "/"), "/")
+	next := func() (out string) {
+		if len(part) > 0 {
+			out, part = part[0], part[1:]
+		}
+		return out
+	}
+	if next() == "apis" {
+		gvr.Group = next()
+	}
+	gvr.Version = next()
+	if len(part) > 2 && part[0] == "namespaces" {
+		_, namespace = next(), next()
+	}
+	gvr.Resource, name = next(), next()
+	return gvr, namespace, name
 }

@@ -13,6 +13,9 @@ const (
 	infrastructure = "InfrastructureProvider"
 )
 
+// operatorGroup is the API group of the Cluster API Operator.
+const operatorGroup = "operator.cluster.x-k8s.io"
+
 // known is a provider whose objects Ropewalk makes.
 type known struct {
 	kind, name string

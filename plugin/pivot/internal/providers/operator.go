@@ -9,9 +9,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// operatorGroup is the API group of the Cluster API Operator.
-const operatorGroup = "operator.cluster.x-k8s.io"
-
 // YAML returns the objects by which the Cluster API Operator installs the providers of a plan, in
 // their order, with the namespaces that are not there yet. Credentials and variables of a provider
 // are in none of them: they are spec.configSecret, which is the user's.
