@@ -10,6 +10,10 @@
 // fetch modules and does not print. Errors are collected in Discovery.Errs, so that all
 // errors of all files are reported at once.
 //
+// It has three stages: [Discovery.Find] keeps the files that arguments name,
+// [Discovery.Documents] parses them, and [Discovery.Unrendered] returns what is left over
+// when the caller knows what its specs have read.
+//
 // A folder without ropewalk.yaml is searched for specs. Hidden folders, folders of other
 // modules (cue.mod, node_modules), folders with our output, and folders that are projects
 // of their own are left out; links are followed inside of the root, and what is reached
