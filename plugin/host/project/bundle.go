@@ -19,7 +19,7 @@ import (
 // bundles adds the bundles of Timoni to the texts.
 type bundles struct {
 	report *Report
-	texts  *texts
+	texts  *Texts
 }
 
 // addCUEFile adds a CUE file that a user named, which must be a bundle. Those of one command line

@@ -19,7 +19,7 @@ import (
 // searcher searches folders for specs.
 type searcher struct {
 	report *Report
-	texts  *texts
+	texts  *Texts
 	// values are those of Options.
 	values []string
 	// walks and candidates are the folders and the files that searches have been to: many

@@ -17,7 +17,7 @@ import (
 // Discovery collects the files of documents that the arguments name. Close it.
 type Discovery struct {
 	Report
-	texts
+	Texts
 	// Places are where they are.
 	Places *Places
 	// Missed is true where a project names a file or a folder that is not there.
@@ -41,10 +41,10 @@ func Open(opts Options) (*Discovery, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Discovery{Places: places, opts: opts, texts: texts{locations: map[string]Location{}, charged: opts.Charge}}
-	d.searcher = searcher{report: &d.Report, texts: &d.texts, values: opts.Values, walks: map[Location]*walk{}, candidates: map[string]candidate{}, deployed: map[string]bool{}}
-	d.bundles = bundles{&d.Report, &d.texts}
-	d.components = components{texts: &d.texts}
+	d := &Discovery{Places: places, opts: opts, Texts: Texts{locations: map[string]Location{}, charged: opts.Charge}}
+	d.searcher = searcher{report: &d.Report, texts: &d.Texts, values: opts.Values, walks: map[Location]*walk{}, candidates: map[string]candidate{}, deployed: map[string]bool{}}
+	d.bundles = bundles{&d.Report, &d.Texts}
+	d.components = components{texts: &d.Texts}
 	return d, nil
 }
 

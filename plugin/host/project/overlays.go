@@ -35,7 +35,7 @@ type Overlays struct {
 	CUE func(file string, data []byte) (object.Value, error)
 
 	report    *Report
-	texts     *texts
+	kept      *Texts
 	places    *Places
 	known     map[string]bool           // Names, once one was looked for
 	values    map[string][]object.Value // by spec, in order
@@ -48,7 +48,7 @@ type Overlays struct {
 func (d *Discovery) Overlays(names []string, incomplete bool) *Overlays {
 	return &Overlays{
 		Names: names, NamesIncomplete: incomplete, Texts: map[string][]byte{},
-		report: &d.Report, texts: &d.texts, places: d.Places, values: map[string][]object.Value{}, sets: map[string][]spec.Set{}, overrides: map[string][]spec.Override{},
+		report: &d.Report, kept: &d.Texts, places: d.Places, values: map[string][]object.Value{}, sets: map[string][]spec.Set{}, overrides: map[string][]spec.Override{},
 		helm: map[string][]spec.HelmSet{},
 	}
 }
@@ -61,7 +61,7 @@ func (o *Overlays) Read(files, sets, overrides []string) {
 		o.readValuesFile(arg)
 	}
 	for _, arg := range sets {
-		if o.texts.hasEnded() {
+		if o.kept.hasEnded() {
 			break
 		}
 		set, err := spec.ParseSet(arg)
@@ -142,7 +142,7 @@ func (o *Overlays) readValuesFile(arg string) {
 		return
 	}
 	o.Texts[pos.File] = data
-	if o.texts.charge(spec.File{Name: pos.File, Data: data}) != nil {
+	if o.kept.charge(spec.File{Name: pos.File, Data: data}) != nil {
 		return
 	}
 
@@ -260,7 +260,7 @@ func (o *Overlays) apply(name string, input object.Value, timoni bool) (out obje
 		layers = append(layers, input)
 	}
 	for _, v := range o.values[name] {
-		if o.texts.hasEnded() {
+		if o.kept.hasEnded() {
 			break
 		}
 		// Of a file in CUE the field has been taken already.
@@ -279,7 +279,7 @@ func (o *Overlays) apply(name string, input object.Value, timoni bool) (out obje
 	// Single values override all files.
 	own := spec.Own{}
 	for _, set := range o.sets[name] {
-		if o.texts.hasEnded() {
+		if o.kept.hasEnded() {
 			break
 		}
 		next, err := set.Into(input, own)
@@ -290,7 +290,7 @@ func (o *Overlays) apply(name string, input object.Value, timoni bool) (out obje
 		input = next
 	}
 	for _, override := range o.overrides[name] {
-		if o.texts.hasEnded() {
+		if o.kept.hasEnded() {
 			break
 		}
 		next, err := override.Over(input)

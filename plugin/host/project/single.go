@@ -18,7 +18,7 @@ import (
 
 // components are the files that are components by themselves.
 type components struct {
-	texts   *texts
+	texts   *Texts
 	singles []single
 }
 

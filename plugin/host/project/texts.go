@@ -39,8 +39,8 @@ func (r *Report) Suggest(word string, known []string) string {
 	return object.Suggest(word, known)
 }
 
-// texts are the files that are kept, each once, and where they are.
-type texts struct {
+// Texts are the files that are kept, each once, and where they are.
+type Texts struct {
 	// Files are the files that hold documents, in the order in which they were found.
 	Files []spec.File
 	// Bundles are the bundles of Timoni, in the order in which they were found.
@@ -70,13 +70,13 @@ func (b Bundle) Files() []spec.File { return append([]spec.File{b.File}, b.More.
 
 // Location returns the location of a file, by its name in positions. It is the zero value if the
 // file was not found.
-func (t *texts) Location(file string) Location { return t.locations[file] }
+func (t *Texts) Location(file string) Location { return t.locations[file] }
 
 // knows reports whether a file was found, by its name in positions.
-func (t *texts) knows(file string) bool { return t.locations[file] != (Location{}) }
+func (t *Texts) knows(file string) bool { return t.locations[file] != (Location{}) }
 
 // add keeps a file, once, and reports whether it did.
-func (t *texts) add(file spec.File, at Location) bool {
+func (t *Texts) add(file spec.File, at Location) bool {
 	if t.knows(file.Name) || t.charge(file) != nil {
 		return false
 	}
@@ -86,7 +86,7 @@ func (t *texts) add(file spec.File, at Location) bool {
 }
 
 // charge charges for a text. After an error it charges for nothing more.
-func (t *texts) charge(text spec.File) error {
+func (t *Texts) charge(text spec.File) error {
 	if t.ended == nil && t.charged != nil {
 		t.ended = t.charged(text)
 	}
@@ -94,14 +94,14 @@ func (t *texts) charge(text spec.File) error {
 }
 
 // hasEnded reports whether the discovery has ended.
-func (t *texts) hasEnded() bool { return t.charge(spec.File{}) != nil }
+func (t *Texts) hasEnded() bool { return t.charge(spec.File{}) != nil }
 
 // Ended returns the error with which Options.Charge has ended the discovery, which is incomplete.
-func (t *texts) Ended() error { return t.ended }
+func (t *Texts) Ended() error { return t.ended }
 
 // mentionedLater reports whether a file may hold a document of Ropewalk behind the part that a
 // search reads, up to MaxManifests.
-func (t *texts) mentionedLater(r *Root, name string) bool {
+func (t *Texts) mentionedLater(r *Root, name string) bool {
 	f, err := r.folder.Open(name)
 	if err != nil {
 		return false // It was read a moment ago.
@@ -126,7 +126,7 @@ func (t *texts) mentionedLater(r *Root, name string) bool {
 
 // Beside reads a file that the document in the file of names by a path relative to its folder. A
 // file of documents is kept, for excerpts: paths in it are relative to the same folder.
-func (t *texts) Beside(of, name string) (spec.File, error) {
+func (t *Texts) Beside(of, name string) (spec.File, error) {
 	at := t.locations[of]
 	i := slices.IndexFunc(t.Files, func(f spec.File) bool { return f.Name == of })
 	if i >= 0 && path.Clean(name) == path.Base(of) {
@@ -145,7 +145,7 @@ func (t *texts) Beside(of, name string) (spec.File, error) {
 
 // Below returns the files in a folder that the document in the file of names, and below it, by
 // paths relative to that folder, sorted. It returns at most one file more than most.
-func (t *texts) Below(of, folder string, most int) (out []string, err error) {
+func (t *Texts) Below(of, folder string, most int) (out []string, err error) {
 	at := t.locations[of]
 	var list func(rel string) error
 	list = func(rel string) error {

@@ -27,7 +27,7 @@ func TestSuggestionsEndAfterAHundredMistakes(t *testing.T) {
 func TestAFileIsKeptOnceAndChargedOnce(t *testing.T) {
 	t.Parallel()
 	var charged []string
-	kept := texts{locations: map[string]Location{}, charged: func(f spec.File) error {
+	kept := Texts{locations: map[string]Location{}, charged: func(f spec.File) error {
 		charged = append(charged, f.Name)
 		if f.Name == "large.yaml" {
 			return errors.New("full")
