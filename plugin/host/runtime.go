@@ -51,8 +51,8 @@ func readRuntime(d *project.Discovery, opts Options) *runtime {
 	r := &runtime{values: map[string]string{}, lookup: opts.LookupRuntime, asked: map[string]bool{}, attributes: map[string][]string{}}
 	for _, arg := range opts.Runtime {
 		// NAME=VALUE is a value.
-		name, value, ok := strings.Cut(arg, "=")
-		if ok && regexp.MustCompile(`^[\w.-]+$`).MatchString(name) {
+		name, value, ok := CutRuntime(arg)
+		if ok {
 			r.values[name] = value
 			r.given = append(r.given, name)
 			continue
@@ -60,7 +60,7 @@ func readRuntime(d *project.Discovery, opts Options) *runtime {
 
 		// Anything else is a file of values, or of CUE.
 		pos := object.Pos{File: "--runtime " + path.Clean(arg)}
-		if ok {
+		if strings.Contains(arg, "=") {
 			// What follows the sign may be a secret.
 			d.Fail(object.Pos{File: "--runtime"}, "", fmt.Errorf("what begins with %q is not a name: expected NAME=VALUE or FILE", regexp.MustCompile(`^[\w.-]*`).FindString(name)))
 			continue
@@ -81,6 +81,16 @@ func readRuntime(d *project.Discovery, opts Options) *runtime {
 		r.readFile(d, file)
 	}
 	return r
+}
+
+// CutRuntime splits NAME=VALUE of an option --runtime, and reports whether it has that form. The
+// value may be empty: NAME= sets a text of no characters.
+func CutRuntime(arg string) (name, value string, ok bool) {
+	name, value, ok = strings.Cut(arg, "=")
+	if !ok || !regexp.MustCompile(`^[\w.-]+$`).MatchString(name) {
+		return "", "", false
+	}
+	return name, value, true
 }
 
 // readFile reads a file of values: a map of texts, numbers and booleans.

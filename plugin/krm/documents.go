@@ -241,7 +241,7 @@ func settingsOf(config object.Object) (settings, error) {
 		}}
 	}
 	for i, line := range strings.Split(a[settingRuntime], "\n") {
-		if name, _, ok := strings.Cut(line, "="); line != "" && (!ok || name == "" || strings.Trim(line, "=") == name) {
+		if _, _, ok := host.CutRuntime(line); !ok && line != "" {
 			return settings{}, mistake("a value that has several lines cannot be given here", "annotation %q, line %d: expected NAME=VALUE", settingRuntime, i+1)
 		}
 	}
