@@ -31,7 +31,7 @@ var (
 	// ErrUnavailable says that a server did not answer as it should, and may do
 	// so later: time-outs, refused connections, HTTP 429 and 5xx.
 	ErrUnavailable = errors.New("unavailable")
-	// ErrHostKey says that the key of a host is not the known one.
+	// ErrHostKey says that a host has another key than the known key.
 	ErrHostKey = errors.New("unknown host key")
 	// ErrDigest says that content is not what its digest says.
 	ErrDigest = errors.New("wrong digest")
@@ -58,7 +58,7 @@ func (r *refusal) Unwrap() error { return r.is }
 // PlainError says that a server would have to be spoken to without TLS, which
 // was not allowed for it. It comes with one of the sentinels.
 type PlainError struct {
-	// Host is that of the server, with its port where the reference has one.
+	// Host names the server, with the port that the reference has.
 	Host string
 }
 

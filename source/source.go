@@ -14,16 +14,16 @@ type Tree struct {
 	FS fs.FS
 	// Origin says where the tree comes from, for people and provenance.
 	Origin string
-	// Revision is the immutable revision that a mutable reference led to, such
-	// as main@sha1:… or v1.2.0@sha256:…; "" where the origin has none.
+	// Revision is the immutable revision that a mutable reference led to, such as main@sha1:… or
+	// v1.2.0@sha256:…; "" where the origin has no revisions.
 	Revision string
-	// Pinned is a reference of the same type that always leads to this revision,
-	// such as oci://host/repo@sha256:…; "" where the origin has none.
+	// Pinned is a reference of the same type that always leads to this revision, such as
+	// oci://host/repo@sha256:…; "" where the origin has no such reference.
 	Pinned string
 	// Digest is sha256:<hex> of the canonical, uncompressed tar of the files.
 	Digest string
-	// Version is that which the publisher of an artifact has given it; "" where it has
-	// none, or the tree was not published.
+	// Version was given by the publisher of an artifact; "" if the publisher gave no version, or
+	// the tree was not published.
 	Version string
 	// Dir is the folder of the package inside FS; "." is the root.
 	Dir string
@@ -33,14 +33,14 @@ type Tree struct {
 type Ref struct {
 	// Type chooses the fetcher: path, embedded, inline, configmap, git, …
 	Type string
-	// Ref is what the type makes of it: a path, a name, a URL, CUE text.
+	// Ref has the form that the type requires: a path, a name, a URL, CUE text.
 	Ref string
 	// Path is a sub-path inside what Ref names.
 	Path string
-	// Secret names the Secret with the credentials for Ref; "" takes those that
-	// the fetcher has by itself, or none.
+	// Secret names the Secret with the credentials for Ref; "" takes the credentials that the
+	// fetcher has by itself, if any exist.
 	Secret string
-	// Verify says which signature Ref must have; the zero value asks for none.
+	// Verify says which signature Ref must have; the zero value asks for no signature.
 	Verify Verify
 }
 
@@ -52,11 +52,10 @@ type Verify struct {
 	Secret string
 }
 
-// Secrets gets Secrets by name: the name of each entry with its value, as they
-// are in data of a Secret of Kubernetes, decoded. What the entries are called
-// is that of Flux: username and password, bearerToken, identity, identity.pub
-// and known_hosts, ca.crt, .dockerconfigjson, and *.pub or *.asc for keys to
-// verify with. An error is ErrNotFound where there is no such Secret.
+// Secrets gets Secrets by name: the name of each entry with its value, as they are in data of a
+// Secret of Kubernetes, decoded. The entries have the names that Flux uses: username and password,
+// bearerToken, identity, identity.pub and known_hosts, ca.crt, .dockerconfigjson, and *.pub or
+// *.asc for keys to verify with. An error is ErrNotFound where there is no such Secret.
 type Secrets interface {
 	Secret(ctx context.Context, name string) (map[string][]byte, error)
 }
@@ -80,20 +79,20 @@ type FetcherFunc func(ctx context.Context, ref Ref) (Tree, error)
 // Fetch calls f.
 func (f FetcherFunc) Fetch(ctx context.Context, ref Ref) (Tree, error) { return f(ctx, ref) }
 
-// Resolver is a fetcher that can say where a reference leads without getting
-// it. It is what a cache and a lock ask for.
+// Resolver is a fetcher that also resolves a reference without getting it. Caches and locks need
+// it.
 type Resolver interface {
 	Fetcher
 	// Resolve asks no server where ref is immutable by itself.
 	Resolve(ctx context.Context, ref Ref) (Resolved, error)
 }
 
-// Resolved is where a reference leads now.
+// Resolved is the present target of a reference.
 type Resolved struct {
 	// Ref is the reference with an immutable revision in it; Fetch of it gives
 	// the same tree always.
 	Ref Ref
-	// Revision is what Tree.Revision will be.
+	// Revision has the value that Tree.Revision will have.
 	Revision string
 	// Immutable says that the reference that was asked for cannot lead elsewhere
 	// tomorrow.
@@ -102,10 +101,10 @@ type Resolved struct {
 
 // Limits bound a tree. The zero value means the defaults.
 type Limits struct {
-	// Files is how many files a tree may hold; 10,000 where zero.
+	// Files limits the files of a tree; 10,000 where zero.
 	Files int
-	// Bytes is how large all files may be together; 64 MiB where zero.
+	// Bytes limits the size of all files together; 64 MiB where zero.
 	Bytes int64
-	// Depth is how many folders deep a file may lie; 64 where zero.
+	// Depth limits the folders above a file; 64 where zero.
 	Depth int
 }

@@ -85,8 +85,8 @@ func (b *Builder) Add(name string, data []byte) error {
 	return nil
 }
 
-// Link puts a symbolic link into the tree. The reader of the tree resolves it, see
-// source/local. Trees of modules that fetchers return have none.
+// Link puts a symbolic link into the tree. The reader of the tree resolves it, see source/local.
+// Trees of modules that fetchers return have no links.
 func (b *Builder) Link(name, target string) error {
 	if err := b.Room(name, int64(len(target))); err != nil {
 		return err
@@ -141,6 +141,8 @@ func NewTree(files map[string][]byte, origin, revision string) (Tree, error) {
 // control system, where a file could become code.
 func CheckPath(name string) error {
 	bad := func(why string) error { return Refuse(ErrPath, fmt.Sprintf("path %q %s", name, why)) }
+
+	// The text as a whole comes first, so that the parts can be shown in messages.
 	switch {
 	case name == "":
 		return bad("is empty")
@@ -153,6 +155,8 @@ func CheckPath(name string) error {
 	case len(name) > 4096:
 		return bad("is longer than 4096 bytes")
 	}
+
+	// No part may lead elsewhere.
 	for part := range strings.SplitSeq(name, "/") {
 		if part == ".." {
 			return bad("leaves its root")

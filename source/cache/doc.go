@@ -22,8 +22,7 @@
 //   - The store never makes a fetch fail. A full disk or a directory without write
 //     access costs time, is counted, and is reported to a function.
 //   - The resolution of a mutable reference is trusted for a time (TTL) and then
-//     requested again; if the server does not answer, the old one is not used
-//     silently.
+//     requested again; if the server does not answer, the old resolution is not used silently.
 //
 // An entry is DIR/KIND/NAME.entry, where NAME is the SHA-256 of kind and key; its
 // first line is a header with digest, size, kind and key, and the rest is the

@@ -26,7 +26,7 @@ const (
 	KindTree = "tree"
 	// KindPointer is the tree that an immutable reference leads to.
 	KindPointer = "pointer"
-	// KindResolution is where a mutable reference led, and when.
+	// KindResolution holds the target of a mutable reference, with the time of the answer.
 	KindResolution = "resolution"
 	// KindRender is for the results of renders, which plugin/host keeps.
 	KindRender = "render"
@@ -42,10 +42,10 @@ const (
 	maxHeader = 64 << 10 // more than the header of the longest key, quoted
 )
 
-// Entry is what a store holds under a kind and a key.
+// Entry is one file of a store, with its kind and key.
 type Entry struct {
 	Kind string `json:"kind"`
-	// Key is what the entry was put under; "" if its header cannot be read.
+	// Key identifies the entry within its kind; "" if its header cannot be read.
 	Key string `json:"key,omitempty"`
 	// Size is the bytes on disk, with the header.
 	Size int64 `json:"size"`
@@ -55,7 +55,7 @@ type Entry struct {
 	Digest string `json:"digest,omitempty"`
 	// File is the path below the directory of the store, with slashes.
 	File string `json:"file"`
-	// Bad is what is wrong with the entry; "" if nothing is known to be.
+	// Bad describes a fault of the entry; "" if no fault is known.
 	Bad string `json:"bad,omitempty"`
 }
 
@@ -76,14 +76,17 @@ func errInvalidKind(kind string) error {
 	return source.Refuse(ErrEntry, fmt.Sprintf("invalid kind of cache entry %q: use lower-case letters", kind))
 }
 
-// isKind reports whether a name is that of a kind, and so of a directory of this store.
+// isKind reports whether a name is valid for a kind, and so for a directory of this store.
 func isKind(name string) bool {
 	notLetter := func(r rune) bool { return r < 'a' || r > 'z' }
-	return name != "" && len(name) <= maxKind && name != tempDir && name != oldLock && !strings.ContainsFunc(name, notLetter)
+	if name == "" || name == tempDir || name == oldLock {
+		return false
+	}
+	return len(name) <= maxKind && !strings.ContainsFunc(name, notLetter)
 }
 
-// isEntry reports whether a name is that of the file of an entry. Other files in the
-// directory are never touched.
+// isEntry reports whether the file of an entry has such a name. Other files in the directory are
+// never touched.
 func isEntry(name string) bool {
 	stem, ok := strings.CutSuffix(name, suffix)
 	raw, err := hex.DecodeString(stem)
@@ -102,8 +105,8 @@ func header(kind, key string, data []byte) []byte {
 	return fmt.Appendf(nil, magic+"sha256:%x %d %s %q\n", sha256.Sum256(data), len(data), kind, key)
 }
 
-// cutHeader returns what comes after the header of an entry; false if header and content are
-// not those of kind and key to the last byte.
+// cutHeader returns what comes after the header of an entry; false unless header and content match
+// kind and key to the last byte.
 func cutHeader(raw []byte, kind, key string) ([]byte, bool) {
 	i := bytes.IndexByte(raw, '\n') + 1
 	return raw[i:], bytes.Equal(raw[:i], header(kind, key, raw[i:]))
@@ -111,14 +114,14 @@ func cutHeader(raw []byte, kind, key string) ([]byte, bool) {
 
 // parseHeader reads the header of an entry.
 func parseHeader(line string) (e Entry, err error) {
-	rest, ok := strings.CutPrefix(line, magic)
+	fields, ok := strings.CutPrefix(line, magic)
 	if !ok {
 		return e, errors.New("its header is not of this version")
 	}
-	digest, rest, _ := strings.Cut(rest, " ")
-	_, rest, _ = strings.Cut(rest, " ")
-	kind, rest, _ := strings.Cut(rest, " ")
-	key, err := strconv.Unquote(strings.TrimSuffix(rest, "\n"))
+	digest, fields, _ := strings.Cut(fields, " ")
+	_, fields, _ = strings.Cut(fields, " ")
+	kind, fields, _ := strings.Cut(fields, " ")
+	key, err := strconv.Unquote(strings.TrimSuffix(fields, "\n"))
 	if err != nil {
 		return e, errors.New("its header cannot be parsed")
 	}
@@ -133,6 +136,8 @@ func inspect(r io.Reader, file string, verify bool) Entry {
 	if err != nil {
 		return Entry{Kind: path.Dir(file), File: file, Bad: "its header is truncated"}
 	}
+
+	// An entry must lie where its kind and key put it.
 	head := string(line)
 	e, err := parseHeader(head)
 	switch {
@@ -145,6 +150,8 @@ func inspect(r io.Reader, file string, verify bool) Entry {
 	if !verify {
 		return e
 	}
+
+	// The header holds the digest of the content.
 	data, err := io.ReadAll(buffered)
 	switch {
 	case err != nil:

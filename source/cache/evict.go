@@ -21,11 +21,11 @@ const (
 	// An eviction leaves 1/headroom of the limit free, so that not every write has
 	// to evict.
 	headroom = 10
-	// scanPart of the limit is what a process writes between two scans, because
-	// other processes write too.
+	// scanPart is the part of the limit that a process writes between two scans, because other
+	// processes write too.
 	scanPart = 100
-	// future is how far the last use of an entry may lie ahead before it counts as
-	// unknown: the clock was wrong, and the entry would stay for ever.
+	// future limits how far the last use of an entry may lie ahead before it counts as unknown: the
+	// clock was wrong, and the entry would stay for ever.
 	future = time.Hour
 	// staleAfter is the age of temporary files of killed processes.
 	staleAfter = time.Hour
@@ -142,11 +142,12 @@ func (s *Store) delete(files []file) (Pruned, error) {
 
 // listStale lists what killed processes left, by path below the directory.
 func (s *Store) listStale() []string {
-	entries, _ := os.ReadDir(filepath.Join(s.dir, tempDir)) // a directory that cannot be read has none
+	entries, _ := os.ReadDir(filepath.Join(s.dir, tempDir)) // a directory that cannot be read has no entries
 	var out []string
 	for _, e := range entries {
 		info, err := e.Info()
-		if err == nil && info.Mode().IsRegular() && strings.HasSuffix(e.Name(), suffix) && s.now().Sub(info.ModTime()) > staleAfter {
+		isOurs := err == nil && info.Mode().IsRegular() && strings.HasSuffix(e.Name(), suffix)
+		if isOurs && s.now().Sub(info.ModTime()) > staleAfter {
 			out = append(out, path.Join(tempDir, e.Name()))
 		}
 	}
@@ -163,26 +164,26 @@ func (s *Store) sweep() (gone int) {
 	return gone
 }
 
-// PruneOptions are those of [Store.Prune]. The zero value removes what is over the
-// limit of the store.
+// PruneOptions select the entries that [Store.Prune] removes. The zero value removes what is over
+// the limit of the store.
 type PruneOptions struct {
 	// Kind bounds everything else to entries of one kind; "" means all.
 	Kind string
 	// All removes every entry.
 	All bool
-	// OlderThan removes entries that were not used for longer; zero removes none.
+	// OlderThan removes entries that were not used for longer; zero keeps them.
 	OlderThan time.Duration
 	// MaxBytes removes the least recently used entries until the rest is no larger;
 	// the limit of the store if zero.
 	MaxBytes int64
 }
 
-// Pruned is what was removed.
+// Pruned counts the removed entries.
 type Pruned struct {
 	Entries int
-	// Bytes are those of the files.
+	// Bytes counts the content of the removed files.
 	Bytes int64
-	// Stale is how many temporary files of killed processes were removed too.
+	// Stale counts the temporary files of killed processes, which are removed too.
 	Stale int
 }
 
@@ -205,21 +206,21 @@ func (s *Store) Prune(ctx context.Context, opts PruneOptions) (Pruned, error) {
 
 // choose returns the files that the options remove.
 func (o PruneOptions) choose(files []file, limit int64, now time.Time) []file {
-	var out, rest []file
+	var removed, kept []file
 	for _, f := range files {
 		switch {
 		case o.Kind != "" && f.kind != o.Kind:
 		case o.All, o.OlderThan > 0 && now.Sub(f.used) > o.OlderThan:
-			out = append(out, f)
+			removed = append(removed, f)
 		default:
-			rest = append(rest, f)
+			kept = append(kept, f)
 		}
 	}
 	limit = cmp.Or(o.MaxBytes, limit)
 	if limit > 0 {
-		out = append(out, oldest(rest, limit)...)
+		removed = append(removed, oldest(kept, limit)...)
 	}
-	return out
+	return removed
 }
 
 // Ls lists the entries, sorted by file, from their headers: the content is not
@@ -234,6 +235,8 @@ func (s *Store) each(ctx context.Context, verify bool) iter.Seq2[Entry, error] {
 			if err != nil {
 				break
 			}
+
+			// Another process may have removed the entry since the scan.
 			f, failed := os.Open(filepath.Join(s.dir, listed.name))
 			if errors.Is(failed, fs.ErrNotExist) {
 				continue
@@ -242,6 +245,7 @@ func (s *Store) each(ctx context.Context, verify bool) iter.Seq2[Entry, error] {
 			if err != nil {
 				break
 			}
+
 			e := inspect(f, listed.name, verify)
 			_ = f.Close() // it was only read
 			e.Size, e.Used = listed.size, listed.used
@@ -255,7 +259,7 @@ func (s *Store) each(ctx context.Context, verify bool) iter.Seq2[Entry, error] {
 	}
 }
 
-// VerifyOptions are those of [Store.Verify].
+// VerifyOptions configure [Store.Verify].
 type VerifyOptions struct {
 	// Remove removes what is bad or stale; without it nothing is changed.
 	Remove bool

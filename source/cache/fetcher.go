@@ -21,9 +21,9 @@ const DefaultTTL = 5 * time.Minute
 type Fetcher struct {
 	// Next gets what is not cached.
 	Next source.Resolver
-	// Store keeps trees and resolutions on disk; nil keeps none.
+	// Store keeps trees and resolutions on disk; nil disables caching.
 	Store *Store
-	// TTL is how long the resolution of a mutable reference without a Secret is
+	// TTL limits the time for which the resolution of a mutable reference without a Secret is
 	// trusted; [DefaultTTL] if zero, not at all if negative.
 	TTL time.Duration
 	// Scope names whose credentials Next uses, such as a namespace and a service
@@ -31,7 +31,7 @@ type Fetcher struct {
 	Scope string
 	// Offline never asks Next, and trusts resolutions of any age.
 	Offline bool
-	// Limits bound trees from the store, as those of Next bound what it gets.
+	// Limits bound trees from the store. Next has its own limits.
 	Limits source.Limits
 	// Keys returns a digest of the keys in a Secret that signatures are verified with,
 	// so that a tree that was verified with other keys is a miss; see [KeysOf]. If it
@@ -47,14 +47,13 @@ type Fetcher struct {
 
 var _ source.Resolver = (*Fetcher)(nil)
 
-// Checker asks a server whether a reference may be fetched with its Secret, without
-// fetching it. Next of a Fetcher should be one: otherwise a reference with a Secret
-// is fetched every time.
+// Checker asks a server whether a reference may be fetched with its Secret, without fetching it.
+// Next of a Fetcher should be a Checker: otherwise a reference with a Secret is fetched every time.
 type Checker interface {
 	Check(ctx context.Context, ref source.Ref) error
 }
 
-// resolution is where a reference led, and when.
+// resolution is the target of a reference at a time.
 type resolution struct {
 	Ref       source.Ref `json:"ref"`
 	Revision  string     `json:"revision"`
@@ -62,8 +61,8 @@ type resolution struct {
 	At        time.Time  `json:"at"`
 }
 
-// Fetch gets the tree of a reference from the store, or from Next. Errors are those of Next,
-// and ErrOffline.
+// Fetch gets the tree of a reference from the store, or from Next. Errors are ErrOffline and the
+// errors of Next.
 func (f *Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
 	if f.bypasses(ref) {
 		return f.Next.Fetch(ctx, ref)
@@ -76,19 +75,22 @@ func (f *Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error
 	if tree, ok, err := f.findAllowed(ctx, ref, key); ok || err != nil {
 		return tree, err
 	}
-	known, fresh := f.lookUpTrusted(ctx, ref, key)
+
+	// A mutable reference is resolved, unless its last resolution is still trusted.
+	cached, fresh := f.lookUpTrusted(ctx, ref, key)
 	if !fresh {
-		known, err = f.resolveNext(ctx, ref, key, known)
+		cached, err = f.resolveNext(ctx, ref, key, cached)
 		if err != nil {
 			return source.Tree{}, err
 		}
 	}
-	tree, err := f.follow(ctx, ref, key, known)
+
+	// The target of a cached resolution may be gone, as after a forced push.
+	tree, err := f.follow(ctx, ref, key, cached)
 	if fresh && !f.Offline && errors.Is(err, source.ErrNotFound) {
-		// The cached resolution is gone, as after a forced push.
-		known, err = f.resolveNext(ctx, ref, key, known)
+		cached, err = f.resolveNext(ctx, ref, key, cached)
 		if err == nil {
-			tree, err = f.follow(ctx, ref, key, known)
+			tree, err = f.follow(ctx, ref, key, cached)
 		}
 	}
 	return tree, err
@@ -104,11 +106,11 @@ func (f *Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved,
 	if err != nil {
 		return source.Resolved{}, err
 	}
-	known, fresh := f.lookUpTrusted(ctx, ref, key)
+	cached, fresh := f.lookUpTrusted(ctx, ref, key)
 	if !fresh {
-		known, err = f.resolveNext(ctx, ref, key, known)
+		cached, err = f.resolveNext(ctx, ref, key, cached)
 	}
-	return source.Resolved{Ref: known.Ref, Revision: known.Revision, Immutable: known.Immutable}, err
+	return source.Resolved{Ref: cached.Ref, Revision: cached.Revision, Immutable: cached.Immutable}, err
 }
 
 // bypasses reports whether a reference bypasses the store: one with credentials in it must
@@ -117,7 +119,7 @@ func (f *Fetcher) bypasses(ref source.Ref) bool {
 	return !f.Offline && scrub(ref.Ref) != ref.Ref
 }
 
-// lookUp returns the cached resolution of a reference; its time is zero if there is none.
+// lookUp returns the cached resolution of a reference; its time is zero if there is no such entry.
 // Fresh reports whether it may be used.
 func (f *Fetcher) lookUp(ctx context.Context, key string) (r resolution, fresh bool) {
 	if f.Store == nil {
@@ -132,7 +134,8 @@ func (f *Fetcher) lookUp(ctx context.Context, key string) (r resolution, fresh b
 		ttl = DefaultTTL
 	}
 	age := f.Store.now().Sub(r.At)
-	return r, r.Immutable || f.Offline || age >= 0 && age < ttl
+	isYoung := age >= 0 && age < ttl
+	return r, r.Immutable || f.Offline || isYoung
 }
 
 // lookUpTrusted works as lookUp does, except that the resolution of a reference with a Secret
@@ -177,9 +180,11 @@ func (f *Fetcher) resolveNext(ctx context.Context, ref source.Ref, key string, o
 		if now, fresh := f.lookUpTrusted(ctx, ref, key); fresh && now.At.After(old.At) {
 			return source.Resolved{Ref: now.Ref, Revision: now.Revision, Immutable: now.Immutable}, nil
 		}
-		resolved, err := f.Next.Resolve(ctx, ref)
+
 		// A reference that is its own resolution needs no entry.
-		if err == nil && f.Store != nil && (!resolved.Immutable || resolved.Ref != ref) {
+		resolved, err := f.Next.Resolve(ctx, ref)
+		needsEntry := !resolved.Immutable || resolved.Ref != ref
+		if err == nil && f.Store != nil && needsEntry {
 			f.report(f.Store.putRecord(ctx, KindResolution, key, resolution{
 				Ref: resolved.Ref, Revision: resolved.Revision, Immutable: resolved.Immutable, At: f.Store.now(),
 			}))
@@ -209,57 +214,62 @@ func (f *Fetcher) findPinned(ctx context.Context, ref source.Ref, key string) (r
 }
 
 // errMissing returns the error for what cannot be fetched offline.
-func errMissing(what string) error {
-	return source.Refuse(ErrOffline, what+" is not in the cache; run the same command once without --offline")
+func errMissing(missing string) error {
+	return source.Refuse(ErrOffline, missing+" is not in the cache; run the same command once without --offline")
 }
 
 // follow gets the tree that a resolution leads to.
-func (f *Fetcher) follow(ctx context.Context, ref source.Ref, key string, to resolution) (source.Tree, error) {
-	// With a signature, Next gets the reference as it was written: the signature may
-	// be that of a tag, which its commit does not have.
-	asWritten := !to.Immutable && (ref.Verify.Provider != "" || to.Ref == ref)
-	want, wantKey := to.Ref, key
+func (f *Fetcher) follow(ctx context.Context, ref source.Ref, key string, target resolution) (source.Tree, error) {
+	// With a signature, Next gets the reference as it was written: a tag may have the signature,
+	// and its commit no signature.
+	asWritten := !target.Immutable && (ref.Verify.Provider != "" || target.Ref == ref)
+	want, wantKey := target.Ref, key
 	if asWritten {
-		want, wantKey = ref, fmt.Sprintf("%s at %q", key, to.Revision)
-	} else if to.Ref != ref {
+		want, wantKey = ref, fmt.Sprintf("%s at %q", key, target.Revision)
+	} else if target.Ref != ref {
 		var err error
-		wantKey, err = f.key(ctx, to.Ref)
+		wantKey, err = f.key(ctx, target.Ref)
 		if err != nil {
 			return source.Tree{}, err
 		}
 	}
+
+	// Concurrent callers of one tree share the lookup and the fetch.
 	tree, _, err := f.fetches.Do(ctx, wantKey, func(ctx context.Context) (source.Tree, error) {
 		// The server has accepted the credentials when it resolved a mutable reference.
 		find := f.findStored
-		if to.Immutable {
+		if target.Immutable {
 			find = f.findAllowed
 		}
 		if tree, ok, err := find(ctx, ref, wantKey); ok || err != nil {
 			return tree, err
 		}
 		if f.Offline {
-			return source.Tree{}, errMissing(fmt.Sprintf("the tree of %q at %q", scrub(ref.Ref), to.Revision))
+			return source.Tree{}, errMissing(fmt.Sprintf("the tree of %q at %q", scrub(ref.Ref), target.Revision))
 		}
+
+		// A tree is kept only under the revision that it was fetched for.
 		tree, err := f.Next.Fetch(ctx, want)
+		hasNoKey := asWritten && target.Revision == ""
 		switch {
-		case err != nil || asWritten && to.Revision == "":
-		case asWritten && tree.Revision != to.Revision:
-			// The reference moved since it was resolved: the tree is not that of the key,
-			// and the resolution is wrong.
+		case err != nil || hasNoKey:
+		case asWritten && tree.Revision != target.Revision:
+			// The reference moved since it was resolved: the tree does not belong to the key, and
+			// the resolution is wrong.
 			f.forget(KindResolution, key)
 		default:
 			f.keep(ctx, wantKey, tree)
 		}
 		return tree, err
 	}, nil)
-	if err == nil && !asWritten && to.Revision != "" {
-		tree.Revision = to.Revision
+	if err == nil && !asWritten && target.Revision != "" {
+		tree.Revision = target.Revision
 	}
 	return tree, err
 }
 
-// findStored returns the tree under a key in the store; false if there is none. The error is
-// source.ErrLimit where it is over the limits.
+// findStored returns the tree under a key in the store; false if the store has no tree there. The
+// error is source.ErrLimit where it is over the limits.
 func (f *Fetcher) findStored(ctx context.Context, ref source.Ref, key string) (source.Tree, bool, error) {
 	if f.Store == nil {
 		return source.Tree{}, false, nil
@@ -290,7 +300,8 @@ func (f *Fetcher) forget(kind, key string) {
 
 // report reports an error that does not make a fetch fail, unless the caller has left.
 func (f *Fetcher) report(err error) {
-	if err == nil || f.Report == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	hasLeft := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if err == nil || f.Report == nil || hasLeft {
 		return
 	}
 	f.Report(err)

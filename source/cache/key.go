@@ -17,9 +17,9 @@ import (
 )
 
 // KeysOf returns a function for Keys of a [Fetcher]. That function returns the SHA-256 of the
-// public keys of a Secret with their names: *.pub, *.asc and allowed_signers, which are all
-// that signatures are verified with. Nothing else of the Secret is hashed, because the keys
-// of entries are written to disk. Its errors are those of secrets.
+// public keys of a Secret with their names: *.pub, *.asc and allowed_signers, which are all that
+// signatures are verified with. Nothing else of the Secret is hashed, because the keys of entries
+// are written to disk. It returns the errors of secrets.
 func KeysOf(secrets source.Secrets) func(ctx context.Context, name string) (string, error) {
 	return func(ctx context.Context, name string) (string, error) {
 		entries, err := secrets.Secret(ctx, name)
@@ -68,20 +68,23 @@ func (f *Fetcher) key(ctx context.Context, ref source.Ref) (string, error) {
 // package must not print them before. A user name without a password stays for ssh, where it
 // is not a credential.
 func scrub(ref string) string {
-	scheme, rest, ok := strings.Cut(ref, "://")
+	scheme, address, ok := strings.Cut(ref, "://")
 	if !ok {
 		return ref
 	}
-	end := strings.IndexAny(rest, "/?#")
+	end := strings.IndexAny(address, "/?#")
 	if end < 0 {
-		end = len(rest)
+		end = len(address)
 	}
-	at := strings.LastIndexByte(rest[:end], '@')
-	if at < 0 || scheme == "oci" && strings.HasPrefix(rest[at:], "@sha256:") {
+	userEnd := strings.LastIndexByte(address[:end], '@')
+	if userEnd < 0 {
 		return ref
 	}
-	if user := rest[:at]; scheme == "ssh" && !strings.Contains(user, ":") {
+	if scheme == "oci" && strings.HasPrefix(address[userEnd:], "@sha256:") {
 		return ref
 	}
-	return scheme + "://***" + rest[at:]
+	if user := address[:userEnd]; scheme == "ssh" && !strings.Contains(user, ":") {
+		return ref
+	}
+	return scheme + "://***" + address[userEnd:]
 }

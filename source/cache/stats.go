@@ -9,8 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// Stats are what a store did with one kind of entry since it was opened, in
-// this process.
+// Stats count the accesses to one kind of entry since the store was opened, in this process.
 type Stats struct {
 	Kind string
 	// Hits and Misses count reads; an entry that was corrupt is a miss.

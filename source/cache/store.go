@@ -20,7 +20,7 @@ import (
 // DefaultMaxBytes is the default of StoreOptions.MaxBytes.
 const DefaultMaxBytes = 1 << 30
 
-// touchEvery is how exactly the last use of an entry is known.
+// touchEvery is the precision of the last use of an entry.
 const touchEvery = time.Minute
 
 // tempDir is the directory of what is being written; oldLock is a file of former
@@ -30,7 +30,7 @@ const (
 	oldLock = "lock"
 )
 
-// StoreOptions are those of [Open]. The zero value works.
+// StoreOptions configure [Open]. The zero value works.
 type StoreOptions struct {
 	// MaxBytes is the limit on the size of all entries; [DefaultMaxBytes] if zero,
 	// no limit if negative.
@@ -48,8 +48,8 @@ type Store struct {
 	kinds sync.Map
 
 	mu sync.Mutex
-	// size is that of all entries at the last scan, and written what this process
-	// wrote since; -1 before the first scan.
+	// size counts the bytes of all entries at the last scan, and written what this process wrote
+	// since; -1 before the first scan.
 	size, written int64
 	// step is called at every point of a write where a crash would leave
 	// something else behind; tests kill the process there.
@@ -87,9 +87,9 @@ func (s *Store) path(kind, key string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(fileOf(kind, key)))
 }
 
-// Get returns the content under kind and key, which the caller may keep and change;
-// false if there is none. A corrupt entry is removed and is a miss. Errors are those
-// of the file system, and ErrEntry for invalid kinds and keys.
+// Get returns the content under kind and key, which the caller may keep and change; false if there
+// is no such entry. A corrupt entry is removed and is a miss. Errors come from the file system, or
+// are ErrEntry for invalid kinds and keys.
 func (s *Store) Get(ctx context.Context, kind, key string) ([]byte, bool, error) {
 	if err := check(ctx, kind, key); err != nil {
 		return nil, false, err
@@ -124,6 +124,8 @@ func (s *Store) get(kind, key string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	// A file over the limit of the store was not written by a store.
 	var data []byte
 	ok := info.Mode().IsRegular() && (s.max < 0 || info.Size() <= s.max)
 	if ok {
@@ -134,7 +136,7 @@ func (s *Store) get(kind, key string) ([]byte, error) {
 		data, ok = cutHeader(raw, kind, key)
 	}
 	if !ok {
-		// Another process may have replaced the bad entry by a good one.
+		// Another process may have replaced the bad entry by a good entry.
 		if now, err := os.Lstat(name); err == nil && os.SameFile(now, info) {
 			_ = os.Remove(name)
 		}
@@ -144,7 +146,8 @@ func (s *Store) get(kind, key string) ([]byte, error) {
 	return data, nil
 }
 
-// touch records the use of an entry. Without write access the order stays that of the writes.
+// touch records the use of an entry. Without write access, entries keep the order in which they
+// were written.
 func (s *Store) touch(name string, info fs.FileInfo) {
 	if now := s.now(); now.Sub(info.ModTime()).Abs() >= touchEvery {
 		_ = os.Chtimes(name, now, now)
@@ -196,6 +199,8 @@ func (s *Store) write(name string, head, data []byte) error {
 		return err
 	}
 	s.step("directories made")
+
+	// Half a file is never seen under its name, also after a crash.
 	f, err := os.CreateTemp(temp, "*"+suffix)
 	if err != nil {
 		return err

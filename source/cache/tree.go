@@ -40,7 +40,7 @@ func idKey(scope, id string) string {
 	return fmt.Sprintf("git-tree %q scope %q", id, scope)
 }
 
-// pack returns the canonical tar of a tree. The digest of the tar is that of the tree.
+// pack returns the canonical tar of a tree. Tar and tree have the same digest.
 func pack(tree source.Tree) ([]byte, error) {
 	var buffer bytes.Buffer
 	if err := source.WriteTar(&buffer, tree.FS); err != nil {
@@ -48,7 +48,8 @@ func pack(tree source.Tree) ([]byte, error) {
 	}
 	sum := sha256.Sum256(buffer.Bytes())
 	if got := "sha256:" + hex.EncodeToString(sum[:]); got != tree.Digest {
-		return nil, source.Refuse(source.ErrDigest, fmt.Sprintf("the tree of %q is %s and says that it is %s", scrub(tree.Origin), got, tree.Digest))
+		return nil, source.Refuse(source.ErrDigest, fmt.Sprintf(
+			"the tree of %q is %s and says that it is %s", scrub(tree.Origin), got, tree.Digest))
 	}
 	return buffer.Bytes(), nil
 }
@@ -138,7 +139,7 @@ func (s *Store) putTree(ctx context.Context, scope, key string, tree source.Tree
 	})
 }
 
-// readRecord reads an entry that is JSON into v; false where there is none.
+// readRecord reads an entry that is JSON into v; false if there is no such entry.
 func (s *Store) readRecord(ctx context.Context, kind, key string, v any) (bool, error) {
 	data, ok, err := s.Get(ctx, kind, key)
 	if !ok {
@@ -160,9 +161,9 @@ func (s *Store) putRecord(ctx context.Context, kind, key string, v any) error {
 	return s.Put(ctx, kind, key, data)
 }
 
-// TreeByID returns the tree that was cached under the id of a Git tree; false if there is
-// none. Origin, Revision and Pinned are those of the commit that it was cached for: the same
-// tree can be part of many commits.
+// TreeByID returns the tree that was cached under the id of a Git tree; false if there is no such
+// entry. Origin, Revision and Pinned name the commit that it was cached for: the same tree can be
+// part of many commits.
 func (s *Store) TreeByID(ctx context.Context, scope, id string) (source.Tree, bool) {
 	tree, ok, err := s.readTree(ctx, scope, idKey(scope, id), source.Limits{})
 	return tree, ok && err == nil

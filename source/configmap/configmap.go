@@ -12,7 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// ConfigMap is what a module needs of a ConfigMap.
+// ConfigMap holds the parts of a ConfigMap that a module needs.
 type ConfigMap struct {
 	Name       string
 	Data       map[string]string
@@ -22,8 +22,7 @@ type ConfigMap struct {
 	UID, ResourceVersion string
 }
 
-// Getter gets a ConfigMap by name; an error that is source.ErrNotFound where
-// there is none.
+// Getter gets a ConfigMap by name; the error is source.ErrNotFound if there is none.
 type Getter interface {
 	Get(ctx context.Context, name string) (ConfigMap, error)
 }

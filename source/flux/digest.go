@@ -28,9 +28,9 @@ var errTooLarge = errors.New("too large")
 type body struct {
 	r      io.Reader
 	digest digest.Verifier
-	// n is how much was read, room how much may be.
+	// n counts the bytes that were read, and room limits them.
 	n, room int64
-	// err is what ended it, io.EOF included.
+	// err ended the download; it may be io.EOF.
 	err error
 }
 

@@ -6,14 +6,14 @@
 // publish as an ExternalArtifact.
 //
 // Invariants:
-//   - The API server says where an artifact is and what its digest is, by the
+//   - The API server gives the URL and the digest of an artifact, by the
 //     interface [Artifacts]; the server of artifacts is not believed. Each byte is
 //     hashed while it is unpacked, and a tree is given only when the digest is
 //     right.
 //   - Only http and https are spoken, and only with the host of the URL:
-//     redirects to others, and from https to http, are not followed.
+//     redirects to other hosts, and from https to http, are not followed.
 //   - Downloads are bounded in size and time, and never held as a whole.
-//   - Errors name the source and the host, and no URL: those of some servers
+//   - Errors name the source and the host, and no URL: the URLs of some servers
 //     carry tokens.
 //
 // A source that is not ready is an error even where it has an older artifact: that would

@@ -19,14 +19,14 @@ import (
 	"github.com/ropewalk/ropewalk/source/tarball"
 )
 
-// DefaultTimeout is how long a download may take.
+// DefaultTimeout bounds a download.
 const DefaultTimeout = 2 * time.Minute
 
-// Artifact is what the status of a source says.
+// Artifact holds the status of a source.
 type Artifact struct {
-	// URL is where the tar.gz is: status.artifact.url, "" where there is none.
+	// URL leads to the tar.gz: status.artifact.url, "" if there is no artifact.
 	URL string
-	// Digest is that of the tar.gz, algorithm:hex: status.artifact.digest.
+	// Digest identifies the tar.gz, algorithm:hex: status.artifact.digest.
 	Digest string
 	// Revision is status.artifact.revision, such as main@sha1:….
 	Revision string
@@ -62,7 +62,7 @@ type Fetcher struct {
 	Client *http.Client
 	// Limits bound each tree, and what is downloaded for it.
 	Limits source.Limits
-	// Timeout is how long a download may take; DefaultTimeout where zero.
+	// Timeout bounds a download; DefaultTimeout where zero.
 	Timeout time.Duration
 	// Whole gives all files of an artifact, and not only those that the package
 	// needs: a project has several modules.
@@ -104,6 +104,8 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	if err != nil {
 		return source.Tree{}, err
 	}
+
+	// A reference with a digest has that as its revision, so that it never changes.
 	b := &source.Builder{Limits: f.Limits}
 	if err := f.download(ctx, r, artifact, b); err != nil {
 		return source.Tree{}, err
@@ -114,6 +116,8 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 		return source.Tree{}, about(r, err)
 	}
 	tree.Pinned = r.pinned(artifact.Digest)
+
+	// The package is a part of the artifact, unless the caller wants all of it.
 	if f.Whole {
 		tree, err = tree.At(ref.Path)
 	} else {
@@ -162,15 +166,16 @@ func (f Fetcher) findArtifact(ctx context.Context, r reference) (Artifact, error
 // download reads an artifact into b, and checks its digest.
 func (f Fetcher) download(ctx context.Context, r reference, a Artifact, b *source.Builder) error {
 	u, err := url.Parse(a.URL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+	isWeb := err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+	if !isWeb || u.User != nil {
 		return fault(source.ErrReference, r, "the URL of its artifact is not one of http or https that has no credentials")
 	}
 	timeout := cmp.Or(f.Timeout, DefaultTimeout)
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	limits := f.Limits.WithDefaults()
-	in := &body{room: limits.Bytes + 1<<20 + 256*int64(limits.Files)}
-	err = f.read(bounded, r, u, a, in, b)
+	content := &body{room: limits.Bytes + 1<<20 + 256*int64(limits.Files)}
+	err = f.read(bounded, r, u, a, content, b)
 	switch {
 	case err == nil:
 		return nil
@@ -179,22 +184,22 @@ func (f Fetcher) download(ctx context.Context, r reference, a Artifact, b *sourc
 	case bounded.Err() != nil:
 		return fault(source.ErrUnavailable, r, "%q did not send the artifact within %s: try again later", u.Host, timeout)
 	case errors.Is(err, errTooLarge):
-		return fault(source.ErrLimit, r, "the artifact has more than %d bytes: leave files out by spec.ignore of the source", in.room)
+		return fault(source.ErrLimit, r, "the artifact has more than %d bytes: leave files out by spec.ignore of the source", content.room)
 	}
 	return err
 }
 
 // read requests an artifact and unpacks it.
-func (f Fetcher) read(ctx context.Context, r reference, u *url.URL, a Artifact, in *body, b *source.Builder) error {
+func (f Fetcher) read(ctx context.Context, r reference, u *url.URL, a Artifact, content *body, b *source.Builder) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL, nil)
 	if err != nil {
 		return fault(source.ErrReference, r, "the URL of its artifact cannot be requested")
 	}
-	// The hash is that of the bytes of the artifact, so they must not be unpacked on the way.
+	// The hash covers the bytes of the artifact, so they must not be unpacked on the way.
 	request.Header.Set("Accept-Encoding", "identity")
 
-	// The response must be that of the artifact, within the limits.
-	response, err := f.client().Do(request) //nolint:gosec // the URL is that of the source, and its digest is known
+	// The response must hold the artifact, within the limits.
+	response, err := f.client().Do(request) //nolint:gosec // the status of the source has the URL, and the digest is known
 	if err != nil {
 		return errUnreached(r, u, err)
 	}
@@ -202,29 +207,30 @@ func (f Fetcher) read(ctx context.Context, r reference, u *url.URL, a Artifact, 
 	if response.StatusCode != http.StatusOK {
 		return errStatus(r, u, response.StatusCode)
 	}
-	if response.ContentLength > in.room {
+	if response.ContentLength > content.room {
 		return errTooLarge
 	}
 
 	// The artifact is unpacked while it comes in, and hashed on the way.
-	in.digest, err = parseDigest(a.Digest)
+	content.digest, err = parseDigest(a.Digest)
 	if err != nil {
 		return err
 	}
-	in.r = response.Body
-	err = tarball.Gzip(ctx, in, b, tarball.Options{Keep: tarball.Visible, Symlinks: true})
+	content.r = response.Body
+	err = tarball.Gzip(ctx, content, b, tarball.Options{Keep: tarball.Visible, Symlinks: true})
 	if errors.Is(err, source.ErrLimit) {
 		return about(r, err) // it is not worth to read on
 	}
 	// Whatever is wrong inside, a wrong digest is the reason.
-	_, _ = io.Copy(io.Discard, in) // in keeps the error
+	_, _ = io.Copy(io.Discard, content) // content keeps the error
 	switch {
-	case errors.Is(in.err, errTooLarge):
+	case errors.Is(content.err, errTooLarge):
 		return errTooLarge
-	case in.err != io.EOF: //nolint:errorlint // body keeps it bare
-		return fault(source.ErrUnavailable, r, "the artifact was truncated after %d bytes (%v): try again", in.n, in.err)
-	case !in.digest.Verified():
-		return fault(source.ErrDigest, r, "%q did not send the artifact with the digest %s: try again; if it stays so, check the server of artifacts", u.Host, a.Digest)
+	case content.err != io.EOF: //nolint:errorlint // body keeps it bare
+		return fault(source.ErrUnavailable, r, "the artifact was truncated after %d bytes (%v): try again", content.n, content.err)
+	case !content.digest.Verified():
+		return fault(source.ErrDigest, r,
+			"%q did not send the artifact with the digest %s: try again; if it stays so, check the server of artifacts", u.Host, a.Digest)
 	case err != nil:
 		return about(r, err)
 	}

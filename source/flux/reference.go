@@ -11,7 +11,7 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// form is what a reference looks like, for errors.
+// form describes references, for errors.
 const form = "write Kind/namespace/name, where Kind is GitRepository, OCIRepository, Bucket or ExternalArtifact"
 
 // reference is a source, and its artifact where that is pinned.
@@ -46,9 +46,9 @@ func parse(text string) (reference, error) {
 }
 
 // isName reports whether s is a name as Kubernetes has them (RFC 1123, 2.1).
-func isName(s string, longest int) bool {
-	return s != "" && len(s) <= longest && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-.") == "" &&
-		!strings.HasPrefix(s, "-") && !strings.HasSuffix(s, "-") && !strings.HasPrefix(s, ".") && !strings.HasSuffix(s, ".")
+func isName(s string, limit int) bool {
+	hasOnlyValid := strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-.") == ""
+	return s != "" && len(s) <= limit && hasOnlyValid && strings.Trim(s, "-.") == s
 }
 
 // String returns the source, without a digest.

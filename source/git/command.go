@@ -21,7 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// maxListing is how many bytes of references are read.
+// maxListing limits the list of references, in bytes.
 const maxListing = 64 << 20
 
 // command is a repository by way of the git binary: a bare repository in a
@@ -42,26 +42,32 @@ var (
 	_ partial = (*command)(nil)
 )
 
-// newCommand makes the repository in dir, and owns dir, also where it fails. With own, the
+// newCommand makes the repository in dir, and owns dir, also where it fails. With userConfig, the
 // configuration of the user applies.
-func newCommand(ctx context.Context, f *Fetcher, dir string, at location, with credentials, own bool) (remote, error) {
-	c := &command{binary: f.Binary, dir: dir, repo: filepath.Join(dir, "repo"), at: at, with: with, transfer: f.transfer()}
-	protocols := at.scheme
-	if own {
+func newCommand(ctx context.Context, f *Fetcher, dir string, server location, with credentials, userConfig bool) (remote, error) {
+	c := &command{binary: f.Binary, dir: dir, repo: filepath.Join(dir, "repo"), at: server, with: with, transfer: f.transfer()}
+	protocols := server.scheme
+	if userConfig {
 		c.env = userEnv(f.UserEnv)
 		protocols = "https:ssh"
-		if at.scheme == schemeHTTP {
+		if server.scheme == schemeHTTP {
 			protocols += ":http"
 		}
 	} else {
 		c.env = cleanEnv(dir)
 	}
 	c.env = append(c.env, "GIT_DIR="+c.repo, "GIT_ALLOW_PROTOCOL="+protocols)
-	err := errors.Join(os.MkdirAll(filepath.Join(c.repo, "objects", "pack"), 0o700), os.MkdirAll(filepath.Join(c.repo, "refs"), 0o700),
-		c.write(filepath.Join("repo", "HEAD"), "ref: refs/heads/main\n"), c.configure(false))
+
+	// The repository is written by hand, because git init would copy the templates of the user.
+	err := errors.Join(
+		os.MkdirAll(filepath.Join(c.repo, "objects", "pack"), 0o700),
+		os.MkdirAll(filepath.Join(c.repo, "refs"), 0o700),
+		c.write(filepath.Join("repo", "HEAD"), "ref: refs/heads/main\n"),
+		c.configure(false),
+	)
 	switch {
 	case err != nil:
-	case own:
+	case userConfig:
 		err = c.trust(ctx, f.CA)
 	default:
 		err = c.authenticate(ctx, f.CA)
@@ -97,8 +103,8 @@ func userEnv(env []string) []string {
 	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_PROTOCOL_FROM_USER=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1")
 }
 
-// configure writes the configuration of the repository, which outranks that of
-// the user. It holds nothing secret.
+// configure writes the configuration of the repository, which outranks the configuration of the
+// user. It holds nothing secret.
 func (c *command) configure(sha256 bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `[core]
@@ -109,7 +115,7 @@ func (c *command) configure(sha256 bool) error {
 	partialClone = origin
 `, os.DevNull)
 
-	// The format of the objects must be that of the server.
+	// The server decides about the format of the objects.
 	if sha256 {
 		b.WriteString("\tobjectFormat = sha256\n")
 	}
@@ -150,7 +156,10 @@ func (c *command) authenticate(ctx context.Context, ca []byte) error {
 	}
 	options := []string{
 		"StrictHostKeyChecking=yes", "UserKnownHostsFile=" + sshQuote(filepath.Join(c.dir, "known_hosts")),
-		"GlobalKnownHostsFile=" + os.DevNull, "IdentitiesOnly=yes", "IdentityAgent=none", "IdentityFile=" + sshQuote(filepath.Join(c.dir, "identity")),
+		"GlobalKnownHostsFile=" + os.DevNull,
+		"IdentitiesOnly=yes",
+		"IdentityAgent=none",
+		"IdentityFile=" + sshQuote(filepath.Join(c.dir, "identity")),
 		"BatchMode=yes", "UpdateHostKeys=no", "LogLevel=ERROR",
 	}
 	line := shellQuote(findSSH()) + " -F none"
@@ -197,6 +206,8 @@ func (c *command) listRefs(ctx context.Context, patterns []string) ([]advert, er
 	if err != nil {
 		return nil, err
 	}
+
+	// A reference may have several lines: its hash, its target, and its peeled tag.
 	byName := map[string]int{}
 	var adverts []advert
 	find := func(name string) *advert {
@@ -222,12 +233,12 @@ func (c *command) listRefs(ctx context.Context, patterns []string) ([]advert, er
 }
 
 // open fetches a commit, without blobs if the server can leave them out.
-func (c *command) open(ctx context.Context, at chosen, signed bool) (objects, error) {
-	ids := []string{at.commit}
-	if at.tag != "" && signed {
-		ids = append(ids, at.tag)
+func (c *command) open(ctx context.Context, commit chosen, signed bool) (objects, error) {
+	ids := []string{commit.commit}
+	if commit.tag != "" && signed {
+		ids = append(ids, commit.tag)
 	}
-	if len(at.commit) == 64 {
+	if len(commit.commit) == 64 {
 		if err := c.configure(true); err != nil {
 			return nil, err
 		}
@@ -364,20 +375,20 @@ func bundles() []string {
 	}
 }
 
-// trust makes git trust the authorities in ca beside those of the Secret. If the Secret has
-// none, they are added to those of the user or the system. Git takes one file, so that file
-// has all of them. A http.<url>.sslCAInfo of the user outranks it.
+// trust makes git trust the authorities in ca beside the authorities of the Secret. If the Secret
+// has no authorities, ca is added to the authorities of the user or the system. Git takes one file,
+// so that file has all of them. A http.<url>.sslCAInfo of the user outranks it.
 func (c *command) trust(ctx context.Context, ca []byte) error {
 	if c.at.scheme == schemeSSH || len(c.with.ca)+len(ca) == 0 {
 		return nil
 	}
-	all := c.with.ca
-	if len(all) == 0 {
-		all = c.readAuthorities(ctx)
+	trusted := c.with.ca
+	if len(trusted) == 0 {
+		trusted = c.readAuthorities(ctx)
 	}
-	all = slices.Concat(bytes.TrimRight(all, "\n"), []byte("\n"), ca)
+	trusted = slices.Concat(bytes.TrimRight(trusted, "\n"), []byte("\n"), ca)
 	c.set("http.sslCAInfo", filepath.Join(c.dir, "ca.crt"))
-	return c.write("ca.crt", string(all))
+	return c.write("ca.crt", string(trusted))
 }
 
 // readAuthorities returns the authorities of the user or of the system; nothing where they
@@ -397,7 +408,7 @@ func (c *command) readAuthorities(ctx context.Context) []byte {
 		return mine
 	})
 	for _, name := range files {
-		if data, err := os.ReadFile(name); err == nil { //nolint:gosec // the path is that of the user or the system
+		if data, err := os.ReadFile(name); err == nil { //nolint:gosec // the user or the system chose the path
 			return data
 		}
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// credentials are what a Secret holds for a server, under the names of Flux.
+// credentials are the entries of a Secret for a server, under the names of Flux.
 type credentials struct {
-	// secret is the name of the Secret; "" where there is none.
+	// secret is the name of the Secret; "" without a Secret.
 	secret string
 	// user and password, or token, are for http.
 	user, password, token string
@@ -31,7 +31,7 @@ type credentials struct {
 	knownHosts []byte
 }
 
-// readSecret returns a Secret. It is an error if there is none.
+// readSecret returns a Secret, or an error if there is no such Secret.
 func (f *Fetcher) readSecret(ctx context.Context, name string) (map[string][]byte, error) {
 	switch {
 	case name == "":
@@ -57,7 +57,8 @@ func (f *Fetcher) readCredentials(ctx context.Context, name string) (credentials
 		identity: entries["identity"], knownHosts: entries["known_hosts"],
 	}
 	if len(c.ca) > 0 && !x509.NewCertPool().AppendCertsFromPEM(c.ca) {
-		return credentials{}, source.Refuse(source.ErrUnauthorized, fmt.Sprintf("entry \"ca.crt\" of secret %q holds no certificate in PEM", name))
+		return credentials{}, source.Refuse(source.ErrUnauthorized, fmt.Sprintf(
+			"entry \"ca.crt\" of secret %q holds no certificate in PEM", name))
 	}
 	if len(c.identity) > 0 {
 		c.identity, err = decryptIdentity(c.identity, entries["password"])
@@ -115,7 +116,8 @@ func (c credentials) check(scheme string) error {
 	case strings.ContainsAny(c.token+c.user+c.password, "\r\n\x00") && scheme != schemeSSH:
 		return source.Refuse(source.ErrUnauthorized, fmt.Sprintf("secret %q holds a line break in username, password or bearerToken", c.secret))
 	case scheme == schemeSSH && len(c.knownHosts) == 0:
-		return missing(source.ErrHostKey, "known_hosts", "without it the server cannot be authenticated; get the keys with ssh-keyscan, check them, and add them")
+		return missing(source.ErrHostKey, "known_hosts",
+			"without it the server cannot be authenticated; get the keys with ssh-keyscan, check them, and add them")
 	case scheme == schemeSSH && len(c.identity) == 0:
 		return missing(source.ErrUnauthorized, "identity", "it is the private key, in PEM")
 	}

@@ -29,37 +29,50 @@ func errTooMuch(limit int64) error {
 	return source.OverLimit("the server sends more than %d bytes for one commit", limit)
 }
 
-// symptom is what programs and servers write when something is wrong, and what
-// that means for a caller.
+// symptom maps texts of programs and servers to a sentinel and a message for the caller.
 type symptom struct {
 	texts []string
 	is    error
 	hint  string
 }
 
-// symptoms returns the known messages of git and of servers. Git writes more than one, and
-// the first of this list counts.
+// symptoms returns the known messages of git and of servers. Git may write several of them, and the
+// first in this list counts.
 func symptoms() []symptom {
 	return []symptom{
 		{[]string{"host key is known for"}, source.ErrHostKey,
 			"known_hosts has no key for the host: get it with ssh-keyscan, check it, and add it"},
 		{[]string{"Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED", "knownhosts: key"}, source.ErrHostKey, changedHostKey},
-		{[]string{"no common algorithm for host key"}, source.ErrHostKey, "the server has no host key of a type that is in known_hosts: check with its administrator"},
-		{[]string{"hasDotgit", "hasDot:", "hasDotdot", "fullPathname", "gitmodulesPath", "gitmodulesName", "gitmodulesUrl", "gitmodulesSymlink"}, source.ErrPath,
-			"the repository holds a path that git refuses"},
-		{[]string{"fsck error", "hash mismatch", "SHA1 COLLISION", "index-pack died", "inflate", "bad object", "did not send all necessary objects", "pack has bad", "packfile"}, source.ErrDigest,
+		{[]string{"no common algorithm for host key"}, source.ErrHostKey,
+			"the server has no host key of a type that is in known_hosts: check with its administrator"},
+		{[]string{
+			"hasDotgit", "hasDot:", "hasDotdot", "fullPathname",
+			"gitmodulesPath", "gitmodulesName", "gitmodulesUrl", "gitmodulesSymlink",
+		}, source.ErrPath, "the repository holds a path that git refuses"},
+		{[]string{
+			"fsck error", "hash mismatch", "SHA1 COLLISION", "index-pack died", "inflate", "bad object",
+			"did not send all necessary objects", "pack has bad", "packfile",
+		}, source.ErrDigest,
 			"the objects that the server sent are damaged or incomplete: try again, and if that does not help, run git fsck on the server"},
-		{[]string{"Permission denied", "Authentication failed", "could not read Username", "could not read Password", "error: 401", "error: 403", "invalid credentials", "unable to authenticate"}, source.ErrUnauthorized,
+		{[]string{
+			"Permission denied", "Authentication failed", "could not read Username", "could not read Password",
+			"error: 401", "error: 403", "invalid credentials", "unable to authenticate",
+		}, source.ErrUnauthorized,
 			"credentials are wrong or missing: check the Secret of the reference, or the credentials of git and ssh where it names none"},
 		{[]string{"not our ref", "remote ref", "unadvertised object", "no such remote"}, source.ErrAbsent,
 			"the server does not have that commit, or does not serve it by its hash"},
-		{[]string{"error: 404", "error: 410", "not found", "does not appear to be a git repository", "no such repository", "does not exist", "not a git repository"}, source.ErrAbsent,
+		{[]string{
+			"error: 404", "error: 410", "not found", "does not appear to be a git repository",
+			"no such repository", "does not exist", "not a git repository",
+		}, source.ErrAbsent,
 			"there is no repository at the URL, or the credentials give no access to it"},
 		{[]string{"connection refused", "failed to connect to", "couldn't connect to server"}, source.ErrUnavailable,
 			"connection refused: correct host and port, or try again later"},
-		{[]string{"could not resolve host", "no such host"}, source.ErrUnavailable, "the host name cannot be resolved: correct it, or try again later"},
+		{[]string{"could not resolve host", "no such host"}, source.ErrUnavailable,
+			"the host name cannot be resolved: correct it, or try again later"},
 		{[]string{"certificate"}, source.ErrHostKey,
-			"the certificate of the server is by no known authority, or for another host: add the authority to the Secret as ca.crt, or have the system trust it"},
+			"the certificate of the server is by no known authority, or for another host: " +
+				"add the authority to the Secret as ca.crt, or have the system trust it"},
 		{[]string{"unable to update url base from redirection", "error: 30", "http redirect:"}, source.ErrReference, redirected},
 		{[]string{"mismatched algorithms"}, source.ErrUnavailable, "the repository has another hash algorithm than the reference"},
 	}

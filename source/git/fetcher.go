@@ -27,25 +27,24 @@ const (
 // Fetcher gets trees from Git servers. The zero value fetches from https
 // servers without credentials, and without the git binary. It is safe for concurrent use.
 type Fetcher struct {
-	// Secrets has the credentials that references name, and the keys to verify
-	// signatures with; nil is none.
+	// Secrets has the credentials that references name, and the keys to verify signatures with; nil
+	// has no Secrets.
 	Secrets source.Secrets
 	// Limits bound the tree, submodules included.
 	Limits source.Limits
 	// Timeout bounds each call, all requests together; DefaultTimeout where zero.
 	Timeout time.Duration
-	// Transfer is how many bytes a server may send for a repository: compressed,
-	// on disk, with the git binary, and uncompressed, in memory, without it.
-	// DefaultTransfer where zero.
+	// Transfer limits the bytes that a server may send for a repository: compressed, on disk, with
+	// the git binary, and uncompressed, in memory, without it. DefaultTransfer where zero.
 	Transfer int64
 	// Binary is the path of git; "" does without. [FindBinary] finds it.
 	Binary string
-	// PlainHTTP reports whether http:// references, which are not encrypted, may
-	// name a host, with the port where the reference has one; nil allows none, not
-	// even the loopback. Credentials go there too.
+	// PlainHTTP reports whether http:// references, which are not encrypted, may name a host, and
+	// its port if the reference has a port; nil allows no host, not even the loopback. Credentials
+	// go there too.
 	PlainHTTP func(host string) bool
-	// CA is PEM of certificate authorities for every https server, beside those of
-	// the system, or those that the Secret of the reference has in their place.
+	// CA is PEM of certificate authorities for every https server. They are trusted beside the
+	// authorities of the system, or of the Secret that replaces them.
 	CA []byte
 	// UserEnv is the environment of the user, as os.Environ has it. Where it is
 	// set, references without a Secret are got with the user's own configuration
@@ -55,8 +54,8 @@ type Fetcher struct {
 	// Scratch is a folder for temporary repositories and keys, which are removed
 	// again; the system's own where "".
 	Scratch string
-	// Known finds a tree by the id that [Result] gave it; nil finds none. What it
-	// finds is taken instead of asking for any file.
+	// Known finds a tree by the id that [Result] gave it; nil finds no tree. A known tree is used
+	// without asking the server for files.
 	Known func(ctx context.Context, treeID string) (source.Tree, bool)
 }
 
@@ -72,11 +71,11 @@ type Result struct {
 	// same files always. It is "" where files come from outside the folder,
 	// through symlinks or submodules, which the id does not cover.
 	TreeID string
-	// Known is set where the tree is that of Fetcher.Known.
+	// Known is set where the tree comes from Fetcher.Known.
 	Known bool
 }
 
-// FindBinary returns the path of the git binary, or "" where there is none.
+// FindBinary returns the path of the git binary, or "" if there is no such binary.
 func FindBinary() string {
 	found, err := exec.LookPath("git")
 	if err != nil {
@@ -91,10 +90,9 @@ func (f *Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error
 	return result.Tree, err
 }
 
-// FetchResult works as Fetch does, and also returns the id of the tree in Git. The tree is
-// that of the module of the folder ref.Path by the rules of package local. The root of the
-// commit stands for that of the project, and symlinks inside the commit are followed wherever
-// they are.
+// FetchResult works as Fetch does, and also returns the id of the tree in Git. The tree holds the
+// module of the folder ref.Path by the rules of package local. The root of the commit stands for
+// the root of the project, and symlinks inside the commit are followed wherever they are.
 func (f *Fetcher) FetchResult(ctx context.Context, ref source.Ref) (Result, error) {
 	return call(ctx, f, ref, func(ctx context.Context, r reference, with credentials) (Result, error) {
 		dir := path.Clean(ref.Path)
@@ -104,21 +102,23 @@ func (f *Fetcher) FetchResult(ctx context.Context, ref source.Ref) (Result, erro
 			}
 		}
 		g := &get{f: f, ref: r, with: with, verify: ref.Verify}
-		files, at, err := g.open(ctx)
+		files, commit, err := g.open(ctx)
 		if err != nil {
 			return Result{}, err
 		}
 		defer files.Close()
+
+		// The origin names the folder, and the pinned reference the commit.
 		result, err := f.read(ctx, files, dir)
 		if err != nil {
 			return Result{}, err
 		}
-		result.Commit = at.commit
+		result.Commit = commit.commit
 		result.Tree.Origin = r.url
 		if dir != "." {
 			result.Tree.Origin += "//" + dir
 		}
-		result.Tree.Revision, result.Tree.Pinned = at.revision(), r.at(at.commit)
+		result.Tree.Revision, result.Tree.Pinned = commit.revision(), r.at(commit.commit)
 		return result, nil
 	})
 }
@@ -153,7 +153,7 @@ func (f *Fetcher) read(ctx context.Context, files *Files, dir string) (Result, e
 		}
 	}
 
-	// Files outside of the module are not in its id, so a tree with such files has none.
+	// Files outside of the module are not in its id, so a tree with such files has no id.
 	files.start = p.Module
 	result.Tree, err = files.readPackage(ctx, p)
 	if err != nil {
@@ -173,12 +173,12 @@ func (f *Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved,
 		return source.Resolved{Ref: ref, Revision: chosen{commit: r.choice}.revision(), Immutable: true}, nil
 	}
 	return call(ctx, f, ref, func(ctx context.Context, r reference, with credentials) (source.Resolved, error) {
-		from, err := f.connect(ctx, r.location, with)
+		server, err := f.connect(ctx, r.location, with)
 		if err != nil {
 			return source.Resolved{}, err
 		}
-		defer from.close()
-		c, err := r.choose(ctx, from)
+		defer server.close()
+		c, err := r.choose(ctx, server)
 		if err != nil {
 			return source.Resolved{}, err
 		}
@@ -192,12 +192,12 @@ func (f *Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved,
 // branch, and fetches nothing. A cache that has the tree already calls it before each use.
 func (f *Fetcher) Check(ctx context.Context, ref source.Ref) error {
 	_, err := call(ctx, f, ref, func(ctx context.Context, r reference, with credentials) (struct{}, error) {
-		from, err := f.connect(ctx, r.location, with)
+		server, err := f.connect(ctx, r.location, with)
 		if err != nil {
 			return struct{}{}, err
 		}
-		defer from.close()
-		_, err = from.listRefs(ctx, reference{}.patterns())
+		defer server.close()
+		_, err = server.listRefs(ctx, reference{}.patterns())
 		return struct{}{}, err
 	})
 	return err
@@ -216,6 +216,8 @@ func call[T any](ctx context.Context, f *Fetcher, ref source.Ref, do func(contex
 	if err != nil {
 		return fail(err)
 	}
+
+	// An end of the time is the fault of the server, and a cancelled ctx the wish of the caller.
 	timeout := f.Timeout
 	if timeout == 0 {
 		timeout = DefaultTimeout
@@ -237,7 +239,10 @@ func call[T any](ctx context.Context, f *Fetcher, ref source.Ref, do func(contex
 // parse reads a reference of a kind that this fetcher may follow.
 func (f *Fetcher) parse(ref string) (reference, error) {
 	r, err := parse(ref)
-	if err == nil && r.scheme == schemeHTTP && (f.PlainHTTP == nil || !f.PlainHTTP(r.hostPort())) {
+	if err != nil || r.scheme != schemeHTTP {
+		return r, err
+	}
+	if f.PlainHTTP == nil || !f.PlainHTTP(r.hostPort()) {
 		err = source.Refuse(errors.Join(source.ErrReference, &source.PlainError{Host: r.hostPort()}),
 			fmt.Sprintf("http:// is not encrypted: write https://, or allow plain http for %q", r.hostPort()))
 	}
@@ -245,21 +250,22 @@ func (f *Fetcher) parse(ref string) (reference, error) {
 }
 
 // connect opens the repository at a location, with the git binary or without.
-func (f *Fetcher) connect(ctx context.Context, at location, with credentials) (remote, error) {
-	own := f.UserEnv != nil && with.secret == "" && f.Binary != ""
-	if !own {
-		if err := with.check(at.scheme); err != nil {
+func (f *Fetcher) connect(ctx context.Context, server location, with credentials) (remote, error) {
+	userConfig := f.UserEnv != nil && with.secret == "" && f.Binary != ""
+	if !userConfig {
+		if err := with.check(server.scheme); err != nil {
 			return nil, err
 		}
 	}
-	if f.Binary == "" || !own && at.scheme == schemeSSH && findSSH() == "" {
-		return f.dial(at, with)
+	lacksSSH := !userConfig && server.scheme == schemeSSH && findSSH() == ""
+	if f.Binary == "" || lacksSSH {
+		return f.dial(server, with)
 	}
 	dir, err := os.MkdirTemp(f.Scratch, "git-")
 	if err != nil {
 		return nil, err
 	}
-	return newCommand(ctx, f, dir, at, with, own)
+	return newCommand(ctx, f, dir, server, with, userConfig)
 }
 
 func (f *Fetcher) transfer() int64 {
@@ -281,31 +287,31 @@ type get struct {
 
 // open resolves, fetches and verifies the commit.
 func (g *get) open(ctx context.Context) (*Files, chosen, error) {
-	from, err := g.f.connect(ctx, g.ref.location, g.with)
+	server, err := g.f.connect(ctx, g.ref.location, g.with)
 	if err != nil {
 		return nil, chosen{}, err
 	}
-	at, all, err := g.fetch(ctx, from)
+	commit, stored, err := g.fetch(ctx, server)
 	if err != nil {
-		from.close()
+		server.close()
 		return nil, chosen{}, err
 	}
-	files, err := newFiles(all, at.commit, g.f.Limits.WithDefaults().Bytes, from.close)
+	files, err := newFiles(stored, commit.commit, g.f.Limits.WithDefaults().Bytes, server.close)
 	if err != nil {
 		return nil, chosen{}, err
 	}
 	files.module = func(name, commit string) (*Files, error) { return g.openSubmodule(ctx, files, name, commit) }
-	return files, at, nil
+	return files, commit, nil
 }
 
-func (g *get) fetch(ctx context.Context, from remote) (chosen, objects, error) {
-	at, err := g.ref.choose(ctx, from)
+func (g *get) fetch(ctx context.Context, server remote) (chosen, objects, error) {
+	commit, err := g.ref.choose(ctx, server)
 	if err != nil {
 		return chosen{}, nil, err
 	}
-	all, err := from.open(ctx, at, g.verify.Provider != "")
+	stored, err := server.open(ctx, commit, g.verify.Provider != "")
 	if err != nil {
 		return chosen{}, nil, err
 	}
-	return at, all, g.f.verify(ctx, g.verify, all, at)
+	return commit, stored, g.f.verify(ctx, g.verify, stored, commit)
 }

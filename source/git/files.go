@@ -21,8 +21,8 @@ import (
 	"github.com/ropewalk/ropewalk/source/local"
 )
 
-// maxRounds bounds how often blobs are fetched: first those of the module, and then
-// what links lead to.
+// maxRounds bounds how often blobs are fetched: first the blobs of the module, and then the blobs
+// that links lead to.
 const maxRounds = 16
 
 // Files is the tree of a commit, as a file system. Objects are read when they are
@@ -30,7 +30,7 @@ const maxRounds = 16
 // for concurrent use.
 type Files struct {
 	mu     sync.Mutex
-	from   objects
+	stored objects
 	close  func()
 	commit string
 	// root is the tree of the commit.
@@ -45,8 +45,8 @@ type Files struct {
 	// fetched are the blobs that are here, and nil where all are; missing are those that
 	// were read and are not here. They are empty files until they are fetched.
 	fetched, missing map[string]bool
-	// start is a folder, "" for none; outside is set where anything is read that the
-	// hash of its tree does not cover.
+	// start is a folder, or ""; outside is set as soon as something is read that the hash of its
+	// tree does not cover.
 	start   string
 	outside bool
 	// module opens submodules, which are directories then; without it they are
@@ -61,16 +61,24 @@ var (
 )
 
 // newFiles returns the tree of a commit, of which limit bytes may be read.
-func newFiles(from objects, commit string, limit int64, end func()) (*Files, error) {
-	_, root, err := readCommit(from, commit)
+func newFiles(stored objects, commit string, limit int64, end func()) (*Files, error) {
+	_, root, err := readCommit(stored, commit)
 	if err != nil {
 		end()
 		return nil, err
 	}
 	f := &Files{
-		from: from, close: end, commit: commit, root: root, trees: map[string][]entry{}, blobs: map[string][]byte{}, limit: limit, left: limit, modules: map[string]*Files{},
+		stored:  stored,
+		close:   end,
+		commit:  commit,
+		root:    root,
+		trees:   map[string][]entry{},
+		blobs:   map[string][]byte{},
+		limit:   limit,
+		left:    limit,
+		modules: map[string]*Files{},
 	}
-	if _, ok := from.(partial); ok {
+	if _, ok := stored.(partial); ok {
 		f.fetched, f.missing = map[string]bool{}, map[string]bool{}
 	}
 	return f, nil
@@ -107,20 +115,20 @@ func (f *Files) Open(name string) (fs.File, error) {
 func (f *Files) ReadDir(name string) ([]fs.DirEntry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	in, e, err := f.find(name)
+	commit, e, err := f.find(name)
 	var entries []entry
 	if err == nil && e.mode != modeTree {
 		err = fs.ErrInvalid
 	}
 	if err == nil {
-		entries, err = in.listTree(e.id)
+		entries, err = commit.listTree(e.id)
 	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
 	}
 	out := make([]fs.DirEntry, len(entries))
 	for i, e := range entries {
-		out[i] = fs.FileInfoToDirEntry(&node{entry: in.asShown(e)})
+		out[i] = fs.FileInfoToDirEntry(&node{entry: commit.asShown(e)})
 	}
 	return out, nil
 }
@@ -129,10 +137,10 @@ func (f *Files) ReadDir(name string) ([]fs.DirEntry, error) {
 func (f *Files) Lstat(name string) (fs.FileInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	in, e, err := f.find(name)
+	commit, e, err := f.find(name)
 	n := &node{entry: e}
 	if err == nil && (e.isFile() || e.mode == modeSymlink) {
-		n.data, err = in.read(name, e)
+		n.data, err = commit.read(name, e)
 	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: err}
@@ -155,12 +163,12 @@ func (f *Files) ReadLink(name string) (string, error) {
 
 // find returns the entry of a path, and the commit that it is in: f or a submodule.
 func (f *Files) find(name string) (*Files, entry, error) {
-	at := entry{mode: modeTree, id: f.root, name: "."}
+	found := entry{mode: modeTree, id: f.root, name: "."}
 	switch {
 	case f.failed != nil:
-		return f, at, f.failed
+		return f, found, f.failed
 	case !fs.ValidPath(name):
-		return f, at, fs.ErrInvalid
+		return f, found, fs.ErrInvalid
 	}
 
 	// What is read outside of the module is not in the id of its tree.
@@ -168,40 +176,42 @@ func (f *Files) find(name string) (*Files, entry, error) {
 		f.outside = true
 	}
 
-	// The path is walked folder by folder, since an entry is known by that of its parent.
-	for rest := name; rest != "." && rest != ""; {
+	// The path is walked folder by folder, since the tree of a folder has the hashes of its
+	// entries.
+	for remaining := name; remaining != "." && remaining != ""; {
 		var part string
-		part, rest, _ = strings.Cut(rest, "/")
-		if at.mode != modeTree {
-			return f, at, fs.ErrNotExist
+		part, remaining, _ = strings.Cut(remaining, "/")
+		if found.mode != modeTree {
+			return f, found, fs.ErrNotExist
 		}
-		entries, err := f.listTree(at.id)
+		entries, err := f.listTree(found.id)
 		if err != nil {
-			return f, at, err
+			return f, found, err
 		}
 		i, ok := slices.BinarySearchFunc(entries, part, func(e entry, name string) int { return cmp.Compare(e.name, name) })
 		if !ok {
-			return f, at, fs.ErrNotExist
+			return f, found, fs.ErrNotExist
 		}
-		at = entries[i]
-		if at.mode != modeGitlink {
+		found = entries[i]
+		if found.mode != modeGitlink {
 			continue
 		}
 
 		// A submodule is another commit, and has the rest of the path.
-		done := strings.TrimSuffix(strings.TrimSuffix(name, rest), "/")
+		done := strings.TrimSuffix(strings.TrimSuffix(name, remaining), "/")
 		switch {
 		case f.module != nil:
-			in, err := f.openModule(done, at.id)
+			module, err := f.openModule(done, found.id)
 			if err != nil {
-				return f, at, err
+				return f, found, err
 			}
-			return in.find(cmp.Or(rest, "."))
-		case rest != "":
-			return f, at, source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is in a submodule: refer to the repository of the submodule itself", done))
+			return module.find(cmp.Or(remaining, "."))
+		case remaining != "":
+			return f, found, source.Refuse(source.ErrNotRegular, fmt.Sprintf(
+				"%q is in a submodule: refer to the repository of the submodule itself", done))
 		}
 	}
-	return f, f.asShown(at), nil
+	return f, f.asShown(found), nil
 }
 
 // folderID returns the hash of the tree of a folder.
@@ -221,16 +231,16 @@ func (f *Files) folderID(dir string) (string, error) {
 // openModule opens a submodule, once.
 func (f *Files) openModule(name, commit string) (*Files, error) {
 	f.outside = true
-	in, ok := f.modules[name]
+	module, ok := f.modules[name]
 	if !ok {
 		var err error
-		in, err = f.module(name, commit)
+		module, err = f.module(name, commit)
 		if err != nil {
 			return nil, err
 		}
-		f.modules[name] = in
+		f.modules[name] = module
 	}
-	return in, nil
+	return module, nil
 }
 
 // asShown returns an entry as callers see it: a link whose target is not here yet is a file,
@@ -260,7 +270,7 @@ func (f *Files) listTree(id string) ([]entry, error) {
 	if ok {
 		return entries, nil
 	}
-	entries, err := readTree(f.from, id)
+	entries, err := readTree(f.stored, id)
 	if err != nil {
 		f.failed = err
 		return nil, err
@@ -279,7 +289,7 @@ func (f *Files) read(name string, e entry) ([]byte, error) {
 	data, ok := f.blobs[e.id]
 	if !ok {
 		var err error
-		data, err = f.from.read(e.id, kindBlob, f.left)
+		data, err = f.stored.read(e.id, kindBlob, f.left)
 		if errors.Is(err, source.ErrLimit) {
 			err = source.OverLimit("more than %d bytes of the commit are needed, at %q", f.limit, name)
 		}
@@ -311,11 +321,11 @@ func (f *Files) readPackage(ctx context.Context, p local.Package) (source.Tree, 
 		if err != nil && errors.Is(err, source.ErrLimit) {
 			return tree, trimPath(err)
 		}
-		more, fetchErr := f.fetch(ctx)
+		fetched, fetchErr := f.fetch(ctx)
 		if fetchErr != nil {
 			return source.Tree{}, fetchErr
 		}
-		if !more {
+		if !fetched {
 			return tree, trimPath(err)
 		}
 	}
@@ -336,9 +346,9 @@ func trimPath(err error) error {
 func (f *Files) fetch(ctx context.Context) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	more := len(f.missing) > 0
-	if more {
-		if err := f.from.(partial).fetchBlobs(ctx, slices.Sorted(maps.Keys(f.missing))); err != nil {
+	fetched := len(f.missing) > 0
+	if fetched {
+		if err := f.stored.(partial).fetchBlobs(ctx, slices.Sorted(maps.Keys(f.missing))); err != nil {
 			return false, err
 		}
 		maps.Copy(f.fetched, f.missing)
@@ -349,9 +359,9 @@ func (f *Files) fetch(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		more = more || inner
+		fetched = fetched || inner
 	}
-	return more, nil
+	return fetched, nil
 }
 
 // node describes an entry of a tree; data is the content of a file.

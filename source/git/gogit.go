@@ -41,7 +41,7 @@ var _ session = transport.UploadPackSession(nil)
 // one commit, into memory.
 type library struct {
 	session session
-	// limit is how many bytes a pack may hold, before and after decompression.
+	// limit bounds a pack, in bytes, before and after decompression.
 	limit   int64
 	with    credentials
 	listing *packp.AdvRefs
@@ -50,13 +50,13 @@ type library struct {
 var _ remote = (*library)(nil)
 
 // dial prepares a connection; the first request opens it.
-func (f *Fetcher) dial(at location, with credentials) (remote, error) {
+func (f *Fetcher) dial(server location, with credentials) (remote, error) {
 	var s session
 	var err error
-	if at.scheme == schemeSSH {
-		s, err = newSSH(at, with, f.Scratch)
+	if server.scheme == schemeSSH {
+		s, err = newSSH(server, with, f.Scratch)
 	} else {
-		s, err = newHTTP(at, with, f.CA, f.transfer())
+		s, err = newHTTP(server, with, f.CA, f.transfer())
 	}
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (l *library) listRefs(ctx context.Context, patterns []string) ([]advert, er
 	if err := l.list(ctx); err != nil {
 		return nil, err
 	}
-	var all []advert
+	var adverts []advert
 	if l.listing.Head != nil {
 		head := advert{name: "HEAD", id: l.listing.Head.String()}
 		for _, symref := range l.listing.Capabilities.Get(capability.SymRef) {
@@ -92,23 +92,25 @@ func (l *library) listRefs(ctx context.Context, patterns []string) ([]advert, er
 				head.symref = target
 			}
 		}
-		all = append(all, head)
+		adverts = append(adverts, head)
 	}
 	for name, id := range l.listing.References {
 		a := advert{name: name, id: id.String()}
 		if commit, ok := l.listing.Peeled[name]; ok {
 			a.commit = commit.String()
 		}
-		all = append(all, a)
+		adverts = append(adverts, a)
 	}
-	all = slices.DeleteFunc(all, func(a advert) bool {
+
+	// The server lists everything; git would filter by the patterns itself.
+	adverts = slices.DeleteFunc(adverts, func(a advert) bool {
 		return !slices.ContainsFunc(patterns, func(p string) bool {
 			prefix, star := strings.CutSuffix(p, "*")
-			return a.name == p || star && strings.HasPrefix(a.name, prefix)
+			return a.name == p || (star && strings.HasPrefix(a.name, prefix))
 		})
 	})
-	slices.SortFunc(all, func(a, b advert) int { return cmp.Compare(a.name, b.name) })
-	return all, nil
+	slices.SortFunc(adverts, func(a, b advert) int { return cmp.Compare(a.name, b.name) })
+	return adverts, nil
 }
 
 // open fetches a commit, or the tag that leads to it, without history. If the server does not
@@ -161,30 +163,30 @@ func (l *library) open(ctx context.Context, c chosen, _ bool) (objects, error) {
 	}
 	defer func() { _ = response.Close() }() // it has been read, or is of no use
 	pack, err := l.read(response, request.Capabilities)
-	var to *memory.Storage
+	var stored *memory.Storage
 	if err == nil {
-		to, err = unpack(pack, l.limit)
+		stored, err = unpack(pack, l.limit)
 	}
 	if err != nil {
 		return nil, l.explain(ctx, err)
 	}
 
 	// Even the whole history may lack the commit.
-	if deep && to.HasEncodedObject(want) != nil {
+	if deep && stored.HasEncodedObject(want) != nil {
 		return nil, source.Refuse(source.ErrAbsent, "the server does not have that commit, or does not serve it by its hash")
 	}
-	return store{to, errLacking}, nil
+	return store{stored, errLacking}, nil
 }
 
 // read reads a pack up to the end of the answer. The pack may come in a side band.
-func (l *library) read(from io.Reader, can *capability.List) ([]byte, error) {
+func (l *library) read(response io.Reader, can *capability.List) ([]byte, error) {
 	switch {
 	case can.Supports(capability.Sideband64k):
-		from = sideband.NewDemuxer(sideband.Sideband64k, from)
+		response = sideband.NewDemuxer(sideband.Sideband64k, response)
 	case can.Supports(capability.Sideband):
-		from = sideband.NewDemuxer(sideband.Sideband, from)
+		response = sideband.NewDemuxer(sideband.Sideband, response)
 	}
-	pack, err := io.ReadAll(io.LimitReader(from, l.limit+1))
+	pack, err := io.ReadAll(io.LimitReader(response, l.limit+1))
 	if err == nil && int64(len(pack)) > l.limit {
 		err = errTooMuch(l.limit)
 	}
@@ -197,15 +199,15 @@ func unpack(pack []byte, limit int64) (*memory.Storage, error) {
 	if err := measure(pack, limit); err != nil {
 		return nil, err
 	}
-	to := memory.NewStorage()
-	parser, err := packfile.NewParserWithStorage(packfile.NewScanner(bytes.NewReader(pack)), to)
+	stored := memory.NewStorage()
+	parser, err := packfile.NewParserWithStorage(packfile.NewScanner(bytes.NewReader(pack)), stored)
 	if err == nil {
 		_, err = parser.Parse()
 	}
 	if err != nil {
 		return nil, errBroken(err)
 	}
-	return to, nil
+	return stored, nil
 }
 
 // measure refuses a pack whose objects together are larger than the limit.
@@ -217,14 +219,14 @@ func measure(pack []byte, limit int64) error {
 	}
 
 	// Headers have the sizes, so only deltas have to be unpacked.
-	left := limit
+	remaining := limit
 	for range count {
 		header, err := scanner.NextObjectHeader()
 		if err != nil {
 			return errBroken(err)
 		}
-		left -= header.Length
-		if left < 0 {
+		remaining -= header.Length
+		if remaining < 0 {
 			return errTooMuch(limit)
 		}
 		if !header.Type.IsDelta() {
@@ -240,10 +242,10 @@ func measure(pack []byte, limit int64) error {
 		if n <= 0 || m <= 0 {
 			return errBroken(errors.New("a delta cannot be read"))
 		}
-		if size > uint64(left) { //nolint:gosec // it is not negative
+		if size > uint64(remaining) { //nolint:gosec // it is not negative
 			return errTooMuch(limit)
 		}
-		left -= int64(size) //nolint:gosec // it is at most left
+		remaining -= int64(size) //nolint:gosec // it is at most remaining
 	}
 	return nil
 }
@@ -289,7 +291,8 @@ func (l *library) explain(ctx context.Context, err error) error {
 	case errors.As(err, &data) && bytes.Contains(data.Data, []byte("object-format=sha256")):
 		return source.Refuse(source.ErrUnavailable, needsBinary("a repository of SHA-256"))
 	case errors.As(err, &network):
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, transport.ErrEmptyUploadPackRequest), errors.Is(err, packp.ErrEmptyInput):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, transport.ErrEmptyUploadPackRequest), errors.Is(err, packp.ErrEmptyInput):
 		return source.Refuse(source.ErrUnavailable, cutOff)
 	}
 	return diagnose(l.with.scrub(err.Error()))
@@ -298,10 +301,10 @@ func (l *library) explain(ctx context.Context, err error) error {
 // isSentinel reports whether an error is one for callers already.
 func isSentinel(err error) bool {
 	return slices.ContainsFunc([]error{
-		source.ErrNotFound, source.ErrUnauthorized, source.ErrUnavailable, source.ErrHostKey, source.ErrDigest, source.ErrLimit, source.ErrReference,
-		source.ErrNotRegular, source.ErrPath,
-	}, func(known error) bool { return errors.Is(err, known) })
+		source.ErrNotFound, source.ErrUnauthorized, source.ErrUnavailable, source.ErrHostKey, source.ErrDigest,
+		source.ErrLimit, source.ErrReference, source.ErrNotRegular, source.ErrPath,
+	}, func(sentinel error) bool { return errors.Is(err, sentinel) })
 }
 
 // needsBinary returns the message for what go-git cannot do.
-func needsBinary(what string) string { return what + " needs the git binary: install git" }
+func needsBinary(feature string) string { return feature + " needs the git binary: install git" }

@@ -28,30 +28,31 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// OpenRevision opens the tree of a commit of the repository that dir is in. Its root is that
-// of the repository. rev is anything that git rev-parse knows, such as main, v1.2.0, HEAD~3
-// or a hash. Only the objects of the repository are read: no server is asked, and the
-// worktree and the index do not count. Errors are ErrNotFound where there is no such
-// repository or revision, and ErrReference. The caller closes the result.
+// OpenRevision opens the tree of a commit of the repository that dir is in. Its root is the root of
+// the repository. rev is anything that git rev-parse knows, such as main, v1.2.0, HEAD~3 or a hash.
+// Only the objects of the repository are read: no server is asked, and the worktree and the index
+// do not count. Errors are ErrNotFound where there is no such repository or revision, and
+// ErrReference. The caller closes the result.
 //
 // It runs the git binary where there is one. Without it, go-git reads the repository, and a
-// revision is a name of a branch or tag, HEAD or @, a hash or the start of one, with any of
-// ~N, ^N, ^{} and ^{commit} after it; every other form is an error.
+// revision is a name of a branch or tag, HEAD or @, a hash or the start of a hash, with any of ~N,
+// ^N, ^{} and ^{commit} after it; every other form is an error.
 func OpenRevision(ctx context.Context, dir, rev string) (*Files, error) {
-	from, err := openCheckout(ctx, FindBinary(), dir, rev)
+	checkedOut, err := openCheckout(ctx, FindBinary(), dir, rev)
 	if err != nil {
 		return nil, fmt.Errorf("revision %q of %q: %w", rev, dir, err)
 	}
-	return newFiles(from, from.commit, maxRevision, from.close)
+	return newFiles(checkedOut, checkedOut.commit, maxRevision, checkedOut.close)
 }
 
-// maxRevision is how many bytes of a revision are read.
+// maxRevision limits the bytes that are read of a revision.
 const maxRevision = 256 << 20
 
 func openCheckout(ctx context.Context, binary, dir, rev string) (checkout, error) {
 	switch {
 	case rev == "" || strings.HasPrefix(rev, "-"):
-		return checkout{}, source.Refuse(source.ErrReference, "a revision is a branch, a tag, a hash, or another expression of git rev-parse, such as HEAD~1")
+		return checkout{}, source.Refuse(source.ErrReference,
+			"a revision is a branch, a tag, a hash, or another expression of git rev-parse, such as HEAD~1")
 	case binary != "":
 		return openBinary(ctx, binary, dir, rev)
 	}
@@ -61,7 +62,7 @@ func openCheckout(ctx context.Context, binary, dir, rev string) (checkout, error
 // checkout is a repository on this machine, and complete.
 type checkout struct {
 	objects
-	// commit is that of a revision.
+	// commit is the hash that a revision leads to.
 	commit string
 	close  func()
 }
@@ -69,8 +70,12 @@ type checkout struct {
 // localEnv returns the environment of git for a repository on this machine. The owner of the
 // repository does not count, because nothing in it is run.
 func localEnv() []string {
-	return append(cleanEnv(os.DevNull), "GIT_ALLOW_PROTOCOL=none", "GIT_OPTIONAL_LOCKS=0",
-		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false")
+	return append(cleanEnv(os.DevNull),
+		"GIT_ALLOW_PROTOCOL=none",
+		"GIT_OPTIONAL_LOCKS=0",
+		"GIT_CONFIG_COUNT=2",
+		"GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*",
+		"GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false")
 }
 
 // isShallow reports whether a clone is shallow; a clone that does not say counts as complete.
@@ -143,7 +148,8 @@ func (s store) read(id, kind string, most int64) ([]byte, error) {
 func openLibrary(ctx context.Context, dir, rev string) (checkout, error) {
 	d, err := openOnDisk(dir)
 	if err != nil {
-		return checkout{}, source.Refuse(source.ErrNotFound, fmt.Sprintf("it is in no Git repository that can be read without the git binary (%s)", firstLine(err.Error())))
+		return checkout{}, source.Refuse(source.ErrNotFound, fmt.Sprintf(
+			"it is in no Git repository that can be read without the git binary (%s)", firstLine(err.Error())))
 	}
 	commit, err := d.resolve(ctx, rev)
 	if err != nil {
@@ -157,8 +163,8 @@ func openLibrary(ctx context.Context, dir, rev string) (checkout, error) {
 
 // openOnDisk finds the repository that a folder is, or is in.
 func openOnDisk(dir string) (onDisk, error) {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // the repository is looked for above the real folder
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved // the repository is looked for above the real folder
 	}
 	// The folder may be a bare repository, which is not looked for above it.
 	repo, err := gogit.PlainOpenWithOptions(dir, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true})
@@ -267,19 +273,22 @@ func (d onDisk) findNamed(name string) (plumbing.Hash, error) {
 	if !isRefName(name) {
 		return plumbing.ZeroHash, errOtherForm()
 	}
+
+	// A name may stand for a branch, a tag or another reference.
 	for _, rule := range plumbing.RefRevParseRules {
 		full := fmt.Sprintf(rule, name)
 		ref, err := storer.ResolveReference(d, plumbing.ReferenceName(full))
 		if err != nil {
 			continue
 		}
-		for _, own := range []string{"refs/bisect/", "refs/worktree/", "refs/rewritten/"} {
-			if strings.HasPrefix(full, own) { // each worktree has its own, and go-git reads those of the first
+		for _, ownPrefix := range []string{"refs/bisect/", "refs/worktree/", "refs/rewritten/"} {
+			if strings.HasPrefix(full, ownPrefix) { // each worktree has its own, and go-git reads them in the first
 				return plumbing.ZeroHash, errOtherForm()
 			}
 		}
 		return ref.Hash(), nil
 	}
+
 	// The output of git describe ends with an abbreviation.
 	if i := strings.LastIndex(name, "-g"); i > 0 {
 		name = name[i+2:]
@@ -287,18 +296,18 @@ func (d onDisk) findNamed(name string) (plumbing.Hash, error) {
 	return d.findAbbreviated(strings.ToLower(name))
 }
 
-// findAbbreviated finds the commit, or the tag of one, whose hash starts with some digits.
+// findAbbreviated finds the commit, or the tag of a commit, whose hash starts with some digits.
 func (d onDisk) findAbbreviated(start string) (plumbing.Hash, error) {
 	prefix, err := hex.DecodeString(start[:len(start)&^1])
 	if err != nil || len(start) < minAbbreviation {
 		return plumbing.ZeroHash, d.errNoCommit()
 	}
-	all, err := d.HashesWithPrefix(prefix)
+	hashes, err := d.HashesWithPrefix(prefix)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
 	var found []plumbing.Hash
-	for _, h := range all {
+	for _, h := range hashes {
 		if !strings.HasPrefix(h.String(), start) || slices.Contains(found, h) {
 			continue
 		}
@@ -312,7 +321,8 @@ func (d onDisk) findAbbreviated(start string) (plumbing.Hash, error) {
 	case 1:
 		return found[0], nil
 	}
-	return plumbing.ZeroHash, source.Refuse(source.ErrNotFound, fmt.Sprintf("%d commits have hashes that start with %q: add digits", len(found), start))
+	return plumbing.ZeroHash, source.Refuse(source.ErrNotFound, fmt.Sprintf(
+		"%d commits have hashes that start with %q: add digits", len(found), start))
 }
 
 // findCommit returns the commit that an object is, or that a tag points to.

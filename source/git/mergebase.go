@@ -19,11 +19,11 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// MergeBases returns the hashes of the best common commits of two revisions of the repository
-// that dir is in, as git merge-base --all does; the newest is first. There is more than one
-// only where histories were merged crosswise. Revisions are those of [OpenRevision], and
-// nothing is fetched. Errors are ErrNotFound where a revision is not there, or both have no
-// common commit, ErrReference, and ErrLimit.
+// MergeBases returns the hashes of the best common commits of two revisions of the repository that
+// dir is in, as git merge-base --all does; the newest is first. Only histories that were merged
+// crosswise have several of them. Revisions have the forms of [OpenRevision], and nothing is
+// fetched. Errors are ErrNotFound where a revision is not there, or both have no common commit,
+// ErrReference, and ErrLimit.
 func MergeBases(ctx context.Context, dir, a, b string) ([]string, error) {
 	out, err := mergeBases(ctx, FindBinary(), dir, a, b)
 	if err != nil {
@@ -66,7 +66,7 @@ func errNoMergeBase(shallow bool) error {
 	return source.Refuse(source.ErrNotFound, "they have no common commit")
 }
 
-// maxHistory is how many commits go-git reads of a history.
+// maxHistory limits the commits that go-git reads of a history.
 const maxHistory = 1 << 20
 
 // libraryMergeBases finds the common commits with go-git.
@@ -77,7 +77,7 @@ func libraryMergeBases(ctx context.Context, dir string, commits [2]string) ([]st
 	}
 
 	// The history counts what is read, and ends where a shallow clone does.
-	h := &history{onDisk: d, check: ctx.Err, most: maxHistory}
+	h := &history{onDisk: d, check: ctx.Err, left: maxHistory}
 	h.shallow, err = d.Shallow()
 	if err != nil {
 		return nil, err
@@ -115,21 +115,23 @@ type history struct {
 	onDisk
 	shallow []plumbing.Hash
 	check   func() error
-	// most is how many commits may still be read.
-	most int
+	// left counts the commits that may still be read.
+	left int
 	// err is the first error.
 	err error
 }
 
 // EncodedObject reads an object.
 func (h *history) EncodedObject(kind plumbing.ObjectType, id plumbing.Hash) (plumbing.EncodedObject, error) {
-	h.most--
+	h.left--
 	if err := h.check(); err != nil {
 		return nil, h.fail(err)
 	}
-	if h.most < 0 {
+	if h.left < 0 {
 		return nil, h.fail(source.OverLimit("the history has more than %d commits", maxHistory))
 	}
+
+	// The commits at the end of a shallow clone have parents that are not there.
 	o, err := h.onDisk.EncodedObject(kind, id)
 	if err != nil {
 		return nil, h.fail(source.Refuse(source.ErrNotFound, fmt.Sprintf("commit %s is not in the repository, which may be a damaged clone", id)))
@@ -137,6 +139,8 @@ func (h *history) EncodedObject(kind plumbing.ObjectType, id plumbing.Hash) (plu
 	if o.Type() != plumbing.CommitObject || !slices.Contains(h.shallow, id) {
 		return o, nil
 	}
+
+	// Such a commit is read as if it had no parents.
 	r, err := o.Reader()
 	if err != nil {
 		return nil, h.fail(err)

@@ -93,7 +93,7 @@ func TestMergeBasesHaveAnEnd(t *testing.T) {
 	g := historic(t)
 	d, err := openOnDisk(g.Dir)
 	require.NoError(t, err)
-	h := &history{onDisk: d, check: t.Context().Err, most: 100}
+	h := &history{onDisk: d, check: t.Context().Err, left: 100}
 	a, err := d.findCommit(must(d.findNamed("many")))
 	require.NoError(t, err)
 	for range 100 {

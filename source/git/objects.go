@@ -52,8 +52,8 @@ type remote interface {
 	close()
 }
 
-// objects is where the objects of a repository are read from. What it gives is
-// always the content of that id: its hash has been compared.
+// objects reads the objects of a repository. The content always belongs to the id: its hash has
+// been compared.
 type objects interface {
 	// read returns the content of an object of one kind and up to a size. It is refused
 	// before it is read: ErrDigest for another kind, ErrLimit for another size.
@@ -92,32 +92,34 @@ func (e entry) isFile() bool { return strings.HasPrefix(e.mode, "100") }
 
 // readTree returns the entries of a tree; gitformat-tree is in git-mktree(1) and
 // Documentation/user-manual: mode, space, name, NUL, hash.
-func readTree(from objects, id string) ([]entry, error) {
-	data, err := from.read(id, kindTree, maxTree)
+func readTree(stored objects, id string) ([]entry, error) {
+	data, err := stored.read(id, kindTree, maxTree)
 	if err != nil {
 		return nil, err
 	}
 	var out []entry
 	for size := len(id) / 2; len(data) > 0; {
-		mode, rest, ok := bytes.Cut(data, []byte{' '})
-		name, rest, zero := bytes.Cut(rest, []byte{0})
-		if !ok || !zero || len(rest) < size || len(name) == 0 {
+		mode, remaining, ok := bytes.Cut(data, []byte{' '})
+		name, remaining, zero := bytes.Cut(remaining, []byte{0})
+		isWhole := ok && zero && len(remaining) >= size
+		if !isWhole || len(name) == 0 {
 			return nil, source.Refuse(source.ErrDigest, fmt.Sprintf("tree %s cannot be read", id))
 		}
-		e := entry{mode: strings.TrimLeft(string(mode), "0"), name: string(name), id: hex.EncodeToString(rest[:size])}
+		e := entry{mode: strings.TrimLeft(string(mode), "0"), name: string(name), id: hex.EncodeToString(remaining[:size])}
 		// What is hidden is in no module, but must not be a folder of Git all the same.
-		if err := source.CheckPath(e.name); strings.Contains(e.name, "/") || e.name[0] == '.' && err != nil {
+		isBadHidden := e.name[0] == '.' && source.CheckPath(e.name) != nil
+		if strings.Contains(e.name, "/") || isBadHidden {
 			return nil, source.Refuse(source.ErrPath, fmt.Sprintf("tree %s has an entry %q", id, e.name))
 		}
 		out = append(out, e)
-		data = rest[size:]
+		data = remaining[size:]
 	}
 	return out, nil
 }
 
 // readCommit returns the text of a commit, and the tree that it names.
-func readCommit(from objects, id string) (text []byte, tree string, err error) {
-	text, err = from.read(id, kindCommit, maxCommit)
+func readCommit(stored objects, id string) (text []byte, tree string, err error) {
+	text, err = stored.read(id, kindCommit, maxCommit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -147,7 +149,7 @@ func newBatch(ctx context.Context, binary, dir string, env []string) (*batch, er
 	cmd := exec.CommandContext(ctx, binary, "cat-file", "--batch") //nolint:gosec // the binary is an option of the caller
 	cmd.Dir, cmd.Env = dir, env
 	isolate(cmd)
-	in, err := cmd.StdinPipe()
+	input, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +160,7 @@ func newBatch(ctx context.Context, binary, dir string, env []string) (*batch, er
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%q cannot be run: %w", binary, err)
 	}
-	return &batch{ended: ctx.Err, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 32<<10)}, nil
+	return &batch{ended: ctx.Err, cmd: cmd, in: input, out: bufio.NewReaderSize(out, 32<<10)}, nil
 }
 
 // read reads one object. After an error the process must not be used again.

@@ -21,7 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/source/version"
 )
 
-// form is what a reference looks like, for errors.
+// form describes references, for errors.
 const form = "write https://host/org/repo.git?tag=v1.2.0, ssh://git@host/org/repo.git?branch=main " +
 	"or git@host:org/repo.git?commit=<40 or 64 hex digits>, with one of branch, tag, semver and commit, or none"
 
@@ -43,16 +43,15 @@ const (
 
 // location is a repository on a server.
 type location struct {
-	// url is what a user wrote, without the query.
+	// url repeats the text of the user, without the query.
 	url    string
 	scheme string
 	// user is the user of ssh; "" where none is written.
 	user string
 	host string
-	// port is "" where it is that of the scheme.
+	// port is "" for the usual port of the scheme.
 	port string
-	// path is that on the server: as it is in the URL for http, and as the server
-	// gets it for ssh.
+	// path lies on the server: as it is in the URL for http, and as the server gets it for ssh.
 	path string
 }
 
@@ -67,13 +66,13 @@ type reference struct {
 // parse reads a reference.
 func parse(ref string) (reference, error) {
 	base, query, _ := strings.Cut(ref, "?")
-	at, err := parseLocation(base)
+	place, err := parseLocation(base)
 	if err != nil {
 		return reference{}, err
 	}
 
 	// Without a query it is the default branch.
-	r := reference{location: at}
+	r := reference{location: place}
 	if query == "" {
 		return r, nil
 	}
@@ -199,7 +198,9 @@ func (l location) check() error {
 		}
 	}
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._:", r)
+		isLetter := (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z')
+		isDigit := r >= '0' && r <= '9'
+		return isLetter || isDigit || strings.ContainsRune("-._:", r)
 	}
 	switch {
 	case l.host == "" || strings.ContainsFunc(l.host, func(r rune) bool { return !plain(r) }):
@@ -221,7 +222,7 @@ func (l location) sameHost(o location) bool {
 	return l.scheme == o.scheme && strings.EqualFold(l.host, o.host) && l.portNumber() == o.portNumber()
 }
 
-// portNumber returns the port, or that of the scheme where none is written.
+// portNumber returns the port, or the usual port of the scheme if no port is written.
 func (l location) portNumber() string {
 	if l.port != "" {
 		return l.port
@@ -252,7 +253,8 @@ func (r reference) at(commit string) string {
 
 // isHash reports whether s is the name of an object, of SHA-1 or SHA-256, in lower case.
 func isHash(s string) bool {
-	if len(s) != 40 && len(s) != 64 || s != strings.ToLower(s) {
+	hasLength := len(s) == 40 || len(s) == 64
+	if !hasLength || s != strings.ToLower(s) {
 		return false
 	}
 	_, err := hex.DecodeString(s)
@@ -306,9 +308,9 @@ const (
 // advert is a reference of a repository, as the server lists it.
 type advert struct {
 	name string
-	// id is the object that it names: a tag where it is an annotated one.
+	// id is the object that it names: the tag itself for an annotated tag.
 	id string
-	// commit is what an annotated tag leads to; "" for all else.
+	// commit is the target of an annotated tag; "" for all else.
 	commit string
 	// symref is the reference that HEAD stands for; "" where that is not known.
 	symref string
@@ -325,9 +327,9 @@ func (a advert) target() string {
 // chosen is the commit that a reference leads to now.
 type chosen struct {
 	commit string
-	// name is that of the branch or tag; "" for a bare commit.
+	// name names the branch or tag; "" for a bare commit.
 	name string
-	// tag is the object of an annotated tag; "" where there is none.
+	// tag is the object of an annotated tag, or "".
 	tag string
 }
 
@@ -358,19 +360,21 @@ func (r reference) patterns() []string {
 }
 
 // choose returns the commit of a reference, as a server has it.
-func (r reference) choose(ctx context.Context, from remote) (chosen, error) {
+func (r reference) choose(ctx context.Context, server remote) (chosen, error) {
 	if r.by == byCommit {
 		return chosen{commit: r.choice}, nil
 	}
-	adverts, err := from.listRefs(ctx, r.patterns())
+	adverts, err := server.listRefs(ctx, r.patterns())
 	if err != nil {
 		return chosen{}, err
 	}
 
 	// The hashes go into commands and messages, so the server must list nothing else.
 	for _, a := range adverts {
-		if !isHash(a.target()) || a.commit != "" && !isHash(a.id) {
-			return chosen{}, source.Refuse(source.ErrDigest, fmt.Sprintf("the server lists %q with %q, which is not a hash", a.name, a.target()))
+		isTag := a.commit != ""
+		if !isHash(a.target()) || (isTag && !isHash(a.id)) {
+			return chosen{}, source.Refuse(source.ErrDigest, fmt.Sprintf(
+				"the server lists %q with %q, which is not a hash", a.name, a.target()))
 		}
 	}
 
@@ -439,7 +443,8 @@ func chooseHighest(adverts []advert, text string) (chosen, error) {
 	}
 	name, ok := best.Tag()
 	if !ok {
-		return chosen{}, source.Refuse(source.ErrAbsent, fmt.Sprintf("none of the %d tags of the repository is a version in %q", len(adverts), text))
+		return chosen{}, source.Refuse(source.ErrAbsent, fmt.Sprintf(
+			"none of the %d tags of the repository is a version in %q", len(adverts), text))
 	}
 	return choice(byName[name], name), nil
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Remotes returns the URLs of the remotes of the repository that a folder is, or is in, sorted and
-// without users and passwords: origin, and that of a fork that is called upstream. There are none in
-// a folder without a repository that can be read.
+// without users and passwords: origin, and for a fork also upstream. A folder without a readable
+// repository has no remotes.
 func Remotes(dir string) []string {
 	d, err := openOnDisk(dir)
 	if err != nil {

@@ -38,9 +38,9 @@ type signed struct {
 	at time.Time
 }
 
-// verify refuses a commit that is not signed as want requires. If the reference is an
-// annotated tag that is signed, its signature counts, and otherwise that of the commit.
-func (f *Fetcher) verify(ctx context.Context, want source.Verify, from objects, c chosen) error {
+// verify refuses a commit that is not signed as want requires. The signature of a signed annotated
+// tag counts, and otherwise the signature of the commit.
+func (f *Fetcher) verify(ctx context.Context, want source.Verify, stored objects, c chosen) error {
 	if want.Provider == "" {
 		return nil
 	}
@@ -48,8 +48,10 @@ func (f *Fetcher) verify(ctx context.Context, want source.Verify, from objects, 
 	if err != nil {
 		return err
 	}
+
+	// A tag without a signature leaves it to the commit.
 	if c.tag != "" {
-		s, err := readTag(from, c)
+		s, err := readTag(stored, c)
 		if err != nil {
 			return err
 		}
@@ -57,7 +59,8 @@ func (f *Fetcher) verify(ctx context.Context, want source.Verify, from objects, 
 			return keys.check(s)
 		}
 	}
-	text, _, err := readCommit(from, c.commit)
+
+	text, _, err := readCommit(stored, c.commit)
 	if err != nil {
 		return err
 	}
@@ -69,11 +72,11 @@ func (f *Fetcher) verify(ctx context.Context, want source.Verify, from objects, 
 	return keys.check(s)
 }
 
-// readTag reads an annotated tag. It must have the name of the reference and point to the
-// commit that the server listed: only then is a signature of the tag one of the commit.
-// Otherwise an old signed tag could be served under the name of a new one.
-func readTag(from objects, c chosen) (signed, error) {
-	data, err := from.read(c.tag, kindTag, maxCommit)
+// readTag reads an annotated tag. It must have the name of the reference and point to the commit
+// that the server listed: only then does a signature of the tag vouch for the commit. Otherwise an
+// old signed tag could be served under the name of a new tag.
+func readTag(stored objects, c chosen) (signed, error) {
+	data, err := stored.read(c.tag, kindTag, maxCommit)
 	if err != nil {
 		return signed{}, err
 	}
@@ -90,7 +93,8 @@ func readTag(from objects, c chosen) (signed, error) {
 	case fields["type"] != kindCommit:
 		return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("tag %q points to a %s: tag the commit itself", c.name, fields["type"]))
 	case fields["object"] != c.commit:
-		return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("tag %q points to commit %s, and the server listed %s", c.name, fields["object"], c.commit))
+		return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf(
+			"tag %q points to commit %s, and the server listed %s", c.name, fields["object"], c.commit))
 	}
 	s := splitTag(data)
 	s.what = fmt.Sprintf("tag %q", c.name)
@@ -101,7 +105,10 @@ func readTag(from objects, c chosen) (signed, error) {
 // splitTag cuts the signature off the end of a tag.
 func splitTag(data []byte) signed {
 	begin := -1
-	for _, armor := range []string{"-----BEGIN PGP SIGNATURE-----", "-----BEGIN PGP MESSAGE-----", "-----BEGIN SSH SIGNATURE-----", "-----BEGIN SIGNED MESSAGE-----"} {
+	for _, armor := range []string{
+		"-----BEGIN PGP SIGNATURE-----", "-----BEGIN PGP MESSAGE-----",
+		"-----BEGIN SSH SIGNATURE-----", "-----BEGIN SIGNED MESSAGE-----",
+	} {
 		if i := bytes.LastIndex(data, []byte("\n"+armor)); i > begin {
 			begin = i
 		}
@@ -156,8 +163,8 @@ func splitCommit(data []byte, sha256 bool) (signed, error) {
 	return s, nil
 }
 
-// parseIdentityTime returns the time at the end of "name <address> seconds zone"; zero where
-// there is none.
+// parseIdentityTime returns the time at the end of "name <address> seconds zone"; zero if there is
+// no time.
 func parseIdentityTime(identity string) time.Time {
 	fields := strings.Fields(identity[strings.LastIndexByte(identity, '>')+1:])
 	if len(fields) == 0 {
@@ -170,7 +177,7 @@ func parseIdentityTime(identity string) time.Time {
 	return time.Unix(seconds, 0)
 }
 
-// namespace is what ssh-keygen signs in for Git.
+// namespace is the namespace of ssh-keygen for signatures of Git.
 const namespace = "git"
 
 // keys are those that may sign.
@@ -189,14 +196,14 @@ type signer struct {
 
 // readKeys reads the Secret of a verification: entries *.asc for PGP; *.pub, and those called
 // allowed_signers, for SSH.
-func (f *Fetcher) readKeys(ctx context.Context, from source.Verify) (keys, error) {
-	k := keys{provider: from.Provider, secret: from.Secret}
+func (f *Fetcher) readKeys(ctx context.Context, verify source.Verify) (keys, error) {
+	k := keys{provider: verify.Provider, secret: verify.Secret}
 	if k.provider != providerPGP && k.provider != providerSSH {
-		return k, source.Refuse(source.ErrReference, fmt.Sprintf("verify.provider %q is not supported for Git: use pgp or ssh", from.Provider))
+		return k, source.Refuse(source.ErrReference, fmt.Sprintf("verify.provider %q is not supported for Git: use pgp or ssh", verify.Provider))
 	}
 
 	// Entries of the other provider are for other references.
-	entries, err := f.readSecret(ctx, from.Secret)
+	entries, err := f.readSecret(ctx, verify.Secret)
 	if err != nil {
 		return k, err
 	}
@@ -205,13 +212,13 @@ func (f *Fetcher) readKeys(ctx context.Context, from source.Verify) (keys, error
 		case k.provider == providerPGP && path.Ext(name) == ".asc":
 			ring, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(entries[name]))
 			if err != nil {
-				return k, errUnreadable(name, from.Secret)
+				return k, errUnreadable(name, verify.Secret)
 			}
 			k.pgp = append(k.pgp, ring...)
 		case k.provider == providerSSH && (path.Ext(name) == ".pub" || name == "allowed_signers"):
 			signers, err := readSigners(string(entries[name]), name == "allowed_signers")
 			if err != nil {
-				return k, errUnreadable(name, from.Secret)
+				return k, errUnreadable(name, verify.Secret)
 			}
 			k.ssh = append(k.ssh, signers...)
 		}
@@ -223,7 +230,7 @@ func (f *Fetcher) readKeys(ctx context.Context, from source.Verify) (keys, error
 		if k.provider == providerSSH {
 			want = "*.pub or allowed_signers with keys of SSH"
 		}
-		return k, source.Refuse(source.ErrSignature, fmt.Sprintf("secret %q has no key to verify with: it needs entries %s", from.Secret, want))
+		return k, source.Refuse(source.ErrSignature, fmt.Sprintf("secret %q has no key to verify with: it needs entries %s", verify.Secret, want))
 	}
 	return k, nil
 }
@@ -249,6 +256,8 @@ func readSigners(text string, allowed bool) ([]signer, error) {
 			}
 			line = strings.TrimSpace(rest)
 		}
+
+		// A key may be limited to other uses than signatures of Git.
 		key, _, options, _, err := ssh.ParseAuthorizedKey([]byte(line))
 		if err != nil {
 			return nil, err
@@ -328,7 +337,7 @@ func (k keys) check(s signed) error {
 		return nil
 	}
 
-	// A signature of SSH names its key, which is looked up among those of the Secret.
+	// A signature of SSH names its key, which is looked up among the keys of the Secret.
 	signature, err := sshsig.Unarmor(s.signature)
 	if err != nil {
 		return refuse("has a signature that cannot be read")

@@ -16,7 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// maxModules is how deep submodules may lie in submodules.
+// maxModules limits the depth of submodules in submodules.
 const maxModules = 4
 
 // modulesFile lists the submodules.
@@ -32,11 +32,13 @@ func (g *get) openSubmodule(ctx context.Context, files *Files, name, commit stri
 	case g.depth == maxModules:
 		return nil, source.OverLimit("submodule %q is nested more than %d deep", name, maxModules)
 	}
-	where, err := moduleURL(ctx, files, name)
+
+	// The URL may be relative, and the commit is always the one in the tree.
+	written, err := moduleURL(ctx, files, name)
 	if err != nil {
 		return nil, err
 	}
-	url, err := resolveRelative(g.ref.url, where)
+	url, err := resolveRelative(g.ref.url, written)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", name, err)
 	}
@@ -44,34 +46,40 @@ func (g *get) openSubmodule(ctx context.Context, files *Files, name, commit stri
 	if err != nil {
 		return nil, fmt.Errorf("submodule %q at %q: %w", name, scrub(url), err)
 	}
+
+	// Credentials go to the host that they are for, and to no other host.
 	inner := &get{f: g.f, ref: ref, depth: g.depth + 1}
 	if g.ref.sameHost(ref.location) {
 		inner.with = g.with
 	}
-	in, _, err := inner.open(ctx)
+	opened, _, err := inner.open(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("submodule %q at %s: %w", name, scrub(url), err)
 	}
-	return in, nil
+	return opened, nil
 }
 
 // moduleURL reads where the submodule at a path is.
 func moduleURL(ctx context.Context, files *Files, name string) (string, error) {
 	missing := source.Refuse(source.ErrNotFound, fmt.Sprintf("%q is a submodule without an entry in %s", name, modulesFile))
 	_, e, err := files.find(modulesFile)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !e.isFile() {
+	isOther := err == nil && !e.isFile()
+	if errors.Is(err, fs.ErrNotExist) || isOther {
 		return "", missing
 	}
-	if from, ok := files.from.(partial); ok && err == nil {
-		err = from.fetchBlobs(ctx, []string{e.id})
+
+	// The content of .gitmodules may not be here yet.
+	if stored, ok := files.stored.(partial); ok && err == nil {
+		err = stored.fetchBlobs(ctx, []string{e.id})
 	}
 	if err != nil {
 		return "", err
 	}
-	text, err := files.from.read(e.id, kindBlob, maxCommit)
+	text, err := files.stored.read(e.id, kindBlob, maxCommit)
 	if err != nil {
 		return "", err
 	}
+
 	modules := config.NewModules()
 	if err := modules.Unmarshal(text); err != nil {
 		return "", source.Refuse(source.ErrReference, modulesFile+" of the repository cannot be read")
@@ -84,7 +92,7 @@ func moduleURL(ctx context.Context, files *Files, name string) (string, error) {
 	return "", missing
 }
 
-// resolveRelative returns the URL of a submodule, which may be relative to that of its
+// resolveRelative returns the URL of a submodule, which may be relative to the URL of its
 // repository; see gitmodules(5).
 func resolveRelative(base, url string) (string, error) {
 	if !strings.HasPrefix(url, "./") && !strings.HasPrefix(url, "../") {
@@ -94,15 +102,15 @@ func resolveRelative(base, url string) (string, error) {
 		return url, nil
 	}
 	// What comes before the path stays: it ends at the third slash, or the colon.
-	rest, host := base, ""
+	basePath, host := base, ""
 	if i := strings.Index(base, "://"); i >= 0 {
 		end := strings.IndexByte(base[i+3:], '/')
-		host, rest = base[:i+3+end+1], base[i+3+end+1:]
+		host, basePath = base[:i+3+end+1], base[i+3+end+1:]
 	} else if i := strings.IndexByte(base, ':'); i >= 0 {
-		host, rest = base[:i+1], base[i+1:]
+		host, basePath = base[:i+1], base[i+1:]
 	}
-	joined := path.Join("/", rest, url)
-	if depth := strings.Count(path.Clean("/"+rest), "/"); strings.Count(url, "../") > depth {
+	joined := path.Join("/", basePath, url)
+	if depth := strings.Count(path.Clean("/"+basePath), "/"); strings.Count(url, "../") > depth {
 		return "", source.Refuse(source.ErrReference, fmt.Sprintf("the URL %q of the submodule leaves its server", url))
 	}
 	return host + strings.TrimPrefix(joined, "/"), nil

@@ -31,17 +31,21 @@ const redirected = "the server redirects to another URL, and neither credentials
 
 // newHTTP returns a session of go-git over http with its own client. The client uses no proxy
 // of the environment, follows the redirects that git follows, and bounds answers.
-func newHTTP(at location, with credentials, ca []byte, limit int64) (session, error) {
+func newHTTP(server location, with credentials, ca []byte, limit int64) (session, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(with.ca)+len(ca) > 0 {
 		config.RootCAs = authorities(with, ca)
 	}
+
+	// The library puts a host of IPv6 into a URL as it is.
 	base := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
-	endpoint := &transport.Endpoint{Protocol: at.scheme, Host: at.host, Path: strings.TrimSuffix(at.path, "/")}
-	if strings.Contains(at.host, ":") {
-		endpoint.Host = "[" + at.host + "]"
+	endpoint := &transport.Endpoint{Protocol: server.scheme, Host: server.host, Path: strings.TrimSuffix(server.path, "/")}
+	if strings.Contains(server.host, ":") {
+		endpoint.Host = "[" + server.host + "]"
 	}
-	endpoint.Port, _ = strconv.Atoi(at.port) // it was checked
+	endpoint.Port, _ = strconv.Atoi(server.port) // it was checked
+
+	// Credentials are not sent to where a server redirects, and neither is a request over http.
 	var auth transport.AuthMethod
 	switch {
 	case with.token != "":
@@ -49,7 +53,7 @@ func newHTTP(at location, with credentials, ca []byte, limit int64) (session, er
 	case with.header() != "":
 		auth = &githttp.BasicAuth{Username: with.user, Password: with.password}
 	}
-	client := &http.Client{Transport: &bounded{base: base, limit: limit}, CheckRedirect: func(to *http.Request, via []*http.Request) error {
+	client := &http.Client{Transport: &bounded{base: base, limit: limit}, CheckRedirect: func(redirect *http.Request, via []*http.Request) error {
 		if auth != nil || via[0].URL.Scheme == schemeHTTP {
 			return source.Refuse(source.ErrReference, redirected)
 		}
@@ -71,7 +75,7 @@ func (s overHTTP) Close() error {
 	return nil
 }
 
-// authorities returns the authorities of the Secret, or of the system, with those in ca.
+// authorities returns the authorities of the Secret, or of the system, with the authorities in ca.
 func authorities(with credentials, ca []byte) *x509.CertPool {
 	pool := x509.NewCertPool()
 	if len(with.ca) > 0 {
@@ -124,8 +128,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// errStatus returns the error for a status of http, or for an answer of another protocol; nil
-// where there is none.
+// errStatus returns the error for a status of http, or for an answer of another protocol; nil if
+// there is no error.
 func errStatus(response *http.Response) error {
 	switch code, retry := response.StatusCode, response.Header.Get("Retry-After"); {
 	case code == http.StatusTooManyRequests && retry != "":
@@ -154,22 +158,23 @@ type overSSH struct {
 
 var _ session = (*overSSH)(nil)
 
-func newSSH(at location, with credentials, scratch string) (session, error) {
+func newSSH(server location, with credentials, scratch string) (session, error) {
 	signer, err := ssh.ParsePrivateKey(with.identity)
 	if err != nil {
 		return nil, source.Refuse(source.ErrUnauthorized, fmt.Sprintf("entry \"identity\" of secret %q is not a private key in PEM", with.secret))
 	}
-	known, err := readKnown(with.knownHosts, scratch)
+	knownHosts, err := readKnown(with.knownHosts, scratch)
 	if err != nil {
 		return nil, source.Refuse(source.ErrHostKey, fmt.Sprintf("entry \"known_hosts\" of secret %q cannot be read", with.secret))
 	}
-	address := net.JoinHostPort(at.host, at.portNumber())
-	algorithms := known.HostKeyAlgorithms(address)
+	address := net.JoinHostPort(server.host, server.portNumber())
+	algorithms := knownHosts.HostKeyAlgorithms(address)
 	if len(algorithms) == 0 {
-		return nil, source.Refuse(source.ErrHostKey, fmt.Sprintf("known_hosts has no key for %s: get it with ssh-keyscan, check it, and add it", address))
+		return nil, source.Refuse(source.ErrHostKey, fmt.Sprintf(
+			"known_hosts has no key for %s: get it with ssh-keyscan, check it, and add it", address))
 	}
-	return &overSSH{at: at, config: &ssh.ClientConfig{
-		User: at.user, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: known.HostKeyCallback(), HostKeyAlgorithms: algorithms,
+	return &overSSH{at: server, config: &ssh.ClientConfig{
+		User: server.user, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: knownHosts.HostKeyCallback(), HostKeyAlgorithms: algorithms,
 	}}, nil
 }
 
@@ -195,6 +200,8 @@ func (s *overSSH) connect(ctx context.Context) error {
 		return err
 	}
 	s.stop = context.AfterFunc(ctx, func() { _ = conn.Close() }) // pending reads return an error
+
+	// The handshake verifies the host key.
 	c, channels, requests, err := ssh.NewClientConn(conn, address, s.config)
 	if err != nil {
 		_ = conn.Close() // the handshake failed already
@@ -205,6 +212,8 @@ func (s *overSSH) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
+	// The streams are connected before git-upload-pack starts.
 	s.stderr = &capped{limit: 64 << 10, drop: true}
 	s.session.Stderr = s.stderr
 	s.in, err = s.session.StdinPipe()
@@ -215,7 +224,9 @@ func (s *overSSH) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.session.Start("git-upload-pack '" + strings.NewReplacer("'", `'\''`, "!", `'\!'`).Replace(s.at.path) + "'")
+
+	quoted := strings.NewReplacer("'", `'\''`, "!", `'\!'`).Replace(s.at.path)
+	return s.session.Start("git-upload-pack '" + quoted + "'")
 }
 
 // AdvertisedReferencesContext connects and reads the references. What the server writes to
@@ -232,7 +243,8 @@ func (s *overSSH) AdvertisedReferencesContext(ctx context.Context) (*packp.AdvRe
 			return nil, diagnose(text)
 		}
 	}
-	if errors.Is(err, packp.ErrEmptyAdvRefs) || err == nil && listing.IsEmpty() {
+	isEmpty := err == nil && listing.IsEmpty()
+	if errors.Is(err, packp.ErrEmptyAdvRefs) || isEmpty {
 		return nil, transport.ErrEmptyRemoteRepository
 	}
 	transport.FilterUnsupportedCapabilities(listing.Capabilities)

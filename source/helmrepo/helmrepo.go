@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package helmrepo fetches charts of HTTP repositories. A reference is
-// https://HOST/PATH?chart=NAME&version=RANGE: the version is one of the index, or a range of
-// which the highest one counts that is no prerelease; * where there is none. A pinned one has
+// https://HOST/PATH?chart=NAME&version=RANGE: the version is in the index, or is a range that
+// selects its highest version, without prereleases; * if it is missing. A pinned reference has
 // &digest=sha256:<hex> of the archive.
 //
 // # Invariants
 //
-// An archive is what the index says, and of a pinned reference what that says. Only the entry
-// of the chart is read of index.yaml, which may be large. Credentials are sent to the host of
-// the repository only.
+// An archive must have the digest of the index, and of a pinned reference. Of index.yaml, which may
+// be large, only the entry of the chart is decoded. Credentials are sent to the host of the
+// repository only.
 package helmrepo
 
 import (
@@ -39,7 +39,7 @@ const (
 // Fetcher gets charts.
 type Fetcher struct {
 	Get web.Get
-	// Secrets has what references name; nil has none.
+	// Secrets has the Secrets that references name; nil has no Secrets.
 	Secrets source.Secrets
 	Limits  source.Limits
 }
@@ -134,7 +134,8 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 		return source.Tree{}, err
 	}
 	if ref.Verify.Provider != "" {
-		return source.Tree{}, fault(source.ErrReference, r, "charts of HTTP repositories have no signatures that are verified here: take the chart from a registry, or pin its digest in ropewalk.lock")
+		return source.Tree{}, fault(source.ErrReference, r, "charts of HTTP repositories have no signatures that are verified here: "+
+			"take the chart from a registry, or pin its digest in ropewalk.lock")
 	}
 
 	// The index says which version is meant, and where its archive is.
@@ -154,11 +155,12 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	// The index and the reference may both have a digest.
 	for _, want := range []string{e.Digest, r.digest} {
 		if want != "" && want != digest {
-			return source.Tree{}, fault(source.ErrDigest, r, "the archive of version %s has the digest %s, and not %s: it was published again, or altered", e.Version, digest, want)
+			return source.Tree{}, fault(source.ErrDigest, r,
+				"the archive of version %s has the digest %s, and not %s: it was published again, or altered", e.Version, digest, want)
 		}
 	}
 
-	// The tree is that of the archive without its outer folder.
+	// The tree has the files of the archive without its outer folder.
 	b := &source.Builder{Limits: f.Limits}
 	if err := tarball.Gzip(ctx, bytes.NewReader(data), b, tarball.Options{Strip: true}); err != nil {
 		return source.Tree{}, fmt.Errorf("%s: %w", r, err)
@@ -181,20 +183,20 @@ func (f Fetcher) getArchive(ctx context.Context, r reference, e entry, secret ma
 	if len(e.URLs) == 0 {
 		return nil, "", fault(source.ErrAbsent, r, "version %s has no archive in the index", e.Version)
 	}
-	at, err := url.Parse(e.URLs[0])
+	archive, err := url.Parse(e.URLs[0])
 	if err == nil {
-		at, err = web.Parse(index(r).ResolveReference(at).String())
+		archive, err = web.Parse(index(r).ResolveReference(archive).String())
 	}
 	if err != nil {
 		return nil, "", fault(source.ErrReference, r, "the index names an archive that is no URL of https")
 	}
-	if at.Host != r.repo.Host || at.Scheme != r.repo.Scheme {
+	if archive.Host != r.repo.Host || archive.Scheme != r.repo.Scheme {
 		secret = nil
 	}
-	if r.repo.Scheme == "https" && at.Scheme != "https" {
+	if r.repo.Scheme == "https" && archive.Scheme != "https" {
 		return nil, "", fault(source.ErrHostKey, r, "the index leads from https to http")
 	}
-	return web.Read(ctx, f.Get, at.String(), secret, f.Limits.WithDefaults().Bytes)
+	return web.Read(ctx, f.Get, archive.String(), secret, f.Limits.WithDefaults().Bytes)
 }
 
 func index(r reference) *url.URL { return r.repo.JoinPath("index.yaml") }
@@ -211,11 +213,11 @@ func (f Fetcher) choose(ctx context.Context, r reference, secret map[string][]by
 	}
 
 	// Only the entry of the chart is decoded: an index may have thousands of others.
-	var all []entry
+	var entries []entry
 	if text == nil {
 		return entry{}, fault(source.ErrAbsent, r, "the repository has no chart %q", r.chart)
 	}
-	if yaml.Unmarshal(text, &all) != nil {
+	if yaml.Unmarshal(text, &entries) != nil {
 		return entry{}, fault(source.ErrReference, r, "its entry in index.yaml is no list of versions")
 	}
 
@@ -224,26 +226,26 @@ func (f Fetcher) choose(ctx context.Context, r reference, secret map[string][]by
 	if wanted == "" {
 		wanted = "*"
 	}
-	in, err := version.ParseRange(wanted)
+	versions, err := version.ParseRange(wanted)
 	if err != nil {
 		return entry{}, fault(source.ErrReference, r, "%v", err)
 	}
-	highest := in.Highest()
-	for _, e := range all {
+	highest := versions.Highest()
+	for _, e := range entries {
 		highest.Add(e.Version)
 	}
 	chosen, ok := highest.Tag()
-	for _, e := range all {
+	for _, e := range entries {
 		if e.Version == r.version || e.Version == "v"+r.version {
 			chosen, ok = e.Version, true
 		}
 	}
 	if !ok {
-		return entry{}, fault(source.ErrAbsent, r, "none of the %d versions of the chart is in this range", len(all))
+		return entry{}, fault(source.ErrAbsent, r, "none of the %d versions of the chart is in this range", len(entries))
 	}
 
 	// The digest gets the form that all digests here have.
-	for _, e := range all {
+	for _, e := range entries {
 		if e.Version == chosen {
 			if e.Digest != "" {
 				e.Digest = "sha256:" + strings.TrimPrefix(e.Digest, "sha256:")
@@ -254,8 +256,9 @@ func (f Fetcher) choose(ctx context.Context, r reference, secret map[string][]by
 	return entry{}, fault(source.ErrAbsent, r, "there is no version %s", chosen)
 }
 
-// cutChart returns the list of versions of a chart in an index, as Helm writes one: entries
-// have one indent, and their lists begin there or deeper. It returns nil where there is none.
+// cutChart returns the list of versions of a chart in an index, as Helm writes one: entries have
+// one indent, and their lists begin there or deeper. It returns nil where the index has no such
+// chart.
 func cutChart(data []byte, name string) ([]byte, error) {
 	var out bytes.Buffer
 	inside, found := false, false

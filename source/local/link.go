@@ -18,61 +18,60 @@ import (
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
-// isVendored reports whether a path of the module is that of a vendored package, which may be a
-// link.
+// isVendored reports whether a path of the module names a vendored package, which may be a link.
 func (w *walk) isVendored(name string) bool {
 	return strings.HasPrefix(within(w.Module, name)+"/", "cue.mod/pkg/")
 }
 
 // readLink reads what a link leads to, in the place of the link.
-func (w *walk) readLink(ctx context.Context, at spot) error {
-	target, err := w.Root.ReadLink(at.real)
+func (w *walk) readLink(ctx context.Context, link spot) error {
+	target, err := w.Root.ReadLink(link.real)
 	if err != nil {
 		return err
 	}
 	refuse := func(why string, args ...any) error {
-		return source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is a symlink to %q, which %s", at.name, target, fmt.Sprintf(why, args...)))
+		return source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is a symlink to %q, which %s", link.name, target, fmt.Sprintf(why, args...)))
 	}
 
 	// A link must stay inside of the root, and lead to a file or a folder that a module may
 	// hold.
-	real, info, err := rootfs.Resolve(w.Root, at.real)
+	resolved, info, err := rootfs.Resolve(w.Root, link.real)
 	switch {
 	case errors.Is(err, rootfs.ErrLeaves):
-		return w.miss(at.name, refuse("leads out of the repository or project"))
+		return w.miss(link.name, refuse("leads out of the repository or project"))
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return w.miss(at.name, refuse("leads to nothing"))
+		return w.miss(link.name, refuse("leads to nothing"))
 	case errors.Is(err, syscall.ELOOP):
 		return refuse("leads to itself")
 	case err != nil:
 		return err
-	case !w.Hidden && real != "." && strings.Contains("/"+real, "/."):
+	case !w.Hidden && resolved != "." && strings.Contains("/"+resolved, "/."):
 		return refuse("is hidden: a module holds no hidden files")
 	case info.Mode().IsRegular():
-		return w.readFile(spot{at.name, real}, false)
+		return w.readFile(spot{link.name, resolved}, false)
 	case !info.IsDir():
-		return errNotRegular(at.name, info.Mode())
+		return errNotRegular(link.name, info.Mode())
 	}
 	// A folder that is read already, or holds one that is, never ends. That it
 	// holds the link itself is the shortest such case.
-	for _, open := range append([]string{path.Dir(at.real)}, w.linked...) {
-		if subpath.Within(open, real) {
-			return refuse("leads to itself: %q is a folder around it", real)
+	for _, open := range append([]string{path.Dir(link.real)}, w.linked...) {
+		if subpath.Within(open, resolved) {
+			return refuse("leads to itself: %q is a folder around it", resolved)
 		}
 	}
 
 	// Another module is left out, except where an import needs it.
-	if w.isModule(real) {
-		if !w.isVendored(at.name) {
+	if w.isModule(resolved) {
+		if !w.isVendored(link.name) {
 			return nil
 		}
 		// It would stay out as other modules do, and be missed by the import.
-		return refuse("is another module, %q: link to a folder inside of it, or depend on it", real)
+		return refuse("is another module, %q: link to a folder inside of it, or depend on it", resolved)
 	}
 
 	// The folder is open while it is read, so that a link back to it is found.
-	w.linked = append(w.linked, real)
-	err = w.readFolder(ctx, spot{at.name, real}, true)
+	w.linked = append(w.linked, resolved)
+	err = w.readFolder(ctx, spot{link.name, resolved}, true)
 	w.linked = w.linked[:len(w.linked)-1]
 	return err
 }

@@ -63,8 +63,8 @@ type Package struct {
 	Hidden bool
 }
 
-// Find finds the module of the package in the folder dir: the nearest folder at or above it
-// that has a cue.mod. It is fallback where none has one.
+// Find finds the module of the package in the folder dir: the nearest folder at or above it that
+// has a cue.mod. Without such a folder, the module is fallback.
 func Find(root rootfs.Folder, dir, fallback string) Package {
 	for at := dir; ; at = path.Dir(at) {
 		if info, err := root.Lstat(path.Join(at, "cue.mod")); err == nil && info.IsDir() {
@@ -104,7 +104,8 @@ func packageFolder(ref source.Ref) (string, error) {
 	leaves := func(p string) error {
 		return source.Refuse(source.ErrPath, fmt.Sprintf("%q leaves the root of the project", p))
 	}
-	if ref.Ref == "" || path.IsAbs(ref.Ref) || filepath.IsAbs(ref.Ref) || strings.Contains(ref.Ref, `\`) {
+	isAbsolute := path.IsAbs(ref.Ref) || filepath.IsAbs(ref.Ref)
+	if ref.Ref == "" || isAbsolute || strings.Contains(ref.Ref, `\`) {
 		return "", source.Refuse(source.ErrPath, fmt.Sprintf("%q is not a relative path: write one with / between folders", ref.Ref))
 	}
 	if !filepath.IsLocal(path.Clean(ref.Ref)) {
@@ -149,17 +150,17 @@ func within(module, dir string) string {
 }
 
 func errNotRegular(name string, mode fs.FileMode) error {
-	what := "not a regular file"
+	kind := "not a regular file"
 	switch {
 	case mode&fs.ModeSymlink != 0:
-		what = "a symlink"
+		kind = "a symlink"
 	case mode&fs.ModeDevice != 0:
-		what = "a device"
+		kind = "a device"
 	case mode&fs.ModeNamedPipe != 0:
-		what = "a pipe"
+		kind = "a pipe"
 	case mode&fs.ModeSocket != 0:
-		what = "a socket"
+		kind = "a socket"
 	}
 	return source.Refuse(source.ErrNotRegular,
-		fmt.Sprintf("%q is %s; a module may hold only regular files and folders", name, what))
+		fmt.Sprintf("%q is %s; a module may hold only regular files and folders", name, kind))
 }

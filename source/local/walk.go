@@ -31,10 +31,9 @@ type walk struct {
 	embeds []string
 	// seen counts entries of folders, whether they are read or not.
 	seen int
-	// linked are the folders behind links that are being read, from the outermost
-	// one.
+	// linked are the folders behind links that are being read, the outermost first.
 	linked []string
-	// missed are the links that lead nowhere, and cue the files of CUE that may need one.
+	// missed are the links that lead nowhere, and cue the files of CUE that may need these links.
 	missed []missed
 	cue    [][]byte
 }
@@ -95,20 +94,20 @@ func (w *walk) readFolder(ctx context.Context, dir spot, complete bool) error {
 	// A folder is read completely for the package and for embedded files; elsewhere its CUE
 	// files are enough.
 	for _, e := range entries {
-		at := dir.in(e.Name())
+		entry := dir.in(e.Name())
 		cue := strings.HasSuffix(e.Name(), ".cue")
 		switch {
 		case Skipped(e.Name(), e.IsDir()):
 		case e.IsDir() && (complete || e.Name() != "cue.mod"):
-			err = w.readFolder(ctx, at, complete)
+			err = w.readFolder(ctx, entry, complete)
 		case e.IsDir():
 		case !complete && !cue:
 		case e.Type()&fs.ModeSymlink != 0:
-			err = w.readLink(ctx, at)
+			err = w.readLink(ctx, entry)
 		case !e.Type().IsRegular():
-			err = errNotRegular(at.name, e.Type())
+			err = errNotRegular(entry.name, e.Type())
 		default:
-			err = w.readFile(at, cue && !complete)
+			err = w.readFile(entry, cue && !complete)
 		}
 		if err != nil {
 			return err
@@ -117,8 +116,8 @@ func (w *walk) readFolder(ctx context.Context, dir spot, complete bool) error {
 	return nil
 }
 
-// isAround reports whether a folder is at or above that of the package: CUE takes the files of
-// such folders into the package.
+// isAround reports whether a folder is at or above the folder of the package: CUE takes the files
+// of such folders into the package.
 func (w *walk) isAround(name string) bool {
 	return subpath.Within(w.Dir, name)
 }
@@ -133,7 +132,9 @@ func (w *walk) isStray(dir spot, e fs.DirEntry) bool {
 		return true
 	}
 	_, _, err := rootfs.Resolve(w.Root, path.Join(dir.real, e.Name()))
-	return errors.Is(err, rootfs.ErrLeaves) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)
+	return slices.ContainsFunc([]error{rootfs.ErrLeaves, fs.ErrNotExist, syscall.ENOTDIR, syscall.ELOOP}, func(broken error) bool {
+		return errors.Is(err, broken)
+	})
 }
 
 func isCUE(e fs.DirEntry) bool {
@@ -163,14 +164,14 @@ func (w *walk) list(ctx context.Context, dir spot) ([]fs.DirEntry, error) {
 
 // readFile reads a file into the tree. With seek, it notes the folder of a CUE file that
 // embeds files.
-func (w *walk) readFile(at spot, seek bool) error {
-	name := at.name
+func (w *walk) readFile(file spot, seek bool) error {
+	name := file.name
 	if w.read[name] {
 		return nil
 	}
 	inTree := within(w.Module, name)
 	// What was a regular file a moment ago may be a pipe by now.
-	f, err := w.Root.Open(at.real)
+	f, err := w.Root.Open(file.real)
 	if err != nil {
 		return err
 	}
@@ -206,7 +207,8 @@ func (w *walk) readFile(at spot, seek bool) error {
 // Skipped reports whether no module needs a file or a folder of that name: hidden ones,
 // node_modules and __pycache__.
 func Skipped(name string, isDir bool) bool {
-	return strings.HasPrefix(name, ".") || isDir && (name == "node_modules" || name == "__pycache__")
+	isCache := name == "node_modules" || name == "__pycache__"
+	return strings.HasPrefix(name, ".") || (isDir && isCache)
 }
 
 func isModule(e fs.DirEntry) bool { return e.IsDir() && e.Name() == "cue.mod" }

@@ -8,13 +8,12 @@ import (
 	"fmt"
 )
 
-// Change is what differs between two files in one entry.
+// Change is the difference between two files in one entry.
 type Change struct {
 	// What names the reference, the module or the image.
 	What string
-	// From and To are its revisions, or its digests where those are equal or
-	// there are none. From is "" for an entry that is new, To for one that is
-	// gone.
+	// From and To are its revisions, or its digests if the revisions are equal or missing. From is
+	// "" for an entry that is new, To for one that is gone.
 	From, To string
 }
 
@@ -54,31 +53,33 @@ func (f File) Diff(other File) []Change {
 
 // diff walks two sorted lists, and returns a change for each entry that is not in both. A
 // missing entry is the zero value for change.
-func diff[E comparable](from, to []E, compare func(a, b E) int, change func(from, to E) Change) []Change {
+func diff[E comparable](older, newer []E, compare func(a, b E) int, change func(older, newer E) Change) []Change {
 	var out []Change
 	var none E
-	for len(from) > 0 || len(to) > 0 {
+
+	// Both lists are sorted, so the smaller one of the next two entries is only in its list.
+	for len(older) > 0 || len(newer) > 0 {
 		order := 0
 		switch {
-		case len(from) == 0:
+		case len(older) == 0:
 			order = 1
-		case len(to) == 0:
+		case len(newer) == 0:
 			order = -1
 		default:
-			order = compare(from[0], to[0])
+			order = compare(older[0], newer[0])
 		}
 		switch {
 		case order < 0:
-			out = append(out, change(from[0], none))
-			from = from[1:]
+			out = append(out, change(older[0], none))
+			older = older[1:]
 		case order > 0:
-			out = append(out, change(none, to[0]))
-			to = to[1:]
+			out = append(out, change(none, newer[0]))
+			newer = newer[1:]
 		default:
-			if from[0] != to[0] {
-				out = append(out, change(from[0], to[0]))
+			if older[0] != newer[0] {
+				out = append(out, change(older[0], newer[0]))
 			}
-			from, to = from[1:], to[1:]
+			older, newer = older[1:], newer[1:]
 		}
 	}
 	return out

@@ -18,9 +18,8 @@
 // Embedded modules change with the version of the program: they are locked by digest
 // alone, which Enforce and Frozen check and Prefer does not.
 //
-// The tree of a locked reference has the revision and the pinned reference of the
-// lock, not those of the pinned fetch, so that a render is the same with a lock and
-// without.
+// The tree of a locked reference has the revision and the pinned reference that the lock has, not
+// what the pinned fetch returns, so that a render is the same with a lock and without.
 //
 // Enforce asks the server where a reference leads: it is the mode that reports a
 // moved tag. Frozen asks no server. The package reads and writes no file.

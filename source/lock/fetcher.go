@@ -14,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Mode is what a Fetcher makes of a lock.
+// Mode says how a Fetcher uses a lock.
 type Mode int
 
 const (
@@ -54,9 +54,8 @@ type Fetcher struct {
 
 var _ source.Resolver = Fetcher{}
 
-// Fetch gets a tree. If the lock has an entry for the reference, the tree is that of the
-// entry, and has its revision and pinned reference. Errors are source.ErrLocked and those of
-// Next.
+// Fetch gets a tree. If the lock has an entry for the reference, the tree matches the entry, and
+// has its revision and pinned reference. Errors are source.ErrLocked and the errors of Next.
 func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
 	if !Locks(ref.Type) {
 		return f.Next.Fetch(ctx, ref)
@@ -69,15 +68,18 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	if err != nil {
 		return source.Tree{}, f.explainGone(entry, err)
 	}
+
+	// The tree of an entry must be the locked one, and gets the revision of the lock.
 	if ok {
+		differs := tree.Digest != entry.Digest
 		switch {
-		case tree.Digest == entry.Digest:
-		case signedTag(ref) && tree.Pinned != entry.Pinned:
+		case differs && signedTag(ref) && tree.Pinned != entry.Pinned:
 			return source.Tree{}, errMoved(entry, source.Resolved{Revision: tree.Revision, Ref: source.Ref{Ref: tree.Pinned}})
-		default:
+		case differs:
 			return source.Tree{}, f.errOther(entry, tree.Digest)
 		}
-		tree.Revision, tree.Pinned = cmp.Or(entry.Revision, tree.Revision), cmp.Or(entry.Pinned, tree.Pinned)
+		tree.Revision = cmp.Or(entry.Revision, tree.Revision)
+		tree.Pinned = cmp.Or(entry.Pinned, tree.Pinned)
 	}
 	if f.Record != nil {
 		f.Record.Source(ref, tree)
@@ -103,23 +105,25 @@ func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 // findEntry returns the entry that a reference is held to; ok is false where the lock does
 // not hold it.
 func (f Fetcher) findEntry(ctx context.Context, ref source.Ref) (entry Source, ok bool, err error) {
-	// These have no other version of an embedded module than that of the program.
-	if f.Mode == Update || (f.Mode == Prefer || f.Mode == Confined) && ref.Type == source.TypeEmbedded {
+	// In these modes, embedded modules always come from the program.
+	fromProgram := ref.Type == source.TypeEmbedded && (f.Mode == Prefer || f.Mode == Confined)
+	if f.Mode == Update || fromProgram {
 		return Source{}, false, nil
 	}
 
 	// A reference without an entry is free in some modes, and refused in the others.
 	entry, ok = f.File.Find(ref)
+	isFree := f.Mode == Prefer || (f.Mode == FrozenUnlessPinned && reftype.Pinned(ref.Type, ref.Ref))
 	switch {
-	case !ok && (f.Mode == Prefer || f.Mode == FrozenUnlessPinned && reftype.Pinned(ref.Type, ref.Ref)):
+	case !ok && isFree:
 		return Source{}, false, nil
 	case !ok:
 		name := Source{Type: ref.Type, Ref: ref.Ref, Path: ref.Path}.name()
-		in, run := f.written()
+		lockName, command := f.written()
 		if f.Mode == Confined {
-			return Source{}, false, source.Refuse(source.ErrLocked, fmt.Sprintf("%s: not in %s, and nothing else is fetched", name, in))
+			return Source{}, false, source.Refuse(source.ErrLocked, fmt.Sprintf("%s: not in %s, and nothing else is fetched", name, lockName))
 		}
-		return Source{}, false, source.Refuse(source.ErrLocked, fmt.Sprintf("%s: not in %s: run %q", name, in, run))
+		return Source{}, false, source.Refuse(source.ErrLocked, fmt.Sprintf("%s: not in %s: run %q", name, lockName, command))
 	case f.Mode != Enforce || entry.Pinned == "":
 		return entry, true, nil
 	}
@@ -156,10 +160,10 @@ func pinned(ref source.Ref, entry Source) source.Ref {
 	return ref
 }
 
-// signedTag reports whether a reference requires a signature that may be that of a tag.
+// signedTag reports whether a reference requires a signature that a tag may have.
 func signedTag(ref source.Ref) bool {
-	return ref.Type == source.TypeGit && ref.Verify.Provider != "" &&
-		(strings.Contains(ref.Ref, "tag=") || strings.Contains(ref.Ref, "semver="))
+	namesTag := strings.Contains(ref.Ref, "tag=") || strings.Contains(ref.Ref, "semver=")
+	return ref.Type == source.TypeGit && ref.Verify.Provider != "" && namesTag
 }
 
 func errMoved(entry Source, now source.Resolved) error {
@@ -171,15 +175,15 @@ func errMoved(entry Source, now source.Resolved) error {
 		entry.name(), from, to, "ropewalk lock"))
 }
 
-// errOther returns the error for content that is not that of an entry.
+// errOther returns the error for content that differs from its entry.
 func (f Fetcher) errOther(entry Source, got string) error {
-	in, run := f.written()
+	lockName, command := f.written()
 	why := "the same revision must not have other content, so find out who changed it; if it is meant"
 	if entry.Type == source.TypeEmbedded {
 		why = "another version of ropewalk wrote the lock; if this one is meant"
 	}
 	return source.Refuse(source.ErrLocked, fmt.Sprintf("%s: its digest is %s, and %s says %s: %s, run %q",
-		entry.name(), got, in, entry.Digest, why, run))
+		entry.name(), got, lockName, entry.Digest, why, command))
 }
 
 // written returns what holds the entries, and the command that writes it.

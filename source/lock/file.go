@@ -16,7 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Name is what the file is called, at the root of a project.
+// Name names the file, which lies at the root of a project.
 const Name = "ropewalk.lock"
 
 // What the file says of itself.
@@ -28,29 +28,28 @@ const (
 // header is the comment at its top.
 const header = "# Written by ropewalk lock: what each reference of this project leads to. Commit it, do not edit it.\n"
 
-// File is the content of a lock. The zero value is an empty one. Files that
-// Parse and Recorder give are sorted, with each entry once.
+// File is the content of a lock. The zero value is an empty lock. Files that Parse and Recorder
+// give are sorted, with each entry once.
 type File struct {
 	Sources []Source
 	Modules []Module
-	// Images are what the render runs: a record that nothing is fetched by. Nil is a lock
-	// that has no images, and an empty list one of a render that runs none.
+	// Images lists what the render runs: a record that nothing is fetched by. Nil means that the
+	// lock does not record images, and an empty list that the render runs no image.
 	Images []Image
 }
 
 // Source is a locked reference.
 type Source struct {
-	// Type, Ref and Path are those of the reference: source.Ref.
+	// Type, Ref and Path repeat the reference: source.Ref.
 	Type string `yaml:"type"`
 	Ref  string `yaml:"ref"`
 	Path string `yaml:"path,omitempty"`
-	// Revision is what it led to, such as v1.2.0@sha256:…; "" where the type has
-	// no revisions.
+	// Revision says what Ref led to, such as v1.2.0@sha256:…; "" where the type has no revisions.
 	Revision string `yaml:"revision,omitempty"`
-	// Pinned is a reference of the same type that always leads there; "" where
-	// the type has none, and then the digest alone is checked.
+	// Pinned is a reference of the same type that always leads there; "" where the type has no such
+	// reference, and then the digest alone is checked.
 	Pinned string `yaml:"pinned,omitempty"`
-	// Digest is that of the tree: sha256:<hex>.
+	// Digest identifies the tree: sha256:<hex>.
 	Digest string `yaml:"digest"`
 }
 
@@ -68,7 +67,7 @@ type Module struct {
 type Image struct {
 	// Image is the image as the objects name it.
 	Image string `yaml:"image"`
-	// Digest is that of the manifest or the index that its registry had for it: sha256:<hex>.
+	// Digest identifies the manifest or the index that its registry had for it: sha256:<hex>.
 	Digest string `yaml:"digest"`
 }
 
@@ -97,7 +96,7 @@ func Locks(kind string) bool {
 	return t.Locked
 }
 
-// Find returns the entry of a reference; false where there is none.
+// Find returns the entry of a reference; false if there is none.
 func (f File) Find(ref source.Ref) (Source, bool) {
 	for _, s := range f.Sources {
 		if s.Type == ref.Type && s.Ref == ref.Ref && s.Path == ref.Path {
@@ -146,12 +145,12 @@ func (f File) sorted() File {
 	return f
 }
 
-// Equal reports whether both files have the same entries, and whether both have images or
-// none.
+// Equal reports whether both files have the same entries, and whether both record images or neither
+// does.
 func (f File) Equal(other File) bool {
 	f, other = f.sorted(), other.sorted()
-	return slices.Equal(f.Sources, other.Sources) && slices.Equal(f.Modules, other.Modules) &&
-		slices.Equal(f.Images, other.Images) && (f.Images == nil) == (other.Images == nil)
+	sameImages := slices.Equal(f.Images, other.Images) && (f.Images == nil) == (other.Images == nil)
+	return slices.Equal(f.Sources, other.Sources) && slices.Equal(f.Modules, other.Modules) && sameImages
 }
 
 // wire is the text of a file.

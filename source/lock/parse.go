@@ -11,11 +11,10 @@ import (
 	"github.com/ropewalk/ropewalk/source/strictyaml"
 )
 
-// maxBytes is how large a lock may be: some twenty thousand entries.
+// maxBytes limits the text of a lock: some twenty thousand entries.
 const maxBytes = 8 << 20
 
-// Parse reads the text of a file; name is what errors call it. The error is a
-// *strictyaml.Error.
+// Parse reads the text of a file, which errors call by name. The error is a *strictyaml.Error.
 func Parse(name string, data []byte) (File, error) {
 	p := parser{strictyaml.Reader{Name: name}}
 	var out File
@@ -85,7 +84,8 @@ func (p *parser) readText(n *yaml.Node, fields map[string]*yaml.Node, name strin
 func (p *parser) readDigest(n *yaml.Node, fields map[string]*yaml.Node) string {
 	digest := p.readText(n, fields, "digest")
 	hex, ok := strings.CutPrefix(digest, "sha256:")
-	if digest != "" && (!ok || len(hex) != 64 || strings.Trim(hex, "0123456789abcdef") != "") {
+	isDigest := ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
+	if digest != "" && !isDigest {
 		p.Fail(fields["digest"], "%q is not a digest: expected sha256: and 64 digits of 0-9a-f", digest)
 	}
 	return digest

@@ -91,8 +91,8 @@ func readFile(bounds *source.Builder, f *zip.File) ([]byte, error) {
 	return content, bounds.Add(f.Name, content)
 }
 
-// readModFile reads the module file of the archive. It must be that of the requested module,
-// in a language version that this program knows.
+// readModFile reads the module file of the archive. The file must name the requested module, in a
+// language version that this program knows.
 func (a *archive) readModFile() error {
 	f, err := parseModFile(a.text, modFile, modfile.Parse)
 	if err != nil {

@@ -8,10 +8,10 @@
 //
 // # Invariants
 //
-// The module file decides alone: cue mod tidy lists every dependency with its
-// version in it, also those of dependencies. Nothing is chosen here, so the same
-// module file gives the same tree. A listed version older than a dependency needs is
-// an error; an import of a module that is not listed is reported by evaluation.
+// The module file decides alone: cue mod tidy lists every dependency with its version in it, the
+// indirect ones included. Nothing is chosen here, so the same module file gives the same tree. A
+// listed version older than a dependency needs is an error; an import of a module that is not
+// listed is reported by evaluation.
 //
 // What cue.mod/pkg, gen or usr already hold is left alone and asks no registry; a
 // tree without dependencies costs a search for one word in its module file.

@@ -23,7 +23,8 @@ func about(mv module.Version, err error) error {
 
 // errDamaged returns the error for the archive of a module that cannot be read.
 func errDamaged(mv module.Version, err error) error {
-	return source.Refuse(source.ErrDigest, fmt.Sprintf("module %q: its zip is damaged, or was not made by cue mod publish: %s", mv.String(), printable.OneLine(err.Error())))
+	return source.Refuse(source.ErrDigest, fmt.Sprintf(
+		"module %q: its zip is damaged, or was not made by cue mod publish: %s", mv.String(), printable.OneLine(err.Error())))
 }
 
 // errNoStore is the error of a Registry without a Store.
@@ -36,7 +37,8 @@ func errOffline(mv module.Version, err error) error {
 		why = "the cache does not hold it"
 	}
 	return source.Refuse(errors.Join(source.ErrNotFound, store.ErrOffline), fmt.Sprintf(
-		"module %q: offline, and %s: run %q once with the network, or %q to keep it in the project", mv.String(), why, "ropewalk lock", "ropewalk vendor"))
+		"module %q: offline, and %s: run %q once with the network, or %q to keep it in the project",
+		mv.String(), why, "ropewalk lock", "ropewalk vendor"))
 }
 
 func errNotInLock(mv module.Version) error {
@@ -45,13 +47,15 @@ func errNotInLock(mv module.Version) error {
 
 func errOtherThanLocked(mv module.Version, want, got, origin string) error {
 	return source.Refuse(source.ErrLocked, fmt.Sprintf(
-		"module %q: %s has the digest %s, and ropewalk.lock says %s: a published version must not change, so find out who changed it; if it is meant, run %q",
+		"module %q: %s has the digest %s, and ropewalk.lock says %s: "+
+			"a published version must not change, so find out who changed it; if it is meant, run %q",
 		mv.String(), origin, got, want, "ropewalk lock"))
 }
 
 func errVendoredOtherThanLocked(mv module.Version, want, got string) error {
 	return source.Refuse(source.ErrLocked, fmt.Sprintf(
-		"module %q: what %s has of it comes from a zip with the digest %s, and ropewalk.lock says %s: run %q for what is locked, or %q for what is vendored",
+		"module %q: what %s has of it comes from a zip with the digest %s, and ropewalk.lock says %s: "+
+			"run %q for what is locked, or %q for what is vendored",
 		mv.String(), vendorFolder, got, want, "ropewalk vendor", "ropewalk lock"))
 }
 

@@ -42,13 +42,15 @@ type mainModule struct {
 // file returns the path of the module file, for messages.
 func (m *mainModule) file() string { return path.Join(m.root, modFile) }
 
-// readModule reads the module file at or above dir. If there is none, or one from before
-// there were dependencies, the module has none.
+// readModule reads the module file at or above dir. Without a module file, or with a file from
+// before CUE had dependencies, the module has no dependencies.
 func readModule(fsys fs.FS, dir string, provided []string) (*mainModule, error) {
 	root, text, err := findModule(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
+
+	// Most modules have no dependencies, and then the file is not parsed.
 	m := &mainModule{root: root, provided: provided}
 	if !bytes.Contains(text, []byte("deps")) {
 		return m, nil
@@ -60,6 +62,8 @@ func readModule(fsys fs.FS, dir string, provided []string) (*mainModule, error) 
 	case err != nil:
 		return nil, fmt.Errorf("%s: %s", m.file(), printable.OneLine(err.Error()))
 	}
+
+	// Each dependency must be a published version.
 	m.path, m.deps = f.ModuleRootPath(), f.DepVersions()
 	for _, mv := range m.deps {
 		if dep := f.Deps[mv.Path()]; dep != nil && dep.ReplaceWith != "" {
@@ -91,8 +95,8 @@ func parseModFile(text []byte, name string, parse func([]byte, string) (*modfile
 	return parse(text, name)
 }
 
-// findModule returns the nearest folder at or above dir with a module file, and the text of
-// that file; nil where there is none.
+// findModule returns the nearest folder at or above dir with a module file, and the text of that
+// file; nil if no folder has a module file.
 func findModule(fsys fs.FS, dir string) (root string, text []byte, err error) {
 	for dir = path.Clean(dir); ; dir = path.Dir(dir) {
 		text, err = fs.ReadFile(fsys, path.Join(dir, modFile))
@@ -116,11 +120,13 @@ func (m *mainModule) listMissing(held []string) ([]module.Version, error) {
 	// They are sorted by path, so majors of one path are neighbours.
 	for i, mv := range out {
 		if mv.BasePath() == m.path {
-			return nil, fmt.Errorf("%s: the module depends on %q, which is itself in another major version: one folder cannot hold both, so give it another path",
+			return nil, fmt.Errorf("%s: the module depends on %q, which is itself in another major version: "+
+				"one folder cannot hold both, so give it another path",
 				m.file(), mv.Path())
 		}
 		if i > 0 && out[i-1].BasePath() == mv.BasePath() {
-			return nil, fmt.Errorf("%s: the module depends on %q and on %q: cue.mod/pkg has one folder for both, so raise what needs the older one, or vendor it under another path",
+			return nil, fmt.Errorf("%s: the module depends on %q and on %q: cue.mod/pkg has one folder for both, "+
+				"so raise what needs the older one, or vendor it under another path",
 				m.file(), out[i-1].String(), mv.String())
 		}
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Media types of a CUE module in a registry: that of the config, whose content is {}, and those of
-// its two layers. Source: cuelang.org/go/mod/modregistry.
+// Media types of a CUE module in a registry: of the config, whose content is {}, and of its two
+// layers. Source: cuelang.org/go/mod/modregistry.
 const (
 	TypeConfig     = "application/vnd.cue.module.v1+json"
 	TypeZip        = "application/zip"
@@ -32,7 +32,7 @@ const (
 
 // Package is a module as a registry of CUE has it.
 type Package struct {
-	// Path is that of the module, without its major version.
+	// Path names the module, without its major version.
 	Path string
 	// Tree has the files of the module that are in Zip, with their digest.
 	Tree source.Tree
@@ -44,14 +44,15 @@ type Package struct {
 // vendored in cue.mod is left out, as it is by cue mod publish: a registry has the
 // dependencies. The same tree gives the same bytes.
 //
-// It is an error if there is no module path, if the major version is another than that of the
-// path, if a file cannot be part of a module, or if a file imports a package that only
-// cue.mod holds: a client that fetches the module would not have that package. The renderers
-// have the packages that are provided.
+// It is an error if there is no module path, if the major version differs from the path, if a file
+// cannot be part of a module, or if a file imports a package that only cue.mod holds: a client that
+// fetches the module would not have that package. The renderers have the packages that are
+// provided.
 func Pack(tree source.Tree, version string, provided ...string) (Package, error) {
 	text, err := fs.ReadFile(tree.FS, modFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Package{}, fmt.Errorf("there is no %s: a module that is published needs a path: run \"cue mod init PATH@%s\"", modFile, major(version))
+		return Package{}, fmt.Errorf("there is no %s: a module that is published needs a path: run \"cue mod init PATH@%s\"",
+			modFile, major(version))
 	}
 	if err != nil {
 		return Package{}, err
@@ -68,27 +69,29 @@ func Pack(tree source.Tree, version string, provided ...string) (Package, error)
 	}
 	for mv, dep := range f.Deps {
 		if dep != nil && dep.ReplaceWith != "" {
-			return Package{}, fmt.Errorf("%s: module %q is replaced by %q, which only this machine has: publish that first", modFile, mv, dep.ReplaceWith)
+			return Package{}, fmt.Errorf("%s: module %q is replaced by %q, which only this machine has: publish that first",
+				modFile, mv, dep.ReplaceWith)
 		}
 	}
 
-	// The files are those of the module itself, without its dependencies.
+	// The module is packed without its dependencies.
 	v, err := module.NewVersion(f.QualifiedModule(), version)
 	if err != nil {
 		return Package{}, fmt.Errorf("%s: %s", modFile, printable.OneLine(err.Error()))
 	}
-	own, err := ownFiles(tree)
+	packedTree, err := ownFiles(tree)
 	if err != nil {
 		return Package{}, err
 	}
-	if err := checkLeftOut(tree, own, provided); err != nil {
+	if err := checkLeftOut(tree, packedTree, provided); err != nil {
 		return Package{}, err
 	}
 
 	// The zip is written as CUE writes it, so that its clients read it.
-	out := Package{Path: f.ModuleRootPath(), Tree: own, ModuleFile: text}
+	out := Package{Path: f.ModuleRootPath(), Tree: packedTree, ModuleFile: text}
 	var packed bytes.Buffer
-	if err := modzip.Create(&packed, v, filesOf(own.FS, "."), treeFiles{own.FS}); err != nil { //nolint:staticcheck // there is no successor in this version of CUE
+	err = modzip.Create(&packed, v, filesOf(packedTree.FS, "."), treeFiles{packedTree.FS}) //nolint:staticcheck // CUE has no successor yet
+	if err != nil {
 		return Package{}, errors.New(printable.OneLine(err.Error()))
 	}
 	out.Zip = packed.Bytes()
@@ -120,7 +123,8 @@ func (e *NotPublishedError) Error() string {
 var importLine = regexp.MustCompile(`^\s*(?:import\s+)?(?:[\pL_$][\pL\pN_$]*\s+)?"([^"\\:]+)(?::[^"\\]+)?"\s*(?://.*)?$`)
 
 // checkLeftOut refuses imports of packages that are left out because they are in cue.mod.
-func checkLeftOut(tree, own source.Tree, provided []string) error {
+func checkLeftOut(tree, packed source.Tree, provided []string) error {
+	// The packages of cue.mod are held, except those that every renderer has.
 	held := map[string]bool{}
 	for _, name := range filesOf(tree.FS, ".") {
 		if inside, ok := localPackage(name); ok && path.Ext(name) == ".cue" {
@@ -130,11 +134,13 @@ func checkLeftOut(tree, own source.Tree, provided []string) error {
 	for _, name := range provided {
 		delete(held, name)
 	}
-	for _, name := range filesOf(own.FS, ".") {
+
+	// The first import of a held package is reported with its line.
+	for _, name := range filesOf(packed.FS, ".") {
 		if len(held) == 0 || path.Ext(name) != ".cue" {
 			continue
 		}
-		text, err := fs.ReadFile(own.FS, name)
+		text, err := fs.ReadFile(packed.FS, name)
 		if err != nil {
 			return err
 		}
@@ -157,9 +163,10 @@ func major(version string) string {
 
 // ownFiles returns a tree without what is vendored in cue.mod.
 func ownFiles(tree source.Tree) (source.Tree, error) {
+	vendorFolders := []string{"pkg", "gen", "usr", "vendor"}
 	files := map[string][]byte{}
 	for _, name := range filesOf(tree.FS, ".") {
-		if rest, inside := strings.CutPrefix(name, modFolder+"/"); inside && slices.Contains([]string{"pkg", "gen", "usr", "vendor"}, first(rest)) {
+		if inside, ok := strings.CutPrefix(name, modFolder+"/"); ok && slices.Contains(vendorFolders, firstFolder(inside)) {
 			continue
 		}
 		data, err := fs.ReadFile(tree.FS, name)
@@ -171,7 +178,7 @@ func ownFiles(tree source.Tree) (source.Tree, error) {
 	return source.NewTree(files, tree.Origin, tree.Revision)
 }
 
-func first(name string) string {
+func firstFolder(name string) string {
 	name, _, _ = strings.Cut(name, "/")
 	return name
 }

@@ -22,10 +22,10 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// DefaultTimeout is how long it may take to get one module.
+// DefaultTimeout bounds the download of one module.
 const DefaultTimeout = 2 * time.Minute
 
-// parallel is how many modules are fetched at the same time.
+// parallel limits the modules that are fetched at the same time.
 const parallel = 4
 
 // Registry gets modules from registries. It must not be copied or changed after its
@@ -42,8 +42,8 @@ type Registry struct {
 	// Explain makes an error for the user of one of a Repository, with the module and
 	// a sentinel of package source. Nil puts the module before it.
 	Explain func(err error, name string) error
-	// Store caches modules, separately for each registry; nil caches none. What it
-	// cannot keep or read costs time, never a module.
+	// Store caches modules, separately for each registry; nil disables caching. A failure of the
+	// cache costs time, never a module.
 	Store Store
 	// Offline takes modules from Store only.
 	Offline bool
@@ -54,8 +54,7 @@ type Registry struct {
 	Provided []string
 	// Limits bound each module, and the tree with its dependencies.
 	Limits source.Limits
-	// Timeout is how long it may take to get one module; DefaultTimeout where
-	// zero.
+	// Timeout bounds the download of one module; DefaultTimeout where zero.
 	Timeout time.Duration
 
 	once     sync.Once
@@ -71,8 +70,7 @@ type Dependency struct {
 	Version string
 	// Digest is sha256:<hex> of the zip of the module.
 	Digest string
-	// Origin is where the registry configuration says that the module is:
-	// oci://host/repository:tag.
+	// Origin locates the module by the registry configuration: oci://host/repository:tag.
 	Origin string
 }
 
@@ -122,7 +120,7 @@ func (r *Registry) Complete(ctx context.Context, tree source.Tree, locked map[st
 // its dependencies. The Digest of each is "", and so is the Origin of one that no registry is
 // configured for. What lies in cue.mod/vendor is among them.
 //
-// Errors are those of Complete for module files that cannot be completed, and
+// Errors are the same as for Complete for module files that cannot be completed, and
 // source.ErrReference for a Config that cannot be read.
 func (r *Registry) Needs(tree source.Tree) ([]Dependency, error) {
 	needed, err := r.readNeeded(tree)
@@ -139,7 +137,7 @@ func (r *Registry) Needs(tree source.Tree) ([]Dependency, error) {
 	return out, nil
 }
 
-// needed is what [Registry.Complete] starts from.
+// needed holds the input of [Registry.Complete].
 type needed struct {
 	module   *mainModule      // the module that holds the package of the tree
 	vendored *vendored        // what is vendored in it; nil where nothing is
@@ -161,8 +159,8 @@ func (r *Registry) readNeeded(tree source.Tree) (needed, error) {
 	return out, err
 }
 
-// join returns tree with the archives in the cue.mod/pkg of the module at root, and without
-// the folder of v, where there is one.
+// join returns tree with the archives in the cue.mod/pkg of the module at root, and without the
+// folder of v, unless v is nil.
 func (r *Registry) join(tree source.Tree, root string, v *vendored, got []*archive) (source.Tree, error) {
 	b := source.Builder{Limits: r.Limits}
 	fsys := tree.FS
@@ -202,11 +200,15 @@ func (w without) ReadDir(name string) ([]fs.DirEntry, error) {
 // fetchImported gets the modules that are wanted, and those that one of them imports. The
 // other modules are ignored as if the module file did not list them: nothing reads them, and
 // their faults hide nothing.
-func (r *Registry) fetchImported(ctx context.Context, versions []module.Version, locked map[string]string, v *vendored, wanted func(module.Version) bool) ([]*archive, error) {
+func (r *Registry) fetchImported(
+	ctx context.Context, versions []module.Version, locked map[string]string, v *vendored, wanted func(module.Version) bool,
+) ([]*archive, error) {
 	if !slices.ContainsFunc(versions, wanted) {
 		return nil, nil
 	}
 	got, failed := r.fetchEach(ctx, versions, locked, v)
+
+	// A used module may import further ones, so the search is repeated until nothing changes.
 	used := make([]bool, len(versions))
 	for changed := true; changed; {
 		changed = false
@@ -223,6 +225,8 @@ func (r *Registry) fetchImported(ctx context.Context, versions []module.Version,
 			wanted = func(mv module.Version) bool { return others(mv) || got[i].imports(mv.BasePath()) }
 		}
 	}
+
+	// The order of versions is kept.
 	var out []*archive
 	for i, a := range got {
 		if used[i] {
@@ -235,15 +239,15 @@ func (r *Registry) fetchImported(ctx context.Context, versions []module.Version,
 // importsOf returns a function that reports whether a file of the module at root may import a
 // package of another module.
 func importsOf(fsys fs.FS, root string) func(module.Version) bool {
-	var own archive
+	var main archive
 	for _, name := range filesOf(fsys, root) {
 		if path.Ext(name) == ".cue" && !subpath.Within(name, vendorFolder) && name != modFile {
 			// What cannot be read is reported where the tree is.
 			data, _ := fs.ReadFile(fsys, path.Join(root, name))
-			own.files = append(own.files, file{name, data})
+			main.files = append(main.files, file{name, data})
 		}
 	}
-	return func(mv module.Version) bool { return own.imports(mv.BasePath()) }
+	return func(mv module.Version) bool { return main.imports(mv.BasePath()) }
 }
 
 // fetchAll gets the modules, in the order of versions, from v where that has them. It reports
@@ -258,7 +262,9 @@ func (r *Registry) fetchAll(ctx context.Context, versions []module.Version, lock
 
 // fetchEach gets the modules, and returns for each of them the archive or the error, in the
 // order of versions.
-func (r *Registry) fetchEach(ctx context.Context, versions []module.Version, locked map[string]string, v *vendored) (got []*archive, failed []error) {
+func (r *Registry) fetchEach(
+	ctx context.Context, versions []module.Version, locked map[string]string, v *vendored,
+) (got []*archive, failed []error) {
 	got, failed = make([]*archive, len(versions)), make([]error, len(versions))
 	var g errgroup.Group
 	g.SetLimit(parallel)
@@ -320,47 +326,48 @@ func (r *Registry) fetchOne(ctx context.Context, mv module.Version, locked map[s
 
 // fetch gets a module from its registry, in bounded time.
 func (r *Registry) fetch(ctx context.Context, mv module.Version) (*archive, error) {
-	at, known, err := r.locate(mv)
+	location, found, err := r.locate(mv)
 	if err != nil {
 		return nil, err
 	}
-	if !known {
-		return nil, source.Refuse(source.ErrAbsent, fmt.Sprintf("module %q: no registry is configured for it: name one in CUE_REGISTRY", mv.String()))
+	if !found {
+		return nil, source.Refuse(source.ErrAbsent, fmt.Sprintf(
+			"module %q: no registry is configured for it: name one in CUE_REGISTRY", mv.String()))
 	}
 	bounded, cancel := context.WithTimeout(ctx, r.timeout())
 	defer cancel()
-	data, err := r.fetchZip(bounded, at)
+	data, err := r.fetchZip(bounded, location)
 	if err != nil {
-		return nil, r.explain(ctx, bounded, mv, originOf(at), err)
+		return nil, r.explain(ctx, bounded, mv, originOf(location), err)
 	}
 	a, err := unpack(mv, data, r.Limits)
 	if err != nil {
 		return nil, err
 	}
-	a.origin = originOf(at)
+	a.origin = originOf(location)
 	return a, nil
 }
 
 func (r *Registry) timeout() time.Duration { return cmp.Or(r.Timeout, DefaultTimeout) }
 
 // locate returns where the configuration has a module; false where it has it nowhere.
-func (r *Registry) locate(mv module.Version) (at modconfig.HostLocation, known bool, err error) {
+func (r *Registry) locate(mv module.Version) (location modconfig.HostLocation, found bool, err error) {
 	r.once.Do(func() { r.resolver, r.broken = resolve(r.Config) })
 	if r.broken != nil {
-		return at, false, r.broken
+		return location, false, r.broken
 	}
-	at, known = r.resolver.ResolveToLocation(mv.BasePath(), mv.Version())
-	return at, known, nil
+	location, found = r.resolver.ResolveToLocation(mv.BasePath(), mv.Version())
+	return location, found, nil
 }
 
 // origin returns where the configuration has a module, for messages; "" if no registry is
 // configured.
 func (r *Registry) origin(mv module.Version) string {
-	at, known, err := r.locate(mv)
-	if !known || err != nil {
+	location, found, err := r.locate(mv)
+	if !found || err != nil {
 		return ""
 	}
-	return originOf(at)
+	return originOf(location)
 }
 
 func dependencies(got []*archive) []Dependency {

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxManifest is how large the manifest of a module may be, in bytes. That of
-	// the specification has two layers; 4 MiB is what registries accept.
+	// maxManifest limits the manifest of a module, in bytes. The specification has two layers;
+	// registries accept 4 MiB.
 	maxManifest = 4 << 20
 
 	// Media types of a module, see https://cuelang.org/docs/reference/modules.
@@ -28,7 +28,7 @@ const (
 	typeModFile = "application/vnd.cue.modulefile.v1"
 )
 
-// Repository is a repository of a registry; that of oras-go is one.
+// Repository reads a repository of a registry, as the Repository of oras-go does.
 type Repository interface {
 	// FetchReference is the manifest at a tag.
 	FetchReference(ctx context.Context, reference string) (ocispec.Descriptor, io.ReadCloser, error)
@@ -36,9 +36,9 @@ type Repository interface {
 	Fetch(ctx context.Context, target ocispec.Descriptor) (io.ReadCloser, error)
 }
 
-// resolve reads the syntax of CUE_REGISTRY. The environment of the resolver is empty and not
-// nil, because nil means that of the process. The text may hold a password, and so may the
-// error for it.
+// resolve reads the syntax of CUE_REGISTRY. The environment of the resolver is empty and not nil,
+// because nil stands for the environment of the process. The text may hold a password, and so may
+// the error for it.
 func resolve(config string) (*modconfig.Resolver, error) {
 	if strings.HasPrefix(config, "file:") || !strings.Contains(config, "@") {
 		if resolver, err := modconfig.NewResolver(&modconfig.Config{CUERegistry: config, Env: []string{}}); err == nil {
@@ -50,17 +50,17 @@ func resolve(config string) (*modconfig.Resolver, error) {
 		"credentials belong in a docker config.json, and versions in the module file")
 }
 
-func originOf(at modconfig.HostLocation) string {
-	return fmt.Sprintf("oci://%s/%s:%s", at.Host, at.Repository, at.Tag)
+func originOf(location modconfig.HostLocation) string {
+	return fmt.Sprintf("oci://%s/%s:%s", location.Host, location.Repository, location.Tag)
 }
 
 // fetchZip returns the archive of the module at a location.
-func (r *Registry) fetchZip(ctx context.Context, at modconfig.HostLocation) ([]byte, error) {
-	repo, err := r.Open(ctx, at.Host+"/"+at.Repository, at.Insecure)
+func (r *Registry) fetchZip(ctx context.Context, location modconfig.HostLocation) ([]byte, error) {
+	repo, err := r.Open(ctx, location.Host+"/"+location.Repository, location.Insecure)
 	if err != nil {
 		return nil, err
 	}
-	desc, body, err := repo.FetchReference(ctx, at.Tag)
+	desc, body, err := repo.FetchReference(ctx, location.Tag)
 	if err != nil {
 		return nil, err
 	}
@@ -82,18 +82,20 @@ func (r *Registry) fetchZip(ctx context.Context, at modconfig.HostLocation) ([]b
 // findZipLayer returns the layer of a manifest that holds the zip of a module.
 func findZipLayer(mediaType string, manifest []byte) (ocispec.Descriptor, error) {
 	var m ocispec.Manifest
-	if mediaType != ocispec.MediaTypeImageManifest || json.Unmarshal(manifest, &m) != nil || m.Config.MediaType != typeModule ||
-		len(m.Layers) < 2 || m.Layers[0].MediaType != typeModZip || m.Layers[1].MediaType != typeModFile {
-		return ocispec.Descriptor{}, source.Refuse(source.ErrReference, fmt.Sprintf("not a CUE module: its type is %q: publish it with \"cue mod publish\"", m.Config.MediaType))
+	readable := mediaType == ocispec.MediaTypeImageManifest && json.Unmarshal(manifest, &m) == nil
+	hasLayers := len(m.Layers) >= 2 && m.Layers[0].MediaType == typeModZip && m.Layers[1].MediaType == typeModFile
+	if !readable || m.Config.MediaType != typeModule || !hasLayers {
+		return ocispec.Descriptor{}, source.Refuse(source.ErrReference, fmt.Sprintf(
+			"not a CUE module: its type is %q: publish it with \"cue mod publish\"", m.Config.MediaType))
 	}
 	return m.Layers[0], nil
 }
 
 // read reads content of at most limit bytes, verifies its digest, and closes it.
-func read(body io.ReadCloser, desc ocispec.Descriptor, limit int64, what string) ([]byte, error) {
+func read(body io.ReadCloser, desc ocispec.Descriptor, limit int64, noun string) ([]byte, error) {
 	defer func() { _ = body.Close() }()
 	if desc.Size > limit {
-		return nil, source.OverLimit("its %s is larger than %d bytes", what, limit)
+		return nil, source.OverLimit("its %s is larger than %d bytes", noun, limit)
 	}
 	return content.ReadAll(body, desc)
 }

@@ -13,8 +13,8 @@ import (
 	store "github.com/ropewalk/ropewalk/source/cache"
 )
 
-// Store keeps bytes by kind and key, and returns what was put or nothing; that of
-// source/cache does, and bounds what it keeps.
+// Store keeps bytes by kind and key, and returns what was put or nothing. The Store of source/cache
+// also bounds what it keeps.
 type Store interface {
 	Get(ctx context.Context, kind, key string) (data []byte, ok bool, err error)
 	Put(ctx context.Context, kind, key string, data []byte) error

@@ -27,7 +27,8 @@ func (m *mainModule) check(got []*archive) error {
 			}
 			for _, other := range got {
 				if have := other.version; have.BasePath() == need.BasePath() && have.Path() != need.Path() && a.imports(need.BasePath()) {
-					return fmt.Errorf("%s: module %q imports %q of %q, and it lists %q: cue.mod/pkg has one folder for both, so raise %q to a version that uses the newer one",
+					return fmt.Errorf("%s: module %q imports %q of %q, and it lists %q: "+
+						"cue.mod/pkg has one folder for both, so raise %q to a version that uses the newer one",
 						m.file(), a.version.String(), need.BasePath(), need.Path(), have.String(), a.version.BasePath())
 				}
 			}
@@ -51,7 +52,7 @@ func (m *mainModule) checkOverlap(got []*archive) error {
 	return nil
 }
 
-// imports reports whether a file of the module may import a package of another one.
+// imports reports whether a file of the module may import a package of the module modulePath.
 func (a *archive) imports(modulePath string) bool {
 	return slices.ContainsFunc(a.files, func(f file) bool {
 		return path.Ext(f.name) == ".cue" && bytes.Contains(f.data, []byte(`"`+modulePath))

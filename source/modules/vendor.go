@@ -22,9 +22,9 @@ import (
 // missing files are written again. cue.mod/vendor/ropewalk-vendor lists what was written,
 // with the digest of each zip.
 //
-// A crash leaves the former folder, the new one, or none, and temporary ones that the next
-// Vendor removes. Two concurrent calls for one folder are not supported. Locked and the other
-// errors are those of Complete; fs.ErrNotExist means that dir has no module file.
+// A crash leaves the former folder, the new folder, or no folder, and temporary folders that the
+// next Vendor removes. Two concurrent calls for one folder are not supported. Locked and the other
+// errors mean the same as for Complete; fs.ErrNotExist means that dir has no module file.
 func (r *Registry) Vendor(ctx context.Context, dir string, locked map[string]string) (deps []Dependency, changed bool, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

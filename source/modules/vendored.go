@@ -21,9 +21,8 @@ import (
 	"github.com/ropewalk/ropewalk/source/tarball"
 )
 
-// Where vendored modules are. The list of them has no dot in its name: trees
-// leave out what begins with one, and the first part of the path of a module has
-// one.
+// Where vendored modules are. The name of their list has no dot: trees leave out files whose names
+// begin with a dot, and the path of a module has a dot in its first part.
 const (
 	vendorFolder = modFolder + "/vendor"
 	listName     = "ropewalk-vendor"
@@ -47,8 +46,8 @@ type vendoredEntry struct{ name, digest string }
 
 func byName(a, b vendoredEntry) int { return cmp.Compare(a.name, b.name) }
 
-// readVendored reads the list of the module at root; nil where there is none. Without a list
-// Ropewalk did not write the folder, whatever it holds.
+// readVendored reads the list of the module at root; nil if it has no list. Without a list Ropewalk
+// did not write the folder, whatever it holds.
 func readVendored(fsys fs.FS, root string) (*vendored, error) {
 	name := path.Join(root, vendorList)
 	data, err := fs.ReadFile(fsys, name)
@@ -67,7 +66,7 @@ func readVendored(fsys fs.FS, root string) (*vendored, error) {
 }
 
 // parseVendored reads the text of a list, which must be as encode writes it.
-func parseVendored(at string, data []byte) (*vendored, error) {
+func parseVendored(name string, data []byte) (*vendored, error) {
 	var out vendored
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	for n := 1; lines.Scan(); n++ {
@@ -84,11 +83,11 @@ func parseVendored(at string, data []byte) (*vendored, error) {
 		}
 		if !ok {
 			return nil, source.Refuse(source.ErrDigest, fmt.Sprintf(
-				"%s:%d: not a line that vendoring writes: delete %q and run %q", at, n, path.Dir(at), "ropewalk vendor"))
+				"%s:%d: not a line that vendoring writes: delete %q and run %q", name, n, path.Dir(name), "ropewalk vendor"))
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, source.Refuse(source.ErrDigest, fmt.Sprintf("%s: %v", at, err))
+		return nil, source.Refuse(source.ErrDigest, fmt.Sprintf("%s: %v", name, err))
 	}
 	return &out, nil
 }
@@ -164,18 +163,19 @@ func (v *vendored) verify(counts func(name string) bool) (missing string, err er
 		if name == listName || !counts(name) {
 			continue
 		}
-		at := path.Join(v.dir, name)
+		fullName := path.Join(v.dir, name)
 		i, ok := slices.BinarySearchFunc(v.files, vendoredEntry{name: name}, byName)
 		if !ok {
-			return "", source.Refuse(source.ErrDigest, fmt.Sprintf("%q lies among vendored modules, and vendoring did not write it: move it away", at))
+			return "", source.Refuse(source.ErrDigest, fmt.Sprintf(
+				"%q lies among vendored modules, and vendoring did not write it: move it away", fullName))
 		}
-		data, err := fs.ReadFile(v.fsys, at)
+		data, err := fs.ReadFile(v.fsys, fullName)
 		if err != nil {
 			return "", err
 		}
 		if digests.Of(data) != v.files[i].digest {
 			return "", source.Refuse(source.ErrDigest, fmt.Sprintf(
-				"%q was vendored and changed since: take the change to the module itself, then delete the file and run %q", at, "ropewalk vendor"))
+				"%q was vendored and changed since: take the change to the module itself, then delete the file and run %q", fullName, "ropewalk vendor"))
 		}
 		seen[i] = true
 	}

@@ -19,20 +19,18 @@
 //
 // # Shapes
 //
-// The type of the config says what an artifact is. With that of CUE, the first
-// layer is the zip of the module. With that of Timoni, all tars of the artifact
-// are one tree, in their order: vendored schemas, then the module; a file that
-// is in two of them is that of the later. Everything else must have exactly one
-// layer: of the type of Flux, whatever the config, or a plain OCI layer with the
-// config of Flux, as we push them.
+// The type of the config decides how an artifact is read. With the type of CUE, the first layer is
+// the zip of the module. With the type of Timoni, all tars of the artifact are one tree, in their
+// order: vendored schemas, then the module; a file that is in two tars comes from the later one.
+// Everything else must have exactly one layer: of the type of Flux, whatever the config, or a plain
+// OCI layer with the config of Flux, as we push them.
 //
-// An index of several manifests is refused and not searched for one of them:
-// modules have no platform, and none of those who publish them writes one.
+// An index of several manifests is refused and not searched for one of them: modules have no
+// platform, and no tool that publishes them writes an index.
 //
 // # Semver
 //
-// A range takes tags with all three numbers, with or without a v before them. A
-// tag 1.2 or 1 is not a version, because such tags move from one to the next.
-// Of two tags for one version the one without v is taken. Prereleases count
-// where the range names one.
+// A range takes tags with all three numbers, with or without a v before them. A tag 1.2 or 1 is not
+// a version, because such tags move from one to the next. Of two tags for one version the one
+// without v is taken. Prereleases count where the range names a prerelease.
 package oci

@@ -57,7 +57,7 @@ func asSignatureError(err error) error {
 	return source.Refuse(source.ErrSignature, err.Error())
 }
 
-// publicKeys returns the entries of a Secret whose names are those of public keys.
+// publicKeys returns the entries of a Secret that have names of public keys.
 func publicKeys(secret map[string][]byte) map[string][]byte {
 	keys := map[string][]byte{}
 	for name, data := range secret {

@@ -16,8 +16,8 @@ import (
 	"github.com/ropewalk/ropewalk/source/tarball"
 )
 
-// Repository is what is asked of a repository. That of oras-go
-// (registry/remote) is one as it is. Errors are those of oras-go.
+// Repository reads a repository, as the Repository of oras-go (registry/remote) does. It returns
+// the errors of oras-go.
 type Repository interface {
 	// Resolve says where a tag or a digest leads.
 	Resolve(ctx context.Context, reference string) (ocispec.Descriptor, error)
@@ -50,13 +50,12 @@ func (f VerifierFunc) Verify(ctx context.Context, repo Repository, manifest ocis
 // Fetcher gets trees from registries. References are oci://host/repository with
 // :tag, @sha256:<hex>, both, or ?semver=<range>; nothing means the tag latest.
 type Fetcher struct {
-	// Open connects to host/repository, with the entries of a Secret, which are
-	// nil where the reference names none. Required.
+	// Open connects to host/repository, with the entries of a Secret, which are nil where the
+	// reference names no Secret. Required.
 	Open func(ctx context.Context, repository string, secret map[string][]byte) (Repository, error)
-	// Secrets has what references name; nil has none.
+	// Secrets has the Secrets that references name; nil has no Secrets.
 	Secrets source.Secrets
-	// Verifier checks signatures of cosign; nil refuses references that ask for
-	// one.
+	// Verifier checks signatures of cosign; nil refuses references that ask for a signature.
 	Verifier Verifier
 	// Limits bound each tree, and what is transferred for it.
 	Limits source.Limits
@@ -77,6 +76,8 @@ func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 	if r.digest != "" {
 		return source.Resolved{Ref: ref, Revision: revision(r.tag, r.digest), Immutable: true}, nil
 	}
+
+	// A range is a tag first, and the tag is a digest then.
 	repo, err := f.open(ctx, r, ref)
 	if err != nil {
 		return source.Resolved{}, err
@@ -93,6 +94,7 @@ func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 	if !digests.Is(digest) {
 		return source.Resolved{}, fault(source.ErrDigest, r, "the registry says that the digest is %q: it is not sha256", digest)
 	}
+
 	ref.Ref = r.pinned(digest)
 	return source.Resolved{Ref: ref, Revision: revision(r.tag, digest)}, nil
 }
@@ -140,8 +142,7 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 		return source.Tree{}, err
 	}
 
-	// The signature is that of the manifest, so it is checked before anything of the content is
-	// read.
+	// The manifest is signed, so the signature is checked before anything of the content is read.
 	desc, manifest, err := f.readManifest(ctx, repo, r)
 	if err != nil {
 		return source.Tree{}, err

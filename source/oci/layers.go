@@ -19,9 +19,8 @@ import (
 	"github.com/ropewalk/ropewalk/source/tarball"
 )
 
-// The media types of the artifacts that are taken: those of CUE are in
-// cuelang.org/go/mod/modregistry, those of Timoni in its pkg/apiv1, those of
-// Flux in RFC-0003.
+// The media types of the artifacts that are taken. Sources: cuelang.org/go/mod/modregistry for CUE,
+// pkg/apiv1 of Timoni, and RFC-0003 of Flux.
 const (
 	configCUE    = "application/vnd.cue.module.v1+json"
 	configTimoni = "application/vnd.timoni.config.v1+json"
@@ -33,15 +32,15 @@ const (
 	layerFlux    = "application/vnd.cncf.flux.content.v1.tar+gzip"
 )
 
-// taken is what artifacts are taken, for errors.
-const taken = "modules that were pushed by cue mod publish, timoni, flux push artifact, oras (a folder) or ropewalk"
+// supported lists the artifacts that are taken, for errors.
+const supported = "modules that were pushed by cue mod publish, timoni, flux push artifact, oras (a folder) or ropewalk"
 
 // selected is the layers of an artifact that are its tree.
 type selected struct {
 	layers []ocispec.Descriptor
-	// zip says that there is one, which is a zip. The others are tars.
+	// zip says that the only layer is a zip. Other layers are tars.
 	zip bool
-	// strip says that the tree is in a folder of the tar: that of a chart.
+	// strip says that the tree is in a folder of the tar, as a chart is.
 	strip bool
 }
 
@@ -98,8 +97,10 @@ func layersOf(m ocispec.Manifest) (selected, error) {
 		return selected{}, errOther("a chart without a layer of the type " + layerHelm)
 	case len(m.Layers) != 1:
 		return selected{}, errOther(fmt.Sprintf("an artifact with the config %q and %d layers", config, len(m.Layers)))
-	// The last is what oras pushes of a folder, for Argo CD.
-	case first.MediaType == layerFlux, (config == configFlux || config == ocispec.MediaTypeEmptyJSON) && first.MediaType == ocispec.MediaTypeImageLayerGzip:
+	// Argo CD takes folders that oras pushed: the last case.
+	case first.MediaType == layerFlux,
+		config == configFlux && first.MediaType == ocispec.MediaTypeImageLayerGzip,
+		config == ocispec.MediaTypeEmptyJSON && first.MediaType == ocispec.MediaTypeImageLayerGzip:
 		return selected{layers: m.Layers}, nil
 	case config == ocispec.MediaTypeImageConfig:
 		return selected{}, errOther("a container image")
@@ -117,8 +118,8 @@ func (f Fetcher) unpack(ctx context.Context, repo Repository, r reference, c sel
 		if c.zip {
 			err = f.readZip(ctx, repo, r, layer, b)
 		} else {
-			err = f.readLayer(ctx, repo, r, layer, func(in io.Reader) error {
-				return tarball.Gzip(ctx, in, b, c.options())
+			err = f.readLayer(ctx, repo, r, layer, func(compressed io.Reader) error {
+				return tarball.Gzip(ctx, compressed, b, c.options())
 			})
 		}
 		if err != nil {
@@ -144,7 +145,7 @@ func (c selected) options() tarball.Options {
 	return tarball.Options{Keep: tarball.Visible, Symlinks: true}
 }
 
-// merge returns one tree of several. If a file is in several of them, it is that of the last.
+// merge returns one tree of several. A file that is in several trees comes from the last of them.
 func merge(trees []*source.Builder, limits source.Limits) (*source.Builder, error) {
 	b := &source.Builder{Limits: limits}
 	added := map[string]bool{}
@@ -180,23 +181,22 @@ func merge(trees []*source.Builder, limits source.Limits) (*source.Builder, erro
 	return b, nil
 }
 
-// readLayer passes a layer to take, and checks that it is what its descriptor says. If
-// take fails, the digest is still the first thing to report: a layer that was altered or cut
-// is rarely valid inside.
+// readLayer passes a layer to take, and compares it with its descriptor. If take fails, the digest
+// is still the first thing to report: a layer that was altered or cut is rarely valid inside.
 func (f Fetcher) readLayer(ctx context.Context, repo Repository, r reference, desc ocispec.Descriptor, take func(io.Reader) error) error {
 	body, err := repo.Fetch(ctx, desc)
 	if err != nil {
 		return f.explain(err, r)
 	}
 	defer func() { _ = body.Close() }()
-	in := content.NewVerifyReader(body, desc)
-	err = take(in)
+	verified := content.NewVerifyReader(body, desc)
+	err = take(verified)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, source.ErrLimit)) {
 		return about(r, cmp.Or(ctx.Err(), err)) // it is not worth to read on
 	}
-	_, bad := io.Copy(io.Discard, in)
+	_, bad := io.Copy(io.Discard, verified)
 	if bad == nil {
-		bad = in.Verify()
+		bad = verified.Verify()
 	}
 	switch {
 	case bad != nil:

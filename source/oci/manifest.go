@@ -33,6 +33,8 @@ func (f Fetcher) choose(ctx context.Context, repo Repository, r reference) (refe
 	if err != nil {
 		return r, err
 	}
+
+	// A registry may list any number of tags, and most of them are not versions.
 	highest := versions.Highest()
 	seen := 0
 	err = repo.Tags(ctx, "", func(tags []string) error {
@@ -45,6 +47,7 @@ func (f Fetcher) choose(ctx context.Context, repo Repository, r reference) (refe
 		}
 		return nil
 	})
+
 	tag, found := highest.Tag()
 	switch {
 	case err != nil:
@@ -65,7 +68,8 @@ func (f Fetcher) readManifest(ctx context.Context, repo Repository, r reference)
 	}
 	defer func() { _ = body.Close() }()
 	if desc.Size > maxManifest {
-		return desc, manifest, fault(source.ErrLimit, r, "the manifest has %d bytes, more than %d (no flag raises this limit)", desc.Size, maxManifest)
+		return desc, manifest, fault(source.ErrLimit, r, "the manifest has %d bytes, more than %d (no flag raises this limit)",
+			desc.Size, maxManifest)
 	}
 	if got := desc.Digest.String(); !digests.Is(got) || got != cmp.Or(r.digest, got) {
 		return desc, manifest, fault(source.ErrDigest, r, "the registry returned a manifest with the digest %q", got)
@@ -82,14 +86,16 @@ func (f Fetcher) readManifest(ctx context.Context, repo Repository, r reference)
 	return desc, manifest, nil
 }
 
-// parseManifest reads an image manifest. Its bytes and the registry must agree that it is
-// one: https://github.com/advisories/GHSA-mc8v-mgrf-8f4m.
+// parseManifest reads an image manifest. Its bytes and the registry must agree about its type:
+// https://github.com/advisories/GHSA-mc8v-mgrf-8f4m.
 func parseManifest(data []byte, mediaType string) (ocispec.Manifest, error) {
 	var manifest ocispec.Manifest
 	var also struct {
 		Manifests json.RawMessage `json:"manifests"`
 		FSLayers  json.RawMessage `json:"fsLayers"`
 	}
+
+	// The registry says what the bytes should be.
 	switch mediaType {
 	case ocispec.MediaTypeImageManifest:
 	case ocispec.MediaTypeImageIndex, "application/vnd.docker.distribution.manifest.list.v2+json":
@@ -99,6 +105,8 @@ func parseManifest(data []byte, mediaType string) (ocispec.Manifest, error) {
 	default:
 		return manifest, errOther(fmt.Sprintf("of the media type %q", mediaType))
 	}
+
+	// The bytes must not be anything else at the same time.
 	if json.Unmarshal(data, &manifest) != nil || json.Unmarshal(data, &also) != nil {
 		return manifest, errOther("no JSON of a manifest")
 	}
@@ -114,6 +122,6 @@ func parseManifest(data []byte, mediaType string) (ocispec.Manifest, error) {
 }
 
 // errOther returns the error for an artifact of a kind that is not read.
-func errOther(what string) error {
-	return source.Refuse(source.ErrReference, fmt.Sprintf("it is %s; this takes %s", what, taken))
+func errOther(artifact string) error {
+	return source.Refuse(source.ErrReference, fmt.Sprintf("it is %s; this takes %s", artifact, supported))
 }

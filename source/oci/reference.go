@@ -17,14 +17,14 @@ import (
 	"github.com/ropewalk/ropewalk/source/version"
 )
 
-// scheme is how references begin.
+// scheme begins every reference.
 const scheme = "oci://"
 
-// form is what a reference looks like, for errors.
+// form describes references, for errors.
 const form = "write oci://host/repository:tag, oci://host/repository@sha256:<64 hex digits> " +
 	"or oci://host/repository?semver=>=1.0.0 <2.0.0"
 
-// latest is the tag where a reference has none.
+// latest is the tag of a reference without a tag.
 const latest = "latest"
 
 // maxReference bounds a reference, in bytes.
@@ -32,13 +32,13 @@ const maxReference = 2048
 
 // reference is a repository and what is chosen of it.
 type reference struct {
-	// repository is host/name, with a port where the host has one.
+	// repository is host/name, or host:port/name.
 	repository string
 	// tag is "" where there is a range, or a digest alone.
 	tag string
-	// digest is sha256:<hex>, "" where there is none.
+	// digest is sha256:<hex>, or "".
 	digest string
-	// versions is a range of versions, "" where there is none.
+	// versions is a range of versions, or "".
 	versions string
 }
 
@@ -67,7 +67,7 @@ func redactReference(ref string) string {
 
 // parse reads a reference.
 func parse(ref string) (reference, error) {
-	rest, ok := strings.CutPrefix(ref, scheme)
+	address, ok := strings.CutPrefix(ref, scheme)
 	switch {
 	case len(ref) > maxReference:
 		return reference{}, bad("the reference is longer than %d bytes", maxReference)
@@ -78,16 +78,17 @@ func parse(ref string) (reference, error) {
 	}
 
 	// A digest comes before the query, and a tag before the digest.
-	rest, query, asked := strings.Cut(rest, "?")
+	address, query, asked := strings.Cut(address, "?")
 	var r reference
-	if before, digest, ok := strings.Cut(rest, "@sha256:"); ok {
-		rest, r.digest = before, "sha256:"+digest
+	if before, digest, ok := strings.Cut(address, "@sha256:"); ok {
+		address, r.digest = before, "sha256:"+digest
 	}
-	host, name, ok := strings.Cut(rest, "/")
+	host, name, ok := strings.Cut(address, "/")
+	endsInAt := strings.HasSuffix(address, "@") && strings.Count(address, "@") == 1
 	switch {
-	case strings.HasSuffix(rest, "@") && strings.Count(rest, "@") == 1 || strings.Contains(name, "@sha512:"):
+	case endsInAt || strings.Contains(name, "@sha512:"):
 		return reference{}, bad("what follows @ is not sha256: and the 64 digits of a digest")
-	case strings.Contains(rest, "@") || strings.Contains(r.digest, "@"):
+	case strings.Contains(address, "@") || strings.Contains(r.digest, "@"):
 		return reference{}, source.Refuse(source.ErrReference,
 			"an oci reference must hold no credentials, because it ends up in files and logs: put them into a Secret, or log in with docker login")
 	case !ok || host == "":
@@ -119,7 +120,8 @@ func (r *reference) check(host, name string) error {
 	of := registry.Reference{Registry: host, Repository: name}
 	switch {
 	case of.ValidateRegistry() != nil || strings.ContainsFunc(host, func(r rune) bool { return !isHostRune(r) }):
-		return bad("%q is not a host name, which is letters and digits of ASCII and . _ - between them (xn--… for others), with a port or without", host)
+		return bad("%q is not a host name, which is letters and digits of ASCII and . _ - between them (xn--… for others), "+
+			"with a port or without", host)
 	case !isPort(host):
 		return bad("%q has no port from 1 to 65535", host)
 	case of.ValidateRepository() != nil || len(name) > 255:
@@ -138,10 +140,12 @@ func (r *reference) check(host, name string) error {
 // isHostRune reports whether a host may hold r. Letters beyond ASCII are refused: an http
 // client maps some of them to other names than the one that is written.
 func isHostRune(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._:[]", r)
+	isLetter := (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z')
+	isDigit := r >= '0' && r <= '9'
+	return isLetter || isDigit || strings.ContainsRune("-._:[]", r)
 }
 
-// isPort reports whether a host has a valid port, or none.
+// isPort reports whether a host has a valid port, or no port.
 func isPort(host string) bool {
 	_, port, ok := strings.Cut(host[strings.LastIndexByte(host, ']')+1:], ":")
 	if !ok {

@@ -20,11 +20,11 @@
 //	  sources: ["*://git.example.com/payments/*"]
 //	  projects: ["payments", "payments-*"]
 //
-// A source is scheme://host/path. The scheme is oci, https, http or ssh; * is any.
-// References of Git as git@host:path are ssh://host/path. Users, tags, branches and
-// digests do not count. In a segment of host or path, * is any run of characters; **
-// at the end is one or more segments. A host without a port has the usual port of
-// the scheme, unless * is its end or its port.
+// A source is scheme://host/path. The scheme is oci, https, http or ssh; * matches every scheme.
+// References of Git as git@host:path are ssh://host/path. Users, tags, branches and digests do not
+// count. In a segment of host or path, * matches every run of characters; ** at the end matches at
+// least one segment. A host without a port has the usual port of the scheme, unless * is its end or
+// its port.
 //
 // # Invariants
 //
@@ -42,9 +42,9 @@
 // decimal numbers, unspecified addresses, paths with empty, dotted or escaped
 // segments or unusual characters, and submodules of Git.
 //
-// Rules that deny, or want a signature, ignore case in paths and take ports 80 and
-// 443 of a registry for one; rules that allow do not. For an unknown project, rules
-// with projects deny and want their signatures, and do not allow.
+// Rules that deny, or want a signature, ignore case in paths and take ports 80 and 443 of a
+// registry for the same port; rules that allow do not. For an unknown project, rules with projects
+// deny and want their signatures, and do not allow.
 //
 // The policy is asked in front of every cache and of the lock, and again for what a
 // lock leads to. It judges the types that the table of package reftype marks, and

@@ -8,5 +8,5 @@ import "errors"
 // ErrRefused says that a policy does not allow a source.
 var ErrRefused = errors.New("refused by the pull policy")
 
-// ErrPolicy says that the text of a policy is none.
+// ErrPolicy says that a text is not a policy.
 var ErrPolicy = errors.New("bad pull policy")

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// maxBytes is how large a policy may be.
+// maxBytes limits the text of a policy.
 const maxBytes = 1 << 20
 
 // File is a policy that may change while it is in use. It is safe for concurrent
@@ -31,16 +31,15 @@ type File struct {
 
 // FileStats count what became of a file since it was opened.
 type FileStats struct {
-	// Loaded is how often a policy was taken, the first time included, and Failed how
-	// often one was refused.
+	// Loaded counts the policies that were taken, the first of them included, and Failed the
+	// refused ones.
 	Loaded, Failed int64
 	// Good says that the policy in use is the one in the file.
 	Good bool
 }
 
-// Open reads a policy. Report receives later errors of the file; nil ignores them.
-// Errors are those of [Parse] and of the file system; a file that is not regular is
-// ErrPolicy, and is not opened.
+// Open reads a policy. Report receives later errors of the file; nil ignores them. Errors come from
+// [Parse] and from the file system; a file that is not regular is ErrPolicy, and is not opened.
 func Open(name string, report func(error)) (*File, error) {
 	f := &File{name: name, report: report}
 	data, err := f.read()
@@ -56,7 +55,7 @@ func Open(name string, report func(error)) (*File, error) {
 	return f, nil
 }
 
-// Current returns the policy that the file holds now, or the last valid one. The file is read
+// Current returns the policy that the file holds now, or the last valid policy. The file is read
 // each time, which costs some microseconds, because its times do not tell every change.
 func (f *File) Current() *Policy {
 	if f == nil {
@@ -64,6 +63,8 @@ func (f *File) Current() *Policy {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
+	// A file that cannot be read, or did not change, leaves the policy in force.
 	data, err := f.read()
 	if err != nil {
 		f.reportOnce(err)
@@ -78,6 +79,8 @@ func (f *File) Current() *Policy {
 		f.stats.Good = true
 		return f.policy
 	}
+
+	// A changed file replaces the policy if it is valid.
 	policy, err := Parse(f.name, data)
 	if err != nil {
 		f.reportOnce(err)
@@ -123,12 +126,13 @@ func (f *File) read() ([]byte, error) {
 	if err := f.checkRegular(info); err != nil {
 		return nil, err
 	}
+
+	// It may be another file by now, so the open file is checked again.
 	file, err := os.OpenFile(f.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	// It may be another file by now.
 	info, err = file.Stat()
 	if err == nil {
 		err = f.checkRegular(info)
@@ -136,6 +140,7 @@ func (f *File) read() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	data, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
 	if err == nil && len(data) > maxBytes {
 		err = fmt.Errorf("%w: %s has more than %d bytes", ErrPolicy, f.name, maxBytes)

@@ -16,13 +16,14 @@ import (
 // Guard holds fetchers to a policy. Its zero value lets everything through.
 type Guard struct {
 	Policy *Policy
-	// Project is that of the request; "" if it is not known.
+	// Project names the project of the request; "" if it is not known.
 	Project string
 	// Refused is called with the rule that refused something; it may be nil.
 	Refused func(rule string)
 }
 
-var errSubmodules = errors.New("it has submodules, which come from sources that no rule sees: leave them out with submodules=false in its query")
+var errSubmodules = errors.New("it has submodules, which come from sources that no rule sees: " +
+	"leave them out with submodules=false in its query")
 
 // submodules reports whether a reference of Git may ask for submodules.
 func submodules(ref string) bool {
@@ -44,9 +45,9 @@ func (g Guard) Judge(ref source.Ref) ([]Signature, error) {
 	return signatures, err
 }
 
-// Before returns a fetcher that goes in front of a lock. It stops what is refused. It also
-// tells the lock that a signature is wanted: the signature may be that of a tag, and the
-// commit in the lock does not have it.
+// Before returns a fetcher that goes in front of a lock. It stops what is refused. It also tells
+// the lock that a signature is wanted: a tag may have the signature, and the commit in the lock
+// does not.
 func (g Guard) Before(next source.Fetcher) source.Fetcher {
 	if g.Policy == nil {
 		return next
@@ -85,25 +86,26 @@ func (g guarded) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 	return g.next.Resolve(ctx, ref)
 }
 
-// Fetch gets a tree that has every signature that is wanted: those of the rules, and that of
-// the reference.
+// Fetch gets a tree that has every signature that the rules and the reference want.
 func (g guarded) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
 	signatures, err := g.guard.Judge(ref)
 	if err != nil {
 		return source.Tree{}, err
 	}
-	var all []source.Verify
+	var wanted []source.Verify
 	for _, s := range signatures {
-		all = append(all, s.Verify)
+		wanted = append(wanted, s.Verify)
 	}
-	if ref.Verify.Provider != "" && !slices.Contains(all, ref.Verify) {
-		all = append(all, ref.Verify)
+	if ref.Verify.Provider != "" && !slices.Contains(wanted, ref.Verify) {
+		wanted = append(wanted, ref.Verify)
 	}
-	if len(all) == 0 {
+	if len(wanted) == 0 {
 		return g.next.Fetch(ctx, ref)
 	}
+
+	// A fetch verifies one signature, so the tree is fetched for each of them.
 	var first source.Tree
-	for i, v := range all {
+	for i, v := range wanted {
 		ref.Verify = v
 		tree, err := g.next.Fetch(ctx, ref)
 		if err != nil {

@@ -48,8 +48,13 @@ func (p *parser) readSignature(n *yaml.Node, r rule) *Signature {
 	return out
 }
 
+// signs reports whether a provider signs sources of a scheme. A provider that could not be read
+// signs everything, because its mistake is reported already.
 func signs(provider, scheme string) bool {
-	return scheme != anyScheme && (provider == providerCosign) == (scheme == schemeOCI) || provider == ""
+	if provider == "" {
+		return true
+	}
+	return scheme != anyScheme && (provider == providerCosign) == (scheme == schemeOCI)
 }
 
 // checkKey checks a public key, and returns how entries with such a key end.

@@ -32,16 +32,16 @@ const dockerHub = "docker.io"
 // dockerAliases returns the old names of Docker's registry.
 func dockerAliases() []string { return []string{"index.docker.io", "registry-1.docker.io"} }
 
-// location is where something lies, without what leads to one version of it. Every
-// spelling of a reference gives the same value.
+// location names a place of modules, without their version. Every spelling of a reference gives the
+// same location.
 type location struct {
 	scheme string
-	// host is in lower case, without a dot at its end; an address is written as in
-	// RFC 5952, that of IPv6 in brackets.
+	// host is in lower case, without a dot at its end; an address is written as in RFC 5952, and an
+	// IPv6 address in brackets.
 	host string
 	// port is never empty.
 	port string
-	path []string // its segments, those of Git without .git at the end
+	path []string // its segments; a path of Git has no .git at the end
 }
 
 // String returns the location as a rule has to write it.
@@ -65,12 +65,14 @@ func usualPort(scheme string) string {
 }
 
 var (
-	errPath     = errors.New("its path has empty, dotted or escaped segments, or unusual characters, which servers may read in more than one way: write it plainly")
-	errNoPath   = errors.New("it has no host, or no path")
-	errScheme   = errors.New("its scheme is not oci, https, http or ssh")
-	errUser     = errors.New("it has a user or a password before its host")
-	errNotURL   = errors.New("it is not a URL")
-	errHost     = errors.New("its host is ambiguous: write a name of letters, digits, dashes and dots, an address of IPv4 as four decimal numbers, or one of IPv6 in brackets")
+	errPath = errors.New("its path has empty, dotted or escaped segments, or unusual characters, " +
+		"which servers may read in more than one way: write it plainly")
+	errNoPath = errors.New("it has no host, or no path")
+	errScheme = errors.New("its scheme is not oci, https, http or ssh")
+	errUser   = errors.New("it has a user or a password before its host")
+	errNotURL = errors.New("it is not a URL")
+	errHost   = errors.New("its host is ambiguous: write a name of letters, digits, dashes and dots, " +
+		"an address of IPv4 as four decimal numbers, or one of IPv6 in brackets")
 	errPort     = errors.New("its port is not a number from 1 to 65535") // the port is not repeated: it may be part of a password
 	errUpperOCI = errors.New("it has upper case in its path, which no repository of a registry has")
 )
@@ -82,14 +84,14 @@ func locate(ref string) (location, error) {
 	base, query, _ := strings.Cut(base, "?")
 
 	// The scheme decides what the rest means.
-	scheme, rest, ok := strings.Cut(base, "://")
+	scheme, address, ok := strings.Cut(base, "://")
 	if !ok {
 		// git@host:path
 		where, path, ok := strings.Cut(base, ":")
 		if !ok || strings.Contains(where, "/") {
 			return location{}, errNotURL
 		}
-		scheme, rest = schemeSSH, where+"/"+strings.TrimPrefix(path, "/")
+		scheme, address = schemeSSH, where+"/"+strings.TrimPrefix(path, "/")
 	}
 	scheme = strings.ToLower(scheme)
 	if !isScheme(scheme) {
@@ -97,7 +99,7 @@ func locate(ref string) (location, error) {
 	}
 
 	// A user name is needed for ssh, and is a credential elsewhere.
-	server, path, _ := strings.Cut(rest, "/")
+	server, path, _ := strings.Cut(address, "/")
 	if at := strings.LastIndexByte(server, '@'); at >= 0 {
 		if scheme != schemeSSH {
 			return location{}, errUser
@@ -122,8 +124,9 @@ func locate(ref string) (location, error) {
 		return location{}, errNoPath
 	}
 	l := location{scheme: scheme, path: strings.Split(path, "/")}
-	if slices.ContainsFunc(l.path, func(s string) bool { return !isPlain(s) || strings.Contains(s, "*") }) ||
-		scheme != schemeOCI && strings.HasSuffix(strings.ToLower(path), ".git") {
+	ambiguous := slices.ContainsFunc(l.path, func(s string) bool { return !isPlain(s) || strings.Contains(s, "*") })
+	gitTwice := scheme != schemeOCI && strings.HasSuffix(strings.ToLower(path), ".git")
+	if ambiguous || gitTwice {
 		return location{}, errPath
 	}
 
@@ -147,27 +150,30 @@ func locate(ref string) (location, error) {
 }
 
 func isScheme(s string) bool {
-	return s == schemeOCI || s == schemeHTTPS || s == schemeHTTP || s == schemeSSH
+	return slices.Contains([]string{schemeOCI, schemeHTTPS, schemeHTTP, schemeSSH}, s)
 }
 
 // isPlain reports whether every server takes a segment as it is written. Semicolons
 // are excluded because some servers cut them off with what follows, dots at the end
 // because some leave them out, ~ because it is the home of the user that logs in.
 func isPlain(segment string) bool {
-	return segment != "" && segment != "~" && !strings.HasSuffix(segment, ".") && !strings.ContainsFunc(segment, func(r rune) bool {
+	if segment == "" || segment == "~" || strings.HasSuffix(segment, ".") {
+		return false
+	}
+	return !strings.ContainsFunc(segment, func(r rune) bool {
 		return !isHostRune(r) && !strings.ContainsRune("~+,=:*", r)
 	})
 }
 
-// cutPort splits a host and the port behind it; the port is "" where there is none.
+// cutPort splits a host and the port behind it; the port is "" if the server has no port.
 func cutPort(server string) (host, port string, err error) {
 	if !strings.HasPrefix(server, "[") {
 		host, port, _ = strings.Cut(server, ":")
 		return host, port, nil
 	}
-	host, rest, closed := strings.Cut(server, "]")
-	port, colon := strings.CutPrefix(rest, ":")
-	if !closed || rest != "" && !colon {
+	host, suffix, closed := strings.Cut(server, "]")
+	port, colon := strings.CutPrefix(suffix, ":")
+	if !closed || (suffix != "" && !colon) {
 		return "", "", errHost
 	}
 	return host + "]", port, nil
@@ -176,7 +182,8 @@ func cutPort(server string) (host, port string, err error) {
 // canonicalPort returns a port without zeros before it.
 func canonicalPort(port string) (string, error) {
 	n, err := strconv.Atoi(port)
-	if err != nil || strings.Trim(port, "0123456789") != "" || n < 1 || n > 65535 {
+	onlyDigits := strings.Trim(port, "0123456789") == "" // Atoi also takes a sign
+	if err != nil || !onlyDigits || n < 1 || n > 65535 {
 		return "", errPort
 	}
 	return strconv.Itoa(n), nil
@@ -188,7 +195,8 @@ func canonicalPort(port string) (string, error) {
 func canonicalHost(host string) (string, error) {
 	if inside, ok := strings.CutPrefix(host, "["); ok {
 		a, err := netip.ParseAddr(strings.TrimSuffix(inside, "]"))
-		if err != nil || a.Is4() || a.Zone() != "" || a.IsUnspecified() {
+		isHost := a.Is6() && a.Zone() == "" && !a.IsUnspecified()
+		if err != nil || !isHost {
 			return "", errHost
 		}
 		a = a.Unmap()
@@ -197,6 +205,8 @@ func canonicalHost(host string) (string, error) {
 		}
 		return "[" + a.String() + "]", nil
 	}
+
+	// Everything else is a name, or four numbers with dots between them.
 	if strings.ContainsFunc(host, func(r rune) bool { return !isHostRune(r) }) {
 		return "", errHost
 	}
@@ -214,12 +224,15 @@ func canonicalHost(host string) (string, error) {
 }
 
 func isHostRune(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.'
+	isLetter := (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z')
+	isDigit := r >= '0' && r <= '9'
+	return isLetter || isDigit || strings.ContainsRune("-_.", r)
 }
 
 // isNumber reports whether a label at the end of a name makes it an address; see
 // the WHATWG URL standard, "ends in a number checker".
 func isNumber(label string) bool {
 	hex, ok := strings.CutPrefix(label, "0x")
-	return ok && strings.Trim(hex, "0123456789abcdef") == "" || strings.Trim(label, "0123456789") == ""
+	isHex := ok && strings.Trim(hex, "0123456789abcdef") == ""
+	return isHex || strings.Trim(label, "0123456789") == ""
 }

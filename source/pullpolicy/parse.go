@@ -19,11 +19,11 @@ const (
 	Kind       = "PullPolicy"
 )
 
-// most is how many rules a policy may have, and sources or projects a rule.
-const most = 1000
+// maxItems limits the rules of a policy, and the sources and projects of a rule.
+const maxItems = 1000
 
-// Parse reads the text of a policy; name is what errors call it. Errors are
-// ErrPolicy and a *strictyaml.Error.
+// Parse reads the text of a policy, which errors call by name. Errors are ErrPolicy and a
+// *strictyaml.Error.
 func Parse(name string, data []byte) (*Policy, error) {
 	p := &parser{strictyaml.Reader{Name: name}}
 	sum := sha256.Sum256(data)
@@ -38,13 +38,13 @@ func Parse(name string, data []byte) (*Policy, error) {
 type parser struct{ strictyaml.Reader }
 
 // readList returns the elements of a list, which must not be empty.
-func (p *parser) readList(n *yaml.Node, what string) []*yaml.Node {
-	items := p.List(n, what)
+func (p *parser) readList(n *yaml.Node, noun string) []*yaml.Node {
+	items := p.List(n, noun)
 	switch {
 	case n != nil && n.Kind == yaml.SequenceNode && len(items) == 0:
-		p.Fail(n, "%s: expected a list that is not empty", what)
-	case len(items) > most:
-		p.Fail(n, "%s: more than %d", what, most)
+		p.Fail(n, "%s: expected a list that is not empty", noun)
+	case len(items) > maxItems:
+		p.Fail(n, "%s: more than %d", noun, maxItems)
 		return nil
 	}
 	return items
@@ -88,8 +88,9 @@ func (p *parser) readRule(n *yaml.Node, denies bool) rule {
 
 	// Combinations that change nothing are mistakes.
 	verify := fields["verify"]
+	allows := effect != nil && effect.Value == "Allow"
 	switch {
-	case verify == nil && effect != nil && effect.Value == "Allow" && !denies:
+	case verify == nil && allows && !denies:
 		p.Fail(effect, "this rule changes nothing, because what no rule is about is allowed: write default: Deny if all else is to be refused")
 	case verify != nil && r.deny:
 		p.Fail(verify, "what is denied needs no signature")

@@ -14,7 +14,7 @@ import (
 type pattern struct {
 	scheme string
 	host   string
-	port   string // "" for the usual one of the scheme, * for any
+	port   string // "" for the usual port of the scheme, * for every port
 	path   []string
 	deep   bool // ** ended it
 }
@@ -23,25 +23,27 @@ type pattern struct {
 // location, so that there is one way to read it. A source that no reference can match is an
 // error, because such a rule protects nothing.
 func parsePattern(text string) (pattern, error) {
-	scheme, rest, ok := strings.Cut(text, "://")
+	scheme, address, ok := strings.Cut(text, "://")
 	switch {
 	case !ok:
 		return pattern{}, errors.New("expected scheme://host/path, such as oci://ghcr.io/acme/**")
 	case !isScheme(scheme) && scheme != anyScheme:
 		return pattern{}, errors.New("the scheme is oci, https, http, ssh or *")
-	case rest == "**":
+	case address == "**":
 		return pattern{scheme: scheme, host: "*", port: "*", deep: true}, nil
-	case strings.ContainsAny(rest, "%?@\\#"):
+	case strings.ContainsAny(address, "%?@\\#"):
 		return pattern{}, errors.New("it has a user, an escape, a query or a digest: only host and path count")
 	}
+
+	// ** may only end the path, and then the path may be empty.
 	p := pattern{scheme: scheme}
-	rest, p.deep = strings.CutSuffix(rest, "/**")
-	if strings.Contains(rest, "**") {
+	address, p.deep = strings.CutSuffix(address, "/**")
+	if strings.Contains(address, "**") {
 		return pattern{}, errors.New("** stands alone, at the end")
 	}
-	server, path, slash := strings.Cut(rest, "/")
+	server, path, slash := strings.Cut(address, "/")
 	switch {
-	case path != "" || slash && p.deep:
+	case path != "" || (slash && p.deep):
 		p.path = strings.Split(path, "/")
 	case !p.deep:
 		return pattern{}, errors.New("it has a host and no path: add /** for all of it")
@@ -77,13 +79,14 @@ func (p *pattern) parseHost(server string) (err error) {
 		}
 	}
 
-	// A port is written only where it is not the usual one, as in locations.
+	// The usual port is never written, as in locations.
 	switch {
 	case p.port == "*":
 		return nil
 	case p.port != "":
 		port, err := canonicalPort(p.port)
-		if err == nil && (port != p.port || p.scheme != anyScheme && port == usualPort(p.scheme)) {
+		isUsual := p.scheme != anyScheme && port == usualPort(p.scheme)
+		if err == nil && (port != p.port || isUsual) {
 			err = errors.New("its port is not in the canonical form: write no zeros before it, and leave out the usual port of the scheme")
 		}
 		return err
@@ -116,23 +119,26 @@ func (p *pattern) checkPath() error {
 // matches reports whether p is about a location. Strict is for rules that refuse: it ignores
 // case in paths, and takes port 80 of a registry for 443, because nothing in a reference says
 // whether its registry is reached by plain http.
-func (p pattern) matches(at location, strict bool) bool {
-	if p.scheme != anyScheme && p.scheme != at.scheme || !glob(p.host, at.host) {
+func (p pattern) matches(place location, strict bool) bool {
+	sameScheme := p.scheme == anyScheme || p.scheme == place.scheme
+	if !sameScheme || !glob(p.host, place.host) {
 		return false
 	}
 	port := p.port
 	if port == "" {
-		port = usualPort(at.scheme)
+		port = usualPort(place.scheme)
 	}
-	registry := strict && at.scheme == schemeOCI && (port == portHTTP || port == portHTTPS) && (at.port == portHTTP || at.port == portHTTPS)
-	if port != "*" && port != at.port && !registry {
+	registryPorts := []string{portHTTP, portHTTPS}
+	bothUsual := slices.Contains(registryPorts, port) && slices.Contains(registryPorts, place.port)
+	samePort := port == "*" || port == place.port || (strict && place.scheme == schemeOCI && bothUsual)
+	if !samePort {
 		return false
 	}
-	if len(at.path) < len(p.path) || p.deep != (len(at.path) > len(p.path)) {
+	if len(place.path) < len(p.path) || p.deep != (len(place.path) > len(p.path)) {
 		return false
 	}
 	for i, s := range p.path {
-		name := at.path[i]
+		name := place.path[i]
 		if strict {
 			s, name = strings.ToLower(s), strings.ToLower(name)
 		}
@@ -145,7 +151,7 @@ func (p pattern) matches(at location, strict bool) bool {
 
 // glob reports whether a segment matches a pattern, in which * is any run of characters.
 func glob(pattern, name string) bool {
-	first, rest, star := strings.Cut(pattern, "*")
+	first, parts, star := strings.Cut(pattern, "*")
 	if !star {
 		return pattern == name
 	}
@@ -154,14 +160,14 @@ func glob(pattern, name string) bool {
 		return false
 	}
 	for {
-		part, more, again := strings.Cut(rest, "*")
-		if !again {
+		part, remaining, hasMore := strings.Cut(parts, "*")
+		if !hasMore {
 			return strings.HasSuffix(name, part)
 		}
-		at := strings.Index(name, part)
-		if at < 0 {
+		i := strings.Index(name, part)
+		if i < 0 {
 			return false
 		}
-		name, rest = name[at+len(part):], more
+		name, parts = name[i+len(part):], remaining
 	}
 }

@@ -38,14 +38,14 @@ type rule struct {
 	signature *Signature
 }
 
-// DefaultRule is what stands for the name of a rule where none is about a source.
+// DefaultRule stands for the name of a rule if no rule is about a source.
 const DefaultRule = "default"
 
 // Signature is one that a rule wants.
 type Signature struct {
 	// Rule is the name of the rule.
 	Rule string
-	// Verify is what to ask a fetcher for. Its Secret is one of [Guard.Secrets].
+	// Verify holds the request for a fetcher. [Guard.Secrets] has its Secret.
 	Verify source.Verify
 	// Keys are the entries of that Secret.
 	Keys map[string][]byte
@@ -69,30 +69,36 @@ func (r *Refusal) Unwrap() error { return ErrRefused }
 // git, helm and http are always allowed. Different spellings of one place are judged alike,
 // and a place that has no canonical form is refused. The error is a *Refusal.
 func (p *Policy) Judge(project string, ref source.Ref) ([]Signature, error) {
-	if t, _ := reftype.Of(ref.Type); !t.Policed || p == nil || len(p.rules) == 0 && !p.deny {
+	allowsAll := p == nil || (len(p.rules) == 0 && !p.deny)
+	if t, _ := reftype.Of(ref.Type); !t.Policed || allowsAll {
 		return nil, nil
 	}
-	at, err := locate(ref.Ref)
+	place, err := locate(ref.Ref)
 	if err == nil && ref.Type == source.TypeGit && submodules(ref.Ref) {
 		err = errSubmodules
 	}
 	if err != nil {
 		return nil, &Refusal{Rule: DefaultRule, text: fmt.Sprintf("the pull policy cannot judge this reference: %v", err)}
 	}
+
+	// Every rule is looked at, because each of those that allow may want a signature.
 	var signatures []Signature
 	allowed := !p.deny
 	for _, r := range p.rules {
-		allowed = allowed || !r.deny && r.concerns(project, at, false)
-		if !r.deny && r.signature == nil || !r.concerns(project, at, true) {
+		if !r.deny && r.concerns(project, place, false) {
+			allowed = true
+		}
+		demands := r.deny || r.signature != nil
+		if !demands || !r.concerns(project, place, true) {
 			continue
 		}
 		if r.deny {
-			return nil, &Refusal{Rule: r.name, text: fmt.Sprintf("rule %q of the pull policy denies %q%s", r.name, at, of(project))}
+			return nil, &Refusal{Rule: r.name, text: fmt.Sprintf("rule %q of the pull policy denies %q%s", r.name, place, of(project))}
 		}
 		signatures = append(signatures, *r.signature)
 	}
 	if !allowed {
-		return nil, &Refusal{Rule: DefaultRule, text: fmt.Sprintf("no rule of the pull policy allows %q%s", at, of(project))}
+		return nil, &Refusal{Rule: DefaultRule, text: fmt.Sprintf("no rule of the pull policy allows %q%s", place, of(project))}
 	}
 	return signatures, nil
 }
@@ -106,8 +112,13 @@ func of(project string) string {
 
 // concerns reports whether a rule is about a place for a project. Strict is for what a rule
 // denies, or wants signed: in doubt the rule is about it.
-func (r rule) concerns(project string, at location, strict bool) bool {
-	mine := len(r.projects) == 0 || project == "" && strict ||
-		project != "" && slices.ContainsFunc(r.projects, func(p string) bool { return glob(p, project) })
-	return mine && slices.ContainsFunc(r.sources, func(p pattern) bool { return p.matches(at, strict) })
+func (r rule) concerns(project string, place location, strict bool) bool {
+	isListed := strict // the answer for an unknown project
+	if project != "" {
+		isListed = slices.ContainsFunc(r.projects, func(p string) bool { return glob(p, project) })
+	}
+	if len(r.projects) > 0 && !isListed {
+		return false
+	}
+	return slices.ContainsFunc(r.sources, func(p pattern) bool { return p.matches(place, strict) })
 }

@@ -47,18 +47,18 @@ func (d disk) Lstat(name string) (fs.FileInfo, error) {
 
 // ReadLink returns the target of a link.
 func (d disk) ReadLink(name string) (string, error) {
-	to, err := d.root.Readlink(name)
-	return to, asLeaves(err)
+	target, err := d.root.Readlink(name)
+	return target, asLeaves(err)
 }
 
 // List lists a folder.
-func (d disk) List(name string, most int) ([]fs.DirEntry, error) {
+func (d disk) List(name string, limit int) ([]fs.DirEntry, error) {
 	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, asLeaves(err)
 	}
 	defer func() { _ = f.Close() }()
-	return list(f, most)
+	return list(f, limit)
 }
 
 // Close closes the directory.

@@ -7,11 +7,11 @@
 //
 // # Invariants
 //
-// Names are those of io/fs. A link is followed if it stays inside, up to eight in a
-// row as os.Root does; one that is absolute or leads out is [ErrLeaves], also if it
-// would lead back in. A pipe opens without waiting for its other end; the reader
-// checks whether something is a regular file.
+// Names have the form of io/fs. A link is followed if it stays inside, up to eight in a row as
+// os.Root does; a link that is absolute or leads out is [ErrLeaves], also if it would lead back in.
+// A pipe opens without waiting for its other end; the reader checks whether something is a regular
+// file.
 //
-// Links of a file system are resolved here, and it is only read by paths without
-// links: os.DirFS follows links out of its root, other file systems follow none.
+// Links of a file system are resolved here, and it is only read by paths without links: os.DirFS
+// follows links out of its root, other file systems follow no links.
 package rootfs

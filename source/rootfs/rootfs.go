@@ -29,15 +29,15 @@ type Folder interface {
 	fs.StatFS
 	// List is at most the given number of entries of a folder, sorted by name;
 	// which ones is not said where there are more.
-	List(name string, most int) ([]fs.DirEntry, error)
+	List(name string, limit int) ([]fs.DirEntry, error)
 	io.Closer
 }
 
 // list reads the entries of an open folder, at most so many, and sorts them.
-func list(dir fs.ReadDirFile, most int) ([]fs.DirEntry, error) {
+func list(dir fs.ReadDirFile, limit int) ([]fs.DirEntry, error) {
 	var out []fs.DirEntry
-	for len(out) < most {
-		entries, err := dir.ReadDir(most - len(out))
+	for len(out) < limit {
+		entries, err := dir.ReadDir(limit - len(out))
 		out = append(out, entries...)
 		if errors.Is(err, io.EOF) {
 			break
@@ -54,8 +54,8 @@ func sorted(entries []fs.DirEntry) []fs.DirEntry {
 	return entries
 }
 
-// maxLinks is how many links a path goes through at most: what os.Root follows.
-// maxResolved is that of [Resolve]: what Linux follows, see path_resolution(7).
+// Limits for the links in a path: os.Root follows maxLinks, and Linux maxResolved, see
+// path_resolution(7); [Resolve] has the limit of Linux.
 const (
 	maxLinks    = 8
 	maxResolved = 40
@@ -64,16 +64,16 @@ const (
 // Resolve returns where a name leads, as a path without links, and describes what is there.
 // Links are read, and never followed by the file system.
 func Resolve(f Folder, name string) (string, fs.FileInfo, error) {
-	real, info, err := resolve(f, name, true, maxResolved)
+	resolved, info, err := resolve(f, name, true, maxResolved)
 	if err != nil {
 		return "", nil, wrap("resolve", name, err)
 	}
-	return real, info, nil
+	return resolved, info, nil
 }
 
 // resolve works as [Resolve] does, through at most so many links. With follow, the last part
 // of the name is followed too.
-func resolve(fsys fs.FS, name string, follow bool, most int) (string, fs.FileInfo, error) {
+func resolve(fsys fs.FS, name string, follow bool, limit int) (string, fs.FileInfo, error) {
 	name = path.Clean(name)
 	if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
 		return "", nil, ErrLeaves
@@ -101,30 +101,31 @@ func resolve(fsys fs.FS, name string, follow bool, most int) (string, fs.FileInf
 
 		// A part that is no link is one step further.
 		next := path.Join(done, part)
-		at, err := fs.Lstat(fsys, next)
+		nextInfo, err := fs.Lstat(fsys, next)
 		if err != nil {
 			return "", nil, err
 		}
-		if at.Mode()&fs.ModeSymlink == 0 || len(todo) == 0 && !follow {
-			done, info = next, at
+		isLast := len(todo) == 0
+		if nextInfo.Mode()&fs.ModeSymlink == 0 || (isLast && !follow) {
+			done, info = next, nextInfo
 			continue
 		}
 
 		// A link is read and not opened, so that it can be checked before it is followed.
 		links++
-		if links > most {
+		if links > limit {
 			return "", nil, syscall.ELOOP
 		}
-		to, err := fs.ReadLink(fsys, next)
+		target, err := fs.ReadLink(fsys, next)
 		switch {
 		case err != nil:
 			return "", nil, err
-		case to == "":
+		case target == "":
 			return "", nil, syscall.ENOENT
-		case path.IsAbs(to) || filepath.IsAbs(to):
+		case path.IsAbs(target) || filepath.IsAbs(target):
 			return "", nil, ErrLeaves
 		}
-		todo = slices.Concat(strings.Split(filepath.ToSlash(to), "/"), todo)
+		todo = slices.Concat(strings.Split(filepath.ToSlash(target), "/"), todo)
 	}
 	return done, info, nil
 }

@@ -22,7 +22,7 @@ import (
 
 // Reader reads one file. The methods report mistakes to it and go on with zero values.
 type Reader struct {
-	// Name is what errors call the file.
+	// Name names the file in errors.
 	Name     string
 	mistakes []Mistake
 }
@@ -41,7 +41,7 @@ type Error struct {
 	Mistakes []Mistake
 	// Hint says what to do, if there is something to say.
 	Hint string
-	// Is is what errors.Is finds; nil is nothing.
+	// Is is the sentinel for errors.Is, or nil.
 	Is error
 }
 
@@ -50,13 +50,13 @@ func (e *Error) Unwrap() error { return e.Is }
 func (e *Error) Error() string {
 	var lines []string
 	for _, m := range e.Mistakes {
-		at := e.Name
+		position := e.Name
 		for _, n := range []int{m.Line, m.Column} {
 			if n > 0 {
-				at += ":" + strconv.Itoa(n)
+				position += ":" + strconv.Itoa(n)
 			}
 		}
-		lines = append(lines, at+": "+m.Text)
+		lines = append(lines, position+": "+m.Text)
 	}
 	text := strings.Join(lines, "\n")
 	if e.Hint != "" {
@@ -65,17 +65,17 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Fail reports a mistake; at is nil for a mistake of the whole file.
-func (r *Reader) Fail(at *yaml.Node, format string, args ...any) {
+// Fail reports a mistake; node is nil for a mistake of the whole file.
+func (r *Reader) Fail(node *yaml.Node, format string, args ...any) {
 	m := Mistake{Text: fmt.Sprintf(format, args...)}
-	if at != nil {
-		m.Line, m.Column = at.Line, at.Column
+	if node != nil {
+		m.Line, m.Column = node.Line, node.Column
 	}
 	r.mistakes = append(r.mistakes, m)
 }
 
-// Err returns the mistakes that were reported as one [Error] with this hint and sentinel; nil
-// where there are none.
+// Err returns the mistakes that were reported as one [Error] with this hint and sentinel; nil if
+// there are no mistakes.
 func (r *Reader) Err(hint string, is error) error {
 	if len(r.mistakes) == 0 {
 		return nil
@@ -105,12 +105,12 @@ func (r *Reader) reportSyntax(data []byte, err error) {
 
 // Document returns the fields of the only document of data, which must have this version and
 // kind. It returns nil and reports a mistake where it cannot.
-func (r *Reader) Document(data []byte, apiVersion, kind string, known ...string) map[string]*yaml.Node {
+func (r *Reader) Document(data []byte, apiVersion, kind string, fieldNames ...string) map[string]*yaml.Node {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node
 	switch err := d.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		r.Fail(nil, "the file is empty: expected apiVersion, kind, %s", strings.Join(known, ", "))
+		r.Fail(nil, "the file is empty: expected apiVersion, kind, %s", strings.Join(fieldNames, ", "))
 		return nil
 	case err != nil:
 		r.reportSyntax(data, err)
@@ -126,26 +126,26 @@ func (r *Reader) Document(data []byte, apiVersion, kind string, known ...string)
 		return nil
 	}
 	root := doc.Content[0]
-	fields := r.Fields(root, "a "+kind, append([]string{"apiVersion", "kind"}, known...)...)
+	fields := r.Fields(root, "a "+kind, append([]string{"apiVersion", "kind"}, fieldNames...)...)
 	r.Text(r.Need(root, fields, "the "+kind, "apiVersion"), "apiVersion", apiVersion)
 	r.Text(r.Need(root, fields, "the "+kind, "kind"), "kind", kind)
 	return fields
 }
 
 // Fields returns the fields of a mapping. A field that is not known is a mistake.
-func (r *Reader) Fields(n *yaml.Node, what string, known ...string) map[string]*yaml.Node {
+func (r *Reader) Fields(n *yaml.Node, noun string, names ...string) map[string]*yaml.Node {
 	out := map[string]*yaml.Node{}
 	if n.Kind != yaml.MappingNode {
-		r.Fail(n, "%s: expected a mapping with %s", what, strings.Join(known, ", "))
+		r.Fail(n, "%s: expected a mapping with %s", noun, strings.Join(names, ", "))
 		return out
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		switch {
-		case !slices.Contains(known, key.Value):
-			r.Fail(key, "%s has no field %q: it has %s", what, key.Value, strings.Join(known, ", "))
+		case !slices.Contains(names, key.Value):
+			r.Fail(key, "%s has no field %q: it has %s", noun, key.Value, strings.Join(names, ", "))
 		case out[key.Value] != nil:
-			r.Fail(key, "%s has %q twice", what, key.Value)
+			r.Fail(key, "%s has %q twice", noun, key.Value)
 		default:
 			out[key.Value] = value
 		}
@@ -154,36 +154,36 @@ func (r *Reader) Fields(n *yaml.Node, what string, known ...string) map[string]*
 }
 
 // Need returns the field of a name. If it is missing, that is a mistake.
-func (r *Reader) Need(n *yaml.Node, fields map[string]*yaml.Node, what, name string) *yaml.Node {
+func (r *Reader) Need(n *yaml.Node, fields map[string]*yaml.Node, noun, name string) *yaml.Node {
 	if fields[name] == nil && n.Kind == yaml.MappingNode {
-		r.Fail(n, "%s lacks %s", what, name)
+		r.Fail(n, "%s lacks %s", noun, name)
 	}
 	return fields[name]
 }
 
 // Text returns a value that is text and not empty. If words are given, the value must be one
 // of them. A nil node is "".
-func (r *Reader) Text(n *yaml.Node, what string, words ...string) string {
+func (r *Reader) Text(n *yaml.Node, noun string, words ...string) string {
 	switch {
 	case n == nil:
 		return ""
 	case n.Kind != yaml.ScalarNode || n.Tag != "!!str" || n.Value == "":
-		r.Fail(n, "%s: expected text", what)
+		r.Fail(n, "%s: expected text", noun)
 		return ""
 	case len(words) > 0 && !slices.Contains(words, n.Value):
-		r.Fail(n, "%s is %q: expected %s", what, n.Value, strings.Join(words, " or "))
+		r.Fail(n, "%s is %q: expected %s", noun, n.Value, strings.Join(words, " or "))
 		return ""
 	}
 	return n.Value
 }
 
-// List returns the elements of a list; a nil node has none.
-func (r *Reader) List(n *yaml.Node, what string) []*yaml.Node {
+// List returns the elements of a list; a nil node has no elements.
+func (r *Reader) List(n *yaml.Node, noun string) []*yaml.Node {
 	if n == nil {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		r.Fail(n, "%s: expected a list", what)
+		r.Fail(n, "%s: expected a list", noun)
 		return nil
 	}
 	return n.Content

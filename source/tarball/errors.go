@@ -13,8 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// ErrFormat says that something is no archive, a damaged one, or one that
-// readers could understand in different ways.
+// ErrFormat says that something is no archive, is damaged, or can be understood in different ways.
 var ErrFormat = errors.New("bad archive")
 
 func errFormat(f string, args ...any) error {
@@ -26,14 +25,14 @@ func errLimit(f string, args ...any) error {
 }
 
 // errNotRegular returns the error for an entry of a kind that is refused.
-func errNotRegular(name, what string) error {
+func errNotRegular(name, kind string) error {
 	return source.Refuse(source.ErrNotRegular,
-		fmt.Sprintf("%q is %s; a module may hold only regular files and folders", name, what))
+		fmt.Sprintf("%q is %s; a module may hold only regular files and folders", name, kind))
 }
 
 // asFormatError returns the error of a decoder as ErrFormat. An error that matches a sentinel
 // of this program is returned unchanged.
-func asFormatError(what string, err error) error {
+func asFormatError(format string, err error) error {
 	for _, known := range []error{
 		ErrFormat, source.ErrLimit, source.ErrPath, source.ErrNotRegular, context.Canceled, context.DeadlineExceeded,
 	} {
@@ -41,7 +40,7 @@ func asFormatError(what string, err error) error {
 			return err
 		}
 	}
-	return errFormat("the %s cannot be read: %v", what, err)
+	return errFormat("the %s cannot be read: %v", format, err)
 }
 
 // insecure reports whether a decoder only says that a name is odd, which it does under some

@@ -27,14 +27,14 @@ func Visible(name string) bool {
 	return !local.Skipped(file, false)
 }
 
-// Narrow returns the part of a tree that the package in the folder dir needs, "" being the
-// root. This is what source/local reads of the same files. Where no folder at or above dir
-// has a cue.mod, the module is the root. Dir of the result is the package.
+// Narrow returns the part of a tree that the package in the folder dir needs, "" being the root.
+// The package source/local reads the same files from disk. Where no folder at or above dir has a
+// cue.mod, the module is the root. Dir of the result is the package.
 //
 // The error is source.ErrNotFound where there is no such folder, ErrPath where dir is no
 // path, or ErrLimit.
 func Narrow(ctx context.Context, tree source.Tree, dir string, limits source.Limits) (source.Tree, error) {
-	at, err := tree.At(dir)
+	located, err := tree.At(dir)
 	if err != nil {
 		return source.Tree{}, err
 	}
@@ -42,13 +42,16 @@ func Narrow(ctx context.Context, tree source.Tree, dir string, limits source.Lim
 	if err != nil {
 		return source.Tree{}, err
 	}
-	p := local.Find(root, at.Dir, ".")
+	p := local.Find(root, located.Dir, ".")
 	p.Limits = limits
 	out, err := p.Tree(ctx)
 	if err != nil {
 		return source.Tree{}, err
 	}
-	if info, err := fs.Stat(out.FS, out.Dir); err != nil || !info.IsDir() || out.Dir != "." && !Visible(out.Dir+"/file") {
+	info, err := fs.Stat(out.FS, out.Dir)
+	isFolder := err == nil && info.IsDir()
+	isHidden := out.Dir != "." && !Visible(out.Dir+"/file")
+	if !isFolder || isHidden {
 		return source.Tree{}, source.Refuse(source.ErrNotFound, fmt.Sprintf("%s has nothing in %q that a module may hold", tree.Origin, dir))
 	}
 	out.Origin, out.Revision, out.Pinned, out.Version = tree.Origin, tree.Revision, tree.Pinned, tree.Version

@@ -25,10 +25,10 @@ const (
 	endMark     = 0x06054b50
 )
 
-// part is where an entry of a zip lies.
+// part locates an entry of a zip.
 type part struct {
 	name       string
-	at         int64 // where its local header is
+	offset     int64 // where its local header is
 	compressed int64
 }
 
@@ -36,32 +36,32 @@ type part struct {
 // meaning: parts that overlap, entries with two names, wrong counts, data before the first
 // part or after the last.
 func (t *taker) scan(r io.ReaderAt, size int64) error {
-	at, err := findTable(r, size)
+	contents, err := findTable(r, size)
 	if err != nil {
 		return err
 	}
-	if at.count > t.Entries {
+	if contents.count > t.Entries {
 		return errLimit("the archive has more than %d entries", t.Entries)
 	}
 
 	// Parts may stand in another order than in the table.
-	parts, err := readContents(io.NewSectionReader(r, at.from, at.to-at.from), at.count)
+	parts, err := readContents(io.NewSectionReader(r, contents.start, contents.end-contents.start), contents.count)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.offset, b.offset) })
 
-	// Each part must end before the next one, and the last one before the table.
+	// Each part must end before the next part, and the last part before the table.
 	for i, p := range parts {
-		next := at.from
+		next := contents.start
 		if i+1 < len(parts) {
-			next = parts[i+1].at
+			next = parts[i+1].offset
 		}
 		end, err := p.readEnd(r)
 		if err != nil {
 			return err
 		}
-		if i == 0 && p.at != 0 {
+		if i == 0 && p.offset != 0 {
 			return errFormat("the zip has data before its first entry")
 		}
 		if end > next {
@@ -71,40 +71,40 @@ func (t *taker) scan(r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// table is where the table of contents of a zip is, and how many entries the zip says that it
-// has.
+// table holds the bounds of the table of contents of a zip, and the number of entries that the zip
+// claims.
 type table struct {
-	from, to int64
-	count    int
+	start, end int64
+	count      int
 }
 
-// findTable finds the table of contents of a zip. It does not look for a comment at the end
-// of the zip: with one, readers differ in what they take for the end.
+// findTable finds the table of contents of a zip. It refuses a comment at the end of the zip,
+// because readers of zips with comments disagree about where the end is.
 func findTable(r io.ReaderAt, size int64) (table, error) {
 	if size < endSize {
 		return table{}, errFormat("the zip is too short to be one")
 	}
-	var end [endSize]byte
-	if err := readAt(r, end[:], size-endSize); err != nil {
+	var trailer [endSize]byte
+	if err := readAt(r, trailer[:], size-endSize); err != nil {
 		return table{}, err
 	}
 	le := binary.LittleEndian
-	if le.Uint32(end[:]) != endMark || le.Uint16(end[20:]) != 0 {
+	if le.Uint32(trailer[:]) != endMark || le.Uint16(trailer[20:]) != 0 {
 		return table{}, errFormat("the zip has no end, or a comment in it")
 	}
-	count := int(le.Uint16(end[10:]))
-	from, to := int64(le.Uint32(end[16:])), size-endSize
+	count := int(le.Uint16(trailer[10:]))
+	start, end := int64(le.Uint32(trailer[16:])), size-endSize
 	switch {
-	case count == 0xffff || from == 0xffffffff:
+	case count == 0xffff || start == 0xffffffff:
 		return table{}, source.Refuse(source.ErrLimit, "the zip is one for huge archives (zip64)")
-	case le.Uint16(end[4:]) != 0 || le.Uint16(end[6:]) != 0 || int(le.Uint16(end[8:])) != count:
+	case le.Uint16(trailer[4:]) != 0 || le.Uint16(trailer[6:]) != 0 || int(le.Uint16(trailer[8:])) != count:
 		return table{}, errFormat("the zip is one of several parts")
-	case from > to || to-from != int64(le.Uint32(end[12:])):
+	case start > end || end-start != int64(le.Uint32(trailer[12:])):
 		return table{}, errFormat("the table of contents of the zip is not where the zip says")
-	case to-from < int64(count)*centralSize:
+	case end-start < int64(count)*centralSize:
 		return table{}, errFormat("the table of contents of the zip is too short")
 	}
-	return table{from: from, to: to, count: count}, nil
+	return table{start: start, end: end, count: count}, nil
 }
 
 // readContents reads a table of contents.
@@ -127,7 +127,7 @@ func readContents(r io.Reader, count int) ([]part, error) {
 		if _, err := buffered.Discard(int(le.Uint16(h[30:])) + int(le.Uint16(h[32:]))); err != nil {
 			return nil, asTruncated(err)
 		}
-		parts = append(parts, part{name: string(name), at: int64(le.Uint32(h[42:])), compressed: int64(le.Uint32(h[20:]))})
+		parts = append(parts, part{name: string(name), offset: int64(le.Uint32(h[42:])), compressed: int64(le.Uint32(h[20:]))})
 	}
 	if _, err := buffered.ReadByte(); err == nil {
 		return nil, errFormat("the zip has more entries than it says")
@@ -139,7 +139,7 @@ func readContents(r io.Reader, count int) ([]part, error) {
 // with the table.
 func (p part) readEnd(r io.ReaderAt) (int64, error) {
 	var h [localSize]byte
-	if err := readAt(r, h[:], p.at); err != nil {
+	if err := readAt(r, h[:], p.offset); err != nil {
 		return 0, err
 	}
 	le := binary.LittleEndian
@@ -148,18 +148,18 @@ func (p part) readEnd(r io.ReaderAt) (int64, error) {
 		return 0, errFormat("%q is not where the zip says", p.name)
 	}
 	name := make([]byte, n)
-	if err := readAt(r, name, p.at+localSize); err != nil {
+	if err := readAt(r, name, p.offset+localSize); err != nil {
 		return 0, err
 	}
 	if !bytes.Equal(name, []byte(p.name)) {
 		return 0, errFormat("%q has another name where its data are", p.name)
 	}
-	return p.at + localSize + n + int64(le.Uint16(h[28:])) + p.compressed, nil
+	return p.offset + localSize + n + int64(le.Uint16(h[28:])) + p.compressed, nil
 }
 
 // readAt fills p from a place of r. The error is ErrFormat where r is too short.
-func readAt(r io.ReaderAt, p []byte, at int64) error {
-	if n, err := r.ReadAt(p, at); n < len(p) {
+func readAt(r io.ReaderAt, p []byte, offset int64) error {
+	if n, err := r.ReadAt(p, offset); n < len(p) {
 		return asTruncated(err)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// DefaultEntries is how many entries an archive may have.
+// DefaultEntries limits the entries of an archive.
 const DefaultEntries = 100_000
 
 // A compression may make this much of a byte, once there is as much as free.
@@ -28,16 +28,15 @@ type Options struct {
 	// Keep reports which files are taken, by their path; nil takes all. What is left
 	// out is checked too.
 	Keep func(name string) bool
-	// Entries is how many entries of any kind there may be; DefaultEntries where
-	// zero.
+	// Entries limits the entries of all kinds together; DefaultEntries where zero.
 	Entries int
-	// Total is how many bytes a tar may have, decompressed, with what is left
-	// out of the tree; 16 times the bytes of the limits of the tree where zero.
+	// Total limits the bytes of a tar, decompressed, with what is left out of the tree; 16 times
+	// the bytes of the limits of the tree where zero.
 	Total int64
 	// Symlinks takes the symlinks of a tar, as links for the reader of the tree. They are
 	// refused otherwise, and always in a zip.
 	Symlinks bool
-	// Strip takes the first folder off each path, and leaves out what is in none.
+	// Strip takes the first folder off each path, and leaves out files outside of folders.
 	Strip bool
 }
 

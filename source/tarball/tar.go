@@ -16,9 +16,9 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Tar reads a tar into b, up to the end of r. Errors are ErrFormat for a tar that is
-// malformed or incomplete, source.ErrPath, ErrNotRegular and ErrLimit for its entries, and
-// those of r and ctx unchanged.
+// Tar reads a tar into b, up to the end of r. Errors are ErrFormat for a tar that is malformed or
+// incomplete, source.ErrPath, ErrNotRegular and ErrLimit for its entries, and the errors of r and
+// ctx unchanged.
 func Tar(ctx context.Context, r io.Reader, b *source.Builder, opts Options) error {
 	in := &stream{ctx: ctx, r: r}
 	return in.fault(untar(in, in, b, opts))
@@ -26,14 +26,14 @@ func Tar(ctx context.Context, r io.Reader, b *source.Builder, opts Options) erro
 
 // Gzip reads a compressed tar as [Tar] does, also one of several gzip members.
 func Gzip(ctx context.Context, r io.Reader, b *source.Builder, opts Options) error {
-	in := &stream{ctx: ctx, r: r}
-	z, err := gzip.NewReader(in)
+	compressed := &stream{ctx: ctx, r: r}
+	z, err := gzip.NewReader(compressed)
 	if err != nil {
-		return in.fault(asFormatError("gzip", asTruncated(err)))
+		return compressed.fault(asFormatError("gzip", asTruncated(err)))
 	}
 	defer func() { _ = z.Close() }()
-	out := &stream{ctx: ctx, r: z}
-	return in.fault(untar(in, out, b, opts))
+	content := &stream{ctx: ctx, r: z}
+	return compressed.fault(untar(compressed, content, b, opts))
 }
 
 // stream is bytes on their way. It counts them, ends with the context, and
@@ -45,10 +45,10 @@ type stream struct {
 	err error
 	// ended says that a reader above was told of the end.
 	ended bool
-	// in is the compressed stream, nil where there is none; total is how long the
-	// stream may be, 0 for any.
-	in    *stream
-	total int64
+	// compressed is the stream below, nil for a tar that is not compressed; total limits the length
+	// of the stream, 0 for no limit.
+	compressed *stream
+	total      int64
 }
 
 // Read reads until the limit is reached.
@@ -67,7 +67,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	case s.total > 0 && s.n > s.total:
 		s.err = errLimit("the archive holds more than %d bytes", s.total)
 		return 0, s.err
-	case s.in != nil && s.n > free && s.n/maxRatio > s.in.n:
+	case s.compressed != nil && s.n > free && s.n/maxRatio > s.compressed.n:
 		s.err = errLimit("the archive grows more than %d times when it is decompressed", maxRatio)
 		return 0, s.err
 	}
@@ -79,8 +79,8 @@ func (s *stream) Read(p []byte) (int, error) {
 	return 0, err
 }
 
-// fault returns the error of the stream below as the cause of err, or err where the stream
-// has none.
+// fault returns the error of the stream below as the cause of err, or err where the stream has no
+// error.
 func (s *stream) fault(err error) error {
 	if err != nil && s.err != nil && !errors.Is(s.err, io.EOF) {
 		return s.err
@@ -88,15 +88,15 @@ func (s *stream) fault(err error) error {
 	return err
 }
 
-// untar reads a tar from out. out is in itself, or what in is decompressed to.
-func untar(in, out *stream, b *source.Builder, opts Options) error {
+// untar reads a tar from tarStream, which is compressed itself or its decompressed content.
+func untar(compressed, tarStream *stream, b *source.Builder, opts Options) error {
 	t := newTaker(b, opts)
-	out.total = t.Total
-	if out != in {
-		out.in = in
+	tarStream.total = t.Total
+	if tarStream != compressed {
+		tarStream.compressed = compressed
 	}
-	if err := t.takeTar(out); err != nil {
-		return asFormatError("tar", out.fault(err))
+	if err := t.takeTar(tarStream); err != nil {
+		return asFormatError("tar", tarStream.fault(err))
 	}
 	return nil
 }
@@ -151,6 +151,8 @@ func kindOf(h *tar.Header) (fs.FileMode, error) {
 			return 0, errNotRegular(name, "a sparse file")
 		}
 	}
+
+	// Files, folders and links are taken; everything else is refused by its name.
 	switch h.Typeflag {
 	case tar.TypeReg:
 		return 0, nil
@@ -161,7 +163,11 @@ func kindOf(h *tar.Header) (fs.FileMode, error) {
 	case tar.TypeXGlobalHeader:
 		// git archive writes the commit as a comment; anything else would change
 		// the entries that follow, for some readers.
-		if _, ok := h.PAXRecords["comment"]; len(h.PAXRecords) > 1 || len(h.PAXRecords) == 1 && !ok {
+		others := len(h.PAXRecords)
+		if _, ok := h.PAXRecords["comment"]; ok {
+			others--
+		}
+		if others > 0 {
 			return 0, errFormat("the archive has a global header that changes its entries")
 		}
 		return 0, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Zip reads a zip of that size into b. Its errors are those of [Tar].
+// Zip reads a zip of that size into b. It returns the same errors as [Tar].
 func Zip(ctx context.Context, r io.ReaderAt, size int64, b *source.Builder, opts Options) error {
 	in := &section{ctx: ctx, r: r}
 	opts.Symlinks = false
@@ -98,7 +98,9 @@ func (t *taker) takeEntry(f *zip.File) error {
 	}
 	// The end brings the checksum, and tells whether the size was a lie. file has
 	// put the content into the tree by then, and the tree is given up.
-	if n, err := r.Read(make([]byte, 1)); n > 0 || err != nil && !errors.Is(err, io.EOF) {
+	n, err := r.Read(make([]byte, 1))
+	broken := err != nil && !errors.Is(err, io.EOF)
+	if n > 0 || broken {
 		return errFormat("%q is not what the zip says of it (size or checksum)", name)
 	}
 	return nil

@@ -17,7 +17,7 @@ type Range struct {
 	prereleases bool
 }
 
-// maxRange is how long the text of a range may be.
+// maxRange limits the text of a range.
 const maxRange = 512
 
 // ParseRange reads a range. The error shows the right form.
@@ -38,7 +38,7 @@ func ParseRange(text string) (Range, error) {
 // String returns the range as it was written.
 func (r Range) String() string { return r.text }
 
-// Highest finds the highest version in a range among tags that come one by one.
+// Highest finds the highest version in a range among tags, which are added singly.
 type Highest struct {
 	in   Range
 	best *semver.Version
@@ -55,6 +55,8 @@ func (h *Highest) Add(tag string) {
 	if !isComplete(text) {
 		return
 	}
+
+	// Prereleases count where the range names a prerelease.
 	v, err := semver.NPM.Parse(text)
 	if err != nil {
 		return
@@ -66,13 +68,14 @@ func (h *Highest) Add(tag string) {
 	if !matches {
 		return
 	}
+
+	// Two tags can be one version: with and without a v, or by their build. The choice must not
+	// depend on the order in which a server lists them.
 	order := 1
 	if h.best != nil {
 		order = v.Compare(h.best)
 	}
-	// Two tags can be one version: with and without a v, or by their build. Which
-	// one is taken must not depend on the order in which a server lists them.
-	if order > 0 || order == 0 && tag < h.tag {
+	if order > 0 || (order == 0 && tag < h.tag) {
 		h.best, h.tag = v, tag
 	}
 }
@@ -86,7 +89,9 @@ func isComplete(text string) bool {
 	core, _, _ = strings.Cut(core, "-")
 	parts := strings.Split(core, ".")
 	for _, p := range parts {
-		if p == "" || strings.Trim(p, "0123456789") != "" || len(p) > 1 && p[0] == '0' || len(p) > 18 {
+		isNumber := p != "" && strings.Trim(p, "0123456789") == "" && len(p) <= 18
+		isPadded := len(p) > 1 && p[0] == '0'
+		if !isNumber || isPadded {
 			return false
 		}
 	}

@@ -1,13 +1,12 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package web fetches files by their URL: a reference is an https URL, with #sha256=<hex> for
-// a file that must be just this one. The tree holds one file, called as the last part of the
-// path.
+// Package web fetches files by their URL: a reference is an https URL, with #sha256=<hex> for a
+// file that must not change. The tree holds one file, called as the last part of the path.
 //
 // # Invariants
 //
-// The reference holds no credentials. What is read is bounded, and is what its digest says.
+// The reference holds no credentials. Reads are bounded, and their digest is verified.
 package web
 
 import (
@@ -32,7 +31,7 @@ type Get func(ctx context.Context, url string, secret map[string][]byte) (io.Rea
 // Fetcher gets files.
 type Fetcher struct {
 	Get Get
-	// Secrets has what references name; nil has none.
+	// Secrets has the Secrets that references name; nil has no Secrets.
 	Secrets source.Secrets
 	Limits  source.Limits
 }
@@ -68,7 +67,8 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	case ref.Path != "":
 		return source.Tree{}, source.Refuse(source.ErrPath, fmt.Sprintf("%s: a file has no path %q inside", u, ref.Path))
 	case ref.Verify.Provider != "":
-		return source.Tree{}, source.Refuse(source.ErrReference, fmt.Sprintf("%s: a file has no signature to verify: write %s<hex> after its URL", u, mark))
+		return source.Tree{}, source.Refuse(source.ErrReference, fmt.Sprintf(
+			"%s: a file has no signature to verify: write %s<hex> after its URL", u, mark))
 	}
 	data, digest, err := f.read(ctx, u.String(), ref.Secret)
 	if err != nil {
@@ -91,12 +91,12 @@ func pinned(u *url.URL, digest string) string {
 }
 
 // read returns the content of a URL with its digest.
-func (f Fetcher) read(ctx context.Context, from, name string) (data []byte, digest string, err error) {
+func (f Fetcher) read(ctx context.Context, address, name string) (data []byte, digest string, err error) {
 	secret, err := Secret(ctx, f.Secrets, name)
 	if err != nil {
 		return nil, "", err
 	}
-	return Read(ctx, f.Get, from, secret, f.Limits.WithDefaults().Bytes)
+	return Read(ctx, f.Get, address, secret, f.Limits.WithDefaults().Bytes)
 }
 
 // Secret returns the Secret of a reference; nil where name is "".
@@ -115,25 +115,25 @@ func Secret(ctx context.Context, secrets source.Secrets, name string) (map[strin
 }
 
 // Read returns the content of a URL of at most limit bytes, with its digest sha256:<hex>.
-func Read(ctx context.Context, get Get, from string, secret map[string][]byte, limit int64) (data []byte, digest string, err error) {
-	body, err := get(ctx, from, secret)
+func Read(ctx context.Context, get Get, address string, secret map[string][]byte, limit int64) (data []byte, digest string, err error) {
+	body, err := get(ctx, address, secret)
 	if err != nil {
 		return nil, "", err
 	}
 	defer func() { _ = body.Close() }()
-	var all bytes.Buffer
-	n, err := all.ReadFrom(io.LimitReader(body, limit+1))
+	var content bytes.Buffer
+	n, err := content.ReadFrom(io.LimitReader(body, limit+1))
 	switch {
 	case err != nil:
-		return nil, "", source.Refuse(source.ErrUnavailable, fmt.Sprintf("%s: the response was truncated: try again", from))
+		return nil, "", source.Refuse(source.ErrUnavailable, fmt.Sprintf("%s: the response was truncated: try again", address))
 	case n > limit:
-		return nil, "", source.OverLimit("%s: it has more than %d bytes", from, limit)
+		return nil, "", source.OverLimit("%s: it has more than %d bytes", address, limit)
 	}
-	sum := sha256.Sum256(all.Bytes())
-	return all.Bytes(), "sha256:" + hex.EncodeToString(sum[:]), nil
+	sum := sha256.Sum256(content.Bytes())
+	return content.Bytes(), "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// parse reads a reference; digest is "" where it has none.
+// parse reads a reference; digest is "" where the reference has no digest.
 func parse(ref string) (u *url.URL, digest string, err error) {
 	text, sum, ok := strings.Cut(ref, mark)
 	if ok {
@@ -157,7 +157,8 @@ func Parse(text string) (*url.URL, error) {
 	case len(text) > longest, err != nil, u.Host == "", u.Scheme != "https" && u.Scheme != "http":
 		return nil, source.Refuse(source.ErrReference, "the reference is no URL: write https://HOST/PATH")
 	case u.User != nil:
-		return nil, source.Refuse(source.ErrReference, "a URL must hold no credentials, because it ends up in files and logs: put them into a Secret")
+		return nil, source.Refuse(source.ErrReference,
+			"a URL must hold no credentials, because it ends up in files and logs: put them into a Secret")
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil

@@ -18,17 +18,17 @@ const DefaultPatience = 3 * time.Second
 // Group is flights by their keys. The zero value is ready. It is safe for concurrent
 // use, and must not be copied after its first.
 type Group[V any] struct {
-	// Patience is how long the last caller waits for the cancelled work to clean up, so
-	// that what it has started does not outlive the process. DefaultPatience if zero,
-	// none if negative.
+	// Patience limits the time that the last caller waits for the cancelled work to clean up, so
+	// that what it has started does not outlive the process. DefaultPatience if zero, no wait if
+	// negative.
 	Patience time.Duration
 
 	mu   sync.Mutex
-	live map[string]*one[V]
+	live map[string]*flight[V]
 }
 
-// one is a flight.
-type one[V any] struct {
+// flight is one run of work, which its callers share.
+type flight[V any] struct {
 	waiting int
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -42,7 +42,9 @@ type one[V any] struct {
 //
 // The context of the work ends when its last caller has left. A caller whose own context ends
 // returns its error. A panic of the work is returned as an error.
-func (g *Group[V]) Do(ctx context.Context, key string, work func(ctx context.Context) (V, error), joins func()) (value V, joined bool, err error) {
+func (g *Group[V]) Do(
+	ctx context.Context, key string, work func(ctx context.Context) (V, error), joins func(),
+) (value V, joined bool, err error) {
 	f, joined := g.join(ctx, key, work)
 	if joined && joins != nil {
 		joins()
@@ -71,8 +73,8 @@ func (g *Group[V]) Waiting() (callers int) {
 	return callers
 }
 
-// join returns the flight of key, and begins it where there is none.
-func (g *Group[V]) join(ctx context.Context, key string, work func(context.Context) (V, error)) (f *one[V], joined bool) {
+// join returns the flight of key, and begins it if there is none.
+func (g *Group[V]) join(ctx context.Context, key string, work func(context.Context) (V, error)) (f *flight[V], joined bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	f, joined = g.live[key]
@@ -81,21 +83,21 @@ func (g *Group[V]) join(ctx context.Context, key string, work func(context.Conte
 		return f, true
 	}
 	if g.live == nil {
-		g.live = map[string]*one[V]{}
+		g.live = map[string]*flight[V]{}
 	}
-	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f = &one[V]{waiting: 1, cancel: cancel, done: make(chan struct{})}
+	workCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	f = &flight[V]{waiting: 1, cancel: cancel, done: make(chan struct{})}
 	g.live[key] = f
 	go func() {
 		defer cancel()
 		defer g.land(key, f)
-		f.value, f.err = work(own)
+		f.value, f.err = work(workCtx)
 	}()
 	return f, false
 }
 
 // land ends a flight, also one that panics. A later caller begins another.
-func (g *Group[V]) land(key string, f *one[V]) {
+func (g *Group[V]) land(key string, f *flight[V]) {
 	if p := recover(); p != nil {
 		f.err = crash.Of(p)
 	}
@@ -109,7 +111,7 @@ func (g *Group[V]) land(key string, f *one[V]) {
 
 // leave removes a caller, and reports whether it was the last. If it was, the flight is
 // cancelled and no longer joined.
-func (g *Group[V]) leave(key string, f *one[V]) (last bool) {
+func (g *Group[V]) leave(key string, f *flight[V]) (last bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	f.waiting--
