@@ -16,8 +16,8 @@ const (
 	// TypeConfig is the type of the config, the one that Flux writes; no engine reads
 	// the content.
 	TypeConfig = "application/vnd.cncf.flux.config.v1+json"
-	// TypeLayer is the type of the one layer. Argo CD refuses that of Flux, and
-	// Flux takes any.
+	// TypeLayer is the type of the only layer. Argo CD refuses the type that Flux pushes, and Flux
+	// takes every type.
 	TypeLayer = ocispec.MediaTypeImageLayerGzip
 	// TypeFluxLayer is the type of layers that `flux push artifact` writes. It is
 	// read, not written.
@@ -29,8 +29,8 @@ const (
 	// AnnotationCreated is always Created: two renders of one input are one
 	// artifact.
 	AnnotationCreated = ocispec.AnnotationCreated
-	// AnnotationSource and AnnotationRevision are where the spec comes from. Flux
-	// reports commit statuses for the revision.
+	// AnnotationSource and AnnotationRevision name the repository and the revision of the spec.
+	// Flux reports commit statuses for the revision.
 	AnnotationSource   = ocispec.AnnotationSource
 	AnnotationRevision = ocispec.AnnotationRevision
 	// AnnotationTree is the tree digest: sha256:<hex> of the uncompressed tar.
@@ -50,7 +50,7 @@ const (
 
 // Artifact is a packed tree, ready to be pushed. It is not changed any more.
 type Artifact struct {
-	// Descriptor is that of the manifest; its digest is that of the artifact.
+	// Descriptor describes the manifest; its digest is also the digest of the artifact.
 	Descriptor ocispec.Descriptor
 	// Manifest is the JSON of the manifest.
 	Manifest []byte
@@ -60,7 +60,7 @@ type Artifact struct {
 	Content []byte
 	// Tree is the tree digest, sha256:<hex> of the uncompressed tar.
 	Tree string
-	// Files is how many files there are, and Bytes how large they are together.
+	// Files counts the files, and Bytes their content.
 	Files int
 	Bytes int64
 
@@ -73,17 +73,17 @@ type NamedArtifact struct {
 	*Artifact
 }
 
-// LayerRef is how a complete artifact names a barrier layer.
+// LayerRef is the reference of a complete artifact to a barrier layer.
 type LayerRef struct {
 	Name string `json:"name"`
-	// Digest is that of the manifest of the layer.
+	// Digest identifies the manifest of the layer.
 	Digest string `json:"digest"`
 	// Tree is the tree digest of the layer.
 	Tree string `json:"tree"`
 }
 
-// Set is a render: the complete artifact and, if there are several barrier layers, each of
-// them. It is pushed, copied, signed and kept as one.
+// Set is a render: the complete artifact and, if there are several barrier layers, each of them.
+// The artifacts of a set are pushed, copied, signed and kept together.
 type Set struct {
 	// Complete is the whole render, which names the layers.
 	Complete *Artifact

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// maxReferrers is how many referrers of one subject are looked at.
+	// maxReferrers limits the referrers of one subject that are read.
 	maxReferrers = 1000
-	// maxData is how large the content of a referrer may be.
+	// maxData limits the content of a referrer, in bytes.
 	maxData = 64 << 20
 )
 
@@ -32,17 +32,17 @@ const (
 type Referrer struct {
 	// ArtifactType is its type; referrers are listed by it.
 	ArtifactType string
-	// MediaType is that of Data; ArtifactType where it is "".
+	// MediaType is the type of Data; ArtifactType where it is "".
 	MediaType string
 	Data      []byte
-	// Annotations are those of the manifest.
+	// Annotations are written to the manifest.
 	Annotations map[string]string
 }
 
-// Attach makes r a referrer of a manifest: by the referrers API, or, if the registry has
-// none, by the list under the tag that the distribution specification names. Attaching the
-// same referrer again changes nothing. It is read back, and sent again if the store lost it
-// or damaged it.
+// Attach makes r a referrer of a manifest: by the referrers API, or, if the registry lacks that
+// API, by the list under the tag that the distribution specification names. Attaching the same
+// referrer again changes nothing. It is read back, and sent again if the store lost it or damaged
+// it.
 //
 // The list under a tag is one manifest that every client replaces. If two clients attach to
 // the same manifest at the same moment, one referrer may be lost, as with oras and cosign.
@@ -50,27 +50,27 @@ type Referrer struct {
 //
 // See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-manifests-with-subject.
-func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referrer) (ocispec.Descriptor, error) {
+func Attach(ctx context.Context, dst Store, subject ocispec.Descriptor, r Referrer) (ocispec.Descriptor, error) {
 	encoded, err := r.encode(subject)
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	list, err := Referrers(ctx, to, subject, r.ArtifactType)
+	list, err := Referrers(ctx, dst, subject, r.ArtifactType)
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
 	d := encoded.desc
 	listed := holds(list, d)
 	if listed {
-		if readable, err := r.readable(ctx, to, subject, d); readable || err != nil {
+		if readable, err := r.readable(ctx, dst, subject, d); readable || err != nil {
 			return d, err
 		}
 	}
-	if err := r.send(ctx, to, encoded); err != nil {
+	if err := r.send(ctx, dst, encoded); err != nil {
 		return ocispec.Descriptor{}, manifest.About(subject.Digest.String(), err)
 	}
 	if listed {
-		if readable, err := r.readable(ctx, to, subject, d); !readable || err != nil {
+		if readable, err := r.readable(ctx, dst, subject, d); !readable || err != nil {
 			return ocispec.Descriptor{}, cmp.Or(err, errKept(d))
 		}
 	}
@@ -79,8 +79,8 @@ func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referre
 
 // readable reports whether a listed referrer can be read: a registry may have lost what it
 // lists.
-func (r Referrer) readable(ctx context.Context, from Reader, subject, d ocispec.Descriptor) (bool, error) {
-	data, err := ReadReferrer(ctx, from, subject, d, 0)
+func (r Referrer) readable(ctx context.Context, src Reader, subject, d ocispec.Descriptor) (bool, error) {
+	data, err := ReadReferrer(ctx, src, subject, d, 0)
 	if manifest.Missing(err) || errors.Is(err, ErrDigest) || errors.Is(err, ErrShape) {
 		return false, nil
 	}
@@ -94,21 +94,22 @@ func errKept(d ocispec.Descriptor) error {
 }
 
 // send writes the blobs of a referrer and then its manifest.
-func (r Referrer) send(ctx context.Context, to Store, encoded encodedReferrer) error {
-	// The config is that of the artifact, so it is nearly always there.
-	if err := sendBlob(ctx, to, manifest.Describe(ocispec.MediaTypeEmptyJSON, []byte(manifest.EmptyJSON)), []byte(manifest.EmptyJSON), true); err != nil {
+func (r Referrer) send(ctx context.Context, dst Store, encoded encodedReferrer) error {
+	// The artifact has the same config, so it is nearly always there.
+	config := []byte(manifest.EmptyJSON)
+	if err := sendBlob(ctx, dst, manifest.Describe(ocispec.MediaTypeEmptyJSON, config), config, true); err != nil {
 		return err
 	}
-	if err := sendBlob(ctx, to, encoded.layer, r.Data, false); err != nil {
+	if err := sendBlob(ctx, dst, encoded.layer, r.Data, false); err != nil {
 		return err
 	}
-	return persist(ctx, encoded.desc, func() error { return pushReferrer(ctx, to, encoded.desc, encoded.data) })
+	return persist(ctx, encoded.desc, func() error { return pushReferrer(ctx, dst, encoded.desc, encoded.data) })
 }
 
 // pushReferrer writes the manifest of a referrer, and its entry in the list of its subject.
 // It is no error if the registry refuses to delete the old list.
-func pushReferrer(ctx context.Context, to Writer, d ocispec.Descriptor, data []byte) error {
-	err := to.Push(ctx, d, bytes.NewReader(data))
+func pushReferrer(ctx context.Context, dst Writer, d ocispec.Descriptor, data []byte) error {
+	err := dst.Push(ctx, d, bytes.NewReader(data))
 	var old interface{ IsReferrersIndexDelete() bool }
 	if errors.As(err, &old) && old.IsReferrersIndexDelete() {
 		return nil
@@ -131,7 +132,8 @@ func (r Referrer) encode(subject ocispec.Descriptor) (encodedReferrer, error) {
 	case r.ArtifactType == "":
 		return encodedReferrer{}, manifest.Refuse(ErrShape, "a referrer needs an artifact type")
 	case len(r.Data) > maxData:
-		return encodedReferrer{}, manifest.OverLimit("a referrer of type %.100q has %d bytes, and at most %d are attached", r.ArtifactType, len(r.Data), maxData)
+		return encodedReferrer{}, manifest.OverLimit("a referrer of type %.100q has %d bytes, and at most %d are attached",
+			r.ArtifactType, len(r.Data), maxData)
 	}
 	layer := manifest.Describe(cmp.Or(r.MediaType, r.ArtifactType), r.Data)
 	annotations := map[string]string{AnnotationCreated: Created}
@@ -149,20 +151,21 @@ func (r Referrer) encode(subject ocispec.Descriptor) (encodedReferrer, error) {
 	return encodedReferrer{desc: manifest.Describe(TypeManifest, data), data: data, layer: layer}, err
 }
 
-// Referrers returns the referrers of a manifest, sorted by type and digest. Where
-// artifactType is not "", it returns only those of this type. Without a referrers API, the
-// referrers are read from the list under the tag of the subject. What is there and is no
-// list, or is the subject itself, counts as no list.
+// Referrers returns the referrers of a manifest, sorted by type and digest. Where artifactType is
+// not "", it returns only referrers of this type. Without a referrers API, the referrers are read
+// from the list under the tag of the subject. What is there and is no list, or is the subject
+// itself, counts as no list.
 //
 // A list is a claim of the store: a caller that trusts a referrer reads it by [ReadReferrer],
 // which checks that it refers to the subject.
-func Referrers(ctx context.Context, from Reader, subject ocispec.Descriptor, artifactType string) ([]ocispec.Descriptor, error) {
+func Referrers(ctx context.Context, src Reader, subject ocispec.Descriptor, artifactType string) ([]ocispec.Descriptor, error) {
 	var out []ocispec.Descriptor
 	seen := map[string]bool{}
-	err := from.Referrers(ctx, subject, artifactType, func(page []ocispec.Descriptor) error {
+	err := src.Referrers(ctx, subject, artifactType, func(page []ocispec.Descriptor) error {
 		for _, d := range page {
+			isManifest := digests.Is(d.Digest.String()) && manifest.Is(d.MediaType)
 			switch {
-			case seen[d.Digest.String()] || d.Digest == subject.Digest || !digests.Is(d.Digest.String()) || !manifest.Is(d.MediaType):
+			case !isManifest || seen[d.Digest.String()] || d.Digest == subject.Digest:
 				continue
 			case artifactType != "" && d.ArtifactType != artifactType:
 				continue
@@ -189,8 +192,8 @@ func holds(list []ocispec.Descriptor, d ocispec.Descriptor) bool {
 
 // ReadReferrer returns the content of a referrer of subject. The referrer must name that
 // subject, and have one layer of at most limit bytes (64 MiB where limit is zero).
-func ReadReferrer(ctx context.Context, from Reader, subject, referrer ocispec.Descriptor, limit int64) ([]byte, error) {
-	m, _, err := manifest.Read(ctx, from, referrer)
+func ReadReferrer(ctx context.Context, src Reader, subject, referrer ocispec.Descriptor, limit int64) ([]byte, error) {
+	m, _, err := manifest.Read(ctx, src, referrer)
 	if err != nil {
 		return nil, manifest.About(referrer.Digest.String(), err)
 	}
@@ -200,16 +203,16 @@ func ReadReferrer(ctx context.Context, from Reader, subject, referrer ocispec.De
 	if len(m.Layers) != 1 {
 		return nil, manifest.Refuse(ErrShape, "%s has %d layers: a referrer has exactly one", referrer.Digest, len(m.Layers))
 	}
-	data, err := manifest.ReadAll(ctx, from, m.Layers[0], cmp.Or(limit, maxData))
+	data, err := manifest.ReadAll(ctx, src, m.Layers[0], cmp.Or(limit, maxData))
 	return data, manifest.About(referrer.Digest.String(), err)
 }
 
-// Attached returns the in-toto statement of a predicate type that is attached to a manifest.
-// A signed statement goes first, whatever key signed it, and among several the first one by
-// digest. Only digests are verified. The error is ErrNotFound where there is none.
-func Attached(ctx context.Context, from Reader, subject ocispec.Descriptor, predicateType string) ([]byte, error) {
+// Attached returns the in-toto statement of a predicate type that is attached to a manifest. A
+// signed statement goes first, whatever key signed it, and among several the first one by digest.
+// Only digests are verified. The error is ErrNotFound if there is no such statement.
+func Attached(ctx context.Context, src Reader, subject ocispec.Descriptor, predicateType string) ([]byte, error) {
 	for _, kind := range []string{signature.BundleType, statement.MediaType} {
-		list, err := Referrers(ctx, from, subject, kind)
+		list, err := Referrers(ctx, src, subject, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +220,7 @@ func Attached(ctx context.Context, from Reader, subject ocispec.Descriptor, pred
 			if d.Annotations[annotationPredicate] != predicateType {
 				continue
 			}
-			data, err := ReadReferrer(ctx, from, subject, d, signature.MaxBundle)
+			data, err := ReadReferrer(ctx, src, subject, d, signature.MaxBundle)
 			if err != nil {
 				return nil, err
 			}

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// maxManifests is how many manifests one copy may have.
+	// maxManifests limits the manifests of one copy.
 	maxManifests = 4000
-	// concurrency is how many subjects are copied at once, and how many nodes of each.
+	// concurrency limits the subjects that are copied at once, and the nodes of each subject.
 	concurrency = 3
 )
 
@@ -32,8 +32,8 @@ const (
 type CopyOptions struct {
 	// Tags are the tags at the destination. Default: the reference, if it is a tag.
 	Tags []string
-	// Referrers copies what is attached too: signatures (also those of cosign v2),
-	// attestations, and what is attached to them.
+	// Referrers copies what is attached too: signatures (of cosign v2 too), attestations, and what
+	// is attached to them.
 	Referrers bool
 	// Check compares source and destination even if the first tag at the destination
 	// already resolves to the artifact. Without it such a destination is taken for
@@ -85,15 +85,21 @@ type Copied struct {
 // the other one lacks, the copy is refused (ErrShape).
 //
 // The error is a *[SourceError] if the source caused it.
-func Copy(ctx context.Context, from, to Store, reference string, opts CopyOptions) (Copied, error) {
+func Copy(ctx context.Context, src, dst Store, reference string, opts CopyOptions) (Copied, error) {
 	if err := checkReference(reference); err != nil {
 		return Copied{}, err
 	}
 
 	// The tags are checked before the first request.
 	c := &copier{
-		from: from, to: to, opts: opts, tags: opts.Tags,
-		cached: map[digest.Digest][]byte{}, retention: map[digest.Digest]string{}, edges: map[digest.Digest]edge{}, resent: map[digest.Digest]bool{},
+		from:      src,
+		to:        dst,
+		opts:      opts,
+		tags:      opts.Tags,
+		cached:    map[digest.Digest][]byte{},
+		retention: map[digest.Digest]string{},
+		edges:     map[digest.Digest]edge{},
+		resent:    map[digest.Digest]bool{},
 	}
 	if len(c.tags) == 0 && isTag(reference) {
 		c.tags = []string{reference}
@@ -247,7 +253,9 @@ func unwrapCopyError(err error) error {
 }
 
 // listPredecessors returns the referrers that a manifest has at the source.
-func (c *copier) listPredecessors(ctx context.Context, _ content.ReadOnlyGraphStorage, subject ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+func (c *copier) listPredecessors(
+	ctx context.Context, _ content.ReadOnlyGraphStorage, subject ocispec.Descriptor,
+) ([]ocispec.Descriptor, error) {
 	list, err := Referrers(ctx, c.from, subject, "")
 	if err != nil || len(list) == 0 {
 		return nil, ofSource(err)
@@ -309,7 +317,8 @@ func (c *copier) listSuccessors(ctx context.Context, fetcher content.Fetcher, d 
 
 	// A referrer leads to its subject, which is copied before it.
 	if m.Subject == nil || m.Subject.Digest != e.subject.Digest {
-		return nil, ofSource(manifest.Refuse(ErrShape, "%s is not a referrer of %s, although the store lists it as one", d.Digest, e.subject.Digest))
+		err := manifest.Refuse(ErrShape, "%s is not a referrer of %s, although the store lists it as one", d.Digest, e.subject.Digest)
+		return nil, ofSource(err)
 	}
 	return append(next, e.subject), nil
 }

@@ -56,8 +56,8 @@ func (c *copier) copySimple(ctx context.Context, subject ocispec.Descriptor) err
 			return nil
 		}
 		if lacking := missingLayers(ours, theirs); len(lacking) > 0 {
-			return manifest.Refuse(ErrShape, "%.200q: the destination has %d layers (%s) that the source lacks, which may be signatures of cosign v2: "+
-				"add them to the source, remove that tag, or copy without referrers (artifact copy --bare)", tag, len(lacking), theirs.desc.Digest)
+			return manifest.Refuse(ErrShape, "%.200q: the destination has %d layers (%s) that the source lacks, "+
+				"which may be signatures of cosign v2: add them to the source, remove that tag, or copy without referrers (artifact copy --bare)", tag, len(lacking), theirs.desc.Digest)
 		}
 	}
 
@@ -91,8 +91,8 @@ func (c *copier) copySimple(ctx context.Context, subject ocispec.Descriptor) err
 
 // missingLayers returns the layers of from that m does not have. The same text may be signed
 // by several keys, so layers are compared by their text and their signature.
-func missingLayers(m, from found) []ocispec.Descriptor {
-	return slices.DeleteFunc(slices.Clone(from.Layers), func(l ocispec.Descriptor) bool {
+func missingLayers(m, image found) []ocispec.Descriptor {
+	return slices.DeleteFunc(slices.Clone(image.Layers), func(l ocispec.Descriptor) bool {
 		return slices.ContainsFunc(m.Layers, func(o ocispec.Descriptor) bool {
 			return o.Digest == l.Digest && o.Annotations[annotationSimple] == l.Annotations[annotationSimple]
 		})

@@ -27,8 +27,8 @@ var (
 	_ registry.Mounter             = copyTarget{}
 )
 
-// copySource is the source of a copy as oras-go reads it. Content is verified, and
-// its errors are marked as those of the source.
+// copySource is the source of a copy as oras-go reads it. Content is verified, and its errors are
+// marked as errors of the source.
 type copySource struct{ *copier }
 
 // Fetch opens content of the source.
@@ -110,6 +110,8 @@ func (t copyTarget) Push(ctx context.Context, d ocispec.Descriptor, r io.Reader)
 		t.count(d.Size)
 		return nil
 	}
+
+	// Manifests and small blobs are held in memory, so that they can be sent again.
 	data, err := manifest.Drain(r, d.Size)
 	if err != nil {
 		return ofSource(err)
@@ -121,6 +123,8 @@ func (t copyTarget) Push(ctx context.Context, d ocispec.Descriptor, r io.Reader)
 		return err
 	}
 	t.count(d.Size)
+
+	// With Check, the store must return what was sent.
 	if !t.opts.Check {
 		return nil
 	}
@@ -174,9 +178,9 @@ func (t copyTarget) hasManifest(ctx context.Context, d ocispec.Descriptor, data 
 
 // Mount takes a blob from another repository of the same registry, and copies it if
 // the registry refuses.
-func (t copyTarget) Mount(ctx context.Context, d ocispec.Descriptor, from string, fetch func() (io.ReadCloser, error)) error {
-	if m, ok := t.to.(registry.Mounter); ok && from != "" {
-		err := m.Mount(ctx, d, from, fetch)
+func (t copyTarget) Mount(ctx context.Context, d ocispec.Descriptor, src string, fetch func() (io.ReadCloser, error)) error {
+	if m, ok := t.to.(registry.Mounter); ok && src != "" {
+		err := m.Mount(ctx, d, src, fetch)
 		if err == nil {
 			t.count(d.Size)
 			return nil
@@ -201,7 +205,7 @@ func (c *copier) edge(d ocispec.Descriptor) (edge, bool) {
 	return e, ok
 }
 
-// sourceContent is content of the source, whose errors are marked as those of the source.
+// sourceContent is content of the source, whose errors are marked as errors of the source.
 type sourceContent struct{ io.ReadCloser }
 
 // Read reads content.

@@ -7,13 +7,12 @@
 //
 // # Format
 //
-// An artifact is an image manifest with the config type of Flux, one layer that is a
-// tar.gz of the plain OCI type, and annotations. The tar has the manifests flat at its
-// root, sorted, with mode 0644, without times and owners. The tree digest is that of
-// the uncompressed tar and stands in an annotation: by it, and not by the digest of the
-// compressed layer, a push detects that nothing changed. A [Set] is a render with
-// barrier layers: the complete artifact, and one of the same format for each layer,
-// which the complete one names in an annotation.
+// An artifact is an image manifest with the config type of Flux, one layer that is a tar.gz of the
+// plain OCI type, and annotations. The tar has the manifests flat at its root, sorted, with mode
+// 0644, without times and owners. The tree digest covers the uncompressed tar and stands in an
+// annotation: by it, and not by the digest of the compressed layer, a push detects that nothing
+// changed. A [Set] is a render with barrier layers: the complete artifact, and one of the same
+// format for each layer, which the complete one names in an annotation.
 //
 // # Invariants
 //

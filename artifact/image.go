@@ -38,16 +38,16 @@ type Image struct {
 // written into its annotations, so that equal files are the same version however they were
 // compressed.
 func NewImage(config Blob, layers []Blob, tree string, annotations map[string]string) (Image, error) {
-	all := map[string]string{AnnotationCreated: Created, AnnotationTree: tree}
+	labels := map[string]string{AnnotationCreated: Created, AnnotationTree: tree}
 	for name, value := range annotations {
-		all[name] = value
+		labels[name] = value
 	}
 	describe := func(b Blob) manifest.Descriptor {
 		d := manifest.Plain(manifest.Describe(b.MediaType, b.Data))
 		d.Annotations = b.Annotations
 		return d
 	}
-	m := manifest.Image{SchemaVersion: 2, MediaType: TypeManifest, Config: describe(config), Annotations: all}
+	m := manifest.Image{SchemaVersion: 2, MediaType: TypeManifest, Config: describe(config), Annotations: labels}
 	for _, l := range layers {
 		if len(l.Data) > maxData {
 			return Image{}, manifest.OverLimit("a layer of type %.100q has %d bytes, and at most %d are pushed", l.MediaType, len(l.Data), maxData)
@@ -76,21 +76,21 @@ func TarGzip(fsys fs.FS, names []string) ([]byte, error) {
 // and the tag is written last: a push that is cut short leaves no version, and a second one
 // finishes it with the same digest. Of two clients that push other content at the same moment, one
 // gets ErrExists.
-func PushImage(ctx context.Context, to Store, image Image, version string, opts PushOptions) (Pushed, error) {
+func PushImage(ctx context.Context, dst Store, image Image, version string, opts PushOptions) (Pushed, error) {
 	out := Pushed{Digest: image.Descriptor.Digest.String(), Tree: image.Tree, Tags: []string{version}}
 	if err := CheckTags(out.Tags); err != nil {
 		return Pushed{}, err
 	}
-	there, err := HasImage(ctx, to, image, version)
+	there, err := HasImage(ctx, dst, image, version)
 	if err != nil || there != "" {
 		out.Digest = there
 		return out, err
 	}
 
 	// Blobs go first: a registry refuses a manifest whose content it does not have.
-	p := &pusher{to: to, opts: opts}
+	p := &pusher{to: dst, opts: opts}
 	for _, b := range image.blobs {
-		if err := sendBlob(ctx, to, manifest.Describe(b.MediaType, b.Data), b.Data, true); err != nil {
+		if err := sendBlob(ctx, dst, manifest.Describe(b.MediaType, b.Data), b.Data, true); err != nil {
 			return Pushed{}, err
 		}
 		p.count(int64(len(b.Data)))
@@ -98,7 +98,7 @@ func PushImage(ctx context.Context, to Store, image Image, version string, opts 
 
 	// The manifest goes by its digest, so that no client reads it before it is signed.
 	d := image.Descriptor
-	if err := persist(ctx, d, func() error { return to.Push(ctx, d, bytes.NewReader(image.manifest)) }); err != nil {
+	if err := persist(ctx, d, func() error { return dst.Push(ctx, d, bytes.NewReader(image.manifest)) }); err != nil {
 		return Pushed{}, manifest.About(version, err)
 	}
 	out.Changed = true
@@ -108,7 +108,7 @@ func PushImage(ctx context.Context, to Store, image Image, version string, opts 
 		}
 	}
 	// Attaching and signing take time, in which another client may have pushed this version.
-	there, err = HasImage(ctx, to, image, version)
+	there, err = HasImage(ctx, dst, image, version)
 	if err != nil || there != "" {
 		out.Digest = there
 		return out, err
@@ -119,7 +119,7 @@ func PushImage(ctx context.Context, to Store, image Image, version string, opts 
 	if err := p.writeManifest(ctx, d, image.manifest, version); err != nil {
 		return Pushed{}, err
 	}
-	if _, err := HasImage(ctx, to, image, version); err != nil {
+	if _, err := HasImage(ctx, dst, image, version); err != nil {
 		return Pushed{}, err
 	}
 	out.Uploaded = p.sent.Load()
@@ -128,21 +128,22 @@ func PushImage(ctx context.Context, to Store, image Image, version string, opts 
 
 // HasImage returns the digest at a version that has the content of image; "" where there is
 // no such version. The error is ErrExists where the version has other content.
-func HasImage(ctx context.Context, in Store, image Image, version string) (string, error) {
-	d, exists, err := resolve(ctx, in, version)
+func HasImage(ctx context.Context, store Store, image Image, version string) (string, error) {
+	d, exists, err := resolve(ctx, store, version)
 	if err != nil || !exists {
 		return "", err
 	}
 	if d.Digest == image.Descriptor.Digest {
 		return d.Digest.String(), nil
 	}
-	m, err := readFound(ctx, in, d)
+	m, err := readFound(ctx, store, d)
 	if err == nil && m.Annotations[AnnotationTree] == image.Tree {
 		return d.Digest.String(), nil
 	}
 	if err != nil && !errors.Is(err, ErrShape) {
 		return "", err
 	}
-	return "", manifest.Refuse(ErrExists, "%s is there already with other content: it has the digest %s, and this one %s: versions do not change: publish a higher version",
+	return "", manifest.Refuse(ErrExists, "%s is there already with other content: it has the digest %s, and this one %s: "+
+		"versions do not change: publish a higher version",
 		version, d.Digest, image.Descriptor.Digest)
 }

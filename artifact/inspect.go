@@ -11,7 +11,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
-// Inspection is what is known of an artifact, as data.
+// Inspection describes an artifact, as data.
 type Inspection struct {
 	Reference string `json:"reference"`
 	Digest    string `json:"digest"`
@@ -26,7 +26,7 @@ type Inspection struct {
 	Blobs []InspectedBlob `json:"blobs,omitempty"`
 	// Layers are the barrier layers of a complete artifact.
 	Layers []LayerRef `json:"layers,omitempty"`
-	// Files are those of a render, sorted by path.
+	// Files are the files of a render, sorted by path.
 	Files []InspectedFile `json:"files,omitempty"`
 	// NotRender is why there are no files, if it is not a render of this format.
 	NotRender string              `json:"notRender,omitempty"`
@@ -61,42 +61,48 @@ type InspectedReferrer struct {
 
 // Inspect reads an artifact and returns what is in it. Artifacts that are no renders are
 // described too, without files.
-func Inspect(ctx context.Context, from Store, reference string, opts PullOptions) (Inspection, error) {
+func Inspect(ctx context.Context, src Store, reference string, opts PullOptions) (Inspection, error) {
 	if err := checkReference(reference); err != nil {
 		return Inspection{}, err
 	}
-	f, err := lookUp(ctx, from, reference)
+	f, err := lookUp(ctx, src, reference)
 	if err != nil {
 		return Inspection{}, err
 	}
 	if opts.Layer != "" {
-		f, err = f.readBarrier(ctx, from, reference, opts.Layer)
+		f, err = f.readBarrier(ctx, src, reference, opts.Layer)
 		if err != nil {
 			return Inspection{}, err
 		}
 	}
+
+	// The manifest says everything but the files and what is attached.
 	out := Inspection{
-		Reference: reference, Digest: f.desc.Digest.String(), MediaType: f.desc.MediaType,
-		ConfigType: f.Config.MediaType, ArtifactType: f.ArtifactType, Annotations: f.Annotations,
+		Reference:    reference,
+		Digest:       f.desc.Digest.String(),
+		MediaType:    f.desc.MediaType,
+		ConfigType:   f.Config.MediaType,
+		ArtifactType: f.ArtifactType,
+		Annotations:  f.Annotations,
 	}
 	for _, l := range append(append([]ocispec.Descriptor{}, f.Layers...), f.Manifests...) {
 		out.Blobs = append(out.Blobs, InspectedBlob{MediaType: l.MediaType, Digest: l.Digest.String(), Size: l.Size})
 	}
-	if err := out.readFiles(ctx, from, f, opts); err != nil {
+	if err := out.readFiles(ctx, src, f, opts); err != nil {
 		return Inspection{}, manifest.About(reference, err)
 	}
-	if err := out.readAttached(ctx, from, f.desc); err != nil {
+	if err := out.readAttached(ctx, src, f.desc); err != nil {
 		return Inspection{}, manifest.About(reference, err)
 	}
 	return out, nil
 }
 
-func (i *Inspection) readFiles(ctx context.Context, from Reader, f found, opts PullOptions) error {
+func (i *Inspection) readFiles(ctx context.Context, src Reader, f found, opts PullOptions) error {
 	if _, err := contentLayer(f.Manifest); err != nil {
 		i.NotRender = err.Error()
 		return nil //nolint:nilerr // the result has it
 	}
-	p, err := f.pull(ctx, from, opts)
+	p, err := f.pull(ctx, src, opts)
 	if err != nil {
 		return err
 	}
@@ -107,8 +113,8 @@ func (i *Inspection) readFiles(ctx context.Context, from Reader, f found, opts P
 	return nil
 }
 
-func (i *Inspection) readAttached(ctx context.Context, from Reader, d ocispec.Descriptor) error {
-	list, err := Referrers(ctx, from, d, "")
+func (i *Inspection) readAttached(ctx context.Context, src Reader, d ocispec.Descriptor) error {
+	list, err := Referrers(ctx, src, d, "")
 	if err != nil {
 		return err
 	}
@@ -117,7 +123,7 @@ func (i *Inspection) readAttached(ctx context.Context, from Reader, d ocispec.De
 			Digest: r.Digest.String(), ArtifactType: r.ArtifactType, Size: r.Size, Annotations: r.Annotations,
 		})
 	}
-	simple, exists, err := resolve(ctx, from, simpleTag(d))
+	simple, exists, err := resolve(ctx, src, simpleTag(d))
 	if exists {
 		i.Simple = simple.Digest.String()
 	}

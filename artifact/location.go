@@ -5,6 +5,7 @@ package artifact
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"oras.land/oras-go/v2/registry"
@@ -13,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
-// Kind is where an artifact lies.
+// Kind is the kind of a store.
 type Kind string
 
 // The kinds.
@@ -35,9 +36,9 @@ type Location struct {
 
 const wantLocation = "oci://host/name[:tag][@sha256:…], oci-layout:DIR[:tag][@sha256:…] or oci-archive:FILE.tar[:tag][@sha256:…]"
 
-// ParseLocation reads where an artifact lies: a repository of a registry (with oci:// or
-// without), the folder of an image layout, or an archive of one. The error is ErrReference
-// and shows the right form. Credentials in a reference are refused and not repeated.
+// ParseLocation reads the location of an artifact: a repository of a registry (with oci:// or
+// without), the folder of an image layout, or an archive of a layout. The error is ErrReference and
+// shows the right form. Credentials in a reference are refused and not repeated.
 func ParseLocation(s string) (Location, error) {
 	bad := func(why string) (Location, error) {
 		return Location{}, manifest.Refuse(ErrReference, "%.300q is not an artifact reference: %s; expected %s", s, why, wantLocation)
@@ -48,32 +49,33 @@ func ParseLocation(s string) (Location, error) {
 
 	// The digest comes last, so it is cut off first.
 	out := Location{Kind: Registry}
-	rest := s
-	rest, out.Digest = cutDigest(rest)
+	remaining := s
+	remaining, out.Digest = cutDigest(remaining)
 	if out.Digest != "" && !digests.Is(out.Digest) {
 		return bad("its digest is not sha256: and 64 lower-case hexadecimal digits")
 	}
 
 	// The prefix says what kind of place it is; without one it is a registry, or a mistake.
-	switch kind, name, _ := strings.Cut(rest, ":"); kind {
+	switch kind, name, _ := strings.Cut(remaining, ":"); kind {
 	case string(LayoutDir), string(LayoutFile):
-		out.Kind, rest = Kind(kind), name
+		out.Kind, remaining = Kind(kind), name
 	default:
 		var marked bool
-		rest, marked = strings.CutPrefix(rest, "oci://")
-		if !marked && isPath(rest) {
+		remaining, marked = strings.CutPrefix(remaining, "oci://")
+		if !marked && isPath(remaining) {
 			return bad("it is a path, not a registry: " + string(LayoutDir) + ":" + s + " is a layout in that folder")
 		}
-		if strings.Contains(rest, "@") {
-			return Location{}, manifest.Refuse(ErrReference, "the reference contains an @: credentials are not allowed in it: log in to the registry; expected %s", wantLocation)
+		if strings.Contains(remaining, "@") {
+			return Location{}, manifest.Refuse(ErrReference,
+				"the reference contains an @: credentials are not allowed in it: log in to the registry; expected %s", wantLocation)
 		}
-		if strings.Contains(rest, "://") {
+		if strings.Contains(remaining, "://") {
 			return bad("only oci:// names a registry")
 		}
 	}
 
 	// The rest is a name, with a tag or without.
-	out.Name, out.Tag = cutTag(rest)
+	out.Name, out.Tag = cutTag(remaining)
 	switch {
 	case out.Name == "":
 		return bad("it names nothing")
@@ -113,12 +115,14 @@ func isPath(s string) bool {
 	if !nested {
 		return false
 	}
-	return first == "" || first == "." || first == ".." || first == "~" ||
-		first != "localhost" && !strings.ContainsAny(first, ".:@")
+	if slices.Contains([]string{"", ".", "..", "~"}, first) {
+		return true
+	}
+	return first != "localhost" && !strings.ContainsAny(first, ".:@")
 }
 
-// cutDigest cuts the digest off a reference; "" where there is none.
-func cutDigest(s string) (rest, digest string) {
+// cutDigest cuts the digest off a reference; "" if it has no digest.
+func cutDigest(s string) (name, digest string) {
 	if i := strings.LastIndex(s, "@sha256:"); i >= 0 {
 		return s[:i], s[i+1:]
 	}
@@ -135,15 +139,18 @@ func cutTag(s string) (name, tag string) {
 	return s[:i], s[i+1:]
 }
 
-// isRepository reports whether a name is that of a repository, with its host.
+// isRepository reports whether a name can be a repository with its host.
 func isRepository(name string) bool {
 	host, repository, ok := strings.Cut(name, "/")
-	if !ok || strings.Trim(host, ".") == "" || repository == "" || len(repository) > 255 {
+	if !ok || repository == "" || len(repository) > 255 {
 		return false
 	}
-	if strings.ContainsFunc(host, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(".-:[]_", r)
-	}) {
+	isHostRune := func(r rune) bool {
+		isLetter := (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z')
+		isDigit := r >= '0' && r <= '9'
+		return isLetter || isDigit || strings.ContainsRune(".-:[]_", r)
+	}
+	if strings.Trim(host, ".") == "" || strings.ContainsFunc(host, func(r rune) bool { return !isHostRune(r) }) {
 		return false
 	}
 	return (registry.Reference{Repository: repository}).ValidateRepository() == nil

@@ -39,9 +39,9 @@ const gzipLevel = 6
 
 // Limits bound a tree. The zero value means the defaults.
 type Limits struct {
-	// Files is how many files there may be; 10,000 where zero.
+	// Files limits the number of files; 10,000 where zero.
 	Files int
-	// Bytes is how large all files may be together; 64 MiB where zero.
+	// Bytes limits the size of all files together; 64 MiB where zero.
 	Bytes int64
 }
 
@@ -65,7 +65,7 @@ type Options struct {
 	// Expires is from when on [Prune] may delete what is pushed, in whole seconds; the zero
 	// time is never. Barrier layers, which several pushes share, do not have it.
 	Expires time.Time
-	// Annotations are more annotations; those of this package are refused.
+	// Annotations are added to the annotations of this package, and must not replace them.
 	Annotations map[string]string
 	// Labels are annotations too, such as component: shop. Barrier layers, which several
 	// pushes share, do not have them.
@@ -87,9 +87,9 @@ type Layer struct {
 	FS   fs.FS
 }
 
-// Pack packs the manifests at the root of fsys. The same files and options give the same
-// bytes. The error is ErrShape or ErrLimit, or that of fsys. At most one file is in memory,
-// beside the packed tree.
+// Pack packs the manifests at the root of fsys. The same files and options give the same bytes. The
+// error is ErrShape or ErrLimit, or comes from fsys. At most one file is in memory, beside the
+// packed tree.
 func Pack(fsys fs.FS, opts Options) (*Artifact, error) { return pack(fsys, opts, "") }
 
 // PackSet packs a complete render and, if layers are given, each of them.
@@ -105,8 +105,8 @@ func PackSet(complete fs.FS, layers []Layer, opts Options) (Set, error) {
 		}
 		seen[l.Name] = true
 
-		// A layer is shared by the pushes that have it, so it does not expire with one of them,
-		// and has the labels of none.
+		// A layer is shared by the pushes that have it, so it does not expire with one of them, and
+		// has no labels.
 		shared := opts
 		shared.Expires = time.Time{}
 		shared.Labels = nil
@@ -210,15 +210,16 @@ func annotate(opts Options) (map[string]string, error) {
 // password: a query, a fragment, a user that is a token, as https URLs have, or a user with a
 // password. The user of ssh://git@host and of git@host:path does not count.
 func hasMore(text string) bool {
-	scheme, rest, ok := strings.Cut(text, "://")
+	scheme, address, ok := strings.Cut(text, "://")
 	if !ok {
-		scheme, rest = "", text
+		scheme, address = "", text
 	}
 	user := ""
-	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		user = rest[:at]
+	if at := strings.LastIndexByte(address, '@'); at >= 0 {
+		user = address[:at]
 	}
-	return strings.ContainsAny(text, "?#") || user != "" && strings.HasPrefix(scheme, "http") || strings.ContainsAny(user, ":/")
+	isToken := user != "" && strings.HasPrefix(scheme, "http")
+	return strings.ContainsAny(text, "?#") || isToken || strings.ContainsAny(user, ":/")
 }
 
 // listFiles returns the sorted names of the files at the root and, with opts.Folders, of the
@@ -240,7 +241,8 @@ func listFiles(fsys fs.FS, opts Options) ([]string, error) {
 		return nil, manifest.OverLimit("there are %d files and at most %d may be packed: render fewer objects", len(names), limits.Files)
 	}
 	if len(names) == 0 && !opts.Empty {
-		return nil, manifest.Refuse(ErrShape, "there are no files to pack: an engine would delete everything that the previous artifact contained")
+		return nil, manifest.Refuse(ErrShape,
+			"there are no files to pack: an engine would delete everything that the previous artifact contained")
 	}
 	slices.Sort(names)
 	return names, nil
@@ -280,6 +282,8 @@ func checkFile(e fs.DirEntry) error {
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
 		return bad("its name contains control characters, a backslash or invalid UTF-8")
 	}
+
+	// Files that change the behaviour of an engine are refused by their names.
 	switch lower := strings.ToLower(name); {
 	case strings.HasPrefix(name, "."):
 		return bad("files with a dot at the front configure the engines: leave it out")
@@ -288,6 +292,8 @@ func checkFile(e fs.DirEntry) error {
 	case lower == "chart.yaml":
 		return bad("Argo CD would run Helm: leave it out")
 	}
+
+	// Flux and Argo CD must read the same files.
 	switch path.Ext(name) {
 	case ".yaml", ".yml":
 		return nil
@@ -308,7 +314,7 @@ func (a *Artifact) compress(fsys fs.FS, names []string, limit int64) error {
 	if err != nil {
 		return err
 	}
-	// The time that a header has by itself is that of the year 1, cut to 32 bits.
+	// A header without a time would have the year 1, cut to 32 bits.
 	zipped.ModTime = time.Unix(0, 0)
 	t := tar.NewWriter(io.MultiWriter(tree, zipped))
 

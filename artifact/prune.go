@@ -24,7 +24,7 @@ import (
 // PruneOptions say what is old. The zero value keeps only what has a tag that
 // a user gave it.
 type PruneOptions struct {
-	// Keep is how many of the newest pushes stay, with their barrier layers.
+	// Keep is the number of the newest pushes that stay, with their barrier layers.
 	Keep int
 	// After keeps what was pushed after that time; the zero time keeps nothing
 	// for its age.
@@ -37,7 +37,7 @@ type PruneOptions struct {
 	DryRun bool
 }
 
-// Pruned is what a prune did.
+// Pruned lists the digests of a prune.
 type Pruned struct {
 	// Kept and Deleted are digests of complete artifacts and of barrier layers, sorted.
 	Kept    []string `json:"kept,omitempty"`
@@ -55,11 +55,13 @@ type Pruned struct {
 // oldest. With opts.Expired, Prune deletes the pushes that have expired, and the barrier
 // layers that only those have. If a registry refuses to delete, that is in the result and no
 // error.
-func Prune(ctx context.Context, in Store, opts PruneOptions) (Pruned, error) {
-	p := &pruner{in: in, opts: opts, pushes: map[string]retained{}, keep: map[string]bool{}}
+func Prune(ctx context.Context, store Store, opts PruneOptions) (Pruned, error) {
+	p := &pruner{in: store, opts: opts, pushes: map[string]retained{}, keep: map[string]bool{}}
 	if err := p.list(ctx); err != nil {
 		return Pruned{}, err
 	}
+
+	// By age, or by the time at which a push expires.
 	choose := p.choose
 	if !opts.Expired.IsZero() {
 		choose = p.chooseUnexpired
@@ -67,6 +69,8 @@ func Prune(ctx context.Context, in Store, opts PruneOptions) (Pruned, error) {
 	if err := choose(ctx); err != nil {
 		return Pruned{}, err
 	}
+
+	// Layers go first: a complete artifact must not name a layer that is gone.
 	for _, digest := range p.sortLayersFirst() {
 		switch {
 		case p.keep[digest]:
@@ -79,6 +83,7 @@ func Prune(ctx context.Context, in Store, opts PruneOptions) (Pruned, error) {
 			}
 		}
 	}
+
 	for _, list := range [][]string{p.out.Kept, p.out.Deleted, p.out.Refused} {
 		slices.Sort(list)
 	}
@@ -98,17 +103,25 @@ func (p *pruner) list(ctx context.Context) error {
 	err := p.in.Tags(ctx, "", func(tags []string) error {
 		for _, tag := range tags {
 			r, ok := parseRetention(tag)
-			switch old, known := p.pushes[r.digest]; {
-			case ok && (!known || r.at.After(old.at) || old.layer && !r.layer):
+			if !ok {
+				if !strings.HasPrefix(tag, "sha256-") {
+					p.live = append(p.live, tag)
+				}
+				continue
+			}
+
+			// A digest may have several tags: the newest counts, and a complete artifact before a layer.
+			old, isKnown := p.pushes[r.digest]
+			outranksLayer := old.layer && !r.layer
+			if !isKnown || r.at.After(old.at) || outranksLayer {
 				p.pushes[r.digest] = r
-			case !ok && !strings.HasPrefix(tag, "sha256-"):
-				p.live = append(p.live, tag)
 			}
 		}
 		return nil
 	})
 	if manifest.Missing(err) {
-		return manifest.Refuse(ErrNotFound, "repository not found: correct its name, or log in: some registries report a repository as missing to clients without access")
+		return manifest.Refuse(ErrNotFound, "repository not found: correct its name, or log in: "+
+			"some registries report a repository as missing to clients without access")
 	}
 	return err
 }
@@ -132,6 +145,8 @@ func (p *pruner) choose(ctx context.Context) error {
 	if err := p.keepLive(ctx); err != nil {
 		return err
 	}
+
+	// The newest complete artifacts stay.
 	var complete []retained
 	for _, digest := range slices.Sorted(maps.Keys(p.pushes)) {
 		if r := p.pushes[digest]; !r.layer {
@@ -140,10 +155,13 @@ func (p *pruner) choose(ctx context.Context) error {
 	}
 	slices.SortStableFunc(complete, func(a, b retained) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.digest, b.digest)) })
 	for i, r := range complete {
-		if i < p.opts.Keep || !p.opts.After.IsZero() && r.at.After(p.opts.After) {
+		isYoung := !p.opts.After.IsZero() && r.at.After(p.opts.After)
+		if i < p.opts.Keep || isYoung {
 			p.keep[r.digest] = true
 		}
 	}
+
+	// Their layers stay with them.
 	for _, digest := range slices.Sorted(maps.Keys(p.keep)) {
 		_, refs, err := p.read(ctx, digest)
 		if err != nil {
@@ -213,12 +231,13 @@ func (p *pruner) expired(digest string, annotations map[string]string) bool {
 	if !expires {
 		return false
 	}
-	at, err := time.Parse(time.RFC3339, text)
+	expiry, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		p.out.Problems = append(p.out.Problems, fmt.Sprintf("%s: annotation %s: %.100q is not an instant such as 2026-01-31T12:00:00Z", digest, AnnotationExpires, text))
+		p.out.Problems = append(p.out.Problems, fmt.Sprintf(
+			"%s: annotation %s: %.100q is not an instant such as 2026-01-31T12:00:00Z", digest, AnnotationExpires, text))
 		return false
 	}
-	return !at.After(p.opts.Expired)
+	return !expiry.After(p.opts.Expired)
 }
 
 // read returns the annotations and the barrier layers of an artifact. It returns none for an
@@ -257,37 +276,37 @@ func (p *pruner) delete(ctx context.Context, d string) error {
 // tag of cosign, and the tag sha256-<hex> that lists the referrers where a registry has no
 // interface for them. It returns false where there was no such artifact. The error is
 // ErrNoDelete where the registry deletes nothing at all.
-func Delete(ctx context.Context, in Store, d string) (deleted bool, err error) {
-	subject, exists, err := resolve(ctx, in, d)
+func Delete(ctx context.Context, store Store, d string) (deleted bool, err error) {
+	subject, exists, err := resolve(ctx, store, d)
 	if err != nil {
 		return false, err
 	}
 	if exists {
-		targets, err := listWithAttached(ctx, in, subject)
+		targets, err := listWithAttached(ctx, store, subject)
 		if err != nil {
 			return false, err
 		}
 		for _, target := range targets {
-			if err := remove(ctx, in, target); err != nil {
+			if err := remove(ctx, store, target); err != nil {
 				return false, err
 			}
 		}
 	}
-	list, err := findEmptyList(ctx, in, d)
+	list, err := findEmptyList(ctx, store, d)
 	if err != nil || list == nil {
 		return exists, err
 	}
-	return exists, remove(ctx, in, *list)
+	return exists, remove(ctx, store, *list)
 }
 
 // listWithAttached returns an artifact and what is attached to it. The artifact comes first:
 // if the registry refuses to delete it, its signatures stay too.
-func listWithAttached(ctx context.Context, in Store, subject ocispec.Descriptor) ([]ocispec.Descriptor, error) {
-	attached, err := Referrers(ctx, in, subject, "")
+func listWithAttached(ctx context.Context, store Store, subject ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+	attached, err := Referrers(ctx, store, subject, "")
 	if err != nil {
 		return nil, err
 	}
-	simple, exists, err := resolve(ctx, in, simpleTag(subject))
+	simple, exists, err := resolve(ctx, store, simpleTag(subject))
 	if err != nil {
 		return nil, err
 	}
@@ -297,8 +316,8 @@ func listWithAttached(ctx context.Context, in Store, subject ocispec.Descriptor)
 	return append([]ocispec.Descriptor{subject}, attached...), nil
 }
 
-func remove(ctx context.Context, in Store, target ocispec.Descriptor) error {
-	err := in.Delete(ctx, ocispec.Descriptor{MediaType: target.MediaType, Digest: target.Digest, Size: target.Size})
+func remove(ctx context.Context, store Store, target ocispec.Descriptor) error {
+	err := store.Delete(ctx, ocispec.Descriptor{MediaType: target.MediaType, Digest: target.Digest, Size: target.Size})
 	switch {
 	case err == nil, manifest.Missing(err):
 		return nil
@@ -308,13 +327,12 @@ func remove(ctx context.Context, in Store, target ocispec.Descriptor) error {
 	return manifest.About(target.Digest.String(), err)
 }
 
-// findEmptyList returns the list of referrers under the tag of a digest (OCI distribution
-// spec, referrers tag schema) if it has no entries any more; nil if there is none, or it has
-// entries.
-func findEmptyList(ctx context.Context, in Store, digest string) (*ocispec.Descriptor, error) {
+// findEmptyList returns the list of referrers under the tag of a digest (OCI distribution spec,
+// referrers tag schema) if it has no entries any more; nil if there is no list, or it has entries.
+func findEmptyList(ctx context.Context, store Store, digest string) (*ocispec.Descriptor, error) {
 	const most = 1 << 10 // bytes, of an index without an entry
 	tag := strings.Replace(digest, ":", "-", 1)
-	d, rc, err := in.FetchReference(ctx, tag)
+	d, rc, err := store.FetchReference(ctx, tag)
 	if manifest.Missing(err) {
 		return nil, nil //nolint:nilnil // there is none
 	}

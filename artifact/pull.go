@@ -44,11 +44,11 @@ type File struct {
 
 // Pulled is an artifact with its files.
 type Pulled struct {
-	// Digest is that of the manifest.
+	// Digest identifies the manifest.
 	Digest string
-	// Tree is the tree digest: that of the canonical tar of the files.
+	// Tree is the tree digest, of the canonical tar of the files.
 	Tree string
-	// Annotations are those of the manifest.
+	// Annotations come from the manifest.
 	Annotations map[string]string
 	// Layers are the barrier layers of a complete artifact.
 	Layers []LayerRef
@@ -62,27 +62,27 @@ type Pulled struct {
 // unpacked while it comes in; none of it is returned before its digest and its tree digest
 // are known to be right.
 //
-// The error is ErrNotFound, ErrDigest, ErrShape or ErrLimit, or that of the store.
-func Pull(ctx context.Context, from Store, reference string, opts PullOptions) (Pulled, error) {
+// The error is ErrNotFound, ErrDigest, ErrShape or ErrLimit, or comes from the store.
+func Pull(ctx context.Context, src Store, reference string, opts PullOptions) (Pulled, error) {
 	if err := checkReference(reference); err != nil {
 		return Pulled{}, err
 	}
-	at, err := lookUp(ctx, from, reference)
+	located, err := lookUp(ctx, src, reference)
 	if err != nil {
 		return Pulled{}, err
 	}
 	if opts.Layer != "" {
-		at, err = at.readBarrier(ctx, from, reference, opts.Layer)
+		located, err = located.readBarrier(ctx, src, reference, opts.Layer)
 		if err != nil {
 			return Pulled{}, err
 		}
 	}
-	out, err := at.pull(ctx, from, opts)
+	out, err := located.pull(ctx, src, opts)
 	return out, manifest.About(reference, err)
 }
 
 // readBarrier returns the manifest of a barrier layer of a complete artifact.
-func (f found) readBarrier(ctx context.Context, from Store, reference, name string) (found, error) {
+func (f found) readBarrier(ctx context.Context, src Store, reference, name string) (found, error) {
 	refs, err := layerRefs(f.Manifest)
 	if err != nil {
 		return found{}, manifest.About(reference, err)
@@ -98,10 +98,10 @@ func (f found) readBarrier(ctx context.Context, from Store, reference, name stri
 		}
 		return found{}, manifest.Refuse(ErrNotFound, "%.200q has no layer %.100q: it has %q", reference, name, names)
 	}
-	return lookUp(ctx, from, refs[i].Digest)
+	return lookUp(ctx, src, refs[i].Digest)
 }
 
-func (f found) pull(ctx context.Context, from Reader, opts PullOptions) (Pulled, error) {
+func (f found) pull(ctx context.Context, src Reader, opts PullOptions) (Pulled, error) {
 	layer, err := contentLayer(f.Manifest)
 	if err != nil {
 		return Pulled{}, err
@@ -110,17 +110,21 @@ func (f found) pull(ctx context.Context, from Reader, opts PullOptions) (Pulled,
 	if err != nil {
 		return Pulled{}, err
 	}
-	files, err := pullFiles(ctx, from, layer, opts)
+	files, err := pullFiles(ctx, src, layer, opts)
 	if err != nil {
 		return Pulled{}, err
 	}
+
+	// The annotation was written from the same files.
 	digest, err := treeDigest(files)
 	if err != nil {
 		return Pulled{}, err
 	}
 	if want := f.Annotations[AnnotationTree]; want != "" && want != digest {
-		return Pulled{}, manifest.Refuse(ErrDigest, "its files have the tree digest %s, and its annotation says %.100q: it was not packed by this program, or altered", digest, want)
+		return Pulled{}, manifest.Refuse(ErrDigest, "its files have the tree digest %s, and its annotation says %.100q: "+
+			"it was not packed by this program, or altered", digest, want)
 	}
+
 	tree, err := memfs.New(contents(files))
 	if err != nil {
 		return Pulled{}, err
@@ -140,12 +144,12 @@ func contents(files []File) map[string][]byte {
 }
 
 // pullFiles reads and unpacks a layer.
-func pullFiles(ctx context.Context, from Reader, layer ocispec.Descriptor, opts PullOptions) ([]File, error) {
+func pullFiles(ctx context.Context, src Reader, layer ocispec.Descriptor, opts PullOptions) ([]File, error) {
 	limits := opts.Limits.withDefaults()
 	if layer.Size > limits.Bytes {
 		return nil, manifest.OverLimit("its layer has %d bytes, and at most %d are read", layer.Size, limits.Bytes)
 	}
-	rc, err := manifest.Open(ctx, from, layer)
+	rc, err := manifest.Open(ctx, src, layer)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +231,8 @@ func unpack(r io.Reader, limits Limits) ([]File, error) {
 // asLayerError returns an error of gzip or tar as ErrShape; other errors stay as they are.
 func asLayerError(err error) error {
 	switch {
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err, tar.ErrHeader), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err, tar.ErrHeader),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return manifest.Refuse(ErrShape, "its layer is not a tar.gz, or is cut short")
 	}
 	return err
@@ -306,10 +311,10 @@ func (u *unpacker) checkEnd(r *io.LimitedReader) error {
 
 // checkPath refuses a name that is no path, or that leaves its root.
 func checkPath(name string) error {
-	bad := name == "" || len(name) > 4096 || !utf8.ValidString(name) || strings.HasPrefix(name, "/") || path.Clean(name) != name ||
-		name == "." || name == ".." || strings.HasPrefix(name, "../") ||
-		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' })
-	if bad {
+	isControl := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }
+	isText := utf8.ValidString(name) && len(name) <= 4096 && !strings.ContainsFunc(name, isControl)
+	isInside := fs.ValidPath(name) && name != "."
+	if !isText || !isInside {
 		return manifest.Refuse(ErrShape, "%.200q in its layer is not a valid path: it must be relative, clean and inside the root", name)
 	}
 	return nil
@@ -317,13 +322,13 @@ func checkPath(name string) error {
 
 // checkFolders refuses a path that is a file and a folder. The files are sorted.
 func checkFolders(files []File) error {
-	known := make(map[string]bool, len(files))
+	folders := make(map[string]bool, len(files))
 	for _, f := range files {
-		known[f.Path] = true
+		folders[f.Path] = true
 	}
 	for _, f := range files {
 		for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
-			if known[dir] {
+			if folders[dir] {
 				return manifest.Refuse(ErrShape, "%.200q in its layer is a file and a folder", dir)
 			}
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
-// parallel is how many requests are under way at once.
+// parallel limits the requests that are under way at once.
 const parallel = 6
 
 // PushOptions say how to push. The zero value pushes with retention tags that
@@ -39,10 +39,9 @@ type PushOptions struct {
 	Sealed func(ctx context.Context, pushed Pushed) error
 }
 
-// Pushed is what a push did.
+// Pushed is the result of a push.
 type Pushed struct {
-	// Digest is that of the artifact under the tags: an older one where the tree
-	// is unchanged.
+	// Digest identifies the artifact under the tags: an older artifact where the tree is unchanged.
 	Digest string `json:"digest"`
 	// Tree is the tree digest.
 	Tree string `json:"tree"`
@@ -54,7 +53,7 @@ type Pushed struct {
 	Tags []string `json:"tags,omitempty"`
 	// Layers are the barrier layers; unchanged ones keep their digests.
 	Layers []LayerRef `json:"layers,omitempty"`
-	// Uploaded is how many bytes were sent, manifests included.
+	// Uploaded counts the bytes that were sent, manifests included.
 	Uploaded int64 `json:"uploaded"`
 }
 
@@ -68,7 +67,7 @@ type Pushed struct {
 //
 // A barrier layer whose tree is unchanged keeps the artifact that it had. Tags move last, so
 // that a push that is cut short changes nothing that a client reads.
-func Push(ctx context.Context, to Store, set Set, tags []string, opts PushOptions) (Pushed, error) {
+func Push(ctx context.Context, dst Store, set Set, tags []string, opts PushOptions) (Pushed, error) {
 	if set.Complete == nil {
 		return Pushed{}, manifest.Refuse(ErrShape, "there is nothing to push")
 	}
@@ -76,7 +75,7 @@ func Push(ctx context.Context, to Store, set Set, tags []string, opts PushOption
 		return Pushed{}, err
 	}
 	tags = unique(tags)
-	p := &pusher{to: to, opts: opts}
+	p := &pusher{to: dst, opts: opts}
 	old, err := p.findCurrent(ctx, set, tags)
 	if err != nil {
 		return Pushed{}, err
@@ -93,7 +92,7 @@ type pusher struct {
 	sent atomic.Int64
 }
 
-// current is what the first tag leads to.
+// current is the artifact under the first tag.
 type current struct {
 	found
 	exists bool
@@ -112,8 +111,8 @@ func (p *pusher) findCurrent(ctx context.Context, set Set, tags []string) (curre
 	if len(tags) > 0 {
 		reference = tags[0]
 	}
-	at, err := lookUp(ctx, p.to, reference)
-	out := current{found: at, exists: true}
+	located, err := lookUp(ctx, p.to, reference)
+	out := current{found: located, exists: true}
 	switch {
 	case manifest.Missing(err):
 		return current{}, nil
@@ -124,16 +123,16 @@ func (p *pusher) findCurrent(ctx context.Context, set Set, tags []string) (curre
 		return current{}, err
 	}
 
-	// The layers and the content must be those of a render to be compared.
-	out.layers, err = layerRefs(at.Manifest)
+	// Only the layers and the content of a render can be compared.
+	out.layers, err = layerRefs(located.Manifest)
 	if err != nil {
 		return out, nil //nolint:nilerr // as above
 	}
-	if _, err := contentLayer(at.Manifest); err != nil {
+	if _, err := contentLayer(located.Manifest); err != nil {
 		return out, nil //nolint:nilerr // as above
 	}
 	sameLayer := func(a, b LayerRef) bool { return a.Name == b.Name && a.Tree == b.Tree }
-	if !maps.Equal(compared(at.Annotations), compared(complete.annotations)) || !slices.EqualFunc(out.layers, refsOf(set), sameLayer) {
+	if !maps.Equal(compared(located.Annotations), compared(complete.annotations)) || !slices.EqualFunc(out.layers, refsOf(set), sameLayer) {
 		return out, nil
 	}
 	held, err := p.holds(ctx, out)
@@ -258,6 +257,8 @@ func (p *pusher) reuse(ctx context.Context, set Set, old current) (_ Set, push [
 		out.Layers = append(out.Layers, l)
 		push = append(push, l.Artifact)
 	}
+
+	// The complete artifact names its layers, so it changes with them.
 	if !slices.Equal(refsOf(out), refsOf(set)) {
 		var err error
 		out.Complete, err = set.Complete.withLayers(refsOf(out))
@@ -275,16 +276,16 @@ func (p *pusher) sendBlobs(ctx context.Context, artifacts []*Artifact, ask bool)
 		desc ocispec.Descriptor
 		data []byte
 	}
-	all := []blob{{manifest.Describe(TypeConfig, []byte(manifest.EmptyJSON)), []byte(manifest.EmptyJSON)}}
+	parts := []blob{{manifest.Describe(TypeConfig, []byte(manifest.EmptyJSON)), []byte(manifest.EmptyJSON)}}
 	for _, a := range artifacts {
-		all = append(all, blob{a.Layer, a.Content})
+		parts = append(parts, blob{a.Layer, a.Content})
 	}
 
 	// Artifacts may share content, which is sent once.
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	seen := map[string]bool{}
-	for _, b := range all {
+	for _, b := range parts {
 		if seen[b.desc.Digest.String()] {
 			continue
 		}
@@ -324,18 +325,18 @@ func (p *pusher) count(bytes int64) {
 
 // sendBlob sends a blob. With ask it is sent only if it is not there. The reader can be
 // rewound, so that the client may try again.
-func sendBlob(ctx context.Context, to Writer, d ocispec.Descriptor, data []byte, ask bool) error {
+func sendBlob(ctx context.Context, dst Writer, d ocispec.Descriptor, data []byte, ask bool) error {
 	if ask {
-		if held, err := holdsBlob(ctx, to, d); held || err != nil {
+		if held, err := holdsBlob(ctx, dst, d); held || err != nil {
 			return err
 		}
 	}
-	return to.Push(ctx, d, bytes.NewReader(data))
+	return dst.Push(ctx, d, bytes.NewReader(data))
 }
 
 const (
-	// raceTries is how often a write is tried that races with another client, and
-	// racePause the first pause; each is twice the one before.
+	// raceTries limits the attempts of a write that races with another client. racePause is the
+	// first pause; each further pause is twice as long.
 	raceTries = 7
 	racePause = 20 * time.Millisecond
 )
@@ -367,7 +368,8 @@ func errGaveUp(d ocispec.Descriptor, err error) error {
 	if !errors.As(err, &answer) || answer.StatusCode == http.StatusInternalServerError {
 		return err
 	}
-	return manifest.Refuse(ErrBusy, "%s: the registry received what it names, and reports that it does not have it (%d): another client may be writing the same content: try again",
+	return manifest.Refuse(ErrBusy, "%s: the registry received what it names, and reports that it does not have it (%d): "+
+		"another client may be writing the same content: try again",
 		d.Digest, answer.StatusCode)
 }
 

@@ -20,16 +20,16 @@ type found struct {
 }
 
 // readFound reads and parses a manifest.
-func readFound(ctx context.Context, from Reader, d ocispec.Descriptor) (found, error) {
+func readFound(ctx context.Context, src Reader, d ocispec.Descriptor) (found, error) {
 	f := found{desc: manifest.Bare(d)}
 	var err error
-	f.Manifest, f.data, err = manifest.Read(ctx, from, f.desc)
+	f.Manifest, f.data, err = manifest.Read(ctx, src, f.desc)
 	return f, manifest.About(d.Digest.String(), err)
 }
 
 // lookUp reads and parses the manifest at a tag or a digest, in one request.
-func lookUp(ctx context.Context, from Store, reference string) (found, error) {
-	d, rc, err := from.FetchReference(ctx, reference)
+func lookUp(ctx context.Context, src Store, reference string) (found, error) {
+	d, rc, err := src.FetchReference(ctx, reference)
 	if err != nil {
 		return found{}, manifest.About(reference, err)
 	}
@@ -53,8 +53,8 @@ func lookUp(ctx context.Context, from Store, reference string) (found, error) {
 }
 
 // resolve returns the descriptor at a reference; false if there is nothing.
-func resolve(ctx context.Context, from Reader, reference string) (ocispec.Descriptor, bool, error) {
-	d, err := from.Resolve(ctx, reference)
+func resolve(ctx context.Context, src Reader, reference string) (ocispec.Descriptor, bool, error) {
+	d, err := src.Resolve(ctx, reference)
 	switch {
 	case manifest.Missing(err):
 		return ocispec.Descriptor{}, false, nil

@@ -28,7 +28,7 @@ const (
 	typeSimple       = "application/vnd.dev.cosign.simplesigning.v1+json"
 	annotationSimple = "dev.cosignproject.cosign/signature"
 
-	// maxSignatures is how many signatures of one manifest are tried.
+	// maxSignatures limits the signatures of one manifest that are tried.
 	maxSignatures = 64
 )
 
@@ -41,8 +41,8 @@ type Signed struct {
 // SignSet signs the artifact at a tag or a digest and each barrier layer that it
 // names. Signing again with the same key changes nothing. Other clients may sign at
 // the same time, see [Attach].
-func SignSet(ctx context.Context, in Store, reference string, signer *signature.Signer) ([]Signed, error) {
-	subjects, err := listMembers(ctx, in, reference)
+func SignSet(ctx context.Context, store Store, reference string, signer *signature.Signer) ([]Signed, error) {
+	subjects, err := listMembers(ctx, store, reference)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func SignSet(ctx context.Context, in Store, reference string, signer *signature.
 		if err != nil {
 			return nil, manifest.About(reference, err)
 		}
-		d, err := AttachStatement(ctx, in, subject, text, statement.PredicateSignature, signer)
+		d, err := AttachStatement(ctx, store, subject, text, statement.PredicateSignature, signer)
 		if err != nil {
 			return nil, manifest.About(reference, err)
 		}
@@ -62,9 +62,11 @@ func SignSet(ctx context.Context, in Store, reference string, signer *signature.
 }
 
 // AttachStatement attaches an in-toto statement to its subject. The statement is signed, as a
-// Sigstore bundle, or attached as it is where signer is nil. Graphs, provenance and SBOMs are
-// attached this way.
-func AttachStatement(ctx context.Context, to Store, subject ocispec.Descriptor, text []byte, predicateType string, signer *signature.Signer) (ocispec.Descriptor, error) {
+// Sigstore bundle, or attached unsigned if signer is nil. Graphs, provenance and SBOMs are attached
+// this way.
+func AttachStatement(
+	ctx context.Context, dst Store, subject ocispec.Descriptor, text []byte, predicateType string, signer *signature.Signer,
+) (ocispec.Descriptor, error) {
 	r := Referrer{ArtifactType: statement.MediaType, Data: text, Annotations: map[string]string{annotationPredicate: predicateType}}
 	if signer != nil {
 		bundle, err := signer.Sign(text)
@@ -74,20 +76,20 @@ func AttachStatement(ctx context.Context, to Store, subject ocispec.Descriptor, 
 		r.ArtifactType, r.Data = signature.BundleType, bundle
 		r.Annotations[annotationContent] = contentEnvelope
 	}
-	return Attach(ctx, to, subject, r)
+	return Attach(ctx, dst, subject, r)
 }
 
 // VerifySet checks that the artifact at a tag or a digest, and each barrier layer that it
 // names, is signed by a known key. It returns their digests. The error is ErrSignature where
 // one is not signed.
-func VerifySet(ctx context.Context, in Store, reference string, keys *signature.Verifier) ([]string, error) {
-	subjects, err := listMembers(ctx, in, reference)
+func VerifySet(ctx context.Context, store Store, reference string, keys *signature.Verifier) ([]string, error) {
+	subjects, err := listMembers(ctx, store, reference)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]string, 0, len(subjects))
 	for _, subject := range subjects {
-		if err := Verify(ctx, in, subject, keys); err != nil {
+		if err := Verify(ctx, store, subject, keys); err != nil {
 			return nil, manifest.About(reference, err)
 		}
 		out = append(out, subject.Digest.String())
@@ -96,11 +98,11 @@ func VerifySet(ctx context.Context, in Store, reference string, keys *signature.
 }
 
 // listMembers returns the manifests of a set: the complete artifact and its barrier layers.
-func listMembers(ctx context.Context, in Store, reference string) ([]ocispec.Descriptor, error) {
+func listMembers(ctx context.Context, store Store, reference string) ([]ocispec.Descriptor, error) {
 	if err := checkReference(reference); err != nil {
 		return nil, err
 	}
-	complete, err := lookUp(ctx, in, reference)
+	complete, err := lookUp(ctx, store, reference)
 	if err != nil {
 		return nil, err
 	}
@@ -110,12 +112,13 @@ func listMembers(ctx context.Context, in Store, reference string) ([]ocispec.Des
 	}
 	out := []ocispec.Descriptor{complete.desc}
 	for _, r := range refs {
-		d, exists, err := resolve(ctx, in, r.Digest)
+		d, exists, err := resolve(ctx, store, r.Digest)
 		if err != nil {
 			return nil, manifest.About(reference, err)
 		}
 		if !exists {
-			return nil, manifest.Refuse(ErrNotFound, "%.200q: its layer %.100q (%s) is not there: copy or push it again", reference, r.Name, r.Digest)
+			return nil, manifest.Refuse(ErrNotFound, "%.200q: its layer %.100q (%s) is not there: copy or push it again",
+				reference, r.Name, r.Digest)
 		}
 		out = append(out, ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size})
 	}
@@ -127,7 +130,7 @@ type Verifier struct{}
 
 // Verify checks that a manifest is signed by one of the keys, which are public
 // keys in PEM by the names of their entries in a Secret.
-func (Verifier) Verify(ctx context.Context, from Reader, manifest ocispec.Descriptor, keys map[string][]byte) error {
+func (Verifier) Verify(ctx context.Context, src Reader, manifest ocispec.Descriptor, keys map[string][]byte) error {
 	pems := make([][]byte, 0, len(keys))
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
 		pems = append(pems, keys[name])
@@ -136,7 +139,7 @@ func (Verifier) Verify(ctx context.Context, from Reader, manifest ocispec.Descri
 	if err != nil {
 		return err
 	}
-	return Verify(ctx, from, manifest, v)
+	return Verify(ctx, src, manifest, v)
 }
 
 // Verify checks that a manifest is signed by a known key: by a Sigstore bundle
@@ -144,15 +147,15 @@ func (Verifier) Verify(ctx context.Context, from Reader, manifest ocispec.Descri
 // text must be about the digest of the manifest, and must be a signature and no
 // other attestation. Signatures by other keys are no harm.
 //
-// An error is ErrSignature, or that of the store: a registry that does not answer
-// is not taken for one that has no signature.
-func Verify(ctx context.Context, from Reader, manifest ocispec.Descriptor, keys *signature.Verifier) error {
+// An error is ErrSignature, or comes from the store: a registry that does not answer may have a
+// signature.
+func Verify(ctx context.Context, src Reader, manifest ocispec.Descriptor, keys *signature.Verifier) error {
 	subject := manifest.Digest.String()
-	refused, err := verifyBundles(ctx, from, manifest, keys)
+	refused, err := verifyBundles(ctx, src, manifest, keys)
 	if refused == nil || err != nil {
 		return err
 	}
-	simple, err := verifySimple(ctx, from, manifest, keys)
+	simple, err := verifySimple(ctx, src, manifest, keys)
 	if simple == nil || err != nil {
 		return err
 	}
@@ -173,10 +176,10 @@ func errNone(subject string) error {
 	return manifest.Refuse(ErrSignature, "%s has no signature: sign it, or copy it with its referrers", subject)
 }
 
-// verifyBundles looks for a bundle that is a signature of subject. It returns why there is
-// none, or nil if there is one. err is the error of the store.
-func verifyBundles(ctx context.Context, from Reader, subject ocispec.Descriptor, keys *signature.Verifier) (refused, err error) {
-	list, err := Referrers(ctx, from, subject, signature.BundleType)
+// verifyBundles looks for a bundle that is a signature of subject. It returns nil for refused if it
+// finds a bundle, and otherwise the reason. err is the error of the store.
+func verifyBundles(ctx context.Context, src Reader, subject ocispec.Descriptor, keys *signature.Verifier) (refused, err error) {
+	list, err := Referrers(ctx, src, subject, signature.BundleType)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +199,7 @@ func verifyBundles(ctx context.Context, from Reader, subject ocispec.Descriptor,
 		if i == maxSignatures {
 			break
 		}
-		data, err := ReadReferrer(ctx, from, subject, d, signature.MaxSignature)
+		data, err := ReadReferrer(ctx, src, subject, d, signature.MaxSignature)
 		if err == nil {
 			err = keys.Signature(data, subject.Digest.String())
 		}
@@ -232,9 +235,9 @@ func asSignature(err error) error {
 	return manifest.Refuse(ErrSignature, "invalid signature: %s", err)
 }
 
-// verifySimple looks for a signature as [verifyBundles] does, among those of cosign v2.
-func verifySimple(ctx context.Context, from Reader, subject ocispec.Descriptor, keys *signature.Verifier) (refused, err error) {
-	d, exists, err := resolve(ctx, from, simpleTag(subject))
+// verifySimple looks for a signature of cosign v2, as [verifyBundles] does for bundles.
+func verifySimple(ctx context.Context, src Reader, subject ocispec.Descriptor, keys *signature.Verifier) (refused, err error) {
+	d, exists, err := resolve(ctx, src, simpleTag(subject))
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +246,7 @@ func verifySimple(ctx context.Context, from Reader, subject ocispec.Descriptor, 
 	}
 
 	// The image under the tag may be of anyone: what cannot be read is no signature.
-	m, _, err := manifest.Read(ctx, from, d)
+	m, _, err := manifest.Read(ctx, src, d)
 	if err != nil {
 		if isSignatureError(err) {
 			return asSignature(err), nil
@@ -260,7 +263,7 @@ func verifySimple(ctx context.Context, from Reader, subject ocispec.Descriptor, 
 		if i == maxSignatures {
 			break
 		}
-		payload, err := manifest.ReadAll(ctx, from, l, signature.MaxSignature)
+		payload, err := manifest.ReadAll(ctx, src, l, signature.MaxSignature)
 		if err == nil {
 			err = keys.Simple(payload, l.Annotations[annotationSimple], subject.Digest.String())
 		}

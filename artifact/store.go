@@ -10,10 +10,10 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Reader is what reading an artifact and its signatures needs.
+// Reader reads an artifact and its signatures.
 type Reader interface {
-	// Resolve is the descriptor of the manifest at a tag or a digest, ErrNotFound
-	// where there is none.
+	// Resolve is the descriptor of the manifest at a tag or a digest, ErrNotFound if nothing is
+	// there.
 	Resolve(ctx context.Context, reference string) (ocispec.Descriptor, error)
 	// Fetch is the content of a manifest or a blob.
 	Fetch(ctx context.Context, target ocispec.Descriptor) (io.ReadCloser, error)
@@ -32,14 +32,13 @@ type Writer interface {
 	PushReference(ctx context.Context, expected ocispec.Descriptor, content io.Reader, reference string) error
 }
 
-// Store is a repository of a registry, or an image layout: layout.Layout is one, and
-// *remote.Repository of oras-go, as it is. A repository is told to leave old
-// referrers indexes alone (SkipReferrersGC), because registries refuse to
-// delete them.
+// Store is a repository of a registry, or an image layout: layout.Layout and *remote.Repository of
+// oras-go implement it. A repository is told to leave old referrers indexes alone
+// (SkipReferrersGC), because registries refuse to delete them.
 type Store interface {
 	Reader
 	Writer
-	// FetchReference is Resolve and Fetch in one.
+	// FetchReference is Resolve and Fetch in one call.
 	FetchReference(ctx context.Context, reference string) (ocispec.Descriptor, io.ReadCloser, error)
 	// Tags calls fn with the tags after last.
 	Tags(ctx context.Context, last string, fn func(tags []string) error) error

@@ -20,10 +20,10 @@ type blobs interface {
 
 // holdsBlob reports whether a store has a blob undamaged, as far as that costs little: a
 // registry is asked for the size, and a layout reads its content.
-func holdsBlob(ctx context.Context, in Writer, d ocispec.Descriptor) (bool, error) {
-	remote, ok := in.(blobs)
+func holdsBlob(ctx context.Context, store Writer, d ocispec.Descriptor) (bool, error) {
+	remote, ok := store.(blobs)
 	if !ok {
-		return in.Exists(ctx, d)
+		return store.Exists(ctx, d)
 	}
 	at, err := remote.Blobs().Resolve(ctx, d.Digest.String())
 	if manifest.Missing(err) {
@@ -34,13 +34,13 @@ func holdsBlob(ctx context.Context, in Writer, d ocispec.Descriptor) (bool, erro
 
 // holdsContent reports whether a store has the content of a manifest. A registry is not asked
 // for the config, which no engine reads.
-func holdsContent(ctx context.Context, in Store, m manifest.Manifest) (bool, error) {
+func holdsContent(ctx context.Context, store Store, m manifest.Manifest) (bool, error) {
 	parts := m.Layers
-	if _, remote := in.(blobs); !remote {
+	if _, remote := store.(blobs); !remote {
 		parts = m.Parts()
 	}
 	for _, part := range parts {
-		if held, err := holdsBlob(ctx, in, part); !held || err != nil {
+		if held, err := holdsBlob(ctx, store, part); !held || err != nil {
 			return false, err
 		}
 	}
@@ -50,12 +50,12 @@ func holdsContent(ctx context.Context, in Store, m manifest.Manifest) (bool, err
 // holds reports whether the content of the artifact at a tag is there. In a layout everything
 // is read; in a registry only the content of the complete artifact is asked for, because each
 // barrier layer would be one more request.
-func (p *pusher) holds(ctx context.Context, at current) (bool, error) {
-	held, err := holdsContent(ctx, p.to, at.Manifest)
+func (p *pusher) holds(ctx context.Context, located current) (bool, error) {
+	held, err := holdsContent(ctx, p.to, located.Manifest)
 	if _, remote := p.to.(blobs); remote || !held || err != nil {
 		return held, err
 	}
-	for _, r := range at.layers {
+	for _, r := range located.layers {
 		if _, held, err := p.findLayer(ctx, r); !held || err != nil {
 			return false, err
 		}
@@ -66,21 +66,21 @@ func (p *pusher) holds(ctx context.Context, at current) (bool, error) {
 // findLayer returns the manifest of a barrier layer. It reports whether the layer can be kept
 // because its content is there too.
 func (p *pusher) findLayer(ctx context.Context, r LayerRef) (ocispec.Descriptor, bool, error) {
-	at, err := lookUp(ctx, p.to, r.Digest)
+	located, err := lookUp(ctx, p.to, r.Digest)
 	switch {
 	case manifest.Missing(err), errors.Is(err, ErrShape), errors.Is(err, ErrDigest), errors.Is(err, ErrLimit):
-		return at.desc, false, nil // it is pushed again
+		return located.desc, false, nil // it is pushed again
 	case err != nil:
-		return at.desc, false, err
+		return located.desc, false, err
 	}
-	held, err := holdsContent(ctx, p.to, at.Manifest)
-	return at.desc, held, err
+	held, err := holdsContent(ctx, p.to, located.Manifest)
+	return located.desc, held, err
 }
 
 // checkMended returns an error if content that was missing is still missing after it was
 // sent: a registry may accept a blob, know its digest, and keep the damaged one that it has.
-func checkMended(ctx context.Context, to Writer, content ocispec.Descriptor) error {
-	held, err := holdsBlob(ctx, to, content)
+func checkMended(ctx context.Context, dst Writer, content ocispec.Descriptor) error {
+	held, err := holdsBlob(ctx, dst, content)
 	if err != nil || held {
 		return err
 	}

@@ -20,17 +20,17 @@ import (
 // a registry, which takes what has no tag, cannot eat what a cluster runs.
 // [Prune] reads the order of pushes off them, because artifacts have no time.
 //
-// They are rw-<time>-<hex> for a complete artifact and rwl-<time>-<hex> for a barrier layer;
-// <time> is 20060102T150405.999999999Z, without zeros at the end, and left out
-// where it is unknown, <hex> is the SHA-256 of the manifest. cosign owns sha256-<hex>, and
-// tools that look for versions take none of these for one.
+// They are rw-<time>-<hex> for a complete artifact and rwl-<time>-<hex> for a barrier layer; <time>
+// is 20060102T150405.999999999Z, without zeros at the end, and left out where it is unknown, <hex>
+// is the SHA-256 of the manifest. cosign owns sha256-<hex>, and tools that look for versions ignore
+// all these tags.
 const (
 	retainComplete = "rw-"
 	retainLayer    = "rwl-"
 	retainTime     = "20060102T150405.999999999Z"
 )
 
-// retained is what a retention tag holds.
+// retained is the content of a retention tag.
 type retained struct {
 	digest string
 	layer  bool
@@ -38,15 +38,15 @@ type retained struct {
 }
 
 // retentionTag returns the retention tag of a digest.
-func retentionTag(digest string, at time.Time, layer bool) string {
+func retentionTag(digest string, pushed time.Time, layer bool) string {
 	var b strings.Builder
 	if layer {
 		b.WriteString(retainLayer)
 	} else {
 		b.WriteString(retainComplete)
 	}
-	if !at.IsZero() {
-		b.WriteString(at.UTC().Format(retainTime))
+	if !pushed.IsZero() {
+		b.WriteString(pushed.UTC().Format(retainTime))
 		b.WriteByte('-')
 	}
 	b.WriteString(strings.TrimPrefix(digest, "sha256:"))
@@ -55,23 +55,23 @@ func retentionTag(digest string, at time.Time, layer bool) string {
 
 // parseRetention reads a retention tag.
 func parseRetention(tag string) (retained, bool) {
-	rest, layer := strings.CutPrefix(tag, retainLayer)
+	fields, layer := strings.CutPrefix(tag, retainLayer)
 	if !layer {
 		var ok bool
-		rest, ok = strings.CutPrefix(tag, retainComplete)
+		fields, ok = strings.CutPrefix(tag, retainComplete)
 		if !ok {
 			return retained{}, false
 		}
 	}
 	out := retained{layer: layer}
-	if stamp, hex, dated := strings.Cut(rest, "-"); dated {
-		at, err := time.Parse(retainTime, stamp)
-		if err != nil || at.IsZero() {
+	if stamp, hex, dated := strings.Cut(fields, "-"); dated {
+		pushed, err := time.Parse(retainTime, stamp)
+		if err != nil || pushed.IsZero() {
 			return retained{}, false
 		}
-		out.at, rest = at, hex
+		out.at, fields = pushed, hex
 	}
-	out.digest = "sha256:" + rest
+	out.digest = "sha256:" + fields
 	return out, digests.Is(out.digest) && retentionTag(out.digest, out.at, layer) == tag
 }
 
@@ -91,11 +91,13 @@ func CheckTags(tags []string) error {
 
 func checkTag(tag string) error {
 	if !isTag(tag) {
-		return manifest.Refuse(ErrReference, "%.200q is not a valid tag: 1 to 128 letters, digits, _, . and - are allowed, not starting with . or -", tag)
+		return manifest.Refuse(ErrReference,
+			"%.200q is not a valid tag: 1 to 128 letters, digits, _, . and - are allowed, not starting with . or -", tag)
 	}
-	for _, own := range []string{retainComplete, retainLayer, "sha256-"} {
-		if strings.HasPrefix(tag, own) {
-			return manifest.Refuse(ErrReference, "tag %.200q: names that begin with %q are reserved for retention and signatures: choose another", tag, own)
+	for _, reserved := range []string{retainComplete, retainLayer, "sha256-"} {
+		if strings.HasPrefix(tag, reserved) {
+			return manifest.Refuse(ErrReference,
+				"tag %.200q: names that begin with %q are reserved for retention and signatures: choose another", tag, reserved)
 		}
 	}
 	return nil
@@ -125,21 +127,21 @@ func unique(tags []string) []string {
 }
 
 // Tag points tags at the artifact at a tag or a digest, and returns its digest.
-func Tag(ctx context.Context, in Store, reference string, tags ...string) (string, error) {
+func Tag(ctx context.Context, store Store, reference string, tags ...string) (string, error) {
 	if err := checkReference(reference); err != nil {
 		return "", err
 	}
 	if err := CheckTags(tags); err != nil {
 		return "", err
 	}
-	at, err := lookUp(ctx, in, reference)
+	located, err := lookUp(ctx, store, reference)
 	if err != nil {
 		return "", err
 	}
 	for _, tag := range tags {
-		if err := in.PushReference(ctx, at.desc, bytes.NewReader(at.data), tag); err != nil {
+		if err := store.PushReference(ctx, located.desc, bytes.NewReader(located.data), tag); err != nil {
 			return "", manifest.About(tag, err)
 		}
 	}
-	return at.desc.Digest.String(), nil
+	return located.desc.Digest.String(), nil
 }

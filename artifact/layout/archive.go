@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,8 @@ const maxArchive = 512 << 20
 func OpenArchive(file string, create bool) (*Layout, error) {
 	temp, err := os.MkdirTemp("", "ropewalk-layout-")
 	if err != nil {
-		return nil, fmt.Errorf("%q cannot be unpacked: %v: set TMPDIR to a directory that can be written", file, err) //nolint:errorlint // a caller would take it for an error of the file
+		//nolint:errorlint // a caller would take it for an error of the file
+		return nil, fmt.Errorf("%q cannot be unpacked: %v: set TMPDIR to a directory that can be written", file, err)
 	}
 	a := &archive{file: file, temp: temp}
 	l, err := a.open(create)
@@ -66,7 +68,7 @@ func (a *archive) open(create bool) (*Layout, error) {
 	return l, nil
 }
 
-// unpack unpacks the file, if there is one, into the temporary directory.
+// unpack unpacks the file, if it exists, into the temporary directory.
 func (a *archive) unpack() error {
 	// To open a pipe would block.
 	info, err := os.Stat(a.file)
@@ -78,8 +80,11 @@ func (a *archive) unpack() error {
 	case !info.Mode().IsRegular():
 		return manifest.Refuse(manifest.ErrNotLayout, "%q is not a regular file: an image layout archive is a tar file", a.file)
 	case info.Size() > maxArchive:
-		return manifest.OverLimit("%q has %d bytes, and archives of at most %d are read: use a folder (oci-layout:DIR)", a.file, info.Size(), maxArchive)
+		return manifest.OverLimit("%q has %d bytes, and archives of at most %d are read: use a folder (oci-layout:DIR)",
+			a.file, info.Size(), maxArchive)
 	}
+
+	// The state of the file is kept, so that a change by another process is seen at the end.
 	f, err := os.Open(a.file) //nolint:gosec // the caller says which file
 	if err != nil {
 		return err
@@ -96,8 +101,8 @@ func (a *archive) unpack() error {
 	return err
 }
 
-// extract writes the files of a tar, and returns why the tar is no layout; "" where it is
-// one. Blobs are verified when they are used.
+// extract writes the files of a tar, and returns why the tar is no layout; "" for a layout. Blobs
+// are verified when they are used.
 func (a *archive) extract(t *tar.Reader) (why string, _ error) {
 	if err := os.MkdirAll(filepath.Join(a.temp, blobsDir), 0o700); err != nil {
 		return "", err
@@ -115,9 +120,10 @@ func (a *archive) extract(t *tar.Reader) (why string, _ error) {
 			return "it is not a tar file, or is cut short", nil //nolint:nilerr // the reason is the text
 		}
 
-		// Folders are made already, so those of a layout are skipped.
+		// Folders are made already, so the folders of a layout are skipped.
 		name := strings.TrimSuffix(strings.TrimPrefix(header.Name, "./"), "/")
-		if header.Typeflag == tar.TypeDir && (name == "" || name == "." || name == ocispec.ImageBlobsDir || name == blobsDir) {
+		layoutFolders := []string{"", ".", ocispec.ImageBlobsDir, blobsDir}
+		if header.Typeflag == tar.TypeDir && slices.Contains(layoutFolders, name) {
 			continue
 		}
 
@@ -156,8 +162,8 @@ func writeFile(name string, r io.Reader) error {
 	return err
 }
 
-// close writes the archive if the layout was changed, under a lock of its directory:
-// otherwise a process could rename its file over that of another one.
+// close writes the archive if the layout was changed, under a lock of its directory: otherwise a
+// process could rename its file over the file of another process.
 func (a *archive) close(l *Layout) error {
 	defer os.RemoveAll(a.temp) //nolint:errcheck // it is only temporary
 	if a.abandoned || !l.changed.Load() {
@@ -200,6 +206,8 @@ func (a *archive) save() (err error) {
 			_ = os.Remove(temp) // as above
 		}
 	}()
+
+	// Readers see the old file or the new file, also after a crash.
 	err = a.pack(f)
 	if err != nil {
 		return err

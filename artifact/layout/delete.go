@@ -21,6 +21,8 @@ func (l *Layout) Delete(ctx context.Context, target ocispec.Descriptor) error {
 		if !ok {
 			return nil, manifest.Refuse(manifest.ErrNotFound, "the layout has no %.100q", target.Digest)
 		}
+
+		// What other manifests of the index need stays.
 		gone, err := l.collectReachable(ctx, []ocispec.Descriptor{d})
 		if err != nil {
 			return nil, err
@@ -30,6 +32,8 @@ func (l *Layout) Delete(ctx context.Context, target ocispec.Descriptor) error {
 		if err != nil {
 			return nil, err
 		}
+
+		// The blobs go after the index is written, so that it never names a missing blob.
 		return func() error {
 			for _, digest := range slices.Sorted(maps.Keys(gone)) {
 				if _, there := l.size(digest); !there || kept[digest] {

@@ -27,19 +27,19 @@ import (
 const (
 	tempPrefix = ".tmp-"
 	indexTemp  = tempPrefix + "index"
-	// ingestDir is where oras-go writes blobs before it renames them.
+	// ingestDir holds the blobs of oras-go before it renames them.
 	ingestDir = "ingest"
 	// staleIngest is the age of a file there whose writer was killed.
 	staleIngest = time.Hour
-	// lockWait is how long another process may hold the lock of a layout.
+	// lockWait limits the wait for another process that holds the lock of a layout.
 	lockWait = time.Minute
 )
 
 // errNotRegular is the error of a pipe or a device, which may block for ever.
 var errNotRegular = errors.New("it is not a regular file")
 
-// Open opens the image layout in a directory. With create, a directory that is empty or
-// missing becomes one. A directory with files that belong to no layout is refused
+// Open opens the image layout in a directory. With create, a directory that is empty or missing
+// becomes a layout. A directory with files that belong to no layout is refused
 // (manifest.ErrNotLayout), so that a mistyped name harms nothing.
 func Open(dir string, create bool) (*Layout, error) { return open(dir, dir, create) }
 
@@ -53,6 +53,8 @@ func open(dir, name string, create bool) (*Layout, error) {
 			return nil, err
 		}
 	}
+
+	// Blobs are read through the root, which follows no link out of the layout.
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, manifest.Refuse(manifest.ErrNotFound, "there is no image layout %q", dir)
@@ -65,7 +67,14 @@ func open(dir, name string, create bool) (*Layout, error) {
 		_ = root.Close() // the error before counts
 		return nil, err
 	}
-	d := &directory{root: root, storage: storage, read: oci.NewStorageFromFS(regularFS{root}), path: dir, name: name, fresh: fresh}
+	d := &directory{
+		root:    root,
+		storage: storage,
+		read:    oci.NewStorageFromFS(regularFS{root}),
+		path:    dir,
+		name:    name,
+		fresh:   fresh,
+	}
 	if err := d.check(create); err != nil {
 		_ = root.Close() // the error before counts
 		return nil, err
@@ -99,13 +108,13 @@ func (l *Layout) Abandon(ctx context.Context) error {
 	return l.abandon(ctx)
 }
 
-// directory is where a layout is stored.
+// directory stores a layout.
 type directory struct {
 	root    *os.Root
 	read    *oci.ReadOnlyStorage
 	storage *oci.Storage
 	path    string
-	// name is how errors call the layout.
+	// name names the layout in errors.
 	name string
 	// fresh reports that the directory was created for this layout.
 	fresh bool
@@ -133,7 +142,8 @@ func (f regularFS) Open(name string) (fs.File, error) {
 	return f.root.Open(name)
 }
 
-// check refuses a directory that is no layout. With create, it makes an empty directory one.
+// check refuses a directory that is no layout. With create, it turns an empty directory into a
+// layout.
 func (d *directory) check(create bool) error {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	if err != nil {
@@ -146,9 +156,11 @@ func (d *directory) check(create bool) error {
 		switch name := e.Name(); {
 		case name == ocispec.ImageLayoutFile:
 			marked = true
-		case name == ocispec.ImageIndexFile, name == ocispec.ImageBlobsDir, name == ingestDir, name == ".ropewalk.lock", strings.HasPrefix(name, tempPrefix):
+		case name == ocispec.ImageIndexFile, name == ocispec.ImageBlobsDir, name == ingestDir,
+			name == ".ropewalk.lock", strings.HasPrefix(name, tempPrefix):
 		default:
-			return manifest.Refuse(manifest.ErrNotLayout, "%q contains %q, which is not part of an image layout: choose another directory", d.name, name)
+			return manifest.Refuse(manifest.ErrNotLayout, "%q contains %q, which is not part of an image layout: choose another directory",
+				d.name, name)
 		}
 	}
 
@@ -285,12 +297,12 @@ func (d *directory) clean() {
 	}
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > staleIngest {
-			_ = d.root.Remove(path.Join(ingestDir, e.Name())) // it stays for the next one
+			_ = d.root.Remove(path.Join(ingestDir, e.Name())) // it stays for the next cleanup
 		}
 	}
 }
 
-// replace writes a file beside the old one, syncs it and renames it. The lock is held.
+// replace writes a file beside the old file, syncs it and renames it. The lock is held.
 func (d *directory) replace(name string, data []byte) error {
 	f, err := d.root.OpenFile(indexTemp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -354,7 +366,7 @@ func (d *directory) abandon(ctx context.Context) error {
 	return nil
 }
 
-// lock locks a directory for one process; layout is how errors call it.
+// lock locks a directory for one process; errors name it by layout.
 func lock(ctx context.Context, dir, layout string) (release func(), _ error) {
 	inner, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()

@@ -16,12 +16,12 @@
 // an index.json that other programs wrote nothing is trusted: it is bounded, and a
 // manifest that it names and that is missing is an error only for what needs it.
 //
-// The format is that of
-// https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md.
+// The format follows https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md.
 package layout
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,7 +42,7 @@ type Layout struct {
 	archive *archive // nil for a directory
 
 	mu sync.Mutex
-	// subjects are what manifests refer to, by digest; they never change.
+	// subjects has the subject of each manifest, by digest; they never change.
 	subjects map[string]*subjectOf
 }
 
@@ -58,10 +58,10 @@ type index struct {
 	Annotations   map[string]string `json:"annotations,omitempty"`
 }
 
-// descriptors are those of an index.
+// descriptors are the entries of an index.
 type descriptors []ocispec.Descriptor
 
-// UnmarshalJSON reads one descriptor after the other, up to the first that is none: entries
+// UnmarshalJSON reads one descriptor after the other, up to the first malformed entry: entries
 // without a digest are so short that all of them would take fifty times their text.
 func (ds *descriptors) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -73,14 +73,14 @@ func (ds *descriptors) UnmarshalJSON(data []byte) error {
 		return manifest.Refuse(manifest.ErrNotLayout, "%s: manifests is not a list", ocispec.ImageIndexFile)
 	}
 	for d.More() {
-		var one ocispec.Descriptor
-		if err := d.Decode(&one); err != nil {
+		var entry ocispec.Descriptor
+		if err := d.Decode(&entry); err != nil {
 			return err
 		}
-		if !digests.Is(one.Digest.String()) || one.Size < 0 {
-			return manifest.Refuse(manifest.ErrNotLayout, "%s names %.100q: only sha256 digests are read", ocispec.ImageIndexFile, one.Digest)
+		if !digests.Is(entry.Digest.String()) || entry.Size < 0 {
+			return manifest.Refuse(manifest.ErrNotLayout, "%s names %.100q: only sha256 digests are read", ocispec.ImageIndexFile, entry.Digest)
 		}
-		*ds = append(*ds, one)
+		*ds = append(*ds, entry)
 	}
 	return nil
 }
@@ -109,7 +109,8 @@ func parseIndex(data []byte) (index, error) {
 // encode returns the index as it is written: the same content gives the same bytes.
 func (x index) encode() ([]byte, error) {
 	slices.SortStableFunc(x.Manifests, func(a, b ocispec.Descriptor) int {
-		return strings.Compare(a.Annotations[ocispec.AnnotationRefName]+"\n"+a.Digest.String(), b.Annotations[ocispec.AnnotationRefName]+"\n"+b.Digest.String())
+		byTag := strings.Compare(a.Annotations[ocispec.AnnotationRefName], b.Annotations[ocispec.AnnotationRefName])
+		return cmp.Or(byTag, strings.Compare(a.Digest.String(), b.Digest.String()))
 	})
 	if x.Manifests == nil {
 		x.Manifests = []ocispec.Descriptor{}
@@ -117,7 +118,7 @@ func (x index) encode() ([]byte, error) {
 	return manifest.Encode(x)
 }
 
-// find returns the descriptor at a tag or a digest; false if there is none.
+// find returns the descriptor at a tag or a digest; false if nothing is there.
 func (x index) find(reference string) (ocispec.Descriptor, bool) {
 	i := slices.IndexFunc(x.Manifests, func(d ocispec.Descriptor) bool {
 		if digests.Is(reference) {
@@ -144,7 +145,7 @@ func (x *index) add(d ocispec.Descriptor, tag string) {
 	replaced, had := x.find(tag)
 	x.Manifests = slices.DeleteFunc(x.Manifests, func(o ocispec.Descriptor) bool {
 		name := o.Annotations[ocispec.AnnotationRefName]
-		return name == tag || name == "" && o.Digest == d.Digest
+		return name == tag || (name == "" && o.Digest == d.Digest)
 	})
 	if had && replaced.Digest != d.Digest {
 		// What lost its tag stays, as in a registry.
@@ -162,7 +163,8 @@ func (l *Layout) Resolve(_ context.Context, reference string) (ocispec.Descripto
 	}
 	d, ok := x.find(reference)
 	if !ok {
-		return ocispec.Descriptor{}, manifest.Refuse(manifest.ErrNotFound, "the layout has nothing at %.200q: correct the tag or the digest", reference)
+		return ocispec.Descriptor{}, manifest.Refuse(manifest.ErrNotFound,
+			"the layout has nothing at %.200q: correct the tag or the digest", reference)
 	}
 	return d, nil
 }
@@ -284,7 +286,8 @@ func (l *Layout) push(ctx context.Context, d ocispec.Descriptor, content io.Read
 		// Under the lock no other process removes what the manifest names.
 		for _, part := range append(m.Parts(), d) {
 			if !l.stored(part) {
-				return nil, manifest.Refuse(manifest.ErrNotFound, "the layout has no %s, which the manifest %s names: push again", part.Digest, d.Digest)
+				return nil, manifest.Refuse(manifest.ErrNotFound, "the layout has no %s, which the manifest %s names: push again",
+					part.Digest, d.Digest)
 			}
 		}
 		x.add(d, tag)
@@ -346,7 +349,8 @@ func (l *Layout) Referrers(ctx context.Context, desc ocispec.Descriptor, artifac
 		if manifest.Missing(err) {
 			// Its subject is unknown: that it is gone must not look like that
 			// nothing is attached.
-			return manifest.Refuse(manifest.ErrDamaged, "%s names the manifest %s, which is not there: the layout is damaged, and what was attached may be lost; push again into a new one",
+			return manifest.Refuse(manifest.ErrDamaged, "%s names the manifest %s, which is not there: "+
+				"the layout is damaged, and what was attached may be lost; push again into a new one",
 				ocispec.ImageIndexFile, d.Digest)
 		}
 		if err != nil {
@@ -372,23 +376,23 @@ type subjectOf struct {
 // calls.
 func (l *Layout) readSubject(ctx context.Context, d ocispec.Descriptor) (*subjectOf, error) {
 	l.mu.Lock()
-	known, ok := l.subjects[d.Digest.String()]
+	cached, ok := l.subjects[d.Digest.String()]
 	l.mu.Unlock()
 	if ok {
-		return known, nil
+		return cached, nil
 	}
 	m, _, err := manifest.Read(ctx, l, d)
 	if err != nil {
 		return nil, err
 	}
-	known = &subjectOf{referrer: ocispec.Descriptor{
+	cached = &subjectOf{referrer: ocispec.Descriptor{
 		MediaType: d.MediaType, Digest: d.Digest, Size: d.Size, ArtifactType: m.Type(), Annotations: m.Annotations,
 	}}
 	if m.Subject != nil {
-		known.subject = m.Subject.Digest.String()
+		cached.subject = m.Subject.Digest.String()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.subjects[d.Digest.String()] = known
-	return known, nil
+	l.subjects[d.Digest.String()] = cached
+	return cached, nil
 }

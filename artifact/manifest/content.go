@@ -43,7 +43,7 @@ func (v *Verified) Read(p []byte) (int, error) {
 	switch {
 	case v.read > v.want.Size:
 		return 0, Refuse(ErrDigest, "%s is longer than its %d bytes: it was altered", v.want.Digest, v.want.Size)
-	case v.read == v.want.Size && n > 0 || errors.Is(err, io.EOF) && v.read == v.want.Size:
+	case v.read == v.want.Size && (n > 0 || errors.Is(err, io.EOF)):
 		if "sha256:"+hex.EncodeToString(v.hash.Sum(nil)) != v.want.Digest.String() {
 			return 0, Refuse(ErrDigest, "%s: the content does not match the digest: it was altered", v.want.Digest)
 		}
@@ -55,14 +55,14 @@ func (v *Verified) Read(p []byte) (int, error) {
 
 // Open opens a manifest or a blob that something in the store names, and checks it while it
 // is read. The error is ErrDamaged where the store lost it.
-func Open(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) (io.ReadCloser, error) {
+func Open(ctx context.Context, src content.Fetcher, d ocispec.Descriptor) (io.ReadCloser, error) {
 	if d.Digest == EmptyDigest && d.Size == int64(len(EmptyJSON)) {
 		return io.NopCloser(bytes.NewReader([]byte(EmptyJSON))), nil
 	}
 	if !digests.Is(d.Digest.String()) {
 		return nil, Refuse(ErrDigest, "%.100q is not sha256: and 64 hexadecimal digits", d.Digest)
 	}
-	rc, err := from.Fetch(ctx, d)
+	rc, err := src.Fetch(ctx, d)
 	if Missing(err) {
 		return nil, errLost(d, err)
 	}
@@ -73,11 +73,11 @@ func Open(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) (io.R
 }
 
 // ReadAll reads a manifest or a blob of at most limit bytes.
-func ReadAll(ctx context.Context, from content.Fetcher, d ocispec.Descriptor, limit int64) ([]byte, error) {
+func ReadAll(ctx context.Context, src content.Fetcher, d ocispec.Descriptor, limit int64) ([]byte, error) {
 	if d.Size > limit || d.Size < 0 {
 		return nil, OverLimit("%s has %d bytes, and at most %d are read", d.Digest, d.Size, limit)
 	}
-	rc, err := Open(ctx, from, d)
+	rc, err := Open(ctx, src, d)
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +95,8 @@ func Drain(r io.Reader, size int64) ([]byte, error) {
 }
 
 // Read reads and parses a manifest or an index. It returns its bytes too.
-func Read(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) (Manifest, []byte, error) {
-	data, err := ReadAll(ctx, from, d, MaxSize)
+func Read(ctx context.Context, src content.Fetcher, d ocispec.Descriptor) (Manifest, []byte, error) {
+	data, err := ReadAll(ctx, src, d, MaxSize)
 	if err != nil {
 		return Manifest{}, nil, err
 	}
@@ -108,5 +108,6 @@ func Read(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) (Mani
 // is no such repository yet.
 func Missing(err error) bool {
 	var answer *errcode.ErrorResponse
-	return errors.Is(err, ErrNotFound) || errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound
+	isAnswer := errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound
+	return isAnswer || errors.Is(err, ErrNotFound)
 }

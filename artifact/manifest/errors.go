@@ -12,19 +12,19 @@ import (
 	"oras.land/oras-go/v2/errdef"
 )
 
-// What callers may match with errors.Is. Errors of a store, such as those of
-// the network, are passed on as they are, with the reference before them.
+// What callers may match with errors.Is. Errors of a store, such as network errors, are passed on
+// as they are, with the reference before them.
 var (
-	// ErrNotFound: nothing is at the reference. It is that of oras-go, so that errors
-	// of a repository match too.
+	// ErrNotFound: nothing is at the reference. It is the sentinel of oras-go, so that errors of a
+	// repository match too.
 	ErrNotFound = errdef.ErrNotFound
 	// ErrDigest: content does not match its digest or its size.
 	ErrDigest = errors.New("wrong digest")
 	// ErrDamaged: a store lost something that it names. In a layout it is unknown then
 	// what is attached to what.
 	ErrDamaged = errors.New("damaged")
-	// ErrShape: something is not an artifact of the format of package artifact,
-	// or cannot become one.
+	// ErrShape: something is not an artifact of the format of package artifact, or cannot become an
+	// artifact.
 	ErrShape = errors.New("not a render")
 	// ErrLimit: something is larger than its limit.
 	ErrLimit = errors.New("over the limit")

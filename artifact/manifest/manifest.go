@@ -86,11 +86,11 @@ func DigestOf(content []byte) digest.Digest {
 // Manifest is a manifest or an index as it is read.
 type Manifest struct {
 	ocispec.Manifest
-	// Manifests are those of an index.
+	// Manifests are the entries of an index.
 	Manifests []ocispec.Descriptor `json:"manifests"`
 }
 
-// Is reports whether a media type is that of a manifest. The other types are those of blobs.
+// Is reports whether a media type belongs to a manifest. All other types belong to blobs.
 func Is(mediaType string) bool {
 	switch mediaType {
 	case ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex,
@@ -100,13 +100,13 @@ func Is(mediaType string) bool {
 	return false
 }
 
-// IsIndex reports whether a media type is that of a list of manifests.
+// IsIndex reports whether a media type belongs to a list of manifests.
 func IsIndex(mediaType string) bool {
 	return mediaType == ocispec.MediaTypeImageIndex || mediaType == "application/vnd.docker.distribution.manifest.list.v2+json"
 }
 
-// Parse reads a manifest or an index whose digest is checked already,
-// and whose media type is that of its descriptor.
+// Parse reads a manifest or an index whose digest is checked already, and whose media type comes
+// from its descriptor.
 func Parse(mediaType string, data []byte) (Manifest, error) {
 	var m Manifest
 	bad := func(format string, args ...any) (Manifest, error) {
@@ -135,15 +135,15 @@ func Parse(mediaType string, data []byte) (Manifest, error) {
 	}
 
 	// Everything that the manifest names needs a digest that content can be checked with.
-	all := append([]ocispec.Descriptor{}, m.Layers...)
-	all = append(all, m.Manifests...)
+	parts := append([]ocispec.Descriptor{}, m.Layers...)
+	parts = append(parts, m.Manifests...)
 	if !IsIndex(mediaType) {
-		all = append(all, m.Config)
+		parts = append(parts, m.Config)
 	}
 	if m.Subject != nil {
-		all = append(all, *m.Subject)
+		parts = append(parts, *m.Subject)
 	}
-	for _, d := range all {
+	for _, d := range parts {
 		if !digests.Is(d.Digest.String()) || d.Size < 0 {
 			return bad("%.100q with %d bytes is not a valid descriptor: a sha256 digest and a size are required", d.Digest, d.Size)
 		}

@@ -13,7 +13,7 @@
 //     an artifact again changes nothing. ECDSA takes its nonces from RFC 6979.
 //   - Nothing of a payload is read before its signature is known to be good.
 //   - A bundle has exactly one signature, and it counts only for a key that the
-//     caller gave. The hint proves nothing: anyone can write one.
+//     caller gave. The hint proves nothing: anyone can write a hint.
 //   - A name that stands twice in a JSON object, or in another case than it
 //     should, is an error: two readers could see two things.
 //   - Sizes are bounded before anything is parsed.
@@ -23,11 +23,10 @@
 //
 // # Decisions
 //
-// [Verifier.Signature] demands the predicate type of a signature. Flux does not
-// look at it: there, each bundle of a known key is a signature, so that an
-// attached SBOM by that key would pass for one. [Verifier.Bundle] is for those
-// attestations and gives their type back. A user who lets Flux verify signs
-// attestations with another key.
+// [Verifier.Signature] demands the predicate type of a signature. Flux does not look at it: there,
+// each bundle of a known key is a signature, so that an attached SBOM by that key would pass for a
+// signature. [Verifier.Bundle] is for those attestations and gives their type back. A user who lets
+// Flux verify signs attestations with another key.
 //
 // sigstore-go was not chosen: it does all this and much that is for keyless
 // signing, and linking it costs each start of the command 3 ms. The module

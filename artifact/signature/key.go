@@ -58,10 +58,9 @@ func GenerateKey() (private, public []byte, err error) {
 	return pem.EncodeToMemory(&pem.Block{Type: pemPKCS8, Bytes: der}), signer.PublicKey(), nil
 }
 
-// ParsePrivateKey reads one private key in PEM: PKCS #8 or SEC 1 (RFC 5915), or
-// encrypted as cosign does (scrypt and NaCl secretbox around PKCS #8). password
-// is called only for an encrypted key, and may be nil where there is none. An
-// error is ErrKey or ErrPassword, or that of password.
+// ParsePrivateKey reads one private key in PEM: PKCS #8 or SEC 1 (RFC 5915), or encrypted as cosign
+// does (scrypt and NaCl secretbox around PKCS #8). password is called only for an encrypted key,
+// and may be nil for other keys. An error is ErrKey or ErrPassword, or comes from password.
 func ParsePrivateKey(data []byte, password func() ([]byte, error)) (*Signer, error) {
 	block, err := decodePrivateBlock(data)
 	if err != nil {
@@ -89,7 +88,8 @@ func ParsePrivateKey(data []byte, password func() ([]byte, error)) (*Signer, err
 		return nil, refuse(ErrKey, "private key: encrypted PKCS #8 is not read: "+
 			`decrypt it with "openssl pkcs8 -in KEY -out NEW", or encrypt it with "cosign import-key-pair --key NEW"`)
 	default:
-		return nil, refuse(ErrKey, fmt.Sprintf("private key: a PEM block %q is not read: "+wantKeys+", as %q or %q", block.Type, pemPKCS8, pemSigstore))
+		return nil, refuse(ErrKey, fmt.Sprintf("private key: a PEM block %q is not read: "+wantKeys+", as %q or %q",
+			block.Type, pemPKCS8, pemSigstore))
 	}
 
 	// All that is left is PKCS #8, decrypted by now.
@@ -106,14 +106,14 @@ func decodePrivateBlock(data []byte) (*pem.Block, error) {
 	if len(data) > maxKey {
 		return nil, refuse(ErrKey, fmt.Sprintf("private key: larger than %d bytes", maxKey))
 	}
-	block, rest := pem.Decode(data)
+	block, remaining := pem.Decode(data)
 	if block != nil && block.Type == pemParams {
-		block, rest = pem.Decode(rest)
+		block, remaining = pem.Decode(remaining)
 	}
 	if block == nil {
 		return nil, refuse(ErrKey, `private key: no PEM block "-----BEGIN … PRIVATE KEY-----"`)
 	}
-	if len(bytes.TrimSpace(rest)) > 0 {
+	if len(bytes.TrimSpace(remaining)) > 0 {
 		return nil, refuse(ErrKey, "private key: unexpected data after the PEM block: give a file with one key")
 	}
 	return block, nil
@@ -161,8 +161,8 @@ type publicKey struct {
 	key  crypto.PublicKey
 	der  []byte
 	hint string
-	// hashes are what ECDSA may have signed, the first when we sign; nil is the
-	// message itself, for Ed25519.
+	// hashes are the digests that ECDSA may have signed, the first when we sign; nil is the message
+	// itself, for Ed25519.
 	hashes []crypto.Hash
 }
 

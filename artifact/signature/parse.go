@@ -17,11 +17,11 @@ import (
 const (
 	// payloadType is the type of an in-toto statement inside an envelope.
 	payloadType = "application/vnd.in-toto+json"
-	// oldBundleType is how BundleType was spelled before it was registered.
+	// oldBundleType is the spelling of BundleType before it was registered.
 	oldBundleType = "application/vnd.dev.sigstore.bundle+json;version=0.3"
 
-	// statementType and oldStatementType are the versions of in-toto statements
-	// that are read; the older one is what cosign 2 writes.
+	// statementType and oldStatementType are the versions of in-toto statements that are read;
+	// cosign 2 writes the older version.
 	statementType    = "https://in-toto.io/Statement/v1"
 	oldStatementType = "https://in-toto.io/Statement/v0.1"
 
@@ -66,7 +66,7 @@ type readBundle struct {
 	Message *json.RawMessage `json:"messageSignature"`
 }
 
-// signedEnvelope is what the envelope of a bundle holds, decoded.
+// signedEnvelope is the decoded envelope of a bundle.
 type signedEnvelope struct {
 	payload   []byte
 	signature []byte
@@ -89,8 +89,9 @@ func parseBundle(data []byte) (signedEnvelope, error) {
 	case b.MediaType != BundleType && b.MediaType != oldBundleType:
 		return bad("mediaType is %.100q and not %q", b.MediaType, BundleType)
 	case m.Certificate != nil || m.Chain != nil:
-		return signedEnvelope{}, refuse(ErrSignature, "bundle: keyless signatures need certificates, a transparency log and a clock: not supported here: "+
-			`sign with a key ("cosign sign --key")`)
+		return signedEnvelope{}, refuse(ErrSignature,
+			"bundle: keyless signatures need certificates, a transparency log and a clock: not supported here: "+
+				`sign with a key ("cosign sign --key")`)
 	case m.PublicKey == nil:
 		return bad("publicKey is missing in verificationMaterial")
 	case b.Message != nil:
@@ -102,9 +103,11 @@ func parseBundle(data []byte) (signedEnvelope, error) {
 	}
 
 	// Payload and signature are signed and compared as bytes.
-	signature, hasSignature := decodeBase64(b.Envelope.Signatures[0].Sig)
-	payload, hasPayload := decodeBase64(b.Envelope.Payload)
-	if !hasSignature || !hasPayload || len(signature) == 0 || len(payload) == 0 {
+	signature, isBase64 := decodeBase64(b.Envelope.Signatures[0].Sig)
+	hasSignature := isBase64 && len(signature) > 0
+	payload, isBase64 := decodeBase64(b.Envelope.Payload)
+	hasPayload := isBase64 && len(payload) > 0
+	if !hasSignature || !hasPayload {
 		return bad("payload and sig must be standard base64")
 	}
 	return signedEnvelope{payload: payload, signature: signature, hint: b.Material.PublicKey.Hint}, nil

@@ -25,15 +25,14 @@ const (
 	// subject and says no more.
 	PredicateSignature = statement.PredicateSignature
 
-	// MaxSignature is how many bytes a signature may have.
+	// MaxSignature limits a signature, in bytes.
 	MaxSignature = 1 << 20
-	// MaxBundle is how many bytes the bundle of an attestation may have: the graph
-	// of 10,000 objects fits.
+	// MaxBundle limits the bundle of an attestation, in bytes: the graph of 10,000 objects fits.
 	MaxBundle = 32 << 20
 )
 
-// bundle is how a Sigstore bundle v0.3 is written: the JSON form of
-// dev.sigstore.bundle.v1.Bundle with its fields in this order.
+// bundle is a Sigstore bundle v0.3 as it is written: the JSON form of dev.sigstore.bundle.v1.Bundle
+// with its fields in this order.
 type bundle struct {
 	MediaType            string   `json:"mediaType"`
 	VerificationMaterial material `json:"verificationMaterial"`
@@ -72,6 +71,8 @@ func (s *Signer) Sign(statement []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sign with key %q: %w", s.public.hint, err)
 	}
+
+	// The bundle holds the statement as it was signed.
 	out := bundle{
 		MediaType: BundleType,
 		Envelope: envelope{
@@ -85,7 +86,8 @@ func (s *Signer) Sign(statement []byte) ([]byte, error) {
 		return nil, err
 	}
 	if len(data) > parsed.limit() {
-		return nil, refuse(ErrMalformed, fmt.Sprintf("statement of type %q: its bundle would be larger than %d bytes", parsed.PredicateType, parsed.limit()))
+		return nil, refuse(ErrMalformed, fmt.Sprintf("statement of type %q: its bundle would be larger than %d bytes",
+			parsed.PredicateType, parsed.limit()))
 	}
 	return data, nil
 }

@@ -20,8 +20,8 @@ import (
 const (
 	// simpleType is the type in a simple signing payload of cosign.
 	simpleType = "cosign container image signature"
-	// maxSimple bounds a signature in an annotation; those of the supported keys
-	// have less than 150 characters.
+	// maxSimple bounds a signature in an annotation; signatures of the supported keys have less
+	// than 150 characters.
 	maxSimple = 4096
 )
 
@@ -30,11 +30,11 @@ type Verifier struct {
 	keys []publicKey
 }
 
-// Statement is what a bundle states of its subject, and the key that signed it.
+// Statement is the statement of a bundle about its subject, with the key that signed it.
 type Statement struct {
 	// PredicateType is the URI of the type of Predicate.
 	PredicateType string
-	// Predicate is the JSON that was signed; nil where the statement has none.
+	// Predicate is the JSON that was signed; nil where the statement has no predicate.
 	Predicate json.RawMessage
 	// Key is the hint of the key that signed, see [Signer.Hint].
 	Key string
@@ -48,9 +48,11 @@ func ParsePublicKeys(keys ...[]byte) (*Verifier, error) {
 		if len(data) > maxKey {
 			return nil, refuse(ErrKey, fmt.Sprintf("public key: larger than %d bytes", maxKey))
 		}
+
+		// A file may hold several keys, one after the other.
 		before := len(v.keys)
 		for len(bytes.TrimSpace(data)) > 0 {
-			block, rest := pem.Decode(data)
+			block, remaining := pem.Decode(data)
 			if block == nil {
 				return nil, refuse(ErrKey, `public key: no PEM block "-----BEGIN PUBLIC KEY-----"`)
 			}
@@ -59,7 +61,7 @@ func ParsePublicKeys(keys ...[]byte) (*Verifier, error) {
 				return nil, err
 			}
 			v.keys = append(v.keys, key)
-			data = rest
+			data = remaining
 		}
 		if len(v.keys) == before {
 			return nil, refuse(ErrKey, "public key: it is empty")
@@ -127,7 +129,8 @@ func (v *Verifier) Bundle(data []byte, subject string) (Statement, error) {
 		return Statement{}, err
 	}
 	if !slices.Contains(s.subjects, subject) {
-		return Statement{}, refuse(ErrSignature, fmt.Sprintf("bundle for %s: it is about %s: the artifact was altered or exchanged, or the bundle belongs to another",
+		return Statement{}, refuse(ErrSignature, fmt.Sprintf(
+			"bundle for %s: it is about %s: the artifact was altered or exchanged, or the bundle belongs to another",
 			subject, describeSubjects(s.subjects)))
 	}
 	s.Key = key.hint
@@ -157,7 +160,8 @@ func (v *Verifier) Simple(payload []byte, signature, subject string) error {
 		return refuse(ErrMalformed, fmt.Sprintf("signature of %s: %s", subject, err))
 	}
 	if digest != subject {
-		return refuse(ErrSignature, fmt.Sprintf("signature of %s: it is about %s: the artifact was altered or exchanged, or the signature belongs to another",
+		return refuse(ErrSignature, fmt.Sprintf(
+			"signature of %s: it is about %s: the artifact was altered or exchanged, or the signature belongs to another",
 			subject, describeSubjects([]string{digest})))
 	}
 	return nil
@@ -193,8 +197,8 @@ func (v *Verifier) checkReady(subject string) error {
 	return nil
 }
 
-// findSigner returns the key that signed message; false if none did. All keys are tried: a
-// hint could name the wrong one, and there are few.
+// findSigner returns the key that signed message; false if none did. All keys are tried: a hint
+// could name the wrong key, and there are few.
 func (v *Verifier) findSigner(message, signature []byte) (publicKey, bool) {
 	i := slices.IndexFunc(v.keys, func(k publicKey) bool { return k.signed(message, signature) })
 	if i < 0 {
@@ -208,7 +212,8 @@ func (v *Verifier) errUnknownKey(subject, hint string) error {
 	if hint != "" {
 		signer = fmt.Sprintf(" (it names the key %.100q)", hint)
 	}
-	return refuse(ErrSignature, fmt.Sprintf("signature of %s: made by none of the given keys (%d)%s: pass the public key of the signer, or sign it",
+	return refuse(ErrSignature, fmt.Sprintf(
+		"signature of %s: made by none of the given keys (%d)%s: pass the public key of the signer, or sign it",
 		subject, len(v.keys), signer))
 }
 

@@ -13,23 +13,22 @@ import (
 )
 
 const (
-	// BuildType is how the artifact was made: a render of a project, for an
-	// environment and an engine. Its external parameters are project, environment
-	// and dialect, and each policy that a spec loosens, with its reason; its resolved
-	// dependencies are the sources of the modules.
+	// BuildType names the kind of build: a render of a project, for an environment and an engine.
+	// Its external parameters are project, environment and dialect, and each policy that a spec
+	// loosens, with its reason; its resolved dependencies are the sources of the modules.
 	BuildType = "https://ropewalk.dev/provenance/render/v1"
-	// ModuleType is how a published module was made: its files, as they are. Its external
+	// ModuleType names the build of a published module: its files, as they are. Its external
 	// parameters are project (the path of the module), version, and what was checked before.
 	ModuleType = "https://ropewalk.dev/provenance/module/v1"
-	// Builder is the builder if [Build] names none.
+	// Builder is the default for the builder of a [Build].
 	Builder = "https://ropewalk.dev/builder/v1"
 )
 
-// Build is how an artifact was made.
+// Build describes the making of an artifact.
 type Build struct {
-	// Project is what was rendered, as the user named it. It must not be "".
+	// Project names the rendered project, as the user named it. It must not be "".
 	Project string
-	// Environment, Preview and Dialect are those of the render; "" is left out.
+	// Environment, Preview and Dialect describe the render; "" is left out.
 	Environment, Preview, Dialect string
 	// Inputs is the digest of what the specs gave to their modules, with everything
 	// that was laid over them: sha256:<hex>, or "".
@@ -41,7 +40,7 @@ type Build struct {
 	Sources []Source
 	// Builder is the URI of the builder, such as a pipeline; Builder where "".
 	Builder string
-	// Version is that of Ropewalk.
+	// Version is the version of Ropewalk.
 	Version string
 	// Type is the URI of how it was made; BuildType where "".
 	Type string
@@ -51,13 +50,12 @@ type Build struct {
 
 // Source is a tree of files that went into a render.
 type Source struct {
-	// URI is where it comes from, as in source.Tree.Origin, with no password.
+	// URI locates the source, as in source.Tree.Origin, with no password.
 	URI string
-	// Digest is sha256:<hex> of the tree, as in source.Tree.Digest; "" where there
-	// is none.
+	// Digest is sha256:<hex> of the tree, as in source.Tree.Digest, or "".
 	Digest string
-	// Revision is what a mutable reference led to, such as main@sha1:<hex>; "" where
-	// there is none. A commit in it becomes a digest of its own, gitCommit.
+	// Revision is the target of a mutable reference, such as main@sha1:<hex>, or "". A commit in it
+	// becomes a digest of its own, gitCommit.
 	Revision string
 }
 
@@ -114,11 +112,15 @@ func Provenance(build Build, subjects ...Subject) ([]byte, error) {
 		return nil, err
 	}
 	out := provenance{
-		BuildDefinition: buildDefinition{BuildType: cmp.Or(build.Type, BuildType), ExternalParameters: parameters, ResolvedDependencies: dependencies},
-		RunDetails:      runDetails{Builder: builder{ID: cmp.Or(build.Builder, Builder)}},
+		BuildDefinition: buildDefinition{
+			BuildType:            cmp.Or(build.Type, BuildType),
+			ExternalParameters:   parameters,
+			ResolvedDependencies: dependencies,
+		},
+		RunDetails: runDetails{Builder: builder{ID: cmp.Or(build.Builder, Builder)}},
 	}
 
-	// A builder without a version, such as one built from a checkout, states none.
+	// A builder that was built from a checkout has no version to state.
 	if build.Version != "" {
 		out.RunDetails.Builder.Version = map[string]string{"ropewalk": build.Version}
 	}
@@ -148,7 +150,8 @@ func collectDependencies(sources []Source) ([]descriptor, error) {
 		if s.Digest != "" {
 			hex, ok := sha256Hex(s.Digest)
 			if !ok {
-				return nil, fmt.Errorf("%w: the tree of %q has the digest %q: sha256: and 64 lower-case hexadecimal digits are wanted", ErrSource, s.URI, s.Digest)
+				return nil, fmt.Errorf("%w: the tree of %q has the digest %q: sha256: and 64 lower-case hexadecimal digits are wanted",
+					ErrSource, s.URI, s.Digest)
 			}
 			d.Digest["sha256"] = hex
 		}

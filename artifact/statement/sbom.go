@@ -88,13 +88,13 @@ func ParseImage(reference string) (Image, error) {
 	}
 
 	// The digest comes last, and the tag before it.
-	rest, digest, hasDigest := strings.Cut(reference, "@")
+	name, digest, hasDigest := strings.Cut(reference, "@")
 	if hasDigest && (registry.Reference{Reference: digest}).ValidateReferenceAsDigest() != nil {
 		return Image{}, bad("after @, sha256: and 64 lower-case hexadecimal digits are required")
 	}
 	out := Image{Digest: digest}
-	if i := strings.LastIndexByte(rest, ':'); i > strings.LastIndexByte(rest, '/') {
-		rest, out.Tag = rest[:i], rest[i+1:]
+	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
+		name, out.Tag = name[:i], name[i+1:]
 		if (registry.Reference{Reference: out.Tag}).ValidateReferenceAsTag() != nil {
 			return Image{}, bad("a tag is up to 128 letters, digits, _, . and -")
 		}
@@ -105,9 +105,10 @@ func ParseImage(reference string) (Image, error) {
 
 	// The first part is a registry if it cannot be part of a repository; all else is of Docker
 	// Hub.
-	host, path, ok := strings.Cut(rest, "/")
-	if !ok || !strings.ContainsAny(host, ".:") && host != "localhost" && host == strings.ToLower(host) {
-		host, path = "docker.io", rest
+	host, path, ok := strings.Cut(name, "/")
+	isRegistryName := strings.ContainsAny(host, ".:") || host == "localhost" || host != strings.ToLower(host)
+	if !ok || !isRegistryName {
+		host, path = "docker.io", name
 	}
 	if host == "index.docker.io" {
 		host = "docker.io"
@@ -136,7 +137,8 @@ func isRegistry(s string) bool {
 		return false
 	}
 	for label := range strings.SplitSeq(host, ".") {
-		if label == "" || label[0] == '-' || label[len(label)-1] == '-' || !consistsOf(label, lower+upper+digits+"-") {
+		hasDashAround := strings.Trim(label, "-") != label
+		if label == "" || hasDashAround || !consistsOf(label, lower+upper+digits+"-") {
 			return false
 		}
 	}

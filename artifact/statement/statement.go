@@ -31,9 +31,9 @@ const (
 	PredicateGraph = "https://ropewalk.dev/graph/v1"
 )
 
-// Subject is what a statement is about.
+// Subject is the subject of a statement.
 type Subject struct {
-	// Name is what people call it, such as a repository; may be "".
+	// Name is a name for people, such as a repository; may be "".
 	Name string
 	// Digest is sha256:<hex>, the digest of a manifest.
 	Digest string
