@@ -18,8 +18,8 @@ const RenderedBy = "ropewalk.dev/rendered-by"
 // package.
 const PathAnnotation = internalPrefix + "path"
 
-// internalPrefix is what the annotations of orchestrators about a run begin
-// with. The names without internal are those of orchestrators before 2022.
+// internalPrefix begins the annotations of orchestrators about a run. Orchestrators before 2022
+// used the names without internal.
 const (
 	internalPrefix = "internal.config.kubernetes.io/"
 	configPrefix   = "config.kubernetes.io/"
@@ -43,8 +43,8 @@ func isRun(key string) bool {
 	case configPrefix + "depends-on", configPrefix + "apply-time-mutation":
 		return false
 	}
-	return isOrigin(key) || strings.HasPrefix(key, configPrefix) || strings.HasPrefix(key, "config.k8s.io/") ||
-		slices.Contains(settingNames(), key)
+	isConfig := strings.HasPrefix(key, configPrefix) || strings.HasPrefix(key, "config.k8s.io/")
+	return isConfig || isOrigin(key) || slices.Contains(settingNames(), key)
 }
 
 // without returns a copy of o without the annotations for which drop returns true.

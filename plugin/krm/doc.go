@@ -8,12 +8,12 @@
 //
 // # Protocol
 //
-// functionConfig is what to render:
+// functionConfig names what to render:
 //
 //   - a Transform or a Workload is one spec; specs among the items are left alone
 //   - a Project is its environments, policies and defaults; the specs are the
 //     Transforms and Workloads among the items, and the files that spec.specs
-//     names, relative to the working directory; a file whose path is that of an item
+//     names, relative to the working directory; a file that is also an item
 //     counts once, as the item is
 //
 // A Score file has no kind, so that it cannot be functionConfig: its content below
@@ -33,9 +33,8 @@
 // be applied, each with the path <spec>/<kind>-<name>.yaml, or with the path,
 // index and id of the item that it replaces.
 //
-// Mistakes, violations of policies and warnings are results, with the file, the
-// object and the field of the document that they are about. Where there is any
-// mistake, the items are what they were.
+// Mistakes, violations of policies and warnings are results, with the file, the object and the
+// field of the document that they are about. A run with a mistake leaves the items as they were.
 //
 // # Invariants
 //

@@ -24,17 +24,17 @@ type documents struct {
 	settings settings
 	text     []byte
 	parts    []part
-	// files are those of specs and projects among the items, which other functions may
-	// have changed since: where the project names one of them, it is not read.
+	// files are the files of specs and projects among the items. Other functions may have changed
+	// the items since, so such a file is not read where the project names it.
 	files []string
-	// owner is what begins the mark of everything that this run may replace.
+	// owner begins the mark of everything that this run may replace.
 	owner owner
 }
 
 // part is one document of the text.
 type part struct {
 	item item
-	// first is its first line and last its last one, counted from 1.
+	// first and last are its first line and its last line, counted from 1.
 	first, last int
 }
 
@@ -103,24 +103,24 @@ func gather(l *list) (documents, error) {
 	return out, nil
 }
 
-// scorePrefix is what the apiVersion of Score files begins with, old ones too.
+// scorePrefix begins the apiVersion of Score files, old files too.
 const scorePrefix = "score."
 
 // checkConfig refuses a functionConfig that is nothing to render. A mistake inside is found when
 // it is read.
 func checkConfig(config object.Object) error {
 	kinds := append(spec.SpecKinds(), spec.KindProject)
-	known := "expected kind " + strings.Join(kinds, ", ") + " of " + spec.APIVersion
+	expected := "expected kind " + strings.Join(kinds, ", ") + " of " + spec.APIVersion
 	group, _, _ := strings.Cut(config.APIVersion(), "/")
-	own, _, _ := strings.Cut(spec.APIVersion, "/")
+	ourGroup, _, _ := strings.Cut(spec.APIVersion, "/")
 	switch {
 	case config == nil:
-		return mistake(known, "functionConfig is missing")
+		return mistake(expected, "functionConfig is missing")
 	case strings.HasPrefix(group, scorePrefix):
 		return mistake("write it below spec of kind Workload, apiVersion "+spec.APIVersion,
 			"functionConfig is a Score file, which has no kind")
-	case group != own || !slices.Contains(kinds, config.Kind()):
-		return mistake(known, "functionConfig is of kind %q, apiVersion %q", config.Kind(), config.APIVersion())
+	case ourGroup != group || !slices.Contains(kinds, config.Kind()):
+		return mistake(expected, "functionConfig is of kind %q, apiVersion %q", config.Kind(), config.APIVersion())
 	case config.Name() == "":
 		return mistake("set it: rendered objects are marked with it", "functionConfig has no metadata.name")
 	}
@@ -152,8 +152,8 @@ func (d *documents) add(i item) {
 	d.parts = append(d.parts, part{item: i, first: first, last: bytes.Count(d.text, []byte("\n"))})
 }
 
-// asWritten returns data with numbers and bools as v has them: 01234 and 1.10 are texts if a spec
-// wants one.
+// asWritten returns data with numbers and bools as v has them: 01234 and 1.10 are texts where a
+// spec wants text.
 func asWritten(v object.Value, data any) any {
 	switch d := data.(type) {
 	case map[string]any:
@@ -201,7 +201,7 @@ func collectModules(v any, into map[string]bool) {
 	}
 }
 
-// settings are what annotations of functionConfig say; "" is nothing.
+// settings are the values of the annotations of functionConfig; "" is nothing.
 type settings struct {
 	dialect, environment, kubeVersion string
 	// allowEmpty is "true" where a render without objects is meant.
@@ -234,19 +234,27 @@ func settingsOf(config object.Object) (settings, error) {
 			return settings{}, mistake(object.Suggest(key, settingNames()), "annotation %q is not known", key)
 		}
 	}
+
 	if d := a[settingDialect]; d != "" && !slices.Contains(dialect.Names(), d) {
 		return settings{}, object.Errors{{
 			Stage: object.StageSpec, Pos: object.Pos{File: stdin}, Hint: object.Suggest(d, dialect.Names()),
 			Path: object.Fields("metadata", "annotations", settingDialect).String(), Err: fmt.Errorf("dialect %q is not known", d),
 		}}
 	}
+
+	// A value of several lines would be cut at its line ends.
 	for i, line := range strings.Split(a[settingRuntime], "\n") {
 		if _, _, ok := host.CutRuntime(line); !ok && line != "" {
-			return settings{}, mistake("a value that has several lines cannot be given here", "annotation %q, line %d: expected NAME=VALUE", settingRuntime, i+1)
+			const hint = "a value that has several lines cannot be given here"
+			return settings{}, mistake(hint, "annotation %q, line %d: expected NAME=VALUE", settingRuntime, i+1)
 		}
 	}
 	return settings{
-		dialect: a[settingDialect], environment: a[settingEnv], kubeVersion: a[settingVersion], allowEmpty: a[settingEmpty], runtime: a[settingRuntime],
+		dialect:     a[settingDialect],
+		environment: a[settingEnv],
+		kubeVersion: a[settingVersion],
+		allowEmpty:  a[settingEmpty],
+		runtime:     a[settingRuntime],
 	}, nil
 }
 

@@ -17,30 +17,30 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// MaxList is how many bytes a ResourceList may have: 64 MiB.
+// MaxList limits a ResourceList: 64 MiB.
 const MaxList = 64 << 20
 
 // Function is the render as a KRM function. It is safe for concurrent use.
 type Function struct {
 	// Host fetches the modules.
 	Host host.Host
-	// Options are what else to load and how to write; they win over the
-	// annotations of functionConfig. Args, Stdin and Held are set here.
+	// Options say what else to load and how to write; they win over the annotations of
+	// functionConfig. Args, Stdin and Held are set here.
 	Options host.Options
 	// Evaluator evaluates modules.
 	Evaluator evaluate.Evaluator
 	// Strict takes warnings as errors.
 	Strict bool
-	// Parallel is how many specs are evaluated at once; 1 where zero.
+	// Parallel limits the specs that are evaluated at once; 1 where zero.
 	Parallel int
-	// Hint returns a hint for an error that has none of its own; nil returns none.
+	// Hint returns a hint for an error that has no hint of its own; nil returns no hints.
 	Hint func(err error) string
 	// Complete adds what the caller found to the mistakes and warnings of a run; nil adds
 	// nothing.
 	Complete func(found object.Errors) object.Errors
 }
 
-// Output is what a run leaves to be written.
+// Output is the result of a run.
 type Output struct {
 	// List is the ResourceList to write, with results; nil where none was read.
 	List []byte
@@ -51,12 +51,11 @@ type Output struct {
 // Run reads a ResourceList, renders its functionConfig, and returns the list to write
 // back.
 //
-// The error is an [object.Errors] with every mistake, each with the file of its
-// item in place of a position in the list; the list is there even then, with the
-// items as they were and the mistakes as results. It wraps that of ctx or in
-// where these fail.
-func (f Function) Run(ctx context.Context, in io.Reader) (Output, error) {
-	data, err := io.ReadAll(io.LimitReader(in, MaxList+1))
+// The error is an [object.Errors] with every mistake, each with the file of its item in place of a
+// position in the list; the list is there even then, with the items as they were and the mistakes
+// as results. It wraps the error of ctx or input where these fail.
+func (f Function) Run(ctx context.Context, input io.Reader) (Output, error) {
+	data, err := io.ReadAll(io.LimitReader(input, MaxList+1))
 	if err != nil {
 		return Output{}, err
 	}
@@ -126,7 +125,7 @@ func (f Function) render(ctx context.Context, docs documents) ([]rendered, objec
 	return objects, append(found, object.AsErrors(err, object.StageEmit)...)
 }
 
-// addHints adds hints to mistakes that have none.
+// addHints adds hints to mistakes without a hint.
 func (f Function) addHints(found object.Errors) object.Errors {
 	for _, e := range found {
 		if e.Hint == "" && f.Hint != nil {

@@ -28,17 +28,17 @@ const stdin = "stdin"
 type list struct {
 	apiVersion string
 	items      []item
-	// config is functionConfig; its object is nil where there is none.
+	// config is functionConfig; its object is nil where the list has no functionConfig.
 	config  item
 	results []any
 }
 
 // item is one object of a list.
 type item struct {
-	// object is nil where the item is none.
+	// object is nil where the item is not an object.
 	object object.Object
 	value  object.Value
-	// text is how the item is written, without a list around it.
+	// text is the item as it is written, without a list around it.
 	text []byte
 }
 
@@ -116,7 +116,7 @@ func nodes(data []byte, value object.Value) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// child returns a member of a map, or an empty node if there is none.
+// child returns a member of a map, or an empty node if the map has no such member.
 func child(n *yaml.Node, name string) *yaml.Node {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == name {
@@ -183,7 +183,7 @@ func (l *list) write() []byte {
 }
 
 // writeIndented writes text two columns to the right, with first before its first line. That keeps
-// the meaning of all YAML: columns count from that of the parent.
+// the meaning of all YAML: columns count from the column of the parent.
 func writeIndented(b *bytes.Buffer, first string, text []byte) {
 	for line := range bytes.Lines(text) {
 		switch {

@@ -54,7 +54,7 @@ func decode(files []emit.File, docs documents) ([]rendered, error) {
 // new dependency would be a needless change. Names that are the same get group and namespace, and
 // a hash if they are the same even then.
 func namePaths(objects []rendered) {
-	for _, more := range []func(o *rendered) string{
+	for _, pathOf := range []func(o *rendered) string{
 		func(o *rendered) string { return o.object.Kind() + "-" + o.object.Name() },
 		func(o *rendered) string {
 			r := o.object.Ref()
@@ -71,7 +71,7 @@ func namePaths(objects []rendered) {
 		}
 		for i := range objects {
 			if o := &objects[i]; o.path == "" || count[o.path] > 1 {
-				o.path = fileSafe(o.id.Spec()) + "/" + fileSafe(more(o)) + ".yaml"
+				o.path = fileSafe(o.id.Spec()) + "/" + fileSafe(pathOf(o)) + ".yaml"
 			}
 		}
 	}
@@ -92,14 +92,14 @@ func fileSafe(s string) string {
 // merge returns the items of others in their order, with the objects behind them. What an earlier
 // run left is replaced or removed. The mistakes are objects of others that have the identity of an
 // object of this run.
-func merge(items []item, objects []rendered, own owner) ([]item, object.Errors) {
+func merge(items []item, objects []rendered, thisRun owner) ([]item, object.Errors) {
 	// An object is identified by its reference.
 	ours := make(map[object.Ref]*rendered, len(objects))
 	for i := range objects {
 		ours[objects[i].object.Ref()] = &objects[i]
 	}
 
-	// Items of others stay, and those of an earlier run leave their place.
+	// Items of others stay, and the items of an earlier run leave their place.
 	var out []item
 	var clashes object.Errors
 	earlier := map[object.Ref]item{}
@@ -108,7 +108,7 @@ func merge(items []item, objects []rendered, own owner) ([]item, object.Errors) 
 		ref := i.object.Ref()
 		mine := ours[ref]
 		switch {
-		case own.owns(i.object.Annotations()[RenderedBy]):
+		case thisRun.owns(i.object.Annotations()[RenderedBy]):
 			if _, twice := earlier[ref]; !twice {
 				earlier[ref] = i
 			}
@@ -136,7 +136,7 @@ func equal(a, b object.Object) bool {
 	return bytes.Equal(emit.JSON(without(a, drop)), emit.JSON(without(b, drop)))
 }
 
-// clash returns the mistake that an item of another owner is what o is.
+// clash returns the mistake that an item of another owner is the same object as o.
 func (i item) clash(o *rendered) *object.Error {
 	whose := "is an item already that this function did not render"
 	if mark := i.object.Annotations()[RenderedBy]; mark != "" {

@@ -12,13 +12,13 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// location is where a mistake is, in terms of the list.
+// location is the place of a mistake in the list.
 type location struct {
 	item item
 	// field is the path of the field in the item, "" for the whole.
 	field string
-	// line is the line inside of the text of the field, such as that of an inline
-	// module; 0 for the whole.
+	// line is the line inside of the text of the field, such as the line of an inline module; 0 for
+	// the whole.
 	line int
 	// value is the item as the position has it.
 	value object.Value
@@ -67,16 +67,16 @@ func (d documents) result(e *object.Error) map[string]any {
 	out := map[string]any{"severity": severity, "tags": tags}
 
 	// The location is an item of the list, or a file of the user.
-	at, inside := d.locate(e)
+	place, inside := d.locate(e)
 	switch {
 	case inside:
-		if at.item.object != nil {
-			out["resourceRef"] = reference(at.item.object)
+		if place.item.object != nil {
+			out["resourceRef"] = reference(place.item.object)
 		}
-		if at.field != "" {
-			out["field"] = map[string]any{"path": e.Secrets.Hide(at.field)}
+		if place.field != "" {
+			out["field"] = map[string]any{"path": e.Secrets.Hide(place.field)}
 		}
-		if path, index := at.item.file(); path != "" {
+		if path, index := place.item.file(); path != "" {
 			file := map[string]any{"path": path}
 			if n, err := strconv.ParseInt(index, 10, 32); err == nil {
 				file["index"] = n
@@ -86,7 +86,7 @@ func (d documents) result(e *object.Error) map[string]any {
 	case e.Pos.IsValid() && !strings.HasPrefix(e.Pos.File, "--"):
 		out["file"] = map[string]any{"path": e.Pos.File}
 	}
-	out["message"] = d.message(e, at, inside)
+	out["message"] = d.message(e, place, inside)
 	return out
 }
 
@@ -100,16 +100,16 @@ func reference(o object.Object) map[string]any {
 }
 
 // message returns the text of a result, without what its other fields hold.
-func (d documents) message(e *object.Error, at location, inside bool) string {
+func (d documents) message(e *object.Error, place location, inside bool) string {
 	var b strings.Builder
 	switch {
-	case inside && at.line > 0:
-		fmt.Fprintf(&b, "line %d: ", at.line)
+	case inside && place.line > 0:
+		fmt.Fprintf(&b, "line %d: ", place.line)
 	case !inside && e.Pos.IsValid():
 		b.WriteString(e.Pos.String() + ": ")
 	}
 	short := *e
-	if inside && e.Path == at.field {
+	if inside && e.Path == place.field {
 		short.Path = ""
 	}
 	b.WriteString(short.Sentence())
@@ -144,15 +144,15 @@ func (d documents) withFiles(found object.Errors) object.Errors {
 	out := make(object.Errors, 0, len(found))
 	for _, e := range found.Sorted() {
 		n := *e
-		if at, ok := d.locate(e); ok {
-			n.Pos = object.Pos{File: at.item.title()}
+		if place, ok := d.locate(e); ok {
+			n.Pos = object.Pos{File: place.item.title()}
 			switch {
-			case e.Node == "" && (e.Path == "" || e.Path == at.field):
-				n.Path = e.Secrets.Hide(at.within())
+			case e.Node == "" && (e.Path == "" || e.Path == place.field):
+				n.Path = e.Secrets.Hide(place.within())
 			case e.Node == "":
-				n.Path = e.Secrets.Hide(at.within()) + ": " + e.Path
-			case at.field != "":
-				n.Pos.File = e.Secrets.Hide(at.String())
+				n.Path = e.Secrets.Hide(place.within()) + ": " + e.Path
+			case place.field != "":
+				n.Pos.File = e.Secrets.Hide(place.String())
 			}
 		}
 		n.Notes = d.notes(e)
@@ -166,18 +166,18 @@ func (d documents) locate(e *object.Error) (location, bool) {
 	if name := d.settings.annotation(e.Pos.File); name != "" {
 		return location{item: d.config, field: object.Fields("metadata", "annotations", name).String()}, true
 	}
-	at, ok := d.find(e.Pos)
+	pos, ok := d.find(e.Pos)
 	if !ok {
 		return location{}, false
 	}
-	// The path is nearer than what a position tells, but for that of a mistake in
-	// the text of a module, which leads from its root.
-	if e.Node == "" && e.Path != "" && at.line == 0 {
-		if _, found := at.value.Lookup(object.ParsePath(e.Path)); found > 0 || at.field == "" {
-			at.field = e.Path
+	// The path is nearer than what a position tells, except for a mistake in the text of a module,
+	// whose path begins at its root.
+	if e.Node == "" && e.Path != "" && pos.line == 0 {
+		if _, found := pos.value.Lookup(object.ParsePath(e.Path)); found > 0 || pos.field == "" {
+			pos.field = e.Path
 		}
 	}
-	return at, true
+	return pos, true
 }
 
 // find returns the location of a position in the text, and false if it is in no item.
@@ -215,19 +215,19 @@ func (d documents) specPos(name string) object.Pos {
 // several.
 func field(doc spec.Manifest, pos object.Pos) (string, int) {
 	v := doc.Value
-	at := object.Path{}
+	path := object.Path{}
 	for v.Pos != pos {
 		next, step, ok := below(v, pos)
 		if !ok {
 			break
 		}
 		v = next
-		at = at.Append(step)
+		path = path.Append(step)
 	}
 	if text, ok := doc.Blocks[v.Pos]; ok && pos.Line >= text.Pos.Line {
-		return at.String(), pos.Line - text.Pos.Line + 1
+		return path.String(), pos.Line - text.Pos.Line + 1
 	}
-	return at.String(), 0
+	return path.String(), 0
 }
 
 // below returns the last part of v that does not begin behind pos.
