@@ -20,11 +20,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// Bounds of an announcement: how many inputs it has, of all specs and of one, how
-// long one module may take to be described, and how long texts are.
+// Bounds of an announcement: the inputs of all specs together and of one spec, the time to describe
+// one module, and the length of texts.
 const (
 	maxAnnounced    = 1000
-	maxOfOne        = 200 // that of render/evaluate
+	maxOfOne        = 200 // as in render/evaluate
 	describeTimeout = 5 * time.Second
 	maxTitle        = 80
 	maxTooltip      = 1000
@@ -56,25 +56,29 @@ func (s *Server) announceInputs(ctx context.Context, r request, files fs.FS) []*
 
 	// The number of parameters is bounded. The last one of a spec says that there are more.
 	several := len(loaded.Request.Specs)+len(loaded.Request.Broken) > 1
-	var all []*wire.Parameter
+	var announced []*wire.Parameter
 	listed := inputs[:min(len(inputs), maxAnnounced)]
 	ofOne := 0
-	for i, in := range listed {
+	for i, input := range listed {
 		ofOne++
-		if i > 0 && in.Spec != listed[i-1].Spec {
+		if i > 0 && input.Spec != listed[i-1].Spec {
 			ofOne = 1
 		}
-		name := inputName(in, several)
+		name := inputName(input, several)
 		if name == "" {
 			continue
 		}
-		p := inputParameter(in, name)
-		if ofOne >= maxOfOne && (i+1 == len(listed) || listed[i+1].Spec != in.Spec) || i+1 == len(listed) && len(listed) < len(inputs) {
+		p := inputParameter(input, name)
+		isLast := i+1 == len(listed)
+		isLastOfSpec := isLast || listed[i+1].Spec != input.Spec
+		specIsCut := isLastOfSpec && ofOne >= maxOfOne
+		listIsCut := isLast && len(listed) < len(inputs)
+		if specIsCut || listIsCut {
 			p.Tooltip = cut(p.GetTooltip(), maxTooltip-len(andMore)-1) + " " + andMore
 		}
-		all = append(all, p)
+		announced = append(announced, p)
 	}
-	return all
+	return announced
 }
 
 // andMore ends the tooltip of the last input of a list that was cut.

@@ -16,10 +16,10 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// askTimeout is how long the repo-server may take to return credentials.
+// askTimeout bounds a request for credentials to the repo-server.
 const askTimeout = 5 * time.Second
 
-// maxCredentials is how many bytes user and password may have, as they are sent.
+// maxCredentials limits user and password together, in bytes, as they are sent.
 const maxCredentials = 1 << 20
 
 // procedureCredentials is the procedure of the repo-server.
@@ -30,10 +30,10 @@ const procedureCredentials = "/askpass.AskPassService/GetCredentials"
 // /tmp/reposerver-ask-pass.sock unless Argo CD is configured otherwise.
 type AskPass string
 
-// Credentials returns user and password for a nonce, by which the repo-server knows the source.
-// The nonce is valid as long as the request that brought it. The error is source.ErrUnauthorized
-// if there are none, and source.ErrUnavailable if the repo-server does not answer. It never holds
-// the nonce, which is as good as the password.
+// Credentials returns user and password for a nonce, by which the repo-server knows the source. The
+// nonce is valid as long as the request that brought it. The error is source.ErrUnauthorized if
+// there are no credentials, and source.ErrUnavailable if the repo-server does not answer. It never
+// holds the nonce, which is as good as the password.
 func (a AskPass) Credentials(ctx context.Context, nonce string) (user, password string, err error) {
 	if nonce == "" {
 		return "", "", source.Refuse(source.ErrUnauthorized, "the repo-server offers no credentials for this source")
@@ -68,5 +68,6 @@ func (a AskPass) transport() *http.Transport {
 
 // fail returns an error with the code only: the text of the other side may hold the nonce.
 func (a AskPass) fail(err error) error {
-	return source.Refuse(source.ErrUnavailable, fmt.Sprintf("reading the credentials of the source from the askpass socket %q: %s", string(a), codeName(connect.CodeOf(err))))
+	return source.Refuse(source.ErrUnavailable, fmt.Sprintf("reading the credentials of the source from the askpass socket %q: %s",
+		string(a), codeName(connect.CodeOf(err))))
 }

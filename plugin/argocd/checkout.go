@@ -64,23 +64,23 @@ func Checkout(dir, source string) (root, app string, err error) {
 }
 
 // candidates returns the folders above dir that may be the root of the repository, the nearest
-// first, and dir itself. The root of the file system is never one.
+// first, and dir itself. The root of the file system is never a candidate.
 func candidates(dir string) []string {
 	var out []string
-	for at := dir; filepath.Base(filepath.Dir(at)) != stockWorkdir; {
-		at = filepath.Dir(at)
-		if at == filepath.Dir(at) {
+	for folder := dir; filepath.Base(filepath.Dir(folder)) != stockWorkdir; {
+		folder = filepath.Dir(folder)
+		if folder == filepath.Dir(folder) {
 			break
 		}
-		out = append(out, at)
+		out = append(out, folder)
 	}
 	return append(out, dir)
 }
 
 // leads reports whether a path in a folder leads to mine. Links that leave the folder are not
 // followed: /proc/self/cwd leads everywhere.
-func leads(at, source string, mine os.FileInfo) bool {
-	root, err := os.OpenRoot(at)
+func leads(folder, source string, mine os.FileInfo) bool {
+	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return false
 	}

@@ -10,10 +10,9 @@
 //
 // # Invariants
 //
-// Nothing is rendered before the whole archive is there and its checksum is right.
-// A render never depends on the revision, and its references are locked: Argo CD
-// keeps manifests for a day, under a key that knows nothing of what is fetched, and
-// uses those of one revision for another.
+// Nothing is rendered before the whole archive is there and its checksum is right. A render never
+// depends on the revision, and its references are locked: Argo CD keeps manifests for a day, under
+// a key that knows nothing of what is fetched, and uses the manifests of one revision for another.
 //
 // A render without objects is an error, because with pruning it deletes the
 // application, unless the request allows it. An error is at most 4 KiB, the user's
@@ -28,11 +27,11 @@
 // half of the slots of either once another tenant sends requests. A request keeps its
 // slot while it fetches; fetches, evaluations and requests have deadlines.
 //
-// A request joins an equal one of the same scope and epoch only: that of its
-// credentials, and that of the policy. Finished renders are cached by
-// plugin/host/rendercache, and evaluations by render/evaluate/resultcache, before their
-// limiter: what is cached needs no slot. Credentials of a source are requested when a
-// registry wants them, and go to the registry that the source comes from and to no other.
+// A request joins an equal request only if both have the same scope, which stands for the
+// credentials, and the same epoch, which stands for the policy. Finished renders are cached by
+// plugin/host/rendercache, and evaluations by render/evaluate/resultcache, before their limiter:
+// what is cached needs no slot. Credentials of a source are requested when a registry wants them,
+// and go to the registry that the source comes from and to no other.
 //
 // The socket is there when it is served, and not before: the repo-server dials
 // once, without a time-out. It is removed before the server ends, and clients that

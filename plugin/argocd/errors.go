@@ -36,8 +36,7 @@ var (
 	errLarge = errors.New("over the limit")
 )
 
-// maxText is how long the text of an error is at most: it ends up in the status of
-// an Application.
+// maxText limits the text of an error, which ends up in the status of an Application.
 const maxText = 4 << 10
 
 // answer returns an error for the repo-server.
@@ -87,7 +86,8 @@ func codeName(c connect.Code) string {
 
 // isLimit reports whether an error is a limit of this server or of the request.
 func isLimit(err error) bool {
-	return isAny(err, unpack.ErrLimit, unpack.ErrRoom, limiter.ErrQueueFull, errLarge, evaluate.ErrLimit, evaluate.ErrTimeout, evaluate.ErrMemory, source.ErrLimit)
+	return isAny(err, unpack.ErrLimit, unpack.ErrRoom, limiter.ErrQueueFull, errLarge,
+		evaluate.ErrLimit, evaluate.ErrTimeout, evaluate.ErrMemory, source.ErrLimit)
 }
 
 // isAny reports whether an error is one of some kinds.

@@ -20,12 +20,12 @@ import (
 
 // Request is a request of argocd-cmp-server, which runs a command for each.
 type Request struct {
-	// Files is the repository. Links in it are those of fs.ReadLinkFS. It must not
-	// change, and be safe for concurrent use.
+	// Files is the repository. Its links are read by fs.ReadLinkFS. It must not change, and be safe
+	// for concurrent use.
 	Files fs.FS
 	// Path is the folder of the application in it; "." is its root.
 	Path string
-	// Variables are those of the request, by name; see [Variables].
+	// Variables are the variables of the request, by name; see [Variables].
 	Variables map[string]string
 }
 
@@ -78,13 +78,13 @@ func refusal(err error) error {
 
 // Generate returns the manifests of an application, in the order in which they are to be applied,
 // as the server answers on its socket. The server need not be serving. An error is a Refusal.
-func (s *Server) Generate(ctx context.Context, in Request) (out []string, err error) {
+func (s *Server) Generate(ctx context.Context, input Request) (out []string, err error) {
 	err = s.measure(ctx, methodGenerate, func(ctx context.Context) error {
-		r, err := in.request()
+		r, err := input.request()
 		if err != nil {
 			return err
 		}
-		out, err = s.render(ctx, r, in.Files)
+		out, err = s.render(ctx, r, input.Files)
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (s *Server) checkSize(manifests []string) error {
 	return nil
 }
 
-// Parameter is one that an application takes. Its JSON is what argocd-cmp-server expects
+// Parameter is a parameter of an application. Its JSON has the form that argocd-cmp-server expects
 // of the command that lists them.
 type Parameter = wire.Parameter
 
@@ -118,11 +118,11 @@ func StaticParameters() []*Parameter { return static() }
 // Parameters returns the inputs of the modules of an application, as the server announces them on
 // its socket behind [StaticParameters]. A mistake of the application is not an error: its inputs
 // are left out, and Generate reports it. An error is a Refusal.
-func (s *Server) Parameters(ctx context.Context, in Request) ([]*Parameter, error) {
+func (s *Server) Parameters(ctx context.Context, input Request) ([]*Parameter, error) {
 	out := []*Parameter{}
 	err := s.measure(ctx, methodAnnounce, func(ctx context.Context) error {
-		if r, err := in.request(); err == nil {
-			out = append(out, s.announceInputs(ctx, r, in.Files)...)
+		if r, err := input.request(); err == nil {
+			out = append(out, s.announceInputs(ctx, r, input.Files)...)
 		}
 		return nil
 	})

@@ -25,7 +25,8 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		// A server that ends is healthy until it has ended.
-		respond(w, s.state.Load() == draining || s.answers() && s.works.abandoned(stuck) == 0)
+		works := s.answers() && s.works.abandoned(stuck) == 0
+		respond(w, s.state.Load() == draining || works)
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		respond(w, s.state.Load() == serving && s.answers() && s.works.abandoned(0) < s.opts.Requests)

@@ -14,14 +14,14 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 )
 
-// metrics count what a server does. No label ever holds what a user chose, so that
-// their number is bounded and nothing secret gets into one: rules are named by the operator.
+// metrics count what a server does. No label ever holds what a user chose, so that their number is
+// bounded and they hold no secrets: rules are named by the operator.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	refusals *prometheus.CounterVec
-	// evaluations are those of modules alone, without the wait for a slot.
+	// evaluations counts the evaluations of modules, without the wait for a slot.
 	evaluations prometheus.Histogram
 
 	inFlight, joined, retries, hits, misses atomic.Int64
@@ -29,7 +29,7 @@ type metrics struct {
 }
 
 // newMetrics registers the metrics of a server, and further ones.
-func newMetrics(s *Server, more []prometheus.Collector) *metrics {
+func newMetrics(s *Server, collectors []prometheus.Collector) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -47,7 +47,7 @@ func newMetrics(s *Server, more []prometheus.Collector) *metrics {
 
 	// What is counted elsewhere is read when it is asked for.
 	m.registry.MustRegister(m.requests, m.seconds, m.refusals, m.evaluations)
-	m.registry.MustRegister(more...)
+	m.registry.MustRegister(collectors...)
 	gauge := func(name, help string, value func() int64) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
 	}

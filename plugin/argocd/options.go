@@ -30,9 +30,9 @@ const (
 	DefaultResponse = 100 << 20
 )
 
-// Connection is what a host is made for.
+// Connection holds the input for a host.
 type Connection struct {
-	// Lock is that of the project, and Mode how it is used.
+	// Lock belongs to the project, and Mode says how it is used.
 	Lock lock.File
 	Mode lock.Mode
 	// Scope is the credential scope of the tenant.
@@ -42,8 +42,7 @@ type Connection struct {
 	Project string
 	// Refused counts the refusals of a policy, by the name of the rule.
 	Refused func(rule string)
-	// Source is where the files come from, if its credentials are offered; nil
-	// otherwise.
+	// Source is the origin of the files, if its credentials are offered; nil otherwise.
 	Source *Source
 }
 
@@ -62,12 +61,12 @@ type Limits = unpack.Limits
 
 // Options configure a server. Evaluator and Connect must be set.
 type Options struct {
-	// Name is that of the plugin; the socket is NAME.sock. DefaultName if "".
+	// Name is the name of the plugin; the socket is NAME.sock. DefaultName if "".
 	Name string
 	// Dir is the directory of the socket.
 	Dir string
-	// Temporary is the directory for the files of a request that do not stay in memory;
-	// that of the system if "".
+	// Temporary is the directory for the files of a request that do not stay in memory; the
+	// directory of the system if "".
 	Temporary string
 	// Evaluator evaluates modules; at most Workers evaluations run at once, GOMAXPROCS
 	// if zero.
@@ -75,15 +74,15 @@ type Options struct {
 	Workers   int
 	// Evaluations, if set, cache what Evaluator returns.
 	Evaluations *resultcache.Results
-	// Stores cache finished renders, those of this Version only.
+	// Stores cache finished renders, of this Version only.
 	Stores  []rendercache.Store
 	Version string
 	// Connect returns what fetches modules.
 	Connect func(Connection) (host.Host, error)
-	// Epoch, if set, is what renders depend on beside the request, such as the digest
-	// of a policy: a request never gets a render from another epoch.
+	// Epoch, if set, identifies the input of renders beside the request, such as the digest of a
+	// policy: a request never gets a render from another epoch.
 	Epoch func() string
-	// Tracer makes spans of requests; nil makes none.
+	// Tracer makes spans of requests; nil makes no spans.
 	Tracer trace.TracerProvider
 	// Collectors are metrics of the parts of the server.
 	Collectors []prometheus.Collector
@@ -91,36 +90,37 @@ type Options struct {
 	AllowUnlocked bool
 	// HealthConfigured says that Argo CD has the health checks that readyWhen needs.
 	HealthConfigured bool
-	// AskPass is the socket that returns the credentials of a source; "" is none.
+	// AskPass is the socket that returns the credentials of a source; "" means that there is no
+	// socket.
 	AskPass AskPass
-	// Requests is how many requests are unpacked and rendered at once; four times
-	// Workers if zero.
+	// Requests limits the requests that are unpacked and rendered at once; four times Workers if
+	// zero.
 	Requests int
-	// Parallel is how many specs of one request are evaluated at once; 1 if zero.
+	// Parallel limits the specs of one request that are evaluated at once; 1 if zero.
 	Parallel int
-	// Queue is how many requests may wait; DefaultQueue if zero. One whose parameters are
+	// Queue limits the requests that wait; DefaultQueue if zero. A request whose parameters are
 	// larger than Window takes several places.
 	Queue int
 	// Archive bounds the archive of a request, Limits the evaluation of each spec.
 	Archive Limits
 	Limits  evaluate.Limits
-	// Working is how many bytes the documents, modules and objects of one request may take
-	// in the server's own memory, roughly; no limit if zero. One that takes much of it waits
-	// for others that do.
+	// Working limits the bytes that the documents, modules and objects of one request take in the
+	// server's own memory, roughly; no limit if zero. A request that takes much of it waits for
+	// others that do.
 	Working int64
-	// Variables is how many bytes the variables of all requests may take while they are
-	// received, in messages larger than Window; no limit if zero. Others wait.
+	// Variables limits the bytes that the variables of all requests take while they are received,
+	// in messages larger than Window; no limit if zero. Others wait.
 	Variables int64
-	// Response is how many bytes all manifests of a response may have, which the
-	// repo-server limits too; DefaultResponse if zero.
+	// Response limits the bytes of all manifests of a response, which the repo-server limits too;
+	// DefaultResponse if zero.
 	Response int
-	// Timeout is how long a request may take whose client sets no deadline, or a later
-	// one; DefaultTimeout if zero.
+	// Timeout bounds a request whose client sets no deadline, or a later deadline; DefaultTimeout
+	// if zero.
 	Timeout time.Duration
-	// Read is how long the archive of a request may take to arrive once there is a slot
-	// for it; DefaultRead if zero.
+	// Read bounds the time in which the archive of a request arrives once there is a slot for it;
+	// DefaultRead if zero.
 	Read time.Duration
-	// Drain is how long requests may go on after the server is stopped; DefaultDrain if
+	// Drain bounds the time for which requests go on after the server is stopped; DefaultDrain if
 	// zero.
 	Drain time.Duration
 	// Report receives the errors of requests, cut to a line, and those that failed no

@@ -13,7 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// inParameters is where a user writes parameters.
+// inParameters is the field in which a user writes parameters.
 const inParameters = "spec.source.plugin.parameters"
 
 // origins are the fields in which the user of Argo CD has written what a render knows as
@@ -38,6 +38,8 @@ func (o origins) note(before, after inputs, field string, several bool) {
 			}
 		}
 	}
+
+	// Each value is known by the place that errors give for it.
 	add("--set ", before.Set, after.Set)
 	add("--image ", before.Images, after.Images)
 	add("--values ", before.Values, after.Values)

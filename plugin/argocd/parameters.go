@@ -43,15 +43,16 @@ func parameters(text string) ([]parameter, error) {
 	if text == "" || text == "null" {
 		return nil, nil
 	}
-	var all []parameter
-	if err := json.Unmarshal([]byte(text), &all); err != nil {
+	var list []parameter
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
 			found, _, _ := strings.Cut(kind.Value, " ") // Of a number the digits follow, which may be a secret.
-			err = fmt.Errorf("found a JSON %s at %q: expected maps with a name and one of string (a text), array (a list of texts) and map (a map of texts)", found, kind.Field)
+			err = fmt.Errorf("found a JSON %s at %q: expected maps with a name and one of "+
+				"string (a text), array (a list of texts) and map (a map of texts)", found, kind.Field)
 		}
 		return nil, fmt.Errorf("%s: not a JSON list of parameters: %w", inParameters, err)
 	}
-	return all, nil
+	return list, nil
 }
 
 // apply adds a parameter to the inputs of a render.
@@ -116,7 +117,10 @@ func (p parameter) apply(w *inputs) error {
 
 // isInput reports whether the parameter is named like an input.
 func (p parameter) isInput() bool {
-	return !slices.Contains([]string{paramEnvironment, paramPreview, paramValues, paramSet, paramImages, paramRuntime, paramAllowEmpty}, p.Name)
+	static := []string{
+		paramEnvironment, paramPreview, paramValues, paramSet, paramImages, paramRuntime, paramAllowEmpty,
+	}
+	return !slices.Contains(static, p.Name)
 }
 
 // list returns the texts of a parameter: a map is a list of KEY=VALUE.
@@ -171,7 +175,8 @@ func (p parameter) fail(why string) error {
 // text parameter it is never a list or a map itself.
 func yamlElement(text string) string {
 	var inner string
-	if isNoText(text) || json.Unmarshal([]byte(text), &inner) == nil && isNoText(inner) {
+	isQuoted := json.Unmarshal([]byte(text), &inner) == nil
+	if isNoText(text) || (isQuoted && isNoText(inner)) {
 		return text
 	}
 	return quoted(text)
@@ -197,11 +202,23 @@ func quoted(text string) string {
 func static() []*wire.Parameter {
 	return []*wire.Parameter{
 		{Name: paramEnvironment, Title: "Environment", Tooltip: "environment of the project to lay over it", CollectionType: "string"},
-		{Name: paramPreview, Title: "Preview", Tooltip: "name of the preview, which spec.previews of the project gives namespaces and hosts of its own", CollectionType: "string"},
-		{Name: paramValues, Title: "Values", Tooltip: "[SPEC:]FILE of values to lay over the inputs, relative to the path", CollectionType: "array"},
+		{
+			Name: paramPreview, Title: "Preview", CollectionType: "string",
+			Tooltip: "name of the preview, which spec.previews of the project gives namespaces and hosts of its own",
+		},
+		{
+			Name: paramValues, Title: "Values", CollectionType: "array",
+			Tooltip: "[SPEC:]FILE of values to lay over the inputs, relative to the path",
+		},
 		{Name: paramSet, Title: "Set", Tooltip: "[SPEC:]PATH=VALUE to lay over the inputs", CollectionType: "array"},
-		{Name: paramImages, Title: "Images", Tooltip: "[SPEC[/CONTAINER]=]IMAGE for containers of workloads with image \".\"", CollectionType: "array"},
-		{Name: paramRuntime, Title: "Runtime", Tooltip: "NAME and value of attributes @timoni(runtime:TYPE:NAME) of bundles and modules", CollectionType: "map"},
+		{
+			Name: paramImages, Title: "Images", CollectionType: "array",
+			Tooltip: "[SPEC[/CONTAINER]=]IMAGE for containers of workloads with image \".\"",
+		},
+		{
+			Name: paramRuntime, Title: "Runtime", CollectionType: "map",
+			Tooltip: "NAME and value of attributes @timoni(runtime:TYPE:NAME) of bundles and modules",
+		},
 		{
 			Name: paramAllowEmpty, Title: "Allow empty", Tooltip: "true accepts a render without objects, which deletes those in the cluster",
 			ItemType: "boolean", CollectionType: "string", String_: "false",

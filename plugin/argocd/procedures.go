@@ -31,12 +31,12 @@ const (
 	methodAnnounce = "GetParametersAnnouncement"
 )
 
-// maxMessage is how large a message of a client may be: chunks have a kilobyte, or
-// what ARGOCD_CMP_CHUNK_SIZE says.
+// maxMessage limits a message of a client: chunks have a kilobyte, or the size in
+// ARGOCD_CMP_CHUNK_SIZE.
 const maxMessage = 16 << 20
 
-// readAhead is how many bytes of a stream are read at once: each read of a body is
-// an exchange with what serves the connection, and messages take two.
+// readAhead is the size of a read from a stream: each read of a body is an exchange with the
+// goroutine of the connection, and a message takes two reads.
 const readAhead = 16 << 10
 
 // procedures returns the handler that answers the calls of a repo-server.
@@ -62,16 +62,16 @@ func handlerOptions() []connect.HandlerOption {
 func handle[Answer any](mux *http.ServeMux, s *Server, method string, work func(context.Context, receiver) (*Answer, error)) {
 	mux.Handle(serviceName+method, connect.NewClientStreamHandlerSimple(serviceName+method,
 		func(ctx context.Context, stream *connect.ClientStream[wire.Part]) (out *Answer, err error) {
-			from := &parts{stream: stream}
+			messages := &parts{stream: stream}
 			err = s.measure(ctx, method, func(limited context.Context) (err error) {
-				out, err = work(limited, from)
+				out, err = work(limited, messages)
 				if err != nil && !errors.Is(err, errSilent) {
-					s.discard(ctx, from)
+					s.discard(ctx, messages)
 				}
 				return err
 			})
 			if err != nil {
-				s.reportRejected(method, from.app(), err)
+				s.reportRejected(method, messages.app(), err)
 			}
 			return out, err
 		}, handlerOptions()...))
@@ -92,8 +92,8 @@ func (s *Server) onlyGRPC(next http.Handler) http.Handler {
 	})
 }
 
-// parts is the messages of a stream, which ends with io.EOF. It is safe for concurrent
-// use: a read that was given up may go on beside the next one.
+// parts is the messages of a stream, which ends with io.EOF. It is safe for concurrent use: a read
+// that was given up may go on beside the next read.
 type parts struct {
 	mutex  sync.Mutex
 	stream *connect.ClientStream[wire.Part]

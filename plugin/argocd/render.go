@@ -25,8 +25,8 @@ const (
 	leastAttempt = 100 * time.Millisecond
 )
 
-// maxNameless is how often a host without an address is tried: names are known within
-// seconds of their making, and a mistake in one does not pass.
+// maxNameless limits the attempts for a host without an address: a new name is known within
+// seconds, and a misspelt name never.
 const maxNameless = 2
 
 // render returns the manifests of a request, in the order in which they are to be applied. It
@@ -45,7 +45,8 @@ func (s *Server) render(ctx context.Context, r request, files fs.FS) ([]string, 
 			return nil, last // There was no time for more, and this says why.
 		}
 		err = r.explainMissing(r.from.atParameters(err))
-		if err == nil || !isTransient(err) || isNameless(err) && attempts >= maxNameless {
+		isFinal := !isTransient(err) || (isNameless(err) && attempts >= maxNameless)
+		if err == nil || isFinal {
 			return out, err
 		}
 

@@ -54,13 +54,13 @@ const (
 type inputs struct {
 	// Path is the folder of the application in the repository; "." is its root.
 	Path string
-	// Checksum is that of the archive, so that of all files.
+	// Checksum covers the archive, and so all files.
 	Checksum string
 	// Scope is the credential scope: the Argo CD project, and the repository if its
 	// credentials are offered.
 	Scope string
-	// Name is that of the application, which its spec gets if the folder is a module
-	// and no document names one.
+	// Name is the name of the application. Its spec gets the name if the folder is a module and no
+	// document names the spec.
 	Name        string
 	Namespace   string
 	KubeVersion string
@@ -85,16 +85,16 @@ type request struct {
 	// repository is the URL of the source, and nonce the word for its credentials, ""
 	// if they are not offered. Neither changes a render.
 	repository, nonce string
-	// from is where the user has written the inputs.
+	// from has the field in which the user has written each input.
 	from origins
-	// settings is how many bytes ROPEWALK_SET and the parameters have.
+	// settings counts the bytes of ROPEWALK_SET and the parameters.
 	settings int
 	// sent is the folder of the repository that the archive holds, "" for all of it.
 	sent string
 }
 
-// tenant returns what shares slots with others: the project, or the repository or the application
-// of a request that names none.
+// tenant returns the name under which requests share slots: the project, or else the repository or
+// the application.
 func (r request) tenant() string { return cmp.Or(r.project, r.repository, r.app) }
 
 // places returns how many places of the queue the request takes while it waits: one holds what a
@@ -156,7 +156,8 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 	}
 	r.settings = len(env[varSet]) + len(env[varParameters])
 	if r.settings > maxSettings {
-		return request{}, fmt.Errorf("%w: ROPEWALK_SET and the parameters have %d bytes, and %d are allowed: use a values file", errRequest, r.settings, maxSettings)
+		return request{}, fmt.Errorf("%w: ROPEWALK_SET and the parameters have %d bytes, and %d are allowed: use a values file",
+			errRequest, r.settings, maxSettings)
 	}
 
 	// Variables come before parameters, which may override them.
@@ -169,7 +170,7 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 	if empty := env[varAllowEmpty]; empty != "" && empty != "true" && empty != "false" {
 		return request{}, fmt.Errorf("%w: ROPEWALK_ALLOW_EMPTY: expected true or false, got %q", errRequest, cut(empty, 100))
 	}
-	all, err := parameters(env[varParameters])
+	params, err := parameters(env[varParameters])
 	if err != nil {
 		return request{}, err
 	}
@@ -183,7 +184,7 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 	r.from = origins{"--env " + r.Environment: "ROPEWALK_ENV", "--preview " + r.Preview: "ROPEWALK_PREVIEW"}
 	r.from.note(inputs{Environment: r.Environment, Preview: r.Preview}, r.inputs, "ROPEWALK_SET", true)
 	names := map[string]bool{}
-	for _, p := range all {
+	for _, p := range params {
 		if names[p.Name] {
 			return request{}, p.fail("the parameter is given twice")
 		}
@@ -206,22 +207,22 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 // checkVariables refuses a variable of this plugin that is not known: a slip in its name would
 // render another environment without a word. Others are the user's own.
 func checkVariables(env map[string]string) error {
-	const prefix, own = "ARGOCD_ENV_", "ROPEWALK"
-	var known []string
+	const prefix, ours = "ARGOCD_ENV_", "ROPEWALK"
+	var names []string
 	for _, name := range []string{varEnvironment, varSet, varAllowEmpty, varPreview} {
-		known = append(known, strings.TrimPrefix(name, prefix+own))
+		names = append(names, strings.TrimPrefix(name, prefix+ours))
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		// What all have in common says nothing of which one was meant.
-		rest, ok := strings.CutPrefix(name, prefix+own)
-		if !ok || !strings.HasPrefix(rest, "_") || slices.Contains(known, rest) {
+		suffix, ok := strings.CutPrefix(name, prefix+ours)
+		if !ok || !strings.HasPrefix(suffix, "_") || slices.Contains(names, suffix) {
 			continue
 		}
-		hint := "known: " + own + strings.Join(known, ", "+own)
-		if near, ok := object.Nearest(rest, known); ok {
-			hint = fmt.Sprintf("did you mean %s? %s", own+near, hint)
+		hint := "known: " + ours + strings.Join(names, ", "+ours)
+		if near, ok := object.Nearest(suffix, names); ok {
+			hint = fmt.Sprintf("did you mean %s? %s", ours+near, hint)
 		}
-		return fmt.Errorf("%w: the variable %s is not known: %s", errRequest, cut(own+rest, 100), hint)
+		return fmt.Errorf("%w: the variable %s is not known: %s", errRequest, cut(ours+suffix, 100), hint)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ type Server struct {
 	renders flight.Group[[]string]
 	// warned are the warnings that were reported.
 	warned *lru.Cache[[sha256.Size]byte, struct{}]
-	// works is what runs on goroutines of its own, which a request that ends leaves behind.
+	// works counts the goroutines that a request leaves behind when it ends.
 	works   works
 	metrics *metrics
 	state   atomic.Int32
@@ -71,8 +71,8 @@ func New(opts Options) *Server {
 	return s
 }
 
-// answerMargin is how much earlier a render ends than its request: the error of the
-// render says more than that there was no time.
+// answerMargin is the time by which a render ends before its request: the error of the render says
+// more than that there was no time.
 const answerMargin = 250 * time.Millisecond
 
 // measure runs the work of a request within its deadline, counts it, and converts its
@@ -137,7 +137,7 @@ func (s *Server) recoverPanic(work func() error) (err error) {
 // generate returns the manifests that a stream requests. Equal requests are rendered
 // once; one that joins another gives its slot back.
 func (s *Server) generate(ctx context.Context, stream receiver) ([]string, error) {
-	// The archive is read before the request can join another one.
+	// The archive is read before the request can join another request.
 	r, err := s.begin(ctx, stream)
 	if err != nil {
 		return nil, err

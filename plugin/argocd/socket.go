@@ -21,23 +21,23 @@ import (
 // Limits of a connection. Clients may ping it as often as they like: the
 // repo-server does so every 20 seconds, in the middle of a render too.
 const (
-	// greeting is how long a client may take to begin HTTP/2.
+	// greeting bounds the time in which a client begins HTTP/2.
 	greeting = 10 * time.Second
-	// settling is how long a client that has dialled has to make its calls.
+	// settling bounds the time in which a client that has dialled makes its calls.
 	settling = time.Second
-	// idle is how long a connection without requests is kept.
+	// idle is the time for which a connection without requests is kept.
 	idle = 5 * time.Minute
-	// maxStreams is how many requests one connection may have at once. The
-	// repo-server dials for each request; what is left of it waits in the client.
+	// maxStreams limits the requests of one connection at once. The repo-server dials for each
+	// request; further requests wait in the client.
 	maxStreams = 1000
 )
 
-// Window is how many bytes of its archive a request that waits holds at most: what is
-// received of a stream, and of a connection, before it is read.
+// Window limits the bytes that a waiting request holds of its archive: they are received of a
+// stream, and of a connection, before they are read.
 const Window = 64 << 10
 
 // Serve answers on the socket until ctx ends, and then lets requests go on for the time of
-// Options.Drain. Errors are ErrRunning and those of the file system.
+// Options.Drain. Errors are ErrRunning and errors of the file system.
 func (s *Server) Serve(ctx context.Context) error {
 	// Only one server may have the name.
 	if s.opts.Name != filepath.Base(s.opts.Name) || strings.HasPrefix(s.opts.Name, ".") {
@@ -118,15 +118,15 @@ func publish(hidden, name string) (fs.FileInfo, error) {
 	return os.Lstat(name)
 }
 
-// withdraw removes the socket, unless it is that of another server by now.
+// withdraw removes the socket, unless it belongs to another server by now.
 func withdraw(name string, mine fs.FileInfo) {
 	if now, err := os.Lstat(name); err == nil && os.SameFile(now, mine) {
 		_ = os.Remove(name) // The next server replaces it.
 	}
 }
 
-// server returns a server that speaks HTTP/2 without TLS and nothing else, which is what gRPC
-// speaks on a socket.
+// server returns a server that speaks HTTP/2 without TLS and nothing else, as gRPC does on a
+// socket.
 func (s *Server) server() *http.Server {
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)

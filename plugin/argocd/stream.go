@@ -23,10 +23,10 @@ type receiver interface {
 	Recv() (*wire.Part, error)
 }
 
-// readWithin reads from a stream until ctx ends, and for at most a time if one is given. The
-// stream itself knows no deadline, and clients that stop sending would hold their slots until that
+// readWithin reads from a stream until ctx ends, and for at most a time if one is given. The stream
+// itself knows no deadline, and clients that stop sending would hold their slots until the deadline
 // of the request. A read that ends later ends with the request, and its result is passed to late.
-func readWithin[T any](ctx context.Context, s *Server, most time.Duration, read func() (T, error), late func(T)) (T, error) {
+func readWithin[T any](ctx context.Context, s *Server, silence time.Duration, read func() (T, error), late func(T)) (T, error) {
 	// The read cannot be ended, so it has a goroutine.
 	type result struct {
 		value T
@@ -44,8 +44,8 @@ func readWithin[T any](ctx context.Context, s *Server, most time.Duration, read 
 
 	// The first of result, deadline and silence counts.
 	var silent <-chan time.Time
-	if most > 0 {
-		timer := time.NewTimer(most)
+	if silence > 0 {
+		timer := time.NewTimer(silence)
 		defer timer.Stop()
 		silent = timer.C
 	}
@@ -56,7 +56,7 @@ func readWithin[T any](ctx context.Context, s *Server, most time.Duration, read 
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-silent:
-		err = fmt.Errorf("%w within %s (--read-timeout)", errSilent, most)
+		err = fmt.Errorf("%w within %s (--read-timeout)", errSilent, silence)
 	}
 
 	// What comes later is released.
@@ -78,8 +78,8 @@ func (s *Server) discard(ctx context.Context, stream receiver) {
 	_ = s.drain(ctx, stream)
 }
 
-// maxDiscard is how long the rest of a stream is read after an error: a repo-server sends
-// a gigabyte in it.
+// maxDiscard bounds the time for which the rest of a stream is read after an error: a repo-server
+// sends a gigabyte in it.
 const maxDiscard = 5 * time.Second
 
 // readFirst returns the metadata of a stream, its first message. It may come as late as the
@@ -132,8 +132,8 @@ func (s *Server) drain(ctx context.Context, stream receiver) error {
 	return err
 }
 
-// messageCost is how many bytes a message takes for each of its own while it is read: the
-// buffer that it is received in, which doubles as it grows, and what it is decoded to.
+// messageCost is the memory for each byte of a message while it is read: for the buffer that
+// receives it, which doubles as it grows, and for the decoded message.
 const messageCost = 3
 
 // intake bounds what the first messages of all requests take together while they are read.
@@ -167,7 +167,7 @@ func (i *intake) admit(ctx context.Context, size int64) (release func(), err err
 	return func() { i.room.Release(takes) }, nil
 }
 
-// body is that of a request, which may be closed while it is read.
+// body is the body of a request, which may be closed while it is read.
 type body struct {
 	io.Closer
 	from *bufio.Reader
@@ -176,11 +176,11 @@ type body struct {
 	// release is called once the first message is read, of which rest bytes are left.
 	release func()
 	rest    int64
-	// err is that of a message that was not admitted.
+	// err is the error of a message that was not admitted.
 	err error
 }
 
-// prefix is how many bytes precede a message: flags and its size, see
+// prefix counts the bytes that precede a message: flags and its size, see
 // https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md.
 const prefix = 5
 

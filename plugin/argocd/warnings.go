@@ -12,7 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// maxReported is how many warnings are known as reported.
+// maxReported limits the warnings that are remembered as reported.
 const maxReported = 4096
 
 // warn reports the warnings and the notes of a render, once for each application and text: a

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// stuck is how long work may outlive its request, or its deadline, before the server is
+// stuck bounds the time for which work outlives its request, or its deadline, before the server is
 // no longer live: nothing but its end releases the memory and the slot that it holds.
 const stuck = time.Minute
 
@@ -23,23 +23,23 @@ type works struct {
 // begin records work until the caller calls ended. What still runs then is abandoned: the client
 // has left, or the deadline has passed.
 func (w *works) begin(ctx context.Context) (ended func()) {
-	over := &time.Time{}
+	deadline := &time.Time{}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.running == nil {
 		w.running = map[*time.Time]struct{}{}
 	}
-	w.running[over] = struct{}{}
+	w.running[deadline] = struct{}{}
 	stop := context.AfterFunc(ctx, func() {
 		w.mutex.Lock()
 		defer w.mutex.Unlock()
-		*over = time.Now()
+		*deadline = time.Now()
 	})
 	return func() {
 		stop()
 		w.mutex.Lock()
 		defer w.mutex.Unlock()
-		delete(w.running, over)
+		delete(w.running, deadline)
 	}
 }
 

@@ -47,7 +47,7 @@ type spool struct {
 	size   int64
 }
 
-// spoolBuffer is how much is written to the file at once.
+// spoolBuffer is the size of a write to the file.
 const spoolBuffer = 128 << 10
 
 // add appends the content of a file.
@@ -78,7 +78,7 @@ func (s *spool) flush() error {
 	return s.writer.Flush()
 }
 
-// close closes the file, if there is one.
+// close closes the file, if it was opened.
 func (s *spool) close() error {
 	if s.file == nil {
 		return nil
@@ -86,7 +86,7 @@ func (s *spool) close() error {
 	return s.file.Close()
 }
 
-// spoolWriter tells errors of the disk from those of the archive.
+// spoolWriter tells errors of the disk from errors of the archive.
 type spoolWriter struct{ to io.Writer }
 
 // Write writes to the file. An error is ErrRoom.

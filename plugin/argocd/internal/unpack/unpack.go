@@ -42,8 +42,8 @@ import (
 var (
 	// ErrLimit is an archive over a limit.
 	ErrLimit = errors.New("over the limit")
-	// ErrArchive is not an archive, a damaged one, or one with entries that no
-	// repository has.
+	// ErrArchive says that something is no archive, is damaged, or has entries that no repository
+	// has.
 	ErrArchive = errors.New("bad archive")
 	// ErrChecksum is another archive than the sender announced.
 	ErrChecksum = errors.New("wrong checksum")
@@ -61,16 +61,15 @@ const (
 	DefaultDepth      = 64
 )
 
-// maxRatio is how many bytes one compressed byte may become once an archive has
-// given freeBytes. Text of repositories comes to twenty.
+// maxRatio limits the bytes that one compressed byte becomes, once an archive has given freeBytes.
+// Text of repositories comes to twenty.
 const (
 	maxRatio  = 200
 	freeBytes = 16 << 20
 )
 
-// maxTarget is how long the target of a symlink, and maxName how long a name may be, and
-// maxNames how many bytes all of them may have: they stay in memory. Those of 100,000 files
-// come to 10 MiB.
+// maxTarget limits the target of a symlink, maxName a name, and maxNames all names together, in
+// bytes: they stay in memory. The names of 100,000 files come to 10 MiB.
 const (
 	maxTarget = 4096
 	maxName   = 4096
@@ -79,18 +78,18 @@ const (
 
 // Limits bound an archive. One that is zero has its default.
 type Limits struct {
-	// Compressed is how many bytes the archive may have.
+	// Compressed limits the bytes of the archive.
 	Compressed int64
-	// Unpacked is how many bytes the tar may have.
+	// Unpacked limits the bytes of the tar.
 	Unpacked int64
-	// File is how many bytes one file may have that is kept.
+	// File limits the bytes of a file that is kept.
 	File int64
-	// Memory is how many bytes of files are kept in memory. What is more goes into a file
-	// in Dir.
+	// Memory limits the bytes of files that are kept in memory. Further files go into a file in
+	// Dir.
 	Memory int64
-	// Entries is how many entries of any kind there may be.
+	// Entries limits the entries of all kinds together.
 	Entries int
-	// Depth is how many folders deep an entry may lie.
+	// Depth limits the folders above an entry.
 	Depth int
 }
 
@@ -103,17 +102,17 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// Options are how an archive is read.
+// Options configure [Read].
 type Options struct {
 	// Checksum is the SHA-256 of the compressed archive, in hex.
 	Checksum string
-	// Dir is where the file is made that holds what does not stay in memory; that of
-	// the system if "".
+	// Dir is the folder for the file with what does not stay in memory; the folder of the system if
+	// "".
 	Dir    string
 	Limits Limits
 }
 
-// Stats are what an archive came to.
+// Stats are the sizes of an archive that was read.
 type Stats struct {
 	Compressed, Unpacked int64
 	// Memory and Spooled are the bytes of files that are in memory, and in a file.
@@ -121,14 +120,16 @@ type Stats struct {
 	Entries         int
 }
 
-// Read reads an archive up to its end. The caller closes the tree. Errors are
-// ErrLimit, ErrArchive, ErrChecksum, those of ctx and those of r as they are.
+// Read reads an archive up to its end. The caller closes the tree. Errors are ErrLimit, ErrArchive,
+// ErrChecksum, and the errors of ctx and r as they are.
 func Read(ctx context.Context, r io.Reader, opts Options) (*Tree, error) {
 	u := &unpacking{
 		opts: opts, dirs: map[string]bool{}, limits: opts.Limits.withDefaults(), spool: spool{dir: opts.Dir},
 		content:    memfs.Content{Files: map[string][]byte{}, Sections: map[string]*io.SectionReader{}, Links: map[string]string{}},
 		compressed: counted{ctx: ctx, from: r, hash: sha256.New()},
 	}
+
+	// The whole archive is read before its checksum is known.
 	u.compressed.limit = u.limits.Compressed
 	err := u.readAll()
 	if u.compressed.err != nil {
@@ -138,6 +139,8 @@ func Read(ctx context.Context, r io.Reader, opts Options) (*Tree, error) {
 	if err == nil && !strings.EqualFold(hex.EncodeToString(u.compressed.hash.Sum(nil)), opts.Checksum) {
 		err = fmt.Errorf("%w: the archive was truncated or altered in transit", ErrChecksum)
 	}
+
+	// On an error nothing is left, not even on disk.
 	var tree *memfs.FS
 	if err == nil {
 		tree, err = u.content.FS()
@@ -163,11 +166,11 @@ type unpacking struct {
 	content    memfs.Content
 	spool      spool
 	stats      Stats
-	// entries counts those of the archive, and names the bytes of their names; dirs are
-	// folders, those without an entry too.
+	// entries counts the entries of the archive, and names the bytes of their names; dirs are
+	// folders, also without an entry.
 	entries, names int
 	dirs           map[string]bool
-	// size is that of all files.
+	// size counts the bytes of all files.
 	size int64
 }
 
@@ -190,7 +193,7 @@ func (u *unpacking) readAll() error {
 	switch {
 	case plain.err != nil:
 		return plain.err
-	case err == nil || errors.Is(err, ErrLimit) || errors.Is(err, ErrArchive) || errors.Is(err, ErrRoom):
+	case err == nil, errors.Is(err, ErrLimit), errors.Is(err, ErrArchive), errors.Is(err, ErrRoom):
 		return err
 	}
 	return fmt.Errorf("%w: %s", ErrArchive, err.Error())
@@ -211,7 +214,7 @@ func (u *unpacking) readTar(r *tar.Reader) error {
 			return fmt.Errorf("%w: more than %d entries (no flag raises this limit)", ErrLimit, u.limits.Entries)
 		}
 		if h.Typeflag == tar.TypeXGlobalHeader {
-			continue // git archive has the commit in one.
+			continue // git archive has the commit in a header.
 		}
 		if err := u.addEntry(h, r); err != nil {
 			return err
@@ -330,7 +333,8 @@ func (u *unpacking) name(h *tar.Header) (string, error) {
 		return "", fmt.Errorf("%w: the name %q is not a clean relative path", ErrArchive, h.Name)
 	}
 	if depth := strings.Count(name, "/"); depth > u.limits.Depth {
-		return "", fmt.Errorf("%w: %q lies %d folders deep, and %d are allowed (no flag raises this limit)", ErrLimit, name, depth, u.limits.Depth)
+		return "", fmt.Errorf("%w: %q lies %d folders deep, and %d are allowed (no flag raises this limit)",
+			ErrLimit, name, depth, u.limits.Depth)
 	}
 	return name, nil
 }
@@ -342,7 +346,7 @@ type counted struct {
 	hash  hash.Hash
 	limit int64
 	n     int64
-	// err is what ended the stream, other than its end.
+	// err ended the stream; nil at its regular end.
 	err error
 }
 
