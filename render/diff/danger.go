@@ -5,6 +5,7 @@ package diff
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -64,7 +65,8 @@ func danger(code, format string, args ...any) Danger {
 func deletion(ref object.Ref, i Item, served map[string]bool) []Danger {
 	// An object that stays, serves hosts or restricts others has no further danger.
 	if i.Kept {
-		return []Danger{danger(DangerOrphan, "it stays in the cluster, because it is exempt from pruning, and is no longer managed: delete it by hand once it is not needed")}
+		return []Danger{danger(DangerOrphan, "it stays in the cluster, because it is exempt from pruning, and is no longer managed: "+
+			"delete it by hand once it is not needed")}
 	}
 	if hosts := unserved(Hosts(i.Object), nil, served); len(hosts) > 0 {
 		return hosts
@@ -76,10 +78,12 @@ func deletion(ref object.Ref, i Item, served map[string]bool) []Danger {
 	// Each kind has a danger of its own.
 	switch ref.GroupKind() {
 	case "PersistentVolumeClaim", "PersistentVolume":
-		return []Danger{danger(DangerData, "its data may be lost: the volume is deleted if its reclaim policy is Delete; set apply.prune: false to keep it")}
+		return []Danger{danger(DangerData, "its data may be lost: the volume is deleted if its reclaim policy is Delete; "+
+			"set apply.prune: false to keep it")}
 	case "StatefulSet.apps":
 		if i.Object.Text("spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted") == "Delete" {
-			return []Danger{danger(DangerData, "its pods are deleted, and its PersistentVolumeClaims with their data, because persistentVolumeClaimRetentionPolicy.whenDeleted is Delete")}
+			return []Danger{danger(DangerData, "its pods are deleted, and its PersistentVolumeClaims with their data, "+
+				"because persistentVolumeClaimRetentionPolicy.whenDeleted is Delete")}
 		}
 		return []Danger{danger(DangerData, "its pods are deleted; its PersistentVolumeClaims stay")}
 	case "Namespace":
@@ -91,7 +95,8 @@ func deletion(ref object.Ref, i Item, served map[string]bool) []Danger {
 	case "Service":
 		return []Danger{danger(DangerDeleted, "its name and its address are gone: clients that use it fail")}
 	case "ExternalSecret.external-secrets.io", "SealedSecret.bitnami.com":
-		return []Danger{danger(DangerSecret, "the Secret %s that it makes may be deleted with it: pods that use it do not start", madeSecret(i.Object))}
+		return []Danger{danger(DangerSecret, "the Secret %s that it makes may be deleted with it: pods that use it do not start",
+			madeSecret(i.Object))}
 	}
 
 	// An operator may own data that is not in the render.
@@ -111,7 +116,8 @@ func holdsNothing(ref object.Ref) bool {
 	case "external-secrets.io": // PushSecret deletes what it pushed.
 		return strings.HasSuffix(ref.Kind, "SecretStore")
 	case "monitoring.coreos.com": // Others are servers with volumes.
-		return strings.HasSuffix(ref.Kind, "Monitor") || ref.Kind == "PrometheusRule" || ref.Kind == "Probe" || ref.Kind == "AlertmanagerConfig" || ref.Kind == "ScrapeConfig"
+		configs := []string{"PrometheusRule", "Probe", "AlertmanagerConfig", "ScrapeConfig"}
+		return strings.HasSuffix(ref.Kind, "Monitor") || slices.Contains(configs, ref.Kind)
 	}
 	return strings.HasSuffix(ref.Kind, "Policy") || strings.HasSuffix(ref.Kind, "PolicyException")
 }
@@ -129,11 +135,13 @@ func changeDangers(after Item, c Change) (out []Danger) {
 		if after.Forced {
 			out = append(out, danger(DangerRecreate, "%s is immutable: the engine deletes the object and creates it again%s", what, lost(c.Ref)))
 		} else {
-			out = append(out, danger(DangerRecreate, "%s is immutable: the API server rejects the change until the object is deleted%s", what, lost(c.Ref)))
+			out = append(out, danger(DangerRecreate, "%s is immutable: the API server rejects the change until the object is deleted%s",
+				what, lost(c.Ref)))
 		}
 	}
 	if c.Layer != nil && object.HoldsData(c.Ref) {
-		out = append(out, danger(DangerHandover, "it moves from layer %s to %s: hand it over first, or the layer that it leaves prunes it", c.Layer.Before, c.Layer.After))
+		out = append(out, danger(DangerHandover, "it moves from layer %s to %s: hand it over first, or the layer that it leaves prunes it",
+			c.Layer.Before, c.Layer.After))
 	}
 	return out
 }

@@ -22,7 +22,8 @@ func crd(before, after object.Object) (out []Danger) {
 		i := slices.IndexFunc(now, func(n version) bool { return n.name == v.name })
 		switch {
 		case i < 0:
-			out = append(out, danger(DangerCRD, "version %s is removed: manifests and clients that use it break, and the API server rejects that while objects are stored in it", v.name))
+			out = append(out, danger(DangerCRD, "version %s is removed: manifests and clients that use it break, "+
+				"and the API server rejects that while objects are stored in it", v.name))
 		case v.served && !now[i].served:
 			out = append(out, danger(DangerCRD, "version %s is no longer served: manifests and clients that use it break", v.name))
 		case v.storage && !now[i].storage:
@@ -62,14 +63,15 @@ func schema(before object.Object, changed []Field) (out []Danger) {
 		case isField && f.After == nil:
 			out = append(out, danger(DangerCRD, "the field %s of version %s is removed: the API server drops it from objects", path, m[1]))
 		case !isField && f.After != nil && strings.Contains(m[2], "required"):
-			out = append(out, danger(DangerCRD, "fields of version %s become required: objects without them are rejected: %s", m[1], Show(f.After, valueWidth)))
+			out = append(out, danger(DangerCRD, "fields of version %s become required: objects without them are rejected: %s",
+				m[1], Show(f.After, valueWidth)))
 		}
 	}
 	return out
 }
 
-// fieldOf returns the path of the field that a path in a schema declares, and false if it
-// declares none.
+// fieldOf returns the path of the field that a path in a schema declares, and false if it declares
+// no field.
 func fieldOf(path string) (string, bool) {
 	var names []string
 	steps := strings.Split(path, ".")

@@ -43,7 +43,7 @@ func hostPowers(o object.Object) (out []string) {
 			}
 			capabilities, _ := security["capabilities"].(map[string]any)
 			for _, c := range texts(capabilities["add"]) {
-				if c == "ALL" || c == "SYS_ADMIN" || c == "NET_ADMIN" || c == "SYS_PTRACE" {
+				if slices.Contains([]string{"ALL", "SYS_ADMIN", "NET_ADMIN", "SYS_PTRACE"}, c) {
 					out = append(out, "the capability "+c)
 				}
 			}
@@ -52,7 +52,7 @@ func hostPowers(o object.Object) (out []string) {
 	return out
 }
 
-// podSpec returns the spec of the pods of an object, or nil if it has none.
+// podSpec returns the spec of the pods of an object, or nil if it has no pods.
 func podSpec(o object.Object) map[string]any {
 	switch o.Ref().GroupKind() {
 	case "Pod":
@@ -89,27 +89,33 @@ func images(before, after object.Object) (out []Danger) {
 	for _, c := range containers(after) {
 		image, _ := c["image"].(string)
 		container := keyOf(c, "name")
-		was, known := old[container]
+		was, existed := old[container]
 		if image == was {
 			continue
 		}
+
+		// Without a digest, the image can change behind its tag.
 		name, tag, digest := imageParts(image)
 		oldName, oldTag, oldDigest := imageParts(was)
 		switch {
 		case digest != "":
 		case oldDigest != "":
-			out = append(out, danger(DangerImage, "the image of container %s is no longer pinned by a digest: %s can be moved to another image", container, image))
+			out = append(out, danger(DangerImage,
+				"the image of container %s is no longer pinned by a digest: %s can be moved to another image", container, image))
 		case floats(tag):
-			out = append(out, danger(DangerImage, "the image of container %s is %s, whose tag is moved from release to release: pin it by a version or a digest", container, image))
+			out = append(out, danger(DangerImage,
+				"the image of container %s is %s, whose tag is moved from release to release: pin it by a version or a digest",
+				container, image))
 		}
-		if known && name == oldName && earlier(tag, oldTag) {
+		if existed && name == oldName && earlier(tag, oldTag) {
 			out = append(out, danger(DangerImage, "the image of container %s goes back from %s to %s", container, oldTag, tag))
 		}
 	}
 	return out
 }
 
-// imageParts returns the name of an image, its tag and its digest, which are "" if it has none.
+// imageParts returns the name of an image, its tag and its digest, which are "" if they are
+// missing.
 func imageParts(image string) (name, tag, digest string) {
 	name, digest, _ = strings.Cut(image, "@")
 	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
@@ -133,18 +139,20 @@ func earlier(tag, than string) bool {
 // unused returns the Secrets and the claims that the pods of an object used before and use no
 // more, and the keys that an ExternalSecret wrote.
 func unused(before, after object.Object) []Danger {
-	out := added(claims(after), claims(before), DangerData, "its pods no longer mount the PersistentVolumeClaim %s, and no longer see its data")
+	out := added(claims(after), claims(before), DangerData,
+		"its pods no longer mount the PersistentVolumeClaim %s, and no longer see its data")
 	places, names := map[string]bool{}, map[string]bool{}
 	for _, is := range secrets(after) {
-		places[is.at], names[is.what] = true, true
+		places[is.place], names[is.text] = true, true
 	}
 	for _, was := range secrets(before) {
-		// One that another Secret takes the place of is a change like any other.
-		if !places[was.at] && !names[was.what] {
-			out = append(out, danger(DangerSecret, "its pods no longer use %s", was.what))
+		// A Secret that is replaced by another Secret is a change like any other.
+		if !places[was.place] && !names[was.text] {
+			out = append(out, danger(DangerSecret, "its pods no longer use %s", was.text))
 		}
 	}
-	return append(out, added(externalKeys(after), externalKeys(before), DangerSecret, "the key %s is no longer in the Secret that it makes")...)
+	keys := added(externalKeys(after), externalKeys(before), DangerSecret, "the key %s is no longer in the Secret that it makes")
+	return append(out, keys...)
 }
 
 // claims returns the claims that the pods of an object mount.
@@ -159,14 +167,14 @@ func claims(o object.Object) (out []string) {
 	return out
 }
 
-// secretRef is a Secret, or a key of one, and the place of the pods that refers to it.
-type secretRef struct{ at, what string }
+// secretRef is a Secret, or a key of a Secret, and the place of the pods that refers to it.
+type secretRef struct{ place, text string }
 
 // secrets returns the Secrets that the pods of an object refer to, each once.
 func secrets(o object.Object) (out []secretRef) {
-	// A reference to a key counts apart from one to the complete Secret.
-	known := map[string]bool{}
-	add := func(ref any, name, at string) {
+	// A reference to a key counts apart from a reference to the complete Secret.
+	seen := map[string]bool{}
+	add := func(ref any, name, place string) {
 		m, _ := ref.(map[string]any)
 		text, _ := m[name].(string)
 		if text == "" {
@@ -176,9 +184,9 @@ func secrets(o object.Object) (out []secretRef) {
 		if key, _ := m["key"].(string); key != "" {
 			text = "the key " + key + " of " + text
 		}
-		if !known[text] {
-			known[text] = true
-			out = append(out, secretRef{at, text})
+		if !seen[text] {
+			seen[text] = true
+			out = append(out, secretRef{place, text})
 		}
 	}
 
@@ -220,7 +228,7 @@ func madeSecret(o object.Object) string {
 	return o.Name()
 }
 
-// externalKeys returns the keys that an ExternalSecret writes one by one.
+// externalKeys returns the keys that an ExternalSecret lists.
 func externalKeys(o object.Object) (out []string) {
 	if o.Kind() != "ExternalSecret" {
 		return nil

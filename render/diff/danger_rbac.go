@@ -92,14 +92,14 @@ func widened(before, after object.Object) (out []Danger) {
 	if before == nil {
 		return nil
 	}
-	known := powers(before)
+	held := powers(before)
 	var old []rule
 	for _, r := range before.List("rules") {
 		old = append(old, ruleOf(r))
 	}
 	budget := maxGrants
 	for _, r := range after.List("rules") {
-		if slices.ContainsFunc(powers(object.Object{"rules": []any{r}}), func(p string) bool { return !slices.Contains(known, p) }) {
+		if slices.ContainsFunc(powers(object.Object{"rules": []any{r}}), func(p string) bool { return !slices.Contains(held, p) }) {
 			continue
 		}
 		rule := ruleOf(r)
@@ -115,7 +115,7 @@ func widened(before, after object.Object) (out []Danger) {
 	return out
 }
 
-// maxGrants is how many grants of a role are compared with those it had.
+// maxGrants limits the grants of a role that are compared with its earlier grants.
 const maxGrants = 200_000
 
 // rule is a rule of a role.
@@ -123,24 +123,30 @@ type rule struct{ groups, resources, names, verbs, urls []string }
 
 func ruleOf(v any) rule {
 	m, _ := v.(map[string]any)
-	return rule{groups: texts(m["apiGroups"]), resources: texts(m["resources"]), names: texts(m["resourceNames"]), verbs: texts(m["verbs"]), urls: texts(m["nonResourceURLs"])}
+	return rule{
+		groups:    texts(m["apiGroups"]),
+		resources: texts(m["resources"]),
+		names:     texts(m["resourceNames"]),
+		verbs:     texts(m["verbs"]),
+		urls:      texts(m["nonResourceURLs"]),
+	}
 }
 
 // beyond returns the verbs and the resources or URLs of a rule that others do not grant.
-func (r rule) beyond(others []rule) (verbs, on []string) {
-	for _, what := range slices.Concat(r.resources, r.urls) {
+func (r rule) beyond(others []rule) (verbs, targets []string) {
+	for _, target := range slices.Concat(r.resources, r.urls) {
 		for _, verb := range r.verbs {
-			if !slices.ContainsFunc(others, func(o rule) bool { return o.covers(r, what, verb) }) {
-				verbs, on = append(verbs, verb), append(on, what)
+			if !slices.ContainsFunc(others, func(o rule) bool { return o.covers(r, target, verb) }) {
+				verbs, targets = append(verbs, verb), append(targets, target)
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(r.verbs), func(v string) bool { return !slices.Contains(verbs, v) }), slices.Compact(on)
+	return slices.DeleteFunc(slices.Clone(r.verbs), func(v string) bool { return !slices.Contains(verbs, v) }), slices.Compact(targets)
 }
 
 // covers reports whether r grants a verb on what, a resource or a URL, wherever other
 // does.
-func (r rule) covers(other rule, what, verb string) bool {
+func (r rule) covers(other rule, target, verb string) bool {
 	has := func(list []string, of ...string) bool {
 		for _, o := range of {
 			if !slices.Contains(list, "*") && !slices.Contains(list, o) {
@@ -153,8 +159,11 @@ func (r rule) covers(other rule, what, verb string) bool {
 		return false
 	}
 	if len(other.urls) > 0 {
-		return has(r.urls, what)
+		return has(r.urls, target)
 	}
-	names := len(r.names) == 0 || len(other.names) > 0 && has(r.names, other.names...)
-	return names && has(r.groups, other.groups...) && has(r.resources, what)
+	isListed := len(other.names) > 0 && has(r.names, other.names...)
+	if len(r.names) > 0 && !isListed {
+		return false
+	}
+	return has(r.groups, other.groups...) && has(r.resources, target)
 }

@@ -24,8 +24,8 @@ func reach(o object.Object) []string {
 	return nil
 }
 
-// Hosts returns the hosts that an object leads to workloads. It returns none for a kind that
-// leads none.
+// Hosts returns the hosts that an object leads to workloads. It returns no hosts for any other
+// kind.
 func Hosts(o object.Object) (out []string) {
 	// Each host is returned once.
 	known := map[string]bool{}
@@ -78,7 +78,8 @@ func unserved(before, after []string, served map[string]bool) []Danger {
 // all other objects.
 func restricts(o object.Object) string {
 	switch o.Ref().GroupKind() {
-	case "NetworkPolicy.networking.k8s.io", "CiliumNetworkPolicy.cilium.io", "CiliumClusterwideNetworkPolicy.cilium.io", "AuthorizationPolicy.security.istio.io":
+	case "NetworkPolicy.networking.k8s.io", "CiliumNetworkPolicy.cilium.io", "CiliumClusterwideNetworkPolicy.cilium.io",
+		"AuthorizationPolicy.security.istio.io":
 		return "the traffic that it did not allow may be allowed from now on"
 	case "SecurityPolicy.gateway.envoyproxy.io", "RequestAuthentication.security.istio.io", "PeerAuthentication.security.istio.io":
 		return "what it protects takes requests that it refused"
@@ -97,10 +98,10 @@ func restricts(o object.Object) string {
 // selectors returns the changes of which pods an object is about.
 func selectors(o object.Object, changed []Field) []Danger {
 	var fields []string
-	what := "it restricts other pods"
+	effect := "it restricts other pods"
 	switch o.Ref().GroupKind() {
 	case "Service":
-		fields, what = []string{"spec.selector"}, "it sends its traffic to other pods"
+		fields, effect = []string{"spec.selector"}, "it sends its traffic to other pods"
 	case "NetworkPolicy.networking.k8s.io":
 		fields = []string{"spec.podSelector"}
 	case "CiliumNetworkPolicy.cilium.io", "CiliumClusterwideNetworkPolicy.cilium.io":
@@ -108,10 +109,10 @@ func selectors(o object.Object, changed []Field) []Danger {
 	case "AuthorizationPolicy.security.istio.io":
 		fields = []string{"spec.selector", "spec.targetRef", "spec.targetRefs"}
 	case "PodDisruptionBudget.policy":
-		fields, what = []string{"spec.selector"}, "it protects other pods"
+		fields, effect = []string{"spec.selector"}, "it protects other pods"
 	}
 	if slices.ContainsFunc(changed, func(f Field) bool { return under(f.Path, fields...) }) {
-		return []Danger{danger(DangerSelector, "its selector changes: %s", what)}
+		return []Danger{danger(DangerSelector, "its selector changes: %s", effect)}
 	}
 	return nil
 }

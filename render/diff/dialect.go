@@ -27,9 +27,12 @@ func compared(before, after Snapshot) comparison {
 	if different || before.Rendered || after.Rendered {
 		before.Items, after.Items = delivered(before.Items), delivered(after.Items)
 	}
+	bothRendered := before.Rendered && after.Rendered
+	bothHavePolicies := before.hasPolicies() && after.hasPolicies()
 	c := comparison{
-		old: index(before.Items), now: index(after.Items),
-		policies: before.hasPolicies() && after.hasPolicies() && (!different || before.Rendered && after.Rendered),
+		old:      index(before.Items),
+		now:      index(after.Items),
+		policies: bothHavePolicies && (!different || bothRendered),
 	}
 	if !different {
 		return c
@@ -52,7 +55,7 @@ func (s Snapshot) annotations() []string {
 	if s.Dialect == "" {
 		return nil
 	}
-	d, _ := dialect.Find(s.Dialect) // An unknown dialect has none.
+	d, _ := dialect.Find(s.Dialect) // An unknown dialect has no annotations.
 	return d.Annotations
 }
 
@@ -76,7 +79,10 @@ func differ(a, b Snapshot) bool {
 	// A dialect with an annotation for waves has it on every object.
 	other := func(a, b Snapshot) bool {
 		d, err := dialect.Find(a.Dialect)
-		return err == nil && d.WaveAnnotation != "" && b.Dialect == "" && len(b.Items) > 0 && !slices.ContainsFunc(b.Items, has(d.WaveAnnotation))
+		if err != nil || d.WaveAnnotation == "" || b.Dialect != "" {
+			return false
+		}
+		return len(b.Items) > 0 && !slices.ContainsFunc(b.Items, has(d.WaveAnnotation))
 	}
 	return other(a, b) || other(b, a)
 }
@@ -101,19 +107,23 @@ func (s Snapshot) dialect() dialect.Name {
 		return s.Dialect
 	}
 	items := delivered(s.Items)
-	all := func(is func(Item) bool) bool {
+	every := func(is func(Item) bool) bool {
 		return len(items) > 0 && !slices.ContainsFunc(items, func(i Item) bool { return !is(i) })
 	}
+
+	// Waves on every object, and then layers, are the surest signs.
 	for _, d := range dialect.All() {
-		if d.WaveAnnotation != "" && all(has(d.WaveAnnotation)) {
+		if d.WaveAnnotation != "" && every(has(d.WaveAnnotation)) {
 			return d.Name
 		}
 	}
 	for _, d := range dialect.All() {
-		if d.Layered && (len(items) < len(s.Items) || all(layered)) {
+		if d.Layered && (len(items) < len(s.Items) || every(layered)) {
 			return d.Name
 		}
 	}
+
+	// Annotations of an engine on some objects may be the author's own.
 	for _, d := range dialect.All() {
 		if slices.ContainsFunc(items, has(d.Annotations...)) {
 			if d.WaveAnnotation != "" || slices.ContainsFunc(items, waved) {
@@ -125,7 +135,7 @@ func (s Snapshot) dialect() dialect.Name {
 	return ""
 }
 
-// layerFolder is what the folders of layers begin with.
+// layerFolder begins the names of the folders of layers.
 const layerFolder = "layer-"
 
 // layered reports whether the file of an item is in the folder of a layer.

@@ -21,7 +21,7 @@ const NoWave = math.MinInt
 
 // Snapshot is one of the two renders.
 type Snapshot struct {
-	// Name is what the report calls it, such as HEAD~1 or oci://….
+	// Name names the snapshot in the report, such as HEAD~1 or oci://….
 	Name string
 	// Dialect is the one that the objects are written in. Where it is "", it is
 	// detected from the objects, as far as they show it.
@@ -39,7 +39,7 @@ type Item struct {
 	Node object.ID
 	// Wave is its wave, from 0 in a render, or [NoWave].
 	Wave int
-	// Layer is its barrier layer, "" where there are none.
+	// Layer is its barrier layer, "" in a snapshot without layers.
 	Layer string
 	// Kept says that the engine leaves the object in the cluster when it leaves the
 	// render. Where it is false, the annotations of the object decide.
@@ -71,12 +71,12 @@ const (
 	Moved Kind = "moved"
 )
 
-// Change is what is different about one object.
+// Change is the difference of one object.
 type Change struct {
 	Kind Kind       `json:"change"`
 	Ref  object.Ref `json:"object"`
 	Node object.ID  `json:"node,omitempty"`
-	// Fields is sorted by path; a created or deleted object has none.
+	// Fields is sorted by path; a created or deleted object has no fields.
 	Fields []Field `json:"fields,omitempty"`
 	// Wave and Layer are set where both snapshots have them.
 	Wave    *Move    `json:"wave,omitempty"`
@@ -87,8 +87,8 @@ type Change struct {
 	Pos object.Pos `json:"-"`
 	// At is Pos as text, "" where that is unknown.
 	At string `json:"at,omitempty"`
-	// Object is that of a created or a deleted object, nil for every other change;
-	// values of Secrets are replaced.
+	// Object is the created or the deleted object, nil for every other change; values of Secrets
+	// are replaced.
 	Object object.Object `json:"-"`
 }
 
@@ -96,11 +96,11 @@ type Change struct {
 type Field struct {
 	// Path leads to it as people read it: spec.containers[web].image.
 	Path string `json:"path"`
-	// At leads to it in the object of the later snapshot, or in that of the earlier
-	// one where it is gone.
+	// At leads to it in the object of the later snapshot, or of the earlier snapshot where it is
+	// gone.
 	At object.Path `json:"-"`
-	// Before and After are the values, nil where there is none, and [Null] where
-	// there is a null; values of Secrets are replaced.
+	// Before and After are the values, nil for a missing value, and [Null] for a null; values of
+	// Secrets are replaced.
 	Before any `json:"before,omitempty"`
 	After  any `json:"after,omitempty"`
 	// Order says that the entries of a list are in another order; Before and After are
@@ -123,7 +123,7 @@ type Move struct {
 // Finding is an object that a snapshot holds more than once, so that it is undefined
 // which of them an engine ends with.
 type Finding struct {
-	// Side is before or after, and Name is what the report calls it.
+	// Side is before or after, and Name names the snapshot in the report.
 	Side string     `json:"side"`
 	Name string     `json:"name"`
 	Ref  object.Ref `json:"object"`
@@ -141,16 +141,15 @@ func (f Finding) Message() string {
 type Report struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Dialects are those of the snapshots where they differ, [Unknown] where one could
-	// not be detected. Waves, layers, and what a dialect writes into objects are not
-	// compared then.
+	// Dialects are set if the snapshots have different dialects; [Unknown] is a dialect that could
+	// not be detected. Waves, layers, and what a dialect writes into objects are not compared then.
 	Dialects *Move `json:"dialects,omitempty"`
 	// Findings are objects that a snapshot holds more than once, sorted.
 	Findings []Finding `json:"findings,omitempty"`
 	// Changes are in the order of the waves of the later snapshot; deletions come last,
 	// in the order of their objects.
 	Changes []Change `json:"changes"`
-	// Unchanged is how many objects are the same in both snapshots.
+	// Unchanged counts the objects that are the same in both snapshots.
 	Unchanged int `json:"unchanged"`
 }
 
@@ -320,8 +319,8 @@ func (c comparison) compareObject(ctx context.Context, ref object.Ref) (Change, 
 	return out, true
 }
 
-// hasWaves reports whether both waves are known. If one is not, such as that of an annotation
-// that is no number, the annotations are compared as any other.
+// hasWaves reports whether both waves are known. An unknown wave, such as an annotation that is no
+// number, is compared as any other annotation.
 func hasWaves(before, after Item) bool { return before.Wave != NoWave && after.Wave != NoWave }
 
 // moves returns the wave and the layer if both snapshots have them and they differ.
@@ -336,10 +335,10 @@ func moves(before, after Item) (wave, layer *Move) {
 }
 
 // sameLayer reports whether two names belong to one layer. The layers of a directory are named
-// after their folders, such as layer-03, and those of a render after the project, such as
+// after their folders, such as layer-03, and the layers of a render after the project, such as
 // shop-03.
 func sameLayer(a, b string) bool {
 	number := func(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }
 	folder := strings.HasPrefix(a, layerFolder) || strings.HasPrefix(b, layerFolder)
-	return a == b || folder && number(a) == number(b)
+	return a == b || (folder && number(a) == number(b))
 }

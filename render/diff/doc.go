@@ -17,8 +17,8 @@
 // objects name stays unknown, and everything is compared: a false danger is seen and
 // judged, a change that is taken for dialect is not seen.
 //
-// A danger is reported beside the change and never stops anything. Immutable fields are
-// a table of ours, because the API schemas do not name them; others count as mutable,
-// and the API server decides. List entries are matched by name where all have one, as
-// strategic merge does for most lists of the API, and by index otherwise.
+// A danger is reported beside the change and never stops anything. Immutable fields are a table of
+// ours, because the API schemas do not name them; others count as mutable, and the API server
+// decides. List entries are matched by name where all entries have a name, as strategic merge does
+// for most lists of the API, and by index otherwise.
 package diff

@@ -79,7 +79,7 @@ func (s location) entry(key string, i int) location {
 }
 
 // compareValues compares a part of both objects, where nil is a null.
-func (w *walk) compareValues(at location, before, after any) {
+func (w *walk) compareValues(place location, before, after any) {
 	select {
 	case <-w.done:
 		return
@@ -88,21 +88,21 @@ func (w *walk) compareValues(at location, before, after any) {
 	oldMap, wasMap := before.(map[string]any)
 	newMap, isMap := after.(map[string]any)
 	if wasMap && isMap {
-		w.compareMaps(at, oldMap, newMap)
+		w.compareMaps(place, oldMap, newMap)
 		return
 	}
 	oldList, wasList := before.([]any)
 	newList, isList := after.([]any)
 	if wasList && isList {
-		w.compareLists(at, oldList, newList)
+		w.compareLists(place, oldList, newList)
 		return
 	}
-	if !w.same(at.at, before, after) {
-		w.add(at, present(before), present(after))
+	if !w.same(place.at, before, after) {
+		w.add(place, present(before), present(after))
 	}
 }
 
-func (w *walk) compareMaps(at location, before, after map[string]any) {
+func (w *walk) compareMaps(place location, before, after map[string]any) {
 	names := object.SortedKeys(before)
 	for _, name := range object.SortedKeys(after) {
 		if _, both := before[name]; !both {
@@ -113,56 +113,58 @@ func (w *walk) compareMaps(at location, before, after map[string]any) {
 		if old, now := before[name], after[name]; old != nil && reflect.DeepEqual(old, now) {
 			continue // Most are, and need no path.
 		}
-		if w.waves && at.text == "metadata.annotations" && name == dialect.ArgoSyncWave {
+		if w.waves && place.text == "metadata.annotations" && name == dialect.ArgoSyncWave {
 			continue
 		}
 		old, was := before[name]
 		now, is := after[name]
 		switch {
 		case was && is:
-			w.compareValues(at.field(name), old, now)
+			w.compareValues(place.field(name), old, now)
 		case was:
-			w.add(at.field(name), present(old), nil)
+			w.add(place.field(name), present(old), nil)
 		default:
-			w.add(at.field(name), nil, present(now))
+			w.add(place.field(name), nil, present(now))
 		}
 	}
 }
 
 // compareLists compares by the names of the entries where all have one of their own,
 // and by position otherwise.
-func (w *walk) compareLists(at location, before, after []any) {
+func (w *walk) compareLists(place location, before, after []any) {
 	key, ok := listKey(before, after)
 	if !ok {
-		w.comparePositions(at, before, after)
+		w.comparePositions(place, before, after)
 		return
 	}
 	old := map[string]any{}
 	for _, e := range before {
 		old[keyOf(e, key)] = e
 	}
+
+	// Entries are matched by their key, wherever they stand.
 	seen := map[string]bool{}
 	for i, e := range after {
 		k := keyOf(e, key)
 		seen[k] = true
 		if was, both := old[k]; both {
-			w.compareValues(at.entry(k, i), was, e)
+			w.compareValues(place.entry(k, i), was, e)
 		} else {
-			w.add(at.entry(k, i), nil, present(e))
+			w.add(place.entry(k, i), nil, present(e))
 		}
 	}
 	for i, e := range before {
 		if k := keyOf(e, key); !seen[k] {
-			w.add(at.entry(k, i), present(e), nil)
+			w.add(place.entry(k, i), present(e), nil)
 		}
 	}
-	w.reportOrder(at, before, after, key)
+	w.reportOrder(place, before, after, key)
 }
 
 // reportOrder reports that the entries of both lists stand in another order. That changes the
 // bytes everywhere, and the meaning in some places: variables may use those before them, and init
 // containers run one after another.
-func (w *walk) reportOrder(at location, before, after []any, key string) {
+func (w *walk) reportOrder(place location, before, after []any, key string) {
 	names := func(list []any) (out []any) {
 		for _, e := range list {
 			out = append(out, valueOf(e, key))
@@ -179,7 +181,7 @@ func (w *walk) reportOrder(at location, before, after []any, key string) {
 		switch {
 		case !both:
 		case i < last:
-			w.add(at, names(before), names(after))
+			w.add(place, names(before), names(after))
 			w.out[len(w.out)-1].Order = true
 			return
 		default:
@@ -190,14 +192,14 @@ func (w *walk) reportOrder(at location, before, after []any, key string) {
 
 // comparePositions compares entry by entry. Where both lists have the same entries, it
 // is their order that is different.
-func (w *walk) comparePositions(at location, before, after []any) {
+func (w *walk) comparePositions(place location, before, after []any) {
 	if len(before) == len(after) && !reflect.DeepEqual(before, after) && slices.Equal(sorted(before), sorted(after)) {
-		w.add(at, before, after)
+		w.add(place, before, after)
 		w.out[len(w.out)-1].Order = true
 		return
 	}
 	for i := range max(len(before), len(after)) {
-		here := at.entry(number(i), i)
+		here := place.entry(number(i), i)
 		switch {
 		case i >= len(before):
 			w.add(here, nil, present(after[i]))
@@ -221,7 +223,9 @@ func sorted(list []any) []string {
 
 // listKey returns the field that names the entries of both lists, and false if none does.
 func listKey(lists ...[]any) (string, bool) {
-	for _, key := range []string{"name", "key", "secretKey", "metadata.name", "mountPath", "containerPort", "port", "type", "ip", "host", "id"} {
+	for _, key := range []string{
+		"name", "key", "secretKey", "metadata.name", "mountPath", "containerPort", "port", "type", "ip", "host", "id",
+	} {
 		if slices.ContainsFunc(lists, func(l []any) bool { return !names(l, key) }) {
 			continue
 		}
@@ -260,11 +264,11 @@ func valueOf(entry any, key string) any {
 }
 
 // same reports whether two values mean the same at a place.
-func (w *walk) same(at object.Path, before, after any) bool {
+func (w *walk) same(path object.Path, before, after any) bool {
 	if reflect.DeepEqual(before, after) {
 		return true
 	}
-	if !isQuantity(w.kind, at) {
+	if !isQuantity(w.kind, path) {
 		return false
 	}
 	old, errOld := resource.ParseQuantity(fmt.Sprint(before))
@@ -272,11 +276,14 @@ func (w *walk) same(at object.Path, before, after any) bool {
 	return errOld == nil && errNow == nil && old.Cmp(now) == 0
 }
 
-func (w *walk) add(at location, before, after any) {
-	if w.hidden && (strings.HasPrefix(at.text, "data") || strings.HasPrefix(at.text, "stringData") || strings.HasPrefix(at.text, "metadata.annotations")) {
+func (w *walk) add(place location, before, after any) {
+	holdsValues := slices.ContainsFunc([]string{"data", "stringData", "metadata.annotations"}, func(prefix string) bool {
+		return strings.HasPrefix(place.text, prefix)
+	})
+	if w.hidden && holdsValues {
 		before, after = hide(before), hide(after)
 	}
-	w.out = append(w.out, Field{Path: at.text, At: at.at, Before: before, After: after})
+	w.out = append(w.out, Field{Path: place.text, At: place.at, Before: before, After: after})
 }
 
 func isSecret(o object.Object) bool { return o.Kind() == "Secret" && o.Group() == "" }

@@ -35,7 +35,8 @@ func immutable(before, after object.Object, f Field) bool {
 	case "ConfigMap":
 		return locked(before) && under(f.Path, "data", "binaryData", "immutable")
 	case "Secret":
-		return f.Path == "type" || locked(before) && under(f.Path, "data", "stringData", "immutable")
+		isLocked := locked(before) && under(f.Path, "data", "stringData", "immutable")
+		return f.Path == "type" || isLocked
 	case "RoleBinding.rbac.authorization.k8s.io", "ClusterRoleBinding.rbac.authorization.k8s.io":
 		return under(f.Path, "roleRef")
 	case "StorageClass.storage.k8s.io":
@@ -75,7 +76,8 @@ func pod(path string) bool {
 		return false
 	}
 	image := (under(path, "spec.containers") || under(path, "spec.initContainers")) && strings.HasSuffix(path, "].image")
-	return !image && !under(path, "spec.activeDeadlineSeconds", "spec.tolerations", "spec.terminationGracePeriodSeconds", "spec.schedulingGates")
+	return !image && !under(path,
+		"spec.activeDeadlineSeconds", "spec.tolerations", "spec.terminationGracePeriodSeconds", "spec.schedulingGates")
 }
 
 // claim reports whether a field of a claim is immutable: everything in spec is, except more
@@ -122,5 +124,8 @@ func service(before, after object.Object, path string) bool {
 	// A manifest without an address keeps the one that was assigned.
 	old, now := before.Text("spec", "clusterIP"), after.Text("spec", "clusterIP")
 	external := before.Text("spec", "type") == "ExternalName" || after.Text("spec", "type") == "ExternalName"
-	return !external && now != "" && (old != "" || now == "None")
+	if external || now == "" {
+		return false
+	}
+	return old != "" || now == "None"
 }

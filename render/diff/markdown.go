@@ -11,12 +11,10 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// markdownLimit is how long a report may be, in bytes: a comment on GitHub holds
-// 65,536 characters.
+// markdownLimit limits a report, in bytes: a comment on GitHub holds 65,536 characters.
 const markdownLimit = 60_000
 
-// warningsLimit is how much of it warnings may take, so that something of what
-// they are about is seen as well.
+// warningsLimit is the part of it that warnings take at most, so that changes are seen as well.
 const warningsLimit = markdownLimit / 2
 
 // Markdown returns the report for a comment on a change request: a table of what happens, the
@@ -33,11 +31,11 @@ func (r Report) Markdown() string {
 	r.writeLead(&b)
 	b.WriteString(r.counts())
 	r.writeWarnings(&b)
-	left := r.writeRows(&b)
+	omitted := r.writeRows(&b)
 
 	// Details follow as long as the comment has room.
 	details := 0
-	for _, c := range r.Changes[:len(r.Changes)-left] {
+	for _, c := range r.Changes[:len(r.Changes)-omitted] {
 		fields := c.Markdown()
 		if fields == "" {
 			continue
@@ -51,8 +49,8 @@ func (r Report) Markdown() string {
 	}
 
 	// What is left out is counted.
-	if left > 0 {
-		fmt.Fprintf(&b, "\n%s not shown: the report would be too long for a comment.\n", printable.Count(left, "object"))
+	if omitted > 0 {
+		fmt.Fprintf(&b, "\n%s not shown: the report would be too long for a comment.\n", printable.Count(omitted, "object"))
 	}
 	if details > 0 {
 		fmt.Fprintf(&b, "\nThe fields of %s are not shown: the report would be too long for a comment.\n", printable.Count(details, "object"))
@@ -77,14 +75,14 @@ func (r Report) writeLead(b *strings.Builder) {
 
 // writeCallout writes lines that nothing folds away. If they are too many for a comment, the rest
 // is counted.
-func writeCallout(b *strings.Builder, kind, what string, lines []string) {
+func writeCallout(b *strings.Builder, kind, title string, lines []string) {
 	if len(lines) == 0 {
 		return
 	}
 	b.WriteString("> [!" + kind + "]\n")
 	for i, line := range lines {
 		if b.Len()+len(line) > warningsLimit {
-			fmt.Fprintf(b, "> - and %s more\n", printable.Count(len(lines)-i, what))
+			fmt.Fprintf(b, "> - and %s more\n", printable.Count(len(lines)-i, title))
 			return
 		}
 		b.WriteString("> - " + line + "\n")
@@ -117,7 +115,7 @@ func (r Report) writeWarnings(b *strings.Builder) {
 }
 
 // writeRows writes the table, and returns how many rows do not fit.
-func (r Report) writeRows(b *strings.Builder) (left int) {
+func (r Report) writeRows(b *strings.Builder) (omitted int) {
 	if len(r.Changes) == 0 {
 		return 0
 	}
@@ -128,7 +126,8 @@ func (r Report) writeRows(b *strings.Builder) (left int) {
 			what = c.movement()
 		}
 		moved := strings.ReplaceAll(markdown.Text(strings.Join(what, ", ")), "-&gt;", "→")
-		row := fmt.Sprintf("| %s | %s | %s | %s |\n", code(c.Kind.sign()), markdown.Cell(shown(c.Ref.String())), moved, markdown.Cell(shown(c.At)))
+		row := fmt.Sprintf("| %s | %s | %s | %s |\n",
+			code(c.Kind.sign()), markdown.Cell(shown(c.Ref.String())), moved, markdown.Cell(shown(c.At)))
 		if b.Len()+len(row) > markdownLimit {
 			return len(r.Changes) - i
 		}
@@ -137,7 +136,7 @@ func (r Report) writeRows(b *strings.Builder) (left int) {
 	return 0
 }
 
-// Markdown returns the fields of a change as a block of code, or "" if there are none.
+// Markdown returns the fields of a change as a block of code, or "" for a change without fields.
 func (c Change) Markdown() string {
 	if len(c.Fields) == 0 {
 		return ""
@@ -151,6 +150,8 @@ func (c Change) Markdown() string {
 		if f.From != "" {
 			note += "  # " + shown(f.From)
 		}
+
+		// A text of several lines is shown by its changed lines.
 		if text, ok := textLines(f.Before, f.After); ok {
 			b.WriteString("# " + f.name() + ":" + note + "\n" + text)
 			continue
@@ -172,26 +173,30 @@ func textLines(before, after any) (string, bool) {
 	const most, near = 60, 2
 	old, was := before.(string)
 	now, is := after.(string)
-	if !was || !is || !strings.Contains(old, "\n") && !strings.Contains(now, "\n") {
+	hasLines := strings.Contains(old, "\n") || strings.Contains(now, "\n")
+	if !was || !is || !hasLines {
 		return "", false
 	}
+
+	// What both texts begin and end with is left out, but for some lines around the change.
 	a, b := strings.Split(strings.TrimSuffix(old, "\n"), "\n"), strings.Split(strings.TrimSuffix(now, "\n"), "\n")
-	from, same := 0, 0
-	for from < min(len(a), len(b)) && a[from] == b[from] {
-		from++
+	start, same := 0, 0
+	for start < min(len(a), len(b)) && a[start] == b[start] {
+		start++
 	}
-	for same < min(len(a), len(b))-from && a[len(a)-1-same] == b[len(b)-1-same] {
+	for same < min(len(a), len(b))-start && a[len(a)-1-same] == b[len(b)-1-same] {
 		same++
 	}
-	gone, come := a[from:len(a)-same], b[from:len(b)-same]
+	gone, come := a[start:len(a)-same], b[start:len(b)-same]
 	if n := len(gone) + len(come); n == 0 || n > most {
 		return "", false
 	}
+
 	var out strings.Builder
 	for _, part := range []struct {
 		sign  string
 		lines []string
-	}{{"  ", a[max(0, from-near):from]}, {"- ", gone}, {"+ ", come}, {"  ", a[len(a)-same:][:min(near, same)]}} {
+	}{{"  ", a[max(0, start-near):start]}, {"- ", gone}, {"+ ", come}, {"  ", a[len(a)-same:][:min(near, same)]}} {
 		for _, line := range part.lines {
 			out.WriteString(strings.TrimRight(part.sign+printable.Cut(printable.Line(line), 4*valueWidth, "…"), " ") + "\n")
 		}

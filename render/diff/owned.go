@@ -19,8 +19,8 @@ import (
 // for a render that sets {name: api, image: a:1}.
 func Owned(live, rendered object.Object) object.Object {
 	out := ownedMap(live, rendered)
-	// The kind is what the live object was read as, and an object without a namespace was looked up
-	// in that of the context.
+	// The live object was read by the rendered kind, and without a namespace in the namespace of
+	// the context.
 	out["apiVersion"], out["kind"] = rendered["apiVersion"], rendered["kind"]
 	if meta, ok := out["metadata"].(map[string]any); ok && rendered.Namespace() == "" {
 		delete(meta, "namespace")
@@ -140,8 +140,8 @@ func isDropped(name string, v any) bool {
 	case []any:
 		return len(v) == 0
 	case map[string]any:
-		isPlain := slices.Contains([]string{"labels", "annotations", "nodeSelector", "matchLabels", "data", "binaryData", "limits", "requests"}, name)
-		return len(v) == 0 && isPlain
+		plain := []string{"labels", "annotations", "nodeSelector", "matchLabels", "data", "binaryData", "limits", "requests"}
+		return len(v) == 0 && slices.Contains(plain, name)
 	}
 	return false
 }

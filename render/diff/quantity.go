@@ -13,9 +13,9 @@ import (
 // isQuantity reports whether the API server reads a field of a kind as a quantity, of
 // which 1000m and 1 are the same. Elsewhere, in a ConfigMap or a custom resource, they are
 // two texts. Source: the schemas of Kubernetes 1.36.
-func isQuantity(kind string, at object.Path) bool {
+func isQuantity(kind string, field object.Path) bool {
 	// Some kinds have quantities of their own.
-	path := shape(at)
+	path := shape(field)
 	parent := path[:max(0, strings.LastIndexByte(path, '.'))]
 	switch kind {
 	case "PersistentVolume":
@@ -61,9 +61,9 @@ func podSpecs() map[string]string {
 }
 
 // shape returns a path as text, in which every index is [], and dots in names are slashes.
-func shape(at object.Path) string {
+func shape(path object.Path) string {
 	var b strings.Builder
-	for i, step := range at {
+	for i, step := range path {
 		switch {
 		case step.IsIndex:
 			b.WriteString("[]")

@@ -14,8 +14,8 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// textWidth is how much of a name, a path or a sentence is shown, in bytes:
-// more is of no use to a reader, and an object may hold megabytes of it.
+// textWidth limits a name, a path or a sentence in a report, in bytes: a longer text is of no use
+// to a reader, and an object may hold megabytes of it.
 const textWidth = 600
 
 // JSON returns the report as indented JSON that is safe on a terminal: everything that is not
@@ -24,12 +24,12 @@ func (r Report) JSON() ([]byte, error) { return encode(r) }
 
 // Named is the report of one of several projects.
 type Named struct {
-	// Project is where it is, below the folder of all.
+	// Project is the path of the project, below the folder of all.
 	Project string `json:"project"`
 	Report
 }
 
-// Reports are those of several projects.
+// Reports are the reports of several projects.
 type Reports []Named
 
 // JSON returns the reports as a list, in the form of [Report.JSON].
@@ -75,7 +75,7 @@ func showBoth(before, after any, width int) (string, string) {
 	return "…" + printable.Cut(old[from:], width, "…"), "…" + printable.Cut(now[from:], width, "…")
 }
 
-// oneLine returns a value as JSON on one line, or "" if there is none.
+// oneLine returns a value as JSON on one line, or "" for a missing value.
 func oneLine(v any) string {
 	if v == nil {
 		return ""
@@ -93,9 +93,9 @@ func oneLine(v any) string {
 func shown(text string) string { return printable.Cut(printable.Line(text), textWidth, "…") }
 
 // runeStart returns the last index up to at where a character begins.
-func runeStart(text string, at int) int {
-	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
-		at--
+func runeStart(text string, offset int) int {
+	for offset > 0 && offset < len(text) && !utf8.RuneStart(text[offset]) {
+		offset--
 	}
-	return at
+	return offset
 }

@@ -25,7 +25,7 @@ func (s Style) withDefaults() Style {
 	return s
 }
 
-// valueWidth is how much of a value a line shows, in bytes.
+// valueWidth limits a value on a line, in bytes.
 const valueWidth = 100
 
 // sign returns the character that a kind of change begins with.
@@ -122,21 +122,21 @@ func (c Change) movement() (out []string) {
 
 // lines returns a field on one line, or on three if its values are long.
 func (f Field) lines(s Style) []string {
-	from := ""
+	origin := ""
 	if f.From != "" {
-		from = "  " + s.Dim("("+shown(f.From)+")")
+		origin = "  " + s.Dim("("+shown(f.From)+")")
 	}
 	before, after := showBoth(f.Before, f.After, valueWidth)
 	name := f.name()
 	switch {
 	case f.Before == nil:
-		return []string{s.Added("+ "+name+": "+after) + from}
+		return []string{s.Added("+ "+name+": "+after) + origin}
 	case f.After == nil:
-		return []string{s.Removed("- "+name+": "+before) + from}
+		return []string{s.Removed("- "+name+": "+before) + origin}
 	case len(name)+len(before)+len(after) <= valueWidth:
-		return []string{"~ " + name + ": " + s.Removed(before) + " -> " + s.Added(after) + from}
+		return []string{"~ " + name + ": " + s.Removed(before) + " -> " + s.Added(after) + origin}
 	}
-	return []string{"~ " + name + ":" + from, "    " + s.Removed("- "+before), "    " + s.Added("+ "+after)}
+	return []string{"~ " + name + ":" + origin, "    " + s.Removed("- "+before), "    " + s.Added("+ "+after)}
 }
 
 // name returns what a line calls the field.

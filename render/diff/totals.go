@@ -9,19 +9,19 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Totals are what a snapshot asks of a cluster.
+// Totals are the requests of a snapshot to a cluster.
 type Totals struct {
-	// Objects is how many there are.
+	// Objects counts the objects.
 	Objects int `json:"objects"`
-	// Requests is what pods request that run all the time: those of Deployments,
-	// StatefulSets, ReplicaSets and Pods, with as many replicas as they name, or as their
-	// autoscaler begins with, or one.
+	// Requests sums the pods that run all the time: of Deployments, StatefulSets, ReplicaSets and
+	// Pods, with as many replicas as they name, or as their autoscaler begins with, or a single
+	// replica.
 	Requests Requests `json:"requests"`
-	// PerNode is what DaemonSets request on each node, and Jobs what Jobs and CronJobs
-	// request while each of them runs once.
+	// PerNode sums the DaemonSets, for each node, and Jobs the Jobs and CronJobs, while each of
+	// them runs once.
 	PerNode Requests `json:"perNode,omitzero"`
 	Jobs    Requests `json:"jobs,omitzero"`
-	// Images is how many containers have each image.
+	// Images counts the containers of each image.
 	Images map[string]int `json:"images"`
 }
 
@@ -30,7 +30,7 @@ type Requests struct {
 	// CPU is in thousandths of a core, and Memory in bytes.
 	CPU    int64 `json:"milliCPU"`
 	Memory int64 `json:"memoryBytes"`
-	// Open is how many pods have a container that does not name both.
+	// Open counts the pods that have a container that does not name both.
 	Open int64 `json:"open,omitempty"`
 }
 
@@ -59,20 +59,20 @@ func (s Snapshot) Totals() Totals {
 		if _, ok := podSpecs()[ref.GroupKind()]; !ok || ref.Kind == "PodTemplate" {
 			continue
 		}
-		one := podRequests(podSpec(i.Object))
+		single := podRequests(podSpec(i.Object))
 		switch ref.Kind {
 		case "DaemonSet":
-			out.PerNode.add(one, 1)
+			out.PerNode.add(single, 1)
 		case "Job":
-			out.Jobs.add(one, integer(i.Object.Get("spec", "parallelism"), 1))
+			out.Jobs.add(single, integer(i.Object.Get("spec", "parallelism"), 1))
 		case "CronJob":
-			out.Jobs.add(one, integer(i.Object.Get("spec", "jobTemplate", "spec", "parallelism"), 1))
+			out.Jobs.add(single, integer(i.Object.Get("spec", "jobTemplate", "spec", "parallelism"), 1))
 		default:
 			replicas, scaled := least[ref]
 			if given := i.Object.Get("spec", "replicas"); given != nil || !scaled {
 				replicas = integer(given, 1)
 			}
-			out.Requests.add(one, replicas)
+			out.Requests.add(single, replicas)
 		}
 	}
 	return out
@@ -108,10 +108,10 @@ func integer(v any, otherwise int64) int64 {
 	return otherwise
 }
 
-func (r *Requests) add(one Requests, times int64) {
-	r.CPU += one.CPU * times
-	r.Memory += one.Memory * times
-	r.Open += one.Open * times
+func (r *Requests) add(single Requests, times int64) {
+	r.CPU += single.CPU * times
+	r.Memory += single.Memory * times
+	r.Open += single.Open * times
 }
 
 // podRequests returns what one pod requests. That is the sum of its containers and its sidecars,
@@ -136,8 +136,7 @@ func podRequests(spec map[string]any) Requests {
 	return Requests{CPU: max(out.CPU, first.CPU), Memory: max(out.Memory, first.Memory), Open: min(out.Open, 1)}
 }
 
-// containerRequests returns what a container requests. What it does not request is what it is
-// limited to.
+// containerRequests returns what a container requests. A missing request is its limit.
 func containerRequests(c map[string]any) (out Requests) {
 	resources, _ := c["resources"].(map[string]any)
 	requests, _ := resources["requests"].(map[string]any)
