@@ -15,9 +15,9 @@ import (
 // Build joins nodes into a graph. Neither nodes nor specs need any order, and nodes are not
 // changed; the graph holds them.
 //
-// A spec that has nodes but is not in specs is known all the same. Inferred edges that would
-// close a cycle are dropped: those of the least certain rules first, in the order in which [Rule]
-// constants follow each other, and custom resource -> webhook before all others.
+// A spec that has nodes but is not in specs is known all the same. Inferred edges that would close
+// a cycle are dropped: the least certain rules first, in the order in which [Rule] constants follow
+// each other, and custom resource -> webhook before all others.
 //
 // The error is an [object.Errors] with every mistake: ids and objects that occur twice, unknown
 // or own ids among the dependencies, cycles of explicit edges, more than [MaxJoins] or
@@ -55,7 +55,14 @@ func Build(nodes []*object.Node, specs []Spec) (*Graph, error) {
 		return nil, b.errs
 	}
 	kept, dropped := b.breakCycles(inferred)
-	g := &Graph{Nodes: nodes, Joins: b.joins, Edges: append(b.edges, kept...), Dropped: dropped, Warnings: found.warnings.Sorted(), Needs: found.sortedNeeds()}
+	g := &Graph{
+		Nodes:    nodes,
+		Joins:    b.joins,
+		Edges:    append(b.edges, kept...),
+		Dropped:  dropped,
+		Warnings: found.warnings.Sorted(),
+		Needs:    found.sortedNeeds(),
+	}
 	slices.SortFunc(g.Edges, compareEdges)
 	return g, nil
 }
@@ -88,8 +95,8 @@ const (
 	MaxJoins = 20_000
 	// MaxEdges bounds the edges between nodes.
 	MaxEdges = 300_000
-	// maxVisits bounds how many specs are visited to find those with nodes behind others
-	// without any: each may lead to all of them.
+	// maxVisits bounds how many specs are visited to find specs with nodes behind specs without
+	// nodes: each may lead to all of them.
 	maxVisits = 2_000_000
 )
 
@@ -97,9 +104,9 @@ const (
 type builder struct {
 	index *index
 	specs map[string]Spec
-	// nearest is what filled found.
+	// nearest holds the results of filled.
 	nearest map[string][]string
-	// visits is how many specs it has visited, and broken is set if mistakes hide nodes.
+	// visits counts the specs that it has visited, and broken is set if mistakes hide nodes.
 	visits int
 	broken bool
 	edges  []Edge
@@ -115,8 +122,9 @@ func (b *builder) addJoin(j Join) {
 	b.joins = append(b.joins, j)
 	if len(b.joins) > MaxJoins {
 		b.fail(&object.Error{
-			Pos:  object.FirstValid(j.Pos, b.specs[j.FromName].Pos),
-			Err:  fmt.Errorf("%s after %s: the project has more than %d dependencies on complete specs, which no flag allows", j.FromName, j.ToName, MaxJoins),
+			Pos: object.FirstValid(j.Pos, b.specs[j.FromName].Pos),
+			Err: fmt.Errorf("%s after %s: the project has more than %d dependencies on complete specs, which no flag allows",
+				j.FromName, j.ToName, MaxJoins),
 			Hint: "a dependency holds across others: of specs that depend on each other in a row, name the last one only",
 		})
 	}

@@ -9,9 +9,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// cursor is a part of an object that knows its path. The path is a chain of
-// links, so that looking at a field costs nothing where there is none. The
-// zero cursor is a part that is not there.
+// cursor is a part of an object that knows its path. The path is a chain of links, so that looking
+// at a missing field costs nothing. The zero cursor is a part that is not there.
 type cursor struct {
 	value any
 	at    *link

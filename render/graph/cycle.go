@@ -15,13 +15,13 @@ import (
 // CycleError is a circle of explicit edges: each leads to where the next one
 // starts, and the last one to where the first one starts.
 type CycleError struct {
-	// Names is what the edges join: ids of nodes, or names of specs where all
-	// edges are dependencies of specs. Names[i] depends on the next one.
+	// Names are the ends of the edges: ids of nodes, or names of specs where all edges are
+	// dependencies of specs. Names[i] depends on the next name.
 	Names []string
 	Edges []Edge
 }
 
-// mostSteps is how many steps of a circle a message shows.
+// mostSteps limits the steps of a circle in a message.
 const mostSteps = 20
 
 // Error prints the circle: cycle: a -> b -> a; the middle of a long one is left out.
@@ -49,13 +49,13 @@ func (b *builder) web() web {
 	n := len(b.index.items)
 	w := web{n, make([][]int, n+len(b.joins))}
 	for _, e := range b.edges {
-		from := b.index.ids[e.From]
-		w.next[from] = append(w.next[from], b.index.ids[e.To])
+		start := b.index.ids[e.From]
+		w.next[start] = append(w.next[start], b.index.ids[e.To])
 	}
 	for j, join := range b.joins {
 		for _, id := range join.From {
-			from := b.index.ids[id]
-			w.next[from] = append(w.next[from], n+j)
+			start := b.index.ids[id]
+			w.next[start] = append(w.next[start], n+j)
 		}
 		for _, id := range join.To {
 			w.next[n+j] = append(w.next[n+j], b.index.ids[id])
@@ -116,7 +116,7 @@ func (w web) shortest(component []int) []int {
 }
 
 // around returns a shortest way from start back to itself in fewer than limit steps, and its
-// length. It returns limit if there is none. Ways through a join cost nothing for the join
+// length. It returns limit if there is no such way. Ways through a join cost nothing for the join
 // itself, so its vertices go to the front of the queue.
 func (w web) around(start int, inside map[int]bool, limit int) ([]int, int) {
 	before := map[int]int{start: -1}
@@ -160,14 +160,14 @@ func (b *builder) cycle(w web, way []int) *CycleError {
 	specs := true
 	var names []string
 	for i := 0; i < len(way); i++ {
-		from := way[i]
+		start := way[i]
 		via := -1
 		if i+1 < len(way) && way[i+1] >= w.nodes {
 			i++
 			via = way[i] - w.nodes
 		}
-		to := way[(i+1)%len(way)]
-		edge, name := b.step(from, to, via)
+		end := way[(i+1)%len(way)]
+		edge, name := b.step(start, end, via)
 		specs = specs && edge.Rule == RuleSpec
 		c.Edges = append(c.Edges, edge)
 		c.Names = append(c.Names, string(edge.From))
@@ -181,8 +181,8 @@ func (b *builder) cycle(w web, way []int) *CycleError {
 
 // step returns the edge from one node to another, and the name of its start. If via is not
 // negative, the edge leads through that join, and its start is a spec or a set.
-func (b *builder) step(from, to, via int) (Edge, string) {
-	e := Edge{From: b.index.items[from].node.ID, To: b.index.items[to].node.ID, Explicit: true}
+func (b *builder) step(start, end, via int) (Edge, string) {
+	e := Edge{From: b.index.items[start].node.ID, To: b.index.items[end].node.ID, Explicit: true}
 	if via >= 0 {
 		e.Rule, e.Pos = b.joins[via].Rule, b.joins[via].Pos
 		return e, b.joins[via].FromName
@@ -196,37 +196,37 @@ func (b *builder) step(from, to, via int) (Edge, string) {
 func (b *builder) breakCycles(inferred []Edge) (kept, dropped []Edge) {
 	// Only edges within a strongly connected component can close a cycle.
 	explicit := b.web()
-	all := explicit.clone()
+	edges := explicit.clone()
 	for _, e := range inferred {
-		from := b.index.ids[e.From]
-		all.next[from] = append(all.next[from], b.index.ids[e.To])
+		start := b.index.ids[e.From]
+		edges.next[start] = append(edges.next[start], b.index.ids[e.To])
 	}
-	component := make([]int, len(all.next))
-	for c, vertices := range scc.Components(all.next) {
+	component := make([]int, len(edges.next))
+	for c, vertices := range scc.Components(edges.next) {
 		for _, v := range vertices {
 			component[v] = c
 		}
 	}
 
 	// Such an edge is dropped if its end already depends on its start.
-	reach := reached{from: -1, seen: make([]int, len(all.next))}
+	reach := reached{from: -1, seen: make([]int, len(edges.next))}
 	for i, e := range inferred {
-		from, to := b.index.ids[e.From], b.index.ids[e.To]
-		if component[from] != component[to] {
+		start, end := b.index.ids[e.From], b.index.ids[e.To]
+		if component[start] != component[end] {
 			kept = append(kept, e)
 			continue
 		}
 		// Edges onto one node follow each other, and keeping one of them adds
 		// nothing to what the node itself depends on: one search does for all.
-		if i == 0 || inferred[i-1].To != e.To || reach.from != to {
-			explicit.reach(&reach, to)
+		if i == 0 || inferred[i-1].To != e.To || reach.from != end {
+			explicit.reach(&reach, end)
 		}
-		if reach.steps > maxSteps || reach.seen[from] == reach.round {
+		if reach.steps > maxSteps || reach.seen[start] == reach.round {
 			dropped = append(dropped, e)
 			continue
 		}
 		kept = append(kept, e)
-		explicit.next[from] = append(explicit.next[from], to)
+		explicit.next[start] = append(explicit.next[start], end)
 	}
 	slices.SortFunc(kept, compareEdges)
 	slices.SortFunc(dropped, compareEdges)
@@ -241,8 +241,8 @@ func (w web) clone() web {
 	return web{w.nodes, next}
 }
 
-// maxSteps is how many steps the search for circles of inferred edges may take; those
-// that it does not come to are left out. A ring of 20,000 owners takes 200 million.
+// maxSteps limits the search for circles of inferred edges; edges that it does not reach are left
+// out. A ring of 20,000 owners takes 200 million.
 const maxSteps = 20_000_000
 
 // reached is the vertices that a vertex depends on, itself included: those that seen
@@ -253,11 +253,11 @@ type reached struct {
 }
 
 // reach looks for what the vertex from depends on.
-func (w web) reach(r *reached, from int) {
-	r.from = from
+func (w web) reach(r *reached, start int) {
+	r.from = start
 	r.round++
-	r.seen[from] = r.round
-	todo := []int{from}
+	r.seen[start] = r.round
+	todo := []int{start}
 	for len(todo) > 0 && r.steps <= maxSteps {
 		v := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]

@@ -74,14 +74,14 @@ func (b *builder) addSpecDependencies() {
 	for _, name := range object.SortedKeys(b.specs) {
 		s := b.specs[name]
 		for _, d := range s.DependsOn {
-			switch _, known := b.specs[d.Name]; {
+			switch _, isKnown := b.specs[d.Name]; {
 			case d.Name == name:
 				b.fail(&object.Error{
 					Pos:  object.FirstValid(d.Pos, s.Pos),
 					Err:  fmt.Errorf("spec %s depends on itself", name),
 					Hint: "remove the dependency",
 				})
-			case !known:
+			case !isKnown:
 				b.reportUnknownSpec(object.FirstValid(d.Pos, s.Pos), "spec "+name, d.Name)
 			case len(b.index.specs[name]) > 0:
 				b.joinSpecs(name, d)
@@ -91,8 +91,8 @@ func (b *builder) addSpecDependencies() {
 }
 
 func (b *builder) joinSpecs(name string, d object.SpecDependency) {
-	for _, to := range b.nearestFilled(d.Name) {
-		if to == name {
+	for _, target := range b.nearestFilled(d.Name) {
+		if target == name {
 			// A circle of specs that leads through one without nodes.
 			b.fail(&object.Error{
 				Pos:  object.FirstValid(d.Pos, b.specs[name].Pos),
@@ -102,8 +102,8 @@ func (b *builder) joinSpecs(name string, d object.SpecDependency) {
 			continue
 		}
 		b.addJoin(Join{
-			Rule: RuleSpec, FromName: name, ToName: to,
-			From: b.index.specs[name], To: b.index.specs[to], Pos: d.Pos,
+			Rule: RuleSpec, FromName: name, ToName: target,
+			From: b.index.specs[name], To: b.index.specs[target], Pos: d.Pos,
 		})
 	}
 }
@@ -184,6 +184,8 @@ func (b *builder) reportUnknownNode(n *object.Node, d object.Dependency) {
 		Pos: object.FirstValid(d.Pos, position(n)), Node: n.ID,
 		Err: fmt.Errorf("depends on unknown node %q", d.ID),
 	}
+
+	// The hint depends on what the name could be: a spec, a node of another spec, or a typo.
 	spec := d.ID.Spec()
 	ids, known := b.index.specs[spec]
 	switch {
@@ -194,14 +196,14 @@ func (b *builder) reportUnknownNode(n *object.Node, d object.Dependency) {
 		e.Hint = b.suggest(spec, func() []string { return object.SortedKeys(b.specs) })
 	default:
 		names := make([]string, len(ids))
-		own := spec == n.ID.Spec()
+		isOwnSpec := spec == n.ID.Spec()
 		word := d.ID.Node()
 		for i, id := range ids {
 			names[i] = id.Node()
 		}
 		e.Hint = b.suggest(word, func() []string { return names })
-		if near, ok := object.Nearest(word, names); e.Hint != "" && ok && !own {
-			e.Hint = fmt.Sprintf("did you mean %q?", spec+"/"+near) // A name alone is one of the own spec.
+		if near, ok := object.Nearest(word, names); e.Hint != "" && ok && !isOwnSpec {
+			e.Hint = fmt.Sprintf("did you mean %q?", spec+"/"+near) // A name alone is in the own spec.
 		}
 	}
 	b.fail(e)
@@ -209,12 +211,12 @@ func (b *builder) reportUnknownNode(n *object.Node, d object.Dependency) {
 
 // suggest returns the hint for an unknown name. It does so only for the first hundred mistakes:
 // there may be as many mistakes as names.
-func (b *builder) suggest(name string, known func() []string) string {
+func (b *builder) suggest(name string, candidates func() []string) string {
 	const most = 100
 	if len(b.errs) > most {
 		return ""
 	}
-	return object.Suggest(name, known())
+	return object.Suggest(name, candidates())
 }
 
 func (b *builder) isSpec(name string) bool {
@@ -258,7 +260,7 @@ func (b *builder) addAnnotated(it item) {
 				"write group/namespaces/namespace/kind/name or group/kind/name; the core group is empty")
 			continue
 		}
-		to, ok := b.index.refs[ref]
+		target, ok := b.index.refs[ref]
 		switch {
 		case !ok && b.broken:
 			// The object may well be one of those that mistakes hide.
@@ -268,7 +270,7 @@ func (b *builder) addAnnotated(it item) {
 			fail(fmt.Errorf("%s depends on itself", it.node.ID), "remove the dependency")
 		default:
 			b.addEdge(Edge{
-				From: it.node.ID, To: b.index.items[to].node.ID,
+				From: it.node.ID, To: b.index.items[target].node.ID,
 				Rule: RuleAnnotation, Explicit: true, Path: path, Pos: position(it.node),
 			})
 		}

@@ -57,15 +57,14 @@ type Edge struct {
 	Pos object.Pos
 }
 
-// Join makes every node of To come before every node of From. It
-// is how a dependency of a complete spec or apply set is kept: the product of two
-// large specs would be most of the graph, and no reader wants it pair by pair.
-// [Graph.All] gives the pairs. Joins are explicit.
+// Join makes every node of To come before every node of From. A dependency of a complete spec or
+// apply set is kept in this form: the product of two large specs would be most of the graph, and no
+// reader wants it pair by pair. [Graph.All] gives the pairs. Joins are explicit.
 type Join struct {
 	// Rule is RuleSpec, RuleSet, or RuleDependsOn for a node on a complete spec.
 	Rule Rule
-	// FromName and ToName are what people call the two sides: the name of a
-	// spec, of a set as spec[set], or the id of a node.
+	// FromName and ToName name the two sides for people: the name of a spec, of a set as spec[set],
+	// or the id of a node.
 	FromName, ToName string
 	// From and To are sorted. They are shared between joins: read only.
 	From, To []object.ID
@@ -112,7 +111,7 @@ func (g *Graph) All() iter.Seq[Edge] {
 	}
 }
 
-// Spec is what the graph needs of a spec besides its nodes.
+// Spec holds what the graph needs of a spec besides its nodes.
 type Spec struct {
 	Name string
 	Pos  object.Pos

@@ -11,7 +11,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// hashSuffix is what generators put behind the name of a ConfigMap or a Secret: the
+// hashSuffix is the suffix that generators put behind the name of a ConfigMap or a Secret: the
 // beginning of a hash in hex (Timoni, uuid.SHA1), or in the alphabet of kustomize.
 var hashSuffix = regexp.MustCompile(`-([0-9a-f]{8,10}|[2456789bcdfghkmt]{10})$`)
 
@@ -27,25 +27,25 @@ func withoutHash(r object.Ref) (hashedName, bool) {
 	return hashedName{r.Kind, r.Namespace, r.Name[:at[0]]}, true
 }
 
-// noteMissing notes a reference to a ConfigMap or a Secret that is not rendered. Where one
-// is that differs in the hash only, the reference is an older name of it: no pod that
-// has it starts.
-func (f *finder) noteMissing(r object.Ref, at *link) {
+// noteMissing notes a reference to a ConfigMap or a Secret that is not rendered. If a rendered
+// object differs in the hash only, the reference is its older name: no pod with that reference
+// starts.
+func (f *finder) noteMissing(r object.Ref, place *link) {
 	name, ok := withoutHash(r)
 	if !ok {
 		return
 	}
-	to, ok := f.hashed[name]
+	target, ok := f.hashed[name]
 	if !ok {
 		return
 	}
-	path := cursor{at: at}.path()
+	path := cursor{at: place}.path()
 	for _, w := range f.warnings {
 		if w.Node == f.item.node.ID && strings.Contains(w.Err.Error(), fmt.Sprintf("%q", r.Name)) {
 			return
 		}
 	}
-	rendered := f.items[to]
+	rendered := f.items[target]
 	f.warnings = append(f.warnings, &object.Error{
 		Stage: object.StageGraph, Severity: object.SeverityWarning, Pos: f.item.node.Pos, Node: f.item.node.ID, Path: path.String(),
 		Err:   fmt.Errorf("refers to the %s %q, which is not rendered; %q is", r.Kind, r.Name, rendered.ref.Name),

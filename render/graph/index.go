@@ -14,7 +14,7 @@ import (
 type item struct {
 	node *object.Node
 	ref  object.Ref
-	// pod is where the pod template of a workload is; zero where there is none.
+	// pod is the pod template of a workload; zero for all else.
 	pod cursor
 }
 
@@ -143,8 +143,8 @@ func (x *index) indexKind(i int) {
 	}
 }
 
-// subject returns the ServiceAccount that a subject of a role binding names, and false if it
-// names none.
+// subject returns the ServiceAccount that a subject of a role binding names, and false if it names
+// something else.
 func subject(s cursor, namespace string) (object.Ref, bool) {
 	if s.get("kind").text() != "ServiceAccount" {
 		return object.Ref{}, false

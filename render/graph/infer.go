@@ -103,27 +103,27 @@ func certainty(r Rule) int {
 // validates them unless anything contradicts it.
 const uncertain = 100
 
-func (f *finder) add(to int, rule Rule, at *link) {
-	f.addAs(to, rule, certainty(rule), at)
+func (f *finder) add(target int, rule Rule, place *link) {
+	f.addAs(target, rule, certainty(rule), place)
 }
 
-func (f *finder) addAs(to int, rule Rule, certainty int, at *link) {
-	if to == f.from || f.items[to].node.ID == f.item.node.ID {
+func (f *finder) addAs(target int, rule Rule, certainty int, place *link) {
+	if target == f.from || f.items[target].node.ID == f.item.node.ID {
 		return
 	}
-	f.candidates = append(f.candidates, candidate{f.from, to, rule, certainty, at})
+	f.candidates = append(f.candidates, candidate{f.from, target, rule, certainty, place})
 }
 
 // addRef makes an edge onto an object, if the render has it.
-func (f *finder) addRef(r object.Ref, rule Rule, at *link) {
+func (f *finder) addRef(r object.Ref, rule Rule, place *link) {
 	if r.Name == "" {
 		return
 	}
 	if to, ok := f.refs[r]; ok {
-		f.add(to, rule, at)
+		f.add(to, rule, place)
 		return
 	}
-	f.noteNeed(r, at)
+	f.noteNeed(r, place)
 }
 
 // addNear makes an edge onto an object of the core group in the same namespace.
@@ -195,8 +195,7 @@ func (f *finder) addTarget(c cursor, rule Rule, apiVersion, kind string) {
 	f.addRef(r, rule, c.get("name").at)
 }
 
-// deepest is how deep references inside a custom resource are looked for; no
-// known kind nests them deeper.
+// deepest limits the depth of references inside a custom resource; no known kind nests them deeper.
 const deepest = 12
 
 // addCustomReferences follows the field names by which custom resources name

@@ -190,18 +190,18 @@ func isIssued(o object.Object) bool {
 // issued reports whether cert-manager makes the certificates that o names, by an annotation,
 // and finds the issuer.
 func (f *finder) issued(o cursor) bool {
-	made := false
+	exists := false
 	for annotation, kind := range issuers() {
 		name := o.get("metadata", "annotations", annotation)
 		if name.text() == "" {
 			continue
 		}
-		made = true
+		exists = true
 		if o.get("metadata", "annotations", "cert-manager.io/issuer-group").text() == "" {
 			f.noteNeed(object.Ref{Group: "cert-manager.io", Kind: kind, Namespace: f.item.ref.Namespace, Name: name.text()}, name.at)
 		}
 	}
-	return made
+	return exists
 }
 
 // findBackend finds the Service that the API server calls, and the workload that
@@ -210,13 +210,13 @@ func (f *finder) findBackend(service cursor) {
 	r := object.Ref{
 		Kind: "Service", Namespace: service.get("namespace").text(), Name: service.get("name").text(),
 	}
-	to, ok := f.refs[r]
+	target, ok := f.refs[r]
 	if !ok {
 		return
 	}
 	at := service.get("name").at
-	f.add(to, RuleService, at)
-	labels := f.items[to].node.Object.Map("spec", "selector")
+	f.add(target, RuleService, at)
+	labels := f.items[target].node.Object.Map("spec", "selector")
 	for _, workload := range f.selected(r.Namespace, labels) {
 		f.add(workload, RuleWebhook, at)
 	}
@@ -291,7 +291,8 @@ func (f *finder) findTraefik(spec cursor) {
 		for _, s := range r.get("services").items() {
 			f.addReference(s, "", "Service", RuleService)
 			transport := s.get("serversTransport")
-			f.addRef(object.Ref{Group: "traefik.io", Kind: "ServersTransport", Namespace: f.item.ref.Namespace, Name: transport.text()}, RuleReference, transport.at)
+			ref := object.Ref{Group: "traefik.io", Kind: "ServersTransport", Namespace: f.item.ref.Namespace, Name: transport.text()}
+			f.addRef(ref, RuleReference, transport.at)
 		}
 		for _, m := range r.get("middlewares").items() {
 			f.addReference(m, "traefik.io", "Middleware", RuleReference)

@@ -10,7 +10,7 @@ import (
 )
 
 // podSpec returns the spec of the pods that o makes, or is. It returns the zero cursor if o makes
-// none. An unknown kind makes pods if it has containers at spec.template.spec, as Argo Rollouts
+// no pods. An unknown kind makes pods if it has containers at spec.template.spec, as Argo Rollouts
 // and Knative Services do.
 func podSpec(o object.Object) cursor {
 	c := root(o)
@@ -74,13 +74,13 @@ func (f *finder) findAccount(p cursor) {
 	account := object.Ref{
 		Kind: "ServiceAccount", Namespace: f.item.ref.Namespace, Name: cmp.Or(name.text(), "default"),
 	}
-	at := name.at
-	if at == nil {
-		at = p.at
+	place := name.at
+	if place == nil {
+		place = p.at
 	}
-	f.addRef(account, RuleServiceAccount, at)
+	f.addRef(account, RuleServiceAccount, place)
 	for _, binding := range f.bindings[account] {
-		f.add(binding, RuleRole, at)
+		f.add(binding, RuleRole, place)
 	}
 }
 

@@ -11,11 +11,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Need is an object that those of a render name, and that must be in the cluster already:
-// the render neither has it nor makes what produces it.
+// Need is an object that a render names, and that must be in the cluster already: the render
+// neither has it nor makes what produces it.
 type Need struct {
-	// Ref has the namespace of what names it, also where its kind has none: that is known
-	// of kinds of Kubernetes and of those whose name begins with Cluster.
+	// Ref has the namespace of the object that names it, even if its kind has no namespaces: only
+	// kinds of Kubernetes, and kinds whose name begins with Cluster, are known to have no
+	// namespaces.
 	Ref object.Ref
 	// From is the first node that names it, at Path.
 	From object.ID
@@ -23,8 +24,9 @@ type Need struct {
 }
 
 // noteNeed notes a reference that the render does not answer.
-func (f *finder) noteNeed(r object.Ref, at *link) {
-	if f.optional || r.Name == "" || r.Kind == "" || provided(r) {
+func (f *finder) noteNeed(r object.Ref, place *link) {
+	isNamed := r.Name != "" && r.Kind != ""
+	if f.optional || !isNamed || provided(r) {
 		return
 	}
 	if strings.HasPrefix(r.Kind, "Cluster") && object.IsCustom(r.Group) && !strings.HasSuffix(r.Group, "cnpg.io") {
@@ -32,7 +34,7 @@ func (f *finder) noteNeed(r object.Ref, at *link) {
 	}
 	_, made := f.refs[r]
 	if _, ok := f.needs[r]; !ok && !made {
-		f.needs[r] = Need{Ref: r, From: f.item.node.ID, Path: cursor{at: at}.path()}
+		f.needs[r] = Need{Ref: r, From: f.item.node.ID, Path: cursor{at: place}.path()}
 	}
 }
 
