@@ -21,7 +21,7 @@ import (
 type Document struct {
 	// Engine is the name of the dialect.
 	Engine dialect.Name `json:"engine"`
-	// Waves is how many there are.
+	// Waves counts the waves.
 	Waves int            `json:"waves"`
 	Nodes []NodeDocument `json:"nodes"`
 	// Edges lead from a node to one that comes first.
@@ -44,13 +44,13 @@ type NodeDocument struct {
 	// there, where one did.
 	Reason string    `json:"reason"`
 	After  object.ID `json:"after,omitempty"`
-	// Adopt is the policy of that name, of the node or else of its spec; "" where
-	// neither has one.
+	// Adopt is the policy of that name, of the node or else of its spec; "" if neither has a
+	// policy.
 	Adopt string `json:"adopt,omitempty"`
 	// Needs are objects outside of the render that must be in the cluster first.
 	Needs []object.Need `json:"needs,omitempty"`
-	// Timeout is how long the node may take to be ready, a duration of Go; "" where its rules
-	// name none.
+	// Timeout limits the time until the node is ready, a duration of Go; "" if its rules name no
+	// timeout.
 	Timeout string     `json:"timeout,omitempty"`
 	Spec    object.Pos `json:"spec,omitzero"`
 	Module  object.Pos `json:"module,omitzero"`
@@ -62,7 +62,7 @@ type EdgeDocument struct {
 	To       object.ID  `json:"to"`
 	Rule     graph.Rule `json:"rule"`
 	Explicit bool       `json:"explicit"`
-	// Gating edges cost a wave; loose ones do not bind the order inside one.
+	// Gating edges cost a wave; loose edges do not bind the order inside a wave.
 	Gating bool   `json:"gating"`
 	Loose  bool   `json:"loose,omitempty"`
 	Reason string `json:"reason,omitempty"`
@@ -92,17 +92,19 @@ func (p *Plan) Document() Document {
 	}
 	for _, wave := range p.Waves {
 		for _, n := range wave.Nodes {
-			at := p.Placements[n.ID]
+			placement := p.Placements[n.ID]
 			timeout := ""
 			if longest := n.Timeout(); longest > 0 {
 				timeout = longest.String()
 			}
 			d.Nodes = append(d.Nodes, NodeDocument{
-				ID: n.ID, Object: n.Object.Ref(), Wave: at.Wave, Reason: at.Reason, After: at.After, Adopt: n.Apply.Adopt,
+				ID: n.ID, Object: n.Object.Ref(), Wave: placement.Wave, Reason: placement.Reason, After: placement.After, Adopt: n.Apply.Adopt,
 				Needs: needsOf(n), Timeout: timeout, Spec: n.SpecPos, Module: n.Pos,
 			})
 		}
 	}
+
+	// Dropped edges are listed apart, with the reason.
 	for i, e := range p.Graph.Edges {
 		d.Edges = append(d.Edges, document(e, p.Gates[i]))
 	}

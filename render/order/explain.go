@@ -10,19 +10,19 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// placements returns why every node is where it is.
+// placements returns the reason for the wave of every node.
 func (p *planner) placements() map[object.ID]Placement {
 	out := make(map[object.ID]Placement, len(p.traits))
 	for v, n := range p.g.Nodes {
 		r := p.reasons[v]
-		at := Placement{Wave: p.levels[v], Edge: -1, Reason: fmt.Sprintf("wave %d because %s", p.levels[v], p.because(v))}
+		placement := Placement{Wave: p.levels[v], Edge: -1, Reason: fmt.Sprintf("wave %d because %s", p.levels[v], p.because(v))}
 		if r.gate {
-			at.Edge = r.edge
+			placement.Edge = r.edge
 		}
 		if r.after >= 0 && !r.last {
-			at.After = p.g.Nodes[r.after].ID
+			placement.After = p.g.Nodes[r.after].ID
 		}
-		out[n.ID] = at
+		out[n.ID] = placement
 	}
 	return out
 }
@@ -43,7 +43,7 @@ func (p *planner) because(v int) string {
 	}
 
 	// Otherwise one edge or join decided about the wave.
-	id, to := p.g.Nodes[r.after].ID, p.traits[r.after]
+	id, end := p.g.Nodes[r.after].ID, p.traits[r.after]
 	var d verdict
 	var dependency string
 	if r.edge >= 0 {
@@ -51,7 +51,7 @@ func (p *planner) because(v int) string {
 		dependency = fmt.Sprintf("it depends on %s (%s)", id, source(p.g.Edges[r.edge]))
 	} else {
 		j := p.g.Joins[r.join]
-		d = p.pair(p.traits[v], to)
+		d = p.pair(p.traits[v], end)
 		dependency = fmt.Sprintf("%s depends on %s (%s), which contains %s", subject(j, p.g.Nodes[v].ID), target(j), at(j.Rule, j.Pos), id)
 	}
 
@@ -61,11 +61,11 @@ func (p *planner) because(v int) string {
 	}
 	switch d.why {
 	case whyReady, whyWorkload:
-		return fmt.Sprintf("%s, %s that must be ready first", dependency, withArticle(to.ref.Kind))
+		return fmt.Sprintf("%s, %s that must be ready first", dependency, withArticle(end.ref.Kind))
 	case whyAuthored:
-		return fmt.Sprintf("%s, %s that must meet its readyWhen first", dependency, withArticle(to.ref.Kind))
+		return fmt.Sprintf("%s, %s that must meet its readyWhen first", dependency, withArticle(end.ref.Kind))
 	default:
-		return fmt.Sprintf("%s: %s", dependency, p.sentence(d, p.traits[v], to, id))
+		return fmt.Sprintf("%s: %s", dependency, p.sentence(d, p.traits[v], end, id))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // the engine; a node finds its own position there, and all that is before it costs no
 // wave.
 type table struct {
-	// ready is the latest end that every node must wait for; -1 where there is none.
+	// ready is the latest end that every node must wait for, or -1.
 	ready int
 	// rest is the ends without readiness, in the order of the engine.
 	rest []int
@@ -31,13 +31,13 @@ type constraint struct {
 // newTable makes the table of join j, whose ends have their waves already.
 func (p *planner) newTable(j int) table {
 	t := table{ready: -1}
-	for _, to := range p.joins[j].to {
-		switch n := p.traits[to]; {
+	for _, node := range p.joins[j].to {
+		switch n := p.traits[node]; {
 		case leftOut(n):
 		case n.ready:
-			t.ready = p.later(t.ready, to)
+			t.ready = p.later(t.ready, node)
 		default:
-			t.rest = append(t.rest, to)
+			t.rest = append(t.rest, node)
 		}
 	}
 	slices.SortFunc(t.rest, p.compare)
@@ -51,8 +51,8 @@ func (p *planner) newTable(j int) table {
 	return t
 }
 
-// later returns the one of two nodes that is in the later wave. If both are in the same wave it
-// returns a workload, which is what people think of, and else the first. -1 stands for no node.
+// later returns the node of the later wave. If both are in the same wave it returns a workload,
+// which people think of first, and else the first node. -1 stands for no node.
 func (p *planner) later(a, b int) int {
 	switch {
 	case a < 0, p.levels[b] > p.levels[a]:

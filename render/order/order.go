@@ -82,12 +82,13 @@ func New(g *graph.Graph, d dialect.Dialect) *Plan {
 	}
 }
 
-// Only returns the plan of some nodes, in the waves that they have in p. The number is how many
-// edges and joins between them and other nodes are left out. What p says of its nodes is shared.
+// Only returns the plan of some nodes, in the waves that they have in p. The number counts the
+// edges and joins between them and other nodes, which are left out. The placements are shared with
+// p.
 func (p *Plan) Only(has func(object.ID) bool) (*Plan, int) {
 	// Nodes keep their waves; a wave may become empty.
 	out := *p
-	left := 0
+	omitted := 0
 	g := *p.Graph
 	g.Nodes = slices.DeleteFunc(slices.Clone(g.Nodes), func(n *object.Node) bool { return !has(n.ID) })
 	out.Graph = &g
@@ -104,7 +105,7 @@ func (p *Plan) Only(has func(object.ID) bool) (*Plan, int) {
 		case from && to:
 			g.Edges, out.Gates = append(g.Edges, e), append(out.Gates, p.Gates[i])
 		case from || to:
-			left++
+			omitted++
 		}
 	}
 	g.Dropped = slices.DeleteFunc(slices.Clone(g.Dropped), func(e graph.Edge) bool { return !has(e.From) || !has(e.To) })
@@ -118,8 +119,8 @@ func (p *Plan) Only(has func(object.ID) bool) (*Plan, int) {
 			g.Joins, out.JoinGates = append(g.Joins, j), append(out.JoinGates, p.JoinGates[i])
 		}
 		if kept := len(j.From) + len(j.To); kept > 0 && kept < all {
-			left++
+			omitted++
 		}
 	}
-	return &out, left
+	return &out, omitted
 }

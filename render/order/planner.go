@@ -12,11 +12,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// reason is what put a node into its wave: an edge or a join, by its index in the
-// graph, and the node at its end.
+// reason says why a node is in its wave: an edge or a join, by its index in the graph, and the node
+// at its end.
 type reason struct {
-	edge, join int // -1 where it is not one
-	after      int // -1 where there is none
+	edge, join int // -1 where the reason is something else
+	after      int // -1 without such a node
 	gate       bool
 	// shared marks a claim in the wave of its user, and last a node that was moved to
 	// the last wave.
@@ -36,8 +36,7 @@ type planner struct {
 	from, joined [][]int
 	to           []int // the end of each edge
 	joins        []join
-	// uses are the claims that a node uses, and user the node whose wave a claim
-	// shares; -1 where there is none.
+	// uses are the claims that a node uses, and user the node whose wave a claim shares, or -1.
 	uses map[pair]bool
 	user []int
 	// least is the wave before which a node may not come.
@@ -75,19 +74,19 @@ func newPlanner(g *graph.Graph, e *engine) *planner {
 		p.index[node.ID] = i
 	}
 	for i, edge := range g.Edges {
-		from := p.index[edge.From]
+		start := p.index[edge.From]
 		p.to[i] = p.index[edge.To]
-		p.from[from] = append(p.from[from], i)
+		p.from[start] = append(p.from[start], i)
 		if edge.Rule == graph.RuleClaim {
-			p.uses[pair{from, p.to[i]}] = true
+			p.uses[pair{start, p.to[i]}] = true
 		}
 	}
 
 	// A join is found by each of its dependent nodes.
 	for i, j := range g.Joins {
 		p.joins[i] = join{p.indices(j.From), p.indices(j.To)}
-		for _, from := range p.joins[i].from {
-			p.joined[from] = append(p.joined[from], i)
+		for _, start := range p.joins[i].from {
+			p.joined[start] = append(p.joined[start], i)
 		}
 	}
 	return p
@@ -194,7 +193,9 @@ func (p *planner) constrain(v int) {
 		p.reasons[v].last = true
 	}
 	raise := func(wave int, c reason) {
-		if wave > p.levels[v] || wave == p.levels[v] && c.gate && !p.reasons[v].gate && !p.reasons[v].last {
+		isLoose := !p.reasons[v].gate && !p.reasons[v].last
+		isStronger := wave == p.levels[v] && c.gate && isLoose
+		if wave > p.levels[v] || isStronger {
 			p.levels[v], p.reasons[v] = wave, c
 		}
 	}
@@ -228,7 +229,8 @@ func (p *planner) postpone() {
 	}
 	moved := false
 	for v, n := range p.traits {
-		if n.neverReady != "" && !waited[v] && p.user[v] < 0 && p.levels[v] < last {
+		isFree := !waited[v] && p.user[v] < 0
+		if n.neverReady != "" && isFree && p.levels[v] < last {
 			p.least[v] = last
 			moved = true
 		}

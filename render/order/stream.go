@@ -37,22 +37,22 @@ func (p *planner) keeping(order []int) []int {
 	// Count for each vertex what it waits for. Joins are vertices after the nodes.
 	users := make([][]int, n+len(p.joins))
 	waits := make([]int, n+len(p.joins))
-	need := func(from, to int) {
-		users[to] = append(users[to], from)
-		waits[from]++
+	need := func(start, end int) {
+		users[end] = append(users[end], start)
+		waits[start]++
 	}
 	for i := range p.to {
-		if from := p.index[p.g.Edges[i].From]; p.levels[p.to[i]] <= p.levels[from] {
-			need(from, p.to[i])
+		if start := p.index[p.g.Edges[i].From]; p.levels[p.to[i]] <= p.levels[start] {
+			need(start, p.to[i])
 		}
 	}
 	for j, s := range p.joins {
-		for _, from := range s.from {
-			need(from, n+j)
+		for _, start := range s.from {
+			need(start, n+j)
 		}
-		for _, to := range s.to {
-			if !leftOut(p.traits[to]) {
-				need(n+j, to)
+		for _, end := range s.to {
+			if !leftOut(p.traits[end]) {
+				need(n+j, end)
 			}
 		}
 	}

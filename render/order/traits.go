@@ -13,7 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// traits are what an engine makes of a node.
+// traits are the properties of a node for an engine.
 type traits struct {
 	ref object.Ref
 	// ready is whether there is anything to wait for once the node is applied.
@@ -103,7 +103,8 @@ func (e *engine) stage(kind string) int {
 }
 
 func (e *engine) hasReadiness(r object.Ref, custom bool) bool {
-	if e.ready[r.GroupKind()] || e.ready["*."+r.Group] || custom && e.ReadyCustom {
+	isListed := e.ready[r.GroupKind()] || e.ready["*."+r.Group]
+	if isListed || (custom && e.ReadyCustom) {
 		return true
 	}
 	for group := r.Group; group != ""; {

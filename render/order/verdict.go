@@ -12,13 +12,13 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// verdict is what an edge means for the waves.
+// verdict is the meaning of an edge for the waves.
 type verdict struct {
 	// gate is whether its end must be in an earlier wave than its start.
 	gate bool
 	// free edges do not constrain the waves of their ends at all.
 	free bool
-	// loose edges constrain waves, but not the order inside one.
+	// loose edges constrain waves, but not the order inside a wave.
 	loose bool
 	// why is for people; it becomes text only where that is read.
 	why why
@@ -42,15 +42,15 @@ const (
 )
 
 // explicit returns the verdict on an edge that an author wrote from one node to another.
-func (e *engine) explicit(from, to traits, uses bool) verdict {
+func (e *engine) explicit(dependent, dependency traits, uses bool) verdict {
 	switch {
-	case to.neverReady == dialect.ClaimUnbound && uses:
+	case dependency.neverReady == dialect.ClaimUnbound && uses:
 		return verdict{loose: true, why: whyClaim}
-	case to.authored:
+	case dependency.authored:
 		return verdict{gate: true, why: whyAuthored}
-	case to.ready:
+	case dependency.ready:
 		return verdict{gate: true, why: whyReady}
-	case e.before(to, from):
+	case e.before(dependency, dependent):
 		return verdict{why: whyInWave}
 	}
 	return verdict{gate: true, why: whyOrder}
@@ -59,33 +59,33 @@ func (e *engine) explicit(from, to traits, uses bool) verdict {
 // pair returns the verdict on one pair of a join. A join is about all nodes of a spec at once, so
 // it leaves out those that are never ready: only a dependency that names such a node waits for
 // it.
-func (e *engine) pair(from, to traits) verdict {
-	if leftOut(to) {
+func (e *engine) pair(dependent, dependency traits) verdict {
+	if leftOut(dependency) {
 		return verdict{free: true, why: whyNeverReady}
 	}
-	return e.explicit(from, to, false)
+	return e.explicit(dependent, dependency, false)
 }
 
 // leftOut reports whether a join leaves the node out. A LoadBalancer it does not, because
 // pods reach each other through it.
-func leftOut(to traits) bool {
-	return to.neverReady != "" && to.neverReady != dialect.LoadBalancerAddress
+func leftOut(dependency traits) bool {
+	return dependency.neverReady != "" && dependency.neverReady != dialect.LoadBalancerAddress
 }
 
 // inferred returns the verdict on an edge that follows from the objects.
-func (e *engine) inferred(rule graph.Rule, from, to traits) verdict {
+func (e *engine) inferred(rule graph.Rule, dependent, dependency traits) verdict {
 	switch {
-	case to.neverReady == dialect.ClaimUnbound:
+	case dependency.neverReady == dialect.ClaimUnbound:
 		return verdict{loose: true, why: whyClaim}
-	case to.neverReady != "":
+	case dependency.neverReady != "":
 		return verdict{free: true, loose: true, why: whyNeverReady}
-	case rule == graph.RuleWebhook && to.ready:
+	case rule == graph.RuleWebhook && dependency.ready:
 		return verdict{gate: true, why: whyWorkload}
-	case to.authored && to.custom && needsReady(rule):
+	case dependency.authored && dependency.custom && needsReady(rule):
 		return verdict{gate: true, why: whyAuthored}
-	case e.before(to, from) || rule == graph.RuleNamespace || rule == graph.RuleCRD:
+	case e.before(dependency, dependent) || rule == graph.RuleNamespace || rule == graph.RuleCRD:
 		return verdict{why: whyInWave}
-	case from.ref.GroupKind() == "Pod" && rule == graph.RuleClass:
+	case dependent.ref.GroupKind() == "Pod" && rule == graph.RuleClass:
 		// The API server rejects a Pod at once, where the controller of a workload
 		// tries again.
 		return verdict{gate: true, why: whyRejected}
@@ -105,8 +105,8 @@ func needsReady(rule graph.Rule) bool {
 }
 
 // sentence explains to people a verdict on the edge from -> to.
-func (e *engine) sentence(v verdict, from, to traits, id object.ID) string {
-	name := fmt.Sprintf("%s (%s)", id, to.ref.Kind)
+func (e *engine) sentence(v verdict, dependent, dependency traits, id object.ID) string {
+	name := fmt.Sprintf("%s (%s)", id, dependency.ref.Kind)
 	switch v.why {
 	case whyReady:
 		return name + " must be ready first"
@@ -115,32 +115,33 @@ func (e *engine) sentence(v verdict, from, to traits, id object.ID) string {
 	case whyWorkload:
 		return name + " answers the calls of the API server and must be ready first"
 	case whyOrder:
-		return fmt.Sprintf("%s has no readiness to wait for, but in the same wave %s %s", name, e.Title, e.contrary(from, to))
+		return fmt.Sprintf("%s has no readiness to wait for, but in the same wave %s %s", name, e.Title, e.contrary(dependent, dependency))
 	case whyRejected:
-		return fmt.Sprintf("the API server rejects a Pod without its %s, which %s applies later in the same wave", to.ref.Kind, e.Title)
+		return fmt.Sprintf("the API server rejects a Pod without its %s, which %s applies later in the same wave", dependency.ref.Kind, e.Title)
 	case whyInWave:
 		if e.KeepsOrder {
 			return name + " is written first in the same wave"
 		}
-		return fmt.Sprintf("in the same wave %s applies %s before %s", e.Title, withArticle(to.ref.Kind), withArticle(from.ref.Kind))
+		return fmt.Sprintf("in the same wave %s applies %s before %s", e.Title, withArticle(dependency.ref.Kind), withArticle(dependent.ref.Kind))
 	case whyNeverReady:
-		return fmt.Sprintf("no object waits for %s: %s", name, to.neverReady)
+		return fmt.Sprintf("no object waits for %s: %s", name, dependency.neverReady)
 	case whyClaim:
-		return fmt.Sprintf("%s is in the wave of its first user: %s", name, to.neverReady)
+		return fmt.Sprintf("%s is in the wave of its first user: %s", name, dependency.neverReady)
 	case whyRetried:
 	}
-	return fmt.Sprintf("%s and %s may be applied in either order: the cluster retries until both exist", withArticle(from.ref.Kind), withArticle(to.ref.Kind))
+	return fmt.Sprintf("%s and %s may be applied in either order: the cluster retries until both exist",
+		withArticle(dependent.ref.Kind), withArticle(dependency.ref.Kind))
 }
 
 // contrary returns how the engine's own order fails an edge.
-func (e *engine) contrary(from, to traits) string {
+func (e *engine) contrary(dependent, dependency traits) string {
 	switch {
-	case from.ref.Kind == to.ref.Kind && !e.Serial:
-		return fmt.Sprintf("applies every %s at the same time", from.ref.Kind)
-	case e.before(from, to):
-		return fmt.Sprintf("applies %s before it", withArticle(from.ref.Kind))
+	case dependent.ref.Kind == dependency.ref.Kind && !e.Serial:
+		return fmt.Sprintf("applies every %s at the same time", dependent.ref.Kind)
+	case e.before(dependent, dependency):
+		return fmt.Sprintf("applies %s before it", withArticle(dependent.ref.Kind))
 	}
-	return fmt.Sprintf("may apply %s before it", withArticle(from.ref.Kind))
+	return fmt.Sprintf("may apply %s before it", withArticle(dependent.ref.Kind))
 }
 
 // withArticle puts the article before a kind.

@@ -78,8 +78,8 @@ func (p *planner) unknownJoins() object.Errors {
 	return out
 }
 
-func (p *planner) unknownWarning(pos object.Pos, at object.ID, subject, target string, to int) *object.Error {
-	return warning(pos, at, fmt.Sprintf("give %s a readyWhen", p.g.Nodes[to].ID),
+func (p *planner) unknownWarning(pos object.Pos, node object.ID, subject, target string, to int) *object.Error {
+	return warning(pos, node, fmt.Sprintf("give %s a readyWhen", p.g.Nodes[to].ID),
 		"%sdepends on %s, but %s has no health check for %s and does not wait until it is ready",
 		subject, target, p.Title, p.traits[to].ref.GroupKind())
 }
